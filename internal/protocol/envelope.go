@@ -1,0 +1,131 @@
+package protocol
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Envelope is what the router reads of a message. A field that is absent, or
+// is not a string, is empty.
+type Envelope struct {
+	Type      string
+	Action    string
+	TxID      string
+	AgentTxID string
+	CellID    string // "cell_id", or "active_cell" of a kernel_stdio
+	Status    string
+}
+
+// ErrMalformed says that a body is neither one UTF-8 JSON object nor a raw
+// frame. Errors of [Decoder.Envelope] and [ParseRaw] wrap it.
+var ErrMalformed = errors.New("malformed message")
+
+// Decoder reads envelopes. It keeps its buffers from one message to the next,
+// so each reading goroutine has its own; it is not safe for concurrent use.
+type Decoder struct {
+	tokens *jsontext.Decoder
+	source bytes.Buffer
+}
+
+// NewDecoder returns a Decoder.
+func NewDecoder() *Decoder {
+	d := &Decoder{}
+	d.tokens = jsontext.NewDecoder(&d.source)
+	return d
+}
+
+// Envelope reads the envelope of body and checks that the whole of body is
+// well formed, so that what is forwarded later can be trusted to be JSON. Where
+// a name occurs twice the last one counts, as it does in Python.
+//
+// A raw frame yields the envelope of the kernel_stdio that it stands for.
+func (d *Decoder) Envelope(body []byte) (Envelope, error) {
+	if IsRaw(body) {
+		raw, err := ParseRaw(body)
+		if err != nil {
+			return Envelope{}, err
+		}
+		return Envelope{Type: TypeKernelStdio, CellID: raw.CellID}, nil
+	}
+	env, err := d.object(body)
+	if err != nil {
+		return Envelope{}, fmt.Errorf("%w: %v", ErrMalformed, err)
+	}
+	return env, nil
+}
+
+func (d *Decoder) object(body []byte) (Envelope, error) {
+	var env Envelope
+	if !utf8.Valid(body) {
+		return env, errors.New("not UTF-8")
+	}
+	d.source = *bytes.NewBuffer(body) // read in place, never written to
+	// Lone surrogate escapes are what Python's json writes for undecodable
+	// text: they are legal JSON and must pass.
+	d.tokens.Reset(&d.source, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	open, err := d.tokens.ReadToken()
+	if err != nil {
+		return env, noEOF(err)
+	}
+	if open.Kind() != '{' {
+		return env, errors.New("not an object")
+	}
+	for d.tokens.PeekKind() != '}' {
+		name, err := d.tokens.ReadToken()
+		if err != nil {
+			return env, noEOF(err)
+		}
+		field := env.field(name.String())
+		if field == nil || d.tokens.PeekKind() != '"' {
+			if err := d.tokens.SkipValue(); err != nil {
+				return env, noEOF(err)
+			}
+			continue
+		}
+		value, err := d.tokens.ReadToken()
+		if err != nil {
+			return env, noEOF(err)
+		}
+		*field = value.String()
+	}
+	if _, err := d.tokens.ReadToken(); err != nil {
+		return env, noEOF(err)
+	}
+	if _, err := d.tokens.ReadToken(); !errors.Is(err, io.EOF) {
+		return env, errors.New("text after the object")
+	}
+	return env, nil
+}
+
+func (e *Envelope) field(name string) *string {
+	switch name {
+	case "type":
+		return &e.Type
+	case "action":
+		return &e.Action
+	case "tx_id":
+		return &e.TxID
+	case "agent_tx_id":
+		return &e.AgentTxID
+	case "cell_id", "active_cell":
+		return &e.CellID
+	case "status":
+		return &e.Status
+	default:
+		return nil
+	}
+}
+
+// noEOF keeps the end of a cut message from being taken for the end of a
+// connection.
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,116 @@
+package protocol_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/protocol"
+)
+
+func TestEnvelope(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		body string
+		want protocol.Envelope
+	}{
+		"an action": {
+			`{"type":"agent_action","action":"edit_cell","params":{"cell_id":"inner","type":"no"},"tx_id":"tx_1"}`,
+			protocol.Envelope{Type: "agent_action", Action: "edit_cell", TxID: "tx_1"},
+		},
+		"white space and order":     {" { \"tx_id\" : \"a\" ,\n \"type\":\"x\" } \n", protocol.Envelope{Type: "x", TxID: "a"}},
+		"the last of two counts":    {`{"type":"a","type":"b"}`, protocol.Envelope{Type: "b"}},
+		"escapes":                   {`{"type":"\u0072eady","cell_id":"a\"b"}`, protocol.Envelope{Type: "ready", CellID: `a"b`}},
+		"not a string":              {`{"type":7,"cell_id":null,"tx_id":["a"]}`, protocol.Envelope{}},
+		"no fields":                 {`{}`, protocol.Envelope{}},
+		"active_cell":               {`{"type":"kernel_stdio","active_cell":"c"}`, protocol.Envelope{Type: "kernel_stdio", CellID: "c"}},
+		"lone surrogate in a value": {`{"type":"x","data":"\ud800"}`, protocol.Envelope{Type: "x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dec := protocol.NewDecoder()
+			for range 2 { // a Decoder is used again
+				got, err := dec.Envelope([]byte(tc.body))
+				require.NoError(t, err)
+				require.Equal(t, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestEnvelopeRefusesWhatIsNotOneObject(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"empty":            "",
+		"text":             "Traceback",
+		"a list":           `[{"type":"x"}]`,
+		"cut":              `{"type":"x"`,
+		"cut in a value":   `{"type":"x","a":[1,2`,
+		"text behind":      `{"type":"x"} {"type":"y"}`,
+		"bare words":       `{"type":"x","a":{foo}}`,
+		"trailing comma":   `{"type":"x",}`,
+		"NaN":              `{"type":"x","a":NaN}`,
+		"not UTF-8":        "{\"type\":\"x\",\"a\":\"\xff\"}",
+		"raw control code": "{\"type\":\"x\",\"a\":\"\x01\"}",
+		"nested too deep":  `{"type":"x","a":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`,
+		"raw, too short":   "\x00\x01",
+		"raw, stream 3":    "\x00\x03\x00\x00text",
+		"raw, id too long": "\x00\x01\xff\x00text",
+		"raw, not UTF-8":   "\x00\x01\x00\x00\xff",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := protocol.NewDecoder().Envelope([]byte(body))
+			require.ErrorIs(t, err, protocol.ErrMalformed)
+		})
+	}
+}
+
+func TestRawRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, want := range []protocol.Raw{
+		{Stream: protocol.Stdout, CellID: "cell-1", Text: []byte("héllo\n")},
+		{Stream: protocol.Stderr, CellID: "", Text: []byte{}},
+	} {
+		body := protocol.AppendRaw(nil, want)
+		got, err := protocol.ParseRaw(body)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		env, err := protocol.NewDecoder().Envelope(body)
+		require.NoError(t, err)
+		require.Equal(t, protocol.Envelope{Type: protocol.TypeKernelStdio, CellID: want.CellID}, env)
+	}
+	text, err := protocol.JSON(protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, Text: []byte("x")}))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"type":"kernel_stdio","active_cell":null,"stream":"stdout","data":"x"}`, string(text))
+}
+
+func FuzzEnvelope(f *testing.F) {
+	f.Add([]byte(`{"type":"agent_action","action":"run_cell","params":{"cell_id":"c"},"tx_id":"t"}`))
+	f.Add([]byte("\x00\x01\x02\x00c1text"))
+	f.Add([]byte(`{"type":"\ud800","a":[{}]}`))
+	dec := protocol.NewDecoder()
+	f.Fuzz(func(t *testing.T, body []byte) {
+		env, err := dec.Envelope(body)
+		if err != nil {
+			require.ErrorIs(t, err, protocol.ErrMalformed)
+			return
+		}
+		text, err := protocol.JSON(body)
+		require.NoError(t, err)
+		require.True(t, json.Valid(text), "what passes is JSON")
+		again, err := dec.Envelope(text)
+		require.NoError(t, err)
+		require.Equal(t, env, again)
+	})
+}
+
+func TestIDsHaveTheirForm(t *testing.T) {
+	t.Parallel()
+	require.Regexp(t, `^tx_[0-9a-f]{12}$`, protocol.NewTxID())
+	require.Regexp(t, `^eval_[0-9a-f]{12}$`, protocol.NewServerTxID())
+	first := protocol.NewTxID()
+	require.NotEqual(t, first, protocol.NewTxID())
+}

@@ -1,0 +1,94 @@
+package protocol
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Names of the two output streams.
+const (
+	Stdout = "stdout"
+	Stderr = "stderr"
+)
+
+// Raw is a raw frame: stream text of a kernel without the cost of JSON. On the
+// wire it is a zero byte, the stream (1 stdout, 2 stderr), the length of the
+// cell id as two bytes little-endian, the cell id, and the text up to the end
+// of the frame.
+type Raw struct {
+	Stream string
+	CellID string // empty: no cell
+	Text   []byte // UTF-8; shares memory with the body it was parsed from
+}
+
+const (
+	rawMark   = 0
+	rawHeader = 4 // mark, stream, length of the cell id
+	rawStdout = 1
+	rawStderr = 2
+)
+
+// IsRaw tells whether body is a raw frame; a JSON body begins with a brace.
+func IsRaw(body []byte) bool { return len(body) > 0 && body[0] == rawMark }
+
+// ParseRaw reads a raw frame.
+func ParseRaw(body []byte) (Raw, error) {
+	if !IsRaw(body) || len(body) < rawHeader {
+		return Raw{}, fmt.Errorf("%w: raw frame of %d bytes", ErrMalformed, len(body))
+	}
+	var stream string
+	switch body[1] {
+	case rawStdout:
+		stream = Stdout
+	case rawStderr:
+		stream = Stderr
+	default:
+		return Raw{}, fmt.Errorf("%w: raw frame for stream %d", ErrMalformed, body[1])
+	}
+	id := int(binary.LittleEndian.Uint16(body[2:rawHeader]))
+	rest := body[rawHeader:]
+	if id > len(rest) {
+		return Raw{}, fmt.Errorf("%w: raw frame with a cell id of %d bytes in %d", ErrMalformed, id, len(rest))
+	}
+	if !utf8.Valid(rest) {
+		return Raw{}, fmt.Errorf("%w: raw frame is not UTF-8", ErrMalformed)
+	}
+	return Raw{Stream: stream, CellID: string(rest[:id]), Text: rest[id:]}, nil
+}
+
+// AppendRaw appends r as a raw frame. A cell id longer than 65,535 bytes is cut.
+func AppendRaw(dst []byte, r Raw) []byte {
+	stream := byte(rawStdout)
+	if r.Stream == Stderr {
+		stream = rawStderr
+	}
+	id := r.CellID[:min(len(r.CellID), 1<<16-1)]
+	dst = append(dst, rawMark, stream)
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(id))) //nolint:gosec // bounded above
+	dst = append(dst, id...)
+	return append(dst, r.Text...)
+}
+
+// Stdio returns the message that r stands for.
+func (r Raw) Stdio() KernelStdio {
+	m := KernelStdio{Type: TypeKernelStdio, Stream: r.Stream, Data: string(r.Text)}
+	if r.CellID != "" {
+		m.ActiveCell = &r.CellID
+	}
+	return m
+}
+
+// JSON returns body as JSON: itself, or, where it is a raw frame, the
+// kernel_stdio message that it stands for.
+func JSON(body []byte) ([]byte, error) {
+	if !IsRaw(body) {
+		return body, nil
+	}
+	raw, err := ParseRaw(body)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(raw.Stdio())
+}

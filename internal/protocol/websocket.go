@@ -1,0 +1,76 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/coder/websocket"
+)
+
+// webSocket is the Conn of consoles: one text frame per body.
+type webSocket struct {
+	ws     *websocket.Conn
+	ctx    context.Context //nolint:containedctx // the connection's life: Conn has no other way to end a blocked Read
+	cancel context.CancelFunc
+}
+
+// NewWebSocket returns a Conn over ws, which it owns from then on. It lives no
+// longer than ctx, which must not be that of the upgraded request. limit is the
+// largest body in bytes; 0 is [DefaultFrameLimit]. A binary frame is a fatal
+// error.
+func NewWebSocket(ctx context.Context, ws *websocket.Conn, limit int64) Conn {
+	if limit <= 0 {
+		limit = DefaultFrameLimit
+	}
+	ws.SetReadLimit(limit)
+	ctx, cancel := context.WithCancel(ctx)
+	return &webSocket{ws: ws, ctx: ctx, cancel: cancel}
+}
+
+func (w *webSocket) Read() ([]byte, error) {
+	kind, body, err := w.ws.Read(w.ctx)
+	switch {
+	case err != nil:
+		return nil, w.fault("read", err)
+	case kind != websocket.MessageText:
+		_ = w.ws.Close(websocket.StatusUnsupportedData, "text frames only")
+		return nil, &ChannelError{Doing: "read", Err: errors.New("a binary frame: text frames only")}
+	default:
+		return body, nil
+	}
+}
+
+// Write sends body as one text frame, a raw frame as the JSON it stands for.
+func (w *webSocket) Write(body []byte) error {
+	text, err := JSON(body)
+	if err != nil {
+		return fmt.Errorf("raw frame for a WebSocket: %w", err)
+	}
+	if err := w.ws.Write(w.ctx, websocket.MessageText, text); err != nil {
+		return w.fault("write", err)
+	}
+	return nil
+}
+
+func (w *webSocket) fault(doing string, err error) error {
+	switch {
+	case w.ctx.Err() != nil:
+		return ErrClosed
+	case doing == "read" && websocket.CloseStatus(err) != -1, errors.Is(err, io.EOF):
+		return io.EOF // the browser said goodbye, or its machine went away
+	default:
+		return &ChannelError{Doing: doing, Err: err}
+	}
+}
+
+func (w *webSocket) Close(code CloseCode, reason string) error {
+	defer w.cancel()
+	// A peer that does not say goodbye in turn is no fault of this end, and one
+	// that has gone is closed already. Control frames carry 125 bytes, two of
+	// which are the code.
+	_ = w.ws.Close(websocket.StatusCode(code), reason[:min(len(reason), 123)])
+	_ = w.ws.CloseNow()
+	return nil
+}
