@@ -1,0 +1,131 @@
+package child
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// emptied is how long a killed cgroup may take until its last process is gone.
+const emptied = 2 * time.Second
+
+// cgroups makes one cgroup (version 2) for each child, below one of the
+// server's. Its methods work on nil, which stands for: not to be had here.
+type cgroups struct {
+	root string
+	next atomic.Int64
+	off  atomic.Bool // starting in a cgroup was refused
+}
+
+// newCgroups makes the server's cgroup, or says why there is none.
+func newCgroups() (*cgroups, error) {
+	own, err := ownCgroup()
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.MkdirTemp(own, "assay-"+strconv.Itoa(os.Getpid())+"-")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(root, "cgroup.kill")); err != nil {
+		return nil, errors.Join(errors.New("no cgroup.kill (Linux 5.14 has it)"), os.Remove(root))
+	}
+	return &cgroups{root: root}, nil
+}
+
+// ownCgroup returns the folder of the cgroup, version 2, that we are in.
+func ownCgroup() (string, error) {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return "", err
+	}
+	member, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", err
+	}
+	var path string
+	for line := range strings.Lines(string(member)) {
+		if rest, ok := strings.CutPrefix(line, "0::"); ok {
+			path = strings.TrimSpace(rest)
+		}
+	}
+	lines := bufio.NewScanner(bytes.NewReader(mounts))
+	for lines.Scan() {
+		// "36 35 0:31 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw"
+		mount, kind, _ := strings.Cut(lines.Text(), " - ")
+		if fields := strings.Fields(mount); strings.HasPrefix(kind, "cgroup2 ") && len(fields) > 4 {
+			return filepath.Join(fields[4], path), nil
+		}
+	}
+	return "", errors.New("no cgroup2 is mounted")
+}
+
+func (c *cgroups) usable() bool { return c != nil && !c.off.Load() }
+
+// add makes a cgroup and opens its folder, for [syscall.SysProcAttr.CgroupFD].
+func (c *cgroups) add() (*os.File, error) {
+	path := filepath.Join(c.root, strconv.FormatInt(c.next.Add(1), 10))
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return nil, fmt.Errorf("make a cgroup: %w", err)
+	}
+	return os.Open(path)
+}
+
+// remove kills everything below the server's cgroup and removes it.
+func (c *cgroups) remove() error {
+	if c == nil {
+		return nil
+	}
+	err := killCgroup(c.root)
+	for _, path := range subfolders(c.root) {
+		err = errors.Join(err, removeCgroup(path))
+	}
+	return errors.Join(err, removeCgroup(c.root))
+}
+
+func subfolders(path string) []string {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil // removed meanwhile
+	}
+	var folders []string
+	for _, entry := range entries {
+		if entry.IsDir() {
+			folders = append(folders, filepath.Join(path, entry.Name()))
+		}
+	}
+	return folders
+}
+
+func killCgroup(path string) error {
+	err := os.WriteFile(filepath.Join(path, "cgroup.kill"), []byte("1"), 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// removeCgroup removes an emptied cgroup. What was killed a moment ago may
+// still be on its way out, and the kernel tells of it in cgroup.events only by
+// polling, so this tries again until the time is up.
+func removeCgroup(path string) error {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(emptied); ; <-tick.C {
+		err := os.Remove(path)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("remove a cgroup: %w", err)
+		}
+	}
+}
