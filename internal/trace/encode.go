@@ -1,0 +1,90 @@
+package trace
+
+import (
+	"cmp"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"assay/internal/protocol"
+)
+
+func appendHeader(dst []byte, j *Journal) []byte {
+	dst = append(dst, `{"type":"trace","version":`...)
+	dst = strconv.AppendInt(dst, Version, 10)
+	dst = appendString(dst, "session", j.Session)
+	dst = appendString(dst, "started", j.Started.UTC().Format(time.RFC3339Nano))
+	return append(dst, "}\n"...)
+}
+
+// AppendJSON appends e as the one line that a trace file has for it, without
+// the newline.
+func (e *Entry) AppendJSON(dst []byte) []byte {
+	line := appendEntry(dst, e)
+	return line[:len(line)-1]
+}
+
+func appendEntry(dst []byte, e *Entry) []byte {
+	dst = append(dst, `{"seq":`...)
+	dst = strconv.AppendInt(dst, e.Seq, 10)
+	dst = appendInt(dst, "t_ns", int64(e.T))
+	dst = appendString(dst, "wall", e.Wall.UTC().Format(time.RFC3339Nano))
+	dst = appendString(dst, "hop", string(e.Hop))
+	if e.Conn != 0 {
+		dst = appendInt(dst, "conn", int64(e.Conn))
+	}
+	dst = appendString(dst, "type", e.Type)
+	for _, field := range []struct{ name, value string }{
+		{"action", e.Action}, {"tx_id", cmp.Or(e.TxID, e.AgentTxID)}, {"cell_id", e.CellID},
+	} {
+		if field.value != "" {
+			dst = appendString(dst, field.name, field.value)
+		}
+	}
+	dst = appendInt(dst, "bytes", int64(e.Bytes))
+	if e.Note != "" {
+		dst = appendString(dst, "note", string(e.Note))
+	}
+	if e.Ref != 0 {
+		dst = appendInt(dst, "ref", e.Ref)
+	} else {
+		dst = appendMessage(append(dst, `,"msg":`...), e)
+	}
+	return append(dst, "}\n"...)
+}
+
+// appendMessage appends the body, compacted; what is no message as a string.
+func appendMessage(dst []byte, e *Entry) []byte {
+	if len(e.Body) == 0 {
+		return append(dst, "null"...)
+	}
+	before := len(dst)
+	if e.Note != Malformed {
+		if body, err := protocol.JSON(e.Body); err == nil {
+			out, err := jsontext.AppendFormat(dst, body, jsontext.PreserveRawStrings(true),
+				jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+			if err == nil {
+				return out
+			}
+		}
+	}
+	return appendQuoted(dst[:before], string(e.Body))
+}
+
+func appendInt(dst []byte, name string, value int64) []byte {
+	dst = append(append(append(dst, `,"`...), name...), `":`...)
+	return strconv.AppendInt(dst, value, 10)
+}
+
+func appendString(dst []byte, name, value string) []byte {
+	dst = append(append(append(dst, `,"`...), name...), `":`...)
+	return appendQuoted(dst, value)
+}
+
+// appendQuoted quotes any text; what is not UTF-8 in it becomes U+FFFD.
+func appendQuoted(dst []byte, text string) []byte {
+	// The only error is about invalid UTF-8, which has been replaced by then.
+	dst, _ = jsontext.AppendQuote(dst, text)
+	return dst
+}

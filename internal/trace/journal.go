@@ -1,0 +1,179 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+const (
+	// WriterQueue is how many bytes may wait for the file before [Journal.Room]
+	// makes its caller wait.
+	WriterQueue = 16 << 20
+
+	// RoomDeadline is how long Room waits at most.
+	RoomDeadline = 5 * time.Second
+
+	// entryCost stands for what an entry takes beside its body, in bytes.
+	entryCost = 256
+)
+
+// ErrNoRoom is what [Journal.Room] returns when the file cannot keep up.
+var ErrNoRoom = errors.New("the trace cannot be written fast enough")
+
+// Journal gives a session its one order. It is a list that followers walk at
+// their own pace, so nobody who appends ever waits for one who reads, and what
+// everybody has read is garbage. It is safe for concurrent use.
+type Journal struct {
+	Session string
+	Started time.Time
+
+	mu     sync.Mutex
+	last   *node
+	sum    int64 // of the costs of all entries
+	closed bool
+	more   chan struct{} // closed when there is more to read; nil while nobody waits
+
+	writer *Follower     // whose pace Room watches; nil: nobody's
+	room   chan struct{} // closed when the writer has moved on; nil while nobody waits
+	failed error         // why the writer gave up
+}
+
+type node struct {
+	entry Entry
+	sum   int64 // of the costs up to and with this one
+	next  *node
+}
+
+// NewJournal returns the journal of a session that begins now.
+func NewJournal(session string) *Journal {
+	return &Journal{Session: session, Started: time.Now(), last: &node{}}
+}
+
+// Append puts e at the end and returns its Seq. On a closed journal it does
+// nothing and returns 0.
+func (j *Journal) Append(e Entry) int64 {
+	if e.Bytes == 0 {
+		e.Bytes = len(e.Body)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return 0
+	}
+	e.Seq = j.last.entry.Seq + 1
+	e.Wall = time.Now()
+	e.T = e.Wall.Sub(j.Started)
+	j.sum += int64(len(e.Body)) + entryCost
+	j.last.next = &node{entry: e, sum: j.sum}
+	j.last = j.last.next
+	wake(&j.more)
+	return e.Seq
+}
+
+// waiting returns the channel in at, which the next wake closes, and wake wakes
+// everybody who got it. The journal's mu is held for both.
+func waiting(at *chan struct{}) <-chan struct{} {
+	if *at == nil {
+		*at = make(chan struct{})
+	}
+	return *at
+}
+
+func wake(at *chan struct{}) {
+	if *at != nil {
+		close(*at)
+		*at = nil
+	}
+}
+
+// Close ends the journal: followers read what is there, then io.EOF.
+func (j *Journal) Close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
+	wake(&j.more)
+}
+
+// Room waits while more than [WriterQueue] bytes wait for the file, at most
+// [RoomDeadline]; then it returns [ErrNoRoom]. The kernel's reader, which alone
+// can outrun a disk, calls it before each frame. When writing has failed, it
+// returns why.
+func (j *Journal) Room(ctx context.Context) error {
+	var deadline <-chan time.Time
+	for {
+		j.mu.Lock()
+		failed, full := j.failed, j.writer != nil && j.sum-j.writer.at.sum > WriterQueue
+		moved := waiting(&j.room)
+		j.mu.Unlock()
+		switch {
+		case failed != nil:
+			return failed
+		case !full:
+			return nil
+		}
+		if deadline == nil {
+			timer := time.NewTimer(RoomDeadline)
+			defer timer.Stop()
+			deadline = timer.C
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-deadline:
+			return fmt.Errorf("%w: %d MiB have waited for %v", ErrNoRoom, WriterQueue>>20, RoomDeadline)
+		}
+	}
+}
+
+// Follower walks a journal. It is for one goroutine.
+type Follower struct {
+	journal *Journal
+	at      *node // the last one read; guarded by the journal's mu
+}
+
+// Follow returns a follower that sees everything appended from now on.
+func (j *Journal) Follow() *Follower {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return &Follower{journal: j, at: j.last}
+}
+
+// Next returns the next entry, waiting for it when there is none yet. After the
+// last entry of a closed journal it returns io.EOF. The entry is shared: it may
+// be kept, but not changed.
+func (f *Follower) Next(ctx context.Context) (*Entry, error) {
+	for {
+		entry, more, closed := f.step()
+		switch {
+		case entry != nil:
+			return entry, nil
+		case closed:
+			return nil, io.EOF
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// step moves on by one entry. Where there is none, more tells when there is.
+func (f *Follower) step() (entry *Entry, more <-chan struct{}, closed bool) {
+	j := f.journal
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if f.at.next == nil {
+		return nil, waiting(&j.more), j.closed
+	}
+	f.at = f.at.next
+	if f == j.writer {
+		wake(&j.room)
+	}
+	return &f.at.entry, nil, false
+}

@@ -1,0 +1,68 @@
+// Package trace is the journal of a session: every frame, in the one order in
+// which the session saw them, each with where it went and when.
+//
+// A [Journal] is that order in memory: whoever appends gets the next number,
+// whoever follows sees every entry from there on. A [Writer] follows a journal
+// into a file, and [Read] reads such a file back. The completion of a case, the
+// notebook as it was, the conversation and every view are made from it.
+package trace
+
+import (
+	"time"
+
+	"assay/internal/protocol"
+)
+
+// Version is the version of the file format.
+const Version = 1
+
+// Hop is the stretch of the wire that an entry was seen on.
+type Hop string
+
+// The hops. Notebook is for the changes of the server's own document, Session
+// for what happens to the session itself: states, children, limits, drops.
+const (
+	AgentToServer   Hop = "agent>server"
+	ServerToAgent   Hop = "server>agent"
+	KernelToServer  Hop = "kernel>server"
+	ServerToKernel  Hop = "server>kernel"
+	ConsoleToServer Hop = "console>server"
+	ServerToConsole Hop = "server>console"
+	Notebook        Hop = "notebook"
+	Session         Hop = "session"
+)
+
+// Note says what became of a frame, where that is not plain.
+type Note string
+
+// The notes.
+const (
+	Intercepted Note = "intercepted" // answered from the kernel, not by the console
+	Relayed     Note = "relayed"     // made by the server out of the entry in Ref
+	TimedOut    Note = "timed_out"   // the error that stands for an answer that did not come
+	Orphaned    Note = "orphaned"    // an answer to nothing that was asked; dropped
+	Duplicate   Note = "duplicate"   // a second answer; dropped
+	Late        Note = "late"        // an answer after its deadline; dropped
+	Dropped     Note = "dropped"     // not forwarded, for want of a receiver or of room
+	Malformed   Note = "malformed"   // not a message; Body is what came
+	Tamper      Note = "tamper"      // a signal that somebody tries to fool the harness
+)
+
+// Entry is one frame on one hop. Seq, T and Wall are given by the Journal.
+type Entry struct {
+	Seq  int64         // from 1 on, without gaps
+	T    time.Duration // since the journal began, monotonic
+	Wall time.Time
+
+	Hop  Hop
+	Conn int // which console; 0 where there is only one peer
+	protocol.Envelope
+	Bytes int // of the body; 0 is filled in from Body
+	Note  Note
+
+	// Body is the frame: JSON or a raw frame, or, noted Malformed, any bytes.
+	// Where the bytes of an earlier entry leave again, Ref is its Seq and Body
+	// is nil. Nobody may change Body after it was appended.
+	Body []byte
+	Ref  int64
+}

@@ -1,0 +1,266 @@
+package trace_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"assay/internal/protocol"
+	"assay/internal/trace"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func frame(hop trace.Hop, body string) trace.Entry {
+	env, err := protocol.NewDecoder().Envelope([]byte(body))
+	if err != nil {
+		return trace.Entry{Hop: hop, Note: trace.Malformed, Body: []byte(body)}
+	}
+	return trace.Entry{Hop: hop, Envelope: env, Body: []byte(body)}
+}
+
+func TestWrittenAndReadBack(t *testing.T) {
+	t.Parallel()
+	journal := trace.NewJournal("s1")
+	var file bytes.Buffer
+	writer := trace.NewWriter(journal, &file)
+	journal.Append(frame(trace.AgentToServer, `{ "type" : "agent_action", "action":"get_context", "tx_id":"tx_1", "params":{} }`))
+	journal.Append(trace.Entry{Hop: trace.ServerToConsole, Conn: 2, Envelope: protocol.Envelope{Type: "agent_action"}, Bytes: 81, Ref: 1})
+	journal.Append(trace.Entry{
+		Hop: trace.KernelToServer, Envelope: protocol.Envelope{Type: "kernel_stdio", CellID: "c"},
+		Body: protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, CellID: "c", Text: []byte("a\nb")}),
+	})
+	journal.Append(frame(trace.AgentToServer, "no JSON\xff\n"))
+	journal.Append(trace.Entry{Hop: trace.Session, Envelope: protocol.Envelope{Type: "state"}})
+	journal.Append(frame(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"s":"\ud800"}}`))
+	journal.Close()
+	require.NoError(t, writer.Run(t.Context()))
+
+	var got []string
+	header, err := trace.Read(&file, func(r trace.Record) error {
+		require.NotZero(t, r.Wall)
+		require.Positive(t, r.TNS)
+		r.Wall, r.TNS = time.Time{}, 0
+		line, err := json.Marshal(r)
+		got = append(got, strings.ReplaceAll(string(line), `"wall":"0001-01-01T00:00:00Z",`, ""))
+		return err
+	})
+	require.NoError(t, err)
+	require.Equal(t, "s1", header.Session)
+	require.WithinDuration(t, time.Now(), header.Started, time.Minute)
+	require.Equal(t, []string{
+		`{"seq":1,"t_ns":0,"hop":"agent\u003eserver","conn":0,"type":"agent_action","action":"get_context","tx_id":"tx_1","cell_id":"","bytes":80,"note":"","msg":{"type":"agent_action","action":"get_context","tx_id":"tx_1","params":{}},"ref":0}`,
+		`{"seq":2,"t_ns":0,"hop":"server\u003econsole","conn":2,"type":"agent_action","action":"","tx_id":"","cell_id":"","bytes":81,"note":"","msg":null,"ref":1}`,
+		`{"seq":3,"t_ns":0,"hop":"kernel\u003eserver","conn":0,"type":"kernel_stdio","action":"","tx_id":"","cell_id":"c","bytes":8,"note":"","msg":{"type":"kernel_stdio","active_cell":"c","stream":"stdout","data":"a\nb"},"ref":0}`,
+		`{"seq":4,"t_ns":0,"hop":"agent\u003eserver","conn":0,"type":"","action":"","tx_id":"","cell_id":"","bytes":9,"note":"malformed","msg":"no JSON�\n","ref":0}`,
+		`{"seq":5,"t_ns":0,"hop":"session","conn":0,"type":"state","action":"","tx_id":"","cell_id":"","bytes":0,"note":"","msg":null,"ref":0}`,
+		`{"seq":6,"t_ns":0,"hop":"kernel\u003eserver","conn":0,"type":"globals_summary","action":"","tx_id":"eval_1","cell_id":"","bytes":74,"note":"","msg":{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"s":"\ud800"}},"ref":0}`,
+	}, got)
+}
+
+// Appenders at once, a follower from the start, one that comes late, and the
+// file all see one order without gaps.
+func TestOneOrder(t *testing.T) {
+	t.Parallel()
+	const appenders, each = 8, 200
+	journal := trace.NewJournal("s")
+	var file bytes.Buffer
+	writer := trace.NewWriter(journal, &file)
+	early := journal.Follow()
+	var late *trace.Follower
+	var all sync.WaitGroup
+	all.Go(func() { require.NoError(t, writer.Run(context.Background())) })
+	var appending sync.WaitGroup
+	for a := range appenders {
+		appending.Go(func() {
+			for i := range each {
+				journal.Append(trace.Entry{Hop: trace.Session, Conn: a + 1, Bytes: i + 1})
+			}
+			if a == 0 {
+				late = journal.Follow()
+			}
+		})
+	}
+	appending.Wait()
+	journal.Close()
+	all.Wait()
+	require.Zero(t, journal.Append(trace.Entry{}), "closed")
+
+	seen := walk(t, early)
+	require.Len(t, seen, appenders*each)
+	next := make([]int, appenders+1)
+	for i, entry := range seen {
+		require.EqualValues(t, i+1, entry.Seq)
+		next[entry.Conn]++
+		require.Equal(t, next[entry.Conn], entry.Bytes, "each appender's own order is kept")
+		if i > 0 {
+			require.GreaterOrEqual(t, entry.T, seen[i-1].T)
+		}
+	}
+	tail := walk(t, late)
+	require.Equal(t, seen[len(seen)-len(tail):], tail)
+	lines := 0
+	_, err := trace.Read(&file, func(r trace.Record) error {
+		lines++
+		require.EqualValues(t, lines, r.Seq)
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, len(seen), lines)
+}
+
+func walk(t *testing.T, f *trace.Follower) []*trace.Entry {
+	t.Helper()
+	var seen []*trace.Entry
+	for {
+		entry, err := f.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return seen
+		}
+		require.NoError(t, err)
+		seen = append(seen, entry)
+	}
+}
+
+func TestFollowerWaitsForTheNextEntry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		journal := trace.NewJournal("s")
+		follower := journal.Follow()
+		got := make(chan int64)
+		go func() {
+			entry, err := follower.Next(t.Context())
+			if err != nil {
+				entry = &trace.Entry{Seq: -1}
+			}
+			got <- entry.Seq
+		}()
+		synctest.Wait()
+		require.EqualValues(t, 1, journal.Append(trace.Entry{}))
+		require.EqualValues(t, 1, <-got)
+
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("gave up"))
+		defer cancel()
+		_, err := follower.Next(ctx)
+		require.EqualError(t, err, "gave up")
+	})
+}
+
+// stalled is a disk that takes nothing until it is told to.
+type stalled struct{ release chan struct{} }
+
+func (s stalled) Write(p []byte) (int, error) {
+	<-s.release
+	return len(p), nil
+}
+
+func TestRoomWaitsForTheDisk(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		journal := trace.NewJournal("s")
+		disk := stalled{release: make(chan struct{})}
+		writer := trace.NewWriter(journal, disk)
+		written := make(chan error)
+		go func() { written <- writer.Run(context.Background()) }()
+		block := []byte(`{"type":"x","a":"` + strings.Repeat("x", 1<<20) + `"}`)
+		for range trace.WriterQueue >> 20 {
+			require.NoError(t, journal.Room(t.Context()))
+			journal.Append(trace.Entry{Hop: trace.KernelToServer, Body: block})
+			synctest.Wait() // the writer is stuck with its header
+		}
+		before := time.Now()
+		require.ErrorIs(t, journal.Room(t.Context()), trace.ErrNoRoom)
+		require.Equal(t, trace.RoomDeadline, time.Since(before))
+
+		waiting := make(chan error)
+		go func() { waiting <- journal.Room(t.Context()) }()
+		synctest.Wait()
+		close(disk.release)
+		require.NoError(t, <-waiting, "there is room as soon as the disk moves")
+		journal.Close()
+		require.NoError(t, <-written)
+	})
+}
+
+func TestRoomIsThereWithoutAWriter(t *testing.T) {
+	t.Parallel()
+	journal := trace.NewJournal("s")
+	for range 40 {
+		journal.Append(trace.Entry{Body: make([]byte, 1<<20)})
+	}
+	require.NoError(t, journal.Room(t.Context()))
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestRoomTellsThatWritingFailed(t *testing.T) {
+	t.Parallel()
+	journal := trace.NewJournal("s")
+	writer := trace.NewWriter(journal, full{})
+	journal.Append(trace.Entry{Hop: trace.Session})
+	require.ErrorContains(t, writer.Run(t.Context()), "no space left")
+	require.ErrorContains(t, journal.Room(t.Context()), "no space left")
+	journal.Append(trace.Entry{Hop: trace.Session})
+	journal.Close()
+}
+
+func TestReadFaults(t *testing.T) {
+	t.Parallel()
+	const header = `{"type":"trace","version":1,"session":"s","started":"2026-01-02T03:04:05Z"}` + "\n"
+	for name, tc := range map[string]struct{ in, want string }{
+		"empty":           {"", "no header line"},
+		"another file":    {"{}\n", "trace line 1: not a trace of version 1: {}"},
+		"another version": {strings.Replace(header, "1,", "2,", 1), "not a trace of version 1"},
+		"a broken line":   {header + "{\"seq\":\n", "trace line 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := trace.Read(strings.NewReader(tc.in), func(trace.Record) error { return nil })
+			require.ErrorContains(t, err, tc.want)
+		})
+	}
+	n := 0
+	_, err := trace.Read(strings.NewReader(header+`{"seq":1}`+"\n"+`{"seq":2`), func(trace.Record) error { n++; return nil })
+	require.NoError(t, err, "a cut last line is what a kill leaves")
+	require.Equal(t, 1, n)
+}
+
+func FuzzWriteRead(f *testing.F) {
+	f.Add([]byte(`{"type":"a","x":[1, 2]}`), "tx", true)
+	f.Add([]byte("\x00\x01\x01\x00ctext\xff"), "\xff", false)
+	f.Add([]byte(`{"type":"\ud800"}`), "", false)
+	f.Fuzz(func(t *testing.T, body []byte, id string, malformed bool) {
+		journal := trace.NewJournal(id)
+		var file bytes.Buffer
+		writer := trace.NewWriter(journal, &file)
+		entry := trace.Entry{Hop: trace.AgentToServer, Body: body}
+		entry.TxID = id
+		if malformed {
+			entry.Note = trace.Malformed
+		}
+		journal.Append(entry)
+		journal.Close()
+		require.NoError(t, writer.Run(t.Context()))
+		require.Equal(t, 2, bytes.Count(file.Bytes(), []byte("\n")), "a line an entry, whatever the body holds")
+		n := 0
+		_, err := trace.Read(&file, func(r trace.Record) error {
+			n++
+			require.Equal(t, len(body), r.Bytes)
+			return nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+	})
+}

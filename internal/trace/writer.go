@@ -1,0 +1,72 @@
+package trace
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+)
+
+// Writer writes a journal to a file, one JSON object a line: first
+//
+//	{"type":"trace","version":1,"session":…,"started":…}
+//
+// then an entry each. It flushes whenever it has caught up, so that the file
+// can be followed, and that a killed server's trace ends with its last frames.
+type Writer struct {
+	journal *Journal
+	follow  *Follower
+	out     *bufio.Writer
+}
+
+// NewWriter returns the writer of j, which misses nothing that is appended from
+// now on and whose pace [Journal.Room] watches. A journal has one.
+func NewWriter(j *Journal, out io.Writer) *Writer {
+	follow := j.Follow()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.writer = follow
+	return &Writer{journal: j, follow: follow, out: bufio.NewWriterSize(out, 64<<10)}
+}
+
+// Run writes until the journal is closed and everything is flushed. When
+// writing fails it returns why, and so does Room from then on.
+func (w *Writer) Run(ctx context.Context) error {
+	err := w.write(ctx)
+	if err != nil {
+		j := w.journal
+		j.mu.Lock()
+		j.failed, j.writer = err, nil
+		wake(&j.room)
+		j.mu.Unlock()
+	}
+	return err
+}
+
+func (w *Writer) write(ctx context.Context) error {
+	line := appendHeader(nil, w.journal)
+	for {
+		if _, err := w.out.Write(line); err != nil {
+			return err
+		}
+		entry, err := w.next(ctx)
+		if errors.Is(err, io.EOF) {
+			return w.out.Flush()
+		}
+		if err != nil {
+			return errors.Join(err, w.out.Flush())
+		}
+		line = appendEntry(line[:0], entry)
+	}
+}
+
+// next returns the next entry, and flushes before it waits for one.
+func (w *Writer) next(ctx context.Context) (*Entry, error) {
+	if entry, _, _ := w.follow.step(); entry != nil {
+		return entry, nil
+	}
+	if err := w.out.Flush(); err != nil {
+		return nil, err
+	}
+	return w.follow.Next(ctx)
+}
