@@ -17,7 +17,7 @@ type Envelope struct {
 	Action    string
 	TxID      string
 	AgentTxID string
-	CellID    string // "cell_id", or "active_cell" of a kernel_stdio
+	CellID    string // "cell_id", here or in "params", or "active_cell"
 	Status    string
 }
 
@@ -68,38 +68,55 @@ func (d *Decoder) object(body []byte) (Envelope, error) {
 	// Lone surrogate escapes are what Python's json writes for undecodable
 	// text: they are legal JSON and must pass.
 	d.tokens.Reset(&d.source, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	open, err := d.tokens.ReadToken()
-	if err != nil {
-		return env, noEOF(err)
-	}
-	if open.Kind() != '{' {
+	if d.tokens.PeekKind() != '{' {
 		return env, errors.New("not an object")
 	}
-	for d.tokens.PeekKind() != '}' {
-		name, err := d.tokens.ReadToken()
-		if err != nil {
-			return env, noEOF(err)
-		}
-		field := env.field(name.String())
-		if field == nil || d.tokens.PeekKind() != '"' {
-			if err := d.tokens.SkipValue(); err != nil {
-				return env, noEOF(err)
-			}
-			continue
-		}
-		value, err := d.tokens.ReadToken()
-		if err != nil {
-			return env, noEOF(err)
-		}
-		*field = value.String()
-	}
-	if _, err := d.tokens.ReadToken(); err != nil {
-		return env, noEOF(err)
+	if err := d.fields(env.field); err != nil {
+		return env, err
 	}
 	if _, err := d.tokens.ReadToken(); !errors.Is(err, io.EOF) {
 		return env, errors.New("text after the object")
 	}
 	return env, nil
+}
+
+// fields reads an object and puts its string fields where field says, nil
+// standing for nowhere; in "params" it looks for a "cell_id" only.
+func (d *Decoder) fields(field func(name string) *string) error {
+	if _, err := d.tokens.ReadToken(); err != nil {
+		return noEOF(err)
+	}
+	for d.tokens.PeekKind() != '}' {
+		name, err := d.tokens.ReadToken()
+		if err != nil {
+			return noEOF(err)
+		}
+		if err := d.value(field, name.String()); err != nil {
+			return noEOF(err)
+		}
+	}
+	_, err := d.tokens.ReadToken()
+	return noEOF(err)
+}
+
+func (d *Decoder) value(field func(name string) *string, name string) error {
+	at, kind := field(name), d.tokens.PeekKind()
+	if name == "params" && kind == '{' && d.tokens.StackDepth() == 1 {
+		return d.fields(func(name string) *string {
+			if name == "cell_id" {
+				return field(name)
+			}
+			return nil
+		})
+	}
+	if at == nil || kind != '"' {
+		return d.tokens.SkipValue()
+	}
+	value, err := d.tokens.ReadToken()
+	if err == nil {
+		*at = value.String()
+	}
+	return err
 }
 
 func (e *Envelope) field(name string) *string {

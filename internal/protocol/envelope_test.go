@@ -18,8 +18,10 @@ func TestEnvelope(t *testing.T) {
 	}{
 		"an action": {
 			`{"type":"agent_action","action":"edit_cell","params":{"cell_id":"inner","type":"no"},"tx_id":"tx_1"}`,
-			protocol.Envelope{Type: "agent_action", Action: "edit_cell", TxID: "tx_1"},
+			protocol.Envelope{Type: "agent_action", Action: "edit_cell", TxID: "tx_1", CellID: "inner"},
 		},
+		"params that are no object": {`{"type":"x","params":[{"cell_id":"c"}]}`, protocol.Envelope{Type: "x"}},
+		"params further down":       {`{"type":"x","a":{"params":{"cell_id":"c"}}}`, protocol.Envelope{Type: "x"}},
 		"white space and order":     {" { \"tx_id\" : \"a\" ,\n \"type\":\"x\" } \n", protocol.Envelope{Type: "x", TxID: "a"}},
 		"the last of two counts":    {`{"type":"a","type":"b"}`, protocol.Envelope{Type: "b"}},
 		"escapes":                   {`{"type":"\u0072eady","cell_id":"a\"b"}`, protocol.Envelope{Type: "ready", CellID: `a"b`}},
@@ -113,4 +115,21 @@ func TestIDsHaveTheirForm(t *testing.T) {
 	require.Regexp(t, `^eval_[0-9a-f]{12}$`, protocol.NewServerTxID())
 	first := protocol.NewTxID()
 	require.NotEqual(t, first, protocol.NewTxID())
+}
+
+func TestRewrite(t *testing.T) {
+	t.Parallel()
+	got, err := protocol.Rewrite([]byte(`{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"x":{"repr":"\ud800 1.0"}},"big":12345678901234567890}`),
+		protocol.Field{Name: "type", Value: "agent_action_response"},
+		protocol.Field{Name: "tx_id", Value: "tx_1"},
+		protocol.Field{Name: "agent_tx_id"})
+	require.NoError(t, err)
+	require.Equal(t, `{"type":"agent_action_response","tx_id":"tx_1","summary":{"x":{"repr":"\ud800 1.0"}},"big":12345678901234567890}`, string(got))
+	got, err = protocol.Rewrite([]byte(`{"a":1}`), protocol.Field{Name: "a"})
+	require.NoError(t, err)
+	require.Equal(t, `{}`, string(got))
+	for _, body := range []string{"", "[]", `{"a":`, `{"a":1`} {
+		_, err := protocol.Rewrite([]byte(body), protocol.Field{Name: "b", Value: 1})
+		require.ErrorIs(t, err, protocol.ErrMalformed, body)
+	}
 }

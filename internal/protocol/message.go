@@ -238,11 +238,28 @@ type HistoryEntry struct {
 	Type      string          `json:"type"` // anthropic_message
 	Role      string          `json:"role"`
 	Content   json.RawMessage `json:"content"`
-	Timestamp string          `json:"timestamp"` // RFC 3339
+	Timestamp string          `json:"timestamp"`            // RFC 3339
+	RequestID string          `json:"request_id,omitempty"` // of the query it belongs to
+	Usage     json.RawMessage `json:"usage,omitempty"`      // of the call that an assistant's message came from, as Anthropic counts
 }
 
 // EntryAnthropicMessage is the Type of a [HistoryEntry].
 const EntryAnthropicMessage = "anthropic_message"
+
+// StreamFrame is any of the agent_stream_* messages, by which a reply is shown
+// while it arrives: start (with Timestamp), block_start, delta, block_stop and
+// complete. Which fields count depends on Type; BlockIndex is given for the
+// three that are about a block.
+type StreamFrame struct {
+	Type       string `json:"type"`
+	Timestamp  string `json:"timestamp,omitempty"` // RFC 3339
+	BlockIndex *int   `json:"block_index,omitempty"`
+	BlockType  string `json:"block_type,omitempty"` // text, thinking or tool_use
+	BlockID    string `json:"block_id,omitempty"`
+	BlockName  string `json:"block_name,omitempty"`
+	Delta      string `json:"delta,omitempty"`
+	Error      string `json:"error,omitempty"` // of a reply that broke off
+}
 
 // UsageUpdate is the tokens of a conversation so far. CostUSD is null when the
 // model's price is not known.

@@ -1,0 +1,61 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Field is a name and a value for [Rewrite].
+type Field struct {
+	Name  string
+	Value any // anything that encoding/json can write; nil removes the field
+}
+
+// Rewrite returns the JSON object body with fields in place of its own of the
+// same names, in front of the others, whose bytes stay as they are.
+func Rewrite(body []byte, fields ...Field) ([]byte, error) {
+	out := make([]byte, 0, len(body)+64)
+	out = append(out, '{')
+	for _, field := range fields {
+		if field.Value == nil {
+			continue
+		}
+		value, err := json.Marshal(field.Value)
+		if err != nil {
+			return nil, fmt.Errorf("field %s: %w", field.Name, err)
+		}
+		out = appendField(out, field.Name, value)
+	}
+	tokens := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if open, err := tokens.ReadToken(); err != nil || open.Kind() != '{' {
+		return nil, fmt.Errorf("%w: not an object", ErrMalformed)
+	}
+	for tokens.PeekKind() != '}' {
+		token, err := tokens.ReadToken()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %v", ErrMalformed, err)
+		}
+		name := token.String()
+		value, err := tokens.ReadValue()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %v", ErrMalformed, err)
+		}
+		if !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
+			out = appendField(out, name, value)
+		}
+	}
+	return append(out, '}'), nil
+}
+
+func appendField(out []byte, name string, value []byte) []byte {
+	if len(out) > 1 {
+		out = append(out, ',')
+	}
+	// The only error is about invalid UTF-8, which is replaced.
+	out, _ = jsontext.AppendQuote(out, name)
+	return append(append(out, ':'), value...)
+}

@@ -1,0 +1,286 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"assay/internal/protocol"
+	"assay/internal/trace"
+)
+
+// fromDocument routes what the server's own document sends: its answers, and
+// what they make the kernel do.
+func (r *Router) fromDocument(p *Peer, it item) {
+	if it.env.Type == protocol.TypeActionResponse {
+		r.fromDocumentAnswer(p, it)
+		return
+	}
+	r.toKernelFrom(p, it)
+}
+
+// fromHolder routes what a console at /agent sends that holds the document.
+func (r *Router) fromHolder(p *Peer, it item) {
+	switch it.env.Type {
+	case protocol.TypeActionResponse:
+		r.fromDocumentAnswer(p, it)
+	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory:
+		it = p.enter(it, "")
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.agent == nil {
+			p.send(message(protocol.AgentError{Type: protocol.TypeAgentError, Error: "there is no agent"}))
+			return
+		}
+		r.agent.send(it)
+	case protocol.TypeKernelMessage:
+		p.enter(it, trace.Dropped) // the router relays these itself
+	default:
+		p.enter(it, trace.Dropped)
+		p.send(message(protocol.AgentError{Type: protocol.TypeAgentError, Error: fmt.Sprintf("unknown message type %q", it.env.Type)}))
+	}
+}
+
+func (r *Router) fromDocumentAnswer(p *Peer, it item) {
+	ask, was := r.table.take(it.env.TxID)
+	it = p.enter(it, was.note)
+	if ask == nil {
+		r.log.Warn("an answer to nothing that waits", "peer", p.name, "tx_id", it.env.TxID, "note", string(was.note))
+		return
+	}
+	if ask.whom == byConsole && ask.action == "get_context" {
+		if err := checkContext(it.body); err != nil {
+			ask.reply(answer{failed: "get_context: the console's answer: " + err.Error()})
+			return
+		}
+	}
+	ask.reply(answer{it: it})
+}
+
+// checkContext refuses a console's notebook in which a cell has no id.
+func checkContext(body []byte) error {
+	var answer struct {
+		Context struct {
+			Cells []struct {
+				CellID string `json:"cell_id"`
+			} `json:"cells"`
+		} `json:"context"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return err
+	}
+	for i, cell := range answer.Context.Cells {
+		if cell.CellID == "" {
+			return fmt.Errorf("cell %d has no cell_id", i)
+		}
+	}
+	return nil
+}
+
+// fromConsole routes what a console at /run sends.
+func (r *Router) fromConsole(p *Peer, it item) {
+	switch it.env.Type {
+	case protocol.TypeGlobalsSummary, protocol.TypeReactivitySummary, protocol.TypeDebugState, protocol.TypeExecuteCode:
+		r.askKernelForConsole(p, p.enter(it, ""))
+	default:
+		r.toKernelFrom(p, it)
+	}
+}
+
+// toKernelFrom passes on what makes the kernel do something.
+func (r *Router) toKernelFrom(p *Peer, it item) {
+	switch it.env.Type {
+	case protocol.TypeRunCell, protocol.TypeStopCell, protocol.TypeDisposeCell, protocol.TypeSetWidgetValue:
+	default:
+		p.enter(it, trace.Dropped)
+		p.sendError(fmt.Sprintf("unknown message type %q", it.env.Type))
+		return
+	}
+	it = p.enter(it, "")
+	r.mu.Lock()
+	kernel := r.kernel
+	r.mu.Unlock()
+	if kernel == nil {
+		p.sendError("there is no kernel to " + it.env.Type)
+		return
+	}
+	switch it.env.Type {
+	case protocol.TypeRunCell:
+		r.runs.Sent(it.env.CellID)
+	case protocol.TypeDisposeCell:
+		r.runs.Disposed(it.env.CellID)
+	}
+	if !kernel.send(it) {
+		p.sendError("the kernel does not read: too much is waiting for it")
+	}
+}
+
+func (p *Peer) sendError(text string) {
+	p.send(message(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: text}}))
+}
+
+// askKernelForConsole asks the kernel and gives the answer to p alone, with the
+// id that p has asked with.
+func (r *Router) askKernelForConsole(p *Peer, it item) {
+	ask := &pending{id: protocol.NewServerTxID(), action: it.env.Type, whom: byKernel, within: r.cfg.Document}
+	if it.env.Type == protocol.TypeExecuteCode {
+		ask.within = r.cfg.Cell
+	}
+	ask.reply = func(a answer) {
+		if a.failed != "" {
+			p.sendError(a.failed)
+			return
+		}
+		var id any
+		if it.env.AgentTxID != "" {
+			id = it.env.AgentTxID
+		}
+		p.sendRewritten(a.it, protocol.Field{Name: "agent_tx_id", Value: id})
+	}
+	body, err := protocol.Rewrite(it.body, protocol.Field{Name: "agent_tx_id", Value: ask.id})
+	if err != nil {
+		p.sendError(err.Error())
+		return
+	}
+	if r.table.add(ask, r.kernelTimedOut) {
+		r.askKernel(ask, frame(body))
+	}
+}
+
+func (p *Peer) sendRewritten(it item, field protocol.Field) {
+	body, err := protocol.Rewrite(it.body, field)
+	if err != nil {
+		p.sendError(err.Error())
+		return
+	}
+	p.send(frame(body))
+}
+
+// documentOverflow answers what the server's own document has no room for. The
+// caller holds mu.
+func (r *Router) documentOverflow(it item) {
+	failed := answer{failed: "the notebook has too many requests waiting"}
+	ask, _ := r.table.take(it.env.TxID)
+	switch {
+	case ask == nil:
+	case ask.agent != "":
+		r.answerAgentLocked(ask.agent, failed)
+	default:
+		ask.reply(failed) // of Ask: it only hands over
+	}
+}
+
+// holderOverflow closes a console that holds the document and does not read;
+// the action waits for its return. The caller of send holds mu.
+func (r *Router) holderOverflow(p *Peer) func(item) {
+	return func(it item) {
+		if it.env.Type == protocol.TypeAgentAction {
+			r.backlog = append(r.backlog, it)
+		}
+		p.tooSlow(it)
+	}
+}
+
+// holderEnded keeps the actions that were not yet written for a holder's
+// return; one that was written may still be answered then.
+func (r *Router) holderEnded(p *Peer, unsent []item) {
+	unsent = slices.DeleteFunc(unsent, func(it item) bool { return it.env.Type != protocol.TypeAgentAction })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.holder == p {
+		r.holder = nil
+		r.backlog = append(unsent, r.backlog...)
+		return
+	}
+	for _, it := range unsent { // it was replaced: its successor is there
+		if r.holder != nil && r.table.has(it.env.TxID) {
+			r.holder.send(it)
+		}
+	}
+}
+
+func (r *Router) consoleEnded(p *Peer, _ []item) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.consoles = slices.DeleteFunc(r.consoles, func(c *Peer) bool { return c == p })
+}
+
+// Tell sends every console at /run a message of the server's own.
+func (r *Router) Tell(msg any) { r.toConsoles(message(msg)) }
+
+// Ask asks on the server's own behalf, as the agent asks for an action, and
+// returns the whole answer: an agent_action_response, or for the kernel's
+// actions the kernel's own reply. An answer that reports an error is an error.
+func (r *Router) Ask(ctx context.Context, action string, params map[string]any) (json.RawMessage, error) {
+	got := make(chan answer, 1)
+	id := protocol.NewServerTxID()
+	r.ask(id, action, params, func(a answer) { got <- a })
+	select {
+	case a := <-got:
+		return a.result(action)
+	case <-ctx.Done():
+		if ask, _ := r.table.take(id); ask == nil {
+			return (<-got).result(action) // it came just now
+		}
+		return nil, fmt.Errorf("%s: %w", action, context.Cause(ctx))
+	}
+}
+
+func (r *Router) ask(id, action string, params map[string]any, reply func(answer)) {
+	if params == nil {
+		params = map[string]any{}
+	}
+	raw, err := json.Marshal(params)
+	if err != nil {
+		reply(answer{failed: err.Error()})
+		return
+	}
+	request := message(protocol.AgentAction{Type: protocol.TypeAgentAction, Action: action, Params: raw, TxID: id})
+	if kernel, _, _ := place(action); !kernel {
+		r.askDocument(id, request, reply)
+		return
+	}
+	ask := &pending{id: id, action: action, whom: byKernel, within: r.cfg.Document, reply: reply}
+	toKernel, err := r.kernelRequest(ask, request.body)
+	if err != nil {
+		reply(answer{failed: err.Error()})
+		return
+	}
+	if !r.table.add(ask, r.kernelTimedOut) {
+		reply(answer{failed: ErrClosed.Error()})
+		return
+	}
+	r.askKernel(ask, toKernel)
+}
+
+func (r *Router) askDocument(id string, request item, reply func(answer)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ask := r.documentPending(id, request.env.Action)
+	ask.reply = reply
+	switch {
+	case !r.table.add(ask, r.timedOut):
+		reply(answer{failed: ErrClosed.Error()})
+	case r.holder == nil:
+		r.backlog = append(r.backlog, request)
+	default:
+		r.holder.send(request)
+	}
+}
+
+// result is the answer's frame, or its failure as an error.
+func (a answer) result(action string) (json.RawMessage, error) {
+	if a.failed != "" {
+		return nil, fmt.Errorf("%s: %s", action, a.failed)
+	}
+	if a.it.env.Status == protocol.StatusError && a.it.env.Type == protocol.TypeActionResponse {
+		var failed protocol.ActionResponse
+		if err := json.Unmarshal(a.it.body, &failed); err != nil {
+			return nil, fmt.Errorf("%s: %w", action, err)
+		}
+		return nil, errors.New(action + ": " + failed.Error)
+	}
+	return a.it.body, nil
+}

@@ -1,0 +1,243 @@
+package router
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"assay/internal/protocol"
+	"assay/internal/trace"
+)
+
+// fromKernel routes what the kernel sends: answers to who has asked, the frames
+// of runs to every console, and what matters of a run to the agent.
+func (r *Router) fromKernel(p *Peer, it item) {
+	switch it.env.Type {
+	case protocol.TypeStartCell, protocol.TypeKernelStdio, protocol.TypeCellOutput,
+		protocol.TypeCellResult, protocol.TypeRunQueue, protocol.TypeCellWidgets:
+		r.fromRun(p, it)
+	case protocol.TypeError:
+		it = p.enter(it, "")
+		r.log.Warn("the kernel did not understand a message", "error", string(it.body))
+		r.toConsoles(it)
+	case protocol.TypeActionResponse:
+		r.fromKernelAnswer(p, it, it.env.TxID)
+	default:
+		r.fromKernelAnswer(p, it, it.env.AgentTxID)
+	}
+}
+
+func (r *Router) fromRun(p *Peer, it item) {
+	r.kernelOrder.Lock()
+	defer r.kernelOrder.Unlock()
+	it = p.enter(it, "")
+	if err := r.runs.Apply(it.ref, it.env, it.body); err != nil {
+		r.log.Warn("a kernel frame does not fit", "type", it.env.Type, "error", err)
+	}
+	r.toConsoles(it)
+	if told, ok := r.runs.KernelMessage(it.env, it.body); ok {
+		relay := message(protocol.KernelMessage{Type: protocol.TypeKernelMessage, Message: told})
+		relay.env.CellID, relay.note = it.env.CellID, trace.Relayed
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.agent != nil {
+			r.agent.send(relay)
+		}
+	}
+}
+
+func (r *Router) toConsoles(it item) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, console := range r.consoles {
+		console.send(it)
+	}
+}
+
+func (r *Router) fromKernelAnswer(p *Peer, it item, id string) {
+	ask, was := r.table.take(id)
+	it = p.enter(it, was.note)
+	action := was.action
+	if ask != nil {
+		action = ask.action
+	}
+	if isGlobals(action) && was.note != trace.Duplicate {
+		r.keepSummary(it)
+	}
+	if ask != nil {
+		ask.reply(answer{it: it})
+	}
+}
+
+// askKernelForAgent passes an action on that only the kernel can answer.
+func (r *Router) askKernelForAgent(p *Peer, it item) {
+	ask := &pending{
+		id: protocol.NewServerTxID(), agent: it.env.TxID, action: it.env.Action,
+		whom: byKernel, within: r.cfg.Document,
+	}
+	ask.reply = func(a answer) { r.answerAgent(ask.agent, fromKernelReply(ask, a)) }
+	request, err := r.kernelRequest(ask, it.body)
+	if err != nil {
+		p.enter(it, trace.Intercepted)
+		ask.reply(answer{failed: err.Error()})
+		return
+	}
+	if !r.table.add(ask, r.kernelTimedOut) {
+		p.enter(it, trace.Tamper)
+		r.answerAgent(ask.agent, answer{failed: fmt.Sprintf("tx_id %q is in flight already", ask.agent)})
+		return
+	}
+	p.enter(it, trace.Intercepted)
+	r.askKernel(ask, request)
+}
+
+// kernelRequest makes the request to the kernel for an action, and for an
+// execute_code its deadline.
+func (r *Router) kernelRequest(ask *pending, body []byte) (item, error) {
+	var action struct {
+		Params struct {
+			Key      string   `json:"key"`
+			Code     *string  `json:"code"`
+			Session  string   `json:"session"`
+			TimeoutS *float64 `json:"timeout_s"`
+		} `json:"params"`
+	}
+	if err := json.Unmarshal(body, &action); err != nil {
+		return item{}, fmt.Errorf("%s: %w", ask.action, err)
+	}
+	params := action.Params
+	request := protocol.KernelRequest{AgentTxID: ask.id}
+	switch ask.action {
+	case "request_globals_summary", "request_reactivity_summary":
+		return r.summaryRequest(ask), nil
+	case "get_global_info":
+		if params.Key == "" {
+			return item{}, fmt.Errorf("get_global_info: params.key is missing or empty")
+		}
+		request.Type, request.Key = protocol.TypeGetGlobalInfo, params.Key
+	case "reset_kernel_globals":
+		request.Type = protocol.TypeResetGlobals
+	case "execute_code":
+		if params.Code == nil {
+			return item{}, fmt.Errorf("execute_code: params.code is missing")
+		}
+		request.Type, request.Code, request.Session = protocol.TypeExecuteCode, *params.Code, params.Session
+		ask.within = r.executeLimit(params.TimeoutS)
+		request.TimeoutS = ask.within.Seconds()
+	}
+	return message(request), nil
+}
+
+// executeLimit is how long an execute_code may take: what was asked for, at
+// most the cell limit.
+func (r *Router) executeLimit(seconds *float64) time.Duration {
+	if seconds == nil || *seconds <= 0 || *seconds > r.cfg.Cell.Seconds() {
+		return r.cfg.Cell
+	}
+	return time.Duration(*seconds * float64(time.Second))
+}
+
+// summaryRequest asks for a summary in the form that the kernel takes.
+func (r *Router) summaryRequest(ask *pending) item {
+	r.mu.Lock()
+	older := r.older
+	r.mu.Unlock()
+	if older {
+		return message(protocol.AgentAction{
+			Type: protocol.TypeAgentAction, Action: ask.action, Params: json.RawMessage("{}"), TxID: ask.id,
+		})
+	}
+	return message(protocol.KernelRequest{Type: strings.TrimPrefix(ask.action, "request_"), AgentTxID: ask.id})
+}
+
+// askKernel sends a request that stands in the table.
+func (r *Router) askKernel(ask *pending, request item) {
+	r.mu.Lock()
+	kernel, gone := r.kernel, r.gone
+	r.mu.Unlock()
+	failed := ""
+	switch {
+	case kernel == nil && gone == "":
+		failed = "there is no kernel"
+	case kernel == nil:
+		failed = "the kernel has ended: " + gone
+	case !kernel.send(request):
+		failed = "the kernel does not read: too much is waiting for it"
+	}
+	if failed != "" {
+		if r.table.remove(ask, trace.Late) {
+			ask.reply(answer{failed: failed})
+		}
+		return
+	}
+	if isGlobals(ask.action) {
+		r.table.staleAfter(ask, r.cfg.Stale, func() { r.giveStale(ask) })
+	}
+}
+
+// fromKernelReply turns the kernel's answer into that of an action.
+func fromKernelReply(ask *pending, a answer) answer {
+	if a.failed != "" {
+		return a
+	}
+	fields := []protocol.Field{
+		{Name: "type", Value: protocol.TypeActionResponse},
+		{Name: "tx_id", Value: ask.agent},
+		{Name: "agent_tx_id"},
+	}
+	switch a.it.env.Status {
+	case "", protocol.StatusOK, protocol.StatusSuccess:
+		fields = append(fields, protocol.Field{Name: "status", Value: protocol.StatusSuccess})
+	case protocol.StatusInterrupted:
+		fields = append(fields, protocol.Field{Name: "status", Value: protocol.StatusError},
+			protocol.Field{Name: "error", Value: ask.action + " was interrupted"})
+	}
+	body, err := protocol.Rewrite(a.it.body, fields...)
+	if err != nil {
+		return answer{failed: err.Error()}
+	}
+	return answer{it: frame(body)}
+}
+
+// kernelTimedOut answers a request that the kernel did not, and stops the code
+// that it asked for.
+func (r *Router) kernelTimedOut(ask *pending) {
+	if ask.action != protocol.TypeExecuteCode {
+		r.timedOut(ask)
+		return
+	}
+	r.log.Warn("deadline missed", "action", ask.action, "tx_id", ask.id, "hop", string(ask.whom), "limit", ask.within)
+	text := fmt.Sprintf("execute_code did not end within %v and was interrupted", ask.within)
+	if err := r.ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: ask.id}); err != nil {
+		text += "; " + err.Error()
+	}
+	ask.reply(answer{failed: text, note: trace.TimedOut})
+}
+
+// ToKernel sends the kernel a message of the server's own.
+func (r *Router) ToKernel(msg any) error {
+	r.mu.Lock()
+	kernel := r.kernel
+	r.mu.Unlock()
+	if kernel == nil {
+		return fmt.Errorf("kernel: %w", ErrNoPeer)
+	}
+	if !kernel.send(message(msg)) {
+		return fmt.Errorf("kernel: too much is waiting for it")
+	}
+	return nil
+}
+
+func (r *Router) kernelEnded(p *Peer, _ []item) {
+	text := "its connection was closed"
+	if p.err != nil {
+		text = p.err.Error()
+	}
+	r.mu.Lock()
+	if r.kernel == p {
+		r.kernel, r.gone = nil, text
+	}
+	r.mu.Unlock()
+	r.table.fail("the kernel has ended: "+text, func(p *pending) bool { return p.whom == byKernel })
+}

@@ -1,0 +1,216 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"assay/internal/protocol"
+	"assay/internal/trace"
+)
+
+// finishGrace is how long a peer may take to read what is queued for it when
+// the session ends.
+const finishGrace = time.Second
+
+// Peer is one connection of a session. It lives until its connection ends, or
+// its router ends it.
+type Peer struct {
+	router  *Router
+	conn    protocol.Conn
+	name    string
+	id      int       // which console; 0: not one
+	in, out trace.Hop // empty: not traced
+	queue   *queue
+
+	handle   func(p *Peer, it item)          // routes what it sends
+	before   func(ctx context.Context) error // called before each read; nil: nothing to wait for
+	overflow func(it item)                   // it found the queue full
+	ended    func(p *Peer, unsent []item)    // it has ended
+
+	stall  sync.Once // starts the watch over an agent that does not read
+	once   sync.Once // guards code, reason and err
+	ending chan struct{}
+	code   protocol.CloseCode
+	reason string
+	err    error
+	done   chan struct{}
+}
+
+func newPeer(r *Router, conn protocol.Conn, name string, in, out trace.Hop) *Peer {
+	return &Peer{
+		router: r, conn: conn, name: name, in: in, out: out, queue: newQueue(),
+		ending: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+// ID numbers the consoles of a session, from 1 on; it is 0 for others.
+func (p *Peer) ID() int { return p.id }
+
+// Done is closed when the peer has ended and is no longer part of the session.
+func (p *Peer) Done() <-chan struct{} { return p.done }
+
+// Err tells, after Done, why the peer ended: io.EOF when it has closed its
+// connection, a *child.ExitError when it was a process that died, and nil when
+// the router closed it.
+func (p *Peer) Err() error { return p.err }
+
+// End closes the peer's connection without waiting for it to end.
+func (p *Peer) End(code protocol.CloseCode, reason string) { p.end(code, reason, nil) }
+
+func (p *Peer) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var loops sync.WaitGroup
+	loops.Go(p.write)
+	loops.Go(func() {
+		<-p.ending
+		cancel()
+		_ = p.conn.Close(p.code, p.reason) // may say goodbye for seconds
+	})
+	err := p.read(ctx)
+	p.end(protocol.CloseNormal, "", err)
+	loops.Wait()
+	p.ended(p, p.queue.rest())
+	close(p.done)
+}
+
+// end makes the peer end, for the first reason given.
+func (p *Peer) end(code protocol.CloseCode, reason string, err error) {
+	p.once.Do(func() {
+		p.code, p.reason, p.err = code, reason, err
+		p.queue.close()
+		close(p.ending)
+	})
+}
+
+// finish ends the peer when it has been sent what is queued, or after
+// finishGrace.
+func (p *Peer) finish(code protocol.CloseCode, reason string) {
+	p.queue.close()
+	p.router.peers.Go(func() {
+		late := time.NewTimer(finishGrace)
+		defer late.Stop()
+		select {
+		case <-p.queue.drained:
+		case <-p.ending:
+		case <-late.C:
+		}
+		p.end(code, reason, nil)
+	})
+}
+
+func (p *Peer) read(ctx context.Context) error {
+	decoder := protocol.NewDecoder()
+	for {
+		if p.before != nil {
+			if err := p.before(ctx); err != nil {
+				return err
+			}
+		}
+		body, err := p.conn.Read()
+		if err != nil {
+			return err
+		}
+		env, err := decoder.Envelope(body)
+		if err != nil {
+			p.router.log.Warn("malformed message", "peer", p.name, "error", err)
+			p.enter(item{body: body}, trace.Malformed)
+			continue
+		}
+		p.dispatch(item{env: env, body: body})
+	}
+}
+
+// dispatch routes one message. A fault of ours in doing so costs that message,
+// not the session.
+func (p *Peer) dispatch(it item) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			p.router.log.Error("a message could not be routed", "peer", p.name, "type", it.env.Type,
+				"panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
+		}
+	}()
+	p.handle(p, it)
+}
+
+func (p *Peer) write() {
+	for {
+		it, ok, closed := p.queue.pop()
+		switch {
+		case ok:
+			if !p.writeOne(it) {
+				return
+			}
+		case closed:
+			close(p.queue.drained)
+			return
+		default:
+			select {
+			case <-p.queue.wake:
+			case <-p.ending:
+				return
+			}
+		}
+	}
+}
+
+func (p *Peer) writeOne(it item) bool {
+	err := p.conn.Write(it.body)
+	var tooLarge *protocol.FrameError
+	switch {
+	case err == nil:
+		return true
+	case errors.As(err, &tooLarge):
+		p.router.log.Warn("a message was not sent", "peer", p.name, "type", it.env.Type, "error", err)
+		p.drop(it)
+		return true
+	default:
+		p.end(protocol.CloseNormal, "", err)
+		return false
+	}
+}
+
+// enter appends a frame that came from the peer to the trace, and returns it as
+// one that can leave again.
+func (p *Peer) enter(it item, note trace.Note) item {
+	if p.in != "" {
+		it.ref = p.router.journal.Append(trace.Entry{
+			Hop: p.in, Conn: p.id, Envelope: it.env, Note: note, Body: it.body,
+		})
+	}
+	return it
+}
+
+// send queues a frame for the peer and appends it to the trace. false: its
+// queue is full, and its overflow has dealt with the frame.
+func (p *Peer) send(it item) bool {
+	if full := p.queue.push(it, func() { p.leave(it, it.note) }); full {
+		p.overflow(it)
+		return false
+	}
+	return true
+}
+
+// drop appends to the trace that the peer does not get a frame.
+func (p *Peer) drop(it item) { p.leave(it, trace.Dropped) }
+
+func (p *Peer) leave(it item, note trace.Note) {
+	if p.out == "" {
+		return
+	}
+	entry := trace.Entry{Hop: p.out, Conn: p.id, Envelope: it.env, Note: note, Bytes: len(it.body), Ref: it.ref}
+	if it.ref == 0 {
+		entry.Body = it.body
+	}
+	p.router.journal.Append(entry)
+}
+
+// tooSlow is the overflow of a console: it is closed, and may come back.
+func (p *Peer) tooSlow(it item) {
+	p.drop(it)
+	text := fmt.Sprintf("too slow: more than %d MiB or %d messages were waiting", QueueBytes>>20, QueueFrames)
+	p.end(protocol.ClosePolicy, text, errors.New(text))
+}

@@ -1,0 +1,232 @@
+// Package router is the switchboard of one session: it takes frames from the
+// agent, the kernel and the consoles, and gives each to whom it is for.
+//
+//	agent ──agent_action──▶ ┌────────┐ ──agent_action──▶ holder of the document
+//	      ◀──its answer──── │        │ ◀──its answer────
+//	                        │ Router │ ◀──run_cell … ─── consoles at /run
+//	      ◀─kernel_message─ │        │ ──kernel frames─▶
+//	                        └──▲──┬──┘
+//	             kernel frames │  ▼ run_cell, summaries, execute_code
+//	                          kernel
+//
+// Nothing in it waits. Each connection has one goroutine that reads and one
+// that writes behind a bounded queue; a frame is routed in its reader's
+// goroutine, which puts it into queues and takes the next. An action of the
+// agent that only the kernel can answer is passed on under an id of the
+// router's own, and answered when the kernel's reply comes: how busy the kernel
+// is has no effect on any other action. What is in flight stands in one table,
+// with who asked, whom, and until when; see [table].
+package router
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"assay/internal/protocol"
+	"assay/internal/trace"
+)
+
+// The deadlines, unless the [Config] has others.
+const (
+	// DocumentDeadline is for actions that the server's own document answers,
+	// and for requests to the kernel.
+	DocumentDeadline = 8 * time.Second
+
+	// HolderDeadline is for actions that a console answers. It is shorter than
+	// the 10 s of the agent, which so learns whom it has waited for.
+	HolderDeadline = 9500 * time.Millisecond
+
+	// CellDeadline is the default and the most for an execute_code.
+	CellDeadline = 5 * time.Minute
+
+	// StaleAfter is how long a summary waits for the kernel when there is an
+	// older one that can be given instead.
+	StaleAfter = 250 * time.Millisecond
+
+	// AgentStall is how long an agent may leave a full queue unread.
+	AgentStall = 10 * time.Second
+)
+
+// Runs is the fold over the kernel's frames, which the router keeps up to date
+// and asks what the agent is told of a run. internal/notebook has it.
+type Runs interface {
+	// Apply takes in a frame of the kernel; seq is its place in the trace.
+	Apply(seq int64, env protocol.Envelope, body []byte) error
+	// KernelMessage is what the agent is told of a start_cell or cell_result
+	// that was applied, as the content of a kernel_message; false: nothing.
+	KernelMessage(env protocol.Envelope, body []byte) (json.RawMessage, bool)
+	// Sent and Disposed note that the kernel was told to run or drop a cell.
+	Sent(cellID string)
+	Disposed(cellID string)
+}
+
+// Config is what a [Router] may be told. The zero value works.
+type Config struct {
+	// Document, Holder, Cell, Stale and Agent are deadlines; 0 means the
+	// constants of this package.
+	Document, Holder, Cell, Stale, Agent time.Duration
+
+	// Log gets a warning for each oddity of a peer; nil discards.
+	Log *slog.Logger
+}
+
+// Router connects the peers of one session. It is safe for concurrent use.
+// Peers are attached as they come; Close ends it and all that is attached.
+type Router struct {
+	cfg     Config
+	journal *trace.Journal
+	runs    Runs
+	log     *slog.Logger
+	table   *table
+	peers   sync.WaitGroup
+
+	// kernelOrder is held while a kernel frame is applied and sent to the
+	// consoles, and while a console is added to them, so that what a console is
+	// told first and the frames that follow neither overlap nor leave a gap.
+	// It is taken before mu.
+	kernelOrder sync.Mutex
+
+	mu       sync.Mutex
+	agent    *Peer
+	kernel   *Peer
+	holder   *Peer
+	ownDoc   bool    // the holder is the server's own document
+	backlog  []item  // actions for a holder that is not there
+	consoles []*Peer // at /run
+	nextConn int
+	refusal  string // why agent actions are refused; empty: they are not
+	older    bool   // the kernel takes summaries as agent_action
+	gone     string // how the kernel ended; empty: it has not
+	summary  lastSummary
+	closed   bool
+}
+
+// New returns a router without peers. It appends every frame to journal.
+func New(journal *trace.Journal, runs Runs, cfg Config) *Router {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d <= 0 {
+			*d = value
+		}
+	}
+	set(&cfg.Document, DocumentDeadline)
+	set(&cfg.Holder, HolderDeadline)
+	set(&cfg.Cell, CellDeadline)
+	set(&cfg.Stale, StaleAfter)
+	set(&cfg.Agent, AgentStall)
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Router{
+		cfg: cfg, journal: journal, runs: runs, log: cfg.Log,
+		table: newTable(),
+	}
+}
+
+// ErrClosed is what an attachment to a closed Router fails with.
+var ErrClosed = errors.New("the session has ended")
+
+// AttachAgent makes conn the session's agent; it owns conn from then on.
+func (r *Router) AttachAgent(conn protocol.Conn) (*Peer, error) {
+	return r.attach(conn, "agent", trace.AgentToServer, trace.ServerToAgent, func(p *Peer) {
+		r.agent = p
+		p.handle, p.overflow, p.ended = r.fromAgent, r.agentOverflow(p), r.agentEnded
+		p.before = r.agentBefore(p)
+	})
+}
+
+// AttachKernel makes conn the session's kernel; it owns conn from then on.
+// older says that its ready announced that it takes actions.
+func (r *Router) AttachKernel(conn protocol.Conn, older bool) (*Peer, error) {
+	return r.attach(conn, "kernel", trace.KernelToServer, trace.ServerToKernel, func(p *Peer) {
+		r.kernel, r.older, r.gone = p, older, ""
+		p.handle, p.overflow, p.ended = r.fromKernel, p.drop, r.kernelEnded
+		p.before = r.journal.Room
+	})
+}
+
+// AttachDocument makes the server's own document, at the other end of conn, the
+// holder. The frames between the two are no hop of the wire and not traced.
+func (r *Router) AttachDocument(conn protocol.Conn) (*Peer, error) {
+	return r.attach(conn, "notebook", "", "", func(p *Peer) {
+		r.ownDoc = true
+		p.handle, p.overflow, p.ended = r.fromDocument, r.documentOverflow, r.holderEnded
+		r.hold(p)
+	})
+}
+
+// AttachHolder makes a console's /agent connection the holder of the document.
+// Actions that came before it are sent to it now, as far as they still wait. It
+// replaces a holder that is attached, which is closed.
+func (r *Router) AttachHolder(conn protocol.Conn) (*Peer, error) {
+	return r.attach(conn, "console", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
+		p.handle, p.overflow, p.ended = r.fromHolder, r.holderOverflow(p), r.holderEnded
+		r.hold(p)
+	})
+}
+
+// AttachConsole adds a console's /run connection. It is sent first(), made
+// while no kernel frame passes, and then every kernel frame.
+func (r *Router) AttachConsole(conn protocol.Conn, first func(connection int) []byte) (*Peer, error) {
+	r.kernelOrder.Lock()
+	defer r.kernelOrder.Unlock()
+	return r.attach(conn, "console", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
+		p.handle, p.overflow, p.ended = r.fromConsole, p.tooSlow, r.consoleEnded
+		r.consoles = append(r.consoles, p)
+		p.send(frame(first(p.id)))
+	})
+}
+
+// hold makes p the holder and gives it what has waited. The caller holds mu.
+func (r *Router) hold(p *Peer) {
+	if old := r.holder; old != nil {
+		old.end(protocol.CloseReplaced, "the same console has connected again", nil)
+	}
+	r.holder = p
+	waiting := r.backlog
+	r.backlog = nil
+	for _, it := range waiting {
+		if it.env.TxID == "" || r.table.has(it.env.TxID) {
+			p.send(it)
+		}
+	}
+}
+
+// attach makes a peer of conn, lets set give it its place, and runs it.
+func (r *Router) attach(conn protocol.Conn, name string, in, out trace.Hop, set func(*Peer)) (*Peer, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		_ = conn.Close(protocol.CloseGoing, ErrClosed.Error())
+		return nil, ErrClosed
+	}
+	p := newPeer(r, conn, name, in, out)
+	if name == "console" {
+		r.nextConn++
+		p.id = r.nextConn
+	}
+	set(p)
+	r.peers.Go(p.run)
+	return p, nil
+}
+
+// Close fails what is in flight, sends what is queued as far as the peers take
+// it within a second, closes every connection and waits until all is still.
+func (r *Router) Close(code protocol.CloseCode, reason string) {
+	r.mu.Lock()
+	r.closed = true
+	peers := append([]*Peer{}, r.consoles...)
+	for _, p := range []*Peer{r.agent, r.kernel, r.holder} {
+		if p != nil {
+			peers = append(peers, p)
+		}
+	}
+	r.mu.Unlock()
+	r.table.close(reason)
+	for _, p := range peers {
+		p.finish(code, reason)
+	}
+	r.peers.Wait()
+}
