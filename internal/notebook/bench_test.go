@@ -1,0 +1,120 @@
+package notebook_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/notebook"
+	"assay/internal/protocol"
+)
+
+// hundred returns a document of 100 cells that have all run, each with text, a
+// result and an image.
+func hundred(b *testing.B) (*notebook.Document, *notebook.Runs) {
+	b.Helper()
+	runs := notebook.NewRuns(notebook.RunsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Runs: runs})
+	image := strings.Repeat("QUJD", 15<<10)
+	for i := range 100 {
+		id, place := fmt.Sprintf("cell-%d", i), i
+		require.NoError(b, doc.Apply(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &notebook.Cell{
+			ID: id, Type: notebook.Code, Source: strings.Repeat("x = compute(1)\n", 20), Rev: 1,
+		}}))
+		apply(b, runs, fmt.Sprintf(`{"type":"start_cell","cell_id":%q,"run_sequencer":%d}`, id, i+1))
+		apply(b, runs, string(protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, CellID: id, Text: []byte(strings.Repeat("a line\n", 2000))})))
+		apply(b, runs, strings.Replace(display(b, map[string]any{"image/png": image, "text/plain": "<Figure>"}, ""), `"a"`, `"`+id+`"`, 1))
+		apply(b, runs, fmt.Sprintf(`{"type":"cell_result","cell_id":%q,"run_sequencer":%d,"status":"ok"}`, id, i+1))
+	}
+	return doc, runs
+}
+
+// roundTrip sends an action and reads its answer.
+func roundTrip(b *testing.B, conn protocol.Conn, body []byte) []byte {
+	b.Helper()
+	if err := conn.Write(body); err != nil {
+		b.Fatal(err)
+	}
+	answer, err := conn.Read()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return answer
+}
+
+func BenchmarkGetContextOf100Cells(b *testing.B) {
+	doc, _ := hundred(b)
+	peer := serve(b, doc)
+	body := []byte(`{"type":"agent_action","action":"get_context","tx_id":"t"}`)
+	size := 0
+	for b.Loop() {
+		size = len(roundTrip(b, peer.conn, body))
+	}
+	b.ReportMetric(float64(size), "B/answer")
+}
+
+func BenchmarkEditCell(b *testing.B) {
+	doc, _ := hundred(b)
+	peer := serve(b, doc)
+	body, err := json.Marshal(map[string]any{
+		"type": "agent_action", "action": "edit_cell", "tx_id": "t",
+		"params": map[string]any{"cell_id": "cell-50", "source": strings.Repeat("y = compute(2)\n", 20)},
+	})
+	require.NoError(b, err)
+	for b.Loop() {
+		roundTrip(b, peer.conn, body)
+	}
+}
+
+// One operation is 100 MiB of raw frames.
+func BenchmarkApply100MB(b *testing.B) {
+	for _, size := range []int{100, 64 << 10} {
+		b.Run(fmt.Sprintf("frames of %d B", size), func(b *testing.B) {
+			text := []byte(strings.Repeat("x", size-1) + "\n")
+			frame := protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, CellID: "cell", Text: text})
+			env := protocol.Envelope{Type: protocol.TypeKernelStdio, CellID: "cell"}
+			b.SetBytes(100 << 20)
+			for b.Loop() {
+				runs := notebook.NewRuns(notebook.RunsConfig{})
+				for n := 0; n < 100<<20; n += size {
+					if err := runs.Apply(1, env, frame); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkApplyImageOf1MiB(b *testing.B) {
+	frame := []byte(display(b, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18), "text/plain": "<Figure>"}, ""))
+	env := protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "a"}
+	runs := notebook.NewRuns(notebook.RunsConfig{})
+	b.SetBytes(int64(len(frame)))
+	for b.Loop() {
+		if err := runs.Apply(1, env, frame); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkKernelMessageWithImageOf1MiB(b *testing.B) {
+	runs := notebook.NewRuns(notebook.RunsConfig{})
+	apply(b, runs, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
+	apply(b, runs, display(b, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
+	env := protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}
+	for b.Loop() {
+		runs.KernelMessage(env, []byte(`{"type":"cell_result","cell_id":"a","status":"ok"}`))
+	}
+}
+
+func BenchmarkWriteIPYNBOf100Cells(b *testing.B) {
+	doc, runs := hundred(b)
+	for b.Loop() {
+		require.NoError(b, notebook.WriteIPYNB(io.Discard, doc.Cells(), runs, notebook.Meta{}, nil))
+	}
+}

@@ -1,0 +1,217 @@
+package notebook_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"assay/internal/notebook"
+	"assay/internal/protocol"
+)
+
+func TestEventsOfAnyActionsReplayToTheSameDocument(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var events []notebook.Event
+		doc := notebook.NewDocument(notebook.DocumentConfig{
+			Event: func(e notebook.Event) { events = append(events, overTheWire(t, e)) },
+		})
+		peer := serve(t, doc)
+		model := []notebook.Cell{} // what the cells should be
+		for range rapid.IntRange(0, 30).Draw(t, "actions") {
+			model = randomAction(t, peer, model)
+		}
+		require.Equal(t, model, doc.Cells())
+
+		again, err := notebook.Replay(notebook.DocumentConfig{}, events)
+		require.NoError(t, err)
+		require.Equal(t, doc.Cells(), again.Cells())
+	})
+}
+
+// randomAction carries out an action, which may be a wrong one, and returns what
+// model becomes by it.
+func randomAction(t *rapid.T, peer *peer, model []notebook.Cell) []notebook.Cell {
+	position := rapid.IntRange(-1, len(model)+1).Draw(t, "position")
+	source := rapid.String().Draw(t, "source")
+	id := "nobody"
+	if position >= 0 && position < len(model) {
+		id = model[position].ID
+	}
+	at := slices.IndexFunc(model, func(c notebook.Cell) bool { return c.ID == id })
+	fits := position >= 0 && position <= len(model)
+	switch rapid.SampledFrom([]string{"create", "note", "edit", "delete", "run"}).Draw(t, "action") {
+	case "create":
+		kind := rapid.SampledFrom([]string{"code", "markdown", "raw"}).Draw(t, "kind")
+		r := peer.act("create_cell", map[string]any{"position": position, "cell_type": kind, "source": source, "title": "T"})
+		if expect(t, r, fits && kind != "raw") {
+			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: kind, Source: source, Title: "T", Rev: 1})
+		}
+	case "note":
+		r := peer.act("create_markdown_cell", map[string]any{"position": position, "source": source})
+		if expect(t, r, fits) {
+			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: "markdown", Source: source, Rev: 1})
+		}
+	case "edit":
+		rev := rapid.IntRange(1, 3).Draw(t, "rev")
+		r := peer.act("edit_cell", map[string]any{"cell_id": id, "source": source, "rev": rev})
+		if expect(t, r, at >= 0 && model[max(at, 0)].Rev == rev) {
+			model[at].Source, model[at].Rev = source, rev+1
+		}
+	case "delete":
+		if expect(t, peer.act("delete_cell", map[string]any{"cell_id": id}), at >= 0) {
+			return slices.Delete(model, at, at+1)
+		}
+	case "run":
+		expect(t, peer.act("run_cell", map[string]any{"cell_id": id}), at >= 0 && model[max(at, 0)].Type == "code")
+	}
+	return model
+}
+
+func expect(t *rapid.T, r response, success bool) bool {
+	require.Equal(t, success, r.Status == protocol.StatusSuccess, "%+v", r)
+	require.Equal(t, success, r.Error == "")
+	return success
+}
+
+// overTheWire returns e as it comes out of a trace.
+func overTheWire(t require.TestingT, e notebook.Event) notebook.Event {
+	text, err := json.Marshal(e)
+	require.NoError(t, err)
+	var again notebook.Event
+	require.NoError(t, json.Unmarshal(text, &again))
+	return again
+}
+
+func TestApplyRefusesEventsThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	place := func(n int) *int { return &n }
+	source := "2"
+	cell := func(id, kind string) *notebook.Cell { return &notebook.Cell{ID: id, Type: kind, Rev: 1} }
+	for name, c := range map[string]struct {
+		event notebook.Event
+		says  string
+	}{
+		"unknown kind":    {notebook.Event{Kind: "cell_painted"}, `unknown kind "cell_painted"`},
+		"no cell":         {notebook.Event{Kind: notebook.CellCreated, Position: place(0)}, "missing"},
+		"no position":     {notebook.Event{Kind: notebook.CellCreated, Cell: cell("b", "code")}, "missing"},
+		"no id":           {notebook.Event{Kind: notebook.CellCreated, Cell: cell("", "code"), Position: place(0)}, "cell_id"},
+		"wrong type":      {notebook.Event{Kind: notebook.CellCreated, Cell: cell("b", "raw"), Position: place(0)}, "cell_type"},
+		"too far":         {notebook.Event{Kind: notebook.CellCreated, Cell: cell("b", "code"), Position: place(2)}, "from 0 to 1"},
+		"id twice":        {notebook.Event{Kind: notebook.CellCreated, Cell: cell("a", "code"), Position: place(0)}, "already"},
+		"edit of nobody":  {notebook.Event{Kind: notebook.CellEdited, CellID: "b", Source: &source}, `"b"`},
+		"no source":       {notebook.Event{Kind: notebook.CellEdited, CellID: "a"}, "source"},
+		"nobody's ending": {notebook.Event{Kind: notebook.CellDeleted, CellID: "b"}, `"b"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first := notebook.Event{Kind: notebook.CellCreated, Cell: cell("a", "code"), Position: place(0)}
+			doc, err := notebook.Replay(notebook.DocumentConfig{}, []notebook.Event{first})
+			require.NoError(t, err)
+			before := doc.Cells()
+			require.ErrorContains(t, doc.Apply(c.event), c.says)
+			require.Equal(t, before, doc.Cells())
+			_, err = notebook.Replay(notebook.DocumentConfig{}, []notebook.Event{first, c.event})
+			require.ErrorContains(t, err, "event 1")
+		})
+	}
+}
+
+func TestCellIDsAreRandomUUIDs(t *testing.T) {
+	t.Parallel()
+	peer := serve(t, notebook.NewDocument(notebook.DocumentConfig{}))
+	create := map[string]any{"position": 0, "cell_type": "code", "source": ""}
+	one, two := peer.act("create_cell", create), peer.act("create_cell", create)
+	require.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, one.CellID)
+	require.NotEqual(t, one.CellID, two.CellID)
+}
+
+func TestSourcesHaveALimitTogether(t *testing.T) {
+	t.Parallel()
+	place, most := 0, 8<<20
+	doc := notebook.NewDocument(notebook.DocumentConfig{NewID: func() string { return "b" }})
+	require.NoError(t, doc.Apply(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &notebook.Cell{
+		ID: "a", Type: notebook.Code, Source: strings.Repeat("x", most-10),
+	}}))
+	peer := serve(t, doc)
+	r := peer.act("create_markdown_cell", map[string]any{"position": 0, "source": "12345678901"})
+	require.Equal(t, "create_markdown_cell: source: expected at most 8388608 bytes of sources in the notebook, found 8388609", r.Error)
+	r = peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": "1234567890"})
+	require.Equal(t, "success", r.Status)
+	r = peer.act("edit_cell", map[string]any{"cell_id": "b", "source": "12345678901"})
+	require.Contains(t, r.Error, "found 8388609")
+	r = peer.act("edit_cell", map[string]any{"cell_id": "b", "source": "0987654321"})
+	require.Equal(t, "success", r.Status)
+	require.Len(t, doc.Cells(), 2)
+}
+
+func TestManyConsolesShareOneDocument(t *testing.T) {
+	t.Parallel()
+	var events []notebook.Event
+	runs := notebook.NewRuns(notebook.RunsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{
+		Runs: runs, Event: func(e notebook.Event) { events = append(events, e) },
+	})
+	var all sync.WaitGroup
+	for range 4 {
+		peer := serve(t, doc)
+		all.Go(func() {
+			for i := range 25 {
+				r := peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": fmt.Sprint(i)})
+				peer.act("edit_cell", map[string]any{"cell_id": r.CellID, "source": "edited", "auto_run": true})
+				apply(t, runs, fmt.Sprintf(`{"type":"start_cell","cell_id":%q,"run_sequencer":1}`, r.CellID))
+				peer.act("get_context", nil)
+				if i%2 == 0 {
+					peer.act("delete_cell", map[string]any{"cell_id": r.CellID})
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Len(t, doc.Cells(), 4*12)
+	again, err := notebook.Replay(notebook.DocumentConfig{}, events)
+	require.NoError(t, err)
+	require.Equal(t, doc.Cells(), again.Cells())
+}
+
+func TestServeEndsWithItsConnection(t *testing.T) {
+	t.Parallel()
+	doc := notebook.NewDocument(notebook.DocumentConfig{})
+	t.Run("closed by the peer", func(t *testing.T) {
+		t.Parallel()
+		near, far := protocol.Pipe()
+		require.NoError(t, near.Close(protocol.CloseNormal, ""))
+		require.NoError(t, doc.Serve(far))
+	})
+	t.Run("closed here", func(t *testing.T) {
+		t.Parallel()
+		_, far := protocol.Pipe()
+		require.NoError(t, far.Close(protocol.CloseNormal, ""))
+		require.NoError(t, doc.Serve(far))
+	})
+	t.Run("closed before the answer", func(t *testing.T) {
+		t.Parallel()
+		near, far := protocol.Pipe()
+		served := make(chan error, 1)
+		go func() { served <- doc.Serve(far) }()
+		require.NoError(t, near.Write([]byte(`{"type":"agent_action","action":"get_context","tx_id":"t"}`)))
+		require.NoError(t, near.Close(protocol.CloseNormal, ""))
+		require.NoError(t, <-served)
+	})
+	t.Run("broken", func(t *testing.T) {
+		t.Parallel()
+		require.ErrorContains(t, doc.Serve(brokenConn{}), "a cable was cut")
+	})
+}
+
+type brokenConn struct{ protocol.Conn }
+
+func (brokenConn) Read() ([]byte, error) {
+	return nil, &protocol.ChannelError{Doing: "read", Err: fmt.Errorf("a cable was cut")}
+}

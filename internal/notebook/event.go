@@ -1,0 +1,112 @@
+package notebook
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// EventType is the Type of every [Event].
+const EventType = "notebook_event"
+
+// Kinds of events.
+const (
+	CellCreated = "cell_created" // Cell, Position
+	CellEdited  = "cell_edited"  // CellID, Source, Rev
+	CellDeleted = "cell_deleted" // CellID
+)
+
+// Event is one change of a document. Which fields it has depends on its Kind.
+type Event struct {
+	Type     string  `json:"type"` // EventType
+	Kind     string  `json:"event"`
+	Cell     *Cell   `json:"cell,omitempty"`
+	Position *int    `json:"position,omitempty"` // from 0
+	CellID   string  `json:"cell_id,omitempty"`
+	Source   *string `json:"source,omitempty"`
+	Rev      int     `json:"rev,omitempty"` // of the cell after the change
+}
+
+// Apply changes the document as e says, and calls nobody. An event that does
+// not fit, as of a cell that is not there, is an error and changes nothing.
+func (d *Document) Apply(e Event) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.apply(e); err != nil {
+		return fmt.Errorf("%s event: %w", e.Kind, err)
+	}
+	return nil
+}
+
+// Replay makes the document that gave out events. They are not given out again.
+func Replay(cfg DocumentConfig, events []Event) (*Document, error) {
+	d := NewDocument(cfg)
+	for i, e := range events {
+		if err := d.Apply(e); err != nil {
+			return nil, fmt.Errorf("event %d: %w", i, err)
+		}
+	}
+	return d, nil
+}
+
+// change applies e and gives it out. The lock is held.
+func (d *Document) change(e Event) error {
+	if err := d.apply(e); err != nil {
+		return err
+	}
+	e.Type = EventType
+	d.cfg.Event(e)
+	return nil
+}
+
+// apply is the only place where cells change.
+func (d *Document) apply(e Event) error {
+	switch e.Kind {
+	case CellCreated:
+		return d.insert(e)
+	case CellEdited:
+		return d.edit(e)
+	case CellDeleted:
+		return d.remove(e.CellID)
+	default:
+		return fmt.Errorf("event: unknown kind %q", e.Kind)
+	}
+}
+
+func (d *Document) insert(e Event) error {
+	switch {
+	case e.Cell == nil || e.Position == nil:
+		return errors.New("cell or position is missing")
+	case e.Cell.ID == "":
+		return errors.New("cell_id: expected a string that is not empty, found \"\"")
+	case e.Cell.Type != Code && e.Cell.Type != Markdown:
+		return fmt.Errorf("cell_type: expected %q or %q, found %q", Code, Markdown, e.Cell.Type)
+	case *e.Position < 0 || *e.Position > len(d.cells):
+		return fmt.Errorf("position: expected an integer from 0 to %d, the number of cells, found %d", len(d.cells), *e.Position)
+	case d.index(e.Cell.ID) >= 0:
+		return fmt.Errorf("cell_id: there is a cell %q already", e.Cell.ID)
+	}
+	d.cells = slices.Insert(d.cells, *e.Position, *e.Cell)
+	return nil
+}
+
+func (d *Document) edit(e Event) error {
+	cell, err := d.find(e.CellID)
+	if err != nil {
+		return err
+	}
+	if e.Source == nil {
+		return errors.New("source is missing")
+	}
+	cell.Source, cell.Rev = *e.Source, e.Rev
+	return nil
+}
+
+func (d *Document) remove(id string) error {
+	i := d.index(id)
+	if i < 0 {
+		return unknownCell(id)
+	}
+	d.cells = slices.Delete(d.cells, i, i+1)
+	return nil
+}

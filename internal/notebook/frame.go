@@ -1,0 +1,112 @@
+package notebook
+
+import (
+	"encoding/json"
+	"slices"
+
+	"assay/internal/protocol"
+)
+
+func (r *Runs) startCell(_ int64, frame *reader) error {
+	id, sequencer := frame.optionalText("cell_id"), frame.optionalInteger("run_sequencer")
+	if err := frame.err(); err != nil {
+		return err
+	}
+	if id == "" {
+		r.idle()
+		return nil
+	}
+	return r.change(id, func(c *run) {
+		r.release()
+		c.start(sequencer, r.cfg.TextLimit)
+		if i := slices.Index(r.queue, id); i >= 0 {
+			r.queue = slices.Delete(r.queue, i, i+1)
+		}
+	})
+}
+
+// idle closes what a kernel that has become idle has left without a result. A
+// run that has not started may still be on its way to the kernel.
+func (r *Runs) idle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.cells {
+		if c.started {
+			c.end(StatusRan)
+		}
+	}
+}
+
+// cellResult is lenient, as a run whose result is not understood never ends.
+func (r *Runs) cellResult(_ int64, frame *reader) error {
+	id := frame.id("cell_id")
+	if err := frame.err(); err != nil {
+		return err
+	}
+	exception := exceptionOf(frame.members["exception"])
+	status, _ := unquote(frame.members["status"])
+	failed := exception != "" || string(frame.members["has_exception"]) == "true" ||
+		status == protocol.StatusError || status == protocol.StatusInterrupted
+	return r.change(id, func(c *run) {
+		if !failed {
+			c.end(StatusRan)
+			return
+		}
+		c.explain(exception)
+		c.end(StatusError)
+	})
+}
+
+// exceptionOf returns an exception as text, "" where there was none.
+func exceptionOf(value json.RawMessage) string {
+	if string(value) == "false" {
+		return ""
+	}
+	return valueText(value)
+}
+
+func (r *Runs) runQueue(_ int64, frame *reader) error {
+	queue := frame.strings("queue")
+	if err := frame.err(); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue = nil
+	for _, id := range queue {
+		c, err := r.live(id)
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			c.pending = true
+			r.queue = append(r.queue, id)
+		}
+	}
+	return nil
+}
+
+func (r *Runs) kernelStdio(_ int64, frame *reader) error {
+	id, text := frame.optionalText("active_cell"), frame.text("data")
+	stream := frame.oneOf("stream", protocol.Stdout, protocol.Stderr)
+	if err := frame.err(); err != nil {
+		return err
+	}
+	return r.stdio(id, stream, []byte(text))
+}
+
+func (r *Runs) rawStdio(body []byte) error {
+	raw, err := protocol.ParseRaw(body)
+	if err != nil {
+		return err
+	}
+	return r.stdio(raw.CellID, raw.Stream, raw.Text)
+}
+
+// stdio folds in text; what no cell has written is in the trace only.
+func (r *Runs) stdio(id, stream string, text []byte) error {
+	if id == "" || len(text) == 0 {
+		return nil
+	}
+	return r.change(id, func(c *run) { c.write(stream, text) })
+}

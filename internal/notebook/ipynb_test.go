@@ -1,0 +1,250 @@
+package notebook_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/notebook"
+	"assay/internal/protocol"
+)
+
+// everything is cells with each kind of output, as a good kernel and as a bad
+// one would send it.
+func everything(t *testing.T) ([]notebook.Cell, *notebook.Runs) {
+	t.Helper()
+	runs := notebook.NewRuns(notebook.RunsConfig{})
+	for i, frame := range []string{
+		`{"type":"start_cell","cell_id":"a","run_sequencer":3}`,
+		`{"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"one\ntwo"}`,
+		`{"type":"kernel_stdio","active_cell":"a","stream":"stderr","data":"<&> \ud800\n"}`,
+		`{"type":"cell_output","cell_id":"a","output":{"output_type":"display_data","data":{"image/png":"iVBORw0KGgo=","text/plain":"<Figure>"},"metadata":{"image/png":{"width":2}},"transient":{"display_id":"d"}}}`,
+		`{"type":"cell_output","cell_id":"a","output":{"output_type":"display_data","data":{"text/html":["<b>\n","</b>"],"text/plain":{"odd":1},"image/svg+xml":"<svg/>","text/latex":null,"text/x":7,"application/json":[1,{"a":null}],"application/vnd.plotly.v1+json":{"data":[]}}}}`,
+		`{"type":"cell_output","cell_id":"a","output":{"output_type":"execute_result","data":{"text/plain":"42"},"execution_count":3}}`,
+		`{"type":"cell_output","cell_id":"a","output":{"output_type":"execute_result","data":{},"metadata":null,"execution_count":null}}`,
+		`{"type":"cell_output","cell_id":"a","output":{"output_type":"execute_result","data":{},"execution_count":-1}}`,
+		`{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"v"}}`,
+		`{"type":"cell_result","cell_id":"a","run_sequencer":3,"status":"error","exception":"E: v"}`,
+		`{"type":"start_cell","cell_id":"d/1","run_sequencer":4}`,
+		`{"type":"cell_result","cell_id":"d/1","run_sequencer":4,"exception":"Trace\nKeyError"}`,
+	} {
+		applyAt(t, runs, int64(i), frame)
+	}
+	return []notebook.Cell{
+		{ID: "a", Type: notebook.Code, Source: "x = 1\n\ny = '<&>'", Title: "Load"},
+		{ID: "b", Type: notebook.Markdown, Source: "# Größe\n"},
+		{ID: "c", Type: notebook.Code},
+		{ID: "d/1", Type: notebook.Code, Source: "{}['x']"},
+	}, runs
+}
+
+func ipynb(t *testing.T, cells []notebook.Cell, runs *notebook.Runs, load func(int64) ([]byte, error)) string {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, notebook.WriteIPYNB(&out, cells, runs, notebook.Meta{LanguageVersion: "3.11.2"}, load))
+	require.True(t, json.Valid(out.Bytes()))
+	return out.String()
+}
+
+func TestIPYNB(t *testing.T) {
+	t.Parallel()
+	cells, runs := everything(t)
+	golden(t, "testdata/everything.ipynb", ipynb(t, cells, runs, nil))
+}
+
+func TestIPYNBIsValidForNbformat(t *testing.T) {
+	t.Parallel()
+	cells, runs := everything(t)
+	odd := []notebook.Cell{{ID: "", Type: notebook.Code}, {ID: "", Type: notebook.Markdown}, {ID: "x y", Type: notebook.Code}}
+	large := notebook.NewRuns(notebook.RunsConfig{})
+	applyAt(t, large, 7, display(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
+	only := []notebook.Cell{{ID: "a", Type: notebook.Code}}
+	for name, text := range map[string]string{
+		"everything":     ipynb(t, cells, runs, nil),
+		"nothing":        ipynb(t, nil, nil, nil),
+		"never run":      ipynb(t, cells, nil, nil),
+		"odd ids":        ipynb(t, odd, nil, nil),
+		"reference":      ipynb(t, only, large, nil),
+		"cannot be read": ipynb(t, only, large, func(int64) ([]byte, error) { return nil, errors.New("disk on fire") }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			validate(t, text)
+		})
+	}
+}
+
+// validate holds a notebook against Jupyter's own nbformat package.
+func validate(t *testing.T, text string) {
+	t.Helper()
+	const python = "/usr/bin/python3"
+	if err := exec.CommandContext(t.Context(), python, "-c", "import nbformat").Run(); err != nil {
+		t.Skipf("NOT CHECKED against nbformat: %s -c 'import nbformat': %v; install Debian's python3-nbformat", python, err)
+	}
+	path := filepath.Join(t.TempDir(), "notebook.ipynb")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	const script = `
+import sys, warnings, nbformat
+warnings.simplefilter("error")  # as it would only warn of ids that are missing or double
+nb = nbformat.read(sys.argv[1], as_version=nbformat.NO_CONVERT)
+nbformat.validate(nb)
+assert (nb.nbformat, nb.nbformat_minor) == (4, 5), nb
+ids = [cell.id for cell in nb.cells]
+assert len(set(ids)) == len(ids), ids
+`
+	out, err := exec.CommandContext(t.Context(), python, "-c", script, path).CombinedOutput()
+	require.NoError(t, err, "%s\n%s", out, text)
+}
+
+// file is a notebook file as it is read back.
+type file struct {
+	Cells []struct {
+		ID       string          `json:"id"`
+		Count    *int            `json:"execution_count"`
+		Metadata json.RawMessage `json:"metadata"`
+		Source   []string        `json:"source"`
+		Outputs  []struct {
+			Type      string                     `json:"output_type"`
+			Data      map[string]json.RawMessage `json:"data"`
+			Text      []string                   `json:"text"`
+			EValue    string                     `json:"evalue"`
+			Traceback []string                   `json:"traceback"`
+		} `json:"outputs"`
+	} `json:"cells"`
+}
+
+func readFile(t *testing.T, text string) file {
+	t.Helper()
+	var f file
+	require.NoError(t, json.Unmarshal([]byte(text), &f))
+	return f
+}
+
+func TestIPYNBLoadsReferences(t *testing.T) {
+	t.Parallel()
+	runs := notebook.NewRuns(notebook.RunsConfig{})
+	frames := map[int64]string{
+		5: display(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18), "text/plain": "<Figure>"}, "plot"),
+		6: `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"v","traceback":["` + strings.Repeat("t", 1<<20) + `"]}}`,
+		7: strings.Replace(display(t, map[string]any{"image/png": strings.Repeat("RUZH", 1<<18)}, "plot"), "display_data", "update_display_data", 1),
+	}
+	for seq := int64(5); seq <= 7; seq++ {
+		applyAt(t, runs, seq, frames[seq])
+	}
+	cells := []notebook.Cell{{ID: "a", Type: notebook.Code}}
+	load := func(seq int64) ([]byte, error) { return []byte(frames[seq]), nil }
+	out := readFile(t, ipynb(t, cells, runs, load)).Cells[0].Outputs
+	require.Len(t, out, 2)
+	require.Equal(t, "display_data", out[0].Type)
+	require.Equal(t, `"`+strings.Repeat("RUZH", 1<<18)+`"`, string(out[0].Data["image/png"]))
+	require.Equal(t, []string{strings.Repeat("t", 1<<20)}, out[1].Traceback)
+
+	for name, c := range map[string]struct {
+		load func(int64) ([]byte, error)
+		says string
+	}{
+		"no trace":  {nil, "[image/png, 786432 bytes: in the trace, entry 7]"},
+		"no entry":  {func(int64) ([]byte, error) { return nil, errors.New("disk on fire") }, "disk on fire"},
+		"not JSON":  {func(int64) ([]byte, error) { return []byte(`{"output":`), nil }, "entry 7"},
+		"no output": {func(int64) ([]byte, error) { return []byte(`{"output":{"output_type":"stream","name":"x"}}`), nil }, "output.data"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := readFile(t, ipynb(t, cells, runs, c.load)).Cells[0].Outputs
+			require.NotContains(t, out[0].Data, "image/png")
+			require.Contains(t, string(out[0].Data["text/plain"]), c.says)
+			require.Contains(t, out[1].Traceback[0], "bytes left out")
+		})
+	}
+}
+
+func TestIPYNBCellIDs(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("l", 70)
+	ids := []string{"a b", "a-b", "a-b", "", "", "0f8c-11_Z", long, long, "größe"}
+	cells := make([]notebook.Cell, len(ids))
+	for i, id := range ids {
+		cells[i] = notebook.Cell{ID: id, Type: notebook.Code}
+	}
+	var found []string
+	f := readFile(t, ipynb(t, cells, nil, nil))
+	for _, cell := range f.Cells {
+		found = append(found, cell.ID)
+	}
+	require.Equal(t, []string{
+		"a-b-2", "a-b", "a-b-3", "cell", "cell-2", "0f8c-11_Z", long[:64], long[:62] + "-2", "gr--e",
+	}, found)
+	require.JSONEq(t, `{"assay":{"cell_id":"a b"}}`, string(f.Cells[0].Metadata))
+	require.JSONEq(t, `{}`, string(f.Cells[1].Metadata))
+}
+
+func TestIPYNBKeepsCountsOfADeadKernel(t *testing.T) {
+	t.Parallel()
+	cells, runs := everything(t)
+	runs.Ended()
+	f := readFile(t, ipynb(t, cells, runs, nil))
+	require.Equal(t, 3, *f.Cells[0].Count)
+	require.Nil(t, f.Cells[2].Count)
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestIPYNBReportsWhatItCannotWrite(t *testing.T) {
+	t.Parallel()
+	cells := []notebook.Cell{{ID: "a", Type: notebook.Code, Source: strings.Repeat("x", 1<<16)}}
+	require.ErrorContains(t, notebook.WriteIPYNB(fullDisk{}, cells, nil, notebook.Meta{}, nil), "no space left")
+}
+
+func TestCellsFromContext(t *testing.T) {
+	t.Parallel()
+	cells, err := notebook.CellsFromContext([]byte(`{"cell_count":2,"cells":[
+		{"cell_id":"x/1","cell_type":"code","source":"1","display_name":"One","outputs":[],"rev":4},
+		{"cell_id":"x/2","cell_type":"markdown","source":"two"},
+		{"cell_id":"x/3","cell_type":"plot"}]}`))
+	require.NoError(t, err)
+	require.Equal(t, []notebook.Cell{
+		{ID: "x/1", Type: "code", Source: "1", Title: "One", Rev: 4},
+		{ID: "x/2", Type: "markdown", Source: "two"},
+		{ID: "x/3", Type: "code"},
+	}, cells)
+	validate(t, ipynb(t, cells, nil, nil))
+}
+
+func TestCellsFromContextRefuses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ context, says string }{
+		"EH-6 a cell without id":  {`{"cells":[{"cell_id":"a"},{"source":"1"}]}`, "cell 1: cell_id: expected a string that is not empty, found nothing"},
+		"EH-6 a cell with no id":  {`{"cells":[{"cell_id":""}]}`, `cell 0: cell_id: expected a string that is not empty, found ""`},
+		"EH-6 a null id":          {`{"cells":[{"cell_id":null}]}`, "cell 0: cell_id"},
+		"a cell that is none":     {`{"cells":["a"]}`, `cell 0: expected an object, found "a"`},
+		"a source that is none":   {`{"cells":[{"cell_id":"a","source":["1"]}]}`, "cell 0: source: expected a string"},
+		"cells that are none":     {`{"cells":{"a":1}}`, `cells: expected an array, found {"a":1}`},
+		"no cells":                {`{}`, "cells: expected an array, found nothing"},
+		"a context that is none":  {`[]`, "context: expected an object"},
+		"a context that was cut":  {`{"cells":[`, "context: "},
+		"no context, as in error": {``, "found nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := notebook.CellsFromContext([]byte(c.context))
+			require.ErrorContains(t, err, c.says)
+		})
+	}
+}
+
+func TestIPYNBOfSmallRunsNeverCallsLoad(t *testing.T) {
+	t.Parallel()
+	cells, runs := everything(t)
+	write(t, runs, protocol.Stdout, strings.Repeat("much text\n", 1<<18))
+	load := func(seq int64) ([]byte, error) { t.Errorf("entry %d was loaded", seq); return nil, nil }
+	require.Contains(t, ipynb(t, cells, runs, load), "bytes left out")
+}

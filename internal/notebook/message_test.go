@@ -1,0 +1,253 @@
+package notebook_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/notebook"
+	"assay/internal/protocol"
+)
+
+// message is what the agent is told of a cell_result.
+type message struct {
+	Logs    string            `json:"logs"`
+	Outputs []json.RawMessage `json:"cell_outputs"`
+}
+
+// finish ends the run of cell a and returns the message of it.
+func finish(t *testing.T, runs *notebook.Runs) message {
+	t.Helper()
+	const result = `{"type":"cell_result","cell_id":"a","run_sequencer":1,"status":"ok"}`
+	apply(t, runs, result)
+	return told(t, runs, result)
+}
+
+func told(t *testing.T, runs *notebook.Runs, result string) message {
+	t.Helper()
+	text, ok := runs.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}, []byte(result))
+	require.True(t, ok)
+	var m message
+	require.NoError(t, json.Unmarshal(text, &m))
+	return m
+}
+
+func started(t *testing.T) *notebook.Runs {
+	t.Helper()
+	runs := notebook.NewRuns(notebook.RunsConfig{})
+	apply(t, runs, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
+	return runs
+}
+
+func TestKernelMessageHasLogsOfBothStreamsCut(t *testing.T) {
+	t.Parallel()
+	runs := started(t)
+	line := strings.Repeat("o", 99) + "\n"
+	write(t, runs, protocol.Stdout, "first\n")
+	for range 500 {
+		write(t, runs, protocol.Stdout, line)
+		write(t, runs, protocol.Stderr, line)
+	}
+	write(t, runs, protocol.Stderr, "last\n")
+	logs := finish(t, runs).Logs
+	require.True(t, strings.HasPrefix(logs, "first\n"))
+	require.True(t, strings.HasSuffix(logs, "last\n"))
+	head, rest, cut := strings.Cut(logs, "\n[... ")
+	require.True(t, cut)
+	number, tail, _ := strings.Cut(rest, " bytes left out ...]\n")
+	require.Equal(t, len("first\nlast\n")+1000*len(line), len(head)+len(tail)+atoi(t, number))
+	require.LessOrEqual(t, len(head)+len(tail), 16<<10)
+	require.Greater(t, len(head)+len(tail), 15<<10)
+}
+
+func TestKernelMessageShowsImagesWholeUpToFourMiB(t *testing.T) {
+	t.Parallel()
+	runs := started(t)
+	for _, c := range []struct {
+		mime string
+		size int
+	}{{"image/png", 30}, {"image/png", 4<<20 - 1}, {"image/png", 4<<20 + 2}, {"application/octet-stream", 1 << 20}, {"text/html", 60 << 10}} {
+		show(t, runs, display(t, map[string]any{c.mime: strings.Repeat("QUJD", c.size/3)}, ""))
+	}
+	list := outputs(t, finish(t, runs).Outputs)
+	require.Len(t, list, 5)
+	require.Len(t, list[0].Data["image/png"], 42)
+	require.Len(t, list[1].Data["image/png"], (4<<20-1)/3*4+2)
+	require.JSONEq(t, `{"mime":"image/png","bytes":4194306}`, string(list[2].Data["image/png"]))
+	require.Len(t, list[3].Data["application/octet-stream"], (1<<20)/3*4+2)
+	require.Contains(t, string(list[4].Data["text/html"]), `[... 65536 bytes left out ...]`)
+	require.Less(t, len(list[4].Data["text/html"]), 16<<10+100)
+
+	// What is large is let go of when the next run starts.
+	apply(t, runs, `{"type":"start_cell","cell_id":"b","run_sequencer":2}`)
+	list = outputs(t, told(t, runs, `{}`).Outputs)
+	require.Len(t, list[0].Data["image/png"], 42)
+	require.JSONEq(t, `{"mime":"image/png","bytes":4194303}`, string(list[1].Data["image/png"]))
+}
+
+func TestKernelMessageHoldsNoMoreThanItMay(t *testing.T) {
+	t.Parallel()
+	runs := started(t)
+	image := strings.Repeat("QUJD", 1<<20)
+	for range 5 { // 20 MiB of base64, of which 16 may be held
+		show(t, runs, display(t, map[string]any{"image/png": image}, ""))
+	}
+	text, ok := runs.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}, []byte(`{}`))
+	require.True(t, ok)
+	require.Equal(t, 3, strings.Count(string(text), image))
+	require.Equal(t, 2, strings.Count(string(text), `{"mime":"image/png","bytes":3145728}`))
+}
+
+func TestUpdatedLargeDisplayIsHeldOnce(t *testing.T) {
+	t.Parallel()
+	runs := started(t)
+	image := display(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, "plot")
+	show(t, runs, image)
+	update := strings.Replace(image, "display_data", "update_display_data", 1)
+	for range 20 {
+		show(t, runs, update)
+	}
+	list := outputs(t, finish(t, runs).Outputs)
+	require.Len(t, list, 1)
+	require.Len(t, list[0].Data["image/png"], 1<<20+2)
+}
+
+func TestUpdateFromAnotherCellIsLetGoToo(t *testing.T) {
+	t.Parallel()
+	runs := started(t)
+	show(t, runs, display(t, map[string]any{"text/plain": "0 %"}, "plot"))
+	apply(t, runs, `{"type":"start_cell","cell_id":"b","run_sequencer":2}`)
+	image := display(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, "plot")
+	image = strings.Replace(image, "display_data", "update_display_data", 1)
+	env := protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "b"}
+	require.NoError(t, runs.Apply(3, env, []byte(strings.Replace(image, `"cell_id":"a"`, `"cell_id":"b"`, 1))))
+	list := outputs(t, told(t, runs, `{}`).Outputs)
+	require.JSONEq(t, `{"mime":"image/png","bytes":786432}`, string(list[0].Data["image/png"]))
+}
+
+func TestContextLeavesOutLongWidgetValues(t *testing.T) {
+	t.Parallel()
+	runs := notebook.NewRuns(notebook.RunsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Runs: runs, NewID: func() string { return "a" }})
+	peer := serve(t, doc)
+	peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
+	value := strings.Repeat("v", 4<<10-2)
+	apply(t, runs, `{"type":"cell_widgets","cell_id":"a","widget_state":{"w":{"type":"text","value":"`+value+`"},"x":{"type":"text","value":"`+value+`v"}}}`)
+	context := string(peer.act("get_context", nil).Context)
+	require.Contains(t, context, `"widgets":[{"key":"a/w","type":"text","value":"`+value+`"},{"key":"a/x","type":"text"}]`)
+}
+
+func TestShortOutputsAreCutByTheirKind(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("0123456789abcdef", 1<<11) // 32 KiB
+	for name, c := range map[string]struct {
+		mime  string
+		value any
+		want  string // the value; or a part of it
+	}{
+		"text":             {"text/plain", long, `16384 bytes left out`},
+		"text by lines":    {"text/plain", []string{long[:1<<14], long[1<<14:]}, `bytes left out`},
+		"short text":       {"text/plain", "<&>", `"<&>"`},
+		"json":             {"application/json", map[string]any{"a": 1}, `{"a":1}`},
+		"long json":        {"application/json", []string{long}, `{"mime":"application/json","bytes":32772}`},
+		"plotly":           {"application/vnd.plotly.v1+json", map[string]any{"data": long}, `"bytes":`},
+		"svg":              {"image/svg+xml", long, long},
+		"pdf":              {"application/pdf", "QUJDRA==", `"QUJDRA=="`},
+		"text, unknown":    {"application/x-tex", long + " ", `bytes left out`},
+		"base64, unknown":  {"application/x-thing", long, long},
+		"object for text":  {"text/plain", map[string]any{"a": long}, `"bytes":`},
+		"number for text":  {"text/plain", 42, `42`},
+		"escaped newlines": {"image/jpeg", "QUJD\nRA==\n", `"QUJD\nRA==\n"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runs := started(t)
+			apply(t, runs, display(t, map[string]any{c.mime: c.value}, ""))
+			value := string(outputs(t, finish(t, runs).Outputs)[0].Data[c.mime])
+			require.Contains(t, value, c.want)
+		})
+	}
+}
+
+func TestBinarySizesInContext(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mime, value, want string
+	}{
+		"padded":        {"image/png", "QUJDRA==", `{"mime":"image/png","bytes":4}`},
+		"with newlines": {"image/png", "QUJD\nRA==\n", `{"mime":"image/png","bytes":4}`},
+		"svg":           {"image/svg+xml", "<svg/>", `{"mime":"image/svg+xml","bytes":6}`},
+		"unknown type":  {"application/x-thing", strings.Repeat("QUJD", 30), `{"mime":"application/x-thing","bytes":90}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.JSONEq(t, c.want, inContext(t, c.mime, c.value))
+		})
+	}
+	require.JSONEq(t, `"too short for base64"`, inContext(t, "application/x-thing", "too short for base64"))
+}
+
+// inContext returns a value displayed by a cell as get_context shows it.
+func inContext(t *testing.T, mime, value string) string {
+	t.Helper()
+	runs := notebook.NewRuns(notebook.RunsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Runs: runs, NewID: func() string { return "a" }})
+	peer := serve(t, doc)
+	peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
+	apply(t, runs, display(t, map[string]any{mime: value}, ""))
+	return string(outputs(t, contextOf(t, peer))[0].Data[mime])
+}
+
+func TestContextCutsTextsAndManyOutputs(t *testing.T) {
+	t.Parallel()
+	runs := notebook.NewRuns(notebook.RunsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Runs: runs})
+	place := 0
+	for i := range 100 { // each cell's share of the context is 84 KB
+		cell := notebook.Cell{ID: fmt.Sprint(i), Type: notebook.Code}
+		require.NoError(t, doc.Apply(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &cell}))
+	}
+	require.NoError(t, doc.Apply(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &notebook.Cell{ID: "a", Type: notebook.Code}}))
+	text := strings.Repeat("é", 3<<10)
+	write(t, runs, protocol.Stdout, text)
+	apply(t, runs, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"`+text+`","traceback":["`+text+`","`+text+`"]}}`)
+	for range 50 {
+		show(t, runs, display(t, map[string]any{"text/plain": text}, ""))
+	}
+	list := outputs(t, contextOf(t, serve(t, doc)))
+	cut := strings.Repeat("é", 1<<10) + "\n[... 2048 bytes left out ...]\n" + strings.Repeat("é", 1<<10)
+	require.Equal(t, cut, list[0].Text)
+	require.Equal(t, cut, list[1].EValue)
+	require.Len(t, list[1].Traceback, 1)
+	require.Contains(t, list[1].Traceback[0], "bytes left out")
+	note := slices.IndexFunc(list, func(o output) bool { return strings.Contains(o.Text, "outputs left out") })
+	require.Equal(t, fmt.Sprintf("\n[... %d outputs left out ...]\n", 52-len(list)+1), list[note].Text)
+	require.InDelta(t, 20, len(list), 3)
+}
+
+// contextOf returns the outputs of the first cell as get_context shows them.
+func contextOf(t *testing.T, peer *peer) []json.RawMessage {
+	t.Helper()
+	var context struct {
+		Cells []struct {
+			Outputs []json.RawMessage `json:"outputs"`
+		} `json:"cells"`
+	}
+	require.NoError(t, json.Unmarshal(peer.act("get_context", nil).Context, &context))
+	return context.Cells[0].Outputs
+}
+
+func TestKernelMessageOfOtherFrames(t *testing.T) {
+	t.Parallel()
+	runs := notebook.NewRuns(notebook.RunsConfig{})
+	for _, kind := range []string{protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeRunQueue, "anything"} {
+		_, ok := runs.KernelMessage(protocol.Envelope{Type: kind}, []byte(`{}`))
+		require.False(t, ok, kind)
+	}
+	_, ok := runs.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult}, []byte(`{"cut`))
+	require.False(t, ok)
+}

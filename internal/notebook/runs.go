@@ -1,0 +1,209 @@
+package notebook
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"assay/internal/protocol"
+)
+
+const (
+	defaultTextLimit = 1 << 20
+	leastTextLimit   = 4 << 10
+
+	// mostCells is how many cells frames can make known, so that a kernel that
+	// has gone wrong cannot fill the memory with names.
+	mostCells = 10_000
+
+	// freshLimit is how many bytes are held, beside TextLimit, of large values
+	// that the run in progress has shown, so that they can go to the agent.
+	freshLimit = 16 << 20
+)
+
+// Runs is what running the cells brought, folded from the frames of the kernel
+// and from what the server wrote to it. The fold ignores a cell from its
+// disposal on, until it is sent again. It is safe for concurrent use.
+//
+// Each cell takes memory for [RunsConfig.TextLimit] bytes of outputs, as many of
+// widget states and 16 KiB of logs; the run in progress 16 MiB of large values
+// besides.
+type Runs struct {
+	cfg RunsConfig
+
+	mu    sync.Mutex
+	cells map[string]*run
+	queue []string // cells that wait, as the kernel said last
+	fresh *run     // the only cell that may hold fresh values; may be nil
+}
+
+// RunsConfig is what Runs may be told.
+type RunsConfig struct {
+	// TextLimit is how many bytes of the outputs of one cell are kept in
+	// memory: the first half and the last half. Of what lies between, text is
+	// only counted, other outputs are kept as references into the trace; so is
+	// an output of more than a quarter of it. Default 1 MiB, at least 4 KiB.
+	TextLimit int
+
+	// DisplayName returns the title of a cell for [Runs.KernelMessage]. It is
+	// called without any lock. Default: cells have no titles.
+	DisplayName func(cellID string) string
+}
+
+// NewRuns returns a Runs that has seen nothing.
+func NewRuns(cfg RunsConfig) *Runs {
+	if cfg.TextLimit == 0 {
+		cfg.TextLimit = defaultTextLimit
+	}
+	cfg.TextLimit = max(cfg.TextLimit, leastTextLimit)
+	if cfg.DisplayName == nil {
+		cfg.DisplayName = func(string) string { return "" }
+	}
+	return &Runs{cfg: cfg, cells: map[string]*run{}}
+}
+
+// Sent notes that the server has written run_cell for a cell.
+func (r *Runs) Sent(cellID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.cells[cellID]
+	if c == nil || c.disposed {
+		c = newRun(r.cfg.TextLimit)
+		r.cells[cellID] = c
+	}
+	c.pending = true
+}
+
+// Disposed notes that the server has written dispose_cell for a cell: nothing
+// is known of it any more.
+func (r *Runs) Disposed(cellID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fresh == r.cells[cellID] {
+		r.fresh = nil
+	}
+	r.cells[cellID] = &run{disposed: true}
+	r.queue = slices.DeleteFunc(r.queue, func(id string) bool { return id == cellID })
+}
+
+// Ended notes that the kernel is gone: runs that were open have failed, nothing
+// waits, widgets are gone and sequencers start anew. Outputs stay.
+func (r *Runs) Ended() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue = nil
+	for id, c := range r.cells {
+		if c.disposed {
+			delete(r.cells, id)
+			continue
+		}
+		if c.open() {
+			c.last = StatusError
+		}
+		c.pending, c.started, c.sequencer, c.widgets = false, false, 0, nil
+	}
+}
+
+// Status returns what a cell is doing: one of the Status constants.
+func (r *Runs) Status(cellID string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.known(cellID); c != nil {
+		return c.status()
+	}
+	return StatusIdle
+}
+
+// Open returns the cells that run or wait to, sorted.
+func (r *Runs) Open() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var open []string
+	for id, c := range r.cells {
+		if !c.disposed && c.open() {
+			open = append(open, id)
+		}
+	}
+	slices.Sort(open)
+	return open
+}
+
+// Apply folds in a frame of the kernel: the body that is entry seq of the trace,
+// with the envelope that was read from it. Of body nothing is kept. A frame
+// that Runs has no use for is passed over; one that it cannot follow is an
+// error, which names the field.
+func (r *Runs) Apply(seq int64, env protocol.Envelope, body []byte) error {
+	if err := r.apply(seq, env.Type, body); err != nil {
+		return fmt.Errorf("%s frame: %w", env.Type, err)
+	}
+	return nil
+}
+
+func (r *Runs) apply(seq int64, kind string, body []byte) error {
+	if protocol.IsRaw(body) {
+		return r.rawStdio(body)
+	}
+	fold := r.fold(kind)
+	if fold == nil {
+		return nil
+	}
+	frame, err := read(body)
+	if err != nil {
+		return err
+	}
+	return fold(seq, frame)
+}
+
+func (r *Runs) fold(kind string) func(seq int64, frame *reader) error {
+	switch kind {
+	case protocol.TypeStartCell:
+		return r.startCell
+	case protocol.TypeKernelStdio:
+		return r.kernelStdio
+	case protocol.TypeCellOutput:
+		return r.cellOutput
+	case protocol.TypeCellResult:
+		return r.cellResult
+	case protocol.TypeRunQueue:
+		return r.runQueue
+	case protocol.TypeCellWidgets:
+		return r.cellWidgets
+	default:
+		return nil
+	}
+}
+
+// known returns a cell that was seen, else nil. The lock is held.
+func (r *Runs) known(id string) *run {
+	if c := r.cells[id]; c != nil && !c.disposed {
+		return c
+	}
+	return nil
+}
+
+// live returns a cell, seen or not, or nil for one that is disposed of. The
+// lock is held.
+func (r *Runs) live(id string) (*run, error) {
+	c := r.cells[id]
+	switch {
+	case c == nil && len(r.cells) >= mostCells:
+		return nil, fmt.Errorf("cell_id: expected one of %d cells, found another one", mostCells)
+	case c == nil:
+		c = newRun(r.cfg.TextLimit)
+		r.cells[id] = c
+	case c.disposed:
+		return nil, nil //nolint:nilnil // there is none, which is no error
+	}
+	return c, nil
+}
+
+// change calls f, under the lock, for a cell that is not disposed of.
+func (r *Runs) change(id string, f func(*run)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, err := r.live(id)
+	if c != nil {
+		f(c)
+	}
+	return err
+}

@@ -1,0 +1,100 @@
+package notebook
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"assay/internal/protocol"
+)
+
+// Serve answers the agent_actions that come in on conn, one after the other,
+// until conn ends, which is no error. Each is answered first; what it causes in
+// the kernel (run_cell, stop_cell, dispose_cell, set_widget_value) is sent
+// right behind the answer. An action without tx_id is carried out and not
+// answered. Any other message is passed over.
+//
+// Several Serves on one document may run at the same time. The caller closes
+// conn.
+func (d *Document) Serve(conn protocol.Conn) error {
+	decoder := protocol.NewDecoder()
+	for {
+		body, err := conn.Read()
+		if err != nil {
+			return ended(err)
+		}
+		env, err := decoder.Envelope(body)
+		if err != nil || env.Type != protocol.TypeAgentAction {
+			continue
+		}
+		if err := d.serve(conn, env, body); err != nil {
+			return ended(err)
+		}
+	}
+}
+
+func (d *Document) serve(conn protocol.Conn, env protocol.Envelope, body []byte) error {
+	reply := d.answer(env, body)
+	if env.TxID != "" {
+		if err := send(conn, reply); err != nil {
+			return err
+		}
+	}
+	for _, message := range reply.kernel {
+		if err := send(conn, message); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func send(conn protocol.Conn, message any) error {
+	body, err := encode(message)
+	if err != nil {
+		return fmt.Errorf("encode a message of the notebook: %w", err)
+	}
+	return conn.Write(body)
+}
+
+// ended returns nil for the errors by which a connection says that it is over.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, protocol.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
+		return nil
+	}
+	return fmt.Errorf("serve the notebook: %w", err)
+}
+
+// answer carries out the action in body and fills in what all answers share.
+func (d *Document) answer(env protocol.Envelope, body []byte) reply {
+	out, err := d.perform(body)
+	out.ActionResponse = protocol.ActionResponse{
+		Type: protocol.TypeActionResponse, TxID: env.TxID, Status: protocol.StatusSuccess,
+	}
+	if err != nil {
+		if env.Action != "" {
+			err = fmt.Errorf("%s: %w", env.Action, err)
+		}
+		out.ActionResponse = protocol.ActionError(env.TxID, err.Error())
+	}
+	return out
+}
+
+func (d *Document) perform(body []byte) (reply, error) {
+	message, err := read(body)
+	if err != nil {
+		return reply{}, err
+	}
+	action, params := message.id("action"), message.optionalObject("params")
+	if err := message.err(); err != nil {
+		return reply{}, err
+	}
+	params.path = "" // complaints name the bare parameter
+	return d.act(action, params)
+}
+
+// isJSON tells whether text is one JSON value.
+func isJSON(text string) bool {
+	return jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}

@@ -1,0 +1,86 @@
+package notebook
+
+import (
+	"encoding/json"
+	"maps"
+)
+
+// snapshotLimit is how many bytes of outputs a snapshot has; each cell has an
+// equal share.
+const snapshotLimit = 32 << 20
+
+// Snapshot is the state of all runs at one moment, for a console that has just
+// come. It shares no memory with the Runs it was taken of that would change.
+type Snapshot struct {
+	Status     map[string]string            `json:"cell_status"` // a Status constant
+	Sequencers map[string]int               `json:"cell_sequencers"`
+	Outputs    map[string][]json.RawMessage `json:"cell_outputs"` // nbformat outputs
+	Queue      []string                     `json:"run_queue"`    // cells that wait
+	// Widgets has the states by cell and by absolute key.
+	Widgets map[string]map[string]json.RawMessage `json:"cell_widgets"`
+}
+
+// Snapshot returns the state of all cells seen so far, less those disposed of.
+// A value that is only a reference is replaced by a line of plain text.
+func (r *Runs) Snapshot() Snapshot {
+	s := Snapshot{
+		Status: map[string]string{}, Sequencers: map[string]int{},
+		Outputs: map[string][]json.RawMessage{}, Widgets: map[string]map[string]json.RawMessage{},
+	}
+	outputs := r.collect(&s)
+	for id, list := range outputs {
+		share := snapshotLimit / len(outputs)
+		s.Outputs[id] = within(share, wholes(list, share/2))
+	}
+	return s
+}
+
+// collect fills in all but the outputs, which can be encoded without the lock.
+func (r *Runs) collect(s *Snapshot) map[string][]shown {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.Queue = append([]string{}, r.queue...)
+	outputs := map[string][]shown{}
+	for id, c := range r.cells {
+		if c.disposed {
+			continue
+		}
+		s.Status[id] = c.status()
+		if c.sequencer > 0 {
+			s.Sequencers[id] = c.sequencer
+		}
+		if len(c.widgets) > 0 {
+			s.Widgets[id] = maps.Clone(c.widgets)
+		}
+		if list := c.outputs.shown(); len(list) > 0 {
+			outputs[id] = list
+		}
+	}
+	return outputs
+}
+
+// look returns what a context shows of a cell.
+func (r *Runs) look(cellID string) (status string, outputs []shown, widgets map[string]json.RawMessage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.known(cellID)
+	if c == nil {
+		return StatusIdle, nil, nil
+	}
+	return c.status(), c.outputs.shown(), maps.Clone(c.widgets)
+}
+
+// ran returns what a notebook file has of a cell: the outputs of its last run
+// and that run's number.
+func (r *Runs) ran(cellID string) (outputs []shown, count int) {
+	if r == nil {
+		return nil, 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.known(cellID)
+	if c == nil {
+		return nil, 0
+	}
+	return c.outputs.shown(), c.count
+}

@@ -1,0 +1,112 @@
+package runs
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Outcome is how an attempt ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Completed    Outcome = "completed"              // the marker came, in its place
+	Stopped      Outcome = "stopped_without_answer" // the agent ended its turn for good without it
+	Limit        Outcome = "limit"                  // one of the attempt's limits
+	Asked        Outcome = "asked_question"         // a second question
+	KernelExit   Outcome = "kernel_exit"
+	AgentError   Outcome = "agent_error"
+	AgentExit    Outcome = "agent_exit"
+	ConsoleLost  Outcome = "console_lost"
+	HarnessError Outcome = "harness_error"
+	SetupError   Outcome = "setup_error" // data or interpreter missing, start failed
+	Cancelled    Outcome = "cancelled"   // by a person, or by the end of the run
+	TypeAttempt          = "attempt"
+	TypeSkipped          = "skipped"
+	TypeSummary          = "summary"
+)
+
+// Attempt is one line of attempts.jsonl: one try at a case.
+type Attempt struct {
+	Type    string  `json:"type"` // "attempt"
+	Run     string  `json:"run"`
+	CaseID  string  `json:"case_id"`
+	Epoch   int     `json:"epoch"` // from 1
+	Try     int     `json:"try"`   // from 1
+	Outcome Outcome `json:"outcome"`
+	Detail  string  `json:"outcome_detail"`
+
+	// Passed is null where there is no verdict: the outcome is one that is not
+	// graded, or the case has no grader. Score is null with it.
+	Passed  *bool             `json:"passed"`
+	Score   *float64          `json:"score"`
+	Graders []json.RawMessage `json:"graders"` // results: type, passed, score, reasoning, metrics, error
+	Answer  json.RawMessage   `json:"answer"`  // null: none
+	Summary string            `json:"summary"` // of the submission
+
+	Started    time.Time `json:"started"`
+	Ended      time.Time `json:"ended"`
+	DurationMS int64     `json:"duration_ms"`
+	Phases     Phases    `json:"phases"`
+	Usage      Usage     `json:"usage"`
+	Limits     Limits    `json:"limits"`
+
+	// NotebookState, Trace and Files are paths below the run folder.
+	NotebookState string   `json:"notebook_state"`
+	Trace         string   `json:"trace"`
+	Files         []string `json:"files"`
+
+	Tamper        int             `json:"tamper"`
+	Interventions int             `json:"interventions"`
+	Enforced      map[string]bool `json:"enforced"`
+}
+
+// Phases is where an attempt's time went, in milliseconds.
+type Phases struct {
+	StartMS   int64 `json:"start_ms"`
+	WorkMS    int64 `json:"work_ms"`
+	CollectMS int64 `json:"collect_ms"`
+	GradeMS   int64 `json:"grade_ms"`
+}
+
+// Usage is what an attempt took.
+type Usage struct {
+	InputTokens  int64    `json:"input_tokens"`
+	OutputTokens int64    `json:"output_tokens"`
+	CostUSD      *float64 `json:"cost_usd"` // null: the price is not known
+	ModelCalls   int      `json:"model_calls"`
+	Actions      int      `json:"actions"`
+	CellsRun     int      `json:"cells_run"`
+}
+
+// Limits are those of an attempt, as they held. Zero is no limit.
+type Limits struct {
+	WallS   float64 `json:"wall_s"` // from the query on
+	IdleS   float64 `json:"idle_s"` // without a frame of the agent and without a running cell
+	CellS   float64 `json:"cell_s"` // an execute_code, and how long a tool waits for a cell
+	Turns   int     `json:"turns"`  // messages of the assistant
+	Actions int     `json:"actions"`
+	Tokens  int64   `json:"tokens"`
+	CostUSD float64 `json:"cost_usd"`
+}
+
+// Infrastructure tells whether an attempt ended for a reason that says nothing
+// about the agent's work: it has no verdict although the case has graders.
+func (a *Attempt) Infrastructure() bool {
+	switch a.Outcome {
+	case AgentError, AgentExit, ConsoleLost, HarnessError, SetupError, Cancelled:
+		return true
+	case KernelExit:
+		return a.Passed == nil // graded only when it ran the agent's code
+	default:
+		return false
+	}
+}
+
+// Skipped is the line of a case that was not tried, because something that it
+// requires is missing.
+type Skipped struct {
+	Type   string `json:"type"` // "skipped"
+	CaseID string `json:"case_id"`
+	Reason string `json:"reason"`
+}

@@ -1,0 +1,150 @@
+// Package runs is the run folder: plain files that outlive the run and that
+// other programs read.
+//
+//	run.json                     what was run, with what, where
+//	attempts.jsonl               a header line, then a line per attempt
+//	attempts/<n>-<case>-e1-t1/   one attempt:
+//	    trace.jsonl              every frame
+//	    state.json               the notebook at the end, as summaries tell it
+//	    notebook.ipynb           the same as a Jupyter notebook
+//	    conversation.jsonl       the agent's messages
+//	    stderr.txt               what kernel and agent printed
+//
+// A line of attempts.jsonl is on disk before anybody is told of it, and is
+// never changed: trying again adds a line.
+package runs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Version is the version of the folder's format.
+const Version = 1
+
+// Info is run.json.
+type Info struct {
+	Type    string    `json:"type"` // "run"
+	Version int       `json:"version"`
+	Run     string    `json:"run"` // the folder's name
+	Started time.Time `json:"started"`
+
+	// Config is what was asked for, and Host where it ran.
+	Config any  `json:"config"`
+	Host   Host `json:"host"`
+}
+
+// Host is the machine and the programs of a run.
+type Host struct {
+	Assay  string `json:"assay"` // version of this program
+	Go     string `json:"go"`
+	OS     string `json:"os"`
+	Arch   string `json:"arch"`
+	CPUs   int    `json:"cpus"`
+	Python string `json:"python,omitempty"` // version of the interpreter
+	Name   string `json:"name"`
+}
+
+// header is the first line of attempts.jsonl.
+type header struct {
+	Type    string `json:"type"` // "attempts"
+	Version int    `json:"version"`
+	Run     string `json:"run"`
+}
+
+// Folder is the folder of a run that goes on. It is safe for concurrent use.
+// Whoever created it must Close it.
+type Folder struct {
+	Dir  string
+	Name string
+
+	attempts *log
+}
+
+// ErrExists says that the folder of a new run is there already.
+var ErrExists = errors.New("it exists already: a run never writes into the folder of another (name a new one with --out)")
+
+// Create makes dir, which must not exist, and writes run.json. info's Type,
+// Version and Run are filled in.
+func Create(dir string, info Info) (*Folder, error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
+		return nil, fmt.Errorf("run folder: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o750); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			err = ErrExists
+		}
+		return nil, fmt.Errorf("run folder %s: %w", dir, err)
+	}
+	f := &Folder{Dir: dir, Name: filepath.Base(dir)}
+	info.Type, info.Version, info.Run = "run", Version, f.Name
+	if err := f.writeInfo(info); err != nil {
+		return nil, fmt.Errorf("run folder: %w", err)
+	}
+	attempts, err := newLog(filepath.Join(dir, "attempts.jsonl"))
+	if err != nil {
+		return nil, fmt.Errorf("run folder: %w", err)
+	}
+	f.attempts = attempts
+	return f, f.Append(header{Type: "attempts", Version: Version, Run: f.Name})
+}
+
+func (f *Folder) writeInfo(info Info) error {
+	text, err := json.MarshalIndent(info, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(f.Dir, "run.json"), append(text, '\n'), 0o600)
+}
+
+// Append adds a line to attempts.jsonl and returns when it is on disk. Lines
+// that wait together share one sync.
+func (f *Folder) Append(line any) error {
+	var text bytes.Buffer
+	if err := EncodeLine(&text, line); err != nil {
+		return fmt.Errorf("attempts.jsonl: %w", err)
+	}
+	return f.attempts.append(text.Bytes())
+}
+
+// EncodeLine writes a line of attempts.jsonl, or one like it: what it holds is
+// for programs and people, not for web pages, so < and > stay as they are.
+func EncodeLine(out io.Writer, line any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(line)
+}
+
+// AttemptDir makes the folder of an attempt and returns its path, and that
+// below the run's folder. n counts the attempts of the run from 1.
+func (f *Folder) AttemptDir(n int, caseID string, epoch, try int) (dir, rel string, err error) {
+	rel = filepath.Join("attempts", fmt.Sprintf("%04d-%s-e%d-t%d", n, slug(caseID), epoch, try))
+	dir = filepath.Join(f.Dir, rel)
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return "", "", fmt.Errorf("attempt folder: %w", err)
+	}
+	return dir, rel, nil
+}
+
+// slug makes a file name of a case's id, which may hold anything.
+func slug(id string) string {
+	const longest = 60
+	name := regexp.MustCompile(`[^A-Za-z0-9_.]+`).ReplaceAllString(id, "-")
+	name = strings.Trim(name[:min(len(name), longest)], "-.")
+	if name == "" {
+		return "case"
+	}
+	return name
+}
+
+// Close closes the files; nothing is written after it.
+func (f *Folder) Close() error { return f.attempts.close() }
