@@ -163,6 +163,12 @@ func (f *Follower) Next(ctx context.Context) (*Entry, error) {
 	}
 }
 
+// Try returns the next entry if it is there already, and otherwise nil.
+func (f *Follower) Try() *Entry {
+	entry, _, _ := f.step()
+	return entry
+}
+
 // step moves on by one entry. Where there is none, more tells when there is.
 func (f *Follower) step() (entry *Entry, more <-chan struct{}, closed bool) {
 	j := f.journal

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 )
 
@@ -33,6 +34,8 @@ type Record struct {
 	Note   Note            `json:"note"`
 	Msg    json.RawMessage `json:"msg"` // nil where Ref names the entry that has it
 	Ref    int64           `json:"ref"`
+
+	Offset int64 `json:"-"` // of its line in the file, for ReadAt
 }
 
 // Read reads a trace file and calls each with every record in order, until it
@@ -42,6 +45,7 @@ type Record struct {
 func Read(in io.Reader, each func(Record) error) (Header, error) {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	var header Header
+	var offset int64
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
@@ -56,8 +60,9 @@ func Read(in io.Reader, each func(Record) error) (Header, error) {
 		if n == 1 {
 			err = readHeader(line, &header)
 		} else {
-			err = readRecord(line, each)
+			err = readRecord(line, offset, each)
 		}
+		offset += int64(len(line))
 		if err != nil {
 			return header, fmt.Errorf("trace line %d: %w", n, err)
 		}
@@ -74,10 +79,30 @@ func readHeader(line []byte, header *Header) error {
 	return nil
 }
 
-func readRecord(line []byte, each func(Record) error) error {
-	var record Record
+func readRecord(line []byte, offset int64, each func(Record) error) error {
+	record := Record{Offset: offset}
 	if err := json.Unmarshal(line, &record); err != nil {
 		return err
 	}
 	return each(record)
+}
+
+// ReadAt reads the record whose line begins at offset, as Read has told.
+func ReadAt(in io.ReaderAt, offset int64) (Record, error) {
+	rest := io.NewSectionReader(in, offset, math.MaxInt64-offset)
+	line, err := bufio.NewReader(rest).ReadBytes('\n')
+	if err != nil {
+		return Record{}, fmt.Errorf("trace at byte %d: %w", offset, noEOF(err))
+	}
+	var record Record
+	err = readRecord(line, offset, func(r Record) error { record = r; return nil })
+	return record, err
+}
+
+// noEOF keeps a line that is cut from being taken for the end of a file.
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }

@@ -54,7 +54,7 @@ func (w *Writer) write(ctx context.Context) error {
 			return w.out.Flush()
 		}
 		if err != nil {
-			return errors.Join(err, w.out.Flush())
+			return err
 		}
 		line = appendEntry(line[:0], entry)
 	}

@@ -1,0 +1,28 @@
+# Everything here is a plain wrapper of commands that README.md shows.
+
+GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+.PHONY: help run test lint bench ci build
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+run: ## run the example cases with their own solutions: no key, no network
+	go run ./cmd/assay run testcases/examples --agent oracle
+
+build: ## build the program into bin/assay
+	CGO_ENABLED=0 go build -trimpath -o bin/assay ./cmd/assay
+
+test: ## run all tests, with the race detector; installs what they need
+	.ci/packages gcc libc6-dev python3-numpy python3-pandas python3-matplotlib python3-nbformat python3-websockets
+	go test -race -json ./... | .ci/summarise
+
+lint: ## run the linters and look for what the formatters would change
+	$(GOLANGCI) run ./...
+	$(GOLANGCI) fmt --diff ./...
+
+bench: ## measure, side by side, and write docs/BENCHMARKS.md
+	go run ./cmd/assay version
+	go test ./bench -run '^TestBench$$' -timeout 60m -bench-out "$(CURDIR)/docs/BENCHMARKS.md" -v
+
+ci: lint build test ## what CI runs

@@ -1,0 +1,197 @@
+"""Writes the data of the examples anew: python3 generate.py. Every seed is fixed."""
+
+import csv
+import json
+import math
+import random
+import struct
+import zlib
+from datetime import datetime, timedelta
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def table(name, header, rows):
+    path = HERE / name
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def text(name, content):
+    path = HERE / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content)
+
+
+def sales(r):
+    rows = []
+    for i in range(160):
+        price = round(r.uniform(5, 2400), 2)
+        shown = r.choice([f"{price:.2f}", f"${price:,.2f}", f" {price:.2f} "])
+        quantity = r.choice(["1", "2", "3", "5", "8", " 4", "", "n/a"] + ["6"] * 4)
+        rows.append([1000 + i, r.choice(["lamp", "desk", "chair", "shelf"]), quantity, "" if r.random() < 0.04 else shown])
+    for row in r.sample(rows, 14):
+        rows.insert(r.randrange(len(rows)), row)
+    table("sales-cleaning/sales.csv", ["order_id", "product", "quantity", "unit_price"], rows)
+
+
+def regions(r):
+    names = ["north", "south", "east", "west", "central"]
+    rows = [[r.choice(names), r.choice(["web", "shop"]), r.randrange(150, 90_000)] for _ in range(240)]
+    table("regional-totals/orders.csv", ["region", "channel", "cents"], rows)
+
+
+def customers(r):
+    names = ["Ada", "Bo", "Chidi", "Dana", "Emre", "Fay", "Goran", "Hana"]
+    table("customer-join/customers.csv", ["customer_id", "name"], [[f"C{i:02}", name] for i, name in enumerate(names)])
+    rows = [[i, f"C{r.randrange(len(names) + 3):02}", r.randrange(5, 400)] for i in range(1, 121)]
+    table("customer-join/orders.csv", ["order_id", "customer_id", "amount"], rows)
+
+
+def points(r):
+    rows = []
+    for _ in range(60):
+        x = round(r.uniform(0, 50), 2)
+        rows.append([x, round(3.2 * x - 14.5 + (r.random() - 0.5) * 18, 2)])
+    table("linear-regression/points.csv", ["x", "y"], rows)
+
+
+def houses(r):
+    rows = []
+    for _ in range(80):
+        area, age = r.randrange(40, 220), r.randrange(0, 90)
+        rows.append([area, age, round(38_000 + 2_150 * area - 640 * age + (r.random() - 0.5) * 30_000)])
+    table("least-squares-numpy/houses.csv", ["area", "age", "price"], rows)
+
+
+def log(r):
+    now, lines = datetime(2026, 3, 2, 6, 0, 0), []
+    for _ in range(400):
+        now += timedelta(seconds=r.randrange(5, 90))
+        status = r.choice([200] * 12 + [304, 404, 500, 502, 503])
+        path = r.choice(["/", "/login", "/search?q=a b", "/cart", "/api/items"])
+        lines.append(f'{now:%Y-%m-%dT%H:%M:%S} GET "{path}" {status} {r.randrange(2, 900)}ms')
+        if r.random() < 0.06:
+            lines.append("Traceback (most recent call last): connection 500 reset")
+    text("log-errors/server.log", "\n".join(lines) + "\n")
+
+
+def signups(r):
+    rows = []
+    for i in range(90):
+        day = datetime(2025, 1, 1) + timedelta(days=r.randrange(365))
+        rows.append([i, day.strftime(r.choice(["%Y-%m-%d", "%d.%m.%Y", "%b %d, %Y"]))])
+    table("date-formats/signups.csv", ["user", "signed_up"], rows)
+
+
+def waits(r):
+    rows = [[round(r.random() * 6 + r.random() * 6 + r.random() * 8, 1)] for _ in range(300)]
+    table("histogram-matplotlib/waits.csv", ["minutes"], rows)
+
+
+def energy(r):
+    rows = [[name, r.randrange(20, 190)] for name in ["wind", "solar", "hydro", "gas", "coal", "waste"]]
+    table("bar-chart-svg/energy.csv", ["source", "twh"], rows)
+
+
+def expenses(r):
+    rows = [[r.choice(["travel", "food", "rent", "tools"]), f"{r.uniform(3, 500):.2f}"] for _ in range(70)]
+    table("repair-failing-cell/expenses.csv", ["Category ", " Amount"], rows)
+
+
+def temperatures(r):
+    rows = []
+    for day in range(120):
+        mean = 11 - 9 * math.cos(2 * math.pi * day / 120)
+        rows.append([(datetime(2026, 1, 1) + timedelta(days=day)).date().isoformat(), round(mean + r.uniform(-4, 4), 1)])
+    table("markdown-report/temperatures.csv", ["day", "celsius"], rows)
+
+
+def scores(r):
+    table("edit-and-delete/scores.csv", ["student", "score"], [[f"s{i:03}", r.randrange(0, 101)] for i in range(150)])
+
+
+def parcels(r):
+    rows = [[f"P{i:04}", round(r.uniform(0.1, 30), 2), r.choice(["A", "B", "C"])] for i in range(200)]
+    table("execute-code/parcels.csv", ["parcel", "kg", "zone"], rows)
+
+
+def quarters(r):
+    level = {"books": 900, "games": 500, "music": 700, "film": 800}
+    growth = {"books": 1.03, "games": 1.21, "music": 0.97, "film": 1.09}
+    rows = []
+    for q in range(8):
+        for line, base in level.items():
+            rows.append([f"{2024 + q // 4}Q{q % 4 + 1}", line, round(base * growth[line] ** q + r.uniform(-40, 40))])
+    table("quarterly-growth/revenue.csv", ["quarter", "line", "revenue"], rows)
+
+
+def warehouse(r):
+    moves = [{"sku": r.choice("ABCDEF") * 2, "kind": r.choice(["in", "in", "out"]), "units": r.randrange(1, 40)} for _ in range(150)]
+    text("kernel-inventory/moves.json", json.dumps(moves, indent=1) + "\n")
+
+
+def photo(r):
+    width, height = 37, 23
+    pixels = [[(x * 5 + y * 3 + r.randrange(40)) % 256 for x in range(width)] for y in range(height)]
+
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    raw = b"".join(b"\0" + bytes(row) for row in pixels)
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    png = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(raw, 9)) + chunk(b"IEND", b"")
+    (HERE / "png-header").mkdir(exist_ok=True)
+    (HERE / "png-header/photo.png").write_bytes(png)
+
+
+def latencies(r):
+    rows = [[round(12 + r.random() * 30 + r.random() ** 4 * 60, 1)] for _ in range(400)]
+    for _ in range(9):
+        rows[r.randrange(400)] = [round(r.uniform(4_000, 30_000), 1)]
+    table("latency-percentiles/latency.csv", ["ms"], rows)
+
+
+def shop_orders(r):
+    orders = []
+    for i in range(25):
+        items = [{"sku": f"S{r.randrange(8)}", "qty": r.randrange(1, 5), "price": {"amount": r.randrange(100, 5000), "currency": r.choice(["EUR", "EUR", "USD"])}} for _ in range(r.randrange(0, 5))]
+        order = {"number": i, "customer": {"name": f"c{r.randrange(9)}", "address": {"country": r.choice(["DE", "FR", "IT"])}}, "items": items}
+        if r.random() < 0.2:
+            del order["customer"]["address"]
+        orders.append(order)
+    text("flatten-json/orders.json", json.dumps({"orders": orders}, indent=1) + "\n")
+
+
+def mails(r):
+    names = [f"{first}@{host}" for first in ["ann", "bob", "cy", "di", "ed"] for host in ["x.org", "y.com"]]
+    lines = [r.choice([str, str.upper, str.title])(r.choice(names)) + r.choice(["", " ", "\t"]) for _ in range(60)]
+    text("ordered-dedup/mails.txt", "\n".join(lines) + "\n")
+
+
+def visits(r):
+    rows = [[r.choice(["mon", "tue", "wed", "thu", "fri"]), r.choice(["ads", "mail", "organic"]), r.randrange(1, 500)] for _ in range(180)]
+    table("pivot-pandas/visits.csv", ["weekday", "source", "visits"], rows)
+
+
+def sensor(r):
+    now, lines = datetime(2026, 5, 1), []
+    for _ in range(300):
+        now += timedelta(minutes=r.choice([5] * 20 + [10, 25, 40, 95]))
+        lines.append(json.dumps({"at": now.isoformat(), "hpa": round(1013 + r.uniform(-9, 9), 1)}))
+    lines.insert(120, '{"at": "2026-05-0')
+    lines.insert(200, "")
+    text("sensor-gaps/sensor.jsonl", "\n".join(lines) + "\n")
+
+
+MAKERS = [
+    sales, regions, customers, points, houses, log, signups, waits, energy, expenses, temperatures, scores,
+    parcels, quarters, warehouse, photo, latencies, shop_orders, mails, visits, sensor,
+]
+
+for seed, make in enumerate(MAKERS):
+    make(random.Random(seed))

@@ -1,0 +1,86 @@
+package testcases_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/testcases"
+	"assay/testcases/grading"
+)
+
+// TestExamples: each example can be run, says how to answer, and cannot be
+// passed by doing nothing. That the oracle passes each is for a run to show.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	cases, err := testcases.Load([]string{"examples"}, testcases.Options{})
+	require.NoError(t, err)
+	require.NoError(t, testcases.CheckRun(cases))
+	require.GreaterOrEqual(t, len(cases), 18)
+	types, bare, used := map[string]bool{}, 0, map[string]bool{}
+	for _, c := range cases {
+		require.NoError(t, c.CheckData())
+		require.Equal(t, filepath.Base(filepath.Dir(c.Source.File)), c.ID, "a case is called as its folder")
+		require.NotEmpty(t, c.Oracle, c.ID)
+		require.NotEmpty(t, c.Tags, c.ID)
+		require.NotEmpty(t, c.Graders, c.ID)
+		require.Regexp(t, `Return exactly this.*: <EVAL_ANSWER>\{.*\}</EVAL_ANSWER>\n$`, c.Task)
+		if len(c.Requires) == 0 {
+			bare++
+		}
+		for _, spec := range c.Graders {
+			types[spec.Type] = true
+		}
+		used[c.Source.File] = true
+		for _, d := range c.Data {
+			used[filepath.Join(filepath.Dir(c.Source.File), d.Name)] = true
+		}
+		_, passed, score := grading.GradeAll(t.Context(), c.Graders, grading.Input{})
+		require.False(t, passed, c.ID)
+		require.Zero(t, score, c.ID)
+	}
+	require.Len(t, types, len(grading.Types()), "an example of each grader")
+	require.GreaterOrEqual(t, bare, 15, "most need the standard library only")
+	files, err := filepath.Glob("examples/*/*")
+	require.NoError(t, err)
+	for _, file := range files {
+		require.True(t, used[file], "no case uses %s", file)
+	}
+}
+
+// TestExamplesHideTheirAnswers: no truth of some length stands in the task.
+func TestExamplesHideTheirAnswers(t *testing.T) {
+	t.Parallel()
+	cases, err := testcases.Load([]string{"examples"}, testcases.Options{})
+	require.NoError(t, err)
+	for _, c := range cases {
+		for _, spec := range c.Graders {
+			config, ok := spec.Config.(*grading.Object)
+			require.True(t, ok)
+			for _, truth := range scalars(config.Get("ground_truth")) {
+				require.False(t, len(truth) > 3 && strings.Contains(c.Task, truth), "%s gives away %s", c.ID, truth)
+			}
+		}
+	}
+}
+
+// scalars lists the text of what is inside v and is neither list nor object.
+func scalars(v grading.Value) []string {
+	var out []string
+	switch v := v.(type) {
+	case nil:
+	case grading.List:
+		for _, item := range v {
+			out = append(out, scalars(item)...)
+		}
+	case *grading.Object:
+		for _, item := range v.All() {
+			out = append(out, scalars(item)...)
+		}
+	default:
+		out = append(out, grading.Text(v))
+	}
+	return out
+}

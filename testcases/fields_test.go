@@ -1,0 +1,145 @@
+package testcases_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/testcases"
+)
+
+// TestLoadErrors: each error names file, place, case and field.
+func TestLoadErrors(t *testing.T) { //nolint:paralleltest // loadError changes the working directory
+	for _, c := range []struct{ name, text, want string }{
+		{"c.json", "{\"id\": \"a\",\n  \"task\": }", `c.json:2:11: expected a value, found '}'`},
+		{"c.json", "\ufeff{}", "c.json:1:1: expected a value, found '\\ufeff'"},
+		{"c.json", `{"id": "a", "task": "", "timeout": ` + strings.Repeat("1", 4301) + `}`, `c.json: value_error: an integer of 4301 digits, more than 4300`},
+		{"c.json", `5`, `c.json: want a case, which is an object, found integer`},
+		{"c.json", `[{"id": "a", "task": ""}, null]`, `c.json[1]: want a case, which is an object, found null`},
+		{"c.jsonl", "{\"id\": \"a\", \"task\": \"\"}\n\n{\"id\" \"a\"}\n", `c.jsonl:3:7: expected ':', found '"'`},
+		{"c.jsonl", "{\"id\": \"a\", \"task\": \"\"}\n{\"id\": \"b\", \"task\": 1}\n", `c.jsonl:2: case "b": field task: want a string, found integer`},
+		{"c.yaml", "id: a\n task: b", `c.yaml: yaml: line 2: mapping values are not allowed in this context`},
+		{"c.yaml", "id: a\nid: b\ntask: c", `c.yaml: yaml: unmarshal errors:` + "\n" + `  line 2: mapping key "id" already defined at line 1`},
+		{"c.yaml", "id: 7\ntask: b", `c.yaml:1: case "": field id: want a string, found integer`},
+		{"c.yaml", "- id: a\n  task: b\n- id: c\n  task: [d]\n", `c.yaml:3: case "c": field task: want a string, found list`},
+		{"c.json", `{}`, "c.json: case \"\": field id: missing\nc.json: case \"\": field task: missing"},
+		{"c.json", `{"id": null, "task": ""}`, `c.json: case "": field id: want a string, found null`},
+		{"c.json", `[{"id": "a", "task": ""}, {"id": "b", "task": true}]`, `c.json[1]: case "b": field task: want a string, found boolean`},
+		{"c.json", with(`"notes": 5`), bad(`notes: want a string, found integer`)},
+		{"c.json", with(`"data_node": 5`), bad(`data_node: want a string or a list of strings, found integer`)},
+		{"c.json", with(`"data_node": ["a", 5]`), bad(`data_node[1]: want a string, found integer`)},
+		{"c.json", with(`"data_node": "data/.."`), bad(`data_node[0]: "data/.." does not end in the name of a file`)},
+		{"c.json", with(`"data_node": "/"`), bad(`data_node[0]: "/" does not end in the name of a file`)},
+		{"c.json", with(`"data_node": ["a/x.csv", "b/x.csv"]`), bad(`data_node[1]: b/x.csv would be data/x.csv in the sandbox, and so would data_node[0]`)},
+		{"c.json", with(`"data_node": "x.csv", "files": {"data/x.csv": ""}`), bad(`files["data/x.csv"]: data_node[0] has that name in the sandbox`)},
+		{"c.json", with(`"data_node": "x.csv", "files": {"data": ""}`), bad(`data_node[0]: files["data"] is a file where this needs a folder`)},
+		{"c.json", with(`"files": {"a": "", "a/b": ""}`), bad(`files["a/b"]: files["a"] is a file where this needs a folder`)},
+		{"c.json", with(`"files": {"/etc/x": ""}`), bad(`files["/etc/x"]: the name is not relative`)},
+		{"c.json", with(`"files": {"a/../b": ""}`), bad(`files["a/../b"]: the name leaves the sandbox`)},
+		{"c.json", with(`"files": {"": ""}`), bad(`files[""]: not the name of a file`)},
+		{"c.json", with(`"files": {"a//b": ""}`), bad(`files["a//b"]: not the name of a file`)},
+		{"c.json", with(`"files": {"a/": ""}`), bad(`files["a/"]: not the name of a file`)},
+		{"c.json", with(`"files": {".": ""}`), bad(`files["."]: not the name of a file`)},
+		{"c.json", with(`"files": {"a\u0000": ""}`), bad(`files["a\x00"]: not the name of a file`)},
+		{"c.json", with(`"files": {".assay/x": ""}`), bad(`files[".assay/x"]: names in .assay are taken`)},
+		{"c.json", with(`"files": {"x": 5}`), bad(`files["x"]: want a string, found integer`)},
+		{"c.json", with(`"files": ["x"]`), bad(`files: want an object, found list`)},
+		{"c.json", with(`"grader": []`), bad(`grader: want an object, found list`)},
+		{"c.json", with(`"graders": {}`), bad(`graders: want a list, found object`)},
+		{"c.json", with(`"graders": [null]`), bad(`graders[0]: want an object, found null`)},
+		{"c.json", with(`"metadata": []`), bad(`metadata: want an object, found list`)},
+		{"c.json", with(`"timeout": 600.5`), bad(`timeout: want a whole number of seconds, found 600.5`)},
+		{"c.json", with(`"agent_timeout": "ten"`), bad(`agent_timeout: want a whole number of seconds, found ten`)},
+		{"c.json", with(`"download_timeout": []`), bad(`download_timeout: want a whole number of seconds, found []`)},
+		{"c.json", with(`"requires": ["numpy"]`), bad(`requires[0]: want python:MODULE, command:NAME or kernel:NAME, found "numpy"`)},
+		{"c.json", with(`"requires": ["python:"]`), bad(`requires[0]: want python:MODULE, command:NAME or kernel:NAME, found "python:"`)},
+		{"c.json", with(`"tags": ["a", 1]`), bad(`tags[1]: want a string, found integer`)},
+		{"c.json", with(`"setup": []`), bad(`setup: want a string, found list`)},
+		{"c.json", with(`"limits": {"wall": 5}`), bad(`limits.wall: unknown; known are wall_s, idle_s, cell_s, turns, actions, tokens, cost_usd`)},
+		{"c.json", with(`"limits": {"wall_s": 0}`), bad(`limits.wall_s: want a number above 0, found 0`)},
+		{"c.json", with(`"limits": {"idle_s": "5"}`), bad(`limits.idle_s: want a number above 0, found 5`)},
+		{"c.json", with(`"limits": {"cell_s": Infinity}`), bad(`limits.cell_s: want a number above 0, found inf`)},
+		{"c.json", with(`"limits": {"turns": 1.5}`), bad(`limits.turns: want a whole number above 0, found 1.5`)},
+		{"c.json", with(`"limits": {"tokens": 1e30}`), bad(`limits.tokens: want a whole number above 0, found 1e+30`)},
+		{"c.json", with(`"oracle": "print(1)"`), bad(`oracle: want an object or a list, found string`)},
+		{"c.json", with(`"oracle": {}`), bad(`oracle.cells: want either cells or turns`)},
+		{"c.json", with(`"oracle": {"cells": [], "turns": []}`), bad(`oracle.cells: want either cells or turns`)},
+		{"c.json", with(`"oracle": {"turns": [], "answer": 1}`), bad(`oracle.answer: turns submit the answer themselves`)},
+		{"c.json", with(`"oracle": {"cells": [], "anwser": 1}`), bad(`oracle.anwser: unknown; known are cells, turns, answer`)},
+		{"c.json", with(`"oracle": ["a", {}]`), bad(`oracle.cells[1]: want a string, found object`)},
+		{"c.json", with(`"oracle": [{}, "a"]`), bad(`oracle.turns[1]: want an object, found string`)},
+	} {
+		require.Equal(t, c.want, loadError(t, c.name, c.text), c.text)
+	}
+}
+
+func with(field string) string { return `{"id": "a", "task": "", ` + field + `}` }
+
+func bad(field string) string { return `c.json: case "a": field ` + field }
+
+// TestLoadReportsEverything: one load tells all that is wrong.
+func TestLoadReportsEverything(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{
+		"a.json": `{"id": "a", "task": 1, "tags": "x"}`,
+		"b.json": `{"id": "b", "task": `,
+		"c.json": `[{"id": 1, "task": ""}, {"id": "ok", "task": ""}, {"id": "d", "task": "", "timeout": "x"}]`,
+	})
+	_, err := testcases.Load([]string{dir}, testcases.Options{})
+	require.ErrorContains(t, err, `a.json: case "a": field task`)
+	require.ErrorContains(t, err, `a.json: case "a": field tags`)
+	require.ErrorContains(t, err, `b.json:1:21: expected a value, found the end`)
+	require.ErrorContains(t, err, `c.json[0]: case "": field id`)
+	require.ErrorContains(t, err, `c.json[2]: case "d": field timeout`)
+	require.Len(t, strings.Split(err.Error(), "\n"), 5)
+}
+
+func TestTimeoutCoercion(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		`600`: 10 * time.Minute, `600.0`: 10 * time.Minute, `"600"`: 10 * time.Minute, `" 600 "`: 10 * time.Minute, `"600.0"`: 10 * time.Minute,
+		`true`: time.Second, `false`: 0, `-5`: -5 * time.Second, `6e2`: 10 * time.Minute,
+	} {
+		require.Equal(t, want, loadOne(t, "c.json", with(`"timeout": `+text)).Timeouts.Timeout, text)
+	}
+	forever := loadOne(t, "c.json", with(`"timeout": 1`+strings.Repeat("0", 400))).Timeouts.Timeout
+	require.Greater(t, forever, 200*365*24*time.Hour)
+	require.Less(t, forever, time.Duration(math.MaxInt64))
+}
+
+func TestWallLimit(t *testing.T) {
+	t.Parallel()
+	for field, want := range map[string]time.Duration{
+		`"notes": ""`:                                                    0,
+		`"metadata": {"timeout_s": 4}`:                                   4 * time.Second,
+		`"metadata": {"timeout_s": "soon"}`:                              0,
+		`"metadata": {"timeout_s": NaN}`:                                 0,
+		`"metadata": {"timeout_s": null}`:                                0,
+		`"timeout": 3, "metadata": {"timeout_s": 4}`:                     3 * time.Second,
+		`"agent_timeout": 2, "timeout": 3, "metadata": {"timeout_s": 4}`: 2 * time.Second,
+		`"limits": {"wall_s": 1.5}, "agent_timeout": 2, "timeout": 3`:    1500 * time.Millisecond,
+		`"limits": {"idle_s": 1.5}, "agent_timeout": 0, "timeout": -3, "metadata": {"timeout_s": 4}`: 4 * time.Second,
+		`"download_timeout": 9`: 0,
+	} {
+		require.Equal(t, want, loadOne(t, "c.json", with(field)).WallLimit(), field)
+	}
+}
+
+func TestOracleForms(t *testing.T) {
+	t.Parallel()
+	for oracle, want := range map[string]string{
+		`["a = 1", "print(a)"]`:  `{"cells":["a = 1","print(a)"]}`,
+		`[]`:                     `{"cells":[]}`,
+		`[{"content": "x"}, {}]`: `{"turns":[{"content":"x"},{}]}`,
+		`{"cells": ["a"]}`:       `{"cells":["a"]}`,
+		`{"answer": {"b": 1.0, "a": 1e400}, "cells": ["a"]}`: `{"cells":["a"],"answer":{"b":1.0,"a":{"$float":"Infinity"}}}`,
+		`{"cells": ["a"], "answer": null}`:                   `{"cells":["a"],"answer":null}`,
+		`{"turns": [{"content": [{"type": "text"}]}]}`:       `{"turns":[{"content":[{"type":"text"}]}]}`,
+		`{"turns": [{"z": 1, "a": 12345678901234567890}]}`:   `{"turns":[{"z":1,"a":12345678901234567890}]}`,
+	} {
+		require.Equal(t, want, string(loadOne(t, "c.json", with(`"oracle": `+oracle)).Oracle), oracle)
+	}
+}

@@ -1,0 +1,109 @@
+package testcases
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// foundFile is a file to load. Named means that it was asked for by its own
+// name, so that it must hold cases.
+type foundFile struct {
+	path  string
+	named bool
+}
+
+// find lists the files of paths, each once.
+func find(paths []string) ([]foundFile, error) {
+	var files []foundFile
+	seen := map[string]bool{}
+	for _, path := range paths {
+		found, err := findOne(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			full, err := filepath.Abs(f.path)
+			if err != nil {
+				return nil, err
+			}
+			if !seen[full] {
+				seen[full] = true
+				files = append(files, f)
+			}
+		}
+	}
+	return files, nil
+}
+
+func findOne(path string) ([]foundFile, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return walk(path)
+	case err == nil:
+		return []foundFile{{path, true}}, nil
+	case !strings.ContainsAny(path, "*?["):
+		return nil, err
+	}
+	matches, err := filepath.Glob(path)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %s: %w", path, err)
+	}
+	if len(matches) == 0 {
+		return nil, fmt.Errorf("pattern %s: no file matches", path)
+	}
+	var files []foundFile
+	for _, match := range matches {
+		if isHidden(match) && !isHidden(path) {
+			continue // as a shell has it
+		}
+		found, err := findOne(match)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			if isCaseName(f.path) {
+				files = append(files, foundFile{f.path, false})
+			}
+		}
+	}
+	return files, nil
+}
+
+func walk(root string) ([]foundFile, error) {
+	var files []foundFile
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		hidden := isHidden(path) && path != root
+		switch {
+		case err != nil:
+			return err
+		case hidden && d.IsDir():
+			return filepath.SkipDir
+		case !hidden && !d.IsDir() && isCaseName(path):
+			files = append(files, foundFile{path, false})
+		}
+		return nil
+	})
+	return files, err
+}
+
+func isHidden(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") }
+
+func isCaseName(path string) bool {
+	return slices.Contains([]string{".json", ".jsonl", ".ndjson", ".yaml", ".yml"}, filepath.Ext(path))
+}
+
+// mayHoldCases says whether both id and task occur as keys, in JSON or in YAML.
+// It reads no more than the text, so that data beside the cases may be of any
+// size and as broken as it likes.
+func mayHoldCases(text []byte) bool {
+	key := func(name string) bool {
+		return regexp.MustCompile(`(?m)(^|[\s{,-])["']?` + name + `["']?\s*:`).Match(text)
+	}
+	return key("id") && key("task")
+}

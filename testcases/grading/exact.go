@@ -1,0 +1,92 @@
+package grading
+
+import (
+	"errors"
+	"fmt"
+)
+
+// exact passes when the answer, or the field of it that answer_field names,
+// equals the ground truth as Python's == has it: whatever is inside, 1 equals
+// 1.0, and the order of keys does not matter.
+func exact(config *Object, answer Value) (Result, error) {
+	if err := checkExact(config); err != nil {
+		return Result{}, valueError("%v", err)
+	}
+	r := newReport("Exact")
+	expected, found := config.Get("ground_truth"), answer
+	what := "the answer"
+	if field, ok := config.Get("answer_field").(String); ok {
+		var err error
+		if found, err = lookup(answer, string(field)); err != nil {
+			return Result{}, err
+		}
+		what = string(field)
+		if found == nil {
+			r.fail(what + ": missing from the answer, expected " + show(expected))
+			return r.verdict(), nil
+		}
+	}
+	r.metrics.Set("actual", found)
+	r.metrics.Set("expected", expected)
+	difference := firstDifference(what, expected, found)
+	r.line(difference == "", what+": "+show(found)+", expected "+show(expected))
+	if difference != "" {
+		r.fail(difference)
+	}
+	return r.verdict(), nil
+}
+
+func checkExact(config *Object) error {
+	if !config.Has("ground_truth") {
+		return errors.New("ground_truth is missing")
+	}
+	if field := config.Get("answer_field"); field != nil && field.kind() != "string" {
+		return fmt.Errorf("answer_field: want a string, found %s", KindOf(field))
+	}
+	return nil
+}
+
+// firstDifference says where found stops to equal expected, "" if it does not.
+func firstDifference(where string, expected, found Value) string {
+	if equal(expected, found) {
+		return ""
+	}
+	switch e := expected.(type) {
+	case List:
+		if f, ok := found.(List); ok {
+			return listDifference(where, e, f)
+		}
+	case *Object:
+		if f, ok := found.(*Object); ok {
+			return objectDifference(where, e, f)
+		}
+	}
+	return fmt.Sprintf("%s: expected %s, found %s", where, show(expected), show(found))
+}
+
+func listDifference(where string, expected, found List) string {
+	for i := range min(len(expected), len(found)) {
+		if d := firstDifference(fmt.Sprintf("%s[%d]", where, i), expected[i], found[i]); d != "" {
+			return d
+		}
+	}
+	return fmt.Sprintf("%s: expected %d items, found %d", where, len(expected), len(found))
+}
+
+func objectDifference(where string, expected, found *Object) string {
+	for key, e := range expected.All() {
+		f := found.Get(key)
+		if f == nil {
+			return fmt.Sprintf("%s: key %s is missing, expected %s", where, show(String(key)), show(e))
+		}
+		if d := firstDifference(where+"."+key, e, f); d != "" {
+			return d
+		}
+	}
+	for key := range found.All() {
+		if !expected.Has(key) {
+			return fmt.Sprintf("%s: key %s is not expected", where, show(String(key)))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,158 @@
+package grading
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Extraction is what a conversation says was submitted.
+type Extraction struct {
+	Answer Value  // nil: no answer
+	Reason string // why there is none; empty when there is one
+}
+
+// Extract looks for the answer in the entries of a conversation, oldest first.
+// It is the JSON between the first <EVAL_ANSWER> and the next </EVAL_ANSWER> of
+// a submission's summary. The last entry with such tags counts, and in it the
+// first submission. What is between the tags is the answer or there is none:
+// nothing is repaired, and no other place is looked at. JSON null is no answer.
+//
+// A submission is a tool_use of [IsSubmission] in an assistant message, or an
+// agent_result.
+//
+// The error, an [*Error], says that the conversation is not of the shape it
+// must have, or that the answer passes a limit of [Decode]. There is no answer
+// then either.
+func Extract(history []json.RawMessage) (Extraction, error) {
+	none := Extraction{Reason: "no submission has <EVAL_ANSWER> tags"}
+	for _, entry := range slices.Backward(history) {
+		summaries, err := summariesOf(entry)
+		for _, summary := range summaries {
+			if text, ok := tagged(summary); ok {
+				return read(text)
+			}
+		}
+		if err != nil {
+			return none, err
+		}
+	}
+	return none, nil
+}
+
+// ExtractSummary is [Extract] for one summary.
+func ExtractSummary(summary string) (Extraction, error) {
+	text, ok := tagged(summary)
+	if !ok {
+		return Extraction{Reason: "no submission has <EVAL_ANSWER> tags"}, nil
+	}
+	return read(text)
+}
+
+// IsSubmission says whether a tool of this name submits the answer:
+// submit_response, also when it was offered over MCP, which puts
+// mcp__<server>__ before it.
+func IsSubmission(tool string) bool {
+	const name = "submit_response"
+	return tool == name || strings.HasPrefix(tool, "mcp__") && strings.HasSuffix(tool, "__"+name)
+}
+
+func tagged(summary string) (string, bool) {
+	_, rest, opened := strings.Cut(summary, "<EVAL_ANSWER>")
+	text, _, closed := strings.Cut(rest, "</EVAL_ANSWER>")
+	return text, opened && closed
+}
+
+func read(text string) (Extraction, error) {
+	v, err := Decode(trim(text))
+	if bad, ok := errors.AsType[*SyntaxError](err); ok {
+		return Extraction{Reason: "what is between the <EVAL_ANSWER> tags is not JSON: " + bad.Error()}, nil
+	}
+	if err != nil {
+		return Extraction{Reason: err.Error()}, err
+	}
+	if v == (Null{}) {
+		return Extraction{Reason: "what is between the <EVAL_ANSWER> tags is null"}, nil
+	}
+	return Extraction{Answer: v}, nil
+}
+
+// summariesOf returns the summaries of an entry's submissions, in order. With an
+// error it returns those before the place that is wrong.
+func summariesOf(entry json.RawMessage) ([]string, error) {
+	v, err := Decode(string(entry))
+	if err != nil {
+		if bad, ok := errors.AsType[*SyntaxError](err); ok {
+			return nil, valueError("an entry of the conversation is not JSON: %v", bad)
+		}
+		return nil, err
+	}
+	message, ok := v.(*Object)
+	if !ok {
+		return nil, typeError("an entry of the conversation: want an object, found %s", KindOf(v))
+	}
+	switch {
+	case equal(message.Get("type"), String("agent_result")):
+		return structuredSummary(message)
+	case equal(message.Get("type"), String("anthropic_message")) && equal(message.Get("role"), String("assistant")):
+		return contentSummaries(message)
+	default:
+		return nil, nil
+	}
+}
+
+func contentSummaries(message *Object) ([]string, error) {
+	switch content := message.Get("content").(type) {
+	case List:
+		return blockSummaries(content)
+	case nil, String, *Object:
+		return nil, nil // nothing in it is a block
+	default:
+		return nil, typeError("the content of a message: want a list, found %s", KindOf(content))
+	}
+}
+
+func blockSummaries(content List) (summaries []string, err error) {
+	for _, item := range content {
+		block, ok := item.(*Object)
+		name, _ := block.Get("name").(String)
+		if !ok || !equal(block.Get("type"), String("tool_use")) || !IsSubmission(string(name)) {
+			continue
+		}
+		s, err := summaryOf(block.Get("input"), "the input of a submission")
+		if err != nil {
+			return summaries, err
+		}
+		summaries = append(summaries, s)
+	}
+	return summaries, nil
+}
+
+func structuredSummary(result *Object) ([]string, error) {
+	s, err := summaryOf(result.Get("structured_output"), "the structured_output of an agent_result")
+	if err != nil {
+		return nil, err
+	}
+	return []string{s}, nil
+}
+
+// summaryOf returns the summary in v, which what describes. Neither v nor the
+// summary need be there.
+func summaryOf(v Value, what string) (string, error) {
+	if v == nil {
+		return "", nil
+	}
+	o, ok := v.(*Object)
+	if !ok {
+		return "", typeError("%s: want an object, found %s", what, KindOf(v))
+	}
+	switch s := o.Get("summary").(type) {
+	case nil:
+		return "", nil
+	case String:
+		return string(s), nil
+	default:
+		return "", typeError("the summary of a submission: want a string, found %s", KindOf(s))
+	}
+}

@@ -1,0 +1,169 @@
+package grading_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"assay/testcases/grading"
+)
+
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{"exact", "kernel_check", "multiple_choice", "numeric_tolerance"}, grading.Types())
+}
+
+func TestNoAnswer(t *testing.T) {
+	t.Parallel()
+	for _, in := range []grading.Input{{}, {Answer: grading.Null{}}, {NoAnswer: "the tags are empty"}} {
+		for _, kind := range []string{"exact", "multiple_choice", "numeric_tolerance"} {
+			got := grading.Grade(t.Context(), grading.Spec{Type: kind}, in)
+			require.False(t, got.Passed)
+			require.Zero(t, got.Score)
+			require.Nil(t, got.Error)
+			require.Equal(t, kind, got.Type)
+			require.Contains(t, got.Reasoning, "there is no answer to grade: ")
+			require.Contains(t, got.Reasoning, in.NoAnswer)
+			require.Zero(t, got.Metrics.Len())
+		}
+	}
+}
+
+func TestResultAsJSON(t *testing.T) {
+	t.Parallel()
+	got := grade(t, "numeric_tolerance", `{"ground_truth": {"n": 1}}`, `{"n": null}`)
+	require.JSONEq(t, `{"type":"numeric_tolerance","passed":false,"score":0,"error":null,"field_scores":{"n":0.0},
+		"reasoning":"Numeric tolerance: FAIL\n\nFailures:\n- n: null is not a number, expected 1",
+		"metrics":{"n_actual":null,"n_expected":1,"n_error":{"$float":"Infinity"},"n_pass":false}}`, asJSON(t, got))
+	got = grade(t, "multiple_choice", `{"correct_answer": 1}`, `{}`)
+	require.JSONEq(t, `{"type":"multiple_choice","passed":false,"score":0,"metrics":{},
+		"error":{"kind":"type_error","text":"correct answer: want a string, found integer"},
+		"reasoning":"could not be graded: correct answer: want a string, found integer"}`, asJSON(t, got))
+}
+
+func TestGradeConfig(t *testing.T) {
+	t.Parallel()
+	in := grading.Input{Answer: decode(t, `{"answer": ""}`)}
+	got := grading.Grade(t.Context(), grading.Spec{Type: "multiple_choice"}, in)
+	require.True(t, got.Passed, "a config that is not given is empty")
+	got = grading.Grade(t.Context(), grading.Spec{Type: "multiple_choice", Config: grading.Null{}}, in)
+	require.Equal(t, "type_error", outcome(got))
+	got = grading.Grade(t.Context(), grading.Spec{Type: "Exact", Field: "graders[2]"}, in)
+	require.Equal(t, "unknown_grader", outcome(got))
+	require.Equal(t, "Exact", got.Type)
+	require.Contains(t, got.Reasoning, `field graders[2].type: unknown grader type "Exact"; known are exact, kernel_check, multiple_choice, numeric_tolerance`)
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ kind, config, want string }{
+		{"numeric_tolerance", `{"tolerance": 50}`, ""}, // bad, but as the reference takes it
+		{"multiple_choice", `{}`, ""},
+		{"exact", `{"ground_truth": null}`, ""},
+		{"exact", `{}`, "field grader.config: ground_truth is missing"},
+		{"exact", `[]`, "field grader.config: want an object, found list"},
+		{"", `{}`, `field grader.type: unknown grader type ""; known are exact, kernel_check, multiple_choice, numeric_tolerance`},
+		{"kernel_check", `{}`, "field grader.config: want either code or probes"},
+		{"kernel_check", `{"code": "1", "probes": []}`, "field grader.config: want either code or probes"},
+		{"kernel_check", `{"code": 1}`, "field grader.config: code: want a string, found integer"},
+		{"kernel_check", `{"probes": []}`, "field grader.config: probes: want a list of at least one, found []"},
+		{"kernel_check", `{"probes": ["x"]}`, "field grader.config: probes[0]: want an object, found string"},
+		{"kernel_check", `{"probes": [{"expr": "x"}]}`, "field grader.config: probes[0]: want a string expr and at least one of equals, approx, type, len, contains"},
+		{"kernel_check", `{"probes": [{"expr": "x", "equal": 1}]}`, "field grader.config: probes[0]: equal: no such demand; known are equals, approx, type, len, contains"},
+		{"kernel_check", `{"probes": [{"expr": "x", "len": 1.0}]}`, "field grader.config: probes[0]: len: want an integer, found 1.0"},
+		{"kernel_check", `{"probes": [{"expr": "x", "type": 1}]}`, "field grader.config: probes[0]: type: want a string, found 1"},
+		{"kernel_check", `{"probes": [{"expr": "x", "approx": 1}]}`, "field grader.config: probes[0]: approx: want {value, abs, rel}, all numbers and only the first needed, found 1"},
+		{"kernel_check", `{"probes": [{"expr": "x", "approx": {"abs": 1}}]}`, "field grader.config: probes[0]: approx: want {value, abs, rel}, all numbers and only the first needed, found {'abs': 1}"},
+		{"kernel_check", `{"probes": [{"expr": "x", "approx": {"value": 1, "tol": 2}}]}`, "field grader.config: probes[0]: approx: want {value, abs, rel}, all numbers and only the first needed, found {'value': 1, 'tol': 2}"},
+		{"kernel_check", `{"probes": [{"expr": "x", "approx": {"value": true}}]}`, "field grader.config: probes[0]: approx: want {value, abs, rel}, all numbers and only the first needed, found {'value': True}"},
+	} {
+		err := grading.Check(grading.Spec{Type: c.kind, Config: decode(t, c.config), Field: "grader"})
+		if c.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, c.want)
+	}
+}
+
+func TestGradeAll(t *testing.T) {
+	t.Parallel()
+	numeric := grading.Spec{Type: "numeric_tolerance", Config: decode(t, `{"ground_truth": {"n": 1, "m": 2}}`)}
+	choice := grading.Spec{Type: "multiple_choice", Config: decode(t, `{"correct_answer": "A"}`)}
+	unknown := grading.Spec{Type: "no_such"}
+	in := grading.Input{Answer: decode(t, `{"n": 1, "m": 5, "answer": "A"}`)}
+
+	results, passed, score := grading.GradeAll(t.Context(), []grading.Spec{numeric, choice}, in)
+	require.Len(t, results, 2)
+	require.False(t, passed)
+	require.InDelta(t, 0.75, score, 0)
+
+	_, passed, score = grading.GradeAll(t.Context(), []grading.Spec{choice, choice, choice}, in)
+	require.True(t, passed)
+	require.InDelta(t, 1, score, 1e-12)
+
+	results, passed, score = grading.GradeAll(t.Context(), []grading.Spec{unknown, choice}, in)
+	require.Equal(t, "unknown_grader", outcome(results[0]))
+	require.True(t, results[1].Passed, "one that cannot grade does not keep the others from it")
+	require.False(t, passed)
+	require.InDelta(t, 0.5, score, 0)
+
+	results, passed, score = grading.GradeAll(t.Context(), nil, in)
+	require.Empty(t, results)
+	require.False(t, passed)
+	require.Zero(t, score)
+}
+
+type panicking struct{}
+
+func (panicking) Execute(context.Context, string) (grading.Execution, error) { panic("out of sockets") }
+
+func TestGradeRecovers(t *testing.T) {
+	t.Parallel()
+	spec := grading.Spec{Type: "kernel_check", Config: decode(t, `{"code": "1"}`)}
+	got := grading.Grade(t.Context(), spec, grading.Input{Kernel: panicking{}})
+	require.Equal(t, &grading.Error{Kind: "panic", Text: "out of sockets"}, got.Error)
+	require.False(t, got.Passed)
+	require.NotNil(t, got.Metrics)
+}
+
+// TestGradeNeverPanics: a verdict for any config and any answer, which agrees
+// with itself.
+func TestGradeNeverPanics(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		kind := rapid.SampledFrom(grading.Types()).Draw(t, "type")
+		config := values().Draw(t, "config")
+		if rapid.IntRange(0, 3).Draw(t, "likely") > 0 {
+			config = likelyConfig(t)
+		}
+		spec := grading.Spec{Type: kind, Config: config}
+		got := grading.Grade(t.Context(), spec, grading.Input{Answer: values().Draw(t, "answer")})
+		if got.Error != nil {
+			require.NotEqual(t, "panic", got.Error.Kind, got.Error.Text)
+			require.False(t, got.Passed)
+			require.Zero(t, got.Score)
+		}
+		require.True(t, 0 <= got.Score && got.Score <= 1)
+		if kind != "numeric_tolerance" {
+			require.Equal(t, got.Passed, got.Score == 1)
+		}
+		require.NotEmpty(t, got.Reasoning)
+	})
+}
+
+func likelyConfig(t *rapid.T) grading.Value {
+	config := &grading.Object{}
+	for _, key := range []string{"ground_truth", "tolerances", "correct_answers"} {
+		if rapid.Bool().Draw(t, key) {
+			config.Set(key, values().Draw(t, key))
+		}
+	}
+	if rapid.Bool().Draw(t, "fields") {
+		config.Set("ground_truth", grading.NewObject("n", values().Draw(t, "truth")))
+		config.Set("tolerances", grading.NewObject(drawKey(t), values().Draw(t, "tolerance")))
+	}
+	return config
+}

@@ -1,0 +1,233 @@
+package grading_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"assay/testcases/grading"
+)
+
+func grade(t *testing.T, kind, config, answer string) grading.Result {
+	t.Helper()
+	return grading.Grade(t.Context(), grading.Spec{Type: kind, Config: decode(t, config), Field: "grader"}, grading.Input{Answer: decode(t, answer)})
+}
+
+// TestNumericTolerance has one row per rule of the grader. The outcome is
+// "pass", "fail" or the kind of the error; error is the metric n_error, empty
+// where nothing is written to the metrics.
+func TestNumericTolerance(t *testing.T) {
+	t.Parallel()
+	huge := "1" + strings.Repeat("0", 400)
+	for name, c := range map[string]struct{ config, answer, outcome, err string }{
+		"exact by default":                    {`{"ground_truth": {"n": 5}}`, `{"n": 5.0}`, "pass", "0.0"},
+		"exact by default, off":               {`{"ground_truth": {"n": 5}}`, `{"n": 5.0000001}`, "fail", "1.0000000028043132e-07"},
+		"edge is inside":                      {tol(`{"type": "absolute", "value": 25}`, "100"), `{"n": 125}`, "pass", "25"},
+		"edge in doubles":                     {tol(`{"type": "absolute", "value": 0.1}`, "1.0"), `{"n": 1.1}`, "fail", "0.10000000000000009"},
+		"type is absolute by default":         {tol(`{"value": 1}`, "5"), `{"n": 6}`, "pass", "1"},
+		"value is 0 by default":               {tol(`{"type": "absolute"}`, "5"), `{"n": 6}`, "fail", "1"},
+		"asymmetric low edge":                 {tol(`{"lower": 2, "upper": 4}`, "12"), `{"n": 10}`, "pass", "-2"},
+		"asymmetric below":                    {tol(`{"lower": 2, "upper": 4}`, "12"), `{"n": 9}`, "fail", "-3"},
+		"asymmetric ignores value":            {tol(`{"lower": 2, "upper": 4, "value": 100}`, "12"), `{"n": 17}`, "fail", "5"},
+		"only lower is no bound":              {tol(`{"lower": 2, "value": 3}`, "12"), `{"n": 9}`, "pass", "3"},
+		"lower null counts as given":          {tol(`{"lower": null, "upper": 4, "value": 9}`, "12"), `{"n": 12}`, "fail", `{"$float":"Infinity"}`},
+		"relative":                            {tol(`{"type": "relative", "value": 0.05}`, "200"), `{"n": 190}`, "pass", "0.05"},
+		"relative ignores lower and upper":    {tol(`{"type": "relative", "value": 0.05, "lower": 100, "upper": 100}`, "200"), `{"n": 100}`, "fail", "0.5"},
+		"relative around negative":            {tol(`{"type": "relative", "value": 0.5}`, "-200"), `{"n": -100}`, "pass", "0.5"},
+		"relative around 0 never passes":      {tol(`{"type": "relative", "value": 1}`, "0"), `{"n": 0}`, "fail", `{"$float":"Infinity"}`},
+		"relative around 0, infinite":         {tol(`{"type": "relative", "value": Infinity}`, "0"), `{"n": 0}`, "pass", `{"$float":"Infinity"}`},
+		"relative around false":               {tol(`{"type": "relative", "value": 1}`, "false"), `{"n": 0}`, "fail", `{"$float":"Infinity"}`},
+		"relative of huge integers":           {tol(`{"type": "relative", "value": 0.01}`, huge), `{"n": ` + huge + `1}`, "fail", "9.0"},
+		"min":                                 {tol(`{"type": "min", "value": 0.8}`, "0.9"), `{"n": 0.8}`, "pass", "0"},
+		"min below":                           {tol(`{"type": "min", "value": 3}`, "9"), `{"n": 1}`, "fail", "2"},
+		"min without value is 0":              {tol(`{"type": "min"}`, "9"), `{"n": 1}`, "pass", "0"},
+		"min infinite":                        {tol(`{"type": "min", "value": 3}`, "9"), `{"n": "inf"}`, "pass", "0"},
+		"min NaN":                             {tol(`{"type": "min", "value": 3}`, "9"), `{"n": NaN}`, "fail", "0"},
+		"min does not read the truth":         {tol(`{"type": "min", "value": 3}`, "null"), `{"n": 3}`, "pass", "0"},
+		"min orders lists":                    {tol(`{"type": "min", "value": [1]}`, "0"), `{"n": [1, 0]}`, "pass", "0"},
+		"max":                                 {tol(`{"type": "max", "value": 5}`, "1"), `{"n": 5}`, "pass", "0"},
+		"max above":                           {tol(`{"type": "max", "value": 5}`, "1"), `{"n": 7}`, "fail", "2"},
+		"max negative infinity":               {tol(`{"type": "max", "value": 5}`, "1"), `{"n": "-Infinity"}`, "pass", "0"},
+		"max huge does not fit":               {tol(`{"type": "max", "value": 5.0}`, "1"), `{"n": ` + huge + `}`, "overflow", ""},
+		"max huge against integer":            {tol(`{"type": "max", "value": 5}`, "1"), `{"n": ` + huge + `}`, "fail", strings.Repeat("9", 399) + "5"},
+		"type range is unknown":               {tol(`{"type": "range", "min": 0, "max": 9}`, "5"), `{"n": 5}`, "fail", `{"$float":"Infinity"}`},
+		"type in capitals is unknown":         {tol(`{"type": "Absolute", "value": 9}`, "5"), `{"n": 5}`, "fail", `{"$float":"Infinity"}`},
+		"type null is unknown":                {tol(`{"type": null, "value": 9}`, "5"), `{"n": 5}`, "fail", `{"$float":"Infinity"}`},
+		"type list is unknown":                {tol(`{"type": ["min"], "value": 9}`, "5"), `{"n": 5}`, "fail", `{"$float":"Infinity"}`},
+		"string":                              {tol(`{"value": 1}`, "5"), `{"n": " 4_0e-1 "}`, "pass", "1.0"},
+		"string with unit":                    {tol(`{"value": 1}`, "5"), `{"n": "5 kg"}`, "fail", ""},
+		"string with comma":                   {tol(`{"value": 9999}`, "5"), `{"n": "1,000"}`, "fail", ""},
+		"string nan":                          {tol(`{"value": Infinity}`, "5"), `{"n": "nan"}`, "fail", `{"$float":"NaN"}`},
+		"boolean is 1":                        {tol(`{"value": 0}`, "1"), `{"n": true}`, "pass", "0"},
+		"null":                                {tol(`{"value": 9}`, "5"), `{"n": null}`, "fail", `{"$float":"Infinity"}`},
+		"list":                                {tol(`{"value": 9}`, "5"), `{"n": [5]}`, "fail", `{"$float":"Infinity"}`},
+		"object":                              {tol(`{"value": 9}`, "5"), `{"n": {"n": 5}}`, "fail", `{"$float":"Infinity"}`},
+		"value null":                          {tol(`{"value": null}`, "5"), `{"n": 5}`, "fail", `{"$float":"Infinity"}`},
+		"value string":                        {tol(`{"value": "1"}`, "5"), `{"n": 5}`, "fail", `{"$float":"Infinity"}`},
+		"truth null":                          {tol(`{"value": 1}`, "null"), `{"n": 5}`, "fail", `{"$float":"Infinity"}`},
+		"truth string":                        {tol(`{"value": 1}`, `"5"`), `{"n": 5}`, "fail", `{"$float":"Infinity"}`},
+		"missing":                             {tol(`{"value": 1}`, "5"), `{"N": 5}`, "fail", ""},
+		"key with a space":                    {tol(`{"value": 1}`, "5"), `{"n ": 5}`, "fail", ""},
+		"infinite truth":                      {tol(`{"value": 1}`, "Infinity"), `{"n": Infinity}`, "fail", `{"$float":"NaN"}`},
+		"integers beyond doubles":             {tol(`{"value": 0}`, "9007199254740993"), `{"n": 9007199254740992}`, "fail", "1"},
+		"integers beyond doubles, as float":   {tol(`{"value": 0}`, "9007199254740993"), `{"n": 9007199254740992.0}`, "pass", "0.0"},
+		"huge minus float":                    {tol(`{"value": 1}`, huge), `{"n": 5.0}`, "overflow", ""},
+		"huge distance cannot be written":     {tol(`{"value": 1}`, huge), `{"n": 5}`, "overflow", ""},
+		"huge distance inside":                {tol(`{"value": `+huge+`}`, huge), `{"n": 0}`, "overflow", ""},
+		"huge and equal":                      {tol(`{"value": 1}`, huge), `{"n": ` + huge + `}`, "pass", "0"},
+		"one tolerance for all":               {`{"ground_truth": {"n": 5}, "tolerances": {"type": "absolute", "value": 2}}`, `{"n": 7}`, "pass", "2"},
+		"one for all without type is none":    {`{"ground_truth": {"n": 5}, "tolerances": {"value": 2}}`, `{"n": 7}`, "fail", "2"},
+		"an entry beats the one for all":      {`{"ground_truth": {"n": 5}, "tolerances": {"type": "absolute", "value": 2, "n": {"value": 0}}}`, `{"n": 6}`, "fail", "1"},
+		"not without a value":                 {`{"ground_truth": {"n": 5}, "tolerances": {"type": "absolute", "value": 2, "n": {"lower": 0, "upper": 0}}}`, `{"n": 6}`, "pass", "1"},
+		"tolerance":                           {`{"ground_truth": {"n": 5}, "tolerance": {"n": {"value": 2}}}`, `{"n": 7}`, "pass", "2"},
+		"tolerance yields to tolerances":      {`{"ground_truth": {"n": 5}, "tolerance": {"n": {"value": 2}}, "tolerances": {}}`, `{"n": 7}`, "fail", "2"},
+		"tolerances null":                     {`{"ground_truth": {"n": 5}, "tolerances": null}`, `{"n": 5}`, "type_error", ""},
+		"tolerance a bare number":             {`{"ground_truth": {"n": 5}, "tolerance": 50}`, `{"n": 5}`, "type_error", ""},
+		"field tolerance a bare number":       {tol(`50`, "5"), `{"n": 5}`, "type_error", ""},
+		"bare number, field already failed":   {tol(`50`, "5"), `{"m": 5}`, "fail", ""},
+		"bare number, field null":             {`{"ground_truth": {"n": 5}, "tolerance": 50}`, `{"n": null}`, "fail", `{"$float":"Infinity"}`},
+		"truth is a list":                     {`{"ground_truth": [5]}`, `{"n": 5}`, "type_error", ""},
+		"truth is null":                       {`{"ground_truth": null}`, `{"n": 5}`, "type_error", ""},
+		"answer is a list":                    {tol(`{"value": 1}`, "5"), `["n"]`, "type_error", ""},
+		"answer is a string":                  {tol(`{"value": 1}`, "5"), `"n"`, "type_error", ""},
+		"no truth passes":                     {`{}`, `{"n": 5}`, "pass", ""},
+		"no truth passes anything":            {`{"ground_truth": {}}`, `[1]`, "pass", ""},
+		"unbelievably precise":                {tol(`{"value": 0}`, "0.1"), `{"n": 0.1000000000000000055511151231257827}`, "pass", "0.0"},
+		"negative tolerance":                  {tol(`{"value": -1}`, "5"), `{"n": 5}`, "fail", "0"},
+		"overflowing quotient":                {tol(`{"type": "relative", "value": 1}`, "1"), `{"n": ` + huge + `}`, "overflow", ""},
+		"dotted name of the tolerance itself": {`{"ground_truth": {"type": 5}, "tolerances": {"type": {"value": 1}}}`, `{"type": 6}`, "pass", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := grade(t, "numeric_tolerance", c.config, c.answer)
+			require.Equal(t, c.outcome, outcome(got), got.Reasoning)
+			err := ""
+			if got.Metrics.Has("n_error") {
+				err = asJSON(t, got.Metrics.Get("n_error"))
+				require.Equal(t, grading.Value(grading.Bool(got.Passed)), got.Metrics.Get("n_pass"))
+			}
+			require.Equal(t, c.err, err)
+			if got.Error != nil {
+				require.Zero(t, got.Score)
+				require.Zero(t, got.Metrics.Len())
+			}
+		})
+	}
+}
+
+func tol(tolerance, truth string) string {
+	return fmt.Sprintf(`{"ground_truth": {"n": %s}, "tolerances": {"n": %s}}`, truth, tolerance)
+}
+
+func outcome(r grading.Result) string {
+	switch {
+	case r.Error != nil:
+		return r.Error.Kind
+	case r.Passed:
+		return "pass"
+	default:
+		return "fail"
+	}
+}
+
+func TestNumericToleranceDottedNames(t *testing.T) {
+	t.Parallel()
+	config := `{"ground_truth": {"metrics.v": 0.5}, "tolerances": {"metrics.v": {"value": 0.1}}}`
+	for answer, want := range map[string]string{
+		`{"metrics": {"v": 0.55}}`:               "pass",
+		`{"metrics.v": 0.5}`:                     "fail",
+		`{"metrics": {"v": 0.7}}`:                "fail",
+		`{"metrics": [0.5]}`:                     "fail",
+		`{"metrics": {"v": 0.5}, "metrics.": 1}`: "pass",
+		`[1]`:                                    "fail",
+		`"metrics.v"`:                            "fail",
+		`5`:                                      "fail",
+	} {
+		require.Equal(t, want, outcome(grade(t, "numeric_tolerance", config, answer)), answer)
+	}
+}
+
+func TestNumericToleranceScoresAndReasoning(t *testing.T) {
+	t.Parallel()
+	config := `{"ground_truth": {"cells": 1500, "umi": 820.5, "auc": 0.9, "gone": 1}, "tolerances": {
+		"cells": {"value": 25}, "umi": {"type": "relative", "value": 0.05}, "auc": {"type": "min", "value": 0.8}}}`
+	got := grade(t, "numeric_tolerance", config, `{"cells": 1540, "umi": 820, "auc": "0.7"}`)
+	require.False(t, got.Passed)
+	require.InDelta(t, 0.25, got.Score, 0)
+	require.JSONEq(t, `{"cells": 0.0, "umi": 1.0, "auc": 0.0, "gone": 0.0}`, asJSON(t, got.FieldScores))
+	require.Equal(t, strings.TrimSpace(`
+Numeric tolerance: FAIL
+
+x cells: 1540, expected 1500 within 25
++ umi: 820, expected 820.5 within 0.05 of it
+x auc: 0.7, expected at least 0.8
+
+Failures:
+- cells: found 1540, expected 1500 within 25: off by 40, which is 15 too much
+- auc: found 0.7, expected at least 0.8: off by 0.1
+- gone: missing from the answer, expected 1`), got.Reasoning)
+}
+
+// TestWideningNeverFails: what passes within a tolerance passes within a wider
+// one of the same type.
+func TestWideningNeverFails(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		kind := rapid.SampledFrom([]string{"absolute", "relative", "min", "max", "both"}).Draw(t, "type")
+		actual, expected := drawNumber(t, "actual"), drawNumber(t, "expected")
+		narrow := rapid.Float64Range(0, 1e6).Draw(t, "narrow")
+		wide := narrow + rapid.Float64Range(0, 1e6).Draw(t, "more")
+		if kind == "min" {
+			narrow, wide = wide, narrow
+		}
+		before, after := verdict(t, kind, actual, expected, narrow), verdict(t, kind, actual, expected, wide)
+		if before.Passed {
+			require.True(t, after.Passed, "%s\n%s", before.Reasoning, after.Reasoning)
+		}
+	})
+}
+
+// TestPassedImplies: what passed is within the tolerance, calculated anew.
+func TestPassedImplies(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		kind := rapid.SampledFrom([]string{"absolute", "relative", "min", "max", "both"}).Draw(t, "type")
+		a := rapid.Float64Range(-100, 100).Draw(t, "actual")
+		e := rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(-100, 100)).Draw(t, "expected")
+		v := rapid.Float64Range(0, 50).Draw(t, "value")
+		got := verdict(t, kind, grading.Float(a), grading.Float(e), v)
+		within := map[string]bool{
+			"absolute": math.Abs(a-e) <= v,
+			"relative": e != 0 && math.Abs(a-e)/math.Abs(e) <= v,
+			"min":      a >= v,
+			"max":      a <= v,
+			"both":     e-v <= a && a <= e+v,
+		}
+		require.Equal(t, within[kind], got.Passed, got.Reasoning)
+		require.Nil(t, got.Error)
+	})
+}
+
+func drawNumber(t *rapid.T, label string) grading.Value {
+	if rapid.Bool().Draw(t, label+" is whole") {
+		return grading.NewInt(rapid.Int64Range(-1e6, 1e6).Draw(t, label))
+	}
+	return grading.Float(rapid.OneOf(rapid.Float64Range(-1e6, 1e6), rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1)})).Draw(t, label))
+}
+
+func verdict(t *rapid.T, kind string, actual, expected grading.Value, value float64) grading.Result {
+	tolerance := grading.NewObject("type", grading.String(kind))
+	tolerance.Set("value", grading.Float(value))
+	if kind == "both" {
+		tolerance = grading.NewObject("lower", grading.Float(value))
+		tolerance.Set("upper", grading.Float(value))
+	}
+	config := grading.NewObject("ground_truth", grading.NewObject("n", expected))
+	config.Set("tolerances", grading.NewObject("n", tolerance))
+	spec := grading.Spec{Type: "numeric_tolerance", Config: config}
+	return grading.Grade(t.Context(), spec, grading.Input{Answer: grading.NewObject("n", actual)})
+}

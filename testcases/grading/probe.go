@@ -1,0 +1,190 @@
+package grading
+
+import (
+	"fmt"
+	"strings"
+)
+
+// demandNames lists what a probe can demand, for messages.
+const demandNames = "equals, approx, type, len, contains"
+
+// probe is an expression and what must be true of its value.
+type probe struct {
+	expr    string
+	demands []demand
+}
+
+// demand is one thing that must be true, of what the kernel says about a value.
+type demand struct {
+	about string // "value", "type" or "len"
+	text  string // what is expected
+	met   func(found Value) bool
+}
+
+// probesOf reads the probes of a config. A probe has an expression and at least
+// one demand; several must all be met.
+func probesOf(config *Object) ([]probe, error) {
+	list, ok := config.Get("probes").(List)
+	if !ok || len(list) == 0 {
+		return nil, fmt.Errorf("probes: want a list of at least one, found %s", show(config.Get("probes")))
+	}
+	probes := make([]probe, len(list))
+	for i, item := range list {
+		p, err := probeOf(item)
+		if err != nil {
+			return nil, fmt.Errorf("probes[%d]: %w", i, err)
+		}
+		probes[i] = p
+	}
+	return probes, nil
+}
+
+func probeOf(v Value) (probe, error) {
+	o, ok := v.(*Object)
+	if !ok {
+		return probe{}, fmt.Errorf("want an object, found %s", KindOf(v))
+	}
+	expr, ok := o.Get("expr").(String)
+	if !ok || o.Len() < 2 {
+		return probe{}, fmt.Errorf("want a string expr and at least one of %s", demandNames)
+	}
+	p := probe{expr: string(expr)}
+	for key, v := range o.All() {
+		if key == "expr" {
+			continue
+		}
+		d, err := demandOf(key, v)
+		if err != nil {
+			return probe{}, fmt.Errorf("%s: %w", key, err)
+		}
+		p.demands = append(p.demands, d)
+	}
+	return p, nil
+}
+
+func demandOf(key string, want Value) (demand, error) {
+	switch key {
+	case "equals":
+		return demand{"value", show(want), func(found Value) bool { return sameJSON(found, want) }}, nil
+	case "approx":
+		return approx(want)
+	case "contains":
+		return demand{"value", "something that contains " + show(want), func(found Value) bool { return holds(found, want) }}, nil
+	case "type":
+		if want.kind() != "string" {
+			return demand{}, fmt.Errorf("want a string, found %s", show(want))
+		}
+		return demand{"type", "type " + Text(want), func(found Value) bool { return sameJSON(found, want) }}, nil
+	case "len":
+		if want.kind() != "integer" {
+			return demand{}, fmt.Errorf("want an integer, found %s", show(want))
+		}
+		return demand{"len", "len " + Text(want), func(found Value) bool { return sameJSON(found, want) }}, nil
+	default:
+		return demand{}, fmt.Errorf("no such demand; known are %s", demandNames)
+	}
+}
+
+// approx wants |found - value| <= max(abs, rel * |value|).
+func approx(want Value) (demand, error) {
+	bad := fmt.Errorf("want {value, abs, rel}, all numbers and only the first needed, found %s", show(want))
+	o, ok := want.(*Object)
+	if !ok || !o.Has("value") {
+		return demand{}, bad
+	}
+	value, margins := o.Get("value"), map[string]Value{"abs": NewInt(0), "rel": NewInt(0)}
+	for key, v := range o.All() {
+		if margins[key] != nil {
+			margins[key] = v
+		} else if key != "value" {
+			return demand{}, bad
+		}
+		if !isNumber(v) {
+			return demand{}, bad
+		}
+	}
+	text := fmt.Sprintf("%s within %s or a relative %s", show(value), show(margins["abs"]), show(margins["rel"]))
+	return demand{"value", text, func(found Value) bool { return near(found, value, margins["abs"], margins["rel"]) }}, nil
+}
+
+func near(found, value, absolute, relative Value) bool {
+	if !isNumber(found) {
+		return false
+	}
+	off, err := distance(found, value)
+	if err != nil {
+		return false // too large for a float, so far from one
+	}
+	if within, _ := atMost(off, absolute); within {
+		return true
+	}
+	margin, err := multiply(relative, magnitude(value))
+	if err != nil {
+		return false
+	}
+	within, _ := atMost(off, margin)
+	return within
+}
+
+// isNumber says whether v is a number, which a boolean is not here.
+func isNumber(v Value) bool {
+	_, isBool := v.(Bool)
+	_, ok := asNumber(v)
+	return ok && !isBool
+}
+
+// holds says whether found has want as a member, a key or a part.
+func holds(found, want Value) bool {
+	if list, ok := found.(List); ok {
+		for _, item := range list {
+			if sameJSON(item, want) {
+				return true
+			}
+		}
+		return false
+	}
+	there, err := contains(found, want)
+	return err == nil && there
+}
+
+// judge says whether a finding meets all demands, in a text that names the
+// expression, what was expected and what was found.
+func (p probe) judge(finding *Object) (text string, ok bool) {
+	ok = true
+	var expected, found []string
+	for _, d := range p.demands {
+		seen := finding.Get(d.about)
+		if seen != nil && d.met(seen) {
+			continue
+		}
+		ok = false
+		expected = append(expected, d.text)
+		found = append(found, p.seen(finding, d.about))
+	}
+	if ok {
+		return p.expr + ": as expected", true
+	}
+	return fmt.Sprintf("%s: expected %s, found %s", p.expr, strings.Join(expected, " and "), strings.Join(found, " and ")), false
+}
+
+func (p probe) seen(finding *Object, about string) string {
+	if why := finding.Get("raised"); why != nil {
+		return "that it raises " + Text(why)
+	}
+	if why := finding.Get("not_json"); why != nil {
+		return "no JSON: " + Text(why)
+	}
+	if about == "value" {
+		return show(finding.Get(about))
+	}
+	return about + " " + Text(finding.Get(about))
+}
+
+func (p probe) asks(about string) bool {
+	for _, d := range p.demands {
+		if d.about == about {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,109 @@
+package grading
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Result is the verdict of one grader.
+type Result struct {
+	Type        string  `json:"type"`
+	Passed      bool    `json:"passed"`
+	Score       float64 `json:"score"` // 0 to 1
+	Reasoning   string  `json:"reasoning"`
+	Metrics     *Object `json:"metrics"`                // never nil
+	FieldScores *Object `json:"field_scores,omitempty"` // field to 1.0 or 0.0; nil where a grader has no fields
+	Error       *Error  `json:"error"`                  // why it could not be graded, nil if it could
+}
+
+// Error says why a value could not be read or graded. Kind is for programs:
+// type_error, value_error, overflow, recursion_error, not_json, kernel,
+// unknown_grader or panic.
+type Error struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+func (e *Error) Error() string { return e.Kind + ": " + e.Text }
+
+func typeError(format string, args ...any) *Error {
+	return &Error{Kind: "type_error", Text: fmt.Sprintf(format, args...)}
+}
+
+func valueError(format string, args ...any) *Error {
+	return &Error{Kind: "value_error", Text: fmt.Sprintf(format, args...)}
+}
+
+func isKind(err error, kind string) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Kind == kind
+}
+
+// failed is the result of a grader that could not come to a verdict.
+func failed(err error) Result {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		e = &Error{Kind: "value_error", Text: err.Error()}
+	}
+	return Result{Reasoning: "could not be graded: " + e.Text, Metrics: &Object{}, Error: e}
+}
+
+// report builds a result: a title, a line for each thing that was looked at,
+// marked + or x, and what is wrong. It has passed while nothing is.
+type report struct {
+	title    string
+	lines    []string
+	failures []string
+	metrics  *Object
+}
+
+func newReport(title string) *report { return &report{title: title, metrics: &Object{}} }
+
+func (r *report) line(ok bool, text string) {
+	mark := "x "
+	if ok {
+		mark = "+ "
+	}
+	r.lines = append(r.lines, mark+text)
+}
+
+func (r *report) fail(text string) { r.failures = append(r.failures, text) }
+
+func (r *report) passed() bool { return len(r.failures) == 0 }
+
+func (r *report) result(score float64) Result {
+	verdict := "PASS"
+	if !r.passed() {
+		verdict = "FAIL"
+	}
+	text := append([]string{r.title + ": " + verdict, ""}, r.lines...)
+	if !r.passed() {
+		if len(r.lines) > 0 {
+			text = append(text, "")
+		}
+		text = append(text, "Failures:")
+		for _, failure := range r.failures {
+			text = append(text, "- "+failure)
+		}
+	}
+	return Result{Passed: r.passed(), Score: score, Reasoning: strings.TrimRight(strings.Join(text, "\n"), "\n"), Metrics: r.metrics}
+}
+
+// verdict is result with the score that follows from having passed.
+func (r *report) verdict() Result {
+	if r.passed() {
+		return r.result(1)
+	}
+	return r.result(0)
+}
+
+// show is v as Python writes it, cut to a length that fits a line.
+func show(v Value) string {
+	const most = 200
+	text := runes(repr(v))
+	if len(text) <= most {
+		return string(text)
+	}
+	return fmt.Sprintf("%s… (%d characters)", string(text[:most]), len(text))
+}

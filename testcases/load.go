@@ -1,0 +1,155 @@
+package testcases
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"assay/testcases/grading"
+)
+
+// Options changes how cases are loaded. The zero Options loads cases whose data
+// lies beside them.
+type Options struct {
+	// Data says where addresses are found: what follows the prefix (such as
+	// "latch://") is a path in the folder. The longest prefix that fits counts.
+	Data map[string]string
+	// Log hears of files in folders that hold no case. Nil discards.
+	Log *slog.Logger
+}
+
+// Load reads the cases of files, folders and glob patterns, in the order of the
+// paths and of the names in them; a file that is reached twice counts once. A
+// folder is searched with all folders in it, less names that begin with a dot.
+//
+// .json holds an object or a list of them, .jsonl and .ndjson an object a line,
+// .yaml and .yml documents that are objects or lists of them. A file that was
+// not named itself and in which no case can be (it lacks id or task as a key) is
+// passed over.
+//
+// On an error no cases are returned. It reports every file and every field that
+// is wrong: "FILE:LINE:COLUMN: …" where the JSON is broken, "FILE[INDEX]: case
+// "ID": field NAME: …" where its content is. Ids may occur twice and grader
+// types may be unknown: see [CheckRun]. Data need not be there: see
+// [Case.CheckData].
+func Load(paths []string, opts Options) ([]Case, error) {
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	files, err := find(paths)
+	if err != nil {
+		return nil, err
+	}
+	var cases []Case
+	var errs []error
+	for _, f := range files {
+		loaded, err := loadFile(f, opts)
+		cases = append(cases, loaded...)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if len(cases) == 0 {
+		return nil, fmt.Errorf("no case in %s", strings.Join(paths, ", "))
+	}
+	return cases, nil
+}
+
+func loadFile(f foundFile, opts Options) ([]Case, error) {
+	text, err := os.ReadFile(f.path)
+	if err != nil {
+		return nil, err
+	}
+	if !f.named && !mayHoldCases(text) {
+		opts.Log.Info("no case in file", "file", f.path)
+		return nil, nil
+	}
+	return readCases(f.path, text, opts.Data)
+}
+
+func readCases(path string, text []byte, data map[string]string) ([]Case, error) {
+	entries, err := parse(path, text)
+	if err != nil {
+		return nil, err
+	}
+	var cases []Case
+	var errs []error
+	for i, e := range entries {
+		c, err := readCase(e.value, Source{File: path, Index: i, where: e.where}, data)
+		cases = append(cases, c)
+		errs = append(errs, err)
+	}
+	return cases, errors.Join(errs...)
+}
+
+// entry is a value that should be a case, and where it was.
+type entry struct {
+	value grading.Value
+	where string
+}
+
+func parse(path string, text []byte) ([]entry, error) {
+	switch filepath.Ext(path) {
+	case ".json":
+		return parseJSON(path, string(text))
+	case ".jsonl", ".ndjson":
+		return parseLines(path, text)
+	case ".yaml", ".yml":
+		return parseYAML(path, text)
+	default:
+		return nil, fmt.Errorf("%s: not a case file: want .json, .jsonl, .ndjson, .yaml or .yml", path)
+	}
+}
+
+func parseJSON(path, text string) ([]entry, error) {
+	v, err := grading.Decode(text)
+	if err != nil {
+		return nil, located(path, 0, err)
+	}
+	return items(v, path), nil
+}
+
+func parseLines(path string, text []byte) ([]entry, error) {
+	var entries []entry
+	var errs []error
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		v, err := grading.Decode(string(line))
+		if err != nil {
+			errs = append(errs, located(path, n-1, err))
+		}
+		entries = append(entries, entry{v, fmt.Sprintf("%s:%d", path, n)})
+	}
+	return entries, errors.Join(errs...)
+}
+
+// items returns the members of a list, or v alone.
+func items(v grading.Value, where string) []entry {
+	list, ok := v.(grading.List)
+	if !ok {
+		return []entry{{v, where}}
+	}
+	entries := make([]entry, len(list))
+	for i, item := range list {
+		entries[i] = entry{item, fmt.Sprintf("%s[%d]", where, i)}
+	}
+	return entries
+}
+
+// located puts file, line and column before an error of [grading.Decode] in text
+// that begins after so many lines.
+func located(path string, lines int, err error) error {
+	if bad, ok := errors.AsType[*grading.SyntaxError](err); ok {
+		return fmt.Errorf("%s:%d:%d: %s", path, lines+bad.Line, bad.Column, bad.Text)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}

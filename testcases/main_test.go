@@ -1,0 +1,54 @@
+package testcases_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"assay/testcases"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// folder writes files, by their names, into a folder of the test.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	return dir
+}
+
+// loadOne loads a file that holds one case.
+func loadOne(t *testing.T, name, text string) testcases.Case {
+	t.Helper()
+	cases, err := testcases.Load([]string{filepath.Join(folder(t, map[string]string{name: text}), name)}, testcases.Options{})
+	require.NoError(t, err)
+	require.Len(t, cases, 1)
+	return cases[0]
+}
+
+// loadError loads a case from c.json and returns the error without the folder.
+func loadError(t *testing.T, name, text string) string {
+	t.Helper()
+	dir := folder(t, map[string]string{name: text})
+	t.Chdir(dir)
+	cases, err := testcases.Load([]string{name}, testcases.Options{})
+	require.Error(t, err, text)
+	require.Nil(t, cases)
+	return err.Error()
+}
+
+func ids(cases []testcases.Case) []string {
+	var out []string
+	for _, c := range cases {
+		out = append(out, c.ID)
+	}
+	return out
+}

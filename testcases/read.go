@@ -1,0 +1,107 @@
+package testcases
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"assay/testcases/grading"
+)
+
+// readCase makes a case of a value, and its errors name the case.
+func readCase(v grading.Value, source Source, data map[string]string) (Case, error) {
+	object, ok := v.(*grading.Object)
+	if !ok {
+		return Case{}, fmt.Errorf("%s: want a case, which is an object, found %s", source, grading.KindOf(v))
+	}
+	f := &fields{object: object}
+	c := Case{
+		ID:     f.required("id"),
+		Task:   f.required("task"),
+		Notes:  f.text("notes"),
+		Source: source,
+
+		Kernel:   f.text("kernel"),
+		Requires: readRequires(f),
+		Tags:     f.texts("tags"),
+		Metadata: f.members("metadata"),
+		Limits:   readLimits(f),
+		Timeouts: readTimeouts(f),
+
+		Data:  readData(f, source.File, data),
+		Files: readFiles(f),
+		Setup: f.text("setup"),
+
+		Graders: readGraders(f),
+		Oracle:  readOracle(f),
+	}
+	checkSandbox(f, c)
+	var errs []error
+	for _, err := range f.errs {
+		errs = append(errs, fmt.Errorf("%s: case %q: %w", source, c.ID, err))
+	}
+	return c, errors.Join(errs...)
+}
+
+// readTimeouts reads the limits of the public format. Nothing there says what
+// metadata must hold, so a timeout_s that is no whole number is no limit.
+func readTimeouts(f *fields) Timeouts {
+	timeouts := Timeouts{Agent: f.timeout("agent_timeout"), Timeout: f.timeout("timeout")}
+	f.timeout("download_timeout") // nothing is downloaded, but it must be sound
+	metadata, _ := f.get("metadata").(*grading.Object)
+	if n, ok := wholeNumber(metadata.Get("timeout_s")); ok {
+		timeouts.Metadata = seconds(n)
+	}
+	return timeouts
+}
+
+func readLimits(f *fields) Limits {
+	l := &fields{object: f.members("limits"), prefix: "limits."}
+	l.onlyKeys("wall_s", "idle_s", "cell_s", "turns", "actions", "tokens", "cost_usd")
+	limits := Limits{
+		Wall:    l.duration("wall_s"),
+		Idle:    l.duration("idle_s"),
+		Cell:    l.duration("cell_s"),
+		Turns:   int(l.count("turns")),
+		Actions: int(l.count("actions")),
+		Tokens:  l.count("tokens"),
+		CostUSD: l.amount("cost_usd"),
+	}
+	f.errs = append(f.errs, l.errs...)
+	return limits
+}
+
+// readGraders reads grader and then graders. What an entry holds is not checked
+// beyond its being an object: see CheckRun.
+func readGraders(f *fields) []grading.Spec {
+	var specs []grading.Spec
+	if one := f.members("grader"); one != nil {
+		specs = append(specs, spec(one, "grader"))
+	}
+	for i, item := range f.list("graders") {
+		name := fmt.Sprintf("graders[%d]", i)
+		object, ok := item.(*grading.Object)
+		if !ok {
+			f.wrong(name, "an object", item)
+		}
+		specs = append(specs, spec(object, name))
+	}
+	return specs
+}
+
+func spec(o *grading.Object, field string) grading.Spec {
+	kind, _ := o.Get("type").(grading.String)
+	return grading.Spec{Type: string(kind), Config: o.Get("config"), Field: field}
+}
+
+// readRequires reads what must be on the machine.
+func readRequires(f *fields) []string {
+	requires := f.texts("requires")
+	for i, r := range requires {
+		kind, name, _ := strings.Cut(r, ":")
+		if name == "" || kind != "python" && kind != "command" && kind != "kernel" {
+			f.fail(fmt.Sprintf("requires[%d]", i), "want python:MODULE, command:NAME or kernel:NAME, found %q", r)
+		}
+	}
+	return requires
+}

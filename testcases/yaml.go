@@ -1,0 +1,109 @@
+package testcases
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"assay/testcases/grading"
+)
+
+// parseYAML reads every document of a file.
+func parseYAML(path string, text []byte) ([]entry, error) {
+	var entries []entry
+	for documents := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var document yaml.Node
+		err := documents.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return entries, nil
+		}
+		var plain any
+		if err == nil {
+			err = document.Decode(&plain) // refuses keys that occur twice, and aliases without end
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		root := document.Content[0]
+		if root.Kind != yaml.SequenceNode {
+			entries = append(entries, entry{yamlValue(root), fmt.Sprintf("%s:%d", path, root.Line)})
+			continue
+		}
+		for _, item := range root.Content {
+			entries = append(entries, entry{yamlValue(item), fmt.Sprintf("%s:%d", path, item.Line)})
+		}
+	}
+}
+
+// yamlValue is the value of a node that has been decoded without an error. What
+// JSON lacks, such as dates, stays the text it was written as.
+func yamlValue(n *yaml.Node) grading.Value {
+	switch n.Kind {
+	case yaml.AliasNode:
+		return yamlValue(n.Alias)
+	case yaml.SequenceNode:
+		list := grading.List{}
+		for _, item := range n.Content {
+			list = append(list, yamlValue(item))
+		}
+		return list
+	case yaml.MappingNode:
+		object := &grading.Object{}
+		yamlMembers(n, object)
+		return object
+	default:
+		return yamlScalar(n)
+	}
+}
+
+// yamlMembers adds the members of a mapping to object. Those merged with "<<"
+// yield to the mapping's own and, of several, to earlier ones.
+func yamlMembers(n *yaml.Node, object *grading.Object) {
+	var merged []*yaml.Node
+	for i := 0; i < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		switch {
+		case key.ShortTag() != "!!merge":
+			object.Set(key.Value, yamlValue(value))
+		case value.Kind == yaml.SequenceNode:
+			merged = append(merged, value.Content...)
+		default:
+			merged = append(merged, value)
+		}
+	}
+	for _, m := range merged {
+		more, _ := yamlValue(m).(*grading.Object)
+		for key, value := range more.All() {
+			if !object.Has(key) {
+				object.Set(key, value)
+			}
+		}
+	}
+}
+
+func yamlScalar(n *yaml.Node) grading.Value {
+	switch n.ShortTag() {
+	case "!!null":
+		return grading.Null{}
+	case "!!bool":
+		return grading.Bool(strings.EqualFold(n.Value, "true"))
+	case "!!int":
+		if i, ok := new(big.Int).SetString(strings.ReplaceAll(n.Value, "_", ""), 0); ok {
+			return grading.NewBigInt(i)
+		}
+	case "!!float":
+		if i, ok := new(big.Int).SetString(n.Value, 10); ok {
+			return grading.NewBigInt(i) // too large for the library
+		}
+		var f float64
+		if n.Decode(&f) == nil {
+			return grading.Float(f)
+		}
+	}
+	return grading.String(n.Value)
+}
