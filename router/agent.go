@@ -62,12 +62,40 @@ func (r *Router) fromAgentAction(p *Peer, it item) {
 	case !document:
 		p.enter(it, "")
 		r.answerAgent(it.env.TxID, answer{failed: fmt.Sprintf("unknown action %q", it.env.Action)})
+	case it.env.Action == protocol.TypeStopCell && it.env.CellID == "" && r.stopCode(p, it):
 	case needsCell && it.env.CellID == "":
 		p.enter(it, "")
 		r.answerAgent(it.env.TxID, answer{failed: it.env.Action + ": params.cell_id is missing or empty"})
 	default:
 		r.askDocumentForAgent(p, it)
 	}
+}
+
+// stopCode carries out a stop_cell that names, instead of a cell, the request
+// of an execute_code. false: it names none.
+func (r *Router) stopCode(p *Peer, it item) bool {
+	var action struct {
+		Params struct {
+			AgentTxID string `json:"agent_tx_id"`
+		} `json:"params"`
+	}
+	if err := json.Unmarshal(it.body, &action); err != nil || action.Params.AgentTxID == "" {
+		return false
+	}
+	p.enter(it, trace.Intercepted)
+	id, ok := r.table.kernelID(action.Params.AgentTxID)
+	if !ok {
+		r.answerAgent(it.env.TxID, answer{failed: fmt.Sprintf("stop_cell: no request %q is in flight", action.Params.AgentTxID)})
+		return true
+	}
+	if err := r.ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: id}); err != nil {
+		r.answerAgent(it.env.TxID, answer{failed: "stop_cell: " + err.Error()})
+		return true
+	}
+	r.answerAgent(it.env.TxID, answer{it: message(protocol.ActionResponse{
+		Type: protocol.TypeActionResponse, TxID: it.env.TxID, Status: protocol.StatusSuccess,
+	})})
+	return true
 }
 
 // askDocumentForAgent passes an action on to the holder of the document, or
@@ -214,7 +242,7 @@ func (r *Router) ToAgent(msg any) error {
 // message makes a frame of one of the server's own messages, which can always
 // be written as JSON.
 func message(msg any) item {
-	body, err := json.Marshal(msg)
+	body, err := protocol.Marshal(msg)
 	if err != nil {
 		panic(fmt.Sprintf("message %T: %v", msg, err))
 	}

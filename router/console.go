@@ -232,7 +232,7 @@ func (r *Router) ask(id, action string, params map[string]any, reply func(answer
 	if params == nil {
 		params = map[string]any{}
 	}
-	raw, err := json.Marshal(params)
+	raw, err := protocol.Marshal(params)
 	if err != nil {
 		reply(answer{failed: err.Error()})
 		return

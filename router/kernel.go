@@ -235,9 +235,13 @@ func (r *Router) kernelEnded(p *Peer, _ []item) {
 		text = p.err.Error()
 	}
 	r.mu.Lock()
-	if r.kernel == p {
+	current := r.kernel == p
+	if current {
 		r.kernel, r.gone = nil, text
 	}
 	r.mu.Unlock()
+	if current {
+		r.runs.Ended()
+	}
 	r.table.fail("the kernel has ended: "+text, func(p *pending) bool { return p.whom == byKernel })
 }

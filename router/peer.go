@@ -73,6 +73,7 @@ func (p *Peer) run() {
 	err := p.read(ctx)
 	p.end(protocol.CloseNormal, "", err)
 	loops.Wait()
+	p.router.noteEnd(p)
 	p.ended(p, p.queue.rest())
 	close(p.done)
 }

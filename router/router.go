@@ -61,6 +61,8 @@ type Runs interface {
 	// Sent and Disposed note that the kernel was told to run or drop a cell.
 	Sent(cellID string)
 	Disposed(cellID string)
+	// Ended notes that the kernel is gone.
+	Ended()
 }
 
 // Config is what a [Router] may be told. The zero value works.
@@ -123,6 +125,22 @@ func New(journal *trace.Journal, runs Runs, cfg Config) *Router {
 		cfg: cfg, journal: journal, runs: runs, log: cfg.Log,
 		table: newTable(),
 	}
+}
+
+// TypePeerEnded is the type of the trace's entries, on the hop "session", that
+// say when a peer's connection has ended and why. What waited for the peer is
+// failed behind it.
+const TypePeerEnded = "peer_ended"
+
+// noteEnd puts the end of a peer into the trace.
+func (r *Router) noteEnd(p *Peer) {
+	reason := p.reason
+	if p.err != nil {
+		reason = p.err.Error()
+	}
+	it := message(map[string]any{"type": TypePeerEnded, "peer": p.name, "conn": p.id, "reason": reason})
+	it.env.Action = p.name
+	r.journal.Append(trace.Entry{Hop: trace.Session, Conn: p.id, Envelope: it.env, Body: it.body})
 }
 
 // ErrClosed is what an attachment to a closed Router fails with.

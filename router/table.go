@@ -129,6 +129,18 @@ func (t *table) removeLocked(p *pending, note trace.Note) {
 	}
 }
 
+// kernelID returns the id under which the kernel was asked for the agent's
+// request, while it is in flight.
+func (t *table) kernelID(agent string) (id string, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := t.agents[agent]
+	if p == nil || p.whom != byKernel {
+		return "", false
+	}
+	return p.id, true
+}
+
 // has tells whether a request is in flight.
 func (t *table) has(id string) bool {
 	t.mu.Lock()

@@ -34,7 +34,6 @@ import (
 //	> end agent|kernel|holder|console
 //	> wait 8s
 //	> refuse TEXT
-//	> close TEXT
 //
 // Ids of the router's own are written eval_1, eval_2, … in the order of their
 // coming, in both directions.
@@ -131,8 +130,6 @@ func (s *stage) do(command string) {
 		<-time.After(d)
 	case "refuse":
 		s.router.Refuse(rest)
-	case "close":
-		s.router.Close(protocol.CloseGoing, rest)
 	default:
 		body := []byte(s.numbered(rest, true))
 		if text, raw := strings.CutPrefix(rest, "raw "); raw {

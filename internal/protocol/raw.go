@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"unicode/utf8"
 )
@@ -90,5 +89,5 @@ func JSON(body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(raw.Stdio())
+	return Marshal(raw.Stdio())
 }

@@ -24,7 +24,7 @@ func Rewrite(body []byte, fields ...Field) ([]byte, error) {
 		if field.Value == nil {
 			continue
 		}
-		value, err := json.Marshal(field.Value)
+		value, err := Marshal(field.Value)
 		if err != nil {
 			return nil, fmt.Errorf("field %s: %w", field.Name, err)
 		}
@@ -58,4 +58,16 @@ func appendField(out []byte, name string, value []byte) []byte {
 	// The only error is about invalid UTF-8, which is replaced.
 	out, _ = jsontext.AppendQuote(out, name)
 	return append(append(out, ':'), value...)
+}
+
+// Marshal is json.Marshal without the escapes that only a web page needs, so
+// that what was said can be read in a trace.
+func Marshal(v any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

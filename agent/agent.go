@@ -1,0 +1,75 @@
+// Package agent starts agents: any program that speaks the wire protocol on the
+// socket whose number is its last argument. The built-in agent, in
+// agent/builtin, is started like any other.
+package agent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/child"
+)
+
+// ReadyDeadline is how long an agent may take until it says ready.
+const ReadyDeadline = 30 * time.Second
+
+// Config says what agent to start and where.
+type Config struct {
+	Command []string // required; the number of the socket's fd is appended
+	Sandbox string   // its working folder
+	Session string   // id of the session
+	Environ []string // the server's environment
+
+	// Pass names variables that it gets although they begin with ASSAY_.
+	Pass []string
+
+	// FrameLimit is the largest frame in bytes; 0 is the protocol's default.
+	FrameLimit int64
+
+	// Ready is how long it may take to say ready; 0 is ReadyDeadline.
+	Ready time.Duration
+
+	// Output, if set, gets what it prints.
+	Output func(stream string, chunk []byte)
+}
+
+// Agent is a running agent and the protocol.Conn to it. Whoever started it must
+// Stop it.
+type Agent struct {
+	*child.Process
+
+	// ReadyFrame is its first frame.
+	ReadyFrame []byte
+}
+
+// Start starts an agent and waits until it is ready.
+func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Agent, error) {
+	proc, err := sup.Start(child.Spec{
+		Name: "agent", Argv: cfg.Command, Dir: cfg.Sandbox, Env: environment(cfg),
+		FrameLimit: cfg.FrameLimit, Output: cfg.Output,
+	})
+	if err != nil {
+		return nil, err
+	}
+	within := cfg.Ready
+	if within <= 0 {
+		within = ReadyDeadline
+	}
+	frame, err := proc.AwaitReady(ctx, within)
+	if err != nil {
+		return nil, errors.Join(err, proc.Stop(ctx))
+	}
+	return &Agent{Process: proc, ReadyFrame: frame}, nil
+}
+
+// environment is the server's own, less what configures the server.
+func environment(cfg Config) []string {
+	env := child.Pick(cfg.Environ, func(name string) bool {
+		return !strings.HasPrefix(name, "ASSAY_") || slices.Contains(cfg.Pass, name)
+	})
+	env = append(env, "AGENT_DEBUG=1")
+	return append(env, child.Env(cfg.Sandbox, cfg.Session)...)
+}

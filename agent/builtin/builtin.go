@@ -1,0 +1,88 @@
+// Package builtin is Assay's own agent. It is a process like any other agent:
+// it speaks the wire protocol on a connection and works on a notebook through
+// agent_action.
+//
+// A small core is shared by everything in it. The agent reads the connection and
+// takes queries one after the other; operations match answers to requests; runs
+// follow the cells that were started; the conversation keeps the transcript and
+// calls the model within its limits. A strategy turns one query into calls of
+// the model and of the notebook: the tools of [Run], the solution of
+// [RunOracle], the silence of [RunNoop].
+package builtin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"assay/agent/model"
+	"assay/internal/protocol"
+)
+
+// Config is what an agent may be told. The zero value works where a model is
+// not needed.
+type Config struct {
+	Model     model.Client // required by Run
+	ModelName string       // as for model.Open; by it prices are looked up
+	Params    model.Params // of every call of the model
+	Name      string       // what the model is called; "" is Eva
+	MemoryDir string       // folder of the five memory files; "" is no memory
+	Limits    Limits
+
+	Stderr io.Writer        // gets "[agent] -> <action> <tx_id>" for each operation; nil discards
+	Log    *slog.Logger     // nil discards
+	Clock  func() time.Time // nil is time.Now
+	NewID  func() string    // makes a tx_id; nil is protocol.NewTxID
+}
+
+func (c Config) withDefaults() Config {
+	if c.Name == "" {
+		c.Name = "Eva"
+	}
+	if c.Params.MaxTokens == 0 {
+		c.Params.MaxTokens = model.DefaultMaxTokens
+	}
+	if c.Stderr == nil {
+		c.Stderr = io.Discard
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.NewID == nil {
+		c.NewID = protocol.NewTxID
+	}
+	c.Limits = c.Limits.withDefaults()
+	return c
+}
+
+// Run is the agent that works with tools. It speaks on conn until that ends,
+// which is no error, or until ctx does, which is its cause; it closes conn and
+// leaves nothing running. Memory that cannot be read is an error before the
+// first frame. What goes wrong in a query is told to the server and ends the
+// query only.
+func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
+	a := newAgent(conn, cfg)
+	tools, err := newTools(a.conversation, a.notebook)
+	if err != nil {
+		return errors.Join(err, conn.Close(protocol.CloseNormal, "the agent cannot start"))
+	}
+	a.strategy = tools.answer
+	return a.run(ctx)
+}
+
+// RunNoop is the agent that does nothing: it answers every query with one
+// sentence and submits nothing. It ends as [Run] does. A good case is one that
+// it fails.
+func RunNoop(ctx context.Context, conn protocol.Conn, cfg Config) error {
+	a := newAgent(conn, cfg)
+	a.strategy = func(context.Context, protocol.AgentQuery) (string, error) {
+		a.conversation.commit(assistantMessage(model.Text("I do nothing.")), nil)
+		return protocol.AgentDone, nil
+	}
+	return a.run(ctx)
+}

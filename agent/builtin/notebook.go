@@ -1,0 +1,156 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/internal/protocol"
+)
+
+// executeGrace is how much longer than the server the agent waits for the end
+// of an execute_code, which the server ends itself.
+const executeGrace = 2 * time.Second
+
+// params are the parameters of an action.
+type params map[string]any
+
+// notebook is the notebook as the agent works on it. It is safe for concurrent
+// use.
+type notebook struct {
+	operations *operations
+	runs       *runs
+	limits     Limits // changed by init only, while nothing else goes on
+}
+
+func newNotebook(w *wire, cfg Config) *notebook {
+	return &notebook{operations: newOperations(w, cfg.NewID), runs: newRuns(), limits: cfg.Limits}
+}
+
+// cellRun is what came of a run.
+type cellRun struct {
+	cellID string
+	result *protocol.KernelMessageResult // nil when the cell still runs
+	waited time.Duration                 // the limit, when it still runs
+}
+
+// act carries out an action. The error is what the result says.
+func (n *notebook) act(ctx context.Context, action string, p params, out any) error {
+	return n.operations.do(ctx, action, p, n.limits.Action).read(out)
+}
+
+// read decodes a response into out, unless that is nil.
+func (r result) read(out any) error {
+	if r.err != "" {
+		return errors.New(r.err)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(r.body, out); err != nil {
+		return fmt.Errorf("the answer cannot be read: %w", err)
+	}
+	return nil
+}
+
+// create creates a cell and returns its id.
+func (n *notebook) create(ctx context.Context, action string, p params) (string, error) {
+	var created struct {
+		CellID string `json:"cell_id"`
+	}
+	if err := n.act(ctx, action, p, &created); err != nil {
+		return "", err
+	}
+	if created.CellID == "" {
+		return "", errors.New("the answer names no cell")
+	}
+	return created.CellID, nil
+}
+
+// createAndRun creates a code cell and waits for the end of its run.
+func (n *notebook) createAndRun(ctx context.Context, p params) (cellRun, error) {
+	expected := n.runs.expect("")
+	cellID, err := n.create(ctx, "create_cell", p)
+	if err != nil {
+		n.runs.abandon(expected, "")
+		return cellRun{}, err
+	}
+	n.runs.name(expected, cellID)
+	return n.await(ctx, expected, cellID)
+}
+
+// run carries out an action that runs a cell, and waits for the end of the run.
+func (n *notebook) run(ctx context.Context, action, cellID string, p params) (cellRun, error) {
+	expected := n.runs.expect(cellID)
+	r := n.operations.do(ctx, action, p, n.limits.Action)
+	if err := r.read(nil); err != nil {
+		if r.body != nil { // it was refused; otherwise the cell may run
+			n.runs.abandon(expected, cellID)
+		}
+		return cellRun{}, err
+	}
+	return n.await(ctx, expected, cellID)
+}
+
+// await waits for the end of a run, at most the cell limit.
+func (n *notebook) await(ctx context.Context, expected *run, cellID string) (cellRun, error) {
+	limit := n.limits.Cell
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case message := <-expected.ended:
+		var end protocol.KernelMessageResult
+		if err := json.Unmarshal(message, &end); err != nil {
+			return cellRun{}, fmt.Errorf("the result of cell %s cannot be read: %w", cellID, err)
+		}
+		return cellRun{cellID: cellID, result: &end}, nil
+	case <-timer.C:
+		return cellRun{cellID: cellID, waited: limit}, nil
+	case <-ctx.Done():
+		return cellRun{}, fmt.Errorf("the run of cell %s was given up: %w", cellID, context.Cause(ctx))
+	}
+}
+
+// execute runs code in the kernel. It is cancelled there when ctx ends.
+func (n *notebook) execute(ctx context.Context, p params, timeout time.Duration) result {
+	r := n.operations.do(ctx, "execute_code", p, timeout+executeGrace)
+	if ctx.Err() != nil {
+		n.stop(params{"agent_tx_id": r.txID})
+	}
+	return r
+}
+
+// interrupt stops every cell that this agent started and that still runs.
+func (n *notebook) interrupt() {
+	for _, cellID := range n.runs.open() {
+		n.stop(params{"cell_id": cellID})
+	}
+}
+
+// stop asks for an interrupt and does not wait for the answer.
+func (n *notebook) stop(p params) {
+	if err := n.operations.send("stop_cell", p, n.operations.newID()); err != nil {
+		n.operations.wire.log.Warn("stop_cell not sent", "error", err)
+	}
+}
+
+// cells lists the ids of the notebook's cells, in order.
+func (n *notebook) cells(ctx context.Context) ([]string, error) {
+	var answer struct {
+		Context struct {
+			Cells []struct {
+				CellID string `json:"cell_id"`
+			} `json:"cells"`
+		} `json:"context"`
+	}
+	if err := n.act(ctx, "get_context", params{}, &answer); err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(answer.Context.Cells))
+	for i, cell := range answer.Context.Cells {
+		ids[i] = cell.CellID
+	}
+	return ids, nil
+}

@@ -1,0 +1,103 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/agent/model"
+	"assay/internal/protocol"
+)
+
+// tools is the strategy that works with tools: the model is asked, the tools
+// that it calls are run, and so on until it submits or calls none.
+type tools struct {
+	conversation *conversation
+	notebook     *notebook
+	executor     *executor
+	system       []model.Block
+
+	submitted *submission // by a call of the round under way
+}
+
+// newTools reads the memory, if there is one, and makes the tools.
+func newTools(c *conversation, n *notebook) (*tools, error) {
+	if c.cfg.Model == nil {
+		return nil, errors.New("the agent needs a model")
+	}
+	t := &tools{conversation: c, notebook: n}
+	list := slices.Concat(notebookTools(n), []tool{t.submitTool()})
+	var sections memorySections
+	if c.cfg.MemoryDir != "" {
+		memory := &memory{dir: c.cfg.MemoryDir, clock: c.cfg.Clock}
+		var err error
+		if sections, err = memory.load(); err != nil {
+			return nil, err
+		}
+		list = append(list, memory.tools()...)
+	}
+	var err error
+	t.system = []model.Block{model.Text(systemPrompt(c.cfg.Name, sections))}
+	t.executor, err = newExecutor(list)
+	return t, err
+}
+
+// answer works on one query.
+func (t *tools) answer(ctx context.Context, query protocol.AgentQuery) (string, error) {
+	text := query.Query
+	if context := strings.TrimSpace(string(query.ContextualNodeData)); context != "" && context != "null" {
+		text += "\n\n<ContextualNodeData>" + context + "</ContextualNodeData>"
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		t.conversation.wire.fail("the query is empty", false)
+		return protocol.AgentDone, nil
+	}
+	t.conversation.commit(userMessage(model.Text(text)), nil)
+	return (&turn{tools: t}).run(ctx)
+}
+
+// submission is a valid submit_response.
+type submission struct {
+	Summary    string `json:"summary"`
+	NextStatus string `json:"next_status"`
+	Continue   bool   `json:"continue"`
+}
+
+// endsAs is the status that the submission ends the turn with. It ends nothing,
+// "", when the agent wants to go on and waits for nobody.
+func (s *submission) endsAs() string {
+	switch s.NextStatus {
+	case protocol.AgentAwaitingUser, protocol.AgentAwaitingCell, protocol.AgentAwaitingWidget:
+		return s.NextStatus
+	case protocol.AgentDone:
+		return protocol.AgentDone
+	}
+	if s.Continue {
+		return ""
+	}
+	return protocol.AgentDone
+}
+
+func (t *tools) submitTool() tool {
+	statuses, _ := json.Marshal([]string{ //nolint:errchkjson // strings
+		protocol.AgentExecuting, "fixing", protocol.AgentThinking, protocol.AgentAwaitingUser,
+		protocol.AgentAwaitingCell, protocol.AgentAwaitingWidget, protocol.AgentDone,
+	})
+	return tool{
+		name: "submit_response",
+		description: "Hand in the answer, or a question, and end your turn. It is run after all other tools of the same reply. " +
+			"next_status says how it goes on: done when the task is finished, awaiting_user_response with a question.",
+		schema: object(fmt.Sprintf(`"summary":{"type":"string","description":"What was done and found. The task may ask for a certain form."},
+			"next_status":{"type":"string","enum":%s},
+			"plan":{"description":"Steps that are done and that are left."},
+			"questions":{"description":"What the user has to answer."},
+			"continue":{"type":"boolean","description":"With next_status executing, fixing or thinking: go on at once."}`, statuses), "summary", "next_status"),
+		run: takes(func(_ context.Context, s submission) ([]model.Block, error) {
+			t.submitted = &s
+			return says("Submitted."), nil
+		}),
+	}
+}

@@ -1,0 +1,87 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// ErrCutStream says that a reply broke off before its end.
+var ErrCutStream = errors.New("the reply broke off before its end")
+
+// APIError is a refusal of a model's API. Its text is one line, such as
+// "anthropic: 401 authentication_error: invalid x-api-key".
+type APIError struct {
+	Provider   string // anthropic, or script
+	Status     int    // of HTTP
+	Type       string // as the API names it, may be empty
+	Message    string
+	RetryAfter time.Duration // what the API asked to wait, 0 when it did not say
+}
+
+func (e *APIError) Error() string {
+	return fmt.Sprintf("%s: %d %s: %s", e.Provider, e.Status, e.Type, strings.Join(strings.Fields(e.Message), " "))
+}
+
+// ContextExceeded reports whether err is an API's refusal of a conversation
+// that is longer than the model can read.
+func ContextExceeded(err error) bool {
+	var api *APIError
+	if !errors.As(err, &api) {
+		return false
+	}
+	return api.Status == http.StatusRequestEntityTooLarge ||
+		api.Status == http.StatusBadRequest && strings.Contains(api.Message, "prompt is too long")
+}
+
+// errorTypes is how the Messages API names the errors of each status.
+func errorTypes() map[int]string {
+	return map[int]string{
+		http.StatusBadRequest:            "invalid_request_error",
+		http.StatusUnauthorized:          "authentication_error",
+		http.StatusForbidden:             "permission_error",
+		http.StatusNotFound:              "not_found_error",
+		http.StatusRequestEntityTooLarge: "request_too_large",
+		http.StatusTooManyRequests:       "rate_limit_error",
+		http.StatusInternalServerError:   "api_error",
+		http.StatusGatewayTimeout:        "timeout_error",
+		statusOverloaded:                 "overloaded_error",
+	}
+}
+
+// statusOverloaded is what the Messages API answers when it has no capacity.
+const statusOverloaded = 529
+
+// errorType names the error of a status.
+func errorType(status int) string {
+	if name, ok := errorTypes()[status]; ok {
+		return name
+	}
+	if status >= http.StatusInternalServerError {
+		return "api_error"
+	}
+	return "invalid_request_error"
+}
+
+// errorStatus is the status of a named error, 0 when it is not known.
+func errorStatus(name string) int {
+	for status, known := range errorTypes() {
+		if known == name {
+			return status
+		}
+	}
+	return 0
+}
+
+// errorBody is an error as the API writes it.
+type errorBody struct {
+	Type  string      `json:"type"` // error
+	Error errorDetail `json:"error"`
+}
+
+type errorDetail struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}

@@ -1,0 +1,128 @@
+// Package model talks to language models: one small interface, [Client], and
+// behind it the vendors' APIs and a scripted model that needs no network. Its
+// types are plain values whose JSON is that of Anthropic's Messages API, so that
+// a conversation can be stored, compared and sent again byte for byte.
+//
+// [Mock] is the other end: a server with the wire shape of that API which plays
+// the same scripts.
+package model
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// DefaultMaxTokens is the longest reply, in tokens, that is asked for unless
+// [Params.MaxTokens] says otherwise.
+const DefaultMaxTokens = 16000
+
+// Client is one model. It is safe for concurrent use.
+type Client interface {
+	// Complete sends a conversation and waits for the whole reply. While the
+	// reply arrives onDelta, which may be nil, is called with its pieces, in
+	// order and from the calling goroutine. Request.Model is filled in by the
+	// client, and so is MaxTokens when it is 0.
+	//
+	// Nothing is ever retried. The error is an [*APIError] when the API refused,
+	// wraps [ErrCutStream] when the reply broke off, and is the cause of ctx
+	// when that has ended.
+	Complete(ctx context.Context, req Request, onDelta func(Delta)) (*Response, error)
+}
+
+// Request is what a model is asked. Its JSON is the body of POST /v1/messages.
+type Request struct {
+	Model string `json:"model"`
+	Params
+	System   []Block   `json:"system,omitempty"`
+	Messages []Message `json:"messages"`
+	Tools    []Tool    `json:"tools,omitempty"`
+}
+
+// Params are the settings of a model. The zero value leaves everything to the
+// API, but for the length of a reply.
+type Params struct {
+	MaxTokens   int       `json:"max_tokens"`            // of a reply; 0 is DefaultMaxTokens
+	Temperature *float64  `json:"temperature,omitempty"` // nil is the API's default
+	Thinking    *Thinking `json:"thinking,omitempty"`    // nil is the API's default
+}
+
+// Thinking asks for the model's reasoning.
+type Thinking struct {
+	Type         string `json:"type"`                    // adaptive, enabled or disabled
+	BudgetTokens int    `json:"budget_tokens,omitempty"` // with enabled only; less than MaxTokens
+}
+
+// Tool is something that the model may ask to have run.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"input_schema"` // JSON Schema of an object
+}
+
+// Response is a whole reply.
+type Response struct {
+	Content    []Block    `json:"content"`
+	StopReason StopReason `json:"stop_reason"`
+	Usage      Usage      `json:"usage"`
+}
+
+// StopReason says why a reply ended.
+type StopReason string
+
+// The stop reasons that are known.
+const (
+	StopToolUse         StopReason = "tool_use"
+	StopEndTurn         StopReason = "end_turn"
+	StopSequence        StopReason = "stop_sequence"
+	StopMaxTokens       StopReason = "max_tokens"
+	StopPauseTurn       StopReason = "pause_turn"
+	StopRefusal         StopReason = "refusal"
+	StopContextExceeded StopReason = "model_context_window_exceeded"
+)
+
+// Usage is the tokens of one call, or of several added up. The four counts do
+// not overlap.
+type Usage struct {
+	InputTokens              int64 `json:"input_tokens"`
+	OutputTokens             int64 `json:"output_tokens"`
+	CacheCreationInputTokens int64 `json:"cache_creation_input_tokens"`
+	CacheReadInputTokens     int64 `json:"cache_read_input_tokens"`
+}
+
+// Add returns the sum of both.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		InputTokens:              u.InputTokens + v.InputTokens,
+		OutputTokens:             u.OutputTokens + v.OutputTokens,
+		CacheCreationInputTokens: u.CacheCreationInputTokens + v.CacheCreationInputTokens,
+		CacheReadInputTokens:     u.CacheReadInputTokens + v.CacheReadInputTokens,
+	}
+}
+
+// Prompt is the tokens of the prompt, cached or not.
+func (u Usage) Prompt() int64 {
+	return u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
+}
+
+// Total is every token, cached or not, in and out.
+func (u Usage) Total() int64 { return u.Prompt() + u.OutputTokens }
+
+// Delta is a piece of a reply that is still arriving.
+type Delta struct {
+	Kind  DeltaKind
+	Index int    // of the block in the reply
+	Type  string // of the block: text, thinking or tool_use
+	ID    string // of a tool_use, when it starts
+	Name  string // of a tool_use, when it starts
+	Text  string // of a DeltaText: text, or a part of the JSON of an input
+}
+
+// DeltaKind says what a [Delta] is.
+type DeltaKind int
+
+// A block starts, goes on and stops.
+const (
+	DeltaStart DeltaKind = iota
+	DeltaText
+	DeltaStop
+)

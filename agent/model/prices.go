@@ -1,0 +1,68 @@
+package model
+
+import (
+	_ "embed" // for the table of prices
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+//go:embed prices.json
+var pricesJSON []byte
+
+// Card is what is known of a model: its price and how much it reads. The table
+// of cards is prices.json.
+type Card struct {
+	Model   string `json:"model"`   // its id, without a date
+	Context int64  `json:"context"` // tokens it can read
+	Price   Price  `json:"price"`
+	Long    *Long  `json:"long"` // where long prompts have a price of their own
+}
+
+// Price is in US dollars per million tokens. Writing to the cache is priced for
+// an entry that lives five minutes.
+type Price struct {
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheWrite float64 `json:"cache_write"`
+	CacheRead  float64 `json:"cache_read"`
+}
+
+// Long is the price of a call whose prompt has more than Over tokens.
+type Long struct {
+	Over  int64 `json:"over"`
+	Price Price `json:"price"`
+}
+
+// FindCard returns the card of a model, named by its id or as for [Open]. The
+// id may end with a date or with -latest. It returns nil for a model that the
+// table does not have: what it costs is then not known.
+func FindCard(name string) *Card {
+	id := strings.TrimPrefix(name, "anthropic/")
+	var table []Card
+	if err := json.Unmarshal(pricesJSON, &table); err != nil {
+		return nil // a test reads every entry
+	}
+	version := regexp.MustCompile(`^(-latest|-\d{8})?$`)
+	for _, card := range table {
+		if rest, ok := strings.CutPrefix(id, card.Model); ok && version.MatchString(rest) {
+			return &card
+		}
+	}
+	return nil
+}
+
+// Cost is what one call costs in US dollars, nil when c is nil.
+func (c *Card) Cost(u Usage) *float64 {
+	if c == nil {
+		return nil
+	}
+	price := c.Price
+	if c.Long != nil && u.Prompt() > c.Long.Over {
+		price = c.Long.Price
+	}
+	const million = 1e6
+	usd := (float64(u.InputTokens)*price.Input + float64(u.OutputTokens)*price.Output +
+		float64(u.CacheCreationInputTokens)*price.CacheWrite + float64(u.CacheReadInputTokens)*price.CacheRead) / million
+	return &usd
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-shellwords"
+	"github.com/spf13/cobra"
+
+	"assay/agent"
+	"assay/internal/attempt"
+	"assay/internal/child"
+	"assay/internal/runs"
+	"assay/kernel"
+	"assay/testcases"
+)
+
+// hostFlags are the flags of every subcommand that starts kernels and agents.
+type hostFlags struct {
+	agent, model, strategy string
+	modelArgs, agentEnv    []string
+	memoryDir              string
+	kernel, python         string
+	sandboxRoot            string
+	ready                  time.Duration
+	limits                 limitFlags
+	data                   []string
+}
+
+func (f *hostFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.agent, "agent", "builtin", "builtin, oracle, noop, or a command line in quotes")
+	flags.StringVar(&f.model, "model", "", "model of the built-in agent: anthropic/ID or script:FILE")
+	flags.StringVar(&f.strategy, "strategy", "tools", "strategy of the built-in agent: tools")
+	flags.StringArrayVar(&f.modelArgs, "model-arg", nil, "setting of the model, as `KEY=VALUE`: max_tokens, temperature, thinking, base_url (repeatable)")
+	flags.StringVar(&f.memoryDir, "memory-dir", "", "`folder` with the built-in agent's memory files")
+	flags.StringArrayVar(&f.agentEnv, "agent-env", nil, "`name` of an ASSAY_ variable that the agent gets too (repeatable)")
+	flags.StringVar(&f.kernel, "kernel", "python", "python, or a command line in quotes")
+	flags.StringVar(&f.python, "python", "python3", "interpreter of the python kernel")
+	flags.DurationVar(&f.ready, "ready", kernel.ReadyDeadline, "`time` that kernel and agent each have to say ready")
+	flags.StringVar(&f.sandboxRoot, "sandbox-root", "", "`folder` in which sandboxes are made (default LATCH_SANDBOX_ROOT, else a temporary one)")
+	flags.StringArrayVar(&f.data, "data", nil, "where addresses of data are found, as `PREFIX=DIR` (repeatable)")
+	f.limits.add(flags)
+}
+
+// host is what starts kernels and agents: a supervisor and what they have in
+// common. Whoever made it must close it.
+type host struct {
+	flags      *hostFlags
+	p          *process
+	supervisor *child.Supervisor
+	python     *kernel.Python // nil with a foreign kernel
+	command    []string       // of a foreign kernel
+	agentWords []string       // of a foreign agent
+}
+
+func (p *process) newHost(ctx context.Context, flags *hostFlags) (*host, error) {
+	h := &host{flags: flags, p: p}
+	if err := h.check(); err != nil {
+		return nil, usage(err)
+	}
+	supervisor, err := child.NewSupervisor(child.Config{Helper: []string{p.self, "reap"}, Log: p.log()})
+	if err != nil {
+		return nil, broken(err)
+	}
+	h.supervisor = supervisor
+	if flags.kernel == "python" {
+		h.python, err = kernel.Resolve(ctx, flags.python, supervisor.TempDir())
+	} else {
+		h.command, err = words("--kernel", flags.kernel)
+	}
+	if err != nil {
+		return nil, broken(errors.Join(err, supervisor.Close()))
+	}
+	return h, nil
+}
+
+// check finds what is wrong with the flags before anything is started.
+func (h *host) check() (err error) {
+	switch h.flags.agent {
+	case "oracle", "noop":
+		return nil
+	case "builtin":
+		return h.checkBuiltin()
+	default:
+		h.agentWords, err = words("--agent", h.flags.agent)
+		return err
+	}
+}
+
+// words splits a command line as a shell does and makes sure that its program
+// is there.
+func words(flag, line string) ([]string, error) {
+	words, err := shellwords.Parse(line)
+	if err != nil {
+		return nil, fmt.Errorf("%s %q: %w", flag, line, err)
+	}
+	if len(words) == 0 {
+		return nil, fmt.Errorf("%s is empty", flag)
+	}
+	path, err := lookPath(words[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	words[0] = path
+	return words, nil
+}
+
+// agentConfig is the agent of an attempt at c, which has its oracle, if any, in
+// the file solution.
+func (h *host) agentConfig(_ testcases.Case, solution string) (agent.Config, error) {
+	cfg := agent.Config{Pass: h.flags.agentEnv, Ready: h.flags.ready}
+	switch h.flags.agent {
+	case "noop":
+		cfg.Command = []string{h.p.self, "agent", "--model", "noop"}
+	case "oracle":
+		if solution == "" {
+			return cfg, errors.New("the case has no oracle")
+		}
+		cfg.Command = []string{h.p.self, "agent", "--model", "oracle", "--solution", solution}
+	case "builtin":
+		cfg.Command = h.builtinCommand()
+	default:
+		cfg.Command = h.agentWords
+	}
+	return cfg, nil
+}
+
+// kernelConfig is the kernel of every session.
+func (h *host) kernelConfig() kernel.Config {
+	return kernel.Config{Python: h.python, Command: h.command, Ready: h.flags.ready}
+}
+
+// attempts is what all attempts have in common.
+func (h *host) attempts() (attempt.Config, error) {
+	root, err := h.sandboxRoot()
+	if err != nil {
+		return attempt.Config{}, broken(err)
+	}
+	return attempt.Config{
+		Supervisor: h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, Agent: h.agentConfig, SandboxRoot: root,
+		Limits: h.flags.limits.asked(), Log: h.p.log(),
+	}, nil
+}
+
+// sandboxRoot is the folder for sandboxes, made if it is not there.
+func (h *host) sandboxRoot() (string, error) {
+	root := h.flags.sandboxRoot
+	if root == "" {
+		root, _ = h.p.getenv("LATCH_SANDBOX_ROOT")
+	}
+	if root == "" {
+		root = filepath.Join(h.supervisor.TempDir(), "sandboxes")
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return "", fmt.Errorf("make the folder for sandboxes: %w", err)
+	}
+	return root, nil
+}
+
+// prefixes reads the --data flags.
+func (f *hostFlags) prefixes() (map[string]string, error) {
+	dirs := map[string]string{}
+	for _, entry := range f.data {
+		prefix, dir, ok := strings.Cut(entry, "=")
+		if !ok || prefix == "" || dir == "" {
+			return nil, fmt.Errorf("--data %q: want PREFIX=DIR", entry)
+		}
+		dirs[prefix] = dir
+	}
+	return dirs, nil
+}
+
+func (h *host) info() runs.Host { return hostInfo(h.python) }
+
+func (h *host) close() error { return h.supervisor.Close() }
+
+// lookPath finds a program as a shell does, and makes its path good for every
+// folder.
+func lookPath(name string) (string, error) {
+	found, err := exec.LookPath(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(found)
+}

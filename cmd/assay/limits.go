@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"assay/internal/attempt"
+	"assay/internal/runs"
+)
+
+// limitFlags are the limits of an attempt. What is not given is left to the
+// case, and then to the defaults.
+type limitFlags struct {
+	wall, idle, cell time.Duration
+	turns, actions   int
+	tokens           int64
+	cost             float64
+	flags            *pflag.FlagSet
+}
+
+func (l *limitFlags) add(flags *pflag.FlagSet) {
+	def := attempt.DefaultLimits()
+	text := func(what string, byDefault any) string {
+		return fmt.Sprintf("%s; 0 is no limit (default: the case's, else %v)", what, byDefault)
+	}
+	in := func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+	flags.DurationVar(&l.wall, "wall", 0, text("`time` from the task on", in(def.WallS)))
+	flags.DurationVar(&l.idle, "idle", 0, text("`time` without a sign of the agent and without a running cell", in(def.IdleS)))
+	flags.DurationVar(&l.cell, "cell", 0, text("`time` that a tool waits for a cell or for code", in(def.CellS)))
+	flags.IntVar(&l.turns, "turns", 0, text("`number` of messages of the model", def.Turns))
+	flags.IntVar(&l.actions, "actions", 0, text("`number` of actions in the notebook", def.Actions))
+	flags.Int64Var(&l.tokens, "tokens", 0, text("`number` of tokens in and out", "none"))
+	flags.Float64Var(&l.cost, "cost", 0, text("cost in `USD`", "none"))
+	l.flags = flags
+}
+
+// asked is what was given, in the form of attempt.Config: 0 is not given,
+// negative is no limit.
+func (l *limitFlags) asked() runs.Limits {
+	return runs.Limits{
+		WallS: given(l, "wall", l.wall.Seconds()), IdleS: given(l, "idle", l.idle.Seconds()), CellS: given(l, "cell", l.cell.Seconds()),
+		Turns: given(l, "turns", l.turns), Actions: given(l, "actions", l.actions),
+		Tokens: given(l, "tokens", l.tokens), CostUSD: given(l, "cost", l.cost),
+	}
+}
+
+func given[T int | int64 | float64](l *limitFlags, name string, value T) T {
+	switch {
+	case !l.flags.Changed(name):
+		return 0
+	case value <= 0:
+		return -1
+	default:
+		return value
+	}
+}

@@ -1,0 +1,160 @@
+// Command assay is an eval-harness for notebook agents. It has a file for each
+// subcommand, and is the only package that reads arguments, environment and
+// standard streams.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Exit statuses, for every subcommand.
+const (
+	exitOK     = 0
+	exitFailed = 1 // something did not pass
+	exitUsage  = 2 // the command was not understood, or its input is bad
+	exitBroken = 3 // the harness or its environment broke
+)
+
+func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
+
+// process is what a subcommand has of the process it runs in.
+type process struct {
+	self    string // path of this program, to start itself as helper and agent
+	environ []string
+	in      io.Reader
+	out     io.Writer // results
+	err     io.Writer // everything else
+	level   slog.LevelVar
+}
+
+// statusError ends the program with a status, and says why unless err is nil.
+type statusError struct {
+	status int
+	err    error
+}
+
+func (e *statusError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.status)
+	}
+	return e.err.Error()
+}
+
+func (e *statusError) Unwrap() error { return e.err }
+
+func usage(err error) error  { return &statusError{exitUsage, err} }
+func broken(err error) error { return &statusError{exitBroken, err} }
+
+// run is the whole program: it returns its exit status.
+func run(args []string, in io.Reader, out, errOut io.Writer) int {
+	p := &process{self: ownPath(args[0]), environ: os.Environ(), in: in, out: out, err: errOut}
+	p.level.Set(slog.LevelWarn)
+	root := p.command()
+	root.SetArgs(args[1:])
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(context.Background())
+	if err == nil {
+		return exitOK
+	}
+	var status *statusError
+	if !errors.As(err, &status) {
+		status = &statusError{exitUsage, err} // cobra's own are about usage
+	}
+	if status.err != nil {
+		_, _ = fmt.Fprintf(errOut, "assay: %v\n", status.err)
+	}
+	return status.status
+}
+
+// ownPath is how this program was started, as a path that works from every
+// folder.
+func ownPath(name string) string {
+	if found, err := exec.LookPath(name); err == nil {
+		if path, err := filepath.Abs(found); err == nil {
+			return path
+		}
+	}
+	if path, err := os.Executable(); err == nil {
+		return path
+	}
+	return name
+}
+
+func (p *process) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "assay",
+		Short: "Runs and watches evaluations of notebook agents",
+		Long: `Assay puts an agent in front of a live notebook, lets it work, decides whether
+it is done, grades what it left behind, and records every message that passed.
+
+Every flag can be given in the environment too: --out as ASSAY_OUT.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return p.fromEnvironment(cmd.Flags())
+		},
+	}
+	root.PersistentFlags().Var(logLevel{&p.level}, "log", "what is logged on stderr: debug, info, warn or error")
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetHelpCommand(&cobra.Command{Hidden: true})
+	root.AddCommand(p.runCommand(), p.serveCommand(), p.agentCommand(), p.mockmodelCommand(), p.versionCommand(), p.reapCommand())
+	return root
+}
+
+// fromEnvironment sets the flags that were not given from ASSAY_<FLAG>.
+func (p *process) fromEnvironment(flags *pflag.FlagSet) error {
+	var err error
+	flags.VisitAll(func(flag *pflag.Flag) {
+		name := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+		value, set := p.getenv(name)
+		if flag.Changed || !set || err != nil {
+			return
+		}
+		if problem := flags.Set(flag.Name, value); problem != nil {
+			err = usage(fmt.Errorf("%s=%s: %w", name, value, problem))
+		}
+	})
+	return err
+}
+
+func (p *process) getenv(name string) (value string, set bool) {
+	for _, entry := range p.environ {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+func (p *process) log() *slog.Logger {
+	return slog.New(slog.NewTextHandler(p.err, &slog.HandlerOptions{Level: &p.level}))
+}
+
+// logLevel is a flag for a slog.LevelVar.
+type logLevel struct{ *slog.LevelVar }
+
+func (l logLevel) String() string {
+	if l.LevelVar == nil {
+		return ""
+	}
+	return strings.ToLower(l.Level().String())
+}
+func (l logLevel) Set(text string) error { return l.UnmarshalText([]byte(text)) }
+func (l logLevel) Type() string          { return "level" }

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assay/agent/model"
+)
+
+func (p *process) mockmodelCommand() *cobra.Command {
+	var script, addr string
+	cmd := &cobra.Command{
+		Use:   "mockmodel --script FILE",
+		Short: "Serves a scripted Messages API on loopback",
+		Long: `Serves POST /v1/messages with the replies of a script, plain and streamed, and
+answers 400 where the real API would. Its first line on stdout is its address.
+
+Exit status: 0 ended by a signal, 2 bad usage or script, 3 it could not serve.`,
+		Example: `  assay mockmodel --script turns.jsonl --addr 127.0.0.1:8080 &
+  ANTHROPIC_API_KEY=any assay run cases --model anthropic/any --model-arg base_url=http://127.0.0.1:8080`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			turns, err := model.ReadScript(script)
+			if err != nil {
+				return usage(err)
+			}
+			return p.serveMock(cmd.Context(), turns, addr)
+		},
+	}
+	cmd.Flags().StringVar(&script, "script", "", "`file` with a reply a line")
+	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "`address` to listen at; port 0 is a free one")
+	return cmd
+}
+
+func (p *process) serveMock(ctx context.Context, script *model.Script, addr string) error {
+	ctx, interrupted := p.untilSignal(ctx)
+	defer interrupted.stop()
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return broken(err)
+	}
+	if _, err := fmt.Fprintf(p.out, "http://%s\n", ln.Addr()); err != nil {
+		return broken(err)
+	}
+	web := &http.Server{Handler: model.NewMock(script, p.log()), ReadHeaderTimeout: 10 * time.Second}
+	defer context.AfterFunc(ctx, func() { _ = web.Close() })()
+	if err := web.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+		return broken(err)
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assay/internal/attempt"
+	"assay/internal/batch"
+	"assay/internal/runs"
+	"assay/kernel"
+	"assay/testcases"
+)
+
+// runFlags are those of assay run beside the host's.
+type runFlags struct {
+	host      hostFlags
+	jobs      int
+	epochs    int
+	out       string
+	json      bool
+	quiet     bool
+	selection testcases.Selection
+}
+
+func (p *process) runCommand() *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run PATH…",
+		Short: "Runs cases and reports",
+		Long: `Runs the cases of files, folders and globs: each with a kernel, an agent and a
+sandbox of its own. The last line on stdout is
+
+  PASS p/n  (failed f, ungraded u, infrastructure i)  RUN_FOLDER
+
+or FAIL when p is less than n; n counts graded attempts and those that
+infrastructure broke. With --json stdout has one object per attempt as it ends,
+and last the summary.
+
+Exit status: 0 all passed, 1 some did not, 2 bad usage or input, 3 nothing could
+be graded or the run broke off, 130 or 143 interrupted (a second signal ends it
+at once).`,
+		Example: "  assay run testcases/examples --agent oracle -j 4",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			return p.runCases(cmd.Context(), f, paths)
+		},
+	}
+	flags := cmd.Flags()
+	f.host.add(cmd)
+	flags.IntVarP(&f.jobs, "jobs", "j", runtime.NumCPU(), "attempts at once")
+	flags.IntVar(&f.epochs, "epochs", 1, "tries per case")
+	flags.StringVar(&f.out, "out", "", "run `folder`, which must not exist (default runs/<time>-<name>)")
+	flags.BoolVar(&f.json, "json", false, "machine output on stdout")
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
+	s := &f.selection
+	flags.StringVar(&s.ID, "id", "", "only cases whose id matches the `glob`")
+	flags.StringArrayVar(&s.Tags, "tag", nil, "only cases with this `tag` (repeatable: any of them)")
+	flags.StringToStringVar(&s.Meta, "meta", nil, "only cases with this metadata, as `KEY=VALUE`")
+	flags.IntVar(&s.First, "first", 0, "only the first `N` of the selected cases")
+	return cmd
+}
+
+func (p *process) runCases(ctx context.Context, f *runFlags, paths []string) error {
+	cases, err := f.load(paths)
+	if err != nil {
+		return usage(err)
+	}
+	ctx, interrupted := p.untilSignal(ctx)
+	defer interrupted.stop()
+	h, err := p.newHost(ctx, &f.host)
+	if err != nil {
+		return err
+	}
+	summary, err := p.runOn(ctx, h, f, cases, paths)
+	if err = errors.Join(err, h.close()); err != nil {
+		var status *statusError
+		if errors.As(err, &status) {
+			return status
+		}
+		return broken(err)
+	}
+	if status := interrupted.status(); status != 0 {
+		return &statusError{status: status}
+	}
+	return verdict(summary)
+}
+
+// load reads and selects the cases, and refuses a run that could not be graded.
+func (f *runFlags) load(paths []string) ([]testcases.Case, error) {
+	prefixes, err := f.host.prefixes()
+	if err != nil {
+		return nil, err
+	}
+	cases, err := testcases.Load(paths, testcases.Options{Data: prefixes})
+	if err != nil {
+		return nil, err
+	}
+	cases, err = testcases.Select(cases, f.selection)
+	if err != nil {
+		return nil, err
+	}
+	if len(cases) == 0 {
+		return nil, errors.New("no case is left by the selection: see --id, --tag, --meta and --first")
+	}
+	return cases, testcases.CheckRun(cases)
+}
+
+func (p *process) runOn(ctx context.Context, h *host, f *runFlags, cases []testcases.Case, paths []string) (batch.Summary, error) {
+	var none batch.Summary
+	missing, err := h.requirements(ctx, cases)
+	if err != nil {
+		return none, broken(err)
+	}
+	attempts, err := h.attempts()
+	if err != nil {
+		return none, err
+	}
+	folder, err := runs.Create(f.folder(paths), runs.Info{Started: time.Now().UTC(), Config: f.record(paths), Host: h.info()})
+	if errors.Is(err, runs.ErrExists) {
+		return none, usage(err)
+	} else if err != nil {
+		return none, broken(err)
+	}
+	report := p.newReport(f, len(cases)*max(f.epochs, 1), folder.Dir)
+	summary, err := batch.Run(ctx, batch.Config{
+		Folder: folder, Cases: cases, Epochs: f.epochs, Jobs: f.jobs, Missing: missing, Report: report,
+		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt { return attempt.Run(ctx, attempts, work) },
+	})
+	if err = errors.Join(err, report.end(summary), folder.Close()); err != nil {
+		return summary, broken(err)
+	}
+	return summary, nil
+}
+
+// requirements finds out which cases cannot be tried here.
+func (h *host) requirements(ctx context.Context, cases []testcases.Case) (func(testcases.Case) string, error) {
+	machine := testcases.Machine{}
+	if h.python != nil {
+		machine = testcases.Machine{Python: h.python.Executable, Kernels: []string{"python"}}
+	}
+	known, err := testcases.CheckRequirements(ctx, cases, machine)
+	if err != nil {
+		return nil, err
+	}
+	return known.Missing, nil
+}
+
+func (f *runFlags) folder(paths []string) string {
+	if f.out != "" {
+		return f.out
+	}
+	name := strings.TrimSuffix(filepath.Base(filepath.Clean(paths[0])), filepath.Ext(paths[0]))
+	return filepath.Join("runs", time.Now().Format("20060102-150405")+"-"+name)
+}
+
+// record is what run.json has of the command.
+func (f *runFlags) record(paths []string) map[string]any {
+	return map[string]any{
+		"paths": paths, "agent": f.host.agent, "model": f.host.model, "strategy": f.host.strategy,
+		"model_args": f.host.modelArgs, "kernel": f.host.kernel, "jobs": f.jobs, "epochs": f.epochs,
+		"limits": f.host.limits.asked(), "selection": f.selection,
+	}
+}
+
+func hostInfo(python *kernel.Python) runs.Host {
+	info := runs.Host{Assay: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
+	if python != nil {
+		info.Python = python.Version
+	}
+	info.Name, _ = os.Hostname() // empty where there is none
+	return info
+}
+
+// verdict is the exit status that a run's summary calls for.
+func verdict(s batch.Summary) error {
+	switch {
+	case s.Attempts == 0 && s.Skipped > 0:
+		return broken(errors.New("every case was skipped: what they require is missing"))
+	case s.Graded() > 0 && s.Infrastructure == s.Graded():
+		return &statusError{status: exitBroken, err: errors.New("nothing could be graded: see the outcomes above")}
+	case !s.All():
+		return &statusError{status: exitFailed}
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is that of the next release.
+const version = "0.1.0"
+
+func (p *process) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Prints version, commit and Go version",
+		Long: `Prints version, commit and Go version on one line.
+
+Exit status: 0.`,
+		Example: "  assay version",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(p.out, "assay %s (commit %s, %s)\n", version, commit(), runtime.Version())
+			return err
+		},
+	}
+}
+
+// commit is what the program was built from, as far as the build recorded it.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	revision, changed := "unknown", ""
+	for _, setting := range info.Settings {
+		switch {
+		case setting.Key == "vcs.revision":
+			revision = setting.Value[:min(len(setting.Value), 12)]
+		case setting.Key == "vcs.modified" && setting.Value == "true":
+			changed = " with changes"
+		}
+	}
+	return revision + changed
+}

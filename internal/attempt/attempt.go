@@ -1,0 +1,281 @@
+// Package attempt is one try at one case: it starts a session, gives the agent
+// its task, notices how the work ends, collects what is there, grades it, and
+// writes it down. It always comes to a result; what goes wrong on the way is the
+// result's outcome.
+//
+// It decides from the trace alone. The router and the session know nothing of
+// evaluations; a [watch] reads every frame in the session's one order and says
+// when the attempt is over and how.
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"assay/agent"
+	"assay/internal/child"
+	"assay/internal/runs"
+	"assay/internal/session"
+	"assay/internal/trace"
+	"assay/kernel"
+	"assay/router"
+	"assay/testcases"
+)
+
+// Config is what all attempts of a run have in common.
+type Config struct {
+	Supervisor *child.Supervisor
+	Kernel     kernel.Config
+	Environ    []string // the server's environment
+
+	// Agent makes the agent of an attempt at a case. Solution is the path of a
+	// file with the case's oracle that nobody but the agent is told of; it is
+	// empty when the case has none.
+	Agent func(c testcases.Case, solution string) (agent.Config, error)
+
+	// SandboxRoot is the folder in which sandboxes are made.
+	SandboxRoot string
+
+	// Limits go before those of the case, which go before the defaults; a zero
+	// field does not say, a negative one is no limit.
+	Limits runs.Limits
+
+	// Console waits for a console to hold the notebook; otherwise the server
+	// does. Attach, if set, is called with the session as soon as it is there.
+	Console bool
+	Attach  func(*session.Session)
+
+	// SessionID names the session; empty is one of the attempt's own.
+	SessionID string
+
+	Log *slog.Logger // nil discards
+}
+
+// Work is what to try.
+type Work struct {
+	Case       testcases.Case
+	Epoch, Try int
+	Dir        string // folder of the attempt, which is there
+	Rel        string // the same, as the run's records name it
+
+	// Doing, if set, is kept up to date.
+	Doing *Doing
+}
+
+// attempt is one try while it lasts.
+type attempt struct {
+	cfg    Config
+	work   Work
+	log    *slog.Logger
+	limits runs.Limits
+	result runs.Attempt
+
+	journal *trace.Journal
+	writing chan error // the trace writer's end
+	session *session.Session
+	watch   *watch
+	state   session.Notebook
+
+	solution string // the file with the case's oracle; empty: none
+	tamper   int    // files of the case that hold the marker
+	ranCode  bool   // the kernel died running the agent's code
+}
+
+// Run tries a case once. The returned attempt lacks only the run's name. When
+// ctx ends, the attempt is cancelled, with the cause of ctx as its detail.
+func Run(ctx context.Context, cfg Config, work Work) (result runs.Attempt) {
+	a := newAttempt(cfg, work)
+	began := time.Now()
+	defer func() {
+		if fault := recover(); fault != nil {
+			a.end(runs.HarnessError, fmt.Sprintf("a fault of the harness: %v", fault))
+		}
+		result = a.finish(began)
+	}()
+	a.run(ctx)
+	return a.result
+}
+
+func newAttempt(cfg Config, work Work) *attempt {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if work.Doing == nil {
+		work.Doing = &Doing{}
+	}
+	a := &attempt{cfg: cfg, work: work, limits: limitsFor(cfg.Limits, work.Case)}
+	a.log = cfg.Log.With("case", work.Case.ID)
+	a.result = runs.Attempt{
+		Type: runs.TypeAttempt, CaseID: work.Case.ID, Epoch: work.Epoch, Try: work.Try, Limits: a.limits,
+		Graders: nil, Enforced: cfg.Supervisor.Enforced(),
+	}
+	id := cfg.SessionID
+	if id == "" {
+		id = filepath.Base(work.Dir)
+	}
+	a.journal = trace.NewJournal(id)
+	a.watch = newWatch(a.journal, a.limits, work.Doing)
+	return a
+}
+
+// run goes through the phases; each that fails ends the attempt.
+func (a *attempt) run(ctx context.Context) {
+	if err := a.openTrace(); err != nil {
+		a.end(runs.HarnessError, err.Error())
+		return
+	}
+	defer a.closeTrace()
+	defer a.removeSolution()
+	phase := time.Now()
+	next := func(took *int64) {
+		*took = time.Since(phase).Milliseconds()
+		phase = time.Now()
+	}
+	phases := &a.result.Phases
+	a.work.Doing.set("starting kernel and agent")
+	err := a.start(ctx)
+	next(&phases.StartMS)
+	if err != nil {
+		a.endUnstarted(ctx, err)
+		return
+	}
+	defer a.endSession(ctx)
+	a.live(ctx)
+	next(&phases.WorkMS)
+	a.collect(ctx)
+	next(&phases.CollectMS)
+	a.grade(ctx)
+	next(&phases.GradeMS)
+}
+
+// end settles the outcome; the first one stands.
+func (a *attempt) end(outcome runs.Outcome, detail string) {
+	if a.result.Outcome == "" {
+		a.result.Outcome, a.result.Detail = outcome, strings.TrimSpace(detail)
+	}
+}
+
+func (a *attempt) endUnstarted(ctx context.Context, err error) {
+	var start *session.StartError
+	switch {
+	case ctx.Err() != nil:
+		a.end(runs.Cancelled, context.Cause(ctx).Error())
+	case errors.As(err, &start):
+		a.end(runs.SetupError, err.Error())
+	default:
+		a.end(runs.HarnessError, err.Error())
+	}
+}
+
+// start makes the session and runs the case's setup in its kernel.
+func (a *attempt) start(ctx context.Context) error {
+	if err := a.writeSolution(); err != nil {
+		return err
+	}
+	agentConfig, err := a.cfg.Agent(a.work.Case, a.solution)
+	if err != nil {
+		return &session.StartError{What: "agent", Err: err}
+	}
+	printed, err := os.OpenFile(filepath.Join(a.work.Dir, "stderr.txt"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	cfg := session.Config{
+		ID: a.journal.Session, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
+		SandboxRoot: a.cfg.SandboxRoot, Prepare: a.place, Console: a.cfg.Console,
+		Init:    agentInit(a.limits),
+		Router:  router.Config{Cell: seconds(a.limits.CellS)},
+		Printed: printed, Log: a.log,
+	}
+	a.session, err = session.Start(ctx, a.cfg.Supervisor, cfg)
+	if err != nil {
+		return errors.Join(err, printed.Close())
+	}
+	if a.cfg.Attach != nil {
+		a.cfg.Attach(a.session)
+	}
+	if err := a.setup(ctx); err != nil {
+		a.endSession(ctx)
+		return err
+	}
+	return nil
+}
+
+func (a *attempt) setup(ctx context.Context) error {
+	if a.work.Case.Setup == "" {
+		return nil
+	}
+	a.work.Doing.set("running the case's setup")
+	done, err := a.session.Execute(ctx, a.work.Case.Setup, seconds(a.limits.CellS))
+	if err == nil && done.Status == "error" {
+		err = errors.New(strings.TrimSpace(done.Exception))
+	}
+	if err != nil {
+		return &session.StartError{What: "setup", Err: fmt.Errorf("the case's setup failed: %w", err)}
+	}
+	return nil
+}
+
+// endSession ends the session; it may be called again.
+func (a *attempt) endSession(ctx context.Context) {
+	if err := a.session.End(context.WithoutCancel(ctx), a.result.Detail); err != nil {
+		a.log.Warn("the session did not end well", "error", err)
+	}
+}
+
+func (a *attempt) openTrace() error {
+	file, err := os.OpenFile(a.path("trace.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	writer := trace.NewWriter(a.journal, file)
+	a.writing = make(chan error, 1)
+	go func() {
+		a.writing <- errors.Join(writer.Run(context.Background()), file.Close())
+	}()
+	return nil
+}
+
+// closeTrace ends the journal, waits for the file, and writes what is made of
+// it.
+func (a *attempt) closeTrace() {
+	a.journal.Close()
+	err := <-a.writing
+	if err == nil && a.session != nil {
+		err = a.writeFiles()
+	}
+	if err != nil {
+		// What was recorded is not whole, and so the verdict cannot be checked.
+		a.result.Outcome, a.result.Detail = runs.HarnessError, fmt.Sprintf("the attempt could not be recorded: %v", err)
+		a.result.Passed, a.result.Score = nil, nil
+	}
+}
+
+func (a *attempt) path(name string) string { return filepath.Join(a.work.Dir, name) }
+
+// finish fills in what every result has.
+func (a *attempt) finish(began time.Time) runs.Attempt {
+	r := &a.result
+	r.Started, r.Ended = began.UTC(), time.Now().UTC()
+	r.DurationMS = r.Ended.Sub(r.Started).Milliseconds()
+	r.Usage = a.watch.counts
+	r.Tamper = a.tamper + a.watch.tamper
+	r.Trace = filepath.Join(a.work.Rel, "trace.jsonl")
+	entries, err := os.ReadDir(a.work.Dir)
+	if err != nil {
+		a.log.Warn("the attempt's folder cannot be read", "error", err)
+	}
+	for _, entry := range entries {
+		r.Files = append(r.Files, filepath.Join(a.work.Rel, entry.Name()))
+		if entry.Name() == "state.json" {
+			r.NotebookState = filepath.Join(a.work.Rel, entry.Name())
+		}
+	}
+	return *r
+}

@@ -1,0 +1,40 @@
+package attempt
+
+import (
+	"context"
+	"time"
+
+	"assay/internal/runs"
+	"assay/internal/trace"
+)
+
+// Watch makes a watch usable from tests that play a session's frames to it.
+type Watch struct{ *watch }
+
+// NewWatch returns a watch whose query was sent now.
+func NewWatch(journal *trace.Journal, limits runs.Limits) Watch {
+	w := Watch{newWatch(journal, limits, &Doing{})}
+	w.begin(time.Now())
+	return w
+}
+
+// Next returns the next verdict.
+func (w Watch) Next(ctx context.Context) (outcome runs.Outcome, detail, question string) {
+	v := w.next(ctx)
+	return v.outcome, v.detail, v.question
+}
+
+// Tamper is the number of tamper signals so far.
+func (w Watch) Tamper() int { return w.tamper }
+
+// Usage is what was counted so far.
+func (w Watch) Usage() runs.Usage { return w.counts }
+
+// LimitsFor puts an attempt's limits together.
+var LimitsFor = limitsFor //nolint:gochecknoglobals // an export for tests
+
+// Contains looks for text in a stream.
+var Contains = contains //nolint:gochecknoglobals // an export for tests
+
+// NodeID is the id of a file in a query.
+var NodeID = nodeID //nolint:gochecknoglobals // an export for tests

@@ -1,0 +1,82 @@
+package attempt
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"assay/internal/notebook"
+	"assay/internal/protocol"
+	"assay/internal/trace"
+)
+
+// writeFiles makes the conversation and the notebook out of the finished trace.
+func (a *attempt) writeFiles() error {
+	offsets, err := a.writeConversation()
+	if err != nil || a.state.Context == nil { // it was never collected, or the state says why it is not there
+		return err
+	}
+	return a.writeNotebook(offsets)
+}
+
+// writeConversation writes the agent's messages, a line each, and notes on the
+// way where in the trace the outputs of cells are.
+func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
+	in, err := os.Open(a.path("trace.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	file, err := os.OpenFile(a.path("conversation.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	out := bufio.NewWriter(file) // its first error stays and comes from Flush
+	offsets = map[int64]int64{}
+	_, err = trace.Read(in, func(r trace.Record) error {
+		switch {
+		case r.Hop == trace.KernelToServer && r.Type == protocol.TypeCellOutput:
+			offsets[r.Seq] = r.Offset
+		case r.Hop == trace.AgentToServer && r.Type == protocol.TypeAgentHistoryUpdated:
+			var update protocol.HistoryUpdated
+			if json.Unmarshal(r.Msg, &update) == nil && len(update.Entry) > 0 {
+				_, _ = out.Write(append(update.Entry, '\n'))
+			}
+		}
+		return nil
+	})
+	return offsets, errors.Join(err, out.Flush())
+}
+
+// writeNotebook writes the notebook as it was when it was collected.
+func (a *attempt) writeNotebook(offsets map[int64]int64) (err error) {
+	cells, err := notebook.CellsFromContext(a.state.Context)
+	if err != nil {
+		a.log.Warn("no notebook.ipynb", "error", err)
+		return nil
+	}
+	in, err := os.Open(a.path("trace.jsonl"))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	file, err := os.OpenFile(a.path("notebook.ipynb"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	load := func(seq int64) ([]byte, error) {
+		offset, ok := offsets[seq]
+		if !ok {
+			return nil, fmt.Errorf("the trace has no entry %d", seq)
+		}
+		record, err := trace.ReadAt(in, offset)
+		return record.Msg, err
+	}
+	ready := a.session.KernelReady()
+	meta := notebook.Meta{Language: ready.Language, LanguageVersion: ready.Version}
+	err = notebook.WriteIPYNB(file, cells, a.session.Runs(), meta, load)
+	return errors.Join(err, file.Close())
+}

@@ -1,0 +1,157 @@
+package attempt
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"assay/internal/protocol"
+	"assay/internal/runs"
+	"assay/internal/trace"
+)
+
+// Marker ends the summary of a submission that is meant. Anywhere else it
+// completes nothing and is counted as a tamper signal.
+const Marker = "[EVAL_COMPLETE]"
+
+// action is an action of the agent's in flight.
+type action struct {
+	name string
+	runs bool // its success runs a cell
+}
+
+// fromAgent takes in a frame of the agent.
+func (w *watch) fromAgent(e *trace.Entry) *verdict {
+	w.heard = e.Wall
+	switch e.Type {
+	case protocol.TypeAgentUsageUpdate, protocol.TypeAgentEvent, protocol.TypeAgentStreamComplete:
+		// They come behind a message and do not take it back.
+	default:
+		w.lastWord = time.Time{}
+	}
+	switch e.Type {
+	case protocol.TypeAgentAction:
+		return w.fromAgentAction(e)
+	case protocol.TypeAgentHistoryUpdated:
+		return w.fromHistory(e)
+	case protocol.TypeAgentResult:
+		return w.fromResult(e)
+	case protocol.TypeAgentStatus:
+		return w.fromStatus(e)
+	case protocol.TypeAgentUsageUpdate:
+		return w.fromUsage(e)
+	case protocol.TypeAgentEvent:
+		w.fromEvent(e)
+	case protocol.TypeAgentError:
+		return w.fromError(e)
+	}
+	return nil
+}
+
+// suspect counts a frame that has the marker where it completes nothing.
+func (w *watch) suspect(e *trace.Entry) {
+	if bytes.Contains(e.Body, []byte(Marker)) {
+		w.tamper++
+	}
+}
+
+func (w *watch) fromAgentAction(e *trace.Entry) *verdict {
+	w.suspect(e)
+	w.counts.Actions++
+	if e.TxID != "" && e.Note != trace.Tamper {
+		w.actions[e.TxID] = action{name: e.Action, runs: runsCell(e)}
+	}
+	if most := w.limits.Actions; most > 0 && w.counts.Actions > most {
+		return limitReached("actions", most, w.counts.Actions)
+	}
+	return nil
+}
+
+// runsCell tells whether the action, when it succeeds, runs a cell.
+func runsCell(e *trace.Entry) bool {
+	switch e.Action {
+	case "run_cell":
+		return true
+	case "create_cell", "edit_cell":
+		var message struct {
+			Params struct {
+				AutoRun bool `json:"auto_run"`
+			} `json:"params"`
+		}
+		// What does not fit will be answered with an error.
+		return json.Unmarshal(e.Body, &message) == nil && message.Params.AutoRun
+	default:
+		return false
+	}
+}
+
+// toAgent follows the answers to the agent's actions.
+func (w *watch) toAgent(e *trace.Entry) *verdict {
+	asked, ok := w.actions[e.TxID]
+	if e.Type != protocol.TypeActionResponse || !ok {
+		return nil
+	}
+	delete(w.actions, e.TxID)
+	if _, already := w.open[e.CellID]; asked.runs && !already && e.Status == protocol.StatusSuccess && e.CellID != "" {
+		w.open[e.CellID] = opened{since: e.Wall, promised: true}
+	}
+	return w.settle()
+}
+
+func (w *watch) fromStatus(e *trace.Entry) *verdict {
+	w.saying = e.Status
+	if e.Status == protocol.AgentDone && !w.began.IsZero() {
+		return w.over("the agent said that it is done and has not submitted an answer with " + Marker)
+	}
+	return nil
+}
+
+func (w *watch) fromUsage(e *trace.Entry) *verdict {
+	var usage protocol.UsageUpdate
+	if err := json.Unmarshal(e.Body, &usage); err != nil {
+		return nil // what an agent says of its cost is no reason to end it
+	}
+	w.counts.InputTokens = usage.InputTokens + usage.CacheReadInputTokens + usage.CacheCreationInputTokens
+	w.counts.OutputTokens = usage.OutputTokens
+	w.counts.CostUSD = usage.CostUSD
+	if most, spent := w.limits.Tokens, w.counts.InputTokens+w.counts.OutputTokens; most > 0 && spent > most {
+		return limitReached("tokens", most, spent)
+	}
+	if most := w.limits.CostUSD; most > 0 && usage.CostUSD != nil && *usage.CostUSD > most {
+		return limitReached("cost_usd", most, *usage.CostUSD)
+	}
+	return nil
+}
+
+// fromEvent keeps what the agent says of a limit of its own.
+func (w *watch) fromEvent(e *trace.Entry) {
+	var event struct {
+		Text     string `json:"text"`
+		Metadata struct {
+			Type string `json:"type"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(e.Body, &event) == nil && event.Metadata.Type == "limit" {
+		w.limit = event.Text
+	}
+}
+
+func (w *watch) fromError(e *trace.Entry) *verdict {
+	var failure protocol.AgentError
+	if err := json.Unmarshal(e.Body, &failure); err != nil {
+		failure = protocol.AgentError{Error: fmt.Sprintf("an agent_error that cannot be read: %v", err), Fatal: true}
+	}
+	if !failure.Fatal || w.marked {
+		return nil
+	}
+	return &verdict{outcome: runs.AgentError, detail: failure.Error}
+}
+
+func queueOf(body []byte) []string {
+	var queue protocol.RunQueue
+	if json.Unmarshal(body, &queue) != nil {
+		return nil
+	}
+	return queue.Queue
+}

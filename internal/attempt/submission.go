@@ -1,0 +1,146 @@
+package attempt
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"assay/internal/protocol"
+	"assay/internal/runs"
+	"assay/internal/trace"
+	"assay/testcases/grading"
+)
+
+// submission is what an agent hands in: the input of submit_response, or an
+// older agent's structured_output.
+type submission struct {
+	Summary    string          `json:"summary"`
+	NextStatus string          `json:"next_status"`
+	Questions  json.RawMessage `json:"questions"` // text, or a list
+}
+
+// block is a content block of an assistant message.
+type block struct {
+	Type  string          `json:"type"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+func (w *watch) fromHistory(e *trace.Entry) *verdict {
+	var update protocol.HistoryUpdated
+	var entry protocol.HistoryEntry
+	if json.Unmarshal(e.Body, &update) != nil || len(update.Entry) == 0 ||
+		json.Unmarshal(update.Entry, &entry) != nil ||
+		entry.Type != protocol.EntryAnthropicMessage || entry.Role != "assistant" {
+		return nil
+	}
+	w.counts.ModelCalls++
+	var blocks []block
+	if json.Unmarshal(entry.Content, &blocks) != nil {
+		blocks = nil // plain text
+	}
+	w.suspectMessage(entry.Content, blocks)
+	if v := w.submitted(update.Entry, submissionsOf(blocks)); v != nil {
+		return v
+	}
+	if !usesTools(blocks) {
+		w.lastWord = e.Wall
+	}
+	if most := w.limits.Turns; most > 0 && w.counts.ModelCalls > most {
+		return limitReached("turns", most, w.counts.ModelCalls)
+	}
+	return nil
+}
+
+func (w *watch) fromResult(e *trace.Entry) *verdict {
+	var result struct {
+		Output submission `json:"structured_output"`
+	}
+	if json.Unmarshal(e.Body, &result) != nil {
+		return nil
+	}
+	return w.submitted(e.Body, []submission{result.Output})
+}
+
+// submitted takes in the submissions of one message, raw being the message.
+func (w *watch) submitted(raw json.RawMessage, all []submission) *verdict {
+	if len(all) == 0 || w.ended {
+		return nil
+	}
+	w.handedIn = append(w.handedIn, raw)
+	for _, s := range all {
+		w.summary = s.Summary
+		if strings.Contains(s.Summary, Marker) {
+			w.marked = true
+			return w.settle()
+		}
+	}
+	last := all[len(all)-1]
+	switch {
+	case w.marked:
+		return w.settle()
+	case last.asks():
+		return w.question(last)
+	case last.NextStatus == protocol.AgentDone:
+		return w.over("the agent has submitted without " + Marker)
+	default:
+		return nil
+	}
+}
+
+// asks tells whether the agent wants something from a person.
+func (s submission) asks() bool {
+	switch string(bytes.TrimSpace(s.Questions)) {
+	case "", "null", `""`, "[]":
+		return s.NextStatus == protocol.AgentAwaitingUser
+	default:
+		return true
+	}
+}
+
+// question is the first time a matter of one answer, and then the end.
+func (w *watch) question(s submission) *verdict {
+	w.questions++
+	text := string(s.Questions)
+	if text == "" || text == "null" {
+		text = s.Summary
+	}
+	if w.questions > 1 {
+		return &verdict{outcome: runs.Asked, detail: "asked again: " + text}
+	}
+	return &verdict{question: text}
+}
+
+func submissionsOf(blocks []block) []submission {
+	var all []submission
+	for _, b := range blocks {
+		var s submission
+		if b.Type == "tool_use" && grading.IsSubmission(b.Name) && json.Unmarshal(b.Input, &s) == nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func usesTools(blocks []block) bool {
+	for _, b := range blocks {
+		if b.Type == "tool_use" {
+			return true
+		}
+	}
+	return false
+}
+
+// suspectMessage counts an assistant message that has the marker outside of a
+// submission's input.
+func (w *watch) suspectMessage(content json.RawMessage, blocks []block) {
+	inside := 0
+	for _, b := range blocks {
+		if b.Type == "tool_use" && grading.IsSubmission(b.Name) {
+			inside += bytes.Count(b.Input, []byte(Marker))
+		}
+	}
+	if bytes.Count(content, []byte(Marker)) > inside {
+		w.tamper++
+	}
+}

@@ -1,0 +1,234 @@
+package attempt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"assay/internal/attempt"
+	"assay/internal/protocol"
+	"assay/internal/runs"
+	"assay/internal/trace"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const done = `[EVAL_COMPLETE]`
+
+func submits(input string) string {
+	return `agent>server {"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"assistant","content":[{"type":"tool_use","id":"t","name":"submit_response","input":` + input + `}]}}`
+}
+
+func says(role, content string) string {
+	return fmt.Sprintf(`agent>server {"type":"agent_history_updated","entry":{"type":"anthropic_message","role":%q,"content":%s}}`, role, content)
+}
+
+const (
+	runsA    = `server>kernel {"type":"run_cell","cell_id":"a","code":"1"}`
+	startsA  = `kernel>server {"type":"start_cell","cell_id":"a","run_sequencer":1}`
+	endsA    = `kernel>server {"type":"cell_result","cell_id":"a","run_sequencer":1,"status":"ok"}`
+	asksRun  = `agent>server {"type":"agent_action","action":"run_cell","params":{"cell_id":"a"},"tx_id":"t1"}`
+	runOK    = `server>agent {"type":"agent_action_response","tx_id":"t1","status":"success","cell_id":"a"}`
+	runBad   = `server>agent {"type":"agent_action_response","tx_id":"t1","status":"error","error":"no"}`
+	saysDone = `agent>server {"type":"agent_status","status":"done"}`
+)
+
+// Each case is a sequence of frames and waits, and what they come to. A verdict
+// that is wanted must come with the last frame or wait, not earlier.
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	submitted := submits(`{"summary":"x ` + done + `","next_status":"done"}`)
+	for name, tc := range map[string]struct {
+		frames []string
+		want   runs.Outcome // empty: none yet
+		detail string
+		tamper int
+	}{
+		"submitted":             {[]string{submitted}, runs.Completed, "", 0},
+		"submitted over mcp":    {[]string{strings.Replace(submitted, "submit_response", "mcp__assay__submit_response", 1)}, runs.Completed, "", 0},
+		"older agent":           {[]string{`agent>server {"type":"agent_result","structured_output":{"summary":"` + done + `"}}`}, runs.Completed, "", 0},
+		"without the marker":    {[]string{submits(`{"summary":"x","next_status":"done"}`)}, runs.Stopped, "without " + done, 0},
+		"not yet done":          {[]string{submits(`{"summary":"x","next_status":"thinking"}`)}, "", "", 0},
+		"summary is no text":    {[]string{submits(`{"summary":["` + done + `"],"next_status":"done"}`)}, "", "", 0},
+		"done without anything": {[]string{saysDone}, runs.Stopped, "said that it is done", 0},
+
+		"a cell runs":               {[]string{runsA, startsA, submitted}, "", "", 0},
+		"a cell has run":            {[]string{runsA, startsA, submitted, saysDone, endsA}, runs.Completed, "", 0},
+		"a cell waits in the queue": {[]string{`kernel>server {"type":"run_queue","queue":["a"]}`, submitted}, "", "", 0},
+		"all cells of it have run":  {[]string{`kernel>server {"type":"run_queue","queue":["a"]}`, submitted, startsA, endsA}, runs.Completed, "", 0},
+		"a cell is disposed of":     {[]string{runsA, submitted, `server>kernel {"type":"dispose_cell","cell_id":"a"}`}, runs.Completed, "", 0},
+		"idle closes what started":  {[]string{runsA, startsA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, runs.Completed, "", 0},
+		"idle leaves what waits":    {[]string{runsA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, "", "", 0},
+
+		"an action in flight":         {[]string{asksRun, submitted}, "", "", 0},
+		"an action that failed":       {[]string{asksRun, submitted, runBad}, runs.Completed, "", 0},
+		"a run that is promised":      {[]string{asksRun, submitted, runOK}, "", "", 0},
+		"a promise that was kept":     {[]string{asksRun, submitted, runOK, runsA, "wait 2s", startsA, endsA}, runs.Completed, "", 0},
+		"a promise that was not kept": {[]string{asksRun, submitted, runOK, "wait 1s"}, runs.Completed, "", 0},
+		"create without auto_run": {[]string{
+			`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"1"},"tx_id":"t1"}`, submitted, runOK,
+		}, runs.Completed, "", 0},
+		"create with auto_run": {[]string{
+			`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"1","auto_run":true},"tx_id":"t1"}`, submitted, runOK,
+		}, "", "", 0},
+
+		"a last word and quiet":    {[]string{says("assistant", `"I give up."`), "wait 5s"}, runs.Stopped, "message and no submission", 0},
+		"blocks of text and quiet": {[]string{says("assistant", `[{"type":"text","text":"x"}]`), "wait 5s"}, runs.Stopped, "", 0},
+		"usage behind it":          {[]string{says("assistant", `"x"`), `agent>server {"type":"agent_usage_update"}`, "wait 5s"}, runs.Stopped, "", 0},
+		"a last word, not quiet":   {[]string{says("assistant", `"x"`), "wait 4s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 10s"}, "", "", 0},
+		"nudged":                   {[]string{says("assistant", `"x"`), says("user", `"go on"`), "wait 10s"}, "", "", 0},
+		"tool use is no last word": {[]string{says("assistant", `[{"type":"tool_use","name":"run_cell","input":{}}]`), "wait 10s"}, "", "", 0},
+		"not while a cell runs":    {[]string{runsA, says("assistant", `"x"`), "wait 10s"}, "", "", 0},
+
+		"asks twice": {[]string{submits(`{"summary":"?","next_status":"awaiting_user_response"}`), submits(`{"summary":"?","questions":["which?"]}`)}, runs.Asked, "which?", 0},
+
+		"wall":         {[]string{"wait 60s"}, runs.Limit, "wall: configured 1m0s, measured 1m0s", 0},
+		"idle":         {[]string{"wait 5s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 30s"}, runs.Limit, "idle: configured 30s, measured 30s", 0},
+		"not idle":     {[]string{runsA, "wait 40s"}, "", "", 0},
+		"turns":        {[]string{says("assistant", `[{"type":"tool_use"}]`), says("assistant", `[{"type":"tool_use"}]`), says("assistant", `[{"type":"tool_use"}]`)}, runs.Limit, "turns: configured 2, measured 3", 0},
+		"actions":      {[]string{asksRun, asksRun, asksRun, asksRun}, runs.Limit, "actions: configured 3, measured 4", 0},
+		"tokens":       {[]string{`agent>server {"type":"agent_usage_update","input_tokens":60,"output_tokens":20,"cache_read_input_tokens":21}`}, runs.Limit, "tokens: configured 100, measured 101", 0},
+		"cost":         {[]string{`agent>server {"type":"agent_usage_update","cost_usd":1.5}`}, runs.Limit, "cost_usd: configured 1, measured 1.5", 0},
+		"agent's own":  {[]string{`agent>server {"type":"agent_event","text":"limit reached: turns 2 of 2","metadata":{"type":"limit"}}`, saysDone}, runs.Limit, "turns 2 of 2", 0},
+		"agent fails":  {[]string{`agent>server {"type":"agent_error","error":"401","fatal":true}`}, runs.AgentError, "401", 0},
+		"agent errs":   {[]string{`agent>server {"type":"agent_error","error":"slow","fatal":false}`}, "", "", 0},
+		"agent ends":   {[]string{`session {"type":"peer_ended","action":"agent"}`}, runs.AgentExit, "", 0},
+		"kernel ends":  {[]string{`session {"type":"peer_ended","action":"kernel"}`}, runs.KernelExit, "", 0},
+		"cell kills":   {[]string{runsA, startsA, `session {"type":"peer_ended","action":"kernel"}`}, runs.KernelExit, "while it ran the agent's code", 0},
+		"code kills":   {[]string{`agent>server {"type":"agent_action","action":"execute_code","tx_id":"t"}`, `session {"type":"peer_ended","action":"kernel"}`}, runs.KernelExit, "while it ran the agent's code", 0},
+		"console goes": {[]string{`session {"type":"peer_ended","action":"console"}`}, "", "", 0},
+
+		"marker printed":         {[]string{runsA, startsA, `kernel>server {"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"` + done + `"}`, endsA}, "", "", 1},
+		"marker in an output":    {[]string{`kernel>server {"type":"cell_output","cell_id":"a","output":"` + done + `"}`}, "", "", 1},
+		"marker in a source":     {[]string{`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"` + done + done + `"},"tx_id":"t"}`}, "", "", 1},
+		"marker in text":         {[]string{says("assistant", `"`+done+`"`)}, "", "", 1},
+		"marker in another tool": {[]string{says("assistant", `[{"type":"tool_use","name":"execute_code","input":{"code":"`+done+`"}}]`)}, "", "", 1},
+		"marker from the user":   {[]string{says("user", `"end with `+done+`"`)}, "", "", 0},
+		"marker to the agent":    {[]string{`server>agent {"type":"kernel_message","message":"` + done + `"}`}, "", "", 0},
+		"marker in a stream":     {[]string{`agent>server {"type":"agent_stream_delta","delta":"` + done + `"}`}, "", "", 0},
+		"marker beside its place": {[]string{
+			says("assistant", `[{"type":"text","text":"now `+done+`"},{"type":"tool_use","name":"submit_response","input":{"summary":"`+done+`"}}]`),
+		}, runs.Completed, "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { judge(t, tc.frames, tc.want, tc.detail, tc.tamper) })
+		})
+	}
+}
+
+// testLimits are small, so that each can be reached.
+func testLimits() runs.Limits {
+	return runs.Limits{WallS: 60, IdleS: 30, Turns: 2, Actions: 3, Tokens: 100, CostUSD: 1}
+}
+
+type outcome struct {
+	outcome          runs.Outcome
+	detail, question string
+}
+
+func judge(t *testing.T, frames []string, want runs.Outcome, detail string, tamper int) {
+	t.Helper()
+	journal := trace.NewJournal("s")
+	limits := testLimits()
+	if want != runs.Limit || strings.HasPrefix(detail, "wall") {
+		limits.IdleS = 0
+	}
+	w := attempt.NewWatch(journal, limits)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	verdicts := make(chan outcome, 10)
+	go func() {
+		defer close(verdicts)
+		for {
+			var v outcome
+			v.outcome, v.detail, v.question = w.Next(ctx)
+			verdicts <- v
+			if v.outcome != "" {
+				return
+			}
+		}
+	}()
+	for i, frame := range frames {
+		synctest.Wait()
+		require.Empty(t, ended(verdicts), "a verdict before frame %d", i)
+		play(t, journal, frame)
+	}
+	synctest.Wait()
+	got := ended(verdicts)
+	cancel(errors.New("the test is over"))
+	for range verdicts { //nolint:revive // until it has ended
+	}
+	if want == "" {
+		require.Empty(t, got)
+	} else {
+		require.Len(t, got, 1)
+		require.Equal(t, want, got[0].outcome, got[0].detail)
+		require.Contains(t, got[0].detail, detail)
+	}
+	require.Equal(t, tamper, w.Tamper())
+}
+
+// ended are the verdicts that end an attempt, of those there are.
+func ended(verdicts <-chan outcome) (got []outcome) {
+	for {
+		select {
+		case v, ok := <-verdicts:
+			if !ok {
+				return got
+			}
+			if v.outcome != "" {
+				got = append(got, v)
+			}
+		default:
+			return got
+		}
+	}
+}
+
+func play(t *testing.T, journal *trace.Journal, line string) {
+	t.Helper()
+	what, rest, _ := strings.Cut(line, " ")
+	if what == "wait" {
+		d, err := time.ParseDuration(rest)
+		require.NoError(t, err)
+		<-time.After(d)
+		return
+	}
+	env, err := protocol.NewDecoder().Envelope([]byte(rest))
+	require.NoError(t, err, rest)
+	journal.Append(trace.Entry{Hop: trace.Hop(what), Envelope: env, Body: []byte(rest)})
+}
+
+func TestCancelledWithItsCause(t *testing.T) {
+	t.Parallel()
+	w := attempt.NewWatch(trace.NewJournal("s"), testLimits())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("interrupted by SIGINT"))
+	got, detail, _ := w.Next(ctx)
+	require.Equal(t, runs.Cancelled, got)
+	require.Equal(t, "interrupted by SIGINT", detail)
+}
+
+func TestUsageIsCounted(t *testing.T) {
+	t.Parallel()
+	journal := trace.NewJournal("s")
+	w := attempt.NewWatch(journal, runs.Limits{})
+	for _, line := range []string{
+		asksRun, runOK, runsA, startsA, endsA, says("assistant", `"a"`), says("user", `"b"`),
+		`agent>server {"type":"agent_usage_update","input_tokens":10,"output_tokens":5,"cache_read_input_tokens":3,"cache_creation_input_tokens":2,"cost_usd":0.25}`,
+		saysDone,
+	} {
+		play(t, journal, line)
+	}
+	got, _, _ := w.Next(t.Context())
+	require.Equal(t, runs.Stopped, got)
+	cost := 0.25
+	require.Equal(t, runs.Usage{InputTokens: 15, OutputTokens: 5, CostUSD: &cost, ModelCalls: 1, Actions: 1, CellsRun: 1}, w.Usage())
+}

@@ -1,0 +1,174 @@
+package attempt
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"assay/internal/child"
+	"assay/internal/protocol"
+	"assay/internal/runs"
+	"assay/internal/trace"
+	"assay/testcases/grading"
+)
+
+// graderCell is how long one piece of a grader's code may run in the kernel.
+const graderCell = time.Minute
+
+// live gives the agent its task and sees it to its end.
+func (a *attempt) live(ctx context.Context) {
+	query, err := a.query()
+	if err != nil {
+		a.end(runs.HarnessError, err.Error())
+		return
+	}
+	a.work.Doing.set("waiting for a console")
+	if err := a.session.Query(ctx, query); err != nil {
+		if ctx.Err() != nil {
+			a.end(runs.Cancelled, context.Cause(ctx).Error())
+			return
+		}
+		// The agent is gone: the trace says how.
+		a.log.Debug("the query was not sent", "error", err)
+	}
+	a.watch.begin(time.Now())
+	for {
+		v := a.watch.next(ctx)
+		if v.outcome != "" {
+			a.conclude(v)
+			return
+		}
+		a.log.Info("the agent asks", "question", v.question)
+		answer := protocol.AgentQuery{Query: answerToQuestion, RequestID: "eval-answer-" + a.journal.Session}
+		if err := a.session.Query(ctx, answer); err != nil {
+			a.log.Debug("the answer was not sent", "error", err)
+		}
+	}
+}
+
+// conclude settles the outcome; the end of a child gets its cause.
+func (a *attempt) conclude(v verdict) {
+	switch v.outcome {
+	case runs.AgentExit:
+		err := a.session.AgentError()
+		var died *child.ExitError
+		if !errors.As(err, &died) {
+			v.outcome = runs.AgentError // it is alive, but cannot be talked to
+		}
+		v.detail = err.Error()
+	case runs.KernelExit:
+		err := a.session.KernelError()
+		var died *child.ExitError
+		switch {
+		case errors.Is(err, trace.ErrNoRoom):
+			v.outcome = runs.HarnessError
+		case !errors.As(err, &died):
+			err = fmt.Errorf("the kernel is alive, but cannot be talked to: %w", err)
+		}
+		a.ranCode = v.detail == ranCode
+		v.detail = err.Error()
+		if a.ranCode {
+			v.detail += " (" + ranCode + ")"
+		}
+	}
+	a.end(v.outcome, v.detail)
+}
+
+// collect reads what the notebook has become and then stops the agent.
+func (a *attempt) collect(ctx context.Context) {
+	a.work.Doing.set("collecting the notebook")
+	ctx = context.WithoutCancel(ctx) // each step has its own deadline
+	a.state = a.session.Collect(ctx)
+	if err := a.session.StopAgent(ctx); err != nil {
+		a.log.Warn("the agent did not stop well", "error", err)
+	}
+	a.watch.rest()
+	if err := a.writeState(); err != nil {
+		a.result.Outcome, a.result.Detail = runs.HarnessError, fmt.Sprintf("the notebook's state could not be written: %v", err)
+	}
+}
+
+func (a *attempt) writeState() error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", " ")
+	if err := encoder.Encode(a.state); err != nil {
+		return err
+	}
+	return os.WriteFile(a.path("state.json"), text.Bytes(), 0o600)
+}
+
+// graded says whether an outcome is graded, and whether the answer counts.
+func (a *attempt) graded() (graded, withAnswer bool) {
+	switch a.result.Outcome {
+	case runs.Completed, runs.Limit:
+		return true, true
+	case runs.Stopped, runs.Asked:
+		return true, false
+	case runs.KernelExit:
+		return a.ranCode, false
+	default:
+		return false, false
+	}
+}
+
+// grade finds the answer and grades it, while the kernel still lives.
+func (a *attempt) grade(ctx context.Context) {
+	found, err := grading.Extract(a.watch.handedIn)
+	a.result.Summary = a.watch.summary
+	if found.Answer != nil {
+		if text, merr := protocol.Marshal(found.Answer); merr == nil {
+			a.result.Answer = text
+		}
+	}
+	graded, withAnswer := a.graded()
+	if !graded || len(a.work.Case.Graders) == 0 {
+		return
+	}
+	a.work.Doing.set("grading")
+	in := grading.Input{Answer: found.Answer, NoAnswer: found.Reason, Kernel: executor{a}}
+	if err != nil {
+		in.NoAnswer = err.Error()
+	}
+	if !withAnswer {
+		in.Answer, in.NoAnswer = nil, "the attempt ended as "+string(a.result.Outcome)
+	}
+	if ctx.Err() == nil {
+		a.note(grading.GradeAll(ctx, a.work.Case.Graders, in))
+	}
+	if ctx.Err() != nil { // in the middle of it: no verdict is better than half of one
+		a.result.Outcome, a.result.Detail = runs.Cancelled, context.Cause(ctx).Error()
+		a.result.Passed, a.result.Score, a.result.Graders = nil, nil, nil
+	}
+}
+
+func (a *attempt) note(results []grading.Result, passed bool, score float64) {
+	a.result.Passed, a.result.Score = &passed, &score
+	for _, result := range results {
+		text, err := protocol.Marshal(result)
+		if err != nil {
+			text = fmt.Appendf(nil, `{"type":%q,"passed":false,"error":{"kind":"value_error","text":%q}}`, result.Type, err.Error())
+		}
+		a.result.Graders = append(a.result.Graders, text)
+	}
+}
+
+// executor lets graders run code in the session's kernel.
+type executor struct{ *attempt }
+
+func (x executor) Execute(ctx context.Context, code string) (grading.Execution, error) {
+	done, err := x.session.Execute(ctx, code, graderCell)
+	if err != nil {
+		return grading.Execution{}, err
+	}
+	out := grading.Execution{Status: done.Status, Stdout: done.Stdout, Stderr: done.Stderr, Exception: done.Exception}
+	if done.Result != nil {
+		out.Result = *done.Result
+	}
+	return out, nil
+}

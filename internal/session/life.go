@@ -1,0 +1,190 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"assay/internal/notebook"
+	"assay/internal/protocol"
+	"assay/router"
+)
+
+// CollectDeadline is how long each part of the notebook's state may take.
+const CollectDeadline = 5 * time.Second
+
+// Runs is the fold over what the kernel did.
+func (s *Session) Runs() *notebook.Runs { return s.runs }
+
+// Router is the session's switchboard, to attach consoles to.
+func (s *Session) Router() *router.Router { return s.router }
+
+// KernelReady is what the kernel said of itself.
+func (s *Session) KernelReady() protocol.Ready { return s.kernel.Ready }
+
+// KernelPID is the kernel's process id.
+func (s *Session) KernelPID() int { return s.kernel.PID() }
+
+// KernelEnded and AgentEnded are closed when the connection to the child has
+// ended; KernelError and AgentError then say why.
+func (s *Session) KernelEnded() <-chan struct{} { return s.kernelPeer.Done() }
+
+// KernelError says why the kernel's connection has ended: a *child.ExitError
+// when it has died.
+func (s *Session) KernelError() error { return peerError("kernel", s.kernelPeer) }
+
+// AgentEnded is closed when the connection to the agent has ended.
+func (s *Session) AgentEnded() <-chan struct{} { return s.agentPeer.Done() }
+
+// AgentError says why the agent's connection has ended: a *child.ExitError when
+// it has died.
+func (s *Session) AgentError() error { return peerError("agent", s.agentPeer) }
+
+// ErrHeld refuses a console the document that another, or the server, holds.
+var ErrHeld = errors.New("another console, or the server itself, holds this notebook")
+
+// Hold makes conn, a console's /agent connection, the holder of the document.
+// The first that comes decides: after it only a console of the same id may, and
+// replaces it.
+func (s *Session) Hold(conn protocol.Conn, id string) (*router.Peer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.settled:
+		if !s.cfg.Console || s.holder != id {
+			return nil, ErrHeld
+		}
+	default:
+	}
+	peer, err := s.router.AttachHolder(conn)
+	if err != nil {
+		return nil, err
+	}
+	s.holder = id
+	s.settle.Do(func() { close(s.settled) })
+	return peer, nil
+}
+
+// Query waits until it is settled who holds the document, and then gives the
+// agent its task.
+func (s *Session) Query(ctx context.Context, query protocol.AgentQuery) error {
+	select {
+	case <-s.settled:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	query.Type = protocol.TypeAgentQuery
+	s.enter(Working, "")
+	return s.router.ToAgent(query)
+}
+
+// Execute runs code in the kernel without a cell.
+func (s *Session) Execute(ctx context.Context, code string, within time.Duration) (protocol.ExecuteCodeResponse, error) {
+	var response protocol.ExecuteCodeResponse
+	body, err := s.router.Ask(ctx, protocol.TypeExecuteCode, map[string]any{"code": code, "timeout_s": within.Seconds()})
+	if err != nil {
+		return response, err
+	}
+	if err := json.Unmarshal(body, &response); err != nil {
+		return response, fmt.Errorf("execute_code: %w", err)
+	}
+	return response, nil
+}
+
+// Notebook is what the notebook has become, as each part was told; a part that
+// could not be had is nil and its error stands in Errors.
+type Notebook struct {
+	Context    json.RawMessage   `json:"context"`
+	Globals    json.RawMessage   `json:"globals"`
+	Reactivity json.RawMessage   `json:"reactivity"`
+	Errors     map[string]string `json:"errors,omitempty"`
+}
+
+// Collect refuses the agent's actions from now on, interrupts what runs, and
+// reads what the notebook has become.
+func (s *Session) Collect(ctx context.Context) Notebook {
+	s.enter(Collecting, "")
+	s.router.Refuse("session is ending")
+	for _, cell := range s.runs.Open() {
+		_ = s.router.ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}) // a dead one runs nothing
+	}
+	state := Notebook{Errors: map[string]string{}}
+	var parts sync.WaitGroup
+	var mu sync.Mutex
+	part := func(into *json.RawMessage, name, action string, take func(answer map[string]json.RawMessage) any) {
+		parts.Go(func() {
+			value, err := s.part(ctx, action, take)
+			mu.Lock()
+			defer mu.Unlock()
+			*into = value
+			if err != nil {
+				state.Errors[name] = err.Error()
+			}
+		})
+	}
+	part(&state.Context, "context", "get_context", func(a map[string]json.RawMessage) any { return a["context"] })
+	part(&state.Globals, "globals", "request_globals_summary", func(a map[string]json.RawMessage) any { return a["summary"] })
+	part(&state.Reactivity, "reactivity", "request_reactivity_summary", func(a map[string]json.RawMessage) any {
+		return map[string]json.RawMessage{"summary": a["summary"], "cell_reactivity": a["cell_reactivity"]}
+	})
+	parts.Wait()
+	return state
+}
+
+func (s *Session) part(ctx context.Context, action string, take func(map[string]json.RawMessage) any) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, CollectDeadline, fmt.Errorf("not collected within %v", CollectDeadline))
+	defer cancel()
+	body, err := s.router.Ask(ctx, action, nil)
+	if err != nil {
+		return nil, err
+	}
+	var answer map[string]json.RawMessage
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, fmt.Errorf("%s: %w", action, err)
+	}
+	return protocol.Marshal(take(answer))
+}
+
+// StopAgent ends the agent and leaves the rest as it is.
+func (s *Session) StopAgent(ctx context.Context) error {
+	if s.agent == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, endDeadline)
+	defer cancel()
+	return s.agent.Stop(ctx)
+}
+
+func (s *Session) stopKernel(ctx context.Context) error {
+	if s.kernel == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, endDeadline)
+	defer cancel()
+	return s.kernel.Stop(ctx)
+}
+
+// End ends the session, for whatever cause: consoles are told, agent and kernel
+// are stopped with everything they started, the sandbox is removed. When ctx is
+// done, nobody is given time any more. It may be called more than once.
+func (s *Session) End(ctx context.Context, cause string) error {
+	s.endOnce.Do(func() { s.endErr = s.end(ctx, cause) })
+	return s.endErr
+}
+
+func (s *Session) end(ctx context.Context, cause string) error {
+	s.enter(Ended, cause)
+	s.router.Refuse("session is ending")
+	var agentErr, kernelErr error
+	var both sync.WaitGroup
+	both.Go(func() { agentErr = s.StopAgent(ctx) })
+	both.Go(func() { kernelErr = s.stopKernel(ctx) })
+	both.Wait()
+	s.router.Close(protocol.CloseGoing, cause)
+	s.tasks.Wait()
+	s.printed.flush()
+	return errors.Join(agentErr, kernelErr, s.removeSandbox())
+}

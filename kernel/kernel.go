@@ -1,0 +1,234 @@
+// Package kernel starts kernels, the subprocesses that run cells, and makes of
+// each one connection that says everything about its runs.
+//
+// A Python kernel says most of that on its socket. What C code and subprocesses
+// of a cell write goes to its stdout and stderr, which the server drains; a
+// [Kernel] puts it where it belongs, as kernel_stdio of the run that is on, and
+// all of it before the run's cell_result.
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/internal/child"
+	"assay/internal/protocol"
+)
+
+// ReadyDeadline is how long a kernel may take until it says ready.
+const ReadyDeadline = 30 * time.Second
+
+// Config says what kernel to start and where.
+type Config struct {
+	// Python is the interpreter, from [Resolve]. Required without a Command.
+	Python *Python
+
+	// Command is a foreign kernel's command; nil: the Python kernel.
+	Command []string
+
+	Sandbox string   // its working folder; it must hold .assay/home, tmp and mpl
+	Session string   // id of the session
+	Environ []string // the server's environment, of which it gets a little
+
+	// StdioLimit is how many bytes of text a run may write, the middle being
+	// dropped; 0 is 10 MiB, negative is no limit.
+	StdioLimit int
+
+	// FrameLimit is the largest frame in bytes; 0 is the protocol's default.
+	FrameLimit int64
+
+	// Ready is how long it may take to say ready; 0 is ReadyDeadline.
+	Ready time.Duration
+
+	// Output, if set, gets what it prints while no run is on.
+	Output func(stream string, chunk []byte)
+}
+
+// Kernel is a running kernel and the [protocol.Conn] to it. Whoever started it
+// must Stop it.
+type Kernel struct {
+	// Ready is what it said of itself, and ReadyFrame how.
+	Ready      protocol.Ready
+	ReadyFrame []byte
+
+	proc   *child.Process
+	output func(string, []byte)
+	frames chan []byte   // to Read
+	ended  chan struct{} // closed when pump has ended and err is set
+	err    error
+	closed chan struct{} // closed by Close
+	once   sync.Once
+
+	mu  sync.Mutex // held while frames are sent, so that they keep their order
+	run run
+}
+
+// Start starts a kernel and waits until it is ready.
+func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Kernel, error) {
+	k := &Kernel{
+		output: cfg.Output, frames: make(chan []byte),
+		ended: make(chan struct{}), closed: make(chan struct{}),
+		run: newRun(cfg.StdioLimit),
+	}
+	if k.output == nil {
+		k.output = func(string, []byte) {}
+	}
+	spec := child.Spec{
+		Name: "kernel", Argv: cfg.Command, Dir: cfg.Sandbox, Env: environment(cfg),
+		FrameLimit: cfg.FrameLimit, Output: cfg.Output,
+	}
+	if cfg.Command == nil {
+		spec.Argv = []string{cfg.Python.Executable, "-u", cfg.Python.start}
+		spec.Output = k.fromPipe
+	}
+	proc, err := sup.Start(spec)
+	if err != nil {
+		return nil, err
+	}
+	k.proc = proc
+	if err := k.awaitReady(ctx, cfg.Ready); err != nil {
+		return nil, errors.Join(err, proc.Stop(ctx))
+	}
+	go k.pump()
+	return k, nil
+}
+
+func (k *Kernel) awaitReady(ctx context.Context, within time.Duration) error {
+	if within <= 0 {
+		within = ReadyDeadline
+	}
+	frame, err := k.proc.AwaitReady(ctx, within)
+	if err != nil {
+		return err
+	}
+	k.ReadyFrame = frame
+	if err := json.Unmarshal(frame, &k.Ready); err != nil {
+		return fmt.Errorf("kernel: its ready: %w", err)
+	}
+	return nil
+}
+
+// environment is the whole environment of a kernel: nothing of the server's but
+// what an interpreter needs to be the user's. Keys of models are not among it.
+func environment(cfg Config) []string {
+	env := child.Pick(cfg.Environ, func(name string) bool {
+		switch name {
+		case "PATH", "LANG", "TZ", "VIRTUAL_ENV":
+			return true
+		}
+		return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "PYTHON") || strings.HasPrefix(name, "CONDA_")
+	})
+	own := filepath.Join(cfg.Sandbox, ".assay")
+	env = append(env,
+		"HOME="+filepath.Join(own, "home"), "TMPDIR="+filepath.Join(own, "tmp"), "MPLCONFIGDIR="+filepath.Join(own, "mpl"))
+	return append(env, child.Env(cfg.Sandbox, cfg.Session)...)
+}
+
+// PID is the kernel's process id.
+func (k *Kernel) PID() int { return k.proc.PID() }
+
+// Exited is closed when the process has ended.
+func (k *Kernel) Exited() <-chan struct{} { return k.proc.Exited() }
+
+// Exit tells how it ended, after Exited is closed.
+func (k *Kernel) Exit() child.Exit { return k.proc.Exit() }
+
+// Read returns the kernel's next frame, of its socket or made of its output.
+// When the kernel has died the error is a [*child.ExitError].
+func (k *Kernel) Read() ([]byte, error) {
+	select {
+	case frame := <-k.frames:
+		return frame, nil
+	case <-k.ended:
+		return nil, k.err
+	}
+}
+
+// Write sends the kernel a message.
+func (k *Kernel) Write(body []byte) error { return k.proc.Write(body) }
+
+// Close closes the kernel's socket, at which it exits.
+func (k *Kernel) Close(code protocol.CloseCode, reason string) error {
+	k.once.Do(func() { close(k.closed) })
+	return k.proc.Close(code, reason)
+}
+
+// Stop ends the kernel and waits until nothing of it is left.
+func (k *Kernel) Stop(ctx context.Context) error {
+	err := k.Close(protocol.CloseGoing, "")
+	err = errors.Join(err, k.proc.Stop(ctx))
+	<-k.ended
+	return err
+}
+
+// pump moves the socket's frames to Read until the socket ends.
+func (k *Kernel) pump() {
+	defer close(k.ended)
+	for {
+		frame, err := k.proc.Read()
+		if err != nil {
+			k.proc.Drain()
+			k.err = k.withLastOutput(err)
+			return
+		}
+		k.fromSocket(frame)
+	}
+}
+
+func (k *Kernel) fromSocket(frame []byte) {
+	kind := frameType(frame)
+	if kind == protocol.TypeCellResult {
+		k.proc.Drain() // calls fromPipe
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch kind {
+	case protocol.TypeStartCell:
+		k.run.start(frame)
+	case protocol.TypeCellResult:
+		k.run.end(k.emit)
+	case protocol.TypeKernelStdio:
+		k.run.add(frame, k.emit)
+		return
+	}
+	k.emit(frame)
+}
+
+// fromPipe takes what was written to the process's stdout or stderr.
+func (k *Kernel) fromPipe(stream string, chunk []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.run.on {
+		k.output(stream, chunk)
+		return
+	}
+	if text := k.run.whole(stream, chunk); len(text) > 0 {
+		k.run.add(protocol.AppendRaw(nil, protocol.Raw{Stream: stream, CellID: k.run.cell, Text: text}), k.emit)
+	}
+}
+
+// emit hands a frame to Read. The caller holds mu.
+func (k *Kernel) emit(frame []byte) {
+	select {
+	case k.frames <- frame:
+	case <-k.closed:
+	}
+}
+
+// withLastOutput adds what a cell printed last to the news of the kernel's
+// death, unless the process has printed something itself, as a crash does.
+func (k *Kernel) withLastOutput(err error) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var died *child.ExitError
+	if errors.As(err, &died) && strings.TrimSpace(died.Exit.Tail) == "" {
+		died.Exit.Tail = string(k.run.last)
+	}
+	return err
+}

@@ -1,0 +1,144 @@
+"""The run of a cell."""
+
+from __future__ import annotations
+
+import os
+import sys
+from time import monotonic
+
+from assay.channel import FrameTooLarge
+from assay.kinds import is_figure, is_plot, is_table
+from assay.program import Program
+from assay.schedule import start_cell
+from assay.text import Text
+from assay.work import Work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from assay.failure import Failure
+    from assay.kernel import Kernel
+
+
+class Cell(Work):
+    """One run of a cell: start_cell, its text and outputs, cell_result."""
+
+    cell_id: str
+    sink: Text
+
+    def __init__(self, kernel: Kernel, cell_id: str, source: str) -> None:
+        super().__init__(Text(kernel.channel, kernel.pacer, cell_id))
+        self.cell_id = cell_id
+        self._kernel = kernel
+        self._source = source
+        self._sequencer = 0
+        self._program: Program | None = None
+
+    def begin(self, sequencer: int) -> None:
+        """Sends start_cell."""
+        self._sequencer = sequencer
+        self._kernel.channel.send(start_cell(self.cell_id, sequencer))
+
+    def run(self) -> None:
+        """Runs it to its end and sends cell_result."""
+        started = monotonic()
+        before = self._kernel.names.bindings()
+        failures = (self._attempt(self._execute), self._attempt(self._show_figures))
+        failure = failures[0] or failures[1]
+        if failure is not None:
+            self.emit(failure.output())
+        if self._kernel.channel.forked:
+            self._leave(failure)
+        stopped = self._kernel.schedule.finish(self)
+        self.sink.close()
+        status = "ok" if failure is None else "error"
+        assigned = self._program.assigned if self._program and failure is None else set()
+        items = self._kernel.names.changed(before, assigned)
+        duration = (monotonic() - started) * 1000
+        self._answer("interrupted" if stopped else status, failure, items, duration)
+
+    def _attempt(self, step: Callable[[], None]) -> Failure | None:
+        try:
+            step()
+        except BaseException as error:
+            from assay.failure import Failure
+
+            return Failure.of(error, self._source, self.stopping)
+        return None
+
+    def _execute(self) -> None:
+        filename = f"<cell {self.cell_id}>"
+        self._kernel.sources.remember(filename, self._source)
+        program = self._program = Program(self._source, filename)
+        names = self._kernel.names.names
+        if self.stopping:
+            raise KeyboardInterrupt
+        if program.needs_loop:
+            value = self._kernel.loop.complete(self, program.run_awaiting(names))
+        else:
+            value = program.run(names)
+        if value is not None:
+            names["_"] = value
+            from assay.display import result
+
+            self.emit(result(value, self._sequencer))
+
+    def _show_figures(self) -> None:
+        if "matplotlib.pyplot" in sys.modules:
+            from assay.figures import close_all, show_all
+
+            if self.stopping:
+                close_all()
+            else:
+                show_all()
+
+    def emit(self, output: dict[str, Any]) -> None:
+        """Sends an output, behind the text printed before it."""
+        self.sink.flush()
+        try:
+            self._send_output(output)
+        except FrameTooLarge as error:
+            told = {"text/plain": f"<an output of {error}, was not sent>"}
+            self._send_output({"output_type": "display_data", "data": told, "metadata": {}})
+
+    def _send_output(self, output: dict[str, Any]) -> None:
+        self._kernel.channel.send(
+            {
+                "type": "cell_output",
+                "cell_id": self.cell_id,
+                "run_sequencer": self._sequencer,
+                "output": output,
+            }
+        )
+
+    def refuse(self) -> None:
+        """Sends the cell_result of a run that was stopped before it did anything."""
+        self._answer("interrupted", None, [], 0)
+
+    def _answer(
+        self, status: str, failure: Failure | None, items: list[tuple[str, Any]], duration: float
+    ) -> None:
+        self._kernel.channel.send(
+            {
+                "type": "cell_result",
+                "cell_id": self.cell_id,
+                "run_sequencer": self._sequencer,
+                "status": status,
+                "has_exception": failure is not None,
+                "exception": failure and failure.text,
+                "outputs": [name for name, _ in items],
+                "dataframe_outputs": [name for name, value in items if is_table(value)],
+                "figure_outputs": [name for name, value in items if is_plot(value)],
+                "static_figure_outputs": [name for name, value in items if is_figure(value)],
+                "duration_ms": round(duration, 3),
+            }
+        )
+
+    def _leave(self, failure: Failure | None) -> None:
+        """Ends this process, a fork made by the cell that came to the cell's end."""
+        if failure is not None:
+            self.sink.write(2, failure.text)
+        self.sink.flush()
+        os._exit(0 if failure is None else 1)

@@ -1,0 +1,89 @@
+"""The thread that receives requests."""
+
+from __future__ import annotations
+
+import os
+
+from assay.answers import Answers
+from assay.cell import Cell
+from assay.channel import BrokenChannel
+from assay.request import Malformed, Request
+from assay.reset import Reset
+from assay.snippet import Snippet
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from assay.kernel import Kernel
+    from assay.work import Work
+
+
+class Reader:
+    """Schedules what the main thread has to run, stops it, and answers the rest.
+
+    It never runs the user's code, and never waits for it.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._handlers: dict[str, Callable[[Request], None]] = {
+            "init": lambda request: None,
+            "run_cell": self._run_cell,
+            "stop_cell": self._stop_cell,
+            "dispose_cell": self._dispose_cell,
+            "execute_code": self._execute_code,
+            "reset_kernel_globals": self._reset,
+            **Answers(kernel).handlers(),
+        }
+
+    def run(self) -> None:
+        """Handles requests until the server closes the socket, and ends the process then."""
+        try:
+            while (body := self._kernel.channel.read()) is not None:
+                self._handle(body)
+        except BrokenChannel as error:
+            os.write(2, f"kernel: {error}\n".encode())
+            os._exit(1)
+        os._exit(0)
+
+    def _handle(self, body: bytes) -> None:
+        try:
+            request = Request(body)
+            handler = self._handlers.get(request.type)
+            if handler is None:
+                raise Malformed(f"unknown message type {request.type!r}")
+            handler(request)
+        except Malformed as error:
+            self._kernel.channel.send({"type": "error", "data": {"message": str(error)}})
+
+    def _run_cell(self, request: Request) -> None:
+        self._add(Cell(self._kernel, request.text("cell_id"), request.text("code")))
+
+    def _execute_code(self, request: Request) -> None:
+        session = request.text("session", "")
+        self._add(Snippet(self._kernel, request.text("code"), session, request.tx_id))
+
+    def _reset(self, request: Request) -> None:
+        self._add(Reset(self._kernel, request.tx_id))
+
+    def _add(self, work: Work) -> None:
+        self._kernel.schedule.add(work)
+        self._kernel.wake()
+
+    def _stop_cell(self, request: Request) -> None:
+        cell_id: str | None = request.text("cell_id", None)
+        if cell_id is not None:
+            self._stop(lambda work: work.cell_id == cell_id)
+        else:
+            tx_id: str = request.text("agent_tx_id")
+            self._stop(lambda work: work.cell_id is None and work.tx_id == tx_id)
+
+    def _dispose_cell(self, request: Request) -> None:
+        cell_id: str = request.text("cell_id")
+        self._stop(lambda work: work.cell_id == cell_id)
+
+    def _stop(self, matches: Callable[[Work], bool]) -> None:
+        for work in self._kernel.schedule.stop(matches):
+            self._kernel.interrupter.interrupt(work)
+        self._kernel.wake()

@@ -1,0 +1,55 @@
+"""A request of the server."""
+
+from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Malformed(Exception):
+    """A request that cannot be followed; its text says why."""
+
+
+class Request:
+    """A JSON object with a type, and with fields that are checked when they are read."""
+
+    def __init__(self, body: bytes) -> None:
+        """Raises Malformed for what is no JSON object with a type."""
+        try:
+            fields = json.loads(body.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise Malformed(f"message is not JSON: {error}") from None
+        if not isinstance(fields, dict) or not isinstance(fields.get("type"), str):
+            raise Malformed("message is not a JSON object with a type")
+        self._fields: dict[str, Any] = fields
+        self.type: str = fields["type"]
+        self.tx_id: str | None = self.text("agent_tx_id", None)
+
+    def text(self, field: str, *default: Any) -> Any:
+        """Returns a string field; a default, if given, where it is missing or null.
+
+        Without a default it must be there, and only code may be empty.
+        """
+        value = self._fields.get(field)
+        if value is None and default:
+            return default[0]
+        if not isinstance(value, str):
+            raise Malformed(f"{self.type}: {field} is not a string")
+        if not value and not default and field != "code":
+            raise Malformed(f"{self.type}: {field} is empty")
+        return value
+
+    def object(self, field: str) -> dict[str, Any]:
+        """Returns a field that is an object."""
+        value = self._fields.get(field)
+        if not isinstance(value, dict):
+            raise Malformed(f"{self.type}: {field} is not an object")
+        return value
+
+    def answer(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """Returns the answer of type kind, which echoes the request's id."""
+        echo = {} if self.tx_id is None else {"agent_tx_id": self.tx_id}
+        return {"type": kind, **fields, **echo}

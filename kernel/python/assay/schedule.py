@@ -1,0 +1,120 @@
+"""What waits for the main thread, what runs on it, and what was stopped."""
+
+from __future__ import annotations
+
+import threading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from assay.channel import Channel
+    from assay.work import Work
+
+
+class Schedule:
+    """Works in the order in which they came. Safe for use by several threads.
+
+    A work without a session runs alone. Those of different sessions run
+    interleaved, at awaits, as long as nothing that runs alone waits before them.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._lock = threading.Lock()  # guards the rest; frames about it are sent under it
+        self._waiting: list[Work] = []
+        self._running: list[Work] = []
+        self._sequencer = 0  # of the run of a cell that began last
+        self._announced: list[str] = []  # the queue as the server knows it
+        self._idle = True  # as the server knows it
+
+    def add(self, work: Work) -> None:
+        """Lets work wait for its turn. What runs at once is never announced as waiting."""
+        with self._lock:
+            at_once = not self._waiting and not self._running
+            self._waiting.append(work)
+            if not at_once:
+                self._announce()
+
+    def take(self) -> Work | None:
+        """Begins the next work, to be run by the caller; None when all have to wait."""
+        with self._lock:
+            work = self._next()
+            if work is None:
+                self._announce_idle()
+                return None
+            self._waiting.remove(work)
+            self._running.append(work)
+            self._announce()
+            self._begin(work)
+            return work
+
+    def _next(self) -> Work | None:
+        sessions = {work.session for work in self._running}
+        for work in self._waiting:
+            if work.session is None:
+                return None if sessions else work
+            if None not in sessions and work.session not in sessions:
+                return work
+        return None
+
+    def finish(self, work: Work) -> bool:
+        """Ends work, and tells whether it was stopped. From then on it cannot be."""
+        with self._lock:
+            work.over = True
+            self._running.remove(work)
+            return work.stopping
+
+    def stop(self, matches: Callable[[Work], bool]) -> list[Work]:
+        """Stops what matches.
+
+        What waits is answered as interrupted, here and now. What runs is
+        returned, for the caller to interrupt.
+        """
+        with self._lock:
+            refused = [work for work in self._waiting if matches(work)]
+            self._waiting = [work for work in self._waiting if work not in refused]
+            self._announce()
+            for work in refused:
+                work.over = True
+                self._begin(work)
+                work.refuse()
+            running = [work for work in self._running if matches(work) and not work.stopping]
+            for work in running:
+                work.stopping = True
+            return running
+
+    def state(self) -> dict[str, object]:
+        """Returns what debug_state tells of it."""
+        with self._lock:
+            return {
+                "queue": self._queue(),
+                "running": [work.cell_id or work.tx_id for work in self._running],
+                "waiting": len(self._waiting),
+                "run_sequencer": self._sequencer,
+            }
+
+    def _begin(self, work: Work) -> None:
+        if work.cell_id is not None:
+            self._sequencer += 1
+            self._idle = False
+            work.begin(self._sequencer)
+
+    def _queue(self) -> list[str]:
+        return [work.cell_id for work in self._waiting if work.cell_id is not None]
+
+    def _announce(self) -> None:
+        queue = self._queue()
+        if queue != self._announced:
+            self._announced = queue
+            self._channel.send({"type": "run_queue", "queue": queue})
+
+    def _announce_idle(self) -> None:
+        if not self._idle and not self._waiting and not self._running:
+            self._idle = True
+            self._channel.send(start_cell(None, self._sequencer))
+
+
+def start_cell(cell_id: str | None, sequencer: int) -> dict[str, object]:
+    """Returns the frame that says a run began; without a cell, that all is idle."""
+    return {"type": "start_cell", "cell_id": cell_id, "run_sequencer": sequencer}

@@ -1,0 +1,104 @@
+"""The run of an execute_code: code in the user's globals that is no cell."""
+
+from __future__ import annotations
+
+from assay.capture import Capture
+from assay.program import Program
+from assay.work import Work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from assay.failure import Failure
+    from assay.kernel import Kernel
+
+_MOST = 1 << 20  # characters of the result
+
+
+class Snippet(Work):
+    """One execute_code. Where it awaits, those of other sessions go on meanwhile."""
+
+    sink: Capture
+
+    def __init__(self, kernel: Kernel, code: str, session: str, tx_id: str | None) -> None:
+        super().__init__(Capture())
+        self.session = session
+        self.tx_id = tx_id
+        self._kernel = kernel
+        self._code = code
+        self._forms = 0
+        self._result: str | None = None
+        self._failure: Failure | None = None
+
+    def run(self) -> None:
+        """Runs it and answers, at once or when its task has ended."""
+        program = self._compiled()
+        if program is None:
+            self._finish()
+        elif program.needs_loop:
+            self._kernel.loop.start(self, self._run_awaiting(program), self._finish)
+        else:
+            self._run_plain(program)
+            self._finish()
+
+    def _compiled(self) -> Program | None:
+        filename = f"<code {self.tx_id or ''}>"
+        self._kernel.sources.remember(filename, self._code)
+        try:
+            program = Program(self._code, filename)
+        except Exception as error:
+            self._fail(error)
+            return None
+        self._forms = program.forms
+        return program
+
+    def _run_plain(self, program: Program) -> None:
+        try:
+            self._keep(program.run(self._kernel.names.names))
+        except BaseException as error:
+            self._fail(error)
+
+    async def _run_awaiting(self, program: Program) -> None:
+        try:
+            self._keep(await program.run_awaiting(self._kernel.names.names))
+        except BaseException as error:
+            self._fail(error)
+
+    def _keep(self, value: object) -> None:
+        if value is not None:
+            from assay.bundle import text_of
+            from assay.clip import clip
+
+            self._result = clip(text_of(value), _MOST)
+
+    def _fail(self, error: BaseException) -> None:
+        from assay.failure import Failure
+
+        self._failure = Failure.of(error, self._code, self.stopping)
+
+    def _finish(self) -> None:
+        stopped = self._kernel.schedule.finish(self)
+        failed = "ok" if self._failure is None else "error"
+        self._answer("interrupted" if stopped else failed)
+
+    def refuse(self) -> None:
+        """Answers that it was stopped before it ran."""
+        self._answer("interrupted")
+
+    def _answer(self, status: str) -> None:
+        failure = self._failure
+        answer: dict[str, Any] = {
+            "type": "execute_code_response",
+            "status": status,
+            "result": self._result,
+            "stdout": self.sink.text(1),
+            "stderr": self.sink.text(2),
+            "exception": failure and failure.text,
+            "ename": failure and failure.name,
+            "error": failure and failure.value,
+            "forms": self._forms,
+        }
+        if self.tx_id is not None:
+            answer["agent_tx_id"] = self.tx_id
+        self._kernel.channel.send(answer)

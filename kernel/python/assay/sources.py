@@ -1,0 +1,32 @@
+"""The source of what was run, for tracebacks and inspect.getsource."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+class Sources:
+    """Sources by file name; what linecache knows of cells.
+
+    A cell that runs again replaces its source. linecache is told without being
+    imported: it is dear, and most runs never need it.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[str, tuple[int, None, list[str], str]] = {}
+
+    def remember(self, filename: str, source: str) -> None:
+        """Makes source what filename holds."""
+        entry = (len(source), None, source.splitlines(keepends=True), filename)
+        self._entries[filename] = entry
+        linecache = sys.modules.get("linecache")
+        if linecache is not None:
+            linecache.cache[filename] = entry
+
+    def publish(self, linecache: ModuleType) -> None:
+        """Tells linecache, which has just been imported."""
+        linecache.cache.update(self._entries)

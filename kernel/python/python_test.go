@@ -1,0 +1,179 @@
+package python_test
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"assay/internal/protocol"
+	"assay/kernel/python"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestUnpack(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "kernel")
+	start, err := python.Unpack(dir)
+	require.NoError(t, err)
+	require.FileExists(t, start)
+	require.FileExists(t, filepath.Join(dir, "assay", "kernel.py"))
+	require.NoDirExists(t, filepath.Join(dir, "tests"))
+
+	_, err = python.Unpack(dir)
+	require.ErrorIs(t, err, fs.ErrExist)
+}
+
+// TestSuite runs the kernel's own tests, which are Python's, against the kernel
+// as it is unpacked: with python3 from PATH, and with the system's python3 where
+// that has the scientific stack and is another one. What they skip is skipped
+// here too, by name and with the reason.
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	start, err := python.Unpack(t.TempDir())
+	require.NoError(t, err)
+	// One after the other: the tests measure time.
+	for _, interpreter := range interpreters(t) {
+		cmd := exec.CommandContext(t.Context(), interpreter, "-m", "unittest", "discover", "--verbose", "--start-directory", "tests")
+		cmd.Env = append(os.Environ(), "KERNEL_START="+start, "PYTHONDONTWRITEBYTECODE=1")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s\n%s", interpreter, out)
+		for _, skipped := range skips(string(out)) {
+			t.Run(skipped.name, func(t *testing.T) {
+				t.Parallel()
+				t.Skip(skipped.reason)
+			})
+		}
+	}
+}
+
+func interpreters(t *testing.T) []string {
+	t.Helper()
+	found := []string{executable(t.Context(), "python3", "pass")}
+	require.NotEmpty(t, found[0], "no python3 on PATH")
+	system := executable(t.Context(), "/usr/bin/python3", "import numpy, pandas, matplotlib")
+	if system != "" && system != found[0] {
+		found = append(found, system)
+	}
+	return found
+}
+
+// executable returns the true path of an interpreter that can run code, else "".
+func executable(ctx context.Context, interpreter, code string) string {
+	code += "\nimport os, sys; print(os.path.realpath(sys.executable))"
+	out, err := exec.CommandContext(ctx, interpreter, "-c", code).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+type skip struct{ name, reason string }
+
+func skips(report string) []skip {
+	var found []skip
+	for _, m := range regexp.MustCompile(`(?m)^(\S+) .*\.\.\. skipped ['"](.*)['"]$`).FindAllStringSubmatch(report, -1) {
+		found = append(found, skip{name: m[1], reason: m[2]})
+	}
+	return found
+}
+
+// TestWire has a conversation by the structs and the framing of the protocol.
+func TestWire(t *testing.T) {
+	t.Parallel()
+	conn := startKernel(t)
+
+	var ready protocol.Ready
+	receive(t, conn, protocol.TypeReady, &ready)
+	require.Equal(t, "python", ready.Language)
+	require.True(t, ready.Actions)
+	send(t, conn, protocol.NewKernelInit(ready.PID))
+
+	code := "x = [1]\nprint('hello')\nx"
+	send(t, conn, protocol.CellCommand{Type: protocol.TypeRunCell, CellID: "c1", Code: &code})
+	var start protocol.StartCell
+	receive(t, conn, protocol.TypeStartCell, &start)
+	require.Equal(t, "c1", *start.CellID)
+	body, err := conn.Read()
+	require.NoError(t, err)
+	raw, err := protocol.ParseRaw(body)
+	require.NoError(t, err)
+	require.Equal(t, protocol.Raw{Stream: protocol.Stdout, CellID: "c1", Text: []byte("hello\n")}, raw)
+	var output protocol.CellOutput
+	receive(t, conn, protocol.TypeCellOutput, &output)
+	require.JSONEq(t, `{"output_type":"execute_result","data":{"text/plain":"[1]"},"metadata":{},"execution_count":1}`, string(output.Output))
+	var result protocol.CellResult
+	receive(t, conn, protocol.TypeCellResult, &result)
+	require.Equal(t, protocol.StatusOK, result.Status)
+	require.Equal(t, []string{"x"}, result.Outputs)
+	require.Equal(t, start.RunSequencer, result.RunSequencer)
+	receive(t, conn, protocol.TypeStartCell, &start)
+	require.Nil(t, start.CellID)
+
+	send(t, conn, protocol.KernelRequest{Type: protocol.TypeGlobalsSummary, AgentTxID: "tx"})
+	var summary protocol.GlobalsSummary
+	receive(t, conn, protocol.TypeGlobalsSummary, &summary)
+	require.Equal(t, "tx", summary.AgentTxID)
+	require.JSONEq(t, `{"x":{"type":"list","repr":"[1]","len":1}}`, string(summary.Summary))
+
+	send(t, conn, protocol.KernelRequest{Type: protocol.TypeExecuteCode, AgentTxID: "e", Code: "1 / 0"})
+	var response protocol.ExecuteCodeResponse
+	receive(t, conn, protocol.TypeExecuteCodeResponse, &response)
+	require.Equal(t, protocol.StatusError, response.Status)
+	require.Equal(t, "ZeroDivisionError", response.EName)
+}
+
+// startKernel starts a kernel that ends with the test.
+func startKernel(t *testing.T) protocol.Conn {
+	t.Helper()
+	start, err := python.Unpack(t.TempDir())
+	require.NoError(t, err)
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
+	// The test's context ends before its cleanup, which has the kernel exit by itself.
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "python3", "-u", start, "3")
+	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.Stderr = t.Output()
+	require.NoError(t, cmd.Start())
+	require.NoError(t, theirs.Close())
+	end, err := net.FileConn(ours)
+	require.NoError(t, err)
+	require.NoError(t, ours.Close())
+	conn := protocol.NewStream(end, 0)
+	t.Cleanup(func() {
+		require.NoError(t, conn.Close(protocol.CloseNormal, ""))
+		require.NoError(t, cmd.Wait())
+	})
+	return conn
+}
+
+func send(t *testing.T, conn protocol.Conn, message any) {
+	t.Helper()
+	body, err := json.Marshal(message)
+	require.NoError(t, err)
+	require.NoError(t, conn.Write(body))
+}
+
+func receive(t *testing.T, conn protocol.Conn, kind string, into any) {
+	t.Helper()
+	body, err := conn.Read()
+	require.NoError(t, err)
+	var typed struct {
+		Type string `json:"type"`
+	}
+	require.NoError(t, json.Unmarshal(body, &typed))
+	require.Equal(t, kind, typed.Type, "%s", body)
+	require.NoError(t, json.Unmarshal(body, into))
+}

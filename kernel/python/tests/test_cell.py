@@ -1,0 +1,238 @@
+"""Running cells: values, names, order and the queue."""
+
+from harness import KernelTest
+
+
+class TestValue(KernelTest):
+    def test_pk2_the_last_expression_is_shown(self):
+        for code, shown in (
+            ("1 + 1", "2"),
+            ("x = 5\nx", "5"),
+            ("'a'", "'a'"),
+            ("(1,\n 2)  # not ; the end", "(1, 2)"),
+            ("'ä; ö'", "'ä; ö'"),
+            ("'''\n;'''", "'\\n;'"),
+            ("1\r\n2", "2"),
+            ("if True:\n    pass\n7\n\n# the end;\n", "7"),
+        ):
+            with self.subTest(code=code):
+                self.assertEqual(self.run_ok(code).shown, shown)
+
+    def test_pk2_nothing_is_shown(self):
+        for code in (
+            "", "  \n\n", "# only a comment", "x = 1", "None", "1;", "1 ; # said", "(2);\n", "1 \\\n;",
+            "'ä' ;", "for i in range(3): i", "def f(): return 1", "import os", "await_ = 1",
+        ):  # fmt: skip
+            with self.subTest(code=code):
+                self.assertEqual(self.run_ok(code).outputs, [])
+
+    def test_pk2_the_output_is_an_execute_result(self):
+        run = self.run_ok("1")
+        self.assertEqual(
+            run.outputs,
+            [
+                {
+                    "output_type": "execute_result",
+                    "data": {"text/plain": "1"},
+                    "metadata": {},
+                    "execution_count": run.result["run_sequencer"],
+                }
+            ],
+        )
+
+    def test_pk2_await_at_the_top_level(self):
+        for code, shown in (
+            ("import asyncio\nawait asyncio.sleep(0, 5)", "5"),
+            ("x = await asyncio.sleep(0, 6)\nx", "6"),
+            ("async def three():\n    for i in range(3): yield i\n[i async for i in three()]",
+             "[0, 1, 2]"),
+            ("n = 0\nasync for i in three(): n += i\nn", "3"),
+            ("async with asyncio.Lock() as lock: n = 9\nn", "9"),
+            ("async def f(): return 3\nsum([await f() for i in range(2)])", "6"),
+            ("await f()", "3"),
+            ("f().close()\n8", "8"),
+        ):  # fmt: skip
+            with self.subTest(code=code):
+                self.assertEqual(self.run_ok(code).shown, shown)
+
+    def test_pk2_a_coroutine_that_is_not_awaited_is_a_value(self):
+        run = self.run_ok("async def f(): pass\nc = f()\nc")
+        self.assertIn("<coroutine object f", run.shown)
+        self.run_ok("c.close()")
+
+    def test_asyncio_run_works_in_a_plain_cell(self):
+        run = self.run_ok("import asyncio\nasync def f(): return 3\nasyncio.run(f())")
+        self.assertEqual(run.shown, "3")
+        self.assertEqual(self.run_ok("await f()").shown, "3")
+        self.assertEqual(self.run_ok("asyncio.run(f())").shown, "3")
+
+    def test_background_tasks_go_on_between_cells(self):
+        self.run_ok(
+            "import asyncio\n"
+            "async def count():\n"
+            "    global n\n"
+            "    for n in range(1, 4): await asyncio.sleep(0)\n"
+            "    print('counted')\n"
+            "task = asyncio.create_task(count())"
+        )
+        frame = self.kernel.until("kernel_stdio")[-1]
+        self.assertEqual((frame["active_cell"], frame["data"]), (None, "counted\n"))
+        self.assertEqual(self.run_ok("n").shown, "3")
+
+    def test_a_loop_that_the_user_closes_goes_on(self):
+        self.run_ok("import asyncio\nawait asyncio.sleep(0)")
+        self.run_ok("asyncio.get_event_loop().close()")
+        self.assertEqual(self.run_ok("await asyncio.sleep(0, 4)").shown, "4")
+
+    def test_a_user_s_loop_is_not_disturbed_by_requests(self):
+        self.run_ok("import asyncio\nawait asyncio.sleep(0)")
+        self.kernel.begin(
+            "print('begun')\nasyncio.get_event_loop().run_until_complete(asyncio.sleep(0.2, 'done'))"
+        )
+        self.kernel.send("run_cell", cell_id="d", code="1")
+        frames = self.kernel.until("cell_result", cell_id="c")
+        self.assertEqual(frames[-1]["status"], "ok", frames[-1]["exception"])
+        self.kernel.until("start_cell", cell_id=None)
+
+    def test_closures_classes_and_decorators(self):
+        run = self.run_ok(
+            "import functools\n"
+            "k = 3\n"
+            "class A:\n"
+            "    @functools.lru_cache\n"
+            "    def f(self): return [k * i for i in range(2)]\n"
+            "A().f()"
+        )
+        self.assertEqual(run.shown, "[0, 3]")
+
+    def test_the_last_value_is_kept(self):
+        self.run_ok("41")
+        self.assertEqual(self.run_ok("_ + 1").shown, "42")
+
+
+class TestNames(KernelTest):
+    def names(self, code):
+        return self.run_ok(code).result["outputs"]
+
+    def test_names_assigned_by_the_run(self):
+        for code, names in (
+            ("b = 1\na = 2", ["a", "b"]),
+            ("b = 1", ["b"]),
+            ("a + b", []),
+            ("_c = 1\nimport os as d", []),
+            ("def f(): pass\nclass G: pass", ["G", "f"]),
+            ("for i in range(2): pass", ["i"]),
+            ("(x := 3)", ["x"]),
+            ("p, *q = 1, 2", ["p", "q"]),
+            ("with open('/dev/null') as h: pass", ["h"]),
+            ("[z for z in range(3)]\nlambda y: y", []),
+            ("def g():\n    global w\n    w = 1\ng()", ["g", "w"]),
+            ("from math import pi", ["pi"]),
+            ("t = 1\ndel t", []),
+            ("globals()['u'] = object()", ["u"]),
+        ):
+            with self.subTest(code=code):
+                self.assertEqual(self.names(code), names)
+
+    def test_a_failing_run_has_what_it_came_to(self):
+        self.run_ok("a = 1\nb = 2")
+        run = self.kernel.run("a = object()\n1/0\nb = 3")
+        self.assertEqual(run.result["outputs"], ["a"])
+
+    def test_old_values_are_not_kept_alive(self):
+        self.run_ok("import weakref\nclass A: pass\na = A()\nr = weakref.ref(a)")
+        self.assertEqual(self.run_ok("a = 1\nr() is None").shown, "True")
+
+
+class TestOrder(KernelTest):
+    def test_every_run_has_one_start_and_one_result(self):
+        kinds = []
+        for code in ("1", "", "def f(:", "1/0", "import sys; sys.exit(3)", "raise KeyboardInterrupt"):
+            run = self.kernel.run(code)
+            kinds.append([f["type"] for f in run.frames if f["type"] in ("start_cell", "cell_result")])
+            self.assertEqual(run.frames[0]["run_sequencer"], run.result["run_sequencer"])
+            self.assertGreaterEqual(run.result["duration_ms"], 0)
+        self.assertEqual(kinds, [["start_cell", "cell_result", "start_cell"]] * 6)
+
+    def test_a_lone_cell_never_waits(self):
+        run = self.run_ok("1")
+        self.assertNotIn("run_queue", [frame["type"] for frame in run.frames])
+
+    def test_cells_wait_in_order(self):
+        self.kernel.begin(
+            "import os, time\nprint('begun')\nwhile not os.path.exists('go'): time.sleep(0.001)"
+        )
+        for cell_id in ("x", "y", "x"):
+            self.kernel.send("run_cell", cell_id=cell_id, code="1")
+        queues = [self.kernel.until("run_queue")[-1]["queue"] for _ in range(3)]
+        self.assertEqual(queues, [["x"], ["x", "y"], ["x", "y", "x"]])
+        (self.kernel.folder / "cwd" / "go").touch()
+        frames = self.kernel.until("start_cell", cell_id=None)
+        told = [
+            (f["type"], f.get("queue", f.get("cell_id")), f.get("run_sequencer"))
+            for f in frames
+            if f["type"] in ("start_cell", "cell_result", "run_queue")
+        ]
+        self.assertEqual(
+            told,
+            [
+                ("cell_result", "c", 1),
+                ("run_queue", ["y", "x"], None),
+                ("start_cell", "x", 2),
+                ("cell_result", "x", 2),
+                ("run_queue", ["x"], None),
+                ("start_cell", "y", 3),
+                ("cell_result", "y", 3),
+                ("run_queue", [], None),
+                ("start_cell", "x", 4),
+                ("cell_result", "x", 4),
+                ("start_cell", None, 4),
+            ],
+        )
+
+    def test_text_and_outputs_keep_their_order(self):
+        run = self.run_ok("print('a')\ndisplay(1)\nprint('b', end='')\ndisplay(2)\nprint('c')\n3")
+        told = [
+            f["data"] if f["type"] == "kernel_stdio" else f["output"]["data"]["text/plain"]
+            for f in run.frames
+            if f["type"] in ("kernel_stdio", "cell_output")
+        ]
+        self.assertEqual("".join(told).replace("\n", ""), "a1b2c3")
+
+
+class TestModule(KernelTest):
+    def test_pickle_dataclasses_and_sources(self):
+        run = self.run_ok(
+            "import dataclasses, inspect, pickle, typing\n"
+            "@dataclasses.dataclass\n"
+            "class P:\n"
+            "    x: 'int' = 1\n"
+            "def f():\n"
+            "    return 1  # here\n"
+            "(pickle.loads(pickle.dumps(P(3))), typing.get_type_hints(P), inspect.getsource(f))"
+        )
+        self.assertEqual(
+            run.shown, "(P(x=3), {'x': <class 'int'>}, 'def f():\\n    return 1  # here\\n')"
+        )
+        self.assertIn("return 1", self.run_ok("inspect.getsource(f)", "other").shown)
+
+    def test_forks_of_multiprocessing(self):
+        run = self.run_ok(
+            "import multiprocessing\n"
+            "def f(x):\n"
+            "    print('child', x)\n"
+            "    return x * x\n"
+            "with multiprocessing.get_context('fork').Pool(2) as pool: squares = pool.map(f, [2, 3])\n"
+            "squares"
+        )
+        self.assertEqual(run.shown, "[4, 9]")
+        written = sorted(self.kernel.written().splitlines())
+        self.assertEqual(written, ["child 2", "child 3"])
+
+    def test_a_fork_that_comes_to_the_end_of_its_cell_ends(self):
+        run = self.run_ok("import os\npid = os.fork()\nif pid: status = os.waitpid(pid, 0)[1]\npid > 0")
+        self.assertEqual(run.shown, "True")
+        self.assertEqual(self.run_ok("status").shown, "0")
+        self.run_ok("pid = os.fork()\nif not pid: 1/0\nstatus = os.waitpid(pid, 0)[1]")
+        self.assertEqual(self.run_ok("os.WEXITSTATUS(status)").shown, "1")
+        self.assertIn("ZeroDivisionError", self.kernel.written("err"))

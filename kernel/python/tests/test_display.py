@@ -1,0 +1,272 @@
+"""Showing values: mime bundles, display and its relatives."""
+
+import json
+
+from harness import KernelTest, needs
+
+RICH = """
+class Rich:
+    def __repr__(self): return 'rich'
+    def _repr_html_(self): return '<b>rich</b>'
+    def _repr_markdown_(self): return '**rich**'
+    def _repr_svg_(self): return '<svg/>'
+    def _repr_png_(self): return b'\\x89PNG'
+    def _repr_jpeg_(self): return 'anBlZw==', {'width': 3}
+    def _repr_latex_(self): return '$x$'
+    def _repr_json_(self): return {'a': [1, float('nan'), (2,), {3: 4}, object]}
+"""
+
+
+class TestBundle(KernelTest):
+    def test_pk3_all_forms(self):
+        (output,) = self.run_ok(RICH + "Rich()").outputs
+        data = output["data"]
+        self.assertEqual(
+            data,
+            {
+                "text/plain": "rich",
+                "text/html": "<b>rich</b>",
+                "text/markdown": "**rich**",
+                "image/svg+xml": "<svg/>",
+                "image/png": "iVBORw==",
+                "image/jpeg": "anBlZw==",
+                "text/latex": "$x$",
+                "application/json": {"a": [1, None, [2], {"3": 4}, "<class 'object'>"]},
+            },
+        )
+        self.assertEqual(output["metadata"], {"image/jpeg": {"width": 3}})
+
+    def test_pk3_a_mime_bundle_comes_first(self):
+        (output,) = self.run_ok(
+            "class A:\n"
+            "    def _repr_mimebundle_(self, include=None, exclude=None):\n"
+            "        return {'text/html': 'bundle', 'image/png': b'1', 'text/plain': 'p'}, {'k': float('inf')}\n"
+            "    def _repr_html_(self): return 'method'\n"
+            "    def _repr_latex_(self): return 'x'\n"
+            "A()"
+        ).outputs
+        expected = {"text/html": "bundle", "image/png": "MQ==", "text/plain": "p", "text/latex": "x"}
+        self.assertEqual(output["data"], expected)
+        self.assertEqual(output["metadata"], {"k": None})
+
+    def test_pk3_forms_that_raise_are_told_and_cost_nothing_else(self):
+        for body, plain in (
+            ("def __repr__(self): raise ValueError('no')", "<A: its repr raised ValueError: no>"),
+            ("def __repr__(self): return 3", "<A: its repr raised TypeError: __repr__ returned"),
+            ("def __repr__(self): return 'a'\n    def _repr_html_(self): 1 / 0",
+             "a\n<_repr_html_ raised ZeroDivisionError: division by zero>"),
+            ("def __repr__(self): return 'a'\n    def _repr_html_(self): return None", "a"),
+            ("def __repr__(self): return 'a'\n    _repr_html_ = None", "a"),
+            ("def __repr__(self): return 'a'\n    def __getattr__(self, name): 1 / 0", "a"),
+            ("class M(type):\n        def __getattr__(self, name): raise OSError(name)\n"
+             "class A(metaclass=A.M):\n    def __repr__(self): return 'a'", "a\n<_repr_mimebundle_"),
+        ):  # fmt: skip
+            with self.subTest(body=body):
+                run = self.run_ok(f"class A:\n    {body}\nA()\n")
+                self.assertTrue(run.shown.startswith(plain), run.shown)
+                self.assertEqual(list(run.outputs[0]["data"]), ["text/plain"])
+
+    def test_pk3_a_class_is_not_its_instance(self):
+        self.assertEqual(self.run_ok(RICH + "Rich").shown, "<class '__main__.Rich'>")
+
+    def test_a_long_repr_is_cut(self):
+        self.assertLess(len(self.run_ok("'x' * 5_000_000").shown), 1_100_000)
+
+    def test_an_output_over_the_frame_limit_is_told_instead(self):
+        run = self.run_ok(
+            "class A:\n    def _repr_html_(self): return 'x' * (65 << 20)\nA()\ndisplay(A())\n1"
+        )
+        self.assertIn("over the limit", run.outputs[0]["data"]["text/plain"])
+        self.assertEqual(run.outputs[1]["data"]["text/plain"], "1")
+
+
+class TestDisplay(KernelTest):
+    def test_pk3_display(self):
+        run = self.run_ok(RICH + "display(1, Rich())\ndisplay()")
+        self.assertEqual([o["output_type"] for o in run.outputs], ["display_data"] * 2)
+        self.assertEqual(run.outputs[0]["data"], {"text/plain": "1"})
+        self.assertEqual(run.outputs[1]["data"]["text/html"], "<b>rich</b>")
+
+    def test_pk3_update_display(self):
+        run = self.run_ok(
+            "h = display(1, display_id=True)\n"
+            "h.update(2)\n"
+            "display(3, display_id='mine')\n"
+            "update_display(4, display_id='mine')\n"
+            "h.display(5)"
+        )
+        told = [
+            (o["output_type"], o["data"]["text/plain"], o["transient"]["display_id"])
+            for o in run.outputs
+        ]
+        own = told[0][2]
+        self.assertEqual(
+            told,
+            [
+                ("display_data", "1", own),
+                ("update_display_data", "2", own),
+                ("display_data", "3", "mine"),
+                ("update_display_data", "4", "mine"),
+                ("display_data", "5", own),
+            ],
+        )
+        self.assertEqual(len(own), 32)
+
+    def test_pk3_clear_output(self):
+        run = self.run_ok("clear_output()\nclear_output(wait=True)")
+        self.assertEqual(
+            run.outputs,
+            [
+                {"output_type": "clear_output", "wait": False},
+                {"output_type": "clear_output", "wait": True},
+            ],
+        )
+
+    def test_pk3_raw_display_and_metadata(self):
+        run = self.run_ok(
+            "display({'text/plain': 'p', 'x/y': {'n': float('nan')}}, raw=True, metadata={'m': 1})"
+        )
+        self.assertEqual(run.outputs[0]["data"], {"text/plain": "p", "x/y": {"n": None}})
+        self.assertEqual(run.outputs[0]["metadata"], {"m": 1})
+        json.dumps(run.outputs, allow_nan=False)
+
+    def test_display_outside_of_a_run_is_text(self):
+        self.run_ok(
+            "import asyncio\n"
+            "async def late():\n"
+            "    await asyncio.sleep(0)\n"
+            "    display('later')\n"
+            "task = asyncio.create_task(late())"
+        )
+        frame = self.kernel.until("kernel_stdio")[-1]
+        self.assertEqual((frame["active_cell"], frame["data"]), (None, "'later'\n"))
+
+    def test_a_name_of_the_user_s_may_be_display(self):
+        self.assertEqual(self.run_ok("display = 3\ndisplay").shown, "3")
+        self.run_ok("del display\ndisplay(1)")
+
+    @needs("IPython")
+    def test_pk3_ipython_s_display_is_ours(self):
+        run = self.run_ok(
+            "from IPython.display import HTML, Markdown, Image, clear_output as clear, display as show\n"
+            "from IPython.display import update_display as update, publish_display_data\n"
+            "from IPython.core.display_functions import display as inner\n"
+            "show(HTML('<i>x</i>'))\n"
+            "inner(Markdown('*x*'), display_id='i')\n"
+            "update(HTML('y'), display_id='i')\n"
+            "clear(wait=True)\n"
+            "publish_display_data({'text/plain': 'p'}, transient={'display_id': 'q'})\n"
+            "Image(data=b'\\x89PNG\\r\\n\\x1a\\n', format='png')"
+        )
+        self.assertEqual(run.text(), "")
+        outputs = run.outputs
+        self.assertEqual(outputs[0]["data"]["text/html"], "<i>x</i>")
+        self.assertEqual(outputs[1]["data"]["text/markdown"], "*x*")
+        self.assertEqual(outputs[2]["output_type"], "update_display_data")
+        self.assertEqual(outputs[3], {"output_type": "clear_output", "wait": True})
+        self.assertEqual(outputs[4]["transient"], {"display_id": "q"})
+        self.assertTrue(outputs[5]["data"]["image/png"].startswith("iVBORw0KGgo"))
+
+
+class TestTables(KernelTest):
+    @needs("pandas")
+    def test_pk3_a_frame_is_capped_and_its_shape_said(self):
+        (output,) = self.run_ok(
+            "import pandas as pd\npd.DataFrame({f'c{i}': range(1000) for i in range(60)})"
+        ).outputs
+        for mime, form in (("text/html", "1000 rows × 60 columns"), ("text/plain", "[1000 rows x 60 columns]")):
+            self.assertIn(form, output["data"][mime])
+        rows = output["data"]["text/html"].split("<tbody>")[1].count("<tr>")
+        self.assertEqual(rows, 101)  # with the row of dots
+        columns = output["data"]["text/html"].split("</thead>")[0].count("<th>")
+        self.assertLessEqual(columns, 53)
+
+    @needs("pandas")
+    def test_pk3_a_small_frame_is_whole(self):
+        run = self.run_ok("import pandas as pd\ndf = pd.DataFrame({'a': range(80)})\ndf")
+        self.assertIn("80 rows × 1 columns", run.outputs[0]["data"]["text/html"])
+        self.assertIn("[80 rows x 1 columns]", run.shown)
+        self.assertEqual(run.result["dataframe_outputs"], ["df"])
+        self.assertEqual(run.result["outputs"], ["df"])
+
+
+class TestFigures(KernelTest):
+    def png(self, output):
+        self.assertEqual(output["output_type"], "display_data")
+        self.assertTrue(output["data"]["image/png"].startswith("iVBORw0KGgo"))
+        self.assertTrue(output["data"]["text/plain"].startswith("<Figure size"))
+
+    @needs("matplotlib")
+    def test_pk3_open_figures_are_shown_at_the_end_and_closed(self):
+        run = self.run_ok(
+            "import matplotlib.pyplot as plt\n"
+            "f = plt.figure()\nplt.plot([1, 2])\ng = plt.figure()\nplt.plot([2, 1]);\nprint('before')"
+        )
+        self.assertEqual(len(run.outputs), 2)
+        self.png(run.outputs[0])
+        self.png(run.outputs[1])
+        self.assertEqual(run.text("stderr"), "")
+        self.assertEqual(run.frames[-2]["static_figure_outputs"], ["f", "g"])
+        self.assertEqual(self.run_ok("plt.get_fignums()").shown, "[]")
+        self.assertEqual(self.run_ok("plt.get_backend().lower()").shown, "'agg'")
+
+    @needs("matplotlib")
+    def test_pk3_show_shows_at_once(self):
+        for use in ("", "import matplotlib\nmatplotlib.use('Agg')\n"):
+            run = self.run_ok(
+                use + "import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()\nprint('after')\nplt.show()"
+            )
+            kinds = [f["type"] for f in run.frames]
+            self.assertLess(kinds.index("cell_output"), kinds.index("kernel_stdio"))
+            self.assertEqual(len(run.outputs), 1)
+            self.png(run.outputs[0])
+            self.assertEqual(run.text("stderr"), "")
+
+    @needs("matplotlib")
+    def test_pk3_a_figure_that_was_shown_is_not_shown_again(self):
+        run = self.run_ok("import matplotlib.pyplot as plt\nf, a = plt.subplots()\nf")
+        self.assertEqual([o["output_type"] for o in run.outputs], ["execute_result"])
+        self.assertIn("image/png", run.outputs[0]["data"])
+        self.assertEqual(len(self.run_ok("display(f)").outputs), 1)
+
+    @needs("matplotlib")
+    def test_pk3_a_new_figure_is_shown_where_an_old_one_was(self):
+        run = self.run_ok(
+            "import gc, matplotlib.pyplot as plt\n"
+            "for i in range(5):\n"
+            "    f = plt.figure()\n"
+            "    display(f)\n"
+            "    plt.close(f)\n"
+            "    del f\n"
+            "    gc.collect()\n"
+            "plt.figure();"
+        )
+        self.assertEqual(len(run.outputs), 6)
+
+    @needs("matplotlib")
+    def test_pk3_figures_of_a_failing_cell_are_shown(self):
+        run = self.run_failing("import matplotlib.pyplot as plt\nplt.plot([1])\n1 / 0")
+        self.png(run.outputs[0])
+
+    @needs("matplotlib")
+    def test_pk3_a_figure_that_cannot_be_drawn_costs_nothing_else(self):
+        run = self.run_ok(
+            "import matplotlib.pyplot as plt\n"
+            "f, a = plt.subplots()\n"
+            "a.set_title('$\\\\nonsense{$')\n"
+            "plt.figure(); plt.plot([1]);"
+        )
+        self.assertIn("<savefig raised", run.outputs[0]["data"]["text/plain"])
+        self.png(run.outputs[1])
+        self.assertEqual(self.run_ok("plt.get_fignums()").shown, "[]")
+
+
+class TestChosenBackend(KernelTest):
+    environment = {"MPLBACKEND": "svg"}
+
+    @needs("matplotlib")
+    def test_the_user_s_choice_of_a_backend_stands(self):
+        self.assertEqual(self.run_ok("import os\nos.environ['MPLBACKEND']").shown, "'svg'")
+        run = self.run_ok("import matplotlib.pyplot as plt\nplt.plot([1])\nplt.get_backend().lower()")
+        self.assertEqual(run.outputs[0]["data"]["text/plain"], "'svg'")
+        self.assertIn("image/png", run.outputs[1]["data"])

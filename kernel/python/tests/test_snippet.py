@@ -1,0 +1,189 @@
+"""execute_code and reset_kernel_globals."""
+
+import time
+
+from harness import KernelTest
+
+
+class TestSnippet(KernelTest):
+    def test_pk14_code_runs_in_the_globals(self):
+        self.run_ok("x = 3")
+        answer = self.kernel.execute(
+            "import sys\nprint('out')\nprint('err', file=sys.stderr)\ny = x + 1\ny", agent_tx_id="e"
+        )
+        self.assertEqual(
+            answer,
+            {
+                "type": "execute_code_response",
+                "agent_tx_id": "e",
+                "status": "ok",
+                "result": "4",
+                "stdout": "out\n",
+                "stderr": "err\n",
+                "exception": None,
+                "ename": None,
+                "error": None,
+                "forms": 5,
+            },
+        )
+        self.assertEqual(self.run_ok("y").shown, "4")
+
+    def test_pk14_no_value_is_null(self):
+        for code, forms in (("", 0), ("None", 1), ("x = 1", 1), ("1;", 1)):
+            with self.subTest(code=code):
+                answer = self.kernel.execute(code)
+                told = (answer["status"], answer["result"], answer["forms"])
+                self.assertEqual(told, ("ok", None, forms))
+
+    def test_pk14_failures(self):
+        for code, name, forms in (
+            ("print('said')\n1 / 0", "ZeroDivisionError", 2),
+            ("x = = 1", "SyntaxError", 0),
+            ("import sys\nsys.exit()", "SystemExit", 2),
+            ("import asyncio\nawait asyncio.sleep(0)\n1 / 0", "ZeroDivisionError", 3),
+            ("import asyncio\nawait asyncio.sleep(0)\nraise KeyboardInterrupt", "KeyboardInterrupt", 3),
+        ):
+            with self.subTest(code=code):
+                answer = self.kernel.execute(code)
+                self.assertEqual((answer["status"], answer["ename"]), ("error", name))
+                self.assertEqual(answer["forms"], forms)
+                self.assertIn(name, answer["exception"])
+                self.assertNotIn("/assay/", answer["exception"])
+        self.assertEqual(self.kernel.execute("1 / 0")["error"], "division by zero")
+        self.assertEqual(self.kernel.execute("6 * 7")["result"], "42")
+
+    def test_pk14_what_is_shown_is_text(self):
+        self.assertEqual(self.kernel.execute("display(1)")["stdout"], "1\n")
+
+    def test_pk14_long_text_keeps_its_ends(self):
+        answer = self.kernel.execute("print('begin' + 'x' * 10_000_000 + 'end')\n'y' * 2_000_000")
+        self.assertTrue(answer["stdout"].startswith("beginx"))
+        self.assertTrue(answer["stdout"].endswith("xend\n"))
+        self.assertIn("characters dropped", answer["stdout"])
+        self.assertLess(len(answer["stdout"]), 5 << 20)
+        self.assertLess(len(answer["result"]), 2 << 20)
+
+    def test_pk14_sessions_interleave_and_keep_their_text_apart(self):
+        self.run_ok("import asyncio\ngo = asyncio.Event()")
+        first = "print('a1')\nawait go.wait()\nprint('a2')\n'a'"
+        self.kernel.send("execute_code", code=first, session="a", agent_tx_id="a")
+        second = "print('b1')\ngo.set()\nawait asyncio.sleep(0)\nprint('b2')\n'b'"
+        self.kernel.send("execute_code", code=second, session="b", agent_tx_id="b")
+        answers = {}
+        while len(answers) < 2:
+            frame = self.kernel.receive()
+            if frame["type"] == "execute_code_response":
+                answers[frame["agent_tx_id"]] = frame
+        told = {key: (f["result"], f["stdout"]) for key, f in answers.items()}
+        self.assertEqual(told, {"a": ("'a'", "a1\na2\n"), "b": ("'b'", "b1\nb2\n")})
+
+    def test_pk14_plain_code_of_another_session_runs_meanwhile(self):
+        self.run_ok("import asyncio")
+        self.kernel.send("execute_code", code="await asyncio.sleep(60)", session="a", agent_tx_id="a")
+        self.assertEqual(self.kernel.execute("6 * 7", session="b", agent_tx_id="b")["result"], "42")
+        self.kernel.send("stop_cell", agent_tx_id="a")
+        answer = self.kernel.until("execute_code_response")[-1]
+        self.assertEqual((answer["agent_tx_id"], answer["status"]), ("a", "interrupted"))
+
+    def test_pk14_one_session_keeps_its_order(self):
+        code = "import asyncio\nawait asyncio.sleep(0.05)\nlog.append({0})"
+        self.run_ok("log = []")
+        for i in range(3):
+            self.kernel.send("execute_code", code=code.format(i), session="a", agent_tx_id=str(i))
+        ids = [self.kernel.until("execute_code_response")[-1]["agent_tx_id"] for _ in range(3)]
+        self.assertEqual(ids, ["0", "1", "2"])
+        self.assertEqual(self.run_ok("log").shown, "[0, 1, 2]")
+
+    def test_pk14_a_cell_and_code_take_turns(self):
+        self.run_ok("import asyncio\nlog = []")
+        slow = "log.append('{0} begins')\nawait asyncio.sleep(0.05)\nlog.append('{0} ends')"
+        self.kernel.send("execute_code", code=slow.format("a"), session="a")
+        self.kernel.send("run_cell", cell_id="c", code=slow.format("c"))
+        self.kernel.send("execute_code", code=slow.format("b"), session="b")
+        self.kernel.until("start_cell", cell_id=None)
+        shown = self.run_ok("log").shown
+        expected = [f"{who} {what}" for who in "acb" for what in ("begins", "ends")]
+        self.assertEqual(shown, repr(expected))
+
+    def test_pk14_stopping(self):
+        for code in (
+            "while True: pass",
+            "import time\ntime.sleep(60)",
+            "import asyncio\nawait asyncio.sleep(60)",
+            "import asyncio\nawait asyncio.sleep(0)\nwhile True: pass",
+        ):
+            with self.subTest(code=code):
+                self.kernel.send("execute_code", code="print('said')\n" + code, agent_tx_id="e")
+                self.kernel.ask("ping", "pong")
+                started = time.monotonic()
+                self.kernel.send("stop_cell", agent_tx_id="e")
+                answer = self.kernel.until("execute_code_response")[-1]
+                self.assertLess(time.monotonic() - started, 2)
+                self.assertEqual(answer["status"], "interrupted")
+                self.assertEqual(self.kernel.execute("6 * 7")["result"], "42")
+
+    def test_pk14_code_that_waits_can_be_stopped(self):
+        self.kernel.begin("print('begun')\nimport time\ntime.sleep(60)")
+        self.kernel.send("execute_code", code="never = 1", agent_tx_id="e")
+        self.kernel.send("stop_cell", agent_tx_id="e")
+        answer = self.kernel.until("execute_code_response")[-1]
+        self.assertEqual((answer["agent_tx_id"], answer["status"]), ("e", "interrupted"))
+        self.kernel.stop()
+        self.assertNotIn("never", self.kernel.summary())
+
+
+class TestReset(KernelTest):
+    def reset(self):
+        return self.kernel.ask(
+            "reset_kernel_globals", "reset_kernel_globals_complete", agent_tx_id="r"
+        )
+
+    def test_pk14_nothing_of_the_user_s_is_left(self):
+        self.run_ok(
+            "import asyncio, os, sys\n"
+            "x = 1\n"
+            "os.mkdir('sub')\n"
+            "os.chdir('sub')\n"
+            "sys.stdout = None\n"
+            "async def forever():\n"
+            "    try: await asyncio.sleep(60)\n"
+            "    finally: os.mkdir('cancelled')\n"
+            "task = asyncio.create_task(forever())"
+        )
+        expected = {"type": "reset_kernel_globals_complete", "agent_tx_id": "r", "threads": []}
+        self.assertEqual(self.reset(), expected)
+        self.assertEqual(self.kernel.summary(), {})
+        run = self.run_ok("import os\nprint('heard')\nos.path.basename(os.getcwd())")
+        self.assertEqual((run.shown, run.text()), ("'cwd'", "heard\n"))
+        self.assertTrue((self.kernel.folder / "cwd" / "sub" / "cancelled").is_dir())
+        run = self.run_ok("sorted(name for name in globals() if name[0] != '_')")
+        self.assertEqual(run.shown, "['os']")
+        run = self.run_ok("import pickle\nclass A: pass\ntype(pickle.loads(pickle.dumps(A()))) is A")
+        self.assertEqual(run.shown, "True")
+
+    def test_pk14_threads_are_named(self):
+        self.run_ok(
+            "import threading\n"
+            "threading.Thread(target=threading.Event().wait, name='mine', daemon=True).start()"
+        )
+        self.assertEqual(self.reset()["threads"], ["mine"])
+
+    def test_pk14_a_task_that_does_not_end_is_left(self):
+        self.run_ok(
+            "import asyncio\n"
+            "async def stay():\n"
+            "    while True:\n"
+            "        try: await asyncio.sleep(60)\n"
+            "        except asyncio.CancelledError: pass\n"
+            "task = asyncio.create_task(stay())\n"
+            "await asyncio.sleep(0)"
+        )
+        started = time.monotonic()
+        self.assertEqual(self.reset()["threads"], [])
+        self.assertLess(time.monotonic() - started, 5)
+        self.assertEqual(self.run_ok("1 + 1").shown, "2")
+
+    def test_pk14_what_goes_wrong_is_said(self):
+        self.run_ok("import os\nos.rmdir(os.getcwd())")
+        self.assertIn("FileNotFoundError", self.reset()["error"])
+        self.assertEqual(self.run_ok("1 + 1").shown, "2")

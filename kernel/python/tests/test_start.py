@@ -1,0 +1,176 @@
+"""Starting and ending a kernel, and the frames it does not understand."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from harness import PATIENCE, START, Kernel, KernelTest, Run
+
+
+class TestStart(KernelTest):
+    def test_ready_comes_first_and_says_what_this_is(self):
+        self.assertEqual(
+            self.kernel.ready,
+            {
+                "type": "ready",
+                "language": "python",
+                "version": sys.version.split()[0],
+                "pid": self.kernel.process.pid,
+                "protocol": 1,
+                "actions": True,
+            },
+        )
+
+    def test_a_bare_start_leaves_no_trace(self):
+        self.kernel.ask("ping", "pong")
+        self.assertEqual(self.kernel.written("out") + self.kernel.written("err"), "")
+        found = sorted(path.name for path in self.kernel.folder.rglob("*"))
+        self.assertEqual(found, ["cwd", "err", "out"])
+
+    def test_a_plain_cell_imports_little(self):
+        self.run_ok("print(1)\n1 + 1")
+        run = self.run_ok(
+            "import sys\n"
+            "dear = 'asyncio inspect typing dataclasses traceback ast socket ctypes'.split()\n"
+            "before = set(BEFORE.split())\n"
+            "[name for name in dear if name in sys.modules and name not in before]".replace(
+                "BEFORE", repr(_modules_of_a_bare_interpreter())
+            )
+        )
+        self.assertEqual(run.shown, "[]")
+
+    def test_the_folder_comes_first_on_the_path_and_the_kernel_is_not_on_it(self):
+        (self.kernel.folder / "cwd" / "channel.py").write_text("mine = 1")
+        (self.kernel.folder / "cwd" / "start.py").write_text("mine = 2")
+        run = self.run_ok(
+            "import sys, channel, start\n"
+            "import assay.bounded\n"
+            "(sys.path[0], channel.mine, start.mine, sys.argv)"
+        )
+        self.assertEqual(run.shown, "('', 1, 2, [''])")
+        run = self.run_ok("[entry for entry in sys.path if entry == %r]" % os.path.dirname(START))
+        self.assertEqual(run.shown, "[]")
+
+    def test_the_globals_hold_nothing_of_the_kernel(self):
+        run = self.run_ok("sorted(name for name in globals() if name != '_')")
+        expected = "__builtins__ __doc__ __loader__ __name__ __package__ __spec__".split()
+        self.assertEqual(run.shown, repr(expected))
+
+    def test_children_do_not_inherit_the_socket(self):
+        run = self.run_ok(
+            "import subprocess, sys\n"
+            "subprocess.run(['ls', '-l', '/proc/self/fd'], capture_output=True, close_fds=False,"
+            " text=True).stdout.count('socket')"
+        )
+        self.assertEqual(run.shown, "0")
+
+
+class TestEnd(KernelTest):
+    def test_the_end_of_the_socket_ends_a_busy_kernel(self):
+        self.kernel.begin("print('begun')\nwhile True: pass")
+        started = time.monotonic()
+        self.assertEqual(self.kernel.close(), 0)
+        self.assertLess(time.monotonic() - started, 2)
+
+    def test_sigterm_ends_a_busy_kernel(self):
+        self.kernel.begin("print('begun')\nwhile True: pass")
+        self.kernel.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.kernel.process.wait(PATIENCE), -signal.SIGTERM)
+
+    def test_a_user_thread_does_not_keep_the_kernel_alive(self):
+        self.kernel.run("import threading\nthreading.Thread(target=threading.Event().wait).start()")
+        self.assertEqual(self.kernel.close(), 0)
+
+    def test_a_broken_header_ends_the_kernel_with_a_reason(self):
+        for length in (0, -1, 1 << 40):
+            with self.subTest(length=length):
+                kernel = Kernel()
+                self.addCleanup(kernel.close)
+                kernel.socket.sendall(length.to_bytes(8, "little", signed=True))
+                self.assertEqual(kernel.process.wait(PATIENCE), 1)
+                self.assertIn(f"frame length {length}", kernel.written("err"))
+
+    def test_pk6_a_crash_says_where(self):
+        self.kernel.send("run_cell", cell_id="c", code="import ctypes\nctypes.string_at(0)")
+        self.assertEqual(self.kernel.process.wait(PATIENCE), -signal.SIGSEGV)
+        self.assertIn("<cell c>", self.kernel.written("err"))
+
+    def test_pk6_the_last_words_before_an_exit_arrive(self):
+        self.kernel.send("run_cell", cell_id="c", code="import os\nprint('bye')\nos._exit(3)")
+        self.kernel.until("kernel_stdio", data="bye\n")
+        self.assertEqual(self.kernel.process.wait(PATIENCE), 3)
+
+
+class TestRequests(KernelTest):
+    def test_malformed_messages_are_answered_and_change_nothing(self):
+        for body, said in (
+            (b"{", "message is not JSON"),
+            (b"\xff", "message is not JSON"),
+            (b"[" * 100_000, "message is not JSON"),
+            (b"[1]", "not a JSON object with a type"),
+            (b"{}", "not a JSON object with a type"),
+            (b'{"type": 3}', "not a JSON object with a type"),
+            (b'{"type": "fly"}', "unknown message type 'fly'"),
+            (b'{"type": "run_cell", "code": "1"}', "run_cell: cell_id is not a string"),
+            (b'{"type": "run_cell", "cell_id": "", "code": "1"}', "run_cell: cell_id is empty"),
+            (b'{"type": "run_cell", "cell_id": "c", "code": 1}', "run_cell: code is not a string"),
+            (b'{"type": "stop_cell"}', "stop_cell: agent_tx_id is not a string"),
+            (b'{"type": "set_widget_value", "data": []}', "set_widget_value: data is not an object"),
+            (b'{"type": "agent_action", "action": "dance", "tx_id": "t"}', "action 'dance'"),
+        ):
+            with self.subTest(body=body[:80]):
+                self.kernel.send_body(body)
+                answer = self.kernel.receive()
+                self.assertEqual(answer["type"], "error")
+                self.assertIn(said, answer["data"]["message"])
+        self.assertEqual(self.run_ok("1 + 1").result["run_sequencer"], 1)
+
+    def test_init_is_taken_in_silence(self):
+        self.kernel.send("init", widget_states={}, kernel_pid=1)
+        self.kernel.send("ping", agent_tx_id="p")
+        self.assertEqual(self.kernel.receive(), {"type": "pong", "agent_tx_id": "p"})
+
+    def test_set_widget_value_fails_each_key(self):
+        answer = self.kernel.ask(
+            "set_widget_value", "set_widget_value_response", data={"c/a": "1", "c/b": "2"}
+        )
+        self.assertEqual(answer["status"], "error")
+        self.assertEqual(sorted(answer["errors"]), ["c/a", "c/b"])
+
+    def test_reactivity_summary_is_well_formed(self):
+        answer = self.kernel.ask("reactivity_summary", "reactivity_summary", agent_tx_id="r")
+        self.assertEqual(answer["cell_reactivity"], {})
+        self.assertIn("## Reactive Dependencies", answer["summary"])
+        self.assertEqual(answer["agent_tx_id"], "r")
+
+    def test_summaries_in_the_older_form(self):
+        self.kernel.run("x = 1")
+        answer = self.kernel.ask(
+            "agent_action", "agent_action_response", action="request_globals_summary", tx_id="a"
+        )
+        self.assertEqual(answer["tx_id"], "a")
+        self.assertEqual(answer["status"], "success")
+        self.assertEqual(answer["summary"], {"x": {"type": "int", "repr": "1"}})
+        answer = self.kernel.ask(
+            "agent_action", "agent_action_response", action="request_reactivity_summary", tx_id="b"
+        )
+        self.assertEqual((answer["tx_id"], answer["cell_reactivity"]), ("b", {}))
+
+    def test_debug_state_tells_what_runs(self):
+        self.kernel.begin("print('begun')\nimport time\ntime.sleep(60)")
+        self.kernel.send("run_cell", cell_id="d", code="1")
+        state = self.kernel.ask("debug_state", "debug_state")["data"]
+        self.assertEqual(state["running"], ["c"])
+        self.assertEqual(state["queue"], ["d"])
+        self.assertEqual(state["run_sequencer"], 1)
+        self.kernel.send("stop_cell", cell_id="c")
+        self.assertIsInstance(Run(self.kernel.until("start_cell", cell_id=None)), Run)
+
+
+def _modules_of_a_bare_interpreter() -> str:
+    code = "import sys; print(*sys.modules)"
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()

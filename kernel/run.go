@@ -1,0 +1,130 @@
+package kernel
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"assay/internal/protocol"
+)
+
+const (
+	// defaultStdioLimit is how much text a run may write, in bytes.
+	defaultStdioLimit = 10 << 20
+
+	// lastSize is how much of a run's text is kept for a post-mortem.
+	lastSize = 2 << 10
+)
+
+// run follows the run that is on: it says whose the text is, and bounds it.
+// The first half of what is allowed passes as it comes; after that the newest
+// is held, as much as the other half, and passes when the run ends.
+type run struct {
+	limit int // bytes; negative: none
+
+	on    bool
+	cell  string
+	split map[string][]byte // by stream: a character of which the end is still to come
+
+	passed  int      // bytes
+	held    [][]byte // raw frames
+	holding int      // bytes of text in held
+	dropped int      // bytes
+	last    []byte   // the newest text, for a post-mortem
+}
+
+func newRun(limit int) run {
+	if limit == 0 {
+		limit = defaultStdioLimit
+	}
+	return run{limit: limit}
+}
+
+func (r *run) start(frame []byte) {
+	var start protocol.StartCell
+	if err := json.Unmarshal(frame, &start); err != nil || start.CellID == nil {
+		return // everything is idle, or the router will say what is wrong
+	}
+	*r = run{limit: r.limit, on: true, cell: *start.CellID, split: map[string][]byte{}}
+}
+
+// whole returns chunk as UTF-8: with the rest of a character that the chunk
+// before it began, and without the beginning of one that it does not end.
+func (r *run) whole(stream string, chunk []byte) []byte {
+	text := append(r.split[stream], chunk...)
+	end := len(text)
+	for back := 1; back <= min(utf8.UTFMax-1, len(text)); back++ {
+		if at := len(text) - back; utf8.RuneStart(text[at]) {
+			if !utf8.FullRune(text[at:]) {
+				end = at
+			}
+			break
+		}
+	}
+	r.split[stream] = bytes.Clone(text[end:])
+	return bytes.ToValidUTF8(text[:end], []byte("\uFFFD"))
+}
+
+// add passes a raw frame on, or holds it.
+func (r *run) add(frame []byte, emit func([]byte)) {
+	raw, err := protocol.ParseRaw(frame)
+	if err != nil {
+		emit(frame) // not raw, or not good: the router will say so
+		return
+	}
+	r.last = append(r.last, raw.Text[max(0, len(raw.Text)-lastSize):]...)
+	r.last = r.last[max(0, len(r.last)-lastSize):]
+	half := r.limit / 2
+	if r.limit < 0 || r.passed+len(raw.Text) <= half {
+		r.passed += len(raw.Text)
+		emit(frame)
+		return
+	}
+	r.passed = half // the next small one does not overtake this one
+	r.held = append(r.held, frame)
+	r.holding += len(raw.Text)
+	for r.holding > half && len(r.held) > 1 {
+		first, _ := protocol.ParseRaw(r.held[0]) // it was parsed when it came
+		r.held[0] = nil
+		r.held = r.held[1:]
+		r.holding -= len(first.Text)
+		r.dropped += len(first.Text)
+	}
+}
+
+// end passes on what is held, behind a line that says what is missing.
+func (r *run) end(emit func([]byte)) {
+	for _, stream := range []string{protocol.Stdout, protocol.Stderr} {
+		if rest := r.split[stream]; len(rest) > 0 {
+			text := bytes.ToValidUTF8(rest, []byte("\uFFFD"))
+			r.add(protocol.AppendRaw(nil, protocol.Raw{Stream: stream, CellID: r.cell, Text: text}), emit)
+		}
+	}
+	if r.dropped > 0 {
+		text := fmt.Appendf(nil, "\n[… %d bytes of output are left out here …]\n", r.dropped)
+		emit(protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, CellID: r.cell, Text: text}))
+	}
+	for _, frame := range r.held {
+		emit(frame)
+	}
+	*r = run{limit: r.limit}
+}
+
+// frameType is the type of a frame. Our kernels write it first, so that this
+// does not read their frames, some of which are large, to the end.
+func frameType(frame []byte) string {
+	if protocol.IsRaw(frame) {
+		return protocol.TypeKernelStdio
+	}
+	if rest, ok := bytes.CutPrefix(frame, []byte(`{"type":"`)); ok {
+		if end := bytes.IndexByte(rest, '"'); end >= 0 {
+			return string(rest[:end])
+		}
+	}
+	env, err := protocol.NewDecoder().Envelope(frame)
+	if err != nil {
+		return "" // the router reads it again and says what is wrong
+	}
+	return env.Type
+}
