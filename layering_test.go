@@ -20,8 +20,8 @@ func layers() map[string]layer {
 	return map[string]layer{
 		"cmd/assay": {anything: true, http: true},
 
-		"server":         {imports: []string{"internal/attempt", "internal/runs", "internal/session", "internal/trace", "internal/protocol", "router", "testcases"}, http: true},
-		"internal/batch": {imports: []string{"internal/attempt", "internal/runs", "internal/child", "testcases"}},
+		"server":         {imports: []string{"internal/session", "internal/protocol"}, http: true},
+		"internal/batch": {imports: []string{"internal/attempt", "internal/runs", "testcases"}},
 
 		"internal/attempt": {imports: []string{"internal/session", "internal/runs", "internal/trace", "internal/protocol", "internal/child", "internal/notebook", "kernel", "agent", "router", "testcases", "testcases/grading"}},
 		"internal/session": {imports: []string{"router", "kernel", "agent", "internal/notebook", "internal/child", "internal/trace", "internal/protocol"}},
@@ -31,7 +31,7 @@ func layers() map[string]layer {
 		"kernel":            {imports: []string{"kernel/python", "internal/child", "internal/protocol"}},
 		"kernel/python":     {},
 		"agent":             {imports: []string{"internal/child", "internal/protocol"}},
-		"internal/notebook": {imports: []string{"internal/protocol", "internal/trace"}},
+		"internal/notebook": {imports: []string{"internal/protocol"}},
 
 		"agent/builtin": {imports: []string{"agent/model", "internal/protocol"}},
 		"agent/model":   {http: true},

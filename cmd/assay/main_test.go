@@ -40,8 +40,9 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			// The race detector would keep each process for a second at exit.
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
-			env.Setenv("MARK", "assay-test-"+filepath.Base(env.WorkDir))
-			return nil
+			examples, err := filepath.Abs(filepath.Join("..", "..", "docs", "examples"))
+			env.Setenv("EXAMPLES", examples)
+			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"awaitfile":   awaitFile,
