@@ -18,7 +18,7 @@ import (
 // Arrows point down only; cmd/assay, at the top, may import everything.
 func layers() map[string]layer {
 	return map[string]layer{
-		"cmd/assay": {anything: true, http: true},
+		"cmd/assay": {anything: true},
 
 		"server":         {imports: []string{"internal/session", "internal/protocol"}, http: true},
 		"internal/batch": {imports: []string{"internal/attempt", "internal/runs", "testcases"}},

@@ -118,8 +118,8 @@ func frameType(frame []byte) string {
 		return protocol.TypeKernelStdio
 	}
 	if rest, ok := bytes.CutPrefix(frame, []byte(`{"type":"`)); ok {
-		if end := bytes.IndexByte(rest, '"'); end >= 0 {
-			return string(rest[:end])
+		if name, _, ok := bytes.Cut(rest, []byte(`"`)); ok {
+			return string(name)
 		}
 	}
 	env, err := protocol.NewDecoder().Envelope(frame)

@@ -91,7 +91,7 @@ func (c *conversation) announce(m model.Message, usage *model.Usage) {
 	if usage != nil {
 		entry.Usage, _ = json.Marshal(usage) //nolint:errchkjson // four numbers
 	}
-	raw, _ := protocol.Marshal(entry) //nolint:errchkjson // strings and JSON
+	raw, _ := protocol.Marshal(entry) // strings and JSON can be written
 	c.wire.tell(protocol.HistoryUpdated{
 		Type: protocol.TypeAgentHistoryUpdated, SessionID: c.sessionID, RequestID: c.requestID, Entry: raw,
 	})

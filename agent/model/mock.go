@@ -1,13 +1,17 @@
 package model
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
 	"sync/atomic"
+	"time"
 )
 
 // maxRequest is the largest body, in bytes, that the mock server reads. It is
@@ -50,6 +54,17 @@ func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		m.message(w, r, id)
 	}
+}
+
+// Serve serves on ln until ctx ends, and closes ln.
+func (m *Mock) Serve(ctx context.Context, ln net.Listener) error {
+	const header = 10 * time.Second
+	web := &http.Server{Handler: m, ReadHeaderTimeout: header}
+	defer context.AfterFunc(ctx, func() { _ = web.Close() })()
+	if err := web.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the scripted API: %w", err)
+	}
+	return nil
 }
 
 func (m *Mock) message(w http.ResponseWriter, r *http.Request, id int64) {

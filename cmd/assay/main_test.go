@@ -86,7 +86,7 @@ func mockModel(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	program, err := exec.LookPath("assay")
 	ts.Check(err)
-	cmd := exec.Command(program, "mockmodel", "--script", ts.MkAbs(args[0])) //nolint:noctx // ts.Defer ends it
+	cmd := exec.Command(program, "mockmodel", "--script", ts.MkAbs(args[0]))
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,9 +45,7 @@ func (p *process) serveMock(ctx context.Context, script *model.Script, addr stri
 	if _, err := fmt.Fprintf(p.out, "http://%s\n", ln.Addr()); err != nil {
 		return broken(err)
 	}
-	web := &http.Server{Handler: model.NewMock(script, p.log()), ReadHeaderTimeout: 10 * time.Second}
-	defer context.AfterFunc(ctx, func() { _ = web.Close() })()
-	if err := web.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+	if err := model.NewMock(script, p.log()).Serve(ctx, ln); err != nil {
 		return broken(err)
 	}
 	return nil

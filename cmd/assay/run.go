@@ -80,8 +80,7 @@ func (p *process) runCases(ctx context.Context, f *runFlags, paths []string) err
 	}
 	summary, err := p.runOn(ctx, h, f, cases, paths)
 	if err = errors.Join(err, h.close()); err != nil {
-		var status *statusError
-		if errors.As(err, &status) {
+		if status, ok := errors.AsType[*statusError](err); ok {
 			return status
 		}
 		return broken(err)

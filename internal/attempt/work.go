@@ -54,28 +54,38 @@ func (a *attempt) live(ctx context.Context) {
 func (a *attempt) conclude(v verdict) {
 	switch v.outcome {
 	case runs.AgentExit:
-		err := a.session.AgentError()
-		var died *child.ExitError
-		if !errors.As(err, &died) {
-			v.outcome = runs.AgentError // it is alive, but cannot be talked to
-		}
-		v.detail = err.Error()
+		v = agentExit(a.session.AgentError())
 	case runs.KernelExit:
-		err := a.session.KernelError()
-		var died *child.ExitError
-		switch {
-		case errors.Is(err, trace.ErrNoRoom):
-			v.outcome = runs.HarnessError
-		case !errors.As(err, &died):
-			err = fmt.Errorf("the kernel is alive, but cannot be talked to: %w", err)
-		}
 		a.ranCode = v.detail == ranCode
-		v.detail = err.Error()
+		v = kernelExit(a.session.KernelError())
 		if a.ranCode {
 			v.detail += " (" + ranCode + ")"
 		}
+	default:
 	}
 	a.end(v.outcome, v.detail)
+}
+
+// agentExit tells an agent that has died from one that is alive and cannot be
+// talked to, and from a trace that cannot be written.
+func agentExit(err error) verdict {
+	_, died := errors.AsType[*child.ExitError](err)
+	switch {
+	case errors.Is(err, trace.ErrUnwritten):
+		return verdict{outcome: runs.HarnessError, detail: err.Error()}
+	case died:
+		return verdict{outcome: runs.AgentExit, detail: err.Error()}
+	default:
+		return verdict{outcome: runs.AgentError, detail: err.Error()}
+	}
+}
+
+// kernelExit tells the end of a kernel from a trace that cannot be written.
+func kernelExit(err error) verdict {
+	if errors.Is(err, trace.ErrUnwritten) {
+		return verdict{outcome: runs.HarnessError, detail: err.Error()}
+	}
+	return verdict{outcome: runs.KernelExit, detail: err.Error()}
 }
 
 // collect reads what the notebook has become and then stops the agent.

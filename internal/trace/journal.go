@@ -21,8 +21,9 @@ const (
 	entryCost = 256
 )
 
-// ErrNoRoom is what [Journal.Room] returns when the file cannot keep up.
-var ErrNoRoom = errors.New("the trace cannot be written fast enough")
+// ErrUnwritten is what [Journal.Room] returns, with the reason: the file cannot
+// keep up, or cannot be written at all.
+var ErrUnwritten = errors.New("the trace cannot be written")
 
 // Journal gives a session its one order. It is a list that followers walk at
 // their own pace, so nobody who appends ever waits for one who reads, and what
@@ -99,9 +100,9 @@ func (j *Journal) Close() {
 }
 
 // Room waits while more than [WriterQueue] bytes wait for the file, at most
-// [RoomDeadline]; then it returns [ErrNoRoom]. The kernel's reader, which alone
-// can outrun a disk, calls it before each frame. When writing has failed, it
-// returns why.
+// [RoomDeadline]; then, and when writing has failed, it returns [ErrUnwritten].
+// The readers of kernel and agent, who alone can outrun a disk, call it before
+// each frame.
 func (j *Journal) Room(ctx context.Context) error {
 	var deadline <-chan time.Time
 	for {
@@ -111,7 +112,7 @@ func (j *Journal) Room(ctx context.Context) error {
 		j.mu.Unlock()
 		switch {
 		case failed != nil:
-			return failed
+			return fmt.Errorf("%w: %w", ErrUnwritten, failed)
 		case !full:
 			return nil
 		}
@@ -125,7 +126,7 @@ func (j *Journal) Room(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-deadline:
-			return fmt.Errorf("%w: %d MiB have waited for %v", ErrNoRoom, WriterQueue>>20, RoomDeadline)
+			return fmt.Errorf("%w fast enough: %d MiB have waited for %v", ErrUnwritten, WriterQueue>>20, RoomDeadline)
 		}
 	}
 }

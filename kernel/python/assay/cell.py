@@ -51,12 +51,22 @@ class Cell(Work):
             self.emit(failure.output())
         if self._kernel.channel.forked:
             self._leave(failure)
+        assigned = self._program.assigned if self._program and failure is None else set()
+        items = self._kernel.names.changed(before, assigned)
+        self._finish(failure, items, (monotonic() - started) * 1000)
+
+    def fail(self, error: BaseException) -> None:
+        """Ends it and sends cell_result, where run itself raised."""
+        from assay.failure import Failure
+
+        self._finish(Failure.of(error, self._source, self.stopping), [], 0)
+
+    def _finish(
+        self, failure: Failure | None, items: list[tuple[str, Any]], duration: float
+    ) -> None:
         stopped = self._kernel.schedule.finish(self)
         self.sink.close()
         status = "ok" if failure is None else "error"
-        assigned = self._program.assigned if self._program and failure is None else set()
-        items = self._kernel.names.changed(before, assigned)
-        duration = (monotonic() - started) * 1000
         self._answer("interrupted" if stopped else status, failure, items, duration)
 
     def _attempt(self, step: Callable[[], None]) -> Failure | None:

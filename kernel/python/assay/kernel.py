@@ -71,7 +71,8 @@ class Kernel:
         while True:
             try:
                 self._step()
-            except BaseException as error:  # of a signal handler of the user's, such as alarm's
+            except BaseException as error:
+                # A signal handler of the user's, such as alarm's, can raise anywhere.
                 self._tell(error)
 
     def _step(self) -> None:
@@ -93,6 +94,9 @@ class Kernel:
         token = WORK.set(work)
         try:
             work.run()
+        except BaseException as error:
+            if not work.over:
+                work.fail(error)
         finally:
             WORK.reset(token)
             foreground.work = self._idle

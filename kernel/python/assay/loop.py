@@ -35,7 +35,7 @@ class Loop:
         """Whether there is a loop to wait on."""
         return self._loop is not None
 
-    def attach(self, asyncio: ModuleType) -> None:
+    def attach(self, _: ModuleType) -> None:
         """Makes the loop, when the user's code has just imported asyncio.
 
         So asyncio.get_event_loop() returns it also where no loop is running.

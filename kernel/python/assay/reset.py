@@ -26,12 +26,19 @@ class Reset(Work):
 
     def run(self) -> None:
         """Resets and answers, also with what went wrong."""
-        problems = []
+        problems: list[str] = []
         for step in (self._cancel_tasks, self._close_figures, self._clear, self._go_home):
             try:
                 step()
             except Exception as error:
                 problems.append(f"{type(error).__name__}: {error}")
+        self._finish(problems)
+
+    def fail(self, error: BaseException) -> None:
+        """Ends it and answers, where run itself raised."""
+        self._finish([f"{type(error).__name__}: {error}"])
+
+    def _finish(self, problems: list[str]) -> None:
         self._kernel.schedule.finish(self)
         more = {"error": "; ".join(problems)} if problems else {}
         self._answer(_threads(), **more)

@@ -48,7 +48,7 @@ class Snippet(Work):
         try:
             program = Program(self._code, filename)
         except Exception as error:
-            self._fail(error)
+            self._keep_error(error)
             return None
         self._forms = program.forms
         return program
@@ -57,13 +57,13 @@ class Snippet(Work):
         try:
             self._keep(program.run(self._kernel.names.names))
         except BaseException as error:
-            self._fail(error)
+            self._keep_error(error)
 
     async def _run_awaiting(self, program: Program) -> None:
         try:
             self._keep(await program.run_awaiting(self._kernel.names.names))
         except BaseException as error:
-            self._fail(error)
+            self._keep_error(error)
 
     def _keep(self, value: object) -> None:
         if value is not None:
@@ -72,10 +72,15 @@ class Snippet(Work):
 
             self._result = clip(text_of(value), _MOST)
 
-    def _fail(self, error: BaseException) -> None:
+    def _keep_error(self, error: BaseException) -> None:
         from assay.failure import Failure
 
         self._failure = Failure.of(error, self._code, self.stopping)
+
+    def fail(self, error: BaseException) -> None:
+        """Ends it and answers, where run itself raised."""
+        self._keep_error(error)
+        self._finish()
 
     def _finish(self) -> None:
         stopped = self._kernel.schedule.finish(self)

@@ -48,6 +48,10 @@ class Work:
         """Runs it, on the main thread, and answers; it may still be awaiting at return."""
         raise NotImplementedError
 
+    def fail(self, error: BaseException) -> None:
+        """Ends it and answers, where run itself raised."""
+        raise NotImplementedError
+
     def refuse(self) -> None:
         """Answers, on any thread, that it was stopped before it ran."""
         raise NotImplementedError

@@ -120,6 +120,21 @@ class TestFailure(KernelTest):
             self.assertEqual((frame["active_cell"], frame["stream"]), (None, "stderr"))
             self.assertEqual(self.run_ok("1 + 1").shown, "2")
 
+    def test_a_run_that_the_kernel_itself_fails_has_its_answer(self):
+        spoil = (
+            "from assay.namespace import Namespace as N\n"
+            "from assay.snippet import Snippet as S\n"
+            "keep = N.bindings, S._compiled\n"
+            "def raises(*_): raise OSError('spoiled')\n"
+            "N.bindings = S._compiled = raises"
+        )
+        self.run_ok(spoil)
+        run = self.kernel.run("1")
+        self.assertEqual(run.result["status"], "error")
+        self.assertIn("OSError: spoiled", run.result["exception"])
+        answer = self.kernel.execute("1")
+        self.assertEqual((answer["status"], answer["error"]), ("error", "spoiled"))
+
     def test_the_cell_may_spoil_what_it_can_reach(self):
         for code in (
             "globals().clear()",
