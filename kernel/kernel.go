@@ -8,6 +8,7 @@
 package kernel
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,10 @@ import (
 	"assay/internal/child"
 	"assay/internal/protocol"
 )
+
+// earlyFor is how long text that was written while no run was on waits for a
+// start_cell: the two come on different ways, and the text may be faster.
+const earlyFor = 50 * time.Millisecond
 
 // ReadyDeadline is how long a kernel may take until it says ready.
 const ReadyDeadline = 30 * time.Second
@@ -65,8 +70,9 @@ type Kernel struct {
 	closed chan struct{} // closed by Close
 	once   sync.Once
 
-	mu  sync.Mutex // held while frames are sent, so that they keep their order
-	run run
+	mu    sync.Mutex // held while frames are sent, so that they keep their order
+	run   run
+	early *time.Timer // gives up on the early text of run; nil: there was none
 }
 
 // Start starts a kernel and waits until it is ready.
@@ -164,6 +170,10 @@ func (k *Kernel) Stop(ctx context.Context) error {
 	err := k.Close(protocol.CloseGoing, "")
 	err = errors.Join(err, k.proc.Stop(ctx))
 	<-k.ended
+	if k.early != nil {
+		k.early.Stop()
+		k.tooEarly()
+	}
 	return err
 }
 
@@ -190,7 +200,9 @@ func (k *Kernel) fromSocket(frame []byte) {
 	defer k.mu.Unlock()
 	switch kind {
 	case protocol.TypeStartCell:
-		k.run.start(frame)
+		k.emit(frame)
+		k.run.start(frame, k.emit)
+		return
 	case protocol.TypeCellResult:
 		k.run.end(k.emit)
 	case protocol.TypeKernelStdio:
@@ -204,13 +216,24 @@ func (k *Kernel) fromSocket(frame []byte) {
 func (k *Kernel) fromPipe(stream string, chunk []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.run.on {
-		k.output(stream, chunk)
+	if k.run.on {
+		k.run.write(stream, chunk, k.emit)
 		return
 	}
-	if text := k.run.whole(stream, chunk); len(text) > 0 {
-		k.run.add(protocol.AppendRaw(nil, protocol.Raw{Stream: stream, CellID: k.run.cell, Text: text}), k.emit)
+	if len(k.run.early) == 0 {
+		k.early = time.AfterFunc(earlyFor, k.tooEarly)
 	}
+	k.run.early = append(k.run.early, written{stream, bytes.Clone(chunk)})
+}
+
+// tooEarly gives up waiting for the run that the early text could belong to.
+func (k *Kernel) tooEarly() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, w := range k.run.early {
+		k.output(w.stream, w.chunk)
+	}
+	k.run.early = nil
 }
 
 // emit hands a frame to Read. The caller holds mu.

@@ -25,6 +25,7 @@ type run struct {
 
 	on    bool
 	cell  string
+	early []written         // while not on: what may belong to the run that comes
 	split map[string][]byte // by stream: a character of which the end is still to come
 
 	passed  int      // bytes
@@ -41,12 +42,30 @@ func newRun(limit int) run {
 	return run{limit: limit}
 }
 
-func (r *run) start(frame []byte) {
+// written is a chunk that came from a pipe.
+type written struct {
+	stream string
+	chunk  []byte
+}
+
+// start begins a run, to which the early text belongs.
+func (r *run) start(frame []byte, emit func([]byte)) {
 	var start protocol.StartCell
 	if err := json.Unmarshal(frame, &start); err != nil || start.CellID == nil {
 		return // everything is idle, or the router will say what is wrong
 	}
+	early := r.early
 	*r = run{limit: r.limit, on: true, cell: *start.CellID, split: map[string][]byte{}}
+	for _, w := range early {
+		r.write(w.stream, w.chunk, emit)
+	}
+}
+
+// write takes in what was written to a pipe during the run.
+func (r *run) write(stream string, chunk []byte, emit func([]byte)) {
+	if text := r.whole(stream, chunk); len(text) > 0 {
+		r.add(protocol.AppendRaw(nil, protocol.Raw{Stream: stream, CellID: r.cell, Text: text}), emit)
+	}
 }
 
 // whole returns chunk as UTF-8: with the rest of a character that the chunk
@@ -69,8 +88,8 @@ func (r *run) whole(stream string, chunk []byte) []byte {
 // add passes a raw frame on, or holds it.
 func (r *run) add(frame []byte, emit func([]byte)) {
 	raw, err := protocol.ParseRaw(frame)
-	if err != nil {
-		emit(frame) // not raw, or not good: the router will say so
+	if err != nil || !r.on {
+		emit(frame) // not raw, or not good, which the router will say; or of no run
 		return
 	}
 	r.last = append(r.last, raw.Text[max(0, len(raw.Text)-lastSize):]...)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,10 +114,27 @@ func (r *Router) askDocumentForAgent(p *Peer, it item) {
 	}
 	it = p.enter(it, "")
 	if r.holder == nil {
-		r.backlog = append(r.backlog, it)
+		r.keepLocked(it)
 		return
 	}
 	r.holder.send(it)
+}
+
+// keepLocked keeps a request to the document until somebody holds it, as far as
+// there is room. What has missed its deadline meanwhile makes room.
+func (r *Router) keepLocked(it item) {
+	r.backlog = slices.DeleteFunc(r.backlog, func(old item) bool {
+		return old.env.TxID != "" && !r.table.has(old.env.TxID)
+	})
+	bytes := len(it.body)
+	for _, old := range r.backlog {
+		bytes += len(old.body)
+	}
+	if len(r.backlog) > 0 && (bytes > QueueBytes || len(r.backlog) >= QueueFrames) {
+		r.failLocked(it.env.TxID, "too many requests wait for a console")
+		return
+	}
+	r.backlog = append(r.backlog, it)
 }
 
 // documentPending is a request to whoever holds the document. The caller holds

@@ -161,14 +161,18 @@ func (p *Peer) sendRewritten(it item, field protocol.Field) {
 // documentOverflow answers what the server's own document has no room for. The
 // caller holds mu.
 func (r *Router) documentOverflow(it item) {
-	failed := answer{failed: "the notebook has too many requests waiting"}
-	ask, _ := r.table.take(it.env.TxID)
+	r.failLocked(it.env.TxID, "the notebook has too many requests waiting")
+}
+
+// failLocked ends a request to the document. The caller holds mu.
+func (r *Router) failLocked(tx, text string) {
+	ask, _ := r.table.take(tx)
 	switch {
 	case ask == nil:
 	case ask.agent != "":
-		r.answerAgentLocked(ask.agent, failed)
+		r.answerAgentLocked(ask.agent, answer{failed: text})
 	default:
-		ask.reply(failed) // of Ask: it only hands over
+		ask.reply(answer{failed: text}) // of Ask: it only hands over
 	}
 }
 
@@ -177,7 +181,7 @@ func (r *Router) documentOverflow(it item) {
 func (r *Router) holderOverflow(p *Peer) func(item) {
 	return func(it item) {
 		if it.env.Type == protocol.TypeAgentAction {
-			r.backlog = append(r.backlog, it)
+			r.keepLocked(it)
 		}
 		p.tooSlow(it)
 	}
@@ -264,7 +268,7 @@ func (r *Router) askDocument(id string, request item, reply func(answer)) {
 	case !r.table.add(ask, r.timedOut):
 		reply(answer{failed: ErrClosed.Error()})
 	case r.holder == nil:
-		r.backlog = append(r.backlog, request)
+		r.keepLocked(request)
 	default:
 		r.holder.send(request)
 	}

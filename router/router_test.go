@@ -271,3 +271,30 @@ func TestCloseSendsWhatIsQueued(t *testing.T) {
 		require.ErrorIs(t, err, router.ErrClosed)
 	})
 }
+
+// An agent that asks on and on while no console is there does not fill the
+// memory: what has no room is refused, and what is too late makes room.
+func TestBacklogIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.attach("agent")
+		agent := s.peers["agent"].conn
+		source := strings.Repeat("x", 1<<20)
+		ask := func(i int) {
+			body := fmt.Appendf(nil, `{"type":"agent_action","action":"create_cell","params":{"source":"%s"},"tx_id":"tx_%d"}`, source, i)
+			require.NoError(t, agent.Write(body))
+			synctest.Wait()
+		}
+		for i := range 8 {
+			ask(i)
+		}
+		require.Contains(t, s.came(), `"tx_id":"tx_7","status":"error","error":"too many requests wait for a console"`)
+		<-time.After(router.HolderDeadline)
+		s.came()
+		ask(8)
+		require.NotContains(t, s.came(), "too many requests", "the others have missed their deadline")
+		s.leave()
+		s.serving.Wait()
+	})
+}

@@ -33,7 +33,7 @@ type report struct {
 	problem error // with out
 }
 
-func (p *process) newReport(f *runFlags, all int, dir string) *report {
+func (p *process) newReport(f *runFlags, all int, dir string, enforced map[string]bool) *report {
 	r := &report{
 		out: p.out, json: f.json, err: p.err, dir: dir, all: all,
 		stop: make(chan struct{}), running: map[string]batch.Running{},
@@ -44,6 +44,11 @@ func (p *process) newReport(f *runFlags, all int, dir string) *report {
 	agent := f.host.agent
 	if f.host.model != "" {
 		agent += " with " + f.host.model
+	}
+	for promise, kept := range enforced {
+		if !kept {
+			r.say("not enforced on this machine: %s", promise)
+		}
 	}
 	r.say("%d attempts, %d at once, agent %s, into %s", all, f.jobs, agent, dir)
 	r.over.Go(r.tick)

@@ -127,7 +127,7 @@ func (p *process) runOn(ctx context.Context, h *host, f *runFlags, cases []testc
 	} else if err != nil {
 		return none, broken(err)
 	}
-	report := p.newReport(f, len(cases)*max(f.epochs, 1), folder.Dir)
+	report := p.newReport(f, len(cases)*max(f.epochs, 1), folder.Dir, h.supervisor.Enforced())
 	summary, err := batch.Run(ctx, batch.Config{
 		Folder: folder, Cases: cases, Epochs: f.epochs, Jobs: f.jobs, Missing: missing, Report: report,
 		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt { return attempt.Run(ctx, attempts, work) },

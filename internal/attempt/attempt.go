@@ -224,7 +224,8 @@ func (a *attempt) setup(ctx context.Context) error {
 
 // endSession ends the session; it may be called again.
 func (a *attempt) endSession(ctx context.Context) {
-	if err := a.session.End(context.WithoutCancel(ctx), a.result.Detail); err != nil {
+	cause := strings.TrimSuffix(string(a.result.Outcome)+": "+a.result.Detail, ": ")
+	if err := a.session.End(context.WithoutCancel(ctx), cause); err != nil {
 		a.log.Warn("the session did not end well", "error", err)
 	}
 }

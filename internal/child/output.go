@@ -104,6 +104,9 @@ func (o *output) pump(s *stream) {
 
 // read takes what one read of the pipe gives. again: nothing is there yet.
 func (o *output) read(s *stream, fd uintptr) (again, ended bool) {
+	if len(s.held) == chunkSize {
+		o.flush(s) // a read into no room would look like the end
+	}
 	s.held = slices.Grow(s.held, chunkSize-len(s.held))
 	n, err := unix.Read(int(fd), s.held[len(s.held):chunkSize])
 	s.held = s.held[:len(s.held)+max(n, 0)]

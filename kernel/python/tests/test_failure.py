@@ -124,7 +124,6 @@ class TestFailure(KernelTest):
         spoil = (
             "from assay.namespace import Namespace as N\n"
             "from assay.snippet import Snippet as S\n"
-            "keep = N.bindings, S._compiled\n"
             "def raises(*_): raise OSError('spoiled')\n"
             "N.bindings = S._compiled = raises"
         )

@@ -1,0 +1,255 @@
+package kernel_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"assay/internal/child"
+	"assay/internal/protocol"
+	"assay/kernel"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "reap" {
+		if child.Reap(os.Stdin) != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// started is a Python kernel in a sandbox of its own.
+type started struct {
+	*kernel.Kernel
+	t *testing.T
+	n int // requests so far
+}
+
+func start(t *testing.T, change func(*kernel.Config)) *started {
+	t.Helper()
+	sup, err := child.NewSupervisor(child.Config{Helper: []string{os.Args[0], "reap"}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, sup.Close()) })
+	python, err := kernel.Resolve(t.Context(), "python3", sup.TempDir())
+	require.NoError(t, err)
+	sandbox := t.TempDir()
+	for _, name := range []string{"home", "tmp", "mpl"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(sandbox, ".assay", name), 0o700))
+	}
+	cfg := kernel.Config{Python: python, Sandbox: sandbox, Session: "s1", Environ: os.Environ()}
+	if change != nil {
+		change(&cfg)
+	}
+	k, err := kernel.Start(t.Context(), sup, cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, k.Stop(context.Background())) })
+	return &started{Kernel: k, t: t}
+}
+
+// run runs code as a cell and returns the frames of the run.
+func (k *started) run(code string) []frame {
+	k.t.Helper()
+	k.send(code)
+	for frames := []frame{}; ; {
+		f, err := k.next()
+		require.NoError(k.t, err)
+		frames = append(frames, f)
+		if f.Type == protocol.TypeCellResult {
+			return frames
+		}
+	}
+}
+
+func (k *started) send(code string) {
+	k.t.Helper()
+	k.n++
+	body, err := json.Marshal(protocol.CellCommand{Type: protocol.TypeRunCell, CellID: fmt.Sprintf("c%d", k.n), Code: &code})
+	require.NoError(k.t, err)
+	require.NoError(k.t, k.Write(body))
+}
+
+// frame is what tests look at in a frame.
+type frame struct {
+	Type      string  `json:"type"`
+	CellID    string  `json:"cell_id"`
+	Active    *string `json:"active_cell"`
+	Stream    string  `json:"stream"`
+	Data      string  `json:"data"`
+	Status    string  `json:"status"`
+	Exception string  `json:"exception"`
+	Output    json.RawMessage
+}
+
+func (k *started) next() (f frame, err error) {
+	body, err := k.Read()
+	if err != nil {
+		return f, err
+	}
+	text, err := protocol.JSON(body)
+	if err != nil {
+		return f, err
+	}
+	return f, json.Unmarshal(text, &f)
+}
+
+// text is what the frames have on a stream.
+func text(frames []frame, stream string) string {
+	var out strings.Builder
+	for _, f := range frames {
+		if f.Type == protocol.TypeKernelStdio && f.Stream == stream {
+			out.WriteString(f.Data)
+		}
+	}
+	return out.String()
+}
+
+func TestPK5WhatIsWrittenToTheDescriptorsBelongsToTheRun(t *testing.T) {
+	t.Parallel()
+	k := start(t, nil)
+	frames := k.run("import os, subprocess\nos.write(1, b'one\\n')\nsubprocess.run(['sh', '-c', 'echo two; echo three >&2; printf four'])\nos.write(1, b'five')")
+	require.Equal(t, "one\ntwo\nfourfive", text(frames, protocol.Stdout))
+	require.Equal(t, "three\n", text(frames, protocol.Stderr))
+	for _, f := range frames {
+		if f.Type == protocol.TypeKernelStdio {
+			require.Equal(t, "c1", *f.Active)
+		}
+	}
+	require.Equal(t, protocol.TypeStartCell, frames[0].Type)
+	require.Equal(t, "ok", frames[len(frames)-1].Status)
+}
+
+// All of it comes before the cell_result, however much it is and however late.
+func TestPK5NothingOfARunComesAfterItsResult(t *testing.T) {
+	t.Parallel()
+	k := start(t, nil)
+	for i := range 20 {
+		frames := k.run(fmt.Sprintf("import os\nprint('p' * 1000)\nos.write(1, b'%d' * 60000)\nos.write(2, b'last')", i%10))
+		require.Equal(t, 60_000, strings.Count(text(frames, protocol.Stdout), fmt.Sprint(i%10)))
+		require.Equal(t, 1000, strings.Count(text(frames, protocol.Stdout), "p"))
+		require.Equal(t, "last", text(frames, protocol.Stderr))
+	}
+}
+
+func TestPK5TooMuchTextIsCutInTheMiddle(t *testing.T) {
+	t.Parallel()
+	k := start(t, func(cfg *kernel.Config) { cfg.StdioLimit = 1 << 20 })
+	frames := k.run("print('first')\nfor i in range(4 << 10): print('x' * 1023)\nprint('last')")
+	out := text(frames, protocol.Stdout)
+	require.True(t, strings.HasPrefix(out, "first\n"))
+	require.True(t, strings.HasSuffix(out, "last\n"))
+	require.Contains(t, out, "bytes of output are left out here")
+	require.Less(t, len(out), 1<<20+200<<10)
+	require.Equal(t, "again\n", text(k.run("print('again')"), protocol.Stdout), "each run has the limit anew")
+	frames = k.run("import os\nfor i in range(64): os.write(1, b'y' * 65536)\nos.write(1, b'last')")
+	require.True(t, strings.HasSuffix(text(frames, protocol.Stdout), "last"), "and so has what is written past print")
+}
+
+func TestPrintedBetweenRunsIsNoRuns(t *testing.T) {
+	t.Parallel()
+	var between bytes.Buffer
+	printed := make(chan struct{})
+	k := start(t, func(cfg *kernel.Config) {
+		cfg.Output = func(_ string, chunk []byte) {
+			between.Write(chunk)
+			if strings.Contains(between.String(), "late") {
+				close(printed)
+			}
+		}
+	})
+	k.run("import subprocess\nchild = subprocess.Popen(['sh', '-c', 'read x; echo late'], stdin=subprocess.PIPE)")
+	require.NoError(t, k.Write([]byte(`{"type":"execute_code","agent_tx_id":"t1","code":"child.stdin.write(b'\\n'); child.stdin.flush()"}`)))
+	go func() { // until the kernel is stopped
+		for err := error(nil); err == nil; _, err = k.Read() {
+		}
+	}()
+	<-printed
+	require.Equal(t, "late\n", between.String())
+}
+
+func TestPK6DeathIsToldWithItsCause(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ code, want string }{
+		"exit":     {"print('words')\nimport sys; sys.stdout.flush()\nimport os; os._exit(5)", "kernel exited with status 5; it printed last: words"},
+		"descript": {"import os\nos.write(2, b'gone')\nos._exit(6)", "kernel exited with status 6; it printed last: gone"},
+		"segfault": {"import ctypes\nctypes.string_at(0)", "kernel was killed by SIGSEGV; it printed last: Fatal Python error: Segmentation fault"},
+		"killed":   {"import os\nos.kill(os.getpid(), 9)", "kernel was killed by SIGKILL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := start(t, nil)
+			k.send(tc.code)
+			for {
+				_, err := k.next()
+				if err == nil {
+					continue
+				}
+				var died *child.ExitError
+				require.ErrorAs(t, err, &died)
+				require.ErrorContains(t, err, tc.want)
+				return
+			}
+		})
+	}
+}
+
+func TestKernelSeesNoKeys(t *testing.T) {
+	t.Parallel()
+	k := start(t, func(cfg *kernel.Config) {
+		cfg.Environ = append(os.Environ(), "ANTHROPIC_API_KEY=secret", "OPENAI_API_KEY=secret", "ASSAY_TOKEN=secret", "LC_ALL=C.UTF-8", "TZ=UTC", "CONDA_PREFIX=/c", "PYTHONUNBUFFERED=no")
+	})
+	out := text(k.run("import os\nfor name in sorted(os.environ): print(name)\nprint(os.getcwd() == os.environ['LATCH_SANDBOX_ROOT'], os.environ['HOME'].startswith(os.getcwd()), os.environ['ASSAY_SESSION'])"), protocol.Stdout)
+	for _, line := range strings.Fields(out) {
+		require.NotContains(t, line, "KEY")
+		require.NotEqual(t, "ASSAY_TOKEN", line)
+	}
+	require.Contains(t, out, "True True s1\n")
+	for _, name := range []string{"PATH", "LC_ALL", "TZ", "CONDA_PREFIX", "DD_TRACE_ENABLED", "TMPDIR", "MPLCONFIGDIR"} {
+		require.Contains(t, out, name+"\n")
+	}
+}
+
+func TestStopOfABusyKernel(t *testing.T) {
+	t.Parallel()
+	k := start(t, nil)
+	k.send("print('on', flush=True)\nwhile True: pass")
+	for f := (frame{}); f.Data != "on\n"; {
+		var err error
+		f, err = k.next()
+		require.NoError(t, err)
+	}
+	began := time.Now()
+	require.NoError(t, k.Stop(t.Context()))
+	require.Less(t, time.Since(began), child.StopGrace, "it ends when its socket does, not by SIGKILL")
+	require.ErrorIs(t, syscall.Kill(k.PID(), 0), syscall.ESRCH)
+	_, err := k.Read()
+	require.ErrorIs(t, err, protocol.ErrClosed)
+}
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	python, err := kernel.Resolve(t.Context(), "python3", dir)
+	require.NoError(t, err)
+	require.True(t, filepath.IsAbs(python.Executable))
+	require.Regexp(t, `^3\.\d+\.\d+$`, python.Version)
+	compiled, err := filepath.Glob(filepath.Join(dir, "kernel", "assay", "__pycache__", "*.pyc"))
+	require.NoError(t, err)
+	require.NotEmpty(t, compiled, "no start has to compile")
+	_, err = kernel.Resolve(t.Context(), "false", t.TempDir())
+	require.ErrorContains(t, err, "the interpreter false cannot be started: exit status 1")
+}
