@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,7 +43,7 @@ type Config struct {
 	Environ []string // the server's environment, of which it gets a little
 
 	// StdioLimit is how many bytes of text a run may write, the middle being
-	// dropped; 0 is 10 MiB, negative is no limit.
+	// dropped; 0 is DefaultStdioLimit, negative is no limit.
 	StdioLimit int
 
 	// FrameLimit is the largest frame in bytes; 0 is the protocol's default.
@@ -130,10 +131,20 @@ func environment(cfg Config) []string {
 		}
 		return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "PYTHON") || strings.HasPrefix(name, "CONDA_")
 	})
+	// HOME is the sandbox's: what was installed with pip --user is found by this.
+	for _, entry := range cfg.Environ {
+		if home, ok := strings.CutPrefix(entry, "HOME="); ok && !hasName(env, "PYTHONUSERBASE") {
+			env = append(env, "PYTHONUSERBASE="+filepath.Join(home, ".local"))
+		}
+	}
 	own := filepath.Join(cfg.Sandbox, ".assay")
 	env = append(env,
 		"HOME="+filepath.Join(own, "home"), "TMPDIR="+filepath.Join(own, "tmp"), "MPLCONFIGDIR="+filepath.Join(own, "mpl"))
 	return append(env, child.Env(cfg.Sandbox, cfg.Session)...)
+}
+
+func hasName(env []string, name string) bool {
+	return slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 }
 
 // PID is the kernel's process id.

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// defaultStdioLimit is how much text a run may write, in bytes.
-	defaultStdioLimit = 10 << 20
+	// DefaultStdioLimit is how much text a run may write, in bytes.
+	DefaultStdioLimit = 10 << 20
 
 	// lastSize is how much of a run's text is kept for a post-mortem.
 	lastSize = 2 << 10
@@ -37,7 +37,7 @@ type run struct {
 
 func newRun(limit int) run {
 	if limit == 0 {
-		limit = defaultStdioLimit
+		limit = DefaultStdioLimit
 	}
 	return run{limit: limit}
 }

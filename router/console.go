@@ -82,7 +82,8 @@ func checkContext(body []byte) error {
 // fromConsole routes what a console at /run sends.
 func (r *Router) fromConsole(p *Peer, it item) {
 	switch it.env.Type {
-	case protocol.TypeGlobalsSummary, protocol.TypeReactivitySummary, protocol.TypeDebugState, protocol.TypeExecuteCode:
+	case protocol.TypeGlobalsSummary, protocol.TypeReactivitySummary, protocol.TypeDebugState,
+		protocol.TypeExecuteCode, protocol.TypeSetWidgetValue:
 		r.askKernelForConsole(p, p.enter(it, ""))
 	default:
 		r.toKernelFrom(p, it)
@@ -99,6 +100,12 @@ func (r *Router) toKernelFrom(p *Peer, it item) {
 		return
 	}
 	it = p.enter(it, "")
+	if it.env.Type == protocol.TypeRunCell {
+		if err := needsCode(it.body); err != nil {
+			p.sendError(err.Error())
+			return
+		}
+	}
 	r.mu.Lock()
 	kernel := r.kernel
 	r.mu.Unlock()
@@ -117,6 +124,22 @@ func (r *Router) toKernelFrom(p *Peer, it item) {
 	}
 }
 
+// needsCode refuses a run without code, of which the kernel would only say that
+// it is malformed.
+func needsCode(body []byte) error {
+	var message struct {
+		Type string  `json:"type"`
+		Code *string `json:"code"`
+	}
+	if err := json.Unmarshal(body, &message); err != nil {
+		return err
+	}
+	if message.Code == nil {
+		return fmt.Errorf("%s: code is missing", message.Type)
+	}
+	return nil
+}
+
 func (p *Peer) sendError(text string) {
 	p.send(message(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: text}}))
 }
@@ -127,6 +150,10 @@ func (r *Router) askKernelForConsole(p *Peer, it item) {
 	ask := &pending{id: protocol.NewServerTxID(), action: it.env.Type, whom: byKernel, within: r.cfg.Document}
 	if it.env.Type == protocol.TypeExecuteCode {
 		ask.within = r.cfg.Cell
+		if err := needsCode(it.body); err != nil {
+			p.sendError(err.Error())
+			return
+		}
 	}
 	ask.reply = func(a answer) {
 		if a.failed != "" {

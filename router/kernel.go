@@ -215,6 +215,14 @@ func (r *Router) kernelTimedOut(ask *pending) {
 	ask.reply(answer{failed: text, note: trace.TimedOut})
 }
 
+// StopCode interrupts every execute_code that the agent has asked for and that
+// is in flight.
+func (r *Router) StopCode() {
+	for _, id := range r.table.executing() {
+		_ = r.ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: id}) // without a kernel nothing runs
+	}
+}
+
 // ToKernel sends the kernel a message of the server's own.
 func (r *Router) ToKernel(msg any) error {
 	r.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/internal/protocol"
 	"assay/internal/trace"
 )
 
@@ -139,6 +140,18 @@ func (t *table) kernelID(agent string) (id string, ok bool) {
 		return "", false
 	}
 	return p.id, true
+}
+
+// executing returns the ids of the agent's execute_code requests in flight.
+func (t *table) executing() (ids []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range t.agents {
+		if p.action == protocol.TypeExecuteCode {
+			ids = append(ids, p.id)
+		}
+	}
+	return ids
 }
 
 // has tells whether a request is in flight.

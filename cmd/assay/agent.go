@@ -141,6 +141,13 @@ func (h *host) checkBuiltin() error {
 		}
 		f.model = "script:" + path
 	}
+	if f.memoryDir != "" {
+		path, err := filepath.Abs(f.memoryDir)
+		if err != nil {
+			return err
+		}
+		f.memoryDir = path
+	}
 	_, _, err := h.p.openModel(f.model, f.modelArgs)
 	return err
 }

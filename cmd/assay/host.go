@@ -16,9 +16,9 @@ import (
 	"assay/agent"
 	"assay/internal/attempt"
 	"assay/internal/child"
+	"assay/internal/protocol"
 	"assay/internal/runs"
 	"assay/kernel"
-	"assay/testcases"
 )
 
 // hostFlags are the flags of every subcommand that starts kernels and agents.
@@ -29,6 +29,8 @@ type hostFlags struct {
 	kernel, python         string
 	sandboxRoot            string
 	ready                  time.Duration
+	frameLimit             int64
+	stdioLimit             int
 	limits                 limitFlags
 	data                   []string
 }
@@ -44,6 +46,8 @@ func (f *hostFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.kernel, "kernel", "python", "python, or a command line in quotes")
 	flags.StringVar(&f.python, "python", "python3", "interpreter of the python kernel")
 	flags.DurationVar(&f.ready, "ready", kernel.ReadyDeadline, "`time` that kernel and agent each have to say ready")
+	flags.Int64Var(&f.frameLimit, "frame-limit", protocol.DefaultFrameLimit, "largest message of kernel, agent or console, in `bytes`")
+	flags.IntVar(&f.stdioLimit, "stdio-limit", kernel.DefaultStdioLimit, "what a run may print, in `bytes`, the middle being left out; -1 is no limit")
 	flags.StringVar(&f.sandboxRoot, "sandbox-root", "", "`folder` in which sandboxes are made (default LATCH_SANDBOX_ROOT, else a temporary one)")
 	flags.StringArrayVar(&f.data, "data", nil, "where addresses of data are found, as `PREFIX=DIR` (repeatable)")
 	f.limits.add(flags)
@@ -83,6 +87,9 @@ func (p *process) newHost(ctx context.Context, flags *hostFlags) (*host, error) 
 
 // check finds what is wrong with the flags before anything is started.
 func (h *host) check() (err error) {
+	if err := h.flags.limits.check(); err != nil {
+		return err
+	}
 	switch h.flags.agent {
 	case "oracle", "noop":
 		return nil
@@ -94,8 +101,8 @@ func (h *host) check() (err error) {
 	}
 }
 
-// words splits a command line as a shell does and makes sure that its program
-// is there.
+// words splits a command line as a shell does, makes sure that its program is
+// there, and that its files will be found.
 func words(flag, line string) ([]string, error) {
 	words, err := shellwords.Parse(line)
 	if err != nil {
@@ -109,13 +116,22 @@ func words(flag, line string) ([]string, error) {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	words[0] = path
+	for i, word := range words[1:] {
+		// The child works in its sandbox: a file that is named from here, as in
+		// 'python3 my_agent.py', would not be found from there.
+		if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {
+			if words[i+1], err = filepath.Abs(word); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return words, nil
 }
 
-// agentConfig is the agent of an attempt at c, which has its oracle, if any, in
-// the file solution.
-func (h *host) agentConfig(_ testcases.Case, solution string) (agent.Config, error) {
-	cfg := agent.Config{Pass: h.flags.agentEnv, Ready: h.flags.ready}
+// agentConfig is the agent of a session; solution is the file that an oracle
+// plays.
+func (h *host) agentConfig(solution string) (agent.Config, error) {
+	cfg := agent.Config{Pass: h.flags.agentEnv, Ready: h.flags.ready, FrameLimit: h.flags.frameLimit}
 	switch h.flags.agent {
 	case "noop":
 		cfg.Command = []string{h.p.self, "agent", "--model", "noop"}
@@ -134,7 +150,10 @@ func (h *host) agentConfig(_ testcases.Case, solution string) (agent.Config, err
 
 // kernelConfig is the kernel of every session.
 func (h *host) kernelConfig() kernel.Config {
-	return kernel.Config{Python: h.python, Command: h.command, Ready: h.flags.ready}
+	return kernel.Config{
+		Python: h.python, Command: h.command, Ready: h.flags.ready,
+		FrameLimit: h.flags.frameLimit, StdioLimit: h.flags.stdioLimit,
+	}
 }
 
 // attempts is what all attempts have in common.
@@ -143,7 +162,15 @@ func (h *host) attempts() (attempt.Config, error) {
 	if err != nil {
 		return attempt.Config{}, broken(err)
 	}
+	solutions := ""
+	if h.flags.agent == "oracle" {
+		solutions = filepath.Join(h.supervisor.TempDir(), "solutions")
+		if err := os.Mkdir(solutions, 0o700); err != nil {
+			return attempt.Config{}, broken(err)
+		}
+	}
 	return attempt.Config{
+		Solutions:  solutions,
 		Supervisor: h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, Agent: h.agentConfig, SandboxRoot: root,
 		Limits: h.flags.limits.asked(), Log: h.p.log(),
 	}, nil

@@ -28,12 +28,20 @@ func (l *limitFlags) add(flags *pflag.FlagSet) {
 	in := func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 	flags.DurationVar(&l.wall, "wall", 0, text("`time` from the task on", in(def.WallS)))
 	flags.DurationVar(&l.idle, "idle", 0, text("`time` without a sign of the agent and without a running cell", in(def.IdleS)))
-	flags.DurationVar(&l.cell, "cell", 0, text("`time` that a tool waits for a cell or for code", in(def.CellS)))
+	flags.DurationVar(&l.cell, "cell", 0, fmt.Sprintf("`time` that a tool waits for a cell or for code (default: the case's, else %v)", in(def.CellS)))
 	flags.IntVar(&l.turns, "turns", 0, text("`number` of messages of the model", def.Turns))
 	flags.IntVar(&l.actions, "actions", 0, text("`number` of actions in the notebook", def.Actions))
 	flags.Int64Var(&l.tokens, "tokens", 0, text("`number` of tokens in and out", "none"))
 	flags.Float64Var(&l.cost, "cost", 0, text("cost in `USD`", "none"))
 	l.flags = flags
+}
+
+// check refuses what cannot be a limit.
+func (l *limitFlags) check() error {
+	if l.flags.Changed("cell") && l.cell <= 0 {
+		return fmt.Errorf("--cell %v: want a time of more than 0", l.cell)
+	}
+	return nil
 }
 
 // asked is what was given, in the form of attempt.Config: 0 is not given,

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -148,7 +149,12 @@ func (h *host) requirements(ctx context.Context, cases []testcases.Case) (func(t
 	if err != nil {
 		return nil, err
 	}
-	return known.Missing, nil
+	return func(c testcases.Case) string {
+		if c.Kernel != "" && c.Kernel != h.flags.kernel {
+			return fmt.Sprintf("it wants the kernel %s", c.Kernel)
+		}
+		return known.Missing(c)
+	}, nil
 }
 
 func (f *runFlags) folder(paths []string) string {

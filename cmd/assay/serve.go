@@ -64,7 +64,7 @@ func (p *process) serve(ctx context.Context, f *serveFlags) error {
 	if err != nil {
 		return usage(err)
 	}
-	web, err := server.New(server.Config{Token: f.token, Log: p.log()})
+	web, err := server.New(server.Config{Token: f.token, FrameLimit: f.host.frameLimit, Log: p.log()})
 	if err != nil {
 		return usage(err)
 	}
@@ -190,7 +190,7 @@ func (p *process) serveSession(ctx context.Context, h *host, f *serveFlags, web 
 	if err != nil {
 		return err
 	}
-	command, err := h.agentConfig(testcases.Case{}, "")
+	command, err := h.agentConfig("")
 	if err != nil {
 		return err
 	}

@@ -34,10 +34,14 @@ type Config struct {
 	Kernel     kernel.Config
 	Environ    []string // the server's environment
 
-	// Agent makes the agent of an attempt at a case. Solution is the path of a
-	// file with the case's oracle that nobody but the agent is told of; it is
-	// empty when the case has none.
-	Agent func(c testcases.Case, solution string) (agent.Config, error)
+	// Agent makes the agent of an attempt. solution is the path of a file with
+	// the case's oracle; it is empty without Solutions, or when the case has
+	// none.
+	Agent func(solution string) (agent.Config, error)
+
+	// Solutions is the folder in which such files are made, for agents that
+	// play them; empty: no agent does, and no oracle leaves this process.
+	Solutions string
 
 	// SandboxRoot is the folder in which sandboxes are made.
 	SandboxRoot string
@@ -178,7 +182,7 @@ func (a *attempt) start(ctx context.Context) error {
 	if err := a.writeSolution(); err != nil {
 		return err
 	}
-	agentConfig, err := a.cfg.Agent(a.work.Case, a.solution)
+	agentConfig, err := a.cfg.Agent(a.solution)
 	if err != nil {
 		return &session.StartError{What: "agent", Err: err}
 	}

@@ -17,8 +17,9 @@ const Marker = "[EVAL_COMPLETE]"
 
 // action is an action of the agent's in flight.
 type action struct {
-	name string
-	runs bool // its success runs a cell
+	name    string
+	runs    bool // its success runs a cell
+	refused int  // others with its id, whose refusals are still to come
 }
 
 // fromAgent takes in a frame of the agent.
@@ -59,7 +60,12 @@ func (w *watch) suspect(e *trace.Entry) {
 func (w *watch) fromAgentAction(e *trace.Entry) *verdict {
 	w.suspect(e)
 	w.counts.Actions++
-	if e.TxID != "" && e.Note != trace.Tamper {
+	switch asked, inFlight := w.actions[e.TxID]; {
+	case e.TxID == "":
+	case inFlight:
+		asked.refused++ // it will be answered at once, and the first one still
+		w.actions[e.TxID] = asked
+	default:
 		w.actions[e.TxID] = action{name: e.Action, runs: runsCell(e)}
 	}
 	if most := w.limits.Actions; most > 0 && w.counts.Actions > most {
@@ -90,6 +96,11 @@ func runsCell(e *trace.Entry) bool {
 func (w *watch) toAgent(e *trace.Entry) *verdict {
 	asked, ok := w.actions[e.TxID]
 	if e.Type != protocol.TypeActionResponse || !ok {
+		return nil
+	}
+	if asked.refused > 0 && e.Status == protocol.StatusError {
+		asked.refused--
+		w.actions[e.TxID] = asked
 		return nil
 	}
 	delete(w.actions, e.TxID)
@@ -143,6 +154,7 @@ func (w *watch) fromError(e *trace.Entry) *verdict {
 		failure = protocol.AgentError{Error: fmt.Sprintf("an agent_error that cannot be read: %v", err), Fatal: true}
 	}
 	if !failure.Fatal || w.marked {
+		w.complaint = failure.Error
 		return nil
 	}
 	return &verdict{outcome: runs.AgentError, detail: failure.Error}

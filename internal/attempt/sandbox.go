@@ -101,13 +101,13 @@ func contains(in io.Reader, what []byte) (bool, error) {
 	}
 }
 
-// writeSolution writes the case's oracle to a file that only we and the agent
-// may read, outside of the sandbox.
+// writeSolution writes the case's oracle, for an agent that plays it, to a file
+// that only we and the agent may read, outside of every sandbox.
 func (a *attempt) writeSolution() error {
-	if a.work.Case.Oracle == nil {
+	if a.work.Case.Oracle == nil || a.cfg.Solutions == "" {
 		return nil
 	}
-	file, err := os.CreateTemp(a.cfg.SandboxRoot, "solution-*.json") // 0600
+	file, err := os.CreateTemp(a.cfg.Solutions, "solution-*.json") // 0600
 	if err != nil {
 		return fmt.Errorf("write the oracle: %w", err)
 	}

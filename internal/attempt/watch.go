@@ -50,6 +50,7 @@ type watch struct {
 	questions int
 	lastWord  time.Time // of a message without tool use, while nothing follows it
 	limit     string    // which one the agent says it has reached
+	complaint string    // the last error that the agent went on after
 	ended     bool      // there is a verdict: what comes is only counted
 
 	counts runs.Usage
@@ -167,6 +168,8 @@ func (w *watch) over(how string) *verdict {
 		return w.settle() // or later, when it is idle
 	case w.limit != "":
 		return &verdict{outcome: runs.Limit, detail: w.limit}
+	case w.complaint != "":
+		return &verdict{outcome: runs.Stopped, detail: how + "; it has reported: " + w.complaint}
 	default:
 		return &verdict{outcome: runs.Stopped, detail: how}
 	}
@@ -201,8 +204,9 @@ func (w *watch) fromKernel(e *trace.Entry) *verdict {
 		}
 	case protocol.TypeCellResult:
 		w.counts.CellsRun++
+		w.suspect(e)
 		return w.closed(e, e.CellID)
-	case protocol.TypeKernelStdio, protocol.TypeCellOutput:
+	case protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeExecuteCodeResponse:
 		w.suspect(e)
 	}
 	return nil

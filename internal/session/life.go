@@ -28,20 +28,31 @@ func (s *Session) KernelReady() protocol.Ready { return s.kernel.Ready }
 // KernelPID is the kernel's process id.
 func (s *Session) KernelPID() int { return s.kernel.PID() }
 
-// KernelEnded and AgentEnded are closed when the connection to the child has
-// ended; KernelError and AgentError then say why.
-func (s *Session) KernelEnded() <-chan struct{} { return s.kernelPeer.Done() }
+// KernelAlive tells whether there is a kernel to talk to. Whoever attaches a
+// console and asks while it is attached misses no managed_process_exit: either
+// the kernel is not alive here, or the console is told later that it has ended.
+func (s *Session) KernelAlive() bool {
+	select {
+	case <-s.kernel.Exited():
+		return false
+	case <-s.kernelPeer.Done():
+		return false
+	default:
+		return true
+	}
+}
 
 // KernelError says why the kernel's connection has ended: a *child.ExitError
 // when it has died.
 func (s *Session) KernelError() error { return peerError("kernel", s.kernelPeer) }
 
-// AgentEnded is closed when the connection to the agent has ended.
-func (s *Session) AgentEnded() <-chan struct{} { return s.agentPeer.Done() }
-
 // AgentError says why the agent's connection has ended: a *child.ExitError when
 // it has died.
 func (s *Session) AgentError() error { return peerError("agent", s.agentPeer) }
+
+// TypeHolder is the type of the trace's entries, on the hop "session", that say
+// that a console has come to hold the document.
+const TypeHolder = "holder"
 
 // ErrHeld refuses a console the document that another, or the server, holds.
 var ErrHeld = errors.New("another console, or the server itself, holds this notebook")
@@ -64,15 +75,18 @@ func (s *Session) Hold(conn protocol.Conn, id string) (*router.Peer, error) {
 		return nil, err
 	}
 	s.holder = id
+	s.note(TypeHolder, map[string]any{"type": TypeHolder, "conn": peer.ID(), "session_id": id})
 	s.settle.Do(func() { close(s.settled) })
 	return peer, nil
 }
 
-// Query waits until it is settled who holds the document, and then gives the
-// agent its task.
+// Query waits until it is settled who holds the document, however long that
+// takes while the agent lives, and then gives the agent its task.
 func (s *Session) Query(ctx context.Context, query protocol.AgentQuery) error {
 	select {
 	case <-s.settled:
+	case <-s.agentPeer.Done():
+		return s.AgentError()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -111,6 +125,7 @@ func (s *Session) Collect(ctx context.Context) Notebook {
 	for _, cell := range s.runs.Open() {
 		_ = s.router.ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}) // a dead one runs nothing
 	}
+	s.router.StopCode()
 	state := Notebook{Errors: map[string]string{}}
 	var parts sync.WaitGroup
 	var mu sync.Mutex

@@ -277,11 +277,18 @@ func peerError(name string, peer *router.Peer) error {
 	}
 }
 
-// enter changes the state. It is the only place that does.
+// enter changes the state, unless that is the last one. It is the only place
+// that does.
 func (s *Session) enter(state State, cause string) {
 	s.mu.Lock()
-	s.state = state
+	ended := s.state == Ended
+	if !ended {
+		s.state = state
+	}
 	s.mu.Unlock()
+	if ended {
+		return
+	}
 	s.note("state", map[string]string{"type": "state", "state": string(state), "cause": cause})
 	s.log.Info("session", "state", string(state), "cause", cause)
 }
@@ -299,8 +306,12 @@ func (s *Session) noteEvent(e notebook.Event) {
 		s.log.Error("a change of the notebook could not be recorded", "error", err)
 		return
 	}
+	cell := e.CellID
+	if e.Cell != nil {
+		cell = e.Cell.ID
+	}
 	s.cfg.Journal.Append(trace.Entry{
-		Hop: trace.Notebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind, CellID: e.CellID}, Body: body,
+		Hop: trace.Notebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind, CellID: cell}, Body: body,
 	})
 }
 
