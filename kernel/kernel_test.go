@@ -213,7 +213,7 @@ func TestKernelSeesNoKeys(t *testing.T) {
 		cfg.Environ = append(os.Environ(), "ANTHROPIC_API_KEY=secret", "OPENAI_API_KEY=secret", "ASSAY_TOKEN=secret", "LC_ALL=C.UTF-8", "TZ=UTC", "CONDA_PREFIX=/c", "PYTHONUNBUFFERED=no")
 	})
 	out := text(k.run("import os\nfor name in sorted(os.environ): print(name)\nprint(os.getcwd() == os.environ['LATCH_SANDBOX_ROOT'], os.environ['HOME'].startswith(os.getcwd()), os.environ['ASSAY_SESSION'])"), protocol.Stdout)
-	for _, line := range strings.Fields(out) {
+	for line := range strings.FieldsSeq(out) {
 		require.NotContains(t, line, "KEY")
 		require.NotEqual(t, "ASSAY_TOKEN", line)
 	}
