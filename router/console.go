@@ -207,10 +207,16 @@ func (r *Router) failLocked(tx, text string) {
 // the action waits for its return. The caller of send holds mu.
 func (r *Router) holderOverflow(p *Peer) func(item) {
 	return func(it item) {
-		if it.env.Type == protocol.TypeAgentAction {
-			r.keepLocked(it)
-		}
+		r.holderMissed(it)
 		p.tooSlow(it)
+	}
+}
+
+// holderMissed keeps an action for the return of a holder that is on its way
+// out. The caller of send holds mu.
+func (r *Router) holderMissed(it item) {
+	if it.env.Type == protocol.TypeAgentAction {
+		r.keepLocked(it)
 	}
 }
 

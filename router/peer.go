@@ -29,6 +29,7 @@ type Peer struct {
 	handle   func(p *Peer, it item)          // routes what it sends
 	before   func(ctx context.Context) error // called before each read; nil: nothing to wait for
 	overflow func(it item)                   // it found the queue full
+	missed   func(it item)                   // it came when the peer was ending; nil: nobody minds
 	ended    func(p *Peer, unsent []item)    // it has ended
 
 	stall  sync.Once // starts the watch over an agent that does not read
@@ -188,11 +189,14 @@ func (p *Peer) enter(it item, note trace.Note) item {
 // send queues a frame for the peer and appends it to the trace. false: its
 // queue is full, and its overflow has dealt with the frame.
 func (p *Peer) send(it item) bool {
-	if full := p.queue.push(it, func() { p.leave(it, it.note) }); full {
+	full, closed := p.queue.push(it, func() { p.leave(it, it.note) })
+	switch {
+	case full:
 		p.overflow(it)
-		return false
+	case closed && p.missed != nil:
+		p.missed(it)
 	}
-	return true
+	return !full
 }
 
 // drop appends to the trace that the peer does not get a frame.

@@ -42,17 +42,14 @@ func newQueue() *queue {
 
 // push takes it and calls accept, in the order of the queue, unless the queue
 // is full or closed.
-func (q *queue) push(it item, accept func()) (full bool) {
+func (q *queue) push(it item, accept func()) (full, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed {
-		return false
+	full = !q.closed && q.fullLocked(len(it.body))
+	if !q.closed && !full {
+		q.takeLocked(it, accept)
 	}
-	if q.fullLocked(len(it.body)) {
-		return true
-	}
-	q.takeLocked(it, accept)
-	return false
+	return full, q.closed
 }
 
 // force takes it even when the queue is full.

@@ -181,6 +181,7 @@ func (r *Router) AttachDocument(conn protocol.Conn) (*Peer, error) {
 func (r *Router) AttachHolder(conn protocol.Conn) (*Peer, error) {
 	return r.attach(conn, "console", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
 		p.handle, p.overflow, p.ended = r.fromHolder, r.holderOverflow(p), r.holderEnded
+		p.missed = r.holderMissed
 		r.hold(p)
 	})
 }

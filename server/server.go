@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,6 +54,8 @@ type Server struct {
 	cfg Config
 	log *slog.Logger
 
+	consoles sync.WaitGroup // requests that became a console, or may
+
 	mu       sync.Mutex
 	sessions map[string]*session.Session
 }
@@ -74,22 +78,26 @@ func (s *Server) Attach(id string, live *session.Session) {
 	s.sessions[id] = live
 }
 
-// Run serves on ln until ctx ends, and closes ln. The sessions are the
+// Run serves on ln until ctx ends, and closes ln. Consoles are then told that
+// the server goes, and Run returns when they are gone. The sessions are the
 // caller's to end.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
 	web := &http.Server{Handler: s.handler(ctx), ReadHeaderTimeout: greeting}
 	var stopping sync.WaitGroup
-	defer stopping.Wait()
-	defer context.AfterFunc(ctx, func() {
-		stopping.Go(func() {
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
-			defer cancel()
-			if err := web.Shutdown(last); err != nil {
-				_ = web.Close()
-			}
-		})
-	})()
-	if err := web.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+	stopping.Go(func() {
+		<-ctx.Done()
+		last, done := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
+		defer done()
+		if err := web.Shutdown(last); err != nil {
+			_ = web.Close()
+		}
+	})
+	err := web.Serve(ln)
+	cancel()
+	stopping.Wait()
+	s.consoles.Wait()
+	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
@@ -116,18 +124,29 @@ func refuse(format string, args ...any) error {
 	return &refusal{protocol.ClosePolicy, fmt.Sprintf(format, args...)}
 }
 
+// hello is a console's first message.
+type hello struct {
+	Type      string          `json:"type"` // absent at /run
+	Token     string          `json:"token"`
+	SessionID json.RawMessage `json:"session_id"` // of /agent: a number, or its text
+	Role      string          `json:"role"`
+}
+
 // console upgrades a request, reads its first message, and lets serve have the
 // connection until it ends.
 func (s *Server) console(ctx context.Context, w http.ResponseWriter, r *http.Request,
-	serve func(live *session.Session, conn protocol.Conn, first []byte) error,
+	serve func(live *session.Session, conn protocol.Conn, first hello) error,
 ) {
+	s.consoles.Add(1)
+	defer s.consoles.Done()
 	ws, err := websocket.Accept(w, r, nil) // refuses the Origin of another site, and has answered when it fails
 	if err != nil {
 		s.log.Debug("not a console", "error", err)
 		return
 	}
-	conn := protocol.NewWebSocket(ctx, ws, s.cfg.FrameLimit)
-	first, err := s.greet(conn)
+	conn := protocol.NewWebSocket(context.WithoutCancel(ctx), ws, s.cfg.FrameLimit)
+	defer context.AfterFunc(ctx, func() { _ = conn.Close(protocol.CloseGoing, "the server is stopping") })()
+	first, err := s.greet(conn, r)
 	if err == nil {
 		var live *session.Session
 		if live, err = s.find(r.URL.Query().Get("session")); err == nil {
@@ -141,11 +160,20 @@ func (s *Server) console(ctx context.Context, w http.ResponseWriter, r *http.Req
 	_ = conn.Close(sent.code, sent.reason)
 }
 
-// greet reads the first message.
-func (s *Server) greet(conn protocol.Conn) ([]byte, error) {
+// greet reads the first message. A token that it lacks may stand in the request.
+func (s *Server) greet(conn protocol.Conn, r *http.Request) (first hello, err error) {
 	late := time.AfterFunc(greeting, func() { _ = conn.Close(protocol.ClosePolicy, "no first message came") })
 	defer late.Stop()
-	return conn.Read()
+	body, err := conn.Read()
+	if err != nil {
+		return first, err
+	}
+	if err := json.Unmarshal(body, &first); err != nil {
+		return first, refuse("the first message cannot be read: %v", err)
+	}
+	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	first.Token = cmp.Or(first.Token, r.URL.Query().Get("token"), bearer)
+	return first, nil
 }
 
 func (s *Server) find(id string) (*session.Session, error) {
@@ -169,14 +197,8 @@ func (s *Server) checkToken(token string) error {
 }
 
 // serveRun is /run: the console's token first, then what the kernel does.
-func (s *Server) serveRun(live *session.Session, conn protocol.Conn, first []byte) error {
-	var hello struct {
-		Token string `json:"token"`
-	}
-	if err := json.Unmarshal(first, &hello); err != nil {
-		return refuse("the first message is not JSON: %v", err)
-	}
-	if err := s.checkToken(hello.Token); err != nil {
+func (s *Server) serveRun(live *session.Session, conn protocol.Conn, first hello) error {
+	if err := s.checkToken(first.Token); err != nil {
 		return err
 	}
 	peer, err := live.Router().AttachConsole(conn, func(n int) []byte { return s.ready(live, n) })
@@ -191,10 +213,8 @@ func (s *Server) serveRun(live *session.Session, conn protocol.Conn, first []byt
 func (s *Server) ready(live *session.Session, n int) []byte {
 	state := live.Runs().Snapshot()
 	status := "running"
-	select {
-	case <-live.KernelEnded():
+	if !live.KernelAlive() {
 		status = "dead"
-	default:
 	}
 	body, err := json.Marshal(map[string]any{
 		"type": protocol.TypeReady, "connection_idx": n,
@@ -209,25 +229,24 @@ func (s *Server) ready(live *session.Session, n int) []byte {
 	return body
 }
 
-// serveAgent is /agent: the console's init first, then the agent's actions.
-func (s *Server) serveAgent(live *session.Session, conn protocol.Conn, first []byte) error {
-	var init struct {
-		Type      string          `json:"type"`
-		SessionID json.RawMessage `json:"session_id"`
-		Role      string          `json:"role"`
+// serveAgent is /agent: the console's init first, then the agent's actions. An
+// init needs no token in the mode for one's own machine: consoles made for that
+// send none.
+func (s *Server) serveAgent(live *session.Session, conn protocol.Conn, first hello) error {
+	if s.cfg.Token != SandboxToken {
+		if err := s.checkToken(first.Token); err != nil {
+			return err
+		}
 	}
-	if err := json.Unmarshal(first, &init); err != nil {
-		return refuse("the first message is not JSON: %v", err)
+	if first.Type != protocol.TypeInit {
+		return refuse("the first message must be init, not %q", first.Type)
 	}
-	if init.Type != protocol.TypeInit {
-		return refuse("the first message must be init, not %q", init.Type)
-	}
-	switch init.Role {
+	switch first.Role {
 	case "", "holder", "owner":
 	default:
-		return refuse("unknown role %q: holder is the one there is", init.Role)
+		return refuse("unknown role %q: holder is the one there is", first.Role)
 	}
-	peer, err := live.Hold(conn, string(init.SessionID))
+	peer, err := live.Hold(conn, strings.Trim(string(first.SessionID), `"`))
 	if errors.Is(err, session.ErrHeld) {
 		return &refusal{protocol.CloseHeld, err.Error()}
 	}

@@ -82,6 +82,7 @@ type attempt struct {
 
 	journal *trace.Journal
 	writing chan error // the trace writer's end
+	printed *os.File   // what the children print; nil: not opened yet
 	session *session.Session
 	watch   *watch
 	state   session.Notebook
@@ -197,9 +198,10 @@ func (a *attempt) start(ctx context.Context) error {
 		Router:  router.Config{Cell: seconds(a.limits.CellS)},
 		Printed: printed, Log: a.log,
 	}
+	a.printed = printed
 	a.session, err = session.Start(ctx, a.cfg.Supervisor, cfg)
 	if err != nil {
-		return errors.Join(err, printed.Close())
+		return err
 	}
 	if a.cfg.Attach != nil {
 		a.cfg.Attach(a.session)
@@ -252,6 +254,9 @@ func (a *attempt) openTrace() error {
 func (a *attempt) closeTrace() {
 	a.journal.Close()
 	err := <-a.writing
+	if a.printed != nil {
+		err = errors.Join(err, a.printed.Close())
+	}
 	if err == nil && a.session != nil {
 		err = a.writeFiles()
 	}

@@ -206,15 +206,31 @@ func (p *Process) Read() ([]byte, error) {
 	if err == nil || errors.Is(err, protocol.ErrClosed) {
 		return body, err
 	}
+	return nil, p.cause(err)
+}
+
+// Write sends a frame. Where that fails because the child has died, the error is
+// an [*ExitError].
+func (p *Process) Write(body []byte) error {
+	err := p.Conn.Write(body)
+	var broken *protocol.ChannelError
+	if errors.As(err, &broken) {
+		return p.cause(err)
+	}
+	return err
+}
+
+// cause waits for the death that may be behind an error of the socket.
+func (p *Process) cause(err error) error {
 	select {
 	case <-p.exited:
-		return nil, &ExitError{Name: p.name, Exit: p.exit}
+		return &ExitError{Name: p.name, Exit: p.exit}
 	case <-time.After(exitNotice):
 	}
 	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s closed its socket: %w", p.name, err)
+		return fmt.Errorf("%s closed its socket: %w", p.name, err)
 	}
-	return nil, withTail(fmt.Errorf("%s: %w", p.name, err), p.Tail())
+	return withTail(fmt.Errorf("%s: %w", p.name, err), p.Tail())
 }
 
 // wait notices the child's end, kills what it left in its group and cgroup, and

@@ -5,9 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"time"
 
 	"github.com/coder/websocket"
 )
+
+// goodbye is how long a peer whose messages are being read may take to agree to
+// a close.
+const goodbye = time.Second
 
 // webSocket is the Conn of consoles: one text frame per body.
 type webSocket struct {
@@ -67,10 +73,11 @@ func (w *webSocket) fault(doing string, err error) error {
 
 func (w *webSocket) Close(code CloseCode, reason string) error {
 	defer w.cancel()
+	defer time.AfterFunc(goodbye, w.cancel).Stop()
 	// A peer that does not say goodbye in turn is no fault of this end, and one
 	// that has gone is closed already. Control frames carry 125 bytes, two of
-	// which are the code.
-	_ = w.ws.Close(websocket.StatusCode(code), reason[:min(len(reason), 123)])
+	// which are the code, and the rest must be UTF-8.
+	_ = w.ws.Close(websocket.StatusCode(code), strings.ToValidUTF8(reason[:min(len(reason), 123)], ""))
 	_ = w.ws.CloseNow()
 	return nil
 }
