@@ -22,7 +22,6 @@ lint: ## run the linters and look for what the formatters would change
 	$(GOLANGCI) fmt --diff ./...
 
 bench: ## measure, side by side, and write docs/BENCHMARKS.md
-	go run ./cmd/assay version
-	go test ./bench -run '^TestBench$$' -timeout 60m -bench-out "$(CURDIR)/docs/BENCHMARKS.md" -v
+	go test -tags bench ./bench -run '^TestBench$$' -timeout 60m -v -args -out "$(CURDIR)/docs/BENCHMARKS.md"
 
 ci: lint build test ## what CI runs

@@ -252,6 +252,7 @@ func (k *Kernel) emit(frame []byte) {
 	select {
 	case k.frames <- frame:
 	case <-k.closed:
+	case <-k.ended: // a process that outlives the kernel still prints
 	}
 }
 

@@ -213,8 +213,7 @@ func (p *Process) Read() ([]byte, error) {
 // an [*ExitError].
 func (p *Process) Write(body []byte) error {
 	err := p.Conn.Write(body)
-	var broken *protocol.ChannelError
-	if errors.As(err, &broken) {
+	if _, broken := errors.AsType[*protocol.ChannelError](err); broken {
 		return p.cause(err)
 	}
 	return err
