@@ -6,7 +6,7 @@ type Limiter struct{ run run }
 // NewLimiter returns the limiter of a run of the cell "c".
 func NewLimiter(limit int) *Limiter {
 	l := &Limiter{run: newRun(limit)}
-	l.run.start([]byte(`{"type":"start_cell","cell_id":"c","run_sequencer":1}`), nil)
+	l.run.start("c", nil)
 	return l
 }
 

@@ -202,25 +202,31 @@ func (k *Kernel) pump() {
 	}
 }
 
+// fromSocket passes a frame on and follows the run that is on. A cell that was
+// stopped while it waited has its start_cell and cell_result in the middle of
+// another's run, and they are not that run's.
 func (k *Kernel) fromSocket(frame []byte) {
-	kind := frameType(frame)
-	if kind == protocol.TypeCellResult {
+	kind, cell := frameType(frame), ""
+	if kind == protocol.TypeStartCell || kind == protocol.TypeCellResult {
+		cell = cellOf(frame)
+	}
+	ends := kind == protocol.TypeCellResult && k.run.isOf(cell) // only this goroutine starts and ends runs
+	if ends {
 		k.proc.Drain() // calls fromPipe
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	switch kind {
-	case protocol.TypeStartCell:
-		k.emit(frame)
-		k.run.start(frame, k.emit)
-		return
-	case protocol.TypeCellResult:
+	switch {
+	case ends:
 		k.run.end(k.emit)
-	case protocol.TypeKernelStdio:
+	case kind == protocol.TypeKernelStdio:
 		k.run.add(frame, k.emit)
 		return
 	}
 	k.emit(frame)
+	if kind == protocol.TypeStartCell && cell != "" && !k.run.on {
+		k.run.start(cell, k.emit)
+	}
 }
 
 // fromPipe takes what was written to the process's stdout or stderr.

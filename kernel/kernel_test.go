@@ -36,8 +36,9 @@ func TestMain(m *testing.M) {
 // started is a Python kernel in a sandbox of its own.
 type started struct {
 	*kernel.Kernel
-	t *testing.T
-	n int // requests so far
+	t       *testing.T
+	sandbox string
+	n       int // requests so far
 }
 
 func start(t *testing.T, change func(*kernel.Config)) *started {
@@ -58,7 +59,7 @@ func start(t *testing.T, change func(*kernel.Config)) *started {
 	k, err := kernel.Start(t.Context(), sup, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, k.Stop(context.Background())) })
-	return &started{Kernel: k, t: t}
+	return &started{Kernel: k, t: t, sandbox: sandbox}
 }
 
 // run runs code as a cell and returns the frames of the run.
@@ -252,4 +253,31 @@ func TestResolve(t *testing.T) {
 	require.NotEmpty(t, compiled, "no start has to compile")
 	_, err = kernel.Resolve(t.Context(), "false", t.TempDir())
 	require.ErrorContains(t, err, "the interpreter false cannot be started: exit status 1")
+}
+
+// A cell that is stopped while it waits has its start_cell and cell_result in
+// the middle of the run that is on, and takes nothing of it.
+func TestStoppingAQueuedCellLeavesTheRunItsText(t *testing.T) {
+	t.Parallel()
+	k := start(t, nil)
+	require.NoError(t, syscall.Mkfifo(filepath.Join(k.sandbox, "go"), 0o600))
+	k.send("import subprocess\nsubprocess.run('echo one; read x < go; echo two', shell=True)\nprint('three')")
+	k.send("print('never')")
+	require.NoError(t, k.Write([]byte(`{"type":"stop_cell","cell_id":"c2"}`)))
+	var frames []frame
+	for {
+		f, err := k.next()
+		require.NoError(t, err)
+		frames = append(frames, f)
+		if f.Type == protocol.TypeCellResult && f.CellID == "c2" {
+			require.Equal(t, protocol.StatusInterrupted, f.Status)
+			require.NoError(t, os.WriteFile(filepath.Join(k.sandbox, "go"), []byte("\n"), 0o600))
+		}
+		if f.Type == protocol.TypeCellResult && f.CellID == "c1" {
+			break
+		}
+	}
+	require.Contains(t, text(frames, protocol.Stdout), "one\n")
+	require.Contains(t, text(frames, protocol.Stdout), "two\n")
+	require.Contains(t, text(frames, protocol.Stdout), "three\n")
 }

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"unicode/utf8"
 
@@ -48,14 +47,13 @@ type written struct {
 	chunk  []byte
 }
 
+// isOf tells whether the run that is on is that of a cell.
+func (r *run) isOf(cell string) bool { return r.on && r.cell == cell }
+
 // start begins a run, to which the early text belongs.
-func (r *run) start(frame []byte, emit func([]byte)) {
-	var start protocol.StartCell
-	if err := json.Unmarshal(frame, &start); err != nil || start.CellID == nil {
-		return // everything is idle, or the router will say what is wrong
-	}
+func (r *run) start(cell string, emit func([]byte)) {
 	early := r.early
-	*r = run{limit: r.limit, on: true, cell: *start.CellID, split: map[string][]byte{}}
+	*r = run{limit: r.limit, on: true, cell: cell, split: map[string][]byte{}}
 	for _, w := range early {
 		r.write(w.stream, w.chunk, emit)
 	}
@@ -146,4 +144,13 @@ func frameType(frame []byte) string {
 		return "" // the router reads it again and says what is wrong
 	}
 	return env.Type
+}
+
+// cellOf is the cell of a frame, empty when it has none.
+func cellOf(frame []byte) string {
+	env, err := protocol.NewDecoder().Envelope(frame)
+	if err != nil {
+		return "" // as above
+	}
+	return env.CellID
 }

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -158,7 +159,7 @@ func TestEH4_AgentGivesUp(t *testing.T) {
 	h := newHouse(t, server.Config{})
 	s := h.play(t, session.Config{Agent: agent.Config{Command: playing("builtin", "300ms", script)}})
 	silent := dial(t, s.url+"/agent", agentHello, nil)
-	require.NoError(t, s.live.Query(t.Context(), protocol.AgentQuery{Query: "look around", RequestID: "1"}))
+	require.NoError(t, s.live.Query(protocol.AgentQuery{Query: "look around", RequestID: "1"}))
 	silent.await(t, "the action", ofType("agent_action"))
 	const text = "OPERATION FAILED: 'get_context' timed out after 0.3 seconds."
 	s.trace.await(t, "the agent's own end of it", func(e line) bool {
@@ -179,7 +180,9 @@ func TestEH5_NoQueryBeforeInit(t *testing.T) {
 	t.Parallel()
 	s := newHouse(t, server.Config{}).play(t, session.Config{})
 	queried := make(chan error, 1)
-	go func() { queried <- s.live.Query(t.Context(), protocol.AgentQuery{Query: "begin", RequestID: "1"}) }()
+	go func() {
+		queried <- errors.Join(s.live.AwaitHolder(t.Context()), s.live.Query(protocol.AgentQuery{Query: "begin", RequestID: "1"}))
+	}()
 	run := dial(t, s.url+"/run", runHello, nil)
 	run.await(t, "ready", ofType("ready"))
 	require.Equal(t, "error", s.agent.do(t, "no_such_action", nil).Status)

@@ -137,6 +137,7 @@ func (a *attempt) run(ctx context.Context) {
 	}
 	defer a.closeTrace()
 	defer a.removeSolution()
+	defer a.watch.close()
 	phase := time.Now()
 	next := func(took *int64) {
 		*took = time.Since(phase).Milliseconds()

@@ -18,6 +18,17 @@ func NewWatch(journal *trace.Journal, limits runs.Limits) Watch {
 	return w
 }
 
+// NewWaitingWatch returns a watch of an agent that has no task yet.
+func NewWaitingWatch(journal *trace.Journal, limits runs.Limits) Watch {
+	return Watch{newWatch(journal, limits, &Doing{})}
+}
+
+// Begin gives the agent its task now.
+func (w Watch) Begin() { w.begin(time.Now()) }
+
+// Close lets go of the trace.
+func (w Watch) Close() { w.close() }
+
 // Next returns the next verdict.
 func (w Watch) Next(ctx context.Context) (outcome runs.Outcome, detail, question string) {
 	v := w.next(ctx)

@@ -24,11 +24,8 @@ type action struct {
 
 // fromAgent takes in a frame of the agent.
 func (w *watch) fromAgent(e *trace.Entry) *verdict {
-	w.heard = e.Wall
-	switch e.Type {
-	case protocol.TypeAgentUsageUpdate, protocol.TypeAgentEvent, protocol.TypeAgentStreamComplete:
-		// They come behind a message and do not take it back.
-	default:
+	w.listen(e)
+	if beginsTurn(e) {
 		w.lastWord = time.Time{}
 	}
 	switch e.Type {
@@ -48,6 +45,19 @@ func (w *watch) fromAgent(e *trace.Entry) *verdict {
 		return w.fromError(e)
 	}
 	return nil
+}
+
+// beginsTurn tells whether a frame shows that the agent goes on: then what it
+// said last was not its last word.
+func beginsTurn(e *trace.Entry) bool {
+	switch e.Type {
+	case protocol.TypeAgentAction, protocol.TypeAgentHistoryUpdated, protocol.TypeAgentStreamStart:
+		return true
+	case protocol.TypeAgentStatus:
+		return e.Status == protocol.AgentThinking || e.Status == protocol.AgentExecuting
+	default:
+		return false
+	}
 }
 
 // suspect counts a frame that has the marker where it completes nothing.
@@ -95,7 +105,7 @@ func runsCell(e *trace.Entry) bool {
 // toAgent follows the answers to the agent's actions.
 func (w *watch) toAgent(e *trace.Entry) *verdict {
 	asked, ok := w.actions[e.TxID]
-	if e.Type != protocol.TypeActionResponse || !ok {
+	if e.Type != protocol.TypeActionResponse || !ok || e.Note == trace.Dropped {
 		return nil
 	}
 	if asked.refused > 0 && e.Status == protocol.StatusError {
@@ -104,15 +114,15 @@ func (w *watch) toAgent(e *trace.Entry) *verdict {
 		return nil
 	}
 	delete(w.actions, e.TxID)
-	if _, already := w.open[e.CellID]; asked.runs && !already && e.Status == protocol.StatusSuccess && e.CellID != "" {
-		w.open[e.CellID] = opened{since: e.Wall, promised: true}
+	if asked.runs && e.Status == protocol.StatusSuccess && e.CellID != "" {
+		w.change(e.CellID, func(c *cell) { c.promised = e.Wall })
 	}
 	return w.settle()
 }
 
 func (w *watch) fromStatus(e *trace.Entry) *verdict {
 	w.saying = e.Status
-	if e.Status == protocol.AgentDone && !w.began.IsZero() {
+	if e.Status == protocol.AgentDone {
 		return w.over("the agent said that it is done and has not submitted an answer with " + Marker)
 	}
 	return nil

@@ -27,11 +27,14 @@ type block struct {
 }
 
 func (w *watch) fromHistory(e *trace.Entry) *verdict {
-	var update protocol.HistoryUpdated
-	var entry protocol.HistoryEntry
-	if json.Unmarshal(e.Body, &update) != nil || len(update.Entry) == 0 ||
-		json.Unmarshal(update.Entry, &entry) != nil ||
-		entry.Type != protocol.EntryAnthropicMessage || entry.Role != "assistant" {
+	var update struct {
+		Entry protocol.HistoryEntry `json:"entry"`
+	}
+	if json.Unmarshal(e.Body, &update) != nil {
+		return nil
+	}
+	entry := update.Entry
+	if entry.Type != protocol.EntryAnthropicMessage || entry.Role != "assistant" {
 		return nil
 	}
 	w.counts.ModelCalls++
@@ -40,7 +43,7 @@ func (w *watch) fromHistory(e *trace.Entry) *verdict {
 		blocks = nil // plain text
 	}
 	w.suspectMessage(entry.Content, blocks)
-	if v := w.submitted(update.Entry, submissionsOf(blocks)); v != nil {
+	if v := w.submitted(entry, submissionsOf(blocks)); v != nil {
 		return v
 	}
 	if !usesTools(blocks) {
@@ -54,18 +57,24 @@ func (w *watch) fromHistory(e *trace.Entry) *verdict {
 
 func (w *watch) fromResult(e *trace.Entry) *verdict {
 	var result struct {
-		Output submission `json:"structured_output"`
+		Type   string      `json:"type"`
+		Output *submission `json:"structured_output"`
 	}
-	if json.Unmarshal(e.Body, &result) != nil {
+	if json.Unmarshal(e.Body, &result) != nil || result.Output == nil || result.Output.Summary == "" {
 		return nil
 	}
-	return w.submitted(e.Body, []submission{result.Output})
+	return w.submitted(result, []submission{*result.Output})
 }
 
-// submitted takes in the submissions of one message, raw being the message.
-func (w *watch) submitted(raw json.RawMessage, all []submission) *verdict {
-	if len(all) == 0 || w.ended {
+// submitted takes in the submissions of one message. Behind the one with the
+// marker no other counts.
+func (w *watch) submitted(message any, all []submission) *verdict {
+	if len(all) == 0 || w.ended || w.marked {
 		return nil
+	}
+	raw, err := protocol.Marshal(message)
+	if err != nil {
+		return nil // it came as JSON
 	}
 	w.handedIn = append(w.handedIn, raw)
 	for _, s := range all {
@@ -77,8 +86,6 @@ func (w *watch) submitted(raw json.RawMessage, all []submission) *verdict {
 	}
 	last := all[len(all)-1]
 	switch {
-	case w.marked:
-		return w.settle()
 	case last.asks():
 		return w.question(last)
 	case last.NextStatus == protocol.AgentDone:

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,23 +35,23 @@ const (
 //	   ├── a limit, a dead child, an agent's error            │ an action in
 //	   └── a question ──▶ (answered once) ──▶ asked_question   flight holds it
 type watch struct {
-	journal *trace.Journal
-	follow  *trace.Follower
-	limits  runs.Limits
-	doing   *Doing
+	follow *trace.Follower
+	limits runs.Limits
+	doing  *Doing
 
-	open    map[string]opened // runs by cell
+	cells   map[string]cell   // those with a run that has not ended
 	actions map[string]action // the agent's, in flight, by tx_id
-	began   time.Time         // when the query was sent; zero: not yet
+	began   time.Time         // when the agent got its task; zero: not yet
 	heard   time.Time         // when the agent was last heard, or a run closed
 
 	marked    bool              // the marker came, in its place
 	handedIn  []json.RawMessage // messages with submissions
 	summary   string            // of the last submission
 	questions int
-	lastWord  time.Time // of a message without tool use, while nothing follows it
+	lastWord  time.Time // of a message without tool use, while no new turn follows
 	limit     string    // which one the agent says it has reached
 	complaint string    // the last error that the agent went on after
+	early     *verdict  // from before the task
 	ended     bool      // there is a verdict: what comes is only counted
 
 	counts runs.Usage
@@ -58,12 +59,15 @@ type watch struct {
 	saying string // the agent's status
 }
 
-// opened is a run that has not ended.
-type opened struct {
-	since    time.Time
-	started  bool
-	promised bool // announced by an answer; run_cell is still to come
+// cell is the runs of one cell that have not ended. One may be on while another
+// waits.
+type cell struct {
+	waits    bool      // told to run, or in the queue
+	started  bool      // its start_cell has come
+	promised time.Time // when an answer promised a run_cell that is still to come
 }
+
+func (c cell) open() bool { return c.waits || c.started || !c.promised.IsZero() }
 
 // verdict is what a watch has come to.
 type verdict struct {
@@ -74,18 +78,41 @@ type verdict struct {
 
 func newWatch(journal *trace.Journal, limits runs.Limits, doing *Doing) *watch {
 	return &watch{
-		journal: journal, follow: journal.Follow(), limits: limits, doing: doing,
-		open: map[string]opened{}, actions: map[string]action{},
+		follow: journal.FollowAll(), limits: limits, doing: doing,
+		cells: map[string]cell{}, actions: map[string]action{},
 	}
 }
 
-// begin starts the clocks: the agent has its task.
-func (w *watch) begin(now time.Time) { w.began, w.heard = now, now }
+// begin starts the clocks: the agent gets its task. What it has said before is
+// no part of its work.
+func (w *watch) begin(now time.Time) {
+	for entry := w.follow.Try(); entry != nil; entry = w.follow.Try() {
+		switch entry.Hop {
+		case trace.ServerToKernel, trace.KernelToServer:
+			w.read(entry) // a person may have run cells
+		case trace.Session:
+			w.early = cmp.Or(w.early, w.read(entry)) // a child may be gone already
+		default:
+		}
+	}
+	w.began, w.heard = now, now
+	w.counts, w.tamper = runs.Usage{}, 0
+}
 
 // next reads on until there is a verdict: the end, or a question that wants an
-// answer. When ctx ends the attempt is cancelled.
+// answer. When ctx ends the attempt is cancelled. Neither that nor the wall clock
+// waits for an agent that says more than can be read.
 func (w *watch) next(ctx context.Context) verdict {
+	if w.early != nil {
+		return *w.early
+	}
 	for {
+		if ctx.Err() != nil {
+			return verdict{outcome: runs.Cancelled, detail: context.Cause(ctx).Error()}
+		}
+		if v, _ := w.onWall(time.Now()); v != nil {
+			return *v
+		}
 		entry := w.follow.Try()
 		if entry == nil {
 			v, due := w.onTime(time.Now())
@@ -93,13 +120,9 @@ func (w *watch) next(ctx context.Context) verdict {
 				return *v
 			}
 			w.tell()
-			entry = w.wait(ctx, due)
-			if entry == nil && ctx.Err() != nil {
-				return verdict{outcome: runs.Cancelled, detail: context.Cause(ctx).Error()}
+			if entry = w.wait(ctx, due); entry == nil {
+				continue // a deadline has passed, or ctx has ended
 			}
-		}
-		if entry == nil {
-			continue // a deadline has passed
 		}
 		if v := w.read(entry); v != nil {
 			return *v
@@ -121,13 +144,17 @@ func (w *watch) wait(ctx context.Context, due time.Time) *trace.Entry {
 	return entry
 }
 
-// rest reads what is there already, for the counts only.
+// rest reads what is there already, for the counts only, and ends the watch.
 func (w *watch) rest() {
 	w.ended = true
 	for entry := w.follow.Try(); entry != nil; entry = w.follow.Try() {
 		w.read(entry)
 	}
+	w.close()
 }
+
+// close lets go of the trace; it may be called more than once.
+func (w *watch) close() { w.follow.Close() }
 
 // read takes in one frame.
 func (w *watch) read(e *trace.Entry) *verdict {
@@ -151,7 +178,7 @@ func (w *watch) read(e *trace.Entry) *verdict {
 }
 
 // idle tells whether nothing of the agent's is under way.
-func (w *watch) idle() bool { return len(w.open) == 0 && len(w.actions) == 0 }
+func (w *watch) idle() bool { return len(w.cells) == 0 && len(w.actions) == 0 }
 
 // settle completes a marked attempt that is idle.
 func (w *watch) settle() *verdict {
@@ -175,15 +202,27 @@ func (w *watch) over(how string) *verdict {
 	}
 }
 
+// change applies f to a cell; one without an open run is forgotten.
+func (w *watch) change(id string, f func(*cell)) {
+	c := w.cells[id]
+	f(&c)
+	if c.open() {
+		w.cells[id] = c
+	} else {
+		delete(w.cells, id)
+	}
+}
+
 // toKernel opens a run when the kernel is told to run a cell.
 func (w *watch) toKernel(e *trace.Entry) *verdict {
+	if e.Note == trace.Dropped {
+		return nil
+	}
 	switch e.Type {
 	case protocol.TypeRunCell:
-		if run, ok := w.open[e.CellID]; !ok || run.promised {
-			w.open[e.CellID] = opened{since: e.Wall}
-		}
+		w.change(e.CellID, func(c *cell) { c.waits, c.promised = true, time.Time{} })
 	case protocol.TypeDisposeCell:
-		return w.closed(e, e.CellID)
+		return w.closed(e, e.CellID, func(c *cell) { *c = cell{} })
 	}
 	return nil
 }
@@ -195,17 +234,21 @@ func (w *watch) fromKernel(e *trace.Entry) *verdict {
 		if e.CellID == "" {
 			return w.allIdle(e)
 		}
-		w.open[e.CellID] = opened{since: e.Wall, started: true}
+		w.change(e.CellID, func(c *cell) { c.waits, c.started = false, true })
 	case protocol.TypeRunQueue:
-		for _, cell := range queueOf(e.Body) {
-			if _, ok := w.open[cell]; !ok {
-				w.open[cell] = opened{since: e.Wall}
-			}
+		for _, id := range queueOf(e.Body) {
+			w.change(id, func(c *cell) { c.waits = true })
 		}
 	case protocol.TypeCellResult:
 		w.counts.CellsRun++
 		w.suspect(e)
-		return w.closed(e, e.CellID)
+		return w.closed(e, e.CellID, func(c *cell) {
+			if c.started {
+				c.started = false
+			} else {
+				c.waits = false // of a kernel that does not say when one starts
+			}
+		})
 	case protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeExecuteCodeResponse:
 		w.suspect(e)
 	}
@@ -216,18 +259,25 @@ func (w *watch) fromKernel(e *trace.Entry) *verdict {
 // says no more than this.
 func (w *watch) allIdle(e *trace.Entry) *verdict {
 	var v *verdict
-	for cell, run := range w.open {
-		if run.started {
-			v = w.closed(e, cell)
+	for id, c := range w.cells {
+		if c.started {
+			v = w.closed(e, id, func(c *cell) { c.started = false })
 		}
 	}
 	return v
 }
 
-func (w *watch) closed(e *trace.Entry, cell string) *verdict {
-	delete(w.open, cell)
-	w.heard = e.Wall
+func (w *watch) closed(e *trace.Entry, id string, f func(*cell)) *verdict {
+	w.change(id, f)
+	w.listen(e)
 	return w.settle()
+}
+
+// listen notes a sign of life.
+func (w *watch) listen(e *trace.Entry) {
+	if e.Wall.After(w.heard) {
+		w.heard = e.Wall
+	}
 }
 
 // fromSession notices the ends of the peers.
@@ -239,6 +289,7 @@ func (w *watch) fromSession(e *trace.Entry) *verdict {
 	case "kernel":
 		return w.kernelEnded()
 	case "agent":
+		w.actions = map[string]action{} // nobody is there to be answered
 		if w.marked {
 			return w.settle()
 		}
@@ -250,11 +301,11 @@ func (w *watch) fromSession(e *trace.Entry) *verdict {
 
 // kernelEnded blames the agent's code when it was running.
 func (w *watch) kernelEnded() *verdict {
-	ran := len(w.open) > 0
+	ran := len(w.cells) > 0
 	for _, action := range w.actions {
 		ran = ran || action.name == protocol.TypeExecuteCode
 	}
-	w.open = map[string]opened{}
+	w.cells = map[string]cell{}
 	if ran {
 		return &verdict{outcome: runs.KernelExit, detail: ranCode}
 	}
@@ -264,44 +315,72 @@ func (w *watch) kernelEnded() *verdict {
 // ranCode is the detail of a kernel's exit that counts as the agent's.
 const ranCode = "while it ran the agent's code"
 
-// onTime says what the time alone decides, and when it decides something next.
+// onTime says what the time alone decides, while there is nothing to read, and
+// when it decides something next; zero: never.
 func (w *watch) onTime(now time.Time) (v *verdict, due time.Time) {
 	if w.began.IsZero() {
-		return nil, time.Time{}
+		return nil, due
 	}
-	for cell, run := range w.open {
-		if run.promised && now.Sub(run.since) >= promise {
-			delete(w.open, cell)
-			if v := w.settle(); v != nil {
-				return v, due
-			}
-		} else if run.promised {
-			due = sooner(due, run.since.Add(promise))
+	for _, clock := range []func(time.Time) (*verdict, time.Time){w.onWall, w.onPromises, w.onIdle, w.onLastWord} {
+		v, at := clock(now)
+		if v != nil {
+			return v, due
 		}
-	}
-	if wall := seconds(w.limits.WallS); wall > 0 {
-		if took := now.Sub(w.began); took >= wall {
-			return limitReached("wall", wall, took), due
-		}
-		due = sooner(due, w.began.Add(wall))
-	}
-	if idle := seconds(w.limits.IdleS); idle > 0 && len(w.open) == 0 {
-		if took := now.Sub(w.heard); took >= idle {
-			return limitReached("idle", idle, took), due
-		}
-		due = sooner(due, w.heard.Add(idle))
-	}
-	if !w.lastWord.IsZero() && w.idle() {
-		if now.Sub(w.lastWord) >= quiet {
-			return w.over("the agent ended with a message and no submission"), due
-		}
-		due = sooner(due, w.lastWord.Add(quiet))
+		due = sooner(due, at)
 	}
 	return nil, due
 }
 
+func (w *watch) onWall(now time.Time) (v *verdict, due time.Time) {
+	wall := seconds(w.limits.WallS)
+	if wall <= 0 || w.began.IsZero() {
+		return nil, due
+	}
+	if took := now.Sub(w.began); took >= wall {
+		return limitReached("wall", wall, took), due
+	}
+	return nil, w.began.Add(wall)
+}
+
+// onPromises gives up on runs that were promised and did not come.
+func (w *watch) onPromises(now time.Time) (v *verdict, due time.Time) {
+	for id, c := range w.cells {
+		if c.promised.IsZero() {
+			continue
+		}
+		if until := c.promised.Add(promise); now.Before(until) {
+			due = sooner(due, until)
+		} else {
+			w.change(id, func(c *cell) { c.promised = time.Time{} })
+		}
+	}
+	return w.settle(), due
+}
+
+func (w *watch) onIdle(now time.Time) (v *verdict, due time.Time) {
+	idle := seconds(w.limits.IdleS)
+	if idle <= 0 || len(w.cells) > 0 {
+		return nil, due
+	}
+	if took := now.Sub(w.heard); took >= idle {
+		return limitReached("idle", idle, took), due
+	}
+	return nil, w.heard.Add(idle)
+}
+
+func (w *watch) onLastWord(now time.Time) (v *verdict, due time.Time) {
+	if w.lastWord.IsZero() || !w.idle() {
+		return nil, due
+	}
+	if now.Sub(w.lastWord) >= quiet {
+		return w.over("the agent ended with a message and no submission"), due
+	}
+	return nil, w.lastWord.Add(quiet)
+}
+
+// sooner is the earlier of two times, of which zero is never.
 func sooner(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a
@@ -318,8 +397,8 @@ func limitReached(which string, configured, measured any) *verdict {
 func (w *watch) tell() {
 	doing := "waiting for the agent"
 	switch {
-	case len(w.open) > 0:
-		doing = fmt.Sprintf("%d cell(s) running", len(w.open))
+	case len(w.cells) > 0:
+		doing = fmt.Sprintf("%d cell(s) running", len(w.cells))
 	case len(w.actions) > 0:
 		doing = fmt.Sprintf("%d action(s) in flight", len(w.actions))
 	case w.saying != "":

@@ -67,6 +67,17 @@ func TestVerdicts(t *testing.T) {
 		"idle closes what started":  {[]string{runsA, startsA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, runs.Completed, "", 0},
 		"idle leaves what waits":    {[]string{runsA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, "", "", 0},
 
+		"run again while it runs": {[]string{runsA, startsA, runsA, submitted, endsA}, "", "", 0},
+		"both its runs have ended": {[]string{
+			runsA, startsA, runsA, `kernel>server {"type":"run_queue","queue":["a"]}`, submitted, endsA, startsA, endsA,
+		}, runs.Completed, "", 0},
+		"promised again while it runs": {[]string{runsA, startsA, asksRun, runOK, submitted, endsA}, "", "", 0},
+		"a run that was dropped":       {[]string{strings.Replace(runsA, "server>kernel", "server>kernel!", 1), submitted}, runs.Completed, "", 0},
+		"an empty result behind it":    {[]string{runsA, startsA, submitted, `agent>server {"type":"agent_result","structured_output":null}`, endsA}, runs.Completed, "", 0},
+		"an action of a dead agent": {[]string{
+			`agent>server {"type":"agent_action","action":"execute_code","params":{},"tx_id":"t1"}`, submitted, `session {"type":"peer_ended","action":"agent"}`,
+		}, runs.Completed, "", 0},
+
 		"an action in flight": {[]string{asksRun, submitted}, "", "", 0},
 		"a tx_id used twice": {[]string{
 			asksRun, asksRun, strings.Replace(runBad, "no", "tx_id in flight", 1), submitted,
@@ -89,6 +100,7 @@ func TestVerdicts(t *testing.T) {
 		"blocks of text and quiet": {[]string{says("assistant", `[{"type":"text","text":"x"}]`), "wait 5s"}, runs.Stopped, "", 0},
 		"usage behind it":          {[]string{says("assistant", `"x"`), `agent>server {"type":"agent_usage_update"}`, "wait 5s"}, runs.Stopped, "", 0},
 		"a last word, not quiet":   {[]string{says("assistant", `"x"`), "wait 4s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 10s"}, "", "", 0},
+		"a status behind it":       {[]string{says("assistant", `"x"`), `agent>server {"type":"agent_status","status":"ready"}`, "wait 5s"}, runs.Stopped, "", 0},
 		"nudged":                   {[]string{says("assistant", `"x"`), says("user", `"go on"`), "wait 10s"}, "", "", 0},
 		"tool use is no last word": {[]string{says("assistant", `[{"type":"tool_use","name":"run_cell","input":{}}]`), "wait 10s"}, "", "", 0},
 		"not while a cell runs":    {[]string{runsA, says("assistant", `"x"`), "wait 10s"}, "", "", 0},
@@ -210,9 +222,20 @@ func play(t *testing.T, journal *trace.Journal, line string) {
 		<-time.After(d)
 		return
 	}
-	env, err := protocol.NewDecoder().Envelope([]byte(rest))
-	require.NoError(t, err, rest)
-	journal.Append(trace.Entry{Hop: trace.Hop(what), Envelope: env, Body: []byte(rest)})
+	journal.Append(entry(t, what, rest))
+}
+
+// entry is a frame on a hop; with a "!" behind the hop it was dropped.
+func entry(t *testing.T, hop, body string) trace.Entry {
+	t.Helper()
+	env, err := protocol.NewDecoder().Envelope([]byte(body))
+	require.NoError(t, err, body)
+	hop, dropped := strings.CutSuffix(hop, "!")
+	e := trace.Entry{Hop: trace.Hop(hop), Envelope: env, Body: []byte(body)}
+	if dropped {
+		e.Note = trace.Dropped
+	}
+	return e
 }
 
 func TestCancelledWithItsCause(t *testing.T) {
@@ -240,4 +263,69 @@ func TestUsageIsCounted(t *testing.T) {
 	require.Equal(t, runs.Stopped, got)
 	cost := 0.25
 	require.Equal(t, runs.Usage{InputTokens: 15, OutputTokens: 5, CostUSD: &cost, ModelCalls: 1, Actions: 1, CellsRun: 1}, w.Usage())
+}
+
+// What the agent says before it has its task is no part of its work, and does
+// not set its clocks back.
+func TestBeforeTheTask(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		saysDone, submits(`{"summary":"` + done + `","next_status":"done"}`), says("assistant", `"hello"`),
+		`agent>server {"type":"agent_error","error":"warming up","fatal":true}`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			journal := trace.NewJournal("s")
+			w := attempt.NewWaitingWatch(journal, runs.Limits{WallS: 600, IdleS: 300})
+			play(t, journal, line)
+			<-time.After(10 * time.Minute) // the console is opened late
+			w.Begin()
+			began := time.Now()
+			got, detail, _ := w.Next(t.Context())
+			require.Equal(t, runs.Limit, got)
+			require.Contains(t, detail, "idle")
+			require.Equal(t, 5*time.Minute, time.Since(began))
+			w.Close()
+		})
+	}
+}
+
+func TestChildThatEndsBeforeTheTask(t *testing.T) {
+	t.Parallel()
+	journal := trace.NewJournal("s")
+	w := attempt.NewWaitingWatch(journal, runs.Limits{})
+	play(t, journal, `session {"type":"peer_ended","action":"kernel"}`)
+	w.Begin()
+	got, _, _ := w.Next(t.Context())
+	require.Equal(t, runs.KernelExit, got)
+}
+
+// An agent that says more than can be read is ended by the wall clock and by an
+// interruption all the same, and does not fill the memory.
+func TestChatterStopsNoClock(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		wall float64
+		want runs.Outcome
+	}{"wall": {0.2, runs.Limit}, "cancelled": {0, runs.Cancelled}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			journal := trace.NewJournal("s")
+			w := attempt.NewWatch(journal, runs.Limits{WallS: tc.wall})
+			chatter := entry(t, "agent>server", `{"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"user","content":"`+strings.Repeat("x", 256<<10)+`"}}`)
+			talking, shutUp := context.WithCancel(t.Context())
+			silent := make(chan struct{})
+			go func() {
+				defer close(silent)
+				for journal.Room(talking) == nil {
+					journal.Append(chatter)
+				}
+			}()
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			defer cancel()
+			got, detail, _ := w.Next(ctx)
+			require.Equal(t, tc.want, got, detail)
+			shutUp()
+			<-silent
+		})
+	}
 }

@@ -27,15 +27,15 @@ func (a *attempt) live(ctx context.Context) {
 		return
 	}
 	a.work.Doing.set("waiting for a console")
-	if err := a.session.Query(ctx, query); err != nil {
-		if ctx.Err() != nil {
-			a.end(runs.Cancelled, context.Cause(ctx).Error())
-			return
-		}
+	if err := a.session.AwaitHolder(ctx); err != nil && ctx.Err() != nil {
+		a.end(runs.Cancelled, context.Cause(ctx).Error())
+		return
+	}
+	a.watch.begin(time.Now())
+	if err := a.session.Query(query); err != nil {
 		// The agent is gone: the trace says how.
 		a.log.Debug("the query was not sent", "error", err)
 	}
-	a.watch.begin(time.Now())
 	for {
 		v := a.watch.next(ctx)
 		if v.outcome != "" {
@@ -44,7 +44,7 @@ func (a *attempt) live(ctx context.Context) {
 		}
 		a.log.Info("the agent asks", "question", v.question)
 		answer := protocol.AgentQuery{Query: answerToQuestion, RequestID: "eval-answer-" + a.journal.Session}
-		if err := a.session.Query(ctx, answer); err != nil {
+		if err := a.session.Query(answer); err != nil {
 			a.log.Debug("the answer was not sent", "error", err)
 		}
 	}

@@ -80,16 +80,23 @@ func (s *Session) Hold(conn protocol.Conn, id string) (*router.Peer, error) {
 	return peer, nil
 }
 
-// Query waits until it is settled who holds the document, however long that
-// takes while the agent lives, and then gives the agent its task.
-func (s *Session) Query(ctx context.Context, query protocol.AgentQuery) error {
+// AwaitHolder waits until it is settled who holds the document, however long
+// that takes while kernel and agent live. Before that the agent is asked nothing.
+func (s *Session) AwaitHolder(ctx context.Context) error {
 	select {
 	case <-s.settled:
+		return nil
 	case <-s.agentPeer.Done():
 		return s.AgentError()
+	case <-s.kernelPeer.Done():
+		return s.KernelError()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// Query gives the agent its task, or a word more on it.
+func (s *Session) Query(query protocol.AgentQuery) error {
 	query.Type = protocol.TypeAgentQuery
 	s.enter(Working, "")
 	return s.router.ToAgent(query)

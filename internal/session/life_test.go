@@ -38,7 +38,7 @@ func TestCollectInterrupts(t *testing.T) {
 	sup := supervisor(t)
 	s := start(t, sup, session.Config{Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}})
 	const source = "found = 41\nwhile True: pass"
-	require.NoError(t, s.Query(t.Context(), protocol.AgentQuery{Query: source}))
+	require.NoError(t, s.Query(protocol.AgentQuery{Query: source}))
 	require.Equal(t, session.Working, s.State())
 	s.await(t, "the cell", entry(trace.KernelToServer, protocol.TypeStartCell))
 	state := s.Collect(t.Context())
@@ -57,7 +57,7 @@ func TestCollectInterrupts(t *testing.T) {
 	result := s.await(t, "the end of the cell", entry(trace.KernelToServer, protocol.TypeCellResult))
 	require.Equal(t, "interrupted", result.Status)
 
-	require.NoError(t, s.Query(t.Context(), protocol.AgentQuery{Query: "1"}))
+	require.NoError(t, s.Query(protocol.AgentQuery{Query: "1"}))
 	refused := s.await(t, "a refusal", entry(trace.ServerToAgent, protocol.TypeActionResponse))
 	require.Contains(t, string(refused.Body), "session is ending")
 }
@@ -220,15 +220,14 @@ func TestNobodyElseHolds(t *testing.T) {
 	require.NoError(t, errors.Join(ours.Close(protocol.CloseNormal, ""), theirs.Close(protocol.CloseNormal, "")))
 }
 
-// A query that waits for a console is given up with its context, and with its
-// agent.
-func TestQueryWithoutConsole(t *testing.T) {
+// The wait for a console is given up with its context, and with its agent.
+func TestWaitForAConsole(t *testing.T) {
 	t.Parallel()
 	s := start(t, supervisor(t), session.Config{Console: true})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errEnough)
-	require.ErrorIs(t, s.Query(ctx, protocol.AgentQuery{Query: "go"}), errEnough)
+	require.ErrorIs(t, s.AwaitHolder(ctx), errEnough)
 	require.NoError(t, s.StopAgent(t.Context()))
-	require.Error(t, s.Query(t.Context(), protocol.AgentQuery{Query: "go"}))
+	require.Error(t, s.AwaitHolder(t.Context()))
 	require.Equal(t, session.Ready, s.State())
 }

@@ -61,7 +61,7 @@ func endWhileItWorks(ctx context.Context, sup *child.Supervisor, s *stage, cfg s
 	if err != nil {
 		return err
 	}
-	err = live.Query(ctx, protocol.AgentQuery{Query: "while True: pass"})
+	err = live.Query(protocol.AgentQuery{Query: "while True: pass"})
 	if err == nil {
 		_, err = s.next(ctx, entry(trace.ServerToKernel, protocol.TypeRunCell))
 	}
@@ -170,7 +170,7 @@ func TestEndTwice(t *testing.T) {
 	both.Wait()
 	require.NoError(t, s.End(t.Context(), "again"))
 	requireNothing(t, s.root)
-	require.Error(t, s.Query(t.Context(), protocol.AgentQuery{Query: "go on"}))
+	require.Error(t, s.Query(protocol.AgentQuery{Query: "go on"}))
 	require.Equal(t, session.Ended, s.State())
 	require.False(t, s.KernelAlive())
 	ours, theirs := protocol.Pipe()

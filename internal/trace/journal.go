@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
 
 const (
-	// WriterQueue is how many bytes may wait for the file before [Journal.Room]
-	// makes its caller wait.
-	WriterQueue = 16 << 20
+	// Queue is how many bytes may wait for the file, or for another follower
+	// that must miss nothing, before [Journal.Room] makes its caller wait.
+	Queue = 16 << 20
 
 	// RoomDeadline is how long Room waits at most.
 	RoomDeadline = 5 * time.Second
@@ -21,8 +22,8 @@ const (
 	entryCost = 256
 )
 
-// ErrUnwritten is what [Journal.Room] returns, with the reason: the file cannot
-// keep up, or cannot be written at all.
+// ErrUnwritten is what [Journal.Room] returns, with the reason: somebody cannot
+// keep up, or the file cannot be written at all.
 var ErrUnwritten = errors.New("the trace cannot be written")
 
 // Journal gives a session its one order. It is a list that followers walk at
@@ -38,8 +39,8 @@ type Journal struct {
 	closed bool
 	more   chan struct{} // closed when there is more to read; nil while nobody waits
 
-	writer *Follower     // whose pace Room watches; nil: nobody's
-	room   chan struct{} // closed when the writer has moved on; nil while nobody waits
+	paced  []*Follower   // whose pace Room watches
+	room   chan struct{} // closed when one of them has moved on; nil while nobody waits
 	failed error         // why the writer gave up
 }
 
@@ -99,15 +100,16 @@ func (j *Journal) Close() {
 	wake(&j.more)
 }
 
-// Room waits while more than [WriterQueue] bytes wait for the file, at most
-// [RoomDeadline]; then, and when writing has failed, it returns [ErrUnwritten].
+// Room waits while more than [Queue] bytes wait for the file or for a
+// [Journal.FollowAll], at most [RoomDeadline]; then, and when writing has failed, it returns [ErrUnwritten].
 // The readers of kernel and agent, who alone can outrun a disk, call it before
 // each frame.
 func (j *Journal) Room(ctx context.Context) error {
 	var deadline <-chan time.Time
 	for {
 		j.mu.Lock()
-		failed, full := j.failed, j.writer != nil && j.sum-j.writer.at.sum > WriterQueue
+		failed := j.failed
+		full := slices.ContainsFunc(j.paced, func(f *Follower) bool { return j.sum-f.at.sum > Queue })
 		moved := waiting(&j.room)
 		j.mu.Unlock()
 		switch {
@@ -126,9 +128,17 @@ func (j *Journal) Room(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-deadline:
-			return fmt.Errorf("%w fast enough: %d MiB have waited for %v", ErrUnwritten, WriterQueue>>20, RoomDeadline)
+			return fmt.Errorf("%w fast enough: %d MiB have waited for %v", ErrUnwritten, Queue>>20, RoomDeadline)
 		}
 	}
+}
+
+// fail notes that the file cannot be written.
+func (j *Journal) fail(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.failed = err
+	wake(&j.room)
 }
 
 // Follower walks a journal. It is for one goroutine.
@@ -142,6 +152,28 @@ func (j *Journal) Follow() *Follower {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return &Follower{journal: j, at: j.last}
+}
+
+// FollowAll returns a follower that must miss nothing and be given time: Room
+// makes the readers of kernel and agent wait for it. Whoever called it must
+// Close it.
+func (j *Journal) FollowAll() *Follower {
+	f := j.Follow()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.paced = append(j.paced, f)
+	return f
+}
+
+// Close ends the follower: nobody waits for it any more. It may be called more
+// than once.
+func (f *Follower) Close() {
+	j := f.journal
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.paced = slices.DeleteFunc(j.paced, func(p *Follower) bool { return p == f })
+	f.at = j.last
+	wake(&j.room)
 }
 
 // Next returns the next entry, waiting for it when there is none yet. After the
@@ -179,8 +211,6 @@ func (f *Follower) step() (entry *Entry, more <-chan struct{}, closed bool) {
 		return nil, waiting(&j.more), j.closed
 	}
 	f.at = f.at.next
-	if f == j.writer {
-		wake(&j.room)
-	}
+	wake(&j.room)
 	return &f.at.entry, nil, false
 }

@@ -174,7 +174,7 @@ func TestRoomWaitsForTheDisk(t *testing.T) {
 		go func() { written <- writer.Run(context.Background()) }()
 		synctest.Wait() // it is stuck with its header
 		block := []byte(`{"type":"x","a":"` + strings.Repeat("x", 1<<20) + `"}`)
-		for range trace.WriterQueue >> 20 {
+		for range trace.Queue >> 20 {
 			require.NoError(t, journal.Room(t.Context()))
 			journal.Append(trace.Entry{Hop: trace.KernelToServer, Body: block})
 		}

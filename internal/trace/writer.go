@@ -22,23 +22,16 @@ type Writer struct {
 // NewWriter returns the writer of j, which misses nothing that is appended from
 // now on and whose pace [Journal.Room] watches. A journal has one.
 func NewWriter(j *Journal, out io.Writer) *Writer {
-	follow := j.Follow()
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.writer = follow
-	return &Writer{journal: j, follow: follow, out: bufio.NewWriterSize(out, 64<<10)}
+	return &Writer{journal: j, follow: j.FollowAll(), out: bufio.NewWriterSize(out, 64<<10)}
 }
 
 // Run writes until the journal is closed and everything is flushed. When
 // writing fails it returns why, and so does Room from then on.
 func (w *Writer) Run(ctx context.Context) error {
+	defer w.follow.Close()
 	err := w.write(ctx)
 	if err != nil {
-		j := w.journal
-		j.mu.Lock()
-		j.failed, j.writer = err, nil
-		wake(&j.room)
-		j.mu.Unlock()
+		w.journal.fail(err)
 	}
 	return err
 }
