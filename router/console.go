@@ -232,7 +232,7 @@ func (r *Router) holderEnded(p *Peer, unsent []item) {
 		return
 	}
 	for _, it := range unsent { // it was replaced: its successor is there
-		if r.holder != nil && r.table.has(it.env.TxID) {
+		if r.holder != nil && (it.env.TxID == "" || r.table.has(it.env.TxID)) {
 			r.holder.send(it)
 		}
 	}

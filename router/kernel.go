@@ -73,7 +73,7 @@ func (r *Router) fromKernelAnswer(p *Peer, it item, id string) {
 // askKernelForAgent passes an action on that only the kernel can answer.
 func (r *Router) askKernelForAgent(p *Peer, it item) {
 	ask := &pending{
-		id: protocol.NewServerTxID(), agent: it.env.TxID, action: it.env.Action,
+		id: protocol.NewServerTxID(), agent: it.env.TxID, byAgent: true, action: it.env.Action,
 		whom: byKernel, within: r.cfg.Document,
 	}
 	ask.reply = func(a answer) { r.answerAgent(ask.agent, fromKernelReply(ask, a)) }

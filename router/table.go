@@ -30,12 +30,13 @@ type answer struct {
 
 // pending is a request in flight.
 type pending struct {
-	id     string   // towards the answerer
-	agent  string   // the agent's id, when the agent asked
-	action string   // what was asked, in the asker's words
-	whom   answerer // may change once: nobody holds the document yet
-	within time.Duration
-	reply  func(answer) // called once, without any lock
+	id      string   // towards the answerer
+	agent   string   // the agent's id for it; empty: it wants no answer, or another asked
+	byAgent bool     // the agent asked
+	action  string   // what was asked, in the asker's words
+	whom    answerer // may change once: nobody holds the document yet
+	within  time.Duration
+	reply   func(answer) // called once, without any lock
 
 	timer, stale *time.Timer
 }
@@ -146,8 +147,8 @@ func (t *table) kernelID(agent string) (id string, ok bool) {
 func (t *table) executing() (ids []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, p := range t.agents {
-		if p.action == protocol.TypeExecuteCode {
+	for _, p := range t.open {
+		if p.byAgent && p.action == protocol.TypeExecuteCode {
 			ids = append(ids, p.id)
 		}
 	}

@@ -58,13 +58,15 @@ func broken(err error) error { return &statusError{exitBroken, err} }
 
 // run is the whole program: it returns its exit status.
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
-	p := &process{self: ownPath(args[0]), environ: os.Environ(), in: in, out: out, err: errOut}
+	stderr := newPatient(errOut)
+	defer stderr.close()
+	p := &process{self: ownPath(args[0]), environ: os.Environ(), in: in, out: out, err: stderr}
 	p.level.Set(slog.LevelWarn)
 	root := p.command()
 	root.SetArgs(args[1:])
 	root.SetIn(in)
 	root.SetOut(out)
-	root.SetErr(errOut)
+	root.SetErr(stderr)
 	err := root.ExecuteContext(context.Background())
 	if err == nil {
 		return exitOK
@@ -74,7 +76,7 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 		status = &statusError{exitUsage, err} // cobra's own are about usage
 	}
 	if status.err != nil {
-		_, _ = fmt.Fprintf(errOut, "assay: %v\n", status.err)
+		_, _ = fmt.Fprintf(stderr, "assay: %v\n", status.err)
 	}
 	return status.status
 }

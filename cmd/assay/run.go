@@ -77,17 +77,21 @@ func (p *process) runCases(ctx context.Context, f *runFlags, paths []string) err
 	defer interrupted.stop()
 	h, err := p.newHost(ctx, &f.host)
 	if err != nil {
+		if status := interrupted.status(); status != 0 {
+			return &statusError{status: status}
+		}
 		return err
 	}
 	summary, err := p.runOn(ctx, h, f, cases, paths)
-	if err = errors.Join(err, h.close()); err != nil {
+	err = errors.Join(err, h.close())
+	if status := interrupted.status(); status != 0 {
+		return &statusError{status: status}
+	}
+	if err != nil {
 		if status, ok := errors.AsType[*statusError](err); ok {
 			return status
 		}
 		return broken(err)
-	}
-	if status := interrupted.status(); status != 0 {
-		return &statusError{status: status}
 	}
 	return verdict(summary)
 }

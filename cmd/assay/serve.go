@@ -76,7 +76,10 @@ func (p *process) serve(ctx context.Context, f *serveFlags) error {
 	}
 	h, err := p.newHost(ctx, &f.host)
 	if err != nil {
-		return errors.Join(err, ln.Close())
+		if err = errors.Join(err, ln.Close()); interrupted.status() != 0 {
+			return nil
+		}
+		return err
 	}
 	live := func(ctx context.Context) error { return p.serveSession(ctx, h, f, web) }
 	if cases != nil {
@@ -84,7 +87,10 @@ func (p *process) serve(ctx context.Context, f *serveFlags) error {
 	}
 	_, _ = fmt.Fprintf(p.err, "serving at http://%s\n", ln.Addr())
 	err = together(ctx, func(ctx context.Context) error { return web.Run(ctx, ln) }, live)
-	if err = errors.Join(err, h.close()); err != nil {
+	if cerr := h.close(); cerr != nil {
+		return broken(errors.Join(err, cerr))
+	}
+	if err != nil && interrupted.status() == 0 {
 		return broken(err)
 	}
 	return nil
@@ -160,6 +166,10 @@ func (p *process) serveCase(ctx context.Context, h *host, f *serveFlags, web *se
 	if err != nil {
 		return err
 	}
+	missing, err := h.requirements(ctx, cases)
+	if err != nil {
+		return err
+	}
 	attempts.Console, attempts.SessionID = true, server.DefaultSession
 	attempts.Attach = func(live *session.Session) { web.Attach(server.DefaultSession, live) }
 	name := time.Now().Format("20060102-150405") + "-serve"
@@ -172,6 +182,7 @@ func (p *process) serveCase(ctx context.Context, h *host, f *serveFlags, web *se
 	}
 	summary, err := batch.Run(ctx, batch.Config{
 		Folder: folder, Cases: cases, Jobs: 1,
+		Missing: missing,
 		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt { return attempt.Run(ctx, attempts, work) },
 	})
 	if err = errors.Join(err, folder.Close()); err != nil {
@@ -200,7 +211,8 @@ func (p *process) serveSession(ctx context.Context, h *host, f *serveFlags, web 
 	} else if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}
-	file, err := os.Create(filepath.Join(dir, server.DefaultSession+".trace.jsonl"))
+	name := server.DefaultSession + "-" + time.Now().Format("20060102-150405.000") + ".trace.jsonl"
+	file, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

@@ -50,8 +50,8 @@ func (i *interruption) take(sig os.Signal, cancel context.CancelCauseFunc, p *pr
 	i.mu.Lock()
 	i.first = number
 	i.mu.Unlock()
-	_, _ = fmt.Fprintf(p.err, "assay: %v: ending what runs (once more to end at once)\n", sig)
 	cancel(fmt.Errorf("interrupted by %v", sig))
+	_, _ = fmt.Fprintf(p.err, "assay: %v: ending what runs (once more to end at once)\n", sig)
 }
 
 // status is the exit status of an interrupted command, 0 when it was not.

@@ -208,6 +208,7 @@ func (a *attempt) start(ctx context.Context) error {
 		a.cfg.Attach(a.session)
 	}
 	if err := a.setup(ctx); err != nil {
+		a.endUnstarted(ctx, err)
 		a.endSession(ctx)
 		return err
 	}
@@ -253,6 +254,7 @@ func (a *attempt) openTrace() error {
 // closeTrace ends the journal, waits for the file, and writes what is made of
 // it.
 func (a *attempt) closeTrace() {
+	a.work.Doing.set("writing down what happened")
 	a.journal.Close()
 	err := <-a.writing
 	if a.printed != nil {

@@ -114,7 +114,7 @@ func (b *batch) skip(c testcases.Case, reason string) error {
 		return err
 	}
 	b.mu.Lock()
-	b.tally.skip(c.ID)
+	b.tally.skip()
 	b.mu.Unlock()
 	b.cfg.Report.Wrote(line)
 	return nil

@@ -64,7 +64,7 @@ func newTally() tally {
 	}
 }
 
-func (t *tally) skip(string) { t.sum.Skipped++ }
+func (t *tally) skip() { t.sum.Skipped++ }
 
 func (t *tally) add(a runs.Attempt) {
 	t.sum.Attempts++
