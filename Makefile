@@ -14,7 +14,7 @@ build: ## build the program into bin/assay
 	CGO_ENABLED=0 go build -trimpath -o bin/assay ./cmd/assay
 
 test: ## run all tests, with the race detector; installs what they need
-	.ci/packages gcc libc6-dev python3-numpy python3-pandas python3-matplotlib python3-nbformat python3-websockets
+	.ci/packages gcc libc6-dev python3-numpy python3-pandas python3-matplotlib python3-ipython python3-nbformat python3-websockets
 	go test -race -json ./... | .ci/summarise
 
 lint: ## run the linters and look for what the formatters would change

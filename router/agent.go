@@ -158,6 +158,9 @@ func (r *Router) answerAgentLocked(tx string, a answer) {
 	if tx == "" || r.agent == nil {
 		return
 	}
+	if size := int64(len(a.it.body)); size > r.cfg.FrameLimit {
+		a.failed = fmt.Sprintf("the answer has %d bytes, more than the %d that a message may have", size, r.cfg.FrameLimit)
+	}
 	if a.failed != "" {
 		a.it = message(protocol.ActionError(tx, a.failed))
 		a.it.note = a.note

@@ -113,7 +113,12 @@ func (r *Router) toKernelFrom(p *Peer, it item) {
 		p.sendError("there is no kernel to " + it.env.Type)
 		return
 	}
-	switch it.env.Type {
+	if size := int64(len(it.body)); size > r.cfg.FrameLimit {
+		kernel.drop(it)
+		p.sendError(fmt.Sprintf("%s: a message of %d bytes, more than the %d that it may have", it.env.Type, size, r.cfg.FrameLimit))
+		return
+	}
+	switch it.env.Type { // first: the kernel may be quicker than we are
 	case protocol.TypeRunCell:
 		r.runs.Sent(it.env.CellID)
 	case protocol.TypeDisposeCell:

@@ -162,6 +162,8 @@ func (r *Router) askKernel(ask *pending, request item) {
 		failed = "there is no kernel"
 	case kernel == nil:
 		failed = "the kernel has ended: " + gone
+	case int64(len(request.body)) > r.cfg.FrameLimit:
+		failed = fmt.Sprintf("a request of %d bytes, more than the %d that a message may have", len(request.body), r.cfg.FrameLimit)
 	case !kernel.send(request):
 		failed = "the kernel does not read: too much is waiting for it"
 	}

@@ -71,6 +71,10 @@ type Config struct {
 	// constants of this package.
 	Document, Holder, Cell, Stale, Agent time.Duration
 
+	// FrameLimit is the largest message that kernel and agent take, in bytes;
+	// 0 is the protocol's default. What is larger is answered with an error.
+	FrameLimit int64
+
 	// Log gets a warning for each oddity of a peer; nil discards.
 	Log *slog.Logger
 }
@@ -118,6 +122,9 @@ func New(journal *trace.Journal, runs Runs, cfg Config) *Router {
 	set(&cfg.Cell, CellDeadline)
 	set(&cfg.Stale, StaleAfter)
 	set(&cfg.Agent, AgentStall)
+	if cfg.FrameLimit <= 0 {
+		cfg.FrameLimit = protocol.DefaultFrameLimit
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -148,7 +155,7 @@ var ErrClosed = errors.New("the session has ended")
 
 // AttachAgent makes conn the session's agent; it owns conn from then on.
 func (r *Router) AttachAgent(conn protocol.Conn) (*Peer, error) {
-	return r.attach(conn, "agent", trace.AgentToServer, trace.ServerToAgent, func(p *Peer) {
+	return r.attach(conn, 0, "agent", trace.AgentToServer, trace.ServerToAgent, func(p *Peer) {
 		r.agent = p
 		p.handle, p.overflow, p.ended = r.fromAgent, r.agentOverflow(p), r.agentEnded
 		p.before = r.agentBefore(p)
@@ -158,7 +165,7 @@ func (r *Router) AttachAgent(conn protocol.Conn) (*Peer, error) {
 // AttachKernel makes conn the session's kernel; it owns conn from then on.
 // older says that its ready announced that it takes actions.
 func (r *Router) AttachKernel(conn protocol.Conn, older bool) (*Peer, error) {
-	return r.attach(conn, "kernel", trace.KernelToServer, trace.ServerToKernel, func(p *Peer) {
+	return r.attach(conn, 0, "kernel", trace.KernelToServer, trace.ServerToKernel, func(p *Peer) {
 		r.kernel, r.older, r.gone = p, older, ""
 		p.handle, p.overflow, p.ended = r.fromKernel, p.drop, r.kernelEnded
 		p.before = r.journal.Room
@@ -168,7 +175,7 @@ func (r *Router) AttachKernel(conn protocol.Conn, older bool) (*Peer, error) {
 // AttachDocument makes the server's own document, at the other end of conn, the
 // holder. The frames between the two are no hop of the wire and not traced.
 func (r *Router) AttachDocument(conn protocol.Conn) (*Peer, error) {
-	return r.attach(conn, "notebook", "", "", func(p *Peer) {
+	return r.attach(conn, 0, "notebook", "", "", func(p *Peer) {
 		r.ownDoc = true
 		p.handle, p.overflow, p.ended = r.fromDocument, r.documentOverflow, r.holderEnded
 		r.hold(p)
@@ -179,7 +186,7 @@ func (r *Router) AttachDocument(conn protocol.Conn) (*Peer, error) {
 // Actions that came before it are sent to it now, as far as they still wait. It
 // replaces a holder that is attached, which is closed.
 func (r *Router) AttachHolder(conn protocol.Conn) (*Peer, error) {
-	return r.attach(conn, "console", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
+	return r.attach(conn, r.number(), "console", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
 		p.handle, p.overflow, p.ended = r.fromHolder, r.holderOverflow(p), r.holderEnded
 		p.missed = r.holderMissed
 		r.hold(p)
@@ -191,11 +198,21 @@ func (r *Router) AttachHolder(conn protocol.Conn) (*Peer, error) {
 func (r *Router) AttachConsole(conn protocol.Conn, first func(connection int) []byte) (*Peer, error) {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
-	return r.attach(conn, "console", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
+	id := r.number()
+	greeting := frame(first(id)) // it may be large: only the kernel's frames wait for it
+	return r.attach(conn, id, "console", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
 		p.handle, p.overflow, p.ended = r.fromConsole, p.tooSlow, r.consoleEnded
 		r.consoles = append(r.consoles, p)
-		p.send(frame(first(p.id)))
+		p.send(greeting)
 	})
+}
+
+// number gives a console its number.
+func (r *Router) number() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.nextConn++
+	return r.nextConn
 }
 
 // hold makes p the holder and gives it what has waited. The caller holds mu.
@@ -214,20 +231,20 @@ func (r *Router) hold(p *Peer) {
 }
 
 // attach makes a peer of conn, lets set give it its place, and runs it.
-func (r *Router) attach(conn protocol.Conn, name string, in, out trace.Hop, set func(*Peer)) (*Peer, error) {
+func (r *Router) attach(conn protocol.Conn, id int, name string, in, out trace.Hop, set func(*Peer)) (*Peer, error) {
+	p := newPeer(r, conn, name, in, out)
+	p.id = id
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
+	closed := r.closed
+	if !closed {
+		set(p)
+		r.peers.Go(p.run)
+	}
+	r.mu.Unlock()
+	if closed {
 		_ = conn.Close(protocol.CloseGoing, ErrClosed.Error())
 		return nil, ErrClosed
 	}
-	p := newPeer(r, conn, name, in, out)
-	if name == "console" {
-		r.nextConn++
-		p.id = r.nextConn
-	}
-	set(p)
-	r.peers.Go(p.run)
 	return p, nil
 }
 

@@ -267,7 +267,7 @@ func TestCloseSendsWhatIsQueued(t *testing.T) {
 			require.Equal(t, want, string(got))
 		}
 		<-closed
-		_, err := s.router.AttachConsole(s.peers["console"].conn, nil)
+		_, err := s.router.AttachConsole(s.peers["console"].conn, func(int) []byte { return []byte("{}") })
 		require.ErrorIs(t, err, router.ErrClosed)
 	})
 }
@@ -294,6 +294,33 @@ func TestBacklogIsBounded(t *testing.T) {
 		s.came()
 		ask(8)
 		require.NotContains(t, s.came(), "too many requests", "the others have missed their deadline")
+		s.leave()
+		s.serving.Wait()
+	})
+}
+
+// What is too large for a frame is answered all the same, with an error.
+func TestTooLargeForAFrame(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.router = router.New(s.journal, s.runs, router.Config{FrameLimit: 1000})
+		s.attach("agent")
+		s.attach("kernel")
+		s.attach("document")
+		agent := s.peers["agent"].conn
+		source := strings.Repeat("x", 900)
+		for i := range 2 {
+			require.NoError(t, agent.Write(fmt.Appendf(nil, `{"type":"agent_action","action":"create_cell","params":{"position":0,"cell_type":"code","source":"%s"},"tx_id":"tx_%d"}`, source, i)))
+		}
+		synctest.Wait()
+		s.came()
+		require.NoError(t, agent.Write([]byte(`{"type":"agent_action","action":"get_context","params":{},"tx_id":"tx_3"}`)))
+		synctest.Wait()
+		require.Regexp(t, `"tx_id":"tx_3","status":"error","error":"the answer has \d+ bytes, more than the 1000`, s.came())
+		require.NoError(t, agent.Write(fmt.Appendf(nil, `{"type":"agent_action","action":"execute_code","params":{"code":"%s%s"},"tx_id":"tx_4"}`, source, source)))
+		synctest.Wait()
+		require.Regexp(t, `"tx_id":"tx_4","status":"error","error":"a request of \d+ bytes, more than the 1000`, s.came())
 		s.leave()
 		s.serving.Wait()
 	})

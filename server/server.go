@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/google/uuid"
 
 	"assay/internal/protocol"
 	"assay/internal/session"
@@ -39,7 +40,11 @@ const (
 
 // Config is what a [Server] may be told.
 type Config struct {
-	// Token is what consoles must say. Required.
+	// Sandbox is the mode for evaluations on one's own machine: the token is
+	// SandboxToken, and /agent asks for none.
+	Sandbox bool
+
+	// Token is what consoles must say; required unless Sandbox.
 	Token string
 
 	// FrameLimit is the largest message of a console in bytes; 0 is the
@@ -62,6 +67,9 @@ type Server struct {
 
 // New returns a server without sessions. It refuses to be without a token.
 func New(cfg Config) (*Server, error) {
+	if cfg.Sandbox {
+		cfg.Token = SandboxToken
+	}
 	if cfg.Token == "" {
 		return nil, errors.New("a token is needed: give --token, or set EVAL_SANDBOX=1")
 	}
@@ -109,7 +117,24 @@ func (s *Server) handler(ctx context.Context) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /run", func(w http.ResponseWriter, r *http.Request) { s.console(ctx, w, r, s.serveRun) })
 	mux.HandleFunc("GET /agent", func(w http.ResponseWriter, r *http.Request) { s.console(ctx, w, r, s.serveAgent) })
-	return mux
+	return local(mux)
+}
+
+// local refuses requests that were not sent to this machine by name: a page of
+// another site whose name has been made to lead here would otherwise have the
+// Origin that belongs to its Host.
+func local(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "this server is for localhost, not for "+r.Host, http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // refusal is why a console is sent away.
@@ -233,7 +258,7 @@ func (s *Server) ready(live *session.Session, n int) []byte {
 // init needs no token in the mode for one's own machine: consoles made for that
 // send none.
 func (s *Server) serveAgent(live *session.Session, conn protocol.Conn, first hello) error {
-	if s.cfg.Token != SandboxToken {
+	if !s.cfg.Sandbox {
 		if err := s.checkToken(first.Token); err != nil {
 			return err
 		}
@@ -246,7 +271,11 @@ func (s *Server) serveAgent(live *session.Session, conn protocol.Conn, first hel
 	default:
 		return refuse("unknown role %q: holder is the one there is", first.Role)
 	}
-	peer, err := live.Hold(conn, strings.Trim(string(first.SessionID), `"`))
+	id := strings.Trim(string(first.SessionID), `"`)
+	if id == "" || id == "null" {
+		id = uuid.NewString() // who does not say who it is, is nobody that was here before
+	}
+	peer, err := live.Hold(conn, id)
 	if errors.Is(err, session.ErrHeld) {
 		return &refusal{protocol.CloseHeld, err.Error()}
 	}

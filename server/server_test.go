@@ -339,3 +339,20 @@ func TestListenerFails(t *testing.T) {
 	require.NoError(t, ln.Close())
 	require.ErrorIs(t, web.Run(t.Context(), ln), net.ErrClosed)
 }
+
+// A page of another site, whose name was made to lead to this machine, gets
+// nothing although Origin and Host agree.
+func TestRequestsForAnotherHostAreRefused(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, server.Config{})
+	h.play(t, session.Config{})
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.Replace(h.url, "ws://", "http://", 1)+"/run", nil)
+	require.NoError(t, err)
+	request.Host = "evil.example:8765"
+	request.Header.Set("Origin", "http://evil.example:8765")
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusForbidden, answer.StatusCode)
+	http.DefaultClient.CloseIdleConnections()
+}

@@ -31,7 +31,7 @@ type house struct {
 func newHouse(t *testing.T, cfg server.Config) *house {
 	t.Helper()
 	if cfg.Token == "" {
-		cfg.Token = token
+		cfg.Sandbox = true
 	}
 	sup, err := child.NewSupervisor(child.Config{Helper: []string{os.Args[0], "reap"}})
 	require.NoError(t, err)

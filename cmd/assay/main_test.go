@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 //
 //	awaitfile FILE TEXT    waits until FILE holds TEXT
 //	mockmodel FILE         starts assay mockmodel and puts its address into $MOCK
+//	nofiles GLOB           waits until no file matches
 //	nothingleft TEXT       fails when a process has TEXT in its arguments or environment
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -47,6 +48,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"awaitfile":   awaitFile,
 			"nothingleft": nothingLeft,
+			"nofiles":     noFiles,
 			"mockmodel":   mockModel,
 		},
 	})
@@ -70,6 +72,17 @@ func awaitFile(ts *testscript.TestScript, neg bool, args []string) {
 		return false
 	}
 	poll(ts, matches, fmt.Sprintf("%s does not hold %q", args[0], args[1]))
+}
+
+func noFiles(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: nofiles GLOB")
+	}
+	poll(ts, func() bool {
+		files, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		return len(files) == 0
+	}, "still there: "+args[0])
 }
 
 func nothingLeft(ts *testscript.TestScript, neg bool, args []string) {

@@ -57,14 +57,12 @@ Exit status: 0 ended by a signal, 2 bad usage or input, 3 it could not serve.`,
 }
 
 func (p *process) serve(ctx context.Context, f *serveFlags) error {
-	if mode, _ := p.getenv("EVAL_SANDBOX"); mode == "1" {
-		f.token = server.SandboxToken
-	}
+	mode, _ := p.getenv("EVAL_SANDBOX")
 	cases, err := f.attached()
 	if err != nil {
 		return usage(err)
 	}
-	web, err := server.New(server.Config{Token: f.token, FrameLimit: f.host.frameLimit, Log: p.log()})
+	web, err := server.New(server.Config{Sandbox: mode == "1", Token: f.token, FrameLimit: f.host.frameLimit, Log: p.log()})
 	if err != nil {
 		return usage(err)
 	}
@@ -227,7 +225,7 @@ func (p *process) serveSession(ctx context.Context, h *host, f *serveFlags, web 
 	live, err := session.Start(ctx, h.supervisor, session.Config{
 		ID: server.DefaultSession, Journal: journal, Environ: p.environ, SandboxRoot: root, Console: true,
 		Kernel: h.kernelConfig(), Agent: command,
-		Init: protocol.AgentInit{SessionID: 1}, Router: router.Config{}, Printed: p.err, Log: p.log(),
+		Init: protocol.AgentInit{SessionID: 1}, Router: router.Config{FrameLimit: f.host.frameLimit}, Printed: p.err, Log: p.log(),
 	})
 	if err != nil {
 		return err

@@ -196,7 +196,7 @@ func (a *attempt) start(ctx context.Context) error {
 		ID: a.journal.Session, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
 		SandboxRoot: a.cfg.SandboxRoot, Prepare: a.place, Console: a.cfg.Console,
 		Init:    agentInit(a.limits),
-		Router:  router.Config{Cell: seconds(a.limits.CellS)},
+		Router:  router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.FrameLimit},
 		Printed: printed, Log: a.log,
 	}
 	a.printed = printed

@@ -90,6 +90,25 @@ func (s *Supervisor) startHelper(command []string) error {
 	return nil
 }
 
+// MkdirTemp makes a folder like os.MkdirTemp, and tells the helper of it, so that
+// it goes with a server that is killed. RemoveAll removes it.
+func (s *Supervisor) MkdirTemp(dir, pattern string) (string, error) {
+	path, err := os.MkdirTemp(dir, pattern)
+	if err == nil {
+		s.tell("dir", path)
+	}
+	return path, err
+}
+
+// RemoveAll removes a folder that MkdirTemp made.
+func (s *Supervisor) RemoveAll(path string) error {
+	err := os.RemoveAll(path)
+	if err == nil {
+		s.tell("nodir", path)
+	}
+	return err
+}
+
 // TempDir is a private folder that is removed with everything in it on Close,
 // or by the helper when the server is killed.
 func (s *Supervisor) TempDir() string { return s.tempDir }

@@ -61,6 +61,9 @@ type Process struct {
 	supervisor *Supervisor
 	cgroup     string // folder, empty: none
 
+	mu     sync.Mutex
+	reaped bool // the group's number is no longer ours
+
 	exited   chan struct{} // closed when exit is set and its group is dead
 	exit     Exit
 	stopOnce sync.Once
@@ -100,17 +103,19 @@ func (p *Process) spawn(spec Spec, socket *os.File, pipes pipes) error {
 		return p.exec(spec, socket, pipes, nil)
 	}
 	folder, err := groups.add()
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	if err := p.exec(spec, socket, pipes, folder); err == nil {
-		p.cgroup = folder.Name()
-		return nil
+	if err == nil {
+		defer folder.Close()
+		if p.exec(spec, socket, pipes, folder) == nil {
+			p.cgroup = folder.Name()
+			return nil
+		}
+		if err := removeCgroup(folder.Name()); err != nil {
+			p.log.Warn("an empty cgroup stays behind", "error", err)
+		}
 	}
 	// Either the command cannot be started at all, or a container forbids
 	// clone3, or the cgroup takes no processes: the second try tells.
-	if err := errors.Join(p.exec(spec, socket, pipes, nil), removeCgroup(folder.Name())); err != nil {
+	if err := p.exec(spec, socket, pipes, nil); err != nil {
 		return err
 	}
 	if !groups.off.Swap(true) {
@@ -242,16 +247,28 @@ func (p *Process) wait() {
 			break
 		}
 	}
-	p.kill(syscall.SIGKILL)
+	p.mu.Lock()
+	p.killLocked(syscall.SIGKILL)
 	_ = p.cmd.Wait() // how it ended is in ProcessState
+	p.reaped = true  // from here on the group's number may be another's
+	p.mu.Unlock()
+	p.supervisor.tell("gone", p.PID())
 	p.out.finish()
 	p.exit = newExit(p.cmd.ProcessState, p.out.tail())
-	p.supervisor.tell("gone", p.PID())
 	p.log.Debug("child ended", "child", p.name, "pid", p.PID(), "exit", p.exit.String())
 }
 
-// kill signals the child's whole group, and, to kill, its cgroup.
+// kill signals the child's whole group, and, to kill, its cgroup. It does
+// nothing when the child has been reaped.
 func (p *Process) kill(sig syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		p.killLocked(sig)
+	}
+}
+
+func (p *Process) killLocked(sig syscall.Signal) {
 	_ = syscall.Kill(-p.PID(), sig)
 	if sig == syscall.SIGKILL && p.cgroup != "" {
 		if err := killCgroup(p.cgroup); err != nil {
@@ -271,24 +288,16 @@ func (p *Process) Stop(ctx context.Context) error {
 
 func (p *Process) stop(ctx context.Context) error {
 	err := p.Close(protocol.CloseGoing, "")
-	select {
-	case <-p.exited: // its number may be somebody else's by now
-	default:
-		p.kill(syscall.SIGTERM)
-		grace := time.NewTimer(StopGrace)
-		defer grace.Stop()
-		select {
-		case <-p.exited:
-		case <-grace.C:
-		case <-ctx.Done():
-		}
-	}
+	p.kill(syscall.SIGTERM)
+	grace := time.NewTimer(StopGrace)
+	defer grace.Stop()
 	select {
 	case <-p.exited:
-	default:
-		p.kill(syscall.SIGKILL)
-		<-p.exited
+	case <-grace.C:
+	case <-ctx.Done():
 	}
+	p.kill(syscall.SIGKILL)
+	<-p.exited
 	err = errors.Join(err, p.out.close())
 	<-p.out.drained
 	if p.cgroup != "" {

@@ -18,14 +18,15 @@ import (
 //	group PGID    a child has started, its process group is PGID
 //	gone PGID     it has ended and nothing of its group is left
 //	cgroup PATH   the cgroup below which every child's cgroup lies
-//	dir PATH      the server's temporary folder
+//	dir PATH      a folder that is to go with the server
+//	nodir PATH    it has gone already
 //
 // When in ends, which it does however the server ends, Reap kills every group
 // that is left, removes the folders and returns. It ignores the signals that a
 // terminal or a service manager sends to everybody.
 func Reap(in io.Reader) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	left := belongings{groups: map[int]bool{}}
+	left := belongings{groups: map[int]bool{}, dirs: map[string]bool{}}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		if err := left.note(lines.Text()); err != nil {
@@ -37,9 +38,9 @@ func Reap(in io.Reader) error {
 }
 
 type belongings struct {
-	groups  map[int]bool
-	cgroup  string
-	tempDir string
+	groups map[int]bool
+	dirs   map[string]bool
+	cgroup string
 }
 
 func (b *belongings) note(line string) error {
@@ -49,7 +50,10 @@ func (b *belongings) note(line string) error {
 		b.cgroup = thing
 		return nil
 	case "dir":
-		b.tempDir = thing
+		b.dirs[thing] = true
+		return nil
+	case "nodir":
+		delete(b.dirs, thing)
 		return nil
 	}
 	group, err := strconv.Atoi(thing)
@@ -72,7 +76,7 @@ func (b *belongings) destroy() {
 	if b.cgroup != "" {
 		_ = (&cgroups{root: b.cgroup}).remove()
 	}
-	if b.tempDir != "" {
-		_ = os.RemoveAll(b.tempDir)
+	for dir := range maps.Keys(b.dirs) {
+		_ = os.RemoveAll(dir)
 	}
 }

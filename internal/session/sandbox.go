@@ -10,7 +10,7 @@ import (
 // what Prepare puts there it has .assay, for what the kernel's libraries write
 // on their own account.
 func (s *Session) makeSandbox() error {
-	dir, err := os.MkdirTemp(s.cfg.SandboxRoot, "sandbox-")
+	dir, err := s.supervisor.MkdirTemp(s.cfg.SandboxRoot, "sandbox-")
 	if err != nil {
 		return fmt.Errorf("make the sandbox: %w", err)
 	}
@@ -41,7 +41,7 @@ func (s *Session) removeSandbox() error {
 		}
 		return nil
 	})
-	if err := os.RemoveAll(s.sandbox); err != nil {
+	if err := s.supervisor.RemoveAll(s.sandbox); err != nil {
 		return fmt.Errorf("remove the sandbox: %w", err)
 	}
 	return nil

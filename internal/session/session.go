@@ -83,6 +83,8 @@ type Session struct {
 	sandbox string
 	printed *printed
 
+	supervisor *child.Supervisor
+
 	router   *router.Router
 	runs     *notebook.Runs
 	document *notebook.Document
@@ -124,14 +126,14 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Session, er
 	}
 	s := &Session{
 		cfg: cfg, log: log.With("session", cfg.ID),
-		settled: make(chan struct{}), printed: newPrinted(cfg.Printed),
+		settled: make(chan struct{}), printed: newPrinted(cfg.Printed), supervisor: sup,
 	}
 	s.runs = notebook.NewRuns(notebook.RunsConfig{DisplayName: func(id string) string { return s.document.Title(id) }})
 	s.document = notebook.NewDocument(notebook.DocumentConfig{Runs: s.runs, Event: s.noteEvent})
 	cfg.Router.Log = s.log
 	s.router = router.New(cfg.Journal, s.runs, cfg.Router)
 	s.enter(Starting, "")
-	if err := s.start(ctx, sup); err != nil {
+	if err := s.start(ctx); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
@@ -141,15 +143,15 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Session, er
 	return s, nil
 }
 
-func (s *Session) start(ctx context.Context, sup *child.Supervisor) error {
+func (s *Session) start(ctx context.Context) error {
 	if err := s.makeSandbox(); err != nil {
 		return &StartError{What: "sandbox", Err: err}
 	}
 	var both errgroup.Group
 	// One that fails does not end the other's start, which would then be
 	// reported as the fault.
-	both.Go(func() error { return s.startKernel(ctx, sup) })
-	both.Go(func() error { return s.startAgent(ctx, sup) })
+	both.Go(func() error { return s.startKernel(ctx) })
+	both.Go(func() error { return s.startAgent(ctx) })
 	if err := both.Wait(); err != nil {
 		return err
 	}
@@ -161,11 +163,11 @@ func (s *Session) start(ctx context.Context, sup *child.Supervisor) error {
 	return s.initialise(ctx)
 }
 
-func (s *Session) startKernel(ctx context.Context, sup *child.Supervisor) error {
+func (s *Session) startKernel(ctx context.Context) error {
 	cfg := s.cfg.Kernel
 	cfg.Sandbox, cfg.Session, cfg.Environ = s.sandbox, s.cfg.ID, s.cfg.Environ
 	cfg.Output = s.printed.from("kernel")
-	k, err := kernel.Start(ctx, sup, cfg)
+	k, err := kernel.Start(ctx, s.supervisor, cfg)
 	if err != nil {
 		return &StartError{What: "kernel", Err: err}
 	}
@@ -174,11 +176,11 @@ func (s *Session) startKernel(ctx context.Context, sup *child.Supervisor) error 
 	return nil
 }
 
-func (s *Session) startAgent(ctx context.Context, sup *child.Supervisor) error {
+func (s *Session) startAgent(ctx context.Context) error {
 	cfg := s.cfg.Agent
 	cfg.Sandbox, cfg.Session, cfg.Environ = s.sandbox, s.cfg.ID, s.cfg.Environ
 	cfg.Output = s.printed.from("agent")
-	a, err := agent.Start(ctx, sup, cfg)
+	a, err := agent.Start(ctx, s.supervisor, cfg)
 	if err != nil {
 		return &StartError{What: "agent", Err: err}
 	}

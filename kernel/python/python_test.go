@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -37,24 +38,30 @@ func TestUnpack(t *testing.T) {
 
 // TestSuite runs the kernel's own tests, which are Python's, against the kernel
 // as it is unpacked: with python3 from PATH, and with the system's python3 where
-// that has the scientific stack and is another one. What they skip is skipped
-// here too, by name and with the reason.
+// that has the scientific stack and is another one. What all of them skip is
+// skipped here too, by name and with the reason.
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	start, err := python.Unpack(t.TempDir())
 	require.NoError(t, err)
 	// One after the other: the tests measure time.
-	for _, interpreter := range interpreters(t) {
+	var skippedByAll map[string]string // test to reason
+	for i, interpreter := range interpreters(t) {
 		cmd := exec.CommandContext(t.Context(), interpreter, "-m", "unittest", "discover", "--verbose", "--start-directory", "tests")
 		cmd.Env = append(os.Environ(), "KERNEL_START="+start, "PYTHONDONTWRITEBYTECODE=1")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s\n%s", interpreter, out)
-		for _, skipped := range skips(string(out)) {
-			t.Run(skipped.name, func(t *testing.T) {
-				t.Parallel()
-				t.Skip(skipped.reason)
-			})
+		skipped := skips(string(out))
+		if i == 0 {
+			skippedByAll = skipped
 		}
+		maps.DeleteFunc(skippedByAll, func(name, _ string) bool { return skipped[name] == "" })
+	}
+	for name, reason := range skippedByAll {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			t.Skip(reason)
+		})
 	}
 }
 
@@ -79,12 +86,10 @@ func executable(ctx context.Context, interpreter, code string) string {
 	return strings.TrimSpace(string(out))
 }
 
-type skip struct{ name, reason string }
-
-func skips(report string) []skip {
-	var found []skip
+func skips(report string) map[string]string {
+	found := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^(\S+) .*\.\.\. skipped ['"](.*)['"]$`).FindAllStringSubmatch(report, -1) {
-		found = append(found, skip{name: m[1], reason: m[2]})
+		found[m[1]] = m[2]
 	}
 	return found
 }
