@@ -1,0 +1,50 @@
+//go:build bench
+
+// Package bench_test measures Assay beside what it is compared with, in one run
+// on one machine, and writes the figures down as they come. Nothing here fails
+// because something is slow. `make bench` runs it; it takes about ten minutes.
+package bench_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	flag.String("out", "", "Markdown `file` for the figures; empty: they are only logged")
+	goleak.VerifyTestMain(m)
+}
+
+// TestBench carries out the measures, or with -run TestBench/NAME one of them.
+func TestBench(t *testing.T) {
+	t.Parallel()
+	r := newReport()
+	p := build(t)
+	r.machine(t, p)
+	for _, m := range []struct { //nolint:paralleltest // one after the other, or they would measure each other
+		name string
+		of   func(*testing.T, *report, *program)
+	}{
+		{"roundtrip", measureRoundTrips},
+		{"busy", measureBusyKernel},
+		{"run", measureRuns},
+		{"journal", measureJournal},
+		{"start", measureStart},
+		{"command", measureCommand},
+	} {
+		t.Run(m.name, func(t *testing.T) { m.of(t, r, p) })
+	}
+	text := r.String()
+	t.Log("\n" + text)
+	out := flag.Lookup("out").Value.String()
+	if out == "" || t.Failed() {
+		return
+	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(out), 0o750))
+	require.NoError(t, os.WriteFile(out, []byte(text), 0o644))
+}

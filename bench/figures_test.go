@@ -1,0 +1,107 @@
+//go:build bench
+
+package bench_test
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// percentile is the smallest value that p percent of them all do not pass. There
+// must be values.
+func percentile[T cmp.Ordered](values []T, p float64) T {
+	sorted := slices.Sorted(slices.Values(values))
+	rank := int(math.Ceil(p / 100 * float64(len(sorted))))
+	return sorted[max(rank, 1)-1]
+}
+
+func median[T cmp.Ordered](values []T) T { return percentile(values, 50) }
+
+// contest is two things measured in turns.
+type contest struct {
+	floor, ours []time.Duration
+	ratios      []float64 // of the medians, by round
+}
+
+// alternate measures floor and ours in turns, so that whatever else the machine
+// does meets both. The first round only warms up.
+func alternate(rounds int, floor, ours func() []time.Duration) contest {
+	var c contest
+	for i := range rounds + 1 {
+		runtime.GC() // neither pays for the other's garbage
+		a := floor()
+		runtime.GC()
+		b := ours()
+		if i > 0 {
+			c.add(a, b)
+		}
+	}
+	return c
+}
+
+func (c *contest) add(floor, ours []time.Duration) {
+	c.floor, c.ours = append(c.floor, floor...), append(c.ours, ours...)
+	c.ratios = append(c.ratios, float64(median(ours))/float64(median(floor)))
+}
+
+// ratio is the median of the rounds' ratios, and spread their extremes.
+func (c *contest) ratio() string { return fmt.Sprintf("%.2f x", median(c.ratios)) }
+
+func (c *contest) spread() string {
+	return fmt.Sprintf("%.2f to %.2f", slices.Min(c.ratios), slices.Max(c.ratios))
+}
+
+// show writes a duration with three digits.
+func show(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return digits(float64(d)/1e3) + " µs"
+	case d < time.Second:
+		return digits(float64(d)/1e6) + " ms"
+	default:
+		return digits(d.Seconds()) + " s"
+	}
+}
+
+func digits(v float64) string {
+	decimals := 0
+	switch {
+	case v < 10:
+		decimals = 2
+	case v < 100:
+		decimals = 1
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
+
+// report is the text in the making.
+type report struct{ strings.Builder }
+
+func newReport() *report {
+	r := &report{}
+	r.WriteString("# Benchmarks\n\nWritten by `make bench`; not edited by hand. A figure that misses its aim stands beside it.\n" +
+		"p50 and p99 are percentiles by nearest rank. Where two things are compared they were measured in turns; a ratio is the\n" +
+		"median of the rounds' ratios, each of two medians, and its spread the smallest and the largest of them.\n")
+	return r
+}
+
+// section begins a measure: its name, and what is compared and how.
+func (r *report) section(title, text string) {
+	fmt.Fprintf(r, "\n## %s\n\n%s\n\n", title, text)
+}
+
+// table writes rows, of which the first is the head.
+func (r *report) table(rows ...[]string) {
+	for i, row := range rows {
+		fmt.Fprintf(r, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			fmt.Fprintf(r, "|%s\n", strings.Repeat(" --- |", len(row)))
+		}
+	}
+}

@@ -1,0 +1,104 @@
+//go:build bench
+
+package bench_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"assay/internal/child"
+	"assay/kernel"
+)
+
+// program is the built program, and what its kernels are started with.
+type program struct {
+	path       string
+	supervisor *child.Supervisor
+	python     *kernel.Python
+}
+
+// build builds the program as `make build` does, and finds the interpreter as
+// the program does.
+func build(t *testing.T) *program {
+	t.Helper()
+	p := &program{path: filepath.Join(t.TempDir(), "assay")}
+	t.Log("building the program")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", p.path, "./cmd/assay")
+	cmd.Dir, cmd.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	p.supervisor, err = child.NewSupervisor(child.Config{Helper: []string{p.path, "reap"}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.supervisor.Close()) })
+	p.python, err = kernel.Resolve(t.Context(), "python3", p.supervisor.TempDir())
+	require.NoError(t, err)
+	return p
+}
+
+// machine says where the figures come from.
+func (r *report) machine(t *testing.T, p *program) {
+	t.Helper()
+	fmt.Fprintf(r, "\n%s. Command: `make bench`.\n\n", time.Now().Format(time.DateOnly))
+	r.table(
+		[]string{"machine", ""},
+		[]string{"CPU", fmt.Sprintf("%s, %d cores", field(t, "/proc/cpuinfo", "model name"), runtime.NumCPU())},
+		[]string{"memory", field(t, "/proc/meminfo", "MemTotal")},
+		[]string{"kernel", "Linux " + first(t, "/proc/sys/kernel/osrelease")},
+		[]string{"temporary folder", filesystem(t, t.TempDir())},
+		[]string{"Go", runtime.Version()},
+		[]string{"Python", p.python.Version},
+		[]string{"load before the run", first(t, "/proc/loadavg") + ", of the build too"},
+	)
+}
+
+// field is the value of the first line of a file that is named so.
+func field(t *testing.T, path, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}
+
+// first is the first word of a file.
+func first(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	word, _, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	return word
+}
+
+// filesystem names that of a folder: what a sync costs depends on it.
+func filesystem(t *testing.T, dir string) string {
+	t.Helper()
+	var stat unix.Statfs_t
+	require.NoError(t, unix.Statfs(dir, &stat))
+	switch stat.Type {
+	case unix.EXT4_SUPER_MAGIC:
+		return "ext4"
+	case unix.XFS_SUPER_MAGIC:
+		return "xfs"
+	case unix.BTRFS_SUPER_MAGIC:
+		return "btrfs"
+	case unix.OVERLAYFS_SUPER_MAGIC:
+		return "overlayfs"
+	case unix.TMPFS_MAGIC:
+		return "tmpfs, where a sync costs nothing"
+	default:
+		return fmt.Sprintf("type %#x", stat.Type)
+	}
+}

@@ -1,0 +1,145 @@
+//go:build bench
+
+package bench_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+)
+
+// measureRuns measures whole runs.
+func measureRuns(t *testing.T, r *report, p *program) {
+	t.Helper()
+	r.section("A run of many attempts",
+		"`assay run -j 2` of the first cases of a file of 1,000, each attempt with a kernel, an agent and a sandbox of its own. *noop* submits\n"+
+			"nothing; *oracle* creates and runs five cells and submits. CPU is that of the program and all its children, as the system counted\n"+
+			"it; memory is the peak of the program alone, which should not grow with the number of attempts. Last the interpreter that does\n"+
+			"nothing, two at once.")
+	dir := t.TempDir()
+	cases := writeCases(t, dir, 1000)
+	table := [][]string{{"agent", "attempts", "attempts/s", "CPU per attempt", "peak memory", "verdict"}}
+	for _, run := range []struct {
+		agent    string
+		attempts int
+	}{{"noop", 100}, {"noop", 200}, {"noop", 1000}, {"oracle", 100}} {
+		number := strconv.Itoa(run.attempts)
+		out := filepath.Join(dir, run.agent+number)
+		took := p.run(t, "run", cases, "--first", number, "--agent", run.agent, "-j", "2", "--quiet", "--out", out)
+		t.Logf("%d attempts of %s: %s, %s", run.attempts, run.agent, show(took.wall), took.verdict)
+		each := time.Duration(run.attempts)
+		table = append(table, []string{
+			run.agent, number, digits(float64(run.attempts) / took.wall.Seconds()),
+			show(took.cpu / each), digits(float64(took.peakKiB)/1024) + " MiB", took.verdict,
+		})
+	}
+	t.Log("the bare interpreter")
+	r.table(append(table, p.bareInterpreters(t, 200))...)
+}
+
+// bareInterpreters is the row of interpreters that do nothing, two at once.
+func (p *program) bareInterpreters(t *testing.T, n int) []string {
+	t.Helper()
+	const atOnce = 2
+	var cpu atomic.Int64
+	var both errgroup.Group
+	both.SetLimit(atOnce)
+	began := time.Now()
+	for range n {
+		both.Go(func() error {
+			cmd := exec.CommandContext(t.Context(), p.python.Executable, "-c", "pass")
+			if err := cmd.Run(); err != nil {
+				return err
+			}
+			cpu.Add(int64(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()))
+			return nil
+		})
+	}
+	require.NoError(t, both.Wait())
+	took := time.Since(began)
+	return []string{
+		"(`python3 -c pass`)", strconv.Itoa(n), digits(float64(n) / took.Seconds()),
+		show(time.Duration(cpu.Load()) / time.Duration(n)), "", "",
+	}
+}
+
+// writeCases writes a file of cases whose solution has five cells.
+func writeCases(t *testing.T, dir string, n int) string {
+	t.Helper()
+	type object = map[string]any
+	cells := []string{"a = 1", "b = a + 1", "c = [a, b]", "print(c)", "total = sum(c)\ntotal"}
+	var text []byte
+	for i := range n {
+		line, err := json.Marshal(object{
+			"id": fmt.Sprintf("case-%d", i), "task": "Add the numbers up. Answer {\"total\": n}.",
+			"grader": object{"type": "exact", "config": object{"ground_truth": object{"total": 3}}},
+			"oracle": object{"cells": cells, "answer": object{"total": 3}},
+		})
+		require.NoError(t, err)
+		text = append(append(text, line...), '\n')
+	}
+	path := filepath.Join(dir, "cases.jsonl")
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	return path
+}
+
+// usage is what a command took.
+type usage struct {
+	wall    time.Duration
+	cpu     time.Duration // of it and of the children that it has waited for
+	peakKiB int64         // resident memory of it alone
+	verdict string        // its last line without the folder
+}
+
+// run runs the program to its end. Attempts that failed are no fault here.
+func (p *program) run(t *testing.T, args ...string) usage {
+	t.Helper()
+	var out, problem strings.Builder
+	cmd := exec.CommandContext(t.Context(), p.path, args...)
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	began := time.Now()
+	require.NoError(t, cmd.Start())
+	ended := make(chan struct{})
+	peak := make(chan int64, 1)
+	go func() { peak <- watchPeak(cmd.Process.Pid, ended) }()
+	_ = cmd.Wait()
+	took := usage{wall: time.Since(began)}
+	close(ended)
+	took.peakKiB = <-peak
+	require.LessOrEqual(t, cmd.ProcessState.ExitCode(), 1, "%s", problem.String())
+	took.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	verdict, _, _ := strings.Cut(strings.TrimSpace(out.String()), ")")
+	took.verdict = verdict + ")"
+	return took
+}
+
+// watchPeak looks at the peak of a process's resident memory, in KiB, until it
+// has ended.
+func watchPeak(pid int, ended <-chan struct{}) (peak int64) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // gone, or without the line, when it has ended
+		if _, rest, ok := strings.Cut(string(text), "VmHWM:"); ok {
+			var now int64
+			if _, err := fmt.Sscan(rest, &now); err == nil {
+				peak = max(peak, now)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ended:
+			return peak
+		}
+	}
+}
