@@ -4,7 +4,6 @@ package bench_test
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"sync"
@@ -90,13 +89,8 @@ const cellSource = "rows = load(\"rows.csv\")\ntotal = sum(row.amount for row in
 
 // noteEvent records a change of the document as a live session does.
 func (s *session) noteEvent(e notebook.Event) {
-	body, err := json.Marshal(e)
-	if err != nil {
-		s.t.Error(err)
-		return
-	}
 	s.journal.Append(trace.Entry{
-		Hop: trace.Notebook, Body: body,
+		Hop: trace.Notebook, Body: e.JSON(),
 		Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind, CellID: e.CellID},
 	})
 }

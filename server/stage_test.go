@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"sync"
@@ -115,10 +116,12 @@ func (s *stage) entries(t *testing.T, tx string) []line {
 	return s.trace.all(func(e line) bool { return e.TxID == tx })
 }
 
-// line is an entry of the trace, shown as the file has it.
+// line is an entry of the trace, shown in a few words.
 type line struct{ *trace.Entry }
 
-func (e line) String() string { return string(e.AppendJSON(nil)) }
+func (e line) String() string {
+	return fmt.Sprintf("%d %s %s %s %s %s", e.Seq, e.Hop, e.Type, e.Action, e.Note, e.Body)
+}
 
 func hops(of []line) (hops []trace.Hop) {
 	for _, e := range of {

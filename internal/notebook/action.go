@@ -71,7 +71,7 @@ func (d *Document) createCell(params *reader) (reply, error) {
 	if run && cell.Type == Markdown {
 		return reply{}, errAutoRun
 	}
-	created, err := d.create(position, cell)
+	created, err := d.create(position, cell, params.members["source"])
 	if err != nil {
 		return reply{}, err
 	}
@@ -87,16 +87,16 @@ func (d *Document) createMarkdownCell(params *reader) (reply, error) {
 	if err := params.err(); err != nil {
 		return reply{}, err
 	}
-	created, err := d.create(position, Cell{Type: Markdown, Source: source})
+	created, err := d.create(position, Cell{Type: Markdown, Source: source}, params.members["source"])
 	return reply{CellID: created.ID}, err
 }
 
-func (d *Document) create(position int, cell Cell) (Cell, error) {
+func (d *Document) create(position int, cell Cell, literal []byte) (Cell, error) {
 	if err := d.admit(cell.Source, 0); err != nil {
 		return Cell{}, err
 	}
 	cell.ID, cell.Rev = d.cfg.NewID(), 1
-	if err := d.change(Event{Kind: CellCreated, Cell: &cell, Position: &position}); err != nil {
+	if err := d.change(Event{Kind: CellCreated, Cell: &cell, Position: &position, literal: literal}); err != nil {
 		return Cell{}, err
 	}
 	return cell, nil
@@ -123,7 +123,7 @@ func (d *Document) editCell(params *reader) (reply, error) {
 	if err := d.admit(source, len(cell.Source)); err != nil {
 		return reply{}, err
 	}
-	if err := d.change(Event{Kind: CellEdited, CellID: id, Source: &source, Rev: cell.Rev + 1}); err != nil {
+	if err := d.change(Event{Kind: CellEdited, CellID: id, Source: &source, Rev: cell.Rev + 1, literal: params.members["source"]}); err != nil {
 		return reply{}, err
 	}
 	out := reply{CellID: id}

@@ -82,8 +82,11 @@ func expect(t *rapid.T, r response, success bool) bool {
 
 // overTheWire returns e as it comes out of a trace.
 func overTheWire(t require.TestingT, e notebook.Event) notebook.Event {
-	text, err := json.Marshal(e)
+	text := e.JSON()
+	e.Type = notebook.EventType
+	plain, err := json.Marshal(e)
 	require.NoError(t, err)
+	require.JSONEq(t, string(plain), string(text))
 	var again notebook.Event
 	require.NoError(t, json.Unmarshal(text, &again))
 	return again

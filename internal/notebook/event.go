@@ -25,6 +25,50 @@ type Event struct {
 	CellID   string  `json:"cell_id,omitempty"`
 	Source   *string `json:"source,omitempty"`
 	Rev      int     `json:"rev,omitempty"` // of the cell after the change
+
+	literal []byte // the source as JSON, as it came; nil: it is quoted anew
+}
+
+// JSON returns the event as a message. It costs less than json.Marshal, which
+// gives the same: a source that has come as JSON is not quoted again.
+func (e Event) JSON() []byte {
+	var out builder
+	out.string("type", EventType)
+	out.string("event", e.Kind)
+	if e.Cell != nil {
+		out.raw("cell", e.Cell.json(e.literal))
+	}
+	if e.Position != nil {
+		out.integer("position", int64(*e.Position))
+	}
+	if e.CellID != "" {
+		out.string("cell_id", e.CellID)
+	}
+	if e.Source != nil {
+		out.raw("source", quotedOr(e.literal, *e.Source))
+	}
+	if e.Rev != 0 {
+		out.integer("rev", int64(e.Rev))
+	}
+	return out.done()
+}
+
+// json returns the cell as JSON, its source as the literal, if there is one.
+func (c *Cell) json(literal []byte) []byte {
+	var out builder
+	out.string("cell_id", c.ID)
+	out.string("cell_type", c.Type)
+	out.raw("source", quotedOr(literal, c.Source))
+	out.string("display_name", c.Title)
+	out.integer("rev", int64(c.Rev))
+	return out.done()
+}
+
+func quotedOr(literal []byte, text string) []byte {
+	if literal != nil {
+		return literal
+	}
+	return appendQuoted(nil, text)
 }
 
 // Apply changes the document as e says, and calls nobody. An event that does

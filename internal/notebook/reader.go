@@ -3,7 +3,9 @@ package notebook
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +58,9 @@ func readMembers(text []byte) (map[string]json.RawMessage, error) {
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, err
 	}
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("expected nothing after the object")
+	}
 	return members, nil
 }
 
@@ -101,6 +106,12 @@ func (r *reader) text(name string) string {
 	if !ok {
 		r.complain(name, "a string")
 	}
+	return text
+}
+
+// loose returns "" for what is no string, without a complaint.
+func (r *reader) loose(name string) string {
+	text, _ := unquote(r.members[name])
 	return text
 }
 

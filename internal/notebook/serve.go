@@ -19,25 +19,24 @@ import (
 // Several Serves on one document may run at the same time. The caller closes
 // conn.
 func (d *Document) Serve(conn protocol.Conn) error {
-	decoder := protocol.NewDecoder()
 	for {
 		body, err := conn.Read()
 		if err != nil {
 			return ended(err)
 		}
-		env, err := decoder.Envelope(body)
-		if err != nil || env.Type != protocol.TypeAgentAction {
+		message, err := read(body)
+		if err != nil || message.loose("type") != protocol.TypeAgentAction {
 			continue
 		}
-		if err := d.serve(conn, env, body); err != nil {
+		if err := d.serve(conn, message); err != nil {
 			return ended(err)
 		}
 	}
 }
 
-func (d *Document) serve(conn protocol.Conn, env protocol.Envelope, body []byte) error {
-	reply := d.answer(env, body)
-	if env.TxID != "" {
+func (d *Document) serve(conn protocol.Conn, message *reader) error {
+	reply := d.answer(message)
+	if reply.TxID != "" {
 		if err := send(conn, reply); err != nil {
 			return err
 		}
@@ -66,26 +65,23 @@ func ended(err error) error {
 	return fmt.Errorf("serve the notebook: %w", err)
 }
 
-// answer carries out the action in body and fills in what all answers share.
-func (d *Document) answer(env protocol.Envelope, body []byte) reply {
-	out, err := d.perform(body)
+// answer carries out the action in message and fills in what all answers share.
+func (d *Document) answer(message *reader) reply {
+	action, tx := message.loose("action"), message.loose("tx_id")
+	out, err := d.perform(message)
 	out.ActionResponse = protocol.ActionResponse{
-		Type: protocol.TypeActionResponse, TxID: env.TxID, Status: protocol.StatusSuccess,
+		Type: protocol.TypeActionResponse, TxID: tx, Status: protocol.StatusSuccess,
 	}
 	if err != nil {
-		if env.Action != "" {
-			err = fmt.Errorf("%s: %w", env.Action, err)
+		if action != "" {
+			err = fmt.Errorf("%s: %w", action, err)
 		}
-		out.ActionResponse = protocol.ActionError(env.TxID, err.Error())
+		out.ActionResponse = protocol.ActionError(tx, err.Error())
 	}
 	return out
 }
 
-func (d *Document) perform(body []byte) (reply, error) {
-	message, err := read(body)
-	if err != nil {
-		return reply{}, err
-	}
+func (d *Document) perform(message *reader) (reply, error) {
 	action, params := message.id("action"), message.optionalObject("params")
 	if err := message.err(); err != nil {
 		return reply{}, err

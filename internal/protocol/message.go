@@ -100,25 +100,6 @@ type RunQueue struct {
 	Queue []string `json:"queue"`
 }
 
-// GlobalsSummary is the answer to globals_summary. AgeMS counts from when the
-// kernel said it and is given for a stale one only.
-type GlobalsSummary struct {
-	Type      string          `json:"type"`
-	Summary   json.RawMessage `json:"summary"` // object: name to info
-	Truncated bool            `json:"truncated"`
-	AgentTxID string          `json:"agent_tx_id,omitempty"`
-	Stale     bool            `json:"stale,omitempty"`
-	AgeMS     int64           `json:"age_ms,omitempty"`
-}
-
-// ReactivitySummary is the answer to reactivity_summary.
-type ReactivitySummary struct {
-	Type           string          `json:"type"`
-	Summary        string          `json:"summary"` // Markdown
-	CellReactivity json.RawMessage `json:"cell_reactivity"`
-	AgentTxID      string          `json:"agent_tx_id,omitempty"`
-}
-
 // ExecuteCodeResponse is the answer to execute_code. Result is the repr of the
 // last value, null where that is None.
 type ExecuteCodeResponse struct {

@@ -33,22 +33,17 @@ const (
 	TypeExecuteCode       = "execute_code"
 	TypeResetGlobals      = "reset_kernel_globals"
 	TypeDebugState        = "debug_state" // request and answer
-	TypePing              = "ping"
 
 	// Kernel to server.
-	TypeReady                = "ready" // also agent to server, and server to console
-	TypeStartCell            = "start_cell"
-	TypeKernelStdio          = "kernel_stdio"
-	TypeCellOutput           = "cell_output"
-	TypeCellResult           = "cell_result"
-	TypeRunQueue             = "run_queue"
-	TypeCellWidgets          = "cell_widgets"
-	TypeSetWidgetResponse    = "set_widget_value_response"
-	TypeGlobalInfoResponse   = "get_global_info_response"
-	TypeExecuteCodeResponse  = "execute_code_response"
-	TypeResetGlobalsComplete = "reset_kernel_globals_complete"
-	TypePong                 = "pong"
-	TypeError                = "error" // also server to console
+	TypeReady               = "ready" // also agent to server, and server to console
+	TypeStartCell           = "start_cell"
+	TypeKernelStdio         = "kernel_stdio"
+	TypeCellOutput          = "cell_output"
+	TypeCellResult          = "cell_result"
+	TypeRunQueue            = "run_queue"
+	TypeCellWidgets         = "cell_widgets"
+	TypeExecuteCodeResponse = "execute_code_response"
+	TypeError               = "error" // also server to console
 
 	// Server to agent, the first three first sent by a console.
 	TypeAgentQuery        = "agent_query"
@@ -72,9 +67,7 @@ const (
 	TypeAgentError          = "agent_error"
 
 	// Server to console.
-	TypeNotSessionOwner    = "not_session_owner_error"
 	TypeManagedProcessExit = "managed_process_exit"
-	TypeEvalResult         = "eval_result"
 )
 
 // Values of "status" in an agent_action_response and in a cell_result.

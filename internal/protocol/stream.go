@@ -20,8 +20,9 @@ const (
 	// write; a larger one is sent as two buffers.
 	smallFrame = 16 << 10
 
-	// Memory for a body is taken in steps, the first of which is at most this
-	// large, so that a header alone never costs more.
+	// Memory for a body is taken in steps, so that a header alone costs little:
+	// the first is at most this large, or twice the largest body that the peer
+	// has sent.
 	firstStep = 256 << 10
 )
 
@@ -46,6 +47,7 @@ type stream struct {
 	limit  int64
 	closed atomic.Bool
 
+	largest int         // body read so far
 	first   bool        // no frame was read yet
 	gzipped atomic.Bool // the peer's first frame was gzip, and so is everything
 	packer  *gzip.Writer
@@ -87,10 +89,11 @@ func (s *stream) read() ([]byte, error) {
 	if length <= 0 || length > s.limit {
 		return nil, &FrameError{Length: length, Limit: s.limit}
 	}
-	body, err := readBody(s.in, int(length))
+	body, err := readBody(s.in, int(length), max(firstStep, 2*s.largest))
 	if err != nil {
 		return nil, err
 	}
+	s.largest = max(s.largest, len(body))
 	if s.first {
 		s.first = false
 		s.gzipped.Store(isGzip(body))
@@ -101,9 +104,10 @@ func (s *stream) read() ([]byte, error) {
 	return gunzip(body, s.limit)
 }
 
-// readBody reads n bytes and never holds more memory than twice what arrived.
-func readBody(in io.Reader, n int) ([]byte, error) {
-	body := make([]byte, min(n, firstStep))
+// readBody reads n bytes. It takes memory for so many first, and then never
+// holds more than twice what arrived.
+func readBody(in io.Reader, n, first int) ([]byte, error) {
+	body := make([]byte, min(n, first))
 	for read := 0; ; {
 		m, err := io.ReadFull(in, body[read:])
 		if err != nil {

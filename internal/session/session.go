@@ -303,17 +303,12 @@ func (s *Session) State() State {
 }
 
 func (s *Session) noteEvent(e notebook.Event) {
-	body, err := protocol.Marshal(e)
-	if err != nil {
-		s.log.Error("a change of the notebook could not be recorded", "error", err)
-		return
-	}
 	cell := e.CellID
 	if e.Cell != nil {
 		cell = e.Cell.ID
 	}
 	s.cfg.Journal.Append(trace.Entry{
-		Hop: trace.Notebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind, CellID: cell}, Body: body,
+		Hop: trace.Notebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind, CellID: cell}, Body: e.JSON(),
 	})
 }
 

@@ -18,13 +18,6 @@ func appendHeader(dst []byte, j *Journal) []byte {
 	return append(dst, "}\n"...)
 }
 
-// AppendJSON appends e as the one line that a trace file has for it, without
-// the newline.
-func (e *Entry) AppendJSON(dst []byte) []byte {
-	line := appendEntry(dst, e)
-	return line[:len(line)-1]
-}
-
 func appendEntry(dst []byte, e *Entry) []byte {
 	dst = append(dst, `{"seq":`...)
 	dst = strconv.AppendInt(dst, e.Seq, 10)

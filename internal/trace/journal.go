@@ -196,6 +196,13 @@ func (f *Follower) Next(ctx context.Context) (*Entry, error) {
 	}
 }
 
+// Ended tells whether the journal is closed: what can be read is all there is.
+func (f *Follower) Ended() bool {
+	f.journal.mu.Lock()
+	defer f.journal.mu.Unlock()
+	return f.journal.closed
+}
+
 // Try returns the next entry if it is there already, and otherwise nil.
 func (f *Follower) Try() *Entry {
 	entry, _, _ := f.step()

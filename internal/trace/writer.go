@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 )
 
 // Writer writes a journal to a file, one JSON object a line: first
@@ -12,7 +13,8 @@ import (
 //	{"type":"trace","version":1,"session":…,"started":…}
 //
 // then an entry each. It flushes whenever it has caught up, so that the file
-// can be followed, and that a killed server's trace ends with its last frames.
+// can be followed, and that a killed server's trace ends with its last frames,
+// less those of its last millisecond.
 type Writer struct {
 	journal *Journal
 	follow  *Follower
@@ -53,13 +55,27 @@ func (w *Writer) write(ctx context.Context) error {
 	}
 }
 
+// gather is how long the writer, when it had nothing to do, lets entries come
+// together before it writes: it does not wake for each of a conversation's
+// frames, which would slow the conversation.
+const gather = time.Millisecond
+
 // next returns the next entry, and flushes before it waits for one.
 func (w *Writer) next(ctx context.Context) (*Entry, error) {
-	if entry, _, _ := w.follow.step(); entry != nil {
+	if entry := w.follow.Try(); entry != nil {
 		return entry, nil
 	}
 	if err := w.out.Flush(); err != nil {
 		return nil, err
 	}
-	return w.follow.Next(ctx)
+	entry, err := w.follow.Next(ctx)
+	if err == nil && !w.follow.Ended() {
+		pause := time.NewTimer(gather)
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+		}
+	}
+	return entry, err
 }

@@ -127,7 +127,10 @@ func TestWire(t *testing.T) {
 	require.Nil(t, start.CellID)
 
 	send(t, conn, protocol.KernelRequest{Type: protocol.TypeGlobalsSummary, AgentTxID: "tx"})
-	var summary protocol.GlobalsSummary
+	var summary struct {
+		Summary   json.RawMessage `json:"summary"`
+		AgentTxID string          `json:"agent_tx_id"`
+	}
 	receive(t, conn, protocol.TypeGlobalsSummary, &summary)
 	require.Equal(t, "tx", summary.AgentTxID)
 	require.JSONEq(t, `{"x":{"type":"list","repr":"[1]","len":1}}`, string(summary.Summary))
