@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 //	awaitfile FILE TEXT    waits until FILE holds TEXT
 //	mockmodel FILE         starts assay mockmodel and puts its address into $MOCK
 //	nofiles GLOB           waits until no file matches
+//	smalldisk DIR SIZE     mounts a disk of so many bytes at DIR; wants [mount]
 //	nothingleft TEXT       fails when a process has TEXT in its arguments or environment
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -45,10 +46,17 @@ func TestScripts(t *testing.T) {
 			env.Setenv("EXAMPLES", examples)
 			return err
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "mount" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return mayMount()
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"awaitfile":   awaitFile,
 			"nothingleft": nothingLeft,
 			"nofiles":     noFiles,
+			"smalldisk":   smallDisk,
 			"mockmodel":   mockModel,
 		},
 	})
@@ -72,6 +80,31 @@ func awaitFile(ts *testscript.TestScript, neg bool, args []string) {
 		return false
 	}
 	poll(ts, matches, fmt.Sprintf("%s does not hold %q", args[0], args[1]))
+}
+
+// mayMount tells whether a disk can be mounted here: by root, and not in every
+// container.
+func mayMount() (bool, error) {
+	dir, err := os.MkdirTemp("", "mount-")
+	if err != nil {
+		return false, err
+	}
+	if syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4k") != nil {
+		return false, os.Remove(dir)
+	}
+	return true, errors.Join(syscall.Unmount(dir, syscall.MNT_DETACH), os.Remove(dir))
+}
+
+func smallDisk(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: smalldisk DIR SIZE")
+	}
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.Mkdir(dir, 0o700))
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+args[1]); err != nil {
+		ts.Fatalf("mount: %v", err)
+	}
+	ts.Defer(func() { ts.Check(syscall.Unmount(dir, syscall.MNT_DETACH)) })
 }
 
 func noFiles(ts *testscript.TestScript, neg bool, args []string) {

@@ -161,12 +161,20 @@ func (h *host) requirements(ctx context.Context, cases []testcases.Case) (func(t
 	}, nil
 }
 
+// folder is that of the run: the one asked for, or a new one below runs.
 func (f *runFlags) folder(paths []string) string {
 	if f.out != "" {
 		return f.out
 	}
 	name := strings.TrimSuffix(filepath.Base(filepath.Clean(paths[0])), filepath.Ext(paths[0]))
-	return filepath.Join("runs", time.Now().Format("20060102-150405")+"-"+name)
+	base := filepath.Join("runs", time.Now().Format("20060102-150405")+"-"+name)
+	folder := base
+	for n := 2; ; n++ { // several may begin in one second
+		if _, err := os.Stat(folder); err != nil {
+			return folder
+		}
+		folder = fmt.Sprintf("%s-%d", base, n)
+	}
 }
 
 // record is what run.json has of the command.
