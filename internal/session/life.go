@@ -13,8 +13,13 @@ import (
 	"assay/router"
 )
 
-// CollectDeadline is how long each part of the notebook's state may take.
-const CollectDeadline = 5 * time.Second
+const (
+	// CollectDeadline is how long each part of the notebook's state may take.
+	CollectDeadline = 5 * time.Second
+
+	// InterruptGrace is how long cells may take to stop before that.
+	InterruptGrace = 2 * time.Second
+)
 
 // Runs is the fold over what the kernel did.
 func (s *Session) Runs() *notebook.Runs { return s.runs }
@@ -129,10 +134,7 @@ type Notebook struct {
 func (s *Session) Collect(ctx context.Context) Notebook {
 	s.enter(Collecting, "")
 	s.router.Refuse("session is ending")
-	for _, cell := range s.runs.Open() {
-		_ = s.router.ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}) // a dead one runs nothing
-	}
-	s.router.StopCode()
+	s.interrupt(ctx)
 	state := Notebook{Errors: map[string]string{}}
 	var parts sync.WaitGroup
 	var mu sync.Mutex
@@ -154,6 +156,24 @@ func (s *Session) Collect(ctx context.Context) Notebook {
 	})
 	parts.Wait()
 	return state
+}
+
+// interrupt stops what runs and waits a moment until it has stopped, so that
+// what is collected is not on the move.
+func (s *Session) interrupt(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, InterruptGrace)
+	defer cancel()
+	follow := s.cfg.Journal.Follow()
+	for _, cell := range s.runs.Open() {
+		_ = s.router.ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}) // a dead one runs nothing
+	}
+	s.router.StopCode()
+	for len(s.runs.Open()) > 0 {
+		if _, err := follow.Next(ctx); err != nil {
+			s.log.Warn("cells still run", "cells", s.runs.Open(), "limit", InterruptGrace)
+			return
+		}
+	}
 }
 
 func (s *Session) part(ctx context.Context, action string, take func(map[string]json.RawMessage) any) (json.RawMessage, error) {
