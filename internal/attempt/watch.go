@@ -83,17 +83,32 @@ func newWatch(journal *trace.Journal, limits runs.Limits, doing *Doing) *watch {
 	}
 }
 
-// begin starts the clocks: the agent gets its task. What it has said before is
-// no part of its work.
+// before reads on until ctx ends, while the agent has no task yet. What it says
+// then is no part of its work.
+func (w *watch) before(ctx context.Context) {
+	for {
+		entry, err := w.follow.Next(ctx)
+		if err != nil {
+			return
+		}
+		w.readEarly(entry)
+	}
+}
+
+func (w *watch) readEarly(e *trace.Entry) {
+	switch e.Hop {
+	case trace.ServerToKernel, trace.KernelToServer:
+		w.read(e) // a person may run cells
+	case trace.Session:
+		w.early = cmp.Or(w.early, w.read(e)) // a child may be gone
+	default:
+	}
+}
+
+// begin starts the clocks: the agent gets its task.
 func (w *watch) begin(now time.Time) {
 	for entry := w.follow.Try(); entry != nil; entry = w.follow.Try() {
-		switch entry.Hop {
-		case trace.ServerToKernel, trace.KernelToServer:
-			w.read(entry) // a person may have run cells
-		case trace.Session:
-			w.early = cmp.Or(w.early, w.read(entry)) // a child may be gone already
-		default:
-		}
+		w.readEarly(entry)
 	}
 	w.began, w.heard = now, now
 	w.counts, w.tamper = runs.Usage{}, 0

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"assay/internal/child"
@@ -27,7 +28,7 @@ func (a *attempt) live(ctx context.Context) {
 		return
 	}
 	a.work.Doing.set("waiting for a console")
-	if err := a.session.AwaitHolder(ctx); err != nil && ctx.Err() != nil {
+	if a.awaitHolder(ctx); ctx.Err() != nil {
 		a.end(runs.Cancelled, context.Cause(ctx).Error())
 		return
 	}
@@ -48,6 +49,21 @@ func (a *attempt) live(ctx context.Context) {
 			a.log.Debug("the answer was not sent", "error", err)
 		}
 	}
+}
+
+// awaitHolder waits until somebody holds the notebook, or a child is gone, which
+// the watch sees too. It reads what happens meanwhile, however long that is.
+func (a *attempt) awaitHolder(ctx context.Context) {
+	reading, settled := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		defer settled()
+		if err := a.session.AwaitHolder(ctx); err != nil {
+			a.log.Debug("no holder", "error", err)
+		}
+	})
+	a.watch.before(reading)
+	waiting.Wait()
 }
 
 // conclude settles the outcome; the end of a child gets its cause.
