@@ -86,7 +86,7 @@ func newWatch(journal *trace.Journal, limits runs.Limits, doing *Doing) *watch {
 // before reads on until ctx ends, while the agent has no task yet. What it says
 // then is no part of its work.
 func (w *watch) before(ctx context.Context) {
-	for {
+	for ctx.Err() == nil {
 		entry, err := w.follow.Next(ctx)
 		if err != nil {
 			return
