@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -99,7 +100,8 @@ func Run(ctx context.Context, cfg Config, work Work) (result runs.Attempt) {
 	began := time.Now()
 	defer func() {
 		if fault := recover(); fault != nil {
-			a.end(runs.HarnessError, fmt.Sprintf("a fault of the harness: %v", fault))
+			a.log.Error("an attempt broke", "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
+			a.broke(fmt.Sprintf("a fault of the harness: %v", fault))
 		}
 		result = a.finish(began)
 	}()
@@ -265,9 +267,14 @@ func (a *attempt) closeTrace() {
 	}
 	if err != nil {
 		// What was recorded is not whole, and so the verdict cannot be checked.
-		a.result.Outcome, a.result.Detail = runs.HarnessError, fmt.Sprintf("the attempt could not be recorded: %v", err)
-		a.result.Passed, a.result.Score = nil, nil
+		a.broke(fmt.Sprintf("the attempt could not be recorded: %v", err))
 	}
+}
+
+// broke makes the attempt one that the harness has spoilt, whatever it was.
+func (a *attempt) broke(detail string) {
+	a.result.Outcome, a.result.Detail = runs.HarnessError, detail
+	a.result.Passed, a.result.Score, a.result.Graders = nil, nil, nil
 }
 
 func (a *attempt) path(name string) string { return filepath.Join(a.work.Dir, name) }

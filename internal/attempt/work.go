@@ -114,7 +114,7 @@ func (a *attempt) collect(ctx context.Context) {
 	}
 	a.watch.rest()
 	if err := a.writeState(); err != nil {
-		a.result.Outcome, a.result.Detail = runs.HarnessError, fmt.Sprintf("the notebook's state could not be written: %v", err)
+		a.broke(fmt.Sprintf("the notebook's state could not be written: %v", err))
 	}
 }
 
