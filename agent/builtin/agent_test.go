@@ -180,7 +180,7 @@ func TestCO11_CancelWhileTheModelThinks(t *testing.T) {
 func TestCO11_CancelWhileACellRuns(t *testing.T) {
 	t.Parallel()
 	p := startTools(t, builtin.Config{},
-		uses("create_cell", `{"position":0,"source":"hang","auto_run":true}`, "get_context", `{}`),
+		uses("create_cell", `{"position":0,"source":"hang","auto_run":true}`, "get_context", `{}`, "delete_cell", `{"cell_id":"precious"}`),
 		`{"content":"fine","expect":{"last_user_contains":"go on"}}`)
 	p.init(nil)
 	from := len(p.seen())
@@ -191,11 +191,14 @@ func TestCO11_CancelWhileACellRuns(t *testing.T) {
 	require.Len(t, p.events("cancelled"), 1)
 
 	results := p.results()
-	require.Len(t, results, 2)
+	require.Len(t, results, 3)
 	for i := range results {
 		text, isError := p.resultText(i)
 		require.True(t, isError)
 		require.Contains(t, text, "the query was cancelled")
+	}
+	for _, f := range p.of("agent_action") {
+		require.NotEqual(t, "delete_cell", f.text("action"), "nothing more of the reply is carried out")
 	}
 	require.Equal(t, "done", p.ask("go on"))
 	stops := 0

@@ -119,6 +119,9 @@ func (e *executor) executeAll(ctx context.Context, calls []model.Block) (results
 
 // result runs one call and makes its result, whatever happens.
 func (e *executor) result(ctx context.Context, call model.Block) (block model.Block, malformed bool) {
+	if ctx.Err() != nil {
+		return model.ToolResult(call.ID, true, says("%s was not run: the query was cancelled.", call.Name)...), false
+	}
 	content, err := e.execute(ctx, call)
 	if failure, ok := errors.AsType[*ToolExecutionError](err); ok {
 		return model.ToolResult(call.ID, true, fit(says("%s", failure.Text))...), failure.Malformed

@@ -90,6 +90,14 @@ func (h *host) check() (err error) {
 	if err := h.flags.limits.check(); err != nil {
 		return err
 	}
+	switch f := h.flags; {
+	case f.ready <= 0:
+		return fmt.Errorf("--ready %v: want a time of more than 0", f.ready)
+	case f.frameLimit <= 0:
+		return fmt.Errorf("--frame-limit %d: want more than 0 bytes", f.frameLimit)
+	case f.stdioLimit == 0 || f.stdioLimit < -1:
+		return fmt.Errorf("--stdio-limit %d: want more than 0 bytes, or -1 for no limit", f.stdioLimit)
+	}
 	switch h.flags.agent {
 	case "oracle", "noop":
 		return nil

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -38,8 +40,13 @@ func (l *limitFlags) add(flags *pflag.FlagSet) {
 
 // check refuses what cannot be a limit.
 func (l *limitFlags) check() error {
-	if l.flags.Changed("cell") && l.cell <= 0 {
+	switch {
+	case l.flags.Changed("cell") && l.cell <= 0:
 		return fmt.Errorf("--cell %v: want a time of more than 0", l.cell)
+	case min(l.wall, l.idle) < 0, min(l.turns, l.actions) < 0, l.tokens < 0:
+		return errors.New("--wall, --idle, --turns, --actions, --tokens: a limit is not negative; 0 is none")
+	case !(l.cost >= 0) || math.IsInf(l.cost, 1):
+		return fmt.Errorf("--cost %v: want a number of USD; 0 is no limit", l.cost)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"assay/internal/batch"
 	"assay/internal/runs"
@@ -55,8 +56,16 @@ func (p *process) newReport(f *runFlags, all int, dir string, enforced map[strin
 	return r
 }
 
+// say prints a line. What agents, cases and kernels have put into it moves no
+// cursor, and is no line of its own.
 func (r *report) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(r.err, format+"\n", args...)
+	line := strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return '\uFFFD'
+		}
+		return c
+	}, fmt.Sprintf(format, args...))
+	_, _ = fmt.Fprintln(r.err, line)
 }
 
 func key(caseID string, epoch int) string { return fmt.Sprintf("%s\x00%d", caseID, epoch) }

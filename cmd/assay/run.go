@@ -98,6 +98,9 @@ func (p *process) runCases(ctx context.Context, f *runFlags, paths []string) err
 
 // load reads and selects the cases, and refuses a run that could not be graded.
 func (f *runFlags) load(paths []string) ([]testcases.Case, error) {
+	if f.jobs < 1 || f.epochs < 1 || f.selection.First < 0 {
+		return nil, errors.New("-j and --epochs are at least 1, --first at least 0")
+	}
 	prefixes, err := f.host.prefixes()
 	if err != nil {
 		return nil, err

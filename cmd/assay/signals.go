@@ -18,13 +18,13 @@ type interruption struct {
 	first   syscall.Signal
 }
 
-// untilSignal returns a context that the first SIGINT or SIGTERM cancels; the
+// untilSignal returns a context that the first SIGINT, SIGTERM or SIGHUP cancels; the
 // second ends the program at once, and the helper what it has started. Whoever
 // called it must stop the interruption.
 func (p *process) untilSignal(ctx context.Context) (context.Context, *interruption) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	i := &interruption{signals: make(chan os.Signal, 2), done: make(chan struct{})}
-	signal.Notify(i.signals, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(i.signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	i.over.Go(func() {
 		defer cancel(nil)
 		for {

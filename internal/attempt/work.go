@@ -17,8 +17,13 @@ import (
 	"assay/testcases/grading"
 )
 
-// graderCell is how long one piece of a grader's code may run in the kernel.
-const graderCell = time.Minute
+const (
+	// graderCell is how long one piece of a grader's code may run in the kernel.
+	graderCell = time.Minute
+
+	// gradeDeadline is how long all graders of an attempt may take together.
+	gradeDeadline = 90 * time.Second
+)
 
 // live gives the agent its task and sees it to its end.
 func (a *attempt) live(ctx context.Context) {
@@ -165,7 +170,9 @@ func (a *attempt) grade(ctx context.Context) {
 		in.Answer, in.NoAnswer = nil, "the attempt ended as "+string(a.result.Outcome)
 	}
 	if ctx.Err() == nil {
-		a.note(grading.GradeAll(ctx, a.work.Case.Graders, in))
+		limited, cancel := context.WithTimeoutCause(ctx, gradeDeadline, fmt.Errorf("the graders had %v together", gradeDeadline))
+		a.note(grading.GradeAll(limited, a.work.Case.Graders, in))
+		cancel()
 	}
 	if ctx.Err() != nil { // in the middle of it: no verdict is better than half of one
 		a.result.Outcome, a.result.Detail = runs.Cancelled, context.Cause(ctx).Error()

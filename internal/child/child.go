@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"syscall"
 )
@@ -54,7 +55,11 @@ func NewSupervisor(cfg Config) (*Supervisor, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	dir, err := os.MkdirTemp("", "assay-")
+	root, err := filepath.Abs(os.TempDir()) // children work in other folders
+	if err != nil {
+		return nil, fmt.Errorf("find the temporary folder: %w", err)
+	}
+	dir, err := os.MkdirTemp(root, "assay-")
 	if err != nil {
 		return nil, fmt.Errorf("make the temporary folder: %w", err)
 	}

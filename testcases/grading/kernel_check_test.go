@@ -84,6 +84,15 @@ class Broken:
     def __repr__(self): raise RuntimeError("no repr either")
 t, broken, long = Text("sub"), Broken(), list(range(400_000))
 surrogate = "\ud800"
+class LyingInt(int):
+    def __int__(self): return 42
+    def __repr__(self): return "42"
+class LyingFloat(float):
+    def __float__(self): return 42.0
+    def __repr__(self): return "42.0"
+class LyingText(str):
+    def __str__(self): return "42"
+lies = [LyingInt(3), LyingFloat(3.5), LyingText("three")]
 def generator(): yield 1
 `
 
@@ -107,6 +116,8 @@ func TestProbes(t *testing.T) {
 		{`{"expr": "by_year", "equals": {"2024": 1, "2025": 2}}`, "pass", ""},
 		{`{"expr": "Colour.RED", "equals": 1}`, "pass", ""},
 		{`{"expr": "t", "equals": "sub"}`, "pass", ""},
+		{`{"expr": "lies", "equals": [3, 3.5, "three"]}`, "pass", ""},
+		{`{"expr": "lies[0]", "equals": 42}`, "fail", "x lies[0]: expected 42, found 3"},
 		{`{"expr": "big", "equals": 1180591620717411303424}`, "pass", ""},
 		{`{"expr": "big", "equals": 1180591620717411303425}`, "fail", ""},
 		{`{"expr": "inf", "equals": Infinity}`, "pass", ""},

@@ -131,7 +131,9 @@ class Channel:
         while rest:
             try:
                 rest = rest[os.write(self._descriptor, rest) :]
-            except OSError:
+            except OSError as error:
+                if error.errno is None:
+                    raise  # not the system's: TimeoutError of a signal handler, for example
                 os._exit(1)  # the server is gone, or the user's code closed the socket
 
     @property

@@ -1,17 +1,23 @@
-"""What a value is, told by names, so that no library is imported to know it."""
+"""What a value is, told by names, so that no library is imported to know it.
+
+A class is looked at past its metaclass, which may be the user's and do anything.
+"""
 
 from __future__ import annotations
+
+_mro = type.__dict__["__mro__"].__get__
+_name = type.__dict__["__name__"].__get__
+_members = type.__dict__["__dict__"].__get__
 
 
 def is_a(value: object, package: str, name: str) -> bool:
     """Tells whether value is an instance of a class `name` of `package`, or of a subclass."""
-    return any(
-        base.__name__ == name and _package(base) == package for base in type(value).__mro__
-    )
+    return any(_name(base) == name and _package(base) == package for base in _mro(type(value)))
 
 
 def _package(kind: type) -> str:
-    return str(getattr(kind, "__module__", "")).partition(".")[0]
+    module = _members(kind).get("__module__", "")
+    return module.partition(".")[0] if isinstance(module, str) else ""
 
 
 def is_table(value: object) -> bool:

@@ -39,7 +39,7 @@ class Namespace:
 
     def bindings(self) -> dict[str, int]:
         """Returns what the names are bound to, by id, which keeps no value alive."""
-        return {name: id(value) for name, value in self.names.items()}
+        return {name: id(value) for name, value in list(self.names.items())}
 
     def changed(self, before: dict[str, int], assigned: set[str]) -> list[tuple[str, Any]]:
         """Returns, sorted by name, the items that a run has bound.

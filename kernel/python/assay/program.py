@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
+# The user's code may put others in their place.
+_compile, _eval = compile, eval
+
 _PARSE = _ast.PyCF_ONLY_AST | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _COMPILE = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _CO_COROUTINE = 0x80  # inspect.CO_COROUTINE
@@ -27,14 +30,14 @@ class Program:
 
     def __init__(self, source: str, filename: str) -> None:
         """Compiles source. Raises SyntaxError and whatever else compile does."""
-        tree = compile(source, filename, "exec", _PARSE, dont_inherit=True)
+        tree = _compile(source, filename, "exec", _PARSE, dont_inherit=True)
         self.forms = len(tree.body)  # statements at the top level
         self.assigned = _assigned(tree.body)
         last = tree.body.pop() if _ends_in_value(tree.body, source) else None
-        self._codes: list[CodeType] = [compile(tree, filename, "exec", _COMPILE, dont_inherit=True)]
+        self._codes: list[CodeType] = [_compile(tree, filename, "exec", _COMPILE, dont_inherit=True)]
         if last is not None:
             value = _ast.Expression(last.value)
-            self._codes.append(compile(value, filename, "eval", _COMPILE, dont_inherit=True))
+            self._codes.append(_compile(value, filename, "eval", _COMPILE, dont_inherit=True))
 
     @property
     def needs_loop(self) -> bool:
@@ -48,14 +51,14 @@ class Program:
         """Runs it with names as its globals and returns the last value, or None."""
         value = None
         for code in self._codes:
-            value = enter(eval, code, names)
+            value = enter(_eval, code, names)
         return value
 
     async def run_awaiting(self, names: dict[str, Any]) -> Any:
         """Is run for a program that awaits, or uses the running loop."""
         value = None
         for code in self._codes:
-            value = enter(eval, code, names)
+            value = enter(_eval, code, names)
             if code.co_flags & _CO_COROUTINE:
                 value = await enter_awaiting(value)
         return value

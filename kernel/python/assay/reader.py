@@ -39,13 +39,15 @@ class Reader:
 
     def run(self) -> None:
         """Handles requests until the server closes the socket, and ends the process then."""
+        status = 1
         try:
             while (body := self._kernel.channel.read()) is not None:
                 self._handle(body)
+            status = 0
         except BrokenChannel as error:
             os.write(2, f"kernel: {error}\n".encode())
-            os._exit(1)
-        os._exit(0)
+        finally:
+            os._exit(status)
 
     def _handle(self, body: bytes) -> None:
         try:
@@ -55,7 +57,12 @@ class Reader:
                 raise Malformed(f"unknown message type {request.type!r}")
             handler(request)
         except Malformed as error:
-            self._kernel.channel.send({"type": "error", "data": {"message": str(error)}})
+            self._refuse(str(error))
+        except Exception as error:  # no memory or no descriptor is left, for example
+            self._refuse(f"a message could not be handled: {type(error).__name__}: {error}")
+
+    def _refuse(self, text: str) -> None:
+        self._kernel.channel.send({"type": "error", "data": {"message": text}})
 
     def _run_cell(self, request: Request) -> None:
         self._add(Cell(self._kernel, request.text("cell_id"), request.text("code")))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from assay.capture import Capture
 from assay.program import Program
 from assay.work import Work
@@ -83,6 +85,8 @@ class Snippet(Work):
         self._finish()
 
     def _finish(self) -> None:
+        if self._kernel.channel.forked:
+            os._exit(0 if self._failure is None else 1)  # made by the code, and at its end
         stopped = self._kernel.schedule.finish(self)
         failed = "ok" if self._failure is None else "error"
         self._answer("interrupted" if stopped else failed)

@@ -33,6 +33,24 @@ class TestFailure(KernelTest):
                 self.assertNotIn("/assay/", text)
                 self.assertIn('File "<cell c>", line', text)
 
+    def test_pk6_a_class_that_cannot_be_looked_at(self):
+        self.run_ok(
+            "class M(type):\n"
+            "    __module__ = property(lambda c: 1 / 0)\n"
+            "    __name__ = property(lambda c: 1 / 0)\n"
+            "class A(metaclass=M): pass\nx = A()\ny = 1"
+        )
+
+    def test_pk6_an_error_of_a_handler_is_the_cell_s(self):
+        self.run_failing(
+            "import signal\n"
+            "def late(*_): raise TimeoutError('late')\n"
+            "signal.signal(signal.SIGALRM, late)\n"
+            "signal.setitimer(signal.ITIMER_REAL, 0.1)\n"
+            "while True: print('x' * 50000)"
+        )
+        self.run_ok("1")
+
     def test_pk6_chains_are_told(self):
         run = self.run_failing(
             "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise ValueError('x') from e"

@@ -28,6 +28,17 @@ class TestSnippet(KernelTest):
         )
         self.assertEqual(self.run_ok("y").shown, "4")
 
+    def test_pk14_a_fork_ends_where_the_code_ends(self):
+        answer = self.kernel.execute("import os\npid = os.fork()\nif pid: os.waitpid(pid, 0)[1]\npid > 0")
+        self.assertEqual((answer["status"], answer["result"]), ("ok", "True"))
+        self.assertEqual(self.kernel.execute("1 + 1")["result"], "2")
+
+    def test_pk14_another_compile_and_eval_change_nothing(self):
+        self.kernel.execute("1 / 0")  # the kernel has what it needs to tell of errors
+        self.run_ok("import builtins\nreal = builtins.compile\nbuiltins.compile = lambda s, *a, **k: real('True', *a, **k)")
+        self.assertEqual(self.kernel.execute("not_there == 42")["ename"], "NameError")
+        self.run_ok("builtins.compile = real")
+
     def test_pk14_no_value_is_null(self):
         for code, forms in (("", 0), ("None", 1), ("x = 1", 1), ("1;", 1)):
             with self.subTest(code=code):
