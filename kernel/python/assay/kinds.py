@@ -7,7 +7,7 @@ from __future__ import annotations
 
 _mro = type.__dict__["__mro__"].__get__
 _name = type.__dict__["__name__"].__get__
-_members = type.__dict__["__dict__"].__get__
+_module = type.__dict__["__module__"].__get__
 
 
 def is_a(value: object, package: str, name: str) -> bool:
@@ -16,7 +16,7 @@ def is_a(value: object, package: str, name: str) -> bool:
 
 
 def _package(kind: type) -> str:
-    module = _members(kind).get("__module__", "")
+    module = _module(kind)
     return module.partition(".")[0] if isinstance(module, str) else ""
 
 
