@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// emptied is how long a killed cgroup may take until its last process is gone.
+// emptied is how long killed cgroups, however many, may take until their last
+// process is gone.
 const emptied = 2 * time.Second
 
 // cgroups makes one cgroup (version 2) for each child, below one of the
@@ -79,16 +80,18 @@ func (c *cgroups) add() (*os.File, error) {
 	return os.Open(path)
 }
 
-// remove kills everything below the server's cgroup and removes it.
+// remove kills everything below the server's cgroup and removes it. The time for
+// that is one for all, so that the helper is gone soon too.
 func (c *cgroups) remove() error {
 	if c == nil {
 		return nil
 	}
+	deadline := time.Now().Add(emptied)
 	err := killCgroup(c.root)
-	for _, path := range subfolders(c.root) {
-		err = errors.Join(err, removeCgroup(path))
+	for _, path := range append(subfolders(c.root), c.root) {
+		err = errors.Join(err, removeCgroupBy(path, deadline))
 	}
-	return errors.Join(err, removeCgroup(c.root))
+	return err
 }
 
 func subfolders(path string) []string {
@@ -116,10 +119,12 @@ func killCgroup(path string) error {
 // removeCgroup removes an emptied cgroup. What was killed a moment ago may
 // still be on its way out, and the kernel tells of it in cgroup.events only by
 // polling, so this tries again until the time is up.
-func removeCgroup(path string) error {
+func removeCgroup(path string) error { return removeCgroupBy(path, time.Now().Add(emptied)) }
+
+func removeCgroupBy(path string, deadline time.Time) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(emptied); ; <-tick.C {
+	for ; ; <-tick.C {
 		err := os.Remove(path)
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil

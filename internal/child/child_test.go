@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -363,6 +364,19 @@ func openFDs(t *testing.T) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	return len(entries)
+}
+
+// Cgroups that do not go have one deadline together: the helper of a killed
+// server must not outlive it by that of each.
+func TestCgroupsThatStayHaveOneDeadline(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for _, name := range []string{"1", "2", "3", "4"} { // a folder that is not empty stays, as a busy cgroup does
+		require.NoError(t, os.MkdirAll(filepath.Join(root, name, "busy"), 0o700))
+	}
+	began := time.Now()
+	require.ErrorContains(t, child.RemoveCgroups(root), "remove a cgroup")
+	require.Less(t, time.Since(began), 4*time.Second, "the five together, not two seconds each")
 }
 
 func TestReapRefusesNonsense(t *testing.T) {
