@@ -64,7 +64,7 @@ func (s *session) agent() protocol.Conn {
 // holder attaches a console that holds the document and answers at once.
 func (s *session) holder() {
 	ours, theirs := sockets(s.t)
-	_, err := s.router.AttachHolder(ours)
+	_, err := s.router.AttachHolder(ours, "1")
 	require.NoError(s.t, err)
 	inBackground(s.t, []protocol.Conn{theirs}, func() { answerEdits(theirs) })
 }

@@ -174,8 +174,10 @@ func (r *Router) askKernelForConsole(p *Peer, it item) {
 		p.sendError(err.Error())
 		return
 	}
+	request := frame(body)
+	request.cause = it.ref
 	if r.table.add(ask, r.kernelTimedOut) {
-		r.askKernel(ask, frame(body))
+		r.askKernel(ask, request)
 	}
 }
 
@@ -185,7 +187,9 @@ func (p *Peer) sendRewritten(it item, field protocol.Field) {
 		p.sendError(err.Error())
 		return
 	}
-	p.send(frame(body))
+	answer := frame(body)
+	answer.cause = it.ref
+	p.send(answer)
 }
 
 // documentOverflow answers what the server's own document has no room for. The

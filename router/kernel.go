@@ -38,7 +38,7 @@ func (r *Router) fromRun(p *Peer, it item) {
 	r.toConsoles(it)
 	if told, ok := r.runs.KernelMessage(it.env, it.body); ok {
 		relay := message(protocol.KernelMessage{Type: protocol.TypeKernelMessage, Message: told})
-		relay.env.CellID, relay.note = it.env.CellID, trace.Relayed
+		relay.env.CellID, relay.note, relay.cause = it.env.CellID, trace.Relayed, it.ref
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.agent != nil {
@@ -88,7 +88,7 @@ func (r *Router) askKernelForAgent(p *Peer, it item) {
 		r.answerAgent(ask.agent, answer{failed: fmt.Sprintf("tx_id %q is in flight already", ask.agent)})
 		return
 	}
-	p.enter(it, trace.Intercepted)
+	request.cause = p.enter(it, trace.Intercepted).ref
 	r.askKernel(ask, request)
 }
 
@@ -199,7 +199,9 @@ func fromKernelReply(ask *pending, a answer) answer {
 	if err != nil {
 		return answer{failed: err.Error()}
 	}
-	return answer{it: frame(body)}
+	reply := frame(body)
+	reply.cause = a.it.ref
+	return answer{it: reply}
 }
 
 // kernelTimedOut answers a request that the kernel did not, and stops the code

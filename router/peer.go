@@ -206,7 +206,7 @@ func (p *Peer) leave(it item, note trace.Note) {
 	if p.out == "" {
 		return
 	}
-	entry := trace.Entry{Hop: p.out, Conn: p.id, Envelope: it.env, Note: note, Bytes: len(it.body), Ref: it.ref}
+	entry := trace.Entry{Hop: p.out, Conn: p.id, Envelope: it.env, Note: note, Bytes: len(it.body), Ref: it.ref, Cause: it.cause}
 	if it.ref == 0 {
 		entry.Body = it.body
 	}

@@ -21,6 +21,8 @@ type item struct {
 	body []byte
 	note trace.Note // for the entry it leaves in the trace
 	ref  int64      // the entry that has body; 0: none has yet
+
+	cause int64 // the entry that it was made out of; 0: none
 }
 
 // queue is what waits to be written to one peer.

@@ -139,6 +139,17 @@ func New(journal *trace.Journal, runs Runs, cfg Config) *Router {
 // failed behind it.
 const TypePeerEnded = "peer_ended"
 
+// TypeHolder is the type of the trace's entries, on the hop "session", that say
+// who holds the document from here on: the server, or a console that has come.
+const TypeHolder = "holder"
+
+// note puts something that happened to the session into the trace. conn is the
+// console that it is about; 0: none.
+func (r *Router) note(kind string, conn int, what map[string]any) {
+	it := message(what)
+	r.journal.Append(trace.Entry{Hop: trace.Session, Conn: conn, Envelope: protocol.Envelope{Type: kind}, Body: it.body})
+}
+
 // noteEnd puts the end of a peer into the trace.
 func (r *Router) noteEnd(p *Peer) {
 	reason := p.reason
@@ -177,6 +188,7 @@ func (r *Router) AttachKernel(conn protocol.Conn, older bool) (*Peer, error) {
 func (r *Router) AttachDocument(conn protocol.Conn) (*Peer, error) {
 	return r.attach(conn, 0, "notebook", "", "", func(p *Peer) {
 		r.ownDoc = true
+		r.note(TypeHolder, 0, map[string]any{"type": TypeHolder, "by": "server"})
 		p.handle, p.overflow, p.ended = r.fromDocument, r.documentOverflow, r.holderEnded
 		r.hold(p)
 	})
@@ -184,11 +196,13 @@ func (r *Router) AttachDocument(conn protocol.Conn) (*Peer, error) {
 
 // AttachHolder makes a console's /agent connection the holder of the document.
 // Actions that came before it are sent to it now, as far as they still wait. It
-// replaces a holder that is attached, which is closed.
-func (r *Router) AttachHolder(conn protocol.Conn) (*Peer, error) {
+// replaces a holder that is attached, which is closed. session is what the
+// console calls itself, for the trace.
+func (r *Router) AttachHolder(conn protocol.Conn, session string) (*Peer, error) {
 	return r.attach(conn, r.number(), "console", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
 		p.handle, p.overflow, p.ended = r.fromHolder, r.holderOverflow(p), r.holderEnded
 		p.missed = r.holderMissed
+		r.note(TypeHolder, p.id, map[string]any{"type": TypeHolder, "by": "console", "conn": p.id, "session_id": session})
 		r.hold(p)
 	})
 }

@@ -74,7 +74,7 @@ func (s *stage) join(name string) {
 	case "kernel":
 		a.peer, err = s.router.AttachKernel(ours, false)
 	case "holder":
-		a.peer, err = s.router.AttachHolder(ours)
+		a.peer, err = s.router.AttachHolder(ours, "1")
 	case "console":
 		a.peer, err = s.router.AttachConsole(ours, func(int) []byte { return []byte(`{"type":"ready"}`) })
 	}

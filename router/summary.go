@@ -12,6 +12,7 @@ import (
 type lastSummary struct {
 	body []byte // without ids; nil: none yet
 	at   time.Time
+	seq  int64 // its entry in the trace
 }
 
 // isGlobals tells whether an action, or a console's request, is for it.
@@ -30,7 +31,7 @@ func (r *Router) keepSummary(it item) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.summary = lastSummary{body: body, at: time.Now()}
+	r.summary = lastSummary{body: body, at: time.Now(), seq: it.ref}
 }
 
 // giveStale answers a summary from memory, because the kernel is too busy to
@@ -49,5 +50,7 @@ func (r *Router) giveStale(ask *pending) {
 		ask.reply(answer{failed: err.Error()})
 		return
 	}
-	ask.reply(answer{it: frame(body)})
+	stale := frame(body)
+	stale.ref = last.seq // it will be rewritten for the asker, out of that entry
+	ask.reply(answer{it: stale})
 }

@@ -153,7 +153,7 @@ func (s *stage) attach(name string) {
 		name = "kernel"
 		a.peer, err = s.router.AttachKernel(ours, true)
 	case "holder":
-		a.peer, err = s.router.AttachHolder(ours)
+		a.peer, err = s.router.AttachHolder(ours, "1")
 	case "console":
 		a.peer, err = s.router.AttachConsole(ours, func(n int) []byte {
 			return fmt.Appendf(nil, `{"type":"ready","connection_idx":%d}`, n)
@@ -217,6 +217,9 @@ func line(e *trace.Entry) string {
 	fields := []string{fmt.Sprintf("%d", e.Seq), string(e.Hop), e.Type, e.Action, e.TxID, e.AgentTxID, e.CellID, string(e.Note)}
 	if e.Ref != 0 {
 		fields = append(fields, fmt.Sprintf("=%d", e.Ref))
+	}
+	if e.Cause != 0 {
+		fields = append(fields, fmt.Sprintf("of %d", e.Cause))
 	}
 	return strings.Join(slices.DeleteFunc(fields, func(f string) bool { return f == "" }), " ")
 }

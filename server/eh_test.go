@@ -171,7 +171,7 @@ func TestEH4_AgentGivesUp(t *testing.T) {
 // time.
 func (s *stage) awaitHolder(t *testing.T, n int) {
 	t.Helper()
-	came := entry(trace.Session, session.TypeHolder)
+	came := entry(trace.Session, router.TypeHolder)
 	s.trace.await(t, "a holder", func(e line) bool { return came(e) && len(s.trace.all(came)) >= n })
 }
 
@@ -192,7 +192,7 @@ func TestEH5_NoQueryBeforeInit(t *testing.T) {
 	dial(t, s.url+"/agent", agentHello, nil)
 	require.NoError(t, <-queried)
 	s.agent.await(t, "the query", ofType("agent_query"))
-	came := s.trace.await(t, "the holder", entry(trace.Session, session.TypeHolder))
+	came := s.trace.await(t, "the holder", entry(trace.Session, router.TypeHolder))
 	query := s.trace.await(t, "the query", entry(trace.ServerToAgent, "agent_query"))
 	require.Less(t, came.Seq, query.Seq)
 	require.Equal(t, session.Working, s.live.State())

@@ -56,6 +56,9 @@ type Config struct {
 	Console bool
 	Attach  func(*session.Session)
 
+	// Observe, if set, is called with the journal before anything is in it.
+	Observe func(*trace.Journal)
+
 	// SessionID names the session; empty is one of the attempt's own.
 	SessionID string
 
@@ -127,6 +130,9 @@ func newAttempt(cfg Config, work Work) *attempt {
 		id = filepath.Base(work.Dir)
 	}
 	a.journal = trace.NewJournal(id)
+	if cfg.Observe != nil {
+		cfg.Observe(a.journal)
+	}
 	a.watch = newWatch(a.journal, a.limits, work.Doing)
 	return a
 }

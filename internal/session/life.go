@@ -10,6 +10,7 @@ import (
 
 	"assay/internal/notebook"
 	"assay/internal/protocol"
+	"assay/internal/trace"
 	"assay/router"
 )
 
@@ -23,6 +24,9 @@ const (
 
 // Runs is the fold over what the kernel did.
 func (s *Session) Runs() *notebook.Runs { return s.runs }
+
+// Journal is the order of all that happens in the session.
+func (s *Session) Journal() *trace.Journal { return s.cfg.Journal }
 
 // Router is the session's switchboard, to attach consoles to.
 func (s *Session) Router() *router.Router { return s.router }
@@ -55,10 +59,6 @@ func (s *Session) KernelError() error { return peerError("kernel", s.kernelPeer)
 // it has died.
 func (s *Session) AgentError() error { return peerError("agent", s.agentPeer) }
 
-// TypeHolder is the type of the trace's entries, on the hop "session", that say
-// that a console has come to hold the document.
-const TypeHolder = "holder"
-
 // ErrHeld refuses a console the document that another, or the server, holds.
 var ErrHeld = errors.New("another console, or the server itself, holds this notebook")
 
@@ -75,12 +75,11 @@ func (s *Session) Hold(conn protocol.Conn, id string) (*router.Peer, error) {
 		}
 	default:
 	}
-	peer, err := s.router.AttachHolder(conn)
+	peer, err := s.router.AttachHolder(conn, id)
 	if err != nil {
 		return nil, err
 	}
 	s.holder = id
-	s.note(TypeHolder, map[string]any{"type": TypeHolder, "conn": peer.ID(), "session_id": id})
 	s.settle.Do(func() { close(s.settled) })
 	return peer, nil
 }

@@ -39,6 +39,9 @@ func appendEntry(dst []byte, e *Entry) []byte {
 	if e.Note != "" {
 		dst = appendString(dst, "note", string(e.Note))
 	}
+	if e.Cause != 0 {
+		dst = appendInt(dst, "cause", e.Cause)
+	}
 	if e.Ref != 0 {
 		dst = appendInt(dst, "ref", e.Ref)
 	} else {

@@ -34,6 +34,7 @@ type Record struct {
 	Note   Note            `json:"note"`
 	Msg    json.RawMessage `json:"msg"` // nil where Ref names the entry that has it
 	Ref    int64           `json:"ref"`
+	Cause  int64           `json:"cause"` // the entry that this one was made out of
 
 	Offset int64 `json:"-"` // of its line in the file, for ReadAt
 }

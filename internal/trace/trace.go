@@ -65,4 +65,9 @@ type Entry struct {
 	// is nil. Nobody may change Body after it was appended.
 	Body []byte
 	Ref  int64
+
+	// Cause is the Seq of the entry that this one was made out of: of the
+	// action that the kernel is asked on behalf of, of the kernel's reply that
+	// becomes an answer, of the frame that is relayed. 0: of none.
+	Cause int64
 }

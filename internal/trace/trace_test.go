@@ -42,7 +42,9 @@ func TestWrittenAndReadBack(t *testing.T) {
 	})
 	journal.Append(frame(trace.AgentToServer, "no JSON\xff\n"))
 	journal.Append(trace.Entry{Hop: trace.Session, Envelope: protocol.Envelope{Type: "state"}})
-	journal.Append(frame(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"s":"\ud800"}}`))
+	summary := frame(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"s":"\ud800"}}`)
+	summary.Cause = 3
+	journal.Append(summary)
 	journal.Close()
 	require.NoError(t, writer.Run(t.Context()))
 
@@ -59,12 +61,12 @@ func TestWrittenAndReadBack(t *testing.T) {
 	require.Equal(t, "s1", header.Session)
 	require.WithinDuration(t, time.Now(), header.Started, time.Minute)
 	require.Equal(t, []string{
-		`{"seq":1,"t_ns":0,"hop":"agent\u003eserver","conn":0,"type":"agent_action","action":"get_context","tx_id":"tx_1","cell_id":"","bytes":80,"note":"","msg":{"type":"agent_action","action":"get_context","tx_id":"tx_1","params":{}},"ref":0}`,
-		`{"seq":2,"t_ns":0,"hop":"server\u003econsole","conn":2,"type":"agent_action","action":"","tx_id":"","cell_id":"","bytes":81,"note":"","msg":null,"ref":1}`,
-		`{"seq":3,"t_ns":0,"hop":"kernel\u003eserver","conn":0,"type":"kernel_stdio","action":"","tx_id":"","cell_id":"c","bytes":8,"note":"","msg":{"type":"kernel_stdio","active_cell":"c","stream":"stdout","data":"a\nb"},"ref":0}`,
-		`{"seq":4,"t_ns":0,"hop":"agent\u003eserver","conn":0,"type":"","action":"","tx_id":"","cell_id":"","bytes":9,"note":"malformed","msg":"no JSON�\n","ref":0}`,
-		`{"seq":5,"t_ns":0,"hop":"session","conn":0,"type":"state","action":"","tx_id":"","cell_id":"","bytes":0,"note":"","msg":null,"ref":0}`,
-		`{"seq":6,"t_ns":0,"hop":"kernel\u003eserver","conn":0,"type":"globals_summary","action":"","tx_id":"eval_1","cell_id":"","bytes":74,"note":"","msg":{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"s":"\ud800"}},"ref":0}`,
+		`{"seq":1,"t_ns":0,"hop":"agent\u003eserver","conn":0,"type":"agent_action","action":"get_context","tx_id":"tx_1","cell_id":"","bytes":80,"note":"","msg":{"type":"agent_action","action":"get_context","tx_id":"tx_1","params":{}},"ref":0,"cause":0}`,
+		`{"seq":2,"t_ns":0,"hop":"server\u003econsole","conn":2,"type":"agent_action","action":"","tx_id":"","cell_id":"","bytes":81,"note":"","msg":null,"ref":1,"cause":0}`,
+		`{"seq":3,"t_ns":0,"hop":"kernel\u003eserver","conn":0,"type":"kernel_stdio","action":"","tx_id":"","cell_id":"c","bytes":8,"note":"","msg":{"type":"kernel_stdio","active_cell":"c","stream":"stdout","data":"a\nb"},"ref":0,"cause":0}`,
+		`{"seq":4,"t_ns":0,"hop":"agent\u003eserver","conn":0,"type":"","action":"","tx_id":"","cell_id":"","bytes":9,"note":"malformed","msg":"no JSON�\n","ref":0,"cause":0}`,
+		`{"seq":5,"t_ns":0,"hop":"session","conn":0,"type":"state","action":"","tx_id":"","cell_id":"","bytes":0,"note":"","msg":null,"ref":0,"cause":0}`,
+		`{"seq":6,"t_ns":0,"hop":"kernel\u003eserver","conn":0,"type":"globals_summary","action":"","tx_id":"eval_1","cell_id":"","bytes":74,"note":"","msg":{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"s":"\ud800"}},"ref":0,"cause":3}`,
 	}, got)
 }
 
