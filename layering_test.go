@@ -20,12 +20,13 @@ func layers() map[string]layer {
 	return map[string]layer{
 		"cmd/assay": {anything: true},
 
-		"server":         {imports: []string{"internal/session", "internal/protocol"}, http: true},
+		"server":         {imports: []string{"internal/session", "internal/runs", "internal/notebook", "router", "internal/trace", "internal/protocol"}, http: true},
 		"internal/batch": {imports: []string{"internal/attempt", "internal/runs", "testcases"}},
 
 		"internal/attempt": {imports: []string{"internal/session", "internal/runs", "internal/trace", "internal/protocol", "internal/child", "internal/notebook", "kernel", "agent", "router", "testcases", "testcases/grading"}},
 		"internal/session": {imports: []string{"router", "kernel", "agent", "internal/notebook", "internal/child", "internal/trace", "internal/protocol"}},
 		"internal/runs":    {},
+		"internal/client":  {imports: []string{"internal/protocol"}, http: true},
 
 		"router":            {imports: []string{"internal/trace", "internal/protocol"}},
 		"kernel":            {imports: []string{"kernel/python", "internal/child", "internal/protocol"}},

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"assay/kernel/python"
 )
@@ -44,6 +46,10 @@ func Resolve(ctx context.Context, name, dir string) (*Python, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, name, "-c", probe, home)
+	// A shim is not the interpreter, but what starts it: both must go.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
 	var problem strings.Builder
 	cmd.Stderr = &problem
 	out, err := cmd.Output()

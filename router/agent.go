@@ -41,9 +41,10 @@ func (r *Router) fromAgent(p *Peer, it item) {
 	it = p.enter(it, "")
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.holder != nil && !r.ownDoc {
-		r.holder.send(it)
+	if r.holder == nil || r.ownDoc || isStream(it.env.Type) && r.holder.queue.busy() {
+		return
 	}
+	r.holder.send(it)
 }
 
 func (r *Router) fromAgentAction(p *Peer, it item) {

@@ -15,7 +15,7 @@ import (
 func (r *Router) Ask(ctx context.Context, action string, params map[string]any) (json.RawMessage, error) {
 	got := make(chan answer, 1)
 	id := protocol.NewServerTxID()
-	r.ask(id, action, params, func(a answer) { got <- a })
+	r.ask(id, action, params, 0, func(a answer) { got <- a })
 	select {
 	case a := <-got:
 		return a.result(action)
@@ -27,7 +27,9 @@ func (r *Router) Ask(ctx context.Context, action string, params map[string]any) 
 	}
 }
 
-func (r *Router) ask(id, action string, params map[string]any, reply func(answer)) {
+// ask asks under an id of the router's own. cause is the entry of the trace that
+// it is asked because of; 0: of none.
+func (r *Router) ask(id, action string, params map[string]any, cause int64, reply func(answer)) {
 	if params == nil {
 		params = map[string]any{}
 	}
@@ -37,6 +39,7 @@ func (r *Router) ask(id, action string, params map[string]any, reply func(answer
 		return
 	}
 	request := message(protocol.AgentAction{Type: protocol.TypeAgentAction, Action: action, Params: raw, TxID: id})
+	request.cause = cause
 	if kernel, _, _ := place(action); !kernel {
 		r.askDocument(id, request, reply)
 		return
@@ -47,6 +50,7 @@ func (r *Router) ask(id, action string, params map[string]any, reply func(answer
 		reply(answer{failed: err.Error()})
 		return
 	}
+	toKernel.cause = cause
 	if !r.table.add(ask, r.kernelTimedOut) {
 		reply(answer{failed: ErrClosed.Error()})
 		return

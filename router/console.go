@@ -4,103 +4,134 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"assay/internal/protocol"
 	"assay/internal/trace"
 )
 
-// fromDocument routes what the server's own document sends: its answers, and
-// what they make the kernel do.
-func (r *Router) fromDocument(p *Peer, it item) {
-	if it.env.Type == protocol.TypeActionResponse {
-		r.fromDocumentAnswer(p, it)
-		return
-	}
-	r.toKernelFrom(p, it)
-}
+// Greeting makes what a console at /run is told first: the state so far. It is
+// made anew when that changes at one blow: with another kernel, or when the
+// console becomes the session's owner.
+type Greeting func(id int, owner bool) []byte
 
-// fromHolder routes what a console at /agent sends that holds the document.
-func (r *Router) fromHolder(p *Peer, it item) {
-	switch it.env.Type {
-	case protocol.TypeActionResponse:
-		r.fromDocumentAnswer(p, it)
-	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory:
-		it = p.enter(it, "")
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.agent == nil {
-			p.send(message(protocol.AgentError{Type: protocol.TypeAgentError, Error: "there is no agent"}))
-			return
+// AttachConsole adds a console's /run connection under its number, which no other
+// console has. It is sent its greeting, made while no kernel frame passes, and
+// then every kernel frame. One that is attached under this number is the same
+// console, and is closed.
+func (r *Router) AttachConsole(conn protocol.Conn, id int, greet Greeting) (*Peer, error) {
+	r.kernelOrder.Lock()
+	defer r.kernelOrder.Unlock()
+	owner := r.willOwn(id)
+	greeting := frame(greet(id, owner)) // it may be large: only the kernel's frames wait for it
+	p, err := r.attach(conn, id, "run", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
+		p.handle, p.before, p.overflow, p.ended = r.fromConsole, r.journal.Room, p.tooSlow, r.consoleEnded
+		p.greet = func(owner bool) item { return frame(greet(id, owner)) }
+		for _, old := range r.consoles {
+			if old.id == id {
+				old.end(protocol.CloseReplaced, replaced, nil)
+			}
+			if old.id == id && r.owner == old {
+				r.owner = p
+			}
 		}
-		r.agent.send(it)
-	case protocol.TypeKernelMessage:
-		p.enter(it, trace.Dropped) // the router relays these itself
-	default:
-		p.enter(it, trace.Dropped)
-		p.send(message(protocol.AgentError{Type: protocol.TypeAgentError, Error: fmt.Sprintf("unknown message type %q", it.env.Type)}))
+		r.consoles = append(slices.DeleteFunc(r.consoles, func(c *Peer) bool { return c.id == id }), p)
+		p.send(greeting)
+	})
+	if err == nil && owner {
+		r.succeed()
 	}
-}
-
-func (r *Router) fromDocumentAnswer(p *Peer, it item) {
-	ask, was := r.table.take(it.env.TxID)
-	it = p.enter(it, was.note)
-	if ask == nil {
-		r.log.Warn("an answer to nothing that waits", "peer", p.name, "tx_id", it.env.TxID, "note", string(was.note))
-		return
-	}
-	if ask.whom == byConsole && ask.action == "get_context" {
-		if err := checkContext(it.body); err != nil {
-			ask.reply(answer{failed: "get_context: the console's answer: " + err.Error()})
-			return
-		}
-	}
-	ask.reply(answer{it: it})
-}
-
-// checkContext refuses a console's notebook in which a cell has no id.
-func checkContext(body []byte) error {
-	var answer struct {
-		Context struct {
-			Cells []struct {
-				CellID string `json:"cell_id"`
-			} `json:"cells"`
-		} `json:"context"`
-	}
-	if err := json.Unmarshal(body, &answer); err != nil {
-		return err
-	}
-	for i, cell := range answer.Context.Cells {
-		if cell.CellID == "" {
-			return fmt.Errorf("cell %d has no cell_id", i)
-		}
-	}
-	return nil
+	return p, err
 }
 
 // fromConsole routes what a console at /run sends.
 func (r *Router) fromConsole(p *Peer, it item) {
 	switch it.env.Type {
-	case protocol.TypeGlobalsSummary, protocol.TypeReactivitySummary, protocol.TypeDebugState,
-		protocol.TypeExecuteCode, protocol.TypeSetWidgetValue:
+	case protocol.TypeGlobalsSummary, protocol.TypeReactivitySummary, protocol.TypeDebugState:
 		r.askKernelForConsole(p, p.enter(it, ""))
+	case protocol.TypeRunCell, protocol.TypeStopCell, protocol.TypeDisposeCell,
+		protocol.TypeSetWidgetValue, protocol.TypeExecuteCode, protocol.TypeRestart:
+		if it, may := r.enterOwned(p, it); may {
+			r.fromOwner(p, it)
+		}
+	default:
+		p.enter(it, trace.Dropped)
+		p.sendError(it, fmt.Sprintf("unknown message type %q", it.env.Type), "")
+	}
+}
+
+// fromOwner routes what only the session's owner may ask for at /run.
+func (r *Router) fromOwner(p *Peer, it item) {
+	r.mu.Lock()
+	ownDoc := r.ownDoc
+	r.mu.Unlock()
+	switch it.env.Type {
+	case protocol.TypeSetWidgetValue, protocol.TypeExecuteCode:
+		r.askKernelForConsole(p, it)
+	case protocol.TypeRestart:
+		r.restart(p, it)
+	case protocol.TypeRunCell:
+		if ownDoc {
+			r.editAndRun(p, it)
+			return
+		}
+		fallthrough
 	default:
 		r.toKernelFrom(p, it)
 	}
 }
 
-// toKernelFrom passes on what makes the kernel do something.
+// editAndRun is a console's run_cell when the server holds the document: the
+// cell gets the code that is to run.
+func (r *Router) editAndRun(p *Peer, it item) {
+	var run struct {
+		Code *string `json:"code"`
+	}
+	params := map[string]any{"cell_id": it.env.CellID}
+	action := "run_cell"
+	if err := json.Unmarshal(it.body, &run); err != nil {
+		p.sendError(it, err.Error(), "")
+		return
+	}
+	if run.Code != nil {
+		action = "edit_cell"
+		params["source"], params["auto_run"] = *run.Code, true
+	}
+	r.ask(protocol.NewServerTxID(), action, params, it.ref, func(a answer) {
+		if _, err := a.result(protocol.TypeRunCell); err != nil {
+			p.sendError(it, strings.Replace(err.Error(), "edit_cell: ", "", 1), "")
+		}
+	})
+}
+
+// restart lets the session start a child anew, which takes its time.
+func (r *Router) restart(p *Peer, it item) {
+	var message struct {
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal(it.body, &message); err != nil {
+		p.sendError(it, err.Error(), "")
+		return
+	}
+	r.peers.Go(func() {
+		if err := r.cfg.Restart(message.Name); err != nil {
+			p.sendError(it, it.env.Type+": "+err.Error(), "")
+		}
+	})
+}
+
+// toKernelFrom passes on what makes the kernel do something. The frame has been
+// entered.
 func (r *Router) toKernelFrom(p *Peer, it item) {
 	switch it.env.Type {
 	case protocol.TypeRunCell, protocol.TypeStopCell, protocol.TypeDisposeCell, protocol.TypeSetWidgetValue:
 	default:
-		p.enter(it, trace.Dropped)
-		p.sendError(fmt.Sprintf("unknown message type %q", it.env.Type))
+		p.sendError(it, fmt.Sprintf("unknown message type %q", it.env.Type), "")
 		return
 	}
-	it = p.enter(it, "")
 	if it.env.Type == protocol.TypeRunCell {
 		if err := needsCode(it.body); err != nil {
-			p.sendError(err.Error())
+			p.sendError(it, err.Error(), "")
 			return
 		}
 	}
@@ -108,12 +139,12 @@ func (r *Router) toKernelFrom(p *Peer, it item) {
 	kernel := r.kernel
 	r.mu.Unlock()
 	if kernel == nil {
-		p.sendError("there is no kernel to " + it.env.Type)
+		p.sendError(it, "there is no kernel to "+it.env.Type, "")
 		return
 	}
 	if size := int64(len(it.body)); size > r.cfg.FrameLimit {
 		kernel.drop(it)
-		p.sendError(fmt.Sprintf("%s: a message of %d bytes, more than the %d that it may have", it.env.Type, size, r.cfg.FrameLimit))
+		p.sendError(it, fmt.Sprintf("%s: a message of %d bytes, more than the %d that it may have", it.env.Type, size, r.cfg.FrameLimit), "")
 		return
 	}
 	switch it.env.Type { // first: the kernel may be quicker than we are
@@ -123,7 +154,7 @@ func (r *Router) toKernelFrom(p *Peer, it item) {
 		r.runs.Disposed(it.env.CellID)
 	}
 	if !kernel.send(it) {
-		p.sendError("the kernel does not read: too much is waiting for it")
+		p.sendError(it, "the kernel does not read: too much is waiting for it", "")
 	}
 }
 
@@ -143,8 +174,13 @@ func needsCode(body []byte) error {
 	return nil
 }
 
-func (p *Peer) sendError(text string) {
-	p.send(message(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: text}}))
+// sendError tells p what is wrong with a message of its own.
+func (p *Peer) sendError(of item, text string, note trace.Note) {
+	it := message(protocol.Error{
+		Type: protocol.TypeError, AgentTxID: of.env.AgentTxID, Data: protocol.ErrorData{Message: text},
+	})
+	it.cause, it.note = of.ref, note
+	p.send(it)
 }
 
 // askKernelForConsole asks the kernel and gives the answer to p alone, with the
@@ -154,13 +190,13 @@ func (r *Router) askKernelForConsole(p *Peer, it item) {
 	if it.env.Type == protocol.TypeExecuteCode {
 		ask.within = r.cfg.Cell
 		if err := needsCode(it.body); err != nil {
-			p.sendError(err.Error())
+			p.sendError(it, err.Error(), "")
 			return
 		}
 	}
 	ask.reply = func(a answer) {
 		if a.failed != "" {
-			p.sendError(a.failed)
+			p.sendError(it, a.failed, a.note)
 			return
 		}
 		var id any
@@ -171,7 +207,7 @@ func (r *Router) askKernelForConsole(p *Peer, it item) {
 	}
 	body, err := protocol.Rewrite(it.body, protocol.Field{Name: "agent_tx_id", Value: ask.id})
 	if err != nil {
-		p.sendError(err.Error())
+		p.sendError(it, err.Error(), "")
 		return
 	}
 	request := frame(body)
@@ -181,10 +217,10 @@ func (r *Router) askKernelForConsole(p *Peer, it item) {
 	}
 }
 
-func (p *Peer) sendRewritten(it item, field protocol.Field) {
-	body, err := protocol.Rewrite(it.body, field)
+func (p *Peer) sendRewritten(it item, fields ...protocol.Field) {
+	body, err := protocol.Rewrite(it.body, fields...)
 	if err != nil {
-		p.sendError(err.Error())
+		p.sendError(it, err.Error(), "")
 		return
 	}
 	answer := frame(body)
@@ -192,64 +228,34 @@ func (p *Peer) sendRewritten(it item, field protocol.Field) {
 	p.send(answer)
 }
 
-// documentOverflow answers what the server's own document has no room for. The
-// caller holds mu.
-func (r *Router) documentOverflow(it item) {
-	r.failLocked(it.env.TxID, "the notebook has too many requests waiting")
-}
-
-// failLocked ends a request to the document. The caller holds mu.
-func (r *Router) failLocked(tx, text string) {
-	ask, _ := r.table.take(tx)
-	switch {
-	case ask == nil:
-	case ask.agent != "":
-		r.answerAgentLocked(ask.agent, answer{failed: text})
-	default:
-		ask.reply(answer{failed: text}) // of Ask: it only hands over
-	}
-}
-
-// holderOverflow closes a console that holds the document and does not read;
-// the action waits for its return. The caller of send holds mu.
-func (r *Router) holderOverflow(p *Peer) func(item) {
-	return func(it item) {
-		r.holderMissed(it)
-		p.tooSlow(it)
-	}
-}
-
-// holderMissed keeps an action for the return of a holder that is on its way
-// out. The caller of send holds mu.
-func (r *Router) holderMissed(it item) {
-	if it.env.Type == protocol.TypeAgentAction {
-		r.keepLocked(it)
-	}
-}
-
-// holderEnded keeps the actions that were not yet written for a holder's
-// return; one that was written may still be answered then.
-func (r *Router) holderEnded(p *Peer, unsent []item) {
-	unsent = slices.DeleteFunc(unsent, func(it item) bool { return it.env.Type != protocol.TypeAgentAction })
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.holder == p {
-		r.holder = nil
-		r.backlog = append(unsent, r.backlog...)
-		return
-	}
-	for _, it := range unsent { // it was replaced: its successor is there
-		if r.holder != nil && (it.env.TxID == "" || r.table.has(it.env.TxID)) {
-			r.holder.send(it)
-		}
-	}
-}
-
 func (r *Router) consoleEnded(p *Peer, _ []item) {
+	r.kernelOrder.Lock()
+	defer r.kernelOrder.Unlock()
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.consoles = slices.DeleteFunc(r.consoles, func(c *Peer) bool { return c == p })
+	r.mu.Unlock()
+	r.succeed()
 }
 
 // Tell sends every console at /run a message of the server's own.
 func (r *Router) Tell(msg any) { r.toConsoles(message(msg)) }
+
+func (r *Router) toConsoles(it item) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, console := range r.consoles {
+		console.send(it)
+	}
+}
+
+// Greet sends every console at /run its greeting again: the kernel is another.
+func (r *Router) Greet() {
+	r.kernelOrder.Lock()
+	defer r.kernelOrder.Unlock()
+	r.mu.Lock()
+	consoles, owner := slices.Clone(r.consoles), r.owner
+	r.mu.Unlock()
+	for _, console := range consoles {
+		console.send(console.greet(r.cfg.Shared || console == owner))
+	}
+}

@@ -27,7 +27,7 @@ func TestActionWhileTheHolderGoes(t *testing.T) {
 	s.join("agent")
 	ours, theirs := protocol.Pipe()
 	going := slowGoodbye{Conn: ours, released: make(chan struct{})}
-	old, err := s.router.AttachHolder(going, "1")
+	old, err := s.router.AttachHolder(going, 1, "1", 0)
 	require.NoError(t, err)
 	old.End(protocol.CloseNormal, "it goes")
 	agent := s.peers["agent"].conn

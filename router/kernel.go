@@ -3,6 +3,7 @@ package router
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,10 +14,11 @@ import (
 // fromKernel routes what the kernel sends: answers to who has asked, the frames
 // of runs to every console, and what matters of a run to the agent.
 func (r *Router) fromKernel(p *Peer, it item) {
-	switch it.env.Type {
-	case protocol.TypeStartCell, protocol.TypeKernelStdio, protocol.TypeCellOutput,
-		protocol.TypeCellResult, protocol.TypeRunQueue, protocol.TypeCellWidgets:
+	if isOfRun(it.env.Type) {
 		r.fromRun(p, it)
+		return
+	}
+	switch it.env.Type {
 	case protocol.TypeError:
 		it = p.enter(it, "")
 		r.log.Warn("the kernel did not understand a message", "error", string(it.body))
@@ -28,6 +30,17 @@ func (r *Router) fromKernel(p *Peer, it item) {
 	}
 }
 
+// isOfRun tells whether a kernel frame is about the runs of cells.
+func isOfRun(kind string) bool {
+	switch kind {
+	case protocol.TypeStartCell, protocol.TypeKernelStdio, protocol.TypeCellOutput,
+		protocol.TypeCellResult, protocol.TypeRunQueue, protocol.TypeCellWidgets:
+		return true
+	default:
+		return false
+	}
+}
+
 func (r *Router) fromRun(p *Peer, it item) {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
@@ -35,7 +48,7 @@ func (r *Router) fromRun(p *Peer, it item) {
 	if err := r.runs.Apply(it.ref, it.env, it.body); err != nil {
 		r.log.Warn("a kernel frame does not fit", "type", it.env.Type, "error", err)
 	}
-	r.toConsoles(it)
+	r.toRunConsoles(it)
 	if told, ok := r.runs.KernelMessage(it.env, it.body); ok {
 		relay := message(protocol.KernelMessage{Type: protocol.TypeKernelMessage, Message: told})
 		relay.env.CellID, relay.note, relay.cause = it.env.CellID, trace.Relayed, it.ref
@@ -47,11 +60,15 @@ func (r *Router) fromRun(p *Peer, it item) {
 	}
 }
 
-func (r *Router) toConsoles(it item) {
+// toRunConsoles sends a frame of a run to every console that does not get it at
+// its view.
+func (r *Router) toRunConsoles(it item) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, console := range r.consoles {
-		console.send(it)
+		if !slices.ContainsFunc(r.views, func(v *Peer) bool { return v.tie == console.id }) {
+			console.send(it)
+		}
 	}
 }
 
@@ -76,7 +93,12 @@ func (r *Router) askKernelForAgent(p *Peer, it item) {
 		id: protocol.NewServerTxID(), agent: it.env.TxID, byAgent: true, action: it.env.Action,
 		whom: byKernel, within: r.cfg.Document,
 	}
-	ask.reply = func(a answer) { r.answerAgent(ask.agent, fromKernelReply(ask, a)) }
+	ask.reply = func(a answer) {
+		if a.failed == "" {
+			a.it = respond(protocol.TypeActionResponse, ask.agent, ask.action, a)
+		}
+		r.answerAgent(ask.agent, a)
+	}
 	request, err := r.kernelRequest(ask, it.body)
 	if err != nil {
 		p.enter(it, trace.Intercepted)
@@ -176,32 +198,6 @@ func (r *Router) askKernel(ask *pending, request item) {
 	if isGlobals(ask.action) {
 		r.table.staleAfter(ask, r.cfg.Stale, func() { r.giveStale(ask) })
 	}
-}
-
-// fromKernelReply turns the kernel's answer into that of an action.
-func fromKernelReply(ask *pending, a answer) answer {
-	if a.failed != "" {
-		return a
-	}
-	fields := []protocol.Field{
-		{Name: "type", Value: protocol.TypeActionResponse},
-		{Name: "tx_id", Value: ask.agent},
-		{Name: "agent_tx_id"},
-	}
-	switch a.it.env.Status {
-	case "", protocol.StatusOK, protocol.StatusSuccess:
-		fields = append(fields, protocol.Field{Name: "status", Value: protocol.StatusSuccess})
-	case protocol.StatusInterrupted:
-		fields = append(fields, protocol.Field{Name: "status", Value: protocol.StatusError},
-			protocol.Field{Name: "error", Value: ask.action + " was interrupted"})
-	}
-	body, err := protocol.Rewrite(a.it.body, fields...)
-	if err != nil {
-		return answer{failed: err.Error()}
-	}
-	reply := frame(body)
-	reply.cause = a.it.ref
-	return answer{it: reply}
 }
 
 // kernelTimedOut answers a request that the kernel did not, and stops the code

@@ -26,6 +26,12 @@ type Peer struct {
 	in, out trace.Hop // empty: not traced
 	queue   *queue
 
+	tie   int                       // at /agent: the number of the console's /run; 0: it has named none
+	greet func(owner bool) item     // of a console at /run: what it is told first
+	feed  func(ctx context.Context) // sends it more than it is sent by others; nil: nothing
+
+	behind *queue // of a view: answers that wait for their place
+
 	handle   func(p *Peer, it item)          // routes what it sends
 	before   func(ctx context.Context) error // called before each read; nil: nothing to wait for
 	overflow func(it item)                   // it found the queue full
@@ -66,6 +72,9 @@ func (p *Peer) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
 	loops.Go(p.write)
+	if p.feed != nil {
+		loops.Go(func() { p.feed(ctx) })
+	}
 	loops.Go(func() {
 		<-p.ending
 		cancel()

@@ -85,6 +85,20 @@ func (q *queue) state() (full bool, bytes int, moved time.Time) {
 	return q.fullLocked(1), q.bytes, q.moved
 }
 
+// busy tells whether so much waits that what can be done without is left out.
+func (q *queue) busy() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.bytes > QueueBytes/2 || len(q.items) > QueueFrames/2
+}
+
+// depth returns how many frames and bytes wait.
+func (q *queue) depth() (frames, bytes int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.items), q.bytes
+}
+
 func poke(token chan struct{}) {
 	select {
 	case token <- struct{}{}:

@@ -21,7 +21,9 @@ package router
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -71,6 +73,14 @@ type Config struct {
 	// constants of this package.
 	Document, Holder, Cell, Stale, Agent time.Duration
 
+	// Shared lets every console do everything; otherwise only the session's
+	// owner may run, edit and talk to the agent.
+	Shared bool
+
+	// Restart starts a child, "kernel" or "agent", anew; nil refuses it. It may
+	// take its time, and must end when the session does.
+	Restart func(name string) error
+
 	// FrameLimit is the largest message that kernel and agent take, in bytes;
 	// 0 is the protocol's default. What is larger is answered with an error.
 	FrameLimit int64
@@ -102,10 +112,11 @@ type Router struct {
 	ownDoc   bool    // the holder is the server's own document
 	backlog  []item  // actions for a holder that is not there
 	consoles []*Peer // at /run
-	nextConn int
-	refusal  string // why agent actions are refused; empty: they are not
-	older    bool   // the kernel takes summaries as agent_action
-	gone     string // how the kernel ended; empty: it has not
+	views    []*Peer // at /agent, without the holder
+	owner    *Peer   // of consoles; unused when the session is shared
+	refusal  string  // why agent actions are refused; empty: they are not
+	older    bool    // the kernel takes summaries as agent_action
+	gone     string  // how the kernel ended; empty: it has not
 	summary  lastSummary
 	closed   bool
 }
@@ -127,6 +138,9 @@ func New(journal *trace.Journal, runs Runs, cfg Config) *Router {
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Restart == nil {
+		cfg.Restart = func(name string) error { return fmt.Errorf("%q cannot be started anew here", name) }
 	}
 	return &Router{
 		cfg: cfg, journal: journal, runs: runs, log: cfg.Log,
@@ -177,7 +191,7 @@ func (r *Router) AttachAgent(conn protocol.Conn) (*Peer, error) {
 // older says that its ready announced that it takes actions.
 func (r *Router) AttachKernel(conn protocol.Conn, older bool) (*Peer, error) {
 	return r.attach(conn, 0, "kernel", trace.KernelToServer, trace.ServerToKernel, func(p *Peer) {
-		r.kernel, r.older, r.gone = p, older, ""
+		r.kernel, r.older, r.gone, r.summary = p, older, "", lastSummary{}
 		p.handle, p.overflow, p.ended = r.fromKernel, p.drop, r.kernelEnded
 		p.before = r.journal.Room
 	})
@@ -196,43 +210,26 @@ func (r *Router) AttachDocument(conn protocol.Conn) (*Peer, error) {
 
 // AttachHolder makes a console's /agent connection the holder of the document.
 // Actions that came before it are sent to it now, as far as they still wait. It
-// replaces a holder that is attached, which is closed. session is what the
-// console calls itself, for the trace.
-func (r *Router) AttachHolder(conn protocol.Conn, session string) (*Peer, error) {
-	return r.attach(conn, r.number(), "console", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
+// replaces a holder that is attached, which is closed. id is its number, which no
+// other console has; session is what the console calls itself, for the trace; run
+// is the number of its /run connection, 0: it has named none.
+func (r *Router) AttachHolder(conn protocol.Conn, id int, session string, run int) (*Peer, error) {
+	return r.attach(conn, id, "console", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
 		p.handle, p.overflow, p.ended = r.fromHolder, r.holderOverflow(p), r.holderEnded
-		p.missed = r.holderMissed
+		p.missed, p.before, p.tie = r.holderMissed, r.journal.Room, run
 		r.note(TypeHolder, p.id, map[string]any{"type": TypeHolder, "by": "console", "conn": p.id, "session_id": session})
 		r.hold(p)
 	})
 }
 
-// AttachConsole adds a console's /run connection. It is sent first(), made
-// while no kernel frame passes, and then every kernel frame.
-func (r *Router) AttachConsole(conn protocol.Conn, first func(connection int) []byte) (*Peer, error) {
-	r.kernelOrder.Lock()
-	defer r.kernelOrder.Unlock()
-	id := r.number()
-	greeting := frame(first(id)) // it may be large: only the kernel's frames wait for it
-	return r.attach(conn, id, "console", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
-		p.handle, p.overflow, p.ended = r.fromConsole, p.tooSlow, r.consoleEnded
-		r.consoles = append(r.consoles, p)
-		p.send(greeting)
-	})
-}
-
-// number gives a console its number.
-func (r *Router) number() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.nextConn++
-	return r.nextConn
-}
+// replaced is what a connection is told that another of the same console takes
+// the place of.
+const replaced = "the same console has connected again"
 
 // hold makes p the holder and gives it what has waited. The caller holds mu.
 func (r *Router) hold(p *Peer) {
 	if old := r.holder; old != nil {
-		old.end(protocol.CloseReplaced, "the same console has connected again", nil)
+		old.end(protocol.CloseReplaced, replaced, nil)
 	}
 	r.holder = p
 	waiting := r.backlog
@@ -267,16 +264,42 @@ func (r *Router) attach(conn protocol.Conn, id int, name string, in, out trace.H
 func (r *Router) Close(code protocol.CloseCode, reason string) {
 	r.mu.Lock()
 	r.closed = true
-	peers := append([]*Peer{}, r.consoles...)
-	for _, p := range []*Peer{r.agent, r.kernel, r.holder} {
-		if p != nil {
-			peers = append(peers, p)
-		}
-	}
+	peers := r.peersLocked()
 	r.mu.Unlock()
 	r.table.close(reason)
 	for _, p := range peers {
 		p.finish(code, reason)
 	}
 	r.peers.Wait()
+}
+
+// peersLocked returns all that are attached. The caller holds mu.
+func (r *Router) peersLocked() []*Peer {
+	peers := slices.Concat(r.consoles, r.views)
+	for _, p := range []*Peer{r.agent, r.kernel, r.holder} {
+		if p != nil {
+			peers = append(peers, p)
+		}
+	}
+	return peers
+}
+
+// Depth is what waits to be written to one peer.
+type Depth struct {
+	Peer          string // agent, kernel, notebook, console (a holder), view or run
+	Conn          int    // which console; 0: not one
+	Frames, Bytes int
+}
+
+// Queues returns what waits for each peer.
+func (r *Router) Queues() []Depth {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	peers := r.peersLocked()
+	depths := make([]Depth, len(peers))
+	for i, p := range peers {
+		frames, bytes := p.queue.depth()
+		depths[i] = Depth{Peer: p.name, Conn: p.id, Frames: frames, Bytes: bytes}
+	}
+	return depths
 }

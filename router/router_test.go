@@ -74,9 +74,9 @@ func (s *stage) join(name string) {
 	case "kernel":
 		a.peer, err = s.router.AttachKernel(ours, false)
 	case "holder":
-		a.peer, err = s.router.AttachHolder(ours, "1")
+		a.peer, err = s.router.AttachHolder(ours, 1, "1", 0)
 	case "console":
-		a.peer, err = s.router.AttachConsole(ours, func(int) []byte { return []byte(`{"type":"ready"}`) })
+		a.peer, err = s.router.AttachConsole(ours, 2, func(int, bool) []byte { return []byte(`{"type":"ready"}`) })
 	}
 	require.NoError(s.t, err)
 	s.peers[name] = a
@@ -267,7 +267,7 @@ func TestCloseSendsWhatIsQueued(t *testing.T) {
 			require.Equal(t, want, string(got))
 		}
 		<-closed
-		_, err := s.router.AttachConsole(s.peers["console"].conn, func(int) []byte { return []byte("{}") })
+		_, err := s.router.AttachConsole(s.peers["console"].conn, 2, func(int, bool) []byte { return []byte("{}") })
 		require.ErrorIs(t, err, router.ErrClosed)
 	})
 }

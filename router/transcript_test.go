@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,12 +30,14 @@ import (
 // was sent, then what the trace has of it. With -update the files are rewritten
 // as they come out. What is done:
 //
-//	> attach agent|kernel|old-kernel|holder|console|document
+//	> attach agent|kernel|old-kernel|holder|console|console2|view|document [NUMBER]
 //	> agent|kernel|holder|console {message}
 //	> end agent|kernel|holder|console
 //	> wait 8s
 //	> refuse TEXT
 //
+// Peers are numbered as they come. NUMBER is another one for a console, or for a
+// view or holder that of its console's /run.
 // Ids of the router's own are written eval_1, eval_2, … in the order of their
 // coming, in both directions.
 func TestTranscripts(t *testing.T) {
@@ -68,6 +71,8 @@ type stage struct {
 	runs    *notebook.Runs
 	serving sync.WaitGroup
 
+	joined int // how many peers were attached
+
 	mu    sync.Mutex
 	peers map[string]*actor
 	ids   []string // the router's own, in the order of their coming
@@ -89,8 +94,19 @@ func newStage(t *testing.T) *stage {
 	s.runs = notebook.NewRuns(notebook.RunsConfig{})
 	s.doc = notebook.NewDocument(notebook.DocumentConfig{
 		Runs: s.runs, NewID: func() string { n++; return fmt.Sprintf("cell-%d", n) },
+		Event: func(e notebook.Event) {
+			s.journal.Append(trace.Entry{
+				Hop: trace.Notebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind}, Body: e.JSON(),
+			})
+		},
 	})
-	s.router = router.New(s.journal, s.runs, router.Config{})
+	s.router = router.New(s.journal, s.runs, router.Config{Restart: func(name string) error {
+		if name != "kernel" {
+			return errors.New("there is no " + name)
+		}
+		s.router.Greet()
+		return nil
+	}})
 	return s
 }
 
@@ -140,11 +156,21 @@ func (s *stage) do(command string) {
 	synctest.Wait()
 }
 
-func (s *stage) attach(name string) {
+func (s *stage) attach(command string) {
 	ours, theirs := protocol.Pipe()
 	a := &actor{conn: theirs}
 	var err error
-	switch name {
+	name, after, _ := strings.Cut(command, " ")
+	s.joined++
+	number, run := s.joined, 0
+	if after != "" {
+		run, err = strconv.Atoi(after)
+		require.NoError(s.t, err)
+		if name == "console" {
+			number = run
+		}
+	}
+	switch strings.TrimRight(name, "2") {
 	case "agent":
 		a.peer, err = s.router.AttachAgent(ours)
 	case "kernel":
@@ -153,10 +179,14 @@ func (s *stage) attach(name string) {
 		name = "kernel"
 		a.peer, err = s.router.AttachKernel(ours, true)
 	case "holder":
-		a.peer, err = s.router.AttachHolder(ours, "1")
+		a.peer, err = s.router.AttachHolder(ours, number, "1", run)
 	case "console":
-		a.peer, err = s.router.AttachConsole(ours, func(n int) []byte {
-			return fmt.Appendf(nil, `{"type":"ready","connection_idx":%d}`, n)
+		a.peer, err = s.router.AttachConsole(ours, number, func(n int, owner bool) []byte {
+			return fmt.Appendf(nil, `{"type":"ready","connection_idx":%d,"session_owner":%t}`, n, owner)
+		})
+	case "view":
+		a.peer, err = s.router.AttachView(ours, number, run, func() ([]byte, *trace.Follower) {
+			return []byte(`{"type":"notebook_state"}`), s.journal.Follow()
 		})
 	case "document":
 		a.peer, err = s.router.AttachDocument(ours)

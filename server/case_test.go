@@ -44,16 +44,21 @@ func (h *house) try(t *testing.T, text, data string) *trial {
 		Agent: func(string) (agent.Config, error) {
 			return agent.Config{Command: tr.agent.command}, nil
 		},
-		Console: true, SessionID: server.DefaultSession,
-		Attach: func(live *session.Session) {
-			h.web.Attach(server.DefaultSession, live)
-			close(attached)
-		},
+		Console: true, SessionID: server.DefaultSession, Shared: h.shared,
+	}
+	show := h.web.Show(server.DefaultSession)
+	cfg.Observe, cfg.Attach = show.Observe, func(live *session.Session) {
+		show.Attach(live)
+		close(attached)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var trying sync.WaitGroup
 	trying.Go(func() {
-		tr.result <- attempt.Run(ctx, cfg, attempt.Work{Case: cases[0], Epoch: 1, Try: 1, Dir: tr.dir, Rel: "attempts/1"})
+		result := attempt.Run(ctx, cfg, attempt.Work{Case: cases[0], Epoch: 1, Try: 1, Dir: tr.dir, Rel: "attempts/1"})
+		show.Verdict(result)
+		tr.result <- result
+		<-ctx.Done() // until then who has come can be told of the verdict
+		show.End()
 	})
 	t.Cleanup(func() {
 		cancel()

@@ -1,26 +1,26 @@
-// Package server is the HTTP and WebSocket face of a session: /run and /agent,
-// at which consoles sit.
+// Package server is the HTTP and WebSocket face of sessions: /run and /agent, at
+// which consoles sit, /watch, the API and the metrics.
+//
+// What a console is connected to is an id, not a session: behind an id one
+// session may follow another, as when a case is attached, and the consoles stay;
+// see [slot]. A console's WebSocket outlives the sessions too; see [seat].
 package server
 
 import (
-	"cmp"
 	"context"
-	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
+	"net/url"
+	"regexp"
 	"sync"
 	"time"
 
-	"github.com/coder/websocket"
-	"github.com/google/uuid"
-
-	"assay/internal/protocol"
+	"assay/internal/notebook"
 	"assay/internal/session"
+	"assay/internal/trace"
 )
 
 const (
@@ -38,59 +38,121 @@ const (
 	shutdown = 3 * time.Second
 )
 
+// Opening says what session to start, and with what.
+type Opening struct {
+	ID       string
+	Journal  *trace.Journal
+	Restored *notebook.State // the notebook that it goes on with; nil: an empty one
+}
+
 // Config is what a [Server] may be told.
 type Config struct {
 	// Sandbox is the mode for evaluations on one's own machine: the token is
-	// SandboxToken, and /agent asks for none.
+	// SandboxToken, only /run asks for it, and requests must be for localhost.
 	Sandbox bool
 
-	// Token is what consoles must say; required unless Sandbox.
+	// Token is what everybody must say; required unless Sandbox.
 	Token string
+
+	// Remote lets requests in that are for other names than localhost.
+	Remote bool
+
+	// Origins are those of browser pages that are let in beside the server's
+	// own, such as "http://localhost:5173".
+	Origins []string
+
+	// Open starts a session without a case, for whoever asks for an id that
+	// has none; nil: there are only the sessions of Showings. It is the
+	// server's to end.
+	Open func(ctx context.Context, opening Opening) (*session.Session, error)
+
+	// Out is the folder for the traces of such sessions, which go on from
+	// them when the server is started again. Required with Open.
+	Out string
+
+	// Idle is how long a session without a case goes on without a console and
+	// without anything happening in it; 0: for ever.
+	Idle time.Duration
+
+	// Case prepares what a POST to a session's case asks for: the returned
+	// function tries it, and is run in the session's place. nil: no cases.
+	Case func(path, id string) (Attempts, error)
+
+	// Runs is the folder with the runs that are shown.
+	Runs string
 
 	// FrameLimit is the largest message of a console in bytes; 0 is the
 	// protocol's default.
 	FrameLimit int64
 
-	Log *slog.Logger // nil discards
+	// Ping is how often a console is asked for a sign of life, and how long it
+	// has for it; 0 is 20 s.
+	Ping time.Duration
+
+	Version string       // of this program, for /api/config
+	Log     *slog.Logger // nil discards
 }
 
-// Server serves consoles. It is safe for concurrent use.
+// Attempts makes one attempt or more in place of a session, and shows each.
+type Attempts func(ctx context.Context, show *Showing)
+
+// Server serves consoles and whoever looks on. It is safe for concurrent use.
 type Server struct {
-	cfg Config
-	log *slog.Logger
+	cfg     Config
+	log     *slog.Logger
+	metrics *metrics
 
-	consoles sync.WaitGroup // requests that became a console, or may
+	consoles  sync.WaitGroup  // requests that became a WebSocket, or may
+	followers sync.WaitGroup  // of sessions' journals
+	following context.Context //nolint:containedctx // of the followers: it ends when Run does
+	unfollow  context.CancelFunc
 
-	mu       sync.Mutex
-	sessions map[string]*session.Session
+	mu      sync.Mutex
+	slots   map[string]*slot
+	running sync.WaitGroup  // slots that run
+	life    context.Context //nolint:containedctx // of Run, for slots that begin later; nil: it has not begun
 }
 
-// New returns a server without sessions. It refuses to be without a token.
+// Check says what is wrong with a configuration that nobody may be served with.
+func (c Config) Check() error {
+	if c.Token == "" && !c.Sandbox {
+		return errors.New("a token is needed: give --token, or set EVAL_SANDBOX=1")
+	}
+	for _, origin := range c.Origins {
+		if at, err := url.Parse(origin); err != nil || at.Scheme == "" || at.Host == "" || at.Path != "" {
+			return fmt.Errorf("origin %q: want one such as http://localhost:5173", origin)
+		}
+	}
+	return nil
+}
+
+// New returns a server without sessions, for a configuration that passes its
+// Check.
 func New(cfg Config) (*Server, error) {
+	if err := cfg.Check(); err != nil {
+		return nil, err
+	}
 	if cfg.Sandbox {
 		cfg.Token = SandboxToken
-	}
-	if cfg.Token == "" {
-		return nil, errors.New("a token is needed: give --token, or set EVAL_SANDBOX=1")
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{cfg: cfg, log: cfg.Log, sessions: map[string]*session.Session{}}, nil
+	if cfg.Ping <= 0 {
+		cfg.Ping = 20 * time.Second
+	}
+	s := &Server{cfg: cfg, log: cfg.Log, metrics: newMetrics(), slots: map[string]*slot{}}
+	s.following, s.unfollow = context.WithCancel(context.Background())
+	return s, nil
 }
 
-// Attach lets consoles come to a session under this id, until it ends.
-func (s *Server) Attach(id string, live *session.Session) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sessions[id] = live
-}
-
-// Run serves on ln until ctx ends, and closes ln. Consoles are then told that
-// the server goes, and Run returns when they are gone. The sessions are the
-// caller's to end.
+// Run serves on ln until ctx ends, and closes ln. Then no session begins,
+// those that the server has started end with the cause of ctx, consoles are told
+// that the server goes, and Run returns when all are gone.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.begin(ctx)
 	web := &http.Server{Handler: s.handler(ctx), ReadHeaderTimeout: greeting}
 	var stopping sync.WaitGroup
 	stopping.Go(func() {
@@ -102,186 +164,119 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 		}
 	})
 	err := web.Serve(ln)
-	cancel()
+	cancel(err)
 	stopping.Wait()
+	s.running.Wait()
 	s.consoles.Wait()
+	s.unfollow() // they read what is there; the sessions that go on are not ours
+	s.followers.Wait()
 	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
 }
 
-// handler routes requests. The connections that are made of them live as long
-// as ctx, not as their request.
-func (s *Server) handler(ctx context.Context) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /run", func(w http.ResponseWriter, r *http.Request) { s.console(ctx, w, r, s.serveRun) })
-	mux.HandleFunc("GET /agent", func(w http.ResponseWriter, r *http.Request) { s.console(ctx, w, r, s.serveAgent) })
-	return local(mux)
-}
-
-// local refuses requests that were not sent to this machine by name: a page of
-// another site whose name has been made to lead here would otherwise have the
-// Origin that belongs to its Host.
-func local(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if name, _, err := net.SplitHostPort(host); err == nil {
-			host = name
-		}
-		if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			http.Error(w, "this server is for localhost, not for "+r.Host, http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// refusal is why a console is sent away.
-type refusal struct {
-	code   protocol.CloseCode
-	reason string
-}
-
-func (r *refusal) Error() string { return r.reason }
-
-func refuse(format string, args ...any) error {
-	return &refusal{protocol.ClosePolicy, fmt.Sprintf(format, args...)}
-}
-
-// hello is a console's first message.
-type hello struct {
-	Type      string          `json:"type"` // absent at /run
-	Token     string          `json:"token"`
-	SessionID json.RawMessage `json:"session_id"` // of /agent: a number, or its text
-	Role      string          `json:"role"`
-}
-
-// console upgrades a request, reads its first message, and lets serve have the
-// connection until it ends.
-func (s *Server) console(ctx context.Context, w http.ResponseWriter, r *http.Request,
-	serve func(live *session.Session, conn protocol.Conn, first hello) error,
-) {
-	s.consoles.Add(1)
-	defer s.consoles.Done()
-	ws, err := websocket.Accept(w, r, nil) // refuses the Origin of another site, and has answered when it fails
-	if err != nil {
-		s.log.Debug("not a console", "error", err)
-		return
+// begin lets slots run that were made before.
+func (s *Server) begin(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.life = ctx
+	for _, sl := range s.slots {
+		s.running.Go(func() { sl.run(ctx) })
 	}
-	conn := protocol.NewWebSocket(context.WithoutCancel(ctx), ws, s.cfg.FrameLimit)
-	defer context.AfterFunc(ctx, func() { _ = conn.Close(protocol.CloseGoing, "the server is stopping") })()
-	first, err := s.greet(conn, r)
-	if err == nil {
-		var live *session.Session
-		if live, err = s.find(r.URL.Query().Get("session")); err == nil {
-			err = serve(live, conn, first)
-		}
-	}
-	var sent *refusal
-	if !errors.As(err, &sent) {
-		sent = &refusal{code: protocol.CloseNormal}
-	}
-	_ = conn.Close(sent.code, sent.reason)
 }
 
-// greet reads the first message. A token that it lacks may stand in the request.
-func (s *Server) greet(conn protocol.Conn, r *http.Request) (first hello, err error) {
-	late := time.AfterFunc(greeting, func() { _ = conn.Close(protocol.ClosePolicy, "no first message came") })
-	defer late.Stop()
-	body, err := conn.Read()
-	if err != nil {
-		return first, err
-	}
-	if err := json.Unmarshal(body, &first); err != nil {
-		return first, refuse("the first message cannot be read: %v", err)
-	}
-	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	first.Token = cmp.Or(first.Token, r.URL.Query().Get("token"), bearer)
-	return first, nil
-}
-
-func (s *Server) find(id string) (*session.Session, error) {
+// slot returns what stands behind an id. Where there is none it is made, if
+// sessions can be started here.
+func (s *Server) slot(id string) (*slot, error) {
 	if id == "" {
 		id = DefaultSession
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	live := s.sessions[id]
-	if live == nil || live.State() == session.Ended {
-		return nil, refuse("there is no session %q", id)
+	switch sl := s.slots[id]; {
+	case sl != nil:
+		return sl, nil
+	case s.cfg.Open == nil:
+		return nil, fmt.Errorf("there is no session %q", id)
+	case !validID(id):
+		return nil, fmt.Errorf("a session is named by up to 100 letters, digits and . _ -, not by %q", id)
+	default:
+		return s.addLocked(id), nil
 	}
-	return live, nil
 }
 
-func (s *Server) checkToken(token string) error {
-	if subtle.ConstantTimeCompare([]byte(token), []byte(s.cfg.Token)) != 1 {
-		return refuse("wrong token")
+// known returns what stands behind an id, or nil.
+func (s *Server) known(id string) *slot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.slots[id]
+}
+
+// addLocked makes a slot. The lock is held.
+func (s *Server) addLocked(id string) *slot {
+	sl := newSlot(s, id)
+	s.slots[id] = sl
+	if ctx := s.life; ctx != nil && ctx.Err() == nil {
+		s.running.Go(func() { sl.run(ctx) })
 	}
+	return sl
+}
+
+func validID(id string) bool {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`).MatchString(id)
+}
+
+// Open starts the session of an id, and returns when it is there or could not be
+// started. Run must be under way, or begin soon.
+func (s *Server) Open(ctx context.Context, id string) error {
+	sl, err := s.slot(id)
+	if err != nil {
+		return err
+	}
+	sl.want(false)
+	_, err = sl.await(ctx, nil)
+	return err
+}
+
+// Attempt lets attempts be made in place of an id's session, behind those that
+// wait already, and returns at once.
+func (s *Server) Attempt(id string, attempts Attempts) error {
+	sl, err := s.slot(id)
+	if err != nil {
+		return err
+	}
+	sl.attempt(attempts)
 	return nil
 }
 
-// serveRun is /run: the console's token first, then what the kernel does.
-func (s *Server) serveRun(live *session.Session, conn protocol.Conn, first hello) error {
-	if err := s.checkToken(first.Token); err != nil {
-		return err
-	}
-	peer, err := live.Router().AttachConsole(conn, func(n int) []byte { return s.ready(live, n) })
-	if err != nil {
-		return err
-	}
-	<-peer.Done()
-	return peer.Err()
+// Show lets consoles and watchers see sessions that others start, one after the
+// other, under this id. Whoever calls it must End the Showing.
+func (s *Server) Show(id string) *Showing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sl := newSlot(s, id)
+	sl.shown = true
+	s.slots[id] = sl
+	return &Showing{slot: sl}
 }
 
-// ready is what a console is told first: the state so far.
-func (s *Server) ready(live *session.Session, n int) []byte {
-	state := live.Runs().Snapshot()
-	status := "running"
-	if !live.KernelAlive() {
-		status = "dead"
+func (s *Server) forget(sl *slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.slots[sl.id] == sl {
+		delete(s.slots, sl.id)
 	}
-	body, err := json.Marshal(map[string]any{
-		"type": protocol.TypeReady, "connection_idx": n,
-		"cell_status": state.Status, "cell_sequencers": state.Sequencers, "cell_outputs": state.Outputs,
-		"kernel_status": status, "kernel_pid": live.KernelPID(), "language": live.KernelReady().Language,
-		"session_owner": true,
-	})
-	if err != nil {
-		s.log.Error("ready cannot be written", "error", err)
-		return fmt.Appendf(nil, `{"type":"ready","connection_idx":%d}`, n)
-	}
-	return body
 }
 
-// serveAgent is /agent: the console's init first, then the agent's actions. An
-// init needs no token in the mode for one's own machine: consoles made for that
-// send none.
-func (s *Server) serveAgent(live *session.Session, conn protocol.Conn, first hello) error {
-	if !s.cfg.Sandbox {
-		if err := s.checkToken(first.Token); err != nil {
-			return err
-		}
+// follow counts what passes in a session, and logs it too, unless whoever has
+// started it does, until its journal is closed or the server has ended.
+func (s *Server) follow(journal *trace.Journal, logged bool) {
+	counted := s.metrics.session(journal)
+	s.followers.Go(func() { counted.follow(s.following) })
+	if logged {
+		return
 	}
-	if first.Type != protocol.TypeInit {
-		return refuse("the first message must be init, not %q", first.Type)
-	}
-	switch first.Role {
-	case "", "holder", "owner":
-	default:
-		return refuse("unknown role %q: holder is the one there is", first.Role)
-	}
-	id := strings.Trim(string(first.SessionID), `"`)
-	if id == "" || id == "null" {
-		id = uuid.NewString() // who does not say who it is, is nobody that was here before
-	}
-	peer, err := live.Hold(conn, id)
-	if errors.Is(err, session.ErrHeld) {
-		return &refusal{protocol.CloseHeld, err.Error()}
-	}
-	if err != nil {
-		return err
-	}
-	<-peer.Done()
-	return peer.Err()
+	flow := journal.Follow()
+	s.followers.Go(func() { _ = trace.LogFlow(s.following, flow, s.log) }) // it ends with what it follows
 }

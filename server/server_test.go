@@ -42,7 +42,6 @@ func TestRefusals(t *testing.T) {
 		"unknown session":   {"/run?session=other", runHello, 1008, `there is no session "other"`},
 		"unknown, at agent": {"/agent?session=other", agentHello, 1008, `there is no session "other"`},
 		"no init":           {"/agent", `{"type":"agent_query","query":"go"}`, 1008, `the first message must be init, not "agent_query"`},
-		"a view":            {"/agent", `{"type":"init","session_id":1,"role":"view"}`, 1008, `unknown role "view": holder is the one there is`},
 		"a long role":       {"/agent", `{"type":"init","session_id":1,"role":"` + strings.Repeat("é", 100) + `"}`, 1008, "unknown role \"éé"},
 		"too large":         {"/run", `{"token":"` + strings.Repeat("x", 64<<10) + `"}`, 1009, "read limited"},
 	} {
@@ -60,7 +59,7 @@ func TestRefusals(t *testing.T) {
 func TestRefusedConsoleSettlesNothing(t *testing.T) {
 	t.Parallel()
 	s := newHouse(t, server.Config{}).play(t, session.Config{})
-	refused := dial(t, s.url+"/agent", `{"type":"init","session_id":7,"role":"view"}`, nil).closed(t)
+	refused := dial(t, s.url+"/agent", `{"type":"init","session_id":7,"role":"guest"}`, nil).closed(t)
 	require.Equal(t, websocket.StatusPolicyViolation, refused.Code)
 	newHolder(t, s.url)
 	require.Equal(t, "success", s.agent.do(t, "get_context", nil).Status)
@@ -127,7 +126,7 @@ func TestOneHolder(t *testing.T) {
 	require.Empty(t, first.all(ofType("agent_action")))
 
 	require.NoError(t, h.agent.ws.CloseNow())
-	s.awaitGone(t, 3)
+	s.awaitGone(t, 4)
 	gone := dial(t, s.url+"/agent", `{"type":"init","session_id":"2"}`, nil).closed(t)
 	require.Equal(t, websocket.StatusCode(4009), gone.Code, "also while it is away")
 }
@@ -248,6 +247,7 @@ func TestLateConsole(t *testing.T) {
 	delete(ready, "kernel_pid")
 	require.Equal(t, map[string]any{
 		"type": "ready", "connection_idx": 3.0, "kernel_status": "running", "language": "python", "session_owner": true,
+		"run_queue": []any{}, "cell_widgets": map[string]any{},
 		"cell_status": map[string]any{"first": "ran"}, "cell_sequencers": map[string]any{"first": 1.0},
 		"cell_outputs": map[string]any{"first": []any{
 			map[string]any{"output_type": "stream", "name": "stdout", "text": "hello\n"},
@@ -286,8 +286,12 @@ func TestConsolesAreToldOfTheEnd(t *testing.T) {
 		end    func(*stage) error
 		reason string
 	}{
-		"the session": {func(s *stage) error { return s.live.End(context.Background(), "the work is done") }, "the work is done"},
-		"the server":  {func(s *stage) error { s.stop(); return nil }, "the server is stopping"},
+		"the session": {func(s *stage) error {
+			err := s.live.End(context.Background(), "the work is done")
+			s.show.End()
+			return err
+		}, "the session has ended"},
+		"the server": {func(s *stage) error { s.stop(); return nil }, "the server is stopping"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -318,15 +322,6 @@ func TestDeafConsoleAtTheEnd(t *testing.T) {
 	require.NoError(t, s.live.End(t.Context(), "over"))
 	require.Less(t, time.Since(began), 4*time.Second)
 	require.NoError(t, deaf.CloseNow())
-}
-
-// A session that has ended is none to come to.
-func TestEndedSession(t *testing.T) {
-	t.Parallel()
-	s := newHouse(t, server.Config{}).play(t, session.Config{})
-	require.NoError(t, s.live.End(t.Context(), "over"))
-	how := dial(t, s.url+"/run", runHello, nil).closed(t)
-	require.Equal(t, `there is no session "default"`, how.Reason)
 }
 
 // When nobody listens any more, that is an error of Run.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -27,6 +28,8 @@ type house struct {
 	web  *server.Server
 	url  string // "ws://127.0.0.1:…"
 	stop func() // ends the server; it may be called again
+
+	shared bool // every console may do everything
 }
 
 func newHouse(t *testing.T, cfg server.Config) *house {
@@ -49,7 +52,7 @@ func newHouse(t *testing.T, cfg server.Config) *house {
 		require.NoError(t, <-ended)
 	})
 	t.Cleanup(stop)
-	return &house{sup: sup, web: web, url: "ws://" + ln.Addr().String(), stop: stop}
+	return &house{sup: sup, web: web, url: "ws://" + ln.Addr().String(), stop: stop, shared: cfg.Sandbox}
 }
 
 // python is the Python kernel.
@@ -71,6 +74,7 @@ type stage struct {
 	*house
 	agent *puppet
 	live  *session.Session
+	show  *server.Showing
 	trace *box[line]
 }
 
@@ -80,6 +84,10 @@ func (h *house) play(t *testing.T, cfg session.Config) *stage {
 	t.Helper()
 	s := &stage{house: h, trace: newBox[line]()}
 	journal := trace.NewJournal(server.DefaultSession)
+	recording, err := trace.NewRecording(journal, filepath.Join(t.TempDir(), "trace.jsonl"))
+	require.NoError(t, err)
+	show := h.web.Show(server.DefaultSession)
+	show.Observe(recording)
 	var following sync.WaitGroup
 	follow := journal.Follow()
 	following.Go(func() {
@@ -89,7 +97,7 @@ func (h *house) play(t *testing.T, cfg session.Config) *stage {
 		})
 	})
 	t.Cleanup(following.Wait)
-	t.Cleanup(journal.Close)
+	t.Cleanup(func() { require.NoError(t, recording.Close()) })
 	if cfg.Agent.Command == nil {
 		s.agent = newPuppet(t, h.sup.TempDir())
 		cfg.Agent.Command = s.agent.command
@@ -97,14 +105,18 @@ func (h *house) play(t *testing.T, cfg session.Config) *stage {
 	if cfg.Kernel.Python == nil && cfg.Kernel.Command == nil {
 		cfg.Kernel = busy()
 	}
-	cfg.ID, cfg.Journal, cfg.Console = server.DefaultSession, journal, true
+	cfg.ID, cfg.Journal, cfg.Console, cfg.Router.Shared = server.DefaultSession, journal, true, h.shared
 	cfg.SandboxRoot, cfg.Environ = h.sup.TempDir(), os.Environ()
 	cfg.Init = protocol.AgentInit{SessionID: 1}
 	live, err := session.Start(t.Context(), h.sup, cfg)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, live.End(context.Background(), "the test is over")) })
+	t.Cleanup(func() {
+		require.NoError(t, live.End(context.Background(), "the test is over"))
+		show.End()
+	})
 	s.live = live
-	h.web.Attach(server.DefaultSession, live)
+	show.Attach(live)
+	s.show = show
 	return s
 }
 

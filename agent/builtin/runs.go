@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -90,11 +91,12 @@ func (r *runs) known() {
 func (r *runs) observe(body []byte) {
 	message := gjson.GetBytes(body, "message")
 	cellID, sequencer := message.Get("cell_id").String(), int(message.Get("run_sequencer").Int())
-	if cellID == "" {
-		return // of no cell: everything is idle
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if cellID == "" {
+		r.idle()
+		return
+	}
 	switch message.Get("type").String() {
 	case protocol.TypeStartCell:
 		r.begun[cellID] = sequencer
@@ -104,6 +106,15 @@ func (r *runs) observe(body []byte) {
 	case protocol.TypeCellResult:
 		delete(r.begun, cellID)
 		r.end(cellID, sequencer, []byte(message.Raw))
+	}
+}
+
+// idle ends the runs that have begun: a kernel that sends no cell_result says no
+// more of their end than that it is idle. mu is held.
+func (r *runs) idle() {
+	for cellID, sequencer := range r.begun {
+		delete(r.begun, cellID)
+		r.end(cellID, sequencer, fmt.Appendf(nil, `{"type":%q,"cell_id":%q,"status":%q}`, protocol.TypeCellResult, cellID, protocol.StatusOK))
 	}
 }
 

@@ -98,6 +98,7 @@ func TestTL5_EachTool(t *testing.T) {
 		{"request_reactivity_summary", `{}`, "request_reactivity_summary", `{}`, "## Reactive"},
 		{"delete_cell", `{"cell_id":"c2"}`, "delete_cell", `{"cell_id":"c2"}`, "cell_id: c2\ndeleted"},
 		{"get_context", `{}`, "get_context", `{}`, "notebook \"nb\", 3 cells\n\n[0] cell_id: c1, code, idle \nprint é\n\n--- stream\nprinted by c1\nwidget c1/w (slider ): 3\n"},
+		{"edit_cell", `{"cell_id":"c1","source":"mute","auto_run":true}`, "edit_cell", `{"cell_id":"c1","source":"mute","auto_run":true}`, "cell_id: c1\nstatus: ok (0 ms)\n"},
 	}
 	var all []string
 	for _, c := range cases {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -83,7 +82,7 @@ func inherited(number string) (protocol.Conn, error) {
 func (p *process) agentOf(f *agentFlags) (func(context.Context, protocol.Conn) error, error) {
 	cfg := builtin.Config{
 		ModelName: f.model, MemoryDir: f.memoryDir, Stderr: p.err,
-		Log: slog.New(slog.NewTextHandler(p.err, &slog.HandlerOptions{Level: &p.level})),
+		Log: p.log(),
 	}
 	switch f.model {
 	case "noop":

@@ -34,8 +34,12 @@ type process struct {
 	environ []string
 	in      io.Reader
 	out     io.Writer // results
-	err     io.Writer // everything else
-	level   slog.LevelVar
+	err     io.Writer // everything else, through the screen
+	screen  *screen
+
+	level     slog.LevelVar
+	logGiven  bool   // the level was set by --log
+	logFormat string // text or json
 }
 
 // statusError ends the program with a status, and says why unless err is nil.
@@ -58,10 +62,10 @@ func broken(err error) error { return &statusError{exitBroken, err} }
 
 // run is the whole program: it returns its exit status.
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
-	stderr := newPatient(errOut)
+	screen := newScreen(errOut)
+	stderr := newPatient(screen)
 	defer stderr.close()
-	p := &process{self: ownPath(args[0]), environ: os.Environ(), in: in, out: out, err: stderr}
-	p.level.Set(slog.LevelWarn)
+	p := &process{self: ownPath(args[0]), environ: os.Environ(), in: in, out: out, err: stderr, screen: screen}
 	root := p.command()
 	root.SetArgs(args[1:])
 	root.SetIn(in)
@@ -113,10 +117,10 @@ Every flag can be given in the environment too: --out as ASSAY_OUT.`,
 			return p.fromEnvironment(cmd.Flags())
 		},
 	}
-	root.PersistentFlags().Var(logLevel{&p.level}, "log", "what is logged on stderr: debug, info, warn or error")
+	p.addLogFlags(root.PersistentFlags())
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
-	root.AddCommand(p.runCommand(), p.serveCommand(), p.agentCommand(), p.mockmodelCommand(), p.versionCommand(), p.reapCommand())
+	root.AddCommand(p.runCommand(), p.serveCommand(), p.agentCommand(), p.mockmodelCommand(), p.traceCommand(), p.doctorCommand(), p.versionCommand(), p.reapCommand())
 	return root
 }
 
@@ -144,19 +148,3 @@ func (p *process) getenv(name string) (value string, set bool) {
 	}
 	return "", false
 }
-
-func (p *process) log() *slog.Logger {
-	return slog.New(slog.NewTextHandler(p.err, &slog.HandlerOptions{Level: &p.level}))
-}
-
-// logLevel is a flag for a slog.LevelVar.
-type logLevel struct{ *slog.LevelVar }
-
-func (l logLevel) String() string {
-	if l.LevelVar == nil {
-		return ""
-	}
-	return strings.ToLower(l.Level().String())
-}
-func (l logLevel) Set(text string) error { return l.UnmarshalText([]byte(text)) }
-func (l logLevel) Type() string          { return "level" }

@@ -1,46 +1,53 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"assay/internal/batch"
 	"assay/internal/runs"
 )
 
-// stillEvery is how often a run that prints nothing else says what it is doing.
+// stillEvery is how often a run, shown in plain lines, says what it is doing.
 const stillEvery = 10 * time.Second
 
-// report shows a run: results as they come, and in between what runs and what
-// it waits for.
+// report shows a run: results as they come, and in between, or below them, what
+// runs and what it waits for.
 type report struct {
-	out  io.Writer // results
-	json bool      // they are objects, not a line at the end
-	err  io.Writer // progress
-	dir  string
-	all  int
-	stop chan struct{}
-	over sync.WaitGroup
+	out    io.Writer // results
+	json   bool      // they are objects, not a line at the end
+	err    io.Writer // progress
+	live   *screen   // shows what runs all the time; nil: now and then in a line
+	colour bool
+	dir    string
+	all    int
+	began  time.Time
+	stop   chan struct{}
+	over   sync.WaitGroup
 
 	mu      sync.Mutex
 	running map[string]batch.Running
-	done    int
+	tally
 	problem error // with out
 }
 
+// tally counts a run's attempts.
+type tally struct{ done, passed, failed, broken int }
+
 func (p *process) newReport(f *runFlags, all int, dir string, enforced map[string]bool) *report {
 	r := &report{
-		out: p.out, json: f.json, err: p.err, dir: dir, all: all,
+		out: p.out, json: f.json, err: p.err, dir: dir, all: all, began: time.Now(),
 		stop: make(chan struct{}), running: map[string]batch.Running{},
 	}
-	if f.quiet {
+	switch p.progress(f) {
+	case "none":
 		r.err = io.Discard
+	case "live":
+		r.live, r.colour = p.screen, p.colourful()
 	}
 	agent := f.host.agent
 	if f.host.model != "" {
@@ -52,6 +59,9 @@ func (p *process) newReport(f *runFlags, all int, dir string, enforced map[strin
 		}
 	}
 	r.say("%d attempts, %d at once, agent %s, into %s", all, f.jobs, agent, dir)
+	if r.live != nil {
+		r.live.show(r.bottom)
+	}
 	r.over.Go(r.tick)
 	return r
 }
@@ -59,13 +69,15 @@ func (p *process) newReport(f *runFlags, all int, dir string, enforced map[strin
 // say prints a line. What agents, cases and kernels have put into it moves no
 // cursor, and is no line of its own.
 func (r *report) say(format string, args ...any) {
-	line := strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return '\uFFFD'
-		}
-		return c
-	}, fmt.Sprintf(format, args...))
-	_, _ = fmt.Fprintln(r.err, line)
+	_, _ = fmt.Fprintln(r.err, printable(fmt.Sprintf(format, args...)))
+}
+
+// result prints the line of a result, which word sums up.
+func (r *report) result(word, text string) {
+	if r.colour {
+		word = tint(word)
+	}
+	_, _ = fmt.Fprintf(r.err, "[%d/%d] %s %s\n", r.done, r.all, word, printable(text))
 }
 
 func key(caseID string, epoch int) string { return fmt.Sprintf("%s\x00%d", caseID, epoch) }
@@ -85,11 +97,28 @@ func (r *report) Wrote(line any) {
 	switch line := line.(type) {
 	case runs.Attempt:
 		delete(r.running, key(line.CaseID, line.Epoch))
-		r.say("[%d/%d] %s", r.done, r.all, describe(line))
+		r.result(r.verdict(line), describe(line))
 	case runs.Skipped:
-		r.say("[%d/%d] SKIP  %s: %s", r.done, r.all, line.CaseID, line.Reason)
+		r.result("SKIP ", line.CaseID+": "+line.Reason)
 	}
 	r.emit(line)
+}
+
+// verdict counts an attempt, and is the word for it.
+func (r *report) verdict(a runs.Attempt) string {
+	switch {
+	case a.Infrastructure():
+		r.broken++
+		return "ERROR"
+	case a.Passed == nil:
+		return "DONE "
+	case *a.Passed:
+		r.passed++
+		return "PASS "
+	default:
+		r.failed++
+		return "FAIL "
+	}
 }
 
 // emit writes a result to stdout, until that fails.
@@ -99,68 +128,18 @@ func (r *report) emit(line any) {
 	}
 }
 
-// describe is an attempt in one line: the verdict, and what stands behind one
-// that is not a pass.
-func describe(a runs.Attempt) string {
-	took := time.Duration(a.DurationMS) * time.Millisecond
-	word := "FAIL "
-	switch {
-	case a.Infrastructure():
-		word = "ERROR"
-	case a.Passed == nil:
-		word = "DONE "
-	case *a.Passed:
-		word = "PASS "
-	}
-	text := fmt.Sprintf("%s %s", word, a.CaseID)
-	if a.Epoch > 1 {
-		text += fmt.Sprintf(" (epoch %d)", a.Epoch)
-	}
-	text += fmt.Sprintf("  %.1fs", took.Seconds())
-	if a.Outcome != runs.Completed {
-		text += "  " + string(a.Outcome) + ": " + oneLine(a.Detail)
-	} else if a.Passed != nil && !*a.Passed {
-		text += "  " + oneLine(whyNot(a))
-	}
-	return text
-}
-
-// whyNot is what the first grader that failed says.
-func whyNot(a runs.Attempt) string {
-	for _, raw := range a.Graders {
-		var result struct {
-			Type      string `json:"type"`
-			Passed    bool   `json:"passed"`
-			Reasoning string `json:"reasoning"`
-		}
-		if json.Unmarshal(raw, &result) == nil && !result.Passed {
-			_, failures, found := strings.Cut(result.Reasoning, "Failures:")
-			if !found {
-				failures = result.Reasoning
-			}
-			return result.Type + ": " + strings.TrimPrefix(strings.TrimSpace(failures), "- ")
-		}
-	}
-	return ""
-}
-
-func oneLine(text string) string {
-	const most = 200
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
-}
-
-// tick says now and then what the run is waiting for.
+// tick shows now and then what the run is waiting for.
 func (r *report) tick() {
-	ticker := time.NewTicker(stillEvery)
+	every, show := stillEvery, r.still
+	if r.live != nil {
+		every, show = redrawEvery, func() { _, _ = r.err.Write(nil) }
+	}
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			r.still()
+			show()
 		case <-r.stop:
 			return
 		}
@@ -191,6 +170,9 @@ func (r *report) still() {
 func (r *report) end(s batch.Summary) error {
 	close(r.stop)
 	r.over.Wait()
+	if r.live != nil {
+		r.live.clear(r.err)
+	}
 	r.emit(s)
 	if !r.json {
 		_, r.problem = fmt.Fprintln(r.out, r.line(s))

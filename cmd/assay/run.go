@@ -27,6 +27,8 @@ type runFlags struct {
 	out       string
 	json      bool
 	quiet     bool
+	progress  string // auto, plain or none
+	ui        uiFlags
 	selection testcases.Selection
 }
 
@@ -59,7 +61,10 @@ at once).`,
 	flags.IntVar(&f.epochs, "epochs", 1, "tries per case")
 	flags.StringVar(&f.out, "out", "", "run `folder`, which must not exist (default runs/<time>-<name>)")
 	flags.BoolVar(&f.json, "json", false, "machine output on stdout")
-	flags.BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
+	f.progress = "auto"
+	flags.Var(choice{&f.progress, []string{"auto", "plain", "none"}}, "progress", "progress on stderr: `auto|plain|none`; auto is live on a terminal, elsewhere lines")
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress on stderr, as --progress none")
+	f.ui.add(flags)
 	s := &f.selection
 	flags.StringVar(&s.ID, "id", "", "only cases whose id matches the `glob`")
 	flags.StringArrayVar(&s.Tags, "tag", nil, "only cases with this `tag` (repeatable: any of them)")
@@ -69,7 +74,7 @@ at once).`,
 }
 
 func (p *process) runCases(ctx context.Context, f *runFlags, paths []string) error {
-	cases, err := f.load(paths)
+	cases, err := f.load(p, paths)
 	if err != nil {
 		return usage(err)
 	}
@@ -97,12 +102,15 @@ func (p *process) runCases(ctx context.Context, f *runFlags, paths []string) err
 }
 
 // load reads and selects the cases, and refuses a run that could not be graded.
-func (f *runFlags) load(paths []string) ([]testcases.Case, error) {
+func (f *runFlags) load(p *process, paths []string) ([]testcases.Case, error) {
 	if f.jobs < 1 || f.epochs < 1 || f.selection.First < 0 {
 		return nil, errors.New("-j and --epochs are at least 1, --first at least 0")
 	}
 	prefixes, err := f.host.prefixes()
 	if err != nil {
+		return nil, err
+	}
+	if err := f.ui.check(p); err != nil {
 		return nil, err
 	}
 	cases, err := testcases.Load(paths, testcases.Options{Data: prefixes})
@@ -135,12 +143,16 @@ func (p *process) runOn(ctx context.Context, h *host, f *runFlags, cases []testc
 	} else if err != nil {
 		return none, broken(err)
 	}
+	ui, err := p.startUI(ctx, &f.ui, filepath.Dir(folder.Dir))
+	if err != nil {
+		return none, errors.Join(err, folder.Close())
+	}
 	report := p.newReport(f, len(cases)*max(f.epochs, 1), folder.Dir, h.supervisor.Enforced())
 	summary, err := batch.Run(ctx, batch.Config{
 		Folder: folder, Cases: cases, Epochs: f.epochs, Jobs: f.jobs, Missing: missing, Report: report,
-		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt { return attempt.Run(ctx, attempts, work) },
+		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt { return ui.try(ctx, attempts, work) },
 	})
-	if err = errors.Join(err, report.end(summary), folder.Close()); err != nil {
+	if err = errors.Join(err, report.end(summary), ui.stop(), folder.Close()); err != nil {
 		return summary, broken(err)
 	}
 	return summary, nil

@@ -4,42 +4,57 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"assay/internal/attempt"
-	"assay/internal/batch"
 	"assay/internal/protocol"
-	"assay/internal/runs"
 	"assay/internal/session"
-	"assay/internal/trace"
 	"assay/router"
 	"assay/server"
-	"assay/testcases"
 )
+
+// takeOver is how long after an agent's first action the server waits for a
+// console until it holds the notebook itself, in a session without a case.
+const takeOver = 5 * time.Second
 
 type serveFlags struct {
 	host        hostFlags
 	addr, token string
-	path        string // PATH[#id] of a case
+	remote      bool
+	origins     []string
+	cases       []string // PATH[#id] each
+	headless    bool
 	runs, out   string
+	idle, grace time.Duration
 }
 
 func (p *process) serveCommand() *cobra.Command {
 	f := &serveFlags{}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serves a live session to a console",
-		Long: `Starts a kernel and an agent and serves them at /run and /agent to a console,
-which holds the notebook. With --case the session is an attempt at that case,
-which begins when the console has come; its verdict goes into a run folder.
+		Short: "Serves live sessions to consoles",
+		Long: `Starts a kernel and an agent and serves them at /run and /agent to consoles: any
+number that show the server's notebook, or one that holds it. ?session=ID asks
+for another session than "default", which is started when it is first asked for.
+/watch has a session's trace as it grows, /api/sessions and /api/runs tell what
+there is, /metrics counts.
 
-With EVAL_SANDBOX=1 the token is ` + server.SandboxToken + `; without it one must be given.
+With --case the default session is an attempt at that case, which begins when a
+console has come, or at once with --headless; several come one after the other,
+each with a fresh kernel, agent and sandbox. A verdict goes to the consoles and
+into a run folder.
+
+With EVAL_SANDBOX=1 the token is ` + server.SandboxToken + ` and every console may do
+everything; without it a token must be given, and the console that came first
+owns the session.
 
 Exit status: 0 ended by a signal, 2 bad usage or input, 3 it could not serve.`,
 		Example: "  EVAL_SANDBOX=1 assay serve --agent 'python3 my_agent.py'",
@@ -48,189 +63,162 @@ Exit status: 0 ended by a signal, 2 bad usage or input, 3 it could not serve.`,
 	}
 	f.host.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.addr, "addr", "localhost:8765", "`address` to listen at, on loopback")
+	flags.StringVar(&f.addr, "addr", "localhost:8765", "`address` to listen at")
+	flags.BoolVar(&f.remote, "allow-remote", false, "listen beyond loopback, as a container does whose port is published on loopback")
+	flags.StringArrayVar(&f.origins, "origin", nil, "`origin` of pages that may connect, as http://localhost:5173, beside the server's own (repeatable)")
 	flags.StringVar(&f.token, "token", "", "what a console must say to be let in")
-	flags.StringVar(&f.path, "case", "", "case to attach, as `PATH[#id]`")
-	flags.StringVar(&f.runs, "runs", "runs", "`folder` in which the run of the case is made")
-	flags.StringVar(&f.out, "out", "", "`folder` for the trace of the session (default a temporary one)")
+	flags.StringArrayVar(&f.cases, "case", nil, "cases to attach, as `PATH[#id]` (repeatable)")
+	flags.BoolVar(&f.headless, "headless", false, "wait for no console: the server holds the notebook")
+	flags.StringVar(&f.runs, "runs", "runs", "`folder` in which the runs of cases are made, and whose runs are shown")
+	flags.StringVar(&f.out, "out", "", "`folder` for the traces of sessions, from which their notebooks are restored (default a temporary one)")
+	flags.DurationVar(&f.idle, "session-idle", 8*time.Hour, "`time` after which a session ends that nobody and nothing needs; 0 is never")
+	flags.DurationVar(&f.grace, "grace", attempt.DefaultGrace, "`time` that a console which holds the notebook of a case may be away")
 	return cmd
 }
 
+// serving is assay serve while it lasts.
+type serving struct {
+	p        *process
+	f        *serveFlags
+	h        *host
+	config   server.Config
+	attempts attempt.Config
+	web      *server.Server
+}
+
 func (p *process) serve(ctx context.Context, f *serveFlags) error {
-	mode, _ := p.getenv("EVAL_SANDBOX")
-	cases, err := f.attached()
-	if err != nil {
+	p.logAtLeast(slog.LevelInfo)
+	s := &serving{p: p, f: f}
+	if err := s.configure(); err != nil {
 		return usage(err)
 	}
-	web, err := server.New(server.Config{Sandbox: mode == "1", Token: f.token, FrameLimit: f.host.frameLimit, Log: p.log()})
+	attached, err := s.attached()
 	if err != nil {
 		return usage(err)
 	}
 	ctx, interrupted := p.untilSignal(ctx)
 	defer interrupted.stop()
-	ln, err := listenLocally(ctx, f.addr)
+	ln, err := listen(ctx, "--addr", f.addr, f.remote)
 	if err != nil {
 		return err
 	}
-	h, err := p.newHost(ctx, &f.host)
-	if err != nil {
-		if err = errors.Join(err, ln.Close()); interrupted.status() != 0 {
-			return nil
-		}
-		return err
+	if s.h, err = p.newHost(ctx, &f.host); err == nil {
+		_, _ = fmt.Fprintf(p.err, "serving at http://%s\n", ln.Addr())
+		err = errors.Join(s.run(ctx, ln, attached), s.h.close())
+	} else {
+		err = errors.Join(err, ln.Close())
 	}
-	live := func(ctx context.Context) error { return p.serveSession(ctx, h, f, web) }
-	if cases != nil {
-		live = func(ctx context.Context) error { return p.serveCase(ctx, h, f, web, cases) }
+	if err == nil {
+		return nil
 	}
-	_, _ = fmt.Fprintf(p.err, "serving at http://%s\n", ln.Addr())
-	err = together(ctx, func(ctx context.Context) error { return web.Run(ctx, ln) }, live)
-	if cerr := h.close(); cerr != nil {
-		return broken(errors.Join(err, cerr))
+	if interrupted.status() != 0 {
+		p.log().Warn("it did not end well", "error", err)
+		return nil
 	}
-	if err != nil && interrupted.status() == 0 {
-		return broken(err)
+	if status, ok := errors.AsType[*statusError](err); ok {
+		return status
 	}
-	return nil
+	return broken(err)
 }
 
-// together runs both until ctx ends or one fails, which ends the other too.
-func together(ctx context.Context, a, b func(context.Context) error) error {
+// configure makes the server's configuration of the flags.
+func (s *serving) configure() error {
+	mode, _ := s.p.getenv("EVAL_SANDBOX")
+	if s.f.idle < 0 || s.f.grace <= 0 {
+		return errors.New("--session-idle is at least 0, --grace more than 0")
+	}
+	if len(s.f.cases) == 0 && s.f.host.agent == "oracle" {
+		return errors.New("--agent oracle plays the solution of a case: name one with --case")
+	}
+	s.config = server.Config{
+		Sandbox: mode == "1", Token: s.f.token, Remote: s.f.remote, Origins: s.f.origins,
+		Open: s.open, Out: s.f.out, Idle: s.f.idle, Runs: s.f.runs, FrameLimit: s.f.host.frameLimit,
+		Version: version, Log: s.p.log(),
+	}
+	if len(s.f.cases) > 0 {
+		s.config.Case = s.prepare
+	}
+	return s.config.Check()
+}
+
+// run serves until ctx ends, or the first session cannot start.
+func (s *serving) run(ctx context.Context, ln net.Listener, attached []caseRun) error {
+	if err := s.prepareServer(); err != nil {
+		return errors.Join(err, ln.Close())
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	done := make(chan error, 1)
-	go func() {
-		err := a(ctx)
-		if err != nil {
-			cancel(err)
+	var starting sync.WaitGroup
+	var startErr error
+	starting.Go(func() {
+		if startErr = s.begin(ctx, attached); startErr != nil {
+			cancel(startErr)
 		}
-		done <- err
-	}()
-	err := b(ctx)
-	if err != nil {
-		cancel(err)
-	}
-	return errors.Join(err, <-done)
+	})
+	err := s.web.Run(ctx, ln)
+	cancel(err)
+	starting.Wait()
+	return errors.Join(err, startErr)
 }
 
-// listenLocally listens, on loopback only.
-func listenLocally(ctx context.Context, addr string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, usage(fmt.Errorf("--addr: %w", err))
+func (s *serving) prepareServer() (err error) {
+	if s.attempts, err = s.h.attempts(); err != nil {
+		return err
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, usage(fmt.Errorf("--addr %s: want an address on loopback, such as localhost:8765", addr))
+	s.attempts.Console, s.attempts.SessionID = !s.f.headless, server.DefaultSession
+	s.attempts.Grace, s.attempts.Shared = s.f.grace, s.config.Sandbox
+	if s.config.Out == "" {
+		s.config.Out = filepath.Join(s.h.supervisor.TempDir(), "traces")
 	}
-	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
-	if err != nil {
-		return nil, broken(err)
-	}
-	return ln, nil
+	s.web, err = server.New(s.config)
+	return err
 }
 
-// attached is the case that the flags name; nil: none.
-func (f *serveFlags) attached() ([]testcases.Case, error) {
-	if f.path == "" {
-		return nil, nil
-	}
-	path, id, named := strings.Cut(f.path, "#")
-	prefixes, err := f.host.prefixes()
-	if err != nil {
-		return nil, err
-	}
-	cases, err := testcases.Load([]string{path}, testcases.Options{Data: prefixes})
-	if err != nil {
-		return nil, err
-	}
-	if named {
-		for _, c := range cases {
-			if c.ID == id {
-				return []testcases.Case{c}, testcases.CheckRun([]testcases.Case{c})
-			}
+// begin attaches the cases, or starts the session without one.
+func (s *serving) begin(ctx context.Context, attached []caseRun) error {
+	for _, run := range attached {
+		if err := s.web.Attempt(server.DefaultSession, s.try(run)); err != nil {
+			return err
 		}
-		return nil, fmt.Errorf("%s has no case %q", path, id)
 	}
-	if len(cases) > 1 {
-		return nil, fmt.Errorf("%s has %d cases: name one, as %s#%s", path, len(cases), path, cases[0].ID)
+	if len(attached) > 0 {
+		return nil
 	}
-	return cases, testcases.CheckRun(cases)
-}
-
-// serveCase attaches a case: a run of one attempt whose notebook a console
-// holds. It then serves on until ctx ends.
-func (p *process) serveCase(ctx context.Context, h *host, f *serveFlags, web *server.Server, cases []testcases.Case) error {
-	attempts, err := h.attempts()
-	if err != nil {
+	if err := s.web.Open(ctx, server.DefaultSession); err != nil && ctx.Err() == nil {
 		return err
 	}
-	missing, err := h.requirements(ctx, cases)
-	if err != nil {
-		return err
-	}
-	attempts.Console, attempts.SessionID = true, server.DefaultSession
-	attempts.Attach = func(live *session.Session) { web.Attach(server.DefaultSession, live) }
-	name := time.Now().Format("20060102-150405") + "-serve"
-	folder, err := runs.Create(filepath.Join(f.runs, name), runs.Info{
-		Started: time.Now().UTC(), Host: h.info(),
-		Config: map[string]any{"case": f.path, "agent": f.host.agent, "model": f.host.model, "console": true},
-	})
-	if err != nil {
-		return err
-	}
-	summary, err := batch.Run(ctx, batch.Config{
-		Folder: folder, Cases: cases, Jobs: 1,
-		Missing: missing,
-		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt { return attempt.Run(ctx, attempts, work) },
-	})
-	if err = errors.Join(err, folder.Close()); err != nil {
-		return err
-	}
-	if err := runs.EncodeLine(p.out, summary); err != nil {
-		return err
-	}
-	<-ctx.Done()
 	return nil
 }
 
-// serveSession serves a session without a case until ctx ends.
-func (p *process) serveSession(ctx context.Context, h *host, f *serveFlags, web *server.Server) (err error) {
-	root, err := h.sandboxRoot()
+// open starts a session without a case.
+func (s *serving) open(ctx context.Context, o server.Opening) (*session.Session, error) {
+	command, err := s.h.agentConfig("")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	command, err := h.agentConfig("")
-	if err != nil {
-		return err
-	}
-	dir := f.out
-	if dir == "" {
-		dir = h.supervisor.TempDir()
-	} else if err := os.MkdirAll(dir, 0o750); err != nil {
-		return err
-	}
-	name := server.DefaultSession + "-" + time.Now().Format("20060102-150405.000") + ".trace.jsonl"
-	file, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	journal := trace.NewJournal(server.DefaultSession)
-	writer := trace.NewWriter(journal, file)
-	written := make(chan error, 1)
-	go func() { written <- errors.Join(writer.Run(context.WithoutCancel(ctx)), file.Close()) }()
-	defer func() {
-		journal.Close()
-		err = errors.Join(err, <-written)
-	}()
-	live, err := session.Start(ctx, h.supervisor, session.Config{
-		ID: server.DefaultSession, Journal: journal, Environ: p.environ, SandboxRoot: root, Console: true,
-		Kernel: h.kernelConfig(), Agent: command,
-		Init: protocol.AgentInit{SessionID: 1}, Router: router.Config{FrameLimit: f.host.frameLimit}, Printed: p.err, Log: p.log(),
+	return session.Start(ctx, s.h.supervisor, session.Config{
+		ID: o.ID, Journal: o.Journal, Restored: o.Restored,
+		Environ: s.p.environ, SandboxRoot: s.attempts.SandboxRoot, Console: !s.f.headless, TakeOver: takeOver,
+		Kernel: s.h.kernelConfig(), Agent: command, Init: protocol.AgentInit{SessionID: 1},
+		Router:  router.Config{FrameLimit: s.f.host.frameLimit, Shared: s.config.Sandbox},
+		Printed: s.p.err, Log: s.p.log(),
 	})
-	if err != nil {
-		return err
+}
+
+// unused is base, or base with a number, as a name for a folder that is not
+// there.
+func unused(base string) string {
+	name := base
+	for n := 2; ; n++ { // several may begin in one second
+		if _, err := os.Stat(name); err != nil {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", base, n)
 	}
-	web.Attach(server.DefaultSession, live)
-	<-ctx.Done()
-	return live.End(context.WithoutCancel(ctx), context.Cause(ctx).Error())
+}
+
+// below tells whether path is folder or in it.
+func below(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

@@ -9,6 +9,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"assay/agent"
@@ -51,13 +53,17 @@ type Config struct {
 	// field does not say, a negative one is no limit.
 	Limits runs.Limits
 
-	// Console waits for a console to hold the notebook; otherwise the server
-	// does. Attach, if set, is called with the session as soon as it is there.
+	// Console waits for a console, which decides who holds the notebook;
+	// otherwise the server does. Grace is how long a holder may be away; 0 is
+	// DefaultGrace. Shared lets every console do everything. Attach, if set, is
+	// called with the session as soon as it is there.
 	Console bool
+	Grace   time.Duration
+	Shared  bool
 	Attach  func(*session.Session)
 
-	// Observe, if set, is called with the journal before anything is in it.
-	Observe func(*trace.Journal)
+	// Observe, if set, is called with the trace before anything is in it.
+	Observe func(*trace.Recording)
 
 	// SessionID names the session; empty is one of the attempt's own.
 	SessionID string
@@ -84,12 +90,13 @@ type attempt struct {
 	limits runs.Limits
 	result runs.Attempt
 
-	journal *trace.Journal
-	writing chan error // the trace writer's end
-	printed *os.File   // what the children print; nil: not opened yet
-	session *session.Session
-	watch   *watch
-	state   session.Notebook
+	journal   *trace.Journal
+	recording *trace.Recording
+	logging   sync.WaitGroup // the log of what passes
+	printed   *os.File       // what the children print; nil: not opened yet
+	session   *session.Session
+	watch     *watch
+	state     session.Notebook
 
 	solution string // the file with the case's oracle; empty: none
 	tamper   int    // files of the case that hold the marker
@@ -130,10 +137,7 @@ func newAttempt(cfg Config, work Work) *attempt {
 		id = filepath.Base(work.Dir)
 	}
 	a.journal = trace.NewJournal(id)
-	if cfg.Observe != nil {
-		cfg.Observe(a.journal)
-	}
-	a.watch = newWatch(a.journal, a.limits, work.Doing)
+	a.watch = newWatch(a.journal, a.limits, cmp.Or(cfg.Grace, DefaultGrace), work.Doing)
 	return a
 }
 
@@ -202,9 +206,9 @@ func (a *attempt) start(ctx context.Context) error {
 	}
 	cfg := session.Config{
 		ID: a.journal.Session, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
-		SandboxRoot: a.cfg.SandboxRoot, Prepare: a.place, Console: a.cfg.Console,
+		SandboxRoot: a.cfg.SandboxRoot, Prepare: a.place, Console: a.cfg.Console, Evaluation: true,
 		Init:    agentInit(a.limits),
-		Router:  router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.FrameLimit},
+		Router:  router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.FrameLimit, Shared: a.cfg.Shared},
 		Printed: printed, Log: a.log,
 	}
 	a.printed = printed
@@ -247,15 +251,16 @@ func (a *attempt) endSession(ctx context.Context) {
 }
 
 func (a *attempt) openTrace() error {
-	file, err := os.OpenFile(a.path("trace.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	recording, err := trace.NewRecording(a.journal, a.path("trace.jsonl"))
 	if err != nil {
 		return err
 	}
-	writer := trace.NewWriter(a.journal, file)
-	a.writing = make(chan error, 1)
-	go func() {
-		a.writing <- errors.Join(writer.Run(context.Background()), file.Close())
-	}()
+	a.recording = recording
+	flow := a.journal.Follow()
+	a.logging.Go(func() { _ = trace.LogFlow(context.Background(), flow, a.log) }) // until the journal is closed
+	if a.cfg.Observe != nil {
+		a.cfg.Observe(recording)
+	}
 	return nil
 }
 
@@ -263,8 +268,8 @@ func (a *attempt) openTrace() error {
 // it.
 func (a *attempt) closeTrace() {
 	a.work.Doing.set("writing down what happened")
-	a.journal.Close()
-	err := <-a.writing
+	err := a.recording.Close()
+	a.logging.Wait()
 	if a.printed != nil {
 		err = errors.Join(err, a.printed.Close())
 	}
@@ -292,6 +297,7 @@ func (a *attempt) finish(began time.Time) runs.Attempt {
 	r.DurationMS = r.Ended.Sub(r.Started).Milliseconds()
 	r.Usage = a.watch.counts
 	r.Tamper = a.tamper + a.watch.tamper
+	r.Interventions = a.watch.interventions
 	r.Trace = filepath.Join(a.work.Rel, "trace.jsonl")
 	entries, err := os.ReadDir(a.work.Dir)
 	if err != nil {

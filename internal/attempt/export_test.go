@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"assay/internal/protocol"
 	"assay/internal/runs"
 	"assay/internal/trace"
 )
@@ -13,14 +14,14 @@ type Watch struct{ *watch }
 
 // NewWatch returns a watch whose query was sent now.
 func NewWatch(journal *trace.Journal, limits runs.Limits) Watch {
-	w := Watch{newWatch(journal, limits, &Doing{})}
+	w := Watch{newWatch(journal, limits, DefaultGrace, &Doing{})}
 	w.begin(time.Now())
 	return w
 }
 
 // NewWaitingWatch returns a watch of an agent that has no task yet.
 func NewWaitingWatch(journal *trace.Journal, limits runs.Limits) Watch {
-	return Watch{newWatch(journal, limits, &Doing{})}
+	return Watch{newWatch(journal, limits, DefaultGrace, &Doing{})}
 }
 
 // Begin gives the agent its task now.
@@ -38,6 +39,9 @@ func (w Watch) Next(ctx context.Context) (outcome runs.Outcome, detail, question
 // Tamper is the number of tamper signals so far.
 func (w Watch) Tamper() int { return w.tamper }
 
+// Interventions is how often a person has intervened so far.
+func (w Watch) Interventions() int { return w.interventions }
+
 // Usage is what was counted so far.
 func (w Watch) Usage() runs.Usage { return w.counts }
 
@@ -49,3 +53,15 @@ var Contains = contains //nolint:gochecknoglobals // an export for tests
 
 // NodeID is the id of a file in a query.
 var NodeID = nodeID //nolint:gochecknoglobals // an export for tests
+
+// Rebuild puts a message together from the parts that come between its
+// agent_stream_start and its end; fault is why it is given up.
+func Rebuild(parts ...[]byte) (entry protocol.HistoryEntry, fault string) {
+	m := newStreamed()
+	for _, part := range parts {
+		if m.fault == "" {
+			m.add(part)
+		}
+	}
+	return m.entry(), m.fault
+}

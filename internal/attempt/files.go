@@ -42,7 +42,7 @@ func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 			offsets[r.Seq] = r.Offset
 		case r.Hop == trace.AgentToServer && r.Type == protocol.TypeAgentHistoryUpdated:
 			var update protocol.HistoryUpdated
-			if json.Unmarshal(r.Msg, &update) == nil && len(update.Entry) > 0 {
+			if json.Unmarshal(r.Msg, &update) == nil && len(update.Entry) > 0 && string(update.Entry) != "null" {
 				_, _ = out.Write(append(update.Entry, '\n'))
 			}
 		}

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -22,12 +23,26 @@ type action struct {
 	refused int  // others with its id, whose refusals are still to come
 }
 
-// fromAgent takes in a frame of the agent.
+// fromAgent takes in a frame of the agent, behind what the frame shows to have
+// been said before it.
 func (w *watch) fromAgent(e *trace.Entry) *verdict {
 	w.listen(e)
+	said := w.fromStream(e)
 	if beginsTurn(e) {
 		w.lastWord = time.Time{}
 	}
+	v := w.fromAgentFrame(e)
+	switch {
+	case said == nil, said.outcome == "" && v != nil: // an end goes before a question
+		return v
+	case said.outcome == runs.Completed:
+		return cmp.Or(w.settle(), v) // the frame may be an action, which is waited for
+	default:
+		return said
+	}
+}
+
+func (w *watch) fromAgentFrame(e *trace.Entry) *verdict {
 	switch e.Type {
 	case protocol.TypeAgentAction:
 		return w.fromAgentAction(e)
@@ -48,10 +63,10 @@ func (w *watch) fromAgent(e *trace.Entry) *verdict {
 }
 
 // beginsTurn tells whether a frame shows that the agent goes on: then what it
-// said last was not its last word.
+// said last was not its last word. Of an update its entry tells.
 func beginsTurn(e *trace.Entry) bool {
 	switch e.Type {
-	case protocol.TypeAgentAction, protocol.TypeAgentHistoryUpdated, protocol.TypeAgentStreamStart:
+	case protocol.TypeAgentAction, protocol.TypeAgentStreamStart:
 		return true
 	case protocol.TypeAgentStatus:
 		return e.Status == protocol.AgentThinking || e.Status == protocol.AgentExecuting
@@ -71,6 +86,8 @@ func (w *watch) fromAgentAction(e *trace.Entry) *verdict {
 	w.suspect(e)
 	w.counts.Actions++
 	switch asked, inFlight := w.actions[e.TxID]; {
+	case e.TxID == "" && runsCell(e):
+		w.promise(e.CellID, e.Wall) // no answer will say so
 	case e.TxID == "":
 	case inFlight:
 		asked.refused++ // it will be answered at once, and the first one still
@@ -114,10 +131,17 @@ func (w *watch) toAgent(e *trace.Entry) *verdict {
 		return nil
 	}
 	delete(w.actions, e.TxID)
-	if asked.runs && e.Status == protocol.StatusSuccess && e.CellID != "" {
-		w.change(e.CellID, func(c *cell) { c.promised = e.Wall })
+	if asked.runs && e.Status == protocol.StatusSuccess {
+		w.promise(e.CellID, e.Wall)
 	}
 	return w.settle()
+}
+
+// promise opens a run of a cell that is still to be told to run.
+func (w *watch) promise(id string, at time.Time) {
+	if id != "" {
+		w.change(id, func(c *cell) { c.promised = at })
+	}
 }
 
 func (w *watch) fromStatus(e *trace.Entry) *verdict {

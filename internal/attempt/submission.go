@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"assay/internal/protocol"
 	"assay/internal/runs"
@@ -30,24 +31,31 @@ func (w *watch) fromHistory(e *trace.Entry) *verdict {
 	var update struct {
 		Entry protocol.HistoryEntry `json:"entry"`
 	}
-	if json.Unmarshal(e.Body, &update) != nil {
+	if err := json.Unmarshal(e.Body, &update); err != nil || update.Entry.Type != protocol.EntryAnthropicMessage {
+		return w.committed(e.Wall)
+	}
+	w.lastWord = time.Time{}
+	again := w.streams.sendsEntries()
+	if update.Entry.Role != "assistant" || again.submits {
 		return nil
 	}
-	entry := update.Entry
-	if entry.Type != protocol.EntryAnthropicMessage || entry.Role != "assistant" {
-		return nil
+	if again.uncommitted { // it was counted as a stream, which may have shown less
+		w.counts.ModelCalls--
+		w.tamper -= again.tamper
 	}
+	return w.said(update.Entry, e.Wall)
+}
+
+// said takes in a message of the assistant.
+func (w *watch) said(entry protocol.HistoryEntry, at time.Time) *verdict {
 	w.counts.ModelCalls++
-	var blocks []block
-	if json.Unmarshal(entry.Content, &blocks) != nil {
-		blocks = nil // plain text
-	}
+	blocks := blocksOf(entry)
 	w.suspectMessage(entry.Content, blocks)
 	if v := w.submitted(entry, submissionsOf(blocks)); v != nil {
 		return v
 	}
 	if !usesTools(blocks) {
-		w.lastWord = e.Wall
+		w.lastWord = at
 	}
 	if most := w.limits.Turns; most > 0 && w.counts.ModelCalls > most {
 		return limitReached("turns", most, w.counts.ModelCalls)
@@ -62,6 +70,9 @@ func (w *watch) fromResult(e *trace.Entry) *verdict {
 	}
 	if json.Unmarshal(e.Body, &result) != nil || result.Output == nil || result.Output.Summary == "" {
 		return nil
+	}
+	if w.streams.last.submits && result.Output.Summary == w.summary {
+		return nil // what it has just streamed
 	}
 	return w.submitted(result, []submission{*result.Output})
 }
@@ -116,6 +127,15 @@ func (w *watch) question(s submission) *verdict {
 		return &verdict{outcome: runs.Asked, detail: "asked again: " + text}
 	}
 	return &verdict{question: text}
+}
+
+// blocksOf are the blocks of a message; one of plain text has none.
+func blocksOf(entry protocol.HistoryEntry) []block {
+	var blocks []block
+	if json.Unmarshal(entry.Content, &blocks) != nil {
+		return nil
+	}
+	return blocks
 }
 
 func submissionsOf(blocks []block) []submission {

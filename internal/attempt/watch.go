@@ -37,6 +37,7 @@ const (
 type watch struct {
 	follow *trace.Follower
 	limits runs.Limits
+	grace  time.Duration // for a console that holds the notebook and is away
 	doing  *Doing
 
 	cells   map[string]cell   // those with a run that has not ended
@@ -44,6 +45,7 @@ type watch struct {
 	began   time.Time         // when the agent got its task; zero: not yet
 	heard   time.Time         // when the agent was last heard, or a run closed
 
+	streams   streams           // messages that come in parts
 	marked    bool              // the marker came, in its place
 	handedIn  []json.RawMessage // messages with submissions
 	summary   string            // of the last submission
@@ -54,9 +56,12 @@ type watch struct {
 	early     *verdict  // from before the task
 	ended     bool      // there is a verdict: what comes is only counted
 
-	counts runs.Usage
-	tamper int
-	saying string // the agent's status
+	holder presence
+
+	counts        runs.Usage
+	tamper        int
+	interventions int    // a person's edits and queries
+	saying        string // the agent's status
 }
 
 // cell is the runs of one cell that have not ended. One may be on while another
@@ -64,7 +69,7 @@ type watch struct {
 type cell struct {
 	waits    bool      // told to run, or in the queue
 	started  bool      // its start_cell has come
-	promised time.Time // when an answer promised a run_cell that is still to come
+	promised time.Time // when a run_cell was promised that is still to come
 }
 
 func (c cell) open() bool { return c.waits || c.started || !c.promised.IsZero() }
@@ -76,9 +81,9 @@ type verdict struct {
 	question string
 }
 
-func newWatch(journal *trace.Journal, limits runs.Limits, doing *Doing) *watch {
+func newWatch(journal *trace.Journal, limits runs.Limits, grace time.Duration, doing *Doing) *watch {
 	return &watch{
-		follow: journal.FollowAll(), limits: limits, doing: doing,
+		follow: journal.FollowAll(), limits: limits, grace: grace, doing: doing,
 		cells: map[string]cell{}, actions: map[string]action{},
 	}
 }
@@ -187,9 +192,11 @@ func (w *watch) read(e *trace.Entry) *verdict {
 		return w.fromKernel(e)
 	case trace.Session:
 		return w.fromSession(e)
-	default:
-		return nil
+	case trace.ConsoleToServer:
+		w.fromConsole(e)
+	case trace.ServerToConsole, trace.Notebook:
 	}
+	return nil
 }
 
 // idle tells whether nothing of the agent's is under way.
@@ -276,6 +283,7 @@ func (w *watch) allIdle(e *trace.Entry) *verdict {
 	var v *verdict
 	for id, c := range w.cells {
 		if c.started {
+			w.counts.CellsRun++
 			v = w.closed(e, id, func(c *cell) { c.started = false })
 		}
 	}
@@ -297,14 +305,29 @@ func (w *watch) listen(e *trace.Entry) {
 
 // fromSession notices the ends of the peers.
 func (w *watch) fromSession(e *trace.Entry) *verdict {
-	if e.Type != router.TypePeerEnded {
+	switch e.Type {
+	case router.TypeHolder:
+		w.holds(e)
+		return nil
+	case router.TypePeerEnded:
+		return w.peerEnded(e)
+	default:
 		return nil
 	}
+}
+
+func (w *watch) peerEnded(e *trace.Entry) *verdict {
 	switch e.Action {
+	case "console":
+		w.left(e)
+		return nil
 	case "kernel":
 		return w.kernelEnded()
 	case "agent":
 		w.actions = map[string]action{} // nobody is there to be answered
+		if v := w.useStream(); v != nil && v.outcome != "" {
+			return v
+		}
 		if w.marked {
 			return w.settle()
 		}
@@ -334,6 +357,8 @@ const ranCode = "while it ran the agent's code"
 func (w *watch) tell() {
 	doing := "waiting for the agent"
 	switch {
+	case !w.holder.away.IsZero():
+		doing = "waiting for the console to come back"
 	case len(w.cells) > 0:
 		doing = fmt.Sprintf("%d cell(s) running", len(w.cells))
 	case len(w.actions) > 0:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,13 +32,16 @@ func says(role, content string) string {
 }
 
 const (
-	runsA    = `server>kernel {"type":"run_cell","cell_id":"a","code":"1"}`
-	startsA  = `kernel>server {"type":"start_cell","cell_id":"a","run_sequencer":1}`
-	endsA    = `kernel>server {"type":"cell_result","cell_id":"a","run_sequencer":1,"status":"ok"}`
-	asksRun  = `agent>server {"type":"agent_action","action":"run_cell","params":{"cell_id":"a"},"tx_id":"t1"}`
-	runOK    = `server>agent {"type":"agent_action_response","tx_id":"t1","status":"success","cell_id":"a"}`
-	runBad   = `server>agent {"type":"agent_action_response","tx_id":"t1","status":"error","error":"no"}`
-	saysDone = `agent>server {"type":"agent_status","status":"done"}`
+	runsA     = `server>kernel {"type":"run_cell","cell_id":"a","code":"1"}`
+	startsA   = `kernel>server {"type":"start_cell","cell_id":"a","run_sequencer":1}`
+	endsA     = `kernel>server {"type":"cell_result","cell_id":"a","run_sequencer":1,"status":"ok"}`
+	asksRun   = `agent>server {"type":"agent_action","action":"run_cell","params":{"cell_id":"a"},"tx_id":"t1"}`
+	runOK     = `server>agent {"type":"agent_action_response","tx_id":"t1","status":"success","cell_id":"a"}`
+	runBad    = `server>agent {"type":"agent_action_response","tx_id":"t1","status":"error","error":"no"}`
+	untold    = `agent>server {"type":"agent_action","action":"run_cell","params":{"cell_id":"a"}}`
+	held      = `session#1 {"type":"holder","by":"console","conn":1}`
+	heldAgain = `session#2 {"type":"holder","by":"console","conn":2}`
+	saysDone  = `agent>server {"type":"agent_status","status":"done"}`
 )
 
 // Each case is a sequence of frames and waits, and what they come to. A verdict
@@ -88,6 +92,9 @@ func TestVerdicts(t *testing.T) {
 		"an action that failed":       {[]string{asksRun, submitted, runBad}, runs.Completed, "", 0},
 		"a run that is promised":      {[]string{asksRun, submitted, runOK}, "", "", 0},
 		"a promise that was kept":     {[]string{asksRun, submitted, runOK, runsA, "wait 2s", startsA, endsA}, runs.Completed, "", 0},
+		"a run without tx_id":         {[]string{untold, submitted}, "", "", 0},
+		"a run without tx_id, kept":   {[]string{untold, submitted, runsA, startsA, endsA}, runs.Completed, "", 0},
+		"a run without tx_id, broken": {[]string{untold, submitted, "wait 1s"}, runs.Completed, "", 0},
 		"a promise that was not kept": {[]string{asksRun, submitted, runOK, "wait 1s"}, runs.Completed, "", 0},
 		"create without auto_run": {[]string{
 			`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"1"},"tx_id":"t1"}`, submitted, runOK,
@@ -122,7 +129,14 @@ func TestVerdicts(t *testing.T) {
 		"kernel ends":               {[]string{`session {"type":"peer_ended","action":"kernel"}`}, runs.KernelExit, "", 0},
 		"cell kills":                {[]string{runsA, startsA, `session {"type":"peer_ended","action":"kernel"}`}, runs.KernelExit, "while it ran the agent's code", 0},
 		"code kills":                {[]string{`agent>server {"type":"agent_action","action":"execute_code","tx_id":"t"}`, `session {"type":"peer_ended","action":"kernel"}`}, runs.KernelExit, "while it ran the agent's code", 0},
-		"console goes":              {[]string{`session {"type":"peer_ended","action":"console"}`}, "", "", 0},
+		"console goes":              {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s"}, "", "", 0},
+		"console is lost":           {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.ConsoleLost, "was away for 30s: configured 30s", 0},
+		"lost while a cell runs":    {[]string{held, runsA, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.ConsoleLost, "", 0},
+		"console comes back":        {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s", heldAgain, "wait 25s"}, "", "", 0},
+		"and goes again":            {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 20s", heldAgain, `session#2 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.ConsoleLost, "30s", 0},
+		"console is replaced":       {[]string{held, heldAgain, `session#1 {"type":"peer_ended","action":"console"}`, "wait 50s"}, "", "", 0},
+		"another console goes":      {[]string{held, `session#3 {"type":"peer_ended","action":"run"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
+		"a view goes":               {[]string{`session {"type":"holder","by":"server"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
 
 		"marker printed":         {[]string{runsA, startsA, `kernel>server {"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"` + done + `"}`, endsA}, "", "", 1},
 		"marker raised":          {[]string{`kernel>server {"type":"cell_result","cell_id":"a","status":"error","exception":"` + done + `"}`}, "", "", 1},
@@ -225,17 +239,46 @@ func play(t *testing.T, journal *trace.Journal, line string) {
 	journal.Append(entry(t, what, rest))
 }
 
-// entry is a frame on a hop; with a "!" behind the hop it was dropped.
+// entry is a frame on a hop, "hop#3" of console 3; with a "!" behind it the
+// frame was dropped.
 func entry(t *testing.T, hop, body string) trace.Entry {
 	t.Helper()
 	env, err := protocol.NewDecoder().Envelope([]byte(body))
 	require.NoError(t, err, body)
 	hop, dropped := strings.CutSuffix(hop, "!")
-	e := trace.Entry{Hop: trace.Hop(hop), Envelope: env, Body: []byte(body)}
+	hop, number, _ := strings.Cut(hop, "#")
+	conn, _ := strconv.Atoi(number) // none is 0
+	e := trace.Entry{Hop: trace.Hop(hop), Conn: conn, Envelope: env, Body: []byte(body)}
 	if dropped {
 		e.Note = trace.Dropped
 	}
 	return e
+}
+
+// What a person does is counted, when it is the person's own doing: what a
+// console runs that holds the notebook may be what the agent has asked it for.
+func TestInterventionsAreCounted(t *testing.T) {
+	t.Parallel()
+	journal := trace.NewJournal("s")
+	w := attempt.NewWatch(journal, testLimits())
+	for _, frame := range []string{
+		`session {"type":"holder","by":"server"}`,
+		`console>server#2 {"type":"notebook_action","action":"edit_cell"}`,
+		`console>server#2! {"type":"notebook_action","action":"edit_cell"}`,
+		`console>server#2 {"type":"notebook_action","action":"get_context"}`,
+		`console>server#1 {"type":"run_cell","cell_id":"a","code":"1"}`,
+		`console>server#1 {"type":"globals_summary"}`,
+		`console>server#2 {"type":"agent_query","query":"hurry"}`,
+		`session#3 {"type":"holder","by":"console","conn":3}`,
+		`console>server#1 {"type":"run_cell","cell_id":"a","code":"1"}`,
+		`console>server#3 {"type":"agent_cancel"}`,
+		saysDone,
+	} {
+		play(t, journal, frame)
+	}
+	got, _, _ := w.Next(t.Context())
+	require.Equal(t, runs.Stopped, got)
+	require.Equal(t, 4, w.Interventions())
 }
 
 func TestCancelledWithItsCause(t *testing.T) {

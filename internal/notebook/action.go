@@ -123,8 +123,11 @@ func (d *Document) editCell(params *reader) (reply, error) {
 	if err := d.admit(source, len(cell.Source)); err != nil {
 		return reply{}, err
 	}
-	if err := d.change(Event{Kind: CellEdited, CellID: id, Source: &source, Rev: cell.Rev + 1, literal: params.members["source"]}); err != nil {
-		return reply{}, err
+	if source != cell.Source {
+		edit := Event{Kind: CellEdited, CellID: id, Source: &source, Rev: cell.Rev + 1, literal: params.members["source"]}
+		if err := d.change(edit); err != nil {
+			return reply{}, err
+		}
 	}
 	out := reply{CellID: id}
 	if run {

@@ -218,3 +218,43 @@ type brokenConn struct{ protocol.Conn }
 func (brokenConn) Read() ([]byte, error) {
 	return nil, &protocol.ChannelError{Doing: "read", Err: fmt.Errorf("a cable was cut")}
 }
+
+// A notebook that goes on in another session shows what it showed: cells, what
+// they printed and how they ended. What ran when the kernel went has failed.
+func TestRestored(t *testing.T) {
+	t.Parallel()
+	before := notebook.NewRuns(notebook.RunsConfig{})
+	for i, body := range []string{
+		`{"type":"start_cell","cell_id":"a","run_sequencer":3}`,
+		`{"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"one\n"}`,
+		`{"type":"cell_output","cell_id":"a","run_sequencer":3,"output":{"output_type":"execute_result","data":{"text/plain":"42"},"metadata":{},"execution_count":3}}`,
+		`{"type":"cell_result","cell_id":"a","run_sequencer":3,"status":"ok","has_exception":false}`,
+		`{"type":"start_cell","cell_id":"b","run_sequencer":4}`,
+	} {
+		env, err := protocol.NewDecoder().Envelope([]byte(body))
+		require.NoError(t, err)
+		require.NoError(t, before.Apply(int64(i+1), env, []byte(body)))
+	}
+	state := notebook.State{
+		Cells: []notebook.Cell{{ID: "a", Type: notebook.Code, Source: "6*7", Rev: 2}, {ID: "b", Type: notebook.Code, Source: "while True: pass", Rev: 1}},
+		Runs:  before.Snapshot(),
+	}
+	var events []notebook.Event
+	runs := notebook.NewRuns(notebook.RunsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Runs: runs, Event: func(e notebook.Event) { events = append(events, e) }})
+	runs.Restore(state.Runs)
+	require.NoError(t, doc.Restore(state))
+
+	require.Equal(t, state.Cells, doc.Cells())
+	after := runs.Snapshot()
+	require.Equal(t, map[string]string{"a": notebook.StatusRan, "b": notebook.StatusError}, after.Status)
+	require.Equal(t, state.Runs.Outputs, after.Outputs)
+	require.Empty(t, after.Sequencers, "the next kernel counts anew")
+
+	require.Len(t, events, 1)
+	var told notebook.Event
+	require.NoError(t, json.Unmarshal(events[0].JSON(), &told))
+	again, err := notebook.Replay(notebook.DocumentConfig{}, []notebook.Event{told})
+	require.NoError(t, err)
+	require.Equal(t, state.Cells, again.Cells())
+}

@@ -14,6 +14,10 @@ const (
 	CellCreated = "cell_created" // Cell, Position
 	CellEdited  = "cell_edited"  // CellID, Source, Rev
 	CellDeleted = "cell_deleted" // CellID
+
+	// NotebookRestored begins the notebook of a session that goes on from an
+	// earlier one: State takes the place of all there was.
+	NotebookRestored = "notebook_restored"
 )
 
 // Event is one change of a document. Which fields it has depends on its Kind.
@@ -25,6 +29,8 @@ type Event struct {
 	CellID   string  `json:"cell_id,omitempty"`
 	Source   *string `json:"source,omitempty"`
 	Rev      int     `json:"rev,omitempty"` // of the cell after the change
+
+	State *State `json:"state,omitempty"`
 
 	literal []byte // the source as JSON, as it came; nil: it is quoted anew
 }
@@ -49,6 +55,11 @@ func (e Event) JSON() []byte {
 	}
 	if e.Rev != 0 {
 		out.integer("rev", int64(e.Rev))
+	}
+	if e.State != nil {
+		if text, err := encode(e.State); err == nil { // of strings and JSON that was read: it can be written
+			out.raw("state", text)
+		}
 	}
 	return out.done()
 }
@@ -112,9 +123,19 @@ func (d *Document) apply(e Event) error {
 		return d.edit(e)
 	case CellDeleted:
 		return d.remove(e.CellID)
+	case NotebookRestored:
+		return d.restore(e.State)
 	default:
 		return fmt.Errorf("event: unknown kind %q", e.Kind)
 	}
+}
+
+func (d *Document) restore(s *State) error {
+	if s == nil {
+		return errors.New("state is missing")
+	}
+	d.cells = slices.Clone(s.Cells)
+	return nil
 }
 
 func (d *Document) insert(e Event) error {

@@ -117,8 +117,10 @@ type ExecuteCodeResponse struct {
 
 // Error is what a kernel, or the server, says to a message it cannot follow.
 type Error struct {
-	Type string    `json:"type"`
-	Data ErrorData `json:"data"`
+	Type      string    `json:"type"`
+	TxID      string    `json:"tx_id,omitempty"`       // of the request that it refuses, at /agent
+	AgentTxID string    `json:"agent_tx_id,omitempty"` // likewise, at /run
+	Data      ErrorData `json:"data"`
 }
 
 // ErrorData is the content of [Error].

@@ -66,8 +66,16 @@ const (
 	TypeAgentEvent          = "agent_event"
 	TypeAgentError          = "agent_error"
 
+	// Console to server.
+	TypeRestart        = "managed_process_restart"
+	TypeNotebookAction = "notebook_action"
+
 	// Server to console.
-	TypeManagedProcessExit = "managed_process_exit"
+	TypeManagedProcessExit     = "managed_process_exit"
+	TypeNotOwner               = "not_session_owner_error"
+	TypeNotebookState          = "notebook_state"
+	TypeNotebookActionResponse = "notebook_action_response"
+	TypeEvalResult             = "eval_result"
 )
 
 // Values of "status" in an agent_action_response and in a cell_result.

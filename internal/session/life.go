@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/internal/child"
 	"assay/internal/notebook"
 	"assay/internal/protocol"
 	"assay/internal/trace"
@@ -20,6 +21,10 @@ const (
 
 	// InterruptGrace is how long cells may take to stop before that.
 	InterruptGrace = 2 * time.Second
+
+	// endDeadline bounds each step of the end: it is the grace of a stop and
+	// what the system may take to reap.
+	endDeadline = child.StopGrace + time.Second
 )
 
 // Runs is the fold over what the kernel did.
@@ -32,19 +37,20 @@ func (s *Session) Journal() *trace.Journal { return s.cfg.Journal }
 func (s *Session) Router() *router.Router { return s.router }
 
 // KernelReady is what the kernel said of itself.
-func (s *Session) KernelReady() protocol.Ready { return s.kernel.Ready }
+func (s *Session) KernelReady() protocol.Ready { return s.children().kernel.Ready }
 
 // KernelPID is the kernel's process id.
-func (s *Session) KernelPID() int { return s.kernel.PID() }
+func (s *Session) KernelPID() int { return s.children().kernel.PID() }
 
 // KernelAlive tells whether there is a kernel to talk to. Whoever attaches a
 // console and asks while it is attached misses no managed_process_exit: either
 // the kernel is not alive here, or the console is told later that it has ended.
 func (s *Session) KernelAlive() bool {
+	pair := s.children()
 	select {
-	case <-s.kernel.Exited():
+	case <-pair.kernel.Exited():
 		return false
-	case <-s.kernelPeer.Done():
+	case <-pair.kernelPeer.Done():
 		return false
 	default:
 		return true
@@ -53,51 +59,11 @@ func (s *Session) KernelAlive() bool {
 
 // KernelError says why the kernel's connection has ended: a *child.ExitError
 // when it has died.
-func (s *Session) KernelError() error { return peerError("kernel", s.kernelPeer) }
+func (s *Session) KernelError() error { return peerError("kernel", s.children().kernelPeer) }
 
 // AgentError says why the agent's connection has ended: a *child.ExitError when
 // it has died.
-func (s *Session) AgentError() error { return peerError("agent", s.agentPeer) }
-
-// ErrHeld refuses a console the document that another, or the server, holds.
-var ErrHeld = errors.New("another console, or the server itself, holds this notebook")
-
-// Hold makes conn, a console's /agent connection, the holder of the document.
-// The first that comes decides: after it only a console of the same id may, and
-// replaces it.
-func (s *Session) Hold(conn protocol.Conn, id string) (*router.Peer, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	select {
-	case <-s.settled:
-		if !s.cfg.Console || s.holder != id {
-			return nil, ErrHeld
-		}
-	default:
-	}
-	peer, err := s.router.AttachHolder(conn, id)
-	if err != nil {
-		return nil, err
-	}
-	s.holder = id
-	s.settle.Do(func() { close(s.settled) })
-	return peer, nil
-}
-
-// AwaitHolder waits until it is settled who holds the document, however long
-// that takes while kernel and agent live. Before that the agent is asked nothing.
-func (s *Session) AwaitHolder(ctx context.Context) error {
-	select {
-	case <-s.settled:
-		return nil
-	case <-s.agentPeer.Done():
-		return s.AgentError()
-	case <-s.kernelPeer.Done():
-		return s.KernelError()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
+func (s *Session) AgentError() error { return peerError("agent", s.children().agentPeer) }
 
 // Query gives the agent its task, or a word more on it.
 func (s *Session) Query(query protocol.AgentQuery) error {
@@ -191,21 +157,23 @@ func (s *Session) part(ctx context.Context, action string, take func(map[string]
 
 // StopAgent ends the agent and leaves the rest as it is.
 func (s *Session) StopAgent(ctx context.Context) error {
-	if s.agent == nil {
+	agent := s.children().agent
+	if agent == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, endDeadline)
 	defer cancel()
-	return s.agent.Stop(ctx)
+	return agent.Stop(ctx)
 }
 
 func (s *Session) stopKernel(ctx context.Context) error {
-	if s.kernel == nil {
+	kernel := s.children().kernel
+	if kernel == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, endDeadline)
 	defer cancel()
-	return s.kernel.Stop(ctx)
+	return kernel.Stop(ctx)
 }
 
 // End ends the session, for whatever cause: consoles are told, agent and kernel
@@ -217,7 +185,10 @@ func (s *Session) End(ctx context.Context, cause string) error {
 }
 
 func (s *Session) end(ctx context.Context, cause string) error {
+	s.stop()
+	s.restarting.Lock() // one that is under way ends first
 	s.enter(Ended, cause)
+	s.restarting.Unlock()
 	s.router.Refuse("session is ending")
 	var agentErr, kernelErr error
 	var both sync.WaitGroup

@@ -215,8 +215,8 @@ func TestNobodyElseHolds(t *testing.T) {
 	t.Parallel()
 	s := start(t, supervisor(t), session.Config{})
 	ours, theirs := protocol.Pipe()
-	_, err := s.Hold(ours, "1")
-	require.ErrorIs(t, err, session.ErrHeld)
+	_, err := s.Hold(ours, session.Console{ID: 1, Name: "1"})
+	require.ErrorIs(t, err, session.ErrServerHolds)
 	require.NoError(t, errors.Join(ours.Close(protocol.CloseNormal, ""), theirs.Close(protocol.CloseNormal, "")))
 }
 

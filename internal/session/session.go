@@ -59,9 +59,19 @@ type Config struct {
 	// and agent start.
 	Prepare func(sandbox string) error
 
-	// Console leaves the document to the first console that comes; otherwise
-	// the server holds it.
-	Console bool
+	// Console lets the first console that comes decide who holds the document,
+	// it or the server; otherwise the server does. TakeOver is how long after
+	// the agent's first action the server waits for one until it holds the
+	// document itself; 0: for ever.
+	Console  bool
+	TakeOver time.Duration
+
+	// Evaluation refuses to start kernel or agent anew: that one of them has
+	// ended is the outcome.
+	Evaluation bool
+
+	// Restored is the notebook that the session goes on with; nil: an empty one.
+	Restored *notebook.State
 
 	// Init is what the agent is told beside the session's number.
 	Init protocol.AgentInit
@@ -89,17 +99,20 @@ type Session struct {
 	runs     *notebook.Runs
 	document *notebook.Document
 	settled  chan struct{} // closed when it is settled who holds the document
-	settle   sync.Once
 	tasks    sync.WaitGroup
+	stop     context.CancelFunc // ends what the session does on its own account
+
+	restarting sync.Mutex // held while a child is started anew
+
+	mu        sync.Mutex
+	state     State
+	replacing string // the child that is being started anew; empty: none is
+	holder    string // name of the console that holds the document; empty: the server, once it is settled
 
 	kernel     *kernel.Kernel
 	kernelPeer *router.Peer
 	agent      *agent.Agent
 	agentPeer  *router.Peer
-
-	mu     sync.Mutex
-	state  State
-	holder string // id of the console that holds the document
 
 	endOnce sync.Once
 	endErr  error
@@ -130,7 +143,10 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Session, er
 	}
 	s.runs = notebook.NewRuns(notebook.RunsConfig{DisplayName: func(id string) string { return s.document.Title(id) }})
 	s.document = notebook.NewDocument(notebook.DocumentConfig{Runs: s.runs, Event: s.noteEvent})
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
 	cfg.Router.Log = s.log
+	cfg.Router.Restart = func(name string) error { return s.Restart(life, name) }
 	s.router = router.New(cfg.Journal, s.runs, cfg.Router)
 	s.enter(Starting, "")
 	if err := s.start(ctx); err != nil {
@@ -139,6 +155,10 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Session, er
 		}
 		return nil, errors.Join(err, s.End(context.WithoutCancel(ctx), "it could not start: "+err.Error()))
 	}
+	if cfg.Console && cfg.TakeOver > 0 {
+		follow := cfg.Journal.Follow()
+		s.tasks.Go(func() { s.takeOver(life, follow) })
+	}
 	s.enter(Ready, "")
 	return s, nil
 }
@@ -146,6 +166,12 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Session, er
 func (s *Session) start(ctx context.Context) error {
 	if err := s.makeSandbox(); err != nil {
 		return &StartError{What: "sandbox", Err: err}
+	}
+	if s.cfg.Restored != nil {
+		s.runs.Restore(s.cfg.Restored.Runs)
+		if err := s.document.Restore(*s.cfg.Restored); err != nil {
+			return err
+		}
 	}
 	var both errgroup.Group
 	// One that fails does not end the other's start, which would then be
@@ -156,11 +182,17 @@ func (s *Session) start(ctx context.Context) error {
 		return err
 	}
 	if !s.cfg.Console {
-		if err := s.holdHere(); err != nil {
+		s.mu.Lock()
+		err := s.holdHere()
+		s.mu.Unlock()
+		if err != nil {
 			return err
 		}
 	}
-	return s.initialise(ctx)
+	if err := s.connectKernel(); err != nil {
+		return err
+	}
+	return s.connectAgent(ctx)
 }
 
 func (s *Session) startKernel(ctx context.Context) error {
@@ -171,7 +203,9 @@ func (s *Session) startKernel(ctx context.Context) error {
 	if err != nil {
 		return &StartError{What: "kernel", Err: err}
 	}
+	s.mu.Lock()
 	s.kernel = k
+	s.mu.Unlock()
 	s.tasks.Go(func() { s.watch("kernel", k.Exited(), k.Exit) })
 	return nil
 }
@@ -184,7 +218,9 @@ func (s *Session) startAgent(ctx context.Context) error {
 	if err != nil {
 		return &StartError{What: "agent", Err: err}
 	}
+	s.mu.Lock()
 	s.agent = a
+	s.mu.Unlock()
 	s.tasks.Go(func() { s.watch("agent", a.Exited(), a.Exit) })
 	return nil
 }
@@ -196,50 +232,65 @@ func (s *Session) watch(name string, exited <-chan struct{}, exit func() child.E
 	news := protocol.ManagedProcessExit{Type: protocol.TypeManagedProcessExit, Name: name, ExitCode: how.Code, Signal: how.Signal}
 	s.note(news.Type, news)
 	s.router.Tell(news)
+	if name == "agent" && s.unasked(name) {
+		s.router.TellAgentConsoles(protocol.AgentError{Type: protocol.TypeAgentError, Error: "the agent " + how.String(), Fatal: true})
+	}
 }
 
-// holdHere makes the server's own document the one that answers.
-func (s *Session) holdHere() error {
-	ours, theirs := protocol.Pipe()
-	if _, err := s.router.AttachDocument(ours); err != nil {
+// connectKernel makes the kernel part of the session and tells it so.
+func (s *Session) connectKernel() error {
+	k := s.children().kernel
+	s.append(trace.KernelToServer, k.ReadyFrame)
+	peer, err := s.router.AttachKernel(k, k.Ready.Actions)
+	if err != nil {
 		return err
 	}
-	s.tasks.Go(func() {
-		if err := s.document.Serve(theirs); err != nil {
-			s.log.Error("the notebook broke off", "error", err)
-		}
-		_ = theirs.Close(protocol.CloseNormal, "")
-	})
-	s.settle.Do(func() { close(s.settled) })
-	return nil
+	s.mu.Lock()
+	s.kernelPeer = peer
+	s.mu.Unlock()
+	return s.router.ToKernel(protocol.NewKernelInit(k.PID()))
 }
 
-// initialise connects kernel and agent, tells them what they are part of, and
-// waits until the agent is ready for a query.
-func (s *Session) initialise(ctx context.Context) (err error) {
+// connectAgent makes the agent part of the session, tells it so, and waits until
+// it is ready for a query.
+func (s *Session) connectAgent(ctx context.Context) error {
 	follow := s.cfg.Journal.Follow()
-	s.append(trace.KernelToServer, s.kernel.ReadyFrame)
-	if s.kernelPeer, err = s.router.AttachKernel(s.kernel, s.kernel.Ready.Actions); err != nil {
+	a := s.children().agent
+	s.append(trace.AgentToServer, a.ReadyFrame)
+	peer, err := s.router.AttachAgent(a)
+	if err != nil {
 		return err
 	}
-	if err := s.router.ToKernel(protocol.NewKernelInit(s.kernel.PID())); err != nil {
-		return err
-	}
-	s.append(trace.AgentToServer, s.agent.ReadyFrame)
-	if s.agentPeer, err = s.router.AttachAgent(s.agent); err != nil {
-		return err
-	}
+	s.mu.Lock()
+	s.agentPeer = peer
+	s.mu.Unlock()
 	init := s.cfg.Init
 	init.Type = protocol.TypeInit
 	if err := s.router.ToAgent(init); err != nil {
 		return err
 	}
-	return s.awaitAgent(ctx, follow)
+	return s.awaitAgent(ctx, peer, follow)
+}
+
+// pair is the session's children and their connections; each may be nil before
+// it has been started.
+type pair struct {
+	kernel     *kernel.Kernel
+	kernelPeer *router.Peer
+	agent      *agent.Agent
+	agentPeer  *router.Peer
+}
+
+// children returns those of the moment.
+func (s *Session) children() pair {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return pair{s.kernel, s.kernelPeer, s.agent, s.agentPeer}
 }
 
 // awaitAgent reads on until the agent says that it is ready, passing over
 // whatever else it says first.
-func (s *Session) awaitAgent(ctx context.Context, follow *trace.Follower) error {
+func (s *Session) awaitAgent(ctx context.Context, peer *router.Peer, follow *trace.Follower) error {
 	within := s.cfg.Agent.Ready
 	if within <= 0 {
 		within = agent.ReadyDeadline
@@ -251,8 +302,8 @@ func (s *Session) awaitAgent(ctx context.Context, follow *trace.Follower) error 
 	defer stop(nil)
 	s.tasks.Go(func() {
 		select {
-		case <-s.agentPeer.Done():
-			stop(peerError("agent", s.agentPeer))
+		case <-peer.Done():
+			stop(peerError("agent", peer))
 		case <-ctx.Done():
 		}
 	})
@@ -265,6 +316,13 @@ func (s *Session) awaitAgent(ctx context.Context, follow *trace.Follower) error 
 			return nil
 		}
 	}
+}
+
+// unasked tells whether nobody has asked for the end of a child.
+func (s *Session) unasked(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state != Ended && s.replacing != name
 }
 
 // peerError says why a child's connection has ended.
@@ -292,7 +350,7 @@ func (s *Session) enter(state State, cause string) {
 		return
 	}
 	s.note("state", map[string]string{"type": "state", "state": string(state), "cause": cause})
-	s.log.Info("session", "state", string(state), "cause", cause)
+	s.log.Debug("session", "state", string(state), "cause", cause)
 }
 
 // State tells where in its life the session is.
@@ -325,7 +383,3 @@ func (s *Session) note(kind string, what any) {
 func (s *Session) append(hop trace.Hop, frame []byte) {
 	s.cfg.Journal.Append(trace.Entry{Hop: hop, Envelope: protocol.Envelope{Type: protocol.TypeReady}, Body: frame})
 }
-
-// endDeadline bounds each step of the end: it is the grace of a stop and what
-// the system may take to reap.
-const endDeadline = child.StopGrace + time.Second

@@ -174,8 +174,8 @@ func TestEndTwice(t *testing.T) {
 	require.Equal(t, session.Ended, s.State())
 	require.False(t, s.KernelAlive())
 	ours, theirs := protocol.Pipe()
-	_, err := s.Hold(ours, "1")
-	require.ErrorIs(t, err, session.ErrHeld)
+	_, err := s.Hold(ours, session.Console{ID: 1, Name: "1"})
+	require.ErrorIs(t, err, session.ErrServerHolds)
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }
 

@@ -76,6 +76,17 @@ func (j *Journal) Append(e Entry) int64 {
 	return e.Seq
 }
 
+// Last returns number and time of the newest entry; 0 and the journal's
+// beginning: there is none yet.
+func (j *Journal) Last() (seq int64, at time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.last.entry.Seq == 0 {
+		return 0, j.Started
+	}
+	return j.last.entry.Seq, j.last.entry.Wall
+}
+
 // waiting returns the channel in at, which the next wake closes, and wake wakes
 // everybody who got it. The journal's mu is held for both.
 func waiting(at *chan struct{}) <-chan struct{} {
@@ -196,6 +207,14 @@ func (f *Follower) Next(ctx context.Context) (*Entry, error) {
 	}
 }
 
+// Seq is that of the entry that was read last, or that was the last when the
+// follower was made; 0: there was none.
+func (f *Follower) Seq() int64 {
+	f.journal.mu.Lock()
+	defer f.journal.mu.Unlock()
+	return f.at.entry.Seq
+}
+
 // Ended tells whether the journal is closed: what can be read is all there is.
 func (f *Follower) Ended() bool {
 	f.journal.mu.Lock()
@@ -207,6 +226,20 @@ func (f *Follower) Ended() bool {
 func (f *Follower) Try() *Entry {
 	entry, _, _ := f.step()
 	return entry
+}
+
+// More returns a channel that is closed when there is more to read, or the
+// journal is. It is for when Try has found nothing.
+func (f *Follower) More() <-chan struct{} {
+	j := f.journal
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if f.at.next != nil || j.closed {
+		more := make(chan struct{})
+		close(more)
+		return more
+	}
+	return waiting(&j.more)
 }
 
 // step moves on by one entry. Where there is none, more tells when there is.

@@ -11,6 +11,10 @@ import (
 	"time"
 )
 
+// ErrNoTrace says that a file, or what a server sends, is not a trace that can
+// be read.
+var ErrNoTrace = errors.New("not a trace")
+
 // Header is the first line of a trace file.
 type Header struct {
 	Type    string    `json:"type"`
@@ -70,21 +74,40 @@ func Read(in io.Reader, each func(Record) error) (Header, error) {
 	}
 }
 
+// ParseHeader reads the first line of a trace file. One that is something else
+// is [ErrNoTrace].
+func ParseHeader(line []byte) (header Header, err error) {
+	err = readHeader(line, &header)
+	return header, err
+}
+
+// ParseRecord reads any other line of a trace file. The record shares nothing
+// with line.
+func ParseRecord(line []byte) (record Record, err error) {
+	if err := json.Unmarshal(line, &record); err != nil {
+		return record, fmt.Errorf("not an entry of a trace: %w", err)
+	}
+	return record, nil
+}
+
 func readHeader(line []byte, header *Header) error {
 	if err := json.Unmarshal(line, header); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrNoTrace, err)
 	}
 	if header.Type != "trace" || header.Version != Version {
-		return fmt.Errorf("not a trace of version %d: %s", Version, bytes.TrimSpace(line))
+		const most = 100
+		line = bytes.TrimSpace(line)
+		return fmt.Errorf("%w of version %d: %s", ErrNoTrace, Version, line[:min(len(line), most)])
 	}
 	return nil
 }
 
 func readRecord(line []byte, offset int64, each func(Record) error) error {
-	record := Record{Offset: offset}
-	if err := json.Unmarshal(line, &record); err != nil {
+	record, err := ParseRecord(line)
+	if err != nil {
 		return err
 	}
+	record.Offset = offset
 	return each(record)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"strings"
 	"sync"
@@ -19,7 +20,10 @@ import (
 	"assay/internal/trace"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "rewrite the expectations in testdata")
+	goleak.VerifyTestMain(m)
+}
 
 func frame(hop trace.Hop, body string) trace.Entry {
 	env, err := protocol.NewDecoder().Envelope([]byte(body))

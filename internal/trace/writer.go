@@ -18,24 +18,35 @@ import (
 type Writer struct {
 	journal *Journal
 	follow  *Follower
-	out     *bufio.Writer
+	file    *extent
+	out     *bufio.Writer // in front of file
 }
 
 // NewWriter returns the writer of j, which misses nothing that is appended from
 // now on and whose pace [Journal.Room] watches. A journal has one.
 func NewWriter(j *Journal, out io.Writer) *Writer {
-	return &Writer{journal: j, follow: j.FollowAll(), out: bufio.NewWriterSize(out, 64<<10)}
+	file := &extent{out: out}
+	return &Writer{journal: j, follow: j.FollowAll(), file: file, out: bufio.NewWriterSize(file, 64<<10)}
 }
 
 // Run writes until the journal is closed and everything is flushed. When
 // writing fails it returns why, and so does Room from then on.
 func (w *Writer) Run(ctx context.Context) error {
 	defer w.follow.Close()
+	defer w.file.end()
 	err := w.write(ctx)
 	if err != nil {
 		w.journal.fail(err)
 	}
 	return err
+}
+
+// Await waits until more than beyond bytes are in the file, and returns how many
+// are. It returns io.EOF when Run has returned and there are no more, and the
+// cause of ctx when that ends first. It may be called by any number of
+// goroutines, before Run and after it, and holds up neither Run nor each other.
+func (w *Writer) Await(ctx context.Context, beyond int64) (size int64, err error) {
+	return w.file.await(ctx, beyond)
 }
 
 func (w *Writer) write(ctx context.Context) error {

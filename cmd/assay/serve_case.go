@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"assay/internal/attempt"
+	"assay/internal/batch"
+	"assay/internal/runs"
+	"assay/server"
+	"assay/testcases"
+)
+
+// caseRun is cases to be tried one after the other, as one run.
+type caseRun struct {
+	from  string // PATH[#id]
+	cases []testcases.Case
+}
+
+// attached are the cases that the flags name.
+func (s *serving) attached() (all []caseRun, err error) {
+	for _, from := range s.f.cases {
+		path, id, _ := strings.Cut(from, "#")
+		cases, err := s.load(path, id)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, caseRun{from, cases})
+	}
+	return all, nil
+}
+
+// load reads the cases at path; id, unless it is empty, names one of them.
+func (s *serving) load(path, id string) ([]testcases.Case, error) {
+	prefixes, err := s.f.host.prefixes()
+	if err != nil {
+		return nil, err
+	}
+	cases, err := testcases.Load([]string{path}, testcases.Options{Data: prefixes})
+	if err != nil {
+		return nil, err
+	}
+	if id == "" {
+		return cases, testcases.CheckRun(cases)
+	}
+	for _, c := range cases {
+		if c.ID == id {
+			return []testcases.Case{c}, testcases.CheckRun([]testcases.Case{c})
+		}
+	}
+	return nil, fmt.Errorf("%s has no case %q", path, id)
+}
+
+// prepare makes attempts at a case that somebody names while the server runs: it
+// must lie in a folder that --case has named, or be named so itself.
+func (s *serving) prepare(path, id string) (server.Attempts, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, from := range s.f.cases {
+		folder, _, _ := strings.Cut(from, "#")
+		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+			folder = filepath.Dir(folder)
+		}
+		if folder, err = filepath.EvalSymlinks(folder); err != nil {
+			continue
+		}
+		if folder, err = filepath.Abs(folder); err != nil || !below(folder, real) {
+			continue
+		}
+		cases, err := s.load(path, id)
+		if err != nil {
+			return nil, err
+		}
+		return s.try(caseRun{strings.TrimSuffix(path+"#"+id, "#"), cases}), nil
+	}
+	return nil, fmt.Errorf("%s is in no folder that --case has named", path)
+}
+
+// try makes attempts at cases, a run of their own.
+func (s *serving) try(run caseRun) server.Attempts {
+	return func(ctx context.Context, show *server.Showing) {
+		if err := s.tryAll(ctx, run, show); err != nil {
+			s.p.log().Error("cases could not be tried", "case", run.from, "error", err)
+		}
+	}
+}
+
+func (s *serving) tryAll(ctx context.Context, run caseRun, show *server.Showing) error {
+	missing, err := s.h.requirements(ctx, run.cases)
+	if err != nil {
+		return err
+	}
+	folder, err := runs.Create(unused(filepath.Join(s.f.runs, time.Now().Format("20060102-150405")+"-serve")), runs.Info{
+		Started: time.Now().UTC(), Host: s.h.info(),
+		Config: map[string]any{"case": run.from, "agent": s.f.host.agent, "model": s.f.host.model, "console": !s.f.headless},
+	})
+	if err != nil {
+		return err
+	}
+	attempts := s.attempts
+	attempts.Observe, attempts.Attach = show.Observe, show.Attach
+	summary, err := batch.Run(ctx, batch.Config{
+		Folder: folder, Cases: run.cases, Jobs: 1, Missing: missing, Report: verdicts{s.p, show},
+		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt { return attempt.Run(ctx, attempts, work) },
+	})
+	if err = errors.Join(err, folder.Close()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(s.p.out, (&report{dir: folder.Dir}).line(summary))
+	return err
+}
+
+// verdicts tells consoles and the terminal what became of attempts, once that is
+// on disk.
+type verdicts struct {
+	p    *process
+	show *server.Showing
+}
+
+// Began has nothing to say: the log has.
+func (verdicts) Began(batch.Running) {}
+
+// Wrote tells of a line.
+func (v verdicts) Wrote(line any) {
+	switch line := line.(type) {
+	case runs.Attempt:
+		_, _ = fmt.Fprintln(v.p.err, printable(describe(line)))
+		v.show.Verdict(line)
+	case runs.Skipped:
+		_, _ = fmt.Fprintln(v.p.err, printable("SKIP  "+line.CaseID+": "+line.Reason))
+	}
+}

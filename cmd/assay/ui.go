@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"assay/internal/attempt"
+	"assay/internal/runs"
+	"assay/server"
+)
+
+// uiFlags are those by which a run can be watched while it goes on.
+type uiFlags struct {
+	addr, token string
+}
+
+func (f *uiFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.addr, "ui", "", "`address` on loopback at which the run is shown while it goes on; alone it is localhost:8765")
+	flags.Lookup("ui").NoOptDefVal = "localhost:8765"
+	flags.StringVar(&f.token, "token", "", "what whoever looks at --ui must say; not with EVAL_SANDBOX=1")
+}
+
+// config is the server's, which can be asked what is wrong with it.
+func (f *uiFlags) config(p *process) server.Config {
+	mode, _ := p.getenv("EVAL_SANDBOX")
+	return server.Config{Sandbox: mode == "1", Token: f.token, Version: version, Log: p.log()}
+}
+
+func (f *uiFlags) check(p *process) error {
+	if f.addr == "" {
+		return nil
+	}
+	if err := f.config(p).Check(); err != nil {
+		return fmt.Errorf("--ui: %w", err)
+	}
+	return nil
+}
+
+// ui shows the attempts of a run. Without --ui it only makes them.
+type ui struct {
+	web  *server.Server // nil: nothing is shown
+	end  context.CancelFunc
+	over chan error // the server's end
+}
+
+// startUI serves what the flags ask for; dir is the folder of all runs. Whoever
+// called it must stop it.
+func (p *process) startUI(ctx context.Context, f *uiFlags, dir string) (*ui, error) {
+	if f.addr == "" {
+		return &ui{}, nil
+	}
+	cfg := f.config(p)
+	cfg.Runs = dir
+	web, err := server.New(cfg)
+	if err != nil {
+		return nil, usage(err)
+	}
+	ln, err := listen(ctx, "--ui", f.addr, false)
+	if err != nil {
+		return nil, err
+	}
+	_, _ = fmt.Fprintf(p.err, "shown at http://%s while it goes on\n", ln.Addr())
+	return serveUI(ctx, web, ln), nil
+}
+
+func serveUI(ctx context.Context, web *server.Server, ln net.Listener) *ui {
+	ctx, end := context.WithCancel(context.WithoutCancel(ctx)) // it is shown how an interrupted run ends
+	u := &ui{web: web, end: end, over: make(chan error, 1)}
+	go func() { u.over <- web.Run(ctx, ln) }()
+	return u
+}
+
+// try makes an attempt, and shows it under the name of its folder.
+func (u *ui) try(ctx context.Context, cfg attempt.Config, work attempt.Work) runs.Attempt {
+	if u.web != nil {
+		show := u.web.Show(filepath.Base(work.Dir))
+		defer show.End()
+		cfg.Observe, cfg.Attach = show.Observe, show.Attach
+	}
+	return attempt.Run(ctx, cfg, work)
+}
+
+func (u *ui) stop() error {
+	if u.web == nil {
+		return nil
+	}
+	u.end()
+	if err := <-u.over; err != nil {
+		return fmt.Errorf("--ui: %w", err)
+	}
+	return nil
+}
+
+// listen listens at an address, on loopback unless more is allowed. flag is its
+// name.
+func listen(ctx context.Context, flag, addr string, remote bool) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, usage(fmt.Errorf("%s: %w", flag, err))
+	}
+	if ip := net.ParseIP(host); !remote && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, usage(fmt.Errorf("%s %s: want an address on loopback, such as localhost:8765 (assay serve has --allow-remote)", flag, addr))
+	}
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, broken(fmt.Errorf("%s: %w", flag, err))
+	}
+	return ln, nil
+}

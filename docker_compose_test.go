@@ -1,0 +1,158 @@
+package assay_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+	"github.com/stretchr/testify/require"
+
+	"assay/agent"
+	"assay/kernel"
+)
+
+// composed loads docker-compose.yml and the files that change it, as it is with
+// these variables and profiles. Keys that it does not know are errors.
+func composed(t *testing.T, env []string, changes []string, profiles ...string) *types.Project {
+	t.Helper()
+	options, err := cli.NewProjectOptions(append([]string{"docker-compose.yml"}, changes...),
+		cli.WithWorkingDirectory("."), cli.WithEnv(env), cli.WithProfiles(profiles))
+	require.NoError(t, err)
+	project, err := options.LoadProject(t.Context())
+	require.NoError(t, err)
+	return project
+}
+
+const everyProfile = "*"
+
+func TestComposeServices(t *testing.T) {
+	t.Parallel()
+	require.ElementsMatch(t, []string{"server"}, composed(t, nil, nil).ServiceNames())
+	require.ElementsMatch(t, []string{"server", "batch"}, composed(t, nil, nil, "batch").ServiceNames())
+}
+
+// Every container is as locked up as the program allows, and has the time it
+// needs to end.
+func TestComposeContainers(t *testing.T) {
+	t.Parallel()
+	for name, service := range composed(t, nil, nil, everyProfile).Services {
+		require.NotNil(t, service.Build, name)
+		require.NotNil(t, service.Init, name)
+		require.True(t, *service.Init, name)
+		require.True(t, service.ReadOnly, name)
+		require.Equal(t, []string{"ALL"}, service.CapDrop, name)
+		require.Equal(t, []string{"no-new-privileges:true"}, service.SecurityOpt, name)
+		require.Empty(t, service.CapAdd, name)
+		require.False(t, service.Privileged, name)
+		require.Empty(t, service.User, "the image's user, who is not root")
+		require.Empty(t, service.NetworkMode+service.Pid+service.Ipc, "%s shares nothing of the machine", name)
+		require.Len(t, service.Tmpfs, 1, name)
+		require.Regexp(t, "^/tmp:", service.Tmpfs[0], name)
+		for _, volume := range service.Volumes {
+			require.True(t, volume.Type == types.VolumeTypeVolume || volume.ReadOnly, "%s may not write to %s of the machine", name, volume.Source)
+		}
+		require.NotNil(t, service.StopGracePeriod, name)
+		require.Greater(t, time.Duration(*service.StopGracePeriod), longestEnd(t), name)
+	}
+}
+
+// The image has a folder for each volume, and its user owns it: a new volume takes
+// the owner over.
+func TestComposeVolumes(t *testing.T) {
+	t.Parallel()
+	_, image := stages(t)
+	runs := commands[*instructions.RunCommand](image)
+	making := strings.Fields(script(runs[len(runs)-1]))
+	user, _, _ := strings.Cut(last[*instructions.UserCommand](t, image).User, ":")
+	require.Subset(t, making, []string{"useradd", "--uid", user, "assay", "install", "--owner=assay"})
+	for name, service := range composed(t, nil, nil, everyProfile).Services {
+		for _, volume := range service.Volumes {
+			if volume.Type == types.VolumeTypeVolume {
+				require.Contains(t, making, volume.Target, name)
+			}
+		}
+	}
+}
+
+func TestComposeServer(t *testing.T) {
+	t.Parallel()
+	project := composed(t, nil, nil, everyProfile)
+	server := project.Services["server"]
+	require.Len(t, server.Ports, 1)
+	port := server.Ports[0]
+	require.Equal(t, "127.0.0.1", port.HostIP)
+	require.Equal(t, uint32(8765), port.Target)
+	require.Contains(t, []string(server.Command), "0.0.0.0:8765")
+	require.Contains(t, []string(server.Command), "--allow-remote")
+	require.Equal(t, "1", *server.Environment["EVAL_SANDBOX"])
+	require.Regexp(t, `^on-failure:\d+$`, server.Restart, "what cannot start says so and stops")
+
+	health := server.HealthCheck
+	require.NotNil(t, health)
+	require.Contains(t, health.Test[len(health.Test)-1], `"/readyz"`)
+	// Kernel and agent start side by side; then the agent is told what it is part of.
+	require.GreaterOrEqual(t, time.Duration(*health.StartPeriod), max(kernel.ReadyDeadline, agent.ReadyDeadline)+agent.ReadyDeadline)
+
+	batch := project.Services["batch"]
+	require.Empty(t, batch.Ports)
+	require.Nil(t, batch.HealthCheck)
+	require.Equal(t, types.RestartPolicyNo, batch.Restart)
+}
+
+// Keys are passed on by name: they are there when they are set, and no file has
+// one.
+func TestComposePassesKeysOn(t *testing.T) {
+	t.Parallel()
+	names := []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ASSAY_MODEL"}
+	var env []string
+	for _, name := range names {
+		env = append(env, name+"=given "+name)
+	}
+	with, without := composed(t, env, nil, everyProfile), composed(t, nil, nil, everyProfile)
+	for name := range with.Services {
+		for _, key := range names {
+			require.Equal(t, "given "+key, *with.Services[name].Environment[key])
+			require.Nil(t, without.Services[name].Environment[key], "%s of %s", key, name)
+		}
+	}
+	given := composed(t, []string{"ASSAY_AGENT=builtin", "CASES=docs"}, nil, everyProfile)
+	require.Equal(t, "builtin", *given.Services["server"].Environment["ASSAY_AGENT"])
+	require.Equal(t, "builtin", *given.Services["batch"].Environment["ASSAY_AGENT"])
+	require.True(t, slices.ContainsFunc(given.Services["batch"].Volumes, func(v types.ServiceVolumeConfig) bool {
+		return v.Target == "/cases" && strings.HasSuffix(v.Source, "/docs") && v.ReadOnly && !bool(v.Bind.CreateHostPath)
+	}))
+}
+
+// What docs/docker.md shows is taken by those who will read it.
+func TestDockerDocs(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("docs/docker.md")
+	require.NoError(t, err)
+	require.Contains(t, string(text), "docker build -t assay .\n")
+	shown := map[string][]string{}
+	for _, block := range regexp.MustCompile("(?s)```([a-z]+)\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		shown[block[1]] = append(shown[block[1]], block[2])
+	}
+	require.Len(t, shown["yaml"], 2)
+	var servers []types.ServiceConfig
+	for _, override := range shown["yaml"] {
+		file := filepath.Join(t.TempDir(), "docker-compose.override.yml")
+		require.NoError(t, os.WriteFile(file, []byte(override), 0o600))
+		servers = append(servers, composed(t, nil, []string{file}, everyProfile).Services["server"])
+		require.Equal(t, "python3 /agent/my_agent.py", *servers[len(servers)-1].Environment["ASSAY_AGENT"])
+	}
+	require.True(t, slices.ContainsFunc(servers[0].Volumes, func(v types.ServiceVolumeConfig) bool { return v.Target == "/agent" && v.ReadOnly }))
+	require.Equal(t, "my_agent", filepath.Base(servers[1].Build.Context))
+	require.Len(t, shown["dockerfile"], 1)
+	derived := dockerfile(t, []byte(shown["dockerfile"][0]))[0]
+	_, image := stages(t)
+	require.Equal(t, "assay", derived.BaseName)
+	require.Equal(t, last[*instructions.UserCommand](t, image).User, last[*instructions.UserCommand](t, derived).User)
+}

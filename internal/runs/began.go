@@ -1,0 +1,78 @@
+package runs
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// Began is what the folder of an attempt tells that has no line yet: it is
+// running, or the program that ran it was killed.
+type Began struct {
+	Type    string    `json:"type"`  // "attempt"
+	State   string    `json:"state"` // "running"
+	Name    string    `json:"name"`  // of its folder
+	Run     string    `json:"run"`
+	Slug    string    `json:"slug"` // the case's id as far as a folder's name holds it
+	Epoch   int       `json:"epoch"`
+	Try     int       `json:"try"`
+	Started time.Time `json:"started,omitzero"` // of its trace; absent: there is none yet
+	Changed time.Time `json:"changed"`          // when its trace, or else its folder, was last written
+	Trace   string    `json:"trace"`            // path below the run's folder
+	Files   []string  `json:"files"`            // the same, of what is there
+}
+
+// Began tells of an attempt that has no line yet by its folder. Where there is
+// none the error wraps ErrNotFound.
+func (r *Run) Began(attempt string) (Began, error) {
+	parts := regexp.MustCompile(`^\d+-(.+)-e(\d+)-t(\d+)$`).FindStringSubmatch(attempt)
+	if !isName(attempt) || parts == nil {
+		return Began{}, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
+	}
+	dir := path.Join("attempts", attempt)
+	b := Began{
+		Type: TypeAttempt, State: "running", Name: attempt, Run: r.Name, Slug: parts[1],
+		Epoch: atoi(parts[2]), Try: atoi(parts[3]), Trace: path.Join(dir, "trace.jsonl"), Files: []string{},
+	}
+	entries, err := fs.ReadDir(r.root.FS(), dir)
+	if err != nil {
+		return Began{}, noSuch("attempt", attempt, err)
+	}
+	for _, entry := range entries {
+		b.Files = append(b.Files, path.Join(dir, entry.Name()))
+	}
+	return b, r.dates(&b, dir)
+}
+
+// atoi reads digits; what is too large for a number is the largest.
+func atoi(digits string) int {
+	n, _ := strconv.Atoi(digits)
+	return n
+}
+
+// dates fills in when an attempt began and when it was last seen.
+func (r *Run) dates(b *Began, dir string) error {
+	info, err := r.root.Stat(dir)
+	if err != nil {
+		return noSuch("attempt", b.Name, err)
+	}
+	b.Changed = info.ModTime().UTC()
+	file, info, err := r.openPlain(b.Trace)
+	if err != nil {
+		return nil // there is no trace yet
+	}
+	defer file.Close()
+	b.Changed = info.ModTime().UTC()
+	var header struct {
+		Started time.Time `json:"started"`
+	}
+	if json.NewDecoder(io.LimitReader(file, 64<<10)).Decode(&header) == nil { // it may not be whole yet
+		b.Started = header.Started
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package runs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
+)
+
+// longestLine bounds a line, in bytes: the largest frame of the protocol, as
+// escaped as it can be, has its place in it.
+const longestLine = 512 << 20
+
+// Line is a line of a file, without its newline.
+type Line struct {
+	N    int64  // from 0, the header
+	Text []byte // valid until the next line is read
+}
+
+// Lines is a file of JSON Lines, which may still be growing. It is safe for
+// concurrent use. Whoever opened it must Close it.
+type Lines struct {
+	name  string // below the run's folder, for errors
+	file  *os.File
+	index *index
+}
+
+// Close closes the file.
+func (l *Lines) Close() error { return l.file.Close() }
+
+// From yields the lines from number n on that are there, one at a time; n below
+// 0 is 0. A last line without its newline is one that somebody is still writing,
+// and left out. An error, that of ctx too, is the last thing that is yielded.
+func (l *Lines) From(ctx context.Context, n int64) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		at := l.index.before(n)
+		in := bufio.NewReaderSize(io.NewSectionReader(l.file, at.offset, math.MaxInt64-at.offset), 64<<10)
+		var text []byte
+		for ctx.Err() == nil {
+			var size int
+			var err error
+			text, size, err = readLine(in, text[:0], at.line >= n)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(Line{}, fmt.Errorf("%s: line %d: %w", l.name, at.line, err))
+				return
+			}
+			if at.line >= n && !yield(Line{N: at.line, Text: text}, nil) {
+				return
+			}
+			at.line++
+			at.offset += int64(size)
+			l.index.note(at)
+		}
+		yield(Line{}, context.Cause(ctx))
+	}
+}
+
+// readLine reads up to the next newline and tells how many bytes that were. It
+// appends them, less the newline, to text if keep says so.
+func readLine(in *bufio.Reader, text []byte, keep bool) ([]byte, int, error) {
+	size := 0
+	for {
+		part, err := in.ReadSlice('\n')
+		size += len(part)
+		switch {
+		case size > longestLine:
+			return text, size, fmt.Errorf("longer than %d MiB", longestLine>>20)
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return text, size, err
+		case keep && err == nil:
+			return append(text, part[:len(part)-1]...), size, nil
+		case keep:
+			text = append(text, part...)
+		case err == nil:
+			return text, size, nil
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+	"time"
+)
+
+// largestInfo bounds run.json, in bytes.
+const largestInfo = 16 << 20
+
+// Run is the folder of a run, open for reading. It is safe for concurrent use.
+// Whoever opened it must Close it; what was opened in it stays open.
+type Run struct {
+	Name    string                     // of its folder
+	Started time.Time                  // as run.json has it
+	Info    map[string]json.RawMessage // run.json
+
+	store *Store
+	root  *os.Root
+}
+
+// Open opens a run. Where there is none the error wraps ErrNotFound.
+func (s *Store) Open(name string) (*Run, error) {
+	if !isName(name) {
+		return nil, fmt.Errorf("run %q: %w", name, ErrNotFound)
+	}
+	all, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return nil, noSuch("run", name, err)
+	}
+	defer all.Close()
+	root, err := all.OpenRoot(name)
+	if err != nil {
+		return nil, noSuch("run", name, err)
+	}
+	run := &Run{Name: name, store: s, root: root}
+	if err := run.readInfo(); err != nil {
+		return nil, errors.Join(noSuch("run", name, err), root.Close())
+	}
+	return run, nil
+}
+
+// noSuch says of what is not there that it was not found, and of all else why
+// it cannot be read.
+func noSuch(what, name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("%s %q: %w", what, name, ErrNotFound)
+	}
+	return fmt.Errorf("%s %q: %w", what, name, err)
+}
+
+func (r *Run) readInfo() error {
+	file, _, err := r.openPlain("run.json")
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, largestInfo))
+	if err != nil {
+		return err
+	}
+	var info Info
+	if err = json.Unmarshal(text, &info); err == nil {
+		err = json.Unmarshal(text, &r.Info)
+	}
+	if err != nil {
+		return fmt.Errorf("run.json: %w", err)
+	}
+	if info.Type != "run" || info.Version != Version {
+		return fmt.Errorf("run.json: not a run of version %d", Version)
+	}
+	r.Started = info.Started
+	return nil
+}
+
+// openPlain opens a plain file below the run's folder. Anything else, a pipe
+// that would have to be waited for included, was not found.
+func (r *Run) openPlain(name string) (*os.File, fs.FileInfo, error) {
+	file, err := r.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return file, info, nil
+}
+
+func (r *Run) openLines(name string) (*Lines, error) {
+	file, info, err := r.openPlain(name)
+	if err != nil {
+		return nil, err
+	}
+	key := path.Join(r.Name, name)
+	known, ok := r.store.indexes.get(key)
+	if !ok || !known.isOf(info) {
+		known = &index{file: info, step: indexStep}
+		r.store.indexes.put(key, known)
+	}
+	return &Lines{name: name, file: file, index: known}, nil
+}
+
+// Lines opens attempts.jsonl. Line 0 is the header.
+func (r *Run) Lines() (*Lines, error) {
+	lines, err := r.openLines("attempts.jsonl")
+	if err != nil {
+		return nil, noSuch("file", "attempts.jsonl", err)
+	}
+	return lines, nil
+}
+
+// Trace opens an attempt's trace. Line 0 is the header, and the number of any
+// other its seq.
+func (r *Run) Trace(attempt string) (*Lines, error) {
+	if !isName(attempt) {
+		return nil, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
+	}
+	lines, err := r.openLines(path.Join("attempts", attempt, "trace.jsonl"))
+	if err != nil {
+		return nil, noSuch("trace of attempt", attempt, err)
+	}
+	return lines, nil
+}
+
+// File opens a plain file directly in an attempt's folder. The caller closes it.
+func (r *Run) File(attempt, name string) (*os.File, error) {
+	if !isName(attempt) || !isName(name) {
+		return nil, fmt.Errorf("file %q of attempt %q: %w", name, attempt, ErrNotFound)
+	}
+	file, _, err := r.openPlain(path.Join("attempts", attempt, name))
+	if err != nil {
+		return nil, noSuch("file", path.Join(attempt, name), err)
+	}
+	return file, nil
+}
+
+// Close closes the folder.
+func (r *Run) Close() error { return r.root.Close() }
+
+// Counts returns what the run's attempts have come to so far. Only what was
+// added since it was last asked is read.
+func (r *Run) Counts(ctx context.Context) (Counts, error) {
+	lines, err := r.Lines()
+	if errors.Is(err, ErrNotFound) {
+		return Counts{}, nil // it begins just now
+	}
+	if err != nil {
+		return Counts{}, err
+	}
+	defer lines.Close()
+	known, _ := r.store.counts.get(r.Name)
+	if known.index != lines.index {
+		known = counted{index: lines.index}
+	}
+	for line, err := range lines.From(ctx, known.lines) {
+		if err == nil {
+			err = known.add(line)
+		}
+		if err != nil {
+			return Counts{}, err
+		}
+	}
+	r.store.counts.put(r.Name, known)
+	return known.Counts, nil
+}

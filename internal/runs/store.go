@@ -1,0 +1,136 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrNotFound says that there is no such run, attempt or file. Names that could
+// lead elsewhere are of nothing.
+var ErrNotFound = errors.New("not found")
+
+// Store reads the runs below a folder: those that are over, and those that go
+// on, in this process or another. It reads nothing outside of that folder,
+// wherever symbolic links lead. It is safe for concurrent use, and keeps no
+// file open.
+type Store struct {
+	dir     string
+	indexes memory[*index]  // by path below dir
+	counts  memory[counted] // by the name of the run
+}
+
+// NewStore returns the store of the runs in dir, which need not exist yet.
+func NewStore(dir string) *Store { return &Store{dir: dir} }
+
+// Listed is a run in a list. What cannot be read has a Problem in place of all
+// else.
+type Listed struct {
+	Name    string          `json:"name"` // of its folder
+	Started time.Time       `json:"started,omitzero"`
+	Config  json.RawMessage `json:"config,omitempty"`
+	Host    json.RawMessage `json:"host,omitempty"`
+	Summary *Counts         `json:"summary,omitempty"`
+	Problem string          `json:"problem,omitempty"`
+}
+
+// List returns up to limit runs, the newest first, and whether there are more.
+// With after, a run's name, it begins behind that; where there is none of that
+// name, the error wraps ErrNotFound. Folders without a run.json are passed over.
+func (s *Store) List(ctx context.Context, after string, limit int) (page []Listed, more bool, err error) {
+	all, err := s.all(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	if after != "" {
+		i := slices.IndexFunc(all, func(l Listed) bool { return l.Name == after })
+		if i < 0 {
+			return nil, false, fmt.Errorf("run %q: %w", after, ErrNotFound)
+		}
+		all = all[i+1:]
+	}
+	page = all[:min(limit, len(all))]
+	for i := range page {
+		if err := s.summarise(ctx, &page[i]); err != nil {
+			return nil, false, err
+		}
+	}
+	return page, len(page) < len(all), nil
+}
+
+// all returns every run, the newest first, without summaries.
+func (s *Store) all(ctx context.Context) ([]Listed, error) {
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []Listed
+	for _, entry := range entries {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if listed, ok := s.look(entry); ok {
+			all = append(all, listed)
+		}
+	}
+	slices.SortFunc(all, func(a, b Listed) int {
+		return cmp.Or(b.Started.Compare(a.Started), strings.Compare(b.Name, a.Name))
+	})
+	return all, nil
+}
+
+// look reads a run's run.json; false: it is no run.
+func (s *Store) look(entry fs.DirEntry) (listed Listed, ok bool) {
+	if !entry.IsDir() && entry.Type() != fs.ModeSymlink {
+		return listed, false
+	}
+	listed.Name = entry.Name()
+	run, err := s.Open(listed.Name)
+	if err != nil {
+		listed.Problem = err.Error()
+		return listed, !errors.Is(err, ErrNotFound)
+	}
+	defer run.Close()
+	listed.Started, listed.Config, listed.Host = run.Started, run.Info["config"], run.Info["host"]
+	return listed, true
+}
+
+// summarise adds to a run what its attempts have come to. The error is that of
+// ctx: what cannot be read is a problem of the run.
+func (s *Store) summarise(ctx context.Context, listed *Listed) error {
+	if listed.Problem != "" {
+		return nil
+	}
+	counts, err := s.countsOf(ctx, listed.Name)
+	switch {
+	case err == nil:
+		listed.Summary = &counts
+	case ctx.Err() == nil:
+		*listed = Listed{Name: listed.Name, Problem: err.Error()}
+	}
+	return context.Cause(ctx)
+}
+
+func (s *Store) countsOf(ctx context.Context, name string) (Counts, error) {
+	run, err := s.Open(name)
+	if err != nil {
+		return Counts{}, err
+	}
+	defer run.Close()
+	return run.Counts(ctx)
+}
+
+// isName tells whether a name is one of something directly in a folder.
+func isName(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\\\x00")
+}

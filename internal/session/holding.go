@@ -1,0 +1,203 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/internal/notebook"
+	"assay/internal/protocol"
+	"assay/internal/trace"
+	"assay/router"
+)
+
+// Why a console is refused the role that it asks for.
+var (
+	ErrHeld         = errors.New("another console holds this notebook")
+	ErrServerHolds  = errors.New(`the server holds this notebook: come with role "view"`)
+	ErrConsoleHolds = errors.New("a console holds this notebook, and so the server has nothing to show")
+)
+
+// Console is who comes to /agent.
+type Console struct {
+	ID   int    // its number, which no other connection to the session has
+	Name string // what it calls itself; of a holder
+	Run  int    // the number of its /run connection; 0: it has named none
+}
+
+// Hold makes conn, a console's /agent connection, the holder of the document. The first console that comes decides for good who holds: after a holder
+// only one of the same name may, and replaces it.
+func (s *Session) Hold(conn protocol.Conn, who Console) (*router.Peer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isSettled() {
+		switch s.holder {
+		case who.Name:
+		case "":
+			return nil, ErrServerHolds
+		default:
+			return nil, ErrHeld
+		}
+	}
+	peer, err := s.router.AttachHolder(conn, who.ID, who.Name, who.Run)
+	if err != nil {
+		return nil, err
+	}
+	s.holder = who.Name
+	s.settle()
+	return peer, nil
+}
+
+// View lets conn, a console's /agent connection, show the server's own document.
+// Any number may.
+func (s *Session) View(conn protocol.Conn, who Console) (*router.Peer, error) {
+	s.mu.Lock()
+	err := s.holdHere()
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return s.router.AttachView(conn, who.ID, who.Run, s.show)
+}
+
+// show is what a view is told first, and a follower that stands where that ends.
+func (s *Session) show() ([]byte, *trace.Follower) {
+	var follow *trace.Follower
+	state := s.look(func() { follow = s.cfg.Journal.Follow() })
+	return StateMessage(follow.Seq(), state), follow
+}
+
+// Look returns what the notebook is at the moment. When a console holds the
+// document it has no cells, but what ran in them.
+func (s *Session) Look() notebook.State { return s.look(func() {}) }
+
+// look calls still while no cell changes.
+func (s *Session) look(still func()) (state notebook.State) {
+	s.document.Freeze(func(cells []notebook.Cell) {
+		still()
+		state.Cells = cells
+	})
+	state.Runs = s.runs.Snapshot()
+	return state
+}
+
+// StateMessage is the notebook_state of a notebook as it was at entry seq of its
+// trace.
+func StateMessage(seq int64, state notebook.State) []byte {
+	body, err := protocol.Marshal(struct {
+		Type string `json:"type"`
+		Seq  int64  `json:"seq"`
+		notebook.State
+	}{protocol.TypeNotebookState, seq, state})
+	if err != nil { // it is made of strings, numbers and JSON that was read
+		return fmt.Appendf(nil, `{"type":%q,"error":%q}`, protocol.TypeNotebookState, err.Error())
+	}
+	return body
+}
+
+// takeOver makes the server hold the document when no console has come within
+// its time after the agent's first action on it.
+func (s *Session) takeOver(ctx context.Context, follow *trace.Follower) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.tasks.Go(func() {
+		select {
+		case <-s.settled:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	for {
+		entry, err := follow.Next(ctx)
+		if err != nil {
+			return
+		}
+		if entry.Hop == trace.AgentToServer && entry.Type == protocol.TypeAgentAction {
+			break
+		}
+	}
+	late := time.NewTimer(s.cfg.TakeOver)
+	defer late.Stop()
+	select {
+	case <-ctx.Done():
+	case <-late.C:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if err := s.holdHere(); err != nil && !errors.Is(err, ErrConsoleHolds) {
+			s.log.Error("the server could not take over the notebook", "error", err)
+		}
+	}
+}
+
+// holdHere makes the server's own document the one that answers, unless it is
+// already. The lock is held.
+func (s *Session) holdHere() error {
+	if s.isSettled() {
+		if s.holder != "" {
+			return ErrConsoleHolds
+		}
+		return nil
+	}
+	ours, theirs := protocol.Pipe()
+	if _, err := s.router.AttachDocument(ours); err != nil {
+		return err
+	}
+	s.tasks.Go(func() {
+		if err := s.document.Serve(theirs); err != nil {
+			s.log.Error("the notebook broke off", "error", err)
+		}
+		_ = theirs.Close(protocol.CloseNormal, "")
+	})
+	s.settle()
+	return nil
+}
+
+// Holder tells who holds the document: "server" or "console"; empty: that is not
+// settled.
+func (s *Session) Holder() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.isSettled():
+		return ""
+	case s.holder == "":
+		return "server"
+	default:
+		return "console"
+	}
+}
+
+// isSettled tells whether it is settled who holds the document. The lock is
+// held.
+func (s *Session) isSettled() bool {
+	select {
+	case <-s.settled:
+		return true
+	default:
+		return false
+	}
+}
+
+// settle settles it. The lock is held.
+func (s *Session) settle() {
+	if !s.isSettled() {
+		close(s.settled)
+	}
+}
+
+// AwaitHolder waits until it is settled who holds the document, however long
+// that takes while kernel and agent live. Before that the agent is asked nothing.
+func (s *Session) AwaitHolder(ctx context.Context) error {
+	pair := s.children()
+	select {
+	case <-s.settled:
+		return nil
+	case <-pair.agentPeer.Done():
+		return s.AgentError()
+	case <-pair.kernelPeer.Done():
+		return s.KernelError()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,65 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Restart ends a child, "kernel" or "agent", if it still lives, and starts
+// another in its place. A kernel begins with nothing, and every console is told
+// the state anew; an agent is initialised and remembers nothing. It returns when
+// the new one is ready, or cannot be; then there is none.
+func (s *Session) Restart(ctx context.Context, name string) error {
+	if s.cfg.Evaluation {
+		return errors.New("a case is attached: the end of its kernel or agent is its outcome")
+	}
+	s.restarting.Lock()
+	defer s.restarting.Unlock()
+	if s.State() == Ended {
+		return errors.New("the session has ended")
+	}
+	s.mu.Lock()
+	s.replacing = name
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.replacing = ""
+		s.mu.Unlock()
+	}()
+	old := s.children()
+	switch name {
+	case "kernel":
+		if err := s.stopKernel(ctx); err != nil {
+			return err
+		}
+		<-old.kernelPeer.Done()
+		return s.anotherKernel(ctx)
+	case "agent":
+		if err := s.StopAgent(ctx); err != nil {
+			return err
+		}
+		<-old.agentPeer.Done()
+		return s.anotherAgent(ctx)
+	default:
+		return fmt.Errorf("name: want kernel or agent, not %q", name)
+	}
+}
+
+func (s *Session) anotherKernel(ctx context.Context) error {
+	if err := s.startKernel(ctx); err != nil {
+		return err
+	}
+	if err := s.connectKernel(); err != nil {
+		return err
+	}
+	s.router.Greet()
+	return nil
+}
+
+func (s *Session) anotherAgent(ctx context.Context) error {
+	if err := s.startAgent(ctx); err != nil {
+		return err
+	}
+	return s.connectAgent(ctx)
+}

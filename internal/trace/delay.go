@@ -1,0 +1,103 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Delay is what a [Request] has come to, for programs.
+type Delay struct {
+	Kind     Kind       `json:"kind"`
+	Action   string     `json:"action"`
+	TxID     string     `json:"tx_id,omitempty"`
+	KernelTx string     `json:"kernel_tx_id,omitempty"` // under which the kernel was asked
+	State    State      `json:"state"`
+	TotalMS  *float64   `json:"total_ms"` // null: nobody was answered
+	Hops     []DelayHop `json:"hops"`
+	Slowest  string     `json:"slowest"`
+	Stale    bool       `json:"stale,omitempty"`
+	LateMS   *float64   `json:"late_ms,omitempty"` // how late the reply was that came too late
+	Replies  int        `json:"further_replies,omitempty"`
+}
+
+// DelayHop is a [Leg] in a Delay.
+type DelayHop struct {
+	Hop string  `json:"hop"`
+	MS  float64 `json:"ms"`
+}
+
+// Delay returns what is known of r, in milliseconds.
+func (r *Request) Delay() Delay {
+	d := Delay{
+		Kind: r.Kind, Action: r.Action, TxID: r.TxID, KernelTx: r.KernelTx, State: r.State,
+		Hops: []DelayHop{}, Slowest: r.Slowest(), Stale: r.Stale, Replies: r.Replies,
+	}
+	if total, ok := r.Total(); ok {
+		d.TotalMS = new(milliseconds(total))
+	}
+	if late, ok := r.Lateness(); ok {
+		d.LateMS = new(milliseconds(late))
+	}
+	for _, leg := range r.Legs() {
+		d.Hops = append(d.Hops, DelayHop{Hop: leg.Hop, MS: milliseconds(leg.Took)})
+	}
+	return d
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// String tells of the delay in one line, such as
+//
+//	answered in 12.3ms: server 0.1ms, kernel 12.1ms, server 0.1ms
+//	timed out after 8.000s: kernel (its reply came 1.012s late)
+func (r *Request) String() string {
+	var text strings.Builder
+	total, ended := r.Total()
+	switch {
+	case r.State == Unanswered:
+		text.WriteString("unanswered: " + r.Slowest())
+	case r.State == Expired && !r.Answered.Set():
+		text.WriteString("given up: " + r.Whom)
+	case r.State == Expired:
+		fmt.Fprintf(&text, "timed out after %s: %s", DelayText(total), r.Whom)
+	case r.State == Failed && ended:
+		fmt.Fprintf(&text, "failed after %s: %s", DelayText(total), r.Whom)
+	case r.State == Failed:
+		text.WriteString("failed: " + r.Whom)
+	default:
+		text.WriteString(r.answered(total))
+	}
+	if late, ok := r.Lateness(); ok && r.Answered.Set() {
+		fmt.Fprintf(&text, " (its reply came %s late)", DelayText(late))
+	} else if ok {
+		fmt.Fprintf(&text, " (its reply came after %s)", DelayText(late))
+	}
+	if r.Replies > 0 {
+		fmt.Fprintf(&text, " (further replies: %d)", r.Replies)
+	}
+	return text.String()
+}
+
+func (r *Request) answered(total time.Duration) string {
+	verb := "answered in "
+	switch {
+	case r.Kind == Run:
+		verb = "ended after "
+	case r.Stale:
+		verb = "answered with an earlier reply in "
+	}
+	var legs []string
+	for _, leg := range r.Legs() {
+		legs = append(legs, leg.Hop+" "+DelayText(leg.Took))
+	}
+	return verb + DelayText(total) + ": " + strings.Join(legs, ", ")
+}
+
+// DelayText is a delay as people read it, such as 12.3ms or 1.012s.
+func DelayText(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%.1fms", milliseconds(d))
+	}
+	return fmt.Sprintf("%.3fs", d.Seconds())
+}

@@ -1,0 +1,72 @@
+package trace
+
+import (
+	"strings"
+	"time"
+)
+
+// Filter picks frames. Its zero value picks all; of several conditions all must
+// hold. A frame is picked for what the requests are that it is part of, too: to
+// pick a request is to pick the whole way of it.
+type Filter struct {
+	Tx     string // id of a request, the asker's or the server's own; one that ends in … is the beginning of it
+	Action string
+	Cell   string // id of a cell, as Tx
+	Hop    Hop    // of the frame itself
+
+	// Late picks requests that took at least so long or were never answered,
+	// and what came late, twice or to nothing. 0: all.
+	Late time.Duration
+}
+
+// Match tells whether f picks a frame.
+func (f Filter) Match(frame Frame) bool {
+	if f.Hop != "" && frame.Record.Hop != f.Hop {
+		return false
+	}
+	if len(frame.Requests) == 0 {
+		return f.picks(frame.Record, &Request{})
+	}
+	for _, q := range frame.Requests {
+		if f.picks(frame.Record, q) {
+			return true
+		}
+	}
+	return false
+}
+
+// picks tells whether an entry is picked as part of q; the zero request stands
+// for none.
+func (f Filter) picks(r Record, q *Request) bool {
+	return (f.Tx == "" || hasID(f.Tx, r.TxID, q.TxID, q.KernelTx)) &&
+		(f.Action == "" || f.Action == r.Action || f.Action == q.Action) &&
+		(f.Cell == "" || hasID(f.Cell, r.CellID, q.CellID)) &&
+		(f.Late <= 0 || f.isLate(r, q))
+}
+
+// hasID tells whether one of the ids is the one that is wanted, or begins with
+// it where it was cut.
+func hasID(wanted string, ids ...string) bool {
+	begin, cut := strings.CutSuffix(wanted, ellipsis)
+	for _, id := range ids {
+		if id == wanted || cut && strings.HasPrefix(id, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f Filter) isLate(r Record, q *Request) bool {
+	switch r.Note {
+	case Late, Duplicate, Orphaned:
+		return true
+	default:
+	}
+	total, ended := q.Total()
+	switch {
+	case ended && total >= f.Late, q.Odd():
+		return true
+	default:
+		return !ended && (q.over || q.settled) // nobody will answer it
+	}
+}

@@ -1,0 +1,197 @@
+package trace
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+)
+
+// remembered is how many requests that have ended are kept, so that what comes
+// too late, or twice, is found to be theirs. The router remembers as many.
+const remembered = 4096
+
+// Flow joins the entries of a trace into requests, in one pass and in order. It
+// keeps what is in flight and the last 4,096 requests that ended, however long
+// the trace is. It is for one goroutine.
+//
+// Every request is settled once, when nothing more can come to it: long after
+// its answer, or at the End.
+type Flow struct {
+	settled func(*Request)
+	owners  []*Request // of the entry that was added last
+
+	ids     map[string]*Request // by the id under which it was asked, and that under which the kernel was
+	refused map[string]*Request // those that the server refuses for their id
+	seqs    map[int64]*Request  // by the entries that others name as Ref or Cause
+	asks    map[int][]*Request  // of each console, unanswered
+	cells   map[string]*cellRuns
+	queries []*Request // that the agent has said nothing to yet
+	ended   []*Request // oldest first
+
+	ownDocument bool // the server holds the notebook
+	ending      bool // the agent's actions are refused
+}
+
+// NewFlow returns a Flow. It calls settled, unless that is nil, with each
+// request of which nothing more is to come, and does not touch it again.
+func NewFlow(settled func(*Request)) *Flow {
+	if settled == nil {
+		settled = func(*Request) {}
+	}
+	return &Flow{
+		settled: settled, ids: map[string]*Request{}, refused: map[string]*Request{}, seqs: map[int64]*Request{},
+		asks: map[int][]*Request{}, cells: map[string]*cellRuns{},
+	}
+}
+
+// Add takes in the next entry and returns the requests that it is part of, as
+// far as they have come: most entries have none, and one that is the agent's
+// first word to a query may be a request too. The slice may be used until the
+// next Add, and the requests in it go on changing.
+func (f *Flow) Add(r Record) []*Request {
+	f.owners = f.owners[:0]
+	var own *Request
+	switch r.Hop {
+	case AgentToServer:
+		own = f.fromAgent(r)
+	case ServerToAgent:
+		own = f.toAgent(r)
+	case KernelToServer:
+		own = f.fromKernel(r)
+	case ServerToKernel:
+		own = f.toKernel(r)
+	case ConsoleToServer:
+		own = f.fromConsole(r)
+	case ServerToConsole:
+		own = f.toConsole(r)
+	case Session:
+		f.session(r)
+	case Notebook:
+	}
+	if own != nil {
+		f.owners = append(f.owners, own)
+	}
+	return f.owners
+}
+
+// End settles what is left, in the order in which it was asked. Nothing may be
+// added after it.
+func (f *Flow) End() {
+	for _, q := range f.unsettled() {
+		f.forget(q)
+	}
+}
+
+// unsettled are all requests, in the order in which they were asked.
+func (f *Flow) unsettled() []*Request {
+	all := slices.SortedFunc(maps.Values(f.seqs), byAsked)
+	return slices.Compact(all) // some stand under their reply too
+}
+
+// open begins a request with r.
+func (f *Flow) open(r Record, q Request) *Request {
+	q.State, q.Asked = Unanswered, at(r)
+	q.Action, q.TxID, q.CellID = cmp.Or(r.Action, r.Type), r.TxID, r.CellID
+	f.seqs[r.Seq] = &q
+	return &q
+}
+
+// openAt is the request of this kind that began with the entry seq and has not
+// ended; nil: none.
+func (f *Flow) openAt(seq int64, kinds ...Kind) *Request {
+	if q := f.seqs[seq]; q != nil && !q.over && slices.Contains(kinds, q.Kind) {
+		return q
+	}
+	return nil
+}
+
+// end ends q, whose answer is r.
+func (f *Flow) end(q *Request, state State, r Record) {
+	if !q.over {
+		q.Answered = at(r)
+	}
+	f.retire(q, state)
+}
+
+// retire keeps q, which has ended, until remembered others have.
+func (f *Flow) retire(q *Request, state State) {
+	if q.over {
+		return
+	}
+	q.State, q.over = state, true
+	f.dropAsk(q)
+	f.ended = append(f.ended, q)
+	if len(f.ended) > remembered {
+		oldest := f.ended[0]
+		f.ended = f.ended[1:]
+		f.forget(oldest)
+	}
+}
+
+// forget settles q: nothing finds it any more.
+func (f *Flow) forget(q *Request) {
+	for _, id := range []string{q.TxID, q.KernelTx} {
+		if f.ids[id] == q { // the agent may have used its id again
+			delete(f.ids, id)
+		}
+	}
+	for _, mark := range []Mark{q.Asked, q.Replied} {
+		if f.seqs[mark.Seq] == q {
+			delete(f.seqs, mark.Seq)
+		}
+	}
+	q.settled = true
+	f.settled(q)
+}
+
+func (f *Flow) dropAsk(q *Request) {
+	if q.Kind != Ask {
+		return
+	}
+	f.asks[q.Conn] = slices.DeleteFunc(f.asks[q.Conn], func(other *Request) bool { return other == q })
+}
+
+// session follows who holds the notebook, whether actions are refused, and who
+// is gone.
+func (f *Flow) session(r Record) {
+	switch r.Type {
+	case "holder":
+		f.ownDocument = r.Conn == 0
+	case "state":
+		var entered struct {
+			State string `json:"state"`
+		}
+		if json.Unmarshal(r.Msg, &entered) == nil {
+			f.ending = entered.State == "collecting" || entered.State == "ended"
+		}
+	case "peer_ended":
+		f.gone(r)
+	}
+}
+
+// gone ends what nobody will answer now, or wait for, as no other entry will
+// say. What the agent has asked the kernel is answered with an error.
+func (f *Flow) gone(r Record) {
+	lost := func(q *Request) bool { return q.Kind == Ask && q.Conn == r.Conn } // a console's end
+	state := Unanswered
+	switch r.Action {
+	case "agent":
+		lost = func(q *Request) bool { return q.Kind == Action || q.Kind == Query }
+		f.queries = nil
+	case "kernel":
+		lost = func(q *Request) bool { return q.Kind != Action && q.Whom == atKernel }
+		state = Failed
+		clear(f.cells)
+	}
+	for _, q := range f.unsettled() {
+		if !q.over && lost(q) {
+			f.retire(q, state)
+		}
+	}
+}
+
+func byAsked(a, b *Request) int { return cmp.Compare(a.Asked.Seq, b.Asked.Seq) }
+
+func at(r Record) Mark { return Mark{Seq: r.Seq, T: time.Duration(r.TNS)} }

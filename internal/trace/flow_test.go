@@ -1,0 +1,157 @@
+package trace_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/trace"
+)
+
+// TestFlow tells of hand-made traces. A file of testdata/flow has
+//
+//	-- trace --   an entry a line: milliseconds, hop, type, key=value …; its seq is the number of its line
+//	-- text --    what Walk and Text make of it
+//	-- NAME --    the same of a part: a filter as key=value …, or follow
+//	-- delays --  the delays as JSON
+//	-- stats --   the summary as JSON
+//
+// in any choice. With -update all but the trace is rewritten.
+func TestFlow(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/flow/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(file)
+			require.NoError(t, err)
+			require.Equal(t, "trace", archive.Files[0].Name)
+			path := handMade(t, string(archive.Files[0].Data))
+			for i, section := range archive.Files[1:] {
+				got := tell(t, path, section.Name)
+				if flag.Lookup("update").Value.String() == "true" {
+					archive.Files[i+1].Data = []byte(got)
+					continue
+				}
+				require.Equal(t, string(section.Data), got, section.Name)
+			}
+			if flag.Lookup("update").Value.String() == "true" {
+				require.NoError(t, os.WriteFile(file, txtar.Format(archive), 0o600))
+			}
+		})
+	}
+}
+
+// handMade writes a trace of a session that began at 03:04:05.
+func handMade(t *testing.T, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "trace.jsonl")
+	out := header
+	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		fields := strings.Fields(line)
+		ms, err := strconv.ParseFloat(fields[0], 64)
+		require.NoError(t, err, line)
+		entry := fmt.Sprintf(`{"seq":%d,"t_ns":%d,"hop":%q,"type":%q`, i+1, int64(ms*1e6), fields[1], strings.Trim(fields[2], "-"))
+		var msg strings.Builder
+		for _, field := range fields[3:] {
+			key, value, ok := strings.Cut(field, "=")
+			require.True(t, ok, line)
+			switch key {
+			case "conn", "ref", "cause":
+				entry += fmt.Sprintf(`,%q:%s`, key, value)
+			case "msg":
+				msg.WriteString(value)
+			default:
+				entry += fmt.Sprintf(`,%q:%q`, key, value)
+			}
+		}
+		if msg.Len() == 0 {
+			msg.WriteString("{}")
+		}
+		out += entry + `,"bytes":100,"msg":` + msg.String() + "}\n"
+	}
+	require.NoError(t, os.WriteFile(path, []byte(out), 0o600))
+	return path
+}
+
+const header = `{"type":"trace","version":1,"session":"s","started":"2026-01-02T03:04:05Z"}` + "\n"
+
+// tell is what a section has of the trace at path.
+func tell(t *testing.T, path, section string) string {
+	t.Helper()
+	var text strings.Builder
+	var stats trace.Stats
+	filter, show := trace.Filter{}, trace.Text{}
+	for field := range strings.FieldsSeq(section) {
+		key, value, _ := strings.Cut(field, "=")
+		switch key {
+		case "tx":
+			filter.Tx, show.IDs = value, true
+		case "action":
+			filter.Action = value
+		case "hop":
+			filter.Hop = trace.Hop(value)
+		case "cell":
+			filter.Cell = value
+		case "late":
+			late, err := time.ParseDuration(value)
+			require.NoError(t, err)
+			filter.Late, show.Slowest = late, true
+		case "text", "follow", "delays", "stats":
+		default:
+			require.Fail(t, "unknown section", section)
+		}
+	}
+	each := func(f trace.Frame) error {
+		stats.Add(f)
+		switch {
+		case !filter.Match(f), section == "stats":
+		case section != "delays":
+			text.WriteString(show.Line(f) + "\n")
+		case f.Delay != nil:
+			text.WriteString(asJSON(t, f.Delay.Delay()))
+		}
+		return nil
+	}
+	if strings.HasPrefix(section, "follow") {
+		src := tail(t, path)
+		require.NoError(t, trace.Follow(t.Context(), src, each))
+		return text.String()
+	}
+	require.NoError(t, trace.Walk(t.Context(), opening(path), each))
+	if section == "stats" {
+		return asJSON(t, stats.Summary())
+	}
+	return text.String()
+}
+
+func asJSON(t *testing.T, value any) string {
+	t.Helper()
+	line, err := json.Marshal(value)
+	require.NoError(t, err)
+	return string(line) + "\n"
+}
+
+func opening(path string) func(context.Context) (trace.Source, error) {
+	return func(context.Context) (trace.Source, error) { return trace.OpenTail(path, nil) }
+}
+
+func tail(t *testing.T, path string) *trace.Tail {
+	t.Helper()
+	opened, err := trace.OpenTail(path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, opened.Close()) })
+	return opened
+}

@@ -1,0 +1,114 @@
+package trace
+
+import (
+	"cmp"
+
+	"assay/internal/protocol"
+)
+
+// fromAgent begins the request that an action is, if it wants an answer.
+func (f *Flow) fromAgent(r Record) *Request {
+	if r.Note == Malformed {
+		return nil
+	}
+	f.firstWord(r)
+	if r.Type != protocol.TypeAgentAction || r.TxID == "" {
+		return nil
+	}
+	q := f.open(r, Request{Kind: Action, Whom: f.whom(r)})
+	if r.Note == Tamper {
+		f.refused[r.TxID] = q
+	} else {
+		f.ids[r.TxID] = q
+	}
+	return q
+}
+
+// whom tells who is to answer an action of the agent. One for the kernel is the
+// server's until it is passed on.
+func (f *Flow) whom(r Record) string {
+	known, needsCell := documentAction(r.Action)
+	switch {
+	case f.ending, r.Note != "", !known, needsCell && r.CellID == "":
+		return atServer
+	case f.ownDocument:
+		return atNotebook
+	default:
+		return atConsole
+	}
+}
+
+// documentAction tells whether who holds the notebook answers an action, and
+// whether the server first looks for a cell id in it.
+func documentAction(action string) (known, needsCell bool) {
+	switch action {
+	case "get_context", "create_cell", "create_markdown_cell", "set_widget":
+		return true, false
+	case "edit_cell", "delete_cell", "run_cell", "stop_cell":
+		return true, true
+	default:
+		return false, false
+	}
+}
+
+// toAgent is an answer, a query, or what no request is about.
+func (f *Flow) toAgent(r Record) *Request {
+	switch r.Type {
+	case protocol.TypeActionResponse:
+		return f.answer(r)
+	case protocol.TypeAgentQuery:
+		return f.query(r)
+	default:
+		return nil
+	}
+}
+
+// answer ends an action.
+func (f *Flow) answer(r Record) *Request {
+	q := f.answered(r)
+	if q == nil || q.over {
+		return q
+	}
+	q.CellID = cmp.Or(q.CellID, r.CellID)
+	q.Stale = r.Cause != 0 && r.Cause != q.Replied.Seq
+	state := Answered
+	switch {
+	case r.Note == TimedOut:
+		state = Expired
+	case !q.Replied.Set() && !q.Stale && (q.Whom == atKernel || q.Whom == atConsole):
+		state = Failed
+	}
+	f.end(q, state, r)
+	return q
+}
+
+// answered is the action that r answers. An id that is in flight may be refused
+// a second time: the refusal comes at once, is made of nothing and has no note.
+func (f *Flow) answered(r Record) *Request {
+	if q := f.refused[r.TxID]; q != nil && r.Cause == 0 && r.Ref == 0 && r.Note == "" {
+		delete(f.refused, r.TxID)
+		return q
+	}
+	return f.ids[r.TxID]
+}
+
+// query is a prompt for the agent, the server's own or a console's.
+func (f *Flow) query(r Record) *Request {
+	q := f.openAt(r.Ref, Query)
+	if q == nil {
+		q = f.open(r, Request{Kind: Query, Whom: atAgent})
+	}
+	q.Sent = at(r)
+	f.queries = append(f.queries, q)
+	return q
+}
+
+// firstWord ends the queries that were waiting for the agent.
+func (f *Flow) firstWord(r Record) {
+	for _, q := range f.queries {
+		q.Replied = at(r)
+		f.end(q, Answered, r)
+	}
+	f.owners = append(f.owners, f.queries...)
+	f.queries = nil
+}

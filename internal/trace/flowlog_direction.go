@@ -1,0 +1,123 @@
+package trace
+
+import (
+	"cmp"
+	"strings"
+
+	"assay/internal/protocol"
+)
+
+// direction tells who speaks to whom; empty: the entry is not logged.
+func (f *flowLog) direction(e *Entry) string {
+	switch again := e.Ref != 0 && e.Note != Dropped; {
+	case again:
+		return "" // the bytes that came in leave again
+	case e.Hop == Session, e.Type == protocol.TypeReady, e.Type == protocol.TypeInit:
+		return "session"
+	}
+	switch e.Hop {
+	case AgentToServer:
+		return f.fromAgent(e)
+	case ServerToAgent:
+		return f.toAgent(e)
+	case KernelToServer:
+		return f.fromKernel(e)
+	case ServerToKernel:
+		return f.toKernel(e)
+	case ConsoleToServer:
+		return fromConsole(e)
+	case ServerToConsole:
+		return toConsole(e)
+	default:
+		return "notebook"
+	}
+}
+
+// fromAgent remembers which actions it is the kernel that answers.
+func (f *flowLog) fromAgent(e *Entry) string {
+	switch {
+	case e.Note == Intercepted:
+		if e.TxID != "" {
+			f.intercepted[e.TxID] = true
+		}
+		return "agent→kernel"
+	case e.Type == protocol.TypeAgentAction:
+		return "agent→" + f.document
+	default:
+		return "agent→console"
+	}
+}
+
+func (f *flowLog) toAgent(e *Entry) string {
+	kernel := e.Cause != 0
+	if e.Type == protocol.TypeActionResponse && f.intercepted[e.TxID] {
+		delete(f.intercepted, e.TxID)
+		kernel = true // or an error that stands for its answer
+	}
+	switch {
+	case kernel:
+		return "kernel→agent"
+	case e.Type == protocol.TypeActionResponse:
+		return f.document + "→agent"
+	default:
+		return "notebook→agent"
+	}
+}
+
+// fromKernel leaves out what is logged as the answer that is made of it.
+func (f *flowLog) fromKernel(e *Entry) string {
+	id := cmp.Or(e.TxID, e.AgentTxID)
+	switch e.Type {
+	case protocol.TypeStartCell, protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeCellResult,
+		protocol.TypeRunQueue, protocol.TypeCellWidgets, protocol.TypeError:
+		return "kernel→console"
+	}
+	switch {
+	case f.own[id]:
+		delete(f.own, id)
+		return "kernel→notebook"
+	case e.Note != "":
+		return "kernel→agent"
+	default:
+		return ""
+	}
+}
+
+// toKernel leaves out what is made of a request, which was logged.
+func (f *flowLog) toKernel(e *Entry) string {
+	id := cmp.Or(e.TxID, e.AgentTxID)
+	switch {
+	case e.Cause != 0 && e.Note == "":
+		return ""
+	case strings.HasPrefix(id, protocol.ServerTxPrefix) && e.Type != protocol.TypeStopCell && e.Note == "":
+		f.own[id] = true
+	}
+	return "notebook→kernel"
+}
+
+func fromConsole(e *Entry) string {
+	switch e.Type {
+	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory, protocol.TypeKernelMessage:
+		return "console→agent"
+	case protocol.TypeActionResponse:
+		if strings.HasPrefix(e.TxID, protocol.ServerTxPrefix) {
+			return "console→notebook"
+		}
+		return "console→agent"
+	case protocol.TypeNotebookAction:
+		return "console→notebook"
+	default:
+		return "console→kernel"
+	}
+}
+
+func toConsole(e *Entry) string {
+	switch {
+	case e.Type == protocol.TypeManagedProcessExit:
+		return "" // the session has said it
+	case e.Cause != 0:
+		return "kernel→console"
+	default:
+		return "notebook→console"
+	}
+}

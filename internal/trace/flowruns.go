@@ -1,0 +1,71 @@
+package trace
+
+import "assay/internal/protocol"
+
+// cellRuns are the runs of a cell that have not ended.
+type cellRuns struct {
+	queue   []*Request // sent, oldest first
+	running *Request   // nil: none
+}
+
+func (f *Flow) runsOf(cell string) *cellRuns {
+	of := f.cells[cell]
+	if of == nil {
+		of = &cellRuns{}
+		f.cells[cell] = of
+	}
+	return of
+}
+
+// sendRun is a run_cell, which a console or the server's own document has sent.
+func (f *Flow) sendRun(r Record) *Request {
+	q := f.openAt(r.Ref, Run)
+	if q == nil {
+		q = f.open(r, Request{Kind: Run, Whom: atKernel})
+	}
+	if r.Note == Dropped {
+		f.retire(q, Failed)
+		return q
+	}
+	q.Sent = at(r)
+	of := f.runsOf(r.CellID)
+	of.queue = append(of.queue, q)
+	return q
+}
+
+// startRun is the start of the oldest run of its cell that waits, or of one
+// that the kernel has decided on.
+func (f *Flow) startRun(r Record) *Request {
+	if r.CellID == "" {
+		return nil // the kernel is idle
+	}
+	of := f.runsOf(r.CellID)
+	var q *Request
+	if len(of.queue) > 0 {
+		q, of.queue = of.queue[0], of.queue[1:]
+	} else {
+		q = f.open(r, Request{Kind: Run, Whom: atKernel})
+		q.Action, q.Sent = protocol.TypeRunCell, at(r)
+	}
+	if lost := of.running; lost != nil {
+		f.retire(lost, Unanswered)
+	}
+	q.Replied = at(r)
+	of.running = q
+	return q
+}
+
+// endRun is the result of the run that goes on.
+func (f *Flow) endRun(r Record) *Request {
+	of := f.cells[r.CellID]
+	if of == nil || of.running == nil {
+		return nil
+	}
+	q := of.running
+	of.running = nil
+	if len(of.queue) == 0 {
+		delete(f.cells, r.CellID)
+	}
+	f.end(q, Answered, r)
+	return q
+}

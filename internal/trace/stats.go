@@ -1,0 +1,159 @@
+package trace
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// statsRows is how many actions are counted apart. An agent can name any number:
+// what comes after that is counted as "other".
+const statsRows = 1000
+
+// Stats is what a trace, or a part of it, comes to. It keeps 8 bytes a request.
+// The zero value is empty and ready. It is for one goroutine.
+type Stats struct {
+	frames int
+	notes  map[Note]int
+	rows   map[statsKey]*statsRow
+}
+
+type statsKey struct {
+	kind   Kind
+	action string
+}
+
+type statsRow struct {
+	samples                      []sample
+	count                        int
+	timedOut, failed, unanswered int
+}
+
+// sample is how long a request took, in nanoseconds, above the number of the hop
+// that took longest: in this order samples are sorted by time.
+type sample int64
+
+const (
+	hopBits    = 3
+	maxSampled = time.Duration(1<<(63-hopBits) - 1)
+)
+
+func hopNames() []string {
+	return []string{atServer, atNotebook, atKernel, atConsole, atAgent, inQueue, inRun}
+}
+
+func newSample(took time.Duration, hop string) sample {
+	took = min(max(took, 0), maxSampled)
+	return sample(took)<<hopBits | sample(max(0, slices.Index(hopNames(), hop)))
+}
+
+func (s sample) took() time.Duration { return time.Duration(s >> hopBits) }
+func (s sample) hop() string         { return hopNames()[s&(1<<hopBits-1)] }
+
+// Notes are the notes that an entry may have, in the order in which they are
+// shown.
+func Notes() []Note {
+	return []Note{Intercepted, Relayed, TimedOut, Late, Duplicate, Orphaned, Dropped, Malformed, Tamper}
+}
+
+// Add counts a frame, and the request whose delay is told with it.
+func (s *Stats) Add(f Frame) {
+	if s.rows == nil {
+		s.notes, s.rows = map[Note]int{}, map[statsKey]*statsRow{}
+	}
+	s.frames++
+	if f.Record.Note != "" {
+		s.notes[f.Record.Note]++
+	}
+	if f.Delay != nil {
+		s.row(f.Delay).add(f.Delay)
+	}
+}
+
+func (s *Stats) row(q *Request) *statsRow {
+	key := statsKey{q.Kind, clean(q.Action, shownName)}
+	row := s.rows[key]
+	if row == nil && len(s.rows) >= statsRows {
+		key = statsKey{q.Kind, "other"}
+		row = s.rows[key]
+	}
+	if row == nil {
+		row = &statsRow{}
+		s.rows[key] = row
+	}
+	return row
+}
+
+func (r *statsRow) add(q *Request) {
+	r.count++
+	switch q.State {
+	case Expired:
+		r.timedOut++
+	case Failed:
+		r.failed++
+	case Unanswered:
+		r.unanswered++
+	case Answered:
+	}
+	if total, ok := q.Total(); ok {
+		r.samples = append(r.samples, newSample(total, q.Slowest()))
+	}
+}
+
+// Summary is what [Stats] has counted.
+type Summary struct {
+	Frames  int             `json:"frames"`
+	Actions []ActionSummary `json:"actions"` // by kind, then by name
+	Notes   map[Note]int    `json:"notes"`
+}
+
+// ActionSummary sums up the requests of a kind and an action. Percentiles, by
+// nearest rank, and the most are of those that were answered, with an error
+// too, in milliseconds; without any they are null.
+type ActionSummary struct {
+	Kind       Kind     `json:"kind"`
+	Action     string   `json:"action"`
+	Count      int      `json:"count"`
+	P50MS      *float64 `json:"p50_ms"`
+	P99MS      *float64 `json:"p99_ms"`
+	MaxMS      *float64 `json:"max_ms"`
+	P99Hop     string   `json:"p99_hop"` // which took longest of the one at p99
+	TimedOut   int      `json:"timed_out"`
+	Failed     int      `json:"failed"`
+	Unanswered int      `json:"unanswered"`
+}
+
+// Summary sums up what was added so far.
+func (s *Stats) Summary() Summary {
+	sum := Summary{Frames: s.frames, Actions: []ActionSummary{}, Notes: map[Note]int{}}
+	maps.Copy(sum.Notes, s.notes)
+	for key, row := range s.rows {
+		sum.Actions = append(sum.Actions, row.summary(key))
+	}
+	slices.SortFunc(sum.Actions, func(a, b ActionSummary) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Action, b.Action))
+	})
+	return sum
+}
+
+func (r *statsRow) summary(key statsKey) ActionSummary {
+	sum := ActionSummary{
+		Kind: key.kind, Action: key.action, Count: r.count,
+		TimedOut: r.timedOut, Failed: r.failed, Unanswered: r.unanswered,
+	}
+	if len(r.samples) == 0 {
+		return sum
+	}
+	slices.Sort(r.samples)
+	p99 := r.percentile(99)
+	sum.P50MS = new(milliseconds(r.percentile(50).took()))
+	sum.P99MS, sum.P99Hop = new(milliseconds(p99.took())), p99.hop()
+	sum.MaxMS = new(milliseconds(r.percentile(100).took()))
+	return sum
+}
+
+// percentile is the smallest sample that p of a hundred are not above.
+func (r *statsRow) percentile(p int) sample {
+	return r.samples[(len(r.samples)*p+99)/100-1]
+}

@@ -1,0 +1,52 @@
+package trace_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/trace"
+)
+
+// answered is the frame of an action that took so long at a hop.
+func answered(action, whom string, took time.Duration) trace.Frame {
+	return trace.Frame{Delay: &trace.Request{
+		Kind: trace.Action, State: trace.Answered, Action: action, Whom: whom,
+		Asked: trace.Mark{Seq: 1}, Answered: trace.Mark{Seq: 2, T: took},
+	}}
+}
+
+// Percentiles are by nearest rank, and the hop is that of the very request.
+func TestStatsPercentiles(t *testing.T) {
+	t.Parallel()
+	var stats trace.Stats
+	require.Equal(t, trace.Summary{Actions: []trace.ActionSummary{}, Notes: map[trace.Note]int{}}, stats.Summary())
+	for i := 100; i > 0; i-- {
+		whom := "notebook"
+		if i == 99 {
+			whom = "console"
+		}
+		stats.Add(answered("get_context", whom, time.Duration(i)*time.Millisecond))
+	}
+	row := stats.Summary().Actions[0]
+	require.Equal(t, 100, row.Count)
+	require.InDelta(t, 50, *row.P50MS, 0)
+	require.InDelta(t, 99, *row.P99MS, 0)
+	require.InDelta(t, 100, *row.MaxMS, 0)
+	require.Equal(t, "console", row.P99Hop)
+}
+
+// An agent that invents actions does not fill the memory.
+func TestStatsAreBounded(t *testing.T) {
+	t.Parallel()
+	var stats trace.Stats
+	for i := range 3000 {
+		stats.Add(answered(fmt.Sprintf("action_%d", i), "server", 0))
+	}
+	sum := stats.Summary()
+	require.Len(t, sum.Actions, 1001)
+	require.Equal(t, "other", sum.Actions[len(sum.Actions)-1].Action)
+	require.Equal(t, 2000, sum.Actions[len(sum.Actions)-1].Count)
+}

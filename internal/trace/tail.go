@@ -1,0 +1,148 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+)
+
+const (
+	// PollEvery is how often [Poll] looks at a file.
+	PollEvery = 200 * time.Millisecond
+
+	// keepLine is the largest buffer that a Tail keeps from one line to the
+	// next, in bytes.
+	keepLine = 1 << 20
+)
+
+// Tail reads the lines of a trace file that may still grow, at its own pace and
+// with a descriptor of its own: whoever writes the file does not notice. It is
+// for one goroutine. Whoever opened it must Close it.
+type Tail struct {
+	file  *os.File
+	in    *bufio.Reader
+	grown func(ctx context.Context, beyond int64) (int64, error)
+	at    int64  // how many bytes have been read
+	part  []byte // the beginning of the next line
+	held  []byte // a line that Skip has read and Next returns; nil: none
+}
+
+// OpenTail opens the trace file at path. grown is asked at the end of what is
+// there: it waits until the file has more than beyond bytes and returns how
+// many, or io.EOF when there will be no more; [Writer.Await] and [Poll] do.
+// Without it, nil, the file ends where it ends.
+func OpenTail(path string, grown func(ctx context.Context, beyond int64) (int64, error)) (*Tail, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if grown == nil {
+		grown = func(context.Context, int64) (int64, error) { return 0, io.EOF }
+	}
+	return &Tail{file: file, in: bufio.NewReaderSize(file, 64<<10), grown: grown}, nil
+}
+
+// Next returns the next line without its newline, the header first, waiting for
+// it as grown does. The line may be used until the next call. After the last
+// one it returns io.EOF; a last line that was cut is left out. When it fails
+// because ctx has ended, the next call goes on where it was.
+func (t *Tail) Next(ctx context.Context) ([]byte, error) {
+	if line := t.held; line != nil {
+		t.held = nil
+		return line, nil
+	}
+	for {
+		piece, err := t.in.ReadSlice('\n')
+		t.at += int64(len(piece))
+		switch {
+		case err == nil:
+			return t.whole(piece[:len(piece)-1]), nil
+		case !errors.Is(err, bufio.ErrBufferFull) && !errors.Is(err, io.EOF):
+			return nil, err
+		}
+		t.part = append(t.part, piece...)
+		if errors.Is(err, io.EOF) {
+			if _, err := t.grown(ctx, t.at); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// whole is the line that ends with last.
+func (t *Tail) whole(last []byte) []byte {
+	if len(t.part) == 0 {
+		return last
+	}
+	line := append(t.part, last...)
+	t.part = line[:0]
+	if cap(line) > keepLine {
+		t.part = nil
+	}
+	return line
+}
+
+// Skip passes over what comes before the entry seq, waiting for it as Next
+// does: the next line is that entry's, or that of the first one behind it. The
+// header is passed over too unless it has been read.
+func (t *Tail) Skip(ctx context.Context, seq int64) error {
+	for {
+		line, err := t.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if lineSeq(line) >= seq {
+			t.held = line
+			return nil
+		}
+	}
+}
+
+// lineSeq is the seq of an entry's line, its first member; 0 of any other line.
+func lineSeq(line []byte) int64 {
+	rest, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
+	if !ok {
+		return 0
+	}
+	digits := rest[:max(0, bytes.IndexAny(rest, ",}"))]
+	seq, err := strconv.ParseInt(string(digits), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return seq
+}
+
+// Close closes the file.
+func (t *Tail) Close() error { return t.file.Close() }
+
+// Poll returns what [OpenTail] wants for a file that another process writes: it
+// looks every [PollEvery] how large the file is, for as long as ctx lasts. That
+// it cannot be looked at, or has become shorter, is an error.
+func Poll(path string) func(ctx context.Context, beyond int64) (int64, error) {
+	return func(ctx context.Context, beyond int64) (int64, error) {
+		every := time.NewTicker(PollEvery)
+		defer every.Stop()
+		for {
+			info, err := os.Stat(path)
+			switch {
+			case err != nil:
+				return 0, err
+			case info.Size() > beyond:
+				return info.Size(), nil
+			case info.Size() < beyond:
+				return info.Size(), fmt.Errorf("%s has become shorter while it was read", path)
+			}
+			select {
+			case <-every.C:
+			case <-ctx.Done():
+				return info.Size(), context.Cause(ctx)
+			}
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package trace_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/trace"
+)
+
+// growing is a journal whose trace is written to a file.
+func growing(t *testing.T) (*trace.Journal, *trace.Writer, string) {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "trace.jsonl"))
+	require.NoError(t, err)
+	journal := trace.NewJournal("s")
+	writer := trace.NewWriter(journal, file)
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		if err := errors.Join(writer.Run(context.Background()), file.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(writing.Wait)
+	t.Cleanup(journal.Close)
+	return journal, writer, file.Name()
+}
+
+// A tail that is there from the start, and one that comes late, see every line
+// of a trace that grows, whole, and its end.
+func TestTailFollowsTheWriter(t *testing.T) {
+	t.Parallel()
+	const entries = 3000
+	journal, writer, path := growing(t)
+	var reading sync.WaitGroup
+	follow := func(from int64) {
+		src, err := trace.OpenTail(path, writer.Await)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		reading.Go(func() {
+			defer src.Close()
+			if err := readFrom(t.Context(), src, from, entries); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	follow(1)
+	large := strings.Repeat("x", 200<<10) // more than any buffer
+	for i := range entries {
+		body := fmt.Sprintf(`{"type":"x","n":%d}`, i+1)
+		if i%500 == 499 {
+			body = fmt.Sprintf(`{"type":"x","n":%d,"text":%q}`, i+1, large)
+		}
+		journal.Append(frame(trace.Session, body))
+		if i == entries/2 {
+			follow(entries / 3)
+			follow(entries)
+		}
+	}
+	journal.Close()
+	reading.Wait()
+}
+
+// readFrom reads the header, the entries from one on to the last, and the end.
+func readFrom(ctx context.Context, src *trace.Tail, from, last int64) error {
+	line, err := src.Next(ctx)
+	if err != nil {
+		return err
+	}
+	if header, err := trace.ParseHeader(line); err != nil || header.Session != "s" {
+		return fmt.Errorf("header %q: %w", line, err)
+	}
+	if err := src.Skip(ctx, from); err != nil {
+		return err
+	}
+	for seq := from; seq <= last; seq++ {
+		line, err := src.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if record, err := trace.ParseRecord(line); err != nil || record.Seq != seq {
+			return fmt.Errorf("want entry %d: %q: %w", seq, line[:min(len(line), 80)], err)
+		}
+	}
+	if _, err := src.Next(ctx); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("want the end: %w", err)
+	}
+	return nil
+}
+
+// A reader that gives up in the middle of a line goes on where it was.
+func TestTailGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(header+`{"seq":1,`), 0o600))
+	gaveUp := errors.New("gave up")
+	over := false
+	src, err := trace.OpenTail(path, func(_ context.Context, beyond int64) (int64, error) {
+		require.EqualValues(t, len(header)+len(`{"seq":1,`), beyond)
+		if over {
+			return 0, io.EOF
+		}
+		return 0, gaveUp
+	})
+	require.NoError(t, err)
+	defer src.Close()
+	line, err := src.Next(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, strings.TrimSpace(header), string(line))
+	_, err = src.Next(t.Context())
+	require.ErrorIs(t, err, gaveUp)
+	over = true
+	_, err = src.Next(t.Context())
+	require.ErrorIs(t, err, io.EOF, "a line that was cut is left out")
+
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = file.WriteString("\"t_ns\":5}\n")
+	require.NoError(t, errors.Join(err, file.Close()))
+	line, err = src.Next(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, `{"seq":1,"t_ns":5}`, string(line))
+}
+
+func TestSkip(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	lines := header + `{"seq":1}` + "\n" + `{"seq":3,"t_ns":1}` + "\n" + `{"t_ns":1,"seq":9}` + "\n" + `{"seq":99999999999999999999,"t_ns":1}` + "\n" + `{"seq":4}` + "\n"
+	require.NoError(t, os.WriteFile(path, []byte(lines), 0o600))
+	for seq, want := range map[int64]string{0: strings.TrimSpace(header), 1: `{"seq":1}`, 2: `{"seq":3,"t_ns":1}`, 4: `{"seq":4}`} {
+		src := tail(t, path)
+		require.NoError(t, src.Skip(t.Context(), seq))
+		line, err := src.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, string(line))
+	}
+	require.ErrorIs(t, tail(t, path).Skip(t.Context(), 5), io.EOF)
+}
+
+func TestPoll(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte("12345"), 0o600))
+	synctest.Test(t, func(t *testing.T) {
+		grown := trace.Poll(path)
+		size, err := grown(t.Context(), 4)
+		require.NoError(t, err)
+		require.EqualValues(t, 5, size)
+
+		begin := time.Now()
+		var writing sync.WaitGroup
+		defer writing.Wait()
+		time.AfterFunc(time.Minute, func() {
+			writing.Go(func() {
+				if err := os.WriteFile(path, []byte("123456"), 0o600); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+		size, err = grown(t.Context(), 5)
+		require.NoError(t, err)
+		require.EqualValues(t, 6, size)
+		require.LessOrEqual(t, time.Since(begin), time.Minute+2*trace.PollEvery)
+
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, errors.New("enough"))
+		defer cancel()
+		_, err = grown(ctx, 6)
+		require.EqualError(t, err, "enough")
+		_, err = grown(t.Context(), 7)
+		require.ErrorContains(t, err, "has become shorter")
+		require.NoError(t, os.Remove(path))
+		_, err = grown(t.Context(), 7)
+		require.ErrorIs(t, err, os.ErrNotExist)
+	})
+}
+
+// Any number wait; each is woken when there is more, and by the end.
+func TestAwait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		journal := trace.NewJournal("s")
+		writer := trace.NewWriter(journal, io.Discard)
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("gave up"))
+		defer cancel()
+		_, err := writer.Await(ctx, 0)
+		require.EqualError(t, err, "gave up", "before Run nothing is there")
+
+		written := make(chan error)
+		go func() { written <- writer.Run(context.Background()) }()
+		size, err := writer.Await(t.Context(), 0)
+		require.NoError(t, err, "the header")
+		sizes, ends := make(chan int64), make(chan error)
+		for range 3 {
+			go func() {
+				more, err := writer.Await(context.Background(), size)
+				if err != nil {
+					more = -1
+				}
+				sizes <- more
+				_, err = writer.Await(context.Background(), more)
+				ends <- err
+			}()
+		}
+		synctest.Wait()
+		journal.Append(trace.Entry{Hop: trace.Session})
+		more := <-sizes
+		require.Greater(t, more, size)
+		require.Equal(t, more, <-sizes)
+		require.Equal(t, more, <-sizes)
+		synctest.Wait()
+		journal.Close()
+		require.NoError(t, <-written)
+		for range 3 {
+			require.ErrorIs(t, <-ends, io.EOF)
+		}
+		size, err = writer.Await(t.Context(), more-1)
+		require.NoError(t, err, "what is there can be read after the end")
+		require.Equal(t, more, size)
+	})
+}
+
+func TestAwaitEndsWhenTheFileCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	journal := trace.NewJournal("s")
+	writer := trace.NewWriter(journal, full{})
+	journal.Close()
+	require.Error(t, writer.Run(t.Context()))
+	_, err := writer.Await(t.Context(), 0)
+	require.ErrorIs(t, err, io.EOF)
+}

@@ -1,0 +1,200 @@
+package trace
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Source yields the lines of a trace, the header first, each good until the
+// next call, and after the last one io.EOF. A [Tail] is one, and so is what a
+// server sends of a live session.
+type Source interface {
+	Next(ctx context.Context) ([]byte, error)
+	Close() error
+}
+
+// Frame is an entry and the requests that it is part of.
+type Frame struct {
+	Line     []byte // as it stands in the trace, good while the frame is looked at
+	Record   Record // without Msg, but for the hop "session"
+	Requests []*Request
+
+	// Delay is the request whose delay is told with this frame: of each
+	// request one frame has it. nil: there is nothing to tell here.
+	Delay *Request
+}
+
+// Walk calls each with every frame of a trace that is over, or is read as if it
+// were, until it returns an error, which Walk then returns. What a frame is part
+// of is known to its end, and the delay is told with a request's first frame:
+// for that open is called twice, and the second source is read ahead of the
+// first, as far as needed. In memory are requests only, those between the two:
+// as many as are asked while one waits, and the 4,096 that a [Flow] remembers.
+func Walk(ctx context.Context, open func(context.Context) (Source, error), each func(Frame) error) error {
+	here, err := openEntries(ctx, open)
+	if err != nil {
+		return err
+	}
+	defer here.src.Close()
+	ahead, err := openEntries(ctx, open)
+	if err != nil {
+		return err
+	}
+	defer ahead.src.Close()
+	known := newForesight(ahead)
+	flow := NewFlow(known.drop)
+	return here.each(ctx, func(line []byte, r Record) error {
+		frame := Frame{Line: line, Record: r}
+		for _, q := range flow.Add(r) {
+			q, err := known.of(ctx, q)
+			if err != nil {
+				return err
+			}
+			frame.Requests = append(frame.Requests, q)
+			if q.Asked.Seq == r.Seq {
+				frame.Delay = q
+			}
+		}
+		return each(frame)
+	})
+}
+
+// Follow calls each with every frame as it comes, until the source ends, or
+// each returns an error, which Follow then returns. Requests are known as far as
+// they have come, and the delay is told with the answer. Follow closes nothing.
+func Follow(ctx context.Context, src Source, each func(Frame) error) error {
+	from := &entries{src: src}
+	if err := from.header(ctx); err != nil {
+		return err
+	}
+	flow := NewFlow(nil)
+	return from.each(ctx, func(line []byte, r Record) error {
+		frame := Frame{Line: line, Record: r, Requests: flow.Add(r)}
+		for _, q := range frame.Requests {
+			if q.endedAt().Seq == r.Seq {
+				frame.Delay = q
+			}
+		}
+		return each(frame)
+	})
+}
+
+// foresight knows how requests end, by reading ahead.
+type foresight struct {
+	ahead *entries
+	flow  *Flow
+	ends  map[int64]*Request // by the entry that began them
+	over  bool
+}
+
+func newForesight(ahead *entries) *foresight {
+	f := &foresight{ahead: ahead, ends: map[int64]*Request{}}
+	f.flow = NewFlow(func(q *Request) { f.ends[q.Asked.Seq] = q })
+	return f
+}
+
+// of returns q as it will have ended.
+func (f *foresight) of(ctx context.Context, q *Request) (*Request, error) {
+	for {
+		if end := f.ends[q.Asked.Seq]; end != nil {
+			return end, nil
+		}
+		if f.over {
+			return q, nil
+		}
+		_, r, err := f.ahead.next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			f.over = true
+			f.flow.End()
+		case err != nil:
+			return nil, err
+		default:
+			f.flow.Add(r)
+		}
+	}
+}
+
+// drop forgets a request of which no further frame will be shown.
+func (f *foresight) drop(q *Request) { delete(f.ends, q.Asked.Seq) }
+
+// entries reads entries from a source.
+type entries struct {
+	src  Source
+	line int // the number of the last one, from 1
+}
+
+// openEntries opens a source and reads its header.
+func openEntries(ctx context.Context, open func(context.Context) (Source, error)) (*entries, error) {
+	src, err := open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := &entries{src: src}
+	if err := e.header(ctx); err != nil {
+		return nil, errors.Join(err, src.Close())
+	}
+	return e, nil
+}
+
+func (e *entries) header(ctx context.Context) error {
+	line, err := e.src.Next(ctx)
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: it has no first line", ErrNoTrace)
+	}
+	if err != nil {
+		return err
+	}
+	e.line = 1
+	_, err = ParseHeader(line)
+	return err
+}
+
+// each calls f with every entry.
+func (e *entries) each(ctx context.Context, f func(line []byte, r Record) error) error {
+	for {
+		line, r, err := e.next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = f(line, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (e *entries) next(ctx context.Context) (line []byte, r Record, err error) {
+	line, err = e.src.Next(ctx)
+	if err != nil {
+		return nil, r, err
+	}
+	e.line++
+	if r, err = parseOutside(line); err != nil {
+		return nil, r, fmt.Errorf("line %d: %w: %w", e.line, ErrNoTrace, err)
+	}
+	return line, r, nil
+}
+
+// parseOutside reads a line without what it carries, which is most of it and
+// comes last: only the session's own entries, which are short, are read whole.
+// No text in a line can look like the name that is searched for, as its quotes
+// would be escaped.
+func parseOutside(line []byte) (r Record, err error) {
+	outside, _, found := bytes.Cut(line, []byte(`,"msg":`))
+	if !found || bytes.Contains(outside, []byte(`"hop":"session"`)) {
+		err = json.Unmarshal(line, &r)
+		return r, err
+	}
+	if !bytes.HasSuffix(line, []byte("}")) {
+		return r, errors.New("it does not end")
+	}
+	err = json.Unmarshal(append(bytes.Clone(outside), '}'), &r)
+	return r, err
+}

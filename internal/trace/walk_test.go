@@ -1,0 +1,238 @@
+package trace_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/protocol"
+	"assay/internal/trace"
+)
+
+// synthetic is a session of so many frames: actions of the notebook and of the
+// kernel, a run now and then, ids and cells that never come again; the kernel
+// leaves every hundredth request unanswered until its deadline.
+type synthetic struct{ frames, next int64 }
+
+func (s *synthetic) record() trace.Record {
+	s.next++
+	n, step := s.next/10, s.next%10
+	r := trace.Record{Seq: s.next, TNS: s.next * 1000, Bytes: 100}
+	tx, kernel, cell := fmt.Sprintf("tx_%012x", n), fmt.Sprintf("eval_%012x", n), fmt.Sprintf("cell-%d", n)
+	set := func(hop trace.Hop, kind, action, tx, cell string, cause int64, note trace.Note) {
+		r.Hop, r.Type, r.Action, r.TxID, r.CellID, r.Cause, r.Note = hop, kind, action, tx, cell, cause, note
+	}
+	silent := n%100 == 0
+	switch step {
+	case 0:
+		set(trace.AgentToServer, protocol.TypeAgentAction, "create_cell", tx+"a", "", 0, "")
+	case 1:
+		set(trace.ServerToAgent, protocol.TypeActionResponse, "", tx+"a", cell, 0, "")
+	case 2:
+		set(trace.ServerToKernel, protocol.TypeRunCell, "", "", cell, 0, "")
+	case 3:
+		set(trace.KernelToServer, protocol.TypeStartCell, "", "", cell, 0, "")
+	case 4:
+		set(trace.AgentToServer, protocol.TypeAgentAction, "request_globals_summary", tx, "", 0, trace.Intercepted)
+	case 5:
+		set(trace.ServerToKernel, protocol.TypeGlobalsSummary, "", kernel, "", r.Seq-1, "")
+	case 6:
+		set(trace.KernelToServer, protocol.TypeKernelStdio, "", "", cell, 0, "")
+		if !silent {
+			set(trace.KernelToServer, protocol.TypeGlobalsSummary, "", kernel, "", 0, "")
+		}
+	case 7:
+		set(trace.ServerToAgent, protocol.TypeActionResponse, "", tx, "", r.Seq-1, "")
+		if silent {
+			set(trace.ServerToAgent, protocol.TypeActionResponse, "", tx, "", 0, trace.TimedOut)
+		}
+	case 8:
+		set(trace.KernelToServer, protocol.TypeCellResult, "", "", cell, 0, "")
+	default:
+		set(trace.AgentToServer, protocol.TypeAgentStatus, "", "", "", 0, "")
+	}
+	return r
+}
+
+// Next makes a source of it.
+func (s *synthetic) Next(context.Context) ([]byte, error) {
+	if s.next == 0 {
+		s.next = 9 // so that seq and step agree
+		return bytes.TrimSpace([]byte(header)), nil
+	}
+	if s.next >= s.frames {
+		return nil, io.EOF
+	}
+	r := s.record()
+	return fmt.Appendf(nil, `{"seq":%d,"t_ns":%d,"hop":%q,"type":%q,"action":%q,"tx_id":%q,"cell_id":%q,"bytes":%d,"note":%q,"cause":%d,"msg":{"type":%q}}`,
+		r.Seq, r.TNS, r.Hop, r.Type, r.Action, r.TxID, r.CellID, r.Bytes, r.Note, r.Cause, r.Type), nil
+}
+
+func (s *synthetic) Close() error { return nil }
+
+func heap() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+// A million frames leave no more behind than the samples of their requests.
+//
+//nolint:paralleltest // it measures the heap
+func TestMillionFrames(t *testing.T) {
+	const frames, most = 1_000_000, 64 << 20
+	before := heap()
+	session := &synthetic{frames: frames}
+	var stats trace.Stats
+	settled := 0
+	flow := trace.NewFlow(func(*trace.Request) { settled++ })
+	for session.next < frames {
+		record := session.record()
+		frame := trace.Frame{Record: record, Requests: flow.Add(record)}
+		for _, q := range frame.Requests {
+			if q.Answered.Seq == record.Seq {
+				frame.Delay = q
+			}
+		}
+		stats.Add(frame)
+		if record.Seq%(frames/4) == 0 {
+			require.Less(t, int64(heap())-int64(before), int64(most))
+		}
+	}
+	flow.End()
+	sum := stats.Summary()
+	require.Equal(t, frames, sum.Frames)
+	require.Len(t, sum.Actions, 3)
+	require.Equal(t, "request_globals_summary", sum.Actions[1].Action)
+	require.Equal(t, frames/10, sum.Actions[1].Count)
+	require.Equal(t, frames/1000, sum.Actions[1].TimedOut)
+	require.InDelta(t, 0.003, *sum.Actions[1].P99MS, 1e-9)
+	require.Equal(t, "server", sum.Actions[1].P99Hop)
+	require.Equal(t, "run", sum.Actions[2].P99Hop)
+	require.GreaterOrEqual(t, settled, 3*frames/10)
+	runtime.KeepAlive(&stats)
+}
+
+// Walk holds what lies between its two readers, not the trace.
+//
+//nolint:paralleltest // it measures the heap
+func TestWalkHoldsLittle(t *testing.T) {
+	const frames, most = 60_000, 16 << 20
+	before := heap()
+	open := func(context.Context) (trace.Source, error) { return &synthetic{frames: frames}, nil }
+	n, delays := 0, 0
+	require.NoError(t, trace.Walk(t.Context(), open, func(f trace.Frame) error {
+		n++
+		if f.Delay != nil {
+			delays++
+		}
+		if n%20_000 == 0 {
+			require.Less(t, int64(heap())-int64(before), int64(most))
+		}
+		return nil
+	}))
+	require.Equal(t, frames-9, n)
+	require.InDelta(t, 3*frames/10, delays, 3)
+}
+
+// A request that is answered at the very end is known from its first line on,
+// and an error of the one who looks ends the walk.
+func TestWalkLooksAhead(t *testing.T) {
+	t.Parallel()
+	path := handMade(t, `
+		0   session holder msg={"by":"server"}
+		1   agent>server agent_action action=get_context tx_id=tx_1
+		999 server>agent agent_action_response tx_id=tx_1`)
+	enough := errors.New("enough")
+	err := trace.Walk(t.Context(), opening(path), func(f trace.Frame) error {
+		if f.Delay == nil {
+			return nil
+		}
+		require.EqualValues(t, 2, f.Record.Seq)
+		require.Equal(t, 998*time.Millisecond, f.Delay.Answered.T-f.Delay.Asked.T)
+		return enough
+	})
+	require.ErrorIs(t, err, enough)
+}
+
+func TestWalkFaults(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ in, want string }{
+		"empty":        {"", "not a trace: it has no first line"},
+		"another file": {"PK\x03\x04\n", "not a trace: invalid character 'P'"},
+		"no entry":     {header + "{\"seq\":1,\"msg\":1}\nhello\n", "line 3: not a trace"},
+		"cut entry":    {header + "{\"seq\":1,\"msg\":{\n{}\n", "line 2: not a trace: it does not end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "trace.jsonl")
+			require.NoError(t, os.WriteFile(path, []byte(tc.in), 0o600))
+			nothing := func(trace.Frame) error { return nil }
+			err := trace.Walk(t.Context(), opening(path), nothing)
+			require.ErrorIs(t, err, trace.ErrNoTrace)
+			require.ErrorContains(t, err, tc.want)
+			require.ErrorContains(t, trace.Follow(t.Context(), tail(t, path), nothing), tc.want)
+		})
+	}
+	_, err := os.Stat("nowhere")
+	require.ErrorIs(t, trace.Walk(t.Context(), opening("nowhere"), nil), errors.Unwrap(err))
+}
+
+// What an agent has named moves no cursor and makes no line of its own.
+func TestTextIsOneLine(t *testing.T) {
+	t.Parallel()
+	record := trace.Record{Hop: trace.AgentToServer, Type: "\x1b[2J\n", Action: string(make([]rune, 100)), TxID: "a\u202eb", Bytes: 7}
+	line := trace.Text{IDs: true}.Line(trace.Frame{Record: record})
+	require.Regexp(t, `^\+0\.000 agent>server \x{FFFD}\[2J\x{FFFD} \x{FFFD}{60}… a\x{FFFD}b 7 B$`, line)
+}
+
+// Any lines at all are told of or refused, and never make it panic; what is read
+// without the message is what the whole line says.
+func FuzzWalk(f *testing.F) {
+	f.Add([]byte(`{"seq":1,"hop":"agent>server","type":"agent_action","action":"get_context","tx_id":"a","msg":{}}`))
+	f.Add([]byte(`{"seq":1,"hop":"agent>server","type":"agent_action","tx_id":"a","note":"tamper"}
+{"seq":1,"hop":"server>kernel","type":"x","tx_id":"a","cause":1}
+{"seq":1,"hop":"kernel>server","type":"x","tx_id":"a","note":"late"}
+{"seq":-1,"hop":"server>agent","type":"agent_action_response","tx_id":"a","ref":1,"msg":",\"msg\":"}`))
+	f.Add([]byte(`{"seq":2,"hop":"server>kernel","type":"run_cell","cell_id":"c"}
+{"seq":2,"hop":"kernel>server","type":"start_cell","cell_id":"c"}
+{"seq":2,"hop":"session","type":"peer_ended","action":"kernel","msg":null}
+{"seq":2,"hop":"kernel>server","type":"cell_result","cell_id":"c"}
+{"seq":3,"hop":"console>server","type":"globals_summary","conn":3}
+{"seq":3,"hop":"server>console","type":"globals_summary","conn":3,"cause":9}`))
+	f.Fuzz(func(t *testing.T, lines []byte) {
+		path := filepath.Join(t.TempDir(), "trace.jsonl")
+		require.NoError(t, os.WriteFile(path, append([]byte(header), lines...), 0o600))
+		var stats trace.Stats
+		frames := 0
+		each := func(f trace.Frame) error {
+			frames++
+			stats.Add(f)
+			require.NotContains(t, trace.Text{Slowest: true}.Line(f), "\n")
+			if f.Delay != nil {
+				asJSON(t, f.Delay.Delay())
+			}
+			if whole, err := trace.ParseRecord(f.Line); err == nil && f.Record.Hop != trace.Session {
+				whole.Msg, f.Record.Msg = nil, nil
+				require.Equal(t, whole, f.Record)
+			}
+			trace.Filter{Tx: "a…", Late: time.Second}.Match(f)
+			return nil
+		}
+		if trace.Walk(t.Context(), opening(path), each) == nil {
+			require.NoError(t, trace.Follow(t.Context(), tail(t, path), each))
+			require.Equal(t, frames, stats.Summary().Frames)
+			asJSON(t, stats.Summary())
+		}
+	})
+}

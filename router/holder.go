@@ -1,0 +1,146 @@
+package router
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"assay/internal/protocol"
+	"assay/internal/trace"
+)
+
+// fromDocument routes what the server's own document sends: its answers, and
+// what they make the kernel do.
+func (r *Router) fromDocument(p *Peer, it item) {
+	if it.env.Type == protocol.TypeActionResponse {
+		r.fromDocumentAnswer(p, it)
+		return
+	}
+	r.toKernelFrom(p, p.enter(it, ""))
+}
+
+// fromHolder routes what a console at /agent sends that holds the document.
+func (r *Router) fromHolder(p *Peer, it item) {
+	switch it.env.Type {
+	case protocol.TypeActionResponse:
+		r.fromDocumentAnswer(p, it)
+	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory:
+		if it, may := r.enterOwned(p, it); may {
+			r.toAgentFrom(p, it)
+		}
+	case protocol.TypeKernelMessage:
+		p.enter(it, trace.Dropped) // the router relays these itself
+	default:
+		p.enter(it, trace.Dropped)
+		p.sendAgentError(fmt.Sprintf("unknown message type %q", it.env.Type))
+	}
+}
+
+// toAgentFrom passes on what a person says to the agent. The frame has been
+// entered.
+func (r *Router) toAgentFrom(p *Peer, it item) {
+	r.mu.Lock()
+	agent, refusal := r.agent, r.refusal
+	r.mu.Unlock()
+	switch {
+	case agent == nil:
+		p.sendAgentError("there is no agent")
+	case refusal != "":
+		p.sendAgentError(refusal)
+	default:
+		agent.send(it)
+	}
+}
+
+func (p *Peer) sendAgentError(text string) {
+	p.send(message(protocol.AgentError{Type: protocol.TypeAgentError, Error: text}))
+}
+
+func (r *Router) fromDocumentAnswer(p *Peer, it item) {
+	ask, was := r.table.take(it.env.TxID)
+	it = p.enter(it, was.note)
+	if ask == nil {
+		r.log.Warn("an answer to nothing that waits", "peer", p.name, "tx_id", it.env.TxID, "note", string(was.note))
+		return
+	}
+	if ask.whom == byConsole && ask.action == "get_context" {
+		if err := checkContext(it.body); err != nil {
+			ask.reply(answer{failed: "get_context: the console's answer: " + err.Error()})
+			return
+		}
+	}
+	ask.reply(answer{it: it})
+}
+
+// checkContext refuses a console's notebook in which a cell has no id.
+func checkContext(body []byte) error {
+	var answer struct {
+		Context struct {
+			Cells []struct {
+				CellID string `json:"cell_id"`
+			} `json:"cells"`
+		} `json:"context"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return err
+	}
+	for i, cell := range answer.Context.Cells {
+		if cell.CellID == "" {
+			return fmt.Errorf("cell %d has no cell_id", i)
+		}
+	}
+	return nil
+}
+
+// documentOverflow answers what the server's own document has no room for. The
+// caller holds mu.
+func (r *Router) documentOverflow(it item) {
+	r.failLocked(it.env.TxID, "the notebook has too many requests waiting")
+}
+
+// failLocked ends a request to the document. The caller holds mu.
+func (r *Router) failLocked(tx, text string) {
+	ask, _ := r.table.take(tx)
+	switch {
+	case ask == nil:
+	case ask.agent != "":
+		r.answerAgentLocked(ask.agent, answer{failed: text})
+	default:
+		ask.reply(answer{failed: text}) // of Ask: it only hands over
+	}
+}
+
+// holderOverflow closes a console that holds the document and does not read;
+// the action waits for its return. The caller of send holds mu.
+func (r *Router) holderOverflow(p *Peer) func(item) {
+	return func(it item) {
+		r.holderMissed(it)
+		p.tooSlow(it)
+	}
+}
+
+// holderMissed keeps an action for the return of a holder that is on its way
+// out. The caller of send holds mu.
+func (r *Router) holderMissed(it item) {
+	if it.env.Type == protocol.TypeAgentAction {
+		r.keepLocked(it)
+	}
+}
+
+// holderEnded keeps the actions that were not yet written for a holder's
+// return; one that was written may still be answered then.
+func (r *Router) holderEnded(p *Peer, unsent []item) {
+	unsent = slices.DeleteFunc(unsent, func(it item) bool { return it.env.Type != protocol.TypeAgentAction })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.holder == p {
+		r.holder = nil
+		r.backlog = append(unsent, r.backlog...)
+		return
+	}
+	for _, it := range unsent { // it was replaced: its successor is there
+		if r.holder != nil && (it.env.TxID == "" || r.table.has(it.env.TxID)) {
+			r.holder.send(it)
+		}
+	}
+}

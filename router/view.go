@@ -1,0 +1,214 @@
+package router
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"assay/internal/protocol"
+	"assay/internal/trace"
+)
+
+// AttachView adds a console's /agent connection that shows the server's own
+// document. first makes what it is told first, and a follower that stands where
+// that ends; it is called while no kernel frame passes. From there on the view
+// is sent the document's events, the frames of runs and those of the agent, in
+// the order of the trace. id is its number, which no other console has; run is
+// that of the console's /run connection, to which frames of runs then no longer
+// go, 0: it has named none.
+//
+// What a view is sent is not entered in the trace, which has it.
+func (r *Router) AttachView(conn protocol.Conn, id, run int, first func() ([]byte, *trace.Follower)) (*Peer, error) {
+	r.kernelOrder.Lock()
+	defer r.kernelOrder.Unlock()
+	state, follow := first()
+	return r.attach(conn, id, "view", trace.ConsoleToServer, "", func(p *Peer) {
+		p.tie = run
+		p.handle, p.before, p.overflow, p.ended = r.fromView, r.journal.Room, p.tooSlow, r.viewEnded
+		p.behind = newQueue()
+		p.feed = func(ctx context.Context) { p.show(ctx, follow) }
+		r.views = append(r.views, p)
+		p.send(item{env: protocol.Envelope{Type: protocol.TypeNotebookState}, body: state})
+	})
+}
+
+// show sends a view what the trace brings, until that has ended, and the answers
+// to what it has asked, each behind what the trace has had until then: who reads
+// that a cell was made has been shown it.
+func (p *Peer) show(ctx context.Context, follow *trace.Follower) {
+	for ctx.Err() == nil && !follow.Ended() {
+		answer, answered, _ := p.behind.pop()
+		until, _ := p.router.journal.Last()
+		for follow.Seq() < until {
+			p.showOne(follow.Try())
+		}
+		if answered {
+			p.send(answer)
+			continue
+		}
+		select {
+		case <-p.behind.wake:
+		case <-follow.More():
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (p *Peer) showOne(entry *trace.Entry) {
+	if !isShown(entry) || isStream(entry.Type) && p.queue.busy() {
+		return
+	}
+	body, err := numbered(entry)
+	if err != nil {
+		p.router.log.Warn("a frame cannot be shown", "seq", entry.Seq, "error", err)
+		return
+	}
+	p.send(item{env: entry.Envelope, body: body})
+}
+
+// sendBehind sends a view an answer, behind what the trace has until now.
+func (p *Peer) sendBehind(it item) {
+	if full, _ := p.behind.push(it, func() {}); full {
+		p.tooSlow(it)
+	}
+}
+
+// isShown tells whether a view gets an entry.
+func isShown(e *trace.Entry) bool {
+	switch e.Hop {
+	case trace.Notebook:
+		return true
+	case trace.KernelToServer:
+		return isOfRun(e.Type)
+	case trace.AgentToServer:
+		return e.Type != protocol.TypeAgentAction && e.Note != trace.Malformed
+	default:
+		return false
+	}
+}
+
+// isStream tells whether a frame shows a reply while it arrives: the reply
+// follows whole, so these may be left out.
+func isStream(kind string) bool {
+	switch kind {
+	case protocol.TypeAgentStreamStart, protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta,
+		protocol.TypeAgentStreamStop, protocol.TypeAgentStreamComplete:
+		return true
+	default:
+		return false
+	}
+}
+
+// numbered is the body of an entry with its place in the trace, "seq", as the
+// last member: that one counts.
+func numbered(e *trace.Entry) ([]byte, error) {
+	body, err := protocol.JSON(e.Body)
+	if err != nil {
+		return nil, err
+	}
+	end := bytes.LastIndexByte(body, '}')
+	if end < 0 {
+		return nil, protocol.ErrMalformed
+	}
+	out := make([]byte, 0, end+32)
+	out = append(out, body[:end]...)
+	out = append(out, `,"seq":`...)
+	return append(strconv.AppendInt(out, e.Seq, 10), '}'), nil
+}
+
+// fromView routes what a console sends that shows the document.
+func (r *Router) fromView(p *Peer, it item) {
+	switch it.env.Type {
+	case protocol.TypeNotebookAction:
+		if it, may := r.enterOwned(p, it); may {
+			r.askForView(p, it)
+		}
+	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory:
+		if it, may := r.enterOwned(p, it); may {
+			r.toAgentFrom(p, it)
+		}
+	case protocol.TypeKernelMessage:
+		p.enter(it, trace.Dropped) // the router relays these itself
+	default:
+		p.enter(it, trace.Dropped)
+		p.sendAgentError(fmt.Sprintf("unknown message type %q", it.env.Type))
+	}
+}
+
+// askForView asks what a person asks at a view. The id in the answer is the
+// view's own.
+func (r *Router) askForView(p *Peer, it item) {
+	reply := func(a answer) {
+		p.sendBehind(respond(protocol.TypeNotebookActionResponse, it.env.TxID, it.env.Action, a))
+	}
+	var message struct {
+		Params map[string]any `json:"params"`
+	}
+	r.mu.Lock()
+	refusal := r.refusal
+	r.mu.Unlock()
+	kernel, document, _ := place(it.env.Action)
+	err := json.Unmarshal(it.body, &message)
+	switch {
+	case err != nil:
+		reply(answer{failed: err.Error()})
+	case !kernel && !document:
+		reply(answer{failed: fmt.Sprintf("unknown action %q", it.env.Action)})
+	case refusal != "" && it.env.Action != "get_context":
+		reply(answer{failed: refusal})
+	default:
+		r.ask(protocol.NewServerTxID(), it.env.Action, message.Params, it.ref, reply)
+	}
+}
+
+// respond makes the response of this kind to a request out of its answer, or of
+// the kernel's reply.
+func respond(kind, tx, action string, a answer) item {
+	failed := func(text string) item {
+		response := protocol.ActionError(tx, text)
+		response.Type = kind
+		it := message(response)
+		it.note = a.note
+		return it
+	}
+	if a.failed != "" {
+		return failed(a.failed)
+	}
+	fields := []protocol.Field{{Name: "type", Value: kind}, {Name: "tx_id", Value: tx}, {Name: "agent_tx_id"}}
+	switch a.it.env.Status {
+	case "", protocol.StatusOK, protocol.StatusSuccess:
+		fields = append(fields, protocol.Field{Name: "status", Value: protocol.StatusSuccess})
+	case protocol.StatusInterrupted:
+		fields = append(fields, protocol.Field{Name: "status", Value: protocol.StatusError},
+			protocol.Field{Name: "error", Value: action + " was interrupted"})
+	}
+	body, err := protocol.Rewrite(a.it.body, fields...)
+	if err != nil {
+		return failed(err.Error())
+	}
+	it := frame(body)
+	it.cause = a.it.ref
+	return it
+}
+
+func (r *Router) viewEnded(p *Peer, _ []item) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.views = slices.DeleteFunc(r.views, func(v *Peer) bool { return v == p })
+}
+
+// TellAgentConsoles sends every console at /agent a message of the server's own.
+func (r *Router) TellAgentConsoles(msg any) {
+	it := message(msg)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.holder != nil && !r.ownDoc {
+		r.holder.send(it)
+	}
+	for _, view := range r.views {
+		view.send(it)
+	}
+}

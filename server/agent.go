@@ -1,0 +1,108 @@
+package server
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"assay/internal/notebook"
+	"assay/internal/protocol"
+	"assay/internal/session"
+	"assay/router"
+)
+
+// The roles of a console at /agent.
+const (
+	roleHolder = "holder" // holds the document; the default, and "owner" is another name for it
+	roleView   = "view"   // shows the server's document
+)
+
+// atAgent is /agent: the console's init first, then the agent's actions for a
+// holder, and the notebook for a view.
+type atAgent struct{ server *Server }
+
+func (atAgent) name() string { return "agent" }
+
+// check lets consoles in without a token in the mode for one's own machine:
+// those made for that send none.
+func (a atAgent) check(first hello) error {
+	if !a.server.cfg.Sandbox {
+		if err := a.server.checkToken(first.Token); err != nil {
+			return err
+		}
+	}
+	if first.Type != protocol.TypeInit {
+		return refuse("the first message must be init, not %q", first.Type)
+	}
+	switch first.Role {
+	case "", roleHolder, "owner", roleView:
+		return nil
+	default:
+		return refuse("unknown role %q: want %s or %s", first.Role, roleHolder, roleView)
+	}
+}
+
+func (a atAgent) attend(c *console, sc *scene) error {
+	var peer *router.Peer
+	var err error
+	who := session.Console{ID: c.id, Name: c.name(), Run: c.first.Run}
+	if c.first.Role == roleView {
+		peer, err = sc.live.View(c.place(), who)
+	} else {
+		peer, err = sc.live.Hold(c.place(), who)
+	}
+	for _, refused := range []error{session.ErrHeld, session.ErrServerHolds, session.ErrConsoleHolds} {
+		if errors.Is(err, refused) {
+			return &refusal{protocol.CloseHeld, err.Error()}
+		}
+	}
+	return c.stay(peer, err)
+}
+
+// name is what a console calls itself. One that does not say who it is, is nobody
+// that was here before.
+func (c *console) name() string {
+	name := strings.Trim(string(c.first.SessionID), `"`)
+	if name == "" || name == "null" {
+		return uuid.NewString()
+	}
+	return name
+}
+
+// stand shows a view the notebook as it was, and tells of the verdict.
+func (a atAgent) stand(c *console, sc *scene, seen bool) error {
+	if c.first.Role == roleView && !seen {
+		state := notebook.State{Cells: []notebook.Cell{}, Runs: notebook.NewRuns(notebook.RunsConfig{}).Snapshot()}
+		var seq int64
+		if sc.live != nil {
+			state = sc.live.Look()
+			seq, _ = sc.live.Journal().Last()
+		}
+		if err := c.conn.Write(session.StateMessage(seq, state)); err != nil {
+			return err
+		}
+	}
+	if sc.result == nil {
+		return nil
+	}
+	return c.conn.Write(sc.result)
+}
+
+func (a atAgent) refuse(c *console, body []byte) error {
+	env, err := protocol.NewDecoder().Envelope(body)
+	switch {
+	case err == nil && env.Type == protocol.TypeNotebookAction:
+		answer := protocol.ActionError(env.TxID, "the session has ended")
+		answer.Type = protocol.TypeNotebookActionResponse
+		return c.say(answer)
+	case err == nil && (env.Type == protocol.TypeActionResponse || env.Type == protocol.TypeKernelMessage):
+		return nil // to something that was asked before
+	default:
+		return c.say(protocol.AgentError{Type: protocol.TypeAgentError, Error: "the session has ended"})
+	}
+}
+
+func (atAgent) fail(c *console, problem error) error {
+	return c.say(protocol.AgentError{Type: protocol.TypeAgentError, Error: problem.Error()})
+}

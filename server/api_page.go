@@ -1,0 +1,86 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+
+	"assay/internal/runs"
+)
+
+const (
+	// pageBytes is how many bytes of lines an answer has at most; one line of
+	// any size is always taken.
+	pageBytes = 8 << 20
+
+	// pageLook is how many bytes are looked at for an answer: one whose filter
+	// hardly anything passes says how far it came.
+	pageLook = 256 << 20
+)
+
+// linePage is an answer that holds lines of a file, as many as it may.
+type linePage struct {
+	limit int   // of lines
+	last  int64 // number of the last one that was looked at; at first, of the one before the page
+
+	lines  bytes.Buffer // separated by commas and newlines
+	count  int
+	looked int  // bytes of all lines that were looked at
+	more   bool // there is a line behind last
+}
+
+// read takes the lines that matches picks, as item writes them, in order. A line
+// that is no JSON object is an error when the page would begin with it, and
+// otherwise ends the page before it.
+func (p *linePage) read(lines iter.Seq2[runs.Line, error], matches func([]byte) bool, item func(*bytes.Buffer, runs.Line)) error {
+	for line, err := range lines {
+		if err != nil {
+			return err
+		}
+		if p.more = p.count == p.limit || p.looked > pageLook; p.more {
+			return nil
+		}
+		if matches(line.Text) {
+			fault := checkLine(line)
+			if fault != nil && p.count == 0 {
+				return fault
+			}
+			if p.more = fault != nil || p.count > 0 && p.lines.Len()+len(line.Text) > pageBytes; p.more {
+				return nil
+			}
+			p.add(line, item)
+		}
+		p.looked += len(line.Text)
+		p.last = line.N
+	}
+	return nil
+}
+
+func (p *linePage) add(line runs.Line, item func(*bytes.Buffer, runs.Line)) {
+	if p.count > 0 {
+		p.lines.WriteString(",\n")
+	}
+	item(&p.lines, line)
+	p.count++
+}
+
+// checkLine tells whether a line may stand in an answer.
+func checkLine(line runs.Line) error {
+	if !bytes.HasPrefix(line.Text, []byte("{")) || !json.Valid(line.Text) {
+		return fmt.Errorf("line %d of the file is no JSON object: go on behind it", line.N)
+	}
+	return nil
+}
+
+// answer sends the page: the lines as member, next to ask on with, if there is
+// more, and last.
+func (p *linePage) answer(w http.ResponseWriter, member string, next int64) {
+	on := "null"
+	if p.more {
+		on = fmt.Sprint(next)
+	}
+	apiHeader(w, "application/json").WriteHeader(http.StatusOK)
+	_, _ = fmt.Fprintf(w, "{%q:[\n%s\n],\"next\":%s,\"last\":%d}\n", member, p.lines.Bytes(), on, p.last)
+}

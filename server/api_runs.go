@@ -1,0 +1,162 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"assay/internal/runs"
+)
+
+const (
+	// runsLimit and runsMost are how many runs, or attempts, an answer has by
+	// default and at most.
+	runsLimit = 50
+	runsMost  = 500
+)
+
+// runsAPI answers what is asked about the runs in a folder. It is safe for
+// concurrent use.
+type runsAPI struct {
+	store *runs.Store
+	log   *slog.Logger
+}
+
+// newRunsAPI returns the API of the runs in dir, which need not exist yet. log
+// gets a warning for each file that cannot be read; nil discards.
+func newRunsAPI(dir string, log *slog.Logger) *runsAPI {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &runsAPI{store: runs.NewStore(dir), log: log}
+}
+
+// register routes /api/runs and all below it.
+func (a *runsAPI) register(mux *http.ServeMux) {
+	get := func(path string, handler handlerFunc) {
+		endpoint(mux, path, map[string]http.HandlerFunc{http.MethodGet: a.answering(handler)})
+	}
+	const attempts = "/api/runs/{run}/attempts"
+	get("/api/runs", a.list)
+	get("/api/runs/{run}", a.inRun(a.run))
+	get(attempts, a.inRun(a.attempts))
+	get(attempts+"/{attempt}", a.inRun(a.attempt))
+	get(attempts+"/{attempt}/trace", a.inRun(a.trace))
+	for path, name := range map[string]string{
+		"state": "state.json", "notebook": "notebook.ipynb", "conversation": "conversation.jsonl", "stderr": "stderr.txt",
+	} {
+		get(attempts+"/{attempt}/"+path, a.inRun(a.shown(name)))
+	}
+	get(attempts+"/{attempt}/files/{name}", a.inRun(a.attached))
+}
+
+// handlerFunc answers a request, or has answered nothing and returns why.
+type handlerFunc func(w http.ResponseWriter, r *http.Request) error
+
+// answering makes errors problems.
+func (a *runsAPI) answering(handler handlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		err := handler(w, r)
+		var bad *parameterError
+		switch {
+		case err == nil || r.Context().Err() != nil: // nobody is there any more
+		case errors.As(err, &bad):
+			problem(w, http.StatusBadRequest, codeBadParameter, err.Error())
+		case errors.Is(err, runs.ErrNotFound):
+			problem(w, http.StatusNotFound, codeNotFound, err.Error())
+		default:
+			a.log.Warn("a run cannot be read", "path", r.URL.Path, "error", err)
+			problem(w, http.StatusInternalServerError, codeUnreadable, err.Error())
+		}
+	}
+}
+
+// inRun opens the run that a request's path names.
+func (a *runsAPI) inRun(handler func(http.ResponseWriter, *http.Request, *runs.Run) error) handlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		run, err := a.store.Open(r.PathValue("run"))
+		if err != nil {
+			return err
+		}
+		defer run.Close()
+		return handler(w, r, run)
+	}
+}
+
+// list is GET /api/runs.
+func (a *runsAPI) list(w http.ResponseWriter, r *http.Request) error {
+	p := readParameters(r, "limit", "after")
+	limit, after := p.number("limit", runsLimit, 1, runsMost), p.text("after")
+	if p.err != nil {
+		return p.err
+	}
+	page, more, err := a.store.List(r.Context(), after, int(limit))
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		Runs []runs.Listed `json:"runs"`
+		Next *string       `json:"next"`
+	}{Runs: append([]runs.Listed{}, page...)}
+	if more {
+		answer.Next = &page[len(page)-1].Name
+	}
+	answerJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// run is GET /api/runs/{run}: run.json, and what the folder tells beside it.
+func (a *runsAPI) run(w http.ResponseWriter, r *http.Request, run *runs.Run) error {
+	if p := readParameters(r); p.err != nil {
+		return p.err
+	}
+	counts, err := run.Counts(r.Context())
+	if err != nil {
+		return err
+	}
+	running, err := run.Running(r.Context())
+	if err != nil {
+		return err
+	}
+	answer := map[string]any{}
+	for name, value := range run.Info {
+		answer[name] = value
+	}
+	answer["name"], answer["summary"], answer["running"] = run.Name, counts, append([]string{}, running...)
+	answerJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// attempt is GET /api/runs/{run}/attempts/{attempt}.
+func (a *runsAPI) attempt(w http.ResponseWriter, r *http.Request, run *runs.Run) error {
+	if p := readParameters(r); p.err != nil {
+		return p.err
+	}
+	name := r.PathValue("attempt")
+	line, err := run.Recorded(r.Context(), name)
+	if errors.Is(err, runs.ErrNotFound) {
+		return a.began(w, run, name)
+	}
+	if err == nil {
+		err = checkLine(line)
+	}
+	if err != nil {
+		return err
+	}
+	var item bytes.Buffer
+	writeAttempt(&item, line)
+	answerJSON(w, http.StatusOK, json.RawMessage(item.Bytes()))
+	return nil
+}
+
+// began answers with an attempt that has no line yet.
+func (a *runsAPI) began(w http.ResponseWriter, run *runs.Run, name string) error {
+	began, err := run.Began(name)
+	if err != nil {
+		return err
+	}
+	answerJSON(w, http.StatusOK, began)
+	return nil
+}

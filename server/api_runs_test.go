@@ -1,0 +1,349 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/runs"
+)
+
+type runsPage struct {
+	Runs []struct {
+		Name    string
+		Started string
+		Config  map[string]any
+		Host    runs.Host
+		Summary *runs.Counts
+		Problem string
+	}
+	Next *string
+}
+
+type attemptsPage struct {
+	Attempts []map[string]any
+	Next     *int64
+	Last     int64
+}
+
+func (p attemptsPage) numbers() (numbers []int) {
+	for _, item := range p.Attempts {
+		n, _ := item["n"].(float64)
+		numbers = append(numbers, int(n))
+	}
+	return numbers
+}
+
+func TestAPIListsNoRuns(t *testing.T) {
+	t.Parallel()
+	answer := newLibrary(t).ask(t, http.MethodGet, "/api/runs")
+	require.Equal(t, http.StatusOK, answer.Code)
+	require.JSONEq(t, `{"runs":[],"next":null}`, answer.Body.String())
+}
+
+func TestAPIListsRuns(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	for day, name := range []string{"one", "two", "three", "with space & <b>", "five"} {
+		l.run(t, name, day+1)
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(l.dir, "no run"), 0o750))
+	require.NoError(t, os.WriteFile(filepath.Join(l.dir, "five", "run.json"), []byte("{"), 0o600))
+	var names []string
+	for path := "/api/runs?limit=2"; ; {
+		var page runsPage
+		l.get(t, path, &page)
+		for _, run := range page.Runs {
+			names = append(names, run.Name)
+			if run.Name == "five" {
+				require.Contains(t, run.Problem, "run.json")
+				continue
+			}
+			require.Equal(t, "noop <3", run.Config["agent"])
+			require.Equal(t, "here", run.Host.Name)
+			require.Equal(t, &runs.Counts{}, run.Summary)
+			require.Contains(t, run.Started, "2026-01-")
+		}
+		if page.Next == nil {
+			break
+		}
+		request := newQuery(map[string]string{"limit": "2", "after": *page.Next})
+		path = "/api/runs?" + request
+	}
+	require.Equal(t, []string{"with space & <b>", "three", "two", "one", "five"}, names)
+}
+
+func TestAPITellsOfARun(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	folder := l.run(t, "r", 1)
+	yes := true
+	done := l.attempt(t, folder, 1, nil)
+	record(t, folder, done, 1, runs.Completed, &yes)
+	running := l.attempt(t, folder, 2, nil)
+	var got map[string]any
+	l.get(t, "/api/runs/r", &got)
+	host, ok := got["host"].(map[string]any)
+	require.True(t, ok)
+	require.Equal(t, "here", host["name"])
+	delete(got, "host")
+	require.Equal(t, map[string]any{
+		"name": "r", "type": "run", "version": 1.0, "run": "r", "started": "2026-01-01T00:00:00Z",
+		"config": map[string]any{"agent": "noop <3"}, "running": []any{running},
+		"summary": map[string]any{
+			"attempts": 1.0, "passed": 1.0, "failed": 0.0, "ungraded": 0.0, "infrastructure": 0.0, "skipped": 0.0, "finished": false,
+		},
+	}, got)
+}
+
+func TestAPIPagesAttempts(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	folder := l.run(t, "r", 1)
+	for n := 1; n <= 7; n++ {
+		record(t, folder, l.attempt(t, folder, n, nil), n, runs.Completed, nil)
+	}
+	attempts := filepath.Join(l.dir, "r", "attempts.jsonl")
+	var page attemptsPage
+	l.get(t, "/api/runs/r/attempts?limit=3", &page)
+	require.Equal(t, []int{1, 2, 3}, page.numbers())
+	require.Equal(t, "0001-case-1-e1-t1", page.Attempts[0]["name"])
+	require.Equal(t, "case-1", page.Attempts[0]["case_id"])
+	require.EqualValues(t, 3, *page.Next)
+
+	record(t, folder, l.attempt(t, folder, 8, nil), 8, runs.Limit, nil) // it goes on meanwhile
+	appendTo(t, attempts, `{"type":"attempt","case_id":"cut`)
+	page = attemptsPage{}
+	l.get(t, "/api/runs/r/attempts?limit=5&after=3", &page)
+	require.Equal(t, []int{4, 5, 6, 7, 8}, page.numbers())
+	require.Nil(t, page.Next, "what is cut is not there yet")
+	require.EqualValues(t, 8, page.Last)
+
+	appendTo(t, attempts, `"}`+"\n")
+	page = attemptsPage{}
+	l.get(t, "/api/runs/r/attempts?after=8", &page)
+	require.Equal(t, []int{9}, page.numbers())
+	require.Equal(t, "cut", page.Attempts[0]["case_id"])
+	require.NotContains(t, page.Attempts[0], "name")
+	page = attemptsPage{}
+	l.get(t, "/api/runs/r/attempts?after=99", &page)
+	require.Empty(t, page.Attempts)
+	require.EqualValues(t, 99, page.Last)
+}
+
+func appendTo(t *testing.T, path, text string) {
+	t.Helper()
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = file.WriteString(text)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+}
+
+func TestAPIFiltersAttempts(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	folder := l.run(t, "r", 1)
+	yes, no := true, false
+	for n, a := range []struct {
+		outcome runs.Outcome
+		passed  *bool
+	}{{runs.Completed, &yes}, {runs.Completed, &no}, {runs.AgentExit, nil}, {runs.Limit, &no}} {
+		record(t, folder, l.attempt(t, folder, n+1, nil), n+1, a.outcome, a.passed)
+	}
+	require.NoError(t, folder.Append(runs.Skipped{Type: runs.TypeSkipped, CaseID: "case-9"}))
+	require.NoError(t, folder.Append(map[string]any{"type": runs.TypeSummary, "passed": 1}))
+	for query, want := range map[string][]int{
+		"":                               {1, 2, 3, 4, 5, 6},
+		"outcome=completed":              {1, 2},
+		"passed=true":                    {1},
+		"passed=false":                   {2, 4},
+		"passed=null":                    {3},
+		"case=case-":                     {1, 2, 3, 4, 5},
+		"case=9":                         {5},
+		"case=4&passed=false":            {4},
+		"outcome=completed&passed=false": {2},
+		"outcome=cancelled":              nil,
+	} {
+		var page attemptsPage
+		l.get(t, "/api/runs/r/attempts?"+query, &page)
+		require.Equal(t, want, page.numbers(), query)
+		require.EqualValues(t, 6, page.Last, query)
+	}
+}
+
+func TestAPIOneAttempt(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	folder := l.run(t, "r", 1)
+	name := l.attempt(t, folder, 1, map[string]string{"trace.jsonl": written(t), "stderr.txt": ""})
+	var running map[string]any
+	l.get(t, "/api/runs/r/attempts/"+name, &running)
+	require.Equal(t, "running", running["state"])
+	require.Equal(t, "attempt", running["type"])
+	require.Equal(t, "case-1", running["slug"])
+	require.NotEmpty(t, running["started"])
+	require.Equal(t, []any{"attempts/" + name + "/stderr.txt", "attempts/" + name + "/trace.jsonl"}, running["files"])
+
+	record(t, folder, name, 1, runs.Completed, nil)
+	var ended map[string]any
+	l.get(t, "/api/runs/r/attempts/"+name, &ended)
+	require.NotContains(t, ended, "state")
+	require.InDelta(t, 1, ended["n"], 0)
+	require.Equal(t, name, ended["name"])
+	require.Equal(t, "completed", ended["outcome"])
+}
+
+// An empty object, white space, and what JSON lets stand in a text are passed on.
+func TestAPIOddLines(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	folder := l.run(t, "r", 1)
+	appendTo(t, filepath.Join(folder.Dir, "attempts.jsonl"), "{}\n{ }\n{\"a\": \"<\\ud800>\", \"trace\": \"x/\\\"/trace.jsonl\"}\r\n")
+	answer := l.ask(t, http.MethodGet, "/api/runs/r/attempts")
+	require.Equal(t, "{\"attempts\":[\n{\"n\":1},\n{\"n\":2 },\n"+
+		`{"n":3,"name":"\"","a": "<\ud800>", "trace": "x/\"/trace.jsonl"}`+"\r\n],\"next\":null,\"last\":3}\n", answer.Body.String())
+	require.True(t, json.Valid(answer.Body.Bytes()))
+}
+
+// What is damaged hides neither what is before it nor what is behind.
+func TestAPIDamagedLine(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	folder := l.run(t, "r", 1)
+	appendTo(t, filepath.Join(folder.Dir, "attempts.jsonl"), "{\"a\":1}\n{\"a\":\n{\"a\":3}\n[4]\n")
+	var page attemptsPage
+	l.get(t, "/api/runs/r/attempts", &page)
+	require.Equal(t, []int{1}, page.numbers())
+	require.EqualValues(t, 1, *page.Next)
+	text := problem(t, l.ask(t, http.MethodGet, "/api/runs/r/attempts?after=1"), 500, "unreadable")
+	require.Equal(t, "line 2 of the file is no JSON object: go on behind it", text)
+	page = attemptsPage{}
+	l.get(t, "/api/runs/r/attempts?after=2", &page)
+	require.Equal(t, []int{3}, page.numbers())
+	problem(t, l.ask(t, http.MethodGet, "/api/runs/r/attempts?after=3"), 500, "unreadable")
+	problem(t, l.ask(t, http.MethodGet, "/api/runs/r"), 500, "unreadable")
+}
+
+func TestAPIProblems(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	folder := l.run(t, "r", 1)
+	name := l.attempt(t, folder, 1, map[string]string{"trace.jsonl": "{}\n", "stderr.txt": "x"})
+	secret := filepath.Join(t.TempDir(), "secret.txt")
+	require.NoError(t, os.WriteFile(secret, []byte("secret"), 0o600))
+	require.NoError(t, os.Symlink(secret, filepath.Join(folder.Dir, "attempts", name, "out.txt")))
+	require.NoError(t, os.Symlink(filepath.Dir(secret), filepath.Join(l.dir, "out")))
+	const attempts = "/api/runs/r/attempts"
+	attempt := attempts + "/" + name
+	up := strings.Repeat("..%2f", 8) + strings.ReplaceAll(strings.TrimPrefix(secret, "/"), "/", "%2f")
+	for path, want := range map[string]struct {
+		status int
+		code   string
+	}{
+		"/api":                                     {404, "no_such_endpoint"},
+		"/api/":                                    {404, "no_such_endpoint"},
+		"/api/walks":                               {404, "no_such_endpoint"},
+		"/api/runs/":                               {404, "no_such_endpoint"},
+		attempt + "/chat":                          {404, "no_such_endpoint"},
+		attempt + "/files":                         {404, "no_such_endpoint"},
+		attempt + "/files/a/b":                     {404, "no_such_endpoint"},
+		"/api/runs/other":                          {404, "not_found"},
+		"/api/runs/other/attempts":                 {404, "not_found"},
+		"/api/runs?after=other":                    {404, "not_found"},
+		attempts + "/0009-x-e1-t1":                 {404, "not_found"},
+		attempts + "/x":                            {404, "not_found"},
+		attempts + "/0009-x-e1-t1/trace":           {404, "not_found"},
+		attempt + "/state":                         {404, "not_found"},
+		attempt + "/files/state.json":              {404, "not_found"},
+		"/api/runs/%2e%2e":                         {404, "not_found"},
+		"/api/runs/..%2fr":                         {404, "not_found"},
+		"/api/runs/" + up:                          {404, "not_found"},
+		"/api/runs/r%00":                           {404, "not_found"},
+		attempts + "/..%2f" + name:                 {404, "not_found"},
+		attempts + "/%2e%2e/files/run.json":        {404, "not_found"},
+		attempt + "/files/..%2f..%2f..%2frun.json": {404, "not_found"},
+		attempt + "/files/" + up:                   {404, "not_found"},
+		attempt + "/files/%2fetc%2fpasswd":         {404, "not_found"},
+		attempt + "/files/..%5crun.json":           {404, "not_found"},
+		attempt + "/files/out.txt":                 {500, "unreadable"},
+		"/api/runs/out":                            {500, "unreadable"},
+		attempt + "/trace":                         {500, "unreadable"},
+		"/api/runs?limit=0":                        {400, "bad_parameter"},
+		"/api/runs?limit=501":                      {400, "bad_parameter"},
+		"/api/runs?limit=":                         {400, "bad_parameter"},
+		"/api/runs?limit=ten":                      {400, "bad_parameter"},
+		"/api/runs?limit=1&limit=2":                {400, "bad_parameter"},
+		"/api/runs?page=2":                         {400, "bad_parameter"},
+		"/api/runs?limit=%zz":                      {400, "bad_parameter"},
+		"/api/runs/r?x=1":                          {400, "bad_parameter"},
+		attempts + "?passed=yes":                   {400, "bad_parameter"},
+		attempts + "?after=-1":                     {400, "bad_parameter"},
+		attempts + "?after=99999999999999999999":   {400, "bad_parameter"},
+		attempt + "?x=1":                           {400, "bad_parameter"},
+		attempt + "/trace?from=0":                  {400, "bad_parameter"},
+		attempt + "/trace?limit=5001":              {400, "bad_parameter"},
+		attempt + "/stderr?x=1":                    {400, "bad_parameter"},
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			answer := l.ask(t, http.MethodGet, path)
+			require.NotContains(t, answer.Body.String(), `"secret"`)
+			require.Empty(t, answer.Header().Get("Content-Disposition"))
+			problem(t, answer, want.status, want.code)
+		})
+	}
+}
+
+func TestAPIMethods(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.run(t, "r", 1)
+	for _, path := range []string{"/api/runs", "/api/runs/r", "/api/runs/r/attempts", "/api/runs/r/attempts/x/files/y"} {
+		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions} {
+			answer := l.ask(t, method, path)
+			require.Equal(t, "GET", answer.Header().Get("Allow"))
+			require.Equal(t, path+" is not for "+method+", but for GET", problem(t, answer, 405, "method_not_allowed"))
+		}
+	}
+	require.Equal(t, http.StatusOK, l.ask(t, http.MethodHead, "/api/runs").Code)
+}
+
+// A token may stand in the query of every request; it is not this part's to check.
+func TestAPITokenIsNoUnknownParameter(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.run(t, "r", 1)
+	for _, path := range []string{"/api/runs", "/api/runs/r", "/api/runs/r/attempts"} {
+		require.Equal(t, http.StatusOK, l.ask(t, http.MethodGet, path+"?token=t").Code)
+	}
+}
+
+func FuzzAPIQuery(f *testing.F) {
+	for _, query := range []string{
+		"limit=1&after=1", "limit=-1", "after=r", "passed=null&outcome=completed&case=c", "from=2&limit=1&hop=kernel>server",
+		"type=kernel_stdio&tx=a&cell=b&action=c", "%", "a=b;c=d", "limit=1&limit=2", "from=9223372036854775807", "after=9223372036854775807",
+	} {
+		f.Add(query)
+	}
+	l := newLibrary(f)
+	folder := l.run(f, "r", 1)
+	name := l.attempt(f, folder, 1, map[string]string{"trace.jsonl": written(f, numbered(f, 12)...), "stderr.txt": "x"})
+	record(f, folder, name, 1, runs.Completed, nil)
+	f.Fuzz(func(t *testing.T, query string) {
+		for _, path := range []string{"/api/runs", "/api/runs/r", "/api/runs/r/attempts", "/api/runs/r/attempts/" + name, "/api/runs/r/attempts/" + name + "/trace"} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+			require.NoError(t, err)
+			request.URL.RawQuery = query
+			answer := recorded(l.web, request)
+			require.Less(t, answer.Code, 500, fmt.Sprint(path, "?", query, ": ", answer.Body))
+			require.True(t, json.Valid(answer.Body.Bytes()), answer.Body.String())
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package server
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"assay/internal/protocol"
+)
+
+// The codes of problems; docs/api.md lists them, and those of files, which are
+// the words of the status.
+const (
+	codeBadParameter   = "bad_parameter"      // 400
+	codeUnauthorized   = "unauthorized"       // 401
+	codeForbidden      = "forbidden"          // 403
+	codeConflict       = "conflict"           // 409
+	codeNotReady       = "not_ready"          // 503
+	codeNotFound       = "not_found"          // 404
+	codeNoSuchEndpoint = "no_such_endpoint"   // 404
+	codeMethod         = "method_not_allowed" // 405
+	codeUnreadable     = "unreadable"         // 500
+)
+
+// problem answers that something is wrong, the same way everywhere: code is for
+// programs, text for people. It is nothing to be saved as a file.
+func problem(w http.ResponseWriter, status int, code, text string) {
+	w.Header().Del("Content-Disposition")
+	answerJSON(w, status, struct {
+		Code string `json:"code"`
+		Text string `json:"text"`
+	}{code, text})
+}
+
+// answerJSON answers with a value. What fails after it has been written as JSON
+// is the connection, of which nobody can be told.
+func answerJSON(w http.ResponseWriter, status int, value any) {
+	body, err := protocol.Marshal(value)
+	if err != nil {
+		problem(w, http.StatusInternalServerError, codeUnreadable, err.Error())
+		return
+	}
+	apiHeader(w, "application/json").WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) //nolint:gosec // it is JSON, and nosniff keeps it that
+}
+
+// apiHeader sets what every answer of the API has beside its status, and returns w.
+func apiHeader(w http.ResponseWriter, contentType string) http.ResponseWriter {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	return w
+}
+
+// endpoint routes a path, a pattern without method, by method; GET answers HEAD
+// too. Any other method is a problem.
+func endpoint(mux *http.ServeMux, path string, methods map[string]http.HandlerFunc) {
+	for method, handler := range methods {
+		mux.HandleFunc(method+" "+path, handler)
+	}
+	allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
+	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", allowed)
+		problem(w, http.StatusMethodNotAllowed, codeMethod, fmt.Sprintf("%s is not for %s, but for %s", r.URL.Path, r.Method, allowed))
+	})
+}
+
+// unknownEndpoints makes what no other pattern below /api is for a problem.
+func unknownEndpoints(mux *http.ServeMux) {
+	unknown := func(w http.ResponseWriter, r *http.Request) {
+		problem(w, http.StatusNotFound, codeNoSuchEndpoint, fmt.Sprintf("there is no %s", r.URL.Path))
+	}
+	mux.HandleFunc("/api", unknown)
+	mux.HandleFunc("/api/", unknown)
+}

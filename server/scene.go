@@ -1,0 +1,89 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"assay/internal/protocol"
+	"assay/internal/runs"
+	"assay/internal/session"
+	"assay/internal/trace"
+)
+
+// scene is one session behind an id: live, or ended and still to be seen. live
+// and recording are nil of an attempt that could not start.
+type scene struct {
+	live      *session.Session
+	recording *trace.Recording
+
+	over    chan struct{} // closed when the session has ended and its verdict, if any, is there
+	uncount func()        // takes its queues out of the metrics
+
+	result []byte // eval_result; nil: none. Set before over is closed
+}
+
+// Showing lets consoles and watchers see sessions as they come. It is for one
+// goroutine.
+type Showing struct {
+	slot      *slot
+	recording *trace.Recording
+	scene     *scene
+}
+
+// Observe takes in the trace of the session that is about to start. It is for
+// attempt.Config.
+func (w *Showing) Observe(recording *trace.Recording) {
+	w.recording, w.scene = recording, nil
+	w.slot.enter(phaseStarting)
+	w.slot.server.follow(recording.Journal, true)
+	if w.slot.shown {
+		return
+	}
+	if err := w.slot.keep(recording); err != nil {
+		w.slot.server.log.Warn("the notebook of this attempt will not be found again", "session", w.slot.id, "error", err)
+	}
+}
+
+// Attach shows the session, which has started. It is for attempt.Config.
+func (w *Showing) Attach(live *session.Session) {
+	w.scene = w.slot.show(live, w.recording)
+}
+
+// Verdict tells consoles how an attempt has ended, whose session is gone and
+// whose line is on disk.
+func (w *Showing) Verdict(a runs.Attempt) {
+	if w.scene == nil { // it could not start
+		w.scene = w.slot.show(nil, w.recording)
+	}
+	w.slot.finish(w.scene, evalResult(a))
+}
+
+// End ends the showing; consoles that are left are sent away.
+func (w *Showing) End() {
+	if w.scene != nil {
+		w.slot.finish(w.scene, nil)
+	}
+	if w.slot.shown {
+		w.slot.close("the session has ended")
+		w.slot.server.forget(w.slot)
+	}
+}
+
+// evalResult is what consoles are told of a verdict.
+func evalResult(a runs.Attempt) []byte {
+	body, err := json.Marshal(struct {
+		Type       string            `json:"type"`
+		CaseID     string            `json:"case_id"`
+		Outcome    runs.Outcome      `json:"outcome"`
+		Detail     string            `json:"outcome_detail"`
+		Passed     *bool             `json:"passed"`
+		Score      *float64          `json:"score"`
+		Graders    []json.RawMessage `json:"graders"`
+		Answer     json.RawMessage   `json:"answer"`
+		DurationMS int64             `json:"duration_ms"`
+	}{protocol.TypeEvalResult, a.CaseID, a.Outcome, a.Detail, a.Passed, a.Score, a.Graders, a.Answer, a.DurationMS})
+	if err != nil { // graders and answer were written as JSON before
+		return fmt.Appendf(nil, `{"type":%q,"case_id":%q,"outcome":%q,"passed":null}`, protocol.TypeEvalResult, a.CaseID, a.Outcome)
+	}
+	return body
+}

@@ -1,0 +1,144 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"assay/internal/protocol"
+)
+
+// lastWrite is how long a message that is being written to a console may still
+// take when its session has ended; then the console is sent away.
+const lastWrite = time.Second
+
+// seat is a console's WebSocket, which outlives the sessions that it is
+// connected to one after the other, each by a [place].
+type seat struct {
+	conn protocol.Conn
+	in   chan []byte   // what the console says, taken by the place or by who stands in for one
+	gone chan struct{} // closed when the connection has ended
+
+	waits atomic.Bool // something that it said waits to be taken
+	once  sync.Once
+	left  chan struct{} // closed by close
+}
+
+func newSeat(conn protocol.Conn) *seat {
+	return &seat{conn: conn, in: make(chan []byte), gone: make(chan struct{}), left: make(chan struct{})}
+}
+
+// read takes in what the console says until the connection ends.
+func (s *seat) read() {
+	defer close(s.gone)
+	for {
+		body, err := s.conn.Read()
+		if err != nil {
+			return
+		}
+		s.waits.Store(true)
+		select {
+		case s.in <- body:
+			s.waits.Store(false)
+		case <-s.left:
+			return
+		}
+	}
+}
+
+// ping asks for a sign of life every now and then, and sends a console away that
+// gives none: its machine has gone without a word.
+func (s *seat) ping(ctx context.Context, ws *websocket.Conn, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-s.gone:
+			return
+		case <-s.left:
+			return
+		}
+		if s.waits.Load() {
+			continue // it has given one, and the answer to a ping could not be read
+		}
+		if err := pong(ctx, ws, every); err != nil && !s.waits.Load() {
+			s.close(protocol.ClosePolicy, "no sign of life for "+every.String())
+			return
+		}
+	}
+}
+
+func pong(ctx context.Context, ws *websocket.Conn, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return ws.Ping(ctx)
+}
+
+// close sends the console away, for the first reason given.
+func (s *seat) close(code protocol.CloseCode, reason string) {
+	s.once.Do(func() {
+		close(s.left)
+		_ = s.conn.Close(code, reason) // it is going either way
+	})
+}
+
+// place is a seat's connection to one session. When the session ends it is
+// closed, and the seat stays; when the session sends the console away, so does
+// the seat.
+type place struct {
+	seat  *seat
+	once  sync.Once
+	ended chan struct{}
+
+	writing sync.Mutex
+}
+
+func (s *seat) place() *place { return &place{seat: s, ended: make(chan struct{})} }
+
+// Read returns what the console says next.
+func (p *place) Read() ([]byte, error) {
+	select {
+	case <-p.ended:
+		return nil, protocol.ErrClosed
+	default:
+	}
+	select {
+	case body := <-p.seat.in:
+		return body, nil
+	case <-p.seat.gone:
+		return nil, errGone
+	case <-p.ended:
+		return nil, protocol.ErrClosed
+	}
+}
+
+// Write sends the console a message.
+func (p *place) Write(body []byte) error {
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	select {
+	case <-p.ended:
+		return protocol.ErrClosed
+	default:
+		return p.seat.conn.Write(body)
+	}
+}
+
+// Close ends the place, and returns when nothing is written any more.
+func (p *place) Close(code protocol.CloseCode, reason string) error {
+	p.once.Do(func() {
+		close(p.ended)
+		if code != protocol.CloseGoing {
+			p.seat.close(code, reason)
+			return
+		}
+		defer time.AfterFunc(lastWrite, func() { p.seat.close(protocol.ClosePolicy, "too slow: "+reason) }).Stop()
+		p.writing.Lock()
+		p.writing.Unlock() //nolint:staticcheck // to have waited for it
+	})
+	return nil
+}
