@@ -27,6 +27,7 @@ func (r *Router) AttachConsole(conn protocol.Conn, id int, greet Greeting) (*Pee
 	p, err := r.attach(conn, id, "run", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
 		p.handle, p.before, p.overflow, p.ended = r.fromConsole, r.journal.Room, p.tooSlow, r.consoleEnded
 		p.greet = func(owner bool) item { return frame(greet(id, owner)) }
+		p.complain = func(text string) { p.sendError(item{}, text, "") }
 		for _, old := range r.consoles {
 			if old.id == id {
 				old.end(protocol.CloseReplaced, replaced, nil)

@@ -35,6 +35,7 @@ type Peer struct {
 	handle   func(p *Peer, it item)          // routes what it sends
 	before   func(ctx context.Context) error // called before each read; nil: nothing to wait for
 	overflow func(it item)                   // it found the queue full
+	complain func(text string)               // says that what it has sent cannot be read; nil: nothing does
 	missed   func(it item)                   // it came when the peer was ending; nil: nobody minds
 	ended    func(p *Peer, unsent []item)    // it has ended
 
@@ -126,9 +127,15 @@ func (p *Peer) read(ctx context.Context) error {
 			return err
 		}
 		env, err := decoder.Envelope(body)
+		if err == nil && tooDeep(body) {
+			err = fmt.Errorf("it is nested more than %d levels deep", depthLimit)
+		}
 		if err != nil {
 			p.router.log.Warn("malformed message", "peer", p.name, "error", err)
 			p.enter(item{body: body}, trace.Malformed)
+			if p.complain != nil {
+				p.complain(err.Error())
+			}
 			continue
 		}
 		p.dispatch(item{env: env, body: body})

@@ -216,7 +216,7 @@ func (r *Router) AttachDocument(conn protocol.Conn) (*Peer, error) {
 func (r *Router) AttachHolder(conn protocol.Conn, id int, session string, run int) (*Peer, error) {
 	return r.attach(conn, id, "console", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
 		p.handle, p.overflow, p.ended = r.fromHolder, r.holderOverflow(p), r.holderEnded
-		p.missed, p.before, p.tie = r.holderMissed, r.journal.Room, run
+		p.missed, p.before, p.tie, p.complain = r.holderMissed, r.journal.Room, run, p.sendAgentError
 		r.note(TypeHolder, p.id, map[string]any{"type": TypeHolder, "by": "console", "conn": p.id, "session_id": session})
 		r.hold(p)
 	})

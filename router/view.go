@@ -26,7 +26,7 @@ func (r *Router) AttachView(conn protocol.Conn, id, run int, first func() ([]byt
 	defer r.kernelOrder.Unlock()
 	state, follow := first()
 	return r.attach(conn, id, "view", trace.ConsoleToServer, "", func(p *Peer) {
-		p.tie = run
+		p.tie, p.complain = run, p.sendAgentError
 		p.handle, p.before, p.overflow, p.ended = r.fromView, r.journal.Room, p.tooSlow, r.viewEnded
 		p.behind = newQueue()
 		p.feed = func(ctx context.Context) { p.show(ctx, follow) }

@@ -27,10 +27,14 @@ type Console struct {
 }
 
 // Hold makes conn, a console's /agent connection, the holder of the document. The first console that comes decides for good who holds: after a holder
-// only one of the same name may, and replaces it.
+// only one of the same name may, and replaces it. When the session has ended it
+// is router.ErrClosed for all.
 func (s *Session) Hold(conn protocol.Conn, who Console) (*router.Peer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.state == Ended {
+		return nil, router.ErrClosed
+	}
 	if s.isSettled() {
 		switch s.holder {
 		case who.Name:
@@ -50,10 +54,13 @@ func (s *Session) Hold(conn protocol.Conn, who Console) (*router.Peer, error) {
 }
 
 // View lets conn, a console's /agent connection, show the server's own document.
-// Any number may.
+// Any number may, until the session has ended: then it is router.ErrClosed.
 func (s *Session) View(conn protocol.Conn, who Console) (*router.Peer, error) {
 	s.mu.Lock()
-	err := s.holdHere()
+	err := router.ErrClosed
+	if s.state != Ended {
+		err = s.holdHere()
+	}
 	s.mu.Unlock()
 	if err != nil {
 		return nil, err

@@ -157,7 +157,10 @@ func (s *Session) part(ctx context.Context, action string, take func(map[string]
 
 // StopAgent ends the agent and leaves the rest as it is.
 func (s *Session) StopAgent(ctx context.Context) error {
-	agent := s.children().agent
+	s.mu.Lock()
+	agent := s.agent
+	s.dismissed = agent
+	s.mu.Unlock()
 	if agent == nil {
 		return nil
 	}

@@ -19,14 +19,6 @@ func (s *Session) Restart(ctx context.Context, name string) error {
 	if s.State() == Ended {
 		return errors.New("the session has ended")
 	}
-	s.mu.Lock()
-	s.replacing = name
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		s.replacing = ""
-		s.mu.Unlock()
-	}()
 	old := s.children()
 	switch name {
 	case "kernel":

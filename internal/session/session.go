@@ -106,8 +106,8 @@ type Session struct {
 
 	mu        sync.Mutex
 	state     State
-	replacing string // the child that is being started anew; empty: none is
-	holder    string // name of the console that holds the document; empty: the server, once it is settled
+	dismissed *agent.Agent // whose end the session itself has asked for
+	holder    string       // name of the console that holds the document; empty: the server, once it is settled
 
 	kernel     *kernel.Kernel
 	kernelPeer *router.Peer
@@ -221,7 +221,10 @@ func (s *Session) startAgent(ctx context.Context) error {
 	s.mu.Lock()
 	s.agent = a
 	s.mu.Unlock()
-	s.tasks.Go(func() { s.watch("agent", a.Exited(), a.Exit) })
+	s.tasks.Go(func() {
+		s.watch("agent", a.Exited(), a.Exit)
+		s.mourn(a)
+	})
 	return nil
 }
 
@@ -232,9 +235,6 @@ func (s *Session) watch(name string, exited <-chan struct{}, exit func() child.E
 	news := protocol.ManagedProcessExit{Type: protocol.TypeManagedProcessExit, Name: name, ExitCode: how.Code, Signal: how.Signal}
 	s.note(news.Type, news)
 	s.router.Tell(news)
-	if name == "agent" && s.unasked(name) {
-		s.router.TellAgentConsoles(protocol.AgentError{Type: protocol.TypeAgentError, Error: "the agent " + how.String(), Fatal: true})
-	}
 }
 
 // connectKernel makes the kernel part of the session and tells it so.
@@ -318,11 +318,15 @@ func (s *Session) awaitAgent(ctx context.Context, peer *router.Peer, follow *tra
 	}
 }
 
-// unasked tells whether nobody has asked for the end of a child.
-func (s *Session) unasked(name string) bool {
+// mourn tells the consoles at /agent that the agent has ended, unless the session
+// has wanted that.
+func (s *Session) mourn(a *agent.Agent) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state != Ended && s.replacing != name
+	wanted := s.dismissed == a
+	s.mu.Unlock()
+	if !wanted {
+		s.router.TellAgentConsoles(protocol.AgentError{Type: protocol.TypeAgentError, Error: "the agent " + a.Exit().String(), Fatal: true})
+	}
 }
 
 // peerError says why a child's connection has ended.

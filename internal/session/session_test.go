@@ -18,6 +18,7 @@ import (
 	"assay/internal/session"
 	"assay/internal/trace"
 	"assay/kernel"
+	"assay/router"
 )
 
 // Twenty sessions at once, which end in different ways: nothing is left of any.
@@ -175,7 +176,9 @@ func TestEndTwice(t *testing.T) {
 	require.False(t, s.KernelAlive())
 	ours, theirs := protocol.Pipe()
 	_, err := s.Hold(ours, session.Console{ID: 1, Name: "1"})
-	require.ErrorIs(t, err, session.ErrServerHolds)
+	require.ErrorIs(t, err, router.ErrClosed, "whoever has held it")
+	_, err = s.View(ours, session.Console{ID: 1})
+	require.ErrorIs(t, err, router.ErrClosed)
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }
 
