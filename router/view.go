@@ -114,8 +114,11 @@ func numbered(e *trace.Entry) ([]byte, error) {
 		return nil, protocol.ErrMalformed
 	}
 	out := make([]byte, 0, end+32)
-	out = append(out, body[:end]...)
-	out = append(out, `,"seq":`...)
+	out = append(out, bytes.TrimRight(body[:end], " \t\r\n")...)
+	if out[len(out)-1] != '{' {
+		out = append(out, ',')
+	}
+	out = append(out, `"seq":`...)
 	return append(strconv.AppendInt(out, e.Seq, 10), '}'), nil
 }
 

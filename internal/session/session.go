@@ -148,6 +148,7 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Session, er
 	cfg.Router.Log = s.log
 	cfg.Router.Restart = func(name string) error { return s.Restart(life, name) }
 	s.router = router.New(cfg.Journal, s.runs, cfg.Router)
+	follow := cfg.Journal.Follow()
 	s.enter(Starting, "")
 	if err := s.start(ctx); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -156,7 +157,6 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Session, er
 		return nil, errors.Join(err, s.End(context.WithoutCancel(ctx), "it could not start: "+err.Error()))
 	}
 	if cfg.Console && cfg.TakeOver > 0 {
-		follow := cfg.Journal.Follow()
 		s.tasks.Go(func() { s.takeOver(life, follow) })
 	}
 	s.enter(Ready, "")
