@@ -10,10 +10,18 @@ import (
 	"assay/internal/trace"
 )
 
-// Greeting makes what a console at /run is told first: the state so far. It is
-// made anew when that changes at one blow: with another kernel, or when the
-// console becomes the session's owner.
-type Greeting func(id int, owner bool) []byte
+// Greeting makes what a console at /run is told first, the state so far, and what
+// the trace has of it, which has all that happened already. It is made anew when
+// the state changes at one blow: with another kernel, or when the console becomes
+// the session's owner.
+type Greeting func(id int, owner bool) (body, recorded []byte)
+
+func (g Greeting) item(id int, owner bool) item {
+	body, recorded := g(id, owner)
+	it := frame(recorded)
+	it.body, it.recorded = body, recorded
+	return it
+}
 
 // AttachConsole adds a console's /run connection under its number, which no other
 // console has. It is sent its greeting, made while no kernel frame passes, and
@@ -23,10 +31,10 @@ func (r *Router) AttachConsole(conn protocol.Conn, id int, greet Greeting) (*Pee
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
 	owner := r.willOwn(id)
-	greeting := frame(greet(id, owner)) // it may be large: only the kernel's frames wait for it
+	greeting := greet.item(id, owner) // it may be large: only the kernel's frames wait for it
 	p, err := r.attach(conn, id, "run", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
 		p.handle, p.before, p.overflow, p.ended = r.fromConsole, r.journal.Room, p.tooSlow, r.consoleEnded
-		p.greet = func(owner bool) item { return frame(greet(id, owner)) }
+		p.greet = func(owner bool) item { return greet.item(id, owner) }
 		p.complain = func(text string) { p.sendError(item{}, text, "") }
 		for _, old := range r.consoles {
 			if old.id == id {
@@ -140,23 +148,39 @@ func (r *Router) toKernelFrom(p *Peer, it item) {
 	kernel := r.kernel
 	r.mu.Unlock()
 	if kernel == nil {
-		p.sendError(it, "there is no kernel to "+it.env.Type, "")
+		r.cannot(p, it, "there is no kernel to "+it.env.Type)
 		return
 	}
 	if size := int64(len(it.body)); size > r.cfg.FrameLimit {
 		kernel.drop(it)
-		p.sendError(it, fmt.Sprintf("%s: a message of %d bytes, more than the %d that it may have", it.env.Type, size, r.cfg.FrameLimit), "")
+		r.cannot(p, it, fmt.Sprintf("%s: a message of %d bytes, more than the %d that it may have", it.env.Type, size, r.cfg.FrameLimit))
 		return
 	}
-	switch it.env.Type { // first: the kernel may be quicker than we are
-	case protocol.TypeRunCell:
-		r.runs.Sent(it.env.CellID)
-	case protocol.TypeDisposeCell:
-		r.runs.Disposed(it.env.CellID)
+	full, closed := kernel.sendThen(it, func() { // before it is written: the kernel may be quicker than we are
+		switch it.env.Type {
+		case protocol.TypeRunCell:
+			r.runs.Sent(it.env.CellID)
+		case protocol.TypeDisposeCell:
+			r.runs.Disposed(it.env.CellID)
+		}
+	})
+	switch {
+	case full:
+		r.cannot(p, it, "the kernel does not read: too much is waiting for it")
+	case closed:
+		r.cannot(p, it, "the kernel is ending: it cannot "+it.env.Type)
 	}
-	if !kernel.send(it) {
-		p.sendError(it, "the kernel does not read: too much is waiting for it", "")
+}
+
+// cannot says why the kernel does not get a message: to who has sent it, and
+// where that is the server's own document, which has answered already and does
+// not listen, to all who look at it.
+func (r *Router) cannot(p *Peer, it item, text string) {
+	if p.in != "" {
+		p.sendError(it, text, "")
+		return
 	}
+	r.Tell(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: text}})
 }
 
 // needsCode refuses a run without code, of which the kernel would only say that
@@ -238,8 +262,13 @@ func (r *Router) consoleEnded(p *Peer, _ []item) {
 	r.succeed()
 }
 
-// Tell sends every console at /run a message of the server's own.
-func (r *Router) Tell(msg any) { r.toConsoles(message(msg)) }
+// Tell sends every console at /run a message of the server's own. One that is
+// being greeted gets it behind its greeting.
+func (r *Router) Tell(msg any) {
+	r.kernelOrder.Lock()
+	defer r.kernelOrder.Unlock()
+	r.toConsoles(message(msg))
+}
 
 func (r *Router) toConsoles(it item) {
 	r.mu.Lock()
@@ -257,6 +286,6 @@ func (r *Router) Greet() {
 	consoles, owner := slices.Clone(r.consoles), r.owner
 	r.mu.Unlock()
 	for _, console := range consoles {
-		console.send(console.greet(r.cfg.Shared || console == owner))
+		console.send(console.greet(!r.cfg.LookOnly && (r.cfg.Shared || console == owner)))
 	}
 }

@@ -10,8 +10,10 @@ import (
 // A session's owner is the console at /run that was connected first of those
 // that are: the one with the least number, which a console that comes back gets
 // again. Only the owner may run, stop and set things, edit, and talk to the
-// agent; with Config.Shared everybody may. An /agent connection belongs to the
+// agent, unless the Config says otherwise. An /agent connection belongs to the
 // /run connection that it names; a holder that names none owns what it holds.
+// All this keeps people out of each other's way: whoever has the token can claim
+// any number.
 
 // enterOwned enters what only the session's owner may send, and tells another that
 // it may not.
@@ -20,8 +22,12 @@ func (r *Router) enterOwned(p *Peer, it item) (entered item, may bool) {
 		return p.enter(it, ""), true
 	}
 	p.enter(it, trace.Dropped)
+	why := "another console owns this session"
+	if r.cfg.LookOnly {
+		why = "this session is only shown"
+	}
 	p.send(message(protocol.Error{Type: protocol.TypeNotOwner, TxID: it.env.TxID, Data: protocol.ErrorData{
-		Message: it.env.Type + ": another console owns this session; it may be watched, and asked for summaries",
+		Message: it.env.Type + ": " + why + "; it may be watched, and asked for summaries",
 	}}))
 	return it, false
 }
@@ -30,6 +36,8 @@ func (r *Router) owns(p *Peer) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
+	case r.cfg.LookOnly:
+		return false
 	case r.cfg.Shared:
 		return true
 	case p.greet != nil: // at /run
@@ -46,13 +54,14 @@ func (r *Router) owns(p *Peer) bool {
 func (r *Router) willOwn(id int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.cfg.Shared || !slices.ContainsFunc(r.consoles, func(c *Peer) bool { return c.id < id })
+	first := !slices.ContainsFunc(r.consoles, func(c *Peer) bool { return c.id < id })
+	return !r.cfg.LookOnly && (r.cfg.Shared || first)
 }
 
 // succeed settles who owns the session after consoles have come or gone, and
 // greets again those for whom that is news. kernelOrder is held.
 func (r *Router) succeed() {
-	if r.cfg.Shared {
+	if r.cfg.Shared || r.cfg.LookOnly {
 		return
 	}
 	r.mu.Lock()

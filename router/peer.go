@@ -26,9 +26,9 @@ type Peer struct {
 	in, out trace.Hop // empty: not traced
 	queue   *queue
 
-	tie   int                       // at /agent: the number of the console's /run; 0: it has named none
-	greet func(owner bool) item     // of a console at /run: what it is told first
-	feed  func(ctx context.Context) // sends it more than it is sent by others; nil: nothing
+	tie   int                                             // at /agent: the number of the console's /run; 0: it has named none
+	greet func(owner bool) item                           // of a console at /run: what it is told first
+	feed  func(ctx context.Context, last <-chan struct{}) // sends it more than others do, and closes its queue behind what there is when last is closed; nil: nothing does
 
 	behind *queue // of a view: answers that wait for their place
 
@@ -39,7 +39,10 @@ type Peer struct {
 	missed   func(it item)                   // it came when the peer was ending; nil: nobody minds
 	ended    func(p *Peer, unsent []item)    // it has ended
 
-	stall  sync.Once // starts the watch over an agent that does not read
+	stall    sync.Once     // starts the watch over an agent that does not read
+	finished sync.Once     // closes last
+	last     chan struct{} // closed when nothing more is to come than there is
+
 	once   sync.Once // guards code, reason and err
 	ending chan struct{}
 	code   protocol.CloseCode
@@ -51,7 +54,7 @@ type Peer struct {
 func newPeer(r *Router, conn protocol.Conn, name string, in, out trace.Hop) *Peer {
 	return &Peer{
 		router: r, conn: conn, name: name, in: in, out: out, queue: newQueue(),
-		ending: make(chan struct{}), done: make(chan struct{}),
+		last: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
@@ -74,7 +77,7 @@ func (p *Peer) run() {
 	var loops sync.WaitGroup
 	loops.Go(p.write)
 	if p.feed != nil {
-		loops.Go(func() { p.feed(ctx) })
+		loops.Go(func() { p.feed(ctx, p.last) })
 	}
 	loops.Go(func() {
 		<-p.ending
@@ -101,7 +104,10 @@ func (p *Peer) end(code protocol.CloseCode, reason string, err error) {
 // finish ends the peer when it has been sent what is queued, or after
 // finishGrace.
 func (p *Peer) finish(code protocol.CloseCode, reason string) {
-	p.queue.close()
+	if p.feed == nil {
+		p.queue.close()
+	}
+	p.finished.Do(func() { close(p.last) })
 	p.router.peers.Go(func() {
 		late := time.NewTimer(finishGrace)
 		defer late.Stop()
@@ -205,14 +211,24 @@ func (p *Peer) enter(it item, note trace.Note) item {
 // send queues a frame for the peer and appends it to the trace. false: its
 // queue is full, and its overflow has dealt with the frame.
 func (p *Peer) send(it item) bool {
-	full, closed := p.queue.push(it, func() { p.leave(it, it.note) })
+	full, _ := p.sendThen(it, func() {})
+	return !full
+}
+
+// sendThen is send, and calls taken when the frame is in the queue and not
+// written yet. closed: the peer is on its way out and has not taken it.
+func (p *Peer) sendThen(it item, taken func()) (full, closed bool) {
+	full, closed = p.queue.push(it, func() {
+		p.leave(it, it.note)
+		taken()
+	})
 	switch {
 	case full:
 		p.overflow(it)
 	case closed && p.missed != nil:
 		p.missed(it)
 	}
-	return !full
+	return full, closed
 }
 
 // drop appends to the trace that the peer does not get a frame.
@@ -223,7 +239,11 @@ func (p *Peer) leave(it item, note trace.Note) {
 		return
 	}
 	entry := trace.Entry{Hop: p.out, Conn: p.id, Envelope: it.env, Note: note, Bytes: len(it.body), Ref: it.ref, Cause: it.cause}
-	if it.ref == 0 {
+	switch {
+	case it.ref != 0:
+	case it.recorded != nil:
+		entry.Body = it.recorded
+	default:
 		entry.Body = it.body
 	}
 	p.router.journal.Append(entry)

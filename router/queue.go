@@ -22,6 +22,8 @@ type item struct {
 	note trace.Note // for the entry it leaves in the trace
 	ref  int64      // the entry that has body; 0: none has yet
 
+	recorded []byte // what the trace has in place of body, where that would be too much; nil: body
+
 	cause int64 // the entry that it was made out of; 0: none
 }
 

@@ -74,8 +74,9 @@ type Config struct {
 	Document, Holder, Cell, Stale, Agent time.Duration
 
 	// Shared lets every console do everything; otherwise only the session's
-	// owner may run, edit and talk to the agent.
-	Shared bool
+	// owner may run, edit and talk to the agent. LookOnly, which goes before
+	// it, lets nobody.
+	Shared, LookOnly bool
 
 	// Restart starts a child, "kernel" or "agent", anew; nil refuses it. It may
 	// take its time, and must end when the session does.
@@ -260,22 +261,29 @@ func (r *Router) attach(conn protocol.Conn, id int, name string, in, out trace.H
 }
 
 // Close fails what is in flight, sends what is queued as far as the peers take
-// it within a second, closes every connection and waits until all is still.
+// it within a second, closes every connection and waits until all is still. Views
+// come last, and are shown all that the trace has by then.
 func (r *Router) Close(code protocol.CloseCode, reason string) {
 	r.mu.Lock()
 	r.closed = true
-	peers := r.peersLocked()
+	views, others := slices.Clone(r.views), r.othersLocked()
 	r.mu.Unlock()
 	r.table.close(reason)
-	for _, p := range peers {
+	for _, p := range others {
+		p.finish(code, reason)
+	}
+	for _, p := range others {
+		<-p.done
+	}
+	for _, p := range views { // of what the others have said
 		p.finish(code, reason)
 	}
 	r.peers.Wait()
 }
 
-// peersLocked returns all that are attached. The caller holds mu.
-func (r *Router) peersLocked() []*Peer {
-	peers := slices.Concat(r.consoles, r.views)
+// othersLocked returns all that are attached but the views. The caller holds mu.
+func (r *Router) othersLocked() []*Peer {
+	peers := slices.Clone(r.consoles)
 	for _, p := range []*Peer{r.agent, r.kernel, r.holder} {
 		if p != nil {
 			peers = append(peers, p)
@@ -295,7 +303,7 @@ type Depth struct {
 func (r *Router) Queues() []Depth {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	peers := r.peersLocked()
+	peers := slices.Concat(r.othersLocked(), r.views)
 	depths := make([]Depth, len(peers))
 	for i, p := range peers {
 		frames, bytes := p.queue.depth()

@@ -76,7 +76,7 @@ func (s *stage) join(name string) {
 	case "holder":
 		a.peer, err = s.router.AttachHolder(ours, 1, "1", 0)
 	case "console":
-		a.peer, err = s.router.AttachConsole(ours, 2, func(int, bool) []byte { return []byte(`{"type":"ready"}`) })
+		a.peer, err = s.router.AttachConsole(ours, 2, func(int, bool) (body, recorded []byte) { return []byte(`{"type":"ready"}`), []byte(`{"type":"ready"}`) })
 	}
 	require.NoError(s.t, err)
 	s.peers[name] = a
@@ -267,7 +267,7 @@ func TestCloseSendsWhatIsQueued(t *testing.T) {
 			require.Equal(t, want, string(got))
 		}
 		<-closed
-		_, err := s.router.AttachConsole(s.peers["console"].conn, 2, func(int, bool) []byte { return []byte("{}") })
+		_, err := s.router.AttachConsole(s.peers["console"].conn, 2, func(int, bool) (body, recorded []byte) { return []byte("{}"), []byte("{}") })
 		require.ErrorIs(t, err, router.ErrClosed)
 	})
 }

@@ -181,8 +181,9 @@ func (s *stage) attach(command string) {
 	case "holder":
 		a.peer, err = s.router.AttachHolder(ours, number, "1", run)
 	case "console":
-		a.peer, err = s.router.AttachConsole(ours, number, func(n int, owner bool) []byte {
-			return fmt.Appendf(nil, `{"type":"ready","connection_idx":%d,"session_owner":%t}`, n, owner)
+		a.peer, err = s.router.AttachConsole(ours, number, func(n int, owner bool) (body, recorded []byte) {
+			recorded = fmt.Appendf(nil, `{"type":"ready","connection_idx":%d,"session_owner":%t}`, n, owner)
+			return append(recorded[:len(recorded)-1:len(recorded)-1], `,"cell_outputs":{}}`...), recorded
 		})
 	case "view":
 		a.peer, err = s.router.AttachView(ours, number, run, func() ([]byte, *trace.Follower) {

@@ -29,31 +29,46 @@ func (r *Router) AttachView(conn protocol.Conn, id, run int, first func() ([]byt
 		p.tie, p.complain = run, p.sendAgentError
 		p.handle, p.before, p.overflow, p.ended = r.fromView, r.journal.Room, p.tooSlow, r.viewEnded
 		p.behind = newQueue()
-		p.feed = func(ctx context.Context) { p.show(ctx, follow) }
+		p.feed = func(ctx context.Context, last <-chan struct{}) { p.show(ctx, last, follow) }
 		r.views = append(r.views, p)
 		p.send(item{env: protocol.Envelope{Type: protocol.TypeNotebookState}, body: state})
 	})
 }
 
-// show sends a view what the trace brings, until that has ended, and the answers
-// to what it has asked, each behind what the trace has had until then: who reads
-// that a cell was made has been shown it.
-func (p *Peer) show(ctx context.Context, follow *trace.Follower) {
-	for ctx.Err() == nil && !follow.Ended() {
+// show sends a view what the trace brings and the answers to what it has asked,
+// until the view ends; when last is closed, what there is then, and no more.
+func (p *Peer) show(ctx context.Context, last <-chan struct{}, follow *trace.Follower) {
+	for ctx.Err() == nil {
+		more := follow.More()
+		if follow.Ended() {
+			more = nil
+		}
+		select {
+		case <-more:
+		case <-p.behind.wake:
+		case <-last:
+			p.showAll(follow)
+			p.queue.close()
+			return
+		case <-ctx.Done():
+		}
+		p.showAll(follow)
+	}
+}
+
+// showAll shows what there is, each answer behind what the trace has had until
+// it came: who reads that a cell was made has been shown it.
+func (p *Peer) showAll(follow *trace.Follower) {
+	for {
 		answer, answered, _ := p.behind.pop()
 		until, _ := p.router.journal.Last()
 		for follow.Seq() < until {
 			p.showOne(follow.Try())
 		}
-		if answered {
-			p.send(answer)
-			continue
+		if !answered {
+			return
 		}
-		select {
-		case <-p.behind.wake:
-		case <-follow.More():
-		case <-ctx.Done():
-		}
+		p.send(answer)
 	}
 }
 
@@ -84,7 +99,7 @@ func isShown(e *trace.Entry) bool {
 	case trace.KernelToServer:
 		return isOfRun(e.Type)
 	case trace.AgentToServer:
-		return e.Type != protocol.TypeAgentAction && e.Note != trace.Malformed
+		return e.Type != protocol.TypeAgentAction && e.Type != protocol.TypeReady && e.Note != trace.Malformed
 	default:
 		return false
 	}
@@ -212,6 +227,6 @@ func (r *Router) TellAgentConsoles(msg any) {
 		r.holder.send(it)
 	}
 	for _, view := range r.views {
-		view.send(it)
+		view.sendBehind(it)
 	}
 }

@@ -3,6 +3,7 @@ package router_test
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -14,10 +15,13 @@ import (
 )
 
 // view attaches a view whose other end the test reads, or does not.
-func (s *stage) view(id int) (*router.Peer, protocol.Conn) {
+func (s *stage) view(id int) (*router.Peer, protocol.Conn) { return s.viewOf(id, 0) }
+
+// viewOf is that of the console with this number at /run.
+func (s *stage) viewOf(id, run int) (*router.Peer, protocol.Conn) {
 	s.t.Helper()
 	ours, theirs := protocol.Pipe()
-	p, err := s.router.AttachView(ours, id, 0, func() ([]byte, *trace.Follower) {
+	p, err := s.router.AttachView(ours, id, run, func() ([]byte, *trace.Follower) {
 		return []byte(`{"type":"notebook_state"}`), s.journal.Follow()
 	})
 	require.NoError(s.t, err)
@@ -100,4 +104,75 @@ func TestStreamsAreLeftOutForASlowView(t *testing.T) {
 		s.leave()
 		s.serving.Wait()
 	})
+}
+
+// When the session ends, a view is shown all that the trace has, and what it has
+// asked is answered, before its connection is closed.
+func TestViewSeesTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.join("kernel")
+		s.attach("console") // which owns the session
+		_, conn := s.viewOf(7, 1)
+		seen := map[string]int{}
+		s.serving.Go(func() {
+			for body, err := conn.Read(); err == nil; body, err = conn.Read() {
+				env, err := protocol.NewDecoder().Envelope(body)
+				if err == nil {
+					seen[env.Type]++
+				}
+			}
+		})
+		require.NoError(t, conn.Write([]byte(`{"type":"notebook_action","action":"request_reactivity_summary","params":{},"tx_id":"e1"}`)))
+		_, err := s.peers["kernel"].conn.Read()
+		require.NoError(t, err)
+		const frames = 2000
+		for range frames {
+			require.NoError(t, s.peers["kernel"].conn.Write([]byte(`{"type":"kernel_stdio","active_cell":"c","stream":"stdout","data":"x"}`)))
+		}
+		// The last has been read by the router, and perhaps not been shown yet.
+		s.router.Close(protocol.CloseGoing, "over")
+		s.leave()
+		s.serving.Wait()
+		require.Equal(t, s.stdio(), seen[protocol.TypeKernelStdio])
+		require.Equal(t, 1, seen[protocol.TypeNotebookActionResponse])
+	})
+}
+
+// What consoles are told while one is being greeted comes to that one too.
+func TestToldWhileGreeting(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	ours, theirs := protocol.Pipe()
+	var telling sync.WaitGroup
+	began := make(chan struct{})
+	_, err := s.router.AttachConsole(ours, 1, func(int, bool) (body, recorded []byte) {
+		telling.Go(func() {
+			close(began)
+			s.router.Tell(protocol.ManagedProcessExit{Type: protocol.TypeManagedProcessExit, Name: "kernel"})
+		})
+		<-began
+		return []byte(`{"type":"ready"}`), []byte(`{"type":"ready"}`)
+	})
+	require.NoError(t, err)
+	for _, want := range []string{protocol.TypeReady, protocol.TypeManagedProcessExit} {
+		body, err := theirs.Read()
+		require.NoError(t, err)
+		require.Contains(t, string(body), want)
+	}
+	telling.Wait()
+	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
+	s.leave()
+	s.serving.Wait()
+}
+
+// stdio counts the frames of text that the trace has.
+func (s *stage) stdio() (count int) {
+	for e := s.follow.Try(); e != nil; e = s.follow.Try() {
+		if e.Type == protocol.TypeKernelStdio {
+			count++
+		}
+	}
+	return count
 }

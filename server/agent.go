@@ -79,14 +79,14 @@ func (a atAgent) stand(c *console, sc *scene, seen bool) error {
 			state = sc.live.Look()
 			seq, _ = sc.live.Journal().Last()
 		}
-		if err := c.conn.Write(session.StateMessage(seq, state)); err != nil {
+		if err := c.write(session.StateMessage(seq, state)); err != nil {
 			return err
 		}
 	}
 	if sc.result == nil {
 		return nil
 	}
-	return c.conn.Write(sc.result)
+	return c.write(sc.result)
 }
 
 func (a atAgent) refuse(c *console, body []byte) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"syscall"
 
 	"assay/internal/runs"
 )
@@ -64,7 +65,7 @@ func (a *runsAPI) answering(handler handlerFunc) http.HandlerFunc {
 		case err == nil || r.Context().Err() != nil: // nobody is there any more
 		case errors.As(err, &bad):
 			problem(w, http.StatusBadRequest, codeBadParameter, err.Error())
-		case errors.Is(err, runs.ErrNotFound):
+		case errors.Is(err, runs.ErrNotFound), errors.Is(err, syscall.ENAMETOOLONG):
 			problem(w, http.StatusNotFound, codeNotFound, err.Error())
 		default:
 			a.log.Warn("a run cannot be read", "path", r.URL.Path, "error", err)

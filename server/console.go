@@ -17,6 +17,10 @@ import (
 	"assay/internal/protocol"
 )
 
+// helloLimit is the largest first message, in bytes: of somebody who has not been
+// let in.
+const helloLimit = 64 << 10
+
 // errGone is what reading from a console that has gone fails with.
 var errGone = io.EOF
 
@@ -68,7 +72,9 @@ type console struct {
 	server *Server
 	slot   *slot
 	first  hello
-	id     int // its number
+	at     consoleEndpoint
+	id     int  // its number
+	run    bool // it is at /run
 }
 
 // console upgrades a request, reads its first message and connects the console
@@ -81,19 +87,40 @@ func (s *Server) console(ctx context.Context, w http.ResponseWriter, r *http.Req
 		s.log.Debug("not a console", "error", err) // it has been answered
 		return
 	}
-	conn := protocol.NewWebSocket(context.WithoutCancel(ctx), ws, s.cfg.FrameLimit)
+	conn := protocol.NewWebSocket(context.WithoutCancel(ctx), ws, helloLimit)
 	seat := newSeat(conn)
 	first, err := s.greet(ctx, conn, r, at)
 	if err != nil {
 		dismiss(ctx, seat, err)
 		return
 	}
-	sl, err := s.slot(r.URL.Query().Get("session"))
+	ws.SetReadLimit(cmp.Or(s.cfg.FrameLimit, protocol.DefaultFrameLimit))
+	c, err := s.sit(seat, r.URL.Query().Get("session"), first, at)
 	if err != nil {
 		dismiss(ctx, seat, err)
 		return
 	}
-	s.serve(ctx, ws, seat, sl, first, at)
+	c.serve(ctx, ws)
+}
+
+// sit gives a console its number at the slot of a session. One that is forgotten
+// just then makes room for another.
+func (s *Server) sit(seat *seat, id string, first hello, at consoleEndpoint) (*console, error) {
+	_, run := at.(atRun)
+	for {
+		sl, err := s.slot(id)
+		if err != nil {
+			return nil, err
+		}
+		number, err := sl.sit(run, first.Run)
+		switch {
+		case err == nil:
+			return &console{seat: seat, server: s, slot: sl, first: first, at: at, id: number, run: run}, nil
+		case !errors.Is(err, errForgotten):
+			return nil, err
+		}
+		s.forget(sl) // as who has closed it is about to
+	}
 }
 
 // dismiss sends a console away, and tells it why.
@@ -134,25 +161,34 @@ func requestToken(r *http.Request) string {
 	return cmp.Or(bearer, r.URL.Query().Get("token"))
 }
 
-// serve gives the console its seat at a slot and keeps it there.
-func (s *Server) serve(ctx context.Context, ws *websocket.Conn, seat *seat, sl *slot, first hello, at consoleEndpoint) {
-	_, run := at.(atRun)
-	c := &console{seat: seat, server: s, slot: sl, first: first, id: sl.sit(run, first.Run)}
-	defer sl.rise()
-	defer s.metrics.console(at.name())()
+// serve keeps the console at its slot until it has gone or is sent away.
+func (c *console) serve(ctx context.Context, ws *websocket.Conn) {
+	defer c.slot.rise(c.run, c.id)
+	defer c.server.metrics.console(c.at.name())()
 	var loops sync.WaitGroup
 	defer loops.Wait()
-	loops.Go(seat.read)
-	loops.Go(func() { seat.ping(context.WithoutCancel(ctx), ws, s.cfg.Ping) })
-	if sl.shown { // the session is not the server's to end
-		defer context.AfterFunc(ctx, func() { seat.close(protocol.CloseGoing, "the server is stopping") })()
+	loops.Go(c.read)
+	loops.Go(func() { c.ping(context.WithoutCancel(ctx), ws, c.server.cfg.Ping) })
+	loops.Go(func() { c.untilStop(ctx) })
+	c.slot.want(false)
+	dismiss(ctx, c.seat, c.follow(ctx)) // which ends the loops
+}
+
+// untilStop sends the console away when the server stops, and, where the server
+// has started it, the session has ended.
+func (c *console) untilStop(ctx context.Context) {
+	for _, end := range []<-chan struct{}{ctx.Done(), c.slot.ended} {
+		select {
+		case <-end:
+		case <-c.left:
+			return
+		}
 	}
-	sl.want(false)
-	dismiss(ctx, seat, c.follow(ctx, at)) // which ends the loops
+	c.close(protocol.CloseGoing, "the server is stopping: "+context.Cause(ctx).Error())
 }
 
 // follow connects the console to each scene of its slot.
-func (c *console) follow(ctx context.Context, at consoleEndpoint) error {
+func (c *console) follow(ctx context.Context) error {
 	var sc *scene
 	for {
 		next, err := c.await(ctx, sc)
@@ -162,13 +198,13 @@ func (c *console) follow(ctx context.Context, at consoleEndpoint) error {
 		sc = next
 		seen := false
 		if sc.live != nil {
-			err = at.attend(c, sc)
+			err = c.at.attend(c, sc)
 			seen = err == nil
 		}
 		if err != nil && !errors.Is(err, errOver) {
 			return err
 		}
-		if err := c.stand(ctx, at, sc, seen); err != nil {
+		if err := c.stand(sc, seen); err != nil {
 			return err
 		}
 	}
@@ -193,17 +229,15 @@ func (c *console) await(ctx context.Context, last *scene) (*scene, error) {
 }
 
 // stand stands in for a session that has ended, until another takes its place.
-func (c *console) stand(ctx context.Context, at consoleEndpoint, sc *scene, seen bool) error {
+func (c *console) stand(sc *scene, seen bool) error {
 	select {
 	case <-c.gone:
 		return errGone
 	case <-c.left:
 		return errGone
 	case <-sc.over:
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
-	if err := at.stand(c, sc, seen); err != nil {
+	if err := c.at.stand(c, sc, seen); err != nil {
 		return err
 	}
 	var told error
@@ -218,20 +252,20 @@ func (c *console) stand(ctx context.Context, at consoleEndpoint, sc *scene, seen
 			return nil
 		case problem != nil && problem != told: //nolint:errorlint // that very one
 			told = problem
-			if err := at.fail(c, problem); err != nil {
+			if err := c.at.fail(c, problem); err != nil {
 				return err
 			}
 		}
 		select {
 		case body := <-c.in:
-			if err := at.refuse(c, body); err != nil {
+			if err := c.at.refuse(c, body); err != nil {
 				return err
 			}
 		case <-changed:
 		case <-c.gone:
 			return errGone
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		case <-c.left:
+			return errGone
 		}
 	}
 }

@@ -42,6 +42,7 @@ func playing(role string, args ...string) []string {
 // play is the subprocess:
 //
 //	busy FD                      a kernel that says ready and then nothing, for ever
+//	quiet FD                     an agent that is ready, and does nothing
 //	puppet SOCKET FD             an agent that the test speaks through
 //	builtin LIMIT SCRIPT FD      the built-in agent, whose operations take at most LIMIT
 func play(role string, args []string) int {
@@ -50,6 +51,13 @@ func play(role string, args []string) int {
 		return 100
 	}
 	switch role {
+	case "quiet":
+		conn := protocol.NewStream(socket, 0)
+		_ = conn.Write([]byte(`{"type":"ready"}`))
+		_ = conn.Write([]byte(`{"type":"agent_status","status":"ready"}`))
+		for _, err := conn.Read(); err == nil; _, err = conn.Read() { //nolint:revive // it does nothing
+		}
+		return 0
 	case "busy":
 		_ = protocol.NewStream(socket, 0).Write([]byte(`{"type":"ready"}`))
 		select {}

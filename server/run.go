@@ -22,7 +22,7 @@ func (atRun) name() string { return "run" }
 func (a atRun) check(first hello) error { return a.server.checkToken(first.Token) }
 
 func (a atRun) attend(c *console, sc *scene) error {
-	peer, err := sc.live.Router().AttachConsole(c.place(), c.id, func(id int, owner bool) []byte {
+	peer, err := sc.live.Router().AttachConsole(c.place(), c.id, func(id int, owner bool) (body, recorded []byte) {
 		return a.server.ready(sc.live, id, owner)
 	})
 	return c.stay(peer, err)
@@ -51,17 +51,24 @@ func (a atRun) stand(c *console, sc *scene, seen bool) error {
 	if seen {
 		return nil // it has been told how the kernel ended
 	}
-	return c.conn.Write(a.server.ready(sc.live, c.id, true))
+	body, _ := a.server.ready(sc.live, c.id, c.server.cfg.Sandbox || c.slot.owns(c.id))
+	return c.write(body)
 }
 
 // refuse answers what is said when the session has ended: only a new kernel
 // makes sense then, in a new session with the notebook of the old one.
 func (a atRun) refuse(c *console, body []byte) error {
-	var message protocol.Envelope
-	if env, err := protocol.NewDecoder().Envelope(body); err == nil {
-		message = env
+	var message struct{ Type, Name string }
+	if err := json.Unmarshal(body, &message); err != nil {
+		return a.fail(c, err)
 	}
-	if message.Type == protocol.TypeRestart && a.server.cfg.Open != nil {
+	switch {
+	case message.Type != protocol.TypeRestart || a.server.cfg.Open == nil:
+	case !c.server.cfg.Sandbox && !c.slot.owns(c.id):
+		return c.say(protocol.Error{Type: protocol.TypeNotOwner, Data: protocol.ErrorData{Message: message.Type + ": another console owns this session"}})
+	case message.Name != "kernel" && message.Name != "agent":
+		return a.fail(c, fmt.Errorf("%s: name: want kernel or agent, not %q", message.Type, message.Name))
+	default:
 		c.slot.want(true)
 		return nil
 	}
@@ -79,31 +86,41 @@ func (c *console) say(message any) error {
 	if err != nil {
 		return err
 	}
-	return c.conn.Write(body)
+	return c.write(body)
 }
 
-// ready is what a console is told first: the state so far. Without a session,
-// nil, nothing is there.
-func (s *Server) ready(live *session.Session, id int, owner bool) []byte {
-	message := struct {
-		Type         string `json:"type"`
-		Connection   int    `json:"connection_idx"`
-		KernelStatus string `json:"kernel_status"` // running or dead
-		KernelPID    int    `json:"kernel_pid"`
-		SessionOwner bool   `json:"session_owner"`
-		Language     string `json:"language"`
-		notebook.Snapshot
-	}{Type: protocol.TypeReady, Connection: id, KernelStatus: "dead", SessionOwner: owner, Snapshot: notebook.NewRuns(notebook.RunsConfig{}).Snapshot()}
+// readyFrame is what a console is told first: the state so far.
+type readyFrame struct {
+	Type         string `json:"type"`
+	Connection   int    `json:"connection_idx"`
+	KernelStatus string `json:"kernel_status"` // running or dead
+	KernelPID    int    `json:"kernel_pid"`
+	SessionOwner bool   `json:"session_owner"`
+	Language     string `json:"language"`
+	*notebook.Snapshot
+}
+
+// ready makes it, and what the trace has of it. Without a session, nil, nothing is
+// there.
+func (s *Server) ready(live *session.Session, id int, owner bool) (body, recorded []byte) {
+	frame := readyFrame{Type: protocol.TypeReady, Connection: id, KernelStatus: "dead", SessionOwner: owner}
+	state := notebook.NewRuns(notebook.RunsConfig{}).Snapshot()
 	if live != nil {
-		message.Snapshot, message.KernelPID, message.Language = live.Runs().Snapshot(), live.KernelPID(), live.KernelReady().Language
+		state, frame.KernelPID, frame.Language = live.Runs().Snapshot(), live.KernelPID(), live.KernelReady().Language
 		if live.KernelAlive() {
-			message.KernelStatus = "running"
+			frame.KernelStatus = "running"
 		}
 	}
-	body, err := json.Marshal(message)
-	if err != nil {
+	recorded = s.encode(frame)
+	frame.Snapshot = &state
+	return s.encode(frame), recorded
+}
+
+func (s *Server) encode(frame readyFrame) []byte {
+	body, err := protocol.Marshal(frame)
+	if err != nil { // it is made of strings, numbers and JSON that was read
 		s.log.Error("ready cannot be written", "error", err)
-		return fmt.Appendf(nil, `{"type":"ready","connection_idx":%d,"session_owner":%t}`, id, owner)
+		return fmt.Appendf(nil, `{"type":%q,"connection_idx":%d,"session_owner":%t}`, frame.Type, frame.Connection, frame.SessionOwner)
 	}
 	return body
 }

@@ -20,6 +20,7 @@ type scene struct {
 	uncount func()        // takes its queues out of the metrics
 
 	result []byte // eval_result; nil: none. Set before over is closed
+	next   *scene // the one behind it; nil: it is the newest. The slot's lock guards it
 }
 
 // Showing lets consoles and watchers see sessions as they come. It is for one
@@ -30,9 +31,15 @@ type Showing struct {
 	scene     *scene
 }
 
+// ID is that of the sessions.
+func (w *Showing) ID() string { return w.slot.id }
+
 // Observe takes in the trace of the session that is about to start. It is for
 // attempt.Config.
 func (w *Showing) Observe(recording *trace.Recording) {
+	if w.scene != nil {
+		w.slot.finish(w.scene, nil)
+	}
 	w.recording, w.scene = recording, nil
 	w.slot.enter(phaseStarting)
 	w.slot.server.follow(recording.Journal, true)

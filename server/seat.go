@@ -11,9 +11,14 @@ import (
 	"assay/internal/protocol"
 )
 
-// lastWrite is how long a message that is being written to a console may still
-// take when its session has ended; then the console is sent away.
-const lastWrite = time.Second
+const (
+	// slowest is how long a console may take to read one message; then it is
+	// sent away.
+	slowest = time.Minute
+
+	// lastWrite is how long that may take when its session has ended.
+	lastWrite = time.Second
+)
 
 // seat is a console's WebSocket, which outlives the sessions that it is
 // connected to one after the other, each by a [place].
@@ -22,13 +27,30 @@ type seat struct {
 	in   chan []byte   // what the console says, taken by the place or by who stands in for one
 	gone chan struct{} // closed when the connection has ended
 
-	waits atomic.Bool // something that it said waits to be taken
-	once  sync.Once
-	left  chan struct{} // closed by close
+	waits  atomic.Bool  // something that it said waits to be taken
+	writes atomic.Int64 // messages that were begun to be written, and those that have been: odd while one is
+	slow   *time.Timer  // sends it away that does not read; it runs while a message is written
+
+	once sync.Once
+	left chan struct{} // closed by close
 }
 
 func newSeat(conn protocol.Conn) *seat {
-	return &seat{conn: conn, in: make(chan []byte), gone: make(chan struct{}), left: make(chan struct{})}
+	s := &seat{conn: conn, in: make(chan []byte), gone: make(chan struct{}), left: make(chan struct{})}
+	s.slow = time.AfterFunc(slowest, func() { s.close(protocol.ClosePolicy, "too slow: it has not read a message for "+slowest.String()) })
+	s.slow.Stop()
+	return s
+}
+
+// write sends the console a message. It is for one goroutine at a time.
+func (s *seat) write(body []byte) error {
+	s.writes.Add(1)
+	s.slow.Reset(slowest)
+	defer func() {
+		s.slow.Stop()
+		s.writes.Add(1)
+	}()
+	return s.conn.Write(body)
 }
 
 // read takes in what the console says until the connection ends.
@@ -50,7 +72,8 @@ func (s *seat) read() {
 }
 
 // ping asks for a sign of life every now and then, and sends a console away that
-// gives none: its machine has gone without a word.
+// gives none: its machine has gone without a word. That it takes what it is sent
+// is a sign too.
 func (s *seat) ping(ctx context.Context, ws *websocket.Conn, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -62,10 +85,11 @@ func (s *seat) ping(ctx context.Context, ws *websocket.Conn, every time.Duration
 		case <-s.left:
 			return
 		}
-		if s.waits.Load() {
-			continue // it has given one, and the answer to a ping could not be read
+		written := s.writes.Load()
+		if s.waits.Load() || written%2 == 1 {
+			continue // it has said something, and the answer to a ping could not be read; or it reads
 		}
-		if err := pong(ctx, ws, every); err != nil && !s.waits.Load() {
+		if err := pong(ctx, ws, every); err != nil && !s.waits.Load() && s.writes.Load() == written {
 			s.close(protocol.ClosePolicy, "no sign of life for "+every.String())
 			return
 		}
@@ -124,7 +148,7 @@ func (p *place) Write(body []byte) error {
 	case <-p.ended:
 		return protocol.ErrClosed
 	default:
-		return p.seat.conn.Write(body)
+		return p.seat.write(body)
 	}
 }
 

@@ -34,6 +34,9 @@ const (
 	// greeting is how long a console may take for its first message.
 	greeting = 10 * time.Second
 
+	// mostSessions is how many sessions there may be at once.
+	mostSessions = 10_000
+
 	// shutdown is how long requests may take to end.
 	shutdown = 3 * time.Second
 )
@@ -93,8 +96,9 @@ type Config struct {
 	Log     *slog.Logger // nil discards
 }
 
-// Attempts makes one attempt or more in place of a session, and shows each.
-type Attempts func(ctx context.Context, show *Showing)
+// Attempts makes one attempt or more in place of a session, and shows each. The
+// error says why none could be made.
+type Attempts func(ctx context.Context, show *Showing) error
 
 // Server serves consoles and whoever looks on. It is safe for concurrent use.
 type Server struct {
@@ -182,16 +186,16 @@ func (s *Server) begin(ctx context.Context) {
 	defer s.mu.Unlock()
 	s.life = ctx
 	for _, sl := range s.slots {
-		s.running.Go(func() { sl.run(ctx) })
+		if !sl.shown {
+			s.running.Go(func() { sl.run(ctx) })
+		}
 	}
 }
 
 // slot returns what stands behind an id. Where there is none it is made, if
 // sessions can be started here.
 func (s *Server) slot(id string) (*slot, error) {
-	if id == "" {
-		id = DefaultSession
-	}
+	id = idOr(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch sl := s.slots[id]; {
@@ -199,6 +203,8 @@ func (s *Server) slot(id string) (*slot, error) {
 		return sl, nil
 	case s.cfg.Open == nil:
 		return nil, fmt.Errorf("there is no session %q", id)
+	case len(s.slots) >= mostSessions:
+		return nil, fmt.Errorf("there are %d sessions already", len(s.slots))
 	case !validID(id):
 		return nil, fmt.Errorf("a session is named by up to 100 letters, digits and . _ -, not by %q", id)
 	default:
@@ -246,8 +252,7 @@ func (s *Server) Attempt(id string, attempts Attempts) error {
 	if err != nil {
 		return err
 	}
-	sl.attempt(attempts)
-	return nil
+	return sl.attempt(attempts)
 }
 
 // Show lets consoles and watchers see sessions that others start, one after the
@@ -257,6 +262,7 @@ func (s *Server) Show(id string) *Showing {
 	defer s.mu.Unlock()
 	sl := newSlot(s, id)
 	sl.shown = true
+	close(sl.ended)
 	s.slots[id] = sl
 	return &Showing{slot: sl}
 }

@@ -57,7 +57,7 @@ func (sl *slot) trace() *trace.Recording {
 // info is what the API says of the slot.
 func (sl *slot) info() sessionInfo {
 	sl.mu.Lock()
-	info := sessionInfo{ID: sl.id, State: sl.phase, Consoles: sl.sitting, Cases: len(sl.attempts)}
+	info := sessionInfo{ID: sl.id, State: sl.phase, Consoles: len(sl.sitting), Cases: len(sl.attempts)}
 	if sl.problem != nil {
 		info.Problem = sl.problem.Error()
 	}

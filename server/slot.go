@@ -3,11 +3,9 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	"assay/internal/notebook"
 	"assay/internal/session"
 	"assay/internal/trace"
 )
@@ -36,7 +34,8 @@ const (
 type slot struct {
 	server *Server
 	id     string
-	shown  bool // its sessions are those of a Showing, and it does not run
+	shown  bool          // its sessions are those of a Showing, and it does not run
+	ended  chan struct{} // closed when run has ended; of one that is shown from the start
 
 	mu       sync.Mutex
 	phase    phase
@@ -47,14 +46,17 @@ type slot struct {
 	closed   error         // nobody is let in any more, for this reason; nil: they are
 	changed  chan struct{} // closed, and made anew, with each change of the above
 
-	seats    map[int]bool // numbers given out at /run, true while in use
-	next     int          // the last number that was given out
-	sitting  int          // consoles that are there
-	lastLeft time.Time    // when the last one went
+	sitting  map[int]int // consoles that are there, by their number; at /run, where two are for a moment one
+	owners   map[int]int // those of them at /run
+	next     int         // the last number that was given out
+	lastLeft time.Time   // when the last one went
 }
 
 func newSlot(s *Server, id string) *slot {
-	return &slot{server: s, id: id, phase: phaseCreating, changed: make(chan struct{}), seats: map[int]bool{}, lastLeft: time.Now()}
+	return &slot{
+		server: s, id: id, phase: phaseCreating, changed: make(chan struct{}), ended: make(chan struct{}),
+		sitting: map[int]int{}, owners: map[int]int{}, lastLeft: time.Now(),
+	}
 }
 
 // change changes the slot and wakes whoever waits for that.
@@ -72,8 +74,8 @@ func (sl *slot) enter(p phase) { sl.change(func() { sl.phase = p }) }
 // says that one is wanted in place of an attempt that has ended and is shown.
 func (sl *slot) want(evenAfter bool) {
 	sl.change(func() {
-		still := sl.phase == phaseCreating || sl.phase == phaseStopped
-		if still && !sl.shown && (evenAfter || sl.scene == nil || sl.scene.result == nil) && len(sl.attempts) == 0 {
+		ends := sl.phase == phaseCreating || sl.phase == phaseStopping || sl.phase == phaseStopped
+		if ends && !sl.shown && (evenAfter || sl.scene == nil || sl.scene.result == nil) && len(sl.attempts) == 0 {
 			sl.wanted, sl.problem = sl.server.cfg.Open != nil, nil
 		}
 	})
@@ -81,8 +83,13 @@ func (sl *slot) want(evenAfter bool) {
 
 // attempt lets attempts be made when what goes on has ended, which a session
 // without a case does for them.
-func (sl *slot) attempt(a Attempts) {
-	sl.change(func() { sl.attempts, sl.problem = append(sl.attempts, a), nil })
+func (sl *slot) attempt(a Attempts) (err error) {
+	sl.change(func() {
+		if err = sl.closed; err == nil {
+			sl.attempts, sl.problem = append(sl.attempts, a), nil
+		}
+	})
+	return err
 }
 
 // show makes a session the one that consoles see.
@@ -91,7 +98,12 @@ func (sl *slot) show(live *session.Session, recording *trace.Recording) *scene {
 	if live != nil {
 		sc.uncount = sl.server.metrics.queuesOf(live.Router().Queues)
 	}
-	sl.change(func() { sl.scene, sl.phase = sc, phaseRunning })
+	sl.change(func() {
+		if sl.scene != nil {
+			sl.scene.next = sc
+		}
+		sl.scene, sl.phase = sc, phaseRunning
+	})
 	return sc
 }
 
@@ -110,22 +122,28 @@ func (sl *slot) finish(sc *scene, result []byte) {
 	})
 }
 
+// fail notes why no session comes.
+func (sl *slot) fail(err error) {
+	sl.server.log.Error("session", "session", sl.id, "error", err)
+	sl.change(func() { sl.problem = err })
+}
+
 // close lets nobody in any more and sends away who waits.
 func (sl *slot) close(reason string) {
 	sl.change(func() { sl.closed = errors.New(reason) })
 }
 
-// await waits for a scene other than last, or for the reason why none comes.
+// await waits for the scene behind last, nil for the newest, or for the reason why
+// none comes.
 func (sl *slot) await(ctx context.Context, last *scene) (*scene, error) {
 	for {
 		sl.mu.Lock()
-		sc, problem, closed, changed := sl.scene, sl.problem, sl.closed, sl.changed
-		settled := sl.phase == phaseRunning || sl.phase == phaseStopped && !sl.wanted && len(sl.attempts) == 0
+		sc, problem, closed, changed := sl.behind(last), sl.problem, sl.closed, sl.changed
 		sl.mu.Unlock()
 		switch {
 		case closed != nil:
 			return nil, closed
-		case settled && problem == nil && sc != last:
+		case sc != nil:
 			return sc, nil
 		case problem != nil:
 			return nil, problem
@@ -138,177 +156,68 @@ func (sl *slot) await(ctx context.Context, last *scene) (*scene, error) {
 	}
 }
 
-// run starts what is asked for, one thing after the other, until ctx ends.
-func (sl *slot) run(ctx context.Context) {
-	defer func() {
-		sl.close("the server is stopping: " + context.Cause(ctx).Error())
-		sl.enter(phaseStopped)
-	}()
-	for {
-		attempts, err := sl.take(ctx)
-		switch {
-		case err != nil:
-			return
-		case attempts != nil:
-			show := &Showing{slot: sl}
-			attempts(ctx, show)
-			show.End()
-			sl.enter(phaseStopped)
-		default:
-			sl.open(ctx)
+// behind is the scene that a console comes to that has seen last, nil: none, for
+// the time being. One that was over before it could be seen may have a verdict,
+// and is not left out. The lock is held.
+func (sl *slot) behind(last *scene) *scene {
+	if last != nil && last.next != nil {
+		if last.next != sl.scene || last.next.result != nil {
+			return last.next
 		}
 	}
+	still := sl.phase == phaseStopped && !sl.wanted && len(sl.attempts) == 0
+	shows := sl.scene != nil && sl.scene != last && (sl.problem == nil || sl.scene.result != nil)
+	if shows && (sl.phase == phaseRunning || still) {
+		return sl.scene
+	}
+	return nil
 }
 
-// take waits for something to do: attempts, or nil for a session without a case.
-func (sl *slot) take(ctx context.Context) (Attempts, error) {
-	for {
-		sl.mu.Lock()
-		changed := sl.changed
-		if len(sl.attempts) > 0 {
-			next := sl.attempts[0]
-			sl.attempts, sl.wanted, sl.phase = sl.attempts[1:], false, phaseStarting
-			sl.mu.Unlock()
-			return next, nil
-		}
-		if sl.wanted {
-			sl.wanted, sl.phase = false, phaseStarting
-			sl.mu.Unlock()
-			return nil, nil
-		}
-		sl.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-// open starts a session without a case and sees it to its end.
-func (sl *slot) open(ctx context.Context) {
-	restored, err := sl.restored()
-	if err != nil {
-		sl.server.log.Warn("an earlier notebook could not be restored", "session", sl.id, "error", err)
-	}
-	recording, err := sl.record()
-	if err == nil {
-		err = sl.live(ctx, recording, restored)
-		err = errors.Join(err, recording.Close())
-	}
-	if err != nil {
-		sl.server.log.Error("session", "session", sl.id, "error", err)
-		sl.change(func() { sl.problem, sl.phase = err, phaseStopped })
-	}
-}
-
-func (sl *slot) live(ctx context.Context, recording *trace.Recording, restored *notebook.State) error {
-	live, err := sl.server.cfg.Open(ctx, Opening{ID: sl.id, Journal: recording.Journal, Restored: restored})
-	if err != nil {
-		return fmt.Errorf("session %q could not start: %w", sl.id, err)
-	}
-	sc := sl.show(live, recording)
-	cause := sl.until(ctx, live)
-	sl.enter(phaseStopping)
-	err = live.End(context.WithoutCancel(ctx), cause)
-	sl.finish(sc, nil)
-	return err
-}
-
-// restored is the notebook that the next session goes on with: that of the
-// session before it, else of the newest trace; nil: there is none.
-func (sl *slot) restored() (*notebook.State, error) {
-	sl.mu.Lock()
-	sc := sl.scene
-	sl.mu.Unlock()
-	if sc != nil && sc.live != nil {
-		state := sc.live.Look()
-		return &state, nil
-	}
-	return sl.stored()
-}
-
-// until waits until a session without a case is to end, and says why.
-func (sl *slot) until(ctx context.Context, live *session.Session) string {
-	for {
-		sl.mu.Lock()
-		waits, changed := len(sl.attempts) > 0, sl.changed
-		sl.mu.Unlock()
-		if waits {
-			return "a case is attached"
-		}
-		idle, timer := sl.idle(live)
-		if idle {
-			return fmt.Sprintf("it was idle for %v", sl.server.cfg.Idle)
-		}
-		select {
-		case <-ctx.Done():
-			stopTimer(timer)
-			return context.Cause(ctx).Error()
-		case <-changed:
-			stopTimer(timer)
-		case <-fires(timer):
-		}
-	}
-}
-
-// idle tells whether nobody and nothing has needed the session for its time, and
-// otherwise when to ask again; a nil timer: not before something changes.
-func (sl *slot) idle(live *session.Session) (idle bool, again *time.Timer) {
-	limit := sl.server.cfg.Idle
-	sl.mu.Lock()
-	sitting, since := sl.sitting, sl.lastLeft
-	sl.mu.Unlock()
-	if limit <= 0 || sitting > 0 {
-		return false, nil
-	}
-	if _, at := live.Journal().Last(); at.After(since) {
-		since = at
-	}
-	left := time.Until(since.Add(limit))
-	if len(live.Runs().Open()) > 0 {
-		left = limit
-	}
-	if left <= 0 {
-		return true, nil
-	}
-	return false, time.NewTimer(left)
-}
-
-func stopTimer(t *time.Timer) {
-	if t != nil {
-		t.Stop()
-	}
-}
-
-// fires is nil, and never ready, for a nil timer.
-func fires(t *time.Timer) <-chan time.Time {
-	if t == nil {
-		return nil
-	}
-	return t.C
-}
-
-// sit gives a console its number: at /run again, the one that it had before, if
-// that was given out here.
-func (sl *slot) sit(run bool, again int) int {
+// sit gives a console its number: at /run, again the one that it had before. It
+// fails when nobody is let in any more.
+func (sl *slot) sit(run bool, again int) (id int, err error) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	sl.sitting++
-	if run && again > 0 && sl.seats[again] {
-		return again
+	if sl.closed != nil {
+		return 0, sl.closed
 	}
 	sl.next++
-	if run {
-		sl.seats[sl.next] = true
+	id = sl.next
+	if run && again > 0 && again < sl.next && (sl.sitting[again] == 0 || sl.owners[again] > 0) {
+		id = again
 	}
-	return sl.next
+	sl.sitting[id]++
+	if run {
+		sl.owners[id]++
+	}
+	return id, nil
 }
 
 // rise notes that a console has gone.
-func (sl *slot) rise() {
+func (sl *slot) rise(run bool, id int) {
+	leave := func(of map[int]int) {
+		if of[id]--; of[id] == 0 {
+			delete(of, id)
+		}
+	}
 	sl.change(func() {
-		sl.sitting--
+		leave(sl.sitting)
+		if run {
+			leave(sl.owners)
+		}
 		sl.lastLeft = time.Now()
 	})
+}
+
+// owns tells whether a console owns what has ended: it is the one at /run with
+// the least number, as in a session.
+func (sl *slot) owns(id int) bool {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	for other := range sl.owners {
+		if other < id {
+			return false
+		}
+	}
+	return true
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,10 +54,10 @@ func (sl *slot) keep(recording *trace.Recording) error {
 }
 
 // stored is the notebook of the newest trace that has one; nil: none has.
-func (sl *slot) stored() (*notebook.State, error) {
+func (sl *slot) stored(ctx context.Context) (*notebook.State, error) {
 	paths := storedTraces(sl.server.cfg.Out)[sl.id]
 	for _, path := range slices.Backward(paths) {
-		state, err := session.Rebuild(path)
+		state, err := session.Rebuild(ctx, path)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}

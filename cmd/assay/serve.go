@@ -56,6 +56,9 @@ With EVAL_SANDBOX=1 the token is ` + server.SandboxToken + ` and every console m
 everything; without it a token must be given, and the console that came first
 owns the session.
 
+What agent, notebook and kernel say to each other is logged, unless --log says
+otherwise.
+
 Exit status: 0 ended by a signal, 2 bad usage or input, 3 it could not serve.`,
 		Example: "  EVAL_SANDBOX=1 assay serve --agent 'python3 my_agent.py'",
 		Args:    cobra.NoArgs,
@@ -103,7 +106,6 @@ func (p *process) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	if s.h, err = p.newHost(ctx, &f.host); err == nil {
-		_, _ = fmt.Fprintf(p.err, "serving at http://%s\n", ln.Addr())
 		err = errors.Join(s.run(ctx, ln, attached), s.h.close())
 	} else {
 		err = errors.Join(err, ln.Close())
@@ -130,6 +132,9 @@ func (s *serving) configure() error {
 	if len(s.f.cases) == 0 && s.f.host.agent == "oracle" {
 		return errors.New("--agent oracle plays the solution of a case: name one with --case")
 	}
+	if _, err := s.f.host.prefixes(); err != nil {
+		return err
+	}
 	s.config = server.Config{
 		Sandbox: mode == "1", Token: s.f.token, Remote: s.f.remote, Origins: s.f.origins,
 		Open: s.open, Out: s.f.out, Idle: s.f.idle, Runs: s.f.runs, FrameLimit: s.f.host.frameLimit,
@@ -146,6 +151,10 @@ func (s *serving) run(ctx context.Context, ln net.Listener, attached []caseRun) 
 	if err := s.prepareServer(); err != nil {
 		return errors.Join(err, ln.Close())
 	}
+	if s.config.Sandbox && s.f.token != "" {
+		_, _ = fmt.Fprintf(s.p.err, "assay: with EVAL_SANDBOX=1 the token is %s: --token is not used\n", server.SandboxToken)
+	}
+	_, _ = fmt.Fprintf(s.p.err, "serving at http://%s\n", ln.Addr())
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var starting sync.WaitGroup
@@ -165,13 +174,31 @@ func (s *serving) prepareServer() (err error) {
 	if s.attempts, err = s.h.attempts(); err != nil {
 		return err
 	}
-	s.attempts.Console, s.attempts.SessionID = !s.f.headless, server.DefaultSession
+	s.attempts.Console = !s.f.headless
 	s.attempts.Grace, s.attempts.Shared = s.f.grace, s.config.Sandbox
 	if s.config.Out == "" {
 		s.config.Out = filepath.Join(s.h.supervisor.TempDir(), "traces")
 	}
+	if err := s.makeFolders(); err != nil {
+		return err
+	}
 	s.web, err = server.New(s.config)
 	return err
+}
+
+// makeFolders makes what will be written to, so that a wrong name is found before
+// anybody waits for a session.
+func (s *serving) makeFolders() error {
+	if err := os.MkdirAll(s.config.Out, 0o750); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	if len(s.f.cases) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(s.f.runs, 0o750); err != nil {
+		return fmt.Errorf("--runs: %w", err)
+	}
+	return nil
 }
 
 // begin attaches the cases, or starts the session without one.

@@ -26,6 +26,9 @@ type caseRun struct {
 func (s *serving) attached() (all []caseRun, err error) {
 	for _, from := range s.f.cases {
 		path, id, _ := strings.Cut(from, "#")
+		if path == "" {
+			return nil, fmt.Errorf("--case %q: want PATH or PATH#id", from)
+		}
 		cases, err := s.load(path, id)
 		if err != nil {
 			return nil, err
@@ -88,10 +91,11 @@ func (s *serving) prepare(path, id string) (server.Attempts, error) {
 
 // try makes attempts at cases, a run of their own.
 func (s *serving) try(run caseRun) server.Attempts {
-	return func(ctx context.Context, show *server.Showing) {
+	return func(ctx context.Context, show *server.Showing) error {
 		if err := s.tryAll(ctx, run, show); err != nil {
-			s.p.log().Error("cases could not be tried", "case", run.from, "error", err)
+			return fmt.Errorf("%s could not be tried: %w", run.from, err)
 		}
+		return nil
 	}
 }
 
@@ -108,7 +112,7 @@ func (s *serving) tryAll(ctx context.Context, run caseRun, show *server.Showing)
 		return err
 	}
 	attempts := s.attempts
-	attempts.Observe, attempts.Attach = show.Observe, show.Attach
+	attempts.SessionID, attempts.Observe, attempts.Attach = show.ID(), show.Observe, show.Attach
 	summary, err := batch.Run(ctx, batch.Config{
 		Folder: folder, Cases: run.cases, Jobs: 1, Missing: missing, Report: verdicts{s.p, show},
 		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt { return attempt.Run(ctx, attempts, work) },
@@ -116,7 +120,9 @@ func (s *serving) tryAll(ctx context.Context, run caseRun, show *server.Showing)
 	if err = errors.Join(err, folder.Close()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(s.p.out, (&report{dir: folder.Dir}).line(summary))
+	if _, err = fmt.Fprintln(s.p.out, (&report{dir: folder.Dir}).line(summary)); err == nil && summary.Attempts == 0 && ctx.Err() == nil {
+		err = errors.New("every case was skipped")
+	}
 	return err
 }
 

@@ -26,9 +26,10 @@ type Console struct {
 	Run  int    // the number of its /run connection; 0: it has named none
 }
 
-// Hold makes conn, a console's /agent connection, the holder of the document. The first console that comes decides for good who holds: after a holder
-// only one of the same name may, and replaces it. When the session has ended it
-// is router.ErrClosed for all.
+// Hold makes conn, a console's /agent connection, the holder of the document. The
+// first console that comes decides for good who holds: after a holder only one of
+// the same name may, and replaces it. When the session has ended it fails with
+// router.ErrClosed for all.
 func (s *Session) Hold(conn protocol.Conn, who Console) (*router.Peer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +105,7 @@ func StateMessage(seq int64, state notebook.State) []byte {
 }
 
 // takeOver makes the server hold the document when no console has come within
-// its time after the agent's first action on it.
+// its time after the agent's first action that is not the kernel's.
 func (s *Session) takeOver(ctx context.Context, follow *trace.Follower) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -120,7 +121,7 @@ func (s *Session) takeOver(ctx context.Context, follow *trace.Follower) {
 		if err != nil {
 			return
 		}
-		if entry.Hop == trace.AgentToServer && entry.Type == protocol.TypeAgentAction {
+		if entry.Hop == trace.AgentToServer && entry.Type == protocol.TypeAgentAction && entry.Note == "" {
 			break
 		}
 	}

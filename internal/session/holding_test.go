@@ -70,9 +70,9 @@ func TestRestart(t *testing.T) {
 	s.await(t, "the answer", answered("tx_1"))
 	greetings := make(chan int, 10)
 	ours, theirs := protocol.Pipe()
-	_, err := s.Router().AttachConsole(ours, 1, func(int, bool) []byte {
+	_, err := s.Router().AttachConsole(ours, 1, func(int, bool) (body, recorded []byte) {
 		greetings <- s.KernelPID()
-		return []byte(`{"type":"ready"}`)
+		return []byte(`{"type":"ready"}`), []byte(`{"type":"ready"}`)
 	})
 	require.NoError(t, err)
 	first := <-greetings
@@ -140,7 +140,7 @@ func TestRestoredFromItsTrace(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, live.End(t.Context(), "over"))
 		require.NoError(t, recording.Close())
-		again, err := session.Rebuild(path)
+		again, err := session.Rebuild(t.Context(), path)
 		require.NoError(t, err)
 		require.Equal(t, []notebook.Cell{{ID: "a", Type: notebook.Code, Source: string(rune('2' + n)), Rev: 4 + n}}, again.Cells)
 		require.Equal(t, state.Runs.Outputs, again.Runs.Outputs)
@@ -158,9 +158,56 @@ func TestNothingToRestore(t *testing.T) {
 	require.NoError(t, err)
 	recording.Journal.Append(trace.Entry{Hop: trace.Session, Envelope: protocol.Envelope{Type: router.TypeHolder}, Body: []byte(`{}`)})
 	require.NoError(t, recording.Close())
-	state, err := session.Rebuild(path)
+	state, err := session.Rebuild(t.Context(), path)
 	require.NoError(t, err)
 	require.Nil(t, state)
-	_, err = session.Rebuild(filepath.Join(t.TempDir(), "nowhere"))
+	_, err = session.Rebuild(t.Context(), filepath.Join(t.TempDir(), "nowhere"))
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// A console is told of each kernel's end before it is greeted with the next.
+func TestRestartsAreToldInOrder(t *testing.T) {
+	t.Parallel()
+	s := start(t, supervisor(t), session.Config{})
+	ours, theirs := protocol.Pipe()
+	_, err := s.Router().AttachConsole(ours, 1, func(int, bool) (body, recorded []byte) {
+		return []byte(`{"type":"ready"}`), []byte(`{"type":"ready"}`)
+	})
+	require.NoError(t, err)
+	const times = 30
+	told := make(chan []string, 1)
+	go func() {
+		var types []string
+		for len(types) < 1+2*times {
+			body, err := theirs.Read()
+			if err != nil {
+				break
+			}
+			if env, err := protocol.NewDecoder().Envelope(body); err == nil {
+				types = append(types, env.Type)
+			}
+		}
+		told <- types
+	}()
+	for range times {
+		require.NoError(t, s.Restart(t.Context(), "kernel"))
+	}
+	want := []string{protocol.TypeReady}
+	for range times {
+		want = append(want, protocol.TypeManagedProcessExit, protocol.TypeReady)
+	}
+	require.Equal(t, want, <-told)
+	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
+}
+
+// An agent that does not become ready the second time is not kept.
+func TestAgentThatIsNotReadyAgain(t *testing.T) {
+	t.Parallel()
+	once := filepath.Join(t.TempDir(), "once")
+	status := shell(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)
+	silent := shell(`{"type":"ready"}`)
+	command := []string{"sh", "-c", "if test -e " + once + "; then " + silent[2] + "; fi; touch " + once + "; " + status[2], "sh"}
+	s := start(t, supervisor(t), session.Config{Agent: agent.Config{Command: command, Ready: 2 * time.Second}})
+	require.ErrorContains(t, s.Restart(t.Context(), "agent"), "did not answer init with agent_status ready within 2s")
+	require.ErrorIs(t, s.Query(protocol.AgentQuery{Query: "hello"}), router.ErrNoPeer)
 }

@@ -158,7 +158,7 @@ func (s *Session) part(ctx context.Context, action string, take func(map[string]
 // StopAgent ends the agent and leaves the rest as it is.
 func (s *Session) StopAgent(ctx context.Context) error {
 	s.mu.Lock()
-	agent := s.agent
+	agent := s.pair.agent
 	s.dismissed = agent
 	s.mu.Unlock()
 	if agent == nil {

@@ -1,18 +1,20 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 
 	"assay/internal/notebook"
 	"assay/internal/protocol"
 	"assay/internal/trace"
+	"assay/router"
 )
 
 // Rebuild reads what a session's notebook was when its trace ended, which may be
 // in the middle of things: what ran then has failed. It returns nil for a trace
 // that says nothing of the notebook, as when a console held it.
-func Rebuild(path string) (*notebook.State, error) {
+func Rebuild(ctx context.Context, path string) (*notebook.State, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -20,7 +22,10 @@ func Rebuild(path string) (*notebook.State, error) {
 	defer file.Close()
 	b := &rebuilding{runs: notebook.NewRuns(notebook.RunsConfig{})}
 	b.document = notebook.NewDocument(notebook.DocumentConfig{Runs: b.runs})
-	if _, err := trace.Read(file, b.add); err != nil {
+	if _, err := trace.Read(file, func(r trace.Record) error {
+		b.add(r)
+		return context.Cause(ctx)
+	}); err != nil {
 		return nil, err
 	}
 	if !b.told {
@@ -38,7 +43,7 @@ type rebuilding struct {
 	told     bool // the trace has said something of the notebook
 }
 
-func (b *rebuilding) add(r trace.Record) error {
+func (b *rebuilding) add(r trace.Record) {
 	switch r.Hop {
 	case trace.Notebook:
 		b.event(r.Msg)
@@ -52,9 +57,12 @@ func (b *rebuilding) add(r trace.Record) error {
 		}
 	case trace.KernelToServer:
 		_ = b.runs.Apply(r.Seq, protocol.Envelope{Type: r.Type, CellID: r.CellID}, r.Msg)
+	case trace.Session:
+		if r.Type == router.TypePeerEnded && r.Action == "kernel" {
+			b.runs.Ended()
+		}
 	default:
 	}
-	return nil
 }
 
 func (b *rebuilding) event(text []byte) {

@@ -26,6 +26,7 @@ func (s *Session) Restart(ctx context.Context, name string) error {
 			return err
 		}
 		<-old.kernelPeer.Done()
+		<-old.kernelTold
 		return s.anotherKernel(ctx)
 	case "agent":
 		if err := s.StopAgent(ctx); err != nil {
@@ -43,7 +44,7 @@ func (s *Session) anotherKernel(ctx context.Context) error {
 		return err
 	}
 	if err := s.connectKernel(); err != nil {
-		return err
+		return errors.Join(err, s.stopKernel(ctx))
 	}
 	s.router.Greet()
 	return nil
@@ -53,5 +54,8 @@ func (s *Session) anotherAgent(ctx context.Context) error {
 	if err := s.startAgent(ctx); err != nil {
 		return err
 	}
-	return s.connectAgent(ctx)
+	if err := s.connectAgent(ctx); err != nil {
+		return errors.Join(err, s.StopAgent(ctx))
+	}
+	return nil
 }

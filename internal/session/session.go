@@ -109,10 +109,7 @@ type Session struct {
 	dismissed *agent.Agent // whose end the session itself has asked for
 	holder    string       // name of the console that holds the document; empty: the server, once it is settled
 
-	kernel     *kernel.Kernel
-	kernelPeer *router.Peer
-	agent      *agent.Agent
-	agentPeer  *router.Peer
+	pair pair
 
 	endOnce sync.Once
 	endErr  error
@@ -203,10 +200,14 @@ func (s *Session) startKernel(ctx context.Context) error {
 	if err != nil {
 		return &StartError{What: "kernel", Err: err}
 	}
+	told := make(chan struct{})
 	s.mu.Lock()
-	s.kernel = k
+	s.pair.kernel, s.pair.kernelTold = k, told
 	s.mu.Unlock()
-	s.tasks.Go(func() { s.watch("kernel", k.Exited(), k.Exit) })
+	s.tasks.Go(func() {
+		defer close(told)
+		s.watch("kernel", k.Exited(), k.Exit)
+	})
 	return nil
 }
 
@@ -219,7 +220,7 @@ func (s *Session) startAgent(ctx context.Context) error {
 		return &StartError{What: "agent", Err: err}
 	}
 	s.mu.Lock()
-	s.agent = a
+	s.pair.agent = a
 	s.mu.Unlock()
 	s.tasks.Go(func() {
 		s.watch("agent", a.Exited(), a.Exit)
@@ -246,7 +247,7 @@ func (s *Session) connectKernel() error {
 		return err
 	}
 	s.mu.Lock()
-	s.kernelPeer = peer
+	s.pair.kernelPeer = peer
 	s.mu.Unlock()
 	return s.router.ToKernel(protocol.NewKernelInit(k.PID()))
 }
@@ -262,7 +263,7 @@ func (s *Session) connectAgent(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	s.agentPeer = peer
+	s.pair.agentPeer = peer
 	s.mu.Unlock()
 	init := s.cfg.Init
 	init.Type = protocol.TypeInit
@@ -277,6 +278,7 @@ func (s *Session) connectAgent(ctx context.Context) error {
 type pair struct {
 	kernel     *kernel.Kernel
 	kernelPeer *router.Peer
+	kernelTold <-chan struct{} // closed when consoles have been told of the kernel's end
 	agent      *agent.Agent
 	agentPeer  *router.Peer
 }
@@ -285,7 +287,7 @@ type pair struct {
 func (s *Session) children() pair {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return pair{s.kernel, s.kernelPeer, s.agent, s.agentPeer}
+	return s.pair
 }
 
 // awaitAgent reads on until the agent says that it is ready, passing over
