@@ -174,15 +174,23 @@ func (c *console) serve(ctx context.Context, ws *websocket.Conn) {
 	dismiss(ctx, c.seat, c.follow(ctx)) // which ends the loops
 }
 
-// untilStop sends the console away when the server stops, and, where the server
-// has started it, the session has ended.
+// untilStop sends the console away when the server stops and the session has
+// ended; one that others have started, and may not end, has a moment for that.
 func (c *console) untilStop(ctx context.Context) {
-	for _, end := range []<-chan struct{}{ctx.Done(), c.slot.ended} {
-		select {
-		case <-end:
-		case <-c.left:
-			return
-		}
+	select {
+	case <-ctx.Done():
+	case <-c.left:
+		return
+	}
+	var moment <-chan time.Time
+	if c.slot.shown {
+		moment = time.After(lastWrite)
+	}
+	select {
+	case <-c.slot.ended:
+	case <-moment:
+	case <-c.left:
+		return
 	}
 	c.close(protocol.CloseGoing, "the server is stopping: "+context.Cause(ctx).Error())
 }

@@ -262,7 +262,6 @@ func (s *Server) Show(id string) *Showing {
 	defer s.mu.Unlock()
 	sl := newSlot(s, id)
 	sl.shown = true
-	close(sl.ended)
 	s.slots[id] = sl
 	return &Showing{slot: sl}
 }

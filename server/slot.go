@@ -35,7 +35,7 @@ type slot struct {
 	server *Server
 	id     string
 	shown  bool          // its sessions are those of a Showing, and it does not run
-	ended  chan struct{} // closed when run has ended; of one that is shown from the start
+	ended  chan struct{} // closed when run has ended; never of one that is shown
 
 	mu       sync.Mutex
 	phase    phase

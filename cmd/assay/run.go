@@ -148,8 +148,9 @@ func (p *process) runOn(ctx context.Context, h *host, f *runFlags, cases []testc
 		return none, errors.Join(err, folder.Close())
 	}
 	report := p.newReport(f, len(cases)*max(f.epochs, 1), folder.Dir, h.supervisor.Enforced())
+	ui.Report = report
 	summary, err := batch.Run(ctx, batch.Config{
-		Folder: folder, Cases: cases, Epochs: f.epochs, Jobs: f.jobs, Missing: missing, Report: report,
+		Folder: folder, Cases: cases, Epochs: f.epochs, Jobs: f.jobs, Missing: missing, Report: ui,
 		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt { return ui.try(ctx, attempts, work) },
 	})
 	if err = errors.Join(err, report.end(summary), ui.stop(), folder.Close()); err != nil {

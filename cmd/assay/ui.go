@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"sync"
 
 	"github.com/spf13/pflag"
 
 	"assay/internal/attempt"
+	"assay/internal/batch"
 	"assay/internal/runs"
 	"assay/server"
 )
@@ -40,11 +42,18 @@ func (f *uiFlags) check(p *process) error {
 	return nil
 }
 
-// ui shows the attempts of a run. Without --ui it only makes them.
+// ui shows the attempts of a run, to whoever looks and can do no more than that.
+// Without --ui it only makes them. It is a batch.Report in front of another, so
+// that a verdict is shown when it is on disk.
 type ui struct {
+	batch.Report
+
 	web  *server.Server // nil: nothing is shown
 	end  context.CancelFunc
 	over chan error // the server's end
+
+	mu    sync.Mutex
+	shows map[string]*server.Showing // of attempts without a verdict, by the names of their folders
 }
 
 // startUI serves what the flags ask for; dir is the folder of all runs. Whoever
@@ -69,7 +78,7 @@ func (p *process) startUI(ctx context.Context, f *uiFlags, dir string) (*ui, err
 
 func serveUI(ctx context.Context, web *server.Server, ln net.Listener) *ui {
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx)) // it is shown how an interrupted run ends
-	u := &ui{web: web, end: end, over: make(chan error, 1)}
+	u := &ui{web: web, end: end, over: make(chan error, 1), shows: map[string]*server.Showing{}}
 	go func() { u.over <- web.Run(ctx, ln) }()
 	return u
 }
@@ -77,16 +86,41 @@ func serveUI(ctx context.Context, web *server.Server, ln net.Listener) *ui {
 // try makes an attempt, and shows it under the name of its folder.
 func (u *ui) try(ctx context.Context, cfg attempt.Config, work attempt.Work) runs.Attempt {
 	if u.web != nil {
-		show := u.web.Show(filepath.Base(work.Dir))
-		defer show.End()
-		cfg.Observe, cfg.Attach = show.Observe, show.Attach
+		name := filepath.Base(work.Dir)
+		show := u.web.Show(name)
+		u.mu.Lock()
+		u.shows[name] = show
+		u.mu.Unlock()
+		cfg.Observe, cfg.Attach, cfg.LookOnly = show.Observe, show.Attach, true
 	}
 	return attempt.Run(ctx, cfg, work)
 }
 
+// Wrote shows a verdict.
+func (u *ui) Wrote(line any) {
+	u.Report.Wrote(line)
+	a, ok := line.(runs.Attempt)
+	if !ok {
+		return
+	}
+	name := filepath.Base(filepath.Dir(a.Trace))
+	u.mu.Lock()
+	show := u.shows[name]
+	delete(u.shows, name)
+	u.mu.Unlock()
+	if show != nil {
+		show.Verdict(a)
+		show.End()
+	}
+}
+
+// stop ends the server, when all attempts have ended.
 func (u *ui) stop() error {
 	if u.web == nil {
 		return nil
+	}
+	for _, show := range u.shows { // their lines could not be written
+		show.End()
 	}
 	u.end()
 	if err := <-u.over; err != nil {

@@ -86,6 +86,11 @@ func TestRunUI(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(state), `"type":"notebook_state"`)
 
+	require.NoError(t, view.Write(t.Context(), websocket.MessageText, []byte(`{"type":"agent_cancel","request_id":"x"}`)))
+	_, refused, err := view.Read(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, string(refused), "this session is only shown")
+
 	watch, err := c.Watch(t.Context(), session, 1)
 	require.NoError(t, err)
 	require.NoError(t, goOn.Close())
@@ -101,6 +106,9 @@ func TestRunUI(t *testing.T) {
 	_, told, err := view.Read(t.Context())
 	require.NoError(t, err)
 	require.Contains(t, string(told), `"status": "done"`)
+	_, verdict, err := view.Read(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, string(verdict), `"outcome":"stopped_without_answer"`)
 	_, _, err = view.Read(t.Context())
 	var how websocket.CloseError
 	require.ErrorAs(t, err, &how)

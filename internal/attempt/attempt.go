@@ -55,12 +55,12 @@ type Config struct {
 
 	// Console waits for a console, which decides who holds the notebook;
 	// otherwise the server does. Grace is how long a holder may be away; 0 is
-	// DefaultGrace. Shared lets every console do everything. Attach, if set, is
-	// called with the session as soon as it is there.
-	Console bool
-	Grace   time.Duration
-	Shared  bool
-	Attach  func(*session.Session)
+	// DefaultGrace. Shared lets every console do everything, LookOnly none.
+	// Attach, if set, is called with the session as soon as it is there.
+	Console          bool
+	Grace            time.Duration
+	Shared, LookOnly bool
+	Attach           func(*session.Session)
 
 	// Observe, if set, is called with the trace before anything is in it.
 	Observe func(*trace.Recording)
@@ -208,7 +208,7 @@ func (a *attempt) start(ctx context.Context) error {
 		ID: a.journal.Session, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
 		SandboxRoot: a.cfg.SandboxRoot, Prepare: a.place, Console: a.cfg.Console, Evaluation: true,
 		Init:    agentInit(a.limits),
-		Router:  router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.FrameLimit, Shared: a.cfg.Shared},
+		Router:  router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.FrameLimit, Shared: a.cfg.Shared, LookOnly: a.cfg.LookOnly},
 		Printed: printed, Log: a.log,
 	}
 	a.printed = printed
