@@ -1,11 +1,15 @@
 """A small server of the plain kind, for the benchmark to measure beside Assay.
 
-One loop takes what an agent sends over its WebSocket. What the notebook can
-answer is answered from memory; for what only the kernel knows the loop awaits
-the kernel, and until then nobody hears the agent.
+At / one loop takes what an agent sends over its WebSocket. What the notebook
+can answer is answered from memory; for what only the kernel knows the loop
+awaits the kernel, and until then nobody hears the agent.
 
-    baseline.py serve SECONDS    prints its port and serves until its stdin ends
-    baseline.py kernel SECONDS   the kernel: takes so long for every request
+At /agent?session=N a console talks with the agent of that session, which has
+connected to the Unix socket: one loop passes on what the console says, another
+what the agent says.
+
+    baseline.py serve SECONDS SOCKET   prints its port and serves until its stdin ends
+    baseline.py kernel SECONDS         the kernel: takes so long for every request
 """
 
 import asyncio
@@ -44,11 +48,45 @@ async def from_kernel(kernel, request):
     return json.loads(await kernel.stdout.readline())
 
 
-async def serve(seconds):
+async def passing_on(consoles, agents, socket, path):
+    """Passes on what a console says, once it has said that it is there."""
+    session = path.rpartition("=")[2]
+    async for message in socket:
+        if json.loads(message)["type"] == "init":
+            consoles[session] = socket
+            await socket.send(dumps({"type": "ready"}))
+        else:
+            body = message.encode()
+            agents[session].write(len(body).to_bytes(8, "little") + body)
+            await agents[session].drain()
+
+
+async def from_agent(consoles, agents, reader, writer):
+    """Passes on what an agent says, once it has said whose it is."""
+    session = None
+    try:
+        while True:
+            size = int.from_bytes(await reader.readexactly(8), "little")
+            body = (await reader.readexactly(size)).decode()
+            message = json.loads(body)
+            if message["type"] == "ready":
+                session = message["session"]
+                agents[session] = writer
+            else:
+                await consoles[session].send(body)
+    except asyncio.IncompleteReadError:
+        writer.close()
+
+
+async def serve(seconds, path):
+    consoles, agents = {}, {}
     kernel = await asyncio.create_subprocess_exec(
         sys.executable, __file__, "kernel", seconds, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
 
-    async def agent(socket, *_):
+    async def connected(socket, *_):
+        path = getattr(socket, "path", None) or socket.request.path
+        if path.startswith("/agent"):
+            return await passing_on(consoles, agents, socket, path)
         async for message in socket:
             request = json.loads(message)
             if request["action"] in FOR_THE_KERNEL:
@@ -57,7 +95,8 @@ async def serve(seconds):
                 answer = from_notebook(request)
             await socket.send(dumps(answer))
 
-    async with websockets.serve(agent, "127.0.0.1", 0) as server:
+    await asyncio.start_unix_server(lambda *ends: from_agent(consoles, agents, *ends), path, backlog=1000)
+    async with websockets.serve(connected, "127.0.0.1", 0, ping_interval=None) as server:
         print(server.sockets[0].getsockname()[1], flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     kernel.kill()
@@ -75,4 +114,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "kernel":
         be_kernel(float(sys.argv[2]))
     else:
-        asyncio.run(serve(sys.argv[2]))
+        asyncio.run(serve(sys.argv[2], sys.argv[3]))

@@ -2,7 +2,7 @@
 
 // Package bench_test measures Assay beside what it is compared with, in one run
 // on one machine, and writes the figures down as they come. Nothing here fails
-// because something is slow. `make bench` runs it; it takes about ten minutes.
+// because something is slow. `make bench` runs it; it takes about eight minutes.
 package bench_test
 
 import (
@@ -31,6 +31,9 @@ func TestBench(t *testing.T) {
 		of   func(*testing.T, *report, *program)
 	}{
 		{"roundtrip", measureRoundTrips},
+		{"wire", measureWire},
+		{"idle", measureIdle},
+		{"isolation", measureIsolation},
 		{"busy", measureBusyKernel},
 		{"run", measureRuns},
 		{"journal", measureJournal},

@@ -46,18 +46,18 @@ func measureBusyKernel(t *testing.T, r *report, _ *program) {
 // while so many requests of its agent wait for the kernel.
 func toBusyKernel(t *testing.T, requests int) *line {
 	t.Helper()
-	s := newSession(t)
+	s := newBare(t)
 	s.document(contextCells)
 	ours, theirs := sockets(t)
 	_, err := s.router.AttachKernel(ours, false)
 	require.NoError(t, err)
 	came := make(chan struct{}, requests)
 	inBackground(t, []protocol.Conn{theirs}, func() { takeAll(theirs, came) })
-	l := &line{agent: s.agent(), frame: contextFrame(), settle: s.settle}
+	l := &line{asker: s.agent(), frame: contextFrame(), settle: s.settle}
 	actions := []string{"request_globals_summary", "request_reactivity_summary", "get_global_info"}
 	for i := range requests {
 		request := fmt.Appendf(nil, `{"type":"agent_action","action":%q,"params":{"key":"x"},"tx_id":"busy_%d"}`, actions[i%len(actions)], i)
-		require.NoError(t, l.agent.Write(request))
+		require.NoError(t, l.asker.Write(request))
 	}
 	for range requests {
 		<-came

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // percentile is the smallest value that p percent of them all do not pass. There
@@ -55,6 +57,74 @@ func (c *contest) ratio() string { return fmt.Sprintf("%.2f x", median(c.ratios)
 
 func (c *contest) spread() string {
 	return fmt.Sprintf("%.2f to %.2f", slices.Min(c.ratios), slices.Max(c.ratios))
+}
+
+// contestant is one of several that are measured in turns.
+type contestant struct {
+	turn   func() []time.Duration
+	settle func()               // waits for what it still has to do; nil: nothing
+	cpu    func() time.Duration // what others have used for it until now; nil: only this process works for it
+}
+
+// series is what a contestant has come to.
+type series struct {
+	rounds [][]time.Duration
+	rates  []float64       // how many times there were a second, of each round
+	cpu    []time.Duration // used for one of the times, of each round
+}
+
+// inTurns measures several in turns, as alternate does two.
+func inTurns(rounds int, contestants ...contestant) []series {
+	all := make([]series, len(contestants))
+	for i := range rounds + 1 {
+		for k, c := range contestants {
+			runtime.GC()
+			used, began := c.used(), time.Now()
+			times := c.turn()
+			took := time.Since(began)
+			if c.settle != nil {
+				c.settle()
+			}
+			if s := &all[k]; i > 0 && len(times) > 0 {
+				s.rounds = append(s.rounds, times)
+				s.rates = append(s.rates, float64(len(times))/took.Seconds())
+				s.cpu = append(s.cpu, (c.used()-used)/time.Duration(len(times)))
+			}
+		}
+	}
+	return all
+}
+
+// used is the processor time that has been used until now.
+func (c contestant) used() time.Duration {
+	var self unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &self) // it knows us
+	used := time.Duration(self.Utime.Nano() + self.Stime.Nano())
+	if c.cpu != nil {
+		used += c.cpu()
+	}
+	return used
+}
+
+// show writes a percentile of all times.
+func (s series) show(p float64) string { return show(percentile(slices.Concat(s.rounds...), p)) }
+
+// each is a percentile of every round.
+func (s series) each(p float64) []float64 {
+	values := make([]float64, len(s.rounds))
+	for i, times := range s.rounds {
+		values[i] = float64(percentile(times, p))
+	}
+	return values
+}
+
+// over compares round by round: the median of the ratios, and their extremes.
+func over(ours, floor []float64) (ratio, spread string) {
+	ratios := make([]float64, len(ours))
+	for i := range ours {
+		ratios[i] = ours[i] / floor[i]
+	}
+	return fmt.Sprintf("%.2f x", median(ratios)), fmt.Sprintf("%.2f to %.2f", slices.Min(ratios), slices.Max(ratios))
 }
 
 // show writes a duration with three digits.

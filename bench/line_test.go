@@ -40,16 +40,16 @@ func sockets(t *testing.T) (ours, theirs protocol.Conn) {
 	return conns[0], conns[1]
 }
 
-// line is an agent's connection to something that answers actions.
+// line is a connection to something that answers what is asked on it.
 type line struct {
-	agent  protocol.Conn
-	frame  []byte // the action, which ends as txEnd writes it
+	asker  protocol.Conn
+	frame  []byte // what is asked, which ends as txEnd writes it
 	asked  int
-	others int    // answers that were not to the action that waited
+	others int    // frames that were not the answer that was waited for
 	settle func() // waits until all that was asked is written down; nil: nothing is
 }
 
-// txEnd is the end of an action's frame.
+// txEnd is the end of a frame that is asked.
 const txEnd = `"tx_id":"tx_%012x"}`
 
 // txSize is how many bytes of it are the id.
@@ -57,16 +57,16 @@ const txSize = len("tx_") + 12
 
 func txOf(frame []byte) []byte { return frame[len(frame)-len(`"}`)-txSize : len(frame)-len(`"}`)] }
 
-// ask sends the action under a new id and waits for its answer.
+// ask sends the frame under a new id and waits for its answer.
 func (l *line) ask() (time.Duration, error) {
 	l.asked++
 	copy(txOf(l.frame), fmt.Appendf(nil, "tx_%012x", l.asked))
 	began := time.Now()
-	if err := l.agent.Write(l.frame); err != nil {
+	if err := l.asker.Write(l.frame); err != nil {
 		return 0, err
 	}
 	for {
-		answer, err := l.agent.Read()
+		answer, err := l.asker.Read()
 		if err != nil {
 			return 0, err
 		}
@@ -74,8 +74,8 @@ func (l *line) ask() (time.Duration, error) {
 		switch {
 		case !bytes.Contains(answer, txOf(l.frame)):
 			l.others++
-		case !bytes.Contains(answer, []byte(`"status":"success"`)):
-			return 0, fmt.Errorf("not a success: %.200s", answer)
+		case bytes.Contains(answer, []byte(`"status":"error"`)):
+			return 0, fmt.Errorf("an error: %.200s", answer)
 		default:
 			return took, nil
 		}
@@ -88,11 +88,11 @@ func ask(t *testing.T, lines []*line, n int) func() []time.Duration {
 	t.Helper()
 	return func() []time.Duration {
 		times := make([]time.Duration, n*len(lines))
-		var agents errgroup.Group
+		var askers errgroup.Group
 		for i, l := range lines {
-			agents.Go(func() error { return l.askAll(times[i*n : (i+1)*n]) })
+			askers.Go(func() error { return l.askAll(times[i*n : (i+1)*n]) })
 		}
-		require.NoError(t, agents.Wait())
+		require.NoError(t, askers.Wait())
 		for _, l := range lines {
 			if l.settle != nil {
 				l.settle()
@@ -114,9 +114,14 @@ func (l *line) askAll(times []time.Duration) (err error) {
 // editFrame is an edit_cell of cellID, of so many bytes in all, of code in which every
 // line has something escaped.
 func editFrame(size int) []byte {
+	return filled(fmt.Sprintf(`{"type":"agent_action","action":"edit_cell","params":{"cell_id":%q,"source":"`, cellID), `"},`, size)
+}
+
+// filled is a frame of so many bytes in all, which end as txEnd writes it, with
+// code between start and end.
+func filled(start, end string, size int) []byte {
 	const code = `total = compute(\"column\", 1)\n`
-	start := fmt.Sprintf(`{"type":"agent_action","action":"edit_cell","params":{"cell_id":%q,"source":"`, cellID)
-	end := `"},` + fmt.Sprintf(txEnd, 0)
+	end += fmt.Sprintf(txEnd, 0)
 	left := size - len(start) - len(end)
 	return []byte(start + strings.Repeat(code, left/len(code)) + strings.Repeat("#", left%len(code)) + end)
 }
@@ -168,4 +173,38 @@ func inBackground(t *testing.T, on []protocol.Conn, tasks ...func()) {
 		}
 		all.Wait()
 	})
+}
+
+// paced lets all lines ask every so often for a while, and returns what each
+// round trip took, from when it was due if that was not kept.
+func paced(lines []*line, every, within time.Duration) ([]time.Duration, error) {
+	n := int(within / every)
+	times := make([]time.Duration, n*len(lines))
+	var askers errgroup.Group
+	for i, l := range lines {
+		first := time.Now().Add(every * time.Duration(i) / time.Duration(len(lines)))
+		askers.Go(func() error { return l.askPaced(first, every, times[i*n:(i+1)*n]) })
+	}
+	return times, askers.Wait()
+}
+
+// askPaced asks first at a time and then every so often, or as soon as it is
+// answered.
+func (l *line) askPaced(due time.Time, every time.Duration, times []time.Duration) error {
+	wait := time.NewTimer(time.Hour)
+	defer wait.Stop()
+	for i := range times {
+		behind := max(0, time.Since(due))
+		if behind == 0 {
+			wait.Reset(time.Until(due))
+			<-wait.C
+		}
+		took, err := l.ask()
+		if err != nil {
+			return err
+		}
+		times[i] = took + behind
+		due = due.Add(every)
+	}
+	return nil
 }

@@ -76,7 +76,7 @@ func echoed(t *testing.T, size int) *line {
 	t.Helper()
 	agent, peer := sockets(t)
 	inBackground(t, []protocol.Conn{peer}, func() { answerEdits(peer) })
-	return &line{agent: agent, frame: editFrame(size)}
+	return &line{asker: agent, frame: editFrame(size)}
 }
 
 // copied is a line to a holder behind a loop that copies.
@@ -88,23 +88,23 @@ func copied(t *testing.T, size int) *line {
 		func() { copyFrames(near, far) },
 		func() { copyFrames(far, near) },
 		func() { answerEdits(holder) })
-	return &line{agent: agent, frame: editFrame(size)}
+	return &line{asker: agent, frame: editFrame(size)}
 }
 
 // toDocument is a line to a session's own document.
 func toDocument(t *testing.T, size int) *line {
 	t.Helper()
-	s := newSession(t)
+	s := newBare(t)
 	s.document(1)
-	return &line{agent: s.agent(), frame: editFrame(size), settle: s.settle}
+	return &line{asker: s.agent(), frame: editFrame(size), settle: s.settle}
 }
 
 // toHolder is a line to a console that holds a session's document.
 func toHolder(t *testing.T, size int) *line {
 	t.Helper()
-	s := newSession(t)
+	s := newBare(t)
 	s.holder()
-	return &line{agent: s.agent(), frame: editFrame(size), settle: s.settle}
+	return &line{asker: s.agent(), frame: editFrame(size), settle: s.settle}
 }
 
 // checkFloor makes sure that the floor answers with as much as the document.
@@ -112,8 +112,8 @@ func checkFloor(t *testing.T) {
 	t.Helper()
 	l := toDocument(t, 200)
 	require.Len(t, l.frame, 200)
-	require.NoError(t, l.agent.Write(l.frame))
-	answer, err := l.agent.Read()
+	require.NoError(t, l.asker.Write(l.frame))
+	answer, err := l.asker.Read()
 	require.NoError(t, err)
 	require.Equal(t, string(editAnswer(txOf(l.frame))), string(answer))
 }

@@ -3,7 +3,6 @@ package router
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +65,7 @@ func (r *Router) toRunConsoles(it item) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, console := range r.consoles {
-		if !slices.ContainsFunc(r.views, func(v *Peer) bool { return v.tie == console.id }) {
+		if !r.tied[console.id] {
 			console.send(it)
 		}
 	}

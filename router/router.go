@@ -110,14 +110,15 @@ type Router struct {
 	agent    *Peer
 	kernel   *Peer
 	holder   *Peer
-	ownDoc   bool    // the holder is the server's own document
-	backlog  []item  // actions for a holder that is not there
-	consoles []*Peer // at /run
-	views    []*Peer // at /agent, without the holder
-	owner    *Peer   // of consoles; unused when the session is shared
-	refusal  string  // why agent actions are refused; empty: they are not
-	older    bool    // the kernel takes summaries as agent_action
-	gone     string  // how the kernel ended; empty: it has not
+	ownDoc   bool         // the holder is the server's own document
+	backlog  []item       // actions for a holder that is not there
+	consoles []*Peer      // at /run
+	views    []*Peer      // at /agent, without the holder
+	tied     map[int]bool // numbers at /run that views have named
+	owner    *Peer        // of consoles; unused when the session is shared
+	refusal  string       // why agent actions are refused; empty: they are not
+	older    bool         // the kernel takes summaries as agent_action
+	gone     string       // how the kernel ended; empty: it has not
 	summary  lastSummary
 	closed   bool
 }

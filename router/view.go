@@ -31,6 +31,7 @@ func (r *Router) AttachView(conn protocol.Conn, id, run int, first func() ([]byt
 		p.behind = newQueue()
 		p.feed = func(ctx context.Context, last <-chan struct{}) { p.show(ctx, last, follow) }
 		r.views = append(r.views, p)
+		r.tie()
 		p.send(item{env: protocol.Envelope{Type: protocol.TypeNotebookState}, body: state})
 	})
 }
@@ -216,6 +217,15 @@ func (r *Router) viewEnded(p *Peer, _ []item) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.views = slices.DeleteFunc(r.views, func(v *Peer) bool { return v == p })
+	r.tie()
+}
+
+// tie notes which consoles have a view. The caller holds mu.
+func (r *Router) tie() {
+	r.tied = map[int]bool{}
+	for _, view := range r.views {
+		r.tied[view.tie] = true
+	}
 }
 
 // TellAgentConsoles sends every console at /agent a message of the server's own.

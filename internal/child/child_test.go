@@ -386,3 +386,22 @@ func TestReapRefusesNonsense(t *testing.T) {
 	}
 	require.NoError(t, child.Reap(io.LimitReader(nil, 0)))
 }
+
+// Whoever else holds a child's pipes does not hold up its end.
+func TestPipesHeldByAnother(t *testing.T) {
+	t.Parallel()
+	p := start(t, supervisor(t), spec("echo"))
+	_, err := p.AwaitReady(t.Context(), generous)
+	require.NoError(t, err)
+	held, err := os.OpenFile("/proc/"+strconv.Itoa(p.PID())+"/fd/1", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer held.Close()
+	stopped := make(chan error, 1)
+	go func() { stopped <- p.Stop(context.Background()) }()
+	select {
+	case err := <-stopped:
+		require.NoError(t, err)
+	case <-time.After(generous):
+		require.Fail(t, "it does not end")
+	}
+}

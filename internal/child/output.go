@@ -19,6 +19,10 @@ const (
 	chunkEvery = 10 * time.Millisecond
 	chunkSize  = 64 << 10
 
+	// leastRead is how much room a read has at least, in bytes; more comes with
+	// what there is to read.
+	leastRead = 512
+
 	// tailSize is how much of a child's output is kept for its post-mortem.
 	tailSize = 4 << 10
 
@@ -93,8 +97,10 @@ func (o *output) pump(s *stream) {
 			again, ended = o.read(s, fd)
 			return !again
 		})
-		due := o.handOn(s, ended || errors.Is(err, os.ErrClosed))
-		if ended || errors.Is(err, os.ErrClosed) {
+		// Any error but the deadline's says that the pipe was given up.
+		ended = ended || err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
+		due := o.handOn(s, ended)
+		if ended {
 			return
 		}
 		// Whatever is held waits for its turn, but no longer.
@@ -107,8 +113,10 @@ func (o *output) read(s *stream, fd uintptr) (again, ended bool) {
 	if len(s.held) == chunkSize {
 		o.flush(s) // a read into no room would look like the end
 	}
-	s.held = slices.Grow(s.held, chunkSize-len(s.held))
-	n, err := unix.Read(int(fd), s.held[len(s.held):chunkSize])
+	if len(s.held) == cap(s.held) {
+		s.held = slices.Grow(s.held, min(chunkSize-len(s.held), max(len(s.held), leastRead)))
+	}
+	n, err := unix.Read(int(fd), s.held[len(s.held):min(cap(s.held), chunkSize)])
 	s.held = s.held[:len(s.held)+max(n, 0)]
 	switch {
 	case errors.Is(err, unix.EAGAIN):
@@ -145,7 +153,9 @@ func (o *output) flush(s *stream) {
 		o.last = append(o.last[:0], o.last[len(o.last)-tailSize:]...)
 	}
 	o.sink(s.name, s.held)
-	s.held = s.held[:0]
+	if s.held = s.held[:0]; cap(s.held) < chunkSize {
+		s.held = nil // most children say little, and long after one another
+	}
 	s.since = time.Now()
 }
 

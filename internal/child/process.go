@@ -241,6 +241,7 @@ func (p *Process) cause(err error) error {
 // only then reaps it, so that the group's number cannot be anybody else's.
 func (p *Process) wait() {
 	defer close(p.exited)
+	awaitEnd(p.PID())
 	for {
 		err := unix.Waitid(unix.P_PID, p.PID(), nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
@@ -256,6 +257,27 @@ func (p *Process) wait() {
 	p.out.finish()
 	p.exit = newExit(p.cmd.ProcessState, p.out.tail())
 	p.log.Debug("child ended", "child", p.name, "pid", p.PID(), "exit", p.exit.String())
+}
+
+// awaitEnd waits for the end of our child pid without a thread of the system: there
+// may be thousands. Where that cannot be done it returns at once.
+func awaitEnd(pid int) {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return
+	}
+	file := os.NewFile(uintptr(fd), "pidfd")
+	defer file.Close()
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return
+	}
+	// The runtime's poller waits while the function says that it is not there yet.
+	_ = raw.Read(func(fd uintptr) bool {
+		polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(polled, 0)
+		return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
+	})
 }
 
 // kill signals the child's whole group, and, to kill, its cgroup. It does

@@ -20,6 +20,9 @@ const (
 	// write; a larger one is sent as two buffers.
 	smallFrame = 16 << 10
 
+	// readBuffer holds headers and small bodies; larger ones are read past it.
+	readBuffer = 4 << 10
+
 	// Memory for a body is taken in steps, so that a header alone costs little:
 	// the first is at most this large, or twice the largest body that the peer
 	// has sent.
@@ -62,7 +65,7 @@ func NewStream(conn net.Conn, limit int64) Conn {
 	if limit <= 0 {
 		limit = DefaultFrameLimit
 	}
-	return &stream{conn: conn, in: bufio.NewReaderSize(conn, smallFrame), limit: limit, first: true}
+	return &stream{conn: conn, in: bufio.NewReaderSize(conn, readBuffer), limit: limit, first: true}
 }
 
 func (s *stream) Read() ([]byte, error) {

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +16,16 @@ import (
 // a close.
 const goodbye = time.Second
 
+// mostAhead is how much memory is taken for a message before any of it has come, in
+// bytes.
+const mostAhead = 256 << 10
+
 // webSocket is the Conn of consoles: one text frame per body.
 type webSocket struct {
 	ws     *websocket.Conn
 	ctx    context.Context //nolint:containedctx // the connection's life: Conn has no other way to end a blocked Read
 	cancel context.CancelFunc
+	last   int // bytes of the last message that was read
 }
 
 // NewWebSocket returns a Conn over ws, which it owns from then on. It lives no
@@ -36,7 +42,11 @@ func NewWebSocket(ctx context.Context, ws *websocket.Conn, limit int64) Conn {
 }
 
 func (w *webSocket) Read() ([]byte, error) {
-	kind, body, err := w.ws.Read(w.ctx)
+	kind, in, err := w.ws.Reader(w.ctx)
+	var body []byte
+	if err == nil {
+		body, err = w.whole(in)
+	}
 	switch {
 	case err != nil:
 		return nil, w.fault("read", err)
@@ -46,6 +56,14 @@ func (w *webSocket) Read() ([]byte, error) {
 	default:
 		return body, nil
 	}
+}
+
+// whole reads a message into memory for one like the last, which most are.
+func (w *webSocket) whole(in io.Reader) ([]byte, error) {
+	body := bytes.NewBuffer(make([]byte, 0, min(w.last, mostAhead)+bytes.MinRead))
+	_, err := body.ReadFrom(in)
+	w.last = body.Len()
+	return body.Bytes(), err
 }
 
 // Write sends body as one text frame, a raw frame as the JSON it stands for.

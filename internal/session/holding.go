@@ -104,18 +104,10 @@ func StateMessage(seq int64, state notebook.State) []byte {
 	return body
 }
 
-// takeOver makes the server hold the document when no console has come within
-// its time after the agent's first action that is not the kernel's.
+// takeOver makes the server hold the document when no console has come within its
+// time after the agent's first action that is not the kernel's. ctx ends when one
+// has.
 func (s *Session) takeOver(ctx context.Context, follow *trace.Follower) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s.tasks.Go(func() {
-		select {
-		case <-s.settled:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
 	for {
 		entry, err := follow.Next(ctx)
 		if err != nil {
@@ -191,6 +183,7 @@ func (s *Session) isSettled() bool {
 func (s *Session) settle() {
 	if !s.isSettled() {
 		close(s.settled)
+		s.waited()
 	}
 }
 

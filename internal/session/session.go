@@ -100,6 +100,7 @@ type Session struct {
 	document *notebook.Document
 	settled  chan struct{} // closed when it is settled who holds the document
 	tasks    sync.WaitGroup
+	waited   context.CancelFunc // ends the wait for a console
 	stop     context.CancelFunc // ends what the session does on its own account
 
 	restarting sync.Mutex // held while a child is started anew
@@ -141,7 +142,8 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Session, er
 	s.runs = notebook.NewRuns(notebook.RunsConfig{DisplayName: func(id string) string { return s.document.Title(id) }})
 	s.document = notebook.NewDocument(notebook.DocumentConfig{Runs: s.runs, Event: s.noteEvent})
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s.stop = stop
+	waiting, waited := context.WithCancel(life)
+	s.stop, s.waited = stop, waited
 	cfg.Router.Log = s.log
 	cfg.Router.Restart = func(name string) error { return s.Restart(life, name) }
 	s.router = router.New(cfg.Journal, s.runs, cfg.Router)
@@ -154,7 +156,7 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Session, er
 		return nil, errors.Join(err, s.End(context.WithoutCancel(ctx), "it could not start: "+err.Error()))
 	}
 	if cfg.Console && cfg.TakeOver > 0 {
-		s.tasks.Go(func() { s.takeOver(life, follow) })
+		s.tasks.Go(func() { s.takeOver(waiting, follow) })
 	}
 	s.enter(Ready, "")
 	return s, nil

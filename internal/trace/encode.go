@@ -58,6 +58,9 @@ func appendMessage(dst []byte, e *Entry) []byte {
 	before := len(dst)
 	if e.Note != Malformed {
 		if body, err := protocol.JSON(e.Body); err == nil {
+			if isCompact(body) {
+				return append(dst, body...)
+			}
 			out, err := jsontext.AppendFormat(dst, body, jsontext.PreserveRawStrings(true),
 				jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 			if err == nil {

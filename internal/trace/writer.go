@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// writeBuffer gathers small lines, in bytes; a larger one goes past it.
+const writeBuffer = 8 << 10
+
 // Writer writes a journal to a file, one JSON object a line: first
 //
 //	{"type":"trace","version":1,"session":…,"started":…}
@@ -26,7 +29,7 @@ type Writer struct {
 // now on and whose pace [Journal.Room] watches. A journal has one.
 func NewWriter(j *Journal, out io.Writer) *Writer {
 	file := &extent{out: out}
-	return &Writer{journal: j, follow: j.FollowAll(), file: file, out: bufio.NewWriterSize(file, 64<<10)}
+	return &Writer{journal: j, follow: j.FollowAll(), file: file, out: bufio.NewWriterSize(file, writeBuffer)}
 }
 
 // Run writes until the journal is closed and everything is flushed. When

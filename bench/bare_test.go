@@ -17,10 +17,10 @@ import (
 	"assay/router"
 )
 
-// session is a router with the server's own document, wired as a live session
+// bare is a router with the server's own document, wired as a live session
 // wires them, but with no processes: its agent, its kernel and its holder are
 // the other ends of sockets of this process. Its trace goes to a file.
-type session struct {
+type bare struct {
 	t       *testing.T
 	journal *trace.Journal
 	router  *router.Router
@@ -30,11 +30,11 @@ type session struct {
 // cellID is that of the one cell that actions are about.
 const cellID = "6f1c3b52-0d6e-4a4b-9a43-6d3f0a5a9c11"
 
-func newSession(t *testing.T) *session {
+func newBare(t *testing.T) *bare {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "trace.jsonl"))
 	require.NoError(t, err)
-	s := &session{t: t, journal: trace.NewJournal("bench"), written: &watched{file: file, up: make(chan struct{}, 1)}}
+	s := &bare{t: t, journal: trace.NewJournal("bench"), written: &watched{file: file, up: make(chan struct{}, 1)}}
 	writer := trace.NewWriter(s.journal, s.written)
 	s.router = router.New(s.journal, notebook.NewRuns(notebook.RunsConfig{}), router.Config{})
 	var writing sync.WaitGroup
@@ -54,7 +54,7 @@ func newSession(t *testing.T) *session {
 }
 
 // agent attaches an agent and returns its end.
-func (s *session) agent() protocol.Conn {
+func (s *bare) agent() protocol.Conn {
 	ours, theirs := sockets(s.t)
 	_, err := s.router.AttachAgent(ours)
 	require.NoError(s.t, err)
@@ -62,16 +62,16 @@ func (s *session) agent() protocol.Conn {
 }
 
 // holder attaches a console that holds the document and answers at once.
-func (s *session) holder() {
+func (s *bare) holder() {
 	ours, theirs := sockets(s.t)
-	_, err := s.router.AttachHolder(ours, "1")
+	_, err := s.router.AttachHolder(ours, 1, "1", 0)
 	require.NoError(s.t, err)
 	inBackground(s.t, []protocol.Conn{theirs}, func() { answerEdits(theirs) })
 }
 
 // document attaches a document with so many cells, the first of which is
 // cellID. Its changes go into the trace.
-func (s *session) document(cells int) {
+func (s *bare) document(cells int) {
 	doc := notebook.NewDocument(notebook.DocumentConfig{Event: s.noteEvent})
 	for i := range cells {
 		id := cellID[:len(cellID)-1] + string(rune('1'+i))
@@ -88,22 +88,26 @@ func (s *session) document(cells int) {
 const cellSource = "rows = load(\"rows.csv\")\ntotal = sum(row.amount for row in rows)\nprint(total)\n"
 
 // noteEvent records a change of the document as a live session does.
-func (s *session) noteEvent(e notebook.Event) {
+func (s *bare) noteEvent(e notebook.Event) {
 	s.journal.Append(trace.Entry{
 		Hop: trace.Notebook, Body: e.JSON(),
 		Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind, CellID: e.CellID},
 	})
 }
 
-// mark ends the trace's line of an entry that settle makes.
+// mark ends the trace's line of settled.
 const mark = `"msg":{"type":"settled"}}` + "\n"
 
 // settle waits until everything that was appended is in the file.
-func (s *session) settle() {
-	s.journal.Append(trace.Entry{
-		Hop: trace.Session, Envelope: protocol.Envelope{Type: "settled"}, Body: []byte(`{"type":"settled"}`),
-	})
+func (s *bare) settle() {
+	s.journal.Append(settled())
 	<-s.written.up
+}
+
+func settled() trace.Entry {
+	return trace.Entry{
+		Hop: trace.Session, Envelope: protocol.Envelope{Type: "settled"}, Body: []byte(`{"type":"settled"}`),
+	}
 }
 
 // watched is a file that says when a mark was written to it last.
