@@ -2,7 +2,7 @@
 
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help run test lint bench ci build
+.PHONY: help run test chaos lint bench ci build
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -16,6 +16,9 @@ build: ## build the program into bin/assay
 test: ## run all tests, with the race detector; installs what they need
 	.ci/packages gcc libc6-dev python3-numpy python3-pandas python3-matplotlib python3-ipython python3-nbformat python3-websockets
 	go test -race -json ./... | .ci/summarise
+
+chaos: ## make trouble for a minute, and look whether anything is left
+	go test -race ./server -run '^TestChaos$$' -v -chaos.for 60s
 
 lint: ## run the linters and look for what the formatters would change
 	$(GOLANGCI) run ./...

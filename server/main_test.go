@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
+	chaosFlags()
 	goleak.VerifyTestMain(m)
 }
 
@@ -45,7 +47,11 @@ func playing(role string, args ...string) []string {
 //	quiet FD                     an agent that is ready, and does nothing
 //	puppet SOCKET FD             an agent that the test speaks through
 //	builtin LIMIT SCRIPT FD      the built-in agent, whose operations take at most LIMIT
+//	chaos-…                      see chaosChild
 func play(role string, args []string) int {
+	if strings.HasPrefix(role, "chaos-") {
+		return chaosChild(role, args)
+	}
 	socket, err := inherited(args[len(args)-1])
 	if err != nil {
 		return 100
