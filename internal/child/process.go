@@ -274,7 +274,7 @@ func awaitEnd(pid int) {
 	}
 	// The runtime's poller waits while the function says that it is not there yet.
 	_ = raw.Read(func(fd uintptr) bool {
-		polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} //nolint:gosec // descriptors are small
 		n, err := unix.Poll(polled, 0)
 		return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
 	})

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// page is a notebook as a console shows it, folded from what it was sent. It is
+// written after docs, not after the server's own folds.
+type page struct {
+	cells   []pageCell
+	status  map[string]string
+	outputs map[string][]fields
+}
+
+// pageCell is a cell as it is shown.
+type pageCell struct {
+	ID     string `json:"cell_id"`
+	Type   string `json:"cell_type"`
+	Source string `json:"source"`
+
+	Status  string   `json:"-"`
+	Outputs []fields `json:"-"`
+}
+
+// fold folds what a view was sent, from its notebook_state on.
+func fold(t *testing.T, messages []message) []pageCell {
+	t.Helper()
+	var p page
+	for _, m := range messages {
+		p.take(t, m)
+	}
+	for i := range p.cells {
+		cell := &p.cells[i]
+		cell.Status, cell.Outputs = p.status[cell.ID], p.outputs[cell.ID]
+		if cell.Status == "" {
+			cell.Status = "idle"
+		}
+	}
+	return p.cells
+}
+
+// shown is what the console shows by now.
+func (c *console) shown(t *testing.T) []pageCell {
+	t.Helper()
+	messages, _, _ := c.agent.state()
+	return fold(t, messages)
+}
+
+func (p *page) take(t *testing.T, m message) {
+	t.Helper()
+	var body struct {
+		Event    string
+		Cell     pageCell
+		Position int
+		Source   string
+		Queue    []string
+		Stream   string
+		Output   fields
+		Active   string `json:"active_cell"`
+		Cells    []pageCell
+		Runs     struct {
+			Status  map[string]string   `json:"cell_status"`
+			Outputs map[string][]fields `json:"cell_outputs"`
+		}
+	}
+	at := func() int { return slices.IndexFunc(p.cells, func(c pageCell) bool { return c.ID == m.CellID }) }
+	switch m.Type {
+	case "notebook_state", "notebook_event", "start_cell", "run_queue", "kernel_stdio", "cell_output", "cell_result":
+		require.NoError(t, json.Unmarshal([]byte(m.body), &body), m.body)
+	}
+	switch m.Type + body.Event {
+	case "notebook_state":
+		p.cells, p.status, p.outputs = body.Cells, body.Runs.Status, map[string][]fields{}
+		for id, outputs := range body.Runs.Outputs {
+			for _, output := range outputs {
+				p.show(id, output)
+			}
+		}
+	case "notebook_eventcell_created":
+		p.cells = slices.Insert(p.cells, body.Position, body.Cell)
+	case "notebook_eventcell_edited":
+		p.cells[at()].Source = body.Source
+	case "notebook_eventcell_deleted":
+		p.cells = slices.Delete(p.cells, at(), at()+1)
+	case "run_queue":
+		for _, id := range body.Queue {
+			p.status[id] = "running"
+		}
+	case "start_cell":
+		p.status[m.CellID] = "running"
+		delete(p.outputs, m.CellID)
+	case "kernel_stdio":
+		var text string
+		require.NoError(t, json.Unmarshal(m.Data, &text))
+		p.show(body.Active, fields{"output_type": "stream", "name": body.Stream, "text": text})
+	case "cell_output":
+		p.show(m.CellID, body.Output)
+	case "cell_result":
+		p.status[m.CellID] = "ran"
+		if m.Status != "ok" {
+			p.status[m.CellID] = "error"
+		}
+	}
+}
+
+// show adds an output to those of a cell; text goes on where text of the same
+// stream has ended.
+func (p *page) show(id string, output fields) {
+	if parts, ok := output["text"].([]any); ok {
+		var all strings.Builder
+		for _, part := range parts {
+			line, _ := part.(string)
+			all.WriteString(line)
+		}
+		output["text"] = all.String()
+	}
+	list := p.outputs[id]
+	if n := len(list); n > 0 && output["output_type"] == "stream" && list[n-1]["output_type"] == "stream" && list[n-1]["name"] == output["name"] {
+		before, _ := list[n-1]["text"].(string)
+		more, _ := output["text"].(string)
+		list[n-1] = fields{"output_type": "stream", "name": output["name"], "text": before + more}
+		return
+	}
+	p.outputs[id] = append(list, output)
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+)
+
+const secret = "token-of-the-test"
+
+// With a token everything but the way in asks for it, and it is found nowhere
+// afterwards.
+func TestServe_Token(t *testing.T) {
+	t.Parallel()
+	s := open(t, plan{token: secret})
+	first := s.view(t, "default")
+	first.tell("run('1')")
+	first.agent.await(t, "the end of the work", finished)
+
+	closed := []string{"/api/sessions", "/api/sessions/default", "/api/runs", "/metrics", "/watch"}
+	for _, path := range closed {
+		for _, wrong := range []string{"", "?token=x", "?token=" + secret[1:]} {
+			status, body := s.get(t, path+wrong)
+			require.Equal(t, http.StatusUnauthorized, status, path+wrong)
+			require.Contains(t, body, `"code":"unauthorized"`)
+		}
+	}
+	for _, path := range closed[:4] {
+		for _, header := range [][]string{{path + "?token=" + secret}, {path, "Authorization", "Bearer " + secret}} {
+			status, _ := s.get(t, header[0], header[1:]...)
+			require.Equal(t, http.StatusOK, status, header)
+		}
+	}
+	for _, path := range []string{"/healthz", "/readyz", "/api/config"} {
+		status, _ := s.get(t, path)
+		require.Equal(t, http.StatusOK, status, path)
+	}
+	for path, first := range map[string]fields{
+		"/run":           {"token": "x"},
+		"/run?session=a": {"notebook_id": "n"},
+		"/agent":         {"type": "init", "session_id": 1, "role": "view"},
+		"/agent?token=x": {"type": "init", "session_id": 1, "role": "view"},
+	} {
+		w := s.dial(t, path, nil)
+		w.say(first)
+		how := w.closed(t)
+		require.Equal(t, websocket.StatusPolicyViolation, how.Code, path)
+		require.Equal(t, "wrong token", how.Reason)
+	}
+	for path, header := range map[string][]string{"/run?token=" + secret: nil, "/run": {"Authorization", "Bearer " + secret}} {
+		w := s.dial(t, path, nil, header...)
+		w.say(fields{"notebook_id": "n"})
+		w.await(t, "ready", ofType("ready"))
+	}
+	s.dial(t, "/watch?token="+secret, nil).await(t, "the trace", ofType("trace"))
+	_, sessions := s.get(t, "/api/sessions?token="+secret)
+	require.NotContains(t, sessions, `"id":"a"`, "who is not let in starts nothing")
+	s.stop(t)
+	s.hides(t, secret)
+}
+
+// hides makes sure that a word is in nothing that the server has written.
+func (s *station) hides(t *testing.T, word string) {
+	t.Helper()
+	lines, _, _ := s.said.state()
+	require.NotContains(t, strings.Join(lines, ""), word)
+	files := 0
+	require.NoError(t, filepath.WalkDir(s.dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		require.NotContains(t, string(text), word, path)
+		files++
+		return err
+	}))
+	require.Greater(t, files, 1, "the agent and a trace")
+}
+
+// On one's own machine only /run asks for the token.
+func TestServe_Sandbox(t *testing.T) {
+	t.Parallel()
+	s := open(t, plan{})
+	w := s.dial(t, "/run", nil)
+	w.say(fields{"token": "x"})
+	require.Equal(t, websocket.StatusPolicyViolation, w.closed(t).Code)
+	agent := s.dial(t, "/agent", nil)
+	agent.say(fields{"type": "init", "session_id": 1, "role": "view"})
+	agent.await(t, "the notebook", ofType("notebook_state"))
+	for _, path := range []string{"/api/sessions", "/api/runs", "/metrics"} {
+		status, _ := s.get(t, path)
+		require.Equal(t, http.StatusOK, status, path)
+	}
+	s.dial(t, "/watch", nil).await(t, "the trace", ofType("trace"))
+
+	// Everybody may do everything.
+	first, second := s.view(t, "default"), s.view(t, "default")
+	require.True(t, first.ready.Owner)
+	require.True(t, second.ready.Owner)
+	second.cell(t, 0, "1")
+	second.agent.await(t, "the end of the run", ofType("cell_result"))
+
+	// Pages of other sites, and names that somebody has made to lead here, are
+	// refused.
+	for header, problem := range map[string]string{
+		"Origin http://evil.example":    "pages of http://evil.example are not let in; --origin lists those that are",
+		"Host evil.example":             "this server is for localhost, not for evil.example",
+		"Origin http://localhost:65535": "pages of http://localhost:65535 are not let in",
+	} {
+		name, value, _ := strings.Cut(header, " ")
+		for _, path := range []string{"/run", "/agent", "/watch", "/api/sessions", "/healthz"} {
+			status, body := s.get(t, path, name, value)
+			require.Equal(t, http.StatusForbidden, status, "%s %s", path, header)
+			require.Contains(t, body, problem)
+		}
+	}
+	status, _ := s.get(t, "/api/sessions", "Origin", s.url)
+	require.Equal(t, http.StatusOK, status, "its own pages are let in")
+	s.stop(t)
+	s.hides(t, s.token)
+}
+
+// A page that is listed is let in; beyond loopback, so is every name.
+func TestServe_Origins(t *testing.T) {
+	t.Parallel()
+	listed := open(t, plan{args: []string{"--origin", "http://localhost:5173", "--headless"}})
+	w := listed.dial(t, "/run", nil, "Origin", "http://localhost:5173")
+	w.say(fields{"token": listed.token})
+	w.await(t, "ready", ofType("ready"))
+	_, _, err := websocket.Dial(t.Context(), listed.url+"/run", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://localhost:5174"}}}) //nolint:bodyclose // there is none
+	require.ErrorContains(t, err, "403")
+	listed.stop(t)
+
+	remote := open(t, plan{token: secret, args: []string{"--addr", "0.0.0.0:0", "--allow-remote"}})
+	remote.url = "http://127.0.0.1" + remote.url[strings.LastIndex(remote.url, ":"):]
+	status, _ := remote.get(t, "/api/sessions?token="+secret, "Host", "assay.example")
+	require.Equal(t, http.StatusOK, status, "its token protects it")
+	status, _ = remote.get(t, "/api/sessions", "Host", "assay.example")
+	require.Equal(t, http.StatusUnauthorized, status)
+	status, _ = remote.get(t, "/api/sessions?token="+secret, "Host", "assay.example", "Origin", "http://evil.example")
+	require.Equal(t, http.StatusForbidden, status)
+	remote.stop(t)
+}
+
+// The console that came first owns the session. When it goes, the one that is
+// there longest does, and is told; one that comes back has its old place.
+func TestServe_Owner(t *testing.T) {
+	t.Parallel()
+	s := open(t, plan{token: secret})
+	first, second, third := s.view(t, "default"), s.view(t, "default"), s.view(t, "default")
+	require.Equal(t, []bool{true, false, false}, []bool{first.ready.Owner, second.ready.Owner, third.ready.Owner})
+	cell := first.cell(t, 0, "x = 1")
+	second.agent.await(t, "the end of the run", ofCell("cell_result", cell))
+
+	second.run.say(fields{"type": "globals_summary"})
+	second.run.await(t, "a summary", saying("globals_summary", `"x"`))
+	refused := second.do(t, "edit_cell", fields{"cell_id": cell, "source": "x = 2"})
+	require.Equal(t, "not_session_owner_error", refused.Type)
+	second.tell("run('x = 3')")
+	second.agent.awaitNth(t, 2, "a refusal", ofType("not_session_owner_error"))
+	for n, kind := range []string{"run_cell", "stop_cell", "dispose_cell", "set_widget_value", "execute_code", "managed_process_restart"} {
+		second.run.say(fields{"type": kind, "cell_id": cell, "code": "x = 4", "data": fields{}, "name": "kernel"})
+		require.Contains(t, second.run.awaitNth(t, n+1, "a refusal", ofType("not_session_owner_error")).body, kind+": another console owns this session")
+	}
+	require.Equal(t, "x = 1", third.shown(t)[0].Source)
+
+	first.breaks()
+	require.True(t, second.run.awaitNth(t, 2, "ready again", ofType("ready")).Owner)
+	require.Equal(t, "success", second.do(t, "edit_cell", fields{"cell_id": cell, "source": "x = 2"}).Status)
+	require.Len(t, third.run.all(ofType("ready")), 1, "for the third nothing has changed")
+
+	back := s.come(t, who{number: first.ready.Connection})
+	require.True(t, back.ready.Owner, "it was there first")
+	eventually(t, "the second owns the session still", func() bool {
+		ready := second.run.all(ofType("ready"))
+		return !ready[len(ready)-1].Owner
+	})
+	s.stop(t)
+}
+
+// With a token the agent is not told of it, although it has the environment.
+func TestServe_TokenIsNotTheAgents(t *testing.T) {
+	t.Parallel()
+	s := open(t, plan{token: secret})
+	c := s.view(t, "default")
+	c.tell(`assert "` + secret[1:] + `" not in str(dict(os.environ)), "the token"
+assert "` + secret[1:] + `" not in run("import os\nprint(dict(os.environ))")["logs"]`)
+	c.agent.await(t, "the end of the work", finished)
+	require.Empty(t, c.agent.all(ofType("agent_error")))
+	s.stop(t)
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/runs"
+	"assay/internal/trace"
+	"assay/server"
+)
+
+// station is an assay serve in a process of its own, on a port of its own. What
+// it writes goes below dir, and every process that it starts has dir in its
+// environment.
+type station struct {
+	dir   string
+	url   string // http://127.0.0.1:…
+	token string
+	said  *inbox[string] // the lines of its stderr
+	cmd   *exec.Cmd
+	over  chan struct{} // closed when it has ended
+	err   error         // how, after that
+}
+
+// plan says how to start a station.
+type plan struct {
+	dir   string // of an earlier station; empty: a new one
+	token string // empty: EVAL_SANDBOX=1
+	args  []string
+}
+
+// open starts a station whose agent is the actor, unless args say otherwise.
+func open(t *testing.T, p plan) *station {
+	t.Helper()
+	if p.dir == "" {
+		p.dir = t.TempDir()
+		for _, name := range []string{"tmp", "boxes"} {
+			require.NoError(t, os.Mkdir(filepath.Join(p.dir, name), 0o700))
+		}
+	}
+	write(t, filepath.Join(p.dir, "actor.py"), actor)
+	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--agent", "python3 actor.py", "--out", "out", "--sandbox-root", "boxes"}, p.args...)
+	s := &station{dir: p.dir, token: server.SandboxToken, said: newInbox[string](), over: make(chan struct{})}
+	s.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), "assay", args...)
+	s.cmd.Dir = p.dir
+	s.cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "TMPDIR="+filepath.Join(p.dir, "tmp"), "EVAL_SANDBOX=1")
+	if p.token != "" {
+		s.token = p.token
+		s.cmd.Env = append(s.cmd.Env, "EVAL_SANDBOX=", "ASSAY_TOKEN="+p.token)
+	}
+	stderr, err := s.cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, s.cmd.Start())
+	go func() {
+		in := bufio.NewReader(stderr)
+		s.said.fill(func() (string, error) { return in.ReadString('\n') })
+		s.err = s.cmd.Wait()
+		close(s.over)
+	}()
+	t.Cleanup(func() {
+		_ = s.cmd.Process.Kill() // which may have ended
+		<-s.over
+		if t.Failed() {
+			lines, _, _ := s.said.state()
+			t.Logf("assay serve said:\n%s", strings.Join(lines, ""))
+		}
+	})
+	line := s.said.await(t, "its address", func(line string) bool { return strings.Contains(line, "serving at ") })
+	_, s.url, _ = strings.Cut(strings.TrimSpace(line), "serving at ")
+	return s
+}
+
+// stop ends the station as a person does, and makes sure that it ends well and
+// that nothing of it is left. It returns how long it took.
+func (s *station) stop(t *testing.T) time.Duration {
+	t.Helper()
+	began := time.Now()
+	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, s.ended(t))
+	took := time.Since(began)
+	s.nothingLeft(t)
+	return took
+}
+
+// ended waits for its end.
+func (s *station) ended(t *testing.T) error {
+	t.Helper()
+	select {
+	case <-s.over:
+		return s.err
+	case <-time.After(generous):
+		_ = s.cmd.Process.Signal(syscall.SIGQUIT) // it says where it hangs
+		<-s.over
+		require.Fail(t, "it does not end")
+		return nil
+	}
+}
+
+// nothingLeft waits until there is no process of the station, and nothing in the
+// folders for what is temporary.
+func (s *station) nothingLeft(t *testing.T) {
+	t.Helper()
+	eventually(t, "a process is left", func() bool { return len(processesWith(s.dir)) == 0 })
+	for _, folder := range []string{"tmp", "boxes"} {
+		eventually(t, "something is left in "+folder, func() bool {
+			entries, err := os.ReadDir(filepath.Join(s.dir, folder))
+			return err == nil && len(entries) == 0
+		})
+	}
+}
+
+// eventually waits for something of which nobody tells.
+func eventually(t *testing.T, problem string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.Now().Add(generous); !done(); <-tick.C {
+		require.True(t, time.Now().Before(late), problem)
+	}
+}
+
+// get asks the API and returns the answer.
+func (s *station) get(t *testing.T, path string, header ...string) (status int, body string) {
+	t.Helper()
+	return s.request(t, http.MethodGet, path, "", header...)
+}
+
+func (s *station) request(t *testing.T, method, path, text string, header ...string) (status int, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(text))
+	require.NoError(t, err)
+	for i := 0; i+1 < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+		if header[i] == "Host" {
+			request.Host = header[i+1]
+		}
+	}
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, string(answer)
+}
+
+// attempts waits until the runs of the station have n attempts, and returns them
+// in the order in which they began.
+func (s *station) attempts(t *testing.T, n int) (all []runs.Attempt) {
+	t.Helper()
+	eventually(t, "too few attempts have ended", func() bool {
+		all = nil
+		files, _ := filepath.Glob(filepath.Join(s.dir, "runs", "*", "attempts.jsonl"))
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for line := range bytes.Lines(text) {
+				var a runs.Attempt
+				if json.Unmarshal(line, &a) == nil && a.Type == runs.TypeAttempt {
+					all = append(all, a)
+				}
+			}
+		}
+		return len(all) >= n
+	})
+	require.Len(t, all, n)
+	slices.SortFunc(all, func(a, b runs.Attempt) int { return a.Started.Compare(b.Started) })
+	return all
+}
+
+// trace reads the newest trace of a session.
+func (s *station) trace(t *testing.T, session string) (records []trace.Record) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(s.dir, "out", session+"@*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	file, err := os.Open(slices.Max(files))
+	require.NoError(t, err)
+	defer file.Close()
+	_, err = trace.Read(file, func(r trace.Record) error {
+		records = append(records, r)
+		return nil
+	})
+	require.NoError(t, err)
+	return records
+}
+
+// cause is why a session has ended, as its trace says.
+func (s *station) cause(t *testing.T, session string) string {
+	t.Helper()
+	var last struct{ State, Cause string }
+	for _, r := range s.trace(t, session) {
+		if r.Hop == trace.Session && r.Type == "state" {
+			require.NoError(t, json.Unmarshal(r.Msg, &last))
+		}
+	}
+	require.Equal(t, "ended", last.State)
+	return last.Cause
+}
