@@ -177,19 +177,7 @@ func (c *console) serve(ctx context.Context, ws *websocket.Conn) {
 // untilStop sends the console away when the server stops and the session has
 // ended; one that others have started, and may not end, has a moment for that.
 func (c *console) untilStop(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-c.left:
-		return
-	}
-	var moment <-chan time.Time
-	if c.slot.shown {
-		moment = time.After(lastWrite)
-	}
-	select {
-	case <-c.slot.ended:
-	case <-moment:
-	case <-c.left:
+	if !c.slot.untilStop(ctx, c.left) {
 		return
 	}
 	c.close(protocol.CloseGoing, "the server is stopping: "+context.Cause(ctx).Error())

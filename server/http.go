@@ -11,10 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/coder/websocket"
 
 	"assay/internal/protocol"
+	"assay/internal/trace"
 )
 
 // caseLimit is the largest body of a request that attaches a case, in bytes.
@@ -146,14 +149,15 @@ func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, r *http.
 			return
 		}
 	}
-	sl := s.known(idOr(r.URL.Query().Get("session")))
-	if sl == nil || sl.trace() == nil {
-		problem(w, http.StatusNotFound, codeNotFound, "there is no session "+strconv.Quote(idOr(r.URL.Query().Get("session"))))
-		return
-	}
-	tail, err := sl.trace().Tail()
-	if err != nil {
+	id := idOr(r.URL.Query().Get("session"))
+	sl := s.known(id)
+	tail, err := s.tail(id, sl)
+	switch {
+	case err != nil:
 		problem(w, http.StatusInternalServerError, codeUnreadable, err.Error())
+		return
+	case tail == nil:
+		problem(w, http.StatusNotFound, codeNotFound, "there is no session "+strconv.Quote(id))
 		return
 	}
 	defer func() { _ = tail.Close() }()
@@ -163,8 +167,46 @@ func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, r *http.
 		return
 	}
 	defer s.metrics.console("watch")()
+	ctx, end := watching(ctx, sl)
+	defer end()
 	if err := watch(ctx, protocol.NewWebSocket(context.WithoutCancel(ctx), ws, watcherLimit), tail, from); err != nil {
-		s.log.Warn("a watcher was sent away", "session", sl.id, "error", err)
+		s.log.Warn("a watcher was sent away", "session", id, "error", err)
+	}
+}
+
+// tail opens the trace of a session: of the one behind an id, else the newest of
+// those that are left of it; nil: there is none.
+func (s *Server) tail(id string, sl *slot) (*trace.Tail, error) {
+	if sl != nil && sl.trace() != nil {
+		return sl.trace().Tail()
+	}
+	if paths := storedTraces(s.cfg.Out)[id]; paths != nil {
+		return trace.OpenTail(paths[len(paths)-1], nil)
+	}
+	return nil, nil //nolint:nilnil // there is none, which is no error
+}
+
+// watching is how long a session can be watched: when the server stops, until it
+// has ended and a moment longer, so that its end is seen too.
+func watching(ctx context.Context, sl *slot) (context.Context, func()) {
+	watched, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	if sl == nil {
+		return watched, cancel
+	}
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		if !sl.untilStop(ctx, watched.Done()) {
+			return
+		}
+		select {
+		case <-time.After(lastWrite):
+			cancel()
+		case <-watched.Done():
+		}
+	})
+	return watched, func() {
+		cancel()
+		waiting.Wait()
 	}
 }
 

@@ -133,6 +133,27 @@ func (sl *slot) close(reason string) {
 	sl.change(func() { sl.closed = errors.New(reason) })
 }
 
+// untilStop waits until the server stops and the slot has ended; one that others
+// run, and may not end, has a moment for that. false: left was closed first.
+func (sl *slot) untilStop(ctx context.Context, left <-chan struct{}) bool {
+	select {
+	case <-ctx.Done():
+	case <-left:
+		return false
+	}
+	var moment <-chan time.Time
+	if sl.shown {
+		moment = time.After(lastWrite)
+	}
+	select {
+	case <-sl.ended:
+	case <-moment:
+	case <-left:
+		return false
+	}
+	return true
+}
+
 // await waits for the scene behind last, nil for the newest, or for the reason why
 // none comes.
 func (sl *slot) await(ctx context.Context, last *scene) (*scene, error) {

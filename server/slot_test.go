@@ -158,6 +158,10 @@ func TestIdleSessionEndsAndComesBack(t *testing.T) {
 	require.NoError(t, while.ws.CloseNow())
 	for n.state(t) != "stopped" { //nolint:revive // until it is
 	}
+	// What is left of it can be watched to its end.
+	watch := dial(t, n.url+"/watch", "{}", nil)
+	watch.await(t, "the end of the trace", func(f frame) bool { return strings.Contains(f.String(), `"state":"ended"`) })
+	require.Equal(t, "the session has ended", watch.closed(t).Reason)
 	dial(t, n.url+"/run", runHello, nil).await(t, "a session", running)
 }
 

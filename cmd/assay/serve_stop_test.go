@@ -41,14 +41,14 @@ time.sleep(600)
 		for _, w := range []*wire{c.run, c.agent} {
 			how := w.closed(t)
 			require.Equal(t, websocket.StatusGoingAway, how.Code)
-			require.Contains(t, how.Reason, "interrupted by terminated")
+			require.Contains(t, how.Reason, "interrupted by SIGTERM")
 		}
 	}
-	require.Equal(t, websocket.StatusGoingAway, watch.closed(t).Code)
+	require.Equal(t, websocket.StatusNormalClosure, watch.closed(t).Code, "it has seen the end")
 	for _, session := range []string{"runs", "runs-in-c", "asks", "idle"} {
-		require.Equal(t, "interrupted by terminated", s.cause(t, session))
+		require.Equal(t, "interrupted by SIGTERM", s.cause(t, session))
 	}
-	require.Equal(t, "cancelled: interrupted by terminated", s.cause(t, "default"))
+	require.Equal(t, "cancelled: interrupted by SIGTERM", s.cause(t, "default"))
 	attempt := s.attempts(t, 1)[0]
 	require.Equal(t, runs.Cancelled, attempt.Outcome)
 	require.Nil(t, attempt.Passed)
@@ -67,7 +67,7 @@ func TestServe_EndsAtOnce(t *testing.T) {
 		require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
 		if n == 0 {
 			s.said.await(t, "its word", func(line string) bool {
-				return line == "assay: terminated: ending what runs (once more to end at once)\n"
+				return line == "assay: SIGTERM: ending what runs (once more to end at once)\n"
 			})
 		}
 	}

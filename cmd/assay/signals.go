@@ -7,6 +7,8 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // interruption is the signals that end a command.
@@ -50,8 +52,8 @@ func (i *interruption) take(sig os.Signal, cancel context.CancelCauseFunc, p *pr
 	i.mu.Lock()
 	i.first = number
 	i.mu.Unlock()
-	cancel(fmt.Errorf("interrupted by %v", sig))
-	_, _ = fmt.Fprintf(p.err, "assay: %v: ending what runs (once more to end at once)\n", sig)
+	cancel(fmt.Errorf("interrupted by %s", unix.SignalName(number)))
+	_, _ = fmt.Fprintf(p.err, "assay: %s: ending what runs (once more to end at once)\n", unix.SignalName(number))
 }
 
 // status is the exit status of an interrupted command, 0 when it was not.

@@ -211,3 +211,26 @@ func TestAgentThatIsNotReadyAgain(t *testing.T) {
 	require.ErrorContains(t, s.Restart(t.Context(), "agent"), "did not answer init with agent_status ready within 2s")
 	require.ErrorIs(t, s.Query(protocol.AgentQuery{Query: "hello"}), router.ErrNoPeer)
 }
+
+// The end of a session's children is told to its consoles before their own.
+func TestConsoleHearsOfTheEnd(t *testing.T) {
+	t.Parallel()
+	s := start(t, supervisor(t), session.Config{})
+	ours, theirs := protocol.Pipe()
+	_, err := s.Router().AttachConsole(ours, 1, func(int, bool) (body, recorded []byte) {
+		return []byte(`{"type":"ready"}`), []byte(`{"type":"ready"}`)
+	})
+	require.NoError(t, err)
+	told := make(chan int, 1)
+	go func() {
+		exits := 0
+		for body, err := theirs.Read(); err == nil; body, err = theirs.Read() {
+			if env, err := protocol.NewDecoder().Envelope(body); err == nil && env.Type == protocol.TypeManagedProcessExit {
+				exits++
+			}
+		}
+		told <- exits
+	}()
+	require.NoError(t, s.End(t.Context(), "over"))
+	require.Equal(t, 2, <-told)
+}

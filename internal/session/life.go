@@ -198,6 +198,12 @@ func (s *Session) end(ctx context.Context, cause string) error {
 	both.Go(func() { agentErr = s.StopAgent(ctx) })
 	both.Go(func() { kernelErr = s.stopKernel(ctx) })
 	both.Wait()
+	pair := s.children()
+	for _, told := range []<-chan struct{}{pair.kernelTold, pair.agentTold} {
+		if told != nil {
+			<-told // before their connections end
+		}
+	}
 	s.router.Close(protocol.CloseGoing, cause)
 	s.tasks.Wait()
 	s.printed.flush()

@@ -221,10 +221,12 @@ func (s *Session) startAgent(ctx context.Context) error {
 	if err != nil {
 		return &StartError{What: "agent", Err: err}
 	}
+	told := make(chan struct{})
 	s.mu.Lock()
-	s.pair.agent = a
+	s.pair.agent, s.pair.agentTold = a, told
 	s.mu.Unlock()
 	s.tasks.Go(func() {
+		defer close(told)
 		s.watch("agent", a.Exited(), a.Exit)
 		s.mourn(a)
 	})
@@ -280,9 +282,10 @@ func (s *Session) connectAgent(ctx context.Context) error {
 type pair struct {
 	kernel     *kernel.Kernel
 	kernelPeer *router.Peer
-	kernelTold <-chan struct{} // closed when consoles have been told of the kernel's end
 	agent      *agent.Agent
 	agentPeer  *router.Peer
+
+	kernelTold, agentTold <-chan struct{} // closed when consoles have been told of its end
 }
 
 // children returns those of the moment.
