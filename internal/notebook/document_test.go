@@ -61,7 +61,7 @@ func randomAction(t *rapid.T, peer *peer, model []notebook.Cell) []notebook.Cell
 	case "edit":
 		rev := rapid.IntRange(1, 3).Draw(t, "rev")
 		r := peer.act("edit_cell", map[string]any{"cell_id": id, "source": source, "rev": rev})
-		if expect(t, r, at >= 0 && model[max(at, 0)].Rev == rev) {
+		if expect(t, r, at >= 0 && model[max(at, 0)].Rev == rev) && model[at].Source != source { // else it is no change
 			model[at].Source, model[at].Rev = source, rev+1
 		}
 	case "delete":
