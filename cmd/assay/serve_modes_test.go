@@ -15,7 +15,7 @@ const secret = "token-of-the-test"
 
 // With a token everything but the way in asks for it, and it is found nowhere
 // afterwards.
-func TestServe_Token(t *testing.T) {
+func TestEH8_Token(t *testing.T) {
 	t.Parallel()
 	s := open(t, plan{token: secret})
 	first := s.view(t, "default")
@@ -83,7 +83,7 @@ func (s *station) hides(t *testing.T, word string) {
 }
 
 // On one's own machine only /run asks for the token.
-func TestServe_Sandbox(t *testing.T) {
+func TestEH8_Sandbox(t *testing.T) {
 	t.Parallel()
 	s := open(t, plan{})
 	w := s.dial(t, "/run", nil)
@@ -149,7 +149,7 @@ func TestServe_Origins(t *testing.T) {
 
 // The console that came first owns the session. When it goes, the one that is
 // there longest does, and is told; one that comes back has its old place.
-func TestServe_Owner(t *testing.T) {
+func TestEH8_Owner(t *testing.T) {
 	t.Parallel()
 	s := open(t, plan{token: secret})
 	first, second, third := s.view(t, "default"), s.view(t, "default"), s.view(t, "default")
