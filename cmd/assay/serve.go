@@ -101,7 +101,7 @@ func (p *process) serve(ctx context.Context, f *serveFlags) error {
 	}
 	ctx, interrupted := p.untilSignal(ctx)
 	defer interrupted.stop()
-	ln, err := listen(ctx, "--addr", f.addr, f.remote)
+	ln, err := listen(ctx, "--addr", f.addr, f.remote, ", or --allow-remote")
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func (verdicts) Began(batch.Running) {}
 func (v verdicts) Wrote(line any) {
 	switch line := line.(type) {
 	case runs.Attempt:
-		_, _ = fmt.Fprintln(v.p.err, printable(describe(line)))
+		_, _ = fmt.Fprintln(v.p.err, (&report{}).verdict(line)+" "+printable(describe(line)))
 		v.show.Verdict(line)
 	case runs.Skipped:
 		_, _ = fmt.Fprintln(v.p.err, printable("SKIP  "+line.CaseID+": "+line.Reason))

@@ -21,6 +21,7 @@ func TestEH9_TheLinesOfTheLog(t *testing.T) {
 	s := open(t, plan{args: []string{"--agent", "builtin", "--model", "script:" + script, "--case", file}})
 	k := newKeeper(t, s)
 	k.agent.await(t, "the verdict", ofType("eval_result"))
+	s.said.await(t, "the verdict", regexp.MustCompile(`^PASS  sum  \d`).MatchString)
 	for _, line := range []string{
 		`\[eval\] agent→console: agent_action create_cell tx_[0-9a-f]{12}`,
 		`\[eval\] console→agent: agent_action_response tx_[0-9a-f]{12}`,

@@ -68,7 +68,7 @@ func (p *process) startUI(ctx context.Context, f *uiFlags, dir string) (*ui, err
 	if err != nil {
 		return nil, usage(err)
 	}
-	ln, err := listen(ctx, "--ui", f.addr, false)
+	ln, err := listen(ctx, "--ui", f.addr, false, "")
 	if err != nil {
 		return nil, err
 	}
@@ -130,14 +130,14 @@ func (u *ui) stop() error {
 }
 
 // listen listens at an address, on loopback unless more is allowed. flag is its
-// name.
-func listen(ctx context.Context, flag, addr string, remote bool) (net.Listener, error) {
+// name, and instead what else may be done.
+func listen(ctx context.Context, flag, addr string, remote bool, instead string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, usage(fmt.Errorf("%s: %w", flag, err))
 	}
 	if ip := net.ParseIP(host); !remote && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, usage(fmt.Errorf("%s %s: want an address on loopback, such as localhost:8765 (assay serve has --allow-remote)", flag, addr))
+		return nil, usage(fmt.Errorf("%s %s: want an address on loopback, such as localhost:8765%s", flag, addr, instead))
 	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
