@@ -115,6 +115,7 @@ type Server struct {
 	slots   map[string]*slot
 	running sync.WaitGroup  // slots that run
 	life    context.Context //nolint:containedctx // of Run, for slots that begin later; nil: it has not begun
+	over    bool            // Run is ending
 }
 
 // Check says what is wrong with a configuration that nobody may be served with.
@@ -170,6 +171,9 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	err := web.Serve(ln)
 	cancel(err)
 	stopping.Wait()
+	s.mu.Lock()
+	s.over = true // nothing is waited for from here on that has not begun
+	s.mu.Unlock()
 	s.running.Wait()
 	s.consoles.Wait()
 	s.unfollow() // they read what is there; the sessions that go on are not ours
@@ -223,7 +227,7 @@ func (s *Server) known(id string) *slot {
 func (s *Server) addLocked(id string) *slot {
 	sl := newSlot(s, id)
 	s.slots[id] = sl
-	if ctx := s.life; ctx != nil && ctx.Err() == nil {
+	if ctx := s.life; ctx != nil && !s.over {
 		s.running.Go(func() { sl.run(ctx) })
 	}
 	return sl
@@ -277,6 +281,11 @@ func (s *Server) forget(sl *slot) {
 // follow counts what passes in a session, and logs it too, unless whoever has
 // started it does, until its journal is closed or the server has ended.
 func (s *Server) follow(journal *trace.Journal, logged bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over { // a session of others, which has begun too late to be told of
+		return
+	}
 	counted := s.metrics.session(journal)
 	s.followers.Go(func() { counted.follow(s.following) })
 	if logged {

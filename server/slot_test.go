@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -220,4 +221,32 @@ func TestDeafConsoleAndTheServersEnd(t *testing.T) {
 	began := time.Now()
 	n.stop()
 	require.Less(t, time.Since(began), 10*time.Second)
+}
+
+// Sessions that others begin while the server ends hold up neither, and are shown
+// to nobody.
+func TestShownWhileTheServerEnds(t *testing.T) {
+	t.Parallel()
+	n := newInn(t, server.Config{})
+	dir := t.TempDir()
+	var showing sync.WaitGroup
+	began := make(chan struct{})
+	showing.Go(func() {
+		for i := range 200 {
+			recording, err := trace.NewRecording(trace.NewJournal("s"), filepath.Join(dir, fmt.Sprint(i)))
+			if err != nil {
+				return
+			}
+			show := n.web.Show(fmt.Sprint("shown-", i))
+			show.Observe(recording)
+			_ = recording.Close()
+			show.End()
+			if i == 10 {
+				close(began)
+			}
+		}
+	})
+	<-began
+	n.stop()
+	showing.Wait()
 }
