@@ -172,10 +172,13 @@ func (r *Router) toKernelFrom(p *Peer, it item) {
 	}
 }
 
-// cannot says why the kernel does not get a message: to who has sent it, and
-// where that is the server's own document, which has answered already and does
-// not listen, to all who look at it.
+// cannot says why the kernel does not get a message: to the agent, which may wait
+// for what is run, and to who has sent it; where that is the server's own
+// document, which has answered already and does not listen, to all who look at it.
 func (r *Router) cannot(p *Peer, it item, text string) {
+	if it.env.Type == protocol.TypeRunCell {
+		r.failRun(it.env.CellID, text)
+	}
 	if p.in != "" {
 		p.sendError(it, text, "")
 		return

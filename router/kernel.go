@@ -247,8 +247,37 @@ func (r *Router) kernelEnded(p *Peer, _ []item) {
 		r.kernel, r.gone = nil, text
 	}
 	r.mu.Unlock()
+	text = "the kernel has ended: " + text
 	if current {
+		open := r.runs.Open()
 		r.runs.Ended()
+		for _, cell := range open {
+			r.failRun(cell, text)
+		}
 	}
-	r.table.fail("the kernel has ended: "+text, func(p *pending) bool { return p.whom == byKernel })
+	r.table.fail(text, func(p *pending) bool { return p.whom == byKernel })
+}
+
+// failRun tells the agent, which waits for it, that a run of a cell will not end,
+// or not begin, for want of a kernel.
+func (r *Router) failRun(cellID, text string) {
+	none := []string{}
+	told, err := protocol.Marshal(protocol.KernelMessageResult{
+		CellResult: protocol.CellResult{
+			Type: protocol.TypeCellResult, CellID: cellID, Status: protocol.StatusError, HasException: true, Exception: text,
+			Outputs: none, DataframeOutputs: none, FigureOutputs: none, StaticFigureOutputs: none,
+		},
+		CellOutputs: []json.RawMessage{},
+	})
+	if err != nil {
+		r.log.Error("a run's failure cannot be told", "error", err)
+		return
+	}
+	relay := message(protocol.KernelMessage{Type: protocol.TypeKernelMessage, Message: told})
+	relay.env.CellID = cellID
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.agent != nil {
+		r.agent.send(relay)
+	}
 }

@@ -63,6 +63,8 @@ type Runs interface {
 	// Sent and Disposed note that the kernel was told to run or drop a cell.
 	Sent(cellID string)
 	Disposed(cellID string)
+	// Open names the cells that run or wait to.
+	Open() []string
 	// Ended notes that the kernel is gone.
 	Ended()
 }
