@@ -124,6 +124,28 @@ func TestNoVerdictIsLost(t *testing.T) {
 	require.Len(t, view.all(ofType("eval_result")), 1+more, "each once")
 }
 
+// Attempts are made under the id that they were asked for, and their traces are
+// kept under it.
+func TestAttemptsOfAnotherSession(t *testing.T) {
+	t.Parallel()
+	n := newInn(t, server.Config{})
+	require.NoError(t, n.web.Attempt("other", func(_ context.Context, show *server.Showing) error {
+		end(t, show, "one", "1")
+		return nil
+	}))
+	dial(t, n.url+"/agent?session=other", viewHello, nil).await(t, "the verdict", verdictOf("one"))
+	watch := dial(t, n.url+"/watch?session=other", "{}", nil)
+	require.Contains(t, watch.await(t, "the header", ofType("trace")).String(), `"session":"other"`)
+}
+
+// The first message of somebody who has not been let in is a small one.
+func TestLargeFirstMessage(t *testing.T) {
+	t.Parallel()
+	n := newInn(t, server.Config{Token: "secret"})
+	ws := dial(t, n.url+"/run", `{"token":"`+strings.Repeat("x", 100<<10)+`"}`, nil)
+	require.EqualValues(t, 1009, ws.closed(t).Code)
+}
+
 // Who waits for attempts that cannot be made is told why.
 func TestAttemptsThatCannotBeMade(t *testing.T) {
 	t.Parallel()
