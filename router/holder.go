@@ -21,9 +21,16 @@ func (r *Router) fromDocument(p *Peer, it item) {
 
 // fromHolder routes what a console at /agent sends that holds the document.
 func (r *Router) fromHolder(p *Peer, it item) {
-	switch it.env.Type {
-	case protocol.TypeActionResponse:
+	if it.env.Type == protocol.TypeActionResponse {
 		r.fromDocumentAnswer(p, it)
+		return
+	}
+	r.fromAgentConsole(p, it)
+}
+
+// fromAgentConsole routes what any console at /agent may send.
+func (r *Router) fromAgentConsole(p *Peer, it item) {
+	switch it.env.Type {
 	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory:
 		if it, may := r.enterOwned(p, it); may {
 			r.toAgentFrom(p, it)

@@ -140,20 +140,12 @@ func numbered(e *trace.Entry) ([]byte, error) {
 
 // fromView routes what a console sends that shows the document.
 func (r *Router) fromView(p *Peer, it item) {
-	switch it.env.Type {
-	case protocol.TypeNotebookAction:
-		if it, may := r.enterOwned(p, it); may {
-			r.askForView(p, it)
-		}
-	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory:
-		if it, may := r.enterOwned(p, it); may {
-			r.toAgentFrom(p, it)
-		}
-	case protocol.TypeKernelMessage:
-		p.enter(it, trace.Dropped) // the router relays these itself
-	default:
-		p.enter(it, trace.Dropped)
-		p.sendAgentError(fmt.Sprintf("unknown message type %q", it.env.Type))
+	if it.env.Type != protocol.TypeNotebookAction {
+		r.fromAgentConsole(p, it)
+		return
+	}
+	if it, may := r.enterOwned(p, it); may {
+		r.askForView(p, it)
 	}
 }
 

@@ -130,7 +130,7 @@ func (s *Server) serveConfig(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) serveReady(w http.ResponseWriter, _ *http.Request) {
 	if sl := s.known(DefaultSession); sl != nil {
 		if phase, problemText := sl.at(); phase == phaseCreating || phase == phaseStarting || problemText != "" {
-			problem(w, http.StatusServiceUnavailable, codeNotReady, "the session "+DefaultSession+" is "+string(phase)+": "+problemText)
+			problem(w, http.StatusServiceUnavailable, codeNotReady, strings.TrimSuffix("the session "+DefaultSession+" is "+string(phase)+": "+problemText, ": "))
 			return
 		}
 	}
