@@ -21,6 +21,7 @@ type Python struct {
 	Version    string // "3.11.7"
 
 	start string // the kernel's program, unpacked
+	pool  string // that of its warm parent
 }
 
 // probe is run once by the interpreter: it says what it is, and compiles the
@@ -59,7 +60,7 @@ func Resolve(ctx context.Context, name, dir string) (*Python, error) {
 		}
 		return nil, fmt.Errorf("the interpreter %s cannot be started: %w (name another with --python)", name, err)
 	}
-	found := &Python{start: start}
+	found := &Python{start: start, pool: filepath.Join(filepath.Dir(start), "pool.py")}
 	if err := json.Unmarshal(out, found); err != nil {
 		return nil, fmt.Errorf("the interpreter %s is no Python: it printed %q", name, strings.TrimSpace(string(out)))
 	}

@@ -37,6 +37,8 @@ type Config struct {
 
 	// Command is a foreign kernel's command; nil: the Python kernel.
 	Command []string
+	// Pool, if set, is where Python kernels come from as long as it has any.
+	Pool *Pool
 
 	Sandbox string   // its working folder; it must hold .assay/home, tmp and mpl
 	Session string   // id of the session
@@ -78,6 +80,20 @@ type Kernel struct {
 
 // Start starts a kernel and waits until it is ready.
 func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Kernel, error) {
+	warm := cfg.Pool.take(cfg)
+	if warm == nil {
+		return start(ctx, sup, cfg, nil)
+	}
+	k, err := start(ctx, sup, cfg, warm)
+	if err != nil && ctx.Err() == nil {
+		cfg.Pool.fails(warm, err)
+		return start(ctx, sup, cfg, nil)
+	}
+	return k, err
+}
+
+// start starts a kernel: a fork of the pool, if there is one, else a new process.
+func start(ctx context.Context, sup *child.Supervisor, cfg Config, warm *fork) (*Kernel, error) {
 	k := &Kernel{
 		output: cfg.Output, frames: make(chan []byte),
 		ended: make(chan struct{}), closed: make(chan struct{}),
@@ -86,6 +102,23 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Kernel, err
 	if k.output == nil {
 		k.output = func(string, []byte) {}
 	}
+	proc, err := sup.Start(k.spec(cfg, warm))
+	if err != nil {
+		return nil, err
+	}
+	k.proc = proc
+	err = k.awaitReady(ctx, cfg.Ready)
+	if err == nil && warm != nil {
+		err = clean(k.Ready.Pool)
+	}
+	if err != nil {
+		return nil, errors.Join(err, proc.Stop(ctx))
+	}
+	go k.pump()
+	return k, nil
+}
+
+func (k *Kernel) spec(cfg Config, warm *fork) child.Spec {
 	spec := child.Spec{
 		Name: "kernel", Argv: cfg.Command, Dir: cfg.Sandbox, Env: environment(cfg),
 		FrameLimit: cfg.FrameLimit, Output: cfg.Output,
@@ -94,16 +127,10 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Kernel, err
 		spec.Argv = []string{cfg.Python.Executable, "-u", cfg.Python.start}
 		spec.Output = k.fromPipe
 	}
-	proc, err := sup.Start(spec)
-	if err != nil {
-		return nil, err
+	if warm != nil {
+		spec.Origin = warm
 	}
-	k.proc = proc
-	if err := k.awaitReady(ctx, cfg.Ready); err != nil {
-		return nil, errors.Join(err, proc.Stop(ctx))
-	}
-	go k.pump()
-	return k, nil
+	return spec
 }
 
 func (k *Kernel) awaitReady(ctx context.Context, within time.Duration) error {

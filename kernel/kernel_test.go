@@ -43,11 +43,22 @@ type started struct {
 
 func start(t *testing.T, change func(*kernel.Config)) *started {
 	t.Helper()
+	sup := supervisor(t)
+	python, err := kernel.Resolve(t.Context(), "python3", sup.TempDir())
+	require.NoError(t, err)
+	return startOf(t, sup, python, change)
+}
+
+func supervisor(t *testing.T) *child.Supervisor {
+	t.Helper()
 	sup, err := child.NewSupervisor(child.Config{Helper: []string{os.Args[0], "reap"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sup.Close()) })
-	python, err := kernel.Resolve(t.Context(), "python3", sup.TempDir())
-	require.NoError(t, err)
+	return sup
+}
+
+func startOf(t *testing.T, sup *child.Supervisor, python *kernel.Python, change func(*kernel.Config)) *started {
+	t.Helper()
 	sandbox := t.TempDir()
 	for _, name := range []string{"home", "tmp", "mpl"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(sandbox, ".assay", name), 0o700))

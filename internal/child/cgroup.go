@@ -80,6 +80,11 @@ func (c *cgroups) add() (*os.File, error) {
 	return os.Open(path)
 }
 
+// enterCgroup moves a process into a cgroup.
+func enterCgroup(path string, pid int) error {
+	return os.WriteFile(filepath.Join(path, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0)
+}
+
 // remove kills everything below the server's cgroup and removes it. The time for
 // that is one for all, so that the helper is gone soon too.
 func (c *cgroups) remove() error {

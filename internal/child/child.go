@@ -13,11 +13,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Config is what a [Supervisor] may be told. The zero value works, but for the
@@ -68,6 +71,9 @@ func NewSupervisor(cfg Config) (*Supervisor, error) {
 		log.Info("cgroup v2 cannot be used: a process that leaves its group outlives its session", "error", err)
 	}
 	s := &Supervisor{log: log, cgroups: groups, tempDir: dir}
+	// What we were started with, such as a shell's descriptors, is no child's. A
+	// system older than Linux 5.11 refuses, and they see it.
+	_ = unix.CloseRange(firstExtra, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	if err := s.startHelper(cfg.Helper); err != nil {
 		return nil, errors.Join(err, s.remove())
 	}

@@ -2,7 +2,6 @@ package child
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"syscall"
 
@@ -11,22 +10,25 @@ import (
 
 // Exit is how a child ended.
 type Exit struct {
-	Code   int    // exit status; -1 when a signal ended it
+	Code   int    // exit status; -1 when a signal ended it, or Lost
 	Signal string // "SIGKILL"; empty when it exited by itself
+	Lost   bool   // nobody can tell how it ended: the process that had forked it is gone
 	Tail   string // the last lines it printed
 }
 
-func newExit(state *os.ProcessState, tail string) Exit {
-	exit := Exit{Code: state.ExitCode(), Tail: tail}
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		exit.Signal = unix.SignalName(status.Signal())
+func newExit(status syscall.WaitStatus) Exit {
+	if status.Signaled() {
+		return Exit{Code: -1, Signal: unix.SignalName(status.Signal())}
 	}
-	return exit
+	return Exit{Code: status.ExitStatus()}
 }
 
 // String is one line: how it ended, without what it printed.
 func (e Exit) String() string {
-	if e.Signal != "" {
+	switch {
+	case e.Lost:
+		return "ended, nobody can tell how"
+	case e.Signal != "":
 		return "was killed by " + e.Signal
 	}
 	return fmt.Sprintf("exited with status %d", e.Code)

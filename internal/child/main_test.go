@@ -42,6 +42,9 @@ func play(name string) int {
 	if name == "server" {
 		return server()
 	}
+	if name == "caller" {
+		return caller(os.Args[len(os.Args)-1])
+	}
 	fd, err := strconv.Atoi(os.Args[len(os.Args)-1])
 	if err != nil {
 		return 100
@@ -98,6 +101,17 @@ func play(name string) int {
 		return echo(conn)
 	}
 	return 0
+}
+
+// caller connects to the server's socket and echoes.
+func caller(path string) int {
+	socket, err := net.Dial("unix", path)
+	if err != nil {
+		return 103
+	}
+	conn := protocol.NewStream(socket, 0)
+	_ = conn.Write([]byte(`{"type":"ready"}`))
+	return echo(conn)
 }
 
 // echo answers every message with itself; "env" with the environment, "die"

@@ -2,14 +2,13 @@ package child
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
-	"os/exec"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -38,6 +37,14 @@ type Spec struct {
 	Env  []string // the whole environment
 	Dir  string   // the working folder
 
+	// Listen makes the child connect to us instead, for a program that cannot
+	// adopt a descriptor: the path of a Unix socket in a private folder is
+	// appended to Argv, and one connection is accepted there.
+	Listen bool
+
+	// Origin, if set, starts the process instead of Argv, Env and Dir.
+	Origin Origin
+
 	// FrameLimit is the largest frame in bytes; 0 is the protocol's default.
 	FrameLimit int64
 
@@ -53,10 +60,11 @@ type Spec struct {
 // also when it has died by itself.
 type Process struct {
 	protocol.Conn
-	name string
-	cmd  *exec.Cmd
-	log  *slog.Logger
-	out  *output
+	name   string
+	body   body
+	socket io.ReadWriteCloser // below Conn
+	log    *slog.Logger
+	out    *output
 
 	supervisor *Supervisor
 	cgroup     string // folder, empty: none
@@ -70,99 +78,8 @@ type Process struct {
 	stopErr  error
 }
 
-// Start starts a child and returns at once; see [Process.AwaitReady].
-func (s *Supervisor) Start(spec Spec) (*Process, error) {
-	ours, theirs, err := socketpair()
-	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
-	}
-	defer theirs.Close()
-	out, pipes, err := newOutput(spec.Output)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start %s: %w", spec.Name, err), ours.Close())
-	}
-	defer pipes.Close()
-	p := &Process{
-		Conn: protocol.NewStream(ours, spec.FrameLimit),
-		name: spec.Name, log: s.log, out: out, supervisor: s,
-		exited: make(chan struct{}),
-	}
-	if err := p.spawn(spec, theirs, pipes); err != nil {
-		return nil, errors.Join(fmt.Errorf("start %s: %w", spec.Name, err), ours.Close(), out.close())
-	}
-	s.tell("group", p.PID())
-	go out.run()
-	go p.wait()
-	return p, nil
-}
-
-// spawn starts the command, in a cgroup of its own where that is possible.
-func (p *Process) spawn(spec Spec, socket *os.File, pipes pipes) error {
-	groups := p.supervisor.cgroups
-	if !groups.usable() {
-		return p.exec(spec, socket, pipes, nil)
-	}
-	folder, err := groups.add()
-	if err == nil {
-		defer folder.Close()
-		if p.exec(spec, socket, pipes, folder) == nil {
-			p.cgroup = folder.Name()
-			return nil
-		}
-		if err := removeCgroup(folder.Name()); err != nil {
-			p.log.Warn("an empty cgroup stays behind", "error", err)
-		}
-	}
-	// Either the command cannot be started at all, or a container forbids
-	// clone3, or the cgroup takes no processes: the second try tells.
-	if err := p.exec(spec, socket, pipes, nil); err != nil {
-		return err
-	}
-	if !groups.off.Swap(true) {
-		p.log.Info("children cannot start in a cgroup: a process that leaves its group outlives its session")
-	}
-	return nil
-}
-
-func (p *Process) exec(spec Spec, socket *os.File, pipes pipes, cgroup *os.File) error {
-	const firstExtra = 3 // the number that ExtraFiles[0] gets in the child
-	argv := append(append([]string{}, spec.Argv...), strconv.Itoa(firstExtra))
-	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is stopped in steps, see Stop
-	cmd.Env, cmd.Dir = spec.Env, spec.Dir
-	cmd.Stdout, cmd.Stderr = pipes.stdout, pipes.stderr
-	cmd.ExtraFiles = []*os.File{socket}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if cgroup != nil {
-		cmd.SysProcAttr.UseCgroupFD = true
-		cmd.SysProcAttr.CgroupFD = int(cgroup.Fd())
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	p.cmd = cmd
-	return nil
-}
-
-func socketpair() (net.Conn, *os.File, error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a socketpair: %w", err)
-	}
-	for _, fd := range fds {
-		// Best effort: the system's default only means more wake-ups.
-		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, socketBuffer)
-	}
-	ours, theirs := os.NewFile(uintptr(fds[0]), "child"), os.NewFile(uintptr(fds[1]), "server")
-	defer ours.Close()
-	conn, err := net.FileConn(ours)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("adopt a socket: %w", err), theirs.Close())
-	}
-	return conn, theirs, nil
-}
-
 // PID is the child's process id, and the id of its process group.
-func (p *Process) PID() int { return p.cmd.Process.Pid }
+func (p *Process) PID() int { return p.body.pid() }
 
 // Exited is closed when the child has ended and its group was killed.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
@@ -224,6 +141,29 @@ func (p *Process) Write(body []byte) error {
 	return err
 }
 
+// SendFiles sends a frame together with open files, which the child receives with
+// the frame's first byte. Not while anybody writes, and not to one that Listens.
+func (p *Process) SendFiles(body []byte, files ...*os.File) error {
+	socket, ok := p.socket.(*net.UnixConn)
+	if !ok {
+		return errors.New("send files: only over a socketpair")
+	}
+	var fds []int
+	for _, file := range files {
+		fds = append(fds, int(file.Fd()))
+	}
+	frame := binary.LittleEndian.AppendUint64(nil, uint64(len(body)))
+	frame = append(frame, body...)
+	n, _, err := socket.WriteMsgUnix(frame, unix.UnixRights(fds...), nil)
+	if err == nil && n < len(frame) {
+		_, err = socket.Write(frame[n:])
+	}
+	if err != nil {
+		return p.cause(&protocol.ChannelError{Doing: "write", Err: err})
+	}
+	return nil
+}
+
 // cause waits for the death that may be behind an error of the socket.
 func (p *Process) cause(err error) error {
 	select {
@@ -250,12 +190,15 @@ func (p *Process) wait() {
 	}
 	p.mu.Lock()
 	p.killLocked(syscall.SIGKILL)
-	_ = p.cmd.Wait() // how it ended is in ProcessState
-	p.reaped = true  // from here on the group's number may be another's
+	p.exit = p.body.reap()
+	p.reaped = true // from here on the group's number may be another's
 	p.mu.Unlock()
 	p.supervisor.tell("gone", p.PID())
+	if late, ok := p.socket.(*awaited); ok {
+		_ = late.giveUp() // it is not coming any more
+	}
 	p.out.finish()
-	p.exit = newExit(p.cmd.ProcessState, p.out.tail())
+	p.exit.Tail = p.out.tail()
 	p.log.Debug("child ended", "child", p.name, "pid", p.PID(), "exit", p.exit.String())
 }
 
@@ -298,6 +241,9 @@ func (p *Process) killLocked(sig syscall.Signal) {
 		}
 	}
 }
+
+// Kill ends the child and its group at once. It is still to be stopped.
+func (p *Process) Kill() { p.kill(syscall.SIGKILL) }
 
 // Stop ends the child in steps: its socket is closed, then SIGTERM to its
 // group, and after [StopGrace], or at once when ctx is done, SIGKILL. It returns

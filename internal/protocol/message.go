@@ -11,6 +11,27 @@ type Ready struct {
 	PID      int    `json:"pid,omitempty"`
 	Protocol int    `json:"protocol,omitempty"`
 	Actions  bool   `json:"actions,omitempty"` // summaries may be asked for as agent_action
+
+	// Lacks names what the kernel or its language cannot do: globals_summary,
+	// reactivity, widgets, rich_outputs.
+	Lacks []string `json:"lacks,omitempty"`
+
+	// Pool is where a kernel comes from that was not started but forked.
+	Pool *PoolOrigin `json:"pool,omitempty"`
+}
+
+// PoolOrigin is what a kernel from the warm pool had of its parent's when it was
+// handed out. All but Parent, Seed and Folder is empty in a clean one, which has
+// one thread.
+type PoolOrigin struct {
+	Parent      int      `json:"parent"` // its process id
+	Seed        *uint32  `json:"seed"`   // of numpy's global generator; nil: numpy is not loaded
+	Globals     []string `json:"globals"`
+	Folder      string   `json:"folder"`
+	Descriptors []int    `json:"descriptors"` // open files that a library of the parent's holds
+	Threads     int      `json:"threads"`
+	Children    int      `json:"children"`
+	Environ     []string `json:"environ"` // variables that are not as they were asked for
 }
 
 // KernelInit is sent to a kernel once, after its ready. The objects are state

@@ -45,7 +45,7 @@ func (e *FrameError) Error() string {
 // stream is the Conn of the Unix sockets: each body behind its length, eight
 // bytes signed little-endian.
 type stream struct {
-	conn   net.Conn
+	conn   io.ReadWriteCloser
 	in     *bufio.Reader
 	limit  int64
 	closed atomic.Bool
@@ -61,7 +61,7 @@ type stream struct {
 // NewStream returns a Conn over conn, which it owns from then on. limit is the
 // largest body in bytes, before and after gunzip; 0 is [DefaultFrameLimit].
 // When the first body that is read is gzip, every body written from then on is.
-func NewStream(conn net.Conn, limit int64) Conn {
+func NewStream(conn io.ReadWriteCloser, limit int64) Conn {
 	if limit <= 0 {
 		limit = DefaultFrameLimit
 	}

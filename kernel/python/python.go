@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-//go:embed start.py assay/*.py
+//go:embed start.py pool.py assay/*.py
 var program embed.FS
 
 // Unpack writes the kernel into dir, which it makes where it is missing, and

@@ -50,10 +50,10 @@ class Kernel:
         self._idle = Work(Text(self.channel, self.pacer))
         self._bell = threading.Lock()  # released when there may be something to do
 
-    def serve(self) -> NoReturn:
+    def serve(self, more: dict[str, object] | None = None) -> NoReturn:
         """Says that it is ready, and runs what is asked for until the socket closes.
 
-        The process then ends at once, whatever runs.
+        The process then ends at once, whatever runs. more is said in ready, too.
         """
         self._take_over()
         self.channel.send(
@@ -64,6 +64,7 @@ class Kernel:
                 "pid": os.getpid(),
                 "protocol": _PROTOCOL,
                 "actions": True,
+                **(more or {}),
             }
         )
         self.pacer.start()
