@@ -39,7 +39,8 @@ func TestUnpack(t *testing.T) {
 // TestSuite runs the kernel's own tests, which are Python's, against the kernel
 // as it is unpacked: with python3 from PATH, and with the system's python3 where
 // that has the scientific stack and is another one. What all of them skip is
-// skipped here too, by name and with the reason.
+// skipped here too, by name and with the reason; in CI a module that all of them
+// lack is a failure.
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	start, err := python.Unpack(t.TempDir())
@@ -60,6 +61,9 @@ func TestSuite(t *testing.T) {
 	for name, reason := range skippedByAll {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if os.Getenv("CI") == "true" && strings.Contains(reason, " lacks ") {
+				t.Fatal(reason)
+			}
 			t.Skip(reason)
 		})
 	}

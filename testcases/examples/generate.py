@@ -188,9 +188,16 @@ def sensor(r):
     text("sensor-gaps/sensor.jsonl", "\n".join(lines) + "\n")
 
 
+def shipments(r):
+    names = ["north", "south", "west", "centre"]
+    rows = [[1000 + i, r.choice(names), round(r.uniform(0.5, 40), 1), r.randrange(300, 9000)] for i in range(150)]
+    table("reactive-dashboard/shipments.csv", ["id", "region", "kg", "cents"], rows)
+
+
 MAKERS = [
     sales, regions, customers, points, houses, log, signups, waits, energy, expenses, temperatures, scores,
     parcels, quarters, warehouse, photo, latencies, shop_orders, mails, visits, sensor,
+    shipments,
 ]
 
 for seed, make in enumerate(MAKERS):

@@ -7,4 +7,27 @@ always needed is imported when it is.
 
 The kernel's threads are started below the module threading, so that its
 enumerate() lists the user's threads only.
+
+What the user's code imports from here is Signal and the widgets, w_select and
+so on, which lead to signals.Signal and the module widgets.
 """
+
+from assay.own import install
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+install()
+
+
+def __getattr__(name: str) -> "Any":
+    if name == "Signal":
+        from assay.signals import Signal
+
+        return Signal
+    if name.startswith("w_") or name == "submit_widget_state":
+        import assay.widgets
+
+        return getattr(assay.widgets, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assay.summary import Info
 
 _MOST_NAMES = 500  # in a summary
-_REACTIVITY = "## Reactive Dependencies\n\n### Signals\n\n### Code Cell Dependencies\n"
+_NO_SIGNALS = "## Reactive Dependencies\n\n### Signals\n\n### Code Cell Dependencies\n"
 
 
 class Answers:
@@ -56,7 +56,7 @@ class Answers:
         self._summarise(lambda fields: request.answer("globals_summary", **fields))
 
     def _reactivity_summary(self, request: Request) -> None:
-        self._send(request.answer("reactivity_summary", **_reactivity()))
+        self._send(request.answer("reactivity_summary", **self._reactivity()))
 
     def _get_global_info(self, request: Request) -> None:
         key = request.text("key")
@@ -73,9 +73,17 @@ class Answers:
             self._send(request.answer("get_global_info_response", **missing))
 
     def _set_widget_value(self, request: Request) -> None:
-        errors = {key: "there is no such widget" for key in request.object("data")}
+        """Answers for each key, and then has the good ones applied, all at once."""
+        data: dict[str, Any] = request.object("data")
+        reactions = self._kernel.reactions
+        values: dict[str, Any] = {}
+        errors = dict.fromkeys(data, "there is no such widget")
+        if reactions is not None:
+            values, errors = reactions.board.check(data)
         answer = {"status": "error" if errors else "success", "errors": errors}
         self._send(request.answer("set_widget_value_response", **answer))
+        if reactions is not None and values:
+            reactions.choose(values)
 
     def _agent_action(self, request: Request) -> None:
         """Answers the older form of the two summary requests."""
@@ -88,7 +96,7 @@ class Answers:
         if action == "request_globals_summary":
             self._summarise(answer)
         elif action == "request_reactivity_summary":
-            self._send(answer(_reactivity()))
+            self._send(answer(self._reactivity()))
         else:
             raise Malformed(f"agent_action: a kernel does not know the action {action!r}")
 
@@ -108,6 +116,8 @@ class Answers:
             self._made = Inspections()
         return self._made
 
-
-def _reactivity() -> dict[str, Any]:
-    return {"summary": _REACTIVITY, "cell_reactivity": {}}
+    def _reactivity(self) -> dict[str, Any]:
+        reactions = self._kernel.reactions
+        if reactions is None:
+            return {"summary": _NO_SIGNALS, "cell_reactivity": {}}
+        return reactions.report()

@@ -6,6 +6,8 @@ import ctypes
 import os
 import sys
 
+from assay.fence import apply
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,11 +49,9 @@ class Birth:
             "globals": [name for name, _ in kernel.names.items()],
             **_hygiene(self._socket, self._environ),
         }
-        _raise_threads(self._environ)
         if self._fence is not None:
-            from assay.fence import apply
-
-            apply(self._fence)
+            apply(self._fence)  # before there are other threads, which it would not hold
+        _raise_threads(self._environ)
         kernel.serve({"pool": origin})
 
     def _adopt(self) -> None:

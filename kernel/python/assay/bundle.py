@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from binascii import b2a_base64
 from contextlib import nullcontext
 
-from assay.doors import enter
 from assay.clip import clip
-from assay.kinds import is_figure, is_table
+from assay.doors import enter
+from assay.kinds import is_figure, is_plot, is_table
+from assay.shell import shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
     from typing import Any
 
 _MOST = 1 << 20  # characters of text/plain
+_MOST_OF_PLOT = 2000  # of a plot's, which is its data once more
 _BITS = 10_000  # of an integer; Python writes no longer ones
+_SIMPLE = (int, float, complex, bool, str, bytes)  # whose text is their repr
+
+_PLOT = "application/vnd.plotly.v1+json"  # beside which plotly's page is not asked for
 
 _METHODS = (
     ("text/html", "_repr_html_"),
@@ -25,11 +28,16 @@ _METHODS = (
     ("image/jpeg", "_repr_jpeg_"),
     ("text/latex", "_repr_latex_"),
     ("application/json", "_repr_json_"),
+    ("application/javascript", "_repr_javascript_"),
+    ("application/pdf", "_repr_pdf_"),
 )
 
 
 class Bundle:
-    """The data and the metadata of an nbformat output, each by mime type."""
+    """The data and the metadata of an nbformat output, each by mime type.
+
+    Both are empty where the value has shown itself: by _ipython_display_.
+    """
 
     def __init__(self, value: object) -> None:
         """Asks value for all its forms. One that raises is told of in text/plain."""
@@ -37,27 +45,69 @@ class Bundle:
         self.metadata: dict[str, Any] = {}
         self._value = value
         self._problems: list[str] = []
-        with _frame_limits() if is_table(value) else nullcontext():
+        if self._shows_itself():
+            return
+        if is_table(value):
+            from assay.tables import limits
+        else:
+            limits = nullcontext
+        with limits():
             self._collect()
 
+    def _shows_itself(self) -> bool:
+        name = "_ipython_display_"
+        if is_plot(self._value) or self._method(name) is None:
+            return False
+        self._ask(name)
+        return not self._problems
+
     def _collect(self) -> None:
+        asked = self._ask_registered()
         self._add_all(self._ask("_repr_mimebundle_", include=None, exclude=None))
-        for mime, method in _METHODS:
-            if mime not in self.data:
+        for mime, method in () if _PLOT in self.data else _METHODS:
+            if mime not in self.data and mime not in asked:
                 self._add(mime, self._ask(method))
         if is_figure(self._value):
             from assay.figures import png
 
             self._add("image/png", self._try("savefig", png, self._value))
         if not isinstance(self.data.get("text/plain"), str):
-            self.data["text/plain"] = text_of(self._value)
+            self.data["text/plain"] = self._text()
         plain = "\n".join((self.data["text/plain"], *self._problems))
-        self.data["text/plain"] = clip(plain, _MOST)
+        self.data["text/plain"] = clip(plain, _MOST_OF_PLOT if is_plot(self._value) else _MOST)
 
-    def _ask(self, method: str, **arguments: object) -> Any:
+    def _ask_registered(self) -> list[str]:
+        """Adds what functions registered with IPython make, and returns their mime types."""
+        asked = []
+        for mime, call in shell.made.registered(self._value) if shell.made else ():
+            form = self._try(f"the formatter of {mime}", call, self._value)
+            if mime:
+                asked.append(mime)
+                self._add(mime, form)
+            else:
+                self._add_all(form)
+        return asked
+
+    def _text(self) -> str:
+        if shell.made is not None:
+            text = self._try("__repr__", shell.made.plain, self._value)
+            return text_of(self._value) if text is None else str(text)
+        if type(self._value) in _SIMPLE:
+            return text_of(self._value)
+        from assay.pretty import pretty
+
+        try:
+            return pretty(self._value, _MOST, text_of)
+        except Exception:  # of a _repr_pretty_, or nested too deep
+            return text_of(self._value)
+
+    def _method(self, name: str) -> Any:
         # Looked up on the class: a class is not asked for its instances' forms,
         # nor an object that invents attributes.
-        call = self._try(method, getattr, type(self._value), method, None)
+        return self._try(name, getattr, type(self._value), name, None)
+
+    def _ask(self, method: str, **arguments: object) -> Any:
+        call = self._method(method)
         return None if call is None else self._try(method, call, self._value, **arguments)
 
     def _try(self, name: str, call: Any, *args: object, **arguments: object) -> Any:
@@ -83,6 +133,8 @@ class Bundle:
         if form is None:
             return
         if isinstance(form, (bytes, bytearray, memoryview)):
+            from binascii import b2a_base64
+
             form = b2a_base64(form, newline=False).decode("ascii")
         elif mime.startswith(("text/", "image/")) and not isinstance(form, str):
             form = text_of(form)
@@ -126,17 +178,3 @@ def plain(value: Any, depth: int = 100) -> Any:
 def _key(key: object) -> str:
     return str(key) if isinstance(key, str) else text_of(key)
 
-
-def _frame_limits() -> AbstractContextManager[Any]:
-    """Returns the context in which a pandas frame shows at most 100 x 50, and its shape."""
-    import pandas  # type: ignore[import]
-
-    context: AbstractContextManager[Any] = pandas.option_context(
-        "display.max_rows", 100,
-        "display.min_rows", 100,
-        "display.max_columns", 50,
-        "display.show_dimensions", True,
-        "display.notebook_repr_html", True,
-        "display.large_repr", "truncate",
-    )  # fmt: skip
-    return context

@@ -7,9 +7,12 @@ import sys
 from time import monotonic
 
 from assay.channel import FrameTooLarge
+from assay.failure import Failure
 from assay.kinds import is_figure, is_plot, is_table
 from assay.program import Program
+from assay.reserve import reserve
 from assay.schedule import start_cell
+from assay.shell import shell
 from assay.text import Text
 from assay.work import Work
 
@@ -18,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from assay.failure import Failure
     from assay.kernel import Kernel
+    from assay.reruns import Cause
+    from assay.wave import Wave
 
 
 class Cell(Work):
@@ -28,13 +32,19 @@ class Cell(Work):
     cell_id: str
     sink: Text
 
-    def __init__(self, kernel: Kernel, cell_id: str, source: str) -> None:
+    def __init__(
+        self, kernel: Kernel, cell_id: str, source: str, cause: Cause | None = None
+    ) -> None:
+        """cause is why it runs again, where that is so."""
         super().__init__(Text(kernel.channel, kernel.pacer, cell_id))
         self.cell_id = cell_id
+        self.source = source
+        self.cause = cause
+        self.writes = {}
         self._kernel = kernel
-        self._source = source
         self._sequencer = 0
         self._program: Program | None = None
+        self._wave: Wave | None = None
 
     def begin(self, sequencer: int) -> None:
         """Sends start_cell."""
@@ -47,24 +57,26 @@ class Cell(Work):
         before = self._kernel.names.bindings()
         failures = (self._attempt(self._execute), self._attempt(self._show_figures))
         failure = failures[0] or failures[1]
-        if failure is not None:
-            self.emit(failure.output())
         if self._kernel.channel.forked:
             self._leave(failure)
+        if self._kernel.reactions is not None:
+            self._wave = self._kernel.reactions.settle(self, failure)
+        if failure is not None:
+            self.emit(failure.output())
         assigned = self._program.assigned if self._program and failure is None else set()
         items = self._kernel.names.changed(before, assigned)
         self._finish(failure, items, (monotonic() - started) * 1000)
 
     def fail(self, error: BaseException) -> None:
         """Ends it and sends cell_result, where run itself raised."""
-        from assay.failure import Failure
-
-        self._finish(Failure.of(error, self._source, self.stopping), [], 0)
+        self._finish(Failure.of(error, self.source, self.stopping), [], 0)
 
     def _finish(
         self, failure: Failure | None, items: list[tuple[str, Any]], duration: float
     ) -> None:
         stopped = self._kernel.schedule.finish(self)
+        if self._wave is not None:
+            self._wave.publish(stopped)
         self.sink.close()
         status = "ok" if failure is None else "error"
         self._answer("interrupted" if stopped else status, failure, items, duration)
@@ -73,27 +85,35 @@ class Cell(Work):
         try:
             step()
         except BaseException as error:
-            from assay.failure import Failure
-
-            return Failure.of(error, self._source, self.stopping)
+            reserve.ensure()
+            return Failure.of(error, self.source, self.stopping)
         return None
 
     def _execute(self) -> None:
+        if self._kernel.reactions is not None:
+            self._kernel.reactions.begin(self)
         filename = f"<cell {self.cell_id}>"
-        self._kernel.sources.remember(filename, self._source)
-        program = self._program = Program(self._source, filename)
-        names = self._kernel.names.names
+        self._kernel.sources.remember(filename, self.source)
+        program = self._program = Program(self.source, filename)
         if self.stopping:
             raise KeyboardInterrupt
-        if program.needs_loop:
-            value = self._kernel.loop.complete(self, program.run_awaiting(names))
-        else:
-            value = program.run(names)
+        ipython = shell.made
+        if ipython is not None:
+            ipython.begin_cell(self.source)
+        value = self._value(program)
+        if ipython is not None:
+            ipython.end_cell()
         if value is not None:
-            names["_"] = value
-            from assay.display import result
+            self._kernel.names.names["_"] = value
+            from assay.display import show_result
 
-            self.emit(result(value, self._sequencer))
+            show_result(value, self._sequencer)
+
+    def _value(self, program: Program) -> Any:
+        names = self._kernel.names.names
+        if program.needs_loop:
+            return self._kernel.loop.complete(self, program.run_awaiting(names))
+        return program.run(names)
 
     def _show_figures(self) -> None:
         if "matplotlib.pyplot" in sys.modules:
@@ -125,6 +145,8 @@ class Cell(Work):
 
     def refuse(self) -> None:
         """Sends the cell_result of a run that was stopped before it did anything."""
+        if self._kernel.reactions is not None:
+            self._kernel.reactions.skip(self.cell_id)
         self._answer("interrupted", None, [], 0)
 
     def _answer(

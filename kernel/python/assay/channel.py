@@ -10,6 +10,9 @@ import json
 import os
 import threading
 from collections import deque
+from time import sleep
+
+from assay.reserve import reserve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 LIMIT = 64 << 20  # bytes of a body
 _HEADER = 8
 _READ = 64 << 10  # bytes asked of the socket at once
+_SHORTAGE = 0.010  # seconds until memory is asked for again
 
 _ENCODER = json.JSONEncoder(
     ensure_ascii=False,
@@ -83,6 +87,11 @@ class Channel:
                 chunk = os.read(self._descriptor, _READ)
             except ConnectionError:
                 chunk = b""
+            except MemoryError:
+                reserve.release()
+                sleep(_SHORTAGE)
+                continue
+            reserve.ensure()  # for what is to be done with it
             if not chunk:
                 return False
             self._input += chunk

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from assay.kinds import is_figure
+from assay.shell import shell
 from assay.work import current
 
 TYPE_CHECKING = False
@@ -53,7 +54,11 @@ def update_display(
 
 def clear_output(wait: bool = False) -> None:
     """Clears the output of the running cell; with wait, when the next output comes."""
-    current().emit({"output_type": "clear_output", "wait": bool(wait)})
+    capture = shell.capture()
+    if capture is not None:
+        capture.clear_output(wait)
+    else:
+        current().emit({"output_type": "clear_output", "wait": bool(wait)})
 
 
 class DisplayHandle:
@@ -78,40 +83,56 @@ def attach(module: ModuleType) -> None:
     """Takes the place of IPython's functions in module, which has just been imported."""
 
     def publish_display_data(
-        data: dict[str, Any],
-        metadata: dict[str, Any] | None = None,
-        *_: Any,
-        transient: dict[str, Any] | None = None,
-        update: bool = False,
-        **__: Any,
+        data: dict[str, Any], metadata: dict[str, Any] | None = None, *_: Any, **options: Any
     ) -> None:
         """Shows a mime bundle in the output of the running cell."""
-        display_id = (transient or {}).get("display_id")
-        handle = DisplayHandle(display_id) if display_id else None
-        kind = "update_display_data" if update else "display_data"
-        _show(kind, data, handle, True, metadata)
+        publish(data, metadata, **options)
 
     for function in (display, update_display, clear_output, publish_display_data):
         setattr(module, function.__name__, function)
 
 
-def result(value: Any, count: int) -> dict[str, Any]:
-    """Returns the execute_result of the run number count, whose last value is value."""
-    return {**_output("execute_result", value, False, None), "execution_count": count}
+def publish(
+    data: dict[str, Any],
+    metadata: dict[str, Any] | None = None,
+    *,
+    transient: dict[str, Any] | None = None,
+    update: bool = False,
+    **_: Any,
+) -> None:
+    """Shows a mime bundle, or shows it in the place of what has the display_id in transient."""
+    display_id = (transient or {}).get("display_id")
+    handle = DisplayHandle(display_id) if display_id else None
+    _show("update_display_data" if update else "display_data", data, handle, True, metadata)
+
+
+def show_result(value: Any, count: int) -> None:
+    """Shows the last value of the running cell, which is the run number count."""
+    output = _output("execute_result", value, False, None)
+    if output is not None:
+        current().emit({**output, "execution_count": count})
 
 
 def _show(
     kind: str, value: Any, handle: DisplayHandle | None, raw: bool, metadata: dict[str, Any] | None
 ) -> None:
     output = _output(kind, value, raw, metadata)
+    if output is None:
+        return
     if handle is not None:
         output["transient"] = {"display_id": handle.display_id}
-    current().emit(output)
+    capture = shell.capture()
+    if capture is not None:
+        more = {"transient": output.get("transient"), "update": kind == "update_display_data"}
+        capture.publish(output["data"], output["metadata"], **more)
+    else:
+        current().emit(output)
 
 
 def _output(
     kind: str, value: Any, raw: bool, metadata: dict[str, Any] | None
-) -> dict[str, Any]:
+) -> dict[str, Any] | None:
+    """Returns value as an nbformat output, None where it has shown itself."""
     from assay.bundle import Bundle, plain
 
     if raw:
@@ -123,4 +144,5 @@ def _output(
         from weakref import ref
 
         current().shown.add(ref(value))
-    return {"output_type": kind, "data": data, "metadata": {**told, **plain(metadata or {})}}
+    output = {"output_type": kind, "data": data, "metadata": {**told, **plain(metadata or {})}}
+    return output if data else None

@@ -4,12 +4,15 @@ The user's code may be interrupted, the kernel's never: a frame half written or
 a lock left held would be the end of it. So the kernel calls the user's code
 only through the functions here, and in_user_code tells on which side of them
 the main thread is: the kernel's frame that is nearest to the top of the stack
-is a door, and not itself the top.
+is a door, and not itself the top. What a signal cannot do elsewhere is done at
+the next door, or where the kernel returns to the user's code that called it.
 """
 
 from __future__ import annotations
 
 import os
+from _thread import get_ident
+from collections import deque
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,10 +21,29 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
+_MAIN = get_ident()
+
+# What signals have put off, to be done by the main thread. It may raise.
+late: deque[Callable[[], None]] = deque()
+
+
+def catch_up() -> None:
+    """Does what signals have put off, where the caller is the main thread and holds nothing."""
+    while late and get_ident() == _MAIN:
+        late.popleft()()
+
 
 def enter(code: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Calls code, which is the user's or may run the user's."""
+    if late:
+        catch_up()
     return code(*args, **kwargs)
+
+
+def rest(wait: Callable[[], Any]) -> None:
+    """Calls wait, in C, while the kernel has nothing to do and signals are welcome."""
+    catch_up()
+    wait()
 
 
 async def enter_awaiting(awaitable: Awaitable[Any]) -> Any:
@@ -47,8 +69,10 @@ _IMPORTS = KERNEL + "hooks.py"  # on whose side depends on who imports: it is lo
 
 
 def in_user_code(frame: FrameType | None) -> bool:
-    """Tells whether frame, the top of a stack, is beyond a door."""
+    """Tells whether frame, the top of a stack, is beyond a door, or the kernel rests."""
     top = frame
+    if top is not None and top.f_code is rest.__code__:
+        return True
     while frame is not None and not _is_kernel(frame.f_code.co_filename):
         frame = frame.f_back
     return frame is not None and frame is not top and frame.f_code.co_filename == _HERE

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import traceback
+import os
+import sys
 
 from assay.clip import clip
 from assay.doors import KERNEL, enter
+from assay.reserve import reserve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,15 +33,21 @@ class Failure:
         """
         if stopped and type(error).__name__ == "CancelledError":
             error = KeyboardInterrupt().with_traceback(error.__traceback__)
-        _add_line(error, source)
+        if isinstance(error, MemoryError):
+            reserve.release()  # an import may be needed, which some versions die of
         name = type(error).__name__
         try:
-            told = enter(traceback.TracebackException, type(error), error, error.__traceback__)
-            _prune(told, set())
-            text = "".join(told.format() if told.stack else told.format_exception_only())
-            return cls(name, str(enter(str, error)), text)
+            _add_line(error, source)
+            value = str(enter(str, error))
         except BaseException as failed:  # of its own __str__, or an interrupt of that
-            return cls(name, "", f"{name}: <its text failed with {type(failed).__name__}>\n")
+            last = f"{name}: <its text failed with {type(failed).__name__}>"
+            return cls(name, "", _in_short(error, last))
+        try:
+            text = _traceback(error)
+        except BaseException:  # no memory or no descriptor is left, for example
+            reserve.release()
+            text = _in_short(error, f"{name}: {value}" if value else name)
+        return cls(name, value, text)
 
     def output(self) -> dict[str, object]:
         """Returns it as an nbformat output."""
@@ -58,11 +66,46 @@ def _add_line(error: BaseException, source: str) -> None:
             error.text = lines[error.lineno - 1]
 
 
-def _prune(told: TracebackException | None, seen: set[int]) -> None:
-    """Takes the kernel's frames out of told and of what it is chained to."""
+def _traceback(error: BaseException) -> str:
+    """Returns the traceback of error, whose last line names its class as notebooks do."""
+    import traceback
+
+    told = enter(traceback.TracebackException, type(error), error, error.__traceback__)
+    _prune(told, set(), _hidden())
+    text = "".join(told.format() if told.stack else told.format_exception_only())
+    kind = type(error)
+    for long_name in (f"{kind.__module__}.{kind.__qualname__}", kind.__qualname__):
+        before, found, after = f"\n{text}".rpartition(f"\n{long_name}")
+        if found:
+            return f"{before}\n{kind.__name__}{after}"[1:]
+    return text
+
+
+def _hidden() -> tuple[str, ...]:
+    """Returns how names of files begin whose frames are not shown: the kernel's and IPython's."""
+    ipython = getattr(sys.modules.get("IPython"), "__file__", None)
+    return (KERNEL, os.path.dirname(ipython) + os.sep) if ipython else (KERNEL,)
+
+
+def _prune(told: TracebackException | None, seen: set[int], hidden: tuple[str, ...]) -> None:
+    """Takes the frames that are not shown out of told and of what it is chained to."""
     if told is None or id(told) in seen:
         return
     seen.add(id(told))
-    told.stack[:] = [frame for frame in told.stack if not frame.filename.startswith(KERNEL)]
+    told.stack[:] = [frame for frame in told.stack if not frame.filename.startswith(hidden)]
     for link in (told.__cause__, told.__context__, *(getattr(told, "exceptions", None) or ())):
-        _prune(link, seen)
+        _prune(link, seen, hidden)
+
+
+def _in_short(error: BaseException, last: str) -> str:
+    """Returns where error was raised and the last line, with what is loaded already."""
+    lines = []
+    link = error.__traceback__
+    while link is not None:
+        code = link.tb_frame.f_code
+        if not code.co_filename.startswith(KERNEL):
+            lines.append(f'  File "{code.co_filename}", line {link.tb_lineno}, in {code.co_name}\n')
+        link = link.tb_next
+    if lines:
+        lines.insert(0, "Traceback (most recent call last):\n")
+    return f"{''.join(lines)}{last}\n"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 import threading
+from _signal import SIGINT, getsignal, pthread_kill, signal  # type: ignore[import]  # in C
 from _thread import start_new_thread
-from time import sleep
+from time import monotonic, sleep
 
-from assay.doors import in_user_code
+from assay.doors import in_user_code, late
 from assay.work import WORK
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _FIRST_PAUSE = 0.001  # seconds until the signal is sent again, doubled each time
 _LONGEST_PAUSE = 0.050
+_PATIENCE = 0.100  # seconds in which the user's code should be met between two calls of the kernel
 
 
 class Interrupter:
@@ -27,7 +28,8 @@ class Interrupter:
     The signal's handler raises KeyboardInterrupt where the main thread is in
     the user's code, and that code belongs to a stopped work. Anywhere else it
     does nothing, and the next signal comes soon; so a stop is neither lost nor
-    hits another run. A SIGINT that nobody asked for has no effect. Work.strike
+    hits another run. Where the user's code is nothing but calls of the kernel
+    (C code that prints in a loop), the interrupt waits for the end of a call. A SIGINT that nobody asked for has no effect. Work.strike
     sees to it that code which swallows the interrupt is hit once a second.
     """
 
@@ -35,19 +37,27 @@ class Interrupter:
         """cancel, called on any thread, cancels what a stopped work awaits."""
         self._cancel = cancel
         self._main = threading.get_ident()
+        self._since = 0.0  # when the last stop came, by monotonic()
 
     def install(self) -> None:
         """Takes over SIGINT, on the main thread; also from a handler of the user's."""
-        if signal.getsignal(signal.SIGINT) != self._on_signal:
-            signal.signal(signal.SIGINT, self._on_signal)
+        if getsignal(SIGINT) != self._on_signal:
+            signal(SIGINT, self._on_signal)
 
     def _on_signal(self, _: int, frame: FrameType | None) -> None:
+        if in_user_code(frame):
+            self._strike()
+        elif monotonic() - self._since > _PATIENCE and self._strike not in late:
+            late.append(self._strike)
+
+    def _strike(self) -> None:
         work = WORK.get()
-        if work is not None and in_user_code(frame) and work.strike():
+        if work is not None and work.strike():
             raise KeyboardInterrupt
 
     def interrupt(self, work: Work) -> None:
         """Begins to interrupt work, which is stopping."""
+        self._since = monotonic()
         self._hit(work)
         start_new_thread(self._pursue, (work,))
 
@@ -60,5 +70,5 @@ class Interrupter:
 
     def _hit(self, work: Work) -> None:
         if not work.over:
-            signal.pthread_kill(self._main, signal.SIGINT)
+            pthread_kill(self._main, SIGINT)
             self._cancel(work)

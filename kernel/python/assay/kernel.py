@@ -10,15 +10,21 @@ import sys
 import threading
 from _thread import start_new_thread
 
+from assay.alias import Alias
+from assay import handlers
 from assay.capture import Descriptors
 from assay.channel import Channel
 from assay.display import clear_output, display, update_display
+from assay.doors import rest
+from assay.failure import Failure
 from assay.hooks import after_import
 from assay.interrupt import Interrupter
 from assay.loop import Loop
 from assay.namespace import Namespace
 from assay.reader import Reader
+from assay.reserve import reserve
 from assay.schedule import Schedule
+from assay.shell import shell
 from assay.sources import Sources
 from assay.stdio import Stdio
 from assay.text import Pacer, Text
@@ -27,7 +33,9 @@ from assay.work import WORK, Work, current, foreground
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
-    from typing import NoReturn
+    from typing import Any, NoReturn
+
+    from assay.reactions import Reactions
 
 _PROTOCOL = 1
 _SWITCH_INTERVAL = 0.0005  # seconds that a busy cell keeps a summary waiting
@@ -47,6 +55,8 @@ class Kernel:
         self.schedule = Schedule(self.channel)
         self.interrupter = Interrupter(self.loop.cancel)
         self.folder = os.getcwd()
+        self.reactions: Reactions | None = None  # from when the user imports signals
+        self.widget_values: dict[str, Any] = {}  # by key, that widgets begin with
         self._idle = Work(Text(self.channel, self.pacer))
         self._bell = threading.Lock()  # released when there may be something to do
 
@@ -68,12 +78,12 @@ class Kernel:
             }
         )
         self.pacer.start()
+        start_new_thread(bool, ())  # the end of a first thread loads what later ones have no memory for
         start_new_thread(Reader(self).run, ())
         while True:
             try:
                 self._step()
-            except BaseException as error:
-                # A signal handler of the user's, such as alarm's, can raise anywhere.
+            except BaseException as error:  # of a signal handler of the user's, for example
                 self._tell(error)
 
     def _step(self) -> None:
@@ -84,11 +94,10 @@ class Kernel:
             self._run(work)
 
     def _tell(self, error: BaseException) -> None:
-        from assay.failure import Failure
-
         self._idle.sink.write(2, Failure.of(error, "", False).text)
 
     def _run(self, work: Work) -> None:
+        reserve.renew()
         self.interrupter.install()
         self.loop.restore()
         foreground.work = work
@@ -96,6 +105,7 @@ class Kernel:
         try:
             work.run()
         except BaseException as error:
+            reserve.ensure()
             if not work.over:
                 work.fail(error)
         finally:
@@ -106,7 +116,7 @@ class Kernel:
         if self.loop.exists:
             self.loop.wait()
         else:
-            self._bell.acquire()
+            rest(self._bell.acquire)
 
     def wake(self) -> None:
         """Makes the main thread look at the schedule. Safe on any thread."""
@@ -122,21 +132,34 @@ class Kernel:
         self.stdio.install()
         self.interrupter.install()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        handlers.install()
         sys.setswitchinterval(_SWITCH_INTERVAL)
         faulthandler.enable(file=2)
         os.environ.setdefault("MPLBACKEND", "Agg")
+        os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")
+        shell.kernel = self
         os.register_at_fork(after_in_child=self._after_fork)
-        for function in (display, update_display, clear_output):
+        for function in (display, update_display, clear_output, shell.get_ipython):
             setattr(builtins, function.__name__, function)
+        sys.meta_path.insert(0, Alias())
         after_import(
             {
                 "linecache": self.sources.publish,
                 "asyncio": self.loop.attach,
+                "assay.signals": self._attach_signals,
                 "matplotlib.pyplot": _attach_figures,
+                "pandas": _attach_tables,
+                "plotly.io._renderers": _attach_plots,
+                "IPython.core.getipython": shell.attach,
                 "IPython.core.display_functions": _attach_display,
                 "IPython.display": _attach_display,
             }
         )
+
+    def _attach_signals(self, signals: ModuleType) -> None:
+        from assay.reactions import Reactions
+
+        self.reactions = signals.home.reactions = Reactions(self)
 
     def _after_fork(self) -> None:
         """Makes a fork of the user's an ordinary process: it prints to the descriptors."""
@@ -150,6 +173,18 @@ def _attach_figures(pyplot: ModuleType) -> None:
     from assay.figures import attach
 
     attach(pyplot)
+
+
+def _attach_tables(pandas: ModuleType) -> None:
+    from assay.tables import attach
+
+    attach(pandas)
+
+
+def _attach_plots(renderers: ModuleType) -> None:
+    from assay.plots import attach
+
+    attach(renderers)
 
 
 def _attach_display(module: ModuleType) -> None:

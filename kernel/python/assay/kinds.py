@@ -5,9 +5,24 @@ A class is looked at past its metaclass, which may be the user's and do anything
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _mro = type.__dict__["__mro__"].__get__
 _name = type.__dict__["__name__"].__get__
 _module = type.__dict__["__module__"].__get__
+
+
+def mro(kind: type) -> tuple[type, ...]:
+    """Returns the class and its bases, in the order in which they are looked at."""
+    bases: tuple[type, ...] = _mro(kind)
+    return bases
+
+
+def class_name(kind: type) -> tuple[Any, str]:
+    """Returns the module of a class, a str if all is well, and its name."""
+    return _module(kind), _name(kind)
 
 
 def is_a(value: object, package: str, name: str) -> bool:

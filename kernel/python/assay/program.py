@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 import _ast  # ast without its helpers written in Python, which cost 2 ms to import
 
 from assay.doors import enter, enter_awaiting
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 # The user's code may put others in their place.
 _compile, _eval = compile, eval
 
-_PARSE = _ast.PyCF_ONLY_AST | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+_TREE = _ast.PyCF_ONLY_AST | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _COMPILE = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _CO_COROUTINE = 0x80  # inspect.CO_COROUTINE
 
@@ -30,7 +32,7 @@ class Program:
 
     def __init__(self, source: str, filename: str) -> None:
         """Compiles source. Raises SyntaxError and whatever else compile does."""
-        tree = _compile(source, filename, "exec", _PARSE, dont_inherit=True)
+        tree, source = _parsed(source, filename)
         self.forms = len(tree.body)  # statements at the top level
         self.assigned = _assigned(tree.body)
         last = tree.body.pop() if _ends_in_value(tree.body, source) else None
@@ -50,6 +52,7 @@ class Program:
     def run(self, names: dict[str, Any]) -> Any:
         """Runs it with names as its globals and returns the last value, or None."""
         value = None
+        names.setdefault("__builtins__", builtins)  # else it gets the kernel's own
         for code in self._codes:
             value = enter(_eval, code, names)
         return value
@@ -57,11 +60,30 @@ class Program:
     async def run_awaiting(self, names: dict[str, Any]) -> Any:
         """Is run for a program that awaits, or uses the running loop."""
         value = None
+        names.setdefault("__builtins__", builtins)
         for code in self._codes:
             value = enter(_eval, code, names)
             if code.co_flags & _CO_COROUTINE:
                 value = await enter_awaiting(value)
         return value
+
+
+def _parsed(source: str, filename: str) -> tuple[Any, str]:
+    """Returns the tree of source, and source as Python: without IPython's syntax."""
+    try:
+        return _parse(source, filename), source
+    except SyntaxError as error:
+        refused = error
+    from assay.escapes import translate
+
+    translated = translate(source)
+    if translated is None:
+        raise refused
+    return _parse(translated, filename), translated
+
+
+def _parse(source: str, filename: str) -> Any:
+    return _compile(source, filename, "exec", _TREE, dont_inherit=True)
 
 
 def _ends_in_value(body: list[Any], source: str) -> bool:

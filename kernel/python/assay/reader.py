@@ -28,7 +28,7 @@ class Reader:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._handlers: dict[str, Callable[[Request], None]] = {
-            "init": lambda request: None,
+            "init": self._init,
             "run_cell": self._run_cell,
             "stop_cell": self._stop_cell,
             "dispose_cell": self._dispose_cell,
@@ -64,6 +64,12 @@ class Reader:
     def _refuse(self, text: str) -> None:
         self._kernel.channel.send({"type": "error", "data": {"message": text}})
 
+    def _init(self, request: Request) -> None:
+        """Keeps the values of widgets: their states by key, as cell_widgets has them."""
+        for key, state in request.object("widget_states", {}).items():
+            if isinstance(state, dict) and "value" in state:
+                self._kernel.widget_values[key] = state["value"]
+
     def _run_cell(self, request: Request) -> None:
         self._add(Cell(self._kernel, request.text("cell_id"), request.text("code")))
 
@@ -88,6 +94,8 @@ class Reader:
 
     def _dispose_cell(self, request: Request) -> None:
         cell_id: str = request.text("cell_id")
+        if self._kernel.reactions is not None:
+            self._kernel.reactions.dispose(cell_id)
         self._stop(lambda work: work.cell_id == cell_id)
 
     def _stop(self, matches: Callable[[Work], bool]) -> None:

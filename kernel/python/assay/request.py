@@ -42,9 +42,11 @@ class Request:
             raise Malformed(f"{self.type}: {field} is empty")
         return value
 
-    def object(self, field: str) -> dict[str, Any]:
-        """Returns a field that is an object."""
+    def object(self, field: str, *default: Any) -> Any:
+        """Returns a field that is an object; a default, if given, where it is missing or null."""
         value = self._fields.get(field)
+        if value is None and default:
+            return default[0]
         if not isinstance(value, dict):
             raise Malformed(f"{self.type}: {field} is not an object")
         return value

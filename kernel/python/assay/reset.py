@@ -53,6 +53,8 @@ class Reset(Work):
             close_all()
 
     def _clear(self) -> None:
+        if self._kernel.reactions is not None:
+            self._kernel.reactions.clear()
         self._kernel.names.clear()
         self._kernel.stdio.install()
 

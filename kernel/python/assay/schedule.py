@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 
+from assay.reserve import reserve
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from assay.channel import Channel
     from assay.work import Work
@@ -21,7 +23,8 @@ class Schedule:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._lock = threading.Lock()  # guards the rest; frames about it are sent under it
+        # It guards the rest, and frames about that are sent under it. A finalizer may come back in.
+        self._lock = threading.RLock()
         self._waiting: list[Work] = []
         self._running: list[Work] = []
         self._sequencer = 0  # of the run of a cell that began last
@@ -29,12 +32,40 @@ class Schedule:
         self._idle = True  # as the server knows it
 
     def add(self, work: Work) -> None:
-        """Lets work wait for its turn. What runs at once is never announced as waiting."""
+        """Lets work wait for its turn. What runs at once is never announced as waiting.
+
+        A cell that waits to run again runs once, as it is asked for now.
+        """
         with self._lock:
             at_once = not self._waiting and not self._running
-            self._waiting.append(work)
+            if not self._replace(work):
+                self._waiting.append(work)
             if not at_once:
                 self._announce()
+
+    def _replace(self, work: Work) -> bool:
+        for place, other in enumerate(self._waiting):
+            if other.again and other.cell_id == work.cell_id:
+                work.ahead = True
+                self._waiting[place] = work
+                return True
+        return False
+
+    def rerun(self, cells: Sequence[Work], order: Callable[[list[Work]], list[Work]]) -> None:
+        """Lets cells run again, each unless it waits already, and announces them.
+
+        They wait in order, with those that do already, before all else.
+        """
+        with self._lock:
+            waiting = {work.cell_id for work in self._waiting}
+            ahead = [work for work in self._waiting if work.ahead]
+            rest = [work for work in self._waiting if not work.ahead]
+            for cell in cells:
+                if cell.cell_id not in waiting:
+                    cell.again = cell.ahead = True
+                    ahead.append(cell)
+            self._waiting = order(ahead) + rest
+            self._announce()
 
     def take(self) -> Work | None:
         """Begins the next work, to be run by the caller; None when all have to wait."""
@@ -60,6 +91,7 @@ class Schedule:
 
     def finish(self, work: Work) -> bool:
         """Ends work, and tells whether it was stopped. From then on it cannot be."""
+        reserve.ensure()  # for the answer
         with self._lock:
             work.over = True
             self._running.remove(work)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 
 from assay.capture import Capture
+from assay.failure import Failure
 from assay.program import Program
+from assay.reserve import reserve
 from assay.work import Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from assay.failure import Failure
     from assay.kernel import Kernel
+    from assay.wave import Wave
 
 _MOST = 1 << 20  # characters of the result
 
@@ -32,13 +34,18 @@ class Snippet(Work):
         self._forms = 0
         self._result: str | None = None
         self._failure: Failure | None = None
+        self._wave: Wave | None = None
+        self.writes = {}
 
     def run(self) -> None:
         """Runs it and answers, at once or when its task has ended."""
         program = self._compiled()
         if program is None:
             self._finish()
-        elif program.needs_loop:
+            return
+        if self._kernel.reactions is not None:
+            self._kernel.reactions.begin(self)
+        if program.needs_loop:
             self._kernel.loop.start(self, self._run_awaiting(program), self._finish)
         else:
             self._run_plain(program)
@@ -60,12 +67,18 @@ class Snippet(Work):
             self._keep(program.run(self._kernel.names.names))
         except BaseException as error:
             self._keep_error(error)
+        self._settle()
 
     async def _run_awaiting(self, program: Program) -> None:
         try:
             self._keep(await program.run_awaiting(self._kernel.names.names))
         except BaseException as error:
             self._keep_error(error)
+        self._settle()
+
+    def _settle(self) -> None:
+        if self._kernel.reactions is not None and not self._kernel.channel.forked:
+            self._wave = self._kernel.reactions.settle(self, self._failure)
 
     def _keep(self, value: object) -> None:
         if value is not None:
@@ -75,8 +88,7 @@ class Snippet(Work):
             self._result = clip(text_of(value), _MOST)
 
     def _keep_error(self, error: BaseException) -> None:
-        from assay.failure import Failure
-
+        reserve.ensure()
         self._failure = Failure.of(error, self._code, self.stopping)
 
     def fail(self, error: BaseException) -> None:
@@ -88,6 +100,8 @@ class Snippet(Work):
         if self._kernel.channel.forked:
             os._exit(0 if self._failure is None else 1)  # made by the code, and at its end
         stopped = self._kernel.schedule.finish(self)
+        if self._wave is not None:
+            self._wave.publish(stopped)
         failed = "ok" if self._failure is None else "error"
         self._answer("interrupted" if stopped else failed)
 

@@ -19,7 +19,12 @@ _NAME = 200  # characters of a column's name
 
 
 def describe(value: Any) -> Info:
-    """Returns what is told of value. It may run the user's code, take long, and raise."""
+    """Returns what is told of value, of a signal that of its value, and that it is one.
+
+    It may run the user's code, take long, and raise.
+    """
+    if is_a(value, "assay", "Signal"):
+        return {**describe(value.sample()), "signal": True}
     info: Info = {"type": type(value).__name__}
     if is_table(value):
         info.update(_table(value))

@@ -8,6 +8,7 @@ from queue import SimpleQueue
 from time import monotonic, sleep
 
 from assay.channel import raw_frame
+from assay.reserve import reserve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,4 +93,5 @@ class Pacer:
         while True:
             text = self._due.get()
             sleep(max(_SOON, text.sent + _PERIOD - monotonic()))
+            reserve.ensure()
             text.flush()

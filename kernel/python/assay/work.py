@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
     from weakref import ref
 
+    from assay.graph import Node
+    from assay.reruns import Cause
+
     class Sink(Protocol):
         """Where the text of a work goes. Safe for use by several threads."""
 
@@ -35,6 +38,11 @@ class Work:
     stopping = False  # a stop was asked for
     over = False
     task: Task[Any] | None = None  # what runs it, where it awaits
+    again = False  # runs a cell because a signal changed
+    ahead = False  # waits among such runs, before what was asked for
+    cause: Cause | None = None  # why it runs again
+    source = ""  # of a cell
+    writes: dict[Node, Any] | None = None  # of signals, for its end; None where it takes none
     _next_strike = 0.0
 
     def __init__(self, sink: Sink) -> None:

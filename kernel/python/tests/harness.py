@@ -22,7 +22,8 @@ PATIENCE = 30.0  # seconds; only a failing test waits so long
 Message = dict[str, Any]
 
 # Where matplotlib keeps its list of fonts, which takes seconds to make.
-_CACHE = tempfile.TemporaryDirectory(prefix="kernel-test-cache-")
+_FOLDER = tempfile.TemporaryDirectory(prefix="kernel-test-cache-")
+CACHE = _FOLDER.name
 
 
 def needs(*modules: str) -> Any:
@@ -69,7 +70,7 @@ class Kernel:
         environment = {
             **os.environ,
             "HOME": str(self.folder),
-            "MPLCONFIGDIR": _CACHE.name,
+            "MPLCONFIGDIR": CACHE,
             **environment,
         }
         with open(self.folder / "out", "wb") as out, open(self.folder / "err", "wb") as err:

@@ -212,7 +212,7 @@ class TestModule(KernelTest):
             "(pickle.loads(pickle.dumps(P(3))), typing.get_type_hints(P), inspect.getsource(f))"
         )
         self.assertEqual(
-            run.shown, "(P(x=3), {'x': <class 'int'>}, 'def f():\\n    return 1  # here\\n')"
+            run.shown, "(P(x=3), {'x': int}, 'def f():\\n    return 1  # here\\n')"
         )
         self.assertIn("return 1", self.run_ok("inspect.getsource(f)", "other").shown)
 

@@ -2,7 +2,7 @@
 
 import json
 
-from harness import KernelTest, needs
+from harness import Kernel, KernelTest, needs
 
 RICH = """
 class Rich:
@@ -59,7 +59,7 @@ class TestBundle(KernelTest):
             ("def __repr__(self): return 'a'\n    _repr_html_ = None", "a"),
             ("def __repr__(self): return 'a'\n    def __getattr__(self, name): 1 / 0", "a"),
             ("class M(type):\n        def __getattr__(self, name): raise OSError(name)\n"
-             "class A(metaclass=A.M):\n    def __repr__(self): return 'a'", "a\n<_repr_mimebundle_"),
+             "class A(metaclass=A.M):\n    def __repr__(self): return 'a'", "a\n<_ipython_display_"),
         ):  # fmt: skip
             with self.subTest(body=body):
                 run = self.run_ok(f"class A:\n    {body}\nA()\n")
@@ -67,7 +67,7 @@ class TestBundle(KernelTest):
                 self.assertEqual(list(run.outputs[0]["data"]), ["text/plain"])
 
     def test_pk3_a_class_is_not_its_instance(self):
-        self.assertEqual(self.run_ok(RICH + "Rich").shown, "<class '__main__.Rich'>")
+        self.assertEqual(self.run_ok(RICH + "Rich").shown, "__main__.Rich")
 
     def test_a_long_repr_is_cut(self):
         self.assertLess(len(self.run_ok("'x' * 5_000_000").shown), 1_100_000)
@@ -168,7 +168,87 @@ class TestDisplay(KernelTest):
         self.assertTrue(outputs[5]["data"]["image/png"].startswith("iVBORw0KGgo"))
 
 
+    @needs("IPython")
+    def test_pk3_every_class_of_ipython_s_display(self):
+        for made, mime in (
+            ("HTML('x')", "text/html"),
+            ("Markdown('x')", "text/markdown"),
+            ("Latex('$x$')", "text/latex"),
+            ("SVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>')", "image/svg+xml"),
+            ("JSON({'a': 1})", "application/json"),
+            ("Image(data=b'\\xff\\xd8\\xff\\xe0\\0\\0JFIF', format='jpeg')", "image/jpeg"),
+            ("Javascript('1')", "application/javascript"),
+            ("IFrame('x', 1, 1)", "text/html"),
+        ):
+            for shell in ("", "get_ipython()\n"):
+                with self.subTest(made=made, shell=shell):
+                    run = self.run_ok(f"from IPython.display import *\n{shell}{made}")
+                    data = run.outputs[-1]["data"]
+                    self.assertIn(mime, data)
+                    self.assertIn("text/plain", data)
+
+    def test_pk3_what_shows_itself_is_shown_once(self):
+        run = self.run_ok(
+            "class A:\n"
+            "    def _ipython_display_(self): print('itself')\n"
+            "    def _repr_html_(self): return 'no'\n"
+            "display(A())\nA()"
+        )
+        self.assertEqual((run.text(), run.outputs), ("itself\nitself\n", []))
+        run = self.run_ok(
+            "class A:\n    def _ipython_display_(self): 1 / 0\n    def __repr__(self): return 'a'\nA()"
+        )
+        self.assertEqual(run.shown, "a\n<_ipython_display_ raised ZeroDivisionError: division by zero>")
+
+    @needs("PIL")
+    def test_pk3_images(self):
+        (output,) = self.run_ok("from PIL import Image\nImage.new('RGB', (2, 3))").outputs
+        self.assertTrue(output["data"]["image/png"].startswith("iVBORw0KGgo"))
+        self.assertIn("size=2x3", output["data"]["text/plain"])
+
+    @needs("sympy")
+    def test_pk3_formulas(self):
+        (output,) = self.run_ok("import sympy\nsympy.symbols('x') ** 2 / 3").outputs
+        self.assertIn("frac", output["data"]["text/latex"])
+        self.assertEqual(output["data"]["text/plain"], "x**2/3")
+
+
+class TestPlots(KernelTest):
+    MAKE = "import plotly.graph_objects as go\nf = go.Figure(data=[go.Bar(y=list(range(5000)))])\n"
+
+    def plot(self, output, kind):
+        self.assertEqual(output["output_type"], kind)
+        data = output["data"]
+        self.assertEqual(sorted(data), ["application/vnd.plotly.v1+json", "text/plain"])
+        self.assertEqual(len(data["application/vnd.plotly.v1+json"]["data"][0]["y"]), 5000)
+        self.assertLess(len(data["text/plain"]), 3000)
+
+    @needs("plotly")
+    def test_pk3_plots_with_ipython_and_without(self):
+        for before in ("", "import sys\nsys.modules['IPython'] = None\n"):
+            with self.subTest(before=before):
+                kernel = self.kernel = Kernel()
+                self.addCleanup(kernel.close)
+                shown, displayed, last = self.run_ok(before + self.MAKE + "f.show()\ndisplay(f)\nf").outputs
+                self.plot(shown, "display_data")
+                self.plot(displayed, "display_data")
+                self.plot(last, "execute_result")
+                self.assertEqual(kernel.run("1").result["figure_outputs"], [])
+                self.assertEqual(kernel.run("f = f.update()").result["figure_outputs"], ["f"])
+
+    @needs("plotly", "IPython", "nbformat")
+    def test_pk3_another_renderer_is_plotly_s(self):
+        run = self.run_ok(self.MAKE + "f.show('json')")
+        self.assertEqual(list(run.outputs[0]["data"]), ["application/json"])
+
+
 class TestTables(KernelTest):
+    @needs("pandas")
+    def test_a_printed_frame_is_as_wide_as_in_a_notebook(self):
+        run = self.run_ok("import pandas as pd\nprint(pd.DataFrame([range(14)], columns=[f'column{i}' for i in range(14)]))")
+        self.assertIn("column13", run.text())
+        self.assertNotIn("...", run.text())
+
     @needs("pandas")
     def test_pk3_a_frame_is_capped_and_its_shape_said(self):
         (output,) = self.run_ok(

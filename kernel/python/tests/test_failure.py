@@ -2,7 +2,7 @@
 
 import sys
 
-from harness import KernelTest
+from harness import Kernel, KernelTest
 
 
 class TestFailure(KernelTest):
@@ -116,6 +116,100 @@ class TestFailure(KernelTest):
             with self.subTest(code=code):
                 self.assertEqual(self.run_failing(code).error["ename"], "E")
 
+    def test_pk6_the_last_line_names_the_class_alone(self):
+        for code, last in (
+            ("import json\njson.loads('x')", "JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
+            ("import subprocess\nsubprocess.run('false', check=True)", "CalledProcessError: Command"),
+            ("class A:\n    class E(Exception): pass\nraise A.E", "E"),
+        ):
+            with self.subTest(code=code):
+                lines = self.run_failing(code).result["exception"].splitlines()
+                self.assertTrue(lines[-1].startswith(last), lines[-1])
+
+    def test_pk6_no_descriptor_is_left(self):
+        self.kernel.run(
+            "import os, resource\n"
+            "resource.setrlimit(resource.RLIMIT_NOFILE, (50, 50))\n"
+            "held = []\n"
+            "def hold():\n"
+            "    while True: held.append(os.open('/dev/null', os.O_RDONLY))"
+        )
+        run = self.kernel.run("hold()")
+        self.assertEqual(run.error["ename"], "OSError")
+        self.assertIn("Too many open files", run.error["evalue"])
+        self.assertIn('  File "<cell c>", line 5, in hold\n', run.result["exception"])
+        run = self.kernel.run("1 / 0")
+        self.assertTrue(run.result["exception"].endswith("ZeroDivisionError: division by zero\n"))
+        self.run_ok("for descriptor in held: os.close(descriptor)")
+        self.run_failing("1 / 0")
+
+    def test_pk6_no_memory_is_left(self):
+        """Filled with large blocks, and with small ones to the last byte; by either limit."""
+        for limit, field in (("AS", 0), ("DATA", 5)):
+            for fill in ("bytearray(1 << 20)", "[None]", "str(len(held))"):
+                with self.subTest(limit=limit, fill=fill):
+                    kernel = self.kernel = Kernel()
+                    self.addCleanup(kernel.close)
+                    self.run_ok("[1]")  # which loads what shows it
+                    self.run_ok(
+                        "import resource\n"
+                        f"pages = int(open('/proc/self/statm').read().split()[{field}])\n"
+                        "most = pages * resource.getpagesize() + (32 << 20)\n"
+                        f"resource.setrlimit(resource.RLIMIT_{limit}, (most, most))\n"
+                        "held = []"
+                    )
+                    run = kernel.run(f"while True: held.append({fill})")
+                    self.assertEqual(run.error["ename"], "MemoryError")
+                    if "bytearray" in fill:  # else there is none for the frames either
+                        self.assertIn('  File "<cell c>", line 1', run.result["exception"])
+                    kernel.ask("ping", "pong")
+                    self.run_ok("del held")
+                    self.run_failing("1 / 0")
+
+    def test_pk6_builtins_that_were_replaced(self):
+        for name in ("len", "print", "open", "str", "list", "dict", "type", "isinstance", "super", "Exception"):
+            with self.subTest(name=name):
+                self.run_ok(f"import builtins\ntheirs = builtins.{name}\nbuiltins.{name} = None")
+                run = self.kernel.run("1 / 0")
+                self.assertEqual(run.error["ename"], "ZeroDivisionError")
+                self.run_ok(f"builtins.{name} = theirs")
+                self.assertEqual(self.run_ok("40 + 2").shown, "42")
+        self.run_ok("theirs = vars(builtins)\nfor name in dir(builtins): theirs[name] = None")
+        self.assertEqual(self.kernel.run("1 / 0").result["status"], "error")
+        self.kernel.ask("ping", "pong")
+
+    def test_a_handler_that_raises_at_any_moment_loses_no_frame(self):
+        for code in ("x = [1]\nprint('x' * 3000)\ndisplay(3)\nx", "await asyncio.sleep(0)\nprint('x' * 3000)"):
+            kernel = self.kernel = Kernel()
+            self.addCleanup(kernel.close)
+            kernel.run(
+                "import asyncio, signal\n"
+                "def late(*_): raise TimeoutError('late')\n"
+                "signal.signal(signal.SIGALRM, late)\n"
+                "signal.setitimer(signal.ITIMER_REAL, 0.0007, 0.0007)"
+            )
+            failures = 0
+            for _ in range(300):
+                run = kernel.run(code)
+                kinds = [f["type"] for f in run.frames if f["type"] in ("start_cell", "cell_result")]
+                self.assertEqual(kinds, ["start_cell", "cell_result", "start_cell"])
+                failures += run.result["status"] == "error"
+            self.assertGreater(failures, 0)
+            for code in ("signal.setitimer(signal.ITIMER_REAL, 0)", "signal.getsignal(signal.SIGALRM) is late"):
+                while (run := kernel.run(code)).result["status"] != "ok":
+                    pass
+            self.assertEqual(run.shown, "True")
+
+    def test_a_handler_runs_though_the_cell_only_prints(self):
+        run = self.run_failing(
+            "import signal\n"
+            "def late(number, frame): raise TimeoutError(f'in {frame.f_code.co_filename}')\n"
+            "signal.signal(signal.SIGALRM, late)\n"
+            "signal.setitimer(signal.ITIMER_REAL, 0.05)\n"
+            "while True: print('x' * 50000)"
+        )
+        self.assertEqual(run.error["evalue"], "in <cell c>")
+
     def test_pk6_a_long_error_is_cut(self):
         run = self.run_failing("raise ValueError('x' * 200_000_000)")
         self.assertLess(len(run.result["exception"]), 300_000)
@@ -131,7 +225,7 @@ class TestFailure(KernelTest):
                 wait + "import signal\n"
                 "def late(*_): raise TimeoutError('late')\n"
                 "signal.signal(signal.SIGALRM, late)\n"
-                "signal.setitimer(signal.ITIMER_REAL, 0.05)"
+                "signal.setitimer(signal.ITIMER_REAL, 0.05);"
             )
             frame = self.kernel.until("kernel_stdio")[-1]
             self.assertIn("TimeoutError: late", frame["data"])
@@ -163,4 +257,5 @@ class TestFailure(KernelTest):
             with self.subTest(code=code):
                 self.run_ok(code)
                 self.assertEqual(self.run_ok("1 + 1").shown, "2")
+                self.run_ok("display(1)")
                 self.kernel.summary()

@@ -54,9 +54,9 @@ class TestStart(KernelTest):
         self.assertEqual(run.shown, "[]")
 
     def test_the_globals_hold_nothing_of_the_kernel(self):
-        run = self.run_ok("sorted(name for name in globals() if name != '_')")
-        expected = "__builtins__ __doc__ __loader__ __name__ __package__ __spec__".split()
-        self.assertEqual(run.shown, repr(expected))
+        run = self.run_ok("print(*sorted(name for name in globals() if name != '_'))")
+        expected = "__builtins__ __doc__ __loader__ __name__ __package__ __spec__\n"
+        self.assertEqual(run.text(), expected)
 
     def test_children_do_not_inherit_the_socket(self):
         run = self.run_ok(

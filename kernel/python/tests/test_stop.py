@@ -1,9 +1,10 @@
 """Stopping what runs and what waits."""
 
+import pathlib
 import statistics
 import time
 
-from harness import KernelTest, Run
+from harness import KernelTest, Run, needs
 
 
 class TestStop(KernelTest):
@@ -32,7 +33,44 @@ class TestStop(KernelTest):
             "class E(Exception):\n    def __str__(self):\n        print('begun')\n        while True: pass\nraise E",
             "print('begun')\nimport asyncio\nasync def f():\n    while True: pass\nasyncio.run(f())",
             "print('begun')\nimport asyncio\nasyncio.run(asyncio.sleep(60))",
+            "import time\nfrom concurrent.futures import ThreadPoolExecutor\n"
+            "pool = ThreadPoolExecutor(1)\nprint('begun')\npool.submit(time.sleep, 60).result()",
+            "import itertools, sys\nsys.stdout.writelines(itertools.chain(['begun\\n'], itertools.repeat('')))",
+            "print('begun')\n!sleep 60",
+            "!echo begun; sleep 60; echo never",
+            "print('begun')\nx = !sleep 60",
         ):  # fmt: skip
+            with self.subTest(code=code):
+                self.stopped(code, within=3.0)
+
+    def test_pk7_nothing_is_left_of_a_command_that_is_stopped(self):
+        for command in ("sleep 4747; echo", "(trap '' INT; sleep 4747; echo)", "sleep 4747 & sleep 4747"):
+            with self.subTest(command=command):
+                run = self.stopped(f"print('begun')\n!{command}", within=3.0)
+                self.assertEqual(run.error["ename"], "KeyboardInterrupt")
+                self.assertEqual([line for line in _commands() if "4747" in line], [])
+
+    def test_pk7_a_pool_of_threads_that_is_waited_for_is_left_after_a_second(self):
+        self.stopped(
+            "import time\nfrom concurrent.futures import ThreadPoolExecutor\n"
+            "with ThreadPoolExecutor(1) as pool:\n"
+            "    future = pool.submit(time.sleep, 60)\n"
+            "    print('begun')\n"
+            "    future.result()",
+            within=4.0,
+        )
+
+    @needs("IPython")
+    def test_pk7_magics_are_interrupted(self):
+        self.run_ok("%pwd")
+        for code in (
+            "print('begun')\n%time import time; time.sleep(60)",
+            "%%time\nprint('begun')\nwhile True: pass",
+            "print('begun')\n%timeit -n 1000000000 -r 1 pass",
+            "%%bash\necho begun\nsleep 60; echo",
+            "open('script.py', 'w').write('while True: pass')\nprint('begun')\n%run script.py",
+            "print('begun')\n!sleep 60",
+        ):
             with self.subTest(code=code):
                 self.stopped(code, within=3.0)
 
@@ -184,3 +222,14 @@ class TestStop(KernelTest):
             self.kernel.stop()
             times.append(time.monotonic() - started)
         self.assertLess(statistics.median(times), 0.050)
+
+
+def _commands():
+    """Returns the command lines of all processes."""
+    lines = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            lines.append(path.read_text(errors="replace").replace("\0", " "))
+        except OSError:  # it has just ended
+            pass
+    return lines

@@ -1,0 +1,159 @@
+"""Puts a process that was forked, not executed, behind the server's fence.
+
+The server has decided everything: a plan says what to do, in the kernel's own
+numbers, and this only does it. Importing this is the parent's business, who has
+the time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import resource
+import signal
+import struct
+from binascii import a2b_base64
+
+import _socket
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Plan = dict[str, Any]
+    Ruleset = dict[str, Any]
+
+_CLONE_NEWNS = 0x00020000
+_CLONE_NEWUSER = 0x10000000
+_MS_NOSUID = 0x2
+_MS_REC, _MS_PRIVATE = 0x4000, 0x40000
+_SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
+_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
+_PR_CAPBSET_DROP = 24
+_PR_SET_NO_NEW_PRIVS = 38
+_CAPABILITY_VERSION_3 = 0x20080522
+# Landlock's system calls have these numbers on every machine.
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_RULE_PATH_BENEATH = 1
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.argtypes = [ctypes.c_long, *[ctypes.c_void_p] * 4]
+_libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_void_p] * 4]
+_libc.mount.argtypes = [*[ctypes.c_char_p] * 3, ctypes.c_ulong, ctypes.c_char_p]
+
+
+def apply(plan: Plan) -> None:
+    """Carries out a plan of the server's, for good, on this process.
+
+    OSError says which step failed; the process may then be behind half a fence,
+    and must end. It must have one thread: another would stay outside, and that is
+    a RuntimeError.
+    """
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("a process with threads cannot be fenced")
+    _separate(plan["namespaces"], plan["mounts"] or [])
+    if plan["loopback"]:
+        _raise_loopback()
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    if plan["landlock"]:
+        _restrict(plan["landlock"])
+    _drop_capabilities(plan["bounding"])
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    if plan["filter"]:
+        _install(a2b_base64(plan["filter"]))
+    for limit in plan["limits"] or []:
+        _limit(limit["resource"], limit["value"])
+
+
+def _separate(namespaces: int, mounts: list[dict[str, str]]) -> None:
+    users = namespaces & _CLONE_NEWUSER
+    uid, gid = os.geteuid(), os.getegid()
+    if namespaces:
+        _check("make namespaces", _libc.unshare(namespaces))
+    if users:
+        _write("/proc/self/setgroups", "deny")
+        _write("/proc/self/uid_map", f"{uid} {uid} 1")
+        _write("/proc/self/gid_map", f"{gid} {gid} 1")
+    if namespaces & _CLONE_NEWNS:
+        _mount("none", "/", "", _MS_REC | _MS_PRIVATE, "")
+    for mount in mounts:
+        _mount(mount["type"], mount["target"], mount["type"], _MS_NOSUID, mount["data"])
+
+
+def _mount(source: str, target: str, kind: str, flags: int, data: str) -> None:
+    arguments = source.encode(), os.fsencode(target), kind.encode(), flags, data.encode()
+    _check(f"mount {target}", _libc.mount(*arguments))
+
+
+def _raise_loopback() -> None:
+    sock = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+    try:
+        fcntl.ioctl(sock, _SIOCSIFFLAGS, struct.pack("16sH22x", b"lo", _IFF_UP_RUNNING))
+    finally:
+        sock.close()
+
+
+def _restrict(rules: Ruleset) -> None:
+    attributes = struct.pack("QQQ", rules["files"], rules["ports"], rules["scoped"])
+    ruleset = _syscall("make a landlock ruleset", _CREATE_RULESET, attributes, len(attributes), 0)
+    try:
+        for path in rules["paths"]:
+            _allow(ruleset, path["path"], path["access"])
+        _syscall("restrict by landlock", _RESTRICT_SELF, ruleset, rules["flags"])
+    finally:
+        os.close(ruleset)
+
+
+def _allow(ruleset: int, path: str, access: int) -> None:
+    try:
+        beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except (FileNotFoundError, PermissionError):
+        return
+    try:
+        rule = struct.pack("=Qi", access, beneath)
+        _syscall(f"allow {path}", _ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0)
+    finally:
+        os.close(beneath)
+
+
+def _drop_capabilities(bounding: int) -> None:
+    for capability in range(bounding):
+        _check("drop capabilities", _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0))
+    header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
+    _check("drop capabilities", _libc.capset(header, bytes(24)))
+
+
+def _install(program: bytes) -> None:
+    code = ctypes.create_string_buffer(program, len(program))
+    described = struct.pack("HP", len(program) // 8, ctypes.addressof(code))
+    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, described)
+
+
+def _limit(which: int, value: int) -> None:
+    _, most = resource.getrlimit(which)
+    if most == resource.RLIM_INFINITY or value < most:
+        most = value
+    resource.setrlimit(which, (most, most))
+
+
+def _prctl(option: int, *arguments: int | bytes) -> None:
+    padded = [*arguments, 0, 0, 0][:4]
+    _check(f"prctl {option}", _libc.prctl(option, *padded))
+
+
+def _syscall(step: str, number: int, *arguments: int | bytes) -> int:
+    padded = [*arguments, 0, 0][:4]
+    return _check(step, _libc.syscall(number, *padded))
+
+
+def _check(step: str, result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{step}: {os.strerror(number)}")
+    return result
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)

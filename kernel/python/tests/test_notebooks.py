@@ -1,0 +1,109 @@
+"""Notebooks run here and in ipykernel, which come to the same.
+
+What is told apart on purpose is named in _same: an address; the shape below a
+pandas frame, which is always said here; the carriage returns of the terminal
+that ipykernel runs commands in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import tempfile
+from typing import Any, NamedTuple
+
+from harness import CACHE, PATIENCE, KernelTest, Message, needs
+
+NOTEBOOKS = pathlib.Path(__file__).resolve().parent / "notebooks"
+
+
+class Outcome(NamedTuple):
+    """What is compared of a cell's run."""
+
+    results: list[str]  # text/plain of what the last expression gave
+    stdout: str
+    stderr: str
+    error: str  # its last line
+    rich: list[list[str]]  # the mime types of what is shown, beside text/plain
+
+
+class TestNotebooks(KernelTest):
+    @needs("ipykernel", "jupyter_client", "numpy", "pandas", "matplotlib")
+    def test_pk4_notebooks_come_to_what_they_come_to_in_ipykernel(self) -> None:
+        for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+            sources = _sources(path)
+            self.assertEqual(len(sources), 20, path.name)
+            expected = _in_ipykernel(sources)
+            self.kernel.close()
+            self.setUp()
+            for number, (source, told) in enumerate(zip(sources, expected), 1):
+                with self.subTest(notebook=path.name, cell=number, source=source):
+                    self.assertEqual(self._here(source)._asdict(), told._asdict())
+
+    def _here(self, source: str) -> Outcome:
+        run = self.kernel.run(source)
+        return _outcome(run.outputs, run.text(), run.text("stderr"))
+
+
+def _sources(path: pathlib.Path) -> list[str]:
+    cells = json.loads(path.read_text())["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+
+def _in_ipykernel(sources: list[str]) -> list[Outcome]:
+    from jupyter_client.manager import start_new_kernel  # type: ignore[import]
+
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {
+            **os.environ,
+            "HOME": folder,
+            "MPLCONFIGDIR": CACHE,
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # else its debugger warns
+        }
+        manager, client = start_new_kernel(
+            kernel_name="python3", cwd=folder, env=environment, startup_timeout=PATIENCE
+        )
+        try:
+            return [_run(client, source) for source in sources]
+        finally:
+            client.stop_channels()
+            manager.shutdown_kernel(now=True)
+
+
+def _run(client: Any, source: str) -> Outcome:
+    outputs: list[Message] = []
+    texts = {"stdout": "", "stderr": ""}
+
+    def keep(message: Message) -> None:
+        kind, content = message["header"]["msg_type"], message["content"]
+        if kind == "stream":
+            texts[content["name"]] += content["text"]
+        elif kind in ("execute_result", "display_data", "error"):
+            outputs.append({"output_type": kind, **content})
+
+    client.execute_interactive(
+        source, output_hook=keep, timeout=PATIENCE, allow_stdin=False, stop_on_error=False
+    )
+    return _outcome(outputs, texts["stdout"], texts["stderr"])
+
+
+def _outcome(outputs: list[Message], stdout: str, stderr: str) -> Outcome:
+    shown = [output for output in outputs if output["output_type"] != "error"]
+    results = [o["data"]["text/plain"] for o in shown if o["output_type"] == "execute_result"]
+    errors = [o["traceback"][-1].splitlines()[-1] for o in outputs if o not in shown]
+    rich = [sorted(set(output["data"]) - {"text/plain"}) for output in shown]
+    return Outcome(
+        [_same(text) for text in results],
+        _same(stdout),
+        _same(stderr),
+        _same("".join(errors)),
+        [mimes for mimes in rich if mimes],
+    )
+
+
+def _same(text: str) -> str:
+    text = re.sub(r"\x1b\[[\d;]*m", "", text.replace("\r\n", "\n"))
+    text = re.sub(r"\b0x[0-9a-f]{6,}\b", "0x", text)
+    return re.sub(r"\n\n\[\d+ rows x \d+ columns\]$", "", text)
