@@ -23,15 +23,17 @@ func layers() map[string]layer {
 		"server":         {imports: []string{"internal/session", "internal/runs", "internal/notebook", "router", "internal/trace", "internal/protocol"}, http: true},
 		"internal/batch": {imports: []string{"internal/attempt", "internal/runs", "testcases"}},
 
-		"internal/attempt": {imports: []string{"internal/session", "internal/runs", "internal/trace", "internal/protocol", "internal/child", "internal/notebook", "kernel", "agent", "router", "testcases", "testcases/grading"}},
-		"internal/session": {imports: []string{"router", "kernel", "agent", "internal/notebook", "internal/child", "internal/trace", "internal/protocol"}},
+		"internal/attempt": {imports: []string{"internal/session", "internal/runs", "internal/trace", "internal/protocol", "internal/child", "internal/fence", "internal/notebook", "kernel", "agent", "router", "testcases", "testcases/grading"}},
+		"internal/session": {imports: []string{"router", "kernel", "agent", "internal/notebook", "internal/child", "internal/fence", "internal/trace", "internal/protocol"}},
 		"internal/runs":    {},
 		"internal/client":  {imports: []string{"internal/protocol"}, http: true},
 
 		"router":            {imports: []string{"internal/trace", "internal/protocol"}},
-		"kernel":            {imports: []string{"kernel/python", "internal/child", "internal/protocol"}},
+		"kernel":            {imports: []string{"kernel/python", "kernel/elisp", "internal/child", "internal/fence", "internal/protocol"}},
 		"kernel/python":     {},
-		"agent":             {imports: []string{"internal/child", "internal/protocol"}},
+		"kernel/elisp":      {},
+		"kernel/jupyter":    {imports: []string{"internal/protocol"}},
+		"agent":             {imports: []string{"internal/child", "internal/fence", "internal/protocol"}},
 		"internal/notebook": {imports: []string{"internal/protocol"}},
 
 		"agent/builtin": {imports: []string{"agent/model", "internal/protocol"}},
@@ -40,7 +42,8 @@ func layers() map[string]layer {
 		"testcases":         {imports: []string{"testcases/grading"}},
 		"testcases/grading": {imports: []string{"agent/model"}},
 
-		"internal/child":    {imports: []string{"internal/protocol"}},
+		"internal/child":    {imports: []string{"internal/fence", "internal/protocol"}},
+		"internal/fence":    {},
 		"internal/trace":    {imports: []string{"internal/protocol"}},
 		"internal/protocol": {},
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/internal/child"
+	"assay/internal/fence"
 )
 
 // ReadyDeadline is how long an agent may take until it says ready.
@@ -22,6 +23,9 @@ type Config struct {
 	Sandbox string   // its working folder
 	Session string   // id of the session
 	Environ []string // the server's environment
+
+	// Fence, if set, confines the agent to the sandbox and what the rules name.
+	Fence *fence.Template
 
 	// Pass names variables that it gets although they begin with ASSAY_.
 	Pass []string
@@ -47,9 +51,13 @@ type Agent struct {
 
 // Start starts an agent and waits until it is ready.
 func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Agent, error) {
+	plan, err := cfg.Fence.Around(cfg.Sandbox)
+	if err != nil {
+		return nil, err
+	}
 	proc, err := sup.Start(child.Spec{
 		Name: "agent", Argv: cfg.Command, Dir: cfg.Sandbox, Env: environment(cfg),
-		FrameLimit: cfg.FrameLimit, Output: cfg.Output,
+		FrameLimit: cfg.FrameLimit, Output: cfg.Output, Fence: plan, Processes: cfg.Fence.Processes(),
 	})
 	if err != nil {
 		return nil, err

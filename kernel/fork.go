@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assay/internal/child"
+	"assay/internal/fence"
 	"assay/internal/protocol"
 )
 
@@ -20,7 +21,8 @@ const askDeadline = 5 * time.Second
 
 // parent is the process that forks: assay/pool.py.
 type parent struct {
-	proc *child.Process
+	proc  *child.Process
+	began time.Time
 
 	mu sync.Mutex // held from a request to its answer
 }
@@ -46,14 +48,14 @@ func (p *Pool) startParent(ctx context.Context) (*parent, parentReady, error) {
 	if err != nil {
 		return nil, said, err
 	}
-	frame, err := proc.AwaitReady(ctx, ReadyDeadline)
+	frame, err := proc.AwaitReady(ctx, p.cfg.Ready)
 	if err == nil {
 		err = json.Unmarshal(frame, &said)
 	}
 	if err != nil {
 		return nil, said, errors.Join(err, proc.Stop(ctx))
 	}
-	return &parent{proc: proc}, said, nil
+	return &parent{proc: proc, began: time.Now()}, said, nil
 }
 
 func (p *parent) stop(ctx context.Context) error { return p.proc.Stop(ctx) }
@@ -99,7 +101,9 @@ type fork struct {
 	parent  *parent
 	folder  string
 	environ []string
-	release func() // gives its place in the pool to another; may be called again
+	read    string      // the pool's folder, with what its imports left there
+	fence   *fence.Plan // nil: none
+	release func()      // gives its place in the pool to another; may be called again
 }
 
 // Spawn makes the parent fork.
@@ -109,7 +113,7 @@ func (f *fork) Spawn(socket, stdout, stderr *os.File) (int, error) {
 		name, value, _ := strings.Cut(entry, "=")
 		environ[name] = value
 	}
-	request := map[string]any{"type": "fork", "folder": f.folder, "environ": environ}
+	request := map[string]any{"type": "fork", "folder": f.folder, "environ": environ, "fence": f.fence}
 	answer, err := f.parent.ask("forked", request, socket, stdout, stderr)
 	return answer.PID, err
 }

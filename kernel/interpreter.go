@@ -20,18 +20,25 @@ type Python struct {
 	Executable string // the interpreter itself, behind any shim
 	Version    string // "3.11.7"
 
-	start string // the kernel's program, unpacked
-	pool  string // that of its warm parent
+	start string   // the kernel's program, unpacked
+	pool  string   // that of its warm parent
+	paths []string // what it has to read, its program and libraries
 }
 
 // probe is run once by the interpreter: it says what it is, and compiles the
 // kernel so that no start has to.
 const probe = `
-import json, sys
+import json, os, sys
 if sys.version_info >= (3, 9):
     import compileall
     compileall.compile_dir(sys.argv[1], quiet=2)
-print(json.dumps({"executable": sys.executable, "version": "%d.%d.%d" % sys.version_info[:3]}))
+paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, sys.executable] + sys.path
+paths = [path for path in paths if os.path.isabs(path)]  # '' would be the server's folder
+paths += [os.path.realpath(path) for path in paths]
+print(json.dumps({
+    "executable": sys.executable, "version": "%d.%d.%d" % sys.version_info[:3],
+    "paths": sorted(set(paths)),
+}))
 `
 
 // Resolve finds the interpreter by name or path, makes sure that it can run the
@@ -60,9 +67,16 @@ func Resolve(ctx context.Context, name, dir string) (*Python, error) {
 		}
 		return nil, fmt.Errorf("the interpreter %s cannot be started: %w (name another with --python)", name, err)
 	}
-	found := &Python{start: start, pool: filepath.Join(filepath.Dir(start), "pool.py")}
-	if err := json.Unmarshal(out, found); err != nil {
+	var said struct {
+		Executable, Version string
+		Paths               []string
+	}
+	if err := json.Unmarshal(out, &said); err != nil {
 		return nil, fmt.Errorf("the interpreter %s is no Python: it printed %q", name, strings.TrimSpace(string(out)))
+	}
+	found := &Python{
+		Executable: said.Executable, Version: said.Version,
+		start: start, pool: filepath.Join(home, "pool.py"), paths: append(said.Paths, home),
 	}
 	var major, minor int
 	if _, err := fmt.Sscanf(found.Version, "%d.%d", &major, &minor); err != nil || major < 3 || major == 3 && minor < 9 {

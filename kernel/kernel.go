@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"assay/internal/child"
+	"assay/internal/fence"
 	"assay/internal/protocol"
 )
 
@@ -32,13 +33,21 @@ const ReadyDeadline = 30 * time.Second
 
 // Config says what kernel to start and where.
 type Config struct {
-	// Python is the interpreter, from [Resolve]. Required without a Command.
+	// Python is the interpreter, from [Resolve]. Required without Elisp and Command.
 	Python *Python
 
-	// Command is a foreign kernel's command; nil: the Python kernel.
+	// Elisp is the Emacs of an Emacs Lisp kernel, from [ResolveElisp]; nil: the
+	// kernel is another.
+	Elisp *Elisp
+	// Command is a foreign kernel's command; nil: the kernel is one of ours.
 	Command []string
 	// Pool, if set, is where Python kernels come from as long as it has any.
 	Pool *Pool
+
+	// Fence, if set, confines the kernel to its sandbox, to what its interpreter
+	// needs, and to Read, files and folders that it may read too.
+	Fence *fence.Template
+	Read  []string
 
 	Sandbox string   // its working folder; it must hold .assay/home, tmp and mpl
 	Session string   // id of the session
@@ -54,6 +63,10 @@ type Config struct {
 	// Ready is how long it may take to say ready; 0 is ReadyDeadline.
 	Ready time.Duration
 
+	// Stuck, if set, is called when something runs on [StopPatience] after it was
+	// told to stop, and says whether the kernel is to be killed for that.
+	Stuck func(what string) (kill bool)
+
 	// Output, if set, gets what it prints while no run is on.
 	Output func(stream string, chunk []byte)
 }
@@ -65,17 +78,23 @@ type Kernel struct {
 	Ready      protocol.Ready
 	ReadyFrame []byte
 
-	proc   *child.Process
-	output func(string, []byte)
-	frames chan []byte   // to Read
-	ended  chan struct{} // closed when pump has ended and err is set
-	err    error
-	closed chan struct{} // closed by Close
-	once   sync.Once
+	proc    *child.Process
+	stops   *stops
+	strikes *interrupter // nil: the kernel reads while it runs code, and interrupts itself
+	isStuck func(what string) bool
+	output  func(string, []byte)
+	frames  chan []byte   // to Read
+	ended   chan struct{} // closed when pump has ended and err is set
+	err     error
+	closed  chan struct{} // closed by Close
+	once    sync.Once
+
+	writing sync.Mutex // held to write to the kernel
 
 	mu    sync.Mutex // held while frames are sent, so that they keep their order
 	run   run
 	early *time.Timer // gives up on the early text of run; nil: there was none
+	stuck string      // why it was killed; empty: it was not
 }
 
 // Start starts a kernel and waits until it is ready.
@@ -85,11 +104,14 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Kernel, err
 		return start(ctx, sup, cfg, nil)
 	}
 	k, err := start(ctx, sup, cfg, warm)
-	if err != nil && ctx.Err() == nil {
-		cfg.Pool.fails(warm, err)
-		return start(ctx, sup, cfg, nil)
+	if err == nil {
+		return k, nil
 	}
-	return k, err
+	cfg.Pool.fails(ctx, warm, err)
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	return start(ctx, sup, cfg, nil)
 }
 
 // start starts a kernel: a fork of the pool, if there is one, else a new process.
@@ -102,11 +124,20 @@ func start(ctx context.Context, sup *child.Supervisor, cfg Config, warm *fork) (
 	if k.output == nil {
 		k.output = func(string, []byte) {}
 	}
-	proc, err := sup.Start(k.spec(cfg, warm))
+	k.isStuck = cfg.Stuck
+	k.stops = newStops(k.stopAgain, k.killStuck)
+	spec, err := k.spec(cfg, warm)
+	if err != nil {
+		return nil, err
+	}
+	proc, err := sup.Start(spec)
 	if err != nil {
 		return nil, err
 	}
 	k.proc = proc
+	if cfg.Elisp != nil {
+		k.strikes = newInterrupter(proc.PID(), proc.Signal)
+	}
 	err = k.awaitReady(ctx, cfg.Ready)
 	if err == nil && warm != nil {
 		err = clean(k.Ready.Pool)
@@ -118,19 +149,34 @@ func start(ctx context.Context, sup *child.Supervisor, cfg Config, warm *fork) (
 	return k, nil
 }
 
-func (k *Kernel) spec(cfg Config, warm *fork) child.Spec {
+func (k *Kernel) spec(cfg Config, warm *fork) (child.Spec, error) {
 	spec := child.Spec{
 		Name: "kernel", Argv: cfg.Command, Dir: cfg.Sandbox, Env: environment(cfg),
-		FrameLimit: cfg.FrameLimit, Output: cfg.Output,
+		FrameLimit: cfg.FrameLimit, Output: cfg.Output, Processes: cfg.Fence.Processes(),
 	}
-	if cfg.Command == nil {
-		spec.Argv = []string{cfg.Python.Executable, "-u", cfg.Python.start}
-		spec.Output = k.fromPipe
+	read := cfg.Read
+	switch {
+	case cfg.Command != nil:
+	case cfg.Elisp != nil:
+		spec.Argv, spec.Listen, spec.Output = cfg.Elisp.argv(), true, k.fromPipe
+		read = slices.Concat(cfg.Elisp.paths, read)
+	default:
+		spec.Argv, spec.Output = []string{cfg.Python.Executable, "-u", cfg.Python.start}, k.fromPipe
+		read = slices.Concat(cfg.Python.paths, read)
 	}
 	if warm != nil {
 		spec.Origin = warm
+		read = append(read, warm.read)
 	}
-	return spec
+	plan, err := cfg.Fence.Around(cfg.Sandbox, read...)
+	if err != nil {
+		return spec, err
+	}
+	spec.Fence = plan
+	if warm != nil {
+		warm.fence = plan
+	}
+	return spec, nil
 }
 
 func (k *Kernel) awaitReady(ctx context.Context, within time.Duration) error {
@@ -195,7 +241,52 @@ func (k *Kernel) Read() ([]byte, error) {
 }
 
 // Write sends the kernel a message.
-func (k *Kernel) Write(body []byte) error { return k.proc.Write(body) }
+func (k *Kernel) Write(body []byte) error {
+	k.stops.sent(body)
+	return k.write(body)
+}
+
+func (k *Kernel) write(body []byte) error {
+	k.writing.Lock()
+	defer k.writing.Unlock()
+	err := k.proc.Write(body)
+	if err == nil && k.strikes != nil {
+		k.strikes.Sent(body)
+	}
+	return err
+}
+
+// stopAgain tells a run that goes on a second time, and says so among its text.
+func (k *Kernel) stopAgain(told stop) {
+	k.say(told, fmt.Sprintf("[it has not stopped for %v, and is interrupted again]\n", StopAgain))
+	_ = k.write(told.message) // a dead one has stopped
+}
+
+// killStuck kills the kernel, if that is wanted.
+func (k *Kernel) killStuck(told stop) {
+	why := fmt.Sprintf("%v has not stopped for %v, and cannot be interrupted", told, StopPatience)
+	if k.isStuck == nil || !k.isStuck(why) {
+		return
+	}
+	k.say(told, fmt.Sprintf("[it has not stopped for %v: its kernel is killed]\n", StopPatience))
+	k.mu.Lock()
+	k.stuck = why
+	k.mu.Unlock()
+	k.proc.Kill()
+}
+
+// say adds a line to the text of a cell's run.
+func (k *Kernel) say(told stop, line string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.run.isOf(told.CellID) {
+		k.run.write(protocol.Stderr, []byte(line), k.emit)
+	}
+}
+
+// Kill ends the kernel at once, and all that it has started. It is still to be
+// stopped.
+func (k *Kernel) Kill() { k.proc.Kill() }
 
 // Close closes the kernel's socket, at which it exits.
 func (k *Kernel) Close(code protocol.CloseCode, reason string) error {
@@ -205,9 +296,13 @@ func (k *Kernel) Close(code protocol.CloseCode, reason string) error {
 
 // Stop ends the kernel and waits until nothing of it is left.
 func (k *Kernel) Stop(ctx context.Context) error {
+	k.stops.close() // whatever does not stop is about to
 	err := k.Close(protocol.CloseGoing, "")
 	err = errors.Join(err, k.proc.Stop(ctx))
 	<-k.ended
+	if k.strikes != nil {
+		k.strikes.Close()
+	}
 	if k.early != nil {
 		k.early.Stop()
 		k.tooEarly()
@@ -233,9 +328,15 @@ func (k *Kernel) pump() {
 // stopped while it waited has its start_cell and cell_result in the middle of
 // another's run, and they are not that run's.
 func (k *Kernel) fromSocket(frame []byte) {
+	if k.strikes != nil {
+		k.strikes.Received(frame)
+	}
 	kind, cell := frameType(frame), ""
-	if kind == protocol.TypeStartCell || kind == protocol.TypeCellResult {
+	switch kind {
+	case protocol.TypeStartCell, protocol.TypeCellResult:
 		cell = cellOf(frame)
+	case protocol.TypeExecuteCodeResponse:
+		k.stops.ends(stop{AgentTxID: requestOf(frame)})
 	}
 	ends := kind == protocol.TypeCellResult && k.run.isOf(cell) // only this goroutine starts and ends runs
 	if ends {
@@ -250,8 +351,12 @@ func (k *Kernel) fromSocket(frame []byte) {
 		k.run.add(frame, k.emit)
 		return
 	}
+	if kind == protocol.TypeCellResult {
+		k.stops.ends(stop{CellID: cell})
+	}
 	k.emit(frame)
 	if kind == protocol.TypeStartCell && cell != "" && !k.run.on {
+		k.stops.begins(cell)
 		k.run.start(cell, k.emit)
 	}
 }
@@ -294,6 +399,9 @@ func (k *Kernel) emit(frame []byte) {
 func (k *Kernel) withLastOutput(err error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.stuck != "" {
+		return fmt.Errorf("it was killed: %s; another takes its place, without any of its variables", k.stuck)
+	}
 	var died *child.ExitError
 	if errors.As(err, &died) && strings.TrimSpace(died.Exit.Tail) == "" {
 		died.Exit.Tail = string(k.run.last)

@@ -10,9 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"assay/internal/child"
 )
+
+// parentEvery is the time between two starts of a parent: what kills one at once
+// must not keep the machine busy.
+const parentEvery = time.Second
 
 // PoolConfig says what the kernels of a [Pool] have in common.
 type PoolConfig struct {
@@ -21,6 +26,9 @@ type PoolConfig struct {
 	Preload []string // modules that are imported once, for all
 	Environ []string // the server's environment, of which they get a little
 	Log     *slog.Logger
+
+	// Ready is how long the imports may take; 0 is ReadyDeadline.
+	Ready time.Duration
 }
 
 // Pool forks Python kernels from a process that has made the dear imports. Such
@@ -57,6 +65,9 @@ type PoolStats struct {
 func NewPool(ctx context.Context, sup *child.Supervisor, cfg PoolConfig) (*Pool, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Ready <= 0 {
+		cfg.Ready = ReadyDeadline
 	}
 	folder, err := os.MkdirTemp(sup.TempDir(), "pool-")
 	if err != nil {
@@ -128,6 +139,11 @@ func (p *Pool) run(ctx context.Context) {
 		p.parent = nil
 		p.mu.Unlock()
 		err := parent.stop(ctx)
+		select {
+		case <-time.After(time.Until(parent.began.Add(parentEvery))):
+		case <-ctx.Done():
+			return
+		}
 		if err == nil {
 			err = p.breed(ctx)
 		}
@@ -165,7 +181,7 @@ func (p *Pool) Stats() PoolStats {
 // take reserves a kernel of the pool; nil: the kernel has to start cold. The
 // pool may be nil, which is none.
 func (p *Pool) take(cfg Config) *fork {
-	if p == nil || cfg.Command != nil {
+	if p == nil || cfg.Command != nil || cfg.Elisp != nil {
 		return nil
 	}
 	p.mu.Lock()
@@ -176,7 +192,7 @@ func (p *Pool) take(cfg Config) *fork {
 	}
 	p.used++
 	p.stats.Forked++
-	f := &fork{parent: p.parent, folder: cfg.Sandbox, environ: environment(cfg)}
+	f := &fork{parent: p.parent, folder: cfg.Sandbox, environ: environment(cfg), read: p.folder}
 	f.release = sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -185,12 +201,18 @@ func (p *Pool) take(cfg Config) *fork {
 	return f
 }
 
-// fails notes that what was taken has not become a kernel.
-func (p *Pool) fails(f *fork, err error) {
+// fails notes that what was taken has not become a kernel, nor is to when ctx is
+// done.
+func (p *Pool) fails(ctx context.Context, f *fork, err error) {
 	f.release()
-	p.cfg.Log.Warn("a fork of the pool failed: the kernel starts cold", "error", err)
+	wanted := ctx.Err() == nil
+	if wanted {
+		p.cfg.Log.Warn("a fork of the pool failed: the kernel starts cold", "error", err)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.Forked--
-	p.stats.Cold++
+	if wanted {
+		p.stats.Cold++
+	}
 }

@@ -146,6 +146,15 @@ func frameType(frame []byte) string {
 	return env.Type
 }
 
+// requestOf is the request that a frame answers, empty when it names none.
+func requestOf(frame []byte) string {
+	env, err := protocol.NewDecoder().Envelope(frame)
+	if err != nil {
+		return "" // as above
+	}
+	return env.AgentTxID
+}
+
 // cellOf is the cell of a frame, empty when it has none.
 func cellOf(frame []byte) string {
 	env, err := protocol.NewDecoder().Envelope(frame)

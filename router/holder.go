@@ -2,6 +2,7 @@ package router
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,7 +17,85 @@ func (r *Router) fromDocument(p *Peer, it item) {
 		r.fromDocumentAnswer(p, it)
 		return
 	}
-	r.toKernelFrom(p, p.enter(it, ""))
+	it = p.enter(it, "")
+	if it.env.Type == protocol.TypeSetWidgetValue && it.env.AgentTxID != "" {
+		r.setWidget(it)
+		return
+	}
+	r.toKernelFrom(p, it)
+}
+
+// setWidget asks the kernel to set a widget, for an action that its answer then
+// answers.
+func (r *Router) setWidget(it item) {
+	ask := &pending{id: protocol.NewServerTxID(), action: "set_widget", whom: byKernel, within: r.cfg.Document}
+	ask.reply = func(a answer) {
+		action, _ := r.table.take(it.env.AgentTxID)
+		switch {
+		case action == nil:
+			return // it was given up
+		case a.failed != "":
+			action.reply(a)
+			return
+		}
+		if err := a.widgetError(); err != nil {
+			action.reply(answer{failed: "set_widget: " + err.Error()})
+			return
+		}
+		set := message(widgetSet{
+			ActionResponse: protocol.ActionResponse{Type: protocol.TypeActionResponse, TxID: it.env.AgentTxID, Status: protocol.StatusSuccess},
+			Key:            widgetKey(it.body),
+		})
+		set.cause = a.it.ref
+		action.reply(answer{it: set})
+	}
+	r.table.passOn(it.env.AgentTxID)
+	body, err := protocol.Rewrite(it.body, protocol.Field{Name: "agent_tx_id", Value: ask.id})
+	if err != nil {
+		ask.reply(answer{failed: err.Error()})
+		return
+	}
+	request := frame(body)
+	request.cause = it.ref
+	if r.table.add(ask, r.kernelTimedOut) {
+		r.askKernel(ask, request)
+	}
+}
+
+// widgetSet is the answer to a set_widget.
+type widgetSet struct {
+	protocol.ActionResponse
+	Key string `json:"key"`
+}
+
+// widgetError is why the kernel has not set a widget; nil: it has.
+func (a answer) widgetError() error {
+	var said struct {
+		Status string            `json:"status"`
+		Errors map[string]string `json:"errors"`
+	}
+	if err := json.Unmarshal(a.it.body, &said); err != nil {
+		return fmt.Errorf("the kernel's answer: %w", err)
+	}
+	for key, text := range said.Errors { // one was set
+		return fmt.Errorf("%s: %s", key, text)
+	}
+	if said.Status == protocol.StatusError {
+		return errors.New("the kernel has not set it, and does not say why")
+	}
+	return nil
+}
+
+// widgetKey is the key in a set_widget_value of one widget.
+func widgetKey(body []byte) string {
+	var set struct {
+		Data map[string]json.RawMessage `json:"data"`
+	}
+	_ = json.Unmarshal(body, &set) // the document's own message is good
+	for key := range set.Data {
+		return key
+	}
+	return ""
 }
 
 // fromHolder routes what a console at /agent sends that holds the document.

@@ -87,6 +87,15 @@ func (t *table) add(p *pending, late func(*pending)) bool {
 	return true
 }
 
+// passOn leaves a request to the end of another, which has a deadline of its own.
+func (t *table) passOn(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.open[id]; p != nil {
+		p.timer.Stop()
+	}
+}
+
 // take removes and returns the request that an answer with this id is for.
 // Where there is none, was says what the answer is instead.
 func (t *table) take(id string) (p *pending, was ended) {

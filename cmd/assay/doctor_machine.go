@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"assay/internal/child"
+	"assay/internal/fence"
 )
 
 const (
@@ -32,8 +34,7 @@ func (p *process) probes(python string) []probe {
 		{"temporary folder", true, lookAtTemp},
 		{"runs folder", false, lookAtRuns},
 		{"cgroup.kill", false, p.lookForCgroup},
-		{"landlock", false, lookForLandlock},
-		{"seccomp", false, lookForSeccomp},
+		{"sandbox", false, p.lookForFence},
 		{"open files", false, lookAtFiles},
 		{"port 8765", false, lookAtPort},
 		{"ANTHROPIC_API_KEY", false, p.lookForKey("ANTHROPIC_API_KEY")},
@@ -104,21 +105,23 @@ func (p *process) lookForCgroup(ctx context.Context) finding {
 	}
 }
 
-// lookForLandlock asks Linux for the version of its interface.
-func lookForLandlock(context.Context) finding {
-	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		return isNote("not to be had from this Linux: %v", errno)
+// lookForFence tries what a fence is made of, and says what it would not hold.
+func (p *process) lookForFence(ctx context.Context) finding {
+	machine := fence.Probe(ctx, []string{p.self, "fence"})
+	missing := fence.Missing(machine.Enforced(fence.Rules{Network: fence.NetworkLoopback, Processes: 1}))
+	parts := []string{fmt.Sprintf("Landlock %d", machine.Landlock)}
+	for name, have := range map[string]bool{
+		"seccomp": machine.Seccomp, "mounts and networks of its own": machine.Mounts && machine.Networks, "a pids cgroup": machine.Pids,
+	} {
+		if have {
+			parts = append(parts, name)
+		}
 	}
-	return isOK("ABI %d", abi)
-}
-
-func lookForSeccomp(context.Context) finding {
-	actions, err := os.ReadFile("/proc/sys/kernel/seccomp/actions_avail")
-	if err != nil {
-		return isNote("not to be had from this Linux: %v", err)
+	slices.Sort(parts)
+	if len(missing) > 0 {
+		return isNote("%s; %s", strings.Join(parts, ", "), strings.Join(missing, "; "))
 	}
-	return isOK("%s", strings.TrimSpace(string(actions)))
+	return isOK("%s", strings.Join(parts, ", "))
 }
 
 func lookAtFiles(context.Context) finding {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,8 @@ type hostFlags struct {
 	frameLimit             int64
 	stdioLimit             int
 	limits                 limitFlags
+	sandbox                sandboxFlags
+	pool                   poolFlags
 	data                   []string
 }
 
@@ -43,7 +46,7 @@ func (f *hostFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.modelArgs, "model-arg", nil, "setting of the model, as `KEY=VALUE`: max_tokens, temperature, thinking, base_url (repeatable)")
 	flags.StringVar(&f.memoryDir, "memory-dir", "", "`folder` with the built-in agent's memory files")
 	flags.StringArrayVar(&f.agentEnv, "agent-env", nil, "`name` of an ASSAY_ variable that the agent gets too (repeatable)")
-	flags.StringVar(&f.kernel, "kernel", "python", "python, or a command line in quotes")
+	flags.StringVar(&f.kernel, "kernel", "python", "python, elisp, jupyter:NAME of an installed kernel, or a command line in quotes")
 	flags.StringVar(&f.python, "python", "python3", "interpreter of the python kernel")
 	flags.DurationVar(&f.ready, "ready", kernel.ReadyDeadline, "`time` that kernel and agent each have to say ready")
 	flags.Int64Var(&f.frameLimit, "frame-limit", protocol.DefaultFrameLimit, "largest message of kernel, agent or console, in `bytes`")
@@ -51,6 +54,8 @@ func (f *hostFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.sandboxRoot, "sandbox-root", "", "`folder` in which sandboxes are made (default LATCH_SANDBOX_ROOT, else a temporary one)")
 	flags.StringArrayVar(&f.data, "data", nil, "where addresses of data are found, as `PREFIX=DIR` (repeatable)")
 	f.limits.add(flags)
+	f.sandbox.add(flags)
+	f.pool.add(flags)
 }
 
 // host is what starts kernels and agents: a supervisor and what they have in
@@ -59,9 +64,10 @@ type host struct {
 	flags      *hostFlags
 	p          *process
 	supervisor *child.Supervisor
-	python     *kernel.Python // nil with a foreign kernel
-	command    []string       // of a foreign kernel
-	agentWords []string       // of a foreign agent
+	sandboxing sandboxing
+	kernels    kernels
+	pool       *kernel.Pool // nil: kernels start cold
+	agentWords []string     // of a foreign agent
 }
 
 func (p *process) newHost(ctx context.Context, flags *hostFlags) (*host, error) {
@@ -69,26 +75,38 @@ func (p *process) newHost(ctx context.Context, flags *hostFlags) (*host, error) 
 	if err := h.check(); err != nil {
 		return nil, usage(err)
 	}
-	supervisor, err := child.NewSupervisor(child.Config{Helper: []string{p.self, "reap"}, Log: p.log()})
+	supervisor, err := child.NewSupervisor(child.Config{Helper: []string{p.self, "reap"}, Door: h.door(), Log: p.log()})
 	if err != nil {
 		return nil, broken(err)
 	}
 	h.supervisor = supervisor
-	if flags.kernel == "python" {
-		h.python, err = kernel.Resolve(ctx, flags.python, supervisor.TempDir())
-	} else {
-		h.command, err = words("--kernel", flags.kernel)
-	}
-	if err != nil {
-		return nil, broken(errors.Join(err, supervisor.Close()))
+	if err := h.equip(ctx); err != nil {
+		return nil, errors.Join(err, supervisor.Close())
 	}
 	return h, nil
 }
 
+// equip finds the kernel, confines it and fills the pool.
+func (h *host) equip(ctx context.Context) (err error) {
+	if err := h.findKernel(ctx); err != nil {
+		return err
+	}
+	if h.sandboxing, err = h.confine(ctx); err != nil {
+		return broken(err)
+	}
+	if err := h.fill(ctx); err != nil {
+		return broken(err)
+	}
+	return nil
+}
+
 // check finds what is wrong with the flags before anything is started.
 func (h *host) check() (err error) {
-	if err := h.flags.limits.check(); err != nil {
-		return err
+	foreign := !slices.Contains([]string{"builtin", "oracle", "noop"}, h.flags.agent)
+	for _, err := range []error{h.flags.limits.check(), h.flags.sandbox.check(foreign), h.flags.pool.check(h.flags.kernel)} {
+		if err != nil {
+			return err
+		}
 	}
 	switch f := h.flags; {
 	case f.ready <= 0:
@@ -151,17 +169,9 @@ func (h *host) agentConfig(solution string) (agent.Config, error) {
 	case "builtin":
 		cfg.Command = h.builtinCommand()
 	default:
-		cfg.Command = h.agentWords
+		cfg.Command, cfg.Fence = h.agentWords, h.sandboxing.agent
 	}
 	return cfg, nil
-}
-
-// kernelConfig is the kernel of every session.
-func (h *host) kernelConfig() kernel.Config {
-	return kernel.Config{
-		Python: h.python, Command: h.command, Ready: h.flags.ready,
-		FrameLimit: h.flags.frameLimit, StdioLimit: h.flags.stdioLimit,
-	}
 }
 
 // attempts is what all attempts have in common.
@@ -180,7 +190,7 @@ func (h *host) attempts() (attempt.Config, error) {
 	return attempt.Config{
 		Solutions:  solutions,
 		Supervisor: h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, Agent: h.agentConfig, SandboxRoot: root,
-		Limits: h.flags.limits.asked(), Log: h.p.log(),
+		Limits: h.limits(), Enforced: h.enforced(), Log: h.p.log(),
 	}, nil
 }
 
@@ -216,9 +226,12 @@ func (f *hostFlags) prefixes() (map[string]string, error) {
 	return dirs, nil
 }
 
-func (h *host) info() runs.Host { return hostInfo(h.python) }
+func (h *host) info() runs.Host { return hostInfo(h.kernels.python) }
 
-func (h *host) close() error { return h.supervisor.Close() }
+// limits are those that were asked for.
+func (h *host) limits() runs.Limits { return h.flags.sandbox.limits(h.flags.limits.asked()) }
+
+func (h *host) close() error { return errors.Join(h.drain(), h.supervisor.Close()) }
 
 // lookPath finds a program as a shell does, and makes its path good for every
 // folder.

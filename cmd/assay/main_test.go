@@ -16,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"assay/internal/fence"
 	"assay/internal/protocol"
 )
 
@@ -47,10 +48,14 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "mount" {
+			switch name {
+			case "mount":
+				return mayMount()
+			case "landlock":
+				return fence.Probe(t.Context(), []string{"true"}).Landlock > 0, nil
+			default:
 				return false, fmt.Errorf("unknown condition %q", name)
 			}
-			return mayMount()
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"awaitfile":   awaitFile,

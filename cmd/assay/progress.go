@@ -10,6 +10,7 @@ import (
 
 	"assay/internal/batch"
 	"assay/internal/runs"
+	"assay/kernel"
 )
 
 // stillEvery is how often a run, shown in plain lines, says what it is doing.
@@ -28,6 +29,7 @@ type report struct {
 	began  time.Time
 	stop   chan struct{}
 	over   sync.WaitGroup
+	pool   *kernel.Pool // nil: there is none
 
 	mu      sync.Mutex
 	running map[string]batch.Running
@@ -38,10 +40,10 @@ type report struct {
 // tally counts a run's attempts.
 type tally struct{ done, passed, failed, broken int }
 
-func (p *process) newReport(f *runFlags, all int, dir string, enforced map[string]bool) *report {
+func (p *process) newReport(f *runFlags, all int, dir string, h *host) *report {
 	r := &report{
 		out: p.out, json: f.json, err: p.err, dir: dir, all: all, began: time.Now(),
-		stop: make(chan struct{}), running: map[string]batch.Running{},
+		stop: make(chan struct{}), running: map[string]batch.Running{}, pool: h.pool,
 	}
 	switch p.progress(f) {
 	case "none":
@@ -53,10 +55,8 @@ func (p *process) newReport(f *runFlags, all int, dir string, enforced map[strin
 	if f.host.model != "" {
 		agent += " with " + f.host.model
 	}
-	for promise, kept := range enforced {
-		if !kept {
-			r.say("not enforced on this machine: %s", promise)
-		}
+	for _, what := range unenforced(h.enforced()) {
+		r.say("not enforced on this machine: %s", what)
 	}
 	r.say("%d attempts, %d at once, agent %s, into %s", all, f.jobs, agent, dir)
 	if r.live != nil {
@@ -172,6 +172,10 @@ func (r *report) end(s batch.Summary) error {
 	r.over.Wait()
 	if r.live != nil {
 		r.live.clear(r.err)
+	}
+	if r.pool != nil {
+		stats := r.pool.Stats()
+		r.say("pool: %d kernels forked, %d started cold", stats.Forked, stats.Cold)
 	}
 	r.emit(s)
 	if !r.json {

@@ -147,7 +147,7 @@ func (p *process) runOn(ctx context.Context, h *host, f *runFlags, cases []testc
 	if err != nil {
 		return none, errors.Join(err, folder.Close())
 	}
-	report := p.newReport(f, len(cases)*max(f.epochs, 1), folder.Dir, h.supervisor.Enforced())
+	report := p.newReport(f, len(cases)*max(f.epochs, 1), folder.Dir, h)
 	ui.Report = report
 	summary, err := batch.Run(ctx, batch.Config{
 		Folder: folder, Cases: cases, Epochs: f.epochs, Jobs: f.jobs, Missing: missing, Report: ui,
@@ -161,9 +161,9 @@ func (p *process) runOn(ctx context.Context, h *host, f *runFlags, cases []testc
 
 // requirements finds out which cases cannot be tried here.
 func (h *host) requirements(ctx context.Context, cases []testcases.Case) (func(testcases.Case) string, error) {
-	machine := testcases.Machine{}
-	if h.python != nil {
-		machine = testcases.Machine{Python: h.python.Executable, Kernels: []string{"python"}}
+	machine := testcases.Machine{Kernels: []string{h.flags.kernel}}
+	if python := h.kernels.python; python != nil {
+		machine.Python = python.Executable
 	}
 	known, err := testcases.CheckRequirements(ctx, cases, machine)
 	if err != nil {

@@ -154,6 +154,9 @@ func (s *serving) run(ctx context.Context, ln net.Listener, attached []caseRun) 
 	if s.config.Sandbox && s.f.token != "" {
 		_, _ = fmt.Fprintf(s.p.err, "assay: with EVAL_SANDBOX=1 the token is %s: --token is not used\n", server.SandboxToken)
 	}
+	for _, what := range unenforced(s.h.enforced()) {
+		_, _ = fmt.Fprintf(s.p.err, "not enforced on this machine: %s\n", what)
+	}
 	_, _ = fmt.Fprintf(s.p.err, "serving at http://%s\n", ln.Addr())
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -226,6 +229,7 @@ func (s *serving) open(ctx context.Context, o server.Opening) (*session.Session,
 	return session.Start(ctx, s.h.supervisor, session.Config{
 		ID: o.ID, Journal: o.Journal, Restored: o.Restored,
 		Environ: s.p.environ, SandboxRoot: s.attempts.SandboxRoot, Console: !s.f.headless, TakeOver: takeOver,
+		Disk:   int64(s.f.host.sandbox.disk),
 		Kernel: s.h.kernelConfig(), Agent: command, Init: protocol.AgentInit{SessionID: 1},
 		Router:  router.Config{FrameLimit: s.f.host.frameLimit, Shared: s.config.Sandbox},
 		Printed: s.p.err, Log: s.p.log(),

@@ -53,6 +53,9 @@ type Config struct {
 	// field does not say, a negative one is no limit.
 	Limits runs.Limits
 
+	// Enforced is which promises about children hold here, as the result tells.
+	Enforced map[string]bool
+
 	// Console waits for a console, which decides who holds the notebook;
 	// otherwise the server does. Grace is how long a holder may be away; 0 is
 	// DefaultGrace. Shared lets every console do everything, LookOnly none.
@@ -130,7 +133,7 @@ func newAttempt(cfg Config, work Work) *attempt {
 	a.log = cfg.Log.With("case", work.Case.ID)
 	a.result = runs.Attempt{
 		Type: runs.TypeAttempt, CaseID: work.Case.ID, Epoch: work.Epoch, Try: work.Try, Limits: a.limits,
-		Graders: nil, Enforced: cfg.Supervisor.Enforced(),
+		Graders: nil, Enforced: cfg.Enforced,
 	}
 	id := cfg.SessionID
 	if id == "" {
@@ -204,10 +207,11 @@ func (a *attempt) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.cfg.Kernel.Read = a.linked()
 	cfg := session.Config{
 		ID: a.journal.Session, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
 		SandboxRoot: a.cfg.SandboxRoot, Prepare: a.place, Console: a.cfg.Console, Evaluation: true,
-		Init:    agentInit(a.limits),
+		Init: agentInit(a.limits), Disk: a.limits.Disk,
 		Router:  router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.FrameLimit, Shared: a.cfg.Shared, LookOnly: a.cfg.LookOnly},
 		Printed: printed, Log: a.log,
 	}

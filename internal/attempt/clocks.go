@@ -34,19 +34,31 @@ func (w *watch) onWall(now time.Time) (v *verdict, due time.Time) {
 	return nil, w.began.Add(wall)
 }
 
-// onPromises gives up on runs that were promised and did not come.
+// onPromises gives up on runs that were promised and did not come. Those that a
+// widget may cause come after the run that is on, however long it takes.
 func (w *watch) onPromises(now time.Time) (v *verdict, due time.Time) {
-	for id, c := range w.cells {
-		if c.promised.IsZero() {
-			continue
-		}
-		if until := c.promised.Add(promise); now.Before(until) {
-			due = sooner(due, until)
-		} else {
-			w.change(id, func(c *cell) { c.promised = time.Time{} })
+	for id := range w.cells {
+		if id != reruns {
+			due = sooner(due, w.onPromise(id, now))
 		}
 	}
+	if len(w.cells) == 1 {
+		due = sooner(due, w.onPromise(reruns, now))
+	}
 	return w.settle(), due
+}
+
+// onPromise gives up on the promised run of a cell, or says when to.
+func (w *watch) onPromise(id string, now time.Time) (due time.Time) {
+	promised := w.cells[id].promised
+	if promised.IsZero() {
+		return due
+	}
+	if until := promised.Add(promise); now.Before(until) {
+		return until
+	}
+	w.change(id, func(c *cell) { c.promised = time.Time{} })
+	return due
 }
 
 func (w *watch) onIdle(now time.Time) (v *verdict, due time.Time) {

@@ -11,7 +11,7 @@ import (
 
 // DefaultLimits hold where neither the command line nor the case says anything.
 func DefaultLimits() runs.Limits {
-	return runs.Limits{WallS: 600, IdleS: 300, CellS: 300, Turns: 100, Actions: 1000}
+	return runs.Limits{WallS: 600, IdleS: 300, CellS: 300, Turns: 100, Actions: 1000, Disk: 2 << 30}
 }
 
 // limitsFor puts together the limits of an attempt: what asked says goes before
@@ -26,6 +26,7 @@ func limitsFor(asked runs.Limits, c testcases.Case) runs.Limits {
 		Actions: first(asked.Actions, c.Limits.Actions, def.Actions),
 		Tokens:  first(asked.Tokens, c.Limits.Tokens, def.Tokens),
 		CostUSD: first(asked.CostUSD, c.Limits.CostUSD, def.CostUSD),
+		Disk:    first(asked.Disk, def.Disk),
 	}
 }
 

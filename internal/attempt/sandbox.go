@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"assay/internal/fence"
 	"assay/testcases"
 )
 
@@ -44,14 +45,42 @@ func (a *attempt) place(sandbox string) error {
 // dataFolder is where a case's data lies in its sandbox.
 const dataFolder = "data"
 
-// placeData copies a file; where the file system can, the copy shares its
-// blocks, as io.Copy between files asks the kernel to do.
+// linkAbove is the size in bytes from which on data is not copied, if a fence
+// sees to it that the kernel cannot change it.
+const linkAbove = 64 << 20
+
+// links tells whether data is linked to instead of copied.
+func (a *attempt) links(data testcases.DataFile) bool {
+	info, err := os.Stat(data.Path)
+	return err == nil && info.Size() > linkAbove && a.cfg.Kernel.Fence.Holds(fence.HoldsWrite)
+}
+
+// linked returns the data that is linked to, which the kernel must be let read.
+func (a *attempt) linked() []string {
+	var paths []string
+	for _, data := range a.work.Case.Data {
+		if a.links(data) {
+			paths = append(paths, data.Path)
+		}
+	}
+	return paths
+}
+
+// placeData links to a large file, and copies others; where the file system can,
+// the copy shares its blocks, as io.Copy between files asks the kernel to do.
 func (a *attempt) placeData(sandbox string, data testcases.DataFile) error {
 	from, err := os.Open(data.Path)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
+	if a.links(data) {
+		marked, err := contains(from, []byte(Marker))
+		if marked {
+			a.tamper++
+		}
+		return errors.Join(err, os.Symlink(data.Path, localPath(sandbox, data)))
+	}
 	to, err := os.OpenFile(localPath(sandbox, data), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"assay/internal/protocol"
 	"assay/internal/runs"
+	"assay/internal/session"
 	"assay/internal/trace"
 	"assay/router"
 )
@@ -55,6 +56,7 @@ type watch struct {
 	complaint string    // the last error that the agent went on after
 	early     *verdict  // from before the task
 	ended     bool      // there is a verdict: what comes is only counted
+	replaced  bool      // the kernel is about to end or has, and another to take its place
 
 	holder presence
 
@@ -73,6 +75,10 @@ type cell struct {
 }
 
 func (c cell) open() bool { return c.waits || c.started || !c.promised.IsZero() }
+
+// reruns stands, among the cells, for those that the kernel may run again because
+// a widget was set, and has not named yet.
+const reruns = "set_widget_value"
 
 // verdict is what a watch has come to.
 type verdict struct {
@@ -199,8 +205,9 @@ func (w *watch) read(e *trace.Entry) *verdict {
 	return nil
 }
 
-// idle tells whether nothing of the agent's is under way.
-func (w *watch) idle() bool { return len(w.cells) == 0 && len(w.actions) == 0 }
+// idle tells whether nothing of the agent's is under way, and there is a kernel
+// that can be asked what came of it.
+func (w *watch) idle() bool { return len(w.cells) == 0 && len(w.actions) == 0 && !w.replaced }
 
 // settle completes a marked attempt that is idle.
 func (w *watch) settle() *verdict {
@@ -245,6 +252,11 @@ func (w *watch) toKernel(e *trace.Entry) *verdict {
 		w.change(e.CellID, func(c *cell) { c.waits, c.promised = true, time.Time{} })
 	case protocol.TypeDisposeCell:
 		return w.closed(e, e.CellID, func(c *cell) { *c = cell{} })
+	case protocol.TypeSetWidgetValue:
+		w.promise(reruns, e.Wall)
+	case protocol.TypeInit:
+		w.replaced = false
+		return w.settle()
 	}
 	return nil
 }
@@ -253,11 +265,13 @@ func (w *watch) toKernel(e *trace.Entry) *verdict {
 func (w *watch) fromKernel(e *trace.Entry) *verdict {
 	switch e.Type {
 	case protocol.TypeStartCell:
+		delete(w.cells, reruns)
 		if e.CellID == "" {
 			return w.allIdle(e)
 		}
 		w.change(e.CellID, func(c *cell) { c.waits, c.started = false, true })
 	case protocol.TypeRunQueue:
+		delete(w.cells, reruns)
 		for _, id := range queueOf(e.Body) {
 			w.change(id, func(c *cell) { c.waits = true })
 		}
@@ -293,6 +307,9 @@ func (w *watch) allIdle(e *trace.Entry) *verdict {
 func (w *watch) closed(e *trace.Entry, id string, f func(*cell)) *verdict {
 	w.change(id, f)
 	w.listen(e)
+	if _, set := w.cells[reruns]; set {
+		w.promise(reruns, e.Wall) // its turn has come
+	}
 	return w.settle()
 }
 
@@ -311,6 +328,17 @@ func (w *watch) fromSession(e *trace.Entry) *verdict {
 		return nil
 	case router.TypePeerEnded:
 		return w.peerEnded(e)
+	case session.TypeKernelStuck:
+		w.replaced = true
+		return nil
+	case session.TypeKernelLost:
+		return &verdict{outcome: runs.HarnessError, detail: "another kernel could not be started in the place of one that was stuck"}
+	case session.TypeLimit:
+		var passed session.Limit
+		if err := json.Unmarshal(e.Body, &passed); err != nil {
+			panic(fmt.Sprintf("an entry of the session's: %v", err))
+		}
+		return &verdict{outcome: runs.Limit, detail: passed.String()}
 	default:
 		return nil
 	}
@@ -322,6 +350,10 @@ func (w *watch) peerEnded(e *trace.Entry) *verdict {
 		w.left(e)
 		return nil
 	case "kernel":
+		if w.replaced {
+			w.cells = map[string]cell{}
+			return nil
+		}
 		return w.kernelEnded()
 	case "agent":
 		w.actions = map[string]action{} // nobody is there to be answered

@@ -32,9 +32,15 @@ func says(role, content string) string {
 }
 
 const (
-	runsA     = `server>kernel {"type":"run_cell","cell_id":"a","code":"1"}`
-	startsA   = `kernel>server {"type":"start_cell","cell_id":"a","run_sequencer":1}`
-	endsA     = `kernel>server {"type":"cell_result","cell_id":"a","run_sequencer":1,"status":"ok"}`
+	runsA       = `server>kernel {"type":"run_cell","cell_id":"a","code":"1"}`
+	startsA     = `kernel>server {"type":"start_cell","cell_id":"a","run_sequencer":1}`
+	endsA       = `kernel>server {"type":"cell_result","cell_id":"a","run_sequencer":1,"status":"ok"}`
+	setsW       = `server>kernel {"type":"set_widget_value","data":{"a/w":"1"},"agent_tx_id":"eval_1"}`
+	queuesA     = `kernel>server {"type":"run_queue","queue":["a"]}`
+	kernelStuck = `session {"type":"kernel_stuck"}`
+	kernelEnds  = `session {"type":"peer_ended","action":"kernel"}`
+	kernelInit  = `server>kernel {"type":"init"}`
+
 	asksRun   = `agent>server {"type":"agent_action","action":"run_cell","params":{"cell_id":"a"},"tx_id":"t1"}`
 	runOK     = `server>agent {"type":"agent_action_response","tx_id":"t1","status":"success","cell_id":"a"}`
 	runBad    = `server>agent {"type":"agent_action_response","tx_id":"t1","status":"error","error":"no"}`
@@ -70,6 +76,12 @@ func TestVerdicts(t *testing.T) {
 		"a cell is disposed of":     {[]string{runsA, submitted, `server>kernel {"type":"dispose_cell","cell_id":"a"}`}, runs.Completed, "", 0},
 		"idle closes what started":  {[]string{runsA, startsA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, runs.Completed, "", 0},
 		"idle leaves what waits":    {[]string{runsA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, "", "", 0},
+
+		"a widget is set":             {[]string{setsW, submitted, `wait 900ms`}, "", "", 0},
+		"a widget that runs nothing":  {[]string{setsW, submitted, `wait 1s`}, runs.Completed, "", 0},
+		"a widget that runs a cell":   {[]string{setsW, submitted, queuesA, startsA, `wait 9s`, endsA}, runs.Completed, "", 0},
+		"a widget behind a run":       {[]string{runsA, startsA, setsW, submitted, `wait 9s`, endsA, `wait 500ms`, queuesA, startsA, endsA}, runs.Completed, "", 0},
+		"a widget and another's word": {[]string{setsW, asksRun, runOK, submitted, `wait 1s`}, runs.Completed, "", 0},
 
 		"run again while it runs": {[]string{runsA, startsA, runsA, submitted, endsA}, "", "", 0},
 		"both its runs have ended": {[]string{
@@ -127,6 +139,10 @@ func TestVerdicts(t *testing.T) {
 		"agent stops with an error": {[]string{`agent>server {"type":"agent_error","error":"refused","fatal":false}`, saysDone}, runs.Stopped, "it has reported: refused", 0},
 		"agent ends":                {[]string{`session {"type":"peer_ended","action":"agent"}`}, runs.AgentExit, "", 0},
 		"kernel ends":               {[]string{`session {"type":"peer_ended","action":"kernel"}`}, runs.KernelExit, "", 0},
+		"kernel is stuck":           {[]string{runsA, startsA, submitted, kernelStuck, kernelEnds}, "", "", 0},
+		"another takes its place":   {[]string{runsA, startsA, submitted, kernelStuck, kernelEnds, kernelInit}, runs.Completed, "", 0},
+		"that one ends":             {[]string{kernelStuck, kernelEnds, kernelInit, kernelEnds}, runs.KernelExit, "", 0},
+		"none takes its place":      {[]string{kernelStuck, kernelEnds, `session {"type":"kernel_lost"}`}, runs.HarnessError, "could not be started", 0},
 		"cell kills":                {[]string{runsA, startsA, `session {"type":"peer_ended","action":"kernel"}`}, runs.KernelExit, "while it ran the agent's code", 0},
 		"code kills":                {[]string{`agent>server {"type":"agent_action","action":"execute_code","tx_id":"t"}`, `session {"type":"peer_ended","action":"kernel"}`}, runs.KernelExit, "while it ran the agent's code", 0},
 		"console goes":              {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s"}, "", "", 0},

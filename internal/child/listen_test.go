@@ -24,7 +24,7 @@ func TestChildConnectsToUs(t *testing.T) {
 	p := start(t, sup, listening("caller"))
 	_, err := p.AwaitReady(t.Context(), generous)
 	require.NoError(t, err)
-	left, err := filepath.Glob(filepath.Join(sup.TempDir(), "socket-*"))
+	left, err := filepath.Glob(filepath.Join(sup.Sockets(), "*"))
 	require.NoError(t, err)
 	require.Empty(t, left, "nobody else can connect")
 	require.NoError(t, p.Write([]byte(`{"n":1}`)))

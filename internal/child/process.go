@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/fence"
 	"assay/internal/protocol"
 )
 
@@ -42,8 +43,15 @@ type Spec struct {
 	// appended to Argv, and one connection is accepted there.
 	Listen bool
 
-	// Origin, if set, starts the process instead of Argv, Env and Dir.
+	// Origin, if set, starts the process instead of Argv, Env, Dir and Fence.
 	Origin Origin
+
+	// Fence, if set, confines the process before it executes Argv.
+	Fence *fence.Plan
+
+	// Processes is how many it and what it starts may be, threads counted, where
+	// there is a cgroup for that; 0: no limit.
+	Processes int
 
 	// FrameLimit is the largest frame in bytes; 0 is the protocol's default.
 	FrameLimit int64
@@ -67,7 +75,8 @@ type Process struct {
 	out    *output
 
 	supervisor *Supervisor
-	cgroup     string // folder, empty: none
+	cgroup     string      // folder, empty: none
+	pids       *fence.Pids // nil: the number of processes is not limited
 
 	mu     sync.Mutex
 	reaped bool // the group's number is no longer ours
@@ -242,6 +251,16 @@ func (p *Process) killLocked(sig syscall.Signal) {
 	}
 }
 
+// Signal sends a signal to the child alone. One that has ended does not get it.
+func (p *Process) Signal(sig syscall.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reaped {
+		return os.ErrProcessDone
+	}
+	return syscall.Kill(p.PID(), sig)
+}
+
 // Kill ends the child and its group at once. It is still to be stopped.
 func (p *Process) Kill() { p.kill(syscall.SIGKILL) }
 
@@ -270,6 +289,9 @@ func (p *Process) stop(ctx context.Context) error {
 	<-p.out.drained
 	if p.cgroup != "" {
 		err = errors.Join(err, removeCgroup(p.cgroup))
+	}
+	if p.pids != nil {
+		err = errors.Join(err, p.pids.Remove())
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/fence"
 	"assay/internal/protocol"
 )
 
@@ -48,7 +49,25 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 	if err := p.spawn(spec, line, pipes); err != nil {
 		return nil, errors.Join(err, line.Close(), out.close())
 	}
+	p.limit(spec.Processes)
 	return p, line.closeTheirs()
+}
+
+// limit puts the process under a limit of processes, where there can be one. It
+// is in time: what is behind a fence, or a kernel, does nothing yet.
+func (p *Process) limit(processes int) {
+	if processes <= 0 {
+		return
+	}
+	pids, err := fence.NewPids(processes, p.cgroup)
+	if err != nil {
+		return // fence.Machine.Enforced has said so
+	}
+	p.pids = pids
+	p.supervisor.tell("dir", pids.Folder())
+	if err := pids.Add(p.PID()); err != nil && !errors.Is(err, syscall.ESRCH) {
+		p.log.Warn("the number of processes is not limited", "child", p.name, "error", err)
+	}
 }
 
 // line is the way between a child and us: our end, and the child's, which is
@@ -186,13 +205,21 @@ func (p *Process) exec(spec Spec, line line, pipes pipes, cgroup *os.File) error
 	} else {
 		argv = append(argv, strconv.Itoa(firstExtra))
 	}
+	attr := &syscall.SysProcAttr{Setpgid: true}
+	if spec.Fence != nil {
+		var err error
+		if argv, err = spec.Fence.Command(p.supervisor.door, argv); err != nil {
+			return err
+		}
+		spec.Fence.Prepare(attr)
+	}
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is stopped in steps, see Stop
 	cmd.Env, cmd.Dir = spec.Env, spec.Dir
 	cmd.Stdout, cmd.Stderr = pipes.stdout, pipes.stderr
 	if line.theirs != nil {
 		cmd.ExtraFiles = []*os.File{line.theirs}
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = attr
 	if cgroup != nil {
 		cmd.SysProcAttr.UseCgroupFD = true
 		cmd.SysProcAttr.CgroupFD = int(cgroup.Fd())

@@ -21,6 +21,7 @@ type reply struct {
 	Source    *string      `json:"source,omitempty"` // beside the error of a stale rev
 	Rev       int          `json:"rev,omitempty"`    // likewise
 	kernel    []any        // messages for the kernel
+	deferred  bool         // the kernel's answer to them is the answer
 }
 
 // placedCell is what is said of a cell that another one's removal may have moved.
@@ -184,8 +185,8 @@ func (d *Document) setWidget(params *reader) (reply, error) {
 	if err := params.err(); err != nil {
 		return reply{}, err
 	}
-	return reply{Key: key, kernel: []any{protocol.KernelRequest{
-		Type: protocol.TypeSetWidgetValue,
+	return reply{Key: key, deferred: true, kernel: []any{protocol.KernelRequest{
+		Type: protocol.TypeSetWidgetValue, AgentTxID: params.tx,
 		Data: map[string]json.RawMessage{key: appendQuoted(nil, value)},
 	}}}, nil
 }

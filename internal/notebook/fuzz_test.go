@@ -44,7 +44,8 @@ func FuzzServe(f *testing.F) {
 		for _, message := range peer.exchange(string(body)) {
 			env, err := protocol.NewDecoder().Envelope(message)
 			require.NoError(t, err)
-			if env.Type == protocol.TypeActionResponse {
+			asks := env.Type == protocol.TypeSetWidgetValue && env.AgentTxID != "" // the kernel answers
+			if env.Type == protocol.TypeActionResponse || asks {
 				answers++
 			}
 		}

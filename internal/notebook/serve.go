@@ -13,8 +13,10 @@ import (
 // Serve answers the agent_actions that come in on conn, one after the other,
 // until conn ends, which is no error. Each is answered first; what it causes in
 // the kernel (run_cell, stop_cell, dispose_cell, set_widget_value) is sent
-// right behind the answer. An action without tx_id is carried out and not
-// answered. Any other message is passed over.
+// right behind the answer. Only a set_widget is not answered here: what is sent
+// to the kernel carries its tx_id as agent_tx_id, and whoever gets the kernel's
+// answer makes of it that of the action. An action without tx_id is carried out
+// and not answered. Any other message is passed over.
 //
 // Several Serves on one document may run at the same time. The caller closes
 // conn.
@@ -36,7 +38,7 @@ func (d *Document) Serve(conn protocol.Conn) error {
 
 func (d *Document) serve(conn protocol.Conn, message *reader) error {
 	reply := d.answer(message)
-	if reply.TxID != "" {
+	if reply.TxID != "" && !reply.deferred {
 		if err := send(conn, reply); err != nil {
 			return err
 		}
@@ -87,6 +89,7 @@ func (d *Document) perform(message *reader) (reply, error) {
 		return reply{}, err
 	}
 	params.path = "" // complaints name the bare parameter
+	params.tx = message.loose("tx_id")
 	return d.act(action, params)
 }
 

@@ -88,6 +88,7 @@ type Limits struct {
 	Actions int     `json:"actions"`
 	Tokens  int64   `json:"tokens"`
 	CostUSD float64 `json:"cost_usd"`
+	Disk    int64   `json:"disk_bytes"` // added to the sandbox, measured each second
 }
 
 // Infrastructure tells whether an attempt ended for a reason that says nothing

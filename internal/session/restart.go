@@ -19,16 +19,11 @@ func (s *Session) Restart(ctx context.Context, name string) error {
 	if s.State() == Ended {
 		return errors.New("the session has ended")
 	}
-	old := s.children()
 	switch name {
 	case "kernel":
-		if err := s.stopKernel(ctx); err != nil {
-			return err
-		}
-		<-old.kernelPeer.Done()
-		<-old.kernelTold
-		return s.anotherKernel(ctx)
+		return s.restartKernel(ctx)
 	case "agent":
+		old := s.children()
 		if err := s.StopAgent(ctx); err != nil {
 			return err
 		}
@@ -37,6 +32,17 @@ func (s *Session) Restart(ctx context.Context, name string) error {
 	default:
 		return fmt.Errorf("name: want kernel or agent, not %q", name)
 	}
+}
+
+// restartKernel is for who holds restarting.
+func (s *Session) restartKernel(ctx context.Context) error {
+	old := s.children()
+	if err := s.stopKernel(ctx); err != nil {
+		return err
+	}
+	<-old.kernelPeer.Done()
+	<-old.kernelTold
+	return s.anotherKernel(ctx)
 }
 
 func (s *Session) anotherKernel(ctx context.Context) error {

@@ -43,8 +43,8 @@ type Config struct {
 	ID      string         // required
 	Journal *trace.Journal // required; gets every frame; the caller closes it, after End
 
-	// Kernel and Agent say what to start; Sandbox, Session, Environ and Output
-	// in them are set by the session.
+	// Kernel and Agent say what to start; Sandbox, Session, Environ, Stuck and
+	// Output in them are set by the session.
 	Kernel  kernel.Config
 	Agent   agent.Config
 	Environ []string // the server's environment
@@ -56,6 +56,10 @@ type Config struct {
 	// and agent start.
 	Prepare func(sandbox string) error
 
+	// Disk is how many bytes may be added to the sandbox; 0: no limit. It is
+	// measured each second.
+	Disk int64
+
 	// Console lets the first console that comes decide who holds the document,
 	// it or the server; otherwise the server does. TakeOver is how long after
 	// the agent's first action the server waits for one until it holds the
@@ -64,7 +68,8 @@ type Config struct {
 	TakeOver time.Duration
 
 	// Evaluation refuses to start kernel or agent anew: that one of them has
-	// ended is the outcome.
+	// ended is the outcome. A kernel that had to be killed, since something in
+	// it would not stop, is replaced in any case.
 	Evaluation bool
 
 	// Restored is the notebook that the session goes on with; nil: an empty one.
@@ -141,6 +146,7 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Session, er
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	waiting, waited := context.WithCancel(life)
 	s.stop, s.waited = stop, waited
+	s.cfg.Kernel.Stuck = func(what string) bool { return s.killsStuck(life, what) }
 	cfg.Router.Log = s.log
 	cfg.Router.Restart = func(name string) error { return s.Restart(life, name) }
 	s.router = router.New(cfg.Journal, s.runs, cfg.Router)
@@ -154,6 +160,9 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Session, er
 	}
 	if cfg.Console && cfg.TakeOver > 0 {
 		s.tasks.Go(func() { s.takeOver(waiting, follow) })
+	}
+	if cfg.Disk > 0 {
+		s.tasks.Go(func() { s.guardDisk(life) })
 	}
 	s.enter(Ready, "")
 	return s, nil

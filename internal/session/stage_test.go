@@ -128,6 +128,11 @@ func requireNothing(t *testing.T, root string) {
 	require.Empty(t, leftOf(root))
 }
 
+// write makes a file of size bytes in folder.
+func write(folder, name string, size int) error {
+	return os.WriteFile(filepath.Join(folder, name), make([]byte, size), 0o600)
+}
+
 // leftOf returns the files in root and the processes that were told of a
 // sandbox in it. A process that is dead and not yet reaped by init has no
 // environment.

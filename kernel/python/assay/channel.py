@@ -151,9 +151,10 @@ class Channel:
         return self._descriptor < 0
 
     def leave(self) -> None:
-        """Leaves the socket to the parent: in a fork nothing more is sent."""
-        os.close(self._descriptor)
-        self._descriptor = -1
+        """Leaves the socket to the parent: in a fork, and in its forks, nothing more is sent."""
+        if not self.forked:
+            os.close(self._descriptor)
+            self._descriptor = -1
         self._writer = 0
         self._lock = threading.Lock()
         self._outbox.clear()

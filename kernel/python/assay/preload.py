@@ -2,13 +2,15 @@
 
 A kernel has a folder and some variables of its own. A module that looks at them
 while it is imported would carry the parent's into every kernel, so it is
-refused, and so is one that starts a thread, which a fork does not have.
+refused, and so is one that starts a thread, which a fork does not have, or that
+sets a handler of a signal, which kernels that do not import it would have.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 
 TYPE_CHECKING = False
@@ -42,20 +44,38 @@ def preload(modules: list[str]) -> tuple[dict[str, str], dict[str, str]]:
     with watch:
         for module in modules:
             watch.seen.clear()
+            handlers = _handlers()
             try:
-                importlib.import_module(module)
-                if module == "matplotlib":  # its fonts are what is dear
-                    importlib.import_module("matplotlib.pyplot")
-            except Exception as error:
+                _import(module)
+            except BaseException as error:  # sys.exit() would end the parent without a word
                 failed[module] = f"{type(error).__name__}: {error}"
                 continue
             threads = len(os.listdir("/proc/self/task")) - 1
             if threads:
                 refused[module] = "while it is imported it starts threads"
                 break
-            if watch.seen:
+            if _handlers() != handlers:
+                refused[module] = "while it is imported it sets a handler of a signal"
+            elif watch.seen:
                 refused[module] = "while it is imported it looks at " + ", ".join(sorted(watch.seen))
     return failed, refused
+
+
+def _import(module: str) -> None:
+    """Imports a module. A process that this forks must not go on as a second parent."""
+    parent = os.getpid()
+    try:
+        importlib.import_module(module)
+        if module == "matplotlib":  # its fonts are what is dear
+            importlib.import_module("matplotlib.pyplot")
+    finally:
+        if os.getpid() != parent:
+            os._exit(0)
+
+
+def _handlers() -> list[object]:
+    """Returns what is done about each signal."""
+    return [signal.getsignal(number) for number in sorted(signal.valid_signals())]
 
 
 class _Watch:

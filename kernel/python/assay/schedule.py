@@ -70,15 +70,17 @@ class Schedule:
     def take(self) -> Work | None:
         """Begins the next work, to be run by the caller; None when all have to wait."""
         with self._lock:
-            work = self._next()
-            if work is None:
-                self._announce_idle()
-                return None
-            self._waiting.remove(work)
-            self._running.append(work)
-            self._announce()
-            self._begin(work)
-            return work
+            while work := self._next():
+                self._waiting.remove(work)
+                if not work.stopping:
+                    self._running.append(work)
+                    self._announce()
+                    self._begin(work)
+                    return work
+                self._announce()
+                self._refuse(work)
+            self._announce_idle()
+            return None
 
     def _next(self) -> Work | None:
         sessions = {work.session for work in self._running}
@@ -100,21 +102,27 @@ class Schedule:
     def stop(self, matches: Callable[[Work], bool]) -> list[Work]:
         """Stops what matches.
 
-        What waits is answered as interrupted, here and now. What runs is
-        returned, for the caller to interrupt.
+        What waits is answered as interrupted, here and now; only the next run of a
+        cell that runs is when this one has ended, as a cell has one run at a time.
+        What runs is returned, for the caller to interrupt.
         """
         with self._lock:
-            refused = [work for work in self._waiting if matches(work)]
+            cells = {work.cell_id for work in self._running} - {None}
+            stopped = [work for work in self._waiting if matches(work)]
+            refused = [work for work in stopped if work.cell_id not in cells]
             self._waiting = [work for work in self._waiting if work not in refused]
             self._announce()
             for work in refused:
-                work.over = True
-                self._begin(work)
-                work.refuse()
+                self._refuse(work)
             running = [work for work in self._running if matches(work) and not work.stopping]
-            for work in running:
+            for work in (*running, *stopped):
                 work.stopping = True
             return running
+
+    def _refuse(self, work: Work) -> None:
+        work.over = True
+        self._begin(work)
+        work.refuse()
 
     def state(self) -> dict[str, object]:
         """Returns what debug_state tells of it."""

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/docker/go-units"
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+
+	"assay/internal/fence"
+	"assay/internal/runs"
+)
+
+// sandboxFlags say what a kernel may do outside of its sandbox, and how much
+// inside.
+type sandboxFlags struct {
+	on, agent            bool
+	network              string
+	read                 []string
+	memory, disk         size
+	processes, openFiles int
+}
+
+func (f *sandboxFlags) add(flags *pflag.FlagSet) {
+	f.network, f.memory, f.disk = string(fence.NetworkOn), usualMemory(), size(2<<30)
+	flags.BoolVar(&f.on, "sandbox", true, "confine kernels to their sandbox, as far as this machine can")
+	flags.BoolVar(&f.agent, "sandbox-agent", false, "confine a foreign agent, too, by the same rules")
+	flags.StringArrayVar(&f.read, "sandbox-read", nil, "`path` outside that may be read from the sandbox (repeatable)")
+	flags.Var(choice{&f.network, []string{"on", "loopback", "off"}}, "network", "whom code in the sandbox may talk to: `on|loopback|off`, everybody, what runs in the same sandbox, nobody")
+	flags.Var(&f.memory, "memory", "`size` that each process in the sandbox may allocate, as 8GiB; 0 is no limit")
+	flags.IntVar(&f.processes, "processes", 4096, "`number` of processes and threads in a sandbox; 0 is no limit")
+	flags.IntVar(&f.openFiles, "open-files", 4096, "`number` of open files of each process in the sandbox; 0 is no limit")
+	flags.Var(&f.disk, "disk", "`size` that may be added to a sandbox, measured each second, and of each file; 0 is no limit")
+}
+
+// usualMemory is three quarters of the machine's, so that a kernel that wants
+// all of it gets a MemoryError before the machine is without.
+func usualMemory() size {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return 0
+	}
+	return size(info.Totalram / 4 * 3 * uint64(info.Unit)) //nolint:gosec // no machine has 2^63 bytes
+}
+
+func (f *sandboxFlags) check(foreign bool) error {
+	for _, path := range f.read {
+		if _, err := os.Stat(path); err != nil {
+			return fmt.Errorf("--sandbox-read: %w", err)
+		}
+	}
+	switch {
+	case f.processes < 0 || f.openFiles < 0:
+		return fmt.Errorf("--processes %d, --open-files %d: a limit is not negative; 0 is none", f.processes, f.openFiles)
+	case f.agent && !f.on:
+		return fmt.Errorf("--sandbox-agent confines by the same rules as --sandbox, which is off")
+	case f.agent && !foreign:
+		return fmt.Errorf("--sandbox-agent is for a foreign agent: the built-in ones run no code")
+	}
+	return nil
+}
+
+// sandboxing is how kernels and agents are confined; the zero value is not at
+// all.
+type sandboxing struct {
+	kernel, agent *fence.Template
+}
+
+// confine probes what the machine can do.
+func (h *host) confine(ctx context.Context) (sandboxing, error) {
+	f := &h.flags.sandbox
+	if !f.on {
+		return sandboxing{}, nil
+	}
+	rules := fence.Rules{
+		Network: fence.Network(f.network), Memory: int64(f.memory), FileSize: int64(f.disk),
+		Processes: f.processes, OpenFiles: f.openFiles,
+	}
+	for _, path := range f.read {
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			return sandboxing{}, err
+		}
+		rules.Read = append(rules.Read, absolute)
+	}
+	rules.Read = append(rules.Read, fence.System()...)
+	machine := fence.Probe(ctx, h.door())
+	s := sandboxing{kernel: &fence.Template{Machine: machine, Rules: h.kernelRules(rules, machine)}}
+	if f.agent {
+		rules.Read = slices.Concat(rules.Read, neighbours(h.agentWords))
+		s.agent = &fence.Template{Machine: machine, Rules: rules}
+	}
+	return s, nil
+}
+
+// door is the command that puts another behind a fence.
+func (h *host) door() []string { return []string{h.p.self, "fence"} }
+
+// neighbours are the folders of a foreign command's program and files, and what
+// a program has beside its bin folder.
+func neighbours(command []string) []string {
+	var paths []string
+	for i, word := range command {
+		if !filepath.IsAbs(word) {
+			continue
+		}
+		for _, path := range []string{word, resolved(word)} {
+			folder := filepath.Dir(path)
+			if i == 0 && filepath.Base(folder) == "bin" {
+				folder = filepath.Dir(folder)
+			}
+			paths = append(paths, folder)
+		}
+	}
+	return paths
+}
+
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// enforced tells which promises hold here.
+func (h *host) enforced() map[string]bool {
+	held := h.supervisor.Enforced()
+	if h.sandboxing.kernel != nil {
+		maps.Copy(held, h.sandboxing.kernel.Machine.Enforced(h.sandboxing.kernel.Rules))
+	}
+	if h.flags.sandbox.disk > 0 {
+		held["disk"] = true
+	}
+	return held
+}
+
+// unenforced says, for people, what is promised and does not hold here.
+func unenforced(held map[string]bool) []string {
+	missing := fence.Missing(held)
+	if kept, asked := held["cgroup_kill"]; asked && !kept {
+		missing = append(missing, "a process that leaves its process group outlives its session: there is no cgroup (version 2) that we may write")
+	}
+	return missing
+}
+
+// limits is l with --disk in the form of attempt.Config: negative is no limit.
+func (f *sandboxFlags) limits(l runs.Limits) runs.Limits {
+	l.Disk = int64(f.disk)
+	if l.Disk == 0 {
+		l.Disk = -1
+	}
+	return l
+}
+
+// size is a flag of bytes, such as 512MiB or 2g; a bare number is bytes.
+type size int64
+
+func (s *size) String() string { return strings.ReplaceAll(units.BytesSize(float64(*s)), " ", "") }
+
+// Type names the kind of value in a help text.
+func (s *size) Type() string { return "size" }
+
+// Set reads a size.
+func (s *size) Set(text string) error {
+	bytes, err := units.RAMInBytes(text)
+	if err != nil || bytes < 0 || bytes > math.MaxInt64/2 {
+		return fmt.Errorf("want a size such as 512MiB or 2GiB, or 0")
+	}
+	*s = size(bytes)
+	return nil
+}

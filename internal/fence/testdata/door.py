@@ -1,0 +1,17 @@
+"""The Python door: folder of the kernel's modules, plan, command."""
+
+import json
+import os
+import runpy
+import sys
+
+folder, plan, *argv = sys.argv[1:]
+sys.path.insert(0, folder)
+from assay.fence import apply  # noqa: E402
+
+apply(json.loads(plan))
+if argv[0] == sys.executable and argv[1].endswith(".py"):
+    sys.argv = argv[1:]
+    runpy.run_path(argv[1], run_name="__main__")
+else:
+    os.execvp(argv[0], argv)

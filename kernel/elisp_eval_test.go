@@ -1,0 +1,260 @@
+package kernel_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/protocol"
+)
+
+// Each of these runs in the same kernel, one after the other.
+func TestElispValues(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	for _, c := range []struct{ code, shown string }{
+		{"(+ 2 2)", "4"},
+		{"(progn (setq x 1) (+ x 2))", "3"},
+		{"(defun square (n) (* n n))", "square"},
+		{"(square 7)", "49"},
+		{"1 2 3", "3"},
+		{"nil", "nil"}, // an answer like any other
+		{"", ""},
+		{" ; only a comment", ""},
+		{"(setq y 5) ; a comment behind", "5"},
+		{"(funcall (let ((x 1)) (lambda () x)))", "1"},
+		{`"a\nb \"q\""`, "\"a\nb \\\"q\\\"\""},
+		{"'(a \"b\" ?c 1.5 [d] (e . f))", `(a "b" 99 1.5 [d] (e . f))`},
+		{"(let ((x (list 1 2))) (setcdr (cdr x) x) x)", "#1=(1 2 . #1#)"},
+		{"(let ((x (list 1))) (list x x))", "(#1=(1) #1#)"},
+		{"(progn (defmacro twice (f) `(progn ,f ,f)) (setq n 0) (twice (setq n (1+ n))) n)", "2"},
+		{"(let ((n 0)) (dotimes (i 3) (when (> i 0) (setq n (+ n i)))) n)", "3"},
+		{"(get-buffer-create \"b\") (set-buffer \"b\") (erase-buffer) (insert \"kept\")", "nil"},
+		{"(buffer-string)", `"kept"`},
+		{"lexical-binding", "t"},
+		{"(call-process \"true\")", "0"},
+		{"(condition-case e (read-char) (end-of-file 'none))", "none"},
+		{"(condition-case e (read-string \"? \") (end-of-file 'none))", "none"},
+		{"(condition-case e (y-or-n-p \"? \") (end-of-file 'none))", "none"},
+		{"(shell-command-to-string \"printf 'h\\\\303\\\\251'\")", `"hé"`},
+		{"(setq debug-on-error t debug-on-quit t) (condition-case nil (car 1) (error 'caught))", "caught"},
+	} {
+		run := k.run(c.code)
+		require.Equal(t, "ok", run.result["status"], c.code)
+		require.Equal(t, c.shown, run.shown(), c.code)
+		require.Equal(t, false, run.result["has_exception"], c.code)
+		require.Nil(t, run.result["exception"], c.code)
+		if c.shown != "" {
+			require.Equal(t, "execute_result", run.output["output_type"])
+			require.Equal(t, run.result["run_sequencer"], run.output["execution_count"])
+		} else {
+			require.Nil(t, run.output)
+		}
+		code := k.code(c.code)
+		require.Equal(t, "ok", code["status"], c.code)
+	}
+}
+
+func TestElispErrors(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	for _, c := range []struct{ code, name, text, place string }{
+		{"(undefined-function)", "void-function", "Symbol's function definition is void: undefined-function", "in line 1: (undefined-function)"},
+		{"(/ 1 0)", "arith-error", "Arithmetic error", "in line 1: (/ 1 0)"},
+		{"(error \"`a' isn't \\\"b\\\"\")", "error", `'a' isn't "b"`, ""},
+		{"1\n\n  (car 1)\n3", "wrong-type-argument", "Wrong type argument: listp, 1", "in line 3: (car 1)"},
+		{"(setq read-first t)\n(oops", "end-of-file", "End of file during parsing", "in line 2: (oops"},
+		{"(setq read-first t) )", "invalid-read-syntax", `Invalid read syntax: ")", 1, 21`, "in line 1: )"},
+		{"(keyboard-quit)", "quit", "Quit", ""},
+		{"(signal 'my-condition '(1 2))", "my-condition", "peculiar error: 1, 2", ""},
+		{"(signal 'error 5)", "error", "peculiar error", ""},
+		{"(signal \"no symbol\" nil)", "wrong-type-argument", "Wrong type argument: symbolp, \"no symbol\"", ""},
+		{"(throw 'nowhere 1)", "no-catch", "No catch for tag: nowhere, 1", ""},
+		{"(throw 'top-level 1)", "no-catch", "No catch for tag: top-level, nil", ""},
+		{"(top-level)", "no-catch", "No catch for tag: top-level, nil", ""},
+		{"(throw (car assay-guard--tag) 1)", "no-catch", "No catch for tag: stopped, 1", ""},
+		{"(defun down (n) (1+ (down n))) (down 1)", "error", "Lisp nesting exceeds 'max-lisp-eval-depth'", ""},
+		{"(let ((x (list 1))) (setcdr x x) (signal 'error (list x)))", "error", "", ""},
+		{"(let (x) (dotimes (_ 5000) (setq x (list x))) (signal 'error x))", "error", "", ""},
+		{"(error \"raw \\377 byte\")", "error", "raw \uFFFD byte", ""},
+		{"(recursive-edit)", "end-of-file", "End of file during parsing: Error reading from stdin", ""},
+	} {
+		run := k.run(c.code)
+		require.Equal(t, "error", run.result["status"], c.code)
+		require.Equal(t, "error", run.output["output_type"], c.code)
+		if k.Ready.Version < "29" || c.name != "error" {
+			require.Equal(t, c.name, run.output["ename"], c.code)
+		}
+		if c.text != "" {
+			require.Equal(t, c.text, run.output["evalue"], c.code)
+		}
+		exception := run.result.str("exception")
+		require.True(t, strings.HasPrefix(exception, run.output.str("evalue")+"\n  in line "), exception)
+		require.Contains(t, exception, c.place)
+		k.alive()
+	}
+	require.Equal(t, "void", k.run("(if (boundp 'read-first) 'bound 'void)").shown(), "all forms are read before one is evaluated")
+}
+
+func TestElispExecuteCode(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	require.Equal(t, message{
+		"type": "execute_code_response", "agent_tx_id": "tx", "status": "ok", "result": "sym",
+		"stdout": "1x\n", "stderr": "", "exception": nil, "ename": nil, "error": nil, "forms": 3.0,
+	}, k.code(`(princ 1) (message "x") 'sym`))
+	require.Equal(t, message{
+		"type": "execute_code_response", "agent_tx_id": "tx", "status": "error", "result": nil,
+		"stdout": "1", "stderr": "", "ename": "arith-error", "error": "Arithmetic error", "forms": 3.0,
+		"exception": "Arithmetic error\n  in line 2: (/ 1 0)",
+	}, k.code("(princ 1)\n(/ 1 0)\n3"))
+	require.Nil(t, k.code("; nothing")["result"])
+
+	text := k.code(`(dotimes (i 100000) (princ (format "%099d\n" i)))`).str("stdout")
+	require.Regexp(t, `^0+\n0+1\n`, text)
+	require.Contains(t, text, "\n... 5805696 characters ...\n")
+	require.True(t, strings.HasSuffix(text, "99999\n"))
+	require.Empty(t, k.code("1")["stdout"])
+}
+
+// The evaluator itself, as a program in the kernel may call it.
+func TestElispAgentEval(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	for code, want := range map[string]string{
+		`(agent-eval "(+ 2 2)")`:                        `(:success t :result "4" :error nil :skipped nil)`,
+		`(agent-eval "nil")`:                            `(:success t :result "nil" :error nil :skipped nil)`,
+		`(agent-eval nil)`:                              `(:success t :result nil :error nil :skipped t)`,
+		`(agent-eval " \n")`:                            `(:success t :result nil :error nil :skipped t)`,
+		`(agent-eval "(/ 1 0)")`:                        `(:success nil :result nil :error "Arithmetic error" :skipped nil)`,
+		`(agent-eval "1 (/ 1 0) (setq v 1) 3")`:         `(:success nil :result nil :error "Arithmetic error" :skipped 2)`,
+		`(agent-eval "(keyboard-quit)")`:                `(:success nil :result nil :error "Quit" :skipped nil)`,
+		`(agent-eval "(oops")`:                          `(:success nil :result nil :error "End of file during parsing" :skipped nil)`,
+		`(agent-eval 5)`:                                `(:success nil :result nil :error "Wrong type argument: stringp, 5" :skipped nil)`,
+		`(agent-eval "(agent-eval \"(throw 1 2)\") 7")`: `(:success t :result "7" :error nil :skipped nil)`,
+	} {
+		require.Equal(t, want, k.run("(butlast (append (seq-take "+code+" 8) '(end)))").shown(), code)
+	}
+}
+
+// A value, however large, deep or odd, is one frame that is valid.
+func TestElispWorstValues(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	for name, c := range map[string]struct {
+		code  string
+		check func(shown string)
+	}{
+		"100 MB":     {"(make-string 100000000 ?x)", func(s string) { require.Len(t, s, 1<<20); require.True(t, strings.HasSuffix(s, "x...")) }},
+		"2 MB":       {"(make-string 1500000 ?x)", func(s string) { require.Contains(t, s, "\n... 451426 characters ...\n") }},
+		"long list":  {"(make-list 1000000 'abc)", func(s string) { require.Len(t, s, 1<<20) }},
+		"deep":       {"(let (x) (dotimes (_ 20000) (setq x (list x))) x)", func(s string) { require.Contains(t, s, "((((...))))") }},
+		"deep cycle": {"(let* ((x (list nil)) (y x)) (dotimes (_ 20000) (setq y (list y))) (setcar x y) x)", func(s string) { require.NotEmpty(t, s) }},
+		"shared":     {"(let ((x (list 1))) (dotimes (_ 100) (setq x (list x x))) x)", func(s string) { require.Less(t, len(s), 2000) }},
+		"raw bytes":  {`(list "\377" (string #x3fffff) "a\0b")`, func(s string) { require.Equal(t, "(\"\\377\" \"\\377\" \"a\x00b\")", s) }},
+		"surrogate":  {`(string #xd800 ?é)`, func(s string) { require.Equal(t, "\"\uFFFD\uFFFD\uFFFDé\"", s) }},
+		"odd symbol": {`(intern "a b\377")`, func(s string) { require.NotEmpty(t, s) }},
+		"buffer":     {"(current-buffer)", func(s string) { require.Equal(t, "#<buffer *scratch*>", s) }},
+		"obarray":    {"obarray", func(s string) { require.NotEmpty(t, s) }},
+		"char table": {"(syntax-table)", func(s string) { require.NotEmpty(t, s) }},
+		"hash table": {"(let ((h (make-hash-table))) (puthash 1 h h) h)", func(s string) { require.Contains(t, s, "(1 #1#)") }},
+	} {
+		run := k.run(c.code)
+		require.Equal(t, "ok", run.result["status"], name)
+		c.check(run.shown())
+		k.alive()
+	}
+}
+
+func TestElispText(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	for name, c := range map[string]struct{ code, want string }{
+		"all kinds":      {`(princ "a") (print 'b) (prin1 "c") (terpri) (message "d %s" 1) (write-char ?e) (send-string-to-terminal "f")`, "a\nb\n\"c\"\nd 1\nef"},
+		"failing":        {`(princ "before") (error "x")`, "before"},
+		"empty messages": {`(message nil) (message "") (let ((inhibit-message t)) (message "not"))`, "\n"},
+		"into":           {`(with-current-buffer standard-output (insert "direct\n"))`, "direct\n"},
+		"to a string":    {`(with-output-to-string (princ "kept"))`, ""},
+		"unnoticed":      {`(let ((inhibit-modification-hooks t)) (princ "unhooked"))`, "unhooked"},
+		"raw":            {`(princ (string ?é #x3fffff #xd800 #x110000 0))`, "é\\377\uFFFD\uFFFD\uFFFD\uFFFD\x00"},
+		"raw, inserted":  {`(with-current-buffer standard-output (insert (string ?a #x3fffff #x3fffc3 #x3fffa9)))`, "a\uFFFDé"},
+		"narrowed":       {`(with-current-buffer standard-output (insert "ab") (narrow-to-region 1 1)) (princ "c")`, "cab"},
+		"caught depth":   {`(defun d () (princ "x") (d)) (condition-case nil (d) (error (princ "\n")))`, ""},
+	} {
+		run := k.run(c.code)
+		if name == "caught depth" {
+			require.Regexp(t, `^x+\n$`, run.text)
+			continue
+		}
+		require.Equal(t, c.want, run.text, name)
+	}
+	run := k.run(`(princ "to the terminal" t) (print 'errors #'external-debugging-output)`)
+	require.Equal(t, "to the terminal", run.text)
+	require.Equal(t, "\nerrors\n", run.stderr)
+	require.Equal(t, "error", k.run(`(kill-buffer standard-output) (princ "lost")`).result["status"])
+	require.Equal(t, "again", k.run(`(princ "again")`).text)
+}
+
+// All of it comes, in few frames, before the result.
+func TestElispMuchText(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	run := k.run(`(dotimes (i 100000) (princ (make-string 99 ?x)) (terpri))`)
+	require.Len(t, run.text, 10000000)
+	require.True(t, run.text == strings.Repeat(strings.Repeat("x", 99)+"\n", 100000), "in order") //nolint:testifylint // 10 MB
+	require.Less(t, run.frames, 1000)
+	run = k.run(`(princ (make-string 20000000 ?x))`)
+	require.Len(t, run.text, 20000000)
+}
+
+// What is printed soon before a wait is not kept until it is over.
+func TestElispTextComesWhileEmacsWaits(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	k.begin(`(dotimes (i 100) (message "%d" i)) (princ "the last") (sleep-for 600)`)
+	var text strings.Builder
+	for !strings.HasSuffix(text.String(), "the last") {
+		text.WriteString(k.read().str("data"))
+	}
+	k.write(message{"type": "stop_cell", "cell_id": "c"})
+	require.Equal(t, "interrupted", k.end().result["status"])
+}
+
+func TestElispTextOfNoCell(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	for _, c := range []struct{ code, want string }{
+		{`(run-at-time 0.01 nil (lambda () (princ "tick\n")))`, "tick\n"},
+		{`(run-at-time 0.01 nil (lambda () (error "in a timer")))`, "Error running timer: (error \"in a timer\")\n"},
+		{`(run-at-time 0.01 nil (lambda () (throw 'top-level nil)))`, "No catch for tag: top-level, nil\n"},
+		{`(run-at-time 0.01 nil (lambda () (signal 'quit nil)))`, "Quit\n"},
+		{`(make-process :name "p" :command '("sh" "-c" "echo from a process") :filter (lambda (_ text) (princ text)))`, "from a process\n"},
+		{`(make-process :name "q" :command '("sh" "-c" "echo from another") :filter (lambda (_ text) (error "in a filter")))`, "error in process filter: in a filter\n"},
+	} {
+		k.begin(c.code)
+		var idle, text bool
+		for !idle || !text {
+			switch m := k.read(); m.str("type") {
+			case protocol.TypeStartCell:
+				idle = true
+			case protocol.TypeKernelStdio:
+				require.Equal(t, message{"type": protocol.TypeKernelStdio, "active_cell": "", "stream": "stdout", "data": c.want}, m)
+				text = true
+			}
+		}
+	}
+	k.alive()
+}
+
+// What arrives while a filter waits is not left lying.
+func TestElispFiltersThatWait(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	for range 5 {
+		k.run(`(make-process :name "p" :command '("sh" "-c" "sleep 0.1; echo go; exec sleep 600")
+		                     :filter (lambda (_ text) (princ text) (sleep-for 0.1))) nil`)
+		require.Equal(t, "go\n", k.read().str("data"))
+		k.alive()
+	}
+}

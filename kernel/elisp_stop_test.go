@@ -1,0 +1,238 @@
+package kernel_test
+
+import (
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/protocol"
+	"assay/kernel"
+)
+
+func (k *elispKernel) stop(cell string) {
+	k.t.Helper()
+	k.write(message{"type": "stop_cell", "cell_id": cell})
+}
+
+func TestElispStop(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	for name, code := range map[string]string{
+		"busy":              "(while t)",
+		"compiled":          "(funcall (byte-compile '(lambda () (while t))))",
+		"sleeping":          "(sleep-for 600)",
+		"waiting":           "(accept-process-output nil 600)",
+		"inhibiting":        "(let ((inhibit-quit t)) (while t))",
+		"ignoring errors":   "(while t (ignore-errors (while t (car 1))))",
+		"matching":          `(string-match "\\(a*\\)*\\(b*\\)*\\(a*\\)*c" (make-string 2000 ?a))`,
+		"collecting":        "(while t (garbage-collect))",
+		"consing":           "(while t (make-string 10000 ?x))",
+		"printing":          `(while t (princ "text\n"))`,
+		"printing much":     "(while t (princ (make-string 100000 ?x)))",
+		"printing a result": "(make-vector 90000 (make-vector 90000 nil))",
+		"in a timer":        "(run-at-time 0 nil (lambda () (while t))) (sleep-for 600)",
+		"with a process":    `(call-process "sh" nil t nil "-c" "while :; do echo; done")`,
+	} {
+		k.begin(code)
+		k.stop("c")
+		began := time.Now()
+		run := k.end()
+		require.Equal(t, "interrupted", run.result["status"], name)
+		require.Less(t, time.Since(began), 900*time.Millisecond, "%s: by the first strike", name)
+		if run.output != nil { // else it came to its end just then
+			require.Equal(t, "quit", run.output["ename"], name)
+			require.Equal(t, "Quit", run.output["evalue"], name)
+		}
+		k.alive()
+	}
+}
+
+// Code may clean up when it is stopped, once.
+func TestElispStopOfWhatHandlesIt(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	k.begin(`(condition-case nil (progn (princ "in\n") (while t)) (quit (setq cleaned 'yes)))`)
+	require.Equal(t, "in\n", k.read()["data"])
+	k.stop("c")
+	require.Equal(t, "interrupted", k.end().result["status"], "whatever it made of it")
+	require.Equal(t, "yes", k.run("cleaned").shown())
+	k.begin(`(condition-case nil (progn (princ "in\n") (while t)) (quit (dotimes (_ 50) (sleep-for 0.01) (message "x")) (setq cleaned 'twice)))`)
+	require.Equal(t, "in\n", k.read()["data"])
+	k.stop("c")
+	require.Equal(t, strings.Repeat("x\n", 50), k.end().text, "it has a second")
+	require.Equal(t, "twice", k.run("cleaned").shown())
+	for _, code := range []string{
+		`(while t (condition-case nil (progn (princ "in\n") (while t)) (quit nil)))`,
+		`(while t (condition-case nil (progn (princ "in\n") (while t)) (t nil)))`,
+		`(unwind-protect (progn (princ "in\n") (while t)) (while t))`,
+		`(while t (agent-eval "(princ \"in\n\") (while t)"))`,
+	} {
+		k.begin(code)
+		require.Equal(t, "in\n", k.read()["data"])
+		k.stop("c")
+		began := time.Now()
+		require.Equal(t, "interrupted", k.end().result["status"], code)
+		require.Less(t, time.Since(began), 1900*time.Millisecond, "%s: by the second strike", code)
+		k.alive()
+	}
+}
+
+// Emacs waits for a program that it calls, whatever happens; so the program goes.
+func TestElispStopOfAProgram(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	for _, code := range []string{
+		`(call-process "sleep" nil nil nil "600")`,
+		`(call-process "sh" nil nil nil "-c" "trap '' INT TERM; sh -c 'sleep 600; echo'; echo")`,
+	} {
+		k.begin(code)
+		require.Eventually(t, func() bool { return len(kernel.Descendants(k.PID())) > 0 }, 10*time.Second, 10*time.Millisecond)
+		k.stop("c")
+		began := time.Now()
+		require.Equal(t, "interrupted", k.end().result["status"])
+		require.Less(t, time.Since(began), 2900*time.Millisecond)
+		require.Eventually(t, func() bool { return len(kernel.Descendants(k.PID())) == 0 }, 10*time.Second, 10*time.Millisecond)
+		k.alive()
+	}
+}
+
+func TestElispStopOfWhatWaits(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	k.begin("(while t)")
+	for _, id := range []string{"d", "e", "f"} {
+		k.write(message{"type": "run_cell", "cell_id": id, "code": "(setq " + id + " t)"})
+	}
+	k.write(message{"type": "execute_code", "agent_tx_id": "tx", "code": "(setq x t)"})
+	k.stop("d")
+	k.write(message{"type": "dispose_cell", "cell_id": "e"})
+	k.write(message{"type": "stop_cell", "agent_tx_id": "tx"})
+	k.stop("c")
+	var got []string
+	for len(got) == 0 || got[len(got)-1] != "start_cell  " {
+		m := k.read()
+		got = append(got, strings.Join([]string{m.str("type"), m.str("cell_id") + m.str("agent_tx_id"), m.str("status")}, " "))
+	}
+	require.Equal(t, []string{
+		"cell_output c ", "cell_result c interrupted",
+		"run_queue  ", "run_queue  ", "run_queue  ",
+		"start_cell d ", "cell_result d interrupted",
+		"run_queue  ",
+		"start_cell e ", "cell_result e interrupted",
+		"execute_code_response tx interrupted",
+		"run_queue  ",
+		"start_cell f ", "cell_output f ", "cell_result f ok", "start_cell  ",
+	}, got)
+	require.Equal(t, "(nil nil t nil)", k.run("(mapcar #'boundp '(d e f x))").shown())
+}
+
+func TestElispStopOfCode(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	k.write(message{"type": "execute_code", "agent_tx_id": "tx", "code": "(princ 'text) (while t)"})
+	k.write(message{"type": "stop_cell", "agent_tx_id": "tx"})
+	answer := k.read()
+	require.Equal(t, "interrupted", answer["status"])
+	k.write(message{"type": "stop_cell", "agent_tx_id": "tx"}) // it is over
+	k.alive()
+}
+
+// A signal that comes when what it was meant for is over does nothing, however
+// many come and whatever runs.
+func TestElispLateSignals(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	for range 50 {
+		require.NoError(t, syscall.Kill(k.PID(), syscall.SIGUSR2))
+	}
+	require.Equal(t, "(nil nil t nil)", k.run("(list quit-flag inhibit-quit (eq debugger 'assay-guard--debugger) (while-no-input nil))").shown())
+	for _, c := range []struct{ code, shown string }{
+		{"(let ((n 0)) (while (< n 1000000) (setq n (1+ n))) n)", "1000000"},
+		{"(condition-case nil (let ((n 0)) (while (< n 500000) (setq n (1+ n))) n) (quit 'quit))", "500000"},
+		{"(progn (defun fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (fib 22))", "17711"},
+		{"(progn (fset 'fast (byte-compile '(lambda (n) (if (< n 2) n (+ (fast (- n 1)) (fast (- n 2))))))) (fast 24))", "46368"},
+		{`(let ((n 0)) (with-temp-buffer (insert (make-string 100000 ?a)) (goto-char 1) (while (re-search-forward "a+?\\(a\\)" nil t) (setq n (1+ n)))) n)`, "50000"},
+		{"(progn (sleep-for 0.1) 'slept)", "slept"},
+		{`(length (shell-command-to-string "sleep 0.05; echo hi"))`, "3"},
+		{`(length (mapconcat (lambda (i) (prin1-to-string (list i "text" [a b]))) (number-sequence 1 9999) ""))`, "188874"},
+		{`(dotimes (i 3000) (princ "text\n"))`, "nil"},
+	} {
+		k.begin(c.code)
+		ended := make(chan struct{})
+		go signals(k.PID(), ended)
+		run := k.end()
+		ended <- struct{}{}
+		require.Equal(t, c.shown, run.shown(), c.code)
+		if strings.Contains(c.code, "3000") {
+			require.Equal(t, strings.Repeat("text\n", 3000), run.text)
+		}
+	}
+}
+
+// signals sends signals every millisecond until ended is received from.
+func signals(pid int, ended <-chan struct{}) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			_ = syscall.Kill(pid, syscall.SIGUSR2)
+		case <-ended:
+			return
+		}
+	}
+}
+
+// Emacs in batch mode does not survive SIGPIPE by itself.
+func TestElispWritesToWhatIsGone(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	run := k.run(`(let ((p (make-process :name "p" :connection-type 'pipe :command '("sh" "-c" "exec <&-; echo closed; exec sleep 600"))))
+	  (accept-process-output p)
+	  (process-send-string p "text"))`)
+	require.Equal(t, "process p no longer connected to pipe; closed it", run.output["evalue"])
+	k.alive()
+}
+
+// After a stop of the kernel nothing of it is left, when Emacs can see to it.
+func TestElispTakesItsProcessesAlong(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	pid, err := strconv.Atoi(k.run(`(process-id (make-process :name "p" :command '("sleep" "600")))`).shown())
+	require.NoError(t, err)
+	require.NoError(t, k.Stop(t.Context()))
+	require.Eventually(t, func() bool {
+		out, _ := exec.CommandContext(t.Context(), "ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output() // fails where there is none
+		state := strings.TrimSpace(string(out))
+		return state == "" || state[0] == 'Z'
+	}, 5*time.Second, 10*time.Millisecond)
+}
+
+func TestElispRunQueue(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	k.begin("(sleep-for 0.1)")
+	k.write(message{"type": "run_cell", "cell_id": "d", "code": "1"})
+	k.write(message{"type": "run_cell", "cell_id": "e", "code": "2"})
+	var queues []any
+	sequencers := []any{}
+	for {
+		m := k.read()
+		switch m.str("type") {
+		case protocol.TypeRunQueue:
+			queues = append(queues, m["queue"])
+		case protocol.TypeCellResult:
+			sequencers = append(sequencers, m["run_sequencer"])
+		}
+		if m.str("cell_id") == "e" && m.str("type") == protocol.TypeCellResult {
+			break
+		}
+	}
+	require.Equal(t, []any{[]any{"d", "e"}, []any{"e"}, []any{}}, queues)
+	require.Equal(t, []any{1.0, 2.0, 3.0}, sequencers)
+}

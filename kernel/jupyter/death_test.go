@@ -1,0 +1,195 @@
+package jupyter_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"assay/internal/protocol"
+)
+
+// toEnd reads until the adapter has closed its end, and returns the text.
+func (k *started) toEnd() string {
+	k.t.Helper()
+	var out strings.Builder
+	for {
+		body, err := k.Read()
+		if errors.Is(err, io.EOF) {
+			return out.String()
+		}
+		require.NoError(k.t, err)
+		if raw, err := protocol.ParseRaw(body); err == nil {
+			out.Write(raw.Text)
+		}
+	}
+}
+
+func TestPK6TheAdapterEndsAsTheKernelDoes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		code   string
+		signal syscall.Signal
+		status int
+		line   string
+	}{
+		"exit":    {code: "os._exit(7)", status: 7, line: "the Jupyter kernel python3 exited with status 7\n"},
+		"SIGKILL": {code: "os.kill(os.getpid(), 9)", signal: syscall.SIGKILL, line: "the Jupyter kernel python3 was killed by SIGKILL\n"},
+		"SIGSEGV": {code: "import ctypes; ctypes.string_at(0)", signal: syscall.SIGSEGV, line: "the Jupyter kernel python3 was killed by SIGSEGV\n"},
+		"SIGTERM": {code: "os.kill(os.getpid(), 15)", signal: syscall.SIGTERM, line: "the Jupyter kernel python3 was killed by SIGTERM\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := startPython(t)
+			k.send("import os, sys, time\nprint('last words')\nsys.stdout.flush(); time.sleep(0.5)\n" + c.code)
+			require.Equal(t, "last words\n", k.toEnd())
+			status := k.exit()
+			if c.signal != 0 {
+				require.True(t, status.Signaled(), "%v %s", status, k.printed())
+				require.Equal(t, c.signal, status.Signal())
+			} else {
+				require.Equal(t, c.status, status.ExitStatus(), k.printed())
+			}
+			require.True(t, strings.HasSuffix(k.printed(), c.line), k.printed())
+			require.Contains(t, k.printed(), "last words\n")
+			require.Empty(t, must(os.ReadDir(k.temp())))
+		})
+	}
+}
+
+func TestTheKernelEndsWithTheServer(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"python3", "ir"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := start(t, installed(t, name).Path)
+			k.send("Sys_sleep_or_error <- 1")
+			began := time.Now()
+			require.NoError(t, k.Close(protocol.CloseGoing, ""))
+			require.Equal(t, 0, k.exit().ExitStatus(), k.printed())
+			require.Less(t, time.Since(began), 2*time.Second)
+			require.ErrorIs(t, syscall.Kill(k.ready.PID, 0), syscall.ESRCH)
+			require.Empty(t, must(os.ReadDir(k.temp())))
+		})
+	}
+}
+
+func TestABusyKernelEndsWithTheServer(t *testing.T) {
+	t.Parallel()
+	k := startPython(t)
+	k.busy("open(FIFO, 'w').write('x')\nimport signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: pass")
+	began := time.Now()
+	require.NoError(t, k.cmd.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 0, k.exit().ExitStatus(), k.printed())
+	require.Less(t, time.Since(began), 2*time.Second)
+	require.ErrorIs(t, syscall.Kill(k.ready.PID, 0), syscall.ESRCH)
+}
+
+func TestTheServerGoesWhileTheKernelStarts(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{
+		"kernel":  `{"argv": ["` + installed(t, "python3").Executable + `", "-m", "ipykernel_launcher", "-f", "{connection_file}"]}`,
+		"nothing": `{"argv": ["sleep", "1000"]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := spawn(t, writeSpec(t, content), t.TempDir())
+			require.NoError(t, k.Close(protocol.CloseGoing, ""))
+			require.Equal(t, 0, k.exit().ExitStatus(), k.printed())
+			require.Empty(t, must(os.ReadDir(k.temp())))
+		})
+	}
+}
+
+func TestTheServerGoesDuringAReset(t *testing.T) {
+	t.Parallel()
+	k := startPython(t)
+	k.ask(protocol.TypeResetGlobals, nil)
+	k.ask("ping", nil)
+	k.await("pong")
+	require.NoError(t, k.Close(protocol.CloseGoing, ""))
+	require.Equal(t, 0, k.exit().ExitStatus(), k.printed())
+	require.Empty(t, must(os.ReadDir(k.temp())))
+}
+
+func TestAKernelThatDoesNotStartAgain(t *testing.T) {
+	t.Parallel()
+	script := "mkdir once || exit 4; exec " + installed(t, "python3").Executable + ` -m ipykernel_launcher -f "$0"`
+	spec := must(json.Marshal(map[string]any{"argv": []string{"sh", "-c", script, "{connection_file}"}}))
+	k := start(t, writeSpec(t, string(spec)))
+	k.ask(protocol.TypeResetGlobals, nil)
+	k.toEnd()
+	require.Equal(t, 4, k.exit().ExitStatus(), k.printed())
+	require.Empty(t, must(os.ReadDir(k.temp())))
+}
+
+func TestAKernelThatDoesNotStart(t *testing.T) {
+	t.Parallel()
+	k := spawn(t, writeSpec(t, `{"argv": ["sh", "-c", "echo what is wrong >&2; exit 4"]}`), t.TempDir())
+	require.Empty(t, k.toEnd())
+	require.Equal(t, 4, k.exit().ExitStatus())
+	require.Contains(t, k.printed(), "what is wrong\n")
+	require.True(t, strings.HasSuffix(k.printed(), "the Jupyter kernel made exited with status 4\n"), k.printed())
+}
+
+// A kernel that knows no Unix sockets is started again with ports.
+func TestAKernelThatKnowsOnlyTCP(t *testing.T) {
+	t.Parallel()
+	python := installed(t, "python3").Executable
+	script := `grep -q '"transport":"ipc"' "$0" && { echo no ipc here >&2; exit 1; }; exec ` + python + ` -m ipykernel_launcher -f "$0"`
+	spec := must(json.Marshal(map[string]any{"argv": []string{"sh", "-c", script, "{connection_file}"}}))
+	k := start(t, writeSpec(t, string(spec)))
+	require.Contains(t, k.printed(), "no ipc here\n")
+	require.Contains(t, k.printed(), "the Jupyter kernel made exited with status 1 before it could be used")
+	require.Equal(t, "2", outputs(k.run("1 + 1"))[0].text("text/plain"))
+}
+
+// The path of a Unix socket has at most 107 bytes, that of a sandbox more.
+func TestADeepSandbox(t *testing.T) {
+	t.Parallel()
+	deep := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
+	for _, name := range []string{"python3", "ir"} {
+		k := spawn(t, installed(t, name).Path, filepath.Join(deep, name))
+		k.awaitReady()
+		require.Equal(t, protocol.StatusOK, last(k.run("1 + 1")).Status)
+	}
+}
+
+func TestTheEnvironmentOfAKernelspec(t *testing.T) {
+	t.Parallel()
+	python := installed(t, "python3").Executable
+	k := start(t, writeSpec(t, `{"argv": ["`+python+`", "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+		"env": {"PLAIN": "a", "FROM": "<${TMPDIR}>", "NONE": "${no_such}", "DIR": "{resource_dir}"}}`))
+	frames := k.run("import os; print(*(os.environ[n] for n in ('PLAIN', 'FROM', 'NONE')))")
+	require.Equal(t, "a <"+k.temp()+"> ${no_such}\n", text(t, frames, protocol.Stdout))
+}
+
+func TestTextBetweenRunsGoesAside(t *testing.T) {
+	t.Parallel()
+	k := startR(t)
+	for _, name := range []string{"fifo", "finished"} {
+		require.NoError(t, unix.Mkfifo(filepath.Join(k.sandbox, name), 0o600))
+	}
+	k.run("system('(read x < fifo; echo orphan; echo done > finished)', wait = FALSE)")
+	require.NoError(t, os.WriteFile(filepath.Join(k.sandbox, "fifo"), []byte("go\n"), 0o600))
+	require.Equal(t, "done\n", string(must(os.ReadFile(filepath.Join(k.sandbox, "finished")))))
+	require.NoError(t, k.Close(protocol.CloseGoing, ""))
+	k.exit()
+	require.Contains(t, k.printed(), "orphan\n")
+}
+
+// must is for what fails only where the machine does.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
