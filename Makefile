@@ -25,6 +25,7 @@ lint: ## run the linters and look for what the formatters would change
 	$(GOLANGCI) fmt --diff ./...
 
 bench: ## measure, side by side, and write docs/BENCHMARKS.md
+	.ci/packages python3-numpy python3-pandas python3-ipykernel python3-jupyter-client python3-jupyter-server emacs-nox
 	go test -tags bench ./bench -run '^TestBench$$' -timeout 60m -v -args -out "$(CURDIR)/docs/BENCHMARKS.md"
 
 ci: lint build test ## what CI runs

@@ -2,7 +2,7 @@
 
 // Package bench_test measures Assay beside what it is compared with, in one run
 // on one machine, and writes the figures down as they come. Nothing here fails
-// because something is slow. `make bench` runs it; it takes about eight minutes.
+// because something is slow. `make bench` runs it; it takes about thirteen minutes.
 package bench_test
 
 import (
@@ -39,6 +39,7 @@ func TestBench(t *testing.T) {
 		{"journal", measureJournal},
 		{"start", measureStart},
 		{"command", measureCommand},
+		{"kernels", measureKernels},
 	} {
 		t.Run(m.name, func(t *testing.T) { m.of(t, r, p) })
 	}

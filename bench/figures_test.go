@@ -5,6 +5,7 @@ package bench_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -95,6 +96,20 @@ func inTurns(rounds int, contestants ...contestant) []series {
 	return all
 }
 
+// namedInTurns measures in turns what has names, in the order of these.
+func namedInTurns(rounds int, turn map[string]func() []time.Duration) map[string]series {
+	names := slices.Sorted(maps.Keys(turn))
+	contestants := make([]contestant, len(names))
+	for i, name := range names {
+		contestants[i].turn = turn[name]
+	}
+	of := map[string]series{}
+	for i, s := range inTurns(rounds, contestants...) {
+		of[names[i]] = s
+	}
+	return of
+}
+
 // used is the processor time that has been used until now.
 func (c contestant) used() time.Duration {
 	var self unix.Rusage
@@ -105,6 +120,9 @@ func (c contestant) used() time.Duration {
 	}
 	return used
 }
+
+// absent is the turn of a contestant that is not here.
+func absent() []time.Duration { return nil }
 
 // show writes a percentile of all times.
 func (s series) show(p float64) string { return show(percentile(slices.Concat(s.rounds...), p)) }
@@ -166,8 +184,11 @@ func (r *report) section(title, text string) {
 	fmt.Fprintf(r, "\n## %s\n\n%s\n\n", title, text)
 }
 
-// table writes rows, of which the first is the head.
+// table writes rows, of which the first is the head; without others nothing.
 func (r *report) table(rows ...[]string) {
+	if len(rows) < 2 {
+		return
+	}
 	for i, row := range rows {
 		fmt.Fprintf(r, "| %s |\n", strings.Join(row, " | "))
 		if i == 0 {

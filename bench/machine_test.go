@@ -36,13 +36,16 @@ func build(t *testing.T) *program {
 	cmd.Dir, cmd.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	p.supervisor, err = child.NewSupervisor(child.Config{Helper: []string{p.path, "reap"}})
+	p.supervisor, err = child.NewSupervisor(child.Config{Helper: []string{p.path, "reap"}, Door: p.door()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.supervisor.Close()) })
 	p.python, err = kernel.Resolve(t.Context(), "python3", p.supervisor.TempDir())
 	require.NoError(t, err)
 	return p
 }
+
+// door is the command that puts another behind a fence.
+func (p *program) door() []string { return []string{p.path, "fence"} }
 
 // machine says where the figures come from.
 func (r *report) machine(t *testing.T, p *program) {

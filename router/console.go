@@ -145,10 +145,14 @@ func (r *Router) toKernelFrom(p *Peer, it item) {
 		}
 	}
 	r.mu.Lock()
-	kernel := r.kernel
+	kernel, gone := r.kernel, r.gone
 	r.mu.Unlock()
 	if kernel == nil {
-		r.cannot(p, it, "there is no kernel to "+it.env.Type)
+		text := "there is no kernel to " + it.env.Type
+		if gone != "" {
+			text += ": the last one has ended: " + gone
+		}
+		r.cannot(p, it, text)
 		return
 	}
 	if size := int64(len(it.body)); size > r.cfg.FrameLimit {

@@ -292,6 +292,7 @@ func (p *Process) stop(ctx context.Context) error {
 	}
 	if p.pids != nil {
 		err = errors.Join(err, p.pids.Remove())
+		p.supervisor.tell("nodir", p.pids.Folder())
 	}
 	return err
 }

@@ -53,8 +53,9 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 	return p, line.closeTheirs()
 }
 
-// limit puts the process under a limit of processes, where there can be one. It
-// is in time: what is behind a fence, or a kernel, does nothing yet.
+// limit puts the process under a limit of processes, where there can be one. A
+// kernel does nothing yet. A program that is executed may have started others in
+// the milliseconds since, which do not count.
 func (p *Process) limit(processes int) {
 	if processes <= 0 {
 		return

@@ -37,7 +37,8 @@ func (l Limit) String() string {
 func (s *Session) guardDisk(ctx context.Context) {
 	began, err := fence.Usage(ctx, s.sandbox)
 	if err != nil {
-		s.log.Warn("the sandbox cannot be measured", "error", err)
+		s.log.Warn("the sandbox cannot be measured: nothing bounds what it takes on the disk", "error", err)
+		return
 	}
 	tick := time.NewTicker(diskEvery)
 	defer tick.Stop()

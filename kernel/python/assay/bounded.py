@@ -102,6 +102,9 @@ class _Writer:
     def _nested(self, value: Any, depth: int) -> Iterable[str]:
         if depth == 0:
             return ("...",)
+        kind = type(value)
+        if kind is float or kind is bool or kind is int and value.bit_length() <= _BITS:
+            return (repr(value),)  # most items are one of these
         shape = getattr(value, "shape", None)
         if isinstance(shape, tuple) and shape:  # an array or a table, whose repr is dear
             return (f"<{type(value).__name__}, shape {tuple(shape)}>",)

@@ -45,6 +45,9 @@ class Bundle:
         self.metadata: dict[str, Any] = {}
         self._value = value
         self._problems: list[str] = []
+        if type(value) in _SIMPLE and shell.made is None:
+            self.data["text/plain"] = clip(text_of(value), _MOST)
+            return  # these have no other form, and are the most by far
         if self._shows_itself():
             return
         if is_table(value):
