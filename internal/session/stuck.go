@@ -33,9 +33,10 @@ func (s *Session) killsStuck(ctx context.Context, what string) bool {
 	return true
 }
 
-// replaceKernel starts another kernel in the place of one that is stuck, unless
-// a console has had that done meanwhile.
+// replaceKernel starts another kernel in the place of one that is stuck, when that
+// has said its last word and is dead, unless a console has had that done meanwhile.
 func (s *Session) replaceKernel(ctx context.Context, stuck *kernel.Kernel) {
+	<-stuck.Exited()
 	s.restarting.Lock()
 	defer s.restarting.Unlock()
 	if s.State() == Ended || s.children().kernel != stuck {
