@@ -1,6 +1,7 @@
 package fence_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -24,6 +25,10 @@ func TestMain(m *testing.M) {
 			os.Exit(door(os.Args[2:]))
 		case "server":
 			os.Exit(server())
+		case "usage":
+			total, err := fence.Usage(context.Background(), os.Args[2])
+			fmt.Println(total > 0, errors.Is(err, os.ErrPermission))
+			os.Exit(0)
 		}
 	}
 	// The race detector would keep each of our subprocesses for a second at exit.
