@@ -87,14 +87,13 @@ def main() -> None:
         fail(3, f"the first message must be init, not {first!r}")
     check(first)
     idle()
-    while True:
-        message = wire.receive()
-        if message is not None:
+    try:
+        while (message := wire.receive()) is not None:
             answer(message)
-        elif "stubborn" in ways:
-            signal.pause()
-        else:
-            return
+    except BrokenPipeError:
+        pass  # the end came while it answered
+    while "stubborn" in ways:
+        signal.pause()
 
 
 main()
