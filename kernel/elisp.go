@@ -7,8 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 
 	"assay/kernel/elisp"
 )
@@ -57,24 +55,18 @@ func ResolveElisp(ctx context.Context, name, dir string) (*Elisp, error) {
 // probe has Emacs answer to elispProbe and compile the kernel's files.
 func (e *Elisp) probe(ctx context.Context, files []string) error {
 	args := append(elisp.Batch(e.folder), "--eval", elispProbe, "--funcall", "batch-byte-compile")
-	cmd := exec.CommandContext(ctx, e.Executable, append(args, files...)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	var problem strings.Builder
-	cmd.Stderr = &problem
-	out, err := cmd.Output()
+	out, said, err := ask(ctx, e.Executable, append(args, files...)...)
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	var major int
 	var capability string
 	if _, scanned := fmt.Sscanf(lines[0], "emacs %s %s", &e.Version, &capability); scanned != nil {
-		return errors.Join(fmt.Errorf("%s is no Emacs that runs: it printed %q %q", e.Executable, out, problem.String()), err)
+		return errors.Join(fmt.Errorf("%s is no Emacs that runs: it printed %q %q", e.Executable, out, said), err)
 	}
 	if _, scanned := fmt.Sscanf(e.Version, "%d", &major); scanned != nil || major < 28 || capability != "json" {
 		return fmt.Errorf("%s is Emacs %s: the Emacs Lisp kernel needs 28 or newer with native JSON (package emacs-nox)", e.Executable, e.Version)
 	}
 	if err != nil {
-		return fmt.Errorf("compile the Emacs Lisp kernel with %s: %w: %s", e.Executable, err, strings.TrimSpace(problem.String()))
+		return fmt.Errorf("compile the Emacs Lisp kernel with %s: %w: %s", e.Executable, err, strings.TrimSpace(said))
 	}
 	e.paths = lines[1:]
 	return nil

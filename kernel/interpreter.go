@@ -53,16 +53,9 @@ func Resolve(ctx context.Context, name, dir string) (*Python, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, name, "-c", probe, home)
-	// A shim is not the interpreter, but what starts it: both must go.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	var problem strings.Builder
-	cmd.Stderr = &problem
-	out, err := cmd.Output()
+	out, problem, err := ask(ctx, name, "-c", probe, home)
 	if err != nil {
-		if text := strings.TrimSpace(problem.String()); text != "" && !errors.Is(err, exec.ErrNotFound) {
+		if text := strings.TrimSpace(problem); text != "" && !errors.Is(err, exec.ErrNotFound) {
 			return nil, fmt.Errorf("the interpreter %s does not run: %w: %s", name, err, text)
 		}
 		return nil, fmt.Errorf("the interpreter %s cannot be started: %w (name another with --python)", name, err)
@@ -83,4 +76,17 @@ func Resolve(ctx context.Context, name, dir string) (*Python, error) {
 		return nil, fmt.Errorf("the interpreter %s is Python %s: the kernel needs 3.9 or newer", name, found.Version)
 	}
 	return found, nil
+}
+
+// ask runs a program and returns what it prints to stdout and to stderr. When ctx
+// ends, what the program has started goes, too: a shim is not the interpreter.
+func ask(ctx context.Context, name string, args ...string) (out []byte, said string, err error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	var problem strings.Builder
+	cmd.Stderr = &problem
+	out, err = cmd.Output()
+	return out, problem.String(), err
 }

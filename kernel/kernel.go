@@ -13,8 +13,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -149,36 +147,6 @@ func start(ctx context.Context, sup *child.Supervisor, cfg Config, warm *fork) (
 	return k, nil
 }
 
-func (k *Kernel) spec(cfg Config, warm *fork) (child.Spec, error) {
-	spec := child.Spec{
-		Name: "kernel", Argv: cfg.Command, Dir: cfg.Sandbox, Env: environment(cfg),
-		FrameLimit: cfg.FrameLimit, Output: cfg.Output, Processes: cfg.Fence.Processes(),
-	}
-	read := cfg.Read
-	switch {
-	case cfg.Command != nil:
-	case cfg.Elisp != nil:
-		spec.Argv, spec.Listen, spec.Output = cfg.Elisp.argv(), true, k.fromPipe
-		read = slices.Concat(cfg.Elisp.paths, read)
-	default:
-		spec.Argv, spec.Output = []string{cfg.Python.Executable, "-u", cfg.Python.start}, k.fromPipe
-		read = slices.Concat(cfg.Python.paths, read)
-	}
-	if warm != nil {
-		spec.Origin = warm
-		read = append(read, warm.read)
-	}
-	plan, err := cfg.Fence.Around(cfg.Sandbox, read...)
-	if err != nil {
-		return spec, err
-	}
-	spec.Fence = plan
-	if warm != nil {
-		warm.fence = plan
-	}
-	return spec, nil
-}
-
 func (k *Kernel) awaitReady(ctx context.Context, within time.Duration) error {
 	if within <= 0 {
 		within = ReadyDeadline
@@ -192,32 +160,6 @@ func (k *Kernel) awaitReady(ctx context.Context, within time.Duration) error {
 		return fmt.Errorf("kernel: its ready: %w", err)
 	}
 	return nil
-}
-
-// environment is the whole environment of a kernel: nothing of the server's but
-// what an interpreter needs to be the user's. Keys of models are not among it.
-func environment(cfg Config) []string {
-	env := child.Pick(cfg.Environ, func(name string) bool {
-		switch name {
-		case "PATH", "LANG", "TZ", "VIRTUAL_ENV":
-			return true
-		}
-		return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "PYTHON") || strings.HasPrefix(name, "CONDA_")
-	})
-	// HOME is the sandbox's: what was installed with pip --user is found by this.
-	for _, entry := range cfg.Environ {
-		if home, ok := strings.CutPrefix(entry, "HOME="); ok && !hasName(env, "PYTHONUSERBASE") {
-			env = append(env, "PYTHONUSERBASE="+filepath.Join(home, ".local"))
-		}
-	}
-	own := filepath.Join(cfg.Sandbox, ".assay")
-	env = append(env,
-		"HOME="+filepath.Join(own, "home"), "TMPDIR="+filepath.Join(own, "tmp"), "MPLCONFIGDIR="+filepath.Join(own, "mpl"))
-	return append(env, child.Env(cfg.Sandbox, cfg.Session)...)
-}
-
-func hasName(env []string, name string) bool {
-	return slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 }
 
 // PID is the kernel's process id.
@@ -254,34 +196,6 @@ func (k *Kernel) write(body []byte) error {
 		k.strikes.Sent(body)
 	}
 	return err
-}
-
-// stopAgain tells a run that goes on a second time, and says so among its text.
-func (k *Kernel) stopAgain(told stop) {
-	k.say(told, fmt.Sprintf("[it has not stopped for %v, and is interrupted again]\n", StopAgain))
-	_ = k.write(told.message) // a dead one has stopped
-}
-
-// killStuck kills the kernel, if that is wanted.
-func (k *Kernel) killStuck(told stop) {
-	why := fmt.Sprintf("%v has not stopped for %v, and cannot be interrupted", told, StopPatience)
-	if k.isStuck == nil || !k.isStuck(why) {
-		return
-	}
-	k.say(told, fmt.Sprintf("[it has not stopped for %v: its kernel is killed]\n", StopPatience))
-	k.mu.Lock()
-	k.stuck = why
-	k.mu.Unlock()
-	k.proc.Kill()
-}
-
-// say adds a line to the text of a cell's run.
-func (k *Kernel) say(told stop, line string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.run.isOf(told.CellID) {
-		k.run.write(protocol.Stderr, []byte(line), k.emit)
-	}
 }
 
 // Kill ends the kernel at once, and all that it has started. It is still to be

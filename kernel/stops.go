@@ -144,3 +144,31 @@ func (s *stops) close() {
 	}
 	s.told = map[string]*stop{}
 }
+
+// stopAgain tells a run that goes on a second time, and says so among its text.
+func (k *Kernel) stopAgain(told stop) {
+	k.say(told, fmt.Sprintf("[it has not stopped for %v, and is interrupted again]\n", StopAgain))
+	_ = k.write(told.message) // a dead one has stopped
+}
+
+// killStuck kills the kernel, if that is wanted.
+func (k *Kernel) killStuck(told stop) {
+	why := fmt.Sprintf("%v has not stopped for %v, and cannot be interrupted", told, StopPatience)
+	if k.isStuck == nil || !k.isStuck(why) {
+		return
+	}
+	k.say(told, fmt.Sprintf("[it has not stopped for %v: its kernel is killed]\n", StopPatience))
+	k.mu.Lock()
+	k.stuck = why
+	k.mu.Unlock()
+	k.proc.Kill()
+}
+
+// say adds a line to the text of a cell's run.
+func (k *Kernel) say(told stop, line string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.run.isOf(told.CellID) {
+		k.run.write(protocol.Stderr, []byte(line), k.emit)
+	}
+}

@@ -122,14 +122,14 @@ func (h *host) check() (err error) {
 	case "builtin":
 		return h.checkBuiltin()
 	default:
-		h.agentWords, err = words("--agent", h.flags.agent)
+		h.agentWords, err = words("--agent", h.flags.agent, "builtin, oracle, noop")
 		return err
 	}
 }
 
 // words splits a command line as a shell does, makes sure that its program is
-// there, and that its files will be found.
-func words(flag, line string) ([]string, error) {
+// there, and that its files will be found. names are what the flag may say instead.
+func words(flag, line, names string) ([]string, error) {
 	words, err := shellwords.Parse(line)
 	if err != nil {
 		return nil, fmt.Errorf("%s %q: %w", flag, line, err)
@@ -139,7 +139,7 @@ func words(flag, line string) ([]string, error) {
 	}
 	path, err := lookPath(words[0])
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
+		return nil, fmt.Errorf("%s %q: want %s, or a command: %w", flag, line, names, err)
 	}
 	words[0] = path
 	for i, word := range words[1:] {

@@ -45,7 +45,7 @@ func (h *host) findKernel(ctx context.Context) (err error) {
 		k.command = []string{h.p.self, "jupyter", found.Path}
 		k.read, k.sockets, k.itself = slices.Concat(neighbours(k.command), found.ReadPaths()), true, true
 	default:
-		k.command, err = words("--kernel", name)
+		k.command, err = words("--kernel", name, "python, elisp, jupyter:NAME")
 		k.read = neighbours(k.command)
 	}
 	if err != nil {

@@ -1,17 +1,16 @@
 package child
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
+
+	"assay/internal/fence"
 )
 
 // emptied is how long killed cgroups, however many, may take until their last
@@ -28,7 +27,7 @@ type cgroups struct {
 
 // newCgroups makes the server's cgroup, or says why there is none.
 func newCgroups() (*cgroups, error) {
-	own, err := ownCgroup()
+	own, err := fence.Cgroup()
 	if err != nil {
 		return nil, err
 	}
@@ -40,33 +39,6 @@ func newCgroups() (*cgroups, error) {
 		return nil, errors.Join(errors.New("no cgroup.kill (Linux 5.14 has it)"), os.Remove(root))
 	}
 	return &cgroups{root: root}, nil
-}
-
-// ownCgroup returns the folder of the cgroup, version 2, that we are in.
-func ownCgroup() (string, error) {
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return "", err
-	}
-	member, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return "", err
-	}
-	var path string
-	for line := range strings.Lines(string(member)) {
-		if rest, ok := strings.CutPrefix(line, "0::"); ok {
-			path = strings.TrimSpace(rest)
-		}
-	}
-	lines := bufio.NewScanner(bytes.NewReader(mounts))
-	for lines.Scan() {
-		// "36 35 0:31 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw"
-		mount, kind, _ := strings.Cut(lines.Text(), " - ")
-		if fields := strings.Fields(mount); strings.HasPrefix(kind, "cgroup2 ") && len(fields) > 4 {
-			return filepath.Join(fields[4], path), nil
-		}
-	}
-	return "", errors.New("no cgroup2 is mounted")
 }
 
 func (c *cgroups) usable() bool { return c != nil && !c.off.Load() }

@@ -134,6 +134,15 @@ type hierarchies struct {
 	unified string // version 2
 }
 
+// Cgroup returns the folder of the cgroup, version 2, that this process is in.
+func Cgroup() (string, error) {
+	mounts, err := readCgroups()
+	if err == nil && mounts.unified == "" {
+		err = errors.New("no cgroup2 is mounted")
+	}
+	return mounts.unified, err
+}
+
 func readCgroups() (hierarchies, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {

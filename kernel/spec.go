@@ -1,0 +1,67 @@
+package kernel
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"assay/internal/child"
+)
+
+// spec says what process to start: a fork of the pool, if there is one, else a
+// command.
+func (k *Kernel) spec(cfg Config, warm *fork) (child.Spec, error) {
+	spec := child.Spec{
+		Name: "kernel", Argv: cfg.Command, Dir: cfg.Sandbox, Env: environment(cfg),
+		FrameLimit: cfg.FrameLimit, Output: cfg.Output, Processes: cfg.Fence.Processes(),
+	}
+	read := cfg.Read
+	switch {
+	case cfg.Command != nil:
+	case cfg.Elisp != nil:
+		spec.Argv, spec.Listen, spec.Output = cfg.Elisp.argv(), true, k.fromPipe
+		read = slices.Concat(cfg.Elisp.paths, read)
+	default:
+		spec.Argv, spec.Output = []string{cfg.Python.Executable, "-u", cfg.Python.start}, k.fromPipe
+		read = slices.Concat(cfg.Python.paths, read)
+	}
+	if warm != nil {
+		spec.Origin = warm
+		read = append(read, warm.read)
+	}
+	plan, err := cfg.Fence.Around(cfg.Sandbox, read...)
+	if err != nil {
+		return spec, err
+	}
+	spec.Fence = plan
+	if warm != nil {
+		warm.fence = plan
+	}
+	return spec, nil
+}
+
+// environment is the whole environment of a kernel: nothing of the server's but
+// what an interpreter needs to be the user's. Keys of models are not among it.
+func environment(cfg Config) []string {
+	env := child.Pick(cfg.Environ, func(name string) bool {
+		switch name {
+		case "PATH", "LANG", "TZ", "VIRTUAL_ENV":
+			return true
+		}
+		return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "PYTHON") || strings.HasPrefix(name, "CONDA_")
+	})
+	// HOME is the sandbox's: what was installed with pip --user is found by this.
+	for _, entry := range cfg.Environ {
+		if home, ok := strings.CutPrefix(entry, "HOME="); ok && !hasName(env, "PYTHONUSERBASE") {
+			env = append(env, "PYTHONUSERBASE="+filepath.Join(home, ".local"))
+		}
+	}
+	own := filepath.Join(cfg.Sandbox, ".assay")
+	env = append(env,
+		"HOME="+filepath.Join(own, "home"), "TMPDIR="+filepath.Join(own, "tmp"), "MPLCONFIGDIR="+filepath.Join(own, "mpl"))
+	return append(env, child.Env(cfg.Sandbox, cfg.Session)...)
+}
+
+func hasName(env []string, name string) bool {
+	return slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
+}
