@@ -6,10 +6,13 @@ package grading
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"assay/agent/model"
 )
 
 // Spec says how to grade: one entry of a case's graders.
@@ -19,12 +22,46 @@ type Spec struct {
 	Field  string // where the case has it, for messages: "grader", "graders[1]"
 }
 
-// Input is what there is to grade. The zero Input has neither an answer nor a
-// kernel.
+// Input is what there is to grade. The zero Input has no answer, and nothing else
+// either. What a grader needs and does not find is its error.
 type Input struct {
 	Answer   Value  // nil or [Null]: no answer
 	NoAnswer string // why there is none, for the reasoning; may be empty
-	Kernel   Kernel // nil: it is gone
+
+	Task         string            // what the agent was told, verbatim
+	Notebook     *Notebook         // what it left behind; nil: not known
+	Conversation []json.RawMessage // the entries of the agent's history, oldest first
+
+	// Record is what a command grader reads on stdin, an object; nil: it gets
+	// {"answer": …}. Dir is the folder of the case file, in which the command
+	// runs; empty: the current one.
+	Record json.RawMessage
+	Dir    string
+
+	// Kernel is the one the agent worked in; nil: it is gone. Rerun runs the
+	// notebook's code cells from top to bottom in a fresh kernel, in a sandbox as
+	// the case began with, and returns them as they are then; nil: that cannot be
+	// done here. The error of Rerun says that it could not do it, not that a cell
+	// failed.
+	Kernel Kernel
+	Rerun  func(context.Context) (*Notebook, error)
+
+	// Judge opens the model of that name, for llm_judge; nil: there is none here.
+	Judge func(name string) (model.Client, error)
+}
+
+// Notebook is a notebook as graders see it.
+type Notebook struct {
+	Language string // of the code: python, elisp, …
+	Cells    []Cell // in order
+}
+
+// Cell is a cell of a [Notebook].
+type Cell struct {
+	Code   bool // otherwise it is Markdown
+	Source string
+	Status string // of the last run: "ok", "error" or "interrupted"; empty: it did not run
+	Text   string // what it printed and showed as text, in order
 }
 
 // Kernel is the kernel that the agent worked in, which by now nobody else uses.
@@ -49,17 +86,6 @@ type grader struct {
 	// grade. It is nil where a bad config must yield a verdict instead.
 	check func(config *Object) error
 	grade func(ctx context.Context, config *Object, in Input) (Result, error)
-}
-
-// graders is the one place that lists them. The types that other harnesses know
-// too have no check, so that their cases run as they are.
-func graders() map[string]grader {
-	return map[string]grader{
-		"exact":             {check: checkExact, grade: ofAnswer(exact)},
-		"kernel_check":      {check: checkKernelCheck, grade: kernelCheck},
-		"multiple_choice":   {grade: ofAnswer(multipleChoice)},
-		"numeric_tolerance": {grade: ofAnswer(numericTolerance)},
-	}
 }
 
 // Types returns the known grader types, sorted.

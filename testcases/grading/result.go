@@ -18,7 +18,8 @@ type Result struct {
 }
 
 // Error says why a value could not be read or graded. Kind is for programs:
-// type_error, value_error, overflow, recursion_error, not_json, kernel,
+// type_error, value_error, key_error, overflow, recursion_error, not_json (of a
+// probe's value), kernel, notebook, command, model (of the judge),
 // unknown_grader or panic.
 type Error struct {
 	Kind string `json:"kind"`
