@@ -34,9 +34,11 @@ type Input struct {
 
 	// Record is what a command grader reads on stdin, an object; nil: it gets
 	// {"answer": …}. Dir is the folder of the case file, in which the command
-	// runs; empty: the current one.
-	Record json.RawMessage
-	Dir    string
+	// runs; empty: the current one. Environ is all of its environment; nil: no
+	// more than a PATH.
+	Record  json.RawMessage
+	Dir     string
+	Environ []string
 
 	// Kernel is the one the agent worked in; nil: it is gone. Rerun runs the
 	// notebook's code cells from top to bottom in a fresh kernel, in a sandbox as
