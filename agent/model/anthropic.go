@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -81,9 +82,17 @@ func anthropicError(ctx context.Context, err error, started bool) error {
 		return fmt.Errorf("%s: %w", providerAnthropic, err)
 	case started || errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%s: %w: %w", providerAnthropic, ErrCutStream, err)
+	case unsent(err):
+		return fmt.Errorf("%s: %w: %w", providerAnthropic, ErrUnreachable, err)
 	default:
 		return fmt.Errorf("%s: %w", providerAnthropic, err)
 	}
+}
+
+// unsent reports whether a request failed on its way.
+func unsent(err error) bool {
+	_, ok := errors.AsType[*url.Error](err)
+	return ok
 }
 
 // refusal reads an error of the API. One that came in the middle of a stream

@@ -100,7 +100,7 @@ func TestCO6_CutStreamIsAnError(t *testing.T) {
 			cut := &limited{handler: model.NewMock(script(t, line), nil), limit: limit, abort: abort}
 			_, err := ask(t.Context(), serve(t, cut), says("go"))
 			if abort && limit == 0 {
-				require.Error(t, err) // not even a status came
+				require.True(t, model.Transient(err), "%v", err) // not even a status came
 				continue
 			}
 			require.ErrorIs(t, err, model.ErrCutStream, "after %d bytes, abort %v", limit, abort)
@@ -218,6 +218,7 @@ func TestCO6_ConnectionError(t *testing.T) {
 	_, err = ask(t.Context(), client, says("go"))
 	require.ErrorContains(t, err, "anthropic: ")
 	require.ErrorContains(t, err, "connection refused")
+	require.ErrorIs(t, err, model.ErrUnreachable)
 }
 
 // What reaches the server is, byte for byte, what a Request marshals to: the

@@ -11,6 +11,14 @@ import (
 // ErrCutStream says that a reply broke off before its end.
 var ErrCutStream = errors.New("the reply broke off before its end")
 
+// ErrUnreachable says that no connection brought so much as the beginning of a
+// reply.
+var ErrUnreachable = errors.New("the API cannot be reached")
+
+// ErrNotRecorded says that a [Recording] holds no such request that has not been
+// played yet.
+var ErrNotRecorded = errors.New("the request was not recorded")
+
 // APIError is a refusal of a model's API. Its text is one line, such as
 // "anthropic: 401 authentication_error: invalid x-api-key".
 type APIError struct {
@@ -34,6 +42,22 @@ func ContextExceeded(err error) bool {
 	}
 	return api.Status == http.StatusRequestEntityTooLarge ||
 		api.Status == http.StatusBadRequest && strings.Contains(api.Message, "prompt is too long")
+}
+
+// Transient reports whether the call that ended with err may succeed if it is
+// made again: the API could not be reached or had no capacity, or the reply broke
+// off. The refusal of a request as such is not transient.
+func Transient(err error) bool {
+	api, refused := errors.AsType[*APIError](err)
+	if !refused {
+		return errors.Is(err, ErrCutStream) || errors.Is(err, ErrUnreachable)
+	}
+	switch api.Status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return true
+	default:
+		return api.Status >= http.StatusInternalServerError
+	}
 }
 
 // errorTypes is how the Messages API names the errors of each status.

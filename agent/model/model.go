@@ -1,7 +1,8 @@
 // Package model talks to language models: one small interface, [Client], and
 // behind it the vendors' APIs and a scripted model that needs no network. Its
 // types are plain values whose JSON is that of Anthropic's Messages API, so that
-// a conversation can be stored, compared and sent again byte for byte.
+// a conversation can be stored, compared and sent again byte for byte. [Record]
+// writes calls down, a [Recording] plays them again.
 //
 // [Mock] is the other end: a server with the wire shape of that API which plays
 // the same scripts.
@@ -23,8 +24,9 @@ type Client interface {
 	// order and from the calling goroutine. Request.Model is filled in by the
 	// client, and so is MaxTokens when it is 0.
 	//
-	// Nothing is ever retried. The error is an [*APIError] when the API refused,
-	// wraps [ErrCutStream] when the reply broke off, and is the cause of ctx
+	// Nothing is ever retried; [Transient] says what may be. The error is an
+	// [*APIError] when the API refused, wraps [ErrUnreachable] when nothing came
+	// back and [ErrCutStream] when the reply broke off, and is the cause of ctx
 	// when that has ended.
 	Complete(ctx context.Context, req Request, onDelta func(Delta)) (*Response, error)
 }

@@ -3,31 +3,75 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
 
 // Options are what a model needs beside its name.
 type Options struct {
-	APIKey  string // required by anthropic/, unused by script:
-	BaseURL string // of the API, "" is the vendor's own
+	APIKey  string // required by anthropic/, unused by the others
+	BaseURL string // of the API, "" is the vendor's own; unused by script: and replay:
 }
 
-// Open returns the model of that name: "anthropic/<id>" or "script:FILE". An
-// unknown name, a missing key and a faulty script are errors; the network is
-// not touched.
+// The forms of a model's name: what it begins with.
+const (
+	formAnthropic = "anthropic/"
+	formScript    = "script:"
+	formReplay    = "replay:"
+)
+
+// Open returns the model of that name: "anthropic/<id>", "script:FILE", which
+// plays a [Script], or "replay:FILE", which plays a [Recording]. An unknown name,
+// a missing key and a faulty file are errors; the network is not touched.
 func Open(name string, opts Options) (Client, error) {
-	if id, ok := strings.CutPrefix(name, "anthropic/"); ok && id != "" {
-		return NewAnthropic(id, opts)
+	form, rest, err := parseName(name)
+	if err != nil {
+		return nil, err
 	}
-	if file, ok := strings.CutPrefix(name, "script:"); ok && file != "" {
-		script, err := ReadScript(file)
+	switch form {
+	case formScript:
+		script, err := ReadScript(rest)
 		if err != nil {
 			return nil, err
 		}
 		return script.Client(), nil
+	case formReplay:
+		recording, err := ReadRecording(rest)
+		if err != nil {
+			return nil, err
+		}
+		return recording.Client(), nil
+	default:
+		return NewAnthropic(rest, opts)
 	}
-	return nil, fmt.Errorf("unknown model %q: known are anthropic/<id> and script:FILE", name)
+}
+
+// CheckName says whether [Open] knows names of that form. It looks at nothing
+// but the name: there may be no such model, and no such file.
+func CheckName(name string) error {
+	_, _, err := parseName(name)
+	return err
+}
+
+// InFolder returns the name of a model with its file, if it has one, relative to
+// dir. An absolute file, a name without one and an unknown name stay as they are.
+func InFolder(name, dir string) string {
+	form, file, err := parseName(name)
+	if err != nil || form == formAnthropic || filepath.IsAbs(file) {
+		return name
+	}
+	return form + filepath.Join(dir, file)
+}
+
+// parseName cuts a name into its form and what makes it one model.
+func parseName(name string) (form, rest string, err error) {
+	for _, form := range []string{formAnthropic, formScript, formReplay} {
+		if rest, ok := strings.CutPrefix(name, form); ok && rest != "" {
+			return form, rest, nil
+		}
+	}
+	return "", "", fmt.Errorf("unknown model %q: known are anthropic/<id>, script:FILE and replay:FILE", name)
 }
 
 // Set changes one setting by its name: max_tokens (an integer), temperature

@@ -163,9 +163,9 @@ func TestScript_Expectations(t *testing.T) {
 
 func TestOpen_UnknownModelsAreOneClearError(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"", "gpt", "anthropic/", "script:", "anthropic"} {
+	for _, name := range []string{"", "gpt", "anthropic/", "script:", "replay:", "anthropic"} {
 		_, err := model.Open(name, model.Options{APIKey: "k"})
-		require.EqualError(t, err, `unknown model "`+name+`": known are anthropic/<id> and script:FILE`)
+		require.EqualError(t, err, `unknown model "`+name+`": known are anthropic/<id>, script:FILE and replay:FILE`)
 	}
 	_, err := model.Open("anthropic/claude", model.Options{})
 	require.EqualError(t, err, "the model anthropic/claude needs an API key: set ANTHROPIC_API_KEY")
