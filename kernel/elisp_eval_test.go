@@ -258,3 +258,18 @@ func TestElispFiltersThatWait(t *testing.T) {
 		k.alive()
 	}
 }
+
+// Code that is pristine meets Emacs's functions as they were, whatever cells have
+// put in their place; the user's own are there.
+func TestElispPristineCode(t *testing.T) {
+	t.Parallel()
+	k := newElispHouse(t).start(t)
+	k.run(`(setq found '(9)) (defun name () (upcase "nine"))
+		(advice-add 'upcase :override (lambda (&rest _) "TEN"))
+		(fset (intern "length") (lambda (_) 4))`)
+	code := "(list (length found) (name))"
+	require.Equal(t, `(4 "TEN")`, k.code(code)["result"])
+	k.run(`(fset (intern "assay-print") (lambda (&rest _) "(4)"))`)
+	got := k.ask(message{"type": "execute_code", "code": code, "agent_tx_id": "tx", "pristine": true})
+	require.Equal(t, `(1 "NINE")`, got["result"], got)
+}

@@ -73,6 +73,7 @@ type KernelRequest struct {
 	Code      string                     `json:"code,omitempty"`      // execute_code
 	Session   string                     `json:"session,omitempty"`   // execute_code
 	TimeoutS  float64                    `json:"timeout_s,omitempty"` // execute_code: seconds from its start
+	Pristine  bool                       `json:"pristine,omitempty"`  // execute_code: not to be misled by what ran before
 	Data      map[string]json.RawMessage `json:"data,omitempty"`      // set_widget_value: strings of JSON
 }
 

@@ -74,8 +74,18 @@ func (s *Session) Query(query protocol.AgentQuery) error {
 
 // Execute runs code in the kernel without a cell.
 func (s *Session) Execute(ctx context.Context, code string, within time.Duration) (protocol.ExecuteCodeResponse, error) {
+	return s.execute(ctx, map[string]any{"code": code, "timeout_s": within.Seconds()})
+}
+
+// Examine runs code that looks at what the kernel holds. A kernel that can sees
+// to it that what ran there before does not mislead it.
+func (s *Session) Examine(ctx context.Context, code string, within time.Duration) (protocol.ExecuteCodeResponse, error) {
+	return s.execute(ctx, map[string]any{"code": code, "timeout_s": within.Seconds(), "pristine": true})
+}
+
+func (s *Session) execute(ctx context.Context, params map[string]any) (protocol.ExecuteCodeResponse, error) {
 	var response protocol.ExecuteCodeResponse
-	body, err := s.router.Ask(ctx, protocol.TypeExecuteCode, map[string]any{"code": code, "timeout_s": within.Seconds()})
+	body, err := s.router.Ask(ctx, protocol.TypeExecuteCode, params)
 	if err != nil {
 		return response, err
 	}

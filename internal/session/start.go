@@ -17,9 +17,11 @@ import (
 )
 
 func (s *Session) start(ctx context.Context) error {
-	if err := s.makeSandbox(); err != nil {
+	sandbox, err := NewSandbox(s.supervisor, s.cfg.SandboxRoot, s.cfg.Prepare)
+	if err != nil {
 		return &StartError{What: "sandbox", Err: err}
 	}
+	s.sandbox = sandbox
 	if s.cfg.Restored != nil {
 		s.runs.Restore(s.cfg.Restored.Runs)
 		if err := s.document.Restore(*s.cfg.Restored); err != nil {

@@ -98,7 +98,8 @@ It returns never: Emacs ends when the server closes the socket."
 (defun assay-kernel--execute-code (request)
   "Schedule the execute_code REQUEST; it runs alone, whatever its session."
   (assay-schedule-add (assay-run-code (assay-request-text request "code")
-                                      (assay-request-tx request))))
+                                      (assay-request-tx request)
+                                      (eq (gethash "pristine" request) t))))
 
 (defun assay-kernel--reset (request)
   "Schedule the reset that is REQUEST."

@@ -17,18 +17,30 @@
 (defconst assay-names--most 20000 "Conses of a cell's forms that are gone through for names.")
 
 (defvar assay-names--given nil "Hash table of symbols to what of them was bound at the start.")
+(defvar assay-names--functions nil "Hash table of symbols to their functions at the start.")
 (defvar assay-names--history nil "`load-history' at the start.")
 (defvar assay-names--originals nil "Hash table of given symbols that were changed, to their bindings.")
 
 (defun assay-names-settle ()
   "Take what is bound now for Emacs's own."
   (setq assay-names--given (make-hash-table :test #'eq :size 16384)
+        assay-names--functions (make-hash-table :test #'eq :size 8192)
         assay-names--originals (make-hash-table :test #'eq)
         assay-names--history load-history)
   (mapatoms (lambda (symbol)
               (let ((bound (assay-names--bound symbol)))
                 (unless (zerop bound)
-                  (puthash symbol bound assay-names--given))))))
+                  (puthash symbol bound assay-names--given))
+                (when (fboundp symbol)
+                  (puthash symbol (symbol-function symbol) assay-names--functions))))))
+
+(defun assay-names-restore-functions ()
+  "Have Emacs's functions, and the kernel's, be those of the start.
+Those that were to be loaded when they are needed, and have been, stay."
+  (maphash (lambda (symbol function)
+             (unless (or (eq (symbol-function symbol) function) (autoloadp function))
+               (fset symbol function)))
+           assay-names--functions))
 
 (defun assay-names--bound (symbol)
   "Return what of SYMBOL is bound."

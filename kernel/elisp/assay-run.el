@@ -93,11 +93,16 @@ Return the plist of `agent-eval' and in it, as :names, what was bound."
          :dataframe_outputs [] :figure_outputs [] :static_figure_outputs []
          :duration_ms (or (plist-get outcome :duration) 0))))
 
-(defun assay-run-code (code tx)
-  "Return a work that runs CODE without a cell, to answer the execute_code TX."
+(defun assay-run-code (code tx pristine)
+  "Return a work that runs CODE without a cell, to answer the execute_code TX.
+Where it is PRISTINE it is not misled by functions that were put in the place of
+Emacs's own."
   (make-assay-work
    :tx tx
-   :run (lambda (_) (assay-run--code code))
+   :run (lambda (_)
+          (when pristine
+            (assay-names-restore-functions))
+          (assay-run--code code))
    :answer #'assay-run--code-response))
 
 (defun assay-run--code (code)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from itertools import count
 
 from assay.channel import FrameTooLarge
+from assay.wire import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def _decoded(text: object) -> Any:
     if not isinstance(text, str):
         raise Invalid("the value is not a string of JSON")
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise Invalid(f"the value is not JSON: {error}") from None
 

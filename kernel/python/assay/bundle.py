@@ -8,6 +8,7 @@ from assay.clip import clip
 from assay.doors import enter
 from assay.kinds import is_figure, is_plot, is_table
 from assay.shell import shell
+from assay.told import text_of, told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Bundle:
         try:
             return enter(call, *args, **arguments)
         except Exception as error:
-            self._problems.append(f"<{name} raised {_told(error)}>")
+            self._problems.append(f"<{name} raised {told(error)}>")
             return None
 
     def _add_all(self, answer: Any) -> None:
@@ -142,21 +143,6 @@ class Bundle:
         elif mime.startswith(("text/", "image/")) and not isinstance(form, str):
             form = text_of(form)
         self.data[mime] = plain(form)
-
-
-def text_of(value: object) -> str:
-    """Returns the repr of value; one that raises is told of instead."""
-    try:
-        return str(enter(repr, value))
-    except Exception as error:
-        return f"<{type(value).__name__}: its repr raised {_told(error)}>"
-
-
-def _told(error: Exception) -> str:
-    try:
-        return f"{type(error).__name__}: {enter(str, error)}"
-    except Exception:
-        return type(error).__name__
 
 
 def plain(value: Any, depth: int = 100) -> Any:

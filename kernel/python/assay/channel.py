@@ -6,13 +6,14 @@ JSON object, or raw text of a stream (see raw_frame).
 
 from __future__ import annotations
 
-import json
 import os
 import threading
+from _thread import get_ident
 from collections import deque
 from time import sleep
 
 from assay.reserve import reserve
+from assay.wire import Encoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,10 @@ _HEADER = 8
 _READ = 64 << 10  # bytes asked of the socket at once
 _SHORTAGE = 0.010  # seconds until memory is asked for again
 
-_ENCODER = json.JSONEncoder(
+# The user's code may put others in their place.
+_read, _write, _exit = os.read, os.write, os._exit
+
+_ENCODER = Encoder(
     ensure_ascii=False,
     allow_nan=False,
     separators=(",", ":"),
@@ -84,7 +88,7 @@ class Channel:
     def _fill(self, size: int) -> bool:
         while len(self._input) < size:
             try:
-                chunk = os.read(self._descriptor, _READ)
+                chunk = _read(self._descriptor, _READ)
             except ConnectionError:
                 chunk = b""
             except MemoryError:
@@ -116,7 +120,7 @@ class Channel:
         self._drain()
 
     def _drain(self) -> None:
-        me = threading.get_ident()
+        me = get_ident()
         if self._writer == me:
             return  # a finalizer ran while this thread wrote, which goes on to its frame
         while self._outbox:
@@ -139,11 +143,11 @@ class Channel:
         rest = memoryview(frame)
         while rest:
             try:
-                rest = rest[os.write(self._descriptor, rest) :]
+                rest = rest[_write(self._descriptor, rest) :]
             except OSError as error:
                 if error.errno is None:
                     raise  # not the system's: TimeoutError of a signal handler, for example
-                os._exit(1)  # the server is gone, or the user's code closed the socket
+                _exit(1)  # the server is gone, or the user's code closed the socket
 
     @property
     def forked(self) -> bool:

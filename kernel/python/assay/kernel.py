@@ -21,6 +21,7 @@ from assay.hooks import after_import
 from assay.interrupt import Interrupter
 from assay.loop import Loop
 from assay.namespace import Namespace
+from assay.pristine import Pristine
 from assay.reader import Reader
 from assay.reserve import reserve
 from assay.schedule import Schedule
@@ -141,6 +142,8 @@ class Kernel:
         os.register_at_fork(after_in_child=self._after_fork)
         for function in (display, update_display, clear_output, shell.get_ipython):
             setattr(builtins, function.__name__, function)
+        self.pristine = Pristine()
+        self.pristine.seal(self)
         sys.meta_path.insert(0, Alias())
         after_import(
             {

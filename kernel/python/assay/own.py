@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-_PACKAGES = frozenset(("assay", "json", "linecache", "traceback"))
+_PACKAGES = frozenset(("assay", "linecache", "traceback"))
 
 
 def install() -> None:
@@ -26,21 +26,43 @@ def install() -> None:
     sys.meta_path.insert(0, _Finder(dict(builtins.__dict__)))
 
 
+def private(package: str) -> ModuleType:
+    """Imports a package of the library, with those builtins, as a copy that nobody else finds."""
+    shared = _taken(package)
+    finder = _Finder(dict(builtins.__dict__), package)
+    sys.meta_path.insert(0, finder)
+    try:
+        return __import__(package)
+    finally:
+        sys.meta_path.remove(finder)
+        _taken(package)
+        sys.modules.update(shared)
+
+
+def _taken(package: str) -> dict[str, ModuleType]:
+    """Takes a package and what is in it out of sys.modules, and returns it."""
+    names = [name for name in sys.modules if name.partition(".")[0] == package]
+    return {name: sys.modules.pop(name) for name in names}
+
+
 class _Finder:
     """A meta path finder. It uses no builtin itself."""
 
-    def __init__(self, own: dict[str, Any]) -> None:
+    def __init__(self, own: dict[str, Any], *packages: str) -> None:
         self._own = own
+        self._packages = frozenset(packages) or _PACKAGES
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name.partition(".")[0] not in _PACKAGES:
+        package = name.partition(".")[0]
+        if package not in self._packages:
             return None
         spec: ModuleSpec | None = PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader.__class__ is SourceFileLoader:
             spec.loader = _Loader(spec.loader.name, spec.loader.path)  # type: ignore[union-attr]
-            spec.loader.own = self._own
+            # From a module that the user's code uses, none of the kernel's are reached.
+            spec.loader.own = self._own if package == "assay" else {**self._own}
         return spec
 
 

@@ -15,7 +15,6 @@ groups of the kernels that are left, and ends.
 from __future__ import annotations
 
 import gc
-import json
 import os
 import signal
 import socket
@@ -28,6 +27,7 @@ import assay.inspection
 import assay.kernel  # noqa: F401
 from assay.birth import Birth, thread_setters
 from assay.preload import preload
+from assay.wire import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Pool:
     def _receive(self) -> tuple[dict[str, Any], list[int]]:
         header, files, _, _ = socket.recv_fds(self._socket, _HEADER, _FILES)
         body = self._rest(int.from_bytes(header + self._rest(_HEADER - len(header)), "little"))
-        request: dict[str, Any] = json.loads(body)
+        request: dict[str, Any] = loads(body.decode())
         return request, files
 
     def _rest(self, size: int) -> bytes:
@@ -122,5 +122,5 @@ class Pool:
         os._exit(0)
 
     def _send(self, message: dict[str, Any]) -> None:
-        body = json.dumps(message).encode()
+        body = dumps(message).encode()
         self._socket.sendall(len(body).to_bytes(_HEADER, "little") + body)

@@ -7,6 +7,7 @@ import os
 from assay.answers import Answers
 from assay.cell import Cell
 from assay.channel import BrokenChannel
+from assay.examination import Examination
 from assay.request import Malformed, Request
 from assay.reset import Reset
 from assay.snippet import Snippet
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from assay.kernel import Kernel
     from assay.work import Work
+
+_PRISTINE = b'"pristine"'  # an execute_code may have it
 
 
 class Reader:
@@ -40,8 +43,11 @@ class Reader:
     def run(self) -> None:
         """Handles requests until the server closes the socket, and ends the process then."""
         status = 1
+        restore = self._kernel.pristine.restore
         try:
             while (body := self._kernel.channel.read()) is not None:
+                if _PRISTINE in body:
+                    restore()  # before what it calls here is looked up
                 self._handle(body)
             status = 0
         except BrokenChannel as error:
@@ -74,8 +80,9 @@ class Reader:
         self._add(Cell(self._kernel, request.text("cell_id"), request.text("code")))
 
     def _execute_code(self, request: Request) -> None:
+        kind = Examination if request.flag("pristine") else Snippet
         session = request.text("session", "")
-        self._add(Snippet(self._kernel, request.text("code"), session, request.tx_id))
+        self._add(kind(self._kernel, request.text("code"), session, request.tx_id))
 
     def _reset(self, request: Request) -> None:
         self._add(Reset(self._kernel, request.tx_id))

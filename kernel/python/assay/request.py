@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from assay.wire import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class Request:
     def __init__(self, body: bytes) -> None:
         """Raises Malformed for what is no JSON object with a type."""
         try:
-            fields = json.loads(body.decode("utf-8"))
+            fields = loads(body.decode("utf-8"))
         except (ValueError, RecursionError) as error:
             raise Malformed(f"message is not JSON: {error}") from None
         if not isinstance(fields, dict) or not isinstance(fields.get("type"), str):
@@ -40,6 +40,13 @@ class Request:
             raise Malformed(f"{self.type}: {field} is not a string")
         if not value and not default and field != "code":
             raise Malformed(f"{self.type}: {field} is empty")
+        return value
+
+    def flag(self, field: str) -> bool:
+        """Returns a field that is true or false, and false where it is missing or null."""
+        value = self._fields.get(field) or False
+        if not isinstance(value, bool):
+            raise Malformed(f"{self.type}: {field} is not true or false")
         return value
 
     def object(self, field: str, *default: Any) -> Any:

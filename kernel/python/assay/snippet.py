@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 
 from assay.capture import Capture
+from assay.clip import clip
 from assay.failure import Failure
 from assay.program import Program
 from assay.reserve import reserve
+from assay.told import text_of
 from assay.work import Work
 
 TYPE_CHECKING = False
@@ -64,17 +66,21 @@ class Snippet(Work):
 
     def _run_plain(self, program: Program) -> None:
         try:
-            self._keep(program.run(self._kernel.names.names))
+            self._keep(program.run(self._names()))
         except BaseException as error:
             self._keep_error(error)
         self._settle()
 
     async def _run_awaiting(self, program: Program) -> None:
         try:
-            self._keep(await program.run_awaiting(self._kernel.names.names))
+            self._keep(await program.run_awaiting(self._names()))
         except BaseException as error:
             self._keep_error(error)
         self._settle()
+
+    def _names(self) -> dict[str, Any]:
+        """Returns the globals that it runs among."""
+        return self._kernel.names.names
 
     def _settle(self) -> None:
         if self._kernel.reactions is not None and not self._kernel.channel.forked:
@@ -82,9 +88,6 @@ class Snippet(Work):
 
     def _keep(self, value: object) -> None:
         if value is not None:
-            from assay.bundle import text_of
-            from assay.clip import clip
-
             self._result = clip(text_of(value), _MOST)
 
     def _keep_error(self, error: BaseException) -> None:

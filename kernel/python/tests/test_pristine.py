@@ -1,0 +1,63 @@
+"""execute_code that is pristine, and what the kernel keeps from the user's code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness import KernelTest
+
+
+class TestPristine(KernelTest):
+    def examine(self, code: str) -> Any:
+        return self.kernel.ask("execute_code", "execute_code_response", code=code, pristine=True)
+
+    def test_builtins_are_the_builtins(self) -> None:
+        self.kernel.run("import builtins\nbuiltins.len = len = sum = lambda *a: 42\nxs = [1]")
+        self.assertEqual(self.examine("len(xs), sum(xs)")["result"], "(1, 1)")
+        self.assertEqual(self.examine("import builtins\nbuiltins.len(xs)")["result"], "1")
+        self.assertEqual(self.kernel.run("len(xs)").shown, "42", "the user's names are as they were")
+
+    def test_names_are_those_of_the_user(self) -> None:
+        self.kernel.run("x = 1\ndef step():\n    global x\n    x += 1")
+        self.assertEqual(self.examine("step()\nx, 'x' in globals()")["result"], "(2, True)")
+        self.assertEqual(self.examine("x = y = 7\n[x for _ in (1,)][0] + y")["result"], "14")
+        self.assertEqual(self.kernel.run("x, 'y' in globals()").shown, "(2, False)")
+        self.assertEqual(self.examine("nowhere")["ename"], "NameError")
+
+    def test_what_is_printed_is_heard(self) -> None:
+        self.kernel.run("import sys, io\nsys.stdout = io.StringIO()\nprint = None")
+        answer = self.examine("print('here')\nimport sys; print('there', file=sys.stderr)")
+        self.assertEqual((answer["stdout"], answer["stderr"]), ("here\n", "there\n"))
+
+    def test_the_kernel_s_code_is_put_back(self) -> None:
+        self.kernel.run(
+            "import assay.snippet, assay.told, assay.failure, sys\n"
+            "assay.snippet.text_of = lambda v: 'forged'\n"
+            "assay.told.text_of.__code__ = (lambda value: 'forged').__code__\n"
+            "assay.snippet.Snippet._keep = lambda self, value: setattr(self, '_result', 'forged')\n"
+            "assay.failure.Failure.forged = 1\n"
+            "sys.modules['assay.told'] = None"
+        )
+        self.assertEqual(self.examine("1 + 1")["result"], "2")
+        answer = self.kernel.ask("execute_code", "execute_code_response", code="1 + 1")
+        self.assertEqual(answer["result"], "2", "for good")
+
+    def test_the_flag_is_checked(self) -> None:
+        error = self.kernel.ask("execute_code", "error", code="1", pristine=1)
+        self.assertEqual(error["data"]["message"], "execute_code: pristine is not true or false")
+
+
+class TestOwnCopies(KernelTest):
+    def test_json_of_the_user_is_another(self) -> None:
+        self.kernel.run(
+            "import json, json.encoder, os\n"
+            "json.JSONEncoder.encode = json.encoder.JSONEncoder.iterencode = lambda *a, **k: 'x'\n"
+            "json.loads = os.write = os.read = None"
+        )
+        self.assertEqual(self.kernel.run("1 + 1").shown, "2")
+        self.kernel.send_body(b'{"type": "ping", "x": "\\q"}')
+        self.assertIn("message is not JSON: Invalid \\escape", self.kernel.receive()["data"]["message"])
+
+    def test_builtins_of_the_library_are_others(self) -> None:
+        self.kernel.run("import traceback, linecache\ntraceback.__builtins__['len'] = linecache.__builtins__['str'] = None")
+        self.assertEqual(self.kernel.run("len('abc')").shown, "3")
