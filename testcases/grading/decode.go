@@ -31,22 +31,29 @@ func (e *SyntaxError) Error() string {
 // The error is a [*SyntaxError], or an [*Error] when the text passes a limit of
 // Python's: kind value_error for an integer of more than 4300 digits,
 // recursion_error for more than 990 levels.
-func Decode(text string) (Value, error) {
-	d := &decoder{text: text}
+func Decode(text string) (Value, error) { return (&decoder{text: text}).all() }
+
+// decodeUnique is [Decode] for texts in which a key that occurs twice in one
+// object is a mistake, and so a [*SyntaxError].
+func decodeUnique(text string) (Value, error) { return (&decoder{text: text, unique: true}).all() }
+
+type decoder struct {
+	text   string
+	pos    int
+	unique bool // a key that occurs twice is an error
+}
+
+// all reads a value that is the whole text.
+func (d *decoder) all() (Value, error) {
 	v, err := d.value(0)
 	if err != nil {
 		return nil, err
 	}
 	d.space()
-	if d.pos < len(text) {
+	if d.pos < len(d.text) {
 		return nil, d.expected("the end")
 	}
 	return v, nil
-}
-
-type decoder struct {
-	text string
-	pos  int
 }
 
 func (d *decoder) value(depth int) (Value, error) {
@@ -64,6 +71,8 @@ func (d *decoder) value(depth int) (Value, error) {
 	case c == '"':
 		s, err := d.str()
 		return String(s), err
+	case '0' <= c && c <= '9':
+		return d.number()
 	case d.skip("null"):
 		return Null{}, nil
 	case d.skip("true"):
@@ -112,9 +121,14 @@ func (d *decoder) object(depth int) (Value, error) {
 		if d.peek() != '"' {
 			return nil, d.expected("a key in double quotes")
 		}
+		start := d.pos
 		key, err := d.str()
 		if err != nil {
 			return nil, err
+		}
+		if d.unique && object.Has(key) {
+			d.pos = start
+			return nil, d.expected("a key that is new to the object")
 		}
 		if d.space(); !d.skip(":") {
 			return nil, d.expected("':'")
@@ -134,7 +148,7 @@ func (d *decoder) object(depth int) (Value, error) {
 }
 
 func (d *decoder) space() {
-	for d.pos < len(d.text) && strings.IndexByte(" \t\r\n", d.text[d.pos]) >= 0 {
+	for c := d.peek(); c == ' ' || c == '\t' || c == '\r' || c == '\n'; c = d.peek() {
 		d.pos++
 	}
 }

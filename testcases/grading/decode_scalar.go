@@ -41,6 +41,9 @@ func number(text string) (Value, error) {
 		f, _ := strconv.ParseFloat(text, 64) // out of range is an infinity here
 		return Float(f), nil
 	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return NewInt(n), nil
+	}
 	if digits := len(strings.TrimPrefix(text, "-")); digits > maxDigits {
 		return nil, &Error{Kind: "value_error", Text: fmt.Sprintf("an integer of %d digits, more than %d", digits, maxDigits)}
 	}

@@ -12,24 +12,20 @@ func exact(config *Object, answer Value) (Result, error) {
 	if err := checkExact(config); err != nil {
 		return Result{}, valueError("%v", err)
 	}
+	name, found, err := partOf(config, answer)
+	if err != nil {
+		return Result{}, err
+	}
 	r := newReport("Exact")
-	expected, found := config.Get("ground_truth"), answer
-	what := "the answer"
-	if field, ok := config.Get("answer_field").(String); ok {
-		var err error
-		if found, err = lookup(answer, string(field)); err != nil {
-			return Result{}, err
-		}
-		what = string(field)
-		if found == nil {
-			r.fail(what + ": missing from the answer, expected " + show(expected))
-			return r.verdict(), nil
-		}
+	expected := config.Get("ground_truth")
+	if found == nil {
+		r.fail(name + ": missing from the answer, expected " + show(expected))
+		return r.verdict(), nil
 	}
 	r.metrics.Set("actual", found)
 	r.metrics.Set("expected", expected)
-	difference := firstDifference(what, expected, found)
-	r.line(difference == "", what+": "+show(found)+", expected "+show(expected))
+	difference := firstDifference(name, expected, found)
+	r.line(difference == "", name+": "+show(found)+", expected "+show(expected))
 	if difference != "" {
 		r.fail(difference)
 	}
@@ -40,10 +36,7 @@ func checkExact(config *Object) error {
 	if !config.Has("ground_truth") {
 		return errors.New("ground_truth is missing")
 	}
-	if field := config.Get("answer_field"); field != nil && field.kind() != "string" {
-		return fmt.Errorf("answer_field: want a string, found %s", KindOf(field))
-	}
-	return nil
+	return checkAnswerField(config)
 }
 
 // firstDifference says where found stops to equal expected, "" if it does not.

@@ -3,7 +3,6 @@ package grading
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 )
 
@@ -26,9 +25,23 @@ type Extraction struct {
 // must have, or that the answer passes a limit of [Decode]. There is no answer
 // then either.
 func Extract(history []json.RawMessage) (Extraction, error) {
+	return extract(len(history), func(i int) (Value, error) { return decodeEntry(history[i]) })
+}
+
+// ExtractMessages is [Extract] for a conversation that has been read.
+func ExtractMessages(history List) (Extraction, error) {
+	return extract(len(history), func(i int) (Value, error) { return history[i], nil })
+}
+
+// extract goes over n entries from the last to the first.
+func extract(n int, entry func(i int) (Value, error)) (Extraction, error) {
 	none := Extraction{Reason: "no submission has <EVAL_ANSWER> tags"}
-	for _, entry := range slices.Backward(history) {
-		summaries, err := summariesOf(entry)
+	for i := n - 1; i >= 0; i-- {
+		v, err := entry(i)
+		if err != nil {
+			return none, err
+		}
+		summaries, err := summariesOf(v)
 		for _, summary := range summaries {
 			if text, ok := tagged(summary); ok {
 				return read(text)
@@ -78,16 +91,17 @@ func read(text string) (Extraction, error) {
 	return Extraction{Answer: v}, nil
 }
 
+func decodeEntry(entry json.RawMessage) (Value, error) {
+	v, err := Decode(string(entry))
+	if bad, ok := errors.AsType[*SyntaxError](err); ok {
+		return nil, valueError("an entry of the conversation is not JSON: %v", bad)
+	}
+	return v, err
+}
+
 // summariesOf returns the summaries of an entry's submissions, in order. With an
 // error it returns those before the place that is wrong.
-func summariesOf(entry json.RawMessage) ([]string, error) {
-	v, err := Decode(string(entry))
-	if err != nil {
-		if bad, ok := errors.AsType[*SyntaxError](err); ok {
-			return nil, valueError("an entry of the conversation is not JSON: %v", bad)
-		}
-		return nil, err
-	}
+func summariesOf(v Value) ([]string, error) {
 	message, ok := v.(*Object)
 	if !ok {
 		return nil, typeError("an entry of the conversation: want an object, found %s", KindOf(v))

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
+
+// kernelCheckTime is what the probes of a check have together, or its code.
+const kernelCheckTime = time.Minute
 
 // kernelCheck looks at what is in the kernel, whether or not there is an answer:
 // by probes, which are expressions and what must be true of their values, or by
@@ -17,7 +21,10 @@ func kernelCheck(ctx context.Context, config *Object, in Input) (Result, error) 
 		return Result{}, valueError("%v", err)
 	case in.Kernel == nil:
 		return Result{}, &Error{Kind: "kernel", Text: "there is no kernel any more to look at"}
-	case probes != nil:
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, kernelCheckTime, fmt.Errorf("the check had %v", kernelCheckTime))
+	defer cancel()
+	if probes != nil {
 		return checkByProbes(ctx, probes, in.Kernel)
 	}
 	return checkByCode(ctx, code, in.Kernel)

@@ -14,14 +14,11 @@ func multipleChoice(config *Object, answer Value) (Result, error) {
 		return Result{}, err
 	}
 	r := newReport("Multiple choice")
-	given, err := choice(answer)
-	if err != nil {
-		return Result{}, err
+	fields, missing, err := withFields(answer, "answer")
+	if err != nil || missing != nil {
+		return r.without(answer, missing...), err
 	}
-	if given == nil {
-		r.fail("the answer has no field \"answer\"; it is " + show(answer))
-		return r.verdict(), nil
-	}
+	given := fields.Get("answer")
 	text := upper(trim(Text(given)))
 	r.metrics.Set("correct_answers", correct)
 	r.metrics.Set("agent_answer", String(text))
@@ -33,20 +30,6 @@ func multipleChoice(config *Object, answer Value) (Result, error) {
 	return r.verdict(), nil
 }
 
-// choice returns the answer's field "answer", nil when it is not there. In a
-// list or a string "answer" may well be found, but not taken out.
-func choice(answer Value) (Value, error) {
-	there, err := contains(answer, String("answer"))
-	if err != nil || !there {
-		return nil, err
-	}
-	object, ok := answer.(*Object)
-	if !ok {
-		return nil, typeError("the answer: want an object, found %s", KindOf(answer))
-	}
-	return object.Get("answer"), nil
-}
-
 // correctAnswers returns the normalised correct answers.
 func correctAnswers(config *Object) (List, error) {
 	entries := List{String("")}
@@ -55,7 +38,7 @@ func correctAnswers(config *Object) (List, error) {
 	}
 	if several := config.Get("correct_answers"); several != nil {
 		var err error
-		if entries, err = iterate(several); err != nil {
+		if entries, err = iterate("correct_answers", several); err != nil {
 			return nil, err
 		}
 	}
@@ -68,27 +51,6 @@ func correctAnswers(config *Object) (List, error) {
 		correct = append(correct, String(upper(trim(string(s)))))
 	}
 	return correct, nil
-}
-
-// iterate lists what Python's iteration over v yields: members, keys or
-// characters.
-func iterate(v Value) (List, error) {
-	items := List{}
-	switch v := v.(type) {
-	case List:
-		return v, nil
-	case *Object:
-		for key := range v.All() {
-			items = append(items, String(key))
-		}
-	case String:
-		for _, r := range runes(string(v)) {
-			items = append(items, String(appendRune(nil, r)))
-		}
-	default:
-		return nil, typeError("correct_answers: want a list, found %s", KindOf(v))
-	}
-	return items, nil
 }
 
 func alternatives(correct List) string {

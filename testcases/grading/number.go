@@ -58,14 +58,26 @@ func (n numeric) compare(m numeric) (order int, ordered bool) {
 	return new(big.Float).SetFloat64(n.f).Cmp(new(big.Float).SetInt(m.i)), true
 }
 
-// equal is Python's ==: 1, 1.0 and true are equal.
+// equal is Python's ==: 1, 1.0 and true are equal. NaN equals nothing, but a list
+// or object that holds it equals another that does.
 func equal(a, b Value) bool {
 	n, ok := asNumber(a)
 	if m, both := asNumber(b); ok && both {
 		order, ordered := n.compare(m)
 		return ordered && order == 0
 	}
-	return sameShape(a, b, equal)
+	return sameShape(a, b, identical)
+}
+
+// identical says whether Python takes a for b when it looks for b in a
+// container: it is equal or, like the one NaN of its decoder, the same object.
+func identical(a, b Value) bool {
+	return isNaN(a) && isNaN(b) || equal(a, b)
+}
+
+func isNaN(v Value) bool {
+	f, ok := v.(Float)
+	return ok && math.IsNaN(float64(f))
 }
 
 // sameJSON is equal, except that booleans are no numbers.
@@ -137,7 +149,7 @@ func compare(a, b Value) (order int, ordered bool, err error) {
 
 func compareLists(a, b List) (order int, ordered bool, err error) {
 	for i := range min(len(a), len(b)) {
-		if !equal(a[i], b[i]) {
+		if !identical(a[i], b[i]) {
 			return compare(a[i], b[i])
 		}
 	}
@@ -152,4 +164,27 @@ func less(a, b Value) (bool, error) {
 func atMost(a, b Value) (bool, error) {
 	order, ordered, err := compare(a, b)
 	return ordered && order <= 0, err
+}
+
+// decimals says that the values can be written with a fixed number of decimals,
+// which the harness whose verdicts we share does with them: a number that fits a
+// double can.
+func decimals(values ...Value) error {
+	for _, v := range values {
+		n, ok := asNumber(v)
+		if !ok {
+			return noDecimals(v)
+		}
+		if _, err := n.float(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func noDecimals(v Value) error {
+	if _, ok := v.(String); ok {
+		return valueError("want a number, found %s", show(v))
+	}
+	return typeError("want a number, found %s", KindOf(v))
 }

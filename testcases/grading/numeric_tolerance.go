@@ -5,42 +5,12 @@ import "fmt"
 // numericTolerance passes when every field of the ground truth is found in the
 // answer within its tolerance. Without a ground truth it passes with score 0.
 func numericTolerance(config *Object, answer Value) (Result, error) {
-	truth, err := groundTruth(config)
+	truth, err := section(config, "ground_truth")
 	if err != nil {
 		return Result{}, err
 	}
-	g := numericGrader{
-		report:     newReport("Numeric tolerance"),
-		answer:     answer,
-		tolerances: tolerancesOf(config),
-		scores:     &Object{},
-	}
-	passed := 0
-	for field, expected := range truth.All() {
-		ok, err := g.field(field, expected)
-		if err != nil {
-			return Result{}, err
-		}
-		g.scores.Set(field, Float(0))
-		if ok {
-			g.scores.Set(field, Float(1))
-			passed++
-		}
-	}
-	result := g.report.result(float64(passed) / float64(max(1, truth.Len())))
-	result.FieldScores = g.scores
-	return result, nil
-}
-
-func groundTruth(config *Object) (*Object, error) {
-	switch truth := config.Get("ground_truth").(type) {
-	case nil:
-		return &Object{}, nil
-	case *Object:
-		return truth, nil
-	default:
-		return nil, typeError("ground_truth: want an object, found %s", KindOf(truth))
-	}
+	g := toleranceGrader{report: newReport("Numeric tolerance"), answer: answer, tolerances: tolerancesOf(config)}
+	return g.report.byField(truth, g.field)
 }
 
 // tolerancesOf returns what the config has under "tolerances" or, without that
@@ -54,16 +24,15 @@ func tolerancesOf(config *Object) Value {
 	return &Object{}
 }
 
-type numericGrader struct {
+type toleranceGrader struct {
 	report     *report
 	answer     Value
 	tolerances Value
-	scores     *Object
 }
 
 // field judges one field of the ground truth and reports it. The error ends the
 // grading; what is merely wrong with the answer does not.
-func (g *numericGrader) field(name string, expected Value) (bool, error) {
+func (g *toleranceGrader) field(name string, expected Value) (bool, error) {
 	found, err := lookup(g.answer, name)
 	if err != nil {
 		return false, err
@@ -77,12 +46,16 @@ func (g *numericGrader) field(name string, expected Value) (bool, error) {
 		g.report.fail(fmt.Sprintf("%s: %s is not a number, expected %s", name, show(found), show(expected)))
 		return false, nil
 	}
+	own, err := ownTolerance(g.tolerances, name)
+	if err != nil {
+		return false, err
+	}
 	if actual == (Null{}) {
 		g.record(name, actual, expected, hopeless())
 		g.report.fail(name + ": null is not a number, expected " + show(expected))
 		return false, nil
 	}
-	t, err := toleranceOf(g.tolerances, name)
+	t, err := toleranceOf(g.tolerances, own)
 	if err != nil {
 		return false, err
 	}
@@ -98,27 +71,10 @@ func (g *numericGrader) field(name string, expected Value) (bool, error) {
 	return j.within, nil
 }
 
-func (g *numericGrader) record(name string, actual, expected Value, j judgement) {
+func (g *toleranceGrader) record(name string, actual, expected Value, j judgement) {
 	metrics := g.report.metrics
 	metrics.Set(name+"_actual", actual)
 	metrics.Set(name+"_expected", expected)
 	metrics.Set(name+"_error", j.off)
 	metrics.Set(name+"_pass", Bool(j.within))
-}
-
-// readNumber makes a number of a string that is one, and of a boolean. Other
-// kinds are returned as they are; the comparison will refuse them.
-func readNumber(v Value) (Value, bool) {
-	switch v := v.(type) {
-	case String:
-		f, ok := parseFloat(string(v))
-		return Float(f), ok
-	case Bool:
-		if v {
-			return NewInt(1), true
-		}
-		return NewInt(0), true
-	default:
-		return v, true
-	}
 }

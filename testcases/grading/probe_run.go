@@ -3,36 +3,35 @@ package grading
 import (
 	"context"
 	_ "embed" // for the program that runs in the kernel
+	"fmt"
+	"strings"
 )
 
-// probeProgram defines a function that takes the probes as JSON text and returns
-// something whose repr is the findings.
+// probeProgram defines a function that evaluates an expression and returns
+// something whose repr is what it found, as JSON.
 //
 //go:embed probe.py
 var probeProgram string
 
-// checkByProbes evaluates all probes in one execution.
+// checkByProbes evaluates all probes, each in an execution of its own, so that
+// one that is too large fails alone.
 func checkByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, error) {
-	done, err := execute(ctx, kernel, probeCode(probes))
-	if err != nil {
-		return Result{}, err
-	}
-	findings, err := readFindings(done, len(probes))
-	if err != nil {
-		return Result{}, err
-	}
 	r := newReport("Kernel check")
 	met := 0
 	var notJSON *Error
-	for i, p := range probes {
-		text, ok := p.judge(findings[i])
+	for _, p := range probes {
+		finding, err := look(ctx, p, kernel)
+		if err != nil {
+			return Result{}, err
+		}
+		text, ok := p.judge(finding)
 		r.line(ok, text)
 		if ok {
 			met++
 			continue
 		}
 		r.fail(text)
-		if why := findings[i].Get("not_json"); why != nil && notJSON == nil {
+		if why := finding.Get("not_json"); why != nil && notJSON == nil {
 			notJSON = &Error{Kind: "not_json", Text: p.expr + ": " + Text(why)}
 		}
 	}
@@ -43,37 +42,27 @@ func checkByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, 
 	return result, nil
 }
 
-// probeCode is the program with the probes as its argument. They are JSON in a
-// string literal, which Python reads as JSON does, so no expression can become
-// code of the program.
-func probeCode(probes []probe) string {
-	request := List{}
-	for _, p := range probes {
-		wanted := NewObject("expr", String(p.expr))
-		wanted.Set("len", Bool(p.asks("len")))
-		wanted.Set("value", Bool(p.asks("value")))
-		request = append(request, wanted)
+// look evaluates a probe. What it found has type, len and value, as far as they
+// were asked for; or raised, or not_json, which say why not.
+func look(ctx context.Context, p probe, kernel Kernel) (*Object, error) {
+	done, err := execute(ctx, kernel, probeCode(p))
+	if err != nil {
+		return nil, err
 	}
-	literal := appendString(nil, string(appendJSON(nil, request)))
-	return probeProgram + "__assay_probe__(" + string(literal) + ")\n"
-}
-
-// readFindings reads what the program found, an object per probe: type, len and
-// value as asked for, or raised, or not_json, which say why not.
-func readFindings(done Execution, n int) ([]*Object, error) {
 	if done.Status != "ok" {
-		return nil, &Error{Kind: "kernel", Text: "the probes did not run: " + done.Status + "\n" + done.Exception}
+		return nil, &Error{Kind: "kernel", Text: fmt.Sprintf("the probe %s did not run: %s\n%s", p.expr, done.Status, strings.TrimSpace(done.Exception))}
 	}
 	v, err := Decode(done.Result)
-	list, ok := v.(List)
-	if err != nil || !ok || len(list) != n {
-		return nil, &Error{Kind: "kernel", Text: "no findings came back but " + show(String(done.Result))}
+	finding, ok := v.(*Object)
+	if err != nil || !ok {
+		return nil, &Error{Kind: "kernel", Text: fmt.Sprintf("the probe %s brought nothing but %s", p.expr, show(String(done.Result)))}
 	}
-	findings := make([]*Object, n)
-	for i, item := range list {
-		if findings[i], ok = item.(*Object); !ok {
-			return nil, &Error{Kind: "kernel", Text: "a finding that came back is " + show(item)}
-		}
-	}
-	return findings, nil
+	return finding, nil
+}
+
+// probeCode is the program, called with a probe. The expression is JSON text,
+// which Python reads as JSON does, so that it cannot become code of the program.
+func probeCode(p probe) string {
+	return fmt.Sprintf("%s__assay_probe__(%s, %s, %s)\n", probeProgram,
+		appendString(nil, p.expr), repr(Bool(p.asks("len"))), repr(Bool(p.asks("value"))))
 }

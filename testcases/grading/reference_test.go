@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,8 +22,11 @@ func TestReference(t *testing.T) {
 	defer file.Close()
 	seen := map[string]int{}
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		row := object(t, decode(t, lines.Text()))
-		kind := grading.Text(row.Get("grader"))
+		row := object(t, grading.RestoreFloats(decode(t, lines.Text())))
+		kind := strings.TrimPrefix(grading.Text(row.Get("grader")), "legacy_")
+		if kind == "eval_lint" {
+			continue // the rows of the linter, which has a test of its own
+		}
 		seen[kind]++
 		t.Run(grading.Text(row.Get("id")), func(t *testing.T) {
 			t.Parallel()
@@ -38,14 +42,24 @@ func TestReference(t *testing.T) {
 			}
 		})
 	}
-	require.Equal(t, map[string]int{"numeric_tolerance": 10, "multiple_choice": 10, "multi_graders": 8, "answer_extraction": 10}, seen)
+	want := map[string]int{}
+	for _, kind := range []string{
+		"adjusted_mutual_information", "answer_extraction", "boolean_check", "cell_typing", "distribution_comparison", "jaccard_label_set", "label_set_jaccard", "marker_gene_precision_recall",
+		"marker_gene_separation", "multi_graders", "multiple_choice", "numeric_range", "numeric_tolerance", "proportion_consistency", "spatial_adjacency", "spatial_adjacency_simple",
+	} {
+		want[kind] = 10
+	}
+	require.Equal(t, want, seen)
 }
 
 func checkVerdict(t *testing.T, got grading.Result, expect *grading.Object) {
 	t.Helper()
 	require.Equal(t, grading.Value(grading.Bool(got.Passed)), expect.Get("passed"), got.Reasoning)
-	require.Equal(t, asJSON(t, expect.Get("metrics")), asJSON(t, got.Metrics))
+	require.Empty(t, differentMetric("metrics", expect.Get("metrics"), got.Metrics))
 	require.Nil(t, got.Error)
+	if !expect.Has("score") {
+		return // a grader of the older set
+	}
 	score := expect.Get("score")
 	if !got.Passed && got.Metrics.Len() == 0 {
 		score = grading.Float(0)

@@ -3,6 +3,7 @@ package grading
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -97,6 +98,16 @@ func (r *report) verdict() Result {
 		return r.result(1)
 	}
 	return r.result(0)
+}
+
+// without is the result of an answer that lacks fields.
+func (r *report) without(answer Value, fields ...string) Result {
+	names := make([]string, len(fields))
+	for i, field := range fields {
+		names[i] = strconv.Quote(field)
+	}
+	r.fail("the answer has no field " + strings.Join(names, ", ") + "; it is " + show(answer))
+	return r.verdict()
 }
 
 // show is v as Python writes it, cut to a length that fits a line.

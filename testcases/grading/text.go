@@ -6,9 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/cases"
-	"golang.org/x/text/language"
 )
 
 // Text returns v as Python's str writes it: a string as it is, True, None,
@@ -20,34 +17,45 @@ func Text(v Value) string {
 	return repr(v)
 }
 
-func repr(v Value) string {
+func repr(v Value) string { return string(appendRepr(nil, v)) }
+
+func appendRepr(dst []byte, v Value) []byte {
 	switch v := v.(type) {
 	case Bool:
 		if v {
-			return "True"
+			return append(dst, "True"...)
 		}
-		return "False"
+		return append(dst, "False"...)
 	case Int:
-		return v.Big().String()
+		return appendInt(dst, v)
 	case Float:
-		return floatText(float64(v))
+		return append(dst, floatText(float64(v))...)
 	case String:
-		return quote(string(v))
+		return appendQuoted(dst, string(v))
 	case List:
-		items := make([]string, len(v))
+		dst = append(dst, '[')
 		for i, item := range v {
-			items[i] = repr(item)
+			dst = appendRepr(appendSeparator(dst, i), item)
 		}
-		return "[" + strings.Join(items, ", ") + "]"
+		return append(dst, ']')
 	case *Object:
-		items := make([]string, 0, v.Len())
-		for key, item := range v.All() {
-			items = append(items, quote(key)+": "+repr(item))
+		dst = append(dst, '{')
+		for i := range v.Len() {
+			key := v.keys[i]
+			dst = append(appendQuoted(appendSeparator(dst, i), key), ": "...)
+			dst = appendRepr(dst, v.items[key])
 		}
-		return "{" + strings.Join(items, ", ") + "}"
+		return append(dst, '}')
 	default:
-		return "None"
+		return append(dst, "None"...)
 	}
+}
+
+func appendSeparator(dst []byte, i int) []byte {
+	if i == 0 {
+		return dst
+	}
+	return append(dst, ", "...)
 }
 
 // floatText is the shortest text that reads back as f, with a point or an
@@ -68,35 +76,36 @@ func floatText(f float64) string {
 	return text
 }
 
-// quote is Python's repr of a string.
-func quote(s string) string {
+// appendQuoted appends Python's repr of a string.
+func appendQuoted(dst []byte, s string) []byte {
 	mark := '\''
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
 		mark = '"'
 	}
-	out := utf8.AppendRune(nil, mark)
-	for _, r := range runes(s) {
+	dst = utf8.AppendRune(dst, mark)
+	for i := 0; i < len(s); {
+		r, size := decodeRune(s[i:])
+		i += size
 		switch {
 		case r == mark || r == '\\':
-			out = append(out, '\\')
-			out = utf8.AppendRune(out, r)
+			dst = utf8.AppendRune(append(dst, '\\'), r)
 		case r == '\n':
-			out = append(out, `\n`...)
+			dst = append(dst, `\n`...)
 		case r == '\r':
-			out = append(out, `\r`...)
+			dst = append(dst, `\r`...)
 		case r == '\t':
-			out = append(out, `\t`...)
+			dst = append(dst, `\t`...)
 		case unicode.IsPrint(r):
-			out = appendRune(out, r)
+			dst = appendRune(dst, r)
 		case r < 0x100:
-			out = fmt.Appendf(out, `\x%02x`, r)
+			dst = fmt.Appendf(dst, `\x%02x`, r)
 		case r < 0x10000:
-			out = fmt.Appendf(out, `\u%04x`, r)
+			dst = fmt.Appendf(dst, `\u%04x`, r)
 		default:
-			out = fmt.Appendf(out, `\U%08x`, r)
+			dst = fmt.Appendf(dst, `\U%08x`, r)
 		}
 	}
-	return string(utf8.AppendRune(out, mark))
+	return utf8.AppendRune(dst, mark)
 }
 
 // trim removes what Python takes for white space: that of Unicode and the four
@@ -107,30 +116,23 @@ func trim(s string) string {
 	})
 }
 
-// upper is full Unicode upper-casing: ß becomes SS. Lone surrogates stay.
-func upper(s string) string {
-	var out strings.Builder
-	for _, part := range splitSurrogates(s) {
-		if r, _ := decodeRune(part); isSurrogate(r) {
-			out.WriteString(part)
-			continue
+// keyText is v as a key of a JSON object, as Python writes it there: true, null,
+// 1, 1.5, NaN.
+func keyText(v Value) string {
+	switch v.(type) {
+	case String:
+		return Text(v)
+	case Float:
+		switch text := Text(v); text {
+		case "nan":
+			return "NaN"
+		case "inf":
+			return "Infinity"
+		case "-inf":
+			return "-Infinity"
+		default:
+			return text
 		}
-		out.WriteString(cases.Upper(language.Und).String(part))
 	}
-	return out.String()
-}
-
-// splitSurrogates cuts s before and after each lone surrogate.
-func splitSurrogates(s string) []string {
-	var parts []string
-	start := 0
-	for i := 0; i < len(s); {
-		r, size := decodeRune(s[i:])
-		if isSurrogate(r) {
-			parts = append(parts, s[start:i], s[i:i+size])
-			start = i + size
-		}
-		i += size
-	}
-	return append(parts, s[start:])
+	return string(appendJSON(nil, v))
 }

@@ -10,7 +10,8 @@ import (
 type tolerance struct {
 	kind         Value // absolute, relative, min or max; nothing else passes
 	value        Value
-	lower, upper Value // nil unless given
+	lower, upper Value   // nil unless given, be it as null
+	own          *Object // the field's entry, which need not be where the rest is from
 }
 
 // judgement is what became of one field. What off means depends on the
@@ -24,39 +25,38 @@ type judgement struct {
 
 func hopeless() judgement { return judgement{off: Float(math.Inf(1))} }
 
-// toleranceOf picks the tolerance of a field. Tolerances with a "type" of their
-// own are one tolerance for all fields, which yields only to an entry that has a
-// "value".
-func toleranceOf(tolerances Value, field string) (tolerance, error) {
+// ownTolerance returns the entry of a field, an empty one if it has none.
+func ownTolerance(tolerances Value, field string) (*Object, error) {
+	all, ok := tolerances.(*Object)
+	if !ok {
+		return &Object{}, nil // toleranceOf refuses them
+	}
+	own, ok := orElse(all, field, &Object{}).(*Object)
+	if !ok {
+		return nil, typeError("tolerances.%s: want an object, found %s", field, KindOf(all.Get(field)))
+	}
+	return own, nil
+}
+
+// toleranceOf picks the tolerance of a field whose own entry is own. Tolerances
+// with a "type" of their own are one tolerance for all fields, which yields only
+// to an entry that has a "value".
+func toleranceOf(tolerances Value, own *Object) (tolerance, error) {
 	all, ok := tolerances.(*Object)
 	if !ok {
 		return tolerance{}, typeError("tolerances: want an object, found %s", KindOf(tolerances))
 	}
-	entry := all.Get(field)
-	if entry == nil {
-		entry = &Object{}
+	from := own
+	if all.Has("type") && !own.Has("value") {
+		from = all
 	}
-	if all.Has("type") {
-		complete, err := contains(entry, String("value"))
-		if err != nil {
-			return tolerance{}, err
-		}
-		if !complete {
-			entry = all
-		}
-	}
-	one, ok := entry.(*Object)
-	if !ok {
-		return tolerance{}, typeError("tolerances.%s: want an object, found %s", field, KindOf(entry))
-	}
-	t := tolerance{kind: String("absolute"), value: NewInt(0), lower: one.Get("lower"), upper: one.Get("upper")}
-	if one.Has("type") {
-		t.kind = one.Get("type")
-	}
-	if one.Has("value") {
-		t.value = one.Get("value")
-	}
-	return t, nil
+	return tolerance{
+		kind:  orElse(from, "type", String("absolute")),
+		value: orElse(from, "value", NewInt(0)),
+		lower: from.Get("lower"),
+		upper: from.Get("upper"),
+		own:   own,
+	}, nil
 }
 
 // asymmetric says that an absolute tolerance has a bound on either side.
@@ -73,7 +73,7 @@ func (t tolerance) judge(actual, expected Value) (judgement, error) {
 	if err != nil {
 		return judgement{}, err
 	}
-	return j, t.presentable(j.off)
+	return j, t.presentable(j)
 }
 
 func (t tolerance) compare(actual, expected Value) (judgement, error) {
@@ -159,15 +159,22 @@ func bounded(actual, bound Value, isMax bool) (judgement, error) {
 	return judgement{within: within, off: off}, err
 }
 
-// presentable refuses an integer that is too large to be written with decimals,
-// as the harness whose verdicts we share does for distances.
-func (t tolerance) presentable(off Value) error {
-	if t.kind == String("min") || t.kind == String("max") || t.asymmetric() {
-		return nil
+// presentable refuses an integer that is too large for a double where the
+// harness whose verdicts we share writes it with decimals: in its list of fields,
+// unless the field's own entry names bounds, and in its list of failures, unless
+// the tolerance in force does.
+func (t tolerance) presentable(j judgement) error {
+	listed := !boundsOnly(t.own.Get("type"), t.own.Get("lower"), t.own.Get("upper"))
+	failure := !j.within && !boundsOnly(t.kind, t.lower, t.upper)
+	if listed || failure {
+		return decimals(j.off)
 	}
-	n, _ := asNumber(off)
-	_, err := n.float()
-	return err
+	return nil
+}
+
+// boundsOnly says that a tolerance is told by its bounds, without a distance.
+func boundsOnly(kind, lower, upper Value) bool {
+	return kind == String("min") || kind == String("max") || lower != nil && upper != nil
 }
 
 // wanted says what the tolerance asks for.
@@ -178,7 +185,7 @@ func (t tolerance) wanted(expected Value) string {
 	case String("max"):
 		return "expected at most " + show(t.value)
 	case String("relative"):
-		return fmt.Sprintf("expected %s within %s of it", show(expected), show(t.value))
+		return fmt.Sprintf("expected %s within %s of it", show(expected), t.amount(t.value))
 	case String("absolute"):
 		if t.asymmetric() {
 			return fmt.Sprintf("expected %s, at most %s below or %s above", show(expected), show(t.lower), show(t.upper))
@@ -194,14 +201,24 @@ func (t tolerance) missed(j judgement) string {
 	if j.reason != "" {
 		return j.reason
 	}
-	if t.asymmetric() || t.kind == String("min") || t.kind == String("max") {
-		return "off by " + brief(j.off)
+	if n, ok := asNumber(j.off); ok && n.i == nil && (math.IsNaN(n.f) || math.IsInf(n.f, 0)) {
+		return "no distance can be within that"
 	}
 	over, err := subtract(j.off, t.value)
-	if err != nil {
-		return "off by " + brief(j.off)
+	if err != nil || t.asymmetric() || t.kind == String("min") || t.kind == String("max") {
+		return "off by " + t.amount(j.off)
 	}
-	return "off by " + brief(j.off) + ", which is " + brief(over) + " too much"
+	return "off by " + t.amount(j.off) + ", which is " + t.amount(over) + " too much"
+}
+
+// amount writes how far something is off, or may be: a share in percent.
+func (t tolerance) amount(v Value) string {
+	n, ok := asNumber(v)
+	f, err := n.float()
+	if t.kind != String("relative") || !ok || err != nil {
+		return brief(v)
+	}
+	return brief(Float(f*100)) + " %"
 }
 
 // brief writes a number with six digits.

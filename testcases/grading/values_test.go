@@ -49,7 +49,8 @@ func drawValue(t *rapid.T, depth int) grading.Value {
 func drawKey(t *rapid.T) string {
 	return rapid.OneOf(rapid.SampledFrom([]string{
 		"answer", "ground_truth", "tolerances", "tolerance", "type", "value", "lower", "upper", "n", "a.b", "a", "b", "correct_answer", "correct_answers",
-		"answer_field", "probes", "code", "expr", "equals",
+		"answer_field", "probes", "code", "expr", "equals", "ranges", "min", "max", "ground_truth_labels", "scoring", "pass_threshold", "pass_thresholds", "cell_types_predicted",
+		"cell_type_distribution", "total_cells", "cell_type_percentages", "canonical_markers", "top_marker_genes", "per_gene_stats", "mean_auroc", "gene", "auroc", "adjacency_pass",
 	}), rapid.String()).Draw(t, "key")
 }
 

@@ -21,6 +21,6 @@ def number(text):
         return "refused"
 
 
-QUESTIONS = {"loads": loads, "float": number, "upper": str.upper, "strip": str.strip, "repr": repr, "category": unicodedata.category}
+QUESTIONS = {"loads": loads, "float": number, "upper": str.upper, "lower": str.lower, "strip": str.strip, "repr": repr, "category": unicodedata.category}
 asked = json.load(sys.stdin)
 json.dump([QUESTIONS[question](text) for question, text in asked], sys.stdout)

@@ -1,0 +1,80 @@
+package grading
+
+// scoresOf scores each sample in a list of the answer.
+func scoresOf(given *Object, field string, markers List) ([]float64, error) {
+	samples, err := iterate(field, given.Get(field))
+	if err != nil {
+		return nil, err
+	}
+	if err := affordable(field+" and markers", len(samples), len(markers)); err != nil {
+		return nil, err
+	}
+	scores := make([]float64, len(samples))
+	for i, sample := range samples {
+		if scores[i], err = markerScore(field, sample, markers); err != nil {
+			return nil, err
+		}
+	}
+	return scores, nil
+}
+
+type clusterScore struct {
+	name  String
+	score float64
+}
+
+// clusterScores scores the clusters, and sorts them from the highest down. Of
+// equal ones the first listed comes first.
+func clusterScores(medians Value, markers List) ([]clusterScore, error) {
+	clusters, ok := medians.(*Object)
+	if !ok {
+		return nil, typeError("cluster_medians: want an object, found %s", KindOf(medians))
+	}
+	if err := affordable("cluster_medians and markers", clusters.Len(), len(markers)); err != nil {
+		return nil, err
+	}
+	var names []String
+	var scores []float64
+	for name, median := range clusters.All() {
+		score, err := markerScore("cluster_medians", median, markers)
+		if err != nil {
+			return nil, err
+		}
+		names, scores = append(names, String(name)), append(scores, score)
+	}
+	sorted := make([]clusterScore, len(names))
+	for i, at := range rank(scores) {
+		sorted[i] = clusterScore{names[at], scores[at]}
+	}
+	return sorted, nil
+}
+
+// markerScore is the mean over the markers of what cell, an object of marker to
+// number, has for them. Without markers it is 0, whatever cell is.
+func markerScore(field string, cell Value, markers List) (float64, error) {
+	if len(markers) == 0 {
+		return 0, nil
+	}
+	given, ok := cell.(*Object)
+	if !ok {
+		return 0, typeError("%s: want objects of marker to value, found %s", field, KindOf(cell))
+	}
+	values := make([]float64, len(markers))
+	for i, marker := range markers {
+		v, err := take(given, marker)
+		if err != nil {
+			return 0, err
+		}
+		if v == nil {
+			continue
+		}
+		n, ok := asNumber(v)
+		if !ok {
+			return 0, typeError("%s: the value of %s is not a number but %s", field, show(marker), show(v))
+		}
+		if values[i], err = n.float(); err != nil {
+			return 0, err
+		}
+	}
+	return sumFloats(values) / float64(len(values)), nil
+}

@@ -1,0 +1,123 @@
+package grading
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	commandTime = time.Minute    // what a command has, unless its config says otherwise
+	commandMost = 24 * time.Hour // what its config may say
+)
+
+// command runs a program of the case's author and takes its word. argv[0] is
+// found on PATH, or, with a slash in it, relative to [Input].Dir, where the
+// program runs; no shell is involved. On stdin it reads Input.Record. It answers
+// on stdout with one JSON object, passed and, if it likes, score (0 to 1, by
+// default what follows from passed), reasoning and metrics.
+//
+// Its exit status must agree with that: 0 goes with any answer, 1 with one that
+// did not pass. Whatever else happens is an error, and so not a pass: another
+// status, a signal, no answer, one that cannot be read, or more than timeout_s.
+func command(ctx context.Context, config *Object, in Input) (Result, error) {
+	argv, limit, err := readCommand(config)
+	if err != nil {
+		return Result{}, valueError("%v", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
+	defer cancel()
+	p := program{argv: argv, dir: in.Dir, env: in.Environ, stdin: in.Record}
+	if p.stdin == nil {
+		p.stdin = appendJSON(nil, NewObject("answer", orNull(in.Answer)))
+	}
+	done, err := p.run(ctx)
+	if err != nil {
+		return Result{}, &Error{Kind: "command", Text: fmt.Sprintf("the command %s %v", argv[0], err)}
+	}
+	said, err := commandAnswer(done)
+	if err != nil {
+		return Result{}, &Error{Kind: "command", Text: fmt.Sprintf("the command %s %v", argv[0], done.withTail(err))}
+	}
+	return commandResult(argv[0], said), nil
+}
+
+func orNull(v Value) Value {
+	if v == nil {
+		return Null{}
+	}
+	return v
+}
+
+// commandAnswer is what the program said, if its exit status agrees.
+func commandAnswer(done exit) (*Object, error) {
+	if done.status > 1 {
+		return nil, fmt.Errorf("exited with status %d", done.status)
+	}
+	if strings.TrimSpace(done.stdout) == "" {
+		return nil, fmt.Errorf("exited with status %d and without an answer on stdout", done.status)
+	}
+	said, err := decodeObject(done.stdout, []member{
+		{name: "passed", required: true, want: "true or false", fits: isA[Bool]},
+		{name: "score", want: "a number from 0 to 1", fits: isShare},
+		{name: "reasoning", want: "a string", fits: isA[String]},
+		{name: "metrics", want: "an object", fits: isA[*Object]},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("exited with status %d and gave an answer that cannot be read: %w", done.status, err)
+	}
+	if done.status != 0 && said.Get("passed") == Bool(true) {
+		return nil, fmt.Errorf("exited with status %d, which does not agree with passed true", done.status)
+	}
+	return said, nil
+}
+
+func commandResult(name string, said *Object) Result {
+	r := newReport("Command")
+	if said.Get("passed") == Bool(false) {
+		r.fail(name + " says that it did not pass, and not why")
+	}
+	result := r.verdict()
+	if score, err := floatOf(said.Get("score")); err == nil {
+		result.Score = score
+	}
+	if reasoning, ok := said.Get("reasoning").(String); ok && reasoning != "" {
+		result.Reasoning = string(reasoning)
+	}
+	if metrics, ok := said.Get("metrics").(*Object); ok {
+		result.Metrics = metrics
+	}
+	return result
+}
+
+func checkCommand(config *Object) error {
+	_, _, err := readCommand(config)
+	return err
+}
+
+func readCommand(config *Object) (argv []string, limit time.Duration, err error) {
+	list, ok := config.Get("argv").(List)
+	if !ok || len(list) == 0 || !isTexts(list) {
+		return nil, 0, fmt.Errorf("argv: want a list of strings, the program first, found %s", show(config.Get("argv")))
+	}
+	for _, arg := range list {
+		text := Text(arg)
+		switch {
+		case text == "":
+			return nil, 0, errors.New("argv: an argument is empty")
+		case strings.Contains(text, "\x00"):
+			return nil, 0, errors.New("argv: an argument has a zero byte")
+		}
+		argv = append(argv, text)
+	}
+	if !config.Has("timeout_s") {
+		return argv, commandTime, nil
+	}
+	seconds, err := floatOf(config.Get("timeout_s"))
+	if err != nil || !(seconds > 0 && seconds <= commandMost.Seconds()) {
+		return nil, 0, fmt.Errorf("timeout_s: want a number of seconds above 0 and up to %g, found %s", commandMost.Seconds(), show(config.Get("timeout_s")))
+	}
+	return argv, time.Duration(seconds * float64(time.Second)), nil
+}

@@ -1,0 +1,210 @@
+package grading_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/testcases/grading"
+)
+
+// runShell grades in by a command that is a shell script.
+func runShell(ctx context.Context, script string, in grading.Input) grading.Result {
+	config := grading.NewObject("argv", grading.List{grading.String("sh"), grading.String("-c"), grading.String(script), grading.String("grade")})
+	return grading.Grade(ctx, grading.Spec{Type: "command", Config: config}, in)
+}
+
+func TestCommandAnswers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		script, outcome string
+		score           float64
+		reasoning       string
+	}{
+		{`echo '{"passed": true}'`, "pass", 1, "Command: PASS"},
+		{`echo '{"passed": false}'`, "fail", 0, "Command: FAIL\n\nFailures:\n- sh says that it did not pass, and not why"},
+		{`echo '{"passed": false}'; exit 1`, "fail", 0, "says that"},
+		{`echo '{"passed": true, "score": 0.25, "reasoning": "so so"}'`, "pass", 0.25, "so so"},
+		{`echo '{"passed": false, "score": 1, "reasoning": ""}'`, "fail", 1, "sh says"},
+		{`printf ' \n{"passed":\ntrue} \n'`, "pass", 1, ""},
+		{`echo noise >&2; echo '{"passed": true}'`, "pass", 1, ""},
+
+		{`echo '{"passed": true}'; exit 1`, "command", 0, "the command sh exited with status 1, which does not agree with passed true"},
+		{`echo '{"passed": true}'; exit 2`, "command", 0, "the command sh exited with status 2"},
+		{`echo '{"passed": false}'; echo 'no such file' >&2; exit 127`, "command", 0, "the command sh exited with status 127; on stderr it printed last: no such file"},
+		{`echo '{"passed": true}'; kill -9 $$`, "command", 0, "the command sh was killed by SIGKILL"},
+		{`echo '{"passed": true}'; echo oh >&2; kill -15 $$`, "command", 0, "the command sh was killed by SIGTERM; on stderr it printed last: oh"},
+		{`:`, "command", 0, "the command sh exited with status 0 and without an answer on stdout"},
+		{`echo; exit 1`, "command", 0, "exited with status 1 and without an answer on stdout"},
+		{`echo ok`, "command", 0, "exited with status 0 and gave an answer that cannot be read: want one JSON object: line 1 column 1"},
+		{`echo '{"passed": true} {"passed": true}'`, "command", 0, "expected the end, found '{'"},
+		{`echo '{"passed": false, "passed": true}'`, "command", 0, "line 1 column 19: expected a key that is new to the object"},
+		{`echo '[true]'`, "command", 0, "want a JSON object, found list"},
+		{`echo '{}'`, "command", 0, "passed is missing"},
+		{`echo '{"passed": 1}'`, "command", 0, "passed: want true or false, found 1"},
+		{`echo '{"passed": "true"}'`, "command", 0, "passed: want true or false, found 'true'"},
+		{`echo '{"passed": true, "socre": 1}'`, "command", 0, `unknown key "socre"; known are passed, score, reasoning, metrics`},
+		{`echo '{"Passed": true, "passed": true}'`, "command", 0, `unknown key "Passed"`},
+		{`echo '{"passed": true, "score": 1.01}'`, "command", 0, "score: want a number from 0 to 1, found 1.01"},
+		{`echo '{"passed": true, "score": NaN}'`, "command", 0, "score: want a number from 0 to 1, found nan"},
+		{`echo '{"passed": true, "score": 1e400}'`, "command", 0, "score: want a number from 0 to 1, found inf"},
+		{`echo '{"passed": true, "score": "1"}'`, "command", 0, "score: want a number"},
+		{`echo '{"passed": true, "score": true}'`, "command", 0, "score: want a number"},
+		{`echo '{"passed": true, "reasoning": null}'`, "command", 0, "reasoning: want a string, found None"},
+		{`echo '{"passed": true, "metrics": [1]}'`, "command", 0, "metrics: want an object, found [1]"},
+	} {
+		got := runShell(t.Context(), c.script, grading.Input{})
+		require.Equal(t, c.outcome, outcome(got), "%s: %s", c.script, got.Reasoning)
+		require.InDelta(t, c.score, got.Score, 0, c.script)
+		require.Contains(t, got.Reasoning, c.reasoning, c.script)
+	}
+	got := runShell(t.Context(), `echo '{"passed": true, "metrics": {"z": 1, "a": 1.0}}'`, grading.Input{})
+	require.Equal(t, `{"z":1,"a":1.0}`, asJSON(t, got.Metrics))
+}
+
+// TestCommandGetsTheRecord: stdin, folder, environment and arguments are what
+// they should be, and no shell has a hand in it.
+func TestCommandGetsTheRecord(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program := "#!/bin/sh\nread -r line\nprintf '{\"passed\": true, \"metrics\": {\"in\": %s, \"dir\": \"%s\", \"arg\": \"%s\", \"key\": \"%s\", \"home\": \"%s\"}}' \"$line\" \"$PWD\" \"$1\" \"$KEY\" \"$HOME\"\n"
+	for _, name := range []string{"grade.sh", "on-path"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(program), 0o700))
+	}
+	run := func(program string, in grading.Input) string {
+		config := grading.NewObject("argv", grading.List{grading.String(program), grading.String("$HOME *;")})
+		got := grading.Grade(t.Context(), grading.Spec{Type: "command", Config: config}, in)
+		require.Equal(t, "pass", outcome(got), got.Reasoning)
+		return asJSON(t, got.Metrics)
+	}
+	answer := decode(t, `{"n": NaN, "e": "é"}`)
+	require.JSONEq(t, `{"in": {"answer": {"n": {"$float": "NaN"}, "e": "é"}}, "dir": "`+dir+`", "arg": "$HOME *;", "key": "", "home": ""}`,
+		run("./grade.sh", grading.Input{Dir: dir, Answer: answer}))
+	require.JSONEq(t, `{"in": {"answer": null}, "dir": "`+dir+`", "arg": "$HOME *;", "key": "v", "home": ""}`,
+		run("on-path", grading.Input{Dir: dir, Environ: []string{"KEY=v", "PATH=/nowhere", "PATH=relative:" + dir}}))
+	require.JSONEq(t, `{"in": {"case": "c"}, "dir": "`+dir+`", "arg": "$HOME *;", "key": "", "home": ""}`,
+		run(filepath.Join(dir, "grade.sh"), grading.Input{Dir: dir, Environ: []string{}, Answer: answer, Record: json.RawMessage(`{"case": "c"}`)}))
+
+	got := runShell(t.Context(), "true", grading.Input{Environ: []string{"PATH=" + dir}})
+	require.Equal(t, &grading.Error{Kind: "command", Text: `the command sh is not on PATH, which is "` + dir + `"`}, got.Error)
+	got = grading.Grade(t.Context(), grading.Spec{Type: "command", Config: decode(t, `{"argv": ["./no-such"]}`)}, grading.Input{Dir: dir})
+	require.ErrorContains(t, got.Error, "the command ./no-such does not start: ")
+	require.ErrorContains(t, got.Error, "no such file or directory")
+}
+
+// TestCommandThatDoesNotRead: a program need not read what it is given, be it
+// more than a pipe holds.
+func TestCommandThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	record := json.RawMessage(`{"x": "` + strings.Repeat("x", 1<<20) + `"}`)
+	got := runShell(t.Context(), `exec <&-; echo '{"passed": true}'`, grading.Input{Record: record})
+	require.Equal(t, "pass", outcome(got), got.Reasoning)
+	got = runShell(t.Context(), `printf '{"passed": true, "metrics": {"n": %d}}' $(wc -c)`, grading.Input{Record: record})
+	require.JSONEq(t, `{"n": `+strconv.Itoa(len(record))+`}`, asJSON(t, got.Metrics))
+}
+
+func TestCommandThatSaysTooMuch(t *testing.T) {
+	t.Parallel()
+	got := runShell(t.Context(), `echo so >&2; trap '' PIPE; yes 2>/dev/null`, grading.Input{})
+	require.Equal(t, &grading.Error{Kind: "command", Text: "the command sh printed more than 1 MiB on stdout; on stderr it printed last: so"}, got.Error)
+	got = runShell(t.Context(), `printf '{"passed": true, "reasoning": "%1000000s"}' x; head -c 3000000 /dev/zero >&2`, grading.Input{})
+	require.Equal(t, "pass", outcome(got), "up to 1 MiB is fine, and stderr has no limit")
+	got = runShell(t.Context(), `echo first >&2; head -c 9000 /dev/zero | tr '\0' y >&2; echo last >&2; exit 3`, grading.Input{})
+	require.Less(t, len(got.Error.Text), 4200)
+	require.True(t, strings.HasSuffix(got.Error.Text, "yyylast"))
+	require.NotContains(t, got.Error.Text, "first")
+}
+
+// gone waits until nobody answers to pid any more. A zombie that nobody has
+// reaped yet has ended, too.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			return true
+		}
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	}, 10*time.Second, 10*time.Millisecond, "process %d lives on", pid)
+}
+
+func pidIn(t *testing.T, file string) int {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	return pid
+}
+
+// TestCommandLeavesNothing: what a program started goes with it, whether it
+// ends by itself or is stopped, and holds nobody up though it has the pipes.
+func TestCommandLeavesNothing(t *testing.T) {
+	t.Parallel()
+	t.Run("it ends before its child", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		got := runShell(t.Context(), `sleep 3600 & echo $! > pid; echo '{"passed": true}'`, grading.Input{Dir: dir})
+		require.Equal(t, "pass", outcome(got), got.Reasoning)
+		gone(t, pidIn(t, filepath.Join(dir, "pid")))
+	})
+	t.Run("it takes too long", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		config := decode(t, `{"timeout_s": 0.5, "argv": ["sh", "-c", "trap '' TERM INT; echo '{\"passed\": true}'; echo busy >&2; sleep 3600 & echo $! > pid; wait"]}`)
+		got := grading.Grade(t.Context(), grading.Spec{Type: "command", Config: config}, grading.Input{Dir: dir})
+		require.Equal(t, &grading.Error{Kind: "command", Text: "the command sh was stopped: it took longer than 500ms; on stderr it printed last: busy"}, got.Error)
+		gone(t, pidIn(t, filepath.Join(dir, "pid")))
+	})
+	t.Run("the run is broken off", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "ready"), 0o600))
+		go func() {
+			_, _ = os.ReadFile(filepath.Join(dir, "ready")) // until the program is there
+			cancel(errors.New("the server is stopping"))
+		}()
+		got := runShell(ctx, `sleep 3600 & echo $! > pid; : > ready; wait`, grading.Input{Dir: dir})
+		require.Equal(t, &grading.Error{Kind: "command", Text: "the command sh was stopped: the server is stopping"}, got.Error)
+		gone(t, pidIn(t, filepath.Join(dir, "pid")))
+	})
+	t.Run("its child has left the group and holds the pipes", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		got := runShell(t.Context(), `setsid sh -c 'echo $$ > pid; : > ready; exec sleep 3600' & while [ ! -e ready ]; do :; done; echo '{"passed": true}'`, grading.Input{Dir: dir})
+		require.Equal(t, "pass", outcome(got), got.Reasoning)
+		require.NoError(t, syscall.Kill(pidIn(t, filepath.Join(dir, "pid")), syscall.SIGKILL))
+	})
+}
+
+// FuzzCommandAnswer: no answer passes unless a second, strict reader agrees.
+func FuzzCommandAnswer(f *testing.F) {
+	for _, text := range []string{
+		`{"passed": true}`, `{"passed": true, "score": 0.5, "reasoning": "x", "metrics": {"a": [1]}}`, `{"passed": false, "passed": true}`,
+		`{"passed": true, "score": NaN}`, `{"passed": true}{"passed": true}`, "\ufeff{\"passed\": true}", `{"\u0070assed": true}`, `{"passed": true, "metrics": {"a": 1, "a": 2}}`,
+	} {
+		f.Add(text, byte(0))
+		f.Add(text, byte(1))
+	}
+	f.Fuzz(func(t *testing.T, text string, status byte) {
+		passed, score, err := grading.CommandVerdict(text, int(status))
+		if err != nil {
+			return
+		}
+		said, ok := strictly(text, "passed", "score", "reasoning", "metrics")
+		require.True(t, ok, text)
+		require.Equal(t, said["passed"], passed)
+		require.True(t, 0 <= score && score <= 1)
+		require.True(t, status == 0 || status == 1 && !passed)
+	})
+}

@@ -1,0 +1,92 @@
+package grading
+
+import "fmt"
+
+// holdsValues passes when the answer, or the field of it that answer_field
+// names, contains all the values, or with mode any at least one. What contains a
+// value is a list that has it as a member, an object that has it as a key, and a
+// text that has it as a part. Members are compared as [exact] compares: 1 is
+// 1.0 and true. A value that is no text is in no text and is no key.
+//
+// Metrics: found and missing, lists of the values.
+func holdsValues(config *Object, answer Value) (Result, error) {
+	values, needAll, err := readContains(config)
+	if err != nil {
+		return Result{}, valueError("%v", err)
+	}
+	name, part, err := partOf(config, answer)
+	if err != nil {
+		return Result{}, err
+	}
+	r := newReport("Contains")
+	switch part.(type) {
+	case nil:
+		r.fail(fmt.Sprintf("%s: missing from the answer, expected something that contains %s", name, show(values)))
+		return r.verdict(), nil
+	case String, List, *Object:
+	default:
+		r.fail(fmt.Sprintf("%s: want text, a list or an object, found %s", name, show(part)))
+		return r.verdict(), nil
+	}
+	if err := searchable(values, part); err != nil {
+		return Result{}, err
+	}
+	found, missing := List{}, List{}
+	for _, value := range values {
+		there := hasValue(part, value)
+		if there {
+			found = append(found, value)
+		} else {
+			missing = append(missing, value)
+		}
+		r.line(there, show(value))
+	}
+	r.metrics.Set("found", found)
+	r.metrics.Set("missing", missing)
+	switch {
+	case needAll && len(missing) > 0:
+		r.fail(fmt.Sprintf("%s: %d of %d values are missing: %s; found %s", name, len(missing), len(values), show(missing), show(part)))
+	case len(found) == 0:
+		r.fail(fmt.Sprintf("%s: none of %s; found %s", name, show(values), show(part)))
+	}
+	return r.verdict(), nil
+}
+
+// searchable is an error if there is too much to search. Text is searched in
+// words of the machine, and a key is found at once.
+func searchable(values List, part Value) error {
+	switch part := part.(type) {
+	case List:
+		return affordable("values and members", len(values), len(part))
+	case String:
+		return affordable("values and text", len(values), len(part)/64)
+	default:
+		return nil
+	}
+}
+
+// hasValue is [contains], where an error says that it cannot be.
+func hasValue(container, value Value) bool {
+	there, err := contains(container, value)
+	return err == nil && there
+}
+
+func checkContains(config *Object) error {
+	_, _, err := readContains(config)
+	return err
+}
+
+func readContains(config *Object) (values List, needAll bool, err error) {
+	values, ok := config.Get("values").(List)
+	if !ok || len(values) == 0 {
+		return nil, false, fmt.Errorf("values: want a list of at least one, found %s", show(config.Get("values")))
+	}
+	switch mode := config.Get("mode"); mode {
+	case nil, String("all"):
+		needAll = true
+	case String("any"):
+	default:
+		return nil, false, fmt.Errorf("mode: want all or any, found %s", show(mode))
+	}
+	return values, needAll, checkAnswerField(config)
+}

@@ -1,0 +1,132 @@
+package grading
+
+import (
+	"fmt"
+	"slices"
+)
+
+// distributionComparison passes when the share of each cell type is found in the
+// answer within one tolerance for all, in percentage points, whatever its type is
+// said to be. The total of cells is compared, too, when both sides have one.
+// What else is in the answer has no effect.
+func distributionComparison(config *Object, answer Value) (Result, error) {
+	g, err := newDistributionGrader(config)
+	if err != nil {
+		return Result{}, err
+	}
+	given, missing, err := withFields(answer, "cell_type_distribution")
+	if err != nil || missing != nil {
+		return g.report.without(answer, missing...), err
+	}
+	if err := g.total(given); err != nil {
+		return Result{}, err
+	}
+	expected, err := section(g.truth, "cell_type_distribution")
+	if err != nil {
+		return Result{}, err
+	}
+	found, err := section(given, "cell_type_distribution")
+	if err != nil {
+		return Result{}, err
+	}
+	for name, percentage := range expected.All() {
+		if err := g.cellType(name, percentage, found.Get(name)); err != nil {
+			return Result{}, err
+		}
+	}
+	g.extra(expected, found)
+	return g.report.verdict(), nil
+}
+
+type distributionGrader struct {
+	report            *report
+	truth, tolerances *Object
+	tolerance         Value // of percentages
+}
+
+func newDistributionGrader(config *Object) (g distributionGrader, err error) {
+	g.report = newReport("Distribution")
+	if g.truth, err = section(config, "ground_truth"); err != nil {
+		return g, err
+	}
+	if g.tolerances, err = section(config, "tolerances"); err != nil {
+		return g, err
+	}
+	percentages, err := section(g.tolerances, "cell_type_percentages")
+	g.tolerance = orElse(percentages, "value", Float(3))
+	return g, err
+}
+
+// total compares the total of cells; a tolerance is only looked for then.
+func (g distributionGrader) total(given *Object) error {
+	expected, found := orElse(g.truth, "total_cells", Null{}), orElse(given, "total_cells", Null{})
+	if expected == (Null{}) || found == (Null{}) {
+		return nil
+	}
+	tolerance, err := section(g.tolerances, "total_cells")
+	if err != nil {
+		return err
+	}
+	_, err = g.near("total_cells", found, expected, orElse(tolerance, "value", NewInt(0)))
+	return err
+}
+
+// cellType compares one type; found is nil if the answer lacks it. All that is
+// compared must fit a double, and an expected share even when nothing is.
+func (g distributionGrader) cellType(name string, expected, found Value) error {
+	if err := decimals(expected); err != nil {
+		return err
+	}
+	if found == nil {
+		g.record(name, Null{}, expected, Null{}, false)
+		g.report.fail(name + ": missing from the answer, expected " + show(expected))
+		return nil
+	}
+	off, err := g.near(name, found, expected, g.tolerance)
+	if err != nil {
+		return err
+	}
+	return decimals(found, off)
+}
+
+// near reports whether found is within a tolerance of what is expected, and how
+// far off it is.
+func (g distributionGrader) near(name string, found, expected, tolerance Value) (off Value, err error) {
+	if off, err = distance(found, expected); err != nil {
+		return nil, err
+	}
+	ok, err := atMost(off, tolerance)
+	if err != nil {
+		return nil, err
+	}
+	g.record(name, found, expected, off, ok)
+	wanted := fmt.Sprintf("expected %s within %s", show(expected), show(tolerance))
+	g.report.line(ok, fmt.Sprintf("%s: %s, %s", name, show(found), wanted))
+	if !ok {
+		g.report.fail(fmt.Sprintf("%s: found %s, %s: off by %s", name, show(found), wanted, brief(off)))
+	}
+	return off, nil
+}
+
+func (g distributionGrader) record(name string, found, expected, off Value, ok bool) {
+	metrics := g.report.metrics
+	metrics.Set(name+"_actual", found)
+	metrics.Set(name+"_expected", expected)
+	metrics.Set(name+"_diff", off)
+	metrics.Set(name+"_pass", Bool(ok))
+}
+
+func (g distributionGrader) extra(expected, found *Object) {
+	var names []string
+	for name := range found.All() {
+		if !expected.Has(name) {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return
+	}
+	slices.Sort(names)
+	g.report.metrics.Set("extra_cell_types", texts(names))
+	g.report.names(true, "more, which do not count", texts(names))
+}

@@ -1,0 +1,35 @@
+package grading
+
+import "errors"
+
+// excerpt is how much of a file that is no JSON its reason shows, in
+// characters.
+const excerpt = 500
+
+// ExtractFile is [Extract] for agents that leave their answer in a file: all of
+// its text is the JSON, without tags. Only the white space of JSON may stand
+// around it, and nothing is repaired. JSON null is no answer. The reason why a
+// text is no answer holds its first 500 characters.
+func ExtractFile(text string) (Extraction, error) {
+	v, err := Decode(text)
+	if bad, ok := errors.AsType[*SyntaxError](err); ok {
+		begin := runes(text[:min(len(text), 4*excerpt)]) // a character has 4 bytes at most
+		return Extraction{Reason: "the file is not JSON: " + bad.Error() + "; it begins:\n" + joinRunes(begin[:min(len(begin), excerpt)])}, nil
+	}
+	if err != nil {
+		return Extraction{Reason: err.Error()}, err
+	}
+	if v == (Null{}) {
+		return Extraction{Reason: "the file holds null"}, nil
+	}
+	return Extraction{Answer: v}, nil
+}
+
+// joinRunes is the text of code points, lone surrogates too.
+func joinRunes(points []rune) string {
+	var text []byte
+	for _, r := range points {
+		text = appendRune(text, r)
+	}
+	return string(text)
+}

@@ -1,0 +1,112 @@
+package grading
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"assay/agent/model"
+)
+
+const (
+	judgeTime = 3 * time.Minute // for everything, retries and waiting included
+	passScore = 0.5             // unless the config says otherwise
+)
+
+// llmJudge asks a language model what it makes of the attempt by the criteria
+// in prompt. The model sees task, answer, notebook and conversation as quoted
+// data, see [evidence]; a reply that is not exactly what was asked for is asked
+// for once more and then an error, see [readVerdict]. It passes when the judge
+// says so and gives at least pass_score.
+//
+// Metrics: model, score, pass_score, judge_passed, successes, failures, and what
+// it took: calls, input_tokens, output_tokens.
+func llmJudge(ctx context.Context, config *Object, in Input) (Result, error) {
+	c, err := readJudge(config)
+	switch {
+	case err != nil:
+		return Result{}, valueError("%v", err)
+	case in.Judge == nil:
+		return Result{}, modelError("there is no model here to ask")
+	}
+	client, err := in.Judge(model.InFolder(c.model, in.Dir))
+	if err != nil {
+		return Result{}, modelError("%v", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, judgeTime, fmt.Errorf("the judge had %v", judgeTime))
+	defer cancel()
+	j := &judging{client: client}
+	said, err := j.verdict(ctx, c.prompt, in)
+	if err != nil {
+		return Result{}, modelError("%s: %v", c.model, err)
+	}
+	return c.result(said, j), nil
+}
+
+func modelError(format string, args ...any) *Error {
+	return &Error{Kind: "model", Text: fmt.Sprintf(format, args...)}
+}
+
+// judge is what a config says.
+type judge struct {
+	prompt, model string
+	pass          Value // the least score that passes, a number from 0 to 1
+}
+
+func checkJudge(config *Object) error {
+	_, err := readJudge(config)
+	return err
+}
+
+func readJudge(config *Object) (judge, error) {
+	prompt, ok := config.Get("prompt").(String)
+	if !ok || strings.TrimSpace(string(prompt)) == "" {
+		return judge{}, fmt.Errorf("prompt: want the criteria to judge by, found %s", show(config.Get("prompt")))
+	}
+	name, ok := config.Get("model").(String)
+	if !ok {
+		return judge{}, fmt.Errorf("model: want a string, found %s", KindOf(config.Get("model")))
+	}
+	if err := model.CheckName(string(name)); err != nil {
+		return judge{}, fmt.Errorf("model: %w", err)
+	}
+	pass := config.Get("pass_score")
+	if pass == nil {
+		pass = Float(passScore)
+	}
+	if !isShare(pass) {
+		return judge{}, fmt.Errorf("pass_score: want a number from 0 to 1, found %s", show(pass))
+	}
+	return judge{prompt: string(prompt), model: string(name), pass: pass}, nil
+}
+
+func (c judge) result(said *verdict, j *judging) Result {
+	r := newReport("Judge")
+	for _, text := range said.successes {
+		r.line(true, Text(text))
+	}
+	for _, text := range said.failures {
+		r.line(false, Text(text))
+	}
+	enough, _ := atMost(c.pass, said.score) // both are numbers
+	switch {
+	case !said.passed:
+		r.fail("the judge says that it did not pass: " + said.reasoning)
+	case !enough:
+		r.fail(fmt.Sprintf("the judge says that it passed but gives only %s, and %s is asked for: %s", show(said.score), show(c.pass), said.reasoning))
+	default:
+		r.line(true, fmt.Sprintf("score %s, at least %s: %s", show(said.score), show(c.pass), said.reasoning))
+	}
+	r.metrics.Set("model", String(c.model))
+	r.metrics.Set("score", said.score)
+	r.metrics.Set("pass_score", c.pass)
+	r.metrics.Set("judge_passed", Bool(said.passed))
+	r.metrics.Set("successes", said.successes)
+	r.metrics.Set("failures", said.failures)
+	r.metrics.Set("calls", NewInt(j.calls))
+	r.metrics.Set("input_tokens", NewInt(j.usage.Prompt()))
+	r.metrics.Set("output_tokens", NewInt(j.usage.OutputTokens))
+	score, _ := floatOf(said.score) // as readVerdict has it
+	return r.result(score)
+}

@@ -1,0 +1,293 @@
+package grading_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent/model"
+	"assay/testcases/grading"
+)
+
+// bench is a judge that plays a script, and what it was asked.
+type bench struct {
+	client model.Client
+	asked  []model.Request
+}
+
+func (b *bench) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
+	b.asked = append(b.asked, req)
+	return b.client.Complete(ctx, req, onDelta)
+}
+
+func (b *bench) open(string) (model.Client, error) { return b, nil }
+
+// playing returns a judge that plays the lines of a script.
+func playing(t *testing.T, lines ...string) *bench {
+	t.Helper()
+	script, err := model.ParseScript("judge.jsonl", []byte(strings.Join(lines, "\n")))
+	require.NoError(t, err)
+	return &bench{client: script.Client()}
+}
+
+// reply is a line of a script that says text.
+func reply(text string) string {
+	line, _ := json.Marshal(map[string]any{"content": text, "usage": map[string]int{"input_tokens": 100, "output_tokens": 7, "cache_read_input_tokens": 20}})
+	return string(line)
+}
+
+func judge(ctx context.Context, b *bench, config string, in grading.Input) grading.Result {
+	c, err := grading.Decode(config)
+	if err != nil {
+		panic(err)
+	}
+	in.Judge = b.open
+	return grading.Grade(ctx, grading.Spec{Type: "llm_judge", Config: c, Field: "grader"}, in)
+}
+
+const (
+	strictly08 = `{"prompt": "Is it right?", "model": "anthropic/claude-x", "pass_score": 0.8}`
+	leniently  = `{"prompt": "Is it right?", "model": "anthropic/claude-x"}`
+)
+
+func TestJudgeVerdicts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		config, reply, outcome string
+		score                  float64
+		text                   string
+	}{
+		{leniently, `{"score": 1, "passed": true, "reasoning": "all there", "successes": ["the sum"], "failures": []}`, "pass", 1, "Judge: PASS\n\n+ the sum\n+ score 1, at least 0.5: all there"},
+		{leniently, `{"score": 0.5, "passed": true, "reasoning": ""}`, "pass", 0.5, ""},
+		{leniently, `{"score": 0.25, "passed": false, "reasoning": "no sum", "successes": ["a"], "failures": ["b", "c"]}`, "fail", 0.25, "Judge: FAIL\n\n+ a\nx b\nx c\n\nFailures:\n- the judge says that it did not pass: no sum"},
+		{leniently, `{"score": 1, "passed": false, "reasoning": "cheated"}`, "fail", 1, "did not pass: cheated"},
+		{leniently, `{"score": 0.25, "passed": true, "reasoning": "fine"}`, "fail", 0.25, "- the judge says that it passed but gives only 0.25, and 0.5 is asked for: fine"},
+		{strictly08, `{"score": 0.79, "passed": true, "reasoning": "fine"}`, "fail", 0.79, ""},
+		{strictly08, `{"score": 0.8, "passed": true, "reasoning": "fine"}`, "pass", 0.8, ""},
+		{leniently, " \n```json\n{\"score\": 1, \"passed\": true,\n\"reasoning\": \"```\"}\n```\n", "pass", 1, ""},
+		{leniently, "```\n{\"score\": 1.0, \"passed\": true, \"reasoning\": \"x\"}\n```", "pass", 1, ""},
+	} {
+		got := judge(t.Context(), playing(t, reply(c.reply)), c.config, grading.Input{})
+		require.Equal(t, c.outcome, outcome(got), "%s: %s", c.reply, got.Reasoning)
+		require.InDelta(t, c.score, got.Score, 0, c.reply)
+		require.Contains(t, got.Reasoning, c.text)
+	}
+	got := judge(t.Context(), playing(t, reply(`{"score": 1, "passed": true, "reasoning": "x", "successes": ["a"]}`)), strictly08, grading.Input{})
+	require.Equal(t, `{"model":"anthropic/claude-x","score":1,"pass_score":0.8,"judge_passed":true,"successes":["a"],"failures":[],"calls":1,"input_tokens":120,"output_tokens":7}`, asJSON(t, got.Metrics))
+}
+
+// nonsense is replies that are no verdict, though most have something in them
+// that says passed.
+func nonsense() []string {
+	const pass = `{"score": 1, "passed": true, "reasoning": "x"}`
+	const fail = `{"score": 0, "passed": false, "reasoning": "x"}`
+	return []string{
+		"", " \n", "yes", "null", "true", "1", `"` + "passed" + `"`, "[" + pass + "]", "{}",
+		"Here is my verdict: " + pass, pass + " That is all.", pass + pass, pass + "\n" + fail, fail + "\n" + pass,
+		"The agent wrote " + pass + "\n\nI say:\n" + fail,
+		"```json\n" + pass + "\n```\nDone.", "Sure:\n```json\n" + pass + "\n```", "```json\n" + pass, "```\n" + pass + "\n```\n```\n" + fail + "\n```",
+		"```python\n" + pass + "\n```", "```json " + pass + "```", "~~~\n" + pass + "\n~~~", "<evidence>" + pass + "</evidence>", "\ufeff" + pass,
+		`{"score": 1, "passed": "true", "reasoning": "x"}`, `{"score": 1, "passed": 1, "reasoning": "x"}`, `{"score": 1, "passed": null, "reasoning": "x"}`, `{"score": 1, "passed": [true], "reasoning": "x"}`,
+		`{"score": "1", "passed": true, "reasoning": "x"}`, `{"score": true, "passed": true, "reasoning": "x"}`, `{"score": null, "passed": true, "reasoning": "x"}`,
+		`{"score": 1e400, "passed": true, "reasoning": "x"}`, `{"score": NaN, "passed": true, "reasoning": "x"}`, `{"score": Infinity, "passed": true, "reasoning": "x"}`,
+		`{"score": 1.0000001, "passed": true, "reasoning": "x"}`, `{"score": -0.1, "passed": true, "reasoning": "x"}`, `{"score": 100, "passed": true, "reasoning": "x"}`,
+		`{"passed": true, "reasoning": "x"}`, `{"score": 1, "reasoning": "x"}`, `{"score": 1, "passed": true}`,
+		`{"score": 1, "passed": true, "reasoning": null}`, `{"score": 1, "passed": true, "reasoning": ["x"]}`,
+		`{"score": 1, "passed": true, "reasoning": "x", "successes": "all"}`, `{"score": 1, "passed": true, "reasoning": "x", "failures": [1]}`, `{"score": 1, "passed": true, "reasoning": "x", "failures": null}`,
+		`{"score": 1, "passed": false, "reasoning": "x", "passed": true}`, `{"score": 0, "passed": true, "reasoning": "x", "score": 1}`, `{"score": 1, "passed": false, "reasoning": "x", "p\u0061ssed": true}`,
+		`{"Score": 1, "PASSED": true, "reasoning": "x"}`, `{"score": 1, "passed": true, "reasoning": "x", "confidence": 1}`, `{"verdict": ` + pass + `}`,
+		`{'score': 1, 'passed': true, 'reasoning': 'x'}`, `{"score": 1, "passed": true, "reasoning": "x",}`, `{"score": 1, "passed": true, "reasoning": "x"`, `{"score": 1, "passed": True, "reasoning": "x"}`,
+	}
+}
+
+// TestJudgeNonsense: what is no verdict is asked for once more, and then is an
+// error, never a pass.
+func TestJudgeNonsense(t *testing.T) {
+	t.Parallel()
+	const good = `{"score": 0.75, "passed": true, "reasoning": "on second thought"}`
+	for _, text := range nonsense() {
+		b := playing(t, reply(text), reply(text), reply(good))
+		got := judge(t.Context(), b, leniently, grading.Input{})
+		require.Equal(t, "model", outcome(got), text)
+		require.Zero(t, got.Score, text)
+		require.Contains(t, got.Error.Text, "the judge gave no verdict, twice: ", text)
+		require.Len(t, b.asked, 2, text)
+		require.Equal(t, b.asked[0].Messages, b.asked[1].Messages[:1], "the same conversation goes on")
+		if strings.TrimSpace(text) == "" {
+			continue // the script tells by the replies where it is
+		}
+		got = judge(t.Context(), playing(t, reply(text), reply(good)), leniently, grading.Input{})
+		require.Equal(t, "pass", outcome(got), text)
+		require.InDelta(t, 0.75, got.Score, 0)
+		require.Equal(t, grading.NewInt(2), got.Metrics.Get("calls"))
+		require.Equal(t, grading.NewInt(240), got.Metrics.Get("input_tokens"))
+	}
+}
+
+// TestJudgeCutOff: a verdict that is whole, in a reply that is not, is none.
+func TestJudgeCutOff(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{"max_tokens", "refusal", "pause_turn", "tool_use", "model_context_window_exceeded", "unheard_of"} {
+		line := fmt.Sprintf(`{"content": "{\"score\": 1, \"passed\": true, \"reasoning\": \"x\"}", "stop_reason": %q}`, reason)
+		got := judge(t.Context(), playing(t, line, line), leniently, grading.Input{})
+		require.Equal(t, "model", outcome(got), reason)
+		require.Contains(t, got.Error.Text, fmt.Sprintf("it ended with stop reason %q", reason))
+	}
+}
+
+func TestJudgeIsToldWhatWasWrong(t *testing.T) {
+	t.Parallel()
+	b := playing(t, `{"content": [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "text", "text": "{\"score\": 2, \"passed\": true, \"reasoning\": \"x\"}"}]}`,
+		reply(`{"score": 1, "passed": true, "reasoning": "x"}`))
+	got := judge(t.Context(), b, leniently, grading.Input{})
+	require.Equal(t, "pass", outcome(got), got.Reasoning)
+	again := b.asked[1].Messages
+	require.Len(t, again, 3)
+	require.Equal(t, []model.Block{model.Text(`{"score": 2, "passed": true, "reasoning": "x"}`)}, again[1].Content)
+	require.Contains(t, again[2].Content[0].Text, "That is not the reply that was asked for: score: want a number from 0 to 1, found 2.")
+
+	b = playing(t, `{"content": []}`, `{"content": []}`)
+	judge(t.Context(), b, leniently, grading.Input{})
+	require.Equal(t, []model.Block{model.Text("(no text)")}, b.asked[1].Messages[1].Content)
+}
+
+func TestJudgeThatCannotBeAsked(t *testing.T) {
+	t.Parallel()
+	spec := grading.Spec{Type: "llm_judge", Config: decode(t, leniently)}
+	got := grading.Grade(t.Context(), spec, grading.Input{})
+	require.Equal(t, &grading.Error{Kind: "model", Text: "there is no model here to ask"}, got.Error)
+	got = grading.Grade(t.Context(), spec, grading.Input{Judge: func(name string) (model.Client, error) {
+		return model.Open(name, model.Options{})
+	}})
+	require.Equal(t, &grading.Error{Kind: "model", Text: "the model anthropic/claude-x needs an API key: set ANTHROPIC_API_KEY"}, got.Error)
+}
+
+// TestJudgeFilesLieWithTheCase: the file of a scripted judge is named like the
+// other files of a case.
+func TestJudgeFilesLieWithTheCase(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "judge.jsonl"), []byte(reply(`{"score": 1, "passed": true, "reasoning": "x"}`)), 0o600))
+	open := func(name string) (model.Client, error) { return model.Open(name, model.Options{}) }
+	got := grading.Grade(t.Context(), grading.Spec{Type: "llm_judge", Config: decode(t, `{"prompt": "p", "model": "script:judge.jsonl"}`)}, grading.Input{Dir: dir, Judge: open})
+	require.Equal(t, "pass", outcome(got), got.Reasoning)
+	require.Equal(t, grading.String("script:judge.jsonl"), got.Metrics.Get("model"))
+}
+
+// TestJudgeRetries: what may pass is tried again, three times, for as long as
+// the API asked; what may not is not; and all of it ends in time.
+func TestJudgeRetries(t *testing.T) {
+	t.Parallel()
+	const good = `{"content": "{\"score\": 1, \"passed\": true, \"reasoning\": \"x\"}"}`
+	refusal := func(status int, retryAfter float64) string {
+		return fmt.Sprintf(`{"error": {"status": %d, "retry_after": %g}}`, status, retryAfter)
+	}
+	for name, c := range map[string]struct {
+		lines []string
+		took  time.Duration
+		calls int
+		text  string // of the error; empty: it passes
+	}{
+		"as the API asks":      {[]string{refusal(429, 7), refusal(529, 0.5), refusal(503, 30), good}, 37500 * time.Millisecond, 4, ""},
+		"with growing pauses":  {[]string{refusal(500, 0), refusal(408, 0), refusal(409, 0), good}, 7 * time.Second, 4, ""},
+		"not for ever":         {[]string{refusal(529, 0), refusal(529, 0), refusal(529, 0), refusal(529, 0), good}, 7 * time.Second, 4, "script: 529 overloaded_error: refused by the script"},
+		"not what is wrong":    {[]string{refusal(400, 1), good}, 0, 1, "script: 400 invalid_request_error: refused by the script"},
+		"not without a key":    {[]string{refusal(401, 1), good}, 0, 1, "script: 401 authentication_error: refused by the script"},
+		"not beyond the time":  {[]string{refusal(429, 181), good}, 0, 1, "script: 429 rate_limit_error: refused by the script; there is no time left to wait 3m1s and try again"},
+		"a reply that is late": {[]string{`{"content": "x", "delay_ms": 600000}`}, 3 * time.Minute, 1, "the judge had 3m0s"},
+		"all of it together":   {[]string{refusal(429, 100), `{"content": "x", "delay_ms": 60000}`, `{"content": "x", "delay_ms": 60000}`}, 3 * time.Minute, 3, "the judge had 3m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b, start := playing(t, c.lines...), time.Now()
+				got := judge(t.Context(), b, leniently, grading.Input{})
+				require.Equal(t, c.took, time.Since(start))
+				require.Len(t, b.asked, c.calls)
+				if c.text == "" {
+					require.Equal(t, "pass", outcome(got), got.Reasoning)
+					require.Equal(t, grading.NewInt(int64(c.calls)), got.Metrics.Get("calls"))
+					return
+				}
+				require.Equal(t, &grading.Error{Kind: "model", Text: "anthropic/claude-x: " + c.text}, got.Error)
+			})
+		})
+	}
+}
+
+func TestJudgeEndsWithTheRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(5*time.Second, func() { cancel(errors.New("the server is stopping")) })
+		got := judge(ctx, playing(t, `{"error": {"status": 429, "retry_after": 60}}`), leniently, grading.Input{})
+		require.Equal(t, "anthropic/claude-x: the server is stopping, while waiting after script: 429 rate_limit_error: refused by the script", got.Error.Text)
+	})
+}
+
+// TestCO12_JudgeIsRecordedAndPlayedAgain, over the real wire: the result of a
+// replay is the result.
+func TestCO12_JudgeIsRecordedAndPlayedAgain(t *testing.T) {
+	t.Parallel()
+	script, err := model.ParseScript("judge.jsonl", []byte(strings.Join([]string{
+		`{"error": {"status": 429, "retry_after": 0.01}}`, reply("I pass it."), reply(`{"score": 0.75, "passed": true, "reasoning": "é <b>"}`),
+	}, "\n")))
+	require.NoError(t, err)
+	server := httptest.NewServer(model.NewMock(script, nil))
+	t.Cleanup(server.Close)
+	live, err := model.Open("anthropic/claude-x", model.Options{APIKey: "secret", BaseURL: server.URL})
+	require.NoError(t, err)
+
+	in := attack()
+	var recording bytes.Buffer
+	want := judge(t.Context(), &bench{client: model.Record("anthropic/claude-x", live, &recording)}, leniently, in)
+	require.Equal(t, "pass", outcome(want), want.Reasoning)
+	require.Equal(t, grading.NewInt(3), want.Metrics.Get("calls"))
+	require.NotContains(t, recording.String(), "secret")
+
+	calls, err := model.ParseRecording("calls.jsonl", recording.Bytes())
+	require.NoError(t, err)
+	require.Equal(t, want, judge(t.Context(), &bench{client: calls.Client()}, leniently, in))
+	in.Task += "!"
+	got := judge(t.Context(), &bench{client: calls.Client()}, leniently, in)
+	require.Contains(t, got.Error.Text, `calls.jsonl:1: the request was not recorded: at "/messages/0/content/0/text"`)
+}
+
+// FuzzJudgeReply: no reply is a verdict unless a second, strict reader agrees.
+func FuzzJudgeReply(f *testing.F) {
+	for _, text := range nonsense() {
+		f.Add(text, "", "end_turn")
+	}
+	f.Add(`{"score": 1, "passed": true,`, `"reasoning": "x"}`, "stop_sequence")
+	f.Add("```json\n{\"score\": 1, \"passed\": true, \"reasoning\": \"x\"}", "```", "end_turn")
+	f.Fuzz(func(t *testing.T, first, second, stop string) {
+		said := &model.Response{Content: []model.Block{model.Text(first), {Type: model.BlockThinking, Thinking: first}, model.Text(second)}, StopReason: model.StopReason(stop)}
+		passed, score, err := grading.JudgeVerdict(said)
+		if err != nil {
+			return
+		}
+		require.Contains(t, []string{"end_turn", "stop_sequence"}, stop)
+		text := strings.TrimSpace(first + "\n" + second)
+		if lines := strings.Split(text, "\n"); strings.HasPrefix(text, "```") {
+			require.Equal(t, "```", lines[len(lines)-1])
+			text = strings.Join(lines[1:len(lines)-1], "\n")
+		}
+		object, ok := strictly(text, "score", "passed", "reasoning", "successes", "failures")
+		require.True(t, ok, text)
+		require.Equal(t, object["passed"], passed)
+		require.IsType(t, "", object["reasoning"])
+		require.IsType(t, 0.0, object["score"])
+		require.True(t, 0 <= score && score <= 1)
+	})
+}

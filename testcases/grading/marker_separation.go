@@ -1,0 +1,162 @@
+package grading
+
+import "fmt"
+
+// markerSeparation passes when the mean AUROC that the answer reports, and the
+// share of its genes whose AUROC is high, are at least thresholds. The mean of
+// the genes is calculated, too, and compared with nothing.
+func markerSeparation(config *Object, answer Value) (Result, error) {
+	scoring, err := section(config, "scoring")
+	if err != nil {
+		return Result{}, err
+	}
+	thresholds, err := section(scoring, "pass_thresholds")
+	if err != nil {
+		return Result{}, err
+	}
+	r := newReport("Marker gene separation")
+	given, missing, err := withFields(answer, "per_gene_stats", "mean_auroc")
+	if err != nil || missing != nil {
+		return r.without(answer, missing...), err
+	}
+	stats, _ := given.Get("per_gene_stats").(List)
+	genes, fault, err := aurocs(stats)
+	if err != nil {
+		return Result{}, err
+	}
+	if fault != "" {
+		r.fail(fault)
+		return r.verdict(), nil
+	}
+	s := &separation{
+		report: r, genes: genes, rows: len(stats), reported: given.Get("mean_auroc"),
+		leastMean:     orElse(thresholds, "mean_auroc", Float(0.85)),
+		leastFraction: orElse(thresholds, "fraction_high", Float(0.7)),
+		cutoff:        orElse(thresholds, "per_gene_cutoff", Float(0.8)),
+	}
+	return s.grade()
+}
+
+// aurocs reads what the answer says of each gene: of several rows for one, the
+// last counts. fault says what is wrong with the rows, "" if nothing is.
+func aurocs(stats List) (genes *dict, fault string, err error) {
+	if len(stats) == 0 {
+		return nil, "per_gene_stats: want a list of at least one", nil
+	}
+	genes = &dict{}
+	for i, item := range stats {
+		stat, _ := item.(*Object)
+		if !stat.Has("gene") || !stat.Has("auroc") {
+			return nil, fmt.Sprintf("per_gene_stats[%d]: want an object with gene and auroc, found %s", i, show(item)), nil
+		}
+		if err := genes.put(stat.Get("gene"), stat.Get("auroc")); err != nil {
+			return nil, "", err
+		}
+	}
+	return genes, "", nil
+}
+
+// separation is what the answer reports, what it is held to, and what measure
+// makes of it.
+type separation struct {
+	report                           *report
+	genes                            *dict
+	rows                             int   // with repetitions
+	reported                         Value // the answer's own mean
+	leastMean, leastFraction, cutoff Value
+
+	mean      Value
+	high, low List
+	fraction  Float
+}
+
+func (s *separation) grade() (Result, error) {
+	if err := s.measure(); err != nil {
+		return Result{}, err
+	}
+	if err := decimals(s.reported, s.leastMean, s.cutoff); err != nil {
+		return Result{}, err
+	}
+	meanPass, err := s.report.atLeast("reported mean AUROC", s.reported, s.leastMean)
+	if err != nil {
+		return Result{}, err
+	}
+	fractionPass, err := s.report.atLeast("share of genes with an AUROC of at least "+show(s.cutoff), s.fraction, s.leastFraction)
+	if err == nil && !fractionPass {
+		err = decimals(s.leastFraction) // which is written then only
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	s.report.names(false, "below", s.low)
+	s.record(meanPass, fractionPass)
+	return s.report.verdict(), nil
+}
+
+func (s *separation) record(meanPass, fractionPass bool) {
+	m := s.report.metrics
+	m.Set("num_genes", NewInt(int64(s.rows)))
+	m.Set("mean_auroc_agent", s.reported)
+	m.Set("mean_auroc_computed", s.mean)
+	m.Set("mean_auroc_threshold", s.leastMean)
+	m.Set("fraction_high", s.fraction)
+	m.Set("fraction_high_threshold", s.leastFraction)
+	m.Set("per_gene_cutoff", s.cutoff)
+	m.Set("num_high_auroc_genes", count(s.high))
+	m.Set("num_low_auroc_genes", count(s.low))
+	m.Set("high_auroc_genes", s.high)
+	m.Set("low_auroc_genes", s.low)
+	m.Set("mean_auroc_pass", Bool(meanPass))
+	m.Set("fraction_high_pass", Bool(fractionPass))
+	m.Set("per_gene_aurocs", s.perGene())
+}
+
+// measure calculates the mean, adding from the left, and the share of high genes
+// in all rows.
+func (s *separation) measure() error {
+	var sum Value = NewInt(0)
+	var err error
+	for _, gene := range s.genes.keys {
+		if sum, err = add(sum, s.genes.get(gene)); err != nil {
+			return err
+		}
+	}
+	if s.mean, err = divide(sum, count(s.genes.keys)); err != nil {
+		return err
+	}
+	s.high, s.low, err = s.split()
+	s.fraction = ratio(len(s.high), s.rows)
+	return err
+}
+
+// split sorts the genes into those at or above the cutoff and those below. NaN is
+// neither.
+func (s *separation) split() (high, low List, err error) {
+	for _, gene := range s.genes.keys {
+		auroc := s.genes.get(gene)
+		isHigh, err := atMost(s.cutoff, auroc)
+		if err != nil {
+			return nil, nil, err
+		}
+		if isHigh {
+			high = append(high, gene)
+		} else if isLow, _ := less(auroc, s.cutoff); isLow {
+			low = append(low, gene)
+		}
+	}
+	if high, err = sorted(high); err != nil {
+		return nil, nil, err
+	}
+	low, err = sorted(low)
+	return high, low, err
+}
+
+// perGene is the genes as an object, whose keys are text: a gene that is none is
+// written as JSON has it.
+func (s *separation) perGene() *Object {
+	object := &Object{}
+	for _, gene := range s.genes.keys {
+		object.Set(keyText(gene), s.genes.get(gene))
+	}
+	return object
+}

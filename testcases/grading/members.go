@@ -1,0 +1,79 @@
+package grading
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// member is a key of an object that a program or a model answers with.
+type member struct {
+	name     string
+	required bool
+	want     string // what its value must be, for messages
+	fits     func(Value) bool
+}
+
+// decodeObject reads a text that must be one JSON object of these members and
+// no others, none of them twice. Nothing is repaired.
+func decodeObject(text string, members []member) (*Object, error) {
+	v, err := decodeUnique(text)
+	if err != nil {
+		return nil, fmt.Errorf("want one JSON object: %w", err)
+	}
+	object, ok := v.(*Object)
+	if !ok {
+		return nil, fmt.Errorf("want a JSON object, found %s", KindOf(v))
+	}
+	for key, v := range object.All() {
+		i := slices.IndexFunc(members, func(m member) bool { return m.name == key })
+		if i < 0 {
+			return nil, fmt.Errorf("unknown key %q; known are %s", key, memberNames(members))
+		}
+		if !members[i].fits(v) {
+			return nil, fmt.Errorf("%s: want %s, found %s", key, members[i].want, show(v))
+		}
+	}
+	for _, m := range members {
+		if m.required && !object.Has(m.name) {
+			return nil, fmt.Errorf("%s is missing", m.name)
+		}
+	}
+	return object, nil
+}
+
+func memberNames(members []member) string {
+	names := make([]string, len(members))
+	for i, m := range members {
+		names[i] = m.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// isA says whether a value is of the kind T.
+func isA[T Value](v Value) bool {
+	_, ok := v.(T)
+	return ok
+}
+
+// isTexts says whether a value is a list of strings.
+func isTexts(v Value) bool {
+	list, ok := v.(List)
+	return ok && !slices.ContainsFunc(list, func(item Value) bool { return !isA[String](item) })
+}
+
+// isShare says whether a value is a number from 0 to 1; booleans are none.
+func isShare(v Value) bool {
+	f, err := floatOf(v)
+	return err == nil && 0 <= f && f <= 1
+}
+
+// floatOf is a number as a float. A boolean is none, and an integer may be too
+// large.
+func floatOf(v Value) (float64, error) {
+	n, ok := asNumber(v)
+	if !ok || isA[Bool](v) {
+		return 0, typeError("want a number, found %s", show(v))
+	}
+	return n.float()
+}

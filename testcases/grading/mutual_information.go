@@ -1,0 +1,106 @@
+package grading
+
+import (
+	"fmt"
+	"math"
+)
+
+// mutualInformation passes when clusters and samples have something to do with
+// each other, but not too much: their adjusted mutual information, by the
+// contingency table of the answer, is between two thresholds. The lower is 0
+// unless given, which clusters that are perfectly mixed miss by a little.
+func mutualInformation(config *Object, answer Value) (Result, error) {
+	scoring, err := section(config, "scoring")
+	if err != nil {
+		return Result{}, err
+	}
+	thresholds, err := section(scoring, "pass_thresholds")
+	if err != nil {
+		return Result{}, err
+	}
+	r := newReport("Adjusted mutual information")
+	given, missing, err := withFields(answer, "clusters", "samples", "contingency")
+	if err != nil || missing != nil {
+		return r.without(answer, missing...), err
+	}
+	clusters, _ := given.Get("clusters").(List)
+	samples, _ := given.Get("samples").(List)
+	cells, fault := readContingency(given.Get("contingency"), len(clusters), len(samples))
+	if fault != "" {
+		r.fail(fault)
+		return r.verdict(), nil
+	}
+	table, err := mergeLabels(clusters, samples, cells)
+	if err != nil {
+		return Result{}, err
+	}
+	if len(table) == 0 {
+		r.fail("contingency: every count is 0")
+		return r.verdict(), nil
+	}
+	least, most := orElse(thresholds, "ami_min", Float(0)), orElse(thresholds, "ami_max", Null{})
+	ami := Float(adjustedMutualInformation(table))
+	if err := r.mutualInformation(ami, least, most); err != nil {
+		return Result{}, err
+	}
+	r.metrics.Set("ami", ami)
+	r.metrics.Set("ami_min_threshold", least)
+	r.metrics.Set("ami_max_threshold", most)
+	r.metrics.Set("clusters", clusters)
+	r.metrics.Set("samples", samples)
+	return r.verdict(), nil
+}
+
+func (r *report) mutualInformation(ami, least, most Value) error {
+	const what = "adjusted mutual information"
+	if _, err := r.atLeast(what, ami, least); err != nil {
+		return err
+	}
+	if most == (Null{}) {
+		return decimals(least)
+	}
+	if _, err := r.atMost(what, ami, most); err != nil {
+		return err
+	}
+	return decimals(least, most)
+}
+
+// readContingency makes numbers of a table of counts, of strings too, which must
+// have this many rows and columns, none of them negative and one above 0. null is
+// NaN. fault says what is wrong with it, "" if nothing is.
+func readContingency(v Value, rows, columns int) (cells [][]float64, fault string) {
+	list, _ := v.(List)
+	if rows == 0 || columns == 0 || len(list) != rows {
+		return nil, fmt.Sprintf("contingency: want a list of clusters, of samples, and a table of one row for each cluster; found %d, %d and %d rows", rows, columns, len(list))
+	}
+	some := false
+	for i, item := range list {
+		row, _ := item.(List)
+		if len(row) != columns {
+			return nil, fmt.Sprintf("contingency[%d]: want a list of %d counts, found %s", i, columns, show(item))
+		}
+		cells = append(cells, make([]float64, columns))
+		for j, cell := range row {
+			f, ok := readCount(cell)
+			if !ok || f < 0 {
+				return nil, fmt.Sprintf("contingency[%d][%d]: want a count, found %s", i, j, show(cell))
+			}
+			cells[i][j] = f
+			some = some || f != 0
+		}
+	}
+	if !some {
+		return nil, "contingency: every count is 0"
+	}
+	return cells, ""
+}
+
+func readCount(cell Value) (float64, bool) {
+	if cell == (Null{}) {
+		return math.NaN(), true
+	}
+	number, ok := readNumber(cell)
+	n, isNumber := asNumber(number)
+	f, err := n.float()
+	return f, ok && isNumber && err == nil
+}

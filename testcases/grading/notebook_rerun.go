@@ -1,0 +1,88 @@
+package grading
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// mustRunClean demands that the notebook, run again from top to bottom in a
+// fresh kernel, does what it shows: each cell with code in it ends well, there
+// and in the notebook, and has the same text. Hexadecimal addresses, 0x and
+// digits, are taken to be the same; the work of [Input.Rerun] is that paths into
+// the sandbox are. Everything else that changes from run to run, times and random
+// numbers above all, is a difference.
+func mustRunClean(ctx context.Context, l *notebookLook) error {
+	if l.rerun == nil {
+		return notebookError("a notebook cannot be run again here")
+	}
+	again, err := l.rerun(ctx)
+	if err != nil {
+		return notebookError("the notebook could not be run again: " + err.Error())
+	}
+	if len(again.Cells) != len(l.notebook.Cells) {
+		return notebookError(fmt.Sprintf("of %d cells %d came back from running them again", len(l.notebook.Cells), len(again.Cells)))
+	}
+	differing := List{}
+	for _, cell := range l.cells {
+		if difference := rerunDifference(cell.Cell, again.Cells[cell.number-1]); difference != "" {
+			differing = append(differing, NewInt(int64(cell.number)))
+			l.say(false, fmt.Sprintf("cell %d, run again: %s", cell.number, difference))
+		}
+	}
+	if len(differing) == 0 {
+		l.say(true, fmt.Sprintf("%d cells, run again in a fresh kernel, do what the notebook shows", len(l.cells)))
+	}
+	l.metrics.Set("differing", differing)
+	return nil
+}
+
+// rerunDifference says in what way a cell is not what the notebook shows, ""
+// where it is.
+func rerunDifference(shown, again Cell) string {
+	switch {
+	case again.Status != "ok":
+		text := "it ended with " + cmp.Or(again.Status, "no run at all")
+		if line := lastLine(again.Text); line != "" {
+			text += ": " + clipped(line)
+		}
+		return text
+	case shown.Status == "":
+		return "the notebook shows no run of it"
+	case shown.Status != "ok":
+		return "it ended with ok, where the notebook shows " + shown.Status
+	}
+	return textDifference(withoutAddresses(shown.Text), withoutAddresses(again.Text))
+}
+
+// textDifference names the first line in which found is not what is expected.
+func textDifference(expected, found string) string {
+	if expected == found {
+		return ""
+	}
+	before, after := strings.Split(expected, "\n"), strings.Split(found, "\n")
+	for i := range min(len(before), len(after)) {
+		if before[i] != after[i] {
+			return fmt.Sprintf("line %d of its text: expected %s, found %s", i+1, clipped(before[i]), clipped(after[i]))
+		}
+	}
+	n := min(len(before), len(after))
+	if len(before) > n {
+		return fmt.Sprintf("line %d of its text: expected %s, found its end", n+1, clipped(before[n]))
+	}
+	return fmt.Sprintf("line %d of its text: expected its end, found %s", n+1, clipped(after[n]))
+}
+
+func clipped(line string) string { return show(String(line)) }
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+// withoutAddresses gives all hexadecimal numbers behind 0x the same digits.
+func withoutAddresses(text string) string {
+	return regexp.MustCompile(`\b0x[0-9a-fA-F]+\b`).ReplaceAllString(text, "0x0")
+}

@@ -1,0 +1,265 @@
+package grading_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"assay/testcases/grading"
+)
+
+// ofAnswers are the graders that read nothing but the answer.
+func ofAnswers() []string {
+	return slices.DeleteFunc(grading.Types(), func(kind string) bool {
+		return slices.Contains([]string{"command", "kernel_check", "llm_judge", "notebook_check"}, kind)
+	})
+}
+
+// drawPlausible draws a config and an answer that go together.
+func drawPlausible(t *rapid.T, kind string) (config *grading.Object, answer grading.Value, g gen) {
+	g = gen{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
+	draw := plausible()[kind]
+	require.NotNil(t, draw, kind)
+	config, answer = draw(g)
+	return config, answer, g
+}
+
+func gradeValues(t *rapid.T, kind string, config, answer grading.Value) grading.Result {
+	return grading.Grade(t.Context(), grading.Spec{Type: kind, Config: config}, grading.Input{Answer: answer})
+}
+
+// TestAnyConfigAnyAnswer: no panic and no contradiction, and a result that can be
+// written and read.
+func TestAnyConfigAnyAnswer(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		kind := rapid.SampledFrom(ofAnswers()).Draw(t, "type")
+		config, answer := values().Draw(t, "config"), values().Draw(t, "answer")
+		if plausible()[kind] != nil && rapid.IntRange(0, 3).Draw(t, "plausible") > 0 {
+			c, a, g := drawPlausible(t, kind)
+			config, answer = g.mutateObject(c), g.mutate(g.mutate(a))
+		}
+		got := gradeValues(t, kind, config, answer)
+		require.True(t, 0 <= got.Score && got.Score <= 1)
+		require.NotEmpty(t, got.Reasoning)
+		if got.FieldScores == nil {
+			require.Equal(t, got.Passed, got.Score == 1, "%s", got.Reasoning)
+		}
+		if got.Error != nil {
+			require.NotEqual(t, "panic", got.Error.Kind, got.Error.Text)
+			require.False(t, got.Passed)
+			require.Zero(t, got.Score)
+			require.Zero(t, got.Metrics.Len())
+		}
+		out, err := json.Marshal(got)
+		require.NoError(t, err)
+		again, err := grading.Decode(string(out))
+		require.NoError(t, err)
+		object, _ := again.(*grading.Object)
+		require.Equal(t, written(got.Metrics), written(object.Get("metrics")))
+	})
+}
+
+func written(v grading.Value) string {
+	out, err := v.MarshalJSON()
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
+}
+
+// TestVerdictFollowsFromMetrics calculates the conditions of a pass from the
+// metrics anew.
+func TestVerdictFollowsFromMetrics(t *testing.T) {
+	t.Parallel()
+	conditions := conditions()
+	kinds := []string{}
+	for kind := range conditions {
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	rapid.Check(t, func(t *rapid.T) {
+		kind := rapid.SampledFrom(kinds).Draw(t, "type")
+		config, answer, _ := drawPlausible(t, kind)
+		got := gradeValues(t, kind, config, answer)
+		if got.Error == nil && got.Metrics.Len() > 0 {
+			require.Equal(t, conditions[kind](metrics{got.Metrics}, config), got.Passed, "%s\n%s", got.Reasoning, written(got.Metrics))
+		}
+	})
+}
+
+// metrics are read as doubles, which suffices for what plausible draws.
+type metrics struct{ *grading.Object }
+
+func (m metrics) number(key string) float64 { return asFloat(m.Get(key)) }
+
+func (m metrics) length(key string) float64 {
+	items, _ := m.Get(key).(grading.List)
+	return float64(len(items))
+}
+
+func asFloat(v grading.Value) float64 {
+	switch v := v.(type) {
+	case grading.Bool:
+		if v {
+			return 1
+		}
+		return 0
+	case grading.Int:
+		f, _ := v.Big().Float64()
+		return f
+	case grading.Float:
+		return float64(v)
+	default:
+		return math.NaN()
+	}
+}
+
+// each says whether a condition holds for all names of which there is a metric
+// with this ending.
+func (m metrics) each(ending string, holds func(name string) bool) bool {
+	for key := range m.All() {
+		if name, ok := strings.CutSuffix(key, ending); ok && !holds(name) {
+			return false
+		}
+	}
+	return true
+}
+
+func conditions() map[string]func(m metrics, config *grading.Object) bool {
+	labels := func(m metrics, _ *grading.Object) bool {
+		both := m.length("true_positives")
+		all := both + m.length("false_positives") + m.length("false_negatives")
+		return both/max(1, all) >= m.number("pass_threshold")
+	}
+	adjacent := func(m metrics, _ *grading.Object) bool {
+		claim := grading.Text(m.Get("adjacency_pass"))
+		return m.number("median_ic_to_pc_um") <= m.number("max_median_threshold") && m.number("p90_ic_to_pc_um") <= m.number("max_p90_threshold") &&
+			m.number("pct_ic_within_15um") >= m.number("min_pct_15um_threshold") && m.number("pct_ic_mixed_within_55um") >= m.number("min_pct_55um_threshold") &&
+			!slices.Contains([]string{"", "0", "0.0", "-0.0", "False", "None", "[]", "{}"}, claim)
+	}
+	return map[string]func(m metrics, config *grading.Object) bool{
+		"label_set_jaccard": labels,
+		"jaccard_label_set": labels,
+		"spatial_adjacency": adjacent,
+		"numeric_range": func(m metrics, _ *grading.Object) bool {
+			return m.each("_pass", func(n string) bool {
+				return m.number(n+"_min") < m.number(n+"_actual") && m.number(n+"_actual") < m.number(n+"_max")
+			})
+		},
+		"distribution_comparison": func(m metrics, config *grading.Object) bool {
+			tolerances, _ := config.Get("tolerances").(*grading.Object)
+			return m.each("_pass", func(n string) bool {
+				limit, key := 3.0, "cell_type_percentages"
+				if n == "total_cells" {
+					limit, key = 0, n
+				}
+				if entry, _ := tolerances.Get(key).(*grading.Object); entry.Has("value") {
+					limit = asFloat(entry.Get("value"))
+				}
+				return math.Abs(m.number(n+"_actual")-m.number(n+"_expected")) <= limit
+			})
+		},
+		"marker_gene_separation": func(m metrics, _ *grading.Object) bool {
+			return m.number("mean_auroc_agent") >= m.number("mean_auroc_threshold") && m.length("high_auroc_genes")/m.number("num_genes") >= m.number("fraction_high_threshold")
+		},
+		"marker_gene_precision_recall": func(m metrics, _ *grading.Object) bool {
+			if perType, ok := m.Get("per_celltype").(*grading.Object); ok {
+				return passing(perType, m.number("min_recall_per_celltype")) >= m.number("min_celltypes_passing")
+			}
+			both := m.length("true_positives")
+			return both/max(1, m.number("k")) >= m.number("precision_threshold") && both/max(1, both+m.length("false_negatives")) >= m.number("recall_threshold")
+		},
+	}
+}
+
+func passing(perType *grading.Object, least float64) (n float64) {
+	for _, v := range perType.All() {
+		one, _ := v.(*grading.Object)
+		m := metrics{one}
+		if canonical := m.number("num_canonical"); canonical == 0 && least <= 1 || m.length("true_positives")/canonical >= least {
+			n++
+		}
+	}
+	return n
+}
+
+// TestOrderDoesNotMatter: of labels, genes and cell types.
+func TestOrderDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		kind := rapid.SampledFrom([]string{"label_set_jaccard", "marker_gene_precision_recall", "distribution_comparison"}).Draw(t, "type")
+		config, answer, g := drawPlausible(t, kind)
+		if object, ok := answer.(*grading.Object); ok && kind == "marker_gene_precision_recall" {
+			config.Set("answer_field", grading.String(keys(object)[object.Len()-1])) // else the first list is taken
+		}
+		before, after := gradeValues(t, kind, config, answer), gradeValues(t, kind, shuffle(g, config), shuffle(g, answer))
+		require.Equal(t, before.Passed, after.Passed, "%s\n%s", before.Reasoning, after.Reasoning)
+		require.Equal(t, before.Error == nil, after.Error == nil)
+	})
+}
+
+// shuffle changes the order of all keys and members.
+func shuffle(g gen, v grading.Value) grading.Value {
+	switch v := v.(type) {
+	case grading.List:
+		items := grading.List{}
+		for _, i := range g.Perm(len(v)) {
+			items = append(items, shuffle(g, v[i]))
+		}
+		return items
+	case *grading.Object:
+		items, names := &grading.Object{}, keys(v)
+		for _, i := range g.Perm(len(names)) {
+			items.Set(names[i], shuffle(g, v.Get(names[i])))
+		}
+		return items
+	default:
+		return v
+	}
+}
+
+// TestEasierNeverFails: what passes also passes by a lower threshold, a wider
+// range or a larger tolerance.
+func TestEasierNeverFails(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		kind := rapid.SampledFrom([]string{
+			"distribution_comparison", "label_set_jaccard", "marker_gene_precision_recall", "marker_gene_separation", "numeric_range", "proportion_consistency", "spatial_adjacency",
+		}).Draw(t, "type")
+		config, answer, _ := drawPlausible(t, kind)
+		easier := ease(config, "", rapid.Float64Range(0, 2).Draw(t, "by"))
+		before, after := gradeValues(t, kind, config, answer), gradeValues(t, kind, easier, answer)
+		if before.Passed {
+			require.True(t, after.Passed, "%s\n%s", before.Reasoning, after.Reasoning)
+		}
+	})
+}
+
+// ease moves every threshold in a config, by its name, to where it asks for less.
+func ease(v grading.Value, name string, by float64) grading.Value {
+	if object, ok := v.(*grading.Object); ok {
+		easier := &grading.Object{}
+		for key, item := range object.All() {
+			easier.Set(key, ease(item, key, by))
+		}
+		return easier
+	}
+	f := asFloat(v)
+	switch {
+	case math.IsNaN(f):
+		return v
+	case name == "value" || name == "max" || strings.HasPrefix(name, "max_") || strings.HasSuffix(name, "_max"):
+		return grading.Float(f + by)
+	case name == "min" || strings.HasPrefix(name, "min_") || strings.HasSuffix(name, "_min") ||
+		slices.Contains([]string{"pass_threshold", "precision_at_k", "recall_at_k", "mean_auroc", "fraction_high", "per_gene_cutoff"}, name):
+		return grading.Float(f - by)
+	}
+	return v
+}

@@ -1,0 +1,133 @@
+package grading
+
+import (
+	"fmt"
+	"math"
+)
+
+// proportionConsistency passes when the samples of the answer have their cell
+// types in like proportions: a chi-square test finds no difference, and Cramér's
+// V is small. The proportions are tested as they are given, as if they were
+// counts.
+func proportionConsistency(config *Object, answer Value) (Result, error) {
+	scoring, err := section(config, "scoring")
+	if err != nil {
+		return Result{}, err
+	}
+	thresholds, err := section(scoring, "pass_thresholds")
+	if err != nil {
+		return Result{}, err
+	}
+	r := newReport("Proportion consistency")
+	given, missing, err := withFields(answer, "cell_types", "samples")
+	if err != nil || missing != nil {
+		return r.without(answer, missing...), err
+	}
+	types, _ := given.Get("cell_types").(List)
+	samples, _ := given.Get("samples").(List)
+	if len(types) == 0 || len(samples) < 2 {
+		r.fail(fmt.Sprintf("want lists of at least 1 cell type and 2 samples, found %d and %d", len(types), len(samples)))
+		return r.verdict(), nil
+	}
+	if err := affordable("cell_types and samples", len(types), len(samples)); err != nil {
+		return Result{}, err
+	}
+	p, fault, err := readProportions(types, samples)
+	if err != nil {
+		return Result{}, err
+	}
+	if fault != "" {
+		r.fail(fault)
+		return r.verdict(), nil
+	}
+	test, err := testIndependence(p.table)
+	if err != nil {
+		r.fail(err.Error())
+		return r.verdict(), nil
+	}
+	for _, name := range append(append(List{}, types...), p.names...) {
+		if KindOf(name) != "string" {
+			return Result{}, typeError("the name of a sample or cell type: want a string, found %s", show(name))
+		}
+	}
+	return r.consistency(p, test, orElse(thresholds, "chi2_q_min", Float(0.05)), orElse(thresholds, "cramers_v_max", Float(0.15)))
+}
+
+// proportions are a row for each sample and a column for each cell type.
+type proportions struct {
+	types, names List
+	table        [][]float64
+}
+
+// readProportions makes the table. A cell type that a sample does not have is 0.
+// fault says what is wrong with the samples, "" if nothing is.
+func readProportions(types, samples List) (p proportions, fault string, err error) {
+	p.types = types
+	for i, item := range samples {
+		sample, _ := item.(*Object)
+		if !sample.Has("sample") || !sample.Has("proportions") {
+			return p, fmt.Sprintf("samples[%d]: want an object with sample and proportions, found %s", i, show(item)), nil
+		}
+		parts, err := section(sample, "proportions")
+		if err != nil {
+			return p, "", err
+		}
+		row := make([]float64, len(types))
+		for j, name := range types {
+			v, err := take(parts, name)
+			if err != nil {
+				return p, "", err
+			}
+			if v == nil {
+				continue
+			}
+			n, ok := asNumber(v)
+			if row[j], err = n.float(); !ok || err != nil {
+				fault = fmt.Sprintf("samples[%d]: the proportion of %s is not a number but %s", i, show(name), show(v))
+			}
+		}
+		p.names = append(p.names, sample.Get("sample"))
+		p.table = append(p.table, row)
+	}
+	return p, fault, nil
+}
+
+// cramersV is how strong a difference between the samples is, 0 to 1.
+func (p proportions) cramersV(statistic float64) float64 {
+	var all []float64
+	for _, row := range p.table {
+		all = append(all, row...)
+	}
+	total, smaller := sumFloats(all), min(len(p.table), len(p.types))-1
+	if smaller == 0 || !(total > 0) {
+		return 0
+	}
+	return math.Sqrt(statistic / (total * float64(smaller)))
+}
+
+func (r *report) consistency(p proportions, test chiSquare, least, most Value) (Result, error) {
+	v := Float(p.cramersV(test.statistic))
+	q := Float(test.p) // Benjamini and Hochberg leave a single p as it is
+	r.metrics.Set("num_samples", count(p.names))
+	r.metrics.Set("num_cell_types", count(p.types))
+	r.metrics.Set("chi2_statistic", Float(test.statistic))
+	r.metrics.Set("p_value", Float(test.p))
+	r.metrics.Set("q_value", q)
+	r.metrics.Set("degrees_of_freedom", NewInt(int64(test.freedom)))
+	r.metrics.Set("cramers_v", v)
+	r.metrics.Set("chi2_q_min_threshold", least)
+	r.metrics.Set("cramers_v_max_threshold", most)
+	likely, err := r.atLeast("q of the chi-square test", q, least)
+	if err != nil {
+		return Result{}, err
+	}
+	small, err := r.atMost("Cramér's V", v, most)
+	if err != nil {
+		return Result{}, err
+	}
+	r.metrics.Set("q_pass", Bool(likely))
+	r.metrics.Set("cramers_pass", Bool(small))
+	r.metrics.Set("cell_types", p.types)
+	r.metrics.Set("sample_names", p.names)
+	return r.verdict(), nil
+}

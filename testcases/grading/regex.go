@@ -1,0 +1,76 @@
+package grading
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+)
+
+// matches passes when pattern matches somewhere in the answer, or in the field
+// of it that answer_field names. Both are text; what is no text is searched as
+// [Text] writes it. Patterns are those of Go (RE2): ^ and $ are the ends of the
+// text unless (?m) is set, and there are no backreferences.
+//
+// Metrics: pattern, and match, the first text that matched or null.
+func matches(config *Object, answer Value) (Result, error) {
+	pattern, err := readRegex(config)
+	if err != nil {
+		return Result{}, valueError("%v", err)
+	}
+	name, part, err := partOf(config, answer)
+	if err != nil {
+		return Result{}, err
+	}
+	r := newReport("Regex")
+	if part == nil {
+		r.fail(name + ": missing from the answer, expected a match of " + show(String(pattern.String())))
+		return r.verdict(), nil
+	}
+	text := Text(part)
+	if err := affordable("pattern and text", instructions(pattern), len(text)/16); err != nil {
+		return Result{}, err
+	}
+	found := pattern.FindStringIndex(text)
+	r.metrics.Set("pattern", String(pattern.String()))
+	r.metrics.Set("match", Null{})
+	if found == nil {
+		failure := fmt.Sprintf("%s: no match of %s in %s", name, show(String(pattern.String())), show(String(text)))
+		r.line(false, failure)
+		r.fail(failure)
+		return r.verdict(), nil
+	}
+	match := String(text[found[0]:found[1]])
+	r.metrics.Set("match", match)
+	r.line(true, fmt.Sprintf("%s: %s matches %s", name, show(match), show(String(pattern.String()))))
+	return r.verdict(), nil
+}
+
+// instructions is how many steps the search takes at most for each byte of text.
+func instructions(pattern *regexp.Regexp) int {
+	parsed, err := syntax.Parse(pattern.String(), syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(program.Inst)
+}
+
+func checkRegex(config *Object) error {
+	_, err := readRegex(config)
+	return err
+}
+
+func readRegex(config *Object) (*regexp.Regexp, error) {
+	text, ok := config.Get("pattern").(String)
+	if !ok {
+		return nil, fmt.Errorf("pattern: want a string, found %s", KindOf(config.Get("pattern")))
+	}
+	pattern, err := regexp.Compile(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("pattern: %w", err)
+	}
+	return pattern, checkAnswerField(config)
+}

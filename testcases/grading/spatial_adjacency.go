@@ -1,0 +1,93 @@
+package grading
+
+import "slices"
+
+// spatialAdjacency passes when the four numbers of the answer keep their
+// thresholds and it says itself, by any true value, that the adjacency is there.
+func spatialAdjacency(config *Object, answer Value) (Result, error) {
+	scoring, err := section(config, "scoring")
+	if err != nil {
+		return Result{}, err
+	}
+	thresholds, err := section(scoring, "pass_thresholds")
+	if err != nil {
+		return Result{}, err
+	}
+	r := newReport("Spatial adjacency")
+	tests := spatialTests()
+	fields := []string{}
+	for _, test := range tests {
+		fields = append(fields, test.field)
+	}
+	given, missing, err := withFields(answer, append(fields, "adjacency_pass")...)
+	if err != nil || missing != nil {
+		return r.without(answer, missing...), err
+	}
+	for _, name := range slices.Concat(fields, []string{"adjacency_pass"}) {
+		r.metrics.Set(name, given.Get(name))
+	}
+	for _, test := range tests {
+		r.metrics.Set(test.limitMetric, test.limit(thresholds))
+	}
+	for _, test := range tests {
+		if err := r.spatial(test, given.Get(test.field), test.limit(thresholds)); err != nil {
+			return Result{}, err
+		}
+	}
+	claim := given.Get("adjacency_pass")
+	r.line(truthy(claim), "adjacency_pass: "+show(claim))
+	if !truthy(claim) {
+		r.fail("adjacency_pass: the answer itself says " + show(claim))
+	}
+	return r.verdict(), nil
+}
+
+// spatialTest is one number of the answer, the threshold it has to keep, and the
+// names of both in the metrics.
+type spatialTest struct {
+	field, threshold        string
+	fallback                float64 // µm or percent
+	isMax                   bool
+	limitMetric, passMetric string
+}
+
+func spatialTests() []spatialTest {
+	return []spatialTest{
+		{"median_ic_to_pc_um", "max_median_ic_to_pc_um", 25, true, "max_median_threshold", "median_pass"},
+		{"p90_ic_to_pc_um", "max_p90_ic_to_pc_um", 80, true, "max_p90_threshold", "p90_pass"},
+		{"pct_ic_within_15um", "min_pct_ic_within_15um", 60, false, "min_pct_15um_threshold", "within_15um_pass"},
+		{"pct_ic_mixed_within_55um", "min_pct_ic_mixed_within_55um", 60, false, "min_pct_55um_threshold", "mixed_55um_pass"},
+	}
+}
+
+func (t spatialTest) limit(thresholds *Object) Value {
+	return orElse(thresholds, t.threshold, Float(t.fallback))
+}
+
+func (r *report) spatial(test spatialTest, found, limit Value) error {
+	if err := decimals(found, limit); err != nil {
+		return err
+	}
+	compare := r.atLeast
+	if test.isMax {
+		compare = r.atMost
+	}
+	ok, err := compare(test.field, found, limit)
+	r.metrics.Set(test.passMetric, Bool(ok))
+	return err
+}
+
+// truthy is Python's bool(v): what is neither null, false, 0 nor empty.
+func truthy(v Value) bool {
+	switch v := v.(type) {
+	case String:
+		return v != ""
+	case List:
+		return len(v) > 0
+	case *Object:
+		return v.Len() > 0
+	case Null:
+		return false
+	}
+	return !equal(v, NewInt(0))
+}
