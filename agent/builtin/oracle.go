@@ -104,11 +104,11 @@ type oracle struct {
 
 func (o *oracle) answer(ctx context.Context, _ protocol.AgentQuery) (string, error) {
 	o.conversation.wire.status(protocol.AgentExecuting)
-	printed, err := o.play(ctx)
+	printed, failed, err := o.play(ctx)
 	if err != nil {
 		return "", err
 	}
-	summary := "The cells of the solution were run; the last of them printed nothing, so there is no answer."
+	summary := "The cells of the solution were run; the last of them printed nothing, so there is no answer." + failed
 	if answer := o.solution.answerFrom(printed); answer != "" {
 		summary = "The cells of the solution were run.\n<EVAL_ANSWER>" + answer + "</EVAL_ANSWER>"
 	}
@@ -120,30 +120,34 @@ func (o *oracle) answer(ctx context.Context, _ protocol.AgentQuery) (string, err
 	return protocol.AgentDone, nil
 }
 
-// play runs the cells and returns what the last of them printed.
-func (o *oracle) play(ctx context.Context) (string, error) {
+// play runs the cells and returns what the last of them printed, and a sentence
+// about the first that failed, if one has.
+func (o *oracle) play(ctx context.Context) (printed, failed string, err error) {
 	present, err := o.notebook.cells(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	printed, position := "", len(present)
+	position := len(present)
 	for i, source := range o.solution.Cells {
 		run, err := o.notebook.createAndRun(ctx, params{"position": position, "cell_type": "code", "source": source, "auto_run": true})
 		printed = ""
 		switch {
 		case ctx.Err() != nil:
-			return "", context.Cause(ctx)
+			return "", "", context.Cause(ctx)
 		case err != nil:
-			o.conversation.wire.fail(fmt.Sprintf("cell %d of the solution: %v", i, err), false)
+			o.conversation.wire.fail(fmt.Sprintf("cell %d of the solution: %v", i+1, err), false)
 			continue
 		case run.result == nil:
-			o.conversation.wire.fail(fmt.Sprintf("cell %d of the solution still runs after %s seconds", i, inSeconds(run.waited)), false)
+			o.conversation.wire.fail(fmt.Sprintf("cell %d of the solution still runs after %s seconds", i+1, inSeconds(run.waited)), false)
 		default:
 			printed = run.result.Logs
+			if exception := strings.TrimSpace(run.result.Exception); failed == "" && exception != "" {
+				failed = fmt.Sprintf(" Cell %d failed: %s", i+1, exception[strings.LastIndexByte(exception, '\n')+1:])
+			}
 		}
 		position++
 	}
-	return printed, nil
+	return printed, failed, nil
 }
 
 // answerFrom is the answer as JSON: that of the solution, else the last line

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -60,7 +61,7 @@ func TestOracle_PlaysTheCellsAndSubmits(t *testing.T) {
 		`{"cells":["print 1"],"answer":{"n":1.50,"s":"</EVAL_ANSWER>"}}`: tag(`{"n":1.50,"s":"\u003c/EVAL_ANSWER\u003e"}`),
 		`{"cells":[],"answer":null}`:                                     tag(`null`),
 		`{"cells":["print 1","x"]}`:                                      nothing,
-		`["fail"]`:                                                       nothing,
+		`["fail","fail"]`:                                                strings.Replace(nothing, "\n", " Cell 1 failed: ValueError:\n", 1),
 		`[]`:                                                             nothing,
 		`{"cells":["print <b>"]}`:                                        tag(`"\u003cb\u003e"`),
 	} {
@@ -117,8 +118,8 @@ func TestOracle_GoesOnAfterFailures(t *testing.T) {
 		require.Equal(t, "done", p.ask("the task"))
 		require.Contains(t, summary(t, p), "<EVAL_ANSWER>5</EVAL_ANSWER>")
 		errors := p.of("agent_error")
-		require.Equal(t, "cell 0 of the solution: no", errors[0].text("error"))
-		require.Equal(t, "cell 1 of the solution still runs after 20 seconds", errors[1].text("error"))
+		require.Equal(t, "cell 1 of the solution: no", errors[0].text("error"))
+		require.Equal(t, "cell 2 of the solution still runs after 20 seconds", errors[1].text("error"))
 	})
 }
 
