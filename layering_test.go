@@ -24,6 +24,7 @@ func layers() map[string]layer {
 		"internal/batch": {imports: []string{"internal/attempt", "internal/runs", "testcases"}},
 
 		"internal/attempt": {imports: []string{"internal/session", "internal/runs", "internal/trace", "internal/protocol", "internal/child", "internal/fence", "internal/notebook", "kernel", "agent", "router", "testcases", "testcases/grading", "agent/model"}},
+		"internal/grade":   {imports: []string{"internal/runs", "testcases", "testcases/grading", "agent/model"}},
 		"internal/session": {imports: []string{"router", "kernel", "agent", "internal/notebook", "internal/child", "internal/fence", "internal/trace", "internal/protocol"}},
 		"internal/runs":    {},
 		"internal/client":  {imports: []string{"internal/protocol"}, http: true},

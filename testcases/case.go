@@ -33,6 +33,8 @@ type Case struct {
 
 	Graders []grading.Spec  // none: the case is not graded
 	Oracle  json.RawMessage // the solution, {"cells" [, "answer"]} or {"turns"}; nil when there is none
+
+	unfit []error // what keeps it from being run, although it loads; see CheckRun
 }
 
 // Source says where a case was read.
@@ -88,7 +90,8 @@ func (c Case) WallLimit() time.Duration {
 }
 
 // CheckRun says what keeps these cases from being run together: an id that
-// occurs twice, and graders that [grading.Check] refuses. It reports all of it.
+// occurs twice, data that cannot lie in one sandbox, graders that are no list of
+// objects or that [grading.Check] refuses. It reports all of it.
 func CheckRun(cases []Case) error {
 	var errs []error
 	first := map[string]Source{}
@@ -98,6 +101,7 @@ func CheckRun(cases []Case) error {
 		} else {
 			first[c.ID] = c.Source
 		}
+		errs = append(errs, c.unfit...)
 		for _, spec := range c.Graders {
 			if err := grading.Check(spec); err != nil {
 				errs = append(errs, fmt.Errorf("%s: case %q: %w", c.Source, c.ID, err))

@@ -1,11 +1,13 @@
 package testcases_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"assay/testcases"
+	"assay/testcases/grading"
 )
 
 func TestCheckRun(t *testing.T) {
@@ -16,7 +18,7 @@ func TestCheckRun(t *testing.T) {
 	cases, err := testcases.Load([]string{"."}, testcases.Options{})
 	require.NoError(t, err, "a bare load keeps what a run refuses")
 	require.NoError(t, testcases.CheckRun(cases[:2]))
-	known := "known are exact, kernel_check, multiple_choice, numeric_tolerance"
+	known := "known are " + strings.Join(grading.Types(), ", ")
 	require.EqualError(t, testcases.CheckRun(cases), `b.json: id "b" is already taken by a.json[1]
 b.json: case "b": field grader.type: unknown grader type "Multiple_choice"; `+known+`
 b.json: case "b": field graders[0].config: ground_truth is missing

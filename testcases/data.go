@@ -6,12 +6,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"assay/testcases/grading"
 )
 
-// readData reads data_node: nothing, a name, or a list of names.
+// readData reads data_node: nothing, a name, or a list of names, of which each
+// counts once.
 func readData(f *fields, file string, prefixes map[string]string) []DataFile {
 	var names grading.List
 	switch v := f.get("data_node").(type) {
@@ -33,9 +35,14 @@ func readData(f *fields, file string, prefixes map[string]string) []DataFile {
 		switch {
 		case !ok:
 			f.wrong(field, "a string", item)
+		case slices.Contains(names[:i], item):
+			// the same file
 		case unfit(base) != "":
-			f.fail(field, "%q does not end in the name of a file", string(name))
+			f.failLate(field, "%q does not end in the name of a file", string(name))
+		case f.owners["data/"+base] != "":
+			f.failLate(field, "%s would be data/%s in the sandbox, and so would %s", string(name), base, f.owners["data/"+base])
 		default:
+			f.own("data/"+base, field)
 			data = append(data, DataFile{Name: string(name), Base: base, Path: localPath(string(name), file, prefixes)})
 		}
 	}

@@ -32,6 +32,9 @@ func TestExamples(t *testing.T) {
 		}
 		for _, spec := range c.Graders {
 			types[spec.Type] = true
+			for _, word := range scalars(spec.Config) {
+				used[filepath.Join(filepath.Dir(c.Source.File), strings.TrimPrefix(word, "script:"))] = true
+			}
 		}
 		used[c.Source.File] = true
 		for _, d := range c.Data {
@@ -41,12 +44,25 @@ func TestExamples(t *testing.T) {
 		require.False(t, passed, c.ID)
 		require.Zero(t, score, c.ID)
 	}
-	require.Len(t, types, len(grading.Types()), "an example of each grader")
+	for _, name := range []string{"exact", "numeric_tolerance", "multiple_choice", "regex", "contains", "kernel_check", "notebook_check", "command", "llm_judge"} {
+		require.True(t, types[name], "no example has the grader %s", name)
+	}
 	require.GreaterOrEqual(t, bare, 15, "most need the standard library only")
 	files, err := filepath.Glob("examples/*/*")
 	require.NoError(t, err)
 	for _, file := range files {
 		require.True(t, used[file], "no case uses %s", file)
+	}
+}
+
+// TestExamplesLint: nothing is wrong with an example, and nothing doubtful.
+func TestExamplesLint(t *testing.T) {
+	t.Parallel()
+	report, err := testcases.Lint([]string{"examples"}, testcases.LintOptions{})
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, report.Summary.Checked, 18)
+	for _, result := range report.Results {
+		require.Empty(t, result.Issues, result.File)
 	}
 }
 

@@ -3,9 +3,7 @@ package testcases
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,16 +15,39 @@ import (
 type fields struct {
 	object *grading.Object
 	prefix string // of the names in messages
-	errs   []error
+	faults []fault
+	owners map[string]string // names in the sandbox to the fields they come from
 }
 
+// fault is what is wrong with one field of a case.
+type fault struct {
+	field, text string
+	kind        bool // a member is of another kind than wanted
+	late        bool // the case loads all the same, as it does elsewhere, but cannot be run
+}
+
+func (f fault) Error() string { return "field " + f.field + ": " + f.text }
+
 func (f *fields) fail(name, format string, args ...any) {
-	f.errs = append(f.errs, fmt.Errorf("field %s%s: %s", f.prefix, name, fmt.Sprintf(format, args...)))
+	f.faults = append(f.faults, fault{field: f.prefix + name, text: fmt.Sprintf(format, args...)})
+}
+
+func (f *fields) failLate(name, format string, args ...any) {
+	f.fail(name, format, args...)
+	f.faults[len(f.faults)-1].late = true
+}
+
+func (f *fields) own(name, field string) {
+	if f.owners == nil {
+		f.owners = map[string]string{}
+	}
+	f.owners[name] = field
 }
 
 // wrong reports a member of another kind than wanted.
 func (f *fields) wrong(name, want string, found grading.Value) {
 	f.fail(name, "want %s, found %s", want, grading.KindOf(found))
+	f.faults[len(f.faults)-1].kind = true
 }
 
 // get returns a member, nil when it is absent or null.
@@ -113,7 +134,7 @@ func (f *fields) amount(name string) float64 {
 	n := math.NaN()
 	switch v := v.(type) {
 	case grading.Int:
-		n, _ = new(big.Float).SetInt(v.Big()).Float64()
+		n = nearestFloat(v.Big())
 	case grading.Float:
 		n = float64(v)
 	}
@@ -133,38 +154,6 @@ func (f *fields) duration(name string) time.Duration {
 func seconds(n float64) time.Duration {
 	const most = float64(math.MaxInt64 / time.Second)
 	return time.Duration(max(-most, min(n, most)) * float64(time.Second))
-}
-
-// timeout reads whole seconds of the public format, which also come as text, as
-// a float without a fraction or as a boolean.
-func (f *fields) timeout(name string) time.Duration {
-	v := f.get(name)
-	if v == nil {
-		return 0
-	}
-	n, ok := wholeNumber(v)
-	if !ok {
-		f.fail(name, "want a whole number of seconds, found %s", grading.Text(v))
-	}
-	return seconds(n)
-}
-
-func wholeNumber(v grading.Value) (n float64, ok bool) {
-	switch v := v.(type) {
-	case grading.Bool:
-		return map[grading.Bool]float64{true: 1}[v], true
-	case grading.Int:
-		n, _ = new(big.Float).SetInt(v.Big()).Float64()
-		return n, true
-	case grading.Float:
-		return float64(v), float64(v) == math.Trunc(float64(v)) && !math.IsInf(float64(v), 0)
-	case grading.String:
-		digits, fraction, _ := strings.Cut(strings.TrimSpace(string(v)), ".")
-		whole, err := strconv.ParseInt(digits, 10, 64)
-		return float64(whole), err == nil && strings.Trim(fraction, "0") == ""
-	default:
-		return 0, false
-	}
 }
 
 // onlyKeys reports members that are not known.

@@ -31,9 +31,6 @@ func TestLoadErrors(t *testing.T) { //nolint:paralleltest // loadError changes t
 		{"c.json", with(`"notes": 5`), bad(`notes: want a string, found integer`)},
 		{"c.json", with(`"data_node": 5`), bad(`data_node: want a string or a list of strings, found integer`)},
 		{"c.json", with(`"data_node": ["a", 5]`), bad(`data_node[1]: want a string, found integer`)},
-		{"c.json", with(`"data_node": "data/.."`), bad(`data_node[0]: "data/.." does not end in the name of a file`)},
-		{"c.json", with(`"data_node": "/"`), bad(`data_node[0]: "/" does not end in the name of a file`)},
-		{"c.json", with(`"data_node": ["a/x.csv", "b/x.csv"]`), bad(`data_node[1]: b/x.csv would be data/x.csv in the sandbox, and so would data_node[0]`)},
 		{"c.json", with(`"data_node": "x.csv", "files": {"data/x.csv": ""}`), bad(`files["data/x.csv"]: data_node[0] has that name in the sandbox`)},
 		{"c.json", with(`"data_node": "x.csv", "files": {"data": ""}`), bad(`data_node[0]: files["data"] is a file where this needs a folder`)},
 		{"c.json", with(`"files": {"a": "", "a/b": ""}`), bad(`files["a/b"]: files["a"] is a file where this needs a folder`)},
@@ -48,10 +45,18 @@ func TestLoadErrors(t *testing.T) { //nolint:paralleltest // loadError changes t
 		{"c.json", with(`"files": {"x": 5}`), bad(`files["x"]: want a string, found integer`)},
 		{"c.json", with(`"files": ["x"]`), bad(`files: want an object, found list`)},
 		{"c.json", with(`"grader": []`), bad(`grader: want an object, found list`)},
-		{"c.json", with(`"graders": {}`), bad(`graders: want a list, found object`)},
-		{"c.json", with(`"graders": [null]`), bad(`graders[0]: want an object, found null`)},
 		{"c.json", with(`"metadata": []`), bad(`metadata: want an object, found list`)},
 		{"c.json", with(`"timeout": 600.5`), bad(`timeout: want a whole number of seconds, found 600.5`)},
+		{"c.json", with(`"timeout": Infinity`), bad(`timeout: want a whole number of seconds, found inf`)},
+		{"c.json", with(`"timeout": 1e19`), bad(`timeout: want a whole number of seconds, found 1e+19`)},
+		{"c.json", with(`"timeout": "600.5"`), bad(`timeout: want a whole number of seconds, found 600.5`)},
+		{"c.json", with(`"timeout": "600."`), bad(`timeout: want a whole number of seconds, found 600.`)},
+		{"c.json", with(`"timeout": "6__0"`), bad(`timeout: want a whole number of seconds, found 6__0`)},
+		{"c.json", with(`"timeout": "_6"`), bad(`timeout: want a whole number of seconds, found _6`)},
+		{"c.json", with(`"timeout": "+-6"`), bad(`timeout: want a whole number of seconds, found +-6`)},
+		{"c.json", with(`"timeout": "6e2"`), bad(`timeout: want a whole number of seconds, found 6e2`)},
+		{"c.json", with(`"timeout": "٦"`), bad(`timeout: want a whole number of seconds, found ٦`)},
+		{"c.json", with(`"timeout": ""`), bad(`timeout: want a whole number of seconds, found `)},
 		{"c.json", with(`"agent_timeout": "ten"`), bad(`agent_timeout: want a whole number of seconds, found ten`)},
 		{"c.json", with(`"download_timeout": []`), bad(`download_timeout: want a whole number of seconds, found []`)},
 		{"c.json", with(`"requires": ["numpy"]`), bad(`requires[0]: want python:MODULE, command:NAME or kernel:NAME, found "numpy"`)},
@@ -74,6 +79,26 @@ func TestLoadErrors(t *testing.T) { //nolint:paralleltest // loadError changes t
 	} {
 		require.Equal(t, c.want, loadError(t, c.name, c.text), c.text)
 	}
+}
+
+// TestLoadsWhatCannotBeRun: what other harnesses load loads, and CheckRun says
+// what is wrong.
+func TestLoadsWhatCannotBeRun(t *testing.T) {
+	t.Parallel()
+	for field, want := range map[string]string{
+		`"data_node": "data/.."`:             `data_node[0]: "data/.." does not end in the name of a file`,
+		`"data_node": "/"`:                   `data_node[0]: "/" does not end in the name of a file`,
+		`"data_node": ["a/x.csv","b/x.csv"]`: `data_node[1]: b/x.csv would be data/x.csv in the sandbox, and so would data_node[0]`,
+		`"graders": {}`:                      `graders: want a list, found object`,
+		`"graders": [null]`:                  `graders[0]: want an object, found null`,
+	} {
+		cases, err := testcases.LoadText("c.json", []byte(with(field)))
+		require.NoError(t, err, field)
+		require.EqualError(t, testcases.CheckRun(cases), bad(want))
+	}
+	twice := loadOne(t, "c.json", with(`"data_node": ["a/x.csv", "a/x.csv"]`))
+	require.NoError(t, testcases.CheckRun([]testcases.Case{twice}))
+	require.Len(t, twice.Data, 1, "the same file")
 }
 
 func with(field string) string { return `{"id": "a", "task": "", ` + field + `}` }
@@ -101,13 +126,16 @@ func TestTimeoutCoercion(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
 		`600`: 10 * time.Minute, `600.0`: 10 * time.Minute, `"600"`: 10 * time.Minute, `" 600 "`: 10 * time.Minute, `"600.0"`: 10 * time.Minute,
+		`"6_00"`: 10 * time.Minute, `"6_00.00"`: 10 * time.Minute, `"+600"`: 10 * time.Minute, `"0600"`: 10 * time.Minute, `"-5"`: -5 * time.Second,
 		`true`: time.Second, `false`: 0, `-5`: -5 * time.Second, `6e2`: 10 * time.Minute,
 	} {
 		require.Equal(t, want, loadOne(t, "c.json", with(`"timeout": `+text)).Timeouts.Timeout, text)
 	}
-	forever := loadOne(t, "c.json", with(`"timeout": 1`+strings.Repeat("0", 400))).Timeouts.Timeout
-	require.Greater(t, forever, 200*365*24*time.Hour)
-	require.Less(t, forever, time.Duration(math.MaxInt64))
+	for _, huge := range []string{strings.Repeat("9", 400), `"` + strings.Repeat("9", 400) + `"`, `9e18`} {
+		forever := loadOne(t, "c.json", with(`"timeout": `+huge)).Timeouts.Timeout
+		require.Greater(t, forever, 200*365*24*time.Hour)
+		require.Less(t, forever, time.Duration(math.MaxInt64))
+	}
 }
 
 func TestWallLimit(t *testing.T) {
@@ -131,10 +159,10 @@ func TestWallLimit(t *testing.T) {
 func TestOracleForms(t *testing.T) {
 	t.Parallel()
 	for oracle, want := range map[string]string{
-		`["a = 1", "print(a)"]`:  `{"cells":["a = 1","print(a)"]}`,
-		`[]`:                     `{"cells":[]}`,
-		`[{"content": "x"}, {}]`: `{"turns":[{"content":"x"},{}]}`,
-		`{"cells": ["a"]}`:       `{"cells":["a"]}`,
+		`["a = 1", "print(a)"]`:                              `{"cells":["a = 1","print(a)"]}`,
+		`{"cells": [], "answer": 1}`:                         `{"cells":[],"answer":1}`,
+		`[{"content": "x"}, {}]`:                             `{"turns":[{"content":"x"},{}]}`,
+		`{"cells": ["a"]}`:                                   `{"cells":["a"]}`,
 		`{"answer": {"b": 1.0, "a": 1e400}, "cells": ["a"]}`: `{"cells":["a"],"answer":{"b":1.0,"a":{"$float":"Infinity"}}}`,
 		`{"cells": ["a"], "answer": null}`:                   `{"cells":["a"],"answer":null}`,
 		`{"turns": [{"content": [{"type": "text"}]}]}`:       `{"turns":[{"content":[{"type":"text"}]}]}`,

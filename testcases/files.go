@@ -47,26 +47,18 @@ func unfit(name string) string {
 
 // checkSandbox reports what cannot lie in one sandbox together: two files of one
 // name, and a file where another needs a folder.
-func checkSandbox(f *fields, c Case) {
-	owners := map[string]string{} // of names in the sandbox
-	for i, d := range c.Data {
-		name, field := "data/"+d.Base, fmt.Sprintf("data_node[%d]", i)
-		if earlier, taken := owners[name]; taken {
-			f.fail(field, "%s would be %s in the sandbox, and so would %s", d.Name, name, earlier)
-		}
-		owners[name] = field
-	}
-	for _, file := range c.Files {
+func checkSandbox(f *fields, files []File) {
+	for _, file := range files {
 		field := fmt.Sprintf("files[%q]", file.Name)
-		if earlier, taken := owners[file.Name]; taken {
+		if earlier := f.owners[file.Name]; earlier != "" {
 			f.fail(field, "%s has that name in the sandbox", earlier)
 		}
-		owners[file.Name] = field
+		f.own(file.Name, field)
 	}
-	for _, name := range slices.Sorted(maps.Keys(owners)) {
+	for _, name := range slices.Sorted(maps.Keys(f.owners)) {
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			if inTheWay, taken := owners[dir]; taken {
-				f.fail(owners[name], "%s is a file where this needs a folder", inTheWay)
+			if inTheWay, taken := f.owners[dir]; taken {
+				f.fail(f.owners[name], "%s is a file where this needs a folder", inTheWay)
 			}
 		}
 	}

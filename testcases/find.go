@@ -10,43 +10,51 @@ import (
 	"strings"
 )
 
+// caseNames is how the names of case files end, for messages.
+const caseNames = ".json, .jsonl, .ndjson, .yaml or .yml"
+
 // foundFile is a file to load. Named means that it was asked for by its own
 // name, so that it must hold cases.
 type foundFile struct {
 	path  string
 	named bool
+	err   error // why nothing was found there; of filesToLint only
 }
 
 // find lists the files of paths, each once.
 func find(paths []string) ([]foundFile, error) {
 	var files []foundFile
-	seen := map[string]bool{}
 	for _, path := range paths {
 		found, err := findOne(path)
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range found {
-			full, err := filepath.Abs(f.path)
-			if err != nil {
-				return nil, err
-			}
-			if !seen[full] {
-				seen[full] = true
-				files = append(files, f)
-			}
-		}
+		files = append(files, found...)
 	}
-	return files, nil
+	return once(files), nil
+}
+
+// once leaves out files that were found before.
+func once(files []foundFile) []foundFile {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(files, func(f foundFile) bool {
+		full, err := filepath.Abs(f.path)
+		if err != nil {
+			return false // the folder we are in is gone, and nothing will be found in it
+		}
+		before := seen[full]
+		seen[full] = true
+		return before
+	})
 }
 
 func findOne(path string) ([]foundFile, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return walk(path)
+		return walk(path, isCaseName)
 	case err == nil:
-		return []foundFile{{path, true}}, nil
+		return []foundFile{{path: path, named: true}}, nil
 	case !strings.ContainsAny(path, "*?["):
 		return nil, err
 	}
@@ -68,14 +76,16 @@ func findOne(path string) ([]foundFile, error) {
 		}
 		for _, f := range found {
 			if isCaseName(f.path) {
-				files = append(files, foundFile{f.path, false})
+				files = append(files, foundFile{path: f.path})
 			}
 		}
 	}
 	return files, nil
 }
 
-func walk(root string) ([]foundFile, error) {
+// walk lists the wanted files in a folder and all folders in it, in the order of
+// their names, without those that are hidden.
+func walk(root string, wanted func(path string) bool) ([]foundFile, error) {
 	var files []foundFile
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		hidden := isHidden(path) && path != root
@@ -84,8 +94,8 @@ func walk(root string) ([]foundFile, error) {
 			return err
 		case hidden && d.IsDir():
 			return filepath.SkipDir
-		case !hidden && !d.IsDir() && isCaseName(path):
-			files = append(files, foundFile{path, false})
+		case !hidden && !d.IsDir() && wanted(path):
+			files = append(files, foundFile{path: path})
 		}
 		return nil
 	})
@@ -101,9 +111,8 @@ func isCaseName(path string) bool {
 // mayHoldCases says whether both id and task occur as keys, in JSON or in YAML.
 // It reads no more than the text, so that data beside the cases may be of any
 // size and as broken as it likes.
-func mayHoldCases(text []byte) bool {
-	key := func(name string) bool {
-		return regexp.MustCompile(`(?m)(^|[\s{,-])["']?` + name + `["']?\s*:`).Match(text)
-	}
-	return key("id") && key("task")
+func mayHoldCases(text []byte) bool { return hasKey(text, "id") && hasKey(text, "task") }
+
+func hasKey(text []byte, name string) bool {
+	return regexp.MustCompile(`(?m)(^|[\s{,-])["']?` + name + `["']?\s*:`).Match(text)
 }

@@ -33,9 +33,9 @@ type Options struct {
 //
 // On an error no cases are returned. It reports every file and every field that
 // is wrong: "FILE:LINE:COLUMN: …" where the JSON is broken, "FILE[INDEX]: case
-// "ID": field NAME: …" where its content is. Ids may occur twice and grader
-// types may be unknown: see [CheckRun]. Data need not be there: see
-// [Case.CheckData].
+// "ID": field NAME: …" where its content is. What only a run refuses, such as an
+// id that occurs twice or an unknown type of grader, loads: see [CheckRun]. Data
+// need not be there: see [Case.CheckData].
 func Load(paths []string, opts Options) ([]Case, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -73,13 +73,13 @@ func loadFile(f foundFile, opts Options) ([]Case, error) {
 }
 
 func readCases(path string, text []byte, data map[string]string) ([]Case, error) {
-	entries, err := parse(path, text)
-	if err != nil {
-		return nil, err
-	}
 	var cases []Case
 	var errs []error
-	for i, e := range entries {
+	for i, e := range parse(path, text) {
+		if e.err != nil {
+			errs = append(errs, e.err)
+			continue
+		}
 		c, err := readCase(e.value, Source{File: path, Index: i, where: e.where}, data)
 		cases = append(cases, c)
 		errs = append(errs, err)
@@ -87,13 +87,15 @@ func readCases(path string, text []byte, data map[string]string) ([]Case, error)
 	return cases, errors.Join(errs...)
 }
 
-// entry is a value that should be a case, and where it was.
+// entry is a value that should be a case, and where it was; or err says why
+// there is none.
 type entry struct {
 	value grading.Value
 	where string
+	err   error
 }
 
-func parse(path string, text []byte) ([]entry, error) {
+func parse(path string, text []byte) []entry {
 	switch filepath.Ext(path) {
 	case ".json":
 		return parseJSON(path, string(text))
@@ -102,21 +104,21 @@ func parse(path string, text []byte) ([]entry, error) {
 	case ".yaml", ".yml":
 		return parseYAML(path, text)
 	default:
-		return nil, fmt.Errorf("%s: not a case file: want .json, .jsonl, .ndjson, .yaml or .yml", path)
+		err := fmt.Errorf("%s: not a case file: want %s", path, caseNames)
+		return []entry{{where: path, err: err}}
 	}
 }
 
-func parseJSON(path, text string) ([]entry, error) {
+func parseJSON(path, text string) []entry {
 	v, err := grading.Decode(text)
 	if err != nil {
-		return nil, located(path, 0, err)
+		return []entry{{where: path, err: located(path, 0, err)}}
 	}
-	return items(v, path), nil
+	return items(v, path)
 }
 
-func parseLines(path string, text []byte) ([]entry, error) {
+func parseLines(path string, text []byte) []entry {
 	var entries []entry
-	var errs []error
 	n := 0
 	for line := range bytes.Lines(text) {
 		n++
@@ -125,22 +127,22 @@ func parseLines(path string, text []byte) ([]entry, error) {
 		}
 		v, err := grading.Decode(string(line))
 		if err != nil {
-			errs = append(errs, located(path, n-1, err))
+			err = located(path, n-1, err)
 		}
-		entries = append(entries, entry{v, fmt.Sprintf("%s:%d", path, n)})
+		entries = append(entries, entry{v, fmt.Sprintf("%s:%d", path, n), err})
 	}
-	return entries, errors.Join(errs...)
+	return entries
 }
 
 // items returns the members of a list, or v alone.
 func items(v grading.Value, where string) []entry {
 	list, ok := v.(grading.List)
 	if !ok {
-		return []entry{{v, where}}
+		return []entry{{value: v, where: where}}
 	}
 	entries := make([]entry, len(list))
 	for i, item := range list {
-		entries[i] = entry{item, fmt.Sprintf("%s[%d]", where, i)}
+		entries[i] = entry{value: item, where: fmt.Sprintf("%s[%d]", where, i)}
 	}
 	return entries
 }

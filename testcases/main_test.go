@@ -18,11 +18,15 @@ func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		writeFile(t, filepath.Join(dir, name), text)
 	}
 	return dir
+}
+
+func writeFile(tb testing.TB, path, text string) {
+	tb.Helper()
+	require.NoError(tb, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(tb, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // loadOne loads a file that holds one case.

@@ -36,12 +36,15 @@ func readOracle(f *fields) json.RawMessage {
 		o.fail("answer", "turns submit the answer themselves")
 	}
 	steps := o.list(name)
+	if len(steps) == 0 && !o.object.Has("answer") && len(o.faults) == 0 {
+		o.fail(name, "there is nothing to play: want at least one, or an answer")
+	}
 	for i, step := range steps {
 		if !strings.HasSuffix(want, grading.KindOf(step)) {
 			o.wrong(fmt.Sprintf("%s[%d]", name, i), want, step)
 		}
 	}
-	f.errs = append(f.errs, o.errs...)
+	f.faults = append(f.faults, o.faults...)
 	oracle := grading.NewObject(name, steps)
 	if answer := o.object.Get("answer"); answer != nil {
 		oracle.Set("answer", answer)

@@ -14,6 +14,20 @@ func readCase(v grading.Value, source Source, data map[string]string) (Case, err
 	if !ok {
 		return Case{}, fmt.Errorf("%s: want a case, which is an object, found %s", source, grading.KindOf(v))
 	}
+	c, faults := readObject(object, source, data)
+	var errs []error
+	for _, fault := range faults {
+		err := fmt.Errorf("%s: case %q: %w", source, c.ID, fault)
+		if fault.late {
+			c.unfit = append(c.unfit, err)
+		} else {
+			errs = append(errs, err)
+		}
+	}
+	return c, errors.Join(errs...)
+}
+
+func readObject(object *grading.Object, source Source, data map[string]string) (Case, []fault) {
 	f := &fields{object: object}
 	c := Case{
 		ID:     f.required("id"),
@@ -35,12 +49,8 @@ func readCase(v grading.Value, source Source, data map[string]string) (Case, err
 		Graders: readGraders(f),
 		Oracle:  readOracle(f),
 	}
-	checkSandbox(f, c)
-	var errs []error
-	for _, err := range f.errs {
-		errs = append(errs, fmt.Errorf("%s: case %q: %w", source, c.ID, err))
-	}
-	return c, errors.Join(errs...)
+	checkSandbox(f, c.Files)
+	return c, f.faults
 }
 
 // readTimeouts reads the limits of the public format. Nothing there says what
@@ -67,7 +77,7 @@ func readLimits(f *fields) Limits {
 		Tokens:  l.count("tokens"),
 		CostUSD: l.amount("cost_usd"),
 	}
-	f.errs = append(f.errs, l.errs...)
+	f.faults = append(f.faults, l.faults...)
 	return limits
 }
 
@@ -78,11 +88,17 @@ func readGraders(f *fields) []grading.Spec {
 	if one := f.members("grader"); one != nil {
 		specs = append(specs, spec(one, "grader"))
 	}
-	for i, item := range f.list("graders") {
+	several := f.get("graders")
+	list, ok := several.(grading.List)
+	if several != nil && !ok {
+		f.failLate("graders", "want a list, found %s", grading.KindOf(several))
+	}
+	for i, item := range list {
 		name := fmt.Sprintf("graders[%d]", i)
 		object, ok := item.(*grading.Object)
 		if !ok {
-			f.wrong(name, "an object", item)
+			f.failLate(name, "want an object, found %s", grading.KindOf(item))
+			continue
 		}
 		specs = append(specs, spec(object, name))
 	}

@@ -14,28 +14,28 @@ import (
 )
 
 // parseYAML reads every document of a file.
-func parseYAML(path string, text []byte) ([]entry, error) {
+func parseYAML(path string, text []byte) []entry {
 	var entries []entry
 	for documents := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var document yaml.Node
 		err := documents.Decode(&document)
 		if errors.Is(err, io.EOF) {
-			return entries, nil
+			return entries
 		}
 		var plain any
 		if err == nil {
 			err = document.Decode(&plain) // refuses keys that occur twice, and aliases without end
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return append(entries, entry{where: path, err: fmt.Errorf("%s: %w", path, err)})
 		}
 		root := document.Content[0]
 		if root.Kind != yaml.SequenceNode {
-			entries = append(entries, entry{yamlValue(root), fmt.Sprintf("%s:%d", path, root.Line)})
+			entries = append(entries, entry{value: yamlValue(root), where: fmt.Sprintf("%s:%d", path, root.Line)})
 			continue
 		}
 		for _, item := range root.Content {
-			entries = append(entries, entry{yamlValue(item), fmt.Sprintf("%s:%d", path, item.Line)})
+			entries = append(entries, entry{value: yamlValue(item), where: fmt.Sprintf("%s:%d", path, item.Line)})
 		}
 	}
 }

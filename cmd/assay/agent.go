@@ -39,7 +39,7 @@ Exit status: 0 the socket was closed, 2 bad usage, 3 the agent broke.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.model, "model", "", "anthropic/ID, script:FILE, oracle or noop")
+	flags.StringVar(&f.model, "model", "", "anthropic/ID, script:FILE, replay:FILE, oracle or noop")
 	flags.StringVar(&f.strategy, "strategy", "tools", "how it works: tools")
 	flags.StringVar(&f.solution, "solution", "", "`file` with what the oracle plays")
 	flags.StringVar(&f.memoryDir, "memory-dir", "", "`folder` with the five memory files")
@@ -128,18 +128,16 @@ func (p *process) openModel(name string, args []string) (model.Client, model.Par
 func (h *host) checkBuiltin() error {
 	f := h.flags
 	if f.model == "" {
-		return errors.New("the built-in agent needs a --model: anthropic/ID or script:FILE")
+		return errors.New("the built-in agent needs a --model: anthropic/ID, script:FILE or replay:FILE")
 	}
 	if f.strategy != "tools" {
 		return fmt.Errorf("unknown strategy %q: known is tools", f.strategy)
 	}
-	if file, ok := strings.CutPrefix(f.model, "script:"); ok {
-		path, err := filepath.Abs(file) // the agent works in another folder
-		if err != nil {
-			return err
-		}
-		f.model = "script:" + path
+	here, err := os.Getwd() // the agent works in another folder
+	if err != nil {
+		return err
 	}
+	f.model = model.InFolder(f.model, here)
 	if f.memoryDir != "" {
 		path, err := filepath.Abs(f.memoryDir)
 		if err != nil {
@@ -147,7 +145,7 @@ func (h *host) checkBuiltin() error {
 		}
 		f.memoryDir = path
 	}
-	_, _, err := h.p.openModel(f.model, f.modelArgs)
+	_, _, err = h.p.openModel(f.model, f.modelArgs)
 	return err
 }
 

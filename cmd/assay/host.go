@@ -41,7 +41,7 @@ type hostFlags struct {
 func (f *hostFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.agent, "agent", "builtin", "builtin, oracle, noop, or a command line in quotes")
-	flags.StringVar(&f.model, "model", "", "model of the built-in agent: anthropic/ID or script:FILE")
+	flags.StringVar(&f.model, "model", "", "model of the built-in agent: anthropic/ID, script:FILE, or replay:FILE of recorded calls")
 	flags.StringVar(&f.strategy, "strategy", "tools", "strategy of the built-in agent: tools")
 	flags.StringArrayVar(&f.modelArgs, "model-arg", nil, "setting of the model, as `KEY=VALUE`: max_tokens, temperature, thinking, base_url (repeatable)")
 	flags.StringVar(&f.memoryDir, "memory-dir", "", "`folder` with the built-in agent's memory files")
@@ -56,6 +56,15 @@ func (f *hostFlags) add(cmd *cobra.Command) {
 	f.limits.add(flags)
 	f.sandbox.add(flags)
 	f.pool.add(flags)
+}
+
+// addSome adds only the flags of these names. The others have their defaults.
+func (f *hostFlags) addSome(cmd *cobra.Command, names ...string) {
+	all := &cobra.Command{}
+	f.add(all)
+	for _, name := range names {
+		cmd.Flags().AddFlag(all.Flags().Lookup(name))
+	}
 }
 
 // host is what starts kernels and agents: a supervisor and what they have in
@@ -190,7 +199,7 @@ func (h *host) attempts() (attempt.Config, error) {
 	return attempt.Config{
 		Solutions:  solutions,
 		Supervisor: h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, Agent: h.agentConfig, SandboxRoot: root,
-		Limits: h.limits(), Enforced: h.enforced(), Log: h.p.log(),
+		Limits: h.limits(), Enforced: h.enforced(), Judge: h.p.judge, Log: h.p.log(),
 	}, nil
 }
 

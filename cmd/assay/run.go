@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -196,10 +197,22 @@ func (f *runFlags) folder(paths []string) string {
 // record is what run.json has of the command.
 func (f *runFlags) record(paths []string) map[string]any {
 	return map[string]any{
-		"paths": paths, "agent": f.host.agent, "model": f.host.model, "strategy": f.host.strategy,
+		"paths": absolute(paths), "agent": f.host.agent, "model": f.host.model, "strategy": f.host.strategy,
 		"model_args": f.host.modelArgs, "kernel": f.host.kernel, "jobs": f.jobs, "epochs": f.epochs,
 		"limits": f.host.limits.asked(), "selection": f.selection,
 	}
+}
+
+// absolute makes paths good for every folder, so that a stored run can be graded
+// again from anywhere.
+func absolute(paths []string) []string {
+	out := slices.Clone(paths)
+	for i, path := range out {
+		if full, err := filepath.Abs(path); err == nil {
+			out[i] = full
+		}
+	}
+	return out
 }
 
 func hostInfo(python *kernel.Python) runs.Host {

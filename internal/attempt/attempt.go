@@ -22,7 +22,9 @@ import (
 	"time"
 
 	"assay/agent"
+	"assay/agent/model"
 	"assay/internal/child"
+	"assay/internal/protocol"
 	"assay/internal/runs"
 	"assay/internal/session"
 	"assay/internal/trace"
@@ -65,6 +67,10 @@ type Config struct {
 	Shared, LookOnly bool
 	Attach           func(*session.Session)
 
+	// Judge opens the model of that name for graders; nil: there is none. Its
+	// calls are written into the attempt's folder, as judge.jsonl.
+	Judge func(name string) (model.Client, error)
+
 	// Observe, if set, is called with the trace before anything is in it.
 	Observe func(*trace.Recording)
 
@@ -90,6 +96,7 @@ type attempt struct {
 	cfg    Config
 	work   Work
 	log    *slog.Logger
+	began  time.Time
 	limits runs.Limits
 	result runs.Attempt
 
@@ -97,6 +104,7 @@ type attempt struct {
 	recording *trace.Recording
 	logging   sync.WaitGroup // the log of what passes
 	printed   *os.File       // what the children print; nil: not opened yet
+	judged    *os.File       // the calls of a judge; nil: there was none
 	session   *session.Session
 	watch     *watch
 	state     session.Notebook
@@ -110,13 +118,12 @@ type attempt struct {
 // ctx ends, the attempt is cancelled, with the cause of ctx as its detail.
 func Run(ctx context.Context, cfg Config, work Work) (result runs.Attempt) {
 	a := newAttempt(cfg, work)
-	began := time.Now()
 	defer func() {
 		if fault := recover(); fault != nil {
 			a.log.Error("an attempt broke", "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 			a.broke(fmt.Sprintf("a fault of the harness: %v", fault))
 		}
-		result = a.finish(began)
+		result = a.finish()
 	}()
 	a.run(ctx)
 	return a.result
@@ -129,7 +136,7 @@ func newAttempt(cfg Config, work Work) *attempt {
 	if work.Doing == nil {
 		work.Doing = &Doing{}
 	}
-	a := &attempt{cfg: cfg, work: work, limits: limitsFor(cfg.Limits, work.Case)}
+	a := &attempt{cfg: cfg, work: work, began: time.Now(), limits: limitsFor(cfg.Limits, work.Case)}
 	a.log = cfg.Log.With("case", work.Case.ID)
 	a.result = runs.Attempt{
 		Type: runs.TypeAttempt, CaseID: work.Case.ID, Epoch: work.Epoch, Try: work.Try, Limits: a.limits,
@@ -237,13 +244,21 @@ func (a *attempt) setup(ctx context.Context) error {
 	}
 	a.work.Doing.set("running the case's setup")
 	done, err := a.session.Execute(ctx, a.work.Case.Setup, seconds(a.limits.CellS))
-	if err == nil && done.Status == "error" {
-		err = errors.New(strings.TrimSpace(done.Exception))
+	if err == nil {
+		err = setupError(done)
 	}
 	if err != nil {
 		return &session.StartError{What: "setup", Err: fmt.Errorf("the case's setup failed: %w", err)}
 	}
 	return nil
+}
+
+// setupError says that the case's setup has raised.
+func setupError(done protocol.ExecuteCodeResponse) error {
+	if done.Status != protocol.StatusError {
+		return nil
+	}
+	return errors.New(strings.TrimSpace(done.Exception))
 }
 
 // endSession ends the session; it may be called again.
@@ -274,8 +289,10 @@ func (a *attempt) closeTrace() {
 	a.work.Doing.set("writing down what happened")
 	err := a.recording.Close()
 	a.logging.Wait()
-	if a.printed != nil {
-		err = errors.Join(err, a.printed.Close())
+	for _, file := range []*os.File{a.printed, a.judged} {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
 	}
 	if err == nil && a.session != nil {
 		err = a.writeFiles()
@@ -295,9 +312,9 @@ func (a *attempt) broke(detail string) {
 func (a *attempt) path(name string) string { return filepath.Join(a.work.Dir, name) }
 
 // finish fills in what every result has.
-func (a *attempt) finish(began time.Time) runs.Attempt {
+func (a *attempt) finish() runs.Attempt {
 	r := &a.result
-	r.Started, r.Ended = began.UTC(), time.Now().UTC()
+	r.Started, r.Ended = a.began.UTC(), time.Now().UTC()
 	r.DurationMS = r.Ended.Sub(r.Started).Milliseconds()
 	r.Usage = a.watch.counts
 	r.Tamper = a.tamper + a.watch.tamper

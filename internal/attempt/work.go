@@ -14,15 +14,6 @@ import (
 	"assay/internal/protocol"
 	"assay/internal/runs"
 	"assay/internal/trace"
-	"assay/testcases/grading"
-)
-
-const (
-	// graderCell is how long one piece of a grader's code may run in the kernel.
-	graderCell = time.Minute
-
-	// gradeDeadline is how long all graders of an attempt may take together.
-	gradeDeadline = 90 * time.Second
 )
 
 // live gives the agent its task and sees it to its end.
@@ -132,76 +123,4 @@ func (a *attempt) writeState() error {
 		return err
 	}
 	return os.WriteFile(a.path("state.json"), text.Bytes(), 0o600)
-}
-
-// graded says whether an outcome is graded, and whether the answer counts.
-func (a *attempt) graded() (graded, withAnswer bool) {
-	switch a.result.Outcome {
-	case runs.Completed, runs.Limit:
-		return true, true
-	case runs.Stopped, runs.Asked:
-		return true, false
-	case runs.KernelExit:
-		return a.ranCode, false
-	default:
-		return false, false
-	}
-}
-
-// grade finds the answer and grades it, while the kernel still lives.
-func (a *attempt) grade(ctx context.Context) {
-	found, err := grading.Extract(a.watch.handedIn)
-	a.result.Summary = a.watch.summary
-	if found.Answer != nil {
-		if text, merr := protocol.Marshal(found.Answer); merr == nil {
-			a.result.Answer = text
-		}
-	}
-	graded, withAnswer := a.graded()
-	if !graded || len(a.work.Case.Graders) == 0 {
-		return
-	}
-	a.work.Doing.set("grading")
-	in := grading.Input{Answer: found.Answer, NoAnswer: found.Reason, Kernel: executor{a}}
-	if err != nil {
-		in.NoAnswer = err.Error()
-	}
-	if !withAnswer {
-		in.Answer, in.NoAnswer = nil, "the attempt ended as "+string(a.result.Outcome)
-	}
-	if ctx.Err() == nil {
-		limited, cancel := context.WithTimeoutCause(ctx, gradeDeadline, fmt.Errorf("the graders had %v together", gradeDeadline))
-		a.note(grading.GradeAll(limited, a.work.Case.Graders, in))
-		cancel()
-	}
-	if ctx.Err() != nil { // in the middle of it: no verdict is better than half of one
-		a.result.Outcome, a.result.Detail = runs.Cancelled, context.Cause(ctx).Error()
-		a.result.Passed, a.result.Score, a.result.Graders = nil, nil, nil
-	}
-}
-
-func (a *attempt) note(results []grading.Result, passed bool, score float64) {
-	a.result.Passed, a.result.Score = &passed, &score
-	for _, result := range results {
-		text, err := protocol.Marshal(result)
-		if err != nil {
-			text = fmt.Appendf(nil, `{"type":%q,"passed":false,"error":{"kind":"value_error","text":%q}}`, result.Type, err.Error())
-		}
-		a.result.Graders = append(a.result.Graders, text)
-	}
-}
-
-// executor lets graders run code in the session's kernel.
-type executor struct{ *attempt }
-
-func (x executor) Execute(ctx context.Context, code string) (grading.Execution, error) {
-	done, err := x.session.Execute(ctx, code, graderCell)
-	if err != nil {
-		return grading.Execution{}, err
-	}
-	out := grading.Execution{Status: done.Status, Stdout: done.Stdout, Stderr: done.Stderr, Exception: done.Exception}
-	if done.Result != nil {
-		out.Result = *done.Result
-	}
-	return out, nil
 }

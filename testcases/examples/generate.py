@@ -194,10 +194,37 @@ def shipments(r):
     table("reactive-dashboard/shipments.csv", ["id", "region", "kg", "cents"], rows)
 
 
+def tides(r):
+    rows = []
+    for hour in range(240):
+        level = 180 + 140 * math.sin(2 * math.pi * hour / 12.4) + r.uniform(-12, 12)
+        rows.append([(datetime(2026, 4, 1) + timedelta(hours=hour)).isoformat(), round(level)])
+    table("clean-rerun/tides.csv", ["at", "cm"], rows)
+
+
+def crates(r):
+    table("box-plan/crates.csv", ["crate", "kg"], [[f"K{i:02}", r.randrange(2, 15)] for i in range(24)])
+
+
+def commits(r):
+    topics = ["parser", "cache", "docs", "build"]
+    lines = []
+    for i in range(30):
+        kind = r.choice(["fix", "fix", "feat", "chore"])
+        lines.append(f"{r.randrange(16**7):07x} {kind}({r.choice(topics)}): change {i} by {r.choice(['mira', 'tom', 'yuki'])}")
+    text("release-note/commits.txt", "\n".join(lines) + "\n")
+
+
+def complaints(r):
+    days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"]
+    rows = [[r.choice(days), r.choice(["late", "late", "late", "broken", "wrong item"]), r.randrange(1, 9)] for _ in range(80)]
+    table("judged-summary/complaints.csv", ["day", "reason", "severity"], rows)
+
+
 MAKERS = [
     sales, regions, customers, points, houses, log, signups, waits, energy, expenses, temperatures, scores,
     parcels, quarters, warehouse, photo, latencies, shop_orders, mails, visits, sensor,
-    shipments,
+    shipments, tides, crates, commits, complaints,
 ]
 
 for seed, make in enumerate(MAKERS):

@@ -1,0 +1,192 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"assay/internal/child"
+	"assay/internal/notebook"
+	"assay/internal/protocol"
+	"assay/internal/session"
+	"assay/kernel"
+	"assay/testcases/grading"
+)
+
+// setupID is the id under which a second kernel is asked to run a case's setup.
+const setupID = "setup"
+
+// rerun runs the code cells of a notebook from top to bottom in a fresh kernel,
+// as the first one was told to run them, and returns the notebook as it is then.
+// The kernel has a sandbox and a fence like the first one's, to begin with. A
+// cell has the cell limit; all of it has the wall limit, at whose end the kernel
+// is killed. Widgets have their first values. Paths into the sandbox are told as
+// if they were into the first one. Nothing is left of it.
+func (a *attempt) rerun(ctx context.Context, cells []notebook.Cell) (shown *grading.Notebook, err error) {
+	wall := seconds(cmp.Or(a.limits.WallS, DefaultLimits().WallS))
+	ctx, cancel := context.WithTimeoutCause(ctx, wall, fmt.Errorf("the cells had %v together", wall))
+	defer cancel()
+	sandbox, err := session.NewSandbox(a.cfg.Supervisor, a.cfg.SandboxRoot, a.placeAgain)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, session.RemoveSandbox(a.cfg.Supervisor, sandbox)) }()
+	cfg := a.cfg.Kernel
+	cfg.Sandbox, cfg.Session, cfg.Environ = sandbox, a.journal.Session, a.cfg.Environ
+	cfg.Stuck = func(string) bool { return true }
+	k, err := kernel.Start(ctx, a.cfg.Supervisor, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, stopKernel(ctx, k)) }()
+	defer context.AfterFunc(ctx, k.Kill)()
+
+	again := &again{kernel: k, fold: notebook.NewRuns(notebook.RunsConfig{}), decoder: protocol.NewDecoder(), limit: seconds(a.limits.CellS)}
+	if err := again.begin(a.work.Case.Setup); err != nil {
+		return nil, cmp.Or(context.Cause(ctx), err)
+	}
+	why := again.all(cells)
+	shown = shownNotebook(k.Ready.Language, cells, again.fold)
+	for i := range shown.Cells {
+		cell := &shown.Cells[i]
+		cell.Text = strings.ReplaceAll(cell.Text, sandbox, a.session.Sandbox())
+		if cells[i].ID == again.broken {
+			cell.Text += cmp.Or(context.Cause(ctx), why).Error() + "\n"
+		}
+	}
+	return shown, nil
+}
+
+// placeAgain is place, for a second sandbox: its files have been counted.
+func (a *attempt) placeAgain(sandbox string) error {
+	counted := a.tamper
+	defer func() { a.tamper = counted }()
+	return a.place(sandbox)
+}
+
+func stopKernel(ctx context.Context, k *kernel.Kernel) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), child.StopGrace+time.Second)
+	defer cancel()
+	return k.Stop(ctx)
+}
+
+// again is a notebook that is run again. It is for one goroutine.
+type again struct {
+	kernel  *kernel.Kernel
+	fold    *notebook.Runs
+	decoder *protocol.Decoder
+	limit   time.Duration // of a cell; 0: none
+	frames  int64
+	broken  string // the cell in whose run the kernel has ended
+}
+
+// begin tells the kernel that it begins, and has it run the case's setup.
+func (r *again) begin(setup string) error {
+	if err := r.write(protocol.NewKernelInit(r.kernel.PID())); err != nil || setup == "" {
+		return err
+	}
+	request := protocol.KernelRequest{Type: protocol.TypeExecuteCode, AgentTxID: setupID, Code: setup}
+	if err := r.write(request); err != nil {
+		return err
+	}
+	defer r.stopLate(func() {
+		_ = r.write(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: setupID}) // a dead kernel runs nothing
+	})()
+	for {
+		kind, body, err := r.read()
+		if err != nil {
+			return err
+		}
+		if kind == protocol.TypeExecuteCodeResponse {
+			return setupFailure(body)
+		}
+	}
+}
+
+// setupFailure says that the setup, which has run, did not end well.
+func setupFailure(answer []byte) error {
+	var done protocol.ExecuteCodeResponse
+	err := json.Unmarshal(answer, &done)
+	switch {
+	case err != nil:
+	case done.Status == protocol.StatusInterrupted:
+		err = errors.New("it was stopped at the cell limit")
+	default:
+		err = setupError(done)
+	}
+	if err != nil {
+		return fmt.Errorf("the case's setup failed: %w", err)
+	}
+	return nil
+}
+
+// all runs the cells, until the kernel has ended; then it says why.
+func (r *again) all(cells []notebook.Cell) error {
+	for _, cell := range cells {
+		if cell.Type != notebook.Code {
+			continue
+		}
+		if err := r.run(cell); err != nil {
+			r.broken = cell.ID
+			r.fold.Ended()
+			return err
+		}
+	}
+	return nil
+}
+
+// run runs a cell, and what it causes to run, to the end.
+func (r *again) run(cell notebook.Cell) error {
+	r.fold.Sent(cell.ID)
+	if err := r.write(protocol.CellCommand{Type: protocol.TypeRunCell, CellID: cell.ID, Code: &cell.Source}); err != nil {
+		return err
+	}
+	defer r.stopLate(func() {
+		for _, id := range r.fold.Open() {
+			_ = r.write(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: id}) // a dead kernel runs nothing
+		}
+	})()
+	for len(r.fold.Open()) > 0 {
+		if _, _, err := r.read(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stopLate calls stop when the cell limit has passed, unless what it returns is
+// called before. What the kernel then does not stop costs it its life.
+func (r *again) stopLate(stop func()) (ended func()) {
+	if r.limit <= 0 {
+		return func() {}
+	}
+	late := time.AfterFunc(r.limit, stop)
+	return func() { late.Stop() }
+}
+
+// read takes in a frame of the kernel's.
+func (r *again) read() (kind string, body []byte, err error) {
+	body, err = r.kernel.Read()
+	if err != nil {
+		return "", nil, err
+	}
+	env, err := r.decoder.Envelope(body)
+	if err != nil {
+		return "", nil, nil //nolint:nilerr // a frame that says nothing is passed over, as the session does
+	}
+	r.frames++
+	_ = r.fold.Apply(r.frames, env, body) // likewise
+	return env.Type, body, nil
+}
+
+func (r *again) write(message any) error {
+	body, err := protocol.Marshal(message)
+	if err != nil {
+		return err
+	}
+	return r.kernel.Write(body)
+}

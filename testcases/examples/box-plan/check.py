@@ -1,0 +1,39 @@
+"""Checks a plan: the attempt on stdin, the verdict on stdout."""
+
+import csv
+import json
+import math
+import os
+import sys
+
+ROOM = 20  # kg
+
+attempt = json.load(sys.stdin)
+
+
+def verdict(passed, reasoning, **metrics):
+    json.dump({"passed": passed, "reasoning": reasoning, "metrics": metrics}, sys.stdout)
+    sys.exit()
+
+
+with open("crates.csv", newline="") as file:
+    weights = {row["crate"]: int(row["kg"]) for row in csv.DictReader(file)}
+try:
+    with open(os.path.join(attempt["sandbox"], "plan.json")) as file:
+        plan = json.load(file)
+    packed = sorted(crate for box in plan for crate in box)
+    loads = [sum(weights[crate] for crate in box) for box in plan]
+except (OSError, ValueError, TypeError, KeyError) as error:
+    verdict(False, f"plan.json cannot be read as a plan: {error!r}")
+if packed != sorted(weights):
+    verdict(False, f"the plan packs {len(packed)} crates, not each of the {len(weights)} once")
+if max(loads) > ROOM:
+    verdict(False, f"a box holds {max(loads)} kg, {max(loads) - ROOM} too many", heaviest=max(loads))
+fewest = math.ceil(sum(weights.values()) / ROOM)
+said = (attempt["answer"] or {}).get("boxes")
+verdict(
+    len(plan) == fewest == said,
+    f"{len(plan)} boxes, {said} in the answer; {fewest} are enough",
+    boxes=len(plan),
+    fewest=fewest,
+)

@@ -1,0 +1,206 @@
+package testcases
+
+import (
+	"fmt"
+	"log/slog"
+	"path"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"assay/testcases/grading"
+)
+
+// LintOptions changes what is linted. The zero LintOptions lints every case.
+type LintOptions struct {
+	// Pattern says which files of a folder are linted: a path relative to it, in
+	// which ** is any number of folders. Empty: every name of a case file, less
+	// files in which no case can be; those are passed over.
+	Pattern string
+	// Category keeps the cases whose metadata.task it is, and what could not be
+	// read. Empty keeps all.
+	Category string
+	// Data is that of [Options].
+	Data map[string]string
+	// Log hears of files that were passed over. Nil discards.
+	Log *slog.Logger
+}
+
+// LintReport is what [Lint] has found. Its JSON form is read by programs.
+type LintReport struct {
+	Summary LintSummary  `json:"summary"`
+	Results []LintResult `json:"results"` // in the order of the paths, and of the cases in a file
+}
+
+// LintSummary counts over all results.
+type LintSummary struct {
+	Checked  int `json:"files_checked"`
+	Passed   int `json:"files_passed"`
+	Errors   int `json:"total_errors"`
+	Warnings int `json:"total_warnings"`
+}
+
+// LintResult is about one file, or about one case of a file that holds several.
+type LintResult struct {
+	File     string      `json:"file"`   // as [Source.String] has it
+	Passed   bool        `json:"passed"` // it has no errors
+	Errors   int         `json:"errors"`
+	Warnings int         `json:"warnings"`
+	Issues   []LintIssue `json:"issues"` // never nil
+
+	Case *Case `json:"-"` // as it would be run; nil: it has errors
+}
+
+// Levels of a [LintIssue].
+const (
+	LintError   = "error"   // the case cannot be run, or can never be passed
+	LintWarning = "warning" // it can be run, but something looks wrong
+)
+
+// LintIssue is one thing that is wrong. What its code means is in [LintRules].
+type LintIssue struct {
+	Level    string   `json:"level"`
+	Code     string   `json:"code"`
+	Message  string   `json:"message"`
+	Location string   `json:"location,omitempty"` // the field; empty: the case as a whole
+	Fix      *LintFix `json:"fix,omitempty"`      // nil: there is none that a program could make
+	Docs     string   `json:"docs,omitempty"`     // page and heading to read
+}
+
+// LintFix is text to replace in the case, in JSON.
+type LintFix struct {
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// Lint checks the cases of files, folders and glob patterns. All that is wrong
+// with them is in the report, a path that does not exist and a file that cannot
+// be read too; a file without errors loads and passes [CheckRun], unless W000 or
+// W100 says otherwise. The error is about opts: a malformed pattern.
+func Lint(paths []string, opts LintOptions) (LintReport, error) {
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if _, err := path.Match(strings.ReplaceAll(opts.Pattern, "**", "*"), ""); err != nil {
+		return LintReport{}, fmt.Errorf("pattern %q: %w", opts.Pattern, err)
+	}
+	files := filesToLint(paths, opts.Pattern)
+	found := make([][]linted, len(files))
+	l := newLinter(opts.Data)
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, f := range files {
+		group.Go(func() error {
+			found[i] = l.file(f)
+			return nil
+		})
+	}
+	_ = group.Wait() // what went wrong is in found
+	for i, f := range files {
+		if found[i] == nil {
+			opts.Log.Info("no case in file", "file", f.path)
+		}
+	}
+	return report(found, opts), nil
+}
+
+// linted is a result in the making.
+type linted struct {
+	LintResult
+	object *grading.Object // the case; nil when there is none to read
+}
+
+func report(found [][]linted, opts LintOptions) LintReport {
+	r := LintReport{Results: []LintResult{}}
+	docs := map[string]string{}
+	for _, rule := range LintRules() {
+		docs[rule.Code] = rule.Docs
+	}
+	ids := idCheck{first: map[grading.String]place{}, log: opts.Log}
+	for i, file := range found {
+		for _, c := range file {
+			if opts.Category != "" && c.object != nil && !isCategory(c.object, opts.Category) {
+				continue
+			}
+			ids.check(&c, i)
+			r.add(c.LintResult, docs)
+		}
+	}
+	return r
+}
+
+func isCategory(object *grading.Object, category string) bool {
+	metadata, _ := object.Get("metadata").(*grading.Object)
+	return metadata.Get("task") == grading.String(category)
+}
+
+// idCheck wants no id twice.
+type idCheck struct {
+	first map[grading.String]place
+	log   *slog.Logger
+}
+
+// place is where a case stands.
+type place struct {
+	file int // its number
+	name string
+}
+
+// check reports an id that another case has. Files of the public benchmarks do
+// share ids, and their own linter does not mind: of those only the log speaks.
+func (ids *idCheck) check(c *linted, file int) {
+	id, ok := c.object.Get("id").(grading.String)
+	if !ok || isBlank(string(id)) {
+		return
+	}
+	earlier, taken := ids.first[id]
+	switch {
+	case !taken:
+		ids.first[id] = place{file, c.File}
+	case isOurs(c.object) || earlier.file == file:
+		c.Issues = append(c.Issues, newIssue("W100", "id", "%s has the same id %q: no two cases of a run may share one", earlier.name, string(id)))
+	default:
+		ids.log.Warn("two files have one id, so they cannot be in one run", "id", string(id), "file", c.File, "earlier", earlier.name)
+	}
+}
+
+// add counts a result in.
+func (r *LintReport) add(result LintResult, docs map[string]string) {
+	found := result.Issues
+	result.Issues, result.Passed = []LintIssue{}, true
+	r.Results = append(r.Results, result)
+	r.Summary.Checked++
+	r.Summary.Passed++
+	for _, issue := range found {
+		issue.Docs = docs[issue.Code]
+		r.count(len(r.Results)-1, issue)
+	}
+}
+
+// Add adds an issue, of one of the [LintRules], to the result with that index.
+func (r *LintReport) Add(i int, code, location, message string) {
+	issue := newIssue(code, location, "%s", message)
+	for _, rule := range LintRules() {
+		if rule.Code == code {
+			issue.Docs = rule.Docs
+		}
+	}
+	r.count(i, issue)
+}
+
+func (r *LintReport) count(i int, issue LintIssue) {
+	result := &r.Results[i]
+	result.Issues = append(result.Issues, issue)
+	if issue.Level == LintWarning {
+		result.Warnings++
+		r.Summary.Warnings++
+		return
+	}
+	result.Errors++
+	r.Summary.Errors++
+	if result.Passed {
+		result.Passed, result.Case = false, nil
+		r.Summary.Passed--
+	}
+}

@@ -1,0 +1,147 @@
+package testcases
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/testcases/grading"
+)
+
+// caseLint lints one case.
+type caseLint struct {
+	*linter
+	issues
+
+	object *grading.Object
+	ours   bool // it has a field of our own, so what the public benchmarks want of theirs does not hold
+}
+
+// lintCase finds what is wrong with a case, in the order of its fields, and
+// returns the case as far as it can be read, too.
+func (l *linter) lintCase(object *grading.Object, source Source) (Case, []LintIssue) {
+	c := &caseLint{linter: l, object: object, ours: isOurs(object)}
+	c.required()
+	c.metadata()
+	c.dataNode()
+	c.answerTemplate()
+	c.graders()
+	c.answerFields()
+	c.unknownFields()
+	return c.loading(source), c.issues
+}
+
+// isOurs says whether a case has a field that the public format does not have.
+func isOurs(object *grading.Object) bool {
+	return slices.ContainsFunc(ownFields(), object.Has)
+}
+
+// ownFields are the fields that the public format does not have.
+func ownFields() []string {
+	return []string{"oracle", "requires", "files", "setup", "limits", "kernel", "tags"}
+}
+
+func (c *caseLint) required() {
+	if id := c.object.Get("id"); id == nil {
+		c.add("E001", "", "id is missing: give the case a name of its own")
+	} else if text, ok := id.(grading.String); !ok || isBlank(string(text)) {
+		c.add("E002", "", "id: want a text that is not blank, found %s", shown(id))
+	}
+	if task := c.object.Get("task"); task == nil {
+		c.add("E003", "", "task is missing: say what the agent has to do")
+	} else if text, ok := task.(grading.String); !ok || isBlank(string(text)) {
+		c.add("E004", "", "task: want a text that is not blank, found %s", shown(task))
+	}
+	metadata := c.object.Get("metadata")
+	_, isObject := metadata.(*grading.Object)
+	switch {
+	case c.ours || isObject:
+	case metadata == nil:
+		c.add("E005", "", "metadata is missing: want an object with task, kit, time_horizon and eval_type, or a field of Assay's own, such as tags")
+	default:
+		c.add("E006", "", "metadata: want an object, found %s", shown(metadata))
+	}
+}
+
+// unknownFields warns of members that nobody reads.
+func (c *caseLint) unknownFields() {
+	known := append([]string{"id", "task", "data_node", "grader", "graders", "notes", "metadata", "canary"}, ownFields()...)
+	timeouts := []string{"timeout", "agent_timeout", "download_timeout"}
+	for key := range c.object.All() {
+		switch {
+		case slices.Contains(known, key):
+		case slices.Contains(timeouts, key):
+			c.add("W020", key, "a run reads it, other linters do not know it")
+		default:
+			c.add("W020", key, "a case has no such field: it is ignored").rename(key, known, c.object)
+		}
+	}
+	metadata, _ := c.object.Get("metadata").(*grading.Object)
+	c.unknownMembers("W021", "metadata", metadata, []string{"task", "kit", "time_horizon", "eval_type", "timeout_s"})
+	for _, entry := range c.graderObjects() {
+		c.unknownMembers("W022", entry.path, entry.object, []string{"type", "config"})
+	}
+}
+
+func (c *caseLint) unknownMembers(code, path string, object *grading.Object, known []string) {
+	for key := range object.All() {
+		if !slices.Contains(known, key) {
+			c.add(code, path+"."+key, "there is no such field: it is ignored").rename(key, known, object)
+		}
+	}
+}
+
+// loading reports what a run would refuse and nothing else here has said.
+func (c *caseLint) loading(source Source) Case {
+	read, faults := readObject(c.object, source, c.data)
+	for _, f := range faults {
+		if code := c.codeOf(f); code != "" {
+			c.add(code, f.field, "%s", f.text)
+		}
+	}
+	if c.ours && len(faults) == 0 {
+		c.missingData(read)
+	}
+	return read
+}
+
+// missingData warns of local files that are not there. What an address stands
+// for may be known only where the case is run.
+func (c *caseLint) missingData(read Case) {
+	for _, d := range read.Data {
+		if d.Path == "" {
+			continue
+		}
+		if err := d.check(); err != nil {
+			c.add("W101", "data_node", "%s: %v", d.Name, err)
+		}
+	}
+}
+
+// codeOf returns the code of a fault, empty for one that has been reported.
+func (c *caseLint) codeOf(f fault) string {
+	field, _, _ := strings.Cut(strings.ReplaceAll(f.field, "[", "."), ".")
+	if field == "metadata" && !c.ours || field == "data_node" && f.kind {
+		return ""
+	}
+	return map[string]string{
+		"metadata": "E100", "notes": "E100", "timeout": "E100", "agent_timeout": "E100", "download_timeout": "E100",
+		"data_node": "E101", "files": "E102", "setup": "E103", "requires": "E104", "limits": "E105",
+		"kernel": "E106", "tags": "E107", "oracle": "E108",
+	}[field]
+}
+
+// shown is v for a message: a text, number or word as it stands, if it is short,
+// else what kind of value it is.
+func shown(v grading.Value) string {
+	const most = 60
+	switch v.(type) {
+	case grading.List, *grading.Object:
+		return grading.KindOf(v)
+	}
+	text := inJSON(v)
+	if len(text) > most {
+		return fmt.Sprintf("%s of %d characters", grading.KindOf(v), len(text))
+	}
+	return text
+}

@@ -1,0 +1,82 @@
+package testcases
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"assay/testcases/grading"
+)
+
+// kinds wants the parts of a config to be objects and lists.
+func (g *graderLint) kinds() {
+	for _, part := range []struct{ key, code, want string }{
+		{"ground_truth", "E060", "an object"},
+		{"ground_truth_labels", "E062", "a list"},
+		{"scoring", "E065", "an object"},
+	} {
+		v := g.config.Get(part.key)
+		if slices.Contains(g.keys(), part.key) && !isAbsent(v) && !strings.HasSuffix(part.want, grading.KindOf(v)) {
+			g.add(part.code, g.at(part.key), "want %s, found %s", part.want, shown(v))
+		}
+	}
+}
+
+// thresholds wants shares to be between 0 and 1.
+func (g *graderLint) thresholds() {
+	scoring, _ := g.config.Get("scoring").(*grading.Object)
+	switch g.kind {
+	case "label_set_jaccard", "jaccard_label_set":
+		g.share("E081", scoring, "scoring.", "pass_threshold")
+	case "marker_gene_precision_recall":
+		thresholds, _ := scoring.Get("pass_thresholds").(*grading.Object)
+		g.share("E082", thresholds, "scoring.pass_thresholds.", "precision_at_k")
+		g.share("E082", thresholds, "scoring.pass_thresholds.", "recall_at_k")
+	}
+}
+
+func (g *graderLint) share(code string, object *grading.Object, path, key string) {
+	n, _ := number(object.Get(key))
+	if isLess(n, new(big.Float)) || isLess(big.NewFloat(1), n) {
+		g.add(code, g.at(path+key), "want a share from 0 to 1, found %s", shown(object.Get(key)))
+	}
+}
+
+// doubtful warns of what is allowed, and probably not what was meant.
+func (g *graderLint) doubtful() {
+	has := g.config.Has
+	switch {
+	case g.kind == "numeric_tolerance" && has("tolerance") && has("tolerances"):
+		g.add("W085", g.path+".config", "tolerance is ignored where there are tolerances: leave it out")
+	case g.kind == "marker_gene_precision_recall" && !has("canonical_markers") && has("ground_truth_labels"):
+		g.add("W086", g.path+".config", "ground_truth_labels is read in place of canonical_markers: call it that")
+	case g.kind == "distribution_comparison":
+		g.percentages()
+	}
+}
+
+// percentages wants what is compared to be percentages: a sum of about 100.
+func (g *graderLint) percentages() {
+	const sum, most = 100, 5
+	truth, _ := g.config.Get("ground_truth").(*grading.Object)
+	distribution := truth
+	if v := truth.Get("cell_type_distribution"); v != nil {
+		distribution, _ = v.(*grading.Object)
+	}
+	total, any := 0.0, false
+	for _, v := range distribution.All() {
+		n, ok := number(v)
+		switch {
+		case !ok:
+		case n == nil:
+			return // NaN is away from nothing
+		default:
+			f, _ := n.Float64()
+			total, any = total+f, true
+		}
+	}
+	if any && math.Abs(total-sum) > most {
+		g.add("W080", g.at("ground_truth"), "the percentages are %g in sum: want about %d, shares of 1 are not percentages", total, sum)
+	}
+}

@@ -1,0 +1,194 @@
+package testcases_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/testcases"
+)
+
+// lintAll lints paths of a folder and returns "file code location" of each
+// issue, and the file alone where there is none.
+func lintAll(t *testing.T, dir string, opts testcases.LintOptions, paths ...string) []string {
+	t.Helper()
+	for i := range paths {
+		paths[i] = filepath.Join(dir, paths[i])
+	}
+	report, err := testcases.Lint(paths, opts)
+	require.NoError(t, err)
+	found := []string{}
+	for _, result := range report.Results {
+		file := strings.TrimPrefix(strings.TrimPrefix(result.File, dir), "/")
+		for _, code := range codes(result) {
+			found = append(found, file+" "+code)
+		}
+		if len(result.Issues) == 0 {
+			found = append(found, file)
+		}
+	}
+	return found
+}
+
+// TestLintFormats: lists, JSON Lines and YAML are linted case by case.
+func TestLintFormats(t *testing.T) {
+	t.Parallel()
+	one, two := `{"id": "a", "task": "t", "tags": []}`, `{"id": "b", "task": 5, "tags": []}`
+	for name, want := range map[string][]string{
+		"c.json":   {"c.json[0]", "c.json[1] E004", "c.json[2] E002"},
+		"c.jsonl":  {"c.jsonl:1", "c.jsonl:2 E001", "c.jsonl:4 E004"},
+		"c.ndjson": {"c.ndjson:1 E002"},
+		"c.yaml":   {"c.yaml:1", "c.yaml:5 E004", "c.yaml:6 E004", "c.yaml:6 E107 tags[0]"},
+		"c.yml":    {"c.yml:1", "c.yml E001"},
+		"e.yaml":   {"e.yaml E002"},
+		"e.jsonl":  {"e.jsonl E002"},
+		"c.txt":    {"c.txt W000"},
+		"c.JSON":   {"c.JSON W000", "c.JSON E002"},
+		"d.txt":    {"d.txt W000", "d.txt E001"},
+	} {
+		dir := folder(t, map[string]string{
+			"c.json": "[" + one + "," + two + ", null]", "c.jsonl": one + "\n{\n\n" + two, "c.ndjson": "[" + one + "]",
+			"c.yaml": "id: a\ntask: t\ntags: []\n---\n- " + two + "\n- {id: c, task: '', tags: [1]}\n", "c.yml": one + "\n---\na: [", "e.yaml": "# nothing\n", "e.jsonl": "\n",
+			"c.txt": one, "c.JSON": "[]", "d.txt": "id: a",
+		})
+		require.Equal(t, want, lintAll(t, dir, testcases.LintOptions{}, name))
+	}
+}
+
+func TestLintPaths(t *testing.T) {
+	t.Parallel()
+	one := func(id string) string { return `{"id": "` + id + `", "task": "t", "tags": []}` }
+	dir := folder(t, map[string]string{
+		"b.json": one("b"), "a/z.json": one("z"), "a/deep/y.yaml": one("y"), "c.txt": one("c"),
+		".hidden.json": one("h"), ".git/x.json": one("h"), "noid.json": `{"task": "t", "tags": []}`,
+		"manifest.json": `[{"task": "qc", "kit": "x", "eval_id": "b"}]`, "rows.json": `{"examples": [{"id": "x", "task_cat": "qc", "grader": "y"}]}`,
+	})
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder.json"), 0o700))
+	var log bytes.Buffer
+	opts := testcases.LintOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	require.Equal(t, []string{"a/deep/y.yaml:1", "a/z.json", "b.json", "noid.json E001"}, lintAll(t, dir, opts, "."))
+	require.Contains(t, log.String(), "manifest.json")
+	require.Contains(t, log.String(), "rows.json")
+	require.Equal(t, []string{"b.json", "absent.json E000", "a/deep/y.yaml:1", "a/z.json"}, lintAll(t, dir, opts, "b.json", "absent.json", "a", "b.json"))
+	require.Equal(t, []string{"a/z.json"}, lintAll(t, dir, opts, "a/*.json"))
+	require.Equal(t, []string{"x*.json E000"}, lintAll(t, dir, opts, "x*.json"))
+	require.Empty(t, lintAll(t, dir, opts, "folder.json"))
+
+	pattern := func(p string) []string { return lintAll(t, dir, testcases.LintOptions{Pattern: p}, ".") }
+	require.Equal(t, []string{"a/deep/y.yaml:1", "a/z.json"}, pattern("a/**/[yz].*"))
+	require.Equal(t, []string{"c.txt W000"}, pattern("*.txt"))
+	require.Equal(t, []string{"a/z.json"}, pattern("*/*.json"))
+	require.Contains(t, pattern("**/manifest.json"), "manifest.json[0] E001", "what the pattern names is linted, whatever it is")
+	_, err := testcases.Lint([]string{dir}, testcases.LintOptions{Pattern: "**/[a"})
+	require.ErrorContains(t, err, `pattern "**/[a": syntax error in pattern`)
+}
+
+func TestLintUnreadable(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"big.json": "[]"})
+	require.NoError(t, os.Truncate(filepath.Join(dir, "big.json"), 17<<20))
+	writeFile(t, filepath.Join(dir, "long.json"), "["+strings.Repeat("1,", 100_000)+"1]")
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "link.json")))
+	require.Equal(t, []string{"big.json E001", "long.json E001", "link.json E000"}, lintAll(t, dir, testcases.LintOptions{}, "big.json", "long.json", "link.json"))
+	require.Equal(t, []string{"link.json E001"}, lintAll(t, dir, testcases.LintOptions{}, "."), "a large file in a folder is data")
+}
+
+func TestLintCategory(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{
+		"a.json": "{" + sound + "}", "b.json": strings.ReplaceAll("{"+sound+"}", `"qc"`, `"clustering"`),
+		"c.json": unsound(`"metadata": null`), "d.json": `{"id": "d", "task": `, "e.json": `{"id": "e", "task": "", "metadata": {"task": ["qc"]}}`,
+	})
+	require.Equal(t, []string{"a.json", "d.json E001"}, lintAll(t, dir, testcases.LintOptions{Category: "qc"}, "."))
+	require.Equal(t, []string{"d.json E001"}, lintAll(t, dir, testcases.LintOptions{Category: "none"}, "."))
+}
+
+// TestLintTwins: no two cases of a run may share an id. Blank ones are reported
+// as such.
+func TestLintTwins(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{
+		"a.json": `[{"id": "a", "task": "t", "tags": []}, {"id": "", "task": "t", "tags": []}, {"id": "", "task": "t", "tags": []}]`,
+		"b.yaml": "id: a\ntask: t\ntags: []\n",
+	})
+	require.Equal(t, []string{"a.json[0]", "a.json[1] E002", "a.json[2] E002", "b.yaml:1 W100 id"}, lintAll(t, dir, testcases.LintOptions{}, "."))
+	report, err := testcases.Lint([]string{dir}, testcases.LintOptions{})
+	require.NoError(t, err)
+	require.Equal(t, dir+`/a.json[0] has the same id "a": no two cases of a run may share one`, report.Results[3].Issues[0].Message)
+	require.Equal(t, testcases.LintSummary{Checked: 4, Passed: 2, Errors: 2, Warnings: 1}, report.Summary)
+}
+
+// TestLintForeignTwins: files of the public benchmarks share ids without an
+// issue; the log says that they cannot be in one run.
+func TestLintForeignTwins(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"a.json": "{" + sound + "}", "b.json": "{" + sound + "}", "c.json": "[{" + sound + "}, {" + sound + "}]"})
+	var log bytes.Buffer
+	opts := testcases.LintOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	require.Equal(t, []string{"a.json", "b.json", "c.json[0]", "c.json[1]"}, lintAll(t, dir, opts, "."))
+	require.Equal(t, 3, strings.Count(log.String(), "two files have one id"))
+}
+
+// TestLintFolder: in a folder everything that may be meant as a case is linted,
+// however broken; data and the benchmarks' lists of their cases are not.
+func TestLintFolder(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{
+		"broken.json": `{"a": 1,`, "empty.json": "{}", "list.json": "[]", "text.json": `"t"`, "none.json": "", "no-id.json": `{"task": "t", "tags": []}`,
+		"manifest.json": `[{"task": "qc", "kit": "xenium", "id": "a"}]`, "data.json": `{"id": 1, "name": "n"}`, "rows.json": `[{"id": 1}]`, "conf.yaml": "a: {{b}}\n",
+	})
+	require.Equal(t, []string{
+		"broken.json E001", "empty.json E001", "empty.json E003", "empty.json E005", "empty.json W010", "list.json E002", "no-id.json E001", "none.json E001", "text.json E002",
+	}, lintAll(t, dir, testcases.LintOptions{}, "."))
+}
+
+// TestLintJSON: the form that programs read.
+func TestLintJSON(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"a.json": "{" + sound + "}", "b.json": graded("Exact", "{}")})
+	report, err := testcases.Lint([]string{dir}, testcases.LintOptions{})
+	require.NoError(t, err)
+	for i := range report.Results[1].Issues {
+		report.Results[1].Issues[i].Message = "…"
+	}
+	out, err := json.Marshal(report)
+	require.NoError(t, err)
+	require.Equal(t, `{"summary":{"files_checked":2,"files_passed":1,"total_errors":1,"total_warnings":0},"results":[`+
+		`{"file":"`+dir+`/a.json","passed":true,"errors":0,"warnings":0,"issues":[]},`+
+		`{"file":"`+dir+`/b.json","passed":false,"errors":1,"warnings":0,"issues":[`+
+		`{"level":"error","code":"E032","message":"…","location":"grader.type","fix":{"before":"\"type\": \"Exact\"","after":"\"type\": \"exact\""},"docs":"docs/graders.md#what-all-have-in-common"}]}]}`, string(out))
+}
+
+// TestLintFixes: what a program could mend, and what it should leave alone.
+func TestLintFixes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]testcases.LintFix{
+		unsound(`"note": 1`):                                               {Before: `"note"`, After: `"notes"`},
+		unsound(`"Graders": 1`):                                            {Before: `"Graders"`, After: `"graders"`},
+		unsound(`"difficulty": 1`):                                         {},
+		unsound(`"Task": 1`):                                               {}, // the case has a task
+		unsound(`"data_node": "s3://x"`):                                   {},
+		unsound(`"grader": {"type": "multiple-choice"}`):                   {Before: `"type": "multiple-choice"`, After: `"type": "multiple_choice"`},
+		unsound(`"grader": {"type": "regexp"}`):                            {Before: `"type": "regexp"`, After: `"type": "regex"`},
+		unsound(`"grader": {"type": "cell_typing"}`):                       {},
+		unsound(`"grader": {"type": "` + strings.Repeat("x", 1000) + `"}`): {},
+		unsound(`"metadata": {"task": "qc", "kit": "bd rhapsody", "time_horizon": "small", "eval_type": "scientific"}`):                                              {Before: `"kit": "bd rhapsody"`, After: `"kit": "bd_rhapsody"`},
+		unsound(`"metadata": {"task": 5, "kit": "xenium", "time_horizon": "small", "eval_type": "scientific"}`):                                                      {},
+		graded("label_set_jaccard", `{"ground_truth_labels": [], "scorings": {}}`):                                                                                   {Before: `"scorings"`, After: `"scoring"`},
+		unsound(`"grader": {"type": "multiple_choice", "config": {"correct_answer": "A"}}, "task": "Return exactly <EVAL_ANSWER>{\"answer\": \"A\"}</EVAL_ANSWER>"`): {Before: `"answer": "A"`, After: `"answer": "<letter>"`},
+	} {
+		issues := lintFile(t, "c.json", text).Results[0].Issues
+		require.Len(t, issues, 1, text)
+		if want == (testcases.LintFix{}) {
+			require.Nil(t, issues[0].Fix, text)
+			continue
+		}
+		require.Equal(t, &want, issues[0].Fix, text)
+	}
+}

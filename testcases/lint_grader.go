@@ -1,0 +1,222 @@
+package testcases
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"assay/testcases/grading"
+)
+
+// graderObject is an entry of grader or graders that is an object.
+type graderObject struct {
+	path   string // "grader", "graders[1]"
+	object *grading.Object
+}
+
+func (c *caseLint) graderObjects() []graderObject {
+	var found []graderObject
+	if object, ok := c.object.Get("grader").(*grading.Object); ok {
+		found = append(found, graderObject{"grader", object})
+	}
+	list, _ := c.object.Get("graders").(grading.List)
+	for i, item := range list {
+		if object, ok := item.(*grading.Object); ok {
+			found = append(found, graderObject{fmt.Sprintf("graders[%d]", i), object})
+		}
+	}
+	return found
+}
+
+// graders lints grader and graders. What is wrong with the choice between them
+// comes between the two, and when something is, the entries of graders are not
+// looked at.
+func (c *caseLint) graders() {
+	entries := c.graderObjects()
+	one, isObject := c.object.Get("grader").(*grading.Object)
+	if isObject {
+		c.grader(graderObject{"grader", one})
+		entries = entries[1:]
+	} else if v := c.object.Get("grader"); !isAbsent(v) {
+		c.add("E030", "grader", "want an object {type, config}, found %s", shown(v))
+	}
+	if c.choiceOfGraders() {
+		for _, entry := range entries {
+			c.grader(entry)
+		}
+	}
+}
+
+// choiceOfGraders wants either grader or a list of at least one object. A grader
+// that is no object counts here again.
+func (c *caseLint) choiceOfGraders() (ok bool) {
+	before := len(c.issues)
+	one, several := c.object.Get("grader"), c.object.Get("graders")
+	_, isObject := one.(*grading.Object)
+	if !isAbsent(one) && !isObject {
+		c.add("E030", "grader", "so there is nothing to grade by")
+	}
+	list, isList := several.(grading.List)
+	if !isAbsent(several) && !isList {
+		c.add("E039", "graders", "want a list of objects {type, config}, found %s", shown(several))
+	}
+	for i, item := range list {
+		if _, ok := item.(*grading.Object); !ok {
+			c.add("E039", "graders", "item %d: want an object {type, config}, found %s", i, shown(item))
+		}
+	}
+	switch {
+	case len(c.issues) > before || isAbsent(several):
+	case !isAbsent(one):
+		c.add("E038", "graders", "there is a grader too: put all of them into graders")
+	case len(list) == 0:
+		c.add("E039", "graders", "the list is empty: leave graders out if nothing is to be graded")
+	}
+	return len(c.issues) == before
+}
+
+// graderLint lints one grader, whose type is known.
+type graderLint struct {
+	*caseLint
+	path   string
+	kind   string
+	spec   graderSpec
+	config *grading.Object
+}
+
+func (c *caseLint) grader(entry graderObject) {
+	kind, config := entry.object.Get("type"), entry.object.Get("config")
+	name, _ := kind.(grading.String)
+	spec, known := c.specs[string(name)]
+	object, isObject := config.(*grading.Object)
+	switch {
+	case isAbsent(kind):
+		c.add("E031", entry.path+".type", "missing: want one of %s", strings.Join(c.types(), ", "))
+	case !known && !c.older(string(name)):
+		c.unknownType(entry.path+".type", kind)
+	case isAbsent(config):
+		c.add("E033", entry.path+".config", "missing: want an object")
+	case !isObject:
+		c.add("E034", entry.path+".config", "want an object, found %s", shown(config))
+	case known:
+		g := &graderLint{caseLint: c, path: entry.path, kind: string(name), spec: spec, config: object}
+		g.lint()
+	}
+}
+
+// older says whether a type is one of the older set, which grades here, in a case
+// that is ours: elsewhere nobody knows it.
+func (c *caseLint) older(kind string) bool {
+	_, known := c.specs[kind]
+	return c.ours && !known && slices.Contains(grading.Types(), kind)
+}
+
+func (c *caseLint) types() []string { return slices.Sorted(maps.Keys(c.specs)) }
+
+func (c *caseLint) unknownType(at string, kind grading.Value) {
+	name, _ := kind.(grading.String)
+	if slices.Contains(grading.Types(), string(name)) {
+		c.add("E032", at, "%s is a type of the older set only: it still grades here, and nowhere else", name)
+		return
+	}
+	c.add("E032", at, "%s is no type of a grader: want one of %s", shown(kind), strings.Join(c.types(), ", ")).
+		correct("type", kind, c.types())
+}
+
+// at is the location of a key of the config.
+func (g *graderLint) at(key string) string { return g.path + ".config." + key }
+
+func (g *graderLint) lint() {
+	if g.spec.ours {
+		g.unreadKeys()
+		g.refusal()
+		return
+	}
+	g.requiredKeys()
+	g.tolerances()
+	g.ranges()
+	g.unreadKeys()
+	g.kinds()
+	g.fieldsWithoutTolerance()
+	g.negativeTolerances()
+	g.thresholds()
+	g.doubtful()
+}
+
+func (g *graderLint) requiredKeys() {
+	for _, key := range g.spec.required {
+		switch {
+		case g.config.Has(key):
+		case key == "answer_field":
+			g.add("E037", g.at(key), "missing: name the field of the answer that holds the genes")
+		default:
+			g.add("E035", g.at(key), "missing: %s needs it", g.kind)
+		}
+	}
+	if g.kind == "multiple_choice" && !g.config.Has("correct_answer") && !g.config.Has("correct_answers") {
+		g.add("E036", g.path+".config", "want correct_answer, or correct_answers for several")
+	}
+	switch g.config.Get("answer_field").(type) {
+	case grading.List, *grading.Object:
+		if slices.Contains(g.keys(), "answer_field") {
+			g.add("E037", g.at("answer_field"), "want the name of a field of the answer, found %s", shown(g.config.Get("answer_field")))
+		}
+	}
+}
+
+func (g *graderLint) keys() []string { return slices.Concat(g.spec.required, g.spec.optional) }
+
+func (g *graderLint) unreadKeys() {
+	for key := range g.config.All() {
+		if !slices.Contains(g.keys(), key) {
+			g.add("W030", g.at(key), "%s does not read it: it is ignored", g.kind).rename(key, g.keys(), g.config)
+		}
+	}
+}
+
+// refusal reports what a grader of our own says of its config.
+func (g *graderLint) refusal() {
+	err := grading.Check(grading.Spec{Type: g.kind, Config: g.config, Field: g.path})
+	if err == nil {
+		return
+	}
+	if inner := errors.Unwrap(err); inner != nil {
+		err = inner // without the field, which is the location
+	}
+	g.add("E109", g.path+".config", "%v", err)
+}
+
+// fieldsRead is what a grader reads of the answer.
+type fieldsRead struct {
+	path   string
+	ours   bool
+	fields []answerField
+	whole  bool // all of it
+}
+
+// fieldsRead lists what each grader of a known type reads of the answer.
+func (c *caseLint) fieldsRead() []fieldsRead {
+	var read []fieldsRead
+	for _, entry := range c.graderObjects() {
+		name, _ := entry.object.Get("type").(grading.String)
+		spec, known := c.specs[string(name)]
+		if c.older(string(name)) {
+			read = append(read, fieldsRead{path: entry.path, ours: true, whole: true})
+			continue
+		}
+		config := entry.object.Get("config")
+		if config == nil {
+			config = &grading.Object{}
+		}
+		object, isObject := config.(*grading.Object)
+		if !known || !isObject || spec.answer == nil {
+			continue
+		}
+		r := fieldsRead{path: entry.path, ours: spec.ours}
+		r.fields, r.whole = spec.answer(object)
+		read = append(read, r)
+	}
+	return read
+}

@@ -1,0 +1,130 @@
+package testcases
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+	"unicode"
+
+	"assay/testcases/grading"
+)
+
+// newIssue makes an issue whose level follows from the code.
+func newIssue(code, location, format string, args ...any) LintIssue {
+	level := LintWarning
+	if strings.HasPrefix(code, "E") {
+		level = LintError
+	}
+	return LintIssue{Level: level, Code: code, Location: location, Message: fmt.Sprintf(format, args...)}
+}
+
+// issues collects what is wrong with a case.
+type issues []LintIssue
+
+// add adds an issue and returns it, for a fix to be added until the next call.
+func (l *issues) add(code, location, format string, args ...any) *LintIssue {
+	*l = append(*l, newIssue(code, location, format, args...))
+	return &(*l)[len(*l)-1]
+}
+
+// rename adds a fix that replaces the name of a member by the known one next to
+// it, if there is one near enough that object does not have.
+func (i *LintIssue) rename(key string, known []string, object *grading.Object) {
+	if near := nearest(key, known); near != "" && !object.Has(near) {
+		i.Fix = &LintFix{Before: inJSON(grading.String(key)), After: inJSON(grading.String(near))}
+	}
+}
+
+// correct adds a fix that replaces the value of a member by the known one next
+// to it, if there is one near enough.
+func (i *LintIssue) correct(key string, found grading.Value, known []string) {
+	text, _ := found.(grading.String)
+	if near := nearest(string(text), known); near != "" {
+		i.replace(key, text, grading.String(near))
+	}
+}
+
+func (i *LintIssue) replace(key string, before, after grading.Value) {
+	name := inJSON(grading.String(key)) + ": "
+	i.Fix = &LintFix{Before: name + inJSON(before), After: name + inJSON(after)}
+}
+
+func inJSON(v grading.Value) string {
+	text, _ := v.MarshalJSON()
+	return string(text)
+}
+
+// nearest returns the known word that word was probably meant to be, empty if
+// there is none: a letter in three may be wrong, up to two; case and the kind of
+// separator do not count.
+func nearest(word string, known []string) string {
+	const most = 64 // longer words are no names
+	if len(word) > most {
+		return ""
+	}
+	plain := func(s string) string { return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(s)) }
+	best, found := min(3, len(word)/3+1), ""
+	for _, candidate := range known {
+		if d := distance(plain(word), plain(candidate)); d < best {
+			best, found = d, candidate
+		}
+	}
+	return found
+}
+
+// distance is how many characters must be inserted, deleted or replaced to make
+// b of a.
+func distance(a, b string) int {
+	from, to := []rune(a), []rune(b)
+	row := make([]int, len(to)+1) // of what has been seen of a: the distance to each beginning of b
+	for j := range row {
+		row[j] = j
+	}
+	for i, r := range from {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, s := range to {
+			cost := 1
+			if r == s {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(to)]
+}
+
+// isAbsent says whether a member is not there, or null.
+func isAbsent(v grading.Value) bool { return v == nil || v == (grading.Null{}) }
+
+// isBlank says whether a text is white space, as Python has it, or empty.
+func isBlank(text string) bool {
+	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }) == ""
+}
+
+// number returns v without rounding, and whether it is a number; booleans are,
+// as in Python. NaN is one, and returned as nil: comparisons with it are false.
+func number(v grading.Value) (n *big.Float, ok bool) {
+	switch v := v.(type) {
+	case grading.Bool:
+		return big.NewFloat(map[grading.Bool]float64{true: 1}[v]), true
+	case grading.Int:
+		return new(big.Float).SetInt(v.Big()), true
+	case grading.Float:
+		if math.IsNaN(float64(v)) {
+			return nil, true
+		}
+		return new(big.Float).SetFloat64(float64(v)), true
+	default:
+		return nil, false
+	}
+}
+
+func isNumber(v grading.Value) bool {
+	_, ok := number(v)
+	return ok
+}
+
+// isLess is a < b; with nil it is false.
+func isLess(a, b *big.Float) bool { return a != nil && b != nil && a.Cmp(b) < 0 }

@@ -1,0 +1,64 @@
+package testcases
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/testcases/grading"
+)
+
+// metadata wants the four values by which the public benchmarks sort their
+// cases. Kits and horizons are those that occur in their files; a new one is
+// not wrong.
+func (c *caseLint) metadata() {
+	metadata, ok := c.object.Get("metadata").(*grading.Object)
+	if !ok || c.ours {
+		return
+	}
+	c.oneOf(metadata, "task", "E010", "E011",
+		"qc", "normalization", "dimensionality_reduction", "clustering", "cell_typing", "differential_expression", "spatial_analysis")
+	c.oneOf(metadata, "kit", "E012", "W013",
+		"xenium", "visium", "merfish", "vizgen", "cosmx", "seeker", "takara", "atlasxomics", "curio",
+		"chromium", "bd_rhapsody", "csgenetics", "illumina-snrna", "missionbio-tapestri", "parsebio")
+	c.oneOf(metadata, "time_horizon", "E014", "W015", "small", "long")
+	c.oneOf(metadata, "eval_type", "W001", "E016", "scientific", "procedural", "observational")
+}
+
+func (c *caseLint) oneOf(metadata *grading.Object, key, missing, unknown string, known ...string) {
+	want := "one of " + strings.Join(known, ", ")
+	v := metadata.Get(key)
+	text, isText := v.(grading.String)
+	switch {
+	case v == nil:
+		c.add(missing, "", "metadata.%s is missing: want %s", key, want)
+	case !isText || !slices.Contains(known, string(text)):
+		c.add(unknown, "", "metadata.%s: %s is not known: want %s", key, shown(v), want).correct(key, v, known)
+	}
+}
+
+// dataNode wants addresses of the platform, or in a case of ours any text.
+func (c *caseLint) dataNode() {
+	switch v := c.object.Get("data_node").(type) {
+	case nil, grading.Null:
+	case grading.String:
+		c.address("data_node", string(v))
+	case grading.List:
+		for i, item := range v {
+			at := fmt.Sprintf("data_node[%d]", i)
+			if name, ok := item.(grading.String); ok {
+				c.address(at, string(name))
+			} else {
+				c.add("E020", at, "want a text, found %s", shown(item))
+			}
+		}
+	default:
+		c.add("E022", "", "data_node: want a text or a list of texts, found %s", shown(v))
+	}
+}
+
+func (c *caseLint) address(at, name string) {
+	if !c.ours && !c.platform.MatchString(name) {
+		c.add("E021", at, "%s is no latch://NUMBER.account/PATH and no latch://NUMBER.node; a path is for cases with fields of Assay's own, such as tags", shown(grading.String(name)))
+	}
+}

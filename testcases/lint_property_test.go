@@ -1,0 +1,106 @@
+package testcases_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"assay/testcases"
+)
+
+// checkAgainstRun wants lint and a run to agree on a file: what has no error can
+// be run, and what lint says about running, which are codes from E100 on, is so.
+func checkAgainstRun(t require.TestingT, path, text string) {
+	report := testcases.LintText(path, []byte(text))
+	errs, aboutRunning, odd := 0, 0, false
+	for _, result := range report.Results {
+		for _, issue := range result.Issues {
+			odd = odd || issue.Code == "W000" || issue.Code == "W100"
+			if issue.Level == testcases.LintError {
+				errs++
+			}
+			if issue.Code >= "E100" && issue.Code <= "E999" {
+				aboutRunning++
+			}
+		}
+	}
+	require.Equal(t, report.Summary.Errors, errs)
+	cases, err := testcases.LoadText(path, []byte(text))
+	if err == nil {
+		err = testcases.CheckRun(cases)
+	}
+	if errs == 0 && !odd {
+		require.NoError(t, err, text)
+	}
+	if aboutRunning > 0 {
+		require.Error(t, err, text)
+	}
+}
+
+// members are what TestLintAgreesWithRuns makes cases of: each with values that
+// are right and values that are not.
+func members() map[string][]string {
+	odd := []string{`null`, `5`, `1.5`, `true`, `""`, `"x"`, `[]`, `["x"]`, `[5]`, `{}`, `{"x": 1}`}
+	with := func(good ...string) []string { return append(append(append([]string{}, good...), good...), odd...) }
+	graders := []string{
+		`{"type": "exact", "config": {"ground_truth": 1}}`, `{"type": "exact", "config": {}}`, `{"type": "kernel_check", "config": {"code": "True"}}`,
+		`{"type": "multiple_choice", "config": {"correct_answer": "A"}}`, `{"type": "contains", "config": {"values": 5}}`, `{"type": "regex", "config": {"pattern": "("}}`,
+		`{"type": "numeric_range", "config": {"ground_truth": {"n": 1}, "ranges": {"n": {"min": 0, "max": 2}}}}`, `{"type": "boolean_check", "config": {}}`,
+		`{"type": "command", "config": {"argv": []}}`, `{"type": "llm_judge", "config": {}}`, `{"type": "notebook_check", "config": {"min_cells": "x"}}`,
+	}
+	return map[string][]string{
+		"id": with(`"a"`, `"a"`, `"a"`), "task": with(`"t"`, `"return exactly <EVAL_ANSWER>{\"n\": 1}</EVAL_ANSWER>"`),
+		"data_node": with(`"latch://1.node"`, `["a/x", "b/x"]`, `["a/x", "a/x"]`, `".."`), "metadata": with(`{"task": "qc"}`),
+		"timeout": with(`"600"`), "notes": with(), "grader": with(graders...), "graders": with("["+graders[0]+"]", "["+strings.Join(graders[1:4], ",")+"]"),
+		"oracle": with(`["x"]`, `[{}]`, `{"cells": ["x"], "answer": 1}`, `{"turns": [], "answer": 1}`), "requires": with(`["python:x"]`),
+		"files": with(`{"x.csv": ""}`, `{"data/x": "", "data": ""}`, `{"../x": ""}`), "setup": with(), "tags": with(),
+		"limits": with(`{"wall_s": 5}`, `{"turns": 0}`), "kernel": with(),
+	}
+}
+
+func TestLintAgreesWithRuns(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var text []string
+		for name, values := range members() {
+			n := rapid.IntRange(-len(values)/2, len(values)-1).Draw(t, name)
+			if n >= 0 || name == "id" || name == "task" {
+				text = append(text, fmt.Sprintf("%q: %s", name, values[max(n, 0)]))
+			}
+		}
+		checkAgainstRun(t, "c.json", "{"+strings.Join(text, ", ")+"}")
+	})
+}
+
+func FuzzLint(f *testing.F) {
+	for _, c := range everyCode() {
+		if len(c.text) < 1000 { // a large seed slows all down
+			f.Add("c.json", c.text)
+		}
+	}
+	f.Add("c.json", full)
+	f.Add("c.jsonl", "{\"id\": \"a\"}\n\nx")
+	f.Add("c.yaml", "id: a\ntask: b\ngraders: [&x {type: exact}, {<<: *x}]\n---\n- 0x1f\n- .nan\n")
+	f.Add("c.txt", "[{}]")
+	f.Fuzz(func(t *testing.T, path, text string) {
+		if filepath.Base(path) == path {
+			checkAgainstRun(t, path, text)
+		}
+	})
+}
+
+func BenchmarkLint(b *testing.B) {
+	dir := b.TempDir()
+	for i := range 1000 {
+		writeFile(b, filepath.Join(dir, fmt.Sprintf("%03d.json", i)), strings.Replace("{"+sound+"}", `"a"`, fmt.Sprintf(`"a%d"`, i), 1))
+	}
+	for b.Loop() {
+		report, err := testcases.Lint([]string{dir}, testcases.LintOptions{})
+		require.NoError(b, err)
+		require.Equal(b, testcases.LintSummary{Checked: 1000, Passed: 1000}, report.Summary)
+	}
+}

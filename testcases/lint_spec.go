@@ -1,0 +1,109 @@
+package testcases
+
+import (
+	"strings"
+
+	"assay/testcases/grading"
+)
+
+// graderSpec is what a type of grader reads.
+type graderSpec struct {
+	ours     bool     // unknown to the public format; grading.Check knows more of it
+	required []string // keys that its config must have
+	optional []string // further keys that it reads
+
+	// answer says what it reads of the answer. Nil: nothing.
+	answer func(config *grading.Object) (fields []answerField, whole bool)
+}
+
+// answerField is a field of the answer that a grader reads.
+type answerField struct {
+	name string
+	odd  bool // the config has something other than a text here, so no template can show it
+}
+
+// graderSpecs has the types that lint knows, by name. Those of the older set
+// which grade here too are left out: see [caseLint.older].
+func graderSpecs() map[string]graderSpec {
+	labels := graderSpec{
+		required: []string{"ground_truth_labels"}, optional: []string{"scoring", "answer_field"},
+		answer: namedField("cell_types_predicted"),
+	}
+	return map[string]graderSpec{
+		"numeric_tolerance": {required: []string{"ground_truth", "tolerances"}, optional: []string{"tolerance"}, answer: truthFields},
+		"numeric_range":     {required: []string{"ground_truth", "ranges"}, answer: truthFields},
+		"distribution_comparison": {
+			required: []string{"ground_truth", "tolerances"},
+			answer:   theseFields(answerField{name: "cell_type_distribution"}),
+		},
+		"label_set_jaccard": labels,
+		"jaccard_label_set": labels,
+		"marker_gene_precision_recall": {
+			required: []string{"canonical_markers", "scoring", "answer_field"}, optional: []string{"ground_truth_labels"},
+			answer: namedField("top_marker_genes"),
+		},
+		"marker_gene_separation": {
+			required: []string{"scoring"},
+			answer:   theseFields(answerField{name: "per_gene_stats"}, answerField{name: "mean_auroc"}),
+		},
+		"spatial_adjacency": {
+			required: []string{"scoring"},
+			answer: theseFields(
+				answerField{name: "median_ic_to_pc_um"}, answerField{name: "p90_ic_to_pc_um"},
+				answerField{name: "pct_ic_within_15um"}, answerField{name: "pct_ic_mixed_within_55um"},
+				answerField{name: "adjacency_pass"},
+			),
+		},
+		"multiple_choice": {optional: []string{"correct_answer", "correct_answers"}, answer: theseFields(answerField{name: "answer"})},
+
+		"exact":          {ours: true, optional: []string{"ground_truth", "answer_field"}, answer: pathField},
+		"regex":          {ours: true, optional: []string{"pattern", "answer_field"}, answer: pathField},
+		"contains":       {ours: true, optional: []string{"values", "answer_field", "mode"}, answer: pathField},
+		"kernel_check":   {ours: true, optional: []string{"code", "probes"}},
+		"notebook_check": {ours: true, optional: []string{"min_cells", "no_errors", "must_run_clean", "must_use", "must_not_use"}},
+		"command":        {ours: true, optional: []string{"argv", "timeout_s"}, answer: wholeAnswer},
+		"llm_judge":      {ours: true, optional: []string{"prompt", "model", "pass_score"}, answer: wholeAnswer},
+	}
+}
+
+func theseFields(fields ...answerField) func(*grading.Object) ([]answerField, bool) {
+	return func(*grading.Object) ([]answerField, bool) { return fields, false }
+}
+
+func wholeAnswer(*grading.Object) ([]answerField, bool) { return nil, true }
+
+// truthFields are the keys of the ground truth, dots and all.
+func truthFields(config *grading.Object) (fields []answerField, whole bool) {
+	truth, _ := config.Get("ground_truth").(*grading.Object)
+	for key := range truth.All() {
+		fields = append(fields, answerField{name: key})
+	}
+	return fields, false
+}
+
+// namedField is the field that answer_field names. A list or an object there
+// has been reported.
+func namedField(byDefault string) func(*grading.Object) ([]answerField, bool) {
+	return func(config *grading.Object) (fields []answerField, whole bool) {
+		switch v := config.Get("answer_field").(type) {
+		case nil:
+			return []answerField{{name: byDefault}}, false
+		case grading.List, *grading.Object:
+			return nil, false
+		default:
+			_, isText := v.(grading.String)
+			return []answerField{{name: grading.Text(v), odd: !isText}}, false
+		}
+	}
+}
+
+// pathField is the field at which the path in answer_field begins. Without one
+// the grader reads all of the answer.
+func pathField(config *grading.Object) (fields []answerField, whole bool) {
+	path, ok := config.Get("answer_field").(grading.String)
+	if !ok {
+		return nil, true
+	}
+	name, _, _ := strings.Cut(string(path), ".")
+	return []answerField{{name: name}}, false
+}

@@ -1,0 +1,131 @@
+package testcases
+
+import (
+	"slices"
+	"strings"
+
+	"assay/testcases/grading"
+)
+
+const (
+	openTag  = "<EVAL_ANSWER>"
+	closeTag = "</EVAL_ANSWER>"
+)
+
+// task returns the text of the task, and whether it has one or none at all; one
+// that is no text has been reported.
+func (c *caseLint) task() (text string, ok bool) {
+	task := c.object.Get("task")
+	s, isText := task.(grading.String)
+	return string(s), isText || task == nil
+}
+
+// answerTemplate wants the task to show the form of the answer.
+func (c *caseLint) answerTemplate() {
+	task, ok := c.task()
+	if !ok {
+		return
+	}
+	if !strings.Contains(task, openTag) || !strings.Contains(task, closeTag) {
+		c.noTemplate(task)
+		return
+	}
+	lower := strings.ToLower(task)
+	if !c.ours && !strings.Contains(lower, "return exactly") && !strings.Contains(lower, "respond exactly") {
+		c.add("W012", "", `the task shows a template of the answer: say "Return exactly" in front of it`)
+	}
+	c.choicePlaceholder(task)
+}
+
+func (c *caseLint) noTemplate(task string) {
+	switch {
+	case c.ours:
+	case !strings.Contains(task, openTag):
+		c.add("W010", "", "the task does not show the form of the answer: end it with %s{…}%s", openTag, closeTag)
+	default:
+		c.add("W011", "", "the task has %s and no %s: nothing would be found between them", openTag, closeTag)
+	}
+}
+
+// choicePlaceholder wants the template of a multiple choice to show a letter as
+// is usual, and not a choice.
+func (c *caseLint) choicePlaceholder(task string) {
+	isChoice := func(g graderObject) bool { return g.object.Get("type") == grading.String("multiple_choice") }
+	shows := c.choice.FindStringSubmatch(task)
+	if shows == nil || shows[1] == "<letter>" || !slices.ContainsFunc(c.graderObjects(), isChoice) {
+		return
+	}
+	c.add("W013", "task", "the template shows %q as the answer of a multiple choice: show <letter>", shows[1]).
+		replace("answer", grading.String(shows[1]), grading.String("<letter>"))
+}
+
+// answerFields compares what graders read with what the template shows.
+func (c *caseLint) answerFields() {
+	task, ok := c.task()
+	if !ok {
+		return
+	}
+	read := c.fieldsRead()
+	c.claimedTwice(read)
+	var expected []answerField
+	whole := false
+	for _, r := range read {
+		expected = append(expected, r.fields...)
+		whole = whole || r.whole
+	}
+	template := c.templateFields(task)
+	if len(expected) == 0 || len(template) == 0 {
+		return
+	}
+	var names []string
+	for i, field := range expected {
+		if !field.odd {
+			names = append(names, field.name)
+		}
+		isShown := !field.odd && slices.Contains(template, field.name)
+		if !isShown && !slices.Contains(expected[:i], field) {
+			c.add("E050", "task", "a grader reads %q, which the template of the answer does not show", field.name)
+		}
+	}
+	for _, name := range template {
+		if !whole && !slices.Contains(names, name) {
+			c.add("W031", "task", "no grader reads %q, which the template of the answer shows", name)
+		}
+	}
+}
+
+// claimedTwice wants no field to be read by two graders of the public format.
+// Our own may look at one field together.
+func (c *caseLint) claimedTwice(read []fieldsRead) {
+	owners := map[answerField]string{}
+	reported := map[answerField]bool{}
+	for _, r := range read {
+		for _, field := range r.fields {
+			earlier, taken := owners[field]
+			switch {
+			case r.ours:
+			case !taken:
+				owners[field] = r.path
+			case !reported[field]:
+				reported[field] = true
+				c.add("E051", "graders", "%s and %s both read %q: each field belongs to one grader", earlier, r.path, field.name)
+			}
+		}
+	}
+}
+
+// templateFields lists the fields of the first flat template, each once: none
+// when there is no such template.
+func (c *caseLint) templateFields(task string) []string {
+	template := c.template.FindStringSubmatch(task)
+	if template == nil {
+		return nil
+	}
+	var names []string
+	for _, match := range c.field.FindAllStringSubmatch(template[1], -1) {
+		if !slices.Contains(names, match[1]) {
+			names = append(names, match[1])
+		}
+	}
+	return names
+}

@@ -1,0 +1,147 @@
+package testcases_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/testcases"
+)
+
+// sound is the members of a case with which nothing is wrong. What is written
+// after them takes their place.
+const sound = `"id": "a", "task": "Count. Return EXACTLY: <EVAL_ANSWER>{\"n\": <int>}</EVAL_ANSWER>", "data_node": "latch://12.node",
+	"metadata": {"task": "qc", "kit": "xenium", "time_horizon": "small", "eval_type": "scientific"},
+	"grader": {"type": "numeric_tolerance", "config": {"ground_truth": {"n": 10}, "tolerances": {"n": {"type": "absolute", "value": 1}}}}`
+
+// unsound is sound with other members, in JSON.
+func unsound(members string) string { return "{" + sound + ", " + members + "}" }
+
+// graded is sound with another grader, which reads the answer's fields.
+func graded(kind, config string, fields ...string) string {
+	task := `"task": "Return exactly <EVAL_ANSWER>{`
+	for _, field := range fields {
+		task += `\"` + field + `\": 1,`
+	}
+	return unsound(task + `}</EVAL_ANSWER>", "grader": {"type": "` + kind + `", "config": ` + config + `}`)
+}
+
+// lintFile lints a file of that name.
+func lintFile(t *testing.T, name, text string) testcases.LintReport {
+	t.Helper()
+	report, err := testcases.Lint([]string{filepath.Join(folder(t, map[string]string{name: text}), name)}, testcases.LintOptions{})
+	require.NoError(t, err)
+	return report
+}
+
+// codes are the issues of a result: "E021 data_node".
+func codes(result testcases.LintResult) []string {
+	found := []string{}
+	for _, issue := range result.Issues {
+		found = append(found, strings.TrimSpace(issue.Code+" "+issue.Location))
+	}
+	return found
+}
+
+// TestLintCodes provokes every code, at its place.
+func TestLintCodes(t *testing.T) {
+	t.Parallel()
+	provoked := map[string]bool{
+		"E000": true, "W000": true, "W100": true, // by the tests of files
+		"E110": true, "E111": true, "W110": true, "W111": true, // by playing, in cmd/assay
+	}
+	for _, c := range everyCode() {
+		result := lintFile(t, "c.json", c.text).Results[0]
+		require.Equal(t, c.want, codes(result), c.text)
+		for _, issue := range result.Issues {
+			provoked[issue.Code] = true
+			require.NotEmpty(t, issue.Message)
+			require.Equal(t, map[byte]string{'E': testcases.LintError, 'W': testcases.LintWarning}[issue.Code[0]], issue.Level)
+		}
+	}
+	for _, rule := range testcases.LintRules() {
+		require.True(t, provoked[rule.Code], "no test provokes %s", rule.Code)
+		delete(provoked, rule.Code)
+		page, heading, _ := strings.Cut(rule.Docs, "#")
+		require.NotEmpty(t, rule.Meaning)
+		require.Contains(t, headings(t, page), heading, rule.Code)
+	}
+	require.Empty(t, provoked, "codes that LintRules does not have")
+}
+
+// headings are the anchors of a page of the docs.
+func headings(t *testing.T, page string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", page))
+	require.NoError(t, err)
+	var found []string
+	for _, heading := range regexp.MustCompile(`(?m)^##+ (.*)$`).FindAllStringSubmatch(string(text), -1) {
+		found = append(found, strings.ReplaceAll(strings.ToLower(heading[1]), " ", "-"))
+	}
+	return found
+}
+
+// TestLintReference: what the linter of the public benchmarks finds in files of
+// theirs is found here, but an unknown kit is a warning.
+func TestLintReference(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile("grading/testdata/reference.jsonl")
+	require.NoError(t, err)
+	rows := 0
+	for line := range strings.Lines(string(file)) {
+		var row struct {
+			ID, Grader string
+			Answer     json.RawMessage
+			Config     struct {
+				Name string `json:"file_name"`
+			}
+			Expect struct{ Metrics struct{ Issues [][3]string } }
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &row))
+		if row.Grader != "eval_lint" {
+			continue
+		}
+		rows++
+		want := [][3]string{}
+		for _, issue := range row.Expect.Metrics.Issues {
+			if issue[1] == "E013" {
+				issue = [3]string{"warning", "W013"}
+			}
+			want = append(want, issue)
+		}
+		found := [][3]string{}
+		for _, issue := range lintFile(t, row.Config.Name, string(row.Answer)).Results[0].Issues {
+			found = append(found, [3]string{issue.Level, issue.Code, issue.Location})
+		}
+		require.Equal(t, want, found, row.ID)
+	}
+	require.Equal(t, 10, rows)
+}
+
+// TestLintFamilies: files like those of each public set. The first two pass here;
+// the older set has no metadata and types of graders that others do not know.
+// All of them load, and can be run.
+func TestLintFamilies(t *testing.T) {
+	t.Parallel()
+	const spatial = `"metadata": {"task": "cell_typing", "kit": "seeker", "time_horizon": "small"}, "notes": "n", "data_node": ["latch://1.node", "latch://2.node"],
+		"task": "Return EXACTLY: <EVAL_ANSWER>{\"markers\": [\"<gene>\"]}</EVAL_ANSWER>", `
+	const sc = `"metadata": {"task": "qc", "kit": "missionbio-tapestri", "time_horizon": "long", "eval_type": "scientific", "timeout_s": 3600}, "canary": "x", `
+	const older = `{"id": "a", "task": "Count.", "data_node": ["latch://1.account/a b/x.h5ad"], "grader": `
+	for text, want := range map[string][]string{
+		unsound(spatial + `"grader": {"type": "marker_gene_precision_recall", "config": {"canonical_markers": ["a"], "answer_field": "markers", "scoring": {"pass_thresholds": {}}}}`): {"W001"},
+		unsound(spatial + `"grader": {"type": "marker_gene_precision_recall", "config": {"canonical_markers": ["a"], "pass_thresholds": {"recall_at_k": 0.65}}}`):                      {"W001", "E035 grader.config.scoring", "E037 grader.config.answer_field", "W030 grader.config.pass_thresholds", "E050 task", "W031 task"},
+		unsound(sc + `"grader": {"type": "numeric_tolerance", "config": {"ground_truth": {"n": 1}, "tolerances": {"n": {"type": "absolute", "lower": 1, "upper": 2}}}}`):               {},
+		older + `null}`: {"E005", "W010"},
+		older + `{"type": "cell_typing", "config": {"markers": []}}}`: {"E005", "W010", "E032 grader.type"},
+		older + `{"type": "numeric_tolerance", "scoring": {}, "config": {"ground_truth": {"m.v": 1}, "tolerances": {"m.v": {"type": "range", "min": 0, "max": 2}}}}}`: {"E005", "W010", "E043 grader.config.tolerances.m.v.type", "E044 grader.config.tolerances.m.v", "W022 grader.scoring"},
+		older + `{"type": "label_set_jaccard", "config": {"ground_truth_labels": ["a"], "scoring": {"pass_threshold": {"a": 1}, "method": "x"}}}}`:                    {"E005", "W010"},
+	} {
+		require.Equal(t, want, codes(lintFile(t, "c.json", text).Results[0]), text)
+		require.NoError(t, testcases.CheckRun([]testcases.Case{loadOne(t, "c.json", text)}), text)
+	}
+}

@@ -1,0 +1,148 @@
+package testcases
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"assay/testcases/grading"
+)
+
+// tolerances lints the tolerances of any grader.
+func (g *graderLint) tolerances() {
+	v := g.config.Get("tolerances")
+	if isAbsent(v) {
+		return
+	}
+	object, ok := v.(*grading.Object)
+	if !ok {
+		g.add("E040", g.at("tolerances"), "want an object from fields to tolerances, found %s", shown(v))
+		return
+	}
+	for field, entry := range object.All() {
+		at := g.at("tolerances." + field)
+		if tolerance, ok := entry.(*grading.Object); ok {
+			g.tolerance(at, tolerance)
+		} else {
+			g.add("E041", at, `want an object such as {"type": "absolute", "value": 1}, found %s`, shown(entry))
+		}
+	}
+}
+
+func (g *graderLint) tolerance(at string, t *grading.Object) {
+	known := []string{"absolute", "relative", "min", "max"}
+	kind := t.Get("type")
+	name, _ := kind.(grading.String)
+	isKnown := slices.Contains(known, string(name))
+	switch {
+	case isAbsent(kind):
+		g.add("E042", at+".type", "missing: want one of %s", strings.Join(known, ", "))
+	case !isKnown:
+		g.add("E043", at+".type", "%s is no type of a tolerance, no answer would pass: want one of %s", shown(kind), strings.Join(known, ", ")).
+			correct("type", kind, known)
+	}
+	if !t.Has("value") && !t.Has("lower") && !t.Has("upper") {
+		g.add("E044", at, "want a value, or lower and upper")
+	} else if (name == "min" || name == "max") && !t.Has("value") {
+		g.add("W087", at+".value", "missing: as %s it is the bound of the answer, and 0 without it", name)
+	}
+	for _, part := range []struct{ key, code string }{{"value", "E045"}, {"lower", "E046"}, {"upper", "E047"}} {
+		if v := t.Get(part.key); v != nil && !isNumber(v) {
+			g.add(part.code, at+"."+part.key, "want a number, found %s", shown(v))
+		}
+	}
+}
+
+// fieldsWithoutTolerance warns of fields that must be met exactly.
+func (g *graderLint) fieldsWithoutTolerance() {
+	truth, hasTruth := g.config.Get("ground_truth").(*grading.Object)
+	tolerances, isObject := g.config.Get("tolerances").(*grading.Object)
+	if g.kind != "numeric_tolerance" || !hasTruth || !isObject && g.config.Has("tolerances") {
+		return
+	}
+	for field := range truth.All() {
+		if !tolerances.Has(field) {
+			g.add("W070", g.at("ground_truth."+field), "no tolerance of its own: unless there is one for all, the number must be met exactly")
+		}
+	}
+}
+
+func (g *graderLint) negativeTolerances() {
+	tolerances, _ := g.config.Get("tolerances").(*grading.Object)
+	for field, entry := range tolerances.All() {
+		tolerance, _ := entry.(*grading.Object)
+		for _, key := range []string{"value", "lower", "upper"} {
+			if n, _ := number(tolerance.Get(key)); isLess(n, new(big.Float)) {
+				g.add("E080", g.at("tolerances."+field+"."+key), "want 0 or more, found %s", shown(tolerance.Get(key)))
+			}
+		}
+	}
+}
+
+// ranges lints the ranges of any grader: all that is wrong is one issue.
+func (g *graderLint) ranges() {
+	v := g.config.Get("ranges")
+	if isAbsent(v) {
+		return
+	}
+	ranges, ok := v.(*grading.Object)
+	if !ok {
+		g.add("E083", g.at("ranges"), "want an object from fields to {min, max}, found %s", shown(v))
+		return
+	}
+	var wrong []string
+	for field, entry := range ranges.All() {
+		if _, _, problem := bounds(entry); problem != "" {
+			wrong = append(wrong, field+": "+problem)
+		}
+	}
+	truth, _ := g.config.Get("ground_truth").(*grading.Object)
+	for field, expected := range truth.All() {
+		if problem := misfit(expected, ranges.Get(field)); problem != "" {
+			wrong = append(wrong, field+": "+problem)
+		}
+	}
+	if wrong != nil {
+		g.add("E083", g.at("ranges"), "%s", strings.Join(wrong, "; "))
+	}
+}
+
+// bounds reads a range; problem says what is wrong with it.
+func bounds(entry grading.Value) (lowest, highest *big.Float, problem string) {
+	object, ok := entry.(*grading.Object)
+	if !ok {
+		return nil, nil, "want an object {min, max}, found " + shown(entry)
+	}
+	for _, key := range []string{"min", "max"} {
+		switch v := object.Get(key); {
+		case v == nil:
+			return nil, nil, key + " is missing"
+		case !isNumber(v):
+			return nil, nil, fmt.Sprintf("%s: want a number, found %s", key, shown(v))
+		}
+	}
+	lowest, _ = number(object.Get("min"))
+	highest, _ = number(object.Get("max"))
+	if lowest != nil && highest != nil && lowest.Cmp(highest) >= 0 {
+		return nil, nil, fmt.Sprintf("min %s is not below max %s", shown(object.Get("min")), shown(object.Get("max")))
+	}
+	return lowest, highest, ""
+}
+
+// misfit says why the ground truth and its range do not fit, empty if they do or
+// the range itself is wrong.
+func misfit(expected, entry grading.Value) string {
+	n, ok := number(expected)
+	switch {
+	case entry == nil:
+		return "it has no range"
+	case !ok:
+		return "the ground truth is no number but " + shown(expected)
+	}
+	lowest, highest, problem := bounds(entry)
+	if problem == "" && (!isLess(lowest, n) || !isLess(n, highest)) {
+		return fmt.Sprintf("the ground truth %s is not strictly inside the range", shown(expected))
+	}
+	return ""
+}
