@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,18 +44,34 @@ func write(t *testing.T, path string, text string) string {
 	return path
 }
 
-// The cases that docs/cases.md shows pass with their own solutions and fail
-// with nothing, as it says.
+// The case that docs/cases.md shows passes with its own solution and fails with
+// nothing, as it says.
 func TestCasesOfTheDocs(t *testing.T) {
 	t.Parallel()
+	playDocs(t, "cases.md", 1)
+}
+
+// playDocs runs the n cases of a page, beside the other files that it shows.
+func playDocs(t *testing.T, page string, n int) {
+	t.Helper()
 	dir := t.TempDir()
-	shown := blocks(t, "cases.md")
-	require.Len(t, shown["yaml"], 4, "one for each grader")
-	write(t, filepath.Join(dir, "sales.csv"), shown["csv"][0])
+	shown := blocks(t, page)
+	require.Len(t, shown["yaml"], n)
+	for _, text := range shown["csv"] {
+		write(t, filepath.Join(dir, "sales.csv"), text)
+	}
+	for _, text := range shown["python"] {
+		write(t, filepath.Join(dir, "check.py"), text)
+	}
+	for _, text := range shown["jsonlines"] {
+		write(t, filepath.Join(dir, "judge.jsonl"), text)
+	}
 	file := write(t, filepath.Join(dir, "cases.yaml"), strings.Join(shown["yaml"], "---\n"))
-	for agent, want := range map[string]string{"oracle": "PASS 4/4 ", "noop": "FAIL 0/4 "} {
+	for agent, verdict := range map[string]string{"oracle": "PASS %d/%d ", "noop": "FAIL 0/%[2]d "} {
+		want := fmt.Sprintf(verdict, n, n)
 		require.Contains(t, assay(t, "run", file, "--agent", agent, "--quiet", "--out", filepath.Join(dir, agent)), want)
 	}
+	require.Contains(t, assay(t, "lint", file), "0 errors, 0 warnings")
 }
 
 // The script that docs/agent.md shows solves the case beside it.
