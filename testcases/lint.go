@@ -50,6 +50,10 @@ type LintResult struct {
 	Issues   []LintIssue `json:"issues"` // never nil
 
 	Case *Case `json:"-"` // as it would be run; nil: it has errors
+
+	// Refusals are why a run would not take a case that is not ours, where that
+	// is no issue. They are logged.
+	Refusals []string `json:"-"`
 }
 
 // Levels of a [LintIssue].
@@ -76,8 +80,8 @@ type LintFix struct {
 
 // Lint checks the cases of files, folders and glob patterns. All that is wrong
 // with them is in the report, a path that does not exist and a file that cannot
-// be read too; a file without errors loads and passes [CheckRun], unless W000 or
-// W100 says otherwise. The error is about opts: a malformed pattern.
+// be read too; a file without errors loads and passes [CheckRun], unless W000,
+// W100 or its Refusals say otherwise. The error is about opts: a malformed pattern.
 func Lint(paths []string, opts LintOptions) (LintReport, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -124,6 +128,9 @@ func report(found [][]linted, opts LintOptions) LintReport {
 				continue
 			}
 			ids.check(&c, i)
+			for _, refusal := range c.Refusals {
+				opts.Log.Warn("a run would not take the case", "file", c.File, "reason", refusal)
+			}
 			r.add(c.LintResult, docs)
 		}
 	}

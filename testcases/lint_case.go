@@ -13,13 +13,13 @@ type caseLint struct {
 	*linter
 	issues
 
-	object *grading.Object
-	ours   bool // it has a field of our own, so what the public benchmarks want of theirs does not hold
+	object   *grading.Object
+	refusals []string // see [LintResult]
+	ours     bool     // it has a field of our own, so what the public benchmarks want of theirs does not hold
 }
 
-// lintCase finds what is wrong with a case, in the order of its fields, and
-// returns the case as far as it can be read, too.
-func (l *linter) lintCase(object *grading.Object, source Source) (Case, []LintIssue) {
+// lintCase finds what is wrong with a case, in the order of its fields.
+func (l *linter) lintCase(object *grading.Object, source Source) LintResult {
 	c := &caseLint{linter: l, object: object, ours: isOurs(object)}
 	c.required()
 	c.metadata()
@@ -28,7 +28,8 @@ func (l *linter) lintCase(object *grading.Object, source Source) (Case, []LintIs
 	c.graders()
 	c.answerFields()
 	c.unknownFields()
-	return c.loading(source), c.issues
+	read := c.loading(source)
+	return LintResult{File: source.String(), Issues: c.issues, Case: &read, Refusals: c.refusals}
 }
 
 // isOurs says whether a case has a field that the public format does not have.
@@ -91,12 +92,17 @@ func (c *caseLint) unknownMembers(code, path string, object *grading.Object, kno
 	}
 }
 
-// loading reports what a run would refuse and nothing else here has said.
+// loading reports what a run would refuse and nothing else here has said. In the
+// public format that is no issue, as its own linter does not look for it.
 func (c *caseLint) loading(source Source) Case {
 	read, faults := readObject(c.object, source, c.data)
 	for _, f := range faults {
-		if code := c.codeOf(f); code != "" {
+		switch code := c.codeOf(f); {
+		case code == "":
+		case c.ours:
 			c.add(code, f.field, "%s", f.text)
+		default:
+			c.refusals = append(c.refusals, f.Error())
 		}
 	}
 	if c.ours && len(faults) == 0 {

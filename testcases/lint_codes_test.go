@@ -47,9 +47,9 @@ func codesOfFields() []provocation {
 		{unsound(`"difficulty": "hard", "timeout": 60, "canary": "x"`), []string{"W020 difficulty", "W020 timeout"}},
 		{metadata(`"task": "qc", "kit": "parsebio", "time_horizon": "long", "eval_type": "procedural", "timeout_s": 1, "level": 2`), []string{"W021 metadata.level"}},
 		{unsound(`"graders": null, "grader": {"type": "multiple_choice", "config": {"correct_answer": "A"}, "scoring": {}}, "task": "Return exactly <EVAL_ANSWER>"`), []string{"W011", "W022 grader.scoring"}},
-		{unsound(`"notes": 5`), []string{"E100 notes"}},
-		{unsound(`"timeout": "soon", "agent_timeout": 1.5`), []string{"W020 timeout", "W020 agent_timeout", "E100 agent_timeout", "E100 timeout"}},
-		{unsound(`"data_node": ["latch://1.account/a/x", "latch://1.account/b/x", "latch://1.node/.."]`), []string{"E101 data_node[1]", "E101 data_node[2]"}},
+		{unsound(`"notes": 5`), []string{}}, // see TestLintRefusals
+		{unsound(`"timeout": "soon", "agent_timeout": 1.5`), []string{"W020 timeout", "W020 agent_timeout"}},
+		{unsound(`"data_node": ["latch://1.account/a/x", "latch://1.account/b/x", "latch://1.node/.."]`), []string{}},
 	}
 }
 
@@ -197,6 +197,7 @@ func codesOfOurs() []provocation {
 		{ours(`"grader": {"type": "boolean_check"}`), []string{"E033 grader.config"}},
 		{ours(`"metadata": {"task": "sums", "level": 1}`), []string{"W021 metadata.level"}},
 		{ours(`"metadata": 5`), []string{"E100 metadata"}},
+		{ours(`"notes": 5, "timeout": "soon"`), []string{"W020 timeout", "E100 notes", "E100 timeout"}},
 		{ours(`"data_node": ["a/x", "b/x"]`), []string{"E101 data_node[1]"}},
 		{ours(`"data_node": [5]`), []string{"E020 data_node[0]"}},
 		{ours(`"data_node": "x", "files": {"../x": "", "data/x": "", "y": 1}`), []string{`E102 files["../x"]`, `E102 files["y"]`, `E102 files["data/x"]`}},

@@ -113,8 +113,7 @@ func (l *linter) text(path string, text []byte) []linted {
 			result = notRead(e.where, "E002", fmt.Errorf("want a case, which is an object, found %s", grading.KindOf(e.value)))
 		default:
 			result.object = object
-			read, issues := l.lintCase(object, Source{File: path, Index: i, where: e.where})
-			result.Case, result.Issues = &read, issues
+			result.LintResult = l.lintCase(object, Source{File: path, Index: i, where: e.where})
 		}
 		if !isCaseName(path) {
 			result.Issues = append(issues{newIssue("W000", "", "a case file is named %s; assay run would refuse this one", caseNames)}, result.Issues...)

@@ -135,6 +135,20 @@ func TestLintForeignTwins(t *testing.T) {
 	require.Equal(t, 3, strings.Count(log.String(), "two files have one id"))
 }
 
+// TestLintRefusals: what a run would not take of the public benchmarks' cases,
+// although their own linter does not mind, is said in the log and no issue.
+func TestLintRefusals(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"a.json": "{" + sound + `, "notes": 5, "data_node": ["latch://1.account/a/x", "latch://1.account/b/x"]}`})
+	var log bytes.Buffer
+	opts := testcases.LintOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	require.Equal(t, []string{"a.json"}, lintAll(t, dir, opts, "."))
+	require.Contains(t, log.String(), "field notes: want a string, found integer")
+	require.Contains(t, log.String(), "field data_node[1]: ")
+	_, err := testcases.Load([]string{dir}, testcases.Options{})
+	require.ErrorContains(t, err, "field notes: want a string, found integer")
+}
+
 // TestLintFolder: in a folder everything that may be meant as a case is linted,
 // however broken; data and the benchmarks' lists of their cases are not.
 func TestLintFolder(t *testing.T) {

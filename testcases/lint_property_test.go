@@ -18,6 +18,7 @@ func checkAgainstRun(t require.TestingT, path, text string) {
 	report := testcases.LintText(path, []byte(text))
 	errs, aboutRunning, odd := 0, 0, false
 	for _, result := range report.Results {
+		odd = odd || len(result.Refusals) > 0
 		for _, issue := range result.Issues {
 			odd = odd || issue.Code == "W000" || issue.Code == "W100"
 			if issue.Level == testcases.LintError {

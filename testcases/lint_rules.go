@@ -79,7 +79,7 @@ func LintRules() []LintRule {
 		{"W085", "both tolerance and tolerances", numbers},
 		{"W086", "ground_truth_labels stands in for canonical_markers", "docs/graders.md#marker_gene_precision_recall"},
 		{"W087", "a tolerance of type min or max without a value, which counts as 0", numbers},
-		{"E100", "a field of the public format cannot be read: metadata, notes or a timeout", files},
+		{"E100", "metadata, notes or a timeout cannot be read", files},
 		{"E101", "data_node cannot lie in the sandbox: no file name, or one twice", files},
 		{"E102", "files cannot lie in the sandbox, or are no texts", files},
 		{"E103", "setup is no text", files},

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"assay/testcases/grading"
 )
@@ -96,6 +98,16 @@ type entry struct {
 }
 
 func parse(path string, text []byte) []entry {
+	entries := parseForm(path, text)
+	sound := !slices.ContainsFunc(entries, func(e entry) bool { return e.err != nil })
+	if sound && !utf8.Valid(text) { // a surrogate in bytes, which Decode takes
+		return []entry{{where: path, err: fmt.Errorf("%s: not UTF-8", path)}}
+	}
+	return entries
+}
+
+// parseForm reads a file by its name.
+func parseForm(path string, text []byte) []entry {
 	switch filepath.Ext(path) {
 	case ".json":
 		return parseJSON(path, string(text))

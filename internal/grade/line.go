@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"assay/testcases/grading"
 )
@@ -27,6 +28,9 @@ func (l line) object() (*grading.Object, *grading.Error) {
 	}
 	if err != nil {
 		return nil, wrong("line %d: %v", l.n, err)
+	}
+	if !utf8.ValidString(l.text) { // a surrogate in bytes, which Decode takes
+		return nil, wrong("line %d is not UTF-8", l.n)
 	}
 	object, ok := grading.RestoreFloats(v).(*grading.Object)
 	if !ok {
@@ -101,7 +105,7 @@ func severalOf(id grading.Value, results []grading.Result) *grading.Object {
 	entries := grading.List{}
 	for _, result := range results {
 		all.Passed = all.Passed && result.Passed
-		all.Score += result.Score / float64(len(results))
+		all.Score += result.Score
 		if all.Error == nil && result.Error != nil {
 			all.Error = result.Error
 		}
@@ -110,6 +114,7 @@ func severalOf(id grading.Value, results []grading.Result) *grading.Object {
 		addResult(entry, result)
 		entries = append(entries, entry)
 	}
+	all.Score /= float64(len(results))
 	all.Reasoning = strings.Join(texts, "\n\n")
 	o := verdictOf(id, all)
 	o.Set("graders", entries)

@@ -131,8 +131,9 @@ func (r *regraded) grade(ctx context.Context, specs []grading.Spec, in grading.I
 		}
 		r.New.Graders = append(r.New.Graders, text)
 		passed = passed && result.Passed
-		score += result.Score / float64(len(specs))
+		score += result.Score
 	}
+	score /= float64(len(specs))
 	if !r.gone {
 		r.New.Passed, r.New.Score = &passed, &score
 	}

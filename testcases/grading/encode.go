@@ -95,7 +95,7 @@ func appendString(dst []byte, s string) []byte {
 			continue
 		}
 		r, size := decodeRune(s[i:])
-		if r < ' ' || r == '"' || r == '\\' || r == '\u2028' || r == '\u2029' || isSurrogate(r) || r == utf8.RuneError && size == 1 {
+		if r < ' ' || r == '"' || r == '\\' || r == '\u0085' || r == '\u2028' || r == '\u2029' || isSurrogate(r) || r == utf8.RuneError && size == 1 {
 			dst = appendEscape(append(dst, s[start:i]...), r)
 			start = i + size
 		}

@@ -145,9 +145,9 @@ func GradeAll(ctx context.Context, specs []Spec, in Input) (results []Result, pa
 		result := Grade(ctx, spec, in)
 		results = append(results, result)
 		passed = passed && result.Passed
-		score += result.Score / float64(len(specs))
+		score += result.Score
 	}
-	return results, passed, score
+	return results, passed, score / float64(max(1, len(specs)))
 }
 
 func configOf(spec Spec) (*Object, error) {

@@ -47,11 +47,10 @@ func (g markerGrader) cellType(name string, wanted, given, least Value) (outcome
 	}
 	items, isList := given.(List)
 	if !isList {
-		fault := "want a list, found " + KindOf(given)
-		g.report.line(false, name+": "+fault)
+		g.report.line(false, name+": want a list, found "+KindOf(given))
 		outcome = NewObject("pass", Bool(false))
 		outcome.Set("recall", Float(0))
-		outcome.Set("error", String(fault))
+		outcome.Set("error", String("Expected list, got "+pythonType(given))) // a metric, so its wording is part of the format
 		return outcome, false, nil
 	}
 	members, err := iterate("canonical_markers."+name, wanted)

@@ -161,6 +161,8 @@ func TestNotebookRunAgain(t *testing.T) {
 	}{
 		{cell("ok", "a\nb\n"), cell("ok", "a\nb\n"), ""},
 		{cell("ok", "<object at 0x7f01>\n"), cell("ok", "<object at 0x7fABC2>\n"), ""},
+		{cell("ok", "a\nfrom a child\nb"), cell("ok", "from a child\na\nb"), ""},
+		{cell("ok", "a\na\nb"), cell("ok", "a\nb\nb"), "cell 2, run again: line 2 of its text: expected 'a', found 'b'"},
 		{cell("ok", "a\nb\nc"), cell("ok", "a\nB\nC"), "cell 2, run again: line 2 of its text: expected 'b', found 'B'"},
 		{cell("ok", "a\nb"), cell("ok", "a"), "cell 2, run again: line 2 of its text: expected 'b', found its end"},
 		{cell("ok", "a"), cell("ok", "a\nb"), "cell 2, run again: line 2 of its text: expected its end, found 'b'"},

@@ -5,15 +5,18 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // mustRunClean demands that the notebook, run again from top to bottom in a
 // fresh kernel, does what it shows: each cell with code in it ends well, there
-// and in the notebook, and has the same text. Hexadecimal addresses, 0x and
-// digits, are taken to be the same; the work of [Input.Rerun] is that paths into
-// the sandbox are. Everything else that changes from run to run, times and random
-// numbers above all, is a difference.
+// and in the notebook, and has the same lines of text, be they in another order:
+// what a program prints that a cell has started comes sooner or later than what
+// the cell itself prints. Hexadecimal addresses, 0x and digits, are taken to be
+// the same; the work of [Input.Rerun] is that paths into the sandbox are.
+// Everything else that changes from run to run, times and random numbers above
+// all, is a difference.
 func mustRunClean(ctx context.Context, l *notebookLook) error {
 	if l.rerun == nil {
 		return notebookError("a notebook cannot be run again here")
@@ -57,12 +60,13 @@ func rerunDifference(shown, again Cell) string {
 	return textDifference(withoutAddresses(shown.Text), withoutAddresses(again.Text))
 }
 
-// textDifference names the first line in which found is not what is expected.
+// textDifference names the first line in which found is not what is expected, ""
+// if the lines of both are the same in any order.
 func textDifference(expected, found string) string {
-	if expected == found {
+	before, after := strings.Split(expected, "\n"), strings.Split(found, "\n")
+	if slices.Equal(slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(after))) {
 		return ""
 	}
-	before, after := strings.Split(expected, "\n"), strings.Split(found, "\n")
 	for i := range min(len(before), len(after)) {
 		if before[i] != after[i] {
 			return fmt.Sprintf("line %d of its text: expected %s, found %s", i+1, clipped(before[i]), clipped(after[i]))

@@ -126,3 +126,10 @@ func (Float) kind() string   { return "number" }
 func (String) kind() string  { return "string" }
 func (List) kind() string    { return "list" }
 func (*Object) kind() string { return "object" }
+
+// pythonType names the type that a value has in Python.
+func pythonType(v Value) string {
+	return map[string]string{
+		"null": "NoneType", "boolean": "bool", "integer": "int", "number": "float", "string": "str", "list": "list", "object": "dict",
+	}[KindOf(v)]
+}
