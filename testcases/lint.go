@@ -51,8 +51,8 @@ type LintResult struct {
 
 	Case *Case `json:"-"` // as it would be run; nil: it has errors
 
-	// Refusals are why a run would not take a case that is not ours, where that
-	// is no issue. They are logged.
+	// Refusals are why a run would not take the case, where that is no issue:
+	// data is missing, or its own linter does not mind. They are logged.
 	Refusals []string `json:"-"`
 }
 

@@ -111,15 +111,15 @@ func (c *caseLint) loading(source Source) Case {
 	return read
 }
 
-// missingData warns of local files that are not there. What an address stands
-// for may be known only where the case is run.
+// missingData tells of local files that are not there, which they may well be
+// where the case is run.
 func (c *caseLint) missingData(read Case) {
 	for _, d := range read.Data {
 		if d.Path == "" {
 			continue
 		}
 		if err := d.check(); err != nil {
-			c.add("W101", "data_node", "%s: %v", d.Name, err)
+			c.refusals = append(c.refusals, fmt.Sprintf("data %s: %v", d.Name, err))
 		}
 	}
 }

@@ -145,6 +145,10 @@ func TestLintRefusals(t *testing.T) {
 	require.Equal(t, []string{"a.json"}, lintAll(t, dir, opts, "."))
 	require.Contains(t, log.String(), "field notes: want a string, found integer")
 	require.Contains(t, log.String(), "field data_node[1]: ")
+	log.Reset()
+	ours := folder(t, map[string]string{"a.json": `{"id": "a", "task": "t", "tags": [], "data_node": "gone.csv"}`})
+	require.Equal(t, []string{"a.json"}, lintAll(t, ours, opts, "."))
+	require.Contains(t, log.String(), "data gone.csv: ")
 	_, err := testcases.Load([]string{dir}, testcases.Options{})
 	require.ErrorContains(t, err, "field notes: want a string, found integer")
 }

@@ -90,7 +90,6 @@ func LintRules() []LintRule {
 		{"E108", "oracle is no solution", "docs/cases.md#oracle"},
 		{"E109", "the grader refuses its config", graders},
 		{"W100", "two cases have one id", files},
-		{"W101", "data that the case needs is not there", files},
 		{"E110", "played by its own solution, the case does not pass", played},
 		{"E111", "played by doing nothing, the case passes", played},
 		{"W110", "there is no solution to play", played},

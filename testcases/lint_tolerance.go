@@ -38,12 +38,18 @@ func (g *graderLint) tolerance(at string, t *grading.Object) {
 	switch {
 	case isAbsent(kind):
 		g.add("E042", at+".type", "missing: want one of %s", strings.Join(known, ", "))
+	case name == "range":
+		g.add("E043", at+".type", "only the older set had it, and no answer would pass: use absolute with lower and upper")
 	case !isKnown:
 		g.add("E043", at+".type", "%s is no type of a tolerance, no answer would pass: want one of %s", shown(kind), strings.Join(known, ", ")).
 			correct("type", kind, known)
 	}
 	if !t.Has("value") && !t.Has("lower") && !t.Has("upper") {
-		g.add("E044", at, "want a value, or lower and upper")
+		text := "want a value, or lower and upper"
+		if name == "min" || name == "max" {
+			text = "want a value: only the older set took the ground truth for it"
+		}
+		g.add("E044", at, "%s", text)
 	} else if (name == "min" || name == "max") && !t.Has("value") {
 		g.add("W087", at+".value", "missing: as %s it is the bound of the answer, and 0 without it", name)
 	}
