@@ -167,7 +167,7 @@ func TestElispLateSignals(t *testing.T) {
 		go signals(k.PID(), ended)
 		run := k.end()
 		ended <- struct{}{}
-		require.Equal(t, c.shown, run.shown(), c.code)
+		require.Equal(t, c.shown, run.shown(), "%s: %v, %v", c.code, run.result, run.output)
 		if strings.Contains(c.code, "3000") {
 			require.Equal(t, strings.Repeat("text\n", 3000), run.text)
 		}

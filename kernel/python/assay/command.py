@@ -114,12 +114,22 @@ def _end(process: Process) -> None:
 
 
 def _held_still(pid: int) -> list[int]:
-    """Stops pid and its descendants, which can start no more then, and returns them."""
+    """Stops pid and its descendants, which can start no more then, and returns them.
+
+    A process is stopped some time after it was told to be, and until then it may
+    come back from a fork: only when all of them stand still are these all.
+    """
     held: list[int] = []
-    while more := [member for member in _family(pid) if member not in held]:
+    deadline = monotonic() + _GRACE
+    while True:
+        family = _family(pid)
+        more = [member for member in family if member not in held]
         _signal(more, signal.SIGSTOP)
         held += more
-    return held
+        if not more:
+            if all(map(_is_still, family)) or monotonic() > deadline:
+                return held
+            sleep(0.001)
 
 
 def _family(pid: int) -> list[int]:
@@ -139,11 +149,21 @@ def _family(pid: int) -> list[int]:
 
 
 def _parent(entry: str) -> int:
+    return int((_stat(entry) or (b"", b"0"))[1])
+
+
+def _is_still(pid: int) -> bool:
+    """Returns whether a process is stopped, or no more."""
+    return (_stat(str(pid)) or (b"X",))[0] in (b"T", b"t", b"Z", b"X")
+
+
+def _stat(entry: str) -> list[bytes]:
+    """Returns what Linux says of a process, its state first and its parent second."""
     try:
         with open(f"/proc/{entry}/stat", "rb") as stat:
-            return int(stat.read().rpartition(b")")[2].split()[1])
+            return stat.read().rpartition(b")")[2].split()
     except OSError:  # it has just ended
-        return 0
+        return []
 
 
 def _signal(pids: list[int], number: int) -> None:

@@ -48,7 +48,9 @@ class TestStop(KernelTest):
             with self.subTest(command=command):
                 run = self.stopped(f"print('begun')\n!{command}", within=3.0)
                 self.assertEqual(run.error["ename"], "KeyboardInterrupt")
-                self.assertEqual([line for line in _commands() if "4747" in line], [])
+                ended = time.monotonic() + 5  # killed, and gone as soon as the machine has time for it
+                while left := [line for line in _commands() if "4747" in line]:
+                    self.assertLess(time.monotonic(), ended, left)
 
     def test_pk7_a_pool_of_threads_that_is_waited_for_is_left_after_a_second(self):
         self.stopped(
