@@ -180,11 +180,19 @@ func TestElispEndsWithItsSocket(t *testing.T) {
 	for name, code := range map[string]string{"idle": "1", "busy": "(while t)", "printing": `(while t (princ "text\n"))`} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := house.start(t)
-			k.begin(code)
-			began := time.Now()
-			require.NoError(t, k.Stop(t.Context()))
-			require.Less(t, time.Since(began), child.StopGrace, "it did not have to be killed")
+			// A machine that is busy elsewhere may let the grace pass once, and
+			// then it is killed; a kernel that does not end by itself never does.
+			const tries = 3
+			for n := 1; ; n++ {
+				k := house.start(t)
+				k.begin(code)
+				began := time.Now()
+				require.NoError(t, k.Stop(t.Context()))
+				if time.Since(began) < child.StopGrace {
+					return
+				}
+				require.Less(t, n, tries, "it had to be killed each time")
+			}
 		})
 	}
 }
