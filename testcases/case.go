@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"assay/testcases/grading"
@@ -46,6 +47,15 @@ type Source struct {
 
 // String names the file and, where it holds several cases, the place in it.
 func (s Source) String() string { return s.where }
+
+// Dir is the folder of the file, an absolute path.
+func (s Source) Dir() string {
+	dir := filepath.Dir(s.File)
+	if full, err := filepath.Abs(dir); err == nil {
+		return full
+	}
+	return dir
+}
 
 // Limits are what an attempt at the case may use. Zero means that the case does
 // not say.

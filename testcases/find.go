@@ -94,7 +94,7 @@ func walk(root string, wanted func(path string) bool) ([]foundFile, error) {
 			return err
 		case hidden && d.IsDir():
 			return filepath.SkipDir
-		case !hidden && !d.IsDir() && wanted(path):
+		case !hidden && isFile(path, d) && wanted(path):
 			files = append(files, foundFile{path: path})
 		}
 		return nil
@@ -115,4 +115,14 @@ func mayHoldCases(text []byte) bool { return hasKey(text, "id") && hasKey(text, 
 
 func hasKey(text []byte, name string) bool {
 	return regexp.MustCompile(`(?m)(^|[\s{,-])["']?` + name + `["']?\s*:`).Match(text)
+}
+
+// isFile says whether an entry is a plain file or a link, of which the reading
+// finds out where it leads. A pipe would have to be waited for.
+func isFile(path string, d fs.DirEntry) bool {
+	if d.Type()&fs.ModeSymlink != 0 {
+		info, err := os.Stat(path)
+		return err != nil || info.Mode().IsRegular()
+	}
+	return d.Type().IsRegular()
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -97,6 +98,18 @@ func TestLintUnreadable(t *testing.T) {
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "link.json")))
 	require.Equal(t, []string{"big.json E001", "long.json E001", "link.json E000"}, lintAll(t, dir, testcases.LintOptions{}, "big.json", "long.json", "link.json"))
 	require.Equal(t, []string{"link.json E001"}, lintAll(t, dir, testcases.LintOptions{}, "."), "a large file in a folder is data")
+}
+
+// TestLintPipes: nobody waits for what a pipe in a folder may bring.
+func TestLintPipes(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"a.json": "{" + sound + "}"})
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "b.json"), 0o600))
+	require.NoError(t, os.Symlink("b.json", filepath.Join(dir, "c.json")))
+	require.Equal(t, []string{"a.json"}, lintAll(t, dir, testcases.LintOptions{}, "."))
+	cases, err := testcases.Load([]string{dir}, testcases.Options{})
+	require.NoError(t, err)
+	require.Len(t, cases, 1)
 }
 
 func TestLintCategory(t *testing.T) {

@@ -290,3 +290,19 @@ func FuzzParseRecording(f *testing.F) {
 		}
 	})
 }
+
+// TestRecordingOf: what one model has said is no answer of another.
+func TestRecordingOf(t *testing.T) {
+	t.Parallel()
+	line := `{"request":{"model":%q,"max_tokens":5,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]},"response":{"content":[{"type":"text","text":%q}],"stop_reason":"end_turn"}}` + "\n"
+	recording, err := model.ParseRecording("r", fmt.Appendf(fmt.Appendf(nil, line, "a", "from a"), line, "b", "from b"))
+	require.NoError(t, err)
+	req := model.Request{Params: model.Params{MaxTokens: 5}, Messages: []model.Message{{Role: model.RoleUser, Content: []model.Block{model.Text("hi")}}}}
+	for name, want := range map[string]string{"a": "from a", "b": "from b"} {
+		reply, err := recording.Of(name).Client().Complete(t.Context(), req, nil)
+		require.NoError(t, err)
+		require.Equal(t, want, model.PlainText(reply.Content))
+	}
+	_, err = recording.Of("c").Client().Complete(t.Context(), req, nil)
+	require.ErrorIs(t, err, model.ErrNotRecorded)
+}

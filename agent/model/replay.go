@@ -28,6 +28,7 @@ type Recording struct {
 
 type recorded struct {
 	line    int
+	model   string
 	request string // as [normal] has it
 	call    call
 }
@@ -72,7 +73,25 @@ func parseCall(line []byte) (recorded, error) {
 		return recorded{}, errors.New("a call has either response or error")
 	}
 	request, err := normal(c.Request)
-	return recorded{request: request, call: c}, err
+	if err != nil {
+		return recorded{}, err
+	}
+	var named struct{ Model string }
+	if err := json.Unmarshal(c.Request, &named); err != nil {
+		return recorded{}, fmt.Errorf("request: %w", err)
+	}
+	return recorded{model: named.Model, request: request, call: c}, nil
+}
+
+// Of returns the calls of the model of that name.
+func (r *Recording) Of(name string) *Recording {
+	of := &Recording{name: r.name}
+	for _, c := range r.calls {
+		if c.model == name {
+			of.calls = append(of.calls, c)
+		}
+	}
+	return of
 }
 
 // normal writes a request in the one way in which equal ones are equal bytes:

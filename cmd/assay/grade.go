@@ -40,9 +40,9 @@ the next line is read.
 
 With --run it grades the attempts of a stored run again, with the cases as they
 are today: those of PATH…, or else those that the run was started with. The old
-verdicts stay; the new ones are written beside them, into RUN/rescores. What looked at
-what is gone, the kernel or the sandbox, keeps its old result, be its config
-what it may. The last line on stdout is
+verdicts stay; the new ones are written beside them, into RUN/rescores. A grader
+that looks at what is gone, the kernel or the sandbox, keeps its old result if
+its config is the same; otherwise the attempt is not graded again. The last line on stdout is
 
   PASS p/n  (failed f, ungraded u, infrastructure i, not graded again g, kept k)  was q/n  FILE
 

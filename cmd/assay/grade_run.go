@@ -29,6 +29,9 @@ func (p *process) gradeRun(ctx context.Context, f *gradeFlags, paths []string) (
 	ctx, interrupted := p.untilSignal(ctx)
 	defer interrupted.stop()
 	cases, err := casesOf(ctx, run, paths)
+	if status := interrupted.status(); status != 0 {
+		return &statusError{status: status}
+	}
 	if err != nil {
 		return usage(err)
 	}

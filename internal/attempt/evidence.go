@@ -6,7 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"strings"
+	"regexp"
+	"slices"
 
 	"assay/agent/model"
 	"assay/internal/child"
@@ -68,17 +69,16 @@ func (a *attempt) filesSoFar(ctx context.Context) error {
 }
 
 // conversation is the file of it, by lines.
-func (a *attempt) conversation() []json.RawMessage {
+func (a *attempt) conversation() ([]json.RawMessage, error) {
 	text, err := os.ReadFile(a.path("conversation.jsonl"))
 	if err != nil {
-		a.log.Warn("graders do not see the conversation", "error", err)
-		return nil
+		return nil, err
 	}
 	var entries []json.RawMessage
 	for line := range bytes.Lines(text) {
 		entries = append(entries, json.RawMessage(bytes.TrimRight(line, "\n")))
 	}
-	return entries
+	return entries, nil
 }
 
 // judge opens a model whose calls are written to the attempt's judge.jsonl.
@@ -97,11 +97,16 @@ func (a *attempt) judge(name string) (model.Client, error) {
 	return model.Record(name, client, a.judged), nil
 }
 
-// WithoutKeys returns environ less what looks like a key: it is what a command
-// grader gets.
+// WithoutKeys returns environ less what looks like a secret, by its name or as a
+// URL with a password in it: it is what a command grader gets.
 func WithoutKeys(environ []string) []string {
-	return child.Pick(environ, func(name string) bool {
-		name = strings.ToUpper(name)
-		return !strings.HasSuffix(name, "_API_KEY") && !strings.HasSuffix(name, "_TOKEN") && !strings.Contains(name, "SECRET")
-	})
+	login := regexp.MustCompile(`://[^\s/@]*:[^\s@]+@`)
+	return slices.DeleteFunc(child.Pick(environ, isPublic), login.MatchString)
+}
+
+// isPublic says whether no word of a variable's name, in any case and number and
+// with or without digits behind it, is or ends with one for a secret.
+func isPublic(name string) bool {
+	secret := regexp.MustCompile(`(?i)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|PAT|CREDENTIAL|AUTH)S?[0-9]*(_|$)`)
+	return !secret.MatchString(name)
 }

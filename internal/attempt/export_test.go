@@ -54,6 +54,12 @@ var Contains = contains //nolint:gochecknoglobals // an export for tests
 // NodeID is the id of a file in a query.
 var NodeID = nodeID //nolint:gochecknoglobals // an export for tests
 
+// StopLate calls stop when limit has passed, unless what it returns is called
+// before.
+func StopLate(limit time.Duration, stop func()) (ended func()) {
+	return (&again{limit: limit}).stopLate(stop)
+}
+
 // Rebuild puts a message together from the parts that come between its
 // agent_stream_start and its end; fault is why it is given up.
 func Rebuild(parts ...[]byte) (entry protocol.HistoryEntry, fault string) {

@@ -48,13 +48,22 @@ func (a *attempt) grade(ctx context.Context) {
 		in.Answer, in.NoAnswer = nil, "the attempt ended as "+string(a.result.Outcome)
 	}
 	if ctx.Err() == nil {
-		a.show(ctx, &in)
-		a.note(grading.GradeAll(ctx, a.work.Case.Graders, in))
+		a.gradeBy(ctx, in)
 	}
 	if ctx.Err() != nil { // in the middle of it: no verdict is better than half of one
 		a.result.Outcome, a.result.Detail = runs.Cancelled, context.Cause(ctx).Error()
 		a.result.Passed, a.result.Score, a.result.Graders = nil, nil, nil
 	}
+}
+
+// gradeBy grades in and what else there is. A verdict on less than that would be
+// none, and it is not the agent's fault.
+func (a *attempt) gradeBy(ctx context.Context, in grading.Input) {
+	if err := a.show(ctx, &in); err != nil {
+		a.broke("graders cannot be shown what there is: " + err.Error())
+		return
+	}
+	a.note(grading.GradeAll(ctx, a.work.Case.Graders, in))
 }
 
 func (a *attempt) note(results []grading.Result, passed bool, score float64) {
@@ -69,9 +78,10 @@ func (a *attempt) note(results []grading.Result, passed bool, score float64) {
 	}
 }
 
-// show fills in what graders may look at beside the answer.
-func (a *attempt) show(ctx context.Context, in *grading.Input) {
-	in.Task, in.Dir, in.Environ = a.work.Case.Task, filepath.Dir(a.work.Case.Source.File), WithoutKeys(a.cfg.Environ)
+// show fills in what graders may look at beside the answer. It is no error that a
+// notebook could not be collected: in has none then, which graders can tell.
+func (a *attempt) show(ctx context.Context, in *grading.Input) error {
+	in.Task, in.Dir, in.Environ = a.work.Case.Task, a.work.Case.Source.Dir(), WithoutKeys(a.cfg.Environ)
 	in.Kernel = executor{a}
 	if cells, err := a.cells(); err != nil {
 		a.log.Warn("graders do not see the notebook", "error", err)
@@ -83,13 +93,17 @@ func (a *attempt) show(ctx context.Context, in *grading.Input) {
 		in.Judge = a.judge
 	}
 	if !a.needsFiles() {
-		return
+		return nil
 	}
-	if err := a.filesSoFar(ctx); err != nil {
-		a.log.Warn("graders do not see all of the attempt's files", "error", err)
+	err := a.filesSoFar(ctx)
+	if err != nil {
+		return err
 	}
-	in.Conversation = a.conversation()
-	in.Record = a.record(in.Answer)
+	if in.Conversation, err = a.conversation(); err != nil {
+		return err
+	}
+	in.Record, err = a.record(in.Answer)
+	return err
 }
 
 // needsFiles says whether a grader looks at more than answer, notebook and
@@ -106,7 +120,7 @@ func (a *attempt) needsFiles() bool {
 // record is what a command is told: the attempt's line as far as it is known,
 // with the answer as it counts, the task, and where its files are: the sandbox,
 // which goes with the attempt, and the attempt's folder, both absolute.
-func (a *attempt) record(answer grading.Value) json.RawMessage {
+func (a *attempt) record(answer grading.Value) (json.RawMessage, error) {
 	line := a.result
 	line.Usage, line.Tamper, line.Interventions = a.watch.counts, a.tamper+a.watch.tamper, a.watch.interventions
 	line.Started, line.Ended = a.began.UTC(), time.Now().UTC()
@@ -118,17 +132,12 @@ func (a *attempt) record(answer grading.Value) json.RawMessage {
 	if err != nil {
 		folder = a.work.Dir // there is no current folder
 	}
-	text, err := protocol.Marshal(struct {
+	return protocol.Marshal(struct {
 		runs.Attempt
 		Task    string `json:"task"`
 		Sandbox string `json:"sandbox"`
 		Folder  string `json:"folder"`
 	}{line, a.work.Case.Task, a.session.Sandbox(), folder})
-	if err != nil {
-		a.log.Warn("a command is told of nothing but the answer", "error", err)
-		return nil
-	}
-	return text
 }
 
 // executor is the kernel as graders may use it.

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"assay/internal/child"
@@ -20,12 +22,17 @@ import (
 // setupID is the id under which a second kernel is asked to run a case's setup.
 const setupID = "setup"
 
+// rerunFile is, in the attempt's folder, the notebook as it is when it was run
+// again, by the last grader that asked for it.
+const rerunFile = "rerun.ipynb"
+
 // rerun runs the code cells of a notebook from top to bottom in a fresh kernel,
-// as the first one was told to run them, and returns the notebook as it is then.
-// The kernel has a sandbox and a fence like the first one's, to begin with. A
-// cell has the cell limit; all of it has the wall limit, at whose end the kernel
-// is killed. Widgets have their first values. Paths into the sandbox are told as
-// if they were into the first one. Nothing is left of it.
+// as the first one was told to run them, and returns the notebook as it is then;
+// it is also written to [rerunFile]. The kernel has a sandbox and a fence like
+// the first one's, to begin with. A cell has the cell limit; all of it has the
+// wall limit and the disk limit, past which the kernel is killed. Widgets have
+// their first values. Paths into the sandbox are told as if they were into the
+// first one. Nothing else is left of it.
 func (a *attempt) rerun(ctx context.Context, cells []notebook.Cell) (shown *grading.Notebook, err error) {
 	wall := seconds(cmp.Or(a.limits.WallS, DefaultLimits().WallS))
 	ctx, cancel := context.WithTimeoutCause(ctx, wall, fmt.Errorf("the cells had %v together", wall))
@@ -35,17 +42,37 @@ func (a *attempt) rerun(ctx context.Context, cells []notebook.Cell) (shown *grad
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, session.RemoveSandbox(a.cfg.Supervisor, sandbox)) }()
+	disk, err := session.NewDisk(ctx, sandbox, a.limits.Disk)
+	if err != nil {
+		return nil, err
+	}
+	ctx, kill := context.WithCancelCause(ctx)
+	var guarding sync.WaitGroup
+	defer guarding.Wait()
+	defer kill(nil)
+	guarding.Go(func() { disk.Guard(ctx, func(passed session.Limit) { kill(diskError(passed)) }) })
+	return a.rerunIn(ctx, sandbox, disk, cells)
+}
+
+// rerunIn is rerun in a sandbox that is there; the end of ctx kills the kernel.
+func (a *attempt) rerunIn(ctx context.Context, sandbox string, disk session.Disk, cells []notebook.Cell) (shown *grading.Notebook, err error) {
 	cfg := a.cfg.Kernel
 	cfg.Sandbox, cfg.Session, cfg.Environ = sandbox, a.journal.Session, a.cfg.Environ
 	cfg.Stuck = func(string) bool { return true }
 	k, err := kernel.Start(ctx, a.cfg.Supervisor, cfg)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(context.Cause(ctx), err)
 	}
 	defer func() { err = errors.Join(err, stopKernel(ctx, k)) }()
 	defer context.AfterFunc(ctx, k.Kill)()
 
 	again := &again{kernel: k, fold: notebook.NewRuns(notebook.RunsConfig{}), decoder: protocol.NewDecoder(), limit: seconds(a.limits.CellS)}
+	again.full = func() error {
+		if passed, full := disk.Measure(ctx); full {
+			return diskError(passed)
+		}
+		return context.Cause(ctx) // it ends the measuring, too
+	}
 	if err := again.begin(a.work.Case.Setup); err != nil {
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
@@ -55,10 +82,28 @@ func (a *attempt) rerun(ctx context.Context, cells []notebook.Cell) (shown *grad
 		cell := &shown.Cells[i]
 		cell.Text = strings.ReplaceAll(cell.Text, sandbox, a.session.Sandbox())
 		if cells[i].ID == again.broken {
-			cell.Text += cmp.Or(context.Cause(ctx), why).Error() + "\n"
+			cell.Status = "error"
+			cell.Text += "\n" + cmp.Or(context.Cause(ctx), why).Error() + "\n"
 		}
 	}
-	return shown, nil
+	return shown, a.writeRerun(k.Ready, cells, again.fold)
+}
+
+// diskError says that a sandbox has passed the limit that the first one has, too.
+func diskError(passed session.Limit) error {
+	return fmt.Errorf("the new sandbox has passed a limit: %v", passed)
+}
+
+// writeRerun writes [rerunFile]. Its frames are in no trace: a note stands for
+// what of an output is too large to be kept in memory.
+func (a *attempt) writeRerun(ready protocol.Ready, cells []notebook.Cell, fold *notebook.Runs) error {
+	file, err := os.OpenFile(a.path(rerunFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	meta := notebook.Meta{Language: ready.Language, LanguageVersion: ready.Version}
+	err = notebook.WriteIPYNB(file, cells, fold, meta, nil)
+	return errors.Join(err, file.Close())
 }
 
 // placeAgain is place, for a second sandbox: its files have been counted.
@@ -74,14 +119,16 @@ func stopKernel(ctx context.Context, k *kernel.Kernel) error {
 	return k.Stop(ctx)
 }
 
-// again is a notebook that is run again. It is for one goroutine.
+// again is a notebook that is run again. It is for one goroutine, beside which
+// only what [again.stopLate] calls uses it: kernel and fold, which allow that.
 type again struct {
 	kernel  *kernel.Kernel
 	fold    *notebook.Runs
 	decoder *protocol.Decoder
 	limit   time.Duration // of a cell; 0: none
+	full    func() error  // says that the sandbox has passed its limit, or why all of it must end
 	frames  int64
-	broken  string // the cell in whose run the kernel has ended
+	broken  string // the cell that was the last to run, as nothing could after it
 }
 
 // begin tells the kernel that it begins, and has it run the case's setup.
@@ -124,13 +171,18 @@ func setupFailure(answer []byte) error {
 	return nil
 }
 
-// all runs the cells, until the kernel has ended; then it says why.
+// all runs the cells, until the kernel has ended or the sandbox is full; then it
+// says why.
 func (r *again) all(cells []notebook.Cell) error {
 	for _, cell := range cells {
 		if cell.Type != notebook.Code {
 			continue
 		}
-		if err := r.run(cell); err != nil {
+		err := r.run(cell)
+		if err == nil {
+			err = r.full()
+		}
+		if err != nil {
 			r.broken = cell.ID
 			r.fold.Ended()
 			return err
@@ -159,13 +211,23 @@ func (r *again) run(cell notebook.Cell) error {
 }
 
 // stopLate calls stop when the cell limit has passed, unless what it returns is
-// called before. What the kernel then does not stop costs it its life.
+// called before; that waits for a stop that is being made, so that it meets
+// nothing which comes after. What the kernel then does not stop costs it its
+// life.
 func (r *again) stopLate(stop func()) (ended func()) {
 	if r.limit <= 0 {
 		return func() {}
 	}
-	late := time.AfterFunc(r.limit, stop)
-	return func() { late.Stop() }
+	stopped := make(chan struct{})
+	late := time.AfterFunc(r.limit, func() {
+		defer close(stopped)
+		stop()
+	})
+	return func() {
+		if !late.Stop() {
+			<-stopped
+		}
+	}
 }
 
 // read takes in a frame of the kernel's.

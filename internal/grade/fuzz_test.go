@@ -31,8 +31,8 @@ func FuzzGradeLine(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
-		if bytes.Contains(input, []byte("command")) || bytes.Contains(input, []byte(`\u`)) {
-			return // it would run programs
+		if bytes.Contains(input, []byte("argv")) || bytes.Contains(input, []byte(`\u00`)) {
+			return // it may run programs
 		}
 		asked := 0
 		for line := range bytes.Lines(input) {

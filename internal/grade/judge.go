@@ -24,9 +24,12 @@ func (s *stored) judge(recorded *model.Recording) func(name string) (model.Clien
 	if recorded == nil {
 		return live
 	}
-	played := recorded.Client() // one for all judges, which were asked one after the other
+	played := map[string]model.Client{} // one for all judges by that model, which were asked one after the other
 	return func(name string) (model.Client, error) {
-		return replayed{played: played, live: sync.OnceValues(func() (model.Client, error) { return live(name) })}, nil
+		if played[name] == nil {
+			played[name] = recorded.Of(name).Client()
+		}
+		return replayed{played: played[name], live: sync.OnceValues(func() (model.Client, error) { return live(name) })}, nil
 	}
 }
 

@@ -8,8 +8,12 @@ import (
 	"assay/testcases/grading"
 )
 
-// lineCost is what a line costs beside its text, in bytes.
-const lineCost = 4 << 10
+// A line costs so many bytes, and for each byte of its text so many more: the
+// values that it is made into take up to forty times its length.
+const (
+	lineCost = 4 << 10
+	byteCost = 40
+)
 
 // Lines grades the lines of in, several at once, and writes to out a line for
 // each that is not blank, in their order and as soon as it is known. A line of in
@@ -39,7 +43,7 @@ func Lines(ctx context.Context, in io.Reader, out io.Writer, have grading.Input)
 	next := func() (task[reply], error) {
 		l, err := lines.next()
 		return task[reply]{
-			cost: int64(len(l.text)) + lineCost,
+			cost: byteCost*int64(len(l.text)) + lineCost,
 			do:   func(ctx context.Context) reply { return answerLine(ctx, l, have) },
 		}, err
 	}

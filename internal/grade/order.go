@@ -13,7 +13,7 @@ import (
 // room is how much work may have been taken and not handed over yet: the sum of
 // the costs, in bytes. So slow work holds up what is behind it only when much has
 // come meanwhile, and memory has a bound.
-const room = 64 << 20
+const room = 512 << 20
 
 // task is a piece of work that can be done beside others.
 type task[R any] struct {
@@ -98,6 +98,9 @@ func (q *queue[R]) drain(ctx context.Context, to taker[R]) error {
 		result, _, err := receive(ctx, begun.result, to.idle)
 		if err != nil {
 			return err
+		}
+		if ctx.Err() != nil { // it may be the result of having been stopped
+			return context.Cause(ctx)
 		}
 		if err := to.take(result); err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 )
 
 // LongestLine bounds a line of [Lines], in bytes. A longer one is read past.
-const LongestLine = 256 << 20
+const LongestLine = 64 << 20
 
 // line is a line of the input.
 type line struct {

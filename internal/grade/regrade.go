@@ -61,7 +61,7 @@ func counts(a runs.Attempt) (graded, withAnswer bool) {
 func (s *stored) input(a attempt, c testcases.Case, withAnswer bool) (grading.Input, error) {
 	e := evidence{run: s.run, attempt: a.name}
 	in := grading.Input{
-		Task: c.Task, Notebook: e.notebook(), Conversation: e.conversation(), Dir: filepath.Dir(c.Source.File),
+		Task: c.Task, Notebook: e.notebook(), Conversation: e.conversation(), Dir: c.Source.Dir(),
 		Environ: s.cfg.Environ, Judge: s.judge(e.recording()),
 	}
 	if e.err != nil {
@@ -114,16 +114,16 @@ func answerOf(a runs.Attempt) (answer grading.Value, noAnswer string, err error)
 // the attempt.
 func (r *regraded) grade(ctx context.Context, specs []grading.Spec, in grading.Input) {
 	passed, score := true, 0.0
-	for i, spec := range specs {
+	for _, spec := range specs {
 		result := grading.Grade(ctx, spec, in)
 		text, err := marshal(result)
-		if old := r.old(i, spec.Type); old != nil && isGone(result) {
+		if old := r.old(spec.Digest()); old != nil && isGone(result) {
 			result.Passed, result.Score = isTrue(old.Get("passed")), number(old.Get("score"))
 			old.Set("kept", grading.Bool(true))
 			text, err = old.MarshalJSON()
 			r.kept++
 		} else if needsRun(result) {
-			r.gone, r.Reason = true, fmt.Sprintf("%s is new, and what it reads is gone: %s", spec.Type, result.Error.Text)
+			r.gone, r.Reason = true, fmt.Sprintf("%s is new or has changed, and what it reads is gone: %s", spec.Type, result.Error.Text)
 		}
 		if err != nil {
 			r.err = fmt.Errorf("attempt %s: result of %s: %w", r.Attempt, spec.Type, err)
@@ -157,17 +157,16 @@ func isGone(result grading.Result) bool {
 	return needsRun(result) || result.Error != nil && result.Error.Kind == "command"
 }
 
-// old returns the result of the i-th grader, nil if that was of another type.
-func (r *regraded) old(i int, kind string) *grading.Object {
-	if i >= len(r.Old.Graders) {
-		return nil
+// old returns the result of the grader with that digest, nil if there was none.
+func (r *regraded) old(digest string) *grading.Object {
+	for _, text := range r.Old.Graders {
+		v, _ := grading.Decode(string(text))
+		object, _ := v.(*grading.Object)
+		if object.Get("spec") == grading.Value(grading.String(digest)) {
+			return object
+		}
 	}
-	v, err := grading.Decode(string(r.Old.Graders[i]))
-	object, ok := v.(*grading.Object)
-	if err != nil || !ok || object.Get("type") != grading.Value(grading.String(kind)) {
-		return nil
-	}
-	return object
+	return nil
 }
 
 func isTrue(v grading.Value) bool { return v == grading.Value(grading.Bool(true)) }

@@ -180,31 +180,36 @@ func TestStored(t *testing.T) {
 }
 
 // TestStoredKeeps: what only a kernel could tell keeps the old result of the same
-// grader, and without one it is an error.
+// grader, wherever that stood. A grader that is new, or whose config has changed,
+// leaves the attempt without a verdict.
 func TestStoredKeeps(t *testing.T) {
 	t.Parallel()
-	graders := []string{
-		`{"type":"exact","passed":false,"score":0,"reasoning":"","metrics":{},"error":null}`,
-		`{"type":"kernel_check","passed":false,"score":0.5,"reasoning":"half","metrics":{"probes":2},"error":null}`,
-		`{"type":"kernel_check","passed":true,"score":1,"reasoning":"whole","metrics":{},"error":null}`,
+	spec := func(code string) string {
+		return fmt.Sprintf(`{"type":"kernel_check","config":{"code":%q}}`, code)
 	}
-	dir := store(t,
-		tried{caseID: "a", outcome: runs.Completed, answer: "1", passed: new(false), score: 0.5, graders: graders},
-		tried{caseID: "b", outcome: runs.Completed, answer: "1", passed: new(false), score: 0.5, graders: graders[:1]},
-	)
-	kernel := `{"type":"kernel_check","config":{"code":"1"}}`
-	entries := `"graders":[{"type":"exact","config":{"ground_truth":1}},` + kernel + `,` + kernel + `]`
-	got, summary := again(t, dir, "["+caseOf("a", entries)+","+caseOf("b", entries)+"]", grade.StoredConfig{})
-	require.Equal(t, 2, summary.Kept)
-	require.InDelta(t, 2.5/3, *got["a"].New.Score, 1e-12)
-	require.False(t, *got["a"].New.Passed)
-	require.Contains(t, string(got["a"].New.Graders[0]), `"passed":true`)
-	require.Equal(t, `{"type":"kernel_check","passed":false,"score":0.5,"reasoning":"half","metrics":{"probes":2},"error":null,"kept":true}`, string(got["a"].New.Graders[1]))
-	require.Contains(t, string(got["a"].New.Graders[2]), `"kept":true`)
-	for _, result := range got["b"].New.Graders[1:] {
-		require.Contains(t, string(result), `"error":{"kind":"kernel",`)
-		require.NotContains(t, string(result), "kept")
+	result := func(code string, rest string) string {
+		config := grading.NewObject("code", grading.String(code))
+		return fmt.Sprintf(`{"type":"kernel_check","spec":%q,%s}`, grading.Spec{Type: "kernel_check", Config: config}.Digest(), rest)
 	}
+	half := `"passed":false,"score":0.5,"reasoning":"half","metrics":{"probes":2},"error":null`
+	graders := []string{result("one", half), result("two", `"passed":true,"score":1,"reasoning":"whole","metrics":{},"error":null`)}
+	a := tried{outcome: runs.Completed, answer: "1", passed: new(false), score: 0.75, graders: graders}
+	same, other, fewer := a, a, a
+	same.caseID, other.caseID, fewer.caseID = "same", "other", "fewer"
+	dir := store(t, same, other, fewer)
+	exact := `{"type":"exact","config":{"ground_truth":1}}`
+	got, summary := again(t, dir, "["+
+		caseOf("same", `"graders":[`+spec("two")+`,`+exact+`,`+spec("one")+`]`)+","+
+		caseOf("other", `"graders":[`+spec("one")+`,`+spec("changed")+`]`)+","+
+		caseOf("fewer", `"grader":`+spec("two"))+"]", grade.StoredConfig{})
+	require.Equal(t, 4, summary.Kept)
+	require.InDelta(t, 2.5/3, *got["same"].New.Score, 1e-12)
+	require.False(t, *got["same"].New.Passed)
+	require.Equal(t, result("one", half+`,"kept":true`), string(got["same"].New.Graders[2]))
+	require.Nil(t, got["other"].New.Passed)
+	require.Contains(t, got["other"].Reason, "kernel_check is new or has changed, and what it reads is gone: ")
+	require.Equal(t, 1, summary.NotGraded)
+	require.True(t, *got["fewer"].New.Passed, "the result of the grader that is left counts, not that of the first")
 }
 
 // TestStoredNotebook: the notebook is read from the files, with the statuses that

@@ -9,6 +9,8 @@
 //	    notebook.ipynb           the same as a Jupyter notebook
 //	    conversation.jsonl       the agent's messages
 //	    stderr.txt               what kernel and agent printed
+//	    rerun.ipynb, judge.jsonl the notebook run again, and the calls of a
+//	                             judge, where graders asked for them
 //
 // A line of attempts.jsonl is on disk before anybody is told of it, and is
 // never changed: trying again adds a line.

@@ -30,39 +30,76 @@ func (l Limit) String() string {
 	return fmt.Sprintf("%s: configured %s, measured %s", l.Which, units.BytesSize(float64(l.Configured)), units.BytesSize(float64(l.Measured)))
 }
 
-// guardDisk measures what was added to the sandbox, each second, until ctx is
-// done. Past the limit the trace says so; an evaluation ends by that. Elsewhere,
-// and where the sandbox still grows while the evaluation ends, the kernel is
-// killed and the consoles are told why.
-func (s *Session) guardDisk(ctx context.Context) {
-	began, err := fence.Usage(ctx, s.sandbox)
-	if err != nil {
-		s.log.Warn("the sandbox cannot be measured: nothing bounds what it takes on the disk", "error", err)
+// Disk bounds what is added to a sandbox. It is safe for concurrent use.
+type Disk struct {
+	sandbox      string
+	began, limit int64 // bytes
+}
+
+// NewDisk returns a Disk for which what the sandbox holds now is nothing. limit
+// is in bytes; 0 or less is none. The error says that the sandbox cannot be
+// measured.
+func NewDisk(ctx context.Context, sandbox string, limit int64) (Disk, error) {
+	if limit <= 0 {
+		return Disk{}, nil
+	}
+	began, err := fence.Usage(ctx, sandbox)
+	return Disk{sandbox: sandbox, began: began, limit: limit}, err
+}
+
+// Measure returns what was added by now, and whether that is past the limit.
+// What cannot be read is left out of the sum.
+func (d Disk) Measure(ctx context.Context) (measured Limit, passed bool) {
+	if d.limit <= 0 {
+		return Limit{}, false
+	}
+	held, _ := fence.Usage(ctx, d.sandbox)
+	measured = Limit{Type: TypeLimit, Which: "disk", Configured: d.limit, Measured: held - d.began}
+	return measured, measured.Measured > d.limit
+}
+
+// Guard measures each second, until ctx is done. It calls passed with the first
+// measure past the limit, and again each time that an eighth of it has come on
+// top since.
+func (d Disk) Guard(ctx context.Context, passed func(Limit)) {
+	if d.limit <= 0 {
 		return
 	}
 	tick := time.NewTicker(diskEvery)
 	defer tick.Stop()
-	allowed, ends := s.cfg.Disk, s.cfg.Evaluation
+	allowed := d.limit
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		// What cannot be read is left out of the sum.
-		held, _ := fence.Usage(ctx, s.sandbox)
-		passed := Limit{Type: TypeLimit, Which: "disk", Configured: s.cfg.Disk, Measured: held - began}
-		if passed.Measured <= allowed || ctx.Err() != nil {
-			continue
+		if now, _ := d.Measure(ctx); now.Measured > allowed && ctx.Err() == nil {
+			allowed = now.Measured + d.limit/8
+			passed(now)
 		}
-		// A kernel that starts after this finds the files of the last one.
-		allowed = passed.Measured + s.cfg.Disk/8
+	}
+}
+
+// guardDisk measures what was added to the sandbox, until ctx is done. Past the
+// limit the trace says so; an evaluation ends by that. Elsewhere, and where the
+// sandbox still grows while the evaluation ends, the kernel is killed and the
+// consoles are told why. A kernel that starts after that finds the files of the
+// last one.
+func (s *Session) guardDisk(ctx context.Context) {
+	disk, err := NewDisk(ctx, s.sandbox, s.cfg.Disk)
+	if err != nil {
+		s.log.Warn("the sandbox cannot be measured: nothing bounds what it takes on the disk", "error", err)
+		return
+	}
+	ends := s.cfg.Evaluation
+	disk.Guard(ctx, func(passed Limit) {
 		s.note(TypeLimit, passed)
 		if ends {
 			ends = false
-			continue
+			return
 		}
 		s.router.Tell(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: "the kernel is killed, as its sandbox has passed a limit: " + passed.String()}})
 		s.children().kernel.Kill()
-	}
+	})
 }

@@ -27,6 +27,25 @@ func adjustedMutualInformation(table [][]int) float64 {
 	return (information(table, rows, columns, n) - expected) / most
 }
 
+// affordableInformation is an error if expectedInformation would take too long:
+// each row takes with each column about so many steps as the counts that are
+// likely for them, which lie within a few deviations.
+func affordableInformation(table [][]int) error {
+	rows, columns, n := marginals(table)
+	roots := func(counts []int) (sum float64) {
+		for _, count := range counts {
+			sum += math.Sqrt(float64(count))
+		}
+		return sum
+	}
+	const deviations, least = 24, 40
+	steps := deviations*roots(rows)*roots(columns)/math.Sqrt(float64(n)) + least*float64(len(rows)*len(columns))
+	if steps > 2*mostSteps {
+		return valueError("contingency: a table of %d by %d with a sum of %d takes more steps than a grader may", len(rows), len(columns), n)
+	}
+	return nil
+}
+
 func marginals(table [][]int) (rows, columns []int, n int) {
 	rows, columns = make([]int, len(table)), make([]int, len(table[0]))
 	for i, row := range table {

@@ -17,6 +17,7 @@ func codeOf(language, source string) string {
 	s := &scanner{rest: source}
 	switch language {
 	case "python":
+		s.rest = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(source) // both end a line
 		s.python("")
 		return regexp.MustCompile(`(\s|\\\n)*\.(\s|\\\n)*`).ReplaceAllString(norm.NFKC.String(s.code.String()), ".")
 	case "elisp":
@@ -64,8 +65,9 @@ func inName(language string, r rune) bool {
 
 // scanner goes through a source once and keeps what is code.
 type scanner struct {
-	rest string
-	code strings.Builder
+	rest   string
+	code   strings.Builder
+	nested int // f-strings inside of one another
 }
 
 // take moves n bytes on, which are code.

@@ -67,6 +67,10 @@ func (s *scanner) pythonString() bool {
 	return true
 }
 
+// mostNested is how deep f-strings may stand inside one another. Python itself
+// takes no more than 150; what is deeper is no code of a cell that ran.
+const mostNested = 200
+
 // fString moves behind the closing quote of an f-string, and keeps the
 // expressions between its braces, those of format specifications too.
 func (s *scanner) fString(quote string) {
@@ -82,10 +86,12 @@ func (s *scanner) fString(quote string) {
 			return
 		case strings.HasPrefix(s.rest, "{{") && open == 0:
 			s.skip(2)
-		case s.rest[0] == '{':
+		case s.rest[0] == '{' && s.nested < mostNested:
 			s.skip(1)
 			s.code.WriteByte(' ')
+			s.nested++
 			s.python("}:!")
+			s.nested--
 			s.code.WriteByte(' ')
 			if strings.HasPrefix(s.rest, ":") || strings.HasPrefix(s.rest, "!") {
 				open++

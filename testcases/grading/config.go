@@ -20,3 +20,12 @@ func orElse(o *Object, key string, fallback Value) Value {
 	}
 	return fallback
 }
+
+// passThresholds returns scoring.pass_thresholds of a config.
+func passThresholds(config *Object) (*Object, error) {
+	scoring, err := section(config, "scoring")
+	if err != nil {
+		return nil, err
+	}
+	return section(scoring, "pass_thresholds")
+}

@@ -6,6 +6,8 @@ package grading
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -20,6 +22,13 @@ type Spec struct {
 	Type   string // one of [Types]; empty when the case gives none, or no string
 	Config Value  // nil when the case gives none, which is an empty one
 	Field  string // where the case has it, for messages: "grader", "graders[1]"
+}
+
+// Digest tells specs that grade differently apart, in 16 characters.
+func (s Spec) Digest() string {
+	text := appendJSON(appendString(nil, s.Type), s.Config)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 // Input is what there is to grade. The zero Input has no answer, and nothing else
@@ -143,6 +152,7 @@ func GradeAll(ctx context.Context, specs []Spec, in Input) (results []Result, pa
 	passed = len(specs) > 0
 	for _, spec := range specs {
 		result := Grade(ctx, spec, in)
+		result.Spec = spec.Digest()
 		results = append(results, result)
 		passed = passed && result.Passed
 		score += result.Score

@@ -6,11 +6,7 @@ import "fmt"
 // share of its genes whose AUROC is high, are at least thresholds. The mean of
 // the genes is calculated, too, and compared with nothing.
 func markerSeparation(config *Object, answer Value) (Result, error) {
-	scoring, err := section(config, "scoring")
-	if err != nil {
-		return Result{}, err
-	}
-	thresholds, err := section(scoring, "pass_thresholds")
+	thresholds, err := passThresholds(config)
 	if err != nil {
 		return Result{}, err
 	}

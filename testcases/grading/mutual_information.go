@@ -10,11 +10,7 @@ import (
 // contingency table of the answer, is between two thresholds. The lower is 0
 // unless given, which clusters that are perfectly mixed miss by a little.
 func mutualInformation(config *Object, answer Value) (Result, error) {
-	scoring, err := section(config, "scoring")
-	if err != nil {
-		return Result{}, err
-	}
-	thresholds, err := section(scoring, "pass_thresholds")
+	thresholds, err := passThresholds(config)
 	if err != nil {
 		return Result{}, err
 	}
@@ -39,6 +35,9 @@ func mutualInformation(config *Object, answer Value) (Result, error) {
 		return r.verdict(), nil
 	}
 	least, most := orElse(thresholds, "ami_min", Float(0)), orElse(thresholds, "ami_max", Null{})
+	if err := affordableInformation(table); err != nil {
+		return Result{}, err
+	}
 	ami := Float(adjustedMutualInformation(table))
 	if err := r.mutualInformation(ami, least, most); err != nil {
 		return Result{}, err

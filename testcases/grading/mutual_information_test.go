@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"assay/testcases/grading"
 )
 
 func crossed(clusters, samples, contingency string) string {
@@ -121,4 +123,26 @@ Failures:
 	} {
 		require.Contains(t, grade(t, "adjusted_mutual_information", `{}`, square(table)).Reasoning, want)
 	}
+}
+
+// TestInformationOfLargeTables: a table that would keep the grader busy for
+// minutes is refused at once; one that takes some seconds is not.
+func TestInformationOfLargeTables(t *testing.T) {
+	t.Parallel()
+	const size = 3000
+	row := grading.List{}
+	for range size {
+		row = append(row, grading.NewInt(50))
+	}
+	var table, names grading.List
+	for i := range size {
+		table = append(table, row)
+		names = append(names, grading.NewInt(int64(i)))
+	}
+	answer := grading.NewObject("clusters", names)
+	answer.Set("samples", names)
+	answer.Set("contingency", table)
+	got := grading.Grade(t.Context(), grading.Spec{Type: "adjusted_mutual_information"}, grading.Input{Answer: answer})
+	require.Equal(t, "value_error", got.Error.Kind)
+	require.Contains(t, got.Error.Text, "more steps than a grader may")
 }

@@ -3,6 +3,7 @@ package grading_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -221,4 +222,24 @@ func FuzzNotebookNames(f *testing.F) {
 			require.Nil(t, got.Error, source)
 		}
 	})
+}
+
+// TestNotebookOfEvilSource: what a cell holds neither ends the program nor hides
+// from what must not be used.
+func TestNotebookOfEvilSource(t *testing.T) {
+	t.Parallel()
+	for source, ok := range map[string]bool{
+		strings.Repeat(`f"{`, 3_000_000):         true,
+		strings.Repeat(`f'{f"{`, 1_000_000):      true,
+		strings.Repeat("(", 5_000_000):           true,
+		"x = 1 # hi\rprint(eval('6*7'))":         false,
+		"s = 'a\\\r\nb'; eval('6*7')":            false,
+		"f'{1:{2:{eval(\"3\")}}}'":               false,
+		strings.Repeat("f'{", 100) + "eval('1')": false,
+	} {
+		n := &grading.Notebook{Language: "python", Cells: []grading.Cell{{Code: true, Source: source, Status: "ok"}}}
+		got := checkNotebook(t, `{"must_not_use": ["eval"]}`, grading.Input{Notebook: n})
+		require.Nil(t, got.Error)
+		require.Equal(t, ok, got.Passed, "%.40q", source)
+	}
 }

@@ -10,11 +10,7 @@ import (
 // V is small. The proportions are tested as they are given, as if they were
 // counts.
 func proportionConsistency(config *Object, answer Value) (Result, error) {
-	scoring, err := section(config, "scoring")
-	if err != nil {
-		return Result{}, err
-	}
-	thresholds, err := section(scoring, "pass_thresholds")
+	thresholds, err := passThresholds(config)
 	if err != nil {
 		return Result{}, err
 	}

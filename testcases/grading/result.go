@@ -10,6 +10,7 @@ import (
 // Result is the verdict of one grader.
 type Result struct {
 	Type        string  `json:"type"`
+	Spec        string  `json:"spec,omitempty"` // of [GradeAll]: [Spec.Digest], by which the grader is known again
 	Passed      bool    `json:"passed"`
 	Score       float64 `json:"score"` // 0 to 1
 	Reasoning   string  `json:"reasoning"`

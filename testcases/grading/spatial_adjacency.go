@@ -5,11 +5,7 @@ import "slices"
 // spatialAdjacency passes when the four numbers of the answer keep their
 // thresholds and it says itself, by any true value, that the adjacency is there.
 func spatialAdjacency(config *Object, answer Value) (Result, error) {
-	scoring, err := section(config, "scoring")
-	if err != nil {
-		return Result{}, err
-	}
-	thresholds, err := section(scoring, "pass_thresholds")
+	thresholds, err := passThresholds(config)
 	if err != nil {
 		return Result{}, err
 	}

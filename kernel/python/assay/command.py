@@ -119,16 +119,16 @@ def _held_still(pid: int) -> list[int]:
     A process is stopped some time after it was told to be, and until then it may
     come back from a fork: only when all of them stand still are these all.
     """
-    held: list[int] = []
+    held: dict[int, None] = {}
     deadline = monotonic() + _GRACE
     while True:
         family = _family(pid)
         more = [member for member in family if member not in held]
         _signal(more, signal.SIGSTOP)
-        held += more
+        held.update(dict.fromkeys(more))
+        if monotonic() > deadline or not more and all(map(_is_still, family)):
+            return list(held)
         if not more:
-            if all(map(_is_still, family)) or monotonic() > deadline:
-                return held
             sleep(0.001)
 
 
