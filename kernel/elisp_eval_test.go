@@ -273,3 +273,28 @@ func TestElispPristineCode(t *testing.T) {
 	got := k.ask(message{"type": "execute_code", "code": code, "agent_tx_id": "tx", "pristine": true})
 	require.Equal(t, `(1 "NINE")`, got["result"], got)
 }
+
+// What puts functions back has no name by which it could be kept from that.
+func TestElispPristineCodeIsNotToBeHadByName(t *testing.T) {
+	t.Parallel()
+	for name, trick := range map[string]string{
+		"nothing":              `nil`,
+		"restore replaced":     `(defalias 'assay-names-restore-functions #'ignore) (defalias 'assay-names-keeper (lambda () #'ignore))`,
+		"all that keeps":       `(mapatoms (lambda (s) (when (and (fboundp s) (string-match-p "^assay-names" (symbol-name s))) (fset s #'ignore))))`,
+		"tables cleared":       `(mapatoms (lambda (s) (when (and (boundp s) (string-match-p "^assay-names" (symbol-name s)) (hash-table-p (symbol-value s))) (clrhash (symbol-value s)))))`,
+		"what asks for it":     `(fset 'assay-run-code (let ((old (symbol-function 'assay-run-code))) (lambda (code tx _) (funcall old code tx nil))))`,
+		"what goes through":    `(defalias 'maphash #'ignore) (defalias 'autoloadp (lambda (_) t)) (defalias 'funcall #'ignore)`,
+		"handlers":             `(setq assay-kernel--handlers (mapcar (lambda (h) (cons (car h) (if (equal (car h) "execute_code") (lambda (r) (remhash "pristine" r) (assay-kernel--execute-code r)) (cdr h)))) assay-kernel--handlers))`,
+		"what asks for a stop": `(setq assay-guard-stopped-function (lambda () (fset 'equal (lambda (&rest _) t)) nil))`,
+		"then defined anew":    `(defalias 'assay-names-settle #'ignore) (defalias 'assay-print (lambda (&rest _) "t"))`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newElispHouse(t).start(t)
+			k.run(`(setq total 9)`)
+			k.run(trick + ` (defalias (intern "equal") (lambda (&rest _) t))`)
+			got := k.ask(message{"type": "execute_code", "code": "(equal total 10)", "agent_tx_id": "tx", "pristine": true})
+			require.Equal(t, "nil", got["result"], got)
+		})
+	}
+}

@@ -17,30 +17,62 @@
 (defconst assay-names--most 20000 "Conses of a cell's forms that are gone through for names.")
 
 (defvar assay-names--given nil "Hash table of symbols to what of them was bound at the start.")
-(defvar assay-names--functions nil "Hash table of symbols to their functions at the start.")
 (defvar assay-names--history nil "`load-history' at the start.")
 (defvar assay-names--originals nil "Hash table of given symbols that were changed, to their bindings.")
 
 (defun assay-names-settle ()
   "Take what is bound now for Emacs's own."
   (setq assay-names--given (make-hash-table :test #'eq :size 16384)
-        assay-names--functions (make-hash-table :test #'eq :size 8192)
         assay-names--originals (make-hash-table :test #'eq)
         assay-names--history load-history)
   (mapatoms (lambda (symbol)
               (let ((bound (assay-names--bound symbol)))
                 (unless (zerop bound)
-                  (puthash symbol bound assay-names--given))
-                (when (fboundp symbol)
-                  (puthash symbol (symbol-function symbol) assay-names--functions))))))
+                  (puthash symbol bound assay-names--given)))))
+  (fset 'assay-names-keeper (assay-names--keeper)))
 
-(defun assay-names-restore-functions ()
-  "Have Emacs's functions, and the kernel's, be those of the start.
-Those that were to be loaded when they are needed, and have been, stay."
-  (maphash (lambda (symbol function)
-             (unless (or (eq (symbol-function symbol) function) (autoloadp function))
-               (fset symbol function)))
-           assay-names--functions))
+(defun assay-names-keeper ()
+  "Return a function that puts back functions: the kernel's or, with t, all.
+They are then those of when the names were settled.
+
+Whoever runs code of the user's asks before, and keeps the answer in a lexical
+variable: the code may put another in the place of this function, but finds no
+name of what that returned."
+  #'ignore)
+
+(defsubst assay-names--put-back (own others variables)
+  "Have the functions in OWN and OTHERS, and VARIABLES, be as is noted there.
+Compiled, it calls no function: each of these is an instruction."
+  (dolist (functions (list own others))
+    (dolist (kept functions)
+      (unless (eq (symbol-function (car kept)) (cdr kept))
+        (fset (car kept) (cdr kept)))))
+  (dolist (kept variables)
+    (unless (eq (symbol-value (car kept)) (cdr kept))
+      (set (car kept) (cdr kept)))))
+
+(defun assay-names--keeper ()
+  "Return the `assay-names-keeper' for functions and variables as they are now."
+  (let ((own nil)
+        (others nil)
+        (variables nil))
+    (mapatoms (lambda (symbol)
+                (let ((ours (string-match-p "\\`\\(?:assay\\|agent\\)-" (symbol-name symbol))))
+                  (when (and ours (boundp symbol) (assay-names--constant-p symbol))
+                    (push (cons symbol (symbol-value symbol)) variables))
+                  (when (and (fboundp symbol) (not (autoloadp (symbol-function symbol)))
+                             (not (eq symbol 'assay-names-keeper)))
+                    (let ((kept (cons symbol (symbol-function symbol))))
+                      (if ours (push kept own) (push kept others)))))))
+    (let* ((self (cons 'assay-names-keeper nil))
+           (keeper (lambda (&optional all)
+                     (assay-names--put-back (cons self own) (and all others) variables))))
+      (setcdr self (lambda () keeper)))))
+
+(defun assay-names--constant-p (symbol)
+  "Whether SYMBOL, a variable of the kernel's, is a constant or a function."
+  (or (get symbol 'risky-local-variable)
+      (string-suffix-p "-function" (symbol-name symbol))))
 
 (defun assay-names--bound (symbol)
   "Return what of SYMBOL is bound."

@@ -35,11 +35,13 @@
   "Evaluate CODE in the buffer that the last code left.
 Return the plist of `agent-eval' and in it, as :names, what was bound."
   (let ((before nil)
-        (outcome nil))
+        (outcome nil)
+        (put-back (assay-names-keeper)))
     (with-current-buffer (assay-state-buffer)
       (let ((assay-eval-before-function
              (lambda (forms) (setq before (assay-names-bindings forms)))))
         (setq outcome (agent-eval code)))
+      (funcall put-back) ; the kernel's own functions, which the code may have changed
       (assay-state-keep-buffer))
     (assay-batch-flush)
     (append outcome (list :names (assay-names-changed before)))))
@@ -101,7 +103,7 @@ Emacs's own."
    :tx tx
    :run (lambda (_)
           (when pristine
-            (assay-names-restore-functions))
+            (funcall (assay-names-keeper) t))
           (assay-run--code code))
    :answer #'assay-run--code-response))
 

@@ -10,8 +10,8 @@ import os
 import threading
 from _thread import get_ident
 from collections import deque
-from time import sleep
 
+from assay.own import hidden
 from assay.reserve import reserve
 from assay.wire import Encoder
 
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
 
 LIMIT = 64 << 20  # bytes of a body
 _HEADER = 8
-_READ = 64 << 10  # bytes asked of the socket at once
-_SHORTAGE = 0.010  # seconds until memory is asked for again
 
 # The user's code may put others in their place.
-_read, _write, _exit = os.read, os.write, os._exit
+_write, _exit = os.write, os._exit
 
 _ENCODER = Encoder(
     ensure_ascii=False,
@@ -69,42 +67,19 @@ class Channel:
         os.set_inheritable(descriptor, False)
         os.set_blocking(descriptor, True)
         self._descriptor = descriptor
-        self._input = bytearray()
         self._outbox: deque[bytes | Source] = deque()
         self._writer = 0  # the thread that is writing
         self._lock = threading.Lock()  # held to write
 
-    def read(self) -> bytes | None:
-        """Returns the next body, None at the end. Raises BrokenChannel."""
-        if not self._fill(_HEADER):
-            return None
-        size = int.from_bytes(self._take(_HEADER), "little", signed=True)
-        if not 0 < size <= LIMIT:
-            raise BrokenChannel(f"frame length {size}, not between 1 and {LIMIT}")
-        if not self._fill(size):
-            return None
-        return self._take(size)
+    def bodies(self) -> Iterator[bytes]:
+        """Returns what yields the bodies of frames until the socket closes. It raises BrokenChannel."""
 
-    def _fill(self, size: int) -> bool:
-        while len(self._input) < size:
-            try:
-                chunk = _read(self._descriptor, _READ)
-            except ConnectionError:
-                chunk = b""
-            except MemoryError:
-                reserve.release()
-                sleep(_SHORTAGE)
-                continue
-            reserve.ensure()  # for what is to be done with it
-            if not chunk:
-                return False
-            self._input += chunk
-        return True
+        def save(short: bool) -> None:
+            reserve.release() if short else reserve.ensure()
 
-    def _take(self, size: int) -> bytes:
-        taken = bytes(self._input[:size])
-        del self._input[:size]
-        return taken
+        received = hidden("assay.receiver")["bodies"]
+        bodies: Iterator[bytes] = received(self._descriptor, LIMIT, save, BrokenChannel)
+        return bodies
 
     def send(self, message: dict[str, Any]) -> None:
         """Sends one JSON object. Raises FrameTooLarge."""

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from assay.doors import catch_up
 from assay.snippet import Snippet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from assay.kernel import Kernel
+    from assay.pristine import Renew
+
 
 class Examination(Snippet):
     """Code with pristine builtins, whose names are its own and whose text is heard."""
 
+    def __init__(
+        self, kernel: Kernel, code: str, session: str, tx_id: str | None, renew: Renew
+    ) -> None:
+        super().__init__(kernel, code, session, tx_id)
+        self._renew = renew
+
     def run(self) -> None:
         """Runs it and answers."""
-        self._kernel.pristine.unwatch()
-        self._kernel.pristine.restore()
+        renew = self._renew
+        del self._renew  # else what runs could find it
+        catch_up()  # of the user's code, which else would run later
+        self._scope = renew()
         self._kernel.names.install()
         self._kernel.stdio.install()
         super().run()
 
     def _names(self) -> dict[str, Any]:
-        return self._kernel.pristine.scope(super()._names())
+        return self._scope(super()._names())

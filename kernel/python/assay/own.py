@@ -39,6 +39,18 @@ def private(package: str) -> ModuleType:
         sys.modules.update(shared)
 
 
+def hidden(name: str) -> dict[str, Any]:
+    """Loads a module of the kernel's that no name leads to, and returns its names.
+
+    It has builtins of its own. Whoever calls keeps what it takes of them in the frame of a function that
+    runs. The module may make no class: object.__subclasses__() would lead to it.
+    """
+    spec: Any = PathFinder.find_spec(name, sys.modules["assay"].__path__)
+    names = {"__name__": name, "__builtins__": dict(builtins.__dict__)}
+    exec(spec.loader.get_code(name), names)
+    return names
+
+
 def _taken(package: str) -> dict[str, ModuleType]:
     """Takes a package and what is in it out of sys.modules, and returns it."""
     names = [name for name in sys.modules if name.partition(".")[0] == package]

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from assay.kernel import Kernel
+    from assay.pristine import Renew
     from assay.work import Work
-
-_PRISTINE = b'"pristine"'  # an execute_code may have it
 
 
 class Reader:
@@ -35,7 +34,6 @@ class Reader:
             "run_cell": self._run_cell,
             "stop_cell": self._stop_cell,
             "dispose_cell": self._dispose_cell,
-            "execute_code": self._execute_code,
             "reset_kernel_globals": self._reset,
             **Answers(kernel).handlers(),
         }
@@ -43,22 +41,25 @@ class Reader:
     def run(self) -> None:
         """Handles requests until the server closes the socket, and ends the process then."""
         status = 1
-        restore = self._kernel.pristine.restore
+        renew = self._kernel.pristine.take()
         try:
-            while (body := self._kernel.channel.read()) is not None:
-                if _PRISTINE in body:
-                    restore()  # before what it calls here is looked up
-                self._handle(body)
+            for body in self._kernel.channel.bodies():
+                if b'"pristine"' in body:  # an execute_code may have it
+                    renew()  # before what it calls here is looked up
+                self._handle(body, renew)
             status = 0
         except BrokenChannel as error:
             os.write(2, f"kernel: {error}\n".encode())
         finally:
             os._exit(status)
 
-    def _handle(self, body: bytes) -> None:
+    def _handle(self, body: bytes, renew: Renew) -> None:
         try:
             request = Request(body)
             handler = self._handlers.get(request.type)
+            if request.type == "execute_code":
+                self._execute_code(request, renew)
+                return
             if handler is None:
                 raise Malformed(f"unknown message type {request.type!r}")
             handler(request)
@@ -79,10 +80,10 @@ class Reader:
     def _run_cell(self, request: Request) -> None:
         self._add(Cell(self._kernel, request.text("cell_id"), request.text("code")))
 
-    def _execute_code(self, request: Request) -> None:
-        kind = Examination if request.flag("pristine") else Snippet
-        session = request.text("session", "")
-        self._add(kind(self._kernel, request.text("code"), session, request.tx_id))
+    def _execute_code(self, request: Request, renew: Renew) -> None:
+        session: str = request.text("session", "")
+        asked = (self._kernel, request.text("code"), session, request.tx_id)
+        self._add(Examination(*asked, renew) if request.flag("pristine") else Snippet(*asked))
 
     def _reset(self, request: Request) -> None:
         self._add(Reset(self._kernel, request.tx_id))

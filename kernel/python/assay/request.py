@@ -44,7 +44,9 @@ class Request:
 
     def flag(self, field: str) -> bool:
         """Returns a field that is true or false, and false where it is missing or null."""
-        value = self._fields.get(field) or False
+        value = self._fields.get(field)
+        if value is None:
+            return False
         if not isinstance(value, bool):
             raise Malformed(f"{self.type}: {field} is not true or false")
         return value

@@ -45,6 +45,30 @@ class TestPristine(KernelTest):
     def test_the_flag_is_checked(self) -> None:
         error = self.kernel.ask("execute_code", "error", code="1", pristine=1)
         self.assertEqual(error["data"]["message"], "execute_code: pristine is not true or false")
+        for flag in (0, "", [], {}):
+            error = self.kernel.ask("execute_code", "error", code="1", pristine=flag)
+            self.assertEqual(error["data"]["message"], "execute_code: pristine is not true or false")
+        answer = self.kernel.ask("execute_code", "execute_code_response", code="1", pristine=None)
+        self.assertEqual(answer["result"], "1")
+
+    def test_what_puts_it_back_is_not_found(self) -> None:
+        self.kernel.run(
+            "import assay.shell, assay.pristine\n"
+            "kept = assay.shell.shell.kernel.pristine\n"
+            "assay.pristine.Pristine.take = assay.pristine.Pristine.seal = lambda *a: None\n"
+            "import assay.snippet\nassay.snippet.text_of = lambda v: 'forged'"
+        )
+        self.assertEqual(self.kernel.run("vars(kept)").shown, "{}")
+        self.assertEqual(self.examine("1 + 1")["result"], "2")
+
+    def test_examinations_leave_no_more_than_what_was_replaced(self) -> None:
+        self.kernel.run("import gc\ndef f(n): return n")
+        counts = []
+        for _ in range(3):  # in the first something may be imported
+            for _ in range(20):
+                self.examine("f(1)")
+            counts.append(int(self.kernel.run("gc.collect(); len(gc.get_objects())").shown))
+        self.assertLess(counts[2], counts[1] + 20)
 
 
 class TestOwnCopies(KernelTest):
