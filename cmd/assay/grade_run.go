@@ -22,6 +22,9 @@ func (p *process) gradeRun(ctx context.Context, f *gradeFlags, paths []string) (
 		return broken(err)
 	}
 	run, err := runs.NewStore(filepath.Dir(dir)).Open(filepath.Base(dir))
+	if errors.Is(err, runs.ErrNotFound) {
+		return usage(fmt.Errorf("%s is not the folder of a run: it has no run.json", f.run))
+	}
 	if err != nil {
 		return usage(err)
 	}
