@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"assay/internal/protocol"
@@ -92,7 +93,7 @@ func (a *attempt) show(ctx context.Context, in *grading.Input) error {
 	if a.cfg.Judge != nil {
 		in.Judge = a.judge
 	}
-	if !a.needsFiles() {
+	if !slices.ContainsFunc(a.work.Case.Graders, grading.Spec.ReadsRecord) {
 		return nil
 	}
 	err := a.filesSoFar(ctx)
@@ -104,17 +105,6 @@ func (a *attempt) show(ctx context.Context, in *grading.Input) error {
 	}
 	in.Record, err = a.record(in.Answer)
 	return err
-}
-
-// needsFiles says whether a grader looks at more than answer, notebook and
-// kernel.
-func (a *attempt) needsFiles() bool {
-	for _, spec := range a.work.Case.Graders {
-		if spec.Type == "command" || spec.Type == "llm_judge" {
-			return true
-		}
-	}
-	return false
 }
 
 // record is what a command is told: the attempt's line as far as it is known,

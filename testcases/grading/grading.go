@@ -24,6 +24,10 @@ type Spec struct {
 	Field  string // where the case has it, for messages: "grader", "graders[1]"
 }
 
+// ReadsRecord says whether its grader reads [Input].Record or Conversation, which
+// take some work to make.
+func (s Spec) ReadsRecord() bool { return graders()[s.Type].readsRecord }
+
 // Digest tells specs that grade differently apart, in 16 characters.
 func (s Spec) Digest() string {
 	text := appendJSON(appendString(nil, s.Type), s.Config)
@@ -97,6 +101,8 @@ type grader struct {
 	// grade. It is nil where a bad config must yield a verdict instead.
 	check func(config *Object) error
 	grade func(ctx context.Context, config *Object, in Input) (Result, error)
+
+	readsRecord bool // it reads Input.Record or Input.Conversation
 }
 
 // Types returns the known grader types, sorted.
