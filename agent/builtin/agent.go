@@ -21,34 +21,26 @@ var (
 	errEnded     = errors.New("the connection to the server ended")
 )
 
-// strategy works on one query and returns the status that ends the agent's
-// turn: done, or what it waits for. Its error is a [limitError], the cause of
-// ctx, or a failure of the model.
-type strategy func(ctx context.Context, query protocol.AgentQuery) (status string, err error)
-
 // agent is one agent on one connection. One goroutine reads and never waits;
-// another takes what it was asked to do, one after the other, and is the only
-// one that writes, but for the operations that it starts.
+// another starts what it was asked to do, each conversation's queries one after
+// the other.
 type agent struct {
-	conn         protocol.Conn
-	wire         *wire
-	notebook     *notebook
-	conversation *conversation
-	strategy     strategy
-	inbox        *inbox
-	log          *slog.Logger
+	*core
+	conn     protocol.Conn
+	strategy strategy
+	inbox    *inbox
 
 	initialised bool // an init has been worked off
 }
 
-func newAgent(conn protocol.Conn, cfg Config) *agent {
-	cfg = cfg.withDefaults()
-	w := &wire{conn: conn, stderr: cfg.Stderr, log: cfg.Log}
-	n := newNotebook(w, cfg)
-	return &agent{
-		conn: conn, wire: w, notebook: n, conversation: newConversation(w, n, cfg),
-		inbox: newInbox(), log: cfg.Log,
+// newAgent returns an agent whose strategy is made by make.
+func newAgent(conn protocol.Conn, cfg Config, make func(*core) (strategy, error)) (*agent, error) {
+	c := newCore(conn, cfg)
+	s, err := make(c)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(protocol.CloseNormal, "the agent cannot start"))
 	}
+	return &agent{core: c, conn: conn, strategy: s, inbox: newInbox()}, nil
 }
 
 // run speaks on the connection until it or ctx ends.
@@ -85,7 +77,7 @@ func (a *agent) read(ctx context.Context) error {
 		}
 		env, err := decoder.Envelope(body)
 		if err != nil {
-			a.log.Warn("frame ignored", "error", err)
+			a.log().Warn("frame ignored", "error", err)
 			continue
 		}
 		a.dispatch(ctx, env, body)
@@ -107,80 +99,98 @@ func (a *agent) dispatch(ctx context.Context, env protocol.Envelope, body []byte
 		a.cancel(body)
 	case protocol.TypeAgentClearHistory:
 		a.inbox.cancelAll(errCleared)
-		a.inbox.command(a.conversation.clear)
+		a.inbox.command(a.clear)
 	default:
-		a.log.Debug("frame ignored", "type", env.Type)
+		a.log().Debug("frame ignored", "type", env.Type)
 	}
 }
 
 func (a *agent) queue(ctx context.Context, body []byte) {
 	var query protocol.AgentQuery
 	if err := json.Unmarshal(body, &query); err != nil {
-		a.log.Warn("query ignored", "error", err)
+		a.log().Warn("query ignored", "error", err)
 		return
 	}
-	a.inbox.query(ctx, query.RequestID, func(ctx context.Context) { a.answer(ctx, query) })
+	if queryText(query) == "" {
+		a.inbox.command(func() { a.wire.fail("the query is empty", false); a.wire.status(protocol.AgentDone) })
+		return
+	}
+	task := a.strategy.dispatch(query)
+	a.inbox.query(ctx, task.conversation, query.RequestID, func(ctx context.Context) { a.answer(ctx, query.RequestID, task) })
 }
 
 func (a *agent) cancel(body []byte) {
 	var command protocol.AgentCommand
 	if err := json.Unmarshal(body, &command); err != nil {
-		a.log.Warn("cancel ignored", "error", err)
+		a.log().Warn("cancel ignored", "error", err)
 		return
 	}
 	a.inbox.cancel(command.RequestID, errCancelled)
 }
 
-// init takes over the settings of the session. A conversation goes on.
+// init takes over the settings of the session. Conversations go on.
 func (a *agent) init(body []byte) {
 	var message protocol.AgentInit
 	if err := json.Unmarshal(body, &message); err != nil {
 		a.wire.fail(fmt.Sprintf("init cannot be read: %v", err), true)
 		return
 	}
-	if message.Strategy != "" && message.Strategy != "tools" {
-		a.wire.fail(fmt.Sprintf("unknown strategy %q: known is tools", message.Strategy), true)
-		return
-	}
-	if err := a.conversation.init(message); err != nil {
+	if err := a.core.init(message); err != nil {
 		a.wire.fail(err.Error(), true)
 		return
+	}
+	for _, c := range a.strategy.conversations() {
+		c.repair()
 	}
 	a.initialised = true
 	a.wire.status(protocol.AgentReady)
 }
 
+// clear forgets what was said.
+func (a *agent) clear() {
+	for _, c := range a.strategy.conversations() {
+		c.clear()
+	}
+}
+
 // answer works on a query and says how that ended.
-func (a *agent) answer(ctx context.Context, query protocol.AgentQuery) {
+func (a *agent) answer(ctx context.Context, requestID string, t task) {
 	if !a.initialised {
 		a.wire.fail("agent_query came before init", false)
 		return
 	}
-	a.conversation.begin(query.RequestID)
-	status, err := a.strategy(ctx, query)
+	a.account.open(a.evalMode)
+	t.conversation.begin(requestID)
+	status, err := t.run(ctx)
 	var limit *limitError
 	switch {
 	case ctx.Err() != nil:
-		a.broken(context.Cause(ctx))
+		status = a.broken(context.Cause(ctx), t.conversation)
 	case errors.As(err, &limit):
 		a.wire.event("limit", limit.Error(), limit.metadata())
-		a.wire.status(protocol.AgentDone)
+		status = protocol.AgentDone
+	case errors.Is(err, errDeclined):
+		status = protocol.AgentDone
 	case err != nil:
-		a.log.Error("query failed", "request_id", query.RequestID, "error", err)
+		a.log().Error("query failed", "request_id", requestID, "error", err)
 		a.wire.fail(err.Error(), true)
-	default:
+		status = ""
+	}
+	if last := a.account.close(); last && status != "" {
 		a.wire.status(status)
 	}
 }
 
 // broken tidies up after a query that ended early: what it started in the
 // kernel is stopped, and its transcript made whole.
-func (a *agent) broken(cause error) {
+func (a *agent) broken(cause error, c *conversation) (status string) {
 	if errors.Is(cause, errEnded) {
-		return // there is nobody to tell
+		return "" // there is nobody to tell
 	}
 	a.notebook.interrupt()
-	a.conversation.repair()
+	c.repair()
 	a.wire.event("cancelled", cause.Error(), nil)
-	a.wire.status(protocol.AgentReady)
+	return protocol.AgentReady
 }
+
+func (a *agent) log() *slog.Logger { return a.cfg.Log }

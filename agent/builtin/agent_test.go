@@ -42,9 +42,9 @@ func TestCO1_ReadyThenInitThenQueries(t *testing.T) {
 func TestCO1_InitThatCannotBeFollowed(t *testing.T) {
 	t.Parallel()
 	for want, init := range map[string]frame{
-		`unknown strategy "ticks": known is tools`: {"type": "init", "strategy": "ticks"},
-		"init cannot be read":                      {"type": "init", "session_id": "x"},
-		"init.limits":                              {"type": "init", "limits": frame{"turns": "x"}},
+		`the strategy "ticks"`: {"type": "init", "strategy": "ticks"},
+		"init cannot be read":  {"type": "init", "session_id": "x"},
+		"init.limits":          {"type": "init", "limits": frame{"turns": "x"}},
 	} {
 		p := startTools(t, builtin.Config{}, `{"content":"hello"}`)
 		p.send(init)

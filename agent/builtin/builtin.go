@@ -28,8 +28,13 @@ type Config struct {
 	ModelName string       // as for model.Open; by it prices are looked up
 	Params    model.Params // of every call of the model
 	Name      string       // what the model is called; "" is Eva
-	MemoryDir string       // folder of the five memory files; "" is no memory
 	Limits    Limits
+
+	Strategy     string // one of Strategies; "" is tools
+	MemoryDir    string // of tools: folder of the five memory files; "" is no memory
+	MaxEvalIters int    // of blocks: rounds of feedback; 0 is 5
+	SkillsDir    string // of ticks: folder with a folder for each skill; "" is no skills
+	StateDir     string // of ticks: where its state is kept; "" keeps none
 
 	Stderr io.Writer        // gets "[agent] -> <action> <tx_id>" for each operation; nil discards
 	Log    *slog.Logger     // nil discards
@@ -40,6 +45,12 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.Name == "" {
 		c.Name = "Eva"
+	}
+	if c.Strategy == "" {
+		c.Strategy = "tools"
+	}
+	if c.MaxEvalIters == 0 {
+		c.MaxEvalIters = 5
 	}
 	if c.Params.MaxTokens == 0 {
 		c.Params.MaxTokens = model.DefaultMaxTokens
@@ -60,18 +71,24 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Run is the agent that works with tools. It speaks on conn until that ends,
-// which is no error, or until ctx does, which is its cause; it closes conn and
-// leaves nothing running. Memory that cannot be read is an error before the
-// first frame. What goes wrong in a query is told to the server and ends the
-// query only.
+// Run is the agent that works by the strategy of its configuration. It speaks on
+// conn until that ends, which is no error, or until ctx does, which is its
+// cause; it closes conn and leaves nothing running. Memory that cannot be read is
+// an error before the first frame. What goes wrong in a query is told to the
+// server and ends the query only.
 func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
-	a := newAgent(conn, cfg)
-	tools, err := newTools(a.conversation, a.notebook)
+	a, err := newAgent(conn, cfg, func(c *core) (strategy, error) {
+		if c.cfg.Model == nil {
+			return nil, errors.New("the agent needs a model")
+		}
+		if err := CheckStrategy(c.cfg.Strategy); err != nil {
+			return nil, err
+		}
+		return makers()[c.cfg.Strategy](c)
+	})
 	if err != nil {
-		return errors.Join(err, conn.Close(protocol.CloseNormal, "the agent cannot start"))
+		return err
 	}
-	a.strategy = tools.answer
 	return a.run(ctx)
 }
 
@@ -79,10 +96,15 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 // sentence and submits nothing. It ends as [Run] does. A good case is one that
 // it fails.
 func RunNoop(ctx context.Context, conn protocol.Conn, cfg Config) error {
-	a := newAgent(conn, cfg)
-	a.strategy = func(context.Context, protocol.AgentQuery) (string, error) {
-		a.conversation.commit(assistantMessage(model.Text("I do nothing.")), nil)
-		return protocol.AgentDone, nil
+	a, err := newAgent(conn, cfg, func(c *core) (strategy, error) {
+		conversation := newConversation(c)
+		return &single{conversation, func(context.Context, protocol.AgentQuery) (string, error) {
+			conversation.commit(assistantMessage(model.Text("I do nothing.")), nil)
+			return protocol.AgentDone, nil
+		}}, nil
+	})
+	if err != nil {
+		return err
 	}
 	return a.run(ctx)
 }

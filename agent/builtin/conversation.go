@@ -4,56 +4,31 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
+	"strings"
 	"time"
 
 	"assay/agent/model"
 	"assay/internal/protocol"
 )
 
-// conversation is the transcript of the agent, the model that continues it, and
-// what that has cost. It is used by one goroutine at a time.
+// emptyReply stands for a reply that has nothing to keep.
+const emptyReply = "[The reply was empty.]"
+
+// conversation is a transcript, and the model that continues it. It is used by
+// one goroutine at a time.
 type conversation struct {
-	cfg      Config
-	wire     *wire
-	notebook *notebook
-	card     *model.Card // nil: price and context of the model are not known
+	*core
 
-	sessionID string
 	requestID string
-	evalMode  bool
-
-	messages []model.Message
-	all      ledger // since the agent started
-	counted  counted
+	messages  []model.Message
+	submits   int
 }
 
-func newConversation(w *wire, n *notebook, cfg Config) *conversation {
-	return &conversation{cfg: cfg, wire: w, notebook: n, card: model.FindCard(cfg.ModelName)}
-}
-
-// init takes over the settings of a session. Limits count anew.
-func (c *conversation) init(message protocol.AgentInit) error {
-	limits, err := c.cfg.Limits.override(message.Limits)
-	if err != nil {
-		return err
-	}
-	c.notebook.limits = limits
-	c.sessionID, c.evalMode = strconv.Itoa(message.SessionID), message.EvalMode
-	c.counted = counted{}
-	c.repair()
-	if limits.CostUSD > 0 && c.cfg.Model != nil && c.card == nil {
-		c.wire.fail(fmt.Sprintf("the cost limit of %g USD is not enforced: the price of %q is not known", limits.CostUSD, c.cfg.ModelName), false)
-	}
-	return nil
-}
+func newConversation(c *core) *conversation { return &conversation{core: c} }
 
 // begin opens a query.
 func (c *conversation) begin(requestID string) {
 	c.requestID = requestID
-	if c.counted.since.IsZero() || !c.evalMode {
-		c.counted = counted{since: c.cfg.Clock(), actions: c.notebook.operations.count()}
-	}
 	c.repair()
 }
 
@@ -75,6 +50,30 @@ func (c *conversation) repair() {
 func (c *conversation) commit(m model.Message, usage *model.Usage) {
 	c.messages = append(c.messages, m)
 	c.announce(m, usage)
+}
+
+// say commits a text to the model.
+func (c *conversation) say(text string) { c.commit(userMessage(model.Text(text)), nil) }
+
+// keep commits a reply.
+func (c *conversation) keep(reply *model.Response) {
+	content := presentable(assistantMessage(reply.Content...), map[string]bool{})
+	if len(content) == 0 {
+		content = []model.Block{model.Text(emptyReply)}
+	}
+	c.commit(assistantMessage(content...), &reply.Usage)
+}
+
+// submit commits a reply as the submission of an agent that has no tool for it:
+// its text is the summary, and the work is done.
+func (c *conversation) submit(summary string, usage *model.Usage) error {
+	input, err := protocol.Marshal(submission{Summary: summary, NextStatus: protocol.AgentDone})
+	if err != nil {
+		return err
+	}
+	c.submits++
+	c.commit(assistantMessage(model.ToolUse(fmt.Sprintf("toolu_submit_%d", c.submits), submitTool, input)), usage)
+	return nil
 }
 
 // announce tells the server of a message.
@@ -103,17 +102,22 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 // call has the model continue the transcript, unless a limit has been reached.
 // The reply is not part of the transcript until it is committed.
 func (c *conversation) call(ctx context.Context, req model.Request) (*model.Response, error) {
-	if err := c.notebook.limits.check(c.meter()); err != nil {
+	if err := c.account.check(); err != nil {
 		return nil, err
 	}
 	c.repair()
 	req.Messages = c.messages
-	streaming := &streaming{wire: c.wire, clock: c.cfg.Clock}
+	streaming := c.stage.enter()
 	reply, err := c.cfg.Model.Complete(ctx, req, streaming.delta)
-	streaming.end(err)
+	streaming.leave(err)
 	if err != nil {
 		return nil, err
 	}
-	c.count(reply.Usage)
+	c.account.add(reply.Usage)
 	return reply, nil
+}
+
+// replyText is the text of a reply, without white space around it.
+func replyText(reply *model.Response) string {
+	return strings.TrimSpace(model.PlainText(reply.Content))
 }

@@ -2,36 +2,40 @@ package builtin
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
 // inbox is what the agent has been asked to do and has not finished. It keeps
-// everything, in order; whoever adds never waits. It is safe for concurrent
-// use.
+// everything, in order; whoever adds never waits. A query waits for those before
+// it of the same conversation, a command for everything before it, and
+// everything behind a command for the command. It is safe for concurrent use.
 type inbox struct {
-	arrived chan struct{} // has room for one: something is there
+	changed chan struct{} // has room for one: something may be started
 
 	mu   sync.Mutex
-	jobs []*job // the first of them may be under way
+	jobs []*job // some of them may be under way
 }
 
 // job is a query or a command.
 type job struct {
-	run       func()
-	requestID string                  // of a query, may be empty
-	cancel    context.CancelCauseFunc // of a query; nil for a command, which cannot be cancelled
+	run          func()
+	conversation *conversation           // of a query; nil for a command
+	requestID    string                  // of a query, may be empty
+	cancel       context.CancelCauseFunc // of a query
+	started      bool
 }
 
-func newInbox() *inbox { return &inbox{arrived: make(chan struct{}, 1)} }
+func newInbox() *inbox { return &inbox{changed: make(chan struct{}, 1)} }
 
 // command puts something at the end that is done at once.
 func (b *inbox) command(run func()) { b.add(&job{run: run}) }
 
 // query puts a query at the end. Its context ends with ctx, or when the query
 // is cancelled.
-func (b *inbox) query(ctx context.Context, requestID string, run func(context.Context)) {
+func (b *inbox) query(ctx context.Context, c *conversation, requestID string, run func(context.Context)) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	b.add(&job{requestID: requestID, cancel: cancel, run: func() {
+	b.add(&job{conversation: c, requestID: requestID, cancel: cancel, run: func() {
 		defer cancel(nil)
 		run(ctx)
 	}})
@@ -41,8 +45,13 @@ func (b *inbox) add(j *job) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.jobs = append(b.jobs, j)
+	b.signal()
+}
+
+// signal is called with mu held, when something may be started.
+func (b *inbox) signal() {
 	select {
-	case b.arrived <- struct{}{}:
+	case b.changed <- struct{}{}:
 	default: // it is known already
 	}
 }
@@ -71,32 +80,51 @@ func (b *inbox) cancelAll(cause error) {
 	}
 }
 
-// work runs the jobs until ctx ends, and returns its cause.
+// work runs the jobs until ctx ends and returns its cause, after those that are
+// under way.
 func (b *inbox) work(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer running.Wait()
 	for {
 		select {
-		case <-b.arrived:
+		case <-b.changed:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		for j := b.first(); j != nil && ctx.Err() == nil; j = b.first() {
-			j.run()
-			b.finish()
+		for _, j := range b.startable() {
+			running.Go(func() {
+				j.run()
+				b.finish(j)
+			})
 		}
 	}
 }
 
-func (b *inbox) first() *job {
+// startable marks what need not wait any longer as started, and returns it.
+func (b *inbox) startable() []*job {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.jobs) == 0 {
-		return nil
+	var ready []*job
+	busy := map[*conversation]bool{}
+	for i, j := range b.jobs {
+		if j.conversation == nil && i > 0 {
+			break
+		}
+		if !j.started && !busy[j.conversation] {
+			j.started = true
+			ready = append(ready, j)
+		}
+		busy[j.conversation] = true
+		if j.conversation == nil {
+			break
+		}
 	}
-	return b.jobs[0]
+	return ready
 }
 
-func (b *inbox) finish() {
+func (b *inbox) finish(j *job) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.jobs = b.jobs[1:]
+	b.jobs = slices.DeleteFunc(b.jobs, func(other *job) bool { return other == j })
+	b.signal()
 }

@@ -89,16 +89,19 @@ func RunOracle(ctx context.Context, conn protocol.Conn, solution Solution, cfg C
 		cfg.Model, cfg.ModelName = solution.Turns.Client(), ""
 		return Run(ctx, conn, cfg)
 	}
-	a := newAgent(conn, cfg)
-	o := &oracle{solution: solution, notebook: a.notebook, conversation: a.conversation}
-	a.strategy = o.answer
+	a, err := newAgent(conn, cfg, func(c *core) (strategy, error) {
+		o := &oracle{solution: solution, conversation: newConversation(c)}
+		return &single{o.conversation, o.answer}, nil
+	})
+	if err != nil {
+		return err
+	}
 	return a.run(ctx)
 }
 
 // oracle is the strategy that plays cells.
 type oracle struct {
 	solution     Solution
-	notebook     *notebook
 	conversation *conversation
 }
 
@@ -112,24 +115,22 @@ func (o *oracle) answer(ctx context.Context, _ protocol.AgentQuery) (string, err
 	if answer := o.solution.answerFrom(printed); answer != "" {
 		summary = "The cells of the solution were run.\n<EVAL_ANSWER>" + answer + "</EVAL_ANSWER>"
 	}
-	input, err := protocol.Marshal(map[string]string{"summary": summary + "\n[EVAL_COMPLETE]", "next_status": protocol.AgentDone})
-	if err != nil {
+	if err := o.conversation.submit(summary+"\n[EVAL_COMPLETE]", nil); err != nil {
 		return "", err
 	}
-	o.conversation.commit(assistantMessage(model.ToolUse("toolu_oracle", "submit_response", input)), nil)
 	return protocol.AgentDone, nil
 }
 
 // play runs the cells and returns what the last of them printed, and a sentence
 // about the first that failed, if one has.
 func (o *oracle) play(ctx context.Context) (printed, failed string, err error) {
-	present, err := o.notebook.cells(ctx)
+	present, err := o.conversation.notebook.cells(ctx)
 	if err != nil {
 		return "", "", err
 	}
 	position := len(present)
 	for i, source := range o.solution.Cells {
-		run, err := o.notebook.createAndRun(ctx, params{"position": position, "cell_type": "code", "source": source, "auto_run": true})
+		run, err := o.conversation.notebook.createAndRun(ctx, params{"position": position, "cell_type": "code", "source": source, "auto_run": true})
 		printed = ""
 		switch {
 		case ctx.Err() != nil:

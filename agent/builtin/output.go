@@ -25,7 +25,8 @@ type output struct {
 }
 
 // showRun tells the model what came of a run: the state first, the traceback
-// last, so that both stay when the middle is cut; then the images.
+// last, so that both stay when the middle is cut; then the images. It does not
+// tell how long the run took: no two would be alike, and a replay must be.
 func showRun(run cellRun) []model.Block {
 	if run.result == nil {
 		return says("cell_id: %s\nstatus: running\n\nThe cell still runs after %s seconds. "+
@@ -34,7 +35,7 @@ func showRun(run cellRun) []model.Block {
 	end := run.result
 	var page page
 	page.line("cell_id: " + run.cellID)
-	page.line(fmt.Sprintf("status: %s (%.0f ms)", end.Status, end.DurationMS))
+	page.line("status: " + end.Status)
 	page.section("printed", end.Logs)
 	page.outputs(end)
 	page.section("exception", end.Exception)

@@ -1,21 +1,41 @@
 package builtin
 
 import (
+	"sync"
 	"time"
 
 	"assay/agent/model"
 	"assay/internal/protocol"
 )
 
-// streaming shows a reply while it arrives. What it sends may be dropped on the
-// way to whoever watches.
+// stage is where replies are shown while they arrive, one at a time: the frames
+// do not say to which conversation they belong. A reply that comes while another
+// is shown is not shown before it is committed. It is safe for concurrent use.
+type stage struct {
+	wire  *wire
+	clock func() time.Time
+	taken sync.Mutex
+}
+
+// streaming shows one reply. What it sends may be dropped on the way to whoever
+// watches. A nil one shows nothing.
 type streaming struct {
-	wire    *wire
-	clock   func() time.Time
+	*stage
 	started bool
 }
 
+// enter takes the stage, if it is free. [streaming.leave] follows.
+func (s *stage) enter() *streaming {
+	if !s.taken.TryLock() {
+		return nil
+	}
+	return &streaming{stage: s}
+}
+
 func (s *streaming) delta(d model.Delta) {
+	if s == nil {
+		return
+	}
 	if !s.started {
 		s.started = true
 		s.wire.tell(protocol.StreamFrame{Type: protocol.TypeAgentStreamStart, Timestamp: stamp(s.clock())})
@@ -32,8 +52,13 @@ func (s *streaming) delta(d model.Delta) {
 	s.wire.tell(frame)
 }
 
-// end closes what was shown; err is why the reply broke off, nil if it did not.
-func (s *streaming) end(err error) {
+// leave closes what was shown, and frees the stage; err is why the reply broke
+// off, nil if it did not.
+func (s *streaming) leave(err error) {
+	if s == nil {
+		return
+	}
+	defer s.taken.Unlock()
 	if !s.started {
 		return
 	}

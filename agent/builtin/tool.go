@@ -53,8 +53,11 @@ func says(format string, args ...any) []model.Block {
 // none is the input of a tool that takes nothing.
 type none struct{}
 
+// submitTool is the name of the tool that hands in the answer.
+const submitTool = "submit_response"
+
 // isSubmit reports whether a call is the submission, which may be offered under
 // a prefix.
 func isSubmit(name string) bool {
-	return name == "submit_response" || strings.HasSuffix(name, "__submit_response")
+	return name == submitTool || strings.HasSuffix(name, "__"+submitTool)
 }

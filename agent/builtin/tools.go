@@ -3,10 +3,8 @@ package builtin
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"assay/agent/model"
 	"assay/internal/protocol"
@@ -16,7 +14,6 @@ import (
 // that it calls are run, and so on until it submits or calls none.
 type tools struct {
 	conversation *conversation
-	notebook     *notebook
 	executor     *executor
 	system       []model.Block
 
@@ -24,12 +21,9 @@ type tools struct {
 }
 
 // newTools reads the memory, if there is one, and makes the tools.
-func newTools(c *conversation, n *notebook) (*tools, error) {
-	if c.cfg.Model == nil {
-		return nil, errors.New("the agent needs a model")
-	}
-	t := &tools{conversation: c, notebook: n}
-	list := slices.Concat(notebookTools(n), []tool{t.submitTool()})
+func newTools(c *core) (strategy, error) {
+	t := &tools{conversation: newConversation(c)}
+	list := slices.Concat(notebookTools(c.notebook), []tool{t.submission()})
 	var sections memorySections
 	if c.cfg.MemoryDir != "" {
 		memory := &memory{dir: c.cfg.MemoryDir, clock: c.cfg.Clock}
@@ -42,28 +36,21 @@ func newTools(c *conversation, n *notebook) (*tools, error) {
 	var err error
 	t.system = []model.Block{model.Text(systemPrompt(c.cfg.Name, sections))}
 	t.executor, err = newExecutor(list)
-	return t, err
+	return &single{t.conversation, t.answer}, err
 }
 
 // answer works on one query.
 func (t *tools) answer(ctx context.Context, query protocol.AgentQuery) (string, error) {
-	text := query.Query
-	if context := strings.TrimSpace(string(query.ContextualNodeData)); context != "" && context != "null" {
-		text += "\n\n<ContextualNodeData>" + context + "</ContextualNodeData>"
-	}
-	if text = strings.TrimSpace(text); text == "" {
-		t.conversation.wire.fail("the query is empty", false)
-		return protocol.AgentDone, nil
-	}
-	t.conversation.commit(userMessage(model.Text(text)), nil)
-	return (&turn{tools: t}).run(ctx)
+	t.conversation.say(queryText(query))
+	asking := &asking{conversation: t.conversation, system: t.system, tools: t.executor.offered}
+	return (&turn{tools: t, asking: asking}).run(ctx)
 }
 
 // submission is a valid submit_response.
 type submission struct {
 	Summary    string `json:"summary"`
 	NextStatus string `json:"next_status"`
-	Continue   bool   `json:"continue"`
+	Continue   bool   `json:"continue,omitempty"`
 }
 
 // endsAs is the status that the submission ends the turn with. It ends nothing,
@@ -81,13 +68,13 @@ func (s *submission) endsAs() string {
 	return protocol.AgentDone
 }
 
-func (t *tools) submitTool() tool {
+func (t *tools) submission() tool {
 	statuses, _ := json.Marshal([]string{ //nolint:errchkjson // strings
 		protocol.AgentExecuting, "fixing", protocol.AgentThinking, protocol.AgentAwaitingUser,
 		protocol.AgentAwaitingCell, protocol.AgentAwaitingWidget, protocol.AgentDone,
 	})
 	return tool{
-		name: "submit_response",
+		name: submitTool,
 		description: "Hand in the answer, or a question, and end your turn. It is run after all other tools of the same reply. " +
 			"next_status says how it goes on: done when the task is finished, awaiting_user_response with a question.",
 		schema: object(fmt.Sprintf(`"summary":{"type":"string","description":"What was done and found. The task may ask for a certain form."},

@@ -24,27 +24,24 @@ import (
 
 // hostFlags are the flags of every subcommand that starts kernels and agents.
 type hostFlags struct {
-	agent, model, strategy string
-	modelArgs, agentEnv    []string
-	memoryDir              string
-	kernel, python         string
-	sandboxRoot            string
-	ready                  time.Duration
-	frameLimit             int64
-	stdioLimit             int
-	limits                 limitFlags
-	sandbox                sandboxFlags
-	pool                   poolFlags
-	data                   []string
+	agent          string
+	agentEnv       []string
+	builtin        builtinFlags
+	kernel, python string
+	sandboxRoot    string
+	ready          time.Duration
+	frameLimit     int64
+	stdioLimit     int
+	limits         limitFlags
+	sandbox        sandboxFlags
+	pool           poolFlags
+	data           []string
 }
 
 func (f *hostFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.agent, "agent", "builtin", "builtin, oracle, noop, or a command line in quotes")
-	flags.StringVar(&f.model, "model", "", "model of the built-in agent: anthropic/ID, script:FILE, or replay:FILE of recorded calls")
-	flags.StringVar(&f.strategy, "strategy", "tools", "strategy of the built-in agent: tools")
-	flags.StringArrayVar(&f.modelArgs, "model-arg", nil, "setting of the model, as `KEY=VALUE`: max_tokens, temperature, thinking, base_url (repeatable)")
-	flags.StringVar(&f.memoryDir, "memory-dir", "", "`folder` with the built-in agent's memory files")
+	f.builtin.add(flags)
 	flags.StringArrayVar(&f.agentEnv, "agent-env", nil, "`name` of an ASSAY_ variable that the agent gets too (repeatable)")
 	flags.StringVar(&f.kernel, "kernel", "python", "python, elisp, jupyter:NAME of an installed kernel, or a command line in quotes")
 	flags.StringVar(&f.python, "python", "python3", "interpreter of the python kernel")
@@ -129,7 +126,7 @@ func (h *host) check() (err error) {
 	case "oracle", "noop":
 		return nil
 	case "builtin":
-		return h.checkBuiltin()
+		return h.checkBuiltin(&h.flags.builtin)
 	default:
 		h.agentWords, err = words("--agent", h.flags.agent, "builtin, oracle, noop")
 		return err
@@ -176,7 +173,7 @@ func (h *host) agentConfig(solution string) (agent.Config, error) {
 		}
 		cfg.Command = []string{h.p.self, "agent", "--model", "oracle", "--solution", solution}
 	case "builtin":
-		cfg.Command = h.builtinCommand()
+		cfg.Command = append([]string{h.p.self, "agent"}, h.flags.builtin.arguments()...)
 	default:
 		cfg.Command, cfg.Fence = h.agentWords, h.sandboxing.agent
 	}

@@ -52,8 +52,8 @@ func (p *process) newReport(f *runFlags, all int, dir string, h *host) *report {
 		r.live, r.colour = p.screen, p.colourful()
 	}
 	agent := f.host.agent
-	if f.host.model != "" {
-		agent += " with " + f.host.model
+	if f.host.builtin.model != "" {
+		agent += " with " + f.host.builtin.model
 	}
 	for _, what := range unenforced(h.enforced()) {
 		r.say("not enforced on this machine: %s", what)

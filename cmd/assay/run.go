@@ -197,8 +197,8 @@ func (f *runFlags) folder(paths []string) string {
 // record is what run.json has of the command.
 func (f *runFlags) record(paths []string) map[string]any {
 	return map[string]any{
-		"paths": absolute(paths), "agent": f.host.agent, "model": f.host.model, "strategy": f.host.strategy,
-		"model_args": f.host.modelArgs, "kernel": f.host.kernel, "jobs": f.jobs, "epochs": f.epochs,
+		"paths": absolute(paths), "agent": f.host.agent, "model": f.host.builtin.model, "strategy": f.host.builtin.strategy,
+		"model_args": f.host.builtin.modelArgs, "kernel": f.host.kernel, "jobs": f.jobs, "epochs": f.epochs,
 		"limits": f.host.limits.asked(), "selection": f.selection,
 	}
 }

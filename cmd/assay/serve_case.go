@@ -106,7 +106,7 @@ func (s *serving) tryAll(ctx context.Context, run caseRun, show *server.Showing)
 	}
 	folder, err := runs.Create(unused(filepath.Join(s.f.runs, time.Now().Format("20060102-150405")+"-serve")), runs.Info{
 		Started: time.Now().UTC(), Host: s.h.info(),
-		Config: map[string]any{"case": run.from, "agent": s.f.host.agent, "model": s.f.host.model, "console": !s.f.headless},
+		Config: map[string]any{"case": run.from, "agent": s.f.host.agent, "model": s.f.host.builtin.model, "console": !s.f.headless},
 	})
 	if err != nil {
 		return err

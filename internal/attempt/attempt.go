@@ -19,7 +19,10 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
 
 	"assay/agent"
 	"assay/agent/model"
@@ -218,7 +221,7 @@ func (a *attempt) start(ctx context.Context) error {
 	cfg := session.Config{
 		ID: a.journal.Session, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
 		SandboxRoot: a.cfg.SandboxRoot, Prepare: a.place, Console: a.cfg.Console, Evaluation: true,
-		Init: agentInit(a.limits), Disk: a.limits.Disk,
+		Init: agentInit(a.limits), Disk: a.limits.Disk, NewCellID: cellIDs(a.journal.Session),
 		Router:  router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.FrameLimit, Shared: a.cfg.Shared, LookOnly: a.cfg.LookOnly},
 		Printed: printed, Log: a.log,
 	}
@@ -236,6 +239,15 @@ func (a *attempt) start(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// cellIDs makes the ids of an attempt's cells: another attempt of the same name
+// has the same, so that what was recorded of the one fits the other.
+func cellIDs(session string) func() string {
+	var made atomic.Int64
+	return func() string {
+		return uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%s/%d", session, made.Add(1))).String()
+	}
 }
 
 func (a *attempt) setup(ctx context.Context) error {

@@ -53,7 +53,7 @@ func (d *Document) inContext(cell Cell, share int) contextCell {
 		return out
 	}
 	status, shown, widgets := d.cfg.Runs.look(cell.ID)
-	out.Language, out.Status = d.cfg.Language, status
+	out.Language, out.Status = d.language(), status
 	out.Outputs = within(share, view{text: contextText}.all(shown))
 	out.Widgets = inContext(widgets)
 	return out

@@ -64,6 +64,19 @@ func NewDocument(cfg DocumentConfig) *Document {
 	return &Document{cfg: cfg}
 }
 
+// SetLanguage says what code cells are written in from now on.
+func (d *Document) SetLanguage(language string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cfg.Language = language
+}
+
+func (d *Document) language() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.cfg.Language
+}
+
 // Cells returns the cells in order, as a copy that is never nil.
 func (d *Document) Cells() []Cell {
 	d.mu.Lock()

@@ -156,6 +156,7 @@ type AgentInit struct {
 	SessionID int             `json:"session_id"`
 	EvalMode  bool            `json:"eval_mode"`
 	Strategy  string          `json:"strategy,omitempty"`
+	Language  string          `json:"language,omitempty"` // of the kernel, as its ready names it
 	Limits    json.RawMessage `json:"limits,omitempty"`
 }
 

@@ -72,6 +72,9 @@ type Config struct {
 	// it would not stop, is replaced in any case.
 	Evaluation bool
 
+	// NewCellID makes the ids of cells; nil makes random ones.
+	NewCellID func() string
+
 	// Restored is the notebook that the session goes on with; nil: an empty one.
 	Restored *notebook.State
 
@@ -142,7 +145,7 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Session, er
 		settled: make(chan struct{}), printed: newPrinted(cfg.Printed), supervisor: sup,
 	}
 	s.runs = notebook.NewRuns(notebook.RunsConfig{DisplayName: func(id string) string { return s.document.Title(id) }})
-	s.document = notebook.NewDocument(notebook.DocumentConfig{Runs: s.runs, Event: s.noteEvent})
+	s.document = notebook.NewDocument(notebook.DocumentConfig{Runs: s.runs, Event: s.noteEvent, NewID: cfg.NewCellID})
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	waiting, waited := context.WithCancel(life)
 	s.stop, s.waited = stop, waited

@@ -102,6 +102,9 @@ func (s *Session) watch(name string, exited <-chan struct{}, exit func() child.E
 func (s *Session) connectKernel() error {
 	k := s.children().kernel
 	s.append(trace.KernelToServer, k.ReadyFrame)
+	if language := k.Ready.Language; language != "" {
+		s.document.SetLanguage(language)
+	}
 	peer, err := s.router.AttachKernel(k, k.Ready.Actions)
 	if err != nil {
 		return err
@@ -126,7 +129,7 @@ func (s *Session) connectAgent(ctx context.Context) error {
 	s.pair.agentPeer = peer
 	s.mu.Unlock()
 	init := s.cfg.Init
-	init.Type = protocol.TypeInit
+	init.Type, init.Language = protocol.TypeInit, s.children().kernel.Ready.Language
 	if err := s.router.ToAgent(init); err != nil {
 		return err
 	}

@@ -1,0 +1,124 @@
+package builtin
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"assay/agent/model"
+	"assay/internal/protocol"
+)
+
+// account is what an agent's calls of the model have taken, and how much of its
+// limits is left. It is safe for concurrent use.
+type account struct {
+	clock    func() time.Time
+	wire     *wire
+	notebook *notebook
+	model    string
+	card     *model.Card // nil: price and context of the model are not known
+
+	mu      sync.Mutex
+	queries int    // that are worked on
+	all     ledger // since the agent started
+	counted counted
+}
+
+// ledger is what calls of the model have taken.
+type ledger struct {
+	calls int
+	usage model.Usage
+	usd   float64 // of use only where the price is known
+}
+
+// counted is what the limits look at.
+type counted struct {
+	since   time.Time // when they began to count, zero before the first query
+	actions int       // that had been sent by then
+	ledger  ledger
+}
+
+func newAccount(cfg Config, w *wire, n *notebook) *account {
+	return &account{clock: cfg.Clock, wire: w, notebook: n, model: cfg.ModelName, card: model.FindCard(cfg.ModelName)}
+}
+
+// reset lets the limits count anew.
+func (a *account) reset() {
+	a.mu.Lock()
+	a.counted = counted{}
+	a.mu.Unlock()
+	if usd := a.notebook.limits.CostUSD; usd > 0 && a.model != "" && a.card == nil {
+		a.wire.fail(fmt.Sprintf("the cost limit of %g USD is not enforced: the price of %q is not known", usd, a.model), false)
+	}
+}
+
+// open is called when the work on a query begins. In an evaluation the limits
+// count from the first query on, otherwise from each that is alone.
+func (a *account) open(evaluation bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.counted.since.IsZero() || !evaluation && a.queries == 0 {
+		a.counted = counted{since: a.clock(), actions: a.notebook.operations.count()}
+	}
+	a.queries++
+}
+
+// close is called when the work on a query has ended. It reports whether no
+// other is worked on.
+func (a *account) close() (last bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.queries--
+	return a.queries == 0
+}
+
+// add takes in the call of a model, and tells the server the sum of all.
+func (a *account) add(u model.Usage) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	usd := a.card.Cost(u)
+	a.all.add(u, usd)
+	a.counted.ledger.add(u, usd)
+	sum := a.all.usage
+	update := protocol.UsageUpdate{
+		Type: protocol.TypeAgentUsageUpdate, InputTokens: sum.InputTokens, OutputTokens: sum.OutputTokens,
+		CacheReadInputTokens: sum.CacheReadInputTokens, CacheCreationInputTokens: sum.CacheCreationInputTokens,
+		CostUSD: a.price(a.all),
+	}
+	if a.card != nil {
+		update.ContextLimit = a.card.Context
+	}
+	a.wire.tell(update)
+}
+
+func (l *ledger) add(u model.Usage, usd *float64) {
+	l.calls++
+	l.usage = l.usage.Add(u)
+	if usd != nil {
+		l.usd += *usd
+	}
+}
+
+// price is what a ledger has cost in US dollars, nil when that is not known.
+func (a *account) price(l ledger) *float64 {
+	if a.card == nil {
+		return nil
+	}
+	return &l.usd
+}
+
+// check returns the first limit that has been reached, nil if none.
+func (a *account) check() error { return a.notebook.limits.check(a.meter()) }
+
+// meter reads what has been spent of the limits.
+func (a *account) meter() meter {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return meter{
+		turns:   a.counted.ledger.calls,
+		tokens:  a.counted.ledger.usage.Total(),
+		costUSD: a.price(a.counted.ledger),
+		actions: a.notebook.operations.count() - a.counted.actions,
+		wall:    a.clock().Sub(a.counted.since),
+	}
+}
