@@ -39,6 +39,7 @@ func TestBench(t *testing.T) {
 		{"journal", measureJournal},
 		{"start", measureStart},
 		{"command", measureCommand},
+		{"agent", measureAgent},
 		{"kernels", measureKernels},
 	} {
 		t.Run(m.name, func(t *testing.T) { m.of(t, r, p) })

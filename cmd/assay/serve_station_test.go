@@ -41,6 +41,7 @@ type plan struct {
 	dir   string // of an earlier station; empty: a new one
 	token string // empty: EVAL_SANDBOX=1
 	args  []string
+	env   []string // beside the test's own
 }
 
 // open starts a station whose agent is the actor, unless args say otherwise.
@@ -58,6 +59,7 @@ func open(t *testing.T, p plan) *station {
 	s.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), "assay", args...)
 	s.cmd.Dir = p.dir
 	s.cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "TMPDIR="+filepath.Join(p.dir, "tmp"), "EVAL_SANDBOX=1")
+	s.cmd.Env = append(s.cmd.Env, p.env...)
 	if p.token != "" {
 		s.token = p.token
 		s.cmd.Env = append(s.cmd.Env, "EVAL_SANDBOX=", "ASSAY_TOKEN="+p.token)

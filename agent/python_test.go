@@ -1,0 +1,22 @@
+package agent_test
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestPythonFile runs the tests of python/assay_agent.py, which are Python's.
+func TestPythonFile(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "python3", "-W", "error", "-m", "unittest", "--verbose", "test_assay_agent")
+	cmd.Dir, cmd.Env = "python", append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "\nOK\n")
+}

@@ -1,0 +1,108 @@
+//go:build ignore
+
+// An agent in Go, with the standard library: go build -o agent agent.go, then
+// assay run CASES --agent ./agent
+//
+// It runs one cell and submits what the cell printed. A real agent would ask a
+// model what to do; the messages would be the same.
+package main
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"os"
+	"strconv"
+	"strings"
+)
+
+type object = map[string]any
+
+// wire is our end of the socket, whose number is the last argument.
+type wire struct {
+	in  *bufio.Reader
+	out *os.File
+}
+
+// send writes one frame: the body's length, eight bytes little-endian, and the body.
+func (w wire) send(message object) {
+	body, err := json.Marshal(message)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := w.out.Write(append(binary.LittleEndian.AppendUint64(nil, uint64(len(body))), body...)); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// message is what this agent looks at in what the server sends.
+type message struct {
+	Type, Status, Error string
+	Message             struct{ Type, Logs string } // of a kernel_message
+}
+
+// receive reads one frame; the end of the socket is the end of the agent.
+func (w wire) receive() (m message) {
+	var length int64
+	err := binary.Read(w.in, binary.LittleEndian, &length)
+	if errors.Is(err, io.EOF) {
+		os.Exit(0)
+	}
+	if err == nil {
+		body := make([]byte, length)
+		if _, err = io.ReadFull(w.in, body); err == nil {
+			err = json.Unmarshal(body, &m)
+		}
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	return m
+}
+
+// work creates a cell, runs it, and submits the last line that it printed.
+func (w wire) work() {
+	source := "import os\nprint(sorted(os.listdir('data')) if os.path.isdir('data') else [])"
+	params := object{"position": 0, "cell_type": "code", "source": source, "auto_run": true}
+	w.send(object{"type": "agent_action", "action": "create_cell", "params": params, "tx_id": "tx_1"})
+	for {
+		m := w.receive()
+		if m.Type == "agent_action_response" && m.Status != "success" {
+			w.send(object{"type": "agent_error", "error": m.Error, "fatal": true})
+			return
+		}
+		if m.Message.Type == "cell_result" {
+			w.submit(strings.ReplaceAll(strings.TrimSpace(m.Message.Logs), "'", `"`))
+			return
+		}
+	}
+}
+
+func (w wire) submit(answer string) {
+	input := object{"summary": "<EVAL_ANSWER>" + answer + "</EVAL_ANSWER> [EVAL_COMPLETE]", "next_status": "done"}
+	call := object{"type": "tool_use", "id": "t1", "name": "submit_response", "input": input}
+	entry := object{"type": "anthropic_message", "role": "assistant", "content": []any{call}}
+	w.send(object{"type": "agent_history_updated", "entry": entry})
+	w.send(object{"type": "agent_status", "status": "done"})
+}
+
+func main() {
+	fd, err := strconv.Atoi(os.Args[len(os.Args)-1])
+	if err != nil {
+		log.Fatal("the last argument must be the number of a socket: start this with assay run --agent")
+	}
+	socket := os.NewFile(uintptr(fd), "server")
+	w := wire{bufio.NewReader(socket), socket}
+	w.send(object{"type": "ready"})
+	for {
+		switch w.receive().Type {
+		case "init":
+			w.send(object{"type": "agent_status", "status": "ready"})
+		case "agent_query":
+			w.work()
+		}
+	}
+}

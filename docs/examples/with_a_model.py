@@ -1,0 +1,64 @@
+"""An agent that asks a model: ANTHROPIC_API_KEY=… assay run CASES --agent 'python3 with_a_model.py'
+
+It offers the model one tool that runs code in a cell, and one that submits.
+MODEL and ANTHROPIC_BASE_URL may name others than the usual.
+"""
+
+import asyncio
+import json
+import os
+import urllib.request
+
+from assay_agent import connect
+
+TEXT = {"type": "string"}
+TOOLS = [
+    {
+        "name": "run_python",
+        "description": "Run code in a new cell of the notebook; returns what it printed, or the traceback.",
+        "input_schema": {"type": "object", "properties": {"code": TEXT}, "required": ["code"]},
+    },
+    {
+        "name": "submit_response",
+        "description": "Hand in the answer, in the form that the task asks for.",
+        "input_schema": {"type": "object", "properties": {"summary": TEXT}, "required": ["summary"]},
+    },
+]
+
+
+def ask(messages):
+    """Call the Messages API and return its reply."""
+    body = {"model": os.environ.get("MODEL", "claude-sonnet-4-5"), "max_tokens": 4096, "tools": TOOLS, "messages": messages}
+    url = os.environ.get("ANTHROPIC_BASE_URL", "https://api.anthropic.com") + "/v1/messages"
+    headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01", "content-type": "application/json"}
+    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers), timeout=300) as reply:
+        return json.load(reply)
+
+
+async def work(agent, query):
+    """Let the model run code until it submits or has nothing more to run."""
+    messages = [{"role": "user", "content": query.prompt()}]
+    taken = {"input_tokens": 0, "output_tokens": 0}
+    while True:
+        reply = await asyncio.to_thread(ask, messages)
+        taken = {name: count + reply["usage"][name] for name, count in taken.items()}
+        agent.usage(**taken)
+        agent.entry("assistant", reply["content"], reply["usage"])  # submit_response in it hands in the answer
+        calls = [block for block in reply["content"] if block["type"] == "tool_use"]
+        if not calls or any(call["name"] == "submit_response" for call in calls):
+            return
+        results = []
+        for call in calls:
+            run = await agent.create_and_run(call["input"]["code"])
+            text = (run.get("logs") or "") + (run.get("exception") or run.get("error") or "")
+            results.append({"type": "tool_result", "tool_use_id": call["id"], "content": text or "(no output)"})
+        agent.entry("user", results)
+        messages += [{"role": "assistant", "content": reply["content"]}, {"role": "user", "content": results}]
+
+
+async def main():
+    async with connect() as agent:
+        await agent.serve(work)
+
+
+asyncio.run(main())
