@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent/builtin"
+	"assay/internal/runs"
+	"assay/testcases"
+)
+
+// solved is an example case and the answer that its own solution came to.
+type solved struct {
+	testcases.Case
+	answer json.RawMessage
+	turns  []json.RawMessage // of its solution, if that is one for tools
+	cells  []string          // otherwise
+}
+
+// Each strategy solves every example that has its name as a tag, in a process of
+// its own, with a real kernel and a model that is written down: the solution of
+// the case, said as the strategy says it.
+func TestStrategies_SolveTheirExamples(t *testing.T) {
+	t.Parallel()
+	python := "python3"
+	if _, err := os.Stat("/usr/bin/python3"); err == nil {
+		python = "/usr/bin/python3" // Debian's has the packages that some cases require
+	}
+	cases := solvedExamples(t, python)
+	for _, strategy := range builtin.Strategies() {
+		tagged := slices.DeleteFunc(slices.Clone(cases), func(c solved) bool { return !slices.Contains(c.Tags, strategy) })
+		require.NotEmpty(t, tagged, strategy)
+		for _, c := range tagged {
+			t.Run(strategy+"/"+c.ID, func(t *testing.T) {
+				t.Parallel()
+				script := filepath.Join(t.TempDir(), "turns.jsonl")
+				write(t, script, scriptFor(t, strategy, c))
+				out, err := exec.CommandContext(t.Context(), "assay", "run", c.Source.File, "--id", c.ID, "--kernel", kernelOf(c), "--python", python,
+					"--strategy", strategy, "--model", "script:"+script, "--out", filepath.Join(t.TempDir(), "run")).CombinedOutput()
+				require.NoError(t, err, "%s", out)
+				require.Contains(t, string(out), "PASS 1/1 ")
+			})
+		}
+	}
+}
+
+// solvedExamples are the examples that can be tried here, played by their own
+// solutions first.
+func solvedExamples(t *testing.T, python string) []solved {
+	t.Helper()
+	all, err := testcases.Load([]string{filepath.Join("..", "..", "testcases", "examples")}, testcases.Options{})
+	require.NoError(t, err)
+	answers := map[string]json.RawMessage{}
+	for _, kernel := range []string{"python", "elisp", "jupyter:ir"} {
+		dir := filepath.Join(t.TempDir(), "run")
+		out, err := exec.CommandContext(t.Context(), "assay", "run", filepath.Join("..", "..", "testcases", "examples"),
+			"--agent", "oracle", "--kernel", kernel, "--python", python, "--out", dir).CombinedOutput()
+		if err != nil && os.Getenv("CI") != "true" && kernel != "python" {
+			t.Logf("GOING WITHOUT the cases of kernel %s: %s", kernel, out)
+			continue
+		}
+		require.NoError(t, err, "%s", out)
+		readAnswers(t, dir, answers)
+	}
+	var cases []solved
+	for _, c := range all {
+		answer, ok := answers[c.ID]
+		if !ok {
+			continue // it was skipped
+		}
+		s := solved{Case: c, answer: answer}
+		var oracle struct {
+			Cells []string
+			Turns []json.RawMessage
+		}
+		require.NoError(t, json.Unmarshal(c.Oracle, &oracle))
+		s.cells, s.turns = oracle.Cells, oracle.Turns
+		cases = append(cases, s)
+	}
+	return cases
+}
+
+func readAnswers(t *testing.T, dir string, into map[string]json.RawMessage) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "attempts.jsonl"))
+	require.NoError(t, err)
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var attempt struct {
+			Type   string
+			CaseID string `json:"case_id"`
+			Answer json.RawMessage
+		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &attempt))
+		if attempt.Type == runs.TypeAttempt {
+			into[attempt.CaseID] = attempt.Answer
+		}
+	}
+	require.NoError(t, lines.Err())
+}
+
+func kernelOf(c solved) string {
+	if c.Kernel == "" {
+		return "python"
+	}
+	return c.Kernel
+}
+
+// scriptFor writes what a model says that knows the solution.
+func scriptFor(t *testing.T, strategy string, c solved) string {
+	t.Helper()
+	var script strings.Builder
+	say := func(content any) {
+		line, err := json.Marshal(map[string]any{"content": content, "usage": map[string]int{"input_tokens": 100, "output_tokens": 20}})
+		require.NoError(t, err)
+		script.Write(append(line, '\n'))
+	}
+	submission := fmt.Sprintf("The cells of the solution were run.\n<EVAL_ANSWER>%s</EVAL_ANSWER>\n[EVAL_COMPLETE]", c.answer)
+	switch {
+	case strategy == "tools" && c.turns != nil:
+		for _, turn := range c.turns {
+			script.Write(append(turn, '\n'))
+		}
+	case strategy == "tools":
+		for i, source := range c.cells {
+			say([]any{use("create_cell", map[string]any{"position": i, "source": source, "auto_run": true})})
+		}
+		say([]any{use("submit_response", map[string]any{"summary": submission, "next_status": "done"})})
+	case strategy == "blocks":
+		for _, source := range c.cells {
+			say("A step.\n\n```" + languageOf(c) + "\n" + source + "\n```\n")
+		}
+		say(submission)
+	case strategy == "ticks":
+		for _, source := range c.cells {
+			say(thought(t, map[string]any{"eval": source, "thought": "a step", "monologue": "one step further", "continue": true}))
+		}
+		say(thought(t, map[string]any{"eval": nil, "thought": "done", "monologue": "handed in", "reply": submission}))
+	}
+	return script.String()
+}
+
+func use(name string, input map[string]any) map[string]any {
+	return map[string]any{"type": "tool_use", "name": name, "input": input}
+}
+
+func thought(t *testing.T, reply map[string]any) string {
+	t.Helper()
+	text, err := json.Marshal(reply)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// languageOf is the tag of a block in the language of the case's kernel.
+func languageOf(c solved) string {
+	switch c.Kernel {
+	case "", "python":
+		return "python"
+	case "jupyter:ir":
+		return "R"
+	default:
+		return c.Kernel
+	}
+}
