@@ -14,7 +14,7 @@ build: ## build the program into bin/assay
 	CGO_ENABLED=0 go build -trimpath -o bin/assay ./cmd/assay
 
 test: ## run all tests, with the race detector; installs what they need
-	.ci/packages gcc libc6-dev python3-numpy python3-pandas python3-matplotlib python3-ipython python3-nbformat python3-websockets python3-plotly python3-pil python3-sympy python3-ipykernel python3-jupyter-client emacs-nox r-base-core r-cran-irkernel
+	.ci/packages gcc libc6-dev python3-numpy python3-pandas python3-matplotlib python3-ipython python3-nbformat python3-websockets python3-plotly python3-pil python3-sympy python3-ipykernel python3-jupyter-client emacs-nox r-base-core r-cran-irkernel git=git node=nodejs npm=npm
 	go test -race -json ./... | .ci/summarise
 
 chaos: ## make trouble for a minute, and look whether anything is left

@@ -38,10 +38,13 @@ func layers() map[string]layer {
 		"internal/notebook": {imports: []string{"internal/protocol"}},
 
 		"agent/builtin": {imports: []string{"agent/model", "internal/protocol"}},
+		"agent/mcp":     {imports: []string{"agent/builtin", "agent/model", "internal/protocol"}, http: true},
 		"agent/model":   {http: true},
 
 		"testcases":         {imports: []string{"testcases/grading"}},
 		"testcases/grading": {imports: []string{"agent/model"}},
+
+		"internal/turnstile": {},
 
 		"internal/child":    {imports: []string{"internal/fence", "internal/protocol"}},
 		"internal/fence":    {},

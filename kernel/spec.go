@@ -56,6 +56,11 @@ func environment(cfg Config) []string {
 			env = append(env, "PYTHONUSERBASE="+filepath.Join(home, ".local"))
 		}
 	}
+	// Sets of strings are then in the same order in each run: what an agent is shown
+	// of one fits what was recorded of another.
+	if !hasName(env, "PYTHONHASHSEED") {
+		env = append(env, "PYTHONHASHSEED=0")
+	}
 	own := filepath.Join(cfg.Sandbox, ".assay")
 	env = append(env,
 		"HOME="+filepath.Join(own, "home"), "TMPDIR="+filepath.Join(own, "tmp"), "MPLCONFIGDIR="+filepath.Join(own, "mpl"))

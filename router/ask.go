@@ -11,7 +11,8 @@ import (
 
 // Ask asks on the server's own behalf, as the agent asks for an action, and
 // returns the whole answer: an agent_action_response, or for the kernel's
-// actions the kernel's own reply. An answer that reports an error is an error.
+// actions the kernel's own reply. An answer that reports an error is an error. An
+// execute_code is interrupted when ctx ends.
 func (r *Router) Ask(ctx context.Context, action string, params map[string]any) (json.RawMessage, error) {
 	got := make(chan answer, 1)
 	id := protocol.NewServerTxID()
@@ -22,6 +23,9 @@ func (r *Router) Ask(ctx context.Context, action string, params map[string]any) 
 	case <-ctx.Done():
 		if ask, _ := r.table.take(id); ask == nil {
 			return (<-got).result(action) // it came just now
+		}
+		if action == protocol.TypeExecuteCode {
+			_ = r.ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: id}) // without a kernel nothing runs
 		}
 		return nil, fmt.Errorf("%s: %w", action, context.Cause(ctx))
 	}

@@ -144,7 +144,7 @@ func (r *Router) kernelRequest(ask *pending, body []byte) (item, error) {
 		if params.Code == nil {
 			return item{}, fmt.Errorf("execute_code: params.code is missing")
 		}
-		request.Type, request.Code, request.Session = protocol.TypeExecuteCode, *params.Code, params.Session
+		request.Type, request.Code, request.Session = protocol.TypeExecuteCode, params.Code, params.Session
 		ask.within = r.executeLimit(params.TimeoutS)
 		request.TimeoutS = ask.within.Seconds()
 		request.Pristine = params.Pristine && !ask.byAgent // what it puts right is the graders' to see

@@ -36,6 +36,7 @@ func (s *Server) handler(ctx context.Context) http.Handler {
 	}
 	get(open, "/api/config", s.serveConfig)
 	closed.HandleFunc("GET /watch", func(w http.ResponseWriter, r *http.Request) { s.serveWatch(ctx, w, r) })
+	closed.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { s.serveMCP(ctx, w, r) })
 	closed.Handle("GET /metrics", s.metrics.handler())
 	get(closed, "/api/sessions", s.serveSessions)
 	get(closed, "/api/sessions/{id}", s.serveSession)

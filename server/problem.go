@@ -22,6 +22,7 @@ const (
 	codeNoSuchEndpoint = "no_such_endpoint"   // 404
 	codeMethod         = "method_not_allowed" // 405
 	codeUnreadable     = "unreadable"         // 500
+	codeGone           = "gone"               // 502
 )
 
 // problem answers that something is wrong, the same way everywhere: code is for

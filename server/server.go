@@ -81,6 +81,10 @@ type Config struct {
 	// function tries it, and is run in the session's place. nil: no cases.
 	Case func(path, id string) (Attempts, error)
 
+	// MCP is the path of the Unix socket at which the agent of a session serves
+	// clients of the Model Context Protocol; nil: no agent does.
+	MCP func(id string) string
+
 	// Runs is the folder with the runs that are shown.
 	Runs string
 

@@ -19,8 +19,9 @@ type account struct {
 	card     *model.Card // nil: price and context of the model are not known
 
 	mu      sync.Mutex
-	queries int    // that are worked on
-	all     ledger // since the agent started
+	queries int           // that are worked on
+	all     ledger        // since the agent started
+	waited  time.Duration // since then, for calls that were made again
 	counted counted
 }
 
@@ -39,7 +40,11 @@ type counted struct {
 }
 
 func newAccount(cfg Config, w *wire, n *notebook) *account {
-	return &account{clock: cfg.Clock, wire: w, notebook: n, model: cfg.ModelName, card: model.FindCard(cfg.ModelName)}
+	a := &account{clock: cfg.Clock, wire: w, notebook: n, model: cfg.ModelName}
+	if !cfg.Unpriced {
+		a.card = model.FindCard(cfg.ModelName)
+	}
+	return a
 }
 
 // reset lets the limits count anew.
@@ -105,6 +110,26 @@ func (a *account) price(l ledger) *float64 {
 		return nil
 	}
 	return &l.usd
+}
+
+// wait takes in a pause before a call was made again.
+func (a *account) wait(d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.waited += d
+}
+
+// waiting is the sum of all pauses.
+func (a *account) waiting() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.waited
+}
+
+// timeLeft is how much of the limit on time is left, if there is such a limit.
+func (a *account) timeLeft() (left time.Duration, limited bool) {
+	most := a.notebook.limits.Wall
+	return most - a.meter().wall, most > 0
 }
 
 // check returns the first limit that has been reached, nil if none.

@@ -51,6 +51,7 @@ func (a *agent) run(ctx context.Context) error {
 		a.wire.tell(protocol.Ready{Type: protocol.TypeReady})
 		return a.inbox.work(ctx)
 	})
+	group.Go(func() error { return a.notebook.stopOrphans(ctx) })
 	group.Go(func() error {
 		<-ctx.Done()
 		return a.conn.Close(protocol.CloseNormal, "the agent ends")
@@ -148,9 +149,7 @@ func (a *agent) init(body []byte) {
 
 // clear forgets what was said.
 func (a *agent) clear() {
-	for _, c := range a.strategy.conversations() {
-		c.clear()
-	}
+	a.strategy.forget()
 }
 
 // answer works on a query and says how that ended.
@@ -176,8 +175,18 @@ func (a *agent) answer(ctx context.Context, requestID string, t task) {
 		a.wire.fail(err.Error(), true)
 		status = ""
 	}
-	if last := a.account.close(); last && status != "" {
+	last := a.account.close()
+	a.ended(ctx, requestID)
+	if last && status != "" {
 		a.wire.status(status)
+	}
+}
+
+// ended tells a person, who may have asked for several things at once, that the
+// work on one of them has ended.
+func (a *agent) ended(ctx context.Context, requestID string) {
+	if !a.evalMode && requestID != "" && !errors.Is(context.Cause(ctx), errEnded) {
+		a.wire.event("ended", "", map[string]any{"request_id": requestID})
 	}
 }
 

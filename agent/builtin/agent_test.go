@@ -3,6 +3,7 @@ package builtin_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -144,6 +145,31 @@ func TestCO7_RepliesAreShownWhileTheyArrive(t *testing.T) {
 	require.Equal(t, "toolu_0_0", block.text("block_id"))
 	require.InDelta(t, 0, block["block_index"], 0)
 	require.Equal(t, "{}", p.of("agent_stream_delta")[0].text("delta"))
+}
+
+// What is streamed adds up to what is committed.
+func TestCO7_StreamsAddUp(t *testing.T) {
+	t.Parallel()
+	content := `[{"type":"thinking","thinking":"Sö, 数据?","signature":"s"},{"type":"text","text":"I look 🙂 first."},` +
+		`{"type":"tool_use","id":"x","name":"execute_code","input":{"code":"print('数据 🙂')"}}]`
+	p := startStrict(t, builtin.Config{}, `{"content":`+content+`}`, `{"content":"done"}`)
+	p.init(nil)
+	require.Equal(t, "done", p.ask("go"))
+	streamed := map[float64]string{}
+	for _, f := range p.seen() {
+		if f.text("type") == "agent_stream_complete" {
+			break
+		}
+		if f.text("type") == "agent_stream_delta" {
+			index, _ := f["block_index"].(float64)
+			streamed[index] += f.text("delta")
+		}
+	}
+	kept := p.history()[1].Content
+	require.Equal(t, map[float64]string{0: kept[0].Thinking, 1: kept[1].Text, 2: string(kept[2].Input)}, streamed)
+	want, err := json.Marshal(kept)
+	require.NoError(t, err)
+	require.JSONEq(t, string(want), content)
 }
 
 // Cancelled while the model thinks: the agent takes the next query as if

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"unicode"
 
 	"assay/agent/model"
 	"assay/internal/protocol"
@@ -11,6 +14,9 @@ import (
 
 // cutReply stands for a reply that was cut before it had a text.
 const cutReply = "[The reply was cut off.]"
+
+// maxPauses is how many replies in a row a model may pause in.
+const maxPauses = 20
 
 // errDeclined says that the model does not go on, of which the server has been
 // told. The work on the query is done.
@@ -21,10 +27,12 @@ var errDeclined = errors.New("the model declined to go on")
 // become too long.
 type asking struct {
 	*conversation
-	system []model.Block
+	system []model.Block // stays the same, so that the API may cache it
+	state  []model.Block // may be another with each call; stands behind system
 	tools  []model.Tool
 
 	cut       bool // the last reply reached max_tokens
+	pauses    int  // replies in a row that the model paused in
 	compacted bool
 }
 
@@ -34,7 +42,7 @@ type asking struct {
 func (a *asking) reply(ctx context.Context) (*model.Response, error) {
 	for {
 		a.wire.status(protocol.AgentThinking)
-		reply, err := a.call(ctx, model.Request{Params: a.params(), System: a.system, Tools: a.tools})
+		reply, err := a.call(ctx, a.request())
 		whole := false
 		switch {
 		case model.ContextExceeded(err):
@@ -45,6 +53,15 @@ func (a *asking) reply(ctx context.Context) (*model.Response, error) {
 		if whole || err != nil {
 			return reply, err
 		}
+	}
+}
+
+// request is all of a request but the conversation.
+func (a *asking) request() model.Request {
+	return model.Request{
+		Params: a.params(),
+		System: slices.Concat(markLast(a.system), a.state),
+		Tools:  markLastTool(a.tools),
 	}
 }
 
@@ -60,14 +77,16 @@ func (a *asking) params() model.Params {
 func (a *asking) follow(reply *model.Response) (whole bool, err error) {
 	wasCut := a.cut
 	a.cut = reply.StopReason == model.StopMaxTokens
+	if reply.StopReason != model.StopPauseTurn {
+		a.pauses = 0
+	}
 	switch reply.StopReason {
 	case model.StopToolUse, model.StopEndTurn, model.StopSequence:
 		return true, nil
 	case model.StopMaxTokens:
 		return false, a.shorter(reply, wasCut)
 	case model.StopPauseTurn:
-		a.keep(reply)
-		return false, nil
+		return false, a.goOn(reply)
 	case model.StopContextExceeded:
 		a.keepCut(reply, "Your last reply was cut off because the conversation is too long, and no tool that it called was run. Say it again.")
 		return false, a.makeRoom()
@@ -81,6 +100,21 @@ func (a *asking) follow(reply *model.Response) (whole bool, err error) {
 		a.wire.fail(fmt.Sprintf("the model stopped for the unknown reason %q", reply.StopReason), false)
 		return false, errDeclined
 	}
+}
+
+// goOn commits a reply in which the model paused, to be sent again as it is. The
+// API does not take white space at the end of what it is to continue.
+func (a *asking) goOn(reply *model.Response) error {
+	content := kept(reply.Content)
+	if last := &content[len(content)-1]; last.Type == model.BlockText {
+		last.Text = strings.TrimRightFunc(last.Text, unicode.IsSpace)
+	}
+	a.commit(assistantMessage(content...), &reply.Usage)
+	if a.pauses++; a.pauses < maxPauses {
+		return nil
+	}
+	a.wire.fail(fmt.Sprintf("the model paused %d times in a row", maxPauses), false)
+	return errDeclined
 }
 
 // shorter has the model try once more, with twice the room, after a reply that

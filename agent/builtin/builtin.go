@@ -15,6 +15,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"assay/agent/model"
@@ -26,6 +27,7 @@ import (
 type Config struct {
 	Model     model.Client // required by Run
 	ModelName string       // as for model.Open; by it prices are looked up
+	Unpriced  bool         // the model is not served by whom its name says: its price is not known
 	Params    model.Params // of every call of the model
 	Name      string       // what the model is called; "" is Eva
 	Limits    Limits
@@ -40,6 +42,17 @@ type Config struct {
 	Log    *slog.Logger     // nil discards
 	Clock  func() time.Time // nil is time.Now
 	NewID  func() string    // makes a tx_id; nil is protocol.NewTxID
+
+	// Before a call of the model is made again: Pause waits, and returns the
+	// cause of the context if that ends first; Jitter is a random number from 0
+	// to 1 that spreads the pauses. nil waits for real, nil is math/rand/v2.
+	Pause  func(context.Context, time.Duration) error
+	Jitter func() float64
+
+	// Admit waits until a call of the model may be made, at most until the
+	// context ends, whose cause it then returns; leave is called when the call
+	// has ended. nil lets every call through at once.
+	Admit func(context.Context) (leave func(), err error)
 }
 
 func (c Config) withDefaults() Config {
@@ -66,6 +79,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.NewID == nil {
 		c.NewID = protocol.NewTxID
+	}
+	if c.Pause == nil {
+		c.Pause = sleep
+	}
+	if c.Jitter == nil {
+		c.Jitter = rand.Float64
 	}
 	c.Limits = c.Limits.withDefaults()
 	return c

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -24,4 +25,9 @@ func clip(text string, limit int) string {
 		tail++
 	}
 	return text[:head] + fmt.Sprintf(marker, tail-head) + text[tail:]
+}
+
+// oneLine makes a text of about limit bytes at most into one line.
+func oneLine(text string, limit int) string {
+	return strings.Join(strings.Fields(clip(text, limit)), " ")
 }

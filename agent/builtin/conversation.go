@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ type conversation struct {
 	requestID string
 	messages  []model.Message
 	submits   int
+	turn      int // of the next request, as model.Request has it
 }
 
 func newConversation(c *core) *conversation { return &conversation{core: c} }
@@ -33,7 +35,7 @@ func (c *conversation) begin(requestID string) {
 }
 
 // clear forgets the transcript.
-func (c *conversation) clear() { c.messages = nil }
+func (c *conversation) clear() { c.messages, c.turn = nil, min(c.turn, 1) }
 
 // repair makes the transcript whole. What it adds at the end is committed like
 // any other message.
@@ -57,22 +59,22 @@ func (c *conversation) say(text string) { c.commit(userMessage(model.Text(text))
 
 // keep commits a reply.
 func (c *conversation) keep(reply *model.Response) {
-	content := presentable(assistantMessage(reply.Content...), map[string]bool{})
-	if len(content) == 0 {
-		content = []model.Block{model.Text(emptyReply)}
-	}
-	c.commit(assistantMessage(content...), &reply.Usage)
+	c.commit(assistantMessage(kept(reply.Content)...), &reply.Usage)
 }
 
 // submit commits a reply as the submission of an agent that has no tool for it:
-// its text is the summary, and the work is done.
-func (c *conversation) submit(summary string, usage *model.Usage) error {
+// its text is the summary, and the work is done. What else the reply had stands
+// beside it. The server is told of a call; the transcript has the text as it was
+// said, for there is no tool that could answer the call.
+func (c *conversation) submit(summary string, usage *model.Usage, beside ...model.Block) error {
 	input, err := protocol.Marshal(submission{Summary: summary, NextStatus: protocol.AgentDone})
 	if err != nil {
 		return err
 	}
 	c.submits++
-	c.commit(assistantMessage(model.ToolUse(fmt.Sprintf("toolu_submit_%d", c.submits), submitTool, input)), usage)
+	call := model.ToolUse(fmt.Sprintf("toolu_submit_%d", c.submits), submitTool, input)
+	c.messages = append(c.messages, assistantMessage(slices.Concat(beside, []model.Block{model.Text(orDefault(summary, emptyReply))})...))
+	c.announce(assistantMessage(append(beside, call)...), usage)
 	return nil
 }
 
@@ -99,22 +101,41 @@ func (c *conversation) announce(m model.Message, usage *model.Usage) {
 // stamp writes a time with milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// call has the model continue the transcript, unless a limit has been reached.
-// The reply is not part of the transcript until it is committed.
+// call has the model continue the transcript, unless a limit has been reached. A
+// call that fails for a while is made again. The reply is not part of the
+// transcript until it is committed.
 func (c *conversation) call(ctx context.Context, req model.Request) (*model.Response, error) {
-	if err := c.account.check(); err != nil {
-		return nil, err
-	}
 	c.repair()
-	req.Messages = c.messages
-	streaming := c.stage.enter()
-	reply, err := c.cfg.Model.Complete(ctx, req, streaming.delta)
-	streaming.leave(err)
+	req.Turn, req.Messages = c.turn, markTurns(c.messages)
+	retries := retrying{core: c.core}
+	for {
+		if err := c.account.check(); err != nil {
+			return nil, err
+		}
+		reply, err := c.try(ctx, req)
+		if err == nil {
+			c.account.add(reply.Usage)
+			c.turn += min(c.turn, 1)
+			reply.Content = c.identify(reply.Content)
+			return reply, nil
+		}
+		if err := retries.after(ctx, err); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// try makes one call of the model and shows its reply while it arrives.
+func (c *conversation) try(ctx context.Context, req model.Request) (*model.Response, error) {
+	leave, err := c.admitted(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c.account.add(reply.Usage)
-	return reply, nil
+	defer leave()
+	streaming := c.stage.enter()
+	reply, err := c.cfg.Model.Complete(ctx, req, streaming.delta)
+	streaming.leave(err)
+	return reply, err
 }
 
 // replyText is the text of a reply, without white space around it.

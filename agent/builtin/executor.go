@@ -5,12 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"assay/agent/model"
 )
@@ -18,26 +14,19 @@ import (
 // executor runs tools. It is safe for concurrent use.
 type executor struct {
 	tools   map[string]tool
-	schemas map[string]*jsonschema.Schema
+	shapes  map[string]*shape
 	offered []model.Tool // what the model is told of them, in order
 }
 
-// newExecutor compiles the schemas of the tools.
+// newExecutor reads the schemas of the tools.
 func newExecutor(tools []tool) (*executor, error) {
-	e := &executor{tools: map[string]tool{}, schemas: map[string]*jsonschema.Schema{}}
-	compiler := jsonschema.NewCompiler()
+	e := &executor{tools: map[string]tool{}, shapes: map[string]*shape{}}
 	for _, t := range tools {
-		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(t.schema))
+		shape, err := newShape(t.schema)
 		if err != nil {
 			return nil, fmt.Errorf("schema of %s: %w", t.name, err)
 		}
-		if err := compiler.AddResource(t.name, doc); err != nil {
-			return nil, fmt.Errorf("schema of %s: %w", t.name, err)
-		}
-		if e.schemas[t.name], err = compiler.Compile(t.name); err != nil {
-			return nil, fmt.Errorf("schema of %s: %w", t.name, err)
-		}
-		e.tools[t.name] = t
+		e.tools[t.name], e.shapes[t.name] = t, shape
 		e.offered = append(e.offered, model.Tool{Name: t.name, Description: t.description, InputSchema: json.RawMessage(t.schema)})
 	}
 	return e, nil
@@ -49,7 +38,7 @@ func (e *executor) execute(ctx context.Context, call model.Block) ([]model.Block
 	if !ok {
 		return nil, &ToolExecutionError{Tool: call.Name, Text: "Unknown tool: " + call.Name, Malformed: true}
 	}
-	if err := e.check(call); err != nil {
+	if err := e.shapes[call.Name].check(call.Input); err != nil {
 		return nil, &ToolExecutionError{Tool: call.Name, Text: fmt.Sprintf("Bad input for %s: %v", call.Name, err), Malformed: true}
 	}
 	content, err := t.run(ctx, call.Input)
@@ -57,39 +46,6 @@ func (e *executor) execute(ctx context.Context, call model.Block) ([]model.Block
 		return nil, &ToolExecutionError{Tool: call.Name, Text: err.Error()}
 	}
 	return content, nil
-}
-
-// check compares an input with the schema of its tool. The error is one line
-// that names every fault and its place, the same for the same input.
-func (e *executor) check(call model.Block) error {
-	input, err := jsonschema.UnmarshalJSON(strings.NewReader(string(call.Input)))
-	if err != nil {
-		return err
-	}
-	var invalid *jsonschema.ValidationError
-	if err := e.schemas[call.Name].Validate(input); !errors.As(err, &invalid) {
-		return err
-	}
-	var faults []string
-	for _, unit := range invalid.BasicOutput().Errors {
-		if unit.Error != nil && len(unit.Errors) == 0 {
-			faults = append(faults, fault(unit))
-		}
-	}
-	slices.Sort(faults)
-	return errors.New(strings.Join(faults, "; "))
-}
-
-// fault names one fault and its place.
-func fault(unit jsonschema.OutputUnit) string {
-	if extra, ok := unit.Error.Kind.(*kind.AdditionalProperties); ok {
-		slices.Sort(extra.Properties) // they come as a map has them
-	}
-	place := strings.ReplaceAll(strings.TrimPrefix(unit.InstanceLocation, "/"), "/", ".")
-	if place == "" {
-		return unit.Error.String()
-	}
-	return place + ": " + unit.Error.String()
 }
 
 // executeAll runs calls and returns their results in the same order. Calls that

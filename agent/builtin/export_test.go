@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -18,6 +19,30 @@ func Compact(messages []model.Message) ([]model.Message, int) { return compact(m
 
 // Clip is clip.
 func Clip(text string, limit int) string { return clip(text, limit) }
+
+// MarkTurns is markTurns.
+func MarkTurns(messages []model.Message) []model.Message { return markTurns(messages) }
+
+// RequestOf is the request of an asking.
+func RequestOf(system, state []model.Block, tools []model.Tool) model.Request {
+	c := newConversation(newCore(nil, Config{}))
+	return (&asking{conversation: c, system: system, state: state, tools: tools}).request()
+}
+
+// CheckInput is the check of a shape.
+func CheckInput(schema string, input []byte) error {
+	s, err := newShape(schema)
+	if err != nil {
+		return err
+	}
+	return s.check(input)
+}
+
+// ImageHeader is header.
+func ImageHeader(data []byte) (mime string, width, height int) {
+	mime, size := model.ImageHeader(bytes.NewReader(data))
+	return mime, size.X, size.Y
+}
 
 // Operations is operations on a connection that it reads itself.
 type Operations struct{ *operations }

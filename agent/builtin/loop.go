@@ -68,6 +68,7 @@ func (t *turn) useTools(ctx context.Context, reply *model.Response, calls []mode
 		more, moreFaults := t.executor.executeAll(ctx, submits)
 		results, faults = append(results, more...), faults+moreFaults
 	}
+	t.conversation.fitImages(results)
 	t.conversation.commit(userMessage(inOrder(calls, results)...), nil)
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)

@@ -66,7 +66,7 @@ func TestTL6_InvalidSubmissionDoesNotEndTheTurn(t *testing.T) {
 	p.init(frame{"eval_mode": true})
 	require.Equal(t, "done", p.ask("go"))
 	require.Equal(t, 3, calls(p))
-	for i, want := range []string{"next_status: value must be one of", "missing property 'summary'"} {
+	for i, want := range []string{`next_status: "finished" does not fit {"type":"string","enum":["executing",`, "summary: missing"} {
 		text, isError := p.resultText(i)
 		require.True(t, isError)
 		require.Contains(t, text, want)
@@ -187,6 +187,21 @@ func TestCO5_OtherStopReasons(t *testing.T) {
 			require.Equal(t, false, p.of("agent_error")[0]["fatal"])
 		})
 	}
+}
+
+// A reply that does not say why it stopped is kept, and nothing of it is run.
+func TestCO5_NoStopReason(t *testing.T) {
+	t.Parallel()
+	p, h := startReplies(t, builtin.Config{}, nil, &model.Response{Content: []model.Block{model.Text("a"), call("x")}})
+	h.last = replies(model.Text("fine"))
+	p.init(nil)
+	require.Equal(t, "done", p.ask("go"))
+	require.Equal(t, `the model stopped for the unknown reason ""`, p.of("agent_error")[0].text("error"))
+	require.Empty(t, p.of("agent_action"))
+	require.Equal(t, "done", p.ask("again"))
+	text, isError := p.resultText(0)
+	require.True(t, isError)
+	require.Contains(t, text, "was interrupted")
 }
 
 // A conversation that is too long is compacted once, whether the model says so

@@ -88,7 +88,7 @@ func TestTL3_ReadMemory(t *testing.T) {
 	}
 	text, isError := p.resultText(3)
 	require.True(t, isError)
-	require.Contains(t, text, "name: value must be one of 'soul', 'user', 'telos', 'context', 'harness'")
+	require.Contains(t, text, "name: \"../secret\" does not fit")
 }
 
 // What is written is read back in the same run, and is in the system prompt of

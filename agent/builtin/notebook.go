@@ -22,11 +22,15 @@ type params map[string]any
 type notebook struct {
 	operations *operations
 	runs       *runs
-	limits     Limits // changed by init only, while nothing else goes on
+	limits     Limits      // changed by init only, while nothing else goes on
+	orphans    chan string // cells that run though their creation was given up; has room for maxLate
 }
 
 func newNotebook(w *wire, cfg Config) *notebook {
-	return &notebook{operations: newOperations(w, cfg.NewID), runs: newRuns(), limits: cfg.Limits}
+	return &notebook{
+		operations: newOperations(w, cfg.NewID), runs: newRuns(), limits: cfg.Limits,
+		orphans: make(chan string, maxLate),
+	}
 }
 
 // cellRun is what came of a run.
@@ -57,10 +61,14 @@ func (r result) read(out any) error {
 
 // create creates a cell and returns its id.
 func (n *notebook) create(ctx context.Context, action string, p params) (string, error) {
+	return createdCell(n.operations.do(ctx, action, p, n.limits.Action))
+}
+
+func createdCell(r result) (string, error) {
 	var created struct {
 		CellID string `json:"cell_id"`
 	}
-	if err := n.act(ctx, action, p, &created); err != nil {
+	if err := r.read(&created); err != nil {
 		return "", err
 	}
 	if created.CellID == "" {
@@ -69,10 +77,11 @@ func (n *notebook) create(ctx context.Context, action string, p params) (string,
 	return created.CellID, nil
 }
 
-// createAndRun creates a code cell and waits for the end of its run.
+// createAndRun creates a code cell and waits for the end of its run. If ctx ends
+// before the answer has named the cell, the cell is stopped when it comes.
 func (n *notebook) createAndRun(ctx context.Context, p params) (cellRun, error) {
 	expected := n.runs.expect("")
-	cellID, err := n.create(ctx, "create_cell", p)
+	cellID, err := createdCell(n.operations.doOrUndo(ctx, "create_cell", p, n.limits.Action, n.orphan))
 	if err != nil {
 		n.runs.abandon(expected, "")
 		return cellRun{}, err
@@ -81,13 +90,41 @@ func (n *notebook) createAndRun(ctx context.Context, p params) (cellRun, error) 
 	return n.await(ctx, expected, cellID)
 }
 
+// orphan takes the late answer of a creation.
+func (n *notebook) orphan(r result) {
+	cellID, err := createdCell(r)
+	if err != nil {
+		return // there is no cell
+	}
+	select {
+	case n.orphans <- cellID:
+	default: // maxLate others wait already, as the server reads nothing
+	}
+}
+
+// stopOrphans stops the cells that run though their creation was given up, until
+// ctx ends.
+func (n *notebook) stopOrphans(ctx context.Context) error {
+	for {
+		select {
+		case cellID := <-n.orphans:
+			n.stop(params{"cell_id": cellID})
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
 // run carries out an action that runs a cell, and waits for the end of the run.
 func (n *notebook) run(ctx context.Context, action, cellID string, p params) (cellRun, error) {
 	expected := n.runs.expect(cellID)
 	r := n.operations.do(ctx, action, p, n.limits.Action)
 	if err := r.read(nil); err != nil {
-		if r.body != nil { // it was refused; otherwise the cell may run
+		switch {
+		case r.body != nil: // it was refused; otherwise the cell may run
 			n.runs.abandon(expected, cellID)
+		case ctx.Err() != nil:
+			n.giveUp(expected, cellID)
 		}
 		return cellRun{}, err
 	}
@@ -109,8 +146,15 @@ func (n *notebook) await(ctx context.Context, expected *run, cellID string) (cel
 	case <-timer.C:
 		return cellRun{cellID: cellID, waited: limit}, nil
 	case <-ctx.Done():
+		n.giveUp(expected, cellID)
 		return cellRun{}, fmt.Errorf("the run of cell %s was given up: %w", cellID, context.Cause(ctx))
 	}
+}
+
+// giveUp stops a cell whose run nobody waits for any more.
+func (n *notebook) giveUp(expected *run, cellID string) {
+	n.runs.abandon(expected, cellID)
+	n.stop(params{"cell_id": cellID})
 }
 
 // execute runs code in the kernel. It is cancelled there when ctx ends.
@@ -120,6 +164,17 @@ func (n *notebook) execute(ctx context.Context, p params, timeout time.Duration)
 		n.stop(params{"agent_tx_id": r.txID})
 	}
 	return r
+}
+
+// executed reads the answer to an execute_code. Code that failed by itself has
+// an answer like any other.
+func (r result) executed() (protocol.ExecuteCodeResponse, error) {
+	var end protocol.ExecuteCodeResponse
+	err := r.read(&end)
+	if err != nil && r.body != nil && json.Unmarshal(r.body, &end) == nil && (end.Exception != "" || end.EName != "") {
+		err = nil
+	}
+	return end, err
 }
 
 // interrupt stops every cell that this agent started and that still runs.

@@ -4,12 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"assay/internal/protocol"
 )
+
+// maxLate is how many operations that were given up are remembered.
+const maxLate = 16
 
 // operations sends actions to the notebook and matches their answers by tx_id.
 // It is safe for concurrent use.
@@ -19,7 +23,14 @@ type operations struct {
 
 	mu      sync.Mutex
 	pending map[string]chan result // each has room for the one answer
+	late    []late                 // the latest, at most maxLate
 	sent    int
+}
+
+// late is an operation that was given up before its answer came.
+type late struct {
+	txID string
+	undo func(result) // is given the answer that comes after all; must not wait
 }
 
 func newOperations(w *wire, newID func() string) *operations {
@@ -37,6 +48,13 @@ type result struct {
 // do carries out an action and waits for its answer, at most limit. Params are
 // written as JSON.
 func (o *operations) do(ctx context.Context, action string, params any, limit time.Duration) result {
+	return o.doOrUndo(ctx, action, params, limit, nil)
+}
+
+// doOrUndo is do for an action that must not be left alone: when ctx ends before
+// the answer is there, undo is given it when it comes. It is called by whoever
+// reads the connection and must not wait. nil ignores the answer.
+func (o *operations) doOrUndo(ctx context.Context, action string, params any, limit time.Duration, undo func(result)) result {
 	txID := o.newID()
 	answer := make(chan result, 1)
 	o.expect(txID, answer)
@@ -53,6 +71,7 @@ func (o *operations) do(ctx context.Context, action string, params any, limit ti
 	case <-timer.C:
 		return failed(txID, "OPERATION FAILED: '%s' timed out after %s seconds. No answer came: the operation did not complete.", action, inSeconds(limit))
 	case <-ctx.Done():
+		o.giveUp(late{txID, undo}, answer)
 		return failed(txID, "OPERATION FAILED: '%s' was given up: %v. The operation did not complete.", action, context.Cause(ctx))
 	}
 }
@@ -96,6 +115,29 @@ func (o *operations) answered(env protocol.Envelope, body []byte) {
 		delete(o.pending, env.TxID)
 		waiting <- r
 	}
+	if i := slices.IndexFunc(o.late, func(l late) bool { return l.txID == env.TxID }); i >= 0 {
+		o.late[i].undo(r)
+		o.late = slices.Delete(o.late, i, i+1)
+	}
+}
+
+// giveUp has an operation undone when its answer comes, which may just have
+// happened.
+func (o *operations) giveUp(l late, answer chan result) {
+	if l.undo == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	select {
+	case r := <-answer:
+		l.undo(r)
+		return
+	default:
+	}
+	delete(o.pending, l.txID)
+	o.late = append(o.late, l)
+	o.late = o.late[max(0, len(o.late)-maxLate):]
 }
 
 func (o *operations) expect(txID string, answer chan result) {

@@ -10,9 +10,6 @@ import (
 	"assay/internal/protocol"
 )
 
-// maxImage is the longest image, in bytes of base64, that the Messages API takes.
-const maxImage = 5 << 20
-
 // output is an output of nbformat 4.
 type output struct {
 	Type      string                     `json:"output_type"`
@@ -120,8 +117,8 @@ func (o output) showText() string {
 	return fmt.Sprintf("[%s, not shown]", strings.Join(kinds, ", "))
 }
 
-// showImage adds an image and says in the text that it is there. One that is
-// too large comes without its content.
+// showImage adds an image and says in the text that it is there, or why it is
+// not. The kernel gives the size of one that is too large instead of its content.
 func showImage(mime string, value json.RawMessage, images *[]model.Block) string {
 	var sized struct {
 		Bytes int64 `json:"bytes"`
@@ -130,15 +127,17 @@ func showImage(mime string, value json.RawMessage, images *[]model.Block) string
 		return fmt.Sprintf("[%s, %d bytes, too large to be shown]", mime, sized.Bytes)
 	}
 	data := strings.Join(strings.Fields(plain(value)), "")
-	switch {
-	case data == "":
+	if data == "" {
 		return fmt.Sprintf("[%s, empty]", mime)
-	case len(data) > maxImage:
-		return fmt.Sprintf("[%s, %d bytes, too large to be shown]", mime, len(data)/4*3)
-	case images == nil:
+	}
+	if images == nil {
 		return fmt.Sprintf("[%s]", mime)
 	}
-	*images = append(*images, model.Image(mime, data))
+	shown, err := readImage(data)
+	if err != nil {
+		return fmt.Sprintf("[%s, %v]", mime, err)
+	}
+	*images = append(*images, shown)
 	return fmt.Sprintf("[%s, shown below]", mime)
 }
 

@@ -43,6 +43,9 @@ type peer struct {
 	// runs on the goroutine that reads.
 	hook func(action string, params frame, tx string) bool
 
+	// onFrame sees each frame that the agent sends, on the goroutine that reads.
+	onFrame func(frame)
+
 	writing sync.Mutex
 	mu      sync.Mutex
 	frames  []frame
@@ -101,8 +104,11 @@ func (p *peer) read() {
 		p.frames = append(p.frames, f)
 		close(p.arrived)
 		p.arrived = make(chan struct{})
-		hook := p.hook
+		hook, onFrame := p.hook, p.onFrame
 		p.mu.Unlock()
+		if onFrame != nil {
+			onFrame(f)
+		}
 		if f.text("type") == "agent_action" {
 			action, params, tx := f.text("action"), f.object("params"), f.text("tx_id")
 			if hook == nil || !hook(action, params, tx) {

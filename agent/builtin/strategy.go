@@ -17,6 +17,9 @@ type strategy interface {
 
 	// conversations lists those that there are. It is called while no task runs.
 	conversations() []*conversation
+
+	// forget drops all that was said. It is called while no task runs.
+	forget()
 }
 
 // task is the work on one query. Tasks of one conversation run one after the
@@ -33,13 +36,15 @@ type task struct {
 // makers are the strategies by name.
 func makers() map[string]func(*core) (strategy, error) {
 	return map[string]func(*core) (strategy, error){
-		"tools": newTools,
+		"blocks": newBlocks,
+		"ticks":  newTicks,
+		"tools":  newTools,
 	}
 }
 
 // Strategies names the strategies that there are.
 func Strategies() []string {
-	return []string{"tools"}
+	return []string{"tools", "blocks", "ticks"}
 }
 
 // CheckStrategy says whether there is a strategy of that name.
@@ -61,3 +66,5 @@ func (s *single) dispatch(query protocol.AgentQuery) task {
 }
 
 func (s *single) conversations() []*conversation { return []*conversation{s.conversation} }
+
+func (s *single) forget() { s.conversation.clear() }

@@ -23,7 +23,7 @@ type tools struct {
 // newTools reads the memory, if there is one, and makes the tools.
 func newTools(c *core) (strategy, error) {
 	t := &tools{conversation: newConversation(c)}
-	list := slices.Concat(notebookTools(c.notebook), []tool{t.submission()})
+	list := slices.Concat(notebookTools(c.notebook), []tool{submissionTool(t.submit)})
 	var sections memorySections
 	if c.cfg.MemoryDir != "" {
 		memory := &memory{dir: c.cfg.MemoryDir, clock: c.cfg.Clock}
@@ -68,7 +68,14 @@ func (s *submission) endsAs() string {
 	return protocol.AgentDone
 }
 
-func (t *tools) submission() tool {
+// submit takes in a submission.
+func (t *tools) submit(s submission) error {
+	t.submitted = &s
+	return nil
+}
+
+// submissionTool hands valid submissions to take.
+func submissionTool(take func(submission) error) tool {
 	statuses, _ := json.Marshal([]string{ //nolint:errchkjson // strings
 		protocol.AgentExecuting, "fixing", protocol.AgentThinking, protocol.AgentAwaitingUser,
 		protocol.AgentAwaitingCell, protocol.AgentAwaitingWidget, protocol.AgentDone,
@@ -83,7 +90,9 @@ func (t *tools) submission() tool {
 			"questions":{"description":"What the user has to answer."},
 			"continue":{"type":"boolean","description":"With next_status executing, fixing or thinking: go on at once."}`, statuses), "summary", "next_status"),
 		run: takes(func(_ context.Context, s submission) ([]model.Block, error) {
-			t.submitted = &s
+			if err := take(s); err != nil {
+				return nil, err
+			}
 			return says("Submitted."), nil
 		}),
 	}

@@ -38,16 +38,11 @@ type executeInput struct {
 func (n *notebook) executeCode(ctx context.Context, in executeInput) ([]model.Block, error) {
 	timeout := min(orElse(seconds(in.TimeoutS), n.limits.Cell), n.limits.Cell)
 	r := n.execute(ctx, params{"code": in.Code, "timeout_s": timeout.Seconds()}, timeout)
-	var end protocol.ExecuteCodeResponse
-	if err := r.read(&end); err != nil && (r.body == nil || json.Unmarshal(r.body, &end) != nil || !failedByItself(end)) {
+	end, err := r.executed()
+	if err != nil {
 		return nil, err
 	}
 	return showExecuted(end), nil
-}
-
-// failedByItself tells code that failed from code that could not be run.
-func failedByItself(end protocol.ExecuteCodeResponse) bool {
-	return end.Exception != "" || end.EName != ""
 }
 
 func showExecuted(end protocol.ExecuteCodeResponse) []model.Block {

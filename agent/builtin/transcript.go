@@ -77,12 +77,17 @@ func presentable(m model.Message, used map[string]bool) []model.Block {
 			continue
 		case b.Type == model.BlockThinking && b.Signature == "":
 			continue // it was cut
+		case b.Type == model.BlockImage && m.Role == model.RoleAssistant:
+			continue
 		case b.Type == model.BlockToolUse && (m.Role != model.RoleAssistant || used[b.ID]):
 			continue
 		case b.Type == model.BlockToolUse:
 			used[b.ID] = true
 		}
 		content = append(content, b)
+	}
+	if m.Role == model.RoleAssistant {
+		return spoken(content)
 	}
 	return content
 }

@@ -16,11 +16,17 @@ import (
 
 // judge asks the strict server whether it takes a transcript.
 func judge(messages []model.Message) (int, string) {
-	script, err := model.ParseScript("s", []byte(strings.Repeat(`{"content":"ok"}`+"\n", 50)))
+	return judgeRequest(model.Request{Params: model.Params{MaxTokens: 9}, Messages: messages})
+}
+
+// judgeRequest is judge for a whole request.
+func judgeRequest(req model.Request) (int, string) {
+	req.Model = "m"
+	script, err := model.ParseScript("s", []byte(strings.Repeat(`{"content":"ok"}`+"\n", len(req.Messages)+1)))
 	if err != nil {
 		return 0, err.Error()
 	}
-	body, err := json.Marshal(model.Request{Model: "m", Params: model.Params{MaxTokens: 9}, Messages: messages})
+	body, err := json.Marshal(req)
 	if err != nil {
 		return 0, err.Error()
 	}
@@ -96,26 +102,7 @@ func TestCO4_CutAnywhere(t *testing.T) {
 func TestCO4_AnythingCanBeRepaired(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		id := rapid.SampledFrom([]string{"a", "b", "c"})
-		block := rapid.Custom(func(t *rapid.T) model.Block {
-			switch rapid.IntRange(0, 5).Draw(t, "kind") {
-			case 0:
-				return call(id.Draw(t, "id"))
-			case 1:
-				return answered(id.Draw(t, "id"))
-			case 2:
-				return model.Text(rapid.SampledFrom([]string{"", " ", "x"}).Draw(t, "text"))
-			case 3:
-				return model.Block{Type: model.BlockThinking, Signature: rapid.SampledFrom([]string{"", "s"}).Draw(t, "signature")}
-			default:
-				return model.Text("text")
-			}
-		})
-		messages := rapid.SliceOf(rapid.Custom(func(t *rapid.T) model.Message {
-			role := rapid.SampledFrom([]string{model.RoleUser, model.RoleAssistant}).Draw(t, "role")
-			return model.Message{Role: role, Content: rapid.SliceOfN(block, 0, 4).Draw(t, "content")}
-		})).Draw(t, "messages")
-
+		messages := rapid.SliceOf(rapid.Custom(message)).Draw(t, "messages")
 		repaired := builtin.Repair(messages)
 		status, text := judge(append(repaired, user(model.Text("go on"))))
 		if status != http.StatusOK {

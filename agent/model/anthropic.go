@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
+	"strings"
+	"unicode"
 
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 )
 
 // providerAnthropic begins the text of this client's errors.
@@ -27,19 +26,41 @@ type Anthropic struct {
 // NewAnthropic returns the model with that id. It needs a key, whether the API
 // behind the base URL looks at it or not. The environment is not read.
 func NewAnthropic(id string, opts Options) (*Anthropic, error) {
+	return newAnthropic(id, opts, http.DefaultTransport)
+}
+
+func newAnthropic(id string, opts Options, transport http.RoundTripper) (*Anthropic, error) {
 	if opts.APIKey == "" {
 		return nil, fmt.Errorf("the model anthropic/%s needs an API key: set ANTHROPIC_API_KEY", id)
+	}
+	if err := checkSendable(opts); err != nil {
+		return nil, fmt.Errorf("the model anthropic/%s: %w", id, err)
 	}
 	settings := []option.RequestOption{
 		option.WithEnvironmentProduction(),
 		option.WithAPIKey(opts.APIKey),
 		option.WithMaxRetries(0), // whoever retries must see that it does
-		option.WithHTTPClient(&http.Client{}),
+		option.WithHTTPClient(&http.Client{Transport: listen(transport, opts.Idle)}),
 	}
 	if opts.BaseURL != "" {
 		settings = append(settings, option.WithBaseURL(opts.BaseURL))
 	}
 	return &Anthropic{id: id, messages: anthropic.NewMessageService(settings...)}, nil
+}
+
+// checkSendable finds what would make every request fail before it is sent.
+func checkSendable(opts Options) error {
+	if strings.ContainsFunc(opts.APIKey, unicode.IsControl) {
+		return errors.New("its API key has a line break or another control character")
+	}
+	if opts.BaseURL == "" {
+		return nil
+	}
+	base, err := url.Parse(opts.BaseURL)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return errors.New("its base URL must begin with http:// or https:// and name a host") // not quoted: it may hold a password
+	}
+	return nil
 }
 
 // Complete sends one request and reads the stream to its end.
@@ -48,77 +69,51 @@ func (a *Anthropic) Complete(ctx context.Context, req Request, onDelta func(Delt
 	if err != nil {
 		return nil, err
 	}
-	var params anthropic.MessageNewParams
-	param.SetJSON(body, &params)
-	stream := a.messages.NewStreaming(ctx, params)
-	defer stream.Close()
+	reply, err := a.exchange(ctx, body, req.Turn, onDelta)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, providerError(providerAnthropic, err)
+	}
+	return reply, nil
+}
 
+// exchange sends a body and reads the answer.
+func (a *Anthropic) exchange(ctx context.Context, body []byte, turn int, onDelta func(Delta)) (*Response, error) {
+	var answer *http.Response
+	options := append(turnOption(turn), option.WithRequestBody("application/json", streamed(body)), option.WithResponseInto(&answer))
+	stream := a.messages.NewStreaming(ctx, anthropic.MessageNewParams{}, options...)
+	defer stream.Close()
+	if err := checkAnswer(answer, stream.Err()); err != nil {
+		return nil, err
+	}
 	reading := newReading(onDelta)
 	for stream.Next() {
 		if err := reading.event(stream.Current()); err != nil {
-			return nil, fmt.Errorf("%s: %w", providerAnthropic, err)
+			return nil, broken(err)
 		}
 	}
 	if err := stream.Err(); err != nil {
-		return nil, anthropicError(ctx, err, reading.started)
+		return nil, broken(err)
 	}
 	if !reading.stopped {
-		return nil, anthropicError(ctx, ErrCutStream, true)
+		return nil, ErrCutStream
 	}
 	return reading.response(), nil
 }
 
-// anthropicError makes one clear line of an error. What broke after something
-// of the reply had come is a cut stream.
-func anthropicError(ctx context.Context, err error, started bool) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	var api *anthropic.Error
-	switch {
-	case errors.As(err, &api):
-		return refusal(api)
-	case errors.Is(err, ErrCutStream):
-		return fmt.Errorf("%s: %w", providerAnthropic, err)
-	case started || errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%s: %w: %w", providerAnthropic, ErrCutStream, err)
-	case unsent(err):
-		return fmt.Errorf("%s: %w: %w", providerAnthropic, ErrUnreachable, err)
-	default:
-		return fmt.Errorf("%s: %w", providerAnthropic, err)
-	}
+// streamed is a body that asks for a stream. The SDK asks for one too, and finds
+// it there at once.
+func streamed(body []byte) []byte {
+	const begins = `{"stream":true,`
+	return append([]byte(begins), body[1:]...)
 }
 
-// unsent reports whether a request failed on its way.
-func unsent(err error) bool {
-	_, ok := errors.AsType[*url.Error](err)
-	return ok
-}
-
-// refusal reads an error of the API. One that came in the middle of a stream
-// has the status that its type stands for.
-func refusal(api *anthropic.Error) *APIError {
-	out := &APIError{Provider: providerAnthropic, Status: api.StatusCode, Type: string(api.Type())}
-	out.Message = errorMessage(api.RawJSON())
-	if out.Status < http.StatusBadRequest {
-		out.Status = errorStatus(out.Type)
+// turnOption is the header that a [Mock] plays by, for a request with a turn.
+func turnOption(turn int) []option.RequestOption {
+	if turn == 0 {
+		return nil
 	}
-	if out.Type == "" {
-		out.Type = errorType(out.Status)
-	}
-	if api.Response != nil {
-		out.RetryAfter = retryAfter(api.Response.Header)
-	}
-	return out
-}
-
-func retryAfter(header http.Header) time.Duration {
-	value := header.Get("Retry-After")
-	if n, err := strconv.ParseFloat(value, 64); err == nil && n >= 0 {
-		return seconds(n)
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(at))
-	}
-	return 0
+	return []option.RequestOption{option.WithHeader(turnHeader, strconv.Itoa(turn))}
 }

@@ -48,6 +48,8 @@ type Block struct {
 	Signature string // thinking
 	Data      string // redacted_thinking
 
+	Cache bool // text, image, tool_use, tool_result: the API is to cache the request up to here
+
 	raw json.RawMessage // any other type
 }
 

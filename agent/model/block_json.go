@@ -5,54 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 )
-
-// MarshalJSON writes the shape that the Messages API has for the type.
-func (b Block) MarshalJSON() ([]byte, error) {
-	switch b.Type {
-	case BlockText:
-		return marshal(struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		}{b.Type, b.Text})
-	case BlockImage:
-		return marshal(struct {
-			Type   string `json:"type"`
-			Source Source `json:"source"`
-		}{b.Type, b.Source})
-	case BlockToolUse:
-		return marshal(struct {
-			Type  string          `json:"type"`
-			ID    string          `json:"id"`
-			Name  string          `json:"name"`
-			Input json.RawMessage `json:"input"`
-		}{b.Type, b.ID, b.Name, orEmptyObject(b.Input)})
-	case BlockToolResult:
-		return marshal(struct {
-			Type      string  `json:"type"`
-			ToolUseID string  `json:"tool_use_id"`
-			IsError   bool    `json:"is_error,omitempty"`
-			Content   []Block `json:"content,omitempty"`
-		}{b.Type, b.ToolUseID, b.IsError, b.Content})
-	case BlockThinking:
-		return marshal(struct {
-			Type      string `json:"type"`
-			Thinking  string `json:"thinking"`
-			Signature string `json:"signature"`
-		}{b.Type, b.Thinking, b.Signature})
-	case BlockRedactedThinking:
-		return marshal(struct {
-			Type string `json:"type"`
-			Data string `json:"data"`
-		}{b.Type, b.Data})
-	default:
-		if b.raw == nil {
-			return nil, fmt.Errorf("a block of the unknown type %q has no content", b.Type)
-		}
-		return b.raw, nil
-	}
-}
 
 func orEmptyObject(input json.RawMessage) json.RawMessage {
 	if len(input) == 0 {
@@ -77,6 +30,7 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 		Thinking  string          `json:"thinking"`
 		Signature string          `json:"signature"`
 		Data      string          `json:"data"`
+		marked
 	}
 	err := json.Unmarshal(data, &in)
 	switch in.Type {
@@ -93,24 +47,13 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 	*b = Block{
 		Type: in.Type, Text: in.Text, ID: in.ID, Name: in.Name, Input: in.Input, ToolUseID: in.ToolUseID,
 		IsError: in.IsError, Source: in.Source, Thinking: in.Thinking, Signature: in.Signature, Data: in.Data,
+		Cache: in.CacheControl != nil,
 	}
 	if in.Type != BlockToolResult {
 		return nil
 	}
 	b.Content, err = blocks(in.Content)
 	return err
-}
-
-// MarshalJSON writes the content as a list of blocks.
-func (m Message) MarshalJSON() ([]byte, error) {
-	content := m.Content
-	if content == nil {
-		content = []Block{}
-	}
-	return marshal(struct {
-		Role    string  `json:"role"`
-		Content []Block `json:"content"`
-	}{m.Role, content})
 }
 
 // UnmarshalJSON reads a message whose content is a list of blocks or a string,

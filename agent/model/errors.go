@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// ErrCutStream says that a reply broke off before its end.
+// ErrCutStream says that a reply broke off before its end, or that nothing came
+// for so long that it was given up.
 var ErrCutStream = errors.New("the reply broke off before its end")
 
 // ErrUnreachable says that no connection brought so much as the beginning of a
@@ -22,7 +23,7 @@ var ErrNotRecorded = errors.New("the request was not recorded")
 // APIError is a refusal of a model's API. Its text is one line, such as
 // "anthropic: 401 authentication_error: invalid x-api-key".
 type APIError struct {
-	Provider   string // anthropic, or script
+	Provider   string // anthropic, openai, or script
 	Status     int    // of HTTP
 	Type       string // as the API names it, may be empty
 	Message    string
@@ -40,6 +41,9 @@ func ContextExceeded(err error) bool {
 	if !errors.As(err, &api) {
 		return false
 	}
+	if api.Provider == providerOpenAI && chatContextExceeded(api) {
+		return true
+	}
 	return api.Status == http.StatusRequestEntityTooLarge ||
 		api.Status == http.StatusBadRequest && strings.Contains(api.Message, "prompt is too long")
 }
@@ -51,6 +55,9 @@ func Transient(err error) bool {
 	api, refused := errors.AsType[*APIError](err)
 	if !refused {
 		return errors.Is(err, ErrCutStream) || errors.Is(err, ErrUnreachable)
+	}
+	if api.Type == chatNoQuota || ContextExceeded(err) {
+		return false
 	}
 	switch api.Status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
@@ -65,8 +72,10 @@ func errorTypes() map[int]string {
 	return map[int]string{
 		http.StatusBadRequest:            "invalid_request_error",
 		http.StatusUnauthorized:          "authentication_error",
+		http.StatusPaymentRequired:       "billing_error",
 		http.StatusForbidden:             "permission_error",
 		http.StatusNotFound:              "not_found_error",
+		http.StatusConflict:              "conflict_error",
 		http.StatusRequestEntityTooLarge: "request_too_large",
 		http.StatusTooManyRequests:       "rate_limit_error",
 		http.StatusInternalServerError:   "api_error",
@@ -89,14 +98,16 @@ func errorType(status int) string {
 	return "invalid_request_error"
 }
 
-// errorStatus is the status of a named error, 0 when it is not known.
-func errorStatus(name string) int {
+// streamedStatus is the status that the name of an error in the middle of a
+// reply stands for. The API had accepted the request, so one that is not known is
+// a failure of its own.
+func streamedStatus(name string) int {
 	for status, known := range errorTypes() {
 		if known == name {
 			return status
 		}
 	}
-	return 0
+	return http.StatusInternalServerError
 }
 
 // errorBody is an error as the API writes it.

@@ -18,11 +18,13 @@ import (
 // the limit of the real API.
 const maxRequest = 32 << 20
 
-// Mock is a server of the Messages API that plays a script: POST /v1/messages
-// with the real wire shape, as JSON or as a stream of events. It answers 401
-// without a key, and 400 where the real API would and where the script does not
-// fit. Streams are split into small events, and those in the middle of
-// characters, so that a client must put them together.
+// Mock is a server that plays a script, as two APIs would with their real wire
+// shapes, as JSON or as a stream of events: the Messages API at POST /v1/messages,
+// and Chat Completions at POST /v1/chat/completions. It answers 401 without a
+// key, which the second does not need, and 400 where the real API would and where
+// the script does not fit. Streams are split into small events, and those in the middle of
+// characters, so that a client must put them together. As handlers do, it panics
+// with [http.ErrAbortHandler] where a fault of the script breaks the connection.
 //
 // Conversations may be played side by side; see [Script] for how they are told
 // apart. It is safe for concurrent use.
@@ -45,6 +47,8 @@ func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := m.served.Add(1)
 	w.Header().Set("Request-Id", "req_"+strconv.FormatInt(id, 10))
 	switch {
+	case r.URL.Path == chatPath && r.Method == http.MethodPost:
+		m.chat(w, r, id)
 	case r.URL.Path != "/v1/messages":
 		m.refuse(w, http.StatusNotFound, "not found: "+r.URL.Path)
 	case r.Method != http.MethodPost:
@@ -74,11 +78,15 @@ func (m *Mock) message(w http.ResponseWriter, r *http.Request, id int64) {
 		return
 	}
 	in, err := readIncoming(body)
+	if err == nil {
+		err = m.player.script.checkThoughts(in.Messages)
+	}
 	if err != nil {
 		m.refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	next, err := m.player.next(in.Messages)
+	turn, _ := strconv.Atoi(r.Header.Get(turnHeader)) // 0 without one
+	next, err := m.player.next(turn, in.Messages)
 	if err != nil {
 		m.refuse(w, http.StatusBadRequest, err.Error())
 		return
@@ -87,17 +95,26 @@ func (m *Mock) message(w http.ResponseWriter, r *http.Request, id int64) {
 	if err := next.wait(r.Context()); err != nil {
 		return // the client has gone
 	}
+	m.answer(w, r, in, next, "msg_"+strconv.FormatInt(id, 10))
+}
+
+// answer sends a reply, or what the script has instead.
+func (m *Mock) answer(w http.ResponseWriter, r *http.Request, in *incoming, next *reply, id string) {
+	gone := r.Context().Done()
 	out := message{
-		ID: "msg_" + strconv.FormatInt(id, 10), Type: "message", Role: RoleAssistant, Model: in.Model,
-		Content: next.content, StopReason: &next.stop, Usage: next.usage,
+		ID: id, Type: "message", Role: RoleAssistant, Model: in.Model,
+		Content: next.whole(), StopReason: &next.stop, Usage: next.usage,
 	}
 	switch {
 	case next.refusal != nil:
 		next.sendRefusal(w)
+	case next.fault.whole():
+		next.fault.play(w, gone)
 	case in.Stream:
-		stream(w, out, next)
+		stream(w, gone, out, next)
+	case next.fault != nil:
+		next.fault.spoil(w, gone, out, errorBody{Type: "error", Error: next.fault.said})
 	default:
-		out.Content = next.whole()
 		send(w, http.StatusOK, out)
 	}
 }

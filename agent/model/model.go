@@ -38,6 +38,11 @@ type Request struct {
 	System   []Block   `json:"system,omitempty"`
 	Messages []Message `json:"messages"`
 	Tools    []Tool    `json:"tools,omitempty"`
+
+	// Turn is the number, from 1, of the reply that is asked for in a conversation
+	// whose earlier replies Messages does not hold; otherwise 0. It is for scripts,
+	// which are played by it.
+	Turn int `json:"-"`
 }
 
 // Params are the settings of a model. The zero value leaves everything to the
@@ -46,6 +51,8 @@ type Params struct {
 	MaxTokens   int       `json:"max_tokens"`            // of a reply; 0 is DefaultMaxTokens
 	Temperature *float64  `json:"temperature,omitempty"` // nil is the API's default
 	Thinking    *Thinking `json:"thinking,omitempty"`    // nil is the API's default
+
+	ReasoningEffort string `json:"reasoning_effort,omitempty"` // of openai/ only; "" is the API's default
 }
 
 // Thinking asks for the model's reasoning.
@@ -59,6 +66,7 @@ type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	InputSchema json.RawMessage `json:"input_schema"` // JSON Schema of an object
+	Cache       bool            `json:"-"`            // the API is to cache the request up to here
 }
 
 // Response is a whole reply.

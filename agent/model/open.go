@@ -1,29 +1,39 @@
 package model
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Options are what a model needs beside its name.
 type Options struct {
-	APIKey  string // required by anthropic/, unused by the others
-	BaseURL string // of the API, "" is the vendor's own; unused by script: and replay:
+	APIKey  string // of the model's provider; openai/ needs none at a BaseURL
+	BaseURL string // of the API, "" is the provider's own; unused by script: and replay:
+
+	// Idle is how long a call may be silent before it is cut as [ErrCutStream]: 0 is
+	// [DefaultIdle], below 0 for ever. Unused by script: and replay:.
+	Idle time.Duration
+
+	Occasion Occasion // on which replay: plays; unused by the others
+	Match    Match    // of replay:, "" is MatchStrict; unused by the others
 }
 
 // The forms of a model's name: what it begins with.
 const (
-	formAnthropic = "anthropic/"
+	formAnthropic = providerAnthropic + "/"
+	formOpenAI    = providerOpenAI + "/"
 	formScript    = "script:"
 	formReplay    = "replay:"
 )
 
-// Open returns the model of that name: "anthropic/<id>", "script:FILE", which
-// plays a [Script], or "replay:FILE", which plays a [Recording]. An unknown name,
-// a missing key and a faulty file are errors; the network is not touched.
+// Open returns the model of that name: "anthropic/<id>", "openai/<id>",
+// "script:FILE", which plays a [Script], or "replay:FILE", which plays a
+// [Recording]. An unknown name, a missing key and a faulty file are errors; the
+// network is not touched.
 func Open(name string, opts Options) (Client, error) {
 	form, rest, err := parseName(name)
 	if err != nil {
@@ -37,11 +47,13 @@ func Open(name string, opts Options) (Client, error) {
 		}
 		return script.Client(), nil
 	case formReplay:
-		recording, err := ReadRecording(rest)
+		recording, err := opts.Occasion.Read(rest)
 		if err != nil {
 			return nil, err
 		}
-		return recording.Client(), nil
+		return opts.Occasion.Play(recording, opts.Match)
+	case formOpenAI:
+		return NewOpenAI(rest, opts)
 	default:
 		return NewAnthropic(rest, opts)
 	}
@@ -58,24 +70,39 @@ func CheckName(name string) error {
 // dir. An absolute file, a name without one and an unknown name stay as they are.
 func InFolder(name, dir string) string {
 	form, file, err := parseName(name)
-	if err != nil || form == formAnthropic || filepath.IsAbs(file) {
+	if err != nil || Provider(name) != "" || filepath.IsAbs(file) {
 		return name
 	}
 	return form + filepath.Join(dir, file)
 }
 
+// Provider is whose API a model of that name is asked by: anthropic, openai, or
+// "" for what needs none. Its key and base URL are found by it.
+func Provider(name string) string {
+	switch form, _, _ := parseName(name); form {
+	case formAnthropic:
+		return providerAnthropic
+	case formOpenAI:
+		return providerOpenAI
+	default:
+		return ""
+	}
+}
+
 // parseName cuts a name into its form and what makes it one model.
 func parseName(name string) (form, rest string, err error) {
-	for _, form := range []string{formAnthropic, formScript, formReplay} {
+	for _, form := range []string{formAnthropic, formOpenAI, formScript, formReplay} {
 		if rest, ok := strings.CutPrefix(name, form); ok && rest != "" {
 			return form, rest, nil
 		}
 	}
-	return "", "", fmt.Errorf("unknown model %q: known are anthropic/<id>, script:FILE and replay:FILE", name)
+	return "", "", fmt.Errorf("unknown model %q: known are anthropic/<id>, openai/<id>, script:FILE and replay:FILE", name)
 }
 
 // Set changes one setting by its name: max_tokens (an integer), temperature
-// (0 to 1), or thinking (adaptive, disabled, or a budget in tokens).
+// (0 to 2), thinking (adaptive, disabled, or a budget in tokens), or
+// reasoning_effort (none, minimal, low, medium, high, xhigh or max).
+// [Params.Check] says whether a model takes it.
 func (p *Params) Set(key, value string) error {
 	switch key {
 	case "max_tokens":
@@ -86,16 +113,42 @@ func (p *Params) Set(key, value string) error {
 		p.MaxTokens = n
 	case "temperature":
 		t, err := strconv.ParseFloat(value, 64)
-		if err != nil || !(t >= 0 && t <= 1) {
-			return fmt.Errorf("temperature must be a number from 0 to 1, not %q", value)
+		if err != nil || !(t >= 0 && t <= 2) {
+			return fmt.Errorf("temperature must be a number from 0 to 2, not %q", value)
 		}
 		p.Temperature = &t
 	case "thinking":
 		return p.setThinking(value)
+	case "reasoning_effort":
+		if !slices.Contains(reasoningEfforts(), value) {
+			return fmt.Errorf("reasoning_effort must be one of %s, not %q", strings.Join(reasoningEfforts(), ", "), value)
+		}
+		p.ReasoningEffort = value
 	default:
-		return fmt.Errorf("unknown setting %q: known are max_tokens, temperature and thinking", key)
+		return fmt.Errorf("unknown setting %q: known are max_tokens, temperature, thinking and reasoning_effort", key)
 	}
 	return nil
+}
+
+// reasoningEfforts are those of OpenAI's models, of which each knows some.
+func reasoningEfforts() []string {
+	return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+}
+
+// Check says whether a model of that name takes the settings. Scripts and
+// recordings take any.
+func (p Params) Check(name string) error {
+	provider := Provider(name)
+	switch {
+	case provider == providerAnthropic && p.Temperature != nil && *p.Temperature > 1:
+		return fmt.Errorf("temperature must be from 0 to 1 for %s, not %g", name, *p.Temperature)
+	case provider == providerAnthropic && p.ReasoningEffort != "":
+		return fmt.Errorf("reasoning_effort is a setting of openai/ models: for %s there is thinking", name)
+	case provider == providerOpenAI && p.Thinking != nil && p.Thinking.Type != "adaptive":
+		return fmt.Errorf("thinking is a setting of anthropic/ models: for %s there is reasoning_effort", name)
+	default:
+		return nil
+	}
 }
 
 func (p *Params) setThinking(value string) error {
@@ -109,17 +162,4 @@ func (p *Params) setThinking(value string) error {
 	}
 	p.Thinking = &Thinking{Type: "enabled", BudgetTokens: n}
 	return nil
-}
-
-// body writes a request of the model id.
-func (r Request) body(id string) ([]byte, error) {
-	r.Model = id
-	if r.MaxTokens == 0 {
-		r.MaxTokens = DefaultMaxTokens
-	}
-	data, err := json.Marshal(r)
-	if err != nil {
-		return nil, fmt.Errorf("write the request: %w", err)
-	}
-	return data, nil
 }

@@ -13,29 +13,36 @@ type player struct {
 	script *Script
 
 	mu       sync.Mutex
-	refusals map[refused]int // how many there were
+	failures map[point]int // how many there were
 }
 
-// refused is a point of a conversation at which it was refused: the first
-// refusal there, and the message that was sent last. What came before it may
-// change when a client makes its conversation shorter.
-type refused struct {
+// point is where in a conversation something went wrong: the first line of the
+// script that does there, and the message that was sent last. What came before it
+// may change when a client makes its conversation shorter.
+type point struct {
 	at   int
 	last [sha256.Size]byte
 }
 
 func (s *Script) player() *player {
-	return &player{script: s, refusals: map[refused]int{}}
+	return &player{script: s, failures: map[point]int{}}
 }
 
+// turnHeader tells a [Mock] what [Request.Turn] tells a script.
+const turnHeader = "X-Assay-Turn"
+
 // next finds the reply to a conversation, checks what it expects and fills in
-// the ids of cells.
-func (p *player) next(messages []Message) (*reply, error) {
-	at := p.skipRefusals(p.script.after(messages), messages)
+// the ids of cells. Turn is that of the request.
+func (p *player) next(turn int, messages []Message) (*reply, error) {
+	first, last := p.script.place(turn, messages)
+	at, again := p.skipFailures(first, last)
 	if at >= len(p.script.replies) {
 		return nil, fmt.Errorf("%s: the script has %d replies and one more was asked for", p.script.name, len(p.script.replies))
 	}
 	r := p.script.replies[at]
+	if again {
+		r.fault = nil
+	}
 	if err := r.expect.check(messages); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", p.script.name, r.line, err)
 	}
@@ -47,12 +54,25 @@ func (p *player) next(messages []Message) (*reply, error) {
 	return &r, nil
 }
 
+// place returns the number of the reply that is asked for, or of the first of
+// the refusals before it, and the messages that tell this point of the
+// conversation from others: none where the turn tells it.
+func (s *Script) place(turn int, messages []Message) (at int, last []Message) {
+	if turn > 0 {
+		return s.advance(0, turn-1), nil
+	}
+	return s.after(messages), messages[max(0, len(messages)-1):]
+}
+
 // after returns the number of the reply that follows those in a conversation,
-// or of the first of the refusals before it. The latest call of a tool that the
+// or of the first of the failures before it. The latest call of a tool that the
 // script made is the landmark, so that a conversation may lose its beginning.
 func (s *Script) after(messages []Message) int {
 	made := map[string]int{}
 	for n, r := range s.replies {
+		if r.fails() {
+			continue
+		}
 		for _, call := range ToolUses(r.content) {
 			made[call.ID] = n
 		}
@@ -72,37 +92,37 @@ func (s *Script) after(messages []Message) int {
 	return s.advance(0, since)
 }
 
-// advance goes on by count replies that are no refusals.
+// advance goes on by count replies that do not fail.
 func (s *Script) advance(at, count int) int {
 	for ; count > 0 && at < len(s.replies); at++ {
-		if s.replies[at].refusal == nil {
+		if !s.replies[at].fails() {
 			count--
 		}
 	}
 	return at
 }
 
-// skipRefusals steps over the refusals at that a conversation has had already,
-// and counts the one it is going to have.
-func (p *player) skipRefusals(at int, messages []Message) int {
+// skipFailures steps over the failures at that a conversation has had already,
+// and counts the fault or refusal that it is going to have. Again says that the
+// fault of the reply, which does not fail, has been had as well.
+func (p *player) skipFailures(at int, last []Message) (next int, again bool) {
 	replies := p.script.replies
-	if at >= len(replies) || replies[at].refusal == nil {
-		return at
+	if at >= len(replies) || replies[at].refusal == nil && replies[at].fault == nil {
+		return at, false
 	}
-	text, err := json.Marshal(messages[max(0, len(messages)-1):])
+	text, err := json.Marshal(last)
 	if err != nil {
-		return at // no message that was sent or read is unwritable
+		return at, false // no message that was sent or read is unwritable
 	}
+	key := point{at, sha256.Sum256(text)}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := refused{at, sha256.Sum256(text)}
-	for range p.refusals[key] {
-		if at < len(replies) && replies[at].refusal != nil {
-			at++
-		}
+	left := p.failures[key]
+	for ; left > 0 && at < len(replies) && replies[at].fails(); at++ {
+		left--
 	}
-	if at < len(replies) && replies[at].refusal != nil {
-		p.refusals[key]++
+	if left == 0 {
+		p.failures[key]++
 	}
-	return at
+	return at, left > 0
 }

@@ -13,14 +13,15 @@ var pricesJSON []byte
 // Card is what is known of a model: its price and how much it reads. The table
 // of cards is prices.json.
 type Card struct {
-	Model   string `json:"model"`   // its id, without a date
+	Model   string `json:"model"`   // as for [Open], without a date
 	Context int64  `json:"context"` // tokens it can read
 	Price   Price  `json:"price"`
 	Long    *Long  `json:"long"` // where long prompts have a price of their own
 }
 
 // Price is in US dollars per million tokens. Writing to the cache is priced for
-// an entry that lives five minutes.
+// an entry that lives five minutes; where it costs nothing of its own it has the
+// price of the input that it is.
 type Price struct {
 	Input      float64 `json:"input"`
 	Output     float64 `json:"output"`
@@ -34,18 +35,18 @@ type Long struct {
 	Price Price `json:"price"`
 }
 
-// FindCard returns the card of a model, named by its id or as for [Open]. The
-// id may end with a date or with -latest. It returns nil for a model that the
-// table does not have: what it costs is then not known.
+// FindCard returns the card of a model, named as for [Open]. The name may end
+// with a date or with -latest. It returns nil for a model that the table does not
+// have: what it costs is then not known. A card is good where the model's own
+// provider serves it; see [Foreign].
 func FindCard(name string) *Card {
-	id := strings.TrimPrefix(name, "anthropic/")
 	var table []Card
 	if err := json.Unmarshal(pricesJSON, &table); err != nil {
 		return nil // a test reads every entry
 	}
-	version := regexp.MustCompile(`^(-latest|-\d{8})?$`)
+	version := regexp.MustCompile(`^(-latest|-\d{8}|-\d{4}-\d{2}-\d{2})?$`)
 	for _, card := range table {
-		if rest, ok := strings.CutPrefix(id, card.Model); ok && version.MatchString(rest) {
+		if rest, ok := strings.CutPrefix(name, card.Model); ok && version.MatchString(rest) {
 			return &card
 		}
 	}

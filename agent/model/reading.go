@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -14,13 +15,15 @@ import (
 type reading struct {
 	onDelta func(Delta)
 
-	started bool // something of the reply has come
 	stopped bool // message_stop has come
 	blocks  []Block
-	inputs  []*strings.Builder // of the blocks' tool inputs
+	grown   []*growth // of the blocks
 	stop    StopReason
 	usage   Usage
 }
+
+// growth is what the pieces of one block add up to.
+type growth struct{ text, thinking, signature, input strings.Builder }
 
 func newReading(onDelta func(Delta)) *reading {
 	if onDelta == nil {
@@ -31,7 +34,6 @@ func newReading(onDelta func(Delta)) *reading {
 
 // event takes the next event of the stream.
 func (r *reading) event(e anthropic.MessageStreamEventUnion) error {
-	r.started = true
 	switch e.Type {
 	case "message_start":
 		u := e.Message.Usage
@@ -60,7 +62,7 @@ func (r *reading) open(e anthropic.MessageStreamEventUnion) error {
 		return fmt.Errorf("block %d of the reply: %w", e.Index, err)
 	}
 	r.blocks = append(r.blocks, b)
-	r.inputs = append(r.inputs, &strings.Builder{})
+	r.grown = append(r.grown, &growth{})
 	r.onDelta(Delta{Kind: DeltaStart, Index: int(e.Index), Type: b.Type, ID: b.ID, Name: b.Name})
 	return nil
 }
@@ -70,19 +72,20 @@ func (r *reading) grow(e anthropic.MessageStreamEventUnion) error {
 	if err != nil {
 		return err
 	}
+	g := r.grown[e.Index]
 	var text string
 	switch e.Delta.Type {
 	case "text_delta":
 		text = e.Delta.Text
-		b.Text += text
+		g.text.WriteString(text)
 	case "thinking_delta":
 		text = e.Delta.Thinking
-		b.Thinking += text
+		g.thinking.WriteString(text)
 	case "signature_delta":
-		b.Signature += e.Delta.Signature
+		g.signature.WriteString(e.Delta.Signature)
 	case "input_json_delta":
 		text = e.Delta.PartialJSON
-		r.inputs[e.Index].WriteString(text)
+		g.input.WriteString(text)
 	}
 	if text != "" {
 		r.onDelta(Delta{Kind: DeltaText, Index: int(e.Index), Type: b.Type, Text: text})
@@ -125,21 +128,24 @@ func (r *reading) count(u anthropic.MessageDeltaUsage) {
 
 func (r *reading) response() *Response {
 	for i := range r.blocks {
-		b := &r.blocks[i]
-		if b.Type == BlockToolUse && r.inputs[i].Len() > 0 {
-			b.Input = wrapInput(r.inputs[i].String())
+		b, g := &r.blocks[i], r.grown[i]
+		b.Text = strings.ToValidUTF8(b.Text+g.text.String(), "\uFFFD")
+		b.Thinking += g.thinking.String()
+		b.Signature += g.signature.String()
+		if b.Type == BlockToolUse {
+			b.Input = wrapInput(cmp.Or(g.input.String(), string(orEmptyObject(b.Input))))
 		}
 	}
 	return &Response{Content: r.blocks, StopReason: r.stop, Usage: r.usage}
 }
 
-// wrapInput returns the input of a tool. Text that is no JSON object, because
-// the reply was cut in it or the model wrote it so, becomes the one property
-// invalid_json of an object, which no tool has.
+// wrapInput returns the input of a tool as it may be sent again. Text that is no
+// JSON object, because the reply was cut in it or the model wrote it so, becomes
+// the one property invalid_json of an object, which no tool has.
 func wrapInput(text string) json.RawMessage {
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &object) == nil && object != nil {
-		return json.RawMessage(text)
+		return mendUnicode([]byte(text))
 	}
 	wrapped, _ := json.Marshal(map[string]string{"invalid_json": text}) //nolint:errchkjson // a string
 	return wrapped

@@ -9,21 +9,29 @@ import (
 	"sync"
 )
 
+// Record returns client with its calls written down, on no occasion in
+// particular. See [Occasion.Record].
+func Record(name string, client Client, w io.Writer) Client {
+	return Occasion{}.Record(name, client, w)
+}
+
 // Record returns client with its calls written down: one JSON line per call as
-// it ends, written to w at once and whole, so that w may be a file that others
-// append to. [Recording] tells what is in a line. The name is that of the model,
-// for who reads it.
+// it ends, written to w at once and whole, so that w may be a file that other
+// processes append to. [Recording] tells what is in a line. The name is that of
+// the model; the calls of a [Replay] keep the name that they were recorded with.
 //
 // A call that cannot be written down fails, whatever the model said. The client
 // that is returned is safe for concurrent use though w is not; w is the caller's
 // to close.
-func Record(name string, client Client, w io.Writer) Client {
-	return &recorder{name: name, client: client, w: w}
+func (o Occasion) Record(name string, client Client, w io.Writer) Client {
+	return &recorder{occasion: o, places: o.places(), name: name, client: client, w: w}
 }
 
 type recorder struct {
-	name   string
-	client Client
+	occasion Occasion
+	places   places
+	name     string
+	client   Client
 
 	mu sync.Mutex // guards w
 	w  io.Writer
@@ -31,37 +39,88 @@ type recorder struct {
 
 // Complete makes the call and writes it down.
 func (r *recorder) Complete(ctx context.Context, req Request, onDelta func(Delta)) (*Response, error) {
-	text, err := req.body(r.name)
-	if err != nil {
-		return nil, err
-	}
-	reply, failure := r.client.Complete(ctx, req, onDelta)
-	done := call{Request: text, Response: reply}
-	if failure != nil {
-		done.Response, done.Error = nil, newCallError(failure)
-	}
-	if err := r.write(done); err != nil {
+	line, reply, failure := r.call(ctx, req, onDelta)
+	if err := r.write(line, req, reply, failure); err != nil {
 		return nil, errors.Join(failure, fmt.Errorf("record the call: %w", err))
 	}
 	return reply, failure
 }
 
-func (r *recorder) write(done call) error {
-	line, err := marshal(done)
+// call makes the call, and says of which model it is and when it ended. What is
+// played keeps both.
+func (r *recorder) call(ctx context.Context, req Request, onDelta func(Delta)) (origin, *Response, error) {
+	if replay, ok := r.client.(*Replay); ok {
+		return replay.play(ctx, req, onDelta)
+	}
+	reply, err := r.client.Complete(ctx, req, onDelta)
+	from := origin{model: r.name}
+	if r.occasion.Clock != nil {
+		from.at = r.occasion.Clock().UTC().Format(atFormat)
+	}
+	return from, reply, err
+}
+
+// origin is where an answer comes from.
+type origin struct {
+	model  string
+	at     string  // as a line has it, "" without a clock
+	played *answer // as a line has it; nil: it is no recorded one
+}
+
+// atFormat is RFC 3339 with milliseconds.
+const atFormat = "2006-01-02T15:04:05.000Z07:00"
+
+func (r *recorder) write(from origin, req Request, reply *Response, failure error) error {
+	request, err := req.body(from.model)
 	if err != nil {
 		return err
 	}
+	said, err := r.said(from, reply, failure)
+	if err != nil {
+		return err
+	}
+	asked, err := marshal(head{At: from.at, Session: r.occasion.Session, Request: r.places.ofRequest(request)})
+	if err != nil {
+		return err
+	}
+	// Both are objects that are not empty: the one goes on with the other.
+	line := append(append(asked[:len(asked)-1], ','), said[1:]...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, err = r.w.Write(append(line, '\n'))
 	return err
 }
 
-// call is a line of a recording. It has a response or an error.
+// said writes what came back. What was played is written as it was.
+func (r *recorder) said(from origin, reply *Response, failure error) ([]byte, error) {
+	if from.played != nil {
+		return marshal(from.played)
+	}
+	came := answer{Response: reply}
+	if failure != nil {
+		came = answer{Error: newCallError(failure)}
+	}
+	text, err := marshal(came)
+	return r.places.ofAnswer(text), err
+}
+
+// call is a line of a recording: when, whose, and what was asked, then what came
+// back.
 type call struct {
-	Request  json.RawMessage `json:"request"`
-	Response *Response       `json:"response,omitempty"`
-	Error    *callError      `json:"error,omitempty"`
+	head
+	answer
+}
+
+type head struct {
+	At      string          `json:"at,omitempty"`
+	Session string          `json:"session,omitempty"`
+	Request json.RawMessage `json:"request"`
+}
+
+// answer is what came back: one of the two.
+type answer struct {
+	Response *Response  `json:"response,omitempty"`
+	Error    *callError `json:"error,omitempty"`
 }
 
 // callError is an error of [Client.Complete] that can be written down.

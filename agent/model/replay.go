@@ -1,192 +1,200 @@
 package model
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"sync"
+	"time"
 )
 
-// Recording is the calls of models as [Record] wrote them down, JSON Lines:
+// Match says which of the recorded calls answers a request.
+type Match string
+
+// The ways to match.
+const (
+	MatchStrict Match = "strict" // the next one in which the same was asked
+	MatchOrder  Match = "order"  // the next one, whatever was asked
+)
+
+// CheckMatch says whether there is a match of that name.
+func CheckMatch(name string) error {
+	switch Match(name) {
+	case MatchStrict, MatchOrder:
+		return nil
+	}
+	return fmt.Errorf("match is %s or %s, not %q", MatchStrict, MatchOrder, name)
+}
+
+// Replay is a model that plays a [Recording] from its beginning. Errors are
+// played like replies; each call is played once.
 //
-//	request   what was asked: the body of POST /v1/messages, without the headers
-//	          and so without the key
-//	response  content, stop_reason, usage
-//	error     instead of a response: text; refusal, when the API refused, with
-//	          provider, status, type, message, retry_after (s); cause, when it is
-//	          cut_stream or unreachable
+// It is strict unless it plays by order: what it is asked must equal a recorded
+// request that it has not answered yet, but for the model's name and what the
+// [Occasion] keeps out. Equal requests get the recorded answers in their order.
+// What it was not asked when it was recorded, and by order one request more than
+// there are, is an error that wraps [ErrNotRecorded]; the strict one names the
+// first difference from the next recorded request. Markers of what is to be
+// cached are part of a request: where the API was told otherwise the difference
+// is at /system/0/cache_control or the like.
 //
-// It holds neither times nor ids of its own: equal calls give equal lines.
-type Recording struct {
-	name  string // for errors
-	calls []recorded
-}
-
-type recorded struct {
-	line    int
-	model   string
-	request string // as [normal] has it
-	call    call
-}
-
-// ReadRecording reads a recording from a file. Errors name file and line.
-func ReadRecording(file string) (*Recording, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read the recording: %w", err)
-	}
-	return ParseRecording(file, data)
-}
-
-// ParseRecording reads a recording. The name stands for it in errors.
-func ParseRecording(name string, data []byte) (*Recording, error) {
-	r := &Recording{name: name}
-	for i, line := range bytes.Split(data, []byte("\n")) {
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
-		c, err := parseCall(line)
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, i+1, err)
-		}
-		c.line = i + 1
-		r.calls = append(r.calls, c)
-	}
-	return r, nil
-}
-
-func parseCall(line []byte) (recorded, error) {
-	var c call
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&c); err != nil {
-		return recorded{}, err
-	}
-	if dec.More() {
-		return recorded{}, errors.New("more than one call on a line")
-	}
-	if c.Response == nil == (c.Error == nil) {
-		return recorded{}, errors.New("a call has either response or error")
-	}
-	request, err := normal(c.Request)
-	if err != nil {
-		return recorded{}, err
-	}
-	var named struct{ Model string }
-	if err := json.Unmarshal(c.Request, &named); err != nil {
-		return recorded{}, fmt.Errorf("request: %w", err)
-	}
-	return recorded{model: named.Model, request: request, call: c}, nil
-}
-
-// Of returns the calls of the model of that name.
-func (r *Recording) Of(name string) *Recording {
-	of := &Recording{name: r.name}
-	for _, c := range r.calls {
-		if c.model == name {
-			of.calls = append(of.calls, c)
-		}
-	}
-	return of
-}
-
-// normal writes a request in the one way in which equal ones are equal bytes:
-// keys sorted, no white space, and without the model, as any may be replayed.
-func normal(request []byte) (string, error) {
-	var fields map[string]any
-	if err := decode(request, &fields); err != nil {
-		return "", fmt.Errorf("request: %w", err)
-	}
-	delete(fields, "model")
-	text, err := marshal(fields)
-	return string(text), err
-}
-
-// decode reads JSON with numbers as they are written.
-func decode(text []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	return dec.Decode(into)
-}
-
-// Client returns a model that plays the recording from its beginning. It is
-// strict: what it is asked must equal a recorded request that it has not
-// answered yet, but for the model's name. Equal requests get the recorded
-// answers in their order, and errors are played like replies. What it was not
-// asked when it was recorded is an error that wraps [ErrNotRecorded] and names the
-// first difference from the next recorded request.
-func (r *Recording) Client() Client {
-	return &replay{recording: r, played: make([]bool, len(r.calls))}
-}
-
-type replay struct {
+// It is safe for concurrent use, though by order it is then a matter of luck who
+// gets which answer.
+type Replay struct {
 	recording *Recording
+	match     Match
+	session   string // whose calls were looked for
+	places    places
 
 	mu     sync.Mutex
 	played []bool // by call
+	now    time.Time
 }
 
-// Complete plays the call that the request is recorded with.
-func (r *replay) Complete(ctx context.Context, req Request, onDelta func(Delta)) (*Response, error) {
+// Client returns a model that plays the recording, strictly and on no occasion
+// in particular.
+func (r *Recording) Client() *Replay {
+	return &Replay{recording: r, match: MatchStrict, played: make([]bool, len(r.calls))}
+}
+
+// Play returns a model that plays what was [Occasion.Read] on the occasion; ""
+// is MatchStrict. By order it is an error when that is of several sessions, and
+// none of them the occasion's.
+func (o Occasion) Play(r *Recording, match Match) (*Replay, error) {
+	replay := r.Client()
+	replay.session, replay.places = o.Session, o.places()
+	if match != "" {
+		replay.match = match
+	}
+	if replay.match == MatchOrder && replay.foreign() && len(r.sessions()) > 1 {
+		return nil, fmt.Errorf("%s: none of the calls is of session %q and they are of %d others, so there is no order to play them in",
+			r.name, o.Session, len(r.sessions()))
+	}
+	if len(r.calls) > 0 {
+		replay.now = r.calls[0].time
+	}
+	return replay, nil
+}
+
+// foreign tells whether the calls are of other sessions than was looked for.
+func (r *Replay) foreign() bool {
+	if r.session == "" {
+		return false
+	}
+	for session := range r.recording.sessions() {
+		if unnumbered(session) == unnumbered(r.session) {
+			return false
+		}
+	}
+	return true
+}
+
+// Model is the name of the model whose calls are played: of the first of them.
+func (r *Replay) Model() string {
+	if len(r.recording.calls) == 0 {
+		return ""
+	}
+	return r.recording.calls[0].origin.model
+}
+
+// Clock is a clock by which the replay goes on as the recorded calls did: it
+// shows when the call ended that was played last, and before there was one, when
+// the first did. It is nil when that was not written down.
+func (r *Replay) Clock() func() time.Time {
+	if len(r.recording.calls) == 0 || r.recording.calls[0].time.IsZero() {
+		return nil
+	}
+	return func() time.Time {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.now
+	}
+}
+
+// Complete plays the call that answers the request.
+func (r *Replay) Complete(ctx context.Context, req Request, onDelta func(Delta)) (*Response, error) {
+	_, reply, err := r.play(ctx, req, onDelta)
+	return reply, err
+}
+
+// play also says where the answer comes from.
+func (r *Replay) play(ctx context.Context, req Request, onDelta func(Delta)) (origin, *Response, error) {
+	from := origin{model: r.Model()}
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return from, nil, context.Cause(ctx)
 	}
 	body, err := req.body("")
 	if err != nil {
-		return nil, err
+		return from, nil, err
 	}
-	asked, err := normal(body)
+	asked, err := normal(r.places.ofRequest(body))
 	if err != nil {
-		return nil, err
+		return from, nil, err
 	}
 	c, err := r.take(asked)
 	if err != nil {
-		return nil, err
+		return from, nil, err
 	}
-	if c.Error != nil {
-		return nil, c.Error.again()
+	from = c.origin
+	said, err := r.again(*from.played)
+	switch {
+	case err != nil:
+		return from, nil, err
+	case said.Error != nil:
+		return from, nil, said.Error.again()
 	}
-	reply := *c.Response
-	reply.Content = slices.Clone(reply.Content)
-	for i, b := range reply.Content {
+	for i, b := range said.Response.Content {
 		report(onDelta, i, b)
 	}
-	return &reply, nil
+	return from, said.Response, nil
+}
+
+// again is a recorded answer, with what belongs to this occasion put into it. It
+// is the caller's.
+func (r *Replay) again(recorded answer) (said answer, err error) {
+	text, err := marshal(recorded)
+	if err != nil {
+		return said, fmt.Errorf("write the answer again: %w", err)
+	}
+	return said, json.Unmarshal(r.places.into(text), &said)
 }
 
 // take finds the call to play, which is played no second time.
-func (r *replay) take(asked string) (call, error) {
+func (r *Replay) take(asked string) (recorded, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := -1
 	for i, c := range r.recording.calls {
-		switch {
-		case r.played[i]:
-		case c.request == asked:
-			r.played[i] = true
-			return c.call, nil
-		case next < 0:
+		if r.played[i] {
+			continue
+		}
+		if r.match == MatchOrder || c.request == asked {
+			r.played[i], r.now = true, c.time
+			return c, nil
+		}
+		if next < 0 {
 			next = i
 		}
 	}
-	return call{}, r.recording.miss(next, asked)
+	return recorded{}, r.miss(next, asked)
 }
 
 // miss is the error of a request that was not recorded; next is the recorded
 // call that was to be played, -1 if there is none.
-func (r *Recording) miss(next int, asked string) error {
+func (r *Replay) miss(next int, asked string) error {
+	calls, of := r.recording.calls, ""
+	if r.foreign() {
+		of = fmt.Sprintf(" (none in it is of session %q)", r.session)
+	}
 	if next < 0 {
-		return fmt.Errorf("%s: %w: all of the %d calls in it have been played", r.name, ErrNotRecorded, len(r.calls))
+		return fmt.Errorf("%s: %w: all of the %d calls in it have been played%s", r.recording.name, ErrNotRecorded, len(calls), of)
 	}
 	var wanted, have any
-	if err := errors.Join(decode([]byte(r.calls[next].request), &wanted), decode([]byte(asked), &have)); err != nil {
+	if err := errors.Join(decode([]byte(calls[next].request), &wanted), decode([]byte(asked), &have)); err != nil {
 		return err
 	}
 	d := firstDifference("", wanted, have)
-	return fmt.Errorf("%s:%d: %w: at %q the next recorded one has %s, this one has %s",
-		r.name, r.calls[next].line, ErrNotRecorded, d.pointer, d.want, d.have)
+	return fmt.Errorf("%s:%d: %w: at %q the next recorded one has %s, this one has %s%s",
+		r.recording.name, calls[next].line, ErrNotRecorded, d.pointer, d.want, d.have, of)
 }

@@ -20,10 +20,11 @@ func TestScript_FaultsNameFileAndLine(t *testing.T) {
 		"":      "s.jsonl: the script has no replies",
 		"\n \n": "s.jsonl: the script has no replies",
 		`{"content":"a"}` + "\n\n" + `{"contnet":"b"}`: `s.jsonl:3: json: unknown field "contnet"`,
-		`{"content":"a"`:                               "s.jsonl:1: unexpected EOF",
-		`{"content":"a"} {"content":"b"}`:              "s.jsonl:1: more than one reply on a line",
-		`{}`:                                           "s.jsonl:1: a reply has either content or error",
-		`{"content":"a","error":{"status":429}}`:       "s.jsonl:1: a reply has either content or error",
+		`{"content":"a"`:                         "s.jsonl:1: unexpected EOF",
+		`{"content":"a"} {"content":"b"}`:        "s.jsonl:1: more than one reply on a line",
+		`{}`:                                     "s.jsonl:1: a reply has content, error or fault",
+		`{"content":"a","error":{"status":429}}`: "s.jsonl:1: a reply with an error has neither content nor fault",
+		`{"error":{"status":429},"fault":{"cut":1}}`:   "s.jsonl:1: a reply with an error has neither content nor fault",
 		`{"error":{"status":200}}`:                     "s.jsonl:1: the status of an error is from 400 to 599, not 200",
 		`{"content":[{"type":"tool_use"}]}`:            "s.jsonl:1: content: the tool_use at 0 has no name",
 		`{"content":[{"text":"a"}]}`:                   "s.jsonl:1: content: a block has no type",
@@ -165,7 +166,7 @@ func TestOpen_UnknownModelsAreOneClearError(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "gpt", "anthropic/", "script:", "replay:", "anthropic"} {
 		_, err := model.Open(name, model.Options{APIKey: "k"})
-		require.EqualError(t, err, `unknown model "`+name+`": known are anthropic/<id>, script:FILE and replay:FILE`)
+		require.EqualError(t, err, `unknown model "`+name+`": known are anthropic/<id>, openai/<id>, script:FILE and replay:FILE`)
 	}
 	_, err := model.Open("anthropic/claude", model.Options{})
 	require.EqualError(t, err, "the model anthropic/claude needs an API key: set ANTHROPIC_API_KEY")
@@ -180,7 +181,7 @@ func TestParams_Set(t *testing.T) {
 	require.Equal(t, `{"max_tokens":9,"temperature":0.25,"thinking":{"type":"enabled","budget_tokens":2048}}`, asJSON(t, p))
 	require.NoError(t, p.Set("thinking", "adaptive"))
 	require.Equal(t, &model.Thinking{Type: "adaptive"}, p.Thinking)
-	for key, values := range map[string][]string{"max_tokens": {"", "0", "x"}, "temperature": {"2", "-1", "NaN", "x"}, "thinking": {"much", "0"}, "top_q": {"1"}} {
+	for key, values := range map[string][]string{"max_tokens": {"", "0", "x"}, "temperature": {"2.5", "-1", "NaN", "x"}, "thinking": {"much", "0"}, "reasoning_effort": {"", "huge"}, "top_q": {"1"}} {
 		for _, value := range values {
 			require.ErrorContains(t, p.Set(key, value), key)
 		}
@@ -202,6 +203,9 @@ func TestContextExceeded(t *testing.T) {
 func FuzzParseScript(f *testing.F) {
 	f.Add([]byte(`{"content":"a"}`))
 	f.Add([]byte(`{"content":[{"type":"tool_use","name":"x","input":{"a":"$cell[0]"}}],"stop_reason":"max_tokens","expect":{"last_user_contains":""}}`))
+	f.Add([]byte(`{"content":"a","fault":{"stall_ms":1e9,"after":2}}`))
+	f.Add([]byte(`{"content":[{"type":"x"},{"type":"text","text":"a"}],"fault":{"garbage":"event","after":3}}`))
+	f.Add([]byte(`{"content":"a","fault":{"error":{"type":"t","message":"m"},"after":1}}` + "\n" + `{"fault":{"cut":3}}`))
 	f.Add([]byte("{\"error\":{\"status\":429,\"body\":\"x\",\"retry_after\":1}}\n{\"content\":[]}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := model.ParseScript("s", data)

@@ -14,7 +14,7 @@ type scripted struct{ player *player }
 
 // Complete plays the next reply.
 func (c scripted) Complete(ctx context.Context, req Request, onDelta func(Delta)) (*Response, error) {
-	r, err := c.player.next(req.Messages)
+	r, err := c.player.next(req.Turn, req.Messages)
 	if err != nil {
 		return nil, err
 	}
@@ -24,10 +24,16 @@ func (c scripted) Complete(ctx context.Context, req Request, onDelta func(Delta)
 	if r.refusal != nil {
 		return nil, r.refusal
 	}
+	if r.fault != nil {
+		return r.suffer(ctx, onDelta)
+	}
 	content := make([]Block, len(r.content))
 	for i, b := range r.content {
-		if r.cuts(i) {
+		switch {
+		case r.cuts(i):
 			b.Input = wrapInput(cutInput(b.Input))
+		case b.Type == BlockToolUse:
+			b.Input = wrapInput(string(orEmptyObject(b.Input)))
 		}
 		content[i] = b
 		report(onDelta, i, b)

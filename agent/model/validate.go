@@ -1,90 +1,79 @@
 package model
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
+	"unicode/utf8"
 )
-
-// maxCacheMarkers is how many cache_control markers a request may have.
-const maxCacheMarkers = 4
 
 // incoming is the body of a request as the mock server reads it.
 type incoming struct {
-	Model       string          `json:"model"`
-	MaxTokens   *int            `json:"max_tokens"`
-	Stream      bool            `json:"stream"`
-	Messages    []Message       `json:"messages"`
-	System      json.RawMessage `json:"system"`
-	Tools       []Tool          `json:"tools"`
-	Temperature *float64        `json:"temperature"`
-	Thinking    *Thinking       `json:"thinking"`
+	Model         string          `json:"model"`
+	MaxTokens     *int            `json:"max_tokens"`
+	Stream        bool            `json:"stream"`
+	Messages      []Message       `json:"messages"`
+	System        json.RawMessage `json:"system"`
+	Tools         []offeredTool   `json:"tools"`
+	ToolChoice    *toolChoice     `json:"tool_choice"`
+	Temperature   *float64        `json:"temperature"`
+	TopP          *float64        `json:"top_p"`
+	TopK          *int            `json:"top_k"`
+	StopSequences []string        `json:"stop_sequences"`
+	Thinking      *askedThinking  `json:"thinking"`
 }
 
-// readIncoming reads a body and refuses what the real API would refuse.
+// readIncoming reads a body and refuses what the real API would refuse. The
+// error begins with the place, such as "messages.0.content.1".
 func readIncoming(body []byte) (*incoming, error) {
+	if err := checkText(body); err != nil {
+		return nil, err
+	}
 	var in incoming
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, fmt.Errorf("the body cannot be read: %w", err)
 	}
-	for _, check := range []func() error{in.checkSettings, in.checkTools, in.checkSystem, in.checkMessages} {
+	if err := checkShape(body); err != nil {
+		return nil, err
+	}
+	for _, check := range []func() error{
+		in.checkSettings, in.checkThinking, in.checkTools, in.checkToolChoice,
+		in.checkSystem, in.checkMessages, in.checkEnd, in.checkImages,
+	} {
 		if err := check(); err != nil {
 			return nil, err
 		}
 	}
-	if n := countCacheMarkers(body); n > maxCacheMarkers {
-		return nil, fmt.Errorf("at most %d cache_control markers may be set, found %d", maxCacheMarkers, n)
-	}
 	return &in, nil
 }
 
-func (in *incoming) checkSettings() error {
-	switch {
-	case in.Model == "":
-		return errors.New("model: required")
-	case in.MaxTokens == nil:
-		return errors.New("max_tokens: required")
-	case *in.MaxTokens < 1:
-		return errors.New("max_tokens: must be at least 1")
-	case in.Temperature != nil && (*in.Temperature < 0 || *in.Temperature > 1):
-		return errors.New("temperature: must be from 0 to 1")
-	case in.Thinking != nil && in.Thinking.BudgetTokens >= *in.MaxTokens:
-		return errors.New("thinking.budget_tokens: must be less than max_tokens")
+// checkText looks for what is no JSON though Go takes it.
+func checkText(body []byte) error {
+	if !utf8.Valid(body) {
+		return errors.New("the body cannot be read: it is no valid UTF-8")
+	}
+	if at := loneSurrogate(body, 0); at >= 0 {
+		return fmt.Errorf("the body cannot be read: half of a surrogate pair at byte %d", at)
 	}
 	return nil
 }
 
-func (in *incoming) checkTools() error {
-	valid := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
-	seen := map[string]bool{}
-	for i, tool := range in.Tools {
-		if !valid.MatchString(tool.Name) {
-			return fmt.Errorf("tools.%d.name: %q is not a valid name", i, tool.Name)
-		}
-		if seen[tool.Name] {
-			return fmt.Errorf("tools: the name %q occurs more than once", tool.Name)
-		}
-		seen[tool.Name] = true
-		var schema struct {
-			Type string `json:"type"`
-		}
-		if json.Unmarshal(tool.InputSchema, &schema) != nil || schema.Type != "object" {
-			return fmt.Errorf("tools.%d.input_schema.type: must be object", i)
-		}
-	}
-	return nil
-}
-
+// checkSystem looks at the system prompt, which is a text or blocks of text.
 func (in *incoming) checkSystem() error {
+	var text string
+	if len(in.System) == 0 || json.Unmarshal(in.System, &text) == nil {
+		return nil
+	}
 	content, err := blocks(in.System)
 	if err != nil {
 		return fmt.Errorf("system: %w", err)
 	}
 	for i, b := range content {
-		if b.Type != BlockText || b.Text == "" {
-			return fmt.Errorf("system.%d: must be text that is not empty", i)
+		if b.Type != BlockText {
+			return fmt.Errorf("system.%d.type: must be text, not %s", i, b.Type)
+		}
+		if err := checkBlock(RoleUser, b, nil); err != nil {
+			return fmt.Errorf("system.%d: %w", i, err)
 		}
 	}
 	return nil
@@ -111,39 +100,45 @@ func (in *incoming) checkMessages() error {
 			}
 		}
 	}
-	return checkPairs(merged(in.Messages))
+	return checkPairs(in.Messages)
 }
 
-// countCacheMarkers counts them where they may stand, not in inputs of tools.
-func countCacheMarkers(body []byte) int {
-	type marked struct {
-		CacheControl json.RawMessage `json:"cache_control"`
-		Content      json.RawMessage `json:"content"`
+// checkEnd looks at what the model is to go on with.
+func (in *incoming) checkEnd() error {
+	last := in.Messages[len(in.Messages)-1]
+	if last.Role == RoleAssistant {
+		return checkPrefill(len(in.Messages)-1, last.Content)
 	}
-	if !bytes.Contains(body, []byte(`"cache_control"`)) {
-		return 0
+	if in.Thinking != nil && in.Thinking.Type == "enabled" {
+		return checkThoughtOut(in.Messages)
 	}
-	count := 0
-	var visit func(list json.RawMessage)
-	visit = func(list json.RawMessage) {
-		var parts []marked
-		if json.Unmarshal(list, &parts) != nil {
-			return // text
-		}
-		for _, part := range parts {
-			if len(part.CacheControl) > 0 && string(part.CacheControl) != "null" {
-				count++
-			}
-			visit(part.Content)
-		}
+	return nil
+}
+
+// checkPrefill looks at the beginning of a reply that the model is to end.
+func checkPrefill(i int, content []Block) error {
+	if len(content) == 0 {
+		return nil
 	}
-	var in struct {
-		System, Tools, Messages json.RawMessage
+	end := content[len(content)-1]
+	if end.Type == BlockText && endsInSpace(end.Text) {
+		return fmt.Errorf("messages.%d: the last message, of the assistant, must not end with white space", i)
 	}
-	if json.Unmarshal(body, &in) == nil {
-		visit(in.System)
-		visit(in.Tools)
-		visit(in.Messages)
+	return nil
+}
+
+// checkThoughtOut looks whether a model that thinks, and is given the results of
+// its calls, finds its thoughts before them.
+func checkThoughtOut(messages []Message) error {
+	turns := merged(messages)
+	last := len(turns) - 1
+	if last < 1 || len(resultIDs(turns[last].Content, false)) == 0 {
+		return nil
 	}
-	return count
+	switch first := turns[last-1].Content[0]; first.Type {
+	case BlockThinking, BlockRedactedThinking:
+		return nil
+	default:
+		return fmt.Errorf("messages.%d.content.0.type: must be thinking or redacted_thinking, not %s, as thinking is enabled", starts(messages)[last-1], first.Type)
+	}
 }

@@ -19,14 +19,7 @@ func checkBlock(role string, b Block, ids map[string]bool) error {
 	case BlockToolUse:
 		return checkToolUse(role, b, ids)
 	case BlockToolResult:
-		if role != RoleUser {
-			return errors.New("a tool_result belongs to the user")
-		}
-		for _, part := range b.Content {
-			if err := checkBlock(role, part, ids); err != nil {
-				return fmt.Errorf("content: %w", err)
-			}
-		}
+		return checkToolResult(role, b)
 	case BlockImage:
 		return checkImage(b.Source)
 	case BlockThinking:
@@ -44,6 +37,9 @@ func checkToolUse(role string, b Block, ids map[string]bool) error {
 	if !regexp.MustCompile(`^[a-zA-Z0-9_-]+$`).MatchString(b.ID) {
 		return fmt.Errorf("tool_use.id: %q is not a valid id", b.ID)
 	}
+	if !validName(b.Name) {
+		return fmt.Errorf("tool_use.name: %q is not a valid name", b.Name)
+	}
 	if ids[b.ID] {
 		return fmt.Errorf("tool_use.id: %s occurs more than once", b.ID)
 	}
@@ -55,18 +51,21 @@ func checkToolUse(role string, b Block, ids map[string]bool) error {
 	return nil
 }
 
-func checkImage(s Source) error {
-	const most = 5 << 20 // bytes of base64
-	kinds := []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
-	switch {
-	case s.Type != "base64":
-		return nil // by URL or file: nothing to look at
-	case !slices.Contains(kinds, s.MediaType):
-		return fmt.Errorf("image.source.media_type: %q is not supported", s.MediaType)
-	case s.Data == "":
-		return errors.New("image.source.data: must not be empty")
-	case len(s.Data) > most:
-		return fmt.Errorf("image.source.data: more than %d bytes", most)
+func checkToolResult(role string, b Block) error {
+	if role != RoleUser {
+		return errors.New("a tool_result belongs to the user")
+	}
+	holds := []string{BlockText, BlockImage, "document", "search_result", "tool_reference"}
+	for i, part := range b.Content {
+		if !slices.Contains(holds, part.Type) {
+			return fmt.Errorf("tool_result.content.%d.type: a result holds no %s", i, part.Type)
+		}
+		if b.IsError && part.Type != BlockText {
+			return fmt.Errorf("tool_result.content.%d.type: must be text, not %s, as is_error is set", i, part.Type)
+		}
+		if err := checkBlock(role, part, nil); err != nil {
+			return fmt.Errorf("tool_result.content.%d: %w", i, err)
+		}
 	}
 	return nil
 }

@@ -18,33 +18,57 @@ func merged(messages []Message) []Message {
 	return out
 }
 
-// checkPairs looks for calls without results in the next message, and for
-// results without calls in the one before.
-func checkPairs(messages []Message) error {
+// starts returns which message each turn of a conversation begins with.
+func starts(messages []Message) []int {
+	var out []int
 	for i, m := range messages {
-		var calls, results []string
-		if m.Role == RoleUser {
-			results = resultIDs(m.Content, false)
-			if i > 0 {
-				calls = callIDs(messages[i-1].Content)
-			}
-			for n, id := range results {
-				if !slices.Contains(calls, id) {
-					return fmt.Errorf("messages.%d: the tool_result for %s has no tool_use in the message before", i, id)
-				}
-				if slices.Contains(results[:n], id) {
-					return fmt.Errorf("messages.%d: more than one tool_result for %s", i, id)
-				}
-			}
-			continue
+		if i == 0 || m.Role != messages[i-1].Role {
+			out = append(out, i)
 		}
-		if i+1 < len(messages) {
-			results = resultIDs(messages[i+1].Content, true)
+	}
+	return out
+}
+
+// checkPairs looks for calls without results in the next turn, and for results
+// without calls in the one before.
+func checkPairs(messages []Message) error {
+	at := starts(messages)
+	var calls []string // of the turn before
+	for i, turn := range merged(messages) {
+		if err := checkAnswered(calls, turn); err != nil {
+			return fmt.Errorf("messages.%d: %w", at[i-1], err)
 		}
-		for _, id := range callIDs(m.Content) {
-			if !slices.Contains(results, id) {
-				return fmt.Errorf("messages.%d: the tool_use %s has no tool_result at the start of the next message", i, id)
-			}
+		if err := checkResults(calls, turn); err != nil {
+			return fmt.Errorf("messages.%d: %w", at[i], err)
+		}
+		calls = callIDs(turn.Content)
+	}
+	if err := checkAnswered(calls, Message{}); err != nil {
+		return fmt.Errorf("messages.%d: %w", at[len(at)-1], err)
+	}
+	return nil
+}
+
+// checkAnswered looks for calls that the next turn does not answer.
+func checkAnswered(calls []string, next Message) error {
+	results := resultIDs(next.Content, true)
+	for _, id := range calls {
+		if !slices.Contains(results, id) {
+			return fmt.Errorf("the tool_use %s has no tool_result at the start of the next message", id)
+		}
+	}
+	return nil
+}
+
+// checkResults looks for results that answer no call of the turn before.
+func checkResults(calls []string, turn Message) error {
+	results := resultIDs(turn.Content, false)
+	for n, id := range results {
+		if !slices.Contains(calls, id) {
+			return fmt.Errorf("the tool_result for %s has no tool_use in the message before", id)
+		}
+		if slices.Contains(results[:n], id) {
+			return fmt.Errorf("more than one tool_result for %s", id)
 		}
 	}
 	return nil

@@ -32,6 +32,7 @@ Exit status: 0 the socket was closed, 2 bad usage, 3 the agent broke.`,
 	}
 	f.add(cmd.Flags())
 	cmd.Flags().StringVar(&solution, "solution", "", "`file` with what the oracle plays")
+	cmd.AddCommand(p.askCommand(), p.chatCommand(), p.agentMCPCommand())
 	return cmd
 }
 
@@ -83,5 +84,11 @@ func (p *process) agentOf(f *builtinFlags, solution string) (func(context.Contex
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, conn protocol.Conn) error { return builtin.Run(ctx, conn, cfg) }, nil
+	stop, err := f.recording(p, &cfg)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, conn protocol.Conn) error {
+		return errors.Join(builtin.Run(ctx, conn, cfg), stop())
+	}, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"assay/agent/builtin"
 	"assay/agent/model"
+	"assay/internal/turnstile"
 )
 
 // builtinFlags are those of the built-in agent. Whoever starts it has the same
@@ -20,16 +22,21 @@ type builtinFlags struct {
 	modelArgs                      []string
 	memoryDir, skillsDir, stateDir string
 	maxEvalIters                   int
+	record                         string
+	turnstile                      string // socket at which calls of the model wait for their turn
 }
 
 func (f *builtinFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.model, "model", "", "model of the built-in agent: anthropic/ID, script:FILE, or replay:FILE of recorded calls")
-	flags.StringArrayVar(&f.modelArgs, "model-arg", nil, "setting of the model, as `KEY=VALUE`: max_tokens, temperature, thinking, base_url (repeatable)")
+	flags.StringVar(&f.model, "model", "", "model of the built-in agent: anthropic/ID, openai/ID, script:FILE, or replay:FILE of recorded calls")
+	flags.StringArrayVar(&f.modelArgs, "model-arg", nil, "setting of the model, as `KEY=VALUE`: max_tokens, temperature, thinking, reasoning_effort, base_url, idle_s, and match (strict or order) of replay: (repeatable)")
 	flags.StringVar(&f.strategy, "strategy", "tools", "how the built-in agent works: "+strings.Join(builtin.Strategies(), ", "))
 	flags.StringVar(&f.memoryDir, "memory-dir", "", "tools: `folder` with the five memory files (default: no memory)")
 	flags.IntVar(&f.maxEvalIters, "max-eval-iters", 5, "blocks: `number` of feedback rounds")
 	flags.StringVar(&f.skillsDir, "skills-dir", "", "ticks: `folder` with a folder for each skill (default: no skills)")
 	flags.StringVar(&f.stateDir, "state-dir", "", "ticks: `folder` in which its state is kept, never the sandbox (default: none is kept)")
+	flags.StringVar(&f.record, "record", "", "`file` to which each call of the model is written as a line of JSON, for replay:FILE (default: none are)")
+	flags.StringVar(&f.turnstile, "turnstile", "", "`socket` at which each call of the model waits for its turn")
+	_ = flags.MarkHidden("turnstile") // it is there: --max-model-calls makes it
 }
 
 // arguments are the flags as the agent is started with them.
@@ -38,21 +45,27 @@ func (f *builtinFlags) arguments() []string {
 	for _, arg := range f.modelArgs {
 		args = append(args, "--model-arg", arg)
 	}
-	for _, folder := range f.folders() {
-		if *folder.path != "" {
-			args = append(args, "--"+folder.flag, *folder.path)
+	for _, named := range f.paths() {
+		if *named.path != "" {
+			args = append(args, "--"+named.flag, *named.path)
 		}
 	}
 	return args
 }
 
-type folderFlag struct {
+type pathFlag struct {
 	flag string
 	path *string
 }
 
-func (f *builtinFlags) folders() []folderFlag {
-	return []folderFlag{{"memory-dir", &f.memoryDir}, {"skills-dir", &f.skillsDir}, {"state-dir", &f.stateDir}}
+func (f *builtinFlags) paths() []pathFlag {
+	return []pathFlag{
+		{"memory-dir", &f.memoryDir},
+		{"skills-dir", &f.skillsDir},
+		{"state-dir", &f.stateDir},
+		{"record", &f.record},
+		{"turnstile", &f.turnstile},
+	}
 }
 
 // config is what the flags say, with the model opened.
@@ -64,14 +77,25 @@ func (f *builtinFlags) config(p *process) (builtin.Config, error) {
 	if err := f.check(); err != nil {
 		return cfg, err
 	}
-	var err error
-	cfg.Model, cfg.Params, err = p.openModel(f.model, f.modelArgs)
-	return cfg, err
+	options, params, err := p.modelSettings(f.model, f.modelArgs)
+	if err != nil {
+		return cfg, err
+	}
+	cfg.Params, cfg.Unpriced = params, model.Foreign(f.model, options.BaseURL)
+	if cfg.Model, err = model.Open(f.model, options); err != nil {
+		return cfg, err
+	}
+	if replay, ok := cfg.Model.(*model.Replay); ok {
+		replayed(&cfg, replay)
+	} else if f.turnstile != "" {
+		cfg.Admit = func(ctx context.Context) (func(), error) { return turnstile.Pass(ctx, f.turnstile) }
+	}
+	return cfg, nil
 }
 
 func (f *builtinFlags) check() error {
 	if f.model == "" {
-		return errors.New("the built-in agent needs a --model: anthropic/ID, script:FILE or replay:FILE")
+		return errors.New("the built-in agent needs a --model: anthropic/ID, openai/ID, script:FILE or replay:FILE")
 	}
 	if f.maxEvalIters < 1 {
 		return fmt.Errorf("--max-eval-iters %d: want at least 1", f.maxEvalIters)
@@ -86,11 +110,11 @@ func (f *builtinFlags) absolute() error {
 		return err
 	}
 	f.model = model.InFolder(f.model, here)
-	for _, folder := range f.folders() {
-		if *folder.path == "" {
+	for _, named := range f.paths() {
+		if *named.path == "" {
 			continue
 		}
-		if *folder.path, err = filepath.Abs(*folder.path); err != nil {
+		if *named.path, err = filepath.Abs(*named.path); err != nil {
 			return err
 		}
 	}
@@ -103,29 +127,52 @@ func (h *host) checkBuiltin(f *builtinFlags) error {
 	if err := f.absolute(); err != nil {
 		return err
 	}
-	_, err := f.config(h.p)
-	return err
+	if _, err := f.config(h.p); err != nil {
+		return err
+	}
+	return f.checkRecord()
 }
 
 // openModel opens a model with its settings.
 func (p *process) openModel(name string, args []string) (model.Client, model.Params, error) {
-	var params model.Params
-	key, _ := p.getenv("ANTHROPIC_API_KEY")
-	base, _ := p.getenv("ANTHROPIC_BASE_URL")
-	options := model.Options{APIKey: key, BaseURL: base}
-	for _, arg := range args {
-		name, value, ok := strings.Cut(arg, "=")
-		if !ok {
-			return nil, params, fmt.Errorf("--model-arg %q: want KEY=VALUE", arg)
-		}
-		if name == "base_url" {
-			options.BaseURL = value
-			continue
-		}
-		if err := params.Set(name, value); err != nil {
-			return nil, params, fmt.Errorf("--model-arg %s: %w", arg, err)
-		}
+	options, params, err := p.modelSettings(name, args)
+	if err != nil {
+		return nil, params, err
 	}
 	client, err := model.Open(name, options)
 	return client, params, err
+}
+
+// modelSettings are those of a model: key and base URL of its provider, as the
+// environment has them, and what the arguments say.
+func (p *process) modelSettings(name string, args []string) (options model.Options, params model.Params, err error) {
+	switch model.Provider(name) {
+	case "anthropic":
+		options.APIKey, _ = p.getenv("ANTHROPIC_API_KEY")
+		options.BaseURL, _ = p.getenv("ANTHROPIC_BASE_URL")
+	case "openai":
+		options.APIKey, _ = p.getenv("OPENAI_API_KEY")
+		options.BaseURL, _ = p.getenv("OPENAI_BASE_URL")
+	}
+	for _, arg := range args {
+		key, value, ok := strings.Cut(arg, "=")
+		if !ok {
+			return options, params, fmt.Errorf("--model-arg %q: want KEY=VALUE", arg)
+		}
+		switch key {
+		case "base_url":
+			options.BaseURL = value
+		case "idle_s":
+			options.Idle, err = model.ParseIdle(value)
+		case "match":
+			options.Match, err = model.Match(value), model.CheckMatch(value)
+		default:
+			err = params.Set(key, value)
+		}
+		if err != nil {
+			return options, params, fmt.Errorf("--model-arg %s: %w", arg, err)
+		}
+	}
+	options.Occasion = p.occasion()
+	return options, params, params.Check(name)
 }

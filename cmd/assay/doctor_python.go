@@ -61,7 +61,7 @@ func (p *process) runLibraries(ctx context.Context, sup *child.Supervisor, pytho
 	defer func() { err = errors.Join(err, k.Stop(ctx)) }()
 	defer context.AfterFunc(ctx, func() { _ = k.Close(protocol.CloseNormal, "") })() // ends a Read
 	request, err := protocol.Marshal(protocol.KernelRequest{
-		Type: protocol.TypeExecuteCode, AgentTxID: "doctor", Code: libraries, TimeoutS: probeDeadline.Seconds(),
+		Type: protocol.TypeExecuteCode, AgentTxID: "doctor", Code: new(libraries), TimeoutS: probeDeadline.Seconds(),
 	})
 	if err == nil {
 		err = k.Write(request)

@@ -19,6 +19,7 @@ import (
 	"assay/internal/child"
 	"assay/internal/protocol"
 	"assay/internal/runs"
+	"assay/internal/turnstile"
 	"assay/kernel"
 )
 
@@ -35,12 +36,13 @@ type hostFlags struct {
 	limits         limitFlags
 	sandbox        sandboxFlags
 	pool           poolFlags
+	modelCalls     int // at once; 0: any number
 	data           []string
 }
 
 func (f *hostFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.agent, "agent", "builtin", "builtin, oracle, noop, or a command line in quotes")
+	flags.StringVar(&f.agent, "agent", "builtin", "builtin, oracle, noop, mcp, a command line in quotes, or one of an MCP client as in 'mcp: COMMAND'")
 	f.builtin.add(flags)
 	flags.StringArrayVar(&f.agentEnv, "agent-env", nil, "`name` of an ASSAY_ variable that the agent gets too (repeatable)")
 	flags.StringVar(&f.kernel, "kernel", "python", "python, elisp, jupyter:NAME of an installed kernel, or a command line in quotes")
@@ -53,6 +55,7 @@ func (f *hostFlags) add(cmd *cobra.Command) {
 	f.limits.add(flags)
 	f.sandbox.add(flags)
 	f.pool.add(flags)
+	flags.IntVar(&f.modelCalls, "max-model-calls", 0, "`number` of calls that all built-in agents together may have in flight to the model; 0 is no limit")
 }
 
 // addSome adds only the flags of these names. The others have their defaults.
@@ -72,8 +75,9 @@ type host struct {
 	supervisor *child.Supervisor
 	sandboxing sandboxing
 	kernels    kernels
-	pool       *kernel.Pool // nil: kernels start cold
-	agentWords []string     // of a foreign agent
+	pool       *kernel.Pool    // nil: kernels start cold
+	gate       *turnstile.Gate // of calls of the model; nil: they do not wait
+	agentWords []string        // of a foreign agent
 }
 
 func (p *process) newHost(ctx context.Context, flags *hostFlags) (*host, error) {
@@ -97,7 +101,13 @@ func (h *host) equip(ctx context.Context) (err error) {
 	if err := h.findKernel(ctx); err != nil {
 		return err
 	}
+	if err := h.equipMCP(); err != nil {
+		return broken(err)
+	}
 	if h.sandboxing, err = h.confine(ctx); err != nil {
+		return broken(err)
+	}
+	if err := h.admit(); err != nil {
 		return broken(err)
 	}
 	if err := h.fill(ctx); err != nil {
@@ -108,8 +118,8 @@ func (h *host) equip(ctx context.Context) (err error) {
 
 // check finds what is wrong with the flags before anything is started.
 func (h *host) check() (err error) {
-	foreign := !slices.Contains([]string{"builtin", "oracle", "noop"}, h.flags.agent)
-	for _, err := range []error{h.flags.limits.check(), h.flags.sandbox.check(foreign), h.flags.pool.check(h.flags.kernel)} {
+	foreign := !slices.Contains([]string{"builtin", "oracle", "noop", agentMCP}, h.flags.agent)
+	for _, err := range []error{h.flags.limits.check(), h.flags.sandbox.check(foreign), h.flags.pool.check(h.flags.kernel), h.flags.checkCalls()} {
 		if err != nil {
 			return err
 		}
@@ -122,13 +132,16 @@ func (h *host) check() (err error) {
 	case f.stdioLimit == 0 || f.stdioLimit < -1:
 		return fmt.Errorf("--stdio-limit %d: want more than 0 bytes, or -1 for no limit", f.stdioLimit)
 	}
+	if line, ok := h.flags.mcpCommand(); ok {
+		return h.checkMCP(line)
+	}
 	switch h.flags.agent {
 	case "oracle", "noop":
 		return nil
 	case "builtin":
 		return h.checkBuiltin(&h.flags.builtin)
 	default:
-		h.agentWords, err = words("--agent", h.flags.agent, "builtin, oracle, noop")
+		h.agentWords, err = words("--agent", h.flags.agent, "builtin, oracle, noop, mcp")
 		return err
 	}
 }
@@ -164,6 +177,10 @@ func words(flag, line, names string) ([]string, error) {
 // plays.
 func (h *host) agentConfig(solution string) (agent.Config, error) {
 	cfg := agent.Config{Pass: h.flags.agentEnv, Ready: h.flags.ready, FrameLimit: h.flags.frameLimit}
+	if _, ok := h.flags.mcpCommand(); ok {
+		cfg.Command, cfg.Fence = h.mcpAgent(), h.sandboxing.agent
+		return cfg, nil
+	}
 	switch h.flags.agent {
 	case "noop":
 		cfg.Command = []string{h.p.self, "agent", "--model", "noop"}
@@ -237,7 +254,7 @@ func (h *host) info() runs.Host { return hostInfo(h.kernels.python) }
 // limits are those that were asked for.
 func (h *host) limits() runs.Limits { return h.flags.sandbox.limits(h.flags.limits.asked()) }
 
-func (h *host) close() error { return errors.Join(h.drain(), h.supervisor.Close()) }
+func (h *host) close() error { return errors.Join(h.drain(), h.shut(), h.supervisor.Close()) }
 
 // lookPath finds a program as a shell does, and makes its path good for every
 // folder.

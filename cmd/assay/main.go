@@ -120,7 +120,7 @@ Every flag can be given in the environment too: --out as ASSAY_OUT.`,
 	p.addLogFlags(root.PersistentFlags())
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
-	root.AddCommand(p.runCommand(), p.serveCommand(), p.lintCommand(), p.gradeCommand(), p.agentCommand(), p.mockmodelCommand(), p.traceCommand(), p.doctorCommand(), p.versionCommand(), p.reapCommand(), p.fenceCommand(), p.jupyterCommand())
+	root.AddCommand(p.runCommand(), p.serveCommand(), p.lintCommand(), p.gradeCommand(), p.agentCommand(), p.mcpCommand(), p.mockmodelCommand(), p.traceCommand(), p.doctorCommand(), p.versionCommand(), p.reapCommand(), p.fenceCommand(), p.jupyterCommand())
 	return root
 }
 

@@ -14,8 +14,9 @@ func (p *process) mockmodelCommand() *cobra.Command {
 	var script, addr string
 	cmd := &cobra.Command{
 		Use:   "mockmodel --script FILE",
-		Short: "Serves a scripted Messages API on loopback",
-		Long: `Serves POST /v1/messages with the replies of a script, plain and streamed, and
+		Short: "Serves a scripted model on loopback",
+		Long: `Serves the replies of a script, plain and streamed, as the Messages API does
+(POST /v1/messages) and as Chat Completions (POST /v1/chat/completions), and
 answers 400 where the real API would. Its first line on stdout is its address.
 
 Exit status: 0 ended by a signal, 2 bad usage or script, 3 it could not serve.`,

@@ -34,6 +34,7 @@ type report struct {
 	mu      sync.Mutex
 	running map[string]batch.Running
 	tally
+	used    used  // by the attempts that are done
 	problem error // with out
 }
 
@@ -97,6 +98,7 @@ func (r *report) Wrote(line any) {
 	switch line := line.(type) {
 	case runs.Attempt:
 		delete(r.running, key(line.CaseID, line.Epoch))
+		r.used.add(line.Usage)
 		r.result(r.verdict(line), describe(line))
 	case runs.Skipped:
 		r.result("SKIP ", line.CaseID+": "+line.Reason)
@@ -152,7 +154,8 @@ func (r *report) still() {
 	var lines []string
 	for _, running := range r.running {
 		text, lasting := running.Now()
-		lines = append(lines, fmt.Sprintf("%s for %.0fs: %s (%.0fs)", running.CaseID, time.Since(running.Since).Seconds(), text, lasting.Seconds()))
+		lines = append(lines, fmt.Sprintf("%s for %.0fs: %s (%.0fs)%s", named(running.CaseID, running.Epoch),
+			time.Since(running.Since).Seconds(), text, lasting.Seconds(), usedBy(running.Used())))
 	}
 	slices.Sort(lines)
 	const most = 8
@@ -162,7 +165,7 @@ func (r *report) still() {
 		lines = lines[:most]
 	}
 	if len(lines) > 0 {
-		r.say("[%d/%d] running  %s%s", r.done, r.all, strings.Join(lines, "; "), more)
+		r.say("[%d/%d] running%s  %s%s", r.done, r.all, r.total(), strings.Join(lines, "; "), more)
 	}
 }
 

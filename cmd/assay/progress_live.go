@@ -63,8 +63,8 @@ func (r *report) bottom(columns, rows int) []string {
 	var lines []string
 	for _, attempt := range shown {
 		text, lasting := attempt.Now()
-		lines = append(lines, fmt.Sprintf("  %s  %6s  %s (%s)", column(attempt, shown, columns/2),
-			seconds(time.Since(attempt.Since)), printable(text), seconds(lasting)))
+		lines = append(lines, fmt.Sprintf("  %s  %6s%s  %s (%s)", column(attempt, shown, columns/4),
+			seconds(time.Since(attempt.Since)), usedBy(attempt.Used()), printable(text), seconds(lasting)))
 	}
 	if more := len(running) - len(shown); more > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more", more))
@@ -90,7 +90,16 @@ func (r *report) counts(took time.Duration) string {
 	if r.done > 0 && took > 0 {
 		line += fmt.Sprintf("  %.1f/min", float64(r.done)/took.Minutes())
 	}
-	return line
+	return line + r.total()
+}
+
+// total is what all attempts have used, those that go on too.
+func (r *report) total() string {
+	all := r.used
+	for _, running := range r.running {
+		all.add(running.Used())
+	}
+	return behind(all.String())
 }
 
 func seconds(d time.Duration) string { return d.Truncate(time.Second).String() }

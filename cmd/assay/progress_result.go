@@ -21,7 +21,7 @@ func named(caseID string, epoch int) string {
 // what stands behind one that is not a pass.
 func describe(a runs.Attempt) string {
 	took := time.Duration(a.DurationMS) * time.Millisecond
-	text := fmt.Sprintf("%s  %.1fs", named(a.CaseID, a.Epoch), took.Seconds())
+	text := fmt.Sprintf("%s  %.1fs%s", named(a.CaseID, a.Epoch), took.Seconds(), usedBy(a.Usage))
 	if a.Outcome != runs.Completed {
 		text += "  " + string(a.Outcome) + ": " + oneLine(a.Detail)
 	} else if a.Passed != nil && !*a.Passed {

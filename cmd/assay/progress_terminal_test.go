@@ -18,7 +18,7 @@ import (
 )
 
 // terminal is as much of one as a test needs: it moves a cursor up, erases
-// below it, breaks lines that are too long, and remembers what has scrolled off.
+// behind and below it, breaks lines that are too long, and remembers what has scrolled off.
 type terminal struct {
 	columns, rows int
 
@@ -119,6 +119,8 @@ func (t *terminal) control(name, argument string) {
 		t.row = max(t.row-up, len(t.lines)-t.rows, 0)
 	case "J":
 		t.lines = t.lines[:t.row+1]
+		fallthrough
+	case "K":
 		t.lines[t.row] = t.lines[t.row][:min(t.col, len(t.lines[t.row]))]
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -198,9 +199,24 @@ func (f *runFlags) folder(paths []string) string {
 func (f *runFlags) record(paths []string) map[string]any {
 	return map[string]any{
 		"paths": absolute(paths), "agent": f.host.agent, "model": f.host.builtin.model, "strategy": f.host.builtin.strategy,
-		"model_args": f.host.builtin.modelArgs, "kernel": f.host.kernel, "jobs": f.jobs, "epochs": f.epochs,
+		"model_args": withoutLogin(f.host.builtin.modelArgs), "record": f.host.builtin.record, "max_model_calls": f.host.modelCalls,
+		"kernel": f.host.kernel, "jobs": f.jobs, "epochs": f.epochs,
 		"limits": f.host.limits.asked(), "selection": f.selection,
 	}
+}
+
+// withoutLogin leaves out of settings the user and the password that a base_url
+// may have.
+func withoutLogin(args []string) []string {
+	out := slices.Clone(args)
+	for i, arg := range out {
+		key, value, _ := strings.Cut(arg, "=")
+		if address, err := url.Parse(value); err == nil && address.User != nil {
+			address.User = nil
+			out[i] = key + "=" + address.String()
+		}
+	}
+	return out
 }
 
 // absolute makes paths good for every folder, so that a stored run can be graded

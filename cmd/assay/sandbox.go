@@ -95,6 +95,10 @@ func (h *host) confine(ctx context.Context) (sandboxing, error) {
 	s := sandboxing{kernel: &fence.Template{Machine: machine, Rules: h.kernelRules(rules, machine)}}
 	if f.agent {
 		rules.Read = slices.Concat(rules.Read, neighbours(h.agentWords))
+		if _, ok := h.flags.mcpCommand(); ok { // we stand between it and the server, and it reaches us by a socket
+			rules.Read = slices.Concat(rules.Read, neighbours([]string{h.p.self}))
+			rules.Write, rules.UnixSockets = append(rules.Write, h.mcpSockets()), true
+		}
 		s.agent = &fence.Template{Machine: machine, Rules: rules}
 	}
 	return s, nil

@@ -143,6 +143,9 @@ func (s *serving) configure() error {
 	if len(s.f.cases) > 0 {
 		s.config.Case = s.prepare
 	}
+	if _, ok := s.f.host.mcpCommand(); ok {
+		s.config.MCP = func(session string) string { return s.h.mcpSocket(session) }
+	}
 	return s.config.Check()
 }
 

@@ -178,6 +178,7 @@ func (a *attempt) run(ctx context.Context) {
 	}
 	defer a.endSession(ctx)
 	a.live(ctx)
+	phases.WaitMS = a.watch.waits.by(time.Now()).Milliseconds()
 	next(&phases.WorkMS)
 	a.collect(ctx)
 	next(&phases.CollectMS)
@@ -221,7 +222,7 @@ func (a *attempt) start(ctx context.Context) error {
 	cfg := session.Config{
 		ID: a.journal.Session, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
 		SandboxRoot: a.cfg.SandboxRoot, Prepare: a.place, Console: a.cfg.Console, Evaluation: true,
-		Init: agentInit(a.limits), Disk: a.limits.Disk, NewCellID: cellIDs(a.journal.Session),
+		Init: agentInit(a.limits), Disk: a.limits.Disk, NewCellID: a.cellIDs(),
 		Router:  router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.FrameLimit, Shared: a.cfg.Shared, LookOnly: a.cfg.LookOnly},
 		Printed: printed, Log: a.log,
 	}
@@ -241,12 +242,13 @@ func (a *attempt) start(ctx context.Context) error {
 	return nil
 }
 
-// cellIDs makes the ids of an attempt's cells: another attempt of the same name
+// cellIDs makes the ids of an attempt's cells: the same attempt in another run
 // has the same, so that what was recorded of the one fits the other.
-func cellIDs(session string) func() string {
+func (a *attempt) cellIDs() func() string {
 	var made atomic.Int64
 	return func() string {
-		return uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%s/%d", session, made.Add(1))).String()
+		name := fmt.Sprintf("%s/%d/%d/%d", a.work.Case.ID, a.work.Epoch, a.work.Try, made.Add(1))
+		return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)).String()
 	}
 }
 

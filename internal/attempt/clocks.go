@@ -13,7 +13,7 @@ func (w *watch) onTime(now time.Time) (v *verdict, due time.Time) {
 	if w.began.IsZero() {
 		return nil, due
 	}
-	for _, clock := range []func(time.Time) (*verdict, time.Time){w.onWall, w.onPromises, w.onStream, w.onAway, w.onIdle, w.onLastWord} {
+	for _, clock := range []func(time.Time) (*verdict, time.Time){w.onWall, w.onPromises, w.onStream, w.onAway, w.onIdle, w.onLastWord, w.onWaits} {
 		v, at := clock(now)
 		if v != nil {
 			return v, due

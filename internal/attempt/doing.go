@@ -3,14 +3,18 @@ package attempt
 import (
 	"sync"
 	"time"
+
+	"assay/internal/runs"
 )
 
-// Doing is what an attempt is doing, or waiting for, at the moment. It is safe
-// for concurrent use; the zero value is an attempt that has not begun.
+// Doing is what an attempt is doing, or waiting for, at the moment, and what it
+// has used so far. It is safe for concurrent use; the zero value is an attempt
+// that has not begun.
 type Doing struct {
 	mu    sync.Mutex
 	text  string
 	since time.Time
+	used  runs.Usage
 }
 
 func (d *Doing) set(text string) {
@@ -21,6 +25,12 @@ func (d *Doing) set(text string) {
 	}
 }
 
+func (d *Doing) use(used runs.Usage) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.used = used
+}
+
 // Now returns it in a few words for people, and for how long it has been so.
 func (d *Doing) Now() (text string, lasting time.Duration) {
 	d.mu.Lock()
@@ -29,4 +39,11 @@ func (d *Doing) Now() (text string, lasting time.Duration) {
 		return "beginning", 0
 	}
 	return d.text, time.Since(d.since)
+}
+
+// Used returns what has been used so far.
+func (d *Doing) Used() runs.Usage {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.used
 }

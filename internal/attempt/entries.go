@@ -84,9 +84,12 @@ func (w *watch) closed(e *trace.Entry, id string, f func(*cell)) *verdict {
 }
 
 // listen notes a sign of life.
-func (w *watch) listen(e *trace.Entry) {
-	if e.Wall.After(w.heard) {
-		w.heard = e.Wall
+func (w *watch) listen(e *trace.Entry) { w.hear(e.Wall) }
+
+// hear notes that the agent is at work until then.
+func (w *watch) hear(at time.Time) {
+	if at.After(w.heard) {
+		w.heard = at
 	}
 }
 

@@ -45,6 +45,15 @@ func (w Watch) Interventions() int { return w.interventions }
 // Usage is what was counted so far.
 func (w Watch) Usage() runs.Usage { return w.counts }
 
+// Waited is how long the agent has waited so far until its model could be called.
+func (w Watch) Waited() time.Duration { return w.waits.by(time.Now()) }
+
+// HearOut waits for the end of the turn in which the agent has submitted.
+func (w Watch) HearOut(ctx context.Context) { w.hearOut(ctx) }
+
+// Doing is what the attempt is doing.
+func (w Watch) Doing() *Doing { return w.doing }
+
 // LimitsFor puts an attempt's limits together.
 var LimitsFor = limitsFor //nolint:gochecknoglobals // an export for tests
 

@@ -27,6 +27,7 @@ type action struct {
 // been said before it.
 func (w *watch) fromAgent(e *trace.Entry) *verdict {
 	w.listen(e)
+	w.fromReply(e)
 	said := w.fromStream(e)
 	if beginsTurn(e) {
 		w.lastWord = time.Time{}
@@ -85,6 +86,9 @@ func (w *watch) suspect(e *trace.Entry) {
 func (w *watch) fromAgentAction(e *trace.Entry) *verdict {
 	w.suspect(e)
 	w.counts.Actions++
+	if runsCell(e) {
+		w.ran = e.Action
+	}
 	switch asked, inFlight := w.actions[e.TxID]; {
 	case e.TxID == "" && runsCell(e):
 		w.promise(e.CellID, e.Wall) // no answer will say so
@@ -158,6 +162,7 @@ func (w *watch) fromUsage(e *trace.Entry) *verdict {
 		return nil // what an agent says of its cost is no reason to end it
 	}
 	w.counts.InputTokens = usage.InputTokens + usage.CacheReadInputTokens + usage.CacheCreationInputTokens
+	w.counts.CacheReadInputTokens, w.counts.CacheCreationInputTokens = usage.CacheReadInputTokens, usage.CacheCreationInputTokens
 	w.counts.OutputTokens = usage.OutputTokens
 	w.counts.CostUSD = usage.CostUSD
 	if most, spent := w.limits.Tokens, w.counts.InputTokens+w.counts.OutputTokens; most > 0 && spent > most {
@@ -167,19 +172,6 @@ func (w *watch) fromUsage(e *trace.Entry) *verdict {
 		return limitReached("cost_usd", most, *usage.CostUSD)
 	}
 	return nil
-}
-
-// fromEvent keeps what the agent says of a limit of its own.
-func (w *watch) fromEvent(e *trace.Entry) {
-	var event struct {
-		Text     string `json:"text"`
-		Metadata struct {
-			Type string `json:"type"`
-		} `json:"metadata"`
-	}
-	if json.Unmarshal(e.Body, &event) == nil && event.Metadata.Type == "limit" {
-		w.limit = event.Text
-	}
 }
 
 func (w *watch) fromError(e *trace.Entry) *verdict {

@@ -136,7 +136,7 @@ func (r *again) begin(setup string) error {
 	if err := r.write(protocol.NewKernelInit(r.kernel.PID())); err != nil || setup == "" {
 		return err
 	}
-	request := protocol.KernelRequest{Type: protocol.TypeExecuteCode, AgentTxID: setupID, Code: setup}
+	request := protocol.KernelRequest{Type: protocol.TypeExecuteCode, AgentTxID: setupID, Code: &setup}
 	if err := r.write(request); err != nil {
 		return err
 	}

@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
+	"assay/internal/protocol"
 	"assay/internal/runs"
 	"assay/internal/trace"
 )
@@ -21,6 +21,10 @@ const (
 	// promise is how long a cell that a console has promised to run may take
 	// until its run_cell comes.
 	promise = time.Second
+
+	// farewell is how long an agent that has handed in its answer may take to end
+	// its turn.
+	farewell = time.Second
 )
 
 // watch reads the frames of a session in their order and says when its attempt
@@ -57,10 +61,15 @@ type watch struct {
 
 	holder presence
 
+	waits waits
+
 	counts        runs.Usage
 	tamper        int
-	interventions int    // a person's edits and queries
-	saying        string // the agent's status
+	interventions int // a person's edits and queries
+
+	saying  string // the agent's status
+	writing string // what its model does, of a reply that arrives
+	ran     string // the action that ran a cell last; empty: none has
 }
 
 // cell is the runs of one cell that have not ended. One may be on while another
@@ -119,7 +128,7 @@ func (w *watch) begin(now time.Time) {
 		w.readEarly(entry)
 	}
 	w.began, w.heard = now, now
-	w.counts, w.tamper = runs.Usage{}, 0
+	w.counts, w.tamper, w.waits = runs.Usage{}, 0, waits{}
 }
 
 // next reads on until there is a verdict: the end, or a question that wants an
@@ -142,7 +151,7 @@ func (w *watch) next(ctx context.Context) verdict {
 			if v != nil {
 				return *v
 			}
-			w.tell()
+			w.tell(time.Now())
 			if entry = w.wait(ctx, due); entry == nil {
 				continue // a deadline has passed, or ctx has ended
 			}
@@ -165,6 +174,22 @@ func (w *watch) wait(ctx context.Context, due time.Time) *trace.Entry {
 		panic("the journal was closed under a live attempt")
 	}
 	return entry
+}
+
+// hearOut reads on until an agent that tells what it does has said that it does
+// no more, so that its last turn is recorded whole, at most for the time of
+// farewell.
+func (w *watch) hearOut(ctx context.Context) {
+	w.ended = true
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
+	for w.saying == protocol.AgentThinking || w.saying == protocol.AgentExecuting {
+		entry, err := w.follow.Next(ctx)
+		if err != nil {
+			return
+		}
+		w.read(entry)
+	}
 }
 
 // rest reads what is there already, for the counts only, and ends the watch.
@@ -237,20 +262,4 @@ func (w *watch) change(id string, f func(*cell)) {
 	} else {
 		delete(w.cells, id)
 	}
-}
-
-// tell says what the attempt waits for, when that has changed.
-func (w *watch) tell() {
-	doing := "waiting for the agent"
-	switch {
-	case !w.holder.away.IsZero():
-		doing = "waiting for the console to come back"
-	case len(w.cells) > 0:
-		doing = fmt.Sprintf("%d cell(s) running", len(w.cells))
-	case len(w.actions) > 0:
-		doing = fmt.Sprintf("%d action(s) in flight", len(w.actions))
-	case w.saying != "":
-		doing = "the agent is " + w.saying
-	}
-	w.doing.set(doing)
 }

@@ -321,7 +321,7 @@ func TestUsageIsCounted(t *testing.T) {
 	got, _, _ := w.Next(t.Context())
 	require.Equal(t, runs.Stopped, got)
 	cost := 0.25
-	require.Equal(t, runs.Usage{InputTokens: 15, OutputTokens: 5, CostUSD: &cost, ModelCalls: 1, Actions: 1, CellsRun: 1}, w.Usage())
+	require.Equal(t, runs.Usage{InputTokens: 15, OutputTokens: 5, CostUSD: &cost, ModelCalls: 1, Actions: 1, CellsRun: 1, CacheReadInputTokens: 3, CacheCreationInputTokens: 2}, w.Usage())
 }
 
 // What the agent says before it has its task is no part of its work, and does

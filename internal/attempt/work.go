@@ -105,6 +105,9 @@ func (a *attempt) collect(ctx context.Context) {
 	a.work.Doing.set("collecting the notebook")
 	ctx = context.WithoutCancel(ctx) // each step has its own deadline
 	a.state = a.session.Collect(ctx)
+	if a.result.Outcome == runs.Completed {
+		a.watch.hearOut(ctx)
+	}
 	if err := a.session.StopAgent(ctx); err != nil {
 		a.log.Warn("the agent did not stop well", "error", err)
 	}

@@ -70,7 +70,7 @@ type KernelRequest struct {
 	Type      string                     `json:"type"`
 	AgentTxID string                     `json:"agent_tx_id,omitempty"`
 	Key       string                     `json:"key,omitempty"`       // get_global_info
-	Code      string                     `json:"code,omitempty"`      // execute_code
+	Code      *string                    `json:"code,omitempty"`      // execute_code: may be empty
 	Session   string                     `json:"session,omitempty"`   // execute_code
 	TimeoutS  float64                    `json:"timeout_s,omitempty"` // execute_code: seconds from its start
 	Pristine  bool                       `json:"pristine,omitempty"`  // execute_code: not to be misled by what ran before
@@ -285,7 +285,7 @@ type AgentEvent struct {
 	Channel  string         `json:"channel"` // "ai" or "py"
 	Mode     string         `json:"mode"`    // "NL" or "PY"
 	Text     string         `json:"text"`
-	Metadata map[string]any `json:"metadata"` // "type": response, ai_exec, ai_exec_result, retry, cancelled, limit, tick
+	Metadata map[string]any `json:"metadata"` // "type": response, ai_exec, ai_exec_result, retry, waiting, cancelled, limit, tick
 }
 
 // AgentError is a failure of the agent. After a fatal one it does nothing more.

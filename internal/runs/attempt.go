@@ -65,18 +65,24 @@ type Attempt struct {
 type Phases struct {
 	StartMS   int64 `json:"start_ms"`
 	WorkMS    int64 `json:"work_ms"`
+	WaitMS    int64 `json:"wait_ms"` // of WorkMS: until the model could be called, as the agent says
 	CollectMS int64 `json:"collect_ms"`
 	GradeMS   int64 `json:"grade_ms"`
 }
 
-// Usage is what an attempt took.
+// Usage is what an attempt took, as far as its agent tells.
 type Usage struct {
-	InputTokens  int64    `json:"input_tokens"`
+	InputTokens  int64    `json:"input_tokens"` // of all prompts, cached or not
 	OutputTokens int64    `json:"output_tokens"`
-	CostUSD      *float64 `json:"cost_usd"` // null: the price is not known
-	ModelCalls   int      `json:"model_calls"`
+	CostUSD      *float64 `json:"cost_usd"`    // null: the price is not known
+	ModelCalls   int      `json:"model_calls"` // that were answered: messages of the assistant
 	Actions      int      `json:"actions"`
 	CellsRun     int      `json:"cells_run"`
+	Retries      int      `json:"retries"` // calls of the model that failed and were made again
+
+	// Of InputTokens: read from the provider's cache, and written to it.
+	CacheReadInputTokens     int64 `json:"cache_read_input_tokens"`
+	CacheCreationInputTokens int64 `json:"cache_creation_input_tokens"`
 }
 
 // Limits are those of an attempt, as they held. Zero is no limit.

@@ -109,6 +109,10 @@ func TestExecute(t *testing.T) {
 	require.Equal(t, "said\n", done.Stdout)
 	require.Equal(t, "42", *done.Result)
 
+	nothing, err := s.Execute(t.Context(), "", generous)
+	require.NoError(t, err, "code may be empty")
+	require.Equal(t, "ok", nothing.Status)
+
 	failed, err := s.Execute(t.Context(), "1 / 0", generous)
 	require.NoError(t, err, "the code failed, not its execution")
 	require.Equal(t, "error", failed.Status)

@@ -163,6 +163,9 @@ func flowAction(e *Entry) (action, detail string) {
 		return peerOf(e.Hop), ""
 	case e.Type == protocol.TypeAgentStatus:
 		return e.Status, ""
+	case e.Type == protocol.TypeAgentEvent:
+		said := readEvent(e.Body)
+		return said.Metadata.Type, said.line()
 	case e.Hop != Session:
 		return e.Action, ""
 	}

@@ -7,13 +7,16 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"assay/internal/protocol"
 )
 
 const (
-	// shownID is how much of an id is shown, in characters, and shownName of
-	// what else an agent may have named.
+	// shownID is how much of an id is shown, in characters, shownName of what
+	// else an agent may have named, and shownText of what it says.
 	shownID   = 12
 	shownName = 60
+	shownText = 200
 
 	ellipsis = "…"
 )
@@ -45,6 +48,9 @@ func (t Text) Line(f Frame) string {
 
 // action is what a frame asks for, or what an entry about the session is about.
 func action(r Record) string {
+	if r.Type == protocol.TypeAgentEvent {
+		return readEvent(r.Msg).Metadata.Type
+	}
 	if r.Hop != Session || r.Action != "" {
 		return r.Action
 	}
@@ -70,6 +76,9 @@ func (t Text) id(id string) string {
 // deadline has passed, the delay says better.
 func (t Text) remarks(f Frame) (remarks []string) {
 	note := f.Record.Note
+	if said := spoken(f.Record); said != "" {
+		remarks = append(remarks, clean(said, shownText))
+	}
 	if note != "" && (f.Delay == nil || note != Intercepted && note != TimedOut) {
 		remarks = append(remarks, noted(f))
 	}
@@ -81,6 +90,14 @@ func (t Text) remarks(f Frame) (remarks []string) {
 		delay += "; slowest: " + f.Delay.Slowest()
 	}
 	return append(remarks, delay)
+}
+
+// spoken is what an agent wants shown.
+func spoken(r Record) string {
+	if r.Type != protocol.TypeAgentEvent {
+		return ""
+	}
+	return readEvent(r.Msg).line()
 }
 
 // noted is the note, and of a late reply how late it is.

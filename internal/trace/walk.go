@@ -20,7 +20,7 @@ type Source interface {
 // Frame is an entry and the requests that it is part of.
 type Frame struct {
 	Line     []byte // as it stands in the trace, good while the frame is looked at
-	Record   Record // without Msg, but for the hop "session"
+	Record   Record // without Msg, but for the hop "session" and agent_event
 	Requests []*Request
 
 	// Delay is the request whose delay is told with this frame: of each
@@ -183,12 +183,14 @@ func (e *entries) next(ctx context.Context) (line []byte, r Record, err error) {
 }
 
 // parseOutside reads a line without what it carries, which is most of it and
-// comes last: only the session's own entries, which are short, are read whole.
+// comes last: only the session's own entries, which are short, and what an agent
+// wants shown are read whole.
 // No text in a line can look like the name that is searched for, as its quotes
 // would be escaped.
 func parseOutside(line []byte) (r Record, err error) {
 	outside, _, found := bytes.Cut(line, []byte(`,"msg":`))
-	if !found || bytes.Contains(outside, []byte(`"hop":"session"`)) {
+	whole := func(name string) bool { return bytes.Contains(outside, []byte(name)) }
+	if !found || whole(`"hop":"session"`) || whole(`"type":"agent_event"`) {
 		err = json.Unmarshal(line, &r)
 		return r, err
 	}

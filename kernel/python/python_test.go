@@ -139,7 +139,7 @@ func TestWire(t *testing.T) {
 	require.Equal(t, "tx", summary.AgentTxID)
 	require.JSONEq(t, `{"x":{"type":"list","repr":"[1]","len":1}}`, string(summary.Summary))
 
-	send(t, conn, protocol.KernelRequest{Type: protocol.TypeExecuteCode, AgentTxID: "e", Code: "1 / 0"})
+	send(t, conn, protocol.KernelRequest{Type: protocol.TypeExecuteCode, AgentTxID: "e", Code: new("1 / 0")})
 	var response protocol.ExecuteCodeResponse
 	receive(t, conn, protocol.TypeExecuteCodeResponse, &response)
 	require.Equal(t, protocol.StatusError, response.Status)

@@ -45,7 +45,7 @@ func TestCheckOfOurOwn(t *testing.T) {
 		{"llm_judge", `{"model": "script:a.jsonl"}`, "prompt: want the criteria to judge by, found None"},
 		{"llm_judge", `{"prompt": " \n", "model": "script:a.jsonl"}`, `prompt: want the criteria to judge by, found ' \n'`},
 		{"llm_judge", `{"prompt": "p"}`, "model: want a string, found nothing"},
-		{"llm_judge", `{"prompt": "p", "model": "gpt-5"}`, `model: unknown model "gpt-5": known are anthropic/<id>, script:FILE and replay:FILE`},
+		{"llm_judge", `{"prompt": "p", "model": "gpt-5"}`, `model: unknown model "gpt-5": known are anthropic/<id>, openai/<id>, script:FILE and replay:FILE`},
 		{"llm_judge", `{"prompt": "p", "model": "script:a", "pass_score": 1.5}`, "pass_score: want a number from 0 to 1, found 1.5"},
 		{"llm_judge", `{"prompt": "p", "model": "script:a", "pass_score": true}`, "pass_score: want a number from 0 to 1, found True"},
 		{"llm_judge", `{"prompt": "p", "model": "script:a", "pass_score": null}`, "pass_score: want a number from 0 to 1, found None"},

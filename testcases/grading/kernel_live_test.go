@@ -45,14 +45,14 @@ func startLiveKernel(t *testing.T) liveKernel {
 // run runs code of the agent's.
 func (k liveKernel) run(t *testing.T, code string) {
 	t.Helper()
-	done, err := k.ask(protocol.KernelRequest{Code: code})
+	done, err := k.ask(protocol.KernelRequest{Code: &code})
 	require.NoError(t, err)
 	require.Equal(t, "ok", done.Status, done.Exception)
 }
 
 // Execute runs code of a grader's.
 func (k liveKernel) Execute(_ context.Context, code string) (grading.Execution, error) {
-	return k.ask(protocol.KernelRequest{Code: code, Pristine: true})
+	return k.ask(protocol.KernelRequest{Code: &code, Pristine: true})
 }
 
 func (k liveKernel) ask(request protocol.KernelRequest) (grading.Execution, error) {

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _mro = type.__dict__["__mro__"].__get__
 _name = type.__dict__["__name__"].__get__
 _module = type.__dict__["__module__"].__get__
+_own = type.__dict__["__dict__"].__get__
 
 
 def mro(kind: type) -> tuple[type, ...]:
@@ -48,3 +49,8 @@ def is_plot(value: object) -> bool:
 def is_figure(value: object) -> bool:
     """Tells whether value is a matplotlib figure."""
     return is_a(value, "matplotlib", "Figure")
+
+
+def is_awaitable(value: object) -> bool:
+    """Tells whether value can be awaited: a coroutine, a task, a future."""
+    return any("__await__" in _own(base) for base in _mro(type(value)))

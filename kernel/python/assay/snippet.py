@@ -6,7 +6,9 @@ import os
 
 from assay.capture import Capture
 from assay.clip import clip
+from assay.doors import enter_awaiting
 from assay.failure import Failure
+from assay.kinds import is_awaitable
 from assay.program import Program
 from assay.reserve import reserve
 from assay.told import text_of
@@ -14,6 +16,7 @@ from assay.work import Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
     from typing import Any
 
     from assay.kernel import Kernel
@@ -23,7 +26,10 @@ _MOST = 1 << 20  # characters of the result
 
 
 class Snippet(Work):
-    """One execute_code. Where it awaits, those of other sessions go on meanwhile."""
+    """One execute_code. Where it awaits, those of other sessions go on meanwhile.
+
+    A value that can be awaited is: what it comes to is the result.
+    """
 
     sink: Capture
 
@@ -48,16 +54,13 @@ class Snippet(Work):
         if self._kernel.reactions is not None:
             self._kernel.reactions.begin(self)
         if program.needs_loop:
-            self._kernel.loop.start(self, self._run_awaiting(program), self._finish)
+            self._run_on(self._value_of(program))
         else:
             self._run_plain(program)
-            self._finish()
 
     def _compiled(self) -> Program | None:
-        filename = f"<code {self.tx_id or ''}>"
-        self._kernel.sources.remember(filename, self._code)
         try:
-            program = Program(self._code, filename)
+            program = Program(self._code, self._file())
         except Exception as error:
             self._keep_error(error)
             return None
@@ -66,17 +69,33 @@ class Snippet(Work):
 
     def _run_plain(self, program: Program) -> None:
         try:
-            self._keep(program.run(self._names()))
+            value = program.run(self._names())
+            if is_awaitable(value):
+                self._run_on(value)
+                return
+            self._keep(value)
+        except BaseException as error:
+            self._keep_error(error)
+        self._settle()
+        self._finish()
+
+    def _run_on(self, awaitable: Awaitable[Any]) -> None:
+        self._kernel.loop.start(self, self._await(awaitable), self._finish)
+
+    async def _await(self, awaitable: Awaitable[Any]) -> None:
+        try:
+            self._keep(await enter_awaiting(awaitable))
         except BaseException as error:
             self._keep_error(error)
         self._settle()
 
-    async def _run_awaiting(self, program: Program) -> None:
-        try:
-            self._keep(await program.run_awaiting(self._names()))
-        except BaseException as error:
-            self._keep_error(error)
-        self._settle()
+    async def _value_of(self, program: Program) -> Any:
+        value = await program.run_awaiting(self._names())
+        return await enter_awaiting(value) if is_awaitable(value) else value
+
+    def _file(self) -> str:
+        """Returns the name of the file that it stands in, as tracebacks tell it."""
+        return self._kernel.sources.remember_code(self._code)
 
     def _names(self) -> dict[str, Any]:
         """Returns the globals that it runs among."""

@@ -18,6 +18,7 @@ class Sources:
 
     def __init__(self) -> None:
         self._entries: dict[str, tuple[int, None, list[str], str]] = {}
+        self._codes = 0
 
     def remember(self, filename: str, source: str) -> None:
         """Makes source what filename holds."""
@@ -26,6 +27,16 @@ class Sources:
         linecache = sys.modules.get("linecache")
         if linecache is not None:
             linecache.cache[filename] = entry
+
+    def remember_code(self, source: str) -> str:
+        """Remembers source that is no cell's, and returns its file name: "<code 3>".
+
+        What runs again in the same order has the same names in its tracebacks.
+        """
+        self._codes += 1
+        filename = f"<code {self._codes}>"
+        self.remember(filename, source)
+        return filename
 
     def publish(self, linecache: ModuleType) -> None:
         """Tells linecache, which has just been imported."""

@@ -33,6 +33,11 @@ class TestSnippet(KernelTest):
         self.assertEqual((answer["status"], answer["result"]), ("ok", "True"))
         self.assertEqual(self.kernel.execute("1 + 1")["result"], "2")
 
+    def test_pk14_a_traceback_is_the_same_in_every_session(self):
+        self.kernel.execute("x = 0", agent_tx_id="anything")
+        answer = self.kernel.execute("1 / x", agent_tx_id="random")
+        self.assertIn('File "<code 2>", line 1, in <module>\n    1 / x\n', answer["exception"])
+
     def test_pk14_another_compile_and_eval_change_nothing(self):
         self.kernel.execute("1 / 0")  # the kernel has what it needs to tell of errors
         self.run_ok("import builtins\nreal = builtins.compile\nbuiltins.compile = lambda s, *a, **k: real('True', *a, **k)")
@@ -87,6 +92,29 @@ class TestSnippet(KernelTest):
                 answers[frame["agent_tx_id"]] = frame
         told = {key: (f["result"], f["stdout"]) for key, f in answers.items()}
         self.assertEqual(told, {"a": ("'a'", "a1\na2\n"), "b": ("'b'", "b1\nb2\n")})
+
+    def test_pk14_a_value_that_can_be_awaited_is(self):
+        self.run_ok("import asyncio\nasync def f(x=42):\n    print('begun')\n    await asyncio.sleep(0)\n    print('ended')\n    return x")
+        for code in ("f()", "await f()", "asyncio.ensure_future(f())", "await asyncio.sleep(0)\nf()", "await f(f())"):
+            with self.subTest(code=code):
+                answer = self.kernel.execute(code)
+                told = (answer["status"], answer["result"], answer["stdout"][:12], answer["stderr"])
+                self.assertEqual(told, ("ok", "42", "begun\nended\n", ""))
+        self.assertIsNone(self.kernel.execute("f(None)")["result"])
+        self.assertEqual(self.kernel.execute("x = f()\n[x]\nx;\nawait x")["result"], "42")
+
+    def test_pk14_what_is_awaited_may_fail_and_be_stopped(self):
+        self.run_ok("import asyncio\nasync def f(error):\n    await asyncio.sleep(0)\n    raise error")
+        for error in ("ValueError", "SystemExit", "KeyboardInterrupt", "asyncio.CancelledError"):
+            with self.subTest(error=error):
+                answer = self.kernel.execute(f"f({error}())")
+                self.assertEqual((answer["status"], answer["ename"]), ("error", error.rpartition(".")[2]))
+                self.assertNotIn("/assay/", answer["exception"])
+        self.kernel.send("execute_code", code="asyncio.sleep(60)", session="a", agent_tx_id="a")
+        self.assertEqual(self.kernel.execute("6 * 7", session="b", agent_tx_id="b")["result"], "42")
+        self.kernel.send("stop_cell", agent_tx_id="a")
+        answer = self.kernel.until("execute_code_response")[-1]
+        self.assertEqual((answer["agent_tx_id"], answer["status"]), ("a", "interrupted"))
 
     def test_pk14_plain_code_of_another_session_runs_meanwhile(self):
         self.run_ok("import asyncio")

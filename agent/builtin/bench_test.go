@@ -1,0 +1,54 @@
+package builtin_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent/builtin"
+	"assay/agent/model"
+	"assay/internal/protocol"
+)
+
+// A turn of twenty rounds with a model and a notebook that take no time: what is
+// left is the agent itself, and the JSON of both ends.
+func BenchmarkTurn(b *testing.B) {
+	script, err := model.ParseScript("s", []byte(strings.Repeat(uses("get_context", `{}`)+"\n", 20)+submits("1")))
+	require.NoError(b, err)
+	ours, theirs := protocol.Pipe()
+	over := make(chan error, 1)
+	go func() { over <- builtin.Run(b.Context(), theirs, builtin.Config{Model: script.Client()}) }()
+	send := func(f frame) {
+		body, err := json.Marshal(f)
+		require.NoError(b, err)
+		require.NoError(b, ours.Write(body))
+	}
+	until := func(status string) {
+		for {
+			body, err := ours.Read()
+			require.NoError(b, err)
+			var f struct{ Type, Status string }
+			require.NoError(b, json.Unmarshal(body, &f))
+			switch {
+			case f.Status == status:
+				return
+			case f.Type == "agent_action":
+				var action protocol.AgentAction
+				require.NoError(b, json.Unmarshal(body, &action))
+				send(frame{"type": "agent_action_response", "tx_id": action.TxID, "status": "success", "context": frame{}})
+			}
+		}
+	}
+	send(frame{"type": "init", "session_id": 1})
+	until("ready")
+	b.ReportAllocs()
+	for b.Loop() {
+		send(frame{"type": "agent_clear_history"})
+		send(frame{"type": "agent_query", "query": "go", "request_id": "q"})
+		until("done")
+	}
+	require.NoError(b, ours.Close(protocol.CloseNormal, ""))
+	require.NoError(b, <-over)
+}

@@ -1,0 +1,265 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"assay/agent/builtin"
+	"assay/agent/mcp"
+	"assay/internal/protocol"
+)
+
+func TestTL5_ToolsAreThoseOfANotebook(t *testing.T) {
+	t.Parallel()
+	_, theirs := protocol.Pipe()
+	hands, err := builtin.NewHands(theirs, builtin.Config{})
+	require.NoError(t, err)
+	both(t, func(t *testing.T, connect func(*session, *sdk.ClientOptions) *sdk.ClientSession) {
+		t.Helper()
+		s := start(t, mcp.Config{Command: []string{"true"}})
+		list, err := connect(s, nil).ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		offered := map[string]*sdk.Tool{}
+		for _, tool := range list.Tools {
+			offered[tool.Name] = tool
+		}
+		require.Len(t, offered, 13)
+		for _, want := range hands.Tools() {
+			got := offered[want.Name]
+			require.NotNil(t, got, want.Name)
+			schema, err := json.Marshal(got.InputSchema)
+			require.NoError(t, err)
+			require.JSONEq(t, string(want.InputSchema), string(schema))
+			require.Equal(t, want.Description, got.Description)
+			require.NotEmpty(t, got.Title)
+			require.NotNil(t, got.Annotations.DestructiveHint)
+			require.False(t, got.Annotations.ReadOnlyHint && *got.Annotations.DestructiveHint)
+		}
+		require.True(t, offered["get_context"].Annotations.ReadOnlyHint)
+		require.True(t, offered["delete_all_cells"].Annotations.IdempotentHint)
+		require.True(t, *offered["run_cell"].Annotations.OpenWorldHint)
+	})
+}
+
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, connect func(*session, *sdk.ClientOptions) *sdk.ClientSession) {
+		t.Helper()
+		s := start(t, mcp.Config{})
+		client := connect(s, nil)
+		text, result := call(t, client, "create_cell", map[string]any{"position": 0, "source": "hello", "auto_run": true})
+		require.False(t, result.IsError)
+		require.Contains(t, text, "hello")
+		_, result = call(t, client, "create_cell", map[string]any{"position": 0, "source": "picture", "auto_run": true})
+		shown, ok := result.Content[1].(*sdk.ImageContent)
+		require.True(t, ok)
+		require.Equal(t, "image/png", shown.MIMEType)
+		require.Equal(t, "PNG", string(shown.Data[1:4]))
+		text, result = call(t, client, "create_cell", map[string]any{"position": -1, "source": "x"})
+		require.True(t, result.IsError)
+		require.Contains(t, text, "Bad input for create_cell: position")
+		text, result = call(t, client, "run_cell", map[string]any{"cell_id": "c9"})
+		require.True(t, result.IsError)
+		require.Equal(t, "there is no cell c9", text)
+		text, _ = call(t, client, "execute_code", map[string]any{"code": strings.Repeat("x", 40<<10)})
+		require.Less(t, len(text), 17<<10)
+		require.Contains(t, text, "bytes left out")
+		_, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "no_such_tool"})
+		require.ErrorContains(t, err, `unknown tool "no_such_tool"`)
+	})
+}
+
+// A task is told in every way that there is, to who came before it and after.
+func TestTask(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, connect func(*session, *sdk.ClientOptions) *sdk.ClientSession) {
+		t.Helper()
+		s := start(t, mcp.Config{})
+		early := connect(s, nil)
+		require.Contains(t, early.InitializeResult().Instructions, "There is no task yet")
+		_, err := early.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "task"})
+		require.ErrorContains(t, err, "there is no task now")
+		_, err = early.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "assay://task"})
+		require.ErrorContains(t, err, "there is no task now")
+		text, _ := call(t, early, "get_task", map[string]any{"wait_s": 0})
+		require.Equal(t, "There is no task yet. Call get_task again to wait for it.", text)
+		text, result := call(t, early, "get_task", map[string]any{"wait_s": "long"})
+		require.True(t, result.IsError)
+		require.Contains(t, text, "wait_s")
+		waited := make(chan *sdk.CallToolResult, 1)
+		go func() {
+			result, _ := early.CallTool(t.Context(), &sdk.CallToolParams{Name: "get_task"})
+			waited <- result
+		}()
+		s.query("count")
+		result = <-waited
+		require.NotNil(t, result)
+		require.Equal(t, &sdk.TextContent{Text: "count"}, result.Content[0])
+
+		late := connect(s, nil)
+		require.Contains(t, late.InitializeResult().Instructions, "## The task\n\ncount")
+		require.Contains(t, late.InitializeResult().Instructions, "Working in the Notebook")
+		prompt, err := late.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "task"})
+		require.NoError(t, err)
+		require.Equal(t, &sdk.TextContent{Text: "count"}, prompt.Messages[0].Content)
+		resource, err := late.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "assay://task"})
+		require.NoError(t, err)
+		require.Equal(t, "count", resource.Contents[0].Text)
+		resource, err = late.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "assay://notebook"})
+		require.NoError(t, err)
+		require.Contains(t, resource.Contents[0].Text, `notebook "nb", 0 cells`)
+
+		text, result = call(t, late, "submit_response", map[string]any{"summary": "[EVAL_COMPLETE]", "next_status": "done"})
+		require.False(t, result.IsError, text)
+		s.await("done", isStatus("done"))
+		text, _ = call(t, early, "get_task", map[string]any{"wait_s": 0})
+		require.Contains(t, text, "There is no task yet")
+	})
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, connect func(*session, *sdk.ClientOptions) *sdk.ClientSession) {
+		t.Helper()
+		s := start(t, mcp.Config{})
+		told := make(chan *sdk.ProgressNotificationParams, 8)
+		client := connect(s, &sdk.ClientOptions{
+			ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { told <- r.Params },
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		params := &sdk.CallToolParams{Name: "create_cell", Arguments: map[string]any{"position": 0, "source": "hang", "auto_run": true}}
+		params.SetProgressToken("token")
+		over := make(chan error, 1)
+		go func() {
+			_, err := client.CallTool(ctx, params)
+			over <- err
+		}()
+		first := <-told
+		require.Equal(t, "token", first.ProgressToken)
+		require.InDelta(t, 1, first.Progress, 0)
+		require.Equal(t, "the new cell runs, 1 s", first.Message)
+		cancel()
+		require.ErrorIs(t, <-over, context.Canceled)
+		s.await("stop_cell", isAction("stop_cell"))
+		text, _ := call(t, client, "create_cell", map[string]any{"position": 0, "source": "goes on", "auto_run": true})
+		require.Contains(t, text, "goes on")
+	})
+}
+
+// What a client has run is stopped when it goes without a word.
+func TestClientGoes(t *testing.T) {
+	t.Parallel()
+	hang := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"create_cell","arguments":{"position":0,"source":"hang","auto_run":true}}}`
+	t.Run("http", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, mcp.Config{})
+		client := s.overHTTP(nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://assay/", strings.NewReader(hang))
+		require.NoError(t, err)
+		for name, value := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+			"Mcp-Session-Id": client.ID(), "Assay-Post": "999",
+		} {
+			request.Header.Set(name, value)
+		}
+		over := make(chan error, 1)
+		go func() {
+			response, err := s.http().Do(request)
+			if err == nil {
+				_, err = fmt.Fscanln(response.Body)
+				_ = response.Body.Close()
+			}
+			over <- err
+		}()
+		s.await("the cell", isAction("create_cell"))
+		cancel()
+		require.Error(t, <-over)
+		s.await("stop_cell", isAction("stop_cell"))
+	})
+	t.Run("stdio", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, mcp.Config{})
+		in, out, over := bridge(t, mcp.Address{Socket: s.socket})
+		for _, line := range []string{
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+			"", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, hang,
+		} {
+			_, err := in.Write([]byte(line + "\n"))
+			require.NoError(t, err)
+		}
+		var answer struct {
+			Result sdk.InitializeResult `json:"result"`
+		}
+		require.NoError(t, json.NewDecoder(out).Decode(&answer))
+		require.Equal(t, "2025-06-18", answer.Result.ProtocolVersion)
+		s.await("the cell", isAction("create_cell"))
+		require.NoError(t, in.Close())
+		require.NoError(t, <-over)
+		s.await("stop_cell", isAction("stop_cell"))
+	})
+}
+
+// Many clients at once, on both transports, each with its own calls; all of it
+// ends with the connection to the server.
+func TestManyClients(t *testing.T) {
+	t.Parallel()
+	s := start(t, mcp.Config{})
+	var clients sync.WaitGroup
+	for i := range 8 {
+		connect := s.overHTTP
+		if i%2 == 0 {
+			connect = s.overStdio
+		}
+		client := connect(nil)
+		clients.Go(func() {
+			for n := range 5 {
+				want := fmt.Sprintf("client %d call %d", i, n)
+				result, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "execute_code", Arguments: map[string]any{"code": want}})
+				if err != nil || !strings.Contains(textOf(result), want) {
+					t.Errorf("%s: %v", want, err)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	client := s.overStdio(nil)
+	waiting := s.overHTTP(nil)
+	failed := make(chan bool, 2)
+	go func() { // for longer than the test may take
+		_, err := waiting.CallTool(context.Background(), &sdk.CallToolParams{Name: "get_task", Arguments: map[string]any{"wait_s": 300}})
+		failed <- err != nil
+	}()
+	go func() {
+		result, err := client.CallTool(context.Background(), &sdk.CallToolParams{Name: "create_cell", Arguments: map[string]any{"position": 0, "source": "hang", "auto_run": true}})
+		failed <- err != nil || result.IsError
+	}()
+	s.await("the cell", isAction("create_cell"))
+	require.NoError(t, s.conn.Close(protocol.CloseNormal, ""))
+	require.NoError(t, <-s.over)
+	require.True(t, <-failed)
+	<-failed
+	require.NoFileExists(t, s.socket)
+}
+
+func TestSocket(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "/tmp/x/37a8eec1ce19687d", mcp.Socket("/tmp/x", "default"))
+	require.NotEqual(t, mcp.Socket("/tmp/x", "a"), mcp.Socket("/tmp/x", "b"))
+	require.Len(t, mcp.Socket("/t", strings.Repeat("long", 1000)), len("/t")+17)
+	_, theirs := protocol.Pipe()
+	err := mcp.Run(t.Context(), theirs, mcp.Config{Socket: mcp.Socket("/tmp/"+strings.Repeat("d", 100), "s")})
+	require.ErrorContains(t, err, "has more than 103 bytes")
+	_, theirs = protocol.Pipe()
+	err = mcp.Run(t.Context(), theirs, mcp.Config{Socket: mcp.Socket("/no/such/folder", "s")})
+	require.ErrorContains(t, err, "serve clients")
+}

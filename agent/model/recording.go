@@ -1,0 +1,179 @@
+package model
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// Recording is the calls of models as [Record] wrote them down, JSON Lines:
+//
+//	at        when the call ended, RFC 3339; absent on an occasion without a clock
+//	session   whose call it is; absent for nobody's
+//	request   what was asked: the body of POST /v1/messages, without the headers
+//	          and so without the key
+//	response  content, stop_reason, usage
+//	error     instead of a response: text; refusal, when the API refused, with
+//	          provider, status, type, message, retry_after (s); cause, when it is
+//	          cut_stream or unreachable
+//
+// What hangs on the occasion is not in it: for the sandbox's path stands
+// ${SANDBOX}, and in requests ${ADDRESS} for an address in memory. But for the
+// time, equal calls give equal lines.
+type Recording struct {
+	name  string // for errors
+	calls []recorded
+}
+
+type recorded struct {
+	line    int
+	origin  origin
+	session string
+	time    time.Time // zero when it was not written down
+	request string    // as [normal] has it
+}
+
+// ReadRecording reads a recording from a file. Errors name file and line.
+func ReadRecording(file string) (*Recording, error) { return readRecording(file, anySession) }
+
+// Read reads from a file what a recording has for the occasion: the calls of its
+// session; if there are none, those of a session that differs in its number only
+// ("0007-sum-e1-t1" for "0001-sum-e1-t1"); else all. Other lines are not looked
+// at. A recording without calls is an error.
+func (o Occasion) Read(file string) (*Recording, error) {
+	tries := []func(string) bool{anySession}
+	if o.Session != "" {
+		own := func(session string) bool { return session == o.Session }
+		alike := func(session string) bool { return unnumbered(session) == unnumbered(o.Session) }
+		tries = []func(string) bool{own, alike, anySession}
+	}
+	for _, wanted := range tries {
+		r, err := readRecording(file, wanted)
+		if err != nil || len(r.calls) > 0 {
+			return r, err
+		}
+	}
+	return nil, fmt.Errorf("%s: the recording has no calls", file)
+}
+
+func anySession(string) bool { return true }
+
+// unnumbered is a session's name without what depends on how many there were
+// before it.
+func unnumbered(session string) string {
+	return regexp.MustCompile(`^\d+-`).ReplaceAllString(session, "")
+}
+
+func readRecording(file string, wanted func(session string) bool) (*Recording, error) {
+	in, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the recording: %w", err)
+	}
+	r, err := parseRecording(file, in, wanted)
+	return r, errors.Join(err, in.Close())
+}
+
+// ParseRecording reads a recording. The name stands for it in errors.
+func ParseRecording(name string, data []byte) (*Recording, error) {
+	return parseRecording(name, bytes.NewReader(data), anySession)
+}
+
+func parseRecording(name string, in io.Reader, wanted func(session string) bool) (*Recording, error) {
+	r := &Recording{name: name}
+	lines := bufio.NewReaderSize(in, 1<<20)
+	for n := 1; ; n++ {
+		line, err := lines.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) > 0 && wanted(gjson.GetBytes(line, "session").String()) {
+			c, err := parseCall(line)
+			if err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+			}
+			c.line = n
+			r.calls = append(r.calls, c)
+		}
+		if errors.Is(err, io.EOF) {
+			return r, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the recording: %w", err)
+		}
+	}
+}
+
+func parseCall(line []byte) (recorded, error) {
+	var c call
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		return recorded{}, err
+	}
+	if dec.More() {
+		return recorded{}, errors.New("more than one call on a line")
+	}
+	if c.Response == nil == (c.Error == nil) {
+		return recorded{}, errors.New("a call has either response or error")
+	}
+	request, err := normal(c.Request)
+	if err != nil {
+		return recorded{}, err
+	}
+	out := recorded{origin: origin{at: c.At, played: &c.answer}, session: c.Session, request: request}
+	var named struct{ Model string }
+	if err := json.Unmarshal(c.Request, &named); err != nil {
+		return recorded{}, fmt.Errorf("request: %w", err)
+	}
+	out.origin.model = named.Model
+	if c.At != "" {
+		if out.time, err = time.Parse(time.RFC3339, c.At); err != nil {
+			return recorded{}, fmt.Errorf("at: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// Of returns the calls of the model of that name.
+func (r *Recording) Of(name string) *Recording {
+	of := &Recording{name: r.name}
+	for _, c := range r.calls {
+		if c.origin.model == name {
+			of.calls = append(of.calls, c)
+		}
+	}
+	return of
+}
+
+// sessions is whose calls they are, each once.
+func (r *Recording) sessions() map[string]bool {
+	all := map[string]bool{}
+	for _, c := range r.calls {
+		all[c.session] = true
+	}
+	return all
+}
+
+// normal writes a request in the one way in which equal ones are equal bytes:
+// keys sorted, no white space, and without the model, as any may be replayed.
+func normal(request []byte) (string, error) {
+	var fields map[string]any
+	if err := decode(request, &fields); err != nil {
+		return "", fmt.Errorf("request: %w", err)
+	}
+	delete(fields, "model")
+	text, err := marshal(fields)
+	return string(text), err
+}
+
+// decode reads JSON with numbers as they are written.
+func decode(text []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	return dec.Decode(into)
+}

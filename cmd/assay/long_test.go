@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent/model"
+)
+
+// longTurns is how many replies the long conversation has.
+const longTurns = 200
+
+// longScript is a conversation over a live notebook: cells are created, edited
+// and run, code is executed, and the notebook is looked at. Every fifth call of
+// the model goes wrong in one of the ways in which calls do.
+func longScript(t *testing.T) (script string, total int) {
+	t.Helper()
+	faults := []string{
+		`{"error": {"status": 429, "retry_after": 0.01}}`,
+		`{"error": {"status": 529}}`,
+		`{"error": {"status": 503, "body": "upstream is gone"}}`,
+		`{"content": "a reply of which only the beginning comes", "fault": {"cut": 5}}`,
+		`{"content": [{"type": "tool_use", "name": "delete_all_cells", "input": {}}], "fault": {"end": 4}}`,
+		`{"fault": {"drop": true}}`,
+		`{"content": "half of ", "fault": {"error": {"type": "overloaded_error", "message": "Overloaded"}, "after": 3}}`,
+		`{"error": {"status": 408}}`,
+	}
+	var lines strings.Builder
+	calls, created := 0, 0
+	say := func(line map[string]any) {
+		if calls++; calls%5 == 0 {
+			fmt.Fprintln(&lines, faults[calls/5%len(faults)])
+			calls++
+		}
+		text, err := json.Marshal(line)
+		require.NoError(t, err)
+		fmt.Fprintf(&lines, "%s\n", text)
+	}
+	expect := map[string]any{}
+	for turn := range longTurns - 1 {
+		content := []any{map[string]any{"type": "text", "text": fmt.Sprintf("Turn %d: ein Schritt weiter, 一步 🐘.", turn)}}
+		said := map[string]any{"expect": expect, "usage": map[string]int{"input_tokens": 1000, "output_tokens": 50}}
+		switch turn % 4 {
+		case 0:
+			total += turn
+			source := fmt.Sprintf("total = %s + %d\nprint('sum', total)", map[bool]string{true: "0", false: "total"}[created == 0], turn)
+			content = append(content, use("create_cell", map[string]any{"position": created, "source": source, "auto_run": true}))
+			created++
+			expect = map[string]any{"tool_result_contains": fmt.Sprintf("sum %d", total)}
+		case 1:
+			content = append(content, use("execute_code", map[string]any{"code": fmt.Sprintf("print('x' * %d)\ntotal + 100000", 20000*(turn%40/37+1)-19000)}))
+			expect = map[string]any{"tool_result_contains": fmt.Sprint(total + 100000)}
+		case 2:
+			input := map[string]any{"cell_id": fmt.Sprintf("$cell[%d]", created-1), "source": fmt.Sprintf("print('edited in turn %d')\n1 / 0", turn), "auto_run": true}
+			content = append(content, use("edit_cell", input))
+			expect = map[string]any{"tool_result_contains": "ZeroDivisionError"}
+		default:
+			content = append(content, use("get_context", map[string]any{}), use("request_globals_summary", map[string]any{}), use("no_such_tool", map[string]any{}))
+			expect = map[string]any{"tool_result_contains": "Unknown tool: no_such_tool"}
+		}
+		said["content"] = content
+		say(said)
+	}
+	summary := fmt.Sprintf("<EVAL_ANSWER>{\"total\": %d}</EVAL_ANSWER> [EVAL_COMPLETE]", total)
+	say(map[string]any{"expect": expect, "content": []any{use("submit_response", map[string]any{"summary": summary, "next_status": "done"})}})
+	return lines.String(), total
+}
+
+// A long conversation in which every fifth call of the model goes wrong ends
+// right, and what was recorded of it is played again byte for byte.
+func TestCO12_LongConversationIsPlayedAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text, total := longScript(t)
+	require.Equal(t, (longTurns-1)/4, strings.Count(text, "\n")-longTurns, "a fault at every fifth call")
+	script, err := model.ParseScript("long.jsonl", []byte(text))
+	require.NoError(t, err)
+	api := httptest.NewServer(model.NewMock(script, nil))
+	t.Cleanup(api.Close)
+	write(t, filepath.Join(dir, "case.json"), fmt.Sprintf(`{"id": "long", "task": "Sum up.", "graders": [
+		{"type": "exact", "config": {"ground_truth": {"total": %d}}},
+		{"type": "kernel_check", "config": {"probes": [{"expr": "total", "equals": %d}]}}]}`, total, total))
+	play := func(name, modelName string, more ...string) {
+		args := append([]string{"run", "case.json", "--turns", "300", "--model", modelName, "--record", name + ".jsonl", "--out", name}, more...)
+		cmd := exec.CommandContext(t.Context(), "assay", args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "ANTHROPIC_API_KEY=any")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Contains(t, string(out), "PASS 1/1 ")
+	}
+	play("live", "anthropic/any", "--model-arg", "base_url="+api.URL)
+	play("once", "replay:live.jsonl")
+	play("again", "replay:once.jsonl", "--model-arg", "match=order")
+
+	for _, name := range []string{"once", "again"} {
+		for _, file := range []string{".jsonl", "/attempts/*/notebook.ipynb"} {
+			require.Equal(t, theFile(t, dir, "live"+file), theFile(t, dir, name+file), "%s%s", name, file)
+		}
+		require.Equal(t, verdictOf(t, dir, "live"), verdictOf(t, dir, name))
+		require.Equal(t, withoutTimes(theFile(t, dir, "live/attempts/*/conversation.jsonl")), withoutTimes(theFile(t, dir, name+"/attempts/*/conversation.jsonl")))
+	}
+	require.Equal(t, theFile(t, dir, "once/attempts/*/conversation.jsonl"), theFile(t, dir, "again/attempts/*/conversation.jsonl"))
+}
+
+// theFile reads the one file of that name.
+func theFile(t *testing.T, dir, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	require.NoError(t, err)
+	require.Len(t, found, 1, pattern)
+	text, err := os.ReadFile(found[0])
+	require.NoError(t, err)
+	return string(text)
+}
+
+// withoutTimes blanks the moments at which things were said.
+func withoutTimes(text string) string {
+	return regexp.MustCompile(`"timestamp":"[^"]*"`).ReplaceAllString(text, `"timestamp":""`)
+}
+
+// verdictOf is what an attempt came to, without where and when.
+func verdictOf(t *testing.T, dir, run string) (verdict struct {
+	Outcome string
+	Passed  bool
+	Score   float64
+	Graders json.RawMessage
+	Answer  json.RawMessage
+	Usage   struct {
+		InputTokens int `json:"input_tokens"`
+		ModelCalls  int `json:"model_calls"`
+		Actions     int
+	}
+},
+) {
+	t.Helper()
+	for line := range strings.Lines(theFile(t, dir, run+"/attempts.jsonl")) {
+		if strings.Contains(line, `"type":"attempt"`) {
+			require.NoError(t, json.Unmarshal([]byte(line), &verdict))
+		}
+	}
+	require.Equal(t, "completed", verdict.Outcome)
+	require.Equal(t, longTurns, verdict.Usage.ModelCalls)
+	return verdict
+}

@@ -1,0 +1,52 @@
+package router_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/protocol"
+)
+
+// Code that nobody waits for any longer is interrupted; another request is left
+// to the kernel.
+func TestAskEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	for action, stops := range map[string]bool{"execute_code": true, "get_global_info": false} {
+		t.Run(action, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.join("kernel")
+			kernel := s.peers["kernel"].conn
+			cause := errors.New("enough")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			failed := make(chan error, 1)
+			go func() {
+				_, err := s.router.Ask(ctx, action, map[string]any{"code": "1", "key": "x"})
+				failed <- err
+			}()
+			asked := s.readFrame(kernel)
+			require.Equal(t, action, asked.Type)
+			cancel(cause)
+			require.ErrorIs(t, <-failed, cause)
+			require.NoError(t, s.router.ToKernel(protocol.CellCommand{Type: protocol.TypeDisposeCell, CellID: "last"}))
+			if stops {
+				require.Equal(t, protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: asked.AgentTxID}, s.readFrame(kernel))
+			}
+			require.Equal(t, protocol.CellCommand{Type: protocol.TypeDisposeCell, CellID: "last"}, s.readFrame(kernel))
+			s.leave()
+		})
+	}
+}
+
+// readFrame reads what the kernel is sent.
+func (s *stage) readFrame(kernel protocol.Conn) (sent protocol.CellCommand) {
+	s.t.Helper()
+	body, err := kernel.Read()
+	require.NoError(s.t, err)
+	require.NoError(s.t, json.Unmarshal(body, &sent))
+	return protocol.CellCommand{Type: sent.Type, CellID: sent.CellID, AgentTxID: sent.AgentTxID}
+}
