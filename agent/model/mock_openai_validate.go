@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 )
 
@@ -87,5 +86,5 @@ func (in *incomingChat) checkTools() error {
 }
 
 func isChatName(name string) bool {
-	return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`).MatchString(name)
+	return validName(name, "", maxFunctionName)
 }

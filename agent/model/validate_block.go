@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -34,10 +33,10 @@ func checkToolUse(role string, b Block, ids map[string]bool) error {
 	if role != RoleAssistant {
 		return errors.New("a tool_use belongs to the assistant")
 	}
-	if !regexp.MustCompile(`^[a-zA-Z0-9_-]+$`).MatchString(b.ID) {
+	if !validName(b.ID, "", len(b.ID)) {
 		return fmt.Errorf("tool_use.id: %q is not a valid id", b.ID)
 	}
-	if !validName(b.Name) {
+	if !validName(b.Name, "", maxToolName) {
 		return fmt.Errorf("tool_use.name: %q is not a valid name", b.Name)
 	}
 	if ids[b.ID] {

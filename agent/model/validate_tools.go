@@ -3,7 +3,7 @@ package model
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
+	"strings"
 )
 
 // offeredTool is a tool as a request has it. One that the API runs itself has a
@@ -14,15 +14,29 @@ type offeredTool struct {
 	InputSchema json.RawMessage `json:"input_schema"`
 }
 
-// validName is what a tool may be called.
-func validName(name string) bool {
-	return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`).MatchString(name)
+// The longest names, in bytes, of tools, of their properties, and of functions.
+const (
+	maxToolName     = 128
+	maxPropertyName = 64
+	maxFunctionName = 64
+)
+
+// validName reports whether a name is of letters, digits, - and _, and of what
+// more names, and has most bytes at most.
+func validName(name, more string, most int) bool {
+	for _, c := range []byte(name) {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && !('0' <= c && c <= '9') && c != '-' && c != '_' && !strings.Contains(more, string(rune(c))) {
+			return false
+		}
+	}
+	return name != "" && len(name) <= most
 }
 
 func (in *incoming) checkTools() error {
 	seen := map[string]bool{}
 	for i, tool := range in.Tools {
-		if !validName(tool.Name) {
+		if !validName(tool.Name, "", maxToolName) {
 			return fmt.Errorf("tools.%d.name: %q is not a valid name", i, tool.Name)
 		}
 		if seen[tool.Name] {
@@ -56,9 +70,8 @@ func checkSchema(text json.RawMessage) error {
 	if schema["properties"] != nil && json.Unmarshal(schema["properties"], &properties) != nil {
 		return fmt.Errorf(".properties: must be an object")
 	}
-	valid := regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 	for name := range properties {
-		if !valid.MatchString(name) {
+		if !validName(name, ".", maxPropertyName) {
 			return fmt.Errorf(".properties: %q is not a valid name", name)
 		}
 	}
