@@ -19,8 +19,9 @@ const providerAnthropic = "anthropic"
 
 // Anthropic is a model of the Messages API. Replies are streamed.
 type Anthropic struct {
-	id       string
-	messages anthropic.MessageService
+	id        string
+	messages  anthropic.MessageService
+	elsewhere bool // it is served at a base URL, where a [Mock] may be
 }
 
 // NewAnthropic returns the model with that id. It needs a key, whether the API
@@ -45,7 +46,7 @@ func newAnthropic(id string, opts Options, transport http.RoundTripper) (*Anthro
 	if opts.BaseURL != "" {
 		settings = append(settings, option.WithBaseURL(opts.BaseURL))
 	}
-	return &Anthropic{id: id, messages: anthropic.NewMessageService(settings...)}, nil
+	return &Anthropic{id: id, messages: anthropic.NewMessageService(settings...), elsewhere: opts.BaseURL != ""}, nil
 }
 
 // checkSendable finds what would make every request fail before it is sent.
@@ -69,7 +70,11 @@ func (a *Anthropic) Complete(ctx context.Context, req Request, onDelta func(Delt
 	if err != nil {
 		return nil, err
 	}
-	reply, err := a.exchange(ctx, body, req.Turn, onDelta)
+	turn := 0
+	if a.elsewhere {
+		turn = req.Turn
+	}
+	reply, err := a.exchange(ctx, body, turn, onDelta)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)

@@ -102,7 +102,7 @@ func (o *OpenAI) exchange(ctx context.Context, body []byte, turn int, reading *c
 	if o.key != "" {
 		post.Header.Set("Authorization", "Bearer "+o.key)
 	}
-	if turn > 0 {
+	if turn > 0 && !o.vendor {
 		post.Header.Set(turnHeader, strconv.Itoa(turn))
 	}
 	answer, err := o.http.Do(post)

@@ -24,9 +24,10 @@ const (
 // validName reports whether a name is of letters, digits, - and _, and of what
 // more names, and has most bytes at most.
 func validName(name, more string, most int) bool {
-	for _, c := range []byte(name) {
-		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
-		if !letter && !('0' <= c && c <= '9') && c != '-' && c != '_' && !strings.Contains(more, string(rune(c))) {
+	for _, c := range name {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', strings.ContainsRune(more, c):
+		default:
 			return false
 		}
 	}
