@@ -27,7 +27,7 @@ func (f *askFlags) add(flags *pflag.FlagSet) {
 	folder, model := all.Lookup("memory-dir"), all.Lookup("model")
 	folder.DefValue, folder.Usage = f.builtin.memoryDir, "`folder` with the five memory files"
 	model.DefValue, model.Usage = f.builtin.model, "anthropic/ID, openai/ID, script:FILE, or replay:FILE of recorded calls"
-	for _, flag := range []*pflag.Flag{folder, model, all.Lookup("model-arg"), all.Lookup("record")} {
+	for _, flag := range []*pflag.Flag{folder, model, all.Lookup("name"), all.Lookup("model-arg"), all.Lookup("record")} {
 		flags.AddFlag(flag)
 	}
 }

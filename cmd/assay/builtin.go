@@ -18,7 +18,7 @@ import (
 // builtinFlags are those of the built-in agent. Whoever starts it has the same
 // flags as the agent itself, and hands them on.
 type builtinFlags struct {
-	model, strategy                string
+	model, strategy, name          string
 	modelArgs                      []string
 	memoryDir, skillsDir, stateDir string
 	maxEvalIters                   int
@@ -30,6 +30,7 @@ func (f *builtinFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.model, "model", "", "model of the built-in agent: anthropic/ID, openai/ID, script:FILE, or replay:FILE of recorded calls")
 	flags.StringArrayVar(&f.modelArgs, "model-arg", nil, "setting of the model, as `KEY=VALUE`: max_tokens, temperature, thinking, reasoning_effort, base_url, idle_s, and match (strict or order) of replay: (repeatable)")
 	flags.StringVar(&f.strategy, "strategy", "tools", "how the built-in agent works: "+strings.Join(builtin.Strategies(), ", "))
+	flags.StringVar(&f.name, "name", "Eva", "what the built-in agent is called")
 	flags.StringVar(&f.memoryDir, "memory-dir", "", "tools: `folder` with the five memory files (default: no memory)")
 	flags.IntVar(&f.maxEvalIters, "max-eval-iters", 5, "blocks: `number` of feedback rounds")
 	flags.StringVar(&f.skillsDir, "skills-dir", "", "ticks: `folder` with a folder for each skill (default: no skills)")
@@ -41,7 +42,7 @@ func (f *builtinFlags) add(flags *pflag.FlagSet) {
 
 // arguments are the flags as the agent is started with them.
 func (f *builtinFlags) arguments() []string {
-	args := []string{"--model", f.model, "--strategy", f.strategy, "--max-eval-iters", strconv.Itoa(f.maxEvalIters)}
+	args := []string{"--model", f.model, "--strategy", f.strategy, "--name", f.name, "--max-eval-iters", strconv.Itoa(f.maxEvalIters)}
 	for _, arg := range f.modelArgs {
 		args = append(args, "--model-arg", arg)
 	}
@@ -71,7 +72,7 @@ func (f *builtinFlags) paths() []pathFlag {
 // config is what the flags say, with the model opened.
 func (f *builtinFlags) config(p *process) (builtin.Config, error) {
 	cfg := builtin.Config{
-		ModelName: f.model, Strategy: f.strategy, MemoryDir: f.memoryDir, MaxEvalIters: f.maxEvalIters,
+		ModelName: f.model, Strategy: f.strategy, Name: f.name, MemoryDir: f.memoryDir, MaxEvalIters: f.maxEvalIters,
 		SkillsDir: f.skillsDir, StateDir: f.stateDir, Stderr: p.err, Log: p.log(),
 	}
 	if err := f.check(); err != nil {
