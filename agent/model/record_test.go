@@ -198,8 +198,8 @@ func TestCO12_RecordingsThatCannotBeRead(t *testing.T) {
 	for text, want := range map[string]string{
 		`{`:                                       "calls.jsonl:1: unexpected EOF",
 		"\n" + `{"request":{}}`:                   "calls.jsonl:2: a call has either response or error",
-		`{"response":{}}`:                         "calls.jsonl:1: request: EOF",
-		`{"request":[],"response":{}}`:            "calls.jsonl:1: request: json: cannot unmarshal array",
+		`{"response":{}}`:                         "calls.jsonl:1: request: it must be an object",
+		`{"request":[],"response":{}}`:            "calls.jsonl:1: request: it must be an object",
 		`{"request":{},"reply":{}}`:               `calls.jsonl:1: json: unknown field "reply"`,
 		`{"request":{},"error":{}} {}`:            "calls.jsonl:1: more than one call on a line",
 		`{"request":{},"response":{"content":5}}`: "calls.jsonl:1: json: cannot unmarshal number",

@@ -38,7 +38,8 @@ type recorded struct {
 	origin  origin
 	session string
 	time    time.Time // zero when it was not written down
-	request string    // as [normal] has it
+	request json.RawMessage
+	normal  string // the request as [normal] has it, once it has been looked at
 }
 
 // ReadRecording reads a recording from a file. Errors name file and line.
@@ -121,22 +122,27 @@ func parseCall(line []byte) (recorded, error) {
 	if c.Response == nil == (c.Error == nil) {
 		return recorded{}, errors.New("a call has either response or error")
 	}
-	request, err := normal(c.Request)
-	if err != nil {
-		return recorded{}, err
+	if !bytes.HasPrefix(bytes.TrimSpace(c.Request), []byte("{")) {
+		return recorded{}, errors.New("request: it must be an object")
 	}
-	out := recorded{origin: origin{at: c.At, played: &c.answer}, session: c.Session, request: request}
-	var named struct{ Model string }
-	if err := json.Unmarshal(c.Request, &named); err != nil {
-		return recorded{}, fmt.Errorf("request: %w", err)
-	}
-	out.origin.model = named.Model
+	out := recorded{origin: origin{at: c.At, played: &c.answer}, session: c.Session, request: c.Request}
+	out.origin.model = gjson.GetBytes(c.Request, "model").String()
 	if c.At != "" {
+		var err error
 		if out.time, err = time.Parse(time.RFC3339, c.At); err != nil {
 			return recorded{}, fmt.Errorf("at: %w", err)
 		}
 	}
 	return out, nil
+}
+
+// asked is the request as [normal] has it. It is made when it is first wanted: of
+// a long recording most are compared with one request only.
+func (c *recorded) asked() (text string, err error) {
+	if c.normal == "" {
+		c.normal, err = normal(c.request)
+	}
+	return c.normal, err
 }
 
 // Of returns the calls of the model of that name.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -48,6 +49,7 @@ type Replay struct {
 	places    places
 
 	mu     sync.Mutex
+	calls  []recorded
 	played []bool // by call
 	now    time.Time
 }
@@ -55,7 +57,7 @@ type Replay struct {
 // Client returns a model that plays the recording, strictly and on no occasion
 // in particular.
 func (r *Recording) Client() *Replay {
-	return &Replay{recording: r, match: MatchStrict, played: make([]bool, len(r.calls))}
+	return &Replay{recording: r, match: MatchStrict, calls: slices.Clone(r.calls), played: make([]bool, len(r.calls))}
 }
 
 // Play returns a model that plays what was [Occasion.Read] on the occasion; ""
@@ -165,13 +167,22 @@ func (r *Replay) take(asked string) (recorded, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := -1
-	for i, c := range r.recording.calls {
+	for i := range r.calls {
+		c := &r.calls[i]
 		if r.played[i] {
 			continue
 		}
-		if r.match == MatchOrder || c.request == asked {
+		same := r.match == MatchOrder
+		if !same {
+			was, err := c.asked()
+			if err != nil {
+				return recorded{}, fmt.Errorf("%s:%d: %w", r.recording.name, c.line, err)
+			}
+			same = was == asked
+		}
+		if same {
 			r.played[i], r.now = true, c.time
-			return c, nil
+			return *c, nil
 		}
 		if next < 0 {
 			next = i
@@ -183,7 +194,7 @@ func (r *Replay) take(asked string) (recorded, error) {
 // miss is the error of a request that was not recorded; next is the recorded
 // call that was to be played, -1 if there is none.
 func (r *Replay) miss(next int, asked string) error {
-	calls, of := r.recording.calls, ""
+	calls, of := r.calls, ""
 	if r.foreign() {
 		of = fmt.Sprintf(" (none in it is of session %q)", r.session)
 	}
@@ -191,7 +202,7 @@ func (r *Replay) miss(next int, asked string) error {
 		return fmt.Errorf("%s: %w: all of the %d calls in it have been played%s", r.recording.name, ErrNotRecorded, len(calls), of)
 	}
 	var wanted, have any
-	if err := errors.Join(decode([]byte(calls[next].request), &wanted), decode([]byte(asked), &have)); err != nil {
+	if err := errors.Join(decode([]byte(calls[next].normal), &wanted), decode([]byte(asked), &have)); err != nil {
 		return err
 	}
 	d := firstDifference("", wanted, have)

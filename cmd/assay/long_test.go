@@ -57,8 +57,8 @@ func longScript(t *testing.T) (script string, total int) {
 			created++
 			expect = map[string]any{"tool_result_contains": fmt.Sprintf("sum %d", total)}
 		case 1:
-			printed := 1000
-			if turn%40 == 1 {
+			printed := 100
+			if turn == 41 {
 				printed = 20000 // more than a result holds
 			}
 			code := fmt.Sprintf("print('x' * %d)\ntotal + 100000", printed)
@@ -69,7 +69,7 @@ func longScript(t *testing.T) (script string, total int) {
 			content = append(content, use("edit_cell", input))
 			expect = map[string]any{"tool_result_contains": "ZeroDivisionError"}
 		default:
-			if turn%20 == 3 {
+			if turn%60 == 3 {
 				content = append(content, use("get_context", map[string]any{}))
 			}
 			content = append(content, use("request_globals_summary", map[string]any{}), use("no_such_tool", map[string]any{}))

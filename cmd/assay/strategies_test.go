@@ -61,10 +61,10 @@ func solvedExamples(t *testing.T, python string) []solved {
 	all, err := testcases.Load([]string{filepath.Join("..", "..", "testcases", "examples")}, testcases.Options{})
 	require.NoError(t, err)
 	answers := map[string]json.RawMessage{}
-	for _, kernel := range []string{"python", "elisp", "jupyter:ir"} {
+	for kernel, selection := range map[string][]string{"python": nil, "elisp": {"--tag", "elisp"}, "jupyter:ir": {"--tag", "r"}} {
 		dir := filepath.Join(t.TempDir(), "run")
-		out, err := exec.CommandContext(t.Context(), "assay", "run", filepath.Join("..", "..", "testcases", "examples"),
-			"--agent", "oracle", "--kernel", kernel, "--python", python, "--out", dir).CombinedOutput()
+		args := []string{"run", filepath.Join("..", "..", "testcases", "examples"), "--agent", "oracle", "--kernel", kernel, "--python", python, "--out", dir}
+		out, err := exec.CommandContext(t.Context(), "assay", append(args, selection...)...).CombinedOutput()
 		if err != nil && os.Getenv("CI") != "true" && kernel != "python" {
 			t.Logf("GOING WITHOUT the cases of kernel %s: %s", kernel, out)
 			continue
