@@ -19,9 +19,9 @@ type account struct {
 	card     *model.Card // nil: price and context of the model are not known
 
 	mu      sync.Mutex
-	queries int           // that are worked on
+	queries int           // that are worked on now
 	all     ledger        // since the agent started
-	waited  time.Duration // since then, for calls that were made again
+	waited  time.Duration // before calls that were made again, since the agent started
 	counted counted
 }
 
@@ -29,12 +29,12 @@ type account struct {
 type ledger struct {
 	calls int
 	usage model.Usage
-	usd   float64 // of use only where the price is known
+	usd   float64 // 0 where the price is not known
 }
 
 // counted is what the limits look at.
 type counted struct {
-	since   time.Time // when they began to count, zero before the first query
+	since   time.Time // when they began to count; zero: the next query begins it
 	actions int       // that had been sent by then
 	ledger  ledger
 }
@@ -47,7 +47,8 @@ func newAccount(cfg Config, w *wire, n *notebook) *account {
 	return a
 }
 
-// reset lets the limits count anew.
+// reset lets the limits count anew from the next query on, and says so if the one
+// on the cost cannot be watched.
 func (a *account) reset() {
 	a.mu.Lock()
 	a.counted = counted{}
@@ -58,7 +59,8 @@ func (a *account) reset() {
 }
 
 // open is called when the work on a query begins. In an evaluation the limits
-// count from the first query on, otherwise from each that is alone.
+// count from the first query on, otherwise from each that no other is worked on
+// beside.
 func (a *account) open(evaluation bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -68,8 +70,8 @@ func (a *account) open(evaluation bool) {
 	a.queries++
 }
 
-// close is called when the work on a query has ended. It reports whether no
-// other is worked on.
+// close is called when the work on a query has ended. It reports whether no other
+// is worked on now.
 func (a *account) close() (last bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,7 +79,8 @@ func (a *account) close() (last bool) {
 	return a.queries == 0
 }
 
-// add takes in the call of a model, and tells the server the sum of all.
+// add takes in what a call of the model has taken, and tells the server the sum of
+// all.
 func (a *account) add(u model.Usage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

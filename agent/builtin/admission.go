@@ -17,11 +17,11 @@ const (
 // admitted waits until a call of the model may be made. A wait that takes longer
 // is told of with events of type waiting {for, waited_ms, over}, over being true of
 // the last.
-func (c *core) admitted(ctx context.Context) (leave func(), err error) {
+func (c *conversation) admitted(ctx context.Context) (leave func(), err error) {
 	if c.cfg.Admit == nil {
 		return func() {}, nil
 	}
-	w := &waiting{core: c, began: c.cfg.Clock()}
+	w := &waiting{conversation: c, began: c.cfg.Clock()}
 	w.begin()
 	leave, err = c.cfg.Admit(ctx)
 	w.end()
@@ -30,7 +30,7 @@ func (c *core) admitted(ctx context.Context) (leave func(), err error) {
 
 // waiting is a wait for a turn.
 type waiting struct {
-	*core
+	*conversation
 	began time.Time
 
 	mu    sync.Mutex
@@ -52,7 +52,7 @@ func (w *waiting) tell() {
 		return
 	}
 	w.told = true
-	w.event("waiting for its turn to call the model, for %s s now", false)
+	w.show("waiting for its turn to call the model, for %s s now", false)
 	w.timer.Reset(tellEvery)
 }
 
@@ -62,13 +62,13 @@ func (w *waiting) end() {
 	w.over = true
 	w.timer.Stop()
 	if w.told {
-		w.event("waited %s s for its turn to call the model", true)
+		w.show("waited %s s for its turn to call the model", true)
 	}
 }
 
-func (w *waiting) event(text string, over bool) {
+func (w *waiting) show(text string, over bool) {
 	waited := w.cfg.Clock().Sub(w.began)
-	w.wire.event("waiting", fmt.Sprintf(text, tidy(waited)), map[string]any{
+	w.event("waiting", fmt.Sprintf(text, tidy(waited)), map[string]any{
 		"for": "a model call's turn", "waited_ms": waited.Milliseconds(), "over": over,
 	})
 }

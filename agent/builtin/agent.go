@@ -30,6 +30,7 @@ type agent struct {
 	strategy strategy
 	inbox    *inbox
 
+	evaluation  bool // the last init that came has begun one; of the goroutine that reads
 	initialised bool // an init has been worked off
 }
 
@@ -92,15 +93,14 @@ func (a *agent) dispatch(ctx context.Context, env protocol.Envelope, body []byte
 	case protocol.TypeKernelMessage:
 		a.notebook.runs.observe(body)
 	case protocol.TypeInit:
-		a.inbox.cancelAll(errReinit)
-		a.inbox.command(func() { a.init(body) })
+		a.begin(body)
 	case protocol.TypeAgentQuery:
 		a.queue(ctx, body)
 	case protocol.TypeAgentCancel:
 		a.cancel(body)
 	case protocol.TypeAgentClearHistory:
 		a.inbox.cancelAll(errCleared)
-		a.inbox.command(a.clear)
+		a.inbox.command(a.strategy.forget)
 	default:
 		a.log().Debug("frame ignored", "type", env.Type)
 	}
@@ -116,7 +116,7 @@ func (a *agent) queue(ctx context.Context, body []byte) {
 		a.inbox.command(func() { a.wire.fail("the query is empty", false); a.wire.status(protocol.AgentDone) })
 		return
 	}
-	task := a.strategy.dispatch(query)
+	task := a.strategy.dispatch(query, a.evaluation)
 	a.inbox.query(ctx, task.conversation, query.RequestID, func(ctx context.Context) { a.answer(ctx, query.RequestID, task) })
 }
 
@@ -129,13 +129,20 @@ func (a *agent) cancel(body []byte) {
 	a.inbox.cancel(command.RequestID, errCancelled)
 }
 
-// init takes over the settings of the session. Conversations go on.
-func (a *agent) init(body []byte) {
+// begin has an init worked off, and ends what was asked for before.
+func (a *agent) begin(body []byte) {
+	a.inbox.cancelAll(errReinit)
 	var message protocol.AgentInit
 	if err := json.Unmarshal(body, &message); err != nil {
-		a.wire.fail(fmt.Sprintf("init cannot be read: %v", err), true)
+		a.inbox.command(func() { a.wire.fail(fmt.Sprintf("init cannot be read: %v", err), true) })
 		return
 	}
+	a.evaluation = message.EvalMode
+	a.inbox.command(func() { a.init(message) })
+}
+
+// init takes over the settings of the session. Conversations go on.
+func (a *agent) init(message protocol.AgentInit) {
 	if err := a.core.init(message); err != nil {
 		a.wire.fail(err.Error(), true)
 		return
@@ -147,59 +154,78 @@ func (a *agent) init(body []byte) {
 	a.wire.status(protocol.AgentReady)
 }
 
-// clear forgets what was said.
-func (a *agent) clear() {
-	a.strategy.forget()
-}
-
 // answer works on a query and says how that ended.
 func (a *agent) answer(ctx context.Context, requestID string, t task) {
 	if !a.initialised {
 		a.wire.fail("agent_query came before init", false)
 		return
 	}
+	t.conversation.requestID = requestID
 	a.account.open(a.evalMode)
-	t.conversation.begin(requestID)
-	status, err := t.run(ctx)
-	var limit *limitError
-	switch {
-	case ctx.Err() != nil:
-		status = a.broken(context.Cause(ctx), t.conversation)
-	case errors.As(err, &limit):
-		a.wire.event("limit", limit.Error(), limit.metadata())
-		status = protocol.AgentDone
-	case errors.Is(err, errDeclined):
-		status = protocol.AgentDone
-	case err != nil:
-		a.log().Error("query failed", "request_id", requestID, "error", err)
-		a.wire.fail(err.Error(), true)
-		status = ""
-	}
+	status := a.work(ctx, t)
 	last := a.account.close()
-	a.ended(ctx, requestID)
+	if gone(ctx) {
+		return
+	}
+	a.ended(t.conversation)
 	if last && status != "" {
 		a.wire.status(status)
 	}
 }
 
+// work works on a query, and returns the status that the agent has then; "" is
+// none. Of one that ends early, what it started in the kernel is stopped, and its
+// transcript made whole; one that was cancelled while it waited does not begin.
+func (a *agent) work(ctx context.Context, t task) (status string) {
+	var err error
+	others := a.notebook.runs.open()
+	begins := ctx.Err() == nil
+	if begins {
+		t.conversation.repair()
+		status, err = t.run(ctx)
+	}
+	limit, limited := errors.AsType[*limitError](err)
+	switch {
+	case gone(ctx):
+		return ""
+	case ctx.Err() != nil:
+		if begins {
+			a.notebook.interrupt(others)
+			t.conversation.repair()
+		}
+		t.conversation.event("cancelled", context.Cause(ctx).Error(), nil)
+		return protocol.AgentReady
+	case limited:
+		t.conversation.event("limit", limit.Error(), limit.metadata())
+		return protocol.AgentDone
+	case errors.Is(err, errDeclined):
+		return protocol.AgentDone
+	case err != nil:
+		return a.failed(err, t.conversation)
+	}
+	return status
+}
+
+// failed tells of what has ended the work on a query. An evaluation ends with it;
+// in a live session the agent is ready for the next.
+func (a *agent) failed(err error, c *conversation) (status string) {
+	a.log().Error("query failed", "request_id", c.requestID, "error", err)
+	a.wire.fail(err.Error(), true)
+	if a.evalMode {
+		return ""
+	}
+	return protocol.AgentReady
+}
+
 // ended tells a person, who may have asked for several things at once, that the
 // work on one of them has ended.
-func (a *agent) ended(ctx context.Context, requestID string) {
-	if !a.evalMode && requestID != "" && !errors.Is(context.Cause(ctx), errEnded) {
-		a.wire.event("ended", "", map[string]any{"request_id": requestID})
+func (a *agent) ended(c *conversation) {
+	if !a.evalMode && c.requestID != "" {
+		c.event("ended", "", nil)
 	}
 }
 
-// broken tidies up after a query that ended early: what it started in the
-// kernel is stopped, and its transcript made whole.
-func (a *agent) broken(cause error, c *conversation) (status string) {
-	if errors.Is(cause, errEnded) {
-		return "" // there is nobody to tell
-	}
-	a.notebook.interrupt()
-	c.repair()
-	a.wire.event("cancelled", cause.Error(), nil)
-	return protocol.AgentReady
-}
+// gone tells whether there is nobody any more who could be told.
+func gone(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errEnded) }
 
 func (a *agent) log() *slog.Logger { return a.cfg.Log }

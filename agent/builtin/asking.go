@@ -22,18 +22,19 @@ const maxPauses = 20
 // told. The work on the query is done.
 var errDeclined = errors.New("the model declined to go on")
 
-// asking gets replies out of a model during the work on one query. It has the
-// model say again what was cut off, and makes room in a conversation that has
-// become too long.
+// asking gets whole replies out of a model, for one query or, in ticks, one tick.
+// It has the model say again what was cut off, and makes room in a conversation
+// that has become too long.
 type asking struct {
 	*conversation
 	system []model.Block // stays the same, so that the API may cache it
 	state  []model.Block // may be another with each call; stands behind system
 	tools  []model.Tool
+	rounds rounds // that can be dropped to make room
 
-	cut       bool // the last reply reached max_tokens
-	pauses    int  // replies in a row that the model paused in
-	compacted bool
+	cut       *model.Response // the last reply, if it reached max_tokens
+	pauses    int             // replies in a row that the model paused in
+	compacted bool            // room has been made
 }
 
 // reply asks until there is a reply that ended by itself, which the caller
@@ -47,6 +48,8 @@ func (a *asking) reply(ctx context.Context) (*model.Response, error) {
 		switch {
 		case model.ContextExceeded(err):
 			err = a.makeRoom()
+		case a.cut != nil && refused(err):
+			err = a.noLonger(err)
 		case err == nil:
 			whole, err = a.follow(reply)
 		}
@@ -67,7 +70,7 @@ func (a *asking) request() model.Request {
 
 func (a *asking) params() model.Params {
 	params := a.cfg.Params
-	if a.cut {
+	if a.cut != nil {
 		params.MaxTokens *= 2
 	}
 	return params
@@ -75,8 +78,8 @@ func (a *asking) params() model.Params {
 
 // follow looks at why a reply ended, and commits it unless it is whole.
 func (a *asking) follow(reply *model.Response) (whole bool, err error) {
-	wasCut := a.cut
-	a.cut = reply.StopReason == model.StopMaxTokens
+	again := a.cut != nil
+	a.cut = nil
 	if reply.StopReason != model.StopPauseTurn {
 		a.pauses = 0
 	}
@@ -84,7 +87,7 @@ func (a *asking) follow(reply *model.Response) (whole bool, err error) {
 	case model.StopToolUse, model.StopEndTurn, model.StopSequence:
 		return true, nil
 	case model.StopMaxTokens:
-		return false, a.shorter(reply, wasCut)
+		return false, a.shorter(reply, again)
 	case model.StopPauseTurn:
 		return false, a.goOn(reply)
 	case model.StopContextExceeded:
@@ -121,6 +124,7 @@ func (a *asking) goOn(reply *model.Response) error {
 // reached max_tokens.
 func (a *asking) shorter(reply *model.Response, again bool) error {
 	most := a.cfg.Params.MaxTokens
+	a.cut = reply
 	if again {
 		a.keepCut(reply, "")
 		return &limitError{limit: "max_tokens", configured: 2 * most, measured: reply.Usage.OutputTokens}
@@ -143,18 +147,43 @@ func (a *asking) keepCut(reply *model.Response, note string) {
 	}
 }
 
-// makeRoom drops old rounds of tools, once in a query.
+// refused tells whether an API does not take a request as it is: 400 is HTTP's Bad
+// Request.
+func refused(err error) bool {
+	api, ok := errors.AsType[*model.APIError](err)
+	return ok && api.Status == 400
+}
+
+// noLonger ends the attempt at max_tokens when the API refuses twice as many, with
+// why.
+func (a *asking) noLonger(why error) error {
+	most := a.cfg.Params.MaxTokens
+	a.wire.fail(fmt.Sprintf("a reply of up to %d tokens, as the last was cut off at %d, was refused: %v", 2*most, most, why), false)
+	return &limitError{limit: "max_tokens", configured: most, measured: a.cut.Usage.OutputTokens}
+}
+
+// makeRoom drops the oldest rounds, once. It ends the attempt where there is
+// nothing to drop, or that did not help.
 func (a *asking) makeRoom() error {
-	messages, dropped := compact(a.messages)
+	messages, dropped := a.rounds.compact(a.messages)
 	if a.compacted || dropped == 0 {
-		limit := &limitError{limit: "context", configured: "the model's context", measured: "more"}
-		if card := a.account.card; card != nil {
-			limit.configured = card.Context
-		}
-		return limit
+		return a.tooLong()
 	}
 	a.compacted = true
 	a.messages = messages
-	a.wire.event("response", fmt.Sprintf("The conversation was too long: its %d oldest rounds of tools were dropped.", dropped), nil)
+	a.event("compacted", fmt.Sprintf("The conversation was too long: its %d oldest rounds were dropped.", dropped), nil)
 	return nil
+}
+
+// tooLong is the limit of a conversation that the model does not read.
+func (a *asking) tooLong() error {
+	limit := &limitError{
+		limit: "context", configured: "the model's context", measured: "more",
+		words: "the conversation is longer than the model reads",
+	}
+	if card := a.account.card; card != nil {
+		limit.configured = card.Context
+		limit.words = fmt.Sprintf("the conversation is longer than the %d tokens that the model reads", card.Context)
+	}
+	return limit
 }

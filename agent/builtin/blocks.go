@@ -36,13 +36,12 @@ func (b *blocks) forget() {
 	b.journal.forget()
 }
 
-func (b *blocks) dispatch(query protocol.AgentQuery) task {
-	label, text := b.labels.bind(query.Query)
-	query.Query = text
-	conversation := b.labels.conversation(label)
+func (b *blocks) dispatch(query protocol.AgentQuery, evaluation bool) task {
+	var conversation *conversation
+	conversation, query.Query = b.labels.bind(query.Query, !evaluation)
 	return task{conversation, func(ctx context.Context) (string, error) {
-		asking := &asking{conversation: conversation, system: []model.Block{model.Text(b.systemPrompt())}}
-		turn := &blocksTurn{asking: asking, journal: &b.journal, label: label, title: taskTitle(label, text)}
+		asking := &asking{conversation: conversation, system: []model.Block{model.Text(b.systemPrompt())}, rounds: blockRounds(b.language)}
+		turn := &blocksTurn{asking: asking, journal: &b.journal, title: taskTitle(conversation.label, query.Query)}
 		return turn.run(ctx, queryText(query))
 	}}
 }
@@ -51,8 +50,7 @@ func (b *blocks) dispatch(query protocol.AgentQuery) task {
 type blocksTurn struct {
 	*asking
 	journal *journal // of all labels
-	label   string
-	title   string // of the work, for who watches
+	title   string   // of the work, for who watches
 	nudged  bool
 }
 

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +12,9 @@ import (
 
 // noOutput stands for the output of a block that has none.
 const noOutput = "(no output)"
+
+// outputHeading stands above the output of a block, which is counted from 1.
+const outputHeading = "[Block %d output]\n"
 
 // maxFeedback is how many bytes the outputs of one reply may have together.
 const maxFeedback = 8 * maxOutput
@@ -57,7 +61,7 @@ func (t *blocksTurn) execute(ctx context.Context, code []string) (feedback strin
 		if endsWork(end) {
 			return "", true
 		}
-		outputs[i] = fmt.Sprintf("[Block %d output]\n%s", i+1, output)
+		outputs[i] = fmt.Sprintf(outputHeading, i+1) + output
 	}
 	return clip(strings.Join(outputs, "\n"), maxFeedback), false
 }
@@ -77,7 +81,7 @@ func blockOutput(end protocol.ExecuteCodeResponse, err error) string {
 	if end.Result != nil {
 		parts = append(parts, *end.Result)
 	}
-	parts = append(parts, orDefault(end.Exception, end.Error))
+	parts = append(parts, cmp.Or(end.Exception, end.Error))
 	if err != nil {
 		parts = []string{err.Error()}
 	}
@@ -87,7 +91,7 @@ func blockOutput(end protocol.ExecuteCodeResponse, err error) string {
 			lines = append(lines, part)
 		}
 	}
-	return clip(orDefault(strings.Join(lines, "\n"), noOutput), maxOutput)
+	return clip(cmp.Or(strings.Join(lines, "\n"), noOutput), maxOutput)
 }
 
 // endsWork tells whether a block was stopped from outside, or raised what is
@@ -105,7 +109,7 @@ func endsWork(end protocol.ExecuteCodeResponse) bool {
 func (t *blocksTurn) show(kind, text string, block int) {
 	event := protocol.AgentEvent{
 		Type: protocol.TypeAgentEvent, Channel: "ai", Mode: "NL", Text: text,
-		Metadata: map[string]any{"type": kind, "label": t.label, "task": t.title},
+		Metadata: t.whose(map[string]any{"type": kind, "task": t.title}),
 	}
 	if block > 0 {
 		event.Channel, event.Mode, event.Metadata["block"] = "py", "PY", block

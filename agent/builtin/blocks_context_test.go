@@ -179,3 +179,12 @@ func TestBL9_NamespaceThatJustFits(t *testing.T) {
 	require.Len(t, section, len("## Namespace")+1+58*34)
 	require.NotContains(t, section, "more")
 }
+
+func TestBL1_OtherLabelsThenNamespaceThenPrompt(t *testing.T) {
+	t.Parallel()
+	p := startBlocks(t, builtin.Config{}, saying("first"))
+	p.init(nil)
+	require.Equal(t, "done", p.ask("one"))
+	require.Equal(t, "done", p.ask("@2 two"))
+	require.Equal(t, "user: ## Other Sessions\n\n[1] user: one\n[1] assistant: first\n\n## Namespace\n\nx: int\n\ntwo", p.said()[2])
+}

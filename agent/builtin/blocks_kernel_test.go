@@ -129,7 +129,7 @@ func (p *peer) feedback(text string) string {
 	p.t.Helper()
 	seen := len(p.seen())
 	p.send(frame{"type": "agent_query", "query": text, "request_id": "feedback"})
-	p.await(seen, "the end of the query", func(f frame) bool { return f.object("metadata").text("request_id") == "feedback" })
+	p.await(seen, "the end of the query", func(f frame) bool { return isEnded(f) && f.object("metadata").text("request_id") == "feedback" })
 	p.ends(seen) // the status comes behind it
 	said := p.said()
 	return strings.TrimPrefix(said[len(said)-2], "user: ")

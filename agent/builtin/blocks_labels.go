@@ -28,26 +28,20 @@ func newLabels(c *core) *labels {
 	return &labels{core: c, current: firstLabel, made: map[string]*conversation{}}
 }
 
-// bind returns the label that a query goes to, and its text. "@label text"
-// switches to the label; any other query goes to the one before.
-func (l *labels) bind(query string) (label, text string) {
+// bind returns the conversation that a query goes to, and its text. If it may
+// switch, "@label text" switches to the label, and has the text behind it; any
+// other query goes to the label of the one before, as it stands.
+func (l *labels) bind(query string, switches bool) (c *conversation, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if label, text, ok := cutLabel(query); ok {
-		l.current = label
-		return label, text
+	if label, rest, ok := cutLabel(query); ok && switches {
+		l.current, query = label, rest
 	}
-	return l.current, query
-}
-
-// conversation returns the conversation of a label.
-func (l *labels) conversation(label string) *conversation {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.made[label] == nil {
-		l.made[label] = newConversation(l.core)
+	if l.made[l.current] == nil {
+		l.made[l.current] = newConversation(l.core)
+		l.made[l.current].label = l.current
 	}
-	return l.made[label]
+	return l.made[l.current], query
 }
 
 // all lists the conversations, in the order of their labels.

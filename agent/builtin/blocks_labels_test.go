@@ -98,6 +98,21 @@ func TestBL8_LabelIsBoundAtDispatch(t *testing.T) {
 	require.ElementsMatch(t, []string{"ai:2:a", "ai:1:b", "ai:1:c"}, p.tasks())
 }
 
+// A task is what it is: in an evaluation no word of it is a label.
+func TestBL8_NoLabelsInAnEvaluation(t *testing.T) {
+	t.Parallel()
+	p := startBlocks(t, builtin.Config{}, saying("1 [EVAL_COMPLETE]"), saying("2 [EVAL_COMPLETE]"), saying("3"))
+	p.init(frame{"eval_mode": true})
+	for _, query := range []string{"@everyone count", "@2 b"} {
+		require.Equal(t, "done", p.ask(query))
+	}
+	require.Equal(t, []string{"ai:1:@everyone count", "ai:1:@2 b"}, p.tasks())
+	require.Contains(t, p.said()[0], "@everyone count")
+	p.init(nil)
+	require.Equal(t, "done", p.ask("@2 c"))
+	require.Equal(t, "ai:2:c", p.tasks()[2])
+}
+
 // Two labels run at once; what is asked of one label waits for what it does.
 func TestBL8_SideBySideAndOneAfterTheOther(t *testing.T) {
 	t.Parallel()

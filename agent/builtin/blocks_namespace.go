@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -54,7 +55,7 @@ func hiddenType(name string) bool {
 
 // line is "x: int = 3", "table: DataFrame, shape [3, 2]" or "x: T".
 func (g globalInfo) line(name string) string {
-	line := shorten(name, maxRepr) + ": " + orDefault(shorten(g.Type, maxRepr), "unknown")
+	line := shorten(name, maxRepr) + ": " + cmp.Or(shorten(g.Type, maxRepr), "unknown")
 	switch {
 	case g.Repr != nil:
 		return line + " = " + shorten(*g.Repr, maxRepr)

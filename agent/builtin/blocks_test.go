@@ -263,7 +263,7 @@ func TestBL7_RepliesBlocksAndOutputsAreEvents(t *testing.T) {
 	p.init(nil)
 	require.Equal(t, "done", p.ask("@lab count up to two, and then\nsome more"))
 	event := func(channel, mode, kind, text string, block ...float64) frame {
-		metadata := map[string]any{"type": kind, "label": "lab", "task": "ai:lab:count up to two, and then some"}
+		metadata := map[string]any{"type": kind, "request_id": "q1", "label": "lab", "task": "ai:lab:count up to two, and then some"}
 		if len(block) > 0 {
 			metadata["block"] = block[0]
 		}
@@ -276,5 +276,6 @@ func TestBL7_RepliesBlocksAndOutputsAreEvents(t *testing.T) {
 		event("py", "PY", "ai_exec", "2", 2),
 		event("py", "PY", "ai_exec_result", "2", 2),
 		event("ai", "NL", "response", "done"),
-	}, p.labelled())
+	}, p.labelled()[:6])
+	require.Equal(t, frame{"type": "ended", "request_id": "q1", "label": "lab"}, p.labelled()[6].object("metadata"))
 }

@@ -2,12 +2,14 @@
 // it speaks the wire protocol on a connection and works on a notebook through
 // agent_action.
 //
-// A small core is shared by everything in it. The agent reads the connection and
-// takes queries one after the other; operations match answers to requests; runs
-// follow the cells that were started; the conversation keeps the transcript and
-// calls the model within its limits. A strategy turns one query into calls of
-// the model and of the notebook: the tools of [Run], the solution of
-// [RunOracle], the silence of [RunNoop].
+// A small core is shared by everything in it. The agent reads the connection, and
+// its inbox starts queries: those of one conversation one after the other, those
+// of several side by side. Operations match answers to requests; runs follow the
+// cells that were started; a conversation keeps its transcript and calls the
+// model, within limits that one account counts for all. A strategy turns a query
+// into calls of the model and of the notebook, and has one conversation or
+// several: the tools, blocks and ticks of [Run], the solution of [RunOracle], the
+// silence of [RunNoop]. [Hands] leave it to another program what is called.
 package builtin
 
 import (

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -192,4 +193,21 @@ func TestCO11_RepliesAfterTheCancel(t *testing.T) {
 			requireSound(t, p, 0)
 		})
 	}
+}
+
+// A cell that runs on past its limit is stopped with the query that has started it.
+func TestCO11_CellPastItsLimit(t *testing.T) {
+	t.Parallel()
+	p := startTools(t, builtin.Config{Limits: builtin.Limits{Cell: time.Millisecond}},
+		uses("create_cell", `{"position":0,"source":"hang","auto_run":true}`), uses("get_context", `{}`))
+	p.onAction(func(action string, _ frame, _ string) bool { return action == "get_context" }) // and no answer
+	p.init(nil)
+	p.query("go")
+	p.await(0, "the look", func(f frame) bool { return f.text("action") == "get_context" })
+	require.Zero(t, p.count("action", "stop_cell"))
+	seen := len(p.seen())
+	p.send(frame{"type": "agent_cancel", "request_id": "q1"})
+	require.Equal(t, "ready", p.ends(seen))
+	stop := p.await(seen, "the stop", func(f frame) bool { return f.text("action") == "stop_cell" })
+	require.Equal(t, "c1", stop.object("params").text("cell_id"))
 }

@@ -1,9 +1,11 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,8 +21,9 @@ const emptyReply = "[The reply was empty.]"
 // one goroutine at a time.
 type conversation struct {
 	*core
+	label string // where a strategy has several, else ""
 
-	requestID string
+	requestID string // of the query that is worked on, or was last; "" is none
 	messages  []model.Message
 	submits   int
 	turn      int // of the next request, as model.Request has it
@@ -28,14 +31,27 @@ type conversation struct {
 
 func newConversation(c *core) *conversation { return &conversation{core: c} }
 
-// begin opens a query.
-func (c *conversation) begin(requestID string) {
-	c.requestID = requestID
-	c.repair()
-}
-
 // clear forgets the transcript.
 func (c *conversation) clear() { c.messages, c.turn = nil, min(c.turn, 1) }
+
+// event shows something of the work on the query; kind is its metadata's type.
+func (c *conversation) event(kind, text string, more map[string]any) {
+	c.wire.event(kind, text, c.whose(more))
+}
+
+// whose adds to the metadata of an event to which query it belongs, and under which
+// label.
+func (c *conversation) whose(metadata map[string]any) map[string]any {
+	all := map[string]any{}
+	if c.requestID != "" {
+		all["request_id"] = c.requestID
+	}
+	if c.label != "" {
+		all["label"] = c.label
+	}
+	maps.Copy(all, metadata)
+	return all
+}
 
 // repair makes the transcript whole. What it adds at the end is committed like
 // any other message.
@@ -73,7 +89,7 @@ func (c *conversation) submit(summary string, usage *model.Usage, beside ...mode
 	}
 	c.submits++
 	call := model.ToolUse(fmt.Sprintf("toolu_submit_%d", c.submits), submitTool, input)
-	c.messages = append(c.messages, assistantMessage(slices.Concat(beside, []model.Block{model.Text(orDefault(summary, emptyReply))})...))
+	c.messages = append(c.messages, assistantMessage(slices.Concat(beside, []model.Block{model.Text(cmp.Or(summary, emptyReply))})...))
 	c.announce(assistantMessage(append(beside, call)...), usage)
 	return nil
 }
@@ -107,7 +123,7 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 func (c *conversation) call(ctx context.Context, req model.Request) (*model.Response, error) {
 	c.repair()
 	req.Turn, req.Messages = c.turn, markTurns(c.messages)
-	retries := retrying{core: c.core}
+	retries := retrying{conversation: c}
 	for {
 		if err := c.account.check(); err != nil {
 			return nil, err
@@ -115,7 +131,9 @@ func (c *conversation) call(ctx context.Context, req model.Request) (*model.Resp
 		reply, err := c.try(ctx, req)
 		if err == nil {
 			c.account.add(reply.Usage)
-			c.turn += min(c.turn, 1)
+			if c.turn > 0 { // it is counted
+				c.turn++
+			}
 			reply.Content = c.identify(reply.Content)
 			return reply, nil
 		}

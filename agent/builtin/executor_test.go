@@ -31,6 +31,7 @@ func TestCO10_FailuresAreResults(t *testing.T) {
 		{"create_cell", `{"invalid_json":"{\"pos"}`, `Bad input for create_cell: there is no property "invalid_json"`},
 		{"run_cell", `{"cell_id":"a","z":1,"y":1,"x":1,"w":1}`, `Bad input for run_cell: there is no property "w"`},
 		{"create_cell", `{"position":0,"source":"x","cell_type":"raw"}`, `Bad input for create_cell: cell_type: "raw" does not fit {"type":"string","enum":["code","markdown"]}`},
+		{"set_widget", `{"key":"[[[","value":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`, "Bad input for set_widget: it is nested more than 200 levels deep"},
 		{"delete_cell", `{"cell_id":"locked"}`, "the cell is locked"},
 		{"read_memory", `{"name":"soul"}`, "Unknown tool: read_memory"},
 	}

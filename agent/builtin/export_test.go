@@ -14,8 +14,27 @@ import (
 // Repair is repair.
 func Repair(messages []model.Message) []model.Message { return repair(messages) }
 
-// Compact is compact.
-func Compact(messages []model.Message) ([]model.Message, int) { return compact(messages) }
+// CompactBlocks is compact of rounds of code in Python.
+func CompactBlocks(messages []model.Message) ([]model.Message, int) {
+	return blockRounds("python").compact(messages)
+}
+
+// Compact is compact of rounds of tools.
+func Compact(messages []model.Message) ([]model.Message, int) {
+	return toolRounds().compact(messages)
+}
+
+// Enter has a call of a tool entered, which is carried out when the returned
+// function is called.
+func (h *Hands) Enter(name string, input []byte) (carryOut func() (text string, isError bool), err error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	c := &call{cancel: cancel, result: make(chan model.Block, 1)}
+	return func() (string, bool) {
+		h.carryOut(ctx, c)
+		result := <-c.result
+		return model.PlainText(result.Content), result.IsError
+	}, h.enter(c, name, input)
+}
 
 // Clip is clip.
 func Clip(text string, limit int) string { return clip(text, limit) }

@@ -23,7 +23,7 @@ type Hands struct {
 	agent    *agent
 	executor *executor
 	asked    *conversation // queries and what was handed in; nobody is told by it
-	turns    turns
+	cells    cellLocks
 	work     func(context.Context, Task) error // of Run
 
 	mu      sync.Mutex
@@ -53,9 +53,9 @@ type openQuery struct {
 }
 
 // NewHands returns hands that speak on conn once they Run, and close it then. Of
-// the configuration only the Limits and the last five fields count.
+// the configuration only Limits, Stderr, Log, Clock and NewID count.
 func NewHands(conn protocol.Conn, cfg Config) (*Hands, error) {
-	h := &Hands{calls: map[*call]bool{}, changed: make(chan struct{}), turns: turns{taken: map[string]chan struct{}{}}}
+	h := &Hands{calls: map[*call]bool{}, changed: make(chan struct{}), cells: cellLocks{taken: map[string]chan struct{}{}}}
 	var err error
 	h.agent, err = newAgent(heard{conn, h.end}, cfg, func(c *core) (strategy, error) {
 		list := append(notebookTools(c.notebook), submissionTool(h.submit))
@@ -217,7 +217,7 @@ func (h *Hands) Call(ctx context.Context, name string, input json.RawMessage) (c
 	if err := h.enter(c, name, input); err != nil {
 		return says("%s was not run: %v.", name, err), true
 	}
-	h.agent.inbox.query(ctx, newConversation(h.agent.core), "", func(ctx context.Context) { h.carryOut(ctx, c) })
+	h.agent.inbox.call(ctx, func(ctx context.Context) { h.carryOut(ctx, c) })
 	select {
 	case result := <-c.result:
 		return result.Content, result.IsError

@@ -13,7 +13,7 @@ import (
 // call is one call of a tool.
 type call struct {
 	block  model.Block // the tool_use
-	query  *openQuery  // that was open when it was made; nil: none
+	query  *openQuery  // that was open when it was entered; nil: none
 	begun  bool
 	works  bool // it counts as under way, as a submission does not
 	cancel context.CancelCauseFunc
@@ -40,8 +40,8 @@ func asObject(input json.RawMessage) json.RawMessage {
 	switch {
 	case len(trimmed) == 0, bytes.Equal(trimmed, []byte("null")):
 		return json.RawMessage("{}")
-	case trimmed[0] == '{' && json.Valid(trimmed):
-		return trimmed
+	case trimmed[0] == '{' && json.Valid(trimmed) && !tooDeep(trimmed):
+		return soundInput(trimmed)
 	default: // no tool takes it, and its error says so
 		wrapped, _ := json.Marshal(map[string]string{"input": string(input)}) //nolint:errchkjson // a string
 		return wrapped
@@ -100,7 +100,7 @@ func (h *Hands) run(ctx context.Context, use model.Block) model.Block {
 	var input cellInput
 	runs := use.Name == "run_cell" || use.Name == "edit_cell"
 	if runs && json.Unmarshal(use.Input, &input) == nil && input.CellID != "" {
-		leave, err := h.turns.take(ctx, input.CellID)
+		leave, err := h.cells.take(ctx, input.CellID)
 		if err != nil {
 			return model.ToolResult(use.ID, true, says("%v", err)...)
 		}
@@ -144,7 +144,7 @@ func (h *Hands) tellLocked(c *call, result model.Block) {
 
 // handIn runs a submission when no other call is under way: whoever sees it may
 // take the work for finished. One that is refused is no submission, and only
-// complained of.
+// complained of; so is one that was made for another query than the open one.
 func (h *Hands) handIn(ctx context.Context, c *call) {
 	for {
 		h.mu.Lock()
@@ -160,7 +160,7 @@ func (h *Hands) handIn(ctx context.Context, c *call) {
 			return
 		}
 	}
-	result, _ := h.executor.result(ctx, c.block)
+	result := h.submittedLocked(ctx, c)
 	accepted := !result.IsError
 	if accepted {
 		h.tellLocked(c, result)
@@ -171,6 +171,15 @@ func (h *Hands) handIn(ctx context.Context, c *call) {
 		return
 	}
 	h.finish(c, result, false)
+}
+
+// submittedLocked is what comes of a submission.
+func (h *Hands) submittedLocked(ctx context.Context, c *call) model.Block {
+	if h.query != nil && h.query != c.query {
+		return model.ToolResult(c.block.ID, true, says("Nothing was submitted: something else is asked for now.")...)
+	}
+	result, _ := h.executor.result(ctx, c.block)
+	return result
 }
 
 func (h *Hands) refuse(c *call, result model.Block) {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,6 +24,7 @@ type handed struct {
 	hands *builtin.Hands
 	tasks chan builtin.Task
 	let   chan error
+	begun atomic.Int64 // tasks that the mind was given
 }
 
 func startHands(t *testing.T) *handed {
@@ -42,6 +45,7 @@ func startHands(t *testing.T) *handed {
 }
 
 func (h *handed) work(ctx context.Context, task builtin.Task) error {
+	h.begun.Add(1)
 	select {
 	case h.tasks <- task:
 	case <-ctx.Done():
@@ -72,6 +76,8 @@ func (h *handed) calling(ctx context.Context, name, input string) <-chan string 
 	}()
 	return done
 }
+
+func sameCell(a, b frame) bool { return a.text("cell_id") == b.text("cell_id") }
 
 func isAction(action string) func(frame) bool {
 	return func(f frame) bool { return f.text("action") == action }
@@ -156,6 +162,35 @@ func TestTL6_HandsSubmitLast(t *testing.T) {
 	require.Equal(t, "submit_response", last.Content[0].Name)
 }
 
+// A submission is for the query that was open when it was made.
+func TestTL6_HandsSubmitNothingForTheNextQuery(t *testing.T) {
+	t.Parallel()
+	h := startHands(t)
+	from := len(h.seen())
+	h.query("count")
+	<-h.tasks
+	late, err := h.hands.Enter("submit_response", []byte(handedIn))
+	require.NoError(t, err)
+	_, isError := h.call("submit_response", handedIn)
+	require.False(t, isError)
+	require.Equal(t, "done", h.ends(from))
+	from = len(h.seen())
+	h.query("count again")
+	task := <-h.tasks
+	text, isError := late()
+	require.True(t, isError)
+	require.Equal(t, "Nothing was submitted: something else is asked for now.", text)
+	select {
+	case <-task.Submitted:
+		require.Fail(t, "the next query has a submission")
+	default:
+	}
+	require.Len(t, h.results(), 1, "it is not told")
+	_, isError = h.call("submit_response", handedIn)
+	require.False(t, isError)
+	require.Equal(t, "done", h.ends(from))
+}
+
 func TestTL6_HandsQuestion(t *testing.T) {
 	t.Parallel()
 	h := startHands(t)
@@ -218,6 +253,45 @@ func TestCO11_HandsAreCancelledByTheConsole(t *testing.T) {
 	text, isError := h.call("create_cell", `{"position":0,"source":"print on","auto_run":true}`)
 	require.False(t, isError)
 	require.Contains(t, text, "on")
+}
+
+// A cancel without an id is meant for the query: what a client does beside it goes
+// on, and what it does for it fails.
+func TestCO11_HandsCancelOfTheQueryOnly(t *testing.T) {
+	t.Parallel()
+	h := startHands(t)
+	before := h.calling(t.Context(), "create_cell", `{"position":0,"source":"hang","auto_run":true}`)
+	h.await(0, "the first cell", isAction("create_cell"))
+	h.call("get_context", "") // the run has begun by its answer
+	from := len(h.seen())
+	h.query("count")
+	<-h.tasks
+	during := h.calling(t.Context(), "create_cell", `{"position":1,"source":"hang","auto_run":true}`)
+	h.await(from, "the second cell", isAction("create_cell"))
+	h.call("get_context", "")
+	h.send(frame{"type": "agent_cancel"})
+	require.Contains(t, <-during, "the query was cancelled")
+	h.await(from, "cancelled", func(f frame) bool { return f.object("metadata").text("type") == "cancelled" })
+	require.Equal(t, []frame{{"cell_id": "c2"}}, slices.CompactFunc(h.stops(), sameCell))
+	h.call("stop_cell", `{"cell_id":"c1"}`)
+	require.Contains(t, <-before, "status: interrupted")
+	require.Len(t, h.events("cancelled"), 1)
+}
+
+// A query that is cancelled while it waits is nothing to work on.
+func TestCO11_HandsDoNotBeginWhatWasCancelled(t *testing.T) {
+	t.Parallel()
+	h := startHands(t)
+	h.askAtOnce("first", "second", "third")
+	require.Equal(t, "first", (<-h.tasks).Text)
+	h.send(frame{"type": "agent_cancel", "request_id": "1"})
+	h.call("get_context", "") // behind the cancel
+	h.let <- nil
+	require.Equal(t, "third", (<-h.tasks).Text)
+	h.let <- nil
+	h.allEnd(3)
+	require.Len(t, h.events("cancelled"), 1)
+	require.EqualValues(t, 2, h.begun.Load())
 }
 
 // Of a cell that two calls want to have run, each gets its own run.

@@ -8,8 +8,9 @@ import (
 
 // inbox is what the agent has been asked to do and has not finished. It keeps
 // everything, in order; whoever adds never waits. A query waits for those before
-// it of the same conversation, a command for everything before it, and
-// everything behind a command for the command. It is safe for concurrent use.
+// it of the same conversation, a call for nobody, a command for everything before
+// it, and everything behind a command for the command. It is safe for concurrent
+// use.
 type inbox struct {
 	changed chan struct{} // has room for one: something may be started
 
@@ -17,12 +18,13 @@ type inbox struct {
 	jobs []*job // some of them may be under way
 }
 
-// job is a query or a command.
+// job is a query, a command, or a call of a tool by another program.
 type job struct {
 	run          func()
-	conversation *conversation           // of a query; nil for a command
+	conversation *conversation // of a query, and one of its own of a call; nil for a command
+	query        bool
 	requestID    string                  // of a query, may be empty
-	cancel       context.CancelCauseFunc // of a query
+	cancel       context.CancelCauseFunc // nil for a command
 	started      bool
 }
 
@@ -34,11 +36,23 @@ func (b *inbox) command(run func()) { b.add(&job{run: run}) }
 // query puts a query at the end. Its context ends with ctx, or when the query
 // is cancelled.
 func (b *inbox) query(ctx context.Context, c *conversation, requestID string, run func(context.Context)) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	b.add(&job{conversation: c, requestID: requestID, cancel: cancel, run: func() {
-		defer cancel(nil)
+	b.addEndable(ctx, &job{conversation: c, query: true, requestID: requestID}, run)
+}
+
+// call puts a call of a tool at the end. Its context ends with ctx, or when
+// everything is cancelled.
+func (b *inbox) call(ctx context.Context, run func(context.Context)) {
+	b.addEndable(ctx, &job{conversation: &conversation{}}, run)
+}
+
+// addEndable adds a job with a context of its own.
+func (b *inbox) addEndable(ctx context.Context, j *job, run func(context.Context)) {
+	ctx, j.cancel = context.WithCancelCause(ctx)
+	j.run = func() {
+		defer j.cancel(nil)
 		run(ctx)
-	}})
+	}
+	b.add(j)
 }
 
 func (b *inbox) add(j *job) {
@@ -56,20 +70,20 @@ func (b *inbox) signal() {
 	}
 }
 
-// cancel ends the query of that id, or with an empty id the next one to end,
+// cancel ends the query of that id, or with an empty id the first that there is,
 // for that cause. A query that still waits is ended when its time comes.
 func (b *inbox) cancel(requestID string, cause error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, j := range b.jobs {
-		if j.cancel != nil && (requestID == "" || j.requestID == requestID) {
+		if j.query && (requestID == "" || j.requestID == requestID) {
 			j.cancel(cause)
 			return
 		}
 	}
 }
 
-// cancelAll ends every query that there is now.
+// cancelAll ends every query and call that there is now.
 func (b *inbox) cancelAll(cause error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

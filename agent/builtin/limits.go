@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// Limits bound an attempt. In an evaluation they count from init, otherwise
-// from each query. The first five are checked before each call of the model; 0
-// is no limit. They are the agent's own: the server has limits too.
+// Limits bound an attempt. In an evaluation they count from the first query on,
+// otherwise from each that no other is worked on beside. The first five are
+// checked before each call of the model; 0 is no limit. They are the agent's own:
+// the server has limits too.
 type Limits struct {
 	Turns   int           // replies of the model
 	Tokens  int64         // in and out, cached or not
 	CostUSD float64       // not enforced for a model whose price is not known, which is said once
 	Actions int           // sent to the notebook
-	Wall    time.Duration // since the first query
+	Wall    time.Duration // since they count
 
 	Cell   time.Duration // how long a tool waits for a cell or for code; 0 is 5 minutes
 	Action time.Duration // how long an operation may take; 0 is 10 seconds
@@ -78,15 +79,15 @@ type meter struct {
 func (l Limits) check(m meter) error {
 	switch {
 	case l.Turns > 0 && m.turns >= l.Turns:
-		return &limitError{"turns", l.Turns, m.turns}
+		return &limitError{limit: "turns", configured: l.Turns, measured: m.turns}
 	case l.Tokens > 0 && m.tokens >= l.Tokens:
-		return &limitError{"tokens", l.Tokens, m.tokens}
+		return &limitError{limit: "tokens", configured: l.Tokens, measured: m.tokens}
 	case l.CostUSD > 0 && m.costUSD != nil && *m.costUSD >= l.CostUSD:
-		return &limitError{"cost_usd", l.CostUSD, *m.costUSD}
+		return &limitError{limit: "cost_usd", configured: l.CostUSD, measured: *m.costUSD}
 	case l.Actions > 0 && m.actions >= l.Actions:
-		return &limitError{"actions", l.Actions, m.actions}
+		return &limitError{limit: "actions", configured: l.Actions, measured: m.actions}
 	case l.Wall > 0 && m.wall >= l.Wall:
-		return &limitError{"wall_s", l.Wall.Seconds(), m.wall.Seconds()}
+		return &limitError{limit: "wall_s", configured: l.Wall.Seconds(), measured: m.wall.Seconds()}
 	}
 	return nil
 }
@@ -95,9 +96,13 @@ func (l Limits) check(m meter) error {
 type limitError struct {
 	limit                string
 	configured, measured any
+	words                string // that tell it where the two are no numbers, else ""
 }
 
 func (e *limitError) Error() string {
+	if e.words != "" {
+		return fmt.Sprintf("limit reached: %s (%s)", e.limit, e.words)
+	}
 	return fmt.Sprintf("limit reached: %s %v of %v", e.limit, e.measured, e.configured)
 }
 

@@ -157,6 +157,29 @@ func TestCO5_MaxTokens(t *testing.T) {
 	require.InDelta(t, 99, limit["measured"], 0)
 }
 
+// The second try asks for more than the model may say: what is reached is the
+// limit, and no fault of the agent.
+func TestCO5_TwiceTheRoomIsRefused(t *testing.T) {
+	t.Parallel()
+	cut := `{"content":"I will","stop_reason":"max_tokens","usage":{"output_tokens":50}}`
+	refusal := `{"error":{"status":400,"body":{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 100 > 64"}}}}`
+	p := startTools(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, cut, refusal, `{"content":"again"}`)
+	p.init(frame{"eval_mode": true})
+	require.Equal(t, "done", p.ask("go"))
+	require.Equal(t, "limit reached: max_tokens 50 of 50", p.events("limit")[0].text("text"))
+	require.Len(t, p.of("agent_error"), 1)
+	require.Equal(t, false, p.of("agent_error")[0]["fatal"])
+	require.Equal(t, "a reply of up to 100 tokens, as the last was cut off at 50, was refused: script: 400 invalid_request_error: max_tokens: 100 > 64",
+		p.of("agent_error")[0].text("error"))
+
+	for want, lines := range map[string][]string{"400": {refusal}, "401": {cut, strings.ReplaceAll(refusal, "400", "401")}} {
+		p = startTools(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, lines...)
+		p.init(frame{"eval_mode": true})
+		require.Contains(t, p.ask("go"), "script: "+want, "it is not the room that is refused")
+		require.Empty(t, p.events("limit"))
+	}
+}
+
 func TestCO5_OtherStopReasons(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -220,8 +243,9 @@ func TestCO5_ContextExceeded(t *testing.T) {
 			p.init(nil)
 			require.Equal(t, "done", p.ask("go"))
 			require.Empty(t, p.events("limit"))
-			require.Len(t, p.events("response"), 1)
-			require.Contains(t, p.events("response")[0].text("text"), "its 2 oldest rounds")
+			require.Len(t, p.events("compacted"), 1)
+			require.Equal(t, "The conversation was too long: its 2 oldest rounds were dropped.", p.events("compacted")[0].text("text"))
+			require.Empty(t, p.events("response"), "it is nothing that the agent says")
 		})
 	}
 }
@@ -232,8 +256,9 @@ func TestCO5_ContextExceededTwice(t *testing.T) {
 	p := startTools(t, builtin.Config{}, look, look, look, look, full, full, `{"content":"never"}`)
 	p.init(nil)
 	require.Equal(t, "done", p.ask("go"))
-	require.Len(t, p.events("response"), 1)
+	require.Len(t, p.events("compacted"), 1)
 	require.Equal(t, "context", p.events("limit")[0].object("metadata").text("limit"))
+	require.Equal(t, "limit reached: context (the conversation is longer than the model reads)", p.events("limit")[0].text("text"))
 	require.Equal(t, 6, calls(p))
 }
 
@@ -242,7 +267,9 @@ func TestCO5_ContextExceededWithNothingToDrop(t *testing.T) {
 	p := startTools(t, builtin.Config{ModelName: "anthropic/claude-opus-4-5"}, `{"content":"part","stop_reason":"model_context_window_exceeded"}`)
 	p.init(nil)
 	require.Equal(t, "done", p.ask("go"))
-	require.InDelta(t, 200_000, p.events("limit")[0].object("metadata")["configured"], 0)
+	limit := p.events("limit")[0]
+	require.Equal(t, "limit reached: context (the conversation is longer than the 200000 tokens that the model reads)", limit.text("text"))
+	require.InDelta(t, 200_000, limit.object("metadata")["configured"], 0)
 }
 
 func TestCO8_LimitsAreCheckedBeforeEachCall(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"assay/internal/protocol"
@@ -177,10 +179,14 @@ func (r result) executed() (protocol.ExecuteCodeResponse, error) {
 	return end, err
 }
 
-// interrupt stops every cell that this agent started and that still runs.
-func (n *notebook) interrupt() {
-	for _, cellID := range n.runs.open() {
-		n.stop(params{"cell_id": cellID})
+// interrupt stops every cell that this agent started and that still runs, but for
+// some runs.
+func (n *notebook) interrupt(but map[string]*run) {
+	open := n.runs.open()
+	for _, cellID := range slices.Sorted(maps.Keys(open)) {
+		if open[cellID] != but[cellID] {
+			n.stop(params{"cell_id": cellID})
+		}
 	}
 }
 

@@ -46,6 +46,8 @@ type peer struct {
 	// onFrame sees each frame that the agent sends, on the goroutine that reads.
 	onFrame func(frame)
 
+	evaluation bool // the last init began one
+
 	writing sync.Mutex
 	mu      sync.Mutex
 	frames  []frame
@@ -226,6 +228,7 @@ func (p *peer) init(fields frame) {
 	p.t.Helper()
 	message := frame{"type": "init", "session_id": 7, "eval_mode": false}
 	maps.Copy(message, fields)
+	p.evaluation = message["eval_mode"] == true
 	seen := len(p.seen())
 	p.send(message)
 	p.await(seen, "agent_status ready", func(f frame) bool { return f.text("status") == "ready" })
@@ -264,16 +267,15 @@ func (p *peer) await(from int, what string, match func(frame) bool) frame {
 	}
 }
 
-// ends waits until a query has ended, and returns the status or the fatal error.
+// ends waits until a query has ended, and returns the status or the fatal error,
+// behind which the agent is ready again outside of an evaluation.
 func (p *peer) ends(from int) string {
 	p.t.Helper()
-	f := p.await(from, "the end of the query", func(f frame) bool {
-		switch f.text("status") {
-		case "", "thinking", "executing":
-			return f["fatal"] == true
-		}
-		return true
-	})
+	rests := func(f frame) bool { return !slices.Contains([]string{"", "thinking", "executing"}, f.text("status")) }
+	f := p.await(from, "the end of the query", func(f frame) bool { return rests(f) || f["fatal"] == true })
+	if f["fatal"] == true && !p.evaluation {
+		require.Equal(p.t, "ready", p.await(from, "the status behind the error", rests).text("status"))
+	}
 	return f.text("status") + f.text("error")
 }
 

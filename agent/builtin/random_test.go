@@ -64,6 +64,11 @@ func TestCO4_OddReplies(t *testing.T) {
 		"an input that is a list":  {called("x", "get_context", `[1]`), []model.Block{call("x")}},
 		"an input that is no JSON": {called("x", "get_context", `{"a`), []model.Block{call("x")}},
 		"an input too deep":        {called("x", "get_context", strings.Repeat(`{"a":`, 20_000)+"1"+strings.Repeat("}", 20_000)), []model.Block{call("x")}},
+		"an input just too deep":   {called("x", "get_context", `{"a":`+strings.Repeat("[", 200)+strings.Repeat("]", 200)+`}`), []model.Block{call("x")}},
+		"an input just fit": {
+			called("x", "get_context", `{"a":"[","b":`+strings.Repeat("[", 199)+strings.Repeat("]", 199)+`}`),
+			[]model.Block{model.ToolUse("x", "get_context", []byte(`{"a":"[","b":`+strings.Repeat("[", 199)+strings.Repeat("]", 199)+`}`))},
+		},
 		"half a character": {
 			called("x", "get_context", `{"b":1.50,"a":"\ud83d"}`),
 			[]model.Block{model.ToolUse("x", "get_context", []byte("{\"a\":\"\ufffd\",\"b\":1.50}"))},

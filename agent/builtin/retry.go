@@ -28,7 +28,7 @@ const (
 
 // retrying makes one call of the model again for as long as that may help.
 type retrying struct {
-	*core
+	*conversation
 	failed int // tries so far
 }
 
@@ -71,7 +71,7 @@ func (r *retrying) tell(err error, pause time.Duration) {
 	}
 	reason := oneLine(err.Error(), maxReason)
 	text := fmt.Sprintf("%s: trying again in %s s (retry %d of %d)", reason, tidy(pause), r.failed, maxTries-1)
-	r.wire.event("retry", text, map[string]any{
+	r.event("retry", text, map[string]any{
 		"status": status, "attempt": r.failed, "error": reason,
 		"wait_ms": pause.Milliseconds(), "waited_ms": r.account.waiting().Milliseconds(),
 	})

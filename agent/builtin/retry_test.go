@@ -78,6 +78,7 @@ func TestCO6_WhatMayPassIsTriedAgain(t *testing.T) {
 			require.Equal(t, reason+": trying again in 8 s (retry 2 of 9)", events[1].text("text"))
 			require.Equal(t, frame{
 				"type": "retry", "status": float64(status), "attempt": 2.0, "error": reason, "wait_ms": 8000.0, "waited_ms": 500.0,
+				"request_id": "q1",
 			}, events[1].object("metadata"))
 			require.InDelta(t, 0, events[0].object("metadata")["waited_ms"], 0)
 		})

@@ -3,7 +3,6 @@ package builtin
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 
 	"github.com/tidwall/gjson"
@@ -130,9 +129,9 @@ func (r *runs) end(cellID string, sequencer int, result []byte) {
 	}
 }
 
-// open lists the cells whose runs this agent started and that have not ended.
-func (r *runs) open() []string {
+// open are the runs that this agent started and that have not ended, by cell.
+func (r *runs) open() map[string]*run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Sorted(maps.Keys(r.ours))
+	return maps.Clone(r.ours)
 }

@@ -57,6 +57,9 @@ func newProperty(schema *jsonschema.Schema) (property, error) {
 // check compares an input with the shape. The error is one line that names one
 // fault and its place, the same for the same input.
 func (s *shape) check(input json.RawMessage) error {
+	if tooDeep(input) {
+		return fault("it is nested more than %d levels deep", maxNesting)
+	}
 	var object map[string]any
 	if err := json.Unmarshal(input, &object); err != nil || object == nil {
 		return errors.New("it must be a JSON object")

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -11,6 +12,10 @@ import (
 	"assay/agent/model"
 	"assay/internal/protocol"
 )
+
+// maxNesting is how many levels deep the input of a call may be. The server takes
+// no message that is much deeper.
+const maxNesting = 200
 
 // maxName is how long the id or the name of a call may be.
 const maxName = 64
@@ -67,7 +72,7 @@ func soundName(name, otherwise string) string {
 		}
 		return '_'
 	}, name)
-	return orDefault(name[:min(len(name), maxName)], otherwise)
+	return cmp.Or(name[:min(len(name), maxName)], otherwise)
 }
 
 // soundCall returns a call as it can be sent, whatever the model wrote. What is
@@ -77,14 +82,14 @@ func soundCall(b model.Block) model.Block {
 	return b
 }
 
-// soundInput returns an input that the API takes: an object in UTF-8, in which
-// every escaped surrogate has its partner. One that is so already keeps its
-// bytes.
+// soundInput returns an input that the API and the server take: an object in
+// UTF-8, not too deep, in which every escaped surrogate has its partner. One that
+// is so already keeps its bytes.
 func soundInput(input json.RawMessage) json.RawMessage {
 	var object map[string]any
 	dec := json.NewDecoder(bytes.NewReader(input))
 	dec.UseNumber()
-	if dec.Decode(&object) != nil || object == nil {
+	if tooDeep(input) || dec.Decode(&object) != nil || object == nil {
 		return json.RawMessage(`{}`)
 	}
 	if utf8.Valid(input) && !bytes.Contains(bytes.ToLower(input), []byte(`\ud`)) {
@@ -95,6 +100,27 @@ func soundInput(input json.RawMessage) json.RawMessage {
 		return json.RawMessage(`{}`)
 	}
 	return again
+}
+
+// tooDeep tells whether JSON is nested deeper than maxNesting.
+func tooDeep(text []byte) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++ // what it escapes
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[', c == '{':
+			if depth++; depth > maxNesting {
+				return true
+			}
+		case c == ']', c == '}':
+			depth--
+		}
+	}
+	return false
 }
 
 // spoken returns the content of a message of the assistant such that it does not

@@ -12,8 +12,9 @@ import (
 // strategy turns queries into calls of the model and of the notebook.
 type strategy interface {
 	// dispatch is called with each query as it arrives, in their order, and does
-	// not wait.
-	dispatch(query protocol.AgentQuery) task
+	// not wait. Evaluation tells whether it is one of an evaluation: core.evalMode
+	// is that of the query which is worked on.
+	dispatch(query protocol.AgentQuery, evaluation bool) task
 
 	// conversations lists those that there are. It is called while no task runs.
 	conversations() []*conversation
@@ -61,7 +62,7 @@ type single struct {
 	answer       func(ctx context.Context, query protocol.AgentQuery) (status string, err error)
 }
 
-func (s *single) dispatch(query protocol.AgentQuery) task {
+func (s *single) dispatch(query protocol.AgentQuery, _ bool) task {
 	return task{s.conversation, func(ctx context.Context) (string, error) { return s.answer(ctx, query) }}
 }
 

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -91,7 +92,7 @@ func (t *ticks) tick(ctx context.Context) (rests bool, err error) {
 		t.note("THREAD ERROR: " + fault.Error())
 	}
 	t.note(escaped(clip(said.monologue, maxOutput)))
-	t.keep(ctx, orDefault(said.monologue, said.thought))
+	t.keep(ctx, cmp.Or(said.monologue, said.thought))
 	t.show(said.tickReply, result)
 	return t.settle(said)
 }

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,7 +32,7 @@ func (t *ticks) buffers(ctx context.Context) (bound, free []string) {
 	}
 	if active := t.mind.active(); active != nil {
 		for _, id := range active.Buffers {
-			bound = append(bound, orDefault(cells[id], buffer(id, "(There is no such cell.)")))
+			bound = append(bound, cmp.Or(cells[id], buffer(id, "(There is no such cell.)")))
 		}
 	}
 	all = slices.DeleteFunc(all, func(cell seenCell) bool { return t.mind.binds(cell.CellID) })

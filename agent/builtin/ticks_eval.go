@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -100,7 +101,7 @@ func evalSource(eval json.RawMessage) (source, fault string) {
 	}
 	kinds := map[byte]string{'[': "a list", '{': "an object", 't': "a boolean"}
 	eval = bytes.TrimSpace(eval)
-	return string(eval), "eval must be a string of code, not " + orDefault(kinds[eval[0]], "a number")
+	return string(eval), "eval must be a string of code, not " + cmp.Or(kinds[eval[0]], "a number")
 }
 
 // run has the kernel run code, and puts what came of it into the record.
@@ -114,7 +115,7 @@ func (t *ticks) run(ctx context.Context, source string, r *record) {
 	case err != nil:
 		r.failure = err.Error()
 	case end.EName != "" || end.Exception != "" || end.Status == protocol.StatusInterrupted:
-		r.failure = orDefault(failureText(r.language, end), orDefault(end.EName, protocol.StatusInterrupted))
+		r.failure = cmp.Or(failureText(r.language, end), cmp.Or(end.EName, protocol.StatusInterrupted))
 	case end.Result != nil:
 		r.result = clip(*end.Result, maxOutput)
 	default:
@@ -137,7 +138,7 @@ func nothingPrinted(language string) string {
 // class and message, as the last lines of a traceback have them.
 func failureText(language string, end protocol.ExecuteCodeResponse) string {
 	if language == "elisp" || end.EName == "" {
-		return orDefault(end.Error, strings.TrimSpace(end.Exception))
+		return cmp.Or(end.Error, strings.TrimSpace(end.Exception))
 	}
 	text := end.EName
 	if end.Error != "" {

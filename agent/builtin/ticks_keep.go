@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -52,7 +53,7 @@ func (t *ticks) fail(ctx context.Context, err error) {
 
 // show lets who watches see the tick: what the mind thinks, or what it has to say.
 func (t *ticks) show(r tickReply, result *record) {
-	t.conversation.wire.event("tick", clip(orDefault(r.reply, r.thought), maxOutput), map[string]any{
+	t.conversation.event("tick", clip(cmp.Or(r.reply, r.thought), maxOutput), map[string]any{
 		"tick": t.mind.tick, "mood": t.mind.mood, "confidence": t.mind.confidence, "thread": t.mind.activeName(),
 		"skipped": result.skipped, "success": result.failure == "",
 	})

@@ -21,7 +21,7 @@ var ticksRules string
 func (t *ticks) stable() []model.Block {
 	language := t.conversation.language
 	rules := strings.NewReplacer(
-		"{language}", language, "{source}", sourceName(language), "{nothing}", nothingPrinted(language), "{ticks}", fmt.Sprint(maxTicks),
+		"{language}", language, "{nothing}", nothingPrinted(language), "{ticks}", fmt.Sprint(maxTicks),
 	).Replace(strings.TrimSpace(ticksRules))
 	text := introduction(t.conversation.cfg.Name) + "\n\n" + rules
 	if len(t.skills.names) > 0 {

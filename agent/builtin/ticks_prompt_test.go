@@ -2,6 +2,7 @@ package builtin_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -199,4 +200,21 @@ func TestTK4_SkillsFolderIsMissing(t *testing.T) {
 	p := start(t, builtin.Run, builtin.Config{Strategy: "ticks", Model: &spyModel{}, SkillsDir: filepath.Join(t.TempDir(), "none")})
 	require.ErrorContains(t, <-p.over, "open the skills: open ")
 	require.Empty(t, p.seen())
+}
+
+func TestTK4_TwentyLinesOfMonologue(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var lines []string
+	for n := range 25 {
+		lines = append(lines, fmt.Sprintf("line %02d", n+1))
+	}
+	state, err := json.Marshal(map[string]any{"recentMonologue": lines})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "consciousness.json"), state, 0o600))
+	p := startTicks(t, builtin.Config{StateDir: dir}, ticking(frame{}))
+	p.init(nil)
+	require.Equal(t, "done", p.ask("go"))
+	require.Contains(t, p.prompts()[0], "## Recent Monologue\n\n- line 25\n- line 24\n")
+	require.Equal(t, 20, strings.Count(p.prompts()[0], "- line "))
 }

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -38,7 +39,7 @@ func newMind() *mind { return &mind{mood: firstMood, confidence: firstConfidence
 
 // feel takes over mood and confidence of a reply.
 func (m *mind) feel(r tickReply) {
-	m.mood = orDefault(cutColumns(escaped(r.mood), maxMoodColumns), m.mood)
+	m.mood = cmp.Or(cutColumns(escaped(r.mood), maxMoodColumns), m.mood)
 	if r.confidence != nil {
 		m.confidence = min(max(*r.confidence, 0), 1)
 	}

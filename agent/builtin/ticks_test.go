@@ -135,8 +135,8 @@ func TestEV7_Order(t *testing.T) {
 	events := p.events("tick")
 	require.Equal(t, "hm", events[0].text("text"))
 	require.Equal(t, "42", events[1].text("text"))
-	require.Equal(t, frame{"type": "tick", "tick": 1.0, "mood": "eager", "confidence": 1.0, "thread": "none", "skipped": false, "success": true}, p.ticks()[0])
-	require.Equal(t, frame{"type": "tick", "tick": 2.0, "mood": "eager", "confidence": 1.0, "thread": "none", "skipped": true, "success": true}, p.ticks()[1])
+	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 1.0, "mood": "eager", "confidence": 1.0, "thread": "none", "skipped": false, "success": true}, p.ticks()[0])
+	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 2.0, "mood": "eager", "confidence": 1.0, "thread": "none", "skipped": true, "success": true}, p.ticks()[1])
 }
 
 func TestEV7_ConfidenceIsClampedOnce(t *testing.T) {
@@ -265,7 +265,7 @@ func TestTK1_NoObjectAtAll(t *testing.T) {
 	p := startTicks(t, builtin.Config{StateDir: dir}, saying("a"), saying("b"), saying("what\nis this?"), ticking(frame{"mood": "sure"}))
 	p.init(nil)
 	require.Equal(t, "done", p.ask("go"))
-	require.Equal(t, frame{"type": "tick", "tick": 1.0, "mood": "uncertain", "confidence": 0.5, "thread": "none", "skipped": true, "success": true}, p.ticks()[0])
+	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 1.0, "mood": "uncertain", "confidence": 0.5, "thread": "none", "skipped": true, "success": true}, p.ticks()[0])
 	require.Equal(t, "what\nis this?", p.events("tick")[0].text("text"))
 	require.Equal(t, `[TICK 1][none][uncertain] what\nis this?`, gitOf(t, dir, "log", "-1", "--format=%s"))
 	require.Equal(t, "done", p.ask("again"))

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -136,7 +137,7 @@ func (m *mind) completeThread(c threadChange) error {
 
 // take takes over what a change says of the thread.
 func (t *thread) take(c threadChange) {
-	t.Concern = orDefault(c.Concern, t.Concern)
+	t.Concern = cmp.Or(c.Concern, t.Concern)
 	if c.Buffers != nil {
 		t.Buffers = c.Buffers
 	}

@@ -42,7 +42,7 @@ func newTools(c *core) (strategy, error) {
 // answer works on one query.
 func (t *tools) answer(ctx context.Context, query protocol.AgentQuery) (string, error) {
 	t.conversation.say(queryText(query))
-	asking := &asking{conversation: t.conversation, system: t.system, tools: t.executor.offered}
+	asking := &asking{conversation: t.conversation, system: t.system, tools: t.executor.offered, rounds: toolRounds()}
 	return (&turn{tools: t, asking: asking}).run(ctx)
 }
 

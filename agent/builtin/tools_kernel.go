@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -57,15 +58,8 @@ func showExecuted(end protocol.ExecuteCodeResponse) []model.Block {
 	if end.Result != nil {
 		page.section("result", *end.Result)
 	}
-	page.section("exception", orDefault(end.Exception, end.Error))
+	page.section("exception", cmp.Or(end.Exception, end.Error))
 	return page.blocks()
-}
-
-func orDefault(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 type widgetInput struct {

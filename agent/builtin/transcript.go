@@ -10,9 +10,6 @@ import (
 // unanswered is the result of a call that never got one.
 const unanswered = "The call was interrupted: it has no result, and what it did is not known."
 
-// keptRounds is how many rounds of tools a compacted transcript keeps.
-const keptRounds = 3
-
 func userMessage(content ...model.Block) model.Message {
 	return model.Message{Role: model.RoleUser, Content: content}
 }
@@ -98,39 +95,4 @@ func callIDs(content []model.Block) []string {
 		ids = append(ids, call.ID)
 	}
 	return ids
-}
-
-// compact drops the oldest rounds of tools, calls and results together, and
-// leaves a note in their place. It returns how many it dropped; the last three
-// stay.
-func compact(messages []model.Message) ([]model.Message, int) {
-	rounds := toolRounds(messages)
-	if len(rounds) <= keptRounds {
-		return messages, 0
-	}
-	drop := rounds[:len(rounds)-keptRounds]
-	var out []model.Message
-	for i, m := range messages {
-		if i == drop[0] {
-			out = append(out, userMessage(model.Text("[Earlier tool calls and their results were dropped here to make room. The notebook still shows what they did.]")))
-		}
-		if !slices.Contains(drop, i) && !slices.Contains(drop, i-1) {
-			out = append(out, m)
-		}
-	}
-	return out, len(drop)
-}
-
-// toolRounds lists where a message with calls is followed by nothing but their
-// results.
-func toolRounds(messages []model.Message) []int {
-	var rounds []int
-	for i := range len(messages) - 1 {
-		next := messages[i+1].Content
-		other := slices.ContainsFunc(next, func(b model.Block) bool { return b.Type != model.BlockToolResult })
-		if len(callIDs(messages[i].Content)) > 0 && len(next) > 0 && !other {
-			rounds = append(rounds, i)
-		}
-	}
-	return rounds
 }

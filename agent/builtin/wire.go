@@ -48,7 +48,8 @@ func (w *wire) event(kind, text string, more map[string]any) {
 	w.tell(protocol.AgentEvent{Type: protocol.TypeAgentEvent, Channel: "ai", Mode: "NL", Text: text, Metadata: metadata})
 }
 
-// fail reports an error. After a fatal one the query is not worked on further.
+// fail reports an error. A fatal one ends the work on the query that it came of,
+// and with it an evaluation; the next query of a live session is worked on.
 func (w *wire) fail(text string, fatal bool) {
 	w.tell(protocol.AgentError{Type: protocol.TypeAgentError, Error: text, Fatal: fatal})
 }

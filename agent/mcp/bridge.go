@@ -23,6 +23,10 @@ import (
 // dialing is how long a connection may take to be made.
 const dialing = 10 * time.Second
 
+// parting is how long a client may take, when all is over, to read what is being
+// written.
+const parting = time.Second
+
 // Address says where tools are served: by the agent at a Unix socket, or by a
 // running server for one of its sessions.
 type Address struct {
@@ -37,7 +41,8 @@ type Address struct {
 // answers on out, to the tools at an address: nothing in the messages is changed.
 // It returns nil when in ends. Everything else is an error: nobody there, a
 // refusal, the end of the session. The goroutine that reads in may outlive it,
-// until in has something to read.
+// until in has something to read, and so may the one that writes to out when the
+// client does not read.
 func Bridge(ctx context.Context, to Address, in io.Reader, out io.Writer) error {
 	conn, err := to.dial(ctx)
 	if err != nil {
@@ -49,7 +54,7 @@ func Bridge(ctx context.Context, to Address, in io.Reader, out io.Writer) error 
 	downstream := make(chan struct{})
 	go func() {
 		defer close(downstream)
-		ended <- to.down(conn, out)
+		ended <- down(conn, out)
 	}()
 	select {
 	case err = <-ended:
@@ -57,7 +62,12 @@ func Bridge(ctx context.Context, to Address, in io.Reader, out io.Writer) error 
 		err = context.Cause(ctx)
 	}
 	_ = conn.Close(protocol.CloseNormal, "") // the reason is known already
-	<-downstream
+	timer := time.NewTimer(parting)
+	defer timer.Stop()
+	select {
+	case <-downstream:
+	case <-timer.C:
+	}
 	return err
 }
 
@@ -98,7 +108,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 var errGone = errors.New("the session has ended: its agent is gone")
 
 // down writes what the client is told.
-func (a Address) down(conn protocol.Conn, out io.Writer) error {
+func down(conn protocol.Conn, out io.Writer) error {
 	for {
 		body, err := conn.Read()
 		if err != nil {

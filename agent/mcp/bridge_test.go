@@ -126,6 +126,29 @@ func TestBridge(t *testing.T) {
 		require.ErrorContains(t, <-over, "write to the client")
 		_ = in.Close()
 	})
+	for _, how := range []string{"leaves", "is interrupted"} {
+		t.Run("a client that only writes, and "+how, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			in, client := io.Pipe()
+			out := stuck{make(chan bool, 1), make(chan bool)}
+			defer close(out.over)
+			over := make(chan error, 1)
+			go func() { over <- mcp.Bridge(ctx, to, in, out) }()
+			_, err := io.WriteString(client, "{}\n")
+			require.NoError(t, err)
+			<-out.told
+			if how == "leaves" {
+				require.NoError(t, client.Close())
+				require.NoError(t, <-over)
+				return
+			}
+			cancel(errors.New("SIGTERM"))
+			require.ErrorContains(t, <-over, "SIGTERM")
+			require.NoError(t, client.Close())
+		})
+	}
 	t.Run("a client that breaks", func(t *testing.T) {
 		t.Parallel()
 		err := mcp.Bridge(t.Context(), to, io.MultiReader(strings.NewReader("{}\n"), failing{}), io.Discard)
@@ -139,6 +162,15 @@ func TestBridge(t *testing.T) {
 		cancel(errors.New("SIGINT"))
 		require.ErrorContains(t, mcp.Bridge(ctx, to, in, io.Discard), "SIGINT")
 	})
+}
+
+// stuck takes nothing until it is over.
+type stuck struct{ told, over chan bool }
+
+func (s stuck) Write([]byte) (int, error) {
+	s.told <- true
+	<-s.over
+	return 0, io.ErrClosedPipe
 }
 
 type failing struct{}

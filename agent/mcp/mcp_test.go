@@ -236,8 +236,8 @@ func TestManyClients(t *testing.T) {
 	waiting := s.overHTTP(nil)
 	failed := make(chan bool, 2)
 	go func() { // for longer than the test may take
-		_, err := waiting.CallTool(context.Background(), &sdk.CallToolParams{Name: "get_task", Arguments: map[string]any{"wait_s": 300}})
-		failed <- err != nil
+		result, err := waiting.CallTool(context.Background(), &sdk.CallToolParams{Name: "get_task", Arguments: map[string]any{"wait_s": 300}})
+		failed <- err != nil || result.IsError
 	}()
 	go func() {
 		result, err := client.CallTool(context.Background(), &sdk.CallToolParams{Name: "create_cell", Arguments: map[string]any{"position": 0, "source": "hang", "auto_run": true}})
@@ -247,7 +247,7 @@ func TestManyClients(t *testing.T) {
 	require.NoError(t, s.conn.Close(protocol.CloseNormal, ""))
 	require.NoError(t, <-s.over)
 	require.True(t, <-failed)
-	<-failed
+	require.True(t, <-failed)
 	require.NoFileExists(t, s.socket)
 }
 

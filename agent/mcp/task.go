@@ -154,6 +154,9 @@ func (s *service) getTask(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	text := s.desk.await(ctx)
+	if s.life.Err() != nil {
+		return toolText("The session has ended.", true), nil
+	}
 	if text == "" {
 		return toolText(fmt.Sprintf("There is no task yet. Call %s again to wait for it.", getTask), false), nil
 	}

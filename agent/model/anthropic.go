@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/anthropics/anthropic-sdk-go"
@@ -41,7 +43,7 @@ func newAnthropic(id string, opts Options, transport http.RoundTripper) (*Anthro
 		option.WithEnvironmentProduction(),
 		option.WithAPIKey(opts.APIKey),
 		option.WithMaxRetries(0), // whoever retries must see that it does
-		option.WithHTTPClient(&http.Client{Transport: listen(transport, opts.Idle)}),
+		option.WithHTTPClient(&http.Client{Transport: listen(transport, opts.Idle), CheckRedirect: notFollowed}),
 	}
 	if opts.BaseURL != "" {
 		settings = append(settings, option.WithBaseURL(opts.BaseURL))
@@ -84,8 +86,15 @@ func (a *Anthropic) Complete(ctx context.Context, req Request, onDelta func(Delt
 	return reply, nil
 }
 
-// exchange sends a body and reads the answer.
+// farewell is how long the end of a stream may take once the reply is whole: the
+// connection then serves the next call.
+const farewell = time.Second
+
+// exchange sends a body and reads the answer. What follows a whole reply, or does
+// not, changes nothing.
 func (a *Anthropic) exchange(ctx context.Context, body []byte, turn int, onDelta func(Delta)) (*Response, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var answer *http.Response
 	options := append(turnOption(turn), option.WithRequestBody("application/json", streamed(body)), option.WithResponseInto(&answer))
 	stream := a.messages.NewStreaming(ctx, anthropic.MessageNewParams{}, options...)
@@ -94,18 +103,21 @@ func (a *Anthropic) exchange(ctx context.Context, body []byte, turn int, onDelta
 		return nil, err
 	}
 	reading := newReading(onDelta)
-	for stream.Next() {
+	for !reading.stopped && stream.Next() {
 		if err := reading.event(stream.Current()); err != nil {
 			return nil, broken(err)
 		}
 	}
-	if err := stream.Err(); err != nil {
+	switch err := stream.Err(); {
+	case reading.stopped:
+		defer time.AfterFunc(farewell, cancel).Stop()
+		_, _ = io.Copy(io.Discard, answer.Body)
+		return reading.response(), nil
+	case err != nil:
 		return nil, broken(err)
-	}
-	if !reading.stopped {
+	default:
 		return nil, ErrCutStream
 	}
-	return reading.response(), nil
 }
 
 // streamed is a body that asks for a stream. The SDK asks for one too, and finds

@@ -18,12 +18,21 @@ import (
 // providerError makes one clear line of an error of a provider's client.
 func providerError(provider string, err error) error {
 	if refused, ok := errors.AsType[*APIError](err); ok {
+		refused.Type, refused.Message = brief(refused.Type), brief(refused.Message)
 		return refused
 	}
 	if silence, ok := errors.AsType[*silenceError](err); ok {
 		err = silence // without the request that it ended
 	}
 	return fmt.Errorf("%s: %w", provider, err)
+}
+
+// brief is the beginning of an API's words, which may be of any length.
+func brief(text string) string {
+	if len(text) <= maxExcerpt {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxExcerpt], "") + "…"
 }
 
 // checkAnswer looks at the head of an answer, and at what kept it from coming.
@@ -90,7 +99,7 @@ func checkStream(answer *http.Response) error {
 }
 
 func notStream(status int, kind, begin string) error {
-	return fmt.Errorf("%w but %d %s: %s", errNotStream, status, cmp.Or(kind, "of no type"), excerpt(strings.Join(strings.Fields(begin), " ")))
+	return fmt.Errorf("%w but %d %s: %s", errNotStream, status, cmp.Or(kind, "of no type"), excerpt(oneLine(begin)))
 }
 
 // refusal reads an error of the API. One that came in the middle of a stream

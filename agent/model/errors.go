@@ -21,7 +21,8 @@ var ErrUnreachable = errors.New("the API cannot be reached")
 var ErrNotRecorded = errors.New("the request was not recorded")
 
 // APIError is a refusal of a model's API. Its text is one line, such as
-// "anthropic: 401 authentication_error: invalid x-api-key".
+// "anthropic: 401 authentication_error: invalid x-api-key". To the one of OpenAI
+// that a setting mends it adds which.
 type APIError struct {
 	Provider   string // anthropic, openai, or script
 	Status     int    // of HTTP
@@ -31,7 +32,11 @@ type APIError struct {
 }
 
 func (e *APIError) Error() string {
-	return fmt.Sprintf("%s: %d %s: %s", e.Provider, e.Status, e.Type, strings.Join(strings.Fields(e.Message), " "))
+	text := fmt.Sprintf("%s: %d %s: %s", e.Provider, e.Status, e.Type, oneLine(e.Message))
+	if strings.Contains(e.Message, chatNoTools) {
+		text += " (set --model-arg reasoning_effort=none where the model knows it)"
+	}
+	return text
 }
 
 // ContextExceeded reports whether err is an API's refusal of a conversation

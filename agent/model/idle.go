@@ -56,6 +56,11 @@ func listen(base http.RoundTripper, limit time.Duration) http.RoundTripper {
 	return listening{base: base, limit: max(limit, 0)}
 }
 
+// notFollowed keeps a client from following redirects: the key and the
+// conversation are for the address that was given. A redirect is an answer like
+// any other.
+func notFollowed(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
 // RoundTrip makes a call. The body of the answer is the caller's to close.
 func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())

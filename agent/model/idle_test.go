@@ -103,6 +103,39 @@ func TestCO6_PingsAreLife(t *testing.T) {
 	})
 }
 
+// A reply is whole when it says so: what follows, or does not, is not waited for.
+func TestCO6_WholeReplyThenAnything(t *testing.T) {
+	t.Parallel()
+	for name, rest := range map[string]struct {
+		text string
+		took time.Duration
+	}{
+		"silence":        {"", time.Second},
+		"another reply":  {wholeStream, time.Second},
+		"half an event":  {"event: content_block_start\ndata: {", time.Second},
+		"nothing at all": {"end", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				client := serveInBubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "text/event-stream")
+					_, _ = io.WriteString(w, wholeStream)
+					if rest.text == "end" {
+						return
+					}
+					_, _ = io.WriteString(w, rest.text)
+					_ = http.NewResponseController(w).Flush()
+					<-r.Context().Done()
+				}), model.Options{})
+				began := time.Now()
+				requireText(t, client, "hi", says("go"))
+				require.Equal(t, rest.took, time.Since(began))
+			})
+		})
+	}
+}
+
 const wholeStream = `event: message_start
 data: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}
 

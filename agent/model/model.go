@@ -4,8 +4,8 @@
 // a conversation can be stored, compared and sent again byte for byte. [Record]
 // writes calls down, a [Recording] plays them again.
 //
-// [Mock] is the other end: a server with the wire shape of that API which plays
-// the same scripts.
+// [Mock] is the other end: a server that plays the same scripts in the wire shape
+// of either API, the Messages API and OpenAI's Chat Completions.
 package model
 
 import (

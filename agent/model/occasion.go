@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Occasion is when and where calls are made. A recording is made on one occasion
@@ -37,6 +39,7 @@ const (
 type places struct {
 	asked, said *strings.Replacer // of requests, which are only compared, and of answers
 	back        *strings.Replacer // of answers
+	address     *regexp.Regexp    // in memory, as a kernel prints it
 }
 
 func (o Occasion) places() places {
@@ -57,7 +60,8 @@ func (o Occasion) places() places {
 	first := filepath.Clean(o.Sandbox[0])
 	return places{
 		asked: strings.NewReplacer(asked...), said: strings.NewReplacer(said...),
-		back: strings.NewReplacer(literalMark, marksBegin, sandboxMark, first, sandboxInJSON, inJSON(first)),
+		back:    strings.NewReplacer(literalMark, marksBegin, sandboxMark, first, sandboxInJSON, inJSON(first)),
+		address: regexp.MustCompile(`( at |: )0x[0-9a-f]{6,16}\b`),
 	}
 }
 
@@ -88,10 +92,9 @@ func (p places) ofRequest(request []byte) []byte {
 	if p.asked == nil {
 		return request
 	}
-	address := regexp.MustCompile(`( at |: )0x[0-9a-f]{6,16}\b`)
 	return inStrings(request, func(text string) string {
 		if text = p.asked.Replace(text); strings.Contains(text, " 0x") {
-			text = address.ReplaceAllString(text, "${1}$"+addressMark)
+			text = p.address.ReplaceAllString(text, "${1}$"+addressMark)
 		}
 		return text
 	})
@@ -123,14 +126,23 @@ func inStrings(text []byte, f func(string) string) []byte {
 			return append(out, text...)
 		}
 		end := stringEnd(text, start)
-		quoted, was := text[start:end], ""
-		if json.Unmarshal(quoted, &was) == nil {
+		quoted := text[start:end]
+		if was, ok := unquote(quoted); ok {
 			if is := f(was); is != was {
 				quoted = []byte(`"` + inJSON(is) + `"`)
 			}
 		}
 		out, text = append(append(out, text[:start]...), quoted...), text[end:]
 	}
+}
+
+// unquote reads a JSON string. What is no Unicode in it becomes U+FFFD.
+func unquote(quoted []byte) (text string, ok bool) {
+	if quick, err := jsontext.AppendUnquote(nil, quoted); err == nil {
+		return string(quick), true
+	}
+	err := json.Unmarshal(quoted, &text)
+	return text, err == nil
 }
 
 // stringEnd is where the JSON string that starts at start is over.

@@ -3,8 +3,6 @@ package model
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -97,69 +95,4 @@ func parseName(name string) (form, rest string, err error) {
 		}
 	}
 	return "", "", fmt.Errorf("unknown model %q: known are anthropic/<id>, openai/<id>, script:FILE and replay:FILE", name)
-}
-
-// Set changes one setting by its name: max_tokens (an integer), temperature
-// (0 to 2), thinking (adaptive, disabled, or a budget in tokens), or
-// reasoning_effort (none, minimal, low, medium, high, xhigh or max).
-// [Params.Check] says whether a model takes it.
-func (p *Params) Set(key, value string) error {
-	switch key {
-	case "max_tokens":
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 1 {
-			return fmt.Errorf("max_tokens must be a positive integer, not %q", value)
-		}
-		p.MaxTokens = n
-	case "temperature":
-		t, err := strconv.ParseFloat(value, 64)
-		if err != nil || !(t >= 0 && t <= 2) {
-			return fmt.Errorf("temperature must be a number from 0 to 2, not %q", value)
-		}
-		p.Temperature = &t
-	case "thinking":
-		return p.setThinking(value)
-	case "reasoning_effort":
-		if !slices.Contains(reasoningEfforts(), value) {
-			return fmt.Errorf("reasoning_effort must be one of %s, not %q", strings.Join(reasoningEfforts(), ", "), value)
-		}
-		p.ReasoningEffort = value
-	default:
-		return fmt.Errorf("unknown setting %q: known are max_tokens, temperature, thinking and reasoning_effort", key)
-	}
-	return nil
-}
-
-// reasoningEfforts are those of OpenAI's models, of which each knows some.
-func reasoningEfforts() []string {
-	return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
-}
-
-// Check says whether a model of that name takes the settings. Scripts and
-// recordings take any.
-func (p Params) Check(name string) error {
-	provider := Provider(name)
-	switch {
-	case provider == providerAnthropic && p.Temperature != nil && *p.Temperature > 1:
-		return fmt.Errorf("temperature must be from 0 to 1 for %s, not %g", name, *p.Temperature)
-	case provider == providerAnthropic && p.ReasoningEffort != "":
-		return fmt.Errorf("reasoning_effort is a setting of openai/ models: for %s there is thinking", name)
-	case provider == providerOpenAI && p.Thinking != nil && p.Thinking.Type != "adaptive":
-		return fmt.Errorf("thinking is a setting of anthropic/ models: for %s there is reasoning_effort", name)
-	default:
-		return nil
-	}
-}
-
-func (p *Params) setThinking(value string) error {
-	if value == "adaptive" || value == "disabled" {
-		p.Thinking = &Thinking{Type: value}
-		return nil
-	}
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 1 {
-		return fmt.Errorf("thinking must be adaptive, disabled or a number of tokens, not %q", value)
-	}
-	p.Thinking = &Thinking{Type: "enabled", BudgetTokens: n}
-	return nil
 }

@@ -44,7 +44,7 @@ func NewOpenAI(id string, opts Options) (*OpenAI, error) {
 	}
 	return &OpenAI{
 		id: id, key: opts.APIKey, endpoint: base.JoinPath("chat", "completions").String(), vendor: vendor,
-		http: &http.Client{Transport: listen(http.DefaultTransport, opts.Idle)},
+		http: &http.Client{Transport: listen(http.DefaultTransport, opts.Idle), CheckRedirect: notFollowed},
 	}, nil
 }
 

@@ -17,6 +17,10 @@ const (
 	llamaTooLong = "exceed_context_size_error"
 )
 
+// chatNoTools is in the words by which OpenAI refuses tools to a model that
+// reasons, as some of them do unless they are told not to.
+const chatNoTools = "Function tools with reasoning_effort are not supported"
+
 // chatError is an error on the wire. Some endpoints write it without an object
 // around it, or a status as its code.
 type chatError struct {

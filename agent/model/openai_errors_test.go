@@ -3,6 +3,7 @@ package model_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -63,6 +64,8 @@ func TestCO6_OpenAIRefusals(t *testing.T) {
 		"too long, llama":   {status: 500, body: `{"error":{"code":500,"message":"the request exceeds the available context size. try increasing the context size or enable context shift","type":"exceed_context_size_error","n_prompt_tokens":1407,"n_ctx":256}}`, want: "openai: 500 exceed_context_size_error: the request exceeds the available context size. try increasing the context size or enable context shift", big: true},
 		"too long, Ollama":  {status: 400, body: `{"error":"input length exceeds the context length"}`, want: "openai: 400 invalid_request_error: input length exceeds the context length", big: true},
 		"too long, another": {status: 400, body: `{"error":{"message":"The input (99 tokens) is longer than the model's context length (9 tokens)."}}`, want: "openai: 400 invalid_request_error: The input (99 tokens) is longer than the model's context length (9 tokens).", big: true},
+		"tools, reasoning":  {status: 400, body: `{"error":{"message":"Function tools with reasoning_effort are not supported for m in /v1/chat/completions. Please use /v1/responses instead.","type":"invalid_request_error","param":"reasoning_effort","code":null}}`, want: "openai: 400 invalid_request_error: Function tools with reasoning_effort are not supported for m in /v1/chat/completions. Please use /v1/responses instead. (set --model-arg reasoning_effort=none where the model knows it)"},
+		"an effort, bad":    {status: 400, body: `{"error":{"message":"Unsupported value: 'reasoning_effort' does not support 'none' with this model.","type":"invalid_request_error","param":"reasoning_effort","code":"unsupported_value"}}`, want: "openai: 400 unsupported_value: Unsupported value: 'reasoning_effort' does not support 'none' with this model."},
 		"a detail":          {status: 422, body: `{"detail":[{"msg":"field required"}]}`, want: `openai: 422 invalid_request_error: {"detail":[{"msg":"field required"}]}`},
 		"no JSON":           {status: 502, body: "<html>bad\ngateway</html>", want: "openai: 502 api_error: <html>bad gateway</html>", transient: true},
 		"nothing":           {status: 503, want: "openai: 503 api_error: ", transient: true},
@@ -243,5 +246,43 @@ func TestCO6_OpenAIFaultsOfScripts(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "once more", model.PlainText(reply.Content))
 		})
+	}
+}
+
+// A redirect is an answer like any other: neither the key nor the conversation
+// goes elsewhere.
+func TestCO6_RedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"anthropic/x": "anthropic: the answer is no stream of events but 307", "openai/x": "openai: 307 "} {
+		elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			t.Errorf("%s: the request went elsewhere, with the key %q%q", name, r.Header.Get("X-Api-Key"), r.Header.Get("Authorization"))
+		}))
+		t.Cleanup(elsewhere.Close)
+		server := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+		t.Cleanup(server.Close)
+		client, err := model.Open(name, model.Options{APIKey: "k", BaseURL: server.URL})
+		require.NoError(t, err)
+		_, err = ask(t.Context(), client, says("go"))
+		require.ErrorContains(t, err, want)
+		require.False(t, model.Transient(err))
+	}
+}
+
+// What an API says is kept in many places.
+func TestCO6_LongRefusalIsShortened(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"anthropic/x", "openai/x"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			long := strings.Repeat("é", 1<<20)
+			_, _ = fmt.Fprintf(w, `{"type":"error","error":{"type":%q,"message":%q}}`, long, "prompt "+long)
+		}))
+		t.Cleanup(server.Close)
+		client, err := model.Open(name, model.Options{APIKey: "k", BaseURL: server.URL})
+		require.NoError(t, err)
+		_, err = ask(t.Context(), client, says("go"))
+		require.ErrorContains(t, err, "prompt éé")
+		require.Less(t, len(err.Error()), 10_000)
 	}
 }

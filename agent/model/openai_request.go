@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"strings"
 )
 
@@ -123,9 +122,16 @@ func chatAssistant(content []Block, names map[string]string) []chatMessage {
 
 // chatName is a name that the API takes back, whatever the model called.
 func chatName(name string) string {
-	const most = 64
-	name = regexp.MustCompile(`[^a-zA-Z0-9_-]`).ReplaceAllString(name, "_")
-	return cmp.Or(name[:min(len(name), most)], "_")
+	if validName(name, "", maxFunctionName) {
+		return name
+	}
+	taken := strings.Map(func(c rune) rune {
+		if !inName(c) {
+			return '_'
+		}
+		return c
+	}, name)
+	return cmp.Or(taken[:min(len(taken), maxFunctionName)], "_")
 }
 
 // chatUser is what the user said: results first, each a message of its own, and

@@ -193,6 +193,21 @@ func TestCO12_MissNamesTheFirstDifference(t *testing.T) {
 	}
 }
 
+// The members of a line may come in any order, with white space between them, and
+// what is asked may hold anything.
+func TestCO12_LinesInAnyForm(t *testing.T) {
+	t.Parallel()
+	const asked = `{"max_tokens":16000,"messages":[{"role":"user","content":[{"type":"text","text":"\"request\":{} \ud800 é"}]}]}`
+	const said = `{"content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`
+	for _, line := range []string{
+		`{"request":` + asked + `,"response":` + said + `}`,
+		`{"response":` + said + `,"session":"request","request":` + asked + `}`,
+		" {\t\"at\" : \"2026-11-20T12:03:00Z\" , \"request\" : " + asked + " , \"response\" : " + said + " } \r",
+	} {
+		requireText(t, player(t, line+"\n"), "ok", says("\"request\":{} \ufffd é"))
+	}
+}
+
 func TestCO12_RecordingsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tidwall/gjson"
 )
 
@@ -38,17 +40,13 @@ type recorded struct {
 	origin  origin
 	session string
 	time    time.Time // zero when it was not written down
-	request json.RawMessage
-	normal  string // the request as [normal] has it, once it has been looked at
+	asked   question
 }
-
-// ReadRecording reads a recording from a file. Errors name file and line.
-func ReadRecording(file string) (*Recording, error) { return readRecording(file, anySession) }
 
 // Read reads from a file what a recording has for the occasion: the calls of its
 // session; if there are none, those of a session that differs in its number only
 // ("0007-sum-e1-t1" for "0001-sum-e1-t1"); else all. Other lines are not looked
-// at. A recording without calls is an error.
+// at. A recording without calls is an error. Errors name file and line.
 func (o Occasion) Read(file string) (*Recording, error) {
 	tries := []func(string) bool{anySession}
 	if o.Session != "" {
@@ -70,7 +68,10 @@ func anySession(string) bool { return true }
 // unnumbered is a session's name without what depends on how many there were
 // before it.
 func unnumbered(session string) string {
-	return regexp.MustCompile(`^\d+-`).ReplaceAllString(session, "")
+	if number, rest, ok := strings.Cut(session, "-"); ok && number != "" && strings.Trim(number, "0123456789") == "" {
+		return rest
+	}
+	return session
 }
 
 func readRecording(file string, wanted func(session string) bool) (*Recording, error) {
@@ -111,7 +112,8 @@ func parseRecording(name string, in io.Reader, wanted func(session string) bool)
 
 func parseCall(line []byte) (recorded, error) {
 	var c call
-	dec := json.NewDecoder(bytes.NewReader(line))
+	request, rest := cutRequest(line)
+	dec := json.NewDecoder(bytes.NewReader(rest))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&c); err != nil {
 		return recorded{}, err
@@ -122,11 +124,11 @@ func parseCall(line []byte) (recorded, error) {
 	if c.Response == nil == (c.Error == nil) {
 		return recorded{}, errors.New("a call has either response or error")
 	}
-	if !bytes.HasPrefix(bytes.TrimSpace(c.Request), []byte("{")) {
+	if !bytes.HasPrefix(request, []byte("{")) {
 		return recorded{}, errors.New("request: it must be an object")
 	}
-	out := recorded{origin: origin{at: c.At, played: &c.answer}, session: c.Session, request: c.Request}
-	out.origin.model = gjson.GetBytes(c.Request, "model").String()
+	out := recorded{origin: origin{at: c.At, played: &c.answer}, session: c.Session, asked: question{raw: request}}
+	out.origin.model = gjson.GetBytes(request, "model").String()
 	if c.At != "" {
 		var err error
 		if out.time, err = time.Parse(time.RFC3339, c.At); err != nil {
@@ -136,13 +138,27 @@ func parseCall(line []byte) (recorded, error) {
 	return out, nil
 }
 
-// asked is the request as [normal] has it. It is made when it is first wanted: of
-// a long recording most are compared with one request only.
-func (c *recorded) asked() (text string, err error) {
-	if c.normal == "" {
-		c.normal, err = normal(c.request)
+// cutRequest cuts the request, for which null is left, out of a line that holds
+// one. It is nearly all of a line, and only has to be JSON until it is played.
+func cutRequest(line []byte) (request, rest []byte) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, line
 	}
-	return c.normal, err
+	for dec.PeekKind() == '"' {
+		token, _ := dec.ReadToken() // what is wrong with it is wrong with its value
+		name := token.String()
+		value, err := dec.ReadValue()
+		if err != nil {
+			return nil, line
+		}
+		if name == "request" {
+			end := int(dec.InputOffset())
+			start := end - len(value)
+			return line[start:end], slices.Concat(line[:start], []byte("null"), line[end:])
+		}
+	}
+	return nil, line
 }
 
 // Of returns the calls of the model of that name.
@@ -163,23 +179,4 @@ func (r *Recording) sessions() map[string]bool {
 		all[c.session] = true
 	}
 	return all
-}
-
-// normal writes a request in the one way in which equal ones are equal bytes:
-// keys sorted, no white space, and without the model, as any may be replayed.
-func normal(request []byte) (string, error) {
-	var fields map[string]any
-	if err := decode(request, &fields); err != nil {
-		return "", fmt.Errorf("request: %w", err)
-	}
-	delete(fields, "model")
-	text, err := marshal(fields)
-	return string(text), err
-}
-
-// decode reads JSON with numbers as they are written.
-func decode(text []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	return dec.Decode(into)
 }

@@ -126,15 +126,11 @@ func (r *Replay) play(ctx context.Context, req Request, onDelta func(Delta)) (or
 	if ctx.Err() != nil {
 		return from, nil, context.Cause(ctx)
 	}
-	body, err := req.body("")
+	body, err := req.body(from.model)
 	if err != nil {
 		return from, nil, err
 	}
-	asked, err := normal(r.places.ofRequest(body))
-	if err != nil {
-		return from, nil, err
-	}
-	c, err := r.take(asked)
+	c, err := r.take(&question{raw: r.places.ofRequest(body)})
 	if err != nil {
 		return from, nil, err
 	}
@@ -163,7 +159,7 @@ func (r *Replay) again(recorded answer) (said answer, err error) {
 }
 
 // take finds the call to play, which is played no second time.
-func (r *Replay) take(asked string) (recorded, error) {
+func (r *Replay) take(asked *question) (recorded, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := -1
@@ -174,11 +170,10 @@ func (r *Replay) take(asked string) (recorded, error) {
 		}
 		same := r.match == MatchOrder
 		if !same {
-			was, err := c.asked()
-			if err != nil {
+			var err error
+			if same, err = c.asked.is(asked); err != nil {
 				return recorded{}, fmt.Errorf("%s:%d: %w", r.recording.name, c.line, err)
 			}
-			same = was == asked
 		}
 		if same {
 			r.played[i], r.now = true, c.time
@@ -193,7 +188,7 @@ func (r *Replay) take(asked string) (recorded, error) {
 
 // miss is the error of a request that was not recorded; next is the recorded
 // call that was to be played, -1 if there is none.
-func (r *Replay) miss(next int, asked string) error {
+func (r *Replay) miss(next int, asked *question) error {
 	calls, of := r.calls, ""
 	if r.foreign() {
 		of = fmt.Sprintf(" (none in it is of session %q)", r.session)
@@ -202,7 +197,7 @@ func (r *Replay) miss(next int, asked string) error {
 		return fmt.Errorf("%s: %w: all of the %d calls in it have been played%s", r.recording.name, ErrNotRecorded, len(calls), of)
 	}
 	var wanted, have any
-	if err := errors.Join(decode([]byte(calls[next].normal), &wanted), decode([]byte(asked), &have)); err != nil {
+	if err := errors.Join(decode([]byte(calls[next].asked.normal), &wanted), decode([]byte(asked.normal), &have)); err != nil {
 		return err
 	}
 	d := firstDifference("", wanted, have)

@@ -172,22 +172,6 @@ func TestOpen_UnknownModelsAreOneClearError(t *testing.T) {
 	require.EqualError(t, err, "the model anthropic/claude needs an API key: set ANTHROPIC_API_KEY")
 }
 
-func TestParams_Set(t *testing.T) {
-	t.Parallel()
-	var p model.Params
-	require.NoError(t, p.Set("max_tokens", "9"))
-	require.NoError(t, p.Set("temperature", "0.25"))
-	require.NoError(t, p.Set("thinking", "2048"))
-	require.Equal(t, `{"max_tokens":9,"temperature":0.25,"thinking":{"type":"enabled","budget_tokens":2048}}`, asJSON(t, p))
-	require.NoError(t, p.Set("thinking", "adaptive"))
-	require.Equal(t, &model.Thinking{Type: "adaptive"}, p.Thinking)
-	for key, values := range map[string][]string{"max_tokens": {"", "0", "x"}, "temperature": {"2.5", "-1", "NaN", "x"}, "thinking": {"much", "0"}, "reasoning_effort": {"", "huge"}, "top_q": {"1"}} {
-		for _, value := range values {
-			require.ErrorContains(t, p.Set(key, value), key)
-		}
-	}
-}
-
 func TestContextExceeded(t *testing.T) {
 	t.Parallel()
 	client := script(t, `{"error":{"status":400,"body":{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 5 tokens"}}}}

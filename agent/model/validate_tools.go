@@ -25,13 +25,15 @@ const (
 // more names, and has most bytes at most.
 func validName(name, more string, most int) bool {
 	for _, c := range name {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', strings.ContainsRune(more, c):
-		default:
+		if !inName(c) && !strings.ContainsRune(more, c) {
 			return false
 		}
 	}
 	return name != "" && len(name) <= most
+}
+
+func inName(c rune) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
 func (in *incoming) checkTools() error {

@@ -46,6 +46,8 @@ OPERATION_S = 10.0  # how long an operation may take
 CELL_S = 300.0  # how long a run is waited for, unless the session has a limit for cells
 GRACE_S = 2.0  # how much longer than the server an execute_code is waited for
 
+_UNWRITABLE = (TypeError, ValueError, RecursionError)  # what json.dumps raises
+
 
 @dataclass(frozen=True)
 class Query:
@@ -105,7 +107,7 @@ class Agent:
         self._queries: asyncio.Queue[Optional[Query]] = asyncio.Queue()  # None: the connection has ended
         self._regrets: dict[str, Callable[[Json], None]] = {}  # what is done with answers that come too late
         self._working: Optional[tuple[str, asyncio.Task[None]]] = None  # request_id of the query, and the work on it
-        self._cancelled: set[str] = set()  # request_ids of queries that still wait
+        self._waiting: dict[str, bool] = {}  # request_ids of queries that wait for their turn: whether they were cancelled
         self._ends_as = "done"
         self._submitted = 0
 
@@ -116,13 +118,13 @@ class Agent:
 
         When work returns the turn is over; when it raises, the query ends with
         the exception as a fatal error. A cancel raises CancelledError in it, and
-        stops the cells that it started. Queries are worked on in their order.
+        stops the cells and the code that it started. Queries are worked on in
+        their order.
         """
         while (query := await self._queries.get()) is not None:
             task = asyncio.create_task(self._one(work, query))
             self._working = (query.request_id, task)
-            if query.request_id in self._cancelled:
-                self._cancelled.discard(query.request_id)
+            if self._waiting.pop(query.request_id, False):
                 task.cancel()
             await asyncio.wait([task])
             self._working = None
@@ -133,10 +135,10 @@ class Agent:
         """Carry out an action in the notebook and return the answer.
 
         The answer has status, "success" or "error"; with "error" also error, the
-        reason. It never raises: an operation without an answer within timeout
-        seconds, or that cannot be sent, has the status "error" as well.
+        reason. An operation without an answer within timeout seconds, and params
+        that are no JSON, give the status "error" as well: only a cancel raises.
         """
-        return await self._operate(action, params or {}, timeout, None)
+        return await self._operate(action, params or {}, timeout)
 
     async def create_and_run(self, source: str, position: Optional[int] = None) -> Json:
         """Create a code cell, at the end unless position says where, and run it; see run_cell."""
@@ -167,12 +169,18 @@ class Agent:
         """Run code in the kernel without a cell.
 
         The answer has status, result (the repr of the last value, or None),
-        stdout, stderr, and exception, the traceback of code that failed.
+        stdout, stderr, and exception, the traceback of code that failed. Code that
+        nobody waits for any longer, because of a cancel, is interrupted.
         """
         params: Json = {"code": code}
         if timeout_s is not None:
             params["timeout_s"] = timeout_s
-        return await self.atomic_operation("execute_code", params, (timeout_s or self._cell_limit()) + GRACE_S)
+        tx_id = _new_tx_id()
+        try:
+            return await self._operate("execute_code", params, (timeout_s or self._cell_limit()) + GRACE_S, tx_id=tx_id)
+        except asyncio.CancelledError:
+            self._stop(agent_tx_id=tx_id)
+            raise
 
     def submit(self, summary: str, next_status: str = "done", **more: Any) -> None:
         """Hand in the answer.
@@ -229,23 +237,29 @@ class Agent:
         except Exception as problem:  # whatever the agent's own code does wrong
             traceback.print_exc()
             self.error(f"{type(problem).__name__}: {problem}", fatal=True)
+            if not self.evaluation:
+                self.status("ready")
 
     def _tidy_up(self) -> None:
         """End a query that was cancelled: stop what it left running."""
         for cell_id in self._runs.open():
-            self._stop(cell_id)
+            self._stop(cell_id=cell_id)
         self._send(type="agent_event", channel="ai", mode="NL", text="the query was cancelled", metadata={"type": "cancelled"})
         self.status("ready")
 
-    async def _operate(self, action: str, params: Json, timeout: float, regret: Optional[Callable[[Json], None]]) -> Json:
+    async def _operate(
+        self, action: str, params: Json, timeout: float, regret: Optional[Callable[[Json], None]] = None, tx_id: Optional[str] = None
+    ) -> Json:
         """Carry out an action. When this is cancelled, an answer that comes later goes to regret."""
-        tx_id = _new_tx_id()
+        tx_id = tx_id or _new_tx_id()
         answer = self._pending[tx_id] = asyncio.get_running_loop().create_future()
         try:
             self._tell(action, params, tx_id)
             return await _within(timeout, answer)
         except asyncio.TimeoutError:
             return _failed(action, f"timed out after {timeout:g} seconds. No answer came: the operation did not complete.")
+        except _UNWRITABLE as problem:
+            return _failed(action, f"was not sent: its params are no JSON: {problem}")
         except asyncio.CancelledError:
             if regret is not None and answer.done():
                 regret(answer.result())
@@ -256,11 +270,12 @@ class Agent:
             self._pending.pop(tx_id, None)
 
     def _tell(self, action: str, params: Json, tx_id: str) -> None:
-        print(f"[agent] -> {action} {tx_id}", file=sys.stderr, flush=True)
         self._send(type="agent_action", action=action, params=params, tx_id=tx_id)
+        print(f"[agent] -> {action} {tx_id}", file=sys.stderr, flush=True)
 
-    def _stop(self, cell_id: str) -> None:
-        self._tell("stop_cell", {"cell_id": cell_id}, _new_tx_id())
+    def _stop(self, **what: str) -> None:
+        """Ask for an interrupt, of a cell_id or of the agent_tx_id of an execute_code, without waiting for it."""
+        self._tell("stop_cell", what, _new_tx_id())
 
     async def _run(self, action: str, params: Json, cell_id: Optional[str]) -> Json:
         expected = self._runs.expect(cell_id)
@@ -281,13 +296,13 @@ class Agent:
     def _stop_late(self, answer: Json) -> None:
         """Stop the cell of a run that nobody waits for any longer."""
         if answer["status"] == "success":
-            self._stop(answer["cell_id"])
+            self._stop(cell_id=answer["cell_id"])
 
     def _cell_limit(self) -> float:
         return float(self.limits.get("cell_s") or CELL_S)
 
     def _send(self, **message: Any) -> None:
-        body = json.dumps(message).encode()
+        body = json.dumps(message, allow_nan=False).encode()
         self._writer.write(struct.pack("<q", len(body)) + body)
 
     async def _receive(self) -> Json:
@@ -323,7 +338,9 @@ class Agent:
             self.limits, self.language = message.get("limits") or {}, message.get("language") or "python"
             self.status("ready")
         elif kind == "agent_query":
-            self._queries.put_nowait(Query(message["query"], message.get("request_id", ""), message.get("contextual_node_data") or []))
+            query = Query(message["query"], message.get("request_id", ""), message.get("contextual_node_data") or [])
+            self._waiting[query.request_id] = False
+            self._queries.put_nowait(query)
         elif kind == "agent_cancel":
             self._cancel(message.get("request_id", ""))
 
@@ -340,8 +357,8 @@ class Agent:
         """End a query: the one of that id, or, without one, the one that is worked on."""
         if self._working is not None and request_id in ("", self._working[0]):
             self._working[1].cancel()
-        elif request_id:
-            self._cancelled.add(request_id)
+        elif request_id in self._waiting:
+            self._waiting[request_id] = True
 
 
 class _Expected:

@@ -223,6 +223,58 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([text for text in told if text != "second"], ["first", "third"])
         self.assertEqual(sum(m["type"] == "agent_event" for m in server.seen), 2)
 
+    async def test_a_cancel_interrupts_code_in_the_kernel(self) -> None:
+        async def work(agent: Agent, query: Query) -> None:
+            if query.text == "first":
+                await agent.execute("while True: pass")
+
+        async with agent_at_work(work) as server:
+            server.send(type="agent_query", query="first", request_id="q1")
+            code = await server.action("execute_code")
+            server.send(type="agent_cancel", request_id="q1")
+            self.assertEqual((await server.action("stop_cell"))["params"], {"agent_tx_id": code["tx_id"]})
+            await server.status("ready")
+            server.answer(code, status="error", error="interrupted")  # nobody waits for it
+            server.send(type="agent_query", query="second", request_id="q2")
+            await server.status("done")
+
+    async def test_a_cancel_of_a_query_that_is_over(self) -> None:
+        """It changes nothing, and nothing of it is kept."""
+        told: list[str] = []
+        kept: list[int] = []
+
+        async def work(agent: Agent, query: Query) -> None:
+            told.append(query.text)
+            kept.append(sum(len(value) for value in vars(agent).values() if isinstance(value, (dict, set)) and value is not agent.limits))
+
+        async with agent_at_work(work) as server:
+            for text in ("first", "second", "third"):
+                server.send(type="agent_query", query=text, request_id="q1")
+                await server.status("done")
+                server.send(type="agent_cancel", request_id="q1")
+                server.send(type="agent_cancel", request_id="unknown")
+        self.assertEqual((told, kept), (["first", "second", "third"], [0, 0, 0]))
+
+    async def test_params_that_are_no_json(self) -> None:
+        got: list[Json] = []
+        circle: Json = {}
+        circle["circle"] = circle
+
+        async def work(agent: Agent, _: Query) -> None:
+            for value in (object(), float("nan"), circle):
+                got.append(await agent.atomic_operation("get_global_info", {"key": value}))
+            got.append(await agent.atomic_operation("get_context"))
+
+        async with agent_at_work(work) as server:
+            server.send(type="agent_query", query="go", request_id="q")
+            server.answer(await server.action("get_context"), context="fine")
+            await server.status("done")
+            self.assertEqual(sum(m["type"] == "agent_action" for m in server.seen), 1)
+        for answer in got[:3]:
+            self.assertEqual(answer["status"], "error")
+            self.assertTrue(answer["error"].startswith("OPERATION FAILED: 'get_global_info' was not sent: its params are no JSON: "), answer)
+        self.assertEqual(got[3]["context"], "fine")
+
     async def test_a_cell_that_was_created_too_late_is_stopped(self) -> None:
         async def work(agent: Agent, _: Query) -> None:
             await agent.create_and_run("while True: pass", position=0)

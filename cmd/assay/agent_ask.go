@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,6 +86,10 @@ func (p *process) answer(ctx context.Context, f *askFlags, prompt string) (strin
 	}
 	cfg, err := f.builtin.config(p)
 	if err != nil {
+		return "", err
+	}
+	cfg.Params.MaxTokens = cmp.Or(cfg.Params.MaxTokens, builtin.AskMaxTokens)
+	if err := cfg.Params.Check(f.builtin.model); err != nil {
 		return "", err
 	}
 	if err := f.builtin.checkRecord(); err != nil {

@@ -22,7 +22,6 @@ func TestCO13_CtrlC(t *testing.T) {
 	require.NoError(t, os.WriteFile(script, []byte(`{"content":"late","delay_ms":600000}`), 0o600))
 	stderr := &heard{changed: make(chan struct{})}
 	cmd := exec.CommandContext(t.Context(), "assay", "agent", "ask", "When?", "--memory-dir", dir, "--model", "script:"+script, "--record", calls)
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = stderr
 	require.NoError(t, cmd.Start())
 	asks := func() bool { // the file is made when signals are heeded

@@ -105,7 +105,7 @@ func (c *chat) event(e protocol.AgentEvent) {
 		c.say(t, labelled(label, e.Text)...)
 	default:
 		if e.Text != "" {
-			c.view.remark(labelled(text("label"), e.Text)...)
+			c.view.remark(labelled(label, e.Text)...)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -90,7 +89,7 @@ func (h *host) checkMCP(line string) (err error) {
 }
 
 // mcpSockets is the folder in which agents offer their tools.
-func (h *host) mcpSockets() string { return filepath.Join(h.supervisor.TempDir(), "mcp") }
+func (h *host) mcpSockets() string { return h.private("mcp") }
 
 // equipMCP makes that folder.
 func (h *host) equipMCP() error {

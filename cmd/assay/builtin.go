@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -104,6 +105,36 @@ func (f *builtinFlags) check() error {
 	return builtin.CheckStrategy(f.strategy)
 }
 
+// checkFolders looks at the folders that the strategy wants, and refuses those that
+// it has no use for.
+func (f *builtinFlags) checkFolders() error {
+	for _, folder := range []struct{ flag, path, strategy string }{
+		{"memory-dir", f.memoryDir, "tools"}, {"skills-dir", f.skillsDir, "ticks"}, {"state-dir", f.stateDir, "ticks"},
+	} {
+		info, err := os.Stat(folder.path)
+		switch {
+		case folder.path == "":
+		case folder.strategy != f.strategy:
+			return fmt.Errorf("--%s is for --strategy %s", folder.flag, folder.strategy)
+		case err == nil && !info.IsDir():
+			return fmt.Errorf("--%s %s: it is no folder", folder.flag, folder.path)
+		case err != nil && folder.flag != "state-dir":
+			return fmt.Errorf("--%s: %w", folder.flag, err)
+		}
+	}
+	if f.memoryDir == "" {
+		return nil
+	}
+	return builtin.CheckMemory(f.memoryDir)
+}
+
+// priced reports whether it is known what the model costs. A recording knows what
+// its calls have cost.
+func (f *builtinFlags) priced(p *process) bool {
+	options, _, err := p.modelSettings(f.model, f.modelArgs)
+	return strings.HasPrefix(f.model, "replay:") || err == nil && model.FindCard(f.model) != nil && !model.Foreign(f.model, options.BaseURL)
+}
+
 // absolute makes every path good for the agent, which works in another folder.
 func (f *builtinFlags) absolute() error {
 	here, err := filepath.Abs(".")
@@ -126,6 +157,9 @@ func (f *builtinFlags) absolute() error {
 // faulty script is known before anything is started.
 func (h *host) checkBuiltin(f *builtinFlags) error {
 	if err := f.absolute(); err != nil {
+		return err
+	}
+	if err := f.checkFolders(); err != nil {
 		return err
 	}
 	if _, err := f.config(h.p); err != nil {

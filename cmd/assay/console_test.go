@@ -66,9 +66,8 @@ func serve(t *testing.T, token []string, args ...string) string {
 	t.Helper()
 	args = append(append([]string{"serve", "--addr", "localhost:0", "--runs", t.TempDir()}, token...), args...)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "assay", args...)
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	if token == nil {
-		cmd.Env = append(cmd.Env, "EVAL_SANDBOX=1")
+		cmd.Env = append(os.Environ(), "EVAL_SANDBOX=1")
 	}
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)

@@ -29,7 +29,6 @@ func blocks(t *testing.T, page string) map[string][]string {
 func assay(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "assay", args...)
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	out, err := cmd.CombinedOutput()
 	if _, failed := err.(*exec.ExitError); !failed { //nolint:errorlint // what Output returns
 		require.NoError(t, err)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"os"
 	"os/exec"
 	"syscall"
 	"testing"
@@ -23,7 +22,6 @@ func TestGradeIsInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), "assay", "grade")
-			cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 			in, err := cmd.StdinPipe()
 			require.NoError(t, err)
 			out, err := cmd.StdoutPipe()

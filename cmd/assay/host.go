@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/mattn/go-shellwords"
 	"github.com/spf13/cobra"
 
@@ -78,10 +79,11 @@ type host struct {
 	pool       *kernel.Pool    // nil: kernels start cold
 	gate       *turnstile.Gate // of calls of the model; nil: they do not wait
 	agentWords []string        // of a foreign agent
+	secret     string          // in the names of sockets that code in a kernel must not find
 }
 
 func (p *process) newHost(ctx context.Context, flags *hostFlags) (*host, error) {
-	h := &host{flags: flags, p: p}
+	h := &host{flags: flags, p: p, secret: uuid.NewString()[:8]}
 	if err := h.check(); err != nil {
 		return nil, usage(err)
 	}
@@ -94,6 +96,12 @@ func (p *process) newHost(ctx context.Context, flags *hostFlags) (*host, error) 
 		return nil, errors.Join(err, supervisor.Close())
 	}
 	return h, nil
+}
+
+// private is a path for what only agents are told of. A kernel knows the temporary
+// folder, from its own arguments, but cannot list it.
+func (h *host) private(name string) string {
+	return filepath.Join(h.supervisor.TempDir(), name+"-"+h.secret)
 }
 
 // equip finds the kernel, confines it and fills the pool.

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"assay/internal/attempt"
 	"assay/internal/runs"
+	"assay/testcases"
 )
 
 // limitFlags are the limits of an attempt. What is not given is left to the
@@ -59,6 +61,16 @@ func (l *limitFlags) asked() runs.Limits {
 		Turns: given(l, "turns", l.turns), Actions: given(l, "actions", l.actions),
 		Tokens: given(l, "tokens", l.tokens), CostUSD: given(l, "cost", l.cost),
 	}
+}
+
+// unpriced is the model of the built-in agent when there is a limit on cost and
+// its price is not known; "" otherwise.
+func (f *hostFlags) unpriced(p *process, cases []testcases.Case) string {
+	limited := f.limits.cost > 0 || slices.ContainsFunc(cases, func(c testcases.Case) bool { return c.Limits.CostUSD > 0 })
+	if !limited || f.agent != "builtin" || f.builtin.priced(p) {
+		return ""
+	}
+	return f.builtin.model
 }
 
 func given[T int | int64 | float64](l *limitFlags, name string, value T) T {

@@ -21,11 +21,18 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if err := os.Setenv(quickExit()); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){
 		"assay":    main,
 		"badagent": func() { os.Exit(badAgent(os.Args[1], os.Args[2])) },
 	})
 }
+
+// quickExit is a variable for the programs that tests start: the race detector
+// would keep each of them for a second at its exit.
+func quickExit() (name, value string) { return "GORACE", "atexit_sleep_ms=0" }
 
 // TestScripts runs the command line as a user does: testdata/script/*.txtar.
 // Beside testscript's own commands they have
@@ -41,8 +48,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
-			// The race detector would keep each process for a second at exit.
-			env.Setenv("GORACE", "atexit_sleep_ms=0")
+			env.Setenv(quickExit())
 			examples, err := filepath.Abs(filepath.Join("..", "..", "docs", "examples"))
 			env.Setenv("EXAMPLES", examples)
 			return err

@@ -113,7 +113,7 @@ func runsClient(t *testing.T, args []string) {
 func command(t *testing.T, dir string, args ...string) (*sdk.ClientSession, *exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.Command("assay", append([]string{"mcp"}, args...)...)
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "TMPDIR="+dir)
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 	said := &bytes.Buffer{}
 	cmd.Stderr = said
 	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
@@ -195,6 +195,8 @@ func TestMCP_Live(t *testing.T) {
 	_ = client.Close()
 	require.Equal(t, exitBroken, cmd.ProcessState.ExitCode())
 	require.Contains(t, said.String(), "assay: the session has ended: its agent is gone")
+	ready := func(line string) bool { return strings.HasSuffix(strings.TrimSpace(line), "session: ready agent") }
+	s.said.awaitNth(t, 2, "another agent", ready)
 	client, cmd, _ = command(t, s.dir, "--url", s.url, "--session", "default", "--token", "secret")
 	require.Contains(t, called(t, client, "get_context", nil), "seen by all")
 	require.NoError(t, client.Close())
@@ -246,7 +248,7 @@ func TestMCP_Refused(t *testing.T) {
 		require.Equal(t, tc.exit, cmd.ProcessState.ExitCode())
 	}
 	socket := ""
-	for _, path := range glob(t, filepath.Join(s.dir, "tmp", "*", "mcp", "*")) {
+	for _, path := range glob(t, filepath.Join(s.dir, "tmp", "*", "mcp-*", "*")) {
 		socket = path
 	}
 	require.NoError(t, os.Remove(socket))
@@ -276,11 +278,10 @@ func TestMCP_Outcomes(t *testing.T) {
 		outcome     runs.Outcome
 		detail      string
 	}{
-		"it leaves":    {file, "mcp: true", nil, runs.Stopped, "done"},
-		"it fails":     {file, `mcp: sh -c 'echo "no key" >&2; exit 4'`, nil, runs.Stopped, "sh exited with status 4; it printed last:\nno key"},
-		"it stays":     {file, "mcp: sleep 1000", []string{"--idle", "1s"}, runs.Limit, "idle"},
-		"nobody comes": {file, "mcp", []string{"--idle", "1s"}, runs.Limit, "idle"},
-		"its file":     {taken, "mcp: true", nil, runs.AgentError, "the sandbox has a .mcp.json already"},
+		"it leaves": {file, "mcp: true", nil, runs.Stopped, "done"},
+		"it fails":  {file, `mcp: sh -c 'echo "no key" >&2; exit 4'`, nil, runs.Stopped, "sh exited with status 4; it printed last:\nno key"},
+		"it stays":  {file, "mcp: sleep 1000", []string{"--idle", "1s"}, runs.Limit, "idle"},
+		"its file":  {taken, "mcp: true", nil, runs.AgentError, "the sandbox has a .mcp.json already"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -49,11 +49,13 @@ func whyNot(a runs.Attempt) string {
 	return ""
 }
 
+// oneLine puts a text on one line. Of a long one the beginning and the end stay: an
+// error often ends with what matters.
 func oneLine(text string) string {
-	const most = 200
+	const head, tail = 100, 200
 	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
+	if runes := []rune(text); len(runes) > head+tail {
+		return string(runes[:head]) + " … " + string(runes[len(runes)-tail:])
 	}
 	return text
 }

@@ -185,7 +185,7 @@ func onTerminal(t *testing.T, env []string, args ...string) (shown *terminal, cm
 	shown = newTerminal(60, 20)
 	master, slave := openPTY(t, shown)
 	cmd = exec.CommandContext(t.Context(), "assay", args...)
-	cmd.Env = append(append(os.Environ(), "GORACE=atexit_sleep_ms=0"), env...)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = slave, slave
 	require.NoError(t, cmd.Start())
 	require.NoError(t, slave.Close())

@@ -105,8 +105,11 @@ func (p *process) runCases(ctx context.Context, f *runFlags, paths []string) err
 
 // load reads and selects the cases, and refuses a run that could not be graded.
 func (f *runFlags) load(p *process, paths []string) ([]testcases.Case, error) {
-	if f.jobs < 1 || f.epochs < 1 || f.selection.First < 0 {
+	switch {
+	case f.jobs < 1 || f.epochs < 1 || f.selection.First < 0:
 		return nil, errors.New("-j and --epochs are at least 1, --first at least 0")
+	case f.host.agent == agentMCP:
+		return nil, errors.New("--agent mcp waits for a client that comes by itself, and none comes to a run: want --agent 'mcp: COMMAND', or assay serve --agent mcp")
 	}
 	prefixes, err := f.host.prefixes()
 	if err != nil {
@@ -150,6 +153,9 @@ func (p *process) runOn(ctx context.Context, h *host, f *runFlags, cases []testc
 		return none, errors.Join(err, folder.Close())
 	}
 	report := p.newReport(f, len(cases)*max(f.epochs, 1), folder.Dir, h)
+	if name := f.host.unpriced(p, cases); name != "" {
+		report.say("not enforced: the limit on cost, as the price of %s is not known", name)
+	}
 	ui.Report = report
 	summary, err := batch.Run(ctx, batch.Config{
 		Folder: folder, Cases: cases, Epochs: f.epochs, Jobs: f.jobs, Missing: missing, Report: ui,
@@ -197,9 +203,11 @@ func (f *runFlags) folder(paths []string) string {
 
 // record is what run.json has of the command.
 func (f *runFlags) record(paths []string) map[string]any {
+	b := f.host.builtin
 	return map[string]any{
-		"paths": absolute(paths), "agent": f.host.agent, "model": f.host.builtin.model, "strategy": f.host.builtin.strategy,
-		"model_args": withoutLogin(f.host.builtin.modelArgs), "record": f.host.builtin.record, "max_model_calls": f.host.modelCalls,
+		"paths": absolute(paths), "agent": f.host.agent, "model": b.model, "strategy": b.strategy, "name": b.name,
+		"model_args": withoutLogin(b.modelArgs), "max_eval_iters": b.maxEvalIters, "memory_dir": b.memoryDir,
+		"skills_dir": b.skillsDir, "state_dir": b.stateDir, "record": b.record, "max_model_calls": f.host.modelCalls,
 		"kernel": f.host.kernel, "jobs": f.jobs, "epochs": f.epochs,
 		"limits": f.host.limits.asked(), "selection": f.selection,
 	}

@@ -58,7 +58,7 @@ func open(t *testing.T, p plan) *station {
 	s := &station{dir: p.dir, token: server.SandboxToken, said: newInbox[string](), over: make(chan struct{})}
 	s.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), "assay", args...)
 	s.cmd.Dir = p.dir
-	s.cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "TMPDIR="+filepath.Join(p.dir, "tmp"), "EVAL_SANDBOX=1")
+	s.cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(p.dir, "tmp"), "EVAL_SANDBOX=1")
 	s.cmd.Env = append(s.cmd.Env, p.env...)
 	if p.token != "" {
 		s.token = p.token

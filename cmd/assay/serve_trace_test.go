@@ -41,7 +41,7 @@ func TestServe_Trace(t *testing.T) {
 	}
 
 	follow := exec.CommandContext(context.WithoutCancel(t.Context()), "assay", "trace", target, "--follow")
-	follow.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "ASSAY_TOKEN="+secret)
+	follow.Env = append(os.Environ(), "ASSAY_TOKEN="+secret)
 	pipe, err := follow.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, follow.Start())
@@ -94,7 +94,7 @@ assert act("request_globals_summary")["status"] == "success"
 func (s *station) traced(t *testing.T, args ...string) (out, errOut string, status int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "assay", append([]string{"trace"}, args...)...)
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "ASSAY_TOKEN="+s.token)
+	cmd.Env = append(os.Environ(), "ASSAY_TOKEN="+s.token)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	_ = cmd.Run() // the status says it

@@ -64,7 +64,7 @@ func liveSession(t *testing.T) (address string) {
 func traceOf(t *testing.T, args ...string) (out, errOut string, status int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "assay", append([]string{"trace"}, args...)...)
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "ASSAY_TOKEN=secret")
+	cmd.Env = append(os.Environ(), "ASSAY_TOKEN=secret")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"assay/internal/turnstile"
 )
@@ -30,7 +29,7 @@ func (h *host) admit() (err error) {
 	if h.flags.modelCalls == 0 {
 		return nil
 	}
-	h.flags.builtin.turnstile = filepath.Join(h.supervisor.TempDir(), "model")
+	h.flags.builtin.turnstile = h.private("model")
 	h.gate, err = turnstile.Listen(h.flags.builtin.turnstile, h.flags.modelCalls)
 	return err
 }

@@ -45,7 +45,6 @@ func TestRunUI(t *testing.T) {
 	require.NoError(t, exec.CommandContext(t.Context(), "mkfifo", pipe).Run())
 	cmd := exec.CommandContext(t.Context(), "assay", "run", file, "--agent", "python3 "+agent+" "+pipe,
 		"--ui=127.0.0.1:0", "--token", "secret", "--out", filepath.Join(dir, "runs", "one"))
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

@@ -65,7 +65,7 @@ func (w wire) receive() (m message) {
 
 // work creates a cell, runs it, and submits the last line that it printed.
 func (w wire) work() {
-	source := "import os\nprint(sorted(os.listdir('data')) if os.path.isdir('data') else [])"
+	source := "import json, os\nprint(json.dumps(sorted(os.listdir('data')) if os.path.isdir('data') else []))"
 	params := object{"position": 0, "cell_type": "code", "source": source, "auto_run": true}
 	w.send(object{"type": "agent_action", "action": "create_cell", "params": params, "tx_id": "tx_1"})
 	for {
@@ -75,7 +75,7 @@ func (w wire) work() {
 			return
 		}
 		if m.Message.Type == "cell_result" {
-			w.submit(strings.ReplaceAll(strings.TrimSpace(m.Message.Logs), "'", `"`))
+			w.submit(strings.TrimSpace(m.Message.Logs))
 			return
 		}
 	}

@@ -28,11 +28,11 @@ function operate(action, params) {
 }
 
 async function work() {
-  const source = "import os\nprint(sorted(os.listdir('data')) if os.path.isdir('data') else [])";
+  const source = "import json, os\nprint(json.dumps(sorted(os.listdir('data')) if os.path.isdir('data') else []))";
   const ended = new Promise((resolve) => (ran = resolve)); // its result may come before the answer
   const cell = await operate("create_cell", { position: 0, cell_type: "code", source, auto_run: true });
   if (cell.status !== "success") throw new Error(cell.error);
-  const answer = JSON.stringify(JSON.parse((await ended).logs.replaceAll("'", '"')));
+  const answer = (await ended).logs.trim();
   const input = { summary: `<EVAL_ANSWER>${answer}</EVAL_ANSWER> [EVAL_COMPLETE]`, next_status: "done" };
   const content = [{ type: "tool_use", id: "t1", name: "submit_response", input }];
   send({ type: "agent_history_updated", entry: { type: "anthropic_message", role: "assistant", content } });

@@ -34,13 +34,13 @@ def receive():
 
 def work(query):
     """Create a cell, run it, and submit the last line that it printed."""
-    code = "import os\nprint(sorted(os.listdir('data')) if os.path.isdir('data') else [])"
+    code = "import json, os\nprint(json.dumps(sorted(os.listdir('data')) if os.path.isdir('data') else []))"
     params = {"position": 0, "cell_type": "code", "source": code, "auto_run": True}
     send(type="agent_action", action="create_cell", params=params, tx_id=f"tx_{next(ids)}")
     while True:  # the answer comes first, then the kernel's messages
         message = receive()
         if message["type"] == "kernel_message" and message["message"]["type"] == "cell_result":
-            answer = json.dumps(message["message"]["logs"].strip())
+            answer = message["message"]["logs"].strip()  # JSON already
             break
     summary = f"<EVAL_ANSWER>{answer}</EVAL_ANSWER> [EVAL_COMPLETE]"
     submit = {"type": "tool_use", "id": "t1", "name": "submit_response", "input": {"summary": summary, "next_status": "done"}}

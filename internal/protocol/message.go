@@ -285,10 +285,12 @@ type AgentEvent struct {
 	Channel  string         `json:"channel"` // "ai" or "py"
 	Mode     string         `json:"mode"`    // "NL" or "PY"
 	Text     string         `json:"text"`
-	Metadata map[string]any `json:"metadata"` // "type": response, ai_exec, ai_exec_result, retry, waiting, cancelled, limit, tick
+	Metadata map[string]any `json:"metadata"` // "type": response, ai_exec, ai_exec_result, tick, retry, waiting, compacted, limit, cancelled, ended
 }
 
-// AgentError is a failure of the agent. After a fatal one it does nothing more.
+// AgentError is a failure of the agent. A fatal one ends the work on the query that
+// it came of, and with it an evaluation; in a live session the agent goes on with
+// the next query.
 type AgentError struct {
 	Type  string `json:"type"`
 	Error string `json:"error"`

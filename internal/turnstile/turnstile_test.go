@@ -66,6 +66,23 @@ func TestNeverMoreThanItsPlaces(t *testing.T) {
 	require.Positive(t, most.Load())
 }
 
+// However much somebody says who has no business there, nobody waits for it to be
+// read.
+func TestWhoeverSpeaksIsSentAway(t *testing.T) {
+	t.Parallel()
+	path := listen(t, 1)
+	chatty, err := (&net.Dialer{}).DialContext(t.Context(), "unix", path)
+	require.NoError(t, err)
+	defer chatty.Close()
+	_, err = chatty.Read(make([]byte, 1)) // it is inside
+	require.NoError(t, err)
+	_, err = chatty.Write(make([]byte, 1<<16))
+	require.NoError(t, err)
+	leave, err := turnstile.Pass(t.Context(), path)
+	require.NoError(t, err)
+	leave()
+}
+
 func TestFirstComeFirstServed(t *testing.T) {
 	t.Parallel()
 	path := listen(t, 1)

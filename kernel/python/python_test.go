@@ -114,11 +114,7 @@ func TestWire(t *testing.T) {
 	var start protocol.StartCell
 	receive(t, conn, protocol.TypeStartCell, &start)
 	require.Equal(t, "c1", *start.CellID)
-	body, err := conn.Read()
-	require.NoError(t, err)
-	raw, err := protocol.ParseRaw(body)
-	require.NoError(t, err)
-	require.Equal(t, protocol.Raw{Stream: protocol.Stdout, CellID: "c1", Text: []byte("hello\n")}, raw)
+	receiveText(t, conn, "c1", "hello\n")
 	var output protocol.CellOutput
 	receive(t, conn, protocol.TypeCellOutput, &output)
 	require.JSONEq(t, `{"output_type":"execute_result","data":{"text/plain":"[1]"},"metadata":{},"execution_count":1}`, string(output.Output))
@@ -176,6 +172,22 @@ func send(t *testing.T, conn protocol.Conn, message any) {
 	body, err := json.Marshal(message)
 	require.NoError(t, err)
 	require.NoError(t, conn.Write(body))
+}
+
+// receiveText receives what a cell prints on stdout, in however many frames.
+func receiveText(t *testing.T, conn protocol.Conn, cellID, want string) {
+	t.Helper()
+	got := ""
+	for len(got) < len(want) {
+		body, err := conn.Read()
+		require.NoError(t, err)
+		raw, err := protocol.ParseRaw(body)
+		require.NoError(t, err)
+		require.Equal(t, protocol.Stdout, raw.Stream)
+		require.Equal(t, cellID, raw.CellID)
+		got += string(raw.Text)
+	}
+	require.Equal(t, want, got)
 }
 
 func receive(t *testing.T, conn protocol.Conn, kind string, into any) {

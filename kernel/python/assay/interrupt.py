@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from _signal import SIGINT, getsignal, pthread_kill, signal  # type: ignore[import]  # in C
 from _thread import start_new_thread
+from sys import _getframe
 from time import monotonic, sleep
 
 from assay.doors import in_user_code, late
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _FIRST_PAUSE = 0.001  # seconds until the signal is sent again, doubled each time
 _LONGEST_PAUSE = 0.050
 _PATIENCE = 0.100  # seconds in which the user's code should be met between two calls of the kernel
+_IMPORT = 2.0  # seconds that an import has to end
+_IMPORTLIB = "<frozen importlib."  # the file names of what imports begin with it
 
 
 class Interrupter:
@@ -29,8 +32,13 @@ class Interrupter:
     the user's code, and that code belongs to a stopped work. Anywhere else it
     does nothing, and the next signal comes soon; so a stop is neither lost nor
     hits another run. Where the user's code is nothing but calls of the kernel
-    (C code that prints in a loop), the interrupt waits for the end of a call. A SIGINT that nobody asked for has no effect. Work.strike
-    sees to it that code which swallows the interrupt is hit once a second.
+    (C code that prints in a loop), the interrupt waits for the end of a call. A
+    SIGINT that nobody asked for has no effect. Work.strike sees to it that code
+    which swallows the interrupt is hit once a second.
+
+    An import is interrupted only when it goes on for 2 s: Python forgets the
+    package but not what it had loaded of it, and many packages, asyncio among
+    them, can then not be imported again in this process.
     """
 
     def __init__(self, cancel: Callable[[Work], None]) -> None:
@@ -52,8 +60,11 @@ class Interrupter:
 
     def _strike(self) -> None:
         work = WORK.get()
-        if work is not None and work.strike():
+        if work is not None and not self._spares_import() and work.strike():
             raise KeyboardInterrupt
+
+    def _spares_import(self) -> bool:
+        return monotonic() - self._since < _IMPORT and _imports(_getframe())
 
     def interrupt(self, work: Work) -> None:
         """Begins to interrupt work, which is stopping."""
@@ -72,3 +83,10 @@ class Interrupter:
         if not work.over:
             pthread_kill(self._main, SIGINT)
             self._cancel(work)
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Tells whether frame, the top of a stack, is part of an import."""
+    while frame is not None and not frame.f_code.co_filename.startswith(_IMPORTLIB):
+        frame = frame.f_back
+    return frame is not None

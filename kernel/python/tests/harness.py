@@ -7,11 +7,13 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Callable
 from typing import Any
 
 START = os.environ.get(
@@ -130,9 +132,31 @@ class Kernel:
 
     def until(self, kind: str, **fields: Any) -> list[Message]:
         """Receives up to a frame of a type with these fields."""
-        frames = [self.receive()]
-        while not _matches(frames[-1], kind, fields):
-            frames.append(self.receive())
+        return self._receive_until(lambda frames: _matches(frames[-1], kind, fields))
+
+    def until_printed(self, text: str) -> list[Message]:
+        """Receives up to where text was printed: a line may come in two frames, its end in the second.
+
+        Raises AssertionError where all runs end before.
+        """
+
+        def is_printed(frames: list[Message]) -> bool:
+            if _matches(frames[-1], "start_cell", {"cell_id": None}):
+                raise AssertionError(f"{text!r} was not printed: {frames}")
+            return text in "".join(f["data"] for f in frames if f["type"] == "kernel_stdio")
+
+        return self._receive_until(is_printed)
+
+    def _receive_until(self, enough: Callable[[list[Message]], bool]) -> list[Message]:
+        """Receives frames. Where it waits in vain, what came and the kernel's threads are the error."""
+        frames: list[Message] = []
+        try:
+            while not frames or not enough(frames):
+                frames.append(self.receive())
+        except socket.timeout:
+            self.process.send_signal(signal.SIGABRT)  # on which faulthandler tells where they are
+            self.process.wait(PATIENCE)
+            raise AssertionError(f"only these came: {frames}\n{self.written('err')}") from None
         return frames
 
     def ask(self, kind: str, answer: str, **fields: Any) -> Message:
@@ -148,7 +172,7 @@ class Kernel:
     def begin(self, code: str, cell_id: str = "c") -> list[Message]:
         """Runs a cell up to where it prints "begun"."""
         self.send("run_cell", cell_id=cell_id, code=code)
-        return self.until("kernel_stdio", data="begun\n")
+        return self.until_printed("begun\n")
 
     def stop(self, cell_id: str = "c") -> Run:
         """Stops a running cell and waits until the kernel is idle."""

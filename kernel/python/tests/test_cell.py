@@ -75,8 +75,7 @@ class TestValue(KernelTest):
             "    print('counted')\n"
             "task = asyncio.create_task(count())"
         )
-        frame = self.kernel.until("kernel_stdio")[-1]
-        self.assertEqual((frame["active_cell"], frame["data"]), (None, "counted\n"))
+        self.assertIsNone(self.kernel.until_printed("counted\n")[-1]["active_cell"])
         self.assertEqual(self.run_ok("n").shown, "3")
 
     def test_a_loop_that_the_user_closes_goes_on(self):

@@ -138,8 +138,7 @@ class TestDisplay(KernelTest):
             "    display('later')\n"
             "task = asyncio.create_task(late())"
         )
-        frame = self.kernel.until("kernel_stdio")[-1]
-        self.assertEqual((frame["active_cell"], frame["data"]), (None, "'later'\n"))
+        self.assertIsNone(self.kernel.until_printed("'later'\n")[-1]["active_cell"])
 
     def test_a_name_of_the_user_s_may_be_display(self):
         self.assertEqual(self.run_ok("display = 3\ndisplay").shown, "3")

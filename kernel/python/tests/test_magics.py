@@ -20,7 +20,7 @@ class TestCommands(KernelTest):
     def test_pk4_its_output_comes_while_it_runs(self):
         self.kernel.begin("!echo begun; while [ ! -e go ]; do sleep 0.01; done; echo done")
         (self.kernel.folder / "cwd" / "go").touch()
-        self.kernel.until("kernel_stdio", data="done\n")
+        self.kernel.until_printed("done\n")
         self.kernel.until("start_cell", cell_id=None)
 
     def test_pk4_the_exit_status_is_kept(self):
@@ -62,7 +62,7 @@ class TestCommands(KernelTest):
         run = self.run_ok("!(while [ ! -e go ]; do sleep 0.01; done; echo late) & echo early")
         self.assertEqual(run.text(), "early\n")
         (self.kernel.folder / "cwd" / "go").touch()
-        self.assertEqual(self.kernel.until("kernel_stdio")[-1]["data"], "late\n")
+        self.kernel.until_printed("late\n")
 
     def test_pk4_a_snippet_keeps_the_output_of_its_commands(self):
         answer = self.kernel.execute("!echo a\n5")

@@ -323,7 +323,7 @@ class TestOrder(ReactiveTest):
     def test_a_cell_asked_for_while_it_waits_runs_once_with_the_newer_source(self):
         self.cells(a=DEFINE + "s = Signal(1)", slow=f"if s() > 1: {HOLD}", b="print('old', s())")
         self.kernel.send("run_cell", cell_id="c", code="s(2)")
-        self.kernel.until("kernel_stdio", data="begun\n")
+        self.kernel.until_printed("begun\n")
         self.kernel.send("run_cell", cell_id="x", code="1")
         self.kernel.send("run_cell", cell_id="b", code="print('new', s())")
         frames = self.released()
@@ -346,7 +346,7 @@ class TestOrder(ReactiveTest):
     def test_a_cell_disposed_while_queued(self):
         self.cells(a=DEFINE + "s = Signal(1)", slow=f"if s() == 2: {HOLD}", b="s()")
         self.kernel.send("run_cell", cell_id="c", code="s(2)")
-        self.kernel.until("kernel_stdio", data="begun\n")
+        self.kernel.until_printed("begun\n")
         self.kernel.send("dispose_cell", cell_id="b")
         self.assertEqual(
             told(self.released()),
@@ -363,7 +363,7 @@ class TestOrder(ReactiveTest):
     def test_a_cell_stopped_while_queued_keeps_its_subscriptions(self):
         self.cells(a=DEFINE + "s = Signal(1)", slow=f"if s() == 2: {HOLD}", b="s()")
         self.kernel.send("run_cell", cell_id="c", code="s(2)")
-        self.kernel.until("kernel_stdio", data="begun\n")
+        self.kernel.until_printed("begun\n")
         self.kernel.send("stop_cell", cell_id="b")
         self.assertEqual(ran(self.released()), ["b", "slow"])
         self.assertEqual(self.again("s(3)"), ["slow", "b"])

@@ -38,6 +38,16 @@ class TestSnippet(KernelTest):
         answer = self.kernel.execute("1 / x", agent_tx_id="random")
         self.assertIn('File "<code 2>", line 1, in <module>\n    1 / x\n', answer["exception"])
 
+    def test_pk14_the_source_of_the_last_hundred_is_kept(self):
+        line = '"<code 1>", line 2, in f'
+        self.kernel.execute("def f():\n    1 / 0")
+        for _ in range(98):
+            self.kernel.execute("")
+        self.assertIn(line + "\n    1 / 0\n", self.kernel.execute("f()")["exception"])
+        later = self.kernel.execute("f()")["exception"]
+        self.assertIn(line, later)
+        self.assertNotIn("1 / 0", later)
+
     def test_pk14_another_compile_and_eval_change_nothing(self):
         self.kernel.execute("1 / 0")  # the kernel has what it needs to tell of errors
         self.run_ok("import builtins\nreal = builtins.compile\nbuiltins.compile = lambda s, *a, **k: real('True', *a, **k)")

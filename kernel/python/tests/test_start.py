@@ -99,7 +99,7 @@ class TestEnd(KernelTest):
 
     def test_pk6_the_last_words_before_an_exit_arrive(self):
         self.kernel.send("run_cell", cell_id="c", code="import os\nprint('bye')\nos._exit(3)")
-        self.kernel.until("kernel_stdio", data="bye\n")
+        self.kernel.until_printed("bye\n")
         self.assertEqual(self.kernel.process.wait(PATIENCE), 3)
 
 

@@ -21,18 +21,18 @@ class TestStop(KernelTest):
     def test_pk7_code_that_is_busy_or_waits_is_interrupted(self):
         for code in (
             "print('begun')\nwhile True: pass",
-            "print('begun')\nimport time\ntime.sleep(60)",
-            "print('begun')\nimport subprocess\nsubprocess.run(['sleep', '60'])",
-            "print('begun')\nimport os\nos.system('exec sleep 1')\nwhile True: pass",
-            "print('begun')\nimport threading\nthreading.Event().wait()",
-            "print('begun')\nimport threading\nthreading.Lock().__enter__()\nthreading.Event().wait()",
-            "print('begun')\nimport socket\npair = socket.socketpair()\npair[0].recv(1)",
+            "import time\nprint('begun')\ntime.sleep(60)",
+            "import subprocess\nprint('begun')\nsubprocess.run(['sleep', '60'])",
+            "import os\nprint('begun')\nos.system('exec sleep 1')\nwhile True: pass",
+            "import threading\nprint('begun')\nthreading.Event().wait()",
+            "import threading\nprint('begun')\nthreading.Lock().__enter__()\nthreading.Event().wait()",
+            "import socket\nprint('begun')\npair = socket.socketpair()\npair[0].recv(1)",
             "print('begun')\nsum(i for i in iter(int, 1))",
             "class A:\n    def __repr__(self):\n        print('begun')\n        while True: pass\nA()",
             "class A:\n    def _repr_html_(self):\n        print('begun')\n        while True: pass\ndisplay(A())",
             "class E(Exception):\n    def __str__(self):\n        print('begun')\n        while True: pass\nraise E",
-            "print('begun')\nimport asyncio\nasync def f():\n    while True: pass\nasyncio.run(f())",
-            "print('begun')\nimport asyncio\nasyncio.run(asyncio.sleep(60))",
+            "import asyncio\nprint('begun')\nasync def f():\n    while True: pass\nasyncio.run(f())",
+            "import asyncio\nprint('begun')\nasyncio.run(asyncio.sleep(60))",
             "import time\nfrom concurrent.futures import ThreadPoolExecutor\n"
             "pool = ThreadPoolExecutor(1)\nprint('begun')\npool.submit(time.sleep, 60).result()",
             "import itertools, sys\nsys.stdout.writelines(itertools.chain(['begun\\n'], itertools.repeat('')))",
@@ -51,6 +51,32 @@ class TestStop(KernelTest):
                 ended = time.monotonic() + 5  # killed, and gone as soon as the machine has time for it
                 while left := [line for line in _commands() if "4747" in line]:
                     self.assertLess(time.monotonic(), ended, left)
+
+    def test_pk7_an_import_that_is_stopped_comes_to_its_end(self):
+        self.package("import os\nprint('begun')\nwhile not os.path.exists('go'): pass\nvalue = part.value")
+        self.kernel.begin("import package\nwhile True: pass")
+        self.kernel.send("stop_cell", cell_id="c")
+        self.kernel.ask("ping", "pong")  # the first interrupt was sent
+        (self.kernel.folder / "cwd" / "go").touch()
+        run = Run(self.kernel.until("start_cell", cell_id=None))
+        self.assertEqual(run.result["status"], "interrupted")
+        self.assertEqual(self.run_ok("import package\npackage.value").shown, "7")
+
+    def test_pk7_an_import_that_does_not_end_is_interrupted(self):
+        for spin in (
+            "print('begun')\nwhile True: pass",
+            "import itertools, sys\nsys.stdout.writelines(itertools.chain(['begun\\n'], itertools.repeat('')))",
+        ):
+            with self.subTest(spin=spin):
+                self.package(spin)
+                self.stopped("import package", within=5.0)
+
+    def package(self, source: str) -> None:
+        """Makes a package that needs what it has already loaded of itself, and runs source."""
+        folder = self.kernel.folder / "cwd" / "package"
+        folder.mkdir(exist_ok=True)
+        (folder / "part.py").write_text("value = 7")
+        (folder / "__init__.py").write_text("from .part import *\n" + source)
 
     def test_pk7_a_pool_of_threads_that_is_waited_for_is_left_after_a_second(self):
         self.stopped(
@@ -158,7 +184,7 @@ class TestStop(KernelTest):
         self.assertEqual((run.shown, run.result["outputs"]), ("1", ["x"]))
 
     def test_pk7_waiting_cells_leave_the_queue(self):
-        self.kernel.begin("print('begun')\nimport time\ntime.sleep(60)")
+        self.kernel.begin("import time\nprint('begun')\ntime.sleep(60)")
         for cell_id in ("x", "y", "x"):
             self.kernel.send("run_cell", cell_id=cell_id, code="never = 1")
         self.kernel.until("run_queue", queue=["x", "y", "x"])
@@ -190,7 +216,7 @@ class TestStop(KernelTest):
     def test_stopping_what_does_not_run_changes_nothing(self):
         self.kernel.send("stop_cell", cell_id="c")
         self.kernel.send("stop_cell", cell_id="other")
-        self.kernel.begin("print('begun')\nimport time\ntime.sleep(0.2)\n3")
+        self.kernel.begin("import time\nprint('begun')\ntime.sleep(0.2)\n3")
         self.kernel.send("stop_cell", cell_id="other")
         run = Run(self.kernel.until("start_cell", cell_id=None))
         self.assertEqual((run.result["status"], run.shown), ("ok", "3"))

@@ -82,8 +82,7 @@ class TestText(KernelTest):
             "threading.Thread(target=say).start()"
         )
         (self.kernel.folder / "cwd" / "go").touch()
-        frame = self.kernel.until("kernel_stdio")[-1]
-        self.assertEqual((frame["active_cell"], frame["data"]), (None, "late\n"))
+        self.assertIsNone(self.kernel.until_printed("late\n")[-1]["active_cell"])
 
     def test_text_of_a_finalizer_does_not_stall_the_kernel(self):
         run = self.run_ok(

@@ -343,7 +343,7 @@ class TestSetting(WidgetTest):
                 before = self.run_value
                 self.run_value = before + 1
                 self.send_set(a=self.run_value)
-                frames = self.release() + self.kernel.until("kernel_stdio", data="begun\n")
+                frames = self.release() + self.kernel.until_printed("begun\n")
                 frames += self.released()
                 self.assertEqual(
                     told(frames),
@@ -400,7 +400,7 @@ class TestSetting(WidgetTest):
         self.run_ok(f"if a.value: {HOLD}\nb.sample()", "r")
         self.made("a.value\nb = w_slider(key='b')", "s")
         self.send_set(a=1, b=1)
-        self.kernel.until("kernel_stdio", data="begun\n")
+        self.kernel.until_printed("begun\n")
         self.kernel.send("stop_cell", cell_id="s")
         frames = self.kernel.until("cell_result", cell_id="s")
         self.assertEqual(told(frames)[1:], [("start_cell", "s"), ("cell_widgets", "s"), ("cell_result", "s", "interrupted")])

@@ -6,25 +6,25 @@ import (
 	"sync"
 )
 
-// turns lets one call at a time have the same cell run: the ends of two runs
+// cellLocks lets one call at a time have the same cell run: the ends of two runs
 // could not be told apart.
-type turns struct {
+type cellLocks struct {
 	mu    sync.Mutex
 	taken map[string]chan struct{} // by cell; closed when it is free again
 }
 
 // take waits until nobody else runs the cell. leave gives it back.
-func (t *turns) take(ctx context.Context, cellID string) (leave func(), err error) {
+func (l *cellLocks) take(ctx context.Context, cellID string) (leave func(), err error) {
 	for {
-		t.mu.Lock()
-		taken, busy := t.taken[cellID]
+		l.mu.Lock()
+		taken, busy := l.taken[cellID]
 		if !busy {
 			mine := make(chan struct{})
-			t.taken[cellID] = mine
-			t.mu.Unlock()
-			return func() { t.leave(cellID, mine) }, nil
+			l.taken[cellID] = mine
+			l.mu.Unlock()
+			return func() { l.leave(cellID, mine) }, nil
 		}
-		t.mu.Unlock()
+		l.mu.Unlock()
 		select {
 		case <-taken:
 		case <-ctx.Done():
@@ -33,9 +33,9 @@ func (t *turns) take(ctx context.Context, cellID string) (leave func(), err erro
 	}
 }
 
-func (t *turns) leave(cellID string, mine chan struct{}) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.taken, cellID)
+func (l *cellLocks) leave(cellID string, mine chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.taken, cellID)
 	close(mine)
 }
