@@ -253,12 +253,13 @@ func measureAgentProcess(t *testing.T, r *report, p *program) {
 			floor, took = append(floor, a), append(took, b)
 		}
 	}
-	r.section("The agent: its process", fmt.Sprintf("From the start of `assay agent` to its `ready`, beside the whole of `assay version`, %d rounds. Then one conversation of %d turns as\n"+
-		"above: the most memory that the process had (VmHWM), and how long the last %d turns took each. A request holds all that was said\n"+
-		"before, so the work of a turn grows with the conversation: what matters is that it grows evenly.", starts, turns, step))
+	r.section("The agent: its process", fmt.Sprintf("From the start of `assay agent` to its `ready`, beside the whole of `assay version`, %d rounds.", starts))
 	r.table([]string{"", "median", "p99", "ratio", "spread"}, compared("`assay version`", floor, floor), compared("`assay agent` to `ready`", floor, took))
 	t.Logf("start to ready %s", show(median(took)))
 
+	r.section("The agent: a long conversation", fmt.Sprintf("One conversation of %d turns as above, with the agent as a process: the most memory that it had (VmHWM), and how long the last %d\n"+
+		"turns took each. A request holds all that was said before, so the work of a turn grows with the conversation: what matters is\n"+
+		"that it grows evenly.", turns, step))
 	a := &api{turns: turns}
 	agent := startAgent(t, p, a.serve(t))
 	table := [][]string{{"turns", "peak memory", "a turn took"}}
