@@ -17,21 +17,5 @@ func tooDeep(body []byte) bool {
 	if protocol.IsRaw(body) || bytes.Count(body, []byte("["))+bytes.Count(body, []byte("{")) <= depthLimit {
 		return false
 	}
-	depth, quoted := 0, false
-	for i := 0; i < len(body); i++ {
-		switch c := body[i]; {
-		case quoted && c == '\\':
-			i++ // what it escapes
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[', c == '{':
-			if depth++; depth > depthLimit {
-				return true
-			}
-		case c == ']', c == '}':
-			depth--
-		}
-	}
-	return false
+	return protocol.Deeper(body, depthLimit)
 }

@@ -18,6 +18,8 @@ type account struct {
 	model    string
 	card     *model.Card // nil: price and context of the model are not known
 
+	telling sync.Mutex // held while the server is told, so that sums come in their order
+
 	mu      sync.Mutex
 	queries int           // that are worked on now
 	all     ledger        // since the agent started
@@ -82,6 +84,13 @@ func (a *account) close() (last bool) {
 // add takes in what a call of the model has taken, and tells the server the sum of
 // all.
 func (a *account) add(u model.Usage) {
+	a.telling.Lock()
+	defer a.telling.Unlock()
+	a.wire.tell(a.sum(u))
+}
+
+// sum takes in what a call has taken, and returns the sum of all.
+func (a *account) sum(u model.Usage) protocol.UsageUpdate {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	usd := a.card.Cost(u)
@@ -96,7 +105,7 @@ func (a *account) add(u model.Usage) {
 	if a.card != nil {
 		update.ContextLimit = a.card.Context
 	}
-	a.wire.tell(update)
+	return update
 }
 
 func (l *ledger) add(u model.Usage, usd *float64) {

@@ -2,13 +2,6 @@ package builtin
 
 import "assay/agent/model"
 
-// What the Messages API takes of images together.
-const (
-	maxImages     = 100  // in a request
-	fewImages     = 20   // in a request: among more each is at most maxSideOfMany
-	maxSideOfMany = 2000 // pixels
-)
-
 // gallery is the images of a transcript.
 type gallery struct {
 	count int
@@ -37,18 +30,18 @@ func (g *gallery) add(b model.Block) {
 
 func isLarge(b model.Block) bool {
 	_, size := model.ImageHeader(decoded(b.Source.Data))
-	return size.X > maxSideOfMany || size.Y > maxSideOfMany
+	return max(size.X, size.Y) > model.MaxSideOfMany
 }
 
 // admit returns an image if there is room for it, otherwise a text that says why
 // it is not shown.
 func (g *gallery) admit(b model.Block) model.Block {
 	switch {
-	case g.count >= maxImages:
-		return says("[%s, not shown: the conversation has %d images already]", b.Source.MediaType, maxImages)[0]
-	case g.count >= fewImages && (g.large || isLarge(b)):
+	case g.count >= model.MaxImages:
+		return says("[%s, not shown: the conversation has %d images already]", b.Source.MediaType, model.MaxImages)[0]
+	case g.count >= model.FewImages && (g.large || isLarge(b)):
 		return says("[%s, not shown: among more than %d images none may have a side of more than %d pixels]",
-			b.Source.MediaType, fewImages, maxSideOfMany)[0]
+			b.Source.MediaType, model.FewImages, model.MaxSideOfMany)[0]
 	}
 	g.add(b)
 	return b

@@ -89,7 +89,7 @@ func soundInput(input json.RawMessage) json.RawMessage {
 	var object map[string]any
 	dec := json.NewDecoder(bytes.NewReader(input))
 	dec.UseNumber()
-	if tooDeep(input) || dec.Decode(&object) != nil || object == nil {
+	if protocol.Deeper(input, maxNesting) || dec.Decode(&object) != nil || object == nil {
 		return json.RawMessage(`{}`)
 	}
 	if utf8.Valid(input) && !bytes.Contains(bytes.ToLower(input), []byte(`\ud`)) {
@@ -100,27 +100,6 @@ func soundInput(input json.RawMessage) json.RawMessage {
 		return json.RawMessage(`{}`)
 	}
 	return again
-}
-
-// tooDeep tells whether JSON is nested deeper than maxNesting.
-func tooDeep(text []byte) bool {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++ // what it escapes
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[', c == '{':
-			if depth++; depth > maxNesting {
-				return true
-			}
-		case c == ']', c == '}':
-			depth--
-		}
-	}
-	return false
 }
 
 // spoken returns the content of a message of the assistant such that it does not

@@ -35,16 +35,16 @@ func openRepository(dir string) (*repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	foreign := false
+	foreign, ours := false, false
 	for _, entry := range entries {
-		if entry.Name() == ".git" {
-			return r, nil
-		}
+		ours = ours || entry.Name() == ".git"
 		foreign = foreign || !strings.HasPrefix(strings.TrimPrefix(entry.Name(), "."), stateFile) && entry.Name() != monologueFile
 	}
-	if foreign {
+	if foreign && !ours {
 		return nil, fmt.Errorf("%s holds other files and is no git repository of its own", dir)
 	}
+	// One that is there already stays as it is, and one that was left half made is
+	// made whole.
 	if err := r.run(context.Background(), time.Time{}, "init", "--quiet"); err != nil {
 		return nil, err
 	}

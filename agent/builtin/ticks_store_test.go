@@ -237,6 +237,14 @@ func TestTK2_WhichFolderIsARepository(t *testing.T) {
 	require.Equal(t, "mine", gitOf(t, inner, "log", "--format=%s"))
 	require.Empty(t, gitOf(t, outer, "log", "--format=%s"))
 
+	half := filepath.Join(t.TempDir(), "state")
+	require.NoError(t, os.MkdirAll(filepath.Join(half, ".git"), 0o700), "as a git that was killed leaves it")
+	s, err = builtin.OpenStore(half)
+	require.NoError(t, err)
+	require.NoError(t, s.Save(1))
+	require.NoError(t, s.Commit("after all"))
+	require.Equal(t, "after all", gitOf(t, half, "log", "--format=%s"))
+
 	full := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(full, "thesis.tex"), nil, 0o600))
 	p := startTicks(t, builtin.Config{StateDir: full}, ticking(frame{"continue": true}), ticking(frame{"monologue": "m"}))

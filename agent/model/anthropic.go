@@ -59,11 +59,17 @@ func checkSendable(opts Options) error {
 	if opts.BaseURL == "" {
 		return nil
 	}
-	base, err := url.Parse(opts.BaseURL)
+	_, err := parseBase(opts.BaseURL)
+	return err
+}
+
+// parseBase reads a base URL. The error does not quote it: it may hold a password.
+func parseBase(text string) (*url.URL, error) {
+	base, err := url.Parse(text)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return errors.New("its base URL must begin with http:// or https:// and name a host") // not quoted: it may hold a password
+		return nil, errors.New("its base URL must begin with http:// or https:// and name a host")
 	}
-	return nil
+	return base, nil
 }
 
 // Complete sends one request and reads the stream to its end.

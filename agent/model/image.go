@@ -10,6 +10,15 @@ import (
 	"io"
 )
 
+// What the Messages API takes of images.
+const (
+	MaxImageData  = 5 << 20 // bytes of base64, each
+	MaxImageSide  = 8000    // pixels
+	MaxImages     = 100     // in a request
+	FewImages     = 20      // in a request: among more each side is at most MaxSideOfMany
+	MaxSideOfMany = 2000    // pixels
+)
+
 // ImageHeader reads the beginning of a PNG, JPEG, GIF or WebP: its media type and
 // its size in pixels. The type is "" when it cannot be read.
 func ImageHeader(r io.Reader) (mediaType string, size image.Point) {

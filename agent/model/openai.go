@@ -3,7 +3,6 @@ package model
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -61,16 +60,11 @@ func openAIURL(base string) (*url.URL, error) {
 	if base == "" {
 		base = openAIBase
 	}
-	u, err := url.Parse(base)
-	switch {
-	case err != nil:
-		return nil, errors.New("its base URL cannot be read") // it may hold a password
-	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return nil, errors.New("its base URL must begin with http:// or https:// and name a host")
-	case strings.Trim(u.Path, "/") == "":
+	u, err := parseBase(base)
+	if err == nil && strings.Trim(u.Path, "/") == "" {
 		u.Path = "/v1"
 	}
-	return u, nil
+	return u, err
 }
 
 // Complete sends one request and reads the stream to its end.

@@ -134,7 +134,7 @@ func TestOpenAI_IsRefusedAtOnce(t *testing.T) {
 		"https://api.openai.com/v1":     "the model openai/gpt-5 needs an API key: set OPENAI_API_KEY, or the base URL of a server that needs none",
 		"localhost:8080":                "the model openai/gpt-5: its base URL must begin with http:// or https:// and name a host",
 		"http://":                       "the model openai/gpt-5: its base URL must begin with http:// or https:// and name a host",
-		"http://me:secret@host:port/v1": "the model openai/gpt-5: its base URL cannot be read",
+		"http://me:secret@host:port/v1": "the model openai/gpt-5: its base URL must begin with http:// or https:// and name a host",
 	} {
 		_, err := model.Open("openai/gpt-5", model.Options{BaseURL: base})
 		require.EqualError(t, err, want)

@@ -64,9 +64,9 @@ type chatUsage struct {
 }
 
 func (u *chatUsage) usage() Usage {
-	read, write := max(0, u.Details.CachedTokens), max(0, u.Details.CacheWriteTokens)
+	read, write := tokens(u.Details.CachedTokens), tokens(u.Details.CacheWriteTokens)
 	return Usage{
-		InputTokens: max(0, u.PromptTokens-read-write), OutputTokens: max(0, u.CompletionTokens),
+		InputTokens: tokens(u.PromptTokens - read - write), OutputTokens: tokens(u.CompletionTokens),
 		CacheReadInputTokens: read, CacheCreationInputTokens: write,
 	}
 }

@@ -37,7 +37,7 @@ func (r *reading) event(e anthropic.MessageStreamEventUnion) error {
 	switch e.Type {
 	case "message_start":
 		u := e.Message.Usage
-		r.usage = Usage{u.InputTokens, u.OutputTokens, u.CacheCreationInputTokens, u.CacheReadInputTokens}
+		r.usage = Usage{tokens(u.InputTokens), tokens(u.OutputTokens), tokens(u.CacheCreationInputTokens), tokens(u.CacheReadInputTokens)}
 	case "content_block_start":
 		return r.open(e)
 	case "content_block_delta":
@@ -113,17 +113,24 @@ func (r *reading) block(e anthropic.MessageStreamEventUnion) (*Block, error) {
 // change.
 func (r *reading) count(u anthropic.MessageDeltaUsage) {
 	if u.JSON.OutputTokens.Valid() {
-		r.usage.OutputTokens = u.OutputTokens
+		r.usage.OutputTokens = tokens(u.OutputTokens)
 	}
 	if u.JSON.InputTokens.Valid() {
-		r.usage.InputTokens = u.InputTokens
+		r.usage.InputTokens = tokens(u.InputTokens)
 	}
 	if u.JSON.CacheCreationInputTokens.Valid() {
-		r.usage.CacheCreationInputTokens = u.CacheCreationInputTokens
+		r.usage.CacheCreationInputTokens = tokens(u.CacheCreationInputTokens)
 	}
 	if u.JSON.CacheReadInputTokens.Valid() {
-		r.usage.CacheReadInputTokens = u.CacheReadInputTokens
+		r.usage.CacheReadInputTokens = tokens(u.CacheReadInputTokens)
 	}
+}
+
+// tokens is a count that a server has told, within reason: whatever it says, what
+// has been spent never becomes less.
+func tokens(n int64) int64 {
+	const most = 1 << 40
+	return min(max(0, n), most)
 }
 
 func (r *reading) response() *Response {

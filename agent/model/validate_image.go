@@ -9,15 +9,6 @@ import (
 	"slices"
 )
 
-// What the API takes of images.
-const (
-	maxImageData  = 5 << 20 // bytes of base64, each
-	maxImageSide  = 8000    // pixels
-	maxImages     = 100     // in a request
-	fewImages     = 20      // in a request: among more each is at most maxSideOfMany
-	maxSideOfMany = 2000    // pixels
-)
-
 // checkImage looks at an image by itself.
 func checkImage(s Source) error {
 	kinds := []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
@@ -30,8 +21,8 @@ func checkImage(s Source) error {
 		return fmt.Errorf("image.source.media_type: %q is not supported", s.MediaType)
 	case s.Data == "":
 		return errors.New("image.source.data: must not be empty")
-	case len(s.Data) > maxImageData:
-		return fmt.Errorf("image.source.data: more than %d bytes", maxImageData)
+	case len(s.Data) > MaxImageData:
+		return fmt.Errorf("image.source.data: more than %d bytes", MaxImageData)
 	}
 	kind, size, err := s.header()
 	switch {
@@ -41,8 +32,8 @@ func checkImage(s Source) error {
 		return errors.New("image.source.data: the image cannot be read")
 	case kind != s.MediaType:
 		return fmt.Errorf("image.source.media_type: the image is %s, not %s", kind, s.MediaType)
-	case max(size.X, size.Y) > maxImageSide:
-		return fmt.Errorf("image.source.data: a side has more than %d pixels", maxImageSide)
+	case max(size.X, size.Y) > MaxImageSide:
+		return fmt.Errorf("image.source.data: a side has more than %d pixels", MaxImageSide)
 	}
 	return nil
 }
@@ -66,7 +57,7 @@ func (in *incoming) checkImages() error {
 				continue
 			}
 			count++
-			if _, size, err := b.Source.header(); err == nil && max(size.X, size.Y) > maxSideOfMany && largeAt == "" {
+			if _, size, err := b.Source.header(); err == nil && max(size.X, size.Y) > MaxSideOfMany && largeAt == "" {
 				largeAt = fmt.Sprintf("%s.%d", place, i)
 			}
 		}
@@ -78,11 +69,11 @@ func (in *incoming) checkImages() error {
 			look(fmt.Sprintf("%s.%d.tool_result.content", place, j), b.Content)
 		}
 	}
-	if count > maxImages {
-		return fmt.Errorf("messages: more than %d images", maxImages)
+	if count > MaxImages {
+		return fmt.Errorf("messages: more than %d images", MaxImages)
 	}
-	if count > fewImages && largeAt != "" {
-		return fmt.Errorf("%s: a side has more than %d pixels, in a request with more than %d images", largeAt, maxSideOfMany, fewImages)
+	if count > FewImages && largeAt != "" {
+		return fmt.Errorf("%s: a side has more than %d pixels, in a request with more than %d images", largeAt, MaxSideOfMany, FewImages)
 	}
 	return nil
 }

@@ -45,6 +45,9 @@ func (p *process) mcp(ctx context.Context, f *mcpFlags) error {
 	if err := to.Check(); err != nil {
 		return usage(err)
 	}
+	if to.URL == "" && (to.Session != "" || to.Token != "") {
+		return usage(errors.New("--session and --token are for --url, the address of a running server"))
+	}
 	if to.URL == "" && to.Socket == "" {
 		return p.mcpOwn(ctx, &f.own)
 	}
