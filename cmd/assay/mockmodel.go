@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 
@@ -24,6 +25,9 @@ Exit status: 0 ended by a signal, 2 bad usage or script, 3 it could not serve.`,
   ANTHROPIC_API_KEY=any assay run cases --model anthropic/any --model-arg base_url=http://127.0.0.1:8080`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if script == "" {
+				return usage(errors.New("mockmodel needs a --script, the file with its replies"))
+			}
 			turns, err := model.ReadScript(script)
 			if err != nil {
 				return usage(err)
