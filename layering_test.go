@@ -20,7 +20,8 @@ func layers() map[string]layer {
 	return map[string]layer{
 		"cmd/assay": {anything: true},
 
-		"server":         {imports: []string{"internal/session", "internal/runs", "internal/notebook", "router", "internal/trace", "internal/protocol"}, http: true},
+		"server":         {imports: []string{"internal/session", "internal/runs", "internal/notebook", "router", "internal/trace", "internal/protocol", "web"}, http: true},
+		"web":            {},
 		"internal/batch": {imports: []string{"internal/attempt", "internal/runs", "testcases"}},
 
 		"internal/attempt": {imports: []string{"internal/session", "internal/runs", "internal/trace", "internal/protocol", "internal/child", "internal/fence", "internal/notebook", "kernel", "agent", "router", "testcases", "testcases/grading", "agent/model"}},

@@ -14,8 +14,8 @@ import (
 
 // The roles of a console at /agent.
 const (
-	roleHolder = "holder" // holds the document; the default, and "owner" is another name for it
-	roleView   = "view"   // shows the server's document
+	RoleHolder = "holder" // holds the document; the default, and "owner" is another name for it
+	RoleView   = "view"   // shows the server's document
 )
 
 // atAgent is /agent: the console's init first, then the agent's actions for a
@@ -36,10 +36,10 @@ func (a atAgent) check(first hello) error {
 		return refuse("the first message must be init, not %q", first.Type)
 	}
 	switch first.Role {
-	case "", roleHolder, "owner", roleView:
+	case "", RoleHolder, "owner", RoleView:
 		return nil
 	default:
-		return refuse("unknown role %q: want %s or %s", first.Role, roleHolder, roleView)
+		return refuse("unknown role %q: want %s or %s", first.Role, RoleHolder, RoleView)
 	}
 }
 
@@ -47,7 +47,7 @@ func (a atAgent) attend(c *console, sc *scene) error {
 	var peer *router.Peer
 	var err error
 	who := session.Console{ID: c.id, Name: c.name(), Run: c.first.Run}
-	if c.first.Role == roleView {
+	if c.first.Role == RoleView {
 		peer, err = sc.live.View(c.place(), who)
 	} else {
 		peer, err = sc.live.Hold(c.place(), who)
@@ -72,7 +72,7 @@ func (c *console) name() string {
 
 // stand shows a view the notebook as it was, and tells of the verdict.
 func (a atAgent) stand(c *console, sc *scene, seen bool) error {
-	if c.first.Role == roleView && !seen {
+	if c.first.Role == RoleView && !seen {
 		state := notebook.State{Cells: []notebook.Cell{}, Runs: notebook.NewRuns(notebook.RunsConfig{}).Snapshot()}
 		var seq int64
 		if sc.live != nil {

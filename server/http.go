@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -35,6 +36,7 @@ func (s *Server) handler(ctx context.Context) http.Handler {
 		endpoint(mux, path, map[string]http.HandlerFunc{http.MethodGet: f})
 	}
 	get(open, "/api/config", s.serveConfig)
+	s.page.register(open)
 	closed.HandleFunc("GET /watch", func(w http.ResponseWriter, r *http.Request) { s.serveWatch(ctx, w, r) })
 	closed.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { s.serveMCP(ctx, w, r) })
 	closed.Handle("GET /metrics", s.metrics.handler())
@@ -124,6 +126,7 @@ func (s *Server) checkToken(token string) error {
 func (s *Server) serveConfig(w http.ResponseWriter, _ *http.Request) {
 	answerJSON(w, http.StatusOK, map[string]any{
 		"eval_sandbox": s.cfg.Sandbox, "default_session": DefaultSession, "version": s.cfg.Version,
+		"console": s.cfg.Open != nil, "console_role": cmp.Or(s.cfg.ConsoleRole, RoleView), "cases": s.cfg.Case != nil,
 	})
 }
 

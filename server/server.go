@@ -88,6 +88,10 @@ type Config struct {
 	// Runs is the folder with the runs that are shown.
 	Runs string
 
+	// ConsoleRole is what the page is at /agent unless it is opened with
+	// another ?role=: RoleView, the default, or RoleHolder.
+	ConsoleRole string
+
 	// FrameLimit is the largest message of a console in bytes; 0 is the
 	// protocol's default.
 	FrameLimit int64
@@ -109,6 +113,7 @@ type Server struct {
 	cfg     Config
 	log     *slog.Logger
 	metrics *metrics
+	page    *page
 
 	consoles  sync.WaitGroup  // requests that became a WebSocket, or may
 	followers sync.WaitGroup  // of sessions' journals
@@ -132,6 +137,9 @@ func (c Config) Check() error {
 			return fmt.Errorf("origin %q: want one such as http://localhost:5173", origin)
 		}
 	}
+	if c.ConsoleRole != "" && c.ConsoleRole != RoleView && c.ConsoleRole != RoleHolder {
+		return fmt.Errorf("console role %q: want %s or %s", c.ConsoleRole, RoleView, RoleHolder)
+	}
 	return nil
 }
 
@@ -150,7 +158,11 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Ping <= 0 {
 		cfg.Ping = 20 * time.Second
 	}
-	s := &Server{cfg: cfg, log: cfg.Log, metrics: newMetrics(), slots: map[string]*slot{}}
+	page, err := newPage()
+	if err != nil {
+		return nil, fmt.Errorf("the page: %w", err)
+	}
+	s := &Server{cfg: cfg, log: cfg.Log, metrics: newMetrics(), page: page, slots: map[string]*slot{}}
 	s.following, s.unfollow = context.WithCancel(context.Background())
 	return s, nil
 }

@@ -28,6 +28,7 @@ const takeOver = 5 * time.Second
 type serveFlags struct {
 	host        hostFlags
 	addr, token string
+	role        string // of the page, at /agent
 	remote      bool
 	origins     []string
 	cases       []string // PATH[#id] each
@@ -71,6 +72,7 @@ Exit status: 0 ended by a signal, 2 bad usage or input, 3 it could not serve.`,
 	flags.StringArrayVar(&f.origins, "origin", nil, "`origin` of pages that may connect, as http://localhost:5173, beside the server's own (repeatable)")
 	flags.StringVar(&f.token, "token", "", "what a console must say to be let in")
 	flags.StringArrayVar(&f.cases, "case", nil, "cases to attach, as `PATH[#id]` (repeatable)")
+	flags.StringVar(&f.role, "console-role", server.RoleView, "`role` of the page: view shows the server's notebook, holder keeps it and answers the agent itself")
 	flags.BoolVar(&f.headless, "headless", false, "wait for no console: the server holds the notebook")
 	flags.StringVar(&f.runs, "runs", "runs", "`folder` in which the runs of cases are made, and whose runs are shown")
 	flags.StringVar(&f.out, "out", "", "`folder` for the traces of sessions, from which their notebooks are restored (default a temporary one)")
@@ -137,7 +139,7 @@ func (s *serving) configure() error {
 	}
 	s.config = server.Config{
 		Sandbox: mode == "1", Token: s.f.token, Remote: s.f.remote, Origins: s.f.origins,
-		Open: s.open, Out: s.f.out, Idle: s.f.idle, Runs: s.f.runs, FrameLimit: s.f.host.frameLimit,
+		ConsoleRole: s.f.role, Open: s.open, Out: s.f.out, Idle: s.f.idle, Runs: s.f.runs, FrameLimit: s.f.host.frameLimit,
 		Version: version, Log: s.p.log(),
 	}
 	if len(s.f.cases) > 0 {

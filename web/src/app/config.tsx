@@ -1,0 +1,43 @@
+import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
+import { type Config, getConfig } from "../api/client";
+import { Button } from "../ui/Button";
+import styles from "./App.module.css";
+
+const ConfigContext = createContext<Config | null>(null);
+
+/** What the server has said of itself. */
+export function useConfig(): Config {
+  const config = useContext(ConfigContext);
+  if (config === null) throw new Error("no ConfigGate above");
+  return config;
+}
+
+/** Under `vite dev` the mode is that of the environment; the committed build asks the server. */
+const developing = process.env.EVAL_SANDBOX === "1";
+
+/** Draws what is below when the server has said what it is. */
+export function ConfigGate({ children }: { children: ReactNode }) {
+  const [config, setConfig] = useState<Config | Error | null>(null);
+  const [round, setRound] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: round asks again
+  useEffect(() => {
+    let gone = false;
+    getConfig()
+      .then((found) => (developing ? { ...found, eval_sandbox: true } : found))
+      .catch((error: Error) => error)
+      .then((found) => !gone && setConfig(found));
+    return () => {
+      gone = true;
+    };
+  }, [round]);
+  if (config === null) return null;
+  if (config instanceof Error) {
+    return (
+      <div className={styles.loading} role="alert">
+        <p>{config.message}</p>
+        <Button onClick={() => setRound(round + 1)}>Try again</Button>
+      </div>
+    );
+  }
+  return <ConfigContext.Provider value={config}>{children}</ConfigContext.Provider>;
+}

@@ -1,0 +1,37 @@
+import { useSyncExternalStore } from "react";
+
+export type Theme = "system" | "light" | "dark";
+
+const key = "assay.theme";
+const listeners = new Set<() => void>();
+
+function read(): Theme {
+  const stored = localStorage.getItem(key);
+  return stored === "light" || stored === "dark" ? stored : "system";
+}
+
+function show(theme: Theme): void {
+  if (theme === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+/** Draws the page in the theme that was chosen last, in any tab. Called once. */
+export function followTheme(): void {
+  show(read());
+  window.addEventListener("storage", (event) => {
+    if (event.key === key) setTheme(read());
+  });
+}
+
+export function setTheme(theme: Theme): void {
+  localStorage.setItem(key, theme);
+  show(theme);
+  for (const f of listeners) f();
+}
+
+export function useTheme(): Theme {
+  return useSyncExternalStore((f) => {
+    listeners.add(f);
+    return () => listeners.delete(f);
+  }, read);
+}

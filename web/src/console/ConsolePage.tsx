@@ -1,0 +1,3 @@
+export default function ConsolePage() {
+  return <main>ConsolePage</main>;
+}

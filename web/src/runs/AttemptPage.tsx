@@ -1,0 +1,3 @@
+export default function AttemptPage({ run, attempt }: { run: string; attempt: string }) {
+  return <main>{`${run} ${attempt}`}</main>;
+}

@@ -1,0 +1,3 @@
+export default function RunPage({ run }: { run: string }) {
+  return <main>{run}</main>;
+}

@@ -1,0 +1,56 @@
+import { type KeyboardEvent, type ReactNode, useId } from "react";
+import styles from "./Tabs.module.css";
+
+export interface Tab {
+  id: string;
+  label: ReactNode;
+}
+
+interface Props {
+  /** What the tabs are about, for screen readers. */
+  label: string;
+  tabs: readonly Tab[];
+  current: string;
+  onChange: (id: string) => void;
+  /** What the current tab shows. */
+  children: ReactNode;
+}
+
+/** Tabs with a panel. The arrow keys go from tab to tab. */
+export function Tabs({ label, tabs, current, onChange, children }: Props) {
+  const prefix = useId();
+  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const at = tabs.findIndex((tab) => tab.id === current);
+    const next = tabs[(at + step + tabs.length) % tabs.length];
+    if (next === undefined) return;
+    onChange(next.id);
+    document.getElementById(`${prefix}${next.id}`)?.focus();
+  };
+  return (
+    <div className={styles.tabs}>
+      <div role="tablist" aria-label={label} className={styles.list} onKeyDown={onKeyDown}>
+        {tabs.map((tab) => (
+          <button
+            type="button"
+            key={tab.id}
+            id={`${prefix}${tab.id}`}
+            role="tab"
+            aria-selected={tab.id === current}
+            aria-controls={`${prefix}panel`}
+            tabIndex={tab.id === current ? 0 : -1}
+            className={styles.tab}
+            onClick={() => onChange(tab.id)}
+          >
+            {tab.label}
+          </button>
+        ))}
+      </div>
+      <div role="tabpanel" id={`${prefix}panel`} aria-labelledby={`${prefix}${current}`} className={styles.panel}>
+        {children}
+      </div>
+    </div>
+  );
+}

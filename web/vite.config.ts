@@ -1,0 +1,24 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+// The server of the page in development: `EVAL_SANDBOX=1 npm run dev` beside
+// `EVAL_SANDBOX=1 assay serve --origin http://localhost:5173`. Sockets go to the
+// server itself, everything else by way of Vite. The committed build knows neither
+// of the two: it learns its mode from /api/config, and its server is its own.
+const server = process.env.ASSAY_URL ?? "http://localhost:8765";
+
+export default defineConfig(({ command }) => ({
+  plugins: [react()],
+  define: {
+    "process.env.EVAL_SANDBOX": JSON.stringify(command === "serve" ? (process.env.EVAL_SANDBOX ?? "") : ""),
+    "process.env.ASSAY_URL": JSON.stringify(command === "serve" ? server : ""),
+  },
+  server: { proxy: { "/api": server, "/frame": server } },
+  build: {
+    target: "es2022",
+    assetsInlineLimit: 0, // the Content-Security-Policy lets no data: scripts or styles in
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 600,
+  },
+  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true },
+}));
