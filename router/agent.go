@@ -24,7 +24,7 @@ func place(action string) (kernel, document, needsCell bool) {
 		return true, false, false
 	case "get_context", "create_cell", "create_markdown_cell", "set_widget":
 		return false, true, false
-	case "edit_cell", "delete_cell", "run_cell", "stop_cell":
+	case "edit_cell", "delete_cell", "move_cell", "run_cell", "stop_cell":
 		return false, true, true
 	default:
 		return false, false, false

@@ -31,8 +31,14 @@ func (r *Router) Ask(ctx context.Context, action string, params map[string]any) 
 	}
 }
 
-// ask asks under an id of the router's own. cause is the entry of the trace that
-// it is asked because of; 0: of none.
+// ownAction is an action that is asked under an id of the router's own.
+type ownAction struct {
+	protocol.AgentAction
+	By string `json:"by,omitempty"` // "console": a person at one wants it; else the server does
+}
+
+// ask asks under an id of the router's own. cause is the entry of the trace by
+// which a console has asked for it; 0: the server asks by itself.
 func (r *Router) ask(id, action string, params map[string]any, cause int64, reply func(answer)) {
 	if params == nil {
 		params = map[string]any{}
@@ -42,7 +48,11 @@ func (r *Router) ask(id, action string, params map[string]any, cause int64, repl
 		reply(answer{failed: err.Error()})
 		return
 	}
-	request := message(protocol.AgentAction{Type: protocol.TypeAgentAction, Action: action, Params: raw, TxID: id})
+	own := ownAction{AgentAction: protocol.AgentAction{Type: protocol.TypeAgentAction, Action: action, Params: raw, TxID: id}}
+	if cause != 0 {
+		own.By = "console"
+	}
+	request := message(own)
 	request.cause = cause
 	if kernel, _, _ := place(action); !kernel {
 		r.askDocument(id, request, reply)

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/protocol"
+	"assay/internal/trace"
 )
 
 // Code that nobody waits for any longer is interrupted; another request is left
@@ -40,6 +42,28 @@ func TestAskEndsWithItsContext(t *testing.T) {
 			s.leave()
 		})
 	}
+}
+
+// What the server does to the notebook by itself is told to be so, whatever the
+// parameters say.
+func TestAskedByTheServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.attach("document")
+		_, err := s.router.Ask(t.Context(), "create_markdown_cell", map[string]any{"position": 0, "source": "of the server", "by": "console"})
+		require.NoError(t, err)
+		for {
+			entry, err := s.follow.Next(t.Context())
+			require.NoError(t, err)
+			if entry.Hop == trace.Notebook {
+				require.Contains(t, string(entry.Body), `"event":"cell_created","by":"server"`)
+				break
+			}
+		}
+		s.leave()
+		s.serving.Wait()
+	})
 }
 
 // readFrame reads what the kernel is sent.

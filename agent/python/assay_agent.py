@@ -165,6 +165,10 @@ class Agent:
         """
         return await self._run("run_cell", {"cell_id": cell_id}, cell_id)
 
+    async def move_cell(self, cell_id: str, position: int) -> Json:
+        """Move a cell to position, its place afterwards: 0 to the number of cells - 1. The answer has status."""
+        return await self.atomic_operation("move_cell", {"cell_id": cell_id, "position": position})
+
     async def execute(self, code: str, timeout_s: Optional[float] = None) -> Json:
         """Run code in the kernel without a cell.
 

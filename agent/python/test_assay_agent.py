@@ -157,6 +157,22 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
         self.assertTrue(got[0]["error"].startswith("OPERATION FAILED: 'get_context' timed out after 0.01 seconds"), got[0])
         self.assertEqual(got[1]["context"], "second")
 
+    async def test_a_cell_is_moved(self) -> None:
+        got: list[Json] = []
+
+        async def work(agent: Agent, _: Query) -> None:
+            got.append(await agent.move_cell("c1", 2))
+            got.append(await agent.move_cell("c1", 9))
+
+        async with agent_at_work(work) as server:
+            server.send(type="agent_query", query="go", request_id="q")
+            move = await server.action("move_cell")
+            self.assertEqual(move["params"], {"cell_id": "c1", "position": 2})
+            server.answer(move, cell_id="c1")
+            server.answer(await server.action("move_cell"), status="error", error="position: found 9")
+            await server.status("done")
+        self.assertEqual([answer["status"] for answer in got], ["success", "error"])
+
     async def test_refused_runs_do_not_wait(self) -> None:
         got: list[Json] = []
 

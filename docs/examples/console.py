@@ -45,9 +45,7 @@ class Notebook:
         return self.change(action, self.find(text(params, "cell_id")), params)
 
     def create(self, params: Json, kind: Any) -> Done:
-        position, source = params.get("position"), text(params, "source")
-        if type(position) is not int or not 0 <= position <= len(self.cells):
-            raise Refusal(f"position: expected 0 to {len(self.cells)}, found {position!r}")
+        position, source = place(params, len(self.cells)), text(params, "source")
         if kind not in ("code", "markdown"):
             raise Refusal(f"cell_type: expected code or markdown, found {kind!r}")
         cell_id, title = uuid.uuid4().hex, params.get("title") or ""
@@ -61,6 +59,11 @@ class Notebook:
         if action == "edit_cell":
             cell["source"] = text(params, "source")
             return named, self.run(cell) if params.get("auto_run") else None
+        if action == "move_cell":
+            position = place(params, len(self.cells) - 1)
+            self.cells.remove(cell)
+            self.cells.insert(position, cell)
+            return named, None
         if action == "delete_cell":
             self.cells.remove(cell)
             left = [{"index": index, "cell_type": c["cell_type"], "cell_id": c["cell_id"]} for index, c in enumerate(self.cells)]
@@ -110,6 +113,13 @@ def text(params: Json, name: str) -> str:
     if not isinstance(params.get(name), str):
         raise Refusal(f"{name}: expected text, found {params.get(name)!r}")
     return params[name]
+
+
+def place(params: Json, last: int) -> int:
+    position = params.get("position")
+    if type(position) is not int or not 0 <= position <= last:
+        raise Refusal(f"position: expected 0 to {last}, found {position!r}")
+    return position
 
 
 class Console:

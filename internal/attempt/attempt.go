@@ -74,8 +74,10 @@ type Config struct {
 	// calls are written into the attempt's folder, as judge.jsonl.
 	Judge func(name string) (model.Client, error)
 
-	// Observe, if set, is called with the trace before anything is in it.
+	// Observe, if set, is called with the trace before anything is in it, and
+	// Asked when the agent is about to get its task: from then on its time runs.
 	Observe func(*trace.Recording)
+	Asked   func(at time.Time)
 
 	// SessionID names the session; empty is one of the attempt's own.
 	SessionID string
@@ -139,10 +141,10 @@ func newAttempt(cfg Config, work Work) *attempt {
 	if work.Doing == nil {
 		work.Doing = &Doing{}
 	}
-	a := &attempt{cfg: cfg, work: work, began: time.Now(), limits: limitsFor(cfg.Limits, work.Case)}
+	a := &attempt{cfg: cfg, work: work, began: time.Now(), limits: LimitsFor(cfg.Limits, work.Case)}
 	a.log = cfg.Log.With("case", work.Case.ID)
 	a.result = runs.Attempt{
-		Type: runs.TypeAttempt, CaseID: work.Case.ID, Epoch: work.Epoch, Try: work.Try, Limits: a.limits,
+		Type: runs.TypeAttempt, CaseID: work.Case.ID, Tags: work.Case.Tags, Epoch: work.Epoch, Try: work.Try, Limits: a.limits,
 		Graders: nil, Enforced: cfg.Enforced,
 	}
 	id := cfg.SessionID

@@ -54,9 +54,6 @@ func (w Watch) HearOut(ctx context.Context) { w.hearOut(ctx) }
 // Doing is what the attempt is doing.
 func (w Watch) Doing() *Doing { return w.doing }
 
-// LimitsFor puts an attempt's limits together.
-var LimitsFor = limitsFor //nolint:gochecknoglobals // an export for tests
-
 // Contains looks for text in a stream.
 var Contains = contains //nolint:gochecknoglobals // an export for tests
 

@@ -14,9 +14,9 @@ func DefaultLimits() runs.Limits {
 	return runs.Limits{WallS: 600, IdleS: 300, CellS: 300, Turns: 100, Actions: 1000, Disk: 2 << 30}
 }
 
-// limitsFor puts together the limits of an attempt: what asked says goes before
+// LimitsFor puts together the limits of an attempt: what asked says goes before
 // the case, and the case before the defaults. In asked, negative is no limit.
-func limitsFor(asked runs.Limits, c testcases.Case) runs.Limits {
+func LimitsFor(asked runs.Limits, c testcases.Case) runs.Limits {
 	def := DefaultLimits()
 	return runs.Limits{
 		WallS:   first(asked.WallS, c.WallLimit().Seconds(), def.WallS),

@@ -28,7 +28,11 @@ func (a *attempt) live(ctx context.Context) {
 		a.end(runs.Cancelled, context.Cause(ctx).Error())
 		return
 	}
-	a.watch.begin(time.Now())
+	asked := time.Now()
+	a.watch.begin(asked)
+	if a.cfg.Asked != nil {
+		a.cfg.Asked(asked)
+	}
 	if err := a.session.Query(query); err != nil {
 		// The agent is gone: the trace says how.
 		a.log.Debug("the query was not sent", "error", err)

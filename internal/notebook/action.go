@@ -47,6 +47,8 @@ func (d *Document) act(action string, params *reader) (reply, error) {
 		return d.editCell(params)
 	case "delete_cell":
 		return d.deleteCell(params)
+	case "move_cell":
+		return d.moveCell(params)
 	case "run_cell":
 		return d.runCell(params)
 	case "stop_cell":
@@ -72,7 +74,7 @@ func (d *Document) createCell(params *reader) (reply, error) {
 	if run && cell.Type == Markdown {
 		return reply{}, errAutoRun
 	}
-	created, err := d.create(position, cell, params.members["source"])
+	created, err := d.create(params, position, cell)
 	if err != nil {
 		return reply{}, err
 	}
@@ -88,16 +90,17 @@ func (d *Document) createMarkdownCell(params *reader) (reply, error) {
 	if err := params.err(); err != nil {
 		return reply{}, err
 	}
-	created, err := d.create(position, Cell{Type: Markdown, Source: source}, params.members["source"])
+	created, err := d.create(params, position, Cell{Type: Markdown, Source: source})
 	return reply{CellID: created.ID}, err
 }
 
-func (d *Document) create(position int, cell Cell, literal []byte) (Cell, error) {
+func (d *Document) create(params *reader, position int, cell Cell) (Cell, error) {
 	if err := d.admit(cell.Source, 0); err != nil {
 		return Cell{}, err
 	}
 	cell.ID, cell.Rev = d.cfg.NewID(), 1
-	if err := d.change(Event{Kind: CellCreated, Cell: &cell, Position: &position, literal: literal}); err != nil {
+	created := Event{Kind: CellCreated, By: params.by, Cell: &cell, Position: &position, literal: params.members["source"]}
+	if err := d.change(created); err != nil {
 		return Cell{}, err
 	}
 	return cell, nil
@@ -125,7 +128,9 @@ func (d *Document) editCell(params *reader) (reply, error) {
 		return reply{}, err
 	}
 	if source != cell.Source {
-		edit := Event{Kind: CellEdited, CellID: id, Source: &source, Rev: cell.Rev + 1, literal: params.members["source"]}
+		edit := Event{
+			Kind: CellEdited, By: params.by, CellID: id, Source: &source, Rev: cell.Rev + 1, literal: params.members["source"],
+		}
 		if err := d.change(edit); err != nil {
 			return reply{}, err
 		}
@@ -143,7 +148,7 @@ func (d *Document) deleteCell(params *reader) (reply, error) {
 		return reply{}, err
 	}
 	gone := *cell
-	if err := d.change(Event{Kind: CellDeleted, CellID: gone.ID}); err != nil {
+	if err := d.change(Event{Kind: CellDeleted, By: params.by, CellID: gone.ID}); err != nil {
 		return reply{}, err
 	}
 	count := len(d.cells)
@@ -155,6 +160,21 @@ func (d *Document) deleteCell(params *reader) (reply, error) {
 		out.kernel = []any{protocol.CellCommand{Type: protocol.TypeDisposeCell, CellID: gone.ID}}
 	}
 	return out, nil
+}
+
+// moveCell gives a cell its place, counted when it has been taken out. To move it
+// to where it is changes nothing.
+func (d *Document) moveCell(params *reader) (reply, error) {
+	id, position := params.id("cell_id"), params.integer("position")
+	if err := params.err(); err != nil {
+		return reply{}, err
+	}
+	if i := d.index(id); i < 0 || i != position {
+		if err := d.change(Event{Kind: CellMoved, By: params.by, CellID: id, Position: &position}); err != nil {
+			return reply{}, err
+		}
+	}
+	return reply{CellID: id}, nil
 }
 
 func (d *Document) runCell(params *reader) (reply, error) {

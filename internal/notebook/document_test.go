@@ -46,7 +46,7 @@ func randomAction(t *rapid.T, peer *peer, model []notebook.Cell) []notebook.Cell
 	}
 	at := slices.IndexFunc(model, func(c notebook.Cell) bool { return c.ID == id })
 	fits := position >= 0 && position <= len(model)
-	switch rapid.SampledFrom([]string{"create", "note", "edit", "delete", "run"}).Draw(t, "action") {
+	switch rapid.SampledFrom([]string{"create", "note", "edit", "delete", "move", "run"}).Draw(t, "action") {
 	case "create":
 		kind := rapid.SampledFrom([]string{"code", "markdown", "raw"}).Draw(t, "kind")
 		r := peer.act("create_cell", map[string]any{"position": position, "cell_type": kind, "source": source, "title": "T"})
@@ -67,6 +67,13 @@ func randomAction(t *rapid.T, peer *peer, model []notebook.Cell) []notebook.Cell
 	case "delete":
 		if expect(t, peer.act("delete_cell", map[string]any{"cell_id": id}), at >= 0) {
 			return slices.Delete(model, at, at+1)
+		}
+	case "move":
+		to := rapid.IntRange(-1, len(model)).Draw(t, "to")
+		r := peer.act("move_cell", map[string]any{"cell_id": id, "position": to})
+		if expect(t, r, at >= 0 && to >= 0 && to < len(model)) {
+			cell := model[at]
+			return slices.Insert(slices.Delete(model, at, at+1), to, cell)
 		}
 	case "run":
 		expect(t, peer.act("run_cell", map[string]any{"cell_id": id}), at >= 0 && model[max(at, 0)].Type == "code")
@@ -111,6 +118,10 @@ func TestApplyRefusesEventsThatDoNotFit(t *testing.T) {
 		"edit of nobody":  {notebook.Event{Kind: notebook.CellEdited, CellID: "b", Source: &source}, `"b"`},
 		"no source":       {notebook.Event{Kind: notebook.CellEdited, CellID: "a"}, "source"},
 		"nobody's ending": {notebook.Event{Kind: notebook.CellDeleted, CellID: "b"}, `"b"`},
+		"move of nobody":  {notebook.Event{Kind: notebook.CellMoved, CellID: "b", Position: place(0)}, `"b"`},
+		"move nowhere":    {notebook.Event{Kind: notebook.CellMoved, CellID: "a"}, "position is missing"},
+		"move past all":   {notebook.Event{Kind: notebook.CellMoved, CellID: "a", Position: place(1)}, "from 0 to 0, the last place, found 1"},
+		"move before all": {notebook.Event{Kind: notebook.CellMoved, CellID: "a", Position: place(-1)}, "found -1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -124,6 +135,70 @@ func TestApplyRefusesEventsThatDoNotFit(t *testing.T) {
 			require.ErrorContains(t, err, "event 1")
 		})
 	}
+}
+
+// A change says who has caused it. Only under an id of the server's own is it
+// taken at its word.
+func TestEventsSayWhoHasCausedThem(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ tx, by, want string }{
+		"an agent":                   {`,"tx_id":"tx_1"`, ``, notebook.ByAgent},
+		"an agent without an id":     {``, ``, notebook.ByAgent},
+		"an agent that pretends":     {`,"tx_id":"tx_1"`, `,"by":"console"`, notebook.ByAgent},
+		"pretends without an id":     {``, `,"by":"server"`, notebook.ByAgent},
+		"an id that is no text":      {`,"tx_id":["eval_1"]`, `,"by":"console"`, notebook.ByAgent},
+		"a console":                  {`,"tx_id":"eval_1"`, `,"by":"console"`, notebook.ByConsole},
+		"the server":                 {`,"tx_id":"eval_1"`, ``, notebook.ByServer},
+		"the server, for nobody":     {`,"tx_id":"eval_1"`, `,"by":null`, notebook.ByServer},
+		"the server, for an unknown": {`,"tx_id":"eval_1"`, `,"by":"cat"`, notebook.ByServer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var events []notebook.Event
+			doc := notebook.NewDocument(notebook.DocumentConfig{
+				NewID: func() string { return fmt.Sprint(len(events)) },
+				Event: func(e notebook.Event) { events = append(events, overTheWire(t, e)) },
+			})
+			peer := serve(t, doc)
+			for _, action := range []string{
+				`"create_cell","params":{"position":0,"cell_type":"code","source":"1"}`,
+				`"create_markdown_cell","params":{"position":0,"source":"2"}`,
+				`"edit_cell","params":{"cell_id":"0","source":"3"}`,
+				`"move_cell","params":{"cell_id":"0","position":0}`,
+				`"delete_cell","params":{"cell_id":"1"}`,
+			} {
+				peer.exchange(`{"type":"agent_action","action":` + action + c.tx + c.by + `}`)
+			}
+			require.Len(t, events, 5)
+			for _, e := range events {
+				require.Equal(t, c.want, e.By, e.Kind)
+			}
+		})
+	}
+}
+
+func TestWhatIsRestoredIsByTheServer(t *testing.T) {
+	t.Parallel()
+	var events []notebook.Event
+	doc := notebook.NewDocument(notebook.DocumentConfig{Event: func(e notebook.Event) { events = append(events, e) }})
+	require.NoError(t, doc.Restore(notebook.State{}))
+	require.Len(t, events, 1)
+	require.Equal(t, notebook.ByServer, events[0].By)
+}
+
+// No event tells of a move to where the cell is.
+func TestMoveThatChangesNothingIsNoEvent(t *testing.T) {
+	t.Parallel()
+	doc := notebook.NewDocument(notebook.DocumentConfig{Event: func(e notebook.Event) { require.Equal(t, notebook.CellCreated, e.Kind) }})
+	peer := serve(t, doc)
+	for range 3 {
+		peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
+	}
+	before := doc.Cells()
+	for i, cell := range before {
+		require.Equal(t, "success", peer.act("move_cell", map[string]any{"cell_id": cell.ID, "position": i}).Status)
+	}
+	require.Equal(t, before, doc.Cells())
 }
 
 func TestCellIDsAreRandomUUIDs(t *testing.T) {

@@ -14,16 +14,25 @@ const (
 	CellCreated = "cell_created" // Cell, Position
 	CellEdited  = "cell_edited"  // CellID, Source, Rev
 	CellDeleted = "cell_deleted" // CellID
+	CellMoved   = "cell_moved"   // CellID, Position: where it is afterwards
 
 	// NotebookRestored begins the notebook of a session that goes on from an
 	// earlier one: State takes the place of all there was.
 	NotebookRestored = "notebook_restored"
 )
 
+// Who has caused a change.
+const (
+	ByAgent   = "agent"
+	ByConsole = "console" // a person at a view
+	ByServer  = "server"
+)
+
 // Event is one change of a document. Which fields it has depends on its Kind.
 type Event struct {
 	Type     string  `json:"type"` // EventType
 	Kind     string  `json:"event"`
+	By       string  `json:"by,omitempty"` // one of the By constants; old traces have none
 	Cell     *Cell   `json:"cell,omitempty"`
 	Position *int    `json:"position,omitempty"` // from 0
 	CellID   string  `json:"cell_id,omitempty"`
@@ -41,6 +50,9 @@ func (e Event) JSON() []byte {
 	var out builder
 	out.string("type", EventType)
 	out.string("event", e.Kind)
+	if e.By != "" {
+		out.string("by", e.By)
+	}
 	if e.Cell != nil {
 		out.raw("cell", e.Cell.json(e.literal))
 	}
@@ -123,6 +135,8 @@ func (d *Document) apply(e Event) error {
 		return d.edit(e)
 	case CellDeleted:
 		return d.remove(e.CellID)
+	case CellMoved:
+		return d.move(e)
 	case NotebookRestored:
 		return d.restore(e.State)
 	default:
@@ -173,5 +187,20 @@ func (d *Document) remove(id string) error {
 		return unknownCell(id)
 	}
 	d.cells = slices.Delete(d.cells, i, i+1)
+	return nil
+}
+
+func (d *Document) move(e Event) error {
+	from := d.index(e.CellID)
+	switch {
+	case from < 0:
+		return unknownCell(e.CellID)
+	case e.Position == nil:
+		return errors.New("position is missing")
+	case *e.Position < 0 || *e.Position >= len(d.cells):
+		return fmt.Errorf("position: expected an integer from 0 to %d, the last place, found %d", len(d.cells)-1, *e.Position)
+	}
+	cell := d.cells[from]
+	d.cells = slices.Insert(slices.Delete(d.cells, from, from+1), *e.Position, cell)
 	return nil
 }

@@ -16,16 +16,19 @@ import (
 
 // fold is a file of testdata/folds, whose README says what it means.
 type fold struct {
-	About string            `json:"about"`
-	Steps []json.RawMessage `json:"steps"`
-	Cells json.RawMessage   `json:"cells"`
-	Runs  json.RawMessage   `json:"runs"`
+	About     string            `json:"about"`
+	TextLimit int               `json:"text_limit"` // of RunsConfig; 0: its default
+	Steps     []json.RawMessage `json:"steps"`
+	Cells     json.RawMessage   `json:"cells"`
+	Runs      json.RawMessage   `json:"runs"`
 }
 
 type step struct {
 	Seq int64           `json:"seq"`
 	Hop string          `json:"hop"`
 	Msg json.RawMessage `json:"msg"`
+
+	Refused bool `json:"refused"` // it does not fit: the fold complains
 }
 
 func TestFolds(t *testing.T) {
@@ -49,13 +52,18 @@ func TestFolds(t *testing.T) {
 func folded(t *testing.T, f fold) string {
 	t.Helper()
 	doc := notebook.NewDocument(notebook.DocumentConfig{})
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewRuns(notebook.RunsConfig{TextLimit: f.TextLimit})
 	var out strings.Builder
-	fmt.Fprintf(&out, "{\n  \"about\": %s,\n  \"steps\": [", jsonOf(t, f.About))
+	fmt.Fprintf(&out, "{\n  \"about\": %s,\n", jsonOf(t, f.About))
+	if f.TextLimit != 0 {
+		fmt.Fprintf(&out, "  \"text_limit\": %d,\n", f.TextLimit)
+	}
+	out.WriteString("  \"steps\": [")
 	for i, text := range f.Steps {
 		var s step
 		require.NoError(t, json.Unmarshal(text, &s))
-		follow(t, doc, runs, s)
+		err := follow(t, doc, runs, s)
+		require.Equal(t, s.Refused, err != nil, "step %d: %v", s.Seq, err)
 		out.WriteString(strings.Repeat(",", min(i, 1)) + "\n    " + string(text))
 	}
 	out.WriteString("\n  ],\n  \"cells\": " + indentOf(t, doc.Cells()))
@@ -63,17 +71,16 @@ func folded(t *testing.T, f fold) string {
 	return out.String()
 }
 
-func follow(t *testing.T, doc *notebook.Document, runs *notebook.Runs, s step) {
+// follow folds in a step. It returns why that does not fit.
+func follow(t *testing.T, doc *notebook.Document, runs *notebook.Runs, s step) error {
 	t.Helper()
 	env, err := protocol.NewDecoder().Envelope(s.Msg)
 	require.NoError(t, err)
 	switch {
 	case s.Hop == "notebook":
-		var e notebook.Event
-		require.NoError(t, json.Unmarshal(s.Msg, &e))
-		require.NoError(t, doc.Apply(e))
+		return change(doc, runs, s.Msg)
 	case s.Hop == "kernel>server":
-		require.NoError(t, runs.Apply(s.Seq, env, s.Msg))
+		return runs.Apply(s.Seq, env, s.Msg)
 	case s.Hop == "server>kernel" && env.Type == protocol.TypeRunCell:
 		runs.Sent(env.CellID)
 	case s.Hop == "server>kernel" && env.Type == protocol.TypeDisposeCell:
@@ -83,6 +90,21 @@ func follow(t *testing.T, doc *notebook.Document, runs *notebook.Runs, s step) {
 	default:
 		t.Fatalf("step %d: a hop that is in no fold: %s %s", s.Seq, s.Hop, env.Type)
 	}
+	return nil
+}
+
+func change(doc *notebook.Document, runs *notebook.Runs, event []byte) error {
+	var e notebook.Event
+	if err := json.Unmarshal(event, &e); err != nil {
+		return err
+	}
+	if err := doc.Apply(e); err != nil {
+		return err
+	}
+	if e.State != nil {
+		runs.Restore(e.State.Runs)
+	}
+	return nil
 }
 
 func indentOf(t *testing.T, v any) string {

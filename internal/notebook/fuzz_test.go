@@ -3,6 +3,7 @@ package notebook_test
 import (
 	"encoding/json"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,6 +20,8 @@ func FuzzServe(f *testing.F) {
 		`{"type":"agent_action","action":"create_markdown_cell","tx_id":"t","params":{"position":0,"source":"\ud800"}}`,
 		`{"type":"agent_action","action":"edit_cell","tx_id":"t","params":{"cell_id":"c","source":"2","rev":1,"auto_run":null}}`,
 		`{"type":"agent_action","action":"delete_cell","tx_id":"t","params":{"cell_id":"c"}}`,
+		`{"type":"agent_action","action":"move_cell","tx_id":"t","params":{"cell_id":"c","position":0}}`,
+		`{"type":"agent_action","action":"move_cell","tx_id":"eval_1","by":"console","params":{"cell_id":"d","position":0}}`,
 		`{"type":"agent_action","action":"run_cell","params":{"cell_id":"c"}}`,
 		`{"type":"agent_action","action":"stop_cell","tx_id":"t","params":{"cell_id":["c"]}}`,
 		`{"type":"agent_action","action":"set_widget","tx_id":"t","params":{"key":"c/w","value":"[1]"}}`,
@@ -30,6 +33,9 @@ func FuzzServe(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
+		if !utf8.Valid(body) {
+			return // the router passes no such message on
+		}
 		var events []notebook.Event
 		runs := notebook.NewRuns(notebook.RunsConfig{})
 		apply(t, runs, `{"type":"cell_widgets","cell_id":"c","widget_state":{"w":{"type":"slider"}}}`)
@@ -38,7 +44,9 @@ func FuzzServe(f *testing.F) {
 			Event: func(e notebook.Event) { events = append(events, e) },
 		})
 		peer := serve(t, doc)
-		peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": "1"})
+		for i := range 2 {
+			peer.act("create_cell", map[string]any{"position": i, "cell_type": "code", "source": "1"})
+		}
 
 		answers := 0
 		for _, message := range peer.exchange(string(body)) {

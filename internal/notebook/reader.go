@@ -20,7 +20,7 @@ type reader struct {
 	path    string                     // before a name in a complaint
 	members map[string]json.RawMessage // slices of the text they were read from
 	failure *error
-	tx      string // of parameters: the tx_id of their action
+	tx, by  string // of parameters: the tx_id of their action, and who has asked for it
 }
 
 // read returns the reader of a JSON object. Of two members with one name the

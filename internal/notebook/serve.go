@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -17,6 +18,10 @@ import (
 // to the kernel carries its tx_id as agent_tx_id, and whoever gets the kernel's
 // answer makes of it that of the action. An action without tx_id is carried out
 // and not answered. Any other message is passed over.
+//
+// A change is by the agent, unless the action's tx_id is one of the server's
+// own: then by a console where the action's "by" is ByConsole, else by the
+// server. The caller lets no agent use such an id.
 //
 // Several Serves on one document may run at the same time. The caller closes
 // conn.
@@ -89,8 +94,21 @@ func (d *Document) perform(message *reader) (reply, error) {
 		return reply{}, err
 	}
 	params.path = "" // complaints name the bare parameter
-	params.tx = message.loose("tx_id")
+	params.tx, params.by = message.loose("tx_id"), asker(message)
 	return d.act(action, params)
+}
+
+// asker tells who has asked for an action. Only the server has ids of its own
+// for its requests; those that it makes for a console say so.
+func asker(message *reader) string {
+	switch {
+	case !strings.HasPrefix(message.loose("tx_id"), protocol.ServerTxPrefix):
+		return ByAgent
+	case message.loose("by") == ByConsole:
+		return ByConsole
+	default:
+		return ByServer
+	}
 }
 
 // isJSON tells whether text is one JSON value.

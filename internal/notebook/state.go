@@ -26,7 +26,7 @@ func (d *Document) Freeze(f func(cells []Cell)) {
 func (d *Document) Restore(s State) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.change(Event{Kind: NotebookRestored, State: &s})
+	return d.change(Event{Kind: NotebookRestored, By: ByServer, State: &s})
 }
 
 // Restore takes over what the cells of a snapshot showed, of a kernel that is

@@ -28,13 +28,14 @@ const (
 
 // Attempt is one line of attempts.jsonl: one try at a case.
 type Attempt struct {
-	Type    string  `json:"type"` // "attempt"
-	Run     string  `json:"run"`
-	CaseID  string  `json:"case_id"`
-	Epoch   int     `json:"epoch"` // from 1
-	Try     int     `json:"try"`   // from 1
-	Outcome Outcome `json:"outcome"`
-	Detail  string  `json:"outcome_detail"`
+	Type    string   `json:"type"` // "attempt"
+	Run     string   `json:"run"`
+	CaseID  string   `json:"case_id"`
+	Tags    []string `json:"tags,omitempty"` // of the case
+	Epoch   int      `json:"epoch"`          // from 1
+	Try     int      `json:"try"`            // from 1
+	Outcome Outcome  `json:"outcome"`
+	Detail  string   `json:"outcome_detail"`
 
 	// Passed is null where there is no verdict: the outcome is one that is not
 	// graded, or the case has no grader. Score is null with it.

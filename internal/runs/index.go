@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"sort"
@@ -15,6 +16,10 @@ const (
 	// indexMarks is how many marks an index has at most. When there are more,
 	// every second goes and they stand twice as far apart.
 	indexMarks = 4096
+
+	// headBytes is by how much of its beginning a file is told from another that
+	// has taken its place and, as may be, its number on the disk.
+	headBytes = 256
 )
 
 // mark is where a line begins.
@@ -30,6 +35,7 @@ type index struct {
 	file fs.FileInfo // of the file that it is of
 
 	mu    sync.Mutex
+	head  []byte // the beginning of the file, as far as it has been seen
 	marks []mark // ascending; the beginning is not among them
 	step  int64
 }
@@ -69,10 +75,14 @@ func (x *index) endLocked() int64 {
 	return x.marks[len(x.marks)-1].offset
 }
 
-// isOf tells whether the index is of the file that info tells of, which has
-// then only grown.
-func (x *index) isOf(info fs.FileInfo) bool {
+// isOf tells whether the index is of the file that info tells of, which begins
+// with head and has then only grown.
+func (x *index) isOf(info fs.FileInfo, head []byte) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return os.SameFile(x.file, info) && x.endLocked() <= info.Size()
+	if !os.SameFile(x.file, info) || x.endLocked() > info.Size() || !bytes.HasPrefix(head, x.head) {
+		return false
+	}
+	x.head = head
+	return true
 }

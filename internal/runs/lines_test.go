@@ -123,13 +123,36 @@ func TestLinesFromTheMiddle(t *testing.T) {
 	expect(first, 40_000)
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	require.NoError(t, err)
-	_, err = file.WriteAt(bytes.Repeat([]byte(" "), 100*30_000), 0)
+	_, err = file.WriteAt(bytes.Repeat([]byte(" "), 100*29_990), 100*10) // behind that by which the file is known
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	again := traceOf(t, run) // another request, of the same store
 	for n := int64(count - 1); n > 33_000; n -= 997 {
 		expect(again, n)
 	}
+}
+
+// A file that has taken the place of another is read anew, also where it has the
+// other's number and is longer.
+func TestLinesOfAnotherFileInItsPlace(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	var files runs.Files
+	open := func(text string) *runs.Lines {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) // the same file on the disk
+		lines, err := files.Open(path)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = lines.Close() })
+		return lines
+	}
+	before := open(longTrace(10_000))
+	require.Len(t, read(t, before, 9_000, 1), 1)
+	require.Equal(t, before.Identity(), open(longTrace(10_001)).Identity(), "it has grown")
+	after := open("another header\n" + strings.Repeat("x\n", 1_000_000))
+	require.NotEqual(t, before.Identity(), after.Identity())
+	require.Equal(t, []string{"9000:x"}, read(t, after, 9_000, 1))
+	_, err := files.Open(filepath.Dir(path))
+	require.ErrorIs(t, err, runs.ErrNotFound, "a folder is no file")
 }
 
 // Readers of one file at once share what they have found.

@@ -1,12 +1,12 @@
 package runs
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"sync"
 
 	"github.com/tidwall/gjson"
 )
@@ -33,12 +33,14 @@ func (r *Run) Recorded(ctx context.Context, attempt string) (Line, error) {
 		return Line{}, err
 	}
 	defer lines.Close()
-	for line, err := range lines.From(ctx, 1) {
-		if err != nil {
-			return Line{}, err
-		}
-		if bytes.Contains(line.Text, []byte(attempt)) && AttemptName(line.Text) == attempt {
-			return line, nil
+	n, known := int64(0), false
+	err = r.store.rollOf(r.Name, lines).read(ctx, lines, func(roll *roll) { n, known = roll.names[attempt] })
+	if err != nil {
+		return Line{}, err
+	}
+	if known {
+		for line, err := range lines.From(ctx, n) {
+			return line, err
 		}
 	}
 	return Line{}, notFound
@@ -46,42 +48,82 @@ func (r *Run) Recorded(ctx context.Context, attempt string) (Line, error) {
 
 // Running returns the names of the folders of attempts that have no line, in
 // order. A run that has written its summary has none.
-func (r *Run) Running(ctx context.Context) ([]string, error) {
-	ended, over, err := r.ended(ctx)
-	if over || err != nil {
-		return nil, err
-	}
-	entries, err := fs.ReadDir(r.root.FS(), "attempts")
+func (r *Run) Running(ctx context.Context) (running []string, err error) {
+	entries, err := fs.ReadDir(r.root.FS(), "attempts") // first: who has a line by then has one below
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("attempts: %w", err)
 	}
-	var running []string
-	for _, entry := range entries {
-		if entry.IsDir() && !ended[entry.Name()] {
-			running = append(running, entry.Name())
+	err = r.roll(ctx, func(roll *roll) {
+		for _, entry := range entries {
+			if _, ended := roll.names[entry.Name()]; entry.IsDir() && !ended && !roll.over {
+				running = append(running, entry.Name())
+			}
 		}
-	}
-	return running, nil
+	})
+	return running, err
 }
 
-// ended returns the names of the attempts that have a line, and whether the run
-// itself is over.
-func (r *Run) ended(ctx context.Context) (names map[string]bool, over bool, err error) {
+// Ended tells whether nothing more is to come of an attempt: it has its line, or
+// its run is over without one. Only what was added to the file since somebody
+// asked is read.
+func (r *Run) Ended(ctx context.Context, attempt string) (ended bool, err error) {
+	err = r.roll(ctx, func(roll *roll) {
+		_, ended = roll.names[attempt]
+		ended = ended || roll.over
+	})
+	return ended, err
+}
+
+// roll calls f with what attempts.jsonl has by now; without the file the run
+// begins just now.
+func (r *Run) roll(ctx context.Context, f func(*roll)) error {
 	lines, err := r.Lines()
 	if errors.Is(err, ErrNotFound) {
-		return nil, false, nil
+		f(&roll{})
+		return nil
 	}
 	if err != nil {
-		return nil, false, err
+		return err
 	}
 	defer lines.Close()
-	names = map[string]bool{}
-	for line, err := range lines.From(ctx, 1) {
-		if err != nil {
-			return nil, false, err
-		}
-		over = gjson.GetBytes(line.Text, "type").String() == TypeSummary
-		names[AttemptName(line.Text)] = true
+	return r.store.rollOf(r.Name, lines).read(ctx, lines, f)
+}
+
+// roll is which attempts of a run have a line, as far as the file was read. It
+// is safe for concurrent use by read.
+type roll struct {
+	index *index // of the file that it is of
+
+	mu    sync.Mutex
+	lines int64            // how many were read, the header included
+	names map[string]int64 // of attempts, and the numbers of their lines
+	over  bool             // the last line is the run's summary
+}
+
+// rollOf is that of a run, whose lines are open.
+func (s *Store) rollOf(run string, lines *Lines) *roll {
+	known, ok := s.rolls.get(run)
+	if !ok || known.index != lines.index {
+		known = &roll{index: lines.index, names: map[string]int64{}}
+		s.rolls.put(run, known)
 	}
-	return names, over, nil
+	return known
+}
+
+// read reads on and calls f, under the lock.
+func (r *roll) read(ctx context.Context, lines *Lines, f func(*roll)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for line, err := range lines.From(ctx, max(r.lines, 1)) {
+		if err != nil {
+			return err
+		}
+		r.over = gjson.GetBytes(line.Text, "type").String() == TypeSummary
+		if name := AttemptName(line.Text); name != "" && r.names[name] == 0 {
+			r.names[name] = line.N
+		}
+		r.lines = line.N + 1
+	}
+	f(r)
+	return nil
 }

@@ -84,18 +84,11 @@ func (r *Run) readInfo() error {
 // openPlain opens a plain file below the run's folder. Anything else, a pipe
 // that would have to be waited for included, was not found.
 func (r *Run) openPlain(name string) (*os.File, fs.FileInfo, error) {
-	file, err := r.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := r.root.OpenFile(name, openMode, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fs.ErrNotExist
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, file.Close())
-	}
-	return file, info, nil
+	return plain(file)
 }
 
 func (r *Run) openLines(name string) (*Lines, error) {
@@ -103,13 +96,7 @@ func (r *Run) openLines(name string) (*Lines, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := path.Join(r.Name, name)
-	known, ok := r.store.indexes.get(key)
-	if !ok || !known.isOf(info) {
-		known = &index{file: info, step: indexStep}
-		r.store.indexes.put(key, known)
-	}
-	return &Lines{name: name, file: file, index: known}, nil
+	return r.store.files.lines(path.Join(r.Name, name), name, file, info)
 }
 
 // Lines opens attempts.jsonl. Line 0 is the header.
@@ -132,6 +119,18 @@ func (r *Run) Trace(attempt string) (*Lines, error) {
 		return nil, noSuch("trace of attempt", attempt, err)
 	}
 	return lines, nil
+}
+
+// TraceSize is how large an attempt's trace is, in bytes.
+func (r *Run) TraceSize(attempt string) (int64, error) {
+	if !isName(attempt) {
+		return 0, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
+	}
+	info, err := r.root.Stat(path.Join("attempts", attempt, "trace.jsonl"))
+	if err != nil {
+		return 0, noSuch("trace of attempt", attempt, err)
+	}
+	return info.Size(), nil
 }
 
 // File opens a plain file directly in an attempt's folder. The caller closes it.

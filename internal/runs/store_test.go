@@ -237,6 +237,42 @@ func TestRecordedAndRunning(t *testing.T) {
 	require.Empty(t, running)
 }
 
+// An attempt has ended when it has its line, or when its run is over; who asks
+// again and again sees that.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	folder := s.run(t, "r", 1)
+	run := s.open(t)
+	ends := func(attempt string) bool {
+		ended, err := run.Ended(t.Context(), attempt)
+		require.NoError(t, err)
+		return ended
+	}
+	require.False(t, ends("one"))
+	require.NoError(t, folder.Append(ended(runs.Completed, nil, "attempts/one/trace.jsonl")))
+	require.True(t, ends("one"))
+	require.False(t, ends("two"))
+	require.NoError(t, folder.Append(map[string]any{"type": runs.TypeSummary}))
+	require.True(t, ends("two"))
+	require.NoError(t, folder.Append(ended(runs.Completed, nil, "attempts/three/trace.jsonl")))
+	require.False(t, ends("two"), "the run goes on")
+
+	s.write(t, "r/attempts/one/trace.jsonl", "12345")
+	size, err := run.TraceSize("one")
+	require.NoError(t, err)
+	require.EqualValues(t, 5, size)
+	for _, name := range []string{"two", "..", "one/../one", ""} {
+		_, err = run.TraceSize(name)
+		require.ErrorIs(t, err, runs.ErrNotFound, name)
+	}
+	require.NoError(t, os.Remove(filepath.Join(folder.Dir, "attempts.jsonl")))
+	require.False(t, ends("one"), "a run without the file begins just now")
+	s.write(t, "r/attempts.jsonl", `{"type":"attempts","version":1}`+"\n"+`{"type":"attempt","trace":"attempts/four/trace.jsonl"}`+"\n")
+	require.True(t, ends("four"), "another file in its place")
+	require.False(t, ends("one"))
+}
+
 func TestBegan(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)

@@ -44,7 +44,7 @@ func documentAction(action string) (known, needsCell bool) {
 	switch action {
 	case "get_context", "create_cell", "create_markdown_cell", "set_widget":
 		return true, false
-	case "edit_cell", "delete_cell", "run_cell", "stop_cell":
+	case "edit_cell", "delete_cell", "move_cell", "run_cell", "stop_cell":
 		return true, true
 	default:
 		return false, false

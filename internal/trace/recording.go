@@ -36,6 +36,16 @@ func NewRecording(journal *Journal, path string) (*Recording, error) {
 // recording is closed. It also works after that.
 func (r *Recording) Tail() (*Tail, error) { return OpenTail(r.Path, r.writer.Await) }
 
+// Ended tells whether the file is closed: it is all there will be.
+func (r *Recording) Ended() bool {
+	select {
+	case <-r.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // Close ends the journal and returns when everything is in the file, or the
 // error for which it is not. It may be called more than once.
 func (r *Recording) Close() error {

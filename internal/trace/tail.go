@@ -42,10 +42,16 @@ func OpenTail(path string, grown func(ctx context.Context, beyond int64) (int64,
 	if err != nil {
 		return nil, err
 	}
+	return NewTail(file, grown), nil
+}
+
+// NewTail is [OpenTail] for a trace file that is open, at its beginning. The
+// Tail closes it.
+func NewTail(file *os.File, grown func(ctx context.Context, beyond int64) (int64, error)) *Tail {
 	if grown == nil {
 		grown = func(context.Context, int64) (int64, error) { return 0, io.EOF }
 	}
-	return &Tail{file: file, in: bufio.NewReaderSize(file, 64<<10), grown: grown}, nil
+	return &Tail{file: file, in: bufio.NewReaderSize(file, 64<<10), grown: grown}
 }
 
 // Next returns the next line without its newline, the header first, waiting for

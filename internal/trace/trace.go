@@ -32,6 +32,11 @@ const (
 	Session         Hop = "session"
 )
 
+// Hops are all of them.
+func Hops() []Hop {
+	return []Hop{AgentToServer, ServerToAgent, KernelToServer, ServerToKernel, ConsoleToServer, ServerToConsole, Notebook, Session}
+}
+
 // Note says what became of a frame, where that is not plain.
 type Note string
 

@@ -185,10 +185,8 @@ func (e *entries) next(ctx context.Context) (line []byte, r Record, err error) {
 // parseOutside reads a line without what it carries, which is most of it and
 // comes last: only the session's own entries, which are short, and what an agent
 // wants shown are read whole.
-// No text in a line can look like the name that is searched for, as its quotes
-// would be escaped.
 func parseOutside(line []byte) (r Record, err error) {
-	outside, _, found := bytes.Cut(line, []byte(`,"msg":`))
+	outside, _, found := cutMessage(line)
 	whole := func(name string) bool { return bytes.Contains(outside, []byte(name)) }
 	if !found || whole(`"hop":"session"`) || whole(`"type":"agent_event"`) {
 		err = json.Unmarshal(line, &r)

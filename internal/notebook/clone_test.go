@@ -1,0 +1,66 @@
+package notebook_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/notebook"
+	"assay/internal/protocol"
+)
+
+// A clone shows what the original showed, at each moment of a fold, and neither
+// notices what becomes of the other.
+func TestRunsClone(t *testing.T) {
+	t.Parallel()
+	var frames []string
+	frame := func(format string, args ...any) { frames = append(frames, fmt.Sprintf(format, args...)) }
+	for n := 1; n <= 3; n++ {
+		frame(`{"type":"run_queue","queue":["b"]}`)
+		frame(`{"type":"start_cell","cell_id":"a","run_sequencer":%d}`, n)
+		for i := range 40 {
+			frame(`{"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"%0200d\n"}`, i) // more than is kept
+		}
+		frame(`{"type":"cell_output","cell_id":"a","run_sequencer":%d,"output":{"output_type":"display_data","data":{"text/plain":"%0800d"},"metadata":{},"transient":{"display_id":"d"}}}`, n, n)
+		frame(`{"type":"cell_output","cell_id":"a","run_sequencer":%d,"output":{"output_type":"clear_output","wait":true}}`, n)
+		frame(`{"type":"cell_output","cell_id":"a","run_sequencer":%d,"output":{"output_type":"update_display_data","data":{"text/plain":"new %d"},"metadata":{},"transient":{"display_id":"d"}}}`, n, n)
+		frame(`{"type":"cell_widgets","cell_id":"a","widget_state":{"k":{"type":"slider","value":%d}}}`, n)
+		frame(`{"type":"kernel_stdio","active_cell":"a","stream":"stderr","data":"after"}`)
+		frame(`{"type":"cell_result","cell_id":"a","run_sequencer":%d,"status":"ok"}`, n)
+	}
+	apply := func(r *notebook.Runs, seq int) {
+		env, err := protocol.NewDecoder().Envelope([]byte(frames[seq]))
+		require.NoError(t, err)
+		require.NoError(t, r.Apply(int64(seq), env, []byte(frames[seq])))
+	}
+	newRuns := func() *notebook.Runs {
+		r := notebook.NewRuns(notebook.RunsConfig{TextLimit: 4 << 10})
+		r.Disposed("gone")
+		return r
+	}
+	var want []notebook.Snapshot // of a fold that is not cloned
+	plain := newRuns()
+	for seq := range frames {
+		apply(plain, seq)
+		want = append(want, plain.Snapshot())
+	}
+	original := newRuns()
+	clones := make([]*notebook.Runs, len(frames))
+	for seq := range frames {
+		apply(original, seq)
+		clones[seq] = original.Clone()
+		require.Equal(t, original.Size(), clones[seq].Size())
+		require.Less(t, original.Size(), 2*(1<<10)+2*(4<<10)+32<<10, "the limits of two cells: outputs, logs, widgets")
+		require.Equal(t, want[seq], original.Snapshot(), frames[seq])
+	}
+	for seq, clone := range clones {
+		twin := clone.Clone()
+		for on := seq + 1; on < min(seq+10, len(frames)); on++ {
+			apply(clone, on)
+			require.Equal(t, want[on], clone.Snapshot(), "from %d", seq)
+		}
+		require.Equal(t, want[seq], twin.Snapshot(), "it is what it was: %s", frames[seq])
+	}
+	require.Equal(t, want[len(want)-1], original.Snapshot())
+}

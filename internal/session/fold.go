@@ -1,0 +1,134 @@
+package session
+
+import (
+	"encoding/json"
+
+	"assay/internal/notebook"
+	"assay/internal/protocol"
+	"assay/internal/trace"
+	"assay/router"
+)
+
+// Fold makes a notebook of the entries of a trace, one after the other. Entries
+// that do not fit, of a trace that somebody has edited, are passed over. It is
+// for one goroutine.
+type Fold struct {
+	document *notebook.Document
+	runs     *notebook.Runs
+	told     bool // the trace has said something of the document
+
+	foreign *foreign // the notebook of a console that holds it, or may; nil: the server does
+	held    bool     // a console does
+}
+
+// NewFold returns the fold of no entries.
+func NewFold() *Fold {
+	f := &Fold{runs: notebook.NewRuns(notebook.RunsConfig{}), foreign: &foreign{asked: map[string]action{}}}
+	f.document = notebook.NewDocument(notebook.DocumentConfig{Runs: f.runs})
+	return f
+}
+
+// Folds tells whether a Fold may have a use for an entry, for which it needs no
+// more than its hop, type and action: of others nothing has to be read.
+func Folds(r trace.Record) bool {
+	switch r.Hop {
+	case trace.Notebook, trace.KernelToServer, trace.ServerToKernel, trace.Session:
+		return true
+	case trace.AgentToServer, trace.ServerToConsole:
+		return r.Type == protocol.TypeAgentAction && ofDocument(r.Action)
+	case trace.ConsoleToServer:
+		return r.Type == protocol.TypeActionResponse || r.Type == protocol.TypeRunCell || r.Type == protocol.TypeDisposeCell
+	default:
+		return false
+	}
+}
+
+// Add takes in the next entry, whole.
+func (f *Fold) Add(r trace.Record) {
+	switch r.Hop {
+	case trace.Notebook:
+		f.event(r.Msg)
+	case trace.ServerToKernel:
+		f.toKernel(r)
+	case trace.KernelToServer:
+		_ = f.runs.Apply(r.Seq, protocol.Envelope{Type: r.Type, CellID: r.CellID}, r.Msg)
+	case trace.Session:
+		f.session(r)
+	default:
+		if f.foreign != nil {
+			f.foreign.add(r)
+		}
+	}
+}
+
+func (f *Fold) toKernel(r trace.Record) {
+	switch {
+	case r.Note == trace.Dropped:
+	case r.Type == protocol.TypeRunCell:
+		f.runs.Sent(r.CellID)
+	case r.Type == protocol.TypeDisposeCell:
+		f.runs.Disposed(r.CellID)
+	}
+}
+
+// session follows who holds the notebook, and the ends of kernels.
+func (f *Fold) session(r trace.Record) {
+	switch {
+	case r.Type == router.TypePeerEnded && r.Action == "kernel":
+		f.runs.Ended()
+	case r.Type == router.TypeHolder && r.Conn == 0:
+		f.foreign = nil
+	case r.Type == router.TypeHolder:
+		f.held = f.foreign != nil // it is settled once
+	}
+}
+
+func (f *Fold) event(text []byte) {
+	var e notebook.Event
+	if json.Unmarshal(text, &e) != nil || f.document.Apply(e) != nil {
+		return
+	}
+	f.told = true
+	if e.State != nil {
+		f.runs.Restore(e.State.Runs)
+	}
+}
+
+// Clone returns a fold that goes on from here by itself.
+func (f *Fold) Clone() *Fold {
+	out := &Fold{runs: f.runs.Clone(), told: f.told, held: f.held}
+	out.document = notebook.NewDocument(notebook.DocumentConfig{Runs: out.runs})
+	_ = out.document.Apply(notebook.Event{Kind: notebook.NotebookRestored, State: &notebook.State{Cells: f.document.Cells()}}) // it has a state, and so fits
+	if f.foreign != nil {
+		out.foreign = f.foreign.clone()
+	}
+	return out
+}
+
+// Size is what the fold keeps in memory, in bytes, about.
+func (f *Fold) Size() int {
+	const each = 128 // beside the texts
+	size := f.runs.Size()
+	cells := f.document.Cells()
+	if f.foreign != nil {
+		cells = append(cells, f.foreign.cells...)
+		size += len(f.foreign.asked) * each
+	}
+	for _, c := range cells {
+		size += each + len(c.Source)
+	}
+	return size
+}
+
+// Held tells whether a console holds the notebook.
+func (f *Fold) Held() bool { return f.held }
+
+// State is the notebook after the last entry. Of one that a console holds, cells
+// are as its answers tell.
+func (f *Fold) State() notebook.State {
+	state := notebook.State{Cells: f.document.Cells(), Runs: f.runs.Snapshot()}
+	if f.held {
+		state.Cells = append([]notebook.Cell{}, f.foreign.cells...)
+	}
+	return state
+}

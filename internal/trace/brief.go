@@ -1,0 +1,27 @@
+package trace
+
+import "bytes"
+
+// Brief is a line of a trace less what its frame carries, msg, which stands last
+// in it. A line that has none, such as the header, is returned as it is. No text
+// in a line can look like the name that is searched for, as its quotes would be
+// escaped. The result shares nothing with line.
+func Brief(line []byte) []byte {
+	outside, _, found := cutMessage(line)
+	if !found {
+		return bytes.Clone(line)
+	}
+	return append(bytes.Clone(outside), '}')
+}
+
+// Message is what the frame of a line carries; nil: the line has none. It is
+// part of line.
+func Message(line []byte) []byte {
+	_, message, _ := cutMessage(line)
+	return bytes.TrimSuffix(message, []byte("}"))
+}
+
+// cutMessage parts a line where its message begins.
+func cutMessage(line []byte) (outside, message []byte, found bool) {
+	return bytes.Cut(line, []byte(`,"msg":`))
+}

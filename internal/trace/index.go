@@ -1,0 +1,160 @@
+package trace
+
+import (
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// indexText is how much an Index keeps of a name or an id, in bytes; what
+	// was cut ends in …, which a [Filter] understands.
+	indexText = 256
+
+	// rowCost, requestCost and wordCost are what an entry, a request and a text
+	// take in memory, in bytes, the maps that find them included.
+	rowCost     = 96
+	requestCost = 400
+	wordCost    = 96
+
+	// unreadable is the label of a line that is no entry.
+	unreadable = "no entry of a trace"
+)
+
+// Index is a trace in memory, without what its frames carry: where each entry
+// went, and the requests that it is part of, as far as they have come. It takes
+// about 200 bytes an entry. It is for one goroutine.
+type Index struct {
+	rows  []row // of the entries 1, 2, …
+	more  map[int64][]*Request
+	flow  *Flow
+	words words
+	sum   int64 // of what requests and words take, in bytes
+	ended bool
+}
+
+// row is a [Record] less what takes room. Texts are numbers of words.
+type row struct {
+	t, ref, cause int64
+	bytes, conn   int
+	request       *Request // the first that it is part of; nil: of none
+
+	hop, kind, action, tx, cell, note, label word
+}
+
+// NewIndex returns the index of no entries yet.
+func NewIndex() *Index {
+	return &Index{more: map[int64][]*Request{}, flow: NewFlow(nil), words: newWords()}
+}
+
+// Add takes in the next line of a trace behind its header. A line that cannot be
+// read is an entry that says so. Of line nothing is kept.
+func (x *Index) Add(line []byte) {
+	seq := x.Len() + 1
+	r, err := parseOutside(line)
+	label := ""
+	if err != nil {
+		r, label = Record{Bytes: len(line)}, unreadable
+	} else if shown := action(r); shown != r.Action {
+		label = clean(shown, shownName)
+	}
+	r.Seq = seq
+	for _, text := range []*string{&r.Type, &r.Action, &r.TxID, &r.CellID} {
+		*text = bounded(*text)
+	}
+	w := &x.words
+	next := row{
+		t: r.TNS, ref: r.Ref, cause: r.Cause, bytes: r.Bytes, conn: r.Conn, label: w.of(label),
+		hop: w.of(bounded(string(r.Hop))), note: w.of(bounded(string(r.Note))),
+		kind: w.of(r.Type), action: w.of(r.Action), tx: w.of(r.TxID), cell: w.of(r.CellID),
+	}
+	for i, q := range x.flow.Add(r) {
+		if q.Asked.Seq == seq {
+			x.sum += requestCost
+		}
+		if i == 0 {
+			next.request = q
+		} else {
+			x.more[seq] = append(x.more[seq], q)
+		}
+	}
+	x.rows = append(x.rows, next)
+}
+
+// End says that the trace has ended: what is unanswered stays so. Nothing may be
+// added after it.
+func (x *Index) End() {
+	if !x.ended {
+		x.ended = true
+		x.flow.End()
+	}
+}
+
+// Ended tells whether End has been called.
+func (x *Index) Ended() bool { return x.ended }
+
+// Len is the number of entries, and so the seq of the newest; 0: there is none.
+func (x *Index) Len() int64 { return int64(len(x.rows)) }
+
+// Size is what the index takes in memory, in bytes, about.
+func (x *Index) Size() int64 {
+	return int64(cap(x.rows))*rowCost + x.sum + x.words.bytes
+}
+
+// Frame is the entry seq, from 1 to Len, less its line and its time of day. The
+// requests go on changing with the next Add.
+func (x *Index) Frame(seq int64) Frame {
+	r, w := &x.rows[seq-1], &x.words
+	frame := Frame{Record: Record{
+		Seq: seq, TNS: r.t, Hop: Hop(w.text(r.hop)), Conn: r.conn, Type: w.text(r.kind), Action: w.text(r.action),
+		TxID: w.text(r.tx), CellID: w.text(r.cell), Bytes: r.bytes, Note: Note(w.text(r.note)), Ref: r.ref, Cause: r.cause,
+	}}
+	if r.request != nil {
+		frame.Requests = append([]*Request{r.request}, x.more[seq]...)
+	}
+	return frame
+}
+
+// Label is what the entry seq is about, where its action does not say: the type
+// of an agent's event, the state of the session. Empty: nothing.
+func (x *Index) Label(seq int64) string { return x.words.text(x.rows[seq-1].label) }
+
+// Time is when the entry seq came, since the trace began.
+func (x *Index) Time(seq int64) time.Duration { return time.Duration(x.rows[seq-1].t) }
+
+// bounded is a text, or its beginning and ….
+func bounded(text string) string {
+	if len(text) <= indexText {
+		return text
+	}
+	end := indexText
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
+}
+
+// words keeps each text once. Word 0 is the empty one.
+type words struct {
+	numbers map[string]word
+	texts   []string
+	bytes   int64 // that they take
+}
+
+type word uint32
+
+func newWords() words {
+	return words{numbers: map[string]word{"": 0}, texts: []string{""}}
+}
+
+func (w *words) of(text string) word {
+	n, known := w.numbers[text]
+	if !known {
+		n = word(len(w.texts)) //nolint:gosec // an index has fewer than 2^32 words: memory would not hold them
+		w.numbers[text] = n
+		w.texts = append(w.texts, text)
+		w.bytes += wordCost + int64(len(text))
+	}
+	return n
+}
+
+func (w *words) text(n word) string { return w.texts[n] }

@@ -1,0 +1,131 @@
+package trace_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/trace"
+)
+
+// An index of a whole trace knows of each frame what a walk over the trace tells.
+func TestIndexAgreesWithWalk(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("testdata/flow/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(path)
+			require.NoError(t, err)
+			file := handMade(t, string(archive.Files[0].Data))
+			index := trace.NewIndex()
+			var labels []string
+			src := tail(t, file)
+			_, err = src.Next(t.Context())
+			require.NoError(t, err)
+			for line, err := src.Next(t.Context()); err == nil; line, err = src.Next(t.Context()) {
+				index.Add(line)
+				labels = append(labels, index.Label(index.Len()))
+			}
+			index.End()
+			index.End() // which changes nothing
+			seq := int64(0)
+			require.NoError(t, trace.Walk(t.Context(), opening(file), func(walked trace.Frame) error {
+				seq++
+				frame := index.Frame(seq)
+				want := walked.Record
+				want.Msg, want.Wall = nil, frame.Record.Wall
+				require.Equal(t, want, frame.Record)
+				require.Len(t, frame.Requests, len(walked.Requests))
+				for i, q := range walked.Requests {
+					require.Equal(t, q.Delay(), frame.Requests[i].Delay())
+					require.Equal(t, q.String(), frame.Requests[i].String())
+				}
+				line := trace.Text{}.Line(walked)
+				require.Contains(t, line, labels[seq-1])
+				return nil
+			}))
+			require.Equal(t, seq, index.Len())
+			require.True(t, index.Ended())
+			require.Positive(t, index.Size())
+		})
+	}
+}
+
+// A line less what its frame carries is the rest of it, whatever that is.
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		`{"seq":1,"type":"x","msg":{"a":{"msg":1}}}`:      `{"seq":1,"type":"x"}`,
+		`{"seq":1,"type":"say \",\"msg\":","msg":"text"}`: `{"seq":1,"type":"say \",\"msg\":"}`,
+		`{"seq":1,"ref":7}`:                               `{"seq":1,"ref":7}`,
+		`{"type":"trace","version":1}`:                    `{"type":"trace","version":1}`,
+		``:                                                ``,
+	} {
+		text := []byte(line)
+		brief := trace.Brief(text)
+		require.Equal(t, want, string(brief))
+		for i := range brief {
+			brief[i] = '!'
+		}
+		require.Equal(t, line, string(text), "it shares nothing")
+	}
+}
+
+// FuzzIndex adds what cannot be read, too: each line is an entry.
+func FuzzIndex(f *testing.F) {
+	f.Add(`{"seq":1,"t_ns":5,"hop":"agent>server","type":"agent_action","action":"a","tx_id":"t","bytes":3,"msg":{}}` + "\n" + `{"seq":2,"hop":"server>agent","type":"agent_action_response","tx_id":"t","msg":{}}`)
+	f.Add(`{"seq":1,"hop":"session","type":"state","msg":{"state":"ready"}}` + "\n{\nnull\n[]")
+	f.Add(`{"seq":9,"hop":"agent>server","type":"agent_event","msg":{"metadata":{"type":7}}}` + "\n" + strings.Repeat(`{"seq":1,"ref":-1,"cause":9e9}`, 2))
+	f.Fuzz(func(t *testing.T, text string) {
+		index := trace.NewIndex()
+		lines := strings.Split(text, "\n")
+		for n, line := range lines {
+			index.Add([]byte(line))
+			require.EqualValues(t, n+1, index.Len())
+		}
+		index.End()
+		for n := range lines {
+			frame := index.Frame(int64(n + 1))
+			require.EqualValues(t, n+1, frame.Record.Seq)
+			for _, q := range frame.Requests {
+				require.Positive(t, q.Asked.Seq)
+				require.LessOrEqual(t, q.Asked.Seq, frame.Record.Seq)
+				_, err := json.Marshal(q.Delay())
+				require.NoError(t, err)
+			}
+			trace.Filter{Tx: "t", Late: 1}.Match(frame)
+		}
+	})
+}
+
+// BenchmarkIndex is a hundred thousand entries, and what they take in memory.
+func BenchmarkIndex(b *testing.B) {
+	session := &synthetic{frames: 100_009}
+	var lines [][]byte
+	for line, err := session.Next(b.Context()); err == nil; line, err = session.Next(b.Context()) {
+		lines = append(lines, []byte(string(line)))
+	}
+	b.ResetTimer()
+	for b.Loop() {
+		index := trace.NewIndex()
+		for _, line := range lines[1:] {
+			index.Add(line)
+		}
+		b.ReportMetric(float64(index.Size()), "B")
+	}
+	before := heap()
+	index := trace.NewIndex()
+	for _, line := range lines[1:] {
+		index.Add(line)
+	}
+	b.Logf("%d entries: the heap grows by %d, the index says %d", index.Len(), heap()-before, index.Size())
+	runtime.KeepAlive(lines)
+}
