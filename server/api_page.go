@@ -47,10 +47,9 @@ func (p *linePage) read(lines iter.Seq2[runs.Line, error], matches func([]byte) 
 			if fault != nil && p.count == 0 {
 				return fault
 			}
-			if p.more = fault != nil || p.count > 0 && p.lines.Len()+len(line.Text) > pageBytes; p.more {
+			if p.more = fault != nil || !p.add(line, item); p.more {
 				return nil
 			}
-			p.add(line, item)
 		}
 		p.looked += len(line.Text)
 		p.last = line.N
@@ -58,12 +57,19 @@ func (p *linePage) read(lines iter.Seq2[runs.Line, error], matches func([]byte) 
 	return nil
 }
 
-func (p *linePage) add(line runs.Line, item func(*bytes.Buffer, runs.Line)) {
+// add adds a line, if there is room for it.
+func (p *linePage) add(line runs.Line, item func(*bytes.Buffer, runs.Line)) bool {
+	before := p.lines.Len()
 	if p.count > 0 {
 		p.lines.WriteString(",\n")
 	}
 	item(&p.lines, line)
+	if p.count > 0 && p.lines.Len() > pageBytes {
+		p.lines.Truncate(before)
+		return false
+	}
 	p.count++
+	return true
 }
 
 // checkLine tells whether a line may stand in an answer.

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
-	"syscall"
 
 	"assay/internal/runs"
 )
@@ -21,57 +19,32 @@ const (
 // runsAPI answers what is asked about the runs in a folder. It is safe for
 // concurrent use.
 type runsAPI struct {
-	store *runs.Store
-	log   *slog.Logger
+	store  *runs.Store
+	traces *tracesAPI
 }
 
-// newRunsAPI returns the API of the runs in dir, which need not exist yet. log
-// gets a warning for each file that cannot be read; nil discards.
-func newRunsAPI(dir string, log *slog.Logger) *runsAPI {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	return &runsAPI{store: runs.NewStore(dir), log: log}
+// newRunsAPI returns the API of the runs in store, and of the traces in them.
+func newRunsAPI(store *runs.Store, traces *tracesAPI) *runsAPI {
+	return &runsAPI{store: store, traces: traces}
 }
 
 // register routes /api/runs and all below it.
 func (a *runsAPI) register(mux *http.ServeMux) {
 	get := func(path string, handler handlerFunc) {
-		endpoint(mux, path, map[string]http.HandlerFunc{http.MethodGet: a.answering(handler)})
+		endpoint(mux, path, map[string]http.HandlerFunc{http.MethodGet: answering(a.traces.log, handler)})
 	}
 	const attempts = "/api/runs/{run}/attempts"
 	get("/api/runs", a.list)
 	get("/api/runs/{run}", a.inRun(a.run))
 	get(attempts, a.inRun(a.attempts))
 	get(attempts+"/{attempt}", a.inRun(a.attempt))
-	get(attempts+"/{attempt}/trace", a.inRun(a.trace))
+	a.traces.register(mux, attempts+"/{attempt}", a.openTrace)
 	for path, name := range map[string]string{
 		"state": "state.json", "notebook": "notebook.ipynb", "conversation": "conversation.jsonl", "stderr": "stderr.txt",
 	} {
 		get(attempts+"/{attempt}/"+path, a.inRun(a.shown(name)))
 	}
 	get(attempts+"/{attempt}/files/{name}", a.inRun(a.attached))
-}
-
-// handlerFunc answers a request, or has answered nothing and returns why.
-type handlerFunc func(w http.ResponseWriter, r *http.Request) error
-
-// answering makes errors problems.
-func (a *runsAPI) answering(handler handlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		err := handler(w, r)
-		var bad *parameterError
-		switch {
-		case err == nil || r.Context().Err() != nil: // nobody is there any more
-		case errors.As(err, &bad):
-			problem(w, http.StatusBadRequest, codeBadParameter, err.Error())
-		case errors.Is(err, runs.ErrNotFound), errors.Is(err, syscall.ENAMETOOLONG):
-			problem(w, http.StatusNotFound, codeNotFound, err.Error())
-		default:
-			a.log.Warn("a run cannot be read", "path", r.URL.Path, "error", err)
-			problem(w, http.StatusInternalServerError, codeUnreadable, err.Error())
-		}
-	}
 }
 
 // inRun opens the run that a request's path names.

@@ -347,3 +347,49 @@ func FuzzAPIQuery(f *testing.F) {
 		}
 	})
 }
+
+// A list of many says little of each: ten thousand attempts come in one answer.
+func TestAPIAttemptsInBrief(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	folder := l.run(t, "r", 1)
+	yes, score := true, 0.5
+	require.NoError(t, folder.Append(runs.Attempt{
+		Type: runs.TypeAttempt, Run: "r", CaseID: "a", Tags: []string{"x", "y"}, Epoch: 2, Try: 1, Outcome: runs.Completed, Detail: "<&",
+		Passed: &yes, Score: &score, Graders: []json.RawMessage{json.RawMessage(`{"passed":true}`)}, Answer: json.RawMessage(`{"passed":false}`),
+		Summary: "long", Trace: "attempts/0001-a-e2-t1/trace.jsonl", Files: []string{"f"}, Enforced: map[string]bool{"read": true},
+	}))
+	require.NoError(t, folder.Append(runs.Skipped{Type: runs.TypeSkipped, CaseID: "b", Reason: "why"}))
+	require.NoError(t, folder.Append(map[string]any{"type": runs.TypeSummary, "pass_rate": map[string]any{"strict": 1}}))
+	var page attemptsPage
+	l.get(t, "/api/runs/r/attempts?brief=true&limit=10000", &page)
+	require.Len(t, page.Attempts, 3)
+	names := []string{}
+	for name := range page.Attempts[0] {
+		names = append(names, name)
+	}
+	require.ElementsMatch(t, []string{
+		"n", "name", "type", "case_id", "tags", "epoch", "try", "outcome", "outcome_detail", "passed", "score",
+		"started", "ended", "duration_ms", "phases", "usage", "tamper", "interventions",
+	}, names)
+	require.Equal(t, []any{1.0, "0001-a-e2-t1", "<&", true, []any{"x", "y"}}, []any{
+		page.Attempts[0]["n"], page.Attempts[0]["name"], page.Attempts[0]["outcome_detail"], page.Attempts[0]["passed"], page.Attempts[0]["tags"],
+	})
+	require.Equal(t, map[string]any{"n": 2.0, "type": "skipped", "case_id": "b", "reason": "why"}, page.Attempts[1])
+	require.Equal(t, map[string]any{"strict": 1.0}, page.Attempts[2]["pass_rate"])
+	require.Contains(t, l.ask(t, http.MethodGet, "/api/runs/r/attempts?brief=false").Body.String(), `"summary":"long"`)
+	for _, query := range []string{"limit=10000", "brief=yes", "brief=true&limit=10001"} {
+		problem(t, l.ask(t, http.MethodGet, "/api/runs/r/attempts?"+query), http.StatusBadRequest, "bad_parameter")
+	}
+
+	many := l.run(t, "many", 2)
+	line := strings.Repeat(`{"type":"attempt","case_id":"c","outcome":"completed","passed":true,"graders":[{"reasoning":"`+strings.Repeat("x", 500)+`"}],"trace":"attempts/a/trace.jsonl"}`+"\n", 10_000)
+	file, err := os.OpenFile(filepath.Join(many.Dir, "attempts.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	_, err = file.WriteString(line)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	l.get(t, "/api/runs/many/attempts?brief=true&limit=10000", &page)
+	require.Len(t, page.Attempts, 10_000)
+	require.Nil(t, page.Next)
+}

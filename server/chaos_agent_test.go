@@ -144,7 +144,7 @@ func (a *chaosAgent) act() {
 	}
 	cell := a.cell()
 	action := a.pick(
-		"get_context", "get_context", "create_cell", "create_cell", "create_markdown_cell", "edit_cell", "edit_cell", "delete_cell",
+		"get_context", "get_context", "create_cell", "create_cell", "create_markdown_cell", "edit_cell", "edit_cell", "delete_cell", "move_cell",
 		"run_cell", "run_cell", "stop_cell", "set_widget", "request_globals_summary", "request_reactivity_summary",
 		"execute_code", "get_global_info", "reset_kernel_globals", "levitate", "",
 	)

@@ -151,7 +151,7 @@ func (v *visitor) sayAtAgent(agent *call) {
 		v.asked++
 		agent.say(params{
 			"type": "notebook_action", "tx_id": fmt.Sprintf("%s-%d", v.name, v.asked),
-			"action": v.pick("get_context", "create_cell", "create_cell", "edit_cell", "delete_cell", "run_cell", "stop_cell", "execute_code", "request_globals_summary", "x"),
+			"action": v.pick("get_context", "create_cell", "create_cell", "edit_cell", "delete_cell", "move_cell", "run_cell", "stop_cell", "execute_code", "request_globals_summary", "x"),
 			"params": params{"cell_id": v.cell(), "position": 0, "cell_type": "code", "source": v.pick("1", "2"), "auto_run": v.chance(2), "code": "1", "timeout_s": 0.1, "rev": 1},
 		})
 	}

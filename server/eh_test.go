@@ -113,6 +113,7 @@ func TestEH3_EveryActionGoesThroughTheHolder(t *testing.T) {
 		{"stop_cell", params{"cell_id": "cell-1"}},
 		{"set_widget", params{"key": "cell-1/w", "value": "1"}},
 		{"get_context", nil},
+		{"move_cell", params{"cell_id": "cell-2", "position": 0}},
 		{"delete_cell", params{"cell_id": "cell-2"}},
 	} {
 		answer := s.agent.do(t, step.action, step.params)
@@ -212,7 +213,7 @@ func TestEH6_CellWithoutID(t *testing.T) {
 		require.Equal(t, "error", answer.Status)
 		careless.await(t, "the action", ofType("agent_action"))
 	}
-	for _, action := range []string{"edit_cell", "delete_cell", "run_cell", "stop_cell"} {
+	for _, action := range []string{"edit_cell", "delete_cell", "move_cell", "run_cell", "stop_cell"} {
 		for _, p := range []params{nil, {}, {"cell_id": ""}, {"cell_id": 7}} {
 			answer := s.agent.do(t, action, p)
 			require.Equal(t, action+": params.cell_id is missing or empty", answer.Error)

@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 
+	"assay/internal/runs"
 	"assay/internal/trace"
 	"assay/router"
 )
@@ -18,7 +20,7 @@ const (
 // RunsHandler is the API of the runs in dir by itself.
 func RunsHandler(dir string, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
-	newRunsAPI(dir, log).register(mux)
+	newRunsAPI(runs.NewStore(dir), newTracesAPI(log)).register(mux)
 	unknownEndpoints(mux)
 	return mux
 }
@@ -50,3 +52,17 @@ func (m *Metrics) QueuesOf(depths func() []router.Depth) (drop func()) { return 
 
 // Console counts a console.
 func (m *Metrics) Console(endpoint string) (gone func()) { return m.m.console(endpoint) }
+
+// Histories keeps n traces one after the other, each of so many bytes, and
+// returns what is left: their numbers, the last one first.
+func Histories(n int, bytes int64) (left []string) {
+	var all histories
+	for i := range n {
+		all.of(i + 1).size.Store(bytes)
+	}
+	all.of(n) // which has its size by now
+	for _, known := range all.recent {
+		left = append(left, fmt.Sprint(known.key))
+	}
+	return left
+}

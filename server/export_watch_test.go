@@ -10,5 +10,5 @@ import (
 
 // WatchWithin is watch with another patience.
 func WatchWithin(ctx context.Context, conn protocol.Conn, tail *trace.Tail, from int64, patience time.Duration) error {
-	return watchWithin(ctx, conn, tail, from, patience)
+	return watchWithin(ctx, conn, tail, wanted{from: from}, patience)
 }

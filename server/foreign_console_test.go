@@ -99,16 +99,18 @@ func TestForeignConsoleAnswersEveryAction(t *testing.T) {
 		"edit_cell":            {"cell_id": first, "source": 1},
 		"run_cell":             {"cell_id": note},
 		"delete_cell":          {"cell_id": "nobody's"},
+		"move_cell":            {"cell_id": note, "position": 3},
 	} {
 		refused := tr.agent.do(t, action, p)
 		require.Equal(t, "error", refused.Status, "%s %v", action, p)
 		require.NotEmpty(t, refused.Error)
 	}
+	require.Equal(t, second, tr.agent.succeeds(t, "move_cell", params{"cell_id": second, "position": 0})["cell_id"])
 	left := tr.agent.succeeds(t, "delete_cell", params{"cell_id": first})
 	require.EqualValues(t, 2, left["cell_count"])
 	require.Equal(t, []any{
-		map[string]any{"index": 0.0, "cell_type": "markdown", "cell_id": note},
-		map[string]any{"index": 1.0, "cell_type": "code", "cell_id": second},
+		map[string]any{"index": 0.0, "cell_type": "code", "cell_id": second},
+		map[string]any{"index": 1.0, "cell_type": "markdown", "cell_id": note},
 	}, left["remaining_cells"])
 
 	tr.agent.submit("42")

@@ -154,6 +154,11 @@ func (h *holder) perform(f frame) (answer, kernel params, err error) {
 	if at < 0 {
 		return nil, nil, fmt.Errorf("no cell %q", p.ID)
 	}
+	if f.Action == "move_cell" {
+		moved := h.cells[at]
+		h.cells = slices.Insert(slices.Delete(h.cells, at, at+1), p.Position, moved)
+		return params{"cell_id": moved.ID}, nil, nil
+	}
 	return h.change(f.Action, at, p.Source, p.AutoRun)
 }
 

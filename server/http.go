@@ -4,25 +4,15 @@ import (
 	"cmp"
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/coder/websocket"
-
-	"assay/internal/protocol"
-	"assay/internal/trace"
 )
-
-// caseLimit is the largest body of a request that attaches a case, in bytes.
-const caseLimit = 64 << 10
 
 // handler routes requests. The connections that are made of them live as long
 // as ctx, not as their request.
@@ -37,14 +27,17 @@ func (s *Server) handler(ctx context.Context) http.Handler {
 	}
 	get(open, "/api/config", s.serveConfig)
 	s.page.register(open)
-	closed.HandleFunc("GET /watch", func(w http.ResponseWriter, r *http.Request) { s.serveWatch(ctx, w, r) })
+	closed.HandleFunc("GET /watch", answering(s.log, func(w http.ResponseWriter, r *http.Request) error { return s.serveWatch(ctx, w, r) }))
 	closed.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { s.serveMCP(ctx, w, r) })
 	closed.Handle("GET /metrics", s.metrics.handler())
+	get(closed, "/api/cases", answering(s.log, s.serveCases))
 	get(closed, "/api/sessions", s.serveSessions)
 	get(closed, "/api/sessions/{id}", s.serveSession)
 	endpoint(closed, "/api/sessions/{id}/case", map[string]http.HandlerFunc{http.MethodPost: s.serveCase})
-	if s.cfg.Runs != "" {
-		newRunsAPI(s.cfg.Runs, s.log).register(closed)
+	traces := newTracesAPI(s.log)
+	traces.register(closed, "/api/sessions/{id}", s.openTrace)
+	if s.runs != nil {
+		newRunsAPI(s.runs, traces).register(closed)
 	}
 	unknownEndpoints(closed)
 	open.Handle("/", s.withToken(closed))
@@ -141,115 +134,9 @@ func (s *Server) serveReady(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "ready\n")
 }
 
-// serveWatch is /watch: a session's trace from an entry on, then live.
-func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, r *http.Request) {
-	s.consoles.Add(1)
-	defer s.consoles.Done()
-	from := int64(1)
-	if text := r.URL.Query().Get("from"); text != "" {
-		var err error
-		if from, err = strconv.ParseInt(text, 10, 64); err != nil || from < 0 {
-			problem(w, http.StatusBadRequest, codeBadParameter, "from: want the number of an entry, not "+strconv.Quote(text))
-			return
-		}
-	}
-	id := idOr(r.URL.Query().Get("session"))
-	sl := s.known(id)
-	tail, err := s.tail(id, sl)
-	switch {
-	case err != nil:
-		problem(w, http.StatusInternalServerError, codeUnreadable, err.Error())
-		return
-	case tail == nil:
-		problem(w, http.StatusNotFound, codeNotFound, "there is no session "+strconv.Quote(id))
-		return
-	}
-	defer func() { _ = tail.Close() }()
-	ws, err := websocket.Accept(w, r, s.accept())
-	if err != nil {
-		s.log.Debug("not a watcher", "error", err) // it has been answered
-		return
-	}
-	defer s.metrics.console("watch")()
-	ctx, end := watching(ctx, sl)
-	defer end()
-	if err := watch(ctx, protocol.NewWebSocket(context.WithoutCancel(ctx), ws, watcherLimit), tail, from); err != nil {
-		s.log.Warn("a watcher was sent away", "session", id, "error", err)
-	}
-}
-
-// tail opens the trace of a session: of the one behind an id, else the newest of
-// those that are left of it; nil: there is none.
-func (s *Server) tail(id string, sl *slot) (*trace.Tail, error) {
-	if sl != nil && sl.trace() != nil {
-		return sl.trace().Tail()
-	}
-	if paths := storedTraces(s.cfg.Out)[id]; paths != nil {
-		return trace.OpenTail(paths[len(paths)-1], nil)
-	}
-	return nil, nil //nolint:nilnil // there is none, which is no error
-}
-
-// watching is how long a session can be watched: when the server stops, until it
-// has ended and a moment longer, so that its end is seen too.
-func watching(ctx context.Context, sl *slot) (context.Context, func()) {
-	watched, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	if sl == nil {
-		return watched, cancel
-	}
-	var waiting sync.WaitGroup
-	waiting.Go(func() {
-		if !sl.untilStop(ctx, watched.Done()) {
-			return
-		}
-		select {
-		case <-time.After(lastWrite):
-			cancel()
-		case <-watched.Done():
-		}
-	})
-	return watched, func() {
-		cancel()
-		waiting.Wait()
-	}
-}
-
-// watcherLimit is the largest message of a watcher, which has nothing to say, in
-// bytes.
-const watcherLimit = 4 << 10
-
 func idOr(id string) string {
 	if id == "" {
 		return DefaultSession
 	}
 	return id
-}
-
-// serveCase attaches a case to a session: {"path": …, "id": …}.
-func (s *Server) serveCase(w http.ResponseWriter, r *http.Request) {
-	var wanted struct {
-		Path string `json:"path"`
-		ID   string `json:"id"`
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, caseLimit))
-	if err == nil {
-		err = json.Unmarshal(body, &wanted)
-	}
-	switch {
-	case err != nil:
-		problem(w, http.StatusBadRequest, codeBadParameter, "want {\"path\": …, \"id\": …}: "+err.Error())
-		return
-	case s.cfg.Case == nil:
-		problem(w, http.StatusConflict, codeConflict, "no cases can be attached here: assay serve --case PATH says where they are")
-		return
-	}
-	attempts, err := s.cfg.Case(wanted.Path, wanted.ID)
-	if err == nil {
-		err = s.Attempt(r.PathValue("id"), attempts)
-	}
-	if err != nil {
-		problem(w, http.StatusBadRequest, codeBadParameter, err.Error())
-		return
-	}
-	answerJSON(w, http.StatusAccepted, map[string]any{"session": r.PathValue("id"), "path": wanted.Path, "id": wanted.ID})
 }

@@ -31,7 +31,7 @@ func (s *Server) serveMCP(ctx context.Context, w http.ResponseWriter, r *http.Re
 		_, _ = sl.await(soon, nil) // where none comes there is nobody to pass it on to
 		cancel()
 	}
-	ctx, end := watching(ctx, sl)
+	ctx, end := watching(ctx, sl.untilStop)
 	defer end()
 	asked, cancel := context.WithCancel(r.Context())
 	defer cancel()

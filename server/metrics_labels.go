@@ -47,9 +47,9 @@ func typeLabel(kind string) string {
 // actionLabel is the label of an action of the agent.
 func actionLabel(action string) string {
 	switch action {
-	case "get_context", "create_cell", "create_markdown_cell", "edit_cell", "delete_cell", "run_cell", "stop_cell",
-		"set_widget", "request_globals_summary", "request_reactivity_summary", "execute_code", "get_global_info",
-		"reset_kernel_globals":
+	case "get_context", "create_cell", "create_markdown_cell", "edit_cell", "delete_cell", "move_cell",
+		"run_cell", "stop_cell", "set_widget", "request_globals_summary", "request_reactivity_summary", "execute_code",
+		"get_global_info", "reset_kernel_globals":
 		return action
 	default:
 		return other

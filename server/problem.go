@@ -1,13 +1,17 @@
 package server
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 
 	"assay/internal/protocol"
+	"assay/internal/runs"
 )
 
 // The codes of problems; docs/api.md lists them, and those of files, which are
@@ -21,6 +25,7 @@ const (
 	codeNotFound       = "not_found"          // 404
 	codeNoSuchEndpoint = "no_such_endpoint"   // 404
 	codeMethod         = "method_not_allowed" // 405
+	codeTooLong        = "too_long"           // 422
 	codeUnreadable     = "unreadable"         // 500
 	codeGone           = "gone"               // 502
 )
@@ -66,6 +71,29 @@ func endpoint(mux *http.ServeMux, path string, methods map[string]http.HandlerFu
 		w.Header().Set("Allow", allowed)
 		problem(w, http.StatusMethodNotAllowed, codeMethod, fmt.Sprintf("%s is not for %s, but for %s", r.URL.Path, r.Method, allowed))
 	})
+}
+
+// handlerFunc answers a request, or has answered nothing and returns why.
+type handlerFunc func(w http.ResponseWriter, r *http.Request) error
+
+// answering makes errors problems; what cannot be read is logged too.
+func answering(log *slog.Logger, handler handlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		err := handler(w, r)
+		var bad *parameterError
+		switch {
+		case err == nil || r.Context().Err() != nil: // nobody is there any more
+		case errors.As(err, &bad):
+			problem(w, http.StatusBadRequest, codeBadParameter, err.Error())
+		case errors.Is(err, runs.ErrNotFound), errors.Is(err, syscall.ENAMETOOLONG):
+			problem(w, http.StatusNotFound, codeNotFound, err.Error())
+		case errors.Is(err, errTooLong):
+			problem(w, http.StatusUnprocessableEntity, codeTooLong, err.Error())
+		default:
+			log.Warn("what was asked for cannot be read", "path", r.URL.Path, "error", err)
+			problem(w, http.StatusInternalServerError, codeUnreadable, err.Error())
+		}
+	}
 }
 
 // unknownEndpoints makes what no other pattern below /api is for a problem.

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"assay/internal/protocol"
 	"assay/internal/runs"
@@ -31,8 +32,35 @@ type Showing struct {
 	scene     *scene
 }
 
+// Attempting is what consoles may know of an attempt that goes on.
+type Attempting struct {
+	CaseID  string      `json:"case_id"`
+	Task    string      `json:"task"`
+	Epoch   int         `json:"epoch"` // from 1
+	Limits  runs.Limits `json:"limits"`
+	Started time.Time   `json:"started,omitzero"` // when the agent was given its task; zero: it was not yet
+}
+
 // ID is that of the sessions.
 func (w *Showing) ID() string { return w.slot.id }
+
+// Begin says what attempt is made from now on, until its Verdict.
+func (w *Showing) Begin(a Attempting) { w.slot.change(func() { w.slot.going = &a }) }
+
+// Asked says when the attempt's agent was given its task. It is for
+// attempt.Config.
+func (w *Showing) Asked(at time.Time) {
+	w.slot.change(func() {
+		if w.slot.going != nil {
+			a := *w.slot.going // who has it reads it without a lock
+			a.Started = at.UTC()
+			w.slot.going = &a
+		}
+	})
+}
+
+// ended says that no attempt goes on.
+func (w *Showing) ended() { w.slot.change(func() { w.slot.going = nil }) }
 
 // Observe takes in the trace of the session that is about to start. It is for
 // attempt.Config.
@@ -59,6 +87,7 @@ func (w *Showing) Attach(live *session.Session) {
 // Verdict tells consoles how an attempt has ended, whose session is gone and
 // whose line is on disk.
 func (w *Showing) Verdict(a runs.Attempt) {
+	w.ended()
 	if w.scene == nil { // it could not start
 		w.scene = w.slot.show(nil, w.recording)
 	}
@@ -67,6 +96,7 @@ func (w *Showing) Verdict(a runs.Attempt) {
 
 // End ends the showing; consoles that are left are sent away.
 func (w *Showing) End() {
+	w.ended()
 	if w.scene != nil {
 		w.slot.finish(w.scene, nil)
 	}

@@ -19,8 +19,10 @@ import (
 	"time"
 
 	"assay/internal/notebook"
+	"assay/internal/runs"
 	"assay/internal/session"
 	"assay/internal/trace"
+	"assay/web"
 )
 
 const (
@@ -81,6 +83,9 @@ type Config struct {
 	// function tries it, and is run in the session's place. nil: no cases.
 	Case func(path, id string) (Attempts, error)
 
+	// Cases are those that may be named so, in their order. It is set with Case.
+	Cases func() ([]CaseListed, error)
+
 	// MCP is the path of the Unix socket at which the agent of a session serves
 	// clients of the Model Context Protocol; nil: no agent does.
 	MCP func(id string) string
@@ -114,6 +119,8 @@ type Server struct {
 	log     *slog.Logger
 	metrics *metrics
 	page    *page
+	runs    *runs.Store // nil: none are shown
+	files   runs.Files  // traces of sessions
 
 	consoles  sync.WaitGroup  // requests that became a WebSocket, or may
 	followers sync.WaitGroup  // of sessions' journals
@@ -158,11 +165,14 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Ping <= 0 {
 		cfg.Ping = 20 * time.Second
 	}
-	page, err := newPage()
+	page, err := newPage(web.Dist())
 	if err != nil {
 		return nil, fmt.Errorf("the page: %w", err)
 	}
 	s := &Server{cfg: cfg, log: cfg.Log, metrics: newMetrics(), page: page, slots: map[string]*slot{}}
+	if cfg.Runs != "" {
+		s.runs = runs.NewStore(cfg.Runs)
+	}
 	s.following, s.unfollow = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -174,17 +184,17 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.begin(ctx)
-	web := &http.Server{Handler: s.handler(ctx), ReadHeaderTimeout: greeting}
+	httpServer := &http.Server{Handler: s.handler(ctx), ReadHeaderTimeout: greeting}
 	var stopping sync.WaitGroup
 	stopping.Go(func() {
 		<-ctx.Done()
 		last, done := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
 		defer done()
-		if err := web.Shutdown(last); err != nil {
-			_ = web.Close()
+		if err := httpServer.Shutdown(last); err != nil {
+			_ = httpServer.Close()
 		}
 	})
-	err := web.Serve(ln)
+	err := httpServer.Serve(ln)
 	cancel(err)
 	stopping.Wait()
 	s.mu.Lock()

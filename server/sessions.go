@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
@@ -26,6 +27,14 @@ type sessionInfo struct {
 	Holder   string     `json:"holder,omitempty"` // server or console; empty: it is not settled
 	Verdict  bool       `json:"verdict"`          // an attempt has ended, and consoles that come are told how
 	Cases    int        `json:"cases"`            // attached, and waiting for their turn
+}
+
+// sessionDetail is what it says of one session.
+type sessionDetail struct {
+	sessionInfo
+
+	Attempt *Attempting     `json:"attempt"`          // null: none goes on
+	Result  json.RawMessage `json:"result,omitempty"` // eval_result of one that has ended, as consoles are told
 }
 
 type childInfo struct {
@@ -80,6 +89,18 @@ func (sl *slot) info() sessionInfo {
 	return info
 }
 
+// detail is all of it.
+func (sl *slot) detail() sessionDetail {
+	detail := sessionDetail{sessionInfo: sl.info()}
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	detail.Attempt = sl.going
+	if sl.scene != nil && sl.going == nil {
+		detail.Result = sl.scene.result
+	}
+	return detail
+}
+
 func (info *sessionInfo) describe(live *session.Session) {
 	info.Working, info.Holder = string(live.State()), live.Holder()
 	info.Kernel = &childInfo{PID: live.KernelPID(), Status: "dead", Language: live.KernelReady().Language}
@@ -110,11 +131,11 @@ func (s *Server) serveSessions(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) serveSession(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if sl := s.known(id); sl != nil {
-		answerJSON(w, http.StatusOK, sl.info())
+		answerJSON(w, http.StatusOK, sl.detail())
 		return
 	}
 	if paths := storedTraces(s.cfg.Out)[id]; paths != nil {
-		answerJSON(w, http.StatusOK, sessionInfo{ID: id, State: phaseStopped, Trace: paths[len(paths)-1]})
+		answerJSON(w, http.StatusOK, sessionDetail{sessionInfo: sessionInfo{ID: id, State: phaseStopped, Trace: paths[len(paths)-1]}})
 		return
 	}
 	problem(w, http.StatusNotFound, codeNotFound, "there is no session "+strconv.Quote(id))

@@ -42,6 +42,7 @@ type slot struct {
 	scene    *scene        // the newest; nil: none yet
 	wanted   bool          // a console wants a session
 	attempts []Attempts    // that wait
+	going    *Attempting   // the attempt that goes on; nil: none does
 	problem  error         // why the last one could not start; nil: it could
 	closed   error         // nobody is let in any more, for this reason; nil: they are
 	changed  chan struct{} // closed, and made anew, with each change of the above

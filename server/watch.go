@@ -29,18 +29,24 @@ var (
 	errUnreadable  = errors.New("the trace cannot be read")
 )
 
+// wanted is what a watcher wants to see of a trace, beside its header.
+type wanted struct {
+	from  int64 // the first entry
+	brief bool  // entries less what they carry
+}
+
 // watch sends a watcher the trace that tail reads from its beginning: the
-// header, then the entries from the entry from on, and on as they come, each
-// line as one message. It goes at the watcher's pace, which costs whoever writes
+// header, then the entries that are wanted, and on as they come, each line as
+// one message. It goes at the watcher's pace, which costs whoever writes
 // the trace nothing. It returns nil when the trace has ended, the watcher has
 // left or ctx has ended, and otherwise why it did not go on: the watcher is too
 // slow, or the trace cannot be read. conn is closed then; tail is the caller's.
-func watch(ctx context.Context, conn protocol.Conn, tail *trace.Tail, from int64) error {
-	return watchWithin(ctx, conn, tail, from, watcherPatience)
+func watch(ctx context.Context, conn protocol.Conn, tail *trace.Tail, want wanted) error {
+	return watchWithin(ctx, conn, tail, want, watcherPatience)
 }
 
 // watchWithin is watch with another patience.
-func watchWithin(ctx context.Context, conn protocol.Conn, tail *trace.Tail, from int64, patience time.Duration) error {
+func watchWithin(ctx context.Context, conn protocol.Conn, tail *trace.Tail, want wanted, patience time.Duration) error {
 	ctx, end := context.WithCancelCause(ctx)
 	slow := time.AfterFunc(patience, func() { end(errWatcherSlow) })
 	slow.Stop() // it runs while a line is written
@@ -50,7 +56,10 @@ func watchWithin(ctx context.Context, conn protocol.Conn, tail *trace.Tail, from
 		<-ctx.Done()
 		_ = conn.Close(farewell(context.Cause(ctx))) // ends the read, and a write that waits
 	})
-	end(sendTrace(ctx, tail, from, func(line []byte) error {
+	end(sendTrace(ctx, tail, want.from, func(line []byte) error {
+		if want.brief {
+			line = trace.Brief(line)
+		}
 		slow.Reset(patience)
 		defer slow.Stop()
 		return conn.Write(line)

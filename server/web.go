@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"io/fs"
 	"net/http"
 	"path"
@@ -13,13 +14,17 @@ import (
 
 // The policies of what a browser is sent. The page itself runs no script but
 // its own and asks nobody but this server. A frame is where outputs may run
-// theirs: it has an origin of its own, shared with nothing, and reaches nothing.
+// theirs: it has an origin of its own, shared with nothing, and reaches nothing,
+// this server included; the page hands it all that it shows. frameReach says that
+// once more where browsers know it, and of what no policy covers: WebRTC, names
+// looked up and connections made ahead of requests.
 const (
 	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-NONCE'; img-src 'self' data: blob:; media-src data: blob:; " +
 		"font-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; " +
+	framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; " +
 		"img-src data: blob:; media-src data: blob:; font-src data:; connect-src 'none'; base-uri 'none'; form-action 'none'; " +
-		"frame-ancestors 'self'; webrtc 'block'"
+		"frame-ancestors 'self'"
+	frameReach = "()"
 )
 
 // page serves the console and the viewer to browsers. Its files are no secret:
@@ -29,9 +34,12 @@ type page struct {
 	index []byte
 }
 
-func newPage() (*page, error) {
-	files := web.Dist()
+// newPage returns the page that is built in files, index.html at the top.
+func newPage(files fs.FS) (*page, error) {
 	index, err := fs.ReadFile(files, "index.html")
+	if err == nil && !bytes.Contains(index, []byte(web.NoncePlaceholder)) {
+		err = errors.New("index.html has no place for its nonce")
+	}
 	return &page{files: files, index: index}, err
 }
 
@@ -63,7 +71,9 @@ func (p *page) serveAsset(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *page) serveFrame(w http.ResponseWriter, r *http.Request) {
-	pageHeader(w, framePolicy).Set("Cache-Control", "no-cache")
+	header := pageHeader(w, framePolicy)
+	header.Set("Connection-Allowlist", frameReach)
+	header.Set("Cache-Control", "no-cache")
 	p.serveFile(w, r)
 }
 
@@ -74,7 +84,7 @@ func (p *page) serveFile(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	http.ServeFileFS(w, r, p.files, name)
+	http.ServeFileFS(w, r, p.files, name) //nolint:gosec // files are those of the build, and have nothing above them
 }
 
 // pageHeader sets what every answer to a browser has.
@@ -83,6 +93,7 @@ func pageHeader(w http.ResponseWriter, policy string) http.Header {
 	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("X-DNS-Prefetch-Control", "off") // of links in outputs
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	return header
 }

@@ -148,7 +148,7 @@ func (p *process) runOn(ctx context.Context, h *host, f *runFlags, cases []testc
 	} else if err != nil {
 		return none, broken(err)
 	}
-	ui, err := p.startUI(ctx, &f.ui, filepath.Dir(folder.Dir))
+	ui, err := p.startUI(ctx, &f.ui, folder.Dir)
 	if err != nil {
 		return none, errors.Join(err, folder.Close())
 	}

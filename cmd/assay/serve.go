@@ -143,7 +143,7 @@ func (s *serving) configure() error {
 		Version: version, Log: s.p.log(),
 	}
 	if len(s.f.cases) > 0 {
-		s.config.Case = s.prepare
+		s.config.Case, s.config.Cases = s.prepare, s.list
 	}
 	if _, ok := s.f.host.mcpCommand(); ok {
 		s.config.MCP = func(session string) string { return s.h.mcpSocket(session) }

@@ -59,6 +59,25 @@ func (s *serving) load(path, id string) ([]testcases.Case, error) {
 	return nil, fmt.Errorf("%s has no case %q", path, id)
 }
 
+// list reads the cases of what the flags name, those too that an id was not given
+// for: any of them may be attached.
+func (s *serving) list() (all []server.CaseListed, err error) {
+	prefixes, err := s.f.host.prefixes()
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, from := range s.f.cases {
+		path, _, _ := strings.Cut(from, "#")
+		paths = append(paths, path)
+	}
+	cases, err := testcases.Load(paths, testcases.Options{Data: prefixes}) // a file that is named twice counts once
+	for _, c := range cases {
+		all = append(all, server.CaseListed{Path: c.Source.File, ID: c.ID, Task: c.Task, Tags: c.Tags})
+	}
+	return all, err
+}
+
 // prepare makes attempts at a case that somebody names while the server runs: it
 // must lie in a folder that --case has named, or be named so itself.
 func (s *serving) prepare(path, id string) (server.Attempts, error) {
@@ -112,10 +131,13 @@ func (s *serving) tryAll(ctx context.Context, run caseRun, show *server.Showing)
 		return err
 	}
 	attempts := s.attempts
-	attempts.SessionID, attempts.Observe, attempts.Attach = show.ID(), show.Observe, show.Attach
+	attempts.SessionID, attempts.Observe, attempts.Attach, attempts.Asked = show.ID(), show.Observe, show.Attach, show.Asked
 	summary, err := batch.Run(ctx, batch.Config{
 		Folder: folder, Cases: run.cases, Jobs: 1, Missing: missing, Report: verdicts{s.p, show},
-		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt { return attempt.Run(ctx, attempts, work) },
+		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt {
+			show.Begin(attempting(attempts, work))
+			return attempt.Run(ctx, attempts, work)
+		},
 	})
 	if err = errors.Join(err, folder.Close()); err != nil {
 		return err
@@ -124,6 +146,13 @@ func (s *serving) tryAll(ctx context.Context, run caseRun, show *server.Showing)
 		err = errors.New("every case was skipped")
 	}
 	return err
+}
+
+// attempting is what consoles may know of an attempt while it is made.
+func attempting(cfg attempt.Config, work attempt.Work) server.Attempting {
+	return server.Attempting{
+		CaseID: work.Case.ID, Task: work.Case.Task, Epoch: work.Epoch, Limits: attempt.LimitsFor(cfg.Limits, work.Case),
+	}
 }
 
 // verdicts tells consoles and the terminal what became of attempts, once that is

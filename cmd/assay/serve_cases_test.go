@@ -44,6 +44,15 @@ func TestServe_CasesInARow(t *testing.T) {
 		require.Equal(t, want, c.verdict(t, n+1).Passed)
 	}
 
+	_, listed := s.get(t, "/api/cases")
+	var may struct {
+		Cases []struct{ Path, ID, Task string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(listed), &may))
+	require.Len(t, may.Cases, 3)
+	require.Equal(t, []string{"a", "b", "c"}, []string{may.Cases[0].ID, may.Cases[1].ID, may.Cases[2].ID})
+	require.NotEmpty(t, may.Cases[0].Task)
+
 	for _, tc := range []struct {
 		body, problem string
 		status        int
@@ -63,7 +72,7 @@ func TestServe_CasesInARow(t *testing.T) {
 	}
 	status, answer := s.request(t, http.MethodGet, "/api/sessions/default/case", "")
 	require.Equal(t, http.StatusMethodNotAllowed, status, answer)
-	status, answer = s.request(t, http.MethodPost, "/api/sessions/default/case", `{"path": "`+dir+`", "id": "b"}`)
+	status, answer = s.request(t, http.MethodPost, "/api/sessions/default/case", `{"path": "`+may.Cases[1].Path+`", "id": "b"}`)
 	require.Equal(t, http.StatusAccepted, status, answer)
 	require.True(t, c.verdict(t, 4).Passed)
 
@@ -114,6 +123,7 @@ func TestServe_Headless(t *testing.T) {
 	require.Equal(t, []string{"ran"}, statuses(c.shown(t)))
 	_, session := s.get(t, "/api/sessions/default")
 	require.Contains(t, session, `"verdict":true`)
+	require.Contains(t, session, `"attempt":null,"result":{"type":"eval_result","case_id":"alone"`)
 	s.stop(t)
 }
 

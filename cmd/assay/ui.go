@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/url"
 	"path/filepath"
 	"sync"
 
@@ -56,14 +57,14 @@ type ui struct {
 	shows map[string]*server.Showing // of attempts without a verdict, by the names of their folders
 }
 
-// startUI serves what the flags ask for; dir is the folder of all runs. Whoever
-// called it must stop it.
+// startUI serves what the flags ask for; dir is the folder of the run, beside
+// which others may lie. Whoever called it must stop it.
 func (p *process) startUI(ctx context.Context, f *uiFlags, dir string) (*ui, error) {
 	if f.addr == "" {
 		return &ui{}, nil
 	}
 	cfg := f.config(p)
-	cfg.Runs = dir
+	cfg.Runs = filepath.Dir(dir)
 	web, err := server.New(cfg)
 	if err != nil {
 		return nil, usage(err)
@@ -72,7 +73,7 @@ func (p *process) startUI(ctx context.Context, f *uiFlags, dir string) (*ui, err
 	if err != nil {
 		return nil, err
 	}
-	_, _ = fmt.Fprintf(p.err, "shown at http://%s while it goes on\n", ln.Addr())
+	_, _ = fmt.Fprintf(p.err, "shown at http://%s/runs/%s while it goes on\n", ln.Addr(), url.PathEscape(filepath.Base(dir)))
 	return serveUI(ctx, web, ln), nil
 }
 
@@ -91,7 +92,8 @@ func (u *ui) try(ctx context.Context, cfg attempt.Config, work attempt.Work) run
 		u.mu.Lock()
 		u.shows[name] = show
 		u.mu.Unlock()
-		cfg.Observe, cfg.Attach, cfg.LookOnly = show.Observe, show.Attach, true
+		show.Begin(attempting(cfg, work))
+		cfg.Observe, cfg.Attach, cfg.Asked, cfg.LookOnly = show.Observe, show.Attach, show.Asked, true
 	}
 	return attempt.Run(ctx, cfg, work)
 }

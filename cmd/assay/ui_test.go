@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/client"
+	"assay/internal/runs"
 )
 
 // waitingAgent is an agent that works until a line is written to its pipe.
@@ -40,7 +42,7 @@ func TestRunUI(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	agent := write(t, filepath.Join(dir, "agent.py"), waitingAgent)
-	file := write(t, filepath.Join(dir, "case.json"), `{"id": "a", "task": "t", "grader": {"type": "exact", "config": {"ground_truth": 1}}}`)
+	file := write(t, filepath.Join(dir, "case.json"), `{"id": "a", "task": "t", "tags": ["quick"], "limits": {"wall_s": 99}, "grader": {"type": "exact", "config": {"ground_truth": 1}}}`)
 	pipe := filepath.Join(dir, "pipe")
 	require.NoError(t, exec.CommandContext(t.Context(), "mkfifo", pipe).Run())
 	cmd := exec.CommandContext(t.Context(), "assay", "run", file, "--agent", "python3 "+agent+" "+pipe,
@@ -54,7 +56,10 @@ func TestRunUI(t *testing.T) {
 		line, err := lines.ReadString('\n')
 		require.NoError(t, err)
 		if _, rest, ok := strings.Cut(line, "shown at "); ok {
-			address, _, _ = strings.Cut(rest, " ")
+			page, _, _ := strings.Cut(rest, " ")
+			var shown bool
+			address, shown = strings.CutSuffix(page, "/runs/one")
+			require.True(t, shown, "it names the page of the run: %s", page)
 		}
 	}
 	const session = "0001-a-e1-t1"
@@ -74,6 +79,22 @@ func TestRunUI(t *testing.T) {
 	require.Equal(t, session, sessions.Sessions[0].ID)
 	require.Equal(t, "running", sessions.Sessions[0].State)
 	require.Equal(t, "server", sessions.Sessions[0].Holder)
+	var config struct{ Console bool }
+	require.NoError(t, c.GetJSON(t.Context(), "/api/config", &config))
+	require.False(t, config.Console, "there is only something to look at")
+	var going struct {
+		Attempt struct {
+			CaseID  string `json:"case_id"`
+			Task    string
+			Started *time.Time
+			Limits  runs.Limits
+		}
+	}
+	require.NoError(t, c.GetJSON(t.Context(), "/api/sessions/"+session, &going))
+	require.Equal(t, "a", going.Attempt.CaseID)
+	require.Equal(t, "t", going.Attempt.Task)
+	require.Equal(t, 99.0, going.Attempt.Limits.WallS) //nolint:testifylint // it is that very number
+	require.NotNil(t, going.Attempt.Started)
 	var attempt struct{ State string }
 	require.NoError(t, c.GetJSON(t.Context(), "/api/runs/one/attempts/"+session, &attempt))
 	require.Equal(t, "running", attempt.State)
@@ -120,7 +141,11 @@ func TestRunUI(t *testing.T) {
 	require.Equal(t, exitFailed, cmd.ProcessState.ExitCode())
 	text, err := os.ReadFile(filepath.Join(dir, "runs", "one", "attempts.jsonl"))
 	require.NoError(t, err)
-	var result struct{ Outcome string }
+	var result struct {
+		Outcome string
+		Tags    []string
+	}
 	require.NoError(t, json.Unmarshal([]byte(strings.Split(string(text), "\n")[1]), &result))
 	require.Equal(t, "stopped_without_answer", result.Outcome)
+	require.Equal(t, []string{"quick"}, result.Tags)
 }

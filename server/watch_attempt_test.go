@@ -1,0 +1,141 @@
+package server_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/runs"
+	"assay/server"
+)
+
+// shelved is a library that a server of its own shows.
+type shelved struct {
+	*house
+	*library
+	folder *runs.Folder
+}
+
+func newShelved(t *testing.T) *shelved {
+	t.Helper()
+	l := newLibrary(t)
+	folder := l.run(t, "r", 1)
+	return &shelved{house: newHouse(t, server.Config{Runs: l.dir}), library: l, folder: folder}
+}
+
+// watch begins to watch.
+func (s *shelved) watch(t *testing.T, query string) *websocket.Conn {
+	t.Helper()
+	ws, _, err := websocket.Dial(t.Context(), s.url+"/watch?"+query, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = ws.CloseNow() })
+	return ws
+}
+
+// line is the next message of a watch.
+func nextLine(t *testing.T, ws *websocket.Conn) string {
+	t.Helper()
+	_, body, err := ws.Read(t.Context())
+	require.NoError(t, err)
+	return string(body)
+}
+
+// An attempt is watched as its trace grows, whoever writes it, until it has its
+// line.
+func TestWatchAttempt(t *testing.T) {
+	t.Parallel()
+	s := newShelved(t)
+	lines := strings.SplitAfter(written(t, exchange(t)...), "\n")
+	name := s.library.attempt(t, s.folder, 1, map[string]string{"trace.jsonl": lines[0] + lines[1] + lines[2] + lines[3][:20]})
+	ws := s.watch(t, "run=r&from=2&attempt="+name)
+	require.Equal(t, lines[0], nextLine(t, ws)+"\n")
+	require.Equal(t, lines[2], nextLine(t, ws)+"\n")
+	brief := s.watch(t, "run=r&bodies=false&attempt="+name)
+	require.Equal(t, lines[0], nextLine(t, brief)+"\n")
+
+	file, err := os.OpenFile(filepath.Join(s.folder.Dir, "attempts", name, "trace.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	_, err = file.WriteString(lines[3][20:])
+	require.NoError(t, err)
+	require.Equal(t, lines[3], nextLine(t, ws)+"\n")
+	_, err = file.WriteString(strings.Join(lines[4:], ""))
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	record(t, s.folder, name, 1, runs.Completed, nil)
+	for _, want := range lines[4:14] {
+		require.Equal(t, want, nextLine(t, ws)+"\n")
+	}
+	for n := range lines[1:14] {
+		var entry, whole map[string]any
+		require.NoError(t, json.Unmarshal([]byte(nextLine(t, brief)), &entry))
+		require.NoError(t, json.Unmarshal([]byte(lines[n+1]), &whole))
+		delete(whole, "msg")
+		require.Equal(t, whole, entry)
+	}
+	for _, watcher := range []*websocket.Conn{ws, brief, s.watch(t, "run=r&from=14&attempt="+name)} {
+		for err = nil; err == nil; {
+			_, _, err = watcher.Read(t.Context())
+		}
+		require.Equal(t, websocket.StatusNormalClosure, websocket.CloseStatus(err), err)
+	}
+}
+
+// An attempt without a line is over when its run is; one of a run that goes on is
+// waited for until the server stops, or its folder is gone.
+func TestWatchAttemptThatIsLost(t *testing.T) {
+	t.Parallel()
+	s := newShelved(t)
+	lost := s.library.attempt(t, s.folder, 1, map[string]string{"trace.jsonl": written(t)})
+	gone := s.library.attempt(t, s.folder, 2, map[string]string{"trace.jsonl": written(t)})
+	cut := s.library.attempt(t, s.folder, 3, map[string]string{"trace.jsonl": written(t)})
+	other := s.run(t, "other", 2)
+	waits := s.library.attempt(t, other, 4, map[string]string{"trace.jsonl": written(t)})
+	watchers := map[string]*websocket.Conn{}
+	for path, query := range map[string]string{lost: "run=r", gone: "run=r", cut: "run=r", waits: "run=other"} {
+		watchers[query+path] = s.watch(t, query+"&attempt="+path)
+		nextLine(t, watchers[query+path])
+	}
+	ends := func(key string, code websocket.StatusCode) {
+		_, _, err := watchers[key].Read(t.Context())
+		require.Equal(t, code, websocket.CloseStatus(err), "%s: %v", key, err)
+	}
+	require.NoError(t, os.RemoveAll(filepath.Join(s.folder.Dir, "attempts", gone)))
+	ends("run=r"+gone, websocket.StatusInternalError)
+	require.NoError(t, os.Truncate(filepath.Join(s.folder.Dir, "attempts", cut, "trace.jsonl"), 3))
+	ends("run=r"+cut, websocket.StatusInternalError)
+	require.NoError(t, s.folder.Append(map[string]any{"type": runs.TypeSummary}))
+	ends("run=r"+lost, websocket.StatusNormalClosure)
+	s.stop()
+	ends("run=other"+waits, websocket.StatusGoingAway)
+}
+
+func TestWatchRefusals(t *testing.T) {
+	t.Parallel()
+	s := newShelved(t)
+	name := s.library.attempt(t, s.folder, 1, nil)
+	for query, want := range map[string]string{
+		"run=r":                           "bad_parameter",
+		"attempt=" + name:                 "bad_parameter",
+		"session=a&run=r&attempt=" + name: "bad_parameter",
+		"from=x":                          "bad_parameter",
+		"bodies=no":                       "bad_parameter",
+		"sesion=default":                  "bad_parameter",
+		"session=none":                    "not_found",
+		"run=none&attempt=a":              "not_found",
+		"run=r&attempt=none":              "not_found",
+		"run=r&attempt=" + name:           "not_found", // it has no trace yet
+		"run=r&attempt=..":                "not_found",
+		"run=..&attempt=r":                "not_found",
+	} {
+		require.Equal(t, want, getJSON(t, strings.Replace(s.url, "ws", "http", 1)+"/watch?"+query)["code"], query)
+	}
+	_, response, err := websocket.Dial(t.Context(), s.url+"/watch?run=r&attempt=none", nil)
+	require.Error(t, err)
+	require.Equal(t, http.StatusNotFound, response.StatusCode)
+}
