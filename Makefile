@@ -2,7 +2,7 @@
 
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help run test chaos lint bench ci build
+.PHONY: help run test chaos lint bench ci build web weblint
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -14,8 +14,16 @@ build: ## build the program into bin/assay
 	CGO_ENABLED=0 go build -trimpath -o bin/assay ./cmd/assay
 
 test: ## run all tests, with the race detector; installs what they need
-	.ci/packages gcc libc6-dev python3-numpy python3-pandas python3-matplotlib python3-ipython python3-nbformat python3-websockets python3-plotly python3-pil python3-sympy python3-ipykernel python3-jupyter-client emacs-nox r-base-core r-cran-irkernel git=git node=nodejs npm=npm
-	go test -race -json ./... | .ci/summarise
+	.ci/packages gcc libc6-dev python3-numpy python3-pandas python3-matplotlib python3-ipython python3-nbformat python3-websockets python3-plotly python3-pil python3-sympy python3-ipykernel python3-jupyter-client emacs-nox r-base-core r-cran-irkernel git=git chromium node=nodejs npm=npm
+	.ci/tests | .ci/summarise
+
+web: ## build the page, web/dist, from its sources
+	.ci/packages node=nodejs npm=npm
+	.ci/node .ci/web build
+
+weblint: ## check the page's sources, and that web/dist is what they give
+	.ci/packages node=nodejs npm=npm
+	.ci/node .ci/web lint
 
 chaos: ## make trouble for a minute, and look whether anything is left
 	go test -race ./server -run '^TestChaos$$' -v -chaos.for 60s
@@ -28,4 +36,4 @@ bench: ## measure, side by side, and write docs/BENCHMARKS.md
 	.ci/packages python3-numpy python3-pandas python3-ipykernel python3-jupyter-client python3-jupyter-server emacs-nox
 	go test -tags bench ./bench -run '^TestBench$$' -timeout 60m -v -args -out "$(CURDIR)/docs/BENCHMARKS.md"
 
-ci: lint build test ## what CI runs
+ci: lint weblint build test ## what CI runs

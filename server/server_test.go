@@ -250,7 +250,7 @@ func TestLateConsole(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"type": "ready", "connection_idx": 3.0, "kernel_status": "running", "language": "python", "session_owner": true,
 		"run_queue": []any{}, "cell_widgets": map[string]any{},
-		"cell_status": map[string]any{"first": "ran"}, "cell_sequencers": map[string]any{"first": 1.0},
+		"cell_status": map[string]any{"first": "ran"}, "cell_sequencers": map[string]any{"first": 1.0}, "cell_counts": map[string]any{"first": 1.0},
 		"cell_outputs": map[string]any{"first": []any{
 			map[string]any{"output_type": "stream", "name": "stdout", "text": "hello\n"},
 			map[string]any{"output_type": "execute_result", "execution_count": 1.0, "metadata": map[string]any{}, "data": map[string]any{"text/plain": "42"}},

@@ -9,7 +9,7 @@ import (
 )
 
 //go:embed dist
-var dist embed.FS //nolint:gochecknoglobals // go:embed wants one
+var dist embed.FS
 
 // Dist returns the files of the page, index.html at the top. In index.html each
 // occurrence of [NoncePlaceholder] is to be replaced by the nonce of the

@@ -13,7 +13,7 @@ export default defineConfig(({ command }) => ({
     "process.env.EVAL_SANDBOX": JSON.stringify(command === "serve" ? (process.env.EVAL_SANDBOX ?? "") : ""),
     "process.env.ASSAY_URL": JSON.stringify(command === "serve" ? server : ""),
   },
-  server: { proxy: { "/api": server, "/frame": server } },
+  server: { proxy: { "/api": server } },
   build: {
     target: "es2022",
     assetsInlineLimit: 0, // the Content-Security-Policy lets no data: scripts or styles in

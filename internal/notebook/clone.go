@@ -29,8 +29,8 @@ func (r *Runs) Size() int {
 	size := 0
 	for id, c := range r.cells {
 		size += runCost + len(id) + c.outputs.held() + c.logs.held()
-		for key, state := range c.widgets {
-			size += len(key) + len(state)
+		for _, w := range c.widgets {
+			size += len(w.Key) + len(w.State)
 		}
 	}
 	if r.fresh != nil {

@@ -51,18 +51,18 @@ func randomAction(t *rapid.T, peer *peer, model []notebook.Cell) []notebook.Cell
 		kind := rapid.SampledFrom([]string{"code", "markdown", "raw"}).Draw(t, "kind")
 		r := peer.act("create_cell", map[string]any{"position": position, "cell_type": kind, "source": source, "title": "T"})
 		if expect(t, r, fits && kind != "raw") {
-			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: kind, Source: source, Title: "T", Rev: 1})
+			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: kind, Source: source, Title: "T", Rev: 1, By: notebook.ByAgent})
 		}
 	case "note":
 		r := peer.act("create_markdown_cell", map[string]any{"position": position, "source": source})
 		if expect(t, r, fits) {
-			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: "markdown", Source: source, Rev: 1})
+			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: "markdown", Source: source, Rev: 1, By: notebook.ByAgent})
 		}
 	case "edit":
 		rev := rapid.IntRange(1, 3).Draw(t, "rev")
 		r := peer.act("edit_cell", map[string]any{"cell_id": id, "source": source, "rev": rev})
 		if expect(t, r, at >= 0 && model[max(at, 0)].Rev == rev) && model[at].Source != source { // else it is no change
-			model[at].Source, model[at].Rev = source, rev+1
+			model[at].Source, model[at].Rev, model[at].By = source, rev+1, notebook.ByAgent
 		}
 	case "delete":
 		if expect(t, peer.act("delete_cell", map[string]any{"cell_id": id}), at >= 0) {

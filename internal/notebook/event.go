@@ -165,7 +165,9 @@ func (d *Document) insert(e Event) error {
 	case d.index(e.Cell.ID) >= 0:
 		return fmt.Errorf("cell_id: there is a cell %q already", e.Cell.ID)
 	}
-	d.cells = slices.Insert(d.cells, *e.Position, *e.Cell)
+	cell := *e.Cell
+	cell.By = e.By
+	d.cells = slices.Insert(d.cells, *e.Position, cell)
 	return nil
 }
 
@@ -177,7 +179,7 @@ func (d *Document) edit(e Event) error {
 	if e.Source == nil {
 		return errors.New("source is missing")
 	}
-	cell.Source, cell.Rev = *e.Source, e.Rev
+	cell.Source, cell.Rev, cell.By = *e.Source, e.Rev, e.By
 	return nil
 }
 

@@ -20,6 +20,7 @@ type Cell struct {
 	Source string `json:"source"`
 	Title  string `json:"display_name"` // may be empty
 	Rev    int    `json:"rev"`          // 1 when created, one more with each edit
+	By     string `json:"by,omitempty"` // who changed it last, as in [Event]; empty: nobody knows
 }
 
 // What a cell is doing, as its last run left it.

@@ -34,35 +34,60 @@ func read(text []byte) (*reader, error) {
 }
 
 func readMembers(text []byte) (map[string]json.RawMessage, error) {
+	members := map[string]json.RawMessage{}
+	err := eachMember(text, func(key string, value json.RawMessage) { members[key] = value })
+	if err != nil {
+		return nil, err
+	}
+	return members, nil
+}
+
+// eachMember calls f with the members of a JSON object in their order. What it
+// is called with are slices of text.
+func eachMember(text []byte, f func(key string, value json.RawMessage)) error {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if dec.PeekKind() != '{' {
-		return nil, fmt.Errorf("expected an object, found %s", describe(text))
+		return fmt.Errorf("expected an object, found %s", describe(text))
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return nil, err
+		return err
 	}
-	members := map[string]json.RawMessage{}
 	for dec.PeekKind() != '}' {
 		name, err := dec.ReadToken()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		key := name.String()
 		value, err := dec.ReadValue()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		end := int(dec.InputOffset())
-		members[key] = text[end-len(value) : end : end]
+		f(key, text[end-len(value):end:end])
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("expected nothing after the object")
+		return errors.New("expected nothing after the object")
 	}
-	return members, nil
+	return nil
+}
+
+// inOrder calls f with the members of a JSON object, in the order of their names:
+// once for each name, with the last value that it has.
+func inOrder(text []byte, f func(key string, value json.RawMessage)) error {
+	last, err := readMembers(text)
+	if err != nil {
+		return err
+	}
+	return eachMember(text, func(key string, _ json.RawMessage) {
+		if value, left := last[key]; left {
+			delete(last, key)
+			f(key, value)
+		}
+	})
 }
 
 // describe says what a JSON value is in a complaint: short ones as they are.

@@ -1,9 +1,6 @@
 package notebook
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "strings"
 
 // run is what is known of one cell: its last run, and whether another one is on
 // its way.
@@ -23,7 +20,7 @@ type run struct {
 	outputs   *tape
 	logs      *tape // stdio alone, in one stream
 	clearing  bool  // the next output takes the place of all before it
-	widgets   map[string]json.RawMessage
+	widgets   Widgets
 }
 
 func newRun(limit int) *run {

@@ -1,9 +1,6 @@
 package notebook
 
-import (
-	"encoding/json"
-	"maps"
-)
+import "encoding/json"
 
 // snapshotLimit is how many bytes of outputs a snapshot has; each cell has an
 // equal share.
@@ -16,8 +13,10 @@ type Snapshot struct {
 	Sequencers map[string]int               `json:"cell_sequencers"`
 	Outputs    map[string][]json.RawMessage `json:"cell_outputs"` // nbformat outputs
 	Queue      []string                     `json:"run_queue"`    // cells that wait
-	// Widgets has the states by cell and by absolute key.
-	Widgets map[string]map[string]json.RawMessage `json:"cell_widgets"`
+	Widgets    map[string]Widgets           `json:"cell_widgets"`
+	// Counts has the number of the last run that any kernel started, which a
+	// cell goes on to show when its kernel is gone.
+	Counts map[string]int `json:"cell_counts"`
 }
 
 // Snapshot returns the state of all cells seen so far, less those disposed of.
@@ -25,7 +24,7 @@ type Snapshot struct {
 func (r *Runs) Snapshot() Snapshot {
 	s := Snapshot{
 		Status: map[string]string{}, Sequencers: map[string]int{},
-		Outputs: map[string][]json.RawMessage{}, Widgets: map[string]map[string]json.RawMessage{},
+		Outputs: map[string][]json.RawMessage{}, Widgets: map[string]Widgets{}, Counts: map[string]int{},
 	}
 	outputs := r.collect(&s)
 	for id, list := range outputs {
@@ -49,8 +48,11 @@ func (r *Runs) collect(s *Snapshot) map[string][]shown {
 		if c.sequencer > 0 {
 			s.Sequencers[id] = c.sequencer
 		}
+		if c.count > 0 {
+			s.Counts[id] = c.count
+		}
 		if len(c.widgets) > 0 {
-			s.Widgets[id] = maps.Clone(c.widgets)
+			s.Widgets[id] = c.widgets
 		}
 		if list := c.outputs.shown(); len(list) > 0 {
 			outputs[id] = list
@@ -60,14 +62,14 @@ func (r *Runs) collect(s *Snapshot) map[string][]shown {
 }
 
 // look returns what a context shows of a cell.
-func (r *Runs) look(cellID string) (status string, outputs []shown, widgets map[string]json.RawMessage) {
+func (r *Runs) look(cellID string) (status string, outputs []shown, widgets Widgets) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.known(cellID)
 	if c == nil {
 		return StatusIdle, nil, nil
 	}
-	return c.status(), c.outputs.shown(), maps.Clone(c.widgets)
+	return c.status(), c.outputs.shown(), c.widgets
 }
 
 // ran returns what a notebook file has of a cell: the outputs of its last run

@@ -1,6 +1,7 @@
 package notebook
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -40,7 +41,7 @@ func (r *Runs) Restore(s Snapshot) {
 			continue // more cells than frames can make known
 		}
 		*c = *newRun(r.cfg.TextLimit)
-		c.count, c.last = s.Sequencers[id], s.Status[id]
+		c.count, c.last = cmp.Or(s.Counts[id], s.Sequencers[id]), s.Status[id]
 		if c.last == StatusRunning {
 			c.last = StatusError
 		}

@@ -155,7 +155,7 @@ func TestRestoredFromItsTrace(t *testing.T) {
 		require.NoError(t, recording.Close())
 		again, err := session.Rebuild(t.Context(), path)
 		require.NoError(t, err)
-		require.Equal(t, []notebook.Cell{{ID: "a", Type: notebook.Code, Source: string(rune('2' + n)), Rev: 4 + n}}, again.Cells)
+		require.Equal(t, []notebook.Cell{{ID: "a", Type: notebook.Code, Source: string(rune('2' + n)), Rev: 4 + n, By: notebook.ByServer}}, again.Cells)
 		require.Equal(t, state.Runs.Outputs, again.Runs.Outputs)
 		require.Equal(t, state.Runs.Status, again.Runs.Status)
 		state = *again

@@ -20,6 +20,26 @@ if TYPE_CHECKING:
 
 install()
 
+# What `from assay import *` brings. Names are looked up when they are asked for.
+__all__ = [
+    "Signal",
+    "submit_widget_state",
+    "w_button",
+    "w_checkbox",
+    "w_column",
+    "w_grid",
+    "w_multi_select",
+    "w_plot",
+    "w_radio",
+    "w_range_slider",
+    "w_row",
+    "w_select",
+    "w_slider",
+    "w_table",
+    "w_text_input",
+    "w_text_output",
+]
+
 
 def __getattr__(name: str) -> "Any":
     if name == "Signal":

@@ -110,6 +110,12 @@ class TestStates(WidgetTest):
         shown = "[None, [], None, '', False, False, 0, -1, (2, 5), (0, 0), datetime.date(2024, 1, 2), 't', None]"
         self.assertEqual(self.run_ok("print(values)", "d").text(), shown + "\n")
 
+    def test_pk11_a_star_import_brings_all(self):
+        names = "[name for name in dir() if name.startswith('w_')]"
+        frames = self.run_ok(f"from assay import *\nfrom assay.widgets import __all__ as listed\n"
+                             f"sorted(listed) == sorted([*{names}, 'submit_widget_state']), Signal.__name__").frames
+        self.assertIn("(True, 'Signal')", json.dumps(frames))
+
     def test_pk11_keys(self):
         states = self.made("w_checkbox(key='checkbox_1')\nw_checkbox()\nw_checkbox(key='a/b')\nw_slider()\nw_checkbox()")
         keys = ["checkbox_1", "checkbox_2", "a/b", "slider_1", "checkbox_3"]

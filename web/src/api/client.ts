@@ -44,6 +44,19 @@ export async function getText(path: string, signal?: AbortSignal): Promise<strin
   return (await request(path, signal ? { signal } : {})).text();
 }
 
+/** The answer of a GET or HEAD itself, for its headers or its bytes. range: only these bytes, from and to, as far as there are. */
+export function getFile(
+  path: string,
+  {
+    method = "GET",
+    range,
+    signal,
+  }: { method?: "GET" | "HEAD"; range?: readonly [number, number]; signal?: AbortSignal } = {},
+): Promise<Response> {
+  const headers: Record<string, string> = range ? { Range: `bytes=${range[0]}-${range[1]}` } : {};
+  return request(path, { method, headers, ...(signal ? { signal } : {}) });
+}
+
 /** POSTs JSON and resolves to the JSON of the answer. */
 export async function postJSON<T>(path: string, body: unknown): Promise<T> {
   const answer = await request(path, {

@@ -10,8 +10,8 @@ import type { CellType } from "../protocol/messages";
 export interface Commands {
   /** Cells may be run, stopped and widgets set: EVAL_SANDBOX, or this console owns the session. */
   canRun: boolean;
-  /** Resolves to the new cell's id. */
-  createCell(position: number, type: CellType, source: string): Promise<string>;
+  /** Resolves to the new cell's id. Without a title it has none. */
+  createCell(position: number, type: CellType, source: string, title?: string): Promise<string>;
   /**
    * Says what a cell's source is now. It is sent when typing pauses, and before
    * anything that needs it; while there is no connection it is kept. One at a time:

@@ -31,6 +31,8 @@ export interface Entry {
   note?: string;
   ref?: number;
   cause?: number;
+  /** When a live frame came, in milliseconds as of performance.now(). */
+  at?: number;
 }
 
 export type CellType = "code" | "markdown";

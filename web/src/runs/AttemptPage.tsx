@@ -1,3 +1,18 @@
+import { AttemptView } from "./attempt/AttemptView";
+import { runPath, useSegment } from "./data/paths";
+import { Page } from "./parts/Page";
+
+/** One attempt at a case. */
 export default function AttemptPage({ run, attempt }: { run: string; attempt: string }) {
-  return <main>{`${run} ${attempt}`}</main>;
+  const runName = useSegment(1, run);
+  const name = useSegment(2, attempt);
+  const crumbs = [
+    { label: "Runs", href: "/runs" },
+    { label: runName, href: runPath(runName) },
+  ];
+  return (
+    <Page title={name} crumbs={crumbs} fixed>
+      <AttemptView key={`${runName}/${name}`} run={runName} name={name} />
+    </Page>
+  );
 }

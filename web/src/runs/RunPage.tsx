@@ -1,3 +1,15 @@
+import { useSegment } from "./data/paths";
+import { Page } from "./parts/Page";
+import { RunView } from "./run/RunView";
+
+const crumbs = [{ label: "Runs", href: "/runs" }];
+
+/** One run. */
 export default function RunPage({ run }: { run: string }) {
-  return <main>{run}</main>;
+  const name = useSegment(1, run);
+  return (
+    <Page title={name} crumbs={crumbs}>
+      <RunView key={name} name={name} />
+    </Page>
+  );
 }

@@ -2,6 +2,8 @@
 // entries of the trace or the frames of a live session, which are the same.
 
 import type { By, CellType, EvalResult, Output, RunStatus, Usage, Widget } from "../protocol/messages";
+import type { Showing } from "./shown";
+import type { Tape } from "./tape";
 
 export interface State {
   notebook: Notebook;
@@ -22,6 +24,15 @@ export interface Notebook {
   queue: readonly string[];
   /** running: the kernel is there; dead: it is gone, and a restart brings another. */
   kernel: "unknown" | "running" | "dead";
+  /** What only the reducer needs; absent: nothing. */
+  memory?: NotebookMemory;
+}
+
+export interface NotebookMemory {
+  /** Cells of which nothing more is to be heard, until they are run again. */
+  disposed: ReadonlySet<string>;
+  /** Bytes of large values that are held, by cell id, what has been held longest first. */
+  held: ReadonlyMap<string, number>;
 }
 
 export interface Cell {
@@ -53,6 +64,16 @@ export interface Run {
   durationMs?: number;
   /** When the run that goes on began, in milliseconds as of performance.now(); only of one seen live. */
   startedAt?: number;
+  /** What only the reducer needs; absent: what outputs tell. */
+  memory?: RunMemory;
+}
+
+export interface RunMemory {
+  /** What outputs was made of. */
+  tape: Tape;
+  shown: Showing;
+  /** The next output takes the place of all before it. */
+  clearing: boolean;
 }
 
 export type AgentStatus =
@@ -73,13 +94,31 @@ export interface Agent {
   /** The reply that is arriving, block by block; null: none is. */
   stream: readonly StreamBlock[] | null;
   usage: Usage | null;
+  /** Tokens of the newest prompt and its reply: what the conversation takes of the context; absent: not known. */
+  context?: number;
   /** Id of the query it works on; null: none is known. */
   request: string | null;
+  /** The newest entry that it is made of; absent or 0: none is. */
+  seq?: number;
+  /** The entry before which all was forgotten. */
+  cleared?: number;
 }
 
-/** One thing in the conversation. `seq` is its entry of the trace, 0 for what is not in one yet. */
+/**
+ * One thing in the conversation. `seq` is its entry of the trace, 0 for what is not
+ * in one yet. `request` is the query's id; `query`: only the query tells of it, the
+ * agent has not repeated it.
+ */
 export type Item =
-  | { kind: "text"; seq: number; role: "user" | "assistant"; text: string; label?: string }
+  | {
+      kind: "text";
+      seq: number;
+      role: "user" | "assistant";
+      text: string;
+      label?: string;
+      request?: string;
+      query?: boolean;
+    }
   | { kind: "thinking"; seq: number; text: string }
   | { kind: "tool"; seq: number; id: string; name: string; input: unknown; result?: ToolResult; label?: string }
   | { kind: "event"; seq: number; event: string; text: string; metadata: Readonly<Record<string, unknown>> }

@@ -1,6 +1,6 @@
 import { createContext, useContext, useSyncExternalStore } from "react";
 import type { Entry, NotebookStateMessage } from "../protocol/messages";
-import { initial, reduce, restore } from "./reducer";
+import { initial, reduceAll, restore } from "./reducer";
 import type { State } from "./state";
 
 /** Holds the state of one session: the live one, one that is watched, or one moment of a trace. */
@@ -30,7 +30,7 @@ export function createStore(first: State = initial): Store {
       listeners.add(f);
       return () => listeners.delete(f);
     },
-    apply: (entries) => set(entries.reduce(reduce, state)),
+    apply: (entries) => set(reduceAll(state, entries)),
     restore: (message) => set(restore(state, message)),
     update: (f) => set(f(state)),
   };

@@ -1,5 +1,5 @@
 import { X } from "lucide-react";
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
 import { IconButton } from "./Button";
 import styles from "./Dialog.module.css";
 
@@ -13,7 +13,8 @@ interface Props {
 export function Dialog({ title, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  // Before the element is taken away: only then does closing give the focus back.
+  useLayoutEffect(() => {
     const element = dialog.current;
     if (element?.isConnected && !element.open) element.showModal();
     return () => element?.close();

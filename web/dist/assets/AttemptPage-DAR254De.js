@@ -1,1 +1,0 @@
-import{t as e}from"./index-Dvytct4d.js";var t=e();function n({run:e,attempt:n}){return(0,t.jsx)(`main`,{children:`${e} ${n}`})}export{n as default};

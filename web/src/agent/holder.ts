@@ -1,0 +1,127 @@
+import type { By, Message, NotebookStateMessage, WireCell } from "../protocol/messages";
+import { type Fields, textOf } from "../store/read";
+import { type Answered, type Desk, handleAgentAction, perform } from "./actionHandler";
+import type { Core } from "./core";
+import { cellsToKeep, keepDocument, keptDocument } from "./documentStore";
+import type { Keeper } from "./keeper";
+
+/** How long changes must pause for the notebook to be kept, in milliseconds. */
+const pause = 300;
+
+export interface HolderConfig {
+  core: Core;
+  console: number;
+  session: string;
+  language(): string;
+  sendRun(message: unknown): boolean;
+  sendAgent(message: unknown): boolean;
+  resumed(): void;
+}
+
+/** Holds the notebook: what agent and person want of it is done here, and the server is told what is to run. */
+export class Holder implements Keeper {
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private restarted = false;
+
+  constructor(private readonly config: HolderConfig) {}
+
+  async load(): Promise<void> {
+    const { core, console, session } = this.config;
+    const kept = await keptDocument(console, session);
+    if (kept !== null && core.store.get().notebook.order.length === 0) core.store.restore(stateOf(kept, {}));
+  }
+
+  connected(): void {
+    void this.config.core.conversation.load(true);
+    this.config.resumed();
+  }
+
+  fromRun(message: Message): void {
+    const { core } = this.config;
+    if (message.type === "ready") core.inbox.add({ act: () => this.greeted(message) });
+    core.take(message);
+  }
+
+  /** Takes over what the cells have shown. A new attempt begins with an empty notebook; what a person begins, with this one. */
+  private greeted(ready: Message): void {
+    const { store } = this.config.core;
+    const state = store.get();
+    const next = state.verdict !== null && !this.restarted;
+    this.restarted = false;
+    store.restore(stateOf(next ? [] : cellsToKeep(state), ready));
+    if (next) this.keep();
+  }
+
+  fromAgent(message: Message): void {
+    const { core } = this.config;
+    if (message.type === "agent_action") {
+      core.inbox.drain(); // it is answered at once, whether the page is drawn or not
+      this.answer(message);
+    } else core.take(message);
+  }
+
+  /** Answers an action of the agent's, and then tells the kernel. */
+  private answer(message: Message): void {
+    const { core, sendAgent } = this.config;
+    const answered = handleAgentAction(core.store.get(), message, this.desk());
+    this.change(answered.events, textOf(message.tx_id).startsWith("eval_") ? "server" : "agent");
+    if (answered.response !== null) sendAgent(answered.response);
+    this.tell(answered.run);
+  }
+
+  async act(action: string, params: Fields): Promise<Fields> {
+    const { core } = this.config;
+    core.inbox.drain();
+    const { events, fields, run } = perform(core.store.get(), { type: "agent_action", action, params }, this.desk());
+    this.change(events, "console");
+    this.tell(run);
+    return fields;
+  }
+
+  runOf(id: string, typed: string | null): Message {
+    const code = typed ?? this.config.core.store.get().notebook.cells[id]?.source ?? "";
+    return { type: "run_cell", cell_id: id, code };
+  }
+
+  /** A person has asked for another kernel or agent. */
+  restarts(): void {
+    this.restarted = this.config.core.store.get().verdict !== null;
+  }
+
+  private change(events: Answered["events"], by: By): void {
+    if (events.length === 0) return;
+    this.config.core.store.apply(events.map((event) => ({ seq: 0, hop: "notebook", msg: { ...event, by } })));
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.keep(), pause);
+  }
+
+  private tell(run: Answered["run"]): void {
+    const { core, sendRun } = this.config;
+    for (const msg of run) {
+      if (sendRun(msg)) core.store.apply([{ seq: 0, hop: "server>kernel", msg }]);
+    }
+  }
+
+  /** Keeps the notebook while the page is loaded again. */
+  keep(): void {
+    const { core, console, session } = this.config;
+    clearTimeout(this.timer);
+    keepDocument(console, session, cellsToKeep(core.store.get())).catch(() => {
+      core.notices.add("error", "There is no room to keep this notebook: it is lost when the page is closed.");
+    });
+  }
+
+  private desk(): Desk {
+    return { language: this.config.language(), newId: () => crypto.randomUUID() };
+  }
+}
+
+/** A state of cells and runs as a view would get it; whatever cannot be read of it is left out. */
+function stateOf(cells: unknown, runs: Fields): NotebookStateMessage {
+  return {
+    type: "notebook_state",
+    seq: 0,
+    cells: cells as WireCell[],
+    runs: runs as unknown as NotebookStateMessage["runs"],
+  };
+}

@@ -1,0 +1,82 @@
+// Who this page is to the server: the same console when it is loaded again, another
+// one when its tab was duplicated, which takes a copy of the session storage along.
+
+const idKey = "assay.console";
+const indexKey = (session: string) => `assay.connection.${session}`;
+
+/** How long another page has to say that it is the one, in milliseconds. */
+const claimMs = 150;
+
+const page = crypto.randomUUID();
+let mine: Promise<number> | null = null;
+
+/** The number by which this page is known: made up once, and kept while its tab is. */
+export function consoleId(): Promise<number> {
+  mine ??= settle();
+  return mine;
+}
+
+async function settle(): Promise<number> {
+  const stored = Number(sessionStorage.getItem(idKey));
+  const channel = open();
+  const kept = Number.isSafeInteger(stored) && stored > 0;
+  const id = kept && (isReload() || !(await isTaken(channel, stored))) ? stored : newId();
+  if (id !== stored) forgetOf(stored);
+  sessionStorage.setItem(idKey, String(id));
+  defend(channel, id);
+  return id;
+}
+
+function newId(): number {
+  const [number = 1] = crypto.getRandomValues(new Uint32Array(1));
+  return number + 1;
+}
+
+function isReload(): boolean {
+  const [entry] = performance.getEntriesByType?.("navigation") ?? [];
+  return entry !== undefined && "type" in entry && entry.type === "reload";
+}
+
+function open(): BroadcastChannel | null {
+  return typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel(idKey);
+}
+
+/** Asks the other pages whether one of them has that id. */
+function isTaken(channel: BroadcastChannel | null, id: number): Promise<boolean> {
+  if (channel === null) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), claimMs);
+    channel.onmessage = ({ data }) => {
+      if (data?.taken !== id || data.page === page) return;
+      clearTimeout(timer);
+      resolve(true);
+    };
+    channel.postMessage({ asks: id, page });
+  });
+}
+
+/** Tells other pages that ask that this id is taken. */
+function defend(channel: BroadcastChannel | null, id: number): void {
+  if (channel === null) return;
+  channel.onmessage = ({ data }) => {
+    if (data?.asks === id && data.page !== page) channel.postMessage({ taken: id, page });
+  };
+}
+
+/** What was kept of a console that is another now. */
+function forgetOf(id: number): void {
+  if (id <= 0) return;
+  for (const key of Object.keys(sessionStorage)) {
+    if (key.startsWith(indexKey(""))) sessionStorage.removeItem(key);
+  }
+}
+
+/** The number that the server gave this console at /run; 0: none yet. */
+export function connectionIndex(session: string): number {
+  const index = Number(sessionStorage.getItem(indexKey(session)));
+  return Number.isSafeInteger(index) && index > 0 ? index : 0;
+}
+
+export function keepConnectionIndex(session: string, index: number): void {
+  sessionStorage.setItem(indexKey(session), String(index));
+}

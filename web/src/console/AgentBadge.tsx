@@ -1,0 +1,19 @@
+import { Bot } from "lucide-react";
+import { statusWords } from "../panel/statusWords";
+import { useSelect } from "../store/store";
+import { Badge } from "../ui/Badge";
+import styles from "./TopBar.module.css";
+
+/** What the agent does. */
+export function AgentBadge() {
+  const status = useSelect((state) => state.agent.status);
+  const over = useSelect((state) => state.verdict !== null);
+  const { text, tone } = statusWords(status, over);
+  return (
+    <Badge tone={tone} title={`Agent: ${text}`}>
+      <Bot className={styles.icon} aria-hidden="true" />
+      <span className="visually-hidden">Agent: </span>
+      <span className={styles.agent}>{text.replace(/:.*| with .*/, "").toLowerCase()}</span>
+    </Badge>
+  );
+}

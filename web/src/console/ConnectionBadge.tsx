@@ -1,0 +1,23 @@
+import { LoaderCircle, Plug, Unplug } from "lucide-react";
+import type { ConnectionState } from "../agent/live";
+import { Badge, type Tone } from "../ui/Badge";
+import styles from "./TopBar.module.css";
+
+const looks: Readonly<Record<ConnectionState, { text: string; tone: Tone; Icon: typeof Plug }>> = {
+  connected: { text: "connected", tone: "good", Icon: Plug },
+  wsConnecting: { text: "connecting", tone: "neutral", Icon: LoaderCircle },
+  disconnected: { text: "disconnected", tone: "warn", Icon: Unplug },
+};
+
+/** Whether there is a connection to the server. */
+export function ConnectionBadge({ state }: { state: ConnectionState }) {
+  const { text, tone, Icon } = looks[state];
+  return (
+    <Badge tone={tone} title="Connection to the server">
+      <Icon className={styles.icon} aria-hidden="true" />
+      <span className={styles.connection} data-connection={state}>
+        {text}
+      </span>
+    </Badge>
+  );
+}

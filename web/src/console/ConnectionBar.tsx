@@ -1,0 +1,59 @@
+import { Unplug } from "lucide-react";
+import type { Connection, Role } from "../agent/live";
+import { Button } from "../ui/Button";
+import { secondsUntil, useNow } from "../ui/useNow";
+import styles from "./Bar.module.css";
+import { connectionWords, type WayOut } from "./connectionWords";
+
+/** Says what it means that there is no connection, and what can be done. */
+export function ConnectionBar({ connection, role }: { connection: Connection; role: Role }) {
+  const words = connectionWords(connection, role);
+  if (words === null) return null;
+  return (
+    <div className={`${styles.bar} ${styles.warn}`} role="status">
+      <Unplug aria-hidden="true" />
+      <p>
+        <strong>{words.what}</strong> {words.more}
+      </p>
+      <NextTry connection={connection} />
+      {words.wayOut !== null && <Out way={words.wayOut} connection={connection} />}
+    </div>
+  );
+}
+
+/** When the next try is. It counts for the eye only: a screen reader would be told each second. */
+function NextTry({ connection: { state, retryAt } }: { connection: Connection }) {
+  const waits = state === "disconnected" && retryAt !== null;
+  const now = useNow(waits);
+  if (state === "wsConnecting") return <span className={styles.next}>Trying…</span>;
+  if (retryAt === null) return null;
+  return (
+    <span className={styles.next} aria-hidden="true">
+      Next try in {secondsUntil(retryAt, now)} s
+    </span>
+  );
+}
+
+const names: Readonly<Record<Exclude<WayOut, "view">, string>> = { retry: "Try now", here: "Use it here" };
+
+function Out({ way, connection }: { way: WayOut; connection: Connection }) {
+  if (way === "view") {
+    return (
+      <a className={styles.link} href={viewAddress(location.href)}>
+        Open it as a view
+      </a>
+    );
+  }
+  return (
+    <Button disabled={connection.state === "wsConnecting"} onClick={connection.retry}>
+      {names[way]}
+    </Button>
+  );
+}
+
+/** The page's address, as a view. */
+export function viewAddress(address: string): string {
+  const url = new URL(address);
+  url.searchParams.set("role", "view");
+  return `${url.pathname}${url.search}`;
+}

@@ -1,0 +1,80 @@
+import { CirclePlus, FileText, Play, RotateCcw, Square } from "lucide-react";
+import { useState } from "react";
+import { useCommands } from "../notebook/commands";
+import { useNotebookNavigation } from "../notebook/navigation";
+import type { CellType } from "../protocol/messages";
+import { useSelect, useStore } from "../store/store";
+import { Button } from "../ui/Button";
+import { Confirm } from "../ui/Confirm";
+import { busyCells, codeCells, kernelState } from "./kernel";
+import styles from "./TopBar.module.css";
+
+interface Props {
+  /** Why nothing can be run; null: it can. */
+  refusal: string | null;
+  onError: (text: string) => void;
+}
+
+/** What is done with the notebook as a whole. */
+export function NotebookActions({ refusal, onError }: Props) {
+  const store = useStore();
+  const commands = useCommands();
+  const { jumpTo } = useNotebookNavigation();
+  const kernel = useSelect(kernelState);
+  const empty = useSelect((state) => codeCells(state.notebook).length === 0);
+  const [asking, setAsking] = useState(false);
+  const off = refusal !== null || commands === null;
+  const runAll = () => {
+    for (const id of codeCells(store.get().notebook)) commands?.runCell(id);
+  };
+  const stopAll = () => {
+    for (const id of busyCells(store.get().notebook).reverse()) commands?.stopCell(id);
+  };
+  const gone = kernel === "dead" || kernel === "ended";
+  const restart = () => (gone ? commands?.restart("kernel") : setAsking(true));
+  const add = (type: CellType) =>
+    commands?.createCell(store.get().notebook.order.length, type, "").then(jumpTo, (error: Error) => {
+      onError(`The cell could not be added: ${error.message}`);
+    });
+  const title = (what: string) => (refusal === null ? what : `${what}. ${refusal}`);
+  return (
+    <div className={styles.actions} role="toolbar" aria-label="Notebook">
+      <Button look="quiet" disabled={off || empty} title={title("Run all cells")} onClick={runAll}>
+        <Play className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Run all</span>
+      </Button>
+      <Button look="quiet" disabled={off || kernel !== "running"} title={title("Stop what runs")} onClick={stopAll}>
+        <Square className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Stop</span>
+      </Button>
+      <Button
+        look={kernel === "dead" ? "accent" : "quiet"}
+        disabled={off}
+        title={title("Restart the kernel")}
+        onClick={restart}
+      >
+        <RotateCcw className={styles.icon} aria-hidden="true" />{" "}
+        <span className={gone ? undefined : styles.word}>Restart kernel</span>
+      </Button>
+      <span className={styles.gap} />
+      <Button look="quiet" disabled={commands === null} title="Add a code cell at the end" onClick={() => add("code")}>
+        <CirclePlus className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Code</span>
+      </Button>
+      <Button
+        look="quiet"
+        disabled={commands === null}
+        title="Add a Markdown cell at the end"
+        onClick={() => add("markdown")}
+      >
+        <FileText className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Markdown</span>
+      </Button>
+      {asking && (
+        <Confirm
+          title="Restart the kernel"
+          text="What runs is stopped, and all that the kernel holds is lost. The cells and what they have shown stay."
+          action="Restart"
+          onConfirm={() => commands?.restart("kernel")}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,42 @@
+import { Info, TriangleAlert, X } from "lucide-react";
+import type { Notice } from "../agent/live";
+import { Button, IconButton } from "../ui/Button";
+import styles from "./Notices.module.css";
+
+interface Props {
+  notices: readonly Notice[];
+  onDismiss: (id: number) => void;
+}
+
+/** How many are shown at once, the newest. */
+const most = 3;
+
+/** What a person should know and sees nowhere else. Each stays until it is dismissed. */
+export function Notices({ notices, onDismiss }: Props) {
+  const older = notices.length - most;
+  const dismissAll = () => {
+    for (const { id } of notices) onDismiss(id);
+  };
+  return (
+    <section className={styles.notices} aria-label="Notices" aria-live="polite">
+      {older > 0 && (
+        <Button className={styles.all ?? ""} onClick={dismissAll}>
+          {older} older, dismiss all
+        </Button>
+      )}
+      {notices.slice(-most).map(({ id, kind, text }) => (
+        <div key={id} className={styles.notice}>
+          {kind === "error" ? (
+            <TriangleAlert className={styles.error} role="img" aria-label="Error" />
+          ) : (
+            <Info className={styles.info} role="img" aria-label="Note" />
+          )}
+          <p>{text.slice(0, 1000)}</p>
+          <IconButton label="Dismiss" onClick={() => onDismiss(id)}>
+            <X />
+          </IconButton>
+        </div>
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,21 @@
+import { Eye } from "lucide-react";
+import { useState } from "react";
+import type { Live } from "../agent/live";
+import { Button } from "../ui/Button";
+import styles from "./Bar.module.css";
+
+/** Says, until it has been read, that another console owns the session. */
+export function OwnerBar({ live: { sessionOwner, connection } }: { live: Live }) {
+  const [read, setRead] = useState(false);
+  if (sessionOwner || read || connection.state !== "connected") return null;
+  return (
+    <div className={styles.bar} role="status">
+      <Eye aria-hidden="true" />
+      <p>
+        <strong>Another console owns this session.</strong> It alone runs cells and talks to the agent. When it goes,
+        the next one takes over.
+      </p>
+      <Button onClick={() => setRead(true)}>I see</Button>
+    </div>
+  );
+}

@@ -1,0 +1,30 @@
+import { Component, type ReactNode } from "react";
+import { Button } from "../ui/Button";
+import styles from "./PartBoundary.module.css";
+
+interface Props {
+  /** What the part is, as "The notebook". */
+  name: string;
+  children: ReactNode;
+}
+
+/** Keeps a part of the page that cannot be drawn from taking the others with it. */
+export class PartBoundary extends Component<Props, { error: Error | null }> {
+  override state: { error: Error | null } = { error: null };
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error: error instanceof Error ? error : new Error(String(error)) };
+  }
+
+  override render() {
+    const { error } = this.state;
+    if (error === null) return this.props.children;
+    return (
+      <div className={styles.failed} role="alert">
+        <p>{this.props.name} could not be shown. The rest of the page goes on.</p>
+        <pre>{error.message.slice(0, 1000)}</pre>
+        <Button onClick={() => this.setState({ error: null })}>Try again</Button>
+      </div>
+    );
+  }
+}

@@ -1,0 +1,14 @@
+import type { Phase } from "../agent/live";
+import styles from "./PhaseView.module.css";
+import { phaseWords } from "./phaseWords";
+
+/** In the place of the notebook while the session is not there yet. */
+export function PhaseView({ session, phase }: { session: string; phase: Phase | null }) {
+  return (
+    <div className={styles.view} role="status">
+      <span className={styles.mark} aria-hidden="true" />
+      <p>{phase === null ? "Connecting" : phaseWords(phase)}…</p>
+      <p className={styles.session}>{session.slice(0, 100)}</p>
+    </div>
+  );
+}

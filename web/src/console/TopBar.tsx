@@ -1,0 +1,58 @@
+import { Keyboard, PanelRight } from "lucide-react";
+import { useState } from "react";
+import { Link } from "wouter";
+import type { Live } from "../agent/live";
+import { KeysHelp } from "../notebook/KeysHelp";
+import { Badge } from "../ui/Badge";
+import { IconButton } from "../ui/Button";
+import { AgentBadge } from "./AgentBadge";
+import { ConnectionBadge } from "./ConnectionBadge";
+import { KernelBadge } from "./KernelBadge";
+import { NotebookActions } from "./NotebookActions";
+import { ThemeSwitch } from "./ThemeSwitch";
+import styles from "./TopBar.module.css";
+
+interface Props {
+  live: Live;
+  session: string;
+  refusal: string | null;
+  /** The panel is open. */
+  panel: boolean;
+  onPanel: () => void;
+  onError: (text: string) => void;
+}
+
+/** What there is, how it is, and what can be done with it. */
+export function TopBar({ live, session, refusal, panel, onPanel, onError }: Props) {
+  const [keys, setKeys] = useState(false);
+  return (
+    <header className={styles.bar}>
+      <h1 className={styles.name}>Assay</h1>
+      <span className={styles.session} title={`Session ${session}`}>
+        {session.slice(0, 60)}
+      </span>
+      <KernelBadge language={live.language} pid={live.kernelPid} />
+      {live.role === "holder" && (
+        <Badge tone="accent" title="The cells are this page's own: the agent asks it for all that it does with them">
+          holds the notebook
+        </Badge>
+      )}
+      <NotebookActions refusal={refusal} onError={onError} />
+      <div className={styles.end}>
+        <AgentBadge />
+        <ConnectionBadge state={live.connection.state} />
+        <Link href="/runs" className={styles.link}>
+          Runs
+        </Link>
+        <IconButton label="Keys" onClick={() => setKeys(true)}>
+          <Keyboard />
+        </IconButton>
+        <ThemeSwitch />
+        <IconButton label={panel ? "Close the panel" : "Open the panel"} aria-expanded={panel} onClick={onPanel}>
+          <PanelRight />
+        </IconButton>
+      </div>
+      {keys && <KeysHelp onClose={() => setKeys(false)} />}
+    </header>
+  );
+}

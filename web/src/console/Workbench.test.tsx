@@ -1,0 +1,242 @@
+import { act, cleanup, fireEvent, render, screen, within } from "@testing-library/react";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Live } from "../agent/live";
+import type { Config } from "../api/client";
+import { CommandsProvider } from "../notebook/commands";
+import { fakeCommands } from "../panel/fakeCommands";
+import type { Hop, Message } from "../protocol/messages";
+import { createStore, StoreProvider } from "../store/store";
+import { Workbench } from "./Workbench";
+
+const config: Config = {
+  eval_sandbox: true,
+  default_session: "default",
+  version: "1",
+  console: true,
+  console_role: "view",
+  cases: false,
+};
+
+vi.mock("../notebook/Notebook", () => ({ Notebook: () => <p>the notebook</p> }));
+vi.mock("../app/config", () => ({ useConfig: () => config }));
+vi.mock("../panel/AgentPanel", () => ({ AgentPanel: () => <textarea aria-label="Ask the agent" /> }));
+vi.mock("../variables/Variables", () => ({ Variables: () => <p>the variables</p> }));
+vi.mock("../variables/ReactiveGraph", () => ({
+  default: () => {
+    throw new Error("no graph today");
+  },
+}));
+
+let wide = true;
+
+beforeEach(() => {
+  wide = true;
+  localStorage.clear();
+  vi.stubGlobal("matchMedia", () => ({
+    matches: !wide,
+    addEventListener: () => undefined,
+    removeEventListener: () => undefined,
+  }));
+});
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
+
+const connection = { state: "connected" as const, code: null, reason: "", retryAt: null, retry: () => undefined };
+
+function draw(more: Partial<Live> = {}, commands = fakeCommands()) {
+  const store = createStore();
+  const live: Live = {
+    store,
+    commands,
+    connection,
+    phase: null,
+    needToken: false,
+    tokenRefused: null,
+    submitToken: vi.fn(),
+    role: "view",
+    sessionOwner: true,
+    language: "python",
+    kernelPid: 7,
+    conflicts: {},
+    notices: [],
+    dismiss: vi.fn(),
+    ...more,
+  };
+  const page = (state: Live) => (
+    <StoreProvider value={store}>
+      <CommandsProvider value={state.commands}>
+        <Workbench live={state} session="default" />
+      </CommandsProvider>
+    </StoreProvider>
+  );
+  const { rerender } = render(page(live));
+  let seq = 0;
+  const tell = (hop: Hop, ...messages: Message[]) =>
+    act(async () => store.apply(messages.map((msg) => ({ seq: ++seq, hop, msg }))));
+  return { store, commands, live, tell, change: (next: Partial<Live>) => rerender(page({ ...live, ...next })) };
+}
+
+const created = (id: string, type: string, position: number, source = "x"): Message => ({
+  type: "notebook_event",
+  event: "cell_created",
+  cell: { cell_id: id, cell_type: type, source, display_name: "", rev: 1 },
+  position,
+});
+const button = (name: string | RegExp) => screen.getByRole<HTMLButtonElement>("button", { name });
+
+test("all code cells that say something are run, in order", async () => {
+  const { commands, tell } = draw();
+  expect(button("Run all").disabled).toBe(true);
+  await tell(
+    "notebook",
+    created("a", "code", 0),
+    created("b", "markdown", 1),
+    created("c", "code", 2),
+    created("d", "code", 3, " "),
+  );
+  fireEvent.click(button("Run all"));
+  expect(vi.mocked(commands.runCell).mock.calls).toEqual([["a"], ["c"]]);
+});
+
+test("what runs and what waits is stopped, the last first", async () => {
+  const { commands, tell } = draw();
+  await tell("notebook", created("a", "code", 0), created("b", "code", 1));
+  expect(button("Stop").disabled).toBe(true);
+  await tell(
+    "server>kernel",
+    { type: "run_cell", cell_id: "a", code: "x" },
+    { type: "run_cell", cell_id: "b", code: "x" },
+  );
+  expect(document.title).toBe("● running – Assay");
+  fireEvent.click(button("Stop"));
+  expect(vi.mocked(commands.stopCell).mock.calls).toEqual([["b"], ["a"]]);
+});
+
+test("a kernel that lives is restarted only when one is sure, a dead one at once", async () => {
+  const { commands, store } = draw();
+  fireEvent.click(button("Restart kernel"));
+  fireEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Cancel" }));
+  expect(commands.restart).not.toHaveBeenCalled();
+  await act(async () => store.update((state) => ({ ...state, notebook: { ...state.notebook, kernel: "dead" } })));
+  expect(document.title).toBe("○ kernel dead – Assay");
+  fireEvent.click(button("Restart kernel"));
+  expect(commands.restart).toHaveBeenCalledExactlyOnceWith("kernel");
+});
+
+test("a cell that cannot be added is told of, until that is dismissed", async () => {
+  const createCell = vi.fn(async () => Promise.reject(new Error("position: too far")));
+  draw({}, fakeCommands({ createCell }));
+  await act(async () => fireEvent.click(button("Markdown")));
+  expect(createCell).toHaveBeenCalledWith(0, "markdown", "");
+  expect(screen.getByText("The cell could not be added: position: too far")).toBeTruthy();
+  fireEvent.click(button("Dismiss"));
+  expect(screen.queryByText(/too far/)).toBeNull();
+});
+
+test("the notices of the session are dismissed there", () => {
+  const dismiss = vi.fn();
+  const notices = [1, 2, 3, 4].map((id) => ({ id, kind: "info" as const, text: `notice ${id}` }));
+  draw({ notices, dismiss });
+  expect(screen.queryByText("notice 1")).toBeNull();
+  fireEvent.click(screen.getAllByRole("button", { name: "Dismiss" })[0] as HTMLElement);
+  expect(dismiss).toHaveBeenLastCalledWith(2);
+  fireEvent.click(button(/1 older/));
+  expect(dismiss).toHaveBeenCalledTimes(5);
+});
+
+test("who does not own the session is told once, and what cannot be done says why", async () => {
+  const { tell } = draw({ sessionOwner: false });
+  await tell("notebook", created("a", "code", 0));
+  expect(screen.getByText(/It alone runs cells/)).toBeTruthy();
+  expect(button("Run all").disabled).toBe(true);
+  expect(button("Run all").title).toContain("Another console owns this session.");
+  fireEvent.click(button("I see"));
+  expect(screen.queryByText(/It alone runs cells/)).toBeNull();
+});
+
+test("the phases of a session are shown until there is something to show", () => {
+  const { change } = draw({ connection: { ...connection, state: "disconnected" }, phase: "starting" });
+  expect(screen.getByText(/Kernel and agent are starting/)).toBeTruthy();
+  expect(screen.queryByText("the notebook")).toBeNull();
+  change({ phase: "running", connection: { ...connection, state: "connected" } });
+  expect(screen.getByText("the notebook")).toBeTruthy();
+});
+
+test("a notebook that is known stays when the connection is lost", async () => {
+  const { tell, change } = draw();
+  await tell("notebook", created("a", "code", 0));
+  change({ connection: { ...connection, state: "disconnected", code: 1006 } });
+  expect(screen.getByText("the notebook")).toBeTruthy();
+  expect(document.title).toBe("○ disconnected – Assay");
+});
+
+test("the agent's part keeps what was written while another is shown, and the chosen part is remembered", () => {
+  draw();
+  fireEvent.change(screen.getByLabelText("Ask the agent"), { target: { value: "half" } });
+  expect(screen.queryByText("the variables")).toBeNull();
+  fireEvent.click(screen.getByRole("tab", { name: "Variables" }));
+  expect(screen.getByText("the variables")).toBeTruthy();
+  fireEvent.click(button("Close the panel"));
+  fireEvent.click(button("Open the panel"));
+  fireEvent.click(screen.getByRole("tab", { name: "Agent" }));
+  expect(screen.getByLabelText<HTMLTextAreaElement>("Ask the agent").value).toBe("half");
+  fireEvent.click(screen.getByRole("tab", { name: "Variables" }));
+  cleanup();
+  draw();
+  expect(screen.getByRole("tab", { name: "Variables" }).getAttribute("aria-selected")).toBe("true");
+});
+
+test("a part that fails takes no other with it", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  draw();
+  fireEvent.click(screen.getByRole("tab", { name: "Graph" }));
+  expect((await screen.findByRole("alert")).textContent).toContain("The graph could not be shown");
+  expect(screen.getByText("the notebook")).toBeTruthy();
+});
+
+test("the panel's width is set by keys within its bounds, and remembered", () => {
+  draw();
+  const line = screen.getByRole("separator");
+  fireEvent.keyDown(line, { key: "ArrowLeft" });
+  expect(line.getAttribute("aria-valuenow")).toBe("444");
+  fireEvent.keyDown(line, { key: "Home" });
+  fireEvent.keyDown(line, { key: "ArrowRight" });
+  expect(line.getAttribute("aria-valuenow")).toBe("280");
+  cleanup();
+  draw();
+  expect(screen.getByRole("separator").getAttribute("aria-valuenow")).toBe("280");
+});
+
+test("what is stored and makes no sense is passed over", () => {
+  localStorage.setItem("assay.console.panel.width", '"wide"');
+  localStorage.setItem("assay.console.tab", "{");
+  draw();
+  expect(screen.getByRole("separator").getAttribute("aria-valuenow")).toBe("420");
+  expect(screen.getByRole("tab", { name: "Agent" }).getAttribute("aria-selected")).toBe("true");
+});
+
+test("in a narrow window the panel lies over the notebook, takes the focus, and Esc gives it back", () => {
+  wide = false;
+  draw();
+  expect(screen.queryByRole("tab", { name: "Agent" })).toBeNull();
+  const open = button("Open the panel");
+  open.focus();
+  fireEvent.click(open);
+  const panel = screen.getByRole("complementary", { name: "Panel" });
+  expect(document.activeElement).toBe(panel);
+  expect(screen.queryByRole("separator")).toBeNull();
+  fireEvent.keyDown(panel, { key: "Escape" });
+  expect(screen.queryByRole("tab", { name: "Agent" })).toBeNull();
+  expect(document.activeElement).toBe(open);
+});
+
+test("the title tells the verdict, and what the agent does", async () => {
+  const { tell } = draw();
+  expect(document.title).toBe("default – Assay");
+  await tell("agent>server", { type: "agent_status", status: "thinking" });
+  expect(document.title).toBe("● agent thinking – Assay");
+  await tell("server>console", { type: "eval_result", case_id: "a", outcome: "completed", passed: false, graders: [] });
+  expect(document.title).toBe("failed – Assay");
+});

@@ -1,0 +1,58 @@
+import type { Connection, Role } from "../agent/live";
+
+/** What a person may do about a connection that is not there. */
+export type WayOut = "retry" | "here" | "view";
+
+/** What the bar says of a connection that is not there. */
+export interface ConnectionWords {
+  /** What is the matter. */
+  what: string;
+  /** What is lost, what is kept. */
+  more: string;
+  /** null: nothing but to wait. */
+  wayOut: WayOut | null;
+}
+
+/** Another connection of the same console has taken the place of this one. */
+const replaced = 4001;
+/** Somebody else holds the notebook. */
+const held = 4009;
+const tooLarge = 1009;
+const refused = 1008;
+const going = 1001;
+
+const keptHere = "What you type is kept here and sent when the server is there again.";
+const kept =
+  "What you type is kept here and sent when the connection is back. What kernel and agent do meanwhile is shown then. Cells cannot be run until then.";
+
+/** What to say while there is no connection; null: there is one, or the first is being made. */
+export function connectionWords(connection: Connection, role: Role): ConnectionWords | null {
+  const { state, code, reason, retryAt } = connection;
+  if (state === "connected" || code === null) return null;
+  const because = reason === "" ? "" : `The server says: ${reason}.`;
+  switch (code) {
+    case replaced:
+      return {
+        what: "This console has been opened somewhere else.",
+        more: "It goes on there. Nothing is lost.",
+        wayOut: "here",
+      };
+    case held:
+      return role === "holder"
+        ? { what: "Somebody else holds this notebook.", more: because, wayOut: "view" }
+        : { what: "Another console holds this notebook, so it cannot be viewed.", more: because, wayOut: "retry" };
+    case tooLarge:
+      return {
+        what: "Something that this page sent was larger than the server takes.",
+        more: `${because} Make the cell shorter, then connect again.`.trim(),
+        wayOut: "retry",
+      };
+    case going:
+      return { what: "The server has ended.", more: `${because} ${keptHere}`.trim(), wayOut: "retry" };
+    case refused:
+      if (retryAt === null && state === "disconnected") {
+        return { what: "The server has refused this connection.", more: because, wayOut: "retry" };
+      }
+  }
+  return { what: "The connection to the server is lost.", more: `${because} ${kept}`.trim(), wayOut: "retry" };
+}

@@ -1,0 +1,23 @@
+import type { State } from "../store/state";
+
+/** What the kernel does: it starts, has nothing to do, runs a cell, is gone, or has ended with the attempt. */
+export type KernelState = "starting" | "idle" | "running" | "dead" | "ended";
+
+export function kernelState({ notebook, verdict }: State): KernelState {
+  if (notebook.kernel === "dead") return verdict === null ? "dead" : "ended";
+  if (busyCells(notebook).length > 0) return "running";
+  return notebook.kernel === "running" ? "idle" : "starting";
+}
+
+/** Ids of the cells that run or wait to. */
+export function busyCells(notebook: State["notebook"]): string[] {
+  return notebook.order.filter((id) => notebook.runs[id]?.status === "running");
+}
+
+/** Ids of the cells that can be run, in order. */
+export function codeCells(notebook: State["notebook"]): string[] {
+  return notebook.order.filter((id) => {
+    const cell = notebook.cells[id];
+    return cell?.type === "code" && cell.source.trim() !== "";
+  });
+}

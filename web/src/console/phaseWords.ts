@@ -1,0 +1,14 @@
+import type { Phase } from "../agent/live";
+
+const words: Readonly<Record<Phase, string>> = {
+  creating: "The session is being made",
+  starting: "Kernel and agent are starting",
+  running: "The session runs",
+  stopping: "The session is ending",
+  stopped: "The session has ended",
+};
+
+/** Where a session is, in words. */
+export function phaseWords(phase: Phase): string {
+  return words[phase];
+}

@@ -1,0 +1,12 @@
+import type { Role } from "../agent/live";
+import type { Config } from "../api/client";
+
+/** Which session the page's address names, and in which role: `?session=` and `?role=`. */
+export function sessionOf(search: string, config: Config): { id: string; role: Role } {
+  const query = new URLSearchParams(search);
+  const role = query.get("role");
+  return {
+    id: query.get("session") || config.default_session,
+    role: role === "holder" || role === "view" ? role : config.console_role,
+  };
+}

@@ -1,0 +1,25 @@
+import { useEffect } from "react";
+import type { ConnectionState } from "../agent/live";
+import { statusWords } from "../panel/statusWords";
+import { ruling } from "../panel/Verdict";
+import type { State } from "../store/state";
+import { useSelect } from "../store/store";
+import { kernelState } from "./kernel";
+
+/** Lets the tab of the browser say what goes on, the most pressing first. */
+export function useTitle(session: string, connection: ConnectionState): void {
+  const state = useSelect(stateWords);
+  const title = connection === "disconnected" ? "○ disconnected" : state || session;
+  useEffect(() => {
+    document.title = `${title} – Assay`;
+  }, [title]);
+}
+
+/** "" when nothing goes on. */
+export function stateWords(state: State): string {
+  if (state.verdict !== null) return ruling(state.verdict).word.toLowerCase();
+  if (kernelState(state) === "dead") return "○ kernel dead";
+  const agent = statusWords(state.agent.status);
+  if (agent.busy || agent.tone === "warn") return `● agent ${agent.text.toLowerCase()}`;
+  return kernelState(state) === "running" ? "● running" : "";
+}

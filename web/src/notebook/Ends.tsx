@@ -1,0 +1,33 @@
+import { Plus } from "lucide-react";
+import { useSelect } from "../store/store";
+import { Button } from "../ui/Button";
+import { create } from "./change";
+import { useCommands } from "./commands";
+import { useDesk } from "./desk";
+import styles from "./Notebook.module.css";
+
+/** Behind the last cell: another one; in an empty notebook, what to do. */
+export function Ends() {
+  const desk = useDesk();
+  const writes = useCommands() !== null;
+  const count = useSelect((state) => state.notebook.order.length);
+  if (!writes) return count === 0 ? <p className={styles.empty}>There are no cells.</p> : null;
+  return (
+    <>
+      {count === 0 && (
+        <p className={styles.empty}>
+          This notebook is empty. Add a cell and write in it, or give the agent something to do. Shift-Enter runs a
+          cell.
+        </p>
+      )}
+      <div className={styles.add}>
+        <Button look={count === 0 ? "accent" : "plain"} onClick={() => create(desk, count, "code", true)}>
+          <Plus size={14} aria-hidden /> Code
+        </Button>
+        <Button onClick={() => create(desk, count, "markdown", true)}>
+          <Plus size={14} aria-hidden /> Markdown
+        </Button>
+      </div>
+    </>
+  );
+}

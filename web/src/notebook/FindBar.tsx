@@ -1,0 +1,78 @@
+import { ChevronDown, ChevronUp, X } from "lucide-react";
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { useSelect } from "../store/store";
+import { IconButton } from "../ui/Button";
+import { useDesk, useView } from "./desk";
+import { findAll, maxHits, nextHit, sameHit } from "./find";
+import styles from "./Notebook.module.css";
+import { select } from "./select";
+
+/** Finds text in all cells. Enter goes on, Shift-Enter back, Esc to the cell where it is. */
+export function FindBar() {
+  const desk = useDesk();
+  const asked = useView((state) => state.finding);
+  const current = useView((state) => state.hit);
+  const cells = useSelect((state) => state.notebook.cells);
+  const order = useSelect((state) => state.notebook.order);
+  const [wanted, setWanted] = useState("");
+  const slow = useDeferredValue(wanted);
+  const input = useRef<HTMLInputElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another cells object means other texts
+  const hits = useMemo(() => findAll(order, desk.drafts.text, slow), [order, cells, slow, desk]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each time that it is asked for
+  useEffect(() => {
+    const marked = document.getSelection()?.toString() ?? "";
+    if (marked !== "" && marked.length < 200 && !marked.includes("\n")) setWanted(marked);
+    input.current?.focus();
+    input.current?.select();
+  }, [asked]);
+  useEffect(() => () => desk.view.set({ hit: null }), [desk]);
+
+  const go = (step: 1 | -1) => {
+    const hit = nextHit(findAll(order, desk.drafts.text, wanted), current, step);
+    if (hit === null) return;
+    desk.view.set({ hit, selected: hit.id, editing: false, reveal: desk.view.get().reveal + 1 });
+  };
+  const close = () => {
+    desk.view.set({ finding: 0 });
+    select(desk, desk.view.get().selected);
+  };
+  const at = current === null ? -1 : hits.findIndex((hit) => sameHit(hit, current));
+  return (
+    <search className={styles.find}>
+      <input
+        ref={input}
+        type="search"
+        aria-label="Find in all cells"
+        placeholder="Find in all cells"
+        value={wanted}
+        onChange={(event) => setWanted(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") go(event.shiftKey ? -1 : 1);
+          else if (event.key === "Escape") close();
+          else return;
+          event.preventDefault();
+        }}
+      />
+      <span className={styles.hits} role="status">
+        {wanted === "" ? "" : hitsText(at, hits.length)}
+      </span>
+      <IconButton label="The one before" disabled={hits.length === 0} onClick={() => go(-1)}>
+        <ChevronUp />
+      </IconButton>
+      <IconButton label="The next one" disabled={hits.length === 0} onClick={() => go(1)}>
+        <ChevronDown />
+      </IconButton>
+      <IconButton label="Close the search" onClick={close}>
+        <X />
+      </IconButton>
+    </search>
+  );
+}
+
+function hitsText(at: number, count: number): string {
+  if (count === 0) return "not found";
+  const all = count >= maxHits ? `${maxHits} or more` : String(count);
+  return at < 0 ? all : `${at + 1} of ${all}`;
+}

@@ -1,0 +1,28 @@
+import { Component, type ReactNode } from "react";
+import { Button } from "../ui/Button";
+import styles from "./Cell.module.css";
+
+interface Props {
+  /** What is drawn inside: "The outputs". */
+  what: string;
+  children: ReactNode;
+}
+
+/** Says so where something inside cannot be drawn, and leaves the rest of the notebook as it is. */
+export class Guard extends Component<Props, { failed: boolean }> {
+  override state = { failed: false };
+
+  static getDerivedStateFromError() {
+    return { failed: true };
+  }
+
+  override render() {
+    if (!this.state.failed) return this.props.children;
+    return (
+      <p className={styles.failed} role="alert">
+        {this.props.what} could not be drawn.{" "}
+        <Button onClick={() => this.setState({ failed: false })}>Try again</Button>
+      </p>
+    );
+  }
+}

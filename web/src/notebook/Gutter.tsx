@@ -1,0 +1,53 @@
+import { CircleAlert, CircleCheck, Clock, LoaderCircle } from "lucide-react";
+import { useSelect } from "../store/store";
+import { DragHandle } from "./DragHandle";
+import styles from "./Gutter.module.css";
+import { RunTime } from "./RunTime";
+import { type CellStatus, promptOf, statusOf, statusWords } from "./status";
+
+/** Left of a code cell: its run number, how it stands, how long it took. */
+export function Gutter({ cellId, code }: { cellId: string; code: boolean }) {
+  return (
+    <div className={styles.gutter}>
+      {code && <Prompt cellId={cellId} />}
+      <DragHandle cellId={cellId} />
+    </div>
+  );
+}
+
+function Prompt({ cellId }: { cellId: string }) {
+  const prompt = useSelect((state) => promptOf(state, cellId));
+  const status = useSelect((state) => statusOf(state, cellId));
+  return (
+    <>
+      <span className={styles.prompt} aria-hidden>
+        [{prompt}]
+      </span>
+      <span className={styles.status}>
+        <StatusIcon status={status} />
+        <span className={styles.time}>
+          <RunTime cellId={cellId} />
+        </span>
+      </span>
+    </>
+  );
+}
+
+function StatusIcon({ status }: { status: CellStatus }) {
+  const words = statusWords[status];
+  const Icon = icons[status];
+  return (
+    <span className={styles[status]} title={words}>
+      {Icon !== null && <Icon size={14} aria-hidden />}
+      <span className="visually-hidden">{words}</span>
+    </span>
+  );
+}
+
+const icons = {
+  fresh: null,
+  waiting: Clock,
+  running: LoaderCircle,
+  ran: CircleCheck,
+  failed: CircleAlert,
+};

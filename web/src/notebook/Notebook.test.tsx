@@ -1,0 +1,351 @@
+import { act, cleanup, fireEvent, screen, waitFor, within } from "@testing-library/react";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { cell, changeNotebook, draw, dropCell, insertCell, moveCell, run, stateOf } from "./fakeNotebook";
+
+vi.mock("../outputs/Outputs", () => ({
+  Outputs: ({ cellId }: { cellId: string }) => <output>outputs of {cellId}</output>,
+}));
+vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <article>{source}</article> }));
+vi.mock("../widgets/Widgets", () => ({ Widgets: () => <input aria-label="a widget" /> }));
+
+const three = () => stateOf([cell("a"), cell("b"), cell("c")]);
+
+beforeEach(() => {
+  Element.prototype.scrollTo ??= () => {};
+});
+afterEach(cleanup);
+
+function cells(): HTMLElement[] {
+  return screen.getAllByRole("listitem");
+}
+
+function focused(): string | undefined {
+  return document.activeElement instanceof HTMLElement ? document.activeElement.dataset.cell : undefined;
+}
+
+async function press(...keys: (string | KeyboardEventInit)[]): Promise<void> {
+  for (const key of keys) {
+    const init = typeof key === "string" ? { key } : key;
+    await act(async () => {
+      fireEvent.keyDown(document.activeElement ?? document.body, init);
+    });
+  }
+}
+
+async function focusCell(id: string): Promise<void> {
+  await act(async () =>
+    cells()
+      .find((each) => each.dataset.cell === id)
+      ?.focus(),
+  );
+}
+
+test("of 2,000 cells only a window is drawn", async () => {
+  await draw(stateOf(Array.from({ length: 2000 }, (_, i) => cell(`c${i}`))));
+  expect(cells().length).toBeGreaterThan(7);
+  expect(cells().length).toBeLessThan(40);
+  expect(cells()[0]?.getAttribute("aria-setsize")).toBe("2000");
+});
+
+test("the selected cell stays drawn when the list is scrolled away from it", async () => {
+  await draw(stateOf(Array.from({ length: 2000 }, (_, i) => cell(`c${i}`))));
+  await focusCell("c3");
+  const scroller = cells()[0]?.closest<HTMLElement>('[tabindex="-1"]:not([data-cell])');
+  await act(async () => {
+    if (scroller) {
+      scroller.scrollTop = 100_000;
+      fireEvent.scroll(scroller);
+    }
+  });
+  const drawn = cells().map((each) => each.dataset.cell);
+  expect(drawn[0]).toBe("c3");
+  expect(Number(drawn[1]?.slice(1))).toBeGreaterThan(500);
+  expect(drawn.length).toBeLessThan(40);
+  expect(focused()).toBe("c3");
+});
+
+test("one cell is in the order of Tab, and the arrows go from cell to cell", async () => {
+  await draw(three());
+  expect(cells().map((each) => each.tabIndex)).toEqual([0, -1, -1]);
+  await focusCell("a");
+  await press("ArrowDown", "j");
+  expect(focused()).toBe("c");
+  expect(cells().map((each) => each.tabIndex)).toEqual([-1, -1, 0]);
+  await press("j", "k");
+  expect(focused()).toBe("b");
+});
+
+test("keys do nothing in a widget, and with one pressed first that is not theirs", async () => {
+  const { commands } = await draw(three());
+  await act(async () => screen.getAllByLabelText("a widget")[1]?.focus());
+  await press("d", "d", "b", "j", "m");
+  expect(commands.deleteCell).not.toHaveBeenCalled();
+  expect(commands.createCell).not.toHaveBeenCalled();
+  await focusCell("b");
+  await press("d", "x", "d");
+  expect(commands.deleteCell).not.toHaveBeenCalled();
+});
+
+test("a key that is held down deletes nothing", async () => {
+  const { commands } = await draw(three());
+  await focusCell("b");
+  await press("d", { key: "d", repeat: true }, { key: "d", repeat: true });
+  expect(commands.deleteCell).not.toHaveBeenCalled();
+});
+
+test("deleted cells come back one by one: source, type, title, place", async () => {
+  const cellsThen = [cell("a"), cell("b", "# text", { type: "markdown", title: "Why" }), cell("c", "x = 1"), cell("d")];
+  const { store, commands } = await draw(stateOf(cellsThen));
+  await focusCell("b");
+  await press("d", "d");
+  expect(focused()).toBe("c");
+  await press("d", "d");
+  expect(focused()).toBe("d");
+  expect(store.get().notebook.order).toEqual(["a", "d"]);
+  await press("z", "z");
+  expect(commands.createCell.mock.calls).toEqual([
+    [1, "code", "x = 1", ""],
+    [1, "markdown", "# text", "Why"],
+  ]);
+  expect(store.get().notebook.order).toEqual(["a", "new2", "new1", "d"]);
+  expect(focused()).toBe("new2");
+  await press("z");
+  expect(screen.getByText("No deleted cell is left to bring back.")).toBeTruthy();
+});
+
+test("the line that tells of a deletion takes it back", async () => {
+  const { store } = await draw(three());
+  await focusCell("b");
+  await press("d", "d");
+  await act(async () => fireEvent.click(screen.getByRole("button", { name: "Undo" })));
+  expect(store.get().notebook.order).toEqual(["a", "new1", "c"]);
+  expect(focused()).toBe("new1");
+  expect(screen.queryByText("Cell deleted.")).toBeNull();
+});
+
+test("a deletion that is refused is told, and can be tried again", async () => {
+  const { commands } = await draw(three());
+  commands.deleteCell.mockRejectedValueOnce(new Error("the attempt has ended"));
+  await focusCell("b");
+  await press("d", "d");
+  expect(screen.getByText("The cell could not be deleted: the attempt has ended")).toBeTruthy();
+  await press("d", "d");
+  expect(commands.deleteCell).toHaveBeenCalledTimes(2);
+});
+
+test("the focus outlives whatever others delete and move", async () => {
+  const { store } = await draw(three());
+  await focusCell("b");
+  await act(async () => moveCell(store, "b", 0));
+  expect(focused()).toBe("b");
+  await act(async () => insertCell(store, 0, cell("x")));
+  expect(focused()).toBe("b");
+  await act(async () => dropCell(store, "b"));
+  expect(focused()).toBe("a");
+  await act(async () => {
+    dropCell(store, "a");
+    dropCell(store, "c");
+  });
+  expect(focused()).toBe("x");
+});
+
+test("keys move the cell, as far as it goes", async () => {
+  const { store, commands } = await draw(three());
+  await focusCell("a");
+  await press({ key: "J", code: "KeyJ", shiftKey: true });
+  await press({ key: "ArrowDown", ctrlKey: true, shiftKey: true });
+  await press({ key: "ArrowDown", ctrlKey: true, shiftKey: true });
+  expect(store.get().notebook.order).toEqual(["b", "c", "a"]);
+  expect(commands.moveCell).toHaveBeenCalledTimes(2);
+  expect(focused()).toBe("a");
+});
+
+test("cells are inserted beside the selected one, and become another type", async () => {
+  const { store } = await draw(three());
+  await focusCell("b");
+  await press("a");
+  expect(store.get().notebook.order).toEqual(["a", "new1", "b", "c"]);
+  expect(focused()).toBe("new1");
+  await press("b", "m");
+  expect(store.get().notebook.order).toEqual(["a", "new1", "new2-markdown", "b", "c"]);
+  expect(focused()).toBe("new2-markdown");
+  await press("m", "y");
+  expect(focused()).toBe("new2-markdown-code");
+});
+
+test("Shift-Enter runs and goes on, and makes a cell at the end", async () => {
+  const { store, commands } = await draw(stateOf([cell("a"), cell("b", "text", { type: "markdown" })]));
+  await focusCell("a");
+  await press({ key: "Enter", shiftKey: true });
+  expect(commands.runCell.mock.calls).toEqual([["a"]]);
+  expect(focused()).toBe("b");
+  await press({ key: "Enter", shiftKey: true });
+  expect(commands.runCell).toHaveBeenCalledTimes(1);
+  expect(store.get().notebook.order).toEqual(["a", "b", "new1"]);
+});
+
+test("the running cell is interrupted, and the kernel restarted when that was meant", async () => {
+  const { store, commands } = await draw(three());
+  await focusCell("a");
+  await press("i", "i");
+  expect(screen.getByText("No cell runs.")).toBeTruthy();
+  await act(async () => changeNotebook(store, () => ({ runs: { c: run({ status: "running", started: true }) } })));
+  await press("i", "i");
+  expect(commands.stopCell.mock.calls).toEqual([["c"]]);
+  await press("0", "0");
+  const dialog = screen.getByRole("dialog");
+  await act(async () => fireEvent.click(within(dialog).getByRole("button", { name: "Cancel" })));
+  expect(commands.restart).not.toHaveBeenCalled();
+  await focusCell("a");
+  await press("0", "0");
+  await act(async () => fireEvent.click(screen.getByRole("button", { name: "Restart" })));
+  expect(commands.restart.mock.calls).toEqual([["kernel"]]);
+});
+
+test("where cells cannot be run the buttons and the keys say why", async () => {
+  const { commands } = await draw(three(), { canRun: false });
+  await focusCell("a");
+  const button = within(cells()[0] as HTMLElement).getByRole("button", { name: "Run the cell" });
+  expect(button).toHaveProperty("disabled", true);
+  expect(button.title).toContain("Another console owns this session");
+  await press({ key: "Enter", ctrlKey: true });
+  expect(commands.runCell).not.toHaveBeenCalled();
+  expect(screen.getByText(/Another console owns this session/)).toBeTruthy();
+});
+
+test("a notebook that is only looked at has no controls, and keys that change it do nothing", async () => {
+  const { store } = await draw(stateOf([cell("a"), cell("b", "text", { type: "markdown" })]), { readOnly: true });
+  await focusCell("a");
+  expect(within(screen.getByRole("list", { name: "Cells" })).queryAllByRole("button")).toEqual([]);
+  await press("d", "d", "a", "b", "m", "Enter", { key: "Enter", shiftKey: true }, "0", "0", "z");
+  expect(screen.queryByText(/only looked at/)).toBeNull();
+  expect(store.get().notebook.order).toEqual(["a", "b"]);
+  expect(document.querySelector(".cm-editor")).toBeNull();
+  await press("j");
+  expect(focused()).toBe("b");
+});
+
+test("an empty notebook says what to do", async () => {
+  const { store } = await draw(stateOf([]));
+  expect(screen.getByText(/This notebook is empty/)).toBeTruthy();
+  await act(async () => fireEvent.click(screen.getByRole("button", { name: "Code" })));
+  expect(store.get().notebook.order).toEqual(["new1"]);
+});
+
+test("outputs are folded away and shown again", async () => {
+  const output = { output_type: "stream" as const, name: "stdout" as const, text: "hi" };
+  await draw(stateOf([cell("a")], { runs: { a: run({ outputs: [output] }) } }));
+  await focusCell("a");
+  await press("o");
+  expect(screen.queryByText("outputs of a")).toBeNull();
+  await act(async () => fireEvent.click(screen.getByText("Outputs are hidden. Show")));
+  expect(screen.getByText("outputs of a")).toBeTruthy();
+});
+
+test("a link leads to its cell, also to one that is still to come", async () => {
+  const { navigation, store } = await draw(stateOf(Array.from({ length: 300 }, (_, i) => cell(`c${i}`))));
+  await act(async () => navigation.jumpTo("c250"));
+  expect(focused()).toBe("c250");
+  await act(async () => navigation.jumpTo("soon"));
+  await act(async () => insertCell(store, 3, cell("soon")));
+  expect(focused()).toBe("soon");
+});
+
+test("a link that leads to no cell says so", async () => {
+  vi.useFakeTimers();
+  try {
+    const { navigation } = await draw(three());
+    await focusCell("b");
+    await act(async () => navigation.jumpTo("none"));
+    await act(async () => vi.advanceTimersByTimeAsync(2000));
+    expect(screen.getByText("That cell is not in the notebook.")).toBeTruthy();
+    expect(focused()).toBe("b");
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("the search finds text in cells that are not drawn", async () => {
+  await draw(stateOf(Array.from({ length: 300 }, (_, i) => cell(`c${i}`, i % 100 === 50 ? "needle()" : "hay()"))));
+  await focusCell("c0");
+  await press({ key: "f", ctrlKey: true });
+  const input = screen.getByRole("searchbox");
+  expect(document.activeElement).toBe(input);
+  await act(async () => fireEvent.change(input, { target: { value: "NEEDLE" } }));
+  expect(await screen.findByText("3")).toBeTruthy();
+  await press("Enter", "Enter");
+  expect(await screen.findByText("2 of 3")).toBeTruthy();
+  expect(document.activeElement).toBe(input);
+  await waitFor(() => expect(document.querySelector('[data-cell="c150"] mark')?.textContent).toBe("needle"));
+  await press("Escape");
+  expect(focused()).toBe("c150");
+});
+
+test("a cell says who changed it, how it stands and how long it took", async () => {
+  const touched = { by: "agent" as const, seq: 41 };
+  await draw(
+    stateOf([cell("a", "x", { title: "Sum the rows", touched }), cell("b")], {
+      runs: { a: run({ status: "error", count: 3, durationMs: 1234 }) },
+    }),
+  );
+  const [a, b] = cells();
+  expect(a?.textContent).toContain("[3]");
+  expect(a?.textContent).toContain("Failed");
+  expect(a?.textContent).toContain("1.2 s");
+  expect(a?.textContent).toContain("agent, entry 41");
+  expect(a?.getAttribute("aria-label")).toBe("Code cell 1, Sum the rows");
+  expect(b?.textContent).not.toContain("agent");
+});
+
+test("the time of a run goes on while it runs", async () => {
+  vi.useFakeTimers();
+  try {
+    const startedAt = performance.now();
+    await draw(stateOf([cell("a")], { runs: { a: run({ status: "running", started: true, startedAt }) } }));
+    await act(async () => vi.advanceTimersByTimeAsync(2500));
+    expect(cells()[0]?.textContent).toContain("2.5 s");
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a conflict is shown, and either text can be taken", async () => {
+  const conflict = { theirs: "theirs = 1", keepMine: vi.fn(), takeTheirs: vi.fn() };
+  await draw(three(), { conflicts: { b: conflict } });
+  const bar = screen.getByRole("alert");
+  expect(bar.closest<HTMLElement>("[data-cell]")?.dataset.cell).toBe("b");
+  await act(async () => fireEvent.click(within(bar).getByText("Show their text")));
+  expect(bar.textContent).toContain("theirs = 1");
+  await act(async () => fireEvent.click(within(bar).getByText("Keep mine")));
+  expect(conflict.keepMine).toHaveBeenCalledTimes(1);
+  await act(async () => fireEvent.click(within(bar).getByText("Take theirs")));
+  expect(conflict.takeTheirs).toHaveBeenCalledTimes(1);
+});
+
+test("one's own text is in the editor again when the page was loaded anew in a conflict", async () => {
+  const conflict = { theirs: "# b", mine: "mine = 1", keepMine: vi.fn(), takeTheirs: vi.fn() };
+  const { commands } = await draw(three(), { conflicts: { b: conflict } });
+  expect(document.querySelector('[data-cell="b"] code')?.textContent).toBe("mine = 1\n");
+  await act(async () => fireEvent.click(screen.getByText("Take theirs")));
+  expect(document.querySelector('[data-cell="b"] code')?.textContent).toBe("# b\n");
+  expect(commands.editCell).not.toHaveBeenCalled();
+});
+
+test("the table of keys is shown on asking", async () => {
+  await draw(three());
+  await focusCell("a");
+  await press({ key: "?", shiftKey: true });
+  const dialog = screen.getByRole("dialog");
+  expect(dialog.textContent).toContain("Bring the cell back that was deleted last");
+  await act(async () => fireEvent.click(within(dialog).getByRole("button", { name: "Close" })));
+  expect(screen.queryByRole("dialog")).toBeNull();
+});
+
+test("cells of the wrong shape are drawn all the same", async () => {
+  const wrong = { source: 7, title: { a: 1 }, type: "poem" } as unknown as Partial<ReturnType<typeof cell>>;
+  const missing = stateOf([{ ...cell("a"), ...wrong }, cell("b", "evil \u202e text")]);
+  const state = { ...missing, notebook: { ...missing.notebook, order: ["a", "b", "__proto__", "gone"] } };
+  await draw(state);
+  expect(cells()).toHaveLength(4);
+  expect(screen.getByTitle("U+202E")).toBeTruthy();
+});

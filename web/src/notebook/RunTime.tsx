@@ -1,0 +1,28 @@
+import { useEffect, useState } from "react";
+import { useSelect } from "../store/store";
+import { durationText } from "./status";
+import { runOf } from "./text";
+
+/** How long the cell's last run took, or has been going on for. */
+export function RunTime({ cellId }: { cellId: string }) {
+  const startedAt = useSelect((state) => {
+    const run = runOf(state, cellId);
+    return run?.started ? run.startedAt : undefined;
+  });
+  const took = useSelect((state) => runOf(state, cellId)?.durationMs);
+  if (typeof startedAt === "number") return <Ticking since={startedAt} />;
+  return typeof took === "number" ? durationText(took) : null;
+}
+
+/** Milliseconds between two looks at the clock: what is shown has tenths of a second. */
+const tickMs = 100;
+
+function Ticking({ since }: { since: number }) {
+  const [now, setNow] = useState(() => performance.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(performance.now()), tickMs);
+    return () => clearInterval(timer);
+  }, []);
+  const ms = Math.max(0, now - since);
+  return ms < 1000 ? `${(ms / 1000).toFixed(1)} s` : durationText(ms);
+}

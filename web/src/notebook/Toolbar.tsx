@@ -1,0 +1,70 @@
+import {
+  ArrowDown,
+  ArrowUp,
+  BetweenHorizontalEnd,
+  BetweenHorizontalStart,
+  Code,
+  Play,
+  Square,
+  Trash2,
+  Type,
+} from "lucide-react";
+import { useSelect } from "../store/store";
+import { IconButton } from "../ui/Button";
+import { changeType, insert, moveBy, remove } from "./change";
+import { useCommands } from "./commands";
+import { useDesk } from "./desk";
+import { interruptCell, run, whyNotRun } from "./run";
+import { statusOf } from "./status";
+import styles from "./Toolbar.module.css";
+
+/** What can be done with the cell. It is drawn for the cell that is selected or pointed at. */
+export function Toolbar({ cellId, code }: { cellId: string; code: boolean }) {
+  const desk = useDesk();
+  const commands = useCommands();
+  const status = useSelect((state) => statusOf(state, cellId));
+  const first = useSelect(({ notebook }) => notebook.order[0] === cellId);
+  const last = useSelect(({ notebook }) => notebook.order.at(-1) === cellId);
+  if (commands === null) return null;
+  const why = whyNotRun(commands);
+  const reason = why === null ? {} : { disabled: true, title: why };
+  const busy = status === "running" || status === "waiting";
+  return (
+    <div className={styles.toolbar} role="toolbar" aria-label="Cell" data-keys="controls">
+      {code && !busy && (
+        <IconButton label="Run the cell" onClick={() => run(desk, cellId)} {...reason}>
+          <Play />
+        </IconButton>
+      )}
+      {code && busy && (
+        <IconButton label="Stop the cell" onClick={() => interruptCell(desk, cellId)} {...reason}>
+          <Square />
+        </IconButton>
+      )}
+      <IconButton label="Insert a cell above" onClick={() => insert(desk, 0, cellId, true)}>
+        <BetweenHorizontalEnd />
+      </IconButton>
+      <IconButton label="Insert a cell below" onClick={() => insert(desk, 1, cellId, true)}>
+        <BetweenHorizontalStart />
+      </IconButton>
+      <IconButton label="Move the cell up" disabled={first} onClick={() => moveBy(desk, -1, cellId)}>
+        <ArrowUp />
+      </IconButton>
+      <IconButton label="Move the cell down" disabled={last} onClick={() => moveBy(desk, 1, cellId)}>
+        <ArrowDown />
+      </IconButton>
+      {code ? (
+        <IconButton label="Make it a Markdown cell" onClick={() => changeType(desk, "markdown", cellId)}>
+          <Type />
+        </IconButton>
+      ) : (
+        <IconButton label="Make it a code cell" onClick={() => changeType(desk, "code", cellId)}>
+          <Code />
+        </IconButton>
+      )}
+      <IconButton label="Delete the cell" onClick={() => remove(desk, cellId)}>
+        <Trash2 />
+      </IconButton>
+    </div>
+  );
+}

@@ -1,0 +1,21 @@
+import type { Language } from "@codemirror/language";
+import { classHighlighter, highlightCode } from "@lezer/highlight";
+
+/** A piece of code that is drawn alike; classes are those of CodeMirror, "" for plain text. */
+export interface Token {
+  text: string;
+  classes: string;
+}
+
+/** The code in pieces, as few as can be; a language of null leaves it in one. */
+export function tokensOf(code: string, language: Language | null): Token[] {
+  if (language === null) return [{ text: code, classes: "" }];
+  const tokens: Token[] = [];
+  const put = (text: string, classes: string) => {
+    const last = tokens.at(-1);
+    if (last?.classes === classes) last.text += text;
+    else tokens.push({ text, classes });
+  };
+  highlightCode(code, language.parser.parse(code), classHighlighter, put, () => put("\n", ""));
+  return tokens;
+}

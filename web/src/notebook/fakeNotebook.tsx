@@ -1,0 +1,136 @@
+// A notebook for tests: a store that is filled by hand, and commands that change it
+// as a server would.
+
+import { act, render } from "@testing-library/react";
+import { vi } from "vitest";
+import type { CellType } from "../protocol/messages";
+import { initial } from "../store/reducer";
+import type { Cell, Notebook as NotebookState, Run, State } from "../store/state";
+import { createStore, type Store, StoreProvider } from "../store/store";
+import { type Commands, CommandsProvider } from "./commands";
+import { type Conflicts, ConflictsProvider } from "./conflicts";
+import { Notebook } from "./Notebook";
+import { createNavigation, NavigationProvider, type NotebookNavigation } from "./navigation";
+
+export function cell(id: string, source = `# ${id}`, more: Partial<Cell> = {}): Cell {
+  return { id, type: "code", source, title: "", rev: 1, ...more };
+}
+
+export function run(more: Partial<Run> = {}): Run {
+  return { status: "ran", pending: false, started: false, sequencer: 1, count: 1, outputs: [], widgets: {}, ...more };
+}
+
+export function stateOf(cells: readonly Cell[], more: Partial<NotebookState> = {}): State {
+  const byId = Object.fromEntries(cells.map((each) => [each.id, each]));
+  const notebook = { ...initial.notebook, seq: 1, order: cells.map(({ id }) => id), cells: byId, ...more };
+  return { ...initial, notebook };
+}
+
+export function changeNotebook(store: Store, change: (now: NotebookState) => Partial<NotebookState>): void {
+  store.update((state) => ({ ...state, notebook: { ...state.notebook, ...change(state.notebook) } }));
+}
+
+/** The cell gets another source, as from the server. */
+export function setSource(store: Store, id: string, source: string): void {
+  changeNotebook(store, ({ cells }) => ({ cells: { ...cells, [id]: { ...(cells[id] ?? cell(id)), source } } }));
+}
+
+export function dropCell(store: Store, id: string): void {
+  changeNotebook(store, ({ order, cells }) => {
+    const { [id]: _gone, ...rest } = cells;
+    return { order: order.filter((each) => each !== id), cells: rest };
+  });
+}
+
+export function insertCell(store: Store, position: number, fresh: Cell): void {
+  changeNotebook(store, ({ order, cells }) => ({
+    order: [...order.slice(0, position), fresh.id, ...order.slice(position)],
+    cells: { ...cells, [fresh.id]: fresh },
+  }));
+}
+
+export function moveCell(store: Store, id: string, position: number): void {
+  changeNotebook(store, ({ order }) => {
+    const rest = order.filter((each) => each !== id);
+    return { order: [...rest.slice(0, position), id, ...rest.slice(position)] };
+  });
+}
+
+/** Commands that do at once what they say; what is run, stopped and typed is only noted. */
+export function fakeCommands(store: Store) {
+  let made = 0;
+  return {
+    canRun: true as boolean,
+    createCell: vi.fn(async (position: number, type: CellType, source: string, title: string = "") => {
+      const id = `new${++made}`;
+      insertCell(store, position, cell(id, source, { type, title }));
+      return id;
+    }),
+    editCell: vi.fn(),
+    deleteCell: vi.fn(async (id: string) => dropCell(store, id)),
+    moveCell: vi.fn(async (id: string, position: number) => moveCell(store, id, position)),
+    changeType: vi.fn(async (id: string, type: CellType) => {
+      const { order, cells } = store.get().notebook;
+      const [at, old] = [order.indexOf(id), cells[id] ?? cell(id)];
+      const fresh = `${id}-${type}`;
+      dropCell(store, id);
+      insertCell(store, at, { ...old, id: fresh, type });
+      return fresh;
+    }),
+    runCell: vi.fn(),
+    stopCell: vi.fn(),
+    setWidget: vi.fn(async () => {}),
+    restart: vi.fn(),
+    globals: vi.fn(async () => ({ summary: {} })),
+    reactivity: vi.fn(async () => ({ summary: "", cell_reactivity: {} })),
+    query: vi.fn(),
+    cancel: vi.fn(),
+    clearHistory: vi.fn(),
+  } satisfies Commands;
+}
+
+/**
+ * happy-dom lays nothing out: the view is 800 pixels high, and each cell 100. It
+ * tells of a selection while it is being made, which no browser does.
+ */
+export function layOut(): void {
+  document.addEventListener("selectionchange", (event) => event.stopImmediatePropagation(), true);
+  vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(800);
+  vi.spyOn(HTMLElement.prototype, "getBoundingClientRect").mockReturnValue(new DOMRect(0, 0, 600, 100));
+}
+
+export interface Drawn {
+  store: Store;
+  commands: ReturnType<typeof fakeCommands>;
+  navigation: NotebookNavigation;
+}
+
+interface Options {
+  readOnly?: boolean;
+  canRun?: boolean;
+  conflicts?: Conflicts;
+}
+
+export async function draw(
+  state: State,
+  { readOnly = false, canRun = true, conflicts = {} }: Options = {},
+): Promise<Drawn> {
+  layOut();
+  const store = createStore(state);
+  const commands = { ...fakeCommands(store), canRun };
+  const navigation = createNavigation();
+  await act(async () => {
+    render(
+      <StoreProvider value={store}>
+        <NavigationProvider value={navigation}>
+          <CommandsProvider value={readOnly ? null : commands}>
+            <ConflictsProvider value={conflicts}>
+              <Notebook language="python" />
+            </ConflictsProvider>
+          </CommandsProvider>
+        </NavigationProvider>
+      </StoreProvider>,
+    );
+  });
+  return { store, commands, navigation };
+}

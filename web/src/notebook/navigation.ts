@@ -1,0 +1,36 @@
+import { createContext, useContext } from "react";
+
+/** Leads from other parts of the page to a cell of the notebook. */
+export interface NotebookNavigation {
+  /** Selects the cell, scrolls to it and lets it flash. A notebook that is drawn later still follows the last jump. */
+  jumpTo(cellId: string): void;
+  /** Calls f at each jump, until what it returns is called. Only the notebook itself listens. */
+  onJump(f: (cellId: string) => void): () => void;
+}
+
+export function createNavigation(): NotebookNavigation {
+  const listeners = new Set<(cellId: string) => void>();
+  let missed: string | null = null;
+  return {
+    jumpTo(cellId) {
+      if (listeners.size === 0) missed = cellId;
+      for (const f of [...listeners]) f(cellId);
+    },
+    onJump(f) {
+      listeners.add(f);
+      if (missed !== null) f(missed);
+      missed = null;
+      return () => listeners.delete(f);
+    },
+  };
+}
+
+// A page with one notebook needs no provider.
+const NavigationContext = createContext<NotebookNavigation>(createNavigation());
+
+/** Where a page shows more than one notebook, each and its links need a navigation of their own. */
+export const NavigationProvider = NavigationContext.Provider;
+
+export function useNotebookNavigation(): NotebookNavigation {
+  return useContext(NavigationContext);
+}

@@ -1,0 +1,127 @@
+import { act, cleanup, fireEvent, render } from "@testing-library/react";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Frame, heightOf } from "./Frame";
+
+let seen: (intersecting: boolean) => void;
+let ports: { port1: Port; port2: object }[];
+
+interface Port {
+  onmessage: ((event: { data: unknown }) => void) | null;
+  postMessage: ReturnType<typeof vi.fn>;
+  close: ReturnType<typeof vi.fn>;
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  ports = [];
+  vi.stubGlobal(
+    "IntersectionObserver",
+    class {
+      constructor(f: (entries: { isIntersecting: boolean }[]) => void) {
+        seen = (isIntersecting) => act(() => f([{ isIntersecting }]));
+      }
+      observe() {}
+      disconnect() {}
+    },
+  );
+  vi.stubGlobal(
+    "MessageChannel",
+    class {
+      port1: Port = { onmessage: null, postMessage: vi.fn(), close: vi.fn() };
+      port2 = {};
+      constructor() {
+        ports.push(this);
+      }
+    },
+  );
+});
+
+afterEach(() => {
+  cleanup();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const wait = (ms: number) => act(() => vi.advanceTimersByTime(ms));
+
+function shown() {
+  const of = {};
+  const frame = <Frame page="html" content={{ html: "<p>x</p>" }} title="HTML output" height={120} of={of} />;
+  const { container, unmount } = render(frame);
+  const iframe = () => container.querySelector("iframe");
+  const height = () => (container.firstElementChild as HTMLElement).style.height;
+  return { frame, iframe, height, unmount };
+}
+
+test("a frame is there when it is near, and a minute longer", () => {
+  const { iframe } = shown();
+  expect(iframe()).toBeNull();
+  seen(true);
+  expect(iframe()).toBeNull();
+  wait(200);
+  expect(iframe()).not.toBeNull();
+  seen(false);
+  wait(30_000);
+  expect(iframe()).not.toBeNull();
+  wait(31_000);
+  expect(iframe()).toBeNull();
+});
+
+test("what flies by is not loaded", () => {
+  const { iframe } = shown();
+  seen(true);
+  wait(50);
+  seen(false);
+  wait(1000);
+  expect(iframe()).toBeNull();
+});
+
+test("it has an origin of its own and no rights", () => {
+  const { iframe } = shown();
+  seen(true);
+  wait(200);
+  expect(iframe()?.getAttribute("sandbox")).toBe("allow-scripts");
+  expect(iframe()?.getAttribute("allow")).toBe("");
+  expect(iframe()?.getAttribute("src")).toBe("/frame/html.html");
+});
+
+test("its content goes to it once: where it has gone by itself gets nothing", () => {
+  const { iframe } = shown();
+  seen(true);
+  wait(200);
+  const frame = iframe() as HTMLIFrameElement;
+  const post = vi.fn();
+  Object.defineProperty(frame, "contentWindow", { value: { postMessage: post } });
+  fireEvent.load(frame);
+  fireEvent.load(frame);
+  expect(post).toHaveBeenCalledTimes(1);
+  expect(post).toHaveBeenCalledWith({ html: "<p>x</p>", theme: "light" }, "*", [ports[0]?.port2]);
+});
+
+test("it may say how high it is, within bounds, and nothing else; that is remembered", () => {
+  const { frame, iframe, height, unmount } = shown();
+  seen(true);
+  wait(200);
+  fireEvent.load(iframe() as HTMLIFrameElement);
+  const say = (data: unknown) => act(() => ports[0]?.port1.onmessage?.({ data }));
+  say({ height: 333.2 });
+  expect(height()).toBe("334px");
+  for (const odd of [null, "900", 5, {}, { height: "900" }, { height: Number.NaN }, { html: "<b>", heights: 900 }])
+    say(odd);
+  expect(height()).toBe("334px");
+  say({ height: 1e9 });
+  expect(height()).toBe("2000px");
+  unmount();
+  expect(ports[0]?.port1.close).toHaveBeenCalled();
+  const again = render(frame).container.firstElementChild as HTMLElement;
+  expect(again.style.height).toBe("2000px");
+});
+
+test.each([
+  [{ height: -5 }, 20],
+  [{ height: 100 }, 100],
+  [{ height: Number.POSITIVE_INFINITY }, null],
+  [Object.create({ height: 50 }), 50],
+])("heightOf(%j)", (data, want) => {
+  expect(heightOf(data)).toBe(want);
+});

@@ -1,0 +1,76 @@
+import "./happyDom";
+import { cleanup, render, waitFor } from "@testing-library/react";
+import { afterEach, beforeAll, expect, test } from "vitest";
+import { Markdown } from "./Markdown";
+import { markdownHtml } from "./markdown";
+
+beforeAll(() => {
+  Object.defineProperty(document, "compatMode", { value: "CSS1Compat" }); // KaTeX asks for it; our page has a doctype
+});
+
+afterEach(cleanup);
+
+const shown = (source: string) => render(<Markdown source={source} />).container;
+
+test("headings, lists with boxes, tables, code", () => {
+  const place = shown("# Title\n\n- [x] done\n- [ ] open\n\n| a |\n| - |\n| 1 |\n\n```python\nx = '<b>'\n```");
+  expect(place.querySelector("h1")?.textContent).toBe("Title");
+  expect([...place.querySelectorAll("li")].map((li) => li.textContent?.trim())).toEqual(["☑ done", "☐ open"]);
+  expect(place.querySelector("td")?.textContent).toBe("1");
+  expect(place.querySelector("pre code")?.textContent).toBe("x = '<b>'\n");
+});
+
+test("a link to the web opens a tab that knows nothing of this page", () => {
+  const link = shown("[x](https://example.com/a)").querySelector("a");
+  expect(link?.getAttribute("href")).toBe("https://example.com/a");
+  expect(link?.getAttribute("rel")).toBe("noopener noreferrer");
+  expect(link?.getAttribute("target")).toBe("_blank");
+});
+
+test.each([
+  ["[rows](data/rows.csv)", "rows (data/rows.csv)"],
+  ["[api](/api/sessions)", "api (/api/sessions)"],
+  ["[here](#below)", "here"],
+  ["![plot](attachment:plot.png)", "[image not loaded: plot, attachment:plot.png]"],
+  ["![](http://127.0.0.1:9/i.png)", "[image not loaded: http://127.0.0.1:9/i.png]"],
+])("%s leads nowhere and is text", (source, text) => {
+  const place = shown(source);
+  expect(place.textContent?.trim()).toBe(text);
+  expect(place.querySelector("[href], [src]")).toBeNull();
+});
+
+test("a picture that is all there is shown", () => {
+  expect(shown("![x](data:image/png;base64,aGk=)").querySelector("img")?.getAttribute("src")).toBe(
+    "data:image/png;base64,aGk=",
+  );
+});
+
+test("formulas become MathML, without their source in it", async () => {
+  const place = shown("half is $\\frac{1}{2}$, and\n\n$$\\int_0^1 x\\,dx$$");
+  await waitFor(() => expect(place.querySelectorAll("math")).toHaveLength(2));
+  expect(place.querySelector("annotation, [style], [class*=katex]")).toBeNull();
+  expect(place.querySelectorAll("mfrac")).toHaveLength(1);
+});
+
+test("a formula that is wrong stays its source, and says why", async () => {
+  const place = shown("$\\frac{$ and $x$");
+  await waitFor(() => expect(place.querySelector("math")).not.toBeNull());
+  const wrong = place.querySelector(".math-inline[title]");
+  expect(wrong?.textContent).toBe("$\\frac{$");
+});
+
+test.each([
+  ["money", "it costs $5 and then $6."],
+  ["a price range", "$10-$20"],
+  ["a dollar with blanks", "a $ b $ c"],
+  ["an escaped one", "\\$x\\$"],
+  ["in code", "`$x$`"],
+])("no formula: %s", (_, source) => {
+  expect(markdownHtml(source)).not.toContain("math-");
+});
+
+test("what cannot be parsed is shown as it is", () => {
+  const long = "x".repeat(400_001);
+  expect(shown(long).querySelector("pre")?.textContent).toBe(long);
+  expect(shown(5 as unknown as string).textContent).toBe("5");
+});

@@ -1,0 +1,59 @@
+import { memo } from "react";
+import { OutputBoundary } from "./OutputBoundary";
+import styles from "./Outputs.module.css";
+import { RichOutputView } from "./RichOutputView";
+import { StreamOutput } from "./StreamOutput";
+import { Traceback } from "./Traceback";
+import { plainName, recordOf, textOf } from "./text";
+
+interface Props {
+  /** An output of nbformat, or whatever is in its place. */
+  output: unknown;
+  /** Which one it is, from 1. */
+  number: number;
+}
+
+/** One output. Whatever it is, it does no harm to what is around it. */
+export const OutputView = memo(function OutputView({ output, number }: Props) {
+  return (
+    <OutputBoundary name={`Output ${number}`} subject={output} text={() => plainText(output)}>
+      <Kind output={output} number={number} />
+    </OutputBoundary>
+  );
+});
+
+function Kind({ output, number }: Props) {
+  const fields = recordOf(output);
+  switch (fields?.output_type) {
+    case "stream":
+      return <StreamOutput name={String(fields.name)} text={textOf(fields.text) ?? ""} />;
+    case "error":
+      return (
+        <Traceback
+          ename={textOf(fields.ename) ?? ""}
+          evalue={textOf(fields.evalue) ?? ""}
+          traceback={linesOf(fields.traceback)}
+        />
+      );
+    case "display_data":
+    case "execute_result":
+      return <RichOutputView data={fields.data} metadata={fields.metadata} number={number} />;
+    default:
+      return (
+        <p className={styles.note}>
+          Output {number} is of a kind that is not known: {plainName(fields?.output_type ?? output, 60)}
+        </p>
+      );
+  }
+}
+
+function linesOf(traceback: unknown): string {
+  if (typeof traceback === "string") return traceback;
+  return Array.isArray(traceback) ? traceback.filter((line) => typeof line === "string").join("\n") : "";
+}
+
+function plainText(output: unknown): string {
+  const fields = recordOf(output);
+  const text = textOf(fields?.text) ?? textOf(recordOf(fields?.data)?.["text/plain"]) ?? linesOf(fields?.traceback);
+  return text.slice(0, 100_000);
+}

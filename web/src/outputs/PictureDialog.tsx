@@ -1,0 +1,32 @@
+import { X } from "lucide-react";
+import { useEffect, useRef } from "react";
+import { IconButton } from "../ui/Button";
+import styles from "./Picture.module.css";
+
+/** A picture by itself, as large as the window has room for. Esc, a click and the cross close it. */
+export function PictureDialog({ src, alt, onClose }: { src: string; alt: string; onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const element = dialog.current;
+    if (element?.isConnected && !element.open) element.showModal();
+    return () => element?.close();
+  }, []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Esc and the cross are there for the keyboard
+    <dialog
+      ref={dialog}
+      className={styles.dialog}
+      aria-label="Picture"
+      onClick={onClose}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <img src={src} alt={alt} />
+      <IconButton label="Close" look="plain" className={styles.close ?? ""} onClick={onClose}>
+        <X />
+      </IconButton>
+    </dialog>
+  );
+}

@@ -1,0 +1,65 @@
+import { useMemo, useState } from "react";
+import { FormView } from "./FormView";
+import { type Forms, formsOf } from "./mime";
+import styles from "./Outputs.module.css";
+import { plainName, recordOf, textOf } from "./text";
+
+interface Props {
+  /** A MIME bundle, or whatever is there. */
+  data: unknown;
+  metadata: unknown;
+  /** Which output it is, from 1. */
+  number: number;
+}
+
+/** An output in the richest form that can be shown; where it has others, they can be chosen. */
+export function RichOutputView({ data, metadata, number }: Props) {
+  const { forms, notes } = useMemo<Forms>(() => formsOf(data), [data]);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const form = forms.find(({ mime }) => mime === chosen) ?? forms[0];
+  return (
+    <div className={styles.rich}>
+      {forms.length > 1 && (
+        <select
+          className={styles.forms}
+          aria-label={`Form of output ${number}`}
+          value={form?.mime}
+          onChange={(event) => setChosen(event.target.value)}
+        >
+          {forms.map(({ mime }) => (
+            <option key={mime} value={mime}>
+              {plainName(mime, 60)}
+            </option>
+          ))}
+        </select>
+      )}
+      {notes.map((note) => (
+        <p key={note} className={styles.note}>
+          {plainName(note, 300)}
+        </p>
+      ))}
+      {form !== undefined && (
+        <FormView
+          key={form.mime}
+          form={form}
+          alt={altOf(data, form.mime)}
+          width={widthOf(metadata, form.mime)}
+          of={data as object}
+        />
+      )}
+      {form === undefined && notes.length === 0 && <p className={styles.note}>This output is empty.</p>}
+    </div>
+  );
+}
+
+function altOf(data: unknown, mime: string): string {
+  const text = textOf(recordOf(data)?.["text/plain"]);
+  return text === null || text.trim() === "" ? `Picture, ${plainName(mime, 60)}` : plainName(text.trim(), 300);
+}
+
+/** nbformat has it as metadata["image/png"].width, or beside the types. */
+function widthOf(metadata: unknown, mime: string): number | null {
+  const all = recordOf(metadata);
+  const width = recordOf(all?.[mime])?.width ?? all?.width;
+  return typeof width === "number" && width >= 1 && width <= 10_000 ? width : null;
+}

@@ -1,0 +1,12 @@
+/**
+ * An SVG as a data: URL for an <img>, in which no script runs and nothing is
+ * fetched. Not a blob: URL, which opened in a tab would have this page's origin.
+ */
+export function svgUrl(text: string): string {
+  const named = /<svg\b[^>]*\sxmlns\s*=/.test(text)
+    ? text
+    : text.replace(/<svg\b/, '<svg xmlns="http://www.w3.org/2000/svg"');
+  // A lone half of a surrogate pair, which encodeURIComponent refuses, becomes U+FFFD.
+  const whole = new TextDecoder().decode(new TextEncoder().encode(named));
+  return `data:image/svg+xml;charset=utf-8,${encodeURIComponent(whole)}`;
+}

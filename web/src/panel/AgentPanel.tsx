@@ -1,0 +1,56 @@
+import { useState } from "react";
+import { useSelect } from "../store/store";
+import styles from "./AgentPanel.module.css";
+import { AskBox } from "./AskBox";
+import { AttachCase } from "./AttachCase";
+import { CaseView } from "./CaseView";
+import { Conversation } from "./Conversation";
+import { CellNameProvider } from "./cellName";
+import { NotebookCellName } from "./NotebookCellName";
+import { StatusLine } from "./StatusLine";
+import { UsageMeter } from "./UsageMeter";
+import { useAttempt } from "./useAttempt";
+import { VerdictFold } from "./VerdictFold";
+
+interface Props {
+  session: string;
+  connected: boolean;
+  /** Why nothing can be done with the agent; null: it can. */
+  refusal: string | null;
+  /** Cases may be attached. */
+  cases: boolean;
+}
+
+/** All of the agent: its state, the case, the conversation, and what one may tell it. */
+export function AgentPanel({ session, connected, refusal, cases }: Props) {
+  const verdict = useSelect((state) => state.verdict);
+  const attempt = useAttempt(session, connected);
+  const [attaching, setAttaching] = useState(false);
+  const ended =
+    verdict === null ? null : "The attempt has ended. Restart the kernel or the agent to go on with its notebook.";
+  return (
+    <CellNameProvider value={NotebookCellName}>
+      <section className={styles.panel} aria-label="Agent">
+        <StatusLine refusal={refusal} onAttach={cases && attempt === null ? () => setAttaching(true) : null} />
+        {attempt !== null && <CaseView attempt={attempt} />}
+        {verdict !== null && <VerdictFold result={verdict} />}
+        <div className={styles.conversation}>
+          <LiveConversation />
+        </div>
+        <UsageMeter />
+        <AskBox
+          refusal={refusal ?? ended}
+          note={attempt === null ? "" : "During an attempt this is an intervention."}
+        />
+        {attaching && <AttachCase session={session} onClose={() => setAttaching(false)} />}
+      </section>
+    </CellNameProvider>
+  );
+}
+
+/** The conversation by itself: it is drawn again for each piece of a reply, the panel is not. */
+function LiveConversation() {
+  const items = useSelect((state) => state.agent.conversation);
+  const stream = useSelect((state) => state.agent.stream);
+  return <Conversation items={items} stream={stream} live />;
+}

@@ -1,0 +1,31 @@
+import { Badge } from "../ui/Badge";
+import styles from "./AttachCase.module.css";
+import type { ListedCase } from "./cases";
+import { oneLine } from "./text";
+
+interface Props {
+  listed: ListedCase;
+  chosen: boolean;
+  onChoose: (listed: ListedCase) => void;
+}
+
+const mostTags = 6;
+
+/** A case to choose. */
+export function CaseChoice({ listed, chosen, onChoose }: Props) {
+  return (
+    <label className={styles.choice}>
+      <input type="radio" name="case" checked={chosen} onChange={() => onChoose(listed)} />
+      <span className={styles.about}>
+        <span className={styles.id}>
+          <strong>{oneLine(listed.id, 80)}</strong>
+          {listed.tags.slice(0, mostTags).map((tag) => (
+            <Badge key={tag}>{oneLine(tag, 30)}</Badge>
+          ))}
+        </span>
+        <span className={styles.task}>{oneLine(listed.task, 200)}</span>
+        <span className={styles.path}>{oneLine(listed.path, 200)}</span>
+      </span>
+    </label>
+  );
+}

@@ -1,0 +1,178 @@
+import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Item } from "../store/state";
+import { Conversation } from "./Conversation";
+import { CellNameProvider } from "./cellName";
+import { fakeLayout } from "./fakeLayout";
+
+vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <p>{source}</p> }));
+
+beforeEach(() => fakeLayout(600));
+afterEach(cleanup);
+
+const said = (seq: number, text: string): Item => ({ kind: "text", seq, role: "assistant", text });
+const call = (seq: number, more: object = {}): Item => ({
+  kind: "tool",
+  seq,
+  id: `t${seq}`,
+  name: "run_cell",
+  input: { cell_id: "abc" },
+  ...more,
+});
+const many = Array.from({ length: 5000 }, (_, n) => said(n + 1, `line ${n}`));
+
+function log(): HTMLElement {
+  return screen.getByRole("log");
+}
+
+/** Scrolls as a person does. */
+function scrollTo(top: number): void {
+  act(() => {
+    log().scrollTop = top;
+    log().dispatchEvent(new Event("scroll"));
+  });
+}
+
+describe("a long conversation", () => {
+  test("is drawn only where it is in sight, and begins at its end", () => {
+    render(<Conversation items={many} stream={null} />);
+    expect(screen.getByText("line 4999")).toBeTruthy();
+    expect(screen.queryByText("line 0")).toBeNull();
+    expect(document.querySelectorAll("[data-index]").length).toBeLessThan(60);
+  });
+
+  test("follows what comes while one is at its end", () => {
+    const { rerender } = render(<Conversation items={many} stream={null} />);
+    scrollTo(log().scrollTop);
+    rerender(<Conversation items={[...many, said(5001, "the newest")]} stream={null} />);
+    expect(screen.getByText("the newest")).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Jump to latest" })).toBeNull();
+  });
+
+  test("stays where one has scrolled to, and offers the way to the end", () => {
+    const { rerender } = render(<Conversation items={many} stream={null} />);
+    scrollTo(4000);
+    rerender(<Conversation items={[...many, said(5001, "the newest")]} stream={null} />);
+    expect(log().scrollTop).toBe(4000);
+    expect(screen.queryByText("the newest")).toBeNull();
+    fireEvent.click(screen.getByRole("button", { name: "Jump to latest" }));
+    scrollTo(log().scrollTop);
+    expect(screen.getByText("the newest")).toBeTruthy();
+  });
+});
+
+describe("a reply that arrives", () => {
+  test("is shown block by block, code of a tool as code", () => {
+    const stream = [
+      { type: "thinking" as const, text: "I wonder" },
+      { type: "tool_use" as const, name: "create_cell", text: '{"position": 0, "source": "a = 1\\nb' },
+    ];
+    render(<Conversation items={[]} stream={stream} />);
+    expect(screen.getByText("I wonder")).toBeTruthy();
+    expect(screen.getByText(/a = 1\s+b/)).toBeTruthy();
+  });
+
+  test("does not draw again what was said before", () => {
+    const input = vi.fn(() => ({ cell_id: "abc" }));
+    const item = Object.defineProperty(call(1), "input", { get: input }) as Item;
+    const { rerender } = render(<Conversation items={[item]} stream={[{ type: "text", text: "a" }]} />);
+    const drawn = input.mock.calls.length;
+    rerender(<Conversation items={[item]} stream={[{ type: "text", text: "ab" }]} />);
+    expect(screen.getByText("ab")).toBeTruthy();
+    expect(input.mock.calls.length).toBe(drawn);
+  });
+});
+
+describe("a call of a tool", () => {
+  const result = { isError: true, content: [{ type: "text" as const, text: "no such cell" }] };
+
+  test("is one line, and opens to what went in and came out", () => {
+    render(<Conversation items={[call(1, { result })]} stream={null} />);
+    expect(screen.getByText("failed")).toBeTruthy();
+    expect(screen.queryByText("no such cell")).toBeNull();
+    fireEvent.click(screen.getByRole("button", { name: /run_cell/ }));
+    expect(screen.getByText("no such cell")).toBeTruthy();
+  });
+
+  test("stays open when others come before it", () => {
+    const { rerender } = render(<Conversation items={[call(7, { result })]} stream={null} />);
+    fireEvent.click(screen.getByRole("button", { name: /run_cell/ }));
+    rerender(<Conversation items={[said(3, "earlier"), call(7, { result })]} stream={null} />);
+    expect(screen.getByText("no such cell")).toBeTruthy();
+  });
+
+  test("leads to the cells that it is about, and to the one that it made", () => {
+    const made = { isError: false, content: [{ type: "text" as const, text: "cell_id: def\nstatus: ok" }] };
+    render(
+      <CellNameProvider value={({ id }) => <a href={`#${id}`}>{id}</a>}>
+        <Conversation items={[call(1, { result: made })]} stream={null} />
+      </CellNameProvider>,
+    );
+    expect(screen.getAllByRole("link").map((link) => link.textContent)).toEqual(["abc", "def"]);
+  });
+
+  test("shows images, and only such as cannot run anything", () => {
+    const content = [
+      { type: "image", mime: "image/png", data: "AAAA" },
+      { type: "image", mime: "image/svg+xml", data: "AAAA" },
+      { type: "image", mime: 7, data: null },
+    ];
+    render(<Conversation items={[call(1, { result: { isError: false, content } })]} stream={null} />);
+    fireEvent.click(screen.getByRole("button", { name: /run_cell/ }));
+    expect(screen.getAllByRole("img", { name: "Result of the tool" }).length).toBe(1);
+    expect(screen.getAllByText(/An image that cannot be shown/).length).toBe(2);
+  });
+});
+
+describe("what is not as it should be", () => {
+  const deep = JSON.parse("[".repeat(5000) + "]".repeat(5000)) as unknown;
+  const wrong: unknown[] = [
+    7,
+    null,
+    [],
+    {},
+    deep,
+    "<img src=x onerror=alert(1)>",
+    "\u202egnp.exe\u0000",
+    "x".repeat(300_000),
+  ];
+  const items = wrong.flatMap((value, n) => [
+    { kind: "text", seq: n, role: "user", text: value, label: value },
+    { kind: "text", seq: n, role: "assistant", text: value },
+    { kind: "thinking", seq: n, text: value },
+    { kind: "tool", seq: n, id: value, name: value, input: value },
+    {
+      kind: "tool",
+      seq: n,
+      id: "",
+      name: "",
+      input: { source: value, cell_id: value },
+      result: { isError: value, content: [{ type: "text", text: value }] },
+    },
+    { kind: "event", seq: n, event: value, text: value, metadata: value },
+    ...["retry", "waiting", "tick", "limit", "compacted"].map((event) => ({
+      kind: "event",
+      seq: n,
+      event,
+      text: value,
+      metadata: { wait_ms: value, ticks: value, for: value, error: value },
+    })),
+    { kind: "error", seq: n, text: value, fatal: value },
+    { kind: value, seq: n },
+  ]) as unknown as Item[];
+
+  test.each(items.map((item, n) => [n, item] as const))("item %i is drawn, folded and open, as text", (_, item) => {
+    const { container } = render(<Conversation items={[item]} stream={null} live />);
+    for (const button of screen.queryAllByRole("button", { expanded: false })) fireEvent.click(button);
+    expect(container.querySelector("img[src=x]")).toBeNull();
+    expect(container.textContent).not.toContain("\u202e");
+    expect(container.textContent).not.toContain("\u0000");
+    expect((container.textContent ?? "").length).toBeLessThan(65_000);
+  });
+
+  test.each(wrong.map((value, n) => [n, value] as const))("block %i of a reply is drawn", (_, value) => {
+    const stream = ["text", "thinking", "tool_use", value].map((type) => ({ type, name: value, text: value }));
+    const { container } = render(<Conversation items={[]} stream={stream as never} />);
+    expect((container.textContent ?? "").length).toBeLessThan(65_000);
+  });
+});

@@ -1,0 +1,41 @@
+import { Markdown } from "../outputs/Markdown";
+import { LongText } from "./LongText";
+import styles from "./Said.module.css";
+import { asText, oneLine, visible } from "./text";
+
+interface Props {
+  role: "user" | "assistant";
+  text: string;
+  label?: string | undefined;
+  open: boolean;
+  onToggle: () => void;
+}
+
+/** Beyond this many characters a text is shown as it is: Markdown of it would take too long. */
+const longestMarkdown = 40_000;
+/** What is asked is folded beyond this many characters or lines: a task comes with pages of rules. */
+const longestAsked = 400;
+const mostLinesAsked = 6;
+
+/** A message of the person or of the agent. */
+export function Said({ role, text, label, open, onToggle }: Props) {
+  const said = visible(asText(text));
+  const asked = role === "user";
+  const long = asked && (said.length > longestAsked || said.split("\n", mostLinesAsked + 1).length > mostLinesAsked);
+  const named = oneLine(asText(label), 60);
+  return (
+    <article className={asked ? styles.user : styles.assistant} aria-label={asked ? "Asked" : "Agent"}>
+      {named !== "" && <div className={styles.who}>{named}</div>}
+      <div className={asked ? styles.bubble : undefined}>
+        <div className={long && !open ? styles.folded : styles.text}>
+          {said.length > longestMarkdown ? <LongText text={said} /> : <Markdown source={said} />}
+        </div>
+        {long && (
+          <button type="button" className={styles.more} aria-expanded={open} onClick={onToggle}>
+            {open ? "Show less" : "Show all"}
+          </button>
+        )}
+      </div>
+    </article>
+  );
+}

@@ -1,0 +1,32 @@
+import { codeOf } from "./gist";
+import { JsonText } from "./JsonText";
+import { LongText } from "./LongText";
+import styles from "./ToolCall.module.css";
+import { asRecord } from "./text";
+
+/** What a tool was given: its code as code, the rest as JSON. */
+export function ToolInput({ input }: { input: unknown }) {
+  const found = codeOf(input);
+  if (found === null)
+    return (
+      <Part title="Input">
+        <JsonText value={input} />
+      </Part>
+    );
+  const rest = Object.fromEntries(Object.entries(asRecord(input)).filter(([name]) => name !== found.field));
+  return (
+    <Part title="Input">
+      <LongText text={found.code} />
+      {Object.keys(rest).length > 0 && <JsonText value={rest} />}
+    </Part>
+  );
+}
+
+function Part({ title, children }: { title: string; children: React.ReactNode }) {
+  return (
+    <div className={styles.part}>
+      <h4 className={styles.title}>{title}</h4>
+      {children}
+    </div>
+  );
+}

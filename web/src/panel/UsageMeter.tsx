@@ -1,0 +1,43 @@
+import { cost, count, percent } from "../runs/data/format";
+import { useSelect } from "../store/store";
+import { asNumber } from "./text";
+import styles from "./UsageMeter.module.css";
+import { promptTokens } from "./usage";
+
+/** Tokens and dollars so far, and how much of the context the conversation takes. */
+export function UsageMeter() {
+  const usage = useSelect((state) => state.agent.usage);
+  const context = useSelect((state) => state.agent.context ?? 0);
+  if (usage === null) return null;
+  const prompts = promptTokens(usage);
+  const cached = asNumber(usage.cache_read_input_tokens) ?? 0;
+  const dollars = asNumber(usage.cost_usd);
+  const limit = asNumber(usage.context_limit) ?? 0;
+  return (
+    <div className={styles.meter}>
+      <dl className={styles.usage} aria-label="Usage">
+        <Figure name="in" title="Tokens of all prompts so far, cached or not" value={count(prompts)} />
+        {cached > 0 && prompts > 0 && (
+          <Figure name="cached" title="Of these, read from the provider's cache" value={percent(cached / prompts)} />
+        )}
+        <Figure name="out" title="Tokens of all replies so far" value={count(asNumber(usage.output_tokens))} />
+        <Figure name="cost" title={dollars === null ? "The price is not known" : "So far"} value={cost(dollars)} />
+      </dl>
+      {limit > 0 && context > 0 && (
+        <div className={styles.context} title={`${count(context)} of ${count(limit)} tokens of context`}>
+          <span>context {percent(context / limit)}</span>
+          <meter aria-label="Context used" min={0} max={limit} high={limit * 0.8} value={Math.min(context, limit)} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Figure({ name, title, value }: { name: string; title: string; value: string }) {
+  return (
+    <div title={title}>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,56 @@
+import { cleanup, render, screen, within } from "@testing-library/react";
+import { afterEach, expect, test } from "vitest";
+import type { EvalResult } from "../protocol/messages";
+import { Verdict } from "./Verdict";
+
+afterEach(cleanup);
+
+const result: EvalResult = {
+  type: "eval_result",
+  case_id: "sum",
+  outcome: "completed",
+  outcome_detail: "",
+  passed: false,
+  score: 0.5,
+  graders: [
+    { type: "numeric", passed: true, score: 1, reasoning: "found 42", metrics: { delta: 0 }, error: null },
+    { type: "exact", passed: false, score: 0, reasoning: "found <b>43</b>", error: null },
+    { type: "judge", passed: false, error: "timeout: no answer" },
+  ],
+  answer: { n: 42 },
+  duration_ms: 8123,
+};
+
+test("tells the outcome in words, the score, and what each grader said", () => {
+  render(<Verdict result={result} />);
+  expect(screen.getByText("Failed")).toBeTruthy();
+  expect(screen.getByText("score 0.5")).toBeTruthy();
+  expect(screen.getByText("The agent handed in an answer.")).toBeTruthy();
+  const [numeric, exact, judge] = screen.getAllByRole("listitem");
+  expect(within(numeric as HTMLElement).getByRole("img", { name: "passed" })).toBeTruthy();
+  expect(within(exact as HTMLElement).getByRole("img", { name: "failed" })).toBeTruthy();
+  expect(within(exact as HTMLElement).getByText("found <b>43</b>")).toBeTruthy();
+  expect(within(judge as HTMLElement).getByRole("img", { name: "no verdict" })).toBeTruthy();
+  expect(within(judge as HTMLElement).getByText("No verdict: timeout: no answer")).toBeTruthy();
+});
+
+test.each([
+  [true, "Passed"],
+  [false, "Failed"],
+  [null, "Not graded"],
+])("passed %s is %s", (passed, word) => {
+  render(<Verdict result={{ ...result, passed, graders: [] }} />);
+  expect(screen.getByText(word)).toBeTruthy();
+});
+
+test("an outcome that is not known is told by its name", () => {
+  render(<Verdict result={{ ...result, outcome: "constructor", outcome_detail: "why" }} />);
+  expect(screen.getByText(/ended as constructor/).textContent).toContain("why");
+});
+
+test.each([7, null, "text", [], {}, [null, 7, [], "x"]])("draws what is made of %j", (wrong) => {
+  const hostile = Object.fromEntries(Object.keys(result).map((name) => [name, wrong]));
+  render(<Verdict result={hostile as never} />);
+  render(<Verdict result={{ ...result, graders: [hostile] as never }} />);
+  expect(screen.getAllByRole("region", { name: "Verdict" }).length).toBe(2);
+});

@@ -1,0 +1,50 @@
+import { JsonTree } from "../outputs/JsonTree";
+import type { EvalResult } from "../protocol/messages";
+import { duration, score as written } from "../runs/data/format";
+import { Badge, type Tone } from "../ui/Badge";
+import { GraderRow } from "./GraderRow";
+import { outcomeWords } from "./outcome";
+import { asNumber, asText, oneLine } from "./text";
+import styles from "./Verdict.module.css";
+
+/** How an attempt ended, and what each grader said of it. */
+export function Verdict({ result }: { result: EvalResult }) {
+  const graders = Array.isArray(result.graders) ? result.graders : [];
+  const { word, tone } = ruling(result);
+  const score = asNumber(result.score);
+  const took = asNumber(result.duration_ms);
+  const detail = asText(result.outcome_detail);
+  return (
+    <section className={styles.verdict} aria-label="Verdict">
+      <header className={styles.head}>
+        <Badge tone={tone}>{word}</Badge>
+        {score !== null && <span className={styles.score}>score {written(score)}</span>}
+        <span className={styles.case}>{oneLine(asText(result.case_id), 80)}</span>
+        <span className={styles.time}>{took !== null && duration(took)}</span>
+      </header>
+      <p className={styles.outcome}>
+        {outcomeWords(asText(result.outcome))}
+        {detail !== "" && <span className={styles.detail}> {oneLine(detail, 400)}</span>}
+      </p>
+      {graders.length > 0 && (
+        <ol className={styles.graders} aria-label="Graders">
+          {graders.map((grader, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a verdict never changes
+            <GraderRow key={index} grader={grader} />
+          ))}
+        </ol>
+      )}
+      <div>
+        <h4 className={styles.title}>Answer</h4>
+        {result.answer === null || result.answer === undefined ? "None." : <JsonTree value={result.answer} />}
+      </div>
+    </section>
+  );
+}
+
+/** What was decided, in a word. */
+export function ruling(result: { passed: boolean | null; outcome: string }): { word: string; tone: Tone } {
+  if (result.passed === true) return { word: "Passed", tone: "good" };
+  if (result.passed === false) return { word: "Failed", tone: "bad" };
+  return { word: "Not graded", tone: "neutral" };
+}

@@ -1,0 +1,74 @@
+import { duration, percent } from "../runs/data/format";
+import { asNumber, asRecord, asText, oneLine } from "./text";
+
+/** An event of the agent in words. */
+export interface EventWords {
+  /** What happened. */
+  what: string;
+  /** What is to be known of it; "" for nothing. */
+  more: string;
+  /** Something is not as it should be. */
+  warn: boolean;
+}
+
+type Metadata = Readonly<Record<string, unknown>>;
+
+const longest = 400;
+
+/** What an event says, by its type; one that is not known says its own type and text. */
+export function eventWords(event: string, text: string, metadata: unknown): EventWords {
+  const fields = asRecord(metadata);
+  const said = oneLine(asText(text), longest);
+  switch (event) {
+    case "retry":
+      return { what: "The model did not answer", more: retryWords(fields, said), warn: true };
+    case "waiting":
+      return waitingWords(fields);
+    case "compacted":
+      return { what: "Conversation shortened", more: said || "its oldest part was left out", warn: false };
+    case "limit":
+      return { what: "Limit reached", more: said || oneLine(asText(fields.limit), 80), warn: true };
+    case "exit":
+      return { what: said || "The agent has ended.", more: "", warn: false };
+    case "cancelled":
+      return { what: "Cancelled", more: said, warn: false };
+    case "ended":
+      return { what: "Ended", more: said, warn: false };
+    case "tick":
+      return { what: tickWords(fields), more: said, warn: asRecord(fields.ticks ?? fields).success === false };
+    default:
+      return { what: oneLine(asText(event), 60) || "Event", more: said, warn: false };
+  }
+}
+
+function retryWords(fields: Metadata, said: string): string {
+  const attempt = asNumber(fields.attempt);
+  const status = asNumber(fields.status);
+  const parts = [oneLine(asText(fields.error), longest) || said];
+  if (status !== null && status > 0) parts.push(`status ${status}`);
+  if (attempt !== null) parts.push(`try ${attempt}`);
+  return parts.filter((part) => part !== "").join(", ");
+}
+
+function waitingWords(fields: Metadata): EventWords {
+  const waited = asNumber(fields.waited_ms);
+  const reason = oneLine(asText(fields.for), 120) || "its turn";
+  const time = waited === null ? "" : duration(waited);
+  if (fields.over === true) return { what: `Waited for ${reason}`, more: time, warn: false };
+  return { what: `Waiting for ${reason}`, more: time && `${time} so far`, warn: false };
+}
+
+/** The fields of a tick stand in `ticks`, or beside it. */
+function tickWords(fields: Metadata): string {
+  const tick = asRecord(fields.ticks ?? fields);
+  const confidence = asNumber(tick.confidence);
+  const parts = [
+    `Tick ${oneLine(asText(tick.tick), 20)}`.trim(),
+    oneLine(asText(tick.mood), 40),
+    confidence === null ? "" : `${percent(confidence)} sure`,
+    oneLine(asText(tick.thread), 60),
+    tick.skipped === true ? "skipped" : "",
+    tick.success === false ? "failed" : "",
+  ];
+  return parts.filter((part) => part !== "").join(" · ");
+}

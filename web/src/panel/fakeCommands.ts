@@ -1,0 +1,24 @@
+import { vi } from "vitest";
+import type { Commands } from "../notebook/commands";
+
+/** Commands that only note that they were given. */
+export function fakeCommands(more: Partial<Commands> = {}): Commands {
+  return {
+    canRun: true,
+    createCell: vi.fn(async () => "new"),
+    editCell: vi.fn(),
+    deleteCell: vi.fn(async () => undefined),
+    moveCell: vi.fn(async () => undefined),
+    changeType: vi.fn(async () => "new"),
+    runCell: vi.fn(),
+    stopCell: vi.fn(),
+    setWidget: vi.fn(async () => undefined),
+    restart: vi.fn(),
+    globals: vi.fn(async () => ({ summary: {} })),
+    reactivity: vi.fn(async () => ({ summary: "", cell_reactivity: {} })),
+    query: vi.fn(),
+    cancel: vi.fn(),
+    clearHistory: vi.fn(),
+    ...more,
+  };
+}

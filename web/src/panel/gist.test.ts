@@ -1,0 +1,67 @@
+import { describe, expect, test } from "vitest";
+import { cellsOf, gistOf, parsed, runFailed, toolName } from "./gist";
+import { partialCode } from "./partialCode";
+
+describe("toolName", () => {
+  test.each([
+    ["create_cell", "create_cell"],
+    ["mcp__assay__run_cell", "run_cell"],
+    ["mcp__a__b__c", "b__c"],
+    ["", "tool"],
+    [null, "tool"],
+    [{ a: 1 }, '{"a":1}'],
+    ["a\u202eb\nc", "a\\u202eb c"],
+  ])("%j is %s", (name, expected) => expect(toolName(name)).toBe(expected));
+});
+
+describe("gistOf", () => {
+  test.each([
+    [{ source: "# read it\nimport os\n\nx = 1\ny = 2" }, "x = 1"],
+    [{ source: "# only a comment" }, "# only a comment"],
+    [{ code: "1/0", timeout_s: 3 }, "1/0"],
+    [{ cell_id: "abc" }, ""],
+    [{ cell_id: "abc", position: 3 }, "3"],
+    [{ next_status: "done", summary: "All\nfine" }, "All fine"],
+    [{ key: "k", value: "7" }, "key: k, value: 7"],
+    ["text", ""],
+    [null, ""],
+    [{ source: 7 }, "7"],
+  ])("of %j is %j", (input, expected) => expect(gistOf(input)).toBe(expected));
+
+  test("is short, however long the code", () => {
+    expect(gistOf({ source: "x".repeat(1_000_000) }).length).toBe(160);
+  });
+});
+
+describe("cellsOf", () => {
+  test.each([
+    [{ cell_id: "a" }, "", ["a"]],
+    [{ cell_id: "a" }, "cell_id: a\nstatus: ok", ["a"]],
+    [{}, '{"status":"ok","cell_id":"b"}', ["b"]],
+    [{ cell_id: 7 }, "", []],
+    [null, `${" ".repeat(3000)}cell_id: far`, []],
+  ])("of %j and %j", (input, result, expected) => expect(cellsOf(input, result)).toEqual(expected));
+});
+
+test("runFailed tells a run that went wrong by its status line", () => {
+  expect(runFailed("cell_id: a\nstatus: error\n")).toBe(true);
+  expect(runFailed("cell_id: a\nstatus: ok\n\nstatus: errors everywhere")).toBe(false);
+});
+
+test("parsed takes objects and lists, and no other text", () => {
+  expect(parsed(' {"a":1}')).toEqual({ a: 1 });
+  expect(parsed("12")).toBeUndefined();
+  expect(parsed("{no")).toBeUndefined();
+});
+
+describe("partialCode", () => {
+  test.each([
+    ['{"position": 0, "source": "a = 1\\nb', "a = 1\nb"],
+    ['{"code": "say \\"hi', 'say "hi'],
+    ['{"code": "cut \\', "cut "],
+    ['{"code": "cut \\u00e', "cut "],
+    ['{"code": "whole", "timeout_s": 3}', "whole"],
+    ['{"cell_id": "a', '{"cell_id": "a'],
+    ["", ""],
+  ])("of %j", (json, expected) => expect(partialCode(json)).toBe(expected));
+});

@@ -1,0 +1,120 @@
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import AttemptPage from "./AttemptPage";
+import { fakeServer } from "./fakeServer";
+
+vi.mock("../app/config", () => ({ useConfig: () => ({ console: true }) }));
+vi.mock("../notebook/Notebook", () => ({ Notebook: () => <p>the notebook</p> }));
+vi.mock("../panel/Conversation", () => ({
+  Conversation: ({ items }: { items: readonly unknown[] }) => <p>{`${items.length} items`}</p>,
+}));
+
+const base = "/api/runs/r/attempts/a";
+const line = {
+  n: 1,
+  name: "a",
+  type: "attempt",
+  case_id: "sum",
+  epoch: 1,
+  try: 1,
+  outcome: "limit",
+  outcome_detail: "turns",
+  passed: false,
+  score: 0,
+  graders: [{ type: "exact", passed: false, score: 0, reasoning: "expected 45" }],
+  answer: null,
+  duration_ms: 61_000,
+  phases: { start_ms: 1000, work_ms: 50_000, wait_ms: 20_000, collect_ms: 0, grade_ms: 10_000 },
+  usage: { model_calls: 3, actions: 7, input_tokens: 900, output_tokens: 100, cost_usd: null },
+  limits: { wall_s: 600, turns: 3, tokens: 0 },
+  enforced: { read: true, write: false },
+  files: ["attempts/a/notebook.ipynb", "attempts/a/<b>.html", "attempts/a/blob.bin"],
+  tamper: 2,
+};
+
+function serve(answer: unknown = line) {
+  return fakeServer({
+    [base]: () => answer,
+    [`${base}/trace`]: () => ({
+      entries: [{ seq: 1, hop: "server>agent", msg: { type: "agent_query", query: "Sum it" } }],
+      next: null,
+    }),
+    [`${base}/at`]: () => ({ type: "notebook_state", seq: 1, end: 1, complete: true, cells: [], runs: {} }),
+    [`${base}/files/`]: (url) =>
+      new Response(url.pathname.endsWith(".html") ? "<script>alert(1)</script>" : '{"cells": []}', {
+        headers: { "Content-Length": "25" },
+      }),
+  });
+}
+
+beforeEach(() => window.history.replaceState(null, "", "/runs/r/a"));
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
+
+test("the overview needs the line and the beginning of the trace, and no more", async () => {
+  const server = serve();
+  render(<AttemptPage run="r" attempt="a" />);
+  expect(await screen.findByText("Sum it")).toBeDefined();
+  expect(screen.getByText(/expected 45/)).toBeDefined();
+  expect(screen.getByText("work 30.0 s")).toBeDefined();
+  expect(screen.getByText("wait for the model 20.0 s")).toBeDefined();
+  expect(screen.getByRole("row", { name: /Turns 3 3/ })).toBeDefined();
+  expect(screen.getByRole("row", { name: /Tokens 1,000 no limit/ })).toBeDefined();
+  expect(screen.getByText("Held: read.")).toBeDefined();
+  const paths = new Set(server.asked.map((url) => url.pathname));
+  expect([...paths].sort()).toEqual([base, `${base}/trace`]);
+  expect(server.asked.find((url) => url.pathname === `${base}/trace`)?.searchParams.get("limit")).toBe("2");
+});
+
+test("the notebook is loaded when its tab is opened, and the address says so", async () => {
+  const server = serve();
+  render(<AttemptPage run="r" attempt="a" />);
+  fireEvent.click(await screen.findByRole("tab", { name: "Notebook" }));
+  expect(await screen.findByText("the notebook")).toBeDefined();
+  expect(window.location.search).toBe("?tab=notebook");
+  await waitFor(() => expect(server.asked.some((url) => url.pathname === `${base}/at`)).toBe(true));
+  const slider = await screen.findByRole("slider", { name: "Moment of the attempt" });
+  await waitFor(() => expect(slider.getAttribute("max")).toBe("1"));
+});
+
+test("files are shown as text, never as a page, and by names that can be asked for", async () => {
+  window.history.replaceState(null, "", "/runs/r/a?tab=files");
+  const server = serve();
+  render(<AttemptPage run="r" attempt="a" />);
+  fireEvent.click(await screen.findByRole("button", { name: "<b>.html" }));
+  expect(await screen.findByText("<script>alert(1)</script>")).toBeDefined();
+  expect(document.querySelector("script, iframe, object, embed")).toBeNull();
+  expect(server.asked.some((url) => url.pathname === `${base}/files/%3Cb%3E.html`)).toBe(true);
+  expect(screen.queryByRole("button", { name: "blob.bin" })).toBeNull();
+  const download = screen.getByRole("link", { name: "Download blob.bin" });
+  expect(download.getAttribute("href")).toBe(`${base}/files/blob.bin`);
+});
+
+test.each([
+  [{}],
+  [null],
+  [{ type: "attempt", phases: 7, usage: [], limits: { turns: "x" }, enforced: [1], graders: {}, files: [1, null] }],
+  [{ type: "attempt", state: "running", name: 3, started: 4, changed: {} }],
+  [
+    {
+      type: "attempt",
+      phases: { start_ms: -5, work_ms: "1", wait_ms: 9 },
+      answer: { a: [] },
+      outcome: {},
+      case_id: ["x"],
+    },
+  ],
+])("a hostile line is no fall: %j", async (answer) => {
+  serve(answer);
+  render(<AttemptPage run="r" attempt="a" />);
+  expect(await screen.findByRole("tab", { name: "Overview" })).toBeDefined();
+  expect(await screen.findByRole("heading", { level: 1 })).toBeDefined();
+});
+
+test("an attempt that is not there says so", async () => {
+  fakeServer({});
+  render(<AttemptPage run="r" attempt="a" />);
+  expect((await screen.findByRole("alert")).textContent).toContain("not found");
+});

@@ -1,0 +1,172 @@
+import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { fakeServer } from "./fakeServer";
+import RunPage from "./RunPage";
+
+vi.mock("../app/config", () => ({ useConfig: () => ({ console: true }) }));
+vi.mock("./run/AttemptChart", () => ({ default: () => null }));
+
+beforeEach(() => {
+  window.history.replaceState(null, "", "/runs/r");
+  vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(600);
+});
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+function line(n: number, more: object = {}) {
+  return {
+    n,
+    name: `000${n}-c${n}-e1-t1`,
+    type: "attempt",
+    case_id: `c${n}`,
+    epoch: 1,
+    try: 1,
+    outcome: "completed",
+    passed: n % 2 === 1,
+    score: n % 2,
+    duration_ms: n * 1000,
+    usage: { model_calls: n, actions: n, input_tokens: 10, output_tokens: 5, cost_usd: 0.01 },
+    tamper: 0,
+    ...more,
+  };
+}
+
+function serve(lines: readonly object[], run: object = { summary: { finished: true } }) {
+  return fakeServer({
+    "/api/runs/r": () => ({ name: "r", config: { agent: "oracle" }, ...run }),
+    "/api/runs/r/attempts": (url) => {
+      const after = Number(url.searchParams.get("after"));
+      return { attempts: lines.slice(after), next: null, last: lines.length };
+    },
+  });
+}
+
+function caseIds(): string[] {
+  return within(screen.getByRole("grid"))
+    .getAllByRole("rowheader")
+    .map((cell) => cell.textContent ?? "");
+}
+
+test("attempts are sorted by a column up, down, and not, as the address says", async () => {
+  serve([line(1), line(3), line(2)]);
+  render(<RunPage run="r" />);
+  await screen.findByRole("grid");
+  expect(caseIds()).toEqual(["c2", "c3", "c1"]);
+  fireEvent.click(screen.getByRole("button", { name: "Duration" }));
+  expect(caseIds()).toEqual(["c1", "c2", "c3"]);
+  expect(screen.getByRole("columnheader", { name: /Duration/ }).getAttribute("aria-sort")).toBe("ascending");
+  fireEvent.click(screen.getByRole("button", { name: /Duration/ }));
+  expect(caseIds()).toEqual(["c3", "c2", "c1"]);
+  expect(window.location.search).toBe("?sort=-duration");
+  fireEvent.click(screen.getByRole("button", { name: /Duration/ }));
+  expect(caseIds()).toEqual(["c2", "c3", "c1"]);
+});
+
+test("a filter in the address holds, and can be taken back", async () => {
+  window.history.replaceState(null, "", "/runs/r?verdict=failed");
+  serve([line(1), line(2), line(3)]);
+  render(<RunPage run="r" />);
+  await screen.findByRole("grid");
+  expect(caseIds()).toEqual(["c2"]);
+  expect(screen.getByText("1 of 3 shown")).toBeDefined();
+  fireEvent.click(screen.getByRole("button", { name: "Show all" }));
+  expect(caseIds()).toHaveLength(3);
+});
+
+test("of 10,000 attempts a window is drawn", async () => {
+  serve(Array.from({ length: 10_000 }, (_, i) => line(i + 1)));
+  render(<RunPage run="r" />);
+  const grid = await screen.findByRole("grid");
+  expect(grid.getAttribute("aria-rowcount")).toBe("10001");
+  expect(caseIds().length).toBeGreaterThan(5);
+  expect(caseIds().length).toBeLessThan(80);
+});
+
+test("rows are gone through by keys, opened by Enter and chosen by space", async () => {
+  serve([line(1), line(2), line(3)]);
+  render(<RunPage run="r" />);
+  const grid = await screen.findByRole("grid");
+  const [, first] = within(grid).getAllByRole("row");
+  if (first === undefined) throw new Error("no row");
+  fireEvent.focus(first);
+  fireEvent.keyDown(first, { key: "ArrowDown" });
+  const second = within(grid).getAllByRole("row")[2];
+  await waitFor(() => expect(document.activeElement).toBe(second));
+  fireEvent.keyDown(second as HTMLElement, { key: " " });
+  expect(second?.getAttribute("aria-selected")).toBe("true");
+  fireEvent.keyDown(second as HTMLElement, { key: "Enter" });
+  expect(window.location.pathname).toBe("/runs/r/0002-c2-e1-t1");
+});
+
+test("two chosen attempts can be compared", async () => {
+  serve([line(1), line(2), line(3)]);
+  render(<RunPage run="r" />);
+  await screen.findByRole("grid");
+  for (const name of ["Compare c1", "Compare c2", "Compare c3"])
+    fireEvent.click(screen.getByRole("checkbox", { name }));
+  const link = screen.getByRole("link", { name: /Compare the two/ });
+  const parameters = new URL(link.getAttribute("href") ?? "", "http://x").searchParams;
+  expect([parameters.get("a"), parameters.get("b")]).toEqual(["r/0002-c2-e1-t1", "r/0003-c3-e1-t1"]);
+});
+
+test("a run that goes on shows what runs first, and asks only for what is new", async () => {
+  vi.useFakeTimers({ shouldAdvanceTime: true });
+  const lines = [line(1)];
+  let running = ["0002-c2-e1-t1"];
+  const server = fakeServer({
+    "/api/runs/r": () => ({ name: "r", config: {}, running, summary: { finished: running.length === 0 } }),
+    "/api/runs/r/attempts": (url) => ({
+      attempts: lines.slice(Number(url.searchParams.get("after"))),
+      next: null,
+      last: lines.length,
+    }),
+    "/api/runs/r/attempts/0002": () => ({ state: "running" }),
+  });
+  render(<RunPage run="r" />);
+  await screen.findByRole("grid");
+  expect(caseIds()).toEqual(["c2", "c1"]);
+  lines.push(line(2));
+  running = [];
+  await vi.advanceTimersByTimeAsync(2500);
+  await waitFor(() => expect(screen.queryAllByText("running")).toEqual([]));
+  expect(caseIds()).toEqual(["c2", "c1"]);
+  const asked = server.asked
+    .filter((url) => url.pathname.endsWith("/attempts"))
+    .map((url) => url.searchParams.get("after"));
+  expect(asked).toEqual(["0", "1"]);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(server.asked.filter((url) => url.pathname.endsWith("/attempts"))).toHaveLength(2);
+});
+
+test("hostile lines and names are text", async () => {
+  const evil = "<img src=x onerror=alert(1)>\u202e";
+  serve(
+    [
+      line(1, { case_id: evil, outcome: evil, tags: [evil, 4], usage: "x", epoch: {} }),
+      { type: "skipped", case_id: [], reason: evil },
+      { type: 7 },
+    ],
+    {
+      config: { agent: { a: 1 }, paths: [evil, 3], limits: "none" },
+      host: null,
+      running: [evil, 9],
+      summary: { finished: "no" },
+    },
+  );
+  render(<RunPage run="r" />);
+  await screen.findByRole("grid");
+  expect(caseIds()).toHaveLength(3);
+  expect(document.querySelector("img")).toBeNull();
+  expect(document.body.textContent).not.toContain("\u202e");
+});
+
+test("a name with a percent sign is asked for as it is", async () => {
+  window.history.replaceState(null, "", `/runs/${encodeURIComponent("50%25 #a")}`);
+  const server = fakeServer({});
+  render(<RunPage run="whatever the router has made of it" />);
+  expect((await screen.findByRole("alert")).textContent).toContain("not found");
+  expect(server.asked[0]?.pathname).toBe(`/api/runs/${encodeURIComponent("50%25 #a")}`);
+});

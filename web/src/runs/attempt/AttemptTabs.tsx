@@ -1,0 +1,67 @@
+import { lazy, Suspense } from "react";
+import { Tabs } from "../../ui/Tabs";
+import type { Fields } from "../data/json";
+import { useBeginning } from "../data/useBeginning";
+import { useParameter } from "../data/useParameter";
+import { Quiet } from "../parts/Quiet";
+import { useTravel } from "../travel/useTravel";
+import styles from "./AttemptTabs.module.css";
+import { Files } from "./Files";
+import { Overview } from "./Overview";
+import { Stderr } from "./Stderr";
+
+const TimeTravel = lazy(() => import("../TimeTravel").then((module) => ({ default: module.TimeTravel })));
+const WholeConversation = lazy(() => import("./WholeConversation"));
+
+const tabs = [
+  { id: "overview", label: "Overview" },
+  { id: "notebook", label: "Notebook" },
+  { id: "conversation", label: "Conversation" },
+  { id: "files", label: "Files" },
+  { id: "stderr", label: "Stderr" },
+];
+
+interface Props {
+  line: Fields;
+  /** A trace that went on has ended. */
+  onEnd: () => void;
+}
+
+/** The parts of an attempt, each loaded when it is opened. Which one is in the address. */
+export function AttemptTabs({ line, onEnd }: Props) {
+  const [wanted, setWanted] = useParameter("tab");
+  const current = tabs.some((tab) => tab.id === wanted) ? wanted : "overview";
+  return (
+    <div className={styles.tabs}>
+      <Tabs
+        label="Parts of the attempt"
+        tabs={tabs}
+        current={current}
+        onChange={(id) => setWanted(id === "overview" ? "" : id)}
+      >
+        <div className={styles.panel}>
+          <Suspense fallback={<Quiet>Loading…</Quiet>}>
+            <Panel tab={current} line={line} onEnd={onEnd} />
+          </Suspense>
+        </div>
+      </Tabs>
+    </div>
+  );
+}
+
+function Panel({ tab, line, onEnd }: Props & { tab: string }) {
+  const { source } = useTravel();
+  const beginning = useBeginning(source.base);
+  switch (tab) {
+    case "notebook":
+      return <TimeTravel language={beginning.data?.language ?? "python"} onEnd={onEnd} />;
+    case "conversation":
+      return <WholeConversation onEnd={onEnd} />;
+    case "files":
+      return <Files base={source.base} line={line} />;
+    case "stderr":
+      return <Stderr base={source.base} />;
+    default:
+      return <Overview line={line} beginning={beginning} />;
+  }
+}

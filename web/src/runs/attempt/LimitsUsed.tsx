@@ -1,0 +1,75 @@
+import { cost, count, duration, size } from "../data/format";
+import { type Fields, fieldsOf, numberOf } from "../data/json";
+import { tokensOf } from "../data/line";
+import styles from "./Overview.module.css";
+
+interface Limit {
+  name: string;
+  limit: number;
+  /** null: nobody has measured it. */
+  used: number | null;
+  words: (value: number | null) => string;
+}
+
+/** The limits of an attempt beside what it has used. */
+export function LimitsUsed({ line }: { line: Fields }) {
+  const limits = limitsOf(line);
+  if (limits.length === 0) return null;
+  return (
+    <section aria-labelledby="limits">
+      <h2 id="limits">Limits</h2>
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            <th scope="col">Limit</th>
+            <th scope="col" className={styles.number}>
+              Used
+            </th>
+            <th scope="col" className={styles.number}>
+              Of
+            </th>
+            <th scope="col">
+              <span className="visually-hidden">Share</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {limits.map(({ name, limit, used, words }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td className={styles.number}>{words(used)}</td>
+              <td className={styles.number}>{limit === 0 ? "no limit" : words(limit)}</td>
+              <td>
+                {used !== null && limit > 0 && (
+                  <meter aria-label={`Share of ${name}`} value={Math.min(used, limit)} max={limit} />
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** Those that the line names, in the order of the documentation. */
+function limitsOf(line: Fields): Limit[] {
+  const limits = fieldsOf(line.limits);
+  const usage = fieldsOf(line.usage);
+  const seconds = (s: number | null) => duration(s === null ? null : s * 1000);
+  const work = numberOf(fieldsOf(line.phases).work_ms);
+  const all: [string, string, number | null, Limit["words"]][] = [
+    ["wall_s", "Wall time", work === null ? null : work / 1000, seconds],
+    ["idle_s", "Idle time", null, seconds],
+    ["cell_s", "Time of a cell", null, seconds],
+    ["turns", "Turns", numberOf(usage.model_calls), count],
+    ["actions", "Actions", numberOf(usage.actions), count],
+    ["tokens", "Tokens", tokensOf(usage), count],
+    ["cost_usd", "Cost", numberOf(usage.cost_usd), cost],
+    ["disk_bytes", "Disk", null, size],
+  ];
+  return all.flatMap(([id, name, used, words]) => {
+    const limit = numberOf(limits[id]);
+    return limit === null ? [] : [{ name, limit, used, words }];
+  });
+}

@@ -1,0 +1,57 @@
+import { Verdict } from "../../panel/Verdict";
+import type { EvalResult } from "../../protocol/messages";
+import { type Fields, fieldsOf } from "../data/json";
+import type { Beginning } from "../data/useBeginning";
+import type { Loaded } from "../data/useLoad";
+import { Problem } from "../parts/Problem";
+import { Quiet } from "../parts/Quiet";
+import { Enforced } from "./Enforced";
+import { LimitsUsed } from "./LimitsUsed";
+import styles from "./Overview.module.css";
+import { Phases } from "./Phases";
+import { Usage } from "./Usage";
+
+/** An attempt at a glance: what was to be done, what came of it, what it took. */
+export function Overview({ line, beginning }: { line: Fields; beginning: Loaded<Beginning> }) {
+  const running = line.state === "running";
+  return (
+    <div className={styles.overview}>
+      <div className={styles.column}>
+        <section aria-labelledby="task">
+          <h2 id="task">Task</h2>
+          <Task beginning={beginning} />
+        </section>
+        <div>
+          <h2>Verdict</h2>
+          {running ? <Quiet>It has not ended yet.</Quiet> : <Verdict result={resultOf(line)} />}
+        </div>
+      </div>
+      {!running && (
+        <div className={styles.column}>
+          <Phases phases={fieldsOf(line.phases)} />
+          <LimitsUsed line={line} />
+          <Usage line={line} />
+          <Enforced enforced={fieldsOf(line.enforced)} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Task({ beginning }: { beginning: Loaded<Beginning> }) {
+  const { data, error, reload } = beginning;
+  if (error) return <Problem what="The task could not be loaded" error={error} onRetry={reload} />;
+  if (data === null) return <Quiet>Loading…</Quiet>;
+  if (data.task === "") return <Quiet>The agent was not told anything.</Quiet>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <pre className={styles.task} tabIndex={0}>
+      {data.task}
+    </pre>
+  );
+}
+
+/** The line as a verdict: it has the same fields, and Verdict checks what it uses. */
+function resultOf(line: Fields): EvalResult {
+  return { ...line, type: "eval_result" } as unknown as EvalResult;
+}

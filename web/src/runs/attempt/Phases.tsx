@@ -1,0 +1,46 @@
+import { duration } from "../data/format";
+import { type Fields, numberOf } from "../data/json";
+import styles from "./Overview.module.css";
+
+/** Where an attempt's time went. */
+export function Phases({ phases }: { phases: Fields }) {
+  const parts = partsOf(phases);
+  if (parts.length === 0) return null;
+  return (
+    <section aria-labelledby="phases">
+      <h2 id="phases">Phases</h2>
+      <div className={styles.bar} aria-hidden="true">
+        {parts.map(({ id, ms }) => (
+          <span key={id} className={styles[id]} style={{ flexGrow: ms }} />
+        ))}
+      </div>
+      <ul className={styles.words}>
+        {parts.map(({ id, label, ms }) => (
+          <li key={id}>
+            <span className={`${styles.swatch} ${styles[id]}`} aria-hidden="true" />
+            {`${label} ${duration(ms)}`}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface Part {
+  id: string;
+  label: string;
+  ms: number;
+}
+
+/** The phases that took any time. Waiting for the model is a part of the work. */
+function partsOf(phases: Fields): Part[] {
+  const ms = (name: string) => Math.max(0, numberOf(phases[name]) ?? 0);
+  const wait = Math.min(ms("wait_ms"), ms("work_ms"));
+  return [
+    { id: "start", label: "start", ms: ms("start_ms") },
+    { id: "work", label: "work", ms: ms("work_ms") - wait },
+    { id: "wait", label: "wait for the model", ms: wait },
+    { id: "collect", label: "collect", ms: ms("collect_ms") },
+    { id: "grade", label: "grade", ms: ms("grade_ms") },
+  ].filter((part) => part.ms > 0);
+}

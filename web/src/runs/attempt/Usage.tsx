@@ -1,0 +1,45 @@
+import { cost, count } from "../data/format";
+import { type Fields, fieldsOf, numberOf } from "../data/json";
+import styles from "./Overview.module.css";
+
+/** What an attempt has used, and what is odd about it. */
+export function Usage({ line }: { line: Fields }) {
+  const usage = fieldsOf(line.usage);
+  const n = (name: string) => numberOf(usage[name]);
+  const facts: [string, string][] = [
+    ["Tokens in", count(n("input_tokens"))],
+    ["Of these from the cache", count(n("cache_read_input_tokens"))],
+    ["Written to the cache", count(n("cache_creation_input_tokens"))],
+    ["Tokens out", count(n("output_tokens"))],
+    ["Cost", cost(n("cost_usd"))],
+    ["Model calls", count(n("model_calls"))],
+    ["Calls made again", count(n("retries"))],
+    ["Actions", count(n("actions"))],
+    ["Cells run", count(n("cells_run"))],
+  ];
+  return (
+    <section aria-labelledby="usage">
+      <h2 id="usage">Usage</h2>
+      <dl className={styles.facts}>
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+        <Odd name="Tamper signals" n={numberOf(line.tamper) ?? 0} />
+        <Odd name="Interventions" n={numberOf(line.interventions) ?? 0} />
+      </dl>
+    </section>
+  );
+}
+
+/** A count that should be 0. */
+function Odd({ name, n }: { name: string; n: number }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd className={n > 0 ? styles.warn : ""}>{n > 0 ? count(n) : "none"}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,92 @@
+import { type ReactNode, useMemo, useState } from "react";
+import { Outputs } from "../../outputs/Outputs";
+import type { Cell } from "../../store/state";
+import { type Store, StoreProvider } from "../../store/store";
+import type { Pair } from "./alignCells";
+import styles from "./Compare.module.css";
+import { type DiffLine, lineDiff } from "./lineDiff";
+
+interface Props {
+  pair: Pair;
+  /** Where the two notebooks are. */
+  stores: readonly [Store, Store];
+  /** Of the cells in their notebooks, from 1. */
+  places: readonly [number, number];
+}
+
+/** Two cells that stand for each other, with the lines that differ marked. */
+export function CellPair({ pair, stores, places }: Props) {
+  const { a, b } = pair;
+  const lines = useMemo(() => lineDiff(a?.source ?? "", b?.source ?? ""), [a, b]);
+  const same = a !== null && b !== null && a.source === b.source;
+  return (
+    <li className={styles.pair}>
+      <Side cell={a} place={places[0]} store={stores[0]} note={same ? "same" : noteOf(a, b, "only in A")}>
+        <Lines lines={lines} hidden="added" />
+      </Side>
+      <Side cell={b} place={places[1]} store={stores[1]} note={same ? "same" : noteOf(b, a, "only in B")}>
+        <Lines lines={lines} hidden="removed" />
+      </Side>
+    </li>
+  );
+}
+
+function noteOf(cell: Cell | null, other: Cell | null, alone: string): string {
+  if (cell === null) return "";
+  return other === null ? alone : "changed";
+}
+
+interface SideProps {
+  cell: Cell | null;
+  place: number;
+  store: Store;
+  note: string;
+  children: ReactNode;
+}
+
+function Side({ cell, place, store, note, children }: SideProps) {
+  if (cell === null) return <div className={styles.none}>no such cell</div>;
+  return (
+    <div className={styles.side}>
+      <p className={styles.note}>{`Cell ${place}, ${cell.type === "markdown" ? "Markdown, " : ""}${note}`}</p>
+      <pre className={styles.source}>{children}</pre>
+      <StoreProvider value={store}>
+        <FoldedOutputs id={cell.id} store={store} />
+      </StoreProvider>
+    </div>
+  );
+}
+
+/** The outputs of a cell, drawn when they are asked for. */
+function FoldedOutputs({ id, store }: { id: string; store: Store }) {
+  const [open, setOpen] = useState(false);
+  const run = store.get().notebook.runs[id];
+  if (run === undefined) return null;
+  const count = run.outputs.length;
+  const words = `${run.status}, ${count === 0 ? "no" : count} ${count === 1 ? "output" : "outputs"}`;
+  if (count === 0) return <p className={styles.note}>{words}</p>;
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{words}</summary>
+      {open && <Outputs cellId={id} />}
+    </details>
+  );
+}
+
+const signs = { same: " ", removed: "−", added: "+" };
+
+/** The lines of one side; those that only the other has are left out. */
+function Lines({ lines, hidden }: { lines: readonly DiffLine[]; hidden: DiffLine["kind"] }) {
+  return lines.map(({ kind, text }, index) => {
+    if (kind === hidden) return null;
+    const Tag = kind === "same" ? "span" : kind === "removed" ? "del" : "ins";
+    return (
+      // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its place
+      <Tag key={index} className={`${styles.line} ${styles[kind]}`}>
+        <span className={styles.sign}>{signs[kind]}</span>
+        {text}
+        {"\n"}
+      </Tag>
+    );
+  });
+}

@@ -1,0 +1,61 @@
+import { lazy, Suspense, useMemo } from "react";
+import { Link } from "wouter";
+import { attemptSource } from "../../api/client";
+import { type Fields, textOf } from "../data/json";
+import { type AttemptName, attemptPath } from "../data/paths";
+import { useAttempt } from "../data/useAttempt";
+import { Name } from "../parts/Name";
+import { Problem } from "../parts/Problem";
+import { Quiet } from "../parts/Quiet";
+import { useNewTravel } from "../travel/useTravel";
+import styles from "./Compare.module.css";
+import { FigureTable } from "./FigureTable";
+
+const Traces = lazy(() => import("./Traces"));
+
+/** Two attempts against each other. */
+export function CompareView({ a, b }: { a: AttemptName; b: AttemptName }) {
+  const left = useAttempt(a.run, a.attempt);
+  const right = useAttempt(b.run, b.attempt);
+  const error = left.error ?? right.error;
+  const travels = useTravels(a, b);
+  return (
+    <>
+      <div className={styles.names}>
+        <Title side="A" name={a} line={left.data} />
+        <Title side="B" name={b} line={right.data} />
+      </div>
+      {error && <Problem what="An attempt could not be loaded" error={error} onRetry={left.reload} />}
+      {left.data !== null && right.data !== null ? (
+        <FigureTable a={left.data} b={right.data} />
+      ) : (
+        error === null && <Quiet>Loading…</Quiet>
+      )}
+      {travels && (
+        <Suspense fallback={<Quiet>Loading…</Quiet>}>
+          <Traces travels={travels} />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+function useTravels(a: AttemptName, b: AttemptName) {
+  const left = useNewTravel(attemptSource(a.run, a.attempt, false));
+  const right = useNewTravel(attemptSource(b.run, b.attempt, false));
+  return useMemo(() => (left && right ? ([left, right] as const) : null), [left, right]);
+}
+
+function Title({ side, name, line }: { side: string; name: AttemptName; line: Fields | null }) {
+  return (
+    <p className={styles.name}>
+      <strong>{side}</strong>{" "}
+      <Link href={attemptPath(name.run, name.attempt)}>
+        <Name text={textOf(line?.case_id) || name.attempt} />
+      </Link>{" "}
+      <span>
+        in <Name text={name.run} />
+      </span>
+    </p>
+  );
+}

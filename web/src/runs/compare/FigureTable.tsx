@@ -1,0 +1,36 @@
+import { useMemo } from "react";
+import type { Fields } from "../data/json";
+import styles from "./Compare.module.css";
+import { figuresOf } from "./figures";
+
+/** What two attempts have come to and used, line by line. */
+export function FigureTable({ a, b }: { a: Fields; b: Fields }) {
+  const figures = useMemo(() => figuresOf(a, b), [a, b]);
+  return (
+    <div className={styles.scroller}>
+      <table className={styles.figures}>
+        <caption className="visually-hidden">Figures of both attempts</caption>
+        <thead>
+          <tr>
+            <th scope="col">
+              <span className="visually-hidden">Figure</span>
+            </th>
+            <th scope="col">A</th>
+            <th scope="col">B</th>
+            <th scope="col">B against A</th>
+          </tr>
+        </thead>
+        <tbody>
+          {figures.map((figure) => (
+            <tr key={figure.name} className={figure.differs ? styles.differs : ""}>
+              <th scope="row">{figure.name}</th>
+              <td>{figure.a}</td>
+              <td>{figure.b}</td>
+              <td>{figure.difference || (figure.differs ? "different" : "")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

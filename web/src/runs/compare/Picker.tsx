@@ -1,0 +1,71 @@
+import { useState } from "react";
+import { getJSON } from "../../api/client";
+import { when } from "../data/format";
+import { fieldsOf, listOf } from "../data/json";
+import { type Attempt, attemptsOf } from "../data/line";
+import { type AttemptName, runBase } from "../data/paths";
+import { runOf } from "../data/run";
+import { useLoad } from "../data/useLoad";
+import { visible } from "../data/visible";
+import { Problem } from "../parts/Problem";
+import styles from "./Compare.module.css";
+
+interface Props {
+  /** "A" or "B". */
+  side: string;
+  /** What is chosen now; null: nothing. */
+  name: AttemptName | null;
+  /** Only attempts at this case are offered; "": at any. */
+  caseId: string;
+  onPick: (name: AttemptName) => void;
+}
+
+/** Chooses an attempt: of a run, and in it one at the case. */
+export function Picker({ side, name, caseId, onPick }: Props) {
+  const [picked, setPicked] = useState<string | null>(null);
+  const run = picked ?? name?.run ?? "";
+  const runs = useLoad("runs", async (signal) =>
+    listOf(fieldsOf(await getJSON("/api/runs", { limit: 500 }, signal)).runs).map(runOf),
+  );
+  const attempts = useLoad(run === "" ? null : `${run} ${caseId}`, (signal) => readAttempts(run, caseId, signal));
+  const error = runs.error ?? attempts.error;
+  return (
+    <div className={styles.picker}>
+      <label>
+        {`Run of ${side}`}
+        <select value={run} onChange={(event) => setPicked(event.target.value)}>
+          <option value="">Choose a run</option>
+          {run !== "" && !runs.data?.some((one) => one.name === run) && <option value={run}>{visible(run)}</option>}
+          {runs.data?.map((one) => (
+            <option key={one.name} value={one.name} disabled={one.problem !== ""}>
+              {`${visible(one.name)}, ${when(one.started)}`}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        {`Attempt of ${side}`}
+        <select
+          value={name?.run === run ? name.attempt : ""}
+          disabled={run === ""}
+          onChange={(event) => event.target.value !== "" && onPick({ run, attempt: event.target.value })}
+        >
+          <option value="">{attempts.data?.length === 0 ? "None at this case" : "Choose an attempt"}</option>
+          {attempts.data?.map((attempt) => (
+            <option key={attempt.name} value={attempt.name}>
+              {`${visible(attempt.name)}, ${attempt.verdict}`}
+            </option>
+          ))}
+        </select>
+      </label>
+      {error && <Problem what="The choice could not be loaded" error={error} onRetry={attempts.reload} />}
+    </div>
+  );
+}
+
+/** The attempts of a run that have ended, at one case or at all. */
+async function readAttempts(run: string, caseId: string, signal: AbortSignal): Promise<readonly Attempt[]> {
+  const query = { brief: true, limit: 10_000, case: caseId };
+  const lines = listOf(fieldsOf(await getJSON(`${runBase(run)}/attempts`, query, signal)).attempts);
+  return attemptsOf(lines).filter((attempt) => attempt.name !== "" && (caseId === "" || attempt.caseId === caseId));
+}

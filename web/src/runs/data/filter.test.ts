@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { readShown, type Shown, shownOf, writeShown } from "./filter";
+import { type Attempt, attemptsOf } from "./line";
+
+const attempts = attemptsOf([
+  {
+    type: "attempt",
+    name: "1",
+    case_id: "case10",
+    outcome: "completed",
+    passed: true,
+    score: 1,
+    duration_ms: 20,
+    tags: ["x"],
+  },
+  { type: "attempt", name: "2", case_id: "Case2", outcome: "limit", passed: false, score: 0.5, duration_ms: 100 },
+  { type: "attempt", name: "3", case_id: "other", outcome: "agent_error", passed: null, score: null, tags: ["x", "y"] },
+  { type: "skipped", case_id: "case1", reason: "it wants R" },
+]);
+
+function names(search: string): string[] {
+  return shownOf(attempts, readShown(search)).map((attempt: Attempt) => attempt.name || attempt.caseId);
+}
+
+test("filters hold together", () => {
+  expect(names("text=CASE")).toEqual(["1", "2", "case1"]);
+  expect(names("verdict=infrastructure")).toEqual(["3"]);
+  expect(names("outcome=limit")).toEqual(["2"]);
+  expect(names("tag=x")).toEqual(["1", "3"]);
+  expect(names("tag=x&text=case")).toEqual(["1"]);
+});
+
+test("numbers sort as numbers, and what is not known comes last in both directions", () => {
+  expect(names("sort=case")).toEqual(["case1", "2", "1", "3"]);
+  expect(names("sort=-case")).toEqual(["3", "1", "2", "case1"]);
+  expect(names("sort=score")).toEqual(["2", "1", "3", "case1"]);
+  expect(names("sort=-duration")).toEqual(["2", "1", "3", "case1"]);
+});
+
+test("an address says again what it was written from", () => {
+  const shown: Shown = {
+    filter: { verdict: "failed", outcome: "limit", tag: "a&b=c", text: "50% ö" },
+    order: { by: "cost", descending: true },
+  };
+  expect(readShown(writeShown(shown))).toEqual(shown);
+  expect(writeShown(readShown(""))).toBe("");
+});
+
+test("an address that makes no sense shows everything", () => {
+  expect(names("verdict=constructor&sort=__proto__")).toHaveLength(4);
+});

@@ -1,0 +1,18 @@
+import { useCallback } from "react";
+import { navigate, usePathname, useSearch } from "wouter/use-browser-location";
+
+/** A parameter of the page's own address, and how to set it; "" takes it out. It makes no step in the history. */
+export function useParameter(name: string): readonly [string, (value: string) => void] {
+  const search = useSearch();
+  const path = usePathname();
+  const set = useCallback(
+    (value: string) => {
+      const parameters = new URLSearchParams(window.location.search);
+      if (value === "") parameters.delete(name);
+      else parameters.set(name, value);
+      navigate(parameters.size > 0 ? `${path}?${parameters}` : path, { replace: true });
+    },
+    [name, path],
+  );
+  return [new URLSearchParams(search).get(name) ?? "", set];
+}

@@ -1,0 +1,18 @@
+import { useEffect, useEffectEvent } from "react";
+
+/** Calls f every ms milliseconds while somebody can see the page, and once when they look again; null: never. */
+export function useVisibleInterval(f: () => void, ms: number | null): void {
+  const tick = useEffectEvent(() => {
+    if (document.visibilityState === "visible") f();
+  });
+  useEffect(() => {
+    if (ms === null) return;
+    const onTick = () => tick();
+    const timer = setInterval(onTick, ms);
+    document.addEventListener("visibilitychange", onTick);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", onTick);
+    };
+  }, [ms]);
+}

@@ -1,0 +1,29 @@
+import { Download } from "lucide-react";
+import { useState } from "react";
+import { getToken } from "../../api/client";
+import { Button } from "../../ui/Button";
+import { download } from "../data/download";
+import { visible } from "../data/visible";
+import styles from "./parts.module.css";
+
+/** Lets one keep a file. The server sends it as an attachment. */
+export function DownloadLink({ path, name }: { path: string; name: string }) {
+  const [problem, setProblem] = useState<string | null>(null);
+  const label = `Download ${visible(name)}`;
+  if (getToken() === null) {
+    return (
+      <a href={path} download={name} aria-label={label} title={label} className={styles.download}>
+        <Download aria-hidden="true" size={16} />
+      </a>
+    );
+  }
+  const onClick = () => download(path, name).catch((error: Error) => setProblem(error.message));
+  return (
+    <>
+      <Button look="quiet" aria-label={label} title={label} onClick={onClick}>
+        <Download aria-hidden="true" size={16} />
+      </Button>
+      {problem !== null && <span role="alert">{visible(problem)}</span>}
+    </>
+  );
+}

@@ -1,0 +1,36 @@
+import { type Verdict, verdicts } from "../data/outcome";
+import type { Counts } from "../data/tally";
+import styles from "./OutcomeBar.module.css";
+
+/** The counts in words: "27 passed, 1 failed". */
+export function countWords(counts: Counts): string {
+  const parts = verdicts.filter((verdict) => counts[verdict] > 0).map((verdict) => `${counts[verdict]} ${verdict}`);
+  return parts.length > 0 ? parts.join(", ") : "no attempts yet";
+}
+
+/** How many of what, as a bar and in words. */
+export function OutcomeBar({ counts }: { counts: Counts }) {
+  const shown = verdicts.filter((verdict) => counts[verdict] > 0);
+  return (
+    <div className={styles.outcomes}>
+      <div className={styles.bar} aria-hidden="true">
+        {shown.map((verdict) => (
+          <span key={verdict} className={styles[verdict]} style={{ flexGrow: counts[verdict] }} />
+        ))}
+      </div>
+      <ul className={styles.words}>
+        {shown.map((verdict) => (
+          <li key={verdict}>
+            <Swatch verdict={verdict} />
+            {`${counts[verdict].toLocaleString("en")} ${verdict}`}
+          </li>
+        ))}
+        {shown.length === 0 && <li>no attempts yet</li>}
+      </ul>
+    </div>
+  );
+}
+
+function Swatch({ verdict }: { verdict: Verdict }) {
+  return <span className={`${styles.swatch} ${styles[verdict]}`} aria-hidden="true" />;
+}

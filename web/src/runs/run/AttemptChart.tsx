@@ -1,0 +1,72 @@
+import "uplot/dist/uPlot.min.css";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { useLocation } from "wouter";
+import { useTheme } from "../../app/theme";
+import type { Attempt } from "../data/line";
+import { attemptPath } from "../data/paths";
+import { visible } from "../data/visible";
+import styles from "./AttemptChart.module.css";
+import { drawChart } from "./drawChart";
+import { chartWords, measures, measuresOf, type Point, pointsOf } from "./measure";
+
+/** A dot for each attempt. The table has the same figures. */
+export default function AttemptChart({ run, attempts }: { run: string; attempts: readonly Attempt[] }) {
+  const [wanted, setWanted] = useState("duration");
+  const offered = useMemo(() => measuresOf(attempts), [attempts]);
+  const measure = offered.find((one) => one.id === wanted) ?? offered[0] ?? measures[0];
+  const points = useMemo(() => (measure ? pointsOf(attempts, measure) : []), [attempts, measure]);
+  const [at, setAt] = useState<Point | null>(null);
+  const place = useRef<HTMLDivElement>(null);
+  const [, navigate] = useLocation();
+  const theme = useTheme();
+  const dark = useDark();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are those of the theme
+  useEffect(() => {
+    const element = place.current;
+    if (!element || !measure || points.length === 0) return;
+    setAt(null);
+    const onOpen = ({ attempt }: Point) => navigate(attemptPath(run, attempt.name));
+    return drawChart(element, { points, measure, onPoint: setAt, onOpen });
+  }, [points, measure, run, navigate, theme, dark]);
+  if (!measure || points.length === 0) return null;
+  return (
+    <section aria-labelledby="chart" className={styles.chart}>
+      <div className={styles.head}>
+        <h2 id="chart">{measure.label} by attempt</h2>
+        <select aria-label="Measure" value={measure.id} onChange={(event) => setWanted(event.target.value)}>
+          {offered.map((one) => (
+            <option key={one.id} value={one.id}>
+              {one.label}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div ref={place} role="img" aria-label={chartWords(points, measure)} className={styles.place} />
+      <p className={styles.words} aria-hidden="true">
+        {at === null ? <Key /> : `${visible(at.attempt.caseId)}: ${measure.words(at.value)}, ${at.attempt.verdict}`}
+      </p>
+    </section>
+  );
+}
+
+function Key() {
+  return (
+    <>
+      <span className={styles.passed}>● passed</span>
+      <span className={styles.failed}>✕ failed</span>
+      <span className={styles.other}>○ other</span>
+    </>
+  );
+}
+
+function useDark(): boolean {
+  const [dark, setDark] = useState(false);
+  useEffect(() => {
+    const query = window.matchMedia("(prefers-color-scheme: dark)");
+    const follow = () => setDark(query.matches);
+    follow();
+    query.addEventListener("change", follow);
+    return () => query.removeEventListener("change", follow);
+  }, []);
+  return dark;
+}

@@ -1,0 +1,86 @@
+import { TriangleAlert } from "lucide-react";
+import { memo } from "react";
+import { Link } from "wouter";
+import { cost, count, duration, score } from "../data/format";
+import type { Attempt } from "../data/line";
+import { outcomeWords } from "../data/outcome";
+import { attemptPath } from "../data/paths";
+import { visible } from "../data/visible";
+import { Name } from "../parts/Name";
+import { VerdictMark } from "../parts/VerdictMark";
+import styles from "./AttemptTable.module.css";
+
+interface Props {
+  run: string;
+  attempt: Attempt;
+  /** Its place in the table, from 0. */
+  row: number;
+  /** The tab key stops at it. */
+  current: boolean;
+  chosen: boolean;
+  onFocus: (row: number) => void;
+  onChoose: (name: string) => void;
+}
+
+/** An attempt, or a case that was skipped, in the table of a run. */
+export const AttemptRow = memo(function AttemptRow({ run, attempt, row, current, chosen, onFocus, onChoose }: Props) {
+  const { name } = attempt;
+  return (
+    <tr
+      data-row={row}
+      aria-rowindex={row + 2}
+      aria-selected={chosen}
+      tabIndex={current ? 0 : -1}
+      className={chosen ? styles.chosen : ""}
+      onFocus={() => onFocus(row)}
+    >
+      <td className={styles.choose}>
+        {name !== "" && (
+          <input
+            type="checkbox"
+            tabIndex={-1}
+            checked={chosen}
+            aria-label={`Compare ${visible(attempt.caseId)}`}
+            onChange={() => onChoose(name)}
+          />
+        )}
+      </td>
+      <th scope="row" className={styles.case}>
+        {name === "" ? (
+          <Name text={attempt.caseId} />
+        ) : (
+          <Link href={attemptPath(run, name)} tabIndex={-1}>
+            <Name text={attempt.caseId === "" ? name : attempt.caseId} />
+          </Link>
+        )}
+      </th>
+      <td>{tryWords(attempt)}</td>
+      <td>
+        <VerdictMark verdict={attempt.verdict} />
+      </td>
+      <td className={styles.outcome} title={visible(attempt.detail)}>
+        {attempt.verdict === "skipped" ? visible(attempt.detail) : visible(outcomeWords(attempt.outcome))}
+      </td>
+      <td className={styles.number}>{score(attempt.score)}</td>
+      <td className={styles.number}>{duration(attempt.durationMs)}</td>
+      <td className={styles.number}>{`${count(attempt.turns)} / ${count(attempt.actions)}`}</td>
+      <td className={styles.number}>{count(attempt.tokens)}</td>
+      <td className={styles.number}>{cost(attempt.costUsd)}</td>
+      <td className={styles.number}>{attempt.tamper > 0 ? <Tamper signals={attempt.tamper} /> : "–"}</td>
+    </tr>
+  );
+});
+
+function tryWords({ epoch, try: again }: Attempt): string {
+  if (epoch === null) return "–";
+  return again !== null && again > 1 ? `${epoch}, again ${again}` : String(epoch);
+}
+
+function Tamper({ signals }: { signals: number }) {
+  return (
+    <span className={styles.tamper}>
+      <TriangleAlert aria-hidden="true" />
+      {signals}
+    </span>
+  );
+}

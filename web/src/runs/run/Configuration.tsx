@@ -1,0 +1,57 @@
+import type { Fields } from "../data/json";
+import { visible } from "../data/visible";
+import styles from "./Configuration.module.css";
+
+/** What a run was made with: its configuration and the machine, folded. */
+export function Configuration({ config, host }: { config: Fields; host: Fields }) {
+  return (
+    <details className={styles.configuration}>
+      <summary>Configuration and machine</summary>
+      <div className={styles.columns}>
+        <Values heading="Configuration" values={rows(config)} />
+        <Values heading="Limits set on the command line" values={rows(limitsOf(config))} />
+        <Values heading="Machine" values={rows(host)} />
+      </div>
+    </details>
+  );
+}
+
+function limitsOf(config: Fields): Fields {
+  const { limits } = config;
+  if (typeof limits !== "object" || limits === null) return {};
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== 0));
+}
+
+function Values({ heading, values }: { heading: string; values: readonly (readonly [string, string])[] }) {
+  return (
+    <section>
+      <h3>{heading}</h3>
+      {values.length === 0 && <p>none</p>}
+      <dl>
+        {values.map(([name, value]) => (
+          <div key={name}>
+            <dt>{visible(name)}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+/** Names and values as texts; those that say nothing are left out, and limits, which stand by themselves. */
+function rows(fields: Fields): (readonly [string, string])[] {
+  return Object.entries(fields)
+    .filter(([name, value]) => name !== "limits" && !saysNothing(value))
+    .map(
+      ([name, value]) => [name, visible(typeof value === "string" ? value : (JSON.stringify(value) ?? ""))] as const,
+    );
+}
+
+function saysNothing(value: unknown): boolean {
+  return value === null || value === "" || (typeof value === "object" && Object.values(value).every(isZero));
+}
+
+function isZero(value: unknown): boolean {
+  return value === null || value === "" || value === 0;
+}

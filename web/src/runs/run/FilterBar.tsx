@@ -1,0 +1,78 @@
+import { useMemo } from "react";
+import { Button } from "../../ui/Button";
+import type { Filter } from "../data/filter";
+import type { Attempt } from "../data/line";
+import { outcomeWords, type Verdict, verdicts } from "../data/outcome";
+import { visible } from "../data/visible";
+import styles from "./FilterBar.module.css";
+
+interface Props {
+  attempts: readonly Attempt[];
+  filter: Filter;
+  /** How many pass. */
+  shown: number;
+  onChange: (filter: Filter) => void;
+}
+
+const all: Filter = { verdict: "", outcome: "", tag: "", text: "" };
+
+/** Says which attempts are shown, and how many that are. */
+export function FilterBar({ attempts, filter, shown, onChange }: Props) {
+  const outcomes = useMemo(() => distinct(attempts.map((attempt) => attempt.outcome)), [attempts]);
+  const tags = useMemo(() => distinct(attempts.flatMap((attempt) => attempt.tags)), [attempts]);
+  const set = (part: Partial<Filter>) => onChange({ ...filter, ...part });
+  const filtered = Object.values(filter).some((value) => value !== "");
+  return (
+    <search className={styles.bar}>
+      <input
+        type="search"
+        aria-label="Filter by case"
+        placeholder="Filter by case"
+        value={filter.text}
+        onChange={(event) => set({ text: event.target.value })}
+      />
+      <Choice
+        label="Verdict"
+        value={filter.verdict}
+        values={verdicts.filter((verdict) => attempts.some((attempt) => attempt.verdict === verdict))}
+        onChange={(verdict) => set({ verdict: verdict as Verdict | "" })}
+      />
+      <Choice label="Outcome" value={filter.outcome} values={outcomes} onChange={(outcome) => set({ outcome })} />
+      {tags.length > 0 && <Choice label="Tag" value={filter.tag} values={tags} onChange={(tag) => set({ tag })} />}
+      <span role="status" className={styles.count}>
+        {filtered
+          ? `${shown} of ${attempts.length} shown`
+          : `${attempts.length.toLocaleString("en")} ${attempts.length === 1 ? "line" : "lines"}`}
+      </span>
+      {filtered && <Button onClick={() => onChange(all)}>Show all</Button>}
+    </search>
+  );
+}
+
+function distinct(values: readonly string[]): string[] {
+  return [...new Set(values)].filter((value) => value !== "").sort();
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string;
+  values: readonly string[];
+  onChange: (value: string) => void;
+}
+
+function Choice({ label, value, values, onChange }: ChoiceProps) {
+  const offered = value === "" || values.includes(value) ? values : [...values, value];
+  return (
+    <label className={styles.choice}>
+      {label}
+      <select value={value} onChange={(event) => onChange(event.target.value)}>
+        <option value="">any</option>
+        {offered.map((one) => (
+          <option key={one} value={one}>
+            {visible(outcomeWords(one))}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

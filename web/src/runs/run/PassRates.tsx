@@ -1,0 +1,41 @@
+import { percent } from "../data/format";
+import type { Rate } from "../data/interval";
+import type { PassRates as Rates } from "../data/tally";
+import styles from "./PassRates.module.css";
+import { RateBar } from "./RateBar";
+
+/** The pass rate between its two brackets. */
+export function PassRates({ rates }: { rates: Rates }) {
+  return (
+    <dl className={styles.rates}>
+      <Bracket name="Pass rate" means="What infrastructure broke counts as failed" rate={rates.strict} />
+      <Bracket
+        name="Without infrastructure"
+        means="What infrastructure broke does not count"
+        rate={rates.excludingInfrastructure}
+      />
+    </dl>
+  );
+}
+
+function Bracket({ name, means, rate }: { name: string; means: string; rate: Rate | null }) {
+  return (
+    <div className={styles.bracket}>
+      <dt>{name}</dt>
+      <dd>
+        <strong>{percent(rate?.mean ?? null, 1)}</strong>
+        <span className={styles.interval}>{intervalWords(rate)}</span>
+        <RateBar rate={rate} />
+        <span className={styles.means}>{means}.</span>
+      </dd>
+    </div>
+  );
+}
+
+/** The interval in words. */
+export function intervalWords(rate: Rate | null): string {
+  if (rate === null) return "nothing graded yet";
+  if (rate.interval === null) return `${rate.n} ${rate.n === 1 ? "case" : "cases"}, no interval`;
+  const [low, high] = rate.interval;
+  return `95 %: ${percent(low, 1)} to ${percent(high, 1)}, ${rate.n} cases`;
+}

@@ -1,0 +1,14 @@
+import type { Rate } from "../data/interval";
+import styles from "./PassRates.module.css";
+
+/** A rate as a point on a line from 0 to 1, with its interval. What it shows stands beside it in words. */
+export function RateBar({ rate }: { rate: Rate | null }) {
+  const [low, high] = rate?.interval ?? [rate?.mean ?? 0, rate?.mean ?? 0];
+  return (
+    <svg className={styles.line} viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+      <line className={styles.axis} x1="0" x2="100" y1="5" y2="5" />
+      {rate && <line className={styles.range} x1={low * 100} x2={high * 100} y1="5" y2="5" />}
+      {rate && <line className={styles.mean} x1={rate.mean * 100} x2={rate.mean * 100} y1="1" y2="9" />}
+    </svg>
+  );
+}

@@ -1,0 +1,47 @@
+import { useMemo } from "react";
+import { countsOf, passRatesOf, toldRates } from "../data/tally";
+import { useRun, type WholeRun } from "../data/useRun";
+import { Name } from "../parts/Name";
+import { OutcomeBar } from "../parts/OutcomeBar";
+import { Problem } from "../parts/Problem";
+import { Quiet } from "../parts/Quiet";
+import { Attempts } from "./Attempts";
+import { Configuration } from "./Configuration";
+import { PassRates } from "./PassRates";
+import { RunFacts } from "./RunFacts";
+import styles from "./RunView.module.css";
+
+/** A run: what it was, what came of it, and its attempts. */
+export function RunView({ name }: { name: string }) {
+  const whole = useRun(name);
+  const { run, error, problems, reload } = whole;
+  return (
+    <>
+      <h1 className={styles.title}>
+        <Name text={name} />
+      </h1>
+      {error && <Problem what="The run could not be loaded" error={error} onRetry={reload} />}
+      {problems.map((text) => (
+        <Problem key={text} what="A line is left out" error={new Error(text)} />
+      ))}
+      {run === null && error === null && <Quiet>Loading…</Quiet>}
+      {run !== null && <Loaded name={name} whole={whole} />}
+    </>
+  );
+}
+
+function Loaded({ name, whole }: { name: string; whole: WholeRun }) {
+  const { run, attempts, summary } = whole;
+  const counts = useMemo(() => countsOf(attempts), [attempts]);
+  const rates = useMemo(() => toldRates(summary, passRatesOf(attempts)), [summary, attempts]);
+  if (run === null) return null;
+  return (
+    <>
+      <RunFacts run={run} attempts={attempts} summary={summary} />
+      <OutcomeBar counts={counts} />
+      <PassRates rates={rates} />
+      <Configuration config={run.config} host={run.host} />
+      <Attempts run={name} attempts={attempts} going={!run.finished} />
+    </>
+  );
+}

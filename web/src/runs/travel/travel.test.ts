@@ -1,0 +1,297 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createStore } from "../../store/store";
+import { fakeServer, problem } from "../fakeServer";
+import { FakeSocket } from "./fakeSocket";
+import { Travel } from "./travel";
+
+const base = "/api/runs/r/attempts/a";
+const live = { base, watch: "/watch?run=r&attempt=a" };
+const over = { base, watch: null };
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ["setTimeout", "clearTimeout", "requestAnimationFrame", "cancelAnimationFrame", "performance"],
+  });
+  FakeSocket.install();
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+function cell(id: string) {
+  return { cell_id: id, cell_type: "code", source: id, display_name: "", rev: 1 };
+}
+
+/** The state after entry seq, whose notebook has seq cells. */
+function stateAt(seq: number, end: number, complete: boolean) {
+  const cells = Array.from({ length: seq }, (_, i) => cell(`c${i + 1}`));
+  const runs = { cell_status: {}, cell_sequencers: {}, cell_outputs: {}, run_queue: [], cell_widgets: {} };
+  return { type: "notebook_state", seq, t_ns: seq * 1e9, wall: "", end, complete, cells, runs };
+}
+
+/** The entry that makes the seq-th cell. */
+function creation(seq: number, t = seq * 1e9) {
+  const msg = { type: "notebook_event", event: "cell_created", by: "agent", cell: cell(`c${seq}`), position: seq - 1 };
+  return { seq, t_ns: t, hop: "notebook", type: "notebook_event", msg };
+}
+
+function message(seq: number, text: string) {
+  const entry = { type: "anthropic_message", role: "assistant", content: text };
+  return {
+    seq,
+    t_ns: seq,
+    hop: "agent>server",
+    type: "agent_history_updated",
+    msg: { type: "agent_history_updated", entry },
+  };
+}
+
+/** A trace of as many creations, and what is said in it. */
+function traceServer(end: number, said: readonly { seq: number; hop: string; type: string }[] = [], complete = true) {
+  const made = Array.from({ length: end }, (_, i) => said.find(({ seq }) => seq === i + 1) ?? creation(i + 1));
+  return fakeServer({
+    [`${base}/at`]: (url) => stateAt(Number(url.searchParams.get("seq") ?? end), end, complete),
+    [`${base}/trace`]: (url) => {
+      const [types, from] = [url.searchParams.get("type"), Number(url.searchParams.get("from") ?? 1)];
+      const limit = Number(url.searchParams.get("limit"));
+      const all = types === null ? made : made.filter(({ type }) => types.includes(type));
+      const rest = all.filter(({ seq }) => seq >= from);
+      return { entries: rest.slice(0, limit), next: rest[limit]?.seq ?? null };
+    },
+  });
+}
+
+function askedStates(server: { asked: URL[] }): (string | null)[] {
+  return server.asked.filter((url) => url.pathname === `${base}/at`).map((url) => url.searchParams.get("seq"));
+}
+
+const settle = () => vi.advanceTimersByTimeAsync(20);
+
+test("it begins at the end, with what is to be marked and what was said", async () => {
+  traceServer(3, [message(3, "hello")]);
+  const travel = new Travel(over, createStore());
+  travel.begin(() => undefined);
+  await settle();
+  expect(travel.get()).toMatchObject({ seq: 3, end: 3, complete: true, mode: "still", busy: false, loaded: true });
+  expect(travel.get().marks.map((mark) => mark.seq)).toEqual([1, 2, 3]);
+  expect(travel.store.get().notebook.order).toEqual(["c1", "c2", "c3"]);
+  expect(travel.store.get().agent.conversation).toMatchObject([{ kind: "text", text: "hello" }]);
+});
+
+test("dragging asks for one state at a time, and the last wins", async () => {
+  const server = traceServer(100);
+  const travel = new Travel(over, createStore());
+  travel.begin(() => undefined);
+  await settle();
+  server.asked.length = 0;
+  for (const seq of [10, 20, 30, 40]) travel.goTo(seq);
+  expect(travel.get()).toMatchObject({ seq: 40, busy: true });
+  await settle();
+  expect(askedStates(server)).toEqual(["10", "40"]);
+  expect(travel.get()).toMatchObject({ seq: 40, busy: false, ms: 40_000 });
+  expect(travel.store.get().notebook.order).toHaveLength(40);
+});
+
+test("an earlier moment shows what had been said by then, and no more", async () => {
+  traceServer(9, [message(2, "first"), message(6, "second")]);
+  const travel = new Travel(over, createStore());
+  travel.begin(() => undefined);
+  await settle();
+  travel.goTo(5);
+  await settle();
+  expect(travel.store.get().agent.conversation).toMatchObject([{ text: "first" }]);
+  travel.goTo("end");
+  await settle();
+  expect(travel.store.get().agent.conversation).toHaveLength(2);
+});
+
+test("steps go from mark to mark and stop at both ends", async () => {
+  traceServer(30);
+  const travel = new Travel(over, createStore());
+  travel.begin(() => undefined);
+  await settle();
+  const at: number[] = [];
+  for (const by of [-1, -10, -100, 1, 10, 100]) {
+    travel.step(by);
+    await settle();
+    at.push(travel.get().seq);
+  }
+  expect(at).toEqual([29, 19, 1, 2, 12, 30]);
+});
+
+test("a state that cannot be had is said, and the next one is asked for all the same", async () => {
+  const server = traceServer(10);
+  const travel = new Travel(over, createStore());
+  travel.begin(() => undefined);
+  await settle();
+  const good = globalThis.fetch;
+  vi.stubGlobal("fetch", async () => problem(500, "unreadable", "the trace is damaged"));
+  travel.goTo(4);
+  await settle();
+  expect(travel.get()).toMatchObject({ problem: "the trace is damaged", busy: false });
+  vi.stubGlobal("fetch", good);
+  travel.goTo(5);
+  await settle();
+  expect(travel.get()).toMatchObject({ problem: null, seq: 5 });
+  expect(askedStates(server).at(-1)).toBe("5");
+});
+
+test("playing goes by the times of the trace, faster, and shortens silences", async () => {
+  traceServer(6);
+  const travel = new Travel(over, createStore());
+  travel.begin(() => undefined);
+  await settle();
+  travel.goTo(1);
+  await settle();
+  travel.play(4); // a second of the trace is 250 ms
+  await vi.advanceTimersByTimeAsync(300);
+  expect(travel.get()).toMatchObject({ seq: 2, mode: "playing" });
+  expect(travel.store.get().notebook.order).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(travel.get().seq).toBe(4);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(travel.get()).toMatchObject({ seq: 6, mode: "still" });
+});
+
+test("a silence of an hour lasts two seconds", async () => {
+  const hour = 3600e9;
+  fakeServer({
+    [`${base}/at`]: () => stateAt(1, 2, true),
+    [`${base}/trace`]: (url) => ({
+      entries: [creation(1, 0), creation(2, hour)].filter(({ seq }) => seq >= Number(url.searchParams.get("from"))),
+      next: null,
+    }),
+  });
+  const travel = new Travel(over, createStore());
+  travel.begin(() => undefined);
+  await settle();
+  travel.play(1);
+  await vi.advanceTimersByTimeAsync(1900);
+  expect(travel.get().seq).toBe(1);
+  await vi.advanceTimersByTimeAsync(300);
+  expect(travel.get().seq).toBe(2);
+});
+
+test("played again at the end, it begins before the first entry", async () => {
+  traceServer(2);
+  const travel = new Travel(over, createStore());
+  travel.begin(() => undefined);
+  await settle();
+  travel.play(16);
+  expect(travel.get().seq).toBe(0);
+  expect(travel.store.get().notebook.order).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(travel.store.get().notebook.order).toEqual(["c1", "c2"]);
+});
+
+test("pausing stops it where it is", async () => {
+  traceServer(50);
+  const travel = new Travel(over, createStore());
+  travel.begin(() => undefined);
+  await settle();
+  travel.goTo(1);
+  await settle();
+  travel.play(1);
+  await vi.advanceTimersByTimeAsync(1100);
+  travel.pause();
+  const { seq } = travel.get();
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(travel.get()).toMatchObject({ seq, mode: "still" });
+});
+
+test("a trace that goes on is followed from its newest state, in order, until it ends", async () => {
+  traceServer(3, [], false);
+  const onEnd = vi.fn();
+  const travel = new Travel(live, createStore());
+  travel.begin(onEnd);
+  await settle();
+  const socket = FakeSocket.newest();
+  expect(socket.url).toContain("/watch?run=r&attempt=a&from=4");
+  socket.open();
+  socket.send({ type: "trace", version: 1 });
+  for (const entry of [creation(4), creation(4), message(5, "now"), creation(2)]) socket.send(entry);
+  await settle();
+  expect(travel.get()).toMatchObject({ seq: 5, end: 5, mode: "live" });
+  expect(travel.store.get().notebook.order).toHaveLength(4);
+  expect(travel.store.get().agent.conversation).toHaveLength(1);
+  expect(travel.tape.at(5).conversation).toHaveLength(1);
+  expect(travel.get().marks.map((mark) => mark.seq)).toEqual([1, 2, 3, 4, 5]);
+  socket.end(1000);
+  await settle();
+  expect(onEnd).toHaveBeenCalledOnce();
+  expect(travel.get()).toMatchObject({ mode: "still", complete: true });
+});
+
+test("what comes live while the past is being loaded goes behind it", async () => {
+  let release: (page: object) => void = () => undefined;
+  const past = new Promise<object>((resolve) => {
+    release = resolve;
+  });
+  fakeServer({
+    [`${base}/at`]: () => stateAt(1, 1, false),
+    [`${base}/trace`]: (url) => (url.searchParams.has("type") ? past : { entries: [creation(1)], next: null }),
+  });
+  const travel = new Travel(live, createStore());
+  travel.begin(() => undefined);
+  await settle();
+  FakeSocket.newest().open();
+  FakeSocket.newest().send(message(9, "later"));
+  await settle();
+  release({ entries: [message(1, "earlier")], next: null });
+  await settle();
+  expect(travel.tape.at(9).conversation).toMatchObject([{ text: "earlier" }, { text: "later" }]);
+  expect(travel.store.get().agent.conversation).toMatchObject([{ text: "earlier" }, { text: "later" }]);
+  expect(travel.get().marks.map((mark) => mark.seq)).toEqual([1, 9]);
+});
+
+test("a lost connection is said, and taken up behind what has come", async () => {
+  traceServer(3, [], false);
+  const travel = new Travel(live, createStore());
+  travel.begin(() => undefined);
+  await settle();
+  const first = FakeSocket.newest();
+  first.open();
+  first.send(creation(4));
+  first.end(1006);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(travel.get().problem).toContain("lost");
+  await vi.advanceTimersByTimeAsync(300);
+  const second = FakeSocket.newest();
+  expect(second).not.toBe(first);
+  expect(second.url).toContain("from=5");
+  second.open();
+  expect(travel.get().problem).toBeNull();
+});
+
+test("looking back leaves what is live, and an end of it all leaves nothing open", async () => {
+  traceServer(3, [], false);
+  const travel = new Travel(live, createStore());
+  travel.begin(() => undefined);
+  await settle();
+  const socket = FakeSocket.newest();
+  travel.goTo(1);
+  expect(socket.closed).toBe(true);
+  await settle();
+  expect(travel.get()).toMatchObject({ seq: 1, mode: "still" });
+  travel.follow();
+  await settle();
+  expect(travel.get()).toMatchObject({ mode: "live", seq: 3 });
+  travel.end();
+  expect(FakeSocket.newest().closed).toBe(true);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test.each([[null], [[]], [{ seq: "1", cells: 7, runs: "x" }], [{ end: {}, complete: "yes" }]])(
+  "a strange state is no fall: %j",
+  async (state) => {
+    fakeServer({
+      [`${base}/at`]: () => state,
+      [`${base}/trace`]: () => ({ entries: [null, 4, {}, { seq: 1, hop: 2 }], next: "x" }),
+    });
+    const travel = new Travel(over, createStore());
+    travel.begin(() => undefined);
+    await settle();
+    expect(travel.get().busy).toBe(false);
+  },
+);

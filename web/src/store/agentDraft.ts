@@ -1,0 +1,41 @@
+import { ConversationDraft } from "./conversationDraft";
+import type { Agent } from "./state";
+
+/** The agent's part of a state while it is changed. */
+export class AgentDraft {
+  status: Agent["status"];
+  stream: Agent["stream"];
+  usage: Agent["usage"];
+  /** 0: not known. */
+  context: number;
+  request: Agent["request"];
+  seq: number;
+  cleared: number;
+  readonly conversation: ConversationDraft;
+
+  constructor(private readonly base: Agent) {
+    this.status = base.status;
+    this.stream = base.stream;
+    this.usage = base.usage;
+    this.context = base.context ?? 0;
+    this.request = base.request;
+    this.seq = base.seq ?? 0;
+    this.cleared = base.cleared ?? 0;
+    this.conversation = new ConversationDraft(base.conversation);
+  }
+
+  finish(): Agent {
+    const { base, status, stream, usage, context, request, seq, cleared } = this;
+    const conversation = this.conversation.items;
+    const same =
+      base.status === status &&
+      base.stream === stream &&
+      base.usage === usage &&
+      (base.context ?? 0) === context &&
+      base.request === request &&
+      (base.seq ?? 0) === seq &&
+      (base.cleared ?? 0) === cleared &&
+      base.conversation === conversation;
+    return same ? base : { status, conversation, stream, usage, context, request, seq, cleared };
+  }
+}

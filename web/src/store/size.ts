@@ -1,0 +1,90 @@
+import { jsonOf, linesOf } from "./read";
+import { byteLength } from "./utf8";
+
+/** What JSON has as it is, a byte each. */
+const plain = /^[ !#-[\]-~]*$/;
+
+/** Bytes of a text as JSON, with its quotes. */
+function quotedBytes(text: string): number {
+  if (plain.test(text)) return text.length + 2;
+  let bytes = byteLength(text) + 2;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit === 0x22 || unit === 0x5c) bytes++;
+    else if (unit < 0x20) bytes += isShort(unit) ? 1 : 5;
+  }
+  return bytes;
+}
+
+/** Whether a control character has an escape of two characters: \b \t \n \f \r. */
+function isShort(unit: number): boolean {
+  return unit >= 8 && unit <= 13 && unit !== 11;
+}
+
+/** Bytes of a value as compact JSON. It may be nested as deep as it likes. */
+export function jsonBytes(value: unknown): number {
+  let bytes = 0;
+  const waiting: unknown[] = [value];
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    if (typeof next === "string") bytes += quotedBytes(next);
+    else if (Array.isArray(next)) {
+      bytes += 2 + Math.max(0, next.length - 1);
+      for (const item of next) waiting.push(item);
+    } else if (typeof next === "object" && next !== null) {
+      const entries = Object.entries(next);
+      bytes += 2 + Math.max(0, entries.length - 1);
+      for (const [name, item] of entries) {
+        bytes += quotedBytes(name) + 1;
+        waiting.push(item);
+      }
+    } else bytes += String(next).length;
+  }
+  return bytes;
+}
+
+/** Whether a value is base64, or an image in text, which is of no more use when cut. */
+export function isBinary(mime: string, value: unknown): boolean {
+  const [top, sub = ""] = split(mime);
+  if (["image", "audio", "video", "font"].includes(top) || mime === "application/pdf") return true;
+  if (top === "text" || isJSONType(mime) || sub.endsWith("xml") || sub.endsWith("javascript")) return false;
+  return isBase64(value);
+}
+
+function split(mime: string): [string, string] {
+  const slash = mime.indexOf("/");
+  return slash < 0 ? [mime, ""] : [mime.slice(0, slash), mime.slice(slash + 1)];
+}
+
+/** Whether nbformat lets the values of a MIME type be any JSON. */
+export function isJSONType(mime: string): boolean {
+  return mime === "application/json" || (mime.startsWith("application/") && mime.endsWith("+json"));
+}
+
+function isBase64(value: unknown): boolean {
+  if (typeof value !== "string" || value.length < 62) return false;
+  const digits = value.replaceAll("\n", "");
+  return digits.length % 4 === 0 && /^[A-Za-z0-9+/]*=*$/.test(digits);
+}
+
+/** How many bytes a value of so many bytes of JSON stands for: decoded where it is base64, else as its JSON has them. */
+export function valueBytes(mime: string, value: unknown, json: number): number {
+  const size = json - (typeof value === "string" ? 2 : 0);
+  if (!isBinary(mime, value) || mime === "image/svg+xml") return size;
+  const text = typeof value === "string" ? value : jsonOf(value);
+  const breaks = count(text, "\\n") + (text === value ? count(text, "\n") : 0);
+  const end = text === value ? jsonOf(text.slice(-5)) : text;
+  return Math.floor((size - 2 * breaks) / 4) * 3 - count(end.slice(-5), "=");
+}
+
+function count(text: string, part: string): number {
+  let found = 0;
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) found++;
+  return found;
+}
+
+/** A value as text: a string, strings joined, else its JSON. */
+export function valueText(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return linesOf(value) ?? jsonOf(value);
+}

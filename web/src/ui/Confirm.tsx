@@ -1,0 +1,32 @@
+import { Button } from "./Button";
+import styles from "./Confirm.module.css";
+import { Dialog } from "./Dialog";
+
+interface Props {
+  title: string;
+  /** What happens, and what is lost. */
+  text: string;
+  /** What is done, as the button says it. */
+  action: string;
+  onConfirm: () => void;
+  onClose: () => void;
+}
+
+/** Asks before something is done that cannot be undone. */
+export function Confirm({ title, text, action, onConfirm, onClose }: Props) {
+  const confirm = () => {
+    onClose();
+    onConfirm();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <p className={styles.text}>{text}</p>
+      <div className={styles.answers}>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button look="accent" onClick={confirm}>
+          {action}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,63 @@
+import { useMemo } from "react";
+import { useNotebookNavigation } from "../notebook/navigation";
+import { useSelect } from "../store/store";
+import { short } from "../widgets/text";
+import type { CellNode, Graph } from "./graph";
+import styles from "./ReactiveGraph.module.css";
+import { useCellNames, useCellText } from "./useCellNames";
+
+interface Props {
+  graph: Graph;
+  reruns: ReadonlySet<string>;
+}
+
+/** The graph as a list: what each cell makes, reads and runs after, in the order of the notebook. */
+export function GraphList({ graph, reruns }: Props) {
+  const order = useSelect((state) => state.notebook.order);
+  const cells = useMemo(() => {
+    const place = new Map(order.map((id, index) => [id, index]));
+    const at = (id: string) => place.get(id) ?? order.length;
+    return [...graph.cells].sort((a, b) => at(a.id) - at(b.id));
+  }, [graph, order]);
+  return (
+    <details className={styles.list}>
+      <summary>As a list</summary>
+      <ul>
+        {cells.map((cell) => (
+          <Item key={cell.id} cell={cell} again={reruns.has(cell.id)} />
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function Item({ cell, again }: { cell: CellNode; again: boolean }) {
+  const { jumpTo } = useNotebookNavigation();
+  const nameOf = useCellNames();
+  const text = useCellText(cell.id);
+  const parts = [
+    told(
+      "makes",
+      cell.makes.map((name) => short(name, 80)),
+    ),
+    told(
+      "reads",
+      cell.reads.map((name) => short(name, 80)),
+    ),
+    told("runs after", cell.after.map(nameOf)),
+    again ? "ran again just now" : "",
+  ];
+  return (
+    <li>
+      <button type="button" className={styles.jump} onClick={() => jumpTo(cell.id)}>
+        {nameOf(cell.id)}
+      </button>{" "}
+      {text !== "" && <code>{text}</code>}
+      <div>{parts.filter(Boolean).join("; ")}</div>
+    </li>
+  );
+}
+
+function told(verb: string, names: readonly string[]): string {
+  return names.length === 0 ? "" : `${verb} ${names.join(", ")}`;
+}

@@ -1,0 +1,228 @@
+import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Commands, CommandsProvider, type GlobalsSummary } from "../notebook/commands";
+import { NavigationProvider } from "../notebook/navigation";
+import { initial } from "../store/reducer";
+import type { Run } from "../store/state";
+import { createStore, StoreProvider } from "../store/store";
+import "./layout"; // loaded before it is asked for, so that no test waits for it
+import ReactiveGraph from "./ReactiveGraph";
+import { Variables } from "./Variables";
+
+let look: (isIntersecting: boolean) => void = () => {};
+
+/** An observer whose elements come and go when look says so; they begin on screen. */
+class Observer {
+  constructor(report: (entries: { isIntersecting: boolean }[]) => void) {
+    look = (isIntersecting) => report([{ isIntersecting }]);
+  }
+  observe() {
+    look(true);
+  }
+  disconnect() {
+    look = () => {};
+  }
+}
+
+interface Question {
+  answer: (summary: Partial<GlobalsSummary>) => Promise<void>;
+  fail: (text: string) => Promise<void>;
+}
+
+function setUp(page: React.ReactNode, looking = false) {
+  const store = createStore(initial);
+  const asked: Question[] = [];
+  const settled = async () => {
+    await act(() => vi.advanceTimersByTimeAsync(0));
+  };
+  const ask = () =>
+    new Promise<never>((resolve, reject) => {
+      asked.push({
+        answer: (summary) => {
+          resolve(summary as never);
+          return settled();
+        },
+        fail: (text) => {
+          reject(new Error(text));
+          return settled();
+        },
+      });
+    });
+  const commands = { canRun: true, globals: ask, reactivity: ask } as Partial<Commands> as Commands;
+  const jumpTo = vi.fn();
+  render(
+    <StoreProvider value={store}>
+      <NavigationProvider value={{ jumpTo, onJump: () => () => {} }}>
+        <CommandsProvider value={looking ? null : commands}>{page}</CommandsProvider>
+      </NavigationProvider>
+    </StoreProvider>,
+  );
+  const run = (fields: Partial<Run>, id = "c") =>
+    act(() =>
+      store.update((state) => {
+        const idle: Run = {
+          status: "ran",
+          pending: false,
+          started: false,
+          sequencer: 0,
+          count: 0,
+          outputs: [],
+          widgets: {},
+        };
+        const run = { ...idle, ...state.notebook.runs[id], ...fields };
+        return { ...state, notebook: { ...state.notebook, runs: { ...state.notebook.runs, [id]: run } } };
+      }),
+    );
+  const kernel = (kernel: "running" | "dead") =>
+    act(() => store.update((state) => ({ ...state, notebook: { ...state.notebook, kernel } })));
+  const wait = (ms: number) => act(() => vi.advanceTimersByTimeAsync(ms));
+  return { asked, run, kernel, wait, jumpTo };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("IntersectionObserver", Observer);
+});
+afterEach(() => {
+  cleanup();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const summary = {
+  x: { type: "int", repr: "3" },
+  df: { type: "DataFrame", columns: ["a"], dtypes: { a: "int64" }, shape: [2, 1] },
+};
+
+describe("Variables", () => {
+  it("asks when it is on screen, and again when a run has ended", async () => {
+    const { asked, run, wait } = setUp(<Variables />);
+    await asked[0]?.answer({ summary });
+    expect(screen.getByText("2 names")).toBeDefined();
+    await wait(1000);
+    run({ started: true, sequencer: 1, count: 1 });
+    run({ outputs: [] });
+    await wait(1000);
+    expect(asked.length).toBe(1);
+    run({ started: false });
+    expect(asked.length).toBe(2);
+  });
+
+  it("has one question under way, and asks once for all that came meanwhile", async () => {
+    const { asked, run, wait } = setUp(<Variables />);
+    for (let sequencer = 1; sequencer < 9; sequencer++) run({ sequencer });
+    expect(asked.length).toBe(1);
+    await asked[0]?.answer({ summary: {} });
+    await wait(1000);
+    expect(asked.length).toBe(2);
+    await asked[1]?.answer({ summary });
+    await wait(1000);
+    expect(asked.length).toBe(2);
+    expect(screen.getByText("2 names")).toBeDefined();
+  });
+
+  it("asks for nothing while it is out of sight", async () => {
+    const { asked, run, wait } = setUp(<Variables />);
+    await asked[0]?.answer({ summary });
+    act(() => look(false));
+    run({ sequencer: 1 });
+    await wait(1000);
+    expect(asked.length).toBe(1);
+    act(() => look(true));
+    expect(asked.length).toBe(2);
+  });
+
+  it("keeps what it knew when a question fails, and can ask again", async () => {
+    const { asked, run, wait } = setUp(<Variables />);
+    await asked[0]?.answer({ summary });
+    await wait(1000);
+    run({ sequencer: 1 });
+    await asked[1]?.fail("the kernel did not answer within 8s");
+    expect(screen.getByRole("alert").textContent).toContain("the kernel did not answer within 8s");
+    expect(screen.getByText("x")).toBeDefined();
+    await wait(1000);
+    fireEvent.click(screen.getByText("Try again"));
+    expect(asked.length).toBe(3);
+    await asked[2]?.answer({ summary });
+    expect(screen.queryByRole("alert")).toBeNull();
+  });
+
+  it("says how old the answer of a busy kernel is, and that names are missing", async () => {
+    const { asked } = setUp(<Variables />);
+    await asked[0]?.answer({ summary, stale: true, age_ms: 12_345, truncated: true });
+    expect(screen.getByText(/this is how it was 12 s before/)).toBeDefined();
+    expect(screen.getByText(/some are missing here/)).toBeDefined();
+  });
+
+  it("says that the kernel is gone, asks it nothing, and asks the next one", async () => {
+    const { asked, kernel, wait } = setUp(<Variables />);
+    await asked[0]?.answer({ summary });
+    await wait(1000);
+    kernel("dead");
+    expect(screen.getByText(/The kernel is gone.*These were the last ones known/)).toBeDefined();
+    expect(asked.length).toBe(1);
+    kernel("running");
+    expect(asked.length).toBe(2);
+  });
+
+  it("has nobody to ask where the notebook is only looked at", () => {
+    const { asked } = setUp(<Variables />, true);
+    expect(asked.length).toBe(0);
+    expect(screen.getByText(/only looked at/)).toBeDefined();
+  });
+
+  it("filters, sorts and opens, and an open one stays open", async () => {
+    const { asked, run, wait } = setUp(<Variables />);
+    await asked[0]?.answer({ summary });
+    fireEvent.click(screen.getByRole("button", { name: "Name" }));
+    expect(screen.getByRole("columnheader", { name: "Name" }).getAttribute("aria-sort")).toBe("descending");
+    expect(screen.getAllByRole("rowheader").map((row) => row.textContent)).toEqual(["x", "df"]);
+    fireEvent.click(screen.getByRole("button", { name: "df" }));
+    expect(screen.getByText("int64")).toBeDefined();
+    await wait(1000);
+    run({ sequencer: 1 });
+    await asked[1]?.answer({ summary });
+    expect(screen.getByText("int64")).toBeDefined();
+    fireEvent.change(screen.getByLabelText("Filter the variables"), { target: { value: "int" } });
+    await wait(0);
+    expect(screen.getByText("1 of 2 names")).toBeDefined();
+  });
+});
+
+describe("ReactiveGraph", () => {
+  const cell_reactivity = {
+    a: { signals_defined: ["a/least"], depends_on_signals: [], depends_on_cells: [] },
+    b: { signals_defined: [], depends_on_signals: ["a/least"], depends_on_cells: ["a"] },
+  };
+
+  const drawn = (name: string) => vi.waitFor(() => screen.getByRole("button", { name }), { timeout: 4000 });
+
+  it("leads to the cells, and has all of it as a list", async () => {
+    const { asked, jumpTo } = setUp(<ReactiveGraph />);
+    await asked[0]?.answer({ cell_reactivity } as object);
+    fireEvent.click(await drawn("signal least"));
+    expect(jumpTo).toHaveBeenCalledWith("a");
+    expect(screen.getAllByRole("listitem").map((item) => item.textContent)).toEqual([
+      "cell a makes a/least",
+      "cell b reads a/least; runs after cell a",
+    ]);
+  });
+
+  it("says for a while which cells ran again", async () => {
+    const { asked, run, wait } = setUp(<ReactiveGraph />);
+    await asked[0]?.answer({ cell_reactivity } as object);
+    await drawn("signal least");
+    run({ sequencer: 1 }, "a");
+    expect(screen.queryByText(/ran again/)).toBeNull();
+    run({ sequencer: 2 }, "b");
+    expect(screen.getByText("cell b ran again")).toBeDefined();
+    await wait(5000);
+    expect(screen.queryByText(/ran again/)).toBeNull();
+  });
+
+  it("says that there is nothing yet, or nothing to be had", async () => {
+    const { asked } = setUp(<ReactiveGraph />);
+    await asked[0]?.answer({ cell_reactivity: 5 } as object);
+    expect(screen.getByText(/No cell makes or reads a signal yet/)).toBeDefined();
+  });
+});

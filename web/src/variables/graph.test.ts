@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import { initial } from "../store/reducer";
+import type { Run, State } from "../store/state";
+import { graphOf, whatIsRead } from "./graph";
+import { layoutOf } from "./layout";
+import { Reruns } from "./reruns";
+
+const cell = (makes: string[], reads: string[], after: string[]) => ({
+  signals_defined: makes,
+  depends_on_signals: reads,
+  depends_on_cells: after,
+});
+
+const reactivity = {
+  a: cell(["a/least", "a/unread"], [], []),
+  b: cell([], ["a/least"], ["a"]),
+  c: cell([], ["large"], ["b", "d"]),
+  d: cell(["large"], [], []),
+};
+
+describe("graphOf", () => {
+  const graph = graphOf(reactivity);
+
+  it("leads from makers over signals to readers, and from a writer where the maker is another", () => {
+    expect(graph.edges.map(({ from, to, kind }) => `${from} ${kind} ${to}`)).toEqual([
+      "cell a makes signal a/least",
+      "cell a makes signal a/unread",
+      "signal a/least reads cell b",
+      "signal large reads cell c",
+      "cell b writes cell c",
+      "cell d makes signal large",
+    ]);
+  });
+
+  it("leaves out what nobody reads, where it is to be drawn", () => {
+    const drawn = whatIsRead(graphOf({ ...reactivity, e: cell(["e/lonely"], [], []) }));
+    expect(drawn.signals.map(({ name }) => name)).toEqual(["a/least", "large"]);
+    expect(drawn.cells.map(({ id }) => id)).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("has cells that others only name, and makes something of anything", () => {
+    expect(graphOf({ b: cell([], [], ["gone"]) }).cells.map(({ id }) => id)).toEqual(["b", "gone"]);
+    expect(graphOf({ x: null, y: { depends_on_cells: [1, "x", null, "x"], signals_defined: "s" } }).edges).toEqual([
+      { from: "cell x", to: "cell y", kind: "writes" },
+    ]);
+    expect([graphOf(null), graphOf([1]), graphOf("x")].map(({ cells }) => cells.length)).toEqual([0, 0, 0]);
+  });
+
+  it("is laid out with makers above readers, also in a circle and with odd names", () => {
+    const { boxes, lines, width } = layoutOf(graph);
+    const top = (id: string) => boxes.get(id)?.top ?? Number.NaN;
+    expect(top("cell a")).toBeLessThan(top("signal a/least"));
+    expect(top("signal a/least")).toBeLessThan(top("cell b"));
+    expect(lines.every(({ path }) => /^M[\d.,\s QL-]+$/.test(path))).toBe(true);
+    expect(width).toBeGreaterThan(100);
+    const circle = layoutOf(
+      graphOf({ __proto__x: cell(["s"], ["s", "t"], []), "": cell(["t"], ["s"], ["constructor"]) }),
+    );
+    expect(circle.boxes.size).toBe(5);
+  });
+
+  it("has straight lines from a cell that makes very many signals", () => {
+    const names = Array.from({ length: 20 }, (_, n) => `s${n}`);
+    const { lines } = layoutOf(graphOf({ a: cell(names, [], []), b: cell([], ["s3"], ["a"]) }));
+    const made = lines.filter(({ kind }) => kind === "makes");
+    expect(made.length).toBe(20);
+    expect(made.every(({ path }) => /^M[-\d.]+,[-\d.]+ L[-\d.]+,[-\d.]+$/.test(path))).toBe(true);
+  });
+
+  it("is empty where there is nothing", () => {
+    expect(layoutOf(graphOf({})).boxes.size).toBe(0);
+  });
+});
+
+describe("Reruns", () => {
+  const graph = graphOf(reactivity);
+
+  function state(sequencers: Record<string, number>, least = 0): State {
+    const runs = Object.entries(sequencers).map(([id, sequencer]) => {
+      const widgets = id === "a" ? { "a/least": { type: "slider", value: least } } : {};
+      const run: Run = {
+        status: "ran",
+        pending: false,
+        started: false,
+        sequencer,
+        count: sequencer,
+        outputs: [],
+        widgets,
+      };
+      return [id, run];
+    });
+    return { ...initial, notebook: { ...initial.notebook, runs: Object.fromEntries(runs) } };
+  }
+
+  function taken(...states: State[]): string[] {
+    const reruns = new Reruns();
+    return states.map((some) => reruns.take(some, graph)).at(-1) ?? [];
+  }
+
+  it("finds the cells that ran after what they read", () => {
+    expect(taken(state({ a: 1, b: 2, c: 3, d: 0 }), state({ a: 4, b: 5, c: 6, d: 0 }))).toEqual(["b", "c"]);
+  });
+
+  it("finds the readers of a widget that was set", () => {
+    expect(
+      taken(state({ a: 1, b: 2, c: 3 }), state({ a: 1, b: 2, c: 3 }, 20), state({ a: 1, b: 4, c: 3 }, 20)),
+    ).toEqual(["b"]);
+  });
+
+  it("leaves out what was asked for, and what was there before", () => {
+    expect(taken(state({ a: 1, b: 2 }))).toEqual([]);
+    expect(taken(state({ a: 1, b: 2 }), state({ a: 1, b: 3 }))).toEqual([]);
+  });
+
+  it("leaves out what another kernel has begun anew", () => {
+    expect(taken(state({ a: 5, b: 6 }), state({ a: 0, b: 0 }), state({ a: 1, b: 0 }))).toEqual([]);
+  });
+});

@@ -1,0 +1,97 @@
+import { useDeferredValue, useMemo, useState } from "react";
+import { Button } from "../ui/Button";
+import { Field } from "./Field";
+import fieldStyles from "./Field.module.css";
+import { listOf } from "./fields";
+import styles from "./MultiSelect.module.css";
+import { Note } from "./Note";
+import { type Option, optionsOf, search } from "./options";
+import { jsonText, valueText } from "./text";
+import { useSetting } from "./useSetting";
+import type { WidgetProps } from "./WidgetView";
+
+const most = 200; // options that are drawn at once
+const few = 12; // options that need no search
+
+/** Some of several options. */
+export function MultiSelect({ cellId, widgetKey, widget }: WidgetProps) {
+  const control = useSetting(cellId, widgetKey, widget);
+  const options = useMemo(() => optionsOf(widget), [widget]);
+  const [words, setWords] = useState("");
+  const wanted = useDeferredValue(words);
+  const found = useMemo(() => search(options, wanted), [options, wanted]);
+  const { chosen, strangers } = useChosen(control.value, options);
+  const off = control.why !== "";
+  const setSome = (some: readonly Option[], on: boolean) => {
+    const changed = new Set(some.map((option) => option.json));
+    const all = firsts(options).filter(({ json }) => (changed.has(json) ? on : chosen.has(json)));
+    control.set(all.map((option) => option.value));
+  };
+  const searched = options.length > few;
+  return (
+    <Field widgetKey={widgetKey} widget={widget} control={control} group>
+      {() => (
+        <>
+          {searched && (
+            <div className={styles.bar}>
+              <input
+                className={fieldStyles.input}
+                aria-label="Search the options"
+                placeholder="Search"
+                value={words}
+                onChange={(event) => setWords(event.target.value)}
+              />
+              <Button disabled={off} onClick={() => setSome(found, true)}>
+                Choose {words === "" ? "all" : "these"}
+              </Button>
+              <Button disabled={off} onClick={() => setSome(found, false)}>
+                {words === "" ? "None" : "Not these"}
+              </Button>
+            </div>
+          )}
+          <div className={searched ? styles.list : fieldStyles.horizontal}>
+            {found.slice(0, most).map((option) => (
+              <label key={option.index} className={fieldStyles.choice} title={control.why}>
+                <input
+                  type="checkbox"
+                  checked={chosen.has(option.json)}
+                  disabled={off}
+                  onChange={(event) => setSome([option], event.target.checked)}
+                />
+                <span>{option.text}</span>
+              </label>
+            ))}
+          </div>
+          {searched && <Note>{told(chosen.size, found.length, options.length)}</Note>}
+          {options.length === 0 && <Note>There are no options.</Note>}
+          {strangers !== "" && <Note>{strangers}</Note>}
+        </>
+      )}
+    </Field>
+  );
+}
+
+/** The options that are chosen, by their JSON, and what is said of a value that is no such list. */
+function useChosen(value: unknown, options: readonly Option[]) {
+  return useMemo(() => {
+    const known = new Set(options.map((option) => option.json));
+    const values = listOf(value);
+    const chosen = new Set(values.map((item) => jsonText(item)).filter((json) => known.has(json)));
+    const stranger = values.find((item) => !known.has(jsonText(item)));
+    const wrong = value !== null && value !== undefined && !Array.isArray(value);
+    const odd = wrong ? value : stranger;
+    return { chosen, strangers: odd === undefined ? "" : `${valueText(odd)} is not an option.` };
+  }, [value, options]);
+}
+
+/** The options without those that say the same again. */
+function firsts(options: readonly Option[]): Option[] {
+  return [...new Map(options.map((option) => [option.json, option])).values()];
+}
+
+function told(chosen: number, found: number, all: number): string {
+  const number = (n: number) => n.toLocaleString("en");
+  const text = `${number(chosen)} of ${number(all)} chosen.`;
+  if (found > most) return `${text} The first ${most} of ${number(found)} are shown. Search for the others.`;
+  return found < all ? `${text} ${number(found)} found.` : text;
+}

@@ -1,0 +1,43 @@
+import { useState } from "react";
+import styles from "./Field.module.css";
+import { numberOf } from "./fields";
+
+interface Props {
+  id?: string | undefined;
+  describedBy: string;
+  /** Its name; absent: a label names it by its id. */
+  label?: string | undefined;
+  value: unknown;
+  /** Why it cannot be set; "": it can. */
+  why: string;
+  placeholder: string;
+  onChange: (value: number) => void;
+}
+
+/** A number in a box, for sliders that have no two ends. It is sent with Enter and when the box is left. */
+export function NumberBox({ id, describedBy, label, value, why, placeholder, onChange }: Props) {
+  const [draft, setDraft] = useState<string | null>(null);
+  const known = numberOf(value);
+  const done = () => {
+    const number = draft === null || draft.trim() === "" ? Number.NaN : Number(draft);
+    if (Number.isFinite(number) && number !== known) onChange(number);
+    setDraft(null);
+  };
+  return (
+    <input
+      type="number"
+      step="any"
+      id={id}
+      className={styles.input}
+      aria-label={label}
+      aria-describedby={describedBy}
+      disabled={why !== ""}
+      title={why}
+      placeholder={placeholder}
+      value={draft ?? (known === null ? "" : String(known))}
+      onChange={(event) => setDraft(event.target.value)}
+      onBlur={done}
+      onKeyDown={(event) => event.key === "Enter" && done()}
+    />
+  );
+}

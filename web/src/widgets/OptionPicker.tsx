@@ -1,0 +1,61 @@
+import { ChevronDown } from "lucide-react";
+import { type KeyboardEvent, useRef, useState } from "react";
+import { Button } from "../ui/Button";
+import styles from "./OptionPicker.module.css";
+import { OptionSearch } from "./OptionSearch";
+import { type Option, optionOf } from "./options";
+import type { ChoiceProps } from "./Select";
+import { valueText } from "./text";
+
+/** Shows the option that is chosen, and all of them to be searched when it is pressed. */
+export function OptionPicker({ id, describedBy, options, control, required, placeholder }: ChoiceProps) {
+  const [open, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const chosen = optionOf(options, control.value);
+  const empty = control.value === null || control.value === undefined;
+  const other = empty ? placeholder || "—" : `${valueText(control.value)} (not an option)`;
+  const close = () => {
+    setOpen(false);
+    button.current?.focus();
+  };
+  const choose = (option: Option) => {
+    control.set(option.value);
+    close();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || !open) return;
+    event.stopPropagation();
+    close();
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: Esc closes the list from wherever the focus is in it
+    <div className={styles.picker} onKeyDown={onKeyDown}>
+      <button
+        type="button"
+        id={id}
+        ref={button}
+        className={styles.button}
+        aria-describedby={describedBy}
+        aria-expanded={open}
+        disabled={control.why !== ""}
+        title={control.why}
+        onClick={() => setOpen(!open)}
+      >
+        <span>{chosen?.text ?? other}</span>
+        <ChevronDown aria-hidden />
+      </button>
+      {open && <OptionSearch options={options} chosen={chosen?.json} onChoose={choose} />}
+      {open && !required && !empty && (
+        <Button
+          look="quiet"
+          onClick={() => {
+            control.set(null);
+            close();
+          }}
+        >
+          Choose none
+        </Button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,83 @@
+import { type KeyboardEvent, useDeferredValue, useEffect, useId, useMemo, useState } from "react";
+import styles from "./OptionPicker.module.css";
+import { type Option, search } from "./options";
+
+const most = 200; // options that are drawn at once
+
+interface Props {
+  options: readonly Option[];
+  /** JSON of the option that is chosen. */
+  chosen: string | undefined;
+  onChoose: (option: Option) => void;
+}
+
+/** A list of options with a box to search them. The arrow keys go through it, Enter chooses. */
+export function OptionSearch({ options, chosen, onChoose }: Props) {
+  const [words, setWords] = useState("");
+  const [at, setAt] = useState(0);
+  const id = useId();
+  const wanted = useDeferredValue(words);
+  const found = useMemo(() => search(options, wanted), [options, wanted]);
+  const shown = found.slice(0, most);
+  const active = shown[Math.min(at, shown.length - 1)];
+  useEffect(() => {
+    if (active) document.getElementById(`${id}${active.index}`)?.scrollIntoView?.({ block: "nearest" });
+  }, [active, id]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];
+    if (step !== undefined) setAt(Math.min(shown.length - 1, Math.max(0, at + step)));
+    else if (event.key !== "Enter" || event.nativeEvent.isComposing) return;
+    else if (active) onChoose(active);
+    event.preventDefault();
+  };
+  return (
+    <div className={styles.search}>
+      <input
+        // biome-ignore lint/a11y/noAutofocus: it has just been opened, to be typed into
+        autoFocus
+        className={styles.words}
+        role="combobox"
+        aria-expanded
+        aria-controls={id}
+        aria-activedescendant={active && `${id}${active.index}`}
+        aria-label="Search the options"
+        placeholder="Search"
+        value={words}
+        onChange={(event) => {
+          setWords(event.target.value);
+          setAt(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div id={id} role="listbox" aria-label="Options" className={styles.list}>
+        {shown.map((option, place) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the search box, which has the focus
+          <div
+            key={option.index}
+            id={`${id}${option.index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={option.json === chosen}
+            className={option === active ? styles.active : styles.option}
+            onPointerMove={() => setAt(place)}
+            onClick={() => onChoose(option)}
+          >
+            {option.text}
+          </div>
+        ))}
+      </div>
+      <p className={styles.count} role="status">
+        {told(found.length, options.length)}
+      </p>
+    </div>
+  );
+}
+
+/** Says how many options there are of those that are looked for. */
+export function told(found: number, all: number): string {
+  const of =
+    found === all
+      ? `${all.toLocaleString("en")} options`
+      : `${found.toLocaleString("en")} of ${all.toLocaleString("en")} options`;
+  return found > most ? `${of}, the first ${most} are shown. Search for the others.` : of;
+}

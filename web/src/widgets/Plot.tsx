@@ -1,0 +1,21 @@
+import { OutputList } from "../outputs/Outputs";
+import styles from "./Field.module.css";
+import { appearanceOf, labelOf } from "./fields";
+import { Note } from "./Note";
+import { usePlot } from "./useWidgets";
+import type { WidgetProps } from "./WidgetView";
+
+/** A figure: the output of the cell that has the widget's key for a display id. */
+export function Plot({ cellId, widgetKey, widget }: WidgetProps) {
+  const outputs = usePlot(cellId, widgetKey, widget);
+  const { description, help, placeholder } = appearanceOf(widget);
+  const none = widget.display_id === null ? placeholder || "There is no figure yet." : "The figure was not kept.";
+  return (
+    <figure className={styles.figure}>
+      {labelOf(widget) !== "" && <figcaption className={styles.label}>{labelOf(widget)}</figcaption>}
+      {description !== "" && <p className={styles.about}>{description}</p>}
+      {outputs.length === 0 ? <Note>{none}</Note> : <OutputList outputs={outputs} />}
+      {help !== "" && <p className={styles.about}>{help}</p>}
+    </figure>
+  );
+}

@@ -1,0 +1,83 @@
+import { useMemo } from "react";
+import styles from "./Field.module.css";
+import { appearanceOf, labelOf, listOf, nameOf, numberOf, objectOf } from "./fields";
+import { Note } from "./Note";
+import tableStyles from "./Table.module.css";
+import { short, valueText } from "./text";
+import type { WidgetProps } from "./WidgetView";
+
+const mostRows = 100;
+const mostColumns = 100;
+
+/** The first rows of a frame. */
+export function Table({ widgetKey, widget }: WidgetProps) {
+  const columns = useMemo(
+    () =>
+      listOf(widget.columns)
+        .slice(0, mostColumns)
+        .map((name) => valueText(name)),
+    [widget],
+  );
+  const rows = listOf(widget.rows).slice(0, mostRows).map(listOf);
+  const dtypes = objectOf(widget.dtypes);
+  const names = listOf(widget.columns);
+  const { description, help, placeholder } = appearanceOf(widget);
+  return (
+    <div className={styles.figure}>
+      {labelOf(widget) !== "" && <div className={styles.label}>{labelOf(widget)}</div>}
+      {description !== "" && <p className={styles.about}>{description}</p>}
+      {columns.length === 0 && rows.length === 0 ? (
+        <Note>{placeholder || "There is no table yet."}</Note>
+      ) : (
+        // biome-ignore lint/a11y/useSemanticElements: a table is no part of a form
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+        <div className={tableStyles.scroll} role="group" tabIndex={0} aria-label={nameOf(widget, widgetKey)}>
+          <table className={tableStyles.table}>
+            <thead>
+              <tr>
+                {columns.map((name, index) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: columns may have the same name
+                  <th key={index} scope="col">
+                    {name}
+                    <span className={tableStyles.dtype}>{dtypeOf(dtypes, names[index])}</span>
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: rows have nothing but their place
+                <tr key={index}>
+                  {row.slice(0, mostColumns).map((value, column) => (
+                    // biome-ignore lint/suspicious/noArrayIndexKey: as above
+                    <td key={column} className={numberOf(value) === null ? "" : tableStyles.number}>
+                      {value === null ? <span className={tableStyles.none}>none</span> : valueText(value, 200)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <Note>{told(widget.shape, rows.length, columns.length)}</Note>
+      {help !== "" && <p className={styles.about}>{help}</p>}
+    </div>
+  );
+}
+
+function dtypeOf(dtypes: Readonly<Record<string, unknown>>, name: unknown): string {
+  const dtype = typeof name === "string" && Object.hasOwn(dtypes, name) ? dtypes[name] : "";
+  return typeof dtype === "string" ? short(dtype, 40) : "";
+}
+
+/** Says how much of the frame is shown. */
+function told(shape: unknown, rows: number, columns: number): string {
+  const [allRows, allColumns] = listOf(shape).map(numberOf);
+  return [part(rows, allRows ?? null, "row"), part(columns, allColumns ?? null, "column")].join(", ");
+}
+
+function part(shown: number, all: number | null, noun: string): string {
+  const text = (n: number) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+  return all === null || all <= shown ? text(shown) : `the first ${shown} of ${text(all)}`;
+}

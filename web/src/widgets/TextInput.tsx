@@ -1,0 +1,74 @@
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { Field } from "./Field";
+import styles from "./Field.module.css";
+import { appearanceOf } from "./fields";
+import { jsonText } from "./text";
+import { useSetting } from "./useSetting";
+import type { WidgetProps } from "./WidgetView";
+
+const pause = 500; // milliseconds without a key after which the text is sent
+
+/** A text. It is sent with Enter, when the box is left, and when typing pauses. */
+export function TextInput({ cellId, widgetKey, widget }: WidgetProps) {
+  const control = useSetting(cellId, widgetKey, widget);
+  const [draft, setDraft] = useState<string | null>(null);
+  const [composing, setComposing] = useState(false);
+  const text = draft ?? textOf(control.value);
+  const lines = useRef(false); // once it has several, the box stays as it is
+  lines.current ||= text.includes("\n");
+  const send = useRef(() => {});
+  send.current = () => {
+    if (draft === null) return;
+    if (draft !== control.value) control.set(draft);
+    setDraft(null);
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each key, which makes another draft, begins the pause anew
+  useEffect(() => {
+    if (composing) return;
+    const timer = setTimeout(() => send.current(), pause);
+    return () => clearTimeout(timer);
+  }, [draft, composing]);
+  useEffect(() => () => send.current(), []);
+  const shared = {
+    className: styles.input,
+    disabled: control.why !== "",
+    title: control.why,
+    placeholder: appearanceOf(widget).placeholder,
+    value: text,
+    onBlur: () => send.current(),
+    onCompositionStart: () => setComposing(true),
+    onCompositionEnd: () => setComposing(false),
+  };
+  const onEnter = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && !event.nativeEvent.isComposing) send.current();
+  };
+  return (
+    <Field widgetKey={widgetKey} widget={widget} control={control}>
+      {({ id, describedBy }) =>
+        lines.current ? (
+          <textarea
+            {...shared}
+            id={id}
+            aria-describedby={describedBy}
+            rows={Math.min(8, text.split("\n", 8).length + 1)}
+            onChange={(event) => setDraft(event.target.value)}
+          />
+        ) : (
+          <input
+            {...shared}
+            type="text"
+            id={id}
+            aria-describedby={describedBy}
+            onKeyDown={onEnter}
+            onChange={(event) => setDraft(event.target.value)}
+          />
+        )
+      }
+    </Field>
+  );
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === null || value === undefined ? "" : jsonText(value);
+}

@@ -1,0 +1,9 @@
+import { Markdown } from "../outputs/Markdown";
+import { plainText, valueText } from "./text";
+import type { WidgetProps } from "./WidgetView";
+
+/** A text that a cell shows, as Markdown. */
+export function TextOutput({ widget }: WidgetProps) {
+  const content = widget.content ?? widget.value;
+  return <Markdown source={typeof content === "string" ? plainText(content) : valueText(content)} />;
+}

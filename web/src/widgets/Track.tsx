@@ -1,0 +1,34 @@
+import type { CSSProperties, ReactNode } from "react";
+import type { Mark } from "./scale";
+import styles from "./Track.module.css";
+
+interface Props {
+  /** The part of the track that is chosen, each from 0 to 1. */
+  from: number;
+  to: number;
+  marks: readonly Mark[];
+  /** The thumbs. */
+  children: ReactNode;
+}
+
+/** What the thumbs of a slider move along, with the marks below it. */
+export function Track({ from, to, marks, children }: Props) {
+  return (
+    <div className={styles.slider}>
+      <div className={styles.track}>
+        <div className={styles.line} />
+        <div className={styles.fill} style={{ "--from": from, "--to": to } as CSSProperties} />
+        {children}
+      </div>
+      {marks.length > 0 && (
+        <div className={styles.marks}>
+          {marks.map((mark) => (
+            <span key={mark.value} style={{ "--at": mark.share } as CSSProperties}>
+              {mark.text}
+            </span>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}

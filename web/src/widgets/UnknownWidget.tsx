@@ -1,0 +1,18 @@
+import { useMemo } from "react";
+import { Note } from "./Note";
+import { jsonText, visible } from "./text";
+import styles from "./UnknownWidget.module.css";
+
+const most = 10_000; // characters of JSON that are shown
+
+/** A widget that there is no control for, as JSON. */
+export function UnknownWidget({ widget, why }: { widget: unknown; why: string }) {
+  const json = useMemo(() => jsonText(widget, 2), [widget]);
+  return (
+    <div>
+      <Note>{why}</Note>
+      <pre className={styles.json}>{visible(json.slice(0, most))}</pre>
+      {json.length > most && <Note>{(json.length - most).toLocaleString("en")} more characters are not shown.</Note>}
+    </div>
+  );
+}

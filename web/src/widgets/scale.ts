@@ -1,0 +1,95 @@
+import type { Widget } from "../protocol/messages";
+import { numberOf, objectOf } from "./fields";
+import { plainText, short, valueText } from "./text";
+
+/** Where the values of a slider lie on its track. */
+export interface Scale {
+  min: number;
+  max: number;
+  step: number;
+  log: boolean;
+}
+
+/** Steps of the track of a logarithmic scale. */
+export const logSteps = 1000;
+
+/** The scale of a slider's state; a text that says why it has none. */
+export function scaleOf(widget: Widget): Scale | string {
+  const min = numberOf(widget.min);
+  const max = numberOf(widget.max);
+  if (min === null && max === null) return "";
+  if (min === null) return `At most ${numberText(max)}.`;
+  if (max === null) return `At least ${numberText(min)}.`;
+  if (min > max) return `The least value, ${numberText(min)}, is above the greatest, ${numberText(max)}.`;
+  const log = /^log/i.test(plainText(widget.scale_type)) && min > 0;
+  return { min, max, step: stepOf(widget, max - min), log };
+}
+
+/** The step of the state; without one whole numbers, or a hundredth of a span that is too short for those. */
+function stepOf(widget: Widget, span: number): number {
+  const step = numberOf(widget.step);
+  if (step !== null && step > 0 && step <= span) return step;
+  const whole = [widget.min, widget.max, widget.value].every(
+    (value) => !Number.isFinite(value) || Number.isInteger(value),
+  );
+  return whole && span > 2 ? 1 : span / 100 || 1;
+}
+
+/** Where on the track a value lies, from 0 to 1. */
+export function shareOf({ min, max, log }: Scale, value: number): number {
+  if (max <= min) return 0;
+  const inside = Math.min(max, Math.max(min, value));
+  return log ? Math.log(inside / min) / Math.log(max / min) : (inside - min) / (max - min);
+}
+
+/** The value at a share of a logarithmic track, on a step where the state names one. */
+export function valueAt(scale: Scale, share: number, stepped: boolean): number {
+  const raw = scale.min * (scale.max / scale.min) ** share;
+  const value = stepped
+    ? scale.min + Math.round((raw - scale.min) / scale.step) * scale.step
+    : Number(raw.toPrecision(3));
+  return Math.min(scale.max, Math.max(scale.min, tidy(value)));
+}
+
+/** Without the last digits, in which sums of decimal fractions go wrong. */
+function tidy(value: number): number {
+  return Number(value.toPrecision(12));
+}
+
+/** A value as its slider shows it: formatter is the state's tooltip_formatter, a name or a text with {value} in it. */
+export function formatted(value: unknown, formatter: unknown): string {
+  const number = numberOf(value);
+  if (number === null) return valueText(value, 40);
+  const how = plainText(formatter);
+  if (/^percent(age)?$/.test(how)) return `${tidy(number * 100)}%`;
+  if (/\{(value)?\}/.test(how))
+    return short(
+      how.replace(/\{(value)?\}/g, () => String(tidy(number))),
+      80,
+    );
+  return String(tidy(number));
+}
+
+function numberText(value: unknown): string {
+  return formatted(value, "");
+}
+
+export interface Mark {
+  share: number;
+  value: number;
+  text: string;
+}
+
+const mostMarks = 50;
+
+/** The marks of a slider that lie on its scale, from left to right. */
+export function marksOf(widget: Widget, scale: Scale): Mark[] {
+  const marks: Mark[] = [];
+  for (const [key, text] of Object.entries(objectOf(widget.marks))) {
+    const value = key.trim() === "" ? Number.NaN : Number(key);
+    if (!(value >= scale.min && value <= scale.max)) continue;
+    marks.push({ value, share: shareOf(scale, value), text: valueText(text, 40) });
+    if (marks.length === mostMarks) break;
+  }
+  return marks.sort((a, b) => a.share - b.share);
+}
