@@ -33,15 +33,17 @@ test("cells are run, stopped, reordered, deleted and brought back with Jupyter's
   await openConsole(page, server);
   await addCell(page, "a = 20");
   await page.keyboard.press("Shift+Enter");
+  await expect(cell(page, 1).getByRole("textbox")).toBeFocused();
   await page.keyboard.insertText("print('told')\na + 22");
   await runHere(page);
   await expect(cell(page, 1).getByText("42", { exact: true })).toBeVisible();
-  await expect(cell(page, 1).getByText("told")).toBeVisible();
+  await expect(cell(page, 1).getByText("told", { exact: true })).toBeVisible();
 
   await page.keyboard.press("Escape");
   await page.keyboard.press("a");
   await expect(cell(page, 2)).toBeVisible();
   await page.keyboard.press("m");
+  await expect(page.getByRole("listitem", { name: "Markdown cell 2" })).toBeFocused();
   await page.keyboard.press("Enter");
   await page.keyboard.insertText("# A *title*");
   await page.keyboard.press("Shift+Enter");
@@ -146,7 +148,7 @@ test("the agent is asked, answers, is cancelled and restarted", async ({ page, h
   await ask.press("Enter");
   await page.getByRole("button", { name: "Cancel" }).click();
   await expect(page.getByText(/cancelled/i).first()).toBeVisible();
-  await page.getByRole("button", { name: /Restart the agent/ }).click();
+  await page.getByRole("button", { name: /Restart agent/ }).click();
   await expect(page.getByText("Agent: ready")).toBeAttached();
 });
 

@@ -145,7 +145,7 @@ function moveCell(state: State, params: Reader): Outcome {
   const { order } = state.notebook;
   if (position < 0 || position >= order.length) {
     throw new ActionError(
-      `position: expected an integer from 0 to ${order.length - 1}, the place of the last cell, found ${position}`,
+      `position: expected an integer from 0 to ${order.length - 1}, the last place, found ${position}`,
     );
   }
   const moved: Message = { type: "notebook_event", event: "cell_moved", cell_id: id, position };

@@ -14,7 +14,8 @@ export function cellsToKeep({ notebook }: State): WireCell[] {
   return notebook.order.flatMap((id) => {
     const cell = notebook.cells[id];
     if (cell === undefined) return [];
-    return { cell_id: id, cell_type: cell.type, source: cell.source, display_name: cell.title, rev: cell.rev };
+    const by = cell.touched === undefined ? {} : { by: cell.touched.by };
+    return { cell_id: id, cell_type: cell.type, source: cell.source, display_name: cell.title, rev: cell.rev, ...by };
   });
 }
 

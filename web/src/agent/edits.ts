@@ -1,4 +1,3 @@
-import type { Message } from "../protocol/messages";
 import { numberOf, textOf } from "../store/read";
 import type { Store } from "../store/store";
 import type { Conflict } from "./live";
@@ -27,7 +26,7 @@ interface Edit {
 export interface EditsConfig {
   store: Store;
   /** Asks the server for an edit_cell; rejected with its refusal, or without an answer. */
-  ask(cellId: string, source: string, rev: number): Promise<Message>;
+  ask(cellId: string, source: string, rev: number): Promise<unknown>;
   /** Conflicts have come or gone. */
   changed(): void;
   /** Tells of an edit that cannot be stored: its text, and why. */

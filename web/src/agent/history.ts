@@ -23,10 +23,21 @@ export interface SessionInfo {
   problem?: string;
   /** The file of its trace: another one is another session. */
   trace?: string;
+  started?: string | null;
 }
 
 export function getSession(id: string, signal: AbortSignal): Promise<SessionInfo> {
   return getJSON<SessionInfo>(`/api/sessions/${encodeURIComponent(id)}`, {}, signal);
+}
+
+/** What names the session that is behind an id now; "": there is none, or that cannot be told. */
+export async function traceOf(id: string): Promise<string> {
+  try {
+    const { trace, started } = await getSession(id, AbortSignal.timeout(5000));
+    return trace || started || "";
+  } catch {
+    return "";
+  }
 }
 
 /** The entries of the conversation of a session, from one on, page by page. */

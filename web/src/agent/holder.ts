@@ -1,9 +1,11 @@
 import type { By, Message, NotebookStateMessage, WireCell } from "../protocol/messages";
 import { type Fields, textOf } from "../store/read";
-import { type Answered, type Desk, handleAgentAction, perform } from "./actionHandler";
+import { type Answered, type Desk, handleAgentAction, type Outcome, perform } from "./actionHandler";
 import type { Core } from "./core";
 import { cellsToKeep, keepDocument, keptDocument } from "./documentStore";
 import type { Keeper } from "./keeper";
+import { ActionError } from "./reader";
+import { RequestError } from "./requests";
 
 /** How long changes must pause for the notebook to be kept, in milliseconds. */
 const pause = 300;
@@ -70,12 +72,21 @@ export class Holder implements Keeper {
   }
 
   async act(action: string, params: Fields): Promise<Fields> {
-    const { core } = this.config;
-    core.inbox.drain();
-    const { events, fields, run } = perform(core.store.get(), { type: "agent_action", action, params }, this.desk());
+    this.config.core.inbox.drain();
+    const { events, fields, run } = this.perform({ type: "agent_action", action, params });
     this.change(events, "console");
     this.tell(run);
     return fields;
+  }
+
+  /** What an action does. It is refused in the same way as the server refuses a view's. */
+  private perform(message: Message): Outcome {
+    try {
+      return perform(this.config.core.store.get(), message, this.desk());
+    } catch (error) {
+      if (!(error instanceof ActionError)) throw error;
+      throw new RequestError(error.message, { type: "agent_action_response", ...error.more });
+    }
   }
 
   runOf(id: string, typed: string | null): Message {

@@ -71,12 +71,17 @@ function forgetOf(id: number): void {
   }
 }
 
-/** The number that the server gave this console at /run; 0: none yet. */
-export function connectionIndex(session: string): number {
-  const index = Number(sessionStorage.getItem(indexKey(session)));
-  return Number.isSafeInteger(index) && index > 0 ? index : 0;
+/**
+ * The number that the server gave this console at /run, in the session whose trace
+ * is named; 0: none. Of another session, it may be another console's by now.
+ */
+export function connectionIndex(session: string, trace: string): number {
+  const kept = sessionStorage.getItem(indexKey(session)) ?? "";
+  const space = kept.indexOf(" ");
+  const index = Number(kept.slice(0, space));
+  return kept.slice(space + 1) === trace && Number.isSafeInteger(index) && index > 0 ? index : 0;
 }
 
-export function keepConnectionIndex(session: string, index: number): void {
-  sessionStorage.setItem(indexKey(session), String(index));
+export function keepConnectionIndex(session: string, index: number, trace: string): void {
+  sessionStorage.setItem(indexKey(session), `${index} ${trace}`);
 }

@@ -24,6 +24,8 @@ const latest = 200;
 export class Inbox {
   private waiting: Piece[] = [];
   private text = 0;
+  /** The newest seq of what waits or was taken in, of the notebook that there is. */
+  private newest = 0;
   private frame = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -31,7 +33,9 @@ export class Inbox {
 
   add(piece: Piece): void {
     if ("entry" in piece) this.text += textIn(piece.entry);
+    if ("state" in piece) this.newest = 0;
     if (!("entry" in piece) || !this.merge(piece.entry)) this.waiting.push(piece);
+    if ("entry" in piece) this.newest = Math.max(this.newest, piece.entry.seq);
     if (this.text > mostText || this.waiting.length > mostPieces) this.drain();
     else this.schedule();
   }
@@ -54,7 +58,8 @@ export class Inbox {
     const place = this.waiting.length - 1;
     const last = this.waiting[place];
     if (last === undefined || !("entry" in last) || !continues(last.entry, entry)) return false;
-    if (textIn(last.entry) > textTogether) return false;
+    const inOrder = entry.seq === 0 ? last.entry.seq === 0 : last.entry.seq === this.newest && entry.seq > this.newest;
+    if (!inOrder || textIn(last.entry) > textTogether) return false;
     const data = `${last.entry.msg.data}${entry.msg.data}`;
     this.waiting[place] = { entry: { ...entry, msg: { ...entry.msg, data } } };
     return true;
@@ -112,7 +117,6 @@ function continues(last: Entry, next: Entry): boolean {
     a.active_cell === b.active_cell &&
     a.stream === b.stream &&
     typeof a.data === "string" &&
-    typeof b.data === "string" &&
-    (next.seq === 0 || next.seq > last.seq)
+    typeof b.data === "string"
   );
 }

@@ -8,8 +8,8 @@ import { type Console, RunConnection } from "./run";
 const steady = 5_000;
 
 export interface LinkEvents {
-  /** Who the console is now: it is asked before each try. */
-  console(): Console;
+  /** Who the console is now: it is asked before each try, and must not be rejected. */
+  console(): Promise<Console>;
   fromRun(message: Message): void;
   fromAgent(message: Message): void;
   /** state, code, reason or retryAt have changed. */
@@ -28,11 +28,11 @@ export class Link {
   code: number | null = null;
   reason = "";
   retryAt: number | null = null;
-  /** The number of this console at /run; 0: none yet. */
-  index = 0;
   private run: RunConnection | null = null;
   private agent: AgentConnection | null = null;
   private tries = 0;
+  /** Counts beginnings and ends: what has been overtaken goes no further. */
+  private turn = 0;
   private since = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -42,7 +42,7 @@ export class Link {
   start(): void {
     window.addEventListener("online", this.hurry);
     document.addEventListener("visibilitychange", this.hurry);
-    this.connect();
+    void this.connect();
   }
 
   stop(): void {
@@ -57,7 +57,7 @@ export class Link {
   retry(): void {
     if (this.state !== "disconnected") return;
     this.tries = 0;
-    this.connect();
+    void this.connect();
   }
 
   /** false: there is no connection, and nothing was sent. */
@@ -76,21 +76,22 @@ export class Link {
     if (may) this.retry();
   };
 
-  private connect(): void {
+  private async connect(): Promise<void> {
     this.end("it is made anew");
     this.state = "wsConnecting";
     this.retryAt = null;
-    const console = this.events.console();
+    const turn = this.turn;
+    this.events.changed();
+    const console = await this.events.console();
+    if (turn !== this.turn) return;
     this.run = new RunConnection(console, {
       received: (message) => this.events.fromRun(message),
       ready: (index) => this.ready({ ...console, index }),
       closed: (code, reason) => this.lost(code, reason),
     });
-    this.events.changed();
   }
 
   private ready(console: Console): void {
-    this.index = console.index;
     if (this.agent !== null) return;
     this.agent = new AgentConnection(console, {
       connected: () => this.connected(),
@@ -116,12 +117,13 @@ export class Link {
     if (comesBack(code, reason)) {
       const delay = delayOf(this.tries++);
       this.retryAt = Date.now() + delay;
-      this.timer = setTimeout(() => this.connect(), delay);
+      this.timer = setTimeout(() => void this.connect(), delay);
     }
     this.events.changed();
   }
 
   private end(why: string): void {
+    this.turn++;
     clearTimeout(this.timer);
     this.run?.close();
     this.agent?.close(why);

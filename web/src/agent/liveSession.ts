@@ -1,18 +1,20 @@
-import { type Config, getToken, setToken } from "../api/client";
+import { type Config, getToken } from "../api/client";
 import type { Commands } from "../notebook/commands";
 import type { Message } from "../protocol/messages";
 import { numberOf, textOf } from "../store/read";
-import { refusesToken } from "./backoff";
+import { Admission } from "./admission";
 import { commandsOf, type Hands } from "./commandsOf";
 import { Core } from "./core";
 import { Edits } from "./edits";
 import { sentEntry } from "./frames";
+import { traceOf } from "./history";
 import { Holder } from "./holder";
 import { connectionIndex, consoleId, keepConnectionIndex } from "./identity";
 import type { Keeper } from "./keeper";
 import { Link } from "./link";
-import type { Live, Phase, Role } from "./live";
-import { awaitSession, followPhase, type PhaseEvents } from "./phase";
+import type { Live, Role } from "./live";
+import { tellLost, tellRefused } from "./losses";
+import type { Console } from "./run";
 import { loadEdits, saveEdits } from "./savedEdits";
 import { View } from "./view";
 
@@ -21,18 +23,19 @@ export class LiveSession {
   readonly core: Core;
   private readonly edits: Edits;
   private readonly link: Link;
+  private readonly admission: Admission;
   private readonly hands: Hands;
   private keeper: Keeper | null = null;
   private readonly listeners = new Set<() => void>();
   private readonly stops: (() => void)[] = [];
   private live: Live | null = null;
   private commands: Commands | null = null;
-  private following = new AbortController();
   private notRun: (() => string[]) | null = null;
   private console = 0;
-  private phase: Phase | null = null;
-  private needToken = false;
-  private tokenRefused: string | null = null;
+  /** Names the session that was there when it was connected to last; "" where nobody owns it. */
+  private trace = "";
+  /** Counts begins and ends: a begin that has been overtaken goes no further. */
+  private turn = 0;
   private sessionOwner = false;
   private language = "";
   private kernelPid = 0;
@@ -42,12 +45,20 @@ export class LiveSession {
     readonly session: string,
     readonly role: Role,
   ) {
-    this.core = new Core(session, () => this.changed());
+    const changed = () => this.changed();
+    this.core = new Core(session, changed);
+    const { store, notices } = this.core;
+    this.admission = new Admission({
+      session,
+      sandbox: config.eval_sandbox,
+      changed,
+      problem: (text) => notices.add("error", `The session could not start: ${text}`),
+    });
     this.edits = new Edits({
-      store: this.core.store,
-      ask: (cell_id, source, rev) => this.hands.act("edit_cell", { cell_id, source, rev }) as Promise<Message>,
-      changed: () => this.changed(),
-      refused: (id, text, why) => this.editRefused(id, text, why),
+      store,
+      ask: (cell_id, source, rev) => this.hands.act("edit_cell", { cell_id, source, rev }),
+      changed,
+      refused: (id, text, why) => tellRefused(this.core, this.commands, { id, text, why }),
     });
     this.link = new Link({
       console: () => this.whoAmI(),
@@ -80,8 +91,9 @@ export class LiveSession {
   }
 
   stop(): void {
+    this.turn++;
     this.leave();
-    this.following.abort();
+    this.admission.stop();
     this.core.conversation.stop();
     this.link.stop();
     this.core.inbox.clear();
@@ -90,20 +102,13 @@ export class LiveSession {
   }
 
   private async begin(): Promise<void> {
-    const { signal } = this.follow();
+    const turn = ++this.turn;
+    const entering = this.admission.enter();
     this.console = await consoleId();
     this.keeper ??= this.makeKeeper();
     await this.keeper.load();
     this.edits.load(loadEdits(this.session));
-    const goOn = this.config.eval_sandbox || (await awaitSession(this.session, this.phaseEvents(signal), signal));
-    if (goOn && !signal.aborted) this.link.start();
-  }
-
-  /** Ends what is followed, and begins to follow something else. */
-  private follow(): AbortController {
-    this.following.abort();
-    this.following = new AbortController();
-    return this.following;
+    if ((await entering) && turn === this.turn) this.link.start();
   }
 
   /** What was typed is sent, and kept if it cannot be. */
@@ -123,105 +128,57 @@ export class LiveSession {
     return new Holder({ core, console: this.console, session: this.session, language, sendRun, sendAgent, resumed });
   }
 
-  private whoAmI() {
+  /** Where others may own the session, the console comes under the number that it had in it. */
+  private async whoAmI(): Promise<Console> {
     const { session, role, console: id, config } = this;
-    const index = this.link.index || connectionIndex(session);
-    return { session, role, id, index, sandbox: config.eval_sandbox, token: getToken() };
+    const sandbox = config.eval_sandbox;
+    this.trace = sandbox ? "" : await traceOf(session);
+    const index = this.trace === "" ? 0 : connectionIndex(session, this.trace);
+    return { session, role, id, index, sandbox, token: getToken() };
   }
 
   private fromRun(message: Message): void {
-    if (message.type === "ready") this.greeted(message);
-    if (message.type === "managed_process_exit" && message.name === "kernel") this.kernelPid = 0;
+    const ofKernel = message.type === "ready" || (message.type === "managed_process_exit" && message.name === "kernel");
+    if (ofKernel) this.kernelChanged(message);
     this.keeper?.fromRun(message);
-    this.changed();
+    if (ofKernel) this.changed();
+  }
+
+  private kernelChanged(message: Message): void {
+    if (message.type === "ready") this.greeted(message);
+    else this.kernelPid = 0;
   }
 
   private greeted(ready: Message): void {
     this.sessionOwner = ready.session_owner === true;
     this.language = textOf(ready.language) || this.language;
     this.kernelPid = ready.kernel_status === "running" ? numberOf(ready.kernel_pid) : 0;
-    keepConnectionIndex(this.session, numberOf(ready.connection_idx));
+    keepConnectionIndex(this.session, numberOf(ready.connection_idx), this.trace);
   }
 
   private linkChanged(): void {
-    const { link, core } = this;
-    const up = link.state === "connected";
-    if (up) {
-      this.phase = "running";
+    const { link, admission } = this;
+    if (link.state === "connected") {
+      admission.entered();
       this.keeper?.connected();
-    } else if (!this.config.eval_sandbox) this.followWhileAway();
-    if (link.state === "disconnected") {
-      core.requests.failAll("the connection was lost before the answer came");
-      const notRun = core.sent.lost();
-      this.notRun ??= notRun;
-      this.askForToken();
-    }
-    if (up) this.follow();
+    } else admission.follow();
+    if (link.state === "disconnected") this.lost();
     this.changed();
   }
 
-  private followWhileAway(): void {
-    const { signal } = this.follow();
-    void followPhase(this.session, this.phaseEvents(signal), signal);
+  private lost(): void {
+    const { core, link } = this;
+    core.requests.failAll("the connection was lost before the answer came");
+    const notRun = core.sent.lost();
+    this.notRun ??= notRun;
+    this.admission.sentAway(link.code, link.reason);
   }
-
-  private askForToken(): void {
-    const { code, reason } = this.link;
-    if (this.config.eval_sandbox || code === null || !refusesToken(code, reason)) return;
-    this.follow();
-    this.needToken = true;
-    this.tokenRefused = getToken() === null ? null : "The server has refused that token.";
-  }
-
-  private phaseEvents(signal: AbortSignal): PhaseEvents {
-    return {
-      phase: (phase) => {
-        if (this.phase === phase) return;
-        this.phase = phase;
-        this.changed();
-      },
-      refused: () => {
-        if (signal.aborted) return;
-        this.needToken = true;
-        this.tokenRefused = getToken() === null ? null : "The server has refused that token.";
-        this.changed();
-      },
-      problem: (text) => this.core.notices.add("error", `The session could not start: ${text}`),
-    };
-  }
-
-  private readonly submitToken = (token: string): void => {
-    setToken(token);
-    this.needToken = false;
-    this.tokenRefused = null;
-    this.link.stop();
-    this.changed();
-    void this.begin();
-  };
 
   /** The notebook is known again: what was kept is sent, and what was not run is told. */
   private resumed(): void {
     this.edits.flushAll();
-    const lost = this.notRun?.() ?? [];
+    tellLost(this.core, this.notRun?.() ?? []);
     this.notRun = null;
-    if (lost.length === 0) return;
-    const what = lost.length === 1 ? "A cell was" : `${lost.length} cells were`;
-    this.core.notices.add("error", `${what} not run: the connection was lost.`);
-  }
-
-  private editRefused(id: string, text: string, why: string): void {
-    const { notices, store } = this.core;
-    if (store.get().notebook.cells[id] !== undefined) {
-      notices.add("error", `What was typed could not be stored: ${why}`);
-      return;
-    }
-    const run = () => {
-      this.commands?.createCell(store.get().notebook.order.length, "code", text).catch((error: Error) => {
-        notices.add("error", `The cell could not be made: ${error.message}`);
-      });
-    };
-    const action = { label: "Make a cell of it", run };
-    notices.add("error", "A cell was deleted while you were changing it. Your text is not lost.", action);
   }
 
   private makeHands(): Hands {
@@ -255,8 +212,9 @@ export class LiveSession {
   }
 
   private makeLive(): Live {
-    const { link, core, role, phase, needToken, tokenRefused, language, kernelPid } = this;
+    const { link, core, role, language, kernelPid } = this;
     const { state, code, reason, retryAt } = link;
+    const { phase, needToken, tokenRefused } = this.admission;
     const sessionOwner = this.config.eval_sandbox || this.sessionOwner;
     const canRun = state === "connected" && sessionOwner;
     if (this.commands?.canRun !== canRun) this.commands = commandsOf(this.hands, canRun);
@@ -277,6 +235,13 @@ export class LiveSession {
       dismiss: this.dismiss,
     };
   }
+
+  private readonly submitToken = (token: string): void => {
+    this.admission.submit(token);
+    this.link.stop();
+    this.changed();
+    void this.begin();
+  };
 
   private readonly retry = () => this.link.retry();
   private readonly dismiss = (notice: number) => this.core.notices.dismiss(notice);

@@ -11,7 +11,7 @@ export interface Console {
   role: "view" | "holder";
   /** By which the server knows it again. */
   id: number;
-  /** The number that it had at /run before; 0: none. */
+  /** The number that it had at /run before, and wants again; 0: none. */
   index: number;
 }
 

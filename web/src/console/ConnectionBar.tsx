@@ -34,20 +34,18 @@ function NextTry({ connection: { state, retryAt } }: { connection: Connection })
   );
 }
 
-const names: Readonly<Record<Exclude<WayOut, "view">, string>> = { retry: "Try now", here: "Use it here" };
-
 function Out({ way, connection }: { way: WayOut; connection: Connection }) {
-  if (way === "view") {
-    return (
-      <a className={styles.link} href={viewAddress(location.href)}>
-        Open it as a view
-      </a>
-    );
-  }
   return (
-    <Button disabled={connection.state === "wsConnecting"} onClick={connection.retry}>
-      {names[way]}
-    </Button>
+    <>
+      {way === "view" && (
+        <a className={styles.link} href={viewAddress(location.href)}>
+          Open it as a view
+        </a>
+      )}
+      <Button disabled={connection.state === "wsConnecting"} onClick={connection.retry}>
+        {way === "here" ? "Use it here" : "Try now"}
+      </Button>
+    </>
   );
 }
 

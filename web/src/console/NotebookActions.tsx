@@ -12,11 +12,13 @@ import styles from "./TopBar.module.css";
 interface Props {
   /** Why nothing can be run; null: it can. */
   refusal: string | null;
+  /** Why no cell can be added; null: it can. */
+  adding: string | null;
   onError: (text: string) => void;
 }
 
 /** What is done with the notebook as a whole. */
-export function NotebookActions({ refusal, onError }: Props) {
+export function NotebookActions({ refusal, adding, onError }: Props) {
   const store = useStore();
   const commands = useCommands();
   const { jumpTo } = useNotebookNavigation();
@@ -36,32 +38,41 @@ export function NotebookActions({ refusal, onError }: Props) {
     commands?.createCell(store.get().notebook.order.length, type, "").then(jumpTo, (error: Error) => {
       onError(`The cell could not be added: ${error.message}`);
     });
-  const title = (what: string) => (refusal === null ? what : `${what}. ${refusal}`);
   return (
     <div className={styles.actions} role="toolbar" aria-label="Notebook">
-      <Button look="quiet" disabled={off || empty} title={title("Run all cells")} onClick={runAll}>
+      <Button look="quiet" disabled={off || empty} title={title("Run all cells", refusal)} onClick={runAll}>
         <Play className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Run all</span>
       </Button>
-      <Button look="quiet" disabled={off || kernel !== "running"} title={title("Stop what runs")} onClick={stopAll}>
+      <Button
+        look="quiet"
+        disabled={off || kernel !== "running"}
+        title={title("Stop what runs", refusal)}
+        onClick={stopAll}
+      >
         <Square className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Stop</span>
       </Button>
       <Button
         look={kernel === "dead" ? "accent" : "quiet"}
         disabled={off}
-        title={title("Restart the kernel")}
+        title={title("Restart the kernel", refusal)}
         onClick={restart}
       >
         <RotateCcw className={styles.icon} aria-hidden="true" />{" "}
         <span className={gone ? undefined : styles.word}>Restart kernel</span>
       </Button>
       <span className={styles.gap} />
-      <Button look="quiet" disabled={commands === null} title="Add a code cell at the end" onClick={() => add("code")}>
+      <Button
+        look="quiet"
+        disabled={adding !== null}
+        title={title("Add a code cell at the end", adding)}
+        onClick={() => add("code")}
+      >
         <CirclePlus className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Code</span>
       </Button>
       <Button
         look="quiet"
-        disabled={commands === null}
-        title="Add a Markdown cell at the end"
+        disabled={adding !== null}
+        title={title("Add a Markdown cell at the end", adding)}
         onClick={() => add("markdown")}
       >
         <FileText className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Markdown</span>
@@ -77,4 +88,9 @@ export function NotebookActions({ refusal, onError }: Props) {
       )}
     </div>
   );
+}
+
+/** What a button does and, where it cannot be done, why. */
+function title(what: string, refusal: string | null): string {
+  return refusal === null ? what : `${what}. ${refusal}`;
 }

@@ -6,6 +6,8 @@ interface Props {
   label: string;
   /** vertical: a line between left and right; what is to its right has the size. horizontal: what is below. */
   orientation: "vertical" | "horizontal";
+  /** Id of what is made larger and smaller. */
+  controls: string;
   /** In pixels, as are the bounds. */
   size: number;
   min: number;
@@ -16,7 +18,7 @@ interface Props {
 const step = 24;
 
 /** A line that is dragged, or moved with the arrow keys, to give what is behind it another size. */
-export function Splitter({ label, orientation, size, min, max, onSize }: Props) {
+export function Splitter({ label, orientation, controls, size, min, max, onSize }: Props) {
   const start = useRef<{ at: number; size: number } | null>(null);
   const set = (wanted: number) => onSize(Math.round(Math.min(Math.max(wanted, min), max)));
   const at = (event: PointerEvent) => (orientation === "vertical" ? event.clientX : event.clientY);
@@ -32,6 +34,7 @@ export function Splitter({ label, orientation, size, min, max, onSize }: Props) 
     <div
       role="separator"
       aria-label={label}
+      aria-controls={controls}
       aria-orientation={orientation}
       aria-valuenow={size}
       aria-valuemin={min}

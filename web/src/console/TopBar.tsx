@@ -1,4 +1,4 @@
-import { Keyboard, PanelRight } from "lucide-react";
+import { ArrowLeftRight, Keyboard, PanelRight } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
 import type { Live } from "../agent/live";
@@ -9,6 +9,7 @@ import { AgentBadge } from "./AgentBadge";
 import { ConnectionBadge } from "./ConnectionBadge";
 import { KernelBadge } from "./KernelBadge";
 import { NotebookActions } from "./NotebookActions";
+import { addingRefusal, holds } from "./refusal";
 import { ThemeSwitch } from "./ThemeSwitch";
 import styles from "./TopBar.module.css";
 
@@ -16,6 +17,9 @@ interface Props {
   live: Live;
   session: string;
   refusal: string | null;
+  /** The flow of messages is open. */
+  flow: boolean;
+  onFlow: () => void;
   /** The panel is open. */
   panel: boolean;
   onPanel: () => void;
@@ -23,7 +27,7 @@ interface Props {
 }
 
 /** What there is, how it is, and what can be done with it. */
-export function TopBar({ live, session, refusal, panel, onPanel, onError }: Props) {
+export function TopBar({ live, session, refusal, flow, onFlow, panel, onPanel, onError }: Props) {
   const [keys, setKeys] = useState(false);
   return (
     <header className={styles.bar}>
@@ -32,18 +36,25 @@ export function TopBar({ live, session, refusal, panel, onPanel, onError }: Prop
         {session.slice(0, 60)}
       </span>
       <KernelBadge language={live.language} pid={live.kernelPid} />
-      {live.role === "holder" && (
+      {holds(live) && (
         <Badge tone="accent" title="The cells are this page's own: the agent asks it for all that it does with them">
           holds the notebook
         </Badge>
       )}
-      <NotebookActions refusal={refusal} onError={onError} />
+      <NotebookActions refusal={refusal} adding={addingRefusal(live)} onError={onError} />
       <div className={styles.end}>
         <AgentBadge />
         <ConnectionBadge state={live.connection.state} />
         <Link href="/runs" className={styles.link}>
           Runs
         </Link>
+        <IconButton
+          label={flow ? "Close the flow of messages" : "Open the flow of messages"}
+          aria-expanded={flow}
+          onClick={onFlow}
+        >
+          <ArrowLeftRight />
+        </IconButton>
         <IconButton label="Keys" onClick={() => setKeys(true)}>
           <Keyboard />
         </IconButton>

@@ -164,6 +164,23 @@ test("the phases of a session are shown until there is something to show", () =>
   expect(screen.getByText("the notebook")).toBeTruthy();
 });
 
+test("a holder that was refused shows no notebook of its own, and nothing can be added to it", () => {
+  draw({ role: "holder", connection: { ...connection, state: "disconnected", code: 4009 } });
+  expect(screen.getByText("There is nothing to show.")).toBeTruthy();
+  expect(screen.queryByText("the notebook")).toBeNull();
+  expect(screen.queryByText("holds the notebook")).toBeNull();
+  expect(button("Code").disabled).toBe(true);
+});
+
+test("a holder that has lost the connection may go on with its cells", async () => {
+  const { tell, change } = draw({ role: "holder" });
+  await tell("notebook", created("a", "code", 0));
+  change({ role: "holder", connection: { ...connection, state: "disconnected", code: 1006 } });
+  expect(screen.getByText("holds the notebook")).toBeTruthy();
+  expect(button("Code").disabled).toBe(false);
+  expect(button("Run all").disabled).toBe(true);
+});
+
 test("a notebook that is known stays when the connection is lost", async () => {
   const { tell, change } = draw();
   await tell("notebook", created("a", "code", 0));

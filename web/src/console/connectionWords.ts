@@ -1,6 +1,6 @@
 import type { Connection, Role } from "../agent/live";
 
-/** What a person may do about a connection that is not there. */
+/** What a person may do about a connection that is not there: try it, take it over, or try it or open the notebook as a view. */
 export type WayOut = "retry" | "here" | "view";
 
 /** What the bar says of a connection that is not there. */
@@ -16,7 +16,7 @@ export interface ConnectionWords {
 /** Another connection of the same console has taken the place of this one. */
 const replaced = 4001;
 /** Somebody else holds the notebook. */
-const held = 4009;
+export const held = 4009;
 const tooLarge = 1009;
 const refused = 1008;
 const going = 1001;
@@ -39,7 +39,11 @@ export function connectionWords(connection: Connection, role: Role): ConnectionW
       };
     case held:
       return role === "holder"
-        ? { what: "Somebody else holds this notebook.", more: because, wayOut: "view" }
+        ? {
+            what: "Somebody else holds this notebook.",
+            more: `${because} One that the server holds can be viewed.`.trim(),
+            wayOut: "view",
+          }
         : { what: "Another console holds this notebook, so it cannot be viewed.", more: because, wayOut: "retry" };
     case tooLarge:
       return {

@@ -38,6 +38,8 @@ export const keys: readonly Key[] = [
     reads: true,
     repeats: true,
   },
+  { keys: ["Home"], where: "command", says: "First cell", act: (d) => selectBy(d, -Infinity), reads: true },
+  { keys: ["End"], where: "command", says: "Last cell", act: (d) => selectBy(d, Infinity), reads: true },
   { keys: ["Shift-Enter"], where: "both", says: "Run, and go to the next cell", act: runAndGoOn },
   { keys: ["Mod-Enter"], where: "both", says: "Run", act: runHere },
   { keys: ["Alt-Enter"], where: "both", says: "Run, and insert a cell below", act: runAndInsert },

@@ -63,9 +63,12 @@ function bare(math: Element): Element {
   return math;
 }
 
+/** Formulas of one text that are drawn; more stay their sources, for each takes its time. */
+const most = 2000;
+
 /** Puts formulas in the place of their sources, which sanitised Markdown has in elements of these two classes. */
 export async function typesetIn(place: Element): Promise<void> {
-  const sources = place.querySelectorAll(".math-inline, .math-block");
+  const sources = [...place.querySelectorAll(".math-inline, .math-block")].slice(0, most);
   if (sources.length === 0) return;
   const typeset = await loadTypeset();
   for (const source of sources) {

@@ -25,7 +25,7 @@ export function ToolInput({ input }: { input: unknown }) {
 function Part({ title, children }: { title: string; children: React.ReactNode }) {
   return (
     <div className={styles.part}>
-      <h4 className={styles.title}>{title}</h4>
+      <p className={styles.title}>{title}</p>
       {children}
     </div>
   );

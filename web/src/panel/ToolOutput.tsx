@@ -13,7 +13,7 @@ export function ToolOutput({ result }: { result: ToolResult }) {
   const title = result.isError ? "Failed with" : "Result";
   return (
     <div className={styles.part}>
-      <h4 className={styles.title}>{title}</h4>
+      <p className={styles.title}>{title}</p>
       {result.content.length === 0 && <p className={styles.nothing}>Nothing.</p>}
       {result.content.map((part, index) =>
         part.type === "image" ? (

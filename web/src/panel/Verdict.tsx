@@ -35,7 +35,7 @@ export function Verdict({ result }: { result: EvalResult }) {
         </ol>
       )}
       <div>
-        <h4 className={styles.title}>Answer</h4>
+        <p className={styles.title}>Answer</p>
         {result.answer === null || result.answer === undefined ? "None." : <JsonTree value={result.answer} />}
       </div>
     </section>

@@ -45,6 +45,8 @@ export interface WireCell {
   source: string;
   display_name: string;
   rev: number;
+  /** Who changed it last; absent: that is not known. */
+  by?: By;
 }
 
 /** The kinds of notebook_event, and what each has beside `type`, `event` and `by`. */
@@ -62,6 +64,8 @@ export type RunStatus = "idle" | "running" | "ran" | "error";
 export interface WireRuns {
   cell_status: Record<string, RunStatus>;
   cell_sequencers: Record<string, number>;
+  /** Numbers of the last runs, of whatever kernel; absent: nothing but the sequencers is known. */
+  cell_counts?: Record<string, number>;
   cell_outputs: Record<string, Output[]>;
   run_queue: string[];
   cell_widgets: Record<string, Record<string, Widget>>;

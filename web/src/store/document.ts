@@ -39,14 +39,18 @@ function create(cells: CellsDraft, event: Fields, touched: Pick<Cell, "touched">
   const cell = cellOf(event.cell);
   const { position } = event;
   if (cell === null || cells.get(cell.id) !== undefined) return;
-  if (isPlace(position, cells.order.length)) cells.insert({ ...cell, ...touched }, position);
+  if (isPlace(position, cells.order.length)) cells.insert({ ...withoutTouch(cell), ...touched }, position);
 }
 
 function edit(cells: CellsDraft, event: Fields, touched: Pick<Cell, "touched">): void {
   const { cell_id: id, source, rev } = event;
   const cell = typeof id === "string" ? cells.get(id) : undefined;
   if (cell === undefined || typeof source !== "string") return;
-  cells.set({ ...cell, source, rev: Number.isInteger(rev) ? Number(rev) : 0, ...touched });
+  cells.set({ ...withoutTouch(cell), source, rev: Number.isInteger(rev) ? Number(rev) : 0, ...touched });
+}
+
+function withoutTouch({ touched: _, ...cell }: Cell): Cell {
+  return cell;
 }
 
 function move(cells: CellsDraft, event: Fields): void {
@@ -77,7 +81,7 @@ export function cellsOf(list: unknown): Cell[] {
 
 function cellOf(wire: unknown): Cell | null {
   if (!isObject(wire)) return null;
-  const { cell_id: id, cell_type: type, source, display_name: title, rev } = wire as Partial<WireCell>;
+  const { cell_id: id, cell_type: type, source, display_name: title, rev, by } = wire as Partial<WireCell>;
   if (typeof id !== "string" || id === "" || (type !== "code" && type !== "markdown")) return null;
   if (!isAbsent(source) && typeof source !== "string") return null;
   return {
@@ -86,5 +90,6 @@ function cellOf(wire: unknown): Cell | null {
     source: source ?? "",
     title: typeof title === "string" ? title : "",
     rev: Number.isInteger(rev) ? Number(rev) : 0,
+    ...touchedBy(by, 0),
   };
 }

@@ -28,21 +28,25 @@ function cellsOf({ notebook }: State): WireCell[] {
   return notebook.order.flatMap((id) => {
     const cell = notebook.cells[id];
     if (cell === undefined) return [];
-    return { cell_id: id, cell_type: cell.type, source: cell.source, display_name: cell.title, rev: cell.rev };
+    const by = cell.touched === undefined ? {} : { by: cell.touched.by };
+    return { cell_id: id, cell_type: cell.type, source: cell.source, display_name: cell.title, rev: cell.rev, ...by };
   });
 }
 
 /** The runs as a console gets them when it connects: without large values that are only held. */
 function runsOf({ notebook }: State): WireRuns {
+  const counts: Record<string, number> = {};
   const out: WireRuns = {
     cell_status: {},
     cell_sequencers: {},
+    cell_counts: counts,
     cell_outputs: {},
     run_queue: [...notebook.queue],
     cell_widgets: {},
   };
   for (const [id, run] of Object.entries(notebook.runs)) {
     out.cell_status[id] = run.status;
+    if (run.count > 0) counts[id] = run.count;
     if (run.sequencer > 0) out.cell_sequencers[id] = run.sequencer;
     const tape = run.memory?.tape.clone();
     tape?.change(released);
@@ -60,6 +64,9 @@ describe.each(names)("%s", (name) => {
     const state = reduceAll(initial, fold.steps, fold.text_limit);
     expect(cellsOf(state)).toEqual(fold.cells);
     expect(runsOf(state)).toEqual(fold.runs);
+    for (const [id, widgets] of Object.entries(fold.runs.cell_widgets)) {
+      expect(Object.keys(state.notebook.runs[id]?.widgets ?? {})).toEqual(Object.keys(widgets));
+    }
   });
 
   it("is folded likewise one entry after the other", () => {

@@ -2,7 +2,7 @@ import type { Draft } from "./draft";
 import type { OpenRun } from "./openRun";
 import { foldOutput } from "./outputs";
 import { type Fields, isAbsent, isObject, isTexts, numberOf } from "./read";
-import { widgetKey, widgetsOf } from "./restore";
+import { widgetsOf } from "./restore";
 import { faultOf, fitted } from "./rich";
 import type { RunsDraft } from "./runsDraft";
 import { jsonBytes, valueText } from "./size";
@@ -132,19 +132,16 @@ function queue(runs: RunsDraft, frame: Fields): void {
   });
 }
 
-/** Replaces the widgets of a cell, of whose states so many bytes are kept. */
+/** Replaces the widgets of a cell, of which the first are kept that have room together. */
 function widgets(runs: RunsDraft, frame: Fields): void {
   const { cell_id: id, widget_state: states } = frame;
   if (!isId(id) || !isObject(states)) return;
   const run = runs.live(id);
   if (run === null) return;
   let room = runs.limit;
-  const kept = new Set<string>();
-  for (const key of Object.keys(states).sort()) {
-    room -= byteLength(key) + jsonBytes(states[key]);
-    if (room < 0) break;
-    kept.add(widgetKey(id, key));
-  }
-  const all = Object.entries(widgetsOf(id, states));
-  run.widgets = widgetsOf(id, Object.fromEntries(all.filter(([key]) => kept.has(key))));
+  const kept = Object.entries(states).filter(([key, state]) => {
+    room -= byteLength(key) + jsonBytes(state);
+    return room >= 0;
+  });
+  run.widgets = widgetsOf(id, Object.fromEntries(kept));
 }

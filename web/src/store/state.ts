@@ -41,7 +41,7 @@ export interface Cell {
   source: string;
   title: string;
   rev: number;
-  /** Who changed it last, and with which entry; absent: nobody since the notebook was loaded. */
+  /** Who changed it last, and with which entry, 0: that is not known; absent: nobody, as far as is known. */
   touched?: { by: By; seq: number };
 }
 

@@ -11,12 +11,14 @@ import { Overview } from "./Overview";
 import { Stderr } from "./Stderr";
 
 const TimeTravel = lazy(() => import("../TimeTravel").then((module) => ({ default: module.TimeTravel })));
+const Flow = lazy(() => import("../../flow/Flow"));
 const WholeConversation = lazy(() => import("./WholeConversation"));
 
 const tabs = [
   { id: "overview", label: "Overview" },
   { id: "notebook", label: "Notebook" },
   { id: "conversation", label: "Conversation" },
+  { id: "flow", label: "Flow" },
   { id: "files", label: "Files" },
   { id: "stderr", label: "Stderr" },
 ];
@@ -57,6 +59,8 @@ function Panel({ tab, line, onEnd }: Props & { tab: string }) {
       return <TimeTravel language={beginning.data?.language ?? "python"} onEnd={onEnd} />;
     case "conversation":
       return <WholeConversation onEnd={onEnd} />;
+    case "flow":
+      return <Flow source={source} onEnd={onEnd} />;
     case "files":
       return <Files base={source.base} line={line} />;
     case "stderr":

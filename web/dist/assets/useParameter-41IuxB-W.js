@@ -1,1 +1,0 @@
-import{S as e,b as t,v as n,w as r,y as i}from"./index-CAXzBKOH.js";var a=r(e(),1);function o(e){let r=t(),o=i(),s=(0,a.useCallback)(t=>{let r=new URLSearchParams(window.location.search);t===``?r.delete(e):r.set(e,t),n(r.size>0?`${o}?${r}`:o,{replace:!0})},[e,o]);return[new URLSearchParams(r).get(e)??``,s]}export{o as t};

@@ -1,0 +1,197 @@
+import { describe, expect, it } from "vitest";
+import {
+  actions,
+  answer,
+  begin,
+  cell,
+  cells,
+  commands,
+  connect,
+  eachTestOnAnEmptyPage,
+  edited,
+  live,
+  load,
+  pass,
+  runs,
+  stateOf,
+  texts,
+} from "./fakePage";
+import { socketAt } from "./fakeServer";
+
+eachTestOnAnEmptyPage();
+
+describe("editing", () => {
+  it("is sent when typing pauses, with the rev that was typed over; what is typed meanwhile follows", async () => {
+    await begin();
+    await connect();
+    commands().editCell("a", "x");
+    commands().editCell("a", "x =");
+    await pass(200);
+    expect(actions()).toEqual([]);
+    await pass(300);
+    expect(actions()).toMatchObject([{ action: "edit_cell", params: { cell_id: "a", source: "x =", rev: 1 } }]);
+    commands().editCell("a", "x = 1");
+    await pass(5000);
+    expect(actions()).toHaveLength(1);
+    await answer({ cell_id: "a" }, [edited("a", "x =", 2, 11)]);
+    await pass(500);
+    expect(actions()[1]).toMatchObject({ params: { source: "x = 1", rev: 2 } });
+    await answer({ cell_id: "a" }, [edited("a", "x = 1", 3, 12)]);
+    await pass(5000);
+    expect(actions()).toHaveLength(2);
+  });
+
+  it("runs what was typed, and only when it is stored", async () => {
+    await begin();
+    await connect();
+    commands().editCell("a", "typed");
+    commands().runCell("a");
+    await pass();
+    expect(socketAt("/run").sentOf("run_cell")).toEqual([]);
+    await answer({ cell_id: "a" }, [edited("a", "typed", 2, 11)]);
+    expect(socketAt("/run").sentOf("run_cell")).toEqual([{ type: "run_cell", cell_id: "a", code: "typed" }]);
+    commands().runCell("b");
+    await pass();
+    expect(socketAt("/run").sentOf("run_cell")[1]).toEqual({ type: "run_cell", cell_id: "b" });
+    expect(runs().b).toMatchObject({ pending: true, status: "running" });
+  });
+
+  const stale = { status: "error", error: "edit_cell: rev: expected 2, found 1", source: "theirs", rev: 2 };
+
+  it("overwrites nobody: both texts are there until a person chooses", async () => {
+    await begin();
+    await connect();
+    commands().editCell("a", "mine");
+    await pass(500);
+    await answer(stale, [edited("a", "theirs", 2, 11, "agent")]);
+    expect(live().conflicts).toMatchObject({ a: { theirs: "theirs" } });
+    expect(cells().a?.source).toBe("theirs");
+    commands().editCell("a", "mine too");
+    commands().runCell("a");
+    await pass(1000);
+    expect(actions()).toHaveLength(1);
+    expect(texts()).toEqual(["The cell was not run: somebody else has changed it meanwhile."]);
+    socketAt("/agent").says(edited("a", "theirs again", 3, 12, "agent"));
+    await pass();
+    expect(live().conflicts.a?.theirs).toBe("theirs again");
+    live().conflicts.a?.keepMine();
+    expect(live().conflicts).toEqual({});
+    expect(actions()[1]).toMatchObject({ params: { source: "mine too", rev: 3 } });
+  });
+
+  it("is given up for theirs", async () => {
+    await begin();
+    await connect();
+    commands().editCell("a", "mine");
+    await pass(500);
+    await answer(stale, [edited("a", "theirs", 2, 11, "agent")]);
+    live().conflicts.a?.takeTheirs();
+    await pass(5000);
+    expect(live().conflicts).toEqual({});
+    expect(actions()).toHaveLength(1);
+  });
+
+  it("is no conflict when both have typed the same", async () => {
+    await begin();
+    await connect();
+    commands().editCell("a", "theirs");
+    await pass(500);
+    await answer(stale, [edited("a", "theirs", 2, 11, "agent")]);
+    expect(live().conflicts).toEqual({});
+    await pass(5000);
+    expect(actions()).toHaveLength(1);
+  });
+
+  it("is kept while there is no connection, and sent once there is one", async () => {
+    await begin();
+    await connect();
+    socketAt("/agent").drop(1006);
+    commands().editCell("a", "typed while away");
+    await pass(300);
+    await connect();
+    expect(actions()).toMatchObject([{ params: { cell_id: "a", source: "typed while away", rev: 1 } }]);
+  });
+
+  it("that was sent when the connection broke is known again, and not a conflict", async () => {
+    await begin();
+    await connect();
+    commands().editCell("a", "sent");
+    await pass(500);
+    expect(actions()).toHaveLength(1);
+    socketAt("/agent").drop(1006);
+    commands().editCell("a", "sent and more");
+    await pass(300);
+    await connect(stateOf(12, [cell("a", "sent", 2)]));
+    expect(actions()).toMatchObject([{ params: { source: "sent and more", rev: 1 } }]);
+    await answer({ status: "error", error: "rev", source: "sent", rev: 2 });
+    await pass(500);
+    expect(live().conflicts).toEqual({});
+    expect(actions()[1]).toMatchObject({ params: { source: "sent and more", rev: 2 } });
+  });
+
+  it("of a cell that was deleted meanwhile is not lost", async () => {
+    await begin();
+    await connect();
+    commands().editCell("a", "mine");
+    await pass(500);
+    const gone = { type: "notebook_event", event: "cell_deleted", cell_id: "a", seq: 11 };
+    await answer({ status: "error", error: "edit_cell: cell_id: expected the id of a cell" }, [gone]);
+    const [notice] = live().notices;
+    expect(notice?.text).toContain("Your text is not lost");
+    notice?.action?.run();
+    await pass();
+    expect(actions().at(-1)).toMatchObject({ action: "create_cell", params: { source: "mine", position: 1 } });
+  });
+
+  it("is kept when the page is loaded again", async () => {
+    await begin();
+    await connect();
+    socketAt("/agent").drop(1006);
+    commands().editCell("a", "typed last");
+    await load();
+    await connect();
+    expect(actions()).toMatchObject([{ params: { cell_id: "a", source: "typed last", rev: 1 } }]);
+  });
+});
+
+describe("a connection that is lost", () => {
+  it("runs nothing twice, and says what was not run", async () => {
+    await begin();
+    await connect();
+    commands().runCell("a");
+    commands().runCell("b");
+    await pass();
+    socketAt("/run").drop(1006);
+    commands().runCell("a");
+    await pass(300);
+    expect(texts()).toEqual(["The cell was not run: there is no connection."]);
+    await connect(stateOf(20, [cell("a"), cell("b")], { cell_status: { b: "ran" }, cell_sequencers: { b: 1 } }));
+    expect(socketAt("/run").sentOf("run_cell")).toEqual([]);
+    expect(runs().a).toBeUndefined();
+    expect(texts()[1]).toBe("A cell was not run: the connection was lost.");
+  });
+
+  it("says nothing of a run that goes on", async () => {
+    await begin();
+    await connect();
+    commands().runCell("a");
+    await pass();
+    socketAt("/run").drop(1006);
+    await pass(300);
+    await connect(stateOf(20, [cell("a")], { cell_status: { a: "running" }, run_queue: ["a"] }));
+    expect(texts()).toEqual([]);
+    expect(runs().a).toMatchObject({ pending: true, started: false });
+  });
+
+  it("rejects what waits for an answer", async () => {
+    await begin();
+    await connect();
+    const created = commands().createCell(0, "code", "");
+    const globals = commands().globals();
+    const both = Promise.allSettled([created, globals]);
+    socketAt("/run").drop(1006);
+    const [a, b] = await both;
+    expect([a.status, b.status]).toEqual(["rejected", "rejected"]);
+    await expect(created).rejects.toThrow("the connection was lost before the answer came");
+  });
+});

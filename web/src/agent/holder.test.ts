@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { begin, cells, commands, eachTestOnAnEmptyPage, live, load, pass, ready, runs } from "./fakePage";
+import { socketAt } from "./fakeServer";
+
+eachTestOnAnEmptyPage();
+
+describe("a holder", () => {
+  const act = (action: string, params: unknown, tx_id = "tx_1") =>
+    socketAt("/agent").says({ type: "agent_action", action, params, tx_id });
+  const said = () => socketAt("/agent").sentOf("agent_action_response");
+
+  async function hold(): Promise<void> {
+    socketAt("/run").open();
+    socketAt("/run").says(ready);
+    socketAt("/agent").open();
+    await pass();
+  }
+
+  it("answers the agent at once, before it tells the kernel, and says who did it", async () => {
+    await begin("holder");
+    await hold();
+    expect(live().connection.state).toBe("connected");
+    act("create_cell", { position: 0, cell_type: "code", source: "1", auto_run: true });
+    const id = said()[0]?.cell_id;
+    expect(said()).toEqual([
+      { type: "agent_action_response", tx_id: "tx_1", status: "success", cell_id: id, tf_id: id },
+    ]);
+    expect(socketAt("/run").sentOf("run_cell")).toEqual([{ type: "run_cell", cell_id: id, code: "1" }]);
+    expect(cells()[String(id)]).toMatchObject({ source: "1", touched: { by: "agent" } });
+    expect(runs()[String(id)]?.pending).toBe(true);
+  });
+
+  it("lets a person do the same, and shows what the kernel says at /run", async () => {
+    await begin("holder");
+    await hold();
+    const id = await commands().createCell(0, "code", "x");
+    commands().runCell(id);
+    socketAt("/run").says(
+      { type: "start_cell", cell_id: id, run_sequencer: 1 },
+      { type: "kernel_stdio", active_cell: id, stream: "stdout", data: "hi" },
+    );
+    await pass();
+    expect(socketAt("/run").sentOf("run_cell")).toEqual([{ type: "run_cell", cell_id: id, code: "x" }]);
+    expect(runs()[id]?.outputs).toEqual([{ output_type: "stream", name: "stdout", text: "hi" }]);
+    await expect(commands().moveCell(id, 4)).rejects.toThrow("position: expected an integer from 0 to 0");
+    await commands().deleteCell(id);
+    expect(socketAt("/run").sentOf("dispose_cell")).toEqual([{ type: "dispose_cell", cell_id: id }]);
+    expect(live().store.get().notebook.order).toEqual([]);
+  });
+
+  it("lets agent and person not overwrite each other", async () => {
+    await begin("holder");
+    await hold();
+    const id = await commands().createCell(0, "code", "x");
+    commands().editCell(id, "mine");
+    act("edit_cell", { cell_id: id, source: "theirs" });
+    await pass(500);
+    expect(cells()[id]?.source).toBe("theirs");
+    live().conflicts[id]?.keepMine();
+    await pass();
+    expect(cells()[id]).toMatchObject({ source: "mine", rev: 3 });
+  });
+
+  it("has its notebook again when the page is loaded again, with what the cells have shown", async () => {
+    await begin("holder");
+    await hold();
+    const id = await commands().createCell(0, "markdown", "kept");
+    await pass(500);
+    await load("holder");
+    socketAt("/run").open();
+    socketAt("/run").says({ ...ready, cell_status: { [id]: "ran" }, cell_sequencers: { [id]: 5 } });
+    await pass();
+    expect(cells()[id]).toMatchObject({ source: "kept", type: "markdown" });
+    expect(runs()[id]).toMatchObject({ status: "ran", sequencer: 5 });
+  });
+
+  it("begins the next attempt with an empty notebook, and what a person begins with this one", async () => {
+    await begin("holder");
+    await hold();
+    const id = await commands().createCell(0, "code", "of the first");
+    socketAt("/agent").says({ type: "eval_result", case_id: "one" });
+    await pass();
+    commands().restart("kernel");
+    socketAt("/run").says(ready);
+    await pass();
+    expect(cells()[id]).toBeDefined();
+    socketAt("/agent").says({ type: "eval_result", case_id: "two" });
+    socketAt("/run").says(ready);
+    await pass();
+    expect(live().store.get().notebook.order).toEqual([]);
+  });
+
+  it("is told when it may not hold", async () => {
+    await begin("holder");
+    await hold();
+    socketAt("/agent").drop(4009, "another console holds this notebook");
+    expect(live().connection).toMatchObject({
+      code: 4009,
+      reason: "another console holds this notebook",
+      retryAt: null,
+    });
+  });
+});

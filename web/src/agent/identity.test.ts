@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+// Each page is a module of its own; the channel joins them, as the browser's does.
+class FakeChannel {
+  static all: FakeChannel[] = [];
+  onmessage: ((event: { data: unknown }) => void) | null = null;
+
+  constructor() {
+    FakeChannel.all.push(this);
+  }
+
+  postMessage(data: unknown): void {
+    for (const other of FakeChannel.all) if (other !== this) other.onmessage?.({ data });
+  }
+}
+
+let navigation = "navigate";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  sessionStorage.clear();
+  FakeChannel.all = [];
+  navigation = "navigate";
+  vi.stubGlobal("BroadcastChannel", FakeChannel);
+  vi.spyOn(performance, "getEntriesByType").mockImplementation(() => [
+    { type: navigation } as unknown as PerformanceEntry,
+  ]);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+async function page() {
+  vi.resetModules();
+  const identity = await import("./identity");
+  const id = identity.consoleId();
+  await vi.advanceTimersByTimeAsync(1000);
+  return { ...identity, id: await id };
+}
+
+it("stays the same when the page is loaded again, with its connection", async () => {
+  const first = await page();
+  first.keepConnectionIndex("s", 4, "t");
+  navigation = "reload";
+  const second = await page();
+  expect(second.id).toBe(first.id);
+  expect(second.connectionIndex("s", "t")).toBe(4);
+  expect(second.connectionIndex("s", "of another server")).toBe(0);
+});
+
+it("stays the same when nobody else has it", async () => {
+  const first = await page();
+  FakeChannel.all = [];
+  expect((await page()).id).toBe(first.id);
+});
+
+it("is another in a tab that was duplicated, which has no connection yet", async () => {
+  const first = await page();
+  first.keepConnectionIndex("s", 4, "t");
+  const second = await page();
+  expect(second.id).not.toBe(first.id);
+  expect(second.connectionIndex("s", "t")).toBe(0);
+});
+
+it("is made up anew where what is stored is no id", async () => {
+  sessionStorage.setItem("assay.console", "x");
+  expect((await page()).id).toBeGreaterThan(0);
+});

@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { Entry } from "../protocol/messages";
+import { createStore, type Store } from "../store/store";
+import { Inbox } from "./inbox";
+
+let store: Store;
+let inbox: Inbox;
+let applied: number[];
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  store = createStore();
+  inbox = new Inbox(store);
+  applied = [];
+  const apply = store.apply;
+  vi.spyOn(store, "apply").mockImplementation((entries) => {
+    applied.push(entries.length);
+    apply(entries);
+  });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const stdio = (seq: number, data: string, stream = "stdout", active_cell = "a"): Entry => ({
+  seq,
+  hop: "kernel>server",
+  msg: { type: "kernel_stdio", active_cell, stream, data },
+});
+const textOf = (id: string) => {
+  const output = store.get().notebook.runs[id]?.outputs[0];
+  return output !== undefined && "text" in output ? output.text : "";
+};
+
+it("takes in what came since the last frame as one change, text put together", async () => {
+  for (let i = 1; i <= 1000; i++) inbox.add({ entry: stdio(i, `${i} `) });
+  expect(applied).toEqual([]);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(applied).toEqual([1]);
+  expect(String(textOf("a")).startsWith("1 2 3 ")).toBe(true);
+  expect(store.get().notebook.seq).toBe(1000);
+});
+
+it("does not put together what is of another cell or stream", async () => {
+  inbox.add({ entry: stdio(1, "1") });
+  inbox.add({ entry: stdio(2, "2", "stderr") });
+  inbox.add({ entry: stdio(3, "3", "stderr", "b") });
+  await vi.advanceTimersByTimeAsync(20);
+  expect(applied).toEqual([3]);
+});
+
+it("keeps a turn short and goes on in the next", async () => {
+  let now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => {
+    now += 3; // each look at the clock, once per change, takes 3 ms
+    return now;
+  });
+  for (let i = 1; i <= 5000; i++) inbox.add({ entry: stdio(i, "x", "stdout", `c${i % 7}`) });
+  await vi.advanceTimersByTimeAsync(17);
+  const first = applied.length;
+  expect(first).toBeLessThan(5);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(applied.reduce((sum, count) => sum + count, 0)).toBe(5000);
+  expect(applied.length).toBeGreaterThan(first);
+});
+
+it("lets no more wait than has room, whether the page is drawn or not", () => {
+  vi.stubGlobal("requestAnimationFrame", () => 1);
+  for (let i = 1; i <= 40; i++) inbox.add({ entry: stdio(i, "x".repeat(1 << 18)) });
+  expect(applied.length).toBeGreaterThan(0);
+  vi.unstubAllGlobals();
+});
+
+it("does things between entries in their order", async () => {
+  const seen: unknown[] = [];
+  inbox.add({ entry: stdio(1, "a") });
+  inbox.add({ act: () => seen.push(textOf("a")) });
+  inbox.add({ entry: stdio(2, "b") });
+  inbox.add({ act: () => seen.push(textOf("a")) });
+  await vi.advanceTimersByTimeAsync(20);
+  expect(seen).toEqual(["a", "ab"]);
+});
+
+it("begins to count anew with another notebook", async () => {
+  inbox.add({ entry: stdio(9, "old") });
+  const runs = { cell_status: {}, cell_sequencers: {}, cell_outputs: {}, run_queue: [], cell_widgets: {} };
+  inbox.add({ state: { type: "notebook_state", seq: 1, cells: [], runs } });
+  inbox.add({ entry: stdio(2, "new ") });
+  inbox.add({ entry: stdio(3, "text") });
+  await vi.advanceTimersByTimeAsync(20);
+  expect(textOf("a")).toBe("new text");
+});

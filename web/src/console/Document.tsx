@@ -1,0 +1,20 @@
+import type { Live } from "../agent/live";
+import { Notebook } from "../notebook/Notebook";
+import { useSelect } from "../store/store";
+import { PhaseView } from "./PhaseView";
+import styles from "./PhaseView.module.css";
+
+/** The notebook, or why it is not there yet. One that is known stays, whatever becomes of the connection. */
+export function Document({ live, session }: { live: Live; session: string }) {
+  const known = useSelect((state) => state.notebook.seq > 0 || state.notebook.order.length > 0);
+  const { connection, phase, language } = live;
+  if (connection.state !== "connected" && !known) {
+    const given = connection.code !== null && connection.state === "disconnected" && connection.retryAt === null;
+    return given ? (
+      <p className={styles.nothing}>There is nothing to show.</p>
+    ) : (
+      <PhaseView session={session} phase={phase} />
+    );
+  }
+  return <Notebook language={language} focus={new URLSearchParams(location.search).get("cell")} />;
+}

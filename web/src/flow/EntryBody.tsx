@@ -1,0 +1,66 @@
+import { useState } from "react";
+import { getJSON } from "../api/client";
+import { CopyButton } from "../outputs/CopyButton";
+import { JsonTree } from "../outputs/JsonTree";
+import { size } from "../runs/data/format";
+import { fieldsOf, listOf, numberOf } from "../runs/data/json";
+import { useLoad } from "../runs/data/useLoad";
+import { Problem } from "../runs/parts/Problem";
+import { Button } from "../ui/Button";
+import styles from "./EntryPanel.module.css";
+import type { FlowEntry } from "./entry";
+
+/** What is larger is only fetched when somebody asks for it, in bytes. */
+const large = 2 * 1024 * 1024;
+
+interface Props {
+  base: string;
+  entry: FlowEntry;
+  onSeq: (seq: number) => void;
+}
+
+/** What an entry carries. */
+export function EntryBody({ base, entry, onSeq }: Props) {
+  const [wanted, setWanted] = useState(entry.bytes <= large);
+  const from = entry.ref ?? entry.seq;
+  const { data, error, reload } = useLoad(wanted ? `${base} ${from}` : null, (signal) => readBody(base, from, signal));
+  if (!wanted) {
+    return (
+      <p className={styles.large}>
+        {`It carries ${size(entry.bytes)}. `}
+        <Button onClick={() => setWanted(true)}>Show all</Button>
+      </p>
+    );
+  }
+  if (error !== null) return <Problem what="The message could not be loaded" error={error} onRetry={reload} />;
+  if (data === null) return <p className={styles.large}>Loading…</p>;
+  return (
+    <div className={styles.body}>
+      <div className={styles.bodyHead}>
+        <span>
+          Message
+          {entry.ref !== null && (
+            <>
+              , the same as{" "}
+              <button type="button" className={styles.pick} onClick={() => onSeq(from)}>{`entry ${from}`}</button>
+            </>
+          )}
+        </span>
+        <CopyButton text={() => written(data.msg)} />
+      </div>
+      {data.msg === undefined ? <p className={styles.large}>It carries nothing.</p> : <JsonTree value={data.msg} />}
+    </div>
+  );
+}
+
+async function readBody(base: string, seq: number, signal: AbortSignal): Promise<{ msg: unknown }> {
+  const page = fieldsOf(await getJSON(`${base}/trace`, { from: seq, limit: 1 }, signal));
+  const entry = fieldsOf(listOf(page.entries)[0]);
+  if (numberOf(entry.seq) !== seq) throw new Error(`entry ${seq} is not in the trace`);
+  return { msg: entry.msg };
+}
+
+/** What is copied: a malformed message as it came, else JSON. */
+function written(msg: unknown): string {
+  return typeof msg === "string" ? msg : (JSON.stringify(msg, null, 2) ?? "");
+}

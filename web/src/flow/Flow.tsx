@@ -1,0 +1,20 @@
+import type { TraceSource } from "../api/client";
+import { FlowBoard } from "./FlowBoard";
+import { type Filters, noFilters } from "./filters";
+import { useModel } from "./useModel";
+
+interface Props {
+  source: TraceSource;
+  /** What is picked at first; another one picks that. */
+  focus?: { tx?: string; cell?: string };
+  /** A trace that went on has ended. */
+  onEnd?: () => void;
+}
+
+/** The messages of a session or an attempt, as they went between console, agent, server and kernel. */
+export default function Flow({ source, focus, onEnd }: Props) {
+  const filters: Filters = { ...noFilters, tx: focus?.tx ?? "", cell: focus?.cell ?? "" };
+  const model = useModel(source.base, filters);
+  if (model === null) return null;
+  return <FlowBoard key={source.base} model={model} watch={source.watch} onEnd={onEnd} />;
+}

@@ -1,0 +1,118 @@
+import { type KeyboardEvent, useRef, useState } from "react";
+import { Problem } from "../runs/parts/Problem";
+import { BeginningContext } from "./clock";
+import { EntryPanel } from "./EntryPanel";
+import { FilterBar } from "./FilterBar";
+import styles from "./Flow.module.css";
+import { FrameList } from "./FrameList";
+import { type FilterKind, type Filters, isFiltered, withFilter } from "./filters";
+import type { FlowModel } from "./model";
+import { StatisticsTable } from "./StatisticsTable";
+import { ToolBar } from "./ToolBar";
+import { useBeginningTime } from "./useBeginningTime";
+import { useLive } from "./useLive";
+import { useView } from "./useModel";
+import { useSearch } from "./useSearch";
+import { useSelection } from "./useSelection";
+
+interface Props {
+  model: FlowModel;
+  /** null: the trace has ended. */
+  watch: string | null;
+  onEnd: (() => void) | undefined;
+}
+
+/** The filters, the entries, and the one that is selected. */
+export function FlowBoard({ model, watch, onEnd }: Props) {
+  const view = useView(model);
+  const live = useLive(model, view.count !== null, watch, onEnd);
+  const beginning = useBeginningTime(model.base, watch !== null);
+  const selection = useSelection(model, view);
+  const [open, setOpen] = useState(false);
+  const [statistics, setStatistics] = useState(false);
+  const field = useRef<HTMLElement>(null);
+  const root = useRef<HTMLDivElement>(null);
+  const search = useSearch(model, selection.move);
+
+  const filterBy = (filters: Filters) => {
+    model.setFilters(filters);
+    selection.reset();
+  };
+  const onPick = (kind: FilterKind, value: string) => {
+    const next = withFilter(view.filters, kind, value);
+    if (typeof next !== "string") filterBy(next);
+  };
+  const close = () => {
+    setOpen(false);
+    root.current?.querySelector<HTMLElement>("[role=listbox]")?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const typing = event.target instanceof Element && event.target.closest("input, select, textarea") !== null;
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/") field.current?.focus();
+    else if (event.key === "n") search.odd(selection.row, 1);
+    else if (event.key === "N") search.odd(selection.row, -1);
+    else if (event.key === "Escape" && open) close();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const { entry } = selection;
+  return (
+    <BeginningContext value={beginning}>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: keys of what is inside */}
+      <div ref={root} className={styles.flow} onKeyDown={onKeyDown}>
+        <div className={styles.bars}>
+          <FilterBar filters={view.filters} actions={view.actions} onChange={filterBy} field={field} />
+          <ToolBar
+            view={view}
+            live={live}
+            said={search.said}
+            onGo={search.place}
+            onOdd={(step) => search.odd(selection.row, step)}
+            statistics={statistics}
+            onStatistics={() => setStatistics(!statistics)}
+          />
+        </div>
+        {view.problem !== null && (
+          <Problem what="The messages could not be loaded" error={view.problem} onRetry={() => model.retry()} />
+        )}
+        {statistics && (
+          <StatisticsTable base={model.base} filters={view.filters} onClose={() => setStatistics(false)} />
+        )}
+        <div className={styles.middle}>
+          {view.count === 0 ? (
+            <p className={styles.empty}>
+              {isFiltered(view.filters) ? "No message is as these filters want it." : "There are no messages yet."}
+            </p>
+          ) : (
+            <FrameList
+              key={view.count === null ? "loading" : "loaded"}
+              model={model}
+              view={view}
+              live={watch !== null && !view.complete}
+              active={selection.row}
+              selected={entry}
+              onMove={selection.move}
+              onOpen={(row) => {
+                selection.move(row);
+                setOpen(true);
+              }}
+            />
+          )}
+          {open && entry !== null && (
+            <EntryPanel
+              base={model.base}
+              entry={entry}
+              requests={selection.requests}
+              complete={view.complete}
+              onSeq={(seq) => search.place({ seq }, true)}
+              onFilter={onPick}
+              onClose={close}
+            />
+          )}
+        </div>
+      </div>
+    </BeginningContext>
+  );
+}

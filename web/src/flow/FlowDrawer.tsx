@@ -1,0 +1,47 @@
+import { X } from "lucide-react";
+import { useId } from "react";
+import type { TraceSource } from "../api/client";
+import { Splitter } from "../console/Splitter";
+import { isSize, useStored } from "../console/useStored";
+import { IconButton } from "../ui/Button";
+import Flow from "./Flow";
+import styles from "./FlowDrawer.module.css";
+
+const smallest = 160;
+
+interface Props {
+  source: TraceSource;
+  onClose: () => void;
+}
+
+/** The flow of messages at the bottom of the console, as high as it was made last. */
+export default function FlowDrawer({ source, onClose }: Props) {
+  const id = useId();
+  const [height, setHeight] = useStored("flow.height", 360, isSize);
+  const most = Math.max(smallest, Math.round(window.innerHeight * 0.8));
+  const now = Math.min(height, most);
+  return (
+    <>
+      <Splitter
+        label="Height of the flow of messages"
+        orientation="horizontal"
+        controls={id}
+        size={now}
+        min={smallest}
+        max={most}
+        onSize={setHeight}
+      />
+      <section id={id} className={styles.drawer} aria-label="Flow of messages" style={{ height: now }}>
+        <header className={styles.head}>
+          <h2>Flow of messages</h2>
+          <IconButton label="Close the flow of messages" onClick={onClose}>
+            <X />
+          </IconButton>
+        </header>
+        <div className={styles.body}>
+          <Flow source={source} />
+        </div>
+      </section>
+    </>
+  );
+}

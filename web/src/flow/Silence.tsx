@@ -1,0 +1,17 @@
+import { MoreHorizontal } from "lucide-react";
+import { duration } from "../runs/data/format";
+import styles from "./FrameList.module.css";
+
+/** A long time in which nothing happened, at the entry that ended it. */
+export function Silence({ ms }: { ms: number | null }) {
+  return (
+    <span className={styles.gap}>
+      {ms !== null && (
+        <span className={styles.silence} title={`Nothing for ${duration(ms)}`}>
+          <MoreHorizontal aria-hidden="true" />
+          {duration(ms)}
+        </span>
+      )}
+    </span>
+  );
+}

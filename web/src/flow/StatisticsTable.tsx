@@ -1,0 +1,70 @@
+import { X } from "lucide-react";
+import { useEffect, useState } from "react";
+import { useLoad } from "../runs/data/useLoad";
+import { Problem } from "../runs/parts/Problem";
+import { IconButton } from "../ui/Button";
+import type { Filters } from "./filters";
+import styles from "./StatisticsTable.module.css";
+import { readStatistics } from "./stats";
+import { delayText, nameText } from "./words";
+
+interface Props {
+  base: string;
+  filters: Filters;
+  onClose: () => void;
+}
+
+const columns = ["Kind", "Action", "Count", "Median", "99 %", "Longest", "Timed out", "Failed", "Unanswered"];
+
+/** How long requests took, by action, as of when it was opened. */
+export function StatisticsTable({ base, filters, onClose }: Props) {
+  const [done, setDone] = useState(0);
+  const key = `${base} ${JSON.stringify(filters)}`;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it begins anew with another question
+  useEffect(() => setDone(0), [key]);
+  const { data, error, reload } = useLoad(key, (signal) => readStatistics(base, filters, setDone, signal));
+  return (
+    <section className={styles.statistics} aria-label="Statistics">
+      <IconButton label="Close the statistics" className={styles.close ?? ""} onClick={onClose}>
+        <X />
+      </IconButton>
+      {error !== null && <Problem what="The statistics could not be made" error={error} onRetry={reload} />}
+      {data === null && error === null && (
+        <p className={styles.empty}>
+          Reading the trace… <progress value={done} aria-label="How much has been read" />
+        </p>
+      )}
+      {data?.length === 0 && <p className={styles.empty}>There are no requests.</p>}
+      {data !== null && data.length > 0 && (
+        <div className={styles.scroll}>
+          <table>
+            <thead>
+              <tr>
+                {columns.map((column) => (
+                  <th key={column} scope="col">
+                    {column}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {data.map((line) => (
+                <tr key={`${line.kind} ${line.action}`}>
+                  <td>{nameText(line.kind)}</td>
+                  <th scope="row">{nameText(line.action)}</th>
+                  <td>{line.count.toLocaleString("en")}</td>
+                  <td>{delayText(line.p50)}</td>
+                  <td>{delayText(line.p99)}</td>
+                  <td>{delayText(line.max)}</td>
+                  <td className={line.timedOut > 0 ? styles.bad : ""}>{line.timedOut}</td>
+                  <td className={line.failed > 0 ? styles.bad : ""}>{line.failed}</td>
+                  <td>{line.unanswered}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}

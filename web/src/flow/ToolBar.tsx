@@ -1,0 +1,63 @@
+import { ChartNoAxesColumn, ChevronDown, ChevronUp } from "lucide-react";
+import { Button, IconButton } from "../ui/Button";
+import { isFiltered } from "./filters";
+import { GoTo } from "./GoTo";
+import type { FlowView } from "./model";
+import type { Place } from "./place";
+import styles from "./ToolBar.module.css";
+import type { Live } from "./useLive";
+
+interface Props {
+  view: FlowView;
+  live: Live;
+  /** What is being looked for, or was not found; "" is nothing. */
+  said: string;
+  onGo: (place: Place) => void;
+  onOdd: (step: 1 | -1) => void;
+  statistics: boolean;
+  onStatistics: () => void;
+}
+
+/** How much there is, how it goes on, and the ways through it. */
+export function ToolBar({ view, live, said, onGo, onOdd, statistics, onStatistics }: Props) {
+  return (
+    <div className={styles.bar}>
+      <span className={styles.count}>{countText(view)}</span>
+      {live.state === "following" && <span className={styles.live}>live</span>}
+      {live.state === "lost" && (
+        <span className={styles.lost} role="status">
+          {live.why}
+        </span>
+      )}
+      {live.state === "ended" && live.again !== null && (
+        <span className={styles.said} role="status">
+          {"The trace has ended. "}
+          <Button look="quiet" onClick={live.again}>
+            Look again
+          </Button>
+        </span>
+      )}
+      <span className={styles.said} role="status">
+        {said}
+      </span>
+      <span className={styles.end}>
+        <GoTo onGo={onGo} />
+        <IconButton label="Previous odd one: late, dropped, timed out and so on (Shift+N)" onClick={() => onOdd(-1)}>
+          <ChevronUp />
+        </IconButton>
+        <IconButton label="Next odd one: late, dropped, timed out and so on (N)" onClick={() => onOdd(1)}>
+          <ChevronDown />
+        </IconButton>
+        <IconButton label="Statistics" aria-expanded={statistics} onClick={onStatistics}>
+          <ChartNoAxesColumn />
+        </IconButton>
+      </span>
+    </div>
+  );
+}
+
+function countText({ count, end, filters }: FlowView): string {
+  if (count === null) return "…";
+  const all = `${end.toLocaleString("en")} ${end === 1 ? "message" : "messages"}`;
+  return isFiltered(filters) ? `${count.toLocaleString("en")} of ${all}` : all;
+}

@@ -1,0 +1,18 @@
+import { getJSON, type Query } from "../api/client";
+import { type FlowPage, readPage } from "./entry";
+import { type Filters, queryOf } from "./filters";
+
+/** A page of the flow below base, from the row skip on; from: entries from this seq on instead. */
+export async function askFlow(
+  base: string,
+  filters: Filters,
+  query: Query & { limit: number },
+  signal: AbortSignal,
+): Promise<FlowPage> {
+  return readPage(await getJSON(`${base}/flow`, { ...queryOf(filters), ...query }, signal));
+}
+
+/** How many rows there are, as an answer tells. */
+export function countOf(page: FlowPage): number {
+  return page.count ?? page.end;
+}

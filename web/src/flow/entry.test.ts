@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { readPage } from "./entry";
+import { arrowOf } from "./lanes";
+import { faultOf, isOdd, noteOf } from "./oddity";
+import { aboutText, idText, silenceMs, spokenText, waitText } from "./words";
+
+const hostile = [null, 7, "text", [], [[]], { seq: "1" }, { seq: -1 }, { seq: 1.5 }, { seq: Number.NaN }, {}];
+
+test("an answer that is none has no rows", () => {
+  for (const answer of hostile)
+    expect(readPage(answer)).toMatchObject({ entries: [], count: null, end: 0, complete: false });
+});
+
+test("what is no entry is left out, and what is one has every field", () => {
+  const odd = {
+    seq: 4,
+    hop: 1,
+    type: null,
+    action: ["a"],
+    tx_id: {},
+    bytes: "9",
+    note: 5,
+    ref: "x",
+    requests: [1, "2", null, -3, 0],
+  };
+  const page = readPage({
+    entries: [...hostile, odd],
+    requests: { "1": null, x: { seqs: "no", hops: [null, { hop: 1, ms: "2" }] } },
+  });
+  expect(page.entries).toEqual([
+    {
+      seq: 4,
+      ms: 0,
+      hop: "",
+      conn: null,
+      type: "",
+      action: "",
+      txId: "",
+      cellId: "",
+      bytes: 0,
+      note: "",
+      ref: null,
+      cause: null,
+      label: "",
+      requests: [1],
+    },
+  ]);
+  expect(page.requests.get(1)).toMatchObject({ state: "", totalMs: null, hops: [], seqs: [] });
+});
+
+test("a hop that is not known is a note on the server's lane", () => {
+  expect(arrowOf("agent>server")).toEqual({ from: "agent", to: "server" });
+  for (const hop of ["", "notebook", "agent>moon", "agent>agent", "a>b>c", "agent>server>kernel", "__proto__>server"]) {
+    expect(arrowOf(hop)).toBeNull();
+  }
+});
+
+test("a note that is not known is said as it is", () => {
+  expect(noteOf("")).toBeNull();
+  expect(noteOf("timed_out")?.word).toBe("timed out");
+  expect(noteOf("constructor")).toEqual({ icon: "other", word: "constructor", tone: "plain" });
+});
+
+test("texts that turn or hide others are spelt out, and long ones cut", () => {
+  const [entry] = readPage({ entries: [{ seq: 1, hop: "\u202e", type: "a\u0000", label: "x".repeat(1e6) }] }).entries;
+  if (entry === undefined) throw new Error("no entry");
+  expect(aboutText(entry).length).toBeLessThan(70);
+  expect(spokenText(entry, "", "")).toContain("a<U+0000>");
+  expect(idText("0123456789abcdef")).toBe("0123456789ab…");
+});
+
+test("a silence is the time between two entries, if it is long", () => {
+  const [a, b, c] = readPage({ entries: [1, 2, 3].map((seq) => ({ seq, t_ns: seq === 3 ? 5e9 : seq * 1e6 })) }).entries;
+  if (a === undefined || b === undefined || c === undefined) throw new Error("no entries");
+  expect(silenceMs(null, a)).toBeNull();
+  expect(silenceMs(a, b)).toBeNull();
+  expect(silenceMs(b, c)).toBe(4998);
+  expect(silenceMs(c, a)).toBeNull();
+});
+
+test("odd is what needs a look: notes of trouble, and requests that came to nothing", () => {
+  const page = readPage({
+    entries: ["", "relayed", "late", "tamper"].map((note, i) => ({ seq: i + 1, note })),
+    requests: { "1": { state: "unanswered", slowest: "kernel" }, "2": { state: "answered", late_ms: 3 } },
+  });
+  const waiting = page.requests.get(1);
+  const stale = page.requests.get(2);
+  if (waiting === undefined || stale === undefined) throw new Error("no requests");
+  expect(page.entries.map((entry) => isOdd(entry, null, true))).toEqual([false, false, true, true]);
+  expect(page.entries.slice(0, 1).map((entry) => isOdd(entry, waiting, false))).toEqual([false]);
+  expect(page.entries.slice(0, 1).map((entry) => isOdd(entry, waiting, true))).toEqual([true]);
+  expect(faultOf(stale, true)?.word).toBe("late");
+  expect(waitText(waiting, 3900)).toBe("waiting for kernel for 3.0 s");
+  expect(waitText({ ...waiting, slowest: "run" }, 61_000)).toBe("running for 1 min 01 s");
+});

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { withQuery } from "../api/client";
+import { chipsOf, isFiltered, noFilters, queryOf, withFilter } from "./filters";
+import { readPlace } from "./place";
+
+test("no filters make no parameters", () => {
+  expect(withQuery("/flow", queryOf(noFilters))).toBe("/flow");
+  expect(isFiltered(noFilters)).toBe(false);
+});
+
+test("filters are the parameters of the API", () => {
+  const filters = { tx: "tx_1…", action: "a&b", hop: "agent>server", cell: "", late: 5000 };
+  expect(withQuery("/flow", queryOf(filters))).toBe("/flow?tx=tx_1%E2%80%A6&action=a%26b&hop=agent%3Eserver&late=5000");
+});
+
+test("what is written is trimmed, and an empty text takes a filter out", () => {
+  expect(withFilter(noFilters, "tx", "  tx_1\n")).toEqual({ ...noFilters, tx: "tx_1" });
+  expect(withFilter({ ...noFilters, tx: "tx_1", late: 3 }, "tx", "")).toEqual({ ...noFilters, late: 3 });
+  expect(withFilter({ ...noFilters, late: 3 }, "late", " ")).toEqual(noFilters);
+});
+
+test.each(["0", "-1", "1.5", "soon", "1e99", "NaN"])("%s is no number of milliseconds", (written) => {
+  expect(withFilter(noFilters, "late", written)).toMatch(/milliseconds/);
+});
+
+test("milliseconds may be written with their unit", () => {
+  expect(withFilter(noFilters, "late", "250 ms")).toEqual({ ...noFilters, late: 250 });
+});
+
+test("a hop that the API does not know is refused", () => {
+  expect(withFilter(noFilters, "hop", "agent>moon")).toMatch(/no such hop/);
+});
+
+test("each filter that is set has a chip", () => {
+  const chips = chipsOf({ ...noFilters, cell: "c1", late: 40 });
+  expect(chips).toEqual([
+    { kind: "cell", text: "c1" },
+    { kind: "late", text: "40 ms" },
+  ]);
+});
+
+test("places are entries or seconds", () => {
+  expect(readPlace("120")).toEqual({ seq: 120 });
+  expect(readPlace(" #7 ")).toEqual({ seq: 7 });
+  expect(readPlace("0")).toEqual({ seq: 1 });
+  expect(readPlace("+12.5")).toEqual({ ms: 12_500 });
+  expect(readPlace("12s")).toEqual({ ms: 12_000 });
+  expect(readPlace(".25")).toEqual({ ms: 250 });
+  for (const text of ["", "-1", "later", "1,5", "9".repeat(40)]) expect(readPlace(text)).toBeNull();
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import { Geometry } from "./geometry";
+
+function made(count: number, limit?: number): Geometry {
+  const geometry = new Geometry(20, limit);
+  geometry.resize(count, 200);
+  return geometry;
+}
+
+/** Where the first row that is seen stands below the upper edge of what is seen: 0, or a part of it above. */
+function seenAt(geometry: Geometry, scrollTop: number): number {
+  return geometry.placeOf(geometry.rows.first) - scrollTop;
+}
+
+test("rows that fit stand where they are", () => {
+  const geometry = made(1000);
+  expect(geometry.height).toBe(20_000);
+  geometry.scrolledTo(510);
+  expect(geometry.rows).toEqual({ first: 25, last: 35 });
+  expect(geometry.placeOf(25)).toBe(500);
+  geometry.scrolledTo(19_800);
+  expect(geometry.rows).toEqual({ first: 990, last: 999 });
+});
+
+test("without rows there are none to be seen", () => {
+  expect(made(0).rows).toEqual({ first: 0, last: -1 });
+  expect(made(1).rows).toEqual({ first: 0, last: 0 });
+});
+
+test("a row is shown with as little scrolling as is needed", () => {
+  const geometry = made(1000);
+  geometry.goTo(1000);
+  expect(geometry.topFor(49)).toBe(980);
+  expect(geometry.topFor(55)).toBe(1000);
+  expect(geometry.topFor(60)).toBe(1020);
+});
+
+describe("more rows than an element may be high", () => {
+  const count = 2_000_000;
+  const limit = 100_000;
+
+  test("the scrollbar covers all of them", () => {
+    const geometry = made(count, limit);
+    expect(geometry.height).toBe(limit);
+    geometry.scrolledTo(limit - 200);
+    expect(geometry.rows.last).toBe(count - 1);
+    geometry.scrolledTo((limit - 200) / 2);
+    expect(geometry.rows.first).toBeCloseTo(count / 2, -1);
+    geometry.scrolledTo(0);
+    expect(geometry.rows.first).toBe(0);
+  });
+
+  test("a short scroll goes as far as it says", () => {
+    const geometry = made(count, limit);
+    const at = geometry.goTo(20_000_000);
+    expect(geometry.rows.first).toBe(1_000_000);
+    geometry.scrolledTo(at + 60);
+    expect(geometry.rows.first).toBe(1_000_003);
+    geometry.scrolledTo(at + 40);
+    expect(geometry.rows.first).toBe(1_000_002);
+  });
+
+  test("what is seen stays when the scrollbar is put where it belongs", () => {
+    const geometry = made(count, limit);
+    let at = geometry.goTo(20_000_000);
+    for (let i = 0; i < 500; i++) geometry.scrolledTo((at += 100));
+    const { top } = geometry;
+    expect(top).toBe(20_050_000);
+    at = geometry.goTo(top);
+    expect(geometry.top).toBeCloseTo(top, 3);
+    expect(seenAt(geometry, at)).toBeCloseTo(0, 3);
+  });
+
+  test("both ends are reached by short scrolls", () => {
+    const geometry = made(count, limit);
+    let at = geometry.goTo(350);
+    at = Math.max(0, at - 150);
+    geometry.scrolledTo(at);
+    expect(at).toBe(0);
+    expect(geometry.top).toBe(0);
+    geometry.goTo(geometry.most - 350);
+    geometry.scrolledTo(limit - 200);
+    expect(geometry.top).toBe(geometry.most);
+  });
+});

@@ -1,0 +1,28 @@
+import { useEffect, useEffectEvent, useState, useSyncExternalStore } from "react";
+import { ApiError } from "../api/client";
+import { useRefused } from "../app/TokenGate";
+import type { Filters } from "./filters";
+import { FlowModel, type FlowView } from "./model";
+
+/** The rows of the trace below base; null: before anything is drawn. */
+export function useModel(base: string, first: Filters): FlowModel | null {
+  const [model, setModel] = useState<FlowModel | null>(null);
+  const filters = useEffectEvent(() => first);
+  useEffect(() => {
+    const made = new FlowModel(base, filters());
+    setModel(made);
+    made.want(0, 0);
+    return () => made.end();
+  }, [base]);
+  return model;
+}
+
+export function useView(model: FlowModel): FlowView {
+  const view = useSyncExternalStore(model.subscribe, model.get);
+  const refused = useRefused();
+  const unauthorized = view.problem instanceof ApiError && view.problem.status === 401;
+  useEffect(() => {
+    if (unauthorized) refused();
+  }, [unauthorized, refused]);
+  return view;
+}
