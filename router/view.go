@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"assay/internal/protocol"
 	"assay/internal/trace"
@@ -36,47 +38,105 @@ func (r *Router) AttachView(conn protocol.Conn, id, run int, first func() ([]byt
 	})
 }
 
+// ViewLag is how far a view may be behind the trace, in bytes of entries. What it
+// has not been shown stays in memory, once for all views; beyond that it is sent
+// away.
+const ViewLag = 64 << 20
+
+// lagLook is how often it is looked how far behind a view is that does not read.
+const lagLook = time.Second
+
+// feed is what shows a view the trace, at the view's own pace: what does not fit
+// into its queue waits in the journal.
+type feed struct {
+	peer   *Peer
+	follow *trace.Follower
+
+	next     *trace.Entry // it has been read, and there was no room for it
+	answer   item         // it waits until the view has been shown what came before it
+	answered bool         // there is such an answer
+	until    int64        // the entry that came last before it
+}
+
 // show sends a view what the trace brings and the answers to what it has asked,
 // until the view ends; when last is closed, what there is then, and no more.
 func (p *Peer) show(ctx context.Context, last <-chan struct{}, follow *trace.Follower) {
-	for ctx.Err() == nil {
-		more := follow.More()
-		if follow.Ended() {
+	f := &feed{peer: p, follow: follow}
+	for ending := false; ctx.Err() == nil; {
+		more, look := follow.More(), (<-chan time.Time)(nil)
+		caughtUp := f.on()
+		switch {
+		case caughtUp && ending:
+			p.queue.close()
+			return
+		case follow.Behind() > ViewLag:
+			p.end(protocol.ClosePolicy, tooFarBehind, errors.New(tooFarBehind))
+			return
+		case !caughtUp:
+			more, look = nil, time.After(lagLook)
+		case follow.Ended():
 			more = nil
 		}
 		select {
 		case <-more:
 		case <-p.behind.wake:
+		case <-p.queue.freed:
+		case <-look:
 		case <-last:
-			p.showAll(follow)
-			p.queue.close()
-			return
+			ending, last = true, nil
 		case <-ctx.Done():
 		}
-		p.showAll(follow)
 	}
 }
 
-// showAll shows what there is, each answer behind what the trace has had until
-// it came: who reads that a cell was made has been shown it.
-func (p *Peer) showAll(follow *trace.Follower) {
+// tooFarBehind is why a view is sent away.
+const tooFarBehind = "too slow: more than 64 MiB were waiting"
+
+// on shows what there is, each answer behind what the trace has had until it
+// came: who reads that a cell was made has been shown it. false: the view's queue
+// has no room for all of it.
+func (f *feed) on() (caughtUp bool) {
 	for {
-		answer, answered, _ := p.behind.pop()
-		until, _ := p.router.journal.Last()
-		for follow.Seq() < until {
-			p.showOne(follow.Try())
+		if f.next == nil && !f.answered {
+			f.answer, f.answered, _ = f.peer.behind.pop()
+			f.until, _ = f.peer.router.journal.Last()
 		}
-		if !answered {
-			return
+		switch {
+		case f.next == nil && f.answered && f.follow.Seq() >= f.until:
+			if f.peer.queue.busy() {
+				return false
+			}
+			f.answered = false
+			f.peer.send(f.answer)
+			continue
+		case f.next == nil:
+			f.next = f.follow.Try()
 		}
-		p.send(answer)
+		if f.next == nil {
+			return true
+		}
+		if !f.showNext() {
+			return false
+		}
 	}
+}
+
+// showNext shows an entry, if it is one that views get. false: there is no room.
+func (f *feed) showNext() bool {
+	p, entry := f.peer, f.next
+	busy := p.queue.busy()
+	switch {
+	case !isShown(entry), isStream(entry.Type) && busy:
+	case busy:
+		return false
+	default:
+		p.showOne(entry)
+	}
+	f.next = nil
+	return true
 }
 
 func (p *Peer) showOne(entry *trace.Entry) {
-	if !isShown(entry) || isStream(entry.Type) && p.queue.busy() {
-		return
-	}
 	body, err := numbered(entry)
 	if err != nil {
 		p.router.log.Warn("a frame cannot be shown", "seq", entry.Seq, "error", err)

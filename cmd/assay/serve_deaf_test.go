@@ -24,8 +24,8 @@ func TestServe_DeafConsole(t *testing.T) {
 	c := s.view(t, "default")
 	(&station{url: deaf.url, token: s.token}).view(t, "default")
 	deaf.swallow()
-	for n := range 24 {
-		c.tell("send(type='agent_event', text='x' * (1 << 20))")
+	for n := range 24 { // 96 MiB
+		c.tell("send(type='agent_event', text='x' * (4 << 20))")
 		c.agent.awaitNth(t, n+1, "the end of the work", finished)
 	}
 	s.said.await(t, "that it is sent away", func(line string) bool {

@@ -215,6 +215,14 @@ func (f *Follower) Seq() int64 {
 	return f.at.entry.Seq
 }
 
+// Behind is how much of the journal the follower has not read, in bytes of
+// entries, about.
+func (f *Follower) Behind() int64 {
+	f.journal.mu.Lock()
+	defer f.journal.mu.Unlock()
+	return f.journal.sum - f.at.sum
+}
+
 // Ended tells whether the journal is closed: what can be read is all there is.
 func (f *Follower) Ended() bool {
 	f.journal.mu.Lock()
