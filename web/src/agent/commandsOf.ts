@@ -55,8 +55,12 @@ type KernelCommands = Pick<Commands, "runCell" | "stopCell" | "setWidget" | "res
 
 function kernelCommands(hands: Hands): KernelCommands {
   const { askRun, sendRun, refuse } = hands;
+  let before = Promise.resolve();
   return {
-    runCell: (id) => void runCell(hands, id),
+    // What was typed may have to be stored first; cells run in the order in which it was asked for nevertheless.
+    runCell: (id) => {
+      before = runCell(hands, id, before);
+    },
     stopCell: (id) => {
       if (!sendRun({ type: "stop_cell", cell_id: id })) refuse("The cell was not stopped: there is no connection.");
     },
@@ -98,12 +102,13 @@ function reactivityOf(cell: unknown): CellReactivity {
   };
 }
 
-/** Runs a cell: what was typed is stored first, and then is what runs. */
-async function runCell({ edits, run, refuse }: Hands, id: string): Promise<void> {
+/** Runs a cell when the one before was sent: what was typed is stored first, and then is what runs. */
+async function runCell({ edits, run, refuse }: Hands, id: string, before: Promise<void>): Promise<void> {
   try {
-    const typed = await edits.flush(id);
+    const [typed] = await Promise.all([edits.flush(id), before]);
     if (!run(id, typed)) refuse("The cell was not run: there is no connection.");
   } catch (error) {
+    await before;
     refuse(`The cell was not run: ${error instanceof Error ? error.message : String(error)}.`);
   }
 }

@@ -56,6 +56,18 @@ describe("editing", () => {
     expect(runs().b).toMatchObject({ pending: true, status: "running" });
   });
 
+  it("runs cells in the order in which it was asked for, also when one has to be stored first", async () => {
+    await begin();
+    await connect();
+    commands().editCell("a", "typed");
+    commands().runCell("a");
+    commands().runCell("b");
+    await pass();
+    expect(socketAt("/run").sentOf("run_cell")).toEqual([]);
+    await answer({ cell_id: "a" }, [edited("a", "typed", 2, 11)]);
+    expect(socketAt("/run").sentOf("run_cell")).toMatchObject([{ cell_id: "a" }, { cell_id: "b" }]);
+  });
+
   const stale = { status: "error", error: "edit_cell: rev: expected 2, found 1", source: "theirs", rev: 2 };
 
   it("overwrites nobody: both texts are there until a person chooses", async () => {

@@ -1,6 +1,6 @@
+import type { Conflict } from "../notebook/conflicts";
 import { numberOf, textOf } from "../store/read";
 import type { Store } from "../store/store";
-import type { Conflict } from "./live";
 import { RequestError } from "./requests";
 
 /** How long typing must pause for an edit to be sent, in milliseconds. */
@@ -97,7 +97,7 @@ export class Edits {
     for (const [id, edit] of this.edits) {
       if (!edit.conflict) continue;
       const keepMine = () => this.keepMine(id);
-      out.push([id, { theirs: edit.base.source, keepMine, takeTheirs: () => this.drop(id) }]);
+      out.push([id, { mine: edit.text, theirs: edit.base.source, keepMine, takeTheirs: () => this.drop(id) }]);
     }
     return Object.fromEntries(out);
   }

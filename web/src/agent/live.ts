@@ -1,4 +1,5 @@
 import type { Commands } from "../notebook/commands";
+import type { Conflict } from "../notebook/conflicts";
 import type { Store } from "../store/store";
 
 /** view: the server holds the notebook; holder: this page does. */
@@ -43,15 +44,6 @@ export interface Connection {
   retryAt: number | null;
   /** Tries again at once. */
   retry(): void;
-}
-
-/** Somebody else has changed a cell whose source the person here was changing. */
-export interface Conflict {
-  theirs: string;
-  /** Puts the person's text in the place of theirs. */
-  keepMine(): void;
-  /** Forgets the person's text. */
-  takeTheirs(): void;
 }
 
 /** Something that went wrong, or that a person should know. */

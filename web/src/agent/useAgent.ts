@@ -3,7 +3,7 @@ import type { Config } from "../api/client";
 import type { Live, Role } from "./live";
 import { LiveSession } from "./liveSession";
 
-export type { Conflict, Connection, ConnectionState, Live, Notice, Phase, Role } from "./live";
+export type { Connection, ConnectionState, Live, Notice, Phase, Role } from "./live";
 
 /** The live session of that id, for as long as the component is there. */
 export function useAgent(config: Config, session: string, role: Role): Live {

@@ -65,7 +65,7 @@ export function Workbench({ live, session }: { live: Live; session: string }) {
       {flow && (
         <PartBoundary name="The flow of messages">
           <Suspense>
-            <FlowDrawer source={source} onClose={() => setFlow(false)} />
+            <FlowDrawer source={source} renew={live.kernelPid} onClose={() => setFlow(false)} />
           </Suspense>
         </PartBoundary>
       )}

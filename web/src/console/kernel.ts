@@ -16,8 +16,5 @@ export function busyCells(notebook: State["notebook"]): string[] {
 
 /** Ids of the cells that can be run, in order. */
 export function codeCells(notebook: State["notebook"]): string[] {
-  return notebook.order.filter((id) => {
-    const cell = notebook.cells[id];
-    return cell?.type === "code" && cell.source.trim() !== "";
-  });
+  return notebook.order.filter((id) => notebook.cells[id]?.type === "code");
 }

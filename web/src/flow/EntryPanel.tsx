@@ -35,7 +35,7 @@ export function EntryPanel({ base, entry, requests, complete, onSeq, onFilter, o
   return (
     <section className={styles.panel} aria-label={`Entry ${entry.seq}`}>
       <header className={styles.head}>
-        <h3>{`Entry ${entry.seq}`}</h3>
+        <h2>{`Entry ${entry.seq}`}</h2>
         {note !== null && <Mark oddity={note} />}
         <IconButton label="Close the entry" className={styles.close ?? ""} onClick={onClose}>
           <X />

@@ -9,12 +9,14 @@ interface Props {
   focus?: { tx?: string; cell?: string };
   /** A trace that went on has ended. */
   onEnd?: () => void;
+  /** Another number when there may be another trace in the place of one that has ended. */
+  renew?: number;
 }
 
 /** The messages of a session or an attempt, as they went between console, agent, server and kernel. */
-export default function Flow({ source, focus, onEnd }: Props) {
+export default function Flow({ source, focus, onEnd, renew }: Props) {
   const filters: Filters = { ...noFilters, tx: focus?.tx ?? "", cell: focus?.cell ?? "" };
   const model = useModel(source.base, filters);
   if (model === null) return null;
-  return <FlowBoard key={source.base} model={model} watch={source.watch} onEnd={onEnd} />;
+  return <FlowBoard key={source.base} model={model} watch={source.watch} live={{ onEnd, renew }} />;
 }

@@ -10,7 +10,7 @@ import type { FlowModel } from "./model";
 import { StatisticsTable } from "./StatisticsTable";
 import { ToolBar } from "./ToolBar";
 import { useBeginningTime } from "./useBeginningTime";
-import { useLive } from "./useLive";
+import { type LiveOptions, useLive } from "./useLive";
 import { useView } from "./useModel";
 import { useSearch } from "./useSearch";
 import { useSelection } from "./useSelection";
@@ -19,13 +19,13 @@ interface Props {
   model: FlowModel;
   /** null: the trace has ended. */
   watch: string | null;
-  onEnd: (() => void) | undefined;
+  live: LiveOptions;
 }
 
 /** The filters, the entries, and the one that is selected. */
-export function FlowBoard({ model, watch, onEnd }: Props) {
+export function FlowBoard({ model, watch, live: options }: Props) {
   const view = useView(model);
-  const live = useLive(model, view.count !== null, watch, onEnd);
+  const live = useLive(model, view.count !== null, watch, options);
   const beginning = useBeginningTime(model.base, watch !== null);
   const selection = useSelection(model, view);
   const [open, setOpen] = useState(false);
@@ -42,6 +42,10 @@ export function FlowBoard({ model, watch, onEnd }: Props) {
     const next = withFilter(view.filters, kind, value);
     if (typeof next !== "string") filterBy(next);
   };
+  const onOdd = (step: 1 | -1) => {
+    const start = step > 0 ? -1 : (view.count ?? 0);
+    search.odd(selection.moves > 0 ? selection.row : start, step);
+  };
   const close = () => {
     setOpen(false);
     root.current?.querySelector<HTMLElement>("[role=listbox]")?.focus();
@@ -50,8 +54,8 @@ export function FlowBoard({ model, watch, onEnd }: Props) {
     const typing = event.target instanceof Element && event.target.closest("input, select, textarea") !== null;
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "/") field.current?.focus();
-    else if (event.key === "n") search.odd(selection.row, 1);
-    else if (event.key === "N") search.odd(selection.row, -1);
+    else if (event.key === "n") onOdd(1);
+    else if (event.key === "N") onOdd(-1);
     else if (event.key === "Escape" && open) close();
     else return;
     event.preventDefault();
@@ -69,7 +73,7 @@ export function FlowBoard({ model, watch, onEnd }: Props) {
             live={live}
             said={search.said}
             onGo={search.place}
-            onOdd={(step) => search.odd(selection.row, step)}
+            onOdd={onOdd}
             statistics={statistics}
             onStatistics={() => setStatistics(!statistics)}
           />
@@ -92,6 +96,7 @@ export function FlowBoard({ model, watch, onEnd }: Props) {
               view={view}
               live={watch !== null && !view.complete}
               active={selection.row}
+              moves={selection.moves}
               selected={entry}
               onMove={selection.move}
               onOpen={(row) => {

@@ -11,11 +11,13 @@ const smallest = 160;
 
 interface Props {
   source: TraceSource;
+  /** Another number when another session may have begun. */
+  renew?: number;
   onClose: () => void;
 }
 
 /** The flow of messages at the bottom of the console, as high as it was made last. */
-export default function FlowDrawer({ source, onClose }: Props) {
+export default function FlowDrawer({ source, renew = 0, onClose }: Props) {
   const id = useId();
   const [height, setHeight] = useStored("flow.height", 360, isSize);
   const most = Math.max(smallest, Math.round(window.innerHeight * 0.8));
@@ -39,7 +41,7 @@ export default function FlowDrawer({ source, onClose }: Props) {
           </IconButton>
         </header>
         <div className={styles.body}>
-          <Flow source={source} />
+          <Flow source={source} renew={renew} />
         </div>
       </section>
     </>

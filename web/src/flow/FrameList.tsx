@@ -22,8 +22,10 @@ interface Props {
   view: FlowView;
   /** It is followed as it grows. */
   live: boolean;
-  /** The row that the keys move from, which is scrolled to when it is another. */
+  /** The row that the keys move from, which is scrolled to when one goes there. */
   active: number;
+  /** How often one has gone to a row; 0: the active one is not chosen. */
+  moves: number;
   /** The entry that is selected; null: none is. */
   selected: FlowEntry | null;
   onMove: (row: number) => void;
@@ -31,7 +33,7 @@ interface Props {
 }
 
 /** The entries from top to bottom. Only those that are seen are drawn. */
-export function FrameList({ model, view, live, active, selected, onMove, onOpen }: Props) {
+export function FrameList({ model, view, live, active, moves, selected, onMove, onOpen }: Props) {
   const id = useId();
   const count = view.count ?? 0;
   const { scroller, geometry, onScroll, show, toEnd, left } = useRows(count, rowHeight, headHeight, live);
@@ -43,24 +45,25 @@ export function FrameList({ model, view, live, active, selected, onMove, onOpen 
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is here, and is not any more, view says
   useEffect(() => model.want(first, last), [model, view, first, last]);
   const toActive = useEffectEvent(() => {
-    if (active < count) show(active);
+    if (moves > 0 && active < count) show(active);
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a row is gone to when it is another
-  useEffect(() => toActive(), [active]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a row is shown each time one goes there
+  useEffect(() => toActive(), [active, moves]);
 
   const page = Math.max(1, bottom - top);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
+    const from = moves > 0 ? active : live ? bottom : top;
     const to = {
-      ArrowUp: active - 1,
-      ArrowDown: active + 1,
-      PageUp: active - page,
-      PageDown: active + page,
+      ArrowUp: from - 1,
+      ArrowDown: moves > 0 ? from + 1 : from,
+      PageUp: from - page,
+      PageDown: from + page,
       Home: 0,
       End: count - 1,
     }[event.key];
     if (to !== undefined) onMove(Math.max(0, Math.min(count - 1, to)));
-    else if (event.key === "Enter" && count > 0) onOpen(active);
+    else if (event.key === "Enter" && count > 0) onOpen(from);
     else return;
     event.preventDefault();
   };

@@ -9,7 +9,7 @@ import { faultOf, noteOf } from "./oddity";
 import { Silence } from "./Silence";
 import { TrackCell } from "./TrackCell";
 import { type Stroke, sameStrokes } from "./tracks";
-import { aboutText, delayText, idText, nameText, spokenText, timeText } from "./words";
+import { aboutText, delayText, idText, nameText, timeText } from "./words";
 
 interface Props {
   /** Of the element, for aria-activedescendant. */
@@ -39,7 +39,6 @@ function Row({ id, row, count, place, entry, own, lateMs, silence, strokes, comp
   const fault = own === null ? null : faultOf(own, complete);
   const saidByDelay = own !== null && (note?.word === fault?.word || note?.icon === "intercepted");
   const about = aboutText(entry);
-  const spoken = spokenText(entry, nameText(note?.word ?? ""), nameText(own?.text ?? ""));
   const names = [styles.row, styles.frame, selected ? styles.selected : "", kin ? styles.kin : ""];
   return (
     // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus, and names its active row
@@ -49,13 +48,15 @@ function Row({ id, row, count, place, entry, own, lateMs, silence, strokes, comp
       aria-posinset={row + 1}
       aria-setsize={count}
       aria-selected={selected}
-      aria-label={spoken}
       data-row={row}
       className={names.join(" ")}
       style={{ transform: `translateY(${place}px)` }}
     >
       <TrackCell strokes={strokes} />
-      <span className={styles.seq}>{entry.seq}</span>
+      <span className={styles.seq}>
+        <span className="visually-hidden">entry </span>
+        {entry.seq}
+      </span>
       <span className={styles.time}>{timeText(entry.ms)}</span>
       <Silence ms={silence} />
       <LaneCell entry={entry} />

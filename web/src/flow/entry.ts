@@ -95,7 +95,7 @@ function readEntry(value: unknown): FlowEntry | null {
     ref: seqOf(entry.ref),
     cause: seqOf(entry.cause),
     label: textOf(entry.label),
-    requests: listOf(entry.requests).flatMap((first) => seqOf(first) ?? []),
+    requests: [...new Set(listOf(entry.requests).flatMap((first) => seqOf(first) ?? []))],
   };
 }
 

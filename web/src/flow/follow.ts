@@ -5,7 +5,7 @@ export interface Heard {
   /** Something has been added. */
   onGrowth: () => void;
   onEnd: () => void;
-  /** The connection was lost; null: it is there. */
+  /** The connection was lost; null: it is there, and something may have been missed. */
   onLost: (why: string | null) => void;
 }
 
@@ -36,10 +36,7 @@ export function followTrace(path: string, next: () => number, heard: Heard): () 
         heard.onGrowth();
         heard.onEnd();
       },
-      onLost: (why) => {
-        heard.onLost(why);
-        if (why === null) grown();
-      },
+      onLost: heard.onLost,
     });
   };
   const pause = () => {

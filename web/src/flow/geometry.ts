@@ -1,6 +1,9 @@
 /** Browsers draw no element that is higher than 16 to 33 million pixels. */
 const mostHeight = 8_000_000;
 
+/** Pixels that one can scroll by before the element must be put in another place. */
+const roomToScroll = 5000;
+
 /**
  * Where rows of one height stand in an element that may be lower than all of them
  * together. What is seen begins at `top` pixels of the whole; a short scroll moves
@@ -47,22 +50,25 @@ export class Geometry {
     return Math.min(Math.max(0, this.#scrollTop + this.#offset), this.most);
   }
 
+  /** The element is at an end, and the whole is not: it has to be scrolled away from there to go on. */
+  get stuck(): boolean {
+    const atEnd = this.#scrollTop >= this.height - this.#viewport;
+    return this.scaled && ((this.#scrollTop <= 0 && this.top > 0) || (atEnd && this.top < this.most));
+  }
+
   /** Takes the place in where the element was scrolled to. */
   scrolledTo(scrollTop: number): void {
-    const before = this.top;
     const way = Math.abs(scrollTop - this.#scrollTop);
     this.#scrollTop = scrollTop;
     if (!this.scaled) return;
     const end = this.height - this.#viewport;
-    const atEdge =
-      (scrollTop <= 0 && before < 2 * this.#viewport) || (scrollTop >= end && this.most - before < 2 * this.#viewport);
-    if (way > this.#viewport || atEdge) this.#offset = this.#share(scrollTop, end, this.most) - scrollTop;
+    if (way > this.#viewport) this.#offset = this.#share(scrollTop, end, this.most) - scrollTop;
   }
 
   /** Has what is seen begin at top, and returns where the element is to be scrolled to for it. */
   goTo(top: number): number {
     const wanted = Math.min(Math.max(0, top), this.most);
-    const scrollTop = this.scaled ? this.#share(wanted, this.most, this.height - this.#viewport) : wanted;
+    const scrollTop = this.scaled ? this.#anchorOf(wanted) : wanted;
     this.#scrollTop = scrollTop;
     this.#offset = wanted - scrollTop;
     return scrollTop;
@@ -86,6 +92,14 @@ export class Geometry {
     if (from < this.top) return from;
     const to = from + this.rowHeight - this.#viewport;
     return to > this.top ? to : this.top;
+  }
+
+  /** Where the element is scrolled to for a top: to its share, but with room to scroll on both sides. */
+  #anchorOf(top: number): number {
+    const end = this.height - this.#viewport;
+    const room = Math.min(roomToScroll, end / 4);
+    const share = this.#share(top, this.most, end);
+    return Math.min(Math.max(share, Math.min(top, room)), end - Math.min(this.most - top, room));
   }
 
   #share(at: number, of: number, whole: number): number {

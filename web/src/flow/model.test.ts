@@ -108,27 +108,47 @@ test("what is added is asked for alone, and requests become what they are now", 
   expect(model.requests()).toHaveLength(1);
 });
 
-test("what is added across the end of a page is asked for when it is seen", async () => {
+test("what is added is there at once, over the ends of pages too", async () => {
   serve(498);
   model.want(470, 497);
   await settle();
-  trace.length = 505;
+  trace.length = 1705;
   await model.grow();
-  expect(model.entryAt(499)?.seq).toBe(500);
-  model.want(475, 504);
+  expect([499, 500, 1234, 1704].map((row) => model.entryAt(row)?.seq)).toEqual([500, 501, 1235, 1705]);
+  model.want(1690, 1704);
   await settle();
-  expect(model.entryAt(504)?.seq).toBe(505);
+  expect(server.asked).toHaveLength(2);
+});
+
+test("what is added far from what is known leaves no page that begins in its middle", async () => {
+  serve(5_000);
+  model.want(0, 30);
+  await settle();
+  trace.length = 5_600;
+  await model.grow();
+  expect(model.entryAt(5_599)?.seq).toBe(5_600);
+  trace.length = 5_700;
+  model.setFilters(filtered);
+  await settle();
+  model.setFilters(noFilters);
+  await settle();
+  trace.length = 5_710;
+  await model.grow();
+  expect(model.entryAt(5_705)).toBeNull();
+  model.want(5_690, 5_709);
+  await settle();
+  expect(model.entryAt(5_705)?.seq).toBe(5_706);
 });
 
 test("when much has been added, all that is seen is asked for again", async () => {
-  serve(20);
+  serve(600);
   model.want(0, 20);
   await settle();
-  trace.length = 5000;
+  trace.length = 9000;
   trace.special.set(3, { note: "late" });
   await model.grow();
   await settle();
-  expect(model.get().count).toBe(5000);
+  expect(model.get().count).toBe(9000);
   expect(model.entryAt(2)?.note).toBe("late");
 });
 
@@ -158,18 +178,17 @@ test("a shorter trace is another one", async () => {
 });
 
 test("with filters rows are those that are picked, and all of them may have changed", async () => {
-  serve(1000);
+  serve(6000);
   model.setFilters(filtered);
   await settle();
   expect(server.asked.at(-1)?.searchParams.get("hop")).toBe("session");
-  expect(model.get()).toMatchObject({ count: 100, end: 1000 });
+  expect(model.get()).toMatchObject({ count: 600, end: 6000 });
   expect(model.entryAt(4)?.seq).toBe(50);
-  trace.length = 1020;
+  trace.length = 6020;
   trace.special.set(50, { note: "late" });
   await model.grow();
   await settle();
-  expect(model.get()).toMatchObject({ count: 102, end: 1020 });
-  expect(model.entryAt(101)?.seq).toBe(1020);
+  expect(model.get()).toMatchObject({ count: 602, end: 6020 });
   expect(model.entryAt(4)?.note).toBe("late");
 });
 

@@ -25,6 +25,9 @@ const pauseMs = 40;
 
 const mostActions = 200;
 
+/** More than so many new entries are not taken in at once, but asked for as they are seen. */
+const mostAdded = 5000;
+
 /** The rows of a trace, of which it holds the pages that are looked at and some more. */
 export class FlowModel {
   #view: FlowView;
@@ -36,6 +39,9 @@ export class FlowModel {
   #askedAt = Number.NEGATIVE_INFINITY;
   #growth: AbortController | null = null;
   #growAgain = false;
+  #renewal: AbortController | null = null;
+  /** When its first entry was, which tells one trace from another; null: not known. */
+  #begins: number | null = null;
 
   constructor(
     readonly base: string,
@@ -91,10 +97,19 @@ export class FlowModel {
     this.#askSoon();
   }
 
-  /** Begins anew: another trace may have taken the place of this one. */
-  reload(): void {
-    this.#tell({ end: 0, complete: false });
-    this.setFilters(this.#view.filters);
+  /** Asks what has been added, and begins anew if another trace has taken the place of this one. */
+  async renew(): Promise<void> {
+    const renewal = new AbortController();
+    this.#renewal?.abort();
+    this.#renewal = renewal;
+    try {
+      const page = await askFlow(this.base, noFilters, { limit: 1 }, renewal.signal);
+      renewal.signal.throwIfAborted();
+      if (this.#begins !== null && page.entries[0]?.ms !== this.#begins) this.#reload();
+      else await this.grow();
+    } catch (error) {
+      this.#fail(error, renewal.signal);
+    }
   }
 
   /** Asks what has been added. One question at a time; what comes meanwhile is asked for then. */
@@ -118,8 +133,15 @@ export class FlowModel {
 
   /** Ends all questions, for good. */
   end(): void {
+    this.#renewal?.abort();
     this.#forget();
     this.#listeners.clear();
+  }
+
+  #reload(): void {
+    this.#begins = null;
+    this.#tell({ end: 0, complete: false });
+    this.setFilters(this.#view.filters);
   }
 
   async #grown(signal: AbortSignal): Promise<void> {
@@ -129,10 +151,9 @@ export class FlowModel {
       this.#pages.age();
       this.#tell({ count: count ?? 0, end: page.end, complete: page.complete, problem: null });
     } else {
-      const page = await askFlow(this.base, filters, { from: end + 1, limit: pageSize }, signal);
-      if (page.end < end)
-        this.#forget(); // another trace has taken its place
-      else if (page.next === null) this.#pages.append(page);
+      const page = await askFlow(this.base, filters, { from: end + 1, limit: mostAdded }, signal);
+      if (page.end < end) return this.#reload(); // another trace has taken its place
+      if (page.next === null) this.#pages.append(page);
       else this.#pages.age();
       const actions = this.#actionsWith(page.entries);
       this.#tell({ count: page.end, end: page.end, complete: page.complete, problem: null, actions });
@@ -175,6 +196,7 @@ export class FlowModel {
       const page = await askFlow(this.base, filters, { skip: number * pageSize, limit: pageSize }, load.signal);
       load.signal.throwIfAborted();
       this.#pages.put(number, page, countOf(page));
+      if (number === 0 && !isFiltered(filters)) this.#begins = page.entries[0]?.ms ?? null;
       const { count, end } = this.#view;
       const grown = page.end >= end;
       this.#tell({

@@ -21,10 +21,7 @@ export class Pages {
   put(number: number, { entries, requests }: FlowPage, known: number): void {
     this.#held.delete(number);
     this.#held.set(number, { entries: entries.slice(0, pageSize), requests, known });
-    for (const oldest of this.#held.keys()) {
-      if (this.#held.size <= mostPages) break;
-      this.#held.delete(oldest);
-    }
+    this.#letGo();
   }
 
   /** Says that a page is being looked at. */
@@ -44,13 +41,15 @@ export class Pages {
 
   /** Takes in what was added to the end of a trace that is shown whole, and how requests are now. */
   append(added: FlowPage): void {
-    for (const [number, held] of this.#held) {
-      const next = number * pageSize + held.entries.length + 1;
-      const at = held.entries.length < pageSize ? added.entries.findIndex(({ seq }) => seq === next) : -1;
-      const more = at < 0 ? [] : added.entries.slice(at, at + pageSize - held.entries.length);
-      const requests = [...added.requests].filter(
-        ([first]) => held.requests.has(first) || more.some((entry) => entry.requests.includes(first)),
-      );
+    const touched = new Set([
+      ...this.#held.keys(),
+      ...added.entries.map(({ seq }) => Math.floor((seq - 1) / pageSize)),
+    ]);
+    for (const number of touched) {
+      const held = this.#held.get(number) ?? { entries: [], requests: new Map(), known: 0 };
+      const more = moreOf(number, held.entries.length, added.entries);
+      const mine = new Set(more.flatMap(({ requests }) => requests));
+      const requests = [...added.requests].filter(([first]) => held.requests.has(first) || mine.has(first));
       if (more.length === 0 && requests.length === 0) continue;
       this.#held.set(number, {
         ...held,
@@ -58,6 +57,7 @@ export class Pages {
         requests: new Map([...held.requests, ...requests]),
       });
     }
+    this.#letGo();
   }
 
   /** Has all pages asked for again, and shows them until they come. */
@@ -85,4 +85,18 @@ export class Pages {
     for (const { requests } of this.#held.values()) for (const [first, request] of requests) all.set(first, request);
     return [...all.values()];
   }
+
+  #letGo(): void {
+    for (const oldest of this.#held.keys()) {
+      if (this.#held.size <= mostPages) return;
+      this.#held.delete(oldest);
+    }
+  }
+}
+
+/** Those of the entries that go on where a page with so many of its rows ends. */
+function moreOf(number: number, have: number, entries: readonly FlowEntry[]): readonly FlowEntry[] {
+  if (have >= pageSize) return [];
+  const at = entries.findIndex(({ seq }) => seq === number * pageSize + have + 1);
+  return at < 0 ? [] : entries.slice(at, at + pageSize - have);
 }

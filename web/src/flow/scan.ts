@@ -42,25 +42,36 @@ export async function findOdd(
   return null;
 }
 
-/** The first row whose entry is as wanted, where all before it are not and all behind it are; the last row if there is none. */
+/** A row, and the entry there. */
+export interface Found {
+  row: number;
+  entry: FlowEntry;
+}
+
+/** The first row whose entry is as wanted, where all before it are not and all behind it are; if there is none, the last row. */
 export async function findRow(
   base: string,
   filters: Filters,
   wanted: (entry: FlowEntry) => boolean,
   signal: AbortSignal,
-): Promise<{ row: number; entry: FlowEntry } | null> {
+): Promise<Found | null> {
   let low = 0;
   let high = Number.POSITIVE_INFINITY;
-  let found: { row: number; entry: FlowEntry } | null = null;
+  let found: Found | null = null;
+  let last: Found | null = null;
   while (low < high) {
     const row = high === Number.POSITIVE_INFINITY ? 0 : Math.floor((low + high) / 2);
     const page = await askFlow(base, filters, { skip: row, limit: 1 }, signal);
     const entry = page.entries[0];
-    if (entry === undefined) return found;
+    if (entry === undefined) break;
     if (high === Number.POSITIVE_INFINITY) high = countOf(page);
-    found = { row, entry };
-    if (wanted(entry)) high = row;
-    else low = row + 1;
+    if (wanted(entry)) {
+      found = { row, entry };
+      high = row;
+    } else {
+      last = { row, entry };
+      low = row + 1;
+    }
   }
-  return found;
+  return found ?? last;
 }

@@ -12,12 +12,25 @@ export interface Live {
   again: (() => void) | null;
 }
 
+/** What else is to be known of a trace that goes on. */
+export interface LiveOptions {
+  onEnd?: (() => void) | undefined;
+  /** Another number when there may be another trace in the place of one that has ended; 0: not now. */
+  renew?: number | undefined;
+}
+
 /** Keeps the model up with its trace, once it knows where that ends. watch null: it has ended. */
-export function useLive(model: FlowModel, known: boolean, watch: string | null, onEnd: (() => void) | undefined): Live {
+export function useLive(
+  model: FlowModel,
+  known: boolean,
+  watch: string | null,
+  { onEnd, renew = 0 }: LiveOptions,
+): Live {
   const [begun, setBegun] = useState(known);
   if (known && !begun) setBegun(true);
   const [state, setState] = useState<Omit<Live, "again">>({ state: watch === null ? "ended" : "following", why: "" });
   const [round, setRound] = useState(0);
+  const [seen, setSeen] = useState(renew);
   const ended = useEffectEvent(() => onEnd?.());
   // biome-ignore lint/correctness/useExhaustiveDependencies: round begins anew
   useEffect(() => {
@@ -29,13 +42,21 @@ export function useLive(model: FlowModel, known: boolean, watch: string | null, 
         setState({ state: "ended", why: "" });
         ended();
       },
-      onLost: (why) => setState(why === null ? { state: "following", why: "" } : { state: "lost", why }),
+      onLost: (why) => {
+        setState(why === null ? { state: "following", why: "" } : { state: "lost", why });
+        if (why === null) void model.renew();
+      },
     });
   }, [model, watch, begun, round]);
-  const again = useCallback(() => {
-    model.reload();
-    setBegun(false);
+  const again = useCallback(async () => {
+    await model.renew();
+    setBegun(model.get().count !== null);
     setRound((n) => n + 1);
   }, [model]);
-  return { ...state, again: watch?.includes("session=") ? again : null };
+  useEffect(() => {
+    if (state.state !== "ended" || watch === null || renew === 0 || renew === seen) return;
+    setSeen(renew);
+    void again();
+  }, [state.state, watch, renew, seen, again]);
+  return { ...state, again: watch?.includes("session=") ? () => void again() : null };
 }

@@ -36,7 +36,8 @@ export function useRows(count: number, rowHeight: number, headHeight: number, fr
     const atEnd = geometry.top >= geometry.most - rowHeight;
     setLeft((before) => (atEnd ? null : (before ?? count)));
     clearTimeout(rest.current);
-    if (geometry.scaled) rest.current = setTimeout(() => goTo(geometry.top), restMs);
+    if (geometry.stuck) goTo(geometry.top);
+    else if (geometry.scaled) rest.current = setTimeout(() => goTo(geometry.top), restMs);
     draw();
   };
   const show = (row: number) => {

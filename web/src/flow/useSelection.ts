@@ -5,6 +5,8 @@ import type { FlowModel, FlowView } from "./model";
 /** The row where one is, and the entry that was there when one came. */
 export interface Selection {
   row: number;
+  /** How often one has gone to a row; 0: one has not, and the row is only the first. */
+  moves: number;
   /** null: none is selected, or it is not here yet. */
   entry: FlowEntry | null;
   /** Those that it is part of, as they are now, or as they were last. */
@@ -15,19 +17,18 @@ export interface Selection {
 
 interface State {
   row: number;
-  /** One has gone there, and has not only begun there. */
-  chosen: boolean;
+  moves: number;
   entry: FlowEntry | null;
   requests: readonly FlowRequest[];
 }
 
-const start: State = { row: 0, chosen: false, entry: null, requests: [] };
+const start: State = { row: 0, moves: 0, entry: null, requests: [] };
 
 export function useSelection(model: FlowModel, view: FlowView): Selection {
   const [state, setState] = useState(start);
-  const { row, chosen, entry } = state;
+  const { row, moves, entry } = state;
   const there = view.count === null ? null : model.entryAt(row);
-  const shown = entry ?? (chosen ? there : null);
+  const shown = entry ?? (moves > 0 ? there : null);
   const current =
     shown !== null && there?.seq === shown.seq
       ? shown.requests.flatMap((first) => model.requestAt(row, first) ?? [])
@@ -36,9 +37,10 @@ export function useSelection(model: FlowModel, view: FlowView): Selection {
   if (shown !== entry || !sameItems(requests, state.requests)) setState({ ...state, entry: shown, requests });
   return {
     row,
+    moves,
     entry: shown,
     requests,
-    move: (to) => setState({ row: to, chosen: true, entry: model.entryAt(to), requests: [] }),
+    move: (to) => setState((before) => ({ row: to, moves: before.moves + 1, entry: model.entryAt(to), requests: [] })),
     reset: () => setState(start),
   };
 }

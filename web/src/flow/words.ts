@@ -44,20 +44,6 @@ export function waitText(request: FlowRequest, ms: number): string {
   return `waiting for ${nameText(request.slowest) || "an answer"} for ${time}`;
 }
 
-/** The whole entry, for those who hear it. */
-export function spokenText(entry: FlowEntry, note: string, delay: string): string {
-  const parts = [
-    `entry ${entry.seq}`,
-    timeText(entry.ms),
-    entry.hop.replace(">", " to ") || "unknown hop",
-    nameText(entry.type),
-    aboutText(entry),
-    note,
-    delay,
-  ];
-  return parts.filter((part) => part !== "").join(", ");
-}
-
 /** A delay as the server writes it, as "12.3ms" or "1.012s"; null is a dash. */
 export function delayText(ms: number | null): string {
   if (ms === null) return "–";
