@@ -33,7 +33,8 @@ lint: ## run the linters and look for what the formatters would change
 	$(GOLANGCI) fmt --diff ./...
 
 bench: ## measure, side by side, and write docs/BENCHMARKS.md
-	.ci/packages python3-numpy python3-pandas python3-ipykernel python3-jupyter-client python3-jupyter-server emacs-nox
+	.ci/packages python3-numpy python3-pandas python3-ipykernel python3-jupyter-client python3-jupyter-server emacs-nox chromium node=nodejs npm=npm
+	.ci/node .ci/web packages
 	go test -tags bench ./bench -run '^TestBench$$' -timeout 60m -v -args -out "$(CURDIR)/docs/BENCHMARKS.md"
 
 ci: lint weblint build test ## what CI runs

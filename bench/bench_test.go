@@ -41,6 +41,7 @@ func TestBench(t *testing.T) {
 		{"command", measureCommand},
 		{"agent", measureAgent},
 		{"kernels", measureKernels},
+		{"page", measurePage},
 	} {
 		t.Run(m.name, func(t *testing.T) { m.of(t, r, p) })
 	}

@@ -38,6 +38,10 @@ func (r *Router) fromAgent(p *Peer, it item) {
 		r.fromAgentAction(p, it)
 		return
 	}
+	if !isTold(it.env.Type) {
+		p.enter(it, trace.Dropped)
+		return
+	}
 	it = p.enter(it, "")
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,6 +49,19 @@ func (r *Router) fromAgent(p *Peer, it item) {
 		return
 	}
 	r.holder.send(it)
+}
+
+// isTold tells whether consoles are told a frame of the agent, by its type. What
+// the server or the kernel says to them, a verdict or a cell's output, no agent
+// can.
+func isTold(kind string) bool {
+	switch kind {
+	case protocol.TypeAgentStatus, protocol.TypeAgentHistoryUpdated, protocol.TypeAgentResult,
+		protocol.TypeAgentUsageUpdate, protocol.TypeAgentEvent, protocol.TypeAgentError:
+		return true
+	default:
+		return isStream(kind)
+	}
 }
 
 func (r *Router) fromAgentAction(p *Peer, it item) {

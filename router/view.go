@@ -160,7 +160,7 @@ func isShown(e *trace.Entry) bool {
 	case trace.KernelToServer:
 		return isOfRun(e.Type)
 	case trace.AgentToServer:
-		return e.Type != protocol.TypeAgentAction && e.Type != protocol.TypeReady && e.Note != trace.Malformed
+		return isTold(e.Type) && e.Note != trace.Malformed
 	default:
 		return false
 	}

@@ -247,6 +247,8 @@ func TestLateConsole(t *testing.T) {
 	late := dial(t, s.url+"/run", runHello, nil)
 	ready := late.await(t, "ready", ofType("ready")).fields(t)
 	delete(ready, "kernel_pid")
+	require.Contains(t, ready["cell_durations"], "first")
+	delete(ready, "cell_durations")
 	require.Equal(t, map[string]any{
 		"type": "ready", "connection_idx": 3.0, "kernel_status": "running", "language": "python", "session_owner": true,
 		"run_queue": []any{}, "cell_widgets": map[string]any{},

@@ -163,6 +163,7 @@ func (s *serving) run(ctx context.Context, ln net.Listener, attached []caseRun) 
 		_, _ = fmt.Fprintf(s.p.err, "not enforced on this machine: %s\n", what)
 	}
 	_, _ = fmt.Fprintf(s.p.err, "serving at http://%s\n", ln.Addr())
+	_, _ = fmt.Fprintf(s.p.err, "in a browser: http://%[1]s/ is the console, http://%[1]s/runs the runs\n", ln.Addr())
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var starting sync.WaitGroup

@@ -2,7 +2,9 @@ package notebook
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
+	"strconv"
 
 	"assay/internal/protocol"
 )
@@ -47,7 +49,9 @@ func (r *Runs) cellResult(_ int64, frame *reader) error {
 	status, _ := unquote(frame.members["status"])
 	failed := exception != "" || string(frame.members["has_exception"]) == "true" ||
 		status == protocol.StatusError || status == protocol.StatusInterrupted
+	took := milliseconds(frame.members["duration_ms"])
 	return r.change(id, func(c *run) {
+		c.took = took
 		if !failed {
 			c.end(StatusRan)
 			return
@@ -55,6 +59,15 @@ func (r *Runs) cellResult(_ int64, frame *reader) error {
 		c.explain(exception)
 		c.end(StatusError)
 	})
+}
+
+// milliseconds returns a duration, 0 for what is none.
+func milliseconds(value json.RawMessage) float64 {
+	took, err := strconv.ParseFloat(string(value), 64)
+	if err != nil || !(took > 0) || math.IsInf(took, 1) {
+		return 0
+	}
+	return took
 }
 
 // exceptionOf returns an exception as text, "" where there was none.

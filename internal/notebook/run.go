@@ -14,9 +14,10 @@ type run struct {
 	last      string // StatusIdle, StatusRan or StatusError
 	pending   bool
 	started   bool
-	disposed  bool // kept only so that late frames do not bring it back
-	sequencer int  // of the last run that this kernel started, 0 for none
-	count     int  // of the last run that any kernel started
+	disposed  bool    // kept only so that late frames do not bring it back
+	sequencer int     // of the last run that this kernel started, 0 for none
+	count     int     // of the last run that any kernel started
+	took      float64 // the last run, in milliseconds, as the kernel measured it; 0: it did not say
 	outputs   *tape
 	logs      *tape // stdio alone, in one stream
 	clearing  bool  // the next output takes the place of all before it

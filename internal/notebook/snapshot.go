@@ -17,6 +17,9 @@ type Snapshot struct {
 	// Counts has the number of the last run that any kernel started, which a
 	// cell goes on to show when its kernel is gone.
 	Counts map[string]int `json:"cell_counts"`
+	// Durations has what the last run took, in milliseconds, where the kernel
+	// has said so.
+	Durations map[string]float64 `json:"cell_durations"`
 }
 
 // Snapshot returns the state of all cells seen so far, less those disposed of.
@@ -24,7 +27,7 @@ type Snapshot struct {
 func (r *Runs) Snapshot() Snapshot {
 	s := Snapshot{
 		Status: map[string]string{}, Sequencers: map[string]int{},
-		Outputs: map[string][]json.RawMessage{}, Widgets: map[string]Widgets{}, Counts: map[string]int{},
+		Outputs: map[string][]json.RawMessage{}, Widgets: map[string]Widgets{}, Counts: map[string]int{}, Durations: map[string]float64{},
 	}
 	outputs := r.collect(&s)
 	for id, list := range outputs {
@@ -50,6 +53,9 @@ func (r *Runs) collect(s *Snapshot) map[string][]shown {
 		}
 		if c.count > 0 {
 			s.Counts[id] = c.count
+		}
+		if c.took > 0 {
+			s.Durations[id] = c.took
 		}
 		if len(c.widgets) > 0 {
 			s.Widgets[id] = c.widgets

@@ -41,7 +41,7 @@ func (r *Runs) Restore(s Snapshot) {
 			continue // more cells than frames can make known
 		}
 		*c = *newRun(r.cfg.TextLimit)
-		c.count, c.last = cmp.Or(s.Counts[id], s.Sequencers[id]), s.Status[id]
+		c.count, c.last, c.took = cmp.Or(s.Counts[id], s.Sequencers[id]), s.Status[id], s.Durations[id]
 		if c.last == StatusRunning {
 			c.last = StatusError
 		}

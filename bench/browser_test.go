@@ -1,0 +1,55 @@
+//go:build bench
+
+package bench_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// pageFigures is what browser.mjs prints: milliseconds and bytes.
+type pageFigures struct {
+	Pages []struct {
+		Name               string
+		Paint, Worst, Seen float64
+	}
+	Typing map[string]struct{ P50, P95, Max float64 }
+	First  struct{ Bytes, Lazy float64 }
+}
+
+// measurePage measures the page in a browser, which needs Node and chromium.
+func measurePage(t *testing.T, r *report, p *program) {
+	t.Helper()
+	browser, err := exec.LookPath("chromium")
+	require.NoError(t, err)
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(root, ".ci", "node"), "node", "browser.mjs", p.path, browser)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	var f pageFigures
+	require.NoError(t, json.Unmarshal(out, &f))
+	ms := func(v float64) string { return digits(v) + " ms" }
+
+	r.section("The page", "Debian's chromium, headless, with an empty cache each time, beside a text file of the same server; 7 rounds in turns. "+
+		"Ready: the console is connected; the attempt shows its task, its notebook, its flow. The attempt's trace has 99,000 entries, which the server reads when it is first asked.")
+	rows := [][]string{{"", "first paint", "worst", "aim", "ready"}}
+	for i, page := range f.Pages {
+		rows = append(rows, []string{page.Name, ms(page.Paint), ms(page.Worst), []string{"", "1 s", "1.5 s", "", ""}[min(i, 4)], ms(page.Seen)})
+	}
+	r.table(rows...)
+	_, _ = fmt.Fprintf(r, "\nGzipped, the console has %.0f kB when it is connected (aim 150), and loads the editor's %.0f kB when a cell is edited.\n\n",
+		f.First.Bytes/1000, f.First.Lazy/1000)
+	r.table(
+		[]string{"from a key to the frame after it, 360 keys", "p50", "p95", "worst"},
+		[]string{"nothing else goes on", ms(f.Typing["idle"].P50), ms(f.Typing["idle"].P95), ms(f.Typing["idle"].Max)},
+		[]string{"another cell prints 10,000 lines", ms(f.Typing["streaming"].P50), ms(f.Typing["streaming"].P95), ms(f.Typing["streaming"].Max)},
+	)
+}
