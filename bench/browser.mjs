@@ -51,7 +51,7 @@ async function open(path, ready) {
   );
   const seen = Date.now() - began;
   const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1);
-  const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map((r) => r.name));
+  const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map((r) => [r.name, r.startTime]));
   await context.close();
   return { paint, seen, loaded };
 }
@@ -66,15 +66,16 @@ const pages = [
 for (const page of pages) page.times = [];
 for (let round = 0; round < rounds; round++) for (const page of pages) page.times.push(await open(page.path, page.ready));
 
-/** The gzipped size of what the console has loaded by the time it is connected, without what it loads lazily afterwards. */
-async function size(names) {
-  let bytes = gzipSync(await (await fetch(url)).text()).length;
-  for (const name of names) bytes += gzipSync(Buffer.from(await (await fetch(name)).arrayBuffer())).length;
+/** What these are together, each gzipped. */
+async function size(assets) {
+  let bytes = 0;
+  for (const [name] of assets) bytes += gzipSync(Buffer.from(await (await fetch(name)).arrayBuffer())).length;
   return bytes;
 }
-const assets = pages[1].times[0].loaded.filter((name) => name.includes("/assets/"));
-const lazy = assets.filter((name) => name.includes("/editor-"));
-const first = { bytes: await size(assets.filter((name) => !lazy.includes(name))), lazy: await size(lazy) };
+const [opened] = pages[1].times;
+const assets = opened.loaded.filter(([name]) => name.includes("/assets/"));
+const before = assets.filter(([, start]) => start < opened.paint);
+const first = { bytes: await size(before), later: await size(assets.filter((asset) => !before.includes(asset))) };
 
 /** Types into a cell: milliseconds from each key to the frame after it. */
 async function typing(page, streams) {

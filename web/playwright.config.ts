@@ -3,6 +3,7 @@ import { defineConfig } from "@playwright/test";
 /** The page in Debian's chromium, against the program that ASSAY names. */
 export default defineConfig({
   testDir: "e2e",
+  testIgnore: process.env.SHOTS === undefined ? "screenshots.spec.ts" : [],
   timeout: 60_000,
   expect: { timeout: 15_000 },
   workers: 1,

@@ -147,18 +147,23 @@ export const test = base.extend<{ house: House; faults: string[] }>({
   faults: [
     async ({ page }, use) => {
       const faults: string[] = [];
-      page.on("pageerror", (error) => faults.push(String(error.stack ?? error)));
       page.on("console", (message) => {
-        if (message.type() === "error" && /^\[policy\]|Uncaught/.test(message.text())) faults.push(message.text());
+        if (message.type() === "error" && message.text().startsWith("[fault]")) faults.push(message.text());
       });
-      // Of the page alone: frames are for what may be refused.
+      // Of the page alone: frames are for what may be refused, and may fail.
       await page.addInitScript(() => {
         if (window !== window.top) return;
+        const tell = (...what: unknown[]) => console.error("[fault]", ...what.map(String));
+        addEventListener("error", ({ message, filename, lineno }) => {
+          if (!message.startsWith("ResizeObserver loop")) tell(message, filename, lineno); // it goes on in the next frame
+        });
+        addEventListener("unhandledrejection", ({ reason }) => tell("unhandled", reason?.stack ?? reason));
         document.addEventListener("securitypolicyviolation", (event) => {
-          if (event.violatedDirective === "base-uri") return; // of HTML while it is parsed to be cleaned
-          console.error(
-            `[policy] ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`,
-          );
+          const { target, violatedDirective, blockedURI, sourceFile, lineNumber } = event;
+          // HTML that is only parsed, to be cleaned, has elements that are not in the page.
+          if (target === document && ["base-uri", "script-src-attr", "style-src-attr"].includes(violatedDirective))
+            return;
+          tell(violatedDirective, blockedURI, sourceFile, lineNumber);
         });
       });
       await use(faults);

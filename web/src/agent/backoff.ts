@@ -7,10 +7,13 @@ export function delayOf(n: number, chance: () => number = Math.random): number {
   return Math.min(longest, first * 2 ** Math.min(n, 10)) * (0.5 + 0.5 * chance());
 }
 
-/** Whether a connection that has ended like this is to be made again by itself: docs/consoles.md, "How connections end". */
+/**
+ * Whether a connection that has ended like this is to be made again by itself:
+ * docs/consoles.md, "How connections end". A server that has ended may be started
+ * again, which a person at the page would have to tell it otherwise.
+ */
 export function comesBack(code: number, reason: string): boolean {
   switch (code) {
-    case 1001:
     case 1009:
     case 4001:
     case 4009:

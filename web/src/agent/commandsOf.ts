@@ -3,6 +3,7 @@ import type { CellType, Message } from "../protocol/messages";
 import { type Fields, isObject, isTexts, jsonOf, numberOf, textOf } from "../store/read";
 import type { Store } from "../store/store";
 import type { Edits } from "./edits";
+import { type Standing, whyNotRestart, whyNotRun } from "./whyNot";
 
 /** What commands are carried out with; a holder's and a view's differ in how they act. */
 export interface Hands {
@@ -19,21 +20,32 @@ export interface Hands {
   sendAgent(message: Message): boolean;
   /** Tells a person what was not done, and why. */
   refuse(text: string): void;
+  /** Tells that a cell in conflict was deleted, with the text that a person had typed. */
+  lost(text: string): void;
 }
 
 /** What a person may do. */
-export function commandsOf(hands: Hands, canRun: boolean): Commands {
-  return { canRun, ...cellCommands(hands), ...kernelCommands(hands), ...agentCommands(hands) };
+export function commandsOf(hands: Hands, standing: Standing): Commands {
+  const whyNot = whyNotRun(standing);
+  const can = { canRun: whyNot === null, whyNot, canRestart: whyNotRestart(standing) === null };
+  return { ...can, ...cellCommands(hands), ...kernelCommands(hands), ...agentCommands(hands) };
 }
 
 type CellCommands = Pick<Commands, "createCell" | "editCell" | "deleteCell" | "moveCell" | "changeType">;
 
-function cellCommands({ store, edits, act }: Hands): CellCommands {
+function cellCommands({ store, edits, act, lost }: Hands): CellCommands {
   const createCell = async (position: number, cell_type: CellType, source: string, title = "") =>
     textOf((await act("create_cell", { position, cell_type, source, title })).cell_id);
   const deleteCell = async (id: string) => {
-    await act("delete_cell", { cell_id: id });
-    edits.drop(id);
+    const release = edits.hold(id);
+    const mine = edits.inConflict(id) ? edits.text(id) : null;
+    try {
+      await act("delete_cell", { cell_id: id });
+      edits.drop(id);
+      if (mine !== null) lost(mine);
+    } finally {
+      release();
+    }
   };
   return {
     createCell,
@@ -44,9 +56,18 @@ function cellCommands({ store, edits, act }: Hands): CellCommands {
       const { order, cells } = store.get().notebook;
       const cell = cells[id];
       if (cell === undefined) throw new Error("the cell is not there any more");
-      const other = await createCell(order.indexOf(id), type, edits.text(id) ?? cell.source, cell.title);
-      await deleteCell(id);
-      return other;
+      const text = edits.text(id) ?? cell.source;
+      const release = edits.hold(id);
+      try {
+        const other = await createCell(order.indexOf(id), type, text, cell.title);
+        await act("delete_cell", { cell_id: id });
+        const newest = edits.text(id) ?? text; // what was typed meanwhile goes along
+        edits.drop(id);
+        if (newest !== text) edits.typed(other, newest);
+        return other;
+      } finally {
+        release();
+      }
     },
   };
 }
@@ -105,11 +126,12 @@ function reactivityOf(cell: unknown): CellReactivity {
 /** Runs a cell when the one before was sent: what was typed is stored first, and then is what runs. */
 async function runCell({ edits, run, refuse }: Hands, id: string, before: Promise<void>): Promise<void> {
   try {
-    const [typed] = await Promise.all([edits.flush(id), before]);
+    const [typed] = await Promise.all([edits.flush(id, before), before]);
     if (!run(id, typed)) refuse("The cell was not run: there is no connection.");
   } catch (error) {
     await before;
-    refuse(`The cell was not run: ${error instanceof Error ? error.message : String(error)}.`);
+    const why = error instanceof Error ? error.message : String(error);
+    refuse(`The cell was not run: ${why.replace(/\.?$/, ".")}`);
   }
 }
 

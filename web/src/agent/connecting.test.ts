@@ -33,7 +33,7 @@ describe("connecting", () => {
     socketAt("/agent").drop(1006);
     expect(live().connection).toMatchObject({ state: "disconnected", code: 1006 });
     expect(console.info).toHaveBeenCalledWith("[AgentConnection] Disconnected (1006)");
-    expect(commands().canRun).toBe(false);
+    expect(commands()).toMatchObject({ canRun: false, whyNot: "There is no connection to the server." });
     const gaps: number[] = [];
     for (let i = 0; i < 8; i++) {
       const tries = socketsAt("/run").length;
@@ -62,7 +62,7 @@ describe("connecting", () => {
   });
 
   it.each([
-    [1001, "the server is stopping", false],
+    [1001, "the server is stopping", true],
     [1008, "wrong token", false],
     [1008, "unknown role", false],
     [1008, "too slow: too much was waiting", true],
@@ -182,7 +182,10 @@ describe("a session that is not open to all", () => {
     socketAt("/run").says({ ...ready, session_owner: false });
     socketAt("/agent").open();
     socketAt("/agent").says(stateOf(1, []));
-    expect(live()).toMatchObject({ sessionOwner: false, commands: { canRun: false } });
+    expect(live()).toMatchObject({
+      sessionOwner: false,
+      commands: { canRun: false, whyNot: "Another console owns this session." },
+    });
     socketAt("/run").says({ ...ready, session_owner: true });
     expect(live()).toMatchObject({ sessionOwner: true, commands: { canRun: true } });
   });

@@ -5,6 +5,17 @@ import { initial } from "../store/reducer";
 import type { Store } from "../store/store";
 import { getSession, historyOf } from "./history";
 import type { Inbox } from "./inbox";
+import type { SentWords } from "./sentWords";
+
+/** How long the server may take for each answer, in milliseconds. */
+const within = 10_000;
+
+export interface ConversationEvents {
+  /** What was said before cannot be shown. */
+  failed(why: string): void;
+  /** All that was said is there, as far as it can be. */
+  loaded(): void;
+}
 
 /**
  * Brings what was said before this page came, or while it was away, in front of
@@ -15,12 +26,12 @@ export class Conversation {
   private trace = "";
   private loading = new AbortController();
 
-  /** failed is told why what was said before cannot be shown. */
   constructor(
     private readonly session: string,
     private readonly store: Store,
     private readonly inbox: Inbox,
-    private readonly failed: (why: string) => void,
+    private readonly words: SentWords,
+    private readonly events: ConversationEvents,
   ) {}
 
   /** Takes in a frame of the agent, or what was sent to it. */
@@ -38,28 +49,34 @@ export class Conversation {
   /** Loads what was said; all of it, or what has been missed since. */
   async load(all: boolean): Promise<void> {
     this.stop();
-    const { signal } = this.loading;
+    const { loading } = this;
+    const { signal } = loading;
     this.waiting ??= [];
     const known = new Set<string>();
     try {
-      const { trace = "" } = await getSession(this.session, signal);
+      const { trace = "" } = await inTime(getSession(this.session, signal), loading);
       this.inbox.drain();
       if (all || trace !== this.trace) this.forget();
       this.inbox.drain();
       this.trace = trace;
-      const from = (this.store.get().agent.seq ?? 0) + 1;
-      for await (const entries of historyOf(this.session, from, signal)) {
-        for (const entry of entries) {
+      const seen = this.store.get().agent.seq ?? 0;
+      const from = Math.min(seen, this.words.since() ?? seen) + 1;
+      const pages = historyOf(this.session, from, signal);
+      for (let page = await inTime(pages.next(), loading); !page.done; page = await inTime(pages.next(), loading)) {
+        for (const entry of page.value) {
+          this.words.heard(entry.msg, entry.seq);
+          if (entry.seq <= seen) continue; // it was asked for to see what has come
           this.inbox.add({ entry });
           known.add(jsonOf(entry.msg));
         }
       }
     } catch (error) {
-      if (signal.aborted) return;
+      if (loading !== this.loading) return;
       const nothingYet = error instanceof ApiError && error.status === 404;
-      if (!nothingYet) this.failed(error instanceof Error ? error.message : String(error));
+      if (!nothingYet) this.events.failed(error instanceof Error ? error.message : String(error));
     }
     this.release(known);
+    this.inbox.add({ act: () => this.events.loaded() });
   }
 
   /** Lets go of what is being loaded. What waits still does. */
@@ -75,5 +92,22 @@ export class Conversation {
     for (const entry of waiting) {
       if (entry.seq > 0 || !known.has(jsonOf(entry.msg))) this.inbox.add({ entry });
     }
+  }
+}
+
+/** What a question resolves to, or, when that takes too long, that it does; then all that is loaded is given up. */
+async function inTime<T>(asked: Promise<T>, loading: AbortController): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error("the server does not answer"));
+      loading.abort();
+    }, within);
+    loading.signal.addEventListener("abort", () => reject(new Error("it was given up")), { once: true });
+  });
+  try {
+    return await Promise.race([asked, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -3,6 +3,7 @@
 
 import type { WireCell } from "../protocol/messages";
 import type { State } from "../store/state";
+import { readTab, writeTab } from "./tabStorage";
 
 const database = "assay";
 const table = "notebooks";
@@ -23,25 +24,44 @@ function keyOf(console: number, session: string): string {
   return `assay.notebook.${console}.${session}`;
 }
 
-/** Keeps a notebook. It is rejected when there is no room. */
+/** How long the database may take, in milliseconds. */
+const within = 5_000;
+
+/** Keeps a notebook; what was kept before an empty one stays beside it. It is rejected when there is no room. */
 export async function keepDocument(console: number, session: string, cells: readonly WireCell[]): Promise<void> {
   const key = keyOf(console, session);
-  const text = JSON.stringify(cells);
+  if (cells.length === 0) await keepBefore(key);
+  await put(key, JSON.stringify(cells));
+}
+
+async function put(key: string, text: string): Promise<void> {
+  if (writeTab(key, text)) return;
+  await inTable("readwrite", (store) => store.put(text, key));
+  if (!writeTab(key, elsewhere)) throw new Error("the session storage cannot be written");
+}
+
+/** Puts what is kept aside, unless it is an empty notebook. */
+async function keepBefore(key: string): Promise<void> {
   try {
-    sessionStorage.setItem(key, text);
+    const text = await kept(key);
+    if (text !== null && text !== "[]") await put(`${key}.before`, text);
   } catch {
-    await inTable("readwrite", (store) => store.put(text, key));
-    sessionStorage.setItem(key, elsewhere);
+    console.warn("The notebook that was there before could not be kept.");
   }
+}
+
+async function kept(key: string): Promise<string | null> {
+  const here = readTab(key);
+  const text = here === elsewhere ? await inTable("readonly", (store) => store.get(key)) : here;
+  return typeof text === "string" ? text : null;
 }
 
 /** The notebook that was kept, as JSON; null: there is none. */
 export async function keptDocument(console: number, session: string): Promise<unknown> {
   const key = keyOf(console, session);
   try {
-    const kept = sessionStorage.getItem(key);
-    const text = kept === elsewhere ? await inTable("readonly", (store) => store.get(key)) : kept;
-    return typeof text === "string" ? JSON.parse(text) : null;
+    const text = await kept(key);
+    return text === null ? null : JSON.parse(text);
   } catch {
     return null;
   }
@@ -49,13 +69,18 @@ export async function keptDocument(console: number, session: string): Promise<un
 
 function inTable(mode: IDBTransactionMode, ask: (store: IDBObjectStore) => IDBRequest): Promise<unknown> {
   return new Promise((resolve, reject) => {
+    setTimeout(() => reject(new Error("the database does not answer")), within);
     const opening = indexedDB.open(database, 1);
     opening.onupgradeneeded = () => opening.result.createObjectStore(table);
     opening.onerror = () => reject(opening.error);
     opening.onsuccess = () => {
-      const asked = ask(opening.result.transaction(table, mode).objectStore(table));
-      asked.onsuccess = () => resolve(asked.result);
-      asked.onerror = () => reject(asked.error);
+      try {
+        const asked = ask(opening.result.transaction(table, mode).objectStore(table));
+        asked.onsuccess = () => resolve(asked.result);
+        asked.onerror = () => reject(asked.error);
+      } catch (error) {
+        reject(error);
+      }
     };
   });
 }

@@ -155,6 +155,94 @@ describe("editing", () => {
     expect(actions().at(-1)).toMatchObject({ action: "create_cell", params: { source: "mine", position: 1 } });
   });
 
+  it("runs the text as it was when that was asked for, and what is typed later follows", async () => {
+    await begin();
+    await connect();
+    commands().editCell("a", "one");
+    commands().runCell("a");
+    commands().editCell("a", "one two");
+    await pass(1000);
+    await answer({ cell_id: "a" }, [edited("a", "one", 2, 11)]);
+    expect(socketAt("/run").sentOf("run_cell")).toEqual([{ type: "run_cell", cell_id: "a", code: "one" }]);
+    await pass(500);
+    expect(actions()[1]).toMatchObject({ params: { source: "one two", rev: 2 } });
+  });
+
+  it("runs that text also when an older one is under way", async () => {
+    await begin();
+    await connect();
+    commands().editCell("a", "zero");
+    await pass(500);
+    commands().editCell("a", "one");
+    commands().runCell("a");
+    commands().editCell("a", "one two");
+    await answer({}, [edited("a", "zero", 2, 11)]);
+    expect(actions()[1]).toMatchObject({ params: { source: "one", rev: 2 } });
+    await answer({}, [edited("a", "one", 3, 12)]);
+    expect(socketAt("/run").sentOf("run_cell")).toMatchObject([{ code: "one" }]);
+  });
+
+  it("is a conflict again when the page is loaded again", async () => {
+    await begin();
+    await connect();
+    commands().editCell("a", "mine");
+    await pass(500);
+    await answer(stale, [edited("a", "theirs", 2, 11, "agent")]);
+    await load();
+    await connect(stateOf(12, [cell("a", "theirs", 2), cell("b")]));
+    await pass(1000);
+    expect(actions()).toEqual([]);
+    expect(live().conflicts).toMatchObject({ a: { mine: "mine", theirs: "theirs" } });
+    expect(cells().a?.source).toBe("theirs");
+  });
+
+  it("that was typed before the page was loaded is shown, or in conflict, before anything is typed over it", async () => {
+    await begin();
+    await connect();
+    socketAt("/agent").drop(1006);
+    commands().editCell("a", "mine a");
+    commands().editCell("b", "mine b");
+    await load();
+    await connect(stateOf(12, [cell("a", "theirs", 2), cell("b")]));
+    expect(live().conflicts).toMatchObject({ a: { mine: "mine a", theirs: "theirs" } });
+    expect(cells().b?.source).toBe("mine b");
+    expect(actions()).toMatchObject([{ params: { cell_id: "b", source: "mine b", rev: 1 } }]);
+  });
+
+  it("goes along when the type of the cell is changed meanwhile", async () => {
+    await begin();
+    await connect();
+    commands().editCell("a", "one");
+    const changed = commands().changeType("a", "markdown");
+    commands().editCell("a", "one two");
+    const made = { type: "notebook_event", event: "cell_created", cell: cell("c", "one"), position: 0, seq: 11 };
+    await answer({ cell_id: "c" }, [made]);
+    await answer({}, [{ type: "notebook_event", event: "cell_deleted", cell_id: "a", seq: 12 }]);
+    await expect(changed).resolves.toBe("c");
+    await pass(500);
+    expect(actions().at(-1)).toMatchObject({ params: { cell_id: "c", source: "one two" } });
+  });
+
+  it.each(["a person", "the agent"])("in conflict is not lost when %s deletes the cell", async (who) => {
+    await begin();
+    await connect();
+    commands().editCell("a", "mine");
+    await pass(500);
+    await answer(stale, [edited("a", "theirs", 2, 11, "agent")]);
+    const gone = { type: "notebook_event", event: "cell_deleted", cell_id: "a", seq: 12 };
+    if (who === "a person") {
+      const deleted = commands().deleteCell("a");
+      await answer({}, [gone]);
+      await deleted;
+    } else socketAt("/agent").says(gone);
+    await pass();
+    expect(live().conflicts).toEqual({});
+    expect(texts()).toEqual([expect.stringContaining("Your text is not lost. It is: mine")]);
+    live().notices[0]?.action?.run();
+    await pass();
+    expect(actions().at(-1)).toMatchObject({ action: "create_cell", params: { source: "mine" } });
+  });
+
   it("is kept when the page is loaded again", async () => {
     await begin();
     await connect();

@@ -18,6 +18,8 @@ interface Edit {
   conflict: boolean;
   /** The server will not have it as it is. */
   refused: boolean;
+  /** It was typed before the page was loaded again: no editor has it. */
+  restored: boolean;
   /** Why it could not be stored, in words that end a sentence. */
   problem: string;
   timer: ReturnType<typeof setTimeout> | undefined;
@@ -31,6 +33,8 @@ export interface EditsConfig {
   changed(): void;
   /** Tells of an edit that cannot be stored: its text, and why. */
   refused(cellId: string, text: string, why: string): void;
+  /** Shows a text that no editor has, before it comes back from the server. */
+  show(cellId: string, text: string): void;
 }
 
 /**
@@ -41,6 +45,7 @@ export interface EditsConfig {
  */
 export class Edits {
   private readonly edits = new Map<string, Edit>();
+  private readonly held = new Map<string, number>();
   private readonly ways = new WeakMap<Edit, Promise<boolean>>();
 
   constructor(private readonly config: EditsConfig) {}
@@ -51,8 +56,20 @@ export class Edits {
     if (edit === null) return;
     edit.text = text;
     edit.refused = false;
-    clearTimeout(edit.timer);
-    edit.timer = setTimeout(() => void this.send(id, edit), pause);
+    edit.restored = false;
+    this.later(id, edit);
+  }
+
+  /** Keeps what is typed into a cell from being sent when typing pauses, until what it returns is called. */
+  hold(id: string): () => void {
+    this.held.set(id, (this.held.get(id) ?? 0) + 1);
+    return () => {
+      const left = (this.held.get(id) ?? 1) - 1;
+      if (left > 0) this.held.set(id, left);
+      else this.held.delete(id);
+      const edit = this.edits.get(id);
+      if (edit !== undefined && !edit.sending && edit.text === edit.base.source) this.drop(id);
+    };
   }
 
   /** What was typed into a cell and is not stored; null: nothing is. */
@@ -61,17 +78,39 @@ export class Edits {
   }
 
   /**
-   * Sends what was typed into a cell. Resolves to the text that was stored last, null:
-   * there was none; it is rejected when something could not be stored.
+   * Stores what was typed into a cell until now, and nothing that is typed later before
+   * `until` is fulfilled too. Resolves to that text, null: nothing was typed; it is
+   * rejected when it could not be stored.
    */
-  async flush(id: string): Promise<string | null> {
-    let last: string | null = null;
-    for (let edit = this.edits.get(id); edit !== undefined; edit = this.edits.get(id)) {
-      clearTimeout(edit.timer);
-      last = edit.text;
-      if (!(await this.send(id, edit))) throw new Error(edit.problem);
+  async flush(id: string, until?: Promise<void>): Promise<string | null> {
+    const release = this.hold(id);
+    try {
+      const edit = this.edits.get(id);
+      const text = edit?.text ?? null;
+      if (edit !== undefined && text !== null) await this.store(id, edit, text);
+      await until;
+      return text;
+    } finally {
+      release();
     }
-    return last;
+  }
+
+  /** Stores a text behind those that are under way. */
+  private async store(id: string, edit: Edit, text: string): Promise<void> {
+    clearTimeout(edit.timer);
+    let stored = true;
+    while (stored && edit.sending) stored = await this.underWay(edit);
+    stored &&= this.edits.get(id) !== edit || (await this.send(id, edit, text));
+    if (!stored) throw new Error(edit.problem);
+  }
+
+  /** The notebook is known again: what was typed before the page was loaded is shown, and all that is not stored is sent. */
+  resume(): void {
+    for (const [id, edit] of this.edits) {
+      const cell = this.config.store.get().notebook.cells[id];
+      if (edit.restored && !edit.conflict && cell !== undefined) this.compare(id, edit, cell);
+    }
+    this.flushAll();
   }
 
   /** Sends all that was typed and not stored: there is a connection again, or the page goes away. */
@@ -91,6 +130,11 @@ export class Edits {
     if (edit.conflict) this.config.changed();
   }
 
+  /** Whether theirs and ours of a cell differ, and a person has to choose. */
+  inConflict(id: string): boolean {
+    return this.edits.get(id)?.conflict === true;
+  }
+
   /** By cell id. */
   conflicts(): Record<string, Conflict> {
     const out: [string, Conflict][] = [];
@@ -106,7 +150,9 @@ export class Edits {
   follow(): void {
     for (const [id, edit] of this.edits) {
       const cell = this.config.store.get().notebook.cells[id];
-      if (!edit.conflict || cell === undefined || cell.rev <= edit.base.rev) continue;
+      if (!edit.conflict) continue;
+      if (cell === undefined) this.deleted(id, edit);
+      if (cell === undefined || cell.rev <= edit.base.rev) continue;
       const base = { source: cell.source, rev: cell.rev };
       edit.conflict = cell.source !== edit.text;
       if (edit.conflict) edit.base = base;
@@ -117,14 +163,41 @@ export class Edits {
 
   /** What is not stored, to be kept while the page is reloaded. */
   save(): SavedEdit[] {
-    return [...this.edits].map(([id, { text, base }]) => ({ id, text, base }));
+    return [...this.edits].map(([id, { text, base, conflict, sent }]) => ({ id, text, base, conflict, sent }));
   }
 
   /** Takes back what was saved. */
   load(saved: readonly SavedEdit[]): void {
-    for (const { id, text, base } of saved) {
-      if (!this.edits.has(id)) this.edits.set(id, { ...fresh, text, base });
+    for (const { id, text, base, conflict = false, sent = [] } of saved) {
+      const edit = { ...fresh, text, base, conflict: conflict === true, sent, restored: true };
+      if (!this.edits.has(id)) this.edits.set(id, edit);
     }
+    if (saved.length > 0) this.config.changed();
+  }
+
+  /** Looks at what became of a cell while the page was loaded. Ours is shown, unless both have changed. */
+  private compare(id: string, edit: Edit, { source, rev }: Edit["base"]): void {
+    if (source === edit.text || edit.sent.includes(source)) this.settled(id, edit, { source, rev });
+    else if (source !== edit.base.source) this.stale(id, edit, source, rev);
+    else edit.base = { source, rev };
+    if (this.edits.get(id) === edit && !edit.conflict) this.config.show(id, edit.text);
+  }
+
+  /** Somebody has deleted a cell in conflict: ours is told of, that it is not lost. */
+  private deleted(id: string, edit: Edit): void {
+    const { seq, order } = this.config.store.get().notebook;
+    if (this.held.has(id) || (seq === 0 && order.length === 0)) return; // the person's own doing, or not known yet
+    this.drop(id);
+    this.config.refused(id, edit.text, edit.problem);
+  }
+
+  /** Sends an edit when typing pauses. */
+  private later(id: string, edit: Edit): void {
+    clearTimeout(edit.timer);
+    edit.timer = setTimeout(() => {
+      if (this.held.has(id)) this.later(id, edit);
+      else if (this.edits.get(id) === edit) void this.send(id, edit);
+    }, pause);
   }
 
   private begin(id: string): Edit | null {
@@ -135,15 +208,14 @@ export class Edits {
     return edit;
   }
 
-  /** Sends one edit, unless one is under way; resolves to whether it was stored. */
-  private async send(id: string, edit: Edit): Promise<boolean> {
+  /** Sends one edit, or a text that it was, unless one is under way; resolves to whether it was stored. */
+  private async send(id: string, edit: Edit, text = edit.text): Promise<boolean> {
     if (edit.sending) return this.underWay(edit);
     if (edit.conflict || edit.refused) return false;
-    if (edit.text === edit.base.source && edit.sent.length === 0) {
-      this.edits.delete(id);
+    if (text === edit.base.source && edit.sent.length === 0) {
+      if (edit.text === text) this.edits.delete(id);
       return true;
     }
-    const { text } = edit;
     edit.sent = [...edit.sent, text];
     edit.sending = true;
     const sending = this.config.ask(id, text, edit.base.rev).then(
@@ -170,8 +242,8 @@ export class Edits {
     edit.base = base;
     if (this.edits.get(id) !== edit) return true;
     clearTimeout(edit.timer);
-    if (edit.text === base.source) this.edits.delete(id);
-    else edit.timer = setTimeout(() => void this.send(id, edit), pause);
+    if (edit.text !== base.source) this.later(id, edit);
+    else if (!this.held.has(id)) this.edits.delete(id);
     return true;
   }
 
@@ -212,6 +284,16 @@ export interface SavedEdit {
   id: string;
   text: string;
   base: { source: string; rev: number };
+  conflict?: boolean;
+  sent?: readonly string[];
 }
 
-const fresh = { sent: [], sending: false, conflict: false, refused: false, problem: "", timer: undefined };
+const fresh = {
+  sent: [] as readonly string[],
+  sending: false,
+  conflict: false,
+  refused: false,
+  restored: false,
+  problem: "",
+  timer: undefined,
+};

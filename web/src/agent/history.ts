@@ -13,6 +13,7 @@ const types = [
   "agent_query",
   "agent_clear_history",
   "managed_process_exit",
+  "managed_process_restart",
 ].join(",");
 const hops = "agent>server,server>agent,console>server,session";
 const pageSize = 5000;

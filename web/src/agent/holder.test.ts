@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { begin, cells, commands, eachTestOnAnEmptyPage, live, load, pass, ready, runs } from "./fakePage";
+import { begin, cells, commands, eachTestOnAnEmptyPage, live, load, pass, ready, runs, texts } from "./fakePage";
 import { socketAt } from "./fakeServer";
 
 eachTestOnAnEmptyPage();
@@ -81,13 +81,57 @@ describe("a holder", () => {
     socketAt("/agent").says({ type: "eval_result", case_id: "one" });
     await pass();
     commands().restart("kernel");
-    socketAt("/run").says(ready);
+    socketAt("/run").says({ ...ready, kernel_pid: 100 });
     await pass();
     expect(cells()[id]).toBeDefined();
     socketAt("/agent").says({ type: "eval_result", case_id: "two" });
-    socketAt("/run").says(ready);
+    socketAt("/run").says({ ...ready, kernel_pid: 101 });
     await pass();
     expect(live().store.get().notebook.order).toEqual([]);
+    live().notices[0]?.action?.run();
+    expect(Object.values(cells()).map(({ source }) => source)).toEqual(["of the first"]);
+  });
+
+  it("keeps its notebook when the connection breaks after a verdict, and when another owner goes", async () => {
+    await begin("holder");
+    await hold();
+    const id = await commands().createCell(0, "code", "kept");
+    socketAt("/agent").says({ type: "eval_result", case_id: "one" });
+    await pass();
+    socketAt("/run").drop(1006);
+    await pass(300);
+    await hold();
+    expect(live().store.get().verdict).toMatchObject({ case_id: "one" });
+    socketAt("/run").says(ready);
+    await pass(500);
+    expect(cells()[id]?.source).toBe("kept");
+    await load("holder");
+    expect(cells()[id]?.source).toBe("kept");
+  });
+
+  it("keeps what it had beside an empty notebook", async () => {
+    await begin("holder");
+    await hold();
+    await commands().createCell(0, "code", "of the first");
+    await pass(500);
+    socketAt("/agent").says({ type: "eval_result", case_id: "one" });
+    socketAt("/run").says({ ...ready, kernel_pid: 100 });
+    await pass(500);
+    const before = Object.keys(sessionStorage).find((key) => key.endsWith(".before")) ?? "";
+    expect(sessionStorage.getItem(before)).toContain("of the first");
+  });
+
+  it("says which cells were not run when the connection broke", async () => {
+    await begin("holder");
+    await hold();
+    const id = await commands().createCell(0, "code", "x");
+    commands().runCell(id);
+    await pass();
+    socketAt("/run").drop(1006);
+    await pass(300);
+    await hold();
+    expect(texts()).toEqual(["A cell was not run: the connection was lost."]);
+    expect(runs()[id]?.pending ?? false).toBe(false);
   });
 
   it("is told when it may not hold", async () => {

@@ -1,5 +1,5 @@
 import type { By, Message, NotebookStateMessage, WireCell } from "../protocol/messages";
-import { type Fields, textOf } from "../store/read";
+import { type Fields, isObject, numberOf, textOf } from "../store/read";
 import { type Answered, type Desk, handleAgentAction, type Outcome, perform } from "./actionHandler";
 import type { Core } from "./core";
 import { cellsToKeep, keepDocument, keptDocument } from "./documentStore";
@@ -18,12 +18,17 @@ export interface HolderConfig {
   sendRun(message: unknown): boolean;
   sendAgent(message: unknown): boolean;
   resumed(): void;
+  /** Both connections are up. */
+  connected(): boolean;
 }
 
 /** Holds the notebook: what agent and person want of it is done here, and the server is told what is to run. */
 export class Holder implements Keeper {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private restarted = false;
+  /** The notebook is another than what was kept. */
+  private changed = false;
+  private pid = 0;
 
   constructor(private readonly config: HolderConfig) {}
 
@@ -35,23 +40,57 @@ export class Holder implements Keeper {
 
   connected(): void {
     void this.config.core.conversation.load(true);
-    this.config.resumed();
+    this.config.core.inbox.add({ act: this.config.resumed }); // behind the ready that tells what has run
   }
 
   fromRun(message: Message): void {
     const { core } = this.config;
-    if (message.type === "ready") core.inbox.add({ act: () => this.greeted(message) });
+    if (message.type === "ready") {
+      const first = !this.config.connected();
+      core.inbox.add({ act: () => this.greeted(message, first) });
+    }
     core.take(message);
   }
 
-  /** Takes over what the cells have shown. A new attempt begins with an empty notebook; what a person begins, with this one. */
-  private greeted(ready: Message): void {
+  /**
+   * Takes over what the cells have shown. A new attempt begins with an empty notebook;
+   * what a person begins, and what was there before a connection broke, with this one.
+   */
+  private greeted(ready: Message, first: boolean): void {
     const { store } = this.config.core;
     const state = store.get();
-    const next = state.verdict !== null && !this.restarted;
+    const other = this.isOther(ready);
+    const next = state.verdict !== null && !this.restarted && !first && other;
     this.restarted = false;
-    store.restore(stateOf(next ? [] : cellsToKeep(state), ready));
-    if (next) this.keep();
+    const cells = cellsToKeep(state);
+    store.restore(stateOf(next ? [] : cells, ready));
+    if (state.verdict !== null && !other) store.update((now) => ({ ...now, verdict: state.verdict }));
+    if (next) this.putAside(cells);
+  }
+
+  /** Whether a ready is of another session than the one before: of another kernel, or of one that has run nothing. */
+  private isOther(ready: Message): boolean {
+    const before = this.pid;
+    this.pid = numberOf(ready.kernel_pid);
+    if (before !== 0 && this.pid !== 0) return this.pid !== before;
+    return [ready.cell_status, ready.cell_sequencers, ready.cell_outputs].every(isEmpty);
+  }
+
+  /** The notebook of an attempt that is over is kept beside the empty one of the next. */
+  private putAside(cells: readonly WireCell[]): void {
+    this.changed = true;
+    this.keep();
+    if (cells.length === 0) return;
+    const run = () => this.bringBack(cells);
+    const text = "Another attempt has begun, with an empty notebook. The one before is not lost.";
+    this.config.core.notices.add("info", text, { label: "Bring its cells back", run });
+  }
+
+  private bringBack(cells: readonly WireCell[]): void {
+    for (const { cell_type, source, display_name: title } of cells) {
+      const position = this.config.core.store.get().notebook.order.length;
+      void this.act("create_cell", { position, cell_type, source, title });
+    }
   }
 
   fromAgent(message: Message): void {
@@ -102,6 +141,7 @@ export class Holder implements Keeper {
   private change(events: Answered["events"], by: By): void {
     if (events.length === 0) return;
     this.config.core.store.apply(events.map((event) => ({ seq: 0, hop: "notebook", msg: { ...event, by } })));
+    this.changed = true;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.keep(), pause);
   }
@@ -113,10 +153,12 @@ export class Holder implements Keeper {
     }
   }
 
-  /** Keeps the notebook while the page is loaded again. */
+  /** Keeps the notebook while the page is loaded again. What was kept stays where nothing has changed. */
   keep(): void {
     const { core, console, session } = this.config;
     clearTimeout(this.timer);
+    if (!this.changed) return;
+    this.changed = false;
     keepDocument(console, session, cellsToKeep(core.store.get())).catch(() => {
       core.notices.add("error", "There is no room to keep this notebook: it is lost when the page is closed.");
     });
@@ -125,6 +167,10 @@ export class Holder implements Keeper {
   private desk(): Desk {
     return { language: this.config.language(), newId: () => crypto.randomUUID() };
   }
+}
+
+function isEmpty(part: unknown): boolean {
+  return !isObject(part) || Object.keys(part).length === 0;
 }
 
 /** A state of cells and runs as a view would get it; whatever cannot be read of it is left out. */

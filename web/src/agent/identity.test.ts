@@ -68,3 +68,15 @@ it("is made up anew where what is stored is no id", async () => {
   sessionStorage.setItem("assay.console", "x");
   expect((await page()).id).toBeGreaterThan(0);
 });
+
+it("is made up where the browser forbids to store and to ask", async () => {
+  const forbidden = () => {
+    throw new DOMException("no", "SecurityError");
+  };
+  vi.stubGlobal("sessionStorage", { getItem: forbidden, setItem: forbidden });
+  vi.stubGlobal("BroadcastChannel", forbidden);
+  const first = await page();
+  expect(first.id).toBeGreaterThan(0);
+  first.keepConnectionIndex("s", 4, "t");
+  expect(first.connectionIndex("s", "t")).toBe(0);
+});

@@ -1,6 +1,8 @@
 // Who this page is to the server: the same console when it is loaded again, another
 // one when its tab was duplicated, which takes a copy of the session storage along.
 
+import { readTab, removeTab, tabKeys, writeTab } from "./tabStorage";
+
 const idKey = "assay.console";
 const indexKey = (session: string) => `assay.connection.${session}`;
 
@@ -17,12 +19,12 @@ export function consoleId(): Promise<number> {
 }
 
 async function settle(): Promise<number> {
-  const stored = Number(sessionStorage.getItem(idKey));
+  const stored = Number(readTab(idKey));
   const channel = open();
   const kept = Number.isSafeInteger(stored) && stored > 0;
   const id = kept && (isReload() || !(await isTaken(channel, stored))) ? stored : newId();
   if (id !== stored) forgetOf(stored);
-  sessionStorage.setItem(idKey, String(id));
+  writeTab(idKey, String(id));
   defend(channel, id);
   return id;
 }
@@ -38,7 +40,11 @@ function isReload(): boolean {
 }
 
 function open(): BroadcastChannel | null {
-  return typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel(idKey);
+  try {
+    return typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel(idKey);
+  } catch {
+    return null;
+  }
 }
 
 /** Asks the other pages whether one of them has that id. */
@@ -51,23 +57,33 @@ function isTaken(channel: BroadcastChannel | null, id: number): Promise<boolean>
       clearTimeout(timer);
       resolve(true);
     };
-    channel.postMessage({ asks: id, page });
+    if (!say(channel, { asks: id, page })) resolve(false);
   });
+}
+
+/** false: it was not said. */
+function say(channel: BroadcastChannel, data: unknown): boolean {
+  try {
+    channel.postMessage(data);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Tells other pages that ask that this id is taken. */
 function defend(channel: BroadcastChannel | null, id: number): void {
   if (channel === null) return;
   channel.onmessage = ({ data }) => {
-    if (data?.asks === id && data.page !== page) channel.postMessage({ taken: id, page });
+    if (data?.asks === id && data.page !== page) say(channel, { taken: id, page });
   };
 }
 
 /** What was kept of a console that is another now. */
 function forgetOf(id: number): void {
   if (id <= 0) return;
-  for (const key of Object.keys(sessionStorage)) {
-    if (key.startsWith(indexKey(""))) sessionStorage.removeItem(key);
+  for (const key of tabKeys()) {
+    if (key.startsWith(indexKey(""))) removeTab(key);
   }
 }
 
@@ -76,12 +92,12 @@ function forgetOf(id: number): void {
  * is named; 0: none. Of another session, it may be another console's by now.
  */
 export function connectionIndex(session: string, trace: string): number {
-  const kept = sessionStorage.getItem(indexKey(session)) ?? "";
+  const kept = readTab(indexKey(session)) ?? "";
   const space = kept.indexOf(" ");
   const index = Number(kept.slice(0, space));
   return kept.slice(space + 1) === trace && Number.isSafeInteger(index) && index > 0 ? index : 0;
 }
 
 export function keepConnectionIndex(session: string, index: number, trace: string): void {
-  sessionStorage.setItem(indexKey(session), `${index} ${trace}`);
+  writeTab(indexKey(session), `${index} ${trace}`);
 }

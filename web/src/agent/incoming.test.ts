@@ -66,6 +66,8 @@ describe("what comes", () => {
     socketAt("/run").says({ type: "managed_process_exit", name: "kernel", exit_code: 1 });
     await pass();
     expect(live().store.get()).toMatchObject({ notebook: { kernel: "dead" }, verdict: { case_id: "x" } });
+    expect(commands()).toMatchObject({ canRun: false, canRestart: true });
+    expect(commands().whyNot).toContain("The attempt has ended");
     expect(live().kernelPid).toBe(0);
     expect(runs().a?.status).toBe("error");
     socketAt("/run").says({ ...ready, kernel_pid: 100 });
@@ -83,8 +85,47 @@ describe("what comes", () => {
     expect(runs().a?.pending).toBe(true);
     socketAt("/run").says({ type: "error", data: { message: "there is no kernel to run_cell" } });
     await pass();
-    expect(texts()).toEqual(["there is no kernel to run_cell"]);
+    expect(texts()).toEqual(["There is no kernel. Restart it to go on."]);
     expect(runs().a).toMatchObject({ pending: false, status: "idle" });
+  });
+});
+
+describe("an agent that has ended", () => {
+  const exit = (exit_code: number, signal = "") => ({ type: "managed_process_exit", name: "agent", exit_code, signal });
+  const happened = () =>
+    live()
+      .store.get()
+      .agent.conversation.map((item) => (item.kind === "event" || item.kind === "error" ? item.text : item.kind));
+
+  it("says so in the conversation: what killed it, or that it was restarted, and when another has come", async () => {
+    await begin();
+    await connect();
+    commands().restart("agent");
+    socketAt("/run").says(exit(-1, "SIGTERM"));
+    socketAt("/agent").says({ type: "agent_status", status: "ready", seq: 12 });
+    await pass();
+    const restarted = [expect.stringContaining("to be restarted"), expect.stringContaining("was restarted")];
+    expect(happened()).toEqual(restarted);
+    socketAt("/run").says(exit(-1, "SIGKILL"));
+    commands().restart("agent");
+    await pass();
+    socketAt("/agent").says({ type: "agent_status", status: "ready", seq: 13 });
+    await pass();
+    expect(happened()).toEqual([...restarted, "The agent has ended: SIGKILL.", restarted[1]]);
+  });
+
+  it("and cannot be started again says there why", async () => {
+    await begin();
+    await connect();
+    socketAt("/run").says(exit(1), {
+      type: "error",
+      data: { message: "managed_process_restart: agent exited with status 3: no key" },
+    });
+    await pass();
+    expect(happened()).toEqual([
+      "The agent has ended: exit code 1.",
+      "It could not be started again: agent exited with status 3: no key",
+    ]);
   });
 });
 
@@ -153,7 +194,7 @@ describe("what was said before", () => {
     await connect();
     socketAt("/agent").says({ ...entry(11, "now").msg, seq: 11 });
     await pass();
-    expect(texts()).toEqual(["What was said before cannot be shown: broken disk."]);
+    expect(texts()).toEqual(["What was said before could not be loaded: broken disk."]);
     expect(said()).toEqual(["now"]);
   });
 });

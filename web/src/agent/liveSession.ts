@@ -1,7 +1,7 @@
 import { type Config, getToken } from "../api/client";
 import type { Commands } from "../notebook/commands";
 import type { Message } from "../protocol/messages";
-import { numberOf, textOf } from "../store/read";
+import { copyOf, numberOf, textOf } from "../store/read";
 import { Admission } from "./admission";
 import { commandsOf, type Hands } from "./commandsOf";
 import { Core } from "./core";
@@ -13,10 +13,11 @@ import { connectionIndex, consoleId, keepConnectionIndex } from "./identity";
 import type { Keeper } from "./keeper";
 import { Link } from "./link";
 import type { Live, Role } from "./live";
-import { tellLost, tellRefused } from "./losses";
+import { tellDeleted, tellLost, tellRefused, tellUnsent } from "./losses";
 import type { Console } from "./run";
 import { loadEdits, saveEdits } from "./savedEdits";
 import { View } from "./view";
+import { type Standing, whyNotRun } from "./whyNot";
 
 /** A session that is live on this page, from start to stop; it may be started again. It tells of itself by snapshots. */
 export class LiveSession {
@@ -30,6 +31,8 @@ export class LiveSession {
   private readonly stops: (() => void)[] = [];
   private live: Live | null = null;
   private commands: Commands | null = null;
+  /** An attempt has ended, and nothing has begun since. */
+  private over = false;
   private notRun: (() => string[]) | null = null;
   private console = 0;
   /** Names the session that was there when it was connected to last; "" where nobody owns it. */
@@ -46,7 +49,7 @@ export class LiveSession {
     readonly role: Role,
   ) {
     const changed = () => this.changed();
-    this.core = new Core(session, changed);
+    this.core = new Core(session, changed, () => this.tellUnsent());
     const { store, notices } = this.core;
     this.admission = new Admission({
       session,
@@ -59,6 +62,7 @@ export class LiveSession {
       ask: (cell_id, source, rev) => this.hands.act("edit_cell", { cell_id, source, rev }),
       changed,
       refused: (id, text, why) => tellRefused(this.core, this.commands, { id, text, why }),
+      show: (id, text) => this.show(id, text),
     });
     this.link = new Link({
       console: () => this.whoAmI(),
@@ -85,9 +89,17 @@ export class LiveSession {
     window.addEventListener("pagehide", leave);
     this.stops.push(
       () => window.removeEventListener("pagehide", leave),
-      this.core.store.subscribe(() => this.edits.follow()),
+      this.core.store.subscribe(() => this.storeChanged()),
     );
     void this.begin();
+  }
+
+  private storeChanged(): void {
+    this.edits.follow();
+    const over = this.core.store.get().verdict !== null;
+    if (over === this.over) return;
+    this.over = over;
+    this.changed();
   }
 
   stop(): void {
@@ -103,11 +115,23 @@ export class LiveSession {
 
   private async begin(): Promise<void> {
     const turn = ++this.turn;
+    try {
+      await this.enter(turn);
+    } catch (error) {
+      if (turn !== this.turn) return;
+      const why = error instanceof Error ? error.message : String(error);
+      const action = { label: "Try again", run: () => void this.begin() };
+      this.core.notices.add("error", `The page could not begin: ${why}`, action);
+    }
+  }
+
+  private async enter(turn: number): Promise<void> {
     const entering = this.admission.enter();
     this.console = await consoleId();
     this.keeper ??= this.makeKeeper();
     await this.keeper.load();
     this.edits.load(loadEdits(this.session));
+    if (this.keeper instanceof Holder) this.edits.resume();
     if ((await entering) && turn === this.turn) this.link.start();
   }
 
@@ -125,7 +149,17 @@ export class LiveSession {
     if (this.role === "view") return new View(core, sendAgent, resumed);
     const sendRun = (message: unknown) => link.sendRun(message);
     const language = () => this.language || "python";
-    return new Holder({ core, console: this.console, session: this.session, language, sendRun, sendAgent, resumed });
+    const connected = () => link.state === "connected";
+    return new Holder({
+      core,
+      console: this.console,
+      session: this.session,
+      language,
+      sendRun,
+      sendAgent,
+      resumed,
+      connected,
+    });
   }
 
   /** Where others may own the session, the console comes under the number that it had in it. */
@@ -169,6 +203,7 @@ export class LiveSession {
   private lost(): void {
     const { core, link } = this;
     core.requests.failAll("the connection was lost before the answer came");
+    core.words.lost();
     const notRun = core.sent.lost();
     this.notRun ??= notRun;
     this.admission.sentAway(link.code, link.reason);
@@ -176,9 +211,39 @@ export class LiveSession {
 
   /** The notebook is known again: what was kept is sent, and what was not run is told. */
   private resumed(): void {
-    this.edits.flushAll();
+    this.edits.resume();
     tellLost(this.core, this.notRun?.() ?? []);
     this.notRun = null;
+  }
+
+  private tellUnsent(): void {
+    tellUnsent(this.core, this.core.words.take(), (message) => {
+      const sent = this.hands.sendAgent({ ...message, request_id: crypto.randomUUID() });
+      if (!sent) this.tellUnsentAgain(message);
+    });
+  }
+
+  private tellUnsentAgain(message: Message): void {
+    this.core.words.add(message, 0);
+    this.core.words.lost();
+    this.tellUnsent();
+  }
+
+  /** Shows a text of which the server does not know yet. A holder's notebook changes by actions alone. */
+  private show(id: string, source: string): void {
+    if (this.role === "holder") return;
+    this.core.store.update((state) => {
+      const cell = state.notebook.cells[id];
+      if (cell === undefined) return state;
+      const cells = Object.assign(copyOf(state.notebook.cells), { [id]: { ...cell, source } });
+      return { ...state, notebook: { ...state.notebook, cells } };
+    });
+  }
+
+  private note(message: Message): void {
+    const entry = sentEntry("console>server", message);
+    this.core.words.add(message, this.core.store.get().agent.seq ?? 0);
+    this.core.conversation.add(entry);
   }
 
   private makeHands(): Hands {
@@ -192,14 +257,18 @@ export class LiveSession {
       askRun: (message) => core.requests.ask((tx) => link.sendRun({ ...message, tx_id: tx, agent_tx_id: tx })),
       sendRun: (message) => {
         if (message.type === "managed_process_restart" && this.keeper instanceof Holder) this.keeper.restarts();
-        return link.sendRun(message);
+        const sent = link.sendRun(message);
+        if (sent && message.type === "managed_process_restart") this.note(message);
+        return sent;
       },
       sendAgent: (message) => {
         const sent = link.sendAgent(message);
-        if (sent) core.conversation.add(sentEntry("console>server", message));
+        if (sent) this.note(message);
         return sent;
       },
       refuse: (text) => core.notices.add("error", text),
+      lost: (text) =>
+        tellDeleted(core, this.commands, text, "The cell was deleted in a conflict. Your text is not lost."),
     };
   }
 
@@ -216,11 +285,9 @@ export class LiveSession {
     const { state, code, reason, retryAt } = link;
     const { phase, needToken, tokenRefused } = this.admission;
     const sessionOwner = this.config.eval_sandbox || this.sessionOwner;
-    const canRun = state === "connected" && sessionOwner;
-    if (this.commands?.canRun !== canRun) this.commands = commandsOf(this.hands, canRun);
     return {
       store: core.store,
-      commands: this.commands,
+      commands: this.commandsAs({ connected: state === "connected", owner: sessionOwner, over: this.over }),
       connection: { state, code, reason, retryAt, retry: this.retry },
       phase,
       needToken,
@@ -234,6 +301,14 @@ export class LiveSession {
       notices: core.notices.list,
       dismiss: this.dismiss,
     };
+  }
+
+  /** The commands, as the same object while they can do the same. */
+  private commandsAs(standing: Standing): Commands {
+    if (this.commands === null || this.commands.whyNot !== whyNotRun(standing)) {
+      this.commands = commandsOf(this.hands, standing);
+    }
+    return this.commands;
   }
 
   private readonly submitToken = (token: string): void => {

@@ -1,5 +1,9 @@
 import type { Commands } from "../notebook/commands";
+import type { Message } from "../protocol/messages";
+import { textOf } from "../store/read";
+import type { State } from "../store/state";
 import type { Core } from "./core";
+import type { SentWord } from "./sentWords";
 
 /** Tells which cells were sent to be run, and were not. */
 export function tellLost({ notices }: Core, cells: readonly string[]): void {
@@ -8,21 +12,61 @@ export function tellLost({ notices }: Core, cells: readonly string[]): void {
   notices.add("error", `${what} not run: the connection was lost.`);
 }
 
+/** Tells what may not have come to the server, with what was asked. It is marked in the conversation. */
+export function tellUnsent(
+  { notices, store }: Core,
+  sent: readonly SentWord[],
+  again: (message: Message) => void,
+): void {
+  for (const { message } of sent) {
+    if (message.type === "managed_process_restart") {
+      notices.add(
+        "error",
+        `The connection was lost, and nothing shows that the ${textOf(message.name)} was restarted.`,
+      );
+      continue;
+    }
+    const shown = shortened(textOf(message.query));
+    const action = { label: "Ask again", run: () => again(message) };
+    notices.add("error", `The connection was lost, and nothing shows that the agent was asked: ${shown}`, action);
+    store.update((state) => markUnsent(state, textOf(message.request_id)));
+  }
+}
+
+/** As much of a text as a notice has room for. */
+function shortened(text: string): string {
+  return text.length > 500 ? `${text.slice(0, 500)}…` : text;
+}
+
+function markUnsent(state: State, request: string): State {
+  const conversation = state.agent.conversation.map((item) =>
+    item.kind === "text" && item.query === true && item.request === request ? { ...item, label: "Not sent" } : item,
+  );
+  return { ...state, agent: { ...state.agent, conversation } };
+}
+
 /** Tells that what was typed into a cell could not be stored. Of a cell that is not there any more the text can be had back. */
 export function tellRefused(
   { notices, store }: Core,
   commands: Commands | null,
   { id, text, why }: { id: string; text: string; why: string },
 ): void {
-  if (store.get().notebook.cells[id] !== undefined) {
-    notices.add("error", `What was typed could not be stored: ${why}`);
-    return;
-  }
+  if (store.get().notebook.cells[id] === undefined) tellDeleted({ notices, store }, commands, text);
+  else notices.add("error", `What was typed could not be stored: ${why}`);
+}
+
+/** Tells of a text that was typed into a cell which is deleted, and offers it. */
+export function tellDeleted(
+  { notices, store }: Pick<Core, "notices" | "store">,
+  commands: Commands | null,
+  text: string,
+  what = "A cell was deleted while you were changing it. Your text is not lost.",
+): void {
   const run = () => {
     commands?.createCell(store.get().notebook.order.length, "code", text).catch((error: Error) => {
       notices.add("error", `The cell could not be made: ${error.message}`);
     });
   };
   const action = { label: "Make a cell of it", run };
-  notices.add("error", "A cell was deleted while you were changing it. Your text is not lost.", action);
+  notices.add("error", text === "" ? what : `${what} It is: ${shortened(text)}`, action);
 }

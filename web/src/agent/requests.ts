@@ -1,5 +1,6 @@
 import type { Message } from "../protocol/messages";
 import { isObject, textOf } from "../store/read";
+import { plainWords } from "./plainWords";
 
 /** How long an answer may take, in milliseconds: longer than the server's own deadlines. */
 const within = 15_000;
@@ -66,15 +67,26 @@ export class RequestError extends Error {
 function problemOf(message: Message): string | null {
   const refused = message.type === "error" || message.type === "not_session_owner_error";
   if (refused) return errorText(message);
-  return message.status === "error" ? textOf(message.error) || widgetErrors(message) || "the server refused" : null;
+  return message.status === "error"
+    ? plainWords(textOf(message.error)) || widgetErrors(message) || "the server refused"
+    : null;
 }
 
 function widgetErrors(message: Message): string {
   return isObject(message.errors) ? Object.values(message.errors).map(textOf).join("; ") : "";
 }
 
-/** The text of an error of the server's. */
-export function errorText(message: Message): string {
+/** Whether an error says why an agent could not be restarted. */
+export function isRestartError(message: Message): boolean {
+  return /^managed_process_restart: .*\bagent\b/s.test(wireText(message));
+}
+
+function wireText(message: Message): string {
   const data = isObject(message.data) ? textOf(message.data.message) : "";
-  return data || textOf(message.error) || "The server has reported an error, and does not say which.";
+  return data || textOf(message.error);
+}
+
+/** The text of an error of the server's, in plain words. */
+export function errorText(message: Message): string {
+  return plainWords(wireText(message)) || "The server has reported an error, and does not say which.";
 }

@@ -1,4 +1,4 @@
-import { isObject } from "../store/read";
+import { isObject, isTexts } from "../store/read";
 import type { SavedEdit } from "./edits";
 
 const keyOf = (session: string) => `assay.edits.${session}`;
@@ -9,7 +9,7 @@ export function saveEdits(session: string, edits: readonly SavedEdit[]): void {
     if (edits.length === 0) sessionStorage.removeItem(keyOf(session));
     else sessionStorage.setItem(keyOf(session), JSON.stringify(edits));
   } catch {
-    console.warn("What was typed last is too large to be kept.");
+    console.warn("What was typed last cannot be kept: there is no room, or the browser forbids it.");
   }
 }
 
@@ -26,6 +26,7 @@ export function loadEdits(session: string): SavedEdit[] {
 
 function isSaved(edit: unknown): edit is SavedEdit {
   if (!isObject(edit) || !isObject(edit.base)) return false;
+  if (edit.sent !== undefined && !isTexts(edit.sent)) return false;
   return (
     typeof edit.id === "string" &&
     typeof edit.text === "string" &&

@@ -102,8 +102,8 @@ export interface Config {
   cases: boolean;
 }
 
-export function getConfig(): Promise<Config> {
-  return getJSON<Config>("/api/config");
+export function getConfig(signal?: AbortSignal): Promise<Config> {
+  return getJSON<Config>("/api/config", {}, signal);
 }
 
 /** Where the trace of a session, or of an attempt, is to be had. */

@@ -2,6 +2,7 @@ import { lazy, Suspense } from "react";
 import { Redirect, Route, Switch } from "wouter";
 import styles from "./App.module.css";
 import { ConfigGate, useConfig } from "./config";
+import { PageBoundary } from "./PageBoundary";
 
 const ConsolePage = lazy(() => import("../console/ConsolePage"));
 const RunsPage = lazy(() => import("../runs/RunsPage"));
@@ -13,18 +14,22 @@ const ComparePage = lazy(() => import("../runs/ComparePage"));
 export function App() {
   return (
     <ConfigGate>
-      <Suspense fallback={<p className={styles.loading}>Loading…</p>}>
-        <Switch>
-          <Route path="/" component={Home} />
-          <Route path="/runs" component={RunsPage} />
-          <Route path="/runs/:run">{({ run }) => <RunPage run={run} />}</Route>
-          <Route path="/runs/:run/:attempt">{({ run, attempt }) => <AttemptPage run={run} attempt={attempt} />}</Route>
-          <Route path="/compare" component={ComparePage} />
-          <Route>
-            <p className={styles.loading}>There is nothing here.</p>
-          </Route>
-        </Switch>
-      </Suspense>
+      <PageBoundary>
+        <Suspense fallback={<p className={styles.loading}>Loading…</p>}>
+          <Switch>
+            <Route path="/" component={Home} />
+            <Route path="/runs" component={RunsPage} />
+            <Route path="/runs/:run">{({ run }) => <RunPage run={run} />}</Route>
+            <Route path="/runs/:run/:attempt">
+              {({ run, attempt }) => <AttemptPage run={run} attempt={attempt} />}
+            </Route>
+            <Route path="/compare" component={ComparePage} />
+            <Route>
+              <p className={styles.loading}>There is nothing here.</p>
+            </Route>
+          </Switch>
+        </Suspense>
+      </PageBoundary>
     </ConfigGate>
   );
 }

@@ -15,6 +15,22 @@ export function useConfig(): Config {
 /** Under `vite dev` the mode is that of the environment; the committed build asks the server. */
 const developing = process.env.EVAL_SANDBOX === "1";
 
+/** How long the server may take to say what it is, in milliseconds. */
+const within = 10_000;
+
+function askInTime(): Promise<Config> {
+  const asking = new AbortController();
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new Error("The server does not answer."));
+      asking.abort();
+    }, within);
+    getConfig(asking.signal)
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
+  });
+}
+
 /** Draws what is below when the server has said what it is. */
 export function ConfigGate({ children }: { children: ReactNode }) {
   const [config, setConfig] = useState<Config | Error | null>(null);
@@ -22,7 +38,7 @@ export function ConfigGate({ children }: { children: ReactNode }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: round asks again
   useEffect(() => {
     let gone = false;
-    getConfig()
+    askInTime()
       .then((found) => (developing ? { ...found, eval_sandbox: true } : found))
       .catch((error: Error) => error)
       .then((found) => !gone && setConfig(found));

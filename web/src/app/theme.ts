@@ -3,11 +3,17 @@ import { useSyncExternalStore } from "react";
 export type Theme = "system" | "light" | "dark";
 
 const key = "assay.theme";
+/** The theme of this page, where nothing can be stored. */
+let chosen: Theme = "system";
 const listeners = new Set<() => void>();
 
 function read(): Theme {
-  const stored = localStorage.getItem(key);
-  return stored === "light" || stored === "dark" ? stored : "system";
+  try {
+    const stored = localStorage.getItem(key);
+    return stored === "light" || stored === "dark" ? stored : "system";
+  } catch {
+    return chosen;
+  }
 }
 
 function show(theme: Theme): void {
@@ -24,7 +30,12 @@ export function followTheme(): void {
 }
 
 export function setTheme(theme: Theme): void {
-  localStorage.setItem(key, theme);
+  chosen = theme;
+  try {
+    localStorage.setItem(key, theme);
+  } catch {
+    // Storage is forbidden: the theme lasts as long as the page.
+  }
   show(theme);
   for (const f of listeners) f();
 }

@@ -42,9 +42,11 @@ function Out({ way, connection }: { way: WayOut; connection: Connection }) {
           Open it as a view
         </a>
       )}
-      <Button disabled={connection.state === "wsConnecting"} onClick={connection.retry}>
-        {way === "here" ? "Use it here" : "Try now"}
-      </Button>
+      {way !== "view" && (
+        <Button disabled={connection.state === "wsConnecting"} onClick={connection.retry}>
+          {way === "here" ? "Use it here" : "Try now"}
+        </Button>
+      )}
     </>
   );
 }

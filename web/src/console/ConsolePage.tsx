@@ -1,6 +1,7 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useAgent } from "../agent/useAgent";
 import { useConfig } from "../app/config";
+import { keepConsoleAddress } from "../app/consoleAddress";
 import { CommandsProvider } from "../notebook/commands";
 import { ConflictsProvider } from "../notebook/conflicts";
 import { StoreProvider } from "../store/store";
@@ -12,6 +13,7 @@ import { Workbench } from "./Workbench";
 export default function ConsolePage() {
   const config = useConfig();
   const [{ id, role }] = useState(() => sessionOf(location.search, config));
+  useEffect(() => keepConsoleAddress(location), []);
   const live = useAgent(config, id, role);
   if (live.needToken) return <TokenPrompt refused={live.tokenRefused} onToken={live.submitToken} />;
   return (

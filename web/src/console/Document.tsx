@@ -3,12 +3,14 @@ import { Notebook } from "../notebook/Notebook";
 import { useSelect } from "../store/store";
 import { PhaseView } from "./PhaseView";
 import styles from "./PhaseView.module.css";
+import { isRefused } from "./refusal";
 
 /** The notebook, or why it is not there yet. One that is known stays, whatever becomes of the connection. */
 export function Document({ live, session }: { live: Live; session: string }) {
   const known = useSelect((state) => state.notebook.seq > 0 || state.notebook.order.length > 0);
+  const empty = useSelect((state) => state.notebook.order.length === 0);
   const { connection, phase, language } = live;
-  if (connection.state !== "connected" && !known) {
+  if (connection.state !== "connected" && (!known || (empty && isRefused(live)))) {
     const given = connection.code !== null && connection.state === "disconnected" && connection.retryAt === null;
     return given ? (
       <p className={styles.nothing}>There is nothing to show.</p>

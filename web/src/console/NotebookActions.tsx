@@ -1,5 +1,6 @@
 import { CirclePlus, FileText, Play, RotateCcw, Square } from "lucide-react";
 import { useState } from "react";
+import { attemptOver } from "../agent/whyNot";
 import { useCommands } from "../notebook/commands";
 import { useNotebookNavigation } from "../notebook/navigation";
 import type { CellType } from "../protocol/messages";
@@ -10,7 +11,7 @@ import { busyCells, codeCells, kernelState } from "./kernel";
 import styles from "./TopBar.module.css";
 
 interface Props {
-  /** Why nothing can be run; null: it can. */
+  /** Why the kernel cannot be told anything; null: it can. */
   refusal: string | null;
   /** Why no cell can be added; null: it can. */
   adding: string | null;
@@ -21,11 +22,13 @@ interface Props {
 export function NotebookActions({ refusal, adding, onError }: Props) {
   const store = useStore();
   const commands = useCommands();
-  const { jumpTo } = useNotebookNavigation();
+  const { editAt } = useNotebookNavigation();
   const kernel = useSelect(kernelState);
   const empty = useSelect((state) => codeCells(state.notebook).length === 0);
   const [asking, setAsking] = useState(false);
+  const over = useSelect((state) => state.verdict !== null);
   const off = refusal !== null || commands === null;
+  const running = refusal ?? (over ? attemptOver : null);
   const runAll = () => {
     for (const id of codeCells(store.get().notebook)) commands?.runCell(id);
   };
@@ -35,18 +38,18 @@ export function NotebookActions({ refusal, adding, onError }: Props) {
   const gone = kernel === "dead" || kernel === "ended";
   const restart = () => (gone ? commands?.restart("kernel") : setAsking(true));
   const add = (type: CellType) =>
-    commands?.createCell(store.get().notebook.order.length, type, "").then(jumpTo, (error: Error) => {
+    commands?.createCell(store.get().notebook.order.length, type, "").then(editAt, (error: Error) => {
       onError(`The cell could not be added: ${error.message}`);
     });
   return (
     <div className={styles.actions} role="toolbar" aria-label="Notebook">
-      <Button look="quiet" disabled={off || empty} title={title("Run all cells", refusal)} onClick={runAll}>
+      <Button look="quiet" disabled={off || over || empty} title={title("Run all cells", running)} onClick={runAll}>
         <Play className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Run all</span>
       </Button>
       <Button
         look="quiet"
-        disabled={off || kernel !== "running"}
-        title={title("Stop what runs", refusal)}
+        disabled={off || over || kernel !== "running"}
+        title={title("Stop what runs", running)}
         onClick={stopAll}
       >
         <Square className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Stop</span>

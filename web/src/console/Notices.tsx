@@ -24,7 +24,7 @@ export function Notices({ notices, onDismiss }: Props) {
           {older} older, dismiss all
         </Button>
       )}
-      {notices.slice(-most).map(({ id, kind, text }) => (
+      {notices.slice(-most).map(({ id, kind, text, action }) => (
         <div key={id} className={styles.notice}>
           {kind === "error" ? (
             <TriangleAlert className={styles.error} role="img" aria-label="Error" />
@@ -32,6 +32,16 @@ export function Notices({ notices, onDismiss }: Props) {
             <Info className={styles.info} role="img" aria-label="Note" />
           )}
           <p>{text.slice(0, 1000)}</p>
+          {action !== undefined && (
+            <Button
+              onClick={() => {
+                action.run();
+                onDismiss(id);
+              }}
+            >
+              {action.label}
+            </Button>
+          )}
           <IconButton label="Dismiss" onClick={() => onDismiss(id)}>
             <X />
           </IconButton>

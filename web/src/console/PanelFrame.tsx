@@ -16,10 +16,12 @@ interface Props {
 const least = 280;
 const mostOfWindow = 0.6;
 const usual = 420;
+/** How much of the window it takes before one has said how wide it is to be. */
+const firstOfWindow = 0.4;
 
 /** Where the panel is: beside the notebook, as wide as one likes, or over it. Closed, it is still there and not seen. */
 export function PanelFrame({ sheet, open, onClose, children }: Props) {
-  const [width, setWidth] = useStored("panel.width", usual, isSize);
+  const [width, setWidth] = useStored("panel.width", firstWidth(), isSize);
   const frame = useSheetFocus(sheet && open);
   const id = useId();
   const most = Math.max(least, Math.round(window.innerWidth * mostOfWindow));
@@ -52,4 +54,8 @@ export function PanelFrame({ sheet, open, onClose, children }: Props) {
       {children}
     </aside>
   );
+}
+
+function firstWidth(): number {
+  return Math.min(usual, Math.round(window.innerWidth * firstOfWindow));
 }

@@ -1,14 +1,15 @@
 import { X } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import type { Config } from "../api/client";
-import { AgentPanel } from "../panel/AgentPanel";
 import { IconButton } from "../ui/Button";
 import { Tabs } from "../ui/Tabs";
-import { Variables } from "../variables/Variables";
 import { PartBoundary } from "./PartBoundary";
 import styles from "./SidePanel.module.css";
 import { useStored } from "./useStored";
 
+// Each comes when it is first shown: the notebook is drawn before them.
+const AgentPanel = lazy(() => import("../panel/AgentPanel").then(({ AgentPanel }) => ({ default: AgentPanel })));
+const Variables = lazy(() => import("../variables/Variables").then(({ Variables }) => ({ default: Variables })));
 const ReactiveGraph = lazy(() => import("../variables/ReactiveGraph"));
 
 type TabId = "agent" | "variables" | "graph";
@@ -48,27 +49,33 @@ export function SidePanel({ session, connected, refusal, config, onClose }: Prop
       )}
       <Tabs label="Panel" tabs={tabs} current={tab} onChange={show}>
         <div className={styles.part} hidden={tab !== "agent"}>
-          <PartBoundary name="The agent's panel">
+          <Part name="The agent's panel">
             <AgentPanel session={session} connected={connected} refusal={refusal} cases={config.cases} />
-          </PartBoundary>
+          </Part>
         </div>
         {seen.has("variables") && (
           <div className={styles.part} hidden={tab !== "variables"}>
-            <PartBoundary name="The variables">
+            <Part name="The variables">
               <Variables />
-            </PartBoundary>
+            </Part>
           </div>
         )}
         {seen.has("graph") && (
           <div className={styles.part} hidden={tab !== "graph"}>
-            <PartBoundary name="The graph">
-              <Suspense fallback={<p className={styles.loading}>Loading…</p>}>
-                <ReactiveGraph />
-              </Suspense>
-            </PartBoundary>
+            <Part name="The graph">
+              <ReactiveGraph />
+            </Part>
           </div>
         )}
       </Tabs>
     </div>
+  );
+}
+
+function Part({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <PartBoundary name={name}>
+      <Suspense fallback={<p className={styles.loading}>Loading…</p>}>{children}</Suspense>
+    </PartBoundary>
   );
 }

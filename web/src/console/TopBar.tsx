@@ -3,13 +3,14 @@ import { useState } from "react";
 import { Link } from "wouter";
 import type { Live } from "../agent/live";
 import { KeysHelp } from "../notebook/KeysHelp";
+import { useSelect } from "../store/store";
 import { Badge } from "../ui/Badge";
 import { IconButton } from "../ui/Button";
 import { AgentBadge } from "./AgentBadge";
 import { ConnectionBadge } from "./ConnectionBadge";
 import { KernelBadge } from "./KernelBadge";
 import { NotebookActions } from "./NotebookActions";
-import { addingRefusal, holds } from "./refusal";
+import { addingRefusal, holds, isRefused } from "./refusal";
 import { ThemeSwitch } from "./ThemeSwitch";
 import styles from "./TopBar.module.css";
 
@@ -29,21 +30,22 @@ interface Props {
 /** What there is, how it is, and what can be done with it. */
 export function TopBar({ live, session, refusal, flow, onFlow, panel, onPanel, onError }: Props) {
   const [keys, setKeys] = useState(false);
+  const over = useSelect((state) => state.verdict !== null);
   return (
     <header className={styles.bar}>
       <h1 className={styles.name}>Assay</h1>
       <span className={styles.session} title={`Session ${session}`}>
         {session.slice(0, 60)}
       </span>
-      <KernelBadge language={live.language} pid={live.kernelPid} />
+      {!isRefused(live) && <KernelBadge language={live.language} pid={live.kernelPid} />}
       {holds(live) && (
         <Badge tone="accent" title="The cells are this page's own: the agent asks it for all that it does with them">
           holds the notebook
         </Badge>
       )}
-      <NotebookActions refusal={refusal} adding={addingRefusal(live)} onError={onError} />
+      <NotebookActions refusal={refusal} adding={addingRefusal(live, over)} onError={onError} />
       <div className={styles.end}>
-        <AgentBadge />
+        {!isRefused(live) && <AgentBadge />}
         <ConnectionBadge state={live.connection.state} />
         <Link href="/runs" className={styles.link}>
           Runs

@@ -32,6 +32,7 @@ let wide = true;
 beforeEach(() => {
   wide = true;
   localStorage.clear();
+  vi.stubGlobal("innerWidth", 1280);
   vi.stubGlobal("matchMedia", () => ({
     matches: !wide,
     addEventListener: () => undefined,
@@ -156,6 +157,18 @@ test("who does not own the session is told once, and what cannot be done says wh
   expect(screen.queryByText(/It alone runs cells/)).toBeNull();
 });
 
+test("after a verdict nothing can be run or added, and the kernel can be restarted", async () => {
+  const { tell } = draw();
+  await tell("notebook", created("a", "code", 0));
+  expect(button("Run all").disabled).toBe(false);
+  await tell("server>console", { type: "eval_result", case_id: "a", outcome: "completed", passed: true, graders: [] });
+  for (const name of ["Run all", "Code", "Markdown"]) {
+    expect(button(name).disabled).toBe(true);
+    expect(button(name).title).toContain("The attempt has ended.");
+  }
+  expect(button("Restart kernel").disabled).toBe(false);
+});
+
 test("the phases of a session are shown until there is something to show", () => {
   const { change } = draw({ connection: { ...connection, state: "disconnected" }, phase: "starting" });
   expect(screen.getByText(/Kernel and agent are starting/)).toBeTruthy();
@@ -164,11 +177,15 @@ test("the phases of a session are shown until there is something to show", () =>
   expect(screen.getByText("the notebook")).toBeTruthy();
 });
 
-test("a holder that was refused shows no notebook of its own, and nothing can be added to it", () => {
-  draw({ role: "holder", connection: { ...connection, state: "disconnected", code: 4009 } });
+test("a holder that was refused shows no notebook of its own, and nothing can be added to it", async () => {
+  const { tell } = draw({ role: "holder", connection: { ...connection, state: "disconnected", code: 4009 } });
+  await tell("session", { type: "state", state: "ready" });
   expect(screen.getByText("There is nothing to show.")).toBeTruthy();
   expect(screen.queryByText("the notebook")).toBeNull();
   expect(screen.queryByText("holds the notebook")).toBeNull();
+  expect(screen.queryByText("starting")).toBeNull();
+  expect(screen.queryByRole("button", { name: "Try now" })).toBeNull();
+  expect(screen.getByRole("link", { name: "Open it as a view" })).toBeTruthy();
   expect(button("Code").disabled).toBe(true);
 });
 
@@ -189,12 +206,12 @@ test("a notebook that is known stays when the connection is lost", async () => {
   expect(document.title).toBe("○ disconnected – Assay");
 });
 
-test("the agent's part keeps what was written while another is shown, and the chosen part is remembered", () => {
+test("the agent's part keeps what was written while another is shown, and the chosen part is remembered", async () => {
   draw();
-  fireEvent.change(screen.getByLabelText("Ask the agent"), { target: { value: "half" } });
+  fireEvent.change(await screen.findByLabelText("Ask the agent"), { target: { value: "half" } });
   expect(screen.queryByText("the variables")).toBeNull();
   fireEvent.click(screen.getByRole("tab", { name: "Variables" }));
-  expect(screen.getByText("the variables")).toBeTruthy();
+  expect(await screen.findByText("the variables")).toBeTruthy();
   fireEvent.click(button("Close the panel"));
   fireEvent.click(button("Open the panel"));
   fireEvent.click(screen.getByRole("tab", { name: "Agent" }));
@@ -224,6 +241,36 @@ test("the panel's width is set by keys within its bounds, and remembered", () =>
   cleanup();
   draw();
   expect(screen.getByRole("separator").getAttribute("aria-valuenow")).toBe("280");
+});
+
+test("in a small window the panel begins with less than half of it", () => {
+  vi.stubGlobal("innerWidth", 800);
+  draw();
+  expect(screen.getByRole("separator").getAttribute("aria-valuenow")).toBe("320");
+});
+
+test("that the kernel is another than the one that made the outputs is said, until it is read", async () => {
+  const { tell, change } = draw();
+  const output = { output_type: "stream", name: "stdout", text: "1" };
+  await tell("notebook", created("a", "code", 0));
+  await tell("server>kernel", { type: "run_cell", cell_id: "a", code: "x" });
+  await tell(
+    "kernel>server",
+    { type: "start_cell", cell_id: "a", run_sequencer: 1 },
+    { type: "cell_output", cell_id: "a", run_sequencer: 1, output },
+    { type: "cell_result", cell_id: "a", run_sequencer: 1, status: "ok" },
+  );
+  const ready = { type: "ready", kernel_status: "running" };
+  await tell("server>console", ready);
+  expect(screen.queryByText("The kernel is new.")).toBeNull();
+  await tell("server>console", { type: "managed_process_exit", name: "kernel", exit_code: 1 }, ready);
+  expect(screen.getByText("The kernel is new.")).toBeTruthy();
+  fireEvent.click(button("Dismiss"));
+  expect(screen.queryByText("The kernel is new.")).toBeNull();
+  change({ kernelPid: 8 });
+  expect(screen.getByText("The kernel is new.")).toBeTruthy();
+  await tell("kernel>server", { type: "start_cell", cell_id: "a", run_sequencer: 1 });
+  expect(screen.queryByText("The kernel is new.")).toBeNull();
 });
 
 test("what is stored and makes no sense is passed over", () => {

@@ -4,6 +4,7 @@ import { sessionSource } from "../api/client";
 import { useConfig } from "../app/config";
 import { ConnectionBar } from "./ConnectionBar";
 import { Document } from "./Document";
+import { NewKernelBar } from "./NewKernelBar";
 import { Notices } from "./Notices";
 import { OwnerBar } from "./OwnerBar";
 import { PanelFrame } from "./PanelFrame";
@@ -46,6 +47,7 @@ export function Workbench({ live, session }: { live: Live; session: string }) {
       />
       <ConnectionBar connection={live.connection} role={live.role} />
       <OwnerBar live={live} />
+      <NewKernelBar pid={live.kernelPid} />
       <div className={styles.middle}>
         <main className={styles.notebook}>
           <PartBoundary name="The notebook">

@@ -1,6 +1,6 @@
 import type { Connection, Role } from "../agent/live";
 
-/** What a person may do about a connection that is not there: try it, take it over, or try it or open the notebook as a view. */
+/** What a person may do about a connection that is not there: try it, take it over, or open the notebook as a view. */
 export type WayOut = "retry" | "here" | "view";
 
 /** What the bar says of a connection that is not there. */

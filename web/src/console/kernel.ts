@@ -18,3 +18,12 @@ export function busyCells(notebook: State["notebook"]): string[] {
 export function codeCells(notebook: State["notebook"]): string[] {
   return notebook.order.filter((id) => notebook.cells[id]?.type === "code");
 }
+
+/** There is a kernel, and a cell shows what one before it has made. */
+export function showsOlder({ notebook }: State): boolean {
+  if (notebook.kernel !== "running") return false;
+  return codeCells(notebook).some((id) => {
+    const run = notebook.runs[id];
+    return run !== undefined && run.outputs.length > 0 && run.count > 0 && run.sequencer === 0 && !run.pending;
+  });
+}

@@ -45,6 +45,13 @@ test("only rows that are seen are drawn, whatever there is", async () => {
   expect(rows().length).toBeLessThan(30);
 });
 
+test("a trace that goes on opens at its first entry while that is little more than is seen", async () => {
+  trace.length = 11;
+  trace.complete = false;
+  await shown(live);
+  expect(list().scrollTop).toBe(0);
+});
+
 test("the keys go from row to row, and the list names the one it is at", async () => {
   await shown();
   fireEvent.keyDown(list(), { key: "ArrowDown" });

@@ -15,7 +15,10 @@ export interface Rows {
   left: number | null;
 }
 
-/** Scrolls over rows of one height below a head, and stays at the end if it is there. fromEnd: it begins there. */
+/**
+ * Scrolls over rows of one height below a head, and stays at the end if it is there.
+ * fromEnd: it begins there, but for rows of less than two screens, which begin at the first.
+ */
 export function useRows(count: number, rowHeight: number, headHeight: number, fromEnd: boolean): Rows {
   const scroller = useRef<HTMLDivElement>(null);
   const [geometry] = useState(() => new Geometry(rowHeight));
@@ -23,6 +26,7 @@ export function useRows(count: number, rowHeight: number, headHeight: number, fr
   const [left, setLeft] = useState<number | null>(fromEnd ? null : 0);
   const [, draw] = useReducer((n: number) => n + 1, 0);
   const rest = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const begun = useRef(false);
   geometry.resize(count, viewport);
 
   const goTo = (top: number) => {
@@ -33,7 +37,7 @@ export function useRows(count: number, rowHeight: number, headHeight: number, fr
     const element = scroller.current;
     if (element === null) return;
     geometry.scrolledTo(element.scrollTop);
-    const atEnd = geometry.top >= geometry.most - rowHeight;
+    const atEnd = geometry.top >= geometry.most - rowHeight / 2;
     setLeft((before) => (atEnd ? null : (before ?? count)));
     clearTimeout(rest.current);
     if (geometry.stuck) goTo(geometry.top);
@@ -58,7 +62,11 @@ export function useRows(count: number, rowHeight: number, headHeight: number, fr
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is new at the end is shown to who is there
   useLayoutEffect(() => {
-    if (left === null) goTo(geometry.most);
+    if (left !== null || viewport === 0) return;
+    const begins = !begun.current;
+    begun.current = true;
+    if (begins && geometry.most > 0 && geometry.most < viewport) setLeft(count);
+    else goTo(geometry.most);
   }, [count, viewport, left === null]);
 
   useEffect(() => () => clearTimeout(rest.current), []);

@@ -9,16 +9,15 @@ import { cellOf } from "./text";
 export function AgentMark({ cellId }: { cellId: string }) {
   const { touches } = useDesk();
   const live = useCommands() !== null;
-  const seq = useSelect((state) => {
-    const touched = cellOf(state, cellId)?.touched;
-    return touched?.by === "agent" ? touched.seq : null;
-  });
-  if (seq === null) return null;
-  const at = live ? touches.at(cellId, seq) : null;
-  const when = at === null ? `entry ${seq}` : at.toLocaleTimeString([], { timeStyle: "short" });
+  const touched = useSelect((state) => cellOf(state, cellId)?.touched);
+  if (touched?.by !== "agent") return null;
+  const { seq } = touched;
+  const at = touched.at !== undefined ? new Date(touched.at) : live ? touches.at(cellId, seq) : null;
+  const when = at?.toLocaleTimeString([], { timeStyle: "short" }) ?? (live && seq > 0 ? `entry ${seq}` : null);
+  const entry = seq > 0 ? ` with entry ${seq} of the trace` : "";
   return (
-    <span className={styles.agentMark} title={`The agent changed this cell with entry ${seq} of the trace`}>
-      <Bot size={12} aria-hidden /> agent, {when}
+    <span className={styles.agentMark} title={`The agent changed this cell${entry}`}>
+      <Bot size={12} aria-hidden /> {when === null ? "agent" : `agent, ${when}`}
     </span>
   );
 }

@@ -1,19 +1,22 @@
-import { memo, useLayoutEffect, useRef, useState } from "react";
-import { Outputs } from "../outputs/Outputs";
+import { lazy, memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { useSelect } from "../store/store";
 import { Button } from "../ui/Button";
-import { Widgets } from "../widgets/Widgets";
 import { AgentMark } from "./AgentMark";
 import styles from "./Cell.module.css";
 import { CodeBody } from "./CodeBody";
 import { ConflictBar } from "./ConflictBar";
+import { useCommands } from "./commands";
 import { useDesk, useView } from "./desk";
 import { Guard } from "./Guard";
 import { Gutter } from "./Gutter";
 import { toggleOutputs } from "./keys";
-import { MarkdownBody } from "./MarkdownBody";
 import { Toolbar } from "./Toolbar";
 import { cellOf, isMarkdown, runOf, titleOf } from "./text";
+
+// What can wait until there is some of it: the notebook is on the screen before.
+const Outputs = lazy(() => import("../outputs/Outputs").then(({ Outputs }) => ({ default: Outputs })));
+const Widgets = lazy(() => import("../widgets/Widgets").then(({ Widgets }) => ({ default: Widgets })));
+const MarkdownBody = lazy(() => import("./MarkdownBody").then(({ MarkdownBody }) => ({ default: MarkdownBody })));
 
 interface Props {
   cellId: string;
@@ -29,25 +32,38 @@ const maxTitle = 200;
 
 /** One cell, as an item of the list. It is drawn again for what concerns itself only. */
 export const Cell = memo(function Cell({ cellId, index, count, language }: Props) {
-  const { view } = useDesk();
+  const { view, hold } = useDesk();
   const code = useSelect((state) => !isMarkdown(state, cellId));
   const title = useSelect((state) => titleOf(state, cellId).slice(0, maxTitle));
   const byAgent = useSelect((state) => cellOf(state, cellId)?.touched?.by === "agent");
   const selected = useView((state) => state.selected === cellId);
   const tabbable = useView((state) => state.selected === cellId || (state.selected === null && index === 0));
   const editing = useView((state) => state.editing && state.selected === cellId);
-  const [hovered, setHovered] = useState(false);
+  const hovered = useView((state) => state.hovered === cellId);
+  const aside = useView((state) => state.hovered !== null && state.hovered !== cellId);
+  const writes = useCommands() !== null;
   const element = useRef<HTMLDivElement>(null);
+  const unpoint = useCallback(() => {
+    if (view.get().hovered === cellId) view.set({ hovered: null });
+  }, [view, cellId]);
+  useEffect(() => unpoint, [unpoint]);
 
   const focus = useView((state) => (state.selected === cellId && !state.editing ? state.focus : 0));
   useLayoutEffect(() => {
     if (focus === 0 || view.wants !== cellId) return;
     view.wants = null;
+    hold.end();
     element.current?.focus({ preventScroll: true });
-  }, [view, cellId, focus]);
+  }, [view, hold, cellId, focus]);
 
   const name = `${code ? "Code" : "Markdown"} cell ${index + 1}${title === "" ? "" : `, ${title}`}`;
-  const looks = [styles.cell, selected && styles.selected, editing && styles.editing, byAgent && styles.agent];
+  const looks = [
+    styles.cell,
+    writes && styles.room,
+    selected && styles.selected,
+    editing && styles.editing,
+    byAgent && styles.agent,
+  ];
   return (
     // biome-ignore lint/a11y/useSemanticElements: an li of a list that is drawn in part cannot say its place
     <div
@@ -61,12 +77,12 @@ export const Cell = memo(function Cell({ cellId, index, count, language }: Props
       className={looks.filter(Boolean).join(" ")}
       data-cell={cellId}
       data-keys="notebook"
-      onPointerEnter={() => setHovered(true)}
-      onPointerLeave={() => setHovered(false)}
+      onPointerEnter={() => view.set({ hovered: cellId })}
+      onPointerLeave={unpoint}
     >
       <Gutter cellId={cellId} code={code} />
       <div className={styles.body}>
-        {(selected || hovered) && <Toolbar cellId={cellId} code={code} />}
+        {(selected || hovered) && <Toolbar cellId={cellId} code={code} aside={aside} />}
         <div className={styles.heading}>
           {title !== "" && <bdi className={styles.title}>{title}</bdi>}
           <AgentMark cellId={cellId} />
@@ -94,6 +110,9 @@ function Results({ cellId }: { cellId: string }) {
     const run = runOf(state, cellId);
     return run !== null && (run.outputs.length > 0 || Object.keys(run.widgets).length > 0);
   });
+  // What was there stays while the cell runs again, and is not there yet.
+  const [seen, setSeen] = useState(some);
+  if (some && !seen) setSeen(true);
   if (folded && some) {
     return (
       <Button look="quiet" className={styles.folded ?? ""} onClick={() => toggleOutputs(desk, cellId)}>
@@ -101,7 +120,7 @@ function Results({ cellId }: { cellId: string }) {
       </Button>
     );
   }
-  if (folded) return null;
+  if (folded || !seen) return null;
   return (
     <div className={styles.results}>
       <Guard what="The widgets of this cell">

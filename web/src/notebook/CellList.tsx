@@ -1,13 +1,14 @@
-import { defaultRangeExtractor, useVirtualizer, type VirtualItem, type Virtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useCallback, useEffect, useEffectEvent, useMemo } from "react";
+import { defaultRangeExtractor, useVirtualizer, type VirtualItem } from "@tanstack/react-virtual";
+import { type ReactNode, useCallback, useMemo } from "react";
 import { useSelect, useStore } from "../store/store";
 import { Cell } from "./Cell";
 import styles from "./CellList.module.css";
 import { DropLine } from "./DropLine";
-import { useDesk, useView } from "./desk";
+import { useView } from "./desk";
 import { KeepPlace } from "./KeepPlace";
-import { ListProvider } from "./list";
-import { alignTo, drawnPlaces, likelyHeight, placeApart } from "./place";
+import { type List, ListProvider } from "./list";
+import { drawnPlaces, likelyHeight, placeApart } from "./place";
+import { useReveal } from "./useReveal";
 
 interface Props {
   language: string;
@@ -16,8 +17,6 @@ interface Props {
   /** What comes after the last cell. */
   children: ReactNode;
 }
-
-type List = Virtualizer<HTMLDivElement, Element>;
 
 /** So near to the end (pixels) a person is at the end. */
 const endSlack = 8;
@@ -47,7 +46,7 @@ export function CellList({ language, scroller, children }: Props) {
     paddingEnd: below,
   });
   list.shouldAdjustScrollPositionOnItemSizeChange = keepsStill;
-  useReveal(list);
+  useReveal(list, scroller);
 
   const handle = useMemo(() => ({ scroller, placeAt: (clientY: number) => placeAt(list, clientY) }), [list, scroller]);
   const items = list.getVirtualItems();
@@ -100,26 +99,8 @@ function heightOf(row: Element, entry: ResizeObserverEntry | undefined, list: Li
   return entry?.borderBoxSize[0]?.blockSize ?? known ?? row.getBoundingClientRect().height;
 }
 
-/** Brings the selected cell into view when that is asked for. */
-function useReveal(list: List): void {
-  const { store, view } = useDesk();
-  const reveal = useView((state) => state.reveal);
-  const show = useEffectEvent(() => {
-    const { selected } = view.get();
-    const place = selected === null ? -1 : store.get().notebook.order.indexOf(selected);
-    const cell = list.measurementsCache[place];
-    const start = list.scrollOffset ?? 0;
-    if (cell === undefined) return;
-    const align = alignTo(cell, { start, end: start + (list.scrollRect?.height ?? 0) });
-    if (align !== null) list.scrollToIndex(place, { align });
-  });
-  useEffect(() => {
-    if (reveal > 0) show();
-  }, [reveal]);
-}
-
 /** A cell has another height: true when the list scrolls by as much, so that what is on the screen stays there. */
-function keepsStill(cell: VirtualItem, _delta: number, list: Virtualizer<HTMLDivElement, Element>): boolean {
+function keepsStill(cell: VirtualItem, _delta: number, list: List): boolean {
   const offset = list.scrollOffset ?? 0;
   if (cell.index === list.options.count - 1 && offset > 0) {
     const end = list.getTotalSize() - (list.scrollRect?.height ?? 0);

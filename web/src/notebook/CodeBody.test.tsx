@@ -143,7 +143,7 @@ test("what another cell prints does not touch the editor", async () => {
 
 test("Markdown is drawn unless it is edited", async () => {
   await draw(stateOf([cell("a", "# title", { type: "markdown" })]));
-  expect(screen.getByRole("article").textContent).toBe("# title");
+  expect((await screen.findByRole("article")).textContent).toBe("# title");
   await act(async () => fireEvent.doubleClick(screen.getByRole("article")));
   await waitFor(() => expect(editors()).toEqual(["a"]));
   type(editorOf("a"), "more ");

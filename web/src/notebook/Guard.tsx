@@ -1,4 +1,4 @@
-import { Component, type ReactNode } from "react";
+import { Component, type ReactNode, Suspense } from "react";
 import { Button } from "../ui/Button";
 import styles from "./Cell.module.css";
 
@@ -17,7 +17,7 @@ export class Guard extends Component<Props, { failed: boolean }> {
   }
 
   override render() {
-    if (!this.state.failed) return this.props.children;
+    if (!this.state.failed) return <Suspense fallback={null}>{this.props.children}</Suspense>;
     return (
       <p className={styles.failed} role="alert">
         {this.props.what} could not be drawn.{" "}

@@ -1,4 +1,4 @@
-import { CircleAlert, CircleCheck, Clock, LoaderCircle } from "lucide-react";
+import { CircleAlert, CircleCheck, CircleStop, Clock, LoaderCircle } from "lucide-react";
 import { useSelect } from "../store/store";
 import { DragHandle } from "./DragHandle";
 import styles from "./Gutter.module.css";
@@ -50,4 +50,5 @@ const icons = {
   running: LoaderCircle,
   ran: CircleCheck,
   failed: CircleAlert,
+  interrupted: CircleStop,
 };

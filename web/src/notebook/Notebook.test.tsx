@@ -76,8 +76,10 @@ test("one cell is in the order of Tab, and the arrows go from cell to cell", asy
 });
 
 test("keys do nothing in a widget, and with one pressed first that is not theirs", async () => {
-  const { commands } = await draw(three());
-  await act(async () => screen.getAllByLabelText("a widget")[1]?.focus());
+  const shown = run({ widgets: { "b/w": { type: "button" } } });
+  const { commands } = await draw(stateOf([cell("a"), cell("b"), cell("c")], { runs: { b: shown } }));
+  const widget = await screen.findByLabelText("a widget");
+  await act(async () => widget.focus());
   await press("d", "d", "b", "j", "m");
   expect(commands.deleteCell).not.toHaveBeenCalled();
   expect(commands.createCell).not.toHaveBeenCalled();
@@ -348,4 +350,64 @@ test("cells of the wrong shape are drawn all the same", async () => {
   await draw(state);
   expect(cells()).toHaveLength(4);
   expect(screen.getByTitle("U+202E")).toBeTruthy();
+});
+
+test("what is typed while a new cell is on its way goes into that cell, and acts on no other", async () => {
+  const { store, commands } = await draw(stateOf([cell("a", "first")]));
+  let arrive = () => {};
+  commands.createCell.mockImplementationOnce(
+    () =>
+      new Promise((resolve) => {
+        arrive = () => {
+          insertCell(store, 1, cell("late", ""));
+          resolve("late");
+        };
+      }),
+  );
+  await focusCell("a");
+  await press({ key: "Enter", shiftKey: true }, "d", "d", "Backspace", "Enter", "b");
+  expect(commands.deleteCell).not.toHaveBeenCalled();
+  expect(commands.createCell).toHaveBeenCalledTimes(1);
+  await act(async () => arrive());
+  await waitFor(() => expect(commands.editCell).toHaveBeenCalledWith("late", "d\nb"));
+});
+
+test("keys are held no longer than 2 s for a cell that does not come", async () => {
+  const { commands } = await draw(three());
+  commands.createCell.mockImplementationOnce(() => new Promise(() => {}));
+  await focusCell("a");
+  const now = performance.now();
+  const clock = vi.spyOn(performance, "now").mockReturnValue(now);
+  await press("b", "j");
+  expect(focused()).toBe("a");
+  clock.mockReturnValue(now + 2001);
+  await press("j");
+  clock.mockRestore();
+  expect(focused()).toBe("b");
+});
+
+test("only the cell that is pointed at shows its controls", async () => {
+  await draw(three());
+  await focusCell("a");
+  await act(async () => fireEvent.pointerEnter(cells()[1] as HTMLElement));
+  const bars = screen.getAllByRole("toolbar", { name: "Cell" });
+  expect(bars.map((bar) => bar.className.includes("aside"))).toEqual([true, false]);
+  await act(async () => fireEvent.pointerLeave(cells()[1] as HTMLElement));
+  expect(screen.getAllByRole("toolbar", { name: "Cell" })).toHaveLength(1);
+});
+
+test("a cell that comes back without its outputs says so", async () => {
+  const output = { output_type: "stream" as const, name: "stdout" as const, text: "hi" };
+  await draw(stateOf([cell("a"), cell("b")], { runs: { a: run({ outputs: [output] }) } }));
+  await focusCell("a");
+  await press("d", "d", "z");
+  expect(screen.getByText("Cell brought back. Run it again for its outputs.")).toBeTruthy();
+});
+
+test("of a change of the agent's the time is told where the trace has it, and no entry that is not known", async () => {
+  const by = "agent" as const;
+  const at = new Date(2026, 1, 3, 10, 32).getTime();
+  await draw(stateOf([cell("a", "x", { touched: { by, seq: 41, at } }), cell("b", "y", { touched: { by, seq: 0 } })]));
+  expect(cells()[0]?.textContent).toMatch(/agent, 10:32/);
+  expect(cells()[1]?.textContent).not.toContain("entry");
 });

@@ -12,7 +12,7 @@ import styles from "./Notebook.module.css";
 import { NoteLine } from "./NoteLine";
 import { useNotebookNavigation } from "./navigation";
 import { RestartDialog } from "./RestartDialog";
-import { jump } from "./select";
+import { jump, selectWhenThere } from "./select";
 import { cellOf } from "./text";
 import { useKeys } from "./useKeys";
 import { withId } from "./view";
@@ -92,7 +92,10 @@ function Jumps({ focus }: { focus: string | null }) {
   const desk = useDesk();
   const navigation = useNotebookNavigation();
   const there = useSelect((state) => focus !== null && cellOf(state, focus) !== null);
-  useEffect(() => navigation.onJump((id) => jump(desk, id)), [desk, navigation]);
+  useEffect(
+    () => navigation.onJump((id, editing) => (editing ? selectWhenThere(desk, id, () => true) : jump(desk, id))),
+    [desk, navigation],
+  );
   useEffect(() => {
     if (focus !== null && there) jump(desk, focus);
   }, [desk, focus, there]);

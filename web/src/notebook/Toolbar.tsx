@@ -18,8 +18,15 @@ import { interruptCell, run, whyNotRun } from "./run";
 import { statusOf } from "./status";
 import styles from "./Toolbar.module.css";
 
+interface Props {
+  cellId: string;
+  code: boolean;
+  /** Another cell is pointed at: this one's controls show only while the keyboard is in them. */
+  aside: boolean;
+}
+
 /** What can be done with the cell. It is drawn for the cell that is selected or pointed at. */
-export function Toolbar({ cellId, code }: { cellId: string; code: boolean }) {
+export function Toolbar({ cellId, code, aside }: Props) {
   const desk = useDesk();
   const commands = useCommands();
   const status = useSelect((state) => statusOf(state, cellId));
@@ -30,7 +37,12 @@ export function Toolbar({ cellId, code }: { cellId: string; code: boolean }) {
   const reason = why === null ? {} : { disabled: true, title: why };
   const busy = status === "running" || status === "waiting";
   return (
-    <div className={styles.toolbar} role="toolbar" aria-label="Cell" data-keys="controls">
+    <div
+      className={`${styles.toolbar} ${aside ? styles.aside : ""}`}
+      role="toolbar"
+      aria-label="Cell"
+      data-keys="controls"
+    >
       {code && !busy && (
         <IconButton label="Run the cell" onClick={() => run(desk, cellId)} {...reason}>
           <Play />

@@ -16,11 +16,16 @@ export function tellError({ view }: Desk, doing: string): (error: unknown) => vo
 
 /** Makes an empty cell at the place and selects it. */
 export function create(desk: Desk, position: number, type: CellType, editing = false): void {
-  desk
-    .commands()
-    ?.createCell(position, type, "")
-    .then((id) => selectWhenThere(desk, id, editing))
-    .catch(tellError(desk, "The cell could not be made"));
+  const commands = desk.commands();
+  if (commands === null) return;
+  const held = desk.hold.begin(editing);
+  commands
+    .createCell(position, type, "")
+    .then((id) => selectWhenThere(desk, id, () => held.editing))
+    .catch((error) => {
+      desk.hold.end();
+      tellError(desk, "The cell could not be made")(error);
+    });
 }
 
 /** Makes an empty cell above (0) or below (1) the cell, or the selected one; at the end where there is none. */
@@ -65,8 +70,10 @@ export function restore(desk: Desk, which?: Removed): void {
     .createCell(position, removed.type, removed.source, removed.title)
     .then((id) => {
       bin.rename(removed.id, id);
-      if (view.get().note?.removed === removed) view.set({ note: null });
-      selectWhenThere(desk, id, false);
+      if (removed.hadOutputs) {
+        view.set({ note: { tone: "neutral", text: "Cell brought back. Run it again for its outputs." } });
+      } else if (view.get().note?.removed === removed) view.set({ note: null });
+      selectWhenThere(desk, id, () => false);
     })
     .catch((error) => {
       bin.put(removed);
@@ -81,10 +88,12 @@ export function changeType(desk: Desk, type: CellType, id = desk.view.get().sele
   const cell = cellOf(desk.store.get(), id);
   if (cell === null || cell.type === type) return;
   desk.leaving.add(id);
+  const held = desk.hold.begin(false);
   commands
     .changeType(id, type)
-    .then((fresh) => selectWhenThere(desk, fresh, false))
+    .then((fresh) => selectWhenThere(desk, fresh, () => held.editing))
     .catch((error) => {
+      desk.hold.end();
       desk.leaving.delete(id);
       tellError(desk, "The cell's type could not be changed")(error);
     });

@@ -10,6 +10,10 @@ import type { CellType } from "../protocol/messages";
 export interface Commands {
   /** Cells may be run, stopped and widgets set: EVAL_SANDBOX, or this console owns the session. */
   canRun: boolean;
+  /** Why canRun is false, a sentence for people; null or absent: that is not known. */
+  whyNot?: string | null;
+  /** The kernel can be restarted though nothing can be run: the attempt has ended. */
+  canRestart?: boolean;
   /** Resolves to the new cell's id. Without a title it has none. */
   createCell(position: number, type: CellType, source: string, title?: string): Promise<string>;
   /**

@@ -4,6 +4,7 @@ import { createContext, useContext, useSyncExternalStore } from "react";
 import type { Store } from "../store/store";
 import type { Commands } from "./commands";
 import { createDrafts, type Drafts } from "./drafts";
+import { createHold, type Hold } from "./hold";
 import { type Bin, createBin } from "./removed";
 import { createTouches, type Touches } from "./touches";
 import { createView, type View, type ViewState } from "./view";
@@ -14,6 +15,7 @@ export interface Desk {
   drafts: Drafts;
   bin: Bin;
   touches: Touches;
+  hold: Hold;
   /** null: the notebook is only looked at. */
   commands(): Commands | null;
   /** Ids of cells that this screen has asked to be gone, so that nobody is told of it. */
@@ -28,6 +30,7 @@ export function createDesk(store: Store, commands: () => Commands | null): Desk 
     drafts: createDrafts(store, (id, text) => commands()?.editCell(id, text)),
     bin: createBin(),
     touches: createTouches(store),
+    hold: createHold(),
     commands,
     leaving: new Set(),
   };

@@ -117,7 +117,7 @@ export async function draw(
 ): Promise<Drawn> {
   layOut();
   const store = createStore(state);
-  const commands = { ...fakeCommands(store), canRun };
+  const commands = { ...fakeCommands(store), canRun, whyNot: canRun ? null : "Another console owns this session." };
   const navigation = createNavigation();
   await act(async () => {
     render(

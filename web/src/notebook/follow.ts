@@ -54,8 +54,13 @@ function moveSelection({ view }: Desk, order: readonly string[], there: Readonly
 }
 
 function forget({ view, drafts, leaving }: Desk, id: string): void {
-  const { live, folded, hit } = view.get();
+  const { live, folded, hit, hovered } = view.get();
   drafts.drop(id);
   leaving.delete(id);
-  view.set({ live: withoutId(live, id), folded: withoutId(folded, id), hit: hit?.id === id ? null : hit });
+  view.set({
+    live: withoutId(live, id),
+    folded: withoutId(folded, id),
+    hit: hit?.id === id ? null : hit,
+    hovered: hovered === id ? null : hovered,
+  });
 }

@@ -1,4 +1,8 @@
+import type { Virtualizer } from "@tanstack/react-virtual";
 import { createContext, useContext } from "react";
+
+/** The list of cells, of which only a window is drawn. */
+export type List = Virtualizer<HTMLDivElement, Element>;
 
 /** What others may ask of the list of cells. */
 export interface ListHandle {

@@ -4,21 +4,28 @@ import { createContext, useContext } from "react";
 export interface NotebookNavigation {
   /** Selects the cell, scrolls to it and lets it flash. A notebook that is drawn later still follows the last jump. */
   jumpTo(cellId: string): void;
+  /** Opens the cell's text, as of one that was just made, and scrolls to it. */
+  editAt(cellId: string): void;
   /** Calls f at each jump, until what it returns is called. Only the notebook itself listens. */
-  onJump(f: (cellId: string) => void): () => void;
+  onJump(f: Jump): () => void;
 }
 
+/** editing: the cell's text is to be opened. */
+type Jump = (cellId: string, editing: boolean) => void;
+
 export function createNavigation(): NotebookNavigation {
-  const listeners = new Set<(cellId: string) => void>();
-  let missed: string | null = null;
+  const listeners = new Set<Jump>();
+  let missed: Parameters<Jump> | null = null;
+  const go: Jump = (...jump) => {
+    if (listeners.size === 0) missed = jump;
+    for (const f of [...listeners]) f(...jump);
+  };
   return {
-    jumpTo(cellId) {
-      if (listeners.size === 0) missed = cellId;
-      for (const f of [...listeners]) f(cellId);
-    },
+    jumpTo: (cellId) => go(cellId, false),
+    editAt: (cellId) => go(cellId, true),
     onJump(f) {
       listeners.add(f);
-      if (missed !== null) f(missed);
+      if (missed !== null) f(...missed);
       missed = null;
       return () => listeners.delete(f);
     },

@@ -10,7 +10,7 @@ const lineHeight = 20;
 export function likelyHeight(state: State, id: string): number {
   const source = sourceOf(state, id);
   const lines = source.split("\n", 10_000).length;
-  const code = 30 + lines * lineHeight;
+  const code = 48 + lines * lineHeight;
   const run = runOf(state, id);
   if (isMarkdown(state, id) || run === null) return code;
   return code + Math.min(400, run.outputs.length * 60) + Object.keys(run.widgets).length * 48;

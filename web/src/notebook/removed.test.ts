@@ -5,7 +5,7 @@ import { createBin, placeOf, removedCell } from "./removed";
 const state = stateOf(["a", "b", "c", "d"].map((id) => cell(id)));
 
 function removed(id: string, before: string | null, after: string | null, position: number) {
-  return { id, type: "code" as const, source: "", title: "", position, before, after };
+  return { id, type: "code" as const, source: "", title: "", hadOutputs: false, position, before, after };
 }
 
 test("knows what the cell was and where it stood", () => {
@@ -15,6 +15,7 @@ test("knows what the cell was and where it stood", () => {
     type: "markdown",
     source: "new",
     title: "Why",
+    hadOutputs: false,
     position: 1,
     before: "a",
     after: null,

@@ -2,7 +2,7 @@
 
 import type { CellType } from "../protocol/messages";
 import type { State } from "../store/state";
-import { cellOf, titleOf } from "./text";
+import { cellOf, runOf, titleOf } from "./text";
 
 /** A deleted cell: what it was, and where it stood. */
 export interface Removed {
@@ -10,6 +10,8 @@ export interface Removed {
   type: CellType;
   source: string;
   title: string;
+  /** It showed outputs, which do not come back. */
+  hadOutputs: boolean;
   position: number;
   before: string | null;
   after: string | null;
@@ -26,6 +28,7 @@ export function removedCell(state: State, id: string, source: string): Removed |
     type: cell.type,
     source,
     title: titleOf(state, id),
+    hadOutputs: (runOf(state, id)?.outputs.length ?? 0) > 0,
     position,
     before: order[position - 1] ?? null,
     after: order[position + 1] ?? null,

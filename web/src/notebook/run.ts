@@ -9,7 +9,7 @@ import { isMarkdown, runOf } from "./text";
 /** Why cells cannot be run here; null: they can. */
 export function whyNotRun(commands: Commands | null): string | null {
   if (commands === null) return "This notebook is only looked at.";
-  return commands.canRun ? null : "Another console owns this session: only there can cells be run.";
+  return commands.canRun ? null : (commands.whyNot ?? "Cells cannot be run here.");
 }
 
 /** Runs the cell, or the selected one; a Markdown cell is drawn. False: it cannot be run. */
@@ -57,7 +57,7 @@ export function interruptCell(desk: Desk, id: string): void {
 
 /** Asks before it restarts the kernel. */
 export function askRestart(desk: Desk): void {
-  if (allowed(desk)) desk.view.set({ dialog: "restart" });
+  if (desk.commands()?.canRestart === true || allowed(desk)) desk.view.set({ dialog: "restart" });
 }
 
 function allowed(desk: Desk): boolean {

@@ -52,11 +52,11 @@ export function leave({ view }: Desk): void {
 }
 
 /**
- * Selects a cell that is about to appear, and edits it if so wanted. When the
+ * Selects a cell that is about to appear, and edits it if that is wanted by then. When the
  * person goes elsewhere before it is there, it stays unselected.
  */
-export function selectWhenThere(desk: Desk, id: string, editing: boolean): void {
-  whenThere(desk, id, () => (editing ? edit(desk, id) : select(desk, id)));
+export function selectWhenThere(desk: Desk, id: string, editing: () => boolean): void {
+  whenThere(desk, id, () => (editing() ? edit(desk, id) : select(desk, id)));
 }
 
 /** A cell that a link leads to and that is not there by then, in milliseconds, does not come any more. */

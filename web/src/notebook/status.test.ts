@@ -33,3 +33,15 @@ test("a time is short", () => {
   ]);
   expect([Number.NaN, -1, Number.POSITIVE_INFINITY].map(durationText)).toEqual(["", "", ""]);
 });
+
+test("an interrupted run is told from a failed one", () => {
+  const error = (ename: string) => ({ output_type: "error" as const, ename, evalue: "", traceback: [] });
+  const state = stateOf([cell("a"), cell("b"), cell("c")], {
+    runs: {
+      a: run({ status: "error", outputs: [error("KeyboardInterrupt")] }),
+      b: run({ status: "error", outputs: [error("ValueError")] }),
+      c: run({ status: "error", interrupted: true }),
+    },
+  });
+  expect(["a", "b", "c"].map((id) => statusOf(state, id))).toEqual(["interrupted", "failed", "interrupted"]);
+});

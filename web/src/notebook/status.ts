@@ -1,8 +1,8 @@
-import type { State } from "../store/state";
+import type { Run, State } from "../store/state";
 import { runOf } from "./text";
 
-/** How a cell stands: fresh: it has not run on this kernel, or was interrupted. */
-export type CellStatus = "fresh" | "waiting" | "running" | "ran" | "failed";
+/** How a cell stands: fresh: it has not run on this kernel. */
+export type CellStatus = "fresh" | "waiting" | "running" | "ran" | "failed" | "interrupted";
 
 export const statusWords: Record<CellStatus, string> = {
   fresh: "Not run",
@@ -10,6 +10,7 @@ export const statusWords: Record<CellStatus, string> = {
   running: "Running",
   ran: "Ran",
   failed: "Failed",
+  interrupted: "Interrupted",
 };
 
 export function statusOf(state: State, id: string): CellStatus {
@@ -17,8 +18,17 @@ export function statusOf(state: State, id: string): CellStatus {
   if (run === null) return "fresh";
   if (run.started) return "running";
   if (run.pending || state.notebook.queue.includes(id)) return "waiting";
-  if (run.status === "error") return "failed";
+  if (run.status === "error") return wasInterrupted(run) ? "interrupted" : "failed";
   return run.status === "ran" ? "ran" : "fresh";
+}
+
+/** What kernels call the exception by which a run was interrupted. */
+const interrupts: readonly unknown[] = ["KeyboardInterrupt", "InterruptException"];
+
+function wasInterrupted(run: Run): boolean {
+  if (run.interrupted === true) return true;
+  const error = run.outputs.findLast((output) => output.output_type === "error");
+  return error?.output_type === "error" && interrupts.includes(error.ename);
 }
 
 /** What stands in brackets beside the cell: its run number, "*" while it runs, "…2" when it is the second to wait. */

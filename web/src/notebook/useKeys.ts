@@ -1,5 +1,6 @@
-import { type KeyboardEvent, useMemo } from "react";
+import { type ClipboardEvent, type KeyboardEvent, useMemo } from "react";
 import { type Desk, useDesk } from "./desk";
+import { holdKey } from "./hold";
 import { keyName } from "./keyName";
 import { type Key, keys } from "./keys";
 
@@ -9,6 +10,7 @@ const chordMs = 800;
 export interface KeyHandlers {
   onKeyDownCapture: (event: KeyboardEvent) => void;
   onKeyDown: (event: KeyboardEvent) => void;
+  onPasteCapture: (event: ClipboardEvent) => void;
 }
 
 /** Handlers that do what the table of keys says, for the element that all cells are in. */
@@ -34,6 +36,12 @@ function keyHandlers(desk: Desk): KeyHandlers {
   return {
     // Before the editor: what runs and moves cells is not the editor's to take.
     onKeyDownCapture(event) {
+      const held = inWidget(event.target) ? null : desk.hold.now();
+      if (held !== null) {
+        event.stopPropagation();
+        if (holdKey(held, event.nativeEvent)) event.preventDefault();
+        return;
+      }
       if (inEditor(event.target) && event.key !== "Escape") handle(event, "edit");
     },
     // After the editor: it closes its own panels with Escape first.
@@ -41,6 +49,13 @@ function keyHandlers(desk: Desk): KeyHandlers {
       if (inEditor(event.target) && event.key === "Escape") handle(event, "edit");
       else if (ownsCommands(event.target)) handle(event, "command");
       else if (inControls(event.target) && event.key === "Escape") handle(event, "edit");
+    },
+    onPasteCapture(event) {
+      const held = inWidget(event.target) ? null : desk.hold.now();
+      if (held === null) return;
+      event.preventDefault();
+      event.stopPropagation();
+      if (held.editing) held.text += event.clipboardData.getData("text/plain");
     },
   };
 }
@@ -51,6 +66,11 @@ function find(name: string, where: "command" | "edit"): Key | null {
 
 function inEditor(target: EventTarget): boolean {
   return target instanceof Element && target.closest(".cm-content") !== null;
+}
+
+/** What takes text and is not of the notebook itself, such as a widget. */
+function inWidget(target: EventTarget): boolean {
+  return target instanceof Element && target.closest("input, textarea, select") !== null;
 }
 
 /** The notebook's own buttons: Escape leads from them back to the cell. */

@@ -6,6 +6,8 @@ import type { Removed } from "./removed";
 export interface ViewState {
   /** Id of the selected cell; null: there is none. */
   selected: string | null;
+  /** Id of the cell that is pointed at: its controls show, and no other's; null: none is. */
+  hovered: string | null;
   /** The keyboard belongs to the editor of the selected cell. */
   editing: boolean;
   /** Counts the requests to put the focus on the selected cell, or into its editor. */
@@ -61,6 +63,7 @@ export interface Caret {
 
 const first: ViewState = {
   selected: null,
+  hovered: null,
   editing: false,
   focus: 0,
   reveal: 0,

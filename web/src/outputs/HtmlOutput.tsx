@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 import { Frame } from "./Frame";
 import { needsOf } from "./html";
+import { withoutTracks } from "./hush";
 import styles from "./Outputs.module.css";
 import { SafeHtml } from "./SafeHtml";
 
@@ -10,7 +11,7 @@ const large = 300_000;
 /** HTML of an output: in the page where it needs neither scripts nor styles, else in a frame. */
 export function HtmlOutput({ html, of }: { html: string; of: object }) {
   const needs = useMemo(() => (html.length > large ? { frame: true, outside: [] } : needsOf(html)), [html]);
-  const content = useMemo(() => ({ html }), [html]);
+  const content = useMemo(() => ({ html: withoutTracks(html) }), [html]);
   return (
     <>
       {needs.frame ? (

@@ -1,6 +1,6 @@
 import "./happyDom";
 import { cleanup, render, waitFor } from "@testing-library/react";
-import { afterEach, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { Markdown } from "./Markdown";
 import { markdownHtml } from "./markdown";
 
@@ -67,6 +67,32 @@ test.each([
   ["in code", "`$x$`"],
 ])("no formula: %s", (_, source) => {
   expect(markdownHtml(source)).not.toContain("math-");
+});
+
+test("formulas with boxes set no style attribute, which the policy forbids", async () => {
+  const set = vi.spyOn(Element.prototype, "setAttribute");
+  const place = shown("$\\fcolorbox{red}{blue}{x}$");
+  await waitFor(() => expect(place.querySelector("math")).not.toBeNull());
+  expect(set.mock.calls.filter(([name]) => name === "style")).toEqual([]);
+  expect(place.querySelector("[style], [data-was-style]")).toBeNull();
+});
+
+test.each([
+  ['{"totals": {"<region>": 5}}', '{"totals": {"<region>": 5}}'],
+  ["<EVAL_ANSWER>\n**5**\n</EVAL_ANSWER>", "<EVAL_ANSWER>\n5\n</EVAL_ANSWER>"],
+  ["<answer>\n**5**\n</answer>", "<answer>\n5\n</answer>"],
+  ["a <region name='x'> b <b>c</b>", "a <region name='x'> b c"],
+  ["<div>\n<region>5</region>\n</div>", "<region>5</region>"],
+  ["- <x-plot/>", "<x-plot/>"],
+])("tags that are no HTML stay to be read: %s", (source, text) => {
+  const place = shown(source);
+  expect(place.textContent?.trim()).toBe(text);
+});
+
+test("HTML is HTML, and what may not be there goes", () => {
+  const place = shown("a <b>b</b> <IMG alt=c> <script>d</script><!-- <region> -->\n\n<u>e</u>");
+  expect(place.querySelector("b")?.textContent).toBe("b");
+  expect(place.textContent?.replace(/\s+/g, " ").trim()).toBe("a b [c] e");
 });
 
 test("what cannot be parsed is shown as it is", () => {

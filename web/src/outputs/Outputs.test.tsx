@@ -1,6 +1,7 @@
 import "./happyDom";
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, expect, test, vi } from "vitest";
+import { createNavigation, NavigationProvider } from "../notebook/navigation";
 import type { Output } from "../protocol/messages";
 import type { Run } from "../store/state";
 import { createStore, StoreProvider } from "../store/store";
@@ -70,6 +71,64 @@ test("an error: its name first, frames far from it folded", () => {
   expect(screen.queryByText(/line 0,/)).toBeNull();
   fireEvent.click(screen.getByRole("button", { name: "Show 6 earlier frames" }));
   expect(screen.getByText(/line 0,/)).toBeTruthy();
+});
+
+test("cells that a traceback names are links to them, by their place; one that is gone is named in short", () => {
+  const id = "3f2a-aaaa-bbbb";
+  const gone = "0123456789abcdef";
+  const store = createStore();
+  store.update((s) => ({
+    ...s,
+    notebook: {
+      ...s.notebook,
+      order: ["first", id],
+      cells: { [id]: { id, type: "code", source: "", title: "", rev: 1 } },
+    },
+  }));
+  const jumpTo = vi.fn();
+  const traceback = [
+    `  File "\x1b[32m<cell ${id}>\x1b[0m", line 4, in f`,
+    `  File "<cell ${gone}>", line 1`,
+    '  File "<cell >"',
+  ];
+  const output: Output = { output_type: "error", ename: "E", evalue: `(<cell ${id}>, line 1)`, traceback };
+  const { container } = render(
+    <StoreProvider value={store}>
+      <NavigationProvider value={{ ...createNavigation(), jumpTo }}>
+        <OutputList outputs={[output]} />
+      </NavigationProvider>
+    </StoreProvider>,
+  );
+  expect(container.querySelector("p")?.textContent).toBe("E: (cell 2, line 1)");
+  expect(container.textContent).toContain('File "cell 2", line 4, in f');
+  expect(container.textContent).toContain('File "cell 01234567…", line 1');
+  expect(container.textContent).toContain('File "<cell >"');
+  const links = screen.getAllByRole("button", { name: "cell 2" });
+  expect(links).toHaveLength(2);
+  for (const link of links) fireEvent.click(link);
+  expect(jumpTo.mock.calls).toEqual([[id], [id]]);
+});
+
+test("forms have people's names, each its own, and their types as titles", () => {
+  const forms = rich({
+    "text/html": "<table><tr><td>1</td></tr></table>",
+    "application/vnd.dataresource+json": { schema: { fields: [] }, data: [] },
+    "image/png": "aGk=",
+    "text/x-odd": "odd",
+    "text/plain": "plain",
+  });
+  render(<OutputList outputs={[forms]} />);
+  const choice = screen.getByRole("combobox", { name: "Form of output 1" });
+  expect(choice.getAttribute("title")).toBe("text/html");
+  expect([...choice.querySelectorAll("option")].map((option) => option.textContent)).toEqual([
+    "Table (text/html)",
+    "Picture",
+    "Table (application/vnd.dataresource+json)",
+    "Plain text",
+    "Text (text/x-odd)",
+  ]);
+  fireEvent.change(choice, { target: { value: "text/plain" } });
+  expect(choice.getAttribute("title")).toBe("text/plain");
 });
 
 test("an output can be seen in its other forms", () => {

@@ -1,4 +1,5 @@
 import { useMemo, useState } from "react";
+import { FormChooser } from "./FormChooser";
 import { FormView } from "./FormView";
 import { type Forms, formsOf } from "./mime";
 import styles from "./Outputs.module.css";
@@ -19,20 +20,6 @@ export function RichOutputView({ data, metadata, number }: Props) {
   const form = forms.find(({ mime }) => mime === chosen) ?? forms[0];
   return (
     <div className={styles.rich}>
-      {forms.length > 1 && (
-        <select
-          className={styles.forms}
-          aria-label={`Form of output ${number}`}
-          value={form?.mime}
-          onChange={(event) => setChosen(event.target.value)}
-        >
-          {forms.map(({ mime }) => (
-            <option key={mime} value={mime}>
-              {plainName(mime, 60)}
-            </option>
-          ))}
-        </select>
-      )}
       {notes.map((note) => (
         <p key={note} className={styles.note}>
           {plainName(note, 300)}
@@ -46,6 +33,9 @@ export function RichOutputView({ data, metadata, number }: Props) {
           width={widthOf(metadata, form.mime)}
           of={data as object}
         />
+      )}
+      {form !== undefined && forms.length > 1 && (
+        <FormChooser forms={forms} chosen={form} number={number} onChoose={setChosen} />
       )}
       {form === undefined && notes.length === 0 && <p className={styles.note}>This output is empty.</p>}
     </div>

@@ -33,10 +33,15 @@ function nodesOf(html: string): Node {
   }
 }
 
-/** What scrolls must be reached by keyboard, and have a name then. */
+/** What scrolls must be reached by keyboard, and have a name then: all of it, or a table in it. */
 function reachable(element: Element): void {
+  nameIfScrolls(element, { tabindex: "0", role: "group", "aria-label": "Output" });
+  for (const table of element.querySelectorAll("table.dataframe"))
+    nameIfScrolls(table, { tabindex: "0", "aria-label": "Table" });
+}
+
+function nameIfScrolls(element: Element, wanted: Readonly<Record<string, string>>): void {
   const scrolls = element.scrollWidth > element.clientWidth || element.scrollHeight > element.clientHeight;
-  const wanted = { tabindex: "0", role: "group", "aria-label": "Output" };
   for (const [name, value] of Object.entries(wanted)) {
     if (scrolls) element.setAttribute(name, value);
     else element.removeAttribute(name);

@@ -1,9 +1,11 @@
 import { CircleAlert } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Button } from "../ui/Button";
+import { CellNames } from "./CellNames";
 import { CopyButton } from "./CopyButton";
 import styles from "./Outputs.module.css";
 import { TerminalText } from "./terminal/TerminalText";
+import { WordsProvider } from "./terminal/words";
 import { countText, plainName } from "./text";
 import { splitTraceback } from "./traceback";
 
@@ -24,7 +26,11 @@ export function Traceback({ ename, evalue, traceback }: Props) {
         <CircleAlert size={16} aria-hidden />
         <p>
           <strong>{plainName(ename || "Error")}</strong>
-          {evalue !== "" && `: ${cut(evalue)}`}
+          {evalue !== "" && (
+            <>
+              : <CellNames text={cut(evalue)} />
+            </>
+          )}
         </p>
         <CopyButton text={() => (traceback === "" ? `${ename}: ${evalue}` : traceback.replace(colors, ""))} />
       </div>
@@ -33,8 +39,10 @@ export function Traceback({ ename, evalue, traceback }: Props) {
           {open ? "Fold" : "Show"} {countText(count, "earlier frame")}
         </Button>
       )}
-      {open && <TerminalText text={earlier} label="Earlier frames" />}
-      {recent.trim() !== "" && <TerminalText text={recent} label="Traceback" />}
+      <WordsProvider value={CellNames}>
+        {open && <TerminalText text={earlier} label="Earlier frames" />}
+        {recent.trim() !== "" && <TerminalText text={recent} label="Traceback" />}
+      </WordsProvider>
     </div>
   );
 }

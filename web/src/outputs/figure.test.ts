@@ -21,6 +21,6 @@ test("parts of the wrong type are left out", () => {
 });
 
 test("types that are not in the bundle are named once, as plain text", () => {
-  const traces = [{ type: "heatmap" }, { type: "heatmap" }, { type: "\u202ex" }, { type: 5 }, { type: "pie" }, {}];
-  expect(traceTypes(traces).missing).toEqual(["heatmap", "<U+202E>x", "5"]);
+  const traces = [{ type: "surface" }, { type: "surface" }, { type: "\u202ex" }, { type: 5 }, { type: "heatmap" }, {}];
+  expect(traceTypes(traces).missing).toEqual(["surface", "<U+202E>x", "5"]);
 });

@@ -2,8 +2,13 @@
 
 import { plainName, recordOf } from "./text";
 
-/** What plotly.js-basic-dist-min can draw. */
-const drawn = new Set(["scatter", "bar", "pie"]);
+/** What plotly.js-cartesian-dist-min can draw. */
+const drawn = new Set(
+  "bar box contour heatmap histogram histogram2d histogram2dcontour image pie scatter scatterternary violin".split(" "),
+);
+
+/** The same, for people. */
+export const drawnNames = [...drawn].join(", ");
 
 /** The types of the traces, and those of them that cannot be drawn. */
 export function traceTypes(traces: readonly unknown[]): { missing: readonly string[] } {

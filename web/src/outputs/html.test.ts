@@ -1,7 +1,7 @@
 import "./happyDom";
 import { expect, test } from "vitest";
 import { needsOf } from "./html";
-import { hushed } from "./hush";
+import { hushed, withoutTracks } from "./hush";
 
 const pandas = `<div>
 <style scoped>
@@ -36,5 +36,17 @@ test("styles and handlers get names that a policy does not mind, texts stay", ()
     "<p data-was-style='a: b' data-was-onclick=x>style = 1, once = 2</p>",
   );
   expect(hushed(`<p title="a style = b">`)).toBe(`<p title="a style = b">`);
+  expect(hushed(`<p class="a"style="b">`)).toBe(`<p class="a"data-was-style="b">`);
+  expect(hushed(`<p title="a>b" style="c">`)).toBe(`<p title="a>b" data-was-style="c">`);
+  expect(hushed(`<p data-x=it's style="c">`)).toBe(`<p data-x=it's data-was-style="c">`);
   expect(hushed("<STYLE scoped>p{}</STYLE><styles>")).toBe("<noframes scoped>p{}</noframes><styles>");
+});
+
+test("subtitles are not fetched while HTML is looked at, and are named", () => {
+  const html = '<video><track default src="https://example.com/t.vtt"></video>';
+  expect(hushed(html)).toBe('<video><track default data-was-src="https://example.com/t.vtt"></video>');
+  expect(needsOf(html).outside).toEqual(["https://example.com/t.vtt"]);
+  expect(withoutTracks(html)).toBe(hushed(html));
+  const own = '<p style="a"><video><track default src="data:text/vtt,WEBVTT"></video>';
+  expect(withoutTracks(own)).toBe(own);
 });

@@ -1,7 +1,7 @@
 // Looks at HTML before it is shown: can it be shown as it is in the page, or does
 // it need scripts or styles, and with them a frame of its own?
 
-import { hushed, unhushed, unhushedTag } from "./hush";
+import { hushed, hushedName, unhushed, unhushedTag } from "./hush";
 import { plainName } from "./text";
 
 /** What HTML needs to look as it was meant. */
@@ -50,6 +50,10 @@ function isPlain(element: Element): boolean {
 /** The address that an element would be fetched from; null: none. */
 function sourceOf(element: Element): string | null {
   if (element.localName === "a" || element.localName === "base" || element.localName === "form") return null;
-  const source = element.getAttribute("src") ?? element.getAttribute("href") ?? element.getAttribute("data");
+  const source =
+    element.getAttribute("src") ??
+    element.getAttribute(hushedName("src")) ??
+    element.getAttribute("href") ??
+    element.getAttribute("data");
   return source === null || /^(?:\s*(?:data|blob|javascript|about):|#|\s*$)/i.test(source) ? null : source;
 }

@@ -1,6 +1,7 @@
 // Markdown to HTML that is still to be sanitised.
 
 import { Marked, type TokenizerAndRendererExtension } from "marked";
+import { startsUnknown, unknownAsText } from "./elements";
 
 /** Text between dollars. A digit behind the second one makes it money. */
 const inlineMath: TokenizerAndRendererExtension = {
@@ -32,7 +33,9 @@ const marked = new Marked({
   gfm: true,
   async: false,
   extensions: [inlineMath, blockMath],
-  renderer: { checkbox: ({ checked }) => (checked ? "☑ " : "☐ ") },
+  // A block that begins with a tag that is no HTML is a paragraph: what is in it is Markdown.
+  tokenizer: { html: (source) => (startsUnknown(source) ? undefined : false) },
+  renderer: { checkbox: ({ checked }) => (checked ? "☑ " : "☐ "), html: ({ text }) => unknownAsText(text) },
 });
 
 export function markdownHtml(source: string): string {

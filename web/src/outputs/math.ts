@@ -1,6 +1,8 @@
 // Formulas, by KaTeX as MathML: no fonts, no styles. KaTeX is loaded when the
 // first formula is to be drawn.
 
+import { hushed } from "./hush";
+
 /** Draws TeX, with or without the dollars around it; an Error says what is wrong with it. */
 export type Typeset = (tex: string, display: boolean) => Element | Error;
 
@@ -19,9 +21,9 @@ let loading: Promise<Typeset> | null = null;
 export function loadTypeset(): Promise<Typeset> {
   loading ??= import("katex").then(({ default: katex }) => (tex, display) => {
     if (tex.length > longest) return new Error("the formula is too long");
-    const place = document.createElement("span");
+    let markup: string;
     try {
-      katex.render(inner(tex), place, {
+      markup = katex.renderToString(inner(tex), {
         output: "mathml",
         displayMode: display,
         throwOnError: true,
@@ -33,7 +35,7 @@ export function loadTypeset(): Promise<Typeset> {
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
     }
-    const math = place.querySelector("math");
+    const math = new DOMParser().parseFromString(hushed(markup), "text/html").querySelector("math");
     return math === null ? new Error("there is no formula in it") : bare(math);
   });
   loading.catch(() => {
@@ -57,7 +59,7 @@ function bare(math: Element): Element {
   for (const annotation of math.querySelectorAll("annotation")) annotation.remove();
   for (const element of [math, ...math.querySelectorAll("*")]) {
     for (const { name } of [...element.attributes]) {
-      if (/^(?:on|style$|class$|id$|href$|xlink:|src$)/i.test(name)) element.removeAttribute(name);
+      if (/^(?:on|data-|style$|class$|id$|href$|xlink:|src$)/i.test(name)) element.removeAttribute(name);
     }
   }
   return math;

@@ -29,10 +29,14 @@ test("what was left out is said, with its size and where it is", () => {
 });
 
 test("a figure that cannot be drawn says why and leaves the other forms", () => {
-  const figure = { data: [{ type: "heatmap" }, { type: "scatter" }, { type: "heatmap" }] };
+  const figure = { data: [{ type: "surface" }, { type: "scatter" }, { type: "surface" }] };
   const { forms, notes } = formsOf({ "application/vnd.plotly.v1+json": figure, "text/plain": "Figure" });
   expect(forms.map((form) => form.kind)).toEqual(["text"]);
-  expect(notes[0]).toContain("traces of type heatmap, which");
+  expect(notes[0]).toContain("traces of type surface, which");
+});
+
+test.each(["histogram", "heatmap", "box", "violin", "contour"])("a figure of %s can be drawn", (type) => {
+  expect(kinds({ "application/vnd.plotly.v1+json": { data: [{ type }] } })).toEqual(["plot"]);
 });
 
 test("WebGL's scatter is drawn without it", () => {

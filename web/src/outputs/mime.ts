@@ -1,6 +1,6 @@
 // Which forms of an output can be shown, and which of them first.
 
-import { traceTypes } from "./figure";
+import { drawnNames, traceTypes } from "./figure";
 import { recordOf, sizeText, textOf } from "./text";
 
 /** One way to show an output. */
@@ -93,7 +93,7 @@ function plotOf(mime: string, value: unknown): Form | string {
     return `${mime}: expected a figure with data, found ${typeName(value)}.`;
   const missing = traceTypes(figure.data).missing;
   if (missing.length === 0) return { kind: "plot", mime, figure };
-  return `This figure has traces of type ${missing.join(", ")}, which cannot be drawn here: only scatter, bar and pie can.`;
+  return `This figure has traces of type ${missing.join(", ")}, which cannot be drawn here. These can: ${drawnNames}.`;
 }
 
 function tableOf(mime: string, value: unknown): Form {

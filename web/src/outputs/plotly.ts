@@ -1,4 +1,4 @@
-import address from "plotly.js-basic-dist-min/plotly-basic.min.js?url";
+import address from "plotly.js-cartesian-dist-min/plotly-cartesian.min.js?url";
 
 let source: Promise<string> | null = null;
 

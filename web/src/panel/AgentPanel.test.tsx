@@ -129,7 +129,7 @@ test("a cell that a tool is about is a link that jumps to it; one that is gone i
     { type: "agent_history_updated", entry: { role: "assistant", content } },
   );
   fireEvent.click(screen.getByRole("button", { name: "cell 1" }));
-  expect(jumped).toHaveBeenCalledExactlyOnceWith("abc");
+  expect(jumped.mock.calls.map(([id]) => id)).toEqual(["abc"]);
   expect(screen.getByTitle("This cell is not in the notebook").textContent).toBe("gone");
 });
 
@@ -148,6 +148,20 @@ test("a case is shown while it goes on, its verdict when it has ended, until ano
   await act(async () => store.update((state) => ({ ...state, verdict: null })));
   expect(asked.length).toBe(before + 1);
   expect(await screen.findByRole("region", { name: "Case" })).toBeTruthy();
+  expect(screen.queryByRole("region", { name: "Verdict" })).toBeNull();
+  fireEvent.click(screen.getByRole("button", { name: /Passed.*sum/ }));
+  expect(screen.getByRole("region", { name: "Verdict" })).toBeTruthy();
+  expect(screen.getByRole("link", { name: "All runs" }).getAttribute("href")).toBe("/runs");
+});
+
+test("a verdict leads to its attempt when that is among the runs", async () => {
+  answers["GET /api/sessions/one"] = () =>
+    Response.json({ attempt: null, trace: "r/a run/attempts/0001-sum/trace.jsonl" });
+  answers["GET /api/runs/a%20run/attempts/0001-sum"] = () => Response.json({});
+  const { tell } = await draw();
+  await tell(verdict);
+  const link = await screen.findByRole("link", { name: "The attempt" });
+  expect(link.getAttribute("href")).toBe("/runs/a%20run/0001-sum");
 });
 
 test("the attempt is asked for again while its task has not been given, and no more after that", async () => {

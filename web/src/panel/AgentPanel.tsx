@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { attemptOver } from "../agent/whyNot";
 import { useSelect } from "../store/store";
 import styles from "./AgentPanel.module.css";
 import { AskBox } from "./AskBox";
@@ -10,6 +11,7 @@ import { NotebookCellName } from "./NotebookCellName";
 import { StatusLine } from "./StatusLine";
 import { UsageMeter } from "./UsageMeter";
 import { useAttempt } from "./useAttempt";
+import { useAttemptPage } from "./useAttemptPage";
 import { VerdictFold } from "./VerdictFold";
 
 interface Props {
@@ -26,14 +28,17 @@ export function AgentPanel({ session, connected, refusal, cases }: Props) {
   const verdict = useSelect((state) => state.verdict);
   const attempt = useAttempt(session, connected);
   const [attaching, setAttaching] = useState(false);
-  const ended =
-    verdict === null ? null : "The attempt has ended. Restart the kernel or the agent to go on with its notebook.";
+  const ended = verdict === null ? null : attemptOver;
   return (
     <CellNameProvider value={NotebookCellName}>
       <section className={styles.panel} aria-label="Agent">
-        <StatusLine refusal={refusal} onAttach={cases && attempt === null ? () => setAttaching(true) : null} />
+        <StatusLine
+          connected={connected}
+          refusal={refusal}
+          onAttach={cases && attempt === null ? () => setAttaching(true) : null}
+        />
         {attempt !== null && <CaseView attempt={attempt} />}
-        {verdict !== null && <VerdictFold result={verdict} />}
+        <LastVerdict session={session} />
         <div className={styles.conversation}>
           <LiveConversation />
         </div>
@@ -48,9 +53,20 @@ export function AgentPanel({ session, connected, refusal, cases }: Props) {
   );
 }
 
+/** The newest verdict. It stays, folded, when the next attempt begins. */
+function LastVerdict({ session }: { session: string }) {
+  const verdict = useSelect((state) => state.verdict);
+  const [last, setLast] = useState(verdict);
+  if (verdict !== null && verdict !== last) setLast(verdict);
+  const page = useAttemptPage(session, verdict !== null);
+  if (last === null) return null;
+  return <VerdictFold key={verdict === null ? "before" : "now"} result={last} before={verdict === null} page={page} />;
+}
+
 /** The conversation by itself: it is drawn again for each piece of a reply, the panel is not. */
 function LiveConversation() {
   const items = useSelect((state) => state.agent.conversation);
   const stream = useSelect((state) => state.agent.stream);
-  return <Conversation items={items} stream={stream} live />;
+  const idle = useSelect((state) => state.agent.status === "done" || state.agent.status === "gone");
+  return <Conversation items={items} stream={stream} live idle={idle} />;
 }

@@ -5,7 +5,7 @@ import { Conversation } from "./Conversation";
 import { CellNameProvider } from "./cellName";
 import { fakeLayout } from "./fakeLayout";
 
-vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <p>{source}</p> }));
+vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <p data-markdown>{source}</p> }));
 
 beforeEach(() => fakeLayout(600));
 afterEach(cleanup);
@@ -28,6 +28,7 @@ function log(): HTMLElement {
 /** Scrolls as a person does. */
 function scrollTo(top: number): void {
   act(() => {
+    if (top < log().scrollTop) fireEvent.wheel(log(), { deltaY: -100 });
     log().scrollTop = top;
     log().dispatchEvent(new Event("scroll"));
   });
@@ -83,6 +84,14 @@ describe("a reply that arrives", () => {
   });
 });
 
+test("what was asked is shown as it is, and is no Markdown", () => {
+  const text = 'Sum <b>slowly</b>: {"totals": {"<region>": 1}}\n  *x*';
+  const { container } = render(<Conversation items={[{ kind: "text", seq: 1, role: "user", text }]} stream={null} />);
+  expect(container.querySelector("article")?.textContent).toBe(text);
+  expect(container.querySelector("b, em")).toBeNull();
+  expect(container.querySelector("[data-markdown]")).toBeNull();
+});
+
 describe("a call of a tool", () => {
   const result = { isError: true, content: [{ type: "text" as const, text: "no such cell" }] };
 
@@ -92,6 +101,21 @@ describe("a call of a tool", () => {
     expect(screen.queryByText("no such cell")).toBeNull();
     fireEvent.click(screen.getByRole("button", { name: /run_cell/ }));
     expect(screen.getByText("no such cell")).toBeTruthy();
+  });
+
+  test("waits for its answer until there is none to come", () => {
+    const submit = call(1, { name: "mcp__assay__submit_response" });
+    const { rerender } = render(<Conversation items={[submit]} stream={null} live />);
+    expect(screen.getByRole("img", { name: "no answer yet" })).toBeTruthy();
+    rerender(<Conversation items={[submit]} stream={null} live idle />);
+    expect(screen.queryByRole("img")).toBeNull();
+    rerender(<Conversation items={[submit, said(2, "more")]} stream={null} live />);
+    expect(screen.queryByRole("img")).toBeNull();
+    rerender(<Conversation items={[call(1), said(2, "more")]} stream={null} live />);
+    expect(screen.getByRole("img", { name: "no answer yet" })).toBeTruthy();
+    const exit: Item = { kind: "event", seq: 3, event: "exit", text: "The agent has ended.", metadata: {} };
+    rerender(<Conversation items={[call(1), exit]} stream={null} live />);
+    expect(screen.getByText("no answer")).toBeTruthy();
   });
 
   test("stays open when others come before it", () => {

@@ -1,9 +1,21 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
-import { useCallback, useEffect, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type PointerEvent,
+  type RefObject,
+  type UIEvent,
+  useCallback,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  type WheelEvent,
+} from "react";
 import type { Item, StreamBlock } from "../store/state";
 import { Button } from "../ui/Button";
 import styles from "./Conversation.module.css";
+import { isSubmission } from "./gist";
 import { ItemRow } from "./ItemRow";
 import { rowKey } from "./rowKey";
 import { StreamRow } from "./StreamRow";
@@ -14,6 +26,8 @@ interface Props {
   stream: readonly StreamBlock[] | null;
   /** More may come: the last thing said still holds. */
   live?: boolean;
+  /** The agent works on nothing: no tool will answer any more. */
+  idle?: boolean;
 }
 
 /** How near the end one must be to be taken along when more comes, in pixels. */
@@ -26,10 +40,11 @@ const nothing: readonly StreamBlock[] = [];
  * parent, which must have a height, and scrolls in it. Cells are named by the
  * component that CellNameProvider gives.
  */
-export function Conversation({ items, stream, live = false }: Props) {
+export function Conversation({ items, stream, live = false, idle = false }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const [opened, toggle] = useOpened();
   const arriving = stream ?? nothing;
+  const ends = useMemo(() => items.findLastIndex(isEnd), [items]);
   const count = items.length + arriving.length;
   const rows = useVirtualizer({
     count,
@@ -38,17 +53,23 @@ export function Conversation({ items, stream, live = false }: Props) {
     overscan: 6,
     getItemKey: (index) => rowKey(items, index) || `stream ${index - items.length}`,
     anchorTo: "end",
-    followOnAppend: true,
     scrollEndThreshold: nearEnd,
     useFlushSync: false,
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only when it is first drawn
-  useEffect(() => rows.scrollToEnd(), []);
+  const follow = useFollowing(scroller, rows.getTotalSize());
   const away = count > 0 && !rows.isAtEnd(nearEnd) && rows.getTotalSize() > (rows.scrollRect?.height ?? 0);
   return (
     <div className={styles.frame}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-      <div ref={scroller} className={styles.scroller} role="log" aria-label="Conversation" aria-live="off" tabIndex={0}>
+      <div
+        ref={scroller}
+        className={styles.scroller}
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+        tabIndex={0}
+        {...follow}
+      >
         {count === 0 && <p className={styles.empty}>Nothing has been said yet.</p>}
         <div className={styles.rows} style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map(({ key, index, start }) => {
@@ -68,6 +89,7 @@ export function Conversation({ items, stream, live = false }: Props) {
                     name={String(key)}
                     open={opened.has(String(key))}
                     pending={live && index === count - 1}
+                    awaited={!idle && index > ends && !isSettled(items, index)}
                     onToggle={toggle}
                   />
                 )}
@@ -84,6 +106,40 @@ export function Conversation({ items, stream, live = false }: Props) {
       )}
     </div>
   );
+}
+
+/** Stays at the end whatever grows, until the person goes up, and again when they are back. */
+function useFollowing(scroller: RefObject<HTMLDivElement | null>, height: number) {
+  const following = useRef(true);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever it is as high as it was not before
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element !== null && following.current) element.scrollTo({ top: element.scrollHeight });
+  }, [scroller, height]);
+  const leave = () => {
+    following.current = false;
+  };
+  return {
+    onScroll: ({ currentTarget: at }: UIEvent<HTMLElement>) => {
+      if (at.scrollHeight - at.clientHeight - at.scrollTop <= nearEnd) following.current = true;
+    },
+    onWheel: ({ deltaY }: WheelEvent) => deltaY < 0 && leave(),
+    onTouchMove: leave,
+    onKeyDown: ({ key }: KeyboardEvent) => ["ArrowUp", "PageUp", "Home"].includes(key) && leave(),
+    onPointerDown: ({ target, currentTarget }: PointerEvent) => target === currentTarget && leave(), // its scrollbar
+  };
+}
+
+/** An agent has ended: what it had called does not answer. */
+function isEnd(item: Item): boolean {
+  return item.kind === "event" && (item.event === "exit" || item.event === "restarted");
+}
+
+/** A submission need not be answered: it is over when anything else has been said. */
+function isSettled(items: readonly Item[], place: number): boolean {
+  const item = items[place];
+  if (item?.kind !== "tool" || !isSubmission(item.name)) return false;
+  return items.slice(place + 1).some((later) => later.seq !== item.seq);
 }
 
 /** Which rows are unfolded, by their keys: those out of sight are not drawn and cannot know. */

@@ -14,11 +14,13 @@ interface Props {
   open: boolean;
   /** Nothing has come after it, and more may. */
   pending: boolean;
+  /** What has not been answered may still be. */
+  awaited: boolean;
   onToggle: (name: string) => void;
 }
 
 /** One thing in the conversation; drawn again only when it is another, or is folded. */
-export const ItemRow = memo(function ItemRow({ item, name, open, pending, onToggle }: Props) {
+export const ItemRow = memo(function ItemRow({ item, name, open, pending, awaited, onToggle }: Props) {
   const toggle = () => onToggle(name);
   switch (item.kind) {
     case "text":
@@ -26,7 +28,7 @@ export const ItemRow = memo(function ItemRow({ item, name, open, pending, onTogg
     case "thinking":
       return <Thinking text={item.text} open={open} onToggle={toggle} />;
     case "tool":
-      return <ToolCall call={item} open={open} onToggle={toggle} />;
+      return <ToolCall call={item} awaited={awaited} open={open} onToggle={toggle} />;
     case "event":
       return <EventLine event={item.event} text={item.text} metadata={item.metadata} pending={pending} />;
     case "error":

@@ -17,7 +17,7 @@ const longestMarkdown = 40_000;
 const longestAsked = 400;
 const mostLinesAsked = 6;
 
-/** A message of the person or of the agent. */
+/** A message of the person or of the agent. What was asked is data, in which nothing is markup. */
 export function Said({ role, text, label, open, onToggle }: Props) {
   const said = visible(asText(text));
   const asked = role === "user";
@@ -28,7 +28,7 @@ export function Said({ role, text, label, open, onToggle }: Props) {
       {named !== "" && <div className={styles.who}>{named}</div>}
       <div className={asked ? styles.bubble : undefined}>
         <div className={long && !open ? styles.folded : styles.text}>
-          {said.length > longestMarkdown ? <LongText text={said} /> : <Markdown source={said} />}
+          <Words text={said} asked={asked} />
         </div>
         {long && (
           <button type="button" className={styles.more} aria-expanded={open} onClick={onToggle}>
@@ -38,4 +38,9 @@ export function Said({ role, text, label, open, onToggle }: Props) {
       </div>
     </article>
   );
+}
+
+function Words({ text, asked }: { text: string; asked: boolean }) {
+  if (text.length > longestMarkdown) return <LongText text={text} />;
+  return asked ? <p className={styles.asked}>{text}</p> : <Markdown source={text} />;
 }

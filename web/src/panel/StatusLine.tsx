@@ -1,4 +1,4 @@
-import { ClipboardList, Eraser, RotateCcw, Square } from "lucide-react";
+import { ClipboardList, Eraser, RefreshCw, Square } from "lucide-react";
 import { useState } from "react";
 import { useCommands } from "../notebook/commands";
 import type { State } from "../store/state";
@@ -8,9 +8,10 @@ import { Button, IconButton } from "../ui/Button";
 import { Confirm } from "../ui/Confirm";
 import { useCellName } from "./cellName";
 import styles from "./StatusLine.module.css";
-import { openTool, statusWords } from "./statusWords";
+import { openTool, type StatusWords, statusWords } from "./statusWords";
 
 interface Props {
+  connected: boolean;
   /** Why nothing can be done with the agent; null: it can. */
   refusal: string | null;
   /** Lets one attach a case; null: none can be. */
@@ -18,12 +19,13 @@ interface Props {
 }
 
 /** What the agent does and what it waits for, and what can be done about it. */
-export function StatusLine({ refusal, onAttach }: Props) {
+export function StatusLine({ connected, refusal, onAttach }: Props) {
   const [asking, setAsking] = useState(false);
   const commands = useCommands();
   const status = useSelect((state) => state.agent.status);
   const over = useSelect((state) => state.verdict !== null);
-  const { text, busy, tone } = statusWords(status, over);
+  const { text, busy, tone } =
+    !connected && (status === "starting" || status === "ready") ? unknown : statusWords(status, over);
   const off = refusal !== null || commands === null;
   const name = (what: string) => (refusal === null ? what : `${what}. ${refusal}`);
   return (
@@ -49,13 +51,14 @@ export function StatusLine({ refusal, onAttach }: Props) {
       >
         <Eraser />
       </IconButton>
-      <IconButton
-        label={name("Restart agent, after editing it")}
+      <Button
+        aria-label={name("Restart agent, after editing it")}
+        title={name("Restart agent, after editing it")}
         disabled={off}
         onClick={() => commands?.restart("agent")}
       >
-        <RotateCcw />
-      </IconButton>
+        <RefreshCw size={12} aria-hidden="true" /> Restart agent
+      </Button>
       {asking && (
         <Confirm
           title="Clear the history"
@@ -68,6 +71,9 @@ export function StatusLine({ refusal, onAttach }: Props) {
     </div>
   );
 }
+
+/** What it does, where it was left at rest, is not known without a connection. */
+const unknown: StatusWords = { text: "Not connected", busy: false, tone: "neutral" };
 
 /** What is waited for: a tool, or a cell. */
 function Waiting() {

@@ -2,7 +2,7 @@ import { Check, CircleDashed, X } from "lucide-react";
 import type { Item, ToolResult } from "../store/state";
 import { useCellName } from "./cellName";
 import { Fold } from "./Fold";
-import { cellsOf, gistOf, runFailed, toolName } from "./gist";
+import { cellsOf, gistOf, isSubmission, runFailed, toolName } from "./gist";
 import styles from "./ToolCall.module.css";
 import { ToolInput } from "./ToolInput";
 import { ToolOutput } from "./ToolOutput";
@@ -10,8 +10,16 @@ import { asText } from "./text";
 
 export type Call = Extract<Item, { kind: "tool" }>;
 
+interface Props {
+  call: Call;
+  /** Its answer may still come, where there is none. */
+  awaited: boolean;
+  open: boolean;
+  onToggle: () => void;
+}
+
 /** A call of a tool in a line: what, about what, how it went; opened, all that went in and came out. */
-export function ToolCall({ call, open, onToggle }: { call: Call; open: boolean; onToggle: () => void }) {
+export function ToolCall({ call, awaited, open, onToggle }: Props) {
   const CellName = useCellName();
   const said = firstText(call.result);
   const aside = (
@@ -19,7 +27,7 @@ export function ToolCall({ call, open, onToggle }: { call: Call; open: boolean; 
       {cellsOf(call.input, said).map((id) => (
         <CellName key={id} id={id} />
       ))}
-      <Ending result={call.result} said={said} />
+      <Ending call={call} said={said} awaited={awaited} />
     </span>
   );
   return (
@@ -36,7 +44,10 @@ function firstText(result: ToolResult | undefined): string {
 }
 
 /** How a call ended, by an icon and, where it did not go well, a word. */
-function Ending({ result, said }: { result: ToolResult | undefined; said: string }) {
+function Ending({ call: { name, result }, said, awaited }: { call: Call; said: string; awaited: boolean }) {
+  if (result === undefined && !awaited) {
+    return isSubmission(name) ? null : <span className={styles.unanswered}>no answer</span>;
+  }
   if (result === undefined) {
     return (
       <span className={styles.open} role="img" aria-label="no answer yet" title="No answer yet">

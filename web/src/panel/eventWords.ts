@@ -29,7 +29,11 @@ export function eventWords(event: string, text: string, metadata: unknown): Even
     case "limit":
       return { what: "Limit reached", more: said || oneLine(asText(fields.limit), 80), warn: true };
     case "exit":
-      return { what: said || "The agent has ended.", more: "", warn: false };
+      return { what: said || "The agent has ended.", more: "", warn: endedBadly(fields) };
+    case "stopped":
+      return { what: said || "The agent was stopped.", more: "", warn: false };
+    case "restarted":
+      return { what: said || "The agent was restarted.", more: "", warn: false };
     case "cancelled":
       return { what: "Cancelled", more: said, warn: false };
     case "ended":
@@ -39,6 +43,13 @@ export function eventWords(event: string, text: string, metadata: unknown): Even
     default:
       return { what: oneLine(asText(event), 60) || "Event", more: said, warn: false };
   }
+}
+
+/** The server ends an agent by SIGTERM when it is not needed any more. */
+function endedBadly(fields: Metadata): boolean {
+  const signal = asText(fields.signal);
+  if (signal === "SIGTERM") return false;
+  return signal !== "" || (asNumber(fields.exit_code) ?? 0) !== 0;
 }
 
 function retryWords(fields: Metadata, said: string): string {

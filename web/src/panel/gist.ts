@@ -6,6 +6,11 @@ export function toolName(name: unknown): string {
   return /^mcp__.+?__(.+)$/.exec(text)?.[1] ?? text;
 }
 
+/** Whether a tool hands in the answer: such a call need not be answered itself. */
+export function isSubmission(name: unknown): boolean {
+  return toolName(name) === "submit_response";
+}
+
 /** The fields of an input that hold code, the first that is there counts. */
 const codeFields = ["source", "code", "new_source", "content"];
 

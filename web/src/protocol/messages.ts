@@ -66,6 +66,8 @@ export interface WireRuns {
   cell_sequencers: Record<string, number>;
   /** Numbers of the last runs, of whatever kernel; absent: nothing but the sequencers is known. */
   cell_counts?: Record<string, number>;
+  /** What the last run took, in milliseconds; of some kernels there is none. */
+  cell_durations?: Record<string, number>;
   cell_outputs: Record<string, Output[]>;
   run_queue: string[];
   cell_widgets: Record<string, Record<string, Widget>>;

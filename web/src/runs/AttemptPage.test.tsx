@@ -53,7 +53,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("the overview needs the line and the beginning of the trace, and no more", async () => {
+test("the overview needs the line, those around it and the beginning of the trace, and no more", async () => {
   const server = serve();
   render(<AttemptPage run="r" attempt="a" />);
   expect(await screen.findByText("Sum it")).toBeDefined();
@@ -64,7 +64,8 @@ test("the overview needs the line and the beginning of the trace, and no more", 
   expect(screen.getByRole("row", { name: /Tokens 1,000 no limit/ })).toBeDefined();
   expect(screen.getByText("Held: read.")).toBeDefined();
   const paths = new Set(server.asked.map((url) => url.pathname));
-  expect([...paths].sort()).toEqual([base, `${base}/trace`]);
+  expect([...paths].sort()).toEqual(["/api/runs/r/attempts", base, `${base}/trace`]);
+  expect(server.asked.find((url) => url.pathname === "/api/runs/r/attempts")?.searchParams.get("brief")).toBe("true");
   expect(server.asked.find((url) => url.pathname === `${base}/trace`)?.searchParams.get("limit")).toBe("2");
 });
 
@@ -77,6 +78,64 @@ test("the notebook is loaded when its tab is opened, and the address says so", a
   await waitFor(() => expect(server.asked.some((url) => url.pathname === `${base}/at`)).toBe(true));
   const slider = await screen.findByRole("slider", { name: "Moment of the attempt" });
   await waitFor(() => expect(slider.getAttribute("max")).toBe("1"));
+});
+
+test("the address names the moment, and follows the slider", async () => {
+  window.history.replaceState(null, "", "/runs/r/a?tab=notebook&seq=5");
+  const server = fakeServer({
+    [base]: () => line,
+    [`${base}/trace`]: () => ({ entries: [], next: null }),
+    [`${base}/at`]: (url) => {
+      const seq = Math.min(9, Number(url.searchParams.get("seq") ?? 9));
+      return { type: "notebook_state", seq, end: 9, complete: true, cells: [], runs: {} };
+    },
+  });
+  render(<AttemptPage run="r" attempt="a" />);
+  expect(await screen.findByText("entry 5 of 9")).toBeDefined();
+  expect(server.asked.find((url) => url.pathname === `${base}/at`)?.searchParams.get("seq")).toBe("5");
+  fireEvent.change(screen.getByRole("slider"), { target: { value: "7" } });
+  await waitFor(() => expect(window.location.search).toBe("?tab=notebook&seq=7"));
+  fireEvent.keyDown(screen.getByRole("slider"), { key: "End" });
+  await waitFor(() => expect(window.location.search).toBe("?tab=notebook"));
+});
+
+test.each(["x", "-3", "1.5", "1e99", ""])("a moment that makes no sense is the end: %s", async (seq) => {
+  window.history.replaceState(null, "", `/runs/r/a?tab=notebook&seq=${seq}`);
+  const server = serve();
+  render(<AttemptPage run="r" attempt="a" />);
+  expect(await screen.findByText("entry 1 of 1")).toBeDefined();
+  expect(server.asked.find((url) => url.pathname === `${base}/at`)?.searchParams.has("seq")).toBe(false);
+});
+
+test("the file of the notebook leads to the notebook at the end", async () => {
+  window.history.replaceState(null, "", "/runs/r/a?tab=files&seq=1");
+  serve();
+  render(<AttemptPage run="r" attempt="a" />);
+  fireEvent.click(await screen.findByRole("button", { name: "notebook.ipynb" }));
+  expect(await screen.findByText("the notebook")).toBeDefined();
+  expect(window.location.search).toBe("?tab=notebook");
+});
+
+test("there are ways to the attempts before and after, past cases that were skipped", async () => {
+  window.history.replaceState(null, "", "/runs/r/a?tab=stderr");
+  const near = (n: number, name: string) => ({ ...line, n, name, case_id: name });
+  fakeServer({
+    [base]: () => ({ ...line, n: 5 }),
+    "/api/runs/r/attempts": () => ({
+      attempts: [
+        near(2, "x"),
+        near(3, "y"),
+        { n: 4, type: "skipped", case_id: "s" },
+        near(5, "a"),
+        { type: "summary", n: 6 },
+      ],
+      next: null,
+    }),
+  });
+  render(<AttemptPage run="r" attempt="a" />);
+  const before = await screen.findByRole("link", { name: "Previous attempt: y, failed" });
+  expect(before.getAttribute("href")).toBe("/runs/r/y?tab=stderr");
+  expect(screen.queryByRole("link", { name: /^Next attempt/ })).toBeNull();
 });
 
 test("files are shown as text, never as a page, and by names that can be asked for", async () => {

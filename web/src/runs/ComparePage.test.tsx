@@ -78,6 +78,42 @@ test("B is chosen among the attempts at the case of A", async () => {
   expect(new URLSearchParams(window.location.search).get("b")).toBe("two/a");
 });
 
+test("B of another case is shown as what it is", async () => {
+  window.history.replaceState(null, "", "/compare?a=one/a&b=two/b");
+  const server = serve();
+  server.routes["/api/runs/two/attempts"] = () => ({ attempts: [], next: null });
+  render(<ComparePage />);
+  await waitFor(() => {
+    const select = screen.getByLabelText("Attempt of B") as HTMLSelectElement;
+    expect(select.selectedOptions[0]?.textContent).toBe("b, not among these");
+  });
+});
+
+test("two runs are compared case by case, those first that differ", async () => {
+  window.history.replaceState(null, "", "/compare?runs=one,two%2520%252C");
+  const line = (name: string, caseId: string, passed: boolean | null, epoch = 1) => {
+    return { type: "attempt", name, case_id: caseId, epoch, try: 1, outcome: "completed", passed };
+  };
+  fakeServer({
+    "/api/runs/one/attempts": () => ({
+      attempts: [line("a1", "a", true), line("b1", "b", true), line("c1", "c", true), line("c2", "c", true, 2)],
+      next: null,
+    }),
+    [`/api/runs/${encodeURIComponent("two ,")}/attempts`]: () => ({
+      attempts: [line("a9", "a", true), line("c8", "c", true), line("c9", "c", false, 2), { type: "summary" }],
+      next: null,
+    }),
+  });
+  render(<ComparePage />);
+  const cases = async () => (await screen.findAllByRole("rowheader")).map((cell) => cell.textContent);
+  expect(await cases()).toEqual(["c, not the same", "a", "b"]);
+  expect(screen.getByRole("row", { name: /^c/ }).textContent).toContain("1/2 passed");
+  expect(screen.getByRole("link", { name: "Epoch 2, failed" }).getAttribute("href")).toBe("/runs/two%20%2C/c9");
+  expect(screen.getByRole("row", { name: /^b/ }).textContent).toContain("not tried");
+  const counts = [...document.querySelectorAll("dl dd")].map((value) => value.textContent);
+  expect(counts).toEqual(["1", "1", "0", "0", "1"]);
+});
+
 test("one slider takes both back", async () => {
   const server = serve();
   render(<ComparePage />);

@@ -3,15 +3,16 @@ import { useSearch } from "wouter/use-browser-location";
 import styles from "./compare/Compare.module.css";
 import { CompareView } from "./compare/CompareView";
 import { Picker } from "./compare/Picker";
+import { RunsCompare } from "./compare/RunsCompare";
 import { textOf } from "./data/json";
-import { type AttemptName, comparePath, readName } from "./data/paths";
+import { type AttemptName, comparePath, readName, readRuns } from "./data/paths";
 import { useAttempt } from "./data/useAttempt";
 import { Page } from "./parts/Page";
 import { Quiet } from "./parts/Quiet";
 
 const crumbs = [{ label: "Runs", href: "/runs" }];
 
-/** Two attempts side by side; the address names them. */
+/** Two attempts side by side, or two runs case by case; the address names them. */
 export default function ComparePage() {
   return (
     <Page title="Compare" crumbs={crumbs}>
@@ -22,8 +23,10 @@ export default function ComparePage() {
 
 function Chosen() {
   const parameters = new URLSearchParams(useSearch());
+  const runs = readRuns(parameters.get("runs"));
   const a = readName(parameters.get("a"));
   const b = readName(parameters.get("b"));
+  if (runs !== null) return <RunsCompare key={runs.join("/")} a={runs[0]} b={runs[1]} />;
   return (
     <>
       <h1 className={styles.title}>Compare two attempts</h1>

@@ -65,6 +65,51 @@ test("attempts are sorted by a column up, down, and not, as the address says", a
   expect(caseIds()).toEqual(["c2", "c3", "c1"]);
 });
 
+test("sorted by case, its epochs stand together in their order", async () => {
+  window.history.replaceState(null, "", "/runs/r?sort=-case");
+  serve([line(1, { case_id: "a1", epoch: 2 }), line(2, { case_id: "a01", epoch: 1 }), line(3, { case_id: "a1" })]);
+  render(<RunPage run="r" />);
+  await screen.findByRole("grid");
+  expect(caseIds()).toEqual(["a01", "a1", "a1"]);
+  const epochs = within(screen.getByRole("grid")).getAllByRole("rowheader");
+  expect(epochs.map((cell) => cell.nextElementSibling?.textContent)).toEqual(["1", "1", "2"]);
+});
+
+test("equal rates are one, and equal observations claim no interval", async () => {
+  serve([line(1), line(3)]);
+  render(<RunPage run="r" />);
+  expect((await screen.findByText("2 cases, no interval")).getAttribute("title")).toBe("no spread");
+  expect(screen.queryByText("Without infrastructure")).toBeNull();
+});
+
+test("of the tags those are shown that did not pass throughout, and all when asked for", async () => {
+  const lines = Array.from({ length: 10 }, (_, i) => line(2 * i + 2, { tags: [`bad${i}`] }));
+  serve([...lines, line(99, { tags: ["good"] })]);
+  render(<RunPage run="r" />);
+  const tags = await screen.findByRole("region", { name: "Pass rate by tag" });
+  expect(within(tags).getAllByRole("rowheader")).toHaveLength(8);
+  fireEvent.click(within(tags).getByRole("button", { name: "Show all 11 tags" }));
+  expect(within(tags).getAllByRole("rowheader")).toHaveLength(11);
+});
+
+test("a run that goes on says how far it is, and for how long its attempts run", async () => {
+  vi.useFakeTimers({ shouldAdvanceTime: true, now: Date.parse("2026-11-20T14:01:05Z") });
+  const state = { type: "attempt", state: "running", started: "2026-11-20T14:00:00Z", changed: "2026-11-20T14:01:00Z" };
+  const server = serve([line(1)], {
+    running: ["0002-c2-e1-t1"],
+    summary: { passed: 1, failed: 1, finished: false },
+  });
+  server.routes["/api/runs/r/attempts/0002-c2-e1-t1"] = () => state;
+  render(<RunPage run="r" />);
+  expect(await screen.findByText("2 ended, 1 running")).toBeDefined();
+  expect(await screen.findByText(/^1 min 0[5-7] s$/)).toBeDefined();
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(await screen.findByText(/^1 min 2[5-8] s$/)).toBeDefined();
+  await vi.advanceTimersByTimeAsync(660_000);
+  expect(await screen.findByText("not finished")).toBeDefined();
+  expect(screen.getByText("1 min 00 s")).toBeDefined(); // until its last sign of life
+});
+
 test("a filter in the address holds, and can be taken back", async () => {
   window.history.replaceState(null, "", "/runs/r?verdict=failed");
   serve([line(1), line(2), line(3)]);

@@ -67,6 +67,15 @@ test("the filter looks at name, agent and paths, and stands in the address", asy
   expect(new URLSearchParams(window.location.search).get("text")).toBe("M/X builtin");
 });
 
+test("two runs that are chosen can be compared", async () => {
+  fakeServer({ "/api/runs": () => ({ runs: [run("one"), run("a,b"), run("two")], next: null }) });
+  render(<RunsPage />);
+  for (const name of ["one", "a,b", "two"])
+    fireEvent.click(await screen.findByRole("checkbox", { name: `Compare ${name}` }));
+  const href = screen.getByRole("link", { name: "Compare the two chosen runs" }).getAttribute("href") ?? "";
+  expect(new URLSearchParams(href.split("?")[1]).get("runs")).toBe("a%2Cb,two");
+});
+
 test("more are loaded behind the last", async () => {
   const server = fakeServer({
     "/api/runs": (url) =>

@@ -1,10 +1,13 @@
 import { useDeferredValue } from "react";
 import { Button } from "../ui/Button";
+import { runsComparePath } from "./data/paths";
 import type { Run } from "./data/run";
 import { pathsOf, whoOf } from "./data/run";
+import { useChosen } from "./data/useChosen";
 import { useParameter } from "./data/useParameter";
 import { useRuns } from "./data/useRuns";
 import { RunsTable } from "./list/RunsTable";
+import { Chosen } from "./parts/Chosen";
 import { Page } from "./parts/Page";
 import { Problem } from "./parts/Problem";
 import { Quiet } from "./parts/Quiet";
@@ -23,6 +26,7 @@ function Runs() {
   const { runs, next, error, loading, more, reload } = useRuns();
   const [text, setText] = useParameter("text");
   const wanted = useDeferredValue(text);
+  const [chosen, choose, clear] = useChosen();
   const shown = runs?.filter((run) => matches(run, wanted)) ?? [];
   return (
     <>
@@ -40,7 +44,8 @@ function Runs() {
       {error && <Problem what="The runs could not be loaded" error={error} onRetry={reload} />}
       {runs === null && error === null && <Quiet>Loading…</Quiet>}
       {runs?.length === 0 && next === null && <Empty />}
-      {shown.length > 0 && <RunsTable runs={shown} />}
+      <Chosen chosen={chosen} what="run" path={runsComparePath} onClear={clear} />
+      {shown.length > 0 && <RunsTable runs={shown} chosen={chosen} onChoose={choose} />}
       {runs !== null && runs.length > 0 && (
         <div className={styles.more}>
           <span role="status">

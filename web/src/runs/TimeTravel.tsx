@@ -8,6 +8,7 @@ import { StoreProvider, useSelect } from "../store/store";
 import styles from "./TimeTravel.module.css";
 import { CellLink } from "./travel/CellLink";
 import { TravelBar } from "./travel/TravelBar";
+import { addressedSeq, useAddress } from "./travel/useAddress";
 import { useTravel } from "./travel/useTravel";
 
 interface Props {
@@ -20,7 +21,8 @@ interface Props {
 /** The notebook and the conversation as they were at any moment of a trace. */
 export function TimeTravel({ language, onEnd }: Props) {
   const travel = useTravel();
-  useEffect(() => travel.begin(onEnd), [travel, onEnd]);
+  useAddress(travel);
+  useEffect(() => travel.begin(onEnd, addressedSeq()), [travel, onEnd]);
   return (
     <div className={styles.travel}>
       <TravelBar travel={travel} />

@@ -8,11 +8,13 @@ export interface FakeServer {
   /** Path and parameters of each request, in order. */
   asked: URL[];
   headers: Headers[];
+  /** What is answered, by the beginnings of paths; may be changed. */
+  routes: Record<string, (url: URL) => Answer>;
 }
 
 /** Answers fetch by the longest of these beginnings of paths; 404 to all else. */
 export function fakeServer(routes: Record<string, (url: URL) => Answer>): FakeServer {
-  const server: FakeServer = { asked: [], headers: [] };
+  const server: FakeServer = { asked: [], headers: [], routes };
   vi.stubGlobal("fetch", async (path: string, init: RequestInit = {}) => {
     const url = new URL(path, "http://server");
     server.asked.push(url);

@@ -20,7 +20,7 @@ export function foldAgent(agent: AgentDraft, seq: number, frame: Fields): void {
   foldItems(agent, seq, frame);
   if (seq !== 0 && seq <= agent.seq) return;
   agent.seq = Math.max(agent.seq, seq);
-  foldState(agent, frame);
+  foldState(agent, seq, frame);
 }
 
 /** What was said and done. It is put where it belongs, however late it is heard of. */
@@ -54,7 +54,9 @@ function submissionOf(seq: number, input: unknown): Item {
   return { kind: "tool", seq, id: `result-${seq}`, name: "submit_response", input, result };
 }
 
-function foldState(agent: AgentDraft, frame: Fields): void {
+function foldState(agent: AgentDraft, seq: number, frame: Fields): void {
+  const comes = frame.type === "ready" || (frame.type === "agent_status" && frame.status === "ready");
+  if (comes && agent.status === "gone") foldRestart(agent, seq);
   switch (frame.type) {
     case "ready":
       agent.status = "starting";
@@ -71,6 +73,15 @@ function foldState(agent: AgentDraft, frame: Fields): void {
     default:
       foldStream(agent, frame);
   }
+}
+
+/** Another agent has come in the place of the one that is gone: a mark that stays between the two. */
+function foldRestart(agent: AgentDraft, seq: number): void {
+  const stopped = { event: "stopped", text: "The agent was stopped, to be restarted." };
+  if (agent.restarting) agent.conversation.rename("exit", stopped);
+  agent.restarting = false;
+  const text = "The agent was restarted. It knows nothing of what stands above.";
+  agent.conversation.insert(seq, [{ kind: "event", seq, event: "restarted", text, metadata: {} }]);
 }
 
 function foldStatus(agent: AgentDraft, status: unknown): void {
@@ -103,6 +114,7 @@ function usageOf(frame: Fields) {
 export function foldToAgent(agent: AgentDraft, seq: number, frame: Fields): void {
   if (seq !== 0 && seq <= agent.cleared) return;
   if (frame.type === "agent_query") foldQuery(agent, seq, frame);
+  if (frame.type === "managed_process_restart" && frame.name === "agent") agent.restarting = agent.status !== "gone";
   if (frame.type !== "agent_clear_history") return;
   agent.conversation.clear();
   agent.stream = null;

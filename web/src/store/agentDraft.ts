@@ -1,3 +1,4 @@
+import { boundConversation } from "./boundConversation";
 import { ConversationDraft } from "./conversationDraft";
 import type { Agent } from "./state";
 
@@ -9,6 +10,7 @@ export class AgentDraft {
   /** 0: not known. */
   context: number;
   request: Agent["request"];
+  restarting: boolean;
   seq: number;
   cleared: number;
   readonly conversation: ConversationDraft;
@@ -19,23 +21,37 @@ export class AgentDraft {
     this.usage = base.usage;
     this.context = base.context ?? 0;
     this.request = base.request;
+    this.restarting = base.restarting ?? false;
     this.seq = base.seq ?? 0;
     this.cleared = base.cleared ?? 0;
     this.conversation = new ConversationDraft(base.conversation);
   }
 
   finish(): Agent {
-    const { base, status, stream, usage, context, request, seq, cleared } = this;
-    const conversation = this.conversation.items;
+    const { base, status, stream, usage, context, request, restarting, seq, cleared } = this;
+    const { items } = this.conversation;
+    const conversation = items === base.conversation ? items : boundConversation(items);
     const same =
       base.status === status &&
       base.stream === stream &&
       base.usage === usage &&
       (base.context ?? 0) === context &&
       base.request === request &&
+      (base.restarting ?? false) === restarting &&
       (base.seq ?? 0) === seq &&
       (base.cleared ?? 0) === cleared &&
       base.conversation === conversation;
-    return same ? base : { status, conversation, stream, usage, context, request, seq, cleared };
+    if (same) return base;
+    return {
+      status,
+      conversation,
+      stream,
+      usage,
+      context,
+      request,
+      seq,
+      cleared,
+      ...(restarting ? { restarting } : {}),
+    };
   }
 }

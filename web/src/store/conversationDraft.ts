@@ -1,6 +1,7 @@
 import type { Item, ToolResult } from "./state";
 
 type Tool = Extract<Item, { kind: "tool" }>;
+type Happening = Extract<Item, { kind: "event" }>;
 type Text = Extract<Item, { kind: "text" }>;
 
 /** A conversation while it is changed: copied when that is first done. */
@@ -39,6 +40,12 @@ export class ConversationDraft {
   /** The newest text that f picks. */
   newestText(f: (item: Text) => boolean): { item: Text; place: number } | null {
     return this.newest((item): item is Text => item.kind === "text" && f(item));
+  }
+
+  /** Makes another event of the newest one of that type. */
+  rename(event: string, other: Pick<Happening, "event" | "text">): void {
+    const found = this.newest((item): item is Happening => item.kind === "event" && item.event === event);
+    if (found !== null) this.own()[found.place] = { ...found.item, ...other };
   }
 
   clear(): void {

@@ -5,9 +5,9 @@ import { type Fields, isAbsent, isObject } from "./read";
 import { restoreRuns } from "./restore";
 import type { Cell } from "./state";
 
-/** Takes in a notebook_event that is entry seq. One that does not fit changes nothing. */
-export function foldEvent(draft: Draft, seq: number, event: Fields): void {
-  const touched = touchedBy(event.by, seq);
+/** Takes in a notebook_event that is entry seq, of that time of day. One that does not fit changes nothing. */
+export function foldEvent(draft: Draft, seq: number, event: Fields, wall?: unknown): void {
+  const touched = touchedBy(event.by, seq, wall);
   switch (event.event) {
     case "cell_created":
       create(draft.cells, event, touched);
@@ -27,8 +27,10 @@ export function foldEvent(draft: Draft, seq: number, event: Fields): void {
   }
 }
 
-function touchedBy(by: unknown, seq: number): Pick<Cell, "touched"> {
-  return isBy(by) ? { touched: { by, seq } } : {};
+function touchedBy(by: unknown, seq: number, wall?: unknown): Pick<Cell, "touched"> {
+  if (!isBy(by)) return {};
+  const at = typeof wall === "string" ? Date.parse(wall) : Number.NaN;
+  return { touched: { by, seq, ...(Number.isNaN(at) ? {} : { at }) } };
 }
 
 function isBy(by: unknown): by is By {

@@ -36,10 +36,12 @@ function cellsOf({ notebook }: State): WireCell[] {
 /** The runs as a console gets them when it connects: without large values that are only held. */
 function runsOf({ notebook }: State): WireRuns {
   const counts: Record<string, number> = {};
+  const durations: Record<string, number> = {};
   const out: WireRuns = {
     cell_status: {},
     cell_sequencers: {},
     cell_counts: counts,
+    cell_durations: durations,
     cell_outputs: {},
     run_queue: [...notebook.queue],
     cell_widgets: {},
@@ -47,6 +49,7 @@ function runsOf({ notebook }: State): WireRuns {
   for (const [id, run] of Object.entries(notebook.runs)) {
     out.cell_status[id] = run.status;
     if (run.count > 0) counts[id] = run.count;
+    if (run.durationMs !== undefined && run.durationMs > 0) durations[id] = run.durationMs;
     if (run.sequencer > 0) out.cell_sequencers[id] = run.sequencer;
     const tape = run.memory?.tape.clone();
     tape?.change(released);

@@ -24,6 +24,8 @@ export class OpenRun {
   widgets: Run["widgets"] = emptyRecord<Widget>();
   durationMs: number | undefined;
   startedAt: number | undefined;
+  /** The last run was stopped before it ended. */
+  interrupted = false;
   clearing = false;
   tape: Tape;
   private shown: Showing = nothingShown;
@@ -44,6 +46,7 @@ export class OpenRun {
     this.widgets = run.widgets;
     this.durationMs = run.durationMs;
     this.startedAt = run.startedAt;
+    this.interrupted = run.interrupted === true;
     if (run.memory === undefined) {
       this.reshow(run.outputs);
       return;
@@ -59,6 +62,7 @@ export class OpenRun {
     if (this.started) this.started = false;
     else this.pending = false;
     this.last = status;
+    this.interrupted = false;
     this.startedAt = undefined;
   }
 
@@ -117,7 +121,7 @@ export class OpenRun {
 
   finish(): Run {
     this.shown = show(this.tape, this.shown);
-    const { tape, shown, clearing, durationMs, startedAt } = this;
+    const { tape, shown, clearing, durationMs, startedAt, interrupted } = this;
     return {
       status: this.pending || this.started ? "running" : this.last,
       pending: this.pending,
@@ -129,6 +133,7 @@ export class OpenRun {
       widgets: this.widgets,
       ...(durationMs === undefined ? {} : { durationMs }),
       ...(startedAt === undefined ? {} : { startedAt }),
+      ...(interrupted ? { interrupted } : {}),
       memory: { tape, shown, clearing },
     };
   }

@@ -75,10 +75,10 @@ function fold(draft: Draft, entry: Entry): void {
   draft.seq = Math.max(draft.seq, seq);
 }
 
-function foldNotebook(draft: Draft, seq: number, { hop, msg, at }: Entry): void {
+function foldNotebook(draft: Draft, seq: number, { hop, msg, at, wall }: Entry): void {
   switch (hop) {
     case "notebook":
-      foldEvent(draft, seq, msg);
+      foldEvent(draft, seq, msg, wall);
       return;
     case "kernel>server":
       foldFrame(draft, seq, msg, at);

@@ -7,11 +7,12 @@ import type { RunsDraft } from "./runsDraft";
  * then has failed, nothing waits, there are no widgets.
  */
 export function restoreRuns(runs: RunsDraft, snapshot: Fields): void {
-  const { statuses, sequencers, counts, outputs } = partsOf(snapshot);
+  const { statuses, sequencers, counts, durations, outputs } = partsOf(snapshot);
   for (const id of Object.keys(statuses).sort()) {
     if (runs.live(id) === null) continue;
     const run = runs.begin(id);
     run.count = numberOf(counts[id]) || numberOf(sequencers[id]);
+    run.durationMs = numberOf(durations[id]) || undefined;
     const status = statusOf(statuses[id]);
     run.last = status === "running" ? "error" : status;
     run.reshow(outputs[id]);
@@ -20,7 +21,7 @@ export function restoreRuns(runs: RunsDraft, snapshot: Fields): void {
 
 /** Takes over the state of all runs at one moment, of a kernel that goes on. */
 export function resumeRuns(runs: RunsDraft, snapshot: Fields): void {
-  const { statuses, sequencers, counts, outputs, widgets } = partsOf(snapshot);
+  const { statuses, sequencers, counts, durations, outputs, widgets } = partsOf(snapshot);
   const before = new Map(runs.ids().map((id) => [id, runs.known(id)?.count ?? 0]));
   runs.clear();
   const queue = isTexts(snapshot.run_queue) ? snapshot.run_queue : [];
@@ -29,6 +30,7 @@ export function resumeRuns(runs: RunsDraft, snapshot: Fields): void {
     if (run === null) continue;
     run.sequencer = numberOf(sequencers[id]);
     run.count = numberOf(counts[id]) || run.sequencer || (before.get(id) ?? 0);
+    run.durationMs = numberOf(durations[id]) || undefined;
     const status = statusOf(statuses[id]);
     run.pending = status === "running" && queue.includes(id);
     run.started = status === "running" && !run.pending;
@@ -48,6 +50,7 @@ function partsOf(snapshot: Fields) {
     statuses: part("cell_status"),
     sequencers: part("cell_sequencers"),
     counts: part("cell_counts"),
+    durations: part("cell_durations"),
     outputs: part("cell_outputs"),
     widgets: part("cell_widgets"),
   };

@@ -107,6 +107,7 @@ function result(runs: RunsDraft, frame: Fields): void {
     exception !== "" || frame.has_exception === true || frame.status === "error" || frame.status === "interrupted";
   if (failed) explain(run, exception);
   run.end(failed ? "error" : "ran");
+  run.interrupted = frame.status === "interrupted";
   if (typeof frame.duration_ms === "number" && frame.duration_ms >= 0) run.durationMs = frame.duration_ms;
 }
 

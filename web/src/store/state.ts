@@ -41,8 +41,11 @@ export interface Cell {
   source: string;
   title: string;
   rev: number;
-  /** Who changed it last, and with which entry, 0: that is not known; absent: nobody, as far as is known. */
-  touched?: { by: By; seq: number };
+  /**
+   * Who changed it last, and with which entry, 0: that is not known; absent: nobody, as
+   * far as is known. `at`: when, in milliseconds since 1970; absent: the entry does not tell.
+   */
+  touched?: { by: By; seq: number; at?: number };
 }
 
 export interface Run {
@@ -62,6 +65,8 @@ export interface Run {
   widgets: Readonly<Record<string, Widget>>;
   /** Of the last run, in milliseconds, as the kernel measured it. */
   durationMs?: number;
+  /** The last run was stopped before it ended; absent: it was not, or that is not known. */
+  interrupted?: true;
   /** When the run that goes on began, in milliseconds as of performance.now(); only of one seen live. */
   startedAt?: number;
   /** What only the reducer needs; absent: what outputs tell. */
@@ -98,6 +103,8 @@ export interface Agent {
   context?: number;
   /** Id of the query it works on; null: none is known. */
   request: string | null;
+  /** Somebody has asked for another agent in its place; absent: nobody has, or it is there. */
+  restarting?: boolean;
   /** The newest entry that it is made of; absent or 0: none is. */
   seq?: number;
   /** The entry before which all was forgotten. */

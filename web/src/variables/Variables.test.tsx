@@ -52,7 +52,7 @@ function setUp(page: React.ReactNode, looking = false) {
   const jumpTo = vi.fn();
   render(
     <StoreProvider value={store}>
-      <NavigationProvider value={{ jumpTo, onJump: () => () => {} }}>
+      <NavigationProvider value={{ jumpTo, editAt: () => {}, onJump: () => () => {} }}>
         <CommandsProvider value={looking ? null : commands}>{page}</CommandsProvider>
       </NavigationProvider>
     </StoreProvider>,

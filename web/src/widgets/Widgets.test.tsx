@@ -36,11 +36,11 @@ function change(store: Store, { widgets, ...fields }: Partial<Omit<Run, "widgets
   });
 }
 
-function show(widgets: States, { commands = true, canRun = true } = {}) {
+function show(widgets: States, { commands = true, canRun = true, whyNot = "" } = {}) {
   const store = createStore(initial);
   change(store, { widgets });
   const setWidget = vi.fn((_key: string, _value: unknown) => Promise.resolve());
-  const offered = { canRun, setWidget } as Partial<Commands> as Commands;
+  const offered = { canRun, whyNot, setWidget } as Partial<Commands> as Commands;
   render(
     <StoreProvider value={store}>
       <CommandsProvider value={commands ? offered : null}>
@@ -224,9 +224,9 @@ describe("a control that cannot be used", () => {
     expect(why()).toEqual([true, "The notebook is only looked at."]);
   });
 
-  it("says that another console owns the session", () => {
-    show({ w }, { canRun: false });
-    expect(why()).toEqual([true, "Another console owns the session."]);
+  it("says why nothing can be set here", () => {
+    show({ w }, { canRun: false, whyNot: "There is no connection to the server." });
+    expect(why()).toEqual([true, "There is no connection to the server."]);
   });
 });
 

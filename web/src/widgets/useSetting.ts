@@ -57,7 +57,7 @@ export function useWhyNone(): string {
   const commands = useCommands();
   const kernel = useSelect((state) => state.notebook.kernel);
   if (commands === null) return "The notebook is only looked at.";
-  if (!commands.canRun) return "Another console owns the session.";
+  if (!commands.canRun) return commands.whyNot ?? "Widgets cannot be set here.";
   return kernel === "dead" ? "The kernel is gone." : "";
 }
 

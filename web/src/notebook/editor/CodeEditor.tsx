@@ -103,13 +103,16 @@ function followText({ drafts, store }: Desk, id: string, view: EditorView): () =
   };
 }
 
-/** Puts the focus into the editor, and the caret where it was asked for. */
-function enter({ view }: Desk, editor: EditorView): void {
+/** Puts the focus into the editor, the caret where it was asked for, and there what was typed for it meanwhile. */
+function enter({ view, hold }: Desk, editor: EditorView): void {
   const { caret } = view;
   view.caret = null;
   editor.focus();
-  if (caret === null) return;
-  editor.dispatch({ selection: { anchor: clamp(editor, caret.anchor), head: clamp(editor, caret.head) } });
+  if (caret !== null) {
+    editor.dispatch({ selection: { anchor: clamp(editor, caret.anchor), head: clamp(editor, caret.head) } });
+  }
+  const typed = hold.end();
+  if (typed !== "") editor.dispatch(editor.state.replaceSelection(typed), { userEvent: "input.type" });
 }
 
 function clamp(editor: EditorView, at: number): number {

@@ -11,6 +11,7 @@ import { specials } from "../specials";
 import { hitMark } from "./hitMark";
 import { tabKeys } from "./indent";
 import { look } from "./look";
+import { typeOver } from "./typeOver";
 
 /** Marks a change that is not of this editor's person: it is not told on, and not undone. */
 export const remote = Annotation.define<true>();
@@ -46,6 +47,7 @@ export function extensionsOf({ language, name, wraps, readOnly, onText }: Setup)
     syntaxHighlighting(classHighlighter),
     search({ top: true }),
     hitMark,
+    typeOver,
     keymap.of([
       ...tabKeys,
       ...replaceKeys,

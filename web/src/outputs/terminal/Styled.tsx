@@ -2,12 +2,20 @@ import type { CSSProperties } from "react";
 import type { Segment } from "./line";
 import styles from "./Styled.module.css";
 import type { Color, Style } from "./style";
+import { useWords } from "./words";
 
 /** Text as a program wanted it to look, as far as it stays readable. */
 export function Styled({ segment: { text, style } }: { segment: Segment }) {
-  if (style === null) return text;
+  const Words = useWords();
+  if (style === null) return <Words text={text} />;
   const look = { className: classesOf(style), style: colorsOf(style) };
-  if (style.link === undefined) return <span {...look}>{text}</span>;
+  if (style.link === undefined) {
+    return (
+      <span {...look}>
+        <Words text={text} />
+      </span>
+    );
+  }
   return (
     <a {...look} href={style.link} title={style.link} target="_blank" rel="noopener noreferrer">
       {text}

@@ -1,6 +1,8 @@
 import { Link } from "wouter";
+import { useNow } from "../../ui/useNow";
 import { cost, count, duration, when } from "../data/format";
 import { type Fields, textOf, timeOf } from "../data/json";
+import { runningMs } from "../data/lastSign";
 import { attemptOf } from "../data/line";
 import { outcomeWords } from "../data/outcome";
 import { comparePath } from "../data/paths";
@@ -8,14 +10,17 @@ import { visible } from "../data/visible";
 import { Name } from "../parts/Name";
 import { VerdictMark } from "../parts/VerdictMark";
 import styles from "./AttemptHead.module.css";
+import { Neighbours } from "./Neighbours";
 
 /** What there is to say of an attempt in a line or two. */
 export function AttemptHead({ run, name, line }: { run: string; name: string; line: Fields }) {
   const attempt = attemptOf(line);
+  const running = attempt?.verdict === "running";
+  const now = useNow(running);
   if (attempt === null) return <h1 className={styles.title}>{visible(name)}</h1>;
-  const running = attempt.verdict === "running";
   const facts: [string, string][] = running
     ? [
+        ["Running for", duration(runningMs(line, now))],
         ["Began", when(timeOf(line.started))],
         ["Last sign of life", when(timeOf(line.changed))],
       ]
@@ -46,6 +51,7 @@ export function AttemptHead({ run, name, line }: { run: string; name: string; li
       <Link href={comparePath({ run, attempt: name }, null)} className={styles.compare}>
         Compare with another
       </Link>
+      {attempt.n > 0 && <Neighbours run={run} n={attempt.n} />}
     </div>
   );
 }

@@ -32,6 +32,11 @@ interface Props {
 /** The parts of an attempt, each loaded when it is opened. Which one is in the address. */
 export function AttemptTabs({ line, onEnd }: Props) {
   const [wanted, setWanted] = useParameter("tab");
+  const [, setMoment] = useParameter("seq");
+  const openNotebook = () => {
+    setMoment(""); // it is shown as it was at the end
+    setWanted("notebook");
+  };
   const current = tabs.some((tab) => tab.id === wanted) ? wanted : "overview";
   return (
     <div className={styles.tabs}>
@@ -43,7 +48,7 @@ export function AttemptTabs({ line, onEnd }: Props) {
       >
         <div className={styles.panel}>
           <Suspense fallback={<Quiet>Loading…</Quiet>}>
-            <Panel tab={current} line={line} onEnd={onEnd} />
+            <Panel tab={current} line={line} onEnd={onEnd} onNotebook={openNotebook} />
           </Suspense>
         </div>
       </Tabs>
@@ -51,8 +56,9 @@ export function AttemptTabs({ line, onEnd }: Props) {
   );
 }
 
-function Panel({ tab, line, onEnd }: Props & { tab: string }) {
-  const { source } = useTravel();
+function Panel({ tab, line, onEnd, onNotebook }: Props & { tab: string; onNotebook: () => void }) {
+  const travel = useTravel();
+  const { source } = travel;
   const beginning = useBeginning(source.base);
   switch (tab) {
     case "notebook":
@@ -62,7 +68,16 @@ function Panel({ tab, line, onEnd }: Props & { tab: string }) {
     case "flow":
       return <Flow source={source} onEnd={onEnd} />;
     case "files":
-      return <Files base={source.base} line={line} />;
+      return (
+        <Files
+          base={source.base}
+          line={line}
+          onNotebook={() => {
+            travel.goTo("end");
+            onNotebook();
+          }}
+        />
+      );
     case "stderr":
       return <Stderr base={source.base} />;
     default:

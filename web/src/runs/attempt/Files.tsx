@@ -11,8 +11,16 @@ import { Quiet } from "../parts/Quiet";
 import styles from "./Files.module.css";
 import { FileView } from "./FileView";
 
-/** The files of an attempt, of which small ones can be looked at. base is its path in the API. */
-export function Files({ base, line }: { base: string; line: Fields }) {
+interface Props {
+  /** The attempt's path in the API. */
+  base: string;
+  line: Fields;
+  /** Shows the notebook as it was at the end. */
+  onNotebook: () => void;
+}
+
+/** The files of an attempt, of which small ones can be looked at. */
+export function Files({ base, line, onNotebook }: Props) {
   const files = useMemo(() => filesOf(base, line), [base, line]);
   const [open, setOpen] = useState<string | null>(null);
   const shown = files.find((file) => file.name === open);
@@ -34,7 +42,13 @@ export function Files({ base, line }: { base: string; line: Fields }) {
         </thead>
         <tbody>
           {files.map((file) => (
-            <Row key={file.name} file={file} open={file.name === open} onOpen={() => setOpen(file.name)} />
+            <Row
+              key={file.name}
+              file={file}
+              open={file.name === open}
+              onOpen={() => setOpen(file.name)}
+              onNotebook={onNotebook}
+            />
           ))}
         </tbody>
       </table>
@@ -43,18 +57,37 @@ export function Files({ base, line }: { base: string; line: Fields }) {
   );
 }
 
-function Row({ file, open, onOpen }: { file: File; open: boolean; onOpen: () => void }) {
+interface RowProps {
+  file: File;
+  open: boolean;
+  onOpen: () => void;
+  onNotebook: () => void;
+}
+
+/** The name of a file, as a button where there is a way to look at it. */
+function FileName({ file, open, onOpen, onNotebook }: RowProps) {
+  const name = <Name text={file.name} />;
+  if (file.kind === "other") return name;
+  if (file.name === "notebook.ipynb") {
+    return (
+      <Button look="quiet" title="Show the notebook as it was at the end" onClick={onNotebook}>
+        {name}
+      </Button>
+    );
+  }
+  return (
+    <Button look="quiet" aria-expanded={open} onClick={onOpen}>
+      {name}
+    </Button>
+  );
+}
+
+function Row({ file, open, onOpen, onNotebook }: RowProps) {
   const { data, error } = useLoad(file.path, (signal) => sizeOf(file.path, signal));
   return (
     <tr className={open ? styles.open : ""}>
       <th scope="row">
-        {file.kind === "other" ? (
-          <Name text={file.name} />
-        ) : (
-          <Button look="quiet" aria-expanded={open} onClick={onOpen}>
-            <Name text={file.name} />
-          </Button>
-        )}
+        <FileName file={file} open={open} onOpen={onOpen} onNotebook={onNotebook} />
       </th>
       <td className={styles.number}>{error ? visible(error.message) : size(data)}</td>
       <td>

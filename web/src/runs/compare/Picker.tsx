@@ -29,6 +29,8 @@ export function Picker({ side, name, caseId, onPick }: Props) {
   );
   const attempts = useLoad(run === "" ? null : `${run} ${caseId}`, (signal) => readAttempts(run, caseId, signal));
   const error = runs.error ?? attempts.error;
+  const shown = name?.run === run ? name.attempt : "";
+  const elsewhere = shown !== "" && attempts.data !== null && !attempts.data.some((one) => one.name === shown);
   return (
     <div className={styles.picker}>
       <label>
@@ -46,11 +48,12 @@ export function Picker({ side, name, caseId, onPick }: Props) {
       <label>
         {`Attempt of ${side}`}
         <select
-          value={name?.run === run ? name.attempt : ""}
+          value={shown}
           disabled={run === ""}
           onChange={(event) => event.target.value !== "" && onPick({ run, attempt: event.target.value })}
         >
           <option value="">{attempts.data?.length === 0 ? "None at this case" : "Choose an attempt"}</option>
+          {elsewhere && <option value={shown}>{`${visible(shown)}, not among these`}</option>}
           {attempts.data?.map((attempt) => (
             <option key={attempt.name} value={attempt.name}>
               {`${visible(attempt.name)}, ${attempt.verdict}`}

@@ -86,7 +86,8 @@ export function shownOf(attempts: readonly Attempt[], { filter, order }: Shown):
   const { by } = order;
   if (by === null) return passing;
   const sign = order.descending ? -1 : 1;
-  return passing.sort((a, b) => compare(keys[by](a), keys[by](b), sign));
+  const ties = by === "case" ? byTry : () => 0;
+  return passing.sort((a, b) => compare(keys[by](a), keys[by](b), sign) || ties(a, b));
 }
 
 type Key = string | number | null;
@@ -103,6 +104,12 @@ const keys: Record<Column, (attempt: Attempt) => Key> = {
   cost: (a) => a.costUsd,
   tamper: (a) => a.tamper,
 };
+
+/** Epochs and tries of one case stand together, in their order. */
+function byTry(a: Attempt, b: Attempt): number {
+  if (a.caseId !== b.caseId) return a.caseId < b.caseId ? -1 : 1;
+  return compare(keys.epoch(a), keys.epoch(b), 1);
+}
 
 const words = new Intl.Collator("en", { numeric: true });
 

@@ -29,6 +29,11 @@ test("an interval stays within 0 and 1", () => {
   expect(rateOf([1, 0, 1, 1])).toEqual({ mean: 0.75, interval: [0, 1], n: 4 });
 });
 
+test("observations that are all equal have no interval: they do not tell of a spread", () => {
+  expect(rateOf([1, 1, 1])).toEqual({ mean: 1, interval: null, n: 3 });
+  expect(rateOf([1 / 3, 1 / 3, 1 / 3])?.interval).toBeNull();
+});
+
 test("one observation has no interval, none no rate", () => {
   expect(rateOf([1])).toEqual({ mean: 1, interval: null, n: 1 });
   expect(rateOf([])).toBeNull();

@@ -1,4 +1,4 @@
-/** A mean with its 95 % interval, within 0 and 1; no interval for fewer than two observations. */
+/** A mean with its 95 % interval, within 0 and 1; no interval for a single observation, or for such as are all equal. */
 export interface Rate {
   mean: number;
   interval: readonly [number, number] | null;
@@ -11,7 +11,7 @@ export function rateOf(observations: readonly number[]): Rate | null {
   const n = observations.length;
   if (n === 0) return null;
   const mean = observations.reduce((sum, x) => sum + x, 0) / n;
-  if (n === 1) return { mean, interval: null, n };
+  if (observations.every((x) => x === observations[0])) return { mean, interval: null, n }; // s = 0 is no certainty
   const squares = observations.reduce((sum, x) => sum + (x - mean) ** 2, 0);
   const half = quantile975(n - 1) * Math.sqrt(squares / (n - 1) / n);
   return { mean, interval: [Math.max(0, mean - half), Math.min(1, mean + half)], n };

@@ -31,6 +31,17 @@ export function readName(text: string | null): AttemptName | null {
   return run !== "" && attempt !== "" && rest.length === 0 ? { run, attempt } : null;
 }
 
+/** The page of two runs, case by case. */
+export function runsComparePath(a: string, b: string): string {
+  return withQuery("/compare", { runs: `${encodeURIComponent(a)},${encodeURIComponent(b)}` });
+}
+
+/** Reads what runsComparePath has written; null: it does not name two runs. */
+export function readRuns(text: string | null): readonly [string, string] | null {
+  const [a = "", b = "", ...rest] = (text ?? "").split(",").map(decoded);
+  return a !== "" && b !== "" && rest.length === 0 ? [a, b] : null;
+}
+
 /** The API's path of a run. */
 export function runBase(run: string): string {
   return `/api/runs/${encodeURIComponent(run)}`;

@@ -40,6 +40,11 @@ test("a run's own summary goes before what is computed", () => {
   expect(told.excludingInfrastructure?.mean).toBeCloseTo(0.5, 12);
 });
 
+test("an interval without width is told by no summary", () => {
+  const told = toldRates({ pass_rate: { strict: 1, ci95: [1, 1] } }, passRatesOf([attempt("a", "completed", true)]));
+  expect(told.strict?.interval).toBeNull();
+});
+
 test.each([null, 3, { pass_rate: 7 }, { pass_rate: { strict: "1", ci95: 4 } }])(
   "of a strange summary nothing is taken: %j",
   (summary) => {

@@ -43,7 +43,7 @@ export function toldRates(summary: unknown, computed: PassRates): PassRates {
   const strict = numberOf(told.strict);
   const lenient = numberOf(told.excluding_infrastructure);
   const [low, high] = listOf(told.ci95).map(numberOf);
-  const interval = typeof low === "number" && typeof high === "number" ? ([low, high] as const) : null;
+  const interval = typeof low === "number" && typeof high === "number" && low < high ? ([low, high] as const) : null;
   return {
     strict: strict === null ? computed.strict : { mean: strict, interval, n: computed.strict?.n ?? 0 },
     excludingInfrastructure:

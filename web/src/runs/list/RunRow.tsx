@@ -11,15 +11,29 @@ import { Name } from "../parts/Name";
 import { OutcomeBar } from "../parts/OutcomeBar";
 import styles from "./RunsTable.module.css";
 
+interface Props {
+  run: Run;
+  chosen: boolean;
+  onChoose: (name: string) => void;
+}
+
 /** A run in the list of runs. */
-export const RunRow = memo(function RunRow({ run }: { run: Run }) {
-  return run.problem !== "" ? <BrokenRow run={run} /> : <SoundRow run={run} />;
+export const RunRow = memo(function RunRow(props: Props) {
+  return props.run.problem !== "" ? <BrokenRow run={props.run} /> : <SoundRow {...props} />;
 });
 
-function SoundRow({ run }: { run: Run }) {
+function SoundRow({ run, chosen, onChoose }: Props) {
   const summary = useSummary(run);
   return (
     <tr>
+      <td className={styles.choose}>
+        <input
+          type="checkbox"
+          checked={chosen}
+          aria-label={`Compare ${visible(run.name)}`}
+          onChange={() => onChoose(run.name)}
+        />
+      </td>
       <th scope="row">
         <Link href={runPath(run.name)}>
           <Name text={run.name} />
@@ -49,6 +63,7 @@ function SoundRow({ run }: { run: Run }) {
 function BrokenRow({ run }: { run: Run }) {
   return (
     <tr>
+      <td className={styles.choose} />
       <th scope="row">
         <Name text={run.name} />
       </th>

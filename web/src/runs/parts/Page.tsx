@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect } from "react";
 import { Link } from "wouter";
 import { useConfig } from "../../app/config";
+import { consoleAddress } from "../../app/consoleAddress";
 import { TokenGate } from "../../app/TokenGate";
 import { ThemeSwitch } from "../../console/ThemeSwitch";
 import { visible } from "../data/visible";
@@ -56,5 +57,5 @@ export function Page({ title, crumbs = [], fixed = false, children }: Props) {
 
 /** The way to the console, where there is one. */
 function Home() {
-  return <li>{useConfig().console ? <Link href="/">Assay</Link> : <span>Assay</span>}</li>;
+  return <li>{useConfig().console ? <Link href={consoleAddress()}>Assay</Link> : <span>Assay</span>}</li>;
 }

@@ -9,6 +9,7 @@ import { visible } from "../data/visible";
 import { Name } from "../parts/Name";
 import { VerdictMark } from "../parts/VerdictMark";
 import styles from "./AttemptTable.module.css";
+import { RunningDuration } from "./RunningDuration";
 
 interface Props {
   run: string;
@@ -62,7 +63,9 @@ export const AttemptRow = memo(function AttemptRow({ run, attempt, row, current,
         {attempt.verdict === "skipped" ? visible(attempt.detail) : visible(outcomeWords(attempt.outcome))}
       </td>
       <td className={styles.number}>{score(attempt.score)}</td>
-      <td className={styles.number}>{duration(attempt.durationMs)}</td>
+      <td className={styles.number}>
+        {attempt.verdict === "running" ? <RunningDuration run={run} attempt={name} /> : duration(attempt.durationMs)}
+      </td>
       <td className={styles.number}>{`${count(attempt.turns)} / ${count(attempt.actions)}`}</td>
       <td className={styles.number}>{count(attempt.tokens)}</td>
       <td className={styles.number}>{cost(attempt.costUsd)}</td>

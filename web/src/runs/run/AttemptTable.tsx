@@ -21,7 +21,7 @@ interface Props {
 
 const columns: readonly { id: Column; label: string; number?: boolean }[] = [
   { id: "case", label: "Case" },
-  { id: "epoch", label: "Try" },
+  { id: "epoch", label: "Epoch" },
   { id: "verdict", label: "Verdict" },
   { id: "outcome", label: "Outcome" },
   { id: "score", label: "Score", number: true },

@@ -4,15 +4,22 @@ import type { PassRates as Rates } from "../data/tally";
 import styles from "./PassRates.module.css";
 import { RateBar } from "./RateBar";
 
-/** The pass rate between its two brackets. */
-export function PassRates({ rates }: { rates: Rates }) {
+/** The pass rate between its two brackets, which are one where they say the same. */
+export function PassRates({ rates: { strict, excludingInfrastructure } }: { rates: Rates }) {
+  if (Math.abs((strict?.mean ?? 0) - (excludingInfrastructure?.mean ?? 0)) < 1e-9) {
+    return (
+      <dl className={styles.rates}>
+        <Bracket name="Pass rate" means="With and without what infrastructure broke" rate={strict} />
+      </dl>
+    );
+  }
   return (
     <dl className={styles.rates}>
-      <Bracket name="Pass rate" means="What infrastructure broke counts as failed" rate={rates.strict} />
+      <Bracket name="Pass rate" means="What infrastructure broke counts as failed" rate={strict} />
       <Bracket
         name="Without infrastructure"
         means="What infrastructure broke does not count"
-        rate={rates.excludingInfrastructure}
+        rate={excludingInfrastructure}
       />
     </dl>
   );
@@ -24,7 +31,9 @@ function Bracket({ name, means, rate }: { name: string; means: string; rate: Rat
       <dt>{name}</dt>
       <dd>
         <strong>{percent(rate?.mean ?? null, 1)}</strong>
-        <span className={styles.interval}>{intervalWords(rate)}</span>
+        <span className={styles.interval} title={whyNoInterval(rate)}>
+          {intervalWords(rate)}
+        </span>
         <RateBar rate={rate} />
         <span className={styles.means}>{means}.</span>
       </dd>
@@ -38,4 +47,10 @@ export function intervalWords(rate: Rate | null): string {
   if (rate.interval === null) return `${rate.n} ${rate.n === 1 ? "case" : "cases"}, no interval`;
   const [low, high] = rate.interval;
   return `95 %: ${percent(low, 1)} to ${percent(high, 1)}, ${rate.n} cases`;
+}
+
+/** Why a rate has no interval, in words; undefined: it has one, or there is no rate. */
+export function whyNoInterval(rate: Rate | null): string | undefined {
+  if (rate === null || rate.interval !== null) return undefined;
+  return rate.n === 1 ? "one case" : "no spread";
 }

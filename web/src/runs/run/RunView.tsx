@@ -40,8 +40,8 @@ function Loaded({ name, whole }: { name: string; whole: WholeRun }) {
       <RunFacts run={run} attempts={attempts} summary={summary} />
       <OutcomeBar counts={counts} />
       <PassRates rates={rates} />
-      <Configuration config={run.config} host={run.host} />
       <Attempts run={name} attempts={attempts} going={!run.finished} />
+      <Configuration config={run.config} host={run.host} />
     </>
   );
 }

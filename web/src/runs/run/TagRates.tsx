@@ -1,20 +1,27 @@
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
+import { Button } from "../../ui/Button";
 import { percent } from "../data/format";
 import type { Attempt } from "../data/line";
 import { tagRatesOf } from "../data/tally";
 import { Name } from "../parts/Name";
 import { countWords } from "../parts/OutcomeBar";
-import { intervalWords } from "./PassRates";
+import { intervalWords, whyNoInterval } from "./PassRates";
 import { RateBar } from "./RateBar";
 import styles from "./TagRates.module.css";
 
-/** The pass rate of each tag, with intervals. A tag leads to its attempts. */
+/** How many tags are shown at first. */
+const most = 8;
+
+/** The pass rate of each tag, at first of those that did not pass throughout. A tag leads to its attempts. */
 export function TagRates({ attempts, onTag }: { attempts: readonly Attempt[]; onTag: (tag: string) => void }) {
   const rates = useMemo(() => tagRatesOf(attempts).filter(({ rate }) => rate !== null), [attempts]);
+  const [all, setAll] = useState(false);
   if (rates.length === 0) return null;
+  const shown = all ? rates : rates.filter(({ rate }) => rate !== null && rate.mean < 1).slice(0, most);
   return (
     <section aria-labelledby="tags" className={styles.tags}>
       <h2 id="tags">Pass rate by tag</h2>
+      {shown.length === 0 && <p className={styles.none}>All attempts of every tag passed.</p>}
       <table>
         <thead className="visually-hidden">
           <tr>
@@ -25,7 +32,7 @@ export function TagRates({ attempts, onTag }: { attempts: readonly Attempt[]; on
           </tr>
         </thead>
         <tbody>
-          {rates.map(({ tag, rate, counts }) => (
+          {shown.map(({ tag, rate, counts }) => (
             <tr key={tag}>
               <th scope="row">
                 <button type="button" onClick={() => onTag(tag)}>
@@ -33,7 +40,7 @@ export function TagRates({ attempts, onTag }: { attempts: readonly Attempt[]; on
                 </button>
               </th>
               <td className={styles.number}>{percent(rate?.mean ?? null)}</td>
-              <td className={styles.bar} title={intervalWords(rate)}>
+              <td className={styles.bar} title={whyNoInterval(rate) ?? intervalWords(rate)}>
                 <RateBar rate={rate} />
                 <span className="visually-hidden">{intervalWords(rate)}</span>
               </td>
@@ -42,6 +49,11 @@ export function TagRates({ attempts, onTag }: { attempts: readonly Attempt[]; on
           ))}
         </tbody>
       </table>
+      {(all || shown.length < rates.length) && (
+        <Button look="quiet" aria-expanded={all} onClick={() => setAll(!all)}>
+          {all ? "Show fewer" : `Show all ${rates.length} tags`}
+        </Button>
+      )}
     </section>
   );
 }

@@ -43,13 +43,17 @@ export class Travel {
     return () => this.#listeners.delete(f);
   };
 
-  /** Loads the newest state, and what there is to mark. Once is enough. onEnd: a trace that went on has ended. */
-  begin(onEnd: () => void): void {
+  /**
+   * Loads the state after an entry, or else the newest, and what there is to mark. Once is
+   * enough; a later call goes nowhere. onEnd: a trace that went on has ended.
+   */
+  begin(onEnd: () => void, seq: number | null = null): void {
     this.#onEnd = onEnd;
     if (this.#begun) return;
     this.#begun = true;
     void this.#load();
-    if (this.source.watch === null) this.goTo("end");
+    if (seq !== null) this.#begin(seq);
+    else if (this.source.watch === null) this.goTo("end");
     else this.follow();
   }
 
@@ -66,6 +70,12 @@ export class Travel {
     const to = seq === "end" ? end : Math.max(1, Math.min(end, Math.round(seq)));
     this.#tell({ seq: to, entry: null, busy: true, mode: "still" });
     this.#want(seq === "end" ? "end" : to);
+  }
+
+  /** Goes to an entry before it is known how many there are. */
+  #begin(seq: number): void {
+    this.#tell({ busy: true });
+    this.#want(seq);
   }
 
   /** Goes to the mark that is `by` marks away. */
@@ -139,7 +149,7 @@ export class Travel {
     ]);
     const told = fieldsOf(state);
     const at = numberOf(told.seq) ?? 0;
-    const entry = seq === "end" && at > 0 ? await this.#entry(at) : found;
+    const entry = at > 0 && at !== seq ? await this.#entry(at) : found;
     const passed = this.#wanted !== null; // somebody has gone on meanwhile
     this.store.restore(state);
     this.#hear(at);

@@ -1,1 +1,0 @@
-import{s as e}from"./index-BjL9AcLA.js";var t={badge:`_badge_j0jqq_1`,accent:`_accent_j0jqq_14`,good:`_good_j0jqq_19`,bad:`_bad_j0jqq_1`,warn:`_warn_j0jqq_29`,agent:`_agent_j0jqq_34`},n=e();function r({tone:e=`neutral`,title:r,children:i}){return(0,n.jsx)(`span`,{className:`${t.badge} ${t[e]}`,title:r,children:i})}export{r as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Badge-B-visJFf.js";import{s as t}from"./index-BjL9AcLA.js";var n=t(),r={passed:`good`,failed:`bad`,ungraded:`neutral`,infrastructure:`warn`,skipped:`neutral`,running:`accent`};function i({verdict:t}){return(0,n.jsx)(e,{tone:r[t],children:t})}export{i as t};

@@ -1,0 +1,45 @@
+import { act, cleanup, render, screen } from "@testing-library/react";
+import { lazy, Suspense } from "react";
+import { afterEach, expect, it, vi } from "vitest";
+import { ConfigGate } from "./config";
+import { PageBoundary } from "./PageBoundary";
+import { setTheme } from "./theme";
+
+afterEach(() => {
+  cleanup();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+it("says so when a page cannot be loaded", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const Page = lazy(() => Promise.reject(new Error("no such file")));
+  render(
+    <PageBoundary>
+      <Suspense>
+        <Page />
+      </Suspense>
+    </PageBoundary>,
+  );
+  expect((await screen.findByRole("alert")).textContent).toContain("This part of the page could not be loaded.");
+  expect(screen.getByRole("button", { name: "Reload" })).toBeDefined();
+});
+
+it("does not wait forever for a server that does not say what it is", async () => {
+  vi.useFakeTimers();
+  vi.stubGlobal("fetch", () => new Promise(() => undefined));
+  render(<ConfigGate>there</ConfigGate>);
+  await act(() => vi.advanceTimersByTimeAsync(10_000));
+  expect(screen.getByRole("alert").textContent).toContain("The server does not answer.");
+  expect(screen.getByRole("button", { name: "Try again" })).toBeDefined();
+});
+
+it("changes the theme where nothing can be stored", () => {
+  const forbidden = () => {
+    throw new DOMException("no", "SecurityError");
+  };
+  vi.stubGlobal("localStorage", { getItem: forbidden, setItem: forbidden });
+  setTheme("dark");
+  expect(document.documentElement.dataset.theme).toBe("dark");
+});

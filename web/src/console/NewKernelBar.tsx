@@ -1,0 +1,23 @@
+import { History } from "lucide-react";
+import { useState } from "react";
+import { useSelect } from "../store/store";
+import { Button } from "../ui/Button";
+import styles from "./Bar.module.css";
+import { showsOlder } from "./kernel";
+
+/** Says, until it has been read or all was run again, that cells show what another kernel has made. */
+export function NewKernelBar({ pid }: { pid: number }) {
+  const older = useSelect(showsOlder);
+  const [read, setRead] = useState(0);
+  if (!older || pid === 0 || pid === read) return null;
+  return (
+    <div className={styles.bar} role="status">
+      <History aria-hidden="true" />
+      <p>
+        <strong>The kernel is new.</strong> It holds none of the values from before. Outputs shown are of the kernel
+        before it until their cells are run again.
+      </p>
+      <Button onClick={() => setRead(pid)}>Dismiss</Button>
+    </div>
+  );
+}

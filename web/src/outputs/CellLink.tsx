@@ -1,0 +1,16 @@
+import { useNotebookNavigation } from "../notebook/navigation";
+import { useSelect } from "../store/store";
+import styles from "./Outputs.module.css";
+import { plainName } from "./text";
+
+/** "cell 5", which leads there; of a cell that is not in the notebook, the beginning of its id. */
+export function CellLink({ id }: { id: string }) {
+  const place = useSelect(({ notebook }) => (Object.hasOwn(notebook.cells, id) ? notebook.order.indexOf(id) : -1));
+  const { jumpTo } = useNotebookNavigation();
+  if (place < 0) return <span title="This cell is not in the notebook">cell {plainName(id, 8)}</span>;
+  return (
+    <button type="button" className={styles.cellLink} title={`Go to ${plainName(id)}`} onClick={() => jumpTo(id)}>
+      cell {place + 1}
+    </button>
+  );
+}

@@ -1,0 +1,114 @@
+import { useMemo, useState } from "react";
+import { Link } from "wouter";
+import { Button } from "../../ui/Button";
+import { attemptsOf } from "../data/line";
+import { runPath, runsComparePath } from "../data/paths";
+import { readLines } from "../data/readLines";
+import { useLoad } from "../data/useLoad";
+import { Name } from "../parts/Name";
+import { Problem } from "../parts/Problem";
+import { Quiet } from "../parts/Quiet";
+import { CaseRow } from "./CaseRow";
+import { casePairs, type PairCounts, pairCounts } from "./caseByCase";
+import styles from "./RunsCompare.module.css";
+
+/** How many cases are shown at first. */
+const most = 300;
+
+/** Two runs case by case: what came of each, those first of which not the same came. */
+export function RunsCompare({ a, b }: { a: string; b: string }) {
+  const [left, right] = [useLines(a), useLines(b)];
+  const pairs = useMemo(
+    () => (left.data && right.data ? casePairs(left.data.attempts, right.data.attempts) : null),
+    [left.data, right.data],
+  );
+  const counts = useMemo(() => pairCounts(pairs ?? []), [pairs]);
+  const [all, setAll] = useState(false);
+  const problems = [...(left.data?.problems ?? []), ...(right.data?.problems ?? [])];
+  return (
+    <>
+      <h1 className={styles.title}>Compare two runs</h1>
+      <p className={styles.runs}>
+        <RunLink side="A" run={a} />
+        <RunLink side="B" run={b} />
+        <Link href={runsComparePath(b, a)}>Swap</Link>
+      </p>
+      {left.error && <Problem what="Run A could not be loaded" error={left.error} onRetry={left.reload} />}
+      {right.error && <Problem what="Run B could not be loaded" error={right.error} onRetry={right.reload} />}
+      {problems.map((text) => (
+        <Problem key={text} what="A line is left out" error={new Error(text)} />
+      ))}
+      {pairs === null && left.error === null && right.error === null && <Quiet>Loading…</Quiet>}
+      {pairs?.length === 0 && <Quiet>Neither run has an attempt that has ended.</Quiet>}
+      {pairs !== null && pairs.length > 0 && (
+        <>
+          <Counts counts={counts} />
+          <div className={styles.scroller}>
+            <table className={styles.table}>
+              <caption className="visually-hidden">Cases, those first that differ</caption>
+              <thead>
+                <tr>
+                  <th scope="col">Case</th>
+                  <th scope="col">A</th>
+                  <th scope="col">B</th>
+                  <th scope="col">
+                    <span className="visually-hidden">Compare</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {pairs.slice(0, all ? pairs.length : most).map((pair) => (
+                  <CaseRow key={pair.caseId} a={a} b={b} pair={pair} />
+                ))}
+              </tbody>
+            </table>
+          </div>
+          {!all && pairs.length > most && (
+            <Button
+              className={styles.all ?? ""}
+              onClick={() => setAll(true)}
+            >{`Show all ${pairs.length} cases`}</Button>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+function useLines(run: string) {
+  return useLoad(run, async (signal) => {
+    const { lines, problems } = await readLines(run, 0, signal);
+    return { attempts: attemptsOf(lines), problems };
+  });
+}
+
+function RunLink({ side, run }: { side: string; run: string }) {
+  return (
+    <span>
+      <strong>{side}</strong>{" "}
+      <Link href={runPath(run)}>
+        <Name text={run} />
+      </Link>
+    </span>
+  );
+}
+
+function Counts({ counts }: { counts: PairCounts }) {
+  const said: readonly (readonly [string, number])[] = [
+    ["Both passed", counts.both],
+    ["Only A", counts.onlyA],
+    ["Only B", counts.onlyB],
+    ["Neither", counts.neither],
+    ["Not graded in both", counts.single],
+  ];
+  return (
+    <dl className={styles.counts} title="A case has passed when all its epochs have">
+      {said.map(([name, count]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{count.toLocaleString("en")}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
