@@ -56,17 +56,17 @@ export function Conversation({ items, stream, live = false, idle = false }: Prop
     scrollEndThreshold: nearEnd,
     useFlushSync: false,
   });
-  const follow = useFollowing(scroller, rows.getTotalSize());
+  const follow = useFollowing(scroller, rows.getTotalSize(), rows.scrollRect?.height ?? 0);
   const away = count > 0 && !rows.isAtEnd(nearEnd) && rows.getTotalSize() > (rows.scrollRect?.height ?? 0);
   return (
     <div className={styles.frame}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
       <div
         ref={scroller}
         className={styles.scroller}
         role="log"
         aria-label="Conversation"
         aria-live="off"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
         tabIndex={0}
         {...follow}
       >
@@ -109,13 +109,13 @@ export function Conversation({ items, stream, live = false, idle = false }: Prop
 }
 
 /** Stays at the end whatever grows, until the person goes up, and again when they are back. */
-function useFollowing(scroller: RefObject<HTMLDivElement | null>, height: number) {
+function useFollowing(scroller: RefObject<HTMLDivElement | null>, height: number, view: number) {
   const following = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever it is as high as it was not before
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever it, or what is seen of it, has another height
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element !== null && following.current) element.scrollTo({ top: element.scrollHeight });
-  }, [scroller, height]);
+  }, [scroller, height, view]);
   const leave = () => {
     following.current = false;
   };
