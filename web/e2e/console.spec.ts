@@ -42,6 +42,7 @@ test("cells are run, stopped, reordered, deleted and brought back with Jupyter's
   await page.keyboard.press("Escape");
   await page.keyboard.press("a");
   await expect(cell(page, 2)).toBeVisible();
+  await expect(page.getByRole("listitem", { name: "Code cell 2" })).toBeFocused();
   await page.keyboard.press("m");
   await expect(page.getByRole("listitem", { name: "Markdown cell 2" })).toBeFocused();
   await page.keyboard.press("Enter");
