@@ -10,6 +10,7 @@ import { useDesk, useView } from "./desk";
 import { Guard } from "./Guard";
 import { Gutter } from "./Gutter";
 import { toggleOutputs } from "./keys";
+import { playHeld } from "./press";
 import { Toolbar } from "./Toolbar";
 import { cellOf, isMarkdown, runOf, titleOf } from "./text";
 
@@ -32,7 +33,8 @@ const maxTitle = 200;
 
 /** One cell, as an item of the list. It is drawn again for what concerns itself only. */
 export const Cell = memo(function Cell({ cellId, index, count, language }: Props) {
-  const { view, hold } = useDesk();
+  const desk = useDesk();
+  const { view } = desk;
   const code = useSelect((state) => !isMarkdown(state, cellId));
   const title = useSelect((state) => titleOf(state, cellId).slice(0, maxTitle));
   const byAgent = useSelect((state) => cellOf(state, cellId)?.touched?.by === "agent");
@@ -52,9 +54,9 @@ export const Cell = memo(function Cell({ cellId, index, count, language }: Props
   useLayoutEffect(() => {
     if (focus === 0 || view.wants !== cellId) return;
     view.wants = null;
-    hold.end();
     element.current?.focus({ preventScroll: true });
-  }, [view, hold, cellId, focus]);
+    playHeld(desk, "command", () => {});
+  }, [desk, view, cellId, focus]);
 
   const name = `${code ? "Code" : "Markdown"} cell ${index + 1}${title === "" ? "" : `, ${title}`}`;
   const looks = [

@@ -93,7 +93,7 @@ function Jumps({ focus }: { focus: string | null }) {
   const navigation = useNotebookNavigation();
   const there = useSelect((state) => focus !== null && cellOf(state, focus) !== null);
   useEffect(
-    () => navigation.onJump((id, editing) => (editing ? selectWhenThere(desk, id, () => true) : jump(desk, id))),
+    () => navigation.onJump((id, editing) => (editing ? selectWhenThere(desk, id, true) : jump(desk, id))),
     [desk, navigation],
   );
   useEffect(() => {

@@ -2,8 +2,9 @@
 
 import type { CellType } from "../protocol/messages";
 import type { Desk } from "./desk";
+import type { Held } from "./hold";
 import { placeOf, type Removed, removedCell } from "./removed";
-import { placeOfSelected, select, selectWhenThere } from "./select";
+import { placeOfSelected, select, selectWhenThere, whenOrder } from "./select";
 import { cellOf } from "./text";
 
 /** Shows what went wrong. */
@@ -14,18 +15,32 @@ export function tellError({ view }: Desk, doing: string): (error: unknown) => vo
   };
 }
 
+/** The same, of a change that keys wait for. */
+function failed(desk: Desk, doing: string): (error: unknown) => void {
+  const tell = tellError(desk, doing);
+  return (error) => {
+    desk.hold.end();
+    tell(error);
+  };
+}
+
+/** The change is there: the keys that waited for it, and no other, go to the selected cell. */
+function goOnWith(desk: Desk, held: Held | null): void {
+  if (held === null || desk.hold.now() !== held) return;
+  const { selected, editing } = desk.view.get();
+  if (selected === null || editing) desk.hold.end();
+  else select(desk, selected);
+}
+
 /** Makes an empty cell at the place and selects it. */
 export function create(desk: Desk, position: number, type: CellType, editing = false): void {
   const commands = desk.commands();
   if (commands === null) return;
-  const held = desk.hold.begin(editing);
+  desk.hold.begin();
   commands
     .createCell(position, type, "")
-    .then((id) => selectWhenThere(desk, id, () => held.editing))
-    .catch((error) => {
-      desk.hold.end();
-      tellError(desk, "The cell could not be made")(error);
-    });
+    .then((id) => selectWhenThere(desk, id, editing))
+    .catch(failed(desk, "The cell could not be made"));
 }
 
 /** Makes an empty cell above (0) or below (1) the cell, or the selected one; at the end where there is none. */
@@ -43,15 +58,19 @@ export function remove(desk: Desk, id = desk.view.get().selected): void {
   const removed = removedCell(store.get(), id, drafts.text(id));
   if (removed === null) return;
   leaving.add(id);
+  bin.put(removed);
+  const held = desk.hold.begin();
   commands
     .deleteCell(id)
-    .then(() => {
-      bin.put(removed);
-      view.set({ note: { tone: "neutral", text: "Cell deleted.", removed } });
-    })
+    .then(() =>
+      whenOrder(desk, (order) => !order.includes(id)).then(() => {
+        view.set({ note: { tone: "neutral", text: "Cell deleted.", removed } });
+        goOnWith(desk, held);
+      }),
+    )
     .catch((error) => {
       leaving.delete(id);
-      tellError(desk, "The cell could not be deleted")(error);
+      failed(desk, "The cell could not be deleted")(error);
     });
 }
 
@@ -60,12 +79,14 @@ export function restore(desk: Desk, which?: Removed): void {
   const { store, bin, view } = desk;
   const commands = desk.commands();
   if (commands === null) return;
-  const removed = bin.take(which);
+  const { order } = store.get().notebook;
+  const removed = bin.take(order, which);
   if (removed === null) {
     view.set({ note: { tone: "neutral", text: "No deleted cell is left to bring back." } });
     return;
   }
-  const position = placeOf(removed, store.get().notebook.order);
+  const position = placeOf(removed, order);
+  desk.hold.begin();
   commands
     .createCell(position, removed.type, removed.source, removed.title)
     .then((id) => {
@@ -73,11 +94,11 @@ export function restore(desk: Desk, which?: Removed): void {
       if (removed.hadOutputs) {
         view.set({ note: { tone: "neutral", text: "Cell brought back. Run it again for its outputs." } });
       } else if (view.get().note?.removed === removed) view.set({ note: null });
-      selectWhenThere(desk, id, () => false);
+      selectWhenThere(desk, id, false);
     })
     .catch((error) => {
       bin.put(removed);
-      tellError(desk, "The cell could not be brought back")(error);
+      failed(desk, "The cell could not be brought back")(error);
     });
 }
 
@@ -88,14 +109,13 @@ export function changeType(desk: Desk, type: CellType, id = desk.view.get().sele
   const cell = cellOf(desk.store.get(), id);
   if (cell === null || cell.type === type) return;
   desk.leaving.add(id);
-  const held = desk.hold.begin(false);
+  desk.hold.begin();
   commands
     .changeType(id, type)
-    .then((fresh) => selectWhenThere(desk, fresh, () => held.editing))
+    .then((fresh) => selectWhenThere(desk, fresh, false))
     .catch((error) => {
-      desk.hold.end();
       desk.leaving.delete(id);
-      tellError(desk, "The cell's type could not be changed")(error);
+      failed(desk, "The cell's type could not be changed")(error);
     });
 }
 
@@ -104,11 +124,18 @@ export function moveTo(desk: Desk, id: string, position: number): void {
   const { order } = desk.store.get().notebook;
   const from = order.indexOf(id);
   if (from < 0 || position === from || position < 0 || position >= order.length) return;
-  desk
-    .commands()
-    ?.moveCell(id, position)
-    .then(() => desk.view.set({ reveal: desk.view.get().reveal + 1 }))
-    .catch(tellError(desk, "The cell could not be moved"));
+  const commands = desk.commands();
+  if (commands === null) return;
+  // In a text keys go on writing, wherever it moves.
+  const held = desk.view.get().editing ? null : desk.hold.begin();
+  commands
+    .moveCell(id, position)
+    .then(() => whenOrder(desk, (order) => order.indexOf(id) !== from))
+    .then(() => {
+      desk.view.set({ reveal: desk.view.get().reveal + 1 });
+      goOnWith(desk, held);
+    })
+    .catch(failed(desk, "The cell could not be moved"));
 }
 
 /** Moves the selected cell up (-1) or down (1). */

@@ -20,6 +20,8 @@ export interface Desk {
   commands(): Commands | null;
   /** Ids of cells that this screen has asked to be gone, so that nobody is told of it. */
   leaving: Set<string>;
+  /** The key that was pressed last and may be the first of two, and when (milliseconds); null: none. */
+  chord: { name: string; at: number } | null;
 }
 
 /** commands gives what may be done at the moment that it is called. */
@@ -33,6 +35,7 @@ export function createDesk(store: Store, commands: () => Commands | null): Desk 
     hold: createHold(),
     commands,
     leaving: new Set(),
+    chord: null,
   };
 }
 

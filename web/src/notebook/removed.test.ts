@@ -35,19 +35,27 @@ test("the newest comes back first, or the one that is meant", () => {
   const bin = createBin();
   const [a, b, c] = ["a", "b", "c"].map((id, i) => removed(id, null, null, i));
   for (const each of [a, b, c]) if (each) bin.put(each);
-  expect(bin.take(b)?.id).toBe("b");
-  expect(bin.take(b)).toBeNull();
-  expect(bin.take()?.id).toBe("c");
-  expect(bin.take()?.id).toBe("a");
-  expect(bin.take()).toBeNull();
+  expect(bin.take([], b)?.id).toBe("b");
+  expect(bin.take([], b)).toBeNull();
+  expect(bin.take([])?.id).toBe("c");
+  expect(bin.take([])?.id).toBe("a");
+  expect(bin.take([])).toBeNull();
+});
+
+test("what was asked to be deleted and still stands does not come back, until it is gone", () => {
+  const bin = createBin();
+  for (const each of [removed("a", null, null, 0), removed("b", null, null, 1)]) bin.put(each);
+  expect(bin.take(["b"])?.id).toBe("a");
+  expect(bin.take(["b"])).toBeNull();
+  expect(bin.take([])?.id).toBe("b");
 });
 
 test("neighbours are found under the id that they came back with", () => {
   const bin = createBin();
   bin.put(removed("b", "a", "c", 1));
   bin.put(removed("a", null, "c", 0));
-  bin.take();
+  bin.take([]);
   bin.rename("a", "a2");
-  const b = bin.take();
+  const b = bin.take([]);
   expect(b && placeOf(b, ["x", "a2", "c"])).toBe(2);
 });

@@ -44,11 +44,17 @@ export function placeOf(removed: Removed, order: readonly string[]): number {
   return Math.min(removed.position, order.length);
 }
 
-/** The deleted cells, newest last. At most so many are kept. */
+/**
+ * Cells that were deleted, or asked to be, newest last. One that is still in the
+ * notebook was not deleted after all. At most so many are kept.
+ */
 export interface Bin {
   put(removed: Removed): void;
-  /** The newest, or the given one, taken out; null: it is not there. */
-  take(which?: Removed): Removed | null;
+  /**
+   * The newest, or the given one, taken out; null: it is not there. order is that
+   * of the notebook: what stands in it has nothing to come back from.
+   */
+  take(order: readonly string[], which?: Removed): Removed | null;
   /** A cell has come back as another: those deleted beside it find it under its new id. */
   rename(from: string, to: string): void;
 }
@@ -59,11 +65,12 @@ export function createBin(): Bin {
   let all: Removed[] = [];
   return {
     put(removed) {
-      all = [...all.slice(1 - maxRemoved), removed];
+      const others = all.filter(({ id }) => id !== removed.id);
+      all = [...others.slice(1 - maxRemoved), removed];
     },
-    take(which) {
-      const id = (which ?? all.at(-1))?.id;
-      const found = all.find((removed) => removed.id === id);
+    take(order, which) {
+      const gone = (removed: Removed) => !order.includes(removed.id);
+      const found = all.findLast((removed) => gone(removed) && removed.id === (which ?? removed).id);
       all = all.filter((removed) => removed !== found);
       return found ?? null;
     },

@@ -52,11 +52,11 @@ export function leave({ view }: Desk): void {
 }
 
 /**
- * Selects a cell that is about to appear, and edits it if that is wanted by then. When the
- * person goes elsewhere before it is there, it stays unselected.
+ * Selects a cell that is about to appear, or opens its text. When the person goes
+ * elsewhere before it is there, it stays unselected.
  */
-export function selectWhenThere(desk: Desk, id: string, editing: () => boolean): void {
-  whenThere(desk, id, () => (editing() ? edit(desk, id) : select(desk, id)));
+export function selectWhenThere(desk: Desk, id: string, editing: boolean): void {
+  whenThere(desk, id, () => (editing ? edit(desk, id) : select(desk, id)));
 }
 
 /** A cell that a link leads to and that is not there by then, in milliseconds, does not come any more. */
@@ -101,4 +101,16 @@ function whenThere({ store, view }: Desk, id: string, go: () => void): (() => bo
     if (!elsewhere) go();
   });
   return stop;
+}
+
+/** Resolves as soon as the notebook has such an order of cells: what was asked for may come after its answer. */
+export function whenOrder({ store }: Desk, is: (order: readonly string[]) => boolean): Promise<void> {
+  if (is(store.get().notebook.order)) return Promise.resolve();
+  return new Promise((resolve) => {
+    const stop = store.subscribe(() => {
+      if (!is(store.get().notebook.order)) return;
+      stop();
+      resolve();
+    });
+  });
 }

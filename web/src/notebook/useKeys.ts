@@ -1,16 +1,14 @@
-import { type ClipboardEvent, type KeyboardEvent, useMemo } from "react";
+import { type ClipboardEvent, type KeyboardEvent, type PointerEvent, useMemo } from "react";
 import { type Desk, useDesk } from "./desk";
-import { holdKey } from "./hold";
+import { type Held, holdKey } from "./hold";
 import { keyName } from "./keyName";
-import { type Key, keys } from "./keys";
-
-/** So long after the first key of two the second one still belongs to it. */
-const chordMs = 800;
+import { press, type Where } from "./press";
 
 export interface KeyHandlers {
   onKeyDownCapture: (event: KeyboardEvent) => void;
   onKeyDown: (event: KeyboardEvent) => void;
   onPasteCapture: (event: ClipboardEvent) => void;
+  onPointerDownCapture: (event: PointerEvent) => void;
 }
 
 /** Handlers that do what the table of keys says, for the element that all cells are in. */
@@ -20,23 +18,21 @@ export function useKeys(): KeyHandlers {
 }
 
 function keyHandlers(desk: Desk): KeyHandlers {
-  let first: { key: string; at: number } | null = null;
-  const handle = (event: KeyboardEvent, where: "command" | "edit") => {
+  const heldFor = (target: EventTarget): Held | null => {
+    if (desk.hold.late()) desk.view.set({ note: { tone: "bad", text: tooLate } });
+    return inWidget(target) ? null : desk.hold.now();
+  };
+  const handle = (event: KeyboardEvent, where: Where) => {
     if (event.nativeEvent.isComposing || event.defaultPrevented) return;
-    const name = keyName(event.nativeEvent);
-    const chord = first !== null && event.timeStamp - first.at < chordMs ? `${first.key} ${name}` : name;
-    first = event.repeat ? null : { key: name, at: event.timeStamp };
-    const found = find(chord, where) ?? find(name, where);
-    if (found === null || (desk.commands() === null && !found.reads)) return;
+    const { repeat, timeStamp: at } = event;
+    if (!press(desk, { name: keyName(event.nativeEvent), at, repeat }, where)) return;
     event.preventDefault();
     event.stopPropagation();
-    first = null;
-    if (!event.repeat || found.repeats) found.act(desk);
   };
   return {
     // Before the editor: what runs and moves cells is not the editor's to take.
     onKeyDownCapture(event) {
-      const held = inWidget(event.target) ? null : desk.hold.now();
+      const held = heldFor(event.target);
       if (held !== null) {
         event.stopPropagation();
         if (holdKey(held, event.nativeEvent)) event.preventDefault();
@@ -51,18 +47,21 @@ function keyHandlers(desk: Desk): KeyHandlers {
       else if (inControls(event.target) && event.key === "Escape") handle(event, "edit");
     },
     onPasteCapture(event) {
-      const held = inWidget(event.target) ? null : desk.hold.now();
+      const held = heldFor(event.target);
       if (held === null) return;
       event.preventDefault();
       event.stopPropagation();
-      if (held.editing) held.text += event.clipboardData.getData("text/plain");
+      const text = event.clipboardData.getData("text/plain");
+      held.steps.push({ name: "Paste", text, at: event.timeStamp });
+    },
+    // Who points somewhere wants the keys to go there.
+    onPointerDownCapture() {
+      desk.hold.end();
     },
   };
 }
 
-function find(name: string, where: "command" | "edit"): Key | null {
-  return keys.find((key) => (key.where === where || key.where === "both") && key.keys.includes(name)) ?? null;
-}
+const tooLate = "The server did not answer in time: the keys that you pressed meanwhile did nothing.";
 
 function inEditor(target: EventTarget): boolean {
   return target instanceof Element && target.closest(".cm-content") !== null;

@@ -4,6 +4,7 @@ import { EditorView } from "@codemirror/view";
 import { useEffect, useLayoutEffect, useRef } from "react";
 import { changesBetween } from "../changes";
 import { type Desk, useDesk, useView } from "../desk";
+import { playHeld } from "../press";
 import { extensionsOf, languagePart, namePart, naming, readOnlyPart, remote, type Setup } from "./extensions";
 import { markHit } from "./hitMark";
 
@@ -104,15 +105,17 @@ function followText({ drafts, store }: Desk, id: string, view: EditorView): () =
 }
 
 /** Puts the focus into the editor, the caret where it was asked for, and there what was typed for it meanwhile. */
-function enter({ view, hold }: Desk, editor: EditorView): void {
+function enter(desk: Desk, editor: EditorView): void {
+  const { view } = desk;
   const { caret } = view;
   view.caret = null;
   editor.focus();
   if (caret !== null) {
     editor.dispatch({ selection: { anchor: clamp(editor, caret.anchor), head: clamp(editor, caret.head) } });
   }
-  const typed = hold.end();
-  if (typed !== "") editor.dispatch(editor.state.replaceSelection(typed), { userEvent: "input.type" });
+  playHeld(desk, "edit", (text) => {
+    editor.dispatch(editor.state.replaceSelection(text), { userEvent: "input.type" });
+  });
 }
 
 function clamp(editor: EditorView, at: number): number {
