@@ -23,6 +23,22 @@ test("2,000 cells are there at once, and scroll", async ({ page, house }) => {
   await page.keyboard.press("Enter");
   await runHere(page);
   await expect(cell(page, 1999).getByText("1999", { exact: true }).last()).toBeVisible();
+
+  await page.keyboard.press("b");
+  await page.keyboard.press("Enter");
+  await expect(cell(page, 2000).getByRole("textbox")).toBeFocused();
+  await page.keyboard.insertText("print('nee' + 'dle')");
+  await runHere(page);
+  const printed = cell(page, 2000).getByText("needle", { exact: true });
+  await expect(printed).toBeVisible();
+  await page.keyboard.press("Home");
+  await expect(cell(page, 0)).toBeFocused();
+  await page.keyboard.press("ControlOrMeta+f");
+  await page.getByLabel("Find in all cells").fill("NEEDLE");
+  await page.keyboard.press("Enter");
+  await expect(page.getByText("1 of 1")).toBeVisible();
+  await expect(printed).toBeInViewport();
+  expect(await page.evaluate(() => [...(CSS.highlights.get("found") ?? [])].map(String))).toEqual(["needle"]);
 });
 
 test("50 MiB of output leave the page alive, and both ends of them readable", async ({ page, house }) => {

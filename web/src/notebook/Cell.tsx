@@ -10,6 +10,7 @@ import { useDesk, useView } from "./desk";
 import { Guard } from "./Guard";
 import { Gutter } from "./Gutter";
 import { toggleOutputs } from "./keys";
+import { markShown } from "./markShown";
 import { playHeld } from "./press";
 import { Toolbar } from "./Toolbar";
 import { cellOf, isMarkdown, runOf, titleOf } from "./text";
@@ -112,6 +113,11 @@ function Results({ cellId }: { cellId: string }) {
     const run = runOf(state, cellId);
     return run !== null && (run.outputs.length > 0 || Object.keys(run.widgets).length > 0);
   });
+  const results = useRef<HTMLDivElement>(null);
+  const found = useView((state) => (state.hit?.id === cellId ? state.hit.shown : null));
+  useEffect(() => {
+    if (found !== null && results.current !== null) return markShown(results.current, found.text, found.nth);
+  }, [found]);
   // What was there stays while the cell runs again, and is not there yet.
   const [seen, setSeen] = useState(some);
   if (some && !seen) setSeen(true);
@@ -124,7 +130,7 @@ function Results({ cellId }: { cellId: string }) {
   }
   if (folded || !seen) return null;
   return (
-    <div className={styles.results}>
+    <div ref={results} className={styles.results}>
       <Guard what="The widgets of this cell">
         <Widgets cellId={cellId} />
       </Guard>

@@ -59,7 +59,7 @@ function Shown({ cellId, tokensOf }: { cellId: string; tokensOf: ((text: string)
   const desk = useDesk();
   const text = useText(cellId, whole);
   const writes = useCommands() !== null;
-  const hit = useView((state) => (state.hit?.id === cellId ? state.hit : null));
+  const hit = useView((state) => (state.hit?.id === cellId && state.hit.shown === null ? state.hit : null));
   const tokens = useMemo(() => (tokensOf === null ? null : tokensOf(text)), [tokensOf, text]);
   const pick = useMemo(
     () => (writes ? (anchor: number, head: number) => edit(desk, cellId, { anchor, head }) : undefined),

@@ -2,23 +2,26 @@ import { ChevronDown, ChevronUp, X } from "lucide-react";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useSelect } from "../store/store";
 import { IconButton } from "../ui/Button";
-import { useDesk, useView } from "./desk";
-import { findAll, maxHits, nextHit, sameHit } from "./find";
+import { type Desk, useDesk, useView } from "./desk";
+import { findAll, maxHits, nextHit, sameHit, type Texts } from "./find";
 import styles from "./Notebook.module.css";
 import { select } from "./select";
+import { shownText } from "./shownText";
+import { withoutId } from "./view";
 
-/** Finds text in all cells. Enter goes on, Shift-Enter back, Esc to the cell where it is. */
+/** Finds text in all cells and their outputs. Enter goes on, Shift-Enter back, Esc to the cell where it is. */
 export function FindBar() {
   const desk = useDesk();
   const asked = useView((state) => state.finding);
   const current = useView((state) => state.hit);
   const cells = useSelect((state) => state.notebook.cells);
   const order = useSelect((state) => state.notebook.order);
+  const runs = useDeferredValue(useSelect((state) => state.notebook.runs));
   const [wanted, setWanted] = useState("");
   const slow = useDeferredValue(wanted);
   const input = useRef<HTMLInputElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another cells object means other texts
-  const hits = useMemo(() => findAll(order, desk.drafts.text, slow), [order, cells, slow, desk]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other cells or runs mean other texts
+  const hits = useMemo(() => findAll(order, textsOf(desk), slow), [order, cells, runs, slow, desk]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: each time that it is asked for
   useEffect(() => {
@@ -30,9 +33,16 @@ export function FindBar() {
   useEffect(() => () => desk.view.set({ hit: null }), [desk]);
 
   const go = (step: 1 | -1) => {
-    const hit = nextHit(findAll(order, desk.drafts.text, wanted), current, step);
+    const hit = nextHit(findAll(order, textsOf(desk), wanted), current, step);
     if (hit === null) return;
-    desk.view.set({ hit, selected: hit.id, editing: false, reveal: desk.view.get().reveal + 1 });
+    const { reveal, folded } = desk.view.get();
+    desk.view.set({
+      hit,
+      selected: hit.id,
+      editing: false,
+      reveal: reveal + 1,
+      folded: hit.shown === null ? folded : withoutId(folded, hit.id),
+    });
   };
   const close = () => {
     desk.view.set({ finding: 0 });
@@ -69,6 +79,10 @@ export function FindBar() {
       </IconButton>
     </search>
   );
+}
+
+function textsOf({ drafts, store }: Desk): Texts {
+  return { source: drafts.text, shown: (id) => shownText(store.get(), id) };
 }
 
 function hitsText(at: number, count: number): string {

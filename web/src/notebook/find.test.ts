@@ -2,24 +2,37 @@ import { expect, test } from "vitest";
 import { findAll, maxHits, nextHit } from "./find";
 
 const texts: Record<string, string> = { a: "One (two) one", b: "", c: "tone" };
-const find = (wanted: string) => findAll(["a", "b", "c"], (id) => texts[id] ?? "", wanted);
+const source = (id: string) => texts[id] ?? "";
+const find = (wanted: string) => findAll(["a", "b", "c"], { source, shown: () => "" }, wanted);
 
 test("finds the text in all cells, in order, whatever the case", () => {
   expect(find("one")).toEqual([
-    { id: "a", from: 0, to: 3 },
-    { id: "a", from: 10, to: 13 },
-    { id: "c", from: 1, to: 4 },
+    { id: "a", from: 0, to: 3, shown: null },
+    { id: "a", from: 10, to: 13, shown: null },
+    { id: "c", from: 1, to: 4, shown: null },
   ]);
 });
 
 test("takes what means something in a pattern for itself", () => {
-  expect(find("(two)")).toEqual([{ id: "a", from: 4, to: 9 }]);
+  expect(find("(two)")).toEqual([{ id: "a", from: 4, to: 9, shown: null }]);
   expect(find(".*")).toEqual([]);
   expect(find("")).toEqual([]);
 });
 
+test("finds what a cell has shown behind its source", () => {
+  expect(
+    findAll(["a"], { source, shown: () => "one: ONE" }, "one").map(({ from, shown }) => [from, shown?.nth]),
+  ).toEqual([
+    [0, undefined],
+    [10, undefined],
+    [0, 0],
+    [5, 1],
+  ]);
+});
+
 test("stops at very many", () => {
-  expect(findAll(["x"], () => "a".repeat(100_000), "a")).toHaveLength(maxHits);
+  const much = () => "a".repeat(100_000);
+  expect(findAll(["x", "y"], { source: much, shown: much }, "a")).toHaveLength(maxHits);
 });
 
 test("goes round and round", () => {

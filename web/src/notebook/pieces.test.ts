@@ -30,7 +30,7 @@ test("tokens are cut where what was found begins and ends", () => {
     { text: "def", classes: "k" },
     { text: " total", classes: "" },
   ];
-  expect(cutTokens(tokens, { id: "c", from: 2, to: 6 })).toEqual([
+  expect(cutTokens(tokens, { id: "c", from: 2, to: 6, shown: null })).toEqual([
     { text: "de", classes: "k", at: 0, hit: false },
     { text: "f", classes: "k", at: 2, hit: true },
     { text: " to", classes: "", at: 3, hit: true },

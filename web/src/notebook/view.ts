@@ -38,11 +38,13 @@ export interface Note {
   removed?: Removed;
 }
 
-/** A range of a cell's source, in UTF-16 units. */
+/** A range of a cell's source, in UTF-16 units, or of what the cell has shown. */
 export interface Hit {
   id: string;
   from: number;
   to: number;
+  /** The text is there for the n-th time, from 0, in what the cell has shown; null: it is in the source. */
+  shown: { text: string; nth: number } | null;
 }
 
 export interface View {

@@ -60,7 +60,7 @@ export function CodeEditor({ cellId, language, name, wraps = false, readOnly = f
     enter(desk, editor.current);
   }, [desk, cellId, focus]);
 
-  const hit = useView((state) => (state.hit?.id === cellId ? state.hit : null));
+  const hit = useView((state) => (state.hit?.id === cellId && state.hit.shown === null ? state.hit : null));
   useEffect(() => {
     editor.current?.dispatch({
       effects:
