@@ -5,13 +5,12 @@ from __future__ import annotations
 import codecs
 import os
 import selectors
-import signal
 import subprocess
 import sys
 from _thread import start_new_thread
-from time import monotonic, sleep
 
 from assay.doors import enter
+from assay.family import end
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 _READ = 64 << 10  # bytes asked of the pipe at once
 _TICK = 0.05  # seconds of silence after which the end of the command is looked for
-_GRACE = 0.5  # seconds that an interrupted command has to end
 
 
 def run(command: str) -> int:
@@ -59,7 +57,8 @@ def _run(command: str, write: Callable[[str], Any]) -> int:
         _follow(process, write)
         return int(enter(process.wait))
     except BaseException as error:
-        _end(process)
+        end(process.pid)
+        process.wait()
         if isinstance(error, KeyboardInterrupt):
             raise KeyboardInterrupt from None  # without the frames of the waiting
         raise
@@ -97,81 +96,6 @@ def _follow_rest(process: Process, decoder: Any, write: Callable[[str], Any]) ->
     with process.stdout as pipe:
         while data := os.read(pipe.fileno(), _READ):
             write(decoder.decode(data))
-
-
-def _end(process: Process) -> None:
-    """Interrupts process and all that it started, and kills what is left of it."""
-    if process.poll() is not None:
-        return
-    family = _held_still(process.pid)
-    _signal(family, signal.SIGINT)
-    _signal(family, signal.SIGCONT)
-    deadline = monotonic() + _GRACE
-    while process.poll() is None and monotonic() < deadline:
-        sleep(0.01)
-    _signal(family + _family(process.pid), signal.SIGKILL)
-    process.wait()
-
-
-def _held_still(pid: int) -> list[int]:
-    """Stops pid and its descendants, which can start no more then, and returns them.
-
-    A process is stopped some time after it was told to be, and until then it may
-    come back from a fork: only when all of them stand still are these all.
-    """
-    held: dict[int, None] = {}
-    deadline = monotonic() + _GRACE
-    while True:
-        family = _family(pid)
-        more = [member for member in family if member not in held]
-        _signal(more, signal.SIGSTOP)
-        held.update(dict.fromkeys(more))
-        if monotonic() > deadline or not more and all(map(_is_still, family)):
-            return list(held)
-        if not more:
-            sleep(0.001)
-
-
-def _family(pid: int) -> list[int]:
-    """Returns pid and, where /proc tells of them, its descendants."""
-    children: dict[int, list[int]] = {}
-    try:
-        entries = os.listdir("/proc")
-    except OSError:
-        return [pid]
-    for entry in entries:
-        if entry.isdigit():
-            children.setdefault(_parent(entry), []).append(int(entry))
-    family = [pid]
-    for member in family:
-        family += children.get(member, ())
-    return family
-
-
-def _parent(entry: str) -> int:
-    return int((_stat(entry) or (b"", b"0"))[1])
-
-
-def _is_still(pid: int) -> bool:
-    """Returns whether a process is stopped, or no more."""
-    return (_stat(str(pid)) or (b"X",))[0] in (b"T", b"t", b"Z", b"X")
-
-
-def _stat(entry: str) -> list[bytes]:
-    """Returns what Linux says of a process, its state first and its parent second."""
-    try:
-        with open(f"/proc/{entry}/stat", "rb") as stat:
-            return stat.read().rpartition(b")")[2].split()
-    except OSError:  # it has just ended
-        return []
-
-
-def _signal(pids: list[int], number: int) -> None:
-    for pid in pids:
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            pass
 
 
 def expand(line: str, names: dict[str, Any], local: dict[str, Any]) -> str:

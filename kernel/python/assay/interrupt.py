@@ -8,6 +8,7 @@ from _thread import start_new_thread
 from sys import _getframe
 from time import monotonic, sleep
 
+from assay.awaited import end_awaited, is_starting
 from assay.doors import in_user_code, late
 from assay.work import WORK
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _FIRST_PAUSE = 0.001  # seconds until the signal is sent again, doubled each time
 _LONGEST_PAUSE = 0.050
 _PATIENCE = 0.100  # seconds in which the user's code should be met between two calls of the kernel
-_IMPORT = 2.0  # seconds that an import has to end
+_SPARED = 2.0  # seconds that an import has to end, and a process to start
 _IMPORTLIB = "<frozen importlib."  # the file names of what imports begin with it
 
 
@@ -39,6 +40,10 @@ class Interrupter:
     An import is interrupted only when it goes on for 2 s: Python forgets the
     package but not what it had loaded of it, and many packages, asyncio among
     them, can then not be imported again in this process.
+
+    A process that only the library knows (subprocess.run, %%bash) is ended before
+    the code that waits for it is interrupted, with all that it has started. While
+    it is being started, for at most 2 s, the interrupt waits: nobody knows it yet.
     """
 
     def __init__(self, cancel: Callable[[Work], None]) -> None:
@@ -60,11 +65,12 @@ class Interrupter:
 
     def _strike(self) -> None:
         work = WORK.get()
-        if work is not None and not self._spares_import() and work.strike():
+        if work is not None and not self._spares(_getframe()) and work.strike():
+            end_awaited(_getframe())
             raise KeyboardInterrupt
 
-    def _spares_import(self) -> bool:
-        return monotonic() - self._since < _IMPORT and _imports(_getframe())
+    def _spares(self, frame: FrameType) -> bool:
+        return monotonic() - self._since < _SPARED and (_imports(frame) or is_starting(frame))
 
     def interrupt(self, work: Work) -> None:
         """Begins to interrupt work, which is stopping."""
