@@ -3,16 +3,21 @@ package server
 import (
 	"math"
 	"net/http"
+	"strings"
 	"time"
 
 	"assay/internal/trace"
 )
+
+// streamPrefix is how the types of the pieces begin in which a reply arrives.
+const streamPrefix = "agent_stream_"
 
 // flowPage is an answer with entries and the requests that they are part of.
 type flowPage struct {
 	Entries  []flowEntry           `json:"entries"`
 	Requests map[int64]flowRequest `json:"requests"` // by the entries that they begin with
 	Count    *int64                `json:"count,omitempty"`
+	Hidden   *int64                `json:"hidden,omitempty"` // that only streams=false leaves out
 	Next     *int64                `json:"next"`
 	Last     int64                 `json:"last"`
 	End      int64                 `json:"end"`
@@ -49,6 +54,8 @@ type flowQuery struct {
 	from, skip int64
 	limit      int
 	filter     trace.Filter
+	text       string // what entries must hold; empty: anything
+	noStreams  bool   // pieces of a reply that arrives are left out
 }
 
 // flow is GET {base}/flow: what went where, joined into requests.
@@ -62,7 +69,17 @@ func (a *tracesAPI) flow(w http.ResponseWriter, r *http.Request, file traceFile)
 	}
 	var page flowPage
 	history := a.histories.of(file.Identity())
-	if err := history.read(r.Context(), file, func() error { page = q.page(history.index); return nil }); err != nil {
+	err = history.read(r.Context(), file, func() error {
+		var search *textSearch
+		if q.text != "" {
+			if search, err = history.search(r.Context(), file, q.text); err != nil {
+				return err
+			}
+		}
+		page = q.page(history.index, search)
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	page.Complete = file.complete
@@ -71,7 +88,7 @@ func (a *tracesAPI) flow(w http.ResponseWriter, r *http.Request, file traceFile)
 }
 
 func readFlowQuery(r *http.Request) (flowQuery, error) {
-	p := readParameters(r, "from", "skip", "limit", "tx", "action", "cell", "hop", "late")
+	p := readParameters(r, "from", "skip", "limit", "tx", "action", "cell", "hop", "late", "text", "streams")
 	q := flowQuery{
 		from: p.number("from", 1, 1, math.MaxInt64), skip: p.number("skip", 0, 0, math.MaxInt32),
 		limit: int(p.number("limit", traceLimit, 1, traceMost)),
@@ -79,6 +96,7 @@ func readFlowQuery(r *http.Request) (flowQuery, error) {
 			Tx: p.text("tx"), Action: p.text("action"), Cell: p.text("cell"), Hop: readHop(p),
 			Late: time.Duration(p.number("late", 0, 0, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond,
 		},
+		text: p.text("text"), noStreams: p.oneOf("streams", "true", "false") == "false",
 	}
 	return q, p.err
 }
@@ -92,13 +110,14 @@ func readHop(p *parameters) trace.Hop {
 	return trace.Hop(p.oneOf("hop", words...))
 }
 
-// page is the page of what an index has.
-func (q flowQuery) page(index *trace.Index) flowPage {
+// page is the page of what an index has; search is of the query's text, nil: it
+// has none.
+func (q flowQuery) page(index *trace.Index, search *textSearch) flowPage {
 	page := flowPage{Entries: []flowEntry{}, Requests: map[int64]flowRequest{}, Last: q.from - 1, End: index.Len()}
-	if q.filter == (trace.Filter{}) {
+	if q.filter == (trace.Filter{}) && search == nil && !q.noStreams {
 		q.all(&page, index)
 	} else {
-		q.picked(&page, index)
+		q.picked(&page, index, search)
 	}
 	return page
 }
@@ -119,11 +138,18 @@ func (q flowQuery) all(page *flowPage, index *trace.Index) {
 }
 
 // picked takes those that the filter picks, and counts all of these.
-func (q flowQuery) picked(page *flowPage, index *trace.Index) {
-	count := int64(0)
+func (q flowQuery) picked(page *flowPage, index *trace.Index, search *textSearch) {
+	count, hidden := int64(0), int64(0)
 	for seq := int64(1); seq <= page.End; seq++ {
 		frame := index.Frame(seq)
-		if !q.filter.Match(frame) {
+		if search != nil && !search.has(seq) || !q.filter.Match(frame) {
+			continue
+		}
+		if q.noStreams && frame.Record.Note == "" && strings.HasPrefix(frame.Record.Type, streamPrefix) {
+			hidden++
+			if seq >= q.from && q.skip == 0 && page.Next == nil {
+				page.know(frame) // it may have answered one that is shown
+			}
 			continue
 		}
 		count++
@@ -138,6 +164,9 @@ func (q flowQuery) picked(page *flowPage, index *trace.Index) {
 		}
 	}
 	page.Count = &count
+	if q.noStreams {
+		page.Hidden = &hidden
+	}
 	if page.Next != nil {
 		page.Last = page.Entries[len(page.Entries)-1].Seq
 	} else {
@@ -153,11 +182,18 @@ func (p *flowPage) add(index *trace.Index, frame trace.Frame) {
 	}
 	for _, q := range frame.Requests {
 		entry.Requests = append(entry.Requests, q.Asked.Seq)
+	}
+	p.know(frame)
+	p.Entries = append(p.Entries, entry)
+}
+
+// know puts in the requests that a frame is part of.
+func (p *flowPage) know(frame trace.Frame) {
+	for _, q := range frame.Requests {
 		if _, known := p.Requests[q.Asked.Seq]; !known {
 			p.Requests[q.Asked.Seq] = newFlowRequest(q)
 		}
 	}
-	p.Entries = append(p.Entries, entry)
 }
 
 func newFlowRequest(q *trace.Request) flowRequest {

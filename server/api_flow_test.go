@@ -303,7 +303,7 @@ func BenchmarkAPIFlow(b *testing.B) {
 		}
 	}
 	l, path, _ := traced(b, written(b, entries...))
-	for _, query := range []string{"from=50000", "action=get_context&from=50000", "late=1000"} {
+	for _, query := range []string{"from=50000", "action=get_context&from=50000", "late=1000", "text=nothing", "streams=false&from=50000"} {
 		b.Run("first/"+query, func(b *testing.B) {
 			for b.Loop() {
 				l.web = server.RunsHandler(l.dir, nil)

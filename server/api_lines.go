@@ -24,7 +24,7 @@ func (a *runsAPI) attempts(w http.ResponseWriter, r *http.Request, run *runs.Run
 	if q.oneOf("brief", "true", "false") == "true" {
 		most, item = briefMost, writeBriefAttempt
 	}
-	page := linePage{last: q.number("after", 0, 0, math.MaxInt64-1), limit: int(q.number("limit", runsLimit, 1, most))}
+	page := linePage{last: q.number("after", 0, 0, math.MaxInt64-1), limit: int(q.number("limit", runsLimit, 1, most)), leaveOut: true}
 	pick := attemptFilter{outcome: q.text("outcome"), passed: q.oneOf("passed", "true", "false", "null"), caseID: q.text("case")}
 	if q.err != nil {
 		return q.err

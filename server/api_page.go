@@ -29,11 +29,14 @@ type linePage struct {
 	count  int
 	looked int  // bytes of all lines that were looked at
 	more   bool // there is a line behind last
+
+	leaveOut bool         // lines that are not sound are passed over
+	leftOut  runs.LeftOut // those that were
 }
 
 // read takes the lines that matches picks, as item writes them, in order. A line
-// that is no JSON object is an error when the page would begin with it, and
-// otherwise ends the page before it.
+// that is no JSON object, where such are not left out, is an error when the page
+// would begin with it, and otherwise ends the page before it.
 func (p *linePage) read(lines iter.Seq2[runs.Line, error], matches func([]byte) bool, item func(*bytes.Buffer, runs.Line)) error {
 	for line, err := range lines {
 		if err != nil {
@@ -42,7 +45,9 @@ func (p *linePage) read(lines iter.Seq2[runs.Line, error], matches func([]byte) 
 		if p.more = p.count == p.limit || p.looked > pageLook; p.more {
 			return nil
 		}
-		if matches(line.Text) {
+		if p.leaveOut && !line.Sound() {
+			p.leftOut.Add(line.N)
+		} else if matches(line.Text) {
 			fault := checkLine(line)
 			if fault != nil && p.count == 0 {
 				return fault
@@ -81,12 +86,16 @@ func checkLine(line runs.Line) error {
 }
 
 // answer sends the page: the lines as member, next to ask on with, if there is
-// more, and last.
+// more, last, and what was left out.
 func (p *linePage) answer(w http.ResponseWriter, member string, next int64) {
 	on := "null"
 	if p.more {
 		on = fmt.Sprint(next)
 	}
+	rest := ""
+	if left := p.leftOut; left.Lines > 0 {
+		rest = fmt.Sprintf(`,"left_out":{"lines":%d,"first":%d}`, left.Lines, left.First)
+	}
 	apiHeader(w, "application/json").WriteHeader(http.StatusOK)
-	_, _ = fmt.Fprintf(w, "{%q:[\n%s\n],\"next\":%s,\"last\":%d}\n", member, p.lines.Bytes(), on, p.last)
+	_, _ = fmt.Fprintf(w, "{%q:[\n%s\n],\"next\":%s,\"last\":%d%s}\n", member, p.lines.Bytes(), on, p.last, rest)
 }

@@ -113,9 +113,6 @@ func (a *runsAPI) attempt(w http.ResponseWriter, r *http.Request, run *runs.Run)
 	if errors.Is(err, runs.ErrNotFound) {
 		return a.began(w, run, name)
 	}
-	if err == nil {
-		err = checkLine(line)
-	}
 	if err != nil {
 		return err
 	}

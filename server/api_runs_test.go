@@ -67,7 +67,8 @@ func TestAPIListsRuns(t *testing.T) {
 			}
 			require.Equal(t, "noop <3", run.Config["agent"])
 			require.Equal(t, "here", run.Host.Name)
-			require.Equal(t, &runs.Counts{}, run.Summary)
+			require.Equal(t, runs.StateRunning, run.Summary.State)
+			require.Equal(t, []any{0, false}, []any{run.Summary.Attempts, run.Summary.Finished})
 			require.Contains(t, run.Started, "2026-01-")
 		}
 		if page.Next == nil {
@@ -93,11 +94,16 @@ func TestAPITellsOfARun(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, "here", host["name"])
 	delete(got, "host")
+	summary, ok := got["summary"].(map[string]any)
+	require.True(t, ok)
+	require.Positive(t, summary["duration_ms"])
+	delete(summary, "duration_ms")
 	require.Equal(t, map[string]any{
 		"name": "r", "type": "run", "version": 1.0, "run": "r", "started": "2026-01-01T00:00:00Z",
 		"config": map[string]any{"agent": "noop <3"}, "running": []any{running},
 		"summary": map[string]any{
-			"attempts": 1.0, "passed": 1.0, "failed": 0.0, "ungraded": 0.0, "infrastructure": 0.0, "skipped": 0.0, "finished": false,
+			"state": "running", "attempts": 1.0, "passed": 1.0, "failed": 0.0, "ungraded": 0.0, "infrastructure": 0.0, "skipped": 0.0, "finished": false,
+			"by_outcome": map[string]any{"completed": 1.0}, "pass_rate": 1.0, "cost_usd": nil,
 		},
 	}, got)
 }
@@ -118,7 +124,7 @@ func TestAPIPagesAttempts(t *testing.T) {
 	require.EqualValues(t, 3, *page.Next)
 
 	record(t, folder, l.attempt(t, folder, 8, nil), 8, runs.Limit, nil) // it goes on meanwhile
-	appendTo(t, attempts, `{"type":"attempt","case_id":"cut`)
+	appendTo(t, attempts, `{"type":"attempt","outcome":"limit","case_id":"cut`)
 	page = attemptsPage{}
 	l.get(t, "/api/runs/r/attempts?limit=5&after=3", &page)
 	require.Equal(t, []int{4, 5, 6, 7, 8}, page.numbers())
@@ -200,35 +206,56 @@ func TestAPIOneAttempt(t *testing.T) {
 	require.Equal(t, "completed", ended["outcome"])
 }
 
-// An empty object, white space, and what JSON lets stand in a text are passed on.
+// White space, and what JSON lets stand in a text, are passed on.
 func TestAPIOddLines(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
 	folder := l.run(t, "r", 1)
-	appendTo(t, filepath.Join(folder.Dir, "attempts.jsonl"), "{}\n{ }\n{\"a\": \"<\\ud800>\", \"trace\": \"x/\\\"/trace.jsonl\"}\r\n")
+	appendTo(t, filepath.Join(folder.Dir, "attempts.jsonl"), "{\"type\":\"x\"}\n{ \"type\" : \"x\" }\n{\"type\":\"x\",\"a\": \"<\\ud800>\", \"trace\": \"x/\\\"/trace.jsonl\"}\r\n")
 	answer := l.ask(t, http.MethodGet, "/api/runs/r/attempts")
-	require.Equal(t, "{\"attempts\":[\n{\"n\":1},\n{\"n\":2 },\n"+
-		`{"n":3,"name":"\"","a": "<\ud800>", "trace": "x/\"/trace.jsonl"}`+"\r\n],\"next\":null,\"last\":3}\n", answer.Body.String())
+	require.Equal(t, "{\"attempts\":[\n{\"n\":1,\"type\":\"x\"},\n{\"n\":2, \"type\" : \"x\" },\n"+
+		`{"n":3,"name":"\"","type":"x","a": "<\ud800>", "trace": "x/\"/trace.jsonl"}`+"\r\n],\"next\":null,\"last\":3}\n", answer.Body.String())
 	require.True(t, json.Valid(answer.Body.Bytes()))
 }
 
-// What is damaged hides neither what is before it nor what is behind.
+// What is damaged, or of something else, hides nothing, and is told.
 func TestAPIDamagedLine(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
 	folder := l.run(t, "r", 1)
-	appendTo(t, filepath.Join(folder.Dir, "attempts.jsonl"), "{\"a\":1}\n{\"a\":\n{\"a\":3}\n[4]\n")
-	var page attemptsPage
-	l.get(t, "/api/runs/r/attempts", &page)
-	require.Equal(t, []int{1}, page.numbers())
-	require.EqualValues(t, 1, *page.Next)
-	text := problem(t, l.ask(t, http.MethodGet, "/api/runs/r/attempts?after=1"), 500, "unreadable")
-	require.Equal(t, "line 2 of the file is no JSON object: go on behind it", text)
-	page = attemptsPage{}
-	l.get(t, "/api/runs/r/attempts?after=2", &page)
-	require.Equal(t, []int{3}, page.numbers())
-	problem(t, l.ask(t, http.MethodGet, "/api/runs/r/attempts?after=3"), 500, "unreadable")
-	problem(t, l.ask(t, http.MethodGet, "/api/runs/r"), 500, "unreadable")
+	const attempt = `{"type":"attempt","outcome":"completed","passed":true}` + "\n"
+	file := filepath.Join(folder.Dir, "attempts.jsonl")
+	appendTo(t, file, attempt+"{\"a\":\n"+attempt+"[4]\n\x00\xff\n{}\n\n{\"foreign\":1}\n"+attempt+"{\"type\":\"att")
+	type leftOut struct {
+		LeftOut *runs.LeftOut `json:"left_out"`
+	}
+	get := func(query string, numbers ...int) *runs.LeftOut {
+		var page struct {
+			attemptsPage
+			leftOut
+		}
+		l.get(t, "/api/runs/r/attempts?"+query, &page)
+		require.Equal(t, numbers, page.numbers(), query)
+		if page.Next == nil {
+			require.EqualValues(t, 9, page.Last)
+		}
+		return page.LeftOut
+	}
+	require.Equal(t, &runs.LeftOut{Lines: 6, First: 2}, get("brief=true", 1, 3, 9))
+	require.Nil(t, get("limit=1", 1))
+	require.Equal(t, &runs.LeftOut{Lines: 1, First: 2}, get("limit=1&after=1", 3))
+	require.Equal(t, &runs.LeftOut{Lines: 5, First: 4}, get("after=3&passed=true", 9))
+	for i, want := range []runs.LeftOut{{Lines: 6, First: 2}, {Lines: 7, First: 2}} {
+		if i == 1 { // now nobody will write the rest of the last line
+			require.NoError(t, folder.Close())
+		}
+		var run struct{ Summary leftOut }
+		l.get(t, "/api/runs/r", &run)
+		require.Equal(t, &want, run.Summary.LeftOut)
+		var list struct{ Runs []struct{ Summary leftOut } }
+		l.get(t, "/api/runs", &list)
+		require.Equal(t, &want, list.Runs[0].Summary.LeftOut)
+	}
 }
 
 func TestAPIProblems(t *testing.T) {

@@ -46,6 +46,13 @@ type hello struct {
 	// Run is the number that a console had at /run and wants again, or, at
 	// /agent, that of its /run connection.
 	Run int `json:"connection_idx"`
+
+	// Trace, if it is there, is that of the ready which gave the number at /run. It
+	// says whether it was this server that did: of one before, it was given anew.
+	Trace string `json:"trace"`
+
+	// Alive says that it wants to be told that the connection is: see alive.go.
+	Alive bool `json:"alive"`
 }
 
 // endpoint is what is different between /run and /agent.
@@ -112,7 +119,7 @@ func (s *Server) sit(seat *seat, id string, first hello, at consoleEndpoint) (*c
 		if err != nil {
 			return nil, err
 		}
-		number, err := sl.sit(run, first.Run)
+		number, err := sl.sit(run, first)
 		switch {
 		case err == nil:
 			return &console{seat: seat, server: s, slot: sl, first: first, at: at, id: number, run: run}, nil
@@ -165,10 +172,17 @@ func requestToken(r *http.Request) string {
 func (c *console) serve(ctx context.Context, ws *websocket.Conn) {
 	defer c.slot.rise(c.run, c.id)
 	defer c.server.metrics.console(c.at.name())()
+	every := c.server.cfg.Ping
+	if c.first.Alive {
+		c.sayAlive(every) // before anything that takes long to be sent
+	}
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	loops.Go(c.read)
-	loops.Go(func() { c.ping(context.WithoutCancel(ctx), ws, c.server.cfg.Ping) })
+	loops.Go(func() { c.ping(context.WithoutCancel(ctx), ws, every) })
+	if c.first.Alive {
+		loops.Go(func() { c.stayAlive(every) })
+	}
 	loops.Go(func() { c.untilStop(ctx) })
 	c.slot.want(false)
 	dismiss(ctx, c.seat, c.follow(ctx)) // which ends the loops

@@ -14,7 +14,7 @@ const growthEvery = 100 * time.Millisecond
 
 // growth returns what [trace.OpenTail] wants for the trace of an attempt, whoever
 // makes it: it looks at the file every 100 ms, and the trace has ended when the
-// attempt has its line. One whose program was killed has none, and is waited for.
+// attempt has its line, or nobody makes its run any more.
 func growth(run *runs.Run, attempt string) func(ctx context.Context, beyond int64) (int64, error) {
 	return func(ctx context.Context, beyond int64) (int64, error) {
 		every := time.NewTicker(growthEvery)

@@ -72,8 +72,9 @@ type history struct {
 	reading chan struct{} // holds one while somebody reads
 	size    atomic.Int64  // in memory, in bytes, about
 
-	index *trace.Index
-	past  *past
+	index    *trace.Index
+	past     *past
+	searches []*textSearch // the one that was asked for last first
 }
 
 func newHistory(key any) *history {
@@ -88,7 +89,7 @@ func (h *history) read(ctx context.Context, file traceFile, f func() error) erro
 		return context.Cause(ctx)
 	}
 	defer func() { <-h.reading }()
-	defer func() { h.size.Store(h.index.Size() + h.past.bytes) }()
+	defer func() { h.size.Store(h.index.Size() + h.past.bytes + int64(len(h.searches))*h.index.Len()) }()
 	if err := h.readOn(ctx, file); err != nil {
 		return err
 	}

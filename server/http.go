@@ -28,11 +28,13 @@ func (s *Server) handler(ctx context.Context) http.Handler {
 	get(open, "/api/config", s.serveConfig)
 	s.page.register(open)
 	closed.HandleFunc("GET /watch", answering(s.log, func(w http.ResponseWriter, r *http.Request) error { return s.serveWatch(ctx, w, r) }))
+	closed.HandleFunc("GET /printed", answering(s.log, func(w http.ResponseWriter, r *http.Request) error { return s.watchPrinted(ctx, w, r) }))
 	closed.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { s.serveMCP(ctx, w, r) })
 	closed.Handle("GET /metrics", s.metrics.handler())
 	get(closed, "/api/cases", answering(s.log, s.serveCases))
 	get(closed, "/api/sessions", s.serveSessions)
 	get(closed, "/api/sessions/{id}", s.serveSession)
+	get(closed, "/api/sessions/{id}/printed", answering(s.log, s.servePrinted))
 	endpoint(closed, "/api/sessions/{id}/case", map[string]http.HandlerFunc{http.MethodPost: s.serveCase})
 	traces := newTracesAPI(s.log)
 	traces.register(closed, "/api/sessions/{id}", s.openTrace)
@@ -81,13 +83,11 @@ func (s *Server) serves(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// admits tells whether a page of this origin may talk to us at host.
+// admits tells whether a page of this origin may talk to us at host: it is one of
+// those that were listed, or ours, by whatever stands before us with TLS too. What
+// has our host and another scheme, as an extension of the browser, is not ours.
 func (s *Server) admits(origin, host string) bool {
-	if slices.Contains(s.cfg.Origins, origin) {
-		return true
-	}
-	at, err := url.Parse(origin)
-	return err == nil && at.Host == host
+	return slices.Contains(s.cfg.Origins, origin) || strings.EqualFold(origin, "http://"+host) || strings.EqualFold(origin, "https://"+host)
 }
 
 // accept is how requests become WebSockets. Their Origin has been checked.

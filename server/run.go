@@ -7,7 +7,6 @@ import (
 
 	"assay/internal/notebook"
 	"assay/internal/protocol"
-	"assay/internal/session"
 	"assay/router"
 )
 
@@ -23,7 +22,7 @@ func (a atRun) check(first hello) error { return a.server.checkToken(first.Token
 
 func (a atRun) attend(c *console, sc *scene) error {
 	peer, err := sc.live.Router().AttachConsole(c.place(), c.id, func(id int, owner bool) (body, recorded []byte) {
-		return a.server.ready(sc.live, id, owner)
+		return a.server.ready(sc, id, owner)
 	})
 	return c.stay(peer, err)
 }
@@ -51,7 +50,7 @@ func (a atRun) stand(c *console, sc *scene, seen bool) error {
 	if seen {
 		return nil // it has been told how the kernel ended
 	}
-	body, _ := a.server.ready(sc.live, c.id, c.server.cfg.Sandbox || c.slot.owns(c.id))
+	body, _ := a.server.ready(sc, c.id, c.server.cfg.Sandbox || c.slot.owns(c.id))
 	return c.write(body)
 }
 
@@ -97,15 +96,20 @@ type readyFrame struct {
 	KernelPID    int    `json:"kernel_pid"`
 	SessionOwner bool   `json:"session_owner"`
 	Language     string `json:"language"`
+	Trace        string `json:"trace,omitempty"`   // the session's, which no other session has
+	CaseID       string `json:"case_id,omitempty"` // of the attempt whose session it is
 	*notebook.Snapshot
 }
 
 // ready makes it, and what the trace has of it. Without a session, nil, nothing is
 // there.
-func (s *Server) ready(live *session.Session, id int, owner bool) (body, recorded []byte) {
-	frame := readyFrame{Type: protocol.TypeReady, Connection: id, KernelStatus: "dead", SessionOwner: owner}
+func (s *Server) ready(sc *scene, id int, owner bool) (body, recorded []byte) {
+	frame := readyFrame{Type: protocol.TypeReady, Connection: id, KernelStatus: "dead", SessionOwner: owner, CaseID: sc.caseID}
+	if sc.recording != nil {
+		frame.Trace = sc.recording.Path
+	}
 	state := notebook.NewRuns(notebook.RunsConfig{}).Snapshot()
-	if live != nil {
+	if live := sc.live; live != nil {
 		state, frame.KernelPID, frame.Language = live.Runs().Snapshot(), live.KernelPID(), live.KernelReady().Language
 		if live.KernelAlive() {
 			frame.KernelStatus = "running"

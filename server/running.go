@@ -91,7 +91,7 @@ func (sl *slot) open(ctx context.Context) {
 }
 
 func (sl *slot) live(ctx context.Context, recording *trace.Recording, restored *notebook.State) error {
-	live, err := sl.server.cfg.Open(ctx, Opening{ID: sl.id, Journal: recording.Journal, Restored: restored})
+	live, err := sl.server.cfg.Open(ctx, Opening{ID: sl.id, Journal: recording.Journal, Restored: restored, Lines: sl.printed.from})
 	if err != nil {
 		return fmt.Errorf("session %q could not start: %w", sl.id, err)
 	}

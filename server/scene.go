@@ -17,6 +17,8 @@ type scene struct {
 	live      *session.Session
 	recording *trace.Recording
 
+	caseID string // of the attempt whose session it is; empty: it is none's
+
 	over    chan struct{} // closed when the session has ended and its verdict, if any, is there
 	uncount func()        // takes its queues out of the metrics
 
@@ -78,6 +80,9 @@ func (w *Showing) Observe(recording *trace.Recording) {
 		w.slot.server.log.Warn("the notebook of this attempt will not be found again", "session", w.slot.id, "error", err)
 	}
 }
+
+// Lines takes in what kernel and agent print. It is for attempt.Config.
+func (w *Showing) Lines(child string) func(line []byte) { return w.slot.printed.from(child) }
 
 // Attach shows the session, which has started. It is for attempt.Config.
 func (w *Showing) Attach(live *session.Session) {

@@ -31,6 +31,8 @@ type seat struct {
 	writes atomic.Int64 // messages that were begun to be written, and those that have been: odd while one is
 	slow   *time.Timer  // sends it away that does not read; it runs while a message is written
 
+	writing sync.Mutex // held while a message is written
+
 	once sync.Once
 	left chan struct{} // closed by close
 }
@@ -42,8 +44,11 @@ func newSeat(conn protocol.Conn) *seat {
 	return s
 }
 
-// write sends the console a message. It is for one goroutine at a time.
+// write sends the console a message, when those before it are sent. It may be called
+// at any time.
 func (s *seat) write(body []byte) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	s.writes.Add(1)
 	s.slow.Reset(slowest)
 	defer func() {

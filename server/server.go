@@ -48,6 +48,9 @@ type Opening struct {
 	ID       string
 	Journal  *trace.Journal
 	Restored *notebook.State // the notebook that it goes on with; nil: an empty one
+
+	// Lines gets what its kernel and agent print. It is for session.Config.
+	Lines func(child string) func(line []byte)
 }
 
 // Config is what a [Server] may be told.
@@ -297,6 +300,7 @@ func (s *Server) Show(id string) *Showing {
 }
 
 func (s *Server) forget(sl *slot) {
+	sl.printed.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.slots[sl.id] == sl {

@@ -249,6 +249,8 @@ func TestLateConsole(t *testing.T) {
 	delete(ready, "kernel_pid")
 	require.Contains(t, ready["cell_durations"], "first")
 	delete(ready, "cell_durations")
+	require.NotEmpty(t, ready["trace"])
+	delete(ready, "trace")
 	require.Equal(t, map[string]any{
 		"type": "ready", "connection_idx": 3.0, "kernel_status": "running", "language": "python", "session_owner": true,
 		"run_queue": []any{}, "cell_widgets": map[string]any{},

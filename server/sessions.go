@@ -35,6 +35,10 @@ type sessionDetail struct {
 
 	Attempt *Attempting     `json:"attempt"`          // null: none goes on
 	Result  json.RawMessage `json:"result,omitempty"` // eval_result of one that has ended, as consoles are told
+
+	// Previous is that of the attempt before, whose place another session has
+	// taken: for who was not there to be told.
+	Previous json.RawMessage `json:"previous,omitempty"`
 }
 
 type childInfo struct {
@@ -94,7 +98,7 @@ func (sl *slot) detail() sessionDetail {
 	detail := sessionDetail{sessionInfo: sl.info()}
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	detail.Attempt = sl.going
+	detail.Attempt, detail.Previous = sl.going, sl.before
 	if sl.scene != nil && sl.going == nil {
 		detail.Result = sl.scene.result
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -50,9 +51,24 @@ func TestSessionTellsOfItsAttempt(t *testing.T) {
 	session = getJSON(t, address)
 	require.NotNil(t, session["attempt"])
 	require.NotContains(t, session, "result", "it is of the one before")
+	require.NotContains(t, session, "previous", "that one is still seen")
 	list, ok := getJSON(t, strings.TrimSuffix(address, "/default"))["sessions"].([]any)
 	require.True(t, ok)
 	require.NotContains(t, list[0], "attempt", "the list is short")
+
+	recording, err := trace.NewRecording(trace.NewJournal("default"), filepath.Join(t.TempDir(), "trace.jsonl"))
+	require.NoError(t, err)
+	require.NoError(t, recording.Close())
+	show.Observe(recording)
+	show.Attach(nil)
+	previous, ok := getJSON(t, address)["previous"].(map[string]any)
+	require.True(t, ok)
+	require.Equal(t, []any{"eval_result", "a"}, []any{previous["type"], previous["case_id"]})
+	console := dial(t, h.url+"/run", runHello, nil)
+	show.Verdict(runs.Attempt{CaseID: "b"})
+	ready := console.await(t, "ready", ofType("ready")).fields(t)
+	require.Equal(t, []any{"b", recording.Path}, []any{ready["case_id"], ready["trace"]})
+
 	show.End()
 	show.Asked(at) // of an attempt that is over: nothing
 }

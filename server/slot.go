@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,12 +38,16 @@ type slot struct {
 	shown  bool          // its sessions are those of a Showing, and it does not run
 	ended  chan struct{} // closed when run has ended; never of one that is shown
 
+	printed *printed // what kernels and agents of its sessions have printed
+
 	mu       sync.Mutex
 	phase    phase
 	scene    *scene        // the newest; nil: none yet
 	wanted   bool          // a console wants a session
+	traces   []string      // the files of all there have been
 	attempts []Attempts    // that wait
 	going    *Attempting   // the attempt that goes on; nil: none does
+	before   []byte        // eval_result of the attempt whose scene was before the newest; nil: none
 	problem  error         // why the last one could not start; nil: it could
 	closed   error         // nobody is let in any more, for this reason; nil: they are
 	changed  chan struct{} // closed, and made anew, with each change of the above
@@ -56,7 +61,7 @@ type slot struct {
 func newSlot(s *Server, id string) *slot {
 	return &slot{
 		server: s, id: id, phase: phaseCreating, changed: make(chan struct{}), ended: make(chan struct{}),
-		sitting: map[int]int{}, owners: map[int]int{}, lastLeft: time.Now(),
+		printed: newPrinted(), sitting: map[int]int{}, owners: map[int]int{}, lastLeft: time.Now(),
 	}
 }
 
@@ -100,8 +105,14 @@ func (sl *slot) show(live *session.Session, recording *trace.Recording) *scene {
 		sc.uncount = sl.server.metrics.queuesOf(live.Router().Queues)
 	}
 	sl.change(func() {
+		if sl.going != nil {
+			sc.caseID = sl.going.CaseID
+		}
 		if sl.scene != nil {
-			sl.scene.next = sc
+			sl.scene.next, sl.before = sc, sl.scene.result
+		}
+		if recording != nil {
+			sl.traces = append(sl.traces, recording.Path)
 		}
 		sl.scene, sl.phase = sc, phaseRunning
 	})
@@ -197,7 +208,7 @@ func (sl *slot) behind(last *scene) *scene {
 
 // sit gives a console its number: at /run, again the one that it had before. It
 // fails when nobody is let in any more.
-func (sl *slot) sit(run bool, again int) (id int, err error) {
+func (sl *slot) sit(run bool, first hello) (id int, err error) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
 	if sl.closed != nil {
@@ -205,14 +216,20 @@ func (sl *slot) sit(run bool, again int) (id int, err error) {
 	}
 	sl.next++
 	id = sl.next
-	if run && again > 0 && again < sl.next && (sl.sitting[again] == 0 || sl.owners[again] > 0) {
-		id = again
+	if run && sl.gave(first) && (sl.sitting[first.Run] == 0 || sl.owners[first.Run] > 0) {
+		id = first.Run
 	}
 	sl.sitting[id]++
 	if run {
 		sl.owners[id]++
 	}
 	return id, nil
+}
+
+// gave tells whether a console has had its number here. The lock is held.
+func (sl *slot) gave(first hello) bool {
+	known := first.Trace == "" || slices.Contains(sl.traces, first.Trace)
+	return known && first.Run > 0 && first.Run < sl.next
 }
 
 // rise notes that a console has gone.

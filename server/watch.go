@@ -47,6 +47,19 @@ func watch(ctx context.Context, conn protocol.Conn, tail *trace.Tail, want wante
 
 // watchWithin is watch with another patience.
 func watchWithin(ctx context.Context, conn protocol.Conn, tail *trace.Tail, want wanted, patience time.Duration) error {
+	return tell(ctx, conn, patience, func(ctx context.Context, write func([]byte) error) error {
+		return sendTrace(ctx, tail, want.from, func(line []byte) error {
+			if want.brief {
+				line = trace.Brief(line)
+			}
+			return write(line)
+		})
+	})
+}
+
+// tell lets send write messages to a watcher, each of which may take as long as
+// patience. What it returns is as of watch; conn is closed then.
+func tell(ctx context.Context, conn protocol.Conn, patience time.Duration, send func(context.Context, func([]byte) error) error) error {
 	ctx, end := context.WithCancelCause(ctx)
 	slow := time.AfterFunc(patience, func() { end(errWatcherSlow) })
 	slow.Stop() // it runs while a line is written
@@ -56,13 +69,10 @@ func watchWithin(ctx context.Context, conn protocol.Conn, tail *trace.Tail, want
 		<-ctx.Done()
 		_ = conn.Close(farewell(context.Cause(ctx))) // ends the read, and a write that waits
 	})
-	end(sendTrace(ctx, tail, want.from, func(line []byte) error {
-		if want.brief {
-			line = trace.Brief(line)
-		}
+	end(send(ctx, func(message []byte) error {
 		slow.Reset(patience)
 		defer slow.Stop()
-		return conn.Write(line)
+		return conn.Write(message)
 	}))
 	others.Wait()
 	if cause := context.Cause(ctx); errors.Is(cause, errWatcherSlow) || errors.Is(cause, errUnreadable) {

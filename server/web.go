@@ -13,14 +13,16 @@ import (
 )
 
 // The policies of what a browser is sent. The page itself runs no script but
-// its own and asks nobody but this server. A frame is where outputs may run
+// its own and asks nobody but this server; text becomes HTML, or the address of a
+// script, by those alone of its parts that trusted-types names. A frame is where outputs may run
 // theirs: it has an origin of its own, shared with nothing, and reaches nothing,
 // this server included; the page hands it all that it shows. frameReach says that
 // once more where browsers know it, and of what no policy covers: WebRTC, names
 // looked up and connections made ahead of requests.
 const (
 	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-NONCE'; img-src 'self' data: blob:; media-src data: blob:; " +
-		"font-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+		"font-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+		"require-trusted-types-for 'script'; trusted-types dompurify assay-inert assay-worker"
 	framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; " +
 		"img-src data: blob:; media-src data: blob:; font-src data:; connect-src 'none'; base-uri 'none'; form-action 'none'; " +
 		"frame-ancestors 'self'"

@@ -85,6 +85,8 @@ func TestPagePolicies(t *testing.T) {
 			require.Equal(t, "'self'", directives["frame-ancestors"], path)
 			continue
 		}
+		require.Equal(t, "'script'", directives["require-trusted-types-for"], path)
+		require.Equal(t, "dompurify assay-inert assay-worker", directives["trusted-types"], path)
 		require.NotContains(t, policy, "unsafe", path)
 		require.NotContains(t, policy, "NONCE", path)
 		require.Equal(t, "'self'", directives["script-src"], path)

@@ -1,4 +1,5 @@
 import react from "@vitejs/plugin-react";
+import type { ProxyOptions } from "vite";
 import { defineConfig } from "vitest/config";
 
 // The server of the page in development: `EVAL_SANDBOX=1 npm run dev` beside
@@ -7,13 +8,30 @@ import { defineConfig } from "vitest/config";
 // of the two: it learns its mode from /api/config, and its server is its own.
 const server = process.env.ASSAY_URL ?? "http://localhost:8765";
 
+/**
+ * Questions by way of Vite come from the page at Vite, as the sockets do, whose refusal
+ * has no text that a page can read: a server that does not list it says so at once.
+ */
+const proxy: ProxyOptions = {
+  target: server,
+  changeOrigin: true,
+  configure: (way) => {
+    way.on("proxyReq", (request, { headers }) => request.setHeader("Origin", `http://${headers.host}`));
+    way.on("error", (_error, _request, answer) => {
+      if (!("req" in answer) || answer.headersSent) return;
+      const text = `There is no server at ${server}: start assay serve, or name another one in ASSAY_URL.`;
+      answer.writeHead(502, { "Content-Type": "application/json" }).end(JSON.stringify({ code: "unreachable", text }));
+    });
+  },
+};
+
 export default defineConfig(({ command }) => ({
   plugins: [react()],
   define: {
     "process.env.EVAL_SANDBOX": JSON.stringify(command === "serve" ? (process.env.EVAL_SANDBOX ?? "") : ""),
     "process.env.ASSAY_URL": JSON.stringify(command === "serve" ? server : ""),
   },
-  server: { proxy: { "/api": server } },
+  server: { proxy: { "/api": proxy } },
   build: {
     target: "es2022",
     assetsInlineLimit: 0, // the Content-Security-Policy lets no data: scripts or styles in

@@ -238,7 +238,7 @@ func (s *serving) open(ctx context.Context, o server.Opening) (*session.Session,
 		Disk:   int64(s.f.host.sandbox.disk),
 		Kernel: s.h.kernelConfig(), Agent: command, Init: protocol.AgentInit{SessionID: 1},
 		Router:  router.Config{FrameLimit: s.f.host.frameLimit, Shared: s.config.Sandbox},
-		Printed: s.p.err, Log: s.p.log(),
+		Printed: s.p.err, Lines: o.Lines, Log: s.p.log(),
 	})
 }
 

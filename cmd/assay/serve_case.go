@@ -131,7 +131,8 @@ func (s *serving) tryAll(ctx context.Context, run caseRun, show *server.Showing)
 		return err
 	}
 	attempts := s.attempts
-	attempts.SessionID, attempts.Observe, attempts.Attach, attempts.Asked = show.ID(), show.Observe, show.Attach, show.Asked
+	attempts.SessionID, attempts.Lines = show.ID(), show.Lines
+	attempts.Observe, attempts.Attach, attempts.Asked = show.Observe, show.Attach, show.Asked
 	summary, err := batch.Run(ctx, batch.Config{
 		Folder: folder, Cases: run.cases, Jobs: 1, Missing: missing, Report: verdicts{s.p, show},
 		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt {

@@ -92,10 +92,7 @@ func (p *process) trace(ctx context.Context, f *traceFlags, arg string) error {
 
 // check finds what is wrong with the flags and makes the filter whole.
 func (f *traceFlags) check() error {
-	hops := []trace.Hop{
-		trace.AgentToServer, trace.ServerToAgent, trace.KernelToServer, trace.ServerToKernel,
-		trace.ConsoleToServer, trace.ServerToConsole, trace.Notebook, trace.Session,
-	}
+	hops := trace.Hops()
 	f.filter.Hop, f.filter.Late = trace.Hop(f.hop), time.Duration(f.late)*time.Millisecond
 	switch {
 	case f.hop != "" && !slices.Contains(hops, f.filter.Hop):

@@ -94,6 +94,7 @@ func (u *ui) try(ctx context.Context, cfg attempt.Config, work attempt.Work) run
 		u.mu.Unlock()
 		show.Begin(attempting(cfg, work))
 		cfg.Observe, cfg.Attach, cfg.Asked, cfg.LookOnly = show.Observe, show.Attach, show.Asked, true
+		cfg.Lines = show.Lines
 	}
 	return attempt.Run(ctx, cfg, work)
 }

@@ -79,6 +79,9 @@ type Config struct {
 	Observe func(*trace.Recording)
 	Asked   func(at time.Time)
 
+	// Lines, if set, gets what kernel and agent print, as session.Config says.
+	Lines func(child string) func(line []byte)
+
 	// SessionID names the session; empty is one of the attempt's own.
 	SessionID string
 
@@ -226,7 +229,7 @@ func (a *attempt) start(ctx context.Context) error {
 		SandboxRoot: a.cfg.SandboxRoot, Prepare: a.place, Console: a.cfg.Console, Evaluation: true,
 		Init: agentInit(a.limits), Disk: a.limits.Disk, NewCellID: a.cellIDs(),
 		Router:  router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.FrameLimit, Shared: a.cfg.Shared, LookOnly: a.cfg.LookOnly},
-		Printed: printed, Log: a.log,
+		Printed: printed, Lines: a.cfg.Lines, Log: a.log,
 	}
 	a.printed = printed
 	a.session, err = session.Start(ctx, a.cfg.Supervisor, cfg)

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Began is what the folder of an attempt tells that has no line yet: it is
-// running, or the program that ran it was killed.
+// Began is what the folder of an attempt tells that has no line: it is running, or
+// nobody makes its run any more.
 type Began struct {
 	Type    string    `json:"type"`  // "attempt"
-	State   string    `json:"state"` // "running"
+	State   State     `json:"state"` // StateRunning or StateInterrupted
 	Name    string    `json:"name"`  // of its folder
 	Run     string    `json:"run"`
 	Slug    string    `json:"slug"` // the case's id as far as a folder's name holds it
@@ -27,7 +27,7 @@ type Began struct {
 	Files   []string  `json:"files"`            // the same, of what is there
 }
 
-// Began tells of an attempt that has no line yet by its folder. Where there is
+// Began tells of an attempt that has no line by its folder. Where there is
 // none the error wraps ErrNotFound.
 func (r *Run) Began(attempt string) (Began, error) {
 	parts := regexp.MustCompile(`^\d+-(.+)-e(\d+)-t(\d+)$`).FindStringSubmatch(attempt)
@@ -36,7 +36,7 @@ func (r *Run) Began(attempt string) (Began, error) {
 	}
 	dir := path.Join("attempts", attempt)
 	b := Began{
-		Type: TypeAttempt, State: "running", Name: attempt, Run: r.Name, Slug: parts[1],
+		Type: TypeAttempt, State: r.stateOfRest(), Name: attempt, Run: r.Name, Slug: parts[1],
 		Epoch: atoi(parts[2]), Try: atoi(parts[3]), Trace: path.Join(dir, "trace.jsonl"), Files: []string{},
 	}
 	entries, err := fs.ReadDir(r.root.FS(), dir)
@@ -47,6 +47,19 @@ func (r *Run) Began(attempt string) (Began, error) {
 		b.Files = append(b.Files, path.Join(dir, entry.Name()))
 	}
 	return b, r.dates(&b, dir)
+}
+
+// stateOfRest is that of attempts without a line.
+func (r *Run) stateOfRest() State {
+	lines, err := r.Lines()
+	if err != nil {
+		return StateInterrupted
+	}
+	defer lines.Close()
+	if lines.held() {
+		return StateRunning
+	}
+	return StateInterrupted
 }
 
 // atoi reads digits; what is too large for a number is the largest.

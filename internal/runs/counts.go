@@ -1,74 +1,93 @@
 package runs
 
 import (
-	"encoding/json"
-	"fmt"
+	"context"
+	"errors"
+	"time"
+)
+
+// State is whether a run goes on.
+type State string
+
+// The states.
+const (
+	StateRunning     State = "running"     // a program makes it
+	StateFinished    State = "finished"    // it has written its summary
+	StateInterrupted State = "interrupted" // neither: who made it was killed, or could not write
 )
 
 // Counts is what a run's attempts have come to so far.
 type Counts struct {
-	Attempts       int `json:"attempts"`
-	Passed         int `json:"passed"`
-	Failed         int `json:"failed"`
-	Ungraded       int `json:"ungraded"`
-	Infrastructure int `json:"infrastructure"`
-	Skipped        int `json:"skipped"`
+	State          State `json:"state"`
+	Attempts       int   `json:"attempts"`
+	Passed         int   `json:"passed"`
+	Failed         int   `json:"failed"`
+	Ungraded       int   `json:"ungraded"`
+	Infrastructure int   `json:"infrastructure"`
+	Skipped        int   `json:"skipped"`
 
-	// Finished says that the run has written its summary, with nothing after it.
+	// Finished says that the run has written its summary, with no attempt after it.
 	Finished bool `json:"finished"`
+
+	ByOutcome map[Outcome]int `json:"by_outcome"` // outcomes that are not known are "other"
+
+	// PassRate is the mean over the cases of the mean over their attempts, where
+	// infrastructure outcomes are failures; null: none has a verdict yet.
+	PassRate *float64 `json:"pass_rate"`
+	CostUSD  *float64 `json:"cost_usd"` // null: there is no attempt, or the price of one is not known
+
+	// DurationMS is how long the run took, or has been going on; of one that was
+	// interrupted, until its last attempt had ended. Null: that is not known.
+	DurationMS *int64 `json:"duration_ms"`
+
+	LeftOut *LeftOut `json:"left_out,omitempty"` // nil: nothing
 }
 
-// counted is counts and how far they go.
-type counted struct {
-	Counts
-	lines int64  // how many have been counted, the header included
-	index *index // of the file that they are of
+// LeftOut is lines that cannot be read, and are passed over.
+type LeftOut struct {
+	Lines int64 `json:"lines"` // how many
+	First int64 `json:"first"` // number of the first of them
 }
 
-// add counts a line. Those of a type that is not known count nothing.
-func (c *counted) add(line Line) error {
-	var what struct {
-		Type    string `json:"type"`
-		Version int    `json:"version"`
+// Add adds a line.
+func (l *LeftOut) Add(n int64) {
+	if l.Lines == 0 {
+		l.First = n
 	}
-	err := json.Unmarshal(line.Text, &what)
-	if err == nil && line.N == 0 && (what.Type != "attempts" || what.Version != Version) {
-		err = fmt.Errorf("not the attempts of a run of version %d", Version)
-	}
-	if err == nil && what.Type == TypeAttempt {
-		err = c.addAttempt(line)
+	l.Lines++
+}
+
+// Counts returns what the run's attempts have come to so far. Only what was
+// added since it was last asked is read.
+func (r *Run) Counts(ctx context.Context) (Counts, error) {
+	lines, err := r.Lines()
+	if errors.Is(err, ErrNotFound) {
+		return (&tally{}).counts(r.Started, false), nil // somebody has taken it away
 	}
 	if err != nil {
-		return fmt.Errorf("attempts.jsonl: line %d: %w", line.N, err)
+		return Counts{}, err
 	}
-	c.lines = line.N + 1
-	c.Finished = what.Type == TypeSummary
-	if what.Type == TypeSkipped {
-		c.Skipped++
-	}
-	return nil
+	defer lines.Close()
+	running := lines.held() // asked first: if nobody writes, a line that is cut stays so
+	var counts Counts
+	err = r.store.rollOf(r.Name, lines).read(ctx, lines, func(roll *roll) error {
+		counts = roll.tally.counts(r.Started, running)
+		if running {
+			return nil
+		}
+		return roll.cut(lines, &counts)
+	})
+	return counts, err
 }
 
-// addAttempt counts an attempt by its verdict.
-func (c *Counts) addAttempt(line Line) error {
-	var verdict struct {
-		Outcome Outcome `json:"outcome"`
-		Passed  *bool   `json:"passed"`
+// duration is how long a run took that has started then, as it was summed up, or
+// else until some time.
+func duration(summed *int64, started, until time.Time) *int64 {
+	if summed != nil {
+		return summed
 	}
-	if err := json.Unmarshal(line.Text, &verdict); err != nil {
-		return err
+	if started.IsZero() || until.Before(started) {
+		return nil
 	}
-	a := Attempt{Outcome: verdict.Outcome, Passed: verdict.Passed}
-	c.Attempts++
-	switch {
-	case a.Infrastructure():
-		c.Infrastructure++
-	case a.Passed == nil:
-		c.Ungraded++
-	case *a.Passed:
-		c.Passed++
-	default:
-		c.Failed++
-	}
-	return nil
+	return new(until.Sub(started).Milliseconds())
 }

@@ -30,7 +30,7 @@ func newLog(path string) (*log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &log{file: file}, nil
+	return &log{file: file}, hold(file)
 }
 
 func (l *log) append(line []byte) error {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"sync"
 
 	"github.com/tidwall/gjson"
 )
@@ -34,7 +33,10 @@ func (r *Run) Recorded(ctx context.Context, attempt string) (Line, error) {
 	}
 	defer lines.Close()
 	n, known := int64(0), false
-	err = r.store.rollOf(r.Name, lines).read(ctx, lines, func(roll *roll) { n, known = roll.names[attempt] })
+	err = r.store.rollOf(r.Name, lines).read(ctx, lines, func(roll *roll) error {
+		n, known = roll.names[attempt]
+		return nil
+	})
 	if err != nil {
 		return Line{}, err
 	}
@@ -53,77 +55,40 @@ func (r *Run) Running(ctx context.Context) (running []string, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("attempts: %w", err)
 	}
-	err = r.roll(ctx, func(roll *roll) {
+	_, err = r.roll(ctx, func(roll *roll) error {
 		for _, entry := range entries {
-			if _, ended := roll.names[entry.Name()]; entry.IsDir() && !ended && !roll.over {
+			if _, ended := roll.names[entry.Name()]; entry.IsDir() && !ended && !roll.tally.sum.Finished {
 				running = append(running, entry.Name())
 			}
 		}
+		return nil
 	})
 	return running, err
 }
 
 // Ended tells whether nothing more is to come of an attempt: it has its line, or
-// its run is over without one. Only what was added to the file since somebody
+// nobody makes its run any more. Only what was added to the file since somebody
 // asked is read.
 func (r *Run) Ended(ctx context.Context, attempt string) (ended bool, err error) {
-	err = r.roll(ctx, func(roll *roll) {
+	running, err := r.roll(ctx, func(roll *roll) error {
 		_, ended = roll.names[attempt]
-		ended = ended || roll.over
+		ended = ended || roll.tally.sum.Finished
+		return nil
 	})
-	return ended, err
+	return ended || !running, err
 }
 
-// roll calls f with what attempts.jsonl has by now; without the file the run
-// begins just now.
-func (r *Run) roll(ctx context.Context, f func(*roll)) error {
+// roll calls f with what attempts.jsonl has by now, and tells whether somebody
+// made the run before that. Without the file nobody does.
+func (r *Run) roll(ctx context.Context, f func(*roll) error) (running bool, err error) {
 	lines, err := r.Lines()
 	if errors.Is(err, ErrNotFound) {
-		f(&roll{})
-		return nil
+		return false, f(&roll{})
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer lines.Close()
-	return r.store.rollOf(r.Name, lines).read(ctx, lines, f)
-}
-
-// roll is which attempts of a run have a line, as far as the file was read. It
-// is safe for concurrent use by read.
-type roll struct {
-	index *index // of the file that it is of
-
-	mu    sync.Mutex
-	lines int64            // how many were read, the header included
-	names map[string]int64 // of attempts, and the numbers of their lines
-	over  bool             // the last line is the run's summary
-}
-
-// rollOf is that of a run, whose lines are open.
-func (s *Store) rollOf(run string, lines *Lines) *roll {
-	known, ok := s.rolls.get(run)
-	if !ok || known.index != lines.index {
-		known = &roll{index: lines.index, names: map[string]int64{}}
-		s.rolls.put(run, known)
-	}
-	return known
-}
-
-// read reads on and calls f, under the lock.
-func (r *roll) read(ctx context.Context, lines *Lines, f func(*roll)) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for line, err := range lines.From(ctx, max(r.lines, 1)) {
-		if err != nil {
-			return err
-		}
-		r.over = gjson.GetBytes(line.Text, "type").String() == TypeSummary
-		if name := AttemptName(line.Text); name != "" && r.names[name] == 0 {
-			r.names[name] = line.N
-		}
-		r.lines = line.N + 1
-	}
-	f(r)
-	return nil
+	running = lines.held() // asked first: if nobody writes, what is there is all
+	return running, r.store.rollOf(r.Name, lines).read(ctx, lines, f)
 }

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -147,30 +146,3 @@ func (r *Run) File(attempt, name string) (*os.File, error) {
 
 // Close closes the folder.
 func (r *Run) Close() error { return r.root.Close() }
-
-// Counts returns what the run's attempts have come to so far. Only what was
-// added since it was last asked is read.
-func (r *Run) Counts(ctx context.Context) (Counts, error) {
-	lines, err := r.Lines()
-	if errors.Is(err, ErrNotFound) {
-		return Counts{}, nil // it begins just now
-	}
-	if err != nil {
-		return Counts{}, err
-	}
-	defer lines.Close()
-	known, _ := r.store.counts.get(r.Name)
-	if known.index != lines.index {
-		known = counted{index: lines.index}
-	}
-	for line, err := range lines.From(ctx, known.lines) {
-		if err == nil {
-			err = known.add(line)
-		}
-		if err != nil {
-			return Counts{}, err
-		}
-	}
-	r.store.counts.put(r.Name, known)
-	return known.Counts, nil
-}

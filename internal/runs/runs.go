@@ -87,17 +87,20 @@ func Create(dir string, info Info) (*Folder, error) {
 		}
 		return nil, fmt.Errorf("run folder %s: %w", dir, err)
 	}
-	f := &Folder{Dir: dir, Name: filepath.Base(dir)}
-	info.Type, info.Version, info.Run = "run", Version, f.Name
-	if err := f.writeInfo(info); err != nil {
-		return nil, fmt.Errorf("run folder: %w", err)
-	}
 	attempts, err := newLog(filepath.Join(dir, "attempts.jsonl"))
 	if err != nil {
 		return nil, fmt.Errorf("run folder: %w", err)
 	}
-	f.attempts = attempts
-	return f, f.Append(header{Type: "attempts", Version: Version, Run: f.Name})
+	f := &Folder{Dir: dir, Name: filepath.Base(dir), attempts: attempts}
+	info.Type, info.Version, info.Run = "run", Version, f.Name
+	err = f.Append(header{Type: "attempts", Version: Version, Run: f.Name})
+	if err == nil {
+		err = f.writeInfo(info) // last: with it the folder is a run, which goes on
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("run folder: %w", err), f.Close())
+	}
+	return f, nil
 }
 
 func (f *Folder) writeInfo(info Info) error {

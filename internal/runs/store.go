@@ -22,10 +22,9 @@ var ErrNotFound = errors.New("not found")
 // wherever symbolic links lead. It is safe for concurrent use, and keeps no
 // file open.
 type Store struct {
-	dir    string
-	files  Files           // by path below dir
-	counts memory[counted] // by the name of the run
-	rolls  memory[*roll]   // the same
+	dir   string
+	files Files         // by path below dir
+	rolls memory[*roll] // by the name of the run
 }
 
 // NewStore returns the store of the runs in dir, which need not exist yet.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -130,7 +131,7 @@ func TestListTellsWhatItCannotRead(t *testing.T) {
 		"good": "", "stays-in": "",
 		"no-json":        `run "no-json": run.json: unexpected end of JSON input`,
 		"other-version":  `run "other-version": run.json: not a run of version 1`,
-		"other-attempts": `attempts.jsonl: line 0: not the attempts of a run of version 1`,
+		"other-attempts": `attempts.jsonl: not the attempts of a run of version 1`,
 		"leads-out":      `run "leads-out": openat leads-out: path escapes from parent`,
 		"run-json-out":   `run "run-json-out": openat run.json: path escapes from parent`,
 	}, problems)
@@ -141,21 +142,25 @@ func TestCountsFollowTheRun(t *testing.T) {
 	s := newShelf(t)
 	folder := s.run(t, "r", 1)
 	yes, no := true, false
-	want := runs.Counts{}
+	want := runs.Counts{State: runs.StateRunning, ByOutcome: map[runs.Outcome]int{}}
+	one := func(outcome runs.Outcome, count *int) func() {
+		return func() { want.Attempts++; want.ByOutcome[outcome]++; *count++ }
+	}
 	for _, step := range []struct {
 		line any
 		move func()
 	}{
 		{nil, func() {}},
-		{ended(runs.Completed, &yes, ""), func() { want.Attempts++; want.Passed++ }},
-		{ended(runs.Limit, &no, ""), func() { want.Attempts++; want.Failed++ }},
-		{ended(runs.Completed, nil, ""), func() { want.Attempts++; want.Ungraded++ }},
-		{ended(runs.KernelExit, nil, ""), func() { want.Attempts++; want.Infrastructure++ }},
-		{ended(runs.KernelExit, &no, ""), func() { want.Attempts++; want.Failed++ }},
+		{ended(runs.Completed, &yes, ""), one(runs.Completed, &want.Passed)},
+		{ended(runs.Limit, &no, ""), one(runs.Limit, &want.Failed)},
+		{ended(runs.Completed, nil, ""), one(runs.Completed, &want.Ungraded)},
+		{ended(runs.KernelExit, nil, ""), one(runs.KernelExit, &want.Infrastructure)},
+		{ended(runs.KernelExit, &no, ""), one(runs.KernelExit, &want.Failed)},
+		{ended("of another time", &no, ""), one(runs.OutcomeOther, &want.Failed)},
 		{runs.Skipped{Type: runs.TypeSkipped}, func() { want.Skipped++ }},
 		{map[string]string{"type": "of another time"}, func() {}},
-		{map[string]any{"type": runs.TypeSummary, "passed": 1}, func() { want.Finished = true }},
-		{ended(runs.Completed, &yes, ""), func() { want.Attempts++; want.Passed++; want.Finished = false }},
+		{map[string]any{"type": runs.TypeSummary, "passed": 1}, func() { want.Finished, want.State = true, runs.StateFinished }},
+		{ended(runs.Completed, &yes, ""), func() { one(runs.Completed, &want.Passed)(); want.Finished, want.State = false, runs.StateRunning }},
 	} {
 		if step.line != nil {
 			require.NoError(t, folder.Append(step.line))
@@ -163,13 +168,66 @@ func TestCountsFollowTheRun(t *testing.T) {
 		step.move()
 		list, _, err := s.store.List(t.Context(), "", 1)
 		require.NoError(t, err)
-		require.Equal(t, &want, list[0].Summary)
 		fresh, err := runs.NewStore(s.dir).Open("r")
 		require.NoError(t, err)
 		counts, err := fresh.Counts(t.Context())
 		require.NoError(t, err)
+		require.Equal(t, list[0].Summary.PassRate, counts.PassRate)
+		counts.PassRate, counts.DurationMS, list[0].Summary.PassRate, list[0].Summary.DurationMS = nil, nil, nil, nil
+		require.Equal(t, &want, list[0].Summary)
 		require.Equal(t, want, counts, "who reads all at once comes to the same")
 		require.NoError(t, fresh.Close())
+	}
+}
+
+// The mean over a case's attempts is one observation, and outcomes of the
+// infrastructure are failures: the rule of a run's summary.
+func TestCountsRateAndCost(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	folder := s.run(t, "r", 1)
+	yes, no := true, false
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) // as of the run
+	append1 := func(id string, outcome runs.Outcome, passed *bool, cost float64, minutes int) {
+		a := ended(outcome, passed, "")
+		a.CaseID, a.Usage.CostUSD, a.Ended = id, &cost, began.Add(time.Duration(minutes)*time.Minute)
+		require.NoError(t, folder.Append(a))
+	}
+	append1("a", runs.Completed, &yes, 0.25, 1)
+	append1("a", runs.Completed, &no, 0.25, 2)
+	append1("b", runs.Completed, &yes, 0, 9)
+	append1("b", runs.AgentError, nil, 1, 4)
+	append1("c", runs.KernelExit, nil, 0, 5)
+	append1("d", runs.KernelExit, &no, 0, 6)
+	append1("e", runs.Completed, nil, 0, 7)
+	run := s.open(t)
+	counts := func() runs.Counts {
+		counts, err := run.Counts(t.Context())
+		require.NoError(t, err)
+		return counts
+	}
+	require.InDelta(t, 0.25, *counts().PassRate, 1e-12)
+	require.InDelta(t, 1.5, *counts().CostUSD, 1e-12)
+	require.Greater(t, *counts().DurationMS, int64(time.Hour/time.Millisecond), "until now")
+
+	require.NoError(t, folder.Close())
+	require.Equal(t, runs.StateInterrupted, counts().State)
+	require.EqualValues(t, 9*60_000, *counts().DurationMS, "until the last attempt had ended")
+	whole, err := os.ReadFile(filepath.Join(folder.Dir, "attempts.jsonl"))
+	require.NoError(t, err)
+	for line, want := range map[string]*int64{
+		`{"type":"summary","duration_ms":1234}`: new(int64(1234)), `{"type":"summary","duration_ms":1e308}`: new(int64(540_000)), `{"type":"summary","duration_ms":"x"}`: new(int64(540_000)),
+	} {
+		s.write(t, "r/attempts.jsonl", string(whole)+line+"\n")
+		require.Equal(t, runs.StateFinished, counts().State)
+		require.Equal(t, want, counts().DurationMS, line)
+		s.write(t, "r/attempts.jsonl", string(whole))
+		require.Equal(t, runs.StateInterrupted, counts().State, "the file is shorter than it was")
+	}
+	for _, cost := range []string{"null", "-1", `"1"`, "1e999", "[1]"} {
+		s.write(t, "r/attempts.jsonl", string(whole)+`{"type":"attempt","outcome":"completed","usage":{"cost_usd":`+cost+"}}\n")
+		require.Nil(t, counts().CostUSD, cost)
+		s.write(t, "r/attempts.jsonl", string(whole))
 	}
 }
 
@@ -190,20 +248,107 @@ func TestCountsOfAnotherFolderOfThatName(t *testing.T) {
 	}
 }
 
-func TestCountsOfADamagedFile(t *testing.T) {
+// A run is running as long as a program has its folder open, however silent it is,
+// and no longer.
+func TestStateOfARun(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	s.run(t, "r", 1)
-	s.write(t, "r/attempts.jsonl", `{"type":"attempts","version":1}`+"\n{\n{}\n")
+	folder := s.run(t, "r", 1)
+	_, rel, err := folder.AttemptDir(1, "c", 1, 1)
+	require.NoError(t, err)
 	run := s.open(t)
-	for range 2 {
-		_, err := run.Counts(t.Context())
-		require.EqualError(t, err, "attempts.jsonl: line 1: unexpected end of JSON input")
+	for _, want := range []runs.State{runs.StateRunning, runs.StateInterrupted} {
+		for range 2 { // who looks leaves no trace
+			counts, err := run.Counts(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, want, counts.State)
+			began, err := run.Began(filepath.Base(rel))
+			require.NoError(t, err)
+			require.Equal(t, want, began.State)
+			ended, err := run.Ended(t.Context(), filepath.Base(rel))
+			require.NoError(t, err)
+			require.Equal(t, want == runs.StateInterrupted, ended)
+		}
+		require.NoError(t, folder.Close())
+		folder = s.run(t, "other-"+string(want), 1) // what else is open does not matter
 	}
-	require.NoError(t, os.Remove(filepath.Join(s.dir, "r", "attempts.jsonl")))
-	counts, err := run.Counts(t.Context())
-	require.NoError(t, err, "it begins just now")
-	require.Zero(t, counts)
+}
+
+// What cannot be read in attempts.jsonl hides nothing else, and is told.
+func TestCountsOfADamagedFile(t *testing.T) {
+	t.Parallel()
+	const header, attempt = `{"type":"attempts","version":1}` + "\n", `{"type":"attempt","case_id":"c","outcome":"completed","passed":true,"trace":"attempts/a/trace.jsonl"}` + "\n"
+	for name, c := range map[string]struct {
+		text   string
+		passed int
+		left   *runs.LeftOut
+	}{
+		"none":            {header + attempt + attempt, 2, nil},
+		"cut":             {header + "{\"type\":\"att\n" + attempt, 1, &runs.LeftOut{Lines: 1, First: 1}},
+		"binary":          {header + attempt + "\x00\xff\x7fELF\n\n" + attempt, 2, &runs.LeftOut{Lines: 2, First: 2}},
+		"foreign":         {header + attempt + "[1]\n{}\n{\"a\":1}\n7\nnull\n{\"type\":3}\n" + attempt, 2, &runs.LeftOut{Lines: 6, First: 2}},
+		"strange verdict": {header + `{"type":"attempt","outcome":["completed"],"passed":true}` + "\n" + `{"type":"attempt","outcome":"completed","passed":"yes"}` + "\n" + attempt, 1, &runs.LeftOut{Lines: 2, First: 1}},
+		"no header":       {"x\n" + attempt, 1, &runs.LeftOut{Lines: 1, First: 0}},
+		"deep":            {header + `{"type":"attempt","outcome":"completed","answer":` + strings.Repeat("[", 1<<20) + "\n" + attempt, 1, &runs.LeftOut{Lines: 1, First: 1}},
+		"no end":          {header + attempt + `{"type":"attempt"`, 1, &runs.LeftOut{Lines: 1, First: 2}},
+		"no end, and cut": {header + "{\n" + attempt + `{"type":"attempt"`, 1, &runs.LeftOut{Lines: 2, First: 1}},
+		"empty":           {"", 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShelf(t)
+			s.write(t, "r/run.json", `{"type":"run","version":1}`)
+			s.write(t, "r/attempts.jsonl", c.text)
+			run := s.open(t)
+			for range 2 {
+				counts, err := run.Counts(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, c.passed, counts.Passed)
+				require.Equal(t, c.left, counts.LeftOut)
+			}
+		})
+	}
+}
+
+// An attempt whose line is damaged is what its folder tells.
+func TestRecordedInADamagedLine(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	folder := s.run(t, "r", 1)
+	_, rel, err := folder.AttemptDir(1, "c", 1, 1)
+	require.NoError(t, err)
+	require.NoError(t, folder.Close())
+	s.write(t, "r/attempts.jsonl", `{"type":"attempts","version":1}`+"\n"+`{"type":"attempt","outcome":"completed","trace":"`+rel+`/trace.jsonl","answer":`+"\n")
+	run := s.open(t)
+	_, err = run.Recorded(t.Context(), filepath.Base(rel))
+	require.ErrorIs(t, err, runs.ErrNotFound)
+	running, err := run.Running(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{filepath.Base(rel)}, running)
+}
+
+// A line that is being written is none yet, and nothing is wrong.
+func TestCountsWhileALineIsWritten(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	folder := s.run(t, "r", 1)
+	file, err := os.OpenFile(filepath.Join(folder.Dir, "attempts.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	defer file.Close()
+	run := s.open(t)
+	counts := func() runs.Counts {
+		counts, err := run.Counts(t.Context())
+		require.NoError(t, err)
+		return counts
+	}
+	_, err = file.WriteString(`{"type":"skip`)
+	require.NoError(t, err)
+	require.Nil(t, counts().LeftOut)
+	require.Zero(t, counts().Skipped)
+	_, err = file.WriteString(`ped"}` + "\n")
+	require.NoError(t, err)
+	require.Equal(t, 1, counts().Skipped)
+	require.Nil(t, counts().LeftOut)
 }
 
 func TestRecordedAndRunning(t *testing.T) {
@@ -267,10 +412,7 @@ func TestEnded(t *testing.T) {
 		require.ErrorIs(t, err, runs.ErrNotFound, name)
 	}
 	require.NoError(t, os.Remove(filepath.Join(folder.Dir, "attempts.jsonl")))
-	require.False(t, ends("one"), "a run without the file begins just now")
-	s.write(t, "r/attempts.jsonl", `{"type":"attempts","version":1}`+"\n"+`{"type":"attempt","trace":"attempts/four/trace.jsonl"}`+"\n")
-	require.True(t, ends("four"), "another file in its place")
-	require.False(t, ends("one"))
+	require.True(t, ends("one"), "a run without the file is nobody's")
 }
 
 func TestBegan(t *testing.T) {
@@ -379,7 +521,7 @@ func TestMoreThanIsRemembered(t *testing.T) {
 		require.False(t, more)
 		require.Len(t, list, 300)
 		for _, listed := range list {
-			require.Equal(t, &runs.Counts{Skipped: 1}, listed.Summary)
+			require.Equal(t, 1, listed.Summary.Skipped)
 		}
 	}
 }
@@ -409,5 +551,59 @@ func FuzzLineOfAttempts(f *testing.F) {
 		_, _ = run.Recorded(t.Context(), attempt)
 		_, _ = run.Began(attempt)
 		_, _ = run.Running(t.Context())
+	})
+}
+
+// BenchmarkList is a list of 200 runs of 1,000 attempts: the first of a server,
+// the same again, and again when each run has a line more.
+func BenchmarkList(b *testing.B) {
+	const many, attempts = 200, 1000
+	dir := b.TempDir()
+	line := `{"type":"attempt","run":"r","case_id":"case-%d","epoch":1,"try":1,"outcome":"completed","outcome_detail":"","passed":true,"score":1,"graders":[{"reasoning":"` +
+		strings.Repeat("because ", 250) + `"}],"answer":{"n":42},"summary":"","ended":"2026-01-01T00:01:00Z","usage":{"cost_usd":0.01},"trace":"attempts/%04d/trace.jsonl"}` + "\n"
+	var text strings.Builder
+	text.WriteString(`{"type":"attempts","version":1}` + "\n")
+	for n := range attempts {
+		fmt.Fprintf(&text, line, n, n)
+	}
+	path := func(n int, name string) string { return filepath.Join(dir, fmt.Sprintf("run-%03d", n), name) }
+	for n := range many {
+		require.NoError(b, os.MkdirAll(path(n, "attempts"), 0o750))
+		require.NoError(b, os.WriteFile(path(n, "run.json"), []byte(`{"type":"run","version":1,"started":"2026-01-01T00:00:00Z"}`), 0o600))
+		require.NoError(b, os.WriteFile(path(n, "attempts.jsonl"), []byte(text.String()), 0o600))
+	}
+	list := func(store *runs.Store, want int) {
+		page, _, err := store.List(b.Context(), "", 500)
+		require.NoError(b, err)
+		require.Len(b, page, many)
+		require.Equal(b, want, page[many/2].Summary.Passed)
+	}
+	b.Run("first", func(b *testing.B) {
+		b.SetBytes(int64(many * text.Len()))
+		for b.Loop() {
+			list(runs.NewStore(dir), attempts)
+		}
+	})
+	store, want := runs.NewStore(dir), attempts
+	list(store, want)
+	b.Run("again", func(b *testing.B) {
+		for b.Loop() {
+			list(store, want)
+		}
+	})
+	b.Run("grown", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			for n := range many {
+				file, err := os.OpenFile(path(n, "attempts.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
+				require.NoError(b, err)
+				_, err = fmt.Fprintf(file, line, want, want)
+				require.NoError(b, err)
+				require.NoError(b, file.Close())
+			}
+			want++
+			b.StartTimer()
+			list(store, want)
+		}
 	})
 }

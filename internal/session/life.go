@@ -216,6 +216,7 @@ func (s *Session) end(ctx context.Context, cause string) error {
 	}
 	s.router.Close(protocol.CloseGoing, cause)
 	s.tasks.Wait()
-	s.printed.flush()
+	s.printed.flush("kernel")
+	s.printed.flush("agent")
 	return errors.Join(agentErr, kernelErr, s.removeSandbox())
 }

@@ -16,42 +16,60 @@ const (
 )
 
 // printed writes what several children print into one file, by lines, so that
-// none is cut by another's.
+// none is cut by another's, and tells whoever listens.
 type printed struct {
-	mu    sync.Mutex
-	out   io.Writer
-	open  map[string][]byte // by child and stream: a line that has not ended
-	size  int
-	ended bool
+	mu      sync.Mutex
+	out     io.Writer
+	lines   func(child string) func(line []byte)
+	sources map[string]*source // by the names of children: the newest of each
+	size    int
+	ended   bool
 }
 
-func newPrinted(out io.Writer) *printed {
+// source is one child.
+type source struct {
+	name  string
+	heard func(line []byte)
+	open  map[string][]byte // by stream: a line that has not ended
+}
+
+// newPrinted returns one that writes to out and listens with lines; nil of either
+// is nobody.
+func newPrinted(out io.Writer, lines func(child string) func(line []byte)) *printed {
 	if out == nil {
 		out = io.Discard
 	}
-	return &printed{out: out, open: map[string][]byte{}}
+	if lines == nil {
+		lines = func(string) func([]byte) { return func([]byte) {} }
+	}
+	return &printed{out: out, lines: lines, sources: map[string]*source{}}
 }
 
-// from returns the sink for what the child of this name prints.
+// from returns the sink for what a child of this name prints, which is about to
+// be started.
 func (p *printed) from(name string) func(stream string, chunk []byte) {
+	from := &source{name: name, heard: p.lines(name), open: map[string][]byte{}}
+	p.mu.Lock()
+	p.sources[name] = from
+	p.mu.Unlock()
 	return func(stream string, chunk []byte) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		key := name + "\x00" + stream
-		text := append(p.open[key], chunk...)
+		text := append(from.open[stream], chunk...)
 		for {
 			line, rest, whole := bytes.Cut(text, []byte("\n"))
 			if !whole && len(line) < longLine {
 				break
 			}
-			p.line(name, line)
+			p.line(from, line)
 			text = rest
 		}
-		p.open[key] = bytes.Clone(text)
+		from.open[stream] = bytes.Clone(text)
 	}
 }
 
-func (p *printed) line(name string, line []byte) {
+func (p *printed) line(from *source, line []byte) {
+	from.heard(line)
 	if p.size > printedLimit {
 		if !p.ended {
 			p.ended = true
@@ -60,18 +78,21 @@ func (p *printed) line(name string, line []byte) {
 		return
 	}
 	p.size += len(line)
-	_, _ = fmt.Fprintf(p.out, "%s: %s\n", name, line)
+	_, _ = fmt.Fprintf(p.out, "%s: %s\n", from.name, line)
 }
 
-// flush writes the lines that did not end.
-func (p *printed) flush() {
+// flush writes the lines of a child that did not end. It has printed its last.
+func (p *printed) flush(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for key, line := range p.open {
-		if len(line) > 0 {
-			name, _, _ := bytes.Cut([]byte(key), []byte("\x00"))
-			p.line(string(name), line)
-		}
+	from := p.sources[name]
+	if from == nil {
+		return
 	}
-	p.open = map[string][]byte{}
+	for stream, line := range from.open {
+		if len(line) > 0 {
+			p.line(from, line)
+		}
+		delete(from.open, stream)
+	}
 }

@@ -87,6 +87,12 @@ type Config struct {
 	// and "agent: "; nil discards.
 	Printed io.Writer
 
+	// Lines, if set, is called with "kernel" or "agent" for each that is about to
+	// be started, and what it returns gets every line that this child prints, those
+	// too that are too many for Printed. The line is only good during the call,
+	// which must not block.
+	Lines func(child string) func(line []byte)
+
 	Log *slog.Logger // nil discards
 }
 
@@ -142,7 +148,7 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Session, er
 	}
 	s := &Session{
 		cfg: cfg, log: log.With("session", cfg.ID),
-		settled: make(chan struct{}), printed: newPrinted(cfg.Printed), supervisor: sup,
+		settled: make(chan struct{}), printed: newPrinted(cfg.Printed, cfg.Lines), supervisor: sup,
 	}
 	s.runs = notebook.NewRuns(notebook.RunsConfig{DisplayName: func(id string) string { return s.document.Title(id) }})
 	s.document = notebook.NewDocument(notebook.DocumentConfig{Runs: s.runs, Event: s.noteEvent, NewID: cfg.NewCellID})

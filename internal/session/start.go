@@ -56,6 +56,7 @@ func (s *Session) startKernel(ctx context.Context) error {
 	cfg.Output = s.printed.from("kernel")
 	k, err := kernel.Start(ctx, s.supervisor, cfg)
 	if err != nil {
+		s.printed.flush("kernel")
 		return &StartError{What: "kernel", Err: err}
 	}
 	told := make(chan struct{})
@@ -75,6 +76,7 @@ func (s *Session) startAgent(ctx context.Context) error {
 	cfg.Output = s.printed.from("agent")
 	a, err := agent.Start(ctx, s.supervisor, cfg)
 	if err != nil {
+		s.printed.flush("agent")
 		return &StartError{What: "agent", Err: err}
 	}
 	told := make(chan struct{})
@@ -92,6 +94,7 @@ func (s *Session) startAgent(ctx context.Context) error {
 // watch tells consoles and trace when a child has ended.
 func (s *Session) watch(name string, exited <-chan struct{}, exit func() child.Exit) {
 	<-exited
+	s.printed.flush(name) // its last words, before anybody looks for them
 	how := exit()
 	news := protocol.ManagedProcessExit{Type: protocol.TypeManagedProcessExit, Name: name, ExitCode: how.Code, Signal: how.Signal}
 	s.note(news.Type, news)

@@ -23,20 +23,28 @@ async function serious(page: Page): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => String(target)).join(" | ")}`);
 }
 
+const attempt = "/runs/good/0001-sum-e1-t1";
+const compared = "/compare?a=good/0001-sum-e1-t1&b=idle/0001-sum-e1-t1";
+const withTabs = [attempt, compared];
+
+/** Waits until what the page has asked for is there. */
+async function loaded(page: Page): Promise<void> {
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+  await expect(page.getByText(/^Loading/)).toHaveCount(0);
+}
+
 async function pages(house: House): Promise<[Server, string[]]> {
   const model = house.script(...sumReplies(20));
   await house.run(["run", house.case(sum), "--model", model, "--out", "runs/good"]);
   await house.run(["run", house.case(sum), "--agent", "noop", "--out", "runs/idle"]);
   const server = await house.serve(["--agent", "builtin", "--model", house.script(...sumReplies(20))]);
-  const attempt = "/runs/good/0001-sum-e1-t1";
-  const compared = "/compare?a=good/0001-sum-e1-t1&b=idle/0001-sum-e1-t1";
   return [server, ["/runs", "/runs/good", attempt, compared]];
 }
 
 for (const scheme of ["light", "dark"] as const) {
   test(`axe finds nothing serious on any page, ${scheme}`, async ({ page, house }) => {
     test.setTimeout(120_000);
-    await page.emulateMedia({ colorScheme: scheme });
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
     const [server, viewer] = await pages(house);
     await openConsole(page, server);
     await page.getByLabel("Ask the agent").fill("Do it.");
@@ -53,12 +61,14 @@ for (const scheme of ["light", "dark"] as const) {
     }
     for (const path of viewer) {
       await page.goto(server.url + path);
-      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+      await loaded(page);
+      if (withTabs.includes(path)) await expect(page.getByRole("tab").first()).toBeVisible();
       const tabs = await page.getByRole("tab").allInnerTexts();
       if (tabs.length === 0) expect(await serious(page)).toEqual([]);
       for (const tab of tabs) {
         await page.getByRole("tab", { name: tab }).click();
         await expect(page.getByRole("tabpanel")).not.toBeEmpty();
+        await loaded(page);
         expect(await serious(page)).toEqual([]);
       }
     }
@@ -66,13 +76,13 @@ for (const scheme of ["light", "dark"] as const) {
 
   test(`no page scrolls sideways when it is narrow, ${scheme}`, async ({ page, house }) => {
     test.setTimeout(120_000);
-    await page.emulateMedia({ colorScheme: scheme });
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
     const [server, viewer] = await pages(house);
     for (const width of [800, 400]) {
       await page.setViewportSize({ width, height: 800 });
       for (const path of ["/", ...viewer]) {
         await page.goto(server.url + path);
-        await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+        await loaded(page);
         const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
         expect(beyond, `${path} at ${width}`).toBeLessThanOrEqual(0);
       }

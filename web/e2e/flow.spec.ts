@@ -17,8 +17,9 @@ test("the flow of a late kernel: who was late, and its reply that came too late"
   await openConsole(page, server);
   await page.getByRole("button", { name: "Open the flow of messages" }).click();
   const flow = page.getByRole("region", { name: "Flow of messages" });
-  // PyDLL keeps the interpreter to itself while it sleeps: the kernel answers nothing.
-  await addCell(page, "import ctypes\nctypes.PyDLL(None).sleep(10)\nprint('let go')");
+  // PyDLL keeps the interpreter to itself while it sleeps: the kernel answers nothing. The
+  // server waits 8 s for it, and what it is asked may come some seconds after it fell asleep.
+  await addCell(page, "import ctypes\nctypes.PyDLL(None).sleep(15)\nprint('let go')");
   await runHere(page);
   await expect(flow.getByText("start_cell").first()).toBeVisible();
   await page.getByLabel("Ask the agent").fill("What is there?");

@@ -114,6 +114,32 @@ async function harm(page: Page): Promise<unknown> {
   }));
 }
 
+test("no text becomes HTML or a script but where the page means it to", async ({ page, house, faults }) => {
+  const server = await house.serve(["--agent", "noop"]);
+  await openConsole(page, server);
+  const refused = await page.evaluate(() => {
+    const { trustedTypes } = window as unknown as { trustedTypes: { createPolicy(name: string, rules: object): void } };
+    const tries = [
+      () => Object.assign(document.createElement("div"), { innerHTML: "<b>" }),
+      () => new DOMParser().parseFromString("<b>", "text/html"),
+      () => Object.assign(document.createElement("script"), { src: "/assets/a.js" }),
+      () => new Worker("/assets/a.js"),
+      () => trustedTypes.createPolicy("another", {}),
+    ];
+    return tries.map((attempt) => {
+      try {
+        attempt();
+        return "done";
+      } catch (error) {
+        return (error as Error).name;
+      }
+    });
+  });
+  expect(refused).toEqual(Array(5).fill("TypeError"));
+  await expect.poll(() => faults.length).toBe(5); // each is complained of
+  faults.length = 0;
+});
+
 const harmless = { pwned: null, polluted: null, title: false, scripts: 0, address: "/" };
 
 for (const kinds of [
@@ -136,7 +162,7 @@ for (const kinds of [
     await openConsole(page, server);
     await page.getByLabel("Ask the agent").fill("Say it all.");
     await page.keyboard.press("Enter");
-    await expect(page.getByText("All was said.").first()).toBeVisible({ timeout: 40_000 });
+    await expect(page.getByText("All was said.").first()).toBeVisible({ timeout: 120_000 });
     await seeAll(page, count);
     expect(await harm(page)).toEqual(harmless);
     expect({ caught, dialogs, opened }).toEqual({ caught: [], dialogs: [], opened: [] });

@@ -49,7 +49,9 @@ test("the time slider shows the notebook as it was", async ({ page, house }) => 
 });
 
 test("an attempt is watched while another program makes it", async ({ page, house }) => {
-  const model = house.script(...sumReplies(2500));
+  // The second reply takes long: the mistake must still stand when it is looked for.
+  const replies = sumReplies(500).map((reply, i) => (i === 1 ? { ...reply, delay_ms: 8000 } : reply));
+  const model = house.script(...replies);
   const server = await house.serve(["--agent", "noop", "--headless"]);
   const run = house.run(["run", house.case(sum), "--model", model, "--out", "runs/live"]);
   await expect.poll(async () => (await fetch(`${server.url}/api/runs/live/attempts/0001-sum-e1-t1`)).status).toBe(200);

@@ -2,7 +2,7 @@ import "./styles/base.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app/App";
-import { followTheme } from "./app/theme";
+import { followTheme } from "./browser/theme";
 
 followTheme();
 const root = document.getElementById("root");

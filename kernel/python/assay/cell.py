@@ -107,7 +107,16 @@ class Cell(Work):
             self._kernel.names.names["_"] = value
             from assay.display import show_result
 
-            show_result(value, self._sequencer)
+            if not self._is_drawn(value):
+                show_result(value, self._sequencer)
+
+    def _is_drawn(self, value: Any) -> bool:
+        """Tells whether value is a widget that this cell has made, which stands in its output."""
+        module = sys.modules.get("assay.widget")
+        if module is None or not issubclass(type(value), module.Widget):
+            return False
+        key = vars(value).get("key")
+        return isinstance(key, str) and key.startswith(f"{self.cell_id}/")
 
     def _value(self, program: Program) -> Any:
         names = self._kernel.names.names

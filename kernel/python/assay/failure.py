@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _MOST = 256 << 10  # characters of a traceback or of an error's text
 
+_NO_LINE = "EOF when reading a line"  # what input() says where there is none
+
 
 class Failure:
     """What is told of an exception."""
@@ -38,6 +40,7 @@ class Failure:
         name = type(error).__name__
         try:
             _add_line(error, source)
+            _add_reason(error)
             value = str(enter(str, error))
         except BaseException as failed:  # of its own __str__, or an interrupt of that
             last = f"{name}: <its text failed with {type(failed).__name__}>"
@@ -64,6 +67,11 @@ def _add_line(error: BaseException, source: str) -> None:
         lines = source.splitlines()
         if error.lineno <= len(lines):
             error.text = lines[error.lineno - 1]
+
+
+def _add_reason(error: BaseException) -> None:
+    if type(error) is EOFError and error.args == (_NO_LINE,):
+        error.args = (f"{_NO_LINE}: input() is not offered in this notebook",)
 
 
 def _traceback(error: BaseException) -> str:

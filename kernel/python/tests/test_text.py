@@ -134,6 +134,11 @@ class TestText(KernelTest):
         run = self.run_failing("input('name? ')")
         self.assertLess(time.monotonic() - started, 2)
         self.assertEqual(run.error["ename"], "EOFError")
+        reason = "EOF when reading a line: input() is not offered in this notebook"
+        self.assertEqual(run.error["evalue"], reason)
+        self.assertTrue(run.result["exception"].endswith(f"EOFError: {reason}\n"))
+        self.assertEqual(self.run_failing("raise EOFError('ours')").error["evalue"], "ours")
+        self.assertEqual(self.run_failing("raise EOFError").error["evalue"], "")
         self.assertEqual(run.text(), "name? ")
         self.assertEqual(self.run_ok("import sys\nsys.stdin.read()").shown, "''")
         self.assertEqual(self.run_failing("exit()\ninput()").error["ename"], "SystemExit")

@@ -38,6 +38,16 @@ class WidgetTest(ReactiveTest):
 
 
 class TestStates(WidgetTest):
+    def test_pk11_a_widget_that_is_drawn_is_not_printed_too(self):
+        run = self.run_ok(IMPORT + "w_row([w_slider('N'), w_checkbox('Yes')])")
+        self.assertEqual(run.outputs, [])
+        self.assertIn("c/row_1", self.widgets(run.frames)["c"])
+        self.assertEqual(self.run_ok("_.key", "d").shown, "'c/row_1'")
+        self.assertEqual(self.run_ok("_ and 1; w = w_button('B'); [w]", "e").shown, "[<w_button e/button_1>]")
+        self.assertEqual(self.run_ok("w", "f").shown, "<w_button e/button_1>")
+        bare = "class W(type(w)): __init__ = lambda self: None\n__repr__ = 1\nW.__repr__ = lambda self: 'bare'\nW()"
+        self.assertEqual(self.run_ok(bare, "g").shown, "bare")
+
     def test_pk11_inputs(self):
         states = self.made(
             "w_select('Pick', ['a', 'b'], default='b', appearance={'placeholder': '...'})\n"

@@ -1,5 +1,5 @@
+import { textOf } from "../json/read";
 import type { CellType, Message } from "../protocol/messages";
-import { textOf } from "../store/read";
 import type { Cell, State } from "../store/state";
 import { byteLength } from "../store/utf8";
 import { contextOf } from "./context";

@@ -1,9 +1,9 @@
-import type { CellReactivity, Commands, GlobalInfo } from "../notebook/commands";
+import type { CellReactivity, Commands, GlobalInfo } from "../commands/commands";
+import { type Standing, whyNotRestart, whyNotRun } from "../commands/whyNot";
+import { type Fields, isObject, isTexts, jsonOf, numberOrZero, textOf } from "../json/read";
 import type { CellType, Message } from "../protocol/messages";
-import { type Fields, isObject, isTexts, jsonOf, numberOf, textOf } from "../store/read";
 import type { Store } from "../store/store";
 import type { Edits } from "./edits";
-import { type Standing, whyNotRestart, whyNotRun } from "./whyNot";
 
 /** What commands are carried out with; a holder's and a view's differ in how they act. */
 export interface Hands {
@@ -31,7 +31,7 @@ export function commandsOf(hands: Hands, standing: Standing): Commands {
   return { ...can, ...cellCommands(hands), ...kernelCommands(hands), ...agentCommands(hands) };
 }
 
-type CellCommands = Pick<Commands, "createCell" | "editCell" | "deleteCell" | "moveCell" | "changeType">;
+type CellCommands = Pick<Commands, "createCell" | "editCell" | "deleteCell" | "rescued" | "moveCell" | "changeType">;
 
 function cellCommands({ store, edits, act, lost }: Hands): CellCommands {
   const createCell = async (position: number, cell_type: CellType, source: string, title = "") =>
@@ -50,6 +50,7 @@ function cellCommands({ store, edits, act, lost }: Hands): CellCommands {
   return {
     createCell,
     deleteCell,
+    rescued: (id) => edits.drop(id),
     editCell: (id, source) => edits.typed(id, source),
     moveCell: async (id, position) => void (await act("move_cell", { cell_id: id, position })),
     changeType: async (id, type) => {
@@ -99,7 +100,7 @@ function kernelCommands(hands: Hands): KernelCommands {
         summary: Object.fromEntries(names.map(([name, info]) => [name, isObject(info) ? (info as GlobalInfo) : {}])),
         truncated: truncated === true,
         stale: stale === true,
-        age_ms: numberOf(age_ms),
+        age_ms: numberOrZero(age_ms),
       };
     },
     reactivity: async () => {

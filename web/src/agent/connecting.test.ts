@@ -12,12 +12,19 @@ describe("connecting", () => {
     const run = socketAt("/run");
     expect(new URL(run.url).search).toBe("?session=s1");
     run.open();
-    expect(run.sent).toEqual([{ token: "local-dev-token", notebook_id: expect.any(String) }]);
+    expect(run.sent).toEqual([{ token: "local-dev-token", notebook_id: expect.any(String), alive: true }]);
     run.says(ready);
     const agent = socketAt("/agent");
     agent.open();
     expect(agent.sent).toEqual([
-      { type: "init", session_id: expect.any(Number), connection_idx: 7, role: "view", token: "local-dev-token" },
+      {
+        type: "init",
+        session_id: expect.any(Number),
+        connection_idx: 7,
+        role: "view",
+        token: "local-dev-token",
+        alive: true,
+      },
     ]);
     expect(live().connection.state).toBe("wsConnecting");
     agent.says(stateOf(1, []));
@@ -158,22 +165,21 @@ describe("a session that is not open to all", () => {
     expect(FakeSocket.all).toHaveLength(1);
   });
 
-  it("is come back to under the number that the console had in it, and not in another one", async () => {
-    const answers: Answers = { [path]: { state: "running", trace: "one" } };
-    await begin("view", answers, false);
-    const come = async () => {
+  it("is come back to under the number that the console was given last, and in which session", async () => {
+    await begin("view", { [path]: { state: "running" } }, false);
+    const come = async (trace: unknown) => {
       live().connection.retry();
       await pass(20);
       await connect();
+      socketAt("/run").says({ ...ready, trace });
       const [hello] = socketAt("/run").sent;
       socketAt("/run").drop(1006);
-      return hello?.connection_idx;
+      return hello;
     };
-    expect(await come()).toBeUndefined();
-    expect(await come()).toBe(7);
-    answers[path] = { state: "running", trace: "of a server that was started again" };
-    expect(await come()).toBeUndefined();
-    expect(await come()).toBe(7);
+    expect(await come("one")).not.toHaveProperty("connection_idx");
+    expect(await come("two")).toMatchObject({ connection_idx: 7, trace: "one" });
+    expect(await come(7)).toMatchObject({ connection_idx: 7, trace: "two" });
+    expect(await come("two")).not.toHaveProperty("connection_idx");
   });
 
   it("is only looked at when another console owns it, until that one goes", async () => {

@@ -1,5 +1,7 @@
+import { withQuery } from "../api/client";
+import { socketURL } from "../api/socketURL";
 import type { Message } from "../protocol/messages";
-import { socketURL, tokenFor } from "./address";
+import { tokenFor } from "./address";
 import type { Console } from "./run";
 import { Socket, type SocketEvents } from "./socket";
 
@@ -13,17 +15,19 @@ export class AgentConnection {
   private readonly socket: Socket;
   private up = false;
 
-  constructor(console: Console, events: AgentEvents) {
-    const { session, sandbox, token, role, id, index } = console;
+  /** index is the number of the console's connection to /run; slack as of Socket. */
+  constructor(console: Console, index: number, events: AgentEvents, slack: number) {
+    const { session, sandbox, token, role, id } = console;
     const connected = () => {
       if (this.up) return;
       this.up = true;
       log("Connected");
       events.connected();
     };
-    this.socket = new Socket(socketURL("/agent", session), {
+    const given = tokenFor(sandbox, token);
+    const heard: SocketEvents = {
       opened: () => {
-        this.send({ type: "init", session_id: id, connection_idx: index, role, token: tokenFor(sandbox, token) });
+        this.send({ type: "init", session_id: id, connection_idx: index, role, token: given, alive: true });
         if (role === "holder") connected(); // a holder is told nothing; who may not be one is sent away
       },
       received: (message: Message) => {
@@ -35,7 +39,8 @@ export class AgentConnection {
         log(`Disconnected (${code}${reason === "" ? "" : `: ${reason}`})`);
         events.closed(code, reason);
       },
-    });
+    };
+    this.socket = new Socket(socketURL(withQuery("/agent", { session })), heard, slack);
   }
 
   /** false: it is not open. */

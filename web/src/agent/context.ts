@@ -1,6 +1,6 @@
+import { isObject, textOf } from "../json/read";
 import type { Output, Widget } from "../protocol/messages";
 import { cut, leftOut } from "../store/excerpt";
-import { isObject, textOf } from "../store/read";
 import type { Rich } from "../store/rich";
 import { type Shown, shownOf } from "../store/shown";
 import { isBinary, isJSONType, jsonBytes, valueBytes, valueText } from "../store/size";

@@ -1,6 +1,6 @@
 import { ApiError } from "../api/client";
+import { jsonOf } from "../json/read";
 import type { Entry } from "../protocol/messages";
-import { jsonOf } from "../store/read";
 import { initial } from "../store/reducer";
 import type { Store } from "../store/store";
 import { getSession, historyOf } from "./history";

@@ -1,9 +1,9 @@
 // The notebook that this page holds, kept while the page is loaded again: in the
 // session storage, and what is too large for that in the page's database.
 
+import { readTab, writeTab } from "../browser/tabStorage";
 import type { WireCell } from "../protocol/messages";
 import type { State } from "../store/state";
-import { readTab, writeTab } from "./tabStorage";
 
 const database = "assay";
 const table = "notebooks";
@@ -24,30 +24,35 @@ function keyOf(console: number, session: string): string {
   return `assay.notebook.${console}.${session}`;
 }
 
+const asideOf = (console: number, session: string) => `${keyOf(console, session)}.before`;
+const attemptOf = (console: number, session: string) => `${keyOf(console, session)}.attempt`;
+
 /** How long the database may take, in milliseconds. */
 const within = 5_000;
 
-/** Keeps a notebook; what was kept before an empty one stays beside it. It is rejected when there is no room. */
-export async function keepDocument(console: number, session: string, cells: readonly WireCell[]): Promise<void> {
-  const key = keyOf(console, session);
-  if (cells.length === 0) await keepBefore(key);
-  await put(key, JSON.stringify(cells));
+/** Keeps a notebook. It is rejected when there is no room. */
+export function keepDocument(console: number, session: string, cells: readonly WireCell[]): Promise<void> {
+  return put(keyOf(console, session), JSON.stringify(cells));
+}
+
+/** The same, beside the notebook that there is: of an attempt that is over; empty: there is none any more. */
+export function keepAside(console: number, session: string, cells: readonly WireCell[]): Promise<void> {
+  return put(asideOf(console, session), JSON.stringify(cells));
+}
+
+/** Keeps which attempt the notebook is of, by the name of its trace; "": it is of none. */
+export function keepAttempt(console: number, session: string, attempt: string): void {
+  writeTab(attemptOf(console, session), attempt);
+}
+
+export function keptAttempt(console: number, session: string): string {
+  return readTab(attemptOf(console, session)) ?? "";
 }
 
 async function put(key: string, text: string): Promise<void> {
   if (writeTab(key, text)) return;
   await inTable("readwrite", (store) => store.put(text, key));
   if (!writeTab(key, elsewhere)) throw new Error("the session storage cannot be written");
-}
-
-/** Puts what is kept aside, unless it is an empty notebook. */
-async function keepBefore(key: string): Promise<void> {
-  try {
-    const text = await kept(key);
-    if (text !== null && text !== "[]") await put(`${key}.before`, text);
-  } catch {
-    console.warn("The notebook that was there before could not be kept.");
-  }
 }
 
 async function kept(key: string): Promise<string | null> {
@@ -57,8 +62,16 @@ async function kept(key: string): Promise<string | null> {
 }
 
 /** The notebook that was kept, as JSON; null: there is none. */
-export async function keptDocument(console: number, session: string): Promise<unknown> {
-  const key = keyOf(console, session);
+export function keptDocument(console: number, session: string): Promise<unknown> {
+  return read(keyOf(console, session));
+}
+
+/** What was kept beside it. */
+export function keptAside(console: number, session: string): Promise<unknown> {
+  return read(asideOf(console, session));
+}
+
+async function read(key: string): Promise<unknown> {
   try {
     const text = await kept(key);
     return text === null ? null : JSON.parse(text);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   actions,
   answer,
@@ -141,6 +141,86 @@ describe("editing", () => {
     expect(actions()[1]).toMatchObject({ params: { source: "sent and more", rev: 2 } });
   });
 
+  it("that came late to a server that had stalled is known again: no conflict, and what was typed since follows", async () => {
+    await begin();
+    await connect();
+    commands().editCell("a", "one");
+    await pass(500);
+    const [first] = actions();
+    commands().editCell("a", "one two");
+    await pass(40_000);
+    socketAt("/agent").says(edited("a", "one", 2, 11), {
+      type: "notebook_action_response",
+      tx_id: first?.tx_id,
+      status: "success",
+    });
+    await pass(500);
+    expect(actions().at(-1)).toMatchObject({ params: { source: "one two", rev: 2 } });
+    await answer({ cell_id: "a" }, [edited("a", "one two", 3, 12)]);
+    socketAt("/agent").says(edited("a", "theirs", 4, 13, "agent"));
+    await pass(5000);
+    expect(live().conflicts).toEqual({});
+    expect(actions()).toHaveLength(2);
+  });
+
+  it("that came late is no conflict with what somebody else has made of it at once", async () => {
+    await begin();
+    await connect();
+    commands().editCell("a", "one");
+    await pass(40_000);
+    socketAt("/agent").says(edited("a", "one", 2, 11), edited("a", "one, theirs", 3, 12, "agent"));
+    await pass(500);
+    commands().runCell("a");
+    await pass(500);
+    expect(live().conflicts).toEqual({});
+    expect(cells().a?.source).toBe("one, theirs");
+    expect(actions()).toHaveLength(1);
+    expect(socketAt("/run").sentOf("run_cell")).toEqual([{ type: "run_cell", cell_id: "a" }]);
+  });
+
+  it("is stored over the text that it was typed over, whatever number that has by now", async () => {
+    await begin();
+    await connect(stateOf(10, [cell("a", "x", 9)]));
+    socketAt("/agent").drop(1001);
+    commands().editCell("a", "xy");
+    await pass(300);
+    await connect(stateOf(3, [cell("a", "x", 2)]));
+    await answer({ status: "error", error: "rev", source: "x", rev: 2 });
+    expect(live().conflicts).toEqual({});
+    expect(actions().at(-1)).toMatchObject({ params: { source: "xy", rev: 2 } });
+  });
+
+  it("is kept while it is typed, for a page that goes without a word, and not longer", async () => {
+    await begin();
+    await connect();
+    socketAt("/agent").drop(1006);
+    commands().editCell("a", "typed while away");
+    await pass(500);
+    const kept = () => sessionStorage.getItem("assay.edits.s1");
+    expect(kept()).toContain("typed while away");
+    await connect();
+    await answer({ cell_id: "a" }, [edited("a", "typed while away", 2, 11)]);
+    expect(kept()).toBeNull();
+  });
+
+  it("that there is no room to keep is told of before it is lost", async () => {
+    await begin();
+    await connect();
+    vi.stubGlobal("sessionStorage", {
+      getItem: () => null,
+      removeItem: () => undefined,
+      clear: () => undefined,
+      setItem: () => {
+        throw new DOMException("full", "QuotaExceededError");
+      },
+    });
+    socketAt("/agent").drop(1006);
+    expect(texts()).toEqual([]);
+    commands().editCell("a", "x".repeat(6 << 20));
+    await pass(500);
+    expect(texts()).toEqual([expect.stringContaining("There is no room to keep what you typed")]);
+  });
+
   it("of a cell that was deleted meanwhile is not lost", async () => {
     await begin();
     await connect();
@@ -153,6 +233,29 @@ describe("editing", () => {
     notice?.action?.run();
     await pass();
     expect(actions().at(-1)).toMatchObject({ action: "create_cell", params: { source: "mine", position: 1 } });
+  });
+
+  it("of a cell that was deleted meanwhile is not told of when the notebook has done that", async () => {
+    await begin();
+    await connect();
+    live().store.subscribe(() => {
+      if (cells().a === undefined) commands().rescued?.("a");
+    });
+    commands().editCell("a", "mine");
+    await pass(500);
+    const gone = { type: "notebook_event", event: "cell_deleted", cell_id: "a", seq: 11 };
+    await answer({ status: "error", error: "edit_cell: cell_id: expected the id of a cell" }, [gone]);
+    commands().editCell("b", "mine");
+    await pass(500);
+    await answer(stale, [edited("b", "theirs", 2, 12, "agent")]);
+    expect(Object.keys(live().conflicts)).toEqual(["b"]);
+    live().store.subscribe(() => {
+      if (cells().b === undefined) commands().rescued?.("b");
+    });
+    socketAt("/agent").says({ ...gone, cell_id: "b", seq: 13 });
+    await pass(5000);
+    expect(live().conflicts).toEqual({});
+    expect(texts()).toEqual([]);
   });
 
   it("runs the text as it was when that was asked for, and what is typed later follows", async () => {

@@ -1,5 +1,5 @@
-import type { Conflict } from "../notebook/conflicts";
-import { numberOf, textOf } from "../store/read";
+import type { Conflict } from "../commands/conflicts";
+import { numberOrZero, textOf } from "../json/read";
 import type { Store } from "../store/store";
 import { RequestError } from "./requests";
 
@@ -35,6 +35,8 @@ export interface EditsConfig {
   refused(cellId: string, text: string, why: string): void;
   /** Shows a text that no editor has, before it comes back from the server. */
   show(cellId: string, text: string): void;
+  /** A text has not come to the server, as far as is known, and is kept. */
+  kept(): void;
 }
 
 /**
@@ -151,7 +153,7 @@ export class Edits {
     for (const [id, edit] of this.edits) {
       const cell = this.config.store.get().notebook.cells[id];
       if (!edit.conflict) continue;
-      if (cell === undefined) this.deleted(id, edit);
+      if (cell === undefined) queueMicrotask(() => this.deleted(id, edit)); // who shows the cell may tell of it first
       if (cell === undefined || cell.rev <= edit.base.rev) continue;
       const base = { source: cell.source, rev: cell.rev };
       edit.conflict = cell.source !== edit.text;
@@ -159,6 +161,13 @@ export class Edits {
       else this.settled(id, edit, base);
       this.config.changed();
     }
+  }
+
+  /** A cell has another text: one of ours, perhaps, of which no answer came in time. What was typed since follows. */
+  heard(id: string, source: string, rev: number): void {
+    const edit = this.edits.get(id);
+    if (edit === undefined || edit.sending || edit.conflict || rev <= edit.base.rev) return;
+    if (edit.sent.includes(source)) this.settled(id, edit, { source, rev });
   }
 
   /** What is not stored, to be kept while the page is reloaded. */
@@ -178,14 +187,15 @@ export class Edits {
   /** Looks at what became of a cell while the page was loaded. Ours is shown, unless both have changed. */
   private compare(id: string, edit: Edit, { source, rev }: Edit["base"]): void {
     if (source === edit.text || edit.sent.includes(source)) this.settled(id, edit, { source, rev });
-    else if (source !== edit.base.source) this.stale(id, edit, source, rev);
+    else if (source !== edit.base.source) this.stale(id, edit, { source, rev });
     else edit.base = { source, rev };
     if (this.edits.get(id) === edit && !edit.conflict) this.config.show(id, edit.text);
   }
 
   /** Somebody has deleted a cell in conflict: ours is told of, that it is not lost. */
   private deleted(id: string, edit: Edit): void {
-    const { seq, order } = this.config.store.get().notebook;
+    const { seq, order, cells } = this.config.store.get().notebook;
+    if (this.edits.get(id) !== edit || cells[id] !== undefined) return;
     if (this.held.has(id) || (seq === 0 && order.length === 0)) return; // the person's own doing, or not known yet
     this.drop(id);
     this.config.refused(id, edit.text, edit.problem);
@@ -220,7 +230,7 @@ export class Edits {
     edit.sending = true;
     const sending = this.config.ask(id, text, edit.base.rev).then(
       () => this.stored(id, edit, text),
-      (error) => this.failed(id, edit, error),
+      (error) => this.failed(id, edit, error, text),
     );
     this.ways.set(edit, sending);
     return sending;
@@ -247,12 +257,19 @@ export class Edits {
     return true;
   }
 
-  private failed(id: string, edit: Edit, error: unknown): boolean {
+  private failed(id: string, edit: Edit, error: unknown, text: string): boolean | Promise<boolean> {
     edit.sending = false;
     edit.problem = error instanceof Error ? error.message : String(error);
-    if (this.edits.get(id) !== edit || !(error instanceof RequestError)) return false; // kept until there is a connection
+    if (this.edits.get(id) !== edit) return false;
+    if (!(error instanceof RequestError)) {
+      this.config.kept();
+      return false;
+    }
     const { answer } = error;
-    if (typeof answer.source === "string") return this.stale(id, edit, answer.source, numberOf(answer.rev));
+    if (typeof answer.source === "string") {
+      const base = { source: answer.source, rev: numberOrZero(answer.rev) };
+      return base.source === edit.base.source ? this.again(id, edit, base, text) : this.stale(id, edit, base);
+    }
     edit.refused = true;
     const gone = this.config.store.get().notebook.cells[id] === undefined;
     if (gone) this.edits.delete(id);
@@ -260,11 +277,18 @@ export class Edits {
     return false;
   }
 
-  /** The cell has another rev. It may be that of what was sent before a connection broke, or the same text. */
-  private stale(id: string, edit: Edit, source: string, rev: number): boolean {
-    if (edit.sent.includes(source) || source === edit.text) return this.settled(id, edit, { source, rev });
+  /** The cell has another rev, and the text that ours was typed over: nobody is overwritten. */
+  private again(id: string, edit: Edit, base: Edit["base"], text: string): Promise<boolean> {
     edit.sent = [];
-    edit.base = { source, rev };
+    edit.base = base;
+    return this.send(id, edit, text);
+  }
+
+  /** The cell has another rev. It may be that of what was sent before a connection broke, or the same text. */
+  private stale(id: string, edit: Edit, base: Edit["base"]): boolean {
+    if (edit.sent.includes(base.source) || base.source === edit.text) return this.settled(id, edit, base);
+    edit.sent = [];
+    edit.base = base;
     edit.conflict = true;
     edit.problem = "somebody else has changed it meanwhile";
     this.config.changed();

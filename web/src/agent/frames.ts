@@ -1,5 +1,5 @@
+import { numberOrZero } from "../json/read";
 import type { Entry, Hop, Message } from "../protocol/messages";
-import { numberOf } from "../store/read";
 
 const ofRuns = new Set(["start_cell", "kernel_stdio", "cell_output", "cell_result", "run_queue", "cell_widgets"]);
 const ofServer = new Set(["eval_result", "managed_process_exit", "ready"]);
@@ -12,7 +12,7 @@ export function isOfRuns(message: Message): boolean {
 /** A frame that a console was sent as the entry of the trace that it is; null: it is none. */
 export function entryOf(message: Message): Entry | null {
   const hop = hopOf(message);
-  return hop && { seq: numberOf(message.seq), hop, msg: message, at: performance.now() };
+  return hop && { seq: numberOrZero(message.seq), hop, msg: message, at: performance.now() };
 }
 
 function hopOf(message: Message): Hop | null {
@@ -20,7 +20,7 @@ function hopOf(message: Message): Hop | null {
   if (type === "notebook_event") return "notebook";
   if (ofRuns.has(type)) return "kernel>server";
   if (ofServer.has(type)) return "server>console";
-  if (type === "agent_error") return numberOf(message.seq) > 0 ? "agent>server" : null;
+  if (type === "agent_error") return numberOrZero(message.seq) > 0 ? "agent>server" : null;
   return type.startsWith("agent_") && type !== "agent_action" && type !== "agent_action_response"
     ? "agent>server"
     : null;

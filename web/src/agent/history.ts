@@ -1,6 +1,7 @@
-import { getJSON } from "../api/client";
+import { getJSON, sessionBase } from "../api/client";
+import { readTrace } from "../api/readTrace";
+import { isObject } from "../json/read";
 import type { Entry } from "../protocol/messages";
-import { isObject } from "../store/read";
 
 /** The entries of a trace that a conversation is made of. */
 const types = [
@@ -16,7 +17,6 @@ const types = [
   "managed_process_restart",
 ].join(",");
 const hops = "agent>server,server>agent,console>server,session";
-const pageSize = 5000;
 
 /** What the API says of a session, as far as the page uses it. */
 export interface SessionInfo {
@@ -25,35 +25,17 @@ export interface SessionInfo {
   /** The file of its trace: another one is another session. */
   trace?: string;
   started?: string | null;
+  /** The eval_result of the attempt before. */
+  previous?: unknown;
 }
 
 export function getSession(id: string, signal: AbortSignal): Promise<SessionInfo> {
-  return getJSON<SessionInfo>(`/api/sessions/${encodeURIComponent(id)}`, {}, signal);
-}
-
-/** What names the session that is behind an id now; "": there is none, or that cannot be told. */
-export async function traceOf(id: string): Promise<string> {
-  try {
-    const { trace, started } = await getSession(id, AbortSignal.timeout(5000));
-    return trace || started || "";
-  } catch {
-    return "";
-  }
+  return getJSON<SessionInfo>(sessionBase(id), {}, signal);
 }
 
 /** The entries of the conversation of a session, from one on, page by page. */
 export async function* historyOf(id: string, from: number, signal: AbortSignal): AsyncGenerator<Entry[]> {
-  let next: number | null = from;
-  while (next !== null) {
-    const path = `/api/sessions/${encodeURIComponent(id)}/trace`;
-    const query = { hop: hops, type: types, from: next, limit: pageSize };
-    const page: { entries?: unknown; next?: unknown } = await getJSON(path, query, signal);
-    yield Array.isArray(page.entries) ? page.entries.filter(isEntry) : [];
-    next = typeof page.next === "number" && page.next > next ? page.next : null;
+  for await (const page of readTrace(sessionBase(id), { hop: hops, type: types, from }, signal)) {
+    yield page.filter(({ msg }) => isObject(msg)); // where the message is in another entry, that one is there too
   }
-}
-
-/** Whether an entry carries a message; one whose message is in another entry is passed over, as that one is there too. */
-function isEntry(value: unknown): value is Entry {
-  return isObject(value) && typeof value.seq === "number" && typeof value.hop === "string" && isObject(value.msg);
 }

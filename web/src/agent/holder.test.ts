@@ -109,16 +109,89 @@ describe("a holder", () => {
     expect(cells()[id]?.source).toBe("kept");
   });
 
-  it("keeps what it had beside an empty notebook", async () => {
-    await begin("holder");
-    await hold();
-    await commands().createCell(0, "code", "of the first");
-    await pass(500);
-    socketAt("/agent").says({ type: "eval_result", case_id: "one" });
-    socketAt("/run").says({ ...ready, kernel_pid: 100 });
-    await pass(500);
-    const before = Object.keys(sessionStorage).find((key) => key.endsWith(".before")) ?? "";
-    expect(sessionStorage.getItem(before)).toContain("of the first");
+  describe("that comes back to another attempt", () => {
+    const of = (case_id: string, kernel_pid: number) => ({ ...ready, case_id, kernel_pid, trace: `${case_id}.jsonl` });
+    const previous = {
+      type: "eval_result",
+      case_id: "one",
+      outcome: "console_lost",
+      outcome_detail: "away for 31s",
+      passed: null,
+    };
+    const come = async (greeting: object) => {
+      socketAt("/run").open();
+      socketAt("/run").says(greeting);
+      socketAt("/agent").open();
+      await pass();
+    };
+    const sources = () => Object.values(cells()).map(({ source }) => source);
+    const offer = "Another attempt has begun, with an empty notebook. The one before is not lost.";
+
+    async function typeWhileAway(): Promise<void> {
+      await begin("holder", { "/api/sessions/s1": { trace: "two.jsonl", previous } });
+      await come(of("one", 99));
+      const id = await commands().createCell(0, "code", "before");
+      socketAt("/run").drop(1006);
+      commands().editCell(id, "typed while away");
+    }
+
+    it("begins with an empty notebook, is offered what was typed, and told how the one before ended", async () => {
+      await typeWhileAway();
+      await pass(500);
+      await come(of("two", 100));
+      expect(sources()).toEqual([]);
+      expect(texts()).toEqual([
+        "While this page was away the attempt at one ended: console lost (away for 31s)",
+        offer,
+      ]);
+      live().notices[1]?.action?.run();
+      expect(sources()).toEqual(["typed while away"]);
+    });
+
+    it("is offered it again when the page is loaded again, until it was taken or dismissed", async () => {
+      await typeWhileAway();
+      await load("holder");
+      await come(of("two", 100));
+      await load("holder");
+      await come(of("two", 100));
+      expect(texts()).toEqual([offer]);
+      expect(sources()).toEqual([]);
+      const [notice] = live().notices;
+      notice?.action?.run();
+      live().dismiss(notice?.id ?? 0);
+      expect(sources()).toEqual(["typed while away"]);
+      await load("holder");
+      expect(texts()).toEqual([]);
+    });
+
+    it("keeps its notebook in the same one", async () => {
+      await typeWhileAway();
+      await pass(500);
+      await come(of("one", 101));
+      expect(sources()).toEqual(["typed while away"]);
+      expect(texts()).toEqual([]);
+    });
+
+    it("is told nothing of a verdict that it has seen", async () => {
+      await begin("holder", { "/api/sessions/s1": { trace: "two.jsonl", previous } });
+      await come(of("one", 99));
+      socketAt("/agent").says(previous);
+      socketAt("/run").drop(1006);
+      await pass(500);
+      await come(of("two", 100));
+      expect(texts()).toEqual([]);
+    });
+
+    it("does not fall over what was kept beside it", async () => {
+      await typeWhileAway();
+      await load("holder");
+      const key = Object.keys(sessionStorage).find((name) => name.startsWith("assay.notebook.")) ?? "";
+      sessionStorage.setItem(`${key.split(".attempt")[0]}.before`, '[7,null,{"source":{},"cell_type":"code"}]');
+      await load("holder");
+      live().notices[0]?.action?.run();
+      await pass();
+      expect(texts().at(-1)).toContain("Not all of its cells could be brought back");
+    });
   });
 
   it("says which cells were not run when the connection broke", async () => {

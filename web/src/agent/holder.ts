@@ -1,8 +1,9 @@
+import { type Fields, isObject, numberOrZero, textOf } from "../json/read";
 import type { By, Message, NotebookStateMessage, WireCell } from "../protocol/messages";
-import { type Fields, isObject, numberOf, textOf } from "../store/read";
 import { type Answered, type Desk, handleAgentAction, type Outcome, perform } from "./actionHandler";
+import { Aside } from "./aside";
 import type { Core } from "./core";
-import { cellsToKeep, keepDocument, keptDocument } from "./documentStore";
+import { cellsToKeep, keepAttempt, keepDocument, keptAttempt, keptDocument } from "./documentStore";
 import type { Keeper } from "./keeper";
 import { ActionError } from "./reader";
 import { RequestError } from "./requests";
@@ -29,12 +30,21 @@ export class Holder implements Keeper {
   /** The notebook is another than what was kept. */
   private changed = false;
   private pid = 0;
+  /** The attempt that the notebook is of, by the name of its trace; "": it is of none. */
+  private attempt: string;
+  private readonly aside: Aside;
 
-  constructor(private readonly config: HolderConfig) {}
+  constructor(private readonly config: HolderConfig) {
+    const { core, console, session } = config;
+    const make = (params: Fields) => this.act("create_cell", params);
+    this.aside = new Aside({ core, console, session, make });
+    this.attempt = keptAttempt(console, session);
+  }
 
   async load(): Promise<void> {
     const { core, console, session } = this.config;
     const kept = await keptDocument(console, session);
+    void this.aside.load();
     if (kept !== null && core.store.get().notebook.order.length === 0) core.store.restore(stateOf(kept, {}));
   }
 
@@ -60,7 +70,8 @@ export class Holder implements Keeper {
     const { store } = this.config.core;
     const state = store.get();
     const other = this.isOther(ready);
-    const next = state.verdict !== null && !this.restarted && !first && other;
+    const ended = state.verdict !== null && !this.restarted && !first && other;
+    const next = this.isNextAttempt(ready) || ended;
     this.restarted = false;
     const cells = cellsToKeep(state);
     store.restore(stateOf(next ? [] : cells, ready));
@@ -68,29 +79,27 @@ export class Holder implements Keeper {
     if (next) this.putAside(cells);
   }
 
+  /** Whether the notebook is of one attempt, and this is another. */
+  private isNextAttempt(ready: Message): boolean {
+    const { console, session } = this.config;
+    const before = this.attempt;
+    this.attempt = textOf(ready.case_id) === "" ? "" : textOf(ready.trace);
+    keepAttempt(console, session, this.attempt);
+    return before !== "" && this.attempt !== "" && this.attempt !== before;
+  }
+
   /** Whether a ready is of another session than the one before: of another kernel, or of one that has run nothing. */
   private isOther(ready: Message): boolean {
     const before = this.pid;
-    this.pid = numberOf(ready.kernel_pid);
+    this.pid = numberOrZero(ready.kernel_pid);
     if (before !== 0 && this.pid !== 0) return this.pid !== before;
     return [ready.cell_status, ready.cell_sequencers, ready.cell_outputs].every(isEmpty);
   }
 
-  /** The notebook of an attempt that is over is kept beside the empty one of the next. */
   private putAside(cells: readonly WireCell[]): void {
     this.changed = true;
     this.keep();
-    if (cells.length === 0) return;
-    const run = () => this.bringBack(cells);
-    const text = "Another attempt has begun, with an empty notebook. The one before is not lost.";
-    this.config.core.notices.add("info", text, { label: "Bring its cells back", run });
-  }
-
-  private bringBack(cells: readonly WireCell[]): void {
-    for (const { cell_type, source, display_name: title } of cells) {
-      const position = this.config.core.store.get().notebook.order.length;
-      void this.act("create_cell", { position, cell_type, source, title });
-    }
+    this.aside.put(cells);
   }
 
   fromAgent(message: Message): void {

@@ -14,6 +14,9 @@ class FakeChannel {
   }
 }
 
+/** What a console was given that has come to none. */
+const nothing = { index: 0, trace: "" };
+
 let navigation = "navigate";
 
 beforeEach(() => {
@@ -42,12 +45,11 @@ async function page() {
 
 it("stays the same when the page is loaded again, with its connection", async () => {
   const first = await page();
-  first.keepConnectionIndex("s", 4, "t");
+  first.keepGiven("s", { index: 4, trace: "t" });
   navigation = "reload";
   const second = await page();
   expect(second.id).toBe(first.id);
-  expect(second.connectionIndex("s", "t")).toBe(4);
-  expect(second.connectionIndex("s", "of another server")).toBe(0);
+  expect(second.lastGiven("s")).toEqual({ index: 4, trace: "t" });
 });
 
 it("stays the same when nobody else has it", async () => {
@@ -58,10 +60,10 @@ it("stays the same when nobody else has it", async () => {
 
 it("is another in a tab that was duplicated, which has no connection yet", async () => {
   const first = await page();
-  first.keepConnectionIndex("s", 4, "t");
+  first.keepGiven("s", { index: 4, trace: "t" });
   const second = await page();
   expect(second.id).not.toBe(first.id);
-  expect(second.connectionIndex("s", "t")).toBe(0);
+  expect(second.lastGiven("s")).toEqual(nothing);
 });
 
 it("is made up anew where what is stored is no id", async () => {
@@ -77,6 +79,6 @@ it("is made up where the browser forbids to store and to ask", async () => {
   vi.stubGlobal("BroadcastChannel", forbidden);
   const first = await page();
   expect(first.id).toBeGreaterThan(0);
-  first.keepConnectionIndex("s", 4, "t");
-  expect(first.connectionIndex("s", "t")).toBe(0);
+  first.keepGiven("s", { index: 4, trace: "t" });
+  expect(first.lastGiven("s")).toEqual(nothing);
 });

@@ -1,7 +1,7 @@
 // Who this page is to the server: the same console when it is loaded again, another
 // one when its tab was duplicated, which takes a copy of the session storage along.
 
-import { readTab, removeTab, tabKeys, writeTab } from "./tabStorage";
+import { readTab, removeTab, tabKeys, writeTab } from "../browser/tabStorage";
 
 const idKey = "assay.console";
 const indexKey = (session: string) => `assay.connection.${session}`;
@@ -87,17 +87,22 @@ function forgetOf(id: number): void {
   }
 }
 
-/**
- * The number that the server gave this console at /run, in the session whose trace
- * is named; 0: none. Of another session, it may be another console's by now.
- */
-export function connectionIndex(session: string, trace: string): number {
-  const kept = readTab(indexKey(session)) ?? "";
-  const space = kept.indexOf(" ");
-  const index = Number(kept.slice(0, space));
-  return kept.slice(space + 1) === trace && Number.isSafeInteger(index) && index > 0 ? index : 0;
+/** The number that the server gave a console at /run, and the trace of the session in which it did. */
+export interface Given {
+  /** 0: none was given. */
+  index: number;
+  /** "": that is not known. */
+  trace: string;
 }
 
-export function keepConnectionIndex(session: string, index: number, trace: string): void {
+/** What this console was given last. */
+export function lastGiven(session: string): Given {
+  const kept = readTab(indexKey(session)) ?? "";
+  const space = kept.indexOf(" ");
+  const index = Number(kept.slice(0, Math.max(space, 0)));
+  return { index: Number.isSafeInteger(index) && index > 0 ? index : 0, trace: kept.slice(space + 1) };
+}
+
+export function keepGiven(session: string, { index, trace }: Given): void {
   writeTab(indexKey(session), `${index} ${trace}`);
 }

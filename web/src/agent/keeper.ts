@@ -1,5 +1,5 @@
+import type { Fields } from "../json/read";
 import type { Message } from "../protocol/messages";
-import type { Fields } from "../store/read";
 
 /** What is different between a view and a holder of the notebook. */
 export interface Keeper {
@@ -13,4 +13,8 @@ export interface Keeper {
   act(action: string, params: Fields): Promise<Fields>;
   /** The run_cell of a cell, with what was typed just now, null: nothing was. */
   runOf(id: string, typed: string | null): Message;
+  /** A person has asked for another kernel or agent. */
+  restarts(): void;
+  /** Keeps what it alone has while the page is loaded again. */
+  keep(): void;
 }

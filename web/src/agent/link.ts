@@ -3,13 +3,14 @@ import { comesBack, delayOf } from "./backoff";
 import { AgentConnection } from "./connection";
 import type { ConnectionState } from "./live";
 import { type Console, RunConnection } from "./run";
+import { silence } from "./socket";
 
 /** How long a connection must have lasted for the next try to be made soon again, in milliseconds. */
 const steady = 5_000;
 
 export interface LinkEvents {
-  /** Who the console is now: it is asked before each try, and must not be rejected. */
-  console(): Promise<Console>;
+  /** Who the console is now: it is asked before each try. */
+  console(): Console;
   fromRun(message: Message): void;
   fromAgent(message: Message): void;
   /** state, code, reason or retryAt have changed. */
@@ -31,9 +32,9 @@ export class Link {
   private run: RunConnection | null = null;
   private agent: AgentConnection | null = null;
   private tries = 0;
-  /** Counts beginnings and ends: what has been overtaken goes no further. */
-  private turn = 0;
   private since = 0;
+  /** A page that has given up a connection once may have a slow one, and is more patient from then on. */
+  private slack = 1;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly events: LinkEvents) {}
@@ -42,7 +43,7 @@ export class Link {
   start(): void {
     window.addEventListener("online", this.hurry);
     document.addEventListener("visibilitychange", this.hurry);
-    void this.connect();
+    this.connect();
   }
 
   stop(): void {
@@ -57,7 +58,7 @@ export class Link {
   retry(): void {
     if (this.state !== "disconnected") return;
     this.tries = 0;
-    void this.connect();
+    this.connect();
   }
 
   /** false: there is no connection, and nothing was sent. */
@@ -76,28 +77,28 @@ export class Link {
     if (may) this.retry();
   };
 
-  private async connect(): Promise<void> {
+  private connect(): void {
     this.end("it is made anew");
     this.state = "wsConnecting";
     this.retryAt = null;
-    const turn = this.turn;
     this.events.changed();
-    const console = await this.events.console();
-    if (turn !== this.turn) return;
-    this.run = new RunConnection(console, {
-      received: (message) => this.events.fromRun(message),
-      ready: (index) => this.ready({ ...console, index }),
-      closed: (code, reason) => this.lost(code, reason),
-    });
+    const console = this.events.console();
+    const events = {
+      received: (message: Message) => this.events.fromRun(message),
+      ready: (index: number) => this.ready(console, index),
+      closed: this.lost,
+    };
+    this.run = new RunConnection(console, events, this.slack);
   }
 
-  private ready(console: Console): void {
+  private ready(console: Console, index: number): void {
     if (this.agent !== null) return;
-    this.agent = new AgentConnection(console, {
+    const events = {
       connected: () => this.connected(),
-      received: (message) => this.events.fromAgent(message),
-      closed: (code, reason) => this.lost(code, reason),
-    });
+      received: (message: Message) => this.events.fromAgent(message),
+      closed: this.lost,
+    };
+    this.agent = new AgentConnection(console, index, events, this.slack);
   }
 
   private connected(): void {
@@ -108,7 +109,8 @@ export class Link {
     this.events.changed();
   }
 
-  private lost(code: number, reason: string): void {
+  private readonly lost = (code: number, reason: string): void => {
+    if (reason === silence) this.slack = 2;
     if (this.state === "connected" && Date.now() - this.since > steady) this.tries = 0;
     this.end("the other connection has ended");
     this.state = "disconnected";
@@ -117,13 +119,12 @@ export class Link {
     if (comesBack(code, reason)) {
       const delay = delayOf(this.tries++);
       this.retryAt = Date.now() + delay;
-      this.timer = setTimeout(() => void this.connect(), delay);
+      this.timer = setTimeout(() => this.connect(), delay);
     }
     this.events.changed();
-  }
+  };
 
   private end(why: string): void {
-    this.turn++;
     clearTimeout(this.timer);
     this.run?.close();
     this.agent?.close(why);

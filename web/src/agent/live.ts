@@ -1,5 +1,5 @@
-import type { Commands } from "../notebook/commands";
-import type { Conflict } from "../notebook/conflicts";
+import type { Commands } from "../commands/commands";
+import type { Conflict } from "../commands/conflicts";
 import type { Store } from "../store/store";
 
 /** view: the server holds the notebook; holder: this page does. */
@@ -53,4 +53,6 @@ export interface Notice {
   text: string;
   /** What can be done about it, at most once. */
   action?: { label: string; run(): void };
+  /** Called when it has been dismissed. */
+  dismissed?: () => void;
 }

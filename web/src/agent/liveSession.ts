@@ -1,28 +1,30 @@
 import { type Config, getToken } from "../api/client";
-import type { Commands } from "../notebook/commands";
+import type { Commands } from "../commands/commands";
+import { type Standing, whyNotRun } from "../commands/whyNot";
+import { numberOrZero, textOf } from "../json/read";
 import type { Message } from "../protocol/messages";
-import { copyOf, numberOf, textOf } from "../store/read";
 import { Admission } from "./admission";
 import { commandsOf, type Hands } from "./commandsOf";
 import { Core } from "./core";
 import { Edits } from "./edits";
-import { sentEntry } from "./frames";
-import { traceOf } from "./history";
+import { handsOf, showText } from "./handsOf";
 import { Holder } from "./holder";
-import { connectionIndex, consoleId, keepConnectionIndex } from "./identity";
+import { consoleId, keepGiven, lastGiven } from "./identity";
 import type { Keeper } from "./keeper";
+import { KernelFacts } from "./kernelFacts";
+import { Leftovers } from "./leftovers";
 import { Link } from "./link";
 import type { Live, Role } from "./live";
 import { tellDeleted, tellLost, tellRefused, tellUnsent } from "./losses";
+import { MissedVerdict } from "./missedVerdict";
 import type { Console } from "./run";
-import { loadEdits, saveEdits } from "./savedEdits";
 import { View } from "./view";
-import { type Standing, whyNotRun } from "./whyNot";
 
 /** A session that is live on this page, from start to stop; it may be started again. It tells of itself by snapshots. */
 export class LiveSession {
   readonly core: Core;
   private readonly edits: Edits;
+  private readonly left: Leftovers;
   private readonly link: Link;
   private readonly admission: Admission;
   private readonly hands: Hands;
@@ -35,13 +37,10 @@ export class LiveSession {
   private over = false;
   private notRun: (() => string[]) | null = null;
   private console = 0;
-  /** Names the session that was there when it was connected to last; "" where nobody owns it. */
-  private trace = "";
+  private missed: MissedVerdict | null = null;
   /** Counts begins and ends: a begin that has been overtaken goes no further. */
   private turn = 0;
-  private sessionOwner = false;
-  private language = "";
-  private kernelPid = 0;
+  private readonly kernel = new KernelFacts();
 
   constructor(
     private readonly config: Config,
@@ -49,7 +48,8 @@ export class LiveSession {
     readonly role: Role,
   ) {
     const changed = () => this.changed();
-    this.core = new Core(session, changed, () => this.tellUnsent());
+    const ask = (message: Message) => this.hands.sendAgent(message);
+    this.core = new Core(session, changed, () => tellUnsent(this.core, ask));
     const { store, notices } = this.core;
     this.admission = new Admission({
       session,
@@ -63,14 +63,18 @@ export class LiveSession {
       changed,
       refused: (id, text, why) => tellRefused(this.core, this.commands, { id, text, why }),
       show: (id, text) => this.show(id, text),
+      kept: () => this.left.keepEdits(),
     });
+    this.left = new Leftovers(session, this.core, this.edits);
     this.link = new Link({
       console: () => this.whoAmI(),
       fromRun: (message) => this.fromRun(message),
-      fromAgent: (message) => this.keeper?.fromAgent(message),
+      fromAgent: (message) => this.fromAgent(message),
       changed: () => this.linkChanged(),
     });
-    this.hands = this.makeHands();
+    const deleted = "The cell was deleted in a conflict. Your text is not lost.";
+    const lost = (text: string) => tellDeleted(this.core, this.commands, text, deleted);
+    this.hands = handsOf({ core: this.core, link: this.link, edits: this.edits, keeper: () => this.keeper, lost });
   }
 
   readonly subscribe = (f: () => void): (() => void) => {
@@ -130,7 +134,8 @@ export class LiveSession {
     this.console = await consoleId();
     this.keeper ??= this.makeKeeper();
     await this.keeper.load();
-    this.edits.load(loadEdits(this.session));
+    this.left.load();
+    this.missed ??= new MissedVerdict(this.core, this.session, lastGiven(this.session).trace);
     if (this.keeper instanceof Holder) this.edits.resume();
     if ((await entering) && turn === this.turn) this.link.start();
   }
@@ -138,8 +143,8 @@ export class LiveSession {
   /** What was typed is sent, and kept if it cannot be. */
   private leave(): void {
     this.edits.flushAll();
-    saveEdits(this.session, this.edits.save());
-    if (this.keeper instanceof Holder) this.keeper.keep();
+    this.left.keep();
+    this.keeper?.keep();
   }
 
   private makeKeeper(): Keeper {
@@ -148,7 +153,7 @@ export class LiveSession {
     const resumed = () => this.resumed();
     if (this.role === "view") return new View(core, sendAgent, resumed);
     const sendRun = (message: unknown) => link.sendRun(message);
-    const language = () => this.language || "python";
+    const language = () => this.kernel.language || "python";
     const connected = () => link.state === "connected";
     return new Holder({
       core,
@@ -162,32 +167,30 @@ export class LiveSession {
     });
   }
 
-  /** Where others may own the session, the console comes under the number that it had in it. */
-  private async whoAmI(): Promise<Console> {
+  /**
+   * The console comes under the number that it had, and so in the place of a
+   * connection that is dead: what is still on its way on that is not done.
+   */
+  private whoAmI(): Console {
     const { session, role, console: id, config } = this;
-    const sandbox = config.eval_sandbox;
-    this.trace = sandbox ? "" : await traceOf(session);
-    const index = this.trace === "" ? 0 : connectionIndex(session, this.trace);
-    return { session, role, id, index, sandbox, token: getToken() };
+    return { session, role, id, given: lastGiven(session), sandbox: config.eval_sandbox, token: getToken() };
   }
 
   private fromRun(message: Message): void {
-    const ofKernel = message.type === "ready" || (message.type === "managed_process_exit" && message.name === "kernel");
-    if (ofKernel) this.kernelChanged(message);
+    if (message.type === "ready") {
+      this.missed?.heard(message, this.link.state !== "connected");
+      keepGiven(this.session, { index: numberOrZero(message.connection_idx), trace: textOf(message.trace) });
+    }
+    const ofKernel = this.kernel.heard(message);
     this.keeper?.fromRun(message);
     if (ofKernel) this.changed();
   }
 
-  private kernelChanged(message: Message): void {
-    if (message.type === "ready") this.greeted(message);
-    else this.kernelPid = 0;
-  }
-
-  private greeted(ready: Message): void {
-    this.sessionOwner = ready.session_owner === true;
-    this.language = textOf(ready.language) || this.language;
-    this.kernelPid = ready.kernel_status === "running" ? numberOf(ready.kernel_pid) : 0;
-    keepConnectionIndex(this.session, numberOf(ready.connection_idx), this.trace);
+  private fromAgent(message: Message): void {
+    this.missed?.heard(message, false);
+    this.keeper?.fromAgent(message);
+    if (message.event === "cell_edited" && message.type === "notebook_event")
+      this.edits.heard(textOf(message.cell_id), textOf(message.source), numberOrZero(message.rev));
   }
 
   private linkChanged(): void {
@@ -212,79 +215,21 @@ export class LiveSession {
   /** The notebook is known again: what was kept is sent, and what was not run is told. */
   private resumed(): void {
     this.edits.resume();
+    this.left.sent();
     tellLost(this.core, this.notRun?.() ?? []);
     this.notRun = null;
   }
 
-  private tellUnsent(): void {
-    tellUnsent(this.core, this.core.words.take(), (message) => {
-      const sent = this.hands.sendAgent({ ...message, request_id: crypto.randomUUID() });
-      if (!sent) this.tellUnsentAgain(message);
-    });
-  }
-
-  private tellUnsentAgain(message: Message): void {
-    this.core.words.add(message, 0);
-    this.core.words.lost();
-    this.tellUnsent();
-  }
-
   /** Shows a text of which the server does not know yet. A holder's notebook changes by actions alone. */
   private show(id: string, source: string): void {
-    if (this.role === "holder") return;
-    this.core.store.update((state) => {
-      const cell = state.notebook.cells[id];
-      if (cell === undefined) return state;
-      const cells = Object.assign(copyOf(state.notebook.cells), { [id]: { ...cell, source } });
-      return { ...state, notebook: { ...state.notebook, cells } };
-    });
-  }
-
-  private note(message: Message): void {
-    const entry = sentEntry("console>server", message);
-    this.core.words.add(message, this.core.store.get().agent.seq ?? 0);
-    this.core.conversation.add(entry);
-  }
-
-  private makeHands(): Hands {
-    const { core, link, edits } = this;
-    return {
-      store: core.store,
-      edits,
-      act: (action, params) =>
-        this.keeper?.act(action, params) ?? Promise.reject(new Error("there is no notebook yet")),
-      run: (id, typed) => this.run(id, typed),
-      askRun: (message) => core.requests.ask((tx) => link.sendRun({ ...message, tx_id: tx, agent_tx_id: tx })),
-      sendRun: (message) => {
-        if (message.type === "managed_process_restart" && this.keeper instanceof Holder) this.keeper.restarts();
-        const sent = link.sendRun(message);
-        if (sent && message.type === "managed_process_restart") this.note(message);
-        return sent;
-      },
-      sendAgent: (message) => {
-        const sent = link.sendAgent(message);
-        if (sent) this.note(message);
-        return sent;
-      },
-      refuse: (text) => core.notices.add("error", text),
-      lost: (text) =>
-        tellDeleted(core, this.commands, text, "The cell was deleted in a conflict. Your text is not lost."),
-    };
-  }
-
-  private run(id: string, typed: string | null): boolean {
-    const { core, link, keeper } = this;
-    if (keeper === null || !link.sendRun(keeper.runOf(id, typed))) return false;
-    core.sent.add(id);
-    core.inbox.add({ entry: sentEntry("server>kernel", { type: "run_cell", cell_id: id }) });
-    return true;
+    if (this.role === "view") showText(this.core.store, id, source);
   }
 
   private makeLive(): Live {
-    const { link, core, role, language, kernelPid } = this;
+    const { link, core, role, kernel } = this;
     const { state, code, reason, retryAt } = link;
     const { phase, needToken, tokenRefused } = this.admission;
-    const sessionOwner = this.config.eval_sandbox || this.sessionOwner;
+    const sessionOwner = this.config.eval_sandbox || kernel.owner;
     return {
       store: core.store,
       commands: this.commandsAs({ connected: state === "connected", owner: sessionOwner, over: this.over }),
@@ -295,8 +240,8 @@ export class LiveSession {
       submitToken: this.submitToken,
       role,
       sessionOwner,
-      language,
-      kernelPid,
+      language: kernel.language,
+      kernelPid: kernel.pid,
       conflicts: this.edits.conflicts(),
       notices: core.notices.list,
       dismiss: this.dismiss,

@@ -1,9 +1,8 @@
-import type { Commands } from "../notebook/commands";
+import type { Commands } from "../commands/commands";
+import { isObject, textOf } from "../json/read";
 import type { Message } from "../protocol/messages";
-import { textOf } from "../store/read";
 import type { State } from "../store/state";
 import type { Core } from "./core";
-import type { SentWord } from "./sentWords";
 
 /** Tells which cells were sent to be run, and were not. */
 export function tellLost({ notices }: Core, cells: readonly string[]): void {
@@ -12,25 +11,40 @@ export function tellLost({ notices }: Core, cells: readonly string[]): void {
   notices.add("error", `${what} not run: the connection was lost.`);
 }
 
-/** Tells what may not have come to the server, with what was asked. It is marked in the conversation. */
-export function tellUnsent(
-  { notices, store }: Core,
-  sent: readonly SentWord[],
-  again: (message: Message) => void,
-): void {
-  for (const { message } of sent) {
+/**
+ * Tells what may not have come to the server, with what was asked. It is marked in the
+ * conversation, and can be asked again by what ask sends; false: it was not sent.
+ */
+export function tellUnsent(core: Core, ask: (message: Message) => boolean): void {
+  const { notices, store, words } = core;
+  for (const { message } of words.take()) {
     if (message.type === "managed_process_restart") {
-      notices.add(
-        "error",
-        `The connection was lost, and nothing shows that the ${textOf(message.name)} was restarted.`,
-      );
+      const name = textOf(message.name);
+      notices.add("error", `The connection was lost, and nothing shows that the ${name} was restarted.`);
       continue;
     }
-    const shown = shortened(textOf(message.query));
-    const action = { label: "Ask again", run: () => again(message) };
-    notices.add("error", `The connection was lost, and nothing shows that the agent was asked: ${shown}`, action);
+    const text = `The connection was lost, and nothing shows that the agent was asked: ${shortened(textOf(message.query))}`;
+    const action = { label: "Ask again", run: () => askAgain(core, message, ask) };
+    notices.add("error", text, action, () => words.forget(message));
     store.update((state) => markUnsent(state, textOf(message.request_id)));
   }
+}
+
+function askAgain(core: Core, message: Message, ask: (message: Message) => boolean): void {
+  if (ask({ ...message, request_id: crypto.randomUUID() })) return;
+  core.words.add(message, 0);
+  core.words.lost();
+  tellUnsent(core, ask);
+}
+
+/** Tells how an attempt has ended of which another has taken the place, by its eval_result. */
+export function tellMissed({ notices }: Core, verdict: unknown): void {
+  if (!isObject(verdict) || textOf(verdict.outcome) === "") return;
+  const { passed } = verdict;
+  const mark = passed === true ? ", and passed" : passed === false ? ", and did not pass" : "";
+  const detail = textOf(verdict.outcome_detail);
+  const how = `${textOf(verdict.outcome).replaceAll("_", " ")}${mark}${detail === "" ? "" : ` (${detail})`}`;
+  notices.add("info", shortened(`While this page was away the attempt at ${textOf(verdict.case_id)} ended: ${how}`));
 }
 
 /** As much of a text as a notice has room for. */

@@ -10,15 +10,18 @@ export class Notices {
 
   constructor(private readonly changed: () => void) {}
 
-  add(kind: Notice["kind"], text: string, action?: Notice["action"]): void {
+  add(kind: Notice["kind"], text: string, action?: Notice["action"], dismissed?: () => void): void {
     const others = this.list.filter((notice) => notice.text !== text);
-    const notice = { id: this.next++, kind, text, ...(action === undefined ? {} : { action }) };
+    const more = { ...(action && { action }), ...(dismissed && { dismissed }) };
+    const notice = { id: this.next++, kind, text, ...more };
     this.list = [...others, notice].slice(-most);
     this.changed();
   }
 
   dismiss(id: number): void {
-    this.list = this.list.filter((notice) => notice.id !== id);
+    const gone = this.list.find((notice) => notice.id === id);
+    this.list = this.list.filter((notice) => notice !== gone);
+    gone?.dismissed?.();
     this.changed();
   }
 }

@@ -1,4 +1,4 @@
-import { attemptOver, notOwner } from "./whyNot";
+import { attemptOver, notOwner } from "../commands/whyNot";
 
 /** What the server says of itself in its protocol's words, and the same for people, who know none of its messages. */
 const sentences: readonly (readonly [RegExp, string])[] = [

@@ -1,4 +1,4 @@
-import { type Fields, isAbsent, isObject, jsonOf } from "../store/read";
+import { type Fields, isAbsent, isObject, jsonOf } from "../json/read";
 import { byteLength, placeWithin } from "../store/utf8";
 
 /** What is wrong with an action, in the server's own words. */

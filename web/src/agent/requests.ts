@@ -1,5 +1,5 @@
+import { isObject, textOf } from "../json/read";
 import type { Message } from "../protocol/messages";
-import { isObject, textOf } from "../store/read";
 import { plainWords } from "./plainWords";
 
 /** How long an answer may take, in milliseconds: longer than the server's own deadlines. */

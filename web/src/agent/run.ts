@@ -1,6 +1,9 @@
+import { withQuery } from "../api/client";
+import { socketURL } from "../api/socketURL";
+import { numberOrZero } from "../json/read";
 import type { Message } from "../protocol/messages";
-import { numberOf } from "../store/read";
-import { socketURL, tokenFor } from "./address";
+import { tokenFor } from "./address";
+import type { Given } from "./identity";
 import { Socket, type SocketEvents } from "./socket";
 
 /** Who a console is: what it says of itself at both of its connections. */
@@ -11,8 +14,8 @@ export interface Console {
   role: "view" | "holder";
   /** By which the server knows it again. */
   id: number;
-  /** The number that it had at /run before, and wants again; 0: none. */
-  index: number;
+  /** What it was given at /run before, and wants again. */
+  given: Given;
 }
 
 export interface RunEvents extends Omit<SocketEvents, "opened"> {
@@ -24,19 +27,22 @@ export interface RunEvents extends Omit<SocketEvents, "opened"> {
 export class RunConnection {
   private readonly socket: Socket;
 
-  constructor(console: Console, events: RunEvents) {
-    const { session, sandbox, token, id, index } = console;
-    this.socket = new Socket(socketURL("/run", session), {
+  /** slack as of Socket. */
+  constructor(console: Console, events: RunEvents, slack: number) {
+    const { session, sandbox, token, id, given } = console;
+    const heard: SocketEvents = {
       opened: () => {
-        const again = index > 0 ? { connection_idx: index } : {};
-        this.send({ token: tokenFor(sandbox, token), notebook_id: `console-${id}`, ...again });
+        const known = given.index > 0 && given.trace !== "";
+        const again = known ? { connection_idx: given.index, trace: given.trace } : {};
+        this.send({ token: tokenFor(sandbox, token), notebook_id: `console-${id}`, alive: true, ...again });
       },
       received: (message: Message) => {
         events.received(message);
-        if (message.type === "ready") events.ready(numberOf(message.connection_idx));
+        if (message.type === "ready") events.ready(numberOrZero(message.connection_idx));
       },
       closed: events.closed,
-    });
+    };
+    this.socket = new Socket(socketURL(withQuery("/run", { session })), heard, slack);
   }
 
   /** false: it is not open. */

@@ -1,23 +1,22 @@
-import { isObject, isTexts } from "../store/read";
+import { readTab, removeTab, writeTab } from "../browser/tabStorage";
+import { isObject, isTexts } from "../json/read";
 import type { SavedEdit } from "./edits";
 
 const keyOf = (session: string) => `assay.edits.${session}`;
 
-/** Keeps what was typed and could not be stored, while the page is loaded again. */
-export function saveEdits(session: string, edits: readonly SavedEdit[]): void {
-  try {
-    if (edits.length === 0) sessionStorage.removeItem(keyOf(session));
-    else sessionStorage.setItem(keyOf(session), JSON.stringify(edits));
-  } catch {
-    console.warn("What was typed last cannot be kept: there is no room, or the browser forbids it.");
-  }
+/** Keeps what was typed and could not be stored, while the page is loaded again. false: there is no room, or the browser forbids it. */
+export function saveEdits(session: string, edits: readonly SavedEdit[]): boolean {
+  if (edits.length > 0) return writeTab(keyOf(session), JSON.stringify(edits));
+  removeTab(keyOf(session));
+  return true;
 }
 
 /** Takes back what was kept. */
 export function loadEdits(session: string): SavedEdit[] {
+  const kept = readTab(keyOf(session)) ?? "[]";
+  removeTab(keyOf(session));
   try {
-    const edits: unknown = JSON.parse(sessionStorage.getItem(keyOf(session)) ?? "[]");
-    sessionStorage.removeItem(keyOf(session));
+    const edits: unknown = JSON.parse(kept);
     return Array.isArray(edits) ? edits.filter(isSaved) : [];
   } catch {
     return [];

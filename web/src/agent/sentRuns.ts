@@ -1,4 +1,4 @@
-import { copyOf } from "../store/read";
+import { copyOf } from "../json/record";
 import type { Run, State } from "../store/state";
 import type { Store } from "../store/store";
 

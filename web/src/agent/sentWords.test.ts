@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { begin, commands, connect, eachTestOnAnEmptyPage, live, pass, ready, texts } from "./fakePage";
+import { begin, commands, connect, eachTestOnAnEmptyPage, live, load, pass, ready, texts } from "./fakePage";
 import { type Answers, socketAt } from "./fakeServer";
 import { View } from "./view";
 
@@ -48,6 +48,48 @@ describe("a question to the agent", () => {
     socketAt("/agent").says({ type: "agent_event", text: "", metadata: { type: "begun", request_id }, seq: 12 });
     await pass();
     await back();
+    expect(texts()).toEqual([]);
+  });
+});
+
+describe("a question that was not sent when the page is loaded again", () => {
+  const told = [expect.stringContaining("What is there?")];
+  const again = async () => {
+    await load();
+    await connect();
+    await pass();
+  };
+
+  it("is told of and can be asked again, until it was asked or dismissed", async () => {
+    await askAndLose({});
+    await again();
+    expect(texts()).toEqual(told);
+    await again();
+    expect(texts()).toEqual(told);
+    const [notice] = live().notices;
+    notice?.action?.run();
+    live().dismiss(notice?.id ?? 0);
+    const [asked] = socketAt("/agent").sentOf("agent_query");
+    expect(asked).toMatchObject({ query: "What is there?" });
+    const metadata = { type: "begun", request_id: asked?.request_id };
+    socketAt("/agent").says({ type: "agent_event", text: "", metadata, seq: 12 });
+    await pass();
+    await again();
+    expect(texts()).toEqual([]);
+  });
+
+  it("is not told of when the trace shows it", async () => {
+    const entries: unknown[] = [];
+    const id = await askAndLose({ [path]: { trace: "t" }, [`${path}/trace`]: () => ({ entries }) });
+    entries.push({ seq: 11, hop: "console>server", msg: { type: "agent_query", query: "?", request_id: id } });
+    await again();
+    expect(texts()).toEqual([]);
+  });
+
+  it("is passed over when what was kept cannot be read", async () => {
+    sessionStorage.setItem("assay.asked.s1", '[{"type":"agent_query","query":7},null,"x"]');
+    await begin();
+    await connect();
     expect(texts()).toEqual([]);
   });
 });

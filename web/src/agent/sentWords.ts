@@ -1,5 +1,5 @@
+import { isObject, textOf } from "../json/read";
 import type { Message } from "../protocol/messages";
-import { isObject, textOf } from "../store/read";
 
 /** What was sent and may not have come: a question to the agent, or that something be restarted. */
 export interface SentWord {
@@ -15,6 +15,8 @@ const most = 50;
 export class SentWords {
   private waiting: readonly SentWord[] = [];
   private doubtful: readonly SentWord[] = [];
+  /** A person was told that nothing shows that they have come. */
+  private told: readonly SentWord[] = [];
 
   add(message: Message, after: number): void {
     if (message.type !== "agent_query" && message.type !== "managed_process_restart") return;
@@ -26,6 +28,7 @@ export class SentWords {
     const open = ({ message, after }: SentWord) => (seq > 0 && seq <= after) || !shows(frame, message);
     this.waiting = this.waiting.filter(open);
     this.doubtful = this.doubtful.filter(open);
+    this.told = this.told.filter(open);
   }
 
   /** The connection is lost: what nothing was heard of may not have come. */
@@ -39,11 +42,30 @@ export class SentWords {
     return this.doubtful.length === 0 ? null : Math.min(...this.doubtful.map(({ after }) => after));
   }
 
-  /** What is in doubt still, which is then forgotten. */
+  /** What is in doubt still, to be told of. */
   take(): readonly SentWord[] {
     const all = this.doubtful;
+    this.told = [...this.told, ...all].slice(-most);
     this.doubtful = [];
     return all;
+  }
+
+  /** The person who was told of a word needs it no more. */
+  forget(message: Message): void {
+    this.told = this.told.filter((word) => word.message !== message);
+  }
+
+  /** The questions that have not come, as far as is known, to be kept while the page is loaded again. */
+  save(): Message[] {
+    const all = [...this.told, ...this.doubtful, ...this.waiting].map(({ message }) => message);
+    return all.filter(({ type }) => type === "agent_query");
+  }
+
+  /** Takes back what was saved: it is in doubt. */
+  load(saved: readonly Message[]): void {
+    const known = this.save().map(({ request_id }) => request_id);
+    const fresh = saved.filter(({ request_id }) => !known.includes(request_id));
+    this.doubtful = [...this.doubtful, ...fresh.map((message) => ({ message, after: 0 }))].slice(-most);
   }
 }
 

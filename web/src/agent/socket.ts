@@ -1,5 +1,6 @@
+import { isObject, numberOrZero } from "../json/read";
 import type { Message } from "../protocol/messages";
-import { isObject } from "../store/read";
+import { LifeSigns } from "./lifeSigns";
 
 export interface SocketEvents {
   opened(): void;
@@ -11,18 +12,29 @@ export interface SocketEvents {
 /** How long the server may take to accept a connection, in milliseconds. */
 const openWithin = 10_000;
 
-/** A WebSocket of JSON messages. What cannot be read is logged and passed over. */
+/** Why a connection is given up by the page itself. */
+export const silence = "the server does not answer";
+
+/**
+ * A WebSocket of JSON messages. What cannot be read is logged and passed over. It ends
+ * as one that was lost when the server does not accept it, or gives no sign of life
+ * any more; slack is how many times as patient as usual it is.
+ */
 export class Socket {
   private readonly ws: WebSocket;
   private readonly late: ReturnType<typeof setTimeout>;
+  private readonly life: LifeSigns;
   private over = false;
 
   constructor(
     url: string,
     private readonly events: SocketEvents,
+    slack = 1,
   ) {
+    const silent = () => this.end(1006, silence);
     this.ws = new WebSocket(url);
-    this.late = setTimeout(() => this.end(1006, "the server does not answer"), openWithin);
+    this.late = setTimeout(silent, openWithin);
+    this.life = new LifeSigns(silent, slack);
     this.ws.onopen = () => {
       clearTimeout(this.late);
       if (!this.over) events.opened();
@@ -42,13 +54,16 @@ export class Socket {
   close(): void {
     this.over = true;
     clearTimeout(this.late);
+    this.life.stop();
     this.ws.close();
   }
 
   private read(data: unknown): void {
     if (this.over) return;
+    this.life.heard();
     const message = parse(data);
-    if (message === null) console.warn("[AgentConnection] A message of the server cannot be read.");
+    if (message?.type === "alive") this.life.promised(numberOrZero(message.every_ms));
+    else if (message === null) console.warn("[AgentConnection] A message of the server cannot be read.");
     else this.events.received(message);
   }
 

@@ -1,5 +1,5 @@
+import { type Fields, numberOrZero } from "../json/read";
 import type { Message, NotebookStateMessage } from "../protocol/messages";
-import { type Fields, numberOf } from "../store/read";
 import type { Core } from "./core";
 import { isOfRuns } from "./frames";
 import type { Keeper } from "./keeper";
@@ -23,10 +23,14 @@ export class View implements Keeper {
     this.states = 0;
   }
 
+  restarts(): void {}
+
+  keep(): void {}
+
   fromAgent(message: Message): void {
     const { core } = this;
     if (message.type === "notebook_state") this.restore(message as unknown as NotebookStateMessage);
-    else if (message.type === "agent_error" && numberOf(message.seq) === 0)
+    else if (message.type === "agent_error" && numberOrZero(message.seq) === 0)
       core.notices.add("error", errorText(message));
     else core.take(message);
   }
@@ -42,7 +46,7 @@ export class View implements Keeper {
 
   fromRun(message: Message): void {
     if (isOfRuns(message)) return; // of the time before /agent was there; the state has them
-    if (message.type === "ready") this.greeted(numberOf(message.kernel_pid));
+    if (message.type === "ready") this.greeted(numberOrZero(message.kernel_pid));
     this.core.take(message);
   }
 

@@ -39,11 +39,6 @@ export async function getJSON<T>(path: string, query: Query = {}, signal?: Abort
   return (await (await request(withQuery(path, query), signal ? { signal } : {})).json()) as T;
 }
 
-/** GETs a text, such as a file of an attempt. */
-export async function getText(path: string, signal?: AbortSignal): Promise<string> {
-  return (await request(path, signal ? { signal } : {})).text();
-}
-
 /** The answer of a GET or HEAD itself, for its headers or its bytes. range: only these bytes, from and to, as far as there are. */
 export function getFile(
   path: string,
@@ -106,6 +101,21 @@ export function getConfig(signal?: AbortSignal): Promise<Config> {
   return getJSON<Config>("/api/config", {}, signal);
 }
 
+/** The path of a session in the API. */
+export function sessionBase(id: string): string {
+  return `/api/sessions/${encodeURIComponent(id)}`;
+}
+
+/** The path of a run in the API. */
+export function runBase(run: string): string {
+  return `/api/runs/${encodeURIComponent(run)}`;
+}
+
+/** The path of an attempt in the API. */
+export function attemptBase(run: string, attempt: string): string {
+  return `${runBase(run)}/attempts/${encodeURIComponent(attempt)}`;
+}
+
 /** Where the trace of a session, or of an attempt, is to be had. */
 export interface TraceSource {
   /** Path of the session or attempt in the API; below it are /trace, /flow and /at. */
@@ -115,13 +125,13 @@ export interface TraceSource {
 }
 
 export function sessionSource(id: string): TraceSource {
-  return { base: `/api/sessions/${encodeURIComponent(id)}`, watch: withQuery("/watch", { session: id }) };
+  return { base: sessionBase(id), watch: withQuery("/watch", { session: id }) };
 }
 
 /** running: it still goes on, and can be watched. */
 export function attemptSource(run: string, attempt: string, running: boolean): TraceSource {
   return {
-    base: `/api/runs/${encodeURIComponent(run)}/attempts/${encodeURIComponent(attempt)}`,
+    base: attemptBase(run, attempt),
     watch: running ? withQuery("/watch", { run, attempt }) : null,
   };
 }

@@ -1,9 +1,9 @@
 import { act, cleanup, render, screen } from "@testing-library/react";
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import { afterEach, expect, it, vi } from "vitest";
-import { ConfigGate } from "./config";
-import { PageBoundary } from "./PageBoundary";
-import { setTheme } from "./theme";
+import { lazily } from "../ui/lazily";
+import { PageBoundary } from "../ui/PageBoundary";
+import { ConfigGate } from "./ConfigGate";
 
 afterEach(() => {
   cleanup();
@@ -14,7 +14,7 @@ afterEach(() => {
 
 it("says so when a page cannot be loaded", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
-  const Page = lazy(() => Promise.reject(new Error("no such file")));
+  const Page = lazily(() => Promise.reject<() => null>(new Error("no such file")));
   render(
     <PageBoundary>
       <Suspense>
@@ -23,7 +23,7 @@ it("says so when a page cannot be loaded", async () => {
     </PageBoundary>,
   );
   expect((await screen.findByRole("alert")).textContent).toContain("This part of the page could not be loaded.");
-  expect(screen.getByRole("button", { name: "Reload" })).toBeDefined();
+  expect(screen.getByRole("button", { name: "Reload the page" })).toBeDefined();
 });
 
 it("does not wait forever for a server that does not say what it is", async () => {
@@ -33,13 +33,4 @@ it("does not wait forever for a server that does not say what it is", async () =
   await act(() => vi.advanceTimersByTimeAsync(10_000));
   expect(screen.getByRole("alert").textContent).toContain("The server does not answer.");
   expect(screen.getByRole("button", { name: "Try again" })).toBeDefined();
-});
-
-it("changes the theme where nothing can be stored", () => {
-  const forbidden = () => {
-    throw new DOMException("no", "SecurityError");
-  };
-  vi.stubGlobal("localStorage", { getItem: forbidden, setItem: forbidden });
-  setTheme("dark");
-  expect(document.documentElement.dataset.theme).toBe("dark");
 });

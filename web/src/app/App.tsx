@@ -1,14 +1,16 @@
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import { Redirect, Route, Switch } from "wouter";
+import { useConfig } from "../api/config";
+import { lazily } from "../ui/lazily";
+import { PageBoundary } from "../ui/PageBoundary";
 import styles from "./App.module.css";
-import { ConfigGate, useConfig } from "./config";
-import { PageBoundary } from "./PageBoundary";
+import { ConfigGate } from "./ConfigGate";
 
-const ConsolePage = lazy(() => import("../console/ConsolePage"));
-const RunsPage = lazy(() => import("../runs/RunsPage"));
-const RunPage = lazy(() => import("../runs/RunPage"));
-const AttemptPage = lazy(() => import("../runs/AttemptPage"));
-const ComparePage = lazy(() => import("../runs/ComparePage"));
+const ConsolePage = lazily(async () => (await import("../console/ConsolePage")).default);
+const RunsPage = lazily(async () => (await import("../runs/RunsPage")).default);
+const RunPage = lazily(async () => (await import("../runs/RunPage")).default);
+const AttemptPage = lazily(async () => (await import("../runs/AttemptPage")).default);
+const ComparePage = lazily(async () => (await import("../runs/ComparePage")).default);
 
 /** Which page is shown at which path. Each is loaded when it is first needed. */
 export function App() {

@@ -82,6 +82,16 @@ test.each([
   expect(screen.getByRole("button", { name: "Try now" })).toBeTruthy();
 });
 
+test("a session that could not start says whose fault that is, and where its words are", () => {
+  draw({
+    code: 1008,
+    reason: 'session "s" could not start: agent exited with status 1; it printed last: Traceback (mo',
+  });
+  expect(words()).toBe(
+    "The session could not start. The agent exited with status 1. Its last words are in the log of the panel.Try now",
+  );
+});
+
 test("one that was too slow, and tries again by itself, is a lost connection", () => {
   draw({ code: 1008, reason: "too slow", retryAt: Date.now() + 1000 });
   expect(words()).toContain("The connection to the server is lost.");

@@ -1,12 +1,11 @@
 import { useEffect, useState } from "react";
 import { useAgent } from "../agent/useAgent";
-import { useConfig } from "../app/config";
-import { keepConsoleAddress } from "../app/consoleAddress";
-import { CommandsProvider } from "../notebook/commands";
-import { ConflictsProvider } from "../notebook/conflicts";
+import { useConfig } from "../api/config";
+import { TokenPrompt } from "../api/TokenPrompt";
+import { ConflictsProvider } from "../commands/conflicts";
+import { keepConsoleAddress } from "../routes/consoleAddress";
 import { StoreProvider } from "../store/store";
 import { sessionOf } from "./session";
-import { TokenPrompt } from "./TokenPrompt";
 import { Workbench } from "./Workbench";
 
 /** A live session: its notebook, its agent, and all that one may do with them. */
@@ -18,11 +17,9 @@ export default function ConsolePage() {
   if (live.needToken) return <TokenPrompt refused={live.tokenRefused} onToken={live.submitToken} />;
   return (
     <StoreProvider value={live.store}>
-      <CommandsProvider value={live.commands}>
-        <ConflictsProvider value={live.conflicts}>
-          <Workbench live={live} session={id} />
-        </ConflictsProvider>
-      </CommandsProvider>
+      <ConflictsProvider value={live.conflicts}>
+        <Workbench live={live} session={id} />
+      </ConflictsProvider>
     </StoreProvider>
   );
 }

@@ -14,17 +14,28 @@ const tones: Readonly<Record<KernelState, Tone>> = {
 
 const icons = { starting: CircleDashed, idle: CircleSmall, running: CirclePlay, dead: CircleAlert, ended: CircleSmall };
 
+interface Props {
+  language: string;
+  pid: number;
+  /** It does not answer. */
+  silent: boolean;
+}
+
 /** The kernel: its language, and what it does. */
-export function KernelBadge({ language, pid }: { language: string; pid: number }) {
+export function KernelBadge({ language, pid, silent }: Props) {
   const state = useSelect(kernelState);
   const busy = useSelect(({ notebook }) => busyCells(notebook).length);
-  const Icon = icons[state];
+  const Icon = silent ? CircleAlert : icons[state];
   const title = pid > 0 ? `Kernel, process ${pid}` : "Kernel";
   return (
-    <Badge tone={tones[state]} title={title}>
+    <Badge tone={silent ? "bad" : tones[state]} title={title}>
       <Icon className={styles.icon} aria-hidden="true" />
       <span className={styles.language}>{language.slice(0, 20) || "kernel"}</span>
-      <span>{state === "running" && busy > 1 ? `running, ${busy - 1} wait` : state}</span>
+      <span>{silent ? "does not answer" : stateWords(state, busy)}</span>
     </Badge>
   );
+}
+
+function stateWords(state: KernelState, busy: number): string {
+  return state === "running" && busy > 1 ? `running, ${busy - 1} wait` : state;
 }

@@ -1,14 +1,15 @@
 import { CirclePlus, FileText, Play, RotateCcw, Square } from "lucide-react";
 import { useState } from "react";
-import { attemptOver } from "../agent/whyNot";
-import { useCommands } from "../notebook/commands";
-import { useNotebookNavigation } from "../notebook/navigation";
-import type { CellType } from "../protocol/messages";
+import { useCommands } from "../commands/commands";
+import { useNotebookNavigation } from "../commands/navigation";
+import { attemptOver } from "../commands/whyNot";
 import { useSelect, useStore } from "../store/store";
 import { Button } from "../ui/Button";
 import { Confirm } from "../ui/Confirm";
 import { busyCells, codeCells, kernelState } from "./kernel";
+import type { Progress } from "./runAll";
 import styles from "./TopBar.module.css";
+import { useRunAll } from "./useRunAll";
 
 interface Props {
   /** Why the kernel cannot be told anything; null: it can. */
@@ -22,33 +23,34 @@ interface Props {
 export function NotebookActions({ refusal, adding, onError }: Props) {
   const store = useStore();
   const commands = useCommands();
-  const { editAt } = useNotebookNavigation();
+  const { addCell } = useNotebookNavigation();
   const kernel = useSelect(kernelState);
   const empty = useSelect((state) => codeCells(state.notebook).length === 0);
   const [asking, setAsking] = useState(false);
   const over = useSelect((state) => state.verdict !== null);
   const off = refusal !== null || commands === null;
   const running = refusal ?? (over ? attemptOver : null);
-  const runAll = () => {
-    for (const id of codeCells(store.get().notebook)) commands?.runCell(id);
-  };
+  const all = useRunAll(running, onError);
   const stopAll = () => {
+    all.stop();
     for (const id of busyCells(store.get().notebook).reverse()) commands?.stopCell(id);
   };
   const gone = kernel === "dead" || kernel === "ended";
   const restart = () => (gone ? commands?.restart("kernel") : setAsking(true));
-  const add = (type: CellType) =>
-    commands?.createCell(store.get().notebook.order.length, type, "").then(editAt, (error: Error) => {
-      onError(`The cell could not be added: ${error.message}`);
-    });
   return (
     <div className={styles.actions} role="toolbar" aria-label="Notebook">
-      <Button look="quiet" disabled={off || over || empty} title={title("Run all cells", running)} onClick={runAll}>
-        <Play className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Run all</span>
+      <Button
+        look="quiet"
+        disabled={off || over || empty || all.progress !== null}
+        title={all.progress === null ? title("Run all cells, up to the first error", running) : progressTitle}
+        onClick={all.start}
+      >
+        <Play className={styles.icon} aria-hidden="true" />{" "}
+        <span className={styles.word}>{all.progress === null ? "Run all" : progressWords(all.progress)}</span>
       </Button>
       <Button
         look="quiet"
-        disabled={off || over || kernel !== "running"}
+        disabled={off || over || (kernel !== "running" && all.progress === null)}
         title={title("Stop what runs", running)}
         onClick={stopAll}
       >
@@ -68,7 +70,7 @@ export function NotebookActions({ refusal, adding, onError }: Props) {
         look="quiet"
         disabled={adding !== null}
         title={title("Add a code cell at the end", adding)}
-        onClick={() => add("code")}
+        onClick={() => addCell("code")}
       >
         <CirclePlus className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Code</span>
       </Button>
@@ -76,7 +78,7 @@ export function NotebookActions({ refusal, adding, onError }: Props) {
         look="quiet"
         disabled={adding !== null}
         title={title("Add a Markdown cell at the end", adding)}
-        onClick={() => add("markdown")}
+        onClick={() => addCell("markdown")}
       >
         <FileText className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Markdown</span>
       </Button>
@@ -91,6 +93,12 @@ export function NotebookActions({ refusal, adding, onError }: Props) {
       )}
     </div>
   );
+}
+
+const progressTitle = "All cells are run, up to the first error. Stop ends it.";
+
+function progressWords({ at, of }: Progress): string {
+  return `Running ${at} of ${of}`;
 }
 
 /** What a button does and, where it cannot be done, why. */

@@ -1,8 +1,8 @@
 import { type KeyboardEvent, type ReactNode, useId } from "react";
+import { isSize, useStored } from "../browser/useStored";
+import { Splitter } from "../ui/Splitter";
 import styles from "./PanelFrame.module.css";
-import { Splitter } from "./Splitter";
 import { useSheetFocus } from "./useSheetFocus";
-import { isSize, useStored } from "./useStored";
 
 interface Props {
   /** It lies over the notebook, and does not stand beside it. */

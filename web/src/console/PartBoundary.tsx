@@ -1,5 +1,5 @@
 import { Component, type ReactNode } from "react";
-import { Button } from "../ui/Button";
+import { TryAgain } from "../ui/TryAgain";
 import styles from "./PartBoundary.module.css";
 
 interface Props {
@@ -23,7 +23,7 @@ export class PartBoundary extends Component<Props, { error: Error | null }> {
       <div className={styles.failed} role="alert">
         <p>{this.props.name} could not be shown. The rest of the page goes on.</p>
         <pre>{error.message.slice(0, 1000)}</pre>
-        <Button onClick={() => this.setState({ error: null })}>Try again</Button>
+        <TryAgain onTry={() => this.setState({ error: null })} />
       </div>
     );
   }

@@ -1,16 +1,17 @@
 import { X } from "lucide-react";
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, Suspense, useState } from "react";
 import type { Config } from "../api/client";
+import { useStored } from "../browser/useStored";
 import { IconButton } from "../ui/Button";
+import { lazily } from "../ui/lazily";
 import { Tabs } from "../ui/Tabs";
 import { PartBoundary } from "./PartBoundary";
 import styles from "./SidePanel.module.css";
-import { useStored } from "./useStored";
 
 // Each comes when it is first shown: the notebook is drawn before them.
-const AgentPanel = lazy(() => import("../panel/AgentPanel").then(({ AgentPanel }) => ({ default: AgentPanel })));
-const Variables = lazy(() => import("../variables/Variables").then(({ Variables }) => ({ default: Variables })));
-const ReactiveGraph = lazy(() => import("../variables/ReactiveGraph"));
+const AgentPanel = lazily(async () => (await import("../panel/AgentPanel")).AgentPanel);
+const Variables = lazily(async () => (await import("../variables/Variables")).Variables);
+const ReactiveGraph = lazily(async () => (await import("../variables/ReactiveGraph")).default);
 
 type TabId = "agent" | "variables" | "graph";
 
@@ -25,6 +26,8 @@ const isTab = (value: unknown): value is TabId => tabs.some(({ id }) => id === v
 interface Props {
   session: string;
   connected: boolean;
+  /** Why the server has refused the connection; "": it has not. */
+  refused: string;
   refusal: string | null;
   config: Config;
   /** Closes it, where it lies over the notebook; null: it stands beside. */
@@ -32,7 +35,7 @@ interface Props {
 }
 
 /** What stands beside the notebook. The agent's part stays when another is shown: it may hold a question half written. */
-export function SidePanel({ session, connected, refusal, config, onClose }: Props) {
+export function SidePanel({ session, connected, refused, refusal, config, onClose }: Props) {
   const [tab, setTab] = useStored<TabId>("tab", "agent", isTab);
   const [seen, setSeen] = useState<ReadonlySet<TabId>>(new Set([tab]));
   const show = (id: string) => {
@@ -50,7 +53,13 @@ export function SidePanel({ session, connected, refusal, config, onClose }: Prop
       <Tabs label="Panel" tabs={tabs} current={tab} onChange={show}>
         <div className={styles.part} hidden={tab !== "agent"}>
           <Part name="The agent's panel">
-            <AgentPanel session={session} connected={connected} refusal={refusal} cases={config.cases} />
+            <AgentPanel
+              session={session}
+              connected={connected}
+              refused={refused}
+              refusal={refusal}
+              cases={config.cases}
+            />
           </Part>
         </div>
         {seen.has("variables") && (

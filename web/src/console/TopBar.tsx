@@ -6,18 +6,21 @@ import { KeysHelp } from "../notebook/KeysHelp";
 import { useSelect } from "../store/store";
 import { Badge } from "../ui/Badge";
 import { IconButton } from "../ui/Button";
+import { ThemeSwitch } from "../ui/ThemeSwitch";
 import { AgentBadge } from "./AgentBadge";
 import { ConnectionBadge } from "./ConnectionBadge";
+import { DownloadNotebook } from "./DownloadNotebook";
 import { KernelBadge } from "./KernelBadge";
 import { NotebookActions } from "./NotebookActions";
 import { addingRefusal, holds, isRefused } from "./refusal";
-import { ThemeSwitch } from "./ThemeSwitch";
 import styles from "./TopBar.module.css";
 
 interface Props {
   live: Live;
   session: string;
   refusal: string | null;
+  /** The kernel does not answer. */
+  silent: boolean;
   /** The flow of messages is open. */
   flow: boolean;
   onFlow: () => void;
@@ -28,7 +31,7 @@ interface Props {
 }
 
 /** What there is, how it is, and what can be done with it. */
-export function TopBar({ live, session, refusal, flow, onFlow, panel, onPanel, onError }: Props) {
+export function TopBar({ live, session, refusal, silent, flow, onFlow, panel, onPanel, onError }: Props) {
   const [keys, setKeys] = useState(false);
   const over = useSelect((state) => state.verdict !== null);
   return (
@@ -37,7 +40,7 @@ export function TopBar({ live, session, refusal, flow, onFlow, panel, onPanel, o
       <span className={styles.session} title={`Session ${session}`}>
         {session.slice(0, 60)}
       </span>
-      {!isRefused(live) && <KernelBadge language={live.language} pid={live.kernelPid} />}
+      {!isRefused(live) && <KernelBadge language={live.language} pid={live.kernelPid} silent={silent} />}
       {holds(live) && (
         <Badge tone="accent" title="The cells are this page's own: the agent asks it for all that it does with them">
           holds the notebook
@@ -50,6 +53,7 @@ export function TopBar({ live, session, refusal, flow, onFlow, panel, onPanel, o
         <Link href="/runs" className={styles.link}>
           Runs
         </Link>
+        <DownloadNotebook session={session} language={live.language} />
         <IconButton
           label={flow ? "Close the flow of messages" : "Open the flow of messages"}
           aria-expanded={flow}

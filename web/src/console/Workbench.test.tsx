@@ -2,7 +2,8 @@ import { act, cleanup, fireEvent, render, screen, within } from "@testing-librar
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Live } from "../agent/live";
 import type { Config } from "../api/client";
-import { CommandsProvider } from "../notebook/commands";
+import type { Commands } from "../commands/commands";
+import type { Wish } from "../commands/navigation";
 import { fakeCommands } from "../panel/fakeCommands";
 import type { Hop, Message } from "../protocol/messages";
 import { createStore, StoreProvider } from "../store/store";
@@ -17,8 +18,24 @@ const config: Config = {
   cases: false,
 };
 
-vi.mock("../notebook/Notebook", () => ({ Notebook: () => <p>the notebook</p> }));
-vi.mock("../app/config", () => ({ useConfig: () => config }));
+vi.mock("../notebook/Notebook", async () => {
+  const { useEffect } = await import("react");
+  const { useCommands } = await import("../commands/commands");
+  const { useNotebookNavigation } = await import("../commands/navigation");
+  return {
+    Notebook() {
+      const { onWish } = useNotebookNavigation();
+      useEffect(() => onWish((wish) => wishes.push(wish)), [onWish]);
+      return (
+        <>
+          <p>the notebook</p>
+          <p>{useCommands()?.whyNotAdd ?? "cells can be added"}</p>
+        </>
+      );
+    },
+  };
+});
+vi.mock("../api/config", () => ({ useConfig: () => config }));
 vi.mock("../panel/AgentPanel", () => ({ AgentPanel: () => <textarea aria-label="Ask the agent" /> }));
 vi.mock("../variables/Variables", () => ({ Variables: () => <p>the variables</p> }));
 vi.mock("../variables/ReactiveGraph", () => ({
@@ -28,9 +45,11 @@ vi.mock("../variables/ReactiveGraph", () => ({
 }));
 
 let wide = true;
+const wishes: Wish[] = [];
 
 beforeEach(() => {
   wide = true;
+  wishes.length = 0;
   localStorage.clear();
   vi.stubGlobal("innerWidth", 1280);
   vi.stubGlobal("matchMedia", () => ({
@@ -67,9 +86,7 @@ function draw(more: Partial<Live> = {}, commands = fakeCommands()) {
   };
   const page = (state: Live) => (
     <StoreProvider value={store}>
-      <CommandsProvider value={state.commands}>
-        <Workbench live={state} session="default" />
-      </CommandsProvider>
+      <Workbench live={state} session="default" />
     </StoreProvider>
   );
   const { rerender } = render(page(live));
@@ -87,18 +104,99 @@ const created = (id: string, type: string, position: number, source = "x"): Mess
 });
 const button = (name: string | RegExp) => screen.getByRole<HTMLButtonElement>("button", { name });
 
-test("all code cells are run, in order: what was typed into an empty one may not be stored yet", async () => {
+const fourCells = [
+  created("a", "code", 0),
+  created("b", "markdown", 1),
+  created("c", "code", 2),
+  created("d", "code", 3, " "),
+];
+const runs = (commands: Commands) => vi.mocked(commands.runCell).mock.calls.map(([id]) => id);
+/** A run of a cell, from its start to its end. */
+const ran = (cell_id: string, run_sequencer: number, status = "ok"): Message[] => [
+  { type: "start_cell", cell_id, run_sequencer },
+  { type: "cell_result", cell_id, run_sequencer, status },
+];
+
+test("all code cells are run, each behind the one before: what was typed into an empty one may not be stored yet", async () => {
   const { commands, tell } = draw();
   expect(button("Run all").disabled).toBe(true);
-  await tell(
-    "notebook",
-    created("a", "code", 0),
-    created("b", "markdown", 1),
-    created("c", "code", 2),
-    created("d", "code", 3, " "),
-  );
+  await tell("notebook", ...fourCells);
   fireEvent.click(button("Run all"));
-  expect(vi.mocked(commands.runCell).mock.calls).toEqual([["a"], ["c"], ["d"]]);
+  expect(runs(commands)).toEqual(["a"]);
+  expect(button("Running 1 of 3").disabled).toBe(true);
+  await tell("server>kernel", { type: "run_cell", cell_id: "a", code: "x" });
+  await tell("kernel>server", { type: "start_cell", cell_id: "a", run_sequencer: 1 });
+  expect(runs(commands)).toEqual(["a"]);
+  await tell("kernel>server", { type: "cell_result", cell_id: "a", run_sequencer: 1, status: "ok" });
+  expect(runs(commands)).toEqual(["a", "c"]);
+  await tell("kernel>server", ...ran("c", 2));
+  await tell("kernel>server", ...ran("d", 3));
+  expect(runs(commands)).toEqual(["a", "c", "d"]);
+  expect(button("Run all").disabled).toBe(false);
+  expect(screen.queryByRole("img", { name: "Error" })).toBeNull();
+});
+
+test("the notebook is told why no cell can be added", async () => {
+  const { tell } = draw();
+  expect(screen.getByText("cells can be added")).toBeTruthy();
+  await tell("server>console", { type: "eval_result", outcome: "completed" });
+  expect(screen.getByText(/^The attempt has ended/)).toBeTruthy();
+  cleanup();
+  const holder = draw({ role: "holder" });
+  await holder.tell("server>console", { type: "eval_result", outcome: "completed" });
+  expect(screen.getByText("cells can be added")).toBeTruthy();
+});
+
+test.each([
+  ["error", "Run all has stopped at cell 1, which has raised an error. The 2 cells behind it were not run."],
+  ["interrupted", "Run all has stopped at cell 1, which was interrupted. The 2 cells behind it were not run."],
+])("the first cell that ends with %s is the last that is run", async (status, told) => {
+  const { commands, tell } = draw();
+  await tell("notebook", ...fourCells);
+  fireEvent.click(button("Run all"));
+  await tell("kernel>server", ...ran("a", 1, status));
+  expect(runs(commands)).toEqual(["a"]);
+  expect(screen.getByText(told)).toBeTruthy();
+  await tell("kernel>server", ...ran("a", 2));
+  expect(runs(commands)).toEqual(["a"]);
+  fireEvent.click(button("Run all"));
+  expect(runs(commands)).toEqual(["a", "a"]);
+});
+
+test("running all ends with the kernel, with a connection that is lost, and when one stops it", async () => {
+  const { commands, tell, change } = draw();
+  await tell("notebook", ...fourCells);
+  fireEvent.click(button("Run all"));
+  await tell("server>kernel", { type: "run_cell", cell_id: "a", code: "x" });
+  await tell("session", { type: "managed_process_exit", name: "kernel" });
+  expect(screen.getByText(/stopped at cell 1, where the kernel has died/)).toBeTruthy();
+  await tell("kernel>server", { type: "ready" });
+  fireEvent.click(button("Run all"));
+  fireEvent.click(button("Stop"));
+  await tell("kernel>server", ...ran("a", 1));
+  expect(runs(commands)).toEqual(["a", "a"]);
+  fireEvent.click(button("Run all"));
+  change({ connection: { ...connection, state: "disconnected", code: 1006, retryAt: 1 } });
+  expect(screen.getByText(/stopped behind cell 1 of 3. There is no connection/)).toBeTruthy();
+  await tell("kernel>server", ...ran("a", 2));
+  expect(runs(commands)).toEqual(["a", "a", "a"]);
+});
+
+test("a cell that is deleted is passed over, and one that does not begin is not waited for for ever", async () => {
+  vi.useFakeTimers();
+  try {
+    const { commands, tell } = draw();
+    await tell("notebook", ...fourCells);
+    fireEvent.click(button("Run all"));
+    await tell("notebook", { type: "notebook_event", event: "cell_deleted", cell_id: "a" });
+    expect(runs(commands)).toEqual(["a", "c"]);
+    act(() => vi.advanceTimersByTime(20_000));
+    expect(screen.getByText(/stopped at cell 2, which has not begun to run. The cell behind it was not/)).toBeTruthy();
+    await tell("kernel>server", ...ran("c", 1));
+    expect(runs(commands)).toEqual(["a", "c"]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("what runs and what waits is stopped, the last first", async () => {
@@ -115,6 +213,51 @@ test("what runs and what waits is stopped, the last first", async () => {
   expect(vi.mocked(commands.stopCell).mock.calls).toEqual([["b"], ["a"]]);
 });
 
+test("a kernel that gives no sign though it was told to stop is said not to answer, until it does", async () => {
+  vi.useFakeTimers();
+  try {
+    const { commands, tell } = draw();
+    const sent = (cell_id: string) => tell("server>kernel", { type: "run_cell", cell_id, code: "x" });
+    await tell("notebook", created("a", "code", 0), created("b", "code", 1));
+    await tell("kernel>server", { type: "ready" });
+    await sent("a");
+    fireEvent.click(button("Stop"));
+    act(() => vi.advanceTimersByTime(6999));
+    expect(screen.queryByRole("alert")).toBeNull();
+    act(() => vi.advanceTimersByTime(1));
+    expect(screen.getByRole("alert").textContent).toContain("The kernel does not answer.");
+    expect(screen.getByText("does not answer")).toBeTruthy();
+    fireEvent.click(within(screen.getByRole("alert")).getByRole("button"));
+    expect(commands.restart).toHaveBeenCalledExactlyOnceWith("kernel");
+    await tell("kernel>server", { type: "start_cell", cell_id: "a", run_sequencer: 1 });
+    expect(screen.queryByRole("alert")).toBeNull();
+    await sent("b");
+    fireEvent.click(button("Stop"));
+    await tell("kernel>server", { type: "cell_result", cell_id: "a", run_sequencer: 1, status: "interrupted" });
+    await tell("kernel>server", { type: "start_cell", cell_id: "b", run_sequencer: 2 });
+    act(() => vi.advanceTimersByTime(7000));
+    expect(screen.queryByRole("alert")).toBeNull();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a cell that waits behind one that runs is not expected to stop at once", async () => {
+  vi.useFakeTimers();
+  try {
+    const { commands, tell } = draw();
+    await tell("notebook", created("a", "code", 0), created("b", "code", 1));
+    await tell("server>kernel", { type: "run_cell", cell_id: "b", code: "x" });
+    fireEvent.click(button("Stop"));
+    expect(commands.stopCell).toHaveBeenCalledExactlyOnceWith("b");
+    await tell("kernel>server", { type: "start_cell", cell_id: "a", run_sequencer: 1 });
+    act(() => vi.advanceTimersByTime(7000));
+    expect(screen.queryByRole("alert")).toBeNull();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("a kernel that lives is restarted only when one is sure, a dead one at once", async () => {
   const { commands, store } = draw();
   fireEvent.click(button("Restart kernel"));
@@ -126,14 +269,11 @@ test("a kernel that lives is restarted only when one is sure, a dead one at once
   expect(commands.restart).toHaveBeenCalledExactlyOnceWith("kernel");
 });
 
-test("a cell that cannot be added is told of, until that is dismissed", async () => {
-  const createCell = vi.fn(async () => Promise.reject(new Error("position: too far")));
-  draw({}, fakeCommands({ createCell }));
-  await act(async () => fireEvent.click(button("Markdown")));
-  expect(createCell).toHaveBeenCalledWith(0, "markdown", "");
-  expect(screen.getByText("The cell could not be added: position: too far")).toBeTruthy();
-  fireEvent.click(button("Dismiss"));
-  expect(screen.queryByText(/too far/)).toBeNull();
+test("a cell is added by the notebook, which opens it", () => {
+  draw();
+  fireEvent.click(button("Markdown"));
+  fireEvent.click(button("Code"));
+  expect(wishes).toEqual([{ add: "markdown" }, { add: "code" }]);
 });
 
 test("the notices of the session are dismissed there", () => {

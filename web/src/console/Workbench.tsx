@@ -1,7 +1,11 @@
-import { lazy, Suspense, useMemo, useState } from "react";
+import { Suspense, useMemo, useState } from "react";
 import type { Live } from "../agent/live";
 import { sessionSource } from "../api/client";
-import { useConfig } from "../app/config";
+import { useConfig } from "../api/config";
+import { narrow, useMedia } from "../browser/useMedia";
+import { isFlag, useStored } from "../browser/useStored";
+import { CommandsProvider } from "../commands/commands";
+import { lazily } from "../ui/lazily";
 import { ConnectionBar } from "./ConnectionBar";
 import { Document } from "./Document";
 import { NewKernelBar } from "./NewKernelBar";
@@ -9,16 +13,17 @@ import { Notices } from "./Notices";
 import { OwnerBar } from "./OwnerBar";
 import { PanelFrame } from "./PanelFrame";
 import { PartBoundary } from "./PartBoundary";
-import { refusalOf } from "./refusal";
+import { refusalOf, refusedWith } from "./refusal";
 import { SidePanel } from "./SidePanel";
+import { SilentKernelBar } from "./SilentKernelBar";
 import { TopBar } from "./TopBar";
-import { narrow, useMedia } from "./useMedia";
+import { useConsoleCommands } from "./useConsoleCommands";
 import { useOwnNotices } from "./useOwnNotices";
-import { isFlag, useStored } from "./useStored";
+import { useSilence } from "./useSilence";
 import { useTitle } from "./useTitle";
 import styles from "./Workbench.module.css";
 
-const FlowDrawer = lazy(() => import("../flow/FlowDrawer"));
+const FlowDrawer = lazily(async () => (await import("../flow/FlowDrawer")).default);
 
 /** The notebook with all that stands around it. */
 export function Workbench({ live, session }: { live: Live; session: string }) {
@@ -32,46 +37,53 @@ export function Workbench({ live, session }: { live: Live; session: string }) {
   const refusal = refusalOf(live);
   const open = sheet ? over : beside;
   const setOpen = sheet ? setOver : setBeside;
+  const { silent, told } = useSilence();
+  const commands = useConsoleCommands(live, told);
   useTitle(session, live.connection.state);
   return (
-    <div className={styles.page}>
-      <TopBar
-        live={live}
-        session={session}
-        refusal={refusal}
-        flow={flow}
-        onFlow={() => setFlow(!flow)}
-        panel={open}
-        onPanel={() => setOpen(!open)}
-        onError={own.add}
-      />
-      <ConnectionBar connection={live.connection} role={live.role} />
-      <OwnerBar live={live} />
-      <NewKernelBar pid={live.kernelPid} />
-      <div className={styles.middle}>
-        <main className={styles.notebook}>
-          <PartBoundary name="The notebook">
-            <Document live={live} session={session} />
+    <CommandsProvider value={commands}>
+      <div className={styles.page}>
+        <TopBar
+          live={live}
+          session={session}
+          refusal={refusal}
+          silent={silent}
+          flow={flow}
+          onFlow={() => setFlow(!flow)}
+          panel={open}
+          onPanel={() => setOpen(!open)}
+          onError={own.add}
+        />
+        <ConnectionBar connection={live.connection} role={live.role} />
+        <OwnerBar live={live} />
+        <NewKernelBar pid={live.kernelPid} />
+        {silent && <SilentKernelBar refusal={refusal} />}
+        <div className={styles.middle}>
+          <main className={styles.notebook}>
+            <PartBoundary name="The notebook">
+              <Document live={live} session={session} />
+            </PartBoundary>
+          </main>
+          <PanelFrame sheet={sheet} open={open} onClose={() => setOver(false)}>
+            <SidePanel
+              session={session}
+              connected={live.connection.state === "connected"}
+              refused={refusedWith(live)}
+              refusal={refusal}
+              config={config}
+              onClose={sheet ? () => setOver(false) : null}
+            />
+          </PanelFrame>
+        </div>
+        {flow && (
+          <PartBoundary name="The flow of messages">
+            <Suspense>
+              <FlowDrawer source={source} renew={live.kernelPid} onClose={() => setFlow(false)} />
+            </Suspense>
           </PartBoundary>
-        </main>
-        <PanelFrame sheet={sheet} open={open} onClose={() => setOver(false)}>
-          <SidePanel
-            session={session}
-            connected={live.connection.state === "connected"}
-            refusal={refusal}
-            config={config}
-            onClose={sheet ? () => setOver(false) : null}
-          />
-        </PanelFrame>
+        )}
+        <Notices notices={own.notices} onDismiss={own.dismiss} />
       </div>
-      {flow && (
-        <PartBoundary name="The flow of messages">
-          <Suspense>
-            <FlowDrawer source={source} renew={live.kernelPid} onClose={() => setFlow(false)} />
-          </Suspense>
-        </PartBoundary>
-      )}
-      <Notices notices={own.notices} onDismiss={own.dismiss} />
-    </div>
+    </CommandsProvider>
   );
 }

@@ -1,5 +1,5 @@
 import type { Live } from "../agent/live";
-import { attemptOver, noConnection, whyNotRestart } from "../agent/whyNot";
+import { attemptOver, noConnection, whyNotRestart } from "../commands/whyNot";
 import { held } from "./connectionWords";
 
 /** Why neither kernel nor agent can be told anything here, not even to begin anew; null: they can. */
@@ -18,6 +18,11 @@ export function addingRefusal({ connection, commands, role }: Live, over: boolea
 /** The server has refused this page: nothing is known here of kernel and agent. */
 export function isRefused({ connection }: Live): boolean {
   return connection.code === held && connection.state !== "connected";
+}
+
+/** Why the server has refused the connection, and will not be asked again by itself; "": it has not. */
+export function refusedWith({ connection: { state, retryAt, reason } }: Live): string {
+  return state === "disconnected" && retryAt === null ? reason : "";
 }
 
 /** This page holds the notebook, or will when it is connected again. */

@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { getJSON } from "../api/client";
+import { Problem } from "../api/Problem";
+import { useLoad } from "../api/useLoad";
+import { size } from "../format/format";
+import { fieldsOf, listOf, numberOf } from "../json/read";
 import { CopyButton } from "../outputs/CopyButton";
 import { JsonTree } from "../outputs/JsonTree";
-import { size } from "../runs/data/format";
-import { fieldsOf, listOf, numberOf } from "../runs/data/json";
-import { useLoad } from "../runs/data/useLoad";
-import { Problem } from "../runs/parts/Problem";
 import { Button } from "../ui/Button";
 import styles from "./EntryPanel.module.css";
 import type { FlowEntry } from "./entry";

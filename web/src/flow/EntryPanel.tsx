@@ -1,7 +1,7 @@
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
-import { plainName } from "../outputs/text";
-import { size } from "../runs/data/format";
+import { size } from "../format/format";
+import { plainName } from "../text/visible";
 import { IconButton } from "../ui/Button";
 import { EntryBody } from "./EntryBody";
 import styles from "./EntryPanel.module.css";

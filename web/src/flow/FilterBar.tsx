@@ -14,9 +14,15 @@ interface Props {
   field: RefObject<HTMLElement | null>;
 }
 
+const placeholders: Partial<Record<FilterKind, string>> = {
+  text: "in any message",
+  action: "such as get_context",
+  late: "milliseconds",
+};
+
 /** What is picked, each as a chip that can be taken out, and a field for more. */
 export function FilterBar({ filters, actions, onChange, field }: Props) {
-  const [kind, setKind] = useState<FilterKind>("tx");
+  const [kind, setKind] = useState<FilterKind>("text");
   const [written, setWritten] = useState("");
   const [problem, setProblem] = useState("");
   const ids = useId();
@@ -44,7 +50,7 @@ export function FilterBar({ filters, actions, onChange, field }: Props) {
           aria-label="Filter by"
           value={kind}
           onChange={(event) => {
-            setKind(filterKinds.find((one) => one === event.target.value) ?? "tx");
+            setKind(filterKinds.find((one) => one === event.target.value) ?? "text");
             setWritten("");
             setProblem("");
           }}
@@ -69,7 +75,7 @@ export function FilterBar({ filters, actions, onChange, field }: Props) {
               aria-label={filterNames[kind]}
               aria-invalid={problem !== ""}
               aria-describedby={problem === "" ? undefined : `${ids}problem`}
-              placeholder={kind === "late" ? "milliseconds" : kind === "action" ? "such as get_context" : "paste an id"}
+              placeholder={placeholders[kind] ?? "paste an id"}
               inputMode={kind === "late" ? "numeric" : "text"}
               list={kind === "action" ? `${ids}actions` : undefined}
               spellCheck={false}

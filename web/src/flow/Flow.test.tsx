@@ -1,8 +1,8 @@
 import { act, cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { TraceSource } from "../api/client";
-import { type FakeServer, fakeServer } from "../runs/fakeServer";
-import { FakeSocket } from "../runs/travel/fakeSocket";
+import { type FakeServer, fakeServer } from "../api/fakeServer";
+import { FakeSocket } from "../api/fakeSocket";
 import Flow from "./Flow";
 import { FakeTrace } from "./fakeTrace";
 
@@ -123,6 +123,49 @@ test("a filter is asked of the server, shown as a chip, and taken out by it", as
   expect(lastQuery()?.has("late")).toBe(false);
 });
 
+test("a text is looked for in every message by the server", async () => {
+  await shown();
+  fireEvent.change(screen.getByRole("textbox", { name: "Text" }), { target: { value: "KeyError: 'x'" } });
+  fireEvent.click(screen.getByRole("button", { name: "Filter" }));
+  await screen.findByText("10 of 100 messages");
+  expect(lastQuery()?.get("text")).toBe("KeyError: 'x'");
+  fireEvent.click(screen.getByRole("button", { name: /Take out the filter: Text KeyError/ }));
+  await screen.findByText("100 messages");
+});
+
+test("pieces of replies are hidden, and counted, until they are wanted", async () => {
+  trace.isPiece = (seq) => seq > 3 && seq <= 90;
+  trace.special.set(91, { t_ns: 9e12 });
+  await shown();
+  await screen.findByText("13 of 100 messages");
+  expect([3, 91, 92].map((seq) => row(seq).getAttribute("aria-posinset"))).toEqual(["3", "4", "5"]);
+  expect(within(row(91)).queryByTitle(/Nothing for/)).toBeNull();
+  const streams = screen.getByRole("checkbox", { name: "stream pieces: 87 hidden" });
+  fireEvent.click(streams);
+  await screen.findByText("100 messages");
+  expect(row(4)).toBeDefined();
+  fireEvent.click(screen.getByRole("checkbox", { name: "stream pieces" }));
+  await screen.findByText("13 of 100 messages");
+});
+
+test("the way to an entry shows pieces of replies only if it is one", async () => {
+  trace.isPiece = (seq) => seq % 2 === 0;
+  trace.special.set(20, { cause: 7 });
+  trace.special.set(7, { cause: 6 });
+  render(<Flow source={ended} focus={{ cell: "c1" }} />);
+  fireEvent.click(screen.getByRole("checkbox"));
+  await screen.findByText("10 of 100 messages");
+  fireEvent.click(screen.getByRole("checkbox"));
+  await screen.findByText("0 of 100 messages");
+  fireEvent.click(screen.getByRole("checkbox"));
+  await screen.findByText("10 of 100 messages");
+  fireEvent.click(await screen.findByRole("option", { name: /^entry 20\b/ }));
+  fireEvent.click(await screen.findByRole("button", { name: "entry 7" }));
+  await waitFor(() => expect(selected()).toEqual([row(7)]));
+  fireEvent.click(await screen.findByRole("button", { name: "entry 6" }));
+  await waitFor(() => expect(selected()).toEqual([row(6)]));
+});
+
 test("what an entry is about can be picked, and the way to one that is not picked takes the filter out", async () => {
   trace.special.set(20, { cause: 7 });
   await shown();
@@ -193,6 +236,28 @@ test("a live trace is followed at its end; away from it, what is new is counted"
   fireEvent.click(screen.getByRole("button", { name: "12 new" }));
   expect(row(142)).toBeDefined();
   expect(screen.queryByRole("button", { name: /new$/ })).toBeNull();
+});
+
+test("a live trace whose pieces are hidden grows by the others, which are asked for once", async () => {
+  trace.isPiece = (seq) => seq > 20 && seq % 10 !== 0;
+  trace.complete = false;
+  await shown(live);
+  const grow = async (length: number, text: string) => {
+    trace.length = length;
+    FakeSocket.newest().send({ seq: length, hop: "session" });
+    await screen.findByText(text);
+  };
+  await screen.findByText("28 of 100 messages");
+  const before = server.asked.length;
+  await grow(129, "30 of 129 messages");
+  expect(row(120)).toBeDefined();
+  await grow(139, "31 of 139 messages");
+  expect(row(130)).toBeDefined();
+  const asked = server.asked.slice(before).filter(({ pathname }) => pathname.endsWith("/flow"));
+  expect(asked.map(({ search }) => search)).toEqual([
+    "?streams=false&from=101&limit=5000",
+    "?streams=false&from=130&limit=5000",
+  ]);
 });
 
 test("a request without an answer waits with a clock, until it has one", async () => {

@@ -1,6 +1,6 @@
 import type { TraceSource } from "../api/client";
 import { FlowBoard } from "./FlowBoard";
-import { type Filters, noFilters } from "./filters";
+import { type Filters, firstFilters } from "./filters";
 import { useModel } from "./useModel";
 
 interface Props {
@@ -15,7 +15,7 @@ interface Props {
 
 /** The messages of a session or an attempt, as they went between console, agent, server and kernel. */
 export default function Flow({ source, focus, onEnd, renew }: Props) {
-  const filters: Filters = { ...noFilters, tx: focus?.tx ?? "", cell: focus?.cell ?? "" };
+  const filters: Filters = { ...firstFilters, tx: focus?.tx ?? "", cell: focus?.cell ?? "" };
   const model = useModel(source.base, filters);
   if (model === null) return null;
   return <FlowBoard key={source.base} model={model} watch={source.watch} live={{ onEnd, renew }} />;

@@ -1,11 +1,11 @@
 import { type KeyboardEvent, useRef, useState } from "react";
-import { Problem } from "../runs/parts/Problem";
+import { Problem } from "../api/Problem";
 import { BeginningContext } from "./clock";
 import { EntryPanel } from "./EntryPanel";
 import { FilterBar } from "./FilterBar";
 import styles from "./Flow.module.css";
 import { FrameList } from "./FrameList";
-import { type FilterKind, type Filters, isFiltered, withFilter } from "./filters";
+import { type FilterKind, type Filters, isPicked, withFilter } from "./filters";
 import type { FlowModel } from "./model";
 import { StatisticsTable } from "./StatisticsTable";
 import { ToolBar } from "./ToolBar";
@@ -72,6 +72,7 @@ export function FlowBoard({ model, watch, live: options }: Props) {
             view={view}
             live={live}
             said={search.said}
+            onStreams={(streams) => filterBy({ ...view.filters, streams })}
             onGo={search.place}
             onOdd={onOdd}
             statistics={statistics}
@@ -87,7 +88,7 @@ export function FlowBoard({ model, watch, live: options }: Props) {
         <div className={styles.middle}>
           {view.count === 0 ? (
             <p className={styles.empty}>
-              {isFiltered(view.filters) ? "No message is as these filters want it." : "There are no messages yet."}
+              {isPicked(view.filters) ? "No message is as these filters want it." : "There are no messages yet."}
             </p>
           ) : (
             <FrameList

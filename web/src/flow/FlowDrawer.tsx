@@ -1,9 +1,9 @@
 import { X } from "lucide-react";
 import { useId } from "react";
 import type { TraceSource } from "../api/client";
-import { Splitter } from "../console/Splitter";
-import { isSize, useStored } from "../console/useStored";
+import { isSize, useStored } from "../browser/useStored";
 import { IconButton } from "../ui/Button";
+import { Splitter } from "../ui/Splitter";
 import Flow from "./Flow";
 import styles from "./FlowDrawer.module.css";
 

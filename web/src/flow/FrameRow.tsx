@@ -1,5 +1,5 @@
 import { memo } from "react";
-import { size } from "../runs/data/format";
+import { size } from "../format/format";
 import { Delay } from "./Delay";
 import type { FlowEntry, FlowRequest } from "./entry";
 import styles from "./FrameList.module.css";

@@ -1,4 +1,4 @@
-import { plainName } from "../outputs/text";
+import { plainName } from "../text/visible";
 import styles from "./EntryPanel.module.css";
 import type { FlowRequest } from "./entry";
 import { Mark } from "./Mark";

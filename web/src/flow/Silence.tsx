@@ -1,5 +1,5 @@
 import { MoreHorizontal } from "lucide-react";
-import { duration } from "../runs/data/format";
+import { duration } from "../format/format";
 import styles from "./FrameList.module.css";
 
 /** A long time in which nothing happened, at the entry that ended it. */

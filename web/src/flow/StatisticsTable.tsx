@@ -1,7 +1,7 @@
 import { X } from "lucide-react";
 import { useEffect, useState } from "react";
-import { useLoad } from "../runs/data/useLoad";
-import { Problem } from "../runs/parts/Problem";
+import { Problem } from "../api/Problem";
+import { useLoad } from "../api/useLoad";
 import { IconButton } from "../ui/Button";
 import type { Filters } from "./filters";
 import styles from "./StatisticsTable.module.css";

@@ -1,6 +1,7 @@
 import { ChartNoAxesColumn, ChevronDown, ChevronUp } from "lucide-react";
+import { counted } from "../format/format";
 import { Button, IconButton } from "../ui/Button";
-import { isFiltered } from "./filters";
+import { isPicked } from "./filters";
 import { GoTo } from "./GoTo";
 import type { FlowView } from "./model";
 import type { Place } from "./place";
@@ -12,6 +13,8 @@ interface Props {
   live: Live;
   /** What is being looked for, or was not found; "" is nothing. */
   said: string;
+  /** Shows the pieces of replies, or leaves them out. */
+  onStreams: (shown: boolean) => void;
   onGo: (place: Place) => void;
   onOdd: (step: 1 | -1) => void;
   statistics: boolean;
@@ -19,10 +22,17 @@ interface Props {
 }
 
 /** How much there is, how it goes on, and the ways through it. */
-export function ToolBar({ view, live, said, onGo, onOdd, statistics, onStatistics }: Props) {
+export function ToolBar({ view, live, said, onStreams, onGo, onOdd, statistics, onStatistics }: Props) {
   return (
     <div className={styles.bar}>
       <span className={styles.count}>{countText(view)}</span>
+      <label
+        className={styles.streams}
+        title="The pieces in which replies of the model arrive. Each reply follows whole."
+      >
+        <input type="checkbox" checked={view.filters.streams} onChange={(event) => onStreams(event.target.checked)} />
+        {streamsText(view)}
+      </label>
       {live.state === "following" && <span className={styles.live}>live</span>}
       {live.state === "lost" && (
         <span className={styles.lost} role="status">
@@ -56,8 +66,13 @@ export function ToolBar({ view, live, said, onGo, onOdd, statistics, onStatistic
   );
 }
 
-function countText({ count, end, filters }: FlowView): string {
+function countText({ count, end, hidden, filters }: FlowView): string {
   if (count === null) return "…";
-  const all = `${end.toLocaleString("en")} ${end === 1 ? "message" : "messages"}`;
-  return isFiltered(filters) ? `${count.toLocaleString("en")} of ${all}` : all;
+  const all = counted(end, "message");
+  const some = isPicked(filters) || (hidden !== null && hidden > 0);
+  return some ? `${count.toLocaleString("en")} of ${all}` : all;
+}
+
+function streamsText({ hidden }: FlowView): string {
+  return hidden === null || hidden === 0 ? "stream pieces" : `stream pieces: ${hidden.toLocaleString("en")} hidden`;
 }

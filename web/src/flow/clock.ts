@@ -1,5 +1,5 @@
 import { createContext } from "react";
-import { fieldsOf, listOf, numberOf, timeOf } from "../runs/data/json";
+import { fieldsOf, listOf, numberOf, timeOf } from "../json/read";
 
 /** When the trace that is shown began, in milliseconds as of Date.now(); null: not known. */
 export const BeginningContext = createContext<number | null>(null);

@@ -1,6 +1,5 @@
+import { fieldsOf, listOf, numberOf, textOf } from "../json/read";
 // What /flow answers, read with care: an agent's names and ids are in it.
-
-import { fieldsOf, listOf, numberOf, textOf } from "../runs/data/json";
 
 /** An entry of the trace without what it carries. Texts are "" where it has none. */
 export interface FlowEntry {
@@ -55,6 +54,8 @@ export interface FlowPage {
   requests: ReadonlyMap<number, FlowRequest>;
   /** Entries that the filter picks; null: there was no filter. */
   count: number | null;
+  /** Pieces of replies that were left out; null: none were to be. */
+  hidden: number | null;
   next: number | null;
   /** The newest entry of the trace. */
   end: number;
@@ -64,13 +65,14 @@ export interface FlowPage {
 
 /** Reads an answer; what is no entry in it is left out. */
 export function readPage(value: unknown): FlowPage {
-  const { entries, requests, count, next, end, complete } = fieldsOf(value);
+  const { entries, requests, count, hidden, next, end, complete } = fieldsOf(value);
   return {
     entries: listOf(entries).flatMap((entry) => readEntry(entry) ?? []),
     requests: new Map(
       Object.entries(fieldsOf(requests)).map(([first, one]) => [Number(first), readRequest(first, one)]),
     ),
     count: wholeOf(count),
+    hidden: wholeOf(hidden),
     next: wholeOf(next),
     end: wholeOf(end) ?? 0,
     complete: complete === true,

@@ -1,4 +1,4 @@
-import { problem } from "../runs/fakeServer";
+import { problem } from "../api/fakeServer";
 
 /** A trace that the tests have the server answer from. */
 export class FakeTrace {
@@ -11,21 +11,25 @@ export class FakeTrace {
 
   constructor(public length: number) {}
 
-  /** Answers /flow; the filter hop=session picks each tenth entry. */
+  /** Is such an entry, of a seq, a piece of a reply. */
+  isPiece = (_seq: number): boolean => false;
+
+  /** Answers /flow; any filter but streams=false picks each tenth entry. */
   readonly flow = (url: URL): unknown => {
     if (this.broken) return problem(500, "unreadable", "the trace is damaged");
     const number = (name: string, otherwise: number) => Number(url.searchParams.get(name) ?? otherwise);
-    const filtered = ["tx", "action", "hop", "cell", "late"].some((name) => url.searchParams.has(name));
-    const step = filtered ? 10 : 1;
-    const count = Math.floor(this.length / step);
-    const first = Math.max(0, Math.ceil(number("from", 1) / step) - 1) + number("skip", 0);
-    const last = Math.min(count, first + number("limit", 500));
-    const rows = Array.from({ length: Math.max(0, last - first) }, (_, i) => (first + i + 1) * step);
+    const picked = ["text", "tx", "action", "hop", "cell", "late"].some((name) => url.searchParams.has(name));
+    const whole = url.searchParams.get("streams") !== "false";
+    const all = Array.from({ length: this.length }, (_, i) => i + 1).filter((seq) => !picked || seq % 10 === 0);
+    const shown = whole ? all : all.filter((seq) => !this.isPiece(seq));
+    const behind = shown.filter((seq) => seq >= number("from", 1)).slice(number("skip", 0));
+    const rows = behind.slice(0, number("limit", 500));
     return {
       entries: rows.map((seq) => ({ ...entryOf(seq), ...this.special.get(seq) })),
       requests: this.requests,
-      ...(filtered ? { count } : {}),
-      next: last < count ? last + 1 : null,
+      ...(picked || !whole ? { count: shown.length } : {}),
+      ...(whole ? {} : { hidden: all.length - shown.length }),
+      next: behind[rows.length] ?? null,
       last: this.length,
       end: this.length,
       complete: this.complete,

@@ -1,16 +1,32 @@
 import { expect, test } from "vitest";
 import { withQuery } from "../api/client";
-import { chipsOf, isFiltered, noFilters, queryOf, withFilter } from "./filters";
+import { chipsOf, firstFilters, isPicked, noFilters, queryOf, withFilter } from "./filters";
 import { readPlace } from "./place";
 
 test("no filters make no parameters", () => {
   expect(withQuery("/flow", queryOf(noFilters))).toBe("/flow");
-  expect(isFiltered(noFilters)).toBe(false);
+  expect(isPicked(noFilters)).toBe(false);
 });
 
 test("filters are the parameters of the API", () => {
-  const filters = { tx: "tx_1…", action: "a&b", hop: "agent>server", cell: "", late: 5000 };
-  expect(withQuery("/flow", queryOf(filters))).toBe("/flow?tx=tx_1%E2%80%A6&action=a%26b&hop=agent%3Eserver&late=5000");
+  const filters = {
+    ...noFilters,
+    text: 'Größe "',
+    tx: "tx_1…",
+    action: "a&b",
+    hop: "agent>server",
+    cell: "",
+    late: 5000,
+  };
+  expect(withQuery("/flow", queryOf(filters))).toBe(
+    "/flow?text=Gr%C3%B6%C3%9Fe+%22&tx=tx_1%E2%80%A6&action=a%26b&hop=agent%3Eserver&late=5000",
+  );
+});
+
+test("pieces of replies are left out when they are to be", () => {
+  expect(withQuery("/flow", queryOf(firstFilters))).toBe("/flow?streams=false");
+  expect(isPicked(firstFilters)).toBe(false);
+  expect(chipsOf(firstFilters)).toEqual([]);
 });
 
 test("what is written is trimmed, and an empty text takes a filter out", () => {

@@ -3,6 +3,8 @@ import type { Hop } from "../protocol/messages";
 
 /** What is picked of a trace; all that is set must hold. "" and null are not set. */
 export interface Filters {
+  /** Text in what a message carries, in its names or ids. */
+  text: string;
   /** Id of a request. */
   tx: string;
   action: string;
@@ -10,11 +12,18 @@ export interface Filters {
   cell: string;
   /** Requests that took at least so many milliseconds or were never answered, and what came late. */
   late: number | null;
+  /** The pieces are there in which replies arrive; false: they are left out. */
+  streams: boolean;
 }
 
-export type FilterKind = keyof Filters;
+/** What a person writes or chooses. */
+export type FilterKind = Exclude<keyof Filters, "streams">;
 
-export const noFilters: Filters = { tx: "", action: "", hop: "", cell: "", late: null };
+/** All there is. */
+export const noFilters: Filters = { text: "", tx: "", action: "", hop: "", cell: "", late: null, streams: true };
+
+/** What is shown at first: of a reply in ten thousand pieces the whole of it, which follows. */
+export const firstFilters: Filters = { ...noFilters, streams: false };
 
 export const hops: readonly Hop[] = [
   "agent>server",
@@ -29,6 +38,7 @@ export const hops: readonly Hop[] = [
 
 /** What each is called where one is chosen. */
 export const filterNames: Readonly<Record<FilterKind, string>> = {
+  text: "Text",
   tx: "Request id",
   action: "Action",
   hop: "Hop",
@@ -36,16 +46,17 @@ export const filterNames: Readonly<Record<FilterKind, string>> = {
   late: "Slower than",
 };
 
-export const filterKinds = Object.keys(noFilters) as FilterKind[];
+export const filterKinds = Object.keys(filterNames) as FilterKind[];
 
 const latestMs = 9e12;
 
 /** The parameters of /flow. */
-export function queryOf({ tx, action, hop, cell, late }: Filters): Query {
-  return { tx, action, hop, cell, late };
+export function queryOf({ streams, ...picked }: Filters): Query {
+  return streams ? picked : { ...picked, streams };
 }
 
-export function isFiltered(filters: Filters): boolean {
+/** A person has picked some of it. */
+export function isPicked(filters: Filters): boolean {
   return filterKinds.some((kind) => filters[kind] !== noFilters[kind]);
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { FakeSocket } from "../runs/travel/fakeSocket";
+import { FakeSocket } from "../api/fakeSocket";
 import { followTrace } from "./follow";
 
 const heard = { onGrowth: vi.fn(), onEnd: vi.fn(), onLost: vi.fn() };

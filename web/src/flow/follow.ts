@@ -1,4 +1,4 @@
-import { watchTrace } from "../runs/travel/watchTrace";
+import { watchTrace } from "../api/watchTrace";
 
 /** What is heard of a trace that goes on. */
 export interface Heard {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type FakeServer, fakeServer } from "../runs/fakeServer";
+import { type FakeServer, fakeServer } from "../api/fakeServer";
 import { FakeTrace } from "./fakeTrace";
 import { noFilters } from "./filters";
 import { FlowModel } from "./model";

@@ -1,6 +1,6 @@
 import { askFlow, countOf } from "./ask";
 import type { FlowEntry, FlowRequest } from "./entry";
-import { type Filters, isFiltered, noFilters } from "./filters";
+import { type Filters, isPicked, noFilters } from "./filters";
 import { Pages, pageSize } from "./pages";
 
 /** What there is to be seen, as far as it is known. */
@@ -8,6 +8,8 @@ export interface FlowView {
   filters: Filters;
   /** Rows; null: not known yet. */
   count: number | null;
+  /** Pieces of replies that the filters leave out; null: none, or not known yet. */
+  hidden: number | null;
   /** The newest entry of the trace. */
   end: number;
   complete: boolean;
@@ -47,7 +49,7 @@ export class FlowModel {
     readonly base: string,
     filters: Filters = noFilters,
   ) {
-    this.#view = { filters, count: null, end: 0, complete: false, problem: null, actions: [] };
+    this.#view = { filters, count: null, hidden: null, end: 0, complete: false, problem: null, actions: [] };
   }
 
   readonly get = (): FlowView => this.#view;
@@ -87,7 +89,7 @@ export class FlowModel {
 
   setFilters(filters: Filters): void {
     this.#forget();
-    this.#tell({ filters, count: null, problem: null });
+    this.#tell({ filters, count: null, hidden: null, problem: null });
     this.want(0, 0);
   }
 
@@ -146,18 +148,15 @@ export class FlowModel {
 
   async #grown(signal: AbortSignal): Promise<void> {
     const { filters, end } = this.#view;
-    if (isFiltered(filters)) {
-      const { count, ...page } = await askFlow(this.base, filters, { limit: 1 }, signal);
-      this.#pages.age();
-      this.#tell({ count: count ?? 0, end: page.end, complete: page.complete, problem: null });
-    } else {
-      const page = await askFlow(this.base, filters, { from: end + 1, limit: mostAdded }, signal);
-      if (page.end < end) return this.#reload(); // another trace has taken its place
-      if (page.next === null) this.#pages.append(page);
-      else this.#pages.age();
-      const actions = this.#actionsWith(page.entries);
-      this.#tell({ count: page.end, end: page.end, complete: page.complete, problem: null, actions });
-    }
+    // A request can go on by an entry that is not picked; pieces of replies are part of none.
+    const picked = isPicked(filters);
+    const page = await askFlow(this.base, filters, picked ? { limit: 1 } : { from: end + 1, limit: mostAdded }, signal);
+    if (page.end < end) return this.#reload(); // another trace has taken its place
+    const count = countOf(page);
+    if (picked || page.next !== null) this.#pages.age();
+    else this.#pages.append(page, count - page.entries.length);
+    const actions = this.#actionsWith(page.entries);
+    this.#tell({ count, hidden: page.hidden, end: page.end, complete: page.complete, problem: null, actions });
     this.#askSoon();
   }
 
@@ -196,11 +195,12 @@ export class FlowModel {
       const page = await askFlow(this.base, filters, { skip: number * pageSize, limit: pageSize }, load.signal);
       load.signal.throwIfAborted();
       this.#pages.put(number, page, countOf(page));
-      if (number === 0 && !isFiltered(filters)) this.#begins = page.entries[0]?.ms ?? null;
+      if (number === 0 && !isPicked(filters)) this.#begins = page.entries[0]?.ms ?? null;
       const { count, end } = this.#view;
       const grown = page.end >= end;
       this.#tell({
         count: grown || count === null ? countOf(page) : count,
+        hidden: grown || count === null ? page.hidden : this.#view.hidden,
         end: Math.max(end, page.end),
         complete: grown ? page.complete : this.#view.complete,
         problem: null,

@@ -39,15 +39,15 @@ export class Pages {
     return held.entries.length >= Math.min(pageSize, count - number * pageSize) || held.known >= count;
   }
 
-  /** Takes in what was added to the end of a trace that is shown whole, and how requests are now. */
-  append(added: FlowPage): void {
+  /** Takes in what was added to the end, of which the first stands in that row, and how requests are now. */
+  append(added: FlowPage, first: number): void {
     const touched = new Set([
       ...this.#held.keys(),
-      ...added.entries.map(({ seq }) => Math.floor((seq - 1) / pageSize)),
+      ...added.entries.map((_, at) => Math.floor((first + at) / pageSize)),
     ]);
     for (const number of touched) {
       const held = this.#held.get(number) ?? { entries: [], requests: new Map(), known: 0 };
-      const more = moreOf(number, held.entries.length, added.entries);
+      const more = moreOf(number * pageSize, held.entries.length, added.entries, first);
       const mine = new Set(more.flatMap(({ requests }) => requests));
       const requests = [...added.requests].filter(([first]) => held.requests.has(first) || mine.has(first));
       if (more.length === 0 && requests.length === 0) continue;
@@ -94,9 +94,8 @@ export class Pages {
   }
 }
 
-/** Those of the entries that go on where a page with so many of its rows ends. */
-function moreOf(number: number, have: number, entries: readonly FlowEntry[]): readonly FlowEntry[] {
-  if (have >= pageSize) return [];
-  const at = entries.findIndex(({ seq }) => seq === number * pageSize + have + 1);
-  return at < 0 ? [] : entries.slice(at, at + pageSize - have);
+/** Those of the entries, of which the first stands in that row, that go on where a page that begins at `top` ends with so many of its rows. */
+function moreOf(top: number, have: number, entries: readonly FlowEntry[], first: number): readonly FlowEntry[] {
+  const at = top + have - first;
+  return at < 0 ? [] : entries.slice(at, at + Math.max(0, pageSize - have));
 }

@@ -1,5 +1,5 @@
 import { getJSON } from "../api/client";
-import { useLoad } from "../runs/data/useLoad";
+import { useLoad } from "../api/useLoad";
 import { beginningOf } from "./clock";
 
 /** When a trace began, in milliseconds as of Date.now(); null: not known. Only asked for what is wanted. */

@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent, useState, useSyncExternalStore } from "react";
 import { ApiError } from "../api/client";
-import { useRefused } from "../app/TokenGate";
+import { useRefused } from "../api/TokenGate";
 import type { Filters } from "./filters";
 import { FlowModel, type FlowView } from "./model";
 

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import { noFilters } from "./filters";
+import { firstFilters, noFilters } from "./filters";
 import type { FlowModel } from "./model";
 import type { Place } from "./place";
 import { findOdd, findRow } from "./scan";
@@ -44,9 +44,11 @@ export function useSearch(model: FlowModel, onFound: (row: number) => void): Sea
       const { filters } = model.get();
       const found = await findRow(model.base, filters, (entry) => isAt(entry, to), signal);
       if (!exact || !("seq" in to) || found?.entry.seq === to.seq) return found?.row ?? null;
+      const among = await findRow(model.base, firstFilters, (entry) => isAt(entry, to), signal);
       signal.throwIfAborted();
-      model.setFilters(noFilters);
-      return to.seq - 1;
+      const isShown = among?.entry.seq === to.seq && !filters.streams;
+      model.setFilters(isShown ? firstFilters : noFilters);
+      return isShown ? among.row : to.seq - 1;
     };
     void look(find, "There is nothing.");
   };

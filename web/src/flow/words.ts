@@ -1,14 +1,14 @@
 // An entry in words, as `assay trace` has them.
 
-import { plainName } from "../outputs/text";
-import { duration } from "../runs/data/format";
+import { duration } from "../format/format";
+import { plainName } from "../text/visible";
 import type { FlowEntry, FlowRequest } from "./entry";
 
 const longestName = 60;
 const shownId = 12;
 
 /** A silence that is worth a word, in milliseconds. */
-export const longSilenceMs = 1000;
+const longSilenceMs = 1000;
 
 /** Seconds since the trace began, as "+12.345". */
 export function timeText(ms: number): string {
@@ -29,9 +29,9 @@ export function aboutText(entry: FlowEntry): string {
   return nameText(entry.action || entry.label);
 }
 
-/** How long nothing had happened before an entry; null: not worth a word. */
+/** How long nothing had happened before an entry; null: not worth a word, or not known, as something between is not shown. */
 export function silenceMs(before: FlowEntry | null, entry: FlowEntry): number | null {
-  if (before === null || before.seq >= entry.seq) return null;
+  if (before === null || before.seq !== entry.seq - 1) return null;
   const ms = entry.ms - before.ms;
   return ms >= longSilenceMs ? ms : null;
 }

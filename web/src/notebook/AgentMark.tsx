@@ -1,7 +1,7 @@
 import { Bot } from "lucide-react";
+import { useCommands } from "../commands/commands";
 import { useSelect } from "../store/store";
 import styles from "./Cell.module.css";
-import { useCommands } from "./commands";
 import { useDesk } from "./desk";
 import { cellOf } from "./text";
 

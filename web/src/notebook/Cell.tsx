@@ -1,11 +1,12 @@
-import { lazy, memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useCommands } from "../commands/commands";
 import { useSelect } from "../store/store";
 import { Button } from "../ui/Button";
+import { lazily } from "../ui/lazily";
 import { AgentMark } from "./AgentMark";
 import styles from "./Cell.module.css";
 import { CodeBody } from "./CodeBody";
 import { ConflictBar } from "./ConflictBar";
-import { useCommands } from "./commands";
 import { useDesk, useView } from "./desk";
 import { Guard } from "./Guard";
 import { Gutter } from "./Gutter";
@@ -16,9 +17,9 @@ import { Toolbar } from "./Toolbar";
 import { cellOf, isMarkdown, runOf, titleOf } from "./text";
 
 // What can wait until there is some of it: the notebook is on the screen before.
-const Outputs = lazy(() => import("../outputs/Outputs").then(({ Outputs }) => ({ default: Outputs })));
-const Widgets = lazy(() => import("../widgets/Widgets").then(({ Widgets }) => ({ default: Widgets })));
-const MarkdownBody = lazy(() => import("./MarkdownBody").then(({ MarkdownBody }) => ({ default: MarkdownBody })));
+const Outputs = lazily(async () => (await import("../widgets/CellOutputs")).CellOutputs);
+const Widgets = lazily(async () => (await import("../widgets/Widgets")).Widgets);
+const MarkdownBody = lazily(async () => (await import("./MarkdownBody")).MarkdownBody);
 
 interface Props {
   cellId: string;

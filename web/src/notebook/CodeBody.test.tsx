@@ -4,7 +4,7 @@ import { act, cleanup, fireEvent, screen, waitFor } from "@testing-library/react
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { cell, changeNotebook, type Drawn, draw, dropCell, run, setSource, stateOf } from "./fakeNotebook";
 
-vi.mock("../outputs/Outputs", () => ({ Outputs: () => null }));
+vi.mock("../widgets/CellOutputs", () => ({ CellOutputs: () => null }));
 vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <article>{source}</article> }));
 vi.mock("../widgets/Widgets", () => ({ Widgets: () => null }));
 
@@ -121,8 +121,11 @@ test("text that is not stored yet stays when others write too", async () => {
 
 test("a cell that others delete while one writes in it can be brought back", async () => {
   const { view, store, commands } = await editing("one");
+  const rescued = vi.fn<(id: string) => void>();
+  Object.assign(commands, { rescued });
   type(view, "mine ");
   await act(async () => dropCell(store, "a"));
+  expect(rescued.mock.calls).toEqual([["a"]]); // and the session does not tell of it again
   expect(screen.getByText("The cell that you were writing in was deleted.")).toBeTruthy();
   expect(document.activeElement).toBe(element("b"));
   await act(async () => fireEvent.click(screen.getByRole("button", { name: "Undo" })));

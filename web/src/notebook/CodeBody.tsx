@@ -1,7 +1,7 @@
 import { useMemo } from "react";
+import { useCommands } from "../commands/commands";
 import { Button } from "../ui/Button";
 import styles from "./Code.module.css";
-import { useCommands } from "./commands";
 import { useDesk, useText, useView } from "./desk";
 import type { Token } from "./editor/tokens";
 import { StaticCode } from "./StaticCode";

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
+import { useConflict } from "../commands/conflicts";
 import { Button } from "../ui/Button";
 import styles from "./Cell.module.css";
-import { useConflict } from "./conflicts";
 import { useDesk } from "./desk";
 import { StaticCode } from "./StaticCode";
 

@@ -1,6 +1,6 @@
 import { GripVertical } from "lucide-react";
 import { type PointerEvent, useEffect, useRef } from "react";
-import { useCommands } from "./commands";
+import { useCommands } from "../commands/commands";
 import { useDesk } from "./desk";
 import { type Drag, startDrag } from "./drag";
 import styles from "./Gutter.module.css";

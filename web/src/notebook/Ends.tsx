@@ -1,17 +1,19 @@
 import { Plus } from "lucide-react";
+import { useCommands } from "../commands/commands";
 import { useSelect } from "../store/store";
 import { Button } from "../ui/Button";
 import { create } from "./change";
-import { useCommands } from "./commands";
 import { useDesk } from "./desk";
 import styles from "./Notebook.module.css";
 
 /** Behind the last cell: another one; in an empty notebook, what to do. */
 export function Ends() {
   const desk = useDesk();
-  const writes = useCommands() !== null;
+  const commands = useCommands();
   const count = useSelect((state) => state.notebook.order.length);
-  if (!writes) return count === 0 ? <p className={styles.empty}>There are no cells.</p> : null;
+  if (commands === null) return count === 0 ? <p className={styles.empty}>There are no cells.</p> : null;
+  const why = commands.whyNotAdd ?? null;
+  const reason = why === null ? {} : { disabled: true, title: why };
   return (
     <>
       {count === 0 && (
@@ -21,10 +23,10 @@ export function Ends() {
         </p>
       )}
       <div className={styles.add}>
-        <Button look={count === 0 ? "accent" : "plain"} onClick={() => create(desk, count, "code", true)}>
+        <Button look={count === 0 ? "accent" : "plain"} onClick={() => create(desk, count, "code", true)} {...reason}>
           <Plus size={14} aria-hidden /> Code
         </Button>
-        <Button onClick={() => create(desk, count, "markdown", true)}>
+        <Button onClick={() => create(desk, count, "markdown", true)} {...reason}>
           <Plus size={14} aria-hidden /> Markdown
         </Button>
       </div>

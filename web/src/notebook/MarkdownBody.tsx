@@ -1,7 +1,7 @@
+import { useCommands } from "../commands/commands";
 import { Markdown } from "../outputs/Markdown";
 import styles from "./Cell.module.css";
 import { CodeBody } from "./CodeBody";
-import { useCommands } from "./commands";
 import { useDesk, useText, useView } from "./desk";
 import { edit } from "./select";
 

@@ -2,8 +2,8 @@ import { act, cleanup, fireEvent, screen, waitFor, within } from "@testing-libra
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { cell, changeNotebook, draw, dropCell, insertCell, moveCell, run, stateOf } from "./fakeNotebook";
 
-vi.mock("../outputs/Outputs", () => ({
-  Outputs: ({ cellId }: { cellId: string }) => <output>outputs of {cellId}</output>,
+vi.mock("../widgets/CellOutputs", () => ({
+  CellOutputs: ({ cellId }: { cellId: string }) => <output>outputs of {cellId}</output>,
 }));
 vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <article>{source}</article> }));
 vi.mock("../widgets/Widgets", () => ({ Widgets: () => <input aria-label="a widget" /> }));
@@ -215,6 +215,18 @@ test("where cells cannot be run the buttons and the keys say why", async () => {
   expect(screen.getByText(/Another console owns this session/)).toBeTruthy();
 });
 
+test("where no cell can be made the buttons and the keys say why", async () => {
+  const { commands } = await draw(three(), { whyNotAdd: "The attempt has ended." });
+  await focusCell("b");
+  for (const name of ["Insert a cell above", "Insert a cell below", "Code", "Markdown"]) {
+    const button = screen.getByRole<HTMLButtonElement>("button", { name });
+    expect([button.disabled, button.title]).toEqual([true, "The attempt has ended."]);
+  }
+  await press("b");
+  expect(commands.createCell).not.toHaveBeenCalled();
+  expect(screen.getByText("The attempt has ended.")).toBeTruthy();
+});
+
 test("a notebook that is only looked at has no controls, and keys that change it do nothing", async () => {
   const { store } = await draw(stateOf([cell("a"), cell("b", "text", { type: "markdown" })]), { readOnly: true });
   await focusCell("a");
@@ -232,6 +244,31 @@ test("an empty notebook says what to do", async () => {
   expect(screen.getByText(/This notebook is empty/)).toBeTruthy();
   await act(async () => fireEvent.click(screen.getByRole("button", { name: "Code" })));
   expect(store.get().notebook.order).toEqual(["new1"]);
+});
+
+test("what is typed after a cell was asked for elsewhere in the page goes into that cell", async () => {
+  const { navigation, commands, store } = await draw(stateOf([cell("a", "first")]));
+  let arrive = () => {};
+  commands.createCell.mockImplementationOnce((position, type) => {
+    return new Promise((resolve) => {
+      arrive = () => {
+        insertCell(store, position, cell("late", "", { type }));
+        resolve("late");
+      };
+    });
+  });
+  await act(async () => navigation.addCell("markdown"));
+  expect(commands.createCell).toHaveBeenCalledExactlyOnceWith(1, "markdown", "");
+  await press("#", " ");
+  await act(async () => arrive());
+  await waitFor(() => expect(commands.editCell).toHaveBeenCalledWith("late", "# "));
+});
+
+test("a cell that cannot be made is told of", async () => {
+  const { navigation, commands } = await draw(three());
+  commands.createCell.mockRejectedValueOnce(new Error("position: too far"));
+  await act(async () => navigation.addCell("code"));
+  expect(screen.getByText("The cell could not be made: position: too far")).toBeTruthy();
 });
 
 test("outputs are folded away and shown again", async () => {

@@ -1,8 +1,10 @@
 import { type FocusEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useCommands } from "../commands/commands";
+import { useNotebookNavigation } from "../commands/navigation";
 import { useSelect, useStore } from "../store/store";
 import { Announce } from "./Announce";
 import { CellList } from "./CellList";
-import { useCommands } from "./commands";
+import { create } from "./change";
 import { createDesk, type Desk, DeskProvider, useDesk, useView } from "./desk";
 import { Ends } from "./Ends";
 import { FindBar } from "./FindBar";
@@ -10,9 +12,8 @@ import { followNotebook } from "./follow";
 import { KeysHelp } from "./KeysHelp";
 import styles from "./Notebook.module.css";
 import { NoteLine } from "./NoteLine";
-import { useNotebookNavigation } from "./navigation";
 import { RestartDialog } from "./RestartDialog";
-import { jump, selectWhenThere } from "./select";
+import { jump } from "./select";
 import { cellOf } from "./text";
 import { useKeys } from "./useKeys";
 import { withId } from "./view";
@@ -41,13 +42,12 @@ export function Notebook({ language, focus = null }: Props) {
   }, [desk]);
   return (
     <DeskProvider value={desk}>
-      <Cells language={language} />
-      <Jumps focus={focus} />
+      <Cells language={language} focus={focus} />
     </DeskProvider>
   );
 }
 
-function Cells({ language }: { language: string }) {
+function Cells({ language, focus }: Required<Props>) {
   const desk = useDesk();
   const [scroller, setScroller] = useState<HTMLDivElement | null>(null);
   const keys = useKeys();
@@ -68,6 +68,7 @@ function Cells({ language }: { language: string }) {
           <Ends />
         </CellList>
       </div>
+      <Wishes focus={focus} scroller={scroller} />
       {finding && <FindBar />}
       <NoteLine />
       <Announce />
@@ -87,15 +88,22 @@ function follow({ view }: Desk, { target }: FocusEvent): void {
   else view.set({ selected: id, editing: editing && selected === id && target !== cell });
 }
 
-/** Goes where a link or the address leads. */
-function Jumps({ focus }: { focus: string | null }) {
+/** Does what other parts of the page want, and goes where the address leads. */
+function Wishes({ focus, scroller }: { focus: string | null; scroller: HTMLElement | null }) {
   const desk = useDesk();
   const navigation = useNotebookNavigation();
   const there = useSelect((state) => focus !== null && cellOf(state, focus) !== null);
-  useEffect(
-    () => navigation.onJump((id, editing) => (editing ? selectWhenThere(desk, id, true) : jump(desk, id))),
-    [desk, navigation],
-  );
+  useEffect(() => {
+    if (scroller === null) return;
+    return navigation.onWish((wish) => {
+      if ("jump" in wish) {
+        jump(desk, wish.jump);
+        return;
+      }
+      scroller.focus({ preventScroll: true }); // what is typed from now on is for the cell
+      create(desk, desk.store.get().notebook.order.length, wish.add, true);
+    });
+  }, [desk, navigation, scroller]);
   useEffect(() => {
     if (focus !== null && there) jump(desk, focus);
   }, [desk, focus, there]);

@@ -55,7 +55,7 @@ function selectedRange(element: HTMLElement): { anchor: number; head: number } |
 }
 
 /** How much text of the element stands before the place; null: the place is not in it. */
-export function textOffset(element: HTMLElement, node: Node | null, offset: number): number | null {
+function textOffset(element: HTMLElement, node: Node | null, offset: number): number | null {
   if (node === null || !element.contains(node)) return null;
   const before = element.ownerDocument.createRange();
   before.selectNodeContents(element);

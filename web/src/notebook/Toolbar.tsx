@@ -9,10 +9,10 @@ import {
   Trash2,
   Type,
 } from "lucide-react";
+import { useCommands } from "../commands/commands";
 import { useSelect } from "../store/store";
 import { IconButton } from "../ui/Button";
 import { changeType, insert, moveBy, remove } from "./change";
-import { useCommands } from "./commands";
 import { useDesk } from "./desk";
 import { interruptCell, run, whyNotRun } from "./run";
 import { statusOf } from "./status";
@@ -35,6 +35,8 @@ export function Toolbar({ cellId, code, aside }: Props) {
   if (commands === null) return null;
   const why = whyNotRun(commands);
   const reason = why === null ? {} : { disabled: true, title: why };
+  const whyNotAdd = commands.whyNotAdd ?? null;
+  const noMore = whyNotAdd === null ? {} : { disabled: true, title: whyNotAdd };
   const busy = status === "running" || status === "waiting";
   return (
     <div
@@ -53,10 +55,10 @@ export function Toolbar({ cellId, code, aside }: Props) {
           <Square />
         </IconButton>
       )}
-      <IconButton label="Insert a cell above" onClick={() => insert(desk, 0, cellId, true)}>
+      <IconButton label="Insert a cell above" onClick={() => insert(desk, 0, cellId, true)} {...noMore}>
         <BetweenHorizontalEnd />
       </IconButton>
-      <IconButton label="Insert a cell below" onClick={() => insert(desk, 1, cellId, true)}>
+      <IconButton label="Insert a cell below" onClick={() => insert(desk, 1, cellId, true)} {...noMore}>
         <BetweenHorizontalStart />
       </IconButton>
       <IconButton label="Move the cell up" disabled={first} onClick={() => moveBy(desk, -1, cellId)}>

@@ -8,7 +8,7 @@ import { placeOfSelected, select, selectWhenThere, whenOrder } from "./select";
 import { cellOf } from "./text";
 
 /** Shows what went wrong. */
-export function tellError({ view }: Desk, doing: string): (error: unknown) => void {
+function tellError({ view }: Desk, doing: string): (error: unknown) => void {
   return (error) => {
     const why = error instanceof Error ? error.message : String(error);
     view.set({ note: { tone: "bad", text: `${doing}: ${why}` } });
@@ -36,6 +36,11 @@ function goOnWith(desk: Desk, held: Held | null): void {
 export function create(desk: Desk, position: number, type: CellType, editing = false): void {
   const commands = desk.commands();
   if (commands === null) return;
+  const why = commands.whyNotAdd ?? null;
+  if (why !== null) {
+    desk.view.set({ note: { tone: "neutral", text: why } });
+    return;
+  }
   desk.hold.begin();
   commands
     .createCell(position, type, "")

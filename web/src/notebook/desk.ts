@@ -1,8 +1,8 @@
 // All that one notebook on the screen is made of beside its cells.
 
 import { createContext, useContext, useSyncExternalStore } from "react";
+import type { Commands } from "../commands/commands";
 import type { Store } from "../store/store";
-import type { Commands } from "./commands";
 import { createDrafts, type Drafts } from "./drafts";
 import { createHold, type Hold } from "./hold";
 import { type Bin, createBin } from "./removed";

@@ -3,14 +3,14 @@
 
 import { act, render } from "@testing-library/react";
 import { vi } from "vitest";
+import { type Commands, CommandsProvider } from "../commands/commands";
+import { type Conflicts, ConflictsProvider } from "../commands/conflicts";
+import { createNavigation, NavigationProvider, type NotebookNavigation } from "../commands/navigation";
 import type { CellType } from "../protocol/messages";
 import { initial } from "../store/reducer";
 import type { Cell, Notebook as NotebookState, Run, State } from "../store/state";
 import { createStore, type Store, StoreProvider } from "../store/store";
-import { type Commands, CommandsProvider } from "./commands";
-import { type Conflicts, ConflictsProvider } from "./conflicts";
 import { Notebook } from "./Notebook";
-import { createNavigation, NavigationProvider, type NotebookNavigation } from "./navigation";
 
 export function cell(id: string, source = `# ${id}`, more: Partial<Cell> = {}): Cell {
   return { id, type: "code", source, title: "", rev: 1, ...more };
@@ -108,16 +108,22 @@ export interface Drawn {
 interface Options {
   readOnly?: boolean;
   canRun?: boolean;
+  whyNotAdd?: string;
   conflicts?: Conflicts;
 }
 
 export async function draw(
   state: State,
-  { readOnly = false, canRun = true, conflicts = {} }: Options = {},
+  { readOnly = false, canRun = true, whyNotAdd, conflicts = {} }: Options = {},
 ): Promise<Drawn> {
   layOut();
   const store = createStore(state);
-  const commands = { ...fakeCommands(store), canRun, whyNot: canRun ? null : "Another console owns this session." };
+  const commands = {
+    ...fakeCommands(store),
+    canRun,
+    whyNot: canRun ? null : "Another console owns this session.",
+    whyNotAdd: whyNotAdd ?? null,
+  };
   const navigation = createNavigation();
   await act(async () => {
     render(

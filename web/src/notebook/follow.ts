@@ -31,7 +31,10 @@ function settle(desk: Desk, before: State, now: State): void {
   for (const id of gone) forget(desk, id);
   const removed = lost.at(-1);
   if (removed === undefined) return;
-  for (const each of lost) desk.bin.put(each);
+  for (const each of lost) {
+    desk.bin.put(each);
+    desk.commands()?.rescued?.(each.id);
+  }
   desk.view.set({ note: { tone: "neutral", text: "The cell that you were writing in was deleted.", removed } });
 }
 

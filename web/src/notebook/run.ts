@@ -1,7 +1,7 @@
 // Running cells, and stopping them.
 
+import type { Commands } from "../commands/commands";
 import { goOn, insert } from "./change";
-import type { Commands } from "./commands";
 import type { Desk } from "./desk";
 import { leave } from "./select";
 import { isMarkdown, runOf } from "./text";

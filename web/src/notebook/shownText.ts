@@ -1,3 +1,4 @@
+import { fieldsOf } from "../json/read";
 import type { Output } from "../protocol/messages";
 import type { State } from "../store/state";
 import { runOf } from "./text";
@@ -20,13 +21,10 @@ export function shownText(state: State, id: string): string {
 const colours = /\x1b\[[0-?]*[ -/]*[@-~]/g;
 
 function plain(output: unknown): string {
-  const { text, data, traceback, evalue } = fields(output);
-  const shown = lines(text, "") || lines(fields(data)["text/plain"], "") || lines(traceback, "\n") || lines(evalue, "");
+  const { text, data, traceback, evalue } = fieldsOf(output);
+  const shown =
+    lines(text, "") || lines(fieldsOf(data)["text/plain"], "") || lines(traceback, "\n") || lines(evalue, "");
   return shown.slice(0, maxOutput).replace(colours, "");
-}
-
-function fields(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function lines(value: unknown, between: string): string {

@@ -1,18 +1,17 @@
+import { unseen } from "../text/unseen";
+
 // Characters that would change how the text around them is drawn, or that cannot
 // be seen: control characters, and those that turn the direction of writing.
 
-const ranges =
-  "\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ufff9-\\ufffc";
-
 /** Finds such a character. A new object at each call, for it remembers where it was. */
 export function specials(): RegExp {
-  return new RegExp(`[${ranges}]`, "g");
+  return new RegExp(`[${unseen}]`, "gu");
 }
 
 /** What the characters are called, the first few of them: "U+202E, U+0007". */
 export function specialNames(text: string): string {
   const names = [...new Set(text)].map((character) =>
-    character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0"),
+    (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0"),
   );
   const shown = names.slice(0, 4).map((name) => `U+${name}`);
   return names.length > 4 ? `${shown.join(", ")} and others` : shown.join(", ");
@@ -22,7 +21,7 @@ export function specialNames(text: string): string {
 export function specialPieces(text: string): { text: string; special: boolean }[] {
   const pieces: { text: string; special: boolean }[] = [];
   let at = 0;
-  for (const { index, 0: found } of text.matchAll(new RegExp(`[${ranges}]+`, "g"))) {
+  for (const { index, 0: found } of text.matchAll(new RegExp(`[${unseen}]+`, "gu"))) {
     if (index > at) pieces.push({ text: text.slice(at, index), special: false });
     pieces.push({ text: found, special: true });
     at = index + found.length;

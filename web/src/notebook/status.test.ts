@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { cell, run, stateOf } from "./fakeNotebook";
-import { durationText, promptOf, statusOf } from "./status";
+import { promptOf, statusOf } from "./status";
 
 test("a cell says how it stands, in brackets and in words", () => {
   const cells = ["fresh", "running", "waiting", "sent", "ran", "failed", "stopped"].map((id) => cell(id));
@@ -17,21 +17,6 @@ test("a cell says how it stands, in brackets and in words", () => {
   });
   const shown = cells.map(({ id }) => `${promptOf(state, id)} ${statusOf(state, id)}`);
   expect(shown).toEqual(["  fresh", "* running", "…2 waiting", "… waiting", "3 ran", "12 failed", "2 fresh"]);
-});
-
-test("a time is short", () => {
-  expect([0, 12.4, 999.4, 999.6, 1249, 59_949, 60_000, 125_000, 3_720_000].map(durationText)).toEqual([
-    "0 ms",
-    "12 ms",
-    "999 ms",
-    "1.0 s",
-    "1.2 s",
-    "59.9 s",
-    "1 min 0 s",
-    "2 min 5 s",
-    "1 h 2 min",
-  ]);
-  expect([Number.NaN, -1, Number.POSITIVE_INFINITY].map(durationText)).toEqual(["", "", ""]);
 });
 
 test("an interrupted run is told from a failed one", () => {

@@ -40,13 +40,3 @@ export function promptOf(state: State, id: string): string {
   if (run?.pending) return "…";
   return run !== null && run.count > 0 ? String(run.count) : " ";
 }
-
-/** A time that something took: "320 ms", "1.2 s", "2 min 5 s". */
-export function durationText(ms: number): string {
-  if (!Number.isFinite(ms) || ms < 0) return "";
-  if (ms < 999.5) return `${Math.round(ms)} ms`;
-  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
-  const seconds = Math.round(ms / 1000);
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${seconds % 60} s`;
-}

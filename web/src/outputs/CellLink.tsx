@@ -1,7 +1,7 @@
-import { useNotebookNavigation } from "../notebook/navigation";
+import { useNotebookNavigation } from "../commands/navigation";
 import { useSelect } from "../store/store";
+import { plainName } from "../text/visible";
 import styles from "./Outputs.module.css";
-import { plainName } from "./text";
 
 /** "cell 5", which leads there; of a cell that is not in the notebook, the beginning of its id. */
 export function CellLink({ id }: { id: string }) {

@@ -1,5 +1,7 @@
+import { counted } from "../format/format";
+import { recordOf } from "../json/read";
+import { plainName } from "../text/visible";
 import styles from "./SafeHtml.module.css";
-import { countText, plainName, recordOf } from "./text";
 
 const mostRows = 200;
 const mostColumns = 100;
@@ -34,8 +36,8 @@ export function DataTable({ schema, rows }: { schema: readonly unknown[]; rows: 
       </table>
       {(rows.length > mostRows || schema.length > mostColumns) && (
         <p>
-          {countText(rows.length, "row")}, {countText(schema.length, "column")}; the first {mostRows} and {mostColumns}{" "}
-          are shown.
+          {counted(rows.length, "row")}, {counted(schema.length, "column")}; the first {mostRows} and {mostColumns} are
+          shown.
         </p>
       )}
     </div>

@@ -1,8 +1,8 @@
 import { useMemo } from "react";
+import { plainName } from "../text/visible";
 import { formNames } from "./formNames";
 import type { Form } from "./mime";
 import styles from "./Outputs.module.css";
-import { plainName } from "./text";
 
 interface Props {
   forms: readonly Form[];

@@ -1,6 +1,7 @@
 import { useState } from "react";
+import { counted } from "../format/format";
+import { plainName } from "../text/visible";
 import styles from "./JsonTree.module.css";
-import { plainName } from "./text";
 
 /** Members that are drawn together; more are offered in slices. */
 const slice = 100;
@@ -112,6 +113,6 @@ function Leaf({ value }: { value: unknown }) {
 }
 
 function summary(list: boolean, size: number): string {
-  const count = `${size.toLocaleString("en")} ${list ? "item" : "key"}${size === 1 ? "" : "s"}`;
+  const count = counted(size, list ? "item" : "key");
   return list ? `[ ${count} ]` : `{ ${count} }`;
 }

@@ -1,10 +1,11 @@
 import { memo } from "react";
+import { linesOf, recordOf } from "../json/read";
+import { plainName } from "../text/visible";
 import { OutputBoundary } from "./OutputBoundary";
 import styles from "./Outputs.module.css";
 import { RichOutputView } from "./RichOutputView";
 import { StreamOutput } from "./StreamOutput";
 import { Traceback } from "./Traceback";
-import { plainName, recordOf, textOf } from "./text";
 
 interface Props {
   /** An output of nbformat, or whatever is in its place. */
@@ -26,13 +27,13 @@ function Kind({ output, number }: Props) {
   const fields = recordOf(output);
   switch (fields?.output_type) {
     case "stream":
-      return <StreamOutput name={String(fields.name)} text={textOf(fields.text) ?? ""} />;
+      return <StreamOutput name={String(fields.name)} text={linesOf(fields.text) ?? ""} />;
     case "error":
       return (
         <Traceback
-          ename={textOf(fields.ename) ?? ""}
-          evalue={textOf(fields.evalue) ?? ""}
-          traceback={linesOf(fields.traceback)}
+          ename={linesOf(fields.ename) ?? ""}
+          evalue={linesOf(fields.evalue) ?? ""}
+          traceback={tracebackText(fields.traceback)}
         />
       );
     case "display_data":
@@ -47,13 +48,14 @@ function Kind({ output, number }: Props) {
   }
 }
 
-function linesOf(traceback: unknown): string {
+function tracebackText(traceback: unknown): string {
   if (typeof traceback === "string") return traceback;
   return Array.isArray(traceback) ? traceback.filter((line) => typeof line === "string").join("\n") : "";
 }
 
 function plainText(output: unknown): string {
   const fields = recordOf(output);
-  const text = textOf(fields?.text) ?? textOf(recordOf(fields?.data)?.["text/plain"]) ?? linesOf(fields?.traceback);
+  const text =
+    linesOf(fields?.text) ?? linesOf(recordOf(fields?.data)?.["text/plain"]) ?? tracebackText(fields?.traceback);
   return text.slice(0, 100_000);
 }

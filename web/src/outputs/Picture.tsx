@@ -1,7 +1,7 @@
 import { useState } from "react";
+import { size } from "../format/format";
 import styles from "./Picture.module.css";
 import { PictureDialog } from "./PictureDialog";
-import { sizeText } from "./text";
 
 interface Props {
   /** A data: URL. Scripts in an SVG do not run in an <img>, and it fetches nothing. */
@@ -20,7 +20,7 @@ export function Picture({ src, alt, mime, width }: Props) {
   if (broken) {
     return (
       <p className={styles.broken}>
-        This picture cannot be shown: its data is no valid {mime} ({sizeText(src.length)}).
+        This picture cannot be shown: its data is no valid {mime} ({size(src.length)}).
       </p>
     );
   }

@@ -1,9 +1,9 @@
 import { useEffect, useMemo, useState } from "react";
+import { recordOf } from "../json/read";
 import { Frame } from "./Frame";
 import { drawable } from "./figure";
 import styles from "./Outputs.module.css";
 import { plotlySource } from "./plotly";
-import { recordOf } from "./text";
 
 /** A figure of plotly, drawn in a frame. */
 export function PlotOutput({ figure, of }: { figure: Readonly<Record<string, unknown>>; of: object }) {

@@ -1,9 +1,10 @@
 import { useMemo, useState } from "react";
+import { linesOf, recordOf } from "../json/read";
+import { plainName } from "../text/visible";
 import { FormChooser } from "./FormChooser";
 import { FormView } from "./FormView";
 import { type Forms, formsOf } from "./mime";
 import styles from "./Outputs.module.css";
-import { plainName, recordOf, textOf } from "./text";
 
 interface Props {
   /** A MIME bundle, or whatever is there. */
@@ -43,7 +44,7 @@ export function RichOutputView({ data, metadata, number }: Props) {
 }
 
 function altOf(data: unknown, mime: string): string {
-  const text = textOf(recordOf(data)?.["text/plain"]);
+  const text = linesOf(recordOf(data)?.["text/plain"]);
   return text === null || text.trim() === "" ? `Picture, ${plainName(mime, 60)}` : plainName(text.trim(), 300);
 }
 

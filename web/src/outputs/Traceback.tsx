@@ -1,12 +1,13 @@
 import { CircleAlert } from "lucide-react";
 import { useMemo, useState } from "react";
+import { counted } from "../format/format";
+import { plainName } from "../text/visible";
 import { Button } from "../ui/Button";
 import { CellNames } from "./CellNames";
 import { CopyButton } from "./CopyButton";
 import styles from "./Outputs.module.css";
 import { TerminalText } from "./terminal/TerminalText";
 import { WordsProvider } from "./terminal/words";
-import { countText, plainName } from "./text";
 import { splitTraceback } from "./traceback";
 
 interface Props {
@@ -36,7 +37,7 @@ export function Traceback({ ename, evalue, traceback }: Props) {
       </div>
       {count > 0 && (
         <Button look="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? "Fold" : "Show"} {countText(count, "earlier frame")}
+          {open ? "Fold" : "Show"} {counted(count, "earlier frame")}
         </Button>
       )}
       <WordsProvider value={CellNames}>

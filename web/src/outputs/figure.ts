@@ -1,6 +1,7 @@
 // Figures of plotly, made ready for the bundle of it that we have.
 
-import { plainName, recordOf } from "./text";
+import { recordOf } from "../json/read";
+import { plainName } from "../text/visible";
 
 /** What plotly.js-cartesian-dist-min can draw. */
 const drawn = new Set(

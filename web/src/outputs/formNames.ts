@@ -1,5 +1,5 @@
+import { plainName } from "../text/visible";
 import type { Form } from "./mime";
-import { plainName } from "./text";
 
 const names: Readonly<Record<Form["kind"], string>> = {
   plot: "Plot",

@@ -7,6 +7,7 @@
 // The DOM here is happy-dom's, which runs nothing; what a browser makes of the
 // same list, behind the server's real policy, is for the tests in e2e.
 
+import { plainName } from "../text/visible";
 import "./happyDom";
 import { cleanup, render } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -14,9 +15,8 @@ import { drawable } from "./figure";
 import inputs from "./hostile.json";
 import { Markdown } from "./Markdown";
 import { formsOf } from "./mime";
-import { OutputList } from "./Outputs";
+import { OutputList } from "./OutputList";
 import { SafeHtml } from "./SafeHtml";
-import { plainName } from "./text";
 
 const forbidden =
   "script, style, link, meta, base, form, input, button[formaction], textarea, object, embed, template, noscript, svg:not([class*=lucide]) *, foreignObject, frameset, frame, portal, [id], [name]";

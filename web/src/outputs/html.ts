@@ -1,8 +1,9 @@
 // Looks at HTML before it is shown: can it be shown as it is in the page, or does
 // it need scripts or styles, and with them a frame of its own?
 
+import { plainName } from "../text/visible";
 import { hushed, hushedName, unhushed, unhushedTag } from "./hush";
-import { plainName } from "./text";
+import { parseInert } from "./inert";
 
 /** What HTML needs to look as it was meant. */
 export interface Needs {
@@ -26,7 +27,7 @@ const harmlessStyle = /^\s*(?:(?:text-align|vertical-align)\s*:\s*[\w-]+\s*;?\s*
 const mostNames = 5;
 
 export function needsOf(html: string): Needs {
-  const content = new DOMParser().parseFromString(hushed(html), "text/html");
+  const content = parseInert(hushed(html));
   let frame = false;
   const outside = new Set<string>();
   for (const element of content.querySelectorAll("*")) {

@@ -1,13 +1,14 @@
-// A browser complains in its console of each style, handler and subtitle that the
-// page's policy forbids, even in HTML that is only looked at, or is about to be
-// sanitised. By other names they are like any other attribute, and style elements,
-// as noframes, are parsed in the same way. This keeps the console readable and
+// A browser complains in its console of each script, style, handler and subtitle that
+// the page's policy forbids, even in HTML that is only looked at, or is about to be
+// sanitised. By other names they are like any other attribute; style elements, as
+// noframes, are parsed in the same way, and scripts, as noembed, nearly. This keeps the console readable and
 // nothing else: what is missed is taken out all the same.
 
 /** What the names of such attributes begin with. */
 const prefix = "data-was-";
 
 const styleTag = /<(\/?)style(?![\w-])/gi;
+const scriptTag = /<(\/?)script(?![\w-])/gi;
 const opening = /<[a-z](?:=\s*(?:"[^"]*"|'[^']*')|[^<>])*/gi;
 const attribute = /(=\s*(?:"[^"]*"|'[^']*'))|(?<=[\s/"'])(style|on[a-z]+)(?=\s*=)/gi;
 const trackSource = /(=\s*(?:"[^"]*"|'[^']*'))|(?<=[\s/"'])(style|on[a-z]+|src)(?=\s*=)/gi;
@@ -15,6 +16,7 @@ const trackSource = /(=\s*(?:"[^"]*"|'[^']*'))|(?<=[\s/"'])(style|on[a-z]+|src)(
 export function hushed(html: string): string {
   return html
     .replace(styleTag, "<$1noframes")
+    .replace(scriptTag, "<$1noembed")
     .replace(opening, (tag) =>
       tag.replace(/^<track\b/i.test(tag) ? trackSource : attribute, (whole, quoted: string | undefined) =>
         quoted === undefined ? `${prefix}${whole}` : whole,
@@ -34,6 +36,7 @@ export function withoutTracks(html: string): string {
 
 /** The name of an element as it was. */
 export function unhushedTag(name: string): string {
+  if (name === "noembed") return "script";
   return name === "noframes" ? "style" : name;
 }
 

@@ -2,6 +2,7 @@
 // first formula is to be drawn.
 
 import { hushed } from "./hush";
+import { parseInert } from "./inert";
 
 /** Draws TeX, with or without the dollars around it; an Error says what is wrong with it. */
 export type Typeset = (tex: string, display: boolean) => Element | Error;
@@ -35,7 +36,7 @@ export function loadTypeset(): Promise<Typeset> {
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
     }
-    const math = new DOMParser().parseFromString(hushed(markup), "text/html").querySelector("math");
+    const math = parseInert(hushed(markup)).querySelector("math");
     return math === null ? new Error("there is no formula in it") : bare(math);
   });
   loading.catch(() => {

@@ -44,7 +44,7 @@ test("WebGL's scatter is drawn without it", () => {
 });
 
 test("a type that is not known is named, with its size", () => {
-  expect(formsOf({ "application/x-odd": "abc" }).notes).toEqual(["application/x-odd (3 bytes) cannot be shown here."]);
+  expect(formsOf({ "application/x-odd": "abc" }).notes).toEqual(["application/x-odd (3 B) cannot be shown here."]);
 });
 
 test("forms for other programs are not mentioned beside one that can be shown", () => {

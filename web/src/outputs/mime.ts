@@ -1,7 +1,8 @@
 // Which forms of an output can be shown, and which of them first.
 
+import { size } from "../format/format";
+import { linesOf, recordOf } from "../json/read";
 import { drawnNames, traceTypes } from "./figure";
-import { recordOf, sizeText, textOf } from "./text";
 
 /** One way to show an output. */
 export type Form =
@@ -70,21 +71,21 @@ function formOf(mime: string, value: unknown): Form | string {
   if (mime === "application/vnd.dataresource+json") return tableOf(mime, value);
   if (/^(?:image|audio|video)\//.test(mime) && mime !== "image/svg+xml") return binaryOf(mime, value);
   if (/^application\/(?:[\w.-]+\+)?json$/.test(mime)) return { kind: "json", mime, value };
-  const text = textOf(value);
+  const text = linesOf(value);
   if (text === null) return `${mime}: expected text, found ${typeName(value)}.`;
   if (mime === "text/html") return { kind: "html", mime, text };
   if (mime === "image/svg+xml") return { kind: "svg", mime, text };
   if (mime === "text/markdown") return { kind: "markdown", mime, text };
   if (mime === "text/latex") return { kind: "latex", mime, text };
   if (mime.startsWith("text/")) return { kind: "text", mime, text };
-  return `${mime} (${sizeText(text.length)}) cannot be shown here.`;
+  return `${mime} (${size(text.length)}) cannot be shown here.`;
 }
 
 /** A value that the server has left out is {mime, bytes}. */
 function leftOut(mime: string, value: unknown): string | null {
   const left = recordOf(value);
   if (left === null || left.mime !== mime || typeof left.bytes !== "number") return null;
-  return `${mime} (${sizeText(left.bytes)}) was left out, because it is large: the trace has it.`;
+  return `${mime} (${size(left.bytes)}) was left out, because it is large: the trace has it.`;
 }
 
 function plotOf(mime: string, value: unknown): Form | string {
@@ -104,7 +105,7 @@ function tableOf(mime: string, value: unknown): Form {
 }
 
 function binaryOf(mime: string, value: unknown): Form | string {
-  const text = textOf(value);
+  const text = linesOf(value);
   if (text === null) return `${mime}: expected base64, found ${typeName(value)}.`;
   if (!/^[\w.+/-]+$/.test(mime)) return `${JSON.stringify(mime)} is no type that is known.`;
   const base64 = text.replace(/\s+/g, "");

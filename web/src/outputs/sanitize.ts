@@ -3,9 +3,9 @@
 // such HTML comes through here.
 
 import createPurifier, { type Config } from "dompurify";
+import { plainName } from "../text/visible";
 import { hushed } from "./hush";
 import { outside } from "./links";
-import { plainName } from "./text";
 
 const tags = new Set(
   (

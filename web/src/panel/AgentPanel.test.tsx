@@ -1,7 +1,7 @@
 import { act, cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { CommandsProvider } from "../notebook/commands";
-import { createNavigation, NavigationProvider } from "../notebook/navigation";
+import { CommandsProvider } from "../commands/commands";
+import { createNavigation, NavigationProvider } from "../commands/navigation";
 import type { Hop, Message } from "../protocol/messages";
 import { createStore, StoreProvider } from "../store/store";
 import { AgentPanel } from "./AgentPanel";
@@ -121,7 +121,7 @@ test("the history is cleared only when one is sure", async () => {
 test("a cell that a tool is about is a link that jumps to it; one that is gone is none", async () => {
   const { tell, navigation } = await draw();
   const jumped = vi.fn();
-  navigation.onJump(jumped);
+  navigation.onWish(jumped);
   const cell = { cell_id: "abc", cell_type: "code", source: "", display_name: "", rev: 1 };
   const content = ["abc", "gone"].map((id) => ({ type: "tool_use", id, name: "run_cell", input: { cell_id: id } }));
   await tell(
@@ -129,7 +129,7 @@ test("a cell that a tool is about is a link that jumps to it; one that is gone i
     { type: "agent_history_updated", entry: { role: "assistant", content } },
   );
   fireEvent.click(screen.getByRole("button", { name: "cell 1" }));
-  expect(jumped.mock.calls.map(([id]) => id)).toEqual(["abc"]);
+  expect(jumped.mock.calls).toEqual([[{ jump: "abc" }]]);
   expect(screen.getByTitle("This cell is not in the notebook").textContent).toBe("gone");
 });
 

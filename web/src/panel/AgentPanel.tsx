@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { attemptOver } from "../agent/whyNot";
+import { attemptOver } from "../commands/whyNot";
 import { useSelect } from "../store/store";
 import styles from "./AgentPanel.module.css";
 import { AskBox } from "./AskBox";
@@ -7,6 +7,7 @@ import { AttachCase } from "./AttachCase";
 import { CaseView } from "./CaseView";
 import { Conversation } from "./Conversation";
 import { CellNameProvider } from "./cellName";
+import { LogFold } from "./log/LogFold";
 import { NotebookCellName } from "./NotebookCellName";
 import { StatusLine } from "./StatusLine";
 import { UsageMeter } from "./UsageMeter";
@@ -17,6 +18,8 @@ import { VerdictFold } from "./VerdictFold";
 interface Props {
   session: string;
   connected: boolean;
+  /** Why the server has refused the connection; "": it has not. */
+  refused?: string;
   /** Why nothing can be done with the agent; null: it can. */
   refusal: string | null;
   /** Cases may be attached. */
@@ -24,7 +27,7 @@ interface Props {
 }
 
 /** All of the agent: its state, the case, the conversation, and what one may tell it. */
-export function AgentPanel({ session, connected, refusal, cases }: Props) {
+export function AgentPanel({ session, connected, refused = "", refusal, cases }: Props) {
   const verdict = useSelect((state) => state.verdict);
   const attempt = useAttempt(session, connected);
   const [attaching, setAttaching] = useState(false);
@@ -42,6 +45,7 @@ export function AgentPanel({ session, connected, refusal, cases }: Props) {
         <div className={styles.conversation}>
           <LiveConversation />
         </div>
+        <LogFold session={session} attempt={attempt !== null} refused={refused} />
         <UsageMeter />
         <AskBox
           refusal={refusal ?? ended}

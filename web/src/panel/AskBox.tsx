@@ -1,6 +1,6 @@
 import { SendHorizontal } from "lucide-react";
 import { type KeyboardEvent, useId, useState } from "react";
-import { useCommands } from "../notebook/commands";
+import { useCommands } from "../commands/commands";
 import { IconButton } from "../ui/Button";
 import styles from "./AskBox.module.css";
 

@@ -1,7 +1,7 @@
+import { oneLine } from "../text/visible";
 import { Badge } from "../ui/Badge";
 import styles from "./AttachCase.module.css";
 import type { ListedCase } from "./cases";
-import { oneLine } from "./text";
 
 interface Props {
   listed: ListedCase;

@@ -1,11 +1,11 @@
 import { useState } from "react";
+import { oneLine } from "../text/visible";
 import { clockText, secondsUntil, useNow } from "../ui/useNow";
 import { type Attempt, limitOf } from "./attempt";
 import styles from "./CaseView.module.css";
 import { Fold } from "./Fold";
 import { Limits } from "./Limits";
 import { LongText } from "./LongText";
-import { oneLine } from "./text";
 
 /** The attempt that goes on: its case, what it may take, and what it has taken. */
 export function CaseView({ attempt }: { attempt: Attempt }) {

@@ -1,6 +1,7 @@
 import { TriangleAlert } from "lucide-react";
+import { textOrJSON } from "../json/read";
+import { visible } from "../text/visible";
 import styles from "./EventLine.module.css";
-import { asText, visible } from "./text";
 
 /** How much of an error is shown, in characters. */
 const longest = 20_000;
@@ -12,7 +13,7 @@ export function ErrorLine({ text, fatal }: { text: string; fatal: boolean }) {
       <TriangleAlert aria-hidden="true" />
       <div className={styles.errorText}>
         <strong>{fatal ? "The agent stopped" : "The agent had an error"}</strong>
-        <pre>{visible(asText(text).slice(0, longest)) || "It did not say why."}</pre>
+        <pre>{visible(textOrJSON(text).slice(0, longest)) || "It did not say why."}</pre>
       </div>
     </div>
   );

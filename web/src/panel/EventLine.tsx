@@ -1,8 +1,8 @@
 import { Dot, TriangleAlert } from "lucide-react";
+import { fieldsOf, numberOf } from "../json/read";
 import styles from "./EventLine.module.css";
 import { eventWords } from "./eventWords";
 import { RetryCountdown } from "./RetryCountdown";
-import { asNumber, asRecord } from "./text";
 
 interface Props {
   event: string;
@@ -15,7 +15,7 @@ interface Props {
 /** Something that happened to the agent, in a quiet line. */
 export function EventLine({ event, text, metadata, pending }: Props) {
   const { what, more, warn } = eventWords(event, text, metadata);
-  const wait = event === "retry" ? asNumber(asRecord(metadata).wait_ms) : null;
+  const wait = event === "retry" ? numberOf(fieldsOf(metadata).wait_ms) : null;
   return (
     <p className={styles.line}>
       {warn ? <TriangleAlert className={styles.warn} aria-hidden="true" /> : <Dot aria-hidden="true" />}

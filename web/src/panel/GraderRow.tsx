@@ -1,19 +1,20 @@
 import { Check, CircleAlert, X } from "lucide-react";
+import { score as written } from "../format/format";
+import { fieldsOf, numberOf, textOrJSON } from "../json/read";
 import { JsonTree } from "../outputs/JsonTree";
 import type { GraderResult } from "../protocol/messages";
-import { score as written } from "../runs/data/format";
-import { asNumber, asRecord, asText, oneLine, visible } from "./text";
+import { oneLine, visible } from "../text/visible";
 import styles from "./Verdict.module.css";
 
 const longestReasoning = 20_000;
 
 /** What one grader said. */
 export function GraderRow({ grader }: { grader: GraderResult }) {
-  const { type, passed, score, reasoning, metrics, error } = asRecord(grader) as Partial<GraderResult>;
-  const measured = asRecord(metrics);
+  const { type, passed, score, reasoning, metrics, error } = fieldsOf(grader) as Partial<GraderResult>;
+  const measured = fieldsOf(metrics);
   const failure = errorText(error);
-  const points = asNumber(score);
-  const said = asText(reasoning);
+  const points = numberOf(score);
+  const said = textOrJSON(reasoning);
   return (
     <li className={styles.grader}>
       <div className={styles.graderHead}>
@@ -24,7 +25,7 @@ export function GraderRow({ grader }: { grader: GraderResult }) {
         ) : (
           <X className={styles.bad} role="img" aria-label="failed" />
         )}
-        <code>{oneLine(asText(type), 60) || "grader"}</code>
+        <code>{oneLine(textOrJSON(type), 60) || "grader"}</code>
         {points !== null && <span className={styles.points}>score {written(points)}</span>}
       </div>
       {failure !== "" && <p className={styles.error}>No verdict: {failure}</p>}
@@ -42,7 +43,7 @@ export function GraderRow({ grader }: { grader: GraderResult }) {
 /** An error is {kind, text}, or a text. */
 function errorText(error: unknown): string {
   if (error === null || error === undefined) return "";
-  const { kind, text } = asRecord(error);
-  if (text === undefined && kind === undefined) return oneLine(asText(error), 600);
-  return oneLine([asText(kind), asText(text)].filter((part) => part !== "").join(": "), 600);
+  const { kind, text } = fieldsOf(error);
+  if (text === undefined && kind === undefined) return oneLine(textOrJSON(error), 600);
+  return oneLine([textOrJSON(kind), textOrJSON(text)].filter((part) => part !== "").join(": "), 600);
 }

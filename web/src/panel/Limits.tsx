@@ -1,4 +1,4 @@
-import { cost, count, size } from "../runs/data/format";
+import { cost, count, size } from "../format/format";
 import { useSelect } from "../store/store";
 import { clockText, useNow } from "../ui/useNow";
 import { type Attempt, limitOf } from "./attempt";

@@ -1,7 +1,7 @@
 import { useState } from "react";
+import { visible } from "../text/visible";
 import { Button } from "../ui/Button";
 import styles from "./LongText.module.css";
-import { visible } from "./text";
 
 /** How many characters are shown at first, and how many more each time. */
 const slice = 20_000;

@@ -1,7 +1,7 @@
-import { useNotebookNavigation } from "../notebook/navigation";
+import { useNotebookNavigation } from "../commands/navigation";
 import { useSelect } from "../store/store";
+import { oneLine } from "../text/visible";
 import styles from "./ToolCall.module.css";
-import { oneLine } from "./text";
 
 /** A link to a cell of the notebook beside; of one that is there no more, its id. */
 export function NotebookCellName({ id }: { id: string }) {

@@ -1,4 +1,4 @@
-import { duration } from "../runs/data/format";
+import { duration } from "../format/format";
 import { secondsUntil, useNow } from "../ui/useNow";
 
 /** When each announcement of a retry was first seen: it has no time of its own. */

@@ -1,7 +1,8 @@
+import { textOrJSON } from "../json/read";
 import { Markdown } from "../outputs/Markdown";
+import { oneLine, visible } from "../text/visible";
 import { LongText } from "./LongText";
 import styles from "./Said.module.css";
-import { asText, oneLine, visible } from "./text";
 
 interface Props {
   role: "user" | "assistant";
@@ -19,10 +20,10 @@ const mostLinesAsked = 6;
 
 /** A message of the person or of the agent. What was asked is data, in which nothing is markup. */
 export function Said({ role, text, label, open, onToggle }: Props) {
-  const said = visible(asText(text));
+  const said = visible(textOrJSON(text));
   const asked = role === "user";
   const long = asked && (said.length > longestAsked || said.split("\n", mostLinesAsked + 1).length > mostLinesAsked);
-  const named = oneLine(asText(label), 60);
+  const named = oneLine(textOrJSON(label), 60);
   return (
     <article className={asked ? styles.user : styles.assistant} aria-label={asked ? "Asked" : "Agent"}>
       {named !== "" && <div className={styles.who}>{named}</div>}

@@ -1,6 +1,6 @@
 import { ClipboardList, Eraser, RefreshCw, Square } from "lucide-react";
 import { useState } from "react";
-import { useCommands } from "../notebook/commands";
+import { useCommands } from "../commands/commands";
 import type { State } from "../store/state";
 import { useSelect } from "../store/store";
 import { Badge } from "../ui/Badge";
@@ -57,7 +57,7 @@ export function StatusLine({ connected, refusal, onAttach }: Props) {
         disabled={off}
         onClick={() => commands?.restart("agent")}
       >
-        <RefreshCw size={12} aria-hidden="true" /> Restart agent
+        <RefreshCw size={12} aria-hidden="true" /> <span className={styles.words}>Restart agent</span>
       </Button>
       {asking && (
         <Confirm

@@ -1,8 +1,9 @@
+import { textOrJSON } from "../json/read";
 import type { StreamBlock } from "../store/state";
+import { visible } from "../text/visible";
 import { toolName } from "./gist";
 import { partialCode } from "./partialCode";
 import styles from "./StreamRow.module.css";
-import { asText, visible } from "./text";
 
 /** How much of the end of what arrives is shown: all of it comes with the message. */
 const tail = 12_000;
@@ -10,7 +11,7 @@ const tailOfTool = 1200;
 
 /** A block of the reply that is arriving. A caret stands at the end of the last one. */
 export function StreamRow({ block, last }: { block: StreamBlock; last: boolean }) {
-  const text = asText(block.text);
+  const text = textOrJSON(block.text);
   const caret = last && <span className={styles.caret} aria-hidden="true" />;
   if (block.type === "text") {
     return (

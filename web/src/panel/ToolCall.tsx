@@ -1,4 +1,5 @@
 import { Check, CircleDashed, X } from "lucide-react";
+import { textOrJSON } from "../json/read";
 import type { Item, ToolResult } from "../store/state";
 import { useCellName } from "./cellName";
 import { Fold } from "./Fold";
@@ -6,7 +7,6 @@ import { cellsOf, gistOf, isSubmission, runFailed, toolName } from "./gist";
 import styles from "./ToolCall.module.css";
 import { ToolInput } from "./ToolInput";
 import { ToolOutput } from "./ToolOutput";
-import { asText } from "./text";
 
 export type Call = Extract<Item, { kind: "tool" }>;
 
@@ -40,7 +40,7 @@ export function ToolCall({ call, awaited, open, onToggle }: Props) {
 
 function firstText(result: ToolResult | undefined): string {
   const first = result?.content.find((part) => part.type === "text");
-  return first?.type === "text" ? asText(first.text) : "";
+  return first?.type === "text" ? textOrJSON(first.text) : "";
 }
 
 /** How a call ended, by an icon and, where it did not go well, a word. */

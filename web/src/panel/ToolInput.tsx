@@ -1,8 +1,8 @@
+import { fieldsOf } from "../json/read";
 import { codeOf } from "./gist";
 import { JsonText } from "./JsonText";
 import { LongText } from "./LongText";
 import styles from "./ToolCall.module.css";
-import { asRecord } from "./text";
 
 /** What a tool was given: its code as code, the rest as JSON. */
 export function ToolInput({ input }: { input: unknown }) {
@@ -13,7 +13,7 @@ export function ToolInput({ input }: { input: unknown }) {
         <JsonText value={input} />
       </Part>
     );
-  const rest = Object.fromEntries(Object.entries(asRecord(input)).filter(([name]) => name !== found.field));
+  const rest = Object.fromEntries(Object.entries(fieldsOf(input)).filter(([name]) => name !== found.field));
   return (
     <Part title="Input">
       <LongText text={found.code} />

@@ -1,9 +1,9 @@
+import { textOrJSON } from "../json/read";
 import type { ToolResult } from "../store/state";
 import { parsed } from "./gist";
 import { JsonText } from "./JsonText";
 import { LongText } from "./LongText";
 import styles from "./ToolCall.module.css";
-import { asText } from "./text";
 
 /** Images that a browser shows without running anything. */
 const shown = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
@@ -21,7 +21,7 @@ export function ToolOutput({ result }: { result: ToolResult }) {
           <Picture key={index} mime={part.mime} data={part.data} />
         ) : (
           // biome-ignore lint/suspicious/noArrayIndexKey: a result never changes
-          <Text key={index} text={asText(part.text)} />
+          <Text key={index} text={textOrJSON(part.text)} />
         ),
       )}
     </div>
@@ -36,7 +36,7 @@ function Text({ text }: { text: string }) {
 function Picture({ mime, data }: { mime: unknown; data: unknown }) {
   if (typeof mime !== "string" || typeof data !== "string" || !shown.has(mime)) {
     return (
-      <p className={styles.nothing}>An image that cannot be shown ({asText(mime).slice(0, 60) || "of no type"}).</p>
+      <p className={styles.nothing}>An image that cannot be shown ({textOrJSON(mime).slice(0, 60) || "of no type"}).</p>
     );
   }
   return <img className={styles.image} src={`data:${mime};base64,${data}`} alt="Result of the tool" />;

@@ -1,6 +1,6 @@
-import { cost, count, percent } from "../runs/data/format";
+import { cost, count, percent } from "../format/format";
+import { numberOf } from "../json/read";
 import { useSelect } from "../store/store";
-import { asNumber } from "./text";
 import styles from "./UsageMeter.module.css";
 import { promptTokens } from "./usage";
 
@@ -10,9 +10,9 @@ export function UsageMeter() {
   const context = useSelect((state) => state.agent.context ?? 0);
   if (usage === null) return null;
   const prompts = promptTokens(usage);
-  const cached = asNumber(usage.cache_read_input_tokens) ?? 0;
-  const dollars = asNumber(usage.cost_usd);
-  const limit = asNumber(usage.context_limit) ?? 0;
+  const cached = numberOf(usage.cache_read_input_tokens) ?? 0;
+  const dollars = numberOf(usage.cost_usd);
+  const limit = numberOf(usage.context_limit) ?? 0;
   return (
     <div className={styles.meter}>
       <dl className={styles.usage} aria-label="Usage">
@@ -20,7 +20,7 @@ export function UsageMeter() {
         {cached > 0 && prompts > 0 && (
           <Figure name="cached" title="Of these, read from the provider's cache" value={percent(cached / prompts)} />
         )}
-        <Figure name="out" title="Tokens of all replies so far" value={count(asNumber(usage.output_tokens))} />
+        <Figure name="out" title="Tokens of all replies so far" value={count(numberOf(usage.output_tokens))} />
         <Figure name="cost" title={dollars === null ? "The price is not known" : "So far"} value={cost(dollars)} />
       </dl>
       {limit > 0 && context > 0 && (

@@ -1,29 +1,30 @@
+import { duration, score as written } from "../format/format";
+import { numberOf, textOrJSON } from "../json/read";
 import { JsonTree } from "../outputs/JsonTree";
 import type { EvalResult } from "../protocol/messages";
-import { duration, score as written } from "../runs/data/format";
+import { oneLine } from "../text/visible";
 import { Badge, type Tone } from "../ui/Badge";
 import { GraderRow } from "./GraderRow";
 import { outcomeWords } from "./outcome";
-import { asNumber, asText, oneLine } from "./text";
 import styles from "./Verdict.module.css";
 
 /** How an attempt ended, and what each grader said of it. */
 export function Verdict({ result }: { result: EvalResult }) {
   const graders = Array.isArray(result.graders) ? result.graders : [];
   const { word, tone } = ruling(result);
-  const score = asNumber(result.score);
-  const took = asNumber(result.duration_ms);
-  const detail = asText(result.outcome_detail);
+  const score = numberOf(result.score);
+  const took = numberOf(result.duration_ms);
+  const detail = textOrJSON(result.outcome_detail);
   return (
     <section className={styles.verdict} aria-label="Verdict">
       <header className={styles.head}>
         <Badge tone={tone}>{word}</Badge>
         {score !== null && <span className={styles.score}>score {written(score)}</span>}
-        <span className={styles.case}>{oneLine(asText(result.case_id), 80)}</span>
+        <span className={styles.case}>{oneLine(textOrJSON(result.case_id), 80)}</span>
         <span className={styles.time}>{took !== null && duration(took)}</span>
       </header>
       <p className={styles.outcome}>
-        {outcomeWords(asText(result.outcome))}
+        {outcomeWords(textOrJSON(result.outcome))}
         {detail !== "" && <span className={styles.detail}> {oneLine(detail, 400)}</span>}
       </p>
       {graders.length > 0 && (

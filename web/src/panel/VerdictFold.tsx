@@ -1,10 +1,10 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import type { EvalResult } from "../protocol/messages";
+import { oneLine } from "../text/visible";
 import { Badge } from "../ui/Badge";
 import styles from "./AgentPanel.module.css";
 import { Fold } from "./Fold";
-import { oneLine } from "./text";
 import { ruling, Verdict } from "./Verdict";
 
 interface Props {

@@ -1,4 +1,4 @@
-import { asNumber, asRecord, asText } from "./text";
+import { fieldsOf, numberOf, textOrJSON } from "../json/read";
 
 /** The attempt that goes on in a session. */
 export interface Attempt {
@@ -12,19 +12,19 @@ export interface Attempt {
 
 /** What the API says of a session's attempt; null: none goes on. */
 export function attemptOf(answer: unknown): Attempt | null {
-  const { attempt } = asRecord(answer);
+  const { attempt } = fieldsOf(answer);
   if (typeof attempt !== "object" || attempt === null) return null;
-  const fields = asRecord(attempt);
+  const fields = fieldsOf(attempt);
   return {
-    caseId: asText(fields.case_id),
-    task: asText(fields.task),
-    limits: asRecord(fields.limits),
-    started: asNumber(Date.parse(asText(fields.started))),
+    caseId: textOrJSON(fields.case_id),
+    task: textOrJSON(fields.task),
+    limits: fieldsOf(fields.limits),
+    started: numberOf(Date.parse(textOrJSON(fields.started))),
   };
 }
 
 /** A limit of the attempt that is more than none; null: there is none. */
 export function limitOf(attempt: Attempt, name: string): number | null {
-  const limit = asNumber(attempt.limits[name]);
+  const limit = numberOf(attempt.limits[name]);
   return limit !== null && limit > 0 ? limit : null;
 }

@@ -1,5 +1,5 @@
-import { getJSON, postJSON } from "../api/client";
-import { asRecord, asText } from "./text";
+import { getJSON, postJSON, sessionBase } from "../api/client";
+import { fieldsOf, textOrJSON } from "../json/read";
 
 /** A case that may be attached. */
 export interface ListedCase {
@@ -14,18 +14,23 @@ const most = 5000;
 
 /** The cases that may be attached, at most 5000. */
 export async function listCases(signal: AbortSignal): Promise<ListedCase[]> {
-  const { cases } = asRecord(await getJSON("/api/cases", { limit: most }, signal));
+  const { cases } = fieldsOf(await getJSON("/api/cases", { limit: most }, signal));
   return (Array.isArray(cases) ? cases : []).map(caseOf).filter(({ path }) => path !== "");
 }
 
 function caseOf(value: unknown): ListedCase {
-  const { path, id, task, tags } = asRecord(value);
-  return { path: asText(path), id: asText(id), task: asText(task), tags: Array.isArray(tags) ? tags.map(asText) : [] };
+  const { path, id, task, tags } = fieldsOf(value);
+  return {
+    path: textOrJSON(path),
+    id: textOrJSON(id),
+    task: textOrJSON(task),
+    tags: Array.isArray(tags) ? tags.map(textOrJSON) : [],
+  };
 }
 
 /** Attaches a case to a session, behind those that wait for their turn. */
 export async function attachCase(session: string, { path, id }: ListedCase): Promise<void> {
-  await postJSON(`/api/sessions/${encodeURIComponent(session)}/case`, { path, id });
+  await postJSON(`${sessionBase(session)}/case`, { path, id });
 }
 
 /** The cases that have each of the words of text in their id, path, task or tags. */

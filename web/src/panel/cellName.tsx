@@ -1,6 +1,6 @@
 import { type ComponentType, createContext, useContext } from "react";
+import { oneLine } from "../text/visible";
 import styles from "./ToolCall.module.css";
-import { oneLine } from "./text";
 
 /** How a cell is named in the conversation: where there is a notebook, by a link to it. */
 export type CellName = ComponentType<{ id: string }>;

@@ -1,5 +1,6 @@
-import { duration, percent } from "../runs/data/format";
-import { asNumber, asRecord, asText, oneLine } from "./text";
+import { duration, percent } from "../format/format";
+import { fieldsOf, numberOf, textOrJSON } from "../json/read";
+import { oneLine } from "../text/visible";
 
 /** An event of the agent in words. */
 export interface EventWords {
@@ -17,8 +18,8 @@ const longest = 400;
 
 /** What an event says, by its type; one that is not known says its own type and text. */
 export function eventWords(event: string, text: string, metadata: unknown): EventWords {
-  const fields = asRecord(metadata);
-  const said = oneLine(asText(text), longest);
+  const fields = fieldsOf(metadata);
+  const said = oneLine(textOrJSON(text), longest);
   switch (event) {
     case "retry":
       return { what: "The model did not answer", more: retryWords(fields, said), warn: true };
@@ -27,7 +28,7 @@ export function eventWords(event: string, text: string, metadata: unknown): Even
     case "compacted":
       return { what: "Conversation shortened", more: said || "its oldest part was left out", warn: false };
     case "limit":
-      return { what: "Limit reached", more: said || oneLine(asText(fields.limit), 80), warn: true };
+      return { what: "Limit reached", more: said || oneLine(textOrJSON(fields.limit), 80), warn: true };
     case "exit":
       return { what: said || "The agent has ended.", more: "", warn: endedBadly(fields) };
     case "stopped":
@@ -39,31 +40,31 @@ export function eventWords(event: string, text: string, metadata: unknown): Even
     case "ended":
       return { what: "Ended", more: said, warn: false };
     case "tick":
-      return { what: tickWords(fields), more: said, warn: asRecord(fields.ticks ?? fields).success === false };
+      return { what: tickWords(fields), more: said, warn: fieldsOf(fields.ticks ?? fields).success === false };
     default:
-      return { what: oneLine(asText(event), 60) || "Event", more: said, warn: false };
+      return { what: oneLine(textOrJSON(event), 60) || "Event", more: said, warn: false };
   }
 }
 
 /** The server ends an agent by SIGTERM when it is not needed any more. */
-function endedBadly(fields: Metadata): boolean {
-  const signal = asText(fields.signal);
+export function endedBadly(fields: Metadata): boolean {
+  const signal = textOrJSON(fields.signal);
   if (signal === "SIGTERM") return false;
-  return signal !== "" || (asNumber(fields.exit_code) ?? 0) !== 0;
+  return signal !== "" || (numberOf(fields.exit_code) ?? 0) !== 0;
 }
 
 function retryWords(fields: Metadata, said: string): string {
-  const attempt = asNumber(fields.attempt);
-  const status = asNumber(fields.status);
-  const parts = [oneLine(asText(fields.error), longest) || said];
+  const attempt = numberOf(fields.attempt);
+  const status = numberOf(fields.status);
+  const parts = [oneLine(textOrJSON(fields.error), longest) || said];
   if (status !== null && status > 0) parts.push(`status ${status}`);
   if (attempt !== null) parts.push(`try ${attempt}`);
   return parts.filter((part) => part !== "").join(", ");
 }
 
 function waitingWords(fields: Metadata): EventWords {
-  const waited = asNumber(fields.waited_ms);
-  const reason = oneLine(asText(fields.for), 120) || "its turn";
+  const waited = numberOf(fields.waited_ms);
+  const reason = oneLine(textOrJSON(fields.for), 120) || "its turn";
   const time = waited === null ? "" : duration(waited);
   if (fields.over === true) return { what: `Waited for ${reason}`, more: time, warn: false };
   return { what: `Waiting for ${reason}`, more: time && `${time} so far`, warn: false };
@@ -71,13 +72,13 @@ function waitingWords(fields: Metadata): EventWords {
 
 /** The fields of a tick stand in `ticks`, or beside it. */
 function tickWords(fields: Metadata): string {
-  const tick = asRecord(fields.ticks ?? fields);
-  const confidence = asNumber(tick.confidence);
+  const tick = fieldsOf(fields.ticks ?? fields);
+  const confidence = numberOf(tick.confidence);
   const parts = [
-    `Tick ${oneLine(asText(tick.tick), 20)}`.trim(),
-    oneLine(asText(tick.mood), 40),
+    `Tick ${oneLine(textOrJSON(tick.tick), 20)}`.trim(),
+    oneLine(textOrJSON(tick.mood), 40),
     confidence === null ? "" : `${percent(confidence)} sure`,
-    oneLine(asText(tick.thread), 60),
+    oneLine(textOrJSON(tick.thread), 60),
     tick.skipped === true ? "skipped" : "",
     tick.success === false ? "failed" : "",
   ];

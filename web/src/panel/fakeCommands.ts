@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import type { Commands } from "../notebook/commands";
+import type { Commands } from "../commands/commands";
 
 /** Commands that only note that they were given. */
 export function fakeCommands(more: Partial<Commands> = {}): Commands {

@@ -10,7 +10,7 @@ describe("toolName", () => {
     ["", "tool"],
     [null, "tool"],
     [{ a: 1 }, '{"a":1}'],
-    ["a\u202eb\nc", "a\\u202eb c"],
+    ["a\u202eb\nc", "a<U+202E>b c"],
   ])("%j is %s", (name, expected) => expect(toolName(name)).toBe(expected));
 });
 
@@ -29,7 +29,7 @@ describe("gistOf", () => {
   ])("of %j is %j", (input, expected) => expect(gistOf(input)).toBe(expected));
 
   test("is short, however long the code", () => {
-    expect(gistOf({ source: "x".repeat(1_000_000) }).length).toBe(160);
+    expect(gistOf({ source: "x".repeat(1_000_000) }).length).toBeLessThan(400);
   });
 });
 

@@ -1,8 +1,9 @@
-import { asRecord, asText, oneLine } from "./text";
+import { fieldsOf, textOrJSON } from "../json/read";
+import { oneLine } from "../text/visible";
 
 /** What a tool is called, without the server's prefix that MCP puts before it. */
 export function toolName(name: unknown): string {
-  const text = oneLine(asText(name), 80) || "tool";
+  const text = oneLine(textOrJSON(name), 80) || "tool";
   return /^mcp__.+?__(.+)$/.exec(text)?.[1] ?? text;
 }
 
@@ -16,7 +17,7 @@ const codeFields = ["source", "code", "new_source", "content"];
 
 /** The code that an input holds, null: it holds none. */
 export function codeOf(input: unknown): { field: string; code: string } | null {
-  const fields = asRecord(input);
+  const fields = fieldsOf(input);
   for (const field of codeFields) {
     const code = fields[field];
     if (typeof code === "string" && code.trim() !== "") return { field, code };
@@ -31,11 +32,11 @@ const saying = ["summary", "query", "message", "text"];
 export function gistOf(input: unknown): string {
   const found = codeOf(input);
   if (found !== null) return oneLine(firstLine(found.code));
-  const fields = Object.entries(asRecord(input)).filter(([name]) => name !== "cell_id");
+  const fields = Object.entries(fieldsOf(input)).filter(([name]) => name !== "cell_id");
   const said = fields.find(([name, value]) => saying.includes(name) && typeof value === "string");
-  if (said !== undefined) return oneLine(asText(said[1]));
-  if (fields.length === 1) return oneLine(asText(fields[0]?.[1]));
-  return oneLine(fields.map(([name, value]) => `${name}: ${asText(value).slice(0, 80)}`).join(", "));
+  if (said !== undefined) return oneLine(textOrJSON(said[1]));
+  if (fields.length === 1) return oneLine(textOrJSON(fields[0]?.[1]));
+  return oneLine(fields.map(([name, value]) => `${name}: ${textOrJSON(value).slice(0, 80)}`).join(", "));
 }
 
 /** The first line that says something, a comment if nothing else does. */
@@ -52,7 +53,7 @@ const head = 2000;
 
 /** The cells that a call is about: that of its input, and the one that its result names. */
 export function cellsOf(input: unknown, result: string): string[] {
-  const named = asRecord(input).cell_id;
+  const named = fieldsOf(input).cell_id;
   const made = /\bcell_id"?: *"?([^\s",}]+)/.exec(result.slice(0, head))?.[1];
   const ids = [named, made].filter((id): id is string => typeof id === "string" && id !== "");
   return [...new Set(ids)];

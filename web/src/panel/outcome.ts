@@ -1,4 +1,4 @@
-import { oneLine } from "./text";
+import { oneLine } from "../text/visible";
 
 /** The outcomes of an attempt, in words. */
 const words: Readonly<Record<string, string>> = {

@@ -1,16 +1,16 @@
+import { numberOf } from "../json/read";
 import type { Usage } from "../protocol/messages";
 import type { Item } from "../store/state";
-import { asNumber } from "./text";
 
 /** Tokens of all prompts, cached or not. */
 export function promptTokens(usage: Usage): number {
   const parts = [usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens];
-  return parts.reduce<number>((sum, part) => sum + (asNumber(part) ?? 0), 0);
+  return parts.reduce<number>((sum, part) => sum + (numberOf(part) ?? 0), 0);
 }
 
 /** Tokens of all prompts and replies: what a limit of tokens counts. */
 export function allTokens(usage: Usage): number {
-  return promptTokens(usage) + (asNumber(usage.output_tokens) ?? 0);
+  return promptTokens(usage) + (numberOf(usage.output_tokens) ?? 0);
 }
 
 /** Messages of the assistant: what a limit of turns counts. */

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { getJSON } from "../api/client";
+import { getJSON, sessionBase } from "../api/client";
 import { useSelect } from "../store/store";
 import { type Attempt, attemptOf } from "./attempt";
 
@@ -18,7 +18,7 @@ export function useAttempt(session: string, connected: boolean): Attempt | null 
   useEffect(() => {
     if (!connected) return;
     const gone = new AbortController();
-    getJSON(`/api/sessions/${encodeURIComponent(session)}`, {}, gone.signal)
+    getJSON(sessionBase(session), {}, gone.signal)
       .then((answer) => setAttempt(attemptOf(answer)))
       .catch(() => undefined); // the connection tells when the server is away
     return () => gone.abort();

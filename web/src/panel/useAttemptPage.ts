@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
-import { getJSON } from "../api/client";
-import { attemptPath, runBase } from "../runs/data/paths";
-import { asRecord, asText } from "./text";
+import { attemptBase, getJSON, sessionBase } from "../api/client";
+import { fieldsOf, textOrJSON } from "../json/read";
+import { attemptPath } from "../routes/paths";
 
 /** Where the trace of an attempt stands below the folder of its run. */
 const ofAttempt = /(?:^|\/)([^/]+)\/attempts\/([^/]+)\/trace\.jsonl$/;
@@ -22,9 +22,9 @@ export function useAttemptPage(session: string, ended: boolean): string | null {
 }
 
 async function find(session: string, signal: AbortSignal): Promise<string | null> {
-  const { trace } = asRecord(await getJSON(`/api/sessions/${encodeURIComponent(session)}`, {}, signal));
-  const [, run, attempt] = ofAttempt.exec(asText(trace)) ?? [];
+  const { trace } = fieldsOf(await getJSON(sessionBase(session), {}, signal));
+  const [, run, attempt] = ofAttempt.exec(textOrJSON(trace)) ?? [];
   if (run === undefined || attempt === undefined) return null;
-  await getJSON(`${runBase(run)}/attempts/${encodeURIComponent(attempt)}`, {}, signal);
+  await getJSON(attemptBase(run, attempt), {}, signal);
   return attemptPath(run, attempt);
 }

@@ -1,9 +1,9 @@
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { fakeServer } from "../api/fakeServer";
 import AttemptPage from "./AttemptPage";
-import { fakeServer } from "./fakeServer";
 
-vi.mock("../app/config", () => ({ useConfig: () => ({ console: true }) }));
+vi.mock("../api/config", () => ({ useConfig: () => ({ console: true }) }));
 vi.mock("../notebook/Notebook", () => ({ Notebook: () => <p>the notebook</p> }));
 vi.mock("../panel/Conversation", () => ({
   Conversation: ({ items }: { items: readonly unknown[] }) => <p>{`${items.length} items`}</p>,
@@ -67,6 +67,19 @@ test("the overview needs the line, those around it and the beginning of the trac
   expect([...paths].sort()).toEqual(["/api/runs/r/attempts", base, `${base}/trace`]);
   expect(server.asked.find((url) => url.pathname === "/api/runs/r/attempts")?.searchParams.get("brief")).toBe("true");
   expect(server.asked.find((url) => url.pathname === `${base}/trace`)?.searchParams.get("limit")).toBe("2");
+});
+
+test("the notebook can be kept under the attempt's name, once it is there", async () => {
+  const server = serve();
+  render(<AttemptPage run="r" attempt="a" />);
+  const link = await screen.findByRole("link", { name: "Download a.ipynb" });
+  expect(link.getAttribute("href")).toBe(`${base}/files/notebook.ipynb`);
+  expect(link.getAttribute("download")).toBe("a.ipynb");
+  cleanup();
+  server.routes[base] = () => ({ ...line, files: [] });
+  render(<AttemptPage run="r" attempt="a" />);
+  await screen.findByText("Sum it");
+  expect(screen.queryByRole("link", { name: /Download/ })).toBeNull();
 });
 
 test("the notebook is loaded when its tab is opened, and the address says so", async () => {

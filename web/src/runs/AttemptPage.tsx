@@ -1,5 +1,5 @@
+import { runPath, useSegment } from "../routes/paths";
 import { AttemptView } from "./attempt/AttemptView";
-import { runPath, useSegment } from "./data/paths";
 import { Page } from "./parts/Page";
 
 /** One attempt at a case. */

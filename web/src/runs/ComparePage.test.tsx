@@ -1,11 +1,11 @@
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { fakeServer } from "../api/fakeServer";
 import ComparePage from "./ComparePage";
-import { fakeServer } from "./fakeServer";
 
-vi.mock("../app/config", () => ({ useConfig: () => ({ console: false }) }));
+vi.mock("../api/config", () => ({ useConfig: () => ({ console: false }) }));
 vi.mock("../panel/Conversation", () => ({ Conversation: () => <p>a conversation</p> }));
-vi.mock("../outputs/Outputs", () => ({ Outputs: () => <p>outputs</p> }));
+vi.mock("../widgets/CellOutputs", () => ({ CellOutputs: () => <p>outputs</p> }));
 
 const runs = { cell_status: {}, cell_sequencers: {}, cell_outputs: {}, run_queue: [], cell_widgets: {} };
 

@@ -1,11 +1,11 @@
 import { useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
+import { textOf } from "../json/read";
+import { type AttemptName, comparePath, readName, readRuns } from "../routes/paths";
 import styles from "./compare/Compare.module.css";
 import { CompareView } from "./compare/CompareView";
 import { Picker } from "./compare/Picker";
 import { RunsCompare } from "./compare/RunsCompare";
-import { textOf } from "./data/json";
-import { type AttemptName, comparePath, readName, readRuns } from "./data/paths";
 import { useAttempt } from "./data/useAttempt";
 import { Page } from "./parts/Page";
 import { Quiet } from "./parts/Quiet";

@@ -1,9 +1,9 @@
 import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { fakeServer } from "./fakeServer";
+import { fakeServer } from "../api/fakeServer";
 import RunPage from "./RunPage";
 
-vi.mock("../app/config", () => ({ useConfig: () => ({ console: true }) }));
+vi.mock("../api/config", () => ({ useConfig: () => ({ console: true }) }));
 vi.mock("./run/AttemptChart", () => ({ default: () => null }));
 
 beforeEach(() => {
@@ -34,7 +34,7 @@ function line(n: number, more: object = {}) {
   };
 }
 
-function serve(lines: readonly object[], run: object = { summary: { finished: true } }) {
+function serve(lines: readonly object[], run: object = { summary: { state: "finished" } }) {
   return fakeServer({
     "/api/runs/r": () => ({ name: "r", config: { agent: "oracle" }, ...run }),
     "/api/runs/r/attempts": (url) => {
@@ -97,7 +97,7 @@ test("a run that goes on says how far it is, and for how long its attempts run",
   const state = { type: "attempt", state: "running", started: "2026-11-20T14:00:00Z", changed: "2026-11-20T14:01:00Z" };
   const server = serve([line(1)], {
     running: ["0002-c2-e1-t1"],
-    summary: { passed: 1, failed: 1, finished: false },
+    summary: { passed: 1, failed: 1, state: "running" },
   });
   server.routes["/api/runs/r/attempts/0002-c2-e1-t1"] = () => state;
   render(<RunPage run="r" />);
@@ -105,9 +105,54 @@ test("a run that goes on says how far it is, and for how long its attempts run",
   expect(await screen.findByText(/^1 min 0[5-7] s$/)).toBeDefined();
   await vi.advanceTimersByTimeAsync(20_000);
   expect(await screen.findByText(/^1 min 2[5-8] s$/)).toBeDefined();
-  await vi.advanceTimersByTimeAsync(660_000);
-  expect(await screen.findByText("not finished")).toBeDefined();
-  expect(screen.getByText("1 min 00 s")).toBeDefined(); // until its last sign of life
+});
+
+test("a run that was interrupted is not taken to run: its attempts ran until their last sign of life", async () => {
+  const at = { started: "2026-11-20T14:00:00Z", changed: "2026-11-20T14:01:00Z" };
+  const server = serve([line(1)], {
+    running: ["0002-c2-e1-t1"],
+    summary: { passed: 1, state: "interrupted", left_out: { lines: 1, first: 1 } },
+  });
+  server.routes["/api/runs/r/attempts/0002-c2-e1-t1"] = () => ({ type: "attempt", state: "interrupted", ...at });
+  vi.useFakeTimers({ shouldAdvanceTime: true });
+  render(<RunPage run="r" />);
+  expect(await screen.findByText("1 ended, 1 not ended")).toBeDefined();
+  expect(await screen.findByText("1 min 00 s")).toBeDefined();
+  expect(screen.queryByText("running")).toBeNull();
+  expect(screen.getByText("A line of attempts.jsonl cannot be read and is left out: line 2.")).toBeDefined();
+  const asked = server.asked.length;
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(server.asked).toHaveLength(asked);
+});
+
+test("of numbers that cannot be, none is shown", async () => {
+  const usage = { model_calls: -1, actions: 1e308, input_tokens: 1e308, output_tokens: 1e308, cost_usd: -2 };
+  const rate = { strict: 1e308, excluding_infrastructure: -1, ci95: [-1e308, 1e308] };
+  serve(
+    [
+      line(1, { duration_ms: 1e308, score: 1e308, epoch: 1e308, tamper: 1e308, usage }),
+      line(2, { duration_ms: "9", score: { $float: "NaN" }, usage: { cost_usd: "2" } }),
+      { type: "summary", n: 3, pass_rate: rate },
+    ],
+    { summary: { state: "finished", duration_ms: -1 } },
+  );
+  render(<RunPage run="r" />);
+  const grid = await screen.findByRole("grid");
+  const [, , odd] = within(grid).getAllByRole("row");
+  const cells = within(odd as HTMLElement).getAllByRole("cell");
+  expect(cells.slice(1).map((cell) => cell.textContent)).toEqual([
+    "?", // epoch
+    "passed",
+    "completed",
+    "?",
+    "?",
+    "? / ?",
+    "?",
+    "?",
+    "?",
+  ]);
+  expect(screen.getByText("50.0 %")).toBeDefined();
+  expect(document.body.textContent).not.toMatch(/e\+|Infinity|NaN|\d{12}/);
 });
 
 test("a filter in the address holds, and can be taken back", async () => {
@@ -146,6 +191,27 @@ test("rows are gone through by keys, opened by Enter and chosen by space", async
   expect(window.location.pathname).toBe("/runs/r/0002-c2-e1-t1");
 });
 
+test("keys mean the row that has the focus, also when others have come above it", async () => {
+  vi.useFakeTimers({ shouldAdvanceTime: true });
+  const lines = [line(1), line(2)];
+  const server = serve(lines, { summary: { state: "running" } });
+  server.routes["/api/runs/r/attempts"] = (url) => {
+    return { attempts: lines.slice(Number(url.searchParams.get("after"))), next: null, last: lines.length };
+  };
+  render(<RunPage run="r" />);
+  const grid = await screen.findByRole("grid");
+  const row = within(grid).getAllByRole("row")[1];
+  if (row === undefined) throw new Error("no row");
+  expect(row.textContent).toContain("c2");
+  row.focus();
+  lines.push(line(3));
+  await vi.advanceTimersByTimeAsync(5000);
+  await waitFor(() => expect(caseIds()).toEqual(["c3", "c2", "c1"]));
+  expect(document.activeElement).toBe(row);
+  fireEvent.keyDown(row, { key: "Enter" });
+  expect(window.location.pathname).toBe("/runs/r/0002-c2-e1-t1");
+});
+
 test("two chosen attempts can be compared", async () => {
   serve([line(1), line(2), line(3)]);
   render(<RunPage run="r" />);
@@ -162,7 +228,12 @@ test("a run that goes on shows what runs first, and asks only for what is new", 
   const lines = [line(1)];
   let running = ["0002-c2-e1-t1"];
   const server = fakeServer({
-    "/api/runs/r": () => ({ name: "r", config: {}, running, summary: { finished: running.length === 0 } }),
+    "/api/runs/r": () => ({
+      name: "r",
+      config: {},
+      running,
+      summary: { state: running.length === 0 ? "finished" : "running" },
+    }),
     "/api/runs/r/attempts": (url) => ({
       attempts: lines.slice(Number(url.searchParams.get("after"))),
       next: null,
@@ -198,7 +269,7 @@ test("hostile lines and names are text", async () => {
       config: { agent: { a: 1 }, paths: [evil, 3], limits: "none" },
       host: null,
       running: [evil, 9],
-      summary: { finished: "no" },
+      summary: { state: { a: 1 }, left_out: [1] },
     },
   );
   render(<RunPage run="r" />);

@@ -1,4 +1,4 @@
-import { useSegment } from "./data/paths";
+import { useSegment } from "../routes/paths";
 import { Page } from "./parts/Page";
 import { RunView } from "./run/RunView";
 

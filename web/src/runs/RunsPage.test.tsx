@@ -1,10 +1,10 @@
-import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { setToken } from "../api/client";
-import { fakeServer, problem } from "./fakeServer";
+import { fakeServer, problem } from "../api/fakeServer";
 import RunsPage from "./RunsPage";
 
-vi.mock("../app/config", () => ({ useConfig: () => ({ console: true }) }));
+vi.mock("../api/config", () => ({ useConfig: () => ({ console: true }) }));
 
 beforeEach(() => window.history.replaceState(null, "", "/runs"));
 afterEach(() => {
@@ -14,8 +14,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function run(name: string, more: object = {}) {
-  const summary = { attempts: 4, passed: 3, failed: 1, ungraded: 0, infrastructure: 0, skipped: 2, finished: true };
+function run(name: string, more: object = {}, told: object = {}) {
+  const counts = { attempts: 4, passed: 3, failed: 1, ungraded: 0, infrastructure: 0, skipped: 2 };
+  const summary = { state: "finished", ...counts, ...told };
   return {
     name,
     started: "2026-11-20T14:12:39Z",
@@ -26,15 +27,14 @@ function run(name: string, more: object = {}) {
   };
 }
 
-test("runs are listed with what came of them; the broken one says why", async () => {
-  fakeServer({
+test("runs are listed with what came of them, in one request; the broken one says why", async () => {
+  const told = { pass_rate: 0.5, cost_usd: 1.5, duration_ms: 65_000 };
+  const server = fakeServer({
     "/api/runs": () => ({
-      runs: [run("new"), { name: "bad", problem: "run.json: unexpected end" }, run("old")],
-      next: null,
-    }),
-    "/api/runs/new/attempts": (url) => ({
-      attempts: [
-        { type: "summary", cost_usd: 1.5, pass_rate: { strict: 0.5 }, n: Number(url.searchParams.get("after")) + 1 },
+      runs: [
+        run("new", {}, told),
+        { name: "bad", problem: "run.json: unexpected end" },
+        run("old", {}, { state: "interrupted", left_out: { lines: 2, first: 4 } }),
       ],
       next: null,
     }),
@@ -42,11 +42,21 @@ test("runs are listed with what came of them; the broken one says why", async ()
   render(<RunsPage />);
   const link = await screen.findByRole("link", { name: "new" });
   expect(link.getAttribute("href")).toBe("/runs/new");
-  expect(await screen.findByText("$1.50")).toBeDefined();
-  expect(screen.getByText("50 %")).toBeDefined();
-  expect(screen.getByText("75 %")).toBeDefined(); // of the other, whose summary cannot be had
+  const row = (name: string) => within(screen.getByRole("row", { name: new RegExp(name) }));
+  for (const text of ["$1.50", "50 %", "1 min 05 s", "finished"]) expect(row("new").getByText(text)).toBeDefined();
+  expect(row("old").getByText("interrupted")).toBeDefined();
+  expect(row("old").getByText(/^2 lines of attempts.jsonl cannot be read .* line 5/)).toBeDefined();
   expect(screen.getByText("It cannot be read: run.json: unexpected end")).toBeDefined();
   expect(screen.queryByRole("link", { name: "bad" })).toBeNull();
+  expect(server.asked).toHaveLength(1);
+});
+
+test("numbers that cannot be are shown as such", async () => {
+  const odd = { pass_rate: -3, cost_usd: 1e308, duration_ms: 1e308, state: ["running"] };
+  fakeServer({ "/api/runs": () => ({ runs: [run("odd", {}, odd)], next: null }) });
+  render(<RunsPage />);
+  expect(await screen.findAllByText("?")).toHaveLength(3);
+  expect(screen.getByText("interrupted")).toBeDefined();
 });
 
 test("an empty folder says how a run is made", async () => {
@@ -91,20 +101,21 @@ test("more are loaded behind the last", async () => {
   expect(server.asked.filter((url) => url.pathname === "/api/runs")).toHaveLength(2);
 });
 
-test("while a run goes on the list is asked for again, and then no more", async () => {
+test("a run that goes on is seen to, and one that begins; more seldom when none does", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true });
-  let finished = false;
-  const going = () => run("one", { summary: { passed: finished ? 2 : 1, failed: 0, infrastructure: 0, finished } });
-  const server = fakeServer({ "/api/runs": () => ({ runs: [going()], next: null }), "/api/runs/one": () => ({}) });
-  const lists = () => server.asked.filter((url) => url.pathname === "/api/runs").length;
+  let runs = [run("one", {}, { state: "running", passed: 1 })];
+  const server = fakeServer({ "/api/runs": () => ({ runs, next: null }) });
   render(<RunsPage />);
-  expect(await screen.findByText("not finished")).toBeDefined();
-  finished = true;
-  await vi.advanceTimersByTimeAsync(3500);
+  expect(await screen.findByText("running")).toBeDefined();
+  runs = [run("one", {}, { state: "finished", passed: 2 })];
+  await vi.advanceTimersByTimeAsync(2500);
   expect(await screen.findByText("finished")).toBeDefined();
-  const before = lists();
-  await vi.advanceTimersByTimeAsync(20_000);
-  expect(lists()).toBe(before);
+  const before = server.asked.length;
+  await vi.advanceTimersByTimeAsync(9000);
+  expect(server.asked).toHaveLength(before);
+  runs = [run("two", {}, { state: "running" }), ...runs];
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(await screen.findByRole("link", { name: "two" })).toBeDefined();
 });
 
 test("a server that wants a token is asked again with the one that is given", async () => {

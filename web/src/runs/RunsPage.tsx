@@ -1,6 +1,7 @@
 import { useDeferredValue } from "react";
+import { Problem } from "../api/Problem";
+import { runsComparePath } from "../routes/paths";
 import { Button } from "../ui/Button";
-import { runsComparePath } from "./data/paths";
 import type { Run } from "./data/run";
 import { pathsOf, whoOf } from "./data/run";
 import { useChosen } from "./data/useChosen";
@@ -9,7 +10,6 @@ import { useRuns } from "./data/useRuns";
 import { RunsTable } from "./list/RunsTable";
 import { Chosen } from "./parts/Chosen";
 import { Page } from "./parts/Page";
-import { Problem } from "./parts/Problem";
 import { Quiet } from "./parts/Quiet";
 import styles from "./RunsPage.module.css";
 

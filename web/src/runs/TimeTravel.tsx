@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
-import { CommandsProvider } from "../notebook/commands";
+import { CommandsProvider } from "../commands/commands";
+import { createNavigation, NavigationProvider } from "../commands/navigation";
 import { Notebook } from "../notebook/Notebook";
-import { createNavigation, NavigationProvider } from "../notebook/navigation";
 import { Conversation } from "../panel/Conversation";
 import { CellNameProvider } from "../panel/cellName";
 import { StoreProvider, useSelect } from "../store/store";

@@ -1,6 +1,6 @@
+import { type Fields, isObject, numberOrZero, textOf } from "../json/read";
 import type { AgentDraft } from "./agentDraft";
 import { foldHistory, foldQuery } from "./history";
-import { type Fields, isObject, numberOf, textOf } from "./read";
 import type { AgentStatus, Item } from "./state";
 import { foldStream } from "./stream";
 
@@ -101,11 +101,11 @@ function foldEventState(agent: AgentDraft, metadata: unknown): void {
 
 function usageOf(frame: Fields) {
   return {
-    input_tokens: numberOf(frame.input_tokens),
-    output_tokens: numberOf(frame.output_tokens),
-    cache_read_input_tokens: numberOf(frame.cache_read_input_tokens),
-    cache_creation_input_tokens: numberOf(frame.cache_creation_input_tokens),
-    context_limit: numberOf(frame.context_limit),
+    input_tokens: numberOrZero(frame.input_tokens),
+    output_tokens: numberOrZero(frame.output_tokens),
+    cache_read_input_tokens: numberOrZero(frame.cache_read_input_tokens),
+    cache_creation_input_tokens: numberOrZero(frame.cache_creation_input_tokens),
+    context_limit: numberOrZero(frame.context_limit),
     cost_usd: typeof frame.cost_usd === "number" ? frame.cost_usd : null,
   };
 }

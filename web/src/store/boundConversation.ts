@@ -1,4 +1,4 @@
-import { type Fields, isObject, jsonOf, textOf } from "./read";
+import { type Fields, isObject, jsonOf, textOf } from "../json/read";
 import { jsonBytes } from "./size";
 import type { Item, ToolResult } from "./state";
 

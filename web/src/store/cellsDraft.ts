@@ -1,4 +1,4 @@
-import { copyOf } from "./read";
+import { copyOf } from "../json/record";
 import type { Cell, Notebook } from "./state";
 
 /** The cells of a notebook while they are changed: copied when that is first done. */

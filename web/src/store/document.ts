@@ -1,7 +1,7 @@
+import { type Fields, isAbsent, isObject } from "../json/read";
 import type { By, WireCell } from "../protocol/messages";
 import type { CellsDraft } from "./cellsDraft";
 import type { Draft } from "./draft";
-import { type Fields, isAbsent, isObject } from "./read";
 import { restoreRuns } from "./restore";
 import type { Cell } from "./state";
 

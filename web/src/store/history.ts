@@ -1,5 +1,5 @@
+import { type Fields, isObject, jsonOf, numberOrZero, textOf } from "../json/read";
 import type { AgentDraft } from "./agentDraft";
-import { type Fields, isObject, jsonOf, numberOf, textOf } from "./read";
 import type { Item, ToolResult } from "./state";
 import { foldCommitted } from "./stream";
 
@@ -25,8 +25,8 @@ export function foldHistory(agent: AgentDraft, seq: number, entry: Fields, reque
 /** Tokens of a prompt, cached or not, and of the reply; 0: that is not told. */
 function contextOf(usage: unknown): number {
   if (!isObject(usage)) return 0;
-  const cached = numberOf(usage.cache_read_input_tokens) + numberOf(usage.cache_creation_input_tokens);
-  return numberOf(usage.input_tokens) + cached + numberOf(usage.output_tokens);
+  const cached = numberOrZero(usage.cache_read_input_tokens) + numberOrZero(usage.cache_creation_input_tokens);
+  return numberOrZero(usage.input_tokens) + cached + numberOrZero(usage.output_tokens);
 }
 
 function blocksOf(content: unknown): Fields[] {

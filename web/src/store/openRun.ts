@@ -1,5 +1,6 @@
+import { isObject, linesOf } from "../json/read";
+import { emptyRecord } from "../json/record";
 import type { RunStatus, Widget } from "../protocol/messages";
-import { emptyRecord, isObject, linesOf } from "./read";
 import { fitted, heldBytes, type Rich, readRich, released } from "./rich";
 import { nothingShown, type Showing, show } from "./shown";
 import type { Run } from "./state";

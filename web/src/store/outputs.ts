@@ -1,6 +1,6 @@
+import { type Fields, isAbsent, linesOf } from "../json/read";
 import { heldOfRun } from "./heldDraft";
 import type { OpenRun } from "./openRun";
-import { type Fields, isAbsent, linesOf } from "./read";
 import { fitted, type Rich, readRich, released } from "./rich";
 import type { RunsDraft } from "./runsDraft";
 

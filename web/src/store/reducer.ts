@@ -1,8 +1,9 @@
+import { isObject, numberOrZero } from "../json/read";
+import { emptyRecord } from "../json/record";
 import type { Entry, NotebookStateMessage } from "../protocol/messages";
 import { foldAgent, foldAgentEnd, foldToAgent } from "./agent";
 import { cellsOf, foldEvent } from "./document";
 import { Draft } from "./draft";
-import { emptyRecord, isObject, numberOf } from "./read";
 import { resumeRuns } from "./restore";
 import { foldCommand, foldEnd, foldFrame } from "./runs";
 import type { Cell, Run, State } from "./state";
@@ -40,7 +41,7 @@ export function reduceAll(state: State, entries: readonly Entry[], textLimit?: n
  */
 export function restore(state: State, message: NotebookStateMessage): State {
   const draft = new Draft(state);
-  draft.seq = numberOf(message.seq);
+  draft.seq = numberOrZero(message.seq);
   draft.verdict = null;
   draft.cells.replace(cellsOf(message.cells).map((cell) => keep(state.notebook.cells[cell.id], cell)));
   resumeRuns(draft.runs, isObject(message.runs) ? message.runs : {});
@@ -56,7 +57,7 @@ function keep(old: Cell | undefined, cell: Cell): Cell {
 function fold(draft: Draft, entry: Entry): void {
   const { hop, msg, note } = entry;
   if (!isObject(msg) || note === "dropped" || note === "malformed") return;
-  const seq = numberOf(entry.seq);
+  const seq = numberOrZero(entry.seq);
   switch (hop) {
     case "agent>server":
       foldAgent(draft.agent, seq, msg);
@@ -96,7 +97,7 @@ function foldNotebook(draft: Draft, seq: number, { hop, msg, at, wall }: Entry):
 }
 
 /** What has ended by a message; null: nothing. */
-export function endOf(msg: Entry["msg"]): "kernel" | "agent" | null {
+function endOf(msg: Entry["msg"]): "kernel" | "agent" | null {
   const who = msg.type === "managed_process_exit" ? msg.name : msg.type === "peer_ended" ? msg.peer : null;
   return who === "kernel" || who === "agent" ? who : null;
 }

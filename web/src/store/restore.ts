@@ -1,5 +1,6 @@
+import { type Fields, isObject, isTexts, numberOrZero } from "../json/read";
+import { copyOf, emptyRecord } from "../json/record";
 import type { RunStatus, Widget } from "../protocol/messages";
-import { copyOf, emptyRecord, type Fields, isObject, isTexts, numberOf } from "./read";
 import type { RunsDraft } from "./runsDraft";
 
 /**
@@ -11,8 +12,8 @@ export function restoreRuns(runs: RunsDraft, snapshot: Fields): void {
   for (const id of Object.keys(statuses).sort()) {
     if (runs.live(id) === null) continue;
     const run = runs.begin(id);
-    run.count = numberOf(counts[id]) || numberOf(sequencers[id]);
-    run.durationMs = numberOf(durations[id]) || undefined;
+    run.count = numberOrZero(counts[id]) || numberOrZero(sequencers[id]);
+    run.durationMs = numberOrZero(durations[id]) || undefined;
     const status = statusOf(statuses[id]);
     run.last = status === "running" ? "error" : status;
     run.reshow(outputs[id]);
@@ -28,9 +29,9 @@ export function resumeRuns(runs: RunsDraft, snapshot: Fields): void {
   for (const id of Object.keys({ ...statuses, ...outputs, ...widgets })) {
     const run = runs.live(id);
     if (run === null) continue;
-    run.sequencer = numberOf(sequencers[id]);
-    run.count = numberOf(counts[id]) || run.sequencer || (before.get(id) ?? 0);
-    run.durationMs = numberOf(durations[id]) || undefined;
+    run.sequencer = numberOrZero(sequencers[id]);
+    run.count = numberOrZero(counts[id]) || run.sequencer || (before.get(id) ?? 0);
+    run.durationMs = numberOrZero(durations[id]) || undefined;
     const status = statusOf(statuses[id]);
     run.pending = status === "running" && queue.includes(id);
     run.started = status === "running" && !run.pending;

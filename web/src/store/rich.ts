@@ -1,6 +1,7 @@
+import { type Fields, isAbsent, isObject, isTexts } from "../json/read";
+import { copyOf, emptyRecord } from "../json/record";
 import type { MimeBundle, Output } from "../protocol/messages";
 import { cut } from "./excerpt";
-import { copyOf, emptyRecord, type Fields, isAbsent, isObject, isTexts } from "./read";
 import { jsonBytes, valueBytes, valueText } from "./size";
 import { byteLength } from "./utf8";
 

@@ -1,7 +1,7 @@
+import { type Fields, isAbsent, isObject, isTexts, numberOrZero } from "../json/read";
 import type { Draft } from "./draft";
 import type { OpenRun } from "./openRun";
 import { foldOutput } from "./outputs";
-import { type Fields, isAbsent, isObject, isTexts, numberOf } from "./read";
 import { widgetsOf } from "./restore";
 import { faultOf, fitted } from "./rich";
 import type { RunsDraft } from "./runsDraft";
@@ -79,7 +79,7 @@ function start(runs: RunsDraft, frame: Fields, at: number | undefined): void {
   const run = runs.begin(id);
   run.started = true;
   runs.noteStarted(id);
-  run.sequencer = numberOf(sequencer);
+  run.sequencer = numberOrZero(sequencer);
   run.count = run.sequencer;
   run.startedAt = at;
   const place = runs.queue.indexOf(id);

@@ -1,6 +1,6 @@
+import { copyOf } from "../json/record";
 import { HeldDraft } from "./heldDraft";
 import { OpenRun } from "./openRun";
-import { copyOf } from "./read";
 import { readRich } from "./rich";
 import type { Notebook, Run } from "./state";
 

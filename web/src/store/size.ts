@@ -1,4 +1,4 @@
-import { jsonOf, linesOf } from "./read";
+import { jsonOf, linesOf } from "../json/read";
 import { byteLength } from "./utf8";
 
 /** What JSON has as it is, a byte each. */

@@ -1,5 +1,5 @@
+import { type Fields, textOf } from "../json/read";
 import type { AgentDraft } from "./agentDraft";
-import { type Fields, textOf } from "./read";
 import type { StreamBlock } from "./state";
 
 /** How many blocks a reply may have, and how long the text of one is shown while it arrives. It follows whole. */

@@ -1,5 +1,5 @@
+import { type Fields, isObject, numberOrZero, textOf } from "../json/read";
 import type { EvalResult, GraderResult } from "../protocol/messages";
-import { type Fields, isObject, numberOf, textOf } from "./read";
 
 /** The verdict that an eval_result tells, whatever it is made of. */
 export function verdictOf(msg: Fields): EvalResult {
@@ -12,7 +12,7 @@ export function verdictOf(msg: Fields): EvalResult {
     score: typeof msg.score === "number" ? msg.score : null,
     graders: (Array.isArray(msg.graders) ? msg.graders : []).filter(isObject).map(graderOf),
     answer: msg.answer ?? null,
-    duration_ms: numberOf(msg.duration_ms),
+    duration_ms: numberOrZero(msg.duration_ms),
   };
 }
 

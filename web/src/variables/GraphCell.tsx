@@ -1,5 +1,5 @@
 import { memo } from "react";
-import { useNotebookNavigation } from "../notebook/navigation";
+import { useNotebookNavigation } from "../commands/navigation";
 import type { Box } from "./layout";
 import styles from "./ReactiveGraph.module.css";
 import { useCellNames, useCellText } from "./useCellNames";

@@ -1,11 +1,12 @@
 import { ZoomIn, ZoomOut } from "lucide-react";
-import { useId, useLayoutEffect, useRef, useState } from "react";
+import { useId, useRef, useState } from "react";
 import { Button, IconButton } from "../ui/Button";
 import { GraphCell } from "./GraphCell";
 import { GraphSignal } from "./GraphSignal";
 import { cellNode, type Graph, signalNode } from "./graph";
 import styles from "./ReactiveGraph.module.css";
 import { type Drawn, useLayout } from "./useLayout";
+import { useWidth } from "./useWidth";
 
 interface Props {
   graph: Graph;
@@ -14,7 +15,6 @@ interface Props {
 }
 
 const least = 0.2;
-const legible = 0.7; // the least that is chosen unasked
 const greatest = 1.5;
 
 /** The graph as a drawing, as soon as it is laid out. */
@@ -25,18 +25,20 @@ export function GraphDrawing({ graph, reruns }: Props) {
   return <Drawing drawn={drawn} reruns={reruns} />;
 }
 
+function within(zoom: number, most: number): number {
+  return Math.min(most, Math.max(least, zoom));
+}
+
 /** Lines of SVG between buttons that lead to the cells. */
 function Drawing({ drawn: { graph, layout }, reruns }: { drawn: Drawn; reruns: Props["reruns"] }) {
   const { width, height, boxes, lines } = layout;
-  const [zoom, setZoom] = useState(1);
+  const [chosen, setChosen] = useState<number | null>(null);
   const view = useRef<HTMLDivElement>(null);
+  const available = useWidth(view);
   const arrow = useId();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only as it comes to be drawn, then the zoom is the person's
-  useLayoutEffect(() => {
-    if (view.current) setZoom(Math.min(1, Math.max(legible, view.current.clientWidth / width)));
-  }, []);
-  const scale = (by: number) => setZoom(Math.min(greatest, Math.max(least, by)));
-  const fit = () => scale(Math.min(1, (view.current?.clientWidth ?? width) / width));
+  // Until a person chooses, all of its width is to be seen, however wide graph and panel come to be.
+  const zoom = chosen ?? (available === 0 ? 1 : within(available / width, 1));
+  const scale = (by: number) => setChosen(within(by, greatest));
   const box = (id: string) => boxes.get(id) ?? { left: 0, top: 0, width: 0, height: 0 };
   return (
     <>
@@ -47,7 +49,7 @@ function Drawing({ drawn: { graph, layout }, reruns }: { drawn: Drawn; reruns: P
         <IconButton label="Larger" onClick={() => scale(zoom * 1.25)}>
           <ZoomIn />
         </IconButton>
-        <Button look="quiet" onClick={fit}>
+        <Button look="quiet" onClick={() => setChosen(null)}>
           Fit
         </Button>
       </div>

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
-import { useNotebookNavigation } from "../notebook/navigation";
+import { useNotebookNavigation } from "../commands/navigation";
 import { useSelect } from "../store/store";
-import { short } from "../widgets/text";
+import { oneLine } from "../text/visible";
 import type { CellNode, Graph } from "./graph";
 import styles from "./ReactiveGraph.module.css";
 import { useCellNames, useCellText } from "./useCellNames";
@@ -38,11 +38,11 @@ function Item({ cell, again }: { cell: CellNode; again: boolean }) {
   const parts = [
     told(
       "makes",
-      cell.makes.map((name) => short(name, 80)),
+      cell.makes.map((name) => oneLine(name, 80)),
     ),
     told(
       "reads",
-      cell.reads.map((name) => short(name, 80)),
+      cell.reads.map((name) => oneLine(name, 80)),
     ),
     told("runs after", cell.after.map(nameOf)),
     again ? "ran again just now" : "",

@@ -1,6 +1,6 @@
 import { memo } from "react";
-import { useNotebookNavigation } from "../notebook/navigation";
-import { short } from "../widgets/text";
+import { useNotebookNavigation } from "../commands/navigation";
+import { oneLine } from "../text/visible";
 import { type SignalNode, signalLabel } from "./graph";
 import type { Box } from "./layout";
 import styles from "./ReactiveGraph.module.css";
@@ -18,11 +18,11 @@ export const GraphSignal = memo(function GraphSignal({ signal, box }: { signal: 
       className={styles.signal}
       style={{ ...box }}
       disabled={maker === null}
-      title={`${short(name)}, ${from}`}
+      title={`${oneLine(name)}, ${from}`}
       onClick={() => maker !== null && jumpTo(maker)}
     >
       <span className="visually-hidden">signal </span>
-      {short(signalLabel(signal), 80)}
+      {oneLine(signalLabel(signal), 80)}
     </button>
   );
 });

@@ -1,6 +1,6 @@
 import { RefreshCw } from "lucide-react";
 import { useMemo, useRef } from "react";
-import { type ReactivitySummary, useCommands } from "../notebook/commands";
+import { type ReactivitySummary, useCommands } from "../commands/commands";
 import { useSelect } from "../store/store";
 import { Button, IconButton } from "../ui/Button";
 import { GraphDrawing } from "./GraphDrawing";

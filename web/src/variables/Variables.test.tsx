@@ -1,7 +1,7 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Commands, CommandsProvider, type GlobalsSummary } from "../notebook/commands";
-import { NavigationProvider } from "../notebook/navigation";
+import { type Commands, CommandsProvider, type GlobalsSummary } from "../commands/commands";
+import { NavigationProvider } from "../commands/navigation";
 import { initial } from "../store/reducer";
 import type { Run } from "../store/state";
 import { createStore, StoreProvider } from "../store/store";
@@ -52,7 +52,7 @@ function setUp(page: React.ReactNode, looking = false) {
   const jumpTo = vi.fn();
   render(
     <StoreProvider value={store}>
-      <NavigationProvider value={{ jumpTo, editAt: () => {}, onJump: () => () => {} }}>
+      <NavigationProvider value={{ jumpTo, addCell: () => {}, onWish: () => () => {} }}>
         <CommandsProvider value={looking ? null : commands}>{page}</CommandsProvider>
       </NavigationProvider>
     </StoreProvider>,
@@ -150,7 +150,7 @@ describe("Variables", () => {
   it("says how old the answer of a busy kernel is, and that names are missing", async () => {
     const { asked } = setUp(<Variables />);
     await asked[0]?.answer({ summary, stale: true, age_ms: 12_345, truncated: true });
-    expect(screen.getByText(/this is how it was 12 s before/)).toBeDefined();
+    expect(screen.getByText(/this is how it was 12\.3 s before/)).toBeDefined();
     expect(screen.getByText(/some are missing here/)).toBeDefined();
   });
 
@@ -218,6 +218,40 @@ describe("ReactiveGraph", () => {
     expect(screen.getByText("cell b ran again")).toBeDefined();
     await wait(5000);
     expect(screen.queryByText(/ran again/)).toBeNull();
+  });
+
+  it("is as wide as there is room when it is first seen, until a person chooses", async () => {
+    const room = vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(0); // behind another tab
+    let resized = () => {};
+    const observer = (report: () => void) => {
+      resized = report;
+      return { observe: () => {}, disconnect: () => {} };
+    };
+    vi.stubGlobal(
+      "ResizeObserver",
+      vi.fn(function made(report: () => void) {
+        return observer(report);
+      }),
+    );
+    const { asked } = setUp(<ReactiveGraph />);
+    await asked[0]?.answer({ cell_reactivity } as object);
+    const stage = (await drawn("signal least")).parentElement;
+    const wide = Number.parseFloat(stage?.style.width ?? "");
+    const scale = () => Number(/scale\((.*)\)/.exec(stage?.style.transform ?? "")?.[1]);
+    expect(wide).toBeGreaterThan(100);
+    const give = (width: number) => {
+      room.mockReturnValue(width);
+      act(() => resized());
+    };
+    give(wide / 2);
+    expect(scale()).toBeCloseTo(0.5);
+    give(wide * 3);
+    expect(scale()).toBe(1);
+    fireEvent.click(screen.getByRole("button", { name: "Larger" }));
+    give(wide / 2);
+    expect(scale()).toBeCloseTo(1.25);
+    fireEvent.click(screen.getByRole("button", { name: "Fit" }));
+    expect(scale()).toBeCloseTo(0.5);
   });
 
   it("says that there is nothing yet, or nothing to be had", async () => {

@@ -1,6 +1,8 @@
 import { RefreshCw } from "lucide-react";
 import { useDeferredValue, useMemo, useRef, useState } from "react";
-import { type GlobalsSummary, useCommands } from "../notebook/commands";
+import { type GlobalsSummary, useCommands } from "../commands/commands";
+import { counted, duration } from "../format/format";
+import { numberOf } from "../json/read";
 import { useSelect } from "../store/store";
 import { Button, IconButton } from "../ui/Button";
 import { type Asked, useAsked } from "./useAsked";
@@ -67,7 +69,7 @@ function Notes({ asked: { answer, error, again } }: { asked: Asked<GlobalsSummar
       )}
       {answer?.stale === true && (
         <p className={styles.warn}>
-          The kernel was too busy to answer: this is how it was {ageText(answer.age_ms)} before.
+          The kernel was too busy to answer: this is how it was {duration(numberOf(answer.age_ms))} before.
         </p>
       )}
       {answer?.truncated === true && (
@@ -84,13 +86,6 @@ function goneText(known: number): string {
 
 function countText(shown: number, all: number): string {
   if (all === 0) return "The kernel holds no names yet.";
-  const names = all === 1 ? "1 name" : `${all.toLocaleString("en")} names`;
+  const names = counted(all, "name");
   return shown === all ? names : `${shown.toLocaleString("en")} of ${names}`;
-}
-
-/** A duration in milliseconds, in words. */
-function ageText(ms: unknown): string {
-  const seconds = typeof ms === "number" && ms > 0 ? ms / 1000 : 0;
-  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
-  return `${Math.round(seconds / 60).toLocaleString("en")} min`;
 }

@@ -1,4 +1,4 @@
-import { isObject, listOf } from "../widgets/fields";
+import { isObject, listOf } from "../json/read";
 
 /** Cells and signals, and what leads from one to the other. */
 export interface Graph {

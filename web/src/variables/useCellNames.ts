@@ -1,19 +1,19 @@
 import { useCallback, useMemo } from "react";
 import { useSelect } from "../store/store";
-import { short } from "../widgets/text";
+import { oneLine } from "../text/visible";
 
 /** Says what a cell is called: by its place in the notebook, from 1, or by its id where it has none. */
 export function useCellNames(): (id: string) => string {
   const order = useSelect((state) => state.notebook.order);
   const places = useMemo(() => new Map(order.map((id, index) => [id, index + 1])), [order]);
-  return useCallback((id) => `cell ${places.get(id) ?? short(id, 40)}`, [places]);
+  return useCallback((id) => `cell ${places.get(id) ?? oneLine(id, 40)}`, [places]);
 }
 
 /** The title of a cell, or the first line of its code that says something; "": there is no such cell, or nothing in it. */
 export function useCellText(id: string): string {
   return useSelect(({ notebook: { cells } }) => {
     const cell = Object.hasOwn(cells, id) ? cells[id] : undefined;
-    return short(cell?.title || tellingLine(cell?.source ?? ""), 80);
+    return oneLine(cell?.title || tellingLine(cell?.source ?? ""), 80);
   });
 }
 

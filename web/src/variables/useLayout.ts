@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import type { Graph } from "./graph";
 import type { Layout } from "./layout";
+import { startWorker } from "./startWorker";
 
 export interface Drawn {
   graph: Graph;
@@ -12,7 +13,7 @@ export function useLayout(graph: Graph): Drawn | Error | null {
   const [drawn, setDrawn] = useState<Drawn | Error | null>(null);
   useEffect(() => {
     let over = false;
-    const worker = typeof Worker === "undefined" ? null : startWorker();
+    const worker = startWorker();
     layOut(graph, worker)
       .then(
         (layout) => ({ graph, layout }),
@@ -27,10 +28,6 @@ export function useLayout(graph: Graph): Drawn | Error | null {
     };
   }, [graph]);
   return drawn;
-}
-
-function startWorker(): Worker {
-  return new Worker(new URL("./layoutWorker.ts", import.meta.url), { type: "module" });
 }
 
 /** Lays a graph out in the worker; without one, or where it does not start, here. */

@@ -62,8 +62,8 @@ describe("variablesOf", () => {
     );
     expect([undefined, null, 3, []].map((some) => variablesOf(some))).toEqual([[], [], [], []]);
     expect(variablesOf({ "a\u202eb": { repr: "<b>\u0007" } })[0]).toMatchObject({
-      name: "a\ufffdb",
-      preview: "<b>\u2407",
+      name: "a<U+202E>b",
+      preview: "<b><U+0007>",
     });
   });
 });

@@ -1,6 +1,8 @@
-import type { GlobalInfo } from "../notebook/commands";
-import { isObject, listOf, numberOf } from "../widgets/fields";
-import { plainText, short, visible } from "../widgets/text";
+import type { GlobalInfo } from "../commands/commands";
+import { counted } from "../format/format";
+import { isObject, listOf, numberOf, textOf } from "../json/read";
+import { collator } from "../text/collator";
+import { oneLine, visible } from "../text/visible";
 
 /** A name that the kernel holds, as it is shown. */
 export interface Variable {
@@ -55,14 +57,14 @@ export function keptSame(before: readonly Variable[], now: readonly Variable[]):
 
 function variableOf(name: string, info: GlobalInfo): Variable {
   const failed = typeof info.error === "string";
-  const text = failed ? plainText(info.error) : plainText(info.repr) || about(info);
-  const preview = short(text, line);
+  const text = failed ? textOf(info.error) : textOf(info.repr) || about(info);
+  const preview = oneLine(text, line);
   const tables = tablesOf(info);
   const long = text.length > narrow || text.includes("\n");
   return {
     id: name,
-    name: short(name, 200),
-    type: short(plainText(info.type), 80) || "unknown",
+    name: oneLine(name, 200),
+    type: oneLine(textOf(info.type), 80) || "unknown",
     ...sizeOf(info),
     preview,
     failed,
@@ -74,27 +76,23 @@ function variableOf(name: string, info: GlobalInfo): Variable {
 /** What stands in for a repr where there is none: the dtype of an array, or the columns of a frame. */
 function about(info: GlobalInfo): string {
   if (typeof info.dtype === "string") return info.dtype;
-  return listOf(info.columns).map(plainText).join(", ");
+  return listOf(info.columns).map(textOf).join(", ");
 }
 
 function sizeOf(info: GlobalInfo): { size: string; count: number } {
   const shape = shapeOf(info);
   if (shape.length > 0) {
     const count = shape.reduce((product, length) => product * length, 1);
-    return { size: shape.length > 1 ? shape.join(" × ") : items(count), count };
+    return { size: shape.length > 1 ? shape.join(" × ") : counted(count, "item"), count };
   }
   const length = numberOf(info.len);
-  return length === null ? { size: "", count: -1 } : { size: items(length), count: length };
+  return length === null ? { size: "", count: -1 } : { size: counted(length, "item"), count: length };
 }
 
 function shapeOf(info: GlobalInfo): number[] {
   const shape = Array.isArray(info.shape) ? info.shape : [info.n_obs, info.n_vars];
   const numbers = shape.map(numberOf).filter((length) => length !== null);
   return numbers.length === shape.length ? numbers.slice(0, 8) : [];
-}
-
-function items(count: number): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? "item" : "items"}`;
 }
 
 /** The columns of a frame, and what is by row and by column of annotated data. */
@@ -117,8 +115,8 @@ function table(what: string, dtypes: unknown, names: unknown, truncated: unknown
 }
 
 function column(name: unknown, types: Record<string, unknown>): Column {
-  const key = plainText(name);
-  return { name: short(key, 200), dtype: Object.hasOwn(types, key) ? short(plainText(types[key]), 80) : "" };
+  const key = textOf(name);
+  return { name: oneLine(key, 200), dtype: Object.hasOwn(types, key) ? oneLine(textOf(types[key]), 80) : "" };
 }
 
 export type Order = "name" | "type" | "size";
@@ -129,13 +127,11 @@ export function arranged(variables: readonly Variable[], text: string, order: Or
   const found = variables.filter(({ name, type, preview }) =>
     [name, type, preview].some((part) => part.toLowerCase().includes(wanted)),
   );
-  const byName = (a: Variable, b: Variable) => names.compare(a.name, b.name);
+  const byName = (a: Variable, b: Variable) => collator.compare(a.name, b.name);
   const by = {
     name: byName,
-    type: (a: Variable, b: Variable) => names.compare(a.type, b.type) || byName(a, b),
+    type: (a: Variable, b: Variable) => collator.compare(a.type, b.type) || byName(a, b),
     size: (a: Variable, b: Variable) => a.count - b.count || byName(a, b),
   }[order];
   return found.sort((a, b) => (down ? by(b, a) : by(a, b)));
 }
-
-const names = new Intl.Collator("en", { numeric: true });

@@ -1,8 +1,8 @@
 import { useDeferredValue, useMemo, useState } from "react";
+import { listOf } from "../json/read";
 import { Button } from "../ui/Button";
 import { Field } from "./Field";
 import fieldStyles from "./Field.module.css";
-import { listOf } from "./fields";
 import styles from "./MultiSelect.module.css";
 import { Note } from "./Note";
 import { type Option, optionsOf, search } from "./options";

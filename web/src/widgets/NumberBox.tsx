@@ -1,6 +1,6 @@
 import { useState } from "react";
+import { numberOf } from "../json/read";
 import styles from "./Field.module.css";
-import { numberOf } from "./fields";
 
 interface Props {
   id?: string | undefined;

@@ -1,10 +1,10 @@
 import { type CSSProperties, memo } from "react";
+import { isObject } from "../json/read";
 import type { Widget } from "../protocol/messages";
 import { useSelect } from "../store/store";
+import { oneLine } from "../text/visible";
 import { columnsOf, isLayout, type Place, type Widgets } from "./arrange";
-import { isObject } from "./fields";
 import { Note } from "./Note";
-import { short } from "./text";
 import { ownerOf } from "./useWidgets";
 import { WidgetBoundary } from "./WidgetBoundary";
 import styles from "./Widgets.module.css";
@@ -54,9 +54,9 @@ function span({ across, down }: Place, columns: number): CSSProperties {
 function Elsewhere({ name }: { name: string }) {
   const owner = useSelect((state) => ownerOf(state, name));
   const widget = useSelect((state) => (owner === null ? undefined : state.notebook.runs[owner]?.widgets[name]));
-  if (owner === null || widget === undefined) return <Note>There is no widget {short(name)}.</Note>;
+  if (owner === null || widget === undefined) return <Note>There is no widget {oneLine(name)}.</Note>;
   if (isObject(widget) && isLayout(widget))
-    return <Note>{short(name)} is a layout of another cell, and shown there.</Note>;
+    return <Note>{oneLine(name)} is a layout of another cell, and shown there.</Note>;
   return (
     <WidgetBoundary widget={widget}>
       <WidgetView cellId={owner} widgetKey={name} widget={widget} />

@@ -1,4 +1,4 @@
-import { OutputList } from "../outputs/Outputs";
+import { OutputList } from "../outputs/OutputList";
 import styles from "./Field.module.css";
 import { appearanceOf, labelOf } from "./fields";
 import { Note } from "./Note";

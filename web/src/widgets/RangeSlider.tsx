@@ -1,6 +1,7 @@
+import { listOf, numberOf } from "../json/read";
 import type { Widget } from "../protocol/messages";
 import { Field } from "./Field";
-import { listOf, nameOf, numberOf } from "./fields";
+import { nameOf } from "./fields";
 import { Note } from "./Note";
 import { NumberBox } from "./NumberBox";
 import { pace } from "./Slider";

@@ -1,5 +1,6 @@
+import { numberOf } from "../json/read";
 import { Field } from "./Field";
-import { appearanceOf, numberOf } from "./fields";
+import { appearanceOf } from "./fields";
 import { Note } from "./Note";
 import { NumberBox } from "./NumberBox";
 import { formatted, marksOf, scaleOf, shareOf } from "./scale";

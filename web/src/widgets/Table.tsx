@@ -1,9 +1,12 @@
 import { useMemo } from "react";
+import { counted } from "../format/format";
+import { fieldsOf, listOf, numberOf } from "../json/read";
+import { oneLine } from "../text/visible";
 import styles from "./Field.module.css";
-import { appearanceOf, labelOf, listOf, nameOf, numberOf, objectOf } from "./fields";
+import { appearanceOf, labelOf, nameOf } from "./fields";
 import { Note } from "./Note";
 import tableStyles from "./Table.module.css";
-import { short, valueText } from "./text";
+import { valueText } from "./text";
 import type { WidgetProps } from "./WidgetView";
 
 const mostRows = 100;
@@ -19,7 +22,7 @@ export function Table({ widgetKey, widget }: WidgetProps) {
     [widget],
   );
   const rows = listOf(widget.rows).slice(0, mostRows).map(listOf);
-  const dtypes = objectOf(widget.dtypes);
+  const dtypes = fieldsOf(widget.dtypes);
   const names = listOf(widget.columns);
   const { description, help, placeholder } = appearanceOf(widget);
   return (
@@ -68,7 +71,7 @@ export function Table({ widgetKey, widget }: WidgetProps) {
 
 function dtypeOf(dtypes: Readonly<Record<string, unknown>>, name: unknown): string {
   const dtype = typeof name === "string" && Object.hasOwn(dtypes, name) ? dtypes[name] : "";
-  return typeof dtype === "string" ? short(dtype, 40) : "";
+  return typeof dtype === "string" ? oneLine(dtype, 40) : "";
 }
 
 /** Says how much of the frame is shown. */
@@ -78,6 +81,6 @@ function told(shape: unknown, rows: number, columns: number): string {
 }
 
 function part(shown: number, all: number | null, noun: string): string {
-  const text = (n: number) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+  const text = (n: number) => counted(n, noun);
   return all === null || all <= shown ? text(shown) : `the first ${shown} of ${text(all)}`;
 }

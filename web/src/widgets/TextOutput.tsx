@@ -1,9 +1,10 @@
+import { textOf } from "../json/read";
 import { Markdown } from "../outputs/Markdown";
-import { plainText, valueText } from "./text";
+import { valueText } from "./text";
 import type { WidgetProps } from "./WidgetView";
 
 /** A text that a cell shows, as Markdown. */
 export function TextOutput({ widget }: WidgetProps) {
   const content = widget.content ?? widget.value;
-  return <Markdown source={typeof content === "string" ? plainText(content) : valueText(content)} />;
+  return <Markdown source={typeof content === "string" ? textOf(content) : valueText(content)} />;
 }

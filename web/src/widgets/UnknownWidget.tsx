@@ -1,6 +1,7 @@
 import { useMemo } from "react";
+import { visible } from "../text/visible";
 import { Note } from "./Note";
-import { jsonText, visible } from "./text";
+import { jsonText } from "./text";
 import styles from "./UnknownWidget.module.css";
 
 const most = 10_000; // characters of JSON that are shown

@@ -1,7 +1,9 @@
 import type { ComponentType } from "react";
+import { isObject } from "../json/read";
 import type { Widget } from "../protocol/messages";
+import { oneLine } from "../text/visible";
 import { Checkbox } from "./Checkbox";
-import { isObject, nameOf } from "./fields";
+import { nameOf } from "./fields";
 import { MultiSelect } from "./MultiSelect";
 import { Note } from "./Note";
 import { Plot } from "./Plot";
@@ -13,7 +15,7 @@ import { Slider } from "./Slider";
 import { Table } from "./Table";
 import { TextInput } from "./TextInput";
 import { TextOutput } from "./TextOutput";
-import { short, valueText } from "./text";
+import { valueText } from "./text";
 import { UnknownWidget } from "./UnknownWidget";
 
 /** What every widget's component is given. */
@@ -48,7 +50,7 @@ export function WidgetView(props: WidgetProps) {
     return <UnknownWidget widget={widget} why={`There is no control for a widget of type ${type}.`} />;
   }
   if (typeof widget.error === "string" && !("value" in widget)) {
-    return <Note>{`${nameOf(widget, widgetKey)} cannot be shown: ${short(widget.error, 1000)}`}</Note>;
+    return <Note>{`${nameOf(widget, widgetKey)} cannot be shown: ${oneLine(widget.error, 1000)}`}</Note>;
   }
   return <View {...props} />;
 }

@@ -1,6 +1,6 @@
 import { act, cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Commands, CommandsProvider } from "../notebook/commands";
+import { type Commands, CommandsProvider } from "../commands/commands";
 import type { Output, Widget } from "../protocol/messages";
 import { initial } from "../store/reducer";
 import type { Run } from "../store/state";
@@ -8,7 +8,7 @@ import { createStore, type Store, StoreProvider } from "../store/store";
 import { useFreeOutputs } from "./useWidgets";
 import { Widgets } from "./Widgets";
 
-vi.mock("../outputs/Outputs", () => ({
+vi.mock("../outputs/OutputList", () => ({
   OutputList: ({ outputs }: { outputs: readonly Output[] }) => <p>{outputs.length} outputs</p>,
 }));
 vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <p>markdown: {source}</p> }));
@@ -315,7 +315,7 @@ describe("states that are no states", () => {
 
   it("are shown as they are where the type is unknown", () => {
     show({ w: { type: "holo\u202egram", value: 1 }, n: null });
-    expect(screen.getByText(/no control for a widget of type holo\ufffdgram/)).toBeDefined();
+    expect(screen.getByText(/no control for a widget of type holo<U\+202E>gram/)).toBeDefined();
     expect(screen.getByText(/"value": 1/)).toBeDefined();
   });
 

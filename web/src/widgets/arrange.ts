@@ -1,5 +1,5 @@
+import { isObject, listOf, numberOf } from "../json/read";
 import type { Widget } from "../protocol/messages";
-import { isObject, listOf, numberOf } from "./fields";
 
 /** A place for a widget, in the order of the page. */
 export interface Place {

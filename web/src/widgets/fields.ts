@@ -1,32 +1,15 @@
+import { fieldsOf, textOf } from "../json/read";
 import type { Widget } from "../protocol/messages";
-import { plainText, short } from "./text";
-
-/** The number that a field of a widget's state is; null for all else, NaN and infinities too. */
-export function numberOf(value: unknown): number | null {
-  return typeof value === "number" && Number.isFinite(value) ? value : null;
-}
-
-/** The object that a field is; {} for all else. */
-export function objectOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isObject(value) ? value : {};
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
+import { oneLine } from "../text/visible";
 
 /** What is shown beside a widget; "" where it has no label. */
 export function labelOf(widget: Widget): string {
-  return short(plainText(widget.label));
+  return oneLine(textOf(widget.label));
 }
 
 /** What a widget is called where its name has to be said: its label, else its key within its cell. */
 export function nameOf(widget: Widget, key: string): string {
-  return labelOf(widget) || short(key.slice(key.indexOf("/") + 1)) || "widget";
+  return labelOf(widget) || oneLine(key.slice(key.indexOf("/") + 1)) || "widget";
 }
 
 /** The texts of a widget's appearance that are shown; "" for those that it has not. */
@@ -45,8 +28,8 @@ export interface Appearance {
 const longest = 2000; // characters of one of them
 
 export function appearanceOf(widget: Widget): Appearance {
-  const fields = objectOf(widget.appearance);
-  const text = (name: string) => short(plainText(fields[name]), longest);
+  const fields = fieldsOf(widget.appearance);
+  const text = (name: string) => oneLine(textOf(fields[name]), longest);
   return {
     detail: text("detail"),
     description: text("description") || text("outline_label"),

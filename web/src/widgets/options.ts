@@ -1,6 +1,7 @@
+import { listOf } from "../json/read";
 import type { Widget } from "../protocol/messages";
-import { listOf } from "./fields";
-import { jsonText, short, valueText } from "./text";
+import { oneLine } from "../text/visible";
+import { jsonText, valueText } from "./text";
 
 /** An option of a widget: any JSON, which is sent as it is. */
 export interface Option {
@@ -24,7 +25,7 @@ export function optionsOf(widget: Widget): Option[] {
   const looks = new Map<string, Set<string>>();
   for (const { text, json } of options) looks.set(text, (looks.get(text) ?? new Set()).add(json));
   return options.map((option) =>
-    (looks.get(option.text)?.size ?? 0) > 1 ? { ...option, text: short(option.json) } : option,
+    (looks.get(option.text)?.size ?? 0) > 1 ? { ...option, text: oneLine(option.json) } : option,
   );
 }
 

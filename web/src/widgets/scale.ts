@@ -1,6 +1,7 @@
+import { fieldsOf, numberOf, textOf } from "../json/read";
 import type { Widget } from "../protocol/messages";
-import { numberOf, objectOf } from "./fields";
-import { plainText, short, valueText } from "./text";
+import { oneLine } from "../text/visible";
+import { valueText } from "./text";
 
 /** Where the values of a slider lie on its track. */
 export interface Scale {
@@ -21,7 +22,7 @@ export function scaleOf(widget: Widget): Scale | string {
   if (min === null) return `At most ${numberText(max)}.`;
   if (max === null) return `At least ${numberText(min)}.`;
   if (min > max) return `The least value, ${numberText(min)}, is above the greatest, ${numberText(max)}.`;
-  const log = /^log/i.test(plainText(widget.scale_type)) && min > 0;
+  const log = /^log/i.test(textOf(widget.scale_type)) && min > 0;
   return { min, max, step: stepOf(widget, max - min), log };
 }
 
@@ -60,10 +61,10 @@ function tidy(value: number): number {
 export function formatted(value: unknown, formatter: unknown): string {
   const number = numberOf(value);
   if (number === null) return valueText(value, 40);
-  const how = plainText(formatter);
+  const how = textOf(formatter);
   if (/^percent(age)?$/.test(how)) return `${tidy(number * 100)}%`;
   if (/\{(value)?\}/.test(how))
-    return short(
+    return oneLine(
       how.replace(/\{(value)?\}/g, () => String(tidy(number))),
       80,
     );
@@ -85,7 +86,7 @@ const mostMarks = 50;
 /** The marks of a slider that lie on its scale, from left to right. */
 export function marksOf(widget: Widget, scale: Scale): Mark[] {
   const marks: Mark[] = [];
-  for (const [key, text] of Object.entries(objectOf(widget.marks))) {
+  for (const [key, text] of Object.entries(fieldsOf(widget.marks))) {
     const value = key.trim() === "" ? Number.NaN : Number(key);
     if (!(value >= scale.min && value <= scale.max)) continue;
     marks.push({ value, share: shareOf(scale, value), text: valueText(text, 40) });

@@ -1,18 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { optionOf, optionsOf, search } from "./options";
-import { jsonText, short, valueText, visible } from "./text";
+import { jsonText, valueText } from "./text";
 
 describe("texts", () => {
-  it("make visible what turns the text around or does not show", () => {
-    expect(visible("a\u202eb\u0000c\u200bd\u2066e")).toBe("a\ufffdb\u2400c\ufffdd\ufffde");
-    expect(visible("two\nlines\t.")).toBe("two\nlines\t.");
-  });
-
-  it("are one short line of a long one", () => {
-    expect(short("a\n b")).toBe("a b");
-    expect(short("x".repeat(1000), 10)).toBe("xxxxxxxxxx…");
-  });
-
   it("say any value", () => {
     const values = ["", null, undefined, 1, true, [1, "a"], { a: null }, { $float: "-inf" }, { $float: "nan" }];
     expect(values.map((value) => valueText(value))).toEqual([

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { useCommands } from "../notebook/commands";
+import { useCommands } from "../commands/commands";
 import type { Widget } from "../protocol/messages";
 import type { State } from "../store/state";
 import { type Store, useSelect, useStore } from "../store/store";

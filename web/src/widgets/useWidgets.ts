@@ -1,10 +1,9 @@
 import { useMemo, useRef } from "react";
+import { isObject, textOf } from "../json/read";
 import type { Output, Widget } from "../protocol/messages";
 import type { State } from "../store/state";
 import { useSelect } from "../store/store";
 import type { Widgets } from "./arrange";
-import { isObject } from "./fields";
-import { plainText } from "./text";
 
 const none: Widgets = {};
 
@@ -39,7 +38,7 @@ export function useFreeOutputs(cellId: string): readonly Output[] | undefined {
 
 /** The display ids that a widget shows: its key, or what it says. */
 function plotIds(key: string, widget: Widget | undefined): string[] {
-  return widget?.type === "plot" ? [plainText(widget.display_id) || key] : [];
+  return widget?.type === "plot" ? [textOf(widget.display_id) || key] : [];
 }
 
 /** The outputs of a cell that a plot widget shows. */
@@ -54,7 +53,7 @@ export function usePlot(cellId: string, key: string, widget: Widget): Output[] {
 /** The display id of an output; "" for one that has none. */
 function displayId(output: Output): string {
   if (!isObject(output) || !("transient" in output) || !isObject(output.transient)) return "";
-  return plainText(output.transient.display_id);
+  return textOf(output.transient.display_id);
 }
 
 /** The id of the cell that has the widget of an absolute key; null: none has. */

@@ -28,14 +28,18 @@ export function CodeEditor({ cellId, language, name, wraps = false, readOnly = f
   const frame = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView | null>(null);
   const first = useRef({ language, name, wraps, readOnly });
+  // React's strict mode opens the editor twice.
+  const focused = useRef(false);
 
   useLayoutEffect(() => {
     if (frame.current === null) return;
     const view = open(desk, cellId, frame.current, first.current);
     editor.current = view;
+    if (focused.current) view.focus();
     const stop = followText(desk, cellId, view);
     return () => {
       stop();
+      focused.current = view.hasFocus;
       desk.drafts.memory.set(cellId, view.state);
       view.destroy();
       editor.current = null;

@@ -1,7 +1,7 @@
 import { useState } from "react";
+import { counted } from "../../format/format";
 import { Button } from "../../ui/Button";
 import { CopyButton } from "../CopyButton";
-import { countText } from "../text";
 import { LineWindow } from "./LineWindow";
 import { linesText } from "./line";
 import { Reader } from "./reader";
@@ -37,7 +37,7 @@ export function TerminalText({ text, label }: Props) {
   const toggle = (
     <div className={styles.fold}>
       <Button look="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
-        {open ? "Fold" : `Show all ${countText(lines.length, "line")}`}
+        {open ? "Fold" : `Show all ${counted(lines.length, "line")}`}
       </Button>
       <CopyButton text={() => linesText(lines)} />
     </div>

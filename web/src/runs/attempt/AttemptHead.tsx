@@ -1,12 +1,15 @@
 import { Link } from "wouter";
+import { runBase } from "../../api/client";
+import { cost, count, duration, when } from "../../format/format";
+import { type Fields, textOf, timeOf } from "../../json/read";
+import { comparePath } from "../../routes/paths";
+import { plainName } from "../../text/visible";
 import { useNow } from "../../ui/useNow";
-import { cost, count, duration, when } from "../data/format";
-import { type Fields, textOf, timeOf } from "../data/json";
-import { runningMs } from "../data/lastSign";
+import { filesOf } from "../data/file";
+import { openMs } from "../data/lastSign";
 import { attemptOf } from "../data/line";
-import { outcomeWords } from "../data/outcome";
-import { comparePath } from "../data/paths";
-import { visible } from "../data/visible";
+import { isOpen, outcomeWords } from "../data/outcome";
+import { DownloadLink } from "../parts/DownloadLink";
 import { Name } from "../parts/Name";
 import { VerdictMark } from "../parts/VerdictMark";
 import styles from "./AttemptHead.module.css";
@@ -17,22 +20,24 @@ export function AttemptHead({ run, name, line }: { run: string; name: string; li
   const attempt = attemptOf(line);
   const running = attempt?.verdict === "running";
   const now = useNow(running);
-  if (attempt === null) return <h1 className={styles.title}>{visible(name)}</h1>;
-  const facts: [string, string][] = running
+  const base = `${runBase(run)}/attempts/${encodeURIComponent(name)}`;
+  const file = filesOf(base, line).find((one) => one.name === "notebook.ipynb");
+  if (attempt === null) return <h1 className={styles.title}>{plainName(name)}</h1>;
+  const facts: [string, string][] = isOpen(attempt.verdict)
     ? [
-        ["Running for", duration(runningMs(line, now))],
+        [running ? "Running for" : "Ran for", duration(openMs(line, now))],
         ["Began", when(timeOf(line.started))],
         ["Last sign of life", when(timeOf(line.changed))],
       ]
     : [
-        ["Outcome", visible(outcomeWords(attempt.outcome))],
+        ["Outcome", plainName(outcomeWords(attempt.outcome))],
         ["Took", duration(attempt.durationMs)],
         ["Turns", count(attempt.turns)],
         ["Actions", count(attempt.actions)],
         ["Tokens", count(attempt.tokens)],
         ["Cost", cost(attempt.costUsd)],
       ];
-  const tries = attempt.epoch === null ? "" : `epoch ${attempt.epoch}, try ${attempt.try ?? 1}`;
+  const tries = attempt.epoch === null ? "" : `epoch ${count(attempt.epoch)}, try ${count(attempt.try ?? 1)}`;
   return (
     <div className={styles.head}>
       <h1 className={styles.title}>
@@ -48,9 +53,10 @@ export function AttemptHead({ run, name, line }: { run: string; name: string; li
           </div>
         ))}
       </dl>
-      <Link href={comparePath({ run, attempt: name }, null)} className={styles.compare}>
-        Compare with another
-      </Link>
+      <span className={styles.compare}>
+        <Link href={comparePath({ run, attempt: name }, null)}>Compare with another</Link>
+        {file !== undefined && <DownloadLink path={file.path} name={`${name}.ipynb`} />}
+      </span>
       {attempt.n > 0 && <Neighbours run={run} n={attempt.n} />}
     </div>
   );

@@ -1,6 +1,8 @@
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import type { Fields } from "../../json/read";
+import { lazily } from "../../ui/lazily";
+import { PageBoundary } from "../../ui/PageBoundary";
 import { Tabs } from "../../ui/Tabs";
-import type { Fields } from "../data/json";
 import { useBeginning } from "../data/useBeginning";
 import { useParameter } from "../data/useParameter";
 import { Quiet } from "../parts/Quiet";
@@ -10,9 +12,9 @@ import { Files } from "./Files";
 import { Overview } from "./Overview";
 import { Stderr } from "./Stderr";
 
-const TimeTravel = lazy(() => import("../TimeTravel").then((module) => ({ default: module.TimeTravel })));
-const Flow = lazy(() => import("../../flow/Flow"));
-const WholeConversation = lazy(() => import("./WholeConversation"));
+const TimeTravel = lazily(async () => (await import("../TimeTravel")).TimeTravel);
+const Flow = lazily(async () => (await import("../../flow/Flow")).default);
+const WholeConversation = lazily(async () => (await import("./WholeConversation")).default);
 
 const tabs = [
   { id: "overview", label: "Overview" },
@@ -47,9 +49,11 @@ export function AttemptTabs({ line, onEnd }: Props) {
         onChange={(id) => setWanted(id === "overview" ? "" : id)}
       >
         <div className={styles.panel}>
-          <Suspense fallback={<Quiet>Loading…</Quiet>}>
-            <Panel tab={current} line={line} onEnd={onEnd} onNotebook={openNotebook} />
-          </Suspense>
+          <PageBoundary key={current}>
+            <Suspense fallback={<Quiet>Loading…</Quiet>}>
+              <Panel tab={current} line={line} onEnd={onEnd} onNotebook={openNotebook} />
+            </Suspense>
+          </PageBoundary>
         </div>
       </Tabs>
     </div>

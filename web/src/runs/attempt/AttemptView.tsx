@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { attemptSource } from "../../api/client";
-import type { Fields } from "../data/json";
+import { Problem } from "../../api/Problem";
+import type { Fields } from "../../json/read";
 import { useAttempt } from "../data/useAttempt";
-import { Problem } from "../parts/Problem";
 import { Quiet } from "../parts/Quiet";
 import { TravelProvider, useNewTravel } from "../travel/useTravel";
 import { AttemptHead } from "./AttemptHead";

@@ -1,5 +1,5 @@
-import type { Fields } from "../data/json";
-import { visible } from "../data/visible";
+import type { Fields } from "../../json/read";
+import { plainName } from "../../text/visible";
 import styles from "./Overview.module.css";
 
 /** Which rules of the sandbox were held, and which this machine could not hold. */
@@ -20,5 +20,5 @@ export function Enforced({ enforced }: { enforced: Fields }) {
 }
 
 function listed(names: readonly string[]): string {
-  return names.length === 0 ? "none" : names.map((name) => visible(name.replaceAll("_", " "))).join(", ");
+  return names.length === 0 ? "none" : names.map((name) => plainName(name.replaceAll("_", " "))).join(", ");
 }

@@ -1,11 +1,11 @@
 import { useEffect, useState } from "react";
 import { getFile } from "../../api/client";
+import { Problem } from "../../api/Problem";
+import { useLoad } from "../../api/useLoad";
+import { size } from "../../format/format";
 import { JsonTree } from "../../outputs/JsonTree";
+import { plainName } from "../../text/visible";
 import { type File, readText, sizeOf } from "../data/file";
-import { size } from "../data/format";
-import { useLoad } from "../data/useLoad";
-import { visible } from "../data/visible";
-import { Problem } from "../parts/Problem";
 import { Quiet } from "../parts/Quiet";
 import styles from "./Files.module.css";
 
@@ -16,7 +16,7 @@ const mostImage = 16 * 1024 * 1024;
 /** What is in a file. A page, whatever it says, is a text here. */
 export function FileView({ file }: { file: File }) {
   return (
-    <section className={styles.view} aria-label={visible(file.name)}>
+    <section className={styles.view} aria-label={plainName(file.name)}>
       {file.kind === "image" ? <ImageView file={file} /> : <TextView file={file} />}
     </section>
   );
@@ -51,7 +51,7 @@ function ImageView({ file }: { file: File }) {
   if (error) return <Problem what="The image could not be loaded" error={error} onRetry={reload} />;
   if (broken) return <Quiet>It is no image that can be shown. Download it instead.</Quiet>;
   if (url === null) return <Quiet>Loading…</Quiet>;
-  return <img src={url} alt={visible(file.name)} onError={() => setBroken(true)} />;
+  return <img src={url} alt={plainName(file.name)} onError={() => setBroken(true)} />;
 }
 
 /** An image by its name's type: the server does not say which, and an <img> runs nothing. */

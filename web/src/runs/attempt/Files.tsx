@@ -1,10 +1,10 @@
 import { useMemo, useState } from "react";
+import { useLoad } from "../../api/useLoad";
+import { size } from "../../format/format";
+import type { Fields } from "../../json/read";
+import { plainName } from "../../text/visible";
 import { Button } from "../../ui/Button";
 import { type File, filesOf, sizeOf } from "../data/file";
-import { size } from "../data/format";
-import type { Fields } from "../data/json";
-import { useLoad } from "../data/useLoad";
-import { visible } from "../data/visible";
 import { DownloadLink } from "../parts/DownloadLink";
 import { Name } from "../parts/Name";
 import { Quiet } from "../parts/Quiet";
@@ -89,7 +89,7 @@ function Row({ file, open, onOpen, onNotebook }: RowProps) {
       <th scope="row">
         <FileName file={file} open={open} onOpen={onOpen} onNotebook={onNotebook} />
       </th>
-      <td className={styles.number}>{error ? visible(error.message) : size(data)}</td>
+      <td className={styles.number}>{error ? plainName(error.message) : size(data)}</td>
       <td>
         <DownloadLink path={file.path} name={file.name} />
       </td>

@@ -1,5 +1,5 @@
-import { cost, count, duration, size } from "../data/format";
-import { type Fields, fieldsOf, numberOf } from "../data/json";
+import { absurd, cost, count, duration, size } from "../../format/format";
+import { type Fields, fieldsOf, numberOf } from "../../json/read";
 import { tokensOf } from "../data/line";
 import styles from "./Overview.module.css";
 
@@ -40,7 +40,7 @@ export function LimitsUsed({ line }: { line: Fields }) {
               <td className={styles.number}>{words(used)}</td>
               <td className={styles.number}>{limit === 0 ? "no limit" : words(limit)}</td>
               <td>
-                {used !== null && limit > 0 && (
+                {used !== null && limit > 0 && words(used) !== absurd && (
                   <meter aria-label={`Share of ${name}`} value={Math.min(used, limit)} max={limit} />
                 )}
               </td>

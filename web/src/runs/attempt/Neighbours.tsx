@@ -2,12 +2,12 @@ import { ChevronLeft, ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
-import { getJSON, withQuery } from "../../api/client";
-import { fieldsOf, listOf } from "../data/json";
+import { getJSON, runBase, withQuery } from "../../api/client";
+import { useLoad } from "../../api/useLoad";
+import { fieldsOf, listOf } from "../../json/read";
+import { attemptPath } from "../../routes/paths";
+import { plainName } from "../../text/visible";
 import { type Attempt, attemptsOf } from "../data/line";
-import { attemptPath, runBase } from "../data/paths";
-import { useLoad } from "../data/useLoad";
-import { visible } from "../data/visible";
 import styles from "./AttemptHead.module.css";
 
 /** Lines that are looked through on either side, past cases that were skipped. */
@@ -48,7 +48,7 @@ interface WayProps {
 /** A link, or its place where there is nowhere to go. */
 function Way({ label, to, href, icon }: WayProps) {
   if (to === undefined || href === undefined) return <span className={styles.nowhere}>{icon}</span>;
-  const title = `${label}: ${visible(to.caseId)}, ${to.verdict}`;
+  const title = `${label}: ${plainName(to.caseId)}, ${to.verdict}`;
   return (
     <Link href={href} aria-label={title} title={title}>
       {icon}

@@ -1,9 +1,9 @@
+import { Problem } from "../../api/Problem";
+import type { Loaded } from "../../api/useLoad";
+import { type Fields, fieldsOf, textOf } from "../../json/read";
 import { Verdict } from "../../panel/Verdict";
 import type { EvalResult } from "../../protocol/messages";
-import { type Fields, fieldsOf } from "../data/json";
 import type { Beginning } from "../data/useBeginning";
-import type { Loaded } from "../data/useLoad";
-import { Problem } from "../parts/Problem";
 import { Quiet } from "../parts/Quiet";
 import { Enforced } from "./Enforced";
 import { LimitsUsed } from "./LimitsUsed";
@@ -13,7 +13,7 @@ import { Usage } from "./Usage";
 
 /** An attempt at a glance: what was to be done, what came of it, what it took. */
 export function Overview({ line, beginning }: { line: Fields; beginning: Loaded<Beginning> }) {
-  const running = line.state === "running";
+  const open = textOf(line.state);
   return (
     <div className={styles.overview}>
       <div className={styles.column}>
@@ -23,10 +23,10 @@ export function Overview({ line, beginning }: { line: Fields; beginning: Loaded<
         </section>
         <div>
           <h2>Verdict</h2>
-          {running ? <Quiet>It has not ended yet.</Quiet> : <Verdict result={resultOf(line)} />}
+          {open === "" ? <Verdict result={resultOf(line)} /> : <Quiet>{openWords(open)}</Quiet>}
         </div>
       </div>
-      {!running && (
+      {open === "" && (
         <div className={styles.column}>
           <Phases phases={fieldsOf(line.phases)} />
           <LimitsUsed line={line} />
@@ -36,6 +36,11 @@ export function Overview({ line, beginning }: { line: Fields; beginning: Loaded<
       )}
     </div>
   );
+}
+
+/** Why there is no verdict. */
+function openWords(state: string): string {
+  return state === "running" ? "It has not ended yet." : "There is none: its run was interrupted.";
 }
 
 function Task({ beginning }: { beginning: Loaded<Beginning> }) {

@@ -1,5 +1,5 @@
-import { duration } from "../data/format";
-import { type Fields, numberOf } from "../data/json";
+import { absurd, duration } from "../../format/format";
+import { type Fields, numberOf } from "../../json/read";
 import styles from "./Overview.module.css";
 
 /** Where an attempt's time went. */
@@ -11,7 +11,7 @@ export function Phases({ phases }: { phases: Fields }) {
       <h2 id="phases">Phases</h2>
       <div className={styles.bar} aria-hidden="true">
         {parts.map(({ id, ms }) => (
-          <span key={id} className={styles[id]} style={{ flexGrow: ms }} />
+          <span key={id} className={styles[id]} style={{ flexGrow: duration(ms) === absurd ? 0 : ms }} />
         ))}
       </div>
       <ul className={styles.words}>
@@ -34,13 +34,13 @@ interface Part {
 
 /** The phases that took any time. Waiting for the model is a part of the work. */
 function partsOf(phases: Fields): Part[] {
-  const ms = (name: string) => Math.max(0, numberOf(phases[name]) ?? 0);
-  const wait = Math.min(ms("wait_ms"), ms("work_ms"));
+  const ms = (name: string) => numberOf(phases[name]) ?? 0;
+  const wait = Math.max(0, Math.min(ms("wait_ms"), ms("work_ms")));
   return [
     { id: "start", label: "start", ms: ms("start_ms") },
     { id: "work", label: "work", ms: ms("work_ms") - wait },
     { id: "wait", label: "wait for the model", ms: wait },
     { id: "collect", label: "collect", ms: ms("collect_ms") },
     { id: "grade", label: "grade", ms: ms("grade_ms") },
-  ].filter((part) => part.ms > 0);
+  ].filter((part) => part.ms !== 0);
 }

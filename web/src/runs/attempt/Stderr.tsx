@@ -1,12 +1,12 @@
 import { useMemo } from "react";
+import { Problem } from "../../api/Problem";
+import { useLoad } from "../../api/useLoad";
+import { counted, size } from "../../format/format";
 import { LineWindow } from "../../outputs/terminal/LineWindow";
 import { Terminal } from "../../outputs/terminal/terminal";
 import { Button } from "../../ui/Button";
 import { readText } from "../data/file";
-import { size } from "../data/format";
-import { useLoad } from "../data/useLoad";
 import { DownloadLink } from "../parts/DownloadLink";
-import { Problem } from "../parts/Problem";
 import { Quiet } from "../parts/Quiet";
 import styles from "./Stderr.module.css";
 
@@ -42,6 +42,6 @@ function linesOf(text: string) {
 
 function headline(total: number, cut: boolean, lines: number): string {
   if (total === 0) return "Nothing was printed.";
-  const all = `${lines.toLocaleString("en")} ${lines === 1 ? "line" : "lines"}`;
+  const all = counted(lines, "line");
   return cut ? `The last ${size(most)} of ${size(total)}, ${all}.` : `${all}, ${size(total)}.`;
 }

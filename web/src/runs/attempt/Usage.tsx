@@ -1,5 +1,5 @@
-import { cost, count } from "../data/format";
-import { type Fields, fieldsOf, numberOf } from "../data/json";
+import { cost, count } from "../../format/format";
+import { type Fields, fieldsOf, numberOf } from "../../json/read";
 import styles from "./Overview.module.css";
 
 /** What an attempt has used, and what is odd about it. */

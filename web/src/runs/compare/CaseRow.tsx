@@ -1,5 +1,5 @@
 import { Link } from "wouter";
-import { attemptPath, comparePath } from "../data/paths";
+import { attemptPath, comparePath } from "../../routes/paths";
 import { Name } from "../parts/Name";
 import { VerdictMark } from "../parts/VerdictMark";
 import type { CasePair, Side } from "./caseByCase";

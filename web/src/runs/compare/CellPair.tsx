@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { Outputs } from "../../outputs/Outputs";
 import type { Cell } from "../../store/state";
 import { type Store, StoreProvider } from "../../store/store";
+import { CellOutputs } from "../../widgets/CellOutputs";
 import type { Pair } from "./alignCells";
 import styles from "./Compare.module.css";
 import { type DiffLine, lineDiff } from "./lineDiff";
@@ -68,7 +68,7 @@ function FoldedOutputs({ id, store }: { id: string; store: Store }) {
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{words}</summary>
-      {open && <Outputs cellId={id} />}
+      {open && <CellOutputs cellId={id} />}
     </details>
   );
 }

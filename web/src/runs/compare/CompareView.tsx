@@ -1,17 +1,19 @@
-import { lazy, Suspense, useMemo } from "react";
+import { Suspense, useMemo } from "react";
 import { Link } from "wouter";
 import { attemptSource } from "../../api/client";
-import { type Fields, textOf } from "../data/json";
-import { type AttemptName, attemptPath } from "../data/paths";
+import { Problem } from "../../api/Problem";
+import { type Fields, textOf } from "../../json/read";
+import { type AttemptName, attemptPath } from "../../routes/paths";
+import { lazily } from "../../ui/lazily";
+import { PageBoundary } from "../../ui/PageBoundary";
 import { useAttempt } from "../data/useAttempt";
 import { Name } from "../parts/Name";
-import { Problem } from "../parts/Problem";
 import { Quiet } from "../parts/Quiet";
 import { useNewTravel } from "../travel/useTravel";
 import styles from "./Compare.module.css";
 import { FigureTable } from "./FigureTable";
 
-const Traces = lazy(() => import("./Traces"));
+const Traces = lazily(async () => (await import("./Traces")).default);
 
 /** Two attempts against each other. */
 export function CompareView({ a, b }: { a: AttemptName; b: AttemptName }) {
@@ -32,9 +34,11 @@ export function CompareView({ a, b }: { a: AttemptName; b: AttemptName }) {
         error === null && <Quiet>Loading…</Quiet>
       )}
       {travels && (
-        <Suspense fallback={<Quiet>Loading…</Quiet>}>
-          <Traces travels={travels} />
-        </Suspense>
+        <PageBoundary>
+          <Suspense fallback={<Quiet>Loading…</Quiet>}>
+            <Traces travels={travels} />
+          </Suspense>
+        </PageBoundary>
       )}
     </>
   );

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { Fields } from "../data/json";
+import type { Fields } from "../../json/read";
 import styles from "./Compare.module.css";
 import { figuresOf } from "./figures";
 

@@ -1,13 +1,13 @@
 import { useState } from "react";
-import { getJSON } from "../../api/client";
-import { when } from "../data/format";
-import { fieldsOf, listOf } from "../data/json";
+import { getJSON, runBase } from "../../api/client";
+import { Problem } from "../../api/Problem";
+import { useLoad } from "../../api/useLoad";
+import { when } from "../../format/format";
+import { fieldsOf, listOf } from "../../json/read";
+import type { AttemptName } from "../../routes/paths";
+import { plainName } from "../../text/visible";
 import { type Attempt, attemptsOf } from "../data/line";
-import { type AttemptName, runBase } from "../data/paths";
 import { runOf } from "../data/run";
-import { useLoad } from "../data/useLoad";
-import { visible } from "../data/visible";
-import { Problem } from "../parts/Problem";
 import styles from "./Compare.module.css";
 
 interface Props {
@@ -37,10 +37,10 @@ export function Picker({ side, name, caseId, onPick }: Props) {
         {`Run of ${side}`}
         <select value={run} onChange={(event) => setPicked(event.target.value)}>
           <option value="">Choose a run</option>
-          {run !== "" && !runs.data?.some((one) => one.name === run) && <option value={run}>{visible(run)}</option>}
+          {run !== "" && !runs.data?.some((one) => one.name === run) && <option value={run}>{plainName(run)}</option>}
           {runs.data?.map((one) => (
             <option key={one.name} value={one.name} disabled={one.problem !== ""}>
-              {`${visible(one.name)}, ${when(one.started)}`}
+              {`${plainName(one.name)}, ${when(one.started)}`}
             </option>
           ))}
         </select>
@@ -53,10 +53,10 @@ export function Picker({ side, name, caseId, onPick }: Props) {
           onChange={(event) => event.target.value !== "" && onPick({ run, attempt: event.target.value })}
         >
           <option value="">{attempts.data?.length === 0 ? "None at this case" : "Choose an attempt"}</option>
-          {elsewhere && <option value={shown}>{`${visible(shown)}, not among these`}</option>}
+          {elsewhere && <option value={shown}>{`${plainName(shown)}, not among these`}</option>}
           {attempts.data?.map((attempt) => (
             <option key={attempt.name} value={attempt.name}>
-              {`${visible(attempt.name)}, ${attempt.verdict}`}
+              {`${plainName(attempt.name)}, ${attempt.verdict}`}
             </option>
           ))}
         </select>

@@ -1,12 +1,13 @@
 import { useMemo, useState } from "react";
 import { Link } from "wouter";
+import { Problem } from "../../api/Problem";
+import { useLoad } from "../../api/useLoad";
+import { runPath, runsComparePath } from "../../routes/paths";
 import { Button } from "../../ui/Button";
 import { attemptsOf } from "../data/line";
-import { runPath, runsComparePath } from "../data/paths";
 import { readLines } from "../data/readLines";
-import { useLoad } from "../data/useLoad";
+import { Missing } from "../parts/Missing";
 import { Name } from "../parts/Name";
-import { Problem } from "../parts/Problem";
 import { Quiet } from "../parts/Quiet";
 import { CaseRow } from "./CaseRow";
 import { casePairs, type PairCounts, pairCounts } from "./caseByCase";
@@ -24,7 +25,6 @@ export function RunsCompare({ a, b }: { a: string; b: string }) {
   );
   const counts = useMemo(() => pairCounts(pairs ?? []), [pairs]);
   const [all, setAll] = useState(false);
-  const problems = [...(left.data?.problems ?? []), ...(right.data?.problems ?? [])];
   return (
     <>
       <h1 className={styles.title}>Compare two runs</h1>
@@ -35,9 +35,8 @@ export function RunsCompare({ a, b }: { a: string; b: string }) {
       </p>
       {left.error && <Problem what="Run A could not be loaded" error={left.error} onRetry={left.reload} />}
       {right.error && <Problem what="Run B could not be loaded" error={right.error} onRetry={right.reload} />}
-      {problems.map((text) => (
-        <Problem key={text} what="A line is left out" error={new Error(text)} />
-      ))}
+      <Missing of="A: " leftOut={left.data?.leftOut ?? null} />
+      <Missing of="B: " leftOut={right.data?.leftOut ?? null} />
       {pairs === null && left.error === null && right.error === null && <Quiet>Loading…</Quiet>}
       {pairs?.length === 0 && <Quiet>Neither run has an attempt that has ended.</Quiet>}
       {pairs !== null && pairs.length > 0 && (
@@ -77,8 +76,8 @@ export function RunsCompare({ a, b }: { a: string; b: string }) {
 
 function useLines(run: string) {
   return useLoad(run, async (signal) => {
-    const { lines, problems } = await readLines(run, 0, signal);
-    return { attempts: attemptsOf(lines), problems };
+    const { lines, leftOut } = await readLines(run, 0, signal);
+    return { attempts: attemptsOf(lines), leftOut };
   });
 }
 

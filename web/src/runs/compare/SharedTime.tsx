@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { clock } from "../data/format";
+import { clock } from "../../format/format";
 import { seqAt } from "../travel/mark";
 import type { Travel } from "../travel/travel";
 import { useMoment } from "../travel/useTravel";

@@ -1,3 +1,4 @@
+import { collator } from "../../text/collator";
 import type { Attempt } from "../data/line";
 
 /** What a run has come to at one case. */
@@ -34,7 +35,7 @@ export function casePairs(a: readonly Attempt[], b: readonly Attempt[]): readonl
   const [first, second] = [sidesOf(a), sidesOf(b)];
   const ids = [...new Set([...first.keys(), ...second.keys()])];
   const pairs = ids.map((caseId) => pairOf(caseId, first.get(caseId) ?? null, second.get(caseId) ?? null));
-  return pairs.sort((x, y) => Number(y.flipped) - Number(x.flipped) || words.compare(x.caseId, y.caseId));
+  return pairs.sort((x, y) => Number(y.flipped) - Number(x.flipped) || collator.compare(x.caseId, y.caseId));
 }
 
 export function pairCounts(pairs: readonly CasePair[]): PairCounts {
@@ -42,8 +43,6 @@ export function pairCounts(pairs: readonly CasePair[]): PairCounts {
   for (const { a, b } of pairs) counts[placeOf(a, b)]++;
   return counts;
 }
-
-const words = new Intl.Collator("en", { numeric: true });
 
 function placeOf(a: Side | null, b: Side | null): keyof PairCounts {
   if (!isGraded(a) || !isGraded(b)) return "single";

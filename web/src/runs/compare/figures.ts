@@ -1,8 +1,8 @@
-import { cost, count, duration, percent, score } from "../data/format";
-import { type Fields, fieldsOf, listOf, numberOf, textOf } from "../data/json";
+import { cost, count, duration, percent, score } from "../../format/format";
+import { type Fields, fieldsOf, listOf, numberOf, textOf } from "../../json/read";
+import { plainName } from "../../text/visible";
 import { attemptOf } from "../data/line";
 import { outcomeWords } from "../data/outcome";
-import { visible } from "../data/visible";
 
 /** A line of the table that sets two attempts against each other. */
 export interface Figure {
@@ -20,8 +20,8 @@ export function figuresOf(a: Fields, b: Fields): readonly Figure[] {
   const [first, second] = [attemptOf(a), attemptOf(b)];
   const words = (name: string, x: string | undefined, y: string | undefined): Figure => ({
     name,
-    a: visible(x ?? "–"),
-    b: visible(y ?? "–"),
+    a: plainName(x ?? "–"),
+    b: plainName(y ?? "–"),
     difference: "",
     differs: x !== y,
   });
@@ -67,7 +67,7 @@ function graders(a: Fields, b: Fields): Figure[] {
   const [first, second] = [listOf(a.graders).map(fieldsOf), listOf(b.graders).map(fieldsOf)];
   return Array.from({ length: Math.max(first.length, second.length) }, (_, place) => {
     const [x, y] = [first[place], second[place]];
-    const type = visible(textOf(x?.type) || textOf(y?.type) || "unknown");
+    const type = plainName(textOf(x?.type) || textOf(y?.type) || "unknown");
     const [said, other] = [ruling(x), ruling(y)];
     return { name: `Grader ${place + 1}, ${type}`, a: said, b: other, difference: "", differs: said !== other };
   });

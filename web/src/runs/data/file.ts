@@ -1,5 +1,5 @@
 import { getFile } from "../../api/client";
-import { type Fields, numberOf, textsOf } from "./json";
+import { type Fields, numberOf, textsOf } from "../../json/read";
 
 /** How a file can be shown. other: not at all. */
 export type Kind = "text" | "json" | "image" | "other";
@@ -28,7 +28,7 @@ export function filesOf(base: string, line: Fields): readonly File[] {
     .map((name) => ({ name, path: `${base}/files/${encodeURIComponent(name)}`, kind: kindOf(name) }));
 }
 
-export function kindOf(name: string): Kind {
+function kindOf(name: string): Kind {
   return kinds.find(([pattern]) => pattern.test(name))?.[1] ?? "other";
 }
 

@@ -1,3 +1,4 @@
+import { collator } from "../../text/collator";
 import type { Attempt } from "./line";
 import { type Verdict, verdicts } from "./outcome";
 
@@ -111,11 +112,9 @@ function byTry(a: Attempt, b: Attempt): number {
   return compare(keys.epoch(a), keys.epoch(b), 1);
 }
 
-const words = new Intl.Collator("en", { numeric: true });
-
 /** What is not known comes last in either direction. */
 function compare(a: Key, b: Key, sign: number): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
-  if (typeof a === "string" && typeof b === "string") return sign * words.compare(a, b);
+  if (typeof a === "string" && typeof b === "string") return sign * collator.compare(a, b);
   return sign * (Number(a) - Number(b));
 }

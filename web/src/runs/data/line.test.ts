@@ -1,14 +1,24 @@
 import { expect, test } from "vitest";
-import { attemptOf, attemptsOf, runningOf } from "./line";
+import { attemptOf, attemptsOf, openOf } from "./line";
 
 test("an attempt without a line is known by its folder", () => {
-  expect(runningOf("0002-customer-join-e3-t1")).toMatchObject({
+  expect(openOf("0002-customer-join-e3-t1", "running")).toMatchObject({
     caseId: "customer-join",
     epoch: 3,
     try: 1,
     verdict: "running",
   });
-  expect(runningOf("a-e1-b")).toMatchObject({ caseId: "a-e1-b", epoch: null, try: null });
+  expect(openOf("a-e1-b", "interrupted")).toMatchObject({
+    caseId: "a-e1-b",
+    epoch: null,
+    try: null,
+    verdict: "interrupted",
+  });
+});
+
+test("an attempt whose run was interrupted does not run", () => {
+  const told = { type: "attempt", state: "interrupted", name: "0002-c-e1-t1" };
+  expect(attemptOf(told)).toMatchObject({ verdict: "interrupted", outcome: "interrupted", n: 0 });
 });
 
 test("a skipped case says why", () => {

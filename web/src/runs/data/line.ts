@@ -1,9 +1,9 @@
-import { type Fields, fieldsOf, numberOf, textOf, textsOf, timeOf } from "./json";
+import { type Fields, fieldsOf, numberOf, textOf, textsOf, timeOf } from "../../json/read";
 import { type Verdict, verdictOf } from "./outcome";
 
-/** A line of a run's attempts as its table shows it, or an attempt that has none yet. */
+/** A line of a run's attempts as its table shows it, or an attempt that has none. */
 export interface Attempt {
-  /** Number of the line; 0: it has none yet, it still runs. */
+  /** Number of the line; 0: it has none. */
   n: number;
   /** Of its folder, by which paths name it; "" for a case that was skipped. */
   name: string;
@@ -34,7 +34,7 @@ export function attemptOf(value: unknown): Attempt | null {
   const line = fieldsOf(value);
   if (line.type === "skipped") return skippedOf(line);
   if (line.type !== "attempt") return null;
-  if (line.state === "running") return runningOf(textOf(line.name));
+  if (line.state === "running" || line.state === "interrupted") return openOf(textOf(line.name), line.state);
   const usage = fieldsOf(line.usage);
   const outcome = textOf(line.outcome);
   const passed = typeof line.passed === "boolean" ? line.passed : null;
@@ -101,7 +101,7 @@ function skippedOf(line: Fields): Attempt {
 const folder = /^\d+-(.*)-e(\d+)-t(\d+)$/s;
 
 /** An attempt without a line, as far as the name of its folder tells. */
-export function runningOf(name: string): Attempt {
+export function openOf(name: string, verdict: "running" | "interrupted"): Attempt {
   const [, slug = name, epoch, attempt] = folder.exec(name) ?? [];
   return {
     ...nothing,
@@ -109,8 +109,8 @@ export function runningOf(name: string): Attempt {
     caseId: slug,
     epoch: epoch === undefined ? null : Number(epoch),
     try: attempt === undefined ? null : Number(attempt),
-    verdict: "running",
-    outcome: "running",
+    verdict,
+    outcome: verdict,
   };
 }
 

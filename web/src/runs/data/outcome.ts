@@ -1,8 +1,29 @@
-/** What an attempt has come to. infrastructure: it ended for a reason that says nothing about the agent. */
-export type Verdict = "passed" | "failed" | "ungraded" | "infrastructure" | "skipped" | "running";
+/**
+ * What an attempt has come to. infrastructure: it ended for a reason that says nothing about the agent.
+ * interrupted: it has not ended, and its run goes on no more.
+ */
+export type Verdict = "passed" | "failed" | "ungraded" | "infrastructure" | "skipped" | "running" | "interrupted";
 
 /** In the order in which they are counted up. */
-export const verdicts: readonly Verdict[] = ["passed", "failed", "ungraded", "infrastructure", "skipped", "running"];
+export const verdicts: readonly Verdict[] = [
+  "passed",
+  "failed",
+  "ungraded",
+  "infrastructure",
+  "skipped",
+  "running",
+  "interrupted",
+];
+
+/** Whether there is an attempt that has come to its end. */
+export function hasEnded(verdict: Verdict): boolean {
+  return verdict !== "skipped" && !isOpen(verdict);
+}
+
+/** Whether it is an attempt that has no line. */
+export function isOpen(verdict: Verdict): boolean {
+  return verdict === "running" || verdict === "interrupted";
+}
 
 const infrastructure = new Set([
   "agent_error",

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { fakeServer, problem } from "../fakeServer";
+import { fakeServer, problem } from "../../api/fakeServer";
 import { readLines } from "./readLines";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -13,37 +13,38 @@ test("pages are read to the end, and last says where to go on", async () => {
         ? { attempts: [{ n: 1 }, { n: 2 }], next: 2, last: 2 }
         : { attempts: [{ n: 3 }], next: null, last: 4 },
   });
-  expect(await readLines("r", 0, signal)).toEqual({ lines: [{ n: 1 }, { n: 2 }, { n: 3 }], last: 4, problems: [] });
+  expect(await readLines("r", 0, signal)).toEqual({ lines: [{ n: 1 }, { n: 2 }, { n: 3 }], last: 4, leftOut: null });
   expect(server.asked.map((url) => url.searchParams.get("after"))).toEqual(["0", "2"]);
   expect(server.asked[0]?.searchParams.get("brief")).toBe("true");
 });
 
-test("a line that cannot be read is told and passed over", async () => {
+test("lines that the server has left out are counted over all pages, as an editor numbers them", async () => {
   fakeServer({
-    "/api/runs/r/attempts": (url) => {
-      const after = Number(url.searchParams.get("after"));
-      if (after === 0) return { attempts: [{ n: 1 }], next: 1, last: 1 };
-      if (after === 1) return problem(500, "unreadable", "line 2 is no JSON");
-      return { attempts: [{ n: 3 }], next: null, last: 3 };
-    },
+    "/api/runs/r/attempts": (url) =>
+      url.searchParams.get("after") === "0"
+        ? { attempts: [{ n: 1 }], next: 4, last: 4, left_out: { lines: 3, first: 2 } }
+        : { attempts: [{ n: 6 }], next: null, last: 6, left_out: { lines: 1, first: 5 } },
   });
-  expect(await readLines("r", 0, signal)).toEqual({
-    lines: [{ n: 1 }, { n: 3 }],
-    last: 3,
-    problems: ["line 2 is no JSON"],
-  });
+  const read = await readLines("r", 0, signal);
+  expect(read).toEqual({ lines: [{ n: 1 }, { n: 6 }], last: 6, leftOut: { lines: 4, first: 3 } });
 });
 
-test("a file that cannot be read at all is an error, not a loop", async () => {
+test("a server that leads nowhere is no loop", async () => {
+  const server = fakeServer({ "/api/runs/r/attempts": () => ({ attempts: [], next: 0, last: 0 }) });
+  await readLines("r", 0, signal);
+  expect(server.asked).toHaveLength(1);
+});
+
+test("a file that cannot be read is an error", async () => {
   const server = fakeServer({ "/api/runs/r/attempts": () => problem(500, "unreadable", "permission denied") });
   await expect(readLines("r", 0, signal)).rejects.toThrow("permission denied");
-  expect(server.asked).toHaveLength(3);
+  expect(server.asked).toHaveLength(1);
 });
 
-test.each([null, [[]], "x", { attempts: 7, next: "x", last: {} }])(
+test.each([null, [[]], "x", { attempts: 7, next: "x", last: {}, left_out: [9] }])(
   "an answer that is none is nothing: %j",
   async (answer) => {
     fakeServer({ "/api/runs/r/attempts": () => answer });
-    expect(await readLines("r", 5, signal)).toEqual({ lines: [], last: 5, problems: [] });
+    expect(await readLines("r", 5, signal)).toEqual({ lines: [], last: 5, leftOut: null });
   },
 );

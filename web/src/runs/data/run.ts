@@ -1,5 +1,9 @@
-import { type Fields, fieldsOf, listOf, numberOf, textOf, textsOf, timeOf } from "./json";
+import { type Fields, fieldsOf, listOf, numberOf, textOf, textsOf, timeOf } from "../../json/read";
+import { type LeftOut, leftOutOf } from "./leftOut";
 import type { Counts } from "./tally";
+
+/** running: a program makes it right now. interrupted: none does, and it has not come to its end. */
+export type RunState = "running" | "finished" | "interrupted";
 
 /** A run as the list and its own page know it. */
 export interface Run {
@@ -9,8 +13,15 @@ export interface Run {
   config: Fields;
   host: Fields;
   counts: Counts;
-  /** It has written its summary. */
-  finished: boolean;
+  state: RunState;
+  /** The strict pass rate, as far as the run has come; null: nothing is graded. */
+  passRate: number | null;
+  /** null: a price is not known. */
+  costUsd: number | null;
+  /** What it took, or how long it has been going on. */
+  durationMs: number | null;
+  /** Lines that cannot be read; null: none. */
+  leftOut: LeftOut | null;
   /** Names of the attempts without a line. */
   running: readonly string[];
   /** Why it cannot be read; "": it can. */
@@ -33,17 +44,27 @@ export function runOf(value: unknown): Run {
       ungraded: numberOf(summary.ungraded) ?? 0,
       infrastructure: numberOf(summary.infrastructure) ?? 0,
       skipped: numberOf(summary.skipped) ?? 0,
-      running: running.length,
+      running: 0, // that is known by name, where it is
+      interrupted: 0,
     },
-    finished: summary.finished === true,
+    state: stateOf(summary.state),
+    passRate: numberOf(summary.pass_rate),
+    costUsd: numberOf(summary.cost_usd),
+    durationMs: numberOf(summary.duration_ms),
+    leftOut: leftOutOf(summary.left_out),
     running,
     problem: textOf(run.problem),
   };
 }
 
-/** Attempts that have a verdict, or should have. */
-export function gradedOf(counts: Counts): number {
-  return counts.passed + counts.failed + counts.infrastructure;
+/** A word that is none is that of a run of which nothing more is to be expected. */
+function stateOf(value: unknown): RunState {
+  return value === "running" || value === "finished" ? value : "interrupted";
+}
+
+/** Attempts that have ended. */
+export function endedOf(counts: Counts): number {
+  return counts.passed + counts.failed + counts.infrastructure + counts.ungraded;
 }
 
 /** Who was tried: agent, model and strategy, as far as they say something. */

@@ -19,7 +19,15 @@ const attempts = [
 ];
 
 test("each attempt is counted once, by its verdict", () => {
-  expect(countsOf(attempts)).toEqual({ passed: 2, failed: 2, ungraded: 1, infrastructure: 2, skipped: 0, running: 0 });
+  expect(countsOf(attempts)).toEqual({
+    passed: 2,
+    failed: 2,
+    ungraded: 1,
+    infrastructure: 2,
+    skipped: 0,
+    running: 0,
+    interrupted: 0,
+  });
 });
 
 test("the mean over a case's attempts is one observation", () => {
@@ -38,6 +46,13 @@ test("a run's own summary goes before what is computed", () => {
   );
   expect(told.strict).toEqual({ mean: 0.3, interval: [0.1, 0.5], n: 4 });
   expect(told.excludingInfrastructure?.mean).toBeCloseTo(0.5, 12);
+});
+
+test("a rate that cannot be is told by no summary", () => {
+  const computed = passRatesOf(attempts);
+  expect(toldRates({ pass_rate: { strict: 1e308, excluding_infrastructure: -0.1 } }, computed)).toEqual(computed);
+  const told = toldRates({ pass_rate: { strict: 0.5, ci95: [-1e308, 1e308] } }, computed);
+  expect(told.strict?.interval).toBeNull();
 });
 
 test("an interval without width is told by no summary", () => {

@@ -1,9 +1,14 @@
+import { type Fields, fieldsOf, listOf, numberOf } from "../../json/read";
 import { type Rate, rateOf } from "./interval";
-import { fieldsOf, listOf, numberOf } from "./json";
 import type { Attempt } from "./line";
-import { type Verdict, verdicts } from "./outcome";
+import { hasEnded, type Verdict, verdicts } from "./outcome";
 
 export type Counts = Readonly<Record<Verdict, number>>;
+
+/** The summary that a run has written as its last line; null: it has none yet. */
+export function summaryOf(lines: readonly unknown[]): Fields | null {
+  return lines.map(fieldsOf).findLast((line) => line.type === "summary") ?? null;
+}
 
 /** How many attempts there are of each verdict. */
 export function countsOf(attempts: readonly Attempt[]): Counts {
@@ -37,12 +42,18 @@ export function passRatesOf(attempts: readonly Attempt[]): PassRates {
   };
 }
 
+/** A number from 0 to 1, or null. */
+function shareOf(value: unknown): number | null {
+  const share = numberOf(value);
+  return share !== null && share >= 0 && share <= 1 ? share : null;
+}
+
 /** The rates that a run's summary tells; what it does not tell is as it was computed. */
 export function toldRates(summary: unknown, computed: PassRates): PassRates {
   const told = fieldsOf(fieldsOf(summary).pass_rate);
-  const strict = numberOf(told.strict);
-  const lenient = numberOf(told.excluding_infrastructure);
-  const [low, high] = listOf(told.ci95).map(numberOf);
+  const strict = shareOf(told.strict);
+  const lenient = shareOf(told.excluding_infrastructure);
+  const [low, high] = listOf(told.ci95).map(shareOf);
   const interval = typeof low === "number" && typeof high === "number" && low < high ? ([low, high] as const) : null;
   return {
     strict: strict === null ? computed.strict : { mean: strict, interval, n: computed.strict?.n ?? 0 },
@@ -80,7 +91,7 @@ export function tagRatesOf(attempts: readonly Attempt[]): TagRate[] {
 
 /** What all attempts cost together; null: a price is not known, or there are none. */
 export function costOf(attempts: readonly Attempt[]): number | null {
-  const ended = attempts.filter((attempt) => attempt.verdict !== "skipped" && attempt.verdict !== "running");
+  const ended = attempts.filter((attempt) => hasEnded(attempt.verdict));
   if (ended.length === 0) return null;
   let sum = 0;
   for (const { costUsd } of ended) {

@@ -1,14 +1,13 @@
-import { getJSON } from "../../api/client";
-import { type Fields, fieldsOf } from "./json";
-import { runBase } from "./paths";
-import { type Loaded, useLoad } from "./useLoad";
+import { attemptBase, getJSON } from "../../api/client";
+import { type Loaded, useLoad } from "../../api/useLoad";
+import { type Fields, fieldsOf } from "../../json/read";
 import { useVisibleInterval } from "./useVisibleInterval";
 
 const pollMs = 3000;
 
 /** The line of an attempt, or what its folder tells; asked for again until there is a line. */
 export function useAttempt(run: string, attempt: string): Loaded<Fields> {
-  const base = `${runBase(run)}/attempts/${encodeURIComponent(attempt)}`;
+  const base = attemptBase(run, attempt);
   const loaded = useLoad(base, async (signal) => fieldsOf(await getJSON(base, {}, signal)));
   const waits = loaded.data?.state === "running" && !loaded.loading;
   useVisibleInterval(loaded.reload, waits ? pollMs : null);

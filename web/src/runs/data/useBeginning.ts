@@ -1,6 +1,6 @@
-import { readTracePage } from "../travel/readTrace";
-import { fieldsOf, textOf } from "./json";
-import { type Loaded, useLoad } from "./useLoad";
+import { readTracePage } from "../../api/readTrace";
+import { type Loaded, useLoad } from "../../api/useLoad";
+import { fieldsOf, textOf } from "../../json/read";
 
 /** What a trace says at its beginning. */
 export interface Beginning {

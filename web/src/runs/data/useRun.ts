@@ -1,12 +1,11 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
-import { ApiError, getJSON } from "../../api/client";
-import { useRefused } from "../../app/TokenGate";
-import type { Fields } from "./json";
-import { type Attempt, attemptsOf, runningOf } from "./line";
-import { runBase } from "./paths";
+import { ApiError, getJSON, runBase } from "../../api/client";
+import { useRefused } from "../../api/TokenGate";
+import type { Fields } from "../../json/read";
+import { type Attempt, attemptsOf, openOf } from "./line";
 import { type Lines, readLines } from "./readLines";
 import { type Run, runOf } from "./run";
-import { summaryOf } from "./useSummary";
+import { summaryOf } from "./tally";
 import { useVisibleInterval } from "./useVisibleInterval";
 
 const pollMs = 2000;
@@ -14,18 +13,16 @@ const pollMs = 2000;
 export interface WholeRun {
   /** null: it is not here yet. */
   run: Run | null;
-  /** Those that run first, then those that have ended and cases that were skipped, the newest line first. */
+  /** Those without a line first, then those that have ended and cases that were skipped, the newest line first. */
   attempts: readonly Attempt[];
   /** Its last line, when it is over. */
   summary: Fields | null;
-  /** Lines that cannot be read. */
-  problems: readonly string[];
   error: Error | null;
   loading: boolean;
   reload: () => void;
 }
 
-const nothing: Lines = { lines: [], last: 0, problems: [] };
+const nothing: Lines = { lines: [], last: 0, leftOut: null };
 
 /** A run and all its attempts; while it goes on, what has been added is asked for every two seconds. */
 export function useRun(name: string): WholeRun {
@@ -55,25 +52,26 @@ export function useRun(name: string): WholeRun {
       .finally(() => gone.signal.aborted || setLoading(false));
     return () => gone.abort();
   }, [name, round, refused]);
-  useVisibleInterval(reload, run !== null && !run.finished && !loading ? pollMs : null);
+  useVisibleInterval(reload, run?.state === "running" && !loading ? pollMs : null);
   const ended = useMemo(() => attemptsOf(read.lines).reverse(), [read.lines]);
-  const running = run?.running.join("/") ?? ""; // no folder's name has a slash: the same names are the same rows
-  const attempts = useMemo(() => withRunning(running, ended), [running, ended]);
-  return { run, attempts, summary: summaryOf(read.lines), problems: read.problems, error, loading, reload };
+  const open = run?.running.join("/") ?? ""; // no folder's name has a slash: the same names are the same rows
+  const verdict = run?.state === "running" ? "running" : "interrupted";
+  const attempts = useMemo(() => withOpen(open, verdict, ended), [open, verdict, ended]);
+  return { run, attempts, summary: summaryOf(read.lines), error, loading, reload };
 }
 
 function grown(old: Lines, added: Lines): Lines {
   return {
     lines: [...old.lines, ...added.lines],
     last: added.last,
-    problems: [...old.problems, ...added.problems],
+    leftOut: null, // the run itself tells
   };
 }
 
 /** Attempts without a line, whose names have slashes between them, in front of those that have one. */
-function withRunning(running: string, ended: readonly Attempt[]): readonly Attempt[] {
-  if (running === "") return ended;
+function withOpen(open: string, verdict: "running" | "interrupted", ended: readonly Attempt[]): readonly Attempt[] {
+  if (open === "") return ended;
   const done = new Set(ended.map((attempt) => attempt.name));
-  const names = running.split("/").filter((name) => name !== "" && !done.has(name));
-  return [...names.map(runningOf), ...ended];
+  const names = open.split("/").filter((name) => name !== "" && !done.has(name));
+  return [...names.map((name) => openOf(name, verdict)), ...ended];
 }

@@ -1,12 +1,14 @@
 import { useCallback, useEffect, useState } from "react";
 import { ApiError, getJSON } from "../../api/client";
-import { useRefused } from "../../app/TokenGate";
-import { fieldsOf, listOf, textOf } from "./json";
+import { useRefused } from "../../api/TokenGate";
+import { fieldsOf, listOf, textOf } from "../../json/read";
 import { type Run, runOf } from "./run";
 import { useVisibleInterval } from "./useVisibleInterval";
 
 const page = 50;
-const pollMs = 3000;
+/** How often the list is asked for: while a run goes on, and to see whether one has begun. */
+const goingMs = 2000;
+const idleMs = 10_000;
 
 export interface Runs {
   /** null: none have come yet. */
@@ -24,7 +26,7 @@ interface Listed {
   next: string | null;
 }
 
-/** The runs, newest first, page by page. While one of the newest goes on, the first page is asked for again. */
+/** The runs, newest first, page by page. The first page is asked for again, the more often while one of its runs goes on. */
 export function useRuns(): Runs {
   const [listed, setListed] = useState<Listed | null>(null);
   const [error, setError] = useState<Error | null>(null);
@@ -49,8 +51,9 @@ export function useRuns(): Runs {
   );
   const reload = useCallback(() => ask(null), [ask]);
   useEffect(reload, [reload]);
-  const going = listed?.runs.slice(0, page).some((run) => !run.finished && run.problem === "") ?? false;
-  useVisibleInterval(reload, going && asking === 0 ? pollMs : null);
+  const going = listed?.runs.slice(0, page).some((run) => run.state === "running" && run.problem === "") ?? false;
+  const again = going ? goingMs : idleMs;
+  useVisibleInterval(reload, listed !== null && asking === 0 ? again : null);
   return {
     runs: listed?.runs ?? null,
     next: listed?.next ?? null,

@@ -1,14 +1,14 @@
 import { memo } from "react";
 import { Link } from "wouter";
+import { cost, duration, percent, when } from "../../format/format";
+import { runPath } from "../../routes/paths";
+import { plainName } from "../../text/visible";
 import { Badge } from "../../ui/Badge";
-import { cost, percent, when } from "../data/format";
-import { fieldsOf, numberOf } from "../data/json";
-import { runPath } from "../data/paths";
-import { gradedOf, pathsOf, type Run, whoOf } from "../data/run";
-import { useSummary } from "../data/useSummary";
-import { visible } from "../data/visible";
+import { leftOutWords } from "../data/leftOut";
+import { pathsOf, type Run, whoOf } from "../data/run";
 import { Name } from "../parts/Name";
 import { OutcomeBar } from "../parts/OutcomeBar";
+import { StateBadge } from "../parts/StateBadge";
 import styles from "./RunsTable.module.css";
 
 interface Props {
@@ -23,14 +23,13 @@ export const RunRow = memo(function RunRow(props: Props) {
 });
 
 function SoundRow({ run, chosen, onChoose }: Props) {
-  const summary = useSummary(run);
   return (
     <tr>
       <td className={styles.choose}>
         <input
           type="checkbox"
           checked={chosen}
-          aria-label={`Compare ${visible(run.name)}`}
+          aria-label={`Compare ${plainName(run.name)}`}
           onChange={() => onChoose(run.name)}
         />
       </td>
@@ -42,20 +41,24 @@ function SoundRow({ run, chosen, onChoose }: Props) {
       </th>
       <td>
         <Name text={whoOf(run.config)} />
-        <span className={styles.under}>{visible(pathsOf(run.config).map(lastPart).join(", "))}</span>
+        <span className={styles.under}>{plainName(pathsOf(run.config).map(lastPart).join(", "))}</span>
       </td>
       <td className={styles.outcomes}>
         <OutcomeBar counts={run.counts} />
+        {run.leftOut && <span className={styles.missing}>{leftOutWords(run.leftOut)}</span>}
       </td>
       <td className={styles.number}>
         <span className={styles.label}>Pass rate </span>
-        {percent(passRate(run, summary))}
+        {percent(run.passRate)}
       </td>
       <td className={styles.number}>
         <span className={styles.label}>Cost </span>
-        {cost(numberOf(summary?.cost_usd))}
+        {cost(run.costUsd)}
       </td>
-      <td>{run.finished ? <Badge>finished</Badge> : <Badge tone="accent">not finished</Badge>}</td>
+      <td>
+        <StateBadge state={run.state} />
+        <span className={styles.under}>{duration(run.durationMs)}</span>
+      </td>
     </tr>
   );
 }
@@ -68,21 +71,13 @@ function BrokenRow({ run }: { run: Run }) {
         <Name text={run.name} />
       </th>
       <td colSpan={4} className={styles.problem}>
-        It cannot be read: {visible(run.problem)}
+        It cannot be read: {plainName(run.problem)}
       </td>
       <td>
         <Badge tone="bad">broken</Badge>
       </td>
     </tr>
   );
-}
-
-/** As the run's summary has it; before there is one, the share of the attempts so far. */
-function passRate(run: Run, summary: unknown): number | null {
-  const strict = numberOf(fieldsOf(fieldsOf(summary).pass_rate).strict);
-  if (strict !== null) return strict;
-  const graded = gradedOf(run.counts);
-  return graded > 0 ? run.counts.passed / graded : null;
 }
 
 function lastPart(path: string): string {

@@ -1,15 +1,15 @@
 import { Download } from "lucide-react";
 import { useState } from "react";
 import { getToken } from "../../api/client";
+import { plainName } from "../../text/visible";
 import { Button } from "../../ui/Button";
 import { download } from "../data/download";
-import { visible } from "../data/visible";
 import styles from "./parts.module.css";
 
 /** Lets one keep a file. The server sends it as an attachment. */
 export function DownloadLink({ path, name }: { path: string; name: string }) {
   const [problem, setProblem] = useState<string | null>(null);
-  const label = `Download ${visible(name)}`;
+  const label = `Download ${plainName(name)}`;
   if (getToken() === null) {
     return (
       <a href={path} download={name} aria-label={label} title={label} className={styles.download}>
@@ -23,7 +23,7 @@ export function DownloadLink({ path, name }: { path: string; name: string }) {
       <Button look="quiet" aria-label={label} title={label} onClick={onClick}>
         <Download aria-hidden="true" size={16} />
       </Button>
-      {problem !== null && <span role="alert">{visible(problem)}</span>}
+      {problem !== null && <span role="alert">{plainName(problem)}</span>}
     </>
   );
 }

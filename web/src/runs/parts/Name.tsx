@@ -1,6 +1,6 @@
-import { visible } from "../data/visible";
+import { plainName } from "../../text/visible";
 
 /** A name of somebody else's making, between words of ours. */
 export function Name({ text }: { text: string }) {
-  return <bdi>{visible(text)}</bdi>;
+  return <bdi>{plainName(text)}</bdi>;
 }

@@ -25,7 +25,7 @@ export function OutcomeBar({ counts }: { counts: Counts }) {
             {`${counts[verdict].toLocaleString("en")} ${verdict}`}
           </li>
         ))}
-        {shown.length === 0 && <li>no attempts yet</li>}
+        {shown.length === 0 && <li>none has ended yet</li>}
       </ul>
     </div>
   );

@@ -1,10 +1,10 @@
 import { type ReactNode, useEffect } from "react";
 import { Link } from "wouter";
-import { useConfig } from "../../app/config";
-import { consoleAddress } from "../../app/consoleAddress";
-import { TokenGate } from "../../app/TokenGate";
-import { ThemeSwitch } from "../../console/ThemeSwitch";
-import { visible } from "../data/visible";
+import { useConfig } from "../../api/config";
+import { TokenGate } from "../../api/TokenGate";
+import { consoleAddress } from "../../routes/consoleAddress";
+import { plainName } from "../../text/visible";
+import { ThemeSwitch } from "../../ui/ThemeSwitch";
 import styles from "./Page.module.css";
 
 export interface Crumb {
@@ -24,7 +24,7 @@ interface Props {
 
 /** The frame of the pages about runs: where one is, and the way to the others. */
 export function Page({ title, crumbs = [], fixed = false, children }: Props) {
-  const name = visible(title);
+  const name = plainName(title);
   useEffect(() => {
     document.title = `${name} – Assay`;
   }, [name]);
@@ -37,7 +37,7 @@ export function Page({ title, crumbs = [], fixed = false, children }: Props) {
             {crumbs.map((crumb) => (
               <li key={crumb.href}>
                 <Link href={crumb.href}>
-                  <bdi>{visible(crumb.label)}</bdi>
+                  <bdi>{plainName(crumb.label)}</bdi>
                 </Link>
               </li>
             ))}

@@ -8,6 +8,7 @@ const tones: Record<Verdict, Tone> = {
   infrastructure: "warn",
   skipped: "neutral",
   running: "accent",
+  interrupted: "warn",
 };
 
 /** What an attempt has come to, in a word. */

@@ -1,10 +1,11 @@
+import { plainName } from "../../text/visible";
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
-import { useTheme } from "../../app/theme";
+import { useTheme } from "../../browser/theme";
+import { useMedia } from "../../browser/useMedia";
+import { attemptPath } from "../../routes/paths";
 import type { Attempt } from "../data/line";
-import { attemptPath } from "../data/paths";
-import { visible } from "../data/visible";
 import styles from "./AttemptChart.module.css";
 import { drawChart } from "./drawChart";
 import { chartWords, measures, measuresOf, type Point, pointsOf } from "./measure";
@@ -19,7 +20,7 @@ export default function AttemptChart({ run, attempts }: { run: string; attempts:
   const place = useRef<HTMLDivElement>(null);
   const [, navigate] = useLocation();
   const theme = useTheme();
-  const dark = useDark();
+  const dark = useMedia("(prefers-color-scheme: dark)");
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are those of the theme
   useEffect(() => {
     const element = place.current;
@@ -43,7 +44,7 @@ export default function AttemptChart({ run, attempts }: { run: string; attempts:
       </div>
       <div ref={place} role="img" aria-label={chartWords(points, measure)} className={styles.place} />
       <p className={styles.words} aria-hidden="true">
-        {at === null ? <Key /> : `${visible(at.attempt.caseId)}: ${measure.words(at.value)}, ${at.attempt.verdict}`}
+        {at === null ? <Key /> : `${plainName(at.attempt.caseId)}: ${measure.words(at.value)}, ${at.attempt.verdict}`}
       </p>
     </section>
   );
@@ -57,16 +58,4 @@ function Key() {
       <span className={styles.other}>○ other</span>
     </>
   );
-}
-
-function useDark(): boolean {
-  const [dark, setDark] = useState(false);
-  useEffect(() => {
-    const query = window.matchMedia("(prefers-color-scheme: dark)");
-    const follow = () => setDark(query.matches);
-    follow();
-    query.addEventListener("change", follow);
-    return () => query.removeEventListener("change", follow);
-  }, []);
-  return dark;
 }

@@ -1,11 +1,11 @@
 import { TriangleAlert } from "lucide-react";
 import { memo } from "react";
 import { Link } from "wouter";
-import { cost, count, duration, score } from "../data/format";
+import { cost, count, duration, score } from "../../format/format";
+import { attemptPath } from "../../routes/paths";
+import { plainName } from "../../text/visible";
 import type { Attempt } from "../data/line";
-import { outcomeWords } from "../data/outcome";
-import { attemptPath } from "../data/paths";
-import { visible } from "../data/visible";
+import { isOpen, outcomeWords } from "../data/outcome";
 import { Name } from "../parts/Name";
 import { VerdictMark } from "../parts/VerdictMark";
 import styles from "./AttemptTable.module.css";
@@ -41,7 +41,7 @@ export const AttemptRow = memo(function AttemptRow({ run, attempt, row, current,
             type="checkbox"
             tabIndex={-1}
             checked={chosen}
-            aria-label={`Compare ${visible(attempt.caseId)}`}
+            aria-label={`Compare ${plainName(attempt.caseId)}`}
             onChange={() => onChoose(name)}
           />
         )}
@@ -59,12 +59,12 @@ export const AttemptRow = memo(function AttemptRow({ run, attempt, row, current,
       <td>
         <VerdictMark verdict={attempt.verdict} />
       </td>
-      <td className={styles.outcome} title={visible(attempt.detail)}>
-        {attempt.verdict === "skipped" ? visible(attempt.detail) : visible(outcomeWords(attempt.outcome))}
+      <td className={styles.outcome} title={plainName(attempt.detail)}>
+        {attempt.verdict === "skipped" ? plainName(attempt.detail) : plainName(outcomeWords(attempt.outcome))}
       </td>
       <td className={styles.number}>{score(attempt.score)}</td>
       <td className={styles.number}>
-        {attempt.verdict === "running" ? <RunningDuration run={run} attempt={name} /> : duration(attempt.durationMs)}
+        {isOpen(attempt.verdict) ? <RunningDuration run={run} attempt={name} /> : duration(attempt.durationMs)}
       </td>
       <td className={styles.number}>{`${count(attempt.turns)} / ${count(attempt.actions)}`}</td>
       <td className={styles.number}>{count(attempt.tokens)}</td>
@@ -76,14 +76,14 @@ export const AttemptRow = memo(function AttemptRow({ run, attempt, row, current,
 
 function tryWords({ epoch, try: again }: Attempt): string {
   if (epoch === null) return "–";
-  return again !== null && again > 1 ? `${epoch}, again ${again}` : String(epoch);
+  return again !== null && again > 1 ? `${count(epoch)}, again ${count(again)}` : count(epoch);
 }
 
 function Tamper({ signals }: { signals: number }) {
   return (
     <span className={styles.tamper}>
       <TriangleAlert aria-hidden="true" />
-      {signals}
+      {count(signals)}
     </span>
   );
 }

@@ -1,9 +1,9 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
+import { attemptPath } from "../../routes/paths";
 import type { Column, Order } from "../data/filter";
 import type { Attempt } from "../data/line";
-import { attemptPath } from "../data/paths";
 import { AttemptRow } from "./AttemptRow";
 import styles from "./AttemptTable.module.css";
 
@@ -60,16 +60,18 @@ export function AttemptTable({ run, attempts, order, onOrder, chosen, onChoose }
   });
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     if (!(event.target instanceof HTMLTableRowElement)) return;
+    // Its place now: attempts that have come meanwhile may have pushed it down.
+    const row = Number(event.target.dataset.row);
     const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 2);
     const steps: Record<string, number> = {
-      ArrowDown: at + 1,
-      ArrowUp: at - 1,
-      PageDown: at + page,
-      PageUp: at - page,
+      ArrowDown: row + 1,
+      ArrowUp: row - 1,
+      PageDown: row + page,
+      PageUp: row - page,
       Home: 0,
       End: attempts.length - 1,
     };
-    const attempt = attempts[at];
+    const attempt = attempts[row];
     const to = steps[event.key];
     if (to !== undefined) go(to);
     else if (event.key === "Enter" && attempt && attempt.name !== "") navigate(attemptPath(run, attempt.name));

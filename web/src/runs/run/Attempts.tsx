@@ -1,8 +1,10 @@
-import { lazy, Suspense, useCallback, useMemo } from "react";
+import { Suspense, useCallback, useMemo } from "react";
 import { navigate, usePathname, useSearch } from "wouter/use-browser-location";
+import { comparePath } from "../../routes/paths";
+import { lazily } from "../../ui/lazily";
+import { PageBoundary } from "../../ui/PageBoundary";
 import { readShown, type Shown, shownOf, writeShown } from "../data/filter";
 import type { Attempt } from "../data/line";
-import { comparePath } from "../data/paths";
 import { useChosen } from "../data/useChosen";
 import { Chosen } from "../parts/Chosen";
 import { Quiet } from "../parts/Quiet";
@@ -11,7 +13,7 @@ import { AttemptTable } from "./AttemptTable";
 import { FilterBar } from "./FilterBar";
 import { TagRates } from "./TagRates";
 
-const AttemptChart = lazy(() => import("./AttemptChart"));
+const AttemptChart = lazily(async () => (await import("./AttemptChart")).default);
 
 interface Props {
   run: string;
@@ -55,9 +57,11 @@ export function Attempts({ run, attempts, going }: Props) {
         />
       )}
       <div className={styles.charts}>
-        <Suspense fallback={null}>
-          <AttemptChart run={run} attempts={rows} />
-        </Suspense>
+        <PageBoundary>
+          <Suspense fallback={null}>
+            <AttemptChart run={run} attempts={rows} />
+          </Suspense>
+        </PageBoundary>
         <TagRates attempts={attempts} onTag={(tag) => setShown({ ...shown, filter: { ...shown.filter, tag } })} />
       </div>
     </>

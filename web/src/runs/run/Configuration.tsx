@@ -1,5 +1,5 @@
-import type { Fields } from "../data/json";
-import { visible } from "../data/visible";
+import type { Fields } from "../../json/read";
+import { plainName } from "../../text/visible";
 import styles from "./Configuration.module.css";
 
 /** What a run was made with: its configuration and the machine, folded. */
@@ -30,7 +30,7 @@ function Values({ heading, values }: { heading: string; values: readonly (readon
       <dl>
         {values.map(([name, value]) => (
           <div key={name}>
-            <dt>{visible(name)}</dt>
+            <dt>{plainName(name)}</dt>
             <dd>{value}</dd>
           </div>
         ))}
@@ -44,7 +44,7 @@ function rows(fields: Fields): (readonly [string, string])[] {
   return Object.entries(fields)
     .filter(([name, value]) => name !== "limits" && !saysNothing(value))
     .map(
-      ([name, value]) => [name, visible(typeof value === "string" ? value : (JSON.stringify(value) ?? ""))] as const,
+      ([name, value]) => [name, plainName(typeof value === "string" ? value : (JSON.stringify(value) ?? ""))] as const,
     );
 }
 

@@ -1,9 +1,10 @@
 import { useMemo } from "react";
+import { counted } from "../../format/format";
+import { plainName } from "../../text/visible";
 import { Button } from "../../ui/Button";
 import type { Filter } from "../data/filter";
 import type { Attempt } from "../data/line";
 import { outcomeWords, type Verdict, verdicts } from "../data/outcome";
-import { visible } from "../data/visible";
 import styles from "./FilterBar.module.css";
 
 interface Props {
@@ -40,9 +41,7 @@ export function FilterBar({ attempts, filter, shown, onChange }: Props) {
       <Choice label="Outcome" value={filter.outcome} values={outcomes} onChange={(outcome) => set({ outcome })} />
       {tags.length > 0 && <Choice label="Tag" value={filter.tag} values={tags} onChange={(tag) => set({ tag })} />}
       <span role="status" className={styles.count}>
-        {filtered
-          ? `${shown} of ${attempts.length} shown`
-          : `${attempts.length.toLocaleString("en")} ${attempts.length === 1 ? "line" : "lines"}`}
+        {filtered ? `${shown} of ${attempts.length} shown` : counted(attempts.length, "line")}
       </span>
       {filtered && <Button onClick={() => onChange(all)}>Show all</Button>}
     </search>
@@ -69,7 +68,7 @@ function Choice({ label, value, values, onChange }: ChoiceProps) {
         <option value="">any</option>
         {offered.map((one) => (
           <option key={one} value={one}>
-            {visible(outcomeWords(one))}
+            {plainName(outcomeWords(one))}
           </option>
         ))}
       </select>

@@ -1,8 +1,7 @@
-import { duration } from "../data/format";
-import { type Fields, timeOf } from "../data/json";
-import { isSilent } from "../data/lastSign";
+import { duration } from "../../format/format";
+import { type Fields, timeOf } from "../../json/read";
 
-/** When an attempt that has no line yet has last written into its trace: a run may have been killed. */
+/** When an attempt that has no line has last written into its trace. */
 export function LastSign({ line, now }: { line: Fields | null; now: number }) {
   const changed = timeOf(line?.changed);
   if (changed === null) return null;
@@ -10,10 +9,7 @@ export function LastSign({ line, now }: { line: Fields | null; now: number }) {
   return (
     <div>
       <dt>Last sign of life</dt>
-      <dd>
-        {ago < 5000 ? "just now" : `${duration(ago)} ago`}
-        {isSilent(line, now) && ". The program that made the run may have been killed"}
-      </dd>
+      <dd>{ago < 5000 ? "just now" : `${duration(ago)} ago`}</dd>
     </div>
   );
 }

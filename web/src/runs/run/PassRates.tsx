@@ -1,4 +1,4 @@
-import { percent } from "../data/format";
+import { percent } from "../../format/format";
 import type { Rate } from "../data/interval";
 import type { PassRates as Rates } from "../data/tally";
 import styles from "./PassRates.module.css";

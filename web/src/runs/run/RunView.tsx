@@ -1,9 +1,10 @@
 import { useMemo } from "react";
+import { Problem } from "../../api/Problem";
 import { countsOf, passRatesOf, toldRates } from "../data/tally";
 import { useRun, type WholeRun } from "../data/useRun";
+import { Missing } from "../parts/Missing";
 import { Name } from "../parts/Name";
 import { OutcomeBar } from "../parts/OutcomeBar";
-import { Problem } from "../parts/Problem";
 import { Quiet } from "../parts/Quiet";
 import { Attempts } from "./Attempts";
 import { Configuration } from "./Configuration";
@@ -14,16 +15,13 @@ import styles from "./RunView.module.css";
 /** A run: what it was, what came of it, and its attempts. */
 export function RunView({ name }: { name: string }) {
   const whole = useRun(name);
-  const { run, error, problems, reload } = whole;
+  const { run, error, reload } = whole;
   return (
     <>
       <h1 className={styles.title}>
         <Name text={name} />
       </h1>
       {error && <Problem what="The run could not be loaded" error={error} onRetry={reload} />}
-      {problems.map((text) => (
-        <Problem key={text} what="A line is left out" error={new Error(text)} />
-      ))}
       {run === null && error === null && <Quiet>Loading…</Quiet>}
       {run !== null && <Loaded name={name} whole={whole} />}
     </>
@@ -37,10 +35,11 @@ function Loaded({ name, whole }: { name: string; whole: WholeRun }) {
   if (run === null) return null;
   return (
     <>
-      <RunFacts run={run} attempts={attempts} summary={summary} />
+      <Missing leftOut={run.leftOut} />
+      <RunFacts run={run} attempts={attempts} />
       <OutcomeBar counts={counts} />
       <PassRates rates={rates} />
-      <Attempts run={name} attempts={attempts} going={!run.finished} />
+      <Attempts run={name} attempts={attempts} going={run.state === "running"} />
       <Configuration config={run.config} host={run.host} />
     </>
   );

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "react";
+import { percent } from "../../format/format";
 import { Button } from "../../ui/Button";
-import { percent } from "../data/format";
 import type { Attempt } from "../data/line";
 import { tagRatesOf } from "../data/tally";
 import { Name } from "../parts/Name";

@@ -1,4 +1,4 @@
-import { cost, count, duration } from "../data/format";
+import { absurd, cost, count, duration } from "../../format/format";
 import type { Attempt } from "../data/line";
 
 /** What a chart can show of each attempt. */
@@ -16,9 +16,15 @@ export const measures: readonly Measure[] = [
   { id: "turns", label: "Turns", of: (a) => a.turns, words: count },
 ];
 
+/** The value that a chart can show; null: there is none, or one that cannot be. */
+function shown(measure: Measure, attempt: Attempt): number | null {
+  const value = measure.of(attempt);
+  return measure.words(value) === absurd ? null : value;
+}
+
 /** Those that at least one attempt has a value of other than 0. */
 export function measuresOf(attempts: readonly Attempt[]): readonly Measure[] {
-  return measures.filter((measure) => attempts.some((attempt) => (measure.of(attempt) ?? 0) > 0));
+  return measures.filter((measure) => attempts.some((attempt) => (shown(measure, attempt) ?? 0) > 0));
 }
 
 /** A point of the chart: an attempt and the value it has. */
@@ -30,7 +36,7 @@ export interface Point {
 /** The attempts with a value, in the order in which they were begun. */
 export function pointsOf(attempts: readonly Attempt[], measure: Measure): readonly Point[] {
   return attempts
-    .map((attempt) => ({ attempt, value: measure.of(attempt) }))
+    .map((attempt) => ({ attempt, value: shown(measure, attempt) }))
     .filter((point): point is Point => point.value !== null)
     .sort((a, b) => (a.attempt.started ?? 0) - (b.attempt.started ?? 0) || a.attempt.n - b.attempt.n);
 }

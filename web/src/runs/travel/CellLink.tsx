@@ -1,13 +1,13 @@
-import { useNotebookNavigation } from "../../notebook/navigation";
+import { useNotebookNavigation } from "../../commands/navigation";
 import { useSelect } from "../../store/store";
-import { visible } from "../data/visible";
+import { plainName } from "../../text/visible";
 import styles from "./CellLink.module.css";
 
 /** Leads to a cell of the notebook beside it; one that is not there now is only named. */
 export function CellLink({ id }: { id: string }) {
   const at = useSelect((state) => state.notebook.order.indexOf(id));
   const { jumpTo } = useNotebookNavigation();
-  if (at < 0) return <code>{visible(id.slice(0, 8))}</code>;
+  if (at < 0) return <code>{plainName(id.slice(0, 8))}</code>;
   return (
     <button type="button" className={styles.link} onClick={() => jumpTo(id)}>
       {`cell ${at + 1}`}

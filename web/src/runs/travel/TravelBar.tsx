@@ -1,7 +1,7 @@
 import { ChevronLeft, ChevronRight, Pause, Play, Radio } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
+import { clock } from "../../format/format";
 import { Button, IconButton } from "../../ui/Button";
-import { clock } from "../data/format";
 import { MarkLanes } from "./MarkLanes";
 import { lanes } from "./mark";
 import { type Speed, speeds } from "./moment";

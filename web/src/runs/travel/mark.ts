@@ -1,4 +1,4 @@
-import { fieldsOf, numberOf, textOf } from "../data/json";
+import { fieldsOf, numberOf, textOf } from "../../json/read";
 
 export type Lane = "notebook" | "runs" | "agent";
 

@@ -1,6 +1,6 @@
+import { readTracePage, type TracePage } from "../../api/readTrace";
+import { onFrame } from "../../api/watchTrace";
 import type { Entry } from "../../protocol/messages";
-import { readTracePage, type TracePage } from "./readTrace";
-import { onFrame } from "./watchTrace";
 
 const perPage = 500;
 /** How long nothing happens at most, in milliseconds of the reader's time. */

@@ -1,8 +1,8 @@
+import { duration } from "../../format/format";
+import { type Fields, fieldsOf, listOf, numberOf, textOf } from "../../json/read";
 import type { Entry } from "../../protocol/messages";
 import type { State } from "../../store/state";
-import { duration } from "../data/format";
-import { type Fields, fieldsOf, listOf, numberOf, textOf } from "../data/json";
-import { visible } from "../data/visible";
+import { plainName } from "../../text/visible";
 
 /** What happened with an entry, in words; state is the one after it. */
 export function stepWords(entry: Entry, state: State): string {
@@ -12,7 +12,7 @@ export function stepWords(entry: Entry, state: State): string {
   if (entry.hop === "notebook") return noteWords(msg, cell);
   if (entry.hop === "kernel>server") return kernelWords(type, msg, cell, state);
   if (entry.hop === "session") return sessionWords(type, msg);
-  return agentWords(type, msg) ?? `${visible(type) || "something"} went ${visible(entry.hop).replace(">", " to ")}`;
+  return agentWords(type, msg) ?? `${plainName(type) || "something"} went ${plainName(entry.hop).replace(">", " to ")}`;
 }
 
 /** "cell 3", by its place; "a cell" where it has none. */
@@ -43,7 +43,7 @@ function kernelWords(type: string, msg: Fields, cell: string, state: State): str
     case "cell_result":
       return resultWords(msg, cell, state);
     case "kernel_stdio":
-      return `${cell} printed to ${visible(textOf(msg.stream)) || "stdout"}`;
+      return `${cell} printed to ${plainName(textOf(msg.stream)) || "stdout"}`;
     case "cell_output":
       return `${cell} showed an output`;
     case "cell_widgets":
@@ -51,7 +51,7 @@ function kernelWords(type: string, msg: Fields, cell: string, state: State): str
     case "ready":
       return "the kernel is ready";
     default:
-      return `the kernel sent ${visible(type)}`;
+      return `the kernel sent ${plainName(type)}`;
   }
 }
 
@@ -64,11 +64,11 @@ function resultWords(msg: Fields, cell: string, state: State): string {
 }
 
 function sessionWords(type: string, msg: Fields): string {
-  if (type === "managed_process_exit") return `the ${visible(textOf(msg.name)) || "process"} ended`;
-  if (type === "peer_ended") return `the connection to the ${visible(textOf(msg.peer)) || "process"} ended`;
-  if (type === "state") return `the session is ${visible(textOf(msg.state))}`;
-  if (type === "holder") return `the ${visible(textOf(msg.by))} holds the notebook`;
-  return `the session noted ${visible(type)}`;
+  if (type === "managed_process_exit") return `the ${plainName(textOf(msg.name)) || "process"} ended`;
+  if (type === "peer_ended") return `the connection to the ${plainName(textOf(msg.peer)) || "process"} ended`;
+  if (type === "state") return `the session is ${plainName(textOf(msg.state))}`;
+  if (type === "holder") return `the ${plainName(textOf(msg.by))} holds the notebook`;
+  return `the session noted ${plainName(type)}`;
 }
 
 function agentWords(type: string, msg: Fields): string | null {
@@ -78,17 +78,17 @@ function agentWords(type: string, msg: Fields): string | null {
     case "agent_history_updated":
       return messageWords(fieldsOf(msg.entry));
     case "agent_action":
-      return `agent asked for ${visible(textOf(msg.action))}`;
+      return `agent asked for ${plainName(textOf(msg.action))}`;
     case "agent_action_response":
       return msg.status === "error" ? "an action of the agent failed" : "an action of the agent was answered";
     case "agent_status":
-      return `agent is ${visible(textOf(msg.status).replaceAll("_", " "))}`;
+      return `agent is ${plainName(textOf(msg.status).replaceAll("_", " "))}`;
     case "agent_error":
-      return `agent failed: ${visible(textOf(msg.error))}`;
+      return `agent failed: ${plainName(textOf(msg.error))}`;
     case "agent_result":
       return "agent handed in its answer";
     case "agent_event":
-      return `agent told of ${visible(textOf(fieldsOf(msg.metadata).type)) || "something"}`;
+      return `agent told of ${plainName(textOf(fieldsOf(msg.metadata).type)) || "something"}`;
     case "agent_usage_update":
       return "agent told what it has used";
     case "kernel_message":
@@ -104,6 +104,6 @@ function messageWords(message: Fields): string {
   const tools = listOf(message.content)
     .map(fieldsOf)
     .filter((block) => block.type === "tool_use")
-    .map((block) => visible(textOf(block.name)));
+    .map((block) => plainName(textOf(block.name)));
   return tools.length > 0 ? `agent called ${tools.join(", ")}` : "agent said something";
 }

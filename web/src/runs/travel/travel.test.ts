@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { fakeServer, problem } from "../../api/fakeServer";
+import { FakeSocket } from "../../api/fakeSocket";
 import { createStore } from "../../store/store";
-import { fakeServer, problem } from "../fakeServer";
-import { FakeSocket } from "./fakeSocket";
 import { Travel } from "./travel";
 
 const base = "/api/runs/r/attempts/a";
@@ -243,6 +243,20 @@ test("what comes live while the past is being loaded goes behind it", async () =
   expect(travel.tape.at(9).conversation).toMatchObject([{ text: "earlier" }, { text: "later" }]);
   expect(travel.store.get().agent.conversation).toMatchObject([{ text: "earlier" }, { text: "later" }]);
   expect(travel.get().marks.map((mark) => mark.seq)).toEqual([1, 9]);
+});
+
+test("a newest state that cannot be had is not followed, and that can be asked for again", async () => {
+  const server = traceServer(3, [], false);
+  const found = server.routes[`${base}/at`];
+  const travel = new Travel(live, createStore());
+  server.routes[`${base}/at`] = () => problem(503, "busy", "the server is busy");
+  travel.begin(() => undefined);
+  await settle();
+  expect(travel.get()).toMatchObject({ mode: "still", problem: "the server is busy" });
+  if (found) server.routes[`${base}/at`] = found;
+  travel.follow();
+  await settle();
+  expect(travel.get()).toMatchObject({ mode: "live", seq: 3, problem: null });
 });
 
 test("a lost connection is said, and taken up behind what has come", async () => {

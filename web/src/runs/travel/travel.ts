@@ -1,13 +1,13 @@
 import { getJSON, type TraceSource } from "../../api/client";
+import { readTrace, readTracePage } from "../../api/readTrace";
+import { watchTrace } from "../../api/watchTrace";
+import { fieldsOf, numberOf } from "../../json/read";
 import type { Entry, NotebookStateMessage } from "../../protocol/messages";
 import type { Store } from "../../store/store";
-import { fieldsOf, numberOf } from "../data/json";
 import { type Mark, markFrom, markOf, markQuery } from "./mark";
 import { type Moment, nowhere, type Speed } from "./moment";
 import { Player } from "./player";
-import { readTrace, readTracePage } from "./readTrace";
 import { hasHistory, streamQuery, Tape, tapeQuery } from "./tape";
-import { watchTrace } from "./watchTrace";
 
 /**
  * Goes through a trace: puts the notebook and the agent as they were after any of
@@ -134,7 +134,9 @@ export class Travel {
         await this.#show(seq);
       } catch (error) {
         if (this.#gone.signal.aborted) break;
-        this.#tell({ problem: error instanceof Error ? error.message : String(error) });
+        // What could not be shown is not followed either.
+        const mode = this.#moment.mode === "live" ? "still" : this.#moment.mode;
+        this.#tell({ problem: error instanceof Error ? error.message : String(error), mode });
       }
     }
     this.#asking = false;

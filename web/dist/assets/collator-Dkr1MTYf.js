@@ -1,0 +1,1 @@
+var e=new Intl.Collator(`en`,{numeric:!0});export{e as t};

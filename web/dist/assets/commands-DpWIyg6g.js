@@ -1,1 +1,0 @@
-import{C as e,T as t}from"./index-BdrkNZhy.js";var n=t(e(),1),r=(0,n.createContext)(null),i=r.Provider;function a(){return(0,n.useContext)(r)}export{a as n,i as t};

@@ -1,1 +1,0 @@
-import{c as e}from"./TokenGate-DaZ7zpTL.js";var t=6e5;function n(n,r){let i=e(n?.changed);return i!==null&&r-i>t}function r(t,r){let i=e(t?.started);if(i===null)return null;let a=n(t,r)?e(t?.changed)??r:r;return Math.max(0,a-i)}export{r as n,n as t};

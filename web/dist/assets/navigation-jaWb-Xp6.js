@@ -1,1 +1,0 @@
-import{C as e,T as t}from"./index-BdrkNZhy.js";var n=t(e(),1);function r(){let e=new Set,t=null,n=(...n)=>{e.size===0&&(t=n);for(let t of[...e])t(...n)};return{jumpTo:e=>n(e,!1),editAt:e=>n(e,!0),onJump(n){return e.add(n),t!==null&&n(...t),t=null,()=>e.delete(n)}}}var i=(0,n.createContext)(r()),a=i.Provider;function o(){return(0,n.useContext)(i)}export{r as n,o as r,a as t};

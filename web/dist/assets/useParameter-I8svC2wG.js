@@ -1,1 +1,0 @@
-import{C as e,T as t,b as n,x as r,y as i}from"./index-BdrkNZhy.js";var a=t(e(),1);function o(e){let t=r(),o=n(),s=(0,a.useCallback)(t=>{let n=new URLSearchParams(window.location.search);t===``?n.delete(e):n.set(e,t),i(n.size>0?`${o}?${n}`:o,{replace:!0})},[e,o]);return[new URLSearchParams(t).get(e)??``,s]}export{o as t};

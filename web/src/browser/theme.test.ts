@@ -1,0 +1,13 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { setTheme } from "./theme";
+
+afterEach(() => vi.unstubAllGlobals());
+
+it("changes the theme where nothing can be stored", () => {
+  const forbidden = () => {
+    throw new DOMException("no", "SecurityError");
+  };
+  vi.stubGlobal("localStorage", { getItem: forbidden, setItem: forbidden });
+  setTheme("dark");
+  expect(document.documentElement.dataset.theme).toBe("dark");
+});

@@ -1,0 +1,26 @@
+import { Download } from "lucide-react";
+import { useSelect, useStore } from "../store/store";
+import { IconButton } from "../ui/Button";
+import { ipynbOf } from "./ipynb";
+
+/** Saves the notebook as it is shown, as a Jupyter notebook. */
+export function DownloadNotebook({ session, language }: { session: string; language: string }) {
+  const store = useStore();
+  const empty = useSelect((state) => state.notebook.order.length === 0);
+  const name = `${session.replace(/[^\w.-]+/g, "_").slice(0, 80) || "notebook"}.ipynb`;
+  const onClick = () => save(ipynbOf(store.get().notebook, language || "python"), name);
+  return (
+    <IconButton label={`Download the notebook, as ${name}`} disabled={empty} onClick={onClick}>
+      <Download />
+    </IconButton>
+  );
+}
+
+function save(text: string, name: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: "application/x-ipynb+json" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000); // the browser reads it after the click
+}

@@ -1,0 +1,21 @@
+import { CircleAlert } from "lucide-react";
+import { useCommands } from "../commands/commands";
+import { Button } from "../ui/Button";
+import styles from "./Bar.module.css";
+
+/** Says that the kernel does not answer, and what can be done. refusal: why that cannot be done here; null: it can. */
+export function SilentKernelBar({ refusal }: { refusal: string | null }) {
+  const commands = useCommands();
+  return (
+    <div className={`${styles.bar} ${styles.warn}`} role="alert">
+      <CircleAlert aria-hidden="true" />
+      <p>
+        <strong>The kernel does not answer.</strong> It was told to stop, and gives no sign. It may be frozen or go on
+        later. A restart ends it, with all that it holds.
+      </p>
+      <Button disabled={refusal !== null} title={refusal ?? undefined} onClick={() => commands?.restart("kernel")}>
+        Restart kernel
+      </Button>
+    </div>
+  );
+}

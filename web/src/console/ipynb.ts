@@ -1,0 +1,79 @@
+import { isObject, linesOf } from "../json/read";
+import type { Output, RichOutput } from "../protocol/messages";
+import { isJSONType } from "../store/size";
+import type { Cell, Run, State } from "../store/state";
+
+/** The notebook as the text of a Jupyter notebook, nbformat 4.5, with what its cells show. language: of its code cells. */
+export function ipynbOf({ order, cells, runs }: State["notebook"], language: string): string {
+  const ids = new Set<string>();
+  const file = {
+    cells: order.flatMap((id) => {
+      const cell = cells[id];
+      return cell === undefined ? [] : [cellOf(cell, runs[id], idOf(id, ids))];
+    }),
+    metadata: {
+      kernelspec: { name: kernelOf(language), display_name: kernelOf(language), language },
+      language_info: { name: language },
+    },
+    nbformat: 4,
+    nbformat_minor: 5,
+  };
+  return `${JSON.stringify(file, null, 1)}\n`;
+}
+
+/** The name under which Jupyter knows the kernel. */
+function kernelOf(language: string): string {
+  return language === "python" ? "python3" : language;
+}
+
+/** The id where nbformat allows it and no other cell has it; else one that is free. */
+function idOf(id: string, taken: Set<string>): string {
+  let own = /^[A-Za-z0-9_-]{1,64}$/.test(id) ? id : "cell-1";
+  for (let n = 2; taken.has(own); n++) own = `cell-${n}`;
+  taken.add(own);
+  return own;
+}
+
+function cellOf({ id: known, type, source, title }: Cell, run: Run | undefined, id: string) {
+  const own = { ...(id === known ? {} : { cell_id: known }), ...(title === "" ? {} : { title }) };
+  const common = { id, metadata: Object.keys(own).length > 0 ? { assay: own } : {}, source: linesIn(source) };
+  if (type === "markdown") return { cell_type: "markdown", ...common };
+  const execution_count = run !== undefined && run.count > 0 ? run.count : null;
+  return { cell_type: "code", ...common, execution_count, outputs: (run?.outputs ?? []).map(outputOf) };
+}
+
+function outputOf(output: Output) {
+  switch (output.output_type) {
+    case "stream":
+      return { output_type: "stream", name: output.name, text: linesIn(linesOf(output.text) ?? "") };
+    case "error": {
+      const { ename, evalue, traceback } = output;
+      return { output_type: "error", ename, evalue, traceback };
+    }
+    default:
+      return richOf(output);
+  }
+}
+
+function richOf({ output_type, data, metadata, execution_count }: RichOutput) {
+  const kept: Record<string, unknown> = {};
+  const missing: string[] = [];
+  for (const [mime, value] of Object.entries(data)) {
+    const text = linesOf(value);
+    if (isJSONType(mime)) kept[mime] = value;
+    else if (text === null) missing.push(`[${mime} is not in this file]`);
+    else kept[mime] = isBinary(mime) ? text : linesIn(text);
+  }
+  if (missing.length > 0) kept["text/plain"] ??= linesIn(missing.join("\n"));
+  const count = output_type === "execute_result" ? { execution_count: execution_count ?? null } : {};
+  return { output_type, data: kept, metadata: isObject(metadata) ? metadata : {}, ...count };
+}
+
+function isBinary(mime: string): boolean {
+  return !mime.startsWith("text/") && !/[+/]xml$/.test(mime) && mime !== "application/javascript";
+}
+
+/** The text cut behind each line feed. */
+function linesIn(text: string): string[] {
+  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+}

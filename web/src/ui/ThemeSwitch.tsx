@@ -1,0 +1,18 @@
+import { Moon, Sun, SunMoon } from "lucide-react";
+import { setTheme, type Theme, useTheme } from "../browser/theme";
+import { IconButton } from "./Button";
+
+const next: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
+const icons = { system: SunMoon, light: Sun, dark: Moon };
+const names: Readonly<Record<Theme, string>> = { system: "as the system", light: "light", dark: "dark" };
+
+/** Goes from the system's theme to light, to dark, and back. */
+export function ThemeSwitch() {
+  const theme = useTheme();
+  const Icon = icons[theme];
+  return (
+    <IconButton label={`Theme: ${names[theme]}`} onClick={() => setTheme(next[theme])}>
+      <Icon />
+    </IconButton>
+  );
+}

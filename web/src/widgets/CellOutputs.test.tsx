@@ -1,0 +1,34 @@
+import { act, render } from "@testing-library/react";
+import { expect, test } from "vitest";
+import type { Output } from "../protocol/messages";
+import type { Run } from "../store/state";
+import { createStore, StoreProvider } from "../store/store";
+import { CellOutputs } from "./CellOutputs";
+
+const stream = (text: string): Output => ({ output_type: "stream", name: "stdout", text });
+
+function run(outputs: readonly Output[]): Run {
+  return { status: "ran", pending: false, started: false, sequencer: 1, count: 1, outputs, widgets: {} };
+}
+
+test("a cell shows what its own run has printed, and follows it", () => {
+  const store = createStore();
+  const set = (id: string, text: string) =>
+    act(() =>
+      store.update((s) => ({
+        ...s,
+        notebook: { ...s.notebook, runs: { ...s.notebook.runs, [id]: run([stream(text)]) } },
+      })),
+    );
+  const { container } = render(
+    <StoreProvider value={store}>
+      <CellOutputs cellId="a" />
+    </StoreProvider>,
+  );
+  expect(container.textContent).toBe("");
+  set("b", "other");
+  expect(container.textContent).toBe("");
+  set("a", "one");
+  set("a", "one two\rONE");
+  expect(container.textContent).toBe("ONE two");
+});
