@@ -9,6 +9,8 @@ import {
   connect,
   eachTestOnAnEmptyPage,
   edited,
+  glance,
+  leave,
   live,
   load,
   pass,
@@ -39,6 +41,19 @@ describe("editing", () => {
     await answer({ cell_id: "a" }, [edited("a", "x = 1", 3, 12)]);
     await pass(5000);
     expect(actions()).toHaveLength(2);
+  });
+
+  it("is sent after two seconds though typing goes on", async () => {
+    await begin();
+    await connect();
+    for (let n = 1; n <= 12; n++) {
+      commands().editCell("a", "x".repeat(n));
+      await pass(200);
+    }
+    expect(actions()).toHaveLength(1);
+    await answer({ cell_id: "a" }, [edited("a", "x".repeat(10), 2, 11)]);
+    await pass(500);
+    expect(actions().at(-1)).toMatchObject({ params: { source: "x".repeat(12), rev: 2 } });
   });
 
   it("runs what was typed, and only when it is stored", async () => {
@@ -310,6 +325,18 @@ describe("editing", () => {
     expect(live().conflicts).toMatchObject({ a: { mine: "mine a", theirs: "theirs" } });
     expect(cells().b?.source).toBe("mine b");
     expect(actions()).toMatchObject([{ params: { cell_id: "b", source: "mine b", rev: 1 } }]);
+  });
+
+  it("outlives a page that is loaded anew before it had begun", async () => {
+    await begin();
+    await connect();
+    socketAt("/agent").drop(1006);
+    commands().editCell("a", "mine");
+    leave();
+    glance();
+    await load();
+    await connect();
+    expect(actions()).toMatchObject([{ params: { cell_id: "a", source: "mine" } }]);
   });
 
   it("goes along when the type of the cell is changed meanwhile", async () => {

@@ -5,6 +5,8 @@ import { RequestError } from "./requests";
 
 /** How long typing must pause for an edit to be sent, in milliseconds. */
 const pause = 400;
+/** After so many milliseconds it is sent though typing goes on: others see it, and a conflict shows before much is typed. */
+const longest = 2000;
 
 /** What a person has typed into a cell, as long as the server does not have it. */
 interface Edit {
@@ -23,6 +25,8 @@ interface Edit {
   /** Why it could not be stored, in words that end a sentence. */
   problem: string;
   timer: ReturnType<typeof setTimeout> | undefined;
+  /** When it is sent though typing goes on, as of performance.now(); null: nothing waits. */
+  due: number | null;
 }
 
 export interface EditsConfig {
@@ -204,10 +208,13 @@ export class Edits {
   /** Sends an edit when typing pauses. */
   private later(id: string, edit: Edit): void {
     clearTimeout(edit.timer);
+    edit.due ??= performance.now() + longest;
+    const wait = Math.min(pause, Math.max(0, edit.due - performance.now()));
     edit.timer = setTimeout(() => {
+      edit.due = null;
       if (this.held.has(id)) this.later(id, edit);
       else if (this.edits.get(id) === edit) void this.send(id, edit);
-    }, pause);
+    }, wait);
   }
 
   private begin(id: string): Edit | null {
@@ -315,6 +322,7 @@ export interface SavedEdit {
 const fresh = {
   sent: [] as readonly string[],
   sending: false,
+  due: null,
   conflict: false,
   refused: false,
   restored: false,

@@ -59,6 +59,13 @@ export async function load(role: Role = "view", sandbox = true): Promise<void> {
   await pass();
 }
 
+/** Loads the page again, and leaves it before it has begun. */
+export function glance(): void {
+  session = new LiveSession(config, "s1", "view");
+  session.start();
+  session.stop();
+}
+
 /** Leaves the page. */
 export function leave(): void {
   session?.stop();

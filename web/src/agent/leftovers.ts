@@ -5,6 +5,9 @@ import { loadWords, saveWords } from "./savedWords";
 
 /** What has not come to the server, and is kept while the page is loaded again. */
 export class Leftovers {
+  /** What is kept is here too, and may be kept anew. */
+  private loaded = false;
+
   constructor(
     private readonly session: string,
     private readonly core: Core,
@@ -12,12 +15,14 @@ export class Leftovers {
   ) {}
 
   load(): void {
+    this.loaded = true;
     this.edits.load(loadEdits(this.session));
     this.core.words.load(loadWords(this.session));
   }
 
   /** The page is left. */
   keep(): void {
+    if (!this.loaded) return;
     saveEdits(this.session, this.edits.save());
     saveWords(this.session, this.core.words.save());
   }

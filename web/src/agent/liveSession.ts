@@ -134,6 +134,7 @@ export class LiveSession {
     this.console = await consoleId();
     this.keeper ??= this.makeKeeper();
     await this.keeper.load();
+    if (turn !== this.turn) return;
     this.left.load();
     this.missed ??= new MissedVerdict(this.core, this.session, lastGiven(this.session).trace);
     if (this.keeper instanceof Holder) this.edits.resume();

@@ -51,6 +51,11 @@ test("while it is tried nothing is counted, and it cannot be tried twice", () =>
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test("a server that gives no sign of life any more has said nothing", () => {
+  draw({ code: 1006, reason: "the server does not answer" });
+  expect(words()).toContain("is lost. The server does not answer. What you type is kept");
+});
+
 test("a console that was opened elsewhere can be taken back", () => {
   const retry = draw({ code: 4001, reason: "replaced" });
   expect(words()).toContain("opened somewhere else");

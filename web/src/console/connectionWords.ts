@@ -21,6 +21,7 @@ export const held = 4009;
 const tooLarge = 1009;
 const refused = 1008;
 const going = 1001;
+const abnormal = 1006;
 
 const keptHere = "What you type is kept here and sent when the server is there again.";
 const kept =
@@ -30,7 +31,7 @@ const kept =
 export function connectionWords(connection: Connection, role: Role): ConnectionWords | null {
   const { state, code, reason, retryAt } = connection;
   if (state === "connected" || code === null) return null;
-  const because = reason === "" ? "" : `The server says: ${reason}.`;
+  const because = becauseOf(code, reason);
   switch (code) {
     case replaced:
       return {
@@ -65,4 +66,12 @@ export function connectionWords(connection: Connection, role: Role): ConnectionW
       }
   }
   return { what: "The connection to the server is lost.", more: `${because} ${kept}`.trim(), wayOut: "retry" };
+}
+
+/** Why, as a sentence; "": that is not known. */
+function becauseOf(code: number, reason: string): string {
+  if (reason === "") return "";
+  // An abnormal end has no reason of the server's: this one is the page's own.
+  if (code === abnormal) return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
+  return `The server says: ${reason}.`;
 }
