@@ -1,6 +1,7 @@
 import react from "@vitejs/plugin-react";
 import type { ProxyOptions } from "vite";
 import { defineConfig } from "vitest/config";
+import { chunkOf } from "./chunks.ts";
 
 // The server of the page in development: `EVAL_SANDBOX=1 npm run dev` beside
 // `EVAL_SANDBOX=1 assay serve --origin http://localhost:5173`. Sockets go to the
@@ -37,6 +38,11 @@ export default defineConfig(({ command }) => ({
     assetsInlineLimit: 0, // the Content-Security-Policy lets no data: scripts or styles in
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 600,
+    rolldownOptions: {
+      output: {
+        codeSplitting: { groups: [{ name: chunkOf, debugName: "pages", includeDependenciesRecursively: false }] },
+      },
+    },
   },
   test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true },
 }));

@@ -8,7 +8,6 @@ import { commandsOf, type Hands } from "./commandsOf";
 import { Core } from "./core";
 import { Edits } from "./edits";
 import { handsOf, showText } from "./handsOf";
-import { Holder } from "./holder";
 import { consoleId, keepGiven, lastGiven } from "./identity";
 import type { Keeper } from "./keeper";
 import { KernelFacts } from "./kernelFacts";
@@ -132,12 +131,12 @@ export class LiveSession {
   private async enter(turn: number): Promise<void> {
     const entering = this.admission.enter();
     this.console = await consoleId();
-    this.keeper ??= this.makeKeeper();
+    this.keeper ??= await this.makeKeeper();
     await this.keeper.load();
     if (turn !== this.turn) return;
     this.left.load();
     this.missed ??= new MissedVerdict(this.core, this.session, lastGiven(this.session).trace);
-    if (this.keeper instanceof Holder) this.edits.resume();
+    if (this.role === "holder") this.edits.resume();
     if ((await entering) && turn === this.turn) this.link.start();
   }
 
@@ -148,11 +147,12 @@ export class LiveSession {
     this.keeper?.keep();
   }
 
-  private makeKeeper(): Keeper {
+  private async makeKeeper(): Promise<Keeper> {
     const { core, link } = this;
     const sendAgent = (message: unknown) => link.sendAgent(message);
     const resumed = () => this.resumed();
     if (this.role === "view") return new View(core, sendAgent, resumed);
+    const { Holder } = await import("./holder"); // most pages are views
     const sendRun = (message: unknown) => link.sendRun(message);
     const language = () => this.kernel.language || "python";
     const connected = () => link.state === "connected";

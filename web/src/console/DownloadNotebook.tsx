@@ -1,14 +1,17 @@
 import { Download } from "lucide-react";
 import { useSelect, useStore } from "../store/store";
 import { IconButton } from "../ui/Button";
-import { ipynbOf } from "./ipynb";
 
 /** Saves the notebook as it is shown, as a Jupyter notebook. */
 export function DownloadNotebook({ session, language }: { session: string; language: string }) {
   const store = useStore();
   const empty = useSelect((state) => state.notebook.order.length === 0);
   const name = `${session.replace(/[^\w.-]+/g, "_").slice(0, 80) || "notebook"}.ipynb`;
-  const onClick = () => save(ipynbOf(store.get().notebook, language || "python"), name);
+  const onClick = async () => {
+    const { notebook } = store.get();
+    const { ipynbOf } = await import("./ipynb");
+    save(ipynbOf(notebook, language || "python"), name);
+  };
   return (
     <IconButton label={`Download the notebook, as ${name}`} disabled={empty} onClick={onClick}>
       <Download />

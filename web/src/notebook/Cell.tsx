@@ -11,7 +11,6 @@ import { useDesk, useView } from "./desk";
 import { Guard } from "./Guard";
 import { Gutter } from "./Gutter";
 import { toggleOutputs } from "./keys";
-import { markShown } from "./markShown";
 import { playHeld } from "./press";
 import { Toolbar } from "./Toolbar";
 import { cellOf, isMarkdown, runOf, titleOf } from "./text";
@@ -117,7 +116,10 @@ function Results({ cellId }: { cellId: string }) {
   const results = useRef<HTMLDivElement>(null);
   const found = useView((state) => (state.hit?.id === cellId ? state.hit.shown : null));
   useEffect(() => {
-    if (found !== null && results.current !== null) return markShown(results.current, found.text, found.nth);
+    if (found === null || results.current === null) return;
+    const [element, over] = [results.current, new AbortController()];
+    void import("./markShown").then(({ markShown }) => markShown(element, found.text, found.nth, over.signal));
+    return () => over.abort();
   }, [found]);
   // What was there stays while the cell runs again, and is not there yet.
   const [seen, setSeen] = useState(some);

@@ -195,12 +195,12 @@ test("the running cell is interrupted, and the kernel restarted when that was me
   await press("i", "i");
   expect(commands.stopCell.mock.calls).toEqual([["c"]]);
   await press("0", "0");
-  const dialog = screen.getByRole("dialog");
+  const dialog = await screen.findByRole("dialog");
   await act(async () => fireEvent.click(within(dialog).getByRole("button", { name: "Cancel" })));
   expect(commands.restart).not.toHaveBeenCalled();
   await focusCell("a");
   await press("0", "0");
-  await act(async () => fireEvent.click(screen.getByRole("button", { name: "Restart" })));
+  await act(async () => fireEvent.click(await screen.findByRole("button", { name: "Restart" })));
   expect(commands.restart.mock.calls).toEqual([["kernel"]]);
 });
 
@@ -308,7 +308,7 @@ test("the search finds text in cells that are not drawn", async () => {
   await draw(stateOf(Array.from({ length: 300 }, (_, i) => cell(`c${i}`, i % 100 === 50 ? "needle()" : "hay()"))));
   await focusCell("c0");
   await press({ key: "f", ctrlKey: true });
-  const input = screen.getByRole("searchbox");
+  const input = await screen.findByRole("searchbox");
   expect(document.activeElement).toBe(input);
   await act(async () => fireEvent.change(input, { target: { value: "NEEDLE" } }));
   expect(await screen.findByText("3")).toBeTruthy();
@@ -374,7 +374,7 @@ test("the table of keys is shown on asking", async () => {
   await draw(three());
   await focusCell("a");
   await press({ key: "?", shiftKey: true });
-  const dialog = screen.getByRole("dialog");
+  const dialog = await screen.findByRole("dialog");
   expect(dialog.textContent).toContain("Bring the cell back that was deleted last");
   await act(async () => fireEvent.click(within(dialog).getByRole("button", { name: "Close" })));
   expect(screen.queryByRole("dialog")).toBeNull();

@@ -2,21 +2,27 @@ import { type FocusEvent, useEffect, useLayoutEffect, useMemo, useRef, useState 
 import { useCommands } from "../commands/commands";
 import { useNotebookNavigation } from "../commands/navigation";
 import { useSelect, useStore } from "../store/store";
+import { lazily } from "../ui/lazily";
 import { Announce } from "./Announce";
 import { CellList } from "./CellList";
 import { create } from "./change";
 import { createDesk, type Desk, DeskProvider, useDesk, useView } from "./desk";
 import { Ends } from "./Ends";
-import { FindBar } from "./FindBar";
 import { followNotebook } from "./follow";
+import { Guard } from "./Guard";
 import { KeysHelp } from "./KeysHelp";
 import styles from "./Notebook.module.css";
 import { NoteLine } from "./NoteLine";
-import { RestartDialog } from "./RestartDialog";
 import { jump } from "./select";
 import { cellOf } from "./text";
 import { useKeys } from "./useKeys";
 import { withId } from "./view";
+
+/** After so many milliseconds the search is loaded: what is drawn at first comes before it. */
+const searchSoon = 500;
+const loadFindBar = async () => (await import("./FindBar")).FindBar;
+const FindBar = lazily(loadFindBar);
+const RestartDialog = lazily(async () => (await import("./RestartDialog")).RestartDialog);
 
 interface Props {
   /** The kernel's language, as "python": what code is highlighted as. */
@@ -53,6 +59,11 @@ function Cells({ language, focus }: Required<Props>) {
   const keys = useKeys();
   const finding = useView((state) => state.finding > 0);
   const dialog = useView((state) => state.dialog);
+  // So that it is there at once when it is asked for: what is typed next is for it.
+  useEffect(() => {
+    const timer = setTimeout(() => loadFindBar().catch(() => {}), searchSoon);
+    return () => clearTimeout(timer);
+  }, []);
   const closeDialog = () => desk.view.set({ dialog: null });
   return (
     <div className={styles.notebook}>
@@ -69,11 +80,13 @@ function Cells({ language, focus }: Required<Props>) {
         </CellList>
       </div>
       <Wishes focus={focus} scroller={scroller} />
-      {finding && <FindBar />}
+      <Guard what="The search">{finding && <FindBar />}</Guard>
       <NoteLine />
       <Announce />
-      {dialog === "keys" && <KeysHelp onClose={closeDialog} />}
-      {dialog === "restart" && <RestartDialog />}
+      <Guard what="The dialog">
+        {dialog === "keys" && <KeysHelp onClose={closeDialog} />}
+        {dialog === "restart" && <RestartDialog />}
+      </Guard>
     </div>
   );
 }

@@ -9,10 +9,10 @@ const highlight = "found";
 /**
  * Marks the text wherever it is drawn within the element, and brings the n-th of
  * these places, from 0, into view, or the last one that there is: what is folded
- * away or stands in a frame is not drawn. Returns what takes the marks away.
+ * away or stands in a frame is not drawn. The marks go with the signal.
  */
-export function markShown(element: HTMLElement, wanted: string, nth: number): () => void {
-  if (!("highlights" in CSS)) return () => {};
+export function markShown(element: HTMLElement, wanted: string, nth: number, signal: AbortSignal): void {
+  if (signal.aborted || !("highlights" in CSS)) return;
   const mark = () => {
     const ranges = rangesOf(element, wanted);
     if (ranges.length === 0) return false;
@@ -26,11 +26,11 @@ export function markShown(element: HTMLElement, wanted: string, nth: number): ()
   });
   if (!mark()) drawn.observe(element, { childList: true, subtree: true, characterData: true });
   const timer = setTimeout(() => drawn.disconnect(), drawMs);
-  return () => {
+  signal.addEventListener("abort", () => {
     clearTimeout(timer);
     drawn.disconnect();
     CSS.highlights.delete(highlight);
-  };
+  });
 }
 
 /** Where the text is drawn, also across elements. */

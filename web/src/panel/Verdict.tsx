@@ -3,9 +3,9 @@ import { numberOf, textOrJSON } from "../json/read";
 import { JsonTree } from "../outputs/JsonTree";
 import type { EvalResult } from "../protocol/messages";
 import { oneLine } from "../text/visible";
-import { Badge, type Tone } from "../ui/Badge";
+import { Badge } from "../ui/Badge";
 import { GraderRow } from "./GraderRow";
-import { outcomeWords } from "./outcome";
+import { outcomeWords, ruling } from "./outcome";
 import styles from "./Verdict.module.css";
 
 /** How an attempt ended, and what each grader said of it. */
@@ -41,11 +41,4 @@ export function Verdict({ result }: { result: EvalResult }) {
       </div>
     </section>
   );
-}
-
-/** What was decided, in a word. */
-export function ruling(result: { passed: boolean | null; outcome: string }): { word: string; tone: Tone } {
-  if (result.passed === true) return { word: "Passed", tone: "good" };
-  if (result.passed === false) return { word: "Failed", tone: "bad" };
-  return { word: "Not graded", tone: "neutral" };
 }

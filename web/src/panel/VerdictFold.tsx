@@ -5,7 +5,8 @@ import { oneLine } from "../text/visible";
 import { Badge } from "../ui/Badge";
 import styles from "./AgentPanel.module.css";
 import { Fold } from "./Fold";
-import { ruling, Verdict } from "./Verdict";
+import { ruling } from "./outcome";
+import { Verdict } from "./Verdict";
 
 interface Props {
   result: EvalResult;

@@ -1,4 +1,5 @@
 import { oneLine } from "../text/visible";
+import type { Tone } from "../ui/Badge";
 
 /** The outcomes of an attempt, in words. */
 const words: Readonly<Record<string, string>> = {
@@ -19,4 +20,11 @@ const words: Readonly<Record<string, string>> = {
 export function outcomeWords(outcome: string): string {
   if (Object.hasOwn(words, outcome)) return words[outcome] ?? "";
   return outcome === "" ? "It is not known how the attempt ended." : `The attempt ended as ${oneLine(outcome, 60)}.`;
+}
+
+/** What was decided, in a word. */
+export function ruling(result: { passed: boolean | null; outcome: string }): { word: string; tone: Tone } {
+  if (result.passed === true) return { word: "Passed", tone: "good" };
+  if (result.passed === false) return { word: "Failed", tone: "bad" };
+  return { word: "Not graded", tone: "neutral" };
 }

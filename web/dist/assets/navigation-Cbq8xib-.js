@@ -1,1 +1,0 @@
-import{a as e,n as t}from"./jsx-runtime-Wy9s6hX0.js";var n=e(t(),1);function r(){let e=new Set,t=null,n=n=>{e.size===0&&(t=n);for(let t of[...e])t(n)};return{jumpTo:e=>n({jump:e}),addCell:e=>n({add:e}),onWish(n){return e.add(n),t!==null&&n(t),t=null,()=>e.delete(n)}}}var i=(0,n.createContext)(r()),a=i.Provider;function o(){return(0,n.useContext)(i)}export{r as n,o as r,a as t};
