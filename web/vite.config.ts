@@ -44,5 +44,5 @@ export default defineConfig(({ command }) => ({
       },
     },
   },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true },
+  test: { environment: "happy-dom", include: ["*.test.ts", "src/**/*.test.{ts,tsx}"], restoreMocks: true },
 }));
