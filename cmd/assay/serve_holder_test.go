@@ -27,7 +27,8 @@ submit(42)
 	k.leaves("get_context")
 	watch := s.dial(t, "/watch", nil)
 
-	// Others are not let in.
+	// Others are not let in, once it holds the notebook: the agent's first action comes to it.
+	k.agent.await(t, "an action", ofType("agent_action"))
 	for _, role := range []string{"holder", "view"} {
 		how := s.come(t, who{role: role, name: "another"}).agent.closed(t)
 		require.EqualValues(t, 4009, how.Code)
