@@ -24,7 +24,7 @@ func (s *socket) awaitAlive(t *testing.T, more int) {
 // is, and the trace has none of it.
 func TestConsoleIsToldThatItsConnectionIsAlive(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t, server.Config{Ping: 20 * time.Millisecond}).play(t, session.Config{})
+	s := newHouse(t, server.Config{Ping: time.Second}).play(t, session.Config{})
 	run := dial(t, s.url+"/run", `{"token":"`+token+`","notebook_id":"n","alive":true}`, nil)
 	view := dial(t, s.url+"/agent", wantsAlive, nil)
 	other := dial(t, s.url+"/agent", `{"type":"init","session_id":2,"role":"view"}`, nil)
@@ -32,7 +32,7 @@ func TestConsoleIsToldThatItsConnectionIsAlive(t *testing.T) {
 	run.awaitAlive(t, 3)
 	view.awaitAlive(t, 3)
 	all, _, _ := view.state()
-	require.JSONEq(t, `{"type":"alive","every_ms":20}`, all[0].String())
+	require.JSONEq(t, `{"type":"alive","every_ms":1000}`, all[0].String())
 	require.Empty(t, other.all(ofType("alive")))
 	require.Empty(t, s.trace.all(func(e line) bool { return e.Type == "alive" }))
 }
@@ -40,7 +40,7 @@ func TestConsoleIsToldThatItsConnectionIsAlive(t *testing.T) {
 // Also where nobody takes what the console says: the session is still starting.
 func TestConsoleThatWaitsForASessionIsToldThatItsConnectionIsAlive(t *testing.T) {
 	t.Parallel()
-	house := newHouse(t, server.Config{Ping: 20 * time.Millisecond})
+	house := newHouse(t, server.Config{Ping: time.Second})
 	house.web.Show(server.DefaultSession)
 	view := dial(t, house.url+"/agent", wantsAlive, nil)
 	view.say(map[string]any{"type": "notebook_action", "action": "get_context", "tx_id": "e1"})
