@@ -11,16 +11,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/child"
-	"assay/internal/session"
+	"assay/internal/subprocess"
+	"assay/eval/session"
 )
 
 // longestEnd is how long assay serve and assay run may take to end after a
 // signal, as the sum of all deadlines on the way, one after the other. Graders
-// (gradeDeadline of internal/attempt) are not among them: a signal cuts them off.
+// (gradeDeadline of eval/attempt) are not among them: a signal cuts them off.
 func longestEnd(t *testing.T) time.Duration {
 	t.Helper()
-	stop := constant(t, "internal/session", "endDeadline")
+	stop := constant(t, "eval/session", "endDeadline")
 	steps := []time.Duration{
 		session.InterruptGrace,               // cells stop
 		session.CollectDeadline,              // the parts of the notebook are read side by side
@@ -29,8 +29,8 @@ func longestEnd(t *testing.T) time.Duration {
 		constant(t, "router", "finishGrace"), // peers read what is queued for them
 		constant(t, "internal/protocol", "goodbye"), // consoles agree to a close
 		constant(t, "server", "shutdown"),           // requests end
-		constant(t, "internal/child", "emptied"),    // the helper's cgroups
-		constant(t, "internal/child", "emptied"),    // and the server's look after it
+		constant(t, "internal/subprocess", "emptied"),    // the helper's cgroups
+		constant(t, "internal/subprocess", "emptied"),    // and the server's look after it
 		constant(t, "cmd/assay", "stderrFlush"),     // what was logged
 	}
 	var sum time.Duration
@@ -80,7 +80,7 @@ func evaluate(t *testing.T, expr ast.Expr) int64 {
 		require.NoError(t, err)
 		return int64(n)
 	case *ast.SelectorExpr:
-		known := map[string]time.Duration{"Millisecond": time.Millisecond, "Second": time.Second, "Minute": time.Minute, "StopGrace": child.StopGrace}
+		known := map[string]time.Duration{"Millisecond": time.Millisecond, "Second": time.Second, "Minute": time.Minute, "StopGrace": subprocess.StopGrace}
 		require.Contains(t, known, e.Sel.Name)
 		return int64(known[e.Sel.Name])
 	case *ast.BinaryExpr:

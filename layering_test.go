@@ -1,4 +1,4 @@
-// Package assay_test holds what is true of the module as a whole.
+// Package assay_test checks properties of the module as a whole.
 package assay_test
 
 import (
@@ -13,94 +13,134 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// layers says which of our packages each package may import, and whether it
-// may import net/http. ARCHITECTURE.md has the same table with the reasons.
-// Arrows point down only; cmd/assay, at the top, may import everything.
-func layers() map[string]layer {
-	return map[string]layer{
-		"cmd/assay": {anything: true},
+// layers is the import table, top to bottom: each line is a package, a colon and
+// the packages of this module that it may import. "*" allows all. A package marked
+// with +http may import net/http. docs and bench hold tests and examples only.
+const layers = `
+cmd/assay +http:       *
 
-		"server":         {imports: []string{"internal/session", "internal/runs", "internal/notebook", "router", "internal/trace", "internal/protocol", "web"}, http: true},
-		"web":            {},
-		"internal/batch": {imports: []string{"internal/attempt", "internal/runs", "testcases"}},
+server +http:          eval/session eval/runs router web internal/notebook internal/trace internal/protocol
+web:
 
-		"internal/attempt": {imports: []string{"internal/session", "internal/runs", "internal/trace", "internal/protocol", "internal/child", "internal/fence", "internal/notebook", "kernel", "agent", "router", "testcases", "testcases/grading", "agent/model"}},
-		"internal/grade":   {imports: []string{"internal/runs", "testcases", "testcases/grading", "agent/model"}},
-		"internal/session": {imports: []string{"router", "kernel", "agent", "internal/notebook", "internal/child", "internal/fence", "internal/trace", "internal/protocol"}},
-		"internal/runs":    {},
-		"internal/client":  {imports: []string{"internal/protocol"}, http: true},
+eval/batch:            eval/attempt eval/runs testcases
+eval/rescore:          eval/runs testcases testcases/grading internal/model
+eval/attempt:          eval/session eval/runs router kernel agent testcases testcases/grading internal/model internal/notebook internal/trace internal/subprocess internal/sandbox internal/protocol
+eval/session:          router kernel agent internal/notebook internal/trace internal/subprocess internal/sandbox internal/protocol
+eval/runs:
 
-		"router":            {imports: []string{"internal/trace", "internal/protocol"}},
-		"kernel":            {imports: []string{"kernel/python", "kernel/elisp", "internal/child", "internal/fence", "internal/protocol"}},
-		"kernel/python":     {},
-		"kernel/elisp":      {},
-		"kernel/jupyter":    {imports: []string{"internal/protocol"}},
-		"agent":             {imports: []string{"internal/child", "internal/fence", "internal/protocol"}},
-		"internal/notebook": {imports: []string{"internal/protocol"}},
+router:                internal/trace internal/protocol
+kernel:                kernel/python kernel/elisp internal/subprocess internal/sandbox internal/protocol
+kernel/python:
+kernel/elisp:
+kernel/jupyter:        internal/protocol
+agent:                 internal/subprocess internal/sandbox internal/protocol
+agent/mcp +http:       agent/builtin internal/model internal/protocol
+agent/builtin:         internal/model internal/protocol
+testcases:             testcases/grading
+testcases/grading:     internal/model
 
-		"agent/builtin": {imports: []string{"agent/model", "internal/protocol"}},
-		"agent/mcp":     {imports: []string{"agent/builtin", "agent/model", "internal/protocol"}, http: true},
-		"agent/model":   {http: true},
+internal/client +http: internal/protocol
+internal/notebook:     internal/protocol
+internal/subprocess:   internal/sandbox internal/protocol
+internal/trace:        internal/protocol
+internal/model +http:
+internal/sandbox:
+internal/limiter:
+internal/protocol:
+`
 
-		"testcases":         {imports: []string{"testcases/grading"}},
-		"testcases/grading": {imports: []string{"agent/model"}},
+// order is the direction of imports between top-level folders: a package may import
+// packages of its own level or of a level further down.
+const order = "cmd > server > web > eval > router kernel agent testcases > internal"
 
-		"internal/turnstile": {},
-
-		"internal/child":    {imports: []string{"internal/fence", "internal/protocol"}},
-		"internal/fence":    {},
-		"internal/trace":    {imports: []string{"internal/protocol"}},
-		"internal/protocol": {},
+func TestImportsFollowTheTable(t *testing.T) {
+	t.Parallel()
+	table := parseLayers(t)
+	for _, pkg := range listPackages(t) {
+		name := strings.TrimPrefix(pkg.ImportPath, "assay/")
+		if pkg.ImportPath == "assay" {
+			continue // the root folder holds only tests
+		}
+		rule, ok := table[name]
+		if !ok {
+			t.Errorf("package %s is not in the table of layering_test.go: add a line for it", name)
+			continue
+		}
+		delete(table, name)
+		for _, path := range pkg.Imports {
+			own, ours := strings.CutPrefix(path, "assay/")
+			if ours && !rule.allows(own) {
+				t.Errorf("%s imports %s, which its line in the table does not list", name, own)
+			}
+			if path == "net/http" && !rule.http {
+				t.Errorf("%s imports net/http, but its line in the table has no +http", name)
+			}
+		}
+	}
+	for name := range table {
+		t.Errorf("the table lists package %s, which does not exist", name)
 	}
 }
 
-type layer struct {
-	imports  []string
-	http     bool
-	anything bool
+func TestTableHasNoArrowUpwards(t *testing.T) {
+	t.Parallel()
+	for name, rule := range parseLayers(t) {
+		for _, imported := range rule.imports {
+			if imported != "*" && level(t, imported) < level(t, name) {
+				t.Errorf("the table lets %s import %s, which is above it", name, imported)
+			}
+		}
+	}
 }
 
-type listed struct {
+// rule is one line of the table.
+type rule struct {
+	imports []string
+	http    bool
+}
+
+func (r rule) allows(pkg string) bool {
+	return slices.Contains(r.imports, pkg) || slices.Contains(r.imports, "*")
+}
+
+func parseLayers(t *testing.T) map[string]rule {
+	t.Helper()
+	table := map[string]rule{}
+	for line := range strings.Lines(layers) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		pkg, imports, ok := strings.Cut(line, ":")
+		require.True(t, ok, "no colon in the line %q", line)
+		name, http := strings.CutSuffix(pkg, " +http")
+		require.NotContains(t, table, name, "listed twice")
+		table[name] = rule{imports: strings.Fields(imports), http: http}
+	}
+	return table
+}
+
+// level returns the index in order of the package's top-level folder.
+func level(t *testing.T, pkg string) int {
+	t.Helper()
+	top, _, _ := strings.Cut(pkg, "/")
+	levels := strings.Split(order, " > ")
+	i := slices.IndexFunc(levels, func(folders string) bool { return slices.Contains(strings.Fields(folders), top) })
+	require.GreaterOrEqual(t, i, 0, "folder %s has no level in order", top)
+	return i
+}
+
+type listedPackage struct {
 	ImportPath string
 	Imports    []string
 }
 
-func TestLayering(t *testing.T) {
-	t.Parallel()
-	table := layers()
-	for _, pkg := range list(t) {
-		name := strings.TrimPrefix(pkg.ImportPath, "assay/")
-		if pkg.ImportPath == "assay" {
-			continue // this folder holds only tests
-		}
-		rules, ok := table[name]
-		if !ok {
-			t.Errorf("package %s is not in the table of layering_test.go and ARCHITECTURE.md: give it a place", name)
-			continue
-		}
-		for _, path := range pkg.Imports {
-			own, ours := strings.CutPrefix(path, "assay/")
-			if ours && !rules.anything && !slices.Contains(rules.imports, own) {
-				t.Errorf("%s imports %s, which is not below it", name, own)
-			}
-			if path == "net/http" && !rules.http {
-				t.Errorf("%s imports net/http, which is for server, agent/model, agent/mcp and internal/client", name)
-			}
-		}
-		delete(table, name)
-	}
-	for name := range table {
-		t.Errorf("package %s is in the table but not in the module", name)
-	}
-}
-
-func list(t *testing.T) []listed {
+func listPackages(t *testing.T) []listedPackage {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "./...").Output()
 	require.NoError(t, err)
-	var pkgs []listed
+	var pkgs []listedPackage
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var pkg listed
+		var pkg listedPackage
 		err := dec.Decode(&pkg)
 		if errors.Is(err, io.EOF) {
 			return pkgs

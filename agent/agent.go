@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/child"
-	"assay/internal/fence"
+	"assay/internal/subprocess"
+	"assay/internal/sandbox"
 )
 
 // ReadyDeadline is how long an agent may take until it says ready.
@@ -25,7 +25,7 @@ type Config struct {
 	Environ []string // the server's environment
 
 	// Fence, if set, confines the agent to the sandbox and what the rules name.
-	Fence *fence.Template
+	Fence *sandbox.Template
 
 	// Pass names variables that it gets although they begin with ASSAY_.
 	Pass []string
@@ -43,19 +43,19 @@ type Config struct {
 // Agent is a running agent and the protocol.Conn to it. Whoever started it must
 // Stop it.
 type Agent struct {
-	*child.Process
+	*subprocess.Process
 
 	// ReadyFrame is its first frame.
 	ReadyFrame []byte
 }
 
 // Start starts an agent and waits until it is ready.
-func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Agent, error) {
+func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Agent, error) {
 	plan, err := cfg.Fence.Around(cfg.Sandbox)
 	if err != nil {
 		return nil, err
 	}
-	proc, err := sup.Start(child.Spec{
+	proc, err := sup.Start(subprocess.Spec{
 		Name: "agent", Argv: cfg.Command, Dir: cfg.Sandbox, Env: environment(cfg),
 		FrameLimit: cfg.FrameLimit, Output: cfg.Output, Fence: plan, Processes: cfg.Fence.Processes(),
 	})
@@ -75,9 +75,9 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Agent, erro
 
 // environment is the server's own, less what configures the server.
 func environment(cfg Config) []string {
-	env := child.Pick(cfg.Environ, func(name string) bool {
+	env := subprocess.Pick(cfg.Environ, func(name string) bool {
 		return !strings.HasPrefix(name, "ASSAY_") || slices.Contains(cfg.Pass, name)
 	})
 	env = append(env, "AGENT_DEBUG=1")
-	return append(env, child.Env(cfg.Sandbox, cfg.Session)...)
+	return append(env, subprocess.Env(cfg.Sandbox, cfg.Session)...)
 }

@@ -27,7 +27,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

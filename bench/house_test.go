@@ -21,7 +21,7 @@ import (
 
 	"assay/agent"
 	"assay/internal/protocol"
-	"assay/internal/session"
+	"assay/eval/session"
 	"assay/internal/trace"
 	"assay/kernel"
 	"assay/router"

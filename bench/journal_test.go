@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/attempt"
-	"assay/internal/batch"
-	"assay/internal/runs"
+	"assay/eval/attempt"
+	"assay/eval/batch"
+	"assay/eval/runs"
 	"assay/testcases"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"assay/internal/child"
+	"assay/internal/subprocess"
 	"assay/internal/protocol"
 	"assay/kernel"
 )
@@ -57,7 +57,7 @@ func (k *kit) death(t *testing.T, cfg kernel.Config) time.Duration {
 			continue
 		}
 		took := time.Since(began)
-		died, ok := errors.AsType[*child.ExitError](err)
+		died, ok := errors.AsType[*subprocess.ExitError](err)
 		require.True(t, ok, "%v", err)
 		require.Equal(t, unix.SignalName(unix.SIGKILL), died.Exit.Signal)
 		return took

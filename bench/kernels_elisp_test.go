@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/child"
+	"assay/internal/subprocess"
 	"assay/kernel"
 	"assay/kernel/elisp"
 )
@@ -48,11 +48,11 @@ func (k *kit) measureElisp(t *testing.T) (beside, floors [][]string) {
 }
 
 // startElisp starts an Emacs Lisp kernel, and takes the time until it is ready.
-func (k *kit) startElisp(t *testing.T, command []string) (*child.Process, time.Duration) {
+func (k *kit) startElisp(t *testing.T, command []string) (*subprocess.Process, time.Duration) {
 	t.Helper()
 	sandbox := t.TempDir()
 	began := time.Now()
-	one, err := k.supervisor.Start(child.Spec{
+	one, err := k.supervisor.Start(subprocess.Spec{
 		Name: "kernel", Argv: command, Listen: true, Dir: sandbox, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + sandbox},
 	})
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func (k *kit) startElisp(t *testing.T, command []string) (*child.Process, time.D
 	return one, time.Since(began)
 }
 
-func stopElisp(t *testing.T, one *child.Process) {
+func stopElisp(t *testing.T, one *subprocess.Process) {
 	t.Helper()
 	require.NoError(t, one.Stop(context.Background()))
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/fence"
+	"assay/internal/sandbox"
 	"assay/kernel"
 )
 
@@ -18,7 +18,7 @@ import (
 type kit struct {
 	*program
 	python *kernel.Python
-	fence  *fence.Template
+	fence  *sandbox.Template
 	beside bool // ipykernel can be measured
 }
 
@@ -32,8 +32,8 @@ func newKit(t *testing.T, p *program) *kit {
 	var err error
 	k.python, err = kernel.Resolve(t.Context(), name, t.TempDir())
 	require.NoError(t, err)
-	k.fence = &fence.Template{Machine: fence.Probe(t.Context(), p.door()), Rules: fence.Rules{
-		Network: fence.NetworkOn, Memory: 8 << 30, FileSize: 2 << 30, Processes: 4096, OpenFiles: 4096, Read: fence.System(),
+	k.fence = &sandbox.Template{Machine: sandbox.Probe(t.Context(), p.door()), Rules: sandbox.Rules{
+		Network: sandbox.NetworkOn, Memory: 8 << 30, FileSize: 2 << 30, Processes: 4096, OpenFiles: 4096, Read: sandbox.System(),
 	}}
 	return k
 }

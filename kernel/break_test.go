@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/fence"
+	"assay/internal/sandbox"
 	"assay/internal/protocol"
 	"assay/kernel"
 )
@@ -90,7 +90,7 @@ func TestPK16ACancelledStartGivesItsPlaceBack(t *testing.T) {
 	w := startPool(t, "python3", kernel.PoolConfig{Size: 1})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	impossible := &fence.Template{Rules: fence.Rules{Network: "nonsense"}}
+	impossible := &sandbox.Template{Rules: sandbox.Rules{Network: "nonsense"}}
 	_, err := kernel.Start(ctx, w.sup, kernel.Config{Python: w.python, Pool: w.Pool, Fence: impossible, Sandbox: t.TempDir(), Session: "s"})
 	require.ErrorContains(t, err, "nonsense")
 	require.NotNil(t, w.start().Ready.Pool)

@@ -11,14 +11,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/child"
+	"assay/internal/subprocess"
 	"assay/internal/protocol"
 	"assay/kernel"
 )
 
 // elispHouse is where the Emacs Lisp kernels of one test live.
 type elispHouse struct {
-	sup   *child.Supervisor
+	sup   *subprocess.Supervisor
 	emacs *kernel.Elisp
 }
 
@@ -188,7 +188,7 @@ func TestElispEndsWithItsSocket(t *testing.T) {
 				k.begin(code)
 				began := time.Now()
 				require.NoError(t, k.Stop(t.Context()))
-				if time.Since(began) < child.StopGrace {
+				if time.Since(began) < subprocess.StopGrace {
 					return
 				}
 				require.Less(t, n, tries, "it had to be killed each time")

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"assay/internal/child"
-	"assay/internal/fence"
+	"assay/internal/subprocess"
+	"assay/internal/sandbox"
 	"assay/internal/protocol"
 )
 
@@ -21,7 +21,7 @@ const askDeadline = 5 * time.Second
 
 // parent is the process that forks: assay/pool.py.
 type parent struct {
-	proc  *child.Process
+	proc  *subprocess.Process
 	began time.Time
 
 	mu sync.Mutex // held from a request to its answer
@@ -44,7 +44,7 @@ func (p *Pool) startParent(ctx context.Context) (*parent, parentReady, error) {
 	for _, name := range []string{"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS"} {
 		env = append(env, name+"=1")
 	}
-	proc, err := p.sup.Start(child.Spec{Name: "pool", Argv: argv, Env: env, Dir: p.folder})
+	proc, err := p.sup.Start(subprocess.Spec{Name: "pool", Argv: argv, Env: env, Dir: p.folder})
 	if err != nil {
 		return nil, said, err
 	}
@@ -102,7 +102,7 @@ type fork struct {
 	folder  string
 	environ []string
 	read    string      // the pool's folder, with what its imports left there
-	fence   *fence.Plan // nil: none
+	fence   *sandbox.Plan // nil: none
 	release func()      // gives its place in the pool to another; may be called again
 }
 

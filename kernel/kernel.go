@@ -17,8 +17,8 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/child"
-	"assay/internal/fence"
+	"assay/internal/subprocess"
+	"assay/internal/sandbox"
 	"assay/internal/protocol"
 )
 
@@ -44,7 +44,7 @@ type Config struct {
 
 	// Fence, if set, confines the kernel to its sandbox, to what its interpreter
 	// needs, and to Read, files and folders that it may read too.
-	Fence *fence.Template
+	Fence *sandbox.Template
 	Read  []string
 
 	Sandbox string   // its working folder; it must hold .assay/home, tmp and mpl
@@ -76,7 +76,7 @@ type Kernel struct {
 	Ready      protocol.Ready
 	ReadyFrame []byte
 
-	proc    *child.Process
+	proc    *subprocess.Process
 	stops   *stops
 	strikes *interrupter // nil: the kernel reads while it runs code, and interrupts itself
 	isStuck func(what string) bool
@@ -96,7 +96,7 @@ type Kernel struct {
 }
 
 // Start starts a kernel and waits until it is ready.
-func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Kernel, error) {
+func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Kernel, error) {
 	warm := cfg.Pool.take(cfg)
 	if warm == nil {
 		return start(ctx, sup, cfg, nil)
@@ -113,7 +113,7 @@ func Start(ctx context.Context, sup *child.Supervisor, cfg Config) (*Kernel, err
 }
 
 // start starts a kernel: a fork of the pool, if there is one, else a new process.
-func start(ctx context.Context, sup *child.Supervisor, cfg Config, warm *fork) (*Kernel, error) {
+func start(ctx context.Context, sup *subprocess.Supervisor, cfg Config, warm *fork) (*Kernel, error) {
 	k := &Kernel{
 		output: cfg.Output, frames: make(chan []byte),
 		ended: make(chan struct{}), closed: make(chan struct{}),
@@ -169,7 +169,7 @@ func (k *Kernel) PID() int { return k.proc.PID() }
 func (k *Kernel) Exited() <-chan struct{} { return k.proc.Exited() }
 
 // Exit tells how it ended, after Exited is closed.
-func (k *Kernel) Exit() child.Exit { return k.proc.Exit() }
+func (k *Kernel) Exit() subprocess.Exit { return k.proc.Exit() }
 
 // Read returns the kernel's next frame, of its socket or made of its output.
 // When the kernel has died the error is a [*child.ExitError].
@@ -316,7 +316,7 @@ func (k *Kernel) withLastOutput(err error) error {
 	if k.stuck != "" {
 		return fmt.Errorf("it was killed: %s; another takes its place, without any of its variables", k.stuck)
 	}
-	var died *child.ExitError
+	var died *subprocess.ExitError
 	if errors.As(err, &died) && strings.TrimSpace(died.Exit.Tail) == "" {
 		died.Exit.Tail = string(k.run.last)
 	}

@@ -15,14 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"assay/internal/child"
+	"assay/internal/subprocess"
 	"assay/internal/protocol"
 	"assay/kernel"
 )
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "reap" {
-		if child.Reap(os.Stdin) != nil {
+		if subprocess.Reap(os.Stdin) != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -49,15 +49,15 @@ func start(t *testing.T, change func(*kernel.Config)) *started {
 	return startOf(t, sup, python, change)
 }
 
-func supervisor(t *testing.T) *child.Supervisor {
+func supervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
-	sup, err := child.NewSupervisor(child.Config{Helper: []string{os.Args[0], "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{Helper: []string{os.Args[0], "reap"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sup.Close()) })
 	return sup
 }
 
-func startOf(t *testing.T, sup *child.Supervisor, python *kernel.Python, change func(*kernel.Config)) *started {
+func startOf(t *testing.T, sup *subprocess.Supervisor, python *kernel.Python, change func(*kernel.Config)) *started {
 	t.Helper()
 	sandbox := t.TempDir()
 	for _, name := range []string{"home", "tmp", "mpl"} {
@@ -210,7 +210,7 @@ func TestPK6DeathIsToldWithItsCause(t *testing.T) {
 				if err == nil {
 					continue
 				}
-				var died *child.ExitError
+				var died *subprocess.ExitError
 				require.ErrorAs(t, err, &died)
 				require.ErrorContains(t, err, tc.want)
 				return
@@ -246,7 +246,7 @@ func TestStopOfABusyKernel(t *testing.T) {
 	}
 	began := time.Now()
 	require.NoError(t, k.Stop(t.Context()))
-	require.Less(t, time.Since(began), child.StopGrace, "it ends when its socket does, not by SIGKILL")
+	require.Less(t, time.Since(began), subprocess.StopGrace, "it ends when its socket does, not by SIGKILL")
 	require.ErrorIs(t, syscall.Kill(k.PID(), 0), syscall.ESRCH)
 	_, err := k.Read()
 	require.ErrorIs(t, err, protocol.ErrClosed)

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/child"
+	"assay/internal/subprocess"
 )
 
 // parentEvery is the time between two starts of a parent: what kills one at once
@@ -41,7 +41,7 @@ type PoolConfig struct {
 // it, after its kernels have been stopped.
 type Pool struct {
 	cfg    PoolConfig
-	sup    *child.Supervisor
+	sup    *subprocess.Supervisor
 	folder string        // the parent's own
 	close  func()        // ends run
 	ended  chan struct{} // closed when run has ended
@@ -62,7 +62,7 @@ type PoolStats struct {
 
 // NewPool starts the parent and waits for its imports. A module that cannot be
 // imported is an error; one that must not be held is warned of and left out.
-func NewPool(ctx context.Context, sup *child.Supervisor, cfg PoolConfig) (*Pool, error) {
+func NewPool(ctx context.Context, sup *subprocess.Supervisor, cfg PoolConfig) (*Pool, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/child"
+	"assay/internal/subprocess"
 	"assay/internal/protocol"
 	"assay/kernel"
 )
@@ -27,7 +27,7 @@ import (
 type warm struct {
 	*kernel.Pool
 	t      *testing.T
-	sup    *child.Supervisor
+	sup    *subprocess.Supervisor
 	python *kernel.Python
 	log    *lines
 }
@@ -201,7 +201,7 @@ func TestPK16TheEndOfAForkIsToldWithItsCause(t *testing.T) {
 		for err == nil {
 			_, err = k.next()
 		}
-		var died *child.ExitError
+		var died *subprocess.ExitError
 		require.ErrorAs(t, err, &died)
 		require.ErrorContains(t, err, want)
 	}
@@ -337,7 +337,7 @@ func TestPK16TheParentKillsItsKernelsAtTheEnd(t *testing.T) {
 	for err == nil {
 		_, err = k.next()
 	}
-	var died *child.ExitError
+	var died *subprocess.ExitError
 	require.ErrorAs(t, err, &died)
 	require.Nil(t, w.start().Ready.Pool, "a closed pool has no kernels")
 }

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/child"
+	"assay/internal/subprocess"
 )
 
 // spec says what process to start: a fork of the pool, if there is one, else a
 // command.
-func (k *Kernel) spec(cfg Config, warm *fork) (child.Spec, error) {
-	spec := child.Spec{
+func (k *Kernel) spec(cfg Config, warm *fork) (subprocess.Spec, error) {
+	spec := subprocess.Spec{
 		Name: "kernel", Argv: cfg.Command, Dir: cfg.Sandbox, Env: environment(cfg),
 		FrameLimit: cfg.FrameLimit, Output: cfg.Output, Processes: cfg.Fence.Processes(),
 	}
@@ -43,7 +43,7 @@ func (k *Kernel) spec(cfg Config, warm *fork) (child.Spec, error) {
 // environment is the whole environment of a kernel: nothing of the server's but
 // what an interpreter needs to be the user's. Keys of models are not among it.
 func environment(cfg Config) []string {
-	env := child.Pick(cfg.Environ, func(name string) bool {
+	env := subprocess.Pick(cfg.Environ, func(name string) bool {
 		switch name {
 		case "PATH", "LANG", "TZ", "VIRTUAL_ENV":
 			return true
@@ -64,7 +64,7 @@ func environment(cfg Config) []string {
 	own := filepath.Join(cfg.Sandbox, ".assay")
 	env = append(env,
 		"HOME="+filepath.Join(own, "home"), "TMPDIR="+filepath.Join(own, "tmp"), "MPLCONFIGDIR="+filepath.Join(own, "mpl"))
-	return append(env, child.Env(cfg.Sandbox, cfg.Session)...)
+	return append(env, subprocess.Env(cfg.Sandbox, cfg.Session)...)
 }
 
 func hasName(env []string, name string) bool {

@@ -8,7 +8,7 @@ import (
 
 	"assay/internal/notebook"
 	"assay/internal/protocol"
-	"assay/internal/session"
+	"assay/eval/session"
 	"assay/router"
 )
 

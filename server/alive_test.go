@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/session"
+	"assay/eval/session"
 	"assay/server"
 )
 

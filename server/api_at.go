@@ -7,7 +7,7 @@ import (
 
 	"assay/internal/notebook"
 	"assay/internal/protocol"
-	"assay/internal/session"
+	"assay/eval/session"
 )
 
 // moment is the notebook after an entry of its trace: what a view is told, and

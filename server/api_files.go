@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 // shown serves a file of an attempt that has an endpoint of its own.

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tidwall/gjson"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 // briefMost is how many attempts an answer has at most that says little of each.

@@ -7,7 +7,7 @@ import (
 	"iter"
 	"net/http"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"assay/internal/protocol"
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 // printedEvery is how often a watcher is told what was printed, at most.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"net/http"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 type runsPage struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/protocol"
-	"assay/internal/runs"
+	"assay/eval/runs"
 	"assay/internal/trace"
 	"assay/server"
 )

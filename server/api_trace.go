@@ -10,7 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 	"assay/internal/trace"
 )
 

@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent"
-	"assay/internal/attempt"
+	"assay/eval/attempt"
 	"assay/internal/protocol"
-	"assay/internal/runs"
-	"assay/internal/session"
+	"assay/eval/runs"
+	"assay/eval/session"
 	"assay/internal/trace"
 	"assay/server"
 	"assay/testcases"

@@ -13,7 +13,7 @@ import (
 
 	"assay/internal/notebook"
 	"assay/internal/protocol"
-	"assay/internal/session"
+	"assay/eval/session"
 	"assay/internal/trace"
 	"assay/router"
 )

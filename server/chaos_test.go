@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 // chaosFlags are for a longer chaos, and for one again.

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent"
-	"assay/internal/attempt"
+	"assay/eval/attempt"
 	"assay/internal/protocol"
-	"assay/internal/runs"
-	"assay/internal/session"
+	"assay/eval/runs"
+	"assay/eval/session"
 	"assay/kernel"
 	"assay/router"
 	"assay/server"

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 	"assay/internal/trace"
 	"assay/router"
 )

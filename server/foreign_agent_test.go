@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/protocol"
-	"assay/internal/runs"
-	"assay/internal/session"
+	"assay/eval/runs"
+	"assay/eval/session"
 	"assay/internal/trace"
 	"assay/server"
 )

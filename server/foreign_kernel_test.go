@@ -17,11 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent"
-	"assay/internal/attempt"
-	"assay/internal/child"
+	"assay/eval/attempt"
+	"assay/internal/subprocess"
 	"assay/internal/protocol"
-	"assay/internal/runs"
-	"assay/internal/session"
+	"assay/eval/runs"
+	"assay/eval/session"
 	"assay/internal/trace"
 	"assay/kernel"
 	"assay/server"
@@ -253,12 +253,12 @@ func TestForeignKernelInsistsOnItsInit(t *testing.T) {
 }
 
 // exit tells the kernel an init and returns how it exits.
-func (h *house) exit(t *testing.T, init map[string]any) child.Exit {
+func (h *house) exit(t *testing.T, init map[string]any) subprocess.Exit {
 	t.Helper()
 	if init["widget_states"] == nil {
 		delete(init, "widget_states") // absent, where the others are null
 	}
-	proc, err := h.sup.Start(child.Spec{Name: "kernel", Argv: peer(t, "kernel.py", ""), Dir: t.TempDir(), Env: os.Environ()})
+	proc, err := h.sup.Start(subprocess.Spec{Name: "kernel", Argv: peer(t, "kernel.py", ""), Dir: t.TempDir(), Env: os.Environ()})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, proc.Stop(context.Background())) }()
 	_, err = proc.AwaitReady(t.Context(), generous)
@@ -295,8 +295,8 @@ print(child.pid)`)
 	}
 	began := time.Now()
 	require.NoError(t, s.live.End(t.Context(), "the test is over"))
-	require.Less(t, time.Since(began), child.StopGrace+2*time.Second)
-	require.GreaterOrEqual(t, time.Since(began), child.StopGrace, "they had their time")
+	require.Less(t, time.Since(began), subprocess.StopGrace+2*time.Second)
+	require.GreaterOrEqual(t, time.Since(began), subprocess.StopGrace, "they had their time")
 	for _, pid := range pids {
 		require.False(t, alive(pid), pid)
 	}

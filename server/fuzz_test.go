@@ -21,10 +21,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent"
-	"assay/internal/child"
+	"assay/internal/subprocess"
 	"assay/internal/protocol"
-	"assay/internal/runs"
-	"assay/internal/session"
+	"assay/eval/runs"
+	"assay/eval/session"
 	"assay/kernel"
 	"assay/router"
 	"assay/server"
@@ -34,7 +34,7 @@ import (
 // number of fuzz inputs one after the other.
 type fuzzHouse struct {
 	*world // takes complaints
-	sup    *child.Supervisor
+	sup    *subprocess.Supervisor
 	url    string // "127.0.0.1:…"
 	boxes  string
 	panics bytes.Buffer
@@ -45,7 +45,7 @@ func newFuzzHouse(f *testing.F) *fuzzHouse {
 	h := &fuzzHouse{world: &world{client: newClient()}, boxes: f.TempDir()}
 	h.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	var err error
-	h.sup, err = child.NewSupervisor(child.Config{Helper: []string{os.Args[0], "reap"}})
+	h.sup, err = subprocess.NewSupervisor(subprocess.Config{Helper: []string{os.Args[0], "reap"}})
 	require.NoError(f, err)
 	l := &library{dir: f.TempDir()}
 	folder := l.run(f, "one", 1)

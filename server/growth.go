@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 // growthEvery is how often a trace is looked at that another program may write.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"assay/internal/session"
+	"assay/eval/session"
 	"assay/internal/trace"
 )
 

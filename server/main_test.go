@@ -13,8 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
-	"assay/internal/child"
+	"assay/internal/model"
+	"assay/internal/subprocess"
 	"assay/internal/protocol"
 )
 
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		os.Exit(play(os.Args[2], os.Args[3:]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "reap" {
-		if err := child.Reap(os.Stdin); err != nil {
+		if err := subprocess.Reap(os.Stdin); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"assay/internal/protocol"
-	"assay/internal/session"
+	"assay/eval/session"
 	"assay/internal/trace"
 )
 

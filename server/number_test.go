@@ -7,7 +7,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/session"
+	"assay/eval/session"
 	"assay/server"
 )
 

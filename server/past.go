@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sort"
 
-	"assay/internal/session"
+	"assay/eval/session"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent"
-	"assay/internal/session"
+	"assay/eval/session"
 	"assay/router"
 	"assay/server"
 )

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"assay/internal/protocol"
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 // The codes of problems; docs/api.md lists them, and those of files, which are

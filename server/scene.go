@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"assay/internal/protocol"
-	"assay/internal/runs"
-	"assay/internal/session"
+	"assay/eval/runs"
+	"assay/eval/session"
 	"assay/internal/trace"
 )
 

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"assay/internal/notebook"
-	"assay/internal/runs"
-	"assay/internal/session"
+	"assay/eval/runs"
+	"assay/eval/session"
 	"assay/internal/trace"
 	"assay/web"
 )

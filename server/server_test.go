@@ -13,7 +13,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/session"
+	"assay/eval/session"
 	"assay/internal/trace"
 	"assay/router"
 	"assay/server"

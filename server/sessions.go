@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"assay/internal/session"
+	"assay/eval/session"
 	"assay/internal/trace"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/session"
+	"assay/eval/session"
 	"assay/internal/trace"
 )
 

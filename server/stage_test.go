@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/child"
+	"assay/internal/subprocess"
 	"assay/internal/protocol"
-	"assay/internal/session"
+	"assay/eval/session"
 	"assay/internal/trace"
 	"assay/kernel"
 	"assay/server"
@@ -24,7 +24,7 @@ const token = server.SandboxToken
 
 // house is a server on a port of its own, with nothing to serve yet.
 type house struct {
-	sup  *child.Supervisor
+	sup  *subprocess.Supervisor
 	web  *server.Server
 	url  string // "ws://127.0.0.1:…"
 	stop func() // ends the server; it may be called again
@@ -37,7 +37,7 @@ func newHouse(t *testing.T, cfg server.Config) *house {
 	if cfg.Token == "" {
 		cfg.Sandbox = true
 	}
-	sup, err := child.NewSupervisor(child.Config{Helper: []string{os.Args[0], "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{Helper: []string{os.Args[0], "reap"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sup.Close()) })
 	web, err := server.New(cfg)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"assay/internal/notebook"
-	"assay/internal/session"
+	"assay/eval/session"
 	"assay/internal/trace"
 )
 

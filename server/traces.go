@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 	"assay/internal/trace"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"assay/internal/protocol"
-	"assay/internal/runs"
+	"assay/eval/runs"
 	"assay/internal/trace"
 )
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

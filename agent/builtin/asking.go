@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

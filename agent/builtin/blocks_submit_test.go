@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // submissions lists the inputs of the submit_response calls that the server saw.

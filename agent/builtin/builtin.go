@@ -20,7 +20,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

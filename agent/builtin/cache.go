@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // cachedTurns is how many turns of the user are marked: behind the last one the

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // cacheMarker is a marker as it stands in a request.

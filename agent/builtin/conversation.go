@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

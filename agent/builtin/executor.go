@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // executor runs tools. It is safe for concurrent use.

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // Unknown tools, bad input and failing tools are results that say what was

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

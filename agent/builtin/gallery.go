@@ -1,6 +1,6 @@
 package builtin
 
-import "assay/agent/model"
+import "assay/internal/model"
 
 // gallery is the images of a transcript.
 type gallery struct {

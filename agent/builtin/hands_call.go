@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

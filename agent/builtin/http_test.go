@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // startHTTP runs the agent on the real client, which talks to a server.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // readImage returns an image as it can be sent. The error says in a few words why

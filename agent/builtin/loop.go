@@ -3,7 +3,7 @@ package builtin
 import (
 	"context"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // calls counts the replies that the agent took.

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // contextFile is the one memory file that the agent adds to.

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // dot is a PNG of one pixel.

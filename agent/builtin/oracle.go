@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

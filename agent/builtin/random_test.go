@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 func thinking(signature string) model.Block {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // hostile is a model that says whatever it is told to, one reply after the

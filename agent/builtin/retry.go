@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // keptRounds is how many rounds a compacted transcript keeps.

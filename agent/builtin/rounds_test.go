@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // tooLong is what an API says to a conversation that it does not read.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

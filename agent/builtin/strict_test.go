@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // startStrict runs the agent with tools on the real client, over HTTP, against

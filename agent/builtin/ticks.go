@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

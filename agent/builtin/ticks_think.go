@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // maxParses is how many replies of a tick are looked at for an object.

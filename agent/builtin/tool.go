@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // tool is something that the model can have run.

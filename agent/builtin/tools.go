@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // notebookTools are the tools by which the model works on a notebook, but for

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // unanswered is the result of a call that never got one.

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // judge asks the strict server whether it takes a transcript.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // A query that is cancelled while it waits leaves no trace in the conversation:

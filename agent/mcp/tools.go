@@ -11,7 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // hint is what a client may be told of a tool beside its schema.

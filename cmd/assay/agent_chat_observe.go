@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/internal/protocol"
-	"assay/internal/session"
+	"assay/eval/session"
 	"assay/internal/trace"
 	"assay/router"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // foreignAgent is one of the agents that docs/agents.md shows.

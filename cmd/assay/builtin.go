@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
-	"assay/internal/turnstile"
+	"assay/internal/model"
+	"assay/internal/limiter"
 )
 
 // builtinFlags are those of the built-in agent. Whoever starts it has the same
@@ -90,7 +90,7 @@ func (f *builtinFlags) config(p *process) (builtin.Config, error) {
 	if replay, ok := cfg.Model.(*model.Replay); ok {
 		replayed(&cfg, replay)
 	} else if f.turnstile != "" {
-		cfg.Admit = func(ctx context.Context) (func(), error) { return turnstile.Pass(ctx, f.turnstile) }
+		cfg.Admit = func(ctx context.Context) (func(), error) { return limiter.Pass(ctx, f.turnstile) }
 	}
 	return cfg, nil
 }

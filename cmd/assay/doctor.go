@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 const (

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/child"
-	"assay/internal/fence"
+	"assay/internal/subprocess"
+	"assay/internal/sandbox"
 )
 
 const (
@@ -86,12 +86,12 @@ func lookAtRuns(context.Context) finding {
 // lookForCgroup starts a child, because some containers let a cgroup be made and
 // no process into it.
 func (p *process) lookForCgroup(ctx context.Context) finding {
-	sup, err := child.NewSupervisor(child.Config{Helper: []string{p.self, "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{Helper: []string{p.self, "reap"}})
 	if err != nil {
 		return isMissing(err, "see the other lines")
 	}
 	defer sup.Close()
-	tried, err := sup.Start(child.Spec{Name: "probe", Argv: []string{p.self, "version"}, Dir: sup.TempDir()})
+	tried, err := sup.Start(subprocess.Spec{Name: "probe", Argv: []string{p.self, "version"}, Dir: sup.TempDir()})
 	if err == nil {
 		err = tried.Stop(ctx)
 	}
@@ -107,8 +107,8 @@ func (p *process) lookForCgroup(ctx context.Context) finding {
 
 // lookForFence tries what a fence is made of, and says what it would not hold.
 func (p *process) lookForFence(ctx context.Context) finding {
-	machine := fence.Probe(ctx, []string{p.self, "fence"})
-	missing := fence.Missing(machine.Enforced(fence.Rules{Network: fence.NetworkLoopback, Processes: 1}))
+	machine := sandbox.Probe(ctx, []string{p.self, "fence"})
+	missing := sandbox.Missing(machine.Enforced(sandbox.Rules{Network: sandbox.NetworkLoopback, Processes: 1}))
 	parts := []string{fmt.Sprintf("Landlock %d", machine.Landlock)}
 	for name, have := range map[string]bool{
 		"seccomp": machine.Seccomp, "mounts and networks of its own": machine.Mounts && machine.Networks, "a pids cgroup": machine.Pids,

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"assay/internal/child"
+	"assay/internal/subprocess"
 	"assay/internal/protocol"
 	"assay/kernel"
 )
@@ -30,7 +30,7 @@ print(json.dumps(found))
 // lookForPython starts a kernel with the interpreter and lets it run something.
 func (p *process) lookForPython(ctx context.Context, name string) finding {
 	const do = "install Python 3.9 or newer, or name another with --python"
-	sup, err := child.NewSupervisor(child.Config{Helper: []string{p.self, "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{Helper: []string{p.self, "reap"}})
 	if err != nil {
 		return isMissing(err, "see the other lines")
 	}
@@ -47,7 +47,7 @@ func (p *process) lookForPython(ctx context.Context, name string) finding {
 }
 
 // runLibraries starts a kernel and asks it for its libraries.
-func (p *process) runLibraries(ctx context.Context, sup *child.Supervisor, python *kernel.Python) (text string, err error) {
+func (p *process) runLibraries(ctx context.Context, sup *subprocess.Supervisor, python *kernel.Python) (text string, err error) {
 	sandbox := filepath.Join(sup.TempDir(), "sandbox")
 	for _, dir := range []string{"home", "tmp", "mpl"} {
 		if err := os.MkdirAll(filepath.Join(sandbox, ".assay", dir), 0o700); err != nil {

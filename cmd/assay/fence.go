@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"assay/internal/fence"
+	"assay/internal/sandbox"
 )
 
 // exitFenced is the status of a command that could not be put behind a fence, as
@@ -17,7 +17,7 @@ func (p *process) fenceCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := fence.Exec(args[0], args[1:], p.environ); err != nil {
+			if err := sandbox.Exec(args[0], args[1:], p.environ); err != nil {
 				return &statusError{exitFenced, err}
 			}
 			return nil

@@ -9,9 +9,9 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"assay/internal/attempt"
-	"assay/internal/grade"
-	"assay/internal/runs"
+	"assay/eval/attempt"
+	"assay/eval/rescore"
+	"assay/eval/runs"
 	"assay/testcases"
 )
 
@@ -39,7 +39,7 @@ func (p *process) gradeRun(ctx context.Context, f *gradeFlags, paths []string) (
 		return usage(err)
 	}
 	show := &rescored{out: p.out, json: f.json}
-	summary, err := grade.Stored(ctx, run, dir, cases, grade.StoredConfig{Environ: attempt.WithoutKeys(p.environ), Judge: p.judge, Report: show.attempt})
+	summary, err := rescore.Stored(ctx, run, dir, cases, rescore.StoredConfig{Environ: attempt.WithoutKeys(p.environ), Judge: p.judge, Report: show.attempt})
 	if status := interrupted.status(); status != 0 {
 		return &statusError{status: status}
 	}
@@ -72,7 +72,7 @@ func casesOf(ctx context.Context, run *runs.Run, paths []string) ([]testcases.Ca
 	if err != nil {
 		return nil, err
 	}
-	return grade.Cases(ctx, run, cases)
+	return rescore.Cases(ctx, run, cases)
 }
 
 // rescored shows a run that is graded again.
@@ -84,7 +84,7 @@ type rescored struct {
 
 // attempt shows an attempt: with --json all of it, else whether its verdict has
 // changed, or was lost.
-func (r *rescored) attempt(a grade.Rescore) {
+func (r *rescored) attempt(a rescore.Rescore) {
 	lost := a.Old.Passed != nil && a.New.Passed == nil
 	switch {
 	case r.problem != nil:
@@ -100,7 +100,7 @@ func (r *rescored) attempt(a grade.Rescore) {
 }
 
 // shortVerdict is a verdict in nine characters.
-func shortVerdict(v grade.Verdict) string {
+func shortVerdict(v rescore.Verdict) string {
 	word, score := "FAIL", 0.0
 	switch {
 	case v.Passed == nil:
@@ -115,7 +115,7 @@ func shortVerdict(v grade.Verdict) string {
 }
 
 // end shows the summary of the run in that folder.
-func (r *rescored) end(dir string, s grade.Summary) error {
+func (r *rescored) end(dir string, s rescore.Summary) error {
 	switch {
 	case r.problem != nil:
 		return r.problem
@@ -132,7 +132,7 @@ func (r *rescored) end(dir string, s grade.Summary) error {
 }
 
 // rescoreStatus is the exit status that the new verdicts call for.
-func rescoreStatus(s grade.Summary) error {
+func rescoreStatus(s rescore.Summary) error {
 	switch {
 	case s.Attempts == 0:
 		return broken(errors.New("the run has no attempts"))

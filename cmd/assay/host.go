@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/agent"
-	"assay/internal/attempt"
-	"assay/internal/child"
+	"assay/eval/attempt"
+	"assay/internal/subprocess"
 	"assay/internal/protocol"
-	"assay/internal/runs"
-	"assay/internal/turnstile"
+	"assay/eval/runs"
+	"assay/internal/limiter"
 	"assay/kernel"
 )
 
@@ -73,11 +73,11 @@ func (f *hostFlags) addSome(cmd *cobra.Command, names ...string) {
 type host struct {
 	flags      *hostFlags
 	p          *process
-	supervisor *child.Supervisor
+	supervisor *subprocess.Supervisor
 	sandboxing sandboxing
 	kernels    kernels
 	pool       *kernel.Pool    // nil: kernels start cold
-	gate       *turnstile.Gate // of calls of the model; nil: they do not wait
+	gate       *limiter.Gate // of calls of the model; nil: they do not wait
 	agentWords []string        // of a foreign agent
 	secret     string          // in the names of sockets that code in a kernel must not find
 }
@@ -87,7 +87,7 @@ func (p *process) newHost(ctx context.Context, flags *hostFlags) (*host, error) 
 	if err := h.check(); err != nil {
 		return nil, usage(err)
 	}
-	supervisor, err := child.NewSupervisor(child.Config{Helper: []string{p.self, "reap"}, Door: h.door(), Log: p.log()})
+	supervisor, err := subprocess.NewSupervisor(subprocess.Config{Helper: []string{p.self, "reap"}, Door: h.door(), Log: p.log()})
 	if err != nil {
 		return nil, broken(err)
 	}

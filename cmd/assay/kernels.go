@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/fence"
+	"assay/internal/sandbox"
 	"assay/kernel"
 	"assay/kernel/jupyter"
 )
@@ -69,15 +69,15 @@ const resolvesUnix = 9
 
 // kernelRules are those of a kernel's fence. Who talks to itself over the network
 // gets, where there is to be none, one with nobody else in it.
-func (h *host) kernelRules(rules fence.Rules, machine fence.Machine) fence.Rules {
+func (h *host) kernelRules(rules sandbox.Rules, machine sandbox.Machine) sandbox.Rules {
 	k := h.kernels
 	if k.elisp != nil && machine.Landlock >= resolvesUnix {
 		rules.Write = append(rules.Write, h.supervisor.Sockets())
 	}
 	rules.Read = slices.Concat(rules.Read, k.read)
 	rules.UnixSockets = k.sockets
-	if k.itself && rules.Network == fence.NetworkOff {
-		rules.Network = fence.NetworkLoopback
+	if k.itself && rules.Network == sandbox.NetworkOff {
+		rules.Network = sandbox.NetworkLoopback
 	}
 	return rules
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"assay/internal/attempt"
-	"assay/internal/runs"
+	"assay/eval/attempt"
+	"assay/eval/runs"
 	"assay/testcases"
 )
 

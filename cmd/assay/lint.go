@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 	"assay/testcases"
 )
 

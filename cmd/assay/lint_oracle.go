@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/attempt"
-	"assay/internal/batch"
-	"assay/internal/runs"
+	"assay/eval/attempt"
+	"assay/eval/batch"
+	"assay/eval/runs"
 	"assay/testcases"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // longTurns is how many replies the long conversation has.

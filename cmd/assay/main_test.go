@@ -16,7 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"assay/internal/fence"
+	"assay/internal/sandbox"
 	"assay/internal/protocol"
 )
 
@@ -58,7 +58,7 @@ func TestScripts(t *testing.T) {
 			case "mount":
 				return mayMount()
 			case "landlock":
-				return fence.Probe(t.Context(), []string{"true"}).Landlock > 0, nil
+				return sandbox.Probe(t.Context(), []string{"true"}).Landlock > 0, nil
 			default:
 				return false, fmt.Errorf("unknown condition %q", name)
 			}

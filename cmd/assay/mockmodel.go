@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 func (p *process) mockmodelCommand() *cobra.Command {

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/protocol"
-	"assay/internal/runs"
-	"assay/internal/session"
+	"assay/eval/runs"
+	"assay/eval/session"
 	"assay/internal/trace"
 	"assay/router"
 )

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/batch"
-	"assay/internal/runs"
+	"assay/eval/batch"
+	"assay/eval/runs"
 	"assay/kernel"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/batch"
+	"assay/eval/batch"
 )
 
 // runningMost is how many running attempts have a line of their own.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 // named is the name of an attempt at a case.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 // used is what models have taken, of one attempt or of several. The zero value is

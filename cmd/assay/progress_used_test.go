@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 func took(in, out int64, usd float64) runs.Usage {

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"assay/internal/child"
+	"assay/internal/subprocess"
 )
 
 // reapCommand is the helper that survives the server; see child.Reap.
@@ -13,7 +13,7 @@ func (p *process) reapCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := child.Reap(p.in); err != nil {
+			if err := subprocess.Reap(p.in); err != nil {
 				return broken(err)
 			}
 			return nil

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"assay/agent/builtin"
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // occasion is what this process knows of when and where its models are called:

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"assay/internal/fence"
-	"assay/internal/runs"
+	"assay/internal/sandbox"
+	"assay/eval/runs"
 )
 
 // sandboxFlags say what a kernel may do outside of its sandbox, and how much
@@ -29,7 +29,7 @@ type sandboxFlags struct {
 }
 
 func (f *sandboxFlags) add(flags *pflag.FlagSet) {
-	f.network, f.memory, f.disk = string(fence.NetworkOn), usualMemory(), size(2<<30)
+	f.network, f.memory, f.disk = string(sandbox.NetworkOn), usualMemory(), size(2<<30)
 	flags.BoolVar(&f.on, "sandbox", true, "confine kernels to their sandbox, as far as this machine can")
 	flags.BoolVar(&f.agent, "sandbox-agent", false, "confine a foreign agent, too, by the same rules")
 	flags.StringArrayVar(&f.read, "sandbox-read", nil, "`path` outside that may be read from the sandbox (repeatable)")
@@ -70,7 +70,7 @@ func (f *sandboxFlags) check(foreign bool) error {
 // sandboxing is how kernels and agents are confined; the zero value is not at
 // all.
 type sandboxing struct {
-	kernel, agent *fence.Template
+	kernel, agent *sandbox.Template
 }
 
 // confine probes what the machine can do.
@@ -79,8 +79,8 @@ func (h *host) confine(ctx context.Context) (sandboxing, error) {
 	if !f.on {
 		return sandboxing{}, nil
 	}
-	rules := fence.Rules{
-		Network: fence.Network(f.network), Memory: int64(f.memory), FileSize: int64(f.disk),
+	rules := sandbox.Rules{
+		Network: sandbox.Network(f.network), Memory: int64(f.memory), FileSize: int64(f.disk),
 		Processes: f.processes, OpenFiles: f.openFiles,
 	}
 	for _, path := range f.read {
@@ -90,16 +90,16 @@ func (h *host) confine(ctx context.Context) (sandboxing, error) {
 		}
 		rules.Read = append(rules.Read, absolute)
 	}
-	rules.Read = append(rules.Read, fence.System()...)
-	machine := fence.Probe(ctx, h.door())
-	s := sandboxing{kernel: &fence.Template{Machine: machine, Rules: h.kernelRules(rules, machine)}}
+	rules.Read = append(rules.Read, sandbox.System()...)
+	machine := sandbox.Probe(ctx, h.door())
+	s := sandboxing{kernel: &sandbox.Template{Machine: machine, Rules: h.kernelRules(rules, machine)}}
 	if f.agent {
 		rules.Read = slices.Concat(rules.Read, neighbours(h.agentWords))
 		if _, ok := h.flags.mcpCommand(); ok { // we stand between it and the server, and it reaches us by a socket
 			rules.Read = slices.Concat(rules.Read, neighbours([]string{h.p.self}))
 			rules.Write, rules.UnixSockets = append(rules.Write, h.mcpSockets()), true
 		}
-		s.agent = &fence.Template{Machine: machine, Rules: rules}
+		s.agent = &sandbox.Template{Machine: machine, Rules: rules}
 	}
 	return s, nil
 }
@@ -147,7 +147,7 @@ func (h *host) enforced() map[string]bool {
 
 // unenforced says, for people, what is promised and does not hold here.
 func unenforced(held map[string]bool) []string {
-	missing := fence.Missing(held)
+	missing := sandbox.Missing(held)
 	if kept, asked := held["cgroup_kill"]; asked && !kept {
 		missing = append(missing, "a process that leaves its process group outlives its session: there is no cgroup (version 2) that we may write")
 	}

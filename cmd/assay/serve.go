@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/attempt"
+	"assay/eval/attempt"
 	"assay/internal/protocol"
-	"assay/internal/session"
+	"assay/eval/session"
 	"assay/router"
 	"assay/server"
 )

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/attempt"
-	"assay/internal/batch"
-	"assay/internal/runs"
+	"assay/eval/attempt"
+	"assay/eval/batch"
+	"assay/eval/runs"
 	"assay/server"
 	"assay/testcases"
 )

@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 	"assay/internal/trace"
 	"assay/server"
 )

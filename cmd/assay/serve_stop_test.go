@@ -8,7 +8,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 // inC is a cell that holds the interpreter's lock in C code, deaf to signals.

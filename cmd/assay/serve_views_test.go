@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 // Two consoles show one case and take part in it; one of them loses its

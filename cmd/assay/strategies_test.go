@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
-	"assay/internal/runs"
+	"assay/eval/runs"
 	"assay/testcases"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/runs"
+	"assay/eval/runs"
 	"assay/internal/trace"
 	"assay/server"
 )

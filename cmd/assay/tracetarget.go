@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"assay/internal/client"
-	"assay/internal/runs"
+	"assay/eval/runs"
 	"assay/internal/trace"
 	"assay/server"
 )

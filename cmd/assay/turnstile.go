@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"assay/internal/turnstile"
+	"assay/internal/limiter"
 )
 
 // checkCalls finds what is wrong with the flags that are about the calls of the
@@ -30,7 +30,7 @@ func (h *host) admit() (err error) {
 		return nil
 	}
 	h.flags.builtin.turnstile = h.private("model")
-	h.gate, err = turnstile.Listen(h.flags.builtin.turnstile, h.flags.modelCalls)
+	h.gate, err = limiter.Listen(h.flags.builtin.turnstile, h.flags.modelCalls)
 	return err
 }
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"assay/internal/attempt"
-	"assay/internal/batch"
-	"assay/internal/runs"
+	"assay/eval/attempt"
+	"assay/eval/batch"
+	"assay/eval/runs"
 	"assay/server"
 )
 

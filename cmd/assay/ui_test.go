@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/client"
-	"assay/internal/runs"
+	"assay/eval/runs"
 )
 
 // waitingAgent is an agent that works until a line is written to its pipe.

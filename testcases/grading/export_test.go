@@ -1,6 +1,6 @@
 package grading
 
-import "assay/agent/model"
+import "assay/internal/model"
 
 // What the tests compare with Python directly.
 

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // Spec says how to grade: one entry of a case's graders.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // utterance is a piece of the conversation.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/agent/model"
+	"assay/internal/model"
 	"assay/testcases/grading"
 )
 

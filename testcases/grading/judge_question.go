@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // judgeRules is the system prompt of a judge.

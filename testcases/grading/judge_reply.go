@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 // verdict is what a judge says.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/agent/model"
+	"assay/internal/model"
 )
 
 const (

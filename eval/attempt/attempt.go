@@ -1,0 +1,353 @@
+// Package attempt is one try at one case: it starts a session, gives the agent
+// its task, notices how the work ends, collects what is there, grades it, and
+// writes it down. It always comes to a result; what goes wrong on the way is the
+// result's outcome.
+//
+// It decides from the trace alone. The router and the session know nothing of
+// evaluations; a [watch] reads every frame in the session's one order and says
+// when the attempt is over and how.
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assay/agent"
+	"assay/internal/model"
+	"assay/internal/subprocess"
+	"assay/internal/protocol"
+	"assay/eval/runs"
+	"assay/eval/session"
+	"assay/internal/trace"
+	"assay/kernel"
+	"assay/router"
+	"assay/testcases"
+)
+
+// Config is what all attempts of a run have in common.
+type Config struct {
+	Supervisor *subprocess.Supervisor
+	Kernel     kernel.Config
+	Environ    []string // the server's environment
+
+	// Agent makes the agent of an attempt. solution is the path of a file with
+	// the case's oracle; it is empty without Solutions, or when the case has
+	// none.
+	Agent func(solution string) (agent.Config, error)
+
+	// Solutions is the folder in which such files are made, for agents that
+	// play them; empty: no agent does, and no oracle leaves this process.
+	Solutions string
+
+	// SandboxRoot is the folder in which sandboxes are made.
+	SandboxRoot string
+
+	// Limits go before those of the case, which go before the defaults; a zero
+	// field does not say, a negative one is no limit.
+	Limits runs.Limits
+
+	// Enforced is which promises about children hold here, as the result tells.
+	Enforced map[string]bool
+
+	// Console waits for a console, which decides who holds the notebook;
+	// otherwise the server does. Grace is how long a holder may be away; 0 is
+	// DefaultGrace. Shared lets every console do everything, LookOnly none.
+	// Attach, if set, is called with the session as soon as it is there.
+	Console          bool
+	Grace            time.Duration
+	Shared, LookOnly bool
+	Attach           func(*session.Session)
+
+	// Judge opens the model of that name for graders; nil: there is none. Its
+	// calls are written into the attempt's folder, as judge.jsonl.
+	Judge func(name string) (model.Client, error)
+
+	// Observe, if set, is called with the trace before anything is in it, and
+	// Asked when the agent is about to get its task: from then on its time runs.
+	Observe func(*trace.Recording)
+	Asked   func(at time.Time)
+
+	// Lines, if set, gets what kernel and agent print, as session.Config says.
+	Lines func(child string) func(line []byte)
+
+	// SessionID names the session; empty is one of the attempt's own.
+	SessionID string
+
+	Log *slog.Logger // nil discards
+}
+
+// Work is what to try.
+type Work struct {
+	Case       testcases.Case
+	Epoch, Try int
+	Dir        string // folder of the attempt, which is there
+	Rel        string // the same, as the run's records name it
+
+	// Doing, if set, is kept up to date.
+	Doing *Doing
+}
+
+// attempt is one try while it lasts.
+type attempt struct {
+	cfg    Config
+	work   Work
+	log    *slog.Logger
+	began  time.Time
+	limits runs.Limits
+	result runs.Attempt
+
+	journal   *trace.Journal
+	recording *trace.Recording
+	logging   sync.WaitGroup // the log of what passes
+	printed   *os.File       // what the children print; nil: not opened yet
+	judged    *os.File       // the calls of a judge; nil: there was none
+	session   *session.Session
+	watch     *watch
+	state     session.Notebook
+
+	solution string // the file with the case's oracle; empty: none
+	tamper   int    // files of the case that hold the marker
+	ranCode  bool   // the kernel died running the agent's code
+}
+
+// Run tries a case once. The returned attempt lacks only the run's name. When
+// ctx ends, the attempt is cancelled, with the cause of ctx as its detail.
+func Run(ctx context.Context, cfg Config, work Work) (result runs.Attempt) {
+	a := newAttempt(cfg, work)
+	defer func() {
+		if fault := recover(); fault != nil {
+			a.log.Error("an attempt broke", "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
+			a.broke(fmt.Sprintf("a fault of the harness: %v", fault))
+		}
+		result = a.finish()
+	}()
+	a.run(ctx)
+	return a.result
+}
+
+func newAttempt(cfg Config, work Work) *attempt {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if work.Doing == nil {
+		work.Doing = &Doing{}
+	}
+	a := &attempt{cfg: cfg, work: work, began: time.Now(), limits: LimitsFor(cfg.Limits, work.Case)}
+	a.log = cfg.Log.With("case", work.Case.ID)
+	a.result = runs.Attempt{
+		Type: runs.TypeAttempt, CaseID: work.Case.ID, Tags: work.Case.Tags, Epoch: work.Epoch, Try: work.Try, Limits: a.limits,
+		Graders: nil, Enforced: cfg.Enforced,
+	}
+	id := cfg.SessionID
+	if id == "" {
+		id = filepath.Base(work.Dir)
+	}
+	a.journal = trace.NewJournal(id)
+	a.watch = newWatch(a.journal, a.limits, cmp.Or(cfg.Grace, DefaultGrace), work.Doing)
+	return a
+}
+
+// run goes through the phases; each that fails ends the attempt.
+func (a *attempt) run(ctx context.Context) {
+	if err := a.openTrace(); err != nil {
+		a.end(runs.HarnessError, err.Error())
+		return
+	}
+	defer a.closeTrace()
+	defer a.removeSolution()
+	defer a.watch.close()
+	phase := time.Now()
+	next := func(took *int64) {
+		*took = time.Since(phase).Milliseconds()
+		phase = time.Now()
+	}
+	phases := &a.result.Phases
+	a.work.Doing.set("starting kernel and agent")
+	err := a.start(ctx)
+	next(&phases.StartMS)
+	if err != nil {
+		a.endUnstarted(ctx, err)
+		return
+	}
+	defer a.endSession(ctx)
+	a.live(ctx)
+	phases.WaitMS = a.watch.waits.by(time.Now()).Milliseconds()
+	next(&phases.WorkMS)
+	a.collect(ctx)
+	next(&phases.CollectMS)
+	a.grade(ctx)
+	next(&phases.GradeMS)
+}
+
+// end settles the outcome; the first one stands.
+func (a *attempt) end(outcome runs.Outcome, detail string) {
+	if a.result.Outcome == "" {
+		a.result.Outcome, a.result.Detail = outcome, strings.TrimSpace(detail)
+	}
+}
+
+func (a *attempt) endUnstarted(ctx context.Context, err error) {
+	var start *session.StartError
+	switch {
+	case ctx.Err() != nil:
+		a.end(runs.Cancelled, context.Cause(ctx).Error())
+	case errors.As(err, &start):
+		a.end(runs.SetupError, err.Error())
+	default:
+		a.end(runs.HarnessError, err.Error())
+	}
+}
+
+// start makes the session and runs the case's setup in its kernel.
+func (a *attempt) start(ctx context.Context) error {
+	if err := a.writeSolution(); err != nil {
+		return err
+	}
+	agentConfig, err := a.cfg.Agent(a.solution)
+	if err != nil {
+		return &session.StartError{What: "agent", Err: err}
+	}
+	printed, err := os.OpenFile(filepath.Join(a.work.Dir, "stderr.txt"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	a.cfg.Kernel.Read = a.linked()
+	cfg := session.Config{
+		ID: a.journal.Session, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
+		SandboxRoot: a.cfg.SandboxRoot, Prepare: a.place, Console: a.cfg.Console, Evaluation: true,
+		Init: agentInit(a.limits), Disk: a.limits.Disk, NewCellID: a.cellIDs(),
+		Router:  router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.FrameLimit, Shared: a.cfg.Shared, LookOnly: a.cfg.LookOnly},
+		Printed: printed, Lines: a.cfg.Lines, Log: a.log,
+	}
+	a.printed = printed
+	a.session, err = session.Start(ctx, a.cfg.Supervisor, cfg)
+	if err != nil {
+		return err
+	}
+	if a.cfg.Attach != nil {
+		a.cfg.Attach(a.session)
+	}
+	if err := a.setup(ctx); err != nil {
+		a.endUnstarted(ctx, err)
+		a.endSession(ctx)
+		return err
+	}
+	return nil
+}
+
+// cellIDs makes the ids of an attempt's cells: the same attempt in another run
+// has the same, so that what was recorded of the one fits the other.
+func (a *attempt) cellIDs() func() string {
+	var made atomic.Int64
+	return func() string {
+		name := fmt.Sprintf("%s/%d/%d/%d", a.work.Case.ID, a.work.Epoch, a.work.Try, made.Add(1))
+		return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)).String()
+	}
+}
+
+func (a *attempt) setup(ctx context.Context) error {
+	if a.work.Case.Setup == "" {
+		return nil
+	}
+	a.work.Doing.set("running the case's setup")
+	done, err := a.session.Execute(ctx, a.work.Case.Setup, seconds(a.limits.CellS))
+	if err == nil {
+		err = setupError(done)
+	}
+	if err != nil {
+		return &session.StartError{What: "setup", Err: fmt.Errorf("the case's setup failed: %w", err)}
+	}
+	return nil
+}
+
+// setupError says that the case's setup has raised.
+func setupError(done protocol.ExecuteCodeResponse) error {
+	if done.Status != protocol.StatusError {
+		return nil
+	}
+	return errors.New(strings.TrimSpace(done.Exception))
+}
+
+// endSession ends the session; it may be called again.
+func (a *attempt) endSession(ctx context.Context) {
+	cause := strings.TrimSuffix(string(a.result.Outcome)+": "+a.result.Detail, ": ")
+	if err := a.session.End(context.WithoutCancel(ctx), cause); err != nil {
+		a.log.Warn("the session did not end well", "error", err)
+	}
+}
+
+func (a *attempt) openTrace() error {
+	recording, err := trace.NewRecording(a.journal, a.path("trace.jsonl"))
+	if err != nil {
+		return err
+	}
+	a.recording = recording
+	flow := a.journal.Follow()
+	a.logging.Go(func() { _ = trace.LogFlow(context.Background(), flow, a.log) }) // until the journal is closed
+	if a.cfg.Observe != nil {
+		a.cfg.Observe(recording)
+	}
+	return nil
+}
+
+// closeTrace ends the journal, waits for the file, and writes what is made of
+// it.
+func (a *attempt) closeTrace() {
+	a.work.Doing.set("writing down what happened")
+	err := a.recording.Close()
+	a.logging.Wait()
+	for _, file := range []*os.File{a.printed, a.judged} {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}
+	if err == nil && a.session != nil {
+		err = a.writeFiles()
+	}
+	if err != nil {
+		// What was recorded is not whole, and so the verdict cannot be checked.
+		a.broke(fmt.Sprintf("the attempt could not be recorded: %v", err))
+	}
+}
+
+// broke makes the attempt one that the harness has spoilt, whatever it was.
+func (a *attempt) broke(detail string) {
+	a.result.Outcome, a.result.Detail = runs.HarnessError, detail
+	a.result.Passed, a.result.Score, a.result.Graders = nil, nil, nil
+}
+
+func (a *attempt) path(name string) string { return filepath.Join(a.work.Dir, name) }
+
+// finish fills in what every result has.
+func (a *attempt) finish() runs.Attempt {
+	r := &a.result
+	r.Started, r.Ended = a.began.UTC(), time.Now().UTC()
+	r.DurationMS = r.Ended.Sub(r.Started).Milliseconds()
+	r.Usage = a.watch.counts
+	r.Tamper = a.tamper + a.watch.tamper
+	r.Interventions = a.watch.interventions
+	r.Trace = filepath.Join(a.work.Rel, "trace.jsonl")
+	entries, err := os.ReadDir(a.work.Dir)
+	if err != nil {
+		a.log.Warn("the attempt's folder cannot be read", "error", err)
+	}
+	for _, entry := range entries {
+		r.Files = append(r.Files, filepath.Join(a.work.Rel, entry.Name()))
+		if entry.Name() == "state.json" {
+			r.NotebookState = filepath.Join(a.work.Rel, entry.Name())
+		}
+	}
+	return *r
+}

@@ -1,0 +1,112 @@
+package attempt
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"regexp"
+	"slices"
+
+	"assay/internal/model"
+	"assay/internal/subprocess"
+	"assay/internal/notebook"
+	"assay/testcases/grading"
+)
+
+// cells are the notebook's, as it was collected.
+func (a *attempt) cells() ([]notebook.Cell, error) {
+	if a.state.Context == nil {
+		return nil, errors.New("it could not be collected: " + a.state.Errors["context"])
+	}
+	return notebook.CellsFromContext(a.state.Context)
+}
+
+// shownNotebook is a notebook as graders see it.
+func shownNotebook(language string, cells []notebook.Cell, fold *notebook.Runs) *grading.Notebook {
+	if language == "" {
+		language = "python" // of a kernel that does not say
+	}
+	out := &grading.Notebook{Language: language, Cells: make([]grading.Cell, len(cells))}
+	for i, cell := range cells {
+		shown := grading.Cell{Code: cell.Type == notebook.Code, Source: cell.Source}
+		if shown.Code {
+			shown.Status, shown.Text = status(fold.Status(cell.ID)), fold.Text(cell.ID)
+		}
+		out.Cells[i] = shown
+	}
+	return out
+}
+
+// status is how a run ended as graders call it.
+func status(folded string) string {
+	switch folded {
+	case notebook.StatusRan:
+		return "ok"
+	case notebook.StatusError:
+		return "error"
+	case notebook.StatusRunning:
+		return "interrupted" // it goes on, or would, and nobody waits for it
+	default:
+		return ""
+	}
+}
+
+// filesSoFar makes of the trace, as far as it has come, the files that are made
+// of the whole one when the attempt is over.
+func (a *attempt) filesSoFar(ctx context.Context) error {
+	tail, err := a.recording.Tail()
+	if err != nil {
+		return err
+	}
+	defer tail.Close()
+	last, _ := a.journal.Last()
+	if err := tail.Skip(ctx, last); err != nil {
+		return err
+	}
+	return a.writeFiles()
+}
+
+// conversation is the file of it, by lines.
+func (a *attempt) conversation() ([]json.RawMessage, error) {
+	text, err := os.ReadFile(a.path("conversation.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	var entries []json.RawMessage
+	for line := range bytes.Lines(text) {
+		entries = append(entries, json.RawMessage(bytes.TrimRight(line, "\n")))
+	}
+	return entries, nil
+}
+
+// judge opens a model whose calls are written to the attempt's judge.jsonl.
+func (a *attempt) judge(name string) (model.Client, error) {
+	client, err := a.cfg.Judge(name)
+	if err != nil {
+		return nil, err
+	}
+	if a.judged == nil {
+		file, err := os.OpenFile(a.path("judge.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		a.judged = file
+	}
+	return model.Record(name, client, a.judged), nil
+}
+
+// WithoutKeys returns environ less what looks like a secret, by its name or as a
+// URL with a password in it: it is what a command grader gets.
+func WithoutKeys(environ []string) []string {
+	login := regexp.MustCompile(`://[^\s/@]*:[^\s@]+@`)
+	return slices.DeleteFunc(subprocess.Pick(environ, isPublic), login.MatchString)
+}
+
+// isPublic says whether no word of a variable's name, in any case and number and
+// with or without digits behind it, is or ends with one for a secret.
+func isPublic(name string) bool {
+	secret := regexp.MustCompile(`(?i)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|PAT|CREDENTIAL|AUTH)S?[0-9]*(_|$)`)
+	return !secret.MatchString(name)
+}

@@ -1,0 +1,116 @@
+package attempt_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/eval/attempt"
+	"assay/internal/protocol"
+	"assay/eval/runs"
+	"assay/internal/trace"
+)
+
+// FuzzWatch lets everybody say what they like: each sequence of frames comes to
+// verdicts without a fault, and nothing but what the agent itself has said
+// completes an attempt.
+//
+// Each line is a hop's letter and a frame: a and A for agent>server and back, k
+// and K for kernel>server and back, c for console>server, s for session.
+func FuzzWatch(f *testing.F) {
+	for _, frames := range watchSeeds() {
+		f.Add([]byte(strings.Join(frames, "\n")))
+	}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		journal := trace.NewJournal("s")
+		w := attempt.NewWatch(journal, runs.Limits{WallS: 0.003, IdleS: 0.002, Turns: 3, Actions: 5, Tokens: 100, CostUSD: 1})
+		defer w.Close()
+		frames := appendAll(journal, input)
+		journal.Append(entry(t, "session", `{"type":"peer_ended","action":"agent"}`))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		for range frames + 2 { // also behind a verdict: what is left is read for the counts
+			outcome, detail, _ := w.Next(ctx)
+			require.NotEqual(t, runs.Cancelled, outcome, "there is no verdict: a limit is missed")
+			require.Contains(t, []runs.Outcome{
+				"", runs.Completed, runs.Stopped, runs.Limit, runs.Asked, runs.KernelExit, runs.AgentExit, runs.AgentError, runs.ConsoleLost,
+			}, outcome)
+			if outcome == runs.Completed {
+				require.True(t, mayComplete(input), "%s", detail)
+			}
+			if outcome == runs.Limit && strings.HasPrefix(detail, "wall") {
+				break // and so it will be from now on
+			}
+		}
+	})
+}
+
+// appendAll enters the frames of a fuzz input, as the router does, and returns
+// how many there are.
+func appendAll(journal *trace.Journal, input []byte) (frames int) {
+	hops := map[byte]trace.Hop{
+		'a': trace.AgentToServer, 'A': trace.ServerToAgent, 'k': trace.KernelToServer, 'K': trace.ServerToKernel,
+		'c': trace.ConsoleToServer, 's': trace.Session,
+	}
+	decoder := protocol.NewDecoder()
+	for line := range bytes.SplitSeq(input, []byte("\n")) {
+		if len(line) < 2 || hops[line[0]] == "" {
+			continue
+		}
+		e := trace.Entry{Hop: hops[line[0]], Conn: 1, Body: line[1:]}
+		env, err := decoder.Envelope(e.Body)
+		if err != nil {
+			e.Note = trace.Malformed
+		}
+		e.Envelope = env
+		journal.Append(e)
+		frames++
+	}
+	return frames
+}
+
+// mayComplete tells whether an agent's frame may have the marker, which may be
+// escaped, or come in pieces.
+func mayComplete(input []byte) bool {
+	for line := range bytes.SplitSeq(input, []byte("\n")) {
+		if bytes.HasPrefix(line, []byte("a")) && (bytes.ContainsAny(line, `\`) || bytes.Contains(line, []byte("[EVAL")) || bytes.Contains(line, []byte("agent_stream_delta"))) {
+			return true
+		}
+	}
+	return false
+}
+
+// watchSeeds are sequences of frames of every kind.
+func watchSeeds() (seeds [][]string) {
+	letters := strings.NewReplacer(
+		"agent>server ", "a", "server>agent ", "A", "kernel>server ", "k", "server>kernel ", "K", "console>server#1 ", "c", "session#1 ", "s", "session ", "s")
+	submitted := submits(`{"summary":"x ` + done + `","next_status":"done"}`)
+	asks := submits(`{"summary":"x","questions":["which?"]}`)
+	for _, frames := range [][]string{
+		{submitted},
+		{asks, asks},
+		{submits(`{"summary":["` + done + `"],"questions":7,"next_status":{}}`)},
+		{runsA, startsA, asksRun, asksRun, runOK, runBad, submitted, endsA, endsA, saysDone},
+		{untold, runsA, `server>kernel {"type":"dispose_cell","cell_id":"a"}`, `kernel>server {"type":"start_cell","cell_id":null}`, submitted},
+		{`kernel>server {"type":"run_queue","queue":["a",7]}`, `kernel>server {"type":"run_queue","queue":"a"}`, `kernel>server {"type":"run_queue","queue":["a"]}`, saysDone},
+		{"kernel>server \x00\x01\x01\x00a" + done, `kernel>server {"type":"cell_output","output":"` + done + `"}`, submitted},
+		{held, `session#1 {"type":"peer_ended","action":"console"}`, `console>server#1 {"type":"run_cell"}`, `session {"type":"peer_ended","action":"kernel"}`},
+		append(streamsInput(`{"summary":"`+done+`"}`), closes, updates, submitted),
+		append(streamsInput(`{"summary":"`+done+`"`), `agent>server {"type":"agent_stream_delta","block_index":-1,"delta":[]}`, opens, breaks),
+		{says("assistant", `[null,7,{"type":"tool_use","name":null,"input":[]}]`), says("assistant", `"bye"`), says("user", `"`+done+`"`)},
+		{`agent>server {"type":"agent_usage_update","input_tokens":9223372036854775807,"output_tokens":1,"cost_usd":1e308}`},
+		{`agent>server {"type":"agent_usage_update","input_tokens":1.5}`, `agent>server {"type":"agent_event","metadata":{"type":"limit"},"text":"turns"}`, saysDone},
+		{`agent>server {"type":"agent_result","structured_output":{"summary":"` + done + `"}}`, `agent>server {"type":"agent_error","error":7}`},
+		{`agent>server {"type":"agent_error","error":"bye","fatal":true}`, `agent>server []`, `agent>server {"type":"agent_history_updated","entry":[]}`},
+	} {
+		for i, frame := range frames {
+			frames[i] = letters.Replace(frame)
+		}
+		seeds = append(seeds, frames)
+	}
+	return seeds
+}

@@ -1,0 +1,52 @@
+package attempt
+
+import (
+	"encoding/json"
+	"time"
+
+	"assay/internal/protocol"
+	"assay/eval/runs"
+	"assay/testcases"
+)
+
+// DefaultLimits hold where neither the command line nor the case says anything.
+func DefaultLimits() runs.Limits {
+	return runs.Limits{WallS: 600, IdleS: 300, CellS: 300, Turns: 100, Actions: 1000, Disk: 2 << 30}
+}
+
+// LimitsFor puts together the limits of an attempt: what asked says goes before
+// the case, and the case before the defaults. In asked, negative is no limit.
+func LimitsFor(asked runs.Limits, c testcases.Case) runs.Limits {
+	def := DefaultLimits()
+	return runs.Limits{
+		WallS:   first(asked.WallS, c.WallLimit().Seconds(), def.WallS),
+		IdleS:   first(asked.IdleS, c.Limits.Idle.Seconds(), def.IdleS),
+		CellS:   first(asked.CellS, c.Limits.Cell.Seconds(), def.CellS),
+		Turns:   first(asked.Turns, c.Limits.Turns, def.Turns),
+		Actions: first(asked.Actions, c.Limits.Actions, def.Actions),
+		Tokens:  first(asked.Tokens, c.Limits.Tokens, def.Tokens),
+		CostUSD: first(asked.CostUSD, c.Limits.CostUSD, def.CostUSD),
+		Disk:    first(asked.Disk, def.Disk),
+	}
+}
+
+// first returns the first value that is not 0, and 0 for a negative one.
+func first[T int | int64 | float64](values ...T) T {
+	for _, v := range values {
+		if v != 0 {
+			return max(v, 0)
+		}
+	}
+	return 0
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// agentInit tells the agent that it is in an evaluation, and its limits.
+func agentInit(limits runs.Limits) protocol.AgentInit {
+	raw, err := json.Marshal(limits)
+	if err != nil {
+		raw = nil // numbers can always be written
+	}
+	return protocol.AgentInit{SessionID: 1, EvalMode: true, Limits: raw}
+}

@@ -1,0 +1,390 @@
+package attempt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"assay/eval/attempt"
+	"assay/internal/protocol"
+	"assay/eval/runs"
+	"assay/internal/trace"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const done = `[EVAL_COMPLETE]`
+
+func submits(input string) string {
+	return `agent>server {"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"assistant","content":[{"type":"tool_use","id":"t","name":"submit_response","input":` + input + `}]}}`
+}
+
+func says(role, content string) string {
+	return fmt.Sprintf(`agent>server {"type":"agent_history_updated","entry":{"type":"anthropic_message","role":%q,"content":%s}}`, role, content)
+}
+
+const (
+	runsA       = `server>kernel {"type":"run_cell","cell_id":"a","code":"1"}`
+	startsA     = `kernel>server {"type":"start_cell","cell_id":"a","run_sequencer":1}`
+	endsA       = `kernel>server {"type":"cell_result","cell_id":"a","run_sequencer":1,"status":"ok"}`
+	setsW       = `server>kernel {"type":"set_widget_value","data":{"a/w":"1"},"agent_tx_id":"eval_1"}`
+	queuesA     = `kernel>server {"type":"run_queue","queue":["a"]}`
+	kernelStuck = `session {"type":"kernel_stuck"}`
+	kernelEnds  = `session {"type":"peer_ended","action":"kernel"}`
+	kernelInit  = `server>kernel {"type":"init"}`
+
+	asksRun   = `agent>server {"type":"agent_action","action":"run_cell","params":{"cell_id":"a"},"tx_id":"t1"}`
+	runOK     = `server>agent {"type":"agent_action_response","tx_id":"t1","status":"success","cell_id":"a"}`
+	runBad    = `server>agent {"type":"agent_action_response","tx_id":"t1","status":"error","error":"no"}`
+	untold    = `agent>server {"type":"agent_action","action":"run_cell","params":{"cell_id":"a"}}`
+	held      = `session#1 {"type":"holder","by":"console","conn":1}`
+	heldAgain = `session#2 {"type":"holder","by":"console","conn":2}`
+	saysDone  = `agent>server {"type":"agent_status","status":"done"}`
+)
+
+// Each case is a sequence of frames and waits, and what they come to. A verdict
+// that is wanted must come with the last frame or wait, not earlier.
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	submitted := submits(`{"summary":"x ` + done + `","next_status":"done"}`)
+	for name, tc := range map[string]struct {
+		frames []string
+		want   runs.Outcome // empty: none yet
+		detail string
+		tamper int
+	}{
+		"submitted":             {[]string{submitted}, runs.Completed, "", 0},
+		"submitted over mcp":    {[]string{strings.Replace(submitted, "submit_response", "mcp__assay__submit_response", 1)}, runs.Completed, "", 0},
+		"older agent":           {[]string{`agent>server {"type":"agent_result","structured_output":{"summary":"` + done + `"}}`}, runs.Completed, "", 0},
+		"without the marker":    {[]string{submits(`{"summary":"x","next_status":"done"}`)}, runs.Stopped, "without " + done, 0},
+		"not yet done":          {[]string{submits(`{"summary":"x","next_status":"thinking"}`)}, "", "", 0},
+		"summary is no text":    {[]string{submits(`{"summary":["` + done + `"],"next_status":"done"}`)}, "", "", 0},
+		"done without anything": {[]string{saysDone}, runs.Stopped, "said that it is done", 0},
+
+		"a cell runs":               {[]string{runsA, startsA, submitted}, "", "", 0},
+		"a cell has run":            {[]string{runsA, startsA, submitted, saysDone, endsA}, runs.Completed, "", 0},
+		"a cell waits in the queue": {[]string{`kernel>server {"type":"run_queue","queue":["a"]}`, submitted}, "", "", 0},
+		"all cells of it have run":  {[]string{`kernel>server {"type":"run_queue","queue":["a"]}`, submitted, startsA, endsA}, runs.Completed, "", 0},
+		"a cell is disposed of":     {[]string{runsA, submitted, `server>kernel {"type":"dispose_cell","cell_id":"a"}`}, runs.Completed, "", 0},
+		"idle closes what started":  {[]string{runsA, startsA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, runs.Completed, "", 0},
+		"idle leaves what waits":    {[]string{runsA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, "", "", 0},
+
+		"a widget is set":             {[]string{setsW, submitted, `wait 900ms`}, "", "", 0},
+		"a widget that runs nothing":  {[]string{setsW, submitted, `wait 1s`}, runs.Completed, "", 0},
+		"a widget that runs a cell":   {[]string{setsW, submitted, queuesA, startsA, `wait 9s`, endsA}, runs.Completed, "", 0},
+		"a widget behind a run":       {[]string{runsA, startsA, setsW, submitted, `wait 9s`, endsA, `wait 500ms`, queuesA, startsA, endsA}, runs.Completed, "", 0},
+		"a widget and another's word": {[]string{setsW, asksRun, runOK, submitted, `wait 1s`}, runs.Completed, "", 0},
+
+		"run again while it runs": {[]string{runsA, startsA, runsA, submitted, endsA}, "", "", 0},
+		"both its runs have ended": {[]string{
+			runsA, startsA, runsA, `kernel>server {"type":"run_queue","queue":["a"]}`, submitted, endsA, startsA, endsA,
+		}, runs.Completed, "", 0},
+		"promised again while it runs": {[]string{runsA, startsA, asksRun, runOK, submitted, endsA}, "", "", 0},
+		"a run that was dropped":       {[]string{strings.Replace(runsA, "server>kernel", "server>kernel!", 1), submitted}, runs.Completed, "", 0},
+		"an empty result behind it":    {[]string{runsA, startsA, submitted, `agent>server {"type":"agent_result","structured_output":null}`, endsA}, runs.Completed, "", 0},
+		"an action of a dead agent": {[]string{
+			`agent>server {"type":"agent_action","action":"execute_code","params":{},"tx_id":"t1"}`, submitted, `session {"type":"peer_ended","action":"agent"}`,
+		}, runs.Completed, "", 0},
+
+		"an action in flight": {[]string{asksRun, submitted}, "", "", 0},
+		"a tx_id used twice": {[]string{
+			asksRun, asksRun, strings.Replace(runBad, "no", "tx_id in flight", 1), submitted,
+		}, "", "", 0},
+		"a tx_id used twice, then answered": {[]string{
+			asksRun, asksRun, runBad, submitted, runBad,
+		}, runs.Completed, "", 0},
+		"an action that failed":       {[]string{asksRun, submitted, runBad}, runs.Completed, "", 0},
+		"a run that is promised":      {[]string{asksRun, submitted, runOK}, "", "", 0},
+		"a promise that was kept":     {[]string{asksRun, submitted, runOK, runsA, "wait 2s", startsA, endsA}, runs.Completed, "", 0},
+		"a run without tx_id":         {[]string{untold, submitted}, "", "", 0},
+		"a run without tx_id, kept":   {[]string{untold, submitted, runsA, startsA, endsA}, runs.Completed, "", 0},
+		"a run without tx_id, broken": {[]string{untold, submitted, "wait 1s"}, runs.Completed, "", 0},
+		"a promise that was not kept": {[]string{asksRun, submitted, runOK, "wait 1s"}, runs.Completed, "", 0},
+		"create without auto_run": {[]string{
+			`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"1"},"tx_id":"t1"}`, submitted, runOK,
+		}, runs.Completed, "", 0},
+		"create with auto_run": {[]string{
+			`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"1","auto_run":true},"tx_id":"t1"}`, submitted, runOK,
+		}, "", "", 0},
+
+		"a last word and quiet":    {[]string{says("assistant", `"I give up."`), "wait 5s"}, runs.Stopped, "message and no submission", 0},
+		"blocks of text and quiet": {[]string{says("assistant", `[{"type":"text","text":"x"}]`), "wait 5s"}, runs.Stopped, "", 0},
+		"usage behind it":          {[]string{says("assistant", `"x"`), `agent>server {"type":"agent_usage_update"}`, "wait 5s"}, runs.Stopped, "", 0},
+		"a last word, not quiet":   {[]string{says("assistant", `"x"`), "wait 4s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 10s"}, "", "", 0},
+		"a status behind it":       {[]string{says("assistant", `"x"`), `agent>server {"type":"agent_status","status":"ready"}`, "wait 5s"}, runs.Stopped, "", 0},
+		"nudged":                   {[]string{says("assistant", `"x"`), says("user", `"go on"`), "wait 10s"}, "", "", 0},
+		"tool use is no last word": {[]string{says("assistant", `[{"type":"tool_use","name":"run_cell","input":{}}]`), "wait 10s"}, "", "", 0},
+		"not while a cell runs":    {[]string{runsA, says("assistant", `"x"`), "wait 10s"}, "", "", 0},
+
+		"asks twice": {[]string{submits(`{"summary":"?","next_status":"awaiting_user_response"}`), submits(`{"summary":"?","questions":["which?"]}`)}, runs.Asked, "which?", 0},
+
+		"wall":                      {[]string{"wait 60s"}, runs.Limit, "wall: configured 1m0s, measured 1m0s", 0},
+		"idle":                      {[]string{"wait 5s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 30s"}, runs.Limit, "idle: configured 30s, measured 30s", 0},
+		"not idle":                  {[]string{runsA, "wait 40s"}, "", "", 0},
+		"turns":                     {[]string{says("assistant", `[{"type":"tool_use"}]`), says("assistant", `[{"type":"tool_use"}]`), says("assistant", `[{"type":"tool_use"}]`)}, runs.Limit, "turns: configured 2, measured 3", 0},
+		"actions":                   {[]string{asksRun, asksRun, asksRun, asksRun}, runs.Limit, "actions: configured 3, measured 4", 0},
+		"tokens":                    {[]string{`agent>server {"type":"agent_usage_update","input_tokens":60,"output_tokens":20,"cache_read_input_tokens":21}`}, runs.Limit, "tokens: configured 100, measured 101", 0},
+		"cost":                      {[]string{`agent>server {"type":"agent_usage_update","cost_usd":1.5}`}, runs.Limit, "cost_usd: configured 1, measured 1.5", 0},
+		"agent's own":               {[]string{`agent>server {"type":"agent_event","text":"limit reached: turns 2 of 2","metadata":{"type":"limit"}}`, saysDone}, runs.Limit, "turns 2 of 2", 0},
+		"agent fails":               {[]string{`agent>server {"type":"agent_error","error":"401","fatal":true}`}, runs.AgentError, "401", 0},
+		"agent errs":                {[]string{`agent>server {"type":"agent_error","error":"slow","fatal":false}`}, "", "", 0},
+		"agent stops with an error": {[]string{`agent>server {"type":"agent_error","error":"refused","fatal":false}`, saysDone}, runs.Stopped, "it has reported: refused", 0},
+		"agent ends":                {[]string{`session {"type":"peer_ended","action":"agent"}`}, runs.AgentExit, "", 0},
+		"kernel ends":               {[]string{`session {"type":"peer_ended","action":"kernel"}`}, runs.KernelExit, "", 0},
+		"kernel is stuck":           {[]string{runsA, startsA, submitted, kernelStuck, kernelEnds}, "", "", 0},
+		"another takes its place":   {[]string{runsA, startsA, submitted, kernelStuck, kernelEnds, kernelInit}, runs.Completed, "", 0},
+		"that one ends":             {[]string{kernelStuck, kernelEnds, kernelInit, kernelEnds}, runs.KernelExit, "", 0},
+		"none takes its place":      {[]string{kernelStuck, kernelEnds, `session {"type":"kernel_lost"}`}, runs.HarnessError, "could not be started", 0},
+		"cell kills":                {[]string{runsA, startsA, `session {"type":"peer_ended","action":"kernel"}`}, runs.KernelExit, "while it ran the agent's code", 0},
+		"code kills":                {[]string{`agent>server {"type":"agent_action","action":"execute_code","tx_id":"t"}`, `session {"type":"peer_ended","action":"kernel"}`}, runs.KernelExit, "while it ran the agent's code", 0},
+		"console goes":              {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s"}, "", "", 0},
+		"console is lost":           {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.ConsoleLost, "was away for 30s: configured 30s", 0},
+		"lost while a cell runs":    {[]string{held, runsA, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.ConsoleLost, "", 0},
+		"console comes back":        {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s", heldAgain, "wait 25s"}, "", "", 0},
+		"and goes again":            {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 20s", heldAgain, `session#2 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.ConsoleLost, "30s", 0},
+		"console is replaced":       {[]string{held, heldAgain, `session#1 {"type":"peer_ended","action":"console"}`, "wait 50s"}, "", "", 0},
+		"another console goes":      {[]string{held, `session#3 {"type":"peer_ended","action":"run"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
+		"a view goes":               {[]string{`session {"type":"holder","by":"server"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
+
+		"marker printed":         {[]string{runsA, startsA, `kernel>server {"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"` + done + `"}`, endsA}, "", "", 1},
+		"marker raised":          {[]string{`kernel>server {"type":"cell_result","cell_id":"a","status":"error","exception":"` + done + `"}`}, "", "", 1},
+		"marker from code":       {[]string{`kernel>server {"type":"execute_code_response","stdout":"` + done + `"}`}, "", "", 1},
+		"marker in an output":    {[]string{`kernel>server {"type":"cell_output","cell_id":"a","output":"` + done + `"}`}, "", "", 1},
+		"marker in a source":     {[]string{`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"` + done + done + `"},"tx_id":"t"}`}, "", "", 1},
+		"marker in text":         {[]string{says("assistant", `"`+done+`"`)}, "", "", 1},
+		"marker in another tool": {[]string{says("assistant", `[{"type":"tool_use","name":"execute_code","input":{"code":"`+done+`"}}]`)}, "", "", 1},
+		"marker from the user":   {[]string{says("user", `"end with `+done+`"`)}, "", "", 0},
+		"marker to the agent":    {[]string{`server>agent {"type":"kernel_message","message":"` + done + `"}`}, "", "", 0},
+		"marker in a stream":     {[]string{`agent>server {"type":"agent_stream_delta","delta":"` + done + `"}`}, "", "", 0},
+		"marker beside its place": {[]string{
+			says("assistant", `[{"type":"text","text":"now `+done+`"},{"type":"tool_use","name":"submit_response","input":{"summary":"`+done+`"}}]`),
+		}, runs.Completed, "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { judge(t, tc.frames, tc.want, tc.detail, tc.tamper) })
+		})
+	}
+}
+
+// testLimits are small, so that each can be reached.
+func testLimits() runs.Limits {
+	return runs.Limits{WallS: 60, IdleS: 30, Turns: 2, Actions: 3, Tokens: 100, CostUSD: 1}
+}
+
+type outcome struct {
+	outcome          runs.Outcome
+	detail, question string
+}
+
+func judge(t *testing.T, frames []string, want runs.Outcome, detail string, tamper int) {
+	t.Helper()
+	journal := trace.NewJournal("s")
+	limits := testLimits()
+	if want != runs.Limit || strings.HasPrefix(detail, "wall") {
+		limits.IdleS = 0
+	}
+	w := attempt.NewWatch(journal, limits)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	verdicts := make(chan outcome, 10)
+	go func() {
+		defer close(verdicts)
+		for {
+			var v outcome
+			v.outcome, v.detail, v.question = w.Next(ctx)
+			verdicts <- v
+			if v.outcome != "" {
+				return
+			}
+		}
+	}()
+	for i, frame := range frames {
+		synctest.Wait()
+		require.Empty(t, ended(verdicts), "a verdict before frame %d", i)
+		play(t, journal, frame)
+	}
+	synctest.Wait()
+	got := ended(verdicts)
+	cancel(errors.New("the test is over"))
+	for range verdicts { //nolint:revive // until it has ended
+	}
+	if want == "" {
+		require.Empty(t, got)
+	} else {
+		require.Len(t, got, 1)
+		require.Equal(t, want, got[0].outcome, got[0].detail)
+		require.Contains(t, got[0].detail, detail)
+	}
+	require.Equal(t, tamper, w.Tamper())
+}
+
+// ended are the verdicts that end an attempt, of those there are.
+func ended(verdicts <-chan outcome) (got []outcome) {
+	for {
+		select {
+		case v, ok := <-verdicts:
+			if !ok {
+				return got
+			}
+			if v.outcome != "" {
+				got = append(got, v)
+			}
+		default:
+			return got
+		}
+	}
+}
+
+func play(t *testing.T, journal *trace.Journal, line string) {
+	t.Helper()
+	what, rest, _ := strings.Cut(line, " ")
+	if what == "wait" {
+		d, err := time.ParseDuration(rest)
+		require.NoError(t, err)
+		<-time.After(d)
+		return
+	}
+	journal.Append(entry(t, what, rest))
+}
+
+// entry is a frame on a hop, "hop#3" of console 3; with a "!" behind it the
+// frame was dropped.
+func entry(t *testing.T, hop, body string) trace.Entry {
+	t.Helper()
+	env, err := protocol.NewDecoder().Envelope([]byte(body))
+	require.NoError(t, err, body)
+	hop, dropped := strings.CutSuffix(hop, "!")
+	hop, number, _ := strings.Cut(hop, "#")
+	conn, _ := strconv.Atoi(number) // none is 0
+	e := trace.Entry{Hop: trace.Hop(hop), Conn: conn, Envelope: env, Body: []byte(body)}
+	if dropped {
+		e.Note = trace.Dropped
+	}
+	return e
+}
+
+// What a person does is counted, when it is the person's own doing: what a
+// console runs that holds the notebook may be what the agent has asked it for.
+func TestInterventionsAreCounted(t *testing.T) {
+	t.Parallel()
+	journal := trace.NewJournal("s")
+	w := attempt.NewWatch(journal, testLimits())
+	for _, frame := range []string{
+		`session {"type":"holder","by":"server"}`,
+		`console>server#2 {"type":"notebook_action","action":"edit_cell"}`,
+		`console>server#2! {"type":"notebook_action","action":"edit_cell"}`,
+		`console>server#2 {"type":"notebook_action","action":"get_context"}`,
+		`console>server#1 {"type":"run_cell","cell_id":"a","code":"1"}`,
+		`console>server#1 {"type":"globals_summary"}`,
+		`console>server#2 {"type":"agent_query","query":"hurry"}`,
+		`session#3 {"type":"holder","by":"console","conn":3}`,
+		`console>server#1 {"type":"run_cell","cell_id":"a","code":"1"}`,
+		`console>server#3 {"type":"agent_cancel"}`,
+		saysDone,
+	} {
+		play(t, journal, frame)
+	}
+	got, _, _ := w.Next(t.Context())
+	require.Equal(t, runs.Stopped, got)
+	require.Equal(t, 4, w.Interventions())
+}
+
+func TestCancelledWithItsCause(t *testing.T) {
+	t.Parallel()
+	w := attempt.NewWatch(trace.NewJournal("s"), testLimits())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("interrupted by SIGINT"))
+	got, detail, _ := w.Next(ctx)
+	require.Equal(t, runs.Cancelled, got)
+	require.Equal(t, "interrupted by SIGINT", detail)
+}
+
+func TestUsageIsCounted(t *testing.T) {
+	t.Parallel()
+	journal := trace.NewJournal("s")
+	w := attempt.NewWatch(journal, runs.Limits{})
+	for _, line := range []string{
+		asksRun, runOK, runsA, startsA, endsA, says("assistant", `"a"`), says("user", `"b"`),
+		`agent>server {"type":"agent_usage_update","input_tokens":10,"output_tokens":5,"cache_read_input_tokens":3,"cache_creation_input_tokens":2,"cost_usd":0.25}`,
+		saysDone,
+	} {
+		play(t, journal, line)
+	}
+	got, _, _ := w.Next(t.Context())
+	require.Equal(t, runs.Stopped, got)
+	cost := 0.25
+	require.Equal(t, runs.Usage{InputTokens: 15, OutputTokens: 5, CostUSD: &cost, ModelCalls: 1, Actions: 1, CellsRun: 1, CacheReadInputTokens: 3, CacheCreationInputTokens: 2}, w.Usage())
+}
+
+// What the agent says before it has its task is no part of its work, and does
+// not set its clocks back.
+func TestBeforeTheTask(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		saysDone, submits(`{"summary":"` + done + `","next_status":"done"}`), says("assistant", `"hello"`),
+		`agent>server {"type":"agent_error","error":"warming up","fatal":true}`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			journal := trace.NewJournal("s")
+			w := attempt.NewWaitingWatch(journal, runs.Limits{WallS: 600, IdleS: 300})
+			play(t, journal, line)
+			<-time.After(10 * time.Minute) // the console is opened late
+			w.Begin()
+			began := time.Now()
+			got, detail, _ := w.Next(t.Context())
+			require.Equal(t, runs.Limit, got)
+			require.Contains(t, detail, "idle")
+			require.Equal(t, 5*time.Minute, time.Since(began))
+			w.Close()
+		})
+	}
+}
+
+func TestChildThatEndsBeforeTheTask(t *testing.T) {
+	t.Parallel()
+	journal := trace.NewJournal("s")
+	w := attempt.NewWaitingWatch(journal, runs.Limits{})
+	play(t, journal, `session {"type":"peer_ended","action":"kernel"}`)
+	w.Begin()
+	got, _, _ := w.Next(t.Context())
+	require.Equal(t, runs.KernelExit, got)
+}
+
+// An agent that says more than can be read is ended by the wall clock and by an
+// interruption all the same, and does not fill the memory.
+func TestChatterStopsNoClock(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		wall float64
+		want runs.Outcome
+	}{"wall": {0.2, runs.Limit}, "cancelled": {0, runs.Cancelled}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			journal := trace.NewJournal("s")
+			w := attempt.NewWatch(journal, runs.Limits{WallS: tc.wall})
+			chatter := entry(t, "agent>server", `{"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"user","content":"`+strings.Repeat("x", 256<<10)+`"}}`)
+			talking, shutUp := context.WithCancel(t.Context())
+			silent := make(chan struct{})
+			go func() {
+				defer close(silent)
+				for journal.Room(talking) == nil {
+					journal.Append(chatter)
+				}
+			}()
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			defer cancel()
+			got, detail, _ := w.Next(ctx)
+			require.Equal(t, tc.want, got, detail)
+			shutUp()
+			<-silent
+		})
+	}
+}

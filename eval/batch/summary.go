@@ -1,0 +1,172 @@
+package batch
+
+import (
+	"math"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"assay/eval/runs"
+)
+
+// Summary is the last line of a run.
+type Summary struct {
+	Type           string               `json:"type"` // "summary"
+	Run            string               `json:"run"`
+	Cases          int                  `json:"cases"` // those that were tried
+	Attempts       int                  `json:"attempts"`
+	Passed         int                  `json:"passed"`
+	Failed         int                  `json:"failed"`
+	Ungraded       int                  `json:"ungraded"`
+	Infrastructure int                  `json:"infrastructure"`
+	Skipped        int                  `json:"skipped"`
+	ByOutcome      map[runs.Outcome]int `json:"by_outcome"`
+	PassRate       PassRate             `json:"pass_rate"`
+	PassAtK        map[int]float64      `json:"pass_at_k"`  // one of k tries at least
+	PassHatK       map[int]float64      `json:"pass_hat_k"` // all of k tries
+	CostUSD        *float64             `json:"cost_usd"`   // null: a price is not known
+	DurationMS     int64                `json:"duration_ms"`
+}
+
+// PassRate is the share of passes, as the mean over the cases of the mean over
+// their tries. Null stands for: there is nothing to take a share of, or, of the
+// interval, fewer than two cases.
+type PassRate struct {
+	Strict                  *float64    `json:"strict"` // infrastructure outcomes count as failures
+	ExcludingInfrastructure *float64    `json:"excluding_infrastructure"`
+	CI95                    *[2]float64 `json:"ci95"` // of Strict, within 0 and 1
+	CI95Raw                 *[2]float64 `json:"ci95_raw"`
+}
+
+// All tells whether every attempt that has a verdict to have passed.
+func (s Summary) All() bool { return s.Passed == s.Graded() }
+
+// Graded is the number of attempts that count: with a verdict, or without one
+// for a reason of infrastructure.
+func (s Summary) Graded() int { return s.Passed + s.Failed + s.Infrastructure }
+
+// tally is the summary in the making.
+type tally struct {
+	sum    Summary
+	cases  map[string]*tries
+	cost   float64
+	priced bool // every attempt's cost is known
+}
+
+// tries counts the attempts at one case that have a verdict, or should.
+type tries struct{ passed, graded, infrastructure int }
+
+func newTally() tally {
+	return tally{
+		sum:   Summary{Type: runs.TypeSummary, ByOutcome: map[runs.Outcome]int{}},
+		cases: map[string]*tries{}, priced: true,
+	}
+}
+
+func (t *tally) skip() { t.sum.Skipped++ }
+
+func (t *tally) add(a runs.Attempt) {
+	t.sum.Attempts++
+	t.sum.ByOutcome[a.Outcome]++
+	if a.Usage.CostUSD == nil {
+		t.priced = false
+	} else {
+		t.cost += *a.Usage.CostUSD
+	}
+	c := t.cases[a.CaseID]
+	if c == nil {
+		c = &tries{}
+		t.cases[a.CaseID] = c
+	}
+	switch {
+	case a.Infrastructure():
+		t.sum.Infrastructure++
+		c.infrastructure++
+	case a.Passed == nil:
+		t.sum.Ungraded++
+	case *a.Passed:
+		t.sum.Passed++
+		c.passed++
+		c.graded++
+	default:
+		t.sum.Failed++
+		c.graded++
+	}
+}
+
+func (t *tally) summary(run string, epochs int, took time.Duration) Summary {
+	s := t.sum
+	s.Run, s.Cases, s.DurationMS = run, len(t.cases), took.Milliseconds()
+	if t.priced && s.Attempts > 0 {
+		s.CostUSD = &t.cost
+	}
+	strict, lenient := t.rates()
+	s.PassRate = passRate(strict, lenient)
+	s.PassAtK, s.PassHatK = map[int]float64{}, map[int]float64{}
+	for k := 1; k <= epochs; k++ {
+		t.ofK(k, &s)
+	}
+	return s
+}
+
+// rates are the cases' shares of passes, with and without infrastructure
+// outcomes.
+func (t *tally) rates() (strict, lenient []float64) {
+	for _, c := range t.cases {
+		if all := c.graded + c.infrastructure; all > 0 {
+			strict = append(strict, float64(c.passed)/float64(all))
+		}
+		if c.graded > 0 {
+			lenient = append(lenient, float64(c.passed)/float64(c.graded))
+		}
+	}
+	return strict, lenient
+}
+
+// passRate gives the means, and for the strict one the interval of Student's t
+// with the sample's deviation, as published for the benchmarks whose format the
+// cases have.
+func passRate(strict, lenient []float64) (r PassRate) {
+	if len(lenient) > 0 {
+		mean := stat.Mean(lenient, nil)
+		r.ExcludingInfrastructure = &mean
+	}
+	if len(strict) == 0 {
+		return r
+	}
+	mean, deviation := stat.MeanStdDev(strict, nil)
+	r.Strict = &mean
+	if n := float64(len(strict)); n > 1 {
+		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975) * deviation / math.Sqrt(n)
+		r.CI95Raw = &[2]float64{mean - half, mean + half}
+		r.CI95 = &[2]float64{max(mean-half, 0), min(mean+half, 1)}
+	}
+	return r
+}
+
+// ofK adds the chances that one, and that all, of k tries drawn from those that
+// were made pass, over the cases that were tried that often.
+func (t *tally) ofK(k int, s *Summary) {
+	var one, all []float64
+	for _, c := range t.cases {
+		n := c.graded + c.infrastructure
+		if n < k {
+			continue
+		}
+		one = append(one, 1-choose(n-c.passed, k)/choose(n, k))
+		all = append(all, choose(c.passed, k)/choose(n, k))
+	}
+	if len(one) > 0 {
+		s.PassAtK[k], s.PassHatK[k] = stat.Mean(one, nil), stat.Mean(all, nil)
+	}
+}
+
+// choose is the binomial coefficient, 0 where k > n.
+func choose(n, k int) float64 {
+	c := 1.0
+	for i := range k {
+		c *= float64(n-i) / float64(i+1)
+	}
+	return c
+}

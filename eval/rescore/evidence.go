@@ -1,0 +1,75 @@
+package rescore
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"assay/internal/model"
+	"assay/eval/runs"
+)
+
+// longestFile bounds what is read of a file of an attempt, in bytes.
+const longestFile = 1 << 30
+
+// evidence reads what is stored of an attempt. What is not there is nil. The
+// first failure is kept, and all is nil after it.
+type evidence struct {
+	run     *runs.Run
+	attempt string // the name of its folder
+	err     error
+}
+
+// file reads a file whole, nil if it is not there.
+func (e *evidence) file(name string) []byte {
+	if e.err != nil || e.attempt == "" {
+		return nil
+	}
+	file, err := e.run.File(e.attempt, name)
+	if errors.Is(err, runs.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		e.err = err
+		return nil
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, longestFile+1))
+	if err == nil && len(text) > longestFile {
+		err = fmt.Errorf("longer than %d MiB", longestFile>>20)
+	}
+	e.fail(name, err)
+	return text
+}
+
+func (e *evidence) fail(name string, err error) {
+	if err != nil && e.err == nil {
+		e.err = fmt.Errorf("%s: %w", name, err)
+	}
+}
+
+// conversation is the agent's messages.
+func (e *evidence) conversation() []json.RawMessage {
+	var entries []json.RawMessage
+	for line := range bytes.Lines(e.file("conversation.jsonl")) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			entries = append(entries, line)
+		}
+	}
+	return entries
+}
+
+// recording is what judges were asked and what they said.
+func (e *evidence) recording() *model.Recording {
+	text := e.file("judge.jsonl")
+	if text == nil {
+		return nil
+	}
+	recording, err := model.ParseRecording("judge.jsonl", text)
+	if err != nil {
+		e.err = err
+	}
+	return recording
+}

@@ -1,0 +1,73 @@
+package rescore_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/eval/rescore"
+	"assay/testcases/grading"
+)
+
+// FuzzGradeLine: whatever the input is, each line that is not blank is answered
+// with exactly one line of JSON, of one of the two forms.
+func FuzzGradeLine(f *testing.F) {
+	for _, seed := range []string{
+		"{" + choice + `,"answer":{"answer":"b"}}`,
+		`{"id":1,` + numeric + `,"answer":{"n":{"$float":"NaN"}}}` + "\r\n\n" + `{"id":[],` + numeric + `}`,
+		`{"graders":[{"type":"exact","config":{"ground_truth":[1]}},3,{"type":"kernel_check"}],"answer":[true]}`,
+		`{"extract":"summary","answer":"<EVAL_ANSWER>{}</EVAL_ANSWER>"}`,
+		`{"extract":"conversation","answer":[{"type":"anthropic_message","role":"assistant","content":[{"type":"tool_use","name":"submit_response","input":{}}]}]}`,
+		`{"extract":"eval_answer_file","answer":"\ud83d"}`,
+		`{"answer":{"l":["a","b"]},"grader":{"type":"label_set_jaccard","config":{"ground_truth_labels":["a"],"answer_field":"l"}}}`,
+		`{"answer":{"top_marker_genes":["a"]},"grader":{"type":"marker_gene_precision_recall","config":{"canonical_markers":{"T":["a"]},"scoring":{}}}}`,
+		`{"answer":{"clusters":["a","b"],"samples":["x"],"contingency":[[1e18],[3]]},"grader":{"type":"adjusted_mutual_information","config":{"scoring":{}}}}`,
+		`{"answer":{"cell_types":["a","b"],"samples":[{"sample":"s","proportions":{"a":1}},{"sample":"t","proportions":{"b":2}}]},"grader":{"type":"proportion_consistency","config":{}}}`,
+		"\ufeff{}\n\xff\n[[[[", `{"id":1}`, "null\n\r\n \v\n", `{"graders":[],"grader":{}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		if bytes.Contains(input, []byte("argv")) || bytes.Contains(input, []byte(`\u00`)) {
+			return // it may run programs
+		}
+		asked := 0
+		for line := range bytes.Lines(input) {
+			if len(bytes.Trim(line, " \t\r\n")) > 0 {
+				asked++
+			}
+		}
+		var out bytes.Buffer
+		faulty, err := rescore.Lines(t.Context(), bytes.NewReader(input), &out, grading.Input{})
+		require.NoError(t, err)
+		require.LessOrEqual(t, faulty, asked)
+		answered := 0
+		for line := range strings.Lines(out.String()) {
+			answered++
+			checkAnswer(t, line)
+		}
+		require.Equal(t, asked, answered)
+	})
+}
+
+// checkAnswer checks that a line of the output has one of the two forms.
+func checkAnswer(t *testing.T, line string) {
+	t.Helper()
+	var members map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(line), &members), line)
+	keys := []string{"id", "passed", "score", "metrics", "reasoning", "error"}
+	if _, ok := members["found"]; ok {
+		keys = []string{"id", "found", "extracted", "error"}
+		require.Equal(t, string(members["found"]) == "true", string(members["extracted"]) != "null", line)
+	}
+	for _, key := range keys {
+		require.Contains(t, members, key, line)
+	}
+	if string(members["error"]) != "null" {
+		require.NotContains(t, []string{string(members["passed"]), string(members["found"])}, "true", line)
+		require.NotContains(t, string(members["error"]), `"kind":"panic"`, line)
+	}
+}

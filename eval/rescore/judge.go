@@ -1,0 +1,53 @@
+package rescore
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"assay/internal/model"
+)
+
+// judge opens models for the judges of one attempt: recorded, which may be nil,
+// answers what it can, a live model the rest.
+func (s *stored) judge(recorded *model.Recording) func(name string) (model.Client, error) {
+	live := func(name string) (model.Client, error) {
+		if s.cfg.Judge == nil {
+			return nil, errors.New("no model can be asked here")
+		}
+		client, err := s.cfg.Judge(name)
+		if err != nil {
+			return nil, err
+		}
+		return model.Record(name, client, s.calls), nil
+	}
+	if recorded == nil {
+		return live
+	}
+	played := map[string]model.Client{} // one for all judges by that model, which were asked one after the other
+	return func(name string) (model.Client, error) {
+		if played[name] == nil {
+			played[name] = recorded.Of(name).Client()
+		}
+		return replayed{played: played[name], live: sync.OnceValues(func() (model.Client, error) { return live(name) })}, nil
+	}
+}
+
+// replayed is a model that is asked only what it was not asked before.
+type replayed struct {
+	played model.Client
+	live   func() (model.Client, error)
+}
+
+// Complete plays the recorded call, or else makes one.
+func (r replayed) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
+	reply, err := r.played.Complete(ctx, req, onDelta)
+	if !errors.Is(err, model.ErrNotRecorded) {
+		return reply, err
+	}
+	client, err := r.live()
+	if err != nil {
+		return nil, err
+	}
+	return client.Complete(ctx, req, onDelta)
+}

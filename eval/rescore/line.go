@@ -1,0 +1,150 @@
+package rescore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"assay/testcases/grading"
+)
+
+// kindInput is the kind of the error of a line that is not as it must be.
+const kindInput = "input"
+
+func wrong(format string, args ...any) *grading.Error {
+	return &grading.Error{Kind: kindInput, Text: fmt.Sprintf(format, args...)}
+}
+
+// object reads the line.
+func (l line) object() (*grading.Object, *grading.Error) {
+	if l.tooLong {
+		return nil, wrong("line %d is longer than %d MiB", l.n, LongestLine>>20)
+	}
+	v, err := grading.Decode(strings.TrimRight(l.text, " \t\r\n"))
+	if bad, ok := errors.AsType[*grading.SyntaxError](err); ok {
+		return nil, wrong("line %d column %d: %s", l.n, bad.Column, bad.Text)
+	}
+	if err != nil {
+		return nil, wrong("line %d: %v", l.n, err)
+	}
+	if !utf8.ValidString(l.text) { // a surrogate in bytes, which Decode takes
+		return nil, wrong("line %d is not UTF-8", l.n)
+	}
+	object, ok := grading.RestoreFloats(v).(*grading.Object)
+	if !ok {
+		return nil, wrong("line %d: want an object, found %s", l.n, grading.KindOf(v))
+	}
+	return object, nil
+}
+
+// absent says whether a member is not there, or null.
+func absent(v grading.Value) bool { return v == nil || v == (grading.Null{}) }
+
+// gradeLine grades a line's answer by its grader or graders.
+func gradeLine(ctx context.Context, id grading.Value, line *grading.Object, have grading.Input) (answer *grading.Object, faulty bool) {
+	if have.Answer = line.Get("answer"); have.Answer == nil {
+		have.NoAnswer = `the line has no "answer"`
+	}
+	one, several := line.Get("grader"), line.Get("graders")
+	switch {
+	case absent(one) == absent(several):
+		return verdictOf(id, refused(wrong("want one of grader, graders and extract"))), true
+	case absent(several):
+		result, faulty := gradeEntry(ctx, one, "grader", have)
+		return verdictOf(id, result), faulty
+	}
+	list, ok := several.(grading.List)
+	if !ok || len(list) == 0 {
+		answer := verdictOf(id, refused(wrong("graders: want a list of at least one, found %s", grading.KindOf(several))))
+		answer.Set("graders", grading.List{})
+		return answer, true
+	}
+	var results []grading.Result
+	for i, entry := range list {
+		result, unusable := gradeEntry(ctx, entry, fmt.Sprintf("graders[%d]", i), have)
+		results = append(results, result)
+		faulty = faulty || unusable
+	}
+	return severalOf(id, results), faulty
+}
+
+// gradeEntry grades by one entry; unusable says that no grader could be made of
+// it.
+func gradeEntry(ctx context.Context, entry grading.Value, field string, in grading.Input) (result grading.Result, unusable bool) {
+	object, ok := entry.(*grading.Object)
+	if !ok {
+		return refused(wrong("%s: want an object {type, config}, found %s", field, grading.KindOf(entry))), true
+	}
+	kind, _ := object.Get("type").(grading.String)
+	spec := grading.Spec{Type: string(kind), Config: object.Get("config"), Field: field}
+	result = grading.Grade(ctx, spec, in)
+	_, isObject := spec.Config.(*grading.Object)
+	unknown := result.Error != nil && result.Error.Kind == "unknown_grader"
+	return result, unknown || spec.Config != nil && !isObject
+}
+
+// refused is the result of what could not be read.
+func refused(fault *grading.Error) grading.Result {
+	return grading.Result{Reasoning: "could not be graded: " + fault.Text, Metrics: &grading.Object{}, Error: fault}
+}
+
+// verdictOf is the answer to a line with one grader.
+func verdictOf(id grading.Value, result grading.Result) *grading.Object {
+	o := grading.NewObject("id", orNull(id))
+	addResult(o, result)
+	return o
+}
+
+// severalOf is the answer to a line with several graders: it passed when all did,
+// the score is their mean, and the error is the first of theirs.
+func severalOf(id grading.Value, results []grading.Result) *grading.Object {
+	all := grading.Result{Passed: true, Metrics: &grading.Object{}}
+	var texts []string
+	entries := grading.List{}
+	for _, result := range results {
+		all.Passed = all.Passed && result.Passed
+		all.Score += result.Score
+		if all.Error == nil && result.Error != nil {
+			all.Error = result.Error
+		}
+		texts = append(texts, result.Reasoning)
+		entry := grading.NewObject("type", grading.String(result.Type))
+		addResult(entry, result)
+		entries = append(entries, entry)
+	}
+	all.Score /= float64(len(results))
+	all.Reasoning = strings.Join(texts, "\n\n")
+	o := verdictOf(id, all)
+	o.Set("graders", entries)
+	return o
+}
+
+// addResult adds the members of a result.
+func addResult(o *grading.Object, r grading.Result) {
+	o.Set("passed", grading.Bool(r.Passed))
+	o.Set("score", grading.Float(r.Score))
+	o.Set("metrics", r.Metrics)
+	o.Set("reasoning", grading.String(r.Reasoning))
+	o.Set("error", errorOf(r.Error))
+	if r.FieldScores != nil {
+		o.Set("field_scores", r.FieldScores)
+	}
+}
+
+func errorOf(err *grading.Error) grading.Value {
+	if err == nil {
+		return grading.Null{}
+	}
+	o := grading.NewObject("kind", grading.String(err.Kind))
+	o.Set("text", grading.String(err.Text))
+	return o
+}
+
+func orNull(v grading.Value) grading.Value {
+	if v == nil {
+		return grading.Null{}
+	}
+	return v
+}

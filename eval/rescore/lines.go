@@ -1,0 +1,90 @@
+package rescore
+
+import (
+	"bufio"
+	"context"
+	"io"
+
+	"assay/testcases/grading"
+)
+
+// A line costs so many bytes, and for each byte of its text so many more: the
+// values that it is made into take up to forty times its length.
+const (
+	lineCost = 4 << 10
+	byteCost = 40
+)
+
+// Lines grades the lines of in, several at once, and writes to out a line for
+// each that is not blank, in their order and as soon as it is known. A line of in
+// is one of
+//
+//	{"id", "grader": {"type", "config"}, "answer"}
+//	{"id", "graders": [{"type", "config"}, …], "answer"}
+//	{"id", "extract": "summary" | "conversation" | "eval_answer_file", "answer"}
+//
+// in the dialect of [grading.Decode], with [grading.RestoreFloats]; other members
+// are ignored, and null is as good as none, except as an answer to extract from.
+// The lines of out are
+//
+//	{"id", "passed", "score", "metrics", "reasoning", "error", "field_scores"?, "graders"?}
+//	{"id", "found", "extracted", "error", "reason"?}
+//
+// have is what all lines have in common; the answer in it is not used.
+//
+// Whatever a line holds, it is answered: one that cannot be read with an error of
+// kind "input", one that names a grader that does not exist, or gives it a config
+// that is no object, with that of the result; such lines are counted. The error
+// says that in or out failed, or is the cause of ctx. A Read of in that
+// lasts is waited for when ctx ends.
+func Lines(ctx context.Context, in io.Reader, out io.Writer, have grading.Input) (faulty int, err error) {
+	lines := newLineReader(in)
+	buffered := bufio.NewWriterSize(out, 64<<10)
+	next := func() (task[reply], error) {
+		l, err := lines.next()
+		return task[reply]{
+			cost: byteCost*int64(len(l.text)) + lineCost,
+			do:   func(ctx context.Context) reply { return answerLine(ctx, l, have) },
+		}, err
+	}
+	take := func(r reply) error {
+		if r.faulty {
+			faulty++
+		}
+		_, err := buffered.Write(append(r.text, '\n'))
+		return err
+	}
+	if err := inOrder(ctx, next, taker[reply]{take: take, idle: buffered.Flush}); err != nil {
+		_ = buffered.Flush() // what was graded is worth having; err came first
+		return faulty, err
+	}
+	return faulty, buffered.Flush()
+}
+
+// reply is a line of the output.
+type reply struct {
+	text   []byte // without its end
+	faulty bool
+}
+
+func answerLine(ctx context.Context, l line, have grading.Input) reply {
+	o, faulty := respond(ctx, l, have)
+	text, err := o.MarshalJSON()
+	if err != nil { // no Value has one
+		panic(err)
+	}
+	return reply{text: text, faulty: faulty}
+}
+
+// respond makes the answer to a line.
+func respond(ctx context.Context, l line, have grading.Input) (answer *grading.Object, faulty bool) {
+	object, fault := l.object()
+	if fault != nil {
+		return verdictOf(nil, refused(fault)), true
+	}
+	id := object.Get("id")
+	if absent(object.Get("extract")) {
+		return gradeLine(ctx, id, object, have)
+	}
+	return extractLine(id, object)
+}

@@ -1,0 +1,29 @@
+package rescore_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"assay/eval/rescore"
+	"assay/testcases/grading"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// graded grades lines and returns the lines of the output.
+func graded(t *testing.T, lines ...string) (out []string, faulty int) {
+	t.Helper()
+	var text bytes.Buffer
+	faulty, err := rescore.Lines(t.Context(), strings.NewReader(strings.Join(lines, "\n")), &text, grading.Input{})
+	require.NoError(t, err)
+	for line := range strings.Lines(text.String()) {
+		require.True(t, json.Valid([]byte(line)), line)
+		out = append(out, strings.TrimSuffix(line, "\n"))
+	}
+	return out, faulty
+}

@@ -1,0 +1,65 @@
+package rescore
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+)
+
+// LongestLine bounds a line of [Lines], in bytes. A longer one is read past.
+const LongestLine = 64 << 20
+
+// line is a line of the input.
+type line struct {
+	n       int64  // from 1
+	text    string // without its end
+	tooLong bool   // there is no text, as it would have passed LongestLine
+}
+
+// lineReader cuts the input into lines, which end with \n or the input. It is
+// not safe for concurrent use.
+type lineReader struct {
+	in      *bufio.Reader
+	longest int
+	n       int64
+}
+
+func newLineReader(in io.Reader) *lineReader {
+	return &lineReader{in: bufio.NewReaderSize(in, 64<<10), longest: LongestLine}
+}
+
+// next returns the next line that is not blank, io.EOF after the last.
+func (r *lineReader) next() (line, error) {
+	for {
+		r.n++
+		text, size, err := r.read()
+		if err != nil && (size == 0 || !errors.Is(err, io.EOF)) {
+			return line{}, err
+		}
+		l := line{n: r.n, text: text, tooLong: size > r.longest}
+		if l.tooLong || !isBlank(text) {
+			return l, nil
+		}
+	}
+}
+
+// read reads up to the end of a line and tells how many bytes that were. Of a
+// line that is too long it keeps nothing.
+func (r *lineReader) read() (text string, size int, err error) {
+	var kept strings.Builder
+	for {
+		part, err := r.in.ReadSlice('\n')
+		if size += len(part); size > r.longest {
+			kept.Reset()
+		} else {
+			_, _ = kept.Write(part)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return kept.String(), size, err
+		}
+	}
+}
+
+// isBlank says whether nothing is there but the white space of JSON.
+func isBlank(text string) bool { return strings.Trim(text, " \t\r\n") == "" }

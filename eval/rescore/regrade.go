@@ -1,0 +1,184 @@
+package rescore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"assay/eval/runs"
+	"assay/testcases"
+	"assay/testcases/grading"
+)
+
+// regraded is an attempt that was graded again.
+type regraded struct {
+	Rescore
+	kept int   // results
+	err  error // what is stored of it cannot be read
+}
+
+func (s *stored) regrade(ctx context.Context, a attempt) regraded {
+	r := regraded{Rescore: Rescore{
+		Type: TypeRescore, Run: s.run.Name, CaseID: a.CaseID, Epoch: a.Epoch, Try: a.Try, Attempt: a.name, Outcome: a.Outcome,
+		Old: Verdict{Passed: a.Passed, Score: a.Score, Graders: a.Graders},
+	}}
+	c, there := s.cases[a.CaseID]
+	graded, withAnswer := counts(a.Attempt)
+	switch {
+	case !there:
+		r.gone, r.Reason = true, "the case is not among those of today"
+		return r
+	case !graded:
+		r.Reason = fmt.Sprintf("an attempt that ended as %s is not graded", a.Outcome)
+	case len(c.Graders) == 0:
+		r.Reason = "the case has no grader today"
+	default:
+		in, err := s.input(a, c, withAnswer)
+		if err != nil {
+			r.err = fmt.Errorf("attempt %s: %w", a.name, err)
+			return r
+		}
+		r.grade(ctx, c.Graders, in)
+	}
+	if !r.gone {
+		r.compare()
+	}
+	return r
+}
+
+// counts says whether an attempt has a verdict, and whether its answer counts,
+// by how it ended.
+func counts(a runs.Attempt) (graded, withAnswer bool) {
+	if a.Infrastructure() {
+		return false, false
+	}
+	return true, a.Outcome == runs.Completed || a.Outcome == runs.Limit
+}
+
+// input is what there is of an attempt to grade.
+func (s *stored) input(a attempt, c testcases.Case, withAnswer bool) (grading.Input, error) {
+	e := evidence{run: s.run, attempt: a.name}
+	in := grading.Input{
+		Task: c.Task, Notebook: e.notebook(), Conversation: e.conversation(), Dir: c.Source.Dir(),
+		Environ: s.cfg.Environ, Judge: s.judge(e.recording()),
+	}
+	if e.err != nil {
+		return in, e.err
+	}
+	var err error
+	if withAnswer {
+		in.Answer, in.NoAnswer, err = answerOf(a.Attempt)
+	} else {
+		in.NoAnswer = "the attempt ended as " + string(a.Outcome)
+	}
+	if err == nil {
+		in.Record, err = s.record(a, c, withAnswer)
+	}
+	return in, err
+}
+
+// record is what a command is told, as when the attempt ended: its line without
+// the verdict, the task, and its folder; the sandbox is gone.
+func (s *stored) record(a attempt, c testcases.Case, withAnswer bool) (json.RawMessage, error) {
+	line := a.Attempt
+	line.Passed, line.Score, line.Graders = nil, nil, nil
+	if !withAnswer {
+		line.Answer = nil
+	}
+	return marshal(struct {
+		runs.Attempt
+		Task   string `json:"task"`
+		Folder string `json:"folder"`
+	}{line, c.Task, filepath.Join(s.dir, "attempts", a.name)})
+}
+
+// answerOf returns the answer that was taken down, and why there is none. Only
+// what the attempt's end left of a submission is asked, not the conversation:
+// that goes on behind the submission that counted.
+func answerOf(a runs.Attempt) (answer grading.Value, noAnswer string, err error) {
+	if len(a.Answer) > 0 && string(a.Answer) != "null" {
+		answer, err = grading.Decode(string(a.Answer))
+		if err != nil {
+			return nil, "", fmt.Errorf("answer: %w", err)
+		}
+		return grading.RestoreFloats(answer), "", nil
+	}
+	found, _ := grading.ExtractSummary(a.Summary) // where there is an error, it is the reason
+	return found.Answer, found.Reason, nil
+}
+
+// grade grades by each spec. A grader that could not come to a verdict because
+// what it reads is gone keeps its old result; without one there is no verdict of
+// the attempt.
+func (r *regraded) grade(ctx context.Context, specs []grading.Spec, in grading.Input) {
+	passed, score := true, 0.0
+	for _, spec := range specs {
+		result := grading.Grade(ctx, spec, in)
+		text, err := marshal(result)
+		if old := r.old(spec.Digest()); old != nil && isGone(result) {
+			result.Passed, result.Score = isTrue(old.Get("passed")), number(old.Get("score"))
+			old.Set("kept", grading.Bool(true))
+			text, err = old.MarshalJSON()
+			r.kept++
+		} else if needsRun(result) {
+			r.gone, r.Reason = true, fmt.Sprintf("%s is new or has changed, and what it reads is gone: %s", spec.Type, result.Error.Text)
+		}
+		if err != nil {
+			r.err = fmt.Errorf("attempt %s: result of %s: %w", r.Attempt, spec.Type, err)
+			return
+		}
+		r.New.Graders = append(r.New.Graders, text)
+		passed = passed && result.Passed
+		score += result.Score
+	}
+	score /= float64(len(specs))
+	if !r.gone {
+		r.New.Passed, r.New.Score = &passed, &score
+	}
+}
+
+// marshal is the JSON of v as the lines of a run folder have it.
+func marshal(v any) (json.RawMessage, error) {
+	var text bytes.Buffer
+	err := runs.EncodeLine(&text, v)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
+}
+
+// needsRun says whether a grader found no kernel or no notebook to look at.
+func needsRun(result grading.Result) bool {
+	return result.Error != nil && (result.Error.Kind == "kernel" || result.Error.Kind == "notebook")
+}
+
+// isGone says whether a grader may have failed for want of what is gone: the
+// kernel, a notebook to run again, or the sandbox that a command looks into.
+func isGone(result grading.Result) bool {
+	return needsRun(result) || result.Error != nil && result.Error.Kind == "command"
+}
+
+// old returns the result of the grader with that digest, nil if there was none.
+func (r *regraded) old(digest string) *grading.Object {
+	for _, text := range r.Old.Graders {
+		v, _ := grading.Decode(string(text))
+		object, _ := v.(*grading.Object)
+		if object.Get("spec") == grading.Value(grading.String(digest)) {
+			return object
+		}
+	}
+	return nil
+}
+
+func isTrue(v grading.Value) bool { return v == grading.Value(grading.Bool(true)) }
+
+func number(v grading.Value) float64 {
+	switch v := v.(type) {
+	case grading.Int:
+		f, _ := v.Big().Float64()
+		return f
+	case grading.Float:
+		return float64(v)
+	default:
+		return 0
+	}
+}

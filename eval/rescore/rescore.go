@@ -1,0 +1,113 @@
+package rescore
+
+import (
+	"encoding/json"
+
+	"assay/eval/runs"
+)
+
+// The types of the lines that [Stored] writes.
+const (
+	TypeRescore        = "rescore"
+	TypeRescoreSummary = "rescore_summary"
+)
+
+// Rescore is an attempt graded again.
+type Rescore struct {
+	Type    string       `json:"type"` // "rescore"
+	Run     string       `json:"run"`
+	CaseID  string       `json:"case_id"`
+	Epoch   int          `json:"epoch"`
+	Try     int          `json:"try"`
+	Attempt string       `json:"attempt"` // the name of its folder
+	Outcome runs.Outcome `json:"outcome"`
+
+	// Old is the verdict in attempts.jsonl. New is null in all but its graders
+	// where there is no verdict, for the Reason. Changed says that they differ in
+	// passed or score; an attempt that was not graded again has not changed.
+	Old     Verdict `json:"old"`
+	New     Verdict `json:"new"`
+	Changed bool    `json:"changed"`
+	Reason  string  `json:"reason,omitempty"`
+
+	gone bool // the case is, or what one of its graders reads
+}
+
+// Verdict is what graders made of an attempt.
+type Verdict struct {
+	Passed *bool    `json:"passed"` // null: no verdict
+	Score  *float64 `json:"score"`
+
+	// Graders are their results. A new one with the member "kept", which is
+	// true, is the old one: what its grader reads is gone.
+	Graders []json.RawMessage `json:"graders"`
+}
+
+// Summary is what a run has come to with the new verdicts.
+type Summary struct {
+	Type     string `json:"type"` // "rescore_summary"
+	Run      string `json:"run"`
+	Attempts int    `json:"attempts"`
+	Tally
+	NotGraded int    `json:"not_graded_again"` // the case is gone, or what a new grader reads
+	Changed   int    `json:"changed"`
+	Kept      int    `json:"kept"` // results of graders
+	Was       Tally  `json:"was"`
+	File      string `json:"file"` // with the new verdicts, below the run's folder
+}
+
+// Tally counts attempts by their verdicts.
+type Tally struct {
+	Passed         int `json:"passed"`
+	Failed         int `json:"failed"`
+	Ungraded       int `json:"ungraded"`
+	Infrastructure int `json:"infrastructure"`
+}
+
+// Graded is the number of attempts that should have a verdict.
+func (t Tally) Graded() int { return t.Passed + t.Failed + t.Infrastructure }
+
+// Graded is the number of attempts that should have a verdict, now.
+func (s Summary) Graded() int { return s.Tally.Graded() + s.NotGraded }
+
+// add counts an attempt that ended with outcome.
+func (t *Tally) add(outcome runs.Outcome, passed *bool) {
+	a := runs.Attempt{Outcome: outcome, Passed: passed}
+	switch {
+	case a.Infrastructure():
+		t.Infrastructure++
+	case passed == nil:
+		t.Ungraded++
+	case *passed:
+		t.Passed++
+	default:
+		t.Failed++
+	}
+}
+
+// add counts an attempt, of which so many results were kept.
+func (s *Summary) add(r Rescore, kept int) {
+	s.Attempts++
+	s.Kept += kept
+	s.Was.add(r.Outcome, r.Old.Passed)
+	if r.Changed {
+		s.Changed++
+	}
+	if r.gone {
+		s.NotGraded++
+		return
+	}
+	s.Tally.add(r.Outcome, r.New.Passed)
+}
+
+// compare settles whether the verdict has changed.
+func (r *Rescore) compare() {
+	r.Changed = !equalOrNil(r.Old.Passed, r.New.Passed) || !equalOrNil(r.Old.Score, r.New.Score)
+}
+
+func equalOrNil[T comparable](a, b *T) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}

@@ -1,0 +1,333 @@
+package rescore_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/model"
+	"assay/eval/rescore"
+	"assay/eval/runs"
+	"assay/testcases"
+	"assay/testcases/grading"
+)
+
+// tried is an attempt of a stored run.
+type tried struct {
+	caseID  string
+	outcome runs.Outcome
+	answer  string // JSON; empty: none
+	summary string
+	passed  *bool
+	score   float64
+	graders []string          // results
+	files   map[string]string // of its folder
+}
+
+// store makes the folder of a run, and returns its path.
+func store(t *testing.T, attempts ...tried) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	folder, err := runs.Create(dir, runs.Info{})
+	require.NoError(t, err)
+	for i, a := range attempts {
+		dir, rel, err := folder.AttemptDir(i+1, a.caseID, 1, 1)
+		require.NoError(t, err)
+		for name, text := range a.files {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		}
+		line := runs.Attempt{
+			Type: "attempt", Run: "run", CaseID: a.caseID, Epoch: 1, Try: 1, Outcome: a.outcome, Summary: a.summary,
+			Passed: a.passed, Trace: filepath.Join(rel, "trace.jsonl"),
+		}
+		if a.passed != nil {
+			line.Score = &a.score
+		}
+		if a.answer != "" {
+			line.Answer = json.RawMessage(a.answer)
+		}
+		for _, result := range a.graders {
+			line.Graders = append(line.Graders, json.RawMessage(result))
+		}
+		require.NoError(t, folder.Append(line))
+	}
+	require.NoError(t, folder.Append(map[string]any{"type": "summary", "passed": 3}))
+	require.NoError(t, folder.Close())
+	return dir
+}
+
+// again grades a stored run again, by the cases of a JSON text.
+func again(t *testing.T, dir, cases string, cfg rescore.StoredConfig) (map[string]rescore.Rescore, rescore.Summary) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "cases.json")
+	require.NoError(t, os.WriteFile(file, []byte(cases), 0o600))
+	loaded, err := testcases.Load([]string{file}, testcases.Options{})
+	require.NoError(t, err)
+	run := open(t, dir)
+	loaded, err = rescore.Cases(t.Context(), run, loaded)
+	require.NoError(t, err)
+	told := map[string]rescore.Rescore{}
+	cfg.Report = func(r rescore.Rescore) { told[r.CaseID] = r }
+	summary, err := rescore.Stored(t.Context(), run, dir, loaded, cfg)
+	require.NoError(t, err)
+
+	text, err := os.ReadFile(filepath.Join(dir, summary.File))
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	require.Len(t, lines, summary.Attempts+1)
+	for _, line := range lines[:summary.Attempts] {
+		var written rescore.Rescore
+		require.NoError(t, json.Unmarshal([]byte(line), &written))
+		require.Equal(t, asJSON(t, told[written.CaseID]), asJSON(t, written))
+	}
+	require.JSONEq(t, asJSON(t, summary), lines[summary.Attempts])
+	return told, summary
+}
+
+func open(t *testing.T, dir string) *runs.Run {
+	t.Helper()
+	run, err := runs.NewStore(filepath.Dir(dir)).Open(filepath.Base(dir))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, run.Close()) })
+	return run
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// caseOf is a case with these fields besides.
+func caseOf(id, fields string) string { return fmt.Sprintf(`{"id":%q,"task":"t",%s}`, id, fields) }
+
+func exact(truth string) string {
+	return fmt.Sprintf(`"grader":{"type":"exact","config":{"ground_truth":%s}}`, truth)
+}
+
+func TestStored(t *testing.T) {
+	t.Parallel()
+	answered := func(id, answer string, passed bool) tried {
+		score := 0.0
+		if passed {
+			score = 1
+		}
+		return tried{caseID: id, outcome: runs.Completed, answer: answer, passed: &passed, score: score}
+	}
+	stopped := answered("stopped", `42`, false)
+	stopped.outcome = runs.Stopped
+	limit := answered("limit", `42`, false)
+	limit.outcome = runs.Limit
+	dir := store(t,
+		answered("same", `42`, true),
+		answered("worse", `42`, true),
+		answered("better", `{"x":{"$float":"NaN"},"y":1.0}`, false),
+		answered("ungraded now", `1`, true),
+		answered("gone", `1`, true),
+		tried{caseID: "graded now", outcome: runs.Completed, answer: `1`},
+		tried{caseID: "broken", outcome: runs.AgentExit, answer: `42`},
+		stopped, limit,
+		tried{caseID: "nothing", outcome: runs.Completed, summary: "<EVAL_ANSWER>{oops</EVAL_ANSWER>", passed: new(false)},
+	)
+	before, err := os.ReadFile(filepath.Join(dir, "attempts.jsonl"))
+	require.NoError(t, err)
+	cases := "[" + strings.Join([]string{
+		caseOf("same", exact("42")), caseOf("worse", exact("43")),
+		caseOf("better", `"grader":{"type":"numeric_tolerance","config":{"ground_truth":{"y":1}}}`),
+		caseOf("ungraded now", `"tags":[]`), caseOf("graded now", exact("1")), caseOf("broken", exact("42")),
+		caseOf("stopped", exact("42")), caseOf("limit", exact("42")), caseOf("nothing", exact("42")), caseOf("not tried", exact("42")),
+	}, ",") + "]"
+	got, summary := again(t, dir, cases, rescore.StoredConfig{})
+
+	require.Equal(t, rescore.Tally{Passed: 4, Failed: 3, Ungraded: 1, Infrastructure: 1}, summary.Tally)
+	require.Equal(t, rescore.Tally{Passed: 4, Failed: 4, Ungraded: 1, Infrastructure: 1}, summary.Was)
+	require.Equal(t, []int{10, 1, 5, 0}, []int{summary.Attempts, summary.NotGraded, summary.Changed, summary.Kept})
+	require.Equal(t, 9, summary.Graded())
+
+	for id, want := range map[string]struct {
+		changed bool
+		reason  string
+	}{
+		"same": {false, ""}, "worse": {true, ""}, "better": {true, ""}, "stopped": {false, ""}, "limit": {true, ""}, "graded now": {true, ""}, "nothing": {false, ""},
+		"ungraded now": {true, "the case has no grader today"}, "gone": {false, "the case is not among those of today"},
+		"broken": {false, "an attempt that ended as agent_exit is not graded"},
+	} {
+		require.Equal(t, want.changed, got[id].Changed, id)
+		require.Equal(t, want.reason, got[id].Reason, id)
+		if want.reason != "" {
+			require.Nil(t, got[id].New.Passed, id)
+			require.Nil(t, got[id].New.Score, id)
+		}
+	}
+	require.Contains(t, string(got["worse"].New.Graders[0]), "expected 43, found 42")
+	require.Contains(t, string(got["stopped"].New.Graders[0]), "the attempt ended as stopped_without_answer")
+	require.Contains(t, string(got["nothing"].New.Graders[0]), "what is between the <EVAL_ANSWER> tags is not JSON")
+
+	after, err := os.ReadFile(filepath.Join(dir, "attempts.jsonl"))
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(after))
+	_, second := again(t, dir, cases, rescore.StoredConfig{})
+	require.NotEqual(t, summary.File, second.File)
+	require.FileExists(t, filepath.Join(dir, summary.File))
+}
+
+// TestStoredKeeps: what only a kernel could tell keeps the old result of the same
+// grader, wherever that stood. A grader that is new, or whose config has changed,
+// leaves the attempt without a verdict.
+func TestStoredKeeps(t *testing.T) {
+	t.Parallel()
+	spec := func(code string) string {
+		return fmt.Sprintf(`{"type":"kernel_check","config":{"code":%q}}`, code)
+	}
+	result := func(code string, rest string) string {
+		config := grading.NewObject("code", grading.String(code))
+		return fmt.Sprintf(`{"type":"kernel_check","spec":%q,%s}`, grading.Spec{Type: "kernel_check", Config: config}.Digest(), rest)
+	}
+	half := `"passed":false,"score":0.5,"reasoning":"half","metrics":{"probes":2},"error":null`
+	graders := []string{result("one", half), result("two", `"passed":true,"score":1,"reasoning":"whole","metrics":{},"error":null`)}
+	a := tried{outcome: runs.Completed, answer: "1", passed: new(false), score: 0.75, graders: graders}
+	same, other, fewer := a, a, a
+	same.caseID, other.caseID, fewer.caseID = "same", "other", "fewer"
+	dir := store(t, same, other, fewer)
+	exact := `{"type":"exact","config":{"ground_truth":1}}`
+	got, summary := again(t, dir, "["+
+		caseOf("same", `"graders":[`+spec("two")+`,`+exact+`,`+spec("one")+`]`)+","+
+		caseOf("other", `"graders":[`+spec("one")+`,`+spec("changed")+`]`)+","+
+		caseOf("fewer", `"grader":`+spec("two"))+"]", rescore.StoredConfig{})
+	require.Equal(t, 4, summary.Kept)
+	require.InDelta(t, 2.5/3, *got["same"].New.Score, 1e-12)
+	require.False(t, *got["same"].New.Passed)
+	require.Equal(t, result("one", half+`,"kept":true`), string(got["same"].New.Graders[2]))
+	require.Nil(t, got["other"].New.Passed)
+	require.Contains(t, got["other"].Reason, "kernel_check is new or has changed, and what it reads is gone: ")
+	require.Equal(t, 1, summary.NotGraded)
+	require.True(t, *got["fewer"].New.Passed, "the result of the grader that is left counts, not that of the first")
+}
+
+// TestStoredNotebook: the notebook is read from the files, with the statuses that
+// only the state has.
+func TestStoredNotebook(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"notebook.ipynb": `{"cells":[
+			{"cell_type":"markdown","source":["# T\n","x"]},
+			{"cell_type":"code","source":"import json","execution_count":1,"outputs":[{"output_type":"stream","name":"stdout","text":["a\n","b\n"]},{"output_type":"execute_result","data":{"text/plain":["42"]}}]},
+			{"cell_type":"code","source":"boom()","execution_count":2,"outputs":[{"output_type":"error","ename":"E","traceback":["Traceback","E: no"]}]},
+			{"cell_type":"code","source":"dies()","execution_count":3,"outputs":[{"output_type":"display_data","data":{"image/png":"xx","text/plain":7}}]}
+		],"metadata":{"language_info":{"name":"python"}}}`,
+		"state.json": `{"context":{"cells":[{"status":"idle"},{"status":"ran"},{"status":"error"},{"status":"error"}]}}`,
+	}
+	dir := store(t,
+		tried{caseID: "a", outcome: runs.Completed, files: files},
+		tried{caseID: "b", outcome: runs.Completed},
+	)
+	entries := `"graders":[{"type":"notebook_check","config":{"min_cells":3,"must_use":["json"]}},{"type":"notebook_check","config":{"no_errors":true}}]`
+	got, _ := again(t, dir, "["+caseOf("a", entries)+","+caseOf("b", entries)+"]", rescore.StoredConfig{})
+	require.Contains(t, string(got["a"].New.Graders[0]), `"passed":true`)
+	require.Contains(t, string(got["a"].New.Graders[1]), `"errors":[3,4]`)
+	require.Contains(t, string(got["b"].New.Graders[0]), `"error":{"kind":"notebook",`)
+}
+
+// TestStoredCommand: a command is told what it was told when the attempt ended,
+// less the sandbox.
+func TestStoredCommand(t *testing.T) {
+	t.Parallel()
+	program := `import json, os, sys
+line = json.load(sys.stdin)
+there = os.path.exists(os.path.join(line["folder"], "notes.txt"))
+print(json.dumps({"passed": there and os.environ["COLOUR"] == "blue", "reasoning": json.dumps([line["answer"], line["task"], line["passed"], line["graders"]])}))
+`
+	config, err := json.Marshal(map[string]any{"argv": []string{"python3", "-c", program}})
+	require.NoError(t, err)
+	attempt := tried{caseID: "a", outcome: runs.Completed, answer: "[1.0]", passed: new(false), graders: []string{`{}`}, files: map[string]string{"notes.txt": ""}}
+	stopped := attempt
+	stopped.caseID, stopped.outcome = "b", runs.Stopped
+	entry := `"grader":{"type":"command","config":` + string(config) + `}`
+	cfg := rescore.StoredConfig{Environ: append(os.Environ(), "COLOUR=blue")}
+	got, summary := again(t, store(t, attempt, stopped), "["+caseOf("a", entry)+","+caseOf("b", entry)+"]", cfg)
+	require.Equal(t, 2, summary.Passed, string(got["a"].New.Graders[0]))
+	require.Contains(t, string(got["a"].New.Graders[0]), `"reasoning":"[[1.0], \"t\", null, null]"`)
+	require.Contains(t, string(got["b"].New.Graders[0]), `"reasoning":"[null, \"t\", null, null]"`)
+}
+
+// judging is a model that gives every work the same score.
+type judging struct{ asked *int }
+
+func (j judging) Complete(context.Context, model.Request, func(model.Delta)) (*model.Response, error) {
+	*j.asked++
+	text := `{"score":0.9,"passed":true,"reasoning":"good","successes":[],"failures":[]}`
+	return &model.Response{Content: []model.Block{{Type: "text", Text: text}}, StopReason: model.StopEndTurn}, nil
+}
+
+// TestStoredJudge: what a judge was asked is not asked again, and what it was not
+// is recorded.
+func TestStoredJudge(t *testing.T) {
+	t.Parallel()
+	cases := "[" + caseOf("a", `"grader":{"type":"llm_judge","config":{"prompt":"Is it good?","model":"anthropic/judge"}}`) + "]"
+	attempt := tried{caseID: "a", outcome: runs.Completed, answer: "1", files: map[string]string{
+		"conversation.jsonl": `{"type":"user","content":"hello"}` + "\n",
+	}}
+	asked := 0
+	cfg := rescore.StoredConfig{Judge: func(string) (model.Client, error) { return judging{&asked}, nil }}
+	dir := store(t, attempt)
+	got, summary := again(t, dir, cases, cfg)
+	require.Equal(t, 1, asked)
+	require.Equal(t, 1, summary.Passed, string(got["a"].New.Graders[0]))
+	calls, err := os.ReadFile(strings.TrimSuffix(filepath.Join(dir, summary.File), ".jsonl") + "-judge.jsonl")
+	require.NoError(t, err)
+	require.Contains(t, string(calls), "hello")
+
+	// The call is recorded: nobody is asked.
+	attempt.files["judge.jsonl"] = string(calls)
+	dir = store(t, attempt)
+	_, summary = again(t, dir, cases, rescore.StoredConfig{})
+	require.Equal(t, 1, summary.Passed)
+	_, err = os.Stat(strings.TrimSuffix(filepath.Join(dir, summary.File), ".jsonl") + "-judge.jsonl")
+	require.ErrorIs(t, err, os.ErrNotExist)
+
+	// Another answer is another question.
+	attempt.answer = "2"
+	_, summary = again(t, store(t, attempt), cases, cfg)
+	require.Equal(t, 2, asked)
+	require.Equal(t, 1, summary.Passed)
+	got, _ = again(t, store(t, attempt), cases, rescore.StoredConfig{})
+	require.Contains(t, string(got["a"].New.Graders[0]), "no model can be asked here")
+	refused := rescore.StoredConfig{Judge: func(string) (model.Client, error) { return nil, errors.New("no key") }}
+	got, _ = again(t, store(t, attempt), cases, refused)
+	require.Contains(t, string(got["a"].New.Graders[0]), `"error":{"kind":"model",`)
+}
+
+func TestStoredIsBroken(t *testing.T) {
+	t.Parallel()
+	loaded := []testcases.Case{{ID: "a", Graders: []grading.Spec{{Type: "multiple_choice", Field: "grader"}}}}
+	for name, attempt := range map[string]tried{
+		"notebook.ipynb": {caseID: "a", outcome: runs.Completed, files: map[string]string{"notebook.ipynb": "{"}},
+		"state.json":     {caseID: "a", outcome: runs.Completed, files: map[string]string{"notebook.ipynb": "{}", "state.json": "7"}},
+		"judge.jsonl":    {caseID: "a", outcome: runs.Completed, files: map[string]string{"judge.jsonl": "what"}},
+	} {
+		dir := store(t, attempt)
+		_, err := rescore.Stored(t.Context(), open(t, dir), dir, loaded, rescore.StoredConfig{})
+		require.ErrorContains(t, err, "attempt 0001-a-e1-t1: "+name)
+	}
+
+	dir := store(t, tried{caseID: "a", outcome: runs.Completed})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("enough")
+	cancel(cause)
+	_, err := rescore.Stored(ctx, open(t, dir), dir, loaded, rescore.StoredConfig{})
+	require.ErrorIs(t, err, cause)
+
+	_, err = rescore.Cases(t.Context(), open(t, dir), []testcases.Case{{ID: "a"}, {ID: "a"}})
+	require.ErrorContains(t, err, `id "a" is already taken`)
+	chosen, err := rescore.Cases(t.Context(), open(t, dir), []testcases.Case{{ID: "a"}, {ID: "b"}, {ID: "b"}})
+	require.NoError(t, err)
+	require.Len(t, chosen, 1)
+}

@@ -1,0 +1,209 @@
+package runs_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/eval/runs"
+)
+
+// newTrace writes an attempt's trace and returns its path.
+func (s *shelf) newTrace(t *testing.T, text string) (run *runs.Run, path string) {
+	t.Helper()
+	s.run(t, "r", 1)
+	s.write(t, "r/attempts/0001-c-e1-t1/trace.jsonl", text)
+	return s.open(t), filepath.Join(s.dir, "r/attempts/0001-c-e1-t1/trace.jsonl")
+}
+
+func traceOf(t *testing.T, run *runs.Run) *runs.Lines {
+	t.Helper()
+	lines, err := run.Trace("0001-c-e1-t1")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, lines.Close()) })
+	return lines
+}
+
+func read(t *testing.T, lines *runs.Lines, from int64, most int) (got []string) {
+	t.Helper()
+	for line, err := range lines.From(t.Context(), from) {
+		require.NoError(t, err)
+		got = append(got, fmt.Sprintf("%d:%s", line.N, line.Text))
+		if len(got) == most {
+			break
+		}
+	}
+	return got
+}
+
+func TestLinesOfAGrowingFile(t *testing.T) {
+	t.Parallel()
+	run, path := newShelf(t).newTrace(t, "h\none\n\ncu")
+	lines := traceOf(t, run)
+	require.Equal(t, []string{"0:h", "1:one", "2:"}, read(t, lines, -5, 10))
+	require.Equal(t, []string{"1:one"}, read(t, lines, 1, 1))
+	require.Empty(t, read(t, lines, 3, 10), "a cut line is none")
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = file.WriteString("t\nmore")
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	require.Equal(t, []string{"3:cut"}, read(t, lines, 3, 10))
+	require.Empty(t, read(t, lines, 99, 10))
+}
+
+// Lines longer than any buffer are whole, and do not hide what is behind them.
+func TestLinesOfAnyLength(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	lengths := []int{1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 3 << 20, 0, 5}
+	for i, n := range lengths {
+		text.WriteString(strings.Repeat(string(rune('a'+i)), n) + "\n")
+	}
+	run, _ := newShelf(t).newTrace(t, text.String())
+	lines := traceOf(t, run)
+	for from := range lengths {
+		n := from
+		for line, err := range lines.From(t.Context(), int64(from)) {
+			require.NoError(t, err)
+			require.EqualValues(t, n, line.N)
+			require.True(t, bytes.Equal(bytes.Repeat([]byte{byte('a' + n)}, lengths[n]), line.Text))
+			n++
+		}
+		require.Equal(t, len(lengths), n)
+	}
+}
+
+func TestLinesEndWithTheirContext(t *testing.T) {
+	t.Parallel()
+	run, _ := newShelf(t).newTrace(t, strings.Repeat("x\n", 10))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	n := 0
+	for _, err := range traceOf(t, run).From(ctx, 0) {
+		if n++; n == 3 {
+			cancel(fmt.Errorf("enough"))
+		}
+		if n == 4 {
+			require.EqualError(t, err, "enough")
+		}
+	}
+	require.Equal(t, 4, n)
+}
+
+// longTrace is a file of numbered lines, a hundred bytes each.
+func longTrace(lines int) string {
+	var text strings.Builder
+	for n := range lines {
+		fmt.Fprintf(&text, "%-99d\n", n)
+	}
+	return text.String()
+}
+
+// Once somebody has read there, the middle of a file is found without its
+// beginning, which is spoilt here to see that.
+func TestLinesFromTheMiddle(t *testing.T) {
+	t.Parallel()
+	const count = 50_000
+	run, path := newShelf(t).newTrace(t, longTrace(count))
+	first := traceOf(t, run)
+	expect := func(lines *runs.Lines, n int64) {
+		t.Helper()
+		got := read(t, lines, n, 1)
+		require.Len(t, got, 1)
+		require.Equal(t, fmt.Sprintf("%d:%d", n, n), strings.TrimSpace(got[0]))
+	}
+	expect(first, 40_000)
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = file.WriteAt(bytes.Repeat([]byte(" "), 100*29_990), 100*10) // behind that by which the file is known
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	again := traceOf(t, run) // another request, of the same store
+	for n := int64(count - 1); n > 33_000; n -= 997 {
+		expect(again, n)
+	}
+}
+
+// A file that has taken the place of another is read anew, also where it has the
+// other's number and is longer.
+func TestLinesOfAnotherFileInItsPlace(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	var files runs.Files
+	open := func(text string) *runs.Lines {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) // the same file on the disk
+		lines, err := files.Open(path)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = lines.Close() })
+		return lines
+	}
+	before := open(longTrace(10_000))
+	require.Len(t, read(t, before, 9_000, 1), 1)
+	require.Equal(t, before.Identity(), open(longTrace(10_001)).Identity(), "it has grown")
+	after := open("another header\n" + strings.Repeat("x\n", 1_000_000))
+	require.NotEqual(t, before.Identity(), after.Identity())
+	require.Equal(t, []string{"9000:x"}, read(t, after, 9_000, 1))
+	_, err := files.Open(filepath.Dir(path))
+	require.ErrorIs(t, err, runs.ErrNotFound, "a folder is no file")
+}
+
+// Readers of one file at once share what they have found.
+func TestLinesReadAtOnce(t *testing.T) {
+	t.Parallel()
+	const count = 30_000
+	run, _ := newShelf(t).newTrace(t, longTrace(count))
+	var all sync.WaitGroup
+	for reader := range 8 {
+		lines := traceOf(t, run)
+		all.Go(func() {
+			for i := range 10 {
+				n := int64((reader*7919 + i*3571) % count)
+				for line, err := range lines.From(t.Context(), n) {
+					if err != nil || strings.TrimSpace(string(line.Text)) != fmt.Sprint(n) {
+						t.Errorf("line %d: %q, %v", n, line.Text, err)
+					}
+					break
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A file that is another now is read from its beginning.
+func TestLinesOfAnotherFileOfThatName(t *testing.T) {
+	t.Parallel()
+	run, path := newShelf(t).newTrace(t, longTrace(20_000))
+	require.Len(t, read(t, traceOf(t, run), 15_000, 1), 1)
+	require.NoError(t, os.WriteFile(path+".new", []byte(strings.Repeat("short\n", 500_000)), 0o600))
+	require.NoError(t, os.Rename(path+".new", path))
+	require.Equal(t, []string{"15000:short"}, read(t, traceOf(t, run), 15_000, 1))
+	require.NoError(t, os.WriteFile(path, []byte("a\nb\n"), 0o600)) // cut short in place
+	require.Equal(t, []string{"0:a", "1:b"}, read(t, traceOf(t, run), 0, 9))
+}
+
+// Whatever is indexed already, every line is found at its number.
+func TestLinesIndexThins(t *testing.T) {
+	t.Parallel()
+	marks := runs.NewMarks(10)
+	const count = 100_000 // of lines of seven bytes, each worth a mark at first
+	for n := int64(1); n <= count; n++ {
+		marks.Note(n, 7*n)
+	}
+	require.LessOrEqual(t, marks.Len(), runs.MostMarks)
+	require.Greater(t, marks.Len(), runs.MostMarks/4)
+	for n := int64(0); n <= count; n += 13 {
+		line, offset := marks.Before(n)
+		require.LessOrEqual(t, line, n)
+		require.Less(t, n-line, int64(4*count/runs.MostMarks+2))
+		require.Equal(t, 7*line, offset)
+	}
+}

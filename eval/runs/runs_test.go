@@ -1,0 +1,139 @@
+package runs_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"assay/eval/runs"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func create(t *testing.T) *runs.Folder {
+	t.Helper()
+	folder, err := runs.Create(filepath.Join(t.TempDir(), "deep", "my-run"), runs.Info{Config: map[string]any{"agent": "noop"}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = folder.Close() })
+	return folder
+}
+
+func lines(t *testing.T, folder *runs.Folder) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder.Dir, "attempts.jsonl"))
+	require.NoError(t, err)
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}
+
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	folder := create(t)
+	require.Equal(t, "my-run", folder.Name)
+	text, err := os.ReadFile(filepath.Join(folder.Dir, "run.json"))
+	require.NoError(t, err)
+	var info runs.Info
+	require.NoError(t, json.Unmarshal(text, &info))
+	require.Equal(t, "run", info.Type)
+	require.Equal(t, runs.Version, info.Version)
+	require.Equal(t, map[string]any{"agent": "noop"}, info.Config)
+	require.Equal(t, []string{`{"type":"attempts","version":1,"run":"my-run"}`}, lines(t, folder))
+
+	_, err = runs.Create(folder.Dir, runs.Info{})
+	require.ErrorIs(t, err, runs.ErrExists)
+	require.ErrorContains(t, err, folder.Dir)
+	_, err = runs.Create(filepath.Join(folder.Dir, "run.json", "below a file"), runs.Info{})
+	require.ErrorContains(t, err, "not a directory")
+}
+
+func TestAppendKeepsEveryLineWhole(t *testing.T) {
+	t.Parallel()
+	const writers, each = 20, 25
+	folder := create(t)
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() {
+			for i := range each {
+				line := map[string]string{"id": fmt.Sprintf("%d.%d", w, i), "text": strings.Repeat("<x>", w*i)}
+				if err := folder.Append(line); err != nil {
+					t.Errorf("append: %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	seen := map[string]bool{}
+	for _, line := range lines(t, folder)[1:] {
+		var got map[string]string
+		require.NoError(t, json.Unmarshal([]byte(line), &got))
+		seen[got["id"]] = true
+	}
+	require.Len(t, seen, writers*each)
+}
+
+// A line is in the file when Append returns.
+func TestAppendIsThereWhenItReturns(t *testing.T) {
+	t.Parallel()
+	folder := create(t)
+	for i := range 10 {
+		require.NoError(t, folder.Append(i))
+		require.Len(t, lines(t, folder), i+2)
+	}
+}
+
+func TestAppendToAClosedFolderFailsForGood(t *testing.T) {
+	t.Parallel()
+	folder := create(t)
+	require.NoError(t, folder.Close())
+	first := folder.Append(1)
+	require.ErrorContains(t, first, "attempts.jsonl")
+	require.Equal(t, first, folder.Append(2))
+	require.ErrorContains(t, folder.Append(func() {}), "unsupported type", "what is no JSON is refused before it is queued")
+}
+
+func TestAttemptDir(t *testing.T) {
+	t.Parallel()
+	folder := create(t)
+	for id, want := range map[string]string{
+		"group_by.v2":               "0007-group_by.v2-e2-t1",
+		"a/../../b c":               "0007-a-..-..-b-c-e2-t1",
+		"":                          "0007-case-e2-t1",
+		"../..":                     "0007-case-e2-t1",
+		"日本":                        "0007-case-e2-t1",
+		strings.Repeat("long", 100): "0007-" + strings.Repeat("long", 15) + "-e2-t1",
+	} {
+		dir, rel, err := folder.AttemptDir(7, id, 2, 1)
+		require.NoError(t, err)
+		require.Equal(t, filepath.Join("attempts", want), rel, id)
+		require.DirExists(t, dir)
+		require.Equal(t, filepath.Join(folder.Dir, "attempts"), filepath.Dir(dir), "it stays where it belongs")
+	}
+}
+
+func TestInfrastructure(t *testing.T) {
+	t.Parallel()
+	passed := true
+	for outcome, want := range map[runs.Outcome]bool{
+		runs.Completed: false, runs.Stopped: false, runs.Limit: false, runs.Asked: false,
+		runs.KernelExit: true, runs.AgentError: true, runs.AgentExit: true, runs.ConsoleLost: true,
+		runs.HarnessError: true, runs.SetupError: true, runs.Cancelled: true,
+	} {
+		a := runs.Attempt{Outcome: outcome}
+		require.Equal(t, want, a.Infrastructure(), outcome)
+	}
+	require.False(t, (&runs.Attempt{Outcome: runs.KernelExit, Passed: &passed}).Infrastructure(), "it was graded")
+}
+
+func TestEncodeLine(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.NoError(t, runs.EncodeLine(&out, map[string]string{"a": "<b> & c"}))
+	require.Equal(t, `{"a":"<b> & c"}`+"\n", out.String())
+}

@@ -1,0 +1,53 @@
+package session_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent"
+	"assay/internal/protocol"
+	"assay/eval/session"
+	"assay/internal/trace"
+)
+
+// What an evaluation collects and grades while it ends is not written without bound.
+func TestASandboxThatGrowsOn(t *testing.T) {
+	t.Parallel()
+	sup := supervisor(t)
+	s := start(t, sup, session.Config{
+		Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}, Disk: 1 << 20, Evaluation: true,
+	})
+	require.NoError(t, s.Query(protocol.AgentQuery{Query: "import time\nfor n in range(600):\n    with open(str(n), 'wb') as f: f.write(bytes(1 << 20))\n    time.sleep(0.2)"}))
+	s.await(t, "the limit", entry(trace.Session, session.TypeLimit))
+	require.True(t, s.KernelAlive())
+	s.await(t, "the limit once more", entry(trace.Session, session.TypeLimit))
+	s.await(t, "the end of the kernel", entry(trace.Session, protocol.TypeManagedProcessExit))
+}
+
+// What was there at the start does not count; what comes is measured.
+func TestASandboxThatIsFull(t *testing.T) {
+	t.Parallel()
+	sup := supervisor(t)
+	s := start(t, sup, session.Config{
+		Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}, Disk: 4 << 20,
+		Prepare: func(sandbox string) error { return write(sandbox, "data", 8<<20) },
+	})
+	query := func(source string) { require.NoError(t, s.Query(protocol.AgentQuery{Query: source})) }
+	query("with open('more', 'wb') as f: f.write(bytes(6 << 20))\nwhile True: pass")
+	passed := s.await(t, "the limit", entry(trace.Session, session.TypeLimit))
+	var limit session.Limit
+	require.NoError(t, json.Unmarshal(passed.Body, &limit))
+	require.Equal(t, "disk", limit.Which)
+	require.EqualValues(t, 4<<20, limit.Configured)
+	require.InDelta(t, 6<<20, limit.Measured, 1<<20)
+	s.await(t, "the end of the kernel", entry(trace.Session, protocol.TypeManagedProcessExit))
+	require.False(t, s.KernelAlive())
+
+	// The next kernel has the files of the last one, and room to remove them.
+	require.NoError(t, s.Restart(t.Context(), "kernel"))
+	query("import os, time\ntime.sleep(1.5)\nos.remove('more')\nprint('removed')")
+	result := s.await(t, "the cell", entry(trace.KernelToServer, protocol.TypeCellResult))
+	require.Equal(t, protocol.StatusOK, result.Status)
+}

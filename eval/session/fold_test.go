@@ -1,0 +1,115 @@
+package session_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/notebook"
+	"assay/eval/session"
+	"assay/internal/trace"
+)
+
+// folding feeds a fold with entries, each the JSON of a frame.
+type folding struct {
+	*session.Fold
+	seq int64
+}
+
+func newFolding() *folding { return &folding{Fold: session.NewFold()} }
+
+func (f *folding) add(t *testing.T, hop trace.Hop, conn int, body string) {
+	t.Helper()
+	f.seq++
+	r := trace.Record{Seq: f.seq, Hop: hop, Conn: conn, Msg: json.RawMessage(body)}
+	require.NoError(t, json.Unmarshal([]byte(body), &r))
+	r.Seq = f.seq
+	require.True(t, session.Folds(r), body)
+	f.Add(r)
+}
+
+// shown is a notebook in a few words.
+func (f *folding) shown() (cells []string) {
+	for _, c := range f.State().Cells {
+		cells = append(cells, fmt.Sprintf("%s %s %q %d", c.ID, c.Type, c.Source, c.Rev))
+	}
+	return cells
+}
+
+// The notebook of a console that holds it is told by its answers, by what it runs
+// and, whole, by each context.
+func TestFoldOfAForeignNotebook(t *testing.T) {
+	t.Parallel()
+	f := newFolding()
+	act := func(n int, action, params, status, rest string) {
+		f.add(t, trace.AgentToServer, 0, fmt.Sprintf(`{"type":"agent_action","action":%q,"params":%s,"tx_id":"tx_%d"}`, action, params, n))
+		f.add(t, trace.ConsoleToServer, 1, fmt.Sprintf(`{"type":"agent_action_response","tx_id":"tx_%d","status":%q%s}`, n, status, rest))
+	}
+	f.add(t, trace.AgentToServer, 0, `{"type":"agent_action","action":"create_cell","params":{"position":0,"cell_type":"code","source":"1"},"tx_id":"early"}`)
+	require.False(t, f.Held())
+	f.add(t, trace.Session, 1, `{"type":"holder","by":"console","conn":1}`)
+	require.True(t, f.Held())
+	f.add(t, trace.ConsoleToServer, 1, `{"type":"agent_action_response","tx_id":"early","status":"success","cell_id":"a"}`)
+	require.Equal(t, []string{`a code "1" 1`}, f.shown(), "what it was asked before it came")
+
+	act(1, "create_markdown_cell", `{"position":0,"source":"# T"}`, "success", `,"cell_id":"m"`)
+	act(2, "create_cell", `{"position":9,"cell_type":"code","source":"2"}`, "error", `,"error":"position"`)
+	act(3, "edit_cell", `{"cell_id":"a","source":"10"}`, "success", `,"cell_id":"a"`)
+	require.Equal(t, []string{`m markdown "# T" 1`, `a code "10" 2`}, f.shown())
+	before := f.Clone()
+
+	f.add(t, trace.ConsoleToServer, 1, `{"type":"run_cell","cell_id":"own","code":"mine"}`)
+	f.add(t, trace.ServerToKernel, 0, `{"type":"run_cell","cell_id":"own","code":"mine"}`)
+	act(4, "move_cell", `{"cell_id":"a","position":2}`, "success", `,"cell_id":"a"`)
+	require.Equal(t, []string{`m markdown "# T" 1`, `own code "mine" 1`, `a code "10" 2`}, f.shown())
+	require.Equal(t, map[string]string{"own": notebook.StatusRunning}, f.State().Runs.Status)
+	act(5, "delete_cell", `{"cell_id":"a"}`, "success", `,"cell_count":2`)
+	f.add(t, trace.ConsoleToServer, 1, `{"type":"dispose_cell","cell_id":"own"}`)
+	require.Equal(t, []string{`m markdown "# T" 1`}, f.shown())
+	act(6, "get_context", `{}`, "success", `,"context":{"cells":[{"cell_id":"x","cell_type":"code","source":"whole"}]}`)
+	act(7, "get_context", `{}`, "success", `,"context":{"cells":[{"cell_type":"code"}]}`) // of no use
+	require.Equal(t, []string{`x code "whole" 0`}, f.shown())
+
+	later := &folding{Fold: before, seq: 100}
+	require.Equal(t, []string{`m markdown "# T" 1`, `a code "10" 2`}, later.shown(), "a clone is what it was")
+	require.Empty(t, later.State().Runs.Status)
+	require.True(t, later.Held())
+}
+
+// What does not fit is passed over, whatever it is.
+func TestFoldOfWhatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	f := newFolding()
+	f.add(t, trace.Session, 1, `{"type":"holder","by":"console"}`)
+	f.add(t, trace.AgentToServer, 0, `{"type":"agent_action","action":"edit_cell","params":7,"tx_id":"a"}`)
+	f.add(t, trace.ServerToConsole, 1, `{"type":"agent_action","action":"create_cell","params":{},"tx_id":"b"}`)
+	for _, body := range []string{
+		`{"type":"agent_action_response","tx_id":"a","status":"success"}`, `{"type":"agent_action_response","tx_id":"b","status":"success","cell_id":null}`,
+		`{"type":"agent_action_response","tx_id":"never","status":"success","context":{}}`, `{"type":"run_cell","cell_id":"","code":"1"}`,
+		`{"type":"run_cell","cell_id":"z","code":[]}`, `{"type":"dispose_cell"}`,
+	} {
+		f.add(t, trace.ConsoleToServer, 1, body)
+	}
+	f.add(t, trace.Notebook, 0, `{"type":"notebook_event","event":"cell_edited","cell_id":"none","source":"1"}`)
+	f.add(t, trace.KernelToServer, 0, `{"type":"cell_output","cell_id":"c","output":[]}`)
+	require.Empty(t, f.shown())
+	require.False(t, session.Folds(trace.Record{Hop: trace.ServerToAgent}))
+}
+
+// The server's own notebook is that of its events, and no console's answer
+// changes it.
+func TestFoldOfTheServersNotebook(t *testing.T) {
+	t.Parallel()
+	f := newFolding()
+	f.add(t, trace.Session, 0, `{"type":"holder","by":"server"}`)
+	f.add(t, trace.Notebook, 0, `{"type":"notebook_event","event":"cell_created","cell":{"cell_id":"a","cell_type":"code","source":"1","display_name":"","rev":1},"position":0}`)
+	f.add(t, trace.ConsoleToServer, 1, `{"type":"run_cell","cell_id":"b","code":"1"}`)
+	require.Equal(t, []string{`a code "1" 1`}, f.shown())
+	twin := f.Clone()
+	f.add(t, trace.Notebook, 0, `{"type":"notebook_event","event":"cell_deleted","cell_id":"a"}`)
+	require.Empty(t, f.shown())
+	require.Len(t, twin.State().Cells, 1)
+	require.False(t, f.Held())
+}

@@ -1,0 +1,225 @@
+// Package session makes a kernel, an agent and a document into one live
+// notebook, and ends it so that nothing of it is left.
+//
+//	starting ──▶ ready ──▶ working ──▶ collecting ──▶ ended
+//	    └───────────┴──────────┴───────────────────────┘
+//
+// A session is starting until its kernel and its agent have said ready, working
+// from the first query on, and collecting while what the notebook has become is
+// read. It can end from every state, and says why.
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"assay/agent"
+	"assay/internal/subprocess"
+	"assay/internal/notebook"
+	"assay/internal/protocol"
+	"assay/internal/trace"
+	"assay/kernel"
+	"assay/router"
+)
+
+// State is where in its life a session is.
+type State string
+
+// The states, in their order.
+const (
+	Starting   State = "starting"
+	Ready      State = "ready"
+	Working    State = "working"
+	Collecting State = "collecting"
+	Ended      State = "ended"
+)
+
+// Config says what session to start.
+type Config struct {
+	ID      string         // required
+	Journal *trace.Journal // required; gets every frame; the caller closes it, after End
+
+	// Kernel and Agent say what to start; Sandbox, Session, Environ, Stuck and
+	// Output in them are set by the session.
+	Kernel  kernel.Config
+	Agent   agent.Config
+	Environ []string // the server's environment
+
+	// SandboxRoot is the folder in which the session's sandbox is made.
+	SandboxRoot string
+
+	// Prepare, if set, puts into the sandbox what is to be there before kernel
+	// and agent start.
+	Prepare func(sandbox string) error
+
+	// Disk is how many bytes may be added to the sandbox; 0: no limit. It is
+	// measured each second.
+	Disk int64
+
+	// Console lets the first console that comes decide who holds the document,
+	// it or the server; otherwise the server does. TakeOver is how long after
+	// the agent's first action the server waits for one until it holds the
+	// document itself; 0: for ever.
+	Console  bool
+	TakeOver time.Duration
+
+	// Evaluation refuses to start kernel or agent anew: that one of them has
+	// ended is the outcome. A kernel that had to be killed, since something in
+	// it would not stop, is replaced in any case.
+	Evaluation bool
+
+	// NewCellID makes the ids of cells; nil makes random ones.
+	NewCellID func() string
+
+	// Restored is the notebook that the session goes on with; nil: an empty one.
+	Restored *notebook.State
+
+	// Init is what the agent is told beside the session's number.
+	Init protocol.AgentInit
+
+	Router router.Config // deadlines
+
+	// Printed gets what the children print, in whole lines behind "kernel: "
+	// and "agent: "; nil discards.
+	Printed io.Writer
+
+	// Lines, if set, is called with "kernel" or "agent" for each that is about to
+	// be started, and what it returns gets every line that this child prints, those
+	// too that are too many for Printed. The line is only good during the call,
+	// which must not block.
+	Lines func(child string) func(line []byte)
+
+	Log *slog.Logger // nil discards
+}
+
+// Session is a live notebook. It is safe for concurrent use. Whoever started it
+// must End it.
+type Session struct {
+	cfg     Config
+	log     *slog.Logger
+	sandbox string
+	printed *printed
+
+	supervisor *subprocess.Supervisor
+
+	router   *router.Router
+	runs     *notebook.Runs
+	document *notebook.Document
+	settled  chan struct{} // closed when it is settled who holds the document
+	tasks    sync.WaitGroup
+	waited   context.CancelFunc // ends the wait for a console
+	stop     context.CancelFunc // ends what the session does on its own account
+
+	restarting sync.Mutex // held while a child is started anew
+
+	mu        sync.Mutex
+	state     State
+	dismissed *agent.Agent // whose end the session itself has asked for
+	holder    string       // name of the console that holds the document; empty: the server, once it is settled
+
+	pair pair
+
+	endOnce sync.Once
+	endErr  error
+}
+
+// StartError says what could not be started.
+type StartError struct {
+	What string // "sandbox", "kernel" or "agent"
+	Err  error
+}
+
+func (e *StartError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *StartError) Unwrap() error { return e.Err }
+
+// Start makes the sandbox, starts kernel and agent side by side and waits until
+// both are ready. When it fails, with a [*StartError] or the cause of ctx,
+// nothing is left.
+func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Session, error) {
+	log := cfg.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	s := &Session{
+		cfg: cfg, log: log.With("session", cfg.ID),
+		settled: make(chan struct{}), printed: newPrinted(cfg.Printed, cfg.Lines), supervisor: sup,
+	}
+	s.runs = notebook.NewRuns(notebook.RunsConfig{DisplayName: func(id string) string { return s.document.Title(id) }})
+	s.document = notebook.NewDocument(notebook.DocumentConfig{Runs: s.runs, Event: s.noteEvent, NewID: cfg.NewCellID})
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	waiting, waited := context.WithCancel(life)
+	s.stop, s.waited = stop, waited
+	s.cfg.Kernel.Stuck = func(what string) bool { return s.killsStuck(life, what) }
+	cfg.Router.Log = s.log
+	cfg.Router.Restart = func(name string) error { return s.Restart(life, name) }
+	s.router = router.New(cfg.Journal, s.runs, cfg.Router)
+	follow := cfg.Journal.Follow()
+	s.enter(Starting, "")
+	if err := s.start(ctx); err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, errors.Join(err, s.End(context.WithoutCancel(ctx), "it could not start: "+err.Error()))
+	}
+	if cfg.Console && cfg.TakeOver > 0 {
+		s.tasks.Go(func() { s.takeOver(waiting, follow) })
+	}
+	if cfg.Disk > 0 {
+		s.tasks.Go(func() { s.guardDisk(life) })
+	}
+	s.enter(Ready, "")
+	return s, nil
+}
+
+// enter changes the state, unless that is the last one. It is the only place
+// that does.
+func (s *Session) enter(state State, cause string) {
+	s.mu.Lock()
+	ended := s.state == Ended
+	if !ended {
+		s.state = state
+	}
+	s.mu.Unlock()
+	if ended {
+		return
+	}
+	s.note("state", map[string]string{"type": "state", "state": string(state), "cause": cause})
+	s.log.Debug("session", "state", string(state), "cause", cause)
+}
+
+// State tells where in its life the session is.
+func (s *Session) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
+func (s *Session) noteEvent(e notebook.Event) {
+	cell := e.CellID
+	if e.Cell != nil {
+		cell = e.Cell.ID
+	}
+	s.cfg.Journal.Append(trace.Entry{
+		Hop: trace.Notebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind, CellID: cell}, Body: e.JSON(),
+	})
+}
+
+// note puts something that happened to the session itself into the trace.
+func (s *Session) note(kind string, what any) {
+	body, err := protocol.Marshal(what)
+	if err != nil {
+		s.log.Error("an event of the session could not be recorded", "event", kind, "error", err)
+		return
+	}
+	s.cfg.Journal.Append(trace.Entry{Hop: trace.Session, Envelope: protocol.Envelope{Type: kind}, Body: body})
+}
+
+func (s *Session) append(hop trace.Hop, frame []byte) {
+	s.cfg.Journal.Append(trace.Entry{Hop: hop, Envelope: protocol.Envelope{Type: protocol.TypeReady}, Body: frame})
+}

@@ -1,0 +1,207 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent"
+	"assay/internal/subprocess"
+	"assay/internal/protocol"
+	"assay/eval/session"
+	"assay/internal/trace"
+	"assay/kernel"
+	"assay/router"
+)
+
+// Twenty sessions at once, which end in different ways: nothing is left of any.
+func TestStartStopStress(t *testing.T) { //nolint:paralleltest // counts the process's file descriptors
+	sup := supervisor(t)
+	pythonKernel := python(t, sup)
+	before := openFiles(t)
+	ways := []func(ctx context.Context, sup *subprocess.Supervisor, s *stage, cfg session.Config) error{
+		endWhenReady, endWhileItWorks, endWhileTheSandboxIsMade, endWhileTheAgentIsAwaited, endByTheAgent,
+	}
+	var all sync.WaitGroup
+	for i := range 20 {
+		s, cfg := begin(t, session.Config{})
+		if i < len(ways) {
+			cfg.Kernel = pythonKernel
+		}
+		all.Go(func() {
+			if err := ways[i%len(ways)](t.Context(), sup, s, cfg); err != nil {
+				t.Errorf("session %d: %v", i, err)
+			}
+			if left := leftOf(s.root); left != nil {
+				t.Errorf("session %d: left: %v", i, left)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, before, openFiles(t))
+}
+
+func endWhenReady(ctx context.Context, sup *subprocess.Supervisor, _ *stage, cfg session.Config) error {
+	live, err := session.Start(ctx, sup, cfg)
+	if err != nil {
+		return err
+	}
+	return live.End(ctx, "enough")
+}
+
+func endWhileItWorks(ctx context.Context, sup *subprocess.Supervisor, s *stage, cfg session.Config) error {
+	cfg.Agent.Command = playing("runs queries")
+	live, err := session.Start(ctx, sup, cfg)
+	if err != nil {
+		return err
+	}
+	err = live.Query(protocol.AgentQuery{Query: "while True: pass"})
+	if err == nil {
+		_, err = s.next(ctx, entry(trace.ServerToKernel, protocol.TypeRunCell))
+	}
+	return errors.Join(err, live.End(ctx, "enough"))
+}
+
+func endWhileTheSandboxIsMade(ctx context.Context, sup *subprocess.Supervisor, _ *stage, cfg session.Config) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	cfg.Prepare = func(string) error { cancel(errEnough); return nil }
+	_, err := session.Start(ctx, sup, cfg)
+	return expect(err, errEnough)
+}
+
+func endWhileTheAgentIsAwaited(ctx context.Context, sup *subprocess.Supervisor, s *stage, cfg session.Config) error {
+	cfg.Agent.Command = shell(`{"type":"ready"}`)
+	ctx, cancel := context.WithCancelCause(ctx)
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	waiting.Go(func() {
+		_, _ = s.next(ctx, entry(trace.ServerToAgent, protocol.TypeInit))
+		cancel(errEnough)
+	})
+	_, err := session.Start(ctx, sup, cfg)
+	return expect(err, errEnough)
+}
+
+func endByTheAgent(ctx context.Context, sup *subprocess.Supervisor, _ *stage, cfg session.Config) error {
+	cfg.Agent.Command = []string{"false"}
+	_, err := session.Start(ctx, sup, cfg)
+	var failed *session.StartError
+	if errors.As(err, &failed) && failed.What == "agent" {
+		return nil
+	}
+	return fmt.Errorf("want an error of the agent's, found %v", err)
+}
+
+func expect(err, want error) error {
+	if errors.Is(err, want) {
+		return nil
+	}
+	return fmt.Errorf("want %q, found %w", want, err)
+}
+
+var errEnough = errors.New("enough")
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(entries)
+}
+
+// What cannot be started is named, with why, and nothing is left.
+func TestStartErrors(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("the data is not there")
+	for name, tc := range map[string]struct {
+		cfg  session.Config
+		what string
+		want []string
+	}{
+		"no such kernel":  {session.Config{Kernel: kernel.Config{Command: []string{"/no/such/kernel"}}}, "kernel", []string{"start kernel: ", "no such file"}},
+		"no such agent":   {session.Config{Agent: agent.Config{Command: []string{"/no/such/agent"}}}, "agent", []string{"start agent: ", "no such file"}},
+		"kernel exits":    {session.Config{Kernel: kernel.Config{Command: playing("early exit")}}, "kernel", []string{"kernel exited with status 7", "no such module: frobnicate"}},
+		"agent exits":     {session.Config{Agent: agent.Config{Command: playing("early exit")}}, "agent", []string{"agent exited with status 7", "no such module: frobnicate"}},
+		"kernel is mute":  {session.Config{Kernel: kernel.Config{Command: shell(), Ready: time.Second}}, "kernel", []string{"kernel did not say ready within 1s"}},
+		"agent is mute":   {session.Config{Agent: agent.Config{Command: shell(), Ready: time.Second}}, "agent", []string{"agent did not say ready within 1s"}},
+		"exits at init":   {session.Config{Agent: agent.Config{Command: playing("exit at init")}}, "agent", []string{"agent exited with status 8", "I do not like this session"}},
+		"silent at init":  {session.Config{Agent: agent.Config{Command: shell(`{"type":"ready"}`, `{"type":"agent_status","status":"thinking"}`), Ready: time.Second}}, "agent", []string{"agent did not answer init with agent_status ready within 1s"}},
+		"prepare fails":   {session.Config{Prepare: func(string) error { return broken }}, "sandbox", []string{"the data is not there"}},
+		"no sandbox root": {session.Config{SandboxRoot: "/no/such/folder"}, "sandbox", []string{"make the sandbox: "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, cfg := begin(t, tc.cfg)
+			live, err := session.Start(t.Context(), supervisor(t), cfg)
+			require.Nil(t, live)
+			var failed *session.StartError
+			require.ErrorAs(t, err, &failed)
+			require.Equal(t, tc.what, failed.What)
+			for _, want := range tc.want {
+				require.ErrorContains(t, err, want)
+			}
+			requireNothing(t, s.root)
+			ended := s.await(t, "the end", func(e *trace.Entry) bool {
+				return e.Type == "state" && stateOf(t, e) == session.Ended
+			})
+			require.Contains(t, string(ended.Body), "it could not start: ")
+		})
+	}
+}
+
+// A session may be ended again, and nothing brings it back.
+func TestEndTwice(t *testing.T) {
+	t.Parallel()
+	s := start(t, supervisor(t), session.Config{})
+	require.Equal(t, session.Ready, s.State())
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			if err := s.End(context.Background(), "enough"); err != nil {
+				t.Errorf("end: %v", err)
+			}
+		})
+	}
+	both.Wait()
+	require.NoError(t, s.End(t.Context(), "again"))
+	requireNothing(t, s.root)
+	require.Error(t, s.Query(protocol.AgentQuery{Query: "go on"}))
+	require.Equal(t, session.Ended, s.State())
+	require.False(t, s.KernelAlive())
+	ours, theirs := protocol.Pipe()
+	_, err := s.Hold(ours, session.Console{ID: 1, Name: "1"})
+	require.ErrorIs(t, err, router.ErrClosed, "whoever has held it")
+	_, err = s.View(ours, session.Console{ID: 1})
+	require.ErrorIs(t, err, router.ErrClosed)
+	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
+}
+
+// A cell has taken the right to write from its folders; they go all the same.
+func TestReadOnlySandbox(t *testing.T) {
+	t.Parallel()
+	sup := supervisor(t)
+	s := start(t, sup, session.Config{Kernel: python(t, sup)})
+	done, err := s.Execute(t.Context(), `
+import os, pathlib
+deep = pathlib.Path("a/b/c")
+deep.mkdir(parents=True)
+(deep / "file").write_text("x")
+os.symlink("/etc", "a/link")
+for folder in deep, deep.parent, deep.parent.parent, ".":
+    os.chmod(folder, 0o500)
+`, generous)
+	require.NoError(t, err)
+	require.Equal(t, "ok", done.Status, done.Exception)
+	info, err := os.Stat(filepath.Join(s.Sandbox(), "a"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o500), info.Mode().Perm())
+	obeying(t, func() { require.NoError(t, s.End(t.Context(), "enough")) })
+	requireNothing(t, s.root)
+	require.DirExists(t, "/etc")
+}

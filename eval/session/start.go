@@ -1,0 +1,211 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sync/errgroup"
+
+	"assay/agent"
+	"assay/internal/subprocess"
+	"assay/internal/protocol"
+	"assay/internal/trace"
+	"assay/kernel"
+	"assay/router"
+)
+
+func (s *Session) start(ctx context.Context) error {
+	sandbox, err := NewSandbox(s.supervisor, s.cfg.SandboxRoot, s.cfg.Prepare)
+	if err != nil {
+		return &StartError{What: "sandbox", Err: err}
+	}
+	s.sandbox = sandbox
+	if s.cfg.Restored != nil {
+		s.runs.Restore(s.cfg.Restored.Runs)
+		if err := s.document.Restore(*s.cfg.Restored); err != nil {
+			return err
+		}
+	}
+	var both errgroup.Group
+	// One that fails does not end the other's start, which would then be
+	// reported as the fault.
+	both.Go(func() error { return s.startKernel(ctx) })
+	both.Go(func() error { return s.startAgent(ctx) })
+	if err := both.Wait(); err != nil {
+		return err
+	}
+	if !s.cfg.Console {
+		s.mu.Lock()
+		err := s.holdHere()
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	if err := s.connectKernel(); err != nil {
+		return err
+	}
+	return s.connectAgent(ctx)
+}
+
+func (s *Session) startKernel(ctx context.Context) error {
+	cfg := s.cfg.Kernel
+	cfg.Sandbox, cfg.Session, cfg.Environ = s.sandbox, s.cfg.ID, s.cfg.Environ
+	cfg.Output = s.printed.from("kernel")
+	k, err := kernel.Start(ctx, s.supervisor, cfg)
+	if err != nil {
+		s.printed.flush("kernel")
+		return &StartError{What: "kernel", Err: err}
+	}
+	told := make(chan struct{})
+	s.mu.Lock()
+	s.pair.kernel, s.pair.kernelTold = k, told
+	s.mu.Unlock()
+	s.tasks.Go(func() {
+		defer close(told)
+		s.watch("kernel", k.Exited(), k.Exit)
+	})
+	return nil
+}
+
+func (s *Session) startAgent(ctx context.Context) error {
+	cfg := s.cfg.Agent
+	cfg.Sandbox, cfg.Session, cfg.Environ = s.sandbox, s.cfg.ID, s.cfg.Environ
+	cfg.Output = s.printed.from("agent")
+	a, err := agent.Start(ctx, s.supervisor, cfg)
+	if err != nil {
+		s.printed.flush("agent")
+		return &StartError{What: "agent", Err: err}
+	}
+	told := make(chan struct{})
+	s.mu.Lock()
+	s.pair.agent, s.pair.agentTold = a, told
+	s.mu.Unlock()
+	s.tasks.Go(func() {
+		defer close(told)
+		s.watch("agent", a.Exited(), a.Exit)
+		s.mourn(a)
+	})
+	return nil
+}
+
+// watch tells consoles and trace when a child has ended.
+func (s *Session) watch(name string, exited <-chan struct{}, exit func() subprocess.Exit) {
+	<-exited
+	s.printed.flush(name) // its last words, before anybody looks for them
+	how := exit()
+	news := protocol.ManagedProcessExit{Type: protocol.TypeManagedProcessExit, Name: name, ExitCode: how.Code, Signal: how.Signal}
+	s.note(news.Type, news)
+	s.router.Tell(news)
+}
+
+// connectKernel makes the kernel part of the session and tells it so.
+func (s *Session) connectKernel() error {
+	k := s.children().kernel
+	s.append(trace.KernelToServer, k.ReadyFrame)
+	if language := k.Ready.Language; language != "" {
+		s.document.SetLanguage(language)
+	}
+	peer, err := s.router.AttachKernel(k, k.Ready.Actions)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.pair.kernelPeer = peer
+	s.mu.Unlock()
+	return s.router.ToKernel(protocol.NewKernelInit(k.PID()))
+}
+
+// connectAgent makes the agent part of the session, tells it so, and waits until
+// it is ready for a query.
+func (s *Session) connectAgent(ctx context.Context) error {
+	follow := s.cfg.Journal.Follow()
+	a := s.children().agent
+	s.append(trace.AgentToServer, a.ReadyFrame)
+	peer, err := s.router.AttachAgent(a)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.pair.agentPeer = peer
+	s.mu.Unlock()
+	init := s.cfg.Init
+	init.Type, init.Language = protocol.TypeInit, s.children().kernel.Ready.Language
+	if err := s.router.ToAgent(init); err != nil {
+		return err
+	}
+	return s.awaitAgent(ctx, peer, follow)
+}
+
+// pair is the session's children and their connections; each may be nil before
+// it has been started.
+type pair struct {
+	kernel     *kernel.Kernel
+	kernelPeer *router.Peer
+	agent      *agent.Agent
+	agentPeer  *router.Peer
+
+	kernelTold, agentTold <-chan struct{} // closed when consoles have been told of its end
+}
+
+// children returns those of the moment.
+func (s *Session) children() pair {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pair
+}
+
+// awaitAgent reads on until the agent says that it is ready, passing over
+// whatever else it says first.
+func (s *Session) awaitAgent(ctx context.Context, peer *router.Peer, follow *trace.Follower) error {
+	within := s.cfg.Agent.Ready
+	if within <= 0 {
+		within = agent.ReadyDeadline
+	}
+	late := fmt.Errorf("agent did not answer init with agent_status ready within %v", within)
+	ctx, cancel := context.WithTimeoutCause(ctx, within, late)
+	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s.tasks.Go(func() {
+		select {
+		case <-peer.Done():
+			stop(peerError("agent", peer))
+		case <-ctx.Done():
+		}
+	})
+	for {
+		entry, err := follow.Next(ctx)
+		if err != nil {
+			return &StartError{What: "agent", Err: err}
+		}
+		if entry.Hop == trace.AgentToServer && entry.Type == protocol.TypeAgentStatus && entry.Status == protocol.AgentReady {
+			return nil
+		}
+	}
+}
+
+// mourn tells the consoles at /agent that the agent has ended, unless the session
+// has wanted that.
+func (s *Session) mourn(a *agent.Agent) {
+	s.mu.Lock()
+	wanted := s.dismissed == a
+	s.mu.Unlock()
+	if !wanted {
+		s.router.TellAgentConsoles(protocol.AgentError{Type: protocol.TypeAgentError, Error: "the agent " + a.Exit().String(), Fatal: true})
+	}
+}
+
+// peerError says why a child's connection has ended.
+func peerError(name string, peer *router.Peer) error {
+	switch err := peer.Err(); {
+	case err == nil:
+		return fmt.Errorf("the %s's connection was closed", name)
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("the %s has closed its socket", name)
+	default:
+		return err
+	}
+}

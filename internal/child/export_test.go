@@ -1,4 +1,0 @@
-package child
-
-// RemoveCgroups kills and removes all cgroups below root, as the helper does.
-func RemoveCgroups(root string) error { return (&cgroups{root: root}).remove() }

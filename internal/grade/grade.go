@@ -1,4 +1,0 @@
-// Package grade grades without running anything: [Lines] what stands in lines,
-// each with its own graders, and [Stored] the attempts of a run that is over,
-// with the cases as they are today.
-package grade

@@ -1,0 +1,77 @@
+package model_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/model"
+)
+
+func TestCO8_EveryCardIsSound(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("prices.json")
+	require.NoError(t, err)
+	var cards []model.Card
+	require.NoError(t, json.Unmarshal(data, &cards))
+	seen := map[string]bool{}
+	for _, card := range cards {
+		require.False(t, seen[card.Model], card.Model)
+		seen[card.Model] = true
+		require.Positive(t, card.Context, card.Model)
+		prices := []model.Price{card.Price}
+		if card.Long != nil {
+			prices = append(prices, card.Long.Price)
+		}
+		for _, p := range prices {
+			require.Positive(t, p.CacheRead, card.Model)
+			require.Greater(t, p.Input, p.CacheRead, card.Model)
+			require.GreaterOrEqual(t, p.CacheWrite, p.Input, card.Model)
+			require.Greater(t, p.Output, p.CacheWrite, card.Model)
+		}
+		require.NotEmpty(t, model.Provider(card.Model), card.Model)
+		require.Equal(t, &card, model.FindCard(card.Model))
+	}
+}
+
+func TestCO8_UnknownPriceIsUnknown(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "anthropic/", "script:x", "anthropic/claude-opus-4-99", "anthropic/claude-opus-4-5x", "claude-opus-5", "openai/claude-opus-5", "openai/gpt", "openai/gpt-5-2025", "openai/gpt-5-pro"} {
+		card := model.FindCard(name)
+		require.Nil(t, card, name)
+		require.Nil(t, card.Cost(model.Usage{InputTokens: 1}))
+	}
+	require.Equal(t, "anthropic/claude-haiku-4-5", model.FindCard("anthropic/claude-haiku-4-5-20251001").Model)
+	require.Equal(t, "anthropic/claude-opus-4", model.FindCard("anthropic/claude-opus-4-20250514").Model)
+	require.Equal(t, "openai/gpt-5-nano", model.FindCard("openai/gpt-5-nano-2025-08-07").Model)
+}
+
+func TestCO8_CostKeepsCacheApart(t *testing.T) {
+	t.Parallel()
+	u := model.Usage{InputTokens: 1e6, OutputTokens: 1e5, CacheCreationInputTokens: 2e6, CacheReadInputTokens: 4e6}
+	require.InDelta(t, 5+2.5+12.5+2, *model.FindCard("anthropic/claude-opus-4-5").Cost(u), 1e-9)
+	require.Equal(t, int64(7_000_000), u.Prompt())
+	require.Equal(t, int64(7_100_000), u.Total())
+	require.Equal(t, model.Usage{InputTokens: 2e6, OutputTokens: 2e5, CacheCreationInputTokens: 4e6, CacheReadInputTokens: 8e6}, u.Add(u))
+
+	haiku := model.FindCard("anthropic/claude-haiku-5-5")
+	require.InDelta(t, 0.01, *haiku.Cost(model.Usage{InputTokens: 1e5}), 1e-9)
+	require.InDelta(t, 0.05, *haiku.Cost(model.Usage{InputTokens: 100_001}), 1e-6)
+}
+
+// Whatever a server says of its tokens, what has been spent never becomes less.
+func TestCO8_TokensWithinReason(t *testing.T) {
+	t.Parallel()
+	script, err := model.ParseScript("s", []byte(`{"content": "x", "usage": {"input_tokens": -5, "output_tokens": -7, "cache_read_input_tokens": -9, "cache_creation_input_tokens": 9000000000000000000}}`))
+	require.NoError(t, err)
+	mock := model.NewMock(script, nil)
+	for name, client := range map[string]model.Client{"anthropic": serve(t, mock), "openai": serveOpenAI(t, mock)} {
+		reply, err := ask(t.Context(), client, says("go"))
+		require.NoError(t, err, name)
+		u := reply.Usage
+		require.GreaterOrEqual(t, min(u.InputTokens, u.OutputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens), int64(0), name)
+		require.Less(t, u.Total(), int64(1<<43), name)
+	}
+}

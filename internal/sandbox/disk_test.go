@@ -1,0 +1,144 @@
+package sandbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"assay/internal/sandbox"
+)
+
+func usage(t *testing.T, root string) int64 {
+	t.Helper()
+	total, err := sandbox.Usage(t.Context(), root)
+	require.NoError(t, err)
+	return total
+}
+
+// growth is by how much usage grows when something is done.
+func growth(t *testing.T, root string, do func()) int64 {
+	t.Helper()
+	before := usage(t, root)
+	do()
+	return usage(t, root) - before
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	file := filepath.Join(root, "a", "b", "file")
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	require.Positive(t, usage(t, root))
+
+	require.InDelta(t, 1<<20, growth(t, root, func() { require.NoError(t, os.WriteFile(file, make([]byte, 1<<20), 0o600)) }), 1<<14)
+	require.Zero(t, growth(t, root, func() { require.NoError(t, os.Link(file, filepath.Join(root, "a", "another"))) }))
+	require.InDelta(t, 0, growth(t, root, func() { require.NoError(t, os.Symlink("/usr", filepath.Join(root, "link"))) }), 1<<12)
+	require.InDelta(t, 0, growth(t, root, func() { // a hole
+		sparse, err := os.Create(filepath.Join(root, "sparse"))
+		require.NoError(t, err)
+		require.NoError(t, sparse.Truncate(1<<40))
+		require.NoError(t, sparse.Close())
+	}), 1<<12)
+	require.InDelta(t, -1<<20, growth(t, root, func() {
+		require.NoError(t, os.Remove(file))
+		require.NoError(t, os.Remove(filepath.Join(root, "a", "another")))
+	}), 1<<14)
+
+	_, err := sandbox.Usage(t.Context(), filepath.Join(root, "missing"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// Folders deeper than any path can be do not hide anything.
+func TestUsageDeep(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	name := strings.Repeat("d", 200)
+	const depth = 1000
+	at, err := unix.Open(root, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	require.NoError(t, err)
+	for range depth {
+		require.NoError(t, unix.Mkdirat(at, name, 0o755))
+		below, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		require.NoError(t, err)
+		require.NoError(t, unix.Close(at))
+		at = below
+	}
+	fd, err := unix.Openat(at, "file", unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+	require.NoError(t, err)
+	file := os.NewFile(uintptr(fd), "file")
+	_, err = file.Write(make([]byte, 1<<20))
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(file.Close(), unix.Close(at)))
+	require.Greater(t, usage(t, root), int64(1<<20))
+}
+
+func TestUsageWide(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for i := range 3000 {
+		require.NoError(t, os.WriteFile(filepath.Join(root, fmt.Sprint(i)), []byte("x"), 0o600))
+	}
+	require.GreaterOrEqual(t, usage(t, root), int64(3000*4096))
+}
+
+func TestUsageStops(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	late := errors.New("measured for too long")
+	cancel(late)
+	_, err := sandbox.Usage(ctx, t.TempDir())
+	require.ErrorIs(t, err, late)
+}
+
+// A tree that changes while it is measured is no error.
+func TestUsageOfChangingTree(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 100 {
+			dir := filepath.Join(root, fmt.Sprint(i%7), "x", "y")
+			_ = os.MkdirAll(dir, 0o755)
+			_ = os.WriteFile(filepath.Join(dir, "file"), []byte("x"), 0o600)
+			_ = os.RemoveAll(filepath.Join(root, fmt.Sprint((i+3)%7)))
+		}
+	}()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		usage(t, root)
+	}
+}
+
+// What cannot be read cannot be measured, and that is said, beside the rest.
+func TestUsageOfHiddenFolder(t *testing.T) {
+	t.Parallel()
+	w := way{uid: os.Getuid()}
+	if w.uid == 0 {
+		w.uid = nobody // root reads every folder
+	}
+	hidden := filepath.Join(w.folder(t), "hidden")
+	require.NoError(t, os.Mkdir(hidden, 0))
+	cmd := exec.CommandContext(t.Context(), in("fence.test"), "usage", filepath.Dir(hidden))
+	cmd.Env = []string{"GORACE=atexit_sleep_ms=0"}
+	if w.uid != os.Getuid() {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(w.uid), Gid: uint32(w.uid)}}
+	}
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	require.Equal(t, "true true\n", string(out), "the rest is measured, and the error says that it is not all")
+	require.NoError(t, os.Chmod(hidden, 0o700))
+}

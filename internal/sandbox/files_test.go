@@ -1,0 +1,163 @@
+package sandbox_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/sandbox"
+)
+
+// outside is a folder that is the user's, with a secret and a program in it.
+func (w way) outside(t *testing.T) string {
+	t.Helper()
+	dir := w.folder(t)
+	for name, mode := range map[string]os.FileMode{"secret": 0o600, "program": 0o755} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"), mode))
+		require.NoError(t, os.Chown(path, w.uid, -1))
+	}
+	return dir
+}
+
+// PK-15: what is outside cannot be read.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	for name, w := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rules, out, other := w.rules(t), w.outside(t), w.outside(t)
+			require.NoError(t, os.Symlink(out, filepath.Join(rules.Root, "link")))
+			w.prevent(t, order{Rules: rules}, sandbox.HoldsRead, map[string]string{
+				"file":             `open(OUT + "/secret").read()`,
+				"folder":           `os.listdir(OUT)`,
+				"home":             `os.listdir("/root")`,
+				"shadow":           `open("/etc/shadow").read()`,
+				"temporary files":  `os.listdir("/tmp")`,
+				"variable files":   `os.listdir("/var/lib")`,
+				"another sandbox":  `open(OTHER + "/secret").read()`,
+				"through a link":   `open("link/secret").read()`,
+				"a link made now":  `os.symlink(OUT + "/secret", "made"); open("made").read()`,
+				"the way up":       `open("../" + os.path.basename(OUT) + "/secret").read()`,
+				"through root":     `open("/proc/self/root" + OUT + "/secret").read()`,
+				"server's root":    `open(f"/proc/{SERVER}/root" + OUT + "/secret").read()`,
+				"server's folder":  `os.listdir(f"/proc/{SERVER}/cwd")`,
+				"server's program": `open(f"/proc/{SERVER}/exe", "rb").read(1)`,
+				"server's files":   `open(f"/proc/{SERVER}/fd/0")`,
+				"moved in":         `os.rename(OUT + "/secret", "stolen")`,
+				"linked in":        `os.link(OUT + "/secret", "stolen")`,
+				"executed":         `os.execv(OUT + "/program", ["program"])`,
+				"a child":          `import subprocess; subprocess.run([OUT + "/program"], check=True)`,
+				"a grandchild": `
+import subprocess
+failed = subprocess.run(["cat", OUT + "/secret"], stderr=subprocess.PIPE).stderr
+if b"Permission denied" in failed: raise PermissionError(failed)`,
+				"a daemon": `
+os.setsid()
+said = forked('os.setsid(); open(OUT + "/secret").read()', names)
+if said != "done": raise PermissionError(said)`,
+				"a handle": `
+import ctypes
+handle = ctypes.create_string_buffer(8 + 128)
+ctypes.c_uint.from_buffer(handle).value = 128
+mount = ctypes.c_int()
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.name_to_handle_at(-100, (OUT + "/secret").encode(), handle, ctypes.byref(mount), 0): raise OSError(ctypes.get_errno(), "no handle")
+folder = os.open(ROOT, os.O_RDONLY)
+file = libc.open_by_handle_at(folder, handle, os.O_RDONLY)
+if file < 0: raise OSError(ctypes.get_errno(), "refused")`,
+				"a terminal": `
+try: open("/dev/tty").read()
+except OSError as error: raise PermissionError(error)`,
+			}, map[string]any{"OUT": out, "OTHER": other})
+		})
+	}
+}
+
+// PK-15: what is outside cannot be changed.
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	for name, w := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rules, out := w.rules(t), w.outside(t)
+			require.NoError(t, os.Symlink(filepath.Join(out, "secret"), filepath.Join(rules.Root, "link")))
+			w.prevent(t, order{Rules: rules}, sandbox.HoldsWrite, map[string]string{
+				"create":          `open(OUT + "/new", "w")`,
+				"overwrite":       `open(OUT + "/secret", "w")`,
+				"append":          `open(OUT + "/secret", "a").write("x")`,
+				"truncate":        `os.truncate(OUT + "/secret", 0)`,
+				"remove":          `os.remove(OUT + "/secret")`,
+				"make a folder":   `os.mkdir(OUT + "/new")`,
+				"remove a folder": `os.rmdir(OUT)`,
+				"make a pipe":     `os.mkfifo(OUT + "/new")`,
+				"make a link":     `os.symlink("x", OUT + "/new")`,
+				"make a device":   `os.mknod("device", 0o20600, os.makedev(1, 3))`,
+				"move out":        `open("x", "w"); os.rename("x", OUT + "/new")`,
+				"link out":        `open("y", "w"); os.link("y", OUT + "/new")`,
+				"move over":       `open("z", "w"); os.replace("z", OUT + "/secret")`,
+				"rename":          `os.rename(OUT + "/secret", OUT + "/new")`,
+				"through a link":  `open("link", "w")`,
+				"through root":    `open("/proc/self/root" + OUT + "/new", "w")`,
+				"server's folder": `open(f"/proc/{SERVER}/cwd/new", "w")`,
+				"into the system": `open("/usr/new", "w")`,
+				"core pattern":    `open("/proc/sys/kernel/core_pattern", "w")`,
+				"server's figure": `open(f"/proc/{SERVER}/oom_score_adj", "w")`,
+				"temporary file":  `open("/tmp/fence-test-new", "w")`,
+				"listen":          `import socket; socket.socket(socket.AF_UNIX).bind(OUT + "/new")`,
+				"a ring": `
+try: syscall(NR["io_uring_setup"], 8, bytes(120))
+except OSError as error: raise PermissionError(error)`,
+			}, map[string]any{"OUT": out})
+
+			left, err := os.ReadDir(out)
+			require.NoError(t, err)
+			require.Len(t, left, 2)
+			text, err := os.ReadFile(filepath.Join(out, "secret"))
+			require.NoError(t, err)
+			require.Equal(t, "#!/bin/sh\n", string(text))
+			require.NoFileExists(t, "/tmp/fence-test-new")
+		})
+	}
+}
+
+// What Linux cannot prevent is said.
+func TestAttributes(t *testing.T) {
+	t.Parallel()
+	for name, w := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w.prevent(t, order{Rules: w.rules(t)}, sandbox.HoldsAttributes, map[string]string{
+				"mode":  `os.chmod(OUT + "/secret", 0o640)`,
+				"owner": `os.chown(OUT + "/secret", os.getuid(), -1)`,
+				"time":  `os.utime(OUT + "/secret", (0, 0))`,
+			}, map[string]any{"OUT": w.outside(t)})
+		})
+	}
+}
+
+// PK-15: shared memory is the sandbox's own, or its names are not told.
+func TestSharedMemory(t *testing.T) {
+	t.Parallel()
+	theirs, err := os.CreateTemp("/dev/shm", "fence-test-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.Remove(theirs.Name())) })
+	require.NoError(t, theirs.Close())
+	require.NoError(t, os.Chmod(theirs.Name(), 0o666))
+	for name, w := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w.prevent(t, order{Rules: w.rules(t)}, sandbox.HoldsSharedMemory, map[string]string{
+				"read": `
+try: open(THEIRS).read()
+except FileNotFoundError as error: raise PermissionError(error)`,
+				"list": `
+if not os.listdir("/dev/shm"): raise PermissionError("empty")`,
+				"another's terminal": `
+if os.listdir("/dev/pts") == ["ptmx"]: raise PermissionError("empty")`,
+			}, map[string]any{"THEIRS": theirs.Name()})
+		})
+	}
+}

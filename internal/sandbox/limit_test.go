@@ -1,0 +1,97 @@
+package sandbox_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/sandbox"
+)
+
+// PK-15: what is too much is an error, and the process lives.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	for name, w := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rules := w.rules(t)
+			rules.Memory, rules.OpenFiles, rules.FileSize = 512<<20, 64, 1<<20
+			outcomes, enforced := w.try(t, order{Rules: rules}, map[string]string{
+				"memory": `bytearray(1 << 30)`,
+				"memory in small pieces": `
+pieces = []
+while True: pieces.append(bytes(1 << 20))`,
+				"a large file":     `open("large", "wb").truncate(2 << 20)`,
+				"a growing file":   `os.write(os.open("grown", os.O_CREAT | os.O_WRONLY), bytes(1 << 20)); os.write(os.open("grown", os.O_WRONLY | os.O_APPEND), b"x")`,
+				"files":            `files = [open("/dev/null") for _ in range(100)]`,
+				"raise the limit":  `import resource; resource.setrlimit(resource.RLIMIT_DATA, (-1, -1))`,
+				"enough memory":    `bytearray(100 << 20)`,
+				"enough of a file": `open("enough", "wb").write(bytes(1 << 20))`,
+			}, nil)
+			require.Equal(t, "MemoryError: ", outcomes["memory"])
+			require.Equal(t, "MemoryError: ", outcomes["memory in small pieces"])
+			require.Contains(t, outcomes["a large file"], "File too large")
+			require.Contains(t, outcomes["a growing file"], "File too large")
+			require.Contains(t, outcomes["files"], "Too many open files")
+			require.Regexp(t, "ValueError|PermissionError", outcomes["raise the limit"])
+			require.Equal(t, "done", outcomes["enough memory"])
+			require.Equal(t, "done", outcomes["enough of a file"])
+			for _, promise := range []string{sandbox.HoldsMemory, sandbox.HoldsOpenFiles, sandbox.HoldsFileSize} {
+				require.True(t, enforced[promise])
+			}
+			require.NotContains(t, enforced, sandbox.HoldsProcesses)
+		})
+	}
+}
+
+// bomb forks up to 200 processes, all at once there, and says how many it had.
+const bomb = `
+gate, release = os.pipe()
+count = 0
+try:
+    for _ in range(200):
+        if os.fork() == 0:
+            os.close(release)
+            os.read(gate, 1)
+            os._exit(0)
+        count += 1
+except BlockingIOError as error:
+    raise RuntimeError(count)`
+
+// PK-15: the number of processes is limited.
+func TestProcesses(t *testing.T) {
+	t.Parallel()
+	pids, err := sandbox.NewPids(1, "")
+	if err == nil {
+		require.NoError(t, pids.Remove())
+	}
+	for name, w := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rules := w.rules(t)
+			rules.Processes = 64
+			// A cgroup is the server's to make, and nobody has none.
+			o := order{Rules: rules, Pids: err == nil && w.uid == 0}
+			outcomes, enforced := w.try(t, o, map[string]string{
+				"fork": bomb,
+				"threads": `
+import threading
+gate = threading.Event()
+try:
+    for count in range(200): threading.Thread(target=gate.wait, daemon=True).start()
+except RuntimeError as error:
+    os._exit(7)`,
+			}, nil)
+			if !enforced[sandbox.HoldsProcesses] {
+				require.Equal(t, "done", outcomes["fork"])
+				t.Log("processes are not limited here, as is said")
+				return
+			}
+			if !o.Pids && !enforced[sandbox.HoldsSharedMemory] {
+				t.Skip("the limit is on all processes of this user")
+			}
+			require.Regexp(t, `^RuntimeError: (5\d|6\d)$`, outcomes["fork"])
+			require.Equal(t, "status 1792", outcomes["threads"]) // exit status 7
+		})
+	}
+}

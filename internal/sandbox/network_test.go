@@ -1,0 +1,137 @@
+package sandbox_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/sandbox"
+)
+
+// neighbours listen outside of every fence: names for the code of attempts.
+func neighbours(t *testing.T, w way) map[string]any {
+	t.Helper()
+	names := map[string]any{}
+	listen := func(name, network, address string) net.Addr {
+		listener, err := new(net.ListenConfig).Listen(t.Context(), network, address)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, listener.Close()) })
+		names[name] = listener.Addr().String()
+		return listener.Addr()
+	}
+	_, port, err := net.SplitHostPort(listen("TCP", "tcp4", "127.0.0.1:0").String())
+	require.NoError(t, err)
+	names["PORT"], err = strconv.Atoi(port)
+	require.NoError(t, err)
+	path := filepath.Join(w.folder(t), "socket")
+	listen("PATH", "unix", path)
+	require.NoError(t, os.Chmod(path, 0o666))
+	listen("ABSTRACT", "unix", "@"+path)
+	return names
+}
+
+// Go's name of an abstract address begins with @, the kernel's with a zero.
+const abstract = `socket.socket(socket.AF_UNIX).connect("\0" + ABSTRACT[1:])`
+
+// PK-15: with the network off nobody can be reached, and nobody asked.
+func TestNetworkOff(t *testing.T) {
+	t.Parallel()
+	for name, w := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rules := w.rules(t)
+			rules.Network = sandbox.NetworkOff
+			names := neighbours(t, w)
+			attempts := map[string]string{
+				"connect":      `import socket; socket.create_connection(("127.0.0.1", PORT))`,
+				"connect IPv6": `import socket; socket.socket(socket.AF_INET6).connect(("::1", PORT))`,
+				"send":         `import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", PORT))`,
+				"bind":         `import socket; socket.socket().bind(("127.0.0.1", 0))`,
+				"raw":          `import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)`,
+				"packets":      `import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)`,
+				"the machine":  `import socket; socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)`,
+				"interfaces":   `import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)`,
+				"multipath":    `import socket; socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)`,
+				"a child": `
+import subprocess, sys
+code = "import socket; socket.socket()"
+if b"PermissionError" in subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE).stderr: raise PermissionError`,
+			}
+			w.prevent(t, order{Rules: rules}, sandbox.HoldsNetwork, attempts, names)
+			w.prevent(t, order{Rules: rules}, sandbox.HoldsUnixSockets, map[string]string{
+				"path":     `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
+				"abstract": `import socket; ` + abstract,
+			}, names)
+			w.allow(t, order{Rules: rules}, map[string]string{
+				"socketpair": `import socket; a, b = socket.socketpair(); a.send(b"x"); assert b.recv(1) == b"x"`,
+				"asyncio":    `import asyncio; asyncio.run(asyncio.sleep(0))`,
+			}, nil)
+
+			rules.UnixSockets = true
+			w.prevent(t, order{Rules: rules}, sandbox.HoldsNetwork, attempts, names)
+			w.prevent(t, order{Rules: rules}, sandbox.HoldsUnixSockets, map[string]string{
+				"path": `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
+			}, names)
+			w.allow(t, order{Rules: rules}, map[string]string{
+				"own socket": `import socket; s = socket.socket(socket.AF_UNIX); s.bind("own"); s.listen(); socket.socket(socket.AF_UNIX).connect("own")`,
+			}, nil)
+		})
+	}
+}
+
+// PK-15: with a loopback of its own a sandbox reaches itself and nobody else.
+func TestNetworkLoopback(t *testing.T) {
+	t.Parallel()
+	for name, w := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rules := w.rules(t)
+			rules.Network = sandbox.NetworkLoopback
+			names := neighbours(t, w)
+			w.prevent(t, order{Rules: rules}, sandbox.HoldsNetwork, map[string]string{
+				"connect": `
+import socket
+try: socket.create_connection(("127.0.0.1", PORT))
+except ConnectionRefusedError as error: raise PermissionError(error)`,
+				"far away": `
+import socket
+try: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(("192.0.2.1", 53))
+except OSError as error: raise PermissionError(error)`,
+				"leave": `
+import os
+file = os.open(f"/proc/{SERVER}/ns/net", os.O_RDONLY)
+syscall(NR["setns"], file, 0)`,
+			}, names)
+			w.allow(t, order{Rules: rules}, map[string]string{
+				"itself": `
+import socket
+with socket.create_server(("127.0.0.1", 0)) as server:
+    socket.create_connection(server.getsockname()).close()
+with socket.create_server(("::1", 0), family=socket.AF_INET6) as server:
+    socket.create_connection(server.getsockname()[:2]).close()`,
+			}, nil)
+		})
+	}
+}
+
+func TestNetworkOn(t *testing.T) {
+	t.Parallel()
+	for name, w := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rules, names := w.rules(t), neighbours(t, w)
+			w.allow(t, order{Rules: rules}, map[string]string{
+				"connect": `import socket; socket.create_connection(("127.0.0.1", PORT))`,
+				"send":    `import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", PORT))`,
+			}, names)
+			w.prevent(t, order{Rules: rules}, sandbox.HoldsUnixSockets, map[string]string{
+				"path": `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
+			}, names)
+			w.prevent(t, order{Rules: rules}, sandbox.HoldsSignals, map[string]string{"abstract": `import socket; ` + abstract}, names)
+		})
+	}
+}

@@ -1,0 +1,104 @@
+package sandbox_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/sandbox"
+)
+
+func TestPids(t *testing.T) {
+	t.Parallel()
+	_, err := sandbox.NewPids(0, "")
+	require.EqualError(t, err, "limit processes: 0 is no limit")
+	pids, err := sandbox.NewPids(3, "")
+	if err != nil {
+		t.Skip(err)
+	}
+	const sleeper = "sleep 60 >/dev/null 2>&1 & "
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "read line; "+strings.Repeat(sleeper, 4)+"wait")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	begin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	require.NoError(t, pids.Add(cmd.Process.Pid))
+	_, err = begin.Write([]byte("\n"))
+	require.NoError(t, err)
+	require.Error(t, cmd.Wait()) // the shell gives up at the third
+	require.Contains(t, errs.String(), "fork")
+	require.NoError(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL))
+	require.NoError(t, pids.Remove())
+}
+
+func TestFindCgroups(t *testing.T) {
+	t.Parallel()
+	const first = "30 25 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n31 25 0:27 / /sys/fs/cgroup/pids rw,nosuid shared:9 - cgroup cgroup rw,pids\n"
+	const second = "32 25 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+	for name, test := range map[string]struct{ mounts, member, pids, unified string }{
+		"both":         {first + second, "9:memory:/m\n8:cpu,pids:/a/b\n0::/u\n", "/sys/fs/cgroup/pids/a/b", "/sys/fs/cgroup/unified/u"},
+		"version 2":    {second, "0::/\n", "", "/sys/fs/cgroup/unified"},
+		"none":         {"", "", "", ""},
+		"no such line": {first, "9:memory:/m\n", "", ""},
+		"nonsense":     {"- - -\nx - cgroup\n", "x\n", "", ""},
+	} {
+		pids, unified := sandbox.FindCgroups(test.mounts, test.member)
+		require.Equal(t, test.pids, pids, name)
+		require.Equal(t, test.unified, unified, name)
+	}
+}
+
+func FuzzFindCgroups(f *testing.F) {
+	f.Add("31 25 0:27 / /sys/fs/cgroup/pids rw,nosuid shared:9 - cgroup cgroup rw,pids\n", "8:pids:/a\n0::/\n")
+	f.Fuzz(func(t *testing.T, mounts, member string) {
+		pids, unified := sandbox.FindCgroups(mounts, member)
+		for _, path := range []string{pids, unified} {
+			require.False(t, strings.HasSuffix(path, "/") && len(path) > 1)
+		}
+	})
+}
+
+// A tree of files stands for the cgroups of version 2.
+func TestPidsUnified(t *testing.T) {
+	t.Parallel()
+	ours := t.TempDir()
+	server := filepath.Join(ours, "assay-1")
+	group := filepath.Join(server, "1")
+	require.NoError(t, os.MkdirAll(group, 0o755))
+	write := func(path, text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) }
+	read := func(elements ...string) string {
+		text, err := os.ReadFile(filepath.Join(elements...))
+		require.NoError(t, err)
+		return string(text)
+	}
+	for _, name := range []string{ours, server, group} {
+		for _, file := range []string{"cgroup.subtree_control", "pids.max", "cgroup.procs"} {
+			write(filepath.Join(name, file), "")
+		}
+	}
+	write(filepath.Join(ours, "cgroup.controllers"), "cpu pids\n")
+	write(filepath.Join(server, "cgroup.controllers"), "\n")
+
+	pids, err := sandbox.LimitUnified(64, ours, group)
+	require.NoError(t, err)
+	require.Equal(t, "+pids", read(ours, "cgroup.subtree_control"))
+	require.Equal(t, "+pids", read(server, "cgroup.subtree_control"))
+	require.Equal(t, "64", read(group, "pids.max"))
+	require.NoError(t, pids.Add(7))
+	require.Equal(t, "7", read(group, "cgroup.procs"))
+	require.NoError(t, pids.Remove())
+	require.DirExists(t, group) // its owner removes it
+
+	write(filepath.Join(ours, "cgroup.controllers"), "cpu\n")
+	_, err = sandbox.LimitUnified(64, ours, group)
+	require.ErrorContains(t, err, "has no pids controller")
+	_, err = sandbox.LimitUnified(64, "", "")
+	require.ErrorContains(t, err, "no cgroup")
+}

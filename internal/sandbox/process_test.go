@@ -1,0 +1,138 @@
+package sandbox_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/sandbox"
+)
+
+// PK-15: what runs outside is neither signalled, nor limited, nor slowed down.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	for name, w := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rules := w.rules(t)
+			w.prevent(t, order{Rules: rules}, sandbox.HoldsSignals, map[string]string{
+				"ask":        `os.kill(SERVER, 0)`,
+				"signal":     `import signal; os.kill(SERVER, signal.SIGURG)`,
+				"the group":  `import signal; os.killpg(os.getpgid(SERVER), signal.SIGURG)`,
+				"the thread": `syscall(NR["tgkill"], SERVER, SERVER, 23)`,
+				"by file":    `import signal; signal.pidfd_send_signal(os.pidfd_open(SERVER), signal.SIGURG)`,
+				"limit":      `import resource; resource.prlimit(SERVER, resource.RLIMIT_NOFILE, (9, 9))`,
+				"priority":   `os.setpriority(os.PRIO_PROCESS, SERVER, 19)`,
+				"processor":  `os.sched_setaffinity(SERVER, {0})`,
+				"scheduler":  `os.sched_setscheduler(SERVER, os.SCHED_IDLE, os.sched_param(0))`,
+				"keystrokes": `import fcntl, termios; fcntl.ioctl(0, termios.TIOCSTI, b"x")`,
+			}, nil)
+			w.allow(t, order{Rules: rules}, map[string]string{
+				"own child": `
+import signal, subprocess
+child = subprocess.Popen(["sleep", "60"])
+child.terminate()
+assert child.wait() == -signal.SIGTERM`,
+				"own group": `import signal; signal.signal(signal.SIGUSR1, lambda *_: None); os.setpgid(0, 0); os.killpg(0, signal.SIGUSR1)`,
+				"itself":    `import resource; os.sched_setaffinity(0, {0}); os.nice(1); resource.setrlimit(resource.RLIMIT_CORE, (0, 0))`,
+			}, nil)
+		})
+	}
+}
+
+// PK-15: the environment of the server, which has keys, cannot be read, nor its
+// memory.
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	for name, w := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w.prevent(t, order{Rules: w.rules(t)}, sandbox.HoldsEnvironment, map[string]string{
+				"environment": `open(f"/proc/{SERVER}/environ").read()`,
+				"by a thread": `open(f"/proc/{SERVER}/task/{SERVER}/environ").read()`,
+				"of a parent": `open(f"/proc/{os.getppid()}/../{SERVER}/environ").read()`,
+				"memory":      `open(f"/proc/{SERVER}/mem", "rb")`,
+				"maps":        `open(f"/proc/{SERVER}/maps").read()`,
+				"trace":       `syscall(NR["ptrace"], 16, SERVER, 0, 0)`,
+				"read memory": `
+import ctypes
+vector = (ctypes.c_size_t * 2)(ctypes.addressof(ctypes.create_string_buffer(8)), 8)
+syscall(NR["process_vm_readv"], SERVER, vector, 1, vector, 1, 0)`,
+				"take a file": `syscall(NR["pidfd_getfd"], os.pidfd_open(SERVER), 0, 0)`,
+			}, nil)
+		})
+	}
+}
+
+// PK-15: there are no capabilities, and no way to any.
+func TestCapabilities(t *testing.T) {
+	t.Parallel()
+	for name, w := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := order{Rules: w.rules(t)}
+			w.allow(t, o, map[string]string{"none": `
+fields = dict(line.split(":", 1) for line in open("/proc/self/status"))
+for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"): assert int(fields[name], 16) == 0, (name, fields[name])
+assert int(fields["CapBnd"], 16) == 0 or os.getuid()
+assert int(fields["NoNewPrivs"]) == 1 and int(fields["Seccomp"]) == 2`}, nil)
+			attempts := map[string]string{
+				"users":          `syscall(NR["unshare"], 0x10000000)`,
+				"mounts":         `syscall(NR["unshare"], 0x20000)`,
+				"users by clone": `syscall(NR["clone"], 0x10000000 | 17, 0, 0, 0, 0)`,
+				"enter":          `syscall(NR["setns"], os.open("/proc/self/ns/uts", os.O_RDONLY), 0)`,
+				"mount":          `import ctypes; l = ctypes.CDLL(None, use_errno=True); l.mount(b"none", b".", b"tmpfs", 0, None); raise OSError(ctypes.get_errno(), "")`,
+				"root":           `os.chroot(".")`,
+				"become somebody": `
+try: os.setuid(os.getuid() + 1)
+except OSError as error: raise PermissionError(error)`,
+				"machine's name": `import socket; socket.sethostname("x")`,
+				"program":        `syscall(NR["bpf"], 5, bytes(128), 128)`,
+				"watch":          `syscall(NR["perf_event_open"], bytes(128), 0, -1, -1, 0)`,
+				"faults":         `syscall(NR["userfaultfd"], 0)`,
+				"keys":           `syscall(NR["keyctl"], 0, -3, 0)`,
+				"shared memory":  `syscall(NR["shmget"], 0, 4096, 0o1600)`,
+				"queue":          `syscall(NR["mq_open"], b"x", 0o102, 0o600, 0)`,
+				"other numbers":  `syscall(0x40000000 + 39)`,
+				"other machine": `
+import ctypes, mmap
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(b"\xb8\x14\0\0\0\xcd\x80\xc3")  # getpid of i386
+result = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()
+raise OSError(-result, "") if result < 0 else AssertionError(result)`,
+			}
+			if runtime.GOARCH != "amd64" { // only there has one kernel several sets of calls
+				delete(attempts, "other numbers")
+				delete(attempts, "other machine")
+			}
+			w.prevent(t, o, sandbox.HoldsCapabilities, attempts, nil)
+			w.allow(t, o, map[string]string{"threads, by the call that is there": `
+import threading
+thread = threading.Thread(target=lambda: None)
+thread.start()
+thread.join()`}, nil)
+		})
+	}
+}
+
+// A program that makes whoever runs it its owner does so for nobody.
+func TestOwnersPrograms(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 || !mayBecome() {
+		t.Skip("only root can make a program of root's")
+	}
+	program, err := os.ReadFile("/usr/bin/id")
+	require.NoError(t, err)
+	for _, python := range []bool{false, true} {
+		w := way{python: python, uid: nobody}
+		rules := w.rules(t)
+		owners := filepath.Join(rules.Root, "id")
+		require.NoError(t, os.WriteFile(owners, program, 0o755))
+		require.NoError(t, os.Chmod(owners, 0o755|os.ModeSetuid))
+		said := w.run(t, order{Rules: rules, Argv: []string{owners, "-u"}})
+		require.Equal(t, "65534\n", said.Stdout, said.Stderr)
+	}
+}
