@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/subprocess"
 	"assay/eval/session"
+	"assay/internal/subprocess"
 )
 
 // longestEnd is how long assay serve and assay run may take to end after a
@@ -27,11 +27,11 @@ func longestEnd(t *testing.T) time.Duration {
 		stop,                                 // the agent
 		stop,                                 // the kernel
 		constant(t, "router", "finishGrace"), // peers read what is queued for them
-		constant(t, "internal/protocol", "goodbye"), // consoles agree to a close
-		constant(t, "server", "shutdown"),           // requests end
-		constant(t, "internal/subprocess", "emptied"),    // the helper's cgroups
-		constant(t, "internal/subprocess", "emptied"),    // and the server's look after it
-		constant(t, "cmd/assay", "stderrFlush"),     // what was logged
+		constant(t, "internal/protocol", "goodbye"),   // consoles agree to a close
+		constant(t, "server", "shutdown"),             // requests end
+		constant(t, "internal/subprocess", "emptied"), // the helper's cgroups
+		constant(t, "internal/subprocess", "emptied"), // and the server's look after it
+		constant(t, "cmd/assay", "stderrFlush"),       // what was logged
 	}
 	var sum time.Duration
 	for _, step := range steps {

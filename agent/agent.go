@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/subprocess"
 	"assay/internal/sandbox"
+	"assay/internal/subprocess"
 )
 
 // ReadyDeadline is how long an agent may take until it says ready.
@@ -20,12 +20,12 @@ const ReadyDeadline = 30 * time.Second
 // Config says what agent to start and where.
 type Config struct {
 	Command []string // required; the number of the socket's fd is appended
-	Sandbox string   // its working folder
+	Workdir string   // its working folder
 	Session string   // id of the session
 	Environ []string // the server's environment
 
 	// Fence, if set, confines the agent to the sandbox and what the rules name.
-	Fence *sandbox.Template
+	Sandbox *sandbox.Template
 
 	// Pass names variables that it gets although they begin with ASSAY_.
 	Pass []string
@@ -51,13 +51,13 @@ type Agent struct {
 
 // Start starts an agent and waits until it is ready.
 func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Agent, error) {
-	plan, err := cfg.Fence.Around(cfg.Sandbox)
+	plan, err := cfg.Sandbox.Around(cfg.Workdir)
 	if err != nil {
 		return nil, err
 	}
 	proc, err := sup.Start(subprocess.Spec{
-		Name: "agent", Argv: cfg.Command, Dir: cfg.Sandbox, Env: environment(cfg),
-		FrameLimit: cfg.FrameLimit, Output: cfg.Output, Fence: plan, Processes: cfg.Fence.Processes(),
+		Name: "agent", Argv: cfg.Command, Dir: cfg.Workdir, Env: environment(cfg),
+		FrameLimit: cfg.FrameLimit, Output: cfg.Output, Sandbox: plan, Processes: cfg.Sandbox.Processes(),
 	})
 	if err != nil {
 		return nil, err
@@ -79,5 +79,5 @@ func environment(cfg Config) []string {
 		return !strings.HasPrefix(name, "ASSAY_") || slices.Contains(cfg.Pass, name)
 	})
 	env = append(env, "AGENT_DEBUG=1")
-	return append(env, subprocess.Env(cfg.Sandbox, cfg.Session)...)
+	return append(env, subprocess.Env(cfg.Workdir, cfg.Session)...)
 }

@@ -36,7 +36,7 @@ func newBare(t *testing.T) *bare {
 	require.NoError(t, err)
 	s := &bare{t: t, journal: trace.NewJournal("bench"), written: &watched{file: file, up: make(chan struct{}, 1)}}
 	writer := trace.NewWriter(s.journal, s.written)
-	s.router = router.New(s.journal, notebook.NewRuns(notebook.RunsConfig{}), router.Config{})
+	s.router = router.New(s.journal, notebook.NewExecutions(notebook.ExecutionsConfig{}), router.Config{})
 	var writing sync.WaitGroup
 	var failed error
 	writing.Go(func() {

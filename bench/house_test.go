@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/agent"
-	"assay/internal/protocol"
 	"assay/eval/session"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 	"assay/kernel"
 	"assay/router"
@@ -91,12 +91,12 @@ func newHouse(t *testing.T, p *program, sessions int) *house {
 }
 
 // open starts a session without a case, for the server.
-func (h *house) open(ctx context.Context, o server.Opening) (*session.Session, error) {
+func (h *house) open(ctx context.Context, o server.StartOptions) (*session.Session, error) {
 	follow := o.Journal.Follow()
 	command := []string{"sh", "-c", sleeper}
 	live, err := session.Start(ctx, h.program.supervisor, session.Config{
 		ID: o.ID, Journal: o.Journal, Restored: o.Restored, Environ: os.Environ(),
-		SandboxRoot: h.program.supervisor.TempDir(), Console: true, TakeOver: time.Hour,
+		WorkdirRoot: h.program.supervisor.TempDir(), Console: true, TakeOver: time.Hour,
 		Kernel: kernel.Config{Command: command, StdioLimit: -1}, Agent: agent.Config{Command: command},
 		Init: protocol.AgentInit{SessionID: 1}, Router: router.Config{Shared: true},
 	})

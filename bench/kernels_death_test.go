@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"assay/internal/subprocess"
 	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/kernel"
 )
 

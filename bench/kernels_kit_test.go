@@ -66,7 +66,7 @@ func (k *kit) startIn(t *testing.T, sandbox string, cfg kernel.Config) started {
 	if cfg.Command == nil {
 		cfg.Python = k.python
 	}
-	cfg.Sandbox, cfg.Session, cfg.Environ = sandbox, "bench", os.Environ()
+	cfg.Workdir, cfg.Session, cfg.Environ = sandbox, "bench", os.Environ()
 	one, err := kernel.Start(t.Context(), k.supervisor, cfg)
 	require.NoError(t, err)
 	return started{newCells(t, one), one}

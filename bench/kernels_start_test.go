@@ -17,14 +17,14 @@ func (k *kit) measureStarts(t *testing.T) (beside, floors [][]string) {
 	turn := k.jupyterBirths(t)
 	turn["served"] = k.serve(t).birth(t)
 	turn["cold"] = k.birth(t, kernel.Config{}, oneAndOne)
-	turn["cold fenced"] = k.birth(t, kernel.Config{Fence: k.fence}, oneAndOne)
+	turn["cold fenced"] = k.birth(t, kernel.Config{Sandbox: k.fence}, oneAndOne)
 	turn["cold imports"] = k.birth(t, kernel.Config{}, imports)
 	turn["bare"] = rested(k.birth(t, kernel.Config{Pool: bare}, oneAndOne))
 	turn["warm"] = rested(k.birth(t, kernel.Config{Pool: warm}, imports))
-	turn["warm fenced"] = rested(k.birth(t, kernel.Config{Pool: warm, Fence: k.fence}, imports))
+	turn["warm fenced"] = rested(k.birth(t, kernel.Config{Pool: warm, Sandbox: k.fence}, imports))
 	turn["bare soon"] = inARow(k.birth(t, kernel.Config{Pool: bare}, oneAndOne))
 	turn["warm soon"] = inARow(k.birth(t, kernel.Config{Pool: warm}, imports))
-	turn["warm fenced soon"] = inARow(k.birth(t, kernel.Config{Pool: warm, Fence: k.fence}, imports))
+	turn["warm fenced soon"] = inARow(k.birth(t, kernel.Config{Pool: warm, Sandbox: k.fence}, imports))
 	of := namedInTurns(15, turn)
 	beside = [][]string{
 		rival("start to first result, cold", "60 ms", of["cold"], "jupyter_client", of["client"]),

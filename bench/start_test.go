@@ -90,7 +90,7 @@ func (p *program) kernelAlone(t *testing.T) time.Duration {
 	}
 	began := time.Now()
 	k, err := kernel.Start(t.Context(), p.supervisor, kernel.Config{
-		Python: p.python, Sandbox: sandbox, Session: "bench", Environ: os.Environ(),
+		Python: p.python, Workdir: sandbox, Session: "bench", Environ: os.Environ(),
 	})
 	require.NoError(t, err)
 	require.NoError(t, k.Write([]byte(`{"type":"run_cell","cell_id":"c","code":"1 + 1"}`)))

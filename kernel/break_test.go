@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/sandbox"
 	"assay/internal/protocol"
+	"assay/internal/sandbox"
 	"assay/kernel"
 )
 
@@ -91,7 +91,7 @@ func TestPK16ACancelledStartGivesItsPlaceBack(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	impossible := &sandbox.Template{Rules: sandbox.Rules{Network: "nonsense"}}
-	_, err := kernel.Start(ctx, w.sup, kernel.Config{Python: w.python, Pool: w.Pool, Fence: impossible, Sandbox: t.TempDir(), Session: "s"})
+	_, err := kernel.Start(ctx, w.sup, kernel.Config{Python: w.python, Pool: w.Pool, Sandbox: impossible, Workdir: t.TempDir(), Session: "s"})
 	require.ErrorContains(t, err, "nonsense")
 	require.NotNil(t, w.start().Ready.Pool)
 	require.Equal(t, kernel.PoolStats{Forked: 1, Parents: 1}, w.Stats())

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/subprocess"
 	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/kernel"
 )
 
@@ -41,7 +41,7 @@ func (h elispHouse) start(t *testing.T) *elispKernel {
 		require.NoError(t, os.MkdirAll(filepath.Join(sandbox, ".assay", name), 0o700))
 	}
 	k, err := kernel.Start(t.Context(), h.sup, kernel.Config{
-		Elisp: h.emacs, Sandbox: sandbox, Session: "s1", Environ: os.Environ(), StdioLimit: -1,
+		Elisp: h.emacs, Workdir: sandbox, Session: "s1", Environ: os.Environ(), StdioLimit: -1,
 		Output: func(stream string, chunk []byte) { t.Logf("%s: %s", stream, chunk) },
 	})
 	require.NoError(t, err)

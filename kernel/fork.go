@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"time"
 
-	"assay/internal/subprocess"
-	"assay/internal/sandbox"
 	"assay/internal/protocol"
+	"assay/internal/sandbox"
+	"assay/internal/subprocess"
 )
 
 // askDeadline is how long the pool's process may take to answer.
@@ -39,7 +39,7 @@ func (p *Pool) startParent(ctx context.Context) (*parent, parentReady, error) {
 	modules := p.modules
 	p.mu.Unlock()
 	argv := append([]string{p.cfg.Python.Executable, "-u", p.cfg.Python.pool}, modules...)
-	env := environment(Config{Sandbox: p.folder, Session: "pool", Environ: p.cfg.Environ})
+	env := environment(Config{Workdir: p.folder, Session: "pool", Environ: p.cfg.Environ})
 	// A fork has one thread: linear algebra gets its others there.
 	for _, name := range []string{"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS"} {
 		env = append(env, name+"=1")
@@ -101,9 +101,9 @@ type fork struct {
 	parent  *parent
 	folder  string
 	environ []string
-	read    string      // the pool's folder, with what its imports left there
+	read    string        // the pool's folder, with what its imports left there
 	fence   *sandbox.Plan // nil: none
-	release func()      // gives its place in the pool to another; may be called again
+	release func()        // gives its place in the pool to another; may be called again
 }
 
 // Spawn makes the parent fork.

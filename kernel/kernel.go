@@ -17,9 +17,9 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/subprocess"
-	"assay/internal/sandbox"
 	"assay/internal/protocol"
+	"assay/internal/sandbox"
+	"assay/internal/subprocess"
 )
 
 // earlyFor is how long text that was written while no run was on waits for a
@@ -44,10 +44,10 @@ type Config struct {
 
 	// Fence, if set, confines the kernel to its sandbox, to what its interpreter
 	// needs, and to Read, files and folders that it may read too.
-	Fence *sandbox.Template
-	Read  []string
+	Sandbox *sandbox.Template
+	Read    []string
 
-	Sandbox string   // its working folder; it must hold .assay/home, tmp and mpl
+	Workdir string   // its working folder; it must hold .assay/home, tmp and mpl
 	Session string   // id of the session
 	Environ []string // the server's environment, of which it gets a little
 

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"assay/internal/subprocess"
 	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/kernel"
 )
 
@@ -63,7 +63,7 @@ func startOf(t *testing.T, sup *subprocess.Supervisor, python *kernel.Python, ch
 	for _, name := range []string{"home", "tmp", "mpl"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(sandbox, ".assay", name), 0o700))
 	}
-	cfg := kernel.Config{Python: python, Sandbox: sandbox, Session: "s1", Environ: os.Environ()}
+	cfg := kernel.Config{Python: python, Workdir: sandbox, Session: "s1", Environ: os.Environ()}
 	if change != nil {
 		change(&cfg)
 	}

@@ -192,7 +192,7 @@ func (p *Pool) take(cfg Config) *fork {
 	}
 	p.used++
 	p.stats.Forked++
-	f := &fork{parent: p.parent, folder: cfg.Sandbox, environ: environment(cfg), read: p.folder}
+	f := &fork{parent: p.parent, folder: cfg.Workdir, environ: environment(cfg), read: p.folder}
 	f.release = sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()

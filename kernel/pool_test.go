@@ -18,8 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/subprocess"
 	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/kernel"
 )
 
@@ -290,7 +290,7 @@ func TestPK16AFolderThatDisagreesIsAColdStart(t *testing.T) {
 	w := startPool(t, scientific(t), kernel.PoolConfig{Size: 2, Preload: []string{"matplotlib"}})
 	k := startOf(t, w.sup, w.python, func(cfg *kernel.Config) {
 		cfg.Pool = w.Pool
-		require.NoError(t, os.WriteFile(filepath.Join(cfg.Sandbox, "matplotlibrc"), []byte("lines.linewidth: 7.5\n"), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(cfg.Workdir, "matplotlibrc"), []byte("lines.linewidth: 7.5\n"), 0o600))
 	})
 	require.Nil(t, k.Ready.Pool)
 	require.Equal(t, "7.5\n", k.printed("import matplotlib\nprint(matplotlib.rcParams['lines.linewidth'])"))

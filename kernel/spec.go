@@ -12,8 +12,8 @@ import (
 // command.
 func (k *Kernel) spec(cfg Config, warm *fork) (subprocess.Spec, error) {
 	spec := subprocess.Spec{
-		Name: "kernel", Argv: cfg.Command, Dir: cfg.Sandbox, Env: environment(cfg),
-		FrameLimit: cfg.FrameLimit, Output: cfg.Output, Processes: cfg.Fence.Processes(),
+		Name: "kernel", Argv: cfg.Command, Dir: cfg.Workdir, Env: environment(cfg),
+		FrameLimit: cfg.FrameLimit, Output: cfg.Output, Processes: cfg.Sandbox.Processes(),
 	}
 	read := cfg.Read
 	switch {
@@ -26,14 +26,14 @@ func (k *Kernel) spec(cfg Config, warm *fork) (subprocess.Spec, error) {
 		read = slices.Concat(cfg.Python.paths, read)
 	}
 	if warm != nil {
-		spec.Origin = warm
+		spec.Forker = warm
 		read = append(read, warm.read)
 	}
-	plan, err := cfg.Fence.Around(cfg.Sandbox, read...)
+	plan, err := cfg.Sandbox.Around(cfg.Workdir, read...)
 	if err != nil {
 		return spec, err
 	}
-	spec.Fence = plan
+	spec.Sandbox = plan
 	if warm != nil {
 		warm.fence = plan
 	}
@@ -61,10 +61,10 @@ func environment(cfg Config) []string {
 	if !hasName(env, "PYTHONHASHSEED") {
 		env = append(env, "PYTHONHASHSEED=0")
 	}
-	own := filepath.Join(cfg.Sandbox, ".assay")
+	own := filepath.Join(cfg.Workdir, ".assay")
 	env = append(env,
 		"HOME="+filepath.Join(own, "home"), "TMPDIR="+filepath.Join(own, "tmp"), "MPLCONFIGDIR="+filepath.Join(own, "mpl"))
-	return append(env, subprocess.Env(cfg.Sandbox, cfg.Session)...)
+	return append(env, subprocess.Env(cfg.Workdir, cfg.Session)...)
 }
 
 func hasName(env []string, name string) bool {

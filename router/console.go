@@ -10,13 +10,13 @@ import (
 	"assay/internal/trace"
 )
 
-// Greeting makes what a console at /run is told first, the state so far, and what
+// HelloFunc makes what a console at /run is told first, the state so far, and what
 // the trace has of it, which has all that happened already. It is made anew when
 // the state changes at one blow: with another kernel, or when the console becomes
 // the session's owner.
-type Greeting func(id int, owner bool) (body, recorded []byte)
+type HelloFunc func(id int, owner bool) (body, recorded []byte)
 
-func (g Greeting) item(id int, owner bool) item {
+func (g HelloFunc) item(id int, owner bool) item {
 	body, recorded := g(id, owner)
 	it := frame(recorded)
 	it.body, it.recorded = body, recorded
@@ -27,7 +27,7 @@ func (g Greeting) item(id int, owner bool) item {
 // console has. It is sent its greeting, made while no kernel frame passes, and
 // then every kernel frame. One that is attached under this number is the same
 // console, and is closed.
-func (r *Router) AttachConsole(conn protocol.Conn, id int, greet Greeting) (*Peer, error) {
+func (r *Router) AttachConsole(conn protocol.Conn, id int, greet HelloFunc) (*Peer, error) {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
 	owner := r.willOwn(id)
@@ -293,6 +293,6 @@ func (r *Router) Greet() {
 	consoles, owner := slices.Clone(r.consoles), r.owner
 	r.mu.Unlock()
 	for _, console := range consoles {
-		console.send(console.greet(!r.cfg.LookOnly && (r.cfg.Shared || console == owner)))
+		console.send(console.greet(!r.cfg.ReadOnly && (r.cfg.Shared || console == owner)))
 	}
 }

@@ -152,7 +152,7 @@ func newFuzzed(t *testing.T, setup byte) *fuzzed {
 		requests: map[string]int{}, answers: map[string]int{},
 	}
 	fz.follow = fz.journal.Follow()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	fz.router = router.New(fz.journal, runs, fuzzConfig(setup, fz))
 	fz.join('a', func(c protocol.Conn) (*router.Peer, error) { return fz.router.AttachAgent(c) })
 	fz.join('k', func(c protocol.Conn) (*router.Peer, error) { return fz.router.AttachKernel(c, setup&withOld != 0) })
@@ -216,10 +216,10 @@ func (fz *fuzzed) join(letter byte, attach func(protocol.Conn) (*router.Peer, er
 	})
 }
 
-func (fz *fuzzed) serveDocument(runs *notebook.Runs) {
+func (fz *fuzzed) serveDocument(runs *notebook.Executions) {
 	made := 0
 	document := notebook.NewDocument(notebook.DocumentConfig{
-		Runs: runs, NewID: func() string { made++; return fmt.Sprintf("cell-%d", made) },
+		Executions: runs, NewID: func() string { made++; return fmt.Sprintf("cell-%d", made) },
 		Event: func(e notebook.Event) {
 			fz.journal.Append(trace.Entry{Hop: trace.Notebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind}, Body: e.JSON()})
 		},

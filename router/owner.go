@@ -23,7 +23,7 @@ func (r *Router) enterOwned(p *Peer, it item) (entered item, may bool) {
 	}
 	p.enter(it, trace.Dropped)
 	why := "another console owns this session"
-	if r.cfg.LookOnly {
+	if r.cfg.ReadOnly {
 		why = "this session is only shown"
 	}
 	p.send(message(protocol.Error{Type: protocol.TypeNotOwner, TxID: it.env.TxID, Data: protocol.ErrorData{
@@ -36,7 +36,7 @@ func (r *Router) owns(p *Peer) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.cfg.LookOnly:
+	case r.cfg.ReadOnly:
 		return false
 	case r.cfg.Shared:
 		return true
@@ -55,13 +55,13 @@ func (r *Router) willOwn(id int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	first := !slices.ContainsFunc(r.consoles, func(c *Peer) bool { return c.id < id })
-	return !r.cfg.LookOnly && (r.cfg.Shared || first)
+	return !r.cfg.ReadOnly && (r.cfg.Shared || first)
 }
 
 // succeed settles who owns the session after consoles have come or gone, and
 // greets again those for whom that is news. kernelOrder is held.
 func (r *Router) succeed() {
-	if r.cfg.Shared || r.cfg.LookOnly {
+	if r.cfg.Shared || r.cfg.ReadOnly {
 		return
 	}
 	r.mu.Lock()

@@ -52,9 +52,9 @@ const (
 	AgentStall = 10 * time.Second
 )
 
-// Runs is the fold over the kernel's frames, which the router keeps up to date
+// Executions is the fold over the kernel's frames, which the router keeps up to date
 // and asks what the agent is told of a run. internal/notebook has it.
-type Runs interface {
+type Executions interface {
 	// Apply takes in a frame of the kernel; seq is its place in the trace.
 	Apply(seq int64, env protocol.Envelope, body []byte) error
 	// KernelMessage is what the agent is told of a start_cell or cell_result
@@ -76,9 +76,9 @@ type Config struct {
 	Document, Holder, Cell, Stale, Agent time.Duration
 
 	// Shared lets every console do everything; otherwise only the session's
-	// owner may run, edit and talk to the agent. LookOnly, which goes before
+	// owner may run, edit and talk to the agent. ReadOnly, which goes before
 	// it, lets nobody.
-	Shared, LookOnly bool
+	Shared, ReadOnly bool
 
 	// Restart starts a child, "kernel" or "agent", anew; nil refuses it. It may
 	// take its time, and must end when the session does.
@@ -97,7 +97,7 @@ type Config struct {
 type Router struct {
 	cfg     Config
 	journal *trace.Journal
-	runs    Runs
+	runs    Executions
 	log     *slog.Logger
 	table   *table
 	peers   sync.WaitGroup
@@ -126,7 +126,7 @@ type Router struct {
 }
 
 // New returns a router without peers. It appends every frame to journal.
-func New(journal *trace.Journal, runs Runs, cfg Config) *Router {
+func New(journal *trace.Journal, runs Executions, cfg Config) *Router {
 	set := func(d *time.Duration, value time.Duration) {
 		if *d <= 0 {
 			*d = value

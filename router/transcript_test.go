@@ -68,7 +68,7 @@ type stage struct {
 	journal *trace.Journal
 	follow  *trace.Follower
 	doc     *notebook.Document
-	runs    *notebook.Runs
+	runs    *notebook.Executions
 	serving sync.WaitGroup
 
 	joined int // how many peers were attached
@@ -91,9 +91,9 @@ func newStage(t *testing.T) *stage {
 	s.journal = trace.NewJournal("s")
 	s.follow = s.journal.Follow()
 	n := 0
-	s.runs = notebook.NewRuns(notebook.RunsConfig{})
+	s.runs = notebook.NewExecutions(notebook.ExecutionsConfig{})
 	s.doc = notebook.NewDocument(notebook.DocumentConfig{
-		Runs: s.runs, NewID: func() string { n++; return fmt.Sprintf("cell-%d", n) },
+		Executions: s.runs, NewID: func() string { n++; return fmt.Sprintf("cell-%d", n) },
 		Event: func(e notebook.Event) {
 			s.journal.Append(trace.Entry{
 				Hop: trace.Notebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind}, Body: e.JSON(),

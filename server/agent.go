@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"assay/eval/session"
 	"assay/internal/notebook"
 	"assay/internal/protocol"
-	"assay/eval/session"
 	"assay/router"
 )
 
@@ -73,7 +73,7 @@ func (c *console) name() string {
 // stand shows a view the notebook as it was, and tells of the verdict.
 func (a atAgent) stand(c *console, sc *scene, seen bool) error {
 	if c.first.Role == RoleView && !seen {
-		state := notebook.State{Cells: []notebook.Cell{}, Runs: notebook.NewRuns(notebook.RunsConfig{}).Snapshot()}
+		state := notebook.State{Cells: []notebook.Cell{}, Executions: notebook.NewExecutions(notebook.ExecutionsConfig{}).Snapshot()}
 		var seq int64
 		if sc.live != nil {
 			state = sc.live.Look()

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"time"
 
+	"assay/eval/session"
 	"assay/internal/notebook"
 	"assay/internal/protocol"
-	"assay/eval/session"
 )
 
 // moment is the notebook after an entry of its trace: what a view is told, and

@@ -11,8 +11,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"assay/internal/protocol"
 	"assay/eval/runs"
+	"assay/internal/protocol"
 )
 
 // printedEvery is how often a watcher is told what was printed, at most.

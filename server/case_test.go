@@ -13,9 +13,9 @@ import (
 
 	"assay/agent"
 	"assay/eval/attempt"
-	"assay/internal/protocol"
 	"assay/eval/runs"
 	"assay/eval/session"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 	"assay/server"
 	"assay/testcases"
@@ -40,7 +40,7 @@ func (h *house) try(t *testing.T, text, data string) *trial {
 	tr := &trial{house: h, agent: newPuppet(t, h.sup.TempDir()), dir: t.TempDir(), result: make(chan runs.Attempt, 1)}
 	attached := make(chan struct{})
 	cfg := attempt.Config{
-		Supervisor: h.sup, Kernel: h.python(t), Environ: os.Environ(), SandboxRoot: h.sup.TempDir(),
+		Supervisor: h.sup, Kernel: h.python(t), Environ: os.Environ(), WorkdirRoot: h.sup.TempDir(),
 		Agent: func(string) (agent.Config, error) {
 			return agent.Config{Command: tr.agent.command}, nil
 		},

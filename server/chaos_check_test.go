@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"assay/eval/session"
 	"assay/internal/notebook"
 	"assay/internal/protocol"
-	"assay/eval/session"
 	"assay/internal/trace"
 	"assay/router"
 )
@@ -98,11 +98,11 @@ func (w *world) checkLife(t *testing.T, live *session.Session, traces map[time.T
 	if live.State() != session.Ended {
 		w.complain(id + ": it is " + string(live.State()))
 	}
-	if open := live.Runs().Open(); len(open) > 0 {
+	if open := live.Executions().Open(); len(open) > 0 {
 		w.complain(fmt.Sprintf("%s: cells that run for ever: %q", id, open))
 	}
 	state := live.Look()
-	for cell, status := range state.Runs.Status {
+	for cell, status := range state.Executions.Status {
 		if status == notebook.StatusRunning {
 			w.complain(fmt.Sprintf("%s: cell %q runs for ever", id, cell))
 		}
@@ -116,9 +116,9 @@ func (w *world) checkLife(t *testing.T, live *session.Session, traces map[time.T
 	}
 	if rebuilt == nil {
 		rebuilt = &notebook.State{Cells: []notebook.Cell{}}
-		state.Runs = rebuilt.Runs
+		state.Executions = rebuilt.Executions
 	}
-	for what, pair := range map[string][2]any{"cells": {state.Cells, rebuilt.Cells}, "runs": {state.Runs, rebuilt.Runs}} {
+	for what, pair := range map[string][2]any{"cells": {state.Cells, rebuilt.Cells}, "runs": {state.Executions, rebuilt.Executions}} {
 		lived, err := json.Marshal(pair[0])
 		require.NoError(t, err)
 		told, err := json.Marshal(pair[1])

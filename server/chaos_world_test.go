@@ -16,9 +16,9 @@ import (
 
 	"assay/agent"
 	"assay/eval/attempt"
-	"assay/internal/protocol"
 	"assay/eval/runs"
 	"assay/eval/session"
+	"assay/internal/protocol"
 	"assay/kernel"
 	"assay/router"
 	"assay/server"
@@ -69,7 +69,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		Open: w.open, Out: w.out, Idle: 700 * time.Millisecond, Ping: 500 * time.Millisecond, FrameLimit: consoleLimit,
 		Log: slog.New(complaints{w}),
 		Case: func(string, string) (server.Attempts, error) {
-			return func(ctx context.Context, show *server.Showing) error {
+			return func(ctx context.Context, show *server.AttemptPublisher) error {
 				w.try(ctx, show, caseSession)
 				return nil
 			}, nil
@@ -93,7 +93,7 @@ func (w *world) children(who string) (kernel.Config, agent.Config) {
 	return kernel.Config{Command: play("chaos-kernel"), Ready: 2 * time.Second}, agent.Config{Command: play("chaos-agent"), Ready: 2 * time.Second}
 }
 
-func (w *world) open(ctx context.Context, o server.Opening) (*session.Session, error) {
+func (w *world) open(ctx context.Context, o server.StartOptions) (*session.Session, error) {
 	kernel, agent := w.children(o.ID)
 	takeOver := 300 * time.Millisecond
 	if o.ID == "held" {
@@ -101,7 +101,7 @@ func (w *world) open(ctx context.Context, o server.Opening) (*session.Session, e
 	}
 	live, err := session.Start(ctx, w.house.sup, session.Config{
 		ID: o.ID, Journal: o.Journal, Restored: o.Restored, Kernel: kernel, Agent: agent, Environ: os.Environ(),
-		SandboxRoot: w.boxes, Console: true, TakeOver: takeOver, Init: protocol.AgentInit{SessionID: 1}, Log: slog.New(complaints{w}),
+		WorkdirRoot: w.boxes, Console: true, TakeOver: takeOver, Init: protocol.AgentInit{SessionID: 1}, Log: slog.New(complaints{w}),
 		Router: router.Config{
 			Document: actionLimit / 2, Holder: actionLimit, Cell: actionLimit, Stale: 20 * time.Millisecond, Agent: 2 * time.Second, Shared: o.ID != "both",
 		},
@@ -119,7 +119,7 @@ func (w *world) keep(live *session.Session) {
 }
 
 // try makes an attempt in the place of a session.
-func (w *world) try(ctx context.Context, show *server.Showing, id string) {
+func (w *world) try(ctx context.Context, show *server.AttemptPublisher, id string) {
 	w.mu.Lock()
 	n := len(w.paths)
 	dir := filepath.Join(w.marks, fmt.Sprintf("try-%d", n))
@@ -133,7 +133,7 @@ func (w *world) try(ctx context.Context, show *server.Showing, id string) {
 	who := fmt.Sprintf("try%d", n)
 	kernel, agentConfig := w.children(who)
 	result := attempt.Run(ctx, attempt.Config{
-		Supervisor: w.house.sup, Kernel: kernel, Environ: os.Environ(), SandboxRoot: w.boxes, SessionID: id, Shared: d.chance(2),
+		Supervisor: w.house.sup, Kernel: kernel, Environ: os.Environ(), WorkdirRoot: w.boxes, SessionID: id, Shared: d.chance(2),
 		Agent:   func(string) (agent.Config, error) { return agentConfig, nil },
 		Console: d.chance(2), Grace: 300 * time.Millisecond,
 		Limits:  runs.Limits{WallS: 0.5 + 2*d.Float64(), IdleS: 1, CellS: 0.5, Actions: 50 + d.IntN(200)},

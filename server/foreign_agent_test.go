@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/protocol"
 	"assay/eval/runs"
 	"assay/eval/session"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 	"assay/server"
 )

@@ -18,10 +18,10 @@ import (
 
 	"assay/agent"
 	"assay/eval/attempt"
-	"assay/internal/subprocess"
-	"assay/internal/protocol"
 	"assay/eval/runs"
 	"assay/eval/session"
+	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/internal/trace"
 	"assay/kernel"
 	"assay/server"
@@ -89,7 +89,7 @@ func (h *house) attempt(t *testing.T, cfg attempt.Config, command []string, tell
 		tr.agent = newPuppet(t, h.sup.TempDir())
 		command = tr.agent.command
 	}
-	cfg.Supervisor, cfg.Environ, cfg.SandboxRoot = h.sup, os.Environ(), h.sup.TempDir()
+	cfg.Supervisor, cfg.Environ, cfg.WorkdirRoot = h.sup, os.Environ(), h.sup.TempDir()
 	cfg.Agent = func(string) (agent.Config, error) { return agent.Config{Command: command}, nil }
 	ctx, cancel := context.WithCancel(t.Context())
 	var trying sync.WaitGroup

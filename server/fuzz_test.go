@@ -21,10 +21,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent"
-	"assay/internal/subprocess"
-	"assay/internal/protocol"
 	"assay/eval/runs"
 	"assay/eval/session"
+	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/kernel"
 	"assay/router"
 	"assay/server"
@@ -56,7 +56,7 @@ func newFuzzHouse(f *testing.F) *fuzzHouse {
 			if path == "" {
 				return nil, errors.New("no path")
 			}
-			return func(_ context.Context, show *server.Showing) error {
+			return func(_ context.Context, show *server.AttemptPublisher) error {
 				show.Verdict(runs.Attempt{CaseID: id, Outcome: runs.Cancelled})
 				return nil
 			}, nil
@@ -79,11 +79,11 @@ func newFuzzHouse(f *testing.F) *fuzzHouse {
 	return h
 }
 
-func (h *fuzzHouse) open(ctx context.Context, o server.Opening) (*session.Session, error) {
+func (h *fuzzHouse) open(ctx context.Context, o server.StartOptions) (*session.Session, error) {
 	command := append([]string{"env", "GORACE=atexit_sleep_ms=0"}, playing("quiet")...)
 	return session.Start(ctx, h.sup, session.Config{
 		ID: o.ID, Journal: o.Journal, Restored: o.Restored, Kernel: kernel.Config{Command: command}, Agent: agent.Config{Command: command},
-		Environ: os.Environ(), SandboxRoot: h.boxes, Console: true, Evaluation: true, // nothing is started anew
+		Environ: os.Environ(), WorkdirRoot: h.boxes, Console: true, Evaluation: true, // nothing is started anew
 		Router: router.Config{Document: time.Second, Holder: time.Second, Cell: time.Second, Shared: o.ID != "owned"},
 	})
 }

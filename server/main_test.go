@@ -14,8 +14,8 @@ import (
 
 	"assay/agent/builtin"
 	"assay/internal/model"
-	"assay/internal/subprocess"
 	"assay/internal/protocol"
+	"assay/internal/subprocess"
 )
 
 func TestMain(m *testing.M) {

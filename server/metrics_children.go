@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"assay/internal/protocol"
 	"assay/eval/session"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 )
 

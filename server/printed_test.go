@@ -47,15 +47,15 @@ func texts(lines []printedLine) (texts []string) {
 // did not end, and they stay for whoever looks when the session has failed.
 func TestLastWordsOfAnAgentThatDoesNotStart(t *testing.T) {
 	t.Parallel()
-	sup := make(chan func(context.Context, server.Opening) (*session.Session, error), 1)
-	h := newHouse(t, server.Config{Out: t.TempDir(), Open: func(ctx context.Context, o server.Opening) (*session.Session, error) {
+	sup := make(chan func(context.Context, server.StartOptions) (*session.Session, error), 1)
+	h := newHouse(t, server.Config{Out: t.TempDir(), Open: func(ctx context.Context, o server.StartOptions) (*session.Session, error) {
 		open := <-sup
 		sup <- open
 		return open(ctx, o)
 	}})
-	sup <- func(ctx context.Context, o server.Opening) (*session.Session, error) {
+	sup <- func(ctx context.Context, o server.StartOptions) (*session.Session, error) {
 		return session.Start(ctx, h.sup, session.Config{
-			ID: o.ID, Journal: o.Journal, Environ: os.Environ(), SandboxRoot: h.sup.TempDir(), Lines: o.Lines, Kernel: busy(),
+			ID: o.ID, Journal: o.Journal, Environ: os.Environ(), WorkdirRoot: h.sup.TempDir(), Lines: o.Lines, Kernel: busy(),
 			Agent:  agent.Config{Command: []string{"sh", "-c", `echo 'Traceback: <b>'; printf 'ModuleNotFoundError: no\377' >&2; exit 3`}},
 			Router: router.Config{Shared: true},
 		})

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	"assay/internal/protocol"
 	"assay/eval/runs"
+	"assay/internal/protocol"
 )
 
 // The codes of problems; docs/api.md lists them, and those of files, which are

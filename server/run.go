@@ -108,9 +108,9 @@ func (s *Server) ready(sc *scene, id int, owner bool) (body, recorded []byte) {
 	if sc.recording != nil {
 		frame.Trace = sc.recording.Path
 	}
-	state := notebook.NewRuns(notebook.RunsConfig{}).Snapshot()
+	state := notebook.NewExecutions(notebook.ExecutionsConfig{}).Snapshot()
 	if live := sc.live; live != nil {
-		state, frame.KernelPID, frame.Language = live.Runs().Snapshot(), live.KernelPID(), live.KernelReady().Language
+		state, frame.KernelPID, frame.Language = live.Executions().Snapshot(), live.KernelPID(), live.KernelReady().Language
 		if live.KernelAlive() {
 			frame.KernelStatus = "running"
 		}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"assay/internal/notebook"
 	"assay/eval/session"
+	"assay/internal/notebook"
 	"assay/internal/trace"
 )
 
@@ -64,7 +64,7 @@ func (sl *slot) take(ctx context.Context) (next Attempts, err error) {
 
 // try makes attempts, one scene each.
 func (sl *slot) try(ctx context.Context, attempts Attempts) {
-	show := &Showing{slot: sl}
+	show := &AttemptPublisher{slot: sl}
 	err := attempts(ctx, show)
 	show.End()
 	if err != nil && ctx.Err() == nil {
@@ -91,7 +91,7 @@ func (sl *slot) open(ctx context.Context) {
 }
 
 func (sl *slot) live(ctx context.Context, recording *trace.Recording, restored *notebook.State) error {
-	live, err := sl.server.cfg.Open(ctx, Opening{ID: sl.id, Journal: recording.Journal, Restored: restored, Lines: sl.printed.from})
+	live, err := sl.server.cfg.Open(ctx, StartOptions{ID: sl.id, Journal: recording.Journal, Restored: restored, Lines: sl.printed.from})
 	if err != nil {
 		return fmt.Errorf("session %q could not start: %w", sl.id, err)
 	}
@@ -152,7 +152,7 @@ func (sl *slot) cause(ctx context.Context, live *session.Session) (cause string,
 		return "a case is attached", 0
 	case limit <= 0 || len(sl.sitting) > 0:
 		return "", 0
-	case len(live.Runs().Open()) > 0:
+	case len(live.Executions().Open()) > 0:
 		return "", limit
 	}
 	since := sl.lastLeft

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"assay/internal/protocol"
 	"assay/eval/runs"
 	"assay/eval/session"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 )
 
@@ -26,16 +26,16 @@ type scene struct {
 	next   *scene // the one behind it; nil: it is the newest. The slot's lock guards it
 }
 
-// Showing lets consoles and watchers see sessions as they come. It is for one
+// AttemptPublisher lets consoles and watchers see sessions as they come. It is for one
 // goroutine.
-type Showing struct {
+type AttemptPublisher struct {
 	slot      *slot
 	recording *trace.Recording
 	scene     *scene
 }
 
-// Attempting is what consoles may know of an attempt that goes on.
-type Attempting struct {
+// AttemptInfo is what consoles may know of an attempt that goes on.
+type AttemptInfo struct {
 	CaseID  string      `json:"case_id"`
 	Task    string      `json:"task"`
 	Epoch   int         `json:"epoch"` // from 1
@@ -44,14 +44,14 @@ type Attempting struct {
 }
 
 // ID is that of the sessions.
-func (w *Showing) ID() string { return w.slot.id }
+func (w *AttemptPublisher) ID() string { return w.slot.id }
 
 // Begin says what attempt is made from now on, until its Verdict.
-func (w *Showing) Begin(a Attempting) { w.slot.change(func() { w.slot.going = &a }) }
+func (w *AttemptPublisher) Begin(a AttemptInfo) { w.slot.change(func() { w.slot.going = &a }) }
 
 // Asked says when the attempt's agent was given its task. It is for
 // attempt.Config.
-func (w *Showing) Asked(at time.Time) {
+func (w *AttemptPublisher) Asked(at time.Time) {
 	w.slot.change(func() {
 		if w.slot.going != nil {
 			a := *w.slot.going // who has it reads it without a lock
@@ -62,11 +62,11 @@ func (w *Showing) Asked(at time.Time) {
 }
 
 // ended says that no attempt goes on.
-func (w *Showing) ended() { w.slot.change(func() { w.slot.going = nil }) }
+func (w *AttemptPublisher) ended() { w.slot.change(func() { w.slot.going = nil }) }
 
 // Observe takes in the trace of the session that is about to start. It is for
 // attempt.Config.
-func (w *Showing) Observe(recording *trace.Recording) {
+func (w *AttemptPublisher) Observe(recording *trace.Recording) {
 	if w.scene != nil {
 		w.slot.finish(w.scene, nil)
 	}
@@ -82,16 +82,16 @@ func (w *Showing) Observe(recording *trace.Recording) {
 }
 
 // Lines takes in what kernel and agent print. It is for attempt.Config.
-func (w *Showing) Lines(child string) func(line []byte) { return w.slot.printed.from(child) }
+func (w *AttemptPublisher) Lines(child string) func(line []byte) { return w.slot.printed.from(child) }
 
 // Attach shows the session, which has started. It is for attempt.Config.
-func (w *Showing) Attach(live *session.Session) {
+func (w *AttemptPublisher) Attach(live *session.Session) {
 	w.scene = w.slot.show(live, w.recording)
 }
 
 // Verdict tells consoles how an attempt has ended, whose session is gone and
 // whose line is on disk.
-func (w *Showing) Verdict(a runs.Attempt) {
+func (w *AttemptPublisher) Verdict(a runs.Attempt) {
 	w.ended()
 	if w.scene == nil { // it could not start
 		w.scene = w.slot.show(nil, w.recording)
@@ -100,7 +100,7 @@ func (w *Showing) Verdict(a runs.Attempt) {
 }
 
 // End ends the showing; consoles that are left are sent away.
-func (w *Showing) End() {
+func (w *AttemptPublisher) End() {
 	w.ended()
 	if w.scene != nil {
 		w.slot.finish(w.scene, nil)

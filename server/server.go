@@ -18,9 +18,9 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/notebook"
 	"assay/eval/runs"
 	"assay/eval/session"
+	"assay/internal/notebook"
 	"assay/internal/trace"
 	"assay/web"
 )
@@ -43,8 +43,8 @@ const (
 	shutdown = 3 * time.Second
 )
 
-// Opening says what session to start, and with what.
-type Opening struct {
+// StartOptions says what session to start, and with what.
+type StartOptions struct {
 	ID       string
 	Journal  *trace.Journal
 	Restored *notebook.State // the notebook that it goes on with; nil: an empty one
@@ -72,7 +72,7 @@ type Config struct {
 	// Open starts a session without a case, for whoever asks for an id that
 	// has none; nil: there are only the sessions of Showings. It is the
 	// server's to end.
-	Open func(ctx context.Context, opening Opening) (*session.Session, error)
+	Open func(ctx context.Context, opening StartOptions) (*session.Session, error)
 
 	// Out is the folder for the traces of such sessions, which go on from
 	// them when the server is started again. Required with Open.
@@ -114,7 +114,7 @@ type Config struct {
 
 // Attempts makes one attempt or more in place of a session, and shows each. The
 // error says why none could be made.
-type Attempts func(ctx context.Context, show *Showing) error
+type Attempts func(ctx context.Context, show *AttemptPublisher) error
 
 // Server serves consoles and whoever looks on. It is safe for concurrent use.
 type Server struct {
@@ -290,13 +290,13 @@ func (s *Server) Attempt(id string, attempts Attempts) error {
 
 // Show lets consoles and watchers see sessions that others start, one after the
 // other, under this id. Whoever calls it must End the Showing.
-func (s *Server) Show(id string) *Showing {
+func (s *Server) Show(id string) *AttemptPublisher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sl := newSlot(s, id)
 	sl.shown = true
 	s.slots[id] = sl
-	return &Showing{slot: sl}
+	return &AttemptPublisher{slot: sl}
 }
 
 func (s *Server) forget(sl *slot) {

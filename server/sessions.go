@@ -33,7 +33,7 @@ type sessionInfo struct {
 type sessionDetail struct {
 	sessionInfo
 
-	Attempt *Attempting     `json:"attempt"`          // null: none goes on
+	Attempt *AttemptInfo    `json:"attempt"`          // null: none goes on
 	Result  json.RawMessage `json:"result,omitempty"` // eval_result of one that has ended, as consoles are told
 
 	// Previous is that of the attempt before, whose place another session has

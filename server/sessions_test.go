@@ -27,7 +27,7 @@ func TestSessionTellsOfItsAttempt(t *testing.T) {
 	require.Contains(t, session, "attempt")
 	require.Nil(t, session["attempt"])
 
-	show.Begin(server.Attempting{CaseID: "a", Task: "sum <it>", Epoch: 2, Limits: runs.Limits{WallS: 60, Turns: 7}})
+	show.Begin(server.AttemptInfo{CaseID: "a", Task: "sum <it>", Epoch: 2, Limits: runs.Limits{WallS: 60, Turns: 7}})
 	attempt, ok := getJSON(t, address)["attempt"].(map[string]any)
 	require.True(t, ok)
 	limits, ok := attempt["limits"].(map[string]any)
@@ -47,7 +47,7 @@ func TestSessionTellsOfItsAttempt(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, []any{"eval_result", "a", "setup_error", map[string]any{"n": 1.0}}, []any{result["type"], result["case_id"], result["outcome"], result["answer"]})
 
-	show.Begin(server.Attempting{CaseID: "b"})
+	show.Begin(server.AttemptInfo{CaseID: "b"})
 	session = getJSON(t, address)
 	require.NotNil(t, session["attempt"])
 	require.NotContains(t, session, "result", "it is of the one before")
@@ -103,7 +103,7 @@ func TestCasesThatMayBeAttached(t *testing.T) {
 	broken := errors.New("cases.json: it is broken")
 	var fails error
 	nothing := func(string, string) (server.Attempts, error) {
-		return func(context.Context, *server.Showing) error { return nil }, nil
+		return func(context.Context, *server.AttemptPublisher) error { return nil }, nil
 	}
 	h := newHouse(t, server.Config{Case: nothing, Cases: func() ([]server.CaseListed, error) { return all, fails }})
 	address := strings.Replace(h.url, "ws", "http", 1) + "/api/cases"

@@ -46,7 +46,7 @@ type slot struct {
 	wanted   bool          // a console wants a session
 	traces   []string      // the files of all there have been
 	attempts []Attempts    // that wait
-	going    *Attempting   // the attempt that goes on; nil: none does
+	going    *AttemptInfo  // the attempt that goes on; nil: none does
 	before   []byte        // eval_result of the attempt whose scene was before the newest; nil: none
 	problem  error         // why the last one could not start; nil: it could
 	closed   error         // nobody is let in any more, for this reason; nil: they are

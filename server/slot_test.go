@@ -39,7 +39,7 @@ func newInn(t *testing.T, cfg server.Config) *inn {
 	return n
 }
 
-func (n *inn) open(ctx context.Context, o server.Opening) (*session.Session, error) {
+func (n *inn) open(ctx context.Context, o server.StartOptions) (*session.Session, error) {
 	if n.full.Load() {
 		return nil, errors.New("no room just now")
 	}
@@ -49,13 +49,13 @@ func (n *inn) open(ctx context.Context, o server.Opening) (*session.Session, err
 		command = append(command, playing("quiet")...)
 	}
 	return session.Start(ctx, n.sup, session.Config{
-		ID: o.ID, Journal: o.Journal, Restored: o.Restored, Environ: os.Environ(), SandboxRoot: n.sup.TempDir(),
+		ID: o.ID, Journal: o.Journal, Restored: o.Restored, Environ: os.Environ(), WorkdirRoot: n.sup.TempDir(),
 		Kernel: busy(), Agent: agent.Config{Command: command}, Router: router.Config{Shared: n.shared},
 	})
 }
 
 // end shows that an attempt has ended that could not start.
-func end(t *testing.T, show *server.Showing, id, answer string) {
+func end(t *testing.T, show *server.AttemptPublisher, id, answer string) {
 	t.Helper()
 	recording, err := trace.NewRecording(trace.NewJournal(show.ID()), filepath.Join(t.TempDir(), "trace.jsonl"))
 	if err != nil {
@@ -81,7 +81,7 @@ func verdictOf(id string) func(frame) bool {
 func TestRestartThatFailsBehindAVerdict(t *testing.T) {
 	t.Parallel()
 	n := newInn(t, server.Config{})
-	require.NoError(t, n.web.Attempt(server.DefaultSession, func(_ context.Context, show *server.Showing) error {
+	require.NoError(t, n.web.Attempt(server.DefaultSession, func(_ context.Context, show *server.AttemptPublisher) error {
 		end(t, show, "one", "1")
 		return nil
 	}))
@@ -107,7 +107,7 @@ func TestNoVerdictIsLost(t *testing.T) {
 	n := newInn(t, server.Config{})
 	seen := make(chan struct{})
 	const more = 20
-	require.NoError(t, n.web.Attempt(server.DefaultSession, func(_ context.Context, show *server.Showing) error {
+	require.NoError(t, n.web.Attempt(server.DefaultSession, func(_ context.Context, show *server.AttemptPublisher) error {
 		end(t, show, "first", "1")
 		<-seen
 		for i := range more {
@@ -129,7 +129,7 @@ func TestNoVerdictIsLost(t *testing.T) {
 func TestAttemptsOfAnotherSession(t *testing.T) {
 	t.Parallel()
 	n := newInn(t, server.Config{})
-	require.NoError(t, n.web.Attempt("other", func(_ context.Context, show *server.Showing) error {
+	require.NoError(t, n.web.Attempt("other", func(_ context.Context, show *server.AttemptPublisher) error {
 		end(t, show, "one", "1")
 		return nil
 	}))
@@ -151,7 +151,7 @@ func TestAttemptsThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	n := newInn(t, server.Config{})
 	came := make(chan struct{})
-	require.NoError(t, n.web.Attempt(server.DefaultSession, func(context.Context, *server.Showing) error {
+	require.NoError(t, n.web.Attempt(server.DefaultSession, func(context.Context, *server.AttemptPublisher) error {
 		<-came
 		return errors.New("the folder for runs is full")
 	}))
@@ -213,7 +213,7 @@ func (n *inn) info(t *testing.T) (is info) {
 func TestOwnerOfAnEndedSession(t *testing.T) {
 	t.Parallel()
 	n := newInn(t, server.Config{Token: "secret"})
-	require.NoError(t, n.web.Attempt(server.DefaultSession, func(_ context.Context, show *server.Showing) error {
+	require.NoError(t, n.web.Attempt(server.DefaultSession, func(_ context.Context, show *server.AttemptPublisher) error {
 		end(t, show, "one", "1")
 		return nil
 	}))
@@ -233,7 +233,7 @@ func TestOwnerOfAnEndedSession(t *testing.T) {
 func TestDeafConsoleAndTheServersEnd(t *testing.T) {
 	t.Parallel()
 	n := newInn(t, server.Config{})
-	require.NoError(t, n.web.Attempt(server.DefaultSession, func(_ context.Context, show *server.Showing) error {
+	require.NoError(t, n.web.Attempt(server.DefaultSession, func(_ context.Context, show *server.AttemptPublisher) error {
 		end(t, show, "one", `"`+strings.Repeat("x", 20<<20)+`"`)
 		return nil
 	}))

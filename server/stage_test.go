@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/subprocess"
-	"assay/internal/protocol"
 	"assay/eval/session"
+	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/internal/trace"
 	"assay/kernel"
 	"assay/server"
@@ -74,7 +74,7 @@ type stage struct {
 	*house
 	agent *puppet
 	live  *session.Session
-	show  *server.Showing
+	show  *server.AttemptPublisher
 	trace *box[line]
 }
 
@@ -106,7 +106,7 @@ func (h *house) play(t *testing.T, cfg session.Config) *stage {
 		cfg.Kernel = busy()
 	}
 	cfg.ID, cfg.Journal, cfg.Console, cfg.Router.Shared = server.DefaultSession, journal, true, h.shared
-	cfg.SandboxRoot, cfg.Environ = h.sup.TempDir(), os.Environ()
+	cfg.WorkdirRoot, cfg.Environ = h.sup.TempDir(), os.Environ()
 	cfg.Init = protocol.AgentInit{SessionID: 1}
 	live, err := session.Start(t.Context(), h.sup, cfg)
 	require.NoError(t, err)

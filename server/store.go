@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/notebook"
 	"assay/eval/session"
+	"assay/internal/notebook"
 	"assay/internal/trace"
 )
 

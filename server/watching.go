@@ -12,8 +12,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"assay/internal/protocol"
 	"assay/eval/runs"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 )
 

@@ -9,7 +9,7 @@
 // model, within limits that one account counts for all. A strategy turns a query
 // into calls of the model and of the notebook, and has one conversation or
 // several: the tools, blocks and ticks of [Run], the solution of [RunOracle], the
-// silence of [RunNoop]. [Hands] leave it to another program what is called.
+// silence of [RunNoop]. [ExternalAgent] leave it to another program what is called.
 package builtin
 
 import (

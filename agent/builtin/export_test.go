@@ -26,7 +26,7 @@ func Compact(messages []model.Message) ([]model.Message, int) {
 
 // Enter has a call of a tool entered, which is carried out when the returned
 // function is called.
-func (h *Hands) Enter(name string, input []byte) (carryOut func() (text string, isError bool), err error) {
+func (h *ExternalAgent) Enter(name string, input []byte) (carryOut func() (text string, isError bool), err error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c := &call{cancel: cancel, result: make(chan model.Block, 1)}
 	return func() (string, bool) {

@@ -14,12 +14,12 @@ import (
 // errQueryOver is why a call fails whose query ended without waiting for it.
 var errQueryOver = errors.New("the work on the query has ended")
 
-// Hands are an agent whose mind is elsewhere: another program decides, and calls
+// ExternalAgent are an agent whose mind is elsewhere: another program decides, and calls
 // the tools of a notebook one by one. Each call is told to the server as what a
 // model of our own would have said, a tool_use and its tool_result, so that
 // whoever reads the conversation finds nothing new. Hands are safe for
 // concurrent use.
-type Hands struct {
+type ExternalAgent struct {
 	agent    *agent
 	executor *executor
 	asked    *conversation // queries and what was handed in; nobody is told by it
@@ -52,10 +52,10 @@ type openQuery struct {
 	submitted  chan struct{}
 }
 
-// NewHands returns hands that speak on conn once they Run, and close it then. Of
+// NewExternalAgent returns hands that speak on conn once they Run, and close it then. Of
 // the configuration only Limits, Stderr, Log, Clock and NewID count.
-func NewHands(conn protocol.Conn, cfg Config) (*Hands, error) {
-	h := &Hands{calls: map[*call]bool{}, changed: make(chan struct{}), cells: cellLocks{taken: map[string]chan struct{}{}}}
+func NewExternalAgent(conn protocol.Conn, cfg Config) (*ExternalAgent, error) {
+	h := &ExternalAgent{calls: map[*call]bool{}, changed: make(chan struct{}), cells: cellLocks{taken: map[string]chan struct{}{}}}
 	var err error
 	h.agent, err = newAgent(heard{conn, h.end}, cfg, func(c *core) (strategy, error) {
 		list := append(notebookTools(c.notebook), submissionTool(h.submit))
@@ -75,22 +75,22 @@ func NewHands(conn protocol.Conn, cfg Config) (*Hands, error) {
 // status of its submission, done if there was none. An error of work, without a
 // submission, ends the query as failed; work must return soon after its context
 // ends.
-func (h *Hands) Run(ctx context.Context, work func(context.Context, Task) error) error {
+func (h *ExternalAgent) Run(ctx context.Context, work func(context.Context, Task) error) error {
 	h.work = work
 	return h.agent.run(ctx)
 }
 
 // Tools are what can be called: the tools of a notebook and submit_response.
-func (h *Hands) Tools() []model.Tool { return h.executor.offered }
+func (h *ExternalAgent) Tools() []model.Tool { return h.executor.offered }
 
 // Complain reports an error of whoever works, which ends nothing.
-func (h *Hands) Complain(text string) { h.agent.wire.fail(text, false) }
+func (h *ExternalAgent) Complain(text string) { h.agent.wire.fail(text, false) }
 
 // Rules are how one works in a notebook, for whoever is to do it.
 func Rules() string { return strings.TrimSpace(notebookRules) }
 
 // answer works on one query.
-func (h *Hands) answer(ctx context.Context, query protocol.AgentQuery) (string, error) {
+func (h *ExternalAgent) answer(ctx context.Context, query protocol.AgentQuery) (string, error) {
 	q := &openQuery{requestID: query.RequestID, submitted: make(chan struct{})}
 	h.open(q)
 	text := queryText(query)
@@ -110,13 +110,13 @@ func (h *Hands) answer(ctx context.Context, query protocol.AgentQuery) (string, 
 }
 
 // open makes a query the one that is worked on, nil: none.
-func (h *Hands) open(q *openQuery) {
+func (h *ExternalAgent) open(q *openQuery) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.query = q
 }
 
-func (h *Hands) submission(q *openQuery) *submission {
+func (h *ExternalAgent) submission(q *openQuery) *submission {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return q.submission
@@ -124,7 +124,7 @@ func (h *Hands) submission(q *openQuery) *submission {
 
 // remember keeps what was asked and handed in, which nobody else does; clearing
 // the conversation forgets it.
-func (h *Hands) remember(text string, submission *submission) {
+func (h *ExternalAgent) remember(text string, submission *submission) {
 	answer := "(Nothing.)"
 	if submission != nil {
 		answer = submission.Summary
@@ -133,7 +133,7 @@ func (h *Hands) remember(text string, submission *submission) {
 }
 
 // before writes down what was remembered.
-func (h *Hands) before() string {
+func (h *ExternalAgent) before() string {
 	if len(h.asked.messages) == 0 {
 		return ""
 	}
@@ -149,7 +149,7 @@ func (h *Hands) before() string {
 }
 
 // settle fails the calls that were made for a query, and waits for their end.
-func (h *Hands) settle(q *openQuery, cause error) {
+func (h *ExternalAgent) settle(q *openQuery, cause error) {
 	if cause == nil {
 		cause = errQueryOver
 	}
@@ -172,7 +172,7 @@ func (h *Hands) settle(q *openQuery, cause error) {
 }
 
 // end fails all calls, those to come too: there is no server any more.
-func (h *Hands) end() {
+func (h *ExternalAgent) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.over = errEnded
@@ -182,7 +182,7 @@ func (h *Hands) end() {
 }
 
 // submit takes in a valid submission. The lock is held.
-func (h *Hands) submit(s submission) error {
+func (h *ExternalAgent) submit(s submission) error {
 	q := h.query
 	if q == nil {
 		return errors.New("nothing was asked, so there is nothing to hand in")
@@ -198,7 +198,7 @@ func (h *Hands) submit(s submission) error {
 }
 
 // say tells the server of a message, which belongs to a query unless q is nil.
-func (h *Hands) say(m model.Message, q *openQuery) {
+func (h *ExternalAgent) say(m model.Message, q *openQuery) {
 	voice := newConversation(h.agent.core)
 	if q != nil {
 		voice.requestID = q.requestID
@@ -210,7 +210,7 @@ func (h *Hands) say(m model.Message, q *openQuery) {
 // true. Input is JSON; none is an empty object. The call ends early, and what it
 // runs in the kernel is stopped, when ctx ends, its query is cancelled, or the
 // server is gone.
-func (h *Hands) Call(ctx context.Context, name string, input json.RawMessage) (content []model.Block, isError bool) {
+func (h *ExternalAgent) Call(ctx context.Context, name string, input json.RawMessage) (content []model.Block, isError bool) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c := &call{cancel: cancel, result: make(chan model.Block, 1)}

@@ -21,7 +21,7 @@ type call struct {
 }
 
 // enter takes a call in, unless the server is gone.
-func (h *Hands) enter(c *call, name string, input json.RawMessage) error {
+func (h *ExternalAgent) enter(c *call, name string, input json.RawMessage) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over != nil {
@@ -49,7 +49,7 @@ func asObject(input json.RawMessage) json.RawMessage {
 }
 
 // withdraw takes back a call that was not begun, and tells whether it could.
-func (h *Hands) withdraw(c *call) bool {
+func (h *ExternalAgent) withdraw(c *call) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c.begun {
@@ -59,14 +59,14 @@ func (h *Hands) withdraw(c *call) bool {
 	return true
 }
 
-func (h *Hands) leaveLocked(c *call) {
+func (h *ExternalAgent) leaveLocked(c *call) {
 	delete(h.calls, c)
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
 
 // begin marks a call as begun, unless it was withdrawn.
-func (h *Hands) begin(c *call) bool {
+func (h *ExternalAgent) begin(c *call) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c.begun = h.calls[c]
@@ -81,7 +81,7 @@ func (h *Hands) begin(c *call) bool {
 
 // carryOut runs a call. It is a job of the inbox: what an init changes stays as
 // it is meanwhile.
-func (h *Hands) carryOut(ctx context.Context, c *call) {
+func (h *ExternalAgent) carryOut(ctx context.Context, c *call) {
 	if !h.begin(c) {
 		return
 	}
@@ -96,7 +96,7 @@ func (h *Hands) carryOut(ctx context.Context, c *call) {
 }
 
 // run runs a tool. A cell is run by one call at a time.
-func (h *Hands) run(ctx context.Context, use model.Block) model.Block {
+func (h *ExternalAgent) run(ctx context.Context, use model.Block) model.Block {
 	var input cellInput
 	runs := use.Name == "run_cell" || use.Name == "edit_cell"
 	if runs && json.Unmarshal(use.Input, &input) == nil && input.CellID != "" {
@@ -111,7 +111,7 @@ func (h *Hands) run(ctx context.Context, use model.Block) model.Block {
 }
 
 // finish ends a call, and tells the server of it if that is wanted.
-func (h *Hands) finish(c *call, result model.Block, told bool) {
+func (h *ExternalAgent) finish(c *call, result model.Block, told bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if told {
@@ -127,7 +127,7 @@ func (h *Hands) finish(c *call, result model.Block, told bool) {
 }
 
 // restLocked says that no call is under way.
-func (h *Hands) restLocked() {
+func (h *ExternalAgent) restLocked() {
 	switch {
 	case h.query == nil:
 		h.agent.wire.status(protocol.AgentReady)
@@ -137,7 +137,7 @@ func (h *Hands) restLocked() {
 }
 
 // tellLocked commits a call and its result, together.
-func (h *Hands) tellLocked(c *call, result model.Block) {
+func (h *ExternalAgent) tellLocked(c *call, result model.Block) {
 	h.say(assistantMessage(c.block), c.query)
 	h.say(userMessage(result), c.query)
 }
@@ -145,7 +145,7 @@ func (h *Hands) tellLocked(c *call, result model.Block) {
 // handIn runs a submission when no other call is under way: whoever sees it may
 // take the work for finished. One that is refused is no submission, and only
 // complained of; so is one that was made for another query than the open one.
-func (h *Hands) handIn(ctx context.Context, c *call) {
+func (h *ExternalAgent) handIn(ctx context.Context, c *call) {
 	for {
 		h.mu.Lock()
 		if h.working == 0 {
@@ -174,7 +174,7 @@ func (h *Hands) handIn(ctx context.Context, c *call) {
 }
 
 // submittedLocked is what comes of a submission.
-func (h *Hands) submittedLocked(ctx context.Context, c *call) model.Block {
+func (h *ExternalAgent) submittedLocked(ctx context.Context, c *call) model.Block {
 	if h.query != nil && h.query != c.query {
 		return model.ToolResult(c.block.ID, true, says("Nothing was submitted: something else is asked for now.")...)
 	}
@@ -182,7 +182,7 @@ func (h *Hands) submittedLocked(ctx context.Context, c *call) model.Block {
 	return result
 }
 
-func (h *Hands) refuse(c *call, result model.Block) {
+func (h *ExternalAgent) refuse(c *call, result model.Block) {
 	h.Complain(c.block.Name + " was refused: " + model.PlainText(result.Content))
 	h.finish(c, result, false)
 }

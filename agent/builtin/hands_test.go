@@ -21,7 +21,7 @@ import (
 // and lets go of each with an error or nil.
 type handed struct {
 	*peer
-	hands *builtin.Hands
+	hands *builtin.ExternalAgent
 	tasks chan builtin.Task
 	let   chan error
 	begun atomic.Int64 // tasks that the mind was given
@@ -30,9 +30,9 @@ type handed struct {
 func startHands(t *testing.T) *handed {
 	t.Helper()
 	h := &handed{tasks: make(chan builtin.Task), let: make(chan error)}
-	made := make(chan *builtin.Hands, 1)
+	made := make(chan *builtin.ExternalAgent, 1)
 	h.peer = start(t, func(ctx context.Context, conn protocol.Conn, cfg builtin.Config) error {
-		hands, err := builtin.NewHands(conn, cfg)
+		hands, err := builtin.NewExternalAgent(conn, cfg)
 		if err != nil {
 			return err
 		}
@@ -336,7 +336,7 @@ func TestCO3_HandsTellPairs(t *testing.T) {
 func TestCO1_HandsBeforeInitAndAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	ours, theirs := protocol.Pipe()
-	hands, err := builtin.NewHands(theirs, builtin.Config{})
+	hands, err := builtin.NewExternalAgent(theirs, builtin.Config{})
 	require.NoError(t, err)
 	require.Len(t, hands.Tools(), 13)
 	ctx, cancel := context.WithCancel(t.Context())

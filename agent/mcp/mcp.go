@@ -7,7 +7,7 @@
 //	server ── wire ── [Run] ── Unix socket ── [Bridge] ── stdio ── client
 //	                             └── /mcp of the server ── HTTP ── client
 //
-// What a client calls is carried out by [builtin.Hands].
+// What a client calls is carried out by [builtin.ExternalAgent].
 package mcp
 
 import (
@@ -53,7 +53,7 @@ type Config struct {
 	Environ []string // of the Command
 
 	// Goodbye is how long the Command may go on after it has submitted; 0 is 30 s.
-	Goodbye time.Duration
+	CloseTimeout time.Duration
 
 	Version string         // of this program
 	Agent   builtin.Config // as NewHands takes it
@@ -79,14 +79,14 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.Goodbye <= 0 {
-		cfg.Goodbye = 30 * time.Second
+	if cfg.CloseTimeout <= 0 {
+		cfg.CloseTimeout = 30 * time.Second
 	}
 	listener, err := listen(ctx, cfg.Socket)
 	if err != nil {
 		return errors.Join(err, conn.Close(protocol.CloseNormal, ""))
 	}
-	hands, err := builtin.NewHands(conn, cfg.Agent)
+	hands, err := builtin.NewExternalAgent(conn, cfg.Agent)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -107,7 +107,7 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 
 // service is what clients talk to. It is safe for concurrent use.
 type service struct {
-	hands   *builtin.Hands
+	hands   *builtin.ExternalAgent
 	desk    *desk
 	log     *slog.Logger
 	server  *mcp.Server
@@ -119,7 +119,7 @@ type service struct {
 	end  context.CancelFunc
 }
 
-func newService(hands *builtin.Hands, desk *desk, cfg Config) *service {
+func newService(hands *builtin.ExternalAgent, desk *desk, cfg Config) *service {
 	s := &service{
 		hands: hands, desk: desk, log: cfg.Log,
 		posts: posts{open: map[string]*http.Request{}},

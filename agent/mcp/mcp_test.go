@@ -20,7 +20,7 @@ import (
 func TestTL5_ToolsAreThoseOfANotebook(t *testing.T) {
 	t.Parallel()
 	_, theirs := protocol.Pipe()
-	hands, err := builtin.NewHands(theirs, builtin.Config{})
+	hands, err := builtin.NewExternalAgent(theirs, builtin.Config{})
 	require.NoError(t, err)
 	both(t, func(t *testing.T, connect func(*session, *sdk.ClientOptions) *sdk.ClientSession) {
 		t.Helper()

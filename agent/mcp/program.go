@@ -33,7 +33,7 @@ const (
 // program has each query worked on by a process of a command.
 type program struct {
 	cfg   Config
-	hands *builtin.Hands
+	hands *builtin.ExternalAgent
 	desk  *desk
 }
 
@@ -54,7 +54,7 @@ func (p *program) work(ctx context.Context, task builtin.Task) error {
 	if err != nil {
 		return fmt.Errorf("start %s: %w", filepath.Base(p.cfg.Command[0]), err)
 	}
-	submitted := started.follow(ctx, task.Submitted, p.cfg.Goodbye)
+	submitted := started.follow(ctx, task.Submitted, p.cfg.CloseTimeout)
 	if how := started.failed(); how != "" && !submitted && ctx.Err() == nil {
 		p.hands.Complain(how)
 	}

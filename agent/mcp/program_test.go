@@ -178,7 +178,7 @@ func TestProgramLeavesNothing(t *testing.T) {
 func TestProgramSaysGoodbye(t *testing.T) {
 	t.Parallel()
 	cfg := sh(`echo $$ > self; cat > /dev/null; exec sleep 1000`)
-	cfg.Goodbye = time.Millisecond
+	cfg.CloseTimeout = time.Millisecond
 	s := start(t, cfg)
 	s.query("x")
 	self := s.awaitFile("self")

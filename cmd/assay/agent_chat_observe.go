@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"assay/eval/session"
 	"assay/internal/model"
 	"assay/internal/protocol"
-	"assay/eval/session"
 	"assay/internal/trace"
 	"assay/router"
 )

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"assay/agent/builtin"
-	"assay/internal/model"
 	"assay/internal/limiter"
+	"assay/internal/model"
 )
 
 // builtinFlags are those of the built-in agent. Whoever starts it has the same
@@ -87,10 +87,10 @@ func (f *builtinFlags) config(p *process) (builtin.Config, error) {
 	if cfg.Model, err = model.Open(f.model, options); err != nil {
 		return cfg, err
 	}
-	if replay, ok := cfg.Model.(*model.Replay); ok {
+	if replay, ok := cfg.Model.(*model.Replayer); ok {
 		replayed(&cfg, replay)
 	} else if f.turnstile != "" {
-		cfg.Admit = func(ctx context.Context) (func(), error) { return limiter.Pass(ctx, f.turnstile) }
+		cfg.Admit = func(ctx context.Context) (func(), error) { return limiter.Acquire(ctx, f.turnstile) }
 	}
 	return cfg, nil
 }
@@ -208,6 +208,6 @@ func (p *process) modelSettings(name string, args []string) (options model.Optio
 			return options, params, fmt.Errorf("--model-arg %s: %w", arg, err)
 		}
 	}
-	options.Occasion = p.occasion()
+	options.Normalizer = p.occasion()
 	return options, params, params.Check(name)
 }

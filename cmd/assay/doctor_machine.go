@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/subprocess"
 	"assay/internal/sandbox"
+	"assay/internal/subprocess"
 )
 
 const (

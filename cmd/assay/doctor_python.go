@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"assay/internal/subprocess"
 	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/kernel"
 )
 
@@ -54,7 +54,7 @@ func (p *process) runLibraries(ctx context.Context, sup *subprocess.Supervisor, 
 			return "", err
 		}
 	}
-	k, err := kernel.Start(ctx, sup, kernel.Config{Python: python, Sandbox: sandbox, Session: "doctor", Environ: p.environ})
+	k, err := kernel.Start(ctx, sup, kernel.Config{Python: python, Workdir: sandbox, Session: "doctor", Environ: p.environ})
 	if err != nil {
 		return "", err
 	}

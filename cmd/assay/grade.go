@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/model"
 	"assay/eval/attempt"
 	"assay/eval/rescore"
+	"assay/internal/model"
 	"assay/testcases/grading"
 )
 

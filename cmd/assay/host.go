@@ -17,10 +17,10 @@ import (
 
 	"assay/agent"
 	"assay/eval/attempt"
-	"assay/internal/subprocess"
-	"assay/internal/protocol"
 	"assay/eval/runs"
 	"assay/internal/limiter"
+	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/kernel"
 )
 
@@ -76,10 +76,10 @@ type host struct {
 	supervisor *subprocess.Supervisor
 	sandboxing sandboxing
 	kernels    kernels
-	pool       *kernel.Pool    // nil: kernels start cold
-	gate       *limiter.Gate // of calls of the model; nil: they do not wait
-	agentWords []string        // of a foreign agent
-	secret     string          // in the names of sockets that code in a kernel must not find
+	pool       *kernel.Pool     // nil: kernels start cold
+	gate       *limiter.Limiter // of calls of the model; nil: they do not wait
+	agentWords []string         // of a foreign agent
+	secret     string           // in the names of sockets that code in a kernel must not find
 }
 
 func (p *process) newHost(ctx context.Context, flags *hostFlags) (*host, error) {
@@ -87,7 +87,7 @@ func (p *process) newHost(ctx context.Context, flags *hostFlags) (*host, error) 
 	if err := h.check(); err != nil {
 		return nil, usage(err)
 	}
-	supervisor, err := subprocess.NewSupervisor(subprocess.Config{Helper: []string{p.self, "reap"}, Door: h.door(), Log: p.log()})
+	supervisor, err := subprocess.NewSupervisor(subprocess.Config{Helper: []string{p.self, "reap"}, Launcher: h.door(), Log: p.log()})
 	if err != nil {
 		return nil, broken(err)
 	}
@@ -186,7 +186,7 @@ func words(flag, line, names string) ([]string, error) {
 func (h *host) agentConfig(solution string) (agent.Config, error) {
 	cfg := agent.Config{Pass: h.flags.agentEnv, Ready: h.flags.ready, FrameLimit: h.flags.frameLimit}
 	if _, ok := h.flags.mcpCommand(); ok {
-		cfg.Command, cfg.Fence = h.mcpAgent(), h.sandboxing.agent
+		cfg.Command, cfg.Sandbox = h.mcpAgent(), h.sandboxing.agent
 		return cfg, nil
 	}
 	switch h.flags.agent {
@@ -200,7 +200,7 @@ func (h *host) agentConfig(solution string) (agent.Config, error) {
 	case "builtin":
 		cfg.Command = append([]string{h.p.self, "agent"}, h.flags.builtin.arguments()...)
 	default:
-		cfg.Command, cfg.Fence = h.agentWords, h.sandboxing.agent
+		cfg.Command, cfg.Sandbox = h.agentWords, h.sandboxing.agent
 	}
 	return cfg, nil
 }
@@ -220,7 +220,7 @@ func (h *host) attempts() (attempt.Config, error) {
 	}
 	return attempt.Config{
 		Solutions:  solutions,
-		Supervisor: h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, Agent: h.agentConfig, SandboxRoot: root,
+		Supervisor: h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, Agent: h.agentConfig, WorkdirRoot: root,
 		Limits: h.limits(), Enforced: h.enforced(), Judge: h.p.judge, Log: h.p.log(),
 	}, nil
 }

@@ -58,7 +58,7 @@ func (h *host) findKernel(ctx context.Context) (err error) {
 func (h *host) kernelConfig() kernel.Config {
 	return kernel.Config{
 		Python: h.kernels.python, Elisp: h.kernels.elisp, Command: h.kernels.command,
-		Pool: h.pool, Fence: h.sandboxing.kernel, Ready: h.flags.ready,
+		Pool: h.pool, Sandbox: h.sandboxing.kernel, Ready: h.flags.ready,
 		FrameLimit: h.flags.frameLimit, StdioLimit: h.flags.stdioLimit,
 	}
 }

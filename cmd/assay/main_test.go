@@ -16,8 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"assay/internal/sandbox"
 	"assay/internal/protocol"
+	"assay/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {

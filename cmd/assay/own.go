@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/protocol"
 	"assay/eval/runs"
 	"assay/eval/session"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 	"assay/router"
 )
@@ -85,7 +85,7 @@ func (o *own) start(ctx context.Context, id string, f *ownFlags) error {
 	}
 	limits := f.host.limits.asked()
 	o.session, err = session.Start(ctx, o.host.supervisor, session.Config{
-		ID: id, Journal: o.recording.Journal, Environ: p.environ, SandboxRoot: root, Disk: int64(f.host.sandbox.disk),
+		ID: id, Journal: o.recording.Journal, Environ: p.environ, WorkdirRoot: root, Disk: int64(f.host.sandbox.disk),
 		Kernel: o.host.kernelConfig(), Agent: command, Init: protocol.AgentInit{SessionID: 1, Limits: agentLimits(limits)},
 		Router:  router.Config{FrameLimit: f.host.frameLimit, Cell: f.host.limits.cell, Shared: true},
 		Printed: o.printed, Log: p.log(),

@@ -116,7 +116,7 @@ func TestScreenOfAStoppedTerminal(t *testing.T) {
 func running(names ...string) *report {
 	r := &report{all: 40, began: time.Now(), running: map[string]batch.Running{}}
 	for i, name := range names {
-		r.Began(batch.Running{Doing: &attempt.Doing{}, CaseID: name, Epoch: 1, Since: time.Now().Add(time.Duration(i) * time.Second)})
+		r.Began(batch.Running{Progress: &attempt.Progress{}, CaseID: name, Epoch: 1, Since: time.Now().Add(time.Duration(i) * time.Second)})
 	}
 	return r
 }
@@ -125,7 +125,7 @@ func TestBottom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := running("sum", "細胞の数を数える", "a\x1b[2J")
-		r.Began(batch.Running{Doing: &attempt.Doing{}, CaseID: "sum", Epoch: 2, Since: time.Now().Add(30 * time.Second)})
+		r.Began(batch.Running{Progress: &attempt.Progress{}, CaseID: "sum", Epoch: 2, Since: time.Now().Add(30 * time.Second)})
 		r.err = io.Discard
 		yes, no := true, false
 		for _, a := range []runs.Attempt{

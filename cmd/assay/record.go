@@ -14,17 +14,17 @@ import (
 
 // occasion is what this process knows of when and where its models are called:
 // an agent that the server has started knows its session and its sandbox.
-func (p *process) occasion() model.Occasion {
+func (p *process) occasion() model.Normalizer {
 	session, _ := p.getenv("ASSAY_SESSION")
 	sandbox, _ := p.getenv("LATCH_SANDBOX_ROOT")
 	if session == "" || sandbox == "" {
-		return model.Occasion{}
+		return model.Normalizer{}
 	}
 	paths := []string{sandbox}
 	if real, err := filepath.EvalSymlinks(sandbox); err == nil && real != sandbox {
 		paths = append(paths, real)
 	}
-	return model.Occasion{Session: session, Sandbox: paths}
+	return model.Normalizer{Session: session, Sandbox: paths}
 }
 
 // checkRecord refuses a file for recorded calls that cannot be written, or that
@@ -83,7 +83,7 @@ func (f *builtinFlags) recording(p *process, cfg *builtin.Config) (stop func() e
 
 // replayed lets an agent go on as it did when the calls were recorded: by the
 // clock of then, at the price of then, and waiting for nothing.
-func replayed(cfg *builtin.Config, replay *model.Replay) {
+func replayed(cfg *builtin.Config, replay *model.Replayer) {
 	cfg.ModelName, cfg.Clock = replay.Model(), replay.Clock()
 	cfg.Jitter = func() float64 { return 0 }
 	cfg.Pause = func(ctx context.Context, _ time.Duration) error {

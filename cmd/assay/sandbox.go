@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"assay/internal/sandbox"
 	"assay/eval/runs"
+	"assay/internal/sandbox"
 )
 
 // sandboxFlags say what a kernel may do outside of its sandbox, and how much

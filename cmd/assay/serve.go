@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/eval/attempt"
-	"assay/internal/protocol"
 	"assay/eval/session"
+	"assay/internal/protocol"
 	"assay/router"
 	"assay/server"
 )
@@ -227,14 +227,14 @@ func (s *serving) begin(ctx context.Context, attached []caseRun) error {
 }
 
 // open starts a session without a case.
-func (s *serving) open(ctx context.Context, o server.Opening) (*session.Session, error) {
+func (s *serving) open(ctx context.Context, o server.StartOptions) (*session.Session, error) {
 	command, err := s.h.agentConfig("")
 	if err != nil {
 		return nil, err
 	}
 	return session.Start(ctx, s.h.supervisor, session.Config{
 		ID: o.ID, Journal: o.Journal, Restored: o.Restored,
-		Environ: s.p.environ, SandboxRoot: s.attempts.SandboxRoot, Console: !s.f.headless, TakeOver: takeOver,
+		Environ: s.p.environ, WorkdirRoot: s.attempts.WorkdirRoot, Console: !s.f.headless, TakeOver: takeOver,
 		Disk:   int64(s.f.host.sandbox.disk),
 		Kernel: s.h.kernelConfig(), Agent: command, Init: protocol.AgentInit{SessionID: 1},
 		Router:  router.Config{FrameLimit: s.f.host.frameLimit, Shared: s.config.Sandbox},

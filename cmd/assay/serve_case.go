@@ -110,7 +110,7 @@ func (s *serving) prepare(path, id string) (server.Attempts, error) {
 
 // try makes attempts at cases, a run of their own.
 func (s *serving) try(run caseRun) server.Attempts {
-	return func(ctx context.Context, show *server.Showing) error {
+	return func(ctx context.Context, show *server.AttemptPublisher) error {
 		if err := s.tryAll(ctx, run, show); err != nil {
 			return fmt.Errorf("%s could not be tried: %w", run.from, err)
 		}
@@ -118,7 +118,7 @@ func (s *serving) try(run caseRun) server.Attempts {
 	}
 }
 
-func (s *serving) tryAll(ctx context.Context, run caseRun, show *server.Showing) error {
+func (s *serving) tryAll(ctx context.Context, run caseRun, show *server.AttemptPublisher) error {
 	missing, err := s.h.requirements(ctx, run.cases)
 	if err != nil {
 		return err
@@ -150,8 +150,8 @@ func (s *serving) tryAll(ctx context.Context, run caseRun, show *server.Showing)
 }
 
 // attempting is what consoles may know of an attempt while it is made.
-func attempting(cfg attempt.Config, work attempt.Work) server.Attempting {
-	return server.Attempting{
+func attempting(cfg attempt.Config, work attempt.Work) server.AttemptInfo {
+	return server.AttemptInfo{
 		CaseID: work.Case.ID, Task: work.Case.Task, Epoch: work.Epoch, Limits: attempt.LimitsFor(cfg.Limits, work.Case),
 	}
 }
@@ -160,7 +160,7 @@ func attempting(cfg attempt.Config, work attempt.Work) server.Attempting {
 // on disk.
 type verdicts struct {
 	p    *process
-	show *server.Showing
+	show *server.AttemptPublisher
 }
 
 // Began has nothing to say: the log has.

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/client"
 	"assay/eval/runs"
+	"assay/internal/client"
 	"assay/internal/trace"
 	"assay/server"
 )

@@ -54,7 +54,7 @@ type ui struct {
 	over chan error // the server's end
 
 	mu    sync.Mutex
-	shows map[string]*server.Showing // of attempts without a verdict, by the names of their folders
+	shows map[string]*server.AttemptPublisher // of attempts without a verdict, by the names of their folders
 }
 
 // startUI serves what the flags ask for; dir is the folder of the run, beside
@@ -79,7 +79,7 @@ func (p *process) startUI(ctx context.Context, f *uiFlags, dir string) (*ui, err
 
 func serveUI(ctx context.Context, web *server.Server, ln net.Listener) *ui {
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx)) // it is shown how an interrupted run ends
-	u := &ui{web: web, end: end, over: make(chan error, 1), shows: map[string]*server.Showing{}}
+	u := &ui{web: web, end: end, over: make(chan error, 1), shows: map[string]*server.AttemptPublisher{}}
 	go func() { u.over <- web.Run(ctx, ln) }()
 	return u
 }
@@ -93,7 +93,7 @@ func (u *ui) try(ctx context.Context, cfg attempt.Config, work attempt.Work) run
 		u.shows[name] = show
 		u.mu.Unlock()
 		show.Begin(attempting(cfg, work))
-		cfg.Observe, cfg.Attach, cfg.Asked, cfg.LookOnly = show.Observe, show.Attach, show.Asked, true
+		cfg.Observe, cfg.Attach, cfg.Asked, cfg.ReadOnly = show.Observe, show.Attach, show.Asked, true
 		cfg.Lines = show.Lines
 	}
 	return attempt.Run(ctx, cfg, work)

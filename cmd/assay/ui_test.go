@@ -13,8 +13,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/client"
 	"assay/eval/runs"
+	"assay/internal/client"
 )
 
 // waitingAgent is an agent that works until a line is written to its pipe.

@@ -25,11 +25,11 @@ import (
 	"github.com/google/uuid"
 
 	"assay/agent"
-	"assay/internal/model"
-	"assay/internal/subprocess"
-	"assay/internal/protocol"
 	"assay/eval/runs"
 	"assay/eval/session"
+	"assay/internal/model"
+	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/internal/trace"
 	"assay/kernel"
 	"assay/router"
@@ -51,8 +51,8 @@ type Config struct {
 	// play them; empty: no agent does, and no oracle leaves this process.
 	Solutions string
 
-	// SandboxRoot is the folder in which sandboxes are made.
-	SandboxRoot string
+	// WorkdirRoot is the folder in which sandboxes are made.
+	WorkdirRoot string
 
 	// Limits go before those of the case, which go before the defaults; a zero
 	// field does not say, a negative one is no limit.
@@ -63,11 +63,11 @@ type Config struct {
 
 	// Console waits for a console, which decides who holds the notebook;
 	// otherwise the server does. Grace is how long a holder may be away; 0 is
-	// DefaultGrace. Shared lets every console do everything, LookOnly none.
+	// DefaultGrace. Shared lets every console do everything, ReadOnly none.
 	// Attach, if set, is called with the session as soon as it is there.
 	Console          bool
 	Grace            time.Duration
-	Shared, LookOnly bool
+	Shared, ReadOnly bool
 	Attach           func(*session.Session)
 
 	// Judge opens the model of that name for graders; nil: there is none. Its
@@ -96,7 +96,7 @@ type Work struct {
 	Rel        string // the same, as the run's records name it
 
 	// Doing, if set, is kept up to date.
-	Doing *Doing
+	Progress *Progress
 }
 
 // attempt is one try while it lasts.
@@ -141,8 +141,8 @@ func newAttempt(cfg Config, work Work) *attempt {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if work.Doing == nil {
-		work.Doing = &Doing{}
+	if work.Progress == nil {
+		work.Progress = &Progress{}
 	}
 	a := &attempt{cfg: cfg, work: work, began: time.Now(), limits: LimitsFor(cfg.Limits, work.Case)}
 	a.log = cfg.Log.With("case", work.Case.ID)
@@ -155,7 +155,7 @@ func newAttempt(cfg Config, work Work) *attempt {
 		id = filepath.Base(work.Dir)
 	}
 	a.journal = trace.NewJournal(id)
-	a.watch = newWatch(a.journal, a.limits, cmp.Or(cfg.Grace, DefaultGrace), work.Doing)
+	a.watch = newWatch(a.journal, a.limits, cmp.Or(cfg.Grace, DefaultGrace), work.Progress)
 	return a
 }
 
@@ -174,7 +174,7 @@ func (a *attempt) run(ctx context.Context) {
 		phase = time.Now()
 	}
 	phases := &a.result.Phases
-	a.work.Doing.set("starting kernel and agent")
+	a.work.Progress.set("starting kernel and agent")
 	err := a.start(ctx)
 	next(&phases.StartMS)
 	if err != nil {
@@ -226,9 +226,9 @@ func (a *attempt) start(ctx context.Context) error {
 	a.cfg.Kernel.Read = a.linked()
 	cfg := session.Config{
 		ID: a.journal.Session, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
-		SandboxRoot: a.cfg.SandboxRoot, Prepare: a.place, Console: a.cfg.Console, Evaluation: true,
+		WorkdirRoot: a.cfg.WorkdirRoot, Prepare: a.place, Console: a.cfg.Console, Evaluation: true,
 		Init: agentInit(a.limits), Disk: a.limits.Disk, NewCellID: a.cellIDs(),
-		Router:  router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.FrameLimit, Shared: a.cfg.Shared, LookOnly: a.cfg.LookOnly},
+		Router:  router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.FrameLimit, Shared: a.cfg.Shared, ReadOnly: a.cfg.ReadOnly},
 		Printed: printed, Lines: a.cfg.Lines, Log: a.log,
 	}
 	a.printed = printed
@@ -261,7 +261,7 @@ func (a *attempt) setup(ctx context.Context) error {
 	if a.work.Case.Setup == "" {
 		return nil
 	}
-	a.work.Doing.set("running the case's setup")
+	a.work.Progress.set("running the case's setup")
 	done, err := a.session.Execute(ctx, a.work.Case.Setup, seconds(a.limits.CellS))
 	if err == nil {
 		err = setupError(done)
@@ -305,7 +305,7 @@ func (a *attempt) openTrace() error {
 // closeTrace ends the journal, waits for the file, and writes what is made of
 // it.
 func (a *attempt) closeTrace() {
-	a.work.Doing.set("writing down what happened")
+	a.work.Progress.set("writing down what happened")
 	err := a.recording.Close()
 	a.logging.Wait()
 	for _, file := range []*os.File{a.printed, a.judged} {

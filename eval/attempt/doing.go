@@ -7,17 +7,17 @@ import (
 	"assay/eval/runs"
 )
 
-// Doing is what an attempt is doing, or waiting for, at the moment, and what it
+// Progress is what an attempt is doing, or waiting for, at the moment, and what it
 // has used so far. It is safe for concurrent use; the zero value is an attempt
 // that has not begun.
-type Doing struct {
+type Progress struct {
 	mu    sync.Mutex
 	text  string
 	since time.Time
 	used  runs.Usage
 }
 
-func (d *Doing) set(text string) {
+func (d *Progress) set(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.text != text {
@@ -25,14 +25,14 @@ func (d *Doing) set(text string) {
 	}
 }
 
-func (d *Doing) use(used runs.Usage) {
+func (d *Progress) use(used runs.Usage) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.used = used
 }
 
 // Now returns it in a few words for people, and for how long it has been so.
-func (d *Doing) Now() (text string, lasting time.Duration) {
+func (d *Progress) Now() (text string, lasting time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.text == "" {
@@ -42,7 +42,7 @@ func (d *Doing) Now() (text string, lasting time.Duration) {
 }
 
 // Used returns what has been used so far.
-func (d *Doing) Used() runs.Usage {
+func (d *Progress) Used() runs.Usage {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.used

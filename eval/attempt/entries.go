@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"assay/internal/protocol"
 	"assay/eval/runs"
 	"assay/eval/session"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 	"assay/router"
 )

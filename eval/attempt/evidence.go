@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"assay/internal/model"
-	"assay/internal/subprocess"
 	"assay/internal/notebook"
+	"assay/internal/subprocess"
 	"assay/testcases/grading"
 )
 
@@ -24,7 +24,7 @@ func (a *attempt) cells() ([]notebook.Cell, error) {
 }
 
 // shownNotebook is a notebook as graders see it.
-func shownNotebook(language string, cells []notebook.Cell, fold *notebook.Runs) *grading.Notebook {
+func shownNotebook(language string, cells []notebook.Cell, fold *notebook.Executions) *grading.Notebook {
 	if language == "" {
 		language = "python" // of a kernel that does not say
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"assay/internal/protocol"
 	"assay/eval/runs"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 )
 
@@ -14,14 +14,14 @@ type Watch struct{ *watch }
 
 // NewWatch returns a watch whose query was sent now.
 func NewWatch(journal *trace.Journal, limits runs.Limits) Watch {
-	w := Watch{newWatch(journal, limits, DefaultGrace, &Doing{})}
+	w := Watch{newWatch(journal, limits, DefaultGrace, &Progress{})}
 	w.begin(time.Now())
 	return w
 }
 
 // NewWaitingWatch returns a watch of an agent that has no task yet.
 func NewWaitingWatch(journal *trace.Journal, limits runs.Limits) Watch {
-	return Watch{newWatch(journal, limits, DefaultGrace, &Doing{})}
+	return Watch{newWatch(journal, limits, DefaultGrace, &Progress{})}
 }
 
 // Begin gives the agent its task now.
@@ -52,7 +52,7 @@ func (w Watch) Waited() time.Duration { return w.waits.by(time.Now()) }
 func (w Watch) HearOut(ctx context.Context) { w.hearOut(ctx) }
 
 // Doing is what the attempt is doing.
-func (w Watch) Doing() *Doing { return w.doing }
+func (w Watch) Doing() *Progress { return w.doing }
 
 // Contains looks for text in a stream.
 var Contains = contains //nolint:gochecknoglobals // an export for tests

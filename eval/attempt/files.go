@@ -77,6 +77,6 @@ func (a *attempt) writeNotebook(offsets map[int64]int64) (err error) {
 	}
 	ready := a.session.KernelReady()
 	meta := notebook.Meta{Language: ready.Language, LanguageVersion: ready.Version}
-	err = notebook.WriteIPYNB(file, cells, a.session.Runs(), meta, load)
+	err = notebook.WriteIPYNB(file, cells, a.session.Executions(), meta, load)
 	return errors.Join(err, file.Close())
 }

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"assay/internal/protocol"
 	"assay/eval/runs"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 )
 

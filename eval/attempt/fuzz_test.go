@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/eval/attempt"
-	"assay/internal/protocol"
 	"assay/eval/runs"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"assay/internal/protocol"
 	"assay/eval/runs"
+	"assay/internal/protocol"
 	"assay/testcases/grading"
 )
 
@@ -40,7 +40,7 @@ func (a *attempt) grade(ctx context.Context) {
 	if !graded || len(a.work.Case.Graders) == 0 {
 		return
 	}
-	a.work.Doing.set("grading")
+	a.work.Progress.set("grading")
 	in := grading.Input{Answer: found.Answer, NoAnswer: found.Reason}
 	if err != nil {
 		in.NoAnswer = err.Error()
@@ -87,7 +87,7 @@ func (a *attempt) show(ctx context.Context, in *grading.Input) error {
 	if cells, err := a.cells(); err != nil {
 		a.log.Warn("graders do not see the notebook", "error", err)
 	} else {
-		in.Notebook = shownNotebook(a.session.KernelReady().Language, cells, a.session.Runs())
+		in.Notebook = shownNotebook(a.session.KernelReady().Language, cells, a.session.Executions())
 		in.Rerun = func(ctx context.Context) (*grading.Notebook, error) { return a.rerun(ctx, cells) }
 	}
 	if a.cfg.Judge != nil {
@@ -127,7 +127,7 @@ func (a *attempt) record(answer grading.Value) (json.RawMessage, error) {
 		Task    string `json:"task"`
 		Sandbox string `json:"sandbox"`
 		Folder  string `json:"folder"`
-	}{line, a.work.Case.Task, a.session.Sandbox(), folder})
+	}{line, a.work.Case.Task, a.session.Workdir(), folder})
 }
 
 // executor is the kernel as graders may use it.

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"assay/internal/protocol"
 	"assay/eval/runs"
+	"assay/internal/protocol"
 	"assay/testcases"
 )
 

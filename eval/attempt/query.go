@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"assay/internal/protocol"
 	"assay/eval/session"
+	"assay/internal/protocol"
 	"assay/testcases"
 )
 
@@ -41,10 +41,10 @@ type node struct {
 func contextualData(c testcases.Case, s *session.Session) (json.RawMessage, error) {
 	var nodes []node
 	for _, data := range c.Data {
-		nodes = append(nodes, node{Type: "File", Path: data.Name, ID: nodeID(data.Name), LocalPath: localPath(s.Sandbox(), data)})
+		nodes = append(nodes, node{Type: "File", Path: data.Name, ID: nodeID(data.Name), LocalPath: localPath(s.Workdir(), data)})
 	}
 	for _, file := range c.Files {
-		nodes = append(nodes, node{Type: "File", Path: file.Name, ID: nodeID(file.Name), LocalPath: s.Sandbox() + "/" + file.Name})
+		nodes = append(nodes, node{Type: "File", Path: file.Name, ID: nodeID(file.Name), LocalPath: s.Workdir() + "/" + file.Name})
 	}
 	if nodes == nil {
 		return nil, nil

@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/subprocess"
+	"assay/eval/session"
 	"assay/internal/notebook"
 	"assay/internal/protocol"
-	"assay/eval/session"
+	"assay/internal/subprocess"
 	"assay/kernel"
 	"assay/testcases/grading"
 )
@@ -37,11 +37,11 @@ func (a *attempt) rerun(ctx context.Context, cells []notebook.Cell) (shown *grad
 	wall := seconds(cmp.Or(a.limits.WallS, DefaultLimits().WallS))
 	ctx, cancel := context.WithTimeoutCause(ctx, wall, fmt.Errorf("the cells had %v together", wall))
 	defer cancel()
-	sandbox, err := session.NewSandbox(a.cfg.Supervisor, a.cfg.SandboxRoot, a.placeAgain)
+	sandbox, err := session.NewWorkdir(a.cfg.Supervisor, a.cfg.WorkdirRoot, a.placeAgain)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, session.RemoveSandbox(a.cfg.Supervisor, sandbox)) }()
+	defer func() { err = errors.Join(err, session.RemoveWorkdir(a.cfg.Supervisor, sandbox)) }()
 	disk, err := session.NewDisk(ctx, sandbox, a.limits.Disk)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (a *attempt) rerun(ctx context.Context, cells []notebook.Cell) (shown *grad
 // rerunIn is rerun in a sandbox that is there; the end of ctx kills the kernel.
 func (a *attempt) rerunIn(ctx context.Context, sandbox string, disk session.Disk, cells []notebook.Cell) (shown *grading.Notebook, err error) {
 	cfg := a.cfg.Kernel
-	cfg.Sandbox, cfg.Session, cfg.Environ = sandbox, a.journal.Session, a.cfg.Environ
+	cfg.Workdir, cfg.Session, cfg.Environ = sandbox, a.journal.Session, a.cfg.Environ
 	cfg.Stuck = func(string) bool { return true }
 	k, err := kernel.Start(ctx, a.cfg.Supervisor, cfg)
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *attempt) rerunIn(ctx context.Context, sandbox string, disk session.Disk
 	defer func() { err = errors.Join(err, stopKernel(ctx, k)) }()
 	defer context.AfterFunc(ctx, k.Kill)()
 
-	again := &again{kernel: k, fold: notebook.NewRuns(notebook.RunsConfig{}), decoder: protocol.NewDecoder(), limit: seconds(a.limits.CellS)}
+	again := &again{kernel: k, fold: notebook.NewExecutions(notebook.ExecutionsConfig{}), decoder: protocol.NewDecoder(), limit: seconds(a.limits.CellS)}
 	again.full = func() error {
 		if passed, full := disk.Measure(ctx); full {
 			return diskError(passed)
@@ -80,7 +80,7 @@ func (a *attempt) rerunIn(ctx context.Context, sandbox string, disk session.Disk
 	shown = shownNotebook(k.Ready.Language, cells, again.fold)
 	for i := range shown.Cells {
 		cell := &shown.Cells[i]
-		cell.Text = strings.ReplaceAll(cell.Text, sandbox, a.session.Sandbox())
+		cell.Text = strings.ReplaceAll(cell.Text, sandbox, a.session.Workdir())
 		if cells[i].ID == again.broken {
 			cell.Status = "error"
 			cell.Text += "\n" + cmp.Or(context.Cause(ctx), why).Error() + "\n"
@@ -96,7 +96,7 @@ func diskError(passed session.Limit) error {
 
 // writeRerun writes [rerunFile]. Its frames are in no trace: a note stands for
 // what of an output is too large to be kept in memory.
-func (a *attempt) writeRerun(ready protocol.Ready, cells []notebook.Cell, fold *notebook.Runs) error {
+func (a *attempt) writeRerun(ready protocol.Ready, cells []notebook.Cell, fold *notebook.Executions) error {
 	file, err := os.OpenFile(a.path(rerunFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func stopKernel(ctx context.Context, k *kernel.Kernel) error {
 // only what [again.stopLate] calls uses it: kernel and fold, which allow that.
 type again struct {
 	kernel  *kernel.Kernel
-	fold    *notebook.Runs
+	fold    *notebook.Executions
 	decoder *protocol.Decoder
 	limit   time.Duration // of a cell; 0: none
 	full    func() error  // says that the sandbox has passed its limit, or why all of it must end

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/protocol"
 	"assay/eval/runs"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 	"assay/testcases/grading"
 )

@@ -8,8 +8,8 @@ import (
 	"io"
 	"time"
 
-	"assay/internal/protocol"
 	"assay/eval/runs"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 )
 
@@ -40,7 +40,7 @@ type watch struct {
 	follow *trace.Follower
 	limits runs.Limits
 	grace  time.Duration // for a console that holds the notebook and is away
-	doing  *Doing
+	doing  *Progress
 
 	cells   map[string]cell   // those with a run that has not ended
 	actions map[string]action // the agent's, in flight, by tx_id
@@ -93,7 +93,7 @@ type verdict struct {
 	question string
 }
 
-func newWatch(journal *trace.Journal, limits runs.Limits, grace time.Duration, doing *Doing) *watch {
+func newWatch(journal *trace.Journal, limits runs.Limits, grace time.Duration, doing *Progress) *watch {
 	return &watch{
 		follow: journal.FollowAll(), limits: limits, grace: grace, doing: doing,
 		cells: map[string]cell{}, actions: map[string]action{},

@@ -14,8 +14,8 @@ import (
 	"go.uber.org/goleak"
 
 	"assay/eval/attempt"
-	"assay/internal/protocol"
 	"assay/eval/runs"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 )
 

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/subprocess"
-	"assay/internal/protocol"
 	"assay/eval/runs"
+	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/internal/trace"
 )
 
@@ -23,7 +23,7 @@ func (a *attempt) live(ctx context.Context) {
 		a.end(runs.HarnessError, err.Error())
 		return
 	}
-	a.work.Doing.set("waiting for a console")
+	a.work.Progress.set("waiting for a console")
 	if a.awaitHolder(ctx); ctx.Err() != nil {
 		a.end(runs.Cancelled, context.Cause(ctx).Error())
 		return
@@ -106,7 +106,7 @@ func kernelExit(err error) verdict {
 
 // collect reads what the notebook has become and then stops the agent.
 func (a *attempt) collect(ctx context.Context) {
-	a.work.Doing.set("collecting the notebook")
+	a.work.Progress.set("collecting the notebook")
 	ctx = context.WithoutCancel(ctx) // each step has its own deadline
 	a.state = a.session.Collect(ctx)
 	if a.result.Outcome == runs.Completed {

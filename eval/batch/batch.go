@@ -42,7 +42,7 @@ type Report interface {
 
 // Running is an attempt that goes on.
 type Running struct {
-	*attempt.Doing
+	*attempt.Progress
 	CaseID string
 	Epoch  int
 	Since  time.Time
@@ -130,9 +130,9 @@ func (b *batch) try(ctx context.Context, c testcases.Case, epoch, n int) error {
 	if err != nil {
 		return err
 	}
-	doing := &attempt.Doing{}
-	b.cfg.Report.Began(Running{Doing: doing, CaseID: c.ID, Epoch: epoch, Since: time.Now()})
-	result := b.cfg.Attempt(ctx, attempt.Work{Case: c, Epoch: epoch, Try: firstTry, Dir: dir, Rel: rel, Doing: doing})
+	doing := &attempt.Progress{}
+	b.cfg.Report.Began(Running{Progress: doing, CaseID: c.ID, Epoch: epoch, Since: time.Now()})
+	result := b.cfg.Attempt(ctx, attempt.Work{Case: c, Epoch: epoch, Try: firstTry, Dir: dir, Rel: rel, Progress: doing})
 	result.Run = b.cfg.Folder.Name
 	if err := b.cfg.Folder.Append(result); err != nil {
 		return fmt.Errorf("the run is broken off: %w", err)

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 
-	"assay/internal/model"
 	"assay/eval/runs"
+	"assay/internal/model"
 )
 
 // longestFile bounds what is read of a file of an attempt, in bytes.

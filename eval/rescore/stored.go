@@ -11,8 +11,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"assay/internal/model"
 	"assay/eval/runs"
+	"assay/internal/model"
 	"assay/testcases"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/model"
 	"assay/eval/rescore"
 	"assay/eval/runs"
+	"assay/internal/model"
 	"assay/testcases"
 	"assay/testcases/grading"
 )

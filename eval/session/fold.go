@@ -14,7 +14,7 @@ import (
 // for one goroutine.
 type Fold struct {
 	document *notebook.Document
-	runs     *notebook.Runs
+	runs     *notebook.Executions
 	told     bool // the trace has said something of the document
 
 	foreign *foreign // the notebook of a console that holds it, or may; nil: the server does
@@ -23,8 +23,8 @@ type Fold struct {
 
 // NewFold returns the fold of no entries.
 func NewFold() *Fold {
-	f := &Fold{runs: notebook.NewRuns(notebook.RunsConfig{}), foreign: &foreign{asked: map[string]action{}}}
-	f.document = notebook.NewDocument(notebook.DocumentConfig{Runs: f.runs})
+	f := &Fold{runs: notebook.NewExecutions(notebook.ExecutionsConfig{}), foreign: &foreign{asked: map[string]action{}}}
+	f.document = notebook.NewDocument(notebook.DocumentConfig{Executions: f.runs})
 	return f
 }
 
@@ -90,14 +90,14 @@ func (f *Fold) event(text []byte) {
 	}
 	f.told = true
 	if e.State != nil {
-		f.runs.Restore(e.State.Runs)
+		f.runs.Restore(e.State.Executions)
 	}
 }
 
 // Clone returns a fold that goes on from here by itself.
 func (f *Fold) Clone() *Fold {
 	out := &Fold{runs: f.runs.Clone(), told: f.told, held: f.held}
-	out.document = notebook.NewDocument(notebook.DocumentConfig{Runs: out.runs})
+	out.document = notebook.NewDocument(notebook.DocumentConfig{Executions: out.runs})
 	_ = out.document.Apply(notebook.Event{Kind: notebook.NotebookRestored, State: &notebook.State{Cells: f.document.Cells()}}) // it has a state, and so fits
 	if f.foreign != nil {
 		out.foreign = f.foreign.clone()
@@ -126,7 +126,7 @@ func (f *Fold) Held() bool { return f.held }
 // State is the notebook after the last entry. Of one that a console holds, cells
 // are as its answers tell.
 func (f *Fold) State() notebook.State {
-	state := notebook.State{Cells: f.document.Cells(), Runs: f.runs.Snapshot()}
+	state := notebook.State{Cells: f.document.Cells(), Executions: f.runs.Snapshot()}
 	if f.held {
 		state.Cells = append([]notebook.Cell{}, f.foreign.cells...)
 	}

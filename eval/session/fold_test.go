@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/notebook"
 	"assay/eval/session"
+	"assay/internal/notebook"
 	"assay/internal/trace"
 )
 
@@ -64,7 +64,7 @@ func TestFoldOfAForeignNotebook(t *testing.T) {
 	f.add(t, trace.ServerToKernel, 0, `{"type":"run_cell","cell_id":"own","code":"mine"}`)
 	act(4, "move_cell", `{"cell_id":"a","position":2}`, "success", `,"cell_id":"a"`)
 	require.Equal(t, []string{`m markdown "# T" 1`, `own code "mine" 1`, `a code "10" 2`}, f.shown())
-	require.Equal(t, map[string]string{"own": notebook.StatusRunning}, f.State().Runs.Status)
+	require.Equal(t, map[string]string{"own": notebook.StatusRunning}, f.State().Executions.Status)
 	act(5, "delete_cell", `{"cell_id":"a"}`, "success", `,"cell_count":2`)
 	f.add(t, trace.ConsoleToServer, 1, `{"type":"dispose_cell","cell_id":"own"}`)
 	require.Equal(t, []string{`m markdown "# T" 1`}, f.shown())
@@ -74,7 +74,7 @@ func TestFoldOfAForeignNotebook(t *testing.T) {
 
 	later := &folding{Fold: before, seq: 100}
 	require.Equal(t, []string{`m markdown "# T" 1`, `a code "10" 2`}, later.shown(), "a clone is what it was")
-	require.Empty(t, later.State().Runs.Status)
+	require.Empty(t, later.State().Executions.Status)
 	require.True(t, later.Held())
 }
 

@@ -86,7 +86,7 @@ func (s *Session) look(still func()) (state notebook.State) {
 		still()
 		state.Cells = cells
 	})
-	state.Runs = s.runs.Snapshot()
+	state.Executions = s.runs.Snapshot()
 	return state
 }
 

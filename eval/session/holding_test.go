@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent"
+	"assay/eval/session"
 	"assay/internal/notebook"
 	"assay/internal/protocol"
-	"assay/eval/session"
 	"assay/internal/trace"
 	"assay/kernel"
 	"assay/router"
@@ -135,7 +135,7 @@ func TestRestoredFromItsTrace(t *testing.T) {
 	sup := supervisor(t)
 	state := notebook.State{
 		Cells: []notebook.Cell{{ID: "a", Type: notebook.Code, Source: "1", Rev: 3}},
-		Runs: notebook.Snapshot{
+		Executions: notebook.Snapshot{
 			Status:  map[string]string{"a": notebook.StatusRan},
 			Outputs: map[string][]json.RawMessage{"a": {json.RawMessage(`{"output_type":"stream","name":"stdout","text":"one\n"}`)}},
 		},
@@ -146,7 +146,7 @@ func TestRestoredFromItsTrace(t *testing.T) {
 		require.NoError(t, err)
 		live, err := session.Start(t.Context(), sup, session.Config{
 			ID: "s", Journal: recording.Journal, Kernel: quickKernel(), Agent: quickAgent(), Environ: os.Environ(),
-			SandboxRoot: t.TempDir(), Restored: &state,
+			WorkdirRoot: t.TempDir(), Restored: &state,
 		})
 		require.NoError(t, err)
 		_, err = live.Router().Ask(t.Context(), "edit_cell", map[string]any{"cell_id": "a", "source": string(rune('2' + n))})
@@ -156,8 +156,8 @@ func TestRestoredFromItsTrace(t *testing.T) {
 		again, err := session.Rebuild(t.Context(), path)
 		require.NoError(t, err)
 		require.Equal(t, []notebook.Cell{{ID: "a", Type: notebook.Code, Source: string(rune('2' + n)), Rev: 4 + n, By: notebook.ByServer}}, again.Cells)
-		require.Equal(t, state.Runs.Outputs, again.Runs.Outputs)
-		require.Equal(t, state.Runs.Status, again.Runs.Status)
+		require.Equal(t, state.Executions.Outputs, again.Executions.Outputs)
+		require.Equal(t, state.Executions.Status, again.Executions.Status)
 		state = *again
 	}
 }

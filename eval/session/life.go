@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/subprocess"
 	"assay/internal/notebook"
 	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/internal/trace"
 	"assay/router"
 )
@@ -27,8 +27,8 @@ const (
 	endDeadline = subprocess.StopGrace + time.Second
 )
 
-// Runs is the fold over what the kernel did.
-func (s *Session) Runs() *notebook.Runs { return s.runs }
+// Executions is the fold over what the kernel did.
+func (s *Session) Executions() *notebook.Executions { return s.runs }
 
 // Journal is the order of all that happens in the session.
 func (s *Session) Journal() *trace.Journal { return s.cfg.Journal }

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent"
-	"assay/internal/protocol"
 	"assay/eval/session"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 	"assay/kernel"
 	"assay/router"
@@ -193,7 +193,7 @@ func TestEnvironments(t *testing.T) {
 	for name := range kernelHas {
 		require.NotRegexp(t, "KEY|TOKEN|SECRET|^ASSAY_[^S]", name)
 	}
-	sandbox := s.Sandbox()
+	sandbox := s.Workdir()
 	require.Equal(t, sandbox, kernelHas["folder"])
 	require.Equal(t, sandbox, kernelHas["LATCH_SANDBOX_ROOT"])
 	require.Equal(t, "s", kernelHas["ASSAY_SESSION"])

@@ -11,8 +11,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"assay/internal/subprocess"
 	"assay/internal/protocol"
+	"assay/internal/subprocess"
 )
 
 func TestMain(m *testing.M) {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent"
-	"assay/internal/protocol"
 	"assay/eval/session"
+	"assay/internal/protocol"
 	"assay/internal/trace"
 )
 

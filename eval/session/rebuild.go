@@ -28,5 +28,5 @@ func Rebuild(ctx context.Context, path string) (*notebook.State, error) {
 		return nil, nil //nolint:nilnil // there is none, which is no error
 	}
 	fold.runs.Ended()
-	return &notebook.State{Cells: fold.document.Cells(), Runs: fold.runs.Snapshot()}, nil
+	return &notebook.State{Cells: fold.document.Cells(), Executions: fold.runs.Snapshot()}, nil
 }

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"assay/eval/session"
 	"assay/internal/notebook"
 	"assay/internal/protocol"
-	"assay/eval/session"
 	"assay/internal/trace"
 	"assay/router"
 )
@@ -34,5 +34,5 @@ func TestRebuiltAcrossKernels(t *testing.T) {
 	require.NoError(t, recording.Close())
 	state, err := session.Rebuild(t.Context(), path)
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"cut": notebook.StatusError, "again": notebook.StatusRan}, state.Runs.Status)
+	require.Equal(t, map[string]string{"cut": notebook.StatusError, "again": notebook.StatusRan}, state.Executions.Status)
 }

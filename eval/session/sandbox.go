@@ -9,30 +9,30 @@ import (
 	"assay/internal/subprocess"
 )
 
-// NewSandbox makes a folder below root in which a kernel can work. Beside what
+// NewWorkdir makes a folder below root in which a kernel can work. Beside what
 // prepare, if it is not nil, puts there it has .assay, for what the kernel's
 // libraries write on their own account. The caller removes it, by
-// [RemoveSandbox]; when making it fails nothing is left.
-func NewSandbox(sup *subprocess.Supervisor, root string, prepare func(sandbox string) error) (string, error) {
+// [RemoveWorkdir]; when making it fails nothing is left.
+func NewWorkdir(sup *subprocess.Supervisor, root string, prepare func(sandbox string) error) (string, error) {
 	dir, err := sup.MkdirTemp(root, "sandbox-")
 	if err != nil {
 		return "", fmt.Errorf("make the sandbox: %w", err)
 	}
 	for _, name := range []string{"home", "tmp", "mpl"} {
 		if err := os.MkdirAll(filepath.Join(dir, ".assay", name), 0o700); err != nil {
-			return "", errors.Join(fmt.Errorf("make the sandbox: %w", err), RemoveSandbox(sup, dir))
+			return "", errors.Join(fmt.Errorf("make the sandbox: %w", err), RemoveWorkdir(sup, dir))
 		}
 	}
 	if prepare != nil {
 		if err := prepare(dir); err != nil {
-			return "", errors.Join(err, RemoveSandbox(sup, dir))
+			return "", errors.Join(err, RemoveWorkdir(sup, dir))
 		}
 	}
 	return dir, nil
 }
 
-// RemoveSandbox removes a folder that [NewSandbox] made, with all that is in it.
-func RemoveSandbox(sup *subprocess.Supervisor, dir string) error {
+// RemoveWorkdir removes a folder that [NewWorkdir] made, with all that is in it.
+func RemoveWorkdir(sup *subprocess.Supervisor, dir string) error {
 	// A cell may have taken the right to write from a folder of its own.
 	_ = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
@@ -46,13 +46,13 @@ func RemoveSandbox(sup *subprocess.Supervisor, dir string) error {
 	return nil
 }
 
-// Sandbox is the folder in which kernel and agent work; it goes with the
+// Workdir is the folder in which kernel and agent work; it goes with the
 // session.
-func (s *Session) Sandbox() string { return s.sandbox }
+func (s *Session) Workdir() string { return s.sandbox }
 
 func (s *Session) removeSandbox() error {
 	if s.sandbox == "" {
 		return nil
 	}
-	return RemoveSandbox(s.supervisor, s.sandbox)
+	return RemoveWorkdir(s.supervisor, s.sandbox)
 }

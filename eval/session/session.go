@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"assay/agent"
-	"assay/internal/subprocess"
 	"assay/internal/notebook"
 	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/internal/trace"
 	"assay/kernel"
 	"assay/router"
@@ -49,8 +49,8 @@ type Config struct {
 	Agent   agent.Config
 	Environ []string // the server's environment
 
-	// SandboxRoot is the folder in which the session's sandbox is made.
-	SandboxRoot string
+	// WorkdirRoot is the folder in which the session's sandbox is made.
+	WorkdirRoot string
 
 	// Prepare, if set, puts into the sandbox what is to be there before kernel
 	// and agent start.
@@ -107,7 +107,7 @@ type Session struct {
 	supervisor *subprocess.Supervisor
 
 	router   *router.Router
-	runs     *notebook.Runs
+	runs     *notebook.Executions
 	document *notebook.Document
 	settled  chan struct{} // closed when it is settled who holds the document
 	tasks    sync.WaitGroup
@@ -150,8 +150,8 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 		cfg: cfg, log: log.With("session", cfg.ID),
 		settled: make(chan struct{}), printed: newPrinted(cfg.Printed, cfg.Lines), supervisor: sup,
 	}
-	s.runs = notebook.NewRuns(notebook.RunsConfig{DisplayName: func(id string) string { return s.document.Title(id) }})
-	s.document = notebook.NewDocument(notebook.DocumentConfig{Runs: s.runs, Event: s.noteEvent, NewID: cfg.NewCellID})
+	s.runs = notebook.NewExecutions(notebook.ExecutionsConfig{DisplayName: func(id string) string { return s.document.Title(id) }})
+	s.document = notebook.NewDocument(notebook.DocumentConfig{Executions: s.runs, Event: s.noteEvent, NewID: cfg.NewCellID})
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	waiting, waited := context.WithCancel(life)
 	s.stop, s.waited = stop, waited

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent"
-	"assay/internal/subprocess"
-	"assay/internal/protocol"
 	"assay/eval/session"
+	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/internal/trace"
 	"assay/kernel"
 	"assay/router"
@@ -133,7 +133,7 @@ func TestStartErrors(t *testing.T) {
 		"exits at init":   {session.Config{Agent: agent.Config{Command: playing("exit at init")}}, "agent", []string{"agent exited with status 8", "I do not like this session"}},
 		"silent at init":  {session.Config{Agent: agent.Config{Command: shell(`{"type":"ready"}`, `{"type":"agent_status","status":"thinking"}`), Ready: time.Second}}, "agent", []string{"agent did not answer init with agent_status ready within 1s"}},
 		"prepare fails":   {session.Config{Prepare: func(string) error { return broken }}, "sandbox", []string{"the data is not there"}},
-		"no sandbox root": {session.Config{SandboxRoot: "/no/such/folder"}, "sandbox", []string{"make the sandbox: "}},
+		"no sandbox root": {session.Config{WorkdirRoot: "/no/such/folder"}, "sandbox", []string{"make the sandbox: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -198,7 +198,7 @@ for folder in deep, deep.parent, deep.parent.parent, ".":
 `, generous)
 	require.NoError(t, err)
 	require.Equal(t, "ok", done.Status, done.Exception)
-	info, err := os.Stat(filepath.Join(s.Sandbox(), "a"))
+	info, err := os.Stat(filepath.Join(s.Workdir(), "a"))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o500), info.Mode().Perm())
 	obeying(t, func() { require.NoError(t, s.End(t.Context(), "enough")) })

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/agent"
-	"assay/internal/subprocess"
 	"assay/eval/session"
+	"assay/internal/subprocess"
 	"assay/internal/trace"
 	"assay/kernel"
 )
@@ -70,8 +70,8 @@ func begin(t *testing.T, cfg session.Config) (*stage, session.Config) {
 	t.Cleanup(journal.Close)
 	s := &stage{follow: journal.Follow(), root: t.TempDir()}
 	cfg.ID, cfg.Journal = "s", journal
-	if cfg.SandboxRoot == "" {
-		cfg.SandboxRoot = s.root
+	if cfg.WorkdirRoot == "" {
+		cfg.WorkdirRoot = s.root
 	}
 	if cfg.Environ == nil {
 		cfg.Environ = os.Environ()

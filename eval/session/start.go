@@ -9,21 +9,21 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"assay/agent"
-	"assay/internal/subprocess"
 	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/internal/trace"
 	"assay/kernel"
 	"assay/router"
 )
 
 func (s *Session) start(ctx context.Context) error {
-	sandbox, err := NewSandbox(s.supervisor, s.cfg.SandboxRoot, s.cfg.Prepare)
+	sandbox, err := NewWorkdir(s.supervisor, s.cfg.WorkdirRoot, s.cfg.Prepare)
 	if err != nil {
 		return &StartError{What: "sandbox", Err: err}
 	}
 	s.sandbox = sandbox
 	if s.cfg.Restored != nil {
-		s.runs.Restore(s.cfg.Restored.Runs)
+		s.runs.Restore(s.cfg.Restored.Executions)
 		if err := s.document.Restore(*s.cfg.Restored); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (s *Session) start(ctx context.Context) error {
 
 func (s *Session) startKernel(ctx context.Context) error {
 	cfg := s.cfg.Kernel
-	cfg.Sandbox, cfg.Session, cfg.Environ = s.sandbox, s.cfg.ID, s.cfg.Environ
+	cfg.Workdir, cfg.Session, cfg.Environ = s.sandbox, s.cfg.ID, s.cfg.Environ
 	cfg.Output = s.printed.from("kernel")
 	k, err := kernel.Start(ctx, s.supervisor, cfg)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Session) startKernel(ctx context.Context) error {
 
 func (s *Session) startAgent(ctx context.Context) error {
 	cfg := s.cfg.Agent
-	cfg.Sandbox, cfg.Session, cfg.Environ = s.sandbox, s.cfg.ID, s.cfg.Environ
+	cfg.Workdir, cfg.Session, cfg.Environ = s.sandbox, s.cfg.ID, s.cfg.Environ
 	cfg.Output = s.printed.from("agent")
 	a, err := agent.Start(ctx, s.supervisor, cfg)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package turnstile lets only so many through at once, whatever processes they
-// are in. A [Gate] is listened at by one process; others [Pass] by its path.
+// are in. A [Limiter] is listened at by one process; others [Acquire] by its path.
 //
 // Who wants to pass connects to a Unix socket and waits for one byte. The place
 // is given back when the connection closes, which the system sees to when a
@@ -19,9 +19,9 @@ import (
 // acceptPause is how long the gate lets nobody in after it could not.
 const acceptPause = 10 * time.Millisecond
 
-// Gate gives out places, first come first served. It is safe for concurrent use.
+// Limiter gives out places, first come first served. It is safe for concurrent use.
 // Whoever made it must Close it.
-type Gate struct {
+type Limiter struct {
 	listener net.Listener
 	over     sync.WaitGroup
 
@@ -34,7 +34,7 @@ type Gate struct {
 
 // Listen makes a gate with so many places, at least 1, at the path of a socket
 // that is not there yet.
-func Listen(path string, places int) (*Gate, error) {
+func Listen(path string, places int) (*Limiter, error) {
 	if places < 1 {
 		return nil, fmt.Errorf("a turnstile with %d places lets nobody through", places)
 	}
@@ -42,14 +42,14 @@ func Listen(path string, places int) (*Gate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the turnstile: %w", err)
 	}
-	g := &Gate{listener: listener, free: places, inside: map[net.Conn]bool{}}
+	g := &Limiter{listener: listener, free: places, inside: map[net.Conn]bool{}}
 	g.over.Go(g.accept)
 	return g, nil
 }
 
 // Close ends the gate and waits for what it has started. Who waits at it is
 // turned away; who is inside is not held up.
-func (g *Gate) Close() error {
+func (g *Limiter) Close() error {
 	err := g.listener.Close()
 	g.mu.Lock()
 	g.closed = true
@@ -64,7 +64,7 @@ func (g *Gate) Close() error {
 	return err
 }
 
-func (g *Gate) accept() {
+func (g *Limiter) accept() {
 	for {
 		conn, err := g.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -81,7 +81,7 @@ func (g *Gate) accept() {
 }
 
 // enter gives a visitor a place, or the end of the queue.
-func (g *Gate) enter(conn net.Conn) bool {
+func (g *Limiter) enter(conn net.Conn) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -95,7 +95,7 @@ func (g *Gate) enter(conn net.Conn) bool {
 
 // admit gives the free places to those who have waited longest. The caller holds
 // mu.
-func (g *Gate) admit() {
+func (g *Limiter) admit() {
 	for g.free > 0 && len(g.waiting) > 0 {
 		conn := g.waiting[0]
 		g.waiting = g.waiting[1:]
@@ -106,7 +106,7 @@ func (g *Gate) admit() {
 }
 
 // visit waits until a visitor goes, and gives its place to the next.
-func (g *Gate) visit(conn net.Conn) {
+func (g *Limiter) visit(conn net.Conn) {
 	_, _ = conn.Read(make([]byte, 1)) // it has nothing to say: whoever speaks is sent away
 	_ = conn.Close()
 	g.mu.Lock()
@@ -120,9 +120,9 @@ func (g *Gate) visit(conn net.Conn) {
 	g.waiting = slices.DeleteFunc(g.waiting, func(other net.Conn) bool { return other == conn })
 }
 
-// Pass waits for a place at the gate of that path, at most until ctx ends, whose
+// Acquire waits for a place at the gate of that path, at most until ctx ends, whose
 // cause it then returns. leave gives the place back; it must be called.
-func Pass(ctx context.Context, path string) (leave func(), err error) {
+func Acquire(ctx context.Context, path string) (leave func(), err error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err == nil {
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })

@@ -23,7 +23,7 @@ const gatePath = "TURNSTILE_TEST_GATE"
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(gatePath); path != "" {
-		if _, err := limiter.Pass(context.Background(), path); err != nil {
+		if _, err := limiter.Acquire(context.Background(), path); err != nil {
 			os.Exit(1)
 		}
 		_, _ = os.Stdout.Write([]byte{1})
@@ -49,7 +49,7 @@ func TestNeverMoreThanItsPlaces(t *testing.T) {
 	var all sync.WaitGroup
 	for range visitors {
 		all.Go(func() {
-			leave, err := limiter.Pass(t.Context(), path)
+			leave, err := limiter.Acquire(t.Context(), path)
 			if err != nil {
 				t.Error(err)
 				return
@@ -78,7 +78,7 @@ func TestWhoeverSpeaksIsSentAway(t *testing.T) {
 	require.NoError(t, err)
 	_, err = chatty.Write(make([]byte, 1<<16))
 	require.NoError(t, err)
-	leave, err := limiter.Pass(t.Context(), path)
+	leave, err := limiter.Acquire(t.Context(), path)
 	require.NoError(t, err)
 	leave()
 }
@@ -86,7 +86,7 @@ func TestWhoeverSpeaksIsSentAway(t *testing.T) {
 func TestFirstComeFirstServed(t *testing.T) {
 	t.Parallel()
 	path := listen(t, 1)
-	leave, err := limiter.Pass(t.Context(), path)
+	leave, err := limiter.Acquire(t.Context(), path)
 	require.NoError(t, err)
 	var queue []net.Conn
 	for range 20 { // whoever has connected has come: the gate accepts in that order
@@ -105,18 +105,18 @@ func TestFirstComeFirstServed(t *testing.T) {
 func TestWhoGivesUpWaitingIsForgotten(t *testing.T) {
 	t.Parallel()
 	path := listen(t, 1)
-	leave, err := limiter.Pass(t.Context(), path)
+	leave, err := limiter.Acquire(t.Context(), path)
 	require.NoError(t, err)
 	enough := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := make(chan error)
-	go func() { _, err := limiter.Pass(ctx, path); gone <- err }()
+	go func() { _, err := limiter.Acquire(ctx, path); gone <- err }()
 	cancel(enough)
 	require.ErrorIs(t, <-gone, enough)
-	_, err = limiter.Pass(ctx, path)
+	_, err = limiter.Acquire(ctx, path)
 	require.ErrorIs(t, err, enough)
 	leave()
-	leave, err = limiter.Pass(t.Context(), path)
+	leave, err = limiter.Acquire(t.Context(), path)
 	require.NoError(t, err)
 	leave()
 }
@@ -133,7 +133,7 @@ func TestTheDeadGiveTheirPlaceBack(t *testing.T) {
 	_, err = out.Read(make([]byte, 1))
 	require.NoError(t, err, "it is inside")
 	require.NoError(t, child.Process.Kill())
-	leave, err := limiter.Pass(t.Context(), path)
+	leave, err := limiter.Acquire(t.Context(), path)
 	require.NoError(t, err)
 	leave()
 	_ = child.Wait()
@@ -144,10 +144,10 @@ func TestAClosedGateTurnsAway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gate")
 	gate, err := limiter.Listen(path, 1)
 	require.NoError(t, err)
-	leave, err := limiter.Pass(t.Context(), path)
+	leave, err := limiter.Acquire(t.Context(), path)
 	require.NoError(t, err)
 	waiting := make(chan error)
-	go func() { _, err := limiter.Pass(t.Context(), path); waiting <- err }()
+	go func() { _, err := limiter.Acquire(t.Context(), path); waiting <- err }()
 	require.NoError(t, gate.Close())
 	require.ErrorContains(t, <-waiting, "wait at the turnstile: ")
 	leave()

@@ -12,11 +12,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Occasion is when and where calls are made. A recording is made on one occasion
+// Normalizer is when and where calls are made. A recording is made on one occasion
 // and played on another, and what differs between the two is kept out of it. The
 // zero value says nothing: nothing is kept out, and lines have neither session
 // nor time.
-type Occasion struct {
+type Normalizer struct {
 	Session string           // whose calls these are, "" for nobody's
 	Sandbox []string         // the absolute paths by which the working folder is known; the first is its name
 	Clock   func() time.Time // nil: no times are written
@@ -42,7 +42,7 @@ type places struct {
 	address     *regexp.Regexp    // in memory, as a kernel prints it
 }
 
-func (o Occasion) places() places {
+func (o Normalizer) places() places {
 	paths := longestFirst(o.Sandbox)
 	if len(paths) == 0 {
 		return places{}

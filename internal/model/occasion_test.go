@@ -15,7 +15,7 @@ import (
 )
 
 // on plays a recording on an occasion.
-func on(t *testing.T, o model.Occasion, recording string, match model.Match) *model.Replay {
+func on(t *testing.T, o model.Normalizer, recording string, match model.Match) *model.Replayer {
 	t.Helper()
 	r, err := model.ParseRecording("calls.jsonl", []byte(recording))
 	require.NoError(t, err)
@@ -61,14 +61,14 @@ func TestCO12_PlaysInAnotherSandbox(t *testing.T) {
 {"content":[{"type":"text","text":%s}]}`, path, inJSON, path)).Client()
 			}
 			var first, second bytes.Buffer
-			here := model.Occasion{Session: "0001-x-e1-t1", Sandbox: []string{c.here, "/private" + c.here}}
+			here := model.Normalizer{Session: "0001-x-e1-t1", Sandbox: []string{c.here, "/private" + c.here}}
 			worked(t, here.Record("m", conversation(c.here), &first), c.here, "/private"+c.here)
 			if !strings.Contains(c.here, "$") {
 				require.NotContains(t, first.String(), strings.Trim(asJSON(t, c.here), `"`))
 				require.Contains(t, first.String(), `Work in ${SANDBOX} as ${SANDBOX:=} says.`)
 			}
 
-			there := model.Occasion{Session: here.Session, Sandbox: []string{c.there, "/real" + c.there}}
+			there := model.Normalizer{Session: here.Session, Sandbox: []string{c.there, "/real" + c.there}}
 			want := worked(t, conversation(c.there), c.there, "/real"+c.there)
 			played := worked(t, there.Record("n", on(t, there, first.String(), model.MatchStrict), &second), c.there, "/real"+c.there)
 			require.Equal(t, want, played)
@@ -80,8 +80,8 @@ func TestCO12_PlaysInAnotherSandbox(t *testing.T) {
 // A path is found as web pages write it, too.
 func TestCO12_PathsWithAngleBrackets(t *testing.T) {
 	t.Parallel()
-	here, there := model.Occasion{Sandbox: []string{"/tmp/<é>&"}}, model.Occasion{Sandbox: []string{"/tmp/x"}}
-	said := func(o model.Occasion) model.Message { return says(asJSON(t, o.Sandbox) + o.Sandbox[0]) }
+	here, there := model.Normalizer{Sandbox: []string{"/tmp/<é>&"}}, model.Normalizer{Sandbox: []string{"/tmp/x"}}
+	said := func(o model.Normalizer) model.Message { return says(asJSON(t, o.Sandbox) + o.Sandbox[0]) }
 	var out bytes.Buffer
 	requireText(t, here.Record("m", script(t, `{"content":"ok"}`).Client(), &out), "ok", said(here))
 	require.NotContains(t, out.String(), "é")
@@ -91,7 +91,7 @@ func TestCO12_PathsWithAngleBrackets(t *testing.T) {
 // Addresses in memory are no difference; what only looks a little like one is.
 func TestCO12_AddressesAreAlike(t *testing.T) {
 	t.Parallel()
-	o := model.Occasion{Sandbox: []string{"/tmp/box"}}
+	o := model.Normalizer{Sandbox: []string{"/tmp/box"}}
 	var out bytes.Buffer
 	requireText(t, o.Record("m", script(t, `{"content":"ok"}`).Client(), &out), "ok", says("<function f at 0x7f0123456789> <environment: 0x55d5c8aa>"))
 	require.Contains(t, out.String(), "<function f at ${ADDRESS}> <environment: ${ADDRESS}>")
@@ -117,7 +117,7 @@ func TestCO12_WithoutAnOccasionLinesAreAsTheyWere(t *testing.T) {
 func TestCO12_TheClockOfAReplayIsThatOfTheRecording(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.FixedZone("", 3600))
-	o := model.Occasion{Clock: func() time.Time { now = now.Add(1500 * time.Millisecond); return now }}
+	o := model.Normalizer{Clock: func() time.Time { now = now.Add(1500 * time.Millisecond); return now }}
 	var first, second bytes.Buffer
 	recorded := o.Record("anthropic/claude-x", script(t, `{"content":"one"}
 {"error":{"status":529}}
@@ -132,10 +132,10 @@ func TestCO12_TheClockOfAReplayIsThatOfTheRecording(t *testing.T) {
 		require.Contains(t, first.String(), `{"at":"`+at+`","request":{"model":"anthropic/claude-x"`)
 	}
 
-	replay := on(t, model.Occasion{}, first.String(), "")
+	replay := on(t, model.Normalizer{}, first.String(), "")
 	require.Equal(t, "anthropic/claude-x", replay.Model())
 	clock := replay.Clock()
-	again := model.Occasion{Clock: clock}.Record("replay:x", replay, &second)
+	again := model.Normalizer{Clock: clock}.Record("replay:x", replay, &second)
 	chat = []model.Message{says("a")}
 	for _, at := range []string{"07.178", "07.178", "08.678", "10.178"} {
 		require.Equal(t, "2026-01-02 02:04:"+at, clock().UTC().Format("2006-01-02 15:04:05.000"))
@@ -144,7 +144,7 @@ func TestCO12_TheClockOfAReplayIsThatOfTheRecording(t *testing.T) {
 		}
 	}
 	require.Equal(t, first.String(), strings.Join(strings.SplitAfter(second.String(), "\n")[:3], ""))
-	require.Nil(t, on(t, model.Occasion{}, "", "").Clock())
+	require.Nil(t, on(t, model.Normalizer{}, "", "").Clock())
 }
 
 // FuzzOccasion: whatever is said in whatever sandbox is said again.
@@ -157,7 +157,7 @@ func FuzzOccasion(f *testing.F) {
 		if !utf8.ValidString(text) || !filepath.IsAbs(sandbox) || strings.TrimSpace(text) == "" || !utf8.ValidString(sandbox) {
 			return
 		}
-		o := model.Occasion{Sandbox: []string{sandbox}}
+		o := model.Normalizer{Sandbox: []string{sandbox}}
 		var first, second bytes.Buffer
 		line := `{"content":` + asJSON(t, []model.Block{model.Text(text), call("x", "run_cell")}) + `}`
 		want, err := ask(t.Context(), o.Record("m", script(t, line).Client(), &first), says(text))

@@ -16,8 +16,8 @@ type Options struct {
 	// [DefaultIdle], below 0 for ever. Unused by script: and replay:.
 	Idle time.Duration
 
-	Occasion Occasion // on which replay: plays; unused by the others
-	Match    Match    // of replay:, "" is MatchStrict; unused by the others
+	Normalizer Normalizer // on which replay: plays; unused by the others
+	Match      Match      // of replay:, "" is MatchStrict; unused by the others
 }
 
 // The forms of a model's name: what it begins with.
@@ -45,11 +45,11 @@ func Open(name string, opts Options) (Client, error) {
 		}
 		return script.Client(), nil
 	case formReplay:
-		recording, err := opts.Occasion.Read(rest)
+		recording, err := opts.Normalizer.Read(rest)
 		if err != nil {
 			return nil, err
 		}
-		return opts.Occasion.Play(recording, opts.Match)
+		return opts.Normalizer.Play(recording, opts.Match)
 	case formOpenAI:
 		return NewOpenAI(rest, opts)
 	default:

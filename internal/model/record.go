@@ -12,23 +12,23 @@ import (
 // Record returns client with its calls written down, on no occasion in
 // particular. See [Occasion.Record].
 func Record(name string, client Client, w io.Writer) Client {
-	return Occasion{}.Record(name, client, w)
+	return Normalizer{}.Record(name, client, w)
 }
 
 // Record returns client with its calls written down: one JSON line per call as
 // it ends, written to w at once and whole, so that w may be a file that other
 // processes append to. [Recording] tells what is in a line. The name is that of
-// the model; the calls of a [Replay] keep the name that they were recorded with.
+// the model; the calls of a [Replayer] keep the name that they were recorded with.
 //
 // A call that cannot be written down fails, whatever the model said. The client
 // that is returned is safe for concurrent use though w is not; w is the caller's
 // to close.
-func (o Occasion) Record(name string, client Client, w io.Writer) Client {
+func (o Normalizer) Record(name string, client Client, w io.Writer) Client {
 	return &recorder{occasion: o, places: o.places(), name: name, client: client, w: w}
 }
 
 type recorder struct {
-	occasion Occasion
+	occasion Normalizer
 	places   places
 	name     string
 	client   Client
@@ -49,7 +49,7 @@ func (r *recorder) Complete(ctx context.Context, req Request, onDelta func(Delta
 // call makes the call, and says of which model it is and when it ended. What is
 // played keeps both.
 func (r *recorder) call(ctx context.Context, req Request, onDelta func(Delta)) (origin, *Response, error) {
-	if replay, ok := r.client.(*Replay); ok {
+	if replay, ok := r.client.(*Replayer); ok {
 		return replay.play(ctx, req, onDelta)
 	}
 	reply, err := r.client.Complete(ctx, req, onDelta)

@@ -47,7 +47,7 @@ type recorded struct {
 // session; if there are none, those of a session that differs in its number only
 // ("0007-sum-e1-t1" for "0001-sum-e1-t1"); else all. Other lines are not looked
 // at. A recording without calls is an error. Errors name file and line.
-func (o Occasion) Read(file string) (*Recording, error) {
+func (o Normalizer) Read(file string) (*Recording, error) {
 	tries := []func(string) bool{anySession}
 	if o.Session != "" {
 		own := func(session string) bool { return session == o.Session }

@@ -28,12 +28,12 @@ func CheckMatch(name string) error {
 	return fmt.Errorf("match is %s or %s, not %q", MatchStrict, MatchOrder, name)
 }
 
-// Replay is a model that plays a [Recording] from its beginning. Errors are
+// Replayer is a model that plays a [Recording] from its beginning. Errors are
 // played like replies; each call is played once.
 //
 // It is strict unless it plays by order: what it is asked must equal a recorded
 // request that it has not answered yet, but for the model's name and what the
-// [Occasion] keeps out. Equal requests get the recorded answers in their order.
+// [Normalizer] keeps out. Equal requests get the recorded answers in their order.
 // What it was not asked when it was recorded, and by order one request more than
 // there are, is an error that wraps [ErrNotRecorded]; the strict one names the
 // first difference from the next recorded request. Markers of what is to be
@@ -42,7 +42,7 @@ func CheckMatch(name string) error {
 //
 // It is safe for concurrent use, though by order it is then a matter of luck who
 // gets which answer.
-type Replay struct {
+type Replayer struct {
 	recording *Recording
 	match     Match
 	session   string // whose calls were looked for
@@ -56,14 +56,14 @@ type Replay struct {
 
 // Client returns a model that plays the recording, strictly and on no occasion
 // in particular.
-func (r *Recording) Client() *Replay {
-	return &Replay{recording: r, match: MatchStrict, calls: slices.Clone(r.calls), played: make([]bool, len(r.calls))}
+func (r *Recording) Client() *Replayer {
+	return &Replayer{recording: r, match: MatchStrict, calls: slices.Clone(r.calls), played: make([]bool, len(r.calls))}
 }
 
 // Play returns a model that plays what was [Occasion.Read] on the occasion; ""
 // is MatchStrict. By order it is an error when that is of several sessions, and
 // none of them the occasion's.
-func (o Occasion) Play(r *Recording, match Match) (*Replay, error) {
+func (o Normalizer) Play(r *Recording, match Match) (*Replayer, error) {
 	replay := r.Client()
 	replay.session, replay.places = o.Session, o.places()
 	if match != "" {
@@ -80,7 +80,7 @@ func (o Occasion) Play(r *Recording, match Match) (*Replay, error) {
 }
 
 // foreign tells whether the calls are of other sessions than was looked for.
-func (r *Replay) foreign() bool {
+func (r *Replayer) foreign() bool {
 	if r.session == "" {
 		return false
 	}
@@ -93,7 +93,7 @@ func (r *Replay) foreign() bool {
 }
 
 // Model is the name of the model whose calls are played: of the first of them.
-func (r *Replay) Model() string {
+func (r *Replayer) Model() string {
 	if len(r.recording.calls) == 0 {
 		return ""
 	}
@@ -103,7 +103,7 @@ func (r *Replay) Model() string {
 // Clock is a clock by which the replay goes on as the recorded calls did: it
 // shows when the call ended that was played last, and before there was one, when
 // the first did. It is nil when that was not written down.
-func (r *Replay) Clock() func() time.Time {
+func (r *Replayer) Clock() func() time.Time {
 	if len(r.recording.calls) == 0 || r.recording.calls[0].time.IsZero() {
 		return nil
 	}
@@ -115,13 +115,13 @@ func (r *Replay) Clock() func() time.Time {
 }
 
 // Complete plays the call that answers the request.
-func (r *Replay) Complete(ctx context.Context, req Request, onDelta func(Delta)) (*Response, error) {
+func (r *Replayer) Complete(ctx context.Context, req Request, onDelta func(Delta)) (*Response, error) {
 	_, reply, err := r.play(ctx, req, onDelta)
 	return reply, err
 }
 
 // play also says where the answer comes from.
-func (r *Replay) play(ctx context.Context, req Request, onDelta func(Delta)) (origin, *Response, error) {
+func (r *Replayer) play(ctx context.Context, req Request, onDelta func(Delta)) (origin, *Response, error) {
 	from := origin{model: r.Model()}
 	if ctx.Err() != nil {
 		return from, nil, context.Cause(ctx)
@@ -150,7 +150,7 @@ func (r *Replay) play(ctx context.Context, req Request, onDelta func(Delta)) (or
 
 // again is a recorded answer, with what belongs to this occasion put into it. It
 // is the caller's.
-func (r *Replay) again(recorded answer) (said answer, err error) {
+func (r *Replayer) again(recorded answer) (said answer, err error) {
 	text, err := marshal(recorded)
 	if err != nil {
 		return said, fmt.Errorf("write the answer again: %w", err)
@@ -159,7 +159,7 @@ func (r *Replay) again(recorded answer) (said answer, err error) {
 }
 
 // take finds the call to play, which is played no second time.
-func (r *Replay) take(asked *question) (recorded, error) {
+func (r *Replayer) take(asked *question) (recorded, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := -1
@@ -188,7 +188,7 @@ func (r *Replay) take(asked *question) (recorded, error) {
 
 // miss is the error of a request that was not recorded; next is the recorded
 // call that was to be played, -1 if there is none.
-func (r *Replay) miss(next int, asked *question) error {
+func (r *Replayer) miss(next int, asked *question) error {
 	calls, of := r.calls, ""
 	if r.foreign() {
 		of = fmt.Sprintf(" (none in it is of session %q)", r.session)

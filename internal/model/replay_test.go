@@ -18,7 +18,7 @@ import (
 func recordedBy(t *testing.T, session, asked, answer string) string {
 	t.Helper()
 	var out bytes.Buffer
-	requireText(t, model.Occasion{Session: session}.Record("m", script(t, `{"content":`+asJSON(t, answer)+`}`).Client(), &out), answer, says(asked))
+	requireText(t, model.Normalizer{Session: session}.Record("m", script(t, `{"content":`+asJSON(t, answer)+`}`).Client(), &out), answer, says(asked))
 	return out.String()
 }
 
@@ -41,7 +41,7 @@ func TestCO12_SessionsPlayTheirOwn(t *testing.T) {
 		"0009-min-e1-t1": "sum", // it has none of its own: any will do
 		"":               "sum",
 	} {
-		client, err := model.Open("replay:"+file, model.Options{Occasion: model.Occasion{Session: session}})
+		client, err := model.Open("replay:"+file, model.Options{Normalizer: model.Normalizer{Session: session}})
 		require.NoError(t, err)
 		requireText(t, client, want, says("go"))
 	}
@@ -50,7 +50,7 @@ func TestCO12_SessionsPlayTheirOwn(t *testing.T) {
 func TestCO12_MissSaysThatTheCallsAreAnothers(t *testing.T) {
 	t.Parallel()
 	file := recordingFile(t, recordedBy(t, "0001-sum-e1-t1", "go", "sum"), recordedBy(t, "0003-max-e1-t1", "go", "max"))
-	client, err := model.Open("replay:"+file, model.Options{Occasion: model.Occasion{Session: "0001-min-e1-t1"}})
+	client, err := model.Open("replay:"+file, model.Options{Normalizer: model.Normalizer{Session: "0001-min-e1-t1"}})
 	require.NoError(t, err)
 	_, err = ask(t.Context(), client, says("stop"))
 	require.EqualError(t, err, file+`:1: the request was not recorded: at "/messages/0/content/0/text" the next recorded one has "go", this one has "stop" (none in it is of session "0001-min-e1-t1")`)
@@ -62,7 +62,7 @@ func TestCO12_OrderPlaysWhateverIsAsked(t *testing.T) {
 	file := recordingFile(t, recordedBy(t, "a", "one", "1"), recordedBy(t, "b", "x", "x"),
 		`{"session":"a","request":{},"error":{"text":"script: 529 overloaded_error: busy","refusal":{"provider":"script","status":529,"type":"overloaded_error","message":"busy"}}}`+"\n",
 		recordedBy(t, "a", "two", "2"))
-	client, err := model.Open("replay:"+file, model.Options{Occasion: model.Occasion{Session: "a"}, Match: model.MatchOrder})
+	client, err := model.Open("replay:"+file, model.Options{Normalizer: model.Normalizer{Session: "a"}, Match: model.MatchOrder})
 	require.NoError(t, err)
 	requireText(t, client, "1", says("something else"))
 	_, err = ask(t.Context(), client, says("again"))
@@ -77,11 +77,11 @@ func TestCO12_OrderPlaysWhateverIsAsked(t *testing.T) {
 func TestCO12_OrderNeedsASession(t *testing.T) {
 	t.Parallel()
 	file := recordingFile(t, recordedBy(t, "0001-sum-e1-t1", "go", "sum"), recordedBy(t, "0002-max-e1-t1", "go", "max"))
-	_, err := model.Open("replay:"+file, model.Options{Occasion: model.Occasion{Session: "0001-min-e1-t1"}, Match: model.MatchOrder})
+	_, err := model.Open("replay:"+file, model.Options{Normalizer: model.Normalizer{Session: "0001-min-e1-t1"}, Match: model.MatchOrder})
 	require.EqualError(t, err, file+`: none of the calls is of session "0001-min-e1-t1" and they are of 2 others, so there is no order to play them in`)
 
 	one := recordingFile(t, recordedBy(t, "default", "go", "sum"))
-	client, err := model.Open("replay:"+one, model.Options{Occasion: model.Occasion{Session: "0001-min-e1-t1"}, Match: model.MatchOrder})
+	client, err := model.Open("replay:"+one, model.Options{Normalizer: model.Normalizer{Session: "0001-min-e1-t1"}, Match: model.MatchOrder})
 	require.NoError(t, err)
 	requireText(t, client, "sum", says("whatever"))
 }
@@ -103,7 +103,7 @@ func TestCO12_FaultyRecordings(t *testing.T) {
 
 	half := recordingFile(t, recordedBy(t, "a", "go", "ok"), `{"session":"b","request":{"mess`)
 	for session, fault := range map[string]string{"a": "", "b": half + ":2: unexpected EOF", "": half + ":2: unexpected EOF"} {
-		_, err := model.Open("replay:"+half, model.Options{Occasion: model.Occasion{Session: session}})
+		_, err := model.Open("replay:"+half, model.Options{Normalizer: model.Normalizer{Session: session}})
 		if fault == "" {
 			require.NoError(t, err)
 		} else {
@@ -127,7 +127,7 @@ func TestCO12_CacheMarkersAreCompared(t *testing.T) {
 // What cannot be read again is no panic, whatever is in the file.
 func TestCO12_ErrorsOfEveryKindComeAgain(t *testing.T) {
 	t.Parallel()
-	o := model.Occasion{Sandbox: []string{"/tmp/box"}}
+	o := model.Normalizer{Sandbox: []string{"/tmp/box"}}
 	for _, err := range []error{
 		&model.APIError{Provider: "anthropic", Status: 400, Type: "invalid_request_error", Message: "no file /tmp/box/x"},
 		fmt.Errorf("in /tmp/box: %w", model.ErrCutStream),

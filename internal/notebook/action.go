@@ -199,7 +199,7 @@ func (d *Document) setWidget(params *reader) (reply, error) {
 	if params.err() == nil && !isJSON(value) {
 		params.complain("value", "a string of JSON")
 	}
-	if params.err() == nil && !d.cfg.Runs.hasWidget(key) {
+	if params.err() == nil && !d.cfg.Executions.hasWidget(key) {
 		params.complain("key", "the key of a widget")
 	}
 	if err := params.err(); err != nil {

@@ -15,10 +15,10 @@ import (
 
 // hundred returns a document of 100 cells that have all run, each with text, a
 // result and an image.
-func hundred(b *testing.B) (*notebook.Document, *notebook.Runs) {
+func hundred(b *testing.B) (*notebook.Document, *notebook.Executions) {
 	b.Helper()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
-	doc := notebook.NewDocument(notebook.DocumentConfig{Runs: runs})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs})
 	image := strings.Repeat("QUJD", 15<<10)
 	for i := range 100 {
 		id, place := fmt.Sprintf("cell-%d", i), i
@@ -79,7 +79,7 @@ func BenchmarkApply100MB(b *testing.B) {
 			env := protocol.Envelope{Type: protocol.TypeKernelStdio, CellID: "cell"}
 			b.SetBytes(100 << 20)
 			for b.Loop() {
-				runs := notebook.NewRuns(notebook.RunsConfig{})
+				runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 				for n := 0; n < 100<<20; n += size {
 					if err := runs.Apply(1, env, frame); err != nil {
 						b.Fatal(err)
@@ -93,7 +93,7 @@ func BenchmarkApply100MB(b *testing.B) {
 func BenchmarkApplyImageOf1MiB(b *testing.B) {
 	frame := []byte(display(b, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18), "text/plain": "<Figure>"}, ""))
 	env := protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "a"}
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	b.SetBytes(int64(len(frame)))
 	for b.Loop() {
 		if err := runs.Apply(1, env, frame); err != nil {
@@ -103,7 +103,7 @@ func BenchmarkApplyImageOf1MiB(b *testing.B) {
 }
 
 func BenchmarkKernelMessageWithImageOf1MiB(b *testing.B) {
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	apply(b, runs, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
 	apply(b, runs, display(b, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
 	env := protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}

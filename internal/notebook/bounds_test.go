@@ -15,41 +15,41 @@ import (
 func TestOutputsStayBounded(t *testing.T) {
 	t.Parallel()
 	const limit = 16 << 10
-	for name, add := range map[string]func(t require.TestingT, runs *notebook.Runs, i int){
-		"streams that take turns": func(t require.TestingT, runs *notebook.Runs, i int) {
+	for name, add := range map[string]func(t require.TestingT, runs *notebook.Executions, i int){
+		"streams that take turns": func(t require.TestingT, runs *notebook.Executions, i int) {
 			write(t, runs, []string{protocol.Stdout, protocol.Stderr}[i%2], "x")
 		},
-		"many small displays": func(t require.TestingT, runs *notebook.Runs, _ int) {
+		"many small displays": func(t require.TestingT, runs *notebook.Executions, _ int) {
 			show(t, runs, display(t, map[string]any{"text/plain": "x"}, ""))
 		},
-		"many medium displays and text": func(t require.TestingT, runs *notebook.Runs, i int) {
+		"many medium displays and text": func(t require.TestingT, runs *notebook.Executions, i int) {
 			write(t, runs, protocol.Stdout, "between")
 			show(t, runs, display(t, map[string]any{"text/plain": fmt.Sprint(i), "text/html": strings.Repeat("y", 3<<10)}, ""))
 		},
-		"large displays": func(t require.TestingT, runs *notebook.Runs, _ int) {
+		"large displays": func(t require.TestingT, runs *notebook.Executions, _ int) {
 			show(t, runs, display(t, map[string]any{"text/html": strings.Repeat("z", limit)}, ""))
 		},
-		"displays that grow": func(t require.TestingT, runs *notebook.Runs, i int) {
+		"displays that grow": func(t require.TestingT, runs *notebook.Executions, i int) {
 			show(t, runs, display(t, map[string]any{"text/plain": "small"}, "id"))
 			grown := display(t, map[string]any{"text/plain": strings.Repeat("y", 3<<10)}, "id")
 			if i%100 == 0 {
 				apply(t, runs, strings.Replace(grown, "display_data", "update_display_data", 1))
 			}
 		},
-		"displays that say much of themselves": func(t require.TestingT, runs *notebook.Runs, _ int) {
+		"displays that say much of themselves": func(t require.TestingT, runs *notebook.Executions, _ int) {
 			show(t, runs, `{"type":"cell_output","cell_id":"a","output":{"output_type":"display_data","data":{},"metadata":{"a":"`+strings.Repeat("m", limit)+`"}}}`)
 		},
-		"short errors": func(t require.TestingT, runs *notebook.Runs, _ int) {
+		"short errors": func(t require.TestingT, runs *notebook.Executions, _ int) {
 			show(t, runs, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"v"}}`)
 		},
-		"long errors": func(t require.TestingT, runs *notebook.Runs, _ int) {
+		"long errors": func(t require.TestingT, runs *notebook.Executions, _ int) {
 			show(t, runs, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"`+
 				strings.Repeat("v", limit)+`","traceback":["`+strings.Repeat("t", limit)+`"]}}`)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			runs := notebook.NewRuns(notebook.RunsConfig{TextLimit: limit})
+			runs := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: limit})
 			for i := range 500 {
 				add(t, runs, i)
 			}
@@ -66,7 +66,7 @@ func TestOutputsStayBounded(t *testing.T) {
 
 func TestCellsStayBounded(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	for i := range 10_000 {
 		apply(t, runs, fmt.Sprintf(`{"type":"start_cell","cell_id":"%d"}`, i))
 	}
@@ -92,7 +92,7 @@ func TestFramesThatCostMemoryAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			runs := notebook.NewRuns(notebook.RunsConfig{})
+			runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 			err := runs.Apply(1, protocol.Envelope{Type: protocol.TypeCellOutput}, []byte(c.frame))
 			require.EqualError(t, err, "cell_output frame: "+c.says)
 			require.Empty(t, runs.Snapshot().Outputs)

@@ -8,10 +8,10 @@ const runCost = 1 << 10
 // Clone returns a Runs that goes on from here by itself. It shares memory with
 // this one, but nothing that either changes, and so costs much less than what
 // is in it.
-func (r *Runs) Clone() *Runs {
+func (r *Executions) Clone() *Executions {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := &Runs{cfg: r.cfg, cells: make(map[string]*run, len(r.cells)), queue: slices.Clone(r.queue)}
+	out := &Executions{cfg: r.cfg, cells: make(map[string]*run, len(r.cells)), queue: slices.Clone(r.queue)}
 	for id, c := range r.cells {
 		own := c.clone()
 		out.cells[id] = own
@@ -23,7 +23,7 @@ func (r *Runs) Clone() *Runs {
 }
 
 // Size is what is kept of all cells in memory, in bytes, about.
-func (r *Runs) Size() int {
+func (r *Executions) Size() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	size := 0

@@ -29,13 +29,13 @@ func TestRunsClone(t *testing.T) {
 		frame(`{"type":"kernel_stdio","active_cell":"a","stream":"stderr","data":"after"}`)
 		frame(`{"type":"cell_result","cell_id":"a","run_sequencer":%d,"status":"ok"}`, n)
 	}
-	apply := func(r *notebook.Runs, seq int) {
+	apply := func(r *notebook.Executions, seq int) {
 		env, err := protocol.NewDecoder().Envelope([]byte(frames[seq]))
 		require.NoError(t, err)
 		require.NoError(t, r.Apply(int64(seq), env, []byte(frames[seq])))
 	}
-	newRuns := func() *notebook.Runs {
-		r := notebook.NewRuns(notebook.RunsConfig{TextLimit: 4 << 10})
+	newRuns := func() *notebook.Executions {
+		r := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: 4 << 10})
 		r.Disposed("gone")
 		return r
 	}
@@ -46,7 +46,7 @@ func TestRunsClone(t *testing.T) {
 		want = append(want, plain.Snapshot())
 	}
 	original := newRuns()
-	clones := make([]*notebook.Runs, len(frames))
+	clones := make([]*notebook.Executions, len(frames))
 	for seq := range frames {
 		apply(original, seq)
 		clones[seq] = original.Clone()

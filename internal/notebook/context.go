@@ -52,7 +52,7 @@ func (d *Document) inContext(cell Cell, share int) contextCell {
 	if cell.Type == Markdown {
 		return out
 	}
-	status, shown, widgets := d.cfg.Runs.look(cell.ID)
+	status, shown, widgets := d.cfg.Executions.look(cell.ID)
 	out.Language, out.Status = d.language(), status
 	out.Outputs = within(share, view{text: contextText}.all(shown))
 	out.Widgets = inContext(widgets)

@@ -33,7 +33,7 @@ type DocumentConfig struct {
 
 	// Runs has status, outputs and widgets of the cells for a context; default
 	// one that never saw a frame.
-	Runs *Runs
+	Executions *Executions
 
 	// Event is called for every change that an action makes, in order and under
 	// the document's lock: it must be quick and must not call the document.
@@ -52,8 +52,8 @@ func NewDocument(cfg DocumentConfig) *Document {
 	if cfg.Language == "" {
 		cfg.Language = defaultLanguage
 	}
-	if cfg.Runs == nil {
-		cfg.Runs = NewRuns(RunsConfig{})
+	if cfg.Executions == nil {
+		cfg.Executions = NewExecutions(ExecutionsConfig{})
 	}
 	if cfg.Event == nil {
 		cfg.Event = func(Event) {}
@@ -85,7 +85,7 @@ func (d *Document) Cells() []Cell {
 }
 
 // Title returns the title of a cell, "" for one that has none or is not there.
-// It serves as [RunsConfig.DisplayName].
+// It serves as [ExecutionsConfig.DisplayName].
 func (d *Document) Title(cellID string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -232,9 +232,9 @@ func TestSourcesHaveALimitTogether(t *testing.T) {
 func TestManyConsolesShareOneDocument(t *testing.T) {
 	t.Parallel()
 	var events []notebook.Event
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	doc := notebook.NewDocument(notebook.DocumentConfig{
-		Runs: runs, Event: func(e notebook.Event) { events = append(events, e) },
+		Executions: runs, Event: func(e notebook.Event) { events = append(events, e) },
 	})
 	var all sync.WaitGroup
 	for range 4 {
@@ -298,7 +298,7 @@ func (brokenConn) Read() ([]byte, error) {
 // they printed and how they ended. What ran when the kernel went has failed.
 func TestRestored(t *testing.T) {
 	t.Parallel()
-	before := notebook.NewRuns(notebook.RunsConfig{})
+	before := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	for i, body := range []string{
 		`{"type":"start_cell","cell_id":"a","run_sequencer":3}`,
 		`{"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"one\n"}`,
@@ -311,19 +311,19 @@ func TestRestored(t *testing.T) {
 		require.NoError(t, before.Apply(int64(i+1), env, []byte(body)))
 	}
 	state := notebook.State{
-		Cells: []notebook.Cell{{ID: "a", Type: notebook.Code, Source: "6*7", Rev: 2}, {ID: "b", Type: notebook.Code, Source: "while True: pass", Rev: 1}},
-		Runs:  before.Snapshot(),
+		Cells:      []notebook.Cell{{ID: "a", Type: notebook.Code, Source: "6*7", Rev: 2}, {ID: "b", Type: notebook.Code, Source: "while True: pass", Rev: 1}},
+		Executions: before.Snapshot(),
 	}
 	var events []notebook.Event
-	runs := notebook.NewRuns(notebook.RunsConfig{})
-	doc := notebook.NewDocument(notebook.DocumentConfig{Runs: runs, Event: func(e notebook.Event) { events = append(events, e) }})
-	runs.Restore(state.Runs)
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs, Event: func(e notebook.Event) { events = append(events, e) }})
+	runs.Restore(state.Executions)
 	require.NoError(t, doc.Restore(state))
 
 	require.Equal(t, state.Cells, doc.Cells())
 	after := runs.Snapshot()
 	require.Equal(t, map[string]string{"a": notebook.StatusRan, "b": notebook.StatusError}, after.Status)
-	require.Equal(t, state.Runs.Outputs, after.Outputs)
+	require.Equal(t, state.Executions.Outputs, after.Outputs)
 	require.Empty(t, after.Sequencers, "the next kernel counts anew")
 
 	require.Len(t, events, 1)

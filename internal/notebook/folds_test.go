@@ -17,7 +17,7 @@ import (
 // fold is a file of testdata/folds, whose README says what it means.
 type fold struct {
 	About     string            `json:"about"`
-	TextLimit int               `json:"text_limit"` // of RunsConfig; 0: its default
+	TextLimit int               `json:"text_limit"` // of ExecutionsConfig; 0: its default
 	Steps     []json.RawMessage `json:"steps"`
 	Cells     json.RawMessage   `json:"cells"`
 	Runs      json.RawMessage   `json:"runs"`
@@ -52,7 +52,7 @@ func TestFolds(t *testing.T) {
 func folded(t *testing.T, f fold) string {
 	t.Helper()
 	doc := notebook.NewDocument(notebook.DocumentConfig{})
-	runs := notebook.NewRuns(notebook.RunsConfig{TextLimit: f.TextLimit})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: f.TextLimit})
 	var out strings.Builder
 	fmt.Fprintf(&out, "{\n  \"about\": %s,\n", jsonOf(t, f.About))
 	if f.TextLimit != 0 {
@@ -72,7 +72,7 @@ func folded(t *testing.T, f fold) string {
 }
 
 // follow folds in a step. It returns why that does not fit.
-func follow(t *testing.T, doc *notebook.Document, runs *notebook.Runs, s step) error {
+func follow(t *testing.T, doc *notebook.Document, runs *notebook.Executions, s step) error {
 	t.Helper()
 	env, err := protocol.NewDecoder().Envelope(s.Msg)
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func follow(t *testing.T, doc *notebook.Document, runs *notebook.Runs, s step) e
 	return nil
 }
 
-func change(doc *notebook.Document, runs *notebook.Runs, event []byte) error {
+func change(doc *notebook.Document, runs *notebook.Executions, event []byte) error {
 	var e notebook.Event
 	if err := json.Unmarshal(event, &e); err != nil {
 		return err
@@ -102,7 +102,7 @@ func change(doc *notebook.Document, runs *notebook.Runs, event []byte) error {
 		return err
 	}
 	if e.State != nil {
-		runs.Restore(e.State.Runs)
+		runs.Restore(e.State.Executions)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"assay/internal/protocol"
 )
 
-func (r *Runs) startCell(_ int64, frame *reader) error {
+func (r *Executions) startCell(_ int64, frame *reader) error {
 	id, sequencer := frame.optionalText("cell_id"), frame.optionalInteger("run_sequencer")
 	if err := frame.err(); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (r *Runs) startCell(_ int64, frame *reader) error {
 
 // idle closes what a kernel that has become idle has left without a result. A
 // run that has not started may still be on its way to the kernel.
-func (r *Runs) idle() {
+func (r *Executions) idle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.cells {
@@ -40,7 +40,7 @@ func (r *Runs) idle() {
 }
 
 // cellResult is lenient, as a run whose result is not understood never ends.
-func (r *Runs) cellResult(_ int64, frame *reader) error {
+func (r *Executions) cellResult(_ int64, frame *reader) error {
 	id := frame.id("cell_id")
 	if err := frame.err(); err != nil {
 		return err
@@ -78,7 +78,7 @@ func exceptionOf(value json.RawMessage) string {
 	return valueText(value)
 }
 
-func (r *Runs) runQueue(_ int64, frame *reader) error {
+func (r *Executions) runQueue(_ int64, frame *reader) error {
 	queue := frame.strings("queue")
 	if err := frame.err(); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (r *Runs) runQueue(_ int64, frame *reader) error {
 	return nil
 }
 
-func (r *Runs) kernelStdio(_ int64, frame *reader) error {
+func (r *Executions) kernelStdio(_ int64, frame *reader) error {
 	id, text := frame.optionalText("active_cell"), frame.text("data")
 	stream := frame.oneOf("stream", protocol.Stdout, protocol.Stderr)
 	if err := frame.err(); err != nil {
@@ -108,7 +108,7 @@ func (r *Runs) kernelStdio(_ int64, frame *reader) error {
 	return r.stdio(id, stream, []byte(text))
 }
 
-func (r *Runs) rawStdio(body []byte) error {
+func (r *Executions) rawStdio(body []byte) error {
 	raw, err := protocol.ParseRaw(body)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (r *Runs) rawStdio(body []byte) error {
 }
 
 // stdio folds in text; what no cell has written is in the trace only.
-func (r *Runs) stdio(id, stream string, text []byte) error {
+func (r *Executions) stdio(id, stream string, text []byte) error {
 	if id == "" || len(text) == 0 {
 		return nil
 	}

@@ -37,10 +37,10 @@ func FuzzServe(f *testing.F) {
 			return // the router passes no such message on
 		}
 		var events []notebook.Event
-		runs := notebook.NewRuns(notebook.RunsConfig{})
+		runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 		apply(t, runs, `{"type":"cell_widgets","cell_id":"c","widget_state":{"w":{"type":"slider"}}}`)
 		doc := notebook.NewDocument(notebook.DocumentConfig{
-			Runs: runs, NewID: func() string { return string(rune('c' + len(events))) },
+			Executions: runs, NewID: func() string { return string(rune('c' + len(events))) },
 			Event: func(e notebook.Event) { events = append(events, e) },
 		})
 		peer := serve(t, doc)
@@ -94,7 +94,7 @@ func FuzzRunsApply(f *testing.F) {
 		if err != nil {
 			return
 		}
-		runs := notebook.NewRuns(notebook.RunsConfig{})
+		runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 		apply(t, runs, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
 		apply(t, runs, display(t, map[string]any{"text/plain": "x"}, "d"))
 		if err := runs.Apply(2, env, body); err != nil {

@@ -25,7 +25,7 @@ type Meta struct {
 // of these, are replaced by a line of plain text that says what is missing.
 //
 // Errors are those of w. Memory follows the largest cell.
-func WriteIPYNB(w io.Writer, cells []Cell, runs *Runs, meta Meta, load func(seq int64) ([]byte, error)) error {
+func WriteIPYNB(w io.Writer, cells []Cell, runs *Executions, meta Meta, load func(seq int64) ([]byte, error)) error {
 	out := bufio.NewWriter(w) // its first error stays and comes from Flush
 	file := ipynb{runs: runs, load: load, ids: fileIDs(cells)}
 	_, _ = out.WriteString("{\n \"cells\": [")
@@ -85,7 +85,7 @@ func (m Meta) json() map[string]any {
 
 // ipynb makes the cells of a notebook file.
 type ipynb struct {
-	runs *Runs
+	runs *Executions
 	load func(seq int64) ([]byte, error)
 	ids  []string // of the cells, as the file has them
 }

@@ -18,9 +18,9 @@ import (
 
 // everything is cells with each kind of output, as a good kernel and as a bad
 // one would send it.
-func everything(t *testing.T) ([]notebook.Cell, *notebook.Runs) {
+func everything(t *testing.T) ([]notebook.Cell, *notebook.Executions) {
 	t.Helper()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	for i, frame := range []string{
 		`{"type":"start_cell","cell_id":"a","run_sequencer":3}`,
 		`{"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"one\ntwo"}`,
@@ -45,7 +45,7 @@ func everything(t *testing.T) ([]notebook.Cell, *notebook.Runs) {
 	}, runs
 }
 
-func ipynb(t *testing.T, cells []notebook.Cell, runs *notebook.Runs, load func(int64) ([]byte, error)) string {
+func ipynb(t *testing.T, cells []notebook.Cell, runs *notebook.Executions, load func(int64) ([]byte, error)) string {
 	t.Helper()
 	var out bytes.Buffer
 	require.NoError(t, notebook.WriteIPYNB(&out, cells, runs, notebook.Meta{LanguageVersion: "3.11.2"}, load))
@@ -63,7 +63,7 @@ func TestIPYNBIsValidForNbformat(t *testing.T) {
 	t.Parallel()
 	cells, runs := everything(t)
 	odd := []notebook.Cell{{ID: "", Type: notebook.Code}, {ID: "", Type: notebook.Markdown}, {ID: "x y", Type: notebook.Code}}
-	large := notebook.NewRuns(notebook.RunsConfig{})
+	large := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	applyAt(t, large, 7, display(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
 	only := []notebook.Cell{{ID: "a", Type: notebook.Code}}
 	for name, text := range map[string]string{
@@ -129,7 +129,7 @@ func readFile(t *testing.T, text string) file {
 
 func TestIPYNBLoadsReferences(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	frames := map[int64]string{
 		5: display(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18), "text/plain": "<Figure>"}, "plot"),
 		6: `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"v","traceback":["` + strings.Repeat("t", 1<<20) + `"]}}`,

@@ -24,7 +24,7 @@ const (
 //
 // It must be called after the same frame was applied and before the next one.
 // The message of a start_cell shares memory with body.
-func (r *Runs) KernelMessage(env protocol.Envelope, body []byte) (json.RawMessage, bool) {
+func (r *Executions) KernelMessage(env protocol.Envelope, body []byte) (json.RawMessage, bool) {
 	switch env.Type {
 	case protocol.TypeStartCell:
 		return body, true
@@ -36,7 +36,7 @@ func (r *Runs) KernelMessage(env protocol.Envelope, body []byte) (json.RawMessag
 	}
 }
 
-func (r *Runs) withOutputs(cellID string, result map[string]json.RawMessage) json.RawMessage {
+func (r *Executions) withOutputs(cellID string, result map[string]json.RawMessage) json.RawMessage {
 	name := r.cfg.DisplayName(cellID)
 	logs, outputs := r.shown(cellID)
 	var b builder
@@ -55,7 +55,7 @@ func (r *Runs) withOutputs(cellID string, result map[string]json.RawMessage) jso
 }
 
 // shown returns the stdio and the outputs of a cell's last run.
-func (r *Runs) shown(cellID string) (logs excerpt, outputs []shown) {
+func (r *Executions) shown(cellID string) (logs excerpt, outputs []shown) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.known(cellID)

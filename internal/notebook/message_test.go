@@ -20,14 +20,14 @@ type message struct {
 }
 
 // finish ends the run of cell a and returns the message of it.
-func finish(t *testing.T, runs *notebook.Runs) message {
+func finish(t *testing.T, runs *notebook.Executions) message {
 	t.Helper()
 	const result = `{"type":"cell_result","cell_id":"a","run_sequencer":1,"status":"ok"}`
 	apply(t, runs, result)
 	return told(t, runs, result)
 }
 
-func told(t *testing.T, runs *notebook.Runs, result string) message {
+func told(t *testing.T, runs *notebook.Executions, result string) message {
 	t.Helper()
 	text, ok := runs.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}, []byte(result))
 	require.True(t, ok)
@@ -36,9 +36,9 @@ func told(t *testing.T, runs *notebook.Runs, result string) message {
 	return m
 }
 
-func started(t *testing.T) *notebook.Runs {
+func started(t *testing.T) *notebook.Executions {
 	t.Helper()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	apply(t, runs, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
 	return runs
 }
@@ -131,8 +131,8 @@ func TestUpdateFromAnotherCellIsLetGoToo(t *testing.T) {
 
 func TestContextLeavesOutLongWidgetValues(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
-	doc := notebook.NewDocument(notebook.DocumentConfig{Runs: runs, NewID: func() string { return "a" }})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs, NewID: func() string { return "a" }})
 	peer := serve(t, doc)
 	peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
 	value := strings.Repeat("v", 4<<10-2)
@@ -194,8 +194,8 @@ func TestBinarySizesInContext(t *testing.T) {
 // inContext returns a value displayed by a cell as get_context shows it.
 func inContext(t *testing.T, mime, value string) string {
 	t.Helper()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
-	doc := notebook.NewDocument(notebook.DocumentConfig{Runs: runs, NewID: func() string { return "a" }})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs, NewID: func() string { return "a" }})
 	peer := serve(t, doc)
 	peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
 	apply(t, runs, display(t, map[string]any{mime: value}, ""))
@@ -204,8 +204,8 @@ func inContext(t *testing.T, mime, value string) string {
 
 func TestContextCutsTextsAndManyOutputs(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
-	doc := notebook.NewDocument(notebook.DocumentConfig{Runs: runs})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs})
 	place := 0
 	for i := range 100 { // each cell's share of the context is 84 KB
 		cell := notebook.Cell{ID: fmt.Sprint(i), Type: notebook.Code}
@@ -243,7 +243,7 @@ func contextOf(t *testing.T, peer *peer) []json.RawMessage {
 
 func TestKernelMessageOfOtherFrames(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	for _, kind := range []string{protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeRunQueue, "anything"} {
 		_, ok := runs.KernelMessage(protocol.Envelope{Type: kind}, []byte(`{}`))
 		require.False(t, ok, kind)

@@ -1,6 +1,6 @@
 // Package notebook is a notebook as two folds. [Document] is the cells and
 // their order: it answers the actions of an agent, and can be built again from
-// the events it gave out. [Runs] is what running the cells brought: status,
+// the events it gave out. [Executions] is what running the cells brought: status,
 // queue, outputs and logs, folded from the frames of the kernel. Together they
 // are written as a Jupyter notebook by [WriteIPYNB].
 //
@@ -13,7 +13,7 @@ const (
 	Markdown = "markdown"
 )
 
-// Cell is one cell of a notebook. Its outputs are not here but in [Runs].
+// Cell is one cell of a notebook. Its outputs are not here but in [Executions].
 type Cell struct {
 	ID     string `json:"cell_id"`
 	Type   string `json:"cell_type"` // Code or Markdown

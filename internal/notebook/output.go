@@ -6,7 +6,7 @@ import (
 	"assay/internal/protocol"
 )
 
-func (r *Runs) cellOutput(seq int64, frame *reader) error {
+func (r *Executions) cellOutput(seq int64, frame *reader) error {
 	id, output := frame.id("cell_id"), frame.object("output")
 	if err := frame.err(); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (r *Runs) cellOutput(seq int64, frame *reader) error {
 
 // outputChange returns what an output does to the run that shows it. It is not
 // to be done when output has a complaint.
-func (r *Runs) outputChange(seq int64, output *reader) (func(*run), error) {
+func (r *Executions) outputChange(seq int64, output *reader) (func(*run), error) {
 	kind := output.text("output_type")
 	switch kind {
 	case clearOutput:
@@ -45,7 +45,7 @@ func (r *Runs) outputChange(seq int64, output *reader) (func(*run), error) {
 
 // fit makes an output small enough to be kept by c. The run in progress may
 // hold large values besides. The lock is held.
-func (r *Runs) fit(c *run, content *rich) *rich {
+func (r *Executions) fit(c *run, content *rich) *rich {
 	hold := 0
 	if c.started {
 		if r.fresh != c {
@@ -58,7 +58,7 @@ func (r *Runs) fit(c *run, content *rich) *rich {
 }
 
 // update replaces a display, whichever cells show it. The lock is held.
-func (r *Runs) update(from *run, content *rich) {
+func (r *Executions) update(from *run, content *rich) {
 	if content.displayID == "" {
 		return
 	}
@@ -77,7 +77,7 @@ func (r *Runs) update(from *run, content *rich) {
 
 // release lets go of the values that are held of the run before. The lock is
 // held.
-func (r *Runs) release() {
+func (r *Executions) release() {
 	if r.fresh != nil {
 		r.fresh.outputs.release()
 		r.fresh = nil

@@ -21,15 +21,15 @@ const (
 	freshLimit = 16 << 20
 )
 
-// Runs is what running the cells brought, folded from the frames of the kernel
+// Executions is what running the cells brought, folded from the frames of the kernel
 // and from what the server wrote to it. The fold ignores a cell from its
 // disposal on, until it is sent again. It is safe for concurrent use.
 //
-// Each cell takes memory for [RunsConfig.TextLimit] bytes of outputs, as many of
+// Each cell takes memory for [ExecutionsConfig.TextLimit] bytes of outputs, as many of
 // widget states and 16 KiB of logs; the run in progress 16 MiB of large values
 // besides.
-type Runs struct {
-	cfg RunsConfig
+type Executions struct {
+	cfg ExecutionsConfig
 
 	mu    sync.Mutex
 	cells map[string]*run
@@ -37,8 +37,8 @@ type Runs struct {
 	fresh *run     // the only cell that may hold fresh values; may be nil
 }
 
-// RunsConfig is what Runs may be told.
-type RunsConfig struct {
+// ExecutionsConfig is what Runs may be told.
+type ExecutionsConfig struct {
 	// TextLimit is how many bytes of the outputs of one cell are kept in
 	// memory: the first half and the last half. Of what lies between, text is
 	// only counted, other outputs are kept as references into the trace; so is
@@ -50,8 +50,8 @@ type RunsConfig struct {
 	DisplayName func(cellID string) string
 }
 
-// NewRuns returns a Runs that has seen nothing.
-func NewRuns(cfg RunsConfig) *Runs {
+// NewExecutions returns a Runs that has seen nothing.
+func NewExecutions(cfg ExecutionsConfig) *Executions {
 	if cfg.TextLimit == 0 {
 		cfg.TextLimit = defaultTextLimit
 	}
@@ -59,11 +59,11 @@ func NewRuns(cfg RunsConfig) *Runs {
 	if cfg.DisplayName == nil {
 		cfg.DisplayName = func(string) string { return "" }
 	}
-	return &Runs{cfg: cfg, cells: map[string]*run{}}
+	return &Executions{cfg: cfg, cells: map[string]*run{}}
 }
 
 // Sent notes that the server has written run_cell for a cell.
-func (r *Runs) Sent(cellID string) {
+func (r *Executions) Sent(cellID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.cells[cellID]
@@ -76,7 +76,7 @@ func (r *Runs) Sent(cellID string) {
 
 // Disposed notes that the server has written dispose_cell for a cell: nothing
 // is known of it any more.
-func (r *Runs) Disposed(cellID string) {
+func (r *Executions) Disposed(cellID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fresh == r.cells[cellID] {
@@ -88,7 +88,7 @@ func (r *Runs) Disposed(cellID string) {
 
 // Ended notes that the kernel is gone: runs that were open have failed, nothing
 // waits, widgets are gone and sequencers start anew. Outputs stay.
-func (r *Runs) Ended() {
+func (r *Executions) Ended() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.queue = nil
@@ -105,7 +105,7 @@ func (r *Runs) Ended() {
 }
 
 // Status returns what a cell is doing: one of the Status constants.
-func (r *Runs) Status(cellID string) string {
+func (r *Executions) Status(cellID string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c := r.known(cellID); c != nil {
@@ -115,7 +115,7 @@ func (r *Runs) Status(cellID string) string {
 }
 
 // Open returns the cells that run or wait to, sorted.
-func (r *Runs) Open() []string {
+func (r *Executions) Open() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var open []string
@@ -132,14 +132,14 @@ func (r *Runs) Open() []string {
 // with the envelope that was read from it. Of body nothing is kept. A frame
 // that Runs has no use for is passed over; one that it cannot follow is an
 // error, which names the field.
-func (r *Runs) Apply(seq int64, env protocol.Envelope, body []byte) error {
+func (r *Executions) Apply(seq int64, env protocol.Envelope, body []byte) error {
 	if err := r.apply(seq, env.Type, body); err != nil {
 		return fmt.Errorf("%s frame: %w", env.Type, err)
 	}
 	return nil
 }
 
-func (r *Runs) apply(seq int64, kind string, body []byte) error {
+func (r *Executions) apply(seq int64, kind string, body []byte) error {
 	if protocol.IsRaw(body) {
 		return r.rawStdio(body)
 	}
@@ -154,7 +154,7 @@ func (r *Runs) apply(seq int64, kind string, body []byte) error {
 	return fold(seq, frame)
 }
 
-func (r *Runs) fold(kind string) func(seq int64, frame *reader) error {
+func (r *Executions) fold(kind string) func(seq int64, frame *reader) error {
 	switch kind {
 	case protocol.TypeStartCell:
 		return r.startCell
@@ -174,7 +174,7 @@ func (r *Runs) fold(kind string) func(seq int64, frame *reader) error {
 }
 
 // known returns a cell that was seen, else nil. The lock is held.
-func (r *Runs) known(id string) *run {
+func (r *Executions) known(id string) *run {
 	if c := r.cells[id]; c != nil && !c.disposed {
 		return c
 	}
@@ -183,7 +183,7 @@ func (r *Runs) known(id string) *run {
 
 // live returns a cell, seen or not, or nil for one that is disposed of. The
 // lock is held.
-func (r *Runs) live(id string) (*run, error) {
+func (r *Executions) live(id string) (*run, error) {
 	c := r.cells[id]
 	switch {
 	case c == nil && len(r.cells) >= mostCells:
@@ -198,7 +198,7 @@ func (r *Runs) live(id string) (*run, error) {
 }
 
 // change calls f, under the lock, for a cell that is not disposed of.
-func (r *Runs) change(id string, f func(*run)) error {
+func (r *Executions) change(id string, f func(*run)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c, err := r.live(id)

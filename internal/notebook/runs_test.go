@@ -18,20 +18,20 @@ import (
 )
 
 // apply applies a frame as entry 1 of a trace.
-func apply(t require.TestingT, runs *notebook.Runs, frame string) { applyAt(t, runs, 1, frame) }
+func apply(t require.TestingT, runs *notebook.Executions, frame string) { applyAt(t, runs, 1, frame) }
 
-func applyAt(t require.TestingT, runs *notebook.Runs, seq int64, frame string) {
+func applyAt(t require.TestingT, runs *notebook.Executions, seq int64, frame string) {
 	env, err := protocol.NewDecoder().Envelope([]byte(frame))
 	require.NoError(t, err)
 	require.NoError(t, runs.Apply(seq, env, []byte(frame)))
 }
 
 // show applies a frame of display; large ones are not read for their envelope.
-func show(t require.TestingT, runs *notebook.Runs, frame string) {
+func show(t require.TestingT, runs *notebook.Executions, frame string) {
 	require.NoError(t, runs.Apply(1, protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "a"}, []byte(frame)))
 }
 
-func write(t require.TestingT, runs *notebook.Runs, stream, text string) {
+func write(t require.TestingT, runs *notebook.Executions, stream, text string) {
 	apply(t, runs, string(protocol.AppendRaw(nil, protocol.Raw{Stream: stream, CellID: "a", Text: []byte(text)})))
 }
 
@@ -101,7 +101,7 @@ const (
 
 // printed returns text as it is kept when it was printed in portions.
 func printed(t require.TestingT, limit int, text string, portion int) string {
-	runs := notebook.NewRuns(notebook.RunsConfig{TextLimit: limit})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: limit})
 	for len(text) > 0 {
 		n := min(portion, len(text))
 		for n < len(text) && !utf8.RuneStart(text[n]) {
@@ -120,7 +120,7 @@ func printed(t require.TestingT, limit int, text string, portion int) string {
 
 //nolint:paralleltest // it reads the heap of the whole process
 func TestHundredMegabytesOfOneCellStaySmall(t *testing.T) {
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	frame := protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, CellID: "a", Text: []byte(strings.Repeat("all work and no play\n", 3121))})
 	env := protocol.Envelope{Type: protocol.TypeKernelStdio, CellID: "a"}
 	before := heap()
@@ -153,7 +153,7 @@ func atoi(t require.TestingT, text string) int {
 func TestOutputsStayInOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		runs := notebook.NewRuns(notebook.RunsConfig{TextLimit: 16 << 10})
+		runs := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: 16 << 10})
 		count := rapid.IntRange(1, 60).Draw(t, "count")
 		for i := range count {
 			mark := fmt.Sprintf("<%d>", i)
@@ -179,7 +179,7 @@ func TestOutputsStayInOrder(t *testing.T) {
 
 func TestDisplaysThatGrowGiveWay(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewRuns(notebook.RunsConfig{TextLimit: 64 << 10})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: 64 << 10})
 	for range 40 {
 		show(t, runs, display(t, map[string]any{"text/plain": "small"}, "id"))
 	}
@@ -198,7 +198,7 @@ func TestDisplaysThatGrowGiveWay(t *testing.T) {
 
 func TestClearedOutputsMakeRoom(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewRuns(notebook.RunsConfig{TextLimit: 64 << 10})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: 64 << 10})
 	text := strings.Repeat("x", 40<<10)
 	for range 3 {
 		apply(t, runs, `{"type":"cell_output","cell_id":"a","output":{"output_type":"clear_output"}}`)
@@ -209,7 +209,7 @@ func TestClearedOutputsMakeRoom(t *testing.T) {
 
 func TestNothingIsKeptOfAFrame(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	for _, frame := range []string{
 		`{"type":"start_cell","cell_id":"a","run_sequencer":1}`,
 		`{"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"text"}`,
@@ -233,7 +233,7 @@ func TestNothingIsKeptOfAFrame(t *testing.T) {
 
 func TestLargeImageIsKeptAsReference(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	image := strings.Repeat("QUJD", 1<<20) // 3 MiB
 	write(t, runs, protocol.Stdout, "before\n")
 	applyAt(t, runs, 17, display(t, map[string]any{"image/png": image, "text/plain": "<Figure>"}, ""))
@@ -248,7 +248,7 @@ func TestLargeImageIsKeptAsReference(t *testing.T) {
 
 func TestSmallImageBesideMuchTextIsKept(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	text := strings.Repeat("line\n", 1<<20)
 	image := map[string]any{"image/png": strings.Repeat("QUJD", 20<<10)}
 	write(t, runs, protocol.Stdout, text)
@@ -274,7 +274,7 @@ func TestSmallImageBesideMuchTextIsKept(t *testing.T) {
 
 func TestWidgetsHaveALimit(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewRuns(notebook.RunsConfig{TextLimit: 4 << 10})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: 4 << 10})
 	states := map[string]any{}
 	for i := range 100 {
 		states[fmt.Sprintf("w%02d", i)] = map[string]any{"type": "text", "value": strings.Repeat("v", 80)}
@@ -289,7 +289,7 @@ func TestWidgetsHaveALimit(t *testing.T) {
 
 func TestSnapshotOfManyFullCellsFitsIntoAFrame(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	line := strings.Repeat("x", 63) + "\n"
 	for i := range 20 {
 		cell := fmt.Sprintf("cell-%d", i)
@@ -307,7 +307,7 @@ func TestSnapshotOfManyFullCellsFitsIntoAFrame(t *testing.T) {
 
 func TestMalformedFramesAreErrors(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	for frame, says := range map[string]string{
 		"\x00\x07\x00\x00":        "kernel_stdio frame: malformed message: raw frame for stream 7",
 		"[1,2]":                   "kernel_stdio frame: expected an object, found [1,2]",

@@ -24,7 +24,7 @@ type Snapshot struct {
 
 // Snapshot returns the state of all cells seen so far, less those disposed of.
 // A value that is only a reference is replaced by a line of plain text.
-func (r *Runs) Snapshot() Snapshot {
+func (r *Executions) Snapshot() Snapshot {
 	s := Snapshot{
 		Status: map[string]string{}, Sequencers: map[string]int{},
 		Outputs: map[string][]json.RawMessage{}, Widgets: map[string]Widgets{}, Counts: map[string]int{}, Durations: map[string]float64{},
@@ -38,7 +38,7 @@ func (r *Runs) Snapshot() Snapshot {
 }
 
 // collect fills in all but the outputs, which can be encoded without the lock.
-func (r *Runs) collect(s *Snapshot) map[string][]shown {
+func (r *Executions) collect(s *Snapshot) map[string][]shown {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.Queue = append([]string{}, r.queue...)
@@ -68,7 +68,7 @@ func (r *Runs) collect(s *Snapshot) map[string][]shown {
 }
 
 // look returns what a context shows of a cell.
-func (r *Runs) look(cellID string) (status string, outputs []shown, widgets Widgets) {
+func (r *Executions) look(cellID string) (status string, outputs []shown, widgets Widgets) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.known(cellID)
@@ -80,7 +80,7 @@ func (r *Runs) look(cellID string) (status string, outputs []shown, widgets Widg
 
 // ran returns what a notebook file has of a cell: the outputs of its last run
 // and that run's number.
-func (r *Runs) ran(cellID string) (outputs []shown, count int) {
+func (r *Executions) ran(cellID string) (outputs []shown, count int) {
 	if r == nil {
 		return nil, 0
 	}

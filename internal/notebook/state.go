@@ -10,8 +10,8 @@ import (
 // State is a notebook at one moment: what a console needs that has just come,
 // and what a session is restored from.
 type State struct {
-	Cells []Cell   `json:"cells"` // in order, never nil
-	Runs  Snapshot `json:"runs"`
+	Cells      []Cell   `json:"cells"` // in order, never nil
+	Executions Snapshot `json:"runs"`
 }
 
 // Freeze calls f with the cells in order. While it runs nothing changes, and no
@@ -32,7 +32,7 @@ func (d *Document) Restore(s State) error {
 
 // Restore takes over what the cells of a snapshot showed, of a kernel that is
 // gone: what ran then has failed, nothing waits, there are no widgets.
-func (r *Runs) Restore(s Snapshot) {
+func (r *Executions) Restore(s Snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(s.Status)) {
@@ -52,7 +52,7 @@ func (r *Runs) Restore(s Snapshot) {
 }
 
 // reshow shows an output again. One that cannot be read is left out.
-func (r *Runs) reshow(c *run, text json.RawMessage) {
+func (r *Executions) reshow(c *run, text json.RawMessage) {
 	output, err := read(text)
 	if err != nil {
 		return

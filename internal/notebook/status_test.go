@@ -45,7 +45,7 @@ func TestStatusesOfOneCell(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			runs := notebook.NewRuns(notebook.RunsConfig{})
+			runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 			for _, step := range c.steps {
 				switch step {
 				case "sent":

@@ -9,7 +9,7 @@ import (
 // as it is text: its stdio, the text/plain of its outputs, its tracebacks. Each
 // output ends a line. Of a run that wrote more than is kept the middle is left
 // out.
-func (r *Runs) Text(cellID string) string {
+func (r *Executions) Text(cellID string) string {
 	outputs, _ := r.ran(cellID)
 	var text strings.Builder
 	for _, s := range outputs {

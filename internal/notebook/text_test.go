@@ -12,7 +12,7 @@ import (
 
 func TestTextOfACell(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewRuns(notebook.RunsConfig{})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	require.Empty(t, runs.Text("a"))
 	start := func(n string) {
 		runs.Sent("a")

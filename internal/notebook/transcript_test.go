@@ -73,7 +73,7 @@ func play(t *testing.T, text string) string {
 type stage struct {
 	t    *testing.T
 	doc  *notebook.Document
-	runs *notebook.Runs
+	runs *notebook.Executions
 	peer *peer
 	seq  int64
 	out  strings.Builder
@@ -82,12 +82,12 @@ type stage struct {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{t: t}
-	s.runs = notebook.NewRuns(notebook.RunsConfig{DisplayName: func(id string) string { return s.doc.Title(id) }})
+	s.runs = notebook.NewExecutions(notebook.ExecutionsConfig{DisplayName: func(id string) string { return s.doc.Title(id) }})
 	cells := 0
 	s.doc = notebook.NewDocument(notebook.DocumentConfig{
-		Runs:  s.runs,
-		Event: func(e notebook.Event) { s.line("event", jsonOf(t, e)) },
-		NewID: func() string { cells++; return fmt.Sprintf("c%d", cells) },
+		Executions: s.runs,
+		Event:      func(e notebook.Event) { s.line("event", jsonOf(t, e)) },
+		NewID:      func() string { cells++; return fmt.Sprintf("c%d", cells) },
 	})
 	s.peer = serve(t, s.doc)
 	return s

@@ -49,7 +49,7 @@ func (w Widgets) index(key string) int {
 
 // cellWidgets replaces the widgets of a cell, of whose states TextLimit bytes
 // are kept.
-func (r *Runs) cellWidgets(_ int64, frame *reader) error {
+func (r *Executions) cellWidgets(_ int64, frame *reader) error {
 	id, states := frame.id("cell_id"), frame.object("widget_state")
 	if err := frame.err(); err != nil {
 		return err
@@ -83,7 +83,7 @@ func widgetKey(cellID, key string) string {
 }
 
 // hasWidget tells whether a cell has the widget with an absolute key.
-func (r *Runs) hasWidget(key string) bool {
+func (r *Executions) hasWidget(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.cells {

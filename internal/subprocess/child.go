@@ -31,7 +31,7 @@ type Config struct {
 
 	// Door is the command that calls fence.Exec with the arguments that follow
 	// it. Required where a [Spec] has a Fence.
-	Door []string
+	Launcher []string
 
 	// Log gets one warning when something cannot be enforced, and the end of
 	// each child at debug level; nil discards.
@@ -75,7 +75,7 @@ func NewSupervisor(cfg Config) (*Supervisor, error) {
 	if err != nil {
 		log.Info("cgroup v2 cannot be used: a process that leaves its group outlives its session", "error", err)
 	}
-	s := &Supervisor{log: log, door: cfg.Door, cgroups: groups, tempDir: dir}
+	s := &Supervisor{log: log, door: cfg.Launcher, cgroups: groups, tempDir: dir}
 	// What we were started with, such as a shell's descriptors, is no child's. A
 	// system older than Linux 5.11 refuses, and they see it.
 	_ = unix.CloseRange(firstExtra, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)

@@ -13,8 +13,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"assay/internal/subprocess"
 	"assay/internal/protocol"
+	"assay/internal/subprocess"
 )
 
 // role, in the environment, makes the test binary play a subprocess.

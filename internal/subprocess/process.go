@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/sandbox"
 	"assay/internal/protocol"
+	"assay/internal/sandbox"
 )
 
 const (
@@ -44,10 +44,10 @@ type Spec struct {
 	Listen bool
 
 	// Origin, if set, starts the process instead of Argv, Env, Dir and Fence.
-	Origin Origin
+	Forker Forker
 
 	// Fence, if set, confines the process before it executes Argv.
-	Fence *sandbox.Plan
+	Sandbox *sandbox.Plan
 
 	// Processes is how many it and what it starts may be, threads counted, where
 	// there is a cgroup for that; 0: no limit.
@@ -75,7 +75,7 @@ type Process struct {
 	out    *output
 
 	supervisor *Supervisor
-	cgroup     string      // folder, empty: none
+	cgroup     string        // folder, empty: none
 	pids       *sandbox.Pids // nil: the number of processes is not limited
 
 	mu     sync.Mutex

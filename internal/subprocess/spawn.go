@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/sandbox"
 	"assay/internal/protocol"
+	"assay/internal/sandbox"
 )
 
 // firstExtra is the number that ExtraFiles[0] has in a child.
@@ -101,9 +101,9 @@ func (l line) closeTheirs() error {
 // Close gives up both ends.
 func (l line) Close() error { return errors.Join(l.ours.Close(), l.closeTheirs()) }
 
-// Origin starts processes in another way than by executing a command: another
+// Forker starts processes in another way than by executing a command: another
 // child of ours forks them.
-type Origin interface {
+type Forker interface {
 	// Spawn starts a process that has these files as its socket, stdout and
 	// stderr, and leads a process group. The process runs nothing of the user's
 	// before it is asked to over the socket.
@@ -137,7 +137,7 @@ func (e executed) reap() Exit {
 
 type forked struct {
 	number int
-	origin Origin
+	origin Forker
 }
 
 func (f forked) pid() int { return f.number }
@@ -180,14 +180,14 @@ func (p *Process) spawn(spec Spec, line line, pipes pipes) error {
 
 // begin starts the process, in the cgroup if there is one.
 func (p *Process) begin(spec Spec, line line, pipes pipes, cgroup *os.File) error {
-	if spec.Origin == nil {
+	if spec.Forker == nil {
 		return p.exec(spec, line, pipes, cgroup)
 	}
-	pid, err := spec.Origin.Spawn(line.theirs, pipes.stdout, pipes.stderr)
+	pid, err := spec.Forker.Spawn(line.theirs, pipes.stdout, pipes.stderr)
 	if err != nil {
 		return err
 	}
-	p.body = forked{number: pid, origin: spec.Origin}
+	p.body = forked{number: pid, origin: spec.Forker}
 	if cgroup == nil {
 		return nil
 	}
@@ -207,12 +207,12 @@ func (p *Process) exec(spec Spec, line line, pipes pipes, cgroup *os.File) error
 		argv = append(argv, strconv.Itoa(firstExtra))
 	}
 	attr := &syscall.SysProcAttr{Setpgid: true}
-	if spec.Fence != nil {
+	if spec.Sandbox != nil {
 		var err error
-		if argv, err = spec.Fence.Command(p.supervisor.door, argv); err != nil {
+		if argv, err = spec.Sandbox.Command(p.supervisor.door, argv); err != nil {
 			return err
 		}
-		spec.Fence.Prepare(attr)
+		spec.Sandbox.Prepare(attr)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is stopped in steps, see Stop
 	cmd.Env, cmd.Dir = spec.Env, spec.Dir
