@@ -19,12 +19,12 @@ import (
 const layers = `
 cmd/assay +http:       *
 
-server +http:          eval/session eval/runs router web internal/notebook internal/trace internal/protocol
+server +http:          eval/session eval/runs router web internal/notebook internal/trace internal/trace/flow internal/protocol
 web:
 
 eval/batch:            eval/attempt eval/runs testcases
 eval/rescore:          eval/runs testcases testcases/grading internal/model
-eval/attempt:          eval/session eval/runs router kernel agent testcases testcases/grading internal/model internal/notebook internal/trace internal/subprocess internal/sandbox internal/protocol
+eval/attempt:          eval/session eval/runs router kernel agent testcases testcases/grading internal/model internal/notebook internal/trace internal/trace/flow internal/subprocess internal/sandbox internal/protocol
 eval/session:          router kernel agent internal/notebook internal/trace internal/subprocess internal/sandbox internal/protocol
 eval/runs:
 
@@ -43,6 +43,7 @@ internal/client +http: internal/protocol
 internal/notebook:     internal/protocol
 internal/subprocess:   internal/sandbox internal/protocol
 internal/trace:        internal/protocol
+internal/trace/flow:   internal/trace internal/protocol
 internal/model +http:
 internal/sandbox:
 internal/limiter:

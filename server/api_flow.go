@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/internal/trace"
+	"assay/internal/trace/flow"
 )
 
 // streamPrefix is how the types of the pieces begin in which a reply arrives.
@@ -44,7 +45,7 @@ type flowEntry struct {
 
 // flowRequest is a request, as far as it has come.
 type flowRequest struct {
-	trace.Delay
+	flow.Delay
 	Text string  `json:"text"`
 	Seqs []int64 `json:"seqs"` // asked, sent, replied, answered, late; 0: not, or not yet
 }
@@ -53,7 +54,7 @@ type flowRequest struct {
 type flowQuery struct {
 	from, skip int64
 	limit      int
-	filter     trace.Filter
+	filter     flow.Filter
 	text       string // what entries must hold; empty: anything
 	noStreams  bool   // pieces of a reply that arrives are left out
 }
@@ -92,7 +93,7 @@ func readFlowQuery(r *http.Request) (flowQuery, error) {
 	q := flowQuery{
 		from: p.number("from", 1, 1, math.MaxInt64), skip: p.number("skip", 0, 0, math.MaxInt32),
 		limit: int(p.number("limit", traceLimit, 1, traceMost)),
-		filter: trace.Filter{
+		filter: flow.Filter{
 			Tx: p.text("tx"), Action: p.text("action"), Cell: p.text("cell"), Hop: readHop(p),
 			Late: time.Duration(p.number("late", 0, 0, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond,
 		},
@@ -112,9 +113,9 @@ func readHop(p *parameters) trace.Hop {
 
 // page is the page of what an index has; search is of the query's text, nil: it
 // has none.
-func (q flowQuery) page(index *trace.Index, search *textSearch) flowPage {
+func (q flowQuery) page(index *flow.Index, search *textSearch) flowPage {
 	page := flowPage{Entries: []flowEntry{}, Requests: map[int64]flowRequest{}, Last: q.from - 1, End: index.Len()}
-	if q.filter == (trace.Filter{}) && search == nil && !q.noStreams {
+	if q.filter == (flow.Filter{}) && search == nil && !q.noStreams {
 		q.all(&page, index)
 	} else {
 		q.picked(&page, index, search)
@@ -123,7 +124,7 @@ func (q flowQuery) page(index *trace.Index, search *textSearch) flowPage {
 }
 
 // all takes entries one after the other.
-func (q flowQuery) all(page *flowPage, index *trace.Index) {
+func (q flowQuery) all(page *flowPage, index *flow.Index) {
 	if q.from > page.End || q.skip > page.End-q.from {
 		return
 	}
@@ -138,7 +139,7 @@ func (q flowQuery) all(page *flowPage, index *trace.Index) {
 }
 
 // picked takes those that the filter picks, and counts all of these.
-func (q flowQuery) picked(page *flowPage, index *trace.Index, search *textSearch) {
+func (q flowQuery) picked(page *flowPage, index *flow.Index, search *textSearch) {
 	count, hidden := int64(0), int64(0)
 	for seq := int64(1); seq <= page.End; seq++ {
 		frame := index.Frame(seq)
@@ -174,7 +175,7 @@ func (q flowQuery) picked(page *flowPage, index *trace.Index, search *textSearch
 	}
 }
 
-func (p *flowPage) add(index *trace.Index, frame trace.Frame) {
+func (p *flowPage) add(index *flow.Index, frame flow.Frame) {
 	r := frame.Record
 	entry := flowEntry{
 		Seq: r.Seq, TNS: r.TNS, Hop: r.Hop, Conn: r.Conn, Type: r.Type, Action: r.Action, TxID: r.TxID, CellID: r.CellID,
@@ -188,7 +189,7 @@ func (p *flowPage) add(index *trace.Index, frame trace.Frame) {
 }
 
 // know puts in the requests that a frame is part of.
-func (p *flowPage) know(frame trace.Frame) {
+func (p *flowPage) know(frame flow.Frame) {
 	for _, q := range frame.Requests {
 		if _, known := p.Requests[q.Asked.Seq]; !known {
 			p.Requests[q.Asked.Seq] = newFlowRequest(q)
@@ -196,7 +197,7 @@ func (p *flowPage) know(frame trace.Frame) {
 	}
 }
 
-func newFlowRequest(q *trace.Request) flowRequest {
+func newFlowRequest(q *flow.Request) flowRequest {
 	seqs := []int64{q.Asked.Seq, q.Sent.Seq, q.Replied.Seq, q.Answered.Seq, q.Late.Seq}
 	return flowRequest{Delay: q.Delay(), Text: q.String(), Seqs: seqs}
 }

@@ -10,6 +10,7 @@ import (
 
 	"assay/eval/session"
 	"assay/internal/trace"
+	"assay/internal/trace/flow"
 )
 
 const (
@@ -72,13 +73,13 @@ type history struct {
 	reading chan struct{} // holds one while somebody reads
 	size    atomic.Int64  // in memory, in bytes, about
 
-	index    *trace.Index
+	index    *flow.Index
 	past     *past
 	searches []*textSearch // the one that was asked for last first
 }
 
 func newHistory(key any) *history {
-	return &history{key: key, reading: make(chan struct{}, 1), index: trace.NewIndex(), past: newPast()}
+	return &history{key: key, reading: make(chan struct{}, 1), index: flow.NewIndex(), past: newPast()}
 }
 
 // read reads on to the end of what is there, and calls f while nobody else reads.

@@ -22,6 +22,7 @@ import (
 	"assay/eval/session"
 	"assay/internal/notebook"
 	"assay/internal/trace"
+	"assay/internal/trace/flow"
 	"assay/web"
 )
 
@@ -321,6 +322,6 @@ func (s *Server) follow(journal *trace.Journal, logged bool) {
 	if logged {
 		return
 	}
-	flow := journal.Follow()
-	s.followers.Go(func() { _ = trace.LogFlow(s.following, flow, s.log) }) // it ends with what it follows
+	follower := journal.Follow()
+	s.followers.Go(func() { _ = flow.LogFlow(s.following, follower, s.log) }) // it ends with what it follows
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"assay/internal/trace"
+	"assay/internal/trace/flow"
 )
 
 // mostSearches is how many texts are remembered that were looked for in a trace.
@@ -41,7 +42,7 @@ func newTextSearch(text string) *textSearch {
 func (s *textSearch) has(seq int64) bool { return seq <= int64(len(s.hits)) && s.hits[seq-1] }
 
 // add takes in the line of the next entry.
-func (s *textSearch) add(line []byte, index *trace.Index) {
+func (s *textSearch) add(line []byte, index *flow.Index) {
 	seq := int64(len(s.hits)) + 1
 	r := index.Frame(seq).Record
 	hit := s.in(trace.Message(line))

@@ -14,6 +14,7 @@ import (
 
 	"assay/internal/protocol"
 	"assay/internal/trace"
+	"assay/internal/trace/flow"
 )
 
 func newTextLog(out *bytes.Buffer) *slog.Logger {
@@ -96,8 +97,8 @@ func TestFlowLines(t *testing.T) {
 	journal.Close()
 	other.Close()
 	var out bytes.Buffer
-	require.NoError(t, trace.LogFlow(t.Context(), follow, newTextLog(&out)))
-	require.NoError(t, trace.LogFlow(t.Context(), followOther, newTextLog(&out).With("case", "sum")))
+	require.NoError(t, flow.LogFlow(t.Context(), follow, newTextLog(&out)))
+	require.NoError(t, flow.LogFlow(t.Context(), followOther, newTextLog(&out).With("case", "sum")))
 	require.Equal(t, `[eval] agent→console: agent_action create_cell tx_1a2b3c4d5e6f
 [eval] agent→console: agent_action edit_cell tx_2 cell=c1
 [eval] console→agent: agent_action_response tx_2 status=error (timed_out)
@@ -139,7 +140,7 @@ func FuzzTextHandler(f *testing.F) {
 	f.Add("a\nb", "k=\x1b", "\xff\u2028")
 	f.Fuzz(func(t *testing.T, message, key, value string) {
 		var out bytes.Buffer
-		for _, text := range []string{message, trace.FlowMessage} {
+		for _, text := range []string{message, flow.FlowMessage} {
 			record := slog.NewRecord(time.Now(), slog.LevelWarn, text, 0)
 			record.Add("direction", "agent→kernel", "detail", value, "action", value, key, value)
 			require.NoError(t, newTextLog(&out).Handler().WithGroup(key).Handle(t.Context(), record))

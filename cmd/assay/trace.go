@@ -17,6 +17,7 @@ import (
 
 	"assay/eval/runs"
 	"assay/internal/trace"
+	"assay/internal/trace/flow"
 	"assay/server"
 )
 
@@ -25,7 +26,7 @@ type traceFlags struct {
 	stats  bool
 	format string
 	token  string
-	filter trace.Filter
+	filter flow.Filter
 	hop    string
 	late   int64 // milliseconds
 }
@@ -74,7 +75,7 @@ func (p *process) trace(ctx context.Context, f *traceFlags, arg string) error {
 	out := bufio.NewWriter(p.out)
 	show := f.shower(out)
 	shown := 0
-	err = f.walk(ctx, target, func(frame trace.Frame) error {
+	err = f.walk(ctx, target, func(frame flow.Frame) error {
 		if !f.filter.Match(frame) {
 			return nil
 		}
@@ -108,15 +109,15 @@ func (f *traceFlags) check() error {
 }
 
 // walk goes over the trace, or along it until the user has seen enough.
-func (f *traceFlags) walk(ctx context.Context, target *traceTarget, each func(trace.Frame) error) error {
+func (f *traceFlags) walk(ctx context.Context, target *traceTarget, each func(flow.Frame) error) error {
 	if !f.follow {
-		return trace.Walk(ctx, target.open, each)
+		return flow.Walk(ctx, target.open, each)
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	src, err := target.follow(ctx)
 	if err == nil {
-		err = errors.Join(trace.Follow(ctx, src, each), src.Close())
+		err = errors.Join(flow.Follow(ctx, src, each), src.Close())
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -134,7 +135,7 @@ func (f *traceFlags) pass(out *bufio.Writer) error {
 
 // traceShower shows frames one by one, and what is to be said at the end.
 type traceShower struct {
-	frame func(trace.Frame) error
+	frame func(flow.Frame) error
 	end   func() error
 }
 
@@ -142,20 +143,20 @@ func (f *traceFlags) shower(out io.Writer) traceShower {
 	nothing := func() error { return nil }
 	switch {
 	case f.stats:
-		stats := &trace.Stats{}
+		stats := &flow.Stats{}
 		show := writeStats
 		if f.format == "json" {
-			show = func(out io.Writer, s trace.Summary) error { return runs.EncodeLine(out, s) }
+			show = func(out io.Writer, s flow.Summary) error { return runs.EncodeLine(out, s) }
 		}
 		return traceShower{
-			frame: func(frame trace.Frame) error { stats.Add(frame); return nil },
+			frame: func(frame flow.Frame) error { stats.Add(frame); return nil },
 			end:   func() error { return show(out, stats.Summary()) },
 		}
 	case f.format == "json":
-		return traceShower{frame: func(frame trace.Frame) error { return writeFrame(out, frame) }, end: nothing}
+		return traceShower{frame: func(frame flow.Frame) error { return writeFrame(out, frame) }, end: nothing}
 	default:
-		text := trace.Text{IDs: f.filter.Tx != "", Slowest: f.late > 0}
-		return traceShower{end: nothing, frame: func(frame trace.Frame) error {
+		text := flow.Text{IDs: f.filter.Tx != "", Slowest: f.late > 0}
+		return traceShower{end: nothing, frame: func(frame flow.Frame) error {
 			_, err := fmt.Fprintln(out, text.Line(frame))
 			return err
 		}}
@@ -163,7 +164,7 @@ func (f *traceFlags) shower(out io.Writer) traceShower {
 }
 
 // writeFrame writes a line of the trace, with the delay in it.
-func writeFrame(out io.Writer, frame trace.Frame) error {
+func writeFrame(out io.Writer, frame flow.Frame) error {
 	line := frame.Line
 	if frame.Delay != nil {
 		delay, err := json.Marshal(frame.Delay.Delay())
@@ -177,7 +178,7 @@ func writeFrame(out io.Writer, frame trace.Frame) error {
 }
 
 // writeStats writes a table for people.
-func writeStats(out io.Writer, s trace.Summary) error {
+func writeStats(out io.Writer, s flow.Summary) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "KIND\tACTION\tCOUNT\tP50\tP99\tMAX\tTIMED OUT\tFAILED\tUNANSWERED\tP99 SPENT IN") // Flush has the error
 	for _, a := range s.Actions {
@@ -201,5 +202,5 @@ func delayText(ms *float64) string {
 	if ms == nil {
 		return "-"
 	}
-	return trace.DelayText(time.Duration(*ms * float64(time.Millisecond)))
+	return flow.DelayText(time.Duration(*ms * float64(time.Millisecond)))
 }

@@ -16,6 +16,7 @@ import (
 	"assay/eval/runs"
 	"assay/internal/client"
 	"assay/internal/trace"
+	"assay/internal/trace/flow"
 	"assay/server"
 )
 
@@ -176,7 +177,7 @@ func endedAttempts(ctx context.Context, run *runs.Run, caseID string) (names []s
 }
 
 // open opens what is there now.
-func (t *traceTarget) open(ctx context.Context) (trace.Source, error) {
+func (t *traceTarget) open(ctx context.Context) (flow.Source, error) {
 	if t.path != "" {
 		return trace.OpenTail(t.path, nil)
 	}
@@ -194,7 +195,7 @@ func (t *traceTarget) open(ctx context.Context) (trace.Source, error) {
 }
 
 // follow opens what is there and what comes.
-func (t *traceTarget) follow(ctx context.Context) (trace.Source, error) {
+func (t *traceTarget) follow(ctx context.Context) (flow.Source, error) {
 	if t.path != "" {
 		return trace.OpenTail(t.path, trace.Poll(t.path))
 	}
@@ -221,7 +222,7 @@ func (e *entered) Next(ctx context.Context) ([]byte, error) {
 // firstLines ends a source after so many lines: a session's header and the
 // entries that were there.
 type firstLines struct {
-	trace.Source
+	flow.Source
 	left int64
 }
 

@@ -31,6 +31,7 @@ import (
 	"assay/internal/protocol"
 	"assay/internal/subprocess"
 	"assay/internal/trace"
+	"assay/internal/trace/flow"
 	"assay/kernel"
 	"assay/router"
 	"assay/testcases"
@@ -294,8 +295,8 @@ func (a *attempt) openTrace() error {
 		return err
 	}
 	a.recording = recording
-	flow := a.journal.Follow()
-	a.logging.Go(func() { _ = trace.LogFlow(context.Background(), flow, a.log) }) // until the journal is closed
+	follower := a.journal.Follow()
+	a.logging.Go(func() { _ = flow.LogFlow(context.Background(), follower, a.log) }) // until the journal is closed
 	if a.cfg.Observe != nil {
 		a.cfg.Observe(recording)
 	}

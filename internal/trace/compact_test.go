@@ -26,3 +26,23 @@ func FuzzIsCompact(f *testing.F) {
 		require.Equal(t, compacted.String() == string(text), trace.IsCompact(text), "%q", text)
 	})
 }
+
+// A line less what its frame carries is the rest of it, whatever that is.
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		`{"seq":1,"type":"x","msg":{"a":{"msg":1}}}`:      `{"seq":1,"type":"x"}`,
+		`{"seq":1,"type":"say \",\"msg\":","msg":"text"}`: `{"seq":1,"type":"say \",\"msg\":"}`,
+		`{"seq":1,"ref":7}`:                               `{"seq":1,"ref":7}`,
+		`{"type":"trace","version":1}`:                    `{"type":"trace","version":1}`,
+		``:                                                ``,
+	} {
+		text := []byte(line)
+		brief := trace.Brief(text)
+		require.Equal(t, want, string(brief))
+		for i := range brief {
+			brief[i] = '!'
+		}
+		require.Equal(t, line, string(text), "it shares nothing")
+	}
+}

@@ -215,6 +215,9 @@ func (f *Follower) Seq() int64 {
 	return f.at.entry.Seq
 }
 
+// SessionID is the id of the session whose journal this is.
+func (f *Follower) SessionID() string { return f.journal.Session }
+
 // Behind is how much of the journal the follower has not read, in bytes of
 // entries, about.
 func (f *Follower) Behind() int64 {

@@ -240,3 +240,11 @@ func TestAwaitEndsWhenTheFileCannotBeWritten(t *testing.T) {
 	_, err := writer.Await(t.Context(), 0)
 	require.ErrorIs(t, err, io.EOF)
 }
+
+func tail(t *testing.T, path string) *trace.Tail {
+	t.Helper()
+	opened, err := trace.OpenTail(path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, opened.Close()) })
+	return opened
+}

@@ -53,6 +53,11 @@ const (
 	Tamper      Note = "tamper"      // a signal that somebody tries to fool the harness
 )
 
+// Notes are all of them, in the order in which they are shown.
+func Notes() []Note {
+	return []Note{Intercepted, Relayed, TimedOut, Late, Duplicate, Orphaned, Dropped, Malformed, Tamper}
+}
+
 // Entry is one frame on one hop. Seq, T and Wall are given by the Journal.
 type Entry struct {
 	Seq  int64         // from 1 on, without gaps

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"strings"
 	"sync"
@@ -20,10 +19,9 @@ import (
 	"assay/internal/trace"
 )
 
-func TestMain(m *testing.M) {
-	flag.Bool("update", false, "rewrite the expectations in testdata")
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const header = `{"type":"trace","version":1,"session":"s","started":"2026-01-02T03:04:05Z"}` + "\n"
 
 func frame(hop trace.Hop, body string) trace.Entry {
 	env, err := protocol.NewDecoder().Envelope([]byte(body))
@@ -224,7 +222,6 @@ func TestRoomTellsThatWritingFailed(t *testing.T) {
 
 func TestReadFaults(t *testing.T) {
 	t.Parallel()
-	const header = `{"type":"trace","version":1,"session":"s","started":"2026-01-02T03:04:05Z"}` + "\n"
 	for name, tc := range map[string]struct{ in, want string }{
 		"empty":           {"", "no header line"},
 		"another file":    {"{}\n", "trace line 1: not a trace of version 1: {}"},

@@ -1,32 +1,33 @@
-package trace
+package flow
 
 import (
 	"cmp"
 	"strings"
 
 	"assay/internal/protocol"
+	"assay/internal/trace"
 )
 
 // direction tells who speaks to whom; empty: the entry is not logged.
-func (f *flowLog) direction(e *Entry) string {
-	switch again := e.Ref != 0 && e.Note != Dropped; {
+func (f *flowLog) direction(e *trace.Entry) string {
+	switch again := e.Ref != 0 && e.Note != trace.Dropped; {
 	case again:
 		return "" // the bytes that came in leave again
-	case e.Hop == Session, e.Type == protocol.TypeReady, e.Type == protocol.TypeInit:
+	case e.Hop == trace.Session, e.Type == protocol.TypeReady, e.Type == protocol.TypeInit:
 		return "session"
 	}
 	switch e.Hop {
-	case AgentToServer:
+	case trace.AgentToServer:
 		return f.fromAgent(e)
-	case ServerToAgent:
+	case trace.ServerToAgent:
 		return f.toAgent(e)
-	case KernelToServer:
+	case trace.KernelToServer:
 		return f.fromKernel(e)
-	case ServerToKernel:
+	case trace.ServerToKernel:
 		return f.toKernel(e)
-	case ConsoleToServer:
+	case trace.ConsoleToServer:
 		return fromConsole(e)
-	case ServerToConsole:
+	case trace.ServerToConsole:
 		return toConsole(e)
 	default:
 		return "notebook"
@@ -34,9 +35,9 @@ func (f *flowLog) direction(e *Entry) string {
 }
 
 // fromAgent remembers which actions it is the kernel that answers.
-func (f *flowLog) fromAgent(e *Entry) string {
+func (f *flowLog) fromAgent(e *trace.Entry) string {
 	switch {
-	case e.Note == Intercepted:
+	case e.Note == trace.Intercepted:
 		if e.TxID != "" {
 			f.intercepted[e.TxID] = true
 		}
@@ -48,7 +49,7 @@ func (f *flowLog) fromAgent(e *Entry) string {
 	}
 }
 
-func (f *flowLog) toAgent(e *Entry) string {
+func (f *flowLog) toAgent(e *trace.Entry) string {
 	kernel := e.Cause != 0
 	if e.Type == protocol.TypeActionResponse && f.intercepted[e.TxID] {
 		delete(f.intercepted, e.TxID)
@@ -65,7 +66,7 @@ func (f *flowLog) toAgent(e *Entry) string {
 }
 
 // fromKernel leaves out what is logged as the answer that is made of it.
-func (f *flowLog) fromKernel(e *Entry) string {
+func (f *flowLog) fromKernel(e *trace.Entry) string {
 	id := cmp.Or(e.TxID, e.AgentTxID)
 	switch e.Type {
 	case protocol.TypeStartCell, protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeCellResult,
@@ -84,7 +85,7 @@ func (f *flowLog) fromKernel(e *Entry) string {
 }
 
 // toKernel leaves out what is made of a request, which was logged.
-func (f *flowLog) toKernel(e *Entry) string {
+func (f *flowLog) toKernel(e *trace.Entry) string {
 	id := cmp.Or(e.TxID, e.AgentTxID)
 	switch {
 	case e.Cause != 0 && e.Note == "":
@@ -95,7 +96,7 @@ func (f *flowLog) toKernel(e *Entry) string {
 	return "notebook→kernel"
 }
 
-func fromConsole(e *Entry) string {
+func fromConsole(e *trace.Entry) string {
 	switch e.Type {
 	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory, protocol.TypeKernelMessage:
 		return "console→agent"
@@ -111,7 +112,7 @@ func fromConsole(e *Entry) string {
 	}
 }
 
-func toConsole(e *Entry) string {
+func toConsole(e *trace.Entry) string {
 	switch {
 	case e.Type == protocol.TypeManagedProcessExit:
 		return "" // the session has said it

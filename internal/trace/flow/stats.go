@@ -1,10 +1,12 @@
-package trace
+package flow
 
 import (
 	"cmp"
 	"maps"
 	"slices"
 	"time"
+
+	"assay/internal/trace"
 )
 
 // statsRows is how many actions are counted apart. An agent can name any number:
@@ -15,7 +17,7 @@ const statsRows = 1000
 // The zero value is empty and ready. It is for one goroutine.
 type Stats struct {
 	frames int
-	notes  map[Note]int
+	notes  map[trace.Note]int
 	rows   map[statsKey]*statsRow
 }
 
@@ -51,16 +53,10 @@ func newSample(took time.Duration, hop string) sample {
 func (s sample) took() time.Duration { return time.Duration(s >> hopBits) }
 func (s sample) hop() string         { return hopNames()[s&(1<<hopBits-1)] }
 
-// Notes are the notes that an entry may have, in the order in which they are
-// shown.
-func Notes() []Note {
-	return []Note{Intercepted, Relayed, TimedOut, Late, Duplicate, Orphaned, Dropped, Malformed, Tamper}
-}
-
 // Add counts a frame, and the request whose delay is told with it.
 func (s *Stats) Add(f Frame) {
 	if s.rows == nil {
-		s.notes, s.rows = map[Note]int{}, map[statsKey]*statsRow{}
+		s.notes, s.rows = map[trace.Note]int{}, map[statsKey]*statsRow{}
 	}
 	s.frames++
 	if f.Record.Note != "" {
@@ -103,9 +99,9 @@ func (r *statsRow) add(q *Request) {
 
 // Summary is what [Stats] has counted.
 type Summary struct {
-	Frames  int             `json:"frames"`
-	Actions []ActionSummary `json:"actions"` // by kind, then by name
-	Notes   map[Note]int    `json:"notes"`
+	Frames  int                `json:"frames"`
+	Actions []ActionSummary    `json:"actions"` // by kind, then by name
+	Notes   map[trace.Note]int `json:"notes"`
 }
 
 // ActionSummary sums up the requests of a kind and an action. Percentiles, by
@@ -126,7 +122,7 @@ type ActionSummary struct {
 
 // Summary sums up what was added so far.
 func (s *Stats) Summary() Summary {
-	sum := Summary{Frames: s.frames, Actions: []ActionSummary{}, Notes: map[Note]int{}}
+	sum := Summary{Frames: s.frames, Actions: []ActionSummary{}, Notes: map[trace.Note]int{}}
 	maps.Copy(sum.Notes, s.notes)
 	for key, row := range s.rows {
 		sum.Actions = append(sum.Actions, row.summary(key))

@@ -1,4 +1,4 @@
-package trace_test
+package flow_test
 
 import (
 	"bytes"
@@ -16,7 +16,16 @@ import (
 
 	"assay/internal/protocol"
 	"assay/internal/trace"
+	"assay/internal/trace/flow"
 )
+
+func frame(hop trace.Hop, body string) trace.Entry {
+	env, err := protocol.NewDecoder().Envelope([]byte(body))
+	if err != nil {
+		return trace.Entry{Hop: hop, Note: trace.Malformed, Body: []byte(body)}
+	}
+	return trace.Entry{Hop: hop, Envelope: env, Body: []byte(body)}
+}
 
 // noted is an entry that is more than a frame that comes in.
 func noted(hop trace.Hop, body string, change func(*trace.Entry)) trace.Entry {
@@ -41,7 +50,7 @@ func flowOf(t *testing.T, level slog.Level, entries ...trace.Entry) (lines []str
 	journal.Close()
 	var out bytes.Buffer
 	log := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: level}))
-	require.NoError(t, trace.LogFlow(t.Context(), follower, log))
+	require.NoError(t, flow.LogFlow(t.Context(), follower, log))
 	for decoder := json.NewDecoder(&out); ; {
 		var record map[string]string
 		err := decoder.Decode(&record)
@@ -268,8 +277,8 @@ func TestFlowFollowsUntilTheEnd(t *testing.T) {
 		follower, other := journal.Follow(), journal.Follow()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended, gaveUp := make(chan error), make(chan error)
-		go func() { ended <- trace.LogFlow(t.Context(), follower, nil) }()
-		go func() { gaveUp <- trace.LogFlow(ctx, other, nil) }()
+		go func() { ended <- flow.LogFlow(t.Context(), follower, nil) }()
+		go func() { gaveUp <- flow.LogFlow(ctx, other, nil) }()
 		synctest.Wait()
 		journal.Append(frame(trace.AgentToServer, created))
 		cause := errors.New("enough")
@@ -291,7 +300,7 @@ func BenchmarkFlowOff(b *testing.B) {
 			journal.Append(entry)
 		}
 		journal.Close()
-		if err := trace.LogFlow(b.Context(), follower, log); err != nil {
+		if err := flow.LogFlow(b.Context(), follower, log); err != nil {
 			b.Fatal(err)
 		}
 	}

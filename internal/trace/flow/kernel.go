@@ -1,13 +1,14 @@
-package trace
+package flow
 
 import (
 	"slices"
 
 	"assay/internal/protocol"
+	"assay/internal/trace"
 )
 
 // toKernel is a request on its way to the kernel, or one of the server's own.
-func (f *Flow) toKernel(r Record) *Request {
+func (f *Flow) toKernel(r trace.Record) *Request {
 	switch {
 	case r.Type == protocol.TypeRunCell:
 		return f.sendRun(r)
@@ -23,7 +24,7 @@ func (f *Flow) toKernel(r Record) *Request {
 	q.Whom, q.KernelTx = atKernel, r.TxID
 	f.ids[r.TxID] = q
 	switch {
-	case r.Note != Dropped:
+	case r.Note != trace.Dropped:
 		q.Sent = at(r)
 	case q.Kind == Probe:
 		f.retire(q, Failed)
@@ -32,7 +33,7 @@ func (f *Flow) toKernel(r Record) *Request {
 }
 
 // fromKernel is a step of a run, or a reply.
-func (f *Flow) fromKernel(r Record) *Request {
+func (f *Flow) fromKernel(r trace.Record) *Request {
 	switch r.Type {
 	case protocol.TypeStartCell:
 		return f.startRun(r)
@@ -44,7 +45,7 @@ func (f *Flow) fromKernel(r Record) *Request {
 }
 
 // reply is what the one who was asked says, in time or not.
-func (f *Flow) reply(r Record) *Request {
+func (f *Flow) reply(r trace.Record) *Request {
 	q := f.ids[r.TxID]
 	if q == nil {
 		return nil
@@ -60,7 +61,7 @@ func (f *Flow) reply(r Record) *Request {
 	case first && q.Kind == Probe && !q.over:
 		q.Late = at(r) // whoever wanted to know has given up
 		f.retire(q, Expired)
-	case r.Note == Late && !q.Late.Set():
+	case r.Note == trace.Late && !q.Late.Set():
 		q.Late = at(r)
 	default:
 		q.Replies++
@@ -69,8 +70,8 @@ func (f *Flow) reply(r Record) *Request {
 }
 
 // fromConsole begins what a console asks, or is its reply.
-func (f *Flow) fromConsole(r Record) *Request {
-	if r.Note == Dropped {
+func (f *Flow) fromConsole(r trace.Record) *Request {
+	if r.Note == trace.Dropped {
 		return nil
 	}
 	switch r.Type {
@@ -95,7 +96,7 @@ func (f *Flow) fromConsole(r Record) *Request {
 
 // toConsole is an action for who holds the notebook, or the answer to what a
 // console has asked.
-func (f *Flow) toConsole(r Record) *Request {
+func (f *Flow) toConsole(r trace.Record) *Request {
 	switch {
 	case r.Type == protocol.TypeAgentAction:
 		return f.toHolder(r)
@@ -106,7 +107,7 @@ func (f *Flow) toConsole(r Record) *Request {
 	}
 }
 
-func (f *Flow) toHolder(r Record) *Request {
+func (f *Flow) toHolder(r trace.Record) *Request {
 	q := f.openAt(r.Ref, Action)
 	if q == nil && r.TxID != "" && r.Ref == 0 {
 		q = f.open(r, Request{Kind: Probe})
@@ -116,7 +117,7 @@ func (f *Flow) toHolder(r Record) *Request {
 		return nil
 	}
 	q.Whom = atConsole
-	if r.Note != Dropped {
+	if r.Note != trace.Dropped {
 		q.Sent = at(r)
 	}
 	return q
@@ -124,7 +125,7 @@ func (f *Flow) toHolder(r Record) *Request {
 
 // answerAsk ends what a console has asked. Where the answer is made of a reply
 // to somebody else, it is an earlier one, given to the first who asked so.
-func (f *Flow) answerAsk(r Record) *Request {
+func (f *Flow) answerAsk(r trace.Record) *Request {
 	q := f.openAt(r.Cause, Ask)
 	if q == nil {
 		of := f.asks[r.Conn]

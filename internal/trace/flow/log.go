@@ -1,4 +1,4 @@
-package trace
+package flow
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"assay/internal/protocol"
+	"assay/internal/trace"
 )
 
 // FlowMessage is the message of the records of [LogFlow]. Their attributes are
@@ -43,12 +44,12 @@ const flowText = 160
 //
 // Warn is for what was late, dropped, malformed or forged, Debug for text, output
 // and whatever else comes in numbers, Info for the rest.
-func LogFlow(ctx context.Context, f *Follower, log *slog.Logger) error {
+func LogFlow(ctx context.Context, f *trace.Follower, log *slog.Logger) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	flow := &flowLog{
-		log: log, session: f.journal.Session, document: "console",
+		log: log, session: f.SessionID(), document: "console",
 		intercepted: map[string]bool{}, own: map[string]bool{},
 	}
 	for {
@@ -75,8 +76,8 @@ type flowLog struct {
 }
 
 // take logs an entry, unless it was logged where it came in.
-func (f *flowLog) take(ctx context.Context, e *Entry) {
-	if e.Hop == Session {
+func (f *flowLog) take(ctx context.Context, e *trace.Entry) {
+	if e.Hop == trace.Session {
 		f.follow(e)
 	}
 	direction, level := f.direction(e), flowLevel(e)
@@ -104,7 +105,7 @@ func (f *flowLog) take(ctx context.Context, e *Entry) {
 }
 
 // follow learns from what happens to the session.
-func (f *flowLog) follow(e *Entry) {
+func (f *flowLog) follow(e *trace.Entry) {
 	switch {
 	case e.Type == "holder" && eventOf(e).By == "server":
 		f.document = "notebook"
@@ -118,7 +119,7 @@ func (f *flowLog) follow(e *Entry) {
 }
 
 // flowLevel is how much an entry matters to somebody who reads along.
-func flowLevel(e *Entry) slog.Level {
+func flowLevel(e *trace.Entry) slog.Level {
 	switch e.Type {
 	case protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeCellWidgets, protocol.TypeRunQueue,
 		protocol.TypeAgentStreamStart, protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta,
@@ -131,9 +132,9 @@ func flowLevel(e *Entry) slog.Level {
 		return slog.LevelDebug
 	}
 	switch {
-	case e.Note != "" && e.Note != Intercepted && e.Note != Relayed:
+	case e.Note != "" && e.Note != trace.Intercepted && e.Note != trace.Relayed:
 		return slog.LevelWarn
-	case e.Hop == Notebook:
+	case e.Hop == trace.Notebook:
 		return slog.LevelDebug
 	default:
 		return slog.LevelInfo
@@ -151,13 +152,13 @@ type event struct {
 	Reason   string `json:"reason"`
 }
 
-func eventOf(e *Entry) (ev event) {
+func eventOf(e *trace.Entry) (ev event) {
 	_ = json.Unmarshal(e.Body, &ev) // one that is not like that has nothing to tell
 	return ev
 }
 
 // flowAction is what an entry is about beside its type, and for what reason.
-func flowAction(e *Entry) (action, detail string) {
+func flowAction(e *trace.Entry) (action, detail string) {
 	switch {
 	case e.Type == protocol.TypeReady, e.Type == protocol.TypeInit:
 		return peerOf(e.Hop), ""
@@ -166,7 +167,7 @@ func flowAction(e *Entry) (action, detail string) {
 	case e.Type == protocol.TypeAgentEvent:
 		said := readEvent(e.Body)
 		return said.Metadata.Type, said.line()
-	case e.Hop != Session:
+	case e.Hop != trace.Session:
 		return e.Action, ""
 	}
 	ev := eventOf(e)
@@ -181,7 +182,7 @@ func flowAction(e *Entry) (action, detail string) {
 }
 
 // peerOf is who is at the other end of a hop.
-func peerOf(hop Hop) string {
+func peerOf(hop trace.Hop) string {
 	from, to, _ := strings.Cut(string(hop), ">")
 	if from == "server" {
 		return to
@@ -189,7 +190,7 @@ func peerOf(hop Hop) string {
 	return from
 }
 
-func flowStatus(e *Entry) string {
+func flowStatus(e *trace.Entry) string {
 	if e.Status == protocol.StatusError {
 		return e.Status
 	}

@@ -1,14 +1,15 @@
-package trace
+package flow
 
 import (
 	"cmp"
 
 	"assay/internal/protocol"
+	"assay/internal/trace"
 )
 
 // fromAgent begins the request that an action is, if it wants an answer.
-func (f *Flow) fromAgent(r Record) *Request {
-	if r.Note == Malformed {
+func (f *Flow) fromAgent(r trace.Record) *Request {
+	if r.Note == trace.Malformed {
 		return nil
 	}
 	f.firstWord(r)
@@ -16,7 +17,7 @@ func (f *Flow) fromAgent(r Record) *Request {
 		return nil
 	}
 	q := f.open(r, Request{Kind: Action, Whom: f.whom(r)})
-	if r.Note == Tamper {
+	if r.Note == trace.Tamper {
 		f.refused[r.TxID] = q
 	} else {
 		f.ids[r.TxID] = q
@@ -26,7 +27,7 @@ func (f *Flow) fromAgent(r Record) *Request {
 
 // whom tells who is to answer an action of the agent. One for the kernel is the
 // server's until it is passed on.
-func (f *Flow) whom(r Record) string {
+func (f *Flow) whom(r trace.Record) string {
 	known, needsCell := documentAction(r.Action)
 	switch {
 	case f.ending, r.Note != "", !known, needsCell && r.CellID == "":
@@ -52,7 +53,7 @@ func documentAction(action string) (known, needsCell bool) {
 }
 
 // toAgent is an answer, a query, or what no request is about.
-func (f *Flow) toAgent(r Record) *Request {
+func (f *Flow) toAgent(r trace.Record) *Request {
 	switch r.Type {
 	case protocol.TypeActionResponse:
 		return f.answer(r)
@@ -64,7 +65,7 @@ func (f *Flow) toAgent(r Record) *Request {
 }
 
 // answer ends an action.
-func (f *Flow) answer(r Record) *Request {
+func (f *Flow) answer(r trace.Record) *Request {
 	q := f.answered(r)
 	if q == nil || q.over {
 		return q
@@ -73,7 +74,7 @@ func (f *Flow) answer(r Record) *Request {
 	q.Stale = r.Cause != 0 && r.Cause != q.Replied.Seq
 	state := Answered
 	switch {
-	case r.Note == TimedOut:
+	case r.Note == trace.TimedOut:
 		state = Expired
 	case !q.Replied.Set() && !q.Stale && (q.Whom == atKernel || q.Whom == atConsole):
 		state = Failed
@@ -84,7 +85,7 @@ func (f *Flow) answer(r Record) *Request {
 
 // answered is the action that r answers. An id that is in flight may be refused
 // a second time: the refusal comes at once, is made of nothing and has no note.
-func (f *Flow) answered(r Record) *Request {
+func (f *Flow) answered(r trace.Record) *Request {
 	if q := f.refused[r.TxID]; q != nil && r.Cause == 0 && r.Ref == 0 && r.Note == "" {
 		delete(f.refused, r.TxID)
 		return q
@@ -93,7 +94,7 @@ func (f *Flow) answered(r Record) *Request {
 }
 
 // query is a prompt for the agent, the server's own or a console's.
-func (f *Flow) query(r Record) *Request {
+func (f *Flow) query(r trace.Record) *Request {
 	q := f.openAt(r.Ref, Query)
 	if q == nil {
 		q = f.open(r, Request{Kind: Query, Whom: atAgent})
@@ -104,7 +105,7 @@ func (f *Flow) query(r Record) *Request {
 }
 
 // firstWord ends the queries that were waiting for the agent.
-func (f *Flow) firstWord(r Record) {
+func (f *Flow) firstWord(r trace.Record) {
 	for _, q := range f.queries {
 		q.Replied = at(r)
 		f.end(q, Answered, r)

@@ -1,8 +1,10 @@
-package trace
+package flow
 
 import (
 	"time"
 	"unicode/utf8"
+
+	"assay/internal/trace"
 )
 
 const (
@@ -50,10 +52,10 @@ func NewIndex() *Index {
 // read is an entry that says so. Of line nothing is kept.
 func (x *Index) Add(line []byte) {
 	seq := x.Len() + 1
-	r, err := parseOutside(line)
+	r, err := parseOutline(line)
 	label := ""
 	if err != nil {
-		r, label = Record{Bytes: len(line)}, unreadable
+		r, label = trace.Record{Bytes: len(line)}, unreadable
 	} else if shown := action(r); shown != r.Action {
 		label = clean(shown, shownName)
 	}
@@ -104,9 +106,9 @@ func (x *Index) Size() int64 {
 // requests go on changing with the next Add.
 func (x *Index) Frame(seq int64) Frame {
 	r, w := &x.rows[seq-1], &x.words
-	frame := Frame{Record: Record{
-		Seq: seq, TNS: r.t, Hop: Hop(w.text(r.hop)), Conn: r.conn, Type: w.text(r.kind), Action: w.text(r.action),
-		TxID: w.text(r.tx), CellID: w.text(r.cell), Bytes: r.bytes, Note: Note(w.text(r.note)), Ref: r.ref, Cause: r.cause,
+	frame := Frame{Record: trace.Record{
+		Seq: seq, TNS: r.t, Hop: trace.Hop(w.text(r.hop)), Conn: r.conn, Type: w.text(r.kind), Action: w.text(r.action),
+		TxID: w.text(r.tx), CellID: w.text(r.cell), Bytes: r.bytes, Note: trace.Note(w.text(r.note)), Ref: r.ref, Cause: r.cause,
 	}}
 	if r.request != nil {
 		frame.Requests = append([]*Request{r.request}, x.more[seq]...)

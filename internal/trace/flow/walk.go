@@ -1,4 +1,4 @@
-package trace
+package flow
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"assay/internal/trace"
 )
 
 // Source yields the lines of a trace, the header first, each good until the
@@ -19,8 +21,8 @@ type Source interface {
 
 // Frame is an entry and the requests that it is part of.
 type Frame struct {
-	Line     []byte // as it stands in the trace, good while the frame is looked at
-	Record   Record // without Msg, but for the hop "session" and agent_event
+	Line     []byte       // as it stands in the trace, good while the frame is looked at
+	Record   trace.Record // without Msg, but for the hop "session" and agent_event
 	Requests []*Request
 
 	// Delay is the request whose delay is told with this frame: of each
@@ -47,7 +49,7 @@ func Walk(ctx context.Context, open func(context.Context) (Source, error), each 
 	defer ahead.src.Close()
 	known := newForesight(ahead)
 	flow := NewFlow(known.drop)
-	return here.each(ctx, func(line []byte, r Record) error {
+	return here.each(ctx, func(line []byte, r trace.Record) error {
 		frame := Frame{Line: line, Record: r}
 		for _, q := range flow.Add(r) {
 			q, err := known.of(ctx, q)
@@ -72,7 +74,7 @@ func Follow(ctx context.Context, src Source, each func(Frame) error) error {
 		return err
 	}
 	flow := NewFlow(nil)
-	return from.each(ctx, func(line []byte, r Record) error {
+	return from.each(ctx, func(line []byte, r trace.Record) error {
 		frame := Frame{Line: line, Record: r, Requests: flow.Add(r)}
 		for _, q := range frame.Requests {
 			if q.endedAt().Seq == r.Seq {
@@ -144,18 +146,18 @@ func openEntries(ctx context.Context, open func(context.Context) (Source, error)
 func (e *entries) header(ctx context.Context) error {
 	line, err := e.src.Next(ctx)
 	if errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: it has no first line", ErrNoTrace)
+		return fmt.Errorf("%w: it has no first line", trace.ErrNoTrace)
 	}
 	if err != nil {
 		return err
 	}
 	e.line = 1
-	_, err = ParseHeader(line)
+	_, err = trace.ParseHeader(line)
 	return err
 }
 
 // each calls f with every entry.
-func (e *entries) each(ctx context.Context, f func(line []byte, r Record) error) error {
+func (e *entries) each(ctx context.Context, f func(line []byte, r trace.Record) error) error {
 	for {
 		line, r, err := e.next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -170,31 +172,31 @@ func (e *entries) each(ctx context.Context, f func(line []byte, r Record) error)
 	}
 }
 
-func (e *entries) next(ctx context.Context) (line []byte, r Record, err error) {
+func (e *entries) next(ctx context.Context) (line []byte, r trace.Record, err error) {
 	line, err = e.src.Next(ctx)
 	if err != nil {
 		return nil, r, err
 	}
 	e.line++
-	if r, err = parseOutside(line); err != nil {
-		return nil, r, fmt.Errorf("line %d: %w: %w", e.line, ErrNoTrace, err)
+	if r, err = parseOutline(line); err != nil {
+		return nil, r, fmt.Errorf("line %d: %w: %w", e.line, trace.ErrNoTrace, err)
 	}
 	return line, r, nil
 }
 
-// parseOutside reads a line without what it carries, which is most of it and
-// comes last: only the session's own entries, which are short, and what an agent
-// wants shown are read whole.
-func parseOutside(line []byte) (r Record, err error) {
-	outside, _, found := cutMessage(line)
-	whole := func(name string) bool { return bytes.Contains(outside, []byte(name)) }
-	if !found || whole(`"hop":"session"`) || whole(`"type":"agent_event"`) {
+// parseOutline reads a line without its message, which is most of the line and
+// comes last. Only entries about the session, which are short, and agent events,
+// whose text is shown, are read with their message.
+func parseOutline(line []byte) (r trace.Record, err error) {
+	outline := trace.Brief(line)
+	has := func(member string) bool { return bytes.Contains(outline, []byte(member)) }
+	if len(outline) == len(line) || has(`"hop":"session"`) || has(`"type":"agent_event"`) {
 		err = json.Unmarshal(line, &r)
 		return r, err
 	}
 	if !bytes.HasSuffix(line, []byte("}")) {
 		return r, errors.New("it does not end")
 	}
-	err = json.Unmarshal(append(bytes.Clone(outside), '}'), &r)
+	err = json.Unmarshal(outline, &r)
 	return r, err
 }

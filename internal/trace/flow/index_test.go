@@ -1,4 +1,4 @@
-package trace_test
+package flow_test
 
 import (
 	"encoding/json"
@@ -10,13 +10,13 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/trace"
+	"assay/internal/trace/flow"
 )
 
 // An index of a whole trace knows of each frame what a walk over the trace tells.
 func TestIndexAgreesWithWalk(t *testing.T) {
 	t.Parallel()
-	paths, err := filepath.Glob("testdata/flow/*.txtar")
+	paths, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
 	for _, path := range paths {
@@ -25,7 +25,7 @@ func TestIndexAgreesWithWalk(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
 			require.NoError(t, err)
 			file := handMade(t, string(archive.Files[0].Data))
-			index := trace.NewIndex()
+			index := flow.NewIndex()
 			var labels []string
 			src := tail(t, file)
 			_, err = src.Next(t.Context())
@@ -37,7 +37,7 @@ func TestIndexAgreesWithWalk(t *testing.T) {
 			index.End()
 			index.End() // which changes nothing
 			seq := int64(0)
-			require.NoError(t, trace.Walk(t.Context(), opening(file), func(walked trace.Frame) error {
+			require.NoError(t, flow.Walk(t.Context(), opening(file), func(walked flow.Frame) error {
 				seq++
 				frame := index.Frame(seq)
 				want := walked.Record
@@ -48,7 +48,7 @@ func TestIndexAgreesWithWalk(t *testing.T) {
 					require.Equal(t, q.Delay(), frame.Requests[i].Delay())
 					require.Equal(t, q.String(), frame.Requests[i].String())
 				}
-				line := trace.Text{}.Line(walked)
+				line := flow.Text{}.Line(walked)
 				require.Contains(t, line, labels[seq-1])
 				return nil
 			}))
@@ -59,33 +59,13 @@ func TestIndexAgreesWithWalk(t *testing.T) {
 	}
 }
 
-// A line less what its frame carries is the rest of it, whatever that is.
-func TestBrief(t *testing.T) {
-	t.Parallel()
-	for line, want := range map[string]string{
-		`{"seq":1,"type":"x","msg":{"a":{"msg":1}}}`:      `{"seq":1,"type":"x"}`,
-		`{"seq":1,"type":"say \",\"msg\":","msg":"text"}`: `{"seq":1,"type":"say \",\"msg\":"}`,
-		`{"seq":1,"ref":7}`:                               `{"seq":1,"ref":7}`,
-		`{"type":"trace","version":1}`:                    `{"type":"trace","version":1}`,
-		``:                                                ``,
-	} {
-		text := []byte(line)
-		brief := trace.Brief(text)
-		require.Equal(t, want, string(brief))
-		for i := range brief {
-			brief[i] = '!'
-		}
-		require.Equal(t, line, string(text), "it shares nothing")
-	}
-}
-
 // FuzzIndex adds what cannot be read, too: each line is an entry.
 func FuzzIndex(f *testing.F) {
 	f.Add(`{"seq":1,"t_ns":5,"hop":"agent>server","type":"agent_action","action":"a","tx_id":"t","bytes":3,"msg":{}}` + "\n" + `{"seq":2,"hop":"server>agent","type":"agent_action_response","tx_id":"t","msg":{}}`)
 	f.Add(`{"seq":1,"hop":"session","type":"state","msg":{"state":"ready"}}` + "\n{\nnull\n[]")
 	f.Add(`{"seq":9,"hop":"agent>server","type":"agent_event","msg":{"metadata":{"type":7}}}` + "\n" + strings.Repeat(`{"seq":1,"ref":-1,"cause":9e9}`, 2))
 	f.Fuzz(func(t *testing.T, text string) {
-		index := trace.NewIndex()
+		index := flow.NewIndex()
 		lines := strings.Split(text, "\n")
 		for n, line := range lines {
 			index.Add([]byte(line))
@@ -101,7 +81,7 @@ func FuzzIndex(f *testing.F) {
 				_, err := json.Marshal(q.Delay())
 				require.NoError(t, err)
 			}
-			trace.Filter{Tx: "t", Late: 1}.Match(frame)
+			flow.Filter{Tx: "t", Late: 1}.Match(frame)
 		}
 	})
 }
@@ -115,14 +95,14 @@ func BenchmarkIndex(b *testing.B) {
 	}
 	b.ResetTimer()
 	for b.Loop() {
-		index := trace.NewIndex()
+		index := flow.NewIndex()
 		for _, line := range lines[1:] {
 			index.Add(line)
 		}
 		b.ReportMetric(float64(index.Size()), "B")
 	}
 	before := heap()
-	index := trace.NewIndex()
+	index := flow.NewIndex()
 	for _, line := range lines[1:] {
 		index.Add(line)
 	}

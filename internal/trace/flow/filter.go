@@ -1,8 +1,10 @@
-package trace
+package flow
 
 import (
 	"strings"
 	"time"
+
+	"assay/internal/trace"
 )
 
 // Filter picks frames. Its zero value picks all; of several conditions all must
@@ -11,8 +13,8 @@ import (
 type Filter struct {
 	Tx     string // id of a request, the asker's or the server's own; one that ends in … is the beginning of it
 	Action string
-	Cell   string // id of a cell, as Tx
-	Hop    Hop    // of the frame itself
+	Cell   string    // id of a cell, as Tx
+	Hop    trace.Hop // of the frame itself
 
 	// Late picks requests that took at least so long or were never answered,
 	// and what came late, twice or to nothing. 0: all.
@@ -37,7 +39,7 @@ func (f Filter) Match(frame Frame) bool {
 
 // picks tells whether an entry is picked as part of q; the zero request stands
 // for none.
-func (f Filter) picks(r Record, q *Request) bool {
+func (f Filter) picks(r trace.Record, q *Request) bool {
 	return (f.Tx == "" || hasID(f.Tx, r.TxID, q.TxID, q.KernelTx)) &&
 		(f.Action == "" || f.Action == r.Action || f.Action == q.Action) &&
 		(f.Cell == "" || hasID(f.Cell, r.CellID, q.CellID)) &&
@@ -56,9 +58,9 @@ func hasID(wanted string, ids ...string) bool {
 	return false
 }
 
-func (f Filter) isLate(r Record, q *Request) bool {
+func (f Filter) isLate(r trace.Record, q *Request) bool {
 	switch r.Note {
-	case Late, Duplicate, Orphaned:
+	case trace.Late, trace.Duplicate, trace.Orphaned:
 		return true
 	default:
 	}

@@ -1,4 +1,4 @@
-package trace_test
+package flow_test
 
 import (
 	"fmt"
@@ -8,21 +8,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/trace"
+	"assay/internal/trace/flow"
 )
 
 // answered is the frame of an action that took so long at a hop.
-func answered(action, whom string, took time.Duration) trace.Frame {
-	return trace.Frame{Delay: &trace.Request{
-		Kind: trace.Action, State: trace.Answered, Action: action, Whom: whom,
-		Asked: trace.Mark{Seq: 1}, Answered: trace.Mark{Seq: 2, T: took},
+func answered(action, whom string, took time.Duration) flow.Frame {
+	return flow.Frame{Delay: &flow.Request{
+		Kind: flow.Action, State: flow.Answered, Action: action, Whom: whom,
+		Asked: flow.Mark{Seq: 1}, Answered: flow.Mark{Seq: 2, T: took},
 	}}
 }
 
 // Percentiles are by nearest rank, and the hop is that of the very request.
 func TestStatsPercentiles(t *testing.T) {
 	t.Parallel()
-	var stats trace.Stats
-	require.Equal(t, trace.Summary{Actions: []trace.ActionSummary{}, Notes: map[trace.Note]int{}}, stats.Summary())
+	var stats flow.Stats
+	require.Equal(t, flow.Summary{Actions: []flow.ActionSummary{}, Notes: map[trace.Note]int{}}, stats.Summary())
 	for i := 100; i > 0; i-- {
 		whom := "notebook"
 		if i == 99 {
@@ -41,7 +42,7 @@ func TestStatsPercentiles(t *testing.T) {
 // An agent that invents actions does not fill the memory.
 func TestStatsAreBounded(t *testing.T) {
 	t.Parallel()
-	var stats trace.Stats
+	var stats flow.Stats
 	for i := range 3000 {
 		stats.Add(answered(fmt.Sprintf("action_%d", i), "server", 0))
 	}

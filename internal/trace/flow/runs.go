@@ -1,6 +1,9 @@
-package trace
+package flow
 
-import "assay/internal/protocol"
+import (
+	"assay/internal/protocol"
+	"assay/internal/trace"
+)
 
 // cellRuns are the runs of a cell that have not ended.
 type cellRuns struct {
@@ -18,12 +21,12 @@ func (f *Flow) runsOf(cell string) *cellRuns {
 }
 
 // sendRun is a run_cell, which a console or the server's own document has sent.
-func (f *Flow) sendRun(r Record) *Request {
+func (f *Flow) sendRun(r trace.Record) *Request {
 	q := f.openAt(r.Ref, Run)
 	if q == nil {
 		q = f.open(r, Request{Kind: Run, Whom: atKernel})
 	}
-	if r.Note == Dropped {
+	if r.Note == trace.Dropped {
 		f.retire(q, Failed)
 		return q
 	}
@@ -35,7 +38,7 @@ func (f *Flow) sendRun(r Record) *Request {
 
 // startRun is the start of the oldest run of its cell that waits, or of one
 // that the kernel has decided on.
-func (f *Flow) startRun(r Record) *Request {
+func (f *Flow) startRun(r trace.Record) *Request {
 	if r.CellID == "" {
 		return nil // the kernel is idle
 	}
@@ -56,7 +59,7 @@ func (f *Flow) startRun(r Record) *Request {
 }
 
 // endRun is the result of the run that goes on.
-func (f *Flow) endRun(r Record) *Request {
+func (f *Flow) endRun(r trace.Record) *Request {
 	of := f.cells[r.CellID]
 	if of == nil || of.running == nil {
 		return nil

@@ -1,4 +1,4 @@
-package trace_test
+package flow_test
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 
 	"assay/internal/protocol"
 	"assay/internal/trace"
+	"assay/internal/trace/flow"
 )
 
 // synthetic is a session of so many frames: actions of the notebook and of the
@@ -93,12 +94,12 @@ func TestMillionFrames(t *testing.T) {
 	const frames, most = 1_000_000, 64 << 20
 	before := heap()
 	session := &synthetic{frames: frames}
-	var stats trace.Stats
+	var stats flow.Stats
 	settled := 0
-	flow := trace.NewFlow(func(*trace.Request) { settled++ })
+	joiner := flow.NewFlow(func(*flow.Request) { settled++ })
 	for session.next < frames {
 		record := session.record()
-		frame := trace.Frame{Record: record, Requests: flow.Add(record)}
+		frame := flow.Frame{Record: record, Requests: joiner.Add(record)}
 		for _, q := range frame.Requests {
 			if q.Answered.Seq == record.Seq {
 				frame.Delay = q
@@ -109,7 +110,7 @@ func TestMillionFrames(t *testing.T) {
 			require.Less(t, int64(heap())-int64(before), int64(most))
 		}
 	}
-	flow.End()
+	joiner.End()
 	sum := stats.Summary()
 	require.Equal(t, frames, sum.Frames)
 	require.Len(t, sum.Actions, 3)
@@ -129,9 +130,9 @@ func TestMillionFrames(t *testing.T) {
 func TestWalkHoldsLittle(t *testing.T) {
 	const frames, most = 60_000, 16 << 20
 	before := heap()
-	open := func(context.Context) (trace.Source, error) { return &synthetic{frames: frames}, nil }
+	open := func(context.Context) (flow.Source, error) { return &synthetic{frames: frames}, nil }
 	n, delays := 0, 0
-	require.NoError(t, trace.Walk(t.Context(), open, func(f trace.Frame) error {
+	require.NoError(t, flow.Walk(t.Context(), open, func(f flow.Frame) error {
 		n++
 		if f.Delay != nil {
 			delays++
@@ -154,7 +155,7 @@ func TestWalkLooksAhead(t *testing.T) {
 		1   agent>server agent_action action=get_context tx_id=tx_1
 		999 server>agent agent_action_response tx_id=tx_1`)
 	enough := errors.New("enough")
-	err := trace.Walk(t.Context(), opening(path), func(f trace.Frame) error {
+	err := flow.Walk(t.Context(), opening(path), func(f flow.Frame) error {
 		if f.Delay == nil {
 			return nil
 		}
@@ -177,22 +178,22 @@ func TestWalkFaults(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "trace.jsonl")
 			require.NoError(t, os.WriteFile(path, []byte(tc.in), 0o600))
-			nothing := func(trace.Frame) error { return nil }
-			err := trace.Walk(t.Context(), opening(path), nothing)
+			nothing := func(flow.Frame) error { return nil }
+			err := flow.Walk(t.Context(), opening(path), nothing)
 			require.ErrorIs(t, err, trace.ErrNoTrace)
 			require.ErrorContains(t, err, tc.want)
-			require.ErrorContains(t, trace.Follow(t.Context(), tail(t, path), nothing), tc.want)
+			require.ErrorContains(t, flow.Follow(t.Context(), tail(t, path), nothing), tc.want)
 		})
 	}
 	_, err := os.Stat("nowhere")
-	require.ErrorIs(t, trace.Walk(t.Context(), opening("nowhere"), nil), errors.Unwrap(err))
+	require.ErrorIs(t, flow.Walk(t.Context(), opening("nowhere"), nil), errors.Unwrap(err))
 }
 
 // What an agent has named moves no cursor and makes no line of its own.
 func TestTextIsOneLine(t *testing.T) {
 	t.Parallel()
 	record := trace.Record{Hop: trace.AgentToServer, Type: "\x1b[2J\n", Action: string(make([]rune, 100)), TxID: "a\u202eb", Bytes: 7}
-	line := trace.Text{IDs: true}.Line(trace.Frame{Record: record})
+	line := flow.Text{IDs: true}.Line(flow.Frame{Record: record})
 	require.Regexp(t, `^\+0\.000 agent>server \x{FFFD}\[2J\x{FFFD} \x{FFFD}{60}… a\x{FFFD}b 7 B$`, line)
 }
 
@@ -213,12 +214,12 @@ func FuzzWalk(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lines []byte) {
 		path := filepath.Join(t.TempDir(), "trace.jsonl")
 		require.NoError(t, os.WriteFile(path, append([]byte(header), lines...), 0o600))
-		var stats trace.Stats
+		var stats flow.Stats
 		frames := 0
-		each := func(f trace.Frame) error {
+		each := func(f flow.Frame) error {
 			frames++
 			stats.Add(f)
-			require.NotContains(t, trace.Text{Slowest: true}.Line(f), "\n")
+			require.NotContains(t, flow.Text{Slowest: true}.Line(f), "\n")
 			if f.Delay != nil {
 				asJSON(t, f.Delay.Delay())
 			}
@@ -226,11 +227,11 @@ func FuzzWalk(f *testing.F) {
 				whole.Msg, f.Record.Msg = nil, nil
 				require.Equal(t, whole, f.Record)
 			}
-			trace.Filter{Tx: "a…", Late: time.Second}.Match(f)
+			flow.Filter{Tx: "a…", Late: time.Second}.Match(f)
 			return nil
 		}
-		if trace.Walk(t.Context(), opening(path), each) == nil {
-			require.NoError(t, trace.Follow(t.Context(), tail(t, path), each))
+		if flow.Walk(t.Context(), opening(path), each) == nil {
+			require.NoError(t, flow.Follow(t.Context(), tail(t, path), each))
 			require.Equal(t, frames, stats.Summary().Frames)
 			asJSON(t, stats.Summary())
 		}

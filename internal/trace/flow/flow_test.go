@@ -1,4 +1,4 @@
-package trace_test
+package flow_test
 
 import (
 	"context"
@@ -14,9 +14,16 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"assay/internal/trace"
+	"assay/internal/trace/flow"
 )
+
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "rewrite the expectations in testdata")
+	goleak.VerifyTestMain(m)
+}
 
 // TestFlow tells of hand-made traces. A file of testdata/flow has
 //
@@ -29,7 +36,7 @@ import (
 // in any choice. With -update all but the trace is rewritten.
 func TestFlow(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/flow/*.txtar")
+	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
@@ -92,8 +99,8 @@ const header = `{"type":"trace","version":1,"session":"s","started":"2026-01-02T
 func tell(t *testing.T, path, section string) string {
 	t.Helper()
 	var text strings.Builder
-	var stats trace.Stats
-	filter, show := trace.Filter{}, trace.Text{}
+	var stats flow.Stats
+	filter, show := flow.Filter{}, flow.Text{}
 	for field := range strings.FieldsSeq(section) {
 		key, value, _ := strings.Cut(field, "=")
 		switch key {
@@ -114,7 +121,7 @@ func tell(t *testing.T, path, section string) string {
 			require.Fail(t, "unknown section", section)
 		}
 	}
-	each := func(f trace.Frame) error {
+	each := func(f flow.Frame) error {
 		stats.Add(f)
 		switch {
 		case !filter.Match(f), section == "stats":
@@ -127,10 +134,10 @@ func tell(t *testing.T, path, section string) string {
 	}
 	if strings.HasPrefix(section, "follow") {
 		src := tail(t, path)
-		require.NoError(t, trace.Follow(t.Context(), src, each))
+		require.NoError(t, flow.Follow(t.Context(), src, each))
 		return text.String()
 	}
-	require.NoError(t, trace.Walk(t.Context(), opening(path), each))
+	require.NoError(t, flow.Walk(t.Context(), opening(path), each))
 	if section == "stats" {
 		return asJSON(t, stats.Summary())
 	}
@@ -144,8 +151,8 @@ func asJSON(t *testing.T, value any) string {
 	return string(line) + "\n"
 }
 
-func opening(path string) func(context.Context) (trace.Source, error) {
-	return func(context.Context) (trace.Source, error) { return trace.OpenTail(path, nil) }
+func opening(path string) func(context.Context) (flow.Source, error) {
+	return func(context.Context) (flow.Source, error) { return trace.OpenTail(path, nil) }
 }
 
 func tail(t *testing.T, path string) *trace.Tail {

@@ -1,4 +1,4 @@
-package trace
+package flow
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"assay/internal/protocol"
+	"assay/internal/trace"
 )
 
 const (
@@ -47,11 +48,11 @@ func (t Text) Line(f Frame) string {
 }
 
 // action is what a frame asks for, or what an entry about the session is about.
-func action(r Record) string {
+func action(r trace.Record) string {
 	if r.Type == protocol.TypeAgentEvent {
 		return readEvent(r.Msg).Metadata.Type
 	}
-	if r.Hop != Session || r.Action != "" {
+	if r.Hop != trace.Session || r.Action != "" {
 		return r.Action
 	}
 	var about struct {
@@ -79,7 +80,7 @@ func (t Text) remarks(f Frame) (remarks []string) {
 	if said := spoken(f.Record); said != "" {
 		remarks = append(remarks, clean(said, shownText))
 	}
-	if note != "" && (f.Delay == nil || note != Intercepted && note != TimedOut) {
+	if note != "" && (f.Delay == nil || note != trace.Intercepted && note != trace.TimedOut) {
 		remarks = append(remarks, noted(f))
 	}
 	if f.Delay == nil {
@@ -93,7 +94,7 @@ func (t Text) remarks(f Frame) (remarks []string) {
 }
 
 // spoken is what an agent wants shown.
-func spoken(r Record) string {
+func spoken(r trace.Record) string {
 	if r.Type != protocol.TypeAgentEvent {
 		return ""
 	}

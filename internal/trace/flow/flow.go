@@ -1,4 +1,4 @@
-package trace
+package flow
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"assay/internal/trace"
 )
 
 // remembered is how many requests that have ended are kept, so that what comes
@@ -50,25 +52,25 @@ func NewFlow(settled func(*Request)) *Flow {
 // far as they have come: most entries have none, and one that is the agent's
 // first word to a query may be a request too. The slice may be used until the
 // next Add, and the requests in it go on changing.
-func (f *Flow) Add(r Record) []*Request {
+func (f *Flow) Add(r trace.Record) []*Request {
 	f.owners = f.owners[:0]
 	var own *Request
 	switch r.Hop {
-	case AgentToServer:
+	case trace.AgentToServer:
 		own = f.fromAgent(r)
-	case ServerToAgent:
+	case trace.ServerToAgent:
 		own = f.toAgent(r)
-	case KernelToServer:
+	case trace.KernelToServer:
 		own = f.fromKernel(r)
-	case ServerToKernel:
+	case trace.ServerToKernel:
 		own = f.toKernel(r)
-	case ConsoleToServer:
+	case trace.ConsoleToServer:
 		own = f.fromConsole(r)
-	case ServerToConsole:
+	case trace.ServerToConsole:
 		own = f.toConsole(r)
-	case Session:
+	case trace.Session:
 		f.session(r)
-	case Notebook:
+	case trace.Notebook:
 	}
 	if own != nil {
 		f.owners = append(f.owners, own)
@@ -91,7 +93,7 @@ func (f *Flow) unsettled() []*Request {
 }
 
 // open begins a request with r.
-func (f *Flow) open(r Record, q Request) *Request {
+func (f *Flow) open(r trace.Record, q Request) *Request {
 	q.State, q.Asked = Unanswered, at(r)
 	q.Action, q.TxID, q.CellID = cmp.Or(r.Action, r.Type), r.TxID, r.CellID
 	f.seqs[r.Seq] = &q
@@ -108,7 +110,7 @@ func (f *Flow) openAt(seq int64, kinds ...Kind) *Request {
 }
 
 // end ends q, whose answer is r.
-func (f *Flow) end(q *Request, state State, r Record) {
+func (f *Flow) end(q *Request, state State, r trace.Record) {
 	if !q.over {
 		q.Answered = at(r)
 	}
@@ -155,7 +157,7 @@ func (f *Flow) dropAsk(q *Request) {
 
 // session follows who holds the notebook, whether actions are refused, and who
 // is gone.
-func (f *Flow) session(r Record) {
+func (f *Flow) session(r trace.Record) {
 	switch r.Type {
 	case "holder":
 		f.ownDocument = r.Conn == 0
@@ -173,7 +175,7 @@ func (f *Flow) session(r Record) {
 
 // gone ends what nobody will answer now, or wait for, as no other entry will
 // say. What the agent has asked the kernel is answered with an error.
-func (f *Flow) gone(r Record) {
+func (f *Flow) gone(r trace.Record) {
 	lost := func(q *Request) bool { return q.Kind == Ask && q.Conn == r.Conn } // a console's end
 	state := Unanswered
 	switch r.Action {
@@ -194,4 +196,4 @@ func (f *Flow) gone(r Record) {
 
 func byAsked(a, b *Request) int { return cmp.Compare(a.Asked.Seq, b.Asked.Seq) }
 
-func at(r Record) Mark { return Mark{Seq: r.Seq, T: time.Duration(r.TNS)} }
+func at(r trace.Record) Mark { return Mark{Seq: r.Seq, T: time.Duration(r.TNS)} }
