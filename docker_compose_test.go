@@ -98,7 +98,7 @@ func TestComposeServer(t *testing.T) {
 	require.NotNil(t, health)
 	require.Contains(t, health.Test[len(health.Test)-1], `"/readyz"`)
 	// Kernel and agent start side by side; then the agent is told what it is part of.
-	require.GreaterOrEqual(t, time.Duration(*health.StartPeriod), max(kernel.ReadyDeadline, agent.ReadyDeadline)+agent.ReadyDeadline)
+	require.GreaterOrEqual(t, time.Duration(*health.StartPeriod), max(kernel.DefaultReadyTimeout, agent.DefaultReadyTimeout)+agent.DefaultReadyTimeout)
 
 	batch := project.Services["batch"]
 	require.Empty(t, batch.Ports)

@@ -14,8 +14,8 @@ import (
 	"assay/internal/subprocess"
 )
 
-// ReadyDeadline is how long an agent may take until it says ready.
-const ReadyDeadline = 30 * time.Second
+// DefaultReadyTimeout is how long an agent may take until it says ready.
+const DefaultReadyTimeout = 30 * time.Second
 
 // Config says what agent to start and where.
 type Config struct {
@@ -28,13 +28,13 @@ type Config struct {
 	Sandbox *sandbox.Template
 
 	// Pass names variables that it gets although they begin with ASSAY_.
-	Pass []string
+	PassVariables []string
 
-	// FrameLimit is the largest frame in bytes; 0 is the protocol's default.
-	FrameLimit int64
+	// MaxFrameBytes is the largest frame in bytes; 0 is the protocol's default.
+	MaxFrameBytes int64
 
-	// Ready is how long it may take to say ready; 0 is ReadyDeadline.
-	Ready time.Duration
+	// Ready is how long it may take to say ready; 0 is DefaultReadyTimeout.
+	ReadyTimeout time.Duration
 
 	// Output, if set, gets what it prints.
 	Output func(stream string, chunk []byte)
@@ -51,20 +51,20 @@ type Agent struct {
 
 // Start starts an agent and waits until it is ready.
 func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Agent, error) {
-	plan, err := cfg.Sandbox.Around(cfg.Workdir)
+	plan, err := cfg.Sandbox.PlanFor(cfg.Workdir)
 	if err != nil {
 		return nil, err
 	}
 	proc, err := sup.Start(subprocess.Spec{
 		Name: "agent", Argv: cfg.Command, Dir: cfg.Workdir, Env: environment(cfg),
-		FrameLimit: cfg.FrameLimit, Output: cfg.Output, Sandbox: plan, Processes: cfg.Sandbox.Processes(),
+		MaxFrameBytes: cfg.MaxFrameBytes, Output: cfg.Output, Sandbox: plan, MaxProcesses: cfg.Sandbox.MaxProcesses(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	within := cfg.Ready
+	within := cfg.ReadyTimeout
 	if within <= 0 {
-		within = ReadyDeadline
+		within = DefaultReadyTimeout
 	}
 	frame, err := proc.AwaitReady(ctx, within)
 	if err != nil {
@@ -75,9 +75,9 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Agent,
 
 // environment is the server's own, less what configures the server.
 func environment(cfg Config) []string {
-	env := subprocess.Pick(cfg.Environ, func(name string) bool {
-		return !strings.HasPrefix(name, "ASSAY_") || slices.Contains(cfg.Pass, name)
+	env := subprocess.FilterEnv(cfg.Environ, func(name string) bool {
+		return !strings.HasPrefix(name, "ASSAY_") || slices.Contains(cfg.PassVariables, name)
 	})
 	env = append(env, "AGENT_DEBUG=1")
-	return append(env, subprocess.Env(cfg.Workdir, cfg.Session)...)
+	return append(env, subprocess.StandardEnv(cfg.Workdir, cfg.Session)...)
 }

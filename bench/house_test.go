@@ -97,7 +97,7 @@ func (h *house) open(ctx context.Context, o server.StartOptions) (*session.Sessi
 	live, err := session.Start(ctx, h.program.supervisor, session.Config{
 		ID: o.ID, Journal: o.Journal, Restored: o.Restored, Environ: os.Environ(),
 		WorkdirRoot: h.program.supervisor.TempDir(), Console: true, TakeOver: time.Hour,
-		Kernel: kernel.Config{Command: command, StdioLimit: -1}, Agent: agent.Config{Command: command},
+		Kernel: kernel.Config{Command: command, MaxStdioBytes: -1}, Agent: agent.Config{Command: command},
 		Init: protocol.AgentInit{SessionID: 1}, Router: router.Config{Shared: true},
 	})
 	if err != nil {

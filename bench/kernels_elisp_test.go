@@ -20,12 +20,12 @@ import (
 func (k *kit) measureElisp(t *testing.T) (beside, floors [][]string) {
 	t.Helper()
 	dir := t.TempDir()
-	emacs, err := kernel.ResolveElisp(t.Context(), "", dir)
+	emacs, err := kernel.ResolveEmacs(t.Context(), "", dir)
 	if err != nil {
 		t.Logf("the Emacs Lisp kernel is not measured: %v", err)
 		return nil, [][]string{{"Emacs Lisp kernel", "not measured", "", "", "", ""}}
 	}
-	command := append([]string{emacs.Executable}, elisp.Args(filepath.Join(dir, "elisp"))...)
+	command := append([]string{emacs.Executable}, elisp.KernelArgs(filepath.Join(dir, "elisp"))...)
 	lasting, _ := k.startElisp(t, command)
 	defer stopElisp(t, lasting)
 	cells := newCells(t, lasting)
@@ -53,10 +53,10 @@ func (k *kit) startElisp(t *testing.T, command []string) (*subprocess.Process, t
 	sandbox := t.TempDir()
 	began := time.Now()
 	one, err := k.supervisor.Start(subprocess.Spec{
-		Name: "kernel", Argv: command, Listen: true, Dir: sandbox, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + sandbox},
+		Name: "kernel", Argv: command, ConnectsBack: true, Dir: sandbox, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + sandbox},
 	})
 	require.NoError(t, err)
-	_, err = one.AwaitReady(t.Context(), kernel.ReadyDeadline)
+	_, err = one.AwaitReady(t.Context(), kernel.DefaultReadyTimeout)
 	require.NoError(t, err)
 	return one, time.Since(began)
 }

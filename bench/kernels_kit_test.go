@@ -30,10 +30,10 @@ func newKit(t *testing.T, p *program) *kit {
 		name = p.python.Executable
 	}
 	var err error
-	k.python, err = kernel.Resolve(t.Context(), name, t.TempDir())
+	k.python, err = kernel.ResolvePython(t.Context(), name, t.TempDir())
 	require.NoError(t, err)
-	k.fence = &sandbox.Template{Machine: sandbox.Probe(t.Context(), p.door()), Rules: sandbox.Rules{
-		Network: sandbox.NetworkOn, Memory: 8 << 30, FileSize: 2 << 30, Processes: 4096, OpenFiles: 4096, Read: sandbox.System(),
+	k.fence = &sandbox.Template{Machine: sandbox.ProbeMachine(t.Context(), p.door()), Rules: sandbox.Rules{
+		Network: sandbox.NetworkOn, MaxMemoryBytes: 8 << 30, MaxFileBytes: 2 << 30, MaxProcesses: 4096, MaxOpenFiles: 4096, ReadPaths: sandbox.SystemPaths(),
 	}}
 	return k
 }
@@ -42,7 +42,7 @@ func newKit(t *testing.T, p *program) *kit {
 func (k *kit) pool(t *testing.T, size int, modules ...string) *kernel.Pool {
 	t.Helper()
 	pool, err := kernel.NewPool(t.Context(), k.supervisor, kernel.PoolConfig{
-		Python: k.python, Size: size, Preload: modules, Environ: os.Environ(),
+		Python: k.python, MaxKernels: size, PreloadModules: modules, Environ: os.Environ(),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, pool.Close(context.Background())) })

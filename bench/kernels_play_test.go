@@ -68,7 +68,7 @@ func (k *kit) lasting(t *testing.T, cfg kernel.Config) *cells {
 // adapter is the command of an ipykernel as `--kernel jupyter:python3` starts it.
 func (k *kit) adapter(t *testing.T) []string {
 	t.Helper()
-	spec, err := jupyter.Find(t.Context(), "python3", []string{"PATH=/usr/bin:/bin"})
+	spec, err := jupyter.FindSpec(t.Context(), "python3", []string{"PATH=/usr/bin:/bin"})
 	require.NoError(t, err)
 	return []string{k.path, "jupyter", spec.Path}
 }

@@ -36,10 +36,10 @@ func build(t *testing.T) *program {
 	cmd.Dir, cmd.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	p.supervisor, err = subprocess.NewSupervisor(subprocess.Config{Helper: []string{p.path, "reap"}, Launcher: p.door()})
+	p.supervisor, err = subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{p.path, "reap"}, Launcher: p.door()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.supervisor.Close()) })
-	p.python, err = kernel.Resolve(t.Context(), "python3", p.supervisor.TempDir())
+	p.python, err = kernel.ResolvePython(t.Context(), "python3", p.supervisor.TempDir())
 	require.NoError(t, err)
 	return p
 }

@@ -33,11 +33,11 @@ func TestPK16AModuleThatHandlesSignalsIsLeftOut(t *testing.T) {
 		"childless": "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)",
 		"restored":  "import signal\nsignal.signal(signal.SIGUSR1, signal.signal(signal.SIGUSR1, signal.SIG_IGN))",
 	})
-	w := startPool(t, "python3", kernel.PoolConfig{Size: 1, Environ: environ, Preload: []string{"childless", "restored"}})
+	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1, Environ: environ, PreloadModules: []string{"childless", "restored"}})
 	require.Contains(t, w.log.String(), "module=childless reason=\"while it is imported it sets a handler of a signal\"")
 	require.NotContains(t, w.log.String(), "restored")
 	k := w.start()
-	require.NotNil(t, k.Ready.Pool)
+	require.NotNil(t, k.ReadyMessage.Pool)
 	require.Equal(t, "7\n", k.printed("import subprocess\nprint(subprocess.run(['sh', '-c', 'exit 7']).returncode)"))
 }
 
@@ -47,20 +47,20 @@ func TestPK16AModuleThatForksLeavesOneParent(t *testing.T) {
 	environ := modules(t, map[string]string{
 		"forker": "import os\nPID = os.fork()\nif PID:\n    assert os.waitpid(PID, 0)[1] == 0",
 	})
-	w := startPool(t, "python3", kernel.PoolConfig{Size: 2, Environ: environ, Preload: []string{"forker"}})
+	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 2, Environ: environ, PreloadModules: []string{"forker"}})
 	for range 2 {
 		require.Equal(t, "True\n", w.start().printed("import forker\nprint(forker.PID > 0)"))
 	}
-	require.Equal(t, kernel.PoolStats{Forked: 2, Parents: 1}, w.Stats())
+	require.Equal(t, kernel.PoolStats{ForkedKernels: 2, ParentsStarted: 1}, w.Stats())
 }
 
 func TestPK16AModuleThatExitsIsNamed(t *testing.T) {
 	t.Parallel()
 	environ := modules(t, map[string]string{"leaver": "import sys\nsys.exit('bye')"})
 	sup := supervisor(t)
-	python, err := kernel.Resolve(t.Context(), "python3", sup.TempDir())
+	python, err := kernel.ResolvePython(t.Context(), "python3", sup.TempDir())
 	require.NoError(t, err)
-	_, err = kernel.NewPool(t.Context(), sup, kernel.PoolConfig{Python: python, Size: 1, Environ: environ, Preload: []string{"leaver"}})
+	_, err = kernel.NewPool(t.Context(), sup, kernel.PoolConfig{Python: python, MaxKernels: 1, Environ: environ, PreloadModules: []string{"leaver"}})
 	require.ErrorContains(t, err, "cannot import leaver: SystemExit: bye")
 }
 
@@ -69,8 +69,8 @@ func TestPK16AParentThatDiesAtOnceIsReplacedInTime(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	environ := modules(t, map[string]string{"mortal": "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0.3)"})
-	w := startPool(t, "python3", kernel.PoolConfig{Size: 1, Environ: environ, Preload: []string{"mortal"}})
-	require.Eventually(t, func() bool { return w.Stats().Parents == 2 }, 20*time.Second, time.Millisecond)
+	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1, Environ: environ, PreloadModules: []string{"mortal"}})
+	require.Eventually(t, func() bool { return w.Stats().ParentsStarted == 2 }, 20*time.Second, time.Millisecond)
 	require.GreaterOrEqual(t, time.Since(began), time.Second)
 }
 
@@ -78,23 +78,23 @@ func TestPK16ImportsHaveADeadline(t *testing.T) {
 	t.Parallel()
 	environ := modules(t, map[string]string{"endless": "while True: pass"})
 	sup := supervisor(t)
-	python, err := kernel.Resolve(t.Context(), "python3", sup.TempDir())
+	python, err := kernel.ResolvePython(t.Context(), "python3", sup.TempDir())
 	require.NoError(t, err)
-	_, err = kernel.NewPool(t.Context(), sup, kernel.PoolConfig{Python: python, Size: 1, Environ: environ, Preload: []string{"endless"}, Ready: time.Second})
+	_, err = kernel.NewPool(t.Context(), sup, kernel.PoolConfig{Python: python, MaxKernels: 1, Environ: environ, PreloadModules: []string{"endless"}, ReadyTimeout: time.Second})
 	require.EqualError(t, err, "start the pool: pool did not say ready within 1s")
 }
 
 // A kernel that cannot be made, for whatever reason, gives its place back.
 func TestPK16ACancelledStartGivesItsPlaceBack(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, "python3", kernel.PoolConfig{Size: 1})
+	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	impossible := &sandbox.Template{Rules: sandbox.Rules{Network: "nonsense"}}
 	_, err := kernel.Start(ctx, w.sup, kernel.Config{Python: w.python, Pool: w.Pool, Sandbox: impossible, Workdir: t.TempDir(), Session: "s"})
 	require.ErrorContains(t, err, "nonsense")
-	require.NotNil(t, w.start().Ready.Pool)
-	require.Equal(t, kernel.PoolStats{Forked: 1, Parents: 1}, w.Stats())
+	require.NotNil(t, w.start().ReadyMessage.Pool)
+	require.Equal(t, kernel.PoolStats{ForkedKernels: 1, ParentsStarted: 1}, w.Stats())
 }
 
 // A fork of a fork has left the socket already.
@@ -144,7 +144,7 @@ func TestPK7AStuckCellThatIsToRunOnceMoreIsStuck(t *testing.T) {
 	t.Parallel()
 	stuck := make(chan string, 1)
 	k := start(t, func(cfg *kernel.Config) {
-		cfg.Stuck = func(what string) bool {
+		cfg.OnStuck = func(what string) bool {
 			stuck <- what
 			return true
 		}

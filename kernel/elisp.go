@@ -11,8 +11,8 @@ import (
 	"assay/kernel/elisp"
 )
 
-// Elisp is an Emacs that can run the Emacs Lisp kernel.
-type Elisp struct {
+// Emacs is an Emacs that can run the Emacs Lisp kernel.
+type Emacs struct {
 	Executable string // absolute
 	Version    string // "28.2"
 
@@ -27,10 +27,10 @@ const elispProbe = `(progn
 (dolist (folder (append (list invocation-directory data-directory exec-directory) load-path))
   (princ (format "%s\n" (expand-file-name folder)))))`
 
-// ResolveElisp finds Emacs by name or path (empty: emacs), makes sure that it
+// ResolveEmacs finds Emacs by name or path (empty: emacs), makes sure that it
 // can run the Emacs Lisp kernel, which it unpacks below dir, and has it compile
 // the kernel, so that no start has to. It is done once for many kernels.
-func ResolveElisp(ctx context.Context, name, dir string) (*Elisp, error) {
+func ResolveEmacs(ctx context.Context, name, dir string) (*Emacs, error) {
 	if name == "" {
 		name = "emacs"
 	}
@@ -41,7 +41,7 @@ func ResolveElisp(ctx context.Context, name, dir string) (*Elisp, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the Emacs Lisp kernel needs Emacs 28 or newer (package emacs-nox): %w", err)
 	}
-	e := &Elisp{Executable: executable, folder: filepath.Join(dir, "elisp")}
+	e := &Emacs{Executable: executable, folder: filepath.Join(dir, "elisp")}
 	files, err := elisp.Unpack(e.folder)
 	if err != nil {
 		return nil, err
@@ -53,8 +53,8 @@ func ResolveElisp(ctx context.Context, name, dir string) (*Elisp, error) {
 }
 
 // probe has Emacs answer to elispProbe and compile the kernel's files.
-func (e *Elisp) probe(ctx context.Context, files []string) error {
-	args := append(elisp.Batch(e.folder), "--eval", elispProbe, "--funcall", "batch-byte-compile")
+func (e *Emacs) probe(ctx context.Context, files []string) error {
+	args := append(elisp.BatchArgs(e.folder), "--eval", elispProbe, "--funcall", "batch-byte-compile")
 	out, said, err := ask(ctx, e.Executable, append(args, files...)...)
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	var major int
@@ -75,6 +75,6 @@ func (e *Elisp) probe(ctx context.Context, files []string) error {
 // argv is the command that starts the kernel, but for the path of its socket.
 // Emacs in batch mode is killed by SIGPIPE when what it writes to is gone, unless
 // it finds the signal ignored.
-func (e *Elisp) argv() []string {
-	return append([]string{"/bin/sh", "-c", `trap "" PIPE; exec "$@"`, "sh", e.Executable}, elisp.Args(e.folder)...)
+func (e *Emacs) argv() []string {
+	return append([]string{"/bin/sh", "-c", `trap "" PIPE; exec "$@"`, "sh", e.Executable}, elisp.KernelArgs(e.folder)...)
 }

@@ -83,7 +83,7 @@ func TestElispErrors(t *testing.T) {
 		run := k.run(c.code)
 		require.Equal(t, "error", run.result["status"], c.code)
 		require.Equal(t, "error", run.output["output_type"], c.code)
-		if k.Ready.Version < "29" || c.name != "error" {
+		if k.ReadyMessage.Version < "29" || c.name != "error" {
 			require.Equal(t, c.name, run.output["ename"], c.code)
 		}
 		if c.text != "" {

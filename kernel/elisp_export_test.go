@@ -1,10 +1,10 @@
 package kernel
 
 // Argv is the command that starts the kernel, but for the path of its socket.
-func (e *Elisp) Argv() []string { return e.argv() }
+func (e *Emacs) Argv() []string { return e.argv() }
 
 // Paths is what it has to read.
-func (e *Elisp) Paths() []string { return e.paths }
+func (e *Emacs) Paths() []string { return e.paths }
 
 // Interrupter is what interrupts the kernel.
 type Interrupter = interrupter

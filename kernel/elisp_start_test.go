@@ -19,7 +19,7 @@ import (
 // elispHouse is where the Emacs Lisp kernels of one test live.
 type elispHouse struct {
 	sup   *subprocess.Supervisor
-	emacs *kernel.Elisp
+	emacs *kernel.Emacs
 }
 
 func newElispHouse(t *testing.T) elispHouse {
@@ -41,7 +41,7 @@ func (h elispHouse) start(t *testing.T) *elispKernel {
 		require.NoError(t, os.MkdirAll(filepath.Join(sandbox, ".assay", name), 0o700))
 	}
 	k, err := kernel.Start(t.Context(), h.sup, kernel.Config{
-		Elisp: h.emacs, Workdir: sandbox, Session: "s1", Environ: os.Environ(), StdioLimit: -1,
+		Emacs: h.emacs, Workdir: sandbox, Session: "s1", Environ: os.Environ(), MaxStdioBytes: -1,
 		Output: func(stream string, chunk []byte) { t.Logf("%s: %s", stream, chunk) },
 	})
 	require.NoError(t, err)
@@ -167,9 +167,9 @@ func TestElispReady(t *testing.T) {
 	t.Parallel()
 	k := newElispHouse(t).start(t)
 	require.Equal(t, protocol.Ready{
-		Type: "ready", Language: "elisp", Version: k.Ready.Version, PID: k.PID(), Protocol: 1, Actions: true,
+		Type: "ready", Language: "elisp", Version: k.ReadyMessage.Version, PID: k.PID(), Protocol: 1, Actions: true,
 		Lacks: []string{"reactivity", "widgets", "rich_outputs"},
-	}, k.Ready)
+	}, k.ReadyMessage)
 	require.Equal(t, `"`+filepath.Clean(k.sandbox)+`/"`, k.run("default-directory").shown())
 }
 

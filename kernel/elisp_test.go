@@ -17,12 +17,12 @@ import (
 )
 
 // resolveElisp finds Emacs. Without one the test is skipped, but in CI.
-func resolveElisp(t *testing.T) *kernel.Elisp {
+func resolveElisp(t *testing.T) *kernel.Emacs {
 	t.Helper()
 	if _, err := exec.LookPath("emacs"); err != nil && os.Getenv("CI") != "true" {
 		t.Skip("emacs is not installed: nothing of the Emacs Lisp kernel is tested here (package emacs-nox)")
 	}
-	e, err := kernel.ResolveElisp(t.Context(), "", t.TempDir())
+	e, err := kernel.ResolveEmacs(t.Context(), "", t.TempDir())
 	require.NoError(t, err)
 	return e
 }
@@ -61,7 +61,7 @@ func TestResolveElispSaysWhatIsWrong(t *testing.T) {
 			if c.script != "" {
 				require.NoError(t, os.WriteFile(emacs, []byte("#!/bin/sh\n"+c.script+"\n"), 0o700))
 			}
-			_, err := kernel.ResolveElisp(t.Context(), emacs, dir)
+			_, err := kernel.ResolveEmacs(t.Context(), emacs, dir)
 			require.ErrorContains(t, err, c.want)
 		})
 	}

@@ -48,7 +48,7 @@ func (p *Pool) startParent(ctx context.Context) (*parent, parentReady, error) {
 	if err != nil {
 		return nil, said, err
 	}
-	frame, err := proc.AwaitReady(ctx, p.cfg.Ready)
+	frame, err := proc.AwaitReady(ctx, p.cfg.ReadyTimeout)
 	if err == nil {
 		err = json.Unmarshal(frame, &said)
 	}

@@ -41,10 +41,10 @@ print(json.dumps({
 }))
 `
 
-// Resolve finds the interpreter by name or path, makes sure that it can run the
+// ResolvePython finds the interpreter by name or path, makes sure that it can run the
 // kernel, and unpacks the kernel below dir. It is done once, because a version
 // manager's shim costs more than a start of the kernel.
-func Resolve(ctx context.Context, name, dir string) (*Python, error) {
+func ResolvePython(ctx context.Context, name, dir string) (*Python, error) {
 	home := filepath.Join(dir, "kernel")
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, fmt.Errorf("unpack the kernel: %w", err)

@@ -26,17 +26,17 @@ import (
 // start_cell: the two come on different ways, and the text may be faster.
 const earlyFor = 50 * time.Millisecond
 
-// ReadyDeadline is how long a kernel may take until it says ready.
-const ReadyDeadline = 30 * time.Second
+// DefaultReadyTimeout is how long a kernel may take until it says ready.
+const DefaultReadyTimeout = 30 * time.Second
 
 // Config says what kernel to start and where.
 type Config struct {
-	// Python is the interpreter, from [Resolve]. Required without Elisp and Command.
+	// Python is the interpreter, from [ResolvePython]. Required without Elisp and Command.
 	Python *Python
 
-	// Elisp is the Emacs of an Emacs Lisp kernel, from [ResolveElisp]; nil: the
+	// Elisp is the Emacs of an Emacs Lisp kernel, from [ResolveEmacs]; nil: the
 	// kernel is another.
-	Elisp *Elisp
+	Emacs *Emacs
 	// Command is a foreign kernel's command; nil: the kernel is one of ours.
 	Command []string
 	// Pool, if set, is where Python kernels come from as long as it has any.
@@ -44,26 +44,26 @@ type Config struct {
 
 	// Fence, if set, confines the kernel to its sandbox, to what its interpreter
 	// needs, and to Read, files and folders that it may read too.
-	Sandbox *sandbox.Template
-	Read    []string
+	Sandbox   *sandbox.Template
+	ReadPaths []string
 
 	Workdir string   // its working folder; it must hold .assay/home, tmp and mpl
 	Session string   // id of the session
 	Environ []string // the server's environment, of which it gets a little
 
-	// StdioLimit is how many bytes of text a run may write, the middle being
-	// dropped; 0 is DefaultStdioLimit, negative is no limit.
-	StdioLimit int
+	// MaxStdioBytes is how many bytes of text a run may write, the middle being
+	// dropped; 0 is DefaultMaxStdioBytes, negative is no limit.
+	MaxStdioBytes int
 
-	// FrameLimit is the largest frame in bytes; 0 is the protocol's default.
-	FrameLimit int64
+	// MaxFrameBytes is the largest frame in bytes; 0 is the protocol's default.
+	MaxFrameBytes int64
 
-	// Ready is how long it may take to say ready; 0 is ReadyDeadline.
-	Ready time.Duration
+	// Ready is how long it may take to say ready; 0 is DefaultReadyTimeout.
+	ReadyTimeout time.Duration
 
-	// Stuck, if set, is called when something runs on [StopPatience] after it was
+	// Stuck, if set, is called when something runs on [StuckTimeout] after it was
 	// told to stop, and says whether the kernel is to be killed for that.
-	Stuck func(what string) (kill bool)
+	OnStuck func(what string) (kill bool)
 
 	// Output, if set, gets what it prints while no run is on.
 	Output func(stream string, chunk []byte)
@@ -73,8 +73,8 @@ type Config struct {
 // must Stop it.
 type Kernel struct {
 	// Ready is what it said of itself, and ReadyFrame how.
-	Ready      protocol.Ready
-	ReadyFrame []byte
+	ReadyMessage protocol.Ready
+	ReadyFrame   []byte
 
 	proc    *subprocess.Process
 	stops   *stops
@@ -117,12 +117,12 @@ func start(ctx context.Context, sup *subprocess.Supervisor, cfg Config, warm *fo
 	k := &Kernel{
 		output: cfg.Output, frames: make(chan []byte),
 		ended: make(chan struct{}), closed: make(chan struct{}),
-		run: newRun(cfg.StdioLimit),
+		run: newRun(cfg.MaxStdioBytes),
 	}
 	if k.output == nil {
 		k.output = func(string, []byte) {}
 	}
-	k.isStuck = cfg.Stuck
+	k.isStuck = cfg.OnStuck
 	k.stops = newStops(k.stopAgain, k.killStuck)
 	spec, err := k.spec(cfg, warm)
 	if err != nil {
@@ -133,12 +133,12 @@ func start(ctx context.Context, sup *subprocess.Supervisor, cfg Config, warm *fo
 		return nil, err
 	}
 	k.proc = proc
-	if cfg.Elisp != nil {
+	if cfg.Emacs != nil {
 		k.strikes = newInterrupter(proc.PID(), proc.Signal)
 	}
-	err = k.awaitReady(ctx, cfg.Ready)
+	err = k.awaitReady(ctx, cfg.ReadyTimeout)
 	if err == nil && warm != nil {
-		err = clean(k.Ready.Pool)
+		err = clean(k.ReadyMessage.Pool)
 	}
 	if err != nil {
 		return nil, errors.Join(err, proc.Stop(ctx))
@@ -149,14 +149,14 @@ func start(ctx context.Context, sup *subprocess.Supervisor, cfg Config, warm *fo
 
 func (k *Kernel) awaitReady(ctx context.Context, within time.Duration) error {
 	if within <= 0 {
-		within = ReadyDeadline
+		within = DefaultReadyTimeout
 	}
 	frame, err := k.proc.AwaitReady(ctx, within)
 	if err != nil {
 		return err
 	}
 	k.ReadyFrame = frame
-	if err := json.Unmarshal(frame, &k.Ready); err != nil {
+	if err := json.Unmarshal(frame, &k.ReadyMessage); err != nil {
 		return fmt.Errorf("kernel: its ready: %w", err)
 	}
 	return nil
@@ -230,7 +230,7 @@ func (k *Kernel) pump() {
 	for {
 		frame, err := k.proc.Read()
 		if err != nil {
-			k.proc.Drain()
+			k.proc.DrainOutput()
 			k.err = k.withLastOutput(err)
 			return
 		}
@@ -254,7 +254,7 @@ func (k *Kernel) fromSocket(frame []byte) {
 	}
 	ends := kind == protocol.TypeCellResult && k.run.isOf(cell) // only this goroutine starts and ends runs
 	if ends {
-		k.proc.Drain() // calls fromPipe
+		k.proc.DrainOutput() // calls fromPipe
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -317,8 +317,8 @@ func (k *Kernel) withLastOutput(err error) error {
 		return fmt.Errorf("it was killed: %s; another takes its place, without any of its variables", k.stuck)
 	}
 	var died *subprocess.ExitError
-	if errors.As(err, &died) && strings.TrimSpace(died.Exit.Tail) == "" {
-		died.Exit.Tail = string(k.run.last)
+	if errors.As(err, &died) && strings.TrimSpace(died.Exit.LastOutput) == "" {
+		died.Exit.LastOutput = string(k.run.last)
 	}
 	return err
 }

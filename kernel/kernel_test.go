@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "reap" {
-		if subprocess.Reap(os.Stdin) != nil {
+		if subprocess.RunCleanupHelper(os.Stdin) != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -44,14 +44,14 @@ type started struct {
 func start(t *testing.T, change func(*kernel.Config)) *started {
 	t.Helper()
 	sup := supervisor(t)
-	python, err := kernel.Resolve(t.Context(), "python3", sup.TempDir())
+	python, err := kernel.ResolvePython(t.Context(), "python3", sup.TempDir())
 	require.NoError(t, err)
 	return startOf(t, sup, python, change)
 }
 
 func supervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
-	sup, err := subprocess.NewSupervisor(subprocess.Config{Helper: []string{os.Args[0], "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sup.Close()) })
 	return sup
@@ -159,7 +159,7 @@ func TestPK5NothingOfARunComesAfterItsResult(t *testing.T) {
 
 func TestPK5TooMuchTextIsCutInTheMiddle(t *testing.T) {
 	t.Parallel()
-	k := start(t, func(cfg *kernel.Config) { cfg.StdioLimit = 1 << 20 })
+	k := start(t, func(cfg *kernel.Config) { cfg.MaxStdioBytes = 1 << 20 })
 	frames := k.run("print('first')\nfor i in range(4 << 10): print('x' * 1023)\nprint('last')")
 	out := text(frames, protocol.Stdout)
 	require.True(t, strings.HasPrefix(out, "first\n"))
@@ -255,14 +255,14 @@ func TestStopOfABusyKernel(t *testing.T) {
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	python, err := kernel.Resolve(t.Context(), "python3", dir)
+	python, err := kernel.ResolvePython(t.Context(), "python3", dir)
 	require.NoError(t, err)
 	require.True(t, filepath.IsAbs(python.Executable))
 	require.Regexp(t, `^3\.\d+\.\d+$`, python.Version)
 	compiled, err := filepath.Glob(filepath.Join(dir, "kernel", "assay", "__pycache__", "*.pyc"))
 	require.NoError(t, err)
 	require.NotEmpty(t, compiled, "no start has to compile")
-	_, err = kernel.Resolve(t.Context(), "false", t.TempDir())
+	_, err = kernel.ResolvePython(t.Context(), "false", t.TempDir())
 	require.ErrorContains(t, err, "the interpreter false cannot be started: exit status 1")
 }
 

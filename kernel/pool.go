@@ -21,14 +21,14 @@ const parentEvery = time.Second
 
 // PoolConfig says what the kernels of a [Pool] have in common.
 type PoolConfig struct {
-	Python  *Python  // the interpreter, from [Resolve]; required
-	Size    int      // kernels of the pool at a time; required
-	Preload []string // modules that are imported once, for all
-	Environ []string // the server's environment, of which they get a little
-	Log     *slog.Logger
+	Python         *Python  // the interpreter, from [ResolvePython]; required
+	MaxKernels     int      // kernels of the pool at a time; required
+	PreloadModules []string // modules that are imported once, for all
+	Environ        []string // the server's environment, of which they get a little
+	Log            *slog.Logger
 
-	// Ready is how long the imports may take; 0 is ReadyDeadline.
-	Ready time.Duration
+	// Ready is how long the imports may take; 0 is DefaultReadyTimeout.
+	ReadyTimeout time.Duration
 }
 
 // Pool forks Python kernels from a process that has made the dear imports. Such
@@ -55,9 +55,9 @@ type Pool struct {
 
 // PoolStats is what a pool has done so far.
 type PoolStats struct {
-	Forked  int `json:"forked"`  // kernels that came from the pool
-	Cold    int `json:"cold"`    // kernels that did not, because all were in use or a fork failed
-	Parents int `json:"parents"` // processes that were started to fork them; over 1: one has died
+	ForkedKernels  int `json:"forked"`  // kernels that came from the pool
+	ColdKernels    int `json:"cold"`    // kernels that did not, because all were in use or a fork failed
+	ParentsStarted int `json:"parents"` // processes that were started to fork them; over 1: one has died
 }
 
 // NewPool starts the parent and waits for its imports. A module that cannot be
@@ -66,8 +66,8 @@ func NewPool(ctx context.Context, sup *subprocess.Supervisor, cfg PoolConfig) (*
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.Ready <= 0 {
-		cfg.Ready = ReadyDeadline
+	if cfg.ReadyTimeout <= 0 {
+		cfg.ReadyTimeout = DefaultReadyTimeout
 	}
 	folder, err := os.MkdirTemp(sup.TempDir(), "pool-")
 	if err != nil {
@@ -78,7 +78,7 @@ func NewPool(ctx context.Context, sup *subprocess.Supervisor, cfg PoolConfig) (*
 			return nil, fmt.Errorf("make the pool's folder: %w", err)
 		}
 	}
-	p := &Pool{cfg: cfg, sup: sup, folder: folder, modules: cfg.Preload, ended: make(chan struct{})}
+	p := &Pool{cfg: cfg, sup: sup, folder: folder, modules: cfg.PreloadModules, ended: make(chan struct{})}
 	if err := p.breed(ctx); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
@@ -98,7 +98,7 @@ func (p *Pool) breed(ctx context.Context) error {
 		if len(said.Failed)+len(said.Refused) == 0 {
 			p.mu.Lock()
 			p.parent = parent
-			p.stats.Parents++
+			p.stats.ParentsStarted++
 			p.mu.Unlock()
 			return nil
 		}
@@ -181,17 +181,17 @@ func (p *Pool) Stats() PoolStats {
 // take reserves a kernel of the pool; nil: the kernel has to start cold. The
 // pool may be nil, which is none.
 func (p *Pool) take(cfg Config) *fork {
-	if p == nil || cfg.Command != nil || cfg.Elisp != nil {
+	if p == nil || cfg.Command != nil || cfg.Emacs != nil {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.parent == nil || p.used >= p.cfg.Size {
-		p.stats.Cold++
+	if p.parent == nil || p.used >= p.cfg.MaxKernels {
+		p.stats.ColdKernels++
 		return nil
 	}
 	p.used++
-	p.stats.Forked++
+	p.stats.ForkedKernels++
 	f := &fork{parent: p.parent, folder: cfg.Workdir, environ: environment(cfg), read: p.folder}
 	f.release = sync.OnceFunc(func() {
 		p.mu.Lock()
@@ -211,8 +211,8 @@ func (p *Pool) fails(ctx context.Context, f *fork, err error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stats.Forked--
+	p.stats.ForkedKernels--
 	if wanted {
-		p.stats.Cold++
+		p.stats.ColdKernels++
 	}
 }

@@ -53,7 +53,7 @@ func (l *lines) String() string {
 func startPool(t *testing.T, interpreter string, cfg kernel.PoolConfig) *warm {
 	t.Helper()
 	sup := supervisor(t)
-	python, err := kernel.Resolve(t.Context(), interpreter, sup.TempDir())
+	python, err := kernel.ResolvePython(t.Context(), interpreter, sup.TempDir())
 	require.NoError(t, err)
 	w := &warm{t: t, sup: sup, python: python, log: &lines{}}
 	if cfg.Environ == nil {
@@ -72,7 +72,7 @@ func (w *warm) start() *started {
 }
 
 // parent is the process id of the pool's process, as a kernel of it tells.
-func parentOf(k *started) int { return k.Ready.Pool.Parent }
+func parentOf(k *started) int { return k.ReadyMessage.Pool.Parent }
 
 // printed runs code and returns what it prints.
 func (k *started) printed(code string) string {
@@ -82,14 +82,14 @@ func (k *started) printed(code string) string {
 
 func TestPK16AForkIsAKernelLikeAnyOther(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, "python3", kernel.PoolConfig{Size: 4, Preload: []string{"json"}})
+	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4, PreloadModules: []string{"json"}})
 	k := w.start()
-	require.NotNil(t, k.Ready.Pool, "it comes from the pool")
-	require.Equal(t, k.PID(), k.Ready.PID)
-	require.Equal(t, []int{1, 0}, []int{k.Ready.Pool.Threads, k.Ready.Pool.Children})
-	require.Empty(t, k.Ready.Pool.Globals)
-	require.Empty(t, k.Ready.Pool.Descriptors)
-	require.Empty(t, k.Ready.Pool.Environ)
+	require.NotNil(t, k.ReadyMessage.Pool, "it comes from the pool")
+	require.Equal(t, k.PID(), k.ReadyMessage.PID)
+	require.Equal(t, []int{1, 0}, []int{k.ReadyMessage.Pool.Threads, k.ReadyMessage.Pool.Children})
+	require.Empty(t, k.ReadyMessage.Pool.Globals)
+	require.Empty(t, k.ReadyMessage.Pool.Descriptors)
+	require.Empty(t, k.ReadyMessage.Pool.Environ)
 
 	cold := startOf(t, w.sup, w.python, nil)
 	// What a program can see of where it runs is what one sees that was started.
@@ -126,7 +126,7 @@ func TestPK16AForkIsAKernelLikeAnyOther(t *testing.T) {
 
 func TestPK16ForksShareNothing(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, "python3", kernel.PoolConfig{Size: 4, Preload: []string{"random"}})
+	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4, PreloadModules: []string{"random"}})
 	a, b := w.start(), w.start()
 	require.Equal(t, "set\n", a.printed("import json, os\njson.mark = x = 1\nos.environ['MARK'] = '1'\nos.chdir('/')\nprint('set')"))
 	require.Equal(t, "False None False\n", b.printed("import json, os\nprint(hasattr(json, 'mark'), os.environ.get('MARK'), 'x' in globals())"))
@@ -139,14 +139,14 @@ func TestPK16ForksShareNothing(t *testing.T) {
 
 func TestPK16NumpyDrawsOtherNumbersInEachFork(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, scientific(t), kernel.PoolConfig{Size: 4, Preload: []string{"numpy", "pandas", "matplotlib"}})
+	w := startPool(t, scientific(t), kernel.PoolConfig{MaxKernels: 4, PreloadModules: []string{"numpy", "pandas", "matplotlib"}})
 	a, b := w.start(), w.start()
-	require.NotNil(t, a.Ready.Pool.Seed)
-	require.NotEqual(t, *a.Ready.Pool.Seed, *b.Ready.Pool.Seed)
+	require.NotNil(t, a.ReadyMessage.Pool.Seed)
+	require.NotEqual(t, *a.ReadyMessage.Pool.Seed, *b.ReadyMessage.Pool.Seed)
 	draw := "import numpy\nprint(numpy.random.rand())"
 	first := a.printed(draw)
 	require.NotEqual(t, first, b.printed(draw))
-	require.Equal(t, first, a.printed(fmt.Sprintf("numpy.random.seed(%d)\nprint(numpy.random.rand())", *a.Ready.Pool.Seed)), "the seed that is recorded gives the numbers")
+	require.Equal(t, first, a.printed(fmt.Sprintf("numpy.random.seed(%d)\nprint(numpy.random.rand())", *a.ReadyMessage.Pool.Seed)), "the seed that is recorded gives the numbers")
 	require.Equal(t, "True True\n", a.printed("import sys\nprint('pandas' in sys.modules, 'matplotlib.pyplot' in sys.modules)"))
 	backend := "import matplotlib\nprint(matplotlib.get_backend())"
 	require.Equal(t, startOf(t, w.sup, w.python, nil).printed(backend), a.printed(backend))
@@ -168,21 +168,21 @@ func scientific(t *testing.T) string {
 
 func TestPK16AnExhaustedPoolIsAColdStart(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, "python3", kernel.PoolConfig{Size: 1})
+	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1})
 	first := w.start()
-	require.NotNil(t, first.Ready.Pool)
+	require.NotNil(t, first.ReadyMessage.Pool)
 	second := w.start()
-	require.Nil(t, second.Ready.Pool)
+	require.Nil(t, second.ReadyMessage.Pool)
 	require.Equal(t, "2\n", second.printed("print(1 + 1)"))
-	require.Equal(t, kernel.PoolStats{Forked: 1, Cold: 1, Parents: 1}, w.Stats())
+	require.Equal(t, kernel.PoolStats{ForkedKernels: 1, ColdKernels: 1, ParentsStarted: 1}, w.Stats())
 	require.NoError(t, first.Stop(t.Context()))
-	require.NotNil(t, w.start().Ready.Pool, "its place is free again")
-	require.Equal(t, kernel.PoolStats{Forked: 2, Cold: 1, Parents: 1}, w.Stats())
+	require.NotNil(t, w.start().ReadyMessage.Pool, "its place is free again")
+	require.Equal(t, kernel.PoolStats{ForkedKernels: 2, ColdKernels: 1, ParentsStarted: 1}, w.Stats())
 }
 
 func TestPK16TheEndOfAForkIsToldWithItsCause(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, "python3", kernel.PoolConfig{Size: 8})
+	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 8})
 	for code, want := range map[string]string{
 		"import os\nos._exit(5)":              "kernel exited with status 5",
 		"import ctypes\nctypes.string_at(0)":  "kernel was killed by SIGSEGV; it printed last: Fatal Python error",
@@ -215,14 +215,14 @@ func awaitDeath(t *testing.T, pid int) {
 
 func TestPK16AnotherParentTakesThePlaceOfADeadOne(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, "python3", kernel.PoolConfig{Size: 4})
+	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4})
 	old := w.start()
 	require.Empty(t, old.printed("x = 'kept'"))
 	require.NoError(t, syscall.Kill(parentOf(old), syscall.SIGKILL))
-	require.Eventually(t, func() bool { return w.Stats().Parents == 2 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return w.Stats().ParentsStarted == 2 }, 20*time.Second, time.Millisecond)
 	require.Equal(t, "kept\n", old.printed("print(x)"), "nothing is lost")
 	next := w.start()
-	require.NotNil(t, next.Ready.Pool)
+	require.NotNil(t, next.ReadyMessage.Pool)
 	require.NotEqual(t, parentOf(old), parentOf(next))
 	require.Contains(t, w.log.String(), "another takes its place")
 	require.NoError(t, old.Stop(t.Context()))
@@ -232,15 +232,15 @@ func TestPK16AnotherParentTakesThePlaceOfADeadOne(t *testing.T) {
 // A parent that hangs costs one start its patience, and no kernel its life.
 func TestPK16AParentThatHangsIsReplaced(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, "python3", kernel.PoolConfig{Size: 4})
+	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4})
 	old := w.start()
 	require.NoError(t, syscall.Kill(parentOf(old), syscall.SIGSTOP))
 	cold := w.start()
-	require.Nil(t, cold.Ready.Pool)
+	require.Nil(t, cold.ReadyMessage.Pool)
 	require.Equal(t, "1\n", cold.printed("print(1)"))
 	require.Equal(t, "1\n", old.printed("print(1)"))
-	require.Eventually(t, func() bool { return w.Stats().Parents == 2 }, 20*time.Second, time.Millisecond)
-	require.NotNil(t, w.start().Ready.Pool)
+	require.Eventually(t, func() bool { return w.Stats().ParentsStarted == 2 }, 20*time.Second, time.Millisecond)
+	require.NotNil(t, w.start().ReadyMessage.Pool)
 }
 
 func TestPK16WhatMustNotBeHeldIsLeftOut(t *testing.T) {
@@ -257,7 +257,7 @@ func TestPK16WhatMustNotBeHeldIsLeftOut(t *testing.T) {
 	}
 	environ := append(os.Environ(), "PYTHONPATH="+folder)
 	w := startPool(t, "python3", kernel.PoolConfig{
-		Size: 1, Environ: environ, Preload: []string{"homely", "placed", "innocent", "copycat", "threaded"},
+		MaxKernels: 1, Environ: environ, PreloadModules: []string{"homely", "placed", "innocent", "copycat", "threaded"},
 	})
 	for _, reason := range []string{
 		"module=homely", "it looks at HOME (in homely)", "module=placed", "it looks at the current folder (in placed)",
@@ -267,7 +267,7 @@ func TestPK16WhatMustNotBeHeldIsLeftOut(t *testing.T) {
 	}
 	require.NotContains(t, w.log.String(), "innocent")
 	k := startOf(t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool, cfg.Environ = w.Pool, environ })
-	require.NotNil(t, k.Ready.Pool)
+	require.NotNil(t, k.ReadyMessage.Pool)
 	require.Equal(t, "['innocent']\n", k.printed("import sys\nprint([n for n in ('homely', 'placed', 'threaded', 'innocent', 'copycat') if n in sys.modules])"))
 	require.Equal(t, k.sandbox+"/data\n", k.printed("import placed\nprint(placed.HERE)"))
 }
@@ -275,9 +275,9 @@ func TestPK16WhatMustNotBeHeldIsLeftOut(t *testing.T) {
 func TestPK16AModuleThatIsMissingIsAnError(t *testing.T) {
 	t.Parallel()
 	sup := supervisor(t)
-	python, err := kernel.Resolve(t.Context(), "python3", sup.TempDir())
+	python, err := kernel.ResolvePython(t.Context(), "python3", sup.TempDir())
 	require.NoError(t, err)
-	_, err = kernel.NewPool(t.Context(), sup, kernel.PoolConfig{Python: python, Size: 1, Environ: os.Environ(), Preload: []string{"json", "no_such_module"}})
+	_, err = kernel.NewPool(t.Context(), sup, kernel.PoolConfig{Python: python, MaxKernels: 1, Environ: os.Environ(), PreloadModules: []string{"json", "no_such_module"}})
 	require.EqualError(t, err, "preload: "+python.Executable+" cannot import no_such_module: ModuleNotFoundError: No module named 'no_such_module'")
 	left, err := filepath.Glob(filepath.Join(sup.TempDir(), "pool-*"))
 	require.NoError(t, err)
@@ -287,31 +287,31 @@ func TestPK16AModuleThatIsMissingIsAnError(t *testing.T) {
 // A folder's own matplotlibrc was not there when matplotlib was imported.
 func TestPK16AFolderThatDisagreesIsAColdStart(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, scientific(t), kernel.PoolConfig{Size: 2, Preload: []string{"matplotlib"}})
+	w := startPool(t, scientific(t), kernel.PoolConfig{MaxKernels: 2, PreloadModules: []string{"matplotlib"}})
 	k := startOf(t, w.sup, w.python, func(cfg *kernel.Config) {
 		cfg.Pool = w.Pool
 		require.NoError(t, os.WriteFile(filepath.Join(cfg.Workdir, "matplotlibrc"), []byte("lines.linewidth: 7.5\n"), 0o600))
 	})
-	require.Nil(t, k.Ready.Pool)
+	require.Nil(t, k.ReadyMessage.Pool)
 	require.Equal(t, "7.5\n", k.printed("import matplotlib\nprint(matplotlib.rcParams['lines.linewidth'])"))
 	require.Contains(t, w.log.String(), "would not read the matplotlibrc")
-	require.Equal(t, kernel.PoolStats{Cold: 1, Parents: 1}, w.Stats())
+	require.Equal(t, kernel.PoolStats{ColdKernels: 1, ParentsStarted: 1}, w.Stats())
 }
 
 func TestPK16ManyAtOnceAndNothingIsLeft(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, "python3", kernel.PoolConfig{Size: 20})
+	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 20})
 	var kernels [24]*started
 	var all sync.WaitGroup
 	for i := range kernels {
 		all.Go(func() { kernels[i] = w.start() })
 	}
 	all.Wait()
-	require.Equal(t, kernel.PoolStats{Forked: 20, Cold: 4, Parents: 1}, w.Stats())
+	require.Equal(t, kernel.PoolStats{ForkedKernels: 20, ColdKernels: 4, ParentsStarted: 1}, w.Stats())
 	parent := 0
 	for i, k := range kernels {
 		require.Equal(t, fmt.Sprintln(i*i), k.printed(fmt.Sprintf("import subprocess\nsubprocess.Popen(['sleep', '600'], start_new_session=True)\nprint(%d ** 2)", i)))
-		if k.Ready.Pool != nil {
+		if k.ReadyMessage.Pool != nil {
 			parent = parentOf(k)
 		}
 	}
@@ -330,7 +330,7 @@ func TestPK16ManyAtOnceAndNothingIsLeft(t *testing.T) {
 // When the server goes, however it goes, the parent takes its kernels with it.
 func TestPK16TheParentKillsItsKernelsAtTheEnd(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, "python3", kernel.PoolConfig{Size: 2})
+	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 2})
 	k := w.start()
 	require.NoError(t, w.Close(t.Context()))
 	var err error
@@ -339,5 +339,5 @@ func TestPK16TheParentKillsItsKernelsAtTheEnd(t *testing.T) {
 	}
 	var died *subprocess.ExitError
 	require.ErrorAs(t, err, &died)
-	require.Nil(t, w.start().Ready.Pool, "a closed pool has no kernels")
+	require.Nil(t, w.start().ReadyMessage.Pool, "a closed pool has no kernels")
 }

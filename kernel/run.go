@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// DefaultStdioLimit is how much text a run may write, in bytes.
-	DefaultStdioLimit = 10 << 20
+	// DefaultMaxStdioBytes is how much text a run may write, in bytes.
+	DefaultMaxStdioBytes = 10 << 20
 
 	// lastSize is how much of a run's text is kept for a post-mortem.
 	lastSize = 2 << 10
@@ -36,7 +36,7 @@ type run struct {
 
 func newRun(limit int) run {
 	if limit == 0 {
-		limit = DefaultStdioLimit
+		limit = DefaultMaxStdioBytes
 	}
 	return run{limit: limit}
 }

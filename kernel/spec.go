@@ -13,14 +13,14 @@ import (
 func (k *Kernel) spec(cfg Config, warm *fork) (subprocess.Spec, error) {
 	spec := subprocess.Spec{
 		Name: "kernel", Argv: cfg.Command, Dir: cfg.Workdir, Env: environment(cfg),
-		FrameLimit: cfg.FrameLimit, Output: cfg.Output, Processes: cfg.Sandbox.Processes(),
+		MaxFrameBytes: cfg.MaxFrameBytes, Output: cfg.Output, MaxProcesses: cfg.Sandbox.MaxProcesses(),
 	}
-	read := cfg.Read
+	read := cfg.ReadPaths
 	switch {
 	case cfg.Command != nil:
-	case cfg.Elisp != nil:
-		spec.Argv, spec.Listen, spec.Output = cfg.Elisp.argv(), true, k.fromPipe
-		read = slices.Concat(cfg.Elisp.paths, read)
+	case cfg.Emacs != nil:
+		spec.Argv, spec.ConnectsBack, spec.Output = cfg.Emacs.argv(), true, k.fromPipe
+		read = slices.Concat(cfg.Emacs.paths, read)
 	default:
 		spec.Argv, spec.Output = []string{cfg.Python.Executable, "-u", cfg.Python.start}, k.fromPipe
 		read = slices.Concat(cfg.Python.paths, read)
@@ -29,7 +29,7 @@ func (k *Kernel) spec(cfg Config, warm *fork) (subprocess.Spec, error) {
 		spec.Forker = warm
 		read = append(read, warm.read)
 	}
-	plan, err := cfg.Sandbox.Around(cfg.Workdir, read...)
+	plan, err := cfg.Sandbox.PlanFor(cfg.Workdir, read...)
 	if err != nil {
 		return spec, err
 	}
@@ -43,7 +43,7 @@ func (k *Kernel) spec(cfg Config, warm *fork) (subprocess.Spec, error) {
 // environment is the whole environment of a kernel: nothing of the server's but
 // what an interpreter needs to be the user's. Keys of models are not among it.
 func environment(cfg Config) []string {
-	env := subprocess.Pick(cfg.Environ, func(name string) bool {
+	env := subprocess.FilterEnv(cfg.Environ, func(name string) bool {
 		switch name {
 		case "PATH", "LANG", "TZ", "VIRTUAL_ENV":
 			return true
@@ -64,7 +64,7 @@ func environment(cfg Config) []string {
 	own := filepath.Join(cfg.Workdir, ".assay")
 	env = append(env,
 		"HOME="+filepath.Join(own, "home"), "TMPDIR="+filepath.Join(own, "tmp"), "MPLCONFIGDIR="+filepath.Join(own, "mpl"))
-	return append(env, subprocess.Env(cfg.Workdir, cfg.Session)...)
+	return append(env, subprocess.StandardEnv(cfg.Workdir, cfg.Session)...)
 }
 
 func hasName(env []string, name string) bool {

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// StopAgain is how long a run may go on after it was told to stop until it
+	// RepeatStopDelay is how long a run may go on after it was told to stop until it
 	// is told again.
-	StopAgain = time.Second
+	RepeatStopDelay = time.Second
 
-	// StopPatience is how long it may go on until the kernel is stuck.
-	StopPatience = 5 * time.Second
+	// StuckTimeout is how long it may go on until the kernel is stuck.
+	StuckTimeout = 5 * time.Second
 )
 
 // stops follows what runs in a kernel although it was told to stop:
@@ -84,7 +84,7 @@ func (s *stops) sent(body []byte) {
 		}
 	case s.open[key] && s.told[key] == nil:
 		s.told[key] = named
-		named.timer = time.AfterFunc(StopAgain, func() { s.late(named) })
+		named.timer = time.AfterFunc(RepeatStopDelay, func() { s.late(named) })
 	}
 }
 
@@ -124,7 +124,7 @@ func (s *stops) late(told *stop) {
 	next := s.stuck
 	if !told.again {
 		told.again = true
-		told.timer = time.AfterFunc(StopPatience-StopAgain, func() { s.late(told) })
+		told.timer = time.AfterFunc(StuckTimeout-RepeatStopDelay, func() { s.late(told) })
 		next = s.again
 		if told.wanted {
 			next = func(stop) {}
@@ -147,17 +147,17 @@ func (s *stops) close() {
 
 // stopAgain tells a run that goes on a second time, and says so among its text.
 func (k *Kernel) stopAgain(told stop) {
-	k.say(told, fmt.Sprintf("[it has not stopped for %v, and is interrupted again]\n", StopAgain))
+	k.say(told, fmt.Sprintf("[it has not stopped for %v, and is interrupted again]\n", RepeatStopDelay))
 	_ = k.write(told.message) // a dead one has stopped
 }
 
 // killStuck kills the kernel, if that is wanted.
 func (k *Kernel) killStuck(told stop) {
-	why := fmt.Sprintf("%v has not stopped for %v, and cannot be interrupted", told, StopPatience)
+	why := fmt.Sprintf("%v has not stopped for %v, and cannot be interrupted", told, StuckTimeout)
 	if k.isStuck == nil || !k.isStuck(why) {
 		return
 	}
-	k.say(told, fmt.Sprintf("[it has not stopped for %v: its kernel is killed]\n", StopPatience))
+	k.say(told, fmt.Sprintf("[it has not stopped for %v: its kernel is killed]\n", StuckTimeout))
 	k.mu.Lock()
 	k.stuck = why
 	k.mu.Unlock()

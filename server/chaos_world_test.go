@@ -90,7 +90,7 @@ func (w *world) children(who string) (kernel.Config, agent.Config) {
 	play := func(role string) []string {
 		return append([]string{"env", "GORACE=atexit_sleep_ms=0"}, playing(role, w.marks, strconv.FormatUint(w.seed, 10), who)...)
 	}
-	return kernel.Config{Command: play("chaos-kernel"), Ready: 2 * time.Second}, agent.Config{Command: play("chaos-agent"), Ready: 2 * time.Second}
+	return kernel.Config{Command: play("chaos-kernel"), ReadyTimeout: 2 * time.Second}, agent.Config{Command: play("chaos-agent"), ReadyTimeout: 2 * time.Second}
 }
 
 func (w *world) open(ctx context.Context, o server.StartOptions) (*session.Session, error) {

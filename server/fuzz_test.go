@@ -45,7 +45,7 @@ func newFuzzHouse(f *testing.F) *fuzzHouse {
 	h := &fuzzHouse{world: &world{client: newClient()}, boxes: f.TempDir()}
 	h.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	var err error
-	h.sup, err = subprocess.NewSupervisor(subprocess.Config{Helper: []string{os.Args[0], "reap"}})
+	h.sup, err = subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
 	require.NoError(f, err)
 	l := &library{dir: f.TempDir()}
 	folder := l.run(f, "one", 1)

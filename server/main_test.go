@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		os.Exit(play(os.Args[2], os.Args[3:]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "reap" {
-		if err := subprocess.Reap(os.Stdin); err != nil {
+		if err := subprocess.RunCleanupHelper(os.Stdin); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)

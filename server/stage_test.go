@@ -37,7 +37,7 @@ func newHouse(t *testing.T, cfg server.Config) *house {
 	if cfg.Token == "" {
 		cfg.Sandbox = true
 	}
-	sup, err := subprocess.NewSupervisor(subprocess.Config{Helper: []string{os.Args[0], "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sup.Close()) })
 	web, err := server.New(cfg)
@@ -58,7 +58,7 @@ func newHouse(t *testing.T, cfg server.Config) *house {
 // python is the Python kernel.
 func (h *house) python(t *testing.T) kernel.Config {
 	t.Helper()
-	found, err := kernel.Resolve(t.Context(), "python3", h.sup.TempDir())
+	found, err := kernel.ResolvePython(t.Context(), "python3", h.sup.TempDir())
 	require.NoError(t, err)
 	return kernel.Config{Python: found}
 }

@@ -28,7 +28,7 @@ func startElisp(t *testing.T) protocol.Conn {
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
 	require.NoError(t, err)
 	// The test's context ends before its cleanup, which has the kernel exit by itself.
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), emacs, append(elisp.Args(filepath.Join(dir, "kernel")), socket)...)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), emacs, append(elisp.KernelArgs(filepath.Join(dir, "kernel")), socket)...)
 	require.NoError(t, cmd.Start())
 	end, err := listener.Accept()
 	require.NoError(t, err)

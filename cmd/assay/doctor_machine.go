@@ -86,7 +86,7 @@ func lookAtRuns(context.Context) finding {
 // lookForCgroup starts a child, because some containers let a cgroup be made and
 // no process into it.
 func (p *process) lookForCgroup(ctx context.Context) finding {
-	sup, err := subprocess.NewSupervisor(subprocess.Config{Helper: []string{p.self, "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{p.self, "reap"}})
 	if err != nil {
 		return isMissing(err, "see the other lines")
 	}
@@ -98,7 +98,7 @@ func (p *process) lookForCgroup(ctx context.Context) finding {
 	switch {
 	case err != nil:
 		return isMissing(err, "see the other lines")
-	case sup.Enforced()["cgroup_kill"]:
+	case sup.Enforceable()["cgroup_kill"]:
 		return isOK("everything that a cell starts ends with its kernel")
 	default:
 		return isNote("cgroup v2 cannot be used here: a process that leaves its group outlives its session")
@@ -107,11 +107,11 @@ func (p *process) lookForCgroup(ctx context.Context) finding {
 
 // lookForFence tries what a fence is made of, and says what it would not hold.
 func (p *process) lookForFence(ctx context.Context) finding {
-	machine := sandbox.Probe(ctx, []string{p.self, "fence"})
-	missing := sandbox.Missing(machine.Enforced(sandbox.Rules{Network: sandbox.NetworkLoopback, Processes: 1}))
-	parts := []string{fmt.Sprintf("Landlock %d", machine.Landlock)}
+	machine := sandbox.ProbeMachine(ctx, []string{p.self, "fence"})
+	missing := sandbox.DescribeMissing(machine.Enforceable(sandbox.Rules{Network: sandbox.NetworkLoopback, MaxProcesses: 1}))
+	parts := []string{fmt.Sprintf("Landlock %d", machine.LandlockVersion)}
 	for name, have := range map[string]bool{
-		"seccomp": machine.Seccomp, "mounts and networks of its own": machine.Mounts && machine.Networks, "a pids cgroup": machine.Pids,
+		"seccomp": machine.Seccomp, "mounts and networks of its own": machine.MountNamespaces && machine.NetworkNamespaces, "a pids cgroup": machine.PidsCgroups,
 	} {
 		if have {
 			parts = append(parts, name)

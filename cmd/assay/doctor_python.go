@@ -30,12 +30,12 @@ print(json.dumps(found))
 // lookForPython starts a kernel with the interpreter and lets it run something.
 func (p *process) lookForPython(ctx context.Context, name string) finding {
 	const do = "install Python 3.9 or newer, or name another with --python"
-	sup, err := subprocess.NewSupervisor(subprocess.Config{Helper: []string{p.self, "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{p.self, "reap"}})
 	if err != nil {
 		return isMissing(err, "see the other lines")
 	}
 	defer sup.Close()
-	python, err := kernel.Resolve(ctx, name, sup.TempDir())
+	python, err := kernel.ResolvePython(ctx, name, sup.TempDir())
 	if err != nil {
 		return isMissing(err, do)
 	}

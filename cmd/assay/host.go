@@ -48,9 +48,9 @@ func (f *hostFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.agentEnv, "agent-env", nil, "`name` of an ASSAY_ variable that the agent gets too (repeatable)")
 	flags.StringVar(&f.kernel, "kernel", "python", "python, elisp, jupyter:NAME of an installed kernel, or a command line in quotes")
 	flags.StringVar(&f.python, "python", "python3", "interpreter of the python kernel")
-	flags.DurationVar(&f.ready, "ready", kernel.ReadyDeadline, "`time` that kernel and agent each have to say ready")
+	flags.DurationVar(&f.ready, "ready", kernel.DefaultReadyTimeout, "`time` that kernel and agent each have to say ready")
 	flags.Int64Var(&f.frameLimit, "frame-limit", protocol.DefaultFrameLimit, "largest message of kernel, agent or console, in `bytes`")
-	flags.IntVar(&f.stdioLimit, "stdio-limit", kernel.DefaultStdioLimit, "what a run may print, in `bytes`, the middle being left out; -1 is no limit")
+	flags.IntVar(&f.stdioLimit, "stdio-limit", kernel.DefaultMaxStdioBytes, "what a run may print, in `bytes`, the middle being left out; -1 is no limit")
 	flags.StringVar(&f.sandboxRoot, "sandbox-root", "", "`folder` in which sandboxes are made (default LATCH_SANDBOX_ROOT, else a temporary one)")
 	flags.StringArrayVar(&f.data, "data", nil, "where addresses of data are found, as `PREFIX=DIR` (repeatable)")
 	f.limits.add(flags)
@@ -87,7 +87,7 @@ func (p *process) newHost(ctx context.Context, flags *hostFlags) (*host, error) 
 	if err := h.check(); err != nil {
 		return nil, usage(err)
 	}
-	supervisor, err := subprocess.NewSupervisor(subprocess.Config{Helper: []string{p.self, "reap"}, Launcher: h.door(), Log: p.log()})
+	supervisor, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{p.self, "reap"}, Launcher: h.door(), Log: p.log()})
 	if err != nil {
 		return nil, broken(err)
 	}
@@ -184,7 +184,7 @@ func words(flag, line, names string) ([]string, error) {
 // agentConfig is the agent of a session; solution is the file that an oracle
 // plays.
 func (h *host) agentConfig(solution string) (agent.Config, error) {
-	cfg := agent.Config{Pass: h.flags.agentEnv, Ready: h.flags.ready, FrameLimit: h.flags.frameLimit}
+	cfg := agent.Config{PassVariables: h.flags.agentEnv, ReadyTimeout: h.flags.ready, MaxFrameBytes: h.flags.frameLimit}
 	if _, ok := h.flags.mcpCommand(); ok {
 		cfg.Command, cfg.Sandbox = h.mcpAgent(), h.sandboxing.agent
 		return cfg, nil

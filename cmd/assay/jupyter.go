@@ -36,14 +36,14 @@ func (p *process) serveJupyter(ctx context.Context, path, number string) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
-	spec, err := jupyter.Read(path, p.environ)
+	spec, err := jupyter.ReadSpec(path, p.environ)
 	if err != nil {
 		return usage(errors.Join(err, conn.Close(protocol.CloseNormal, "")))
 	}
 	err = jupyter.Serve(ctx, conn, spec, jupyter.Config{Environ: p.environ, Stderr: p.screen})
 	if died, ok := errors.AsType[*jupyter.ExitError](err); ok {
 		_, _ = fmt.Fprintf(p.screen, "assay: %v\n", died) // there is nobody to tell
-		died.Die()
+		died.ExitLikeKernel()
 		return &statusError{status: died.Status}
 	}
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 // kernels is what --kernel has come to.
 type kernels struct {
 	python  *kernel.Python // nil with another kernel
-	elisp   *kernel.Elisp  // likewise
+	elisp   *kernel.Emacs  // likewise
 	command []string       // of a foreign kernel
 	read    []string       // what a fence has to let it read
 	sockets bool           // it needs Unix sockets, to talk to us
@@ -33,12 +33,12 @@ func (h *host) findKernel(ctx context.Context) (err error) {
 	k := &h.kernels
 	switch spec, isJupyter := strings.CutPrefix(name, kernelJupyter); {
 	case name == kernelPython:
-		k.python, err = kernel.Resolve(ctx, h.flags.python, h.supervisor.TempDir())
+		k.python, err = kernel.ResolvePython(ctx, h.flags.python, h.supervisor.TempDir())
 	case name == kernelElisp:
-		k.elisp, err = kernel.ResolveElisp(ctx, "", h.supervisor.TempDir())
+		k.elisp, err = kernel.ResolveEmacs(ctx, "", h.supervisor.TempDir())
 		k.sockets = true
 	case isJupyter:
-		found, err := jupyter.Find(ctx, spec, h.p.environ)
+		found, err := jupyter.FindSpec(ctx, spec, h.p.environ)
 		if err != nil {
 			return usage(err)
 		}
@@ -57,9 +57,9 @@ func (h *host) findKernel(ctx context.Context) (err error) {
 // kernelConfig is the kernel of every session.
 func (h *host) kernelConfig() kernel.Config {
 	return kernel.Config{
-		Python: h.kernels.python, Elisp: h.kernels.elisp, Command: h.kernels.command,
-		Pool: h.pool, Sandbox: h.sandboxing.kernel, Ready: h.flags.ready,
-		FrameLimit: h.flags.frameLimit, StdioLimit: h.flags.stdioLimit,
+		Python: h.kernels.python, Emacs: h.kernels.elisp, Command: h.kernels.command,
+		Pool: h.pool, Sandbox: h.sandboxing.kernel, ReadyTimeout: h.flags.ready,
+		MaxFrameBytes: h.flags.frameLimit, MaxStdioBytes: h.flags.stdioLimit,
 	}
 }
 
@@ -71,11 +71,11 @@ const resolvesUnix = 9
 // gets, where there is to be none, one with nobody else in it.
 func (h *host) kernelRules(rules sandbox.Rules, machine sandbox.Machine) sandbox.Rules {
 	k := h.kernels
-	if k.elisp != nil && machine.Landlock >= resolvesUnix {
-		rules.Write = append(rules.Write, h.supervisor.Sockets())
+	if k.elisp != nil && machine.LandlockVersion >= resolvesUnix {
+		rules.WritePaths = append(rules.WritePaths, h.supervisor.SocketsDir())
 	}
-	rules.Read = slices.Concat(rules.Read, k.read)
-	rules.UnixSockets = k.sockets
+	rules.ReadPaths = slices.Concat(rules.ReadPaths, k.read)
+	rules.AllowUnixSockets = k.sockets
 	if k.itself && rules.Network == sandbox.NetworkOff {
 		rules.Network = sandbox.NetworkLoopback
 	}

@@ -58,7 +58,7 @@ func TestScripts(t *testing.T) {
 			case "mount":
 				return mayMount()
 			case "landlock":
-				return sandbox.Probe(t.Context(), []string{"true"}).Landlock > 0, nil
+				return sandbox.ProbeMachine(t.Context(), []string{"true"}).LandlockVersion > 0, nil
 			default:
 				return false, fmt.Errorf("unknown condition %q", name)
 			}

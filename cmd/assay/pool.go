@@ -37,7 +37,7 @@ func (f *poolFlags) check(language string) error {
 func (h *host) fill(ctx context.Context) (err error) {
 	if f := h.flags.pool; f.size > 0 {
 		h.pool, err = kernel.NewPool(ctx, h.supervisor, kernel.PoolConfig{
-			Python: h.kernels.python, Size: f.size, Preload: f.preload, Environ: h.p.environ, Log: h.p.log(), Ready: h.flags.ready,
+			Python: h.kernels.python, MaxKernels: f.size, PreloadModules: f.preload, Environ: h.p.environ, Log: h.p.log(), ReadyTimeout: h.flags.ready,
 		})
 	}
 	return err

@@ -178,7 +178,7 @@ func (r *report) end(s batch.Summary) error {
 	}
 	if r.pool != nil {
 		stats := r.pool.Stats()
-		r.say("pool: %d kernels forked, %d started cold", stats.Forked, stats.Cold)
+		r.say("pool: %d kernels forked, %d started cold", stats.ForkedKernels, stats.ColdKernels)
 	}
 	r.emit(s)
 	if !r.json {

@@ -13,7 +13,7 @@ func (p *process) reapCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := subprocess.Reap(p.in); err != nil {
+			if err := subprocess.RunCleanupHelper(p.in); err != nil {
 				return broken(err)
 			}
 			return nil

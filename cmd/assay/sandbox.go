@@ -80,24 +80,24 @@ func (h *host) confine(ctx context.Context) (sandboxing, error) {
 		return sandboxing{}, nil
 	}
 	rules := sandbox.Rules{
-		Network: sandbox.Network(f.network), Memory: int64(f.memory), FileSize: int64(f.disk),
-		Processes: f.processes, OpenFiles: f.openFiles,
+		Network: sandbox.Network(f.network), MaxMemoryBytes: int64(f.memory), MaxFileBytes: int64(f.disk),
+		MaxProcesses: f.processes, MaxOpenFiles: f.openFiles,
 	}
 	for _, path := range f.read {
 		absolute, err := filepath.Abs(path)
 		if err != nil {
 			return sandboxing{}, err
 		}
-		rules.Read = append(rules.Read, absolute)
+		rules.ReadPaths = append(rules.ReadPaths, absolute)
 	}
-	rules.Read = append(rules.Read, sandbox.System()...)
-	machine := sandbox.Probe(ctx, h.door())
+	rules.ReadPaths = append(rules.ReadPaths, sandbox.SystemPaths()...)
+	machine := sandbox.ProbeMachine(ctx, h.door())
 	s := sandboxing{kernel: &sandbox.Template{Machine: machine, Rules: h.kernelRules(rules, machine)}}
 	if f.agent {
-		rules.Read = slices.Concat(rules.Read, neighbours(h.agentWords))
+		rules.ReadPaths = slices.Concat(rules.ReadPaths, neighbours(h.agentWords))
 		if _, ok := h.flags.mcpCommand(); ok { // we stand between it and the server, and it reaches us by a socket
-			rules.Read = slices.Concat(rules.Read, neighbours([]string{h.p.self}))
-			rules.Write, rules.UnixSockets = append(rules.Write, h.mcpSockets()), true
+			rules.ReadPaths = slices.Concat(rules.ReadPaths, neighbours([]string{h.p.self}))
+			rules.WritePaths, rules.AllowUnixSockets = append(rules.WritePaths, h.mcpSockets()), true
 		}
 		s.agent = &sandbox.Template{Machine: machine, Rules: rules}
 	}
@@ -135,9 +135,9 @@ func resolved(path string) string {
 
 // enforced tells which promises hold here.
 func (h *host) enforced() map[string]bool {
-	held := h.supervisor.Enforced()
+	held := h.supervisor.Enforceable()
 	if h.sandboxing.kernel != nil {
-		maps.Copy(held, h.sandboxing.kernel.Machine.Enforced(h.sandboxing.kernel.Rules))
+		maps.Copy(held, h.sandboxing.kernel.Machine.Enforceable(h.sandboxing.kernel.Rules))
 	}
 	if h.flags.sandbox.disk > 0 {
 		held["disk"] = true
@@ -147,7 +147,7 @@ func (h *host) enforced() map[string]bool {
 
 // unenforced says, for people, what is promised and does not hold here.
 func unenforced(held map[string]bool) []string {
-	missing := sandbox.Missing(held)
+	missing := sandbox.DescribeMissing(held)
 	if kept, asked := held["cgroup_kill"]; asked && !kept {
 		missing = append(missing, "a process that leaves its process group outlives its session: there is no cgroup (version 2) that we may write")
 	}

@@ -224,12 +224,12 @@ func (a *attempt) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.cfg.Kernel.Read = a.linked()
+	a.cfg.Kernel.ReadPaths = a.linked()
 	cfg := session.Config{
 		ID: a.journal.Session, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
 		WorkdirRoot: a.cfg.WorkdirRoot, Prepare: a.place, Console: a.cfg.Console, Evaluation: true,
 		Init: agentInit(a.limits), Disk: a.limits.Disk, NewCellID: a.cellIDs(),
-		Router:  router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.FrameLimit, Shared: a.cfg.Shared, ReadOnly: a.cfg.ReadOnly},
+		Router:  router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.Shared, ReadOnly: a.cfg.ReadOnly},
 		Printed: printed, Lines: a.cfg.Lines, Log: a.log,
 	}
 	a.printed = printed

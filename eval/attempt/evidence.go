@@ -101,7 +101,7 @@ func (a *attempt) judge(name string) (model.Client, error) {
 // URL with a password in it: it is what a command grader gets.
 func WithoutKeys(environ []string) []string {
 	login := regexp.MustCompile(`://[^\s/@]*:[^\s@]+@`)
-	return slices.DeleteFunc(subprocess.Pick(environ, isPublic), login.MatchString)
+	return slices.DeleteFunc(subprocess.FilterEnv(environ, isPublic), login.MatchString)
 }
 
 // isPublic says whether no word of a variable's name, in any case and number and

@@ -58,7 +58,7 @@ func (a *attempt) rerun(ctx context.Context, cells []notebook.Cell) (shown *grad
 func (a *attempt) rerunIn(ctx context.Context, sandbox string, disk session.Disk, cells []notebook.Cell) (shown *grading.Notebook, err error) {
 	cfg := a.cfg.Kernel
 	cfg.Workdir, cfg.Session, cfg.Environ = sandbox, a.journal.Session, a.cfg.Environ
-	cfg.Stuck = func(string) bool { return true }
+	cfg.OnStuck = func(string) bool { return true }
 	k, err := kernel.Start(ctx, a.cfg.Supervisor, cfg)
 	if err != nil {
 		return nil, cmp.Or(context.Cause(ctx), err)
@@ -77,7 +77,7 @@ func (a *attempt) rerunIn(ctx context.Context, sandbox string, disk session.Disk
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
 	why := again.all(cells)
-	shown = shownNotebook(k.Ready.Language, cells, again.fold)
+	shown = shownNotebook(k.ReadyMessage.Language, cells, again.fold)
 	for i := range shown.Cells {
 		cell := &shown.Cells[i]
 		cell.Text = strings.ReplaceAll(cell.Text, sandbox, a.session.Workdir())
@@ -86,7 +86,7 @@ func (a *attempt) rerunIn(ctx context.Context, sandbox string, disk session.Disk
 			cell.Text += "\n" + cmp.Or(context.Cause(ctx), why).Error() + "\n"
 		}
 	}
-	return shown, a.writeRerun(k.Ready, cells, again.fold)
+	return shown, a.writeRerun(k.ReadyMessage, cells, again.fold)
 }
 
 // diskError says that a sandbox has passed the limit that the first one has, too.

@@ -52,7 +52,7 @@ const linkAbove = 64 << 20
 // links tells whether data is linked to instead of copied.
 func (a *attempt) links(data testcases.DataFile) bool {
 	info, err := os.Stat(data.Path)
-	return err == nil && info.Size() > linkAbove && a.cfg.Kernel.Sandbox.Holds(sandbox.HoldsWrite)
+	return err == nil && info.Size() > linkAbove && a.cfg.Kernel.Sandbox.CanEnforce(sandbox.EnforcesWrite)
 }
 
 // linked returns the data that is linked to, which the kernel must be let read.

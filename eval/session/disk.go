@@ -43,7 +43,7 @@ func NewDisk(ctx context.Context, workdir string, limit int64) (Disk, error) {
 	if limit <= 0 {
 		return Disk{}, nil
 	}
-	began, err := sandbox.Usage(ctx, workdir)
+	began, err := sandbox.DiskUsage(ctx, workdir)
 	return Disk{workdir: workdir, began: began, limit: limit}, err
 }
 
@@ -53,7 +53,7 @@ func (d Disk) Measure(ctx context.Context) (measured Limit, passed bool) {
 	if d.limit <= 0 {
 		return Limit{}, false
 	}
-	held, _ := sandbox.Usage(ctx, d.workdir)
+	held, _ := sandbox.DiskUsage(ctx, d.workdir)
 	measured = Limit{Type: TypeLimit, Which: "disk", Configured: d.limit, Measured: held - d.began}
 	return measured, measured.Measured > d.limit
 }

@@ -220,7 +220,7 @@ func TestAgentThatIsNotReadyAgain(t *testing.T) {
 	status := shell(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)
 	silent := shell(`{"type":"ready"}`)
 	command := []string{"sh", "-c", "if test -e " + once + "; then " + silent[2] + "; fi; touch " + once + "; " + status[2], "sh"}
-	s := start(t, supervisor(t), session.Config{Agent: agent.Config{Command: command, Ready: 2 * time.Second}})
+	s := start(t, supervisor(t), session.Config{Agent: agent.Config{Command: command, ReadyTimeout: 2 * time.Second}})
 	require.ErrorContains(t, s.Restart(t.Context(), "agent"), "did not answer init with agent_status ready within 2s")
 	require.ErrorIs(t, s.Query(protocol.AgentQuery{Query: "hello"}), router.ErrNoPeer)
 }

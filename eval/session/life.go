@@ -37,7 +37,7 @@ func (s *Session) Journal() *trace.Journal { return s.cfg.Journal }
 func (s *Session) Router() *router.Router { return s.router }
 
 // KernelReady is what the kernel said of itself.
-func (s *Session) KernelReady() protocol.Ready { return s.children().kernel.Ready }
+func (s *Session) KernelReady() protocol.Ready { return s.children().kernel.ReadyMessage }
 
 // KernelPID is the kernel's process id.
 func (s *Session) KernelPID() int { return s.children().kernel.PID() }

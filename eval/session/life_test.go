@@ -183,7 +183,7 @@ func TestEnvironments(t *testing.T) {
 	sup := supervisor(t)
 	s := start(t, sup, session.Config{
 		Kernel: python(t, sup), Printed: &printed,
-		Agent:   agent.Config{Command: playing("shows environment"), Pass: []string{"ASSAY_PASSED"}},
+		Agent:   agent.Config{Command: playing("shows environment"), PassVariables: []string{"ASSAY_PASSED"}},
 		Environ: append(os.Environ(), "ANTHROPIC_API_KEY=key", "OPENAI_API_KEY=key", "ASSAY_PASSED=yes", "ASSAY_KEPT=no", "LC_TIME=C", "LATCH_SANDBOX_ROOT=/elsewhere"),
 	})
 	done, err := s.Execute(t.Context(), "import os, json; print(json.dumps({**os.environ, 'folder': os.getcwd()}))", generous)

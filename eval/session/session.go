@@ -155,7 +155,7 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	waiting, waited := context.WithCancel(life)
 	s.stop, s.waited = stop, waited
-	s.cfg.Kernel.Stuck = func(what string) bool { return s.killsStuck(life, what) }
+	s.cfg.Kernel.OnStuck = func(what string) bool { return s.killsStuck(life, what) }
 	cfg.Router.Log = s.log
 	cfg.Router.Restart = func(name string) error { return s.Restart(life, name) }
 	s.router = router.New(cfg.Journal, s.runs, cfg.Router)

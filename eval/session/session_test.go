@@ -128,10 +128,10 @@ func TestStartErrors(t *testing.T) {
 		"no such agent":   {session.Config{Agent: agent.Config{Command: []string{"/no/such/agent"}}}, "agent", []string{"start agent: ", "no such file"}},
 		"kernel exits":    {session.Config{Kernel: kernel.Config{Command: playing("early exit")}}, "kernel", []string{"kernel exited with status 7", "no such module: frobnicate"}},
 		"agent exits":     {session.Config{Agent: agent.Config{Command: playing("early exit")}}, "agent", []string{"agent exited with status 7", "no such module: frobnicate"}},
-		"kernel is mute":  {session.Config{Kernel: kernel.Config{Command: shell(), Ready: time.Second}}, "kernel", []string{"kernel did not say ready within 1s"}},
-		"agent is mute":   {session.Config{Agent: agent.Config{Command: shell(), Ready: time.Second}}, "agent", []string{"agent did not say ready within 1s"}},
+		"kernel is mute":  {session.Config{Kernel: kernel.Config{Command: shell(), ReadyTimeout: time.Second}}, "kernel", []string{"kernel did not say ready within 1s"}},
+		"agent is mute":   {session.Config{Agent: agent.Config{Command: shell(), ReadyTimeout: time.Second}}, "agent", []string{"agent did not say ready within 1s"}},
 		"exits at init":   {session.Config{Agent: agent.Config{Command: playing("exit at init")}}, "agent", []string{"agent exited with status 8", "I do not like this session"}},
-		"silent at init":  {session.Config{Agent: agent.Config{Command: shell(`{"type":"ready"}`, `{"type":"agent_status","status":"thinking"}`), Ready: time.Second}}, "agent", []string{"agent did not answer init with agent_status ready within 1s"}},
+		"silent at init":  {session.Config{Agent: agent.Config{Command: shell(`{"type":"ready"}`, `{"type":"agent_status","status":"thinking"}`), ReadyTimeout: time.Second}}, "agent", []string{"agent did not answer init with agent_status ready within 1s"}},
 		"prepare fails":   {session.Config{Prepare: func(string) error { return broken }}, "sandbox", []string{"the data is not there"}},
 		"no sandbox root": {session.Config{WorkdirRoot: "/no/such/folder"}, "sandbox", []string{"make the sandbox: "}},
 	} {

@@ -26,7 +26,7 @@ const generous = 30 * time.Second
 
 func supervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
-	sup, err := subprocess.NewSupervisor(subprocess.Config{Helper: []string{os.Args[0], "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sup.Close()) })
 	return sup
@@ -34,7 +34,7 @@ func supervisor(t *testing.T) *subprocess.Supervisor {
 
 func python(t *testing.T, sup *subprocess.Supervisor) kernel.Config {
 	t.Helper()
-	found, err := kernel.Resolve(t.Context(), "python3", sup.TempDir())
+	found, err := kernel.ResolvePython(t.Context(), "python3", sup.TempDir())
 	require.NoError(t, err)
 	return kernel.Config{Python: found}
 }

@@ -105,10 +105,10 @@ func (s *Session) watch(name string, exited <-chan struct{}, exit func() subproc
 func (s *Session) connectKernel() error {
 	k := s.children().kernel
 	s.append(trace.KernelToServer, k.ReadyFrame)
-	if language := k.Ready.Language; language != "" {
+	if language := k.ReadyMessage.Language; language != "" {
 		s.document.SetLanguage(language)
 	}
-	peer, err := s.router.AttachKernel(k, k.Ready.Actions)
+	peer, err := s.router.AttachKernel(k, k.ReadyMessage.Actions)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *Session) connectAgent(ctx context.Context) error {
 	s.pair.agentPeer = peer
 	s.mu.Unlock()
 	init := s.cfg.Init
-	init.Type, init.Language = protocol.TypeInit, s.children().kernel.Ready.Language
+	init.Type, init.Language = protocol.TypeInit, s.children().kernel.ReadyMessage.Language
 	if err := s.router.ToAgent(init); err != nil {
 		return err
 	}
@@ -160,9 +160,9 @@ func (s *Session) children() pair {
 // awaitAgent reads on until the agent says that it is ready, passing over
 // whatever else it says first.
 func (s *Session) awaitAgent(ctx context.Context, peer *router.Peer, follow *trace.Follower) error {
-	within := s.cfg.Agent.Ready
+	within := s.cfg.Agent.ReadyTimeout
 	if within <= 0 {
-		within = agent.ReadyDeadline
+		within = agent.DefaultReadyTimeout
 	}
 	late := fmt.Errorf("agent did not answer init with agent_status ready within %v", within)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, late)

@@ -36,9 +36,9 @@ func TestPK7ARunThatSwallowsInterruptsCostsTheKernel(t *testing.T) {
 	told := time.Now()
 	require.NoError(t, s.Router().ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}))
 	s.await(t, "the second interrupt", says("it has not stopped for 1s, and is interrupted again"))
-	require.GreaterOrEqual(t, time.Since(told), kernel.StopAgain)
+	require.GreaterOrEqual(t, time.Since(told), kernel.RepeatStopDelay)
 	s.await(t, "the end", says("it has not stopped for 5s: its kernel is killed"))
-	require.GreaterOrEqual(t, time.Since(told), kernel.StopPatience)
+	require.GreaterOrEqual(t, time.Since(told), kernel.StuckTimeout)
 	failed := s.await(t, "the run's end for the agent", func(e *trace.Entry) bool {
 		return e.Hop == trace.ServerToAgent && e.Type == protocol.TypeKernelMessage && strings.Contains(string(e.Body), protocol.TypeCellResult)
 	})

@@ -19,7 +19,7 @@ const (
 	block     = 512  // bytes that st_blocks counts in
 )
 
-// Usage returns how many bytes the files and folders below root, and root itself,
+// DiskUsage returns how many bytes the files and folders below root, and root itself,
 // take on the disk. A file of several names counts once; a link is not followed;
 // what has no name any more does not count, and what is moved meanwhile may not.
 // The tree may be of any depth and size, and be changed: memory follows the number
@@ -27,7 +27,7 @@ const (
 //
 // When it is measured in part only, because ctx is done or a folder cannot be
 // read, that is an error, and the sum of the rest is returned too.
-func Usage(ctx context.Context, root string) (int64, error) {
+func DiskUsage(ctx context.Context, root string) (int64, error) {
 	fd, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0, fmt.Errorf("measure %s: %w", root, err)

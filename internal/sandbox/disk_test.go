@@ -19,7 +19,7 @@ import (
 
 func usage(t *testing.T, root string) int64 {
 	t.Helper()
-	total, err := sandbox.Usage(t.Context(), root)
+	total, err := sandbox.DiskUsage(t.Context(), root)
 	require.NoError(t, err)
 	return total
 }
@@ -53,7 +53,7 @@ func TestUsage(t *testing.T) {
 		require.NoError(t, os.Remove(filepath.Join(root, "a", "another")))
 	}), 1<<14)
 
-	_, err := sandbox.Usage(t.Context(), filepath.Join(root, "missing"))
+	_, err := sandbox.DiskUsage(t.Context(), filepath.Join(root, "missing"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -95,7 +95,7 @@ func TestUsageStops(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	late := errors.New("measured for too long")
 	cancel(late)
-	_, err := sandbox.Usage(ctx, t.TempDir())
+	_, err := sandbox.DiskUsage(ctx, t.TempDir())
 	require.ErrorIs(t, err, late)
 }
 

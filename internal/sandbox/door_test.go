@@ -71,7 +71,7 @@ func TestExecRefusesPlans(t *testing.T) {
 // A limit that is there already, and lower, stays.
 func TestExecKeepsLowerLimits(t *testing.T) {
 	t.Parallel()
-	plan, err := json.Marshal(sandbox.Plan{Limits: []sandbox.Limit{{Resource: unix.RLIMIT_NOFILE, Value: 1 << 40}, {Resource: unix.RLIMIT_CORE, Value: 0}}})
+	plan, err := json.Marshal(sandbox.Plan{Rlimits: []sandbox.Rlimit{{Resource: unix.RLIMIT_NOFILE, Value: 1 << 40}, {Resource: unix.RLIMIT_CORE, Value: 0}}})
 	require.NoError(t, err)
 	var now unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &now))
@@ -88,29 +88,29 @@ func TestExecKeepsLowerLimits(t *testing.T) {
 func TestExecKeepsWhatItHas(t *testing.T) {
 	t.Parallel()
 	w := way{uid: os.Getuid()}
-	machine := sandbox.Probe(t.Context(), []string{in("fence.test"), "fence"})
+	machine := sandbox.ProbeMachine(t.Context(), []string{in("fence.test"), "fence"})
 	rules := w.rules(t)
 	rules.Network = sandbox.NetworkLoopback
 	plan, err := machine.Plan(rules)
 	require.NoError(t, err)
 	bare := []string{"sh", "-c", "pwd; cat <&3; ls /proc/self/fd"}
-	fenced, err := plan.Command([]string{in("fence.test"), "fence"}, bare)
+	fenced, err := plan.LauncherCommand([]string{in("fence.test"), "fence"}, bare)
 	require.NoError(t, err)
 
 	var said []string
 	for _, argv := range [][]string{bare, fenced} {
 		cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
-		cmd.Dir = rules.Root
+		cmd.Dir = rules.Workdir
 		given, err := os.Open(in("attempts.py"))
 		require.NoError(t, err)
 		cmd.ExtraFiles = []*os.File{given}
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
-		plan.Prepare(cmd.SysProcAttr)
+		plan.SetProcAttr(cmd.SysProcAttr)
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(out))
 		require.NoError(t, given.Close())
 		said = append(said, string(out))
 	}
 	require.Equal(t, said[0], said[1])
-	require.Contains(t, said[1], rules.Root+"\n")
+	require.Contains(t, said[1], rules.Workdir+"\n")
 }

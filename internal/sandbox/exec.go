@@ -62,15 +62,15 @@ func (p Plan) carryOut() error {
 			return err
 		}
 	}
-	if err := dropCapabilities(p.Bounding); err != nil {
+	if err := dropCapabilities(p.DroppedCapabilities); err != nil {
 		return err
 	}
 	// A file that grows too large is then an error, as it is in Python anyway.
 	signal.Ignore(syscall.SIGXFSZ)
-	if err := install(p.Filter); err != nil {
+	if err := install(p.SeccompFilter); err != nil {
 		return err
 	}
-	for _, limit := range p.Limits {
+	for _, limit := range p.Rlimits {
 		if err := limit.set(); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (p Plan) carryOut() error {
 	return nil
 }
 
-func (l Limit) set() error {
+func (l Rlimit) set() error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(l.Resource, &now); err != nil {
 		return fmt.Errorf("read limit %d: %w", l.Resource, err)

@@ -7,6 +7,6 @@ func FindCgroups(mounts, member string) (pids, unified string) {
 }
 
 // LimitUnified is for a limit of version 2, which a test cannot expect to have.
-func LimitUnified(limit int, ours, group string) (*Pids, error) {
+func LimitUnified(limit int, ours, group string) (*PidsLimit, error) {
 	return limitUnified(limit, ours, group)
 }

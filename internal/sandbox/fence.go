@@ -9,7 +9,7 @@
 // nothing runs with less of a fence than its plan says.
 //
 // What a plan cannot hold on a machine is told by [Machine.Enforced] and, for
-// people, by [Missing].
+// people, by [DescribeMissing].
 package sandbox
 
 import (
@@ -33,37 +33,37 @@ const (
 type Rules struct {
 	// Root may be read, written and executed. HOME and TMPDIR should lie in it.
 	// Required, absolute.
-	Root string `json:"root"`
+	Workdir string `json:"root"`
 
 	// Read names files and folders that may be read and executed, absolute; one
-	// that is missing is passed over. [System] has those that everything needs.
-	Read []string `json:"read"`
+	// that is missing is passed over. [SystemPaths] has those that everything needs.
+	ReadPaths []string `json:"read"`
 
 	// Write names more that may be written too, absolute; one that is missing is
 	// passed over.
-	Write []string `json:"write"`
+	WritePaths []string `json:"write"`
 
 	Network Network `json:"network"`
 
-	// UnixSockets allows sockets of the Unix family with NetworkOff too. Socket
+	// AllowUnixSockets allows sockets of the Unix family with NetworkOff too. Socket
 	// pairs are always allowed.
-	UnixSockets bool `json:"unix_sockets"`
+	AllowUnixSockets bool `json:"unix_sockets"`
 
 	// Memory is how many bytes each process may allocate, RLIMIT_DATA: what it
 	// shares with others or maps from files does not count. 0 is no limit.
-	Memory int64 `json:"memory"`
+	MaxMemoryBytes int64 `json:"memory"`
 
 	// Processes is how many there may be, threads counted; 0 is no limit. A plan
-	// does not bind root, whom only [Pids] can; and of a user without a namespace of
+	// does not bind root, whom only [PidsLimit] can; and of a user without a namespace of
 	// his own it counts all processes, so that as many are added as the system has.
-	Processes int `json:"processes"`
+	MaxProcesses int `json:"processes"`
 
-	OpenFiles int   `json:"open_files"` // descriptors of each process; 0: no limit
-	FileSize  int64 `json:"file_size"`  // bytes of each file; 0: no limit
+	MaxOpenFiles int   `json:"open_files"` // descriptors of each process; 0: no limit
+	MaxFileBytes int64 `json:"file_size"`  // bytes of each file; 0: no limit
 }
 
 func (r Rules) validate() error {
-	for _, path := range slices.Concat([]string{r.Root}, r.Read, r.Write) {
+	for _, path := range slices.Concat([]string{r.Workdir}, r.ReadPaths, r.WritePaths) {
 		if !filepath.IsAbs(path) {
 			return fmt.Errorf("fence: the path %q is not absolute", path)
 		}
@@ -73,7 +73,7 @@ func (r Rules) validate() error {
 	default:
 		return fmt.Errorf("fence: the network is %q, and must be on, loopback or off", r.Network)
 	}
-	if r.Memory < 0 || r.Processes < 0 || r.OpenFiles < 0 || r.FileSize < 0 {
+	if r.MaxMemoryBytes < 0 || r.MaxProcesses < 0 || r.MaxOpenFiles < 0 || r.MaxFileBytes < 0 {
 		return fmt.Errorf("fence: a limit is below 0")
 	}
 	return nil

@@ -29,8 +29,8 @@ func TestRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rules, out, other := w.rules(t), w.outside(t), w.outside(t)
-			require.NoError(t, os.Symlink(out, filepath.Join(rules.Root, "link")))
-			w.prevent(t, order{Rules: rules}, sandbox.HoldsRead, map[string]string{
+			require.NoError(t, os.Symlink(out, filepath.Join(rules.Workdir, "link")))
+			w.prevent(t, order{Rules: rules}, sandbox.EnforcesRead, map[string]string{
 				"file":             `open(OUT + "/secret").read()`,
 				"folder":           `os.listdir(OUT)`,
 				"home":             `os.listdir("/root")`,
@@ -83,8 +83,8 @@ func TestWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rules, out := w.rules(t), w.outside(t)
-			require.NoError(t, os.Symlink(filepath.Join(out, "secret"), filepath.Join(rules.Root, "link")))
-			w.prevent(t, order{Rules: rules}, sandbox.HoldsWrite, map[string]string{
+			require.NoError(t, os.Symlink(filepath.Join(out, "secret"), filepath.Join(rules.Workdir, "link")))
+			w.prevent(t, order{Rules: rules}, sandbox.EnforcesWrite, map[string]string{
 				"create":          `open(OUT + "/new", "w")`,
 				"overwrite":       `open(OUT + "/secret", "w")`,
 				"append":          `open(OUT + "/secret", "a").write("x")`,
@@ -129,7 +129,7 @@ func TestAttributes(t *testing.T) {
 	for name, w := range ways() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w.prevent(t, order{Rules: w.rules(t)}, sandbox.HoldsAttributes, map[string]string{
+			w.prevent(t, order{Rules: w.rules(t)}, sandbox.EnforcesAttributes, map[string]string{
 				"mode":  `os.chmod(OUT + "/secret", 0o640)`,
 				"owner": `os.chown(OUT + "/secret", os.getuid(), -1)`,
 				"time":  `os.utime(OUT + "/secret", (0, 0))`,
@@ -149,7 +149,7 @@ func TestSharedMemory(t *testing.T) {
 	for name, w := range ways() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w.prevent(t, order{Rules: w.rules(t)}, sandbox.HoldsSharedMemory, map[string]string{
+			w.prevent(t, order{Rules: w.rules(t)}, sandbox.EnforcesSharedMemory, map[string]string{
 				"read": `
 try: open(THEIRS).read()
 except FileNotFoundError as error: raise PermissionError(error)`,

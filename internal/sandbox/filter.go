@@ -44,7 +44,7 @@ func filter(r Rules) []byte {
 		p.refuseOn(condition)
 	}
 	numbers := refused()
-	if r.Network == NetworkOff && !r.UnixSockets {
+	if r.Network == NetworkOff && !r.AllowUnixSockets {
 		numbers = append(numbers, unix.SYS_SOCKET)
 	}
 	for _, span := range spans(numbers) {

@@ -11,20 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ruleset is what Landlock is told. Its numbers are the kernel's own.
-type Ruleset struct {
-	Files  uint64 `json:"files"`  // what may be done to files only where Paths say so
-	Ports  uint64 `json:"ports"`  // what may not be done with ports
-	Scoped uint64 `json:"scoped"` // what ends at the fence
-	Flags  uint32 `json:"flags"`
-	Paths  []Path `json:"paths"`
+// LandlockRules is what Landlock is told. Its numbers are the kernel's own.
+type LandlockRules struct {
+	HandledFileAccess uint64     `json:"files"`  // what may be done to files only where Paths say so
+	HandledPortAccess uint64     `json:"ports"`  // what may not be done with ports
+	ScopedAccess      uint64     `json:"scoped"` // what ends at the fence
+	RestrictFlags     uint32     `json:"flags"`
+	Paths             []PathRule `json:"paths"`
 }
 
-// Path is a file or a folder, with all below it, and what may be done there. One
+// PathRule is a file or a folder, with all below it, and what may be done there. One
 // that is missing when the plan is carried out is passed over.
-type Path struct {
-	Path   string `json:"path"`
-	Access uint64 `json:"access"`
+type PathRule struct {
+	Path          string `json:"path"`
+	AllowedAccess uint64 `json:"access"`
 }
 
 // What may be done to a file or a folder. No device can be made, and no command
@@ -51,19 +51,19 @@ func (m Machine) known() landlock.Config {
 		landlock.V1, landlock.V2, landlock.V3, landlock.V4, landlock.V5, landlock.V6,
 		landlock.V7, landlock.V8, landlock.V9, landlock.V10, landlock.V11,
 	}
-	return versions[min(m.Landlock, len(versions)-1)]
+	return versions[min(m.LandlockVersion, len(versions)-1)]
 }
 
-func (m Machine) ruleset(r Rules) (*Ruleset, error) {
+func (m Machine) ruleset(r Rules) (*LandlockRules, error) {
 	known := m.known()
-	set := &Ruleset{Files: uint64(known.HandledAccessFS), Scoped: uint64(known.Scoped)}
+	set := &LandlockRules{HandledFileAccess: uint64(known.HandledAccessFS), ScopedAccess: uint64(known.Scoped)}
 	if r.Network == NetworkOff {
-		set.Ports = uint64(known.HandledAccessNet)
+		set.HandledPortAccess = uint64(known.HandledAccessNet)
 	}
-	if m.Landlock >= 7 {
-		set.Flags = ll.FlagRestrictSelfLogSameExecOff // what is refused is the user's to see, not the system's
+	if m.LandlockVersion >= 7 {
+		set.RestrictFlags = ll.FlagRestrictSelfLogSameExecOff // what is refused is the user's to see, not the system's
 	}
-	if err := set.allow(writing, r.Root); err != nil {
+	if err := set.allow(writing, r.Workdir); err != nil {
 		return nil, fmt.Errorf("fence: %w", err)
 	}
 	for _, grant := range m.grants(r) {
@@ -84,9 +84,9 @@ type grant struct {
 
 // grants is what may be done where, beside the root.
 func (m Machine) grants(r Rules) []grant {
-	all := []grant{{reading, r.Read}, {writing, r.Write}, {using, devices()}}
+	all := []grant{{reading, r.ReadPaths}, {writing, r.WritePaths}, {using, devices()}}
 	shm := []string{sharedMemory}
-	if !m.Mounts {
+	if !m.MountNamespaces {
 		return append(all, grant{sharing, shm})
 	}
 	return append(all, grant{writing, shm}, grant{using, []string{"/dev/ptmx", "/dev/pts"}})
@@ -94,7 +94,7 @@ func (m Machine) grants(r Rules) []grant {
 
 // allow adds a path, which must exist: what can be done to a folder only is not
 // to be asked for a file.
-func (s *Ruleset) allow(access uint64, path string) error {
+func (s *LandlockRules) allow(access uint64, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -102,14 +102,14 @@ func (s *Ruleset) allow(access uint64, path string) error {
 	if !info.IsDir() {
 		access &= toFiles
 	}
-	s.Paths = append(s.Paths, Path{Path: path, Access: access & s.Files})
+	s.Paths = append(s.Paths, PathRule{Path: path, AllowedAccess: access & s.HandledFileAccess})
 	return nil
 }
 
 // enforce puts the calling thread behind the rules. It must have given up the
 // way to new privileges.
-func (s *Ruleset) enforce() error {
-	fd, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{HandledAccessFS: s.Files, HandledAccessNet: s.Ports, Scoped: s.Scoped}, 0)
+func (s *LandlockRules) enforce() error {
+	fd, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{HandledAccessFS: s.HandledFileAccess, HandledAccessNet: s.HandledPortAccess, Scoped: s.ScopedAccess}, 0)
 	if err != nil {
 		return fmt.Errorf("make a landlock ruleset: %w", err)
 	}
@@ -119,13 +119,13 @@ func (s *Ruleset) enforce() error {
 			return fmt.Errorf("allow %s: %w", path.Path, err)
 		}
 	}
-	if err := ll.LandlockRestrictSelf(fd, s.Flags); err != nil {
+	if err := ll.LandlockRestrictSelf(fd, s.RestrictFlags); err != nil {
 		return fmt.Errorf("restrict by landlock: %w", err)
 	}
 	return nil
 }
 
-func (p Path) add(ruleset int) error {
+func (p PathRule) add(ruleset int) error {
 	fd, err := unix.Open(p.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil
@@ -134,5 +134,5 @@ func (p Path) add(ruleset int) error {
 		return err
 	}
 	defer unix.Close(fd)
-	return ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{AllowedAccess: p.Access, ParentFd: fd}, 0)
+	return ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{AllowedAccess: p.AllowedAccess, ParentFd: fd}, 0)
 }

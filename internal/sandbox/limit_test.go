@@ -15,7 +15,7 @@ func TestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rules := w.rules(t)
-			rules.Memory, rules.OpenFiles, rules.FileSize = 512<<20, 64, 1<<20
+			rules.MaxMemoryBytes, rules.MaxOpenFiles, rules.MaxFileBytes = 512<<20, 64, 1<<20
 			outcomes, enforced := w.try(t, order{Rules: rules}, map[string]string{
 				"memory": `bytearray(1 << 30)`,
 				"memory in small pieces": `
@@ -36,10 +36,10 @@ while True: pieces.append(bytes(1 << 20))`,
 			require.Regexp(t, "ValueError|PermissionError", outcomes["raise the limit"])
 			require.Equal(t, "done", outcomes["enough memory"])
 			require.Equal(t, "done", outcomes["enough of a file"])
-			for _, promise := range []string{sandbox.HoldsMemory, sandbox.HoldsOpenFiles, sandbox.HoldsFileSize} {
+			for _, promise := range []string{sandbox.EnforcesMemory, sandbox.EnforcesOpenFiles, sandbox.EnforcesFileSize} {
 				require.True(t, enforced[promise])
 			}
-			require.NotContains(t, enforced, sandbox.HoldsProcesses)
+			require.NotContains(t, enforced, sandbox.EnforcesProcesses)
 		})
 	}
 }
@@ -61,7 +61,7 @@ except BlockingIOError as error:
 // PK-15: the number of processes is limited.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
-	pids, err := sandbox.NewPids(1, "")
+	pids, err := sandbox.NewPidsLimit(1, "")
 	if err == nil {
 		require.NoError(t, pids.Remove())
 	}
@@ -69,7 +69,7 @@ func TestProcesses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rules := w.rules(t)
-			rules.Processes = 64
+			rules.MaxProcesses = 64
 			// A cgroup is the server's to make, and nobody has none.
 			o := order{Rules: rules, Pids: err == nil && w.uid == 0}
 			outcomes, enforced := w.try(t, o, map[string]string{
@@ -82,12 +82,12 @@ try:
 except RuntimeError as error:
     os._exit(7)`,
 			}, nil)
-			if !enforced[sandbox.HoldsProcesses] {
+			if !enforced[sandbox.EnforcesProcesses] {
 				require.Equal(t, "done", outcomes["fork"])
 				t.Log("processes are not limited here, as is said")
 				return
 			}
-			if !o.Pids && !enforced[sandbox.HoldsSharedMemory] {
+			if !o.Pids && !enforced[sandbox.EnforcesSharedMemory] {
 				t.Skip("the limit is on all processes of this user")
 			}
 			require.Regexp(t, `^RuntimeError: (5\d|6\d)$`, outcomes["fork"])

@@ -16,82 +16,82 @@ func TestRulesAreChecked(t *testing.T) {
 	t.Parallel()
 	for want, rules := range map[string]sandbox.Rules{
 		`the path "" is not absolute`:                          {},
-		`the path "x" is not absolute`:                         {Root: "/", Read: []string{"x"}},
-		`the path "./y" is not absolute`:                       {Root: "/", Write: []string{"./y"}},
-		`the network is "of", and must be on, loopback or off`: {Root: "/", Network: "of"},
-		`a limit is below 0`:                                   {Root: "/", Memory: -1},
+		`the path "x" is not absolute`:                         {Workdir: "/", ReadPaths: []string{"x"}},
+		`the path "./y" is not absolute`:                       {Workdir: "/", WritePaths: []string{"./y"}},
+		`the network is "of", and must be on, loopback or off`: {Workdir: "/", Network: "of"},
+		`a limit is below 0`:                                   {Workdir: "/", MaxMemoryBytes: -1},
 	} {
 		_, err := sandbox.Machine{}.Plan(rules)
 		require.EqualError(t, err, "fence: "+want)
 	}
-	_, err := sandbox.Machine{Landlock: 1}.Plan(sandbox.Rules{Root: "/no/such/folder"})
+	_, err := sandbox.Machine{LandlockVersion: 1}.Plan(sandbox.Rules{Workdir: "/no/such/folder"})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
 // A machine that can do nothing but limits has a plan too, and says so.
 func TestPoorMachine(t *testing.T) {
 	t.Parallel()
-	rules := sandbox.Rules{Root: t.TempDir(), Network: sandbox.NetworkOff, Memory: 1, Processes: 2, OpenFiles: 3, FileSize: 4}
-	plan, err := sandbox.Machine{Root: true}.Plan(rules)
+	rules := sandbox.Rules{Workdir: t.TempDir(), Network: sandbox.NetworkOff, MaxMemoryBytes: 1, MaxProcesses: 2, MaxOpenFiles: 3, MaxFileBytes: 4}
+	plan, err := sandbox.Machine{IsRoot: true}.Plan(rules)
 	require.NoError(t, err)
-	require.Equal(t, sandbox.Plan{Limits: []sandbox.Limit{
+	require.Equal(t, sandbox.Plan{Rlimits: []sandbox.Rlimit{
 		{Resource: unix.RLIMIT_DATA, Value: 1}, {Resource: unix.RLIMIT_NOFILE, Value: 3}, {Resource: unix.RLIMIT_FSIZE, Value: 4},
 	}}, plan)
 
-	enforced := sandbox.Machine{Root: true}.Enforced(rules)
+	enforced := sandbox.Machine{IsRoot: true}.Enforceable(rules)
 	require.Equal(t, map[string]bool{
 		"read": false, "write": false, "attributes": false, "network": false, "unix_sockets": false, "signals": false,
 		"capabilities": true, "environment": false, "shared_memory": false,
 		"memory": true, "processes": false, "open_files": true, "file_size": true,
 	}, enforced)
-	require.Len(t, sandbox.Missing(enforced), 8)
+	require.Len(t, sandbox.DescribeMissing(enforced), 8)
 }
 
 func TestEnforced(t *testing.T) {
 	t.Parallel()
-	full := sandbox.Machine{Landlock: 9, Seccomp: true, Mounts: true, Networks: true, Pids: true, Root: true}
-	rules := sandbox.Rules{Root: "/x", Network: sandbox.NetworkLoopback, Processes: 1}
-	enforced := full.Enforced(rules)
+	full := sandbox.Machine{LandlockVersion: 9, Seccomp: true, MountNamespaces: true, NetworkNamespaces: true, PidsCgroups: true, IsRoot: true}
+	rules := sandbox.Rules{Workdir: "/x", Network: sandbox.NetworkLoopback, MaxProcesses: 1}
+	enforced := full.Enforceable(rules)
 	for name, held := range enforced {
-		require.Equal(t, name != sandbox.HoldsAttributes, held, name)
+		require.Equal(t, name != sandbox.EnforcesAttributes, held, name)
 	}
-	require.Empty(t, sandbox.Missing(enforced))
+	require.Empty(t, sandbox.DescribeMissing(enforced))
 
 	for name, test := range map[string]struct {
 		promise string
 		change  func(*sandbox.Machine, *sandbox.Rules)
 	}{
-		"truncation":           {sandbox.HoldsWrite, func(m *sandbox.Machine, _ *sandbox.Rules) { m.Landlock = 2 }},
-		"signals":              {sandbox.HoldsSignals, func(m *sandbox.Machine, _ *sandbox.Rules) { m.Landlock = 5 }},
-		"signals, by limits":   {sandbox.HoldsSignals, func(m *sandbox.Machine, _ *sandbox.Rules) { m.Seccomp = false }},
-		"sockets":              {sandbox.HoldsUnixSockets, func(m *sandbox.Machine, _ *sandbox.Rules) { m.Landlock = 8 }},
-		"loopback":             {sandbox.HoldsNetwork, func(m *sandbox.Machine, _ *sandbox.Rules) { m.Networks = false }},
-		"no network":           {sandbox.HoldsNetwork, func(m *sandbox.Machine, r *sandbox.Rules) { m.Seccomp, r.Network = false, sandbox.NetworkOff }},
-		"processes of root":    {sandbox.HoldsProcesses, func(m *sandbox.Machine, _ *sandbox.Rules) { m.Pids = false }},
-		"a root in the memory": {sandbox.HoldsSharedMemory, func(_ *sandbox.Machine, r *sandbox.Rules) { r.Root = "/dev/shm/x" }},
+		"truncation":           {sandbox.EnforcesWrite, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 2 }},
+		"signals":              {sandbox.EnforcesSignals, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 5 }},
+		"signals, by limits":   {sandbox.EnforcesSignals, func(m *sandbox.Machine, _ *sandbox.Rules) { m.Seccomp = false }},
+		"sockets":              {sandbox.EnforcesUnixSockets, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 8 }},
+		"loopback":             {sandbox.EnforcesNetwork, func(m *sandbox.Machine, _ *sandbox.Rules) { m.NetworkNamespaces = false }},
+		"no network":           {sandbox.EnforcesNetwork, func(m *sandbox.Machine, r *sandbox.Rules) { m.Seccomp, r.Network = false, sandbox.NetworkOff }},
+		"processes of root":    {sandbox.EnforcesProcesses, func(m *sandbox.Machine, _ *sandbox.Rules) { m.PidsCgroups = false }},
+		"a root in the memory": {sandbox.EnforcesSharedMemory, func(_ *sandbox.Machine, r *sandbox.Rules) { r.Workdir = "/dev/shm/x" }},
 	} {
 		m, r := full, rules
 		test.change(&m, &r)
-		require.False(t, m.Enforced(r)[test.promise], name)
-		require.NotEmpty(t, sandbox.Missing(m.Enforced(r)), name)
+		require.False(t, m.Enforceable(r)[test.promise], name)
+		require.NotEmpty(t, sandbox.DescribeMissing(m.Enforceable(r)), name)
 	}
-	closed := sandbox.Rules{Root: "/x", Network: sandbox.NetworkOff}
-	require.True(t, sandbox.Machine{Seccomp: true}.Enforced(closed)[sandbox.HoldsUnixSockets])
+	closed := sandbox.Rules{Workdir: "/x", Network: sandbox.NetworkOff}
+	require.True(t, sandbox.Machine{Seccomp: true}.Enforceable(closed)[sandbox.EnforcesUnixSockets])
 }
 
 // Older versions of Landlock get plans that they can carry out.
 func TestOlderLandlock(t *testing.T) {
 	t.Parallel()
-	machine := sandbox.Probe(t.Context(), []string{in("fence.test"), "fence"})
-	if machine.Landlock == 0 {
+	machine := sandbox.ProbeMachine(t.Context(), []string{in("fence.test"), "fence"})
+	if machine.LandlockVersion == 0 {
 		t.Skip("this machine has no Landlock")
 	}
 	root := t.TempDir()
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, nil, 0o600))
-	for version := 1; version <= machine.Landlock; version++ {
-		older := sandbox.Machine{Landlock: version, Seccomp: machine.Seccomp}
-		plan, err := older.Plan(sandbox.Rules{Root: root, Read: sandbox.System(), Network: sandbox.NetworkOff})
+	for version := 1; version <= machine.LandlockVersion; version++ {
+		older := sandbox.Machine{LandlockVersion: version, Seccomp: machine.Seccomp}
+		plan, err := older.Plan(sandbox.Rules{Workdir: root, ReadPaths: sandbox.SystemPaths(), Network: sandbox.NetworkOff})
 		require.NoError(t, err)
 		text, err := json.Marshal(plan)
 		require.NoError(t, err)
@@ -105,11 +105,11 @@ func TestOlderLandlock(t *testing.T) {
 // Nothing is mounted over what the rules name.
 func TestRootInSharedMemory(t *testing.T) {
 	t.Parallel()
-	machine := sandbox.Machine{Landlock: 7, Mounts: true}
-	plan, err := machine.Plan(sandbox.Rules{Root: "/dev/shm"})
+	machine := sandbox.Machine{LandlockVersion: 7, MountNamespaces: true}
+	plan, err := machine.Plan(sandbox.Rules{Workdir: "/dev/shm"})
 	require.NoError(t, err)
 	require.Empty(t, plan.Mounts)
-	plan, err = machine.Plan(sandbox.Rules{Root: t.TempDir()})
+	plan, err = machine.Plan(sandbox.Rules{Workdir: t.TempDir()})
 	require.NoError(t, err)
 	require.Len(t, plan.Mounts, 2)
 }
@@ -117,7 +117,7 @@ func TestRootInSharedMemory(t *testing.T) {
 // A door that does not open is no machine to enforce anything by doors.
 func TestProbeWithoutDoor(t *testing.T) {
 	t.Parallel()
-	machine := sandbox.Probe(t.Context(), []string{"false"})
-	require.False(t, machine.Seccomp || machine.Mounts || machine.Networks)
-	require.Zero(t, machine.Landlock)
+	machine := sandbox.ProbeMachine(t.Context(), []string{"false"})
+	require.False(t, machine.Seccomp || machine.MountNamespaces || machine.NetworkNamespaces)
+	require.Zero(t, machine.LandlockVersion)
 }

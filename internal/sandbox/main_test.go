@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		case "server":
 			os.Exit(server())
 		case "usage":
-			total, err := sandbox.Usage(context.Background(), os.Args[2])
+			total, err := sandbox.DiskUsage(context.Background(), os.Args[2])
 			fmt.Println(total > 0, errors.Is(err, os.ErrPermission))
 			os.Exit(0)
 		}

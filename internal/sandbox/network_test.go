@@ -61,8 +61,8 @@ import subprocess, sys
 code = "import socket; socket.socket()"
 if b"PermissionError" in subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE).stderr: raise PermissionError`,
 			}
-			w.prevent(t, order{Rules: rules}, sandbox.HoldsNetwork, attempts, names)
-			w.prevent(t, order{Rules: rules}, sandbox.HoldsUnixSockets, map[string]string{
+			w.prevent(t, order{Rules: rules}, sandbox.EnforcesNetwork, attempts, names)
+			w.prevent(t, order{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
 				"path":     `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
 				"abstract": `import socket; ` + abstract,
 			}, names)
@@ -71,9 +71,9 @@ if b"PermissionError" in subprocess.run([sys.executable, "-c", code], stderr=sub
 				"asyncio":    `import asyncio; asyncio.run(asyncio.sleep(0))`,
 			}, nil)
 
-			rules.UnixSockets = true
-			w.prevent(t, order{Rules: rules}, sandbox.HoldsNetwork, attempts, names)
-			w.prevent(t, order{Rules: rules}, sandbox.HoldsUnixSockets, map[string]string{
+			rules.AllowUnixSockets = true
+			w.prevent(t, order{Rules: rules}, sandbox.EnforcesNetwork, attempts, names)
+			w.prevent(t, order{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
 				"path": `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
 			}, names)
 			w.allow(t, order{Rules: rules}, map[string]string{
@@ -92,7 +92,7 @@ func TestNetworkLoopback(t *testing.T) {
 			rules := w.rules(t)
 			rules.Network = sandbox.NetworkLoopback
 			names := neighbours(t, w)
-			w.prevent(t, order{Rules: rules}, sandbox.HoldsNetwork, map[string]string{
+			w.prevent(t, order{Rules: rules}, sandbox.EnforcesNetwork, map[string]string{
 				"connect": `
 import socket
 try: socket.create_connection(("127.0.0.1", PORT))
@@ -128,10 +128,10 @@ func TestNetworkOn(t *testing.T) {
 				"connect": `import socket; socket.create_connection(("127.0.0.1", PORT))`,
 				"send":    `import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", PORT))`,
 			}, names)
-			w.prevent(t, order{Rules: rules}, sandbox.HoldsUnixSockets, map[string]string{
+			w.prevent(t, order{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
 				"path": `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
 			}, names)
-			w.prevent(t, order{Rules: rules}, sandbox.HoldsSignals, map[string]string{"abstract": `import socket; ` + abstract}, names)
+			w.prevent(t, order{Rules: rules}, sandbox.EnforcesSignals, map[string]string{"abstract": `import socket; ` + abstract}, names)
 		})
 	}
 }

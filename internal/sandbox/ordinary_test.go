@@ -83,7 +83,7 @@ func narrow(t *testing.T, w way) sandbox.Rules {
 	t.Helper()
 	rules := w.rules(t)
 	rules.Network = sandbox.NetworkOff
-	rules.Memory, rules.Processes, rules.OpenFiles, rules.FileSize = 8<<30, 512, 1024, 1<<30
+	rules.MaxMemoryBytes, rules.MaxProcesses, rules.MaxOpenFiles, rules.MaxFileBytes = 8<<30, 512, 1024, 1<<30
 	return rules
 }
 
@@ -159,9 +159,9 @@ func TestOrdinaryPrograms(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					rules := narrow(t, w)
-					rules.UnixSockets = program.unixSockets
+					rules.AllowUnixSockets = program.unixSockets
 					said := w.run(t, order{Rules: rules, Argv: program.argv})
-					if program.terminal && !said.Enforced[sandbox.HoldsSharedMemory] {
+					if program.terminal && !said.Enforced[sandbox.EnforcesSharedMemory] {
 						return // there are none without mounts of its own
 					}
 					require.Empty(t, said.Status, said.Stderr)
@@ -181,14 +181,14 @@ func TestInterpreterElsewhere(t *testing.T) {
 	require.NoError(t, err)
 	executable, base, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	w := way{uid: os.Getuid()}
-	rules := sandbox.Rules{Root: w.folder(t), Read: append(sandbox.System(), base)}
+	rules := sandbox.Rules{Workdir: w.folder(t), ReadPaths: append(sandbox.SystemPaths(), base)}
 	said := w.run(t, order{Rules: rules, Argv: []string{executable, "-I", "-c", "import json, ssl, sqlite3; print(json.dumps(1))"}})
 	require.Equal(t, "1\n", said.Stdout, said.Stderr)
 
 	if strings.HasPrefix(base, "/usr") {
 		return
 	}
-	rules.Read = sandbox.System()
+	rules.ReadPaths = sandbox.SystemPaths()
 	said = w.run(t, order{Rules: rules, Argv: []string{executable, "-c", "print(1)"}})
 	require.Contains(t, said.Stderr, "permission denied")
 	require.Equal(t, "exit status 126", said.Status)

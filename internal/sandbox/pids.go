@@ -14,20 +14,20 @@ import (
 // emptied is how long the last processes of a cgroup may take to be gone.
 const emptied = 2 * time.Second
 
-// Pids limits how many processes a child and all that it starts may be, by a
+// PidsLimit limits how many processes a child and all that it starts may be, by a
 // cgroup. It is not safe for concurrent use.
-type Pids struct {
+type PidsLimit struct {
 	folder string
-	own    bool // made by NewPids, to be removed
+	own    bool // made by NewPidsLimit, to be removed
 }
 
-// NewPids makes the limit, threads counted; processes are put under it with Add,
+// NewPidsLimit makes the limit, threads counted; processes are put under it with Add,
 // before they run what is not trusted. group is the folder of the cgroup,
 // version 2, in which the child is alone; "" if it has none. Where the limit
 // is one of version 1 it gets a cgroup of its own, else it is set on group. The
 // error is that no cgroup of either kind can be written. Whoever made it must
 // Remove it.
-func NewPids(limit int, group string) (*Pids, error) {
+func NewPidsLimit(limit int, group string) (*PidsLimit, error) {
 	if limit <= 0 {
 		return nil, fmt.Errorf("limit processes: %d is no limit", limit)
 	}
@@ -40,7 +40,7 @@ func NewPids(limit int, group string) (*Pids, error) {
 		if err != nil {
 			return nil, fmt.Errorf("limit processes: %w", err)
 		}
-		p := &Pids{folder: folder, own: true}
+		p := &PidsLimit{folder: folder, own: true}
 		if err := p.write("pids.max", limit); err != nil {
 			return nil, errors.Join(err, p.Remove())
 		}
@@ -51,17 +51,17 @@ func NewPids(limit int, group string) (*Pids, error) {
 
 // limitUnified sets the limit on a cgroup of version 2, or on one made for it
 // beside us.
-func limitUnified(limit int, ours, group string) (*Pids, error) {
+func limitUnified(limit int, ours, group string) (*PidsLimit, error) {
 	if ours == "" {
 		return nil, errors.New("limit processes: no cgroup with pids is mounted")
 	}
-	p := &Pids{folder: group}
+	p := &PidsLimit{folder: group}
 	if group == "" {
 		folder, err := os.MkdirTemp(ours, "assay-"+strconv.Itoa(os.Getpid())+"-")
 		if err != nil {
 			return nil, fmt.Errorf("limit processes: %w", err)
 		}
-		p = &Pids{folder: folder, own: true}
+		p = &PidsLimit{folder: folder, own: true}
 	}
 	err := enable(filepath.Dir(p.folder), ours)
 	if err == nil {
@@ -94,22 +94,22 @@ func enable(folder, ours string) error {
 	return nil
 }
 
-// Folder is the cgroup's.
-func (p *Pids) Folder() string { return p.folder }
+// Dir is the cgroup's.
+func (p *PidsLimit) Dir() string { return p.folder }
 
-// Add puts a process, and what it starts from now on, under the limit.
-func (p *Pids) Add(pid int) error { return p.write("cgroup.procs", pid) }
+// AddProcess puts a process, and what it starts from now on, under the limit.
+func (p *PidsLimit) AddProcess(pid int) error { return p.write("cgroup.procs", pid) }
 
-func (p *Pids) write(name string, value int) error {
+func (p *PidsLimit) write(name string, value int) error {
 	if err := os.WriteFile(filepath.Join(p.folder, name), []byte(strconv.Itoa(value)), 0); err != nil {
 		return fmt.Errorf("limit processes: %w", err)
 	}
 	return nil
 }
 
-// Remove removes what NewPids made. The processes must have been killed; it waits
+// Remove removes what NewPidsLimit made. The processes must have been killed; it waits
 // up to two seconds until the last one is gone.
-func (p *Pids) Remove() error {
+func (p *PidsLimit) Remove() error {
 	if !p.own {
 		return nil
 	}
@@ -134,8 +134,8 @@ type hierarchies struct {
 	unified string // version 2
 }
 
-// Cgroup returns the folder of the cgroup, version 2, that this process is in.
-func Cgroup() (string, error) {
+// OwnCgroupDir returns the folder of the cgroup, version 2, that this process is in.
+func OwnCgroupDir() (string, error) {
 	mounts, err := readCgroups()
 	if err == nil && mounts.unified == "" {
 		err = errors.New("no cgroup2 is mounted")

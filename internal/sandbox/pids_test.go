@@ -15,9 +15,9 @@ import (
 
 func TestPids(t *testing.T) {
 	t.Parallel()
-	_, err := sandbox.NewPids(0, "")
+	_, err := sandbox.NewPidsLimit(0, "")
 	require.EqualError(t, err, "limit processes: 0 is no limit")
-	pids, err := sandbox.NewPids(3, "")
+	pids, err := sandbox.NewPidsLimit(3, "")
 	if err != nil {
 		t.Skip(err)
 	}
@@ -29,7 +29,7 @@ func TestPids(t *testing.T) {
 	begin, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	require.NoError(t, pids.Add(cmd.Process.Pid))
+	require.NoError(t, pids.AddProcess(cmd.Process.Pid))
 	_, err = begin.Write([]byte("\n"))
 	require.NoError(t, err)
 	require.Error(t, cmd.Wait()) // the shell gives up at the third
@@ -91,7 +91,7 @@ func TestPidsUnified(t *testing.T) {
 	require.Equal(t, "+pids", read(ours, "cgroup.subtree_control"))
 	require.Equal(t, "+pids", read(server, "cgroup.subtree_control"))
 	require.Equal(t, "64", read(group, "pids.max"))
-	require.NoError(t, pids.Add(7))
+	require.NoError(t, pids.AddProcess(7))
 	require.Equal(t, "7", read(group, "cgroup.procs"))
 	require.NoError(t, pids.Remove())
 	require.DirExists(t, group) // its owner removes it

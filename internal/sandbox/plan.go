@@ -18,19 +18,19 @@ type Plan struct {
 	// Namespaces are the process's own, flags of unshare(2). With the one of
 	// users, which gives the right to the others, [Exec] has to be started in
 	// them: see [Plan.Prepare].
-	Namespaces uint32  `json:"namespaces"`
-	Mounts     []Mount `json:"mounts"` // made in the mount namespace, which tells nobody of them
-	Loopback   bool    `json:"loopback"`
+	Namespaces    uint32  `json:"namespaces"`
+	Mounts        []Mount `json:"mounts"` // made in the mount namespace, which tells nobody of them
+	RaiseLoopback bool    `json:"loopback"`
 
-	Landlock *Ruleset `json:"landlock"`
+	Landlock *LandlockRules `json:"landlock"`
 
 	// Bounding is how many capabilities leave the bounding set. All others are
 	// given up in any case.
-	Bounding int `json:"bounding"`
+	DroppedCapabilities int `json:"bounding"`
 
 	// Filter is a seccomp program of 8 bytes an instruction; empty: none.
-	Filter []byte  `json:"filter"`
-	Limits []Limit `json:"limits"`
+	SeccompFilter []byte   `json:"filter"`
+	Rlimits       []Rlimit `json:"limits"`
 }
 
 // Mount is a file system made for the fenced process.
@@ -40,9 +40,9 @@ type Mount struct {
 	Data   string `json:"data"`
 }
 
-// Limit is the most that a resource of setrlimit(2) may be raised to. A hard
+// Rlimit is the most that a resource of setrlimit(2) may be raised to. A hard
 // limit that is lower stays.
-type Limit struct {
+type Rlimit struct {
 	Resource int    `json:"resource"`
 	Value    uint64 `json:"value"`
 }
@@ -54,26 +54,26 @@ func (m Machine) Plan(r Rules) (Plan, error) {
 		return Plan{}, err
 	}
 	m = m.under(r)
-	p := Plan{Limits: m.limits(r)}
+	p := Plan{Rlimits: m.limits(r)}
 	if m.bounding {
-		p.Bounding = m.capabilities
+		p.DroppedCapabilities = m.capabilities
 	}
 	if m.Seccomp {
-		p.Filter = filter(r)
+		p.SeccompFilter = filter(r)
 	}
-	if m.Mounts {
+	if m.MountNamespaces {
 		p.Namespaces |= unix.CLONE_NEWNS
 		p.Mounts = mounts(r)
 	}
-	if m.Networks && r.Network == NetworkLoopback {
+	if m.NetworkNamespaces && r.Network == NetworkLoopback {
 		p.Namespaces |= unix.CLONE_NEWNET
-		p.Loopback = true
+		p.RaiseLoopback = true
 	}
 	if m.users && p.Namespaces != 0 {
 		p.Namespaces |= unix.CLONE_NEWUSER
-		p.Bounding = m.capabilities
+		p.DroppedCapabilities = m.capabilities
 	}
-	if m.Landlock == 0 {
+	if m.LandlockVersion == 0 {
 		return p, nil
 	}
 	rules, err := m.ruleset(r)
@@ -87,9 +87,9 @@ const sharedMemory = "/dev/shm"
 // under is the machine without what these rules make impossible: nothing is
 // mounted over what they name.
 func (m Machine) under(r Rules) Machine {
-	for _, path := range slices.Concat([]string{r.Root}, r.Read, r.Write) {
+	for _, path := range slices.Concat([]string{r.Workdir}, r.ReadPaths, r.WritePaths) {
 		if strings.HasPrefix(filepath.Clean(path)+"/", sharedMemory+"/") {
-			m.Mounts = false
+			m.MountNamespaces = false
 		}
 	}
 	return m
@@ -99,8 +99,8 @@ func (m Machine) under(r Rules) Machine {
 // of one sandbox goes with its last process, and has the size of a process's.
 func mounts(r Rules) []Mount {
 	size := ""
-	if r.Memory > 0 {
-		size = fmt.Sprintf(",size=%d", r.Memory)
+	if r.MaxMemoryBytes > 0 {
+		size = fmt.Sprintf(",size=%d", r.MaxMemoryBytes)
 	}
 	return []Mount{
 		{Type: "tmpfs", Target: sharedMemory, Data: "mode=1777" + size},
@@ -108,18 +108,18 @@ func mounts(r Rules) []Mount {
 	}
 }
 
-func (m Machine) limits(r Rules) []Limit {
-	var all []Limit
+func (m Machine) limits(r Rules) []Rlimit {
+	var all []Rlimit
 	add := func(resource int, value int64) {
 		if value > 0 {
-			all = append(all, Limit{Resource: resource, Value: uint64(value)})
+			all = append(all, Rlimit{Resource: resource, Value: uint64(value)})
 		}
 	}
-	add(unix.RLIMIT_DATA, r.Memory)
-	add(unix.RLIMIT_NOFILE, int64(r.OpenFiles))
-	add(unix.RLIMIT_FSIZE, r.FileSize)
-	if r.Processes > 0 && !m.Root {
-		add(unix.RLIMIT_NPROC, int64(r.Processes)+m.others())
+	add(unix.RLIMIT_DATA, r.MaxMemoryBytes)
+	add(unix.RLIMIT_NOFILE, int64(r.MaxOpenFiles))
+	add(unix.RLIMIT_FSIZE, r.MaxFileBytes)
+	if r.MaxProcesses > 0 && !m.IsRoot {
+		add(unix.RLIMIT_NPROC, int64(r.MaxProcesses)+m.others())
 	}
 	return all
 }
@@ -129,15 +129,15 @@ func (m Machine) limits(r Rules) []Limit {
 // at most as many as it has processes.
 func (m Machine) others() int64 {
 	var info unix.Sysinfo_t
-	if m.users && m.Mounts || unix.Sysinfo(&info) != nil {
+	if m.users && m.MountNamespaces || unix.Sysinfo(&info) != nil {
 		return 0
 	}
 	return int64(info.Procs)
 }
 
-// Prepare sets what a process that is to call [Exec] with this plan has to be
+// SetProcAttr sets what a process that is to call [Exec] with this plan has to be
 // started with. That is something only where the caller is not root.
-func (p Plan) Prepare(attr *syscall.SysProcAttr) {
+func (p Plan) SetProcAttr(attr *syscall.SysProcAttr) {
 	if p.Namespaces&unix.CLONE_NEWUSER == 0 {
 		return
 	}
@@ -148,9 +148,9 @@ func (p Plan) Prepare(attr *syscall.SysProcAttr) {
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 }
 
-// Command returns the command that runs argv behind the fence: door, which calls
+// LauncherCommand returns the command that runs argv behind the fence: door, which calls
 // [Exec], with the plan and argv.
-func (p Plan) Command(door, argv []string) ([]string, error) {
+func (p Plan) LauncherCommand(door, argv []string) ([]string, error) {
 	plan, err := json.Marshal(p)
 	if err != nil {
 		return nil, err

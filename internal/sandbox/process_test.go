@@ -18,7 +18,7 @@ func TestSignals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rules := w.rules(t)
-			w.prevent(t, order{Rules: rules}, sandbox.HoldsSignals, map[string]string{
+			w.prevent(t, order{Rules: rules}, sandbox.EnforcesSignals, map[string]string{
 				"ask":        `os.kill(SERVER, 0)`,
 				"signal":     `import signal; os.kill(SERVER, signal.SIGURG)`,
 				"the group":  `import signal; os.killpg(os.getpgid(SERVER), signal.SIGURG)`,
@@ -50,7 +50,7 @@ func TestEnvironment(t *testing.T) {
 	for name, w := range ways() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w.prevent(t, order{Rules: w.rules(t)}, sandbox.HoldsEnvironment, map[string]string{
+			w.prevent(t, order{Rules: w.rules(t)}, sandbox.EnforcesEnvironment, map[string]string{
 				"environment": `open(f"/proc/{SERVER}/environ").read()`,
 				"by a thread": `open(f"/proc/{SERVER}/task/{SERVER}/environ").read()`,
 				"of a parent": `open(f"/proc/{os.getppid()}/../{SERVER}/environ").read()`,
@@ -108,7 +108,7 @@ raise OSError(-result, "") if result < 0 else AssertionError(result)`,
 				delete(attempts, "other numbers")
 				delete(attempts, "other machine")
 			}
-			w.prevent(t, o, sandbox.HoldsCapabilities, attempts, nil)
+			w.prevent(t, o, sandbox.EnforcesCapabilities, attempts, nil)
 			w.allow(t, o, map[string]string{"threads, by the call that is there": `
 import threading
 thread = threading.Thread(target=lambda: None)
@@ -129,7 +129,7 @@ func TestOwnersPrograms(t *testing.T) {
 	for _, python := range []bool{false, true} {
 		w := way{python: python, uid: nobody}
 		rules := w.rules(t)
-		owners := filepath.Join(rules.Root, "id")
+		owners := filepath.Join(rules.Workdir, "id")
 		require.NoError(t, os.WriteFile(owners, program, 0o755))
 		require.NoError(t, os.Chmod(owners, 0o755|os.ModeSetuid))
 		said := w.run(t, order{Rules: rules, Argv: []string{owners, "-u"}})

@@ -24,7 +24,7 @@ func (p Plan) separate() error {
 			return fmt.Errorf("mount %s: %w", mount.Target, err)
 		}
 	}
-	if p.Loopback {
+	if p.RaiseLoopback {
 		return raiseLoopback()
 	}
 	return nil

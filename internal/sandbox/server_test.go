@@ -50,7 +50,7 @@ func serve(in io.Reader, out io.Writer) error {
 	door := []string{self, "fence"}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	machine := sandbox.Probe(ctx, door)
+	machine := sandbox.ProbeMachine(ctx, door)
 	plan, err := machine.Plan(o.Rules)
 	if err != nil {
 		return err
@@ -63,19 +63,19 @@ func serve(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	said.Enforced = machine.Enforced(o.Rules)
+	said.Enforced = machine.Enforceable(o.Rules)
 	return json.NewEncoder(out).Encode(said)
 }
 
 // command is what starts Argv behind the fence, through one door or the other.
 func (o order) command(ctx context.Context, plan sandbox.Plan, door []string) (*exec.Cmd, error) {
 	attr := &syscall.SysProcAttr{Setpgid: true}
-	argv, err := plan.Command(door, o.Argv)
+	argv, err := plan.LauncherCommand(door, o.Argv)
 	if err != nil {
 		return nil, err
 	}
 	if o.Python == nil {
-		plan.Prepare(attr)
+		plan.SetProcAttr(attr)
 	} else {
 		text, err := json.Marshal(plan)
 		if err != nil {
@@ -85,7 +85,7 @@ func (o order) command(ctx context.Context, plan sandbox.Plan, door []string) (*
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.SysProcAttr = attr
-	cmd.Dir = o.Rules.Root
+	cmd.Dir = o.Rules.Workdir
 	cmd.Env = append(o.Env, fmt.Sprintf("SERVER=%d", os.Getpid()))
 	cmd.WaitDelay = time.Second
 	return cmd, nil
@@ -104,12 +104,12 @@ func (o order) run(cmd *exec.Cmd) (report, error) {
 	}
 	remove := func() error { return nil }
 	if o.Pids {
-		pids, err := sandbox.NewPids(o.Rules.Processes, "")
+		pids, err := sandbox.NewPidsLimit(o.Rules.MaxProcesses, "")
 		if err != nil {
 			return report{}, err
 		}
 		remove = pids.Remove
-		if err := pids.Add(cmd.Process.Pid); err != nil {
+		if err := pids.AddProcess(cmd.Process.Pid); err != nil {
 			return report{}, err
 		}
 	}

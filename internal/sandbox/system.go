@@ -1,9 +1,9 @@
 package sandbox
 
-// System returns the paths of the system that any interpreter may need to read,
+// SystemPaths returns the paths of the system that any interpreter may need to read,
 // for [Rules]. Missing among them are the folders of people (/home, /root), of
 // all (/tmp, /var, /run), and what in /etc is nobody else's business.
-func System() []string {
+func SystemPaths() []string {
 	return []string{
 		"/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin",
 		"/nix/store", "/gnu/store",

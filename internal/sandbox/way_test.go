@@ -60,7 +60,7 @@ func (w way) folder(t *testing.T) string {
 // rules are those of a sandbox in a new folder, with what python needs.
 func (w way) rules(t *testing.T) sandbox.Rules {
 	t.Helper()
-	return sandbox.Rules{Root: w.folder(t), Read: append(sandbox.System(), prefix(t))}
+	return sandbox.Rules{Workdir: w.folder(t), ReadPaths: append(sandbox.SystemPaths(), prefix(t))}
 }
 
 // run runs a command behind the fence and requires that this was possible.
@@ -71,7 +71,7 @@ func (w way) run(t *testing.T, o order) report {
 	}
 	o.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1",
-		"HOME=" + o.Rules.Root, "TMPDIR=" + o.Rules.Root, "MPLCONFIGDIR=" + o.Rules.Root, "GORACE=atexit_sleep_ms=0",
+		"HOME=" + o.Rules.Workdir, "TMPDIR=" + o.Rules.Workdir, "MPLCONFIGDIR=" + o.Rules.Workdir, "GORACE=atexit_sleep_ms=0",
 	}, o.Env...)
 	asked, err := json.Marshal(o)
 	require.NoError(t, err)
@@ -98,11 +98,11 @@ func (w way) try(t *testing.T, o order, attempts map[string]string, names map[st
 	maps.Copy(all, names)
 	text, err := json.Marshal([]any{attempts, all})
 	require.NoError(t, err)
-	list := filepath.Join(o.Rules.Root, "attempts.json")
+	list := filepath.Join(o.Rules.Workdir, "attempts.json")
 	require.NoError(t, os.WriteFile(list, text, 0o644))
 	program, err := os.ReadFile(in("attempts.py"))
 	require.NoError(t, err)
-	script := filepath.Join(o.Rules.Root, "attempts.py")
+	script := filepath.Join(o.Rules.Workdir, "attempts.py")
 	require.NoError(t, os.WriteFile(script, program, 0o644))
 	o.Argv = []string{interpreter(t), script, list}
 	said := w.run(t, o)

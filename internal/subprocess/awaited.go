@@ -16,15 +16,15 @@ type awaited struct {
 	accept   func() (net.Conn, error) // once, and the same ever after
 }
 
-// Sockets is the folder below which children that Listen find their sockets.
-func (s *Supervisor) Sockets() string { return filepath.Join(s.tempDir, "sockets") }
+// SocketsDir is the folder below which children that Listen find their sockets.
+func (s *Supervisor) SocketsDir() string { return filepath.Join(s.tempDir, "sockets") }
 
 // await listens in a folder that only we, and what runs as us, can look into.
 func (s *Supervisor) await() (*awaited, error) {
-	if err := os.MkdirAll(s.Sockets(), 0o700); err != nil {
+	if err := os.MkdirAll(s.SocketsDir(), 0o700); err != nil {
 		return nil, err
 	}
-	folder, err := os.MkdirTemp(s.Sockets(), "")
+	folder, err := os.MkdirTemp(s.SocketsDir(), "")
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ type cgroups struct {
 
 // newCgroups makes the server's cgroup, or says why there is none.
 func newCgroups() (*cgroups, error) {
-	own, err := sandbox.Cgroup()
+	own, err := sandbox.OwnCgroupDir()
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@
 // cgroup too. When it ends, however it ends, everything left in them is killed.
 // That holds even when the server is killed with SIGKILL: a helper process,
 // which does nothing but wait for the server's end of a pipe to close, then
-// kills what it was told of. See [Reap].
+// kills what it was told of. See [RunCleanupHelper].
 package subprocess
 
 import (
@@ -26,8 +26,8 @@ import (
 // Config is what a [Supervisor] may be told. The zero value works, but for the
 // Helper.
 type Config struct {
-	// Helper is the command that runs [Reap] on its standard input. Required.
-	Helper []string
+	// Helper is the command that runs [RunCleanupHelper] on its standard input. Required.
+	CleanupHelper []string
 
 	// Door is the command that calls fence.Exec with the arguments that follow
 	// it. Required where a [Spec] has a Fence.
@@ -56,7 +56,7 @@ type Supervisor struct {
 
 // NewSupervisor starts the helper and makes the server's temporary folder.
 func NewSupervisor(cfg Config) (*Supervisor, error) {
-	if len(cfg.Helper) == 0 {
+	if len(cfg.CleanupHelper) == 0 {
 		return nil, errors.New("supervisor: no helper command")
 	}
 	log := cfg.Log
@@ -79,7 +79,7 @@ func NewSupervisor(cfg Config) (*Supervisor, error) {
 	// What we were started with, such as a shell's descriptors, is no child's. A
 	// system older than Linux 5.11 refuses, and they see it.
 	_ = unix.CloseRange(firstExtra, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
-	if err := s.startHelper(cfg.Helper); err != nil {
+	if err := s.startHelper(cfg.CleanupHelper); err != nil {
 		return nil, errors.Join(err, s.remove())
 	}
 	return s, nil
@@ -129,9 +129,9 @@ func (s *Supervisor) RemoveAll(path string) error {
 // or by the helper when the server is killed.
 func (s *Supervisor) TempDir() string { return s.tempDir }
 
-// Enforced tells which promises about children hold on this machine:
+// Enforceable tells which promises about children hold on this machine:
 // "process_group" and "cgroup_kill".
-func (s *Supervisor) Enforced() map[string]bool {
+func (s *Supervisor) Enforceable() map[string]bool {
 	return map[string]bool{"process_group": true, "cgroup_kill": s.cgroups.usable()}
 }
 

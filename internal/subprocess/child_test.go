@@ -26,7 +26,7 @@ const generous = 20 * time.Second
 
 func supervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
-	sup, err := subprocess.NewSupervisor(subprocess.Config{Helper: []string{os.Args[0], "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, sup.Close())
@@ -130,8 +130,8 @@ func TestDeathIsTold(t *testing.T) {
 		want      subprocess.Exit
 		text      string
 	}{
-		"by a signal": {"killed", "", subprocess.Exit{Code: -1, Signal: "SIGKILL", Tail: "last words"}, "agent was killed by SIGKILL; it printed last: last words"},
-		"by exiting":  {"echo", `"die"`, subprocess.Exit{Code: 3, Tail: "dying\n"}, "agent exited with status 3; it printed last: dying"},
+		"by a signal": {"killed", "", subprocess.Exit{Code: -1, Signal: "SIGKILL", LastOutput: "last words"}, "agent was killed by SIGKILL; it printed last: last words"},
+		"by exiting":  {"echo", `"die"`, subprocess.Exit{Code: 3, LastOutput: "dying\n"}, "agent exited with status 3; it printed last: dying"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,7 +167,7 @@ func TestDrainHandsOnWhatWasWritten(t *testing.T) {
 		require.NoError(t, p.Write([]byte(`"print"`)))
 		_, err = p.Read()
 		require.NoError(t, err)
-		p.Drain()
+		p.DrainOutput()
 		want += "stdout:printed before the answer\n"
 		require.Equal(t, want, printed.String())
 	}
@@ -184,9 +184,9 @@ func TestOutputIsDrainedAndOnlyItsEndKept(t *testing.T) {
 	p := start(t, supervisor(t), s)
 	_, err := p.AwaitReady(t.Context(), generous)
 	require.NoError(t, err, "16 MiB without a newline do not block it")
-	p.Drain()
+	p.DrainOutput()
 	require.Equal(t, map[string]int{"stdout": 8 << 20, "stderr": 8 << 20}, got)
-	require.Len(t, p.Tail(), 4<<10)
+	require.Len(t, p.LastOutput(), 4<<10)
 }
 
 func TestStopIsFirmWithTheDeaf(t *testing.T) {
@@ -220,15 +220,15 @@ func TestStopLeavesNothingOfTheGroup(t *testing.T) {
 			p := start(t, sup, spec("breeder"))
 			_, err := p.AwaitReady(t.Context(), generous)
 			require.NoError(t, err)
-			p.Drain()
-			inside, outside := twoNumbers(t, p.Tail())
+			p.DrainOutput()
+			inside, outside := twoNumbers(t, p.LastOutput())
 			if how == "died" {
 				require.NoError(t, p.Write([]byte(`"die"`)))
 				<-p.Exited()
 			}
 			require.NoError(t, p.Stop(t.Context()))
 			requireDead(t, inside)
-			if sup.Enforced()["cgroup_kill"] {
+			if sup.Enforceable()["cgroup_kill"] {
 				requireDead(t, outside)
 			} else {
 				require.NoError(t, syscall.Kill(outside, syscall.SIGKILL), "no cgroup here: the test cleans up")
@@ -382,9 +382,9 @@ func TestCgroupsThatStayHaveOneDeadline(t *testing.T) {
 func TestReapRefusesNonsense(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{"group 1\n", "group -5\n", "group x\n", "hello\n"} {
-		require.ErrorContains(t, subprocess.Reap(strings.NewReader(in)), "bad line", in)
+		require.ErrorContains(t, subprocess.RunCleanupHelper(strings.NewReader(in)), "bad line", in)
 	}
-	require.NoError(t, subprocess.Reap(io.LimitReader(nil, 0)))
+	require.NoError(t, subprocess.RunCleanupHelper(io.LimitReader(nil, 0)))
 }
 
 // Whoever else holds a child's pipes does not hold up its end.

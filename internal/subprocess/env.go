@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Env returns the variables that every child gets: where its sandbox is, whose
+// StandardEnv returns the variables that every child gets: where its sandbox is, whose
 // session it is part of, and what keeps its output prompt and its start quiet.
-func Env(sandbox, session string) []string {
+func StandardEnv(sandbox, session string) []string {
 	return []string{
 		"LATCH_SANDBOX_ROOT=" + sandbox,
 		"ASSAY_SESSION=" + session,
@@ -16,10 +16,10 @@ func Env(sandbox, session string) []string {
 	}
 }
 
-// Pick returns the variables of environ, as os.Environ gives them, whose names
+// FilterEnv returns the variables of environ, as os.Environ gives them, whose names
 // keep says yes to, less those that Env sets.
-func Pick(environ []string, keep func(name string) bool) []string {
-	set := Env("", "")
+func FilterEnv(environ []string, keep func(name string) bool) []string {
+	set := StandardEnv("", "")
 	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		ours := slices.ContainsFunc(set, func(s string) bool { return strings.HasPrefix(s, name+"=") })

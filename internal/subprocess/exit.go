@@ -10,10 +10,10 @@ import (
 
 // Exit is how a child ended.
 type Exit struct {
-	Code   int    // exit status; -1 when a signal ended it, or Lost
-	Signal string // "SIGKILL"; empty when it exited by itself
-	Lost   bool   // nobody can tell how it ended: the process that had forked it is gone
-	Tail   string // the last lines it printed
+	Code       int    // exit status; -1 when a signal ended it, or Lost
+	Signal     string // "SIGKILL"; empty when it exited by itself
+	Lost       bool   // nobody can tell how it ended: the process that had forked it is gone
+	LastOutput string // the last lines it printed
 }
 
 func newExit(status syscall.WaitStatus) Exit {
@@ -41,7 +41,7 @@ type ExitError struct {
 }
 
 func (e *ExitError) Error() string {
-	return withTail(fmt.Errorf("%s %s", e.Name, e.Exit), e.Exit.Tail).Error()
+	return withTail(fmt.Errorf("%s %s", e.Name, e.Exit), e.Exit.LastOutput).Error()
 }
 
 // withTail adds the last thing that a child printed to an error.

@@ -14,7 +14,7 @@ import (
 
 func listening(name string) subprocess.Spec {
 	s := spec(name)
-	s.Listen = true
+	s.ConnectsBack = true
 	return s
 }
 
@@ -24,7 +24,7 @@ func TestChildConnectsToUs(t *testing.T) {
 	p := start(t, sup, listening("caller"))
 	_, err := p.AwaitReady(t.Context(), generous)
 	require.NoError(t, err)
-	left, err := filepath.Glob(filepath.Join(sup.Sockets(), "*"))
+	left, err := filepath.Glob(filepath.Join(sup.SocketsDir(), "*"))
 	require.NoError(t, err)
 	require.Empty(t, left, "nobody else can connect")
 	require.NoError(t, p.Write([]byte(`{"n":1}`)))

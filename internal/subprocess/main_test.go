@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		os.Exit(play(name))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "reap" {
-		if err := subprocess.Reap(os.Stdin); err != nil {
+		if err := subprocess.RunCleanupHelper(os.Stdin); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -149,7 +149,7 @@ func flood() {
 // server starts a breeder under a Supervisor and waits to be killed.
 func server() int {
 	_ = os.Unsetenv(role)
-	sup, err := subprocess.NewSupervisor(subprocess.Config{Helper: []string{os.Args[0], "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
 	if err != nil {
 		return 103
 	}
@@ -164,7 +164,7 @@ func server() int {
 	if err != nil || string(body) != `{"type":"ready"}` {
 		return 105
 	}
-	p.Drain()
-	fmt.Printf("%d\nready %s %v\n", p.PID(), sup.TempDir(), sup.Enforced()["cgroup_kill"])
+	p.DrainOutput()
+	fmt.Printf("%d\nready %s %v\n", p.PID(), sup.TempDir(), sup.Enforceable()["cgroup_kill"])
 	select {}
 }

@@ -41,7 +41,7 @@ type Spec struct {
 	// Listen makes the child connect to us instead, for a program that cannot
 	// adopt a descriptor: the path of a Unix socket in a private folder is
 	// appended to Argv, and one connection is accepted there.
-	Listen bool
+	ConnectsBack bool
 
 	// Origin, if set, starts the process instead of Argv, Env, Dir and Fence.
 	Forker Forker
@@ -51,10 +51,10 @@ type Spec struct {
 
 	// Processes is how many it and what it starts may be, threads counted, where
 	// there is a cgroup for that; 0: no limit.
-	Processes int
+	MaxProcesses int
 
-	// FrameLimit is the largest frame in bytes; 0 is the protocol's default.
-	FrameLimit int64
+	// MaxFrameBytes is the largest frame in bytes; 0 is the protocol's default.
+	MaxFrameBytes int64
 
 	// Output, if set, gets what the child writes to its stdout and stderr, in
 	// order within each, at most one chunk per 10 ms or 64 KiB of a stream, and
@@ -75,8 +75,8 @@ type Process struct {
 	out    *output
 
 	supervisor *Supervisor
-	cgroup     string        // folder, empty: none
-	pids       *sandbox.Pids // nil: the number of processes is not limited
+	cgroup     string             // folder, empty: none
+	pids       *sandbox.PidsLimit // nil: the number of processes is not limited
 
 	mu     sync.Mutex
 	reaped bool // the group's number is no longer ours
@@ -96,12 +96,12 @@ func (p *Process) Exited() <-chan struct{} { return p.exited }
 // Exit tells how the child ended; call it after Exited is closed.
 func (p *Process) Exit() Exit { return p.exit }
 
-// Drain hands to Output, before it returns, all that the child has written so
+// DrainOutput hands to Output, before it returns, all that the child has written so
 // far and that still lies in its pipes. It never waits for more.
-func (p *Process) Drain() { p.out.drain() }
+func (p *Process) DrainOutput() { p.out.drain() }
 
-// Tail returns the last lines that the child has printed.
-func (p *Process) Tail() string { return p.out.tail() }
+// LastOutput returns the last lines that the child has printed.
+func (p *Process) LastOutput() string { return p.out.tail() }
 
 // AwaitReady reads the child's first frame, which must be a ready, and returns
 // it. It fails when the child exits first, says something else, or says nothing
@@ -115,14 +115,14 @@ func (p *Process) AwaitReady(ctx context.Context, within time.Duration) ([]byte,
 	body, err := p.Read()
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, withTail(context.Cause(ctx), p.Tail())
+			return nil, withTail(context.Cause(ctx), p.LastOutput())
 		}
 		return nil, err
 	}
 	env, err := protocol.NewDecoder().Envelope(body)
 	switch {
 	case err != nil:
-		return nil, withTail(fmt.Errorf("%s did not say ready: %w", p.name, err), p.Tail())
+		return nil, withTail(fmt.Errorf("%s did not say ready: %w", p.name, err), p.LastOutput())
 	case env.Type != protocol.TypeReady:
 		return nil, fmt.Errorf("%s said %q before ready", p.name, env.Type)
 	default:
@@ -183,7 +183,7 @@ func (p *Process) cause(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s closed its socket: %w", p.name, err)
 	}
-	return withTail(fmt.Errorf("%s: %w", p.name, err), p.Tail())
+	return withTail(fmt.Errorf("%s: %w", p.name, err), p.LastOutput())
 }
 
 // wait notices the child's end, kills what it left in its group and cgroup, and
@@ -207,7 +207,7 @@ func (p *Process) wait() {
 		_ = late.giveUp() // it is not coming any more
 	}
 	p.out.finish()
-	p.exit.Tail = p.out.tail()
+	p.exit.LastOutput = p.out.tail()
 	p.log.Debug("child ended", "child", p.name, "pid", p.PID(), "exit", p.exit.String())
 }
 
@@ -292,7 +292,7 @@ func (p *Process) stop(ctx context.Context) error {
 	}
 	if p.pids != nil {
 		err = errors.Join(err, p.pids.Remove())
-		p.supervisor.tell("nodir", p.pids.Folder())
+		p.supervisor.tell("nodir", p.pids.Dir())
 	}
 	return err
 }

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// Reap is the whole of the helper process. It reads lines from in, the pipe
+// RunCleanupHelper is the whole of the helper process. It reads lines from in, the pipe
 // from the server:
 //
 //	group PGID    a child has started, its process group is PGID
@@ -24,7 +24,7 @@ import (
 // When in ends, which it does however the server ends, Reap kills every group
 // that is left, removes the folders and returns. It ignores the signals that a
 // terminal or a service manager sends to everybody.
-func Reap(in io.Reader) error {
+func RunCleanupHelper(in io.Reader) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	left := belongings{groups: map[int]bool{}, dirs: map[string]bool{}}
 	lines := bufio.NewScanner(in)

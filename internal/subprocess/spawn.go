@@ -32,7 +32,7 @@ func (s *Supervisor) Start(spec Spec) (*Process, error) {
 }
 
 func (s *Supervisor) launch(spec Spec) (*Process, error) {
-	line, err := s.newLine(spec.Listen)
+	line, err := s.newLine(spec.ConnectsBack)
 	if err != nil {
 		return nil, err
 	}
@@ -42,14 +42,14 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 	}
 	defer pipes.Close()
 	p := &Process{
-		Conn: protocol.NewStream(line.ours, spec.FrameLimit), socket: line.ours,
+		Conn: protocol.NewStream(line.ours, spec.MaxFrameBytes), socket: line.ours,
 		name: spec.Name, log: s.log, out: out, supervisor: s,
 		exited: make(chan struct{}),
 	}
 	if err := p.spawn(spec, line, pipes); err != nil {
 		return nil, errors.Join(err, line.Close(), out.close())
 	}
-	p.limit(spec.Processes)
+	p.limit(spec.MaxProcesses)
 	return p, line.closeTheirs()
 }
 
@@ -60,13 +60,13 @@ func (p *Process) limit(processes int) {
 	if processes <= 0 {
 		return
 	}
-	pids, err := sandbox.NewPids(processes, p.cgroup)
+	pids, err := sandbox.NewPidsLimit(processes, p.cgroup)
 	if err != nil {
 		return // fence.Machine.Enforced has said so
 	}
 	p.pids = pids
-	p.supervisor.tell("dir", pids.Folder())
-	if err := pids.Add(p.PID()); err != nil && !errors.Is(err, syscall.ESRCH) {
+	p.supervisor.tell("dir", pids.Dir())
+	if err := pids.AddProcess(p.PID()); err != nil && !errors.Is(err, syscall.ESRCH) {
 		p.log.Warn("the number of processes is not limited", "child", p.name, "error", err)
 	}
 }
@@ -209,10 +209,10 @@ func (p *Process) exec(spec Spec, line line, pipes pipes, cgroup *os.File) error
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	if spec.Sandbox != nil {
 		var err error
-		if argv, err = spec.Sandbox.Command(p.supervisor.door, argv); err != nil {
+		if argv, err = spec.Sandbox.LauncherCommand(p.supervisor.door, argv); err != nil {
 			return err
 		}
-		spec.Sandbox.Prepare(attr)
+		spec.Sandbox.SetProcAttr(attr)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is stopped in steps, see Stop
 	cmd.Env, cmd.Dir = spec.Env, spec.Dir

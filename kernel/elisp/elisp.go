@@ -15,7 +15,7 @@ import (
 var program embed.FS
 
 // Unpack writes the kernel into dir, which it makes where it is missing, and
-// returns the paths of its files: [Args] start it, and a byte compiler may leave
+// returns the paths of its files: [KernelArgs] start it, and a byte compiler may leave
 // what it makes of them beside them. Many kernels may run from one dir. A kernel
 // in dir already is an error, [io/fs.ErrExist]. The caller removes dir.
 func Unpack(dir string) (files []string, err error) {
@@ -26,14 +26,14 @@ func Unpack(dir string) (files []string, err error) {
 	return files, err
 }
 
-// Args returns the arguments with which Emacs runs the kernel in dir; the path
+// KernelArgs returns the arguments with which Emacs runs the kernel in dir; the path
 // of a Unix socket that somebody listens at is the last and is to be appended.
-func Args(dir string) []string {
-	return append(Batch(dir), "--load", "assay-kernel", "--funcall", "assay-kernel-serve")
+func KernelArgs(dir string) []string {
+	return append(BatchArgs(dir), "--load", "assay-kernel", "--funcall", "assay-kernel-serve")
 }
 
-// Batch returns the first arguments of an Emacs that finds the kernel in dir,
+// BatchArgs returns the first arguments of an Emacs that finds the kernel in dir,
 // has nothing of the user's, and runs what the arguments behind them say.
-func Batch(dir string) []string {
+func BatchArgs(dir string) []string {
 	return slices.Clone([]string{"--quick", "--batch", "--directory", dir})
 }

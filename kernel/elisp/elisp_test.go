@@ -32,7 +32,7 @@ func TestArgs(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
 		"--quick", "--batch", "--directory", "/dir", "--load", "assay-kernel", "--funcall", "assay-kernel-serve",
-	}, elisp.Args("/dir"))
+	}, elisp.KernelArgs("/dir"))
 }
 
 // The byte compiler has nothing to say about the kernel, and checkdoc nothing
@@ -58,7 +58,7 @@ func TestCompiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), "emacs", append(append(elisp.Batch(dir), args...), files...)...)
+			cmd := exec.CommandContext(t.Context(), "emacs", append(append(elisp.BatchArgs(dir), args...), files...)...)
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s", out)
 		})

@@ -23,9 +23,9 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("the Jupyter kernel %s exited with status %d", e.Kernel, e.Status)
 }
 
-// Die ends this process by the signal that ended the kernel, so that whoever
+// ExitLikeKernel ends this process by the signal that ended the kernel, so that whoever
 // waits for this process learns of it; without a signal it does nothing.
-func (e *ExitError) Die() {
+func (e *ExitError) ExitLikeKernel() {
 	if e.Signal == 0 {
 		return
 	}

@@ -15,11 +15,11 @@ import (
 // askPython is how long python3 may take to say where it is installed.
 const askPython = 5 * time.Second
 
-// Find finds an installed kernel by the name of its kernelspec, in the places
+// FindSpec finds an installed kernel by the name of its kernelspec, in the places
 // where Jupyter looks, as environ says, which must be the user's own: a kernel's
 // has another HOME. Upper and lower case are the same. Where there is no kernel
 // of the name the error lists those that there are.
-func Find(ctx context.Context, name string, environ []string) (Spec, error) {
+func FindSpec(ctx context.Context, name string, environ []string) (Spec, error) {
 	folders := searchPath(ctx, environ)
 	known := map[string]string{} // name to path, the first folder's first
 	for _, folder := range folders {
@@ -35,7 +35,7 @@ func Find(ctx context.Context, name string, environ []string) (Spec, error) {
 		}
 	}
 	if path, ok := known[strings.ToLower(name)]; ok {
-		return Read(path, environ)
+		return ReadSpec(path, environ)
 	}
 	return Spec{}, unknownKernel(name, known, folders)
 }

@@ -43,7 +43,7 @@ type started struct {
 // where everything is to be tested it fails.
 func installed(t *testing.T, name string) jupyter.Spec {
 	t.Helper()
-	spec, err := jupyter.Find(t.Context(), name, os.Environ())
+	spec, err := jupyter.FindSpec(t.Context(), name, os.Environ())
 	if err != nil && os.Getenv("CI") != "true" {
 		t.Skipf("SKIPPED: %v", err)
 	}

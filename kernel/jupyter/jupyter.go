@@ -1,5 +1,5 @@
 // Package jupyter puts an installed Jupyter kernel behind Assay's kernel
-// protocol. [Find] finds one, in the server; [Serve] is a process of its own
+// protocol. [FindSpec] finds one, in the server; [Serve] is a process of its own
 // between the server and the kernel: to the server it is a kernel like any
 // other, to the kernel a Jupyter client.
 //

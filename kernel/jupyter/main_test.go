@@ -37,7 +37,7 @@ func adapter(path, number string) int {
 	if err != nil {
 		return 2
 	}
-	spec, err := jupyter.Read(path, os.Environ())
+	spec, err := jupyter.ReadSpec(path, os.Environ())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
@@ -49,7 +49,7 @@ func adapter(path, number string) int {
 	switch {
 	case errors.As(err, &died):
 		fmt.Fprintln(os.Stderr, died)
-		died.Die()
+		died.ExitLikeKernel()
 		return died.Status
 	case err != nil:
 		fmt.Fprintln(os.Stderr, err)

@@ -33,10 +33,10 @@ type kernelJSON struct {
 	InterruptMode string            `json:"interrupt_mode"`
 }
 
-// Read reads a kernel.json and looks for the program that it names, on the PATH
+// ReadSpec reads a kernel.json and looks for the program that it names, on the PATH
 // in environ. It fails, in one line, where there is no such file, it makes no
 // sense, or there is no such program.
-func Read(path string, environ []string) (Spec, error) {
+func ReadSpec(path string, environ []string) (Spec, error) {
 	fail := func(err error) (Spec, error) { return Spec{}, fmt.Errorf("the kernelspec %s: %w", path, err) }
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -33,20 +33,20 @@ func TestFindLooksWhereJupyterDoes(t *testing.T) {
 	for n, place := range places {
 		install(t, place, "k")
 		install(t, place, "Only"+filepath.Base(place)+"N"+string(rune('a'+n)))
-		spec, err := jupyter.Find(t.Context(), "K", environ)
+		spec, err := jupyter.FindSpec(t.Context(), "K", environ)
 		require.NoError(t, err)
 		require.Equal(t, filepath.Join(place, "kernels", "k", "kernel.json"), spec.Path, "each goes before those so far")
 		require.Equal(t, "k", spec.Name)
 	}
-	_, err := jupyter.Find(t.Context(), "none", environ)
+	_, err := jupyter.FindSpec(t.Context(), "none", environ)
 	require.ErrorContains(t, err, `there is no Jupyter kernel "none": installed are `)
 	require.ErrorContains(t, err, "k, onlyfirstne, onlyjupyterna")
 	install(t, at("data"), "own")
-	spec, err := jupyter.Find(t.Context(), "own", append(environ, "JUPYTER_DATA_DIR="+at("data")))
+	spec, err := jupyter.FindSpec(t.Context(), "own", append(environ, "JUPYTER_DATA_DIR="+at("data")))
 	require.NoError(t, err)
 	require.Equal(t, "own", spec.Name)
 	install(t, at("xdg/jupyter"), "own")
-	_, err = jupyter.Find(t.Context(), "own", append(environ, "XDG_DATA_HOME="+at("xdg")))
+	_, err = jupyter.FindSpec(t.Context(), "own", append(environ, "XDG_DATA_HOME="+at("xdg")))
 	require.NoError(t, err)
 }
 
@@ -58,7 +58,7 @@ func TestFindAsksThePythonOnPath(t *testing.T) {
 	bin := filepath.Join(root, "shims")
 	require.NoError(t, os.Mkdir(bin, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "python3"), []byte("#!/bin/sh\necho "+prefix+"\n"), 0o700))
-	spec, err := jupyter.Find(t.Context(), "k", []string{"PATH=" + bin})
+	spec, err := jupyter.FindSpec(t.Context(), "k", []string{"PATH=" + bin})
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(prefix, "share/jupyter/kernels/k/kernel.json"), spec.Path)
 }
@@ -69,7 +69,7 @@ func TestFindTakesNamesOnly(t *testing.T) {
 	root := t.TempDir()
 	install(t, filepath.Join(root, "other"), "k")
 	for _, name := range []string{"", "..", "../../other/kernels/k", "/etc"} {
-		_, err := jupyter.Find(t.Context(), name, []string{"JUPYTER_PATH=" + filepath.Join(root, "here")})
+		_, err := jupyter.FindSpec(t.Context(), name, []string{"JUPYTER_PATH=" + filepath.Join(root, "here")})
 		require.ErrorContains(t, err, "there is no Jupyter kernel")
 	}
 }
@@ -89,12 +89,12 @@ func TestReadSaysInOneLineWhatIsWrong(t *testing.T) {
 		strings.Repeat(" ", 2<<20):                         "no file of at most 1048576 bytes",
 	} {
 		path := writeSpec(t, content)
-		_, err := jupyter.Read(path, []string{"PATH=/usr/bin:/bin"})
+		_, err := jupyter.ReadSpec(path, []string{"PATH=/usr/bin:/bin"})
 		require.ErrorContains(t, err, "the kernelspec "+path+": ")
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "\n")
 	}
-	_, err := jupyter.Read(filepath.Join(t.TempDir(), "kernel.json"), nil)
+	_, err := jupyter.ReadSpec(filepath.Join(t.TempDir(), "kernel.json"), nil)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -106,7 +106,7 @@ func TestABareProgramIsLookedForBesideTheSpecFirst(t *testing.T) {
 	own := filepath.Join(prefix, "bin", "python")
 	require.NoError(t, os.Mkdir(filepath.Dir(own), 0o700))
 	require.NoError(t, os.WriteFile(own, nil, 0o700))
-	spec, err := jupyter.Read(path, []string{"PATH=/usr/bin"})
+	spec, err := jupyter.ReadSpec(path, []string{"PATH=/usr/bin"})
 	require.NoError(t, err)
 	require.Equal(t, own, spec.Executable)
 	require.Equal(t, "made", spec.Name)
@@ -127,7 +127,7 @@ func TestReadPaths(t *testing.T) {
 	script := filepath.Join(root, "start", "kernel.jl")
 	require.NoError(t, os.WriteFile(script, nil, 0o600))
 	path := writeSpec(t, `{"argv": ["`+link+`", "-i", "`+script+`", "/no/such", "{connection_file}"]}`)
-	spec, err := jupyter.Read(path, nil)
+	spec, err := jupyter.ReadSpec(path, nil)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{
 		filepath.Dir(path), filepath.Join(root, "env"), filepath.Join(root, "base/lib/r"), script,
