@@ -23,7 +23,7 @@ func longestEnd(t *testing.T) time.Duration {
 	stop := constant(t, "eval/session", "endDeadline")
 	steps := []time.Duration{
 		session.InterruptGrace,               // cells stop
-		session.CollectDeadline,              // the parts of the notebook are read side by side
+		session.CollectTimeout,               // the parts of the notebook are read side by side
 		stop,                                 // the agent
 		stop,                                 // the kernel
 		constant(t, "router", "finishGrace"), // peers read what is queued for them

@@ -95,10 +95,10 @@ func (h *house) open(ctx context.Context, o server.StartOptions) (*session.Sessi
 	follow := o.Journal.Follow()
 	command := []string{"sh", "-c", sleeper}
 	live, err := session.Start(ctx, h.program.supervisor, session.Config{
-		ID: o.ID, Journal: o.Journal, Restored: o.Restored, Environ: os.Environ(),
-		WorkdirRoot: h.program.supervisor.TempDir(), Console: true, TakeOver: time.Hour,
+		ID: o.ID, Journal: o.Journal, RestoreFrom: o.Restored, Environ: os.Environ(),
+		WorkdirRoot: h.program.supervisor.TempDir(), AwaitConsole: true, TakeOverDelay: time.Hour,
 		Kernel: kernel.Config{Command: command, MaxStdioBytes: -1}, Agent: agent.Config{Command: command},
-		Init: protocol.AgentInit{SessionID: 1}, Router: router.Config{Shared: true},
+		AgentInit: protocol.AgentInit{SessionID: 1}, Router: router.Config{Shared: true},
 	})
 	if err != nil {
 		return nil, err

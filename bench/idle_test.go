@@ -58,7 +58,7 @@ func measureIdleSessions(t *testing.T, p *program, n int) (row []string) {
 		h := newHouse(t, p, n)
 		row = append([]string{"session"}, memory().since(before, n)...)
 		for i := range n {
-			require.True(t, h.session(i).KernelAlive())
+			require.True(t, h.session(i).IsKernelAlive())
 		}
 		row = append(row, strconv.Itoa(n), "")
 		t.Log(row)

@@ -55,12 +55,12 @@ func between(values []float64) string {
 }
 
 // standIn is the result of an attempt that was not made, as large as one.
-func standIn(_ context.Context, work attempt.Work) runs.Attempt {
+func standIn(_ context.Context, work attempt.Job) runs.Attempt {
 	passed, score := true, 1.0
 	return runs.Attempt{
-		Type: runs.TypeAttempt, CaseID: work.Case.ID, Epoch: work.Epoch, Try: work.Try, Outcome: runs.Completed,
+		Type: runs.TypeAttempt, CaseID: work.Case.ID, Epoch: work.Epoch, Try: work.Try, Outcome: runs.OutcomeCompleted,
 		Passed: &passed, Score: &score, Answer: []byte(`{"total":3}`), Summary: "The numbers are added up. [EVAL_COMPLETE]",
-		Started: time.Now(), Ended: time.Now(), Trace: filepath.Join(work.Rel, "trace.jsonl"),
+		Started: time.Now(), Ended: time.Now(), Trace: filepath.Join(work.RelDir, "trace.jsonl"),
 	}
 }
 
@@ -74,7 +74,7 @@ func durableAttempts(t *testing.T, n, jobs int) float64 {
 		cases[i].ID = "case-" + strconv.Itoa(i)
 	}
 	began := time.Now()
-	summary, err := batch.Run(t.Context(), batch.Config{Folder: folder, Cases: cases, Jobs: jobs, Attempt: standIn})
+	summary, err := batch.Run(t.Context(), batch.Config{RunWriter: folder, Cases: cases, Jobs: jobs, RunAttempt: standIn})
 	took := time.Since(began)
 	require.NoError(t, err)
 	require.Equal(t, n, summary.Passed)
@@ -88,7 +88,7 @@ func bareSyncs(t *testing.T, n int) float64 {
 	file, err := os.Create(filepath.Join(t.TempDir(), "lines"))
 	require.NoError(t, err)
 	var line bytes.Buffer
-	require.NoError(t, runs.EncodeLine(&line, standIn(t.Context(), attempt.Work{Case: testcases.Case{ID: "case-1"}})))
+	require.NoError(t, runs.EncodeLine(&line, standIn(t.Context(), attempt.Job{Case: testcases.Case{ID: "case-1"}})))
 	began := time.Now()
 	for range n {
 		_, err := file.Write(line.Bytes())

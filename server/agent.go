@@ -46,13 +46,13 @@ func (a atAgent) check(first hello) error {
 func (a atAgent) attend(c *console, sc *scene) error {
 	var peer *router.Peer
 	var err error
-	who := session.Console{ID: c.id, Name: c.name(), Run: c.first.Run}
+	who := session.Console{ConnID: c.id, Name: c.name(), RunConnID: c.first.Run}
 	if c.first.Role == RoleView {
-		peer, err = sc.live.View(c.place(), who)
+		peer, err = sc.live.AttachView(c.place(), who)
 	} else {
-		peer, err = sc.live.Hold(c.place(), who)
+		peer, err = sc.live.AttachHolder(c.place(), who)
 	}
-	for _, refused := range []error{session.ErrHeld, session.ErrServerHolds, session.ErrConsoleHolds} {
+	for _, refused := range []error{session.ErrHeldByOtherConsole, session.ErrHeldByServer, session.ErrHeldByConsole} {
 		if errors.Is(err, refused) {
 			return &refusal{protocol.CloseHeld, err.Error()}
 		}
@@ -76,10 +76,10 @@ func (a atAgent) stand(c *console, sc *scene, seen bool) error {
 		state := notebook.State{Cells: []notebook.Cell{}, Executions: notebook.NewExecutions(notebook.ExecutionsConfig{}).Snapshot()}
 		var seq int64
 		if sc.live != nil {
-			state = sc.live.Look()
+			state = sc.live.NotebookState()
 			seq, _ = sc.live.Journal().Last()
 		}
-		if err := c.write(session.StateMessage(seq, state)); err != nil {
+		if err := c.write(session.NotebookStateMessage(seq, state)); err != nil {
 			return err
 		}
 	}

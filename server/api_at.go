@@ -38,8 +38,8 @@ func (a *tracesAPI) at(w http.ResponseWriter, r *http.Request, file traceFile) e
 	if header != nil {
 		answer.Wall = header.Started
 	}
-	var fold *session.Fold
-	history := a.histories.of(file.Identity())
+	var fold *session.NotebookFold
+	history := a.histories.of(file.CacheKey())
 	err = history.read(r.Context(), file, func() (err error) {
 		answer.End = history.index.Len()
 		answer.Seq = min(seq, answer.End)
@@ -54,7 +54,7 @@ func (a *tracesAPI) at(w http.ResponseWriter, r *http.Request, file traceFile) e
 		return err
 	}
 	answer.State = fold.State()
-	if fold.Held() {
+	if fold.IsHeldByConsole() {
 		answer.Held = "console"
 	}
 	answerJSON(w, http.StatusOK, answer)

@@ -62,7 +62,7 @@ func working(tb testing.TB, n int) []trace.Entry {
 // folded is a trace's notebook after each of these entries, folded in one go.
 func folded(tb testing.TB, text string, seqs []int64) map[int64]string {
 	tb.Helper()
-	fold, states := session.NewFold(), map[int64]string{}
+	fold, states := session.NewNotebookFold(), map[int64]string{}
 	_, err := trace.Read(strings.NewReader(text), func(r trace.Record) error {
 		fold.Add(r)
 		if slices.Contains(seqs, r.Seq) {

@@ -29,7 +29,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, run *runs.Run, name strin
 	if q := readParameters(r); q.err != nil {
 		return q.err
 	}
-	file, err := run.File(r.PathValue("attempt"), name)
+	file, err := run.OpenFile(r.PathValue("attempt"), name)
 	if err != nil {
 		return err
 	}

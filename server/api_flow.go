@@ -69,7 +69,7 @@ func (a *tracesAPI) flow(w http.ResponseWriter, r *http.Request, file traceFile)
 		return err
 	}
 	var page flowPage
-	history := a.histories.of(file.Identity())
+	history := a.histories.of(file.CacheKey())
 	err = history.read(r.Context(), file, func() error {
 		var search *textSearch
 		if q.text != "" {

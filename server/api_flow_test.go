@@ -200,7 +200,7 @@ func TestAPIFlowWhileItGrows(t *testing.T) {
 	l.get(t, path+"?late=1", &page)
 	require.Empty(t, page.seqs(), "nobody knows yet whether it will be answered")
 
-	record(t, folder, name, 1, runs.Completed, nil)
+	record(t, folder, name, 1, runs.OutcomeCompleted, nil)
 	page = flowPage{}
 	l.get(t, path+"?late=1000", &page)
 	require.Equal(t, []int{13}, page.seqs())

@@ -29,10 +29,10 @@ func (a *runsAPI) attempts(w http.ResponseWriter, r *http.Request, run *runs.Run
 	if q.err != nil {
 		return q.err
 	}
-	lines, err := run.Lines()
+	lines, err := run.AttemptLines()
 	if err == nil {
 		defer lines.Close()
-		err = page.read(lines.From(r.Context(), page.last+1), pick.matches, item)
+		err = page.read(lines.LinesFrom(r.Context(), page.last+1), pick.matches, item)
 	}
 	if err != nil && !errors.Is(err, runs.ErrNotFound) { // without a file the run begins just now
 		return err
@@ -94,8 +94,8 @@ func inBrief(name string) bool {
 
 // writeNumbered writes text, a JSON object, as that of a line.
 func writeNumbered(out *bytes.Buffer, line runs.Line, text []byte) {
-	fmt.Fprintf(out, `{"n":%d`, line.N)
-	if name := runs.AttemptName(line.Text); name != "" {
+	fmt.Fprintf(out, `{"n":%d`, line.Number)
+	if name := runs.AttemptFolderName(line.Text); name != "" {
 		quoted, _ := jsontext.AppendQuote(nil, name) // what is not UTF-8 is replaced, and told of as an error
 		fmt.Fprintf(out, `,"name":%s`, quoted)
 	}

@@ -30,8 +30,8 @@ type linePage struct {
 	looked int  // bytes of all lines that were looked at
 	more   bool // there is a line behind last
 
-	leaveOut bool         // lines that are not sound are passed over
-	leftOut  runs.LeftOut // those that were
+	leaveOut bool                 // lines that are not sound are passed over
+	leftOut  runs.UnreadableLines // those that were
 }
 
 // read takes the lines that matches picks, as item writes them, in order. A line
@@ -45,8 +45,8 @@ func (p *linePage) read(lines iter.Seq2[runs.Line, error], matches func([]byte) 
 		if p.more = p.count == p.limit || p.looked > pageLook; p.more {
 			return nil
 		}
-		if p.leaveOut && !line.Sound() {
-			p.leftOut.Add(line.N)
+		if p.leaveOut && !line.IsValid() {
+			p.leftOut.AddLine(line.Number)
 		} else if matches(line.Text) {
 			fault := checkLine(line)
 			if fault != nil && p.count == 0 {
@@ -57,7 +57,7 @@ func (p *linePage) read(lines iter.Seq2[runs.Line, error], matches func([]byte) 
 			}
 		}
 		p.looked += len(line.Text)
-		p.last = line.N
+		p.last = line.Number
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (p *linePage) add(line runs.Line, item func(*bytes.Buffer, runs.Line)) bool
 // checkLine tells whether a line may stand in an answer.
 func checkLine(line runs.Line) error {
 	if !bytes.HasPrefix(line.Text, []byte("{")) || !json.Valid(line.Text) {
-		return fmt.Errorf("line %d of the file is no JSON object: go on behind it", line.N)
+		return fmt.Errorf("line %d of the file is no JSON object: go on behind it", line.Number)
 	}
 	return nil
 }
@@ -93,8 +93,8 @@ func (p *linePage) answer(w http.ResponseWriter, member string, next int64) {
 		on = fmt.Sprint(next)
 	}
 	rest := ""
-	if left := p.leftOut; left.Lines > 0 {
-		rest = fmt.Sprintf(`,"left_out":{"lines":%d,"first":%d}`, left.Lines, left.First)
+	if left := p.leftOut; left.Count > 0 {
+		rest = fmt.Sprintf(`,"left_out":{"lines":%d,"first":%d}`, left.Count, left.First)
 	}
 	apiHeader(w, "application/json").WriteHeader(http.StatusOK)
 	_, _ = fmt.Fprintf(w, "{%q:[\n%s\n],\"next\":%s,\"last\":%d%s}\n", member, p.lines.Bytes(), on, p.last, rest)

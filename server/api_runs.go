@@ -71,9 +71,9 @@ func (a *runsAPI) list(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer := struct {
-		Runs []runs.Listed `json:"runs"`
-		Next *string       `json:"next"`
-	}{Runs: append([]runs.Listed{}, page...)}
+		Runs []runs.ListedRun `json:"runs"`
+		Next *string          `json:"next"`
+	}{Runs: append([]runs.ListedRun{}, page...)}
 	if more {
 		answer.Next = &page[len(page)-1].Name
 	}
@@ -90,12 +90,12 @@ func (a *runsAPI) run(w http.ResponseWriter, r *http.Request, run *runs.Run) err
 	if err != nil {
 		return err
 	}
-	running, err := run.Running(r.Context())
+	running, err := run.UnfinishedAttempts(r.Context())
 	if err != nil {
 		return err
 	}
 	answer := map[string]any{}
-	for name, value := range run.Info {
+	for name, value := range run.RawInfo {
 		answer[name] = value
 	}
 	answer["name"], answer["summary"], answer["running"] = run.Name, counts, append([]string{}, running...)
@@ -109,7 +109,7 @@ func (a *runsAPI) attempt(w http.ResponseWriter, r *http.Request, run *runs.Run)
 		return p.err
 	}
 	name := r.PathValue("attempt")
-	line, err := run.Recorded(r.Context(), name)
+	line, err := run.AttemptLine(r.Context(), name)
 	if errors.Is(err, runs.ErrNotFound) {
 		return a.began(w, run, name)
 	}
@@ -124,7 +124,7 @@ func (a *runsAPI) attempt(w http.ResponseWriter, r *http.Request, run *runs.Run)
 
 // began answers with an attempt that has no line yet.
 func (a *runsAPI) began(w http.ResponseWriter, run *runs.Run, name string) error {
-	began, err := run.Began(name)
+	began, err := run.UnfinishedAttempt(name)
 	if err != nil {
 		return err
 	}

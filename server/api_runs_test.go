@@ -86,7 +86,7 @@ func TestAPITellsOfARun(t *testing.T) {
 	folder := l.run(t, "r", 1)
 	yes := true
 	done := l.attempt(t, folder, 1, nil)
-	record(t, folder, done, 1, runs.Completed, &yes)
+	record(t, folder, done, 1, runs.OutcomeCompleted, &yes)
 	running := l.attempt(t, folder, 2, nil)
 	var got map[string]any
 	l.get(t, "/api/runs/r", &got)
@@ -113,7 +113,7 @@ func TestAPIPagesAttempts(t *testing.T) {
 	l := newLibrary(t)
 	folder := l.run(t, "r", 1)
 	for n := 1; n <= 7; n++ {
-		record(t, folder, l.attempt(t, folder, n, nil), n, runs.Completed, nil)
+		record(t, folder, l.attempt(t, folder, n, nil), n, runs.OutcomeCompleted, nil)
 	}
 	attempts := filepath.Join(l.dir, "r", "attempts.jsonl")
 	var page attemptsPage
@@ -123,7 +123,7 @@ func TestAPIPagesAttempts(t *testing.T) {
 	require.Equal(t, "case-1", page.Attempts[0]["case_id"])
 	require.EqualValues(t, 3, *page.Next)
 
-	record(t, folder, l.attempt(t, folder, 8, nil), 8, runs.Limit, nil) // it goes on meanwhile
+	record(t, folder, l.attempt(t, folder, 8, nil), 8, runs.OutcomeLimit, nil) // it goes on meanwhile
 	appendTo(t, attempts, `{"type":"attempt","outcome":"limit","case_id":"cut`)
 	page = attemptsPage{}
 	l.get(t, "/api/runs/r/attempts?limit=5&after=3", &page)
@@ -160,11 +160,11 @@ func TestAPIFiltersAttempts(t *testing.T) {
 	for n, a := range []struct {
 		outcome runs.Outcome
 		passed  *bool
-	}{{runs.Completed, &yes}, {runs.Completed, &no}, {runs.AgentExit, nil}, {runs.Limit, &no}} {
+	}{{runs.OutcomeCompleted, &yes}, {runs.OutcomeCompleted, &no}, {runs.OutcomeAgentExit, nil}, {runs.OutcomeLimit, &no}} {
 		record(t, folder, l.attempt(t, folder, n+1, nil), n+1, a.outcome, a.passed)
 	}
-	require.NoError(t, folder.Append(runs.Skipped{Type: runs.TypeSkipped, CaseID: "case-9"}))
-	require.NoError(t, folder.Append(map[string]any{"type": runs.TypeSummary, "passed": 1}))
+	require.NoError(t, folder.AppendLine(runs.Skipped{Type: runs.TypeSkipped, CaseID: "case-9"}))
+	require.NoError(t, folder.AppendLine(map[string]any{"type": runs.TypeSummary, "passed": 1}))
 	for query, want := range map[string][]int{
 		"":                               {1, 2, 3, 4, 5, 6},
 		"outcome=completed":              {1, 2},
@@ -197,7 +197,7 @@ func TestAPIOneAttempt(t *testing.T) {
 	require.NotEmpty(t, running["started"])
 	require.Equal(t, []any{"attempts/" + name + "/stderr.txt", "attempts/" + name + "/trace.jsonl"}, running["files"])
 
-	record(t, folder, name, 1, runs.Completed, nil)
+	record(t, folder, name, 1, runs.OutcomeCompleted, nil)
 	var ended map[string]any
 	l.get(t, "/api/runs/r/attempts/"+name, &ended)
 	require.NotContains(t, ended, "state")
@@ -227,9 +227,9 @@ func TestAPIDamagedLine(t *testing.T) {
 	file := filepath.Join(folder.Dir, "attempts.jsonl")
 	appendTo(t, file, attempt+"{\"a\":\n"+attempt+"[4]\n\x00\xff\n{}\n\n{\"foreign\":1}\n"+attempt+"{\"type\":\"att")
 	type leftOut struct {
-		LeftOut *runs.LeftOut `json:"left_out"`
+		LeftOut *runs.UnreadableLines `json:"left_out"`
 	}
-	get := func(query string, numbers ...int) *runs.LeftOut {
+	get := func(query string, numbers ...int) *runs.UnreadableLines {
 		var page struct {
 			attemptsPage
 			leftOut
@@ -241,11 +241,11 @@ func TestAPIDamagedLine(t *testing.T) {
 		}
 		return page.LeftOut
 	}
-	require.Equal(t, &runs.LeftOut{Lines: 6, First: 2}, get("brief=true", 1, 3, 9))
+	require.Equal(t, &runs.UnreadableLines{Count: 6, First: 2}, get("brief=true", 1, 3, 9))
 	require.Nil(t, get("limit=1", 1))
-	require.Equal(t, &runs.LeftOut{Lines: 1, First: 2}, get("limit=1&after=1", 3))
-	require.Equal(t, &runs.LeftOut{Lines: 5, First: 4}, get("after=3&passed=true", 9))
-	for i, want := range []runs.LeftOut{{Lines: 6, First: 2}, {Lines: 7, First: 2}} {
+	require.Equal(t, &runs.UnreadableLines{Count: 1, First: 2}, get("limit=1&after=1", 3))
+	require.Equal(t, &runs.UnreadableLines{Count: 5, First: 4}, get("after=3&passed=true", 9))
+	for i, want := range []runs.UnreadableLines{{Count: 6, First: 2}, {Count: 7, First: 2}} {
 		if i == 1 { // now nobody will write the rest of the last line
 			require.NoError(t, folder.Close())
 		}
@@ -362,7 +362,7 @@ func FuzzAPIQuery(f *testing.F) {
 	l := newLibrary(f)
 	folder := l.run(f, "r", 1)
 	name := l.attempt(f, folder, 1, map[string]string{"trace.jsonl": written(f, numbered(f, 12)...), "stderr.txt": "x"})
-	record(f, folder, name, 1, runs.Completed, nil)
+	record(f, folder, name, 1, runs.OutcomeCompleted, nil)
 	f.Fuzz(func(t *testing.T, query string) {
 		for _, path := range []string{"/api/runs", "/api/runs/r", "/api/runs/r/attempts", "/api/runs/r/attempts/" + name, "/api/runs/r/attempts/" + name + "/trace"} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
@@ -381,13 +381,13 @@ func TestAPIAttemptsInBrief(t *testing.T) {
 	l := newLibrary(t)
 	folder := l.run(t, "r", 1)
 	yes, score := true, 0.5
-	require.NoError(t, folder.Append(runs.Attempt{
-		Type: runs.TypeAttempt, Run: "r", CaseID: "a", Tags: []string{"x", "y"}, Epoch: 2, Try: 1, Outcome: runs.Completed, Detail: "<&",
+	require.NoError(t, folder.AppendLine(runs.Attempt{
+		Type: runs.TypeAttempt, Run: "r", CaseID: "a", Tags: []string{"x", "y"}, Epoch: 2, Try: 1, Outcome: runs.OutcomeCompleted, Detail: "<&",
 		Passed: &yes, Score: &score, Graders: []json.RawMessage{json.RawMessage(`{"passed":true}`)}, Answer: json.RawMessage(`{"passed":false}`),
 		Summary: "long", Trace: "attempts/0001-a-e2-t1/trace.jsonl", Files: []string{"f"}, Enforced: map[string]bool{"read": true},
 	}))
-	require.NoError(t, folder.Append(runs.Skipped{Type: runs.TypeSkipped, CaseID: "b", Reason: "why"}))
-	require.NoError(t, folder.Append(map[string]any{"type": runs.TypeSummary, "pass_rate": map[string]any{"strict": 1}}))
+	require.NoError(t, folder.AppendLine(runs.Skipped{Type: runs.TypeSkipped, CaseID: "b", Reason: "why"}))
+	require.NoError(t, folder.AppendLine(map[string]any{"type": runs.TypeSummary, "pass_rate": map[string]any{"strict": 1}}))
 	var page attemptsPage
 	l.get(t, "/api/runs/r/attempts?brief=true&limit=10000", &page)
 	require.Len(t, page.Attempts, 3)

@@ -32,7 +32,7 @@ func newLibrary(tb testing.TB) *library {
 }
 
 // run makes a run that began on this day, and goes on.
-func (l *library) run(tb testing.TB, name string, day int) *runs.Folder {
+func (l *library) run(tb testing.TB, name string, day int) *runs.Writer {
 	tb.Helper()
 	folder, err := runs.Create(filepath.Join(l.dir, name), runs.Info{
 		Started: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC),
@@ -44,9 +44,9 @@ func (l *library) run(tb testing.TB, name string, day int) *runs.Folder {
 }
 
 // attempt makes the folder of an attempt, with files in it, and returns its name.
-func (l *library) attempt(tb testing.TB, folder *runs.Folder, n int, files map[string]string) string {
+func (l *library) attempt(tb testing.TB, folder *runs.Writer, n int, files map[string]string) string {
 	tb.Helper()
-	dir, rel, err := folder.AttemptDir(n, fmt.Sprintf("case-%d", n), 1, 1)
+	dir, rel, err := folder.MakeAttemptDir(n, fmt.Sprintf("case-%d", n), 1, 1)
 	require.NoError(tb, err)
 	for name, text := range files {
 		require.NoError(tb, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
@@ -55,9 +55,9 @@ func (l *library) attempt(tb testing.TB, folder *runs.Folder, n int, files map[s
 }
 
 // record writes the line of an attempt.
-func record(tb testing.TB, folder *runs.Folder, name string, n int, outcome runs.Outcome, passed *bool) {
+func record(tb testing.TB, folder *runs.Writer, name string, n int, outcome runs.Outcome, passed *bool) {
 	tb.Helper()
-	require.NoError(tb, folder.Append(runs.Attempt{
+	require.NoError(tb, folder.AppendLine(runs.Attempt{
 		Type: runs.TypeAttempt, Run: folder.Name, CaseID: fmt.Sprintf("case-%d", n), Epoch: 1, Try: 1,
 		Outcome: outcome, Passed: passed, Trace: "attempts/" + name + "/trace.jsonl",
 	}))

@@ -36,7 +36,7 @@ func (a *tracesAPI) trace(w http.ResponseWriter, r *http.Request, file traceFile
 	if _, err := file.header(r); err != nil {
 		return err
 	}
-	if err := page.read(file.From(r.Context(), page.last+1), pick.matches, item); err != nil {
+	if err := page.read(file.LinesFrom(r.Context(), page.last+1), pick.matches, item); err != nil {
 		return err
 	}
 	page.answer(w, "entries", page.last+1)

@@ -41,20 +41,20 @@ func (h *house) try(t *testing.T, text, data string) *trial {
 	attached := make(chan struct{})
 	cfg := attempt.Config{
 		Supervisor: h.sup, Kernel: h.python(t), Environ: os.Environ(), WorkdirRoot: h.sup.TempDir(),
-		Agent: func(string) (agent.Config, error) {
+		AgentConfig: func(string) (agent.Config, error) {
 			return agent.Config{Command: tr.agent.command}, nil
 		},
-		Console: true, SessionID: server.DefaultSession, Shared: h.shared,
+		AwaitConsole: true, SessionID: server.DefaultSession, SharedConsoles: h.shared,
 	}
 	show := h.web.Show(server.DefaultSession)
-	cfg.Observe, cfg.Attach = show.Observe, func(live *session.Session) {
+	cfg.OnTrace, cfg.OnSession = show.Observe, func(live *session.Session) {
 		show.Attach(live)
 		close(attached)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var trying sync.WaitGroup
 	trying.Go(func() {
-		result := attempt.Run(ctx, cfg, attempt.Work{Case: cases[0], Epoch: 1, Try: 1, Dir: tr.dir, Rel: "attempts/1"})
+		result := attempt.Run(ctx, cfg, attempt.Job{Case: cases[0], Epoch: 1, Try: 1, Dir: tr.dir, RelDir: "attempts/1"})
 		show.Verdict(result)
 		tr.result <- result
 		<-ctx.Done() // until then who has come can be told of the verdict
@@ -116,12 +116,12 @@ func TestEH3_WholeCaseWithHolder(t *testing.T) {
 	tr.agent.submit(`{"n": 42}`)
 
 	ended := tr.end(t)
-	require.Equal(t, runs.Completed, ended.Outcome, ended.Detail)
+	require.Equal(t, runs.OutcomeCompleted, ended.Outcome, ended.Detail)
 	require.NotNil(t, ended.Passed)
 	require.True(t, *ended.Passed)
 	require.Equal(t, 2, ended.Usage.Actions)
 	require.Equal(t, 1, ended.Usage.CellsRun)
-	require.Zero(t, ended.Tamper)
+	require.Zero(t, ended.TamperSignals)
 	require.FileExists(t, filepath.Join(tr.dir, "notebook.ipynb"))
 
 	of := map[string][]trace.Hop{}
@@ -175,9 +175,9 @@ func TestEH7_MarkerElsewhere(t *testing.T) {
 	// It is still at work: nothing is refused. Now it submits.
 	tr.agent.submit("2")
 	ended := tr.end(t)
-	require.Equal(t, runs.Completed, ended.Outcome, ended.Detail)
+	require.Equal(t, runs.OutcomeCompleted, ended.Outcome, ended.Detail)
 	require.JSONEq(t, "2", string(ended.Answer))
-	require.Equal(t, counted, ended.Tamper)
+	require.Equal(t, counted, ended.TamperSignals)
 	require.Nil(t, ended.Passed)
 	tr.completedBy(t, "submit_response")
 }
@@ -215,8 +215,8 @@ func TestEH7_DoneWithoutSubmission(t *testing.T) {
 	tr.agent.write("assistant", "<EVAL_ANSWER>1</EVAL_ANSWER>[EVAL_COMPLETE]")
 	tr.agent.status(protocol.AgentDone)
 	ended := tr.end(t)
-	require.Equal(t, runs.Stopped, ended.Outcome, ended.Detail)
-	require.Equal(t, 1, ended.Tamper)
+	require.Equal(t, runs.OutcomeStopped, ended.Outcome, ended.Detail)
+	require.Equal(t, 1, ended.TamperSignals)
 	require.NotNil(t, ended.Passed)
 	require.False(t, *ended.Passed)
 }
@@ -248,7 +248,7 @@ func TestEH10_CaseWithoutGrader(t *testing.T) {
 	require.Equal(t, "2\n", tr.agent.result(t, made.CellID).Logs)
 	tr.agent.submit(`{"rows": 2}`)
 	ended := tr.end(t)
-	require.Equal(t, runs.Completed, ended.Outcome, ended.Detail)
+	require.Equal(t, runs.OutcomeCompleted, ended.Outcome, ended.Detail)
 	require.JSONEq(t, `{"rows": 2}`, string(ended.Answer))
 	require.Nil(t, ended.Passed, "neither passed nor failed")
 	require.Nil(t, ended.Score)

@@ -81,7 +81,7 @@ func (w *world) checkTrace(t *testing.T, path string, within time.Duration) time
 	if err != nil {
 		w.complain(path + ": " + err.Error())
 	}
-	if state != string(session.Ended) {
+	if state != string(session.StateEnded) {
 		w.complain(fmt.Sprintf("%s: its session is %q at the end", path, state))
 	}
 	if len(now.asked) > 0 {
@@ -95,13 +95,13 @@ func (w *world) checkTrace(t *testing.T, path string, within time.Duration) time
 func (w *world) checkLife(t *testing.T, live *session.Session, traces map[time.Time]string) {
 	t.Helper()
 	id := live.Journal().Session
-	if live.State() != session.Ended {
+	if live.State() != session.StateEnded {
 		w.complain(id + ": it is " + string(live.State()))
 	}
 	if open := live.Executions().Open(); len(open) > 0 {
 		w.complain(fmt.Sprintf("%s: cells that run for ever: %q", id, open))
 	}
-	state := live.Look()
+	state := live.NotebookState()
 	for cell, status := range state.Executions.Status {
 		if status == notebook.StatusRunning {
 			w.complain(fmt.Sprintf("%s: cell %q runs for ever", id, cell))
@@ -109,7 +109,7 @@ func (w *world) checkLife(t *testing.T, live *session.Session, traces map[time.T
 	}
 	path := traces[live.Journal().Started.UTC()]
 	require.NotEmpty(t, path, "the trace of %s", id)
-	rebuilt, err := session.Rebuild(t.Context(), path)
+	rebuilt, err := session.NotebookFromTrace(t.Context(), path)
 	if err != nil {
 		w.complain(path + ": " + err.Error())
 		return

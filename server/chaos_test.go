@@ -121,7 +121,7 @@ func (w *world) check(t *testing.T) {
 	outcomes := map[runs.Outcome]int{}
 	for _, result := range w.outcomes {
 		outcomes[result.Outcome]++
-		if result.Outcome == runs.HarnessError || result.Outcome == "" {
+		if result.Outcome == runs.OutcomeHarnessError || result.Outcome == "" {
 			w.complain(fmt.Sprintf("an attempt has outcome %q: %s", result.Outcome, result.Detail))
 		}
 	}

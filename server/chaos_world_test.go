@@ -100,8 +100,8 @@ func (w *world) open(ctx context.Context, o server.StartOptions) (*session.Sessi
 		takeOver = time.Minute
 	}
 	live, err := session.Start(ctx, w.house.sup, session.Config{
-		ID: o.ID, Journal: o.Journal, Restored: o.Restored, Kernel: kernel, Agent: agent, Environ: os.Environ(),
-		WorkdirRoot: w.boxes, Console: true, TakeOver: takeOver, Init: protocol.AgentInit{SessionID: 1}, Log: slog.New(complaints{w}),
+		ID: o.ID, Journal: o.Journal, RestoreFrom: o.Restored, Kernel: kernel, Agent: agent, Environ: os.Environ(),
+		WorkdirRoot: w.boxes, AwaitConsole: true, TakeOverDelay: takeOver, AgentInit: protocol.AgentInit{SessionID: 1}, Log: slog.New(complaints{w}),
 		Router: router.Config{
 			Document: actionLimit / 2, Holder: actionLimit, Cell: actionLimit, Stale: 20 * time.Millisecond, Agent: 2 * time.Second, Shared: o.ID != "both",
 		},
@@ -133,12 +133,12 @@ func (w *world) try(ctx context.Context, show *server.AttemptPublisher, id strin
 	who := fmt.Sprintf("try%d", n)
 	kernel, agentConfig := w.children(who)
 	result := attempt.Run(ctx, attempt.Config{
-		Supervisor: w.house.sup, Kernel: kernel, Environ: os.Environ(), WorkdirRoot: w.boxes, SessionID: id, Shared: d.chance(2),
-		Agent:   func(string) (agent.Config, error) { return agentConfig, nil },
-		Console: d.chance(2), Grace: 300 * time.Millisecond,
-		Limits:  runs.Limits{WallS: 0.5 + 2*d.Float64(), IdleS: 1, CellS: 0.5, Actions: 50 + d.IntN(200)},
-		Observe: show.Observe, Attach: func(live *session.Session) { w.keep(live); show.Attach(live) }, Log: slog.New(complaints{w}),
-	}, attempt.Work{Case: w.cases[0], Epoch: 1, Try: 1, Dir: dir, Rel: who})
+		Supervisor: w.house.sup, Kernel: kernel, Environ: os.Environ(), WorkdirRoot: w.boxes, SessionID: id, SharedConsoles: d.chance(2),
+		AgentConfig:  func(string) (agent.Config, error) { return agentConfig, nil },
+		AwaitConsole: d.chance(2), HolderGrace: 300 * time.Millisecond,
+		LimitOverrides: runs.Limits{WallS: 0.5 + 2*d.Float64(), IdleS: 1, CellS: 0.5, Actions: 50 + d.IntN(200)},
+		OnTrace:        show.Observe, OnSession: func(live *session.Session) { w.keep(live); show.Attach(live) }, Log: slog.New(complaints{w}),
+	}, attempt.Job{Case: w.cases[0], Epoch: 1, Try: 1, Dir: dir, RelDir: who})
 	w.mu.Lock()
 	w.outcomes = append(w.outcomes, result)
 	w.mu.Unlock()

@@ -160,7 +160,7 @@ func TestEH4_AgentGivesUp(t *testing.T) {
 	h := newHouse(t, server.Config{})
 	s := h.play(t, session.Config{Agent: agent.Config{Command: playing("builtin", "300ms", script)}})
 	silent := dial(t, s.url+"/agent", agentHello, nil)
-	require.NoError(t, s.live.Query(protocol.AgentQuery{Query: "look around", RequestID: "1"}))
+	require.NoError(t, s.live.SendQuery(protocol.AgentQuery{Query: "look around", RequestID: "1"}))
 	silent.await(t, "the action", ofType("agent_action"))
 	const text = "OPERATION FAILED: 'get_context' timed out after 0.3 seconds."
 	s.trace.await(t, "the agent's own end of it", func(e line) bool {
@@ -182,13 +182,13 @@ func TestEH5_NoQueryBeforeInit(t *testing.T) {
 	s := newHouse(t, server.Config{}).play(t, session.Config{})
 	queried := make(chan error, 1)
 	go func() {
-		queried <- errors.Join(s.live.AwaitHolder(t.Context()), s.live.Query(protocol.AgentQuery{Query: "begin", RequestID: "1"}))
+		queried <- errors.Join(s.live.AwaitHolder(t.Context()), s.live.SendQuery(protocol.AgentQuery{Query: "begin", RequestID: "1"}))
 	}()
 	run := dial(t, s.url+"/run", runHello, nil)
 	run.await(t, "ready", ofType("ready"))
 	require.Equal(t, "error", s.agent.do(t, "no_such_action", nil).Status)
 	require.Empty(t, s.agent.all(ofType("agent_query")), "a console at /run is not enough")
-	require.Equal(t, session.Ready, s.live.State())
+	require.Equal(t, session.StateReady, s.live.State())
 
 	dial(t, s.url+"/agent", agentHello, nil)
 	require.NoError(t, <-queried)
@@ -196,7 +196,7 @@ func TestEH5_NoQueryBeforeInit(t *testing.T) {
 	came := s.trace.await(t, "the holder", entry(trace.Session, router.TypeHolder))
 	query := s.trace.await(t, "the query", entry(trace.ServerToAgent, "agent_query"))
 	require.Less(t, came.Seq, query.Seq)
-	require.Equal(t, session.Working, s.live.State())
+	require.Equal(t, session.StateWorking, s.live.State())
 }
 
 // A cell without id is an error that names it, wherever it comes from.

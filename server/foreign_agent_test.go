@@ -87,10 +87,10 @@ func TestForeignAgentWithAHolder(t *testing.T) {
 func (tr *trial) completes(t *testing.T) runs.Attempt {
 	t.Helper()
 	ended := tr.end(t)
-	require.Equal(t, runs.Completed, ended.Outcome, ended.Detail)
+	require.Equal(t, runs.OutcomeCompleted, ended.Outcome, ended.Detail)
 	require.NotNil(t, ended.Passed)
 	require.True(t, *ended.Passed)
-	require.Zero(t, ended.Tamper)
+	require.Zero(t, ended.TamperSignals)
 	require.Equal(t, 1, ended.Usage.CellsRun)
 	require.Less(t, tr.at(t, trace.KernelToServer, protocol.TypeCellResult, ""), tr.at(t, trace.Session, "state", "collecting"))
 	require.Empty(t, tr.state(t).Errors)
@@ -98,7 +98,7 @@ func (tr *trial) completes(t *testing.T) runs.Attempt {
 }
 
 // state is what was collected at the end of the attempt.
-func (tr *trial) state(t *testing.T) (state session.Notebook) {
+func (tr *trial) state(t *testing.T) (state session.CollectedState) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(tr.dir, "state.json"))
 	require.NoError(t, err)

@@ -114,7 +114,7 @@ func TestForeignConsoleAnswersEveryAction(t *testing.T) {
 	}, left["remaining_cells"])
 
 	tr.agent.submit("42")
-	require.Equal(t, runs.Completed, tr.end(t).Outcome)
+	require.Equal(t, runs.OutcomeCompleted, tr.end(t).Outcome)
 	require.Zero(t, c.ended(), "it passed")
 }
 

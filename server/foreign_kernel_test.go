@@ -52,7 +52,7 @@ const six = `{"id":"six","task":"How much is 6 times 7?","grader":{"type":"exact
 // Without a command the test is the agent.
 func (h *house) headless(t *testing.T, k kernel.Config, command []string, limits runs.Limits) *trial {
 	t.Helper()
-	return h.attempt(t, attempt.Config{Kernel: k, Limits: limits}, command, func(runs.Attempt) {})
+	return h.attempt(t, attempt.Config{Kernel: k, LimitOverrides: limits}, command, func(runs.Attempt) {})
 }
 
 // held begins one that waits for a console to hold the notebook, which is told
@@ -63,8 +63,8 @@ func (h *house) held(t *testing.T, k kernel.Config, command []string) *trial {
 	show := h.web.Show(server.DefaultSession)
 	t.Cleanup(show.End)
 	tr := h.attempt(t, attempt.Config{
-		Kernel: k, Console: true, SessionID: server.DefaultSession, Shared: h.shared, Observe: show.Observe,
-		Attach: func(live *session.Session) {
+		Kernel: k, AwaitConsole: true, SessionID: server.DefaultSession, SharedConsoles: h.shared, OnTrace: show.Observe,
+		OnSession: func(live *session.Session) {
 			show.Attach(live)
 			close(attached)
 		},
@@ -90,11 +90,11 @@ func (h *house) attempt(t *testing.T, cfg attempt.Config, command []string, tell
 		command = tr.agent.command
 	}
 	cfg.Supervisor, cfg.Environ, cfg.WorkdirRoot = h.sup, os.Environ(), h.sup.TempDir()
-	cfg.Agent = func(string) (agent.Config, error) { return agent.Config{Command: command}, nil }
+	cfg.AgentConfig = func(string) (agent.Config, error) { return agent.Config{Command: command}, nil }
 	ctx, cancel := context.WithCancel(t.Context())
 	var trying sync.WaitGroup
 	trying.Go(func() {
-		result := attempt.Run(ctx, cfg, attempt.Work{Case: cases[0], Epoch: 1, Try: 1, Dir: tr.dir, Rel: "attempts/1"})
+		result := attempt.Run(ctx, cfg, attempt.Job{Case: cases[0], Epoch: 1, Try: 1, Dir: tr.dir, RelDir: "attempts/1"})
 		tell(result)
 		tr.result <- result
 	})
@@ -155,7 +155,7 @@ func TestForeignKernelDoesForAnAttempt(t *testing.T) {
 
 			tr.agent.submit("42")
 			ended := tr.end(t)
-			require.Equal(t, runs.Completed, ended.Outcome, ended.Detail)
+			require.Equal(t, runs.OutcomeCompleted, ended.Outcome, ended.Detail)
 			require.True(t, *ended.Passed)
 			require.Equal(t, 2, ended.Usage.CellsRun)
 			tr.collected(t, strings.Contains(ways, "summaries"))
@@ -194,7 +194,7 @@ func TestForeignKernelWithoutResults(t *testing.T) {
 	require.Contains(t, string(cells[0].Outputs[0]), "42")
 	tr.agent.submit("42")
 	ended := tr.end(t)
-	require.Equal(t, runs.Completed, ended.Outcome, ended.Detail)
+	require.Equal(t, runs.OutcomeCompleted, ended.Outcome, ended.Detail)
 	require.Equal(t, 1, ended.Usage.CellsRun)
 }
 
@@ -210,7 +210,7 @@ func TestForeignKernelThatStartsNothing(t *testing.T) {
 	require.Equal(t, "running", tr.agent.context(t)[0].Status)
 	tr.agent.submit("42")
 	ended := tr.end(t)
-	require.Equal(t, runs.Limit, ended.Outcome, ended.Detail)
+	require.Equal(t, runs.OutcomeLimit, ended.Outcome, ended.Detail)
 	require.Contains(t, ended.Detail, "wall")
 	require.True(t, *ended.Passed, "what was submitted counts")
 }
@@ -342,7 +342,7 @@ func TestForeignKernelThatDiesInAnAttempt(t *testing.T) {
 	// Nothing is promised of the answer: the attempt ends with the kernel.
 	tr.agent.ask("create_cell", params{"position": 0, "cell_type": "code", "source": "import os\nos._exit(7)", "auto_run": true})
 	ended := tr.end(t)
-	require.Equal(t, runs.KernelExit, ended.Outcome, ended.Detail)
+	require.Equal(t, runs.OutcomeKernelExit, ended.Outcome, ended.Detail)
 	require.Contains(t, ended.Detail, "while it ran the agent's code")
 	require.Contains(t, ended.Detail, "7")
 	require.NotNil(t, ended.Passed)

@@ -57,7 +57,7 @@ func newFuzzHouse(f *testing.F) *fuzzHouse {
 				return nil, errors.New("no path")
 			}
 			return func(_ context.Context, show *server.AttemptPublisher) error {
-				show.Verdict(runs.Attempt{CaseID: id, Outcome: runs.Cancelled})
+				show.Verdict(runs.Attempt{CaseID: id, Outcome: runs.OutcomeCancelled})
 				return nil
 			}, nil
 		},
@@ -82,8 +82,8 @@ func newFuzzHouse(f *testing.F) *fuzzHouse {
 func (h *fuzzHouse) open(ctx context.Context, o server.StartOptions) (*session.Session, error) {
 	command := append([]string{"env", "GORACE=atexit_sleep_ms=0"}, playing("quiet")...)
 	return session.Start(ctx, h.sup, session.Config{
-		ID: o.ID, Journal: o.Journal, Restored: o.Restored, Kernel: kernel.Config{Command: command}, Agent: agent.Config{Command: command},
-		Environ: os.Environ(), WorkdirRoot: h.boxes, Console: true, Evaluation: true, // nothing is started anew
+		ID: o.ID, Journal: o.Journal, RestoreFrom: o.Restored, Kernel: kernel.Config{Command: command}, Agent: agent.Config{Command: command},
+		Environ: os.Environ(), WorkdirRoot: h.boxes, AwaitConsole: true, IsEvaluation: true, // nothing is started anew
 		Router: router.Config{Document: time.Second, Holder: time.Second, Cell: time.Second, Shared: o.ID != "owned"},
 	})
 }

@@ -20,7 +20,7 @@ func growth(run *runs.Run, attempt string) func(ctx context.Context, beyond int6
 		every := time.NewTicker(growthEvery)
 		defer every.Stop()
 		for {
-			ended, err := run.Ended(ctx, attempt) // asked first: the file is whole then
+			ended, err := run.HasAttemptEnded(ctx, attempt) // asked first: the file is whole then
 			if err != nil {
 				return 0, err
 			}

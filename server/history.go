@@ -101,7 +101,7 @@ func (h *history) readOn(ctx context.Context, file traceFile) error {
 	if h.index.Ended() {
 		return nil
 	}
-	for line, err := range file.From(ctx, h.index.Len()+1) {
+	for line, err := range file.LinesFrom(ctx, h.index.Len()+1) {
 		if err != nil {
 			return err
 		}
@@ -118,23 +118,23 @@ func (h *history) readOn(ctx context.Context, file traceFile) error {
 
 // at is the notebook after the entry seq, one of those that were read. It is for
 // f of read.
-func (h *history) at(ctx context.Context, file traceFile, seq int64) (*session.Fold, error) {
+func (h *history) at(ctx context.Context, file traceFile, seq int64) (*session.NotebookFold, error) {
 	from, fold := h.past.before(seq)
 	if from == seq {
 		return fold, nil
 	}
-	for line, err := range file.From(ctx, from+1) {
+	for line, err := range file.LinesFrom(ctx, from+1) {
 		if err != nil {
 			return nil, err
 		}
-		if session.Folds(h.index.Frame(line.N).Record) {
+		if session.CanChangeNotebook(h.index.Frame(line.Number).Record) {
 			if r, err := trace.ParseRecord(line.Text); err == nil { // what cannot be read is passed over
-				r.Seq = line.N
+				r.Seq = line.Number
 				fold.Add(r)
 			}
 		}
-		h.past.note(line.N, len(line.Text), fold)
-		if line.N == seq {
+		h.past.note(line.Number, len(line.Text), fold)
+		if line.Number == seq {
 			break
 		}
 	}

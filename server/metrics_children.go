@@ -45,7 +45,7 @@ func (c *childMetrics) saw(e *trace.Entry) {
 		c.ended(childLabel(told(e).Name), e.T)
 	case e.Type == typeState && e.Hop == trace.Session:
 		state := session.State(told(e).State)
-		c.ending = state == session.Collecting || state == session.Ended
+		c.ending = state == session.StateCollecting || state == session.StateEnded
 	}
 }
 

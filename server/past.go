@@ -40,20 +40,20 @@ type past struct {
 type point struct {
 	seq   int64
 	bytes int64
-	fold  *session.Fold
+	fold  *session.NotebookFold
 }
 
 func newPast() *past { return &past{every: pointEvery, reach: pointBytes} }
 
 // before is the notebook at the last known place that is not behind the entry
 // seq, to go on with.
-func (p *past) before(seq int64) (at int64, fold *session.Fold) {
+func (p *past) before(seq int64) (at int64, fold *session.NotebookFold) {
 	p.last = point{}
 	if i := p.behind(seq); i > 0 {
 		p.last.seq = p.points[i-1].seq
 		return p.last.seq, p.points[i-1].fold.Clone()
 	}
-	return 0, session.NewFold()
+	return 0, session.NewNotebookFold()
 }
 
 // behind is the place of the first point behind an entry.
@@ -64,13 +64,13 @@ func (p *past) behind(seq int64) int {
 // note remembers the notebook after an entry, whose line had so many bytes, if it
 // is far enough behind the point before it. Entries are noted one after the
 // other, from before on.
-func (p *past) note(seq int64, bytes int, fold *session.Fold) {
+func (p *past) note(seq int64, bytes int, fold *session.NotebookFold) {
 	p.last.bytes += int64(bytes)
 	if seq-p.last.seq < p.every && p.last.bytes < p.reach {
 		return
 	}
 	kept := point{seq: seq, fold: fold.Clone()}
-	size := int64(fold.Size())
+	size := int64(fold.MemoryBytes())
 	kept.bytes = min(size, p.last.bytes+size/shared)
 	p.points = slices.Insert(p.points, p.behind(seq), kept)
 	p.bytes += kept.bytes

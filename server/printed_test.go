@@ -55,7 +55,7 @@ func TestLastWordsOfAnAgentThatDoesNotStart(t *testing.T) {
 	}})
 	sup <- func(ctx context.Context, o server.StartOptions) (*session.Session, error) {
 		return session.Start(ctx, h.sup, session.Config{
-			ID: o.ID, Journal: o.Journal, Environ: os.Environ(), WorkdirRoot: h.sup.TempDir(), Lines: o.Lines, Kernel: busy(),
+			ID: o.ID, Journal: o.Journal, Environ: os.Environ(), WorkdirRoot: h.sup.TempDir(), ChildLineSink: o.Lines, Kernel: busy(),
 			Agent:  agent.Config{Command: []string{"sh", "-c", `echo 'Traceback: <b>'; printf 'ModuleNotFoundError: no\377' >&2; exit 3`}},
 			Router: router.Config{Shared: true},
 		})

@@ -111,7 +111,7 @@ func (s *Server) ready(sc *scene, id int, owner bool) (body, recorded []byte) {
 	state := notebook.NewExecutions(notebook.ExecutionsConfig{}).Snapshot()
 	if live := sc.live; live != nil {
 		state, frame.KernelPID, frame.Language = live.Executions().Snapshot(), live.KernelPID(), live.KernelReady().Language
-		if live.KernelAlive() {
+		if live.IsKernelAlive() {
 			frame.KernelStatus = "running"
 		}
 	}

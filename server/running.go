@@ -109,7 +109,7 @@ func (sl *slot) restored(ctx context.Context) (*notebook.State, error) {
 	sc := sl.scene
 	sl.mu.Unlock()
 	if sc != nil && sc.live != nil {
-		state := sc.live.Look()
+		state := sc.live.NotebookState()
 		return &state, nil
 	}
 	return sl.stored(ctx)

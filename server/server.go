@@ -123,8 +123,8 @@ type Server struct {
 	log     *slog.Logger
 	metrics *metrics
 	page    *page
-	runs    *runs.Store // nil: none are shown
-	files   runs.Files  // traces of sessions
+	runs    *runs.Store    // nil: none are shown
+	files   runs.LineFiles // traces of sessions
 
 	consoles  sync.WaitGroup  // requests that became a WebSocket, or may
 	followers sync.WaitGroup  // of sessions' journals

@@ -115,7 +115,7 @@ func TestOneHolder(t *testing.T) {
 	s.awaitHolder(t, 1)
 	other := dial(t, s.url+"/agent", `{"type":"init","session_id":2}`, nil).closed(t)
 	require.Equal(t, websocket.StatusCode(4009), other.Code)
-	require.Equal(t, session.ErrHeld.Error(), other.Reason)
+	require.Equal(t, session.ErrHeldByOtherConsole.Error(), other.Reason)
 
 	h := newHolder(t, s.url)
 	how := first.closed(t)

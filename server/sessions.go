@@ -106,9 +106,9 @@ func (sl *slot) detail() sessionDetail {
 }
 
 func (info *sessionInfo) describe(live *session.Session) {
-	info.Working, info.Holder = string(live.State()), live.Holder()
+	info.Working, info.Holder = string(live.State()), live.HolderKind()
 	info.Kernel = &childInfo{PID: live.KernelPID(), Status: "dead", Language: live.KernelReady().Language}
-	if live.KernelAlive() {
+	if live.IsKernelAlive() {
 		info.Kernel.Status = "running"
 	}
 }

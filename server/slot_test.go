@@ -49,7 +49,7 @@ func (n *inn) open(ctx context.Context, o server.StartOptions) (*session.Session
 		command = append(command, playing("quiet")...)
 	}
 	return session.Start(ctx, n.sup, session.Config{
-		ID: o.ID, Journal: o.Journal, Restored: o.Restored, Environ: os.Environ(), WorkdirRoot: n.sup.TempDir(),
+		ID: o.ID, Journal: o.Journal, RestoreFrom: o.Restored, Environ: os.Environ(), WorkdirRoot: n.sup.TempDir(),
 		Kernel: busy(), Agent: agent.Config{Command: command}, Router: router.Config{Shared: n.shared},
 	})
 }
@@ -65,7 +65,7 @@ func end(t *testing.T, show *server.AttemptPublisher, id, answer string) {
 	if err := recording.Close(); err != nil {
 		panic(err)
 	}
-	show.Verdict(runs.Attempt{CaseID: id, Outcome: runs.SetupError, Answer: json.RawMessage(answer)})
+	show.Verdict(runs.Attempt{CaseID: id, Outcome: runs.OutcomeSetupError, Answer: json.RawMessage(answer)})
 }
 
 const viewHello = `{"type":"init","role":"view"}`

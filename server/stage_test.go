@@ -105,9 +105,9 @@ func (h *house) play(t *testing.T, cfg session.Config) *stage {
 	if cfg.Kernel.Python == nil && cfg.Kernel.Command == nil {
 		cfg.Kernel = busy()
 	}
-	cfg.ID, cfg.Journal, cfg.Console, cfg.Router.Shared = server.DefaultSession, journal, true, h.shared
+	cfg.ID, cfg.Journal, cfg.AwaitConsole, cfg.Router.Shared = server.DefaultSession, journal, true, h.shared
 	cfg.WorkdirRoot, cfg.Environ = h.sup.TempDir(), os.Environ()
-	cfg.Init = protocol.AgentInit{SessionID: 1}
+	cfg.AgentInit = protocol.AgentInit{SessionID: 1}
 	live, err := session.Start(t.Context(), h.sup, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() {

@@ -57,7 +57,7 @@ func (sl *slot) keep(recording *trace.Recording) error {
 func (sl *slot) stored(ctx context.Context) (*notebook.State, error) {
 	paths := storedTraces(sl.server.cfg.Out)[sl.id]
 	for _, path := range slices.Backward(paths) {
-		state, err := session.Rebuild(ctx, path)
+		state, err := session.NotebookFromTrace(ctx, path)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}

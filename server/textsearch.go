@@ -114,11 +114,11 @@ func (h *history) search(ctx context.Context, file traceFile, text string) (*tex
 	if int64(len(s.hits)) >= h.index.Len() {
 		return s, nil
 	}
-	for line, err := range file.From(ctx, int64(len(s.hits))+1) {
+	for line, err := range file.LinesFrom(ctx, int64(len(s.hits))+1) {
 		if err != nil {
 			return nil, err
 		}
-		if line.N > h.index.Len() {
+		if line.Number > h.index.Len() {
 			break // it has come since
 		}
 		s.add(line.Text, h.index)

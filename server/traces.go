@@ -30,7 +30,7 @@ func newTracesAPI(log *slog.Logger) *tracesAPI {
 // traceFile is a trace that somebody asks about. Line 0 is the header, and the
 // number of any other its seq. Whoever opened it must Close it.
 type traceFile struct {
-	*runs.Lines
+	*runs.LineFile
 	complete bool // nothing will be added to it
 }
 
@@ -63,10 +63,10 @@ func (a *runsAPI) openTrace(r *http.Request) (file traceFile, err error) {
 	}
 	defer run.Close()
 	attempt := r.PathValue("attempt")
-	if file.complete, err = run.Ended(r.Context(), attempt); err != nil { // asked first: the file is whole then
+	if file.complete, err = run.HasAttemptEnded(r.Context(), attempt); err != nil { // asked first: the file is whole then
 		return file, err
 	}
-	file.Lines, err = run.Trace(attempt)
+	file.LineFile, err = run.OpenTrace(attempt)
 	return file, err
 }
 
@@ -78,7 +78,7 @@ func (s *Server) openTrace(r *http.Request) (file traceFile, err error) {
 		return file, fmt.Errorf("a trace of the session %s: %w", strconv.Quote(id), runs.ErrNotFound)
 	}
 	file.complete = recording == nil || recording.Ended()
-	file.Lines, err = s.files.Open(path)
+	file.LineFile, err = s.files.Open(path)
 	return file, err
 }
 
@@ -100,7 +100,7 @@ func (s *Server) traceOf(id string) (recording *trace.Recording, path string) {
 // header reads a trace's header; nil: the trace begins just now and has none. A
 // file that is no trace is an error.
 func (f traceFile) header(r *http.Request) (*trace.Header, error) {
-	for line, err := range f.From(r.Context(), 0) {
+	for line, err := range f.LinesFrom(r.Context(), 0) {
 		if err != nil {
 			return nil, err
 		}

@@ -19,7 +19,7 @@ import (
 type shelved struct {
 	*house
 	*library
-	folder *runs.Folder
+	folder *runs.Writer
 }
 
 func newShelved(t *testing.T) *shelved {
@@ -67,7 +67,7 @@ func TestWatchAttempt(t *testing.T) {
 	_, err = file.WriteString(strings.Join(lines[4:], ""))
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
-	record(t, s.folder, name, 1, runs.Completed, nil)
+	record(t, s.folder, name, 1, runs.OutcomeCompleted, nil)
 	for _, want := range lines[4:14] {
 		require.Equal(t, want, nextLine(t, ws)+"\n")
 	}
@@ -109,7 +109,7 @@ func TestWatchAttemptThatIsLost(t *testing.T) {
 	ends("run=r"+gone, websocket.StatusInternalError)
 	require.NoError(t, os.Truncate(filepath.Join(s.folder.Dir, "attempts", cut, "trace.jsonl"), 3))
 	ends("run=r"+cut, websocket.StatusInternalError)
-	require.NoError(t, s.folder.Append(map[string]any{"type": runs.TypeSummary}))
+	require.NoError(t, s.folder.AppendLine(map[string]any{"type": runs.TypeSummary}))
 	ends("run=r"+lost, websocket.StatusNormalClosure)
 	s.stop()
 	ends("run=other"+waits, websocket.StatusGoingAway)

@@ -102,7 +102,7 @@ func (s *Server) watchAttempt(run, attempt string) (watched, error) {
 	if err != nil {
 		return of, err
 	}
-	file, err := folder.File(attempt, "trace.jsonl")
+	file, err := folder.OpenFile(attempt, "trace.jsonl")
 	if err != nil {
 		return of, errors.Join(err, folder.Close())
 	}

@@ -130,10 +130,10 @@ func outputOf(answer protocol.ExecuteCodeResponse) string {
 
 // restart puts another kernel in the place of this one.
 func (c *chat) restart() {
-	c.replaced = c.own.session.KernelAlive()
+	c.replaced = c.own.session.IsKernelAlive()
 	c.begin(":restart", func(ctx context.Context) func(*turn) {
 		began := time.Now()
-		err := c.own.session.Restart(ctx, "kernel")
+		err := c.own.session.RestartChild(ctx, "kernel")
 		return func(*turn) {
 			if err != nil {
 				c.view.complain("there is no kernel: " + err.Error())

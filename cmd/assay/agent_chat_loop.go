@@ -177,7 +177,7 @@ func (c *chat) prompt(line string) error {
 	t.label, t.name = builtin.NameTask(c.strategy, line, c.label)
 	c.label = t.label
 	c.turns = append(c.turns, t)
-	if err := c.own.session.Query(protocol.AgentQuery{Query: line, RequestID: t.request}); err != nil {
+	if err := c.own.session.SendQuery(protocol.AgentQuery{Query: line, RequestID: t.request}); err != nil {
 		return broken(err)
 	}
 	return nil

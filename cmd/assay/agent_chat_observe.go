@@ -38,7 +38,7 @@ func (c *chat) fromSession(entry *trace.Entry) error {
 	var note struct {
 		Peer   string `json:"peer"`
 		Reason string `json:"reason"`
-		session.Stuck
+		session.KernelFailure
 	}
 	if err := json.Unmarshal(entry.Body, &note); err != nil {
 		return broken(err) // it is our own

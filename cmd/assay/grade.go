@@ -51,7 +51,7 @@ where k counts results.
 Exit status: 0 every line was answered with a verdict or an extraction, whichever
 it is, 1 some line could not be read or names no grader there is, 2 bad usage,
 3 input or output failed, 130 or 143 interrupted. With --run: 0 all pass now,
-1 some do not, 2 bad usage or cases, 3 nothing could be graded.`, rescore.LongestLine>>20),
+1 some do not, 2 bad usage or cases, 3 nothing could be graded.`, rescore.MaxLineBytes>>20),
 		Example: `  echo '{"id": 1, "grader": {"type": "exact", "config": {"ground_truth": 4}}, "answer": 4}' | assay grade
   assay grade --run runs/20260102-101500-cases`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -81,7 +81,7 @@ func (p *process) gradeLines(ctx context.Context, f *gradeFlags, args []string) 
 	defer in.Close()
 	ctx, interrupted := p.untilSignal(ctx)
 	defer interrupted.stop()
-	faulty, err := rescore.Lines(ctx, untilDone(ctx, in), p.out, grading.Input{Environ: attempt.WithoutKeys(p.environ), Judge: p.judge})
+	faulty, err := rescore.GradeLines(ctx, untilDone(ctx, in), p.out, grading.Input{Environ: attempt.WithoutSecrets(p.environ), Judge: p.judge})
 	switch status := interrupted.status(); {
 	case status != 0:
 		return &statusError{status: status}

@@ -39,7 +39,7 @@ func (p *process) gradeRun(ctx context.Context, f *gradeFlags, paths []string) (
 		return usage(err)
 	}
 	show := &rescored{out: p.out, json: f.json}
-	summary, err := rescore.Stored(ctx, run, dir, cases, rescore.StoredConfig{Environ: attempt.WithoutKeys(p.environ), Judge: p.judge, Report: show.attempt})
+	summary, err := rescore.RegradeRun(ctx, run, dir, cases, rescore.RegradeConfig{Environ: attempt.WithoutSecrets(p.environ), OpenJudge: p.judge, OnRegraded: show.attempt})
 	if status := interrupted.status(); status != 0 {
 		return &statusError{status: status}
 	}
@@ -60,7 +60,7 @@ func casesOf(ctx context.Context, run *runs.Run, paths []string) ([]testcases.Ca
 		var config struct {
 			Paths []string `json:"paths"`
 		}
-		if err := json.Unmarshal(run.Info["config"], &config); err != nil || len(config.Paths) == 0 {
+		if err := json.Unmarshal(run.RawInfo["config"], &config); err != nil || len(config.Paths) == 0 {
 			return nil, errors.New("run.json does not say where the cases are: name them behind --run RUN")
 		}
 		paths = config.Paths
@@ -72,7 +72,7 @@ func casesOf(ctx context.Context, run *runs.Run, paths []string) ([]testcases.Ca
 	if err != nil {
 		return nil, err
 	}
-	return rescore.Cases(ctx, run, cases)
+	return rescore.TriedCases(ctx, run, cases)
 }
 
 // rescored shows a run that is graded again.
@@ -84,7 +84,7 @@ type rescored struct {
 
 // attempt shows an attempt: with --json all of it, else whether its verdict has
 // changed, or was lost.
-func (r *rescored) attempt(a rescore.Rescore) {
+func (r *rescored) attempt(a rescore.RegradedAttempt) {
 	lost := a.Old.Passed != nil && a.New.Passed == nil
 	switch {
 	case r.problem != nil:
@@ -123,11 +123,11 @@ func (r *rescored) end(dir string, s rescore.Summary) error {
 		return runs.EncodeLine(r.out, s)
 	}
 	word := "PASS"
-	if s.Passed < s.Graded() {
+	if s.Passed < s.GradedCount() {
 		word = "FAIL"
 	}
 	_, err := fmt.Fprintf(r.out, "%s %d/%d  (failed %d, ungraded %d, infrastructure %d, not graded again %d, kept %d)  was %d/%d  %s\n",
-		word, s.Passed, s.Graded(), s.Failed, s.Ungraded, s.Infrastructure, s.NotGraded, s.Kept, s.Was.Passed, s.Was.Graded(), filepath.Join(dir, s.File))
+		word, s.Passed, s.GradedCount(), s.Failed, s.Ungraded, s.Infrastructure, s.NotRegraded, s.KeptResults, s.OldCounts.Passed, s.OldCounts.GradedCount(), filepath.Join(dir, s.VerdictsFile))
 	return err
 }
 
@@ -136,9 +136,9 @@ func rescoreStatus(s rescore.Summary) error {
 	switch {
 	case s.Attempts == 0:
 		return broken(errors.New("the run has no attempts"))
-	case s.Passed+s.Failed == 0 && s.Graded() > 0:
+	case s.Passed+s.Failed == 0 && s.GradedCount() > 0:
 		return broken(errors.New("nothing could be graded"))
-	case s.Passed < s.Graded():
+	case s.Passed < s.GradedCount():
 		return &statusError{status: exitFailed}
 	default:
 		return nil

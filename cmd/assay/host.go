@@ -219,9 +219,9 @@ func (h *host) attempts() (attempt.Config, error) {
 		}
 	}
 	return attempt.Config{
-		Solutions:  solutions,
-		Supervisor: h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, Agent: h.agentConfig, WorkdirRoot: root,
-		Limits: h.limits(), Enforced: h.enforced(), Judge: h.p.judge, Log: h.p.log(),
+		SolutionsDir: solutions,
+		Supervisor:   h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, AgentConfig: h.agentConfig, WorkdirRoot: root,
+		LimitOverrides: h.limits(), Enforced: h.enforced(), OpenJudge: h.p.judge, Log: h.p.log(),
 	}, nil
 }
 

@@ -91,7 +91,7 @@ func passed(a runs.Attempt) bool { return a.Passed != nil && *a.Passed }
 
 // why says what stands behind an attempt that has not passed.
 func why(a runs.Attempt) string {
-	if a.Outcome != runs.Completed || a.Passed == nil {
+	if a.Outcome != runs.OutcomeCompleted || a.Passed == nil {
 		return string(a.Outcome) + ": " + oneLine(a.Detail)
 	}
 	text := oneLine(whyNot(a))
@@ -133,9 +133,9 @@ func (p *process) play(ctx context.Context, f *oracleFlags, agent string, cases 
 	defer func() { err = errors.Join(err, folder.Close()) }()
 	result = &played{attempts: map[string]runs.Attempt{}, skipped: map[string]string{}}
 	_, err = batch.Run(ctx, batch.Config{
-		Folder: folder, Cases: cases, Jobs: f.jobs,
-		Missing: func(c testcases.Case) string { return result.skip(c, missing(c)) },
-		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt {
+		RunWriter: folder, Cases: cases, Jobs: f.jobs,
+		SkipReason: func(c testcases.Case) string { return result.skip(c, missing(c)) },
+		RunAttempt: func(ctx context.Context, work attempt.Job) runs.Attempt {
 			return result.keep(work.Case, attempt.Run(ctx, attempts, work))
 		},
 	})

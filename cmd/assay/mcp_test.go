@@ -278,10 +278,10 @@ func TestMCP_Outcomes(t *testing.T) {
 		outcome     runs.Outcome
 		detail      string
 	}{
-		"it leaves": {file, "mcp: true", nil, runs.Stopped, "done"},
-		"it fails":  {file, `mcp: sh -c 'echo "no key" >&2; exit 4'`, nil, runs.Stopped, "sh exited with status 4; it printed last:\nno key"},
-		"it stays":  {file, "mcp: sleep 1000", []string{"--idle", "1s"}, runs.Limit, "idle"},
-		"its file":  {taken, "mcp: true", nil, runs.AgentError, "the sandbox has a .mcp.json already"},
+		"it leaves": {file, "mcp: true", nil, runs.OutcomeStopped, "done"},
+		"it fails":  {file, `mcp: sh -c 'echo "no key" >&2; exit 4'`, nil, runs.OutcomeStopped, "sh exited with status 4; it printed last:\nno key"},
+		"it stays":  {file, "mcp: sleep 1000", []string{"--idle", "1s"}, runs.OutcomeLimit, "idle"},
+		"its file":  {taken, "mcp: true", nil, runs.OutcomeAgentError, "the sandbox has a .mcp.json already"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

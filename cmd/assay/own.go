@@ -85,10 +85,10 @@ func (o *own) start(ctx context.Context, id string, f *ownFlags) error {
 	}
 	limits := f.host.limits.asked()
 	o.session, err = session.Start(ctx, o.host.supervisor, session.Config{
-		ID: id, Journal: o.recording.Journal, Environ: p.environ, WorkdirRoot: root, Disk: int64(f.host.sandbox.disk),
-		Kernel: o.host.kernelConfig(), Agent: command, Init: protocol.AgentInit{SessionID: 1, Limits: agentLimits(limits)},
-		Router:  router.Config{FrameLimit: f.host.frameLimit, Cell: f.host.limits.cell, Shared: true},
-		Printed: o.printed, Log: p.log(),
+		ID: id, Journal: o.recording.Journal, Environ: p.environ, WorkdirRoot: root, MaxDiskBytes: int64(f.host.sandbox.disk),
+		Kernel: o.host.kernelConfig(), Agent: command, AgentInit: protocol.AgentInit{SessionID: 1, Limits: agentLimits(limits)},
+		Router:      router.Config{FrameLimit: f.host.frameLimit, Cell: f.host.limits.cell, Shared: true},
+		ChildOutput: o.printed, Log: p.log(),
 	})
 	return err
 }

@@ -32,7 +32,7 @@ type report struct {
 	pool   *kernel.Pool // nil: there is none
 
 	mu      sync.Mutex
-	running map[string]batch.Running
+	running map[string]batch.RunningAttempt
 	tally
 	used    used  // by the attempts that are done
 	problem error // with out
@@ -44,7 +44,7 @@ type tally struct{ done, passed, failed, broken int }
 func (p *process) newReport(f *runFlags, all int, dir string, h *host) *report {
 	r := &report{
 		out: p.out, json: f.json, err: p.err, dir: dir, all: all, began: time.Now(),
-		stop: make(chan struct{}), running: map[string]batch.Running{}, pool: h.pool,
+		stop: make(chan struct{}), running: map[string]batch.RunningAttempt{}, pool: h.pool,
 	}
 	switch p.progress(f) {
 	case "none":
@@ -83,15 +83,15 @@ func (r *report) result(word, text string) {
 
 func key(caseID string, epoch int) string { return fmt.Sprintf("%s\x00%d", caseID, epoch) }
 
-// Began notes an attempt that goes on.
-func (r *report) Began(running batch.Running) {
+// AttemptStarted notes an attempt that goes on.
+func (r *report) AttemptStarted(running batch.RunningAttempt) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.running[key(running.CaseID, running.Epoch)] = running
 }
 
-// Wrote shows a result.
-func (r *report) Wrote(line any) {
+// LineWritten shows a result.
+func (r *report) LineWritten(line any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.done++
@@ -109,7 +109,7 @@ func (r *report) Wrote(line any) {
 // verdict counts an attempt, and is the word for it.
 func (r *report) verdict(a runs.Attempt) string {
 	switch {
-	case a.Infrastructure():
+	case a.IsInfrastructureFailure():
 		r.broken++
 		return "ERROR"
 	case a.Passed == nil:
@@ -153,9 +153,9 @@ func (r *report) still() {
 	defer r.mu.Unlock()
 	var lines []string
 	for _, running := range r.running {
-		text, lasting := running.Now()
+		text, lasting := running.Activity()
 		lines = append(lines, fmt.Sprintf("%s for %.0fs: %s (%.0fs)%s", named(running.CaseID, running.Epoch),
-			time.Since(running.Since).Seconds(), text, lasting.Seconds(), usedBy(running.Used())))
+			time.Since(running.StartedAt).Seconds(), text, lasting.Seconds(), usedBy(running.Usage())))
 	}
 	slices.Sort(lines)
 	const most = 8
@@ -190,9 +190,9 @@ func (r *report) end(s batch.Summary) error {
 // line is the last line of a run on stdout.
 func (r *report) line(s batch.Summary) string {
 	word := "PASS"
-	if !s.All() {
+	if !s.AllPassed() {
 		word = "FAIL"
 	}
 	return fmt.Sprintf("%s %d/%d  (failed %d, ungraded %d, infrastructure %d)  %s",
-		word, s.Passed, s.Graded(), s.Failed, s.Ungraded, s.Infrastructure, r.dir)
+		word, s.Passed, s.GradedCount(), s.Failed, s.Ungraded, s.Infrastructure, r.dir)
 }

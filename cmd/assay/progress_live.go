@@ -56,15 +56,15 @@ func tint(word string) string {
 func (r *report) bottom(columns, rows int) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	running := slices.SortedFunc(maps.Values(r.running), func(a, b batch.Running) int {
-		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.CaseID, b.CaseID), a.Epoch-b.Epoch)
+	running := slices.SortedFunc(maps.Values(r.running), func(a, b batch.RunningAttempt) int {
+		return cmp.Or(a.StartedAt.Compare(b.StartedAt), strings.Compare(a.CaseID, b.CaseID), a.Epoch-b.Epoch)
 	})
 	shown := running[:max(0, min(len(running), runningMost, rows-4))]
 	var lines []string
 	for _, attempt := range shown {
-		text, lasting := attempt.Now()
+		text, lasting := attempt.Activity()
 		lines = append(lines, fmt.Sprintf("  %s  %6s%s  %s (%s)", column(attempt, shown, columns/4),
-			seconds(time.Since(attempt.Since)), usedBy(attempt.Used()), printable(text), seconds(lasting)))
+			seconds(time.Since(attempt.StartedAt)), usedBy(attempt.Usage()), printable(text), seconds(lasting)))
 	}
 	if more := len(running) - len(shown); more > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more", more))
@@ -73,7 +73,7 @@ func (r *report) bottom(columns, rows int) []string {
 }
 
 // column is the name of an attempt, as wide as the widest of all, up to a limit.
-func column(attempt batch.Running, all []batch.Running, most int) string {
+func column(attempt batch.RunningAttempt, all []batch.RunningAttempt, most int) string {
 	wide := 0
 	for _, other := range all {
 		wide = max(wide, columnsOf(nameOf(other)))
@@ -82,7 +82,9 @@ func column(attempt batch.Running, all []batch.Running, most int) string {
 	return name + strings.Repeat(" ", max(0, min(wide, most)-columnsOf(name)))
 }
 
-func nameOf(attempt batch.Running) string { return printable(named(attempt.CaseID, attempt.Epoch)) }
+func nameOf(attempt batch.RunningAttempt) string {
+	return printable(named(attempt.CaseID, attempt.Epoch))
+}
 
 // counts is the last line: how far the run is, and how fast.
 func (r *report) counts(took time.Duration) string {
@@ -97,7 +99,7 @@ func (r *report) counts(took time.Duration) string {
 func (r *report) total() string {
 	all := r.used
 	for _, running := range r.running {
-		all.add(running.Used())
+		all.add(running.Usage())
 	}
 	return behind(all.String())
 }

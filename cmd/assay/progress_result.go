@@ -22,7 +22,7 @@ func named(caseID string, epoch int) string {
 func describe(a runs.Attempt) string {
 	took := time.Duration(a.DurationMS) * time.Millisecond
 	text := fmt.Sprintf("%s  %.1fs%s", named(a.CaseID, a.Epoch), took.Seconds(), usedBy(a.Usage))
-	if a.Outcome != runs.Completed {
+	if a.Outcome != runs.OutcomeCompleted {
 		text += "  " + string(a.Outcome) + ": " + oneLine(a.Detail)
 	} else if a.Passed != nil && !*a.Passed {
 		text += "  " + oneLine(whyNot(a))

@@ -114,9 +114,9 @@ func TestScreenOfAStoppedTerminal(t *testing.T) {
 
 // running is a report of that many attempts that run, begun a second apart.
 func running(names ...string) *report {
-	r := &report{all: 40, began: time.Now(), running: map[string]batch.Running{}}
+	r := &report{all: 40, began: time.Now(), running: map[string]batch.RunningAttempt{}}
 	for i, name := range names {
-		r.Began(batch.Running{Progress: &attempt.Progress{}, CaseID: name, Epoch: 1, Since: time.Now().Add(time.Duration(i) * time.Second)})
+		r.AttemptStarted(batch.RunningAttempt{Progress: &attempt.Progress{}, CaseID: name, Epoch: 1, StartedAt: time.Now().Add(time.Duration(i) * time.Second)})
 	}
 	return r
 }
@@ -125,15 +125,15 @@ func TestBottom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := running("sum", "細胞の数を数える", "a\x1b[2J")
-		r.Began(batch.Running{Progress: &attempt.Progress{}, CaseID: "sum", Epoch: 2, Since: time.Now().Add(30 * time.Second)})
+		r.AttemptStarted(batch.RunningAttempt{Progress: &attempt.Progress{}, CaseID: "sum", Epoch: 2, StartedAt: time.Now().Add(30 * time.Second)})
 		r.err = io.Discard
 		yes, no := true, false
 		for _, a := range []runs.Attempt{
-			{CaseID: "b", Outcome: runs.Completed, Passed: &yes},
-			{CaseID: "c", Outcome: runs.Completed, Passed: &no},
-			{CaseID: "d", Outcome: runs.AgentExit},
+			{CaseID: "b", Outcome: runs.OutcomeCompleted, Passed: &yes},
+			{CaseID: "c", Outcome: runs.OutcomeCompleted, Passed: &no},
+			{CaseID: "d", Outcome: runs.OutcomeAgentExit},
 		} {
-			r.Wrote(a)
+			r.LineWritten(a)
 		}
 		<-time.After(90 * time.Second)
 		require.Equal(t, []string{

@@ -156,10 +156,10 @@ func (p *process) runOn(ctx context.Context, h *host, f *runFlags, cases []testc
 	if name := f.host.unpriced(p, cases); name != "" {
 		report.say("not enforced: the limit on cost, as the price of %s is not known", name)
 	}
-	ui.Report = report
+	ui.Observer = report
 	summary, err := batch.Run(ctx, batch.Config{
-		Folder: folder, Cases: cases, Epochs: f.epochs, Jobs: f.jobs, Missing: missing, Report: ui,
-		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt { return ui.try(ctx, attempts, work) },
+		RunWriter: folder, Cases: cases, Epochs: f.epochs, Jobs: f.jobs, SkipReason: missing, Observer: ui,
+		RunAttempt: func(ctx context.Context, work attempt.Job) runs.Attempt { return ui.try(ctx, attempts, work) },
 	})
 	if err = errors.Join(err, report.end(summary), ui.stop(), folder.Close()); err != nil {
 		return summary, broken(err)
@@ -253,9 +253,9 @@ func verdict(s batch.Summary) error {
 	switch {
 	case s.Attempts == 0 && s.Skipped > 0:
 		return broken(errors.New("every case was skipped: what they require is missing"))
-	case s.Graded() > 0 && s.Infrastructure == s.Graded():
+	case s.GradedCount() > 0 && s.Infrastructure == s.GradedCount():
 		return &statusError{status: exitBroken, err: errors.New("nothing could be graded: see the outcomes above")}
-	case !s.All():
+	case !s.AllPassed():
 		return &statusError{status: exitFailed}
 	default:
 		return nil

@@ -77,7 +77,7 @@ Exit status: 0 ended by a signal, 2 bad usage or input, 3 it could not serve.`,
 	flags.StringVar(&f.runs, "runs", "runs", "`folder` in which the runs of cases are made, and whose runs are shown")
 	flags.StringVar(&f.out, "out", "", "`folder` for the traces of sessions, from which their notebooks are restored (default a temporary one)")
 	flags.DurationVar(&f.idle, "session-idle", 8*time.Hour, "`time` after which a session ends that nobody and nothing needs; 0 is never")
-	flags.DurationVar(&f.grace, "grace", attempt.DefaultGrace, "`time` that a console which holds the notebook of a case may be away")
+	flags.DurationVar(&f.grace, "grace", attempt.DefaultHolderGrace, "`time` that a console which holds the notebook of a case may be away")
 	return cmd
 }
 
@@ -183,8 +183,8 @@ func (s *serving) prepareServer() (err error) {
 	if s.attempts, err = s.h.attempts(); err != nil {
 		return err
 	}
-	s.attempts.Console = !s.f.headless
-	s.attempts.Grace, s.attempts.Shared = s.f.grace, s.config.Sandbox
+	s.attempts.AwaitConsole = !s.f.headless
+	s.attempts.HolderGrace, s.attempts.SharedConsoles = s.f.grace, s.config.Sandbox
 	if s.config.Out == "" {
 		s.config.Out = filepath.Join(s.h.supervisor.TempDir(), "traces")
 	}
@@ -233,12 +233,12 @@ func (s *serving) open(ctx context.Context, o server.StartOptions) (*session.Ses
 		return nil, err
 	}
 	return session.Start(ctx, s.h.supervisor, session.Config{
-		ID: o.ID, Journal: o.Journal, Restored: o.Restored,
-		Environ: s.p.environ, WorkdirRoot: s.attempts.WorkdirRoot, Console: !s.f.headless, TakeOver: takeOver,
-		Disk:   int64(s.f.host.sandbox.disk),
-		Kernel: s.h.kernelConfig(), Agent: command, Init: protocol.AgentInit{SessionID: 1},
-		Router:  router.Config{FrameLimit: s.f.host.frameLimit, Shared: s.config.Sandbox},
-		Printed: s.p.err, Lines: o.Lines, Log: s.p.log(),
+		ID: o.ID, Journal: o.Journal, RestoreFrom: o.Restored,
+		Environ: s.p.environ, WorkdirRoot: s.attempts.WorkdirRoot, AwaitConsole: !s.f.headless, TakeOverDelay: takeOver,
+		MaxDiskBytes: int64(s.f.host.sandbox.disk),
+		Kernel:       s.h.kernelConfig(), Agent: command, AgentInit: protocol.AgentInit{SessionID: 1},
+		Router:      router.Config{FrameLimit: s.f.host.frameLimit, Shared: s.config.Sandbox},
+		ChildOutput: s.p.err, ChildLineSink: o.Lines, Log: s.p.log(),
 	})
 }
 

@@ -131,11 +131,11 @@ func (s *serving) tryAll(ctx context.Context, run caseRun, show *server.AttemptP
 		return err
 	}
 	attempts := s.attempts
-	attempts.SessionID, attempts.Lines = show.ID(), show.Lines
-	attempts.Observe, attempts.Attach, attempts.Asked = show.Observe, show.Attach, show.Asked
+	attempts.SessionID, attempts.ChildLineSink = show.ID(), show.Lines
+	attempts.OnTrace, attempts.OnSession, attempts.OnTaskSent = show.Observe, show.Attach, show.Asked
 	summary, err := batch.Run(ctx, batch.Config{
-		Folder: folder, Cases: run.cases, Jobs: 1, Missing: missing, Report: verdicts{s.p, show},
-		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt {
+		RunWriter: folder, Cases: run.cases, Jobs: 1, SkipReason: missing, Observer: verdicts{s.p, show},
+		RunAttempt: func(ctx context.Context, work attempt.Job) runs.Attempt {
 			show.Begin(attempting(attempts, work))
 			return attempt.Run(ctx, attempts, work)
 		},
@@ -150,9 +150,9 @@ func (s *serving) tryAll(ctx context.Context, run caseRun, show *server.AttemptP
 }
 
 // attempting is what consoles may know of an attempt while it is made.
-func attempting(cfg attempt.Config, work attempt.Work) server.AttemptInfo {
+func attempting(cfg attempt.Config, work attempt.Job) server.AttemptInfo {
 	return server.AttemptInfo{
-		CaseID: work.Case.ID, Task: work.Case.Task, Epoch: work.Epoch, Limits: attempt.LimitsFor(cfg.Limits, work.Case),
+		CaseID: work.Case.ID, Task: work.Case.Task, Epoch: work.Epoch, Limits: attempt.EffectiveLimits(cfg.LimitOverrides, work.Case),
 	}
 }
 
@@ -163,11 +163,11 @@ type verdicts struct {
 	show *server.AttemptPublisher
 }
 
-// Began has nothing to say: the log has.
-func (verdicts) Began(batch.Running) {}
+// AttemptStarted has nothing to say: the log has.
+func (verdicts) AttemptStarted(batch.RunningAttempt) {}
 
-// Wrote tells of a line.
-func (v verdicts) Wrote(line any) {
+// LineWritten tells of a line.
+func (v verdicts) LineWritten(line any) {
 	switch line := line.(type) {
 	case runs.Attempt:
 		_, _ = fmt.Fprintln(v.p.err, (&report{}).verdict(line)+" "+printable(describe(line)))

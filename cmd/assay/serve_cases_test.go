@@ -87,7 +87,7 @@ func TestServe_CasesInARow(t *testing.T) {
 	require.Len(t, pids, 4, "a kernel each")
 	var ids []string
 	for _, a := range s.attempts(t, 4) {
-		require.Equal(t, runs.Completed, a.Outcome, a.Detail)
+		require.Equal(t, runs.OutcomeCompleted, a.Outcome, a.Detail)
 		ids = append(ids, a.CaseID)
 	}
 	require.Equal(t, []string{"a", "b", "c", "b"}, ids)
@@ -117,7 +117,7 @@ func (c *console) verdict(t *testing.T, n int) (r result) {
 func TestServe_Headless(t *testing.T) {
 	t.Parallel()
 	s := open(t, plan{args: []string{"--headless", "--case", actorCase(t, t.TempDir(), "alone", plain)}})
-	require.Equal(t, runs.Completed, s.attempts(t, 1)[0].Outcome)
+	require.Equal(t, runs.OutcomeCompleted, s.attempts(t, 1)[0].Outcome)
 	c := s.view(t, "default")
 	require.Equal(t, result{CaseID: "alone", Outcome: "completed", Passed: true, Graders: c.verdict(t, 1).Graders}, c.verdict(t, 1))
 	require.Equal(t, []string{"ran"}, statuses(c.shown(t)))

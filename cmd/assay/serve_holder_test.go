@@ -59,7 +59,7 @@ submit(42)
 	result := k.agent.await(t, "the verdict", ofType("eval_result"))
 	require.Contains(t, result.body, `"passed":true`)
 	attempt := s.attempts(t, 1)[0]
-	require.Equal(t, runs.Completed, attempt.Outcome, attempt.Detail)
+	require.Equal(t, runs.OutcomeCompleted, attempt.Outcome, attempt.Detail)
 	s.stop(t)
 }
 
@@ -82,7 +82,7 @@ run("import time\nprint('on my way', flush=True)\nwhile True: time.sleep(0.005)"
 	k.console.run.await(t, "the run", saying("kernel_stdio", "on my way"))
 	k.breaks()
 	attempt := s.attempts(t, 1)[0]
-	require.Equal(t, runs.ConsoleLost, attempt.Outcome, attempt.Detail)
+	require.Equal(t, runs.OutcomeConsoleLost, attempt.Outcome, attempt.Detail)
 	require.Nil(t, attempt.Passed)
 	require.Regexp(t, `was away for 2\d\dms: configured 200ms`, attempt.Detail)
 

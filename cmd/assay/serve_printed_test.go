@@ -20,7 +20,7 @@ raise SystemExit("the last word")
 	s := open(t, plan{args: []string{"--case", actorCase(t, t.TempDir(), "a", dies)}})
 	c := s.view(t, "default")
 	c.verdict(t, 1)
-	require.Equal(t, runs.AgentExit, s.attempts(t, 1)[0].Outcome)
+	require.Equal(t, runs.OutcomeAgentExit, s.attempts(t, 1)[0].Outcome)
 	require.Contains(t, s.printed(t, "default"), "the last word")
 	require.Contains(t, s.printed(t, "default"), "about to")
 

@@ -50,7 +50,7 @@ time.sleep(600)
 	}
 	require.Equal(t, "cancelled: interrupted by SIGTERM", s.cause(t, "default"))
 	attempt := s.attempts(t, 1)[0]
-	require.Equal(t, runs.Cancelled, attempt.Outcome)
+	require.Equal(t, runs.OutcomeCancelled, attempt.Outcome)
 	require.Nil(t, attempt.Passed)
 }
 

@@ -68,7 +68,7 @@ submit(42)
 	sameOrder(t, first, returned)
 
 	attempt := s.attempts(t, 1)[0]
-	require.Equal(t, runs.Completed, attempt.Outcome, attempt.Detail)
+	require.Equal(t, runs.OutcomeCompleted, attempt.Outcome, attempt.Detail)
 	require.Equal(t, 4, attempt.Interventions, "two edits and two queries")
 	s.stop(t)
 }

@@ -137,12 +137,12 @@ func attemptsOf(ctx context.Context, dir, caseID string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	running, err := run.Running(ctx)
+	running, err := run.UnfinishedAttempts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range running {
-		if began, err := run.Began(name); err == nil && (caseID == "" || began.Slug == caseID) {
+		if began, err := run.UnfinishedAttempt(name); err == nil && (caseID == "" || began.CaseSlug == caseID) {
 			names = append(names, name)
 		}
 	}
@@ -150,7 +150,7 @@ func attemptsOf(ctx context.Context, dir, caseID string) ([]string, error) {
 }
 
 func endedAttempts(ctx context.Context, run *runs.Run, caseID string) (names []string, err error) {
-	lines, err := run.Lines()
+	lines, err := run.AttemptLines()
 	if errors.Is(err, runs.ErrNotFound) {
 		return nil, nil // it has only begun
 	}
@@ -158,16 +158,16 @@ func endedAttempts(ctx context.Context, run *runs.Run, caseID string) (names []s
 		return nil, err
 	}
 	defer lines.Close()
-	for line, err := range lines.From(ctx, 1) {
+	for line, err := range lines.LinesFrom(ctx, 1) {
 		if err != nil {
 			return nil, err
 		}
 		var attempt struct {
 			CaseID string `json:"case_id"`
 		}
-		name := runs.AttemptName(line.Text)
+		name := runs.AttemptFolderName(line.Text)
 		if err := json.Unmarshal(line.Text, &attempt); err != nil {
-			return nil, fmt.Errorf("attempts.jsonl: line %d: %w", line.N, err)
+			return nil, fmt.Errorf("attempts.jsonl: line %d: %w", line.Number, err)
 		}
 		if name != "" && (caseID == "" || attempt.CaseID == caseID) {
 			names = append(names, name)

@@ -44,10 +44,10 @@ func (f *uiFlags) check(p *process) error {
 }
 
 // ui shows the attempts of a run, to whoever looks and can do no more than that.
-// Without --ui it only makes them. It is a batch.Report in front of another, so
+// Without --ui it only makes them. It is a batch.Observer in front of another, so
 // that a verdict is shown when it is on disk.
 type ui struct {
-	batch.Report
+	batch.Observer
 
 	web  *server.Server // nil: nothing is shown
 	end  context.CancelFunc
@@ -85,7 +85,7 @@ func serveUI(ctx context.Context, web *server.Server, ln net.Listener) *ui {
 }
 
 // try makes an attempt, and shows it under the name of its folder.
-func (u *ui) try(ctx context.Context, cfg attempt.Config, work attempt.Work) runs.Attempt {
+func (u *ui) try(ctx context.Context, cfg attempt.Config, work attempt.Job) runs.Attempt {
 	if u.web != nil {
 		name := filepath.Base(work.Dir)
 		show := u.web.Show(name)
@@ -93,15 +93,15 @@ func (u *ui) try(ctx context.Context, cfg attempt.Config, work attempt.Work) run
 		u.shows[name] = show
 		u.mu.Unlock()
 		show.Begin(attempting(cfg, work))
-		cfg.Observe, cfg.Attach, cfg.Asked, cfg.ReadOnly = show.Observe, show.Attach, show.Asked, true
-		cfg.Lines = show.Lines
+		cfg.OnTrace, cfg.OnSession, cfg.OnTaskSent, cfg.ReadOnlyConsoles = show.Observe, show.Attach, show.Asked, true
+		cfg.ChildLineSink = show.Lines
 	}
 	return attempt.Run(ctx, cfg, work)
 }
 
-// Wrote shows a verdict.
-func (u *ui) Wrote(line any) {
-	u.Report.Wrote(line)
+// LineWritten shows a verdict.
+func (u *ui) LineWritten(line any) {
+	u.Observer.LineWritten(line)
 	a, ok := line.(runs.Attempt)
 	if !ok {
 		return

@@ -46,42 +46,42 @@ type Config struct {
 	// Agent makes the agent of an attempt. solution is the path of a file with
 	// the case's oracle; it is empty without Solutions, or when the case has
 	// none.
-	Agent func(solution string) (agent.Config, error)
+	AgentConfig func(solution string) (agent.Config, error)
 
 	// Solutions is the folder in which such files are made, for agents that
 	// play them; empty: no agent does, and no oracle leaves this process.
-	Solutions string
+	SolutionsDir string
 
 	// WorkdirRoot is the folder in which sandboxes are made.
 	WorkdirRoot string
 
 	// Limits go before those of the case, which go before the defaults; a zero
 	// field does not say, a negative one is no limit.
-	Limits runs.Limits
+	LimitOverrides runs.Limits
 
 	// Enforced is which promises about children hold here, as the result tells.
 	Enforced map[string]bool
 
 	// Console waits for a console, which decides who holds the notebook;
 	// otherwise the server does. Grace is how long a holder may be away; 0 is
-	// DefaultGrace. Shared lets every console do everything, ReadOnly none.
+	// DefaultHolderGrace. Shared lets every console do everything, ReadOnlyConsoles none.
 	// Attach, if set, is called with the session as soon as it is there.
-	Console          bool
-	Grace            time.Duration
-	Shared, ReadOnly bool
-	Attach           func(*session.Session)
+	AwaitConsole                     bool
+	HolderGrace                      time.Duration
+	SharedConsoles, ReadOnlyConsoles bool
+	OnSession                        func(*session.Session)
 
 	// Judge opens the model of that name for graders; nil: there is none. Its
 	// calls are written into the attempt's folder, as judge.jsonl.
-	Judge func(name string) (model.Client, error)
+	OpenJudge func(name string) (model.Client, error)
 
 	// Observe, if set, is called with the trace before anything is in it, and
 	// Asked when the agent is about to get its task: from then on its time runs.
-	Observe func(*trace.Recording)
-	Asked   func(at time.Time)
+	OnTrace    func(*trace.Recording)
+	OnTaskSent func(at time.Time)
 
 	// Lines, if set, gets what kernel and agent print, as session.Config says.
-	Lines func(child string) func(line []byte)
+	ChildLineSink func(child string) func(line []byte)
 
 	// SessionID names the session; empty is one of the attempt's own.
 	SessionID string
@@ -89,12 +89,12 @@ type Config struct {
 	Log *slog.Logger // nil discards
 }
 
-// Work is what to try.
-type Work struct {
+// Job is what to try.
+type Job struct {
 	Case       testcases.Case
 	Epoch, Try int
 	Dir        string // folder of the attempt, which is there
-	Rel        string // the same, as the run's records name it
+	RelDir     string // the same, as the run's records name it
 
 	// Doing, if set, is kept up to date.
 	Progress *Progress
@@ -103,7 +103,7 @@ type Work struct {
 // attempt is one try while it lasts.
 type attempt struct {
 	cfg    Config
-	work   Work
+	work   Job
 	log    *slog.Logger
 	began  time.Time
 	limits runs.Limits
@@ -116,7 +116,7 @@ type attempt struct {
 	judged    *os.File       // the calls of a judge; nil: there was none
 	session   *session.Session
 	watch     *watch
-	state     session.Notebook
+	state     session.CollectedState
 
 	solution string // the file with the case's oracle; empty: none
 	tamper   int    // files of the case that hold the marker
@@ -125,7 +125,7 @@ type attempt struct {
 
 // Run tries a case once. The returned attempt lacks only the run's name. When
 // ctx ends, the attempt is cancelled, with the cause of ctx as its detail.
-func Run(ctx context.Context, cfg Config, work Work) (result runs.Attempt) {
+func Run(ctx context.Context, cfg Config, work Job) (result runs.Attempt) {
 	a := newAttempt(cfg, work)
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -138,14 +138,14 @@ func Run(ctx context.Context, cfg Config, work Work) (result runs.Attempt) {
 	return a.result
 }
 
-func newAttempt(cfg Config, work Work) *attempt {
+func newAttempt(cfg Config, work Job) *attempt {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if work.Progress == nil {
 		work.Progress = &Progress{}
 	}
-	a := &attempt{cfg: cfg, work: work, began: time.Now(), limits: LimitsFor(cfg.Limits, work.Case)}
+	a := &attempt{cfg: cfg, work: work, began: time.Now(), limits: EffectiveLimits(cfg.LimitOverrides, work.Case)}
 	a.log = cfg.Log.With("case", work.Case.ID)
 	a.result = runs.Attempt{
 		Type: runs.TypeAttempt, CaseID: work.Case.ID, Tags: work.Case.Tags, Epoch: work.Epoch, Try: work.Try, Limits: a.limits,
@@ -156,14 +156,14 @@ func newAttempt(cfg Config, work Work) *attempt {
 		id = filepath.Base(work.Dir)
 	}
 	a.journal = trace.NewJournal(id)
-	a.watch = newWatch(a.journal, a.limits, cmp.Or(cfg.Grace, DefaultGrace), work.Progress)
+	a.watch = newWatch(a.journal, a.limits, cmp.Or(cfg.HolderGrace, DefaultHolderGrace), work.Progress)
 	return a
 }
 
 // run goes through the phases; each that fails ends the attempt.
 func (a *attempt) run(ctx context.Context) {
 	if err := a.openTrace(); err != nil {
-		a.end(runs.HarnessError, err.Error())
+		a.end(runs.OutcomeHarnessError, err.Error())
 		return
 	}
 	defer a.closeTrace()
@@ -203,11 +203,11 @@ func (a *attempt) endUnstarted(ctx context.Context, err error) {
 	var start *session.StartError
 	switch {
 	case ctx.Err() != nil:
-		a.end(runs.Cancelled, context.Cause(ctx).Error())
+		a.end(runs.OutcomeCancelled, context.Cause(ctx).Error())
 	case errors.As(err, &start):
-		a.end(runs.SetupError, err.Error())
+		a.end(runs.OutcomeSetupError, err.Error())
 	default:
-		a.end(runs.HarnessError, err.Error())
+		a.end(runs.OutcomeHarnessError, err.Error())
 	}
 }
 
@@ -216,9 +216,9 @@ func (a *attempt) start(ctx context.Context) error {
 	if err := a.writeSolution(); err != nil {
 		return err
 	}
-	agentConfig, err := a.cfg.Agent(a.solution)
+	agentConfig, err := a.cfg.AgentConfig(a.solution)
 	if err != nil {
-		return &session.StartError{What: "agent", Err: err}
+		return &session.StartError{Component: "agent", Err: err}
 	}
 	printed, err := os.OpenFile(filepath.Join(a.work.Dir, "stderr.txt"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -227,18 +227,18 @@ func (a *attempt) start(ctx context.Context) error {
 	a.cfg.Kernel.ReadPaths = a.linked()
 	cfg := session.Config{
 		ID: a.journal.Session, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
-		WorkdirRoot: a.cfg.WorkdirRoot, Prepare: a.place, Console: a.cfg.Console, Evaluation: true,
-		Init: agentInit(a.limits), Disk: a.limits.Disk, NewCellID: a.cellIDs(),
-		Router:  router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.Shared, ReadOnly: a.cfg.ReadOnly},
-		Printed: printed, Lines: a.cfg.Lines, Log: a.log,
+		WorkdirRoot: a.cfg.WorkdirRoot, PrepareWorkdir: a.place, AwaitConsole: a.cfg.AwaitConsole, IsEvaluation: true,
+		AgentInit: agentInit(a.limits), MaxDiskBytes: a.limits.DiskBytes, NewCellID: a.cellIDs(),
+		Router:      router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
+		ChildOutput: printed, ChildLineSink: a.cfg.ChildLineSink, Log: a.log,
 	}
 	a.printed = printed
 	a.session, err = session.Start(ctx, a.cfg.Supervisor, cfg)
 	if err != nil {
 		return err
 	}
-	if a.cfg.Attach != nil {
-		a.cfg.Attach(a.session)
+	if a.cfg.OnSession != nil {
+		a.cfg.OnSession(a.session)
 	}
 	if err := a.setup(ctx); err != nil {
 		a.endUnstarted(ctx, err)
@@ -268,7 +268,7 @@ func (a *attempt) setup(ctx context.Context) error {
 		err = setupError(done)
 	}
 	if err != nil {
-		return &session.StartError{What: "setup", Err: fmt.Errorf("the case's setup failed: %w", err)}
+		return &session.StartError{Component: "setup", Err: fmt.Errorf("the case's setup failed: %w", err)}
 	}
 	return nil
 }
@@ -297,8 +297,8 @@ func (a *attempt) openTrace() error {
 	a.recording = recording
 	follower := a.journal.Follow()
 	a.logging.Go(func() { _ = flow.LogFlow(context.Background(), follower, a.log) }) // until the journal is closed
-	if a.cfg.Observe != nil {
-		a.cfg.Observe(recording)
+	if a.cfg.OnTrace != nil {
+		a.cfg.OnTrace(recording)
 	}
 	return nil
 }
@@ -325,7 +325,7 @@ func (a *attempt) closeTrace() {
 
 // broke makes the attempt one that the harness has spoilt, whatever it was.
 func (a *attempt) broke(detail string) {
-	a.result.Outcome, a.result.Detail = runs.HarnessError, detail
+	a.result.Outcome, a.result.Detail = runs.OutcomeHarnessError, detail
 	a.result.Passed, a.result.Score, a.result.Graders = nil, nil, nil
 }
 
@@ -337,17 +337,17 @@ func (a *attempt) finish() runs.Attempt {
 	r.Started, r.Ended = a.began.UTC(), time.Now().UTC()
 	r.DurationMS = r.Ended.Sub(r.Started).Milliseconds()
 	r.Usage = a.watch.counts
-	r.Tamper = a.tamper + a.watch.tamper
+	r.TamperSignals = a.tamper + a.watch.tamper
 	r.Interventions = a.watch.interventions
-	r.Trace = filepath.Join(a.work.Rel, "trace.jsonl")
+	r.Trace = filepath.Join(a.work.RelDir, "trace.jsonl")
 	entries, err := os.ReadDir(a.work.Dir)
 	if err != nil {
 		a.log.Warn("the attempt's folder cannot be read", "error", err)
 	}
 	for _, entry := range entries {
-		r.Files = append(r.Files, filepath.Join(a.work.Rel, entry.Name()))
+		r.Files = append(r.Files, filepath.Join(a.work.RelDir, entry.Name()))
 		if entry.Name() == "state.json" {
-			r.NotebookState = filepath.Join(a.work.Rel, entry.Name())
+			r.NotebookState = filepath.Join(a.work.RelDir, entry.Name())
 		}
 	}
 	return *r

@@ -94,5 +94,5 @@ func limitReached(which string, configured, measured any) *verdict {
 	if d, ok := measured.(time.Duration); ok {
 		measured = d.Round(time.Millisecond)
 	}
-	return &verdict{outcome: runs.Limit, detail: fmt.Sprintf("%s: configured %v, measured %v", which, configured, measured)}
+	return &verdict{outcome: runs.OutcomeLimit, detail: fmt.Sprintf("%s: configured %v, measured %v", which, configured, measured)}
 }

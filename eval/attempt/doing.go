@@ -31,8 +31,8 @@ func (d *Progress) use(used runs.Usage) {
 	d.used = used
 }
 
-// Now returns it in a few words for people, and for how long it has been so.
-func (d *Progress) Now() (text string, lasting time.Duration) {
+// Activity returns it in a few words for people, and for how long it has been so.
+func (d *Progress) Activity() (text string, lasting time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.text == "" {
@@ -41,8 +41,8 @@ func (d *Progress) Now() (text string, lasting time.Duration) {
 	return d.text, time.Since(d.since)
 }
 
-// Used returns what has been used so far.
-func (d *Progress) Used() runs.Usage {
+// Usage returns what has been used so far.
+func (d *Progress) Usage() runs.Usage {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.used

@@ -105,13 +105,13 @@ func (w *watch) fromSession(e *trace.Entry) *verdict {
 		w.replaced = true
 		return nil
 	case session.TypeKernelLost:
-		return &verdict{outcome: runs.HarnessError, detail: "another kernel could not be started in the place of one that was stuck"}
-	case session.TypeLimit:
-		var passed session.Limit
+		return &verdict{outcome: runs.OutcomeHarnessError, detail: "another kernel could not be started in the place of one that was stuck"}
+	case session.TypeLimitExceeded:
+		var passed session.LimitExceeded
 		if err := json.Unmarshal(e.Body, &passed); err != nil {
 			panic(fmt.Sprintf("an entry of the session's: %v", err))
 		}
-		return &verdict{outcome: runs.Limit, detail: passed.String()}
+		return &verdict{outcome: runs.OutcomeLimit, detail: passed.String()}
 	default:
 		return nil
 	}
@@ -136,7 +136,7 @@ func (w *watch) peerEnded(e *trace.Entry) *verdict {
 		if w.marked {
 			return w.settle()
 		}
-		return &verdict{outcome: runs.AgentExit}
+		return &verdict{outcome: runs.OutcomeAgentExit}
 	default:
 		return nil
 	}
@@ -150,9 +150,9 @@ func (w *watch) kernelEnded() *verdict {
 	}
 	w.cells = map[string]cell{}
 	if ran {
-		return &verdict{outcome: runs.KernelExit, detail: ranCode}
+		return &verdict{outcome: runs.OutcomeKernelExit, detail: ranCode}
 	}
-	return &verdict{outcome: runs.KernelExit}
+	return &verdict{outcome: runs.OutcomeKernelExit}
 }
 
 // ranCode is the detail of a kernel's exit that counts as the agent's.

@@ -83,7 +83,7 @@ func (a *attempt) conversation() ([]json.RawMessage, error) {
 
 // judge opens a model whose calls are written to the attempt's judge.jsonl.
 func (a *attempt) judge(name string) (model.Client, error) {
-	client, err := a.cfg.Judge(name)
+	client, err := a.cfg.OpenJudge(name)
 	if err != nil {
 		return nil, err
 	}
@@ -97,9 +97,9 @@ func (a *attempt) judge(name string) (model.Client, error) {
 	return model.Record(name, client, a.judged), nil
 }
 
-// WithoutKeys returns environ less what looks like a secret, by its name or as a
+// WithoutSecrets returns environ less what looks like a secret, by its name or as a
 // URL with a password in it: it is what a command grader gets.
-func WithoutKeys(environ []string) []string {
+func WithoutSecrets(environ []string) []string {
 	login := regexp.MustCompile(`://[^\s/@]*:[^\s@]+@`)
 	return slices.DeleteFunc(subprocess.FilterEnv(environ, isPublic), login.MatchString)
 }

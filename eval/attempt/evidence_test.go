@@ -60,6 +60,6 @@ func TestWithoutKeys(t *testing.T) {
 		if kept {
 			want = append(want, entry)
 		}
-		require.Equal(t, want, attempt.WithoutKeys([]string{entry}), entry)
+		require.Equal(t, want, attempt.WithoutSecrets([]string{entry}), entry)
 	}
 }

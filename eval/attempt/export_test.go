@@ -14,14 +14,14 @@ type Watch struct{ *watch }
 
 // NewWatch returns a watch whose query was sent now.
 func NewWatch(journal *trace.Journal, limits runs.Limits) Watch {
-	w := Watch{newWatch(journal, limits, DefaultGrace, &Progress{})}
+	w := Watch{newWatch(journal, limits, DefaultHolderGrace, &Progress{})}
 	w.begin(time.Now())
 	return w
 }
 
 // NewWaitingWatch returns a watch of an agent that has no task yet.
 func NewWaitingWatch(journal *trace.Journal, limits runs.Limits) Watch {
-	return Watch{newWatch(journal, limits, DefaultGrace, &Progress{})}
+	return Watch{newWatch(journal, limits, DefaultHolderGrace, &Progress{})}
 }
 
 // Begin gives the agent its task now.

@@ -12,9 +12,9 @@ import (
 	"assay/internal/trace"
 )
 
-// Marker ends the summary of a submission that is meant. Anywhere else it
+// CompletionMarker ends the summary of a submission that is meant. Anywhere else it
 // completes nothing and is counted as a tamper signal.
-const Marker = "[EVAL_COMPLETE]"
+const CompletionMarker = "[EVAL_COMPLETE]"
 
 // action is an action of the agent's in flight.
 type action struct {
@@ -36,7 +36,7 @@ func (w *watch) fromAgent(e *trace.Entry) *verdict {
 	switch {
 	case said == nil, said.outcome == "" && v != nil: // an end goes before a question
 		return v
-	case said.outcome == runs.Completed:
+	case said.outcome == runs.OutcomeCompleted:
 		return cmp.Or(w.settle(), v) // the frame may be an action, which is waited for
 	default:
 		return said
@@ -78,7 +78,7 @@ func beginsTurn(e *trace.Entry) bool {
 
 // suspect counts a frame that has the marker where it completes nothing.
 func (w *watch) suspect(e *trace.Entry) {
-	if bytes.Contains(e.Body, []byte(Marker)) {
+	if bytes.Contains(e.Body, []byte(CompletionMarker)) {
 		w.tamper++
 	}
 }
@@ -151,7 +151,7 @@ func (w *watch) promise(id string, at time.Time) {
 func (w *watch) fromStatus(e *trace.Entry) *verdict {
 	w.saying = e.Status
 	if e.Status == protocol.AgentDone {
-		return w.over("the agent said that it is done and has not submitted an answer with " + Marker)
+		return w.over("the agent said that it is done and has not submitted an answer with " + CompletionMarker)
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func (w *watch) fromError(e *trace.Entry) *verdict {
 		w.complaint = failure.Error
 		return nil
 	}
-	return &verdict{outcome: runs.AgentError, detail: failure.Error}
+	return &verdict{outcome: runs.OutcomeAgentError, detail: failure.Error}
 }
 
 func queueOf(body []byte) []string {

@@ -35,14 +35,14 @@ func FuzzWatch(f *testing.F) {
 		defer cancel()
 		for range frames + 2 { // also behind a verdict: what is left is read for the counts
 			outcome, detail, _ := w.Next(ctx)
-			require.NotEqual(t, runs.Cancelled, outcome, "there is no verdict: a limit is missed")
+			require.NotEqual(t, runs.OutcomeCancelled, outcome, "there is no verdict: a limit is missed")
 			require.Contains(t, []runs.Outcome{
-				"", runs.Completed, runs.Stopped, runs.Limit, runs.Asked, runs.KernelExit, runs.AgentExit, runs.AgentError, runs.ConsoleLost,
+				"", runs.OutcomeCompleted, runs.OutcomeStopped, runs.OutcomeLimit, runs.OutcomeAskedQuestion, runs.OutcomeKernelExit, runs.OutcomeAgentExit, runs.OutcomeAgentError, runs.OutcomeConsoleLost,
 			}, outcome)
-			if outcome == runs.Completed {
+			if outcome == runs.OutcomeCompleted {
 				require.True(t, mayComplete(input), "%s", detail)
 			}
-			if outcome == runs.Limit && strings.HasPrefix(detail, "wall") {
+			if outcome == runs.OutcomeLimit && strings.HasPrefix(detail, "wall") {
 				break // and so it will be from now on
 			}
 		}

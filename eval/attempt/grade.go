@@ -15,11 +15,11 @@ import (
 // graded says whether an outcome is graded, and whether the answer counts.
 func (a *attempt) graded() (graded, withAnswer bool) {
 	switch a.result.Outcome {
-	case runs.Completed, runs.Limit:
+	case runs.OutcomeCompleted, runs.OutcomeLimit:
 		return true, true
-	case runs.Stopped, runs.Asked:
+	case runs.OutcomeStopped, runs.OutcomeAskedQuestion:
 		return true, false
-	case runs.KernelExit:
+	case runs.OutcomeKernelExit:
 		return a.ranCode, false
 	default:
 		return false, false
@@ -52,7 +52,7 @@ func (a *attempt) grade(ctx context.Context) {
 		a.gradeBy(ctx, in)
 	}
 	if ctx.Err() != nil { // in the middle of it: no verdict is better than half of one
-		a.result.Outcome, a.result.Detail = runs.Cancelled, context.Cause(ctx).Error()
+		a.result.Outcome, a.result.Detail = runs.OutcomeCancelled, context.Cause(ctx).Error()
 		a.result.Passed, a.result.Score, a.result.Graders = nil, nil, nil
 	}
 }
@@ -82,7 +82,7 @@ func (a *attempt) note(results []grading.Result, passed bool, score float64) {
 // show fills in what graders may look at beside the answer. It is no error that a
 // notebook could not be collected: in has none then, which graders can tell.
 func (a *attempt) show(ctx context.Context, in *grading.Input) error {
-	in.Task, in.Dir, in.Environ = a.work.Case.Task, a.work.Case.Source.Dir(), WithoutKeys(a.cfg.Environ)
+	in.Task, in.Dir, in.Environ = a.work.Case.Task, a.work.Case.Source.Dir(), WithoutSecrets(a.cfg.Environ)
 	in.Kernel = executor{a}
 	if cells, err := a.cells(); err != nil {
 		a.log.Warn("graders do not see the notebook", "error", err)
@@ -90,7 +90,7 @@ func (a *attempt) show(ctx context.Context, in *grading.Input) error {
 		in.Notebook = shownNotebook(a.session.KernelReady().Language, cells, a.session.Executions())
 		in.Rerun = func(ctx context.Context) (*grading.Notebook, error) { return a.rerun(ctx, cells) }
 	}
-	if a.cfg.Judge != nil {
+	if a.cfg.OpenJudge != nil {
 		in.Judge = a.judge
 	}
 	if !slices.ContainsFunc(a.work.Case.Graders, grading.Spec.ReadsRecord) {
@@ -112,7 +112,7 @@ func (a *attempt) show(ctx context.Context, in *grading.Input) error {
 // which goes with the attempt, and the attempt's folder, both absolute.
 func (a *attempt) record(answer grading.Value) (json.RawMessage, error) {
 	line := a.result
-	line.Usage, line.Tamper, line.Interventions = a.watch.counts, a.tamper+a.watch.tamper, a.watch.interventions
+	line.Usage, line.TamperSignals, line.Interventions = a.watch.counts, a.tamper+a.watch.tamper, a.watch.interventions
 	line.Started, line.Ended = a.began.UTC(), time.Now().UTC()
 	line.DurationMS = line.Ended.Sub(line.Started).Milliseconds()
 	if answer == nil {
@@ -139,7 +139,7 @@ func (x executor) Execute(ctx context.Context, code string) (grading.Execution, 
 	if deadline, ok := ctx.Deadline(); ok {
 		within = time.Until(deadline)
 	}
-	done, err := x.session.Examine(ctx, code, within)
+	done, err := x.session.ExecutePristine(ctx, code, within)
 	if err != nil {
 		return grading.Execution{}, err
 	}

@@ -11,22 +11,22 @@ import (
 
 // DefaultLimits hold where neither the command line nor the case says anything.
 func DefaultLimits() runs.Limits {
-	return runs.Limits{WallS: 600, IdleS: 300, CellS: 300, Turns: 100, Actions: 1000, Disk: 2 << 30}
+	return runs.Limits{WallS: 600, IdleS: 300, CellS: 300, Turns: 100, Actions: 1000, DiskBytes: 2 << 30}
 }
 
-// LimitsFor puts together the limits of an attempt: what asked says goes before
+// EffectiveLimits puts together the limits of an attempt: what asked says goes before
 // the case, and the case before the defaults. In asked, negative is no limit.
-func LimitsFor(asked runs.Limits, c testcases.Case) runs.Limits {
+func EffectiveLimits(asked runs.Limits, c testcases.Case) runs.Limits {
 	def := DefaultLimits()
 	return runs.Limits{
-		WallS:   first(asked.WallS, c.WallLimit().Seconds(), def.WallS),
-		IdleS:   first(asked.IdleS, c.Limits.Idle.Seconds(), def.IdleS),
-		CellS:   first(asked.CellS, c.Limits.Cell.Seconds(), def.CellS),
-		Turns:   first(asked.Turns, c.Limits.Turns, def.Turns),
-		Actions: first(asked.Actions, c.Limits.Actions, def.Actions),
-		Tokens:  first(asked.Tokens, c.Limits.Tokens, def.Tokens),
-		CostUSD: first(asked.CostUSD, c.Limits.CostUSD, def.CostUSD),
-		Disk:    first(asked.Disk, def.Disk),
+		WallS:     first(asked.WallS, c.WallLimit().Seconds(), def.WallS),
+		IdleS:     first(asked.IdleS, c.Limits.Idle.Seconds(), def.IdleS),
+		CellS:     first(asked.CellS, c.Limits.Cell.Seconds(), def.CellS),
+		Turns:     first(asked.Turns, c.Limits.Turns, def.Turns),
+		Actions:   first(asked.Actions, c.Limits.Actions, def.Actions),
+		Tokens:    first(asked.Tokens, c.Limits.Tokens, def.Tokens),
+		CostUSD:   first(asked.CostUSD, c.Limits.CostUSD, def.CostUSD),
+		DiskBytes: first(asked.DiskBytes, def.DiskBytes),
 	}
 }
 

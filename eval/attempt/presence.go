@@ -9,9 +9,9 @@ import (
 	"assay/internal/trace"
 )
 
-// DefaultGrace is how long a console that holds the notebook may be away until
+// DefaultHolderGrace is how long a console that holds the notebook may be away until
 // the attempt is lost with it, unless the [Config] says another time.
-const DefaultGrace = 30 * time.Second
+const DefaultHolderGrace = 30 * time.Second
 
 // presence is what is known of the console that holds the notebook.
 type presence struct {
@@ -35,7 +35,7 @@ func (w *watch) onAway(now time.Time) (v *verdict, due time.Time) {
 	}
 	if away := now.Sub(w.holder.away); away >= w.grace {
 		detail := fmt.Sprintf("the console that holds the notebook was away for %v: configured %v", away.Round(time.Millisecond), w.grace)
-		return &verdict{outcome: runs.ConsoleLost, detail: detail}, due
+		return &verdict{outcome: runs.OutcomeConsoleLost, detail: detail}, due
 	}
 	return nil, w.holder.away.Add(w.grace)
 }

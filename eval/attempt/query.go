@@ -14,7 +14,7 @@ const instructions = `
 
 Work in the live notebook that your tools give you. Start from an empty notebook: delete cells that are there already. Your working folder holds the files listed below, if there are any.
 
-When you have finished, call submit_response with next_status "done". Its summary must contain your answer as one JSON object between <EVAL_ANSWER> and </EVAL_ANSWER>, raw, without a code fence, and must end with ` + Marker + `. Write that marker nowhere else, and do not submit while a cell is still running.`
+When you have finished, call submit_response with next_status "done". Its summary must contain your answer as one JSON object between <EVAL_ANSWER> and </EVAL_ANSWER>, raw, without a code fence, and must end with ` + CompletionMarker + `. Write that marker nowhere else, and do not submit while a cell is still running.`
 
 // answerToQuestion is what an agent is told that asks: nobody is there.
 const answerToQuestion = `There is nobody to answer questions during this evaluation. Continue by your own best judgement, finish the task, and submit your answer as the task says. A second question ends the evaluation.`

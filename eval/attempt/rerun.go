@@ -42,7 +42,7 @@ func (a *attempt) rerun(ctx context.Context, cells []notebook.Cell) (shown *grad
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, session.RemoveWorkdir(a.cfg.Supervisor, sandbox)) }()
-	disk, err := session.NewDisk(ctx, sandbox, a.limits.Disk)
+	disk, err := session.NewDiskQuota(ctx, sandbox, a.limits.DiskBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -50,12 +50,12 @@ func (a *attempt) rerun(ctx context.Context, cells []notebook.Cell) (shown *grad
 	var guarding sync.WaitGroup
 	defer guarding.Wait()
 	defer kill(nil)
-	guarding.Go(func() { disk.Guard(ctx, func(passed session.Limit) { kill(diskError(passed)) }) })
+	guarding.Go(func() { disk.Monitor(ctx, func(passed session.LimitExceeded) { kill(diskError(passed)) }) })
 	return a.rerunIn(ctx, sandbox, disk, cells)
 }
 
 // rerunIn is rerun in a sandbox that is there; the end of ctx kills the kernel.
-func (a *attempt) rerunIn(ctx context.Context, sandbox string, disk session.Disk, cells []notebook.Cell) (shown *grading.Notebook, err error) {
+func (a *attempt) rerunIn(ctx context.Context, sandbox string, disk session.DiskQuota, cells []notebook.Cell) (shown *grading.Notebook, err error) {
 	cfg := a.cfg.Kernel
 	cfg.Workdir, cfg.Session, cfg.Environ = sandbox, a.journal.Session, a.cfg.Environ
 	cfg.OnStuck = func(string) bool { return true }
@@ -90,7 +90,7 @@ func (a *attempt) rerunIn(ctx context.Context, sandbox string, disk session.Disk
 }
 
 // diskError says that a sandbox has passed the limit that the first one has, too.
-func diskError(passed session.Limit) error {
+func diskError(passed session.LimitExceeded) error {
 	return fmt.Errorf("the new sandbox has passed a limit: %v", passed)
 }
 

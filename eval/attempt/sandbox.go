@@ -75,7 +75,7 @@ func (a *attempt) placeData(sandbox string, data testcases.DataFile) error {
 	}
 	defer from.Close()
 	if a.links(data) {
-		marked, err := contains(from, []byte(Marker))
+		marked, err := contains(from, []byte(CompletionMarker))
 		if marked {
 			a.tamper++
 		}
@@ -91,7 +91,7 @@ func (a *attempt) placeData(sandbox string, data testcases.DataFile) error {
 	if _, err := from.Seek(0, io.SeekStart); err != nil {
 		return errors.Join(err, to.Close())
 	}
-	marked, err := contains(from, []byte(Marker))
+	marked, err := contains(from, []byte(CompletionMarker))
 	if marked {
 		a.tamper++
 	}
@@ -104,7 +104,7 @@ func localPath(sandbox string, data testcases.DataFile) string {
 
 // suspect counts a file of the case that has the marker.
 func (a *attempt) suspect(text []byte) {
-	if bytes.Contains(text, []byte(Marker)) {
+	if bytes.Contains(text, []byte(CompletionMarker)) {
 		a.tamper++
 	}
 }
@@ -133,10 +133,10 @@ func contains(in io.Reader, what []byte) (bool, error) {
 // writeSolution writes the case's oracle, for an agent that plays it, to a file
 // that only we and the agent may read, outside of every sandbox.
 func (a *attempt) writeSolution() error {
-	if a.work.Case.Oracle == nil || a.cfg.Solutions == "" {
+	if a.work.Case.Oracle == nil || a.cfg.SolutionsDir == "" {
 		return nil
 	}
-	file, err := os.CreateTemp(a.cfg.Solutions, "solution-*.json") // 0600
+	file, err := os.CreateTemp(a.cfg.SolutionsDir, "solution-*.json") // 0600
 	if err != nil {
 		return fmt.Errorf("write the oracle: %w", err)
 	}

@@ -74,61 +74,61 @@ func TestStreamedVerdicts(t *testing.T) {
 		tamper int
 	}{
 		// What ends a message, and what makes it count.
-		"update":                   {join(streamsInput(input), one(closes, updates)), runs.Completed, "", 0},
-		"update without complete":  {join(streamsInput(input), one(updates)), runs.Completed, "", 0},
-		"entry null":               {join(streamsInput(input), one(`agent>server {"type":"agent_history_updated","entry":null}`)), runs.Completed, "", 0},
-		"entry of another kind":    {join(streamsInput(input), one(`agent>server {"type":"agent_history_updated","entry":{"type":"note"}}`)), runs.Completed, "", 0},
-		"next start":               {join(streamsInput(input), one(closes, opens)), runs.Completed, "", 0},
-		"start without complete":   {join(streamsInput(input), one(opens)), runs.Completed, "", 0},
-		"status":                   {join(streamsInput(input), one(closes, status("ready"))), runs.Completed, "", 0},
-		"status done":              {join(streamsInput(input), one(closes, saysDone)), runs.Completed, "", 0},
-		"done without complete":    {join(streamsInput(input), one(saysDone)), runs.Completed, "", 0},
-		"result":                   {join(streamsInput(input), one(closes, `agent>server {"type":"agent_result"}`)), runs.Completed, "", 0},
-		"error":                    {join(streamsInput(input), one(closes, `agent>server {"type":"agent_error","error":"bye","fatal":true}`)), runs.Completed, "", 0},
-		"the end of the agent":     {join(streamsInput(input), one(closes, `session {"type":"peer_ended","action":"agent"}`)), runs.Completed, "", 0},
-		"nothing for a second":     {join(streamsInput(input), one(closes, "wait 1s")), runs.Completed, "", 0},
+		"update":                   {join(streamsInput(input), one(closes, updates)), runs.OutcomeCompleted, "", 0},
+		"update without complete":  {join(streamsInput(input), one(updates)), runs.OutcomeCompleted, "", 0},
+		"entry null":               {join(streamsInput(input), one(`agent>server {"type":"agent_history_updated","entry":null}`)), runs.OutcomeCompleted, "", 0},
+		"entry of another kind":    {join(streamsInput(input), one(`agent>server {"type":"agent_history_updated","entry":{"type":"note"}}`)), runs.OutcomeCompleted, "", 0},
+		"next start":               {join(streamsInput(input), one(closes, opens)), runs.OutcomeCompleted, "", 0},
+		"start without complete":   {join(streamsInput(input), one(opens)), runs.OutcomeCompleted, "", 0},
+		"status":                   {join(streamsInput(input), one(closes, status("ready"))), runs.OutcomeCompleted, "", 0},
+		"status done":              {join(streamsInput(input), one(closes, saysDone)), runs.OutcomeCompleted, "", 0},
+		"done without complete":    {join(streamsInput(input), one(saysDone)), runs.OutcomeCompleted, "", 0},
+		"result":                   {join(streamsInput(input), one(closes, `agent>server {"type":"agent_result"}`)), runs.OutcomeCompleted, "", 0},
+		"error":                    {join(streamsInput(input), one(closes, `agent>server {"type":"agent_error","error":"bye","fatal":true}`)), runs.OutcomeCompleted, "", 0},
+		"the end of the agent":     {join(streamsInput(input), one(closes, `session {"type":"peer_ended","action":"agent"}`)), runs.OutcomeCompleted, "", 0},
+		"nothing for a second":     {join(streamsInput(input), one(closes, "wait 1s")), runs.OutcomeCompleted, "", 0},
 		"not for a second":         {join(streamsInput(input), one(closes, "wait 900ms")), "", "", 0},
 		"usage ends nothing":       {join(streamsInput(input), one(closes, `agent>server {"type":"agent_usage_update"}`)), "", "", 0},
 		"open at a status":         {join(streamsInput(input), one(status("thinking"), "wait 10s")), "", "", 0},
 		"open at an action":        {join(streamsInput(input), one(asksRun, runBad, "wait 10s")), "", "", 0},
 		"cut and silent":           {join(streamsInput(input), one("wait 20s")), "", "", 0},
-		"cut by the agent's end":   {join(streamsInput(input), one(`session {"type":"peer_ended","action":"agent"}`)), runs.AgentExit, "", 0},
-		"broken off":               {join(streamsInput(input), one(breaks, "wait 2s", updates, saysDone)), runs.Stopped, "said that it is done", 0},
-		"broken off and again":     {join(streamsInput(`{"summary`), one(breaks), streamsInput(input), one(closes, updates)), runs.Completed, "", 0},
+		"cut by the agent's end":   {join(streamsInput(input), one(`session {"type":"peer_ended","action":"agent"}`)), runs.OutcomeAgentExit, "", 0},
+		"broken off":               {join(streamsInput(input), one(breaks, "wait 2s", updates, saysDone)), runs.OutcomeStopped, "said that it is done", 0},
+		"broken off and again":     {join(streamsInput(`{"summary`), one(breaks), streamsInput(input), one(closes, updates)), runs.OutcomeCompleted, "", 0},
 		"frames behind the end":    {join(streamsInput(input[:30]), one(closes, delta(0, "tool_use", input[30:]), "wait 2s")), "", "", 0},
 		"frames without a start":   {join(streamsInput(input)[1:], one(closes, updates, "wait 2s")), "", "", 0},
-		"over mcp":                 {join(streams("tool_use", "mcp__assay__submit_response", input), one(closes, updates)), runs.Completed, "", 0},
+		"over mcp":                 {join(streams("tool_use", "mcp__assay__submit_response", input), one(closes, updates)), runs.OutcomeCompleted, "", 0},
 		"held by a running cell":   {join(one(runsA, startsA), streamsInput(input), one(closes, updates, saysDone)), "", "", 0},
-		"when the cell has run":    {join(one(runsA, startsA), streamsInput(input), one(closes, updates, saysDone, endsA)), runs.Completed, "", 0},
+		"when the cell has run":    {join(one(runsA, startsA), streamsInput(input), one(closes, updates, saysDone, endsA)), runs.OutcomeCompleted, "", 0},
 		"held by an action behind": {join(streamsInput(input), one(closes, asksRun)), "", "", 0},
-		"when that is answered":    {join(streamsInput(input), one(closes, asksRun, runBad)), runs.Completed, "", 0},
+		"when that is answered":    {join(streamsInput(input), one(closes, asksRun, runBad)), runs.OutcomeCompleted, "", 0},
 
 		// How it is put together.
 		"interleaved blocks": {one(opens, blockOf(0, "thinking", ""), blockOf(1, "tool_use", "submit_response"),
 			delta(1, "tool_use", input[:9]), delta(0, "thinking", "hm"), delta(1, "tool_use", input[9:]), delta(0, "thinking", "m"),
-			stops(1), stops(0), closes, updates), runs.Completed, "", 0},
-		"missing stops":           {one(opens, blockOf(0, "text", ""), delta(0, "text", "x"), blockOf(1, "tool_use", "submit_response"), delta(1, "tool_use", input), closes, updates), runs.Completed, "", 0},
-		"a stop before its delta": {one(opens, blockOf(1, "tool_use", "submit_response"), stops(1), stops(7), delta(1, "tool_use", input), closes, updates), runs.Completed, "", 0},
-		"an index used twice":     {one(opens, blockOf(0, "text", ""), delta(0, "text", "x"), blockOf(0, "tool_use", "submit_response"), delta(0, "tool_use", input), closes, updates), runs.Completed, "", 0},
-		"no index":                {one(opens, `agent>server {"type":"agent_stream_block_start","block_type":"tool_use","block_name":"submit_response"}`, `agent>server {"type":"agent_stream_delta","delta":`+quoted(input)+`}`, closes, updates), runs.Completed, "", 0},
+			stops(1), stops(0), closes, updates), runs.OutcomeCompleted, "", 0},
+		"missing stops":           {one(opens, blockOf(0, "text", ""), delta(0, "text", "x"), blockOf(1, "tool_use", "submit_response"), delta(1, "tool_use", input), closes, updates), runs.OutcomeCompleted, "", 0},
+		"a stop before its delta": {one(opens, blockOf(1, "tool_use", "submit_response"), stops(1), stops(7), delta(1, "tool_use", input), closes, updates), runs.OutcomeCompleted, "", 0},
+		"an index used twice":     {one(opens, blockOf(0, "text", ""), delta(0, "text", "x"), blockOf(0, "tool_use", "submit_response"), delta(0, "tool_use", input), closes, updates), runs.OutcomeCompleted, "", 0},
+		"no index":                {one(opens, `agent>server {"type":"agent_stream_block_start","block_type":"tool_use","block_name":"submit_response"}`, `agent>server {"type":"agent_stream_delta","delta":`+quoted(input)+`}`, closes, updates), runs.OutcomeCompleted, "", 0},
 		"a delta without a block": {one(opens, delta(0, "tool_use", input), closes, updates, "wait 5s"), "", "", 1},
-		"input cut":               {join(streamsInput(input[:len(input)-1]), one(closes, updates, saysDone)), runs.Stopped, "said that it is done", 0},
+		"input cut":               {join(streamsInput(input[:len(input)-1]), one(closes, updates, saysDone)), runs.OutcomeStopped, "said that it is done", 0},
 		"input twice":             {join(streamsInput(input+input), one(closes, updates, "wait 10s")), "", "", 0},
-		"input no object":         {join(streamsInput(quoted(input)), one(closes, updates, saysDone)), runs.Stopped, "", 0},
-		"a frame that is no such": {one(opens, blockOf(0, "tool_use", "submit_response"), delta(0, "tool_use", input), `agent>server {"type":"agent_stream_delta","block_index":"0","delta":"x"}`, closes, updates, saysDone), runs.Stopped, "given up: a frame of it cannot be read", 0},
+		"input no object":         {join(streamsInput(quoted(input)), one(closes, updates, saysDone)), runs.OutcomeStopped, "", 0},
+		"a frame that is no such": {one(opens, blockOf(0, "tool_use", "submit_response"), delta(0, "tool_use", input), `agent>server {"type":"agent_stream_delta","block_index":"0","delta":"x"}`, closes, updates, saysDone), runs.OutcomeStopped, "given up: a frame of it cannot be read", 0},
 
 		// It counts as a message that was sent whole.
-		"without the marker":          {join(streamsInput(`{"summary":"x","next_status":"done"}`), one(closes, updates)), runs.Stopped, "without [EVAL_COMPLETE]", 0},
-		"asks twice":                  {join(streamsInput(asksInput), one(closes, updates), streamsInput(asksInput), one(closes, updates)), runs.Asked, "which?", 0},
-		"asks and is done":            {join(streamsInput(asksInput), one(closes, saysDone)), runs.Stopped, "", 0},
+		"without the marker":          {join(streamsInput(`{"summary":"x","next_status":"done"}`), one(closes, updates)), runs.OutcomeStopped, "without [EVAL_COMPLETE]", 0},
+		"asks twice":                  {join(streamsInput(asksInput), one(closes, updates), streamsInput(asksInput), one(closes, updates)), runs.OutcomeAskedQuestion, "which?", 0},
+		"asks and is done":            {join(streamsInput(asksInput), one(closes, saysDone)), runs.OutcomeStopped, "", 0},
 		"an action behind a question": {join(streamsInput(asksInput), one(closes, asksRun), streamsInput(input), one(closes, updates)), "", "", 0},
-		"a last word":                 {join(streams("text", "", "I give up."), one(closes, updates, "wait 5s")), runs.Stopped, "message and no submission", 0},
-		"a last word alone":           {join(streams("text", "", "I give up."), one(closes, "wait 5s")), runs.Stopped, "message and no submission", 0},
-		"committed late":              {join(streams("text", "", "I give up."), one(closes, "wait 2s", updates, "wait 3s")), runs.Stopped, "message and no submission", 0},
+		"a last word":                 {join(streams("text", "", "I give up."), one(closes, updates, "wait 5s")), runs.OutcomeStopped, "message and no submission", 0},
+		"a last word alone":           {join(streams("text", "", "I give up."), one(closes, "wait 5s")), runs.OutcomeStopped, "message and no submission", 0},
+		"committed late":              {join(streams("text", "", "I give up."), one(closes, "wait 2s", updates, "wait 3s")), runs.OutcomeStopped, "message and no submission", 0},
 		"committed twice":             {join(streams("text", "", "Wait."), one(closes, updates, updates, "wait 20s")), "", "", 0},
 		"goes on":                     {join(streams("text", "", "Wait."), one(closes, updates, "wait 4s", opens, "wait 20s")), "", "", 0},
 		"tool use":                    {join(streams("tool_use", "run_cell", ""), one(closes, updates, "wait 20s")), "", "", 0},
-		"turns":                       {join(streams("tool_use", "a", "{}"), one(updates), streams("tool_use", "b", "{}"), one(updates), streams("tool_use", "c", "{}"), one(updates)), runs.Limit, "turns: configured 2, measured 3", 0},
+		"turns":                       {join(streams("tool_use", "a", "{}"), one(updates), streams("tool_use", "b", "{}"), one(updates), streams("tool_use", "c", "{}"), one(updates)), runs.OutcomeLimit, "turns: configured 2, measured 3", 0},
 		"marker in text":              {join(streams("text", "", "x "+done), one(closes, updates)), "", "", 1},
 		"marker in a tool":            {join(streams("tool_use", "run_cell", `{"summary":"`+done+`"}`), one(closes, updates)), "", "", 1},
 		"marker in frames":            {join(streams("text", "", done), one("wait 2s")), "", "", 0},
@@ -136,14 +136,14 @@ func TestStreamedVerdicts(t *testing.T) {
 		// It is counted once.
 		"entry behind it":            {join(streams("text", "", done), one(closes, says("assistant", `"`+done+`"`), "wait 2s")), "", "", 1},
 		"entries, then streams":      {join(one(says("user", `"the task"`)), streamsInput(input), one(closes, updates, "wait 2s")), "", "", 0},
-		"the built-in agent's order": {join(streamsInput(input), one(closes, submits(input))), runs.Completed, "", 0},
+		"the built-in agent's order": {join(streamsInput(input), one(closes, submits(input))), runs.OutcomeCompleted, "", 0},
 		"entry after a while":        {join(streams("tool_use", "a", "{}"), one(closes, "wait 2s", says("assistant", `[{"type":"tool_use"}]`), says("assistant", `[{"type":"tool_use"}]`))), "", "", 0},
 		"entry after a status":       {join(streamsInput(asksInput), one(closes, status("ready"), submits(asksInput), "wait 20s")), "", "", 0},
-		"entry shows more":           {join(streams("text", "", done), one(closes, status("ready"), submits(input))), runs.Completed, "", 0},
+		"entry shows more":           {join(streams("text", "", done), one(closes, status("ready"), submits(input))), runs.OutcomeCompleted, "", 0},
 		"result behind it":           {join(streamsInput(asksInput), one(closes, result("which?"), "wait 20s")), "", "", 0},
 		"result and update":          {join(streamsInput(asksInput), one(closes, updates, result("which?"), "wait 20s")), "", "", 0},
-		"another result":             {join(streamsInput(asksInput), one(closes, result("or this?"))), runs.Asked, "or this?", 0},
-		"both with the marker":       {join(one(runsA, startsA), streamsInput(input), one(closes, submits(input), `agent>server {"type":"agent_result","structured_output":{"summary":"`+done+`"}}`, endsA)), runs.Completed, "", 0},
+		"another result":             {join(streamsInput(asksInput), one(closes, result("or this?"))), runs.OutcomeAskedQuestion, "or this?", 0},
+		"both with the marker":       {join(one(runsA, startsA), streamsInput(input), one(closes, submits(input), `agent>server {"type":"agent_result","structured_output":{"summary":"`+done+`"}}`, endsA)), runs.OutcomeCompleted, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -165,13 +165,13 @@ func TestStreamedMessageIsBounded(t *testing.T) {
 	t.Run("given up", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			judge(t, append(slices.Clone(huge), saysDone), runs.Stopped, "given up: it has more than 16 MiB", 0)
+			judge(t, append(slices.Clone(huge), saysDone), runs.OutcomeStopped, "given up: it has more than 16 MiB", 0)
 		})
 	})
 	t.Run("and then", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			judge(t, slices.Concat(huge, streamsInput(input), []string{closes, updates}), runs.Completed, "", 0)
+			judge(t, slices.Concat(huge, streamsInput(input), []string{closes, updates}), runs.OutcomeCompleted, "", 0)
 		})
 	})
 	t.Run("blocks without end", func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestStreamedTurnsAreCounted(t *testing.T) {
 				play(t, journal, line)
 			}
 			got, _, _ := w.Next(t.Context())
-			require.Equal(t, runs.Stopped, got)
+			require.Equal(t, runs.OutcomeStopped, got)
 			require.Equal(t, tc.turns, w.Usage().ModelCalls)
 		})
 	}

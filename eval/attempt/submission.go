@@ -90,7 +90,7 @@ func (w *watch) submitted(message any, all []submission) *verdict {
 	w.handedIn = append(w.handedIn, raw)
 	for _, s := range all {
 		w.summary = s.Summary
-		if strings.Contains(s.Summary, Marker) {
+		if strings.Contains(s.Summary, CompletionMarker) {
 			w.marked = true
 			return w.settle()
 		}
@@ -100,7 +100,7 @@ func (w *watch) submitted(message any, all []submission) *verdict {
 	case last.asks():
 		return w.question(last)
 	case last.NextStatus == protocol.AgentDone:
-		return w.over("the agent has submitted without " + Marker)
+		return w.over("the agent has submitted without " + CompletionMarker)
 	default:
 		return nil
 	}
@@ -124,7 +124,7 @@ func (w *watch) question(s submission) *verdict {
 		text = s.Summary
 	}
 	if w.questions > 1 {
-		return &verdict{outcome: runs.Asked, detail: "asked again: " + text}
+		return &verdict{outcome: runs.OutcomeAskedQuestion, detail: "asked again: " + text}
 	}
 	return &verdict{question: text}
 }
@@ -164,10 +164,10 @@ func (w *watch) suspectMessage(content json.RawMessage, blocks []block) {
 	inside := 0
 	for _, b := range blocks {
 		if b.Type == "tool_use" && grading.IsSubmission(b.Name) {
-			inside += bytes.Count(b.Input, []byte(Marker))
+			inside += bytes.Count(b.Input, []byte(CompletionMarker))
 		}
 	}
-	if bytes.Count(content, []byte(Marker)) > inside {
+	if bytes.Count(content, []byte(CompletionMarker)) > inside {
 		w.tamper++
 	}
 }

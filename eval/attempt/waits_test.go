@@ -74,7 +74,7 @@ func TestAnAnnouncedPauseIsNotIdle(t *testing.T) {
 		began := time.Now()
 		play(t, journal, retries(100_000, 1))
 		got, detail, _ := w.Next(t.Context())
-		require.Equal(t, runs.Limit, got)
+		require.Equal(t, runs.OutcomeLimit, got)
 		require.Contains(t, detail, "idle: configured 30s")
 		require.Equal(t, 130*time.Second, time.Since(began))
 		w.Close()
@@ -117,12 +117,12 @@ func TestDoing(t *testing.T) {
 				play(t, journal, step.frame)
 			}
 			synctest.Wait()
-			text, _ := w.Doing().Now()
+			text, _ := w.Doing().Activity()
 			require.Equal(t, step.want, text, step.frame)
 		}
 		play(t, journal, `agent>server {"type":"agent_usage_update","input_tokens":10,"output_tokens":5}`)
 		synctest.Wait()
-		require.Equal(t, int64(15), w.Doing().Used().InputTokens+w.Doing().Used().OutputTokens)
+		require.Equal(t, int64(15), w.Doing().Usage().InputTokens+w.Doing().Usage().OutputTokens)
 		play(t, journal, `session {"type":"peer_ended","action":"agent"}`)
 		<-over
 		w.Close()
@@ -152,7 +152,7 @@ func TestItsLastTurnIsRecordedWhole(t *testing.T) {
 					play(t, journal, frame)
 				}
 				got, _, _ := w.Next(t.Context())
-				require.Equal(t, runs.Completed, got)
+				require.Equal(t, runs.OutcomeCompleted, got)
 				var entries []trace.Entry
 				for _, frame := range c.after {
 					hop, body, _ := strings.Cut(frame, " ")

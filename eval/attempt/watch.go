@@ -140,7 +140,7 @@ func (w *watch) next(ctx context.Context) verdict {
 	}
 	for {
 		if ctx.Err() != nil {
-			return verdict{outcome: runs.Cancelled, detail: context.Cause(ctx).Error()}
+			return verdict{outcome: runs.OutcomeCancelled, detail: context.Cause(ctx).Error()}
 		}
 		if v, _ := w.onWall(time.Now()); v != nil {
 			return *v
@@ -234,7 +234,7 @@ func (w *watch) idle() bool { return len(w.cells) == 0 && len(w.actions) == 0 &&
 // settle completes a marked attempt that is idle.
 func (w *watch) settle() *verdict {
 	if w.marked && w.idle() {
-		return &verdict{outcome: runs.Completed}
+		return &verdict{outcome: runs.OutcomeCompleted}
 	}
 	return nil
 }
@@ -245,11 +245,11 @@ func (w *watch) over(how string) *verdict {
 	case w.marked:
 		return w.settle() // or later, when it is idle
 	case w.limit != "":
-		return &verdict{outcome: runs.Limit, detail: w.limit}
+		return &verdict{outcome: runs.OutcomeLimit, detail: w.limit}
 	case w.complaint != "":
-		return &verdict{outcome: runs.Stopped, detail: how + "; it has reported: " + w.complaint}
+		return &verdict{outcome: runs.OutcomeStopped, detail: how + "; it has reported: " + w.complaint}
 	default:
-		return &verdict{outcome: runs.Stopped, detail: how}
+		return &verdict{outcome: runs.OutcomeStopped, detail: how}
 	}
 }
 

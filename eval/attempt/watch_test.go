@@ -61,38 +61,38 @@ func TestVerdicts(t *testing.T) {
 		detail string
 		tamper int
 	}{
-		"submitted":             {[]string{submitted}, runs.Completed, "", 0},
-		"submitted over mcp":    {[]string{strings.Replace(submitted, "submit_response", "mcp__assay__submit_response", 1)}, runs.Completed, "", 0},
-		"older agent":           {[]string{`agent>server {"type":"agent_result","structured_output":{"summary":"` + done + `"}}`}, runs.Completed, "", 0},
-		"without the marker":    {[]string{submits(`{"summary":"x","next_status":"done"}`)}, runs.Stopped, "without " + done, 0},
+		"submitted":             {[]string{submitted}, runs.OutcomeCompleted, "", 0},
+		"submitted over mcp":    {[]string{strings.Replace(submitted, "submit_response", "mcp__assay__submit_response", 1)}, runs.OutcomeCompleted, "", 0},
+		"older agent":           {[]string{`agent>server {"type":"agent_result","structured_output":{"summary":"` + done + `"}}`}, runs.OutcomeCompleted, "", 0},
+		"without the marker":    {[]string{submits(`{"summary":"x","next_status":"done"}`)}, runs.OutcomeStopped, "without " + done, 0},
 		"not yet done":          {[]string{submits(`{"summary":"x","next_status":"thinking"}`)}, "", "", 0},
 		"summary is no text":    {[]string{submits(`{"summary":["` + done + `"],"next_status":"done"}`)}, "", "", 0},
-		"done without anything": {[]string{saysDone}, runs.Stopped, "said that it is done", 0},
+		"done without anything": {[]string{saysDone}, runs.OutcomeStopped, "said that it is done", 0},
 
 		"a cell runs":               {[]string{runsA, startsA, submitted}, "", "", 0},
-		"a cell has run":            {[]string{runsA, startsA, submitted, saysDone, endsA}, runs.Completed, "", 0},
+		"a cell has run":            {[]string{runsA, startsA, submitted, saysDone, endsA}, runs.OutcomeCompleted, "", 0},
 		"a cell waits in the queue": {[]string{`kernel>server {"type":"run_queue","queue":["a"]}`, submitted}, "", "", 0},
-		"all cells of it have run":  {[]string{`kernel>server {"type":"run_queue","queue":["a"]}`, submitted, startsA, endsA}, runs.Completed, "", 0},
-		"a cell is disposed of":     {[]string{runsA, submitted, `server>kernel {"type":"dispose_cell","cell_id":"a"}`}, runs.Completed, "", 0},
-		"idle closes what started":  {[]string{runsA, startsA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, runs.Completed, "", 0},
+		"all cells of it have run":  {[]string{`kernel>server {"type":"run_queue","queue":["a"]}`, submitted, startsA, endsA}, runs.OutcomeCompleted, "", 0},
+		"a cell is disposed of":     {[]string{runsA, submitted, `server>kernel {"type":"dispose_cell","cell_id":"a"}`}, runs.OutcomeCompleted, "", 0},
+		"idle closes what started":  {[]string{runsA, startsA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, runs.OutcomeCompleted, "", 0},
 		"idle leaves what waits":    {[]string{runsA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, "", "", 0},
 
 		"a widget is set":             {[]string{setsW, submitted, `wait 900ms`}, "", "", 0},
-		"a widget that runs nothing":  {[]string{setsW, submitted, `wait 1s`}, runs.Completed, "", 0},
-		"a widget that runs a cell":   {[]string{setsW, submitted, queuesA, startsA, `wait 9s`, endsA}, runs.Completed, "", 0},
-		"a widget behind a run":       {[]string{runsA, startsA, setsW, submitted, `wait 9s`, endsA, `wait 500ms`, queuesA, startsA, endsA}, runs.Completed, "", 0},
-		"a widget and another's word": {[]string{setsW, asksRun, runOK, submitted, `wait 1s`}, runs.Completed, "", 0},
+		"a widget that runs nothing":  {[]string{setsW, submitted, `wait 1s`}, runs.OutcomeCompleted, "", 0},
+		"a widget that runs a cell":   {[]string{setsW, submitted, queuesA, startsA, `wait 9s`, endsA}, runs.OutcomeCompleted, "", 0},
+		"a widget behind a run":       {[]string{runsA, startsA, setsW, submitted, `wait 9s`, endsA, `wait 500ms`, queuesA, startsA, endsA}, runs.OutcomeCompleted, "", 0},
+		"a widget and another's word": {[]string{setsW, asksRun, runOK, submitted, `wait 1s`}, runs.OutcomeCompleted, "", 0},
 
 		"run again while it runs": {[]string{runsA, startsA, runsA, submitted, endsA}, "", "", 0},
 		"both its runs have ended": {[]string{
 			runsA, startsA, runsA, `kernel>server {"type":"run_queue","queue":["a"]}`, submitted, endsA, startsA, endsA,
-		}, runs.Completed, "", 0},
+		}, runs.OutcomeCompleted, "", 0},
 		"promised again while it runs": {[]string{runsA, startsA, asksRun, runOK, submitted, endsA}, "", "", 0},
-		"a run that was dropped":       {[]string{strings.Replace(runsA, "server>kernel", "server>kernel!", 1), submitted}, runs.Completed, "", 0},
-		"an empty result behind it":    {[]string{runsA, startsA, submitted, `agent>server {"type":"agent_result","structured_output":null}`, endsA}, runs.Completed, "", 0},
+		"a run that was dropped":       {[]string{strings.Replace(runsA, "server>kernel", "server>kernel!", 1), submitted}, runs.OutcomeCompleted, "", 0},
+		"an empty result behind it":    {[]string{runsA, startsA, submitted, `agent>server {"type":"agent_result","structured_output":null}`, endsA}, runs.OutcomeCompleted, "", 0},
 		"an action of a dead agent": {[]string{
 			`agent>server {"type":"agent_action","action":"execute_code","params":{},"tx_id":"t1"}`, submitted, `session {"type":"peer_ended","action":"agent"}`,
-		}, runs.Completed, "", 0},
+		}, runs.OutcomeCompleted, "", 0},
 
 		"an action in flight": {[]string{asksRun, submitted}, "", "", 0},
 		"a tx_id used twice": {[]string{
@@ -100,56 +100,56 @@ func TestVerdicts(t *testing.T) {
 		}, "", "", 0},
 		"a tx_id used twice, then answered": {[]string{
 			asksRun, asksRun, runBad, submitted, runBad,
-		}, runs.Completed, "", 0},
-		"an action that failed":       {[]string{asksRun, submitted, runBad}, runs.Completed, "", 0},
+		}, runs.OutcomeCompleted, "", 0},
+		"an action that failed":       {[]string{asksRun, submitted, runBad}, runs.OutcomeCompleted, "", 0},
 		"a run that is promised":      {[]string{asksRun, submitted, runOK}, "", "", 0},
-		"a promise that was kept":     {[]string{asksRun, submitted, runOK, runsA, "wait 2s", startsA, endsA}, runs.Completed, "", 0},
+		"a promise that was kept":     {[]string{asksRun, submitted, runOK, runsA, "wait 2s", startsA, endsA}, runs.OutcomeCompleted, "", 0},
 		"a run without tx_id":         {[]string{untold, submitted}, "", "", 0},
-		"a run without tx_id, kept":   {[]string{untold, submitted, runsA, startsA, endsA}, runs.Completed, "", 0},
-		"a run without tx_id, broken": {[]string{untold, submitted, "wait 1s"}, runs.Completed, "", 0},
-		"a promise that was not kept": {[]string{asksRun, submitted, runOK, "wait 1s"}, runs.Completed, "", 0},
+		"a run without tx_id, kept":   {[]string{untold, submitted, runsA, startsA, endsA}, runs.OutcomeCompleted, "", 0},
+		"a run without tx_id, broken": {[]string{untold, submitted, "wait 1s"}, runs.OutcomeCompleted, "", 0},
+		"a promise that was not kept": {[]string{asksRun, submitted, runOK, "wait 1s"}, runs.OutcomeCompleted, "", 0},
 		"create without auto_run": {[]string{
 			`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"1"},"tx_id":"t1"}`, submitted, runOK,
-		}, runs.Completed, "", 0},
+		}, runs.OutcomeCompleted, "", 0},
 		"create with auto_run": {[]string{
 			`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"1","auto_run":true},"tx_id":"t1"}`, submitted, runOK,
 		}, "", "", 0},
 
-		"a last word and quiet":    {[]string{says("assistant", `"I give up."`), "wait 5s"}, runs.Stopped, "message and no submission", 0},
-		"blocks of text and quiet": {[]string{says("assistant", `[{"type":"text","text":"x"}]`), "wait 5s"}, runs.Stopped, "", 0},
-		"usage behind it":          {[]string{says("assistant", `"x"`), `agent>server {"type":"agent_usage_update"}`, "wait 5s"}, runs.Stopped, "", 0},
+		"a last word and quiet":    {[]string{says("assistant", `"I give up."`), "wait 5s"}, runs.OutcomeStopped, "message and no submission", 0},
+		"blocks of text and quiet": {[]string{says("assistant", `[{"type":"text","text":"x"}]`), "wait 5s"}, runs.OutcomeStopped, "", 0},
+		"usage behind it":          {[]string{says("assistant", `"x"`), `agent>server {"type":"agent_usage_update"}`, "wait 5s"}, runs.OutcomeStopped, "", 0},
 		"a last word, not quiet":   {[]string{says("assistant", `"x"`), "wait 4s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 10s"}, "", "", 0},
-		"a status behind it":       {[]string{says("assistant", `"x"`), `agent>server {"type":"agent_status","status":"ready"}`, "wait 5s"}, runs.Stopped, "", 0},
+		"a status behind it":       {[]string{says("assistant", `"x"`), `agent>server {"type":"agent_status","status":"ready"}`, "wait 5s"}, runs.OutcomeStopped, "", 0},
 		"nudged":                   {[]string{says("assistant", `"x"`), says("user", `"go on"`), "wait 10s"}, "", "", 0},
 		"tool use is no last word": {[]string{says("assistant", `[{"type":"tool_use","name":"run_cell","input":{}}]`), "wait 10s"}, "", "", 0},
 		"not while a cell runs":    {[]string{runsA, says("assistant", `"x"`), "wait 10s"}, "", "", 0},
 
-		"asks twice": {[]string{submits(`{"summary":"?","next_status":"awaiting_user_response"}`), submits(`{"summary":"?","questions":["which?"]}`)}, runs.Asked, "which?", 0},
+		"asks twice": {[]string{submits(`{"summary":"?","next_status":"awaiting_user_response"}`), submits(`{"summary":"?","questions":["which?"]}`)}, runs.OutcomeAskedQuestion, "which?", 0},
 
-		"wall":                      {[]string{"wait 60s"}, runs.Limit, "wall: configured 1m0s, measured 1m0s", 0},
-		"idle":                      {[]string{"wait 5s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 30s"}, runs.Limit, "idle: configured 30s, measured 30s", 0},
+		"wall":                      {[]string{"wait 60s"}, runs.OutcomeLimit, "wall: configured 1m0s, measured 1m0s", 0},
+		"idle":                      {[]string{"wait 5s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 30s"}, runs.OutcomeLimit, "idle: configured 30s, measured 30s", 0},
 		"not idle":                  {[]string{runsA, "wait 40s"}, "", "", 0},
-		"turns":                     {[]string{says("assistant", `[{"type":"tool_use"}]`), says("assistant", `[{"type":"tool_use"}]`), says("assistant", `[{"type":"tool_use"}]`)}, runs.Limit, "turns: configured 2, measured 3", 0},
-		"actions":                   {[]string{asksRun, asksRun, asksRun, asksRun}, runs.Limit, "actions: configured 3, measured 4", 0},
-		"tokens":                    {[]string{`agent>server {"type":"agent_usage_update","input_tokens":60,"output_tokens":20,"cache_read_input_tokens":21}`}, runs.Limit, "tokens: configured 100, measured 101", 0},
-		"cost":                      {[]string{`agent>server {"type":"agent_usage_update","cost_usd":1.5}`}, runs.Limit, "cost_usd: configured 1, measured 1.5", 0},
-		"agent's own":               {[]string{`agent>server {"type":"agent_event","text":"limit reached: turns 2 of 2","metadata":{"type":"limit"}}`, saysDone}, runs.Limit, "turns 2 of 2", 0},
-		"agent fails":               {[]string{`agent>server {"type":"agent_error","error":"401","fatal":true}`}, runs.AgentError, "401", 0},
+		"turns":                     {[]string{says("assistant", `[{"type":"tool_use"}]`), says("assistant", `[{"type":"tool_use"}]`), says("assistant", `[{"type":"tool_use"}]`)}, runs.OutcomeLimit, "turns: configured 2, measured 3", 0},
+		"actions":                   {[]string{asksRun, asksRun, asksRun, asksRun}, runs.OutcomeLimit, "actions: configured 3, measured 4", 0},
+		"tokens":                    {[]string{`agent>server {"type":"agent_usage_update","input_tokens":60,"output_tokens":20,"cache_read_input_tokens":21}`}, runs.OutcomeLimit, "tokens: configured 100, measured 101", 0},
+		"cost":                      {[]string{`agent>server {"type":"agent_usage_update","cost_usd":1.5}`}, runs.OutcomeLimit, "cost_usd: configured 1, measured 1.5", 0},
+		"agent's own":               {[]string{`agent>server {"type":"agent_event","text":"limit reached: turns 2 of 2","metadata":{"type":"limit"}}`, saysDone}, runs.OutcomeLimit, "turns 2 of 2", 0},
+		"agent fails":               {[]string{`agent>server {"type":"agent_error","error":"401","fatal":true}`}, runs.OutcomeAgentError, "401", 0},
 		"agent errs":                {[]string{`agent>server {"type":"agent_error","error":"slow","fatal":false}`}, "", "", 0},
-		"agent stops with an error": {[]string{`agent>server {"type":"agent_error","error":"refused","fatal":false}`, saysDone}, runs.Stopped, "it has reported: refused", 0},
-		"agent ends":                {[]string{`session {"type":"peer_ended","action":"agent"}`}, runs.AgentExit, "", 0},
-		"kernel ends":               {[]string{`session {"type":"peer_ended","action":"kernel"}`}, runs.KernelExit, "", 0},
+		"agent stops with an error": {[]string{`agent>server {"type":"agent_error","error":"refused","fatal":false}`, saysDone}, runs.OutcomeStopped, "it has reported: refused", 0},
+		"agent ends":                {[]string{`session {"type":"peer_ended","action":"agent"}`}, runs.OutcomeAgentExit, "", 0},
+		"kernel ends":               {[]string{`session {"type":"peer_ended","action":"kernel"}`}, runs.OutcomeKernelExit, "", 0},
 		"kernel is stuck":           {[]string{runsA, startsA, submitted, kernelStuck, kernelEnds}, "", "", 0},
-		"another takes its place":   {[]string{runsA, startsA, submitted, kernelStuck, kernelEnds, kernelInit}, runs.Completed, "", 0},
-		"that one ends":             {[]string{kernelStuck, kernelEnds, kernelInit, kernelEnds}, runs.KernelExit, "", 0},
-		"none takes its place":      {[]string{kernelStuck, kernelEnds, `session {"type":"kernel_lost"}`}, runs.HarnessError, "could not be started", 0},
-		"cell kills":                {[]string{runsA, startsA, `session {"type":"peer_ended","action":"kernel"}`}, runs.KernelExit, "while it ran the agent's code", 0},
-		"code kills":                {[]string{`agent>server {"type":"agent_action","action":"execute_code","tx_id":"t"}`, `session {"type":"peer_ended","action":"kernel"}`}, runs.KernelExit, "while it ran the agent's code", 0},
+		"another takes its place":   {[]string{runsA, startsA, submitted, kernelStuck, kernelEnds, kernelInit}, runs.OutcomeCompleted, "", 0},
+		"that one ends":             {[]string{kernelStuck, kernelEnds, kernelInit, kernelEnds}, runs.OutcomeKernelExit, "", 0},
+		"none takes its place":      {[]string{kernelStuck, kernelEnds, `session {"type":"kernel_lost"}`}, runs.OutcomeHarnessError, "could not be started", 0},
+		"cell kills":                {[]string{runsA, startsA, `session {"type":"peer_ended","action":"kernel"}`}, runs.OutcomeKernelExit, "while it ran the agent's code", 0},
+		"code kills":                {[]string{`agent>server {"type":"agent_action","action":"execute_code","tx_id":"t"}`, `session {"type":"peer_ended","action":"kernel"}`}, runs.OutcomeKernelExit, "while it ran the agent's code", 0},
 		"console goes":              {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s"}, "", "", 0},
-		"console is lost":           {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.ConsoleLost, "was away for 30s: configured 30s", 0},
-		"lost while a cell runs":    {[]string{held, runsA, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.ConsoleLost, "", 0},
+		"console is lost":           {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.OutcomeConsoleLost, "was away for 30s: configured 30s", 0},
+		"lost while a cell runs":    {[]string{held, runsA, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.OutcomeConsoleLost, "", 0},
 		"console comes back":        {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s", heldAgain, "wait 25s"}, "", "", 0},
-		"and goes again":            {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 20s", heldAgain, `session#2 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.ConsoleLost, "30s", 0},
+		"and goes again":            {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 20s", heldAgain, `session#2 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.OutcomeConsoleLost, "30s", 0},
 		"console is replaced":       {[]string{held, heldAgain, `session#1 {"type":"peer_ended","action":"console"}`, "wait 50s"}, "", "", 0},
 		"another console goes":      {[]string{held, `session#3 {"type":"peer_ended","action":"run"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
 		"a view goes":               {[]string{`session {"type":"holder","by":"server"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
@@ -166,7 +166,7 @@ func TestVerdicts(t *testing.T) {
 		"marker in a stream":     {[]string{`agent>server {"type":"agent_stream_delta","delta":"` + done + `"}`}, "", "", 0},
 		"marker beside its place": {[]string{
 			says("assistant", `[{"type":"text","text":"now `+done+`"},{"type":"tool_use","name":"submit_response","input":{"summary":"`+done+`"}}]`),
-		}, runs.Completed, "", 1},
+		}, runs.OutcomeCompleted, "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,7 +189,7 @@ func judge(t *testing.T, frames []string, want runs.Outcome, detail string, tamp
 	t.Helper()
 	journal := trace.NewJournal("s")
 	limits := testLimits()
-	if want != runs.Limit || strings.HasPrefix(detail, "wall") {
+	if want != runs.OutcomeLimit || strings.HasPrefix(detail, "wall") {
 		limits.IdleS = 0
 	}
 	w := attempt.NewWatch(journal, limits)
@@ -293,7 +293,7 @@ func TestInterventionsAreCounted(t *testing.T) {
 		play(t, journal, frame)
 	}
 	got, _, _ := w.Next(t.Context())
-	require.Equal(t, runs.Stopped, got)
+	require.Equal(t, runs.OutcomeStopped, got)
 	require.Equal(t, 4, w.Interventions())
 }
 
@@ -303,7 +303,7 @@ func TestCancelledWithItsCause(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupted by SIGINT"))
 	got, detail, _ := w.Next(ctx)
-	require.Equal(t, runs.Cancelled, got)
+	require.Equal(t, runs.OutcomeCancelled, got)
 	require.Equal(t, "interrupted by SIGINT", detail)
 }
 
@@ -319,7 +319,7 @@ func TestUsageIsCounted(t *testing.T) {
 		play(t, journal, line)
 	}
 	got, _, _ := w.Next(t.Context())
-	require.Equal(t, runs.Stopped, got)
+	require.Equal(t, runs.OutcomeStopped, got)
 	cost := 0.25
 	require.Equal(t, runs.Usage{InputTokens: 15, OutputTokens: 5, CostUSD: &cost, ModelCalls: 1, Actions: 1, CellsRun: 1, CacheReadInputTokens: 3, CacheCreationInputTokens: 2}, w.Usage())
 }
@@ -340,7 +340,7 @@ func TestBeforeTheTask(t *testing.T) {
 			w.Begin()
 			began := time.Now()
 			got, detail, _ := w.Next(t.Context())
-			require.Equal(t, runs.Limit, got)
+			require.Equal(t, runs.OutcomeLimit, got)
 			require.Contains(t, detail, "idle")
 			require.Equal(t, 5*time.Minute, time.Since(began))
 			w.Close()
@@ -355,7 +355,7 @@ func TestChildThatEndsBeforeTheTask(t *testing.T) {
 	play(t, journal, `session {"type":"peer_ended","action":"kernel"}`)
 	w.Begin()
 	got, _, _ := w.Next(t.Context())
-	require.Equal(t, runs.KernelExit, got)
+	require.Equal(t, runs.OutcomeKernelExit, got)
 }
 
 // An agent that says more than can be read is ended by the wall clock and by an
@@ -365,7 +365,7 @@ func TestChatterStopsNoClock(t *testing.T) {
 	for name, tc := range map[string]struct {
 		wall float64
 		want runs.Outcome
-	}{"wall": {0.2, runs.Limit}, "cancelled": {0, runs.Cancelled}} {
+	}{"wall": {0.2, runs.OutcomeLimit}, "cancelled": {0, runs.OutcomeCancelled}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			journal := trace.NewJournal("s")

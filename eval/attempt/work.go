@@ -20,20 +20,20 @@ import (
 func (a *attempt) live(ctx context.Context) {
 	query, err := a.query()
 	if err != nil {
-		a.end(runs.HarnessError, err.Error())
+		a.end(runs.OutcomeHarnessError, err.Error())
 		return
 	}
 	a.work.Progress.set("waiting for a console")
 	if a.awaitHolder(ctx); ctx.Err() != nil {
-		a.end(runs.Cancelled, context.Cause(ctx).Error())
+		a.end(runs.OutcomeCancelled, context.Cause(ctx).Error())
 		return
 	}
 	asked := time.Now()
 	a.watch.begin(asked)
-	if a.cfg.Asked != nil {
-		a.cfg.Asked(asked)
+	if a.cfg.OnTaskSent != nil {
+		a.cfg.OnTaskSent(asked)
 	}
-	if err := a.session.Query(query); err != nil {
+	if err := a.session.SendQuery(query); err != nil {
 		// The agent is gone: the trace says how.
 		a.log.Debug("the query was not sent", "error", err)
 	}
@@ -45,7 +45,7 @@ func (a *attempt) live(ctx context.Context) {
 		}
 		a.log.Info("the agent asks", "question", v.question)
 		answer := protocol.AgentQuery{Query: answerToQuestion, RequestID: "eval-answer-" + a.journal.Session}
-		if err := a.session.Query(answer); err != nil {
+		if err := a.session.SendQuery(answer); err != nil {
 			a.log.Debug("the answer was not sent", "error", err)
 		}
 	}
@@ -69,9 +69,9 @@ func (a *attempt) awaitHolder(ctx context.Context) {
 // conclude settles the outcome; the end of a child gets its cause.
 func (a *attempt) conclude(v verdict) {
 	switch v.outcome {
-	case runs.AgentExit:
+	case runs.OutcomeAgentExit:
 		v = agentExit(a.session.AgentError())
-	case runs.KernelExit:
+	case runs.OutcomeKernelExit:
 		a.ranCode = v.detail == ranCode
 		v = kernelExit(a.session.KernelError())
 		if a.ranCode {
@@ -88,28 +88,28 @@ func agentExit(err error) verdict {
 	_, died := errors.AsType[*subprocess.ExitError](err)
 	switch {
 	case errors.Is(err, trace.ErrUnwritten):
-		return verdict{outcome: runs.HarnessError, detail: err.Error()}
+		return verdict{outcome: runs.OutcomeHarnessError, detail: err.Error()}
 	case died:
-		return verdict{outcome: runs.AgentExit, detail: err.Error()}
+		return verdict{outcome: runs.OutcomeAgentExit, detail: err.Error()}
 	default:
-		return verdict{outcome: runs.AgentError, detail: err.Error()}
+		return verdict{outcome: runs.OutcomeAgentError, detail: err.Error()}
 	}
 }
 
 // kernelExit tells the end of a kernel from a trace that cannot be written.
 func kernelExit(err error) verdict {
 	if errors.Is(err, trace.ErrUnwritten) {
-		return verdict{outcome: runs.HarnessError, detail: err.Error()}
+		return verdict{outcome: runs.OutcomeHarnessError, detail: err.Error()}
 	}
-	return verdict{outcome: runs.KernelExit, detail: err.Error()}
+	return verdict{outcome: runs.OutcomeKernelExit, detail: err.Error()}
 }
 
 // collect reads what the notebook has become and then stops the agent.
 func (a *attempt) collect(ctx context.Context) {
 	a.work.Progress.set("collecting the notebook")
 	ctx = context.WithoutCancel(ctx) // each step has its own deadline
-	a.state = a.session.Collect(ctx)
-	if a.result.Outcome == runs.Completed {
+	a.state = a.session.CollectState(ctx)
+	if a.result.Outcome == runs.OutcomeCompleted {
 		a.watch.hearOut(ctx)
 	}
 	if err := a.session.StopAgent(ctx); err != nil {

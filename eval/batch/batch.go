@@ -17,35 +17,35 @@ import (
 
 // Config says what to run.
 type Config struct {
-	Folder *runs.Folder
-	Cases  []testcases.Case
-	Epochs int // tries per case; 0 is 1
-	Jobs   int // attempts at once; 0 is 1
+	RunWriter *runs.Writer
+	Cases     []testcases.Case
+	Epochs    int // tries per case; 0 is 1
+	Jobs      int // attempts at once; 0 is 1
 
 	// Missing says why a case cannot be tried on this machine, empty when it
 	// can; nil: all can.
-	Missing func(testcases.Case) string
+	SkipReason func(testcases.Case) string
 
 	// Attempt tries a case once.
-	Attempt func(context.Context, attempt.Work) runs.Attempt
+	RunAttempt func(context.Context, attempt.Job) runs.Attempt
 
 	// Report, if set, is told of every attempt that begins, and of every line
 	// that was written. Its methods are called by several goroutines.
-	Report Report
+	Observer Observer
 }
 
-// Report watches a run.
-type Report interface {
-	Began(Running)
-	Wrote(line any) // a runs.Attempt or a runs.Skipped
+// Observer watches a run.
+type Observer interface {
+	AttemptStarted(RunningAttempt)
+	LineWritten(line any) // a runs.Attempt or a runs.Skipped
 }
 
-// Running is an attempt that goes on.
-type Running struct {
+// RunningAttempt is an attempt that goes on.
+type RunningAttempt struct {
 	*attempt.Progress
-	CaseID string
-	Epoch  int
-	Since  time.Time
+	CaseID    string
+	Epoch     int
+	StartedAt time.Time
 }
 
 // batch is a run while it lasts.
@@ -62,26 +62,26 @@ type batch struct {
 // written: the run is then broken off.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	cfg.Epochs, cfg.Jobs = max(cfg.Epochs, 1), max(cfg.Jobs, 1)
-	if cfg.Missing == nil {
-		cfg.Missing = func(testcases.Case) string { return "" }
+	if cfg.SkipReason == nil {
+		cfg.SkipReason = func(testcases.Case) string { return "" }
 	}
-	if cfg.Report == nil {
-		cfg.Report = silence{}
+	if cfg.Observer == nil {
+		cfg.Observer = silence{}
 	}
 	began := time.Now()
 	b := &batch{cfg: cfg, tally: newTally()}
 	err := b.run(ctx)
-	summary := b.tally.summary(cfg.Folder.Name, cfg.Epochs, time.Since(began))
+	summary := b.tally.summary(cfg.RunWriter.Name, cfg.Epochs, time.Since(began))
 	if err != nil {
 		return summary, err
 	}
-	return summary, cfg.Folder.Append(summary)
+	return summary, cfg.RunWriter.AppendLine(summary)
 }
 
 type silence struct{}
 
-func (silence) Began(Running) {}
-func (silence) Wrote(any)     {}
+func (silence) AttemptStarted(RunningAttempt) {}
+func (silence) LineWritten(any)               {}
 
 // run gives out the attempts, epoch by epoch, to as many workers as there are
 // jobs. A failure to write ends it.
@@ -94,7 +94,7 @@ func (b *batch) run(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return workers.Wait()
 			}
-			if reason := b.cfg.Missing(c); reason != "" {
+			if reason := b.cfg.SkipReason(c); reason != "" {
 				if epoch == 0 {
 					workers.Go(func() error { return b.skip(c, reason) })
 				}
@@ -110,13 +110,13 @@ func (b *batch) run(ctx context.Context) error {
 
 func (b *batch) skip(c testcases.Case, reason string) error {
 	line := runs.Skipped{Type: runs.TypeSkipped, CaseID: c.ID, Reason: reason}
-	if err := b.cfg.Folder.Append(line); err != nil {
+	if err := b.cfg.RunWriter.AppendLine(line); err != nil {
 		return err
 	}
 	b.mu.Lock()
 	b.tally.skip()
 	b.mu.Unlock()
-	b.cfg.Report.Wrote(line)
+	b.cfg.Observer.LineWritten(line)
 	return nil
 }
 
@@ -126,20 +126,20 @@ func (b *batch) try(ctx context.Context, c testcases.Case, epoch, n int) error {
 		return nil //nolint:nilerr // the run ended while this waited for its turn, which is no failure of its own
 	}
 	const firstTry = 1
-	dir, rel, err := b.cfg.Folder.AttemptDir(n, c.ID, epoch, firstTry)
+	dir, rel, err := b.cfg.RunWriter.MakeAttemptDir(n, c.ID, epoch, firstTry)
 	if err != nil {
 		return err
 	}
 	doing := &attempt.Progress{}
-	b.cfg.Report.Began(Running{Progress: doing, CaseID: c.ID, Epoch: epoch, Since: time.Now()})
-	result := b.cfg.Attempt(ctx, attempt.Work{Case: c, Epoch: epoch, Try: firstTry, Dir: dir, Rel: rel, Progress: doing})
-	result.Run = b.cfg.Folder.Name
-	if err := b.cfg.Folder.Append(result); err != nil {
+	b.cfg.Observer.AttemptStarted(RunningAttempt{Progress: doing, CaseID: c.ID, Epoch: epoch, StartedAt: time.Now()})
+	result := b.cfg.RunAttempt(ctx, attempt.Job{Case: c, Epoch: epoch, Try: firstTry, Dir: dir, RelDir: rel, Progress: doing})
+	result.Run = b.cfg.RunWriter.Name
+	if err := b.cfg.RunWriter.AppendLine(result); err != nil {
 		return fmt.Errorf("the run is broken off: %w", err)
 	}
 	b.mu.Lock()
 	b.tally.add(result)
 	b.mu.Unlock()
-	b.cfg.Report.Wrote(result)
+	b.cfg.Observer.LineWritten(result)
 	return nil
 }

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // verdicts is a stand-in for attempts: the scheduler is what is tested here.
 type verdicts map[string]runs.Attempt
 
-func (v verdicts) attempt(_ context.Context, work attempt.Work) runs.Attempt {
+func (v verdicts) attempt(_ context.Context, work attempt.Job) runs.Attempt {
 	result := v[work.Case.ID]
 	result.Type, result.CaseID, result.Epoch, result.Try = runs.TypeAttempt, work.Case.ID, work.Epoch, work.Try
 	return result
@@ -32,7 +32,7 @@ func (v verdicts) attempt(_ context.Context, work attempt.Work) runs.Attempt {
 
 func passed(yes bool) runs.Attempt {
 	score := 0.0
-	return runs.Attempt{Outcome: runs.Completed, Passed: &yes, Score: &score}
+	return runs.Attempt{Outcome: runs.OutcomeCompleted, Passed: &yes, Score: &score}
 }
 
 func cases(ids ...string) (list []testcases.Case) {
@@ -42,7 +42,7 @@ func cases(ids ...string) (list []testcases.Case) {
 	return list
 }
 
-func folder(t *testing.T) *runs.Folder {
+func folder(t *testing.T) *runs.Writer {
 	t.Helper()
 	f, err := runs.Create(filepath.Join(t.TempDir(), "run"), runs.Info{})
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func folder(t *testing.T) *runs.Folder {
 	return f
 }
 
-func written(t *testing.T, f *runs.Folder) (types map[string]int) {
+func written(t *testing.T, f *runs.Writer) (types map[string]int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(f.Dir, "attempts.jsonl"))
 	require.NoError(t, err)
@@ -69,10 +69,10 @@ func TestSummary(t *testing.T) {
 	t.Parallel()
 	f := folder(t)
 	summary, err := batch.Run(t.Context(), batch.Config{
-		Folder: f, Cases: cases("pass", "fail", "broken", "ungraded", "absent"), Epochs: 2, Jobs: 3,
-		Missing: func(c testcases.Case) string { return map[string]string{"absent": "no R here"}[c.ID] },
-		Attempt: verdicts{
-			"pass": passed(true), "fail": passed(false), "broken": {Outcome: runs.AgentExit}, "ungraded": {Outcome: runs.Completed},
+		RunWriter: f, Cases: cases("pass", "fail", "broken", "ungraded", "absent"), Epochs: 2, Jobs: 3,
+		SkipReason: func(c testcases.Case) string { return map[string]string{"absent": "no R here"}[c.ID] },
+		RunAttempt: verdicts{
+			"pass": passed(true), "fail": passed(false), "broken": {Outcome: runs.OutcomeAgentExit}, "ungraded": {Outcome: runs.OutcomeCompleted},
 		}.attempt,
 	})
 	require.NoError(t, err)
@@ -84,9 +84,9 @@ func TestSummary(t *testing.T) {
 	require.Equal(t, 1, summary.Skipped)
 	require.Equal(t, 4, summary.Cases)
 	require.Equal(t, 8, summary.Attempts)
-	require.Equal(t, 6, summary.Graded())
-	require.False(t, summary.All())
-	require.Equal(t, map[runs.Outcome]int{runs.Completed: 6, runs.AgentExit: 2}, summary.ByOutcome)
+	require.Equal(t, 6, summary.GradedCount())
+	require.False(t, summary.AllPassed())
+	require.Equal(t, map[runs.Outcome]int{runs.OutcomeCompleted: 6, runs.OutcomeAgentExit: 2}, summary.ByOutcome)
 	require.InDelta(t, 1.0/3, *summary.PassRate.Strict, 1e-12)
 	require.InDelta(t, 1.0/2, *summary.PassRate.ExcludingInfrastructure, 1e-12)
 	require.InDelta(t, 1.0/3, summary.PassAtK[2], 1e-12)
@@ -100,8 +100,8 @@ func TestInterval(t *testing.T) {
 	var mu sync.Mutex
 	left := map[string]int{"a": 3, "b": 3, "c": 2, "d": 2, "e": 1, "f": 0, "g": 0}
 	summary, err := batch.Run(t.Context(), batch.Config{
-		Folder: folder(t), Cases: cases("a", "b", "c", "d", "e", "f", "g"), Epochs: 3, Jobs: 4,
-		Attempt: func(_ context.Context, work attempt.Work) runs.Attempt {
+		RunWriter: folder(t), Cases: cases("a", "b", "c", "d", "e", "f", "g"), Epochs: 3, Jobs: 4,
+		RunAttempt: func(_ context.Context, work attempt.Job) runs.Attempt {
 			mu.Lock()
 			defer mu.Unlock()
 			left[work.Case.ID]--
@@ -129,8 +129,8 @@ func TestNeverMoreAtOnceThanAsked(t *testing.T) {
 	all := make(chan struct{})
 	var once sync.Once
 	_, err := batch.Run(t.Context(), batch.Config{
-		Folder: folder(t), Cases: cases("a", "b", "c", "d", "e", "f"), Jobs: jobs,
-		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt {
+		RunWriter: folder(t), Cases: cases("a", "b", "c", "d", "e", "f"), Jobs: jobs,
+		RunAttempt: func(ctx context.Context, work attempt.Job) runs.Attempt {
 			mu.Lock()
 			now++
 			most = max(most, now)
@@ -155,12 +155,12 @@ func TestInterruptedRunKeepsWhatItHas(t *testing.T) {
 	f := folder(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	summary, err := batch.Run(ctx, batch.Config{
-		Folder: f, Cases: cases("a", "b", "c", "d"), Jobs: 1,
-		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt {
+		RunWriter: f, Cases: cases("a", "b", "c", "d"), Jobs: 1,
+		RunAttempt: func(ctx context.Context, work attempt.Job) runs.Attempt {
 			if work.Case.ID == "b" {
 				cancel(errors.New("interrupted by SIGINT"))
 				<-ctx.Done()
-				return runs.Attempt{Type: runs.TypeAttempt, CaseID: "b", Outcome: runs.Cancelled, Detail: context.Cause(ctx).Error()}
+				return runs.Attempt{Type: runs.TypeAttempt, CaseID: "b", Outcome: runs.OutcomeCancelled, Detail: context.Cause(ctx).Error()}
 			}
 			return verdicts{"a": passed(true)}.attempt(ctx, work)
 		},
@@ -168,7 +168,7 @@ func TestInterruptedRunKeepsWhatItHas(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, summary.Attempts, "c and d never began")
 	require.Equal(t, 1, summary.Passed)
-	require.Equal(t, 1, summary.ByOutcome[runs.Cancelled])
+	require.Equal(t, 1, summary.ByOutcome[runs.OutcomeCancelled])
 	require.Equal(t, map[string]int{"attempts": 1, "attempt": 2, "summary": 1}, written(t, f))
 }
 
@@ -177,8 +177,8 @@ func TestRunIsBrokenOffWhenResultsCannotBeWritten(t *testing.T) {
 	f := folder(t)
 	began := 0
 	_, err := batch.Run(t.Context(), batch.Config{
-		Folder: f, Cases: cases("a", "b", "c"), Jobs: 1,
-		Attempt: func(ctx context.Context, work attempt.Work) runs.Attempt {
+		RunWriter: f, Cases: cases("a", "b", "c"), Jobs: 1,
+		RunAttempt: func(ctx context.Context, work attempt.Job) runs.Attempt {
 			began++
 			_ = f.Close()
 			return verdicts{}.attempt(ctx, work)
@@ -194,8 +194,8 @@ func TestReportComesAfterTheDisk(t *testing.T) {
 	f := folder(t)
 	r := &reader{t: t, folder: f}
 	_, err := batch.Run(t.Context(), batch.Config{
-		Folder: f, Cases: cases("a", "b"), Jobs: 1, Report: r,
-		Attempt: verdicts{"a": passed(true), "b": passed(false)}.attempt,
+		RunWriter: f, Cases: cases("a", "b"), Jobs: 1, Observer: r,
+		RunAttempt: verdicts{"a": passed(true), "b": passed(false)}.attempt,
 	})
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 2}, r.onDisk)
@@ -204,11 +204,13 @@ func TestReportComesAfterTheDisk(t *testing.T) {
 
 type reader struct {
 	t      *testing.T
-	folder *runs.Folder
+	folder *runs.Writer
 	onDisk []int
 	began  []string
 }
 
-func (r *reader) Began(running batch.Running) { r.began = append(r.began, running.CaseID) }
+func (r *reader) AttemptStarted(running batch.RunningAttempt) {
+	r.began = append(r.began, running.CaseID)
+}
 
-func (r *reader) Wrote(any) { r.onDisk = append(r.onDisk, written(r.t, r.folder)["attempt"]) }
+func (r *reader) LineWritten(any) { r.onDisk = append(r.onDisk, written(r.t, r.folder)["attempt"]) }

@@ -39,12 +39,12 @@ type PassRate struct {
 	CI95Raw                 *[2]float64 `json:"ci95_raw"`
 }
 
-// All tells whether every attempt that has a verdict to have passed.
-func (s Summary) All() bool { return s.Passed == s.Graded() }
+// AllPassed tells whether every attempt that has a verdict to have passed.
+func (s Summary) AllPassed() bool { return s.Passed == s.GradedCount() }
 
-// Graded is the number of attempts that count: with a verdict, or without one
+// GradedCount is the number of attempts that count: with a verdict, or without one
 // for a reason of infrastructure.
-func (s Summary) Graded() int { return s.Passed + s.Failed + s.Infrastructure }
+func (s Summary) GradedCount() int { return s.Passed + s.Failed + s.Infrastructure }
 
 // tally is the summary in the making.
 type tally struct {
@@ -80,7 +80,7 @@ func (t *tally) add(a runs.Attempt) {
 		t.cases[a.CaseID] = c
 	}
 	switch {
-	case a.Infrastructure():
+	case a.IsInfrastructureFailure():
 		t.sum.Infrastructure++
 		c.infrastructure++
 	case a.Passed == nil:

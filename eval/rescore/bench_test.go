@@ -20,7 +20,7 @@ func BenchmarkLines(b *testing.B) {
 	lines := mixedLines(b, 10_000)
 	b.SetBytes(int64(len(lines)))
 	for b.Loop() {
-		_, err := rescore.Lines(b.Context(), bytes.NewReader(lines), io.Discard, grading.Input{})
+		_, err := rescore.GradeLines(b.Context(), bytes.NewReader(lines), io.Discard, grading.Input{})
 		require.NoError(b, err)
 	}
 }

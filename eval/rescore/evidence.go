@@ -27,7 +27,7 @@ func (e *evidence) file(name string) []byte {
 	if e.err != nil || e.attempt == "" {
 		return nil
 	}
-	file, err := e.run.File(e.attempt, name)
+	file, err := e.run.OpenFile(e.attempt, name)
 	if errors.Is(err, runs.ErrNotFound) {
 		return nil
 	}

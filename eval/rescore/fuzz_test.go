@@ -41,7 +41,7 @@ func FuzzGradeLine(f *testing.F) {
 			}
 		}
 		var out bytes.Buffer
-		faulty, err := rescore.Lines(t.Context(), bytes.NewReader(input), &out, grading.Input{})
+		faulty, err := rescore.GradeLines(t.Context(), bytes.NewReader(input), &out, grading.Input{})
 		require.NoError(t, err)
 		require.LessOrEqual(t, faulty, asked)
 		answered := 0

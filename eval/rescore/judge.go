@@ -12,10 +12,10 @@ import (
 // answers what it can, a live model the rest.
 func (s *stored) judge(recorded *model.Recording) func(name string) (model.Client, error) {
 	live := func(name string) (model.Client, error) {
-		if s.cfg.Judge == nil {
+		if s.cfg.OpenJudge == nil {
 			return nil, errors.New("no model can be asked here")
 		}
-		client, err := s.cfg.Judge(name)
+		client, err := s.cfg.OpenJudge(name)
 		if err != nil {
 			return nil, err
 		}

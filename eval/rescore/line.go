@@ -20,7 +20,7 @@ func wrong(format string, args ...any) *grading.Error {
 // object reads the line.
 func (l line) object() (*grading.Object, *grading.Error) {
 	if l.tooLong {
-		return nil, wrong("line %d is longer than %d MiB", l.n, LongestLine>>20)
+		return nil, wrong("line %d is longer than %d MiB", l.n, MaxLineBytes>>20)
 	}
 	v, err := grading.Decode(strings.TrimRight(l.text, " \t\r\n"))
 	if bad, ok := errors.AsType[*grading.SyntaxError](err); ok {

@@ -15,7 +15,7 @@ const (
 	byteCost = 40
 )
 
-// Lines grades the lines of in, several at once, and writes to out a line for
+// GradeLines grades the lines of in, several at once, and writes to out a line for
 // each that is not blank, in their order and as soon as it is known. A line of in
 // is one of
 //
@@ -37,7 +37,7 @@ const (
 // that is no object, with that of the result; such lines are counted. The error
 // says that in or out failed, or is the cause of ctx. A Read of in that
 // lasts is waited for when ctx ends.
-func Lines(ctx context.Context, in io.Reader, out io.Writer, have grading.Input) (faulty int, err error) {
+func GradeLines(ctx context.Context, in io.Reader, out io.Writer, have grading.Input) (faulty int, err error) {
 	lines := newLineReader(in)
 	buffered := bufio.NewWriterSize(out, 64<<10)
 	next := func() (task[reply], error) {

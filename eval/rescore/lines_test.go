@@ -140,7 +140,7 @@ func TestLinesKeepOrder(t *testing.T) {
 	in.WriteString(`{"id":5000,"extract":"summary","answer":""}`)
 	want.WriteString("5000\n")
 	var out bytes.Buffer
-	faulty, err := rescore.Lines(t.Context(), strings.NewReader(in.String()), &out, grading.Input{})
+	faulty, err := rescore.GradeLines(t.Context(), strings.NewReader(in.String()), &out, grading.Input{})
 	require.NoError(t, err)
 	require.Zero(t, faulty)
 	var ids strings.Builder
@@ -165,7 +165,7 @@ func TestLinesAnswerAtOnce(t *testing.T) {
 	reader, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		_, err := rescore.Lines(t.Context(), in, out, grading.Input{})
+		_, err := rescore.GradeLines(t.Context(), in, out, grading.Input{})
 		done <- errors.Join(err, out.Close())
 	}()
 	for i := range 3 {
@@ -196,18 +196,18 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 func TestLinesEnd(t *testing.T) {
 	t.Parallel()
 	lines := endless{[]byte(`{"extract":"summary","answer":""}` + "\n")}
-	_, err := rescore.Lines(t.Context(), lines, full{}, grading.Input{})
+	_, err := rescore.GradeLines(t.Context(), lines, full{}, grading.Input{})
 	require.ErrorIs(t, err, errFull)
 
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	_, err = rescore.Lines(ctx, lines, writerFunc(func(p []byte) (int, error) { cancel(cause); return len(p), nil }), grading.Input{})
+	_, err = rescore.GradeLines(ctx, lines, writerFunc(func(p []byte) (int, error) { cancel(cause); return len(p), nil }), grading.Input{})
 	require.ErrorIs(t, err, cause)
 
 	// A broken input costs nothing of what came before it.
 	var out bytes.Buffer
 	broken := io.MultiReader(strings.NewReader(`{"extract":"summary"}`+"\n"), io.LimitReader(lines, 10), brokenReader{})
-	_, err = rescore.Lines(t.Context(), broken, &out, grading.Input{})
+	_, err = rescore.GradeLines(t.Context(), broken, &out, grading.Input{})
 	require.ErrorIs(t, err, errFull)
 	require.Equal(t, 1, strings.Count(out.String(), "\n"))
 }

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func graded(t *testing.T, lines ...string) (out []string, faulty int) {
 	t.Helper()
 	var text bytes.Buffer
-	faulty, err := rescore.Lines(t.Context(), strings.NewReader(strings.Join(lines, "\n")), &text, grading.Input{})
+	faulty, err := rescore.GradeLines(t.Context(), strings.NewReader(strings.Join(lines, "\n")), &text, grading.Input{})
 	require.NoError(t, err)
 	for line := range strings.Lines(text.String()) {
 		require.True(t, json.Valid([]byte(line)), line)

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// LongestLine bounds a line of [Lines], in bytes. A longer one is read past.
-const LongestLine = 64 << 20
+// MaxLineBytes bounds a line of [GradeLines], in bytes. A longer one is read past.
+const MaxLineBytes = 64 << 20
 
 // line is a line of the input.
 type line struct {
 	n       int64  // from 1
 	text    string // without its end
-	tooLong bool   // there is no text, as it would have passed LongestLine
+	tooLong bool   // there is no text, as it would have passed MaxLineBytes
 }
 
 // lineReader cuts the input into lines, which end with \n or the input. It is
@@ -26,7 +26,7 @@ type lineReader struct {
 }
 
 func newLineReader(in io.Reader) *lineReader {
-	return &lineReader{in: bufio.NewReaderSize(in, 64<<10), longest: LongestLine}
+	return &lineReader{in: bufio.NewReaderSize(in, 64<<10), longest: MaxLineBytes}
 }
 
 // next returns the next line that is not blank, io.EOF after the last.

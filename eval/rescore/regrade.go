@@ -14,13 +14,13 @@ import (
 
 // regraded is an attempt that was graded again.
 type regraded struct {
-	Rescore
+	RegradedAttempt
 	kept int   // results
 	err  error // what is stored of it cannot be read
 }
 
 func (s *stored) regrade(ctx context.Context, a attempt) regraded {
-	r := regraded{Rescore: Rescore{
+	r := regraded{RegradedAttempt: RegradedAttempt{
 		Type: TypeRescore, Run: s.run.Name, CaseID: a.CaseID, Epoch: a.Epoch, Try: a.Try, Attempt: a.name, Outcome: a.Outcome,
 		Old: Verdict{Passed: a.Passed, Score: a.Score, Graders: a.Graders},
 	}}
@@ -51,10 +51,10 @@ func (s *stored) regrade(ctx context.Context, a attempt) regraded {
 // counts says whether an attempt has a verdict, and whether its answer counts,
 // by how it ended.
 func counts(a runs.Attempt) (graded, withAnswer bool) {
-	if a.Infrastructure() {
+	if a.IsInfrastructureFailure() {
 		return false, false
 	}
-	return true, a.Outcome == runs.Completed || a.Outcome == runs.Limit
+	return true, a.Outcome == runs.OutcomeCompleted || a.Outcome == runs.OutcomeLimit
 }
 
 // input is what there is of an attempt to grade.

@@ -6,14 +6,14 @@ import (
 	"assay/eval/runs"
 )
 
-// The types of the lines that [Stored] writes.
+// The types of the lines that [RegradeRun] writes.
 const (
 	TypeRescore        = "rescore"
 	TypeRescoreSummary = "rescore_summary"
 )
 
-// Rescore is an attempt graded again.
-type Rescore struct {
+// RegradedAttempt is an attempt graded again.
+type RegradedAttempt struct {
 	Type    string       `json:"type"` // "rescore"
 	Run     string       `json:"run"`
 	CaseID  string       `json:"case_id"`
@@ -48,33 +48,33 @@ type Summary struct {
 	Type     string `json:"type"` // "rescore_summary"
 	Run      string `json:"run"`
 	Attempts int    `json:"attempts"`
-	Tally
-	NotGraded int    `json:"not_graded_again"` // the case is gone, or what a new grader reads
-	Changed   int    `json:"changed"`
-	Kept      int    `json:"kept"` // results of graders
-	Was       Tally  `json:"was"`
-	File      string `json:"file"` // with the new verdicts, below the run's folder
+	VerdictCounts
+	NotRegraded  int           `json:"not_graded_again"` // the case is gone, or what a new grader reads
+	Changed      int           `json:"changed"`
+	KeptResults  int           `json:"kept"` // results of graders
+	OldCounts    VerdictCounts `json:"was"`
+	VerdictsFile string        `json:"file"` // with the new verdicts, below the run's folder
 }
 
-// Tally counts attempts by their verdicts.
-type Tally struct {
+// VerdictCounts counts attempts by their verdicts.
+type VerdictCounts struct {
 	Passed         int `json:"passed"`
 	Failed         int `json:"failed"`
 	Ungraded       int `json:"ungraded"`
 	Infrastructure int `json:"infrastructure"`
 }
 
-// Graded is the number of attempts that should have a verdict.
-func (t Tally) Graded() int { return t.Passed + t.Failed + t.Infrastructure }
+// GradedCount is the number of attempts that should have a verdict.
+func (t VerdictCounts) GradedCount() int { return t.Passed + t.Failed + t.Infrastructure }
 
-// Graded is the number of attempts that should have a verdict, now.
-func (s Summary) Graded() int { return s.Tally.Graded() + s.NotGraded }
+// GradedCount is the number of attempts that should have a verdict, now.
+func (s Summary) GradedCount() int { return s.VerdictCounts.GradedCount() + s.NotRegraded }
 
 // add counts an attempt that ended with outcome.
-func (t *Tally) add(outcome runs.Outcome, passed *bool) {
+func (t *VerdictCounts) add(outcome runs.Outcome, passed *bool) {
 	a := runs.Attempt{Outcome: outcome, Passed: passed}
 	switch {
-	case a.Infrastructure():
+	case a.IsInfrastructureFailure():
 		t.Infrastructure++
 	case passed == nil:
 		t.Ungraded++
@@ -86,22 +86,22 @@ func (t *Tally) add(outcome runs.Outcome, passed *bool) {
 }
 
 // add counts an attempt, of which so many results were kept.
-func (s *Summary) add(r Rescore, kept int) {
+func (s *Summary) add(r RegradedAttempt, kept int) {
 	s.Attempts++
-	s.Kept += kept
-	s.Was.add(r.Outcome, r.Old.Passed)
+	s.KeptResults += kept
+	s.OldCounts.add(r.Outcome, r.Old.Passed)
 	if r.Changed {
 		s.Changed++
 	}
 	if r.gone {
-		s.NotGraded++
+		s.NotRegraded++
 		return
 	}
-	s.Tally.add(r.Outcome, r.New.Passed)
+	s.VerdictCounts.add(r.Outcome, r.New.Passed)
 }
 
 // compare settles whether the verdict has changed.
-func (r *Rescore) compare() {
+func (r *RegradedAttempt) compare() {
 	r.Changed = !equalOrNil(r.Old.Passed, r.New.Passed) || !equalOrNil(r.Old.Score, r.New.Score)
 }
 

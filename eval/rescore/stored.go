@@ -16,18 +16,18 @@ import (
 	"assay/testcases"
 )
 
-// StoredConfig is what grading a run again may be told. The zero value gives
+// RegradeConfig is what grading a run again may be told. The zero value gives
 // commands no environment and asks no model.
-type StoredConfig struct {
-	Environ []string                                // of command graders
-	Judge   func(name string) (model.Client, error) // opens a model, for what the run has not recorded
-	Report  func(Rescore)                           // told of each attempt, once it is written down
+type RegradeConfig struct {
+	Environ    []string                                // of command graders
+	OpenJudge  func(name string) (model.Client, error) // opens a model, for what the run has not recorded
+	OnRegraded func(RegradedAttempt)                   // told of each attempt, once it is written down
 }
 
-// Cases returns those of cases that the run has attempts at. The error says that
+// TriedCases returns those of cases that the run has attempts at. The error says that
 // the run cannot be read, or what keeps them from being graded, as
 // [testcases.CheckRun] does.
-func Cases(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]testcases.Case, error) {
+func TriedCases(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]testcases.Case, error) {
 	tried := map[string]bool{}
 	for a, err := range attempts(ctx, run) {
 		if err != nil {
@@ -44,8 +44,8 @@ func Cases(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]testca
 	return chosen, testcases.CheckRun(chosen)
 }
 
-// Stored grades the attempts of the run in dir, an absolute path, again, by the cases of the same
-// ids, and writes a [Rescore] for each and last the [Summary] into a new file in
+// RegradeRun grades the attempts of the run in dir, an absolute path, again, by the cases of the same
+// ids, and writes a [RegradedAttempt] for each and last the [Summary] into a new file in
 // rescores there. Nothing that was there is changed. Several attempts are graded
 // at once; they are written and reported in the order in which they ended.
 //
@@ -57,14 +57,14 @@ func Cases(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]testca
 //
 // The error says that something could not be read or written, or is the cause of
 // ctx; what was graded until then is in the file.
-func Stored(ctx context.Context, run *runs.Run, dir string, cases []testcases.Case, cfg StoredConfig) (summary Summary, err error) {
+func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcases.Case, cfg RegradeConfig) (summary Summary, err error) {
 	summary = Summary{Type: TypeRescoreSummary, Run: run.Name}
 	out, err := newRescores(dir)
 	if err != nil {
 		return summary, err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
-	if summary.File, err = filepath.Rel(dir, out.path); err != nil {
+	if summary.VerdictsFile, err = filepath.Rel(dir, out.path); err != nil {
 		return summary, err
 	}
 	s := &stored{run: run, dir: dir, cases: map[string]testcases.Case{}, cfg: cfg, calls: out.calls}
@@ -77,12 +77,12 @@ func Stored(ctx context.Context, run *runs.Run, dir string, cases []testcases.Ca
 		if r.err != nil {
 			return r.err
 		}
-		summary.add(r.Rescore, r.kept)
-		if err := out.write(r.Rescore); err != nil {
+		summary.add(r.RegradedAttempt, r.kept)
+		if err := out.write(r.RegradedAttempt); err != nil {
 			return err
 		}
-		if cfg.Report != nil {
-			cfg.Report(r.Rescore)
+		if cfg.OnRegraded != nil {
+			cfg.OnRegraded(r.RegradedAttempt)
 		}
 		return nil
 	}
@@ -97,7 +97,7 @@ type stored struct {
 	run   *runs.Run
 	dir   string                    // its folder
 	cases map[string]testcases.Case // by id
-	cfg   StoredConfig
+	cfg   RegradeConfig
 	calls io.Writer // of judges that were asked anew
 }
 
@@ -128,22 +128,22 @@ type attempt struct {
 // attempts reads the attempts of a run, in the order in which they ended.
 func attempts(ctx context.Context, run *runs.Run) iter.Seq2[attempt, error] {
 	return func(yield func(attempt, error) bool) {
-		lines, err := run.Lines()
+		lines, err := run.AttemptLines()
 		if err != nil {
 			yield(attempt{}, err)
 			return
 		}
 		defer lines.Close()
-		for line, err := range lines.From(ctx, 1) {
+		for line, err := range lines.LinesFrom(ctx, 1) {
 			if err == nil && gjson.GetBytes(line.Text, "type").String() != runs.TypeAttempt {
 				continue
 			}
-			a := attempt{name: runs.AttemptName(line.Text), size: int64(len(line.Text))}
+			a := attempt{name: runs.AttemptFolderName(line.Text), size: int64(len(line.Text))}
 			if err == nil {
 				err = json.Unmarshal(line.Text, &a.Attempt)
 			}
 			if err != nil {
-				yield(a, fmt.Errorf("attempts.jsonl: line %d: %w", line.N+1, err))
+				yield(a, fmt.Errorf("attempts.jsonl: line %d: %w", line.Number+1, err))
 				return
 			}
 			if !yield(a, nil) {

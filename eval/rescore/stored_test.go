@@ -38,7 +38,7 @@ func store(t *testing.T, attempts ...tried) string {
 	folder, err := runs.Create(dir, runs.Info{})
 	require.NoError(t, err)
 	for i, a := range attempts {
-		dir, rel, err := folder.AttemptDir(i+1, a.caseID, 1, 1)
+		dir, rel, err := folder.MakeAttemptDir(i+1, a.caseID, 1, 1)
 		require.NoError(t, err)
 		for name, text := range a.files {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
@@ -56,34 +56,34 @@ func store(t *testing.T, attempts ...tried) string {
 		for _, result := range a.graders {
 			line.Graders = append(line.Graders, json.RawMessage(result))
 		}
-		require.NoError(t, folder.Append(line))
+		require.NoError(t, folder.AppendLine(line))
 	}
-	require.NoError(t, folder.Append(map[string]any{"type": "summary", "passed": 3}))
+	require.NoError(t, folder.AppendLine(map[string]any{"type": "summary", "passed": 3}))
 	require.NoError(t, folder.Close())
 	return dir
 }
 
 // again grades a stored run again, by the cases of a JSON text.
-func again(t *testing.T, dir, cases string, cfg rescore.StoredConfig) (map[string]rescore.Rescore, rescore.Summary) {
+func again(t *testing.T, dir, cases string, cfg rescore.RegradeConfig) (map[string]rescore.RegradedAttempt, rescore.Summary) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "cases.json")
 	require.NoError(t, os.WriteFile(file, []byte(cases), 0o600))
 	loaded, err := testcases.Load([]string{file}, testcases.Options{})
 	require.NoError(t, err)
 	run := open(t, dir)
-	loaded, err = rescore.Cases(t.Context(), run, loaded)
+	loaded, err = rescore.TriedCases(t.Context(), run, loaded)
 	require.NoError(t, err)
-	told := map[string]rescore.Rescore{}
-	cfg.Report = func(r rescore.Rescore) { told[r.CaseID] = r }
-	summary, err := rescore.Stored(t.Context(), run, dir, loaded, cfg)
+	told := map[string]rescore.RegradedAttempt{}
+	cfg.OnRegraded = func(r rescore.RegradedAttempt) { told[r.CaseID] = r }
+	summary, err := rescore.RegradeRun(t.Context(), run, dir, loaded, cfg)
 	require.NoError(t, err)
 
-	text, err := os.ReadFile(filepath.Join(dir, summary.File))
+	text, err := os.ReadFile(filepath.Join(dir, summary.VerdictsFile))
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	require.Len(t, lines, summary.Attempts+1)
 	for _, line := range lines[:summary.Attempts] {
-		var written rescore.Rescore
+		var written rescore.RegradedAttempt
 		require.NoError(t, json.Unmarshal([]byte(line), &written))
 		require.Equal(t, asJSON(t, told[written.CaseID]), asJSON(t, written))
 	}
@@ -120,22 +120,22 @@ func TestStored(t *testing.T) {
 		if passed {
 			score = 1
 		}
-		return tried{caseID: id, outcome: runs.Completed, answer: answer, passed: &passed, score: score}
+		return tried{caseID: id, outcome: runs.OutcomeCompleted, answer: answer, passed: &passed, score: score}
 	}
 	stopped := answered("stopped", `42`, false)
-	stopped.outcome = runs.Stopped
+	stopped.outcome = runs.OutcomeStopped
 	limit := answered("limit", `42`, false)
-	limit.outcome = runs.Limit
+	limit.outcome = runs.OutcomeLimit
 	dir := store(t,
 		answered("same", `42`, true),
 		answered("worse", `42`, true),
 		answered("better", `{"x":{"$float":"NaN"},"y":1.0}`, false),
 		answered("ungraded now", `1`, true),
 		answered("gone", `1`, true),
-		tried{caseID: "graded now", outcome: runs.Completed, answer: `1`},
-		tried{caseID: "broken", outcome: runs.AgentExit, answer: `42`},
+		tried{caseID: "graded now", outcome: runs.OutcomeCompleted, answer: `1`},
+		tried{caseID: "broken", outcome: runs.OutcomeAgentExit, answer: `42`},
 		stopped, limit,
-		tried{caseID: "nothing", outcome: runs.Completed, summary: "<EVAL_ANSWER>{oops</EVAL_ANSWER>", passed: new(false)},
+		tried{caseID: "nothing", outcome: runs.OutcomeCompleted, summary: "<EVAL_ANSWER>{oops</EVAL_ANSWER>", passed: new(false)},
 	)
 	before, err := os.ReadFile(filepath.Join(dir, "attempts.jsonl"))
 	require.NoError(t, err)
@@ -145,12 +145,12 @@ func TestStored(t *testing.T) {
 		caseOf("ungraded now", `"tags":[]`), caseOf("graded now", exact("1")), caseOf("broken", exact("42")),
 		caseOf("stopped", exact("42")), caseOf("limit", exact("42")), caseOf("nothing", exact("42")), caseOf("not tried", exact("42")),
 	}, ",") + "]"
-	got, summary := again(t, dir, cases, rescore.StoredConfig{})
+	got, summary := again(t, dir, cases, rescore.RegradeConfig{})
 
-	require.Equal(t, rescore.Tally{Passed: 4, Failed: 3, Ungraded: 1, Infrastructure: 1}, summary.Tally)
-	require.Equal(t, rescore.Tally{Passed: 4, Failed: 4, Ungraded: 1, Infrastructure: 1}, summary.Was)
-	require.Equal(t, []int{10, 1, 5, 0}, []int{summary.Attempts, summary.NotGraded, summary.Changed, summary.Kept})
-	require.Equal(t, 9, summary.Graded())
+	require.Equal(t, rescore.VerdictCounts{Passed: 4, Failed: 3, Ungraded: 1, Infrastructure: 1}, summary.VerdictCounts)
+	require.Equal(t, rescore.VerdictCounts{Passed: 4, Failed: 4, Ungraded: 1, Infrastructure: 1}, summary.OldCounts)
+	require.Equal(t, []int{10, 1, 5, 0}, []int{summary.Attempts, summary.NotRegraded, summary.Changed, summary.KeptResults})
+	require.Equal(t, 9, summary.GradedCount())
 
 	for id, want := range map[string]struct {
 		changed bool
@@ -174,9 +174,9 @@ func TestStored(t *testing.T) {
 	after, err := os.ReadFile(filepath.Join(dir, "attempts.jsonl"))
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after))
-	_, second := again(t, dir, cases, rescore.StoredConfig{})
-	require.NotEqual(t, summary.File, second.File)
-	require.FileExists(t, filepath.Join(dir, summary.File))
+	_, second := again(t, dir, cases, rescore.RegradeConfig{})
+	require.NotEqual(t, summary.VerdictsFile, second.VerdictsFile)
+	require.FileExists(t, filepath.Join(dir, summary.VerdictsFile))
 }
 
 // TestStoredKeeps: what only a kernel could tell keeps the old result of the same
@@ -193,7 +193,7 @@ func TestStoredKeeps(t *testing.T) {
 	}
 	half := `"passed":false,"score":0.5,"reasoning":"half","metrics":{"probes":2},"error":null`
 	graders := []string{result("one", half), result("two", `"passed":true,"score":1,"reasoning":"whole","metrics":{},"error":null`)}
-	a := tried{outcome: runs.Completed, answer: "1", passed: new(false), score: 0.75, graders: graders}
+	a := tried{outcome: runs.OutcomeCompleted, answer: "1", passed: new(false), score: 0.75, graders: graders}
 	same, other, fewer := a, a, a
 	same.caseID, other.caseID, fewer.caseID = "same", "other", "fewer"
 	dir := store(t, same, other, fewer)
@@ -201,14 +201,14 @@ func TestStoredKeeps(t *testing.T) {
 	got, summary := again(t, dir, "["+
 		caseOf("same", `"graders":[`+spec("two")+`,`+exact+`,`+spec("one")+`]`)+","+
 		caseOf("other", `"graders":[`+spec("one")+`,`+spec("changed")+`]`)+","+
-		caseOf("fewer", `"grader":`+spec("two"))+"]", rescore.StoredConfig{})
-	require.Equal(t, 4, summary.Kept)
+		caseOf("fewer", `"grader":`+spec("two"))+"]", rescore.RegradeConfig{})
+	require.Equal(t, 4, summary.KeptResults)
 	require.InDelta(t, 2.5/3, *got["same"].New.Score, 1e-12)
 	require.False(t, *got["same"].New.Passed)
 	require.Equal(t, result("one", half+`,"kept":true`), string(got["same"].New.Graders[2]))
 	require.Nil(t, got["other"].New.Passed)
 	require.Contains(t, got["other"].Reason, "kernel_check is new or has changed, and what it reads is gone: ")
-	require.Equal(t, 1, summary.NotGraded)
+	require.Equal(t, 1, summary.NotRegraded)
 	require.True(t, *got["fewer"].New.Passed, "the result of the grader that is left counts, not that of the first")
 }
 
@@ -226,11 +226,11 @@ func TestStoredNotebook(t *testing.T) {
 		"state.json": `{"context":{"cells":[{"status":"idle"},{"status":"ran"},{"status":"error"},{"status":"error"}]}}`,
 	}
 	dir := store(t,
-		tried{caseID: "a", outcome: runs.Completed, files: files},
-		tried{caseID: "b", outcome: runs.Completed},
+		tried{caseID: "a", outcome: runs.OutcomeCompleted, files: files},
+		tried{caseID: "b", outcome: runs.OutcomeCompleted},
 	)
 	entries := `"graders":[{"type":"notebook_check","config":{"min_cells":3,"must_use":["json"]}},{"type":"notebook_check","config":{"no_errors":true}}]`
-	got, _ := again(t, dir, "["+caseOf("a", entries)+","+caseOf("b", entries)+"]", rescore.StoredConfig{})
+	got, _ := again(t, dir, "["+caseOf("a", entries)+","+caseOf("b", entries)+"]", rescore.RegradeConfig{})
 	require.Contains(t, string(got["a"].New.Graders[0]), `"passed":true`)
 	require.Contains(t, string(got["a"].New.Graders[1]), `"errors":[3,4]`)
 	require.Contains(t, string(got["b"].New.Graders[0]), `"error":{"kind":"notebook",`)
@@ -247,11 +247,11 @@ print(json.dumps({"passed": there and os.environ["COLOUR"] == "blue", "reasoning
 `
 	config, err := json.Marshal(map[string]any{"argv": []string{"python3", "-c", program}})
 	require.NoError(t, err)
-	attempt := tried{caseID: "a", outcome: runs.Completed, answer: "[1.0]", passed: new(false), graders: []string{`{}`}, files: map[string]string{"notes.txt": ""}}
+	attempt := tried{caseID: "a", outcome: runs.OutcomeCompleted, answer: "[1.0]", passed: new(false), graders: []string{`{}`}, files: map[string]string{"notes.txt": ""}}
 	stopped := attempt
-	stopped.caseID, stopped.outcome = "b", runs.Stopped
+	stopped.caseID, stopped.outcome = "b", runs.OutcomeStopped
 	entry := `"grader":{"type":"command","config":` + string(config) + `}`
-	cfg := rescore.StoredConfig{Environ: append(os.Environ(), "COLOUR=blue")}
+	cfg := rescore.RegradeConfig{Environ: append(os.Environ(), "COLOUR=blue")}
 	got, summary := again(t, store(t, attempt, stopped), "["+caseOf("a", entry)+","+caseOf("b", entry)+"]", cfg)
 	require.Equal(t, 2, summary.Passed, string(got["a"].New.Graders[0]))
 	require.Contains(t, string(got["a"].New.Graders[0]), `"reasoning":"[[1.0], \"t\", null, null]"`)
@@ -272,25 +272,25 @@ func (j judging) Complete(context.Context, model.Request, func(model.Delta)) (*m
 func TestStoredJudge(t *testing.T) {
 	t.Parallel()
 	cases := "[" + caseOf("a", `"grader":{"type":"llm_judge","config":{"prompt":"Is it good?","model":"anthropic/judge"}}`) + "]"
-	attempt := tried{caseID: "a", outcome: runs.Completed, answer: "1", files: map[string]string{
+	attempt := tried{caseID: "a", outcome: runs.OutcomeCompleted, answer: "1", files: map[string]string{
 		"conversation.jsonl": `{"type":"user","content":"hello"}` + "\n",
 	}}
 	asked := 0
-	cfg := rescore.StoredConfig{Judge: func(string) (model.Client, error) { return judging{&asked}, nil }}
+	cfg := rescore.RegradeConfig{OpenJudge: func(string) (model.Client, error) { return judging{&asked}, nil }}
 	dir := store(t, attempt)
 	got, summary := again(t, dir, cases, cfg)
 	require.Equal(t, 1, asked)
 	require.Equal(t, 1, summary.Passed, string(got["a"].New.Graders[0]))
-	calls, err := os.ReadFile(strings.TrimSuffix(filepath.Join(dir, summary.File), ".jsonl") + "-judge.jsonl")
+	calls, err := os.ReadFile(strings.TrimSuffix(filepath.Join(dir, summary.VerdictsFile), ".jsonl") + "-judge.jsonl")
 	require.NoError(t, err)
 	require.Contains(t, string(calls), "hello")
 
 	// The call is recorded: nobody is asked.
 	attempt.files["judge.jsonl"] = string(calls)
 	dir = store(t, attempt)
-	_, summary = again(t, dir, cases, rescore.StoredConfig{})
+	_, summary = again(t, dir, cases, rescore.RegradeConfig{})
 	require.Equal(t, 1, summary.Passed)
-	_, err = os.Stat(strings.TrimSuffix(filepath.Join(dir, summary.File), ".jsonl") + "-judge.jsonl")
+	_, err = os.Stat(strings.TrimSuffix(filepath.Join(dir, summary.VerdictsFile), ".jsonl") + "-judge.jsonl")
 	require.ErrorIs(t, err, os.ErrNotExist)
 
 	// Another answer is another question.
@@ -298,9 +298,9 @@ func TestStoredJudge(t *testing.T) {
 	_, summary = again(t, store(t, attempt), cases, cfg)
 	require.Equal(t, 2, asked)
 	require.Equal(t, 1, summary.Passed)
-	got, _ = again(t, store(t, attempt), cases, rescore.StoredConfig{})
+	got, _ = again(t, store(t, attempt), cases, rescore.RegradeConfig{})
 	require.Contains(t, string(got["a"].New.Graders[0]), "no model can be asked here")
-	refused := rescore.StoredConfig{Judge: func(string) (model.Client, error) { return nil, errors.New("no key") }}
+	refused := rescore.RegradeConfig{OpenJudge: func(string) (model.Client, error) { return nil, errors.New("no key") }}
 	got, _ = again(t, store(t, attempt), cases, refused)
 	require.Contains(t, string(got["a"].New.Graders[0]), `"error":{"kind":"model",`)
 }
@@ -309,25 +309,25 @@ func TestStoredIsBroken(t *testing.T) {
 	t.Parallel()
 	loaded := []testcases.Case{{ID: "a", Graders: []grading.Spec{{Type: "multiple_choice", Field: "grader"}}}}
 	for name, attempt := range map[string]tried{
-		"notebook.ipynb": {caseID: "a", outcome: runs.Completed, files: map[string]string{"notebook.ipynb": "{"}},
-		"state.json":     {caseID: "a", outcome: runs.Completed, files: map[string]string{"notebook.ipynb": "{}", "state.json": "7"}},
-		"judge.jsonl":    {caseID: "a", outcome: runs.Completed, files: map[string]string{"judge.jsonl": "what"}},
+		"notebook.ipynb": {caseID: "a", outcome: runs.OutcomeCompleted, files: map[string]string{"notebook.ipynb": "{"}},
+		"state.json":     {caseID: "a", outcome: runs.OutcomeCompleted, files: map[string]string{"notebook.ipynb": "{}", "state.json": "7"}},
+		"judge.jsonl":    {caseID: "a", outcome: runs.OutcomeCompleted, files: map[string]string{"judge.jsonl": "what"}},
 	} {
 		dir := store(t, attempt)
-		_, err := rescore.Stored(t.Context(), open(t, dir), dir, loaded, rescore.StoredConfig{})
+		_, err := rescore.RegradeRun(t.Context(), open(t, dir), dir, loaded, rescore.RegradeConfig{})
 		require.ErrorContains(t, err, "attempt 0001-a-e1-t1: "+name)
 	}
 
-	dir := store(t, tried{caseID: "a", outcome: runs.Completed})
+	dir := store(t, tried{caseID: "a", outcome: runs.OutcomeCompleted})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("enough")
 	cancel(cause)
-	_, err := rescore.Stored(ctx, open(t, dir), dir, loaded, rescore.StoredConfig{})
+	_, err := rescore.RegradeRun(ctx, open(t, dir), dir, loaded, rescore.RegradeConfig{})
 	require.ErrorIs(t, err, cause)
 
-	_, err = rescore.Cases(t.Context(), open(t, dir), []testcases.Case{{ID: "a"}, {ID: "a"}})
+	_, err = rescore.TriedCases(t.Context(), open(t, dir), []testcases.Case{{ID: "a"}, {ID: "a"}})
 	require.ErrorContains(t, err, `id "a" is already taken`)
-	chosen, err := rescore.Cases(t.Context(), open(t, dir), []testcases.Case{{ID: "a"}, {ID: "b"}, {ID: "b"}})
+	chosen, err := rescore.TriedCases(t.Context(), open(t, dir), []testcases.Case{{ID: "a"}, {ID: "b"}, {ID: "b"}})
 	require.NoError(t, err)
 	require.Len(t, chosen, 1)
 }

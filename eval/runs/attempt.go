@@ -10,20 +10,20 @@ type Outcome string
 
 // The outcomes.
 const (
-	Completed    Outcome = "completed"              // the marker came, in its place
-	Stopped      Outcome = "stopped_without_answer" // the agent ended its turn for good without it
-	Limit        Outcome = "limit"                  // one of the attempt's limits
-	Asked        Outcome = "asked_question"         // a second question
-	KernelExit   Outcome = "kernel_exit"
-	AgentError   Outcome = "agent_error"
-	AgentExit    Outcome = "agent_exit"
-	ConsoleLost  Outcome = "console_lost"
-	HarnessError Outcome = "harness_error"
-	SetupError   Outcome = "setup_error" // data or interpreter missing, start failed
-	Cancelled    Outcome = "cancelled"   // by a person, or by the end of the run
-	TypeAttempt          = "attempt"
-	TypeSkipped          = "skipped"
-	TypeSummary          = "summary"
+	OutcomeCompleted     Outcome = "completed"              // the marker came, in its place
+	OutcomeStopped       Outcome = "stopped_without_answer" // the agent ended its turn for good without it
+	OutcomeLimit         Outcome = "limit"                  // one of the attempt's limits
+	OutcomeAskedQuestion Outcome = "asked_question"         // a second question
+	OutcomeKernelExit    Outcome = "kernel_exit"
+	OutcomeAgentError    Outcome = "agent_error"
+	OutcomeAgentExit     Outcome = "agent_exit"
+	OutcomeConsoleLost   Outcome = "console_lost"
+	OutcomeHarnessError  Outcome = "harness_error"
+	OutcomeSetupError    Outcome = "setup_error" // data or interpreter missing, start failed
+	OutcomeCancelled     Outcome = "cancelled"   // by a person, or by the end of the run
+	TypeAttempt                  = "attempt"
+	TypeSkipped                  = "skipped"
+	TypeSummary                  = "summary"
 )
 
 // Attempt is one line of attempts.jsonl: one try at a case.
@@ -45,25 +45,25 @@ type Attempt struct {
 	Answer  json.RawMessage   `json:"answer"`  // null: none
 	Summary string            `json:"summary"` // of the submission
 
-	Started    time.Time `json:"started"`
-	Ended      time.Time `json:"ended"`
-	DurationMS int64     `json:"duration_ms"`
-	Phases     Phases    `json:"phases"`
-	Usage      Usage     `json:"usage"`
-	Limits     Limits    `json:"limits"`
+	Started    time.Time  `json:"started"`
+	Ended      time.Time  `json:"ended"`
+	DurationMS int64      `json:"duration_ms"`
+	Phases     PhaseTimes `json:"phases"`
+	Usage      Usage      `json:"usage"`
+	Limits     Limits     `json:"limits"`
 
 	// NotebookState, Trace and Files are paths below the run folder.
 	NotebookState string   `json:"notebook_state"`
 	Trace         string   `json:"trace"`
 	Files         []string `json:"files"`
 
-	Tamper        int             `json:"tamper"`
+	TamperSignals int             `json:"tamper"`
 	Interventions int             `json:"interventions"`
 	Enforced      map[string]bool `json:"enforced"`
 }
 
-// Phases is where an attempt's time went, in milliseconds.
-type Phases struct {
+// PhaseTimes is where an attempt's time went, in milliseconds.
+type PhaseTimes struct {
 	StartMS   int64 `json:"start_ms"`
 	WorkMS    int64 `json:"work_ms"`
 	WaitMS    int64 `json:"wait_ms"` // of WorkMS: until the model could be called, as the agent says
@@ -88,23 +88,23 @@ type Usage struct {
 
 // Limits are those of an attempt, as they held. Zero is no limit.
 type Limits struct {
-	WallS   float64 `json:"wall_s"` // from the query on
-	IdleS   float64 `json:"idle_s"` // without a frame of the agent and without a running cell
-	CellS   float64 `json:"cell_s"` // an execute_code, and how long a tool waits for a cell
-	Turns   int     `json:"turns"`  // messages of the assistant
-	Actions int     `json:"actions"`
-	Tokens  int64   `json:"tokens"`
-	CostUSD float64 `json:"cost_usd"`
-	Disk    int64   `json:"disk_bytes"` // added to the sandbox, measured each second
+	WallS     float64 `json:"wall_s"` // from the query on
+	IdleS     float64 `json:"idle_s"` // without a frame of the agent and without a running cell
+	CellS     float64 `json:"cell_s"` // an execute_code, and how long a tool waits for a cell
+	Turns     int     `json:"turns"`  // messages of the assistant
+	Actions   int     `json:"actions"`
+	Tokens    int64   `json:"tokens"`
+	CostUSD   float64 `json:"cost_usd"`
+	DiskBytes int64   `json:"disk_bytes"` // added to the sandbox, measured each second
 }
 
-// Infrastructure tells whether an attempt ended for a reason that says nothing
+// IsInfrastructureFailure tells whether an attempt ended for a reason that says nothing
 // about the agent's work: it has no verdict although the case has graders.
-func (a *Attempt) Infrastructure() bool {
+func (a *Attempt) IsInfrastructureFailure() bool {
 	switch a.Outcome {
-	case AgentError, AgentExit, ConsoleLost, HarnessError, SetupError, Cancelled:
+	case OutcomeAgentError, OutcomeAgentExit, OutcomeConsoleLost, OutcomeHarnessError, OutcomeSetupError, OutcomeCancelled:
 		return true
-	case KernelExit:
+	case OutcomeKernelExit:
 		return a.Passed == nil // graded only when it ran the agent's code
 	default:
 		return false

@@ -11,37 +11,37 @@ import (
 	"time"
 )
 
-// Began is what the folder of an attempt tells that has no line: it is running, or
+// UnfinishedAttempt is what the folder of an attempt tells that has no line: it is running, or
 // nobody makes its run any more.
-type Began struct {
-	Type    string    `json:"type"`  // "attempt"
-	State   State     `json:"state"` // StateRunning or StateInterrupted
-	Name    string    `json:"name"`  // of its folder
-	Run     string    `json:"run"`
-	Slug    string    `json:"slug"` // the case's id as far as a folder's name holds it
-	Epoch   int       `json:"epoch"`
-	Try     int       `json:"try"`
-	Started time.Time `json:"started,omitzero"` // of its trace; absent: there is none yet
-	Changed time.Time `json:"changed"`          // when its trace, or else its folder, was last written
-	Trace   string    `json:"trace"`            // path below the run's folder
-	Files   []string  `json:"files"`            // the same, of what is there
+type UnfinishedAttempt struct {
+	Type     string    `json:"type"`  // "attempt"
+	State    State     `json:"state"` // StateRunning or StateInterrupted
+	Name     string    `json:"name"`  // of its folder
+	Run      string    `json:"run"`
+	CaseSlug string    `json:"slug"` // the case's id as far as a folder's name holds it
+	Epoch    int       `json:"epoch"`
+	Try      int       `json:"try"`
+	Started  time.Time `json:"started,omitzero"` // of its trace; absent: there is none yet
+	Modified time.Time `json:"changed"`          // when its trace, or else its folder, was last written
+	Trace    string    `json:"trace"`            // path below the run's folder
+	Files    []string  `json:"files"`            // the same, of what is there
 }
 
-// Began tells of an attempt that has no line by its folder. Where there is
+// UnfinishedAttempt tells of an attempt that has no line by its folder. Where there is
 // none the error wraps ErrNotFound.
-func (r *Run) Began(attempt string) (Began, error) {
+func (r *Run) UnfinishedAttempt(attempt string) (UnfinishedAttempt, error) {
 	parts := regexp.MustCompile(`^\d+-(.+)-e(\d+)-t(\d+)$`).FindStringSubmatch(attempt)
 	if !isName(attempt) || parts == nil {
-		return Began{}, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
+		return UnfinishedAttempt{}, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
 	}
 	dir := path.Join("attempts", attempt)
-	b := Began{
-		Type: TypeAttempt, State: r.stateOfRest(), Name: attempt, Run: r.Name, Slug: parts[1],
+	b := UnfinishedAttempt{
+		Type: TypeAttempt, State: r.stateOfRest(), Name: attempt, Run: r.Name, CaseSlug: parts[1],
 		Epoch: atoi(parts[2]), Try: atoi(parts[3]), Trace: path.Join(dir, "trace.jsonl"), Files: []string{},
 	}
 	entries, err := fs.ReadDir(r.root.FS(), dir)
 	if err != nil {
-		return Began{}, noSuch("attempt", attempt, err)
+		return UnfinishedAttempt{}, noSuch("attempt", attempt, err)
 	}
 	for _, entry := range entries {
 		b.Files = append(b.Files, path.Join(dir, entry.Name()))
@@ -51,7 +51,7 @@ func (r *Run) Began(attempt string) (Began, error) {
 
 // stateOfRest is that of attempts without a line.
 func (r *Run) stateOfRest() State {
-	lines, err := r.Lines()
+	lines, err := r.AttemptLines()
 	if err != nil {
 		return StateInterrupted
 	}
@@ -69,18 +69,18 @@ func atoi(digits string) int {
 }
 
 // dates fills in when an attempt began and when it was last seen.
-func (r *Run) dates(b *Began, dir string) error {
+func (r *Run) dates(b *UnfinishedAttempt, dir string) error {
 	info, err := r.root.Stat(dir)
 	if err != nil {
 		return noSuch("attempt", b.Name, err)
 	}
-	b.Changed = info.ModTime().UTC()
+	b.Modified = info.ModTime().UTC()
 	file, info, err := r.openPlain(b.Trace)
 	if err != nil {
 		return nil // there is no trace yet
 	}
 	defer file.Close()
-	b.Changed = info.ModTime().UTC()
+	b.Modified = info.ModTime().UTC()
 	var header struct {
 		Started time.Time `json:"started"`
 	}

@@ -40,27 +40,27 @@ type Counts struct {
 	// interrupted, until its last attempt had ended. Null: that is not known.
 	DurationMS *int64 `json:"duration_ms"`
 
-	LeftOut *LeftOut `json:"left_out,omitempty"` // nil: nothing
+	Unreadable *UnreadableLines `json:"left_out,omitempty"` // nil: nothing
 }
 
-// LeftOut is lines that cannot be read, and are passed over.
-type LeftOut struct {
-	Lines int64 `json:"lines"` // how many
+// UnreadableLines is lines that cannot be read, and are passed over.
+type UnreadableLines struct {
+	Count int64 `json:"lines"` // how many
 	First int64 `json:"first"` // number of the first of them
 }
 
-// Add adds a line.
-func (l *LeftOut) Add(n int64) {
-	if l.Lines == 0 {
+// AddLine adds a line.
+func (l *UnreadableLines) AddLine(n int64) {
+	if l.Count == 0 {
 		l.First = n
 	}
-	l.Lines++
+	l.Count++
 }
 
 // Counts returns what the run's attempts have come to so far. Only what was
 // added since it was last asked is read.
 func (r *Run) Counts(ctx context.Context) (Counts, error) {
-	lines, err := r.Lines()
+	lines, err := r.AttemptLines()
 	if errors.Is(err, ErrNotFound) {
 		return (&tally{}).counts(r.Started, false), nil // somebody has taken it away
 	}

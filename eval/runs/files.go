@@ -11,13 +11,13 @@ import (
 // openMode opens a file to be read, without waiting for anybody: as of a pipe.
 const openMode = os.O_RDONLY | syscall.O_NONBLOCK
 
-// Files opens files of JSON Lines, and remembers where lines of them begin. The
+// LineFiles opens files of JSON Lines, and remembers where lines of them begin. The
 // zero value is ready. It is safe for concurrent use, and keeps no file open.
-type Files struct{ indexes memory[*index] }
+type LineFiles struct{ indexes memory[*index] }
 
 // Open opens the plain file at path, which may be a link to one. Where there is
 // none the error wraps ErrNotFound.
-func (f *Files) Open(path string) (*Lines, error) {
+func (f *LineFiles) Open(path string) (*LineFile, error) {
 	file, err := os.OpenFile(path, openMode, 0)
 	if err != nil {
 		return nil, noSuch("file", path, err)
@@ -30,7 +30,7 @@ func (f *Files) Open(path string) (*Lines, error) {
 }
 
 // lines are those of an open file: known by key, and called name in errors.
-func (f *Files) lines(key, name string, file *os.File, info fs.FileInfo) (*Lines, error) {
+func (f *LineFiles) lines(key, name string, file *os.File, info fs.FileInfo) (*LineFile, error) {
 	head, err := io.ReadAll(io.NewSectionReader(file, 0, headBytes))
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -40,7 +40,7 @@ func (f *Files) lines(key, name string, file *os.File, info fs.FileInfo) (*Lines
 		known = &index{file: info, head: head, step: indexStep}
 		f.indexes.put(key, known)
 	}
-	return &Lines{name: name, file: file, index: known}, nil
+	return &LineFile{name: name, file: file, index: known}, nil
 }
 
 // plain returns a file and what is known of it. One that is no plain file was not

@@ -17,7 +17,7 @@ func hold(file *os.File) error {
 }
 
 // held tells whether somebody makes the run that the lines are of.
-func (l *Lines) held() (held bool) {
+func (l *LineFile) held() (held bool) {
 	err := withLock(l.file, syscall.LOCK_SH|syscall.LOCK_NB, func(err error) {
 		held = errors.Is(err, syscall.EWOULDBLOCK)
 	})

@@ -17,29 +17,29 @@ const longestLine = 512 << 20
 
 // Line is a line of a file, without its newline.
 type Line struct {
-	N    int64  // from 0, the header
-	Text []byte // valid until the next line is read
+	Number int64  // from 0, the header
+	Text   []byte // valid until the next line is read
 }
 
-// Lines is a file of JSON Lines, which may still be growing. It is safe for
+// LineFile is a file of JSON Lines, which may still be growing. It is safe for
 // concurrent use. Whoever opened it must Close it.
-type Lines struct {
+type LineFile struct {
 	name  string // below the run's folder, for errors
 	file  *os.File
 	index *index
 }
 
-// Identity is equal for all who have opened the same file, for as long as it has
+// CacheKey is equal for all who have opened the same file, for as long as it has
 // only grown and is asked for now and then. It serves as the key of a map.
-func (l *Lines) Identity() any { return l.index }
+func (l *LineFile) CacheKey() any { return l.index }
 
 // Close closes the file.
-func (l *Lines) Close() error { return l.file.Close() }
+func (l *LineFile) Close() error { return l.file.Close() }
 
-// From yields the lines from number n on that are there, one at a time; n below
+// LinesFrom yields the lines from number n on that are there, one at a time; n below
 // 0 is 0. A last line without its newline is one that somebody is still writing,
 // and left out. An error, that of ctx too, is the last thing that is yielded.
-func (l *Lines) From(ctx context.Context, n int64) iter.Seq2[Line, error] {
+func (l *LineFile) LinesFrom(ctx context.Context, n int64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		at := l.index.before(n)
 		in := bufio.NewReaderSize(io.NewSectionReader(l.file, at.offset, math.MaxInt64-at.offset), 64<<10)
@@ -55,7 +55,7 @@ func (l *Lines) From(ctx context.Context, n int64) iter.Seq2[Line, error] {
 				yield(Line{}, fmt.Errorf("%s: line %d: %w", l.name, at.line, err))
 				return
 			}
-			if at.line >= n && !yield(Line{N: at.line, Text: text}, nil) {
+			if at.line >= n && !yield(Line{Number: at.line, Text: text}, nil) {
 				return
 			}
 			at.line++

@@ -23,19 +23,19 @@ func (s *shelf) newTrace(t *testing.T, text string) (run *runs.Run, path string)
 	return s.open(t), filepath.Join(s.dir, "r/attempts/0001-c-e1-t1/trace.jsonl")
 }
 
-func traceOf(t *testing.T, run *runs.Run) *runs.Lines {
+func traceOf(t *testing.T, run *runs.Run) *runs.LineFile {
 	t.Helper()
-	lines, err := run.Trace("0001-c-e1-t1")
+	lines, err := run.OpenTrace("0001-c-e1-t1")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, lines.Close()) })
 	return lines
 }
 
-func read(t *testing.T, lines *runs.Lines, from int64, most int) (got []string) {
+func read(t *testing.T, lines *runs.LineFile, from int64, most int) (got []string) {
 	t.Helper()
-	for line, err := range lines.From(t.Context(), from) {
+	for line, err := range lines.LinesFrom(t.Context(), from) {
 		require.NoError(t, err)
-		got = append(got, fmt.Sprintf("%d:%s", line.N, line.Text))
+		got = append(got, fmt.Sprintf("%d:%s", line.Number, line.Text))
 		if len(got) == most {
 			break
 		}
@@ -71,9 +71,9 @@ func TestLinesOfAnyLength(t *testing.T) {
 	lines := traceOf(t, run)
 	for from := range lengths {
 		n := from
-		for line, err := range lines.From(t.Context(), int64(from)) {
+		for line, err := range lines.LinesFrom(t.Context(), int64(from)) {
 			require.NoError(t, err)
-			require.EqualValues(t, n, line.N)
+			require.EqualValues(t, n, line.Number)
 			require.True(t, bytes.Equal(bytes.Repeat([]byte{byte('a' + n)}, lengths[n]), line.Text))
 			n++
 		}
@@ -87,7 +87,7 @@ func TestLinesEndWithTheirContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	n := 0
-	for _, err := range traceOf(t, run).From(ctx, 0) {
+	for _, err := range traceOf(t, run).LinesFrom(ctx, 0) {
 		if n++; n == 3 {
 			cancel(fmt.Errorf("enough"))
 		}
@@ -114,7 +114,7 @@ func TestLinesFromTheMiddle(t *testing.T) {
 	const count = 50_000
 	run, path := newShelf(t).newTrace(t, longTrace(count))
 	first := traceOf(t, run)
-	expect := func(lines *runs.Lines, n int64) {
+	expect := func(lines *runs.LineFile, n int64) {
 		t.Helper()
 		got := read(t, lines, n, 1)
 		require.Len(t, got, 1)
@@ -137,8 +137,8 @@ func TestLinesFromTheMiddle(t *testing.T) {
 func TestLinesOfAnotherFileInItsPlace(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
-	var files runs.Files
-	open := func(text string) *runs.Lines {
+	var files runs.LineFiles
+	open := func(text string) *runs.LineFile {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) // the same file on the disk
 		lines, err := files.Open(path)
 		require.NoError(t, err)
@@ -147,9 +147,9 @@ func TestLinesOfAnotherFileInItsPlace(t *testing.T) {
 	}
 	before := open(longTrace(10_000))
 	require.Len(t, read(t, before, 9_000, 1), 1)
-	require.Equal(t, before.Identity(), open(longTrace(10_001)).Identity(), "it has grown")
+	require.Equal(t, before.CacheKey(), open(longTrace(10_001)).CacheKey(), "it has grown")
 	after := open("another header\n" + strings.Repeat("x\n", 1_000_000))
-	require.NotEqual(t, before.Identity(), after.Identity())
+	require.NotEqual(t, before.CacheKey(), after.CacheKey())
 	require.Equal(t, []string{"9000:x"}, read(t, after, 9_000, 1))
 	_, err := files.Open(filepath.Dir(path))
 	require.ErrorIs(t, err, runs.ErrNotFound, "a folder is no file")
@@ -166,7 +166,7 @@ func TestLinesReadAtOnce(t *testing.T) {
 		all.Go(func() {
 			for i := range 10 {
 				n := int64((reader*7919 + i*3571) % count)
-				for line, err := range lines.From(t.Context(), n) {
+				for line, err := range lines.LinesFrom(t.Context(), n) {
 					if err != nil || strings.TrimSpace(string(line.Text)) != fmt.Sprint(n) {
 						t.Errorf("line %d: %q, %v", n, line.Text, err)
 					}

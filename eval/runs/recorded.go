@@ -10,9 +10,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// AttemptName is the name of the folder of the attempt that a line of
+// AttemptFolderName is the name of the folder of the attempt that a line of
 // attempts.jsonl is of; empty: it is of none.
-func AttemptName(line []byte) string {
+func AttemptFolderName(line []byte) string {
 	trace := gjson.GetBytes(line, "trace").String()
 	if trace == "" {
 		return ""
@@ -20,14 +20,14 @@ func AttemptName(line []byte) string {
 	return path.Base(path.Dir(trace))
 }
 
-// Recorded returns the line of the attempt in the folder of this name. An
+// AttemptLine returns the line of the attempt in the folder of this name. An
 // attempt that has none is an error that wraps ErrNotFound.
-func (r *Run) Recorded(ctx context.Context, attempt string) (Line, error) {
+func (r *Run) AttemptLine(ctx context.Context, attempt string) (Line, error) {
 	notFound := fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
 	if !isName(attempt) {
 		return Line{}, notFound
 	}
-	lines, err := r.Lines()
+	lines, err := r.AttemptLines()
 	if err != nil {
 		return Line{}, err
 	}
@@ -41,16 +41,16 @@ func (r *Run) Recorded(ctx context.Context, attempt string) (Line, error) {
 		return Line{}, err
 	}
 	if known {
-		for line, err := range lines.From(ctx, n) {
+		for line, err := range lines.LinesFrom(ctx, n) {
 			return line, err
 		}
 	}
 	return Line{}, notFound
 }
 
-// Running returns the names of the folders of attempts that have no line, in
+// UnfinishedAttempts returns the names of the folders of attempts that have no line, in
 // order. A run that has written its summary has none.
-func (r *Run) Running(ctx context.Context) (running []string, err error) {
+func (r *Run) UnfinishedAttempts(ctx context.Context) (running []string, err error) {
 	entries, err := fs.ReadDir(r.root.FS(), "attempts") // first: who has a line by then has one below
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("attempts: %w", err)
@@ -66,10 +66,10 @@ func (r *Run) Running(ctx context.Context) (running []string, err error) {
 	return running, err
 }
 
-// Ended tells whether nothing more is to come of an attempt: it has its line, or
+// HasAttemptEnded tells whether nothing more is to come of an attempt: it has its line, or
 // nobody makes its run any more. Only what was added to the file since somebody
 // asked is read.
-func (r *Run) Ended(ctx context.Context, attempt string) (ended bool, err error) {
+func (r *Run) HasAttemptEnded(ctx context.Context, attempt string) (ended bool, err error) {
 	running, err := r.roll(ctx, func(roll *roll) error {
 		_, ended = roll.names[attempt]
 		ended = ended || roll.tally.sum.Finished
@@ -81,7 +81,7 @@ func (r *Run) Ended(ctx context.Context, attempt string) (ended bool, err error)
 // roll calls f with what attempts.jsonl has by now, and tells whether somebody
 // made the run before that. Without the file nobody does.
 func (r *Run) roll(ctx context.Context, f func(*roll) error) (running bool, err error) {
-	lines, err := r.Lines()
+	lines, err := r.AttemptLines()
 	if errors.Is(err, ErrNotFound) {
 		return false, f(&roll{})
 	}

@@ -21,7 +21,7 @@ type roll struct {
 }
 
 // rollOf is that of a run, whose lines are open.
-func (s *Store) rollOf(run string, lines *Lines) *roll {
+func (s *Store) rollOf(run string, lines *LineFile) *roll {
 	known, ok := s.rolls.get(run)
 	if !ok || known.index != lines.index {
 		known = &roll{index: lines.index, names: map[string]int64{}}
@@ -32,7 +32,7 @@ func (s *Store) rollOf(run string, lines *Lines) *roll {
 
 // read reads on, if the file has grown, and calls f under the lock. The lines are
 // of the file that the roll is of.
-func (r *roll) read(ctx context.Context, lines *Lines, f func(*roll) error) error {
+func (r *roll) read(ctx context.Context, lines *LineFile, f func(*roll) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	info, err := lines.file.Stat()
@@ -50,15 +50,15 @@ func (r *roll) read(ctx context.Context, lines *Lines, f func(*roll) error) erro
 	return f(r)
 }
 
-func (r *roll) readOn(ctx context.Context, lines *Lines) error {
-	for line, err := range lines.From(ctx, r.lines) {
+func (r *roll) readOn(ctx context.Context, lines *LineFile) error {
+	for line, err := range lines.LinesFrom(ctx, r.lines) {
 		if err == nil {
 			err = r.add(line)
 		}
 		if err != nil {
 			return err
 		}
-		r.lines = line.N + 1
+		r.lines = line.Number + 1
 		r.size += int64(len(line.Text)) + 1
 	}
 	return nil
@@ -67,20 +67,20 @@ func (r *roll) readOn(ctx context.Context, lines *Lines) error {
 // add takes a line. The error is of a header of another version: nothing is known
 // of what is behind it.
 func (r *roll) add(line Line) error {
-	sound := line.Sound()
-	if line.N == 0 {
+	sound := line.IsValid()
+	if line.Number == 0 {
 		sound = sound && gjson.GetBytes(line.Text, "type").Str == "attempts"
-		if version := gjson.GetBytes(line.Text, "version"); sound && version.Num != Version {
-			return fmt.Errorf("attempts.jsonl: not the attempts of a run of version %d", Version)
+		if version := gjson.GetBytes(line.Text, "version"); sound && version.Num != FormatVersion {
+			return fmt.Errorf("attempts.jsonl: not the attempts of a run of version %d", FormatVersion)
 		}
 	}
 	switch {
 	case !sound:
-		r.tally.leftOut.Add(line.N)
-	case line.N > 0:
+		r.tally.leftOut.AddLine(line.Number)
+	case line.Number > 0:
 		r.tally.add(line)
-		if name := AttemptName(line.Text); name != "" && r.names[name] == 0 {
-			r.names[name] = line.N
+		if name := AttemptFolderName(line.Text); name != "" && r.names[name] == 0 {
+			r.names[name] = line.Number
 		}
 	}
 	return nil
@@ -88,13 +88,13 @@ func (r *roll) add(line Line) error {
 
 // cut adds to counts that the last line has no end, when there is nobody who
 // would write it.
-func (r *roll) cut(lines *Lines, counts *Counts) error {
+func (r *roll) cut(lines *LineFile, counts *Counts) error {
 	info, err := lines.file.Stat()
 	if err != nil || info.Size() <= r.size {
 		return err
 	}
 	left := r.tally.leftOut
-	left.Add(r.lines)
-	counts.LeftOut = &left
+	left.AddLine(r.lines)
+	counts.Unreadable = &left
 	return nil
 }

@@ -20,7 +20,7 @@ const largestInfo = 16 << 20
 type Run struct {
 	Name    string                     // of its folder
 	Started time.Time                  // as run.json has it
-	Info    map[string]json.RawMessage // run.json
+	RawInfo map[string]json.RawMessage // run.json
 
 	store *Store
 	root  *os.Root
@@ -68,13 +68,13 @@ func (r *Run) readInfo() error {
 	}
 	var info Info
 	if err = json.Unmarshal(text, &info); err == nil {
-		err = json.Unmarshal(text, &r.Info)
+		err = json.Unmarshal(text, &r.RawInfo)
 	}
 	if err != nil {
 		return fmt.Errorf("run.json: %w", err)
 	}
-	if info.Type != "run" || info.Version != Version {
-		return fmt.Errorf("run.json: not a run of version %d", Version)
+	if info.Type != "run" || info.Version != FormatVersion {
+		return fmt.Errorf("run.json: not a run of version %d", FormatVersion)
 	}
 	r.Started = info.Started
 	return nil
@@ -90,7 +90,7 @@ func (r *Run) openPlain(name string) (*os.File, fs.FileInfo, error) {
 	return plain(file)
 }
 
-func (r *Run) openLines(name string) (*Lines, error) {
+func (r *Run) openLines(name string) (*LineFile, error) {
 	file, info, err := r.openPlain(name)
 	if err != nil {
 		return nil, err
@@ -98,8 +98,8 @@ func (r *Run) openLines(name string) (*Lines, error) {
 	return r.store.files.lines(path.Join(r.Name, name), name, file, info)
 }
 
-// Lines opens attempts.jsonl. Line 0 is the header.
-func (r *Run) Lines() (*Lines, error) {
+// AttemptLines opens attempts.jsonl. Line 0 is the header.
+func (r *Run) AttemptLines() (*LineFile, error) {
 	lines, err := r.openLines("attempts.jsonl")
 	if err != nil {
 		return nil, noSuch("file", "attempts.jsonl", err)
@@ -107,9 +107,9 @@ func (r *Run) Lines() (*Lines, error) {
 	return lines, nil
 }
 
-// Trace opens an attempt's trace. Line 0 is the header, and the number of any
+// OpenTrace opens an attempt's trace. Line 0 is the header, and the number of any
 // other its seq.
-func (r *Run) Trace(attempt string) (*Lines, error) {
+func (r *Run) OpenTrace(attempt string) (*LineFile, error) {
 	if !isName(attempt) {
 		return nil, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
 	}
@@ -132,8 +132,8 @@ func (r *Run) TraceSize(attempt string) (int64, error) {
 	return info.Size(), nil
 }
 
-// File opens a plain file directly in an attempt's folder. The caller closes it.
-func (r *Run) File(attempt, name string) (*os.File, error) {
+// OpenFile opens a plain file directly in an attempt's folder. The caller closes it.
+func (r *Run) OpenFile(attempt, name string) (*os.File, error) {
 	if !isName(attempt) || !isName(name) {
 		return nil, fmt.Errorf("file %q of attempt %q: %w", name, attempt, ErrNotFound)
 	}

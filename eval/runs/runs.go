@@ -30,8 +30,8 @@ import (
 	"time"
 )
 
-// Version is the version of the folder's format.
-const Version = 1
+// FormatVersion is the version of the folder's format.
+const FormatVersion = 1
 
 // Info is run.json.
 type Info struct {
@@ -63,9 +63,9 @@ type header struct {
 	Run     string `json:"run"`
 }
 
-// Folder is the folder of a run that goes on. It is safe for concurrent use.
+// Writer is the folder of a run that goes on. It is safe for concurrent use.
 // Whoever created it must Close it.
-type Folder struct {
+type Writer struct {
 	Dir  string
 	Name string
 
@@ -77,7 +77,7 @@ var ErrExists = errors.New("it exists already: a run never writes into the folde
 
 // Create makes dir, which must not exist, and writes run.json. info's Type,
 // Version and Run are filled in.
-func Create(dir string, info Info) (*Folder, error) {
+func Create(dir string, info Info) (*Writer, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return nil, fmt.Errorf("run folder: %w", err)
 	}
@@ -91,9 +91,9 @@ func Create(dir string, info Info) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run folder: %w", err)
 	}
-	f := &Folder{Dir: dir, Name: filepath.Base(dir), attempts: attempts}
-	info.Type, info.Version, info.Run = "run", Version, f.Name
-	err = f.Append(header{Type: "attempts", Version: Version, Run: f.Name})
+	f := &Writer{Dir: dir, Name: filepath.Base(dir), attempts: attempts}
+	info.Type, info.Version, info.Run = "run", FormatVersion, f.Name
+	err = f.AppendLine(header{Type: "attempts", Version: FormatVersion, Run: f.Name})
 	if err == nil {
 		err = f.writeInfo(info) // last: with it the folder is a run, which goes on
 	}
@@ -103,7 +103,7 @@ func Create(dir string, info Info) (*Folder, error) {
 	return f, nil
 }
 
-func (f *Folder) writeInfo(info Info) error {
+func (f *Writer) writeInfo(info Info) error {
 	text, err := json.MarshalIndent(info, "", "  ")
 	if err != nil {
 		return err
@@ -111,9 +111,9 @@ func (f *Folder) writeInfo(info Info) error {
 	return os.WriteFile(filepath.Join(f.Dir, "run.json"), append(text, '\n'), 0o600)
 }
 
-// Append adds a line to attempts.jsonl and returns when it is on disk. Lines
+// AppendLine adds a line to attempts.jsonl and returns when it is on disk. Lines
 // that wait together share one sync.
-func (f *Folder) Append(line any) error {
+func (f *Writer) AppendLine(line any) error {
 	var text bytes.Buffer
 	if err := EncodeLine(&text, line); err != nil {
 		return fmt.Errorf("attempts.jsonl: %w", err)
@@ -129,9 +129,9 @@ func EncodeLine(out io.Writer, line any) error {
 	return encoder.Encode(line)
 }
 
-// AttemptDir makes the folder of an attempt and returns its path, and that
+// MakeAttemptDir makes the folder of an attempt and returns its path, and that
 // below the run's folder. n counts the attempts of the run from 1.
-func (f *Folder) AttemptDir(n int, caseID string, epoch, try int) (dir, rel string, err error) {
+func (f *Writer) MakeAttemptDir(n int, caseID string, epoch, try int) (dir, rel string, err error) {
 	rel = filepath.Join("attempts", fmt.Sprintf("%04d-%s-e%d-t%d", n, slug(caseID), epoch, try))
 	dir = filepath.Join(f.Dir, rel)
 	if err := os.MkdirAll(dir, 0o750); err != nil {
@@ -152,4 +152,4 @@ func slug(id string) string {
 }
 
 // Close closes the files; nothing is written after it.
-func (f *Folder) Close() error { return f.attempts.close() }
+func (f *Writer) Close() error { return f.attempts.close() }

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func create(t *testing.T) *runs.Folder {
+func create(t *testing.T) *runs.Writer {
 	t.Helper()
 	folder, err := runs.Create(filepath.Join(t.TempDir(), "deep", "my-run"), runs.Info{Config: map[string]any{"agent": "noop"}})
 	require.NoError(t, err)
@@ -26,7 +26,7 @@ func create(t *testing.T) *runs.Folder {
 	return folder
 }
 
-func lines(t *testing.T, folder *runs.Folder) []string {
+func lines(t *testing.T, folder *runs.Writer) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder.Dir, "attempts.jsonl"))
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestCreate(t *testing.T) {
 	var info runs.Info
 	require.NoError(t, json.Unmarshal(text, &info))
 	require.Equal(t, "run", info.Type)
-	require.Equal(t, runs.Version, info.Version)
+	require.Equal(t, runs.FormatVersion, info.Version)
 	require.Equal(t, map[string]any{"agent": "noop"}, info.Config)
 	require.Equal(t, []string{`{"type":"attempts","version":1,"run":"my-run"}`}, lines(t, folder))
 
@@ -62,7 +62,7 @@ func TestAppendKeepsEveryLineWhole(t *testing.T) {
 		all.Go(func() {
 			for i := range each {
 				line := map[string]string{"id": fmt.Sprintf("%d.%d", w, i), "text": strings.Repeat("<x>", w*i)}
-				if err := folder.Append(line); err != nil {
+				if err := folder.AppendLine(line); err != nil {
 					t.Errorf("append: %v", err)
 				}
 			}
@@ -83,7 +83,7 @@ func TestAppendIsThereWhenItReturns(t *testing.T) {
 	t.Parallel()
 	folder := create(t)
 	for i := range 10 {
-		require.NoError(t, folder.Append(i))
+		require.NoError(t, folder.AppendLine(i))
 		require.Len(t, lines(t, folder), i+2)
 	}
 }
@@ -92,10 +92,10 @@ func TestAppendToAClosedFolderFailsForGood(t *testing.T) {
 	t.Parallel()
 	folder := create(t)
 	require.NoError(t, folder.Close())
-	first := folder.Append(1)
+	first := folder.AppendLine(1)
 	require.ErrorContains(t, first, "attempts.jsonl")
-	require.Equal(t, first, folder.Append(2))
-	require.ErrorContains(t, folder.Append(func() {}), "unsupported type", "what is no JSON is refused before it is queued")
+	require.Equal(t, first, folder.AppendLine(2))
+	require.ErrorContains(t, folder.AppendLine(func() {}), "unsupported type", "what is no JSON is refused before it is queued")
 }
 
 func TestAttemptDir(t *testing.T) {
@@ -109,7 +109,7 @@ func TestAttemptDir(t *testing.T) {
 		"日本":                        "0007-case-e2-t1",
 		strings.Repeat("long", 100): "0007-" + strings.Repeat("long", 15) + "-e2-t1",
 	} {
-		dir, rel, err := folder.AttemptDir(7, id, 2, 1)
+		dir, rel, err := folder.MakeAttemptDir(7, id, 2, 1)
 		require.NoError(t, err)
 		require.Equal(t, filepath.Join("attempts", want), rel, id)
 		require.DirExists(t, dir)
@@ -121,14 +121,14 @@ func TestInfrastructure(t *testing.T) {
 	t.Parallel()
 	passed := true
 	for outcome, want := range map[runs.Outcome]bool{
-		runs.Completed: false, runs.Stopped: false, runs.Limit: false, runs.Asked: false,
-		runs.KernelExit: true, runs.AgentError: true, runs.AgentExit: true, runs.ConsoleLost: true,
-		runs.HarnessError: true, runs.SetupError: true, runs.Cancelled: true,
+		runs.OutcomeCompleted: false, runs.OutcomeStopped: false, runs.OutcomeLimit: false, runs.OutcomeAskedQuestion: false,
+		runs.OutcomeKernelExit: true, runs.OutcomeAgentError: true, runs.OutcomeAgentExit: true, runs.OutcomeConsoleLost: true,
+		runs.OutcomeHarnessError: true, runs.OutcomeSetupError: true, runs.OutcomeCancelled: true,
 	} {
 		a := runs.Attempt{Outcome: outcome}
-		require.Equal(t, want, a.Infrastructure(), outcome)
+		require.Equal(t, want, a.IsInfrastructureFailure(), outcome)
 	}
-	require.False(t, (&runs.Attempt{Outcome: runs.KernelExit, Passed: &passed}).Infrastructure(), "it was graded")
+	require.False(t, (&runs.Attempt{Outcome: runs.OutcomeKernelExit, Passed: &passed}).IsInfrastructureFailure(), "it was graded")
 }
 
 func TestEncodeLine(t *testing.T) {

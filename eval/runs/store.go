@@ -23,16 +23,16 @@ var ErrNotFound = errors.New("not found")
 // file open.
 type Store struct {
 	dir   string
-	files Files         // by path below dir
+	files LineFiles     // by path below dir
 	rolls memory[*roll] // by the name of the run
 }
 
 // NewStore returns the store of the runs in dir, which need not exist yet.
 func NewStore(dir string) *Store { return &Store{dir: dir} }
 
-// Listed is a run in a list. What cannot be read has a Problem in place of all
+// ListedRun is a run in a list. What cannot be read has a Problem in place of all
 // else.
-type Listed struct {
+type ListedRun struct {
 	Name    string          `json:"name"` // of its folder
 	Started time.Time       `json:"started,omitzero"`
 	Config  json.RawMessage `json:"config,omitempty"`
@@ -44,13 +44,13 @@ type Listed struct {
 // List returns up to limit runs, the newest first, and whether there are more.
 // With after, a run's name, it begins behind that; where there is none of that
 // name, the error wraps ErrNotFound. Folders without a run.json are passed over.
-func (s *Store) List(ctx context.Context, after string, limit int) (page []Listed, more bool, err error) {
+func (s *Store) List(ctx context.Context, after string, limit int) (page []ListedRun, more bool, err error) {
 	all, err := s.all(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	if after != "" {
-		i := slices.IndexFunc(all, func(l Listed) bool { return l.Name == after })
+		i := slices.IndexFunc(all, func(l ListedRun) bool { return l.Name == after })
 		if i < 0 {
 			return nil, false, fmt.Errorf("run %q: %w", after, ErrNotFound)
 		}
@@ -66,7 +66,7 @@ func (s *Store) List(ctx context.Context, after string, limit int) (page []Liste
 }
 
 // all returns every run, the newest first, without summaries.
-func (s *Store) all(ctx context.Context) ([]Listed, error) {
+func (s *Store) all(ctx context.Context) ([]ListedRun, error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -74,7 +74,7 @@ func (s *Store) all(ctx context.Context) ([]Listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []Listed
+	var all []ListedRun
 	for _, entry := range entries {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -83,14 +83,14 @@ func (s *Store) all(ctx context.Context) ([]Listed, error) {
 			all = append(all, listed)
 		}
 	}
-	slices.SortFunc(all, func(a, b Listed) int {
+	slices.SortFunc(all, func(a, b ListedRun) int {
 		return cmp.Or(b.Started.Compare(a.Started), strings.Compare(b.Name, a.Name))
 	})
 	return all, nil
 }
 
 // look reads a run's run.json; false: it is no run.
-func (s *Store) look(entry fs.DirEntry) (listed Listed, ok bool) {
+func (s *Store) look(entry fs.DirEntry) (listed ListedRun, ok bool) {
 	if !entry.IsDir() && entry.Type() != fs.ModeSymlink {
 		return listed, false
 	}
@@ -101,13 +101,13 @@ func (s *Store) look(entry fs.DirEntry) (listed Listed, ok bool) {
 		return listed, !errors.Is(err, ErrNotFound)
 	}
 	defer run.Close()
-	listed.Started, listed.Config, listed.Host = run.Started, run.Info["config"], run.Info["host"]
+	listed.Started, listed.Config, listed.Host = run.Started, run.RawInfo["config"], run.RawInfo["host"]
 	return listed, true
 }
 
 // summarise adds to a run what its attempts have come to. The error is that of
 // ctx: what cannot be read is a problem of the run.
-func (s *Store) summarise(ctx context.Context, listed *Listed) error {
+func (s *Store) summarise(ctx context.Context, listed *ListedRun) error {
 	if listed.Problem != "" {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (s *Store) summarise(ctx context.Context, listed *Listed) error {
 	case err == nil:
 		listed.Summary = &counts
 	case ctx.Err() == nil:
-		*listed = Listed{Name: listed.Name, Problem: err.Error()}
+		*listed = ListedRun{Name: listed.Name, Problem: err.Error()}
 	}
 	return context.Cause(ctx)
 }

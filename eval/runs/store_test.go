@@ -28,7 +28,7 @@ func newShelf(t *testing.T) *shelf {
 	return &shelf{dir: dir, store: runs.NewStore(dir)}
 }
 
-func (s *shelf) run(t *testing.T, name string, day int) *runs.Folder {
+func (s *shelf) run(t *testing.T, name string, day int) *runs.Writer {
 	t.Helper()
 	folder, err := runs.Create(filepath.Join(s.dir, name), runs.Info{
 		Started: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC), Config: map[string]any{"agent": name}, Host: runs.Host{Name: "here"},
@@ -58,7 +58,7 @@ func ended(outcome runs.Outcome, passed *bool, trace string) runs.Attempt {
 	return runs.Attempt{Type: runs.TypeAttempt, CaseID: "c", Outcome: outcome, Passed: passed, Trace: trace}
 }
 
-func names(list []runs.Listed) (names []string) {
+func names(list []runs.ListedRun) (names []string) {
 	for _, listed := range list {
 		names = append(names, listed.Name)
 	}
@@ -85,7 +85,7 @@ func TestListPagesNewestFirst(t *testing.T) {
 	s.run(t, "same-day", 4)
 	var got []string
 	for after, more := "", true; more; {
-		var page []runs.Listed
+		var page []runs.ListedRun
 		var err error
 		page, more, err = s.store.List(t.Context(), after, 2)
 		require.NoError(t, err)
@@ -124,7 +124,7 @@ func TestListTellsWhatItCannotRead(t *testing.T) {
 	for _, listed := range list {
 		problems[listed.Name] = listed.Problem
 		if listed.Problem != "" {
-			require.Equal(t, runs.Listed{Name: listed.Name, Problem: listed.Problem}, listed, "nothing but the problem")
+			require.Equal(t, runs.ListedRun{Name: listed.Name, Problem: listed.Problem}, listed, "nothing but the problem")
 		}
 	}
 	require.Equal(t, map[string]string{
@@ -151,19 +151,22 @@ func TestCountsFollowTheRun(t *testing.T) {
 		move func()
 	}{
 		{nil, func() {}},
-		{ended(runs.Completed, &yes, ""), one(runs.Completed, &want.Passed)},
-		{ended(runs.Limit, &no, ""), one(runs.Limit, &want.Failed)},
-		{ended(runs.Completed, nil, ""), one(runs.Completed, &want.Ungraded)},
-		{ended(runs.KernelExit, nil, ""), one(runs.KernelExit, &want.Infrastructure)},
-		{ended(runs.KernelExit, &no, ""), one(runs.KernelExit, &want.Failed)},
+		{ended(runs.OutcomeCompleted, &yes, ""), one(runs.OutcomeCompleted, &want.Passed)},
+		{ended(runs.OutcomeLimit, &no, ""), one(runs.OutcomeLimit, &want.Failed)},
+		{ended(runs.OutcomeCompleted, nil, ""), one(runs.OutcomeCompleted, &want.Ungraded)},
+		{ended(runs.OutcomeKernelExit, nil, ""), one(runs.OutcomeKernelExit, &want.Infrastructure)},
+		{ended(runs.OutcomeKernelExit, &no, ""), one(runs.OutcomeKernelExit, &want.Failed)},
 		{ended("of another time", &no, ""), one(runs.OutcomeOther, &want.Failed)},
 		{runs.Skipped{Type: runs.TypeSkipped}, func() { want.Skipped++ }},
 		{map[string]string{"type": "of another time"}, func() {}},
 		{map[string]any{"type": runs.TypeSummary, "passed": 1}, func() { want.Finished, want.State = true, runs.StateFinished }},
-		{ended(runs.Completed, &yes, ""), func() { one(runs.Completed, &want.Passed)(); want.Finished, want.State = false, runs.StateRunning }},
+		{ended(runs.OutcomeCompleted, &yes, ""), func() {
+			one(runs.OutcomeCompleted, &want.Passed)()
+			want.Finished, want.State = false, runs.StateRunning
+		}},
 	} {
 		if step.line != nil {
-			require.NoError(t, folder.Append(step.line))
+			require.NoError(t, folder.AppendLine(step.line))
 		}
 		step.move()
 		list, _, err := s.store.List(t.Context(), "", 1)
@@ -191,15 +194,15 @@ func TestCountsRateAndCost(t *testing.T) {
 	append1 := func(id string, outcome runs.Outcome, passed *bool, cost float64, minutes int) {
 		a := ended(outcome, passed, "")
 		a.CaseID, a.Usage.CostUSD, a.Ended = id, &cost, began.Add(time.Duration(minutes)*time.Minute)
-		require.NoError(t, folder.Append(a))
+		require.NoError(t, folder.AppendLine(a))
 	}
-	append1("a", runs.Completed, &yes, 0.25, 1)
-	append1("a", runs.Completed, &no, 0.25, 2)
-	append1("b", runs.Completed, &yes, 0, 9)
-	append1("b", runs.AgentError, nil, 1, 4)
-	append1("c", runs.KernelExit, nil, 0, 5)
-	append1("d", runs.KernelExit, &no, 0, 6)
-	append1("e", runs.Completed, nil, 0, 7)
+	append1("a", runs.OutcomeCompleted, &yes, 0.25, 1)
+	append1("a", runs.OutcomeCompleted, &no, 0.25, 2)
+	append1("b", runs.OutcomeCompleted, &yes, 0, 9)
+	append1("b", runs.OutcomeAgentError, nil, 1, 4)
+	append1("c", runs.OutcomeKernelExit, nil, 0, 5)
+	append1("d", runs.OutcomeKernelExit, &no, 0, 6)
+	append1("e", runs.OutcomeCompleted, nil, 0, 7)
 	run := s.open(t)
 	counts := func() runs.Counts {
 		counts, err := run.Counts(t.Context())
@@ -240,7 +243,7 @@ func TestCountsOfAnotherFolderOfThatName(t *testing.T) {
 		require.NoError(t, os.RemoveAll(filepath.Join(s.dir, "r")))
 		folder := s.run(t, "r", 1)
 		for range 3 - n {
-			require.NoError(t, folder.Append(ended(runs.Completed, &yes, "")))
+			require.NoError(t, folder.AppendLine(ended(runs.OutcomeCompleted, &yes, "")))
 		}
 		counts, err := s.open(t).Counts(t.Context())
 		require.NoError(t, err)
@@ -254,7 +257,7 @@ func TestStateOfARun(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	folder := s.run(t, "r", 1)
-	_, rel, err := folder.AttemptDir(1, "c", 1, 1)
+	_, rel, err := folder.MakeAttemptDir(1, "c", 1, 1)
 	require.NoError(t, err)
 	run := s.open(t)
 	for _, want := range []runs.State{runs.StateRunning, runs.StateInterrupted} {
@@ -262,10 +265,10 @@ func TestStateOfARun(t *testing.T) {
 			counts, err := run.Counts(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, want, counts.State)
-			began, err := run.Began(filepath.Base(rel))
+			began, err := run.UnfinishedAttempt(filepath.Base(rel))
 			require.NoError(t, err)
 			require.Equal(t, want, began.State)
-			ended, err := run.Ended(t.Context(), filepath.Base(rel))
+			ended, err := run.HasAttemptEnded(t.Context(), filepath.Base(rel))
 			require.NoError(t, err)
 			require.Equal(t, want == runs.StateInterrupted, ended)
 		}
@@ -281,17 +284,17 @@ func TestCountsOfADamagedFile(t *testing.T) {
 	for name, c := range map[string]struct {
 		text   string
 		passed int
-		left   *runs.LeftOut
+		left   *runs.UnreadableLines
 	}{
 		"none":            {header + attempt + attempt, 2, nil},
-		"cut":             {header + "{\"type\":\"att\n" + attempt, 1, &runs.LeftOut{Lines: 1, First: 1}},
-		"binary":          {header + attempt + "\x00\xff\x7fELF\n\n" + attempt, 2, &runs.LeftOut{Lines: 2, First: 2}},
-		"foreign":         {header + attempt + "[1]\n{}\n{\"a\":1}\n7\nnull\n{\"type\":3}\n" + attempt, 2, &runs.LeftOut{Lines: 6, First: 2}},
-		"strange verdict": {header + `{"type":"attempt","outcome":["completed"],"passed":true}` + "\n" + `{"type":"attempt","outcome":"completed","passed":"yes"}` + "\n" + attempt, 1, &runs.LeftOut{Lines: 2, First: 1}},
-		"no header":       {"x\n" + attempt, 1, &runs.LeftOut{Lines: 1, First: 0}},
-		"deep":            {header + `{"type":"attempt","outcome":"completed","answer":` + strings.Repeat("[", 1<<20) + "\n" + attempt, 1, &runs.LeftOut{Lines: 1, First: 1}},
-		"no end":          {header + attempt + `{"type":"attempt"`, 1, &runs.LeftOut{Lines: 1, First: 2}},
-		"no end, and cut": {header + "{\n" + attempt + `{"type":"attempt"`, 1, &runs.LeftOut{Lines: 2, First: 1}},
+		"cut":             {header + "{\"type\":\"att\n" + attempt, 1, &runs.UnreadableLines{Count: 1, First: 1}},
+		"binary":          {header + attempt + "\x00\xff\x7fELF\n\n" + attempt, 2, &runs.UnreadableLines{Count: 2, First: 2}},
+		"foreign":         {header + attempt + "[1]\n{}\n{\"a\":1}\n7\nnull\n{\"type\":3}\n" + attempt, 2, &runs.UnreadableLines{Count: 6, First: 2}},
+		"strange verdict": {header + `{"type":"attempt","outcome":["completed"],"passed":true}` + "\n" + `{"type":"attempt","outcome":"completed","passed":"yes"}` + "\n" + attempt, 1, &runs.UnreadableLines{Count: 2, First: 1}},
+		"no header":       {"x\n" + attempt, 1, &runs.UnreadableLines{Count: 1, First: 0}},
+		"deep":            {header + `{"type":"attempt","outcome":"completed","answer":` + strings.Repeat("[", 1<<20) + "\n" + attempt, 1, &runs.UnreadableLines{Count: 1, First: 1}},
+		"no end":          {header + attempt + `{"type":"attempt"`, 1, &runs.UnreadableLines{Count: 1, First: 2}},
+		"no end, and cut": {header + "{\n" + attempt + `{"type":"attempt"`, 1, &runs.UnreadableLines{Count: 2, First: 1}},
 		"empty":           {"", 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -304,7 +307,7 @@ func TestCountsOfADamagedFile(t *testing.T) {
 				counts, err := run.Counts(t.Context())
 				require.NoError(t, err)
 				require.Equal(t, c.passed, counts.Passed)
-				require.Equal(t, c.left, counts.LeftOut)
+				require.Equal(t, c.left, counts.Unreadable)
 			}
 		})
 	}
@@ -315,14 +318,14 @@ func TestRecordedInADamagedLine(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	folder := s.run(t, "r", 1)
-	_, rel, err := folder.AttemptDir(1, "c", 1, 1)
+	_, rel, err := folder.MakeAttemptDir(1, "c", 1, 1)
 	require.NoError(t, err)
 	require.NoError(t, folder.Close())
 	s.write(t, "r/attempts.jsonl", `{"type":"attempts","version":1}`+"\n"+`{"type":"attempt","outcome":"completed","trace":"`+rel+`/trace.jsonl","answer":`+"\n")
 	run := s.open(t)
-	_, err = run.Recorded(t.Context(), filepath.Base(rel))
+	_, err = run.AttemptLine(t.Context(), filepath.Base(rel))
 	require.ErrorIs(t, err, runs.ErrNotFound)
-	running, err := run.Running(t.Context())
+	running, err := run.UnfinishedAttempts(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{filepath.Base(rel)}, running)
 }
@@ -343,12 +346,12 @@ func TestCountsWhileALineIsWritten(t *testing.T) {
 	}
 	_, err = file.WriteString(`{"type":"skip`)
 	require.NoError(t, err)
-	require.Nil(t, counts().LeftOut)
+	require.Nil(t, counts().Unreadable)
 	require.Zero(t, counts().Skipped)
 	_, err = file.WriteString(`ped"}` + "\n")
 	require.NoError(t, err)
 	require.Equal(t, 1, counts().Skipped)
-	require.Nil(t, counts().LeftOut)
+	require.Nil(t, counts().Unreadable)
 }
 
 func TestRecordedAndRunning(t *testing.T) {
@@ -358,26 +361,26 @@ func TestRecordedAndRunning(t *testing.T) {
 	run := s.open(t)
 	dirs := make([]string, 4)
 	for i := range dirs {
-		_, rel, err := folder.AttemptDir(i+1, "case", 1, 1)
+		_, rel, err := folder.MakeAttemptDir(i+1, "case", 1, 1)
 		require.NoError(t, err)
 		dirs[i] = filepath.Base(rel)
 	}
-	require.NoError(t, folder.Append(runs.Skipped{Type: runs.TypeSkipped, Reason: dirs[0]}))
-	require.NoError(t, folder.Append(ended(runs.Completed, nil, "attempts/"+dirs[2]+"/trace.jsonl")))
-	require.NoError(t, folder.Append(ended(runs.Limit, nil, "attempts/"+dirs[0]+"/trace.jsonl")))
+	require.NoError(t, folder.AppendLine(runs.Skipped{Type: runs.TypeSkipped, Reason: dirs[0]}))
+	require.NoError(t, folder.AppendLine(ended(runs.OutcomeCompleted, nil, "attempts/"+dirs[2]+"/trace.jsonl")))
+	require.NoError(t, folder.AppendLine(ended(runs.OutcomeLimit, nil, "attempts/"+dirs[0]+"/trace.jsonl")))
 
-	line, err := run.Recorded(t.Context(), dirs[0])
+	line, err := run.AttemptLine(t.Context(), dirs[0])
 	require.NoError(t, err)
-	require.EqualValues(t, 3, line.N)
-	require.Equal(t, dirs[0], runs.AttemptName(line.Text))
-	_, err = run.Recorded(t.Context(), dirs[1])
+	require.EqualValues(t, 3, line.Number)
+	require.Equal(t, dirs[0], runs.AttemptFolderName(line.Text))
+	_, err = run.AttemptLine(t.Context(), dirs[1])
 	require.ErrorIs(t, err, runs.ErrNotFound)
-	running, err := run.Running(t.Context())
+	running, err := run.UnfinishedAttempts(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{dirs[1], dirs[3]}, running)
 
-	require.NoError(t, folder.Append(map[string]any{"type": runs.TypeSummary}))
-	running, err = run.Running(t.Context())
+	require.NoError(t, folder.AppendLine(map[string]any{"type": runs.TypeSummary}))
+	running, err = run.UnfinishedAttempts(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, running)
 }
@@ -390,17 +393,17 @@ func TestEnded(t *testing.T) {
 	folder := s.run(t, "r", 1)
 	run := s.open(t)
 	ends := func(attempt string) bool {
-		ended, err := run.Ended(t.Context(), attempt)
+		ended, err := run.HasAttemptEnded(t.Context(), attempt)
 		require.NoError(t, err)
 		return ended
 	}
 	require.False(t, ends("one"))
-	require.NoError(t, folder.Append(ended(runs.Completed, nil, "attempts/one/trace.jsonl")))
+	require.NoError(t, folder.AppendLine(ended(runs.OutcomeCompleted, nil, "attempts/one/trace.jsonl")))
 	require.True(t, ends("one"))
 	require.False(t, ends("two"))
-	require.NoError(t, folder.Append(map[string]any{"type": runs.TypeSummary}))
+	require.NoError(t, folder.AppendLine(map[string]any{"type": runs.TypeSummary}))
 	require.True(t, ends("two"))
-	require.NoError(t, folder.Append(ended(runs.Completed, nil, "attempts/three/trace.jsonl")))
+	require.NoError(t, folder.AppendLine(ended(runs.OutcomeCompleted, nil, "attempts/three/trace.jsonl")))
 	require.False(t, ends("two"), "the run goes on")
 
 	s.write(t, "r/attempts/one/trace.jsonl", "12345")
@@ -420,29 +423,29 @@ func TestBegan(t *testing.T) {
 	s := newShelf(t)
 	folder := s.run(t, "r", 1)
 	run := s.open(t)
-	dir, rel, err := folder.AttemptDir(12, "a-e1 b", 3, 2)
+	dir, rel, err := folder.MakeAttemptDir(12, "a-e1 b", 3, 2)
 	require.NoError(t, err)
 	name := filepath.Base(rel)
-	began, err := run.Began(name)
+	began, err := run.UnfinishedAttempt(name)
 	require.NoError(t, err)
-	require.WithinDuration(t, time.Now(), began.Changed, time.Minute)
-	began.Changed = time.Time{}
-	want := runs.Began{
-		Type: "attempt", State: "running", Name: "0012-a-e1-b-e3-t2", Run: "r", Slug: "a-e1-b", Epoch: 3, Try: 2,
+	require.WithinDuration(t, time.Now(), began.Modified, time.Minute)
+	began.Modified = time.Time{}
+	want := runs.UnfinishedAttempt{
+		Type: "attempt", State: "running", Name: "0012-a-e1-b-e3-t2", Run: "r", CaseSlug: "a-e1-b", Epoch: 3, Try: 2,
 		Trace: "attempts/" + name + "/trace.jsonl", Files: []string{},
 	}
 	require.Equal(t, want, began)
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "trace.jsonl"), []byte(`{"type":"trace","started":"2026-01-02T03:04:05Z"}`+"\n{"), 0o600))
 	require.NoError(t, os.Chtimes(filepath.Join(dir, "trace.jsonl"), time.Time{}, time.Unix(1e9, 0)))
-	began, err = run.Began(name)
+	began, err = run.UnfinishedAttempt(name)
 	require.NoError(t, err)
-	want.Started, want.Changed = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), time.Unix(1e9, 0).UTC()
+	want.Started, want.Modified = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), time.Unix(1e9, 0).UTC()
 	want.Files = []string{"attempts/" + name + "/trace.jsonl"}
 	require.Equal(t, want, began)
 
 	for _, name := range []string{"0013-a-e1-t1", "case", "", "..", "0012-../x-e1-t1"} {
-		_, err = run.Began(name)
+		_, err = run.UnfinishedAttempt(name)
 		require.ErrorIs(t, err, runs.ErrNotFound, name)
 	}
 }
@@ -453,7 +456,7 @@ func TestHostileNames(t *testing.T) {
 	s := newShelf(t)
 	folder := s.run(t, "r", 1)
 	run := s.open(t)
-	dir, rel, err := folder.AttemptDir(1, "c", 1, 1)
+	dir, rel, err := folder.MakeAttemptDir(1, "c", 1, 1)
 	require.NoError(t, err)
 	attempt := filepath.Base(rel)
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -468,28 +471,28 @@ func TestHostileNames(t *testing.T) {
 	for _, name := range []string{"", ".", "..", "a/b", "../r", `..\r`, "r/", "/", "a\x00b"} {
 		_, err := s.store.Open(name)
 		require.ErrorIs(t, err, runs.ErrNotFound, "run %q", name)
-		_, err = run.File(name, "state.json")
+		_, err = run.OpenFile(name, "state.json")
 		require.ErrorIs(t, err, runs.ErrNotFound, "attempt %q", name)
-		_, err = run.File(attempt, name)
+		_, err = run.OpenFile(attempt, name)
 		require.ErrorIs(t, err, runs.ErrNotFound, "file %q", name)
-		_, err = run.Trace(name)
+		_, err = run.OpenTrace(name)
 		require.ErrorIs(t, err, runs.ErrNotFound, "trace of %q", name)
-		_, err = run.Recorded(t.Context(), name)
+		_, err = run.AttemptLine(t.Context(), name)
 		require.ErrorIs(t, err, runs.ErrNotFound, "line of %q", name)
 	}
 	for _, name := range []string{"folder", "pipe", "missing"} {
-		_, err := run.File(attempt, name)
+		_, err := run.OpenFile(attempt, name)
 		require.ErrorIs(t, err, runs.ErrNotFound, name)
 	}
-	_, err = run.File(attempt, "out")
+	_, err = run.OpenFile(attempt, "out")
 	require.ErrorContains(t, err, "path escapes from parent")
-	_, err = run.Trace(attempt)
+	_, err = run.OpenTrace(attempt)
 	require.ErrorContains(t, err, "path escapes from parent")
-	_, err = run.File("0002-out-e1-t1", "secret")
+	_, err = run.OpenFile("0002-out-e1-t1", "secret")
 	require.ErrorContains(t, err, "path escapes from parent")
-	_, err = run.Began("0002-out-e1-t1")
+	_, err = run.UnfinishedAttempt("0002-out-e1-t1")
 	require.ErrorContains(t, err, "path escapes from parent")
-	file, err := run.File(attempt, "in")
+	file, err := run.OpenFile(attempt, "in")
 	require.NoError(t, err, "a link within the run is a file like any other")
 	require.NoError(t, file.Close())
 }
@@ -548,9 +551,9 @@ func FuzzLineOfAttempts(f *testing.F) {
 		run, err := runs.NewStore(dir).Open(name)
 		require.NoError(t, err)
 		defer run.Close()
-		_, _ = run.Recorded(t.Context(), attempt)
-		_, _ = run.Began(attempt)
-		_, _ = run.Running(t.Context())
+		_, _ = run.AttemptLine(t.Context(), attempt)
+		_, _ = run.UnfinishedAttempt(attempt)
+		_, _ = run.UnfinishedAttempts(t.Context())
 	})
 }
 

@@ -16,7 +16,7 @@ const OutcomeOther Outcome = "other"
 // tally is the counts in the making. The zero value has counted nothing.
 type tally struct {
 	sum     Counts // what can be told line by line
-	leftOut LeftOut
+	leftOut UnreadableLines
 	cases   map[string]tries
 	shares  float64 // of passes, of the cases together
 	rated   int     // cases that have one
@@ -31,10 +31,10 @@ type tries struct{ passed, all int }
 // share is how many of them have passed, of 1.
 func (t tries) share() float64 { return float64(t.passed) / float64(max(t.all, 1)) }
 
-// Sound tells whether a line of attempts.jsonl is one: a JSON object that has a
+// IsValid tells whether a line of attempts.jsonl is one: a JSON object that has a
 // type, with a verdict that can be read if it is of an attempt. Types that are not
 // known are sound.
-func (l Line) Sound() bool {
+func (l Line) IsValid() bool {
 	if !bytes.HasPrefix(l.Text, []byte("{")) || !json.Valid(l.Text) {
 		return false
 	}
@@ -71,7 +71,7 @@ func (t *tally) addAttempt(text []byte) {
 	}
 	t.sum.Attempts++
 	switch {
-	case a.Infrastructure():
+	case a.IsInfrastructureFailure():
 		t.sum.Infrastructure++
 	case a.Passed == nil:
 		t.sum.Ungraded++
@@ -80,8 +80,8 @@ func (t *tally) addAttempt(text []byte) {
 	default:
 		t.sum.Failed++
 	}
-	if a.Passed != nil || a.Infrastructure() {
-		t.rate(gjson.GetBytes(text, "case_id").String(), a.Passed != nil && *a.Passed && !a.Infrastructure())
+	if a.Passed != nil || a.IsInfrastructureFailure() {
+		t.rate(gjson.GetBytes(text, "case_id").String(), a.Passed != nil && *a.Passed && !a.IsInfrastructureFailure())
 	}
 	if t.sum.ByOutcome == nil {
 		t.sum.ByOutcome = map[Outcome]int{}
@@ -123,8 +123,8 @@ func (t *tally) counts(started time.Time, running bool) Counts {
 	if c.Attempts > 0 && !math.IsNaN(t.cost) && !math.IsInf(t.cost, 0) {
 		c.CostUSD = new(t.cost)
 	}
-	if t.leftOut.Lines > 0 {
-		c.LeftOut = new(t.leftOut)
+	if t.leftOut.Count > 0 {
+		c.Unreadable = new(t.leftOut)
 	}
 	switch {
 	case c.Finished:
@@ -140,7 +140,7 @@ func (t *tally) counts(started time.Time, running bool) Counts {
 // known is the outcome, if it is one.
 func known(o Outcome) Outcome {
 	switch o {
-	case Completed, Stopped, Limit, Asked, KernelExit, AgentError, AgentExit, ConsoleLost, HarnessError, SetupError, Cancelled:
+	case OutcomeCompleted, OutcomeStopped, OutcomeLimit, OutcomeAskedQuestion, OutcomeKernelExit, OutcomeAgentError, OutcomeAgentExit, OutcomeConsoleLost, OutcomeHarnessError, OutcomeSetupError, OutcomeCancelled:
 		return o
 	default:
 		return OutcomeOther

@@ -14,54 +14,54 @@ import (
 // diskEvery is the time between two looks at how much a sandbox holds.
 const diskEvery = time.Second
 
-// TypeLimit is the type of the trace's entry that says that the session has
-// passed a limit of its own; see [Limit].
-const TypeLimit = "limit"
+// TypeLimitExceeded is the type of the trace's entry that says that the session has
+// passed a limit of its own; see [LimitExceeded].
+const TypeLimitExceeded = "limit"
 
-// Limit is that entry.
-type Limit struct {
+// LimitExceeded is that entry.
+type LimitExceeded struct {
 	Type       string `json:"type"`
-	Which      string `json:"which"` // "disk"
+	Name       string `json:"which"` // "disk"
 	Configured int64  `json:"configured"`
 	Measured   int64  `json:"measured"`
 }
 
-func (l Limit) String() string {
-	return fmt.Sprintf("%s: configured %s, measured %s", l.Which, units.BytesSize(float64(l.Configured)), units.BytesSize(float64(l.Measured)))
+func (l LimitExceeded) String() string {
+	return fmt.Sprintf("%s: configured %s, measured %s", l.Name, units.BytesSize(float64(l.Configured)), units.BytesSize(float64(l.Measured)))
 }
 
-// Disk bounds what is added to a working folder. It is safe for concurrent use.
-type Disk struct {
+// DiskQuota bounds what is added to a working folder. It is safe for concurrent use.
+type DiskQuota struct {
 	workdir      string
 	began, limit int64 // bytes
 }
 
-// NewDisk returns a Disk that counts from what workdir holds now. limit
+// NewDiskQuota returns a Disk that counts from what workdir holds now. limit
 // is in bytes; 0 or less is none. The error says that workdir cannot be
 // measured.
-func NewDisk(ctx context.Context, workdir string, limit int64) (Disk, error) {
+func NewDiskQuota(ctx context.Context, workdir string, limit int64) (DiskQuota, error) {
 	if limit <= 0 {
-		return Disk{}, nil
+		return DiskQuota{}, nil
 	}
 	began, err := sandbox.DiskUsage(ctx, workdir)
-	return Disk{workdir: workdir, began: began, limit: limit}, err
+	return DiskQuota{workdir: workdir, began: began, limit: limit}, err
 }
 
 // Measure returns what was added by now, and whether that is past the limit.
 // What cannot be read is left out of the sum.
-func (d Disk) Measure(ctx context.Context) (measured Limit, passed bool) {
+func (d DiskQuota) Measure(ctx context.Context) (measured LimitExceeded, passed bool) {
 	if d.limit <= 0 {
-		return Limit{}, false
+		return LimitExceeded{}, false
 	}
 	held, _ := sandbox.DiskUsage(ctx, d.workdir)
-	measured = Limit{Type: TypeLimit, Which: "disk", Configured: d.limit, Measured: held - d.began}
+	measured = LimitExceeded{Type: TypeLimitExceeded, Name: "disk", Configured: d.limit, Measured: held - d.began}
 	return measured, measured.Measured > d.limit
 }
 
-// Guard measures each second, until ctx is done. It calls passed with the first
+// Monitor measures each second, until ctx is done. It calls passed with the first
 // measure past the limit, and again each time that an eighth of it has come on
 // top since.
-func (d Disk) Guard(ctx context.Context, passed func(Limit)) {
+func (d DiskQuota) Monitor(ctx context.Context, passed func(LimitExceeded)) {
 	if d.limit <= 0 {
 		return
 	}
@@ -87,14 +87,14 @@ func (d Disk) Guard(ctx context.Context, passed func(Limit)) {
 // consoles are told why. A kernel that starts after that finds the files of the
 // last one.
 func (s *Session) guardDisk(ctx context.Context) {
-	disk, err := NewDisk(ctx, s.sandbox, s.cfg.Disk)
+	disk, err := NewDiskQuota(ctx, s.sandbox, s.cfg.MaxDiskBytes)
 	if err != nil {
 		s.log.Warn("the sandbox cannot be measured: nothing bounds what it takes on the disk", "error", err)
 		return
 	}
-	ends := s.cfg.Evaluation
-	disk.Guard(ctx, func(passed Limit) {
-		s.note(TypeLimit, passed)
+	ends := s.cfg.IsEvaluation
+	disk.Monitor(ctx, func(passed LimitExceeded) {
+		s.note(TypeLimitExceeded, passed)
 		if ends {
 			ends = false
 			return

@@ -17,12 +17,12 @@ func TestASandboxThatGrowsOn(t *testing.T) {
 	t.Parallel()
 	sup := supervisor(t)
 	s := start(t, sup, session.Config{
-		Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}, Disk: 1 << 20, Evaluation: true,
+		Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}, MaxDiskBytes: 1 << 20, IsEvaluation: true,
 	})
-	require.NoError(t, s.Query(protocol.AgentQuery{Query: "import time\nfor n in range(600):\n    with open(str(n), 'wb') as f: f.write(bytes(1 << 20))\n    time.sleep(0.2)"}))
-	s.await(t, "the limit", entry(trace.Session, session.TypeLimit))
-	require.True(t, s.KernelAlive())
-	s.await(t, "the limit once more", entry(trace.Session, session.TypeLimit))
+	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: "import time\nfor n in range(600):\n    with open(str(n), 'wb') as f: f.write(bytes(1 << 20))\n    time.sleep(0.2)"}))
+	s.await(t, "the limit", entry(trace.Session, session.TypeLimitExceeded))
+	require.True(t, s.IsKernelAlive())
+	s.await(t, "the limit once more", entry(trace.Session, session.TypeLimitExceeded))
 	s.await(t, "the end of the kernel", entry(trace.Session, protocol.TypeManagedProcessExit))
 }
 
@@ -31,22 +31,22 @@ func TestASandboxThatIsFull(t *testing.T) {
 	t.Parallel()
 	sup := supervisor(t)
 	s := start(t, sup, session.Config{
-		Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}, Disk: 4 << 20,
-		Prepare: func(sandbox string) error { return write(sandbox, "data", 8<<20) },
+		Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}, MaxDiskBytes: 4 << 20,
+		PrepareWorkdir: func(sandbox string) error { return write(sandbox, "data", 8<<20) },
 	})
-	query := func(source string) { require.NoError(t, s.Query(protocol.AgentQuery{Query: source})) }
+	query := func(source string) { require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source})) }
 	query("with open('more', 'wb') as f: f.write(bytes(6 << 20))\nwhile True: pass")
-	passed := s.await(t, "the limit", entry(trace.Session, session.TypeLimit))
-	var limit session.Limit
+	passed := s.await(t, "the limit", entry(trace.Session, session.TypeLimitExceeded))
+	var limit session.LimitExceeded
 	require.NoError(t, json.Unmarshal(passed.Body, &limit))
-	require.Equal(t, "disk", limit.Which)
+	require.Equal(t, "disk", limit.Name)
 	require.EqualValues(t, 4<<20, limit.Configured)
 	require.InDelta(t, 6<<20, limit.Measured, 1<<20)
 	s.await(t, "the end of the kernel", entry(trace.Session, protocol.TypeManagedProcessExit))
-	require.False(t, s.KernelAlive())
+	require.False(t, s.IsKernelAlive())
 
 	// The next kernel has the files of the last one, and room to remove them.
-	require.NoError(t, s.Restart(t.Context(), "kernel"))
+	require.NoError(t, s.RestartChild(t.Context(), "kernel"))
 	query("import os, time\ntime.sleep(1.5)\nos.remove('more')\nprint('removed')")
 	result := s.await(t, "the cell", entry(trace.KernelToServer, protocol.TypeCellResult))
 	require.Equal(t, protocol.StatusOK, result.Status)

@@ -9,10 +9,10 @@ import (
 	"assay/router"
 )
 
-// Fold makes a notebook of the entries of a trace, one after the other. Entries
+// NotebookFold makes a notebook of the entries of a trace, one after the other. Entries
 // that do not fit, of a trace that somebody has edited, are passed over. It is
 // for one goroutine.
-type Fold struct {
+type NotebookFold struct {
 	document *notebook.Document
 	runs     *notebook.Executions
 	told     bool // the trace has said something of the document
@@ -21,16 +21,16 @@ type Fold struct {
 	held    bool     // a console does
 }
 
-// NewFold returns the fold of no entries.
-func NewFold() *Fold {
-	f := &Fold{runs: notebook.NewExecutions(notebook.ExecutionsConfig{}), foreign: &foreign{asked: map[string]action{}}}
+// NewNotebookFold returns the fold of no entries.
+func NewNotebookFold() *NotebookFold {
+	f := &NotebookFold{runs: notebook.NewExecutions(notebook.ExecutionsConfig{}), foreign: &foreign{asked: map[string]action{}}}
 	f.document = notebook.NewDocument(notebook.DocumentConfig{Executions: f.runs})
 	return f
 }
 
-// Folds tells whether a Fold may have a use for an entry, for which it needs no
+// CanChangeNotebook tells whether a Fold may have a use for an entry, for which it needs no
 // more than its hop, type and action: of others nothing has to be read.
-func Folds(r trace.Record) bool {
+func CanChangeNotebook(r trace.Record) bool {
 	switch r.Hop {
 	case trace.Notebook, trace.KernelToServer, trace.ServerToKernel, trace.Session:
 		return true
@@ -44,7 +44,7 @@ func Folds(r trace.Record) bool {
 }
 
 // Add takes in the next entry, whole.
-func (f *Fold) Add(r trace.Record) {
+func (f *NotebookFold) Add(r trace.Record) {
 	switch r.Hop {
 	case trace.Notebook:
 		f.event(r.Msg)
@@ -61,7 +61,7 @@ func (f *Fold) Add(r trace.Record) {
 	}
 }
 
-func (f *Fold) toKernel(r trace.Record) {
+func (f *NotebookFold) toKernel(r trace.Record) {
 	switch {
 	case r.Note == trace.Dropped:
 	case r.Type == protocol.TypeRunCell:
@@ -72,7 +72,7 @@ func (f *Fold) toKernel(r trace.Record) {
 }
 
 // session follows who holds the notebook, and the ends of kernels.
-func (f *Fold) session(r trace.Record) {
+func (f *NotebookFold) session(r trace.Record) {
 	switch {
 	case r.Type == router.TypePeerEnded && r.Action == "kernel":
 		f.runs.Ended()
@@ -83,7 +83,7 @@ func (f *Fold) session(r trace.Record) {
 	}
 }
 
-func (f *Fold) event(text []byte) {
+func (f *NotebookFold) event(text []byte) {
 	var e notebook.Event
 	if json.Unmarshal(text, &e) != nil || f.document.Apply(e) != nil {
 		return
@@ -95,8 +95,8 @@ func (f *Fold) event(text []byte) {
 }
 
 // Clone returns a fold that goes on from here by itself.
-func (f *Fold) Clone() *Fold {
-	out := &Fold{runs: f.runs.Clone(), told: f.told, held: f.held}
+func (f *NotebookFold) Clone() *NotebookFold {
+	out := &NotebookFold{runs: f.runs.Clone(), told: f.told, held: f.held}
 	out.document = notebook.NewDocument(notebook.DocumentConfig{Executions: out.runs})
 	_ = out.document.Apply(notebook.Event{Kind: notebook.NotebookRestored, State: &notebook.State{Cells: f.document.Cells()}}) // it has a state, and so fits
 	if f.foreign != nil {
@@ -105,8 +105,8 @@ func (f *Fold) Clone() *Fold {
 	return out
 }
 
-// Size is what the fold keeps in memory, in bytes, about.
-func (f *Fold) Size() int {
+// MemoryBytes is what the fold keeps in memory, in bytes, about.
+func (f *NotebookFold) MemoryBytes() int {
 	const each = 128 // beside the texts
 	size := f.runs.Size()
 	cells := f.document.Cells()
@@ -120,12 +120,12 @@ func (f *Fold) Size() int {
 	return size
 }
 
-// Held tells whether a console holds the notebook.
-func (f *Fold) Held() bool { return f.held }
+// IsHeldByConsole tells whether a console holds the notebook.
+func (f *NotebookFold) IsHeldByConsole() bool { return f.held }
 
 // State is the notebook after the last entry. Of one that a console holds, cells
 // are as its answers tell.
-func (f *Fold) State() notebook.State {
+func (f *NotebookFold) State() notebook.State {
 	state := notebook.State{Cells: f.document.Cells(), Executions: f.runs.Snapshot()}
 	if f.held {
 		state.Cells = append([]notebook.Cell{}, f.foreign.cells...)

@@ -14,11 +14,11 @@ import (
 
 // folding feeds a fold with entries, each the JSON of a frame.
 type folding struct {
-	*session.Fold
+	*session.NotebookFold
 	seq int64
 }
 
-func newFolding() *folding { return &folding{Fold: session.NewFold()} }
+func newFolding() *folding { return &folding{NotebookFold: session.NewNotebookFold()} }
 
 func (f *folding) add(t *testing.T, hop trace.Hop, conn int, body string) {
 	t.Helper()
@@ -26,7 +26,7 @@ func (f *folding) add(t *testing.T, hop trace.Hop, conn int, body string) {
 	r := trace.Record{Seq: f.seq, Hop: hop, Conn: conn, Msg: json.RawMessage(body)}
 	require.NoError(t, json.Unmarshal([]byte(body), &r))
 	r.Seq = f.seq
-	require.True(t, session.Folds(r), body)
+	require.True(t, session.CanChangeNotebook(r), body)
 	f.Add(r)
 }
 
@@ -48,9 +48,9 @@ func TestFoldOfAForeignNotebook(t *testing.T) {
 		f.add(t, trace.ConsoleToServer, 1, fmt.Sprintf(`{"type":"agent_action_response","tx_id":"tx_%d","status":%q%s}`, n, status, rest))
 	}
 	f.add(t, trace.AgentToServer, 0, `{"type":"agent_action","action":"create_cell","params":{"position":0,"cell_type":"code","source":"1"},"tx_id":"early"}`)
-	require.False(t, f.Held())
+	require.False(t, f.IsHeldByConsole())
 	f.add(t, trace.Session, 1, `{"type":"holder","by":"console","conn":1}`)
-	require.True(t, f.Held())
+	require.True(t, f.IsHeldByConsole())
 	f.add(t, trace.ConsoleToServer, 1, `{"type":"agent_action_response","tx_id":"early","status":"success","cell_id":"a"}`)
 	require.Equal(t, []string{`a code "1" 1`}, f.shown(), "what it was asked before it came")
 
@@ -72,10 +72,10 @@ func TestFoldOfAForeignNotebook(t *testing.T) {
 	act(7, "get_context", `{}`, "success", `,"context":{"cells":[{"cell_type":"code"}]}`) // of no use
 	require.Equal(t, []string{`x code "whole" 0`}, f.shown())
 
-	later := &folding{Fold: before, seq: 100}
+	later := &folding{NotebookFold: before, seq: 100}
 	require.Equal(t, []string{`m markdown "# T" 1`, `a code "10" 2`}, later.shown(), "a clone is what it was")
 	require.Empty(t, later.State().Executions.Status)
-	require.True(t, later.Held())
+	require.True(t, later.IsHeldByConsole())
 }
 
 // What does not fit is passed over, whatever it is.
@@ -95,7 +95,7 @@ func TestFoldOfWhatDoesNotFit(t *testing.T) {
 	f.add(t, trace.Notebook, 0, `{"type":"notebook_event","event":"cell_edited","cell_id":"none","source":"1"}`)
 	f.add(t, trace.KernelToServer, 0, `{"type":"cell_output","cell_id":"c","output":[]}`)
 	require.Empty(t, f.shown())
-	require.False(t, session.Folds(trace.Record{Hop: trace.ServerToAgent}))
+	require.False(t, session.CanChangeNotebook(trace.Record{Hop: trace.ServerToAgent}))
 }
 
 // The server's own notebook is that of its events, and no console's answer
@@ -111,5 +111,5 @@ func TestFoldOfTheServersNotebook(t *testing.T) {
 	f.add(t, trace.Notebook, 0, `{"type":"notebook_event","event":"cell_deleted","cell_id":"a"}`)
 	require.Empty(t, f.shown())
 	require.Len(t, twin.State().Cells, 1)
-	require.False(t, f.Held())
+	require.False(t, f.IsHeldByConsole())
 }

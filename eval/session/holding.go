@@ -14,38 +14,38 @@ import (
 
 // Why a console is refused the role that it asks for.
 var (
-	ErrHeld         = errors.New("another console holds this notebook")
-	ErrServerHolds  = errors.New(`the server holds this notebook: come with role "view"`)
-	ErrConsoleHolds = errors.New("a console holds this notebook, and so the server has nothing to show")
+	ErrHeldByOtherConsole = errors.New("another console holds this notebook")
+	ErrHeldByServer       = errors.New(`the server holds this notebook: come with role "view"`)
+	ErrHeldByConsole      = errors.New("a console holds this notebook, and so the server has nothing to show")
 )
 
 // Console is who comes to /agent.
 type Console struct {
-	ID   int    // its number, which no other connection to the session has
-	Name string // what it calls itself; of a holder
-	Run  int    // the number of its /run connection; 0: it has named none
+	ConnID    int    // its number, which no other connection to the session has
+	Name      string // what it calls itself; of a holder
+	RunConnID int    // the number of its /run connection; 0: it has named none
 }
 
-// Hold makes conn, a console's /agent connection, the holder of the document. The
+// AttachHolder makes conn, a console's /agent connection, the holder of the document. The
 // first console that comes decides for good who holds: after a holder only one of
 // the same name may, and replaces it. When the session has ended it fails with
 // router.ErrClosed for all.
-func (s *Session) Hold(conn protocol.Conn, who Console) (*router.Peer, error) {
+func (s *Session) AttachHolder(conn protocol.Conn, who Console) (*router.Peer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state == Ended {
+	if s.state == StateEnded {
 		return nil, router.ErrClosed
 	}
 	if s.isSettled() {
 		switch s.holder {
 		case who.Name:
 		case "":
-			return nil, ErrServerHolds
+			return nil, ErrHeldByServer
 		default:
-			return nil, ErrHeld
+			return nil, ErrHeldByOtherConsole
 		}
 	}
-	peer, err := s.router.AttachHolder(conn, who.ID, who.Name, who.Run)
+	peer, err := s.router.AttachHolder(conn, who.ConnID, who.Name, who.RunConnID)
 	if err != nil {
 		return nil, err
 	}
@@ -54,31 +54,31 @@ func (s *Session) Hold(conn protocol.Conn, who Console) (*router.Peer, error) {
 	return peer, nil
 }
 
-// View lets conn, a console's /agent connection, show the server's own document.
+// AttachView lets conn, a console's /agent connection, show the server's own document.
 // Any number may, until the session has ended: then it is router.ErrClosed.
-func (s *Session) View(conn protocol.Conn, who Console) (*router.Peer, error) {
+func (s *Session) AttachView(conn protocol.Conn, who Console) (*router.Peer, error) {
 	s.mu.Lock()
 	err := router.ErrClosed
-	if s.state != Ended {
+	if s.state != StateEnded {
 		err = s.holdHere()
 	}
 	s.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	return s.router.AttachView(conn, who.ID, who.Run, s.show)
+	return s.router.AttachView(conn, who.ConnID, who.RunConnID, s.show)
 }
 
 // show is what a view is told first, and a follower that stands where that ends.
 func (s *Session) show() ([]byte, *trace.Follower) {
 	var follow *trace.Follower
 	state := s.look(func() { follow = s.cfg.Journal.Follow() })
-	return StateMessage(follow.Seq(), state), follow
+	return NotebookStateMessage(follow.Seq(), state), follow
 }
 
-// Look returns what the notebook is at the moment. When a console holds the
+// NotebookState returns what the notebook is at the moment. When a console holds the
 // document it has no cells, but what ran in them.
-func (s *Session) Look() notebook.State { return s.look(func() {}) }
+func (s *Session) NotebookState() notebook.State { return s.look(func() {}) }
 
 // look calls still while no cell changes.
 func (s *Session) look(still func()) (state notebook.State) {
@@ -90,9 +90,9 @@ func (s *Session) look(still func()) (state notebook.State) {
 	return state
 }
 
-// StateMessage is the notebook_state of a notebook as it was at entry seq of its
+// NotebookStateMessage is the notebook_state of a notebook as it was at entry seq of its
 // trace.
-func StateMessage(seq int64, state notebook.State) []byte {
+func NotebookStateMessage(seq int64, state notebook.State) []byte {
 	body, err := protocol.Marshal(struct {
 		Type string `json:"type"`
 		Seq  int64  `json:"seq"`
@@ -117,14 +117,14 @@ func (s *Session) takeOver(ctx context.Context, follow *trace.Follower) {
 			break
 		}
 	}
-	late := time.NewTimer(s.cfg.TakeOver)
+	late := time.NewTimer(s.cfg.TakeOverDelay)
 	defer late.Stop()
 	select {
 	case <-ctx.Done():
 	case <-late.C:
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if err := s.holdHere(); err != nil && !errors.Is(err, ErrConsoleHolds) {
+		if err := s.holdHere(); err != nil && !errors.Is(err, ErrHeldByConsole) {
 			s.log.Error("the server could not take over the notebook", "error", err)
 		}
 	}
@@ -135,7 +135,7 @@ func (s *Session) takeOver(ctx context.Context, follow *trace.Follower) {
 func (s *Session) holdHere() error {
 	if s.isSettled() {
 		if s.holder != "" {
-			return ErrConsoleHolds
+			return ErrHeldByConsole
 		}
 		return nil
 	}
@@ -153,9 +153,9 @@ func (s *Session) holdHere() error {
 	return nil
 }
 
-// Holder tells who holds the document: "server" or "console"; empty: that is not
+// HolderKind tells who holds the document: "server" or "console"; empty: that is not
 // settled.
-func (s *Session) Holder() string {
+func (s *Session) HolderKind() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

@@ -35,13 +35,13 @@ func answered(tx string) func(*trace.Entry) bool {
 // its time after the agent's first action, which is then answered.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
-	s := start(t, supervisor(t), session.Config{Console: true, TakeOver: 100 * time.Millisecond, Agent: asking()})
+	s := start(t, supervisor(t), session.Config{AwaitConsole: true, TakeOverDelay: 100 * time.Millisecond, Agent: asking()})
 	got := s.await(t, "the answer", answered("tx_1"))
 	require.Equal(t, protocol.StatusSuccess, got.Status, "%s", got.Body)
-	require.Equal(t, "server", s.Holder())
+	require.Equal(t, "server", s.HolderKind())
 	ours, theirs := protocol.Pipe()
-	_, err := s.Hold(ours, session.Console{ID: 1, Name: "late"})
-	require.ErrorIs(t, err, session.ErrServerHolds)
+	_, err := s.AttachHolder(ours, session.Console{ConnID: 1, Name: "late"})
+	require.ErrorIs(t, err, session.ErrHeldByServer)
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }
 
@@ -49,19 +49,19 @@ func TestTakeOver(t *testing.T) {
 // still told that the agent is ready depends on when exactly it has come.
 func TestNoTakeOverFromAConsole(t *testing.T) {
 	t.Parallel()
-	s := start(t, supervisor(t), session.Config{Console: true, TakeOver: time.Hour, Agent: asking()})
+	s := start(t, supervisor(t), session.Config{AwaitConsole: true, TakeOverDelay: time.Hour, Agent: asking()})
 	ours, theirs := protocol.Pipe()
-	_, err := s.Hold(ours, session.Console{ID: 1, Name: "1"})
+	_, err := s.AttachHolder(ours, session.Console{ConnID: 1, Name: "1"})
 	require.NoError(t, err)
 	body, asked := hear(t, theirs)
 	if asked.Type == protocol.TypeAgentStatus {
 		body, asked = hear(t, theirs)
 	}
 	require.Equal(t, "get_context", asked.Action, "%s", body)
-	require.Equal(t, "console", s.Holder())
+	require.Equal(t, "console", s.HolderKind())
 	view, gone := protocol.Pipe()
-	_, err = s.View(view, session.Console{ID: 2})
-	require.ErrorIs(t, err, session.ErrConsoleHolds)
+	_, err = s.AttachView(view, session.Console{ConnID: 2})
+	require.ErrorIs(t, err, session.ErrHeldByConsole)
 	require.NoError(t, gone.Close(protocol.CloseNormal, ""))
 }
 
@@ -91,14 +91,14 @@ func TestRestart(t *testing.T) {
 	first := <-greetings
 	require.NoError(t, syscall.Kill(first, syscall.SIGKILL))
 	s.await(t, "its end", entry(trace.Session, protocol.TypeManagedProcessExit))
-	require.NoError(t, s.Restart(t.Context(), "kernel"))
+	require.NoError(t, s.RestartChild(t.Context(), "kernel"))
 	require.NotEqual(t, first, <-greetings)
-	require.True(t, s.KernelAlive())
+	require.True(t, s.IsKernelAlive())
 
-	require.NoError(t, s.Restart(t.Context(), "agent"))
+	require.NoError(t, s.RestartChild(t.Context(), "agent"))
 	s.await(t, "its init", entry(trace.ServerToAgent, protocol.TypeInit))
 	s.await(t, "the answer", answered("tx_1"))
-	require.EqualError(t, s.Restart(t.Context(), "moon"), `name: want kernel or agent, not "moon"`)
+	require.EqualError(t, s.RestartChild(t.Context(), "moon"), `name: want kernel or agent, not "moon"`)
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }
 
@@ -112,19 +112,19 @@ func TestRestartThatFails(t *testing.T) {
 	command[2] = "test -e " + allowed + " || exit 7; " + command[2]
 	s := start(t, supervisor(t), session.Config{Kernel: kernel.Config{Command: command}})
 	require.NoError(t, os.Remove(allowed))
-	require.ErrorContains(t, s.Restart(t.Context(), "kernel"), "status 7")
-	require.False(t, s.KernelAlive())
+	require.ErrorContains(t, s.RestartChild(t.Context(), "kernel"), "status 7")
+	require.False(t, s.IsKernelAlive())
 	require.NoError(t, os.WriteFile(allowed, nil, 0o600))
-	require.NoError(t, s.Restart(t.Context(), "kernel"))
-	require.True(t, s.KernelAlive())
+	require.NoError(t, s.RestartChild(t.Context(), "kernel"))
+	require.True(t, s.IsKernelAlive())
 }
 
 // In an evaluation nothing is started anew.
 func TestNoRestartInAnEvaluation(t *testing.T) {
 	t.Parallel()
-	s := start(t, supervisor(t), session.Config{Evaluation: true})
+	s := start(t, supervisor(t), session.Config{IsEvaluation: true})
 	pid := s.KernelPID()
-	require.ErrorContains(t, s.Restart(t.Context(), "kernel"), "a case is attached")
+	require.ErrorContains(t, s.RestartChild(t.Context(), "kernel"), "a case is attached")
 	require.Equal(t, pid, s.KernelPID())
 }
 
@@ -146,14 +146,14 @@ func TestRestoredFromItsTrace(t *testing.T) {
 		require.NoError(t, err)
 		live, err := session.Start(t.Context(), sup, session.Config{
 			ID: "s", Journal: recording.Journal, Kernel: quickKernel(), Agent: quickAgent(), Environ: os.Environ(),
-			WorkdirRoot: t.TempDir(), Restored: &state,
+			WorkdirRoot: t.TempDir(), RestoreFrom: &state,
 		})
 		require.NoError(t, err)
 		_, err = live.Router().Ask(t.Context(), "edit_cell", map[string]any{"cell_id": "a", "source": string(rune('2' + n))})
 		require.NoError(t, err)
 		require.NoError(t, live.End(t.Context(), "over"))
 		require.NoError(t, recording.Close())
-		again, err := session.Rebuild(t.Context(), path)
+		again, err := session.NotebookFromTrace(t.Context(), path)
 		require.NoError(t, err)
 		require.Equal(t, []notebook.Cell{{ID: "a", Type: notebook.Code, Source: string(rune('2' + n)), Rev: 4 + n, By: notebook.ByServer}}, again.Cells)
 		require.Equal(t, state.Executions.Outputs, again.Executions.Outputs)
@@ -171,10 +171,10 @@ func TestNothingToRestore(t *testing.T) {
 	require.NoError(t, err)
 	recording.Journal.Append(trace.Entry{Hop: trace.Session, Envelope: protocol.Envelope{Type: router.TypeHolder}, Body: []byte(`{}`)})
 	require.NoError(t, recording.Close())
-	state, err := session.Rebuild(t.Context(), path)
+	state, err := session.NotebookFromTrace(t.Context(), path)
 	require.NoError(t, err)
 	require.Nil(t, state)
-	_, err = session.Rebuild(t.Context(), filepath.Join(t.TempDir(), "nowhere"))
+	_, err = session.NotebookFromTrace(t.Context(), filepath.Join(t.TempDir(), "nowhere"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -203,7 +203,7 @@ func TestRestartsAreToldInOrder(t *testing.T) {
 		told <- types
 	}()
 	for range times {
-		require.NoError(t, s.Restart(t.Context(), "kernel"))
+		require.NoError(t, s.RestartChild(t.Context(), "kernel"))
 	}
 	want := []string{protocol.TypeReady}
 	for range times {
@@ -221,8 +221,8 @@ func TestAgentThatIsNotReadyAgain(t *testing.T) {
 	silent := shell(`{"type":"ready"}`)
 	command := []string{"sh", "-c", "if test -e " + once + "; then " + silent[2] + "; fi; touch " + once + "; " + status[2], "sh"}
 	s := start(t, supervisor(t), session.Config{Agent: agent.Config{Command: command, ReadyTimeout: 2 * time.Second}})
-	require.ErrorContains(t, s.Restart(t.Context(), "agent"), "did not answer init with agent_status ready within 2s")
-	require.ErrorIs(t, s.Query(protocol.AgentQuery{Query: "hello"}), router.ErrNoPeer)
+	require.ErrorContains(t, s.RestartChild(t.Context(), "agent"), "did not answer init with agent_status ready within 2s")
+	require.ErrorIs(t, s.SendQuery(protocol.AgentQuery{Query: "hello"}), router.ErrNoPeer)
 }
 
 // The end of a session's children is told to its consoles before their own.

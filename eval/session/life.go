@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// CollectDeadline is how long each part of the notebook's state may take.
-	CollectDeadline = 5 * time.Second
+	// CollectTimeout is how long each part of the notebook's state may take.
+	CollectTimeout = 5 * time.Second
 
 	// InterruptGrace is how long cells may take to stop before that.
 	InterruptGrace = 2 * time.Second
@@ -42,10 +42,10 @@ func (s *Session) KernelReady() protocol.Ready { return s.children().kernel.Read
 // KernelPID is the kernel's process id.
 func (s *Session) KernelPID() int { return s.children().kernel.PID() }
 
-// KernelAlive tells whether there is a kernel to talk to. Whoever attaches a
+// IsKernelAlive tells whether there is a kernel to talk to. Whoever attaches a
 // console and asks while it is attached misses no managed_process_exit: either
 // the kernel is not alive here, or the console is told later that it has ended.
-func (s *Session) KernelAlive() bool {
+func (s *Session) IsKernelAlive() bool {
 	pair := s.children()
 	select {
 	case <-pair.kernel.Exited():
@@ -65,10 +65,10 @@ func (s *Session) KernelError() error { return peerError("kernel", s.children().
 // it has died.
 func (s *Session) AgentError() error { return peerError("agent", s.children().agentPeer) }
 
-// Query gives the agent its task, or a word more on it.
-func (s *Session) Query(query protocol.AgentQuery) error {
+// SendQuery gives the agent its task, or a word more on it.
+func (s *Session) SendQuery(query protocol.AgentQuery) error {
 	query.Type = protocol.TypeAgentQuery
-	s.enter(Working, "")
+	s.enter(StateWorking, "")
 	return s.router.ToAgent(query)
 }
 
@@ -77,9 +77,9 @@ func (s *Session) Execute(ctx context.Context, code string, within time.Duration
 	return s.execute(ctx, map[string]any{"code": code, "timeout_s": within.Seconds()})
 }
 
-// Examine runs code that looks at what the kernel holds. A kernel that can sees
+// ExecutePristine runs code that looks at what the kernel holds. A kernel that can sees
 // to it that what ran there before does not mislead it.
-func (s *Session) Examine(ctx context.Context, code string, within time.Duration) (protocol.ExecuteCodeResponse, error) {
+func (s *Session) ExecutePristine(ctx context.Context, code string, within time.Duration) (protocol.ExecuteCodeResponse, error) {
 	return s.execute(ctx, map[string]any{"code": code, "timeout_s": within.Seconds(), "pristine": true})
 }
 
@@ -95,22 +95,22 @@ func (s *Session) execute(ctx context.Context, params map[string]any) (protocol.
 	return response, nil
 }
 
-// Notebook is what the notebook has become, as each part was told; a part that
+// CollectedState is what the notebook has become, as each part was told; a part that
 // could not be had is nil and its error stands in Errors.
-type Notebook struct {
+type CollectedState struct {
 	Context    json.RawMessage   `json:"context"`
 	Globals    json.RawMessage   `json:"globals"`
 	Reactivity json.RawMessage   `json:"reactivity"`
 	Errors     map[string]string `json:"errors,omitempty"`
 }
 
-// Collect refuses the agent's actions from now on, interrupts what runs, and
+// CollectState refuses the agent's actions from now on, interrupts what runs, and
 // reads what the notebook has become.
-func (s *Session) Collect(ctx context.Context) Notebook {
-	s.enter(Collecting, "")
+func (s *Session) CollectState(ctx context.Context) CollectedState {
+	s.enter(StateCollecting, "")
 	s.router.Refuse("session is ending")
 	s.interrupt(ctx)
-	state := Notebook{Errors: map[string]string{}}
+	state := CollectedState{Errors: map[string]string{}}
 	var parts sync.WaitGroup
 	var mu sync.Mutex
 	part := func(into *json.RawMessage, name, action string, take func(answer map[string]json.RawMessage) any) {
@@ -152,7 +152,7 @@ func (s *Session) interrupt(ctx context.Context) {
 }
 
 func (s *Session) part(ctx context.Context, action string, take func(map[string]json.RawMessage) any) (json.RawMessage, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, CollectDeadline, fmt.Errorf("not collected within %v", CollectDeadline))
+	ctx, cancel := context.WithTimeoutCause(ctx, CollectTimeout, fmt.Errorf("not collected within %v", CollectTimeout))
 	defer cancel()
 	body, err := s.router.Ask(ctx, action, nil)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *Session) End(ctx context.Context, cause string) error {
 func (s *Session) end(ctx context.Context, cause string) error {
 	s.stop()
 	s.restarting.Lock() // one that is under way ends first
-	s.enter(Ended, cause)
+	s.enter(StateEnded, cause)
 	s.restarting.Unlock()
 	s.router.Refuse("session is ending")
 	var agentErr, kernelErr error

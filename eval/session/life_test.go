@@ -38,11 +38,11 @@ func TestCollectInterrupts(t *testing.T) {
 	sup := supervisor(t)
 	s := start(t, sup, session.Config{Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}})
 	const source = "found = 41\nwhile True: pass"
-	require.NoError(t, s.Query(protocol.AgentQuery{Query: source}))
-	require.Equal(t, session.Working, s.State())
+	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source}))
+	require.Equal(t, session.StateWorking, s.State())
 	s.await(t, "the cell", entry(trace.KernelToServer, protocol.TypeStartCell))
-	state := s.Collect(t.Context())
-	require.Equal(t, session.Collecting, s.State())
+	state := s.CollectState(t.Context())
+	require.Equal(t, session.StateCollecting, s.State())
 	require.Empty(t, state.Errors)
 	var overview struct {
 		Cells []struct {
@@ -57,7 +57,7 @@ func TestCollectInterrupts(t *testing.T) {
 	result := s.await(t, "the end of the cell", entry(trace.KernelToServer, protocol.TypeCellResult))
 	require.Equal(t, "interrupted", result.Status)
 
-	require.NoError(t, s.Query(protocol.AgentQuery{Query: "1"}))
+	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: "1"}))
 	refused := s.await(t, "a refusal", entry(trace.ServerToAgent, protocol.TypeActionResponse))
 	require.Contains(t, string(refused.Body), "session is ending")
 }
@@ -65,10 +65,10 @@ func TestCollectInterrupts(t *testing.T) {
 // Kernel and console that never answer: each part says so, in its time.
 func TestCollectFromNobody(t *testing.T) {
 	t.Parallel()
-	s := start(t, supervisor(t), session.Config{Console: true})
+	s := start(t, supervisor(t), session.Config{AwaitConsole: true})
 	began := time.Now()
-	state := s.Collect(t.Context())
-	require.WithinRange(t, time.Now(), began.Add(session.CollectDeadline), began.Add(session.CollectDeadline+2*time.Second))
+	state := s.CollectState(t.Context())
+	require.WithinRange(t, time.Now(), began.Add(session.CollectTimeout), began.Add(session.CollectTimeout+2*time.Second))
 	require.Equal(t, map[string]string{
 		"context":    "get_context: not collected within 5s",
 		"globals":    "request_globals_summary: not collected within 5s",
@@ -86,11 +86,11 @@ func TestCollectFromDeadKernel(t *testing.T) {
 	s := start(t, sup, session.Config{Kernel: python(t, sup)})
 	_, err := s.Execute(t.Context(), "1", generous)
 	require.NoError(t, err)
-	require.True(t, s.KernelAlive())
+	require.True(t, s.IsKernelAlive())
 	require.NoError(t, syscall.Kill(s.KernelPID(), syscall.SIGKILL))
 	s.await(t, "its end", entry(trace.Session, router.TypePeerEnded))
-	require.False(t, s.KernelAlive())
-	state := s.Collect(t.Context())
+	require.False(t, s.IsKernelAlive())
+	state := s.CollectState(t.Context())
 	require.JSONEq(t, `{"cell_count":0,"notebook_name":"notebook","cells":[]}`, string(state.Context))
 	require.Equal(t, map[string]string{
 		"globals":    "request_globals_summary: the kernel has ended: kernel was killed by SIGKILL",
@@ -136,7 +136,7 @@ func TestPrintedLinesAreWhole(t *testing.T) {
 	t.Parallel()
 	var printed sheet
 	s := start(t, supervisor(t), session.Config{
-		Kernel: kernel.Config{Command: playing("talker")}, Agent: agent.Config{Command: playing("talker")}, Printed: &printed,
+		Kernel: kernel.Config{Command: playing("talker")}, Agent: agent.Config{Command: playing("talker")}, ChildOutput: &printed,
 	})
 	s.await(t, "the first to be done", func(e *trace.Entry) bool { return e.Type == protocol.TypeError })
 	s.await(t, "the second", func(e *trace.Entry) bool { return e.Type == protocol.TypeError })
@@ -159,7 +159,7 @@ func TestPrintedIsBounded(t *testing.T) {
 	var printed sheet
 	flood := shell(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)
 	flood[2] = "head -c 12000000 /dev/zero | tr '\\0' x; " + flood[2]
-	s := start(t, supervisor(t), session.Config{Agent: agent.Config{Command: flood}, Printed: &printed})
+	s := start(t, supervisor(t), session.Config{Agent: agent.Config{Command: flood}, ChildOutput: &printed})
 	require.NoError(t, s.End(t.Context(), "enough"))
 	got := printed.lines()
 	last := len(got) - 1
@@ -182,7 +182,7 @@ func TestEnvironments(t *testing.T) {
 	var printed sheet
 	sup := supervisor(t)
 	s := start(t, sup, session.Config{
-		Kernel: python(t, sup), Printed: &printed,
+		Kernel: python(t, sup), ChildOutput: &printed,
 		Agent:   agent.Config{Command: playing("shows environment"), PassVariables: []string{"ASSAY_PASSED"}},
 		Environ: append(os.Environ(), "ANTHROPIC_API_KEY=key", "OPENAI_API_KEY=key", "ASSAY_PASSED=yes", "ASSAY_KEPT=no", "LC_TIME=C", "LATCH_SANDBOX_ROOT=/elsewhere"),
 	})
@@ -219,19 +219,19 @@ func TestNobodyElseHolds(t *testing.T) {
 	t.Parallel()
 	s := start(t, supervisor(t), session.Config{})
 	ours, theirs := protocol.Pipe()
-	_, err := s.Hold(ours, session.Console{ID: 1, Name: "1"})
-	require.ErrorIs(t, err, session.ErrServerHolds)
+	_, err := s.AttachHolder(ours, session.Console{ConnID: 1, Name: "1"})
+	require.ErrorIs(t, err, session.ErrHeldByServer)
 	require.NoError(t, errors.Join(ours.Close(protocol.CloseNormal, ""), theirs.Close(protocol.CloseNormal, "")))
 }
 
 // The wait for a console is given up with its context, and with its agent.
 func TestWaitForAConsole(t *testing.T) {
 	t.Parallel()
-	s := start(t, supervisor(t), session.Config{Console: true})
+	s := start(t, supervisor(t), session.Config{AwaitConsole: true})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errEnough)
 	require.ErrorIs(t, s.AwaitHolder(ctx), errEnough)
 	require.NoError(t, s.StopAgent(t.Context()))
 	require.Error(t, s.AwaitHolder(t.Context()))
-	require.Equal(t, session.Ready, s.State())
+	require.Equal(t, session.StateReady, s.State())
 }

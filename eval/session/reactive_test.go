@@ -19,7 +19,7 @@ func TestWidgetIsSet(t *testing.T) {
 	sup := supervisor(t)
 	s := start(t, sup, session.Config{Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}})
 	run := func(source string) string {
-		require.NoError(t, s.Query(protocol.AgentQuery{Query: source}))
+		require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source}))
 		return s.await(t, "the cell's end", entry(trace.KernelToServer, protocol.TypeCellResult)).CellID
 	}
 	maker := run("from assay import w_slider\nn = w_slider('Number', max=5, key='n')")
@@ -37,7 +37,7 @@ func TestWidgetIsSet(t *testing.T) {
 	require.Equal(t, reader, again.CellID)
 	require.Equal(t, "ok", again.Status)
 
-	state := s.Collect(t.Context())
+	state := s.CollectState(t.Context())
 	require.Empty(t, state.Errors)
 	var overview struct {
 		Cells []struct {

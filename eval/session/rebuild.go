@@ -8,16 +8,16 @@ import (
 	"assay/internal/trace"
 )
 
-// Rebuild reads what a session's notebook was when its trace ended, which may be
+// NotebookFromTrace reads what a session's notebook was when its trace ended, which may be
 // in the middle of things: what ran then has failed. It returns nil for a trace
 // that says nothing of the notebook, as when a console held it.
-func Rebuild(ctx context.Context, path string) (*notebook.State, error) {
+func NotebookFromTrace(ctx context.Context, path string) (*notebook.State, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	fold := NewFold()
+	fold := NewNotebookFold()
 	if _, err := trace.Read(file, func(r trace.Record) error {
 		fold.Add(r)
 		return context.Cause(ctx)

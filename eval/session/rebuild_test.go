@@ -32,7 +32,7 @@ func TestRebuiltAcrossKernels(t *testing.T) {
 	add(trace.KernelToServer, protocol.Envelope{Type: protocol.TypeStartCell, CellID: "again"}, `{"type":"start_cell","cell_id":"again","run_sequencer":1}`)
 	add(trace.KernelToServer, protocol.Envelope{Type: protocol.TypeStartCell}, `{"type":"start_cell","cell_id":null,"run_sequencer":1}`)
 	require.NoError(t, recording.Close())
-	state, err := session.Rebuild(t.Context(), path)
+	state, err := session.NotebookFromTrace(t.Context(), path)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"cut": notebook.StatusError, "again": notebook.StatusRan}, state.Executions.Status)
 }

@@ -6,17 +6,17 @@ import (
 	"fmt"
 )
 
-// Restart ends a child, "kernel" or "agent", if it still lives, and starts
+// RestartChild ends a child, "kernel" or "agent", if it still lives, and starts
 // another in its place. A kernel begins with nothing, and every console is told
 // the state anew; an agent is initialised and remembers nothing. It returns when
 // the new one is ready, or cannot be; then there is none.
-func (s *Session) Restart(ctx context.Context, name string) error {
-	if s.cfg.Evaluation {
+func (s *Session) RestartChild(ctx context.Context, name string) error {
+	if s.cfg.IsEvaluation {
 		return errors.New("a case is attached: the end of its kernel or agent is its outcome")
 	}
 	s.restarting.Lock()
 	defer s.restarting.Unlock()
-	if s.State() == Ended {
+	if s.State() == StateEnded {
 		return errors.New("the session has ended")
 	}
 	switch name {

@@ -31,11 +31,11 @@ type State string
 
 // The states, in their order.
 const (
-	Starting   State = "starting"
-	Ready      State = "ready"
-	Working    State = "working"
-	Collecting State = "collecting"
-	Ended      State = "ended"
+	StateStarting   State = "starting"
+	StateReady      State = "ready"
+	StateWorking    State = "working"
+	StateCollecting State = "collecting"
+	StateEnded      State = "ended"
 )
 
 // Config says what session to start.
@@ -54,44 +54,44 @@ type Config struct {
 
 	// Prepare, if set, puts into the sandbox what is to be there before kernel
 	// and agent start.
-	Prepare func(sandbox string) error
+	PrepareWorkdir func(sandbox string) error
 
 	// Disk is how many bytes may be added to the sandbox; 0: no limit. It is
 	// measured each second.
-	Disk int64
+	MaxDiskBytes int64
 
 	// Console lets the first console that comes decide who holds the document,
-	// it or the server; otherwise the server does. TakeOver is how long after
+	// it or the server; otherwise the server does. TakeOverDelay is how long after
 	// the agent's first action the server waits for one until it holds the
 	// document itself; 0: for ever.
-	Console  bool
-	TakeOver time.Duration
+	AwaitConsole  bool
+	TakeOverDelay time.Duration
 
 	// Evaluation refuses to start kernel or agent anew: that one of them has
 	// ended is the outcome. A kernel that had to be killed, since something in
 	// it would not stop, is replaced in any case.
-	Evaluation bool
+	IsEvaluation bool
 
 	// NewCellID makes the ids of cells; nil makes random ones.
 	NewCellID func() string
 
 	// Restored is the notebook that the session goes on with; nil: an empty one.
-	Restored *notebook.State
+	RestoreFrom *notebook.State
 
 	// Init is what the agent is told beside the session's number.
-	Init protocol.AgentInit
+	AgentInit protocol.AgentInit
 
 	Router router.Config // deadlines
 
 	// Printed gets what the children print, in whole lines behind "kernel: "
 	// and "agent: "; nil discards.
-	Printed io.Writer
+	ChildOutput io.Writer
 
 	// Lines, if set, is called with "kernel" or "agent" for each that is about to
 	// be started, and what it returns gets every line that this child prints, those
 	// too that are too many for Printed. The line is only good during the call,
 	// which must not block.
-	Lines func(child string) func(line []byte)
+	ChildLineSink func(child string) func(line []byte)
 
 	Log *slog.Logger // nil discards
 }
@@ -129,8 +129,8 @@ type Session struct {
 
 // StartError says what could not be started.
 type StartError struct {
-	What string // "sandbox", "kernel" or "agent"
-	Err  error
+	Component string // "sandbox", "kernel" or "agent"
+	Err       error
 }
 
 func (e *StartError) Error() string { return e.Err.Error() }
@@ -148,7 +148,7 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 	}
 	s := &Session{
 		cfg: cfg, log: log.With("session", cfg.ID),
-		settled: make(chan struct{}), printed: newPrinted(cfg.Printed, cfg.Lines), supervisor: sup,
+		settled: make(chan struct{}), printed: newPrinted(cfg.ChildOutput, cfg.ChildLineSink), supervisor: sup,
 	}
 	s.runs = notebook.NewExecutions(notebook.ExecutionsConfig{DisplayName: func(id string) string { return s.document.Title(id) }})
 	s.document = notebook.NewDocument(notebook.DocumentConfig{Executions: s.runs, Event: s.noteEvent, NewID: cfg.NewCellID})
@@ -157,23 +157,23 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 	s.stop, s.waited = stop, waited
 	s.cfg.Kernel.OnStuck = func(what string) bool { return s.killsStuck(life, what) }
 	cfg.Router.Log = s.log
-	cfg.Router.Restart = func(name string) error { return s.Restart(life, name) }
+	cfg.Router.Restart = func(name string) error { return s.RestartChild(life, name) }
 	s.router = router.New(cfg.Journal, s.runs, cfg.Router)
 	follow := cfg.Journal.Follow()
-	s.enter(Starting, "")
+	s.enter(StateStarting, "")
 	if err := s.start(ctx); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
 		return nil, errors.Join(err, s.End(context.WithoutCancel(ctx), "it could not start: "+err.Error()))
 	}
-	if cfg.Console && cfg.TakeOver > 0 {
+	if cfg.AwaitConsole && cfg.TakeOverDelay > 0 {
 		s.tasks.Go(func() { s.takeOver(waiting, follow) })
 	}
-	if cfg.Disk > 0 {
+	if cfg.MaxDiskBytes > 0 {
 		s.tasks.Go(func() { s.guardDisk(life) })
 	}
-	s.enter(Ready, "")
+	s.enter(StateReady, "")
 	return s, nil
 }
 
@@ -181,7 +181,7 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 // that does.
 func (s *Session) enter(state State, cause string) {
 	s.mu.Lock()
-	ended := s.state == Ended
+	ended := s.state == StateEnded
 	if !ended {
 		s.state = state
 	}

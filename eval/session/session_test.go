@@ -62,7 +62,7 @@ func endWhileItWorks(ctx context.Context, sup *subprocess.Supervisor, s *stage, 
 	if err != nil {
 		return err
 	}
-	err = live.Query(protocol.AgentQuery{Query: "while True: pass"})
+	err = live.SendQuery(protocol.AgentQuery{Query: "while True: pass"})
 	if err == nil {
 		_, err = s.next(ctx, entry(trace.ServerToKernel, protocol.TypeRunCell))
 	}
@@ -71,7 +71,7 @@ func endWhileItWorks(ctx context.Context, sup *subprocess.Supervisor, s *stage, 
 
 func endWhileTheSandboxIsMade(ctx context.Context, sup *subprocess.Supervisor, _ *stage, cfg session.Config) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	cfg.Prepare = func(string) error { cancel(errEnough); return nil }
+	cfg.PrepareWorkdir = func(string) error { cancel(errEnough); return nil }
 	_, err := session.Start(ctx, sup, cfg)
 	return expect(err, errEnough)
 }
@@ -93,7 +93,7 @@ func endByTheAgent(ctx context.Context, sup *subprocess.Supervisor, _ *stage, cf
 	cfg.Agent.Command = []string{"false"}
 	_, err := session.Start(ctx, sup, cfg)
 	var failed *session.StartError
-	if errors.As(err, &failed) && failed.What == "agent" {
+	if errors.As(err, &failed) && failed.Component == "agent" {
 		return nil
 	}
 	return fmt.Errorf("want an error of the agent's, found %v", err)
@@ -132,7 +132,7 @@ func TestStartErrors(t *testing.T) {
 		"agent is mute":   {session.Config{Agent: agent.Config{Command: shell(), ReadyTimeout: time.Second}}, "agent", []string{"agent did not say ready within 1s"}},
 		"exits at init":   {session.Config{Agent: agent.Config{Command: playing("exit at init")}}, "agent", []string{"agent exited with status 8", "I do not like this session"}},
 		"silent at init":  {session.Config{Agent: agent.Config{Command: shell(`{"type":"ready"}`, `{"type":"agent_status","status":"thinking"}`), ReadyTimeout: time.Second}}, "agent", []string{"agent did not answer init with agent_status ready within 1s"}},
-		"prepare fails":   {session.Config{Prepare: func(string) error { return broken }}, "sandbox", []string{"the data is not there"}},
+		"prepare fails":   {session.Config{PrepareWorkdir: func(string) error { return broken }}, "sandbox", []string{"the data is not there"}},
 		"no sandbox root": {session.Config{WorkdirRoot: "/no/such/folder"}, "sandbox", []string{"make the sandbox: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,13 +142,13 @@ func TestStartErrors(t *testing.T) {
 			require.Nil(t, live)
 			var failed *session.StartError
 			require.ErrorAs(t, err, &failed)
-			require.Equal(t, tc.what, failed.What)
+			require.Equal(t, tc.what, failed.Component)
 			for _, want := range tc.want {
 				require.ErrorContains(t, err, want)
 			}
 			requireNothing(t, s.root)
 			ended := s.await(t, "the end", func(e *trace.Entry) bool {
-				return e.Type == "state" && stateOf(t, e) == session.Ended
+				return e.Type == "state" && stateOf(t, e) == session.StateEnded
 			})
 			require.Contains(t, string(ended.Body), "it could not start: ")
 		})
@@ -159,7 +159,7 @@ func TestStartErrors(t *testing.T) {
 func TestEndTwice(t *testing.T) {
 	t.Parallel()
 	s := start(t, supervisor(t), session.Config{})
-	require.Equal(t, session.Ready, s.State())
+	require.Equal(t, session.StateReady, s.State())
 	var both sync.WaitGroup
 	for range 2 {
 		both.Go(func() {
@@ -171,13 +171,13 @@ func TestEndTwice(t *testing.T) {
 	both.Wait()
 	require.NoError(t, s.End(t.Context(), "again"))
 	requireNothing(t, s.root)
-	require.Error(t, s.Query(protocol.AgentQuery{Query: "go on"}))
-	require.Equal(t, session.Ended, s.State())
-	require.False(t, s.KernelAlive())
+	require.Error(t, s.SendQuery(protocol.AgentQuery{Query: "go on"}))
+	require.Equal(t, session.StateEnded, s.State())
+	require.False(t, s.IsKernelAlive())
 	ours, theirs := protocol.Pipe()
-	_, err := s.Hold(ours, session.Console{ID: 1, Name: "1"})
+	_, err := s.AttachHolder(ours, session.Console{ConnID: 1, Name: "1"})
 	require.ErrorIs(t, err, router.ErrClosed, "whoever has held it")
-	_, err = s.View(ours, session.Console{ID: 1})
+	_, err = s.AttachView(ours, session.Console{ConnID: 1})
 	require.ErrorIs(t, err, router.ErrClosed)
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }

@@ -17,14 +17,14 @@ import (
 )
 
 func (s *Session) start(ctx context.Context) error {
-	sandbox, err := NewWorkdir(s.supervisor, s.cfg.WorkdirRoot, s.cfg.Prepare)
+	sandbox, err := NewWorkdir(s.supervisor, s.cfg.WorkdirRoot, s.cfg.PrepareWorkdir)
 	if err != nil {
-		return &StartError{What: "sandbox", Err: err}
+		return &StartError{Component: "sandbox", Err: err}
 	}
 	s.sandbox = sandbox
-	if s.cfg.Restored != nil {
-		s.runs.Restore(s.cfg.Restored.Executions)
-		if err := s.document.Restore(*s.cfg.Restored); err != nil {
+	if s.cfg.RestoreFrom != nil {
+		s.runs.Restore(s.cfg.RestoreFrom.Executions)
+		if err := s.document.Restore(*s.cfg.RestoreFrom); err != nil {
 			return err
 		}
 	}
@@ -36,7 +36,7 @@ func (s *Session) start(ctx context.Context) error {
 	if err := both.Wait(); err != nil {
 		return err
 	}
-	if !s.cfg.Console {
+	if !s.cfg.AwaitConsole {
 		s.mu.Lock()
 		err := s.holdHere()
 		s.mu.Unlock()
@@ -57,7 +57,7 @@ func (s *Session) startKernel(ctx context.Context) error {
 	k, err := kernel.Start(ctx, s.supervisor, cfg)
 	if err != nil {
 		s.printed.flush("kernel")
-		return &StartError{What: "kernel", Err: err}
+		return &StartError{Component: "kernel", Err: err}
 	}
 	told := make(chan struct{})
 	s.mu.Lock()
@@ -77,7 +77,7 @@ func (s *Session) startAgent(ctx context.Context) error {
 	a, err := agent.Start(ctx, s.supervisor, cfg)
 	if err != nil {
 		s.printed.flush("agent")
-		return &StartError{What: "agent", Err: err}
+		return &StartError{Component: "agent", Err: err}
 	}
 	told := make(chan struct{})
 	s.mu.Lock()
@@ -131,7 +131,7 @@ func (s *Session) connectAgent(ctx context.Context) error {
 	s.mu.Lock()
 	s.pair.agentPeer = peer
 	s.mu.Unlock()
-	init := s.cfg.Init
+	init := s.cfg.AgentInit
 	init.Type, init.Language = protocol.TypeInit, s.children().kernel.ReadyMessage.Language
 	if err := s.router.ToAgent(init); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (s *Session) awaitAgent(ctx context.Context, peer *router.Peer, follow *tra
 	for {
 		entry, err := follow.Next(ctx)
 		if err != nil {
-			return &StartError{What: "agent", Err: err}
+			return &StartError{Component: "agent", Err: err}
 		}
 		if entry.Hop == trace.AgentToServer && entry.Type == protocol.TypeAgentStatus && entry.Status == protocol.AgentReady {
 			return nil

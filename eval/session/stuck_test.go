@@ -19,8 +19,8 @@ import (
 func TestPK7ARunThatSwallowsInterruptsCostsTheKernel(t *testing.T) {
 	t.Parallel()
 	sup := supervisor(t)
-	s := start(t, sup, session.Config{Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}, Evaluation: true})
-	query := func(source string) { require.NoError(t, s.Query(protocol.AgentQuery{Query: source})) }
+	s := start(t, sup, session.Config{Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}, IsEvaluation: true})
+	query := func(source string) { require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source})) }
 	query("kept = 1")
 	s.await(t, "the first cell", entry(trace.KernelToServer, protocol.TypeCellResult))
 	query("import time\ndef deaf():\n    while True:\n        try:\n            while True:\n                print('on', flush=True)\n                time.sleep(0.01)\n        except KeyboardInterrupt: pass\ndeaf()")
@@ -54,7 +54,7 @@ func TestPK7ARunThatStopsLeavesTheKernel(t *testing.T) {
 	t.Parallel()
 	sup := supervisor(t)
 	s := start(t, sup, session.Config{Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}})
-	require.NoError(t, s.Query(protocol.AgentQuery{Query: "import time\ntry:\n    print('on', flush=True)\n    while True: pass\nfinally:\n    time.sleep(2)"}))
+	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: "import time\ntry:\n    print('on', flush=True)\n    while True: pass\nfinally:\n    time.sleep(2)"}))
 	cell := s.await(t, "the cell", startsCell).CellID
 	s.await(t, "the loop", entry(trace.KernelToServer, protocol.TypeKernelStdio))
 	for range 3 {
@@ -63,7 +63,7 @@ func TestPK7ARunThatStopsLeavesTheKernel(t *testing.T) {
 	require.NoError(t, s.Router().ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: "another"}))
 	result := s.await(t, "its result", entry(trace.KernelToServer, protocol.TypeCellResult))
 	require.Equal(t, protocol.StatusInterrupted, result.Status)
-	require.True(t, s.KernelAlive())
+	require.True(t, s.IsKernelAlive())
 }
 
 // startsCell is the start of a run; without a cell, all is idle.
