@@ -22,8 +22,8 @@ cmd/assay +http:       *
 server +http:          eval/session eval/runs router web internal/notebook internal/trace internal/trace/flow internal/protocol
 web:
 
-eval/batch:            eval/attempt eval/runs testcases
-eval/rescore:          eval/runs testcases testcases/grading internal/model
+eval/batch:            eval/attempt eval/runs testcases internal/stats
+eval/rescore:          eval/runs testcases testcases/grading internal/model internal/stats
 eval/attempt:          eval/session eval/runs router kernel agent testcases testcases/grading internal/model internal/notebook internal/trace internal/trace/flow internal/subprocess internal/sandbox internal/protocol
 eval/session:          router kernel agent internal/notebook internal/trace internal/subprocess internal/sandbox internal/protocol
 eval/runs:
@@ -47,6 +47,7 @@ internal/trace/flow:   internal/trace internal/protocol
 internal/model +http:
 internal/sandbox:
 internal/limiter:
+internal/stats:
 internal/protocol:
 `
 

@@ -388,3 +388,50 @@ func TestChatterStopsNoClock(t *testing.T) {
 		})
 	}
 }
+
+// An agent that tells what it does is heard out when it has handed in its answer;
+// another, or one that says no more, does not hold up the attempt.
+func TestItsLastTurnIsRecordedWhole(t *testing.T) {
+	t.Parallel()
+	const executing = `agent>server {"type":"agent_status","status":"executing"}`
+	for name, c := range map[string]struct {
+		before, after []string // after the submission a frame every 100 ms
+		want          time.Duration
+	}{
+		"says done":      {[]string{executing}, []string{says("user", `"Submitted."`), saysDone, says("user", `"more"`)}, 200 * time.Millisecond},
+		"says nothing":   {[]string{executing}, nil, time.Second},
+		"never did":      {nil, []string{says("user", `"Submitted."`)}, 0},
+		"was only ready": {[]string{`agent>server {"type":"agent_status","status":"ready"}`}, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				journal := trace.NewJournal("s")
+				w := attempt.NewWatch(journal, runs.Limits{})
+				for _, frame := range append(c.before, submits(`{"summary":"`+done+`","next_status":"done"}`)) {
+					play(t, journal, frame)
+				}
+				got, _, _ := w.Next(t.Context())
+				require.Equal(t, runs.OutcomeCompleted, got)
+				var entries []trace.Entry
+				for _, frame := range c.after {
+					hop, body, _ := strings.Cut(frame, " ")
+					entries = append(entries, entry(t, hop, body))
+				}
+				began, over := time.Now(), make(chan struct{})
+				go func() {
+					defer close(over)
+					for _, e := range entries {
+						<-time.After(100 * time.Millisecond)
+						e.Wall = time.Now()
+						journal.Append(e)
+					}
+				}()
+				w.HearOut(t.Context())
+				require.Equal(t, c.want, time.Since(began))
+				<-over
+				w.Close()
+			})
+		})
+	}
+}

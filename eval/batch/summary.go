@@ -1,13 +1,10 @@
 package batch
 
 import (
-	"math"
 	"time"
 
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"assay/eval/runs"
+	"assay/internal/stats"
 )
 
 // Summary is the last line of a run.
@@ -124,23 +121,20 @@ func (t *tally) rates() (strict, lenient []float64) {
 	return strict, lenient
 }
 
-// passRate gives the means, and for the strict one the interval of Student's t
-// with the sample's deviation, as published for the benchmarks whose format the
-// cases have.
+// passRate computes the means over the cases' shares of passes, and the interval
+// of the strict mean.
 func passRate(strict, lenient []float64) (r PassRate) {
 	if len(lenient) > 0 {
-		mean := stat.Mean(lenient, nil)
-		r.ExcludingInfrastructure = &mean
+		r.ExcludingInfrastructure = new(stats.Mean(lenient))
 	}
 	if len(strict) == 0 {
 		return r
 	}
-	mean, deviation := stat.MeanStdDev(strict, nil)
-	r.Strict = &mean
-	if n := float64(len(strict)); n > 1 {
-		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975) * deviation / math.Sqrt(n)
-		r.CI95Raw = &[2]float64{mean - half, mean + half}
-		r.CI95 = &[2]float64{max(mean-half, 0), min(mean+half, 1)}
+	r.Strict = new(stats.Mean(strict))
+	if raw, ok := stats.MeanCI95(strict); ok {
+		within := raw.Clamp(0, 1)
+		r.CI95Raw = &[2]float64{raw.Low, raw.High}
+		r.CI95 = &[2]float64{within.Low, within.High}
 	}
 	return r
 }
@@ -150,23 +144,12 @@ func passRate(strict, lenient []float64) (r PassRate) {
 func (t *tally) ofK(k int, s *Summary) {
 	var one, all []float64
 	for _, c := range t.cases {
-		n := c.graded + c.infrastructure
-		if n < k {
-			continue
+		if tries := c.graded + c.infrastructure; tries >= k {
+			one = append(one, stats.PassAtK(tries, c.passed, k))
+			all = append(all, stats.PassHatK(tries, c.passed, k))
 		}
-		one = append(one, 1-choose(n-c.passed, k)/choose(n, k))
-		all = append(all, choose(c.passed, k)/choose(n, k))
 	}
 	if len(one) > 0 {
-		s.PassAtK[k], s.PassHatK[k] = stat.Mean(one, nil), stat.Mean(all, nil)
+		s.PassAtK[k], s.PassHatK[k] = stats.Mean(one), stats.Mean(all)
 	}
-}
-
-// choose is the binomial coefficient, 0 where k > n.
-func choose(n, k int) float64 {
-	c := 1.0
-	for i := range k {
-		c *= float64(n-i) / float64(i+1)
-	}
-	return c
 }

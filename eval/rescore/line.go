@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"assay/internal/stats"
 	"assay/testcases/grading"
 )
 
@@ -102,10 +103,11 @@ func verdictOf(id grading.Value, result grading.Result) *grading.Object {
 func severalOf(id grading.Value, results []grading.Result) *grading.Object {
 	all := grading.Result{Passed: true, Metrics: &grading.Object{}}
 	var texts []string
+	var scores []float64
 	entries := grading.List{}
 	for _, result := range results {
 		all.Passed = all.Passed && result.Passed
-		all.Score += result.Score
+		scores = append(scores, result.Score)
 		if all.Error == nil && result.Error != nil {
 			all.Error = result.Error
 		}
@@ -114,7 +116,7 @@ func severalOf(id grading.Value, results []grading.Result) *grading.Object {
 		addResult(entry, result)
 		entries = append(entries, entry)
 	}
-	all.Score /= float64(len(results))
+	all.Score = stats.Mean(scores)
 	all.Reasoning = strings.Join(texts, "\n\n")
 	o := verdictOf(id, all)
 	o.Set("graders", entries)

@@ -3,13 +3,17 @@ package session_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"assay/eval/session"
 	"assay/internal/notebook"
+	"assay/internal/protocol"
 	"assay/internal/trace"
+	"assay/router"
 )
 
 // folding feeds a fold with entries, each the JSON of a frame.
@@ -112,4 +116,78 @@ func TestFoldOfTheServersNotebook(t *testing.T) {
 	require.Empty(t, f.shown())
 	require.Len(t, twin.State().Cells, 1)
 	require.False(t, f.IsHeldByConsole())
+}
+
+// Where one kernel has followed another, a rebuilt notebook is what it was: what
+// ran when the first ended has failed and is not taken up by the second, and a
+// cell that was disposed of there can run again here.
+func TestRebuiltAcrossKernels(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	recording, err := trace.NewRecording(trace.NewJournal("s"), path)
+	require.NoError(t, err)
+	add := func(hop trace.Hop, env protocol.Envelope, body string) {
+		recording.Journal.Append(trace.Entry{Hop: hop, Envelope: env, Body: []byte(body)})
+	}
+	created := notebook.Event{Type: notebook.EventType, Kind: notebook.CellCreated, Position: new(int), Cell: &notebook.Cell{ID: "cut", Type: notebook.Code, Rev: 1}}
+	add(trace.Notebook, protocol.Envelope{Type: notebook.EventType}, string(created.JSON()))
+	add(trace.ServerToKernel, protocol.Envelope{Type: protocol.TypeDisposeCell, CellID: "again"}, `{"type":"dispose_cell","cell_id":"again"}`)
+	add(trace.KernelToServer, protocol.Envelope{Type: protocol.TypeStartCell, CellID: "cut"}, `{"type":"start_cell","cell_id":"cut","run_sequencer":1}`)
+	add(trace.Session, protocol.Envelope{Type: router.TypePeerEnded, Action: "kernel"}, `{"type":"peer_ended","peer":"kernel"}`)
+	add(trace.KernelToServer, protocol.Envelope{Type: protocol.TypeStartCell, CellID: "again"}, `{"type":"start_cell","cell_id":"again","run_sequencer":1}`)
+	add(trace.KernelToServer, protocol.Envelope{Type: protocol.TypeStartCell}, `{"type":"start_cell","cell_id":null,"run_sequencer":1}`)
+	require.NoError(t, recording.Close())
+	state, err := session.NotebookFromTrace(t.Context(), path)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"cut": notebook.StatusError, "again": notebook.StatusRan}, state.Executions.Status)
+}
+
+// What a session was restored from stands first in its trace, so that the next
+// one can be restored from that trace alone, and so on.
+func TestRestoredFromItsTrace(t *testing.T) {
+	t.Parallel()
+	sup := supervisor(t)
+	state := notebook.State{
+		Cells: []notebook.Cell{{ID: "a", Type: notebook.Code, Source: "1", Rev: 3}},
+		Executions: notebook.Snapshot{
+			Status:  map[string]string{"a": notebook.StatusRan},
+			Outputs: map[string][]json.RawMessage{"a": {json.RawMessage(`{"output_type":"stream","name":"stdout","text":"one\n"}`)}},
+		},
+	}
+	for n := range 3 {
+		path := filepath.Join(t.TempDir(), "trace.jsonl")
+		recording, err := trace.NewRecording(trace.NewJournal("s"), path)
+		require.NoError(t, err)
+		live, err := session.Start(t.Context(), sup, session.Config{
+			ID: "s", Journal: recording.Journal, Kernel: quickKernel(), Agent: quickAgent(), Environ: os.Environ(),
+			WorkdirRoot: t.TempDir(), RestoreFrom: &state,
+		})
+		require.NoError(t, err)
+		_, err = live.Router().Ask(t.Context(), "edit_cell", map[string]any{"cell_id": "a", "source": string(rune('2' + n))})
+		require.NoError(t, err)
+		require.NoError(t, live.End(t.Context(), "over"))
+		require.NoError(t, recording.Close())
+		again, err := session.NotebookFromTrace(t.Context(), path)
+		require.NoError(t, err)
+		require.Equal(t, []notebook.Cell{{ID: "a", Type: notebook.Code, Source: string(rune('2' + n)), Rev: 4 + n, By: notebook.ByServer}}, again.Cells)
+		require.Equal(t, state.Executions.Outputs, again.Executions.Outputs)
+		require.Equal(t, state.Executions.Status, again.Executions.Status)
+		state = *again
+	}
+}
+
+// A trace that says nothing of the notebook, because a console held it, is none
+// to restore from.
+func TestNothingToRestore(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	recording, err := trace.NewRecording(trace.NewJournal("s"), path)
+	require.NoError(t, err)
+	recording.Journal.Append(trace.Entry{Hop: trace.Session, Envelope: protocol.Envelope{Type: router.TypeHolder}, Body: []byte(`{}`)})
+	require.NoError(t, recording.Close())
+	state, err := session.NotebookFromTrace(t.Context(), path)
+	require.NoError(t, err)
+	require.Nil(t, state)
+	_, err = session.NotebookFromTrace(t.Context(), filepath.Join(t.TempDir(), "nowhere"))
+	require.ErrorIs(t, err, os.ErrNotExist)
 }

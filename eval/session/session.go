@@ -11,7 +11,9 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -222,4 +224,72 @@ func (s *Session) note(kind string, what any) {
 
 func (s *Session) append(hop trace.Hop, frame []byte) {
 	s.cfg.Journal.Append(trace.Entry{Hop: hop, Envelope: protocol.Envelope{Type: protocol.TypeReady}, Body: frame})
+}
+
+// Executions is the fold over what the kernel did.
+func (s *Session) Executions() *notebook.Executions { return s.runs }
+
+// Journal is the order of all that happens in the session.
+func (s *Session) Journal() *trace.Journal { return s.cfg.Journal }
+
+// Router is the session's switchboard, to attach consoles to.
+func (s *Session) Router() *router.Router { return s.router }
+
+// KernelReady is what the kernel said of itself.
+func (s *Session) KernelReady() protocol.Ready { return s.children().kernel.ReadyMessage }
+
+// KernelPID is the kernel's process id.
+func (s *Session) KernelPID() int { return s.children().kernel.PID() }
+
+// IsKernelAlive tells whether there is a kernel to talk to. Whoever attaches a
+// console and asks while it is attached misses no managed_process_exit: either
+// the kernel is not alive here, or the console is told later that it has ended.
+func (s *Session) IsKernelAlive() bool {
+	pair := s.children()
+	select {
+	case <-pair.kernel.Exited():
+		return false
+	case <-pair.kernelPeer.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+// KernelError says why the kernel's connection has ended: a *child.ExitError
+// when it has died.
+func (s *Session) KernelError() error { return peerError("kernel", s.children().kernelPeer) }
+
+// AgentError says why the agent's connection has ended: a *child.ExitError when
+// it has died.
+func (s *Session) AgentError() error { return peerError("agent", s.children().agentPeer) }
+
+// SendQuery gives the agent its task, or a word more on it.
+func (s *Session) SendQuery(query protocol.AgentQuery) error {
+	query.Type = protocol.TypeAgentQuery
+	s.enter(StateWorking, "")
+	return s.router.ToAgent(query)
+}
+
+// Execute runs code in the kernel without a cell.
+func (s *Session) Execute(ctx context.Context, code string, within time.Duration) (protocol.ExecuteCodeResponse, error) {
+	return s.execute(ctx, map[string]any{"code": code, "timeout_s": within.Seconds()})
+}
+
+// ExecutePristine runs code that looks at what the kernel holds. A kernel that can sees
+// to it that what ran there before does not mislead it.
+func (s *Session) ExecutePristine(ctx context.Context, code string, within time.Duration) (protocol.ExecuteCodeResponse, error) {
+	return s.execute(ctx, map[string]any{"code": code, "timeout_s": within.Seconds(), "pristine": true})
+}
+
+func (s *Session) execute(ctx context.Context, params map[string]any) (protocol.ExecuteCodeResponse, error) {
+	var response protocol.ExecuteCodeResponse
+	body, err := s.router.Ask(ctx, protocol.TypeExecuteCode, params)
+	if err != nil {
+		return response, err
+	}
+	if err := json.Unmarshal(body, &response); err != nil {
+		return response, fmt.Errorf("execute_code: %w", err)
+	}
+	return response, nil
 }

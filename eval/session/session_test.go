@@ -2,10 +2,13 @@ package session_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -204,4 +207,98 @@ for folder in deep, deep.parent, deep.parent.parent, ".":
 	obeying(t, func() { require.NoError(t, s.End(t.Context(), "enough")) })
 	requireNothing(t, s.root)
 	require.DirExists(t, "/etc")
+}
+
+// The end of a session's children is told to its consoles before their own.
+func TestConsoleHearsOfTheEnd(t *testing.T) {
+	t.Parallel()
+	s := start(t, supervisor(t), session.Config{})
+	ours, theirs := protocol.Pipe()
+	_, err := s.Router().AttachConsole(ours, 1, func(int, bool) (body, recorded []byte) {
+		return []byte(`{"type":"ready"}`), []byte(`{"type":"ready"}`)
+	})
+	require.NoError(t, err)
+	told := make(chan int, 1)
+	go func() {
+		exits := 0
+		for body, err := theirs.Read(); err == nil; body, err = theirs.Read() {
+			if env, err := protocol.NewDecoder().Envelope(body); err == nil && env.Type == protocol.TypeManagedProcessExit {
+				exits++
+			}
+		}
+		told <- exits
+	}()
+	require.NoError(t, s.End(t.Context(), "over"))
+	require.Equal(t, 2, <-told)
+}
+
+func TestExecute(t *testing.T) {
+	t.Parallel()
+	sup := supervisor(t)
+	s := start(t, sup, session.Config{Kernel: python(t, sup)})
+	done, err := s.Execute(t.Context(), "print('said'); x = 6\nx * 7", generous)
+	require.NoError(t, err)
+	require.Equal(t, "ok", done.Status)
+	require.Equal(t, "said\n", done.Stdout)
+	require.Equal(t, "42", *done.Result)
+
+	nothing, err := s.Execute(t.Context(), "", generous)
+	require.NoError(t, err, "code may be empty")
+	require.Equal(t, "ok", nothing.Status)
+
+	failed, err := s.Execute(t.Context(), "1 / 0", generous)
+	require.NoError(t, err, "the code failed, not its execution")
+	require.Equal(t, "error", failed.Status)
+	require.Equal(t, "ZeroDivisionError", failed.EName)
+
+	_, err = s.Execute(t.Context(), "while True: pass", 200*time.Millisecond)
+	require.EqualError(t, err, "execute_code: execute_code did not end within 200ms and was interrupted")
+	again, err := s.Execute(t.Context(), "x", generous)
+	require.NoError(t, err)
+	require.Equal(t, "6", *again.Result, "it is the same kernel")
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errEnough)
+	_, err = s.Execute(ctx, "x", generous)
+	require.ErrorIs(t, err, errEnough)
+}
+
+// A kernel gets no key of a model and nothing else it has no need of; an agent
+// gets what the server has, less the server's own settings. Both work in the
+// sandbox.
+func TestEnvironments(t *testing.T) {
+	t.Parallel()
+	var printed sheet
+	sup := supervisor(t)
+	s := start(t, sup, session.Config{
+		Kernel: python(t, sup), ChildOutput: &printed,
+		Agent:   agent.Config{Command: playing("shows environment"), PassVariables: []string{"ASSAY_PASSED"}},
+		Environ: append(os.Environ(), "ANTHROPIC_API_KEY=key", "OPENAI_API_KEY=key", "ASSAY_PASSED=yes", "ASSAY_KEPT=no", "LC_TIME=C", "LATCH_SANDBOX_ROOT=/elsewhere"),
+	})
+	done, err := s.Execute(t.Context(), "import os, json; print(json.dumps({**os.environ, 'folder': os.getcwd()}))", generous)
+	require.NoError(t, err)
+	var kernelHas map[string]string
+	require.NoError(t, json.Unmarshal([]byte(done.Stdout), &kernelHas))
+	for name := range kernelHas {
+		require.NotRegexp(t, "KEY|TOKEN|SECRET|^ASSAY_[^S]", name)
+	}
+	sandbox := s.Workdir()
+	require.Equal(t, sandbox, kernelHas["folder"])
+	require.Equal(t, sandbox, kernelHas["LATCH_SANDBOX_ROOT"])
+	require.Equal(t, "s", kernelHas["ASSAY_SESSION"])
+	require.Equal(t, "C", kernelHas["LC_TIME"])
+	for name, folder := range map[string]string{"HOME": "home", "TMPDIR": "tmp", "MPLCONFIGDIR": "mpl"} {
+		require.Equal(t, filepath.Join(sandbox, ".assay", folder), kernelHas[name])
+		require.DirExists(t, kernelHas[name])
+	}
+
+	require.NoError(t, s.End(t.Context(), "enough"))
+	agentHas := printed.lines()
+	for _, want := range []string{
+		"folder=" + sandbox, "LATCH_SANDBOX_ROOT=" + sandbox, "ASSAY_SESSION=s", "ASSAY_PASSED=yes", "AGENT_DEBUG=1", "ANTHROPIC_API_KEY=key",
+	} {
+		require.Contains(t, agentHas, "agent: "+want)
+	}
+	own := slices.DeleteFunc(agentHas, func(line string) bool { return !strings.HasPrefix(line, "agent: ASSAY_") })
+	require.ElementsMatch(t, []string{"agent: ASSAY_SESSION=s", "agent: ASSAY_PASSED=yes"}, own)
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"assay/eval/runs"
+	"assay/internal/stats"
 	"assay/testcases"
 	"assay/testcases/grading"
 )
@@ -113,7 +114,8 @@ func answerOf(a runs.Attempt) (answer grading.Value, noAnswer string, err error)
 // what it reads is gone keeps its old result; without one there is no verdict of
 // the attempt.
 func (r *regraded) grade(ctx context.Context, specs []grading.Spec, in grading.Input) {
-	passed, score := true, 0.0
+	passed := true
+	var scores []float64
 	for _, spec := range specs {
 		result := grading.Grade(ctx, spec, in)
 		text, err := marshal(result)
@@ -131,10 +133,9 @@ func (r *regraded) grade(ctx context.Context, specs []grading.Spec, in grading.I
 		}
 		r.New.Graders = append(r.New.Graders, text)
 		passed = passed && result.Passed
-		score += result.Score
+		scores = append(scores, result.Score)
 	}
-	score /= float64(len(specs))
-	if !r.gone {
+	if score := stats.Mean(scores); !r.gone {
 		r.New.Passed, r.New.Score = &passed, &score
 	}
 }

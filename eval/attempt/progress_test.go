@@ -1,0 +1,61 @@
+package attempt_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/eval/attempt"
+	"assay/eval/runs"
+	"assay/internal/trace"
+)
+
+// What an attempt does is said as it changes: what the model is at, tools by
+// their names, waits and what for, and what was used.
+func TestDoing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		journal := trace.NewJournal("s")
+		w := attempt.NewWatch(journal, runs.Limits{})
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			_, _, _ = w.Next(t.Context())
+		}()
+		for _, step := range []struct{ frame, want string }{
+			{"", "waiting for the agent"},
+			{`agent>server {"type":"agent_status","status":"thinking"}`, "the agent is thinking"},
+			{retries(12_000, 2), "waits 12s, try 3: 529 overloaded_error: Overloaded"},
+			{"12s", "the agent is thinking"},
+			{waitsForTurn(1000, false), "waits for its turn"},
+			{waitsForTurn(2000, true), "the agent is thinking"},
+			{`agent>server {"type":"agent_stream_start"}`, "the agent is thinking"},
+			{`agent>server {"type":"agent_stream_block_start","block_index":0,"block_type":"thinking"}`, "the model thinks"},
+			{`agent>server {"type":"agent_stream_block_start","block_index":1,"block_type":"text"}`, "the model writes"},
+			{`agent>server {"type":"agent_stream_block_start","block_index":2,"block_type":"tool_use","block_name":"create_cell"}`, "the model writes create_cell"},
+			{`agent>server {"type":"agent_status","status":"executing"}`, "the agent is executing"},
+			{`agent>server {"type":"agent_action","action":"get_context","params":{},"tx_id":"t1"}`, "get_context"},
+			{`agent>server {"type":"agent_action","action":"create_cell","params":{"auto_run":true},"tx_id":"t2"}`, "create_cell, get_context"},
+			{`server>agent {"type":"agent_action_response","tx_id":"t1","status":"success"}`, "create_cell"},
+			{`server>agent {"type":"agent_action_response","tx_id":"t2","status":"success","cell_id":"a"}`, "create_cell runs a cell"},
+			{runsA, "create_cell runs a cell"},
+		} {
+			if pause, err := time.ParseDuration(step.frame); err == nil {
+				<-time.After(pause)
+			} else if step.frame != "" {
+				play(t, journal, step.frame)
+			}
+			synctest.Wait()
+			text, _ := w.Doing().Activity()
+			require.Equal(t, step.want, text, step.frame)
+		}
+		play(t, journal, `agent>server {"type":"agent_usage_update","input_tokens":10,"output_tokens":5}`)
+		synctest.Wait()
+		require.Equal(t, int64(15), w.Doing().Usage().InputTokens+w.Doing().Usage().OutputTokens)
+		play(t, journal, `session {"type":"peer_ended","action":"agent"}`)
+		<-over
+		w.Close()
+	})
+}

@@ -1,0 +1,213 @@
+package runs_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/eval/runs"
+)
+
+func TestCountsFollowTheRun(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	folder := s.run(t, "r", 1)
+	yes, no := true, false
+	want := runs.Counts{State: runs.StateRunning, ByOutcome: map[runs.Outcome]int{}}
+	one := func(outcome runs.Outcome, count *int) func() {
+		return func() { want.Attempts++; want.ByOutcome[outcome]++; *count++ }
+	}
+	for _, step := range []struct {
+		line any
+		move func()
+	}{
+		{nil, func() {}},
+		{ended(runs.OutcomeCompleted, &yes, ""), one(runs.OutcomeCompleted, &want.Passed)},
+		{ended(runs.OutcomeLimit, &no, ""), one(runs.OutcomeLimit, &want.Failed)},
+		{ended(runs.OutcomeCompleted, nil, ""), one(runs.OutcomeCompleted, &want.Ungraded)},
+		{ended(runs.OutcomeKernelExit, nil, ""), one(runs.OutcomeKernelExit, &want.Infrastructure)},
+		{ended(runs.OutcomeKernelExit, &no, ""), one(runs.OutcomeKernelExit, &want.Failed)},
+		{ended("of another time", &no, ""), one(runs.OutcomeOther, &want.Failed)},
+		{runs.Skipped{Type: runs.TypeSkipped}, func() { want.Skipped++ }},
+		{map[string]string{"type": "of another time"}, func() {}},
+		{map[string]any{"type": runs.TypeSummary, "passed": 1}, func() { want.Finished, want.State = true, runs.StateFinished }},
+		{ended(runs.OutcomeCompleted, &yes, ""), func() {
+			one(runs.OutcomeCompleted, &want.Passed)()
+			want.Finished, want.State = false, runs.StateRunning
+		}},
+	} {
+		if step.line != nil {
+			require.NoError(t, folder.AppendLine(step.line))
+		}
+		step.move()
+		list, _, err := s.store.List(t.Context(), "", 1)
+		require.NoError(t, err)
+		fresh, err := runs.NewStore(s.dir).Open("r")
+		require.NoError(t, err)
+		counts, err := fresh.Counts(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, list[0].Summary.PassRate, counts.PassRate)
+		counts.PassRate, counts.DurationMS, list[0].Summary.PassRate, list[0].Summary.DurationMS = nil, nil, nil, nil
+		require.Equal(t, &want, list[0].Summary)
+		require.Equal(t, want, counts, "who reads all at once comes to the same")
+		require.NoError(t, fresh.Close())
+	}
+}
+
+// The mean over a case's attempts is one observation, and outcomes of the
+// infrastructure are failures: the rule of a run's summary.
+func TestCountsRateAndCost(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	folder := s.run(t, "r", 1)
+	yes, no := true, false
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) // as of the run
+	append1 := func(id string, outcome runs.Outcome, passed *bool, cost float64, minutes int) {
+		a := ended(outcome, passed, "")
+		a.CaseID, a.Usage.CostUSD, a.Ended = id, &cost, began.Add(time.Duration(minutes)*time.Minute)
+		require.NoError(t, folder.AppendLine(a))
+	}
+	append1("a", runs.OutcomeCompleted, &yes, 0.25, 1)
+	append1("a", runs.OutcomeCompleted, &no, 0.25, 2)
+	append1("b", runs.OutcomeCompleted, &yes, 0, 9)
+	append1("b", runs.OutcomeAgentError, nil, 1, 4)
+	append1("c", runs.OutcomeKernelExit, nil, 0, 5)
+	append1("d", runs.OutcomeKernelExit, &no, 0, 6)
+	append1("e", runs.OutcomeCompleted, nil, 0, 7)
+	run := s.open(t)
+	counts := func() runs.Counts {
+		counts, err := run.Counts(t.Context())
+		require.NoError(t, err)
+		return counts
+	}
+	require.InDelta(t, 0.25, *counts().PassRate, 1e-12)
+	require.InDelta(t, 1.5, *counts().CostUSD, 1e-12)
+	require.Greater(t, *counts().DurationMS, int64(time.Hour/time.Millisecond), "until now")
+
+	require.NoError(t, folder.Close())
+	require.Equal(t, runs.StateInterrupted, counts().State)
+	require.EqualValues(t, 9*60_000, *counts().DurationMS, "until the last attempt had ended")
+	whole, err := os.ReadFile(filepath.Join(folder.Dir, "attempts.jsonl"))
+	require.NoError(t, err)
+	for line, want := range map[string]*int64{
+		`{"type":"summary","duration_ms":1234}`: new(int64(1234)), `{"type":"summary","duration_ms":1e308}`: new(int64(540_000)), `{"type":"summary","duration_ms":"x"}`: new(int64(540_000)),
+	} {
+		s.write(t, "r/attempts.jsonl", string(whole)+line+"\n")
+		require.Equal(t, runs.StateFinished, counts().State)
+		require.Equal(t, want, counts().DurationMS, line)
+		s.write(t, "r/attempts.jsonl", string(whole))
+		require.Equal(t, runs.StateInterrupted, counts().State, "the file is shorter than it was")
+	}
+	for _, cost := range []string{"null", "-1", `"1"`, "1e999", "[1]"} {
+		s.write(t, "r/attempts.jsonl", string(whole)+`{"type":"attempt","outcome":"completed","usage":{"cost_usd":`+cost+"}}\n")
+		require.Nil(t, counts().CostUSD, cost)
+		s.write(t, "r/attempts.jsonl", string(whole))
+	}
+}
+
+// A folder that was replaced by another of its name is counted anew.
+func TestCountsOfAnotherFolderOfThatName(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	yes := true
+	for n := range 3 {
+		require.NoError(t, os.RemoveAll(filepath.Join(s.dir, "r")))
+		folder := s.run(t, "r", 1)
+		for range 3 - n {
+			require.NoError(t, folder.AppendLine(ended(runs.OutcomeCompleted, &yes, "")))
+		}
+		counts, err := s.open(t).Counts(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 3-n, counts.Attempts)
+	}
+}
+
+// A run is running as long as a program has its folder open, however silent it is,
+// and no longer.
+func TestStateOfARun(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	folder := s.run(t, "r", 1)
+	_, rel, err := folder.MakeAttemptDir(1, "c", 1, 1)
+	require.NoError(t, err)
+	run := s.open(t)
+	for _, want := range []runs.State{runs.StateRunning, runs.StateInterrupted} {
+		for range 2 { // who looks leaves no trace
+			counts, err := run.Counts(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, want, counts.State)
+			began, err := run.UnfinishedAttempt(filepath.Base(rel))
+			require.NoError(t, err)
+			require.Equal(t, want, began.State)
+			ended, err := run.HasAttemptEnded(t.Context(), filepath.Base(rel))
+			require.NoError(t, err)
+			require.Equal(t, want == runs.StateInterrupted, ended)
+		}
+		require.NoError(t, folder.Close())
+		folder = s.run(t, "other-"+string(want), 1) // what else is open does not matter
+	}
+}
+
+// What cannot be read in attempts.jsonl hides nothing else, and is told.
+func TestCountsOfADamagedFile(t *testing.T) {
+	t.Parallel()
+	const header, attempt = `{"type":"attempts","version":1}` + "\n", `{"type":"attempt","case_id":"c","outcome":"completed","passed":true,"trace":"attempts/a/trace.jsonl"}` + "\n"
+	for name, c := range map[string]struct {
+		text   string
+		passed int
+		left   *runs.UnreadableLines
+	}{
+		"none":            {header + attempt + attempt, 2, nil},
+		"cut":             {header + "{\"type\":\"att\n" + attempt, 1, &runs.UnreadableLines{Count: 1, First: 1}},
+		"binary":          {header + attempt + "\x00\xff\x7fELF\n\n" + attempt, 2, &runs.UnreadableLines{Count: 2, First: 2}},
+		"foreign":         {header + attempt + "[1]\n{}\n{\"a\":1}\n7\nnull\n{\"type\":3}\n" + attempt, 2, &runs.UnreadableLines{Count: 6, First: 2}},
+		"strange verdict": {header + `{"type":"attempt","outcome":["completed"],"passed":true}` + "\n" + `{"type":"attempt","outcome":"completed","passed":"yes"}` + "\n" + attempt, 1, &runs.UnreadableLines{Count: 2, First: 1}},
+		"no header":       {"x\n" + attempt, 1, &runs.UnreadableLines{Count: 1, First: 0}},
+		"deep":            {header + `{"type":"attempt","outcome":"completed","answer":` + strings.Repeat("[", 1<<20) + "\n" + attempt, 1, &runs.UnreadableLines{Count: 1, First: 1}},
+		"no end":          {header + attempt + `{"type":"attempt"`, 1, &runs.UnreadableLines{Count: 1, First: 2}},
+		"no end, and cut": {header + "{\n" + attempt + `{"type":"attempt"`, 1, &runs.UnreadableLines{Count: 2, First: 1}},
+		"empty":           {"", 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShelf(t)
+			s.write(t, "r/run.json", `{"type":"run","version":1}`)
+			s.write(t, "r/attempts.jsonl", c.text)
+			run := s.open(t)
+			for range 2 {
+				counts, err := run.Counts(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, c.passed, counts.Passed)
+				require.Equal(t, c.left, counts.Unreadable)
+			}
+		})
+	}
+}
+
+// A line that is being written is none yet, and nothing is wrong.
+func TestCountsWhileALineIsWritten(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	folder := s.run(t, "r", 1)
+	file, err := os.OpenFile(filepath.Join(folder.Dir, "attempts.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	defer file.Close()
+	run := s.open(t)
+	counts := func() runs.Counts {
+		counts, err := run.Counts(t.Context())
+		require.NoError(t, err)
+		return counts
+	}
+	_, err = file.WriteString(`{"type":"skip`)
+	require.NoError(t, err)
+	require.Nil(t, counts().Unreadable)
+	require.Zero(t, counts().Skipped)
+	_, err = file.WriteString(`ped"}` + "\n")
+	require.NoError(t, err)
+	require.Equal(t, 1, counts().Skipped)
+	require.Nil(t, counts().Unreadable)
+}

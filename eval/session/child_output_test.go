@@ -1,0 +1,59 @@
+package session_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent"
+	"assay/eval/session"
+	"assay/internal/protocol"
+	"assay/internal/trace"
+	"assay/kernel"
+)
+
+// Two children print at the same time, in pieces: every line is whole, and the
+// last one is there although it did not end.
+func TestPrintedLinesAreWhole(t *testing.T) {
+	t.Parallel()
+	var printed sheet
+	s := start(t, supervisor(t), session.Config{
+		Kernel: kernel.Config{Command: playing("talker")}, Agent: agent.Config{Command: playing("talker")}, ChildOutput: &printed,
+	})
+	s.await(t, "the first to be done", func(e *trace.Entry) bool { return e.Type == protocol.TypeError })
+	s.await(t, "the second", func(e *trace.Entry) bool { return e.Type == protocol.TypeError })
+	require.NoError(t, s.End(t.Context(), "enough"))
+	var want []string
+	for _, name := range []string{"kernel", "agent"} {
+		for i := range lines {
+			line := name + ": " + talked(i)
+			want = append(want, line, line) // stdout and stderr
+		}
+		want = append(want, name+": the end")
+	}
+	slices.Sort(want)
+	require.Equal(t, want, slices.Sorted(slices.Values(printed.lines())))
+}
+
+// A line that does not end is broken, and there is an end to what is kept.
+func TestPrintedIsBounded(t *testing.T) {
+	t.Parallel()
+	var printed sheet
+	flood := shell(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)
+	flood[2] = "head -c 12000000 /dev/zero | tr '\\0' x; " + flood[2]
+	s := start(t, supervisor(t), session.Config{Agent: agent.Config{Command: flood}, ChildOutput: &printed})
+	require.NoError(t, s.End(t.Context(), "enough"))
+	got := printed.lines()
+	last := len(got) - 1
+	require.Equal(t, "[more than 10 MiB were printed: the rest is left out]", got[last])
+	size := 0
+	for _, line := range got[:last] {
+		require.Equal(t, "agent: ", strings.Trim(line, "x"))
+		require.LessOrEqual(t, len(line), 256<<10)
+		size += len(line)
+	}
+	require.Greater(t, size, 10<<20)
+	require.Less(t, size, 11<<20)
+}

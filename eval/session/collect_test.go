@@ -1,0 +1,93 @@
+package session_test
+
+import (
+	"encoding/json"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent"
+	"assay/eval/session"
+	"assay/internal/protocol"
+	"assay/internal/trace"
+	"assay/router"
+)
+
+func stateOf(t *testing.T, e *trace.Entry) session.State {
+	t.Helper()
+	var state struct {
+		State session.State `json:"state"`
+	}
+	require.NoError(t, json.Unmarshal(e.Body, &state))
+	return state.State
+}
+
+// A cell runs when the notebook is collected: it is interrupted, the state is
+// there, and the agent is refused from then on.
+func TestCollectInterrupts(t *testing.T) {
+	t.Parallel()
+	sup := supervisor(t)
+	s := start(t, sup, session.Config{Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}})
+	const source = "found = 41\nwhile True: pass"
+	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source}))
+	require.Equal(t, session.StateWorking, s.State())
+	s.await(t, "the cell", entry(trace.KernelToServer, protocol.TypeStartCell))
+	state := s.CollectState(t.Context())
+	require.Equal(t, session.StateCollecting, s.State())
+	require.Empty(t, state.Errors)
+	var overview struct {
+		Cells []struct {
+			Source string `json:"source"`
+		} `json:"cells"`
+	}
+	require.NoError(t, json.Unmarshal(state.Context, &overview))
+	require.Len(t, overview.Cells, 1)
+	require.Equal(t, source, overview.Cells[0].Source)
+	require.Contains(t, string(state.Globals), `"found"`)
+	require.Contains(t, string(state.Reactivity), `"cell_reactivity"`)
+	result := s.await(t, "the end of the cell", entry(trace.KernelToServer, protocol.TypeCellResult))
+	require.Equal(t, "interrupted", result.Status)
+
+	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: "1"}))
+	refused := s.await(t, "a refusal", entry(trace.ServerToAgent, protocol.TypeActionResponse))
+	require.Contains(t, string(refused.Body), "session is ending")
+}
+
+// Kernel and console that never answer: each part says so, in its time.
+func TestCollectFromNobody(t *testing.T) {
+	t.Parallel()
+	s := start(t, supervisor(t), session.Config{AwaitConsole: true})
+	began := time.Now()
+	state := s.CollectState(t.Context())
+	require.WithinRange(t, time.Now(), began.Add(session.CollectTimeout), began.Add(session.CollectTimeout+2*time.Second))
+	require.Equal(t, map[string]string{
+		"context":    "get_context: not collected within 5s",
+		"globals":    "request_globals_summary: not collected within 5s",
+		"reactivity": "request_reactivity_summary: not collected within 5s",
+	}, state.Errors)
+	require.Nil(t, state.Context)
+	require.Nil(t, state.Globals)
+	require.Nil(t, state.Reactivity)
+}
+
+// Of a dead kernel the notebook is left, and how it died.
+func TestCollectFromDeadKernel(t *testing.T) {
+	t.Parallel()
+	sup := supervisor(t)
+	s := start(t, sup, session.Config{Kernel: python(t, sup)})
+	_, err := s.Execute(t.Context(), "1", generous)
+	require.NoError(t, err)
+	require.True(t, s.IsKernelAlive())
+	require.NoError(t, syscall.Kill(s.KernelPID(), syscall.SIGKILL))
+	s.await(t, "its end", entry(trace.Session, router.TypePeerEnded))
+	require.False(t, s.IsKernelAlive())
+	state := s.CollectState(t.Context())
+	require.JSONEq(t, `{"cell_count":0,"notebook_name":"notebook","cells":[]}`, string(state.Context))
+	require.Equal(t, map[string]string{
+		"globals":    "request_globals_summary: the kernel has ended: kernel was killed by SIGKILL",
+		"reactivity": "request_reactivity_summary: the kernel has ended: kernel was killed by SIGKILL",
+	}, state.Errors)
+	require.EqualError(t, s.KernelError(), "kernel was killed by SIGKILL")
+}

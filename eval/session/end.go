@@ -1,0 +1,79 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"assay/internal/protocol"
+	"assay/internal/subprocess"
+)
+
+const (
+	// CollectTimeout is how long each part of the notebook's state may take.
+	CollectTimeout = 5 * time.Second
+
+	// InterruptGrace is how long cells may take to stop before that.
+	InterruptGrace = 2 * time.Second
+
+	// endDeadline bounds each step of the end: it is the grace of a stop and
+	// what the system may take to reap.
+	endDeadline = subprocess.StopGrace + time.Second
+)
+
+// StopAgent ends the agent and leaves the rest as it is.
+func (s *Session) StopAgent(ctx context.Context) error {
+	s.mu.Lock()
+	agent := s.pair.agent
+	s.dismissed = agent
+	s.mu.Unlock()
+	if agent == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, endDeadline)
+	defer cancel()
+	return agent.Stop(ctx)
+}
+
+func (s *Session) stopKernel(ctx context.Context) error {
+	kernel := s.children().kernel
+	if kernel == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, endDeadline)
+	defer cancel()
+	return kernel.Stop(ctx)
+}
+
+// End ends the session, for whatever cause: consoles are told, agent and kernel
+// are stopped with everything they started, the sandbox is removed. When ctx is
+// done, nobody is given time any more. It may be called more than once.
+func (s *Session) End(ctx context.Context, cause string) error {
+	s.endOnce.Do(func() { s.endErr = s.end(ctx, cause) })
+	return s.endErr
+}
+
+func (s *Session) end(ctx context.Context, cause string) error {
+	s.stop()
+	s.restarting.Lock() // one that is under way ends first
+	s.enter(StateEnded, cause)
+	s.restarting.Unlock()
+	s.router.Refuse("session is ending")
+	var agentErr, kernelErr error
+	var both sync.WaitGroup
+	both.Go(func() { agentErr = s.StopAgent(ctx) })
+	both.Go(func() { kernelErr = s.stopKernel(ctx) })
+	both.Wait()
+	pair := s.children()
+	for _, told := range []<-chan struct{}{pair.kernelTold, pair.agentTold} {
+		if told != nil {
+			<-told // before their connections end
+		}
+	}
+	s.router.Close(protocol.CloseGoing, cause)
+	s.tasks.Wait()
+	s.printed.flush("kernel")
+	s.printed.flush("agent")
+	return errors.Join(agentErr, kernelErr, s.removeSandbox())
+}
