@@ -171,6 +171,10 @@ func (k *Kernel) Exited() <-chan struct{} { return k.proc.Exited() }
 // Exit tells how it ended, after Exited is closed.
 func (k *Kernel) Exit() subprocess.Exit { return k.proc.Exit() }
 
+// Enforced returns what was in fact enforced for this kernel; see
+// [subprocess.Process.Enforced].
+func (k *Kernel) Enforced() map[string]bool { return k.proc.Enforced() }
+
 // Read returns the kernel's next frame, of its socket or made of its output.
 // When the kernel has died the error is a [*child.ExitError].
 func (k *Kernel) Read() ([]byte, error) {

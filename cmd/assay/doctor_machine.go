@@ -98,7 +98,7 @@ func (p *process) lookForCgroup(ctx context.Context) finding {
 	switch {
 	case err != nil:
 		return isMissing(err, "see the other lines")
-	case sup.Enforceable()["cgroup_kill"]:
+	case tried.Enforced()[subprocess.EnforcesCgroupKill]:
 		return isOK("everything that a cell starts ends with its kernel")
 	default:
 		return isNote("cgroup v2 cannot be used here: a process that leaves its group outlives its session")

@@ -52,6 +52,12 @@ func (m Machine) Enforceable(r Rules) map[string]bool {
 	return held
 }
 
+// enforcedByPlan is Enforceable without what only a cgroup enforces.
+func (m Machine) enforcedByPlan(r Rules) map[string]bool {
+	m.PidsCgroups = false
+	return m.Enforceable(r)
+}
+
 // DescribeMissing says, for people, what of [Machine.Enforced] does not hold and why. What
 // holds nowhere is not said.
 func DescribeMissing(enforced map[string]bool) []string {

@@ -36,7 +36,7 @@ func TestPoorMachine(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, sandbox.Plan{Rlimits: []sandbox.Rlimit{
 		{Resource: unix.RLIMIT_DATA, Value: 1}, {Resource: unix.RLIMIT_NOFILE, Value: 3}, {Resource: unix.RLIMIT_FSIZE, Value: 4},
-	}}, plan)
+	}, Enforces: sandbox.Machine{IsRoot: true}.Enforceable(rules)}, plan)
 
 	enforced := sandbox.Machine{IsRoot: true}.Enforceable(rules)
 	require.Equal(t, map[string]bool{
@@ -45,6 +45,19 @@ func TestPoorMachine(t *testing.T) {
 		"memory": true, "processes": false, "open_files": true, "file_size": true,
 	}, enforced)
 	require.Len(t, sandbox.DescribeMissing(enforced), 8)
+}
+
+// A pids cgroup is not the plan's: whether a process got one is said by the process.
+func TestPlanDoesNotClaimPidsCgroup(t *testing.T) {
+	t.Parallel()
+	for isRoot, want := range map[bool]bool{true: false, false: true} {
+		machine := sandbox.Machine{PidsCgroups: true, IsRoot: isRoot}
+		rules := sandbox.Rules{Workdir: t.TempDir(), MaxProcesses: 2}
+		plan, err := machine.Plan(rules)
+		require.NoError(t, err)
+		require.True(t, machine.Enforceable(rules)[sandbox.EnforcesProcesses])
+		require.Equal(t, want, plan.Enforces[sandbox.EnforcesProcesses], "root: %v", isRoot)
+	}
 }
 
 func TestEnforced(t *testing.T) {

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// emptied is how long the last processes of a cgroup may take to be gone.
-const emptied = 2 * time.Second
+// removeTimeout is how long the last processes of a cgroup may take to disappear after
+// they were killed.
+const removeTimeout = 2 * time.Second
 
 // PidsLimit limits how many processes a child and all that it starts may be, by a
 // cgroup. It is not safe for concurrent use.
@@ -113,16 +114,23 @@ func (p *PidsLimit) Remove() error {
 	if !p.own {
 		return nil
 	}
-	deadline := time.Now().Add(emptied)
+	return RemoveCgroup(p.folder, time.Now().Add(removeTimeout))
+}
+
+// RemoveCgroup removes the folder of a cgroup, of either version, that has no cgroups
+// below it. Its processes must have been killed: while the last ones are still ending
+// it tries again every millisecond, since the kernel announces their end only to those
+// that poll, and fails at the deadline. A cgroup that does not exist is no error.
+func RemoveCgroup(dir string, deadline time.Time) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for ; ; <-tick.C {
-		err := os.Remove(p.folder)
+		err := os.Remove(dir)
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("remove a pids cgroup: %w", err)
+			return fmt.Errorf("remove a cgroup: %w", err)
 		}
 	}
 }

@@ -31,6 +31,12 @@ type Plan struct {
 	// Filter is a seccomp program of 8 bytes an instruction; empty: none.
 	SeccompFilter []byte   `json:"filter"`
 	Rlimits       []Rlimit `json:"limits"`
+
+	// Enforces is what [Machine.Enforceable] promises, as far as it is the plan that
+	// keeps it: EnforcesProcesses is true only if a resource limit binds the user. A
+	// process that runs behind the plan has all of it, since a step that fails is an
+	// error.
+	Enforces map[string]bool `json:"-"`
 }
 
 // Mount is a file system made for the fenced process.
@@ -54,7 +60,7 @@ func (m Machine) Plan(r Rules) (Plan, error) {
 		return Plan{}, err
 	}
 	m = m.under(r)
-	p := Plan{Rlimits: m.limits(r)}
+	p := Plan{Rlimits: m.limits(r), Enforces: m.enforcedByPlan(r)}
 	if m.bounding {
 		p.DroppedCapabilities = m.capabilities
 	}

@@ -7,66 +7,93 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"assay/internal/sandbox"
 )
 
-// emptied is how long killed cgroups, however many, may take until their last
-// process is gone.
-const emptied = 2 * time.Second
+// cgroupRemoveTimeout is how long the last processes of killed cgroups, however many
+// cgroups there are, may take to disappear.
+const cgroupRemoveTimeout = 2 * time.Second
 
-// cgroups makes one cgroup (version 2) for each child, below one of the
-// server's. Its methods work on nil, which stands for: not to be had here.
+// cgroups makes a cgroup (version 2) for each subprocess below one cgroup of the
+// server's, which is made when it is first needed and can be made.
 type cgroups struct {
-	root string
-	next atomic.Int64
-	off  atomic.Bool // starting in a cgroup was refused
+	onRoot func(root string) // called once, when the server's cgroup has been made
+
+	mu   sync.Mutex
+	root string // the server's cgroup; empty: it could not be made so far
+
+	lastNumber atomic.Int64
 }
 
-// newCgroups makes the server's cgroup, or says why there is none.
-func newCgroups() (*cgroups, error) {
+// isWritable reports whether the server's cgroup could be made.
+func (c *cgroups) isWritable() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.root != ""
+}
+
+// makeRoot returns the folder of the server's cgroup, which it makes unless it is
+// there. The error says why cgroup v2 cannot be used; a later call tries again.
+func (c *cgroups) makeRoot() (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.root != "" {
+		return c.root, nil
+	}
 	own, err := sandbox.OwnCgroupDir()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	root, err := os.MkdirTemp(own, "assay-"+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	if _, err := os.Stat(filepath.Join(root, "cgroup.kill")); err != nil {
-		return nil, errors.Join(errors.New("no cgroup.kill (Linux 5.14 has it)"), os.Remove(root))
+		return "", errors.Join(errors.New("no cgroup.kill (Linux 5.14 or newer has it)"), os.Remove(root))
 	}
-	return &cgroups{root: root}, nil
+	c.root = root
+	c.onRoot(root)
+	return root, nil
 }
-
-func (c *cgroups) usable() bool { return c != nil && !c.off.Load() }
 
 // add makes a cgroup and opens its folder, for [syscall.SysProcAttr.CgroupFD].
 func (c *cgroups) add() (*os.File, error) {
-	path := filepath.Join(c.root, strconv.FormatInt(c.next.Add(1), 10))
+	root, err := c.makeRoot()
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(root, strconv.FormatInt(c.lastNumber.Add(1), 10))
 	if err := os.Mkdir(path, 0o700); err != nil {
 		return nil, fmt.Errorf("make a cgroup: %w", err)
 	}
-	return os.Open(path)
+	folder, err := os.Open(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open a cgroup: %w", err), os.Remove(path))
+	}
+	return folder, nil
 }
 
-// enterCgroup moves a process into a cgroup.
-func enterCgroup(path string, pid int) error {
-	return os.WriteFile(filepath.Join(path, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0)
-}
-
-// remove kills everything below the server's cgroup and removes it. The time for
-// that is one for all, so that the helper is gone soon too.
+// remove kills everything in the server's cgroup and removes it, if there is one.
 func (c *cgroups) remove() error {
-	if c == nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.root == "" {
 		return nil
 	}
-	deadline := time.Now().Add(emptied)
-	err := killCgroup(c.root)
-	for _, path := range append(subfolders(c.root), c.root) {
-		err = errors.Join(err, removeCgroupBy(path, deadline))
+	return removeCgroupTree(c.root)
+}
+
+// removeCgroupTree kills everything below a server's cgroup and removes it. All its
+// cgroups share one deadline, so that the cleanup helper ends soon too.
+func removeCgroupTree(root string) error {
+	deadline := time.Now().Add(cgroupRemoveTimeout)
+	err := killCgroup(root)
+	for _, path := range append(subfolders(root), root) {
+		err = errors.Join(err, sandbox.RemoveCgroup(path, deadline))
 	}
 	return err
 }
@@ -85,29 +112,20 @@ func subfolders(path string) []string {
 	return folders
 }
 
+// moveToCgroup moves a running process into a cgroup.
+func moveToCgroup(path string, pid int) error {
+	if err := os.WriteFile(filepath.Join(path, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0); err != nil {
+		return fmt.Errorf("move into a cgroup: %w", err)
+	}
+	return nil
+}
+
+// killCgroup kills every process in a cgroup and below it. A cgroup that does not exist
+// is no error.
 func killCgroup(path string) error {
 	err := os.WriteFile(filepath.Join(path, "cgroup.kill"), []byte("1"), 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
-}
-
-// removeCgroup removes an emptied cgroup. What was killed a moment ago may
-// still be on its way out, and the kernel tells of it in cgroup.events only by
-// polling, so this tries again until the time is up.
-func removeCgroup(path string) error { return removeCgroupBy(path, time.Now().Add(emptied)) }
-
-func removeCgroupBy(path string, deadline time.Time) error {
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for ; ; <-tick.C {
-		err := os.Remove(path)
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("remove a cgroup: %w", err)
-		}
-	}
 }

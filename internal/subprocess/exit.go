@@ -1,19 +1,33 @@
 package subprocess
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Exit is how a child ended.
+const (
+	// exitPollInterval is the time between two looks at a process whose end can be
+	// noticed neither by a pidfd nor by waitid.
+	exitPollInterval = 50 * time.Millisecond
+
+	// killedGrace is how long after its SIGKILL such a process is taken to be dead
+	// although that cannot be seen, as when no file of /proc can be opened.
+	killedGrace = time.Second
+)
+
+// Exit says how a subprocess ended.
 type Exit struct {
-	Code       int    // exit status; -1 when a signal ended it, or Lost
-	Signal     string // "SIGKILL"; empty when it exited by itself
-	Lost       bool   // nobody can tell how it ended: the process that had forked it is gone
-	LastOutput string // the last lines it printed
+	Code       int    // exit status; -1 if a signal ended it or the status is Lost
+	Signal     string // such as "SIGKILL"; empty if it exited by itself
+	Lost       bool   // the status is unknown, because the process that had forked it is gone
+	LastOutput string // the last lines that it printed, at most 4 KiB
 }
 
 func newExit(status syscall.WaitStatus) Exit {
@@ -23,32 +37,188 @@ func newExit(status syscall.WaitStatus) Exit {
 	return Exit{Code: status.ExitStatus()}
 }
 
-// String is one line: how it ended, without what it printed.
+// String describes the exit in one line, without LastOutput.
 func (e Exit) String() string {
 	switch {
 	case e.Lost:
-		return "ended, nobody can tell how"
+		return "ended with an unknown exit status"
 	case e.Signal != "":
 		return "was killed by " + e.Signal
 	}
 	return fmt.Sprintf("exited with status %d", e.Code)
 }
 
-// ExitError says that a child has died.
+// ExitError is the error of using a subprocess that has ended.
 type ExitError struct {
-	Name string
+	Name string // Spec.Name
 	Exit Exit
 }
 
 func (e *ExitError) Error() string {
-	return withTail(fmt.Errorf("%s %s", e.Name, e.Exit), e.Exit.LastOutput).Error()
+	return withLastOutput(fmt.Errorf("%s %s", e.Name, e.Exit), e.Exit.LastOutput).Error()
 }
 
-// withTail adds the last thing that a child printed to an error.
-func withTail(err error, tail string) error {
-	tail = strings.TrimSpace(tail)
-	if tail == "" {
+// withLastOutput adds what a subprocess printed last to an error about it.
+func withLastOutput(err error, output string) error {
+	output = strings.TrimSpace(output)
+	if output == "" {
 		return err
 	}
-	return fmt.Errorf("%w; it printed last: %s", err, tail)
+	return fmt.Errorf("%w; it printed last: %s", err, output)
+}
+
+// Forker starts processes other than by executing a command: another subprocess, their
+// parent, forks them.
+type Forker interface {
+	// Spawn starts a process that has these files as its socket, stdout and stderr and
+	// leads a process group. The process must not run untrusted code before it is asked
+	// to over the socket, because it is put into its cgroup only after Spawn returns.
+	Spawn(socket, stdout, stderr *os.File) (pid int, err error)
+
+	// Reap has the parent wait for a process that has ended, and returns its status.
+	// It is called once for each process. An error means that the status is lost.
+	Reap(pid int) (syscall.WaitStatus, error)
+}
+
+// handle is the operating system's side of a [Process].
+type handle interface {
+	pid() int
+
+	// reap frees the id of the process, which has ended, and returns how it ended.
+	reap() Exit
+}
+
+// executed is a child of the server.
+type executed struct{ cmd *exec.Cmd }
+
+func (e executed) pid() int { return e.cmd.Process.Pid }
+
+func (e executed) reap() Exit {
+	_ = e.cmd.Wait() // ProcessState has the result
+	status, ok := e.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !ok {
+		return Exit{Code: -1, Lost: true}
+	}
+	return newExit(status)
+}
+
+// forked is a child of another subprocess.
+type forked struct {
+	number int
+	forker Forker
+}
+
+func (f forked) pid() int { return f.number }
+
+func (f forked) reap() Exit {
+	status, err := f.forker.Reap(f.number)
+	if err != nil {
+		return Exit{Code: -1, Lost: true}
+	}
+	return newExit(status)
+}
+
+// awaitExit waits until the process has ended, kills what it left in its group and
+// cgroup, and only then reaps it: until then nothing else can get the group's id.
+func (p *Process) awaitExit() {
+	defer close(p.exited)
+	p.awaitEnd()
+	p.mu.Lock()
+	p.signalGroupLocked(syscall.SIGKILL)
+	p.exit = p.handle.reap()
+	p.reaped = true
+	p.mu.Unlock()
+	p.supervisor.notifyHelper(noteGone, p.PID())
+	if conn, ok := p.socket.(*acceptConn); ok {
+		_ = conn.stopListening() // it will not connect any more
+	}
+	p.out.finish()
+	p.exit.LastOutput = p.out.tail()
+	p.supervisor.log.Debug("subprocess ended", "subprocess", p.name, "pid", p.PID(), "exit", p.exit.String())
+}
+
+// awaitEnd returns when the process has ended. It prefers a pidfd, which occupies no
+// thread while it waits: there may be thousands of subprocesses. Without one it waits
+// with waitid if the process is a child of the server, and polls if another has forked
+// it.
+func (p *Process) awaitEnd() {
+	if awaitPidfd(p.PID()) == nil {
+		return
+	}
+	for {
+		err := unix.Waitid(unix.P_PID, p.PID(), nil, unix.WEXITED|unix.WNOWAIT, nil)
+		switch {
+		case err == nil:
+			return
+		case !errors.Is(err, unix.EINTR):
+			p.pollEnd()
+			return
+		}
+	}
+}
+
+// awaitPidfd waits for the end of a process with a pidfd. The error says why that is
+// impossible: no descriptors are left, or the system or a seccomp filter has no pidfds.
+func awaitPidfd(pid int) error {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	file := os.NewFile(uintptr(fd), "pidfd")
+	defer file.Close()
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var pollErr error
+	// The runtime's poller waits for as long as the function returns false.
+	err = raw.Read(func(fd uintptr) bool {
+		polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} //nolint:gosec // descriptors are small
+		n, err := unix.Poll(polled, 0)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			pollErr = err
+		}
+		return n > 0 || pollErr != nil
+	})
+	return errors.Join(err, pollErr)
+}
+
+// pollEnd looks at the process at intervals until it has ended. At each it tries for a
+// pidfd again, because descriptors may have become free.
+func (p *Process) pollEnd() {
+	tick := time.NewTicker(exitPollInterval)
+	defer tick.Stop()
+	for range tick.C {
+		if awaitPidfd(p.PID()) == nil || hasEnded(p.PID()) || p.wasKilledBefore(time.Now().Add(-killedGrace)) {
+			return
+		}
+	}
+}
+
+// wasKilledBefore reports whether SIGKILL was sent to the group before then.
+func (p *Process) wasKilledBefore(then time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.killedAt.IsZero() && p.killedAt.Before(then)
+}
+
+// hasEnded reports whether a process does not exist, or is a zombie without threads. If
+// /proc cannot be read, a zombie looks alive.
+func hasEnded(pid int) bool {
+	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return true
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	// "PID (NAME) STATE …", where field 20 is the number of threads: that of a zombie
+	// whose other threads still run is over 1. NAME may contain anything.
+	text := string(stat)
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	const state, threads = 0, 17
+	return len(fields) > threads && (fields[state] == "Z" || fields[state] == "X") && (fields[threads] == "0" || fields[threads] == "1")
 }

@@ -1,4 +1,7 @@
 package subprocess
 
-// RemoveCgroups kills and removes all cgroups below root, as the helper does.
-func RemoveCgroups(root string) error { return (&cgroups{root: root}).remove() }
+// RemoveCgroupTree kills and removes all cgroups below root, as the cleanup helper does.
+func RemoveCgroupTree(root string) error { return removeCgroupTree(root) }
+
+// CgroupDir returns the folder of the server's cgroup; empty if there is none.
+func (s *Supervisor) CgroupDir() string { return s.cgroups.root }

@@ -39,11 +39,15 @@ func TestMain(m *testing.M) {
 
 // play is the subprocess. Its last argument is the number of the socket's fd.
 func play(name string) int {
-	if name == "server" {
+	switch name {
+	case "server":
 		return server()
-	}
-	if name == "caller" {
+	case "caller":
 		return caller(os.Args[len(os.Args)-1])
+	case "forking parent":
+		return playForkingParent()
+	case "server without pidfd":
+		return playServerWithoutPidfd()
 	}
 	fd, err := strconv.Atoi(os.Args[len(os.Args)-1])
 	if err != nil {

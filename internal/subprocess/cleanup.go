@@ -1,0 +1,110 @@
+package subprocess
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"assay/internal/sandbox"
+)
+
+// First words of the lines that the server writes to its cleanup helper.
+const (
+	noteGroup      = "group"  // a subprocess has started; the value is its process group
+	noteGone       = "gone"   // its process group has ended
+	noteCgroup     = "cgroup" // the cgroup below which each subprocess gets one
+	noteCgroupLeaf = "pids"   // a cgroup outside of it, without cgroups below
+	noteFolder     = "dir"    // a temporary folder
+	noteRemoved    = "nodir"  // a folder or a leaf cgroup has been removed
+)
+
+// RunCleanupHelper is the whole program of the cleanup helper, a process that outlives
+// the server. It reads lines "WORD VALUE" from in, a pipe from the server:
+//
+//	group PGID    a subprocess has started with this process group
+//	gone PGID     it has ended, and nothing of its group is left
+//	cgroup PATH   the cgroup below which every subprocess has one
+//	pids PATH     a cgroup elsewhere, which limits a number of processes
+//	dir PATH      a temporary folder
+//	nodir PATH    the folder, or the cgroup of "pids", has been removed
+//
+// When in ends, which it does however the server ends, it kills every process group and
+// cgroup that is left, removes the cgroups and folders, and returns. It ignores SIGINT,
+// SIGTERM, SIGHUP and SIGQUIT, which a terminal or a service manager sends to everything
+// at once. A line that is not of this form is an error, and nothing is cleaned up.
+func RunCleanupHelper(in io.Reader) error {
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	left := tracked{groups: map[int]bool{}, folders: map[string]bool{}, cgroupLeaves: map[string]bool{}}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		if err := left.note(lines.Text()); err != nil {
+			return err
+		}
+	}
+	left.destroy()
+	return lines.Err()
+}
+
+// tracked is everything of the server's that exists outside of its process.
+type tracked struct {
+	groups       map[int]bool
+	folders      map[string]bool
+	cgroupLeaves map[string]bool
+	cgroupRoot   string
+}
+
+// note applies one line from the server.
+func (t *tracked) note(line string) error {
+	word, value, _ := strings.Cut(line, " ")
+	switch word {
+	case noteCgroup:
+		t.cgroupRoot = value
+	case noteCgroupLeaf:
+		t.cgroupLeaves[value] = true
+	case noteFolder:
+		t.folders[value] = true
+	case noteRemoved:
+		delete(t.folders, value)
+		delete(t.cgroupLeaves, value)
+	case noteGroup, noteGone:
+		group, err := strconv.Atoi(value)
+		if err != nil || group <= 1 { // kill(-1) would reach every process
+			return fmt.Errorf("cleanup helper: bad line %q", line)
+		}
+		if word == noteGroup {
+			t.groups[group] = true
+		} else {
+			delete(t.groups, group)
+		}
+	default:
+		return fmt.Errorf("cleanup helper: bad line %q", line)
+	}
+	return nil
+}
+
+// destroy kills and removes everything tracked, as far as that is possible; there is
+// nobody left to report an error to.
+func (t *tracked) destroy() {
+	for group := range t.groups {
+		// ESRCH: it has ended already, as most do when their socket closes.
+		_ = syscall.Kill(-group, syscall.SIGKILL)
+	}
+	if t.cgroupRoot != "" {
+		_ = removeCgroupTree(t.cgroupRoot)
+	}
+	deadline := time.Now().Add(cgroupRemoveTimeout)
+	for _, path := range slices.Sorted(maps.Keys(t.cgroupLeaves)) {
+		_ = sandbox.RemoveCgroup(path, deadline)
+	}
+	for folder := range t.folders {
+		_ = os.RemoveAll(folder)
+	}
+}

@@ -1,0 +1,93 @@
+package subprocess
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"syscall"
+
+	"assay/internal/sandbox"
+)
+
+// Keys of [Process.Enforced], beside those of package sandbox.
+const (
+	// EnforcesProcessGroup: every process left in its process group is killed when it ends.
+	EnforcesProcessGroup = "process_group"
+	// EnforcesCgroupKill: the same, also for a process that has left the group.
+	EnforcesCgroupKill = "cgroup_kill"
+)
+
+// Enforceable returns what this machine can enforce for subprocesses as far as is known
+// before one has started, with the keys EnforcesProcessGroup and EnforcesCgroupKill.
+// What one subprocess has got is said by [Process.Enforced].
+func (s *Supervisor) Enforceable() map[string]bool {
+	return map[string]bool{EnforcesProcessGroup: true, EnforcesCgroupKill: s.cgroups.isWritable()}
+}
+
+// Enforced returns what was in fact enforced for this process: EnforcesProcessGroup and
+// EnforcesCgroupKill; if it runs in a sandbox, the keys of package sandbox, false for
+// what its plan could not enforce on this machine; and sandbox.EnforcesProcesses if
+// [Spec.MaxProcesses] was set. It may be called at any time; a value changes from true
+// to false if the cgroup turns out not to kill. The map is the caller's.
+func (p *Process) Enforced() map[string]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.enforced)
+}
+
+func (p *Process) setEnforced(key string, enforced bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.enforced[key] = enforced
+}
+
+// limitProcesses puts the process under a cgroup's limit of processes. The programs
+// that it has started in the milliseconds since its own start do not count. Where no
+// cgroup can do this, RLIMIT_NPROC of its sandbox may, which does not bind root.
+func (p *Process) limitProcesses(maxProcesses int) {
+	if maxProcesses <= 0 {
+		return
+	}
+	limit, err := sandbox.NewPidsLimit(maxProcesses, p.cgroupDir)
+	if err == nil {
+		p.pidsLimit = limit
+		p.supervisor.notifyHelper(noteCgroupLeaf, limit.Dir())
+		err = limit.AddProcess(p.PID())
+	}
+	if errors.Is(err, syscall.ESRCH) {
+		p.setEnforced(sandbox.EnforcesProcesses, false)
+		return // it has ended already, which its exit will report
+	}
+	if err == nil {
+		p.setEnforced(sandbox.EnforcesProcesses, true)
+		return
+	}
+	if p.Enforced()[sandbox.EnforcesProcesses] {
+		return // by RLIMIT_NPROC
+	}
+	p.setEnforced(sandbox.EnforcesProcesses, false)
+	p.supervisor.reportUnenforced(slog.LevelWarn, p.name, sandbox.EnforcesProcesses, err)
+}
+
+// reportUnenforced logs that a feature is missing for a subprocess, and why. The same
+// feature failing with the same error number is logged once.
+func (s *Supervisor) reportUnenforced(level slog.Level, name, feature string, err error) {
+	kind := feature + ": " + err.Error()
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		kind = feature + ": " + errno.Error() // the paths in the text differ from time to time
+	}
+	s.reportedMu.Lock()
+	known := s.reported[kind]
+	s.reported[kind] = true
+	s.reportedMu.Unlock()
+	if known {
+		return
+	}
+	consequence := "a process that leaves its process group outlives its session"
+	if feature == sandbox.EnforcesProcesses {
+		consequence = "the number of processes is not limited"
+	}
+	s.log.Log(context.Background(), level, "a subprocess runs with less enforced than asked for; later failures of this kind are not logged",
+		"subprocess", name, "feature", feature, "consequence", consequence, "error", err)
+}

@@ -1,0 +1,80 @@
+package subprocess_test
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/subprocess"
+)
+
+// logBuffer collects what a supervisor logs.
+type logBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logBuffer) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *logBuffer) count(message string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), message)
+}
+
+func loggingSupervisor(t *testing.T) (*subprocess.Supervisor, *logBuffer) {
+	t.Helper()
+	lines := &logBuffer{}
+	sup, err := subprocess.NewSupervisor(subprocess.Config{
+		CleanupHelper: []string{os.Args[0], "reap"}, Log: slog.New(slog.NewTextHandler(lines, nil)),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, sup.Close()) })
+	return sup, lines
+}
+
+// One subprocess that could not start in a cgroup used to switch cgroups off for all
+// later ones, while the server went on to say that it kills by cgroup.
+func TestOneFailedCgroupDoesNotSwitchCgroupsOff(t *testing.T) {
+	t.Parallel()
+	sup, lines := loggingSupervisor(t)
+	if !sup.Enforceable()["cgroup_kill"] {
+		t.Skip("no cgroup v2 can be written here")
+	}
+	limit := filepath.Join(sup.CgroupDir(), "cgroup.max.descendants")
+	require.NoError(t, os.WriteFile(limit, []byte("0"), 0))
+	for range 2 {
+		p := start(t, sup, spec("echo"))
+		require.Equal(t, map[string]bool{"process_group": true, "cgroup_kill": false}, p.Enforced())
+	}
+	require.Equal(t, 1, lines.count("outlives its session"), "two failures of one kind are logged once: %s", lines.text.String())
+
+	require.NoError(t, os.WriteFile(limit, []byte("max"), 0))
+	p := start(t, sup, spec("echo"))
+	require.Equal(t, map[string]bool{"process_group": true, "cgroup_kill": true}, p.Enforced())
+}
+
+// A limit on processes that could not be set used to be swallowed.
+func TestProcessLimitThatFailsIsNotClaimed(t *testing.T) {
+	t.Parallel()
+	sup, lines := loggingSupervisor(t)
+	limited := spec("echo")
+	limited.MaxProcesses = 1 << 30 // more than any system can have, which the kernel refuses
+	for range 2 {
+		p := start(t, sup, limited)
+		require.False(t, p.Enforced()["processes"])
+		require.Contains(t, p.Enforced(), "processes")
+	}
+	require.Equal(t, 1, lines.count("the number of processes is not limited"), "%s", lines.text.String())
+	require.NotContains(t, start(t, sup, spec("echo")).Enforced(), "processes", "no limit was asked for")
+}

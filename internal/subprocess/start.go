@@ -1,0 +1,226 @@
+package subprocess
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"assay/internal/protocol"
+	"assay/internal/sandbox"
+)
+
+// firstExtraFD is the number that exec.Cmd.ExtraFiles[0] has in a subprocess.
+const firstExtraFD = 3
+
+// Spec says what to start.
+type Spec struct {
+	Name string   // "kernel" or "agent": in logs and errors
+	Argv []string // the command; the number of the socket's descriptor is appended
+	Env  []string // the whole environment
+	Dir  string   // the working folder
+
+	// ConnectsBack is for a program that cannot adopt an open descriptor: instead of a
+	// number, the path of a Unix socket in a private folder is appended to Argv, and one
+	// connection is accepted there.
+	ConnectsBack bool
+
+	// Forker, if set, starts the process; Argv, Env, Dir and Sandbox are then for it to
+	// apply. Sandbox is only used for [Process.Enforced].
+	Forker Forker
+
+	// Sandbox, if set, confines the process before it executes Argv.
+	Sandbox *sandbox.Plan
+
+	// MaxProcesses limits the processes and threads of the subprocess and all that it
+	// starts, where a cgroup can do that. 0: no limit.
+	MaxProcesses int
+
+	// MaxFrameBytes is the largest frame that may be read. 0: the protocol's default.
+	MaxFrameBytes int64
+
+	// Output, if set, gets what is written to stdout and stderr, in order within each
+	// stream: at most one chunk per 10 ms or 64 KiB of a stream, and no two calls at
+	// once. The chunk may not be kept after the call. While a call blocks, the pipes
+	// fill up.
+	Output func(stream string, chunk []byte)
+}
+
+// StandardEnv returns the variables that every subprocess gets: its working folder, its
+// session's id, and settings for prompt output and a quiet start.
+func StandardEnv(workdir, session string) []string {
+	return []string{
+		"LATCH_SANDBOX_ROOT=" + workdir,
+		"ASSAY_SESSION=" + session,
+		"PYTHONUNBUFFERED=1",
+		"DD_TRACE_ENABLED=false",
+	}
+}
+
+// FilterEnv returns the entries of environ ("NAME=value", as from os.Environ) for whose
+// name keep returns true, without those that StandardEnv sets.
+func FilterEnv(environ []string, keep func(name string) bool) []string {
+	standard := StandardEnv("", "")
+	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		isStandard := slices.ContainsFunc(standard, func(s string) bool { return strings.HasPrefix(s, name+"=") })
+		return isStandard || !keep(name)
+	})
+}
+
+// Start starts a subprocess and returns without waiting for its first frame; see
+// [Process.AwaitReady]. It fails if the command cannot be executed or forked. What
+// cannot be enforced is no failure; see [Process.Enforced].
+func (s *Supervisor) Start(spec Spec) (*Process, error) {
+	p, err := s.launch(spec)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
+	}
+	s.notifyHelper(noteGroup, p.PID())
+	go p.out.run()
+	go p.awaitExit()
+	return p, nil
+}
+
+func (s *Supervisor) launch(spec Spec) (*Process, error) {
+	transport, err := s.newTransport(spec.ConnectsBack)
+	if err != nil {
+		return nil, err
+	}
+	out, pipes, err := newOutput(spec.Output)
+	if err != nil {
+		return nil, errors.Join(err, transport.Close())
+	}
+	defer pipes.Close()
+	p := &Process{
+		Conn: protocol.NewStream(transport.ours, spec.MaxFrameBytes), socket: transport.ours,
+		name: spec.Name, supervisor: s, out: out, enforced: initiallyEnforced(spec),
+		exited: make(chan struct{}),
+	}
+	if err := p.spawn(spec, transport, pipes); err != nil {
+		return nil, errors.Join(err, transport.Close(), out.close())
+	}
+	p.limitProcesses(spec.MaxProcesses)
+	return p, transport.closeTheirs()
+}
+
+// initiallyEnforced returns what holds for a process of this spec without any cgroup.
+func initiallyEnforced(spec Spec) map[string]bool {
+	enforced := map[string]bool{EnforcesProcessGroup: true, EnforcesCgroupKill: false}
+	if spec.MaxProcesses > 0 {
+		enforced[sandbox.EnforcesProcesses] = false
+	}
+	if spec.Sandbox != nil {
+		maps.Copy(enforced, spec.Sandbox.Enforces)
+	}
+	return enforced
+}
+
+// spawn starts the process, in a new cgroup if one can be had.
+func (p *Process) spawn(spec Spec, transport transport, pipes pipes) error {
+	folder, err := p.supervisor.cgroups.add()
+	if err != nil {
+		p.supervisor.reportUnenforced(slog.LevelWarn, p.name, EnforcesCgroupKill, err)
+	} else {
+		defer folder.Close()
+	}
+	if spec.Forker != nil {
+		return p.fork(spec.Forker, transport, pipes, folder)
+	}
+	return p.exec(spec, transport, pipes, folder)
+}
+
+// fork has the Forker start the process, and moves it into the cgroup, if there is one.
+func (p *Process) fork(forker Forker, transport transport, pipes pipes, cgroup *os.File) error {
+	pid, err := forker.Spawn(transport.theirs, pipes.stdout, pipes.stderr)
+	if err != nil {
+		p.abandonCgroup(cgroup)
+		return err
+	}
+	p.handle = forked{number: pid, forker: forker}
+	if cgroup == nil {
+		return nil
+	}
+	if err := moveToCgroup(cgroup.Name(), pid); err != nil {
+		p.abandonCgroup(cgroup)
+		p.supervisor.reportUnenforced(slog.LevelWarn, p.name, EnforcesCgroupKill, err)
+		return nil
+	}
+	p.useCgroup(cgroup)
+	return nil
+}
+
+// exec executes the command, in the cgroup if there is one. If that fails it tries once
+// more without: a container may forbid clone3, or the cgroup take no processes. If the
+// second try fails too, the command itself cannot be executed.
+func (p *Process) exec(spec Spec, transport transport, pipes pipes, cgroup *os.File) error {
+	if cgroup == nil {
+		return p.execOnce(spec, transport, pipes, nil)
+	}
+	cgroupErr := p.execOnce(spec, transport, pipes, cgroup)
+	if cgroupErr == nil {
+		p.useCgroup(cgroup)
+		return nil
+	}
+	p.abandonCgroup(cgroup)
+	if err := p.execOnce(spec, transport, pipes, nil); err != nil {
+		return err
+	}
+	p.supervisor.reportUnenforced(slog.LevelWarn, p.name, EnforcesCgroupKill, fmt.Errorf("start in a cgroup: %w", cgroupErr))
+	return nil
+}
+
+func (p *Process) execOnce(spec Spec, transport transport, pipes pipes, cgroup *os.File) error {
+	argv := slices.Clone(spec.Argv)
+	if transport.theirs == nil {
+		argv = append(argv, transport.path)
+	} else {
+		argv = append(argv, strconv.Itoa(firstExtraFD))
+	}
+	attr := &syscall.SysProcAttr{Setpgid: true}
+	if spec.Sandbox != nil {
+		var err error
+		if argv, err = spec.Sandbox.LauncherCommand(p.supervisor.launcher, argv); err != nil {
+			return err
+		}
+		spec.Sandbox.SetProcAttr(attr)
+	}
+	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is stopped in steps, see Stop
+	cmd.Env, cmd.Dir = spec.Env, spec.Dir
+	cmd.Stdout, cmd.Stderr = pipes.stdout, pipes.stderr
+	if transport.theirs != nil {
+		cmd.ExtraFiles = []*os.File{transport.theirs}
+	}
+	cmd.SysProcAttr = attr
+	if cgroup != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, int(cgroup.Fd())
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	p.handle = executed{cmd}
+	return nil
+}
+
+// useCgroup records that the process is in a cgroup that can kill it.
+func (p *Process) useCgroup(folder *os.File) {
+	p.cgroupDir = folder.Name()
+	p.setEnforced(EnforcesCgroupKill, true)
+}
+
+// abandonCgroup removes a cgroup, which may be nil, that no process could enter.
+func (p *Process) abandonCgroup(folder *os.File) {
+	if folder == nil {
+		return
+	}
+	if err := sandbox.RemoveCgroup(folder.Name(), time.Now().Add(cgroupRemoveTimeout)); err != nil {
+		p.supervisor.log.Warn("an unused cgroup could not be removed", "subprocess", p.name, "error", err)
+	}
+}

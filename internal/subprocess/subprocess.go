@@ -1,0 +1,187 @@
+// Package subprocess runs programs that speak the wire protocol on a socket: kernels
+// and agents. A [Supervisor] starts them; each one running is a [Process].
+//
+// # Isolation
+//
+// A subprocess leads a process group. Where cgroup v2 can be written it also gets a
+// cgroup. When it ends, whatever the reason, every process left in its group and its
+// cgroup is killed with SIGKILL. A process that has left the group is reached only
+// through the cgroup. [Process.Enforced] says what was in fact set up for one
+// subprocess; nothing is switched off for later ones because it failed once.
+//
+// # Stopping
+//
+// [Process.Stop] escalates:
+//
+//	close its socket, SIGTERM to its group ──StopGrace (2 s)──▶ SIGKILL to group and cgroup ──▶ reap
+//
+// It skips the rest of the grace period when its context ends or the subprocess has
+// exited. Afterwards its pipes are closed and its cgroups removed.
+//
+// # Failures
+//
+//   - The subprocess dies: [Process.Read] and [Process.Write] return an [*ExitError]
+//     with the exit status or signal and the last lines that it printed.
+//   - It does not read: [Process.Write] blocks; whoever writes needs a queue and a
+//     deadline.
+//   - It floods stdout or stderr: the pipes are always drained, and [Spec.Output] gets
+//     chunks. Only while Output blocks do the pipes fill up.
+//   - Another process keeps its pipes open after its death: they are abandoned after
+//     100 ms.
+//   - The server is killed with SIGKILL: subprocesses see the end of their socket, and
+//     the cleanup helper kills every process group and cgroup and removes the
+//     temporary folders. See [RunCleanupHelper].
+//   - The kernel pool's process, which forks kernels, dies: forked kernels live on, but
+//     their exit status is unknown (Exit.Lost). They are killed when they are stopped.
+//
+// # Goroutines
+//
+// Each process has four: one waits for its end, one waits for both pipes, and two read
+// one pipe each. They end when the process has exited and its pipes are closed;
+// [Process.Stop] waits for them.
+package subprocess
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Config configures a [Supervisor].
+type Config struct {
+	// CleanupHelper is the command that calls [RunCleanupHelper] with its standard
+	// input. Required.
+	CleanupHelper []string
+
+	// Launcher is the command that calls [sandbox.Exec] with the arguments that are
+	// appended to it. Required if any [Spec] has a Sandbox.
+	Launcher []string
+
+	// Log gets a warning for each new kind of thing that could not be enforced, and
+	// the end of each subprocess at debug level. nil discards.
+	Log *slog.Logger
+}
+
+// Supervisor starts subprocesses and makes sure that none outlives the server. It is
+// safe for concurrent use. The caller must Close it after the last subprocess was
+// stopped.
+type Supervisor struct {
+	log      *slog.Logger
+	launcher []string
+	cgroups  *cgroups
+	tempDir  string
+
+	helper *exec.Cmd
+
+	helperMu   sync.Mutex
+	helperPipe io.WriteCloser // the cleanup helper's standard input
+	helperGone bool           // writing to it has failed, and this was logged
+
+	reportedMu sync.Mutex
+	reported   map[string]bool // kinds of failure already logged by reportUnenforced
+}
+
+// NewSupervisor starts the cleanup helper and makes the server's temporary folder. It
+// also sets close-on-exec on every descriptor above 2 that this process was started
+// with.
+func NewSupervisor(cfg Config) (*Supervisor, error) {
+	if len(cfg.CleanupHelper) == 0 {
+		return nil, errors.New("supervisor: no cleanup helper command")
+	}
+	log := cfg.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	root, err := filepath.Abs(os.TempDir()) // subprocesses work in other folders
+	if err != nil {
+		return nil, fmt.Errorf("find the temporary folder: %w", err)
+	}
+	dir, err := os.MkdirTemp(root, "assay-")
+	if err != nil {
+		return nil, fmt.Errorf("make the temporary folder: %w", err)
+	}
+	s := &Supervisor{log: log, launcher: cfg.Launcher, tempDir: dir, reported: map[string]bool{}}
+	// Descriptors that a shell left open are not for subprocesses. Linux before 5.11
+	// refuses this, and subprocesses then inherit them.
+	_ = unix.CloseRange(firstExtraFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
+	if err := s.startHelper(cfg.CleanupHelper); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	s.cgroups = &cgroups{onRoot: func(root string) { s.notifyHelper(noteCgroup, root) }}
+	if _, err := s.cgroups.makeRoot(); err != nil {
+		s.reportUnenforced(slog.LevelInfo, "every subprocess", EnforcesCgroupKill, err)
+	}
+	return s, nil
+}
+
+func (s *Supervisor) startHelper(command []string) error {
+	in, out, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("make the cleanup helper's pipe: %w", err)
+	}
+	defer in.Close()
+	s.helper = exec.Command(command[0], command[1:]...) //nolint:noctx // it must outlive every context
+	s.helper.Stdin = in
+	// In its own session, so that Ctrl-C in the terminal does not reach it.
+	s.helper.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := s.helper.Start(); err != nil {
+		return errors.Join(fmt.Errorf("start the cleanup helper: %w", err), out.Close())
+	}
+	s.helperPipe = out
+	s.notifyHelper(noteFolder, s.tempDir)
+	return nil
+}
+
+// MkdirTemp makes a folder as [os.MkdirTemp] does and registers it with the cleanup
+// helper, which removes it if the server is killed. Remove it with RemoveAll.
+func (s *Supervisor) MkdirTemp(dir, pattern string) (string, error) {
+	path, err := os.MkdirTemp(dir, pattern)
+	if err == nil {
+		s.notifyHelper(noteFolder, path)
+	}
+	return path, err
+}
+
+// RemoveAll removes a folder made by MkdirTemp and everything in it.
+func (s *Supervisor) RemoveAll(path string) error {
+	err := os.RemoveAll(path)
+	if err == nil {
+		s.notifyHelper(noteRemoved, path)
+	}
+	return err
+}
+
+// TempDir returns the server's private temporary folder. Close removes it with all its
+// contents; if the server is killed, the cleanup helper does.
+func (s *Supervisor) TempDir() string { return s.tempDir }
+
+// Close ends the cleanup helper, which kills subprocesses that still run, and removes
+// the temporary folder and the server's cgroup.
+func (s *Supervisor) Close() error {
+	s.helperMu.Lock()
+	err := s.helperPipe.Close()
+	s.helperMu.Unlock()
+	if werr := s.helper.Wait(); werr != nil {
+		err = errors.Join(err, fmt.Errorf("the cleanup helper: %w", werr))
+	}
+	return errors.Join(err, os.RemoveAll(s.tempDir), s.cgroups.remove())
+}
+
+// notifyHelper writes one line to the cleanup helper; see [RunCleanupHelper].
+func (s *Supervisor) notifyHelper(note string, value any) {
+	s.helperMu.Lock()
+	defer s.helperMu.Unlock()
+	if _, err := fmt.Fprintf(s.helperPipe, "%s %v\n", note, value); err != nil && !s.helperGone {
+		s.helperGone = true
+		s.log.Warn("the cleanup helper has died: if this server is killed, its subprocesses may stay", "error", err)
+	}
+}

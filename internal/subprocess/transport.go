@@ -1,0 +1,134 @@
+package subprocess
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// socketBufferBytes is how much each direction of a subprocess's socketpair buffers.
+const socketBufferBytes = 1 << 20
+
+// transport is the connection between the server and a subprocess. The subprocess gets
+// either an open socket or the path of one to connect to.
+type transport struct {
+	ours   io.ReadWriteCloser
+	theirs *os.File // nil: the subprocess connects to path
+	path   string
+}
+
+func (s *Supervisor) newTransport(connectsBack bool) (transport, error) {
+	if connectsBack {
+		conn, err := s.listen()
+		if err != nil {
+			return transport{}, err
+		}
+		return transport{ours: conn, path: conn.path()}, nil
+	}
+	ours, theirs, err := socketpair()
+	return transport{ours: ours, theirs: theirs}, err
+}
+
+// closeTheirs closes the server's copy of the subprocess's end.
+func (t transport) closeTheirs() error {
+	if t.theirs == nil {
+		return nil
+	}
+	return t.theirs.Close()
+}
+
+// Close closes both ends.
+func (t transport) Close() error { return errors.Join(t.ours.Close(), t.closeTheirs()) }
+
+func socketpair() (net.Conn, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a socketpair: %w", err)
+	}
+	for _, fd := range fds {
+		// Best effort: a smaller buffer only means more wake-ups.
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, socketBufferBytes)
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "subprocess"), os.NewFile(uintptr(fds[1]), "server")
+	defer ours.Close()
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("adopt a socket: %w", err), theirs.Close())
+	}
+	return conn, theirs, nil
+}
+
+// acceptConn is a connection that the subprocess has yet to make. Read and Write wait
+// for it; Close, and the end of the subprocess, end that wait with an error.
+type acceptConn struct {
+	listener *net.UnixListener
+	folder   string
+	accept   func() (net.Conn, error) // accepts once; later calls return the same
+}
+
+// SocketsDir returns the folder below which subprocesses with Spec.ConnectsBack find
+// their sockets.
+func (s *Supervisor) SocketsDir() string { return filepath.Join(s.tempDir, "sockets") }
+
+// listen listens in a new folder that only this user can enter.
+func (s *Supervisor) listen() (*acceptConn, error) {
+	if err := os.MkdirAll(s.SocketsDir(), 0o700); err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp(s.SocketsDir(), "")
+	if err != nil {
+		return nil, err
+	}
+	a := &acceptConn{folder: folder}
+	a.listener, err = net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: a.path()})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(folder))
+	}
+	a.accept = sync.OnceValues(func() (net.Conn, error) {
+		conn, err := a.listener.Accept()
+		return conn, errors.Join(err, a.stopListening())
+	})
+	return a, nil
+}
+
+func (a *acceptConn) path() string { return filepath.Join(a.folder, "s") }
+
+// stopListening closes the listener and removes its folder. It may be called again.
+func (a *acceptConn) stopListening() error {
+	err := a.listener.Close()
+	if errors.Is(err, net.ErrClosed) {
+		err = nil
+	}
+	return errors.Join(err, os.RemoveAll(a.folder))
+}
+
+func (a *acceptConn) Read(b []byte) (int, error) {
+	conn, err := a.accept()
+	if err != nil {
+		return 0, err
+	}
+	return conn.Read(b)
+}
+
+func (a *acceptConn) Write(b []byte) (int, error) {
+	conn, err := a.accept()
+	if err != nil {
+		return 0, err
+	}
+	return conn.Write(b)
+}
+
+// Close stops listening and closes the connection, if it was made.
+func (a *acceptConn) Close() error {
+	err := a.stopListening()
+	if conn, acceptErr := a.accept(); acceptErr == nil {
+		return errors.Join(err, conn.Close())
+	}
+	return err
+}
