@@ -19,7 +19,10 @@ import (
 const layers = `
 cmd/assay +http:       *
 
-server +http:          eval/session eval/runs router web internal/notebook internal/trace internal/trace/flow internal/protocol
+server +http:          server/api server/metrics server/endpoint eval/session eval/runs router web internal/notebook internal/trace internal/trace/flow internal/protocol
+server/api +http:      server/endpoint eval/session eval/runs internal/notebook internal/trace internal/trace/flow internal/protocol
+server/metrics +http:  eval/session router internal/trace internal/protocol
+server/endpoint +http: eval/runs internal/protocol
 web:
 
 eval/batch:            eval/attempt eval/runs testcases internal/stats

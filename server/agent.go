@@ -26,7 +26,7 @@ func (atAgent) name() string { return "agent" }
 
 // check lets consoles in without a token in the mode for one's own machine:
 // those made for that send none.
-func (a atAgent) check(first hello) error {
+func (a atAgent) check(first HelloMessage) error {
 	if !a.server.cfg.Sandbox {
 		if err := a.server.checkToken(first.Token); err != nil {
 			return err

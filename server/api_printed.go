@@ -13,28 +13,30 @@ import (
 
 	"assay/eval/runs"
 	"assay/internal/protocol"
+	"assay/server/endpoint"
 )
 
 // printedEvery is how often a watcher is told what was printed, at most.
 const printedEvery = 100 * time.Millisecond
 
-// printedPage is an answer with lines.
-type printedPage struct {
-	Lines []printedLine `json:"lines"`
+// ProcessOutput is the response of GET /api/sessions/{id}/printed, and each message
+// of the WebSocket /printed.
+type ProcessOutput struct {
+	Lines []OutputLine `json:"lines"` // ascending by N; never null
 }
 
 // servePrinted is GET /api/sessions/{id}/printed: what is kept of what kernel and
 // agent have printed.
 func (s *Server) servePrinted(w http.ResponseWriter, r *http.Request) error {
-	if q := readParameters(r); q.err != nil {
-		return q.err
+	if err := endpoint.ReadParameters(r).Err(); err != nil {
+		return err
 	}
 	sl, err := s.slotThatIs(r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	lines, _ := sl.printed.behind(0)
-	answerJSON(w, http.StatusOK, printedPage{Lines: append([]printedLine{}, lines...)})
+	endpoint.WriteJSON(w, http.StatusOK, ProcessOutput{Lines: append([]OutputLine{}, lines...)})
 	return nil
 }
 
@@ -42,10 +44,10 @@ func (s *Server) servePrinted(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) watchPrinted(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
 	s.consoles.Add(1)
 	defer s.consoles.Done()
-	q := readParameters(r, "session")
-	id := idOr(q.text("session"))
-	if q.err != nil {
-		return q.err
+	q := endpoint.ReadParameters(r, "session")
+	id := idOr(q.Text("session"))
+	if err := q.Err(); err != nil {
+		return err
 	}
 	sl, err := s.slotThatIs(id)
 	if err != nil {
@@ -56,7 +58,7 @@ func (s *Server) watchPrinted(ctx context.Context, w http.ResponseWriter, r *htt
 		s.log.Debug("not a watcher", "error", err) // it has been answered
 		return nil
 	}
-	defer s.metrics.console("watch")()
+	defer s.metrics.AddConsole("watch")()
 	ctx, end := watching(ctx, sl.untilStop)
 	defer end()
 	conn := protocol.NewWebSocket(context.WithoutCancel(ctx), ws, watcherLimit)
@@ -84,7 +86,7 @@ func (p *printed) send(ctx context.Context, write func([]byte) error) error {
 		lines, more := p.behind(last)
 		if len(lines) > 0 {
 			last = lines[len(lines)-1].N
-			message, err := json.Marshal(printedPage{Lines: lines})
+			message, err := json.Marshal(ProcessOutput{Lines: lines})
 			if err != nil || write(message) != nil {
 				return errWatcherGone
 			}

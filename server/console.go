@@ -36,8 +36,8 @@ func refuse(format string, args ...any) error {
 	return &refusal{protocol.ClosePolicy, fmt.Sprintf(format, args...)}
 }
 
-// hello is a console's first message.
-type hello struct {
+// HelloMessage is the first message of a console at /run or /agent.
+type HelloMessage struct {
 	Type      string          `json:"type"` // absent at /run
 	Token     string          `json:"token"`
 	SessionID json.RawMessage `json:"session_id"` // of /agent: a number, or its text
@@ -60,7 +60,7 @@ type consoleEndpoint interface {
 	// name is its path.
 	name() string
 	// check refuses a first message.
-	check(first hello) error
+	check(first HelloMessage) error
 	// attend connects the console to a session that is live, and returns when
 	// that has ended or the console has gone.
 	attend(c *console, sc *scene) error
@@ -78,7 +78,7 @@ type console struct {
 	*seat
 	server *Server
 	slot   *slot
-	first  hello
+	first  HelloMessage
 	at     consoleEndpoint
 	id     int  // its number
 	run    bool // it is at /run
@@ -112,7 +112,7 @@ func (s *Server) console(ctx context.Context, w http.ResponseWriter, r *http.Req
 
 // sit gives a console its number at the slot of a session. One that is forgotten
 // just then makes room for another.
-func (s *Server) sit(seat *seat, id string, first hello, at consoleEndpoint) (*console, error) {
+func (s *Server) sit(seat *seat, id string, first HelloMessage, at consoleEndpoint) (*console, error) {
 	_, run := at.(atRun)
 	for {
 		sl, err := s.slot(id)
@@ -147,7 +147,7 @@ func dismiss(ctx context.Context, seat *seat, why error) {
 
 // greet reads the first message, and refuses what may not come in. A token that
 // it lacks may stand in the request.
-func (s *Server) greet(ctx context.Context, conn protocol.Conn, r *http.Request, at consoleEndpoint) (first hello, err error) {
+func (s *Server) greet(ctx context.Context, conn protocol.Conn, r *http.Request, at consoleEndpoint) (first HelloMessage, err error) {
 	late := time.AfterFunc(greeting, func() { _ = conn.Close(protocol.ClosePolicy, "no first message came") })
 	defer late.Stop()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close(protocol.CloseGoing, "the server is stopping") })()
@@ -171,7 +171,7 @@ func requestToken(r *http.Request) string {
 // serve keeps the console at its slot until it has gone or is sent away.
 func (c *console) serve(ctx context.Context, ws *websocket.Conn) {
 	defer c.slot.rise(c.run, c.id)
-	defer c.server.metrics.console(c.at.name())()
+	defer c.server.metrics.AddConsole(c.at.name())()
 	every := c.server.cfg.Ping
 	if c.first.Alive {
 		c.sayAlive(every) // before anything that takes long to be sent

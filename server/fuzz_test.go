@@ -47,11 +47,10 @@ func newFuzzHouse(f *testing.F) *fuzzHouse {
 	var err error
 	h.sup, err = subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
 	require.NoError(f, err)
-	l := &library{dir: f.TempDir()}
-	folder := l.run(f, "one", 1)
-	l.attempt(f, folder, 1, map[string]string{"trace.jsonl": "{}\n", "state.json": "{}", "stderr.txt": "\xff", "conversation.jsonl": ""})
+	runsDir := f.TempDir()
+	createAttempt(f, createRun(f, runsDir, "one"), 1, map[string]string{"trace.jsonl": "{}\n", "state.json": "{}", "stderr.txt": "\xff", "conversation.jsonl": ""})
 	web, err := server.New(server.Config{
-		Sandbox: true, Open: h.open, Out: f.TempDir(), Runs: l.dir, FrameLimit: consoleLimit, Log: slog.New(complaints{h.world}),
+		Sandbox: true, Open: h.open, Out: f.TempDir(), Runs: runsDir, FrameLimit: consoleLimit, Log: slog.New(complaints{h.world}),
 		Case: func(path, id string) (server.Attempts, error) {
 			if path == "" {
 				return nil, errors.New("no path")

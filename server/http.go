@@ -12,6 +12,9 @@ import (
 	"strings"
 
 	"github.com/coder/websocket"
+
+	"assay/server/api"
+	"assay/server/endpoint"
 )
 
 // handler routes requests. The connections that are made of them live as long
@@ -22,28 +25,31 @@ func (s *Server) handler(ctx context.Context) http.Handler {
 	open.HandleFunc("GET /agent", func(w http.ResponseWriter, r *http.Request) { s.console(ctx, w, r, atAgent{s}) })
 	open.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	open.HandleFunc("GET /readyz", s.serveReady)
-	get := func(mux *http.ServeMux, path string, f http.HandlerFunc) {
-		endpoint(mux, path, map[string]http.HandlerFunc{http.MethodGet: f})
-	}
-	get(open, "/api/config", s.serveConfig)
+	endpoint.Register(open, http.MethodGet, "/api/config", s.serveConfig)
 	s.page.register(open)
-	closed.HandleFunc("GET /watch", answering(s.log, func(w http.ResponseWriter, r *http.Request) error { return s.serveWatch(ctx, w, r) }))
-	closed.HandleFunc("GET /printed", answering(s.log, func(w http.ResponseWriter, r *http.Request) error { return s.watchPrinted(ctx, w, r) }))
+	closed.HandleFunc("GET /watch", s.reporting(func(w http.ResponseWriter, r *http.Request) error { return s.serveWatch(ctx, w, r) }))
+	closed.HandleFunc("GET /printed", s.reporting(func(w http.ResponseWriter, r *http.Request) error { return s.watchPrinted(ctx, w, r) }))
 	closed.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { s.serveMCP(ctx, w, r) })
-	closed.Handle("GET /metrics", s.metrics.handler())
-	get(closed, "/api/cases", answering(s.log, s.serveCases))
-	get(closed, "/api/sessions", s.serveSessions)
-	get(closed, "/api/sessions/{id}", s.serveSession)
-	get(closed, "/api/sessions/{id}/printed", answering(s.log, s.servePrinted))
-	endpoint(closed, "/api/sessions/{id}/case", map[string]http.HandlerFunc{http.MethodPost: s.serveCase})
-	traces := newTracesAPI(s.log)
-	traces.register(closed, "/api/sessions/{id}", s.openTrace)
-	if s.runs != nil {
-		newRunsAPI(s.runs, traces).register(closed)
+	closed.Handle("GET /metrics", s.metrics.Handler())
+	get := func(path string, handler endpoint.HandlerFunc) {
+		endpoint.Register(closed, http.MethodGet, path, s.reporting(handler))
 	}
-	unknownEndpoints(closed)
+	get("/api/cases", api.ListCases(s.listCases))
+	get("/api/sessions", s.serveSessions)
+	get("/api/sessions/{id}", s.serveSession)
+	get("/api/sessions/{id}/printed", s.servePrinted)
+	endpoint.Register(closed, http.MethodPost, "/api/sessions/{id}/case", s.reporting(s.serveCase))
+	stored := api.New(s.runs, s.log)
+	stored.RegisterTrace(closed, "/api/sessions/{id}", s.openTrace)
+	stored.RegisterRuns(closed)
+	endpoint.RegisterNotFound(closed)
 	open.Handle("/", s.withToken(closed))
 	return s.local(open)
+}
+
+// reporting answers an error of handler with a problem.
+func (s *Server) reporting(handler endpoint.HandlerFunc) http.HandlerFunc {
+	return endpoint.Handler(s.log, handler)
 }
 
 // local refuses requests of pages of other sites, and, where only this machine
@@ -55,9 +61,9 @@ func (s *Server) local(next http.Handler) http.Handler {
 		origin := r.Header.Get("Origin")
 		switch {
 		case !s.serves(r.Host):
-			problem(w, http.StatusForbidden, codeForbidden, "this server is for localhost, not for "+r.Host)
+			endpoint.WriteProblem(w, http.StatusForbidden, "this server is for localhost, not for "+r.Host)
 		case origin != "" && !s.admits(origin, r.Host):
-			problem(w, http.StatusForbidden, codeForbidden, "pages of "+origin+" are not let in; --origin lists those that are")
+			endpoint.WriteProblem(w, http.StatusForbidden, "pages of "+origin+" are not let in; --origin lists those that are")
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -101,7 +107,7 @@ func (s *Server) withToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.checkToken(requestToken(r)); err != nil && !s.cfg.Sandbox {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			problem(w, http.StatusUnauthorized, codeUnauthorized, "the token is wrong or missing: send it as Authorization: Bearer, or as ?token=")
+			endpoint.WriteProblem(w, http.StatusUnauthorized, "the token is wrong or missing: send it as Authorization: Bearer, or as ?token=")
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -115,19 +121,30 @@ func (s *Server) checkToken(token string) error {
 	return nil
 }
 
-// serveConfig is what a page must know before it can say who it is.
+// PublicConfig is the response of GET /api/config, which needs no token: what the
+// page must know before it connects.
+type PublicConfig struct {
+	Cases          bool   `json:"cases"`           // cases can be attached to sessions
+	Console        bool   `json:"console"`         // sessions can be started; false: there are only attempts to watch
+	ConsoleRole    string `json:"console_role"`    // RoleView or RoleHolder: the page's role unless it is opened with another ?role=
+	DefaultSession string `json:"default_session"` // id of the session of a console that names none
+	EvalSandbox    bool   `json:"eval_sandbox"`    // no token is needed
+	Version        string `json:"version"`         // of this program
+}
+
+// serveConfig handles GET /api/config.
 func (s *Server) serveConfig(w http.ResponseWriter, _ *http.Request) {
-	answerJSON(w, http.StatusOK, map[string]any{
-		"eval_sandbox": s.cfg.Sandbox, "default_session": DefaultSession, "version": s.cfg.Version,
-		"console": s.cfg.Open != nil, "console_role": cmp.Or(s.cfg.ConsoleRole, RoleView), "cases": s.cfg.Case != nil,
+	endpoint.WriteJSON(w, http.StatusOK, PublicConfig{
+		Cases: s.cfg.Case != nil, Console: s.cfg.Open != nil, ConsoleRole: cmp.Or(s.cfg.ConsoleRole, RoleView),
+		DefaultSession: DefaultSession, EvalSandbox: s.cfg.Sandbox, Version: s.cfg.Version,
 	})
 }
 
 // serveReady answers whether the session that consoles come to is there.
 func (s *Server) serveReady(w http.ResponseWriter, _ *http.Request) {
 	if sl := s.known(DefaultSession); sl != nil {
-		if phase, problemText := sl.at(); phase == phaseCreating || phase == phaseStarting || problemText != "" {
-			problem(w, http.StatusServiceUnavailable, codeNotReady, strings.TrimSuffix("the session "+DefaultSession+" is "+string(phase)+": "+problemText, ": "))
+		if phase, problemText := sl.at(); phase == HostCreating || phase == HostStarting || problemText != "" {
+			endpoint.WriteProblem(w, http.StatusServiceUnavailable, strings.TrimSuffix("the session "+DefaultSession+" is "+string(phase)+": "+problemText, ": "))
 			return
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strconv"
+
+	"assay/server/endpoint"
 )
 
 // serveMCP passes a client of the Model Context Protocol on to the agent of a
@@ -20,10 +22,10 @@ func (s *Server) serveMCP(ctx context.Context, w http.ResponseWriter, r *http.Re
 	sl := s.known(id)
 	switch {
 	case sl == nil:
-		problem(w, http.StatusNotFound, codeNotFound, "there is no session "+strconv.Quote(id))
+		endpoint.WriteProblem(w, http.StatusNotFound, "there is no session "+strconv.Quote(id))
 		return
 	case s.cfg.MCP == nil:
-		problem(w, http.StatusConflict, codeConflict, "the agent of session "+strconv.Quote(id)+" does not speak MCP: assay serve --agent mcp starts one that does")
+		endpoint.WriteProblem(w, http.StatusConflict, "the agent of session "+strconv.Quote(id)+" does not speak MCP: assay serve --agent mcp starts one that does")
 		return
 	}
 	if !sl.shown { // else others start its sessions
@@ -63,7 +65,7 @@ func (s *Server) toAgent(id string) *httputil.ReverseProxy {
 				return // the client has gone
 			}
 			s.log.Debug("a client was not passed on", "session", id, "error", err)
-			problem(w, http.StatusBadGateway, codeGone, fmt.Sprintf("the agent of session %q cannot be reached: it has gone, or has not started", id))
+			endpoint.WriteProblem(w, http.StatusBadGateway, fmt.Sprintf("the agent of session %q cannot be reached: it has gone, or has not started", id))
 		},
 	}
 }

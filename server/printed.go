@@ -31,17 +31,17 @@ type printed struct {
 
 // printedTail is what is kept of children of one name.
 type printedTail struct {
-	lines []printedLine
+	lines []OutputLine
 	size  int
 }
 
-// printedLine is a line that a child has printed.
-type printedLine struct {
-	N       int64     `json:"n"` // from 1; what is missing between two was not kept
+// OutputLine is a line that a kernel or agent process wrote to stdout or stderr.
+type OutputLine struct {
+	N       int64     `json:"n"` // from 1; lines that are missing between two were dropped
 	At      time.Time `json:"at"`
 	Name    string    `json:"name"`    // kernel or agent
-	Process int       `json:"process"` // from 1: which of those behind the id
-	Text    string    `json:"text"`
+	Process int       `json:"process"` // number of the process, from 1, counted over all sessions of the id
+	Text    string    `json:"text"`    // without the line end
 }
 
 func newPrinted() *printed {
@@ -66,7 +66,7 @@ func (p *printed) add(name string, process int, text string) {
 		p.of[name] = tail
 	}
 	p.last++
-	tail.add(printedLine{N: p.last, At: time.Now().UTC(), Name: name, Process: process, Text: text})
+	tail.add(OutputLine{N: p.last, At: time.Now().UTC(), Name: name, Process: process, Text: text})
 	p.tellLocked()
 }
 
@@ -83,26 +83,26 @@ func (p *printed) tellLocked() {
 	p.changed = make(chan struct{})
 }
 
-func (t *printedTail) add(line printedLine) {
+func (t *printedTail) add(line OutputLine) {
 	t.lines = append(t.lines, line)
 	t.size += max(len(line.Text), printedLeast)
 	for t.size > printedKept && len(t.lines) > 1 {
 		t.size -= max(len(t.lines[0].Text), printedLeast)
-		t.lines[0] = printedLine{} // its text is let go
+		t.lines[0] = OutputLine{} // its text is let go
 		t.lines = t.lines[1:]
 	}
 }
 
 // behind returns the lines that are kept and come behind the line n, in their
 // order, and what is closed when there are more; nil: there will be none.
-func (p *printed) behind(n int64) (lines []printedLine, more <-chan struct{}) {
+func (p *printed) behind(n int64) (lines []OutputLine, more <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for tail := range maps.Values(p.of) {
-		at, _ := slices.BinarySearchFunc(tail.lines, n+1, func(line printedLine, n int64) int { return cmp.Compare(line.N, n) })
+		at, _ := slices.BinarySearchFunc(tail.lines, n+1, func(line OutputLine, n int64) int { return cmp.Compare(line.N, n) })
 		lines = append(lines, tail.lines[at:]...)
 	}
-	slices.SortFunc(lines, func(a, b printedLine) int { return cmp.Compare(a.N, b.N) })
+	slices.SortFunc(lines, func(a, b OutputLine) int { return cmp.Compare(a.N, b.N) })
 	if p.closed {
 		return lines, nil
 	}

@@ -18,7 +18,7 @@ type atRun struct{ server *Server }
 
 func (atRun) name() string { return "run" }
 
-func (a atRun) check(first hello) error { return a.server.checkToken(first.Token) }
+func (a atRun) check(first HelloMessage) error { return a.server.checkToken(first.Token) }
 
 func (a atRun) attend(c *console, sc *scene) error {
 	peer, err := sc.live.Router().AttachConsole(c.place(), c.id, func(id int, owner bool) (body, recorded []byte) {
@@ -88,23 +88,24 @@ func (c *console) say(message any) error {
 	return c.write(body)
 }
 
-// readyFrame is what a console is told first: the state so far.
-type readyFrame struct {
-	Type         string `json:"type"`
-	Connection   int    `json:"connection_idx"`
-	KernelStatus string `json:"kernel_status"` // running or dead
-	KernelPID    int    `json:"kernel_pid"`
-	SessionOwner bool   `json:"session_owner"`
-	Language     string `json:"language"`
-	Trace        string `json:"trace,omitempty"`   // the session's, which no other session has
-	CaseID       string `json:"case_id,omitempty"` // of the attempt whose session it is
-	*notebook.Snapshot
+// ReadyMessage is the first message that the server sends at /run, for each session
+// that the console is connected to: the session's state so far.
+type ReadyMessage struct {
+	Type               string `json:"type"`              // ready
+	Connection         int    `json:"connection_idx"`    // the console's number, from 1
+	KernelStatus       string `json:"kernel_status"`     // running or dead
+	KernelPID          int    `json:"kernel_pid"`        // 0: no kernel was started
+	SessionOwner       bool   `json:"session_owner"`     // the console may restart the kernel and write to it
+	Language           string `json:"language"`          // of the kernel
+	Trace              string `json:"trace,omitempty"`   // path of the trace, which identifies the session
+	CaseID             string `json:"case_id,omitempty"` // of the attempt that the session belongs to; absent: none
+	*notebook.Snapshot        // absent in the trace's record of the message
 }
 
 // ready makes it, and what the trace has of it. Without a session, nil, nothing is
 // there.
 func (s *Server) ready(sc *scene, id int, owner bool) (body, recorded []byte) {
-	frame := readyFrame{Type: protocol.TypeReady, Connection: id, KernelStatus: "dead", SessionOwner: owner, CaseID: sc.caseID}
+	frame := ReadyMessage{Type: protocol.TypeReady, Connection: id, KernelStatus: "dead", SessionOwner: owner, CaseID: sc.caseID}
 	if sc.recording != nil {
 		frame.Trace = sc.recording.Path
 	}
@@ -120,7 +121,7 @@ func (s *Server) ready(sc *scene, id int, owner bool) (body, recorded []byte) {
 	return s.encode(frame), recorded
 }
 
-func (s *Server) encode(frame readyFrame) []byte {
+func (s *Server) encode(frame ReadyMessage) []byte {
 	body, err := protocol.Marshal(frame)
 	if err != nil { // it is made of strings, numbers and JSON that was read
 		s.log.Error("ready cannot be written", "error", err)

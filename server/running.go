@@ -15,7 +15,7 @@ import (
 // slot is not needed any more.
 func (sl *slot) run(ctx context.Context) {
 	defer close(sl.ended)
-	defer sl.enter(phaseStopped)
+	defer sl.enter(HostStopped)
 	for {
 		attempts, err := sl.take(ctx)
 		switch {
@@ -48,7 +48,7 @@ func (sl *slot) take(ctx context.Context) (next Attempts, err error) {
 			taken = true
 		}
 		if taken {
-			sl.wanted, sl.phase = false, phaseStarting
+			sl.wanted, sl.phase = false, HostStarting
 		}
 		sl.mu.Unlock()
 		if taken {
@@ -70,7 +70,7 @@ func (sl *slot) try(ctx context.Context, attempts Attempts) {
 	if err != nil && ctx.Err() == nil {
 		sl.fail(err)
 	}
-	sl.enter(phaseStopped)
+	sl.enter(HostStopped)
 }
 
 // open starts a session without a case and sees it to its end.
@@ -87,7 +87,7 @@ func (sl *slot) open(ctx context.Context) {
 	if err != nil {
 		sl.fail(err)
 	}
-	sl.enter(phaseStopped)
+	sl.enter(HostStopped)
 }
 
 func (sl *slot) live(ctx context.Context, recording *trace.Recording, restored *notebook.State) error {
@@ -123,7 +123,7 @@ func (sl *slot) until(ctx context.Context, live *session.Session) string {
 		cause, again := sl.cause(ctx, live)
 		changed := sl.changed
 		if cause != "" {
-			sl.phase = phaseStopping // under the same lock: who sits down from now on wants another
+			sl.phase = HostStopping // under the same lock: who sits down from now on wants another
 		}
 		sl.mu.Unlock()
 		if cause != "" {

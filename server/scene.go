@@ -71,7 +71,7 @@ func (w *AttemptPublisher) Observe(recording *trace.Recording) {
 		w.slot.finish(w.scene, nil)
 	}
 	w.recording, w.scene = recording, nil
-	w.slot.enter(phaseStarting)
+	w.slot.enter(HostStarting)
 	w.slot.server.follow(recording.Journal, true)
 	if w.slot.shown {
 		return
@@ -111,19 +111,22 @@ func (w *AttemptPublisher) End() {
 	}
 }
 
-// evalResult is what consoles are told of a verdict.
+// EvalResultMessage tells consoles at /agent how an attempt has ended. Its fields are
+// those of [runs.Attempt].
+type EvalResultMessage struct {
+	Type       string            `json:"type"` // eval_result
+	CaseID     string            `json:"case_id"`
+	Outcome    runs.Outcome      `json:"outcome"`
+	Detail     string            `json:"outcome_detail"`
+	Passed     *bool             `json:"passed"`
+	Score      *float64          `json:"score"`
+	Graders    []json.RawMessage `json:"graders"`
+	Answer     json.RawMessage   `json:"answer"`
+	DurationMS int64             `json:"duration_ms"`
+}
+
 func evalResult(a runs.Attempt) []byte {
-	body, err := json.Marshal(struct {
-		Type       string            `json:"type"`
-		CaseID     string            `json:"case_id"`
-		Outcome    runs.Outcome      `json:"outcome"`
-		Detail     string            `json:"outcome_detail"`
-		Passed     *bool             `json:"passed"`
-		Score      *float64          `json:"score"`
-		Graders    []json.RawMessage `json:"graders"`
-		Answer     json.RawMessage   `json:"answer"`
-		DurationMS int64             `json:"duration_ms"`
-	}{protocol.TypeEvalResult, a.CaseID, a.Outcome, a.Detail, a.Passed, a.Score, a.Graders, a.Answer, a.DurationMS})
+	body, err := json.Marshal(EvalResultMessage{protocol.TypeEvalResult, a.CaseID, a.Outcome, a.Detail, a.Passed, a.Score, a.Graders, a.Answer, a.DurationMS})
 	if err != nil { // graders and answer were written as JSON before
 		return fmt.Appendf(nil, `{"type":%q,"case_id":%q,"outcome":%q,"passed":null}`, protocol.TypeEvalResult, a.CaseID, a.Outcome)
 	}

@@ -23,6 +23,8 @@ import (
 	"assay/internal/notebook"
 	"assay/internal/trace"
 	"assay/internal/trace/flow"
+	"assay/server/api"
+	"assay/server/metrics"
 	"assay/web"
 )
 
@@ -88,7 +90,7 @@ type Config struct {
 	Case func(path, id string) (Attempts, error)
 
 	// Cases are those that may be named so, in their order. It is set with Case.
-	Cases func() ([]CaseListed, error)
+	Cases func() ([]api.Case, error)
 
 	// MCP is the path of the Unix socket at which the agent of a session serves
 	// clients of the Model Context Protocol; nil: no agent does.
@@ -121,7 +123,7 @@ type Attempts func(ctx context.Context, show *AttemptPublisher) error
 type Server struct {
 	cfg     Config
 	log     *slog.Logger
-	metrics *metrics
+	metrics *metrics.Registry
 	page    *page
 	runs    *runs.Store    // nil: none are shown
 	files   runs.LineFiles // traces of sessions
@@ -173,7 +175,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the page: %w", err)
 	}
-	s := &Server{cfg: cfg, log: cfg.Log, metrics: newMetrics(), page: page, slots: map[string]*slot{}}
+	s := &Server{cfg: cfg, log: cfg.Log, metrics: metrics.NewRegistry(), page: page, slots: map[string]*slot{}}
 	if cfg.Runs != "" {
 		s.runs = runs.NewStore(cfg.Runs)
 	}
@@ -317,8 +319,8 @@ func (s *Server) follow(journal *trace.Journal, logged bool) {
 	if s.over { // a session of others, which has begun too late to be told of
 		return
 	}
-	counted := s.metrics.session(journal)
-	s.followers.Go(func() { counted.follow(s.following) })
+	counted := s.metrics.NewSession(journal)
+	s.followers.Go(func() { counted.Run(s.following) })
 	if logged {
 		return
 	}

@@ -6,49 +6,56 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"assay/eval/session"
 	"assay/internal/trace"
+	"assay/server/endpoint"
 )
 
-// sessionInfo is what the API says of a session.
-type sessionInfo struct {
-	ID       string     `json:"id"`
-	State    phase      `json:"state"`
-	Problem  string     `json:"problem,omitempty"` // why it could not start
-	Working  string     `json:"working,omitempty"` // the state of the session itself
-	Started  *time.Time `json:"started"`           // null: it has not
-	Seq      int64      `json:"seq"`               // the newest entry of its trace
-	Trace    string     `json:"trace,omitempty"`   // the file
-	Kernel   *childInfo `json:"kernel"`            // null: none was started
-	Consoles int        `json:"consoles"`
-	Holder   string     `json:"holder,omitempty"` // server or console; empty: it is not settled
-	Verdict  bool       `json:"verdict"`          // an attempt has ended, and consoles that come are told how
-	Cases    int        `json:"cases"`            // attached, and waiting for their turn
+// SessionList is the response of GET /api/sessions.
+type SessionList struct {
+	Sessions []SessionInfo `json:"sessions"` // by id; never null
 }
 
-// sessionDetail is what it says of one session.
-type sessionDetail struct {
-	sessionInfo
+// SessionInfo describes what is behind a session's id: a session, or what is left
+// of the last one.
+type SessionInfo struct {
+	ID       string      `json:"id"`
+	State    HostState   `json:"state"`
+	Problem  string      `json:"problem,omitempty"` // why the last session could not start; absent: it could
+	Working  string      `json:"working,omitempty"` // a session.State; absent: there is no session yet
+	Started  *time.Time  `json:"started"`           // when the session started; null: it has not
+	Seq      int64       `json:"seq"`               // of the newest entry of its trace
+	Trace    string      `json:"trace,omitempty"`   // path of its trace
+	Kernel   *KernelInfo `json:"kernel"`            // null: no kernel was started
+	Consoles int         `json:"consoles"`          // connections at /run and /agent
+	Holder   string      `json:"holder,omitempty"`  // who holds the notebook: server or console; absent: undecided
+	Verdict  bool        `json:"verdict"`           // the session was that of an attempt, which has ended
+	Cases    int         `json:"cases"`             // attached cases that wait for their turn
+}
 
-	Attempt *AttemptInfo    `json:"attempt"`          // null: none goes on
-	Result  json.RawMessage `json:"result,omitempty"` // eval_result of one that has ended, as consoles are told
+// SessionDetail is the response of GET /api/sessions/{id}.
+type SessionDetail struct {
+	SessionInfo
 
-	// Previous is that of the attempt before, whose place another session has
-	// taken: for who was not there to be told.
+	Attempt *AttemptInfo    `json:"attempt"`          // the attempt in progress; null: none
+	Result  json.RawMessage `json:"result,omitempty"` // EvalResultMessage of the attempt that has ended here; absent: none
+
+	// Previous is the EvalResultMessage of the attempt before the newest session,
+	// for consoles that were not connected when it was sent; absent: none.
 	Previous json.RawMessage `json:"previous,omitempty"`
 }
 
-type childInfo struct {
+// KernelInfo describes the kernel process of a session.
+type KernelInfo struct {
 	PID      int    `json:"pid"`
 	Status   string `json:"status"` // running or dead
 	Language string `json:"language"`
 }
 
 // at tells where the slot is, and why its last session could not start.
-func (sl *slot) at() (phase, string) {
+func (sl *slot) at() (HostState, string) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
 	if sl.problem != nil {
@@ -68,9 +75,9 @@ func (sl *slot) trace() *trace.Recording {
 }
 
 // info is what the API says of the slot.
-func (sl *slot) info() sessionInfo {
+func (sl *slot) info() SessionInfo {
 	sl.mu.Lock()
-	info := sessionInfo{ID: sl.id, State: sl.phase, Consoles: len(sl.sitting), Cases: len(sl.attempts)}
+	info := SessionInfo{ID: sl.id, State: sl.phase, Consoles: len(sl.sitting), Cases: len(sl.attempts)}
 	if sl.problem != nil {
 		info.Problem = sl.problem.Error()
 	}
@@ -94,8 +101,8 @@ func (sl *slot) info() sessionInfo {
 }
 
 // detail is all of it.
-func (sl *slot) detail() sessionDetail {
-	detail := sessionDetail{sessionInfo: sl.info()}
+func (sl *slot) detail() SessionDetail {
+	detail := SessionDetail{SessionInfo: sl.info()}
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
 	detail.Attempt, detail.Previous = sl.going, sl.before
@@ -105,9 +112,9 @@ func (sl *slot) detail() sessionDetail {
 	return detail
 }
 
-func (info *sessionInfo) describe(live *session.Session) {
+func (info *SessionInfo) describe(live *session.Session) {
 	info.Working, info.Holder = string(live.State()), live.HolderKind()
-	info.Kernel = &childInfo{PID: live.KernelPID(), Status: "dead", Language: live.KernelReady().Language}
+	info.Kernel = &KernelInfo{PID: live.KernelPID(), Status: "dead", Language: live.KernelReady().Language}
 	if live.IsKernelAlive() {
 		info.Kernel.Status = "running"
 	}
@@ -115,32 +122,33 @@ func (info *sessionInfo) describe(live *session.Session) {
 
 // serveSessions lists the sessions there are, and those of which only traces are
 // left.
-func (s *Server) serveSessions(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) serveSessions(w http.ResponseWriter, _ *http.Request) error {
 	s.mu.Lock()
 	infos := maps.Clone(s.slots)
 	s.mu.Unlock()
-	list := []sessionInfo{}
+	list := []SessionInfo{}
 	for _, sl := range infos {
 		list = append(list, sl.info())
 	}
 	for id, paths := range storedTraces(s.cfg.Out) {
 		if infos[id] == nil {
-			list = append(list, sessionInfo{ID: id, State: phaseStopped, Trace: paths[len(paths)-1]})
+			list = append(list, SessionInfo{ID: id, State: HostStopped, Trace: paths[len(paths)-1]})
 		}
 	}
-	slices.SortFunc(list, func(a, b sessionInfo) int { return cmp.Compare(a.ID, b.ID) })
-	answerJSON(w, http.StatusOK, map[string]any{"sessions": list})
+	slices.SortFunc(list, func(a, b SessionInfo) int { return cmp.Compare(a.ID, b.ID) })
+	endpoint.WriteJSON(w, http.StatusOK, SessionList{Sessions: list})
+	return nil
 }
 
-func (s *Server) serveSession(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveSession(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	if sl := s.known(id); sl != nil {
-		answerJSON(w, http.StatusOK, sl.detail())
-		return
+		endpoint.WriteJSON(w, http.StatusOK, sl.detail())
+		return nil
 	}
 	if paths := storedTraces(s.cfg.Out)[id]; paths != nil {
-		answerJSON(w, http.StatusOK, sessionDetail{sessionInfo: sessionInfo{ID: id, State: phaseStopped, Trace: paths[len(paths)-1]}})
-		return
+		endpoint.WriteJSON(w, http.StatusOK, SessionDetail{SessionInfo: SessionInfo{ID: id, State: HostStopped, Trace: paths[len(paths)-1]}})
+		return nil
 	}
-	problem(w, http.StatusNotFound, codeNotFound, "there is no session "+strconv.Quote(id))
+	return endpoint.Errorf(http.StatusNotFound, "there is no session %q", id)
 }

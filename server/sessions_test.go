@@ -2,9 +2,13 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/eval/runs"
+	"assay/eval/session"
 	"assay/internal/trace"
 	"assay/server"
+	"assay/server/api"
 )
 
 // A session says what attempt goes on in it, since when, and how it ended, until
@@ -95,9 +101,9 @@ func TestTraceOfASessionThatIsGone(t *testing.T) {
 
 func TestCasesThatMayBeAttached(t *testing.T) {
 	t.Parallel()
-	var all []server.CaseListed
+	var all []api.Case
 	for i := range 12 {
-		all = append(all, server.CaseListed{Path: "cases.json", ID: fmt.Sprint(i), Task: strings.Repeat("é", 300+i), Tags: []string{"t"}})
+		all = append(all, api.Case{Path: "cases.json", ID: fmt.Sprint(i), Task: strings.Repeat("é", 300+i), Tags: []string{"t"}})
 	}
 	all[3].Tags, all[0].Task = nil, "short"
 	broken := errors.New("cases.json: it is broken")
@@ -105,7 +111,7 @@ func TestCasesThatMayBeAttached(t *testing.T) {
 	nothing := func(string, string) (server.Attempts, error) {
 		return func(context.Context, *server.AttemptPublisher) error { return nil }, nil
 	}
-	h := newHouse(t, server.Config{Case: nothing, Cases: func() ([]server.CaseListed, error) { return all, fails }})
+	h := newHouse(t, server.Config{Case: nothing, Cases: func() ([]api.Case, error) { return all, fails }})
 	address := strings.Replace(h.url, "ws", "http", 1) + "/api/cases"
 	answer := getJSON(t, address)
 	list, _ := answer["cases"].([]any)
@@ -129,4 +135,61 @@ func TestCasesThatMayBeAttached(t *testing.T) {
 
 	without := newHouse(t, server.Config{})
 	require.Equal(t, "conflict", getJSON(t, strings.Replace(without.url, "ws", "http", 1)+"/api/cases")["code"])
+}
+
+// What a view is told of a live session, and what the API says of its trace, is
+// the same; a session's trace and flow are had as an attempt's are.
+func TestAPIOfALiveSession(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, server.Config{})
+	s := h.play(t, session.Config{Kernel: h.python(t)})
+	first := dial(t, s.url+"/agent", viewHello, nil)
+	first.await(t, "the notebook", ofType("notebook_state"))
+	made := s.agent.do(t, "create_cell", params{"position": 0, "cell_type": "code", "source": "print('hello')\n6 * 7", "auto_run": true})
+	s.agent.result(t, made.CellID)
+	first.await(t, "its end", func(f frame) bool { return f.Type == "start_cell" && f.CellID == "" })
+	told := dial(t, s.url+"/agent", viewHello, nil).await(t, "the notebook", ofType("notebook_state")).fields(t)
+
+	base := strings.Replace(h.url, "ws", "http", 1) + "/api/sessions/default"
+	var at map[string]any
+	for { // the file is a moment behind
+		at = getJSON(t, base+fmt.Sprintf("/at?seq=%.0f", told["seq"]))
+		if at["seq"] == told["seq"] {
+			break
+		}
+	}
+	require.Equal(t, false, at["complete"])
+	maps.DeleteFunc(at, func(name string, _ any) bool {
+		return slices.Contains([]string{"t_ns", "wall", "end", "complete"}, name)
+	})
+	require.Equal(t, told, at)
+
+	page := getJSON(t, base+"/trace?hop=agent%3Eserver,notebook&type=agent_action,notebook_event&action=create_cell,cell_created&brief=true")
+	var got []string
+	list, _ := page["entries"].([]any)
+	for _, item := range list {
+		entry, _ := item.(map[string]any)
+		require.NotContains(t, entry, "msg")
+		got = append(got, fmt.Sprint(entry["hop"], " ", entry["action"]))
+	}
+	require.Equal(t, []string{"agent>server create_cell", "notebook cell_created"}, got)
+	flow := getJSON(t, base+"/flow?action=create_cell&limit=1")
+	require.EqualValues(t, 2, flow["count"])
+	require.Contains(t, fmt.Sprint(flow["requests"]), "answered in")
+
+	require.NoError(t, s.live.End(t.Context(), "over"))
+	require.Equal(t, "not_found", getJSON(t, base[:len(base)-1]+"x/flow")["code"])
+}
+
+// getJSON asks a real server, which may refuse.
+func getJSON(t *testing.T, address string) (answer map[string]any) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	require.NoError(t, err)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
+	return answer
 }

@@ -11,16 +11,17 @@ import (
 	"assay/internal/trace"
 )
 
-// phase is where a slot is.
-type phase string
+// HostState is the state of what is behind a session's id.
+type HostState string
 
-// The phases, as the API names them.
+// The states of a session's id. After stopped comes starting again, if a console
+// wants a session or a case is attached.
 const (
-	phaseCreating phase = "creating" // nothing has begun
-	phaseStarting phase = "starting"
-	phaseRunning  phase = "running"
-	phaseStopping phase = "stopping"
-	phaseStopped  phase = "stopped" // the last session has ended; a console may still look at it
+	HostCreating HostState = "creating" // no session has been started yet
+	HostStarting HostState = "starting"
+	HostRunning  HostState = "running"
+	HostStopping HostState = "stopping"
+	HostStopped  HostState = "stopped" // the last session has ended; its notebook can still be viewed
 )
 
 // slot is what stands behind a session's id: one session after another.
@@ -41,7 +42,7 @@ type slot struct {
 	printed *printed // what kernels and agents of its sessions have printed
 
 	mu       sync.Mutex
-	phase    phase
+	phase    HostState
 	scene    *scene        // the newest; nil: none yet
 	wanted   bool          // a console wants a session
 	traces   []string      // the files of all there have been
@@ -60,7 +61,7 @@ type slot struct {
 
 func newSlot(s *Server, id string) *slot {
 	return &slot{
-		server: s, id: id, phase: phaseCreating, changed: make(chan struct{}), ended: make(chan struct{}),
+		server: s, id: id, phase: HostCreating, changed: make(chan struct{}), ended: make(chan struct{}),
 		printed: newPrinted(), sitting: map[int]int{}, owners: map[int]int{}, lastLeft: time.Now(),
 	}
 }
@@ -74,13 +75,13 @@ func (sl *slot) change(f func()) {
 	sl.changed = make(chan struct{})
 }
 
-func (sl *slot) enter(p phase) { sl.change(func() { sl.phase = p }) }
+func (sl *slot) enter(p HostState) { sl.change(func() { sl.phase = p }) }
 
 // want asks for a session, unless there is one or one is on its way. evenAfter
 // says that one is wanted in place of an attempt that has ended and is shown.
 func (sl *slot) want(evenAfter bool) {
 	sl.change(func() {
-		ends := sl.phase == phaseCreating || sl.phase == phaseStopping || sl.phase == phaseStopped
+		ends := sl.phase == HostCreating || sl.phase == HostStopping || sl.phase == HostStopped
 		if ends && !sl.shown && (evenAfter || sl.scene == nil || sl.scene.result == nil) && len(sl.attempts) == 0 {
 			sl.wanted, sl.problem = sl.server.cfg.Open != nil, nil
 		}
@@ -102,7 +103,7 @@ func (sl *slot) attempt(a Attempts) (err error) {
 func (sl *slot) show(live *session.Session, recording *trace.Recording) *scene {
 	sc := &scene{live: live, recording: recording, over: make(chan struct{}), uncount: func() {}}
 	if live != nil {
-		sc.uncount = sl.server.metrics.queuesOf(live.Router().Queues)
+		sc.uncount = sl.server.metrics.AddQueues(live.Router().Queues)
 	}
 	sl.change(func() {
 		if sl.going != nil {
@@ -114,7 +115,7 @@ func (sl *slot) show(live *session.Session, recording *trace.Recording) *scene {
 		if recording != nil {
 			sl.traces = append(sl.traces, recording.Path)
 		}
-		sl.scene, sl.phase = sc, phaseRunning
+		sl.scene, sl.phase = sc, HostRunning
 	})
 	return sc
 }
@@ -128,7 +129,7 @@ func (sl *slot) finish(sc *scene, result []byte) {
 		default:
 		}
 		sc.uncount()
-		sl.phase = phaseStopped
+		sl.phase = HostStopped
 		sc.result = result
 		close(sc.over)
 	})
@@ -198,9 +199,9 @@ func (sl *slot) behind(last *scene) *scene {
 			return last.next
 		}
 	}
-	still := sl.phase == phaseStopped && !sl.wanted && len(sl.attempts) == 0
+	still := sl.phase == HostStopped && !sl.wanted && len(sl.attempts) == 0
 	shows := sl.scene != nil && sl.scene != last && (sl.problem == nil || sl.scene.result != nil)
-	if shows && (sl.phase == phaseRunning || still) {
+	if shows && (sl.phase == HostRunning || still) {
 		return sl.scene
 	}
 	return nil
@@ -208,7 +209,7 @@ func (sl *slot) behind(last *scene) *scene {
 
 // sit gives a console its number: at /run, again the one that it had before. It
 // fails when nobody is let in any more.
-func (sl *slot) sit(run bool, first hello) (id int, err error) {
+func (sl *slot) sit(run bool, first HelloMessage) (id int, err error) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
 	if sl.closed != nil {
@@ -227,7 +228,7 @@ func (sl *slot) sit(run bool, first hello) (id int, err error) {
 }
 
 // gave tells whether a console has had its number here. The lock is held.
-func (sl *slot) gave(first hello) bool {
+func (sl *slot) gave(first HelloMessage) bool {
 	known := first.Trace == "" || slices.Contains(sl.traces, first.Trace)
 	return known && first.Run > 0 && first.Run < sl.next
 }

@@ -3,15 +3,19 @@ package server
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"assay/eval/runs"
 	"assay/eval/session"
 	"assay/internal/notebook"
 	"assay/internal/trace"
+	"assay/server/api"
 )
 
 // The traces of sessions lie in one folder, <id>@<time>.trace.jsonl each: no id
@@ -82,4 +86,31 @@ func storedTraces(dir string) map[string][]string {
 		}
 	}
 	return byID
+}
+
+// openTrace is the [api.TraceOpener] for the session that a request's path names.
+func (s *Server) openTrace(r *http.Request) (file api.TraceFile, err error) {
+	id := r.PathValue("id")
+	recording, path := s.traceOf(id)
+	if path == "" {
+		return file, fmt.Errorf("a trace of the session %s: %w", strconv.Quote(id), runs.ErrNotFound)
+	}
+	file.Complete = recording == nil || recording.Ended()
+	file.LineFile, err = s.files.Open(path)
+	return file, err
+}
+
+// traceOf is the trace of a session: of the one behind an id, else the newest of
+// those that are left of it, which nobody makes any more: nil. Without a path
+// there is none.
+func (s *Server) traceOf(id string) (recording *trace.Recording, path string) {
+	if sl := s.known(id); sl != nil {
+		if recording := sl.trace(); recording != nil {
+			return recording, recording.Path
+		}
+	}
+	if paths := storedTraces(s.cfg.Out)[id]; paths != nil {
+		return nil, paths[len(paths)-1]
+	}
+	return nil, ""
 }

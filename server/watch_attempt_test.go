@@ -15,22 +15,21 @@ import (
 	"assay/server"
 )
 
-// shelved is a library that a server of its own shows.
-type shelved struct {
+// runsHarness is a server with a folder of stored runs.
+type runsHarness struct {
 	*house
-	*library
-	folder *runs.Writer
+	dir string       // of the runs
+	run *runs.Writer // the run r in it
 }
 
-func newShelved(t *testing.T) *shelved {
+func newRunsHarness(t *testing.T) *runsHarness {
 	t.Helper()
-	l := newLibrary(t)
-	folder := l.run(t, "r", 1)
-	return &shelved{house: newHouse(t, server.Config{Runs: l.dir}), library: l, folder: folder}
+	dir := t.TempDir()
+	return &runsHarness{house: newHouse(t, server.Config{Runs: dir}), dir: dir, run: createRun(t, dir, "r")}
 }
 
-// watch begins to watch.
-func (s *shelved) watch(t *testing.T, query string) *websocket.Conn {
+// watch connects to /watch with this query.
+func (s *runsHarness) watch(t *testing.T, query string) *websocket.Conn {
 	t.Helper()
 	ws, _, err := websocket.Dial(t.Context(), s.url+"/watch?"+query, nil)
 	require.NoError(t, err)
@@ -38,7 +37,7 @@ func (s *shelved) watch(t *testing.T, query string) *websocket.Conn {
 	return ws
 }
 
-// line is the next message of a watch.
+// nextLine returns the next message of a watch.
 func nextLine(t *testing.T, ws *websocket.Conn) string {
 	t.Helper()
 	_, body, err := ws.Read(t.Context())
@@ -50,16 +49,16 @@ func nextLine(t *testing.T, ws *websocket.Conn) string {
 // line.
 func TestWatchAttempt(t *testing.T) {
 	t.Parallel()
-	s := newShelved(t)
-	lines := strings.SplitAfter(written(t, exchange(t)...), "\n")
-	name := s.library.attempt(t, s.folder, 1, map[string]string{"trace.jsonl": lines[0] + lines[1] + lines[2] + lines[3][:20]})
+	s := newRunsHarness(t)
+	lines := strings.SplitAfter(traceText(t, 13), "\n")
+	name := createAttempt(t, s.run, 1, map[string]string{"trace.jsonl": lines[0] + lines[1] + lines[2] + lines[3][:20]})
 	ws := s.watch(t, "run=r&from=2&attempt="+name)
 	require.Equal(t, lines[0], nextLine(t, ws)+"\n")
 	require.Equal(t, lines[2], nextLine(t, ws)+"\n")
 	brief := s.watch(t, "run=r&bodies=false&attempt="+name)
 	require.Equal(t, lines[0], nextLine(t, brief)+"\n")
 
-	file, err := os.OpenFile(filepath.Join(s.folder.Dir, "attempts", name, "trace.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
+	file, err := os.OpenFile(filepath.Join(s.run.Dir, "attempts", name, "trace.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
 	require.NoError(t, err)
 	_, err = file.WriteString(lines[3][20:])
 	require.NoError(t, err)
@@ -67,7 +66,7 @@ func TestWatchAttempt(t *testing.T) {
 	_, err = file.WriteString(strings.Join(lines[4:], ""))
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
-	record(t, s.folder, name, 1, runs.OutcomeCompleted, nil)
+	require.NoError(t, s.run.AppendLine(runs.Attempt{Type: runs.TypeAttempt, Run: "r", CaseID: "case-1", Epoch: 1, Try: 1, Outcome: runs.OutcomeCompleted, Trace: "attempts/" + name + "/trace.jsonl"}))
 	for _, want := range lines[4:14] {
 		require.Equal(t, want, nextLine(t, ws)+"\n")
 	}
@@ -90,12 +89,12 @@ func TestWatchAttempt(t *testing.T) {
 // waited for until the server stops, or its folder is gone.
 func TestWatchAttemptThatIsLost(t *testing.T) {
 	t.Parallel()
-	s := newShelved(t)
-	lost := s.library.attempt(t, s.folder, 1, map[string]string{"trace.jsonl": written(t)})
-	gone := s.library.attempt(t, s.folder, 2, map[string]string{"trace.jsonl": written(t)})
-	cut := s.library.attempt(t, s.folder, 3, map[string]string{"trace.jsonl": written(t)})
-	other := s.run(t, "other", 2)
-	waits := s.library.attempt(t, other, 4, map[string]string{"trace.jsonl": written(t)})
+	s := newRunsHarness(t)
+	lost := createAttempt(t, s.run, 1, map[string]string{"trace.jsonl": traceText(t, 0)})
+	gone := createAttempt(t, s.run, 2, map[string]string{"trace.jsonl": traceText(t, 0)})
+	cut := createAttempt(t, s.run, 3, map[string]string{"trace.jsonl": traceText(t, 0)})
+	other := createRun(t, s.dir, "other")
+	waits := createAttempt(t, other, 4, map[string]string{"trace.jsonl": traceText(t, 0)})
 	watchers := map[string]*websocket.Conn{}
 	for path, query := range map[string]string{lost: "run=r", gone: "run=r", cut: "run=r", waits: "run=other"} {
 		watchers[query+path] = s.watch(t, query+"&attempt="+path)
@@ -105,11 +104,11 @@ func TestWatchAttemptThatIsLost(t *testing.T) {
 		_, _, err := watchers[key].Read(t.Context())
 		require.Equal(t, code, websocket.CloseStatus(err), "%s: %v", key, err)
 	}
-	require.NoError(t, os.RemoveAll(filepath.Join(s.folder.Dir, "attempts", gone)))
+	require.NoError(t, os.RemoveAll(filepath.Join(s.run.Dir, "attempts", gone)))
 	ends("run=r"+gone, websocket.StatusInternalError)
-	require.NoError(t, os.Truncate(filepath.Join(s.folder.Dir, "attempts", cut, "trace.jsonl"), 3))
+	require.NoError(t, os.Truncate(filepath.Join(s.run.Dir, "attempts", cut, "trace.jsonl"), 3))
 	ends("run=r"+cut, websocket.StatusInternalError)
-	require.NoError(t, s.folder.AppendLine(map[string]any{"type": runs.TypeSummary}))
+	require.NoError(t, s.run.AppendLine(map[string]any{"type": runs.TypeSummary}))
 	ends("run=r"+lost, websocket.StatusNormalClosure)
 	s.stop()
 	ends("run=other"+waits, websocket.StatusGoingAway)
@@ -117,8 +116,8 @@ func TestWatchAttemptThatIsLost(t *testing.T) {
 
 func TestWatchRefusals(t *testing.T) {
 	t.Parallel()
-	s := newShelved(t)
-	name := s.library.attempt(t, s.folder, 1, nil)
+	s := newRunsHarness(t)
+	name := createAttempt(t, s.run, 1, nil)
 	for query, want := range map[string]string{
 		"run=r":                           "bad_parameter",
 		"attempt=" + name:                 "bad_parameter",

@@ -15,6 +15,7 @@ import (
 	"assay/eval/runs"
 	"assay/internal/protocol"
 	"assay/internal/trace"
+	"assay/server/endpoint"
 )
 
 // watcherLimit is the largest message of a watcher, which has nothing to say, in
@@ -37,14 +38,14 @@ type watched struct {
 func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
 	s.consoles.Add(1)
 	defer s.consoles.Done()
-	q := readParameters(r, "session", "run", "attempt", "from", "bodies")
-	want := wanted{from: q.number("from", 1, 0, math.MaxInt64), brief: q.oneOf("bodies", "true", "false") == "false"}
-	id, run, attempt := q.text("session"), q.text("run"), q.text("attempt")
+	q := endpoint.ReadParameters(r, "session", "run", "attempt", "from", "bodies")
+	want := wanted{from: q.Number("from", 1, 0, math.MaxInt64), brief: q.OneOf("bodies", "true", "false") == "false"}
+	id, run, attempt := q.Text("session"), q.Text("run"), q.Text("attempt")
 	if (run == "") != (attempt == "") || run != "" && id != "" {
-		q.fail("want session, or run and attempt")
+		q.Fail("want session, or run and attempt")
 	}
-	if q.err != nil {
-		return q.err
+	if err := q.Err(); err != nil {
+		return err
 	}
 	open := func() (watched, error) { return s.watchSession(idOr(id)) }
 	if run != "" {
@@ -60,7 +61,7 @@ func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, r *http.
 		s.log.Debug("not a watcher", "error", err) // it has been answered
 		return nil
 	}
-	defer s.metrics.console("watch")()
+	defer s.metrics.AddConsole("watch")()
 	ctx, end := watching(ctx, of.untilStop)
 	defer end()
 	if err := watch(ctx, protocol.NewWebSocket(context.WithoutCancel(ctx), ws, watcherLimit), of.tail, want); err != nil {

@@ -34,7 +34,9 @@ func ask(t *testing.T, method, path string) *http.Response {
 	require.NoError(t, err)
 	request := httptest.NewRequestWithContext(t.Context(), method, "/", nil)
 	request.URL.Path = path // as it is, whatever is in it
-	return recorded(page, request).Result()
+	response := httptest.NewRecorder()
+	page.ServeHTTP(response, request)
+	return response.Result()
 }
 
 func body(t *testing.T, answer *http.Response) string {

@@ -13,6 +13,7 @@ import (
 	"assay/eval/batch"
 	"assay/eval/runs"
 	"assay/server"
+	"assay/server/api"
 	"assay/testcases"
 )
 
@@ -61,7 +62,7 @@ func (s *serving) load(path, id string) ([]testcases.Case, error) {
 
 // list reads the cases of what the flags name, those too that an id was not given
 // for: any of them may be attached.
-func (s *serving) list() (all []server.CaseListed, err error) {
+func (s *serving) list() (all []api.Case, err error) {
 	prefixes, err := s.f.host.prefixes()
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func (s *serving) list() (all []server.CaseListed, err error) {
 	}
 	cases, err := testcases.Load(paths, testcases.Options{Data: prefixes}) // a file that is named twice counts once
 	for _, c := range cases {
-		all = append(all, server.CaseListed{Path: c.Source.File, ID: c.ID, Task: c.Task, Tags: c.Tags})
+		all = append(all, api.Case{Path: c.Source.File, ID: c.ID, Task: c.Task, Tags: c.Tags})
 	}
 	return all, err
 }

@@ -1,0 +1,64 @@
+package server
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+
+	"assay/server/api"
+	"assay/server/endpoint"
+)
+
+// maxCaseRequestBytes is the largest body of a request that attaches a case.
+const maxCaseRequestBytes = 64 << 10
+
+// CaseRequest is the body of POST /api/sessions/{id}/case: attach the case with
+// this ID in the file Path, or all its cases if ID is empty.
+type CaseRequest struct {
+	Path string `json:"path"`
+	ID   string `json:"id"`
+}
+
+// CaseAttached is the response (202) of POST /api/sessions/{id}/case.
+type CaseAttached struct {
+	ID      string `json:"id"`   // as requested
+	Path    string `json:"path"` // as requested
+	Session string `json:"session"`
+}
+
+func errNoCases() error {
+	return endpoint.Errorf(http.StatusConflict, "no cases can be attached here: assay serve --case PATH says where they are")
+}
+
+// listCases returns the cases that GET /api/cases lists.
+func (s *Server) listCases() ([]api.Case, error) {
+	if s.cfg.Cases == nil {
+		return nil, errNoCases()
+	}
+	return s.cfg.Cases()
+}
+
+// serveCase handles POST /api/sessions/{id}/case.
+func (s *Server) serveCase(w http.ResponseWriter, r *http.Request) error {
+	var request CaseRequest
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCaseRequestBytes))
+	if err == nil {
+		err = json.Unmarshal(body, &request)
+	}
+	if err != nil {
+		return endpoint.Errorf(http.StatusBadRequest, "want {\"path\": …, \"id\": …}: %v", err)
+	}
+	if s.cfg.Case == nil {
+		return errNoCases()
+	}
+	id := r.PathValue("id")
+	attempts, err := s.cfg.Case(request.Path, request.ID)
+	if err == nil {
+		err = s.Attempt(id, attempts)
+	}
+	if err != nil {
+		return endpoint.Errorf(http.StatusBadRequest, "%v", err)
+	}
+	endpoint.WriteJSON(w, http.StatusAccepted, CaseAttached{ID: request.ID, Path: request.Path, Session: id})
+	return nil
+}

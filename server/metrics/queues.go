@@ -1,0 +1,81 @@
+package metrics
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"assay/router"
+)
+
+// queueCollector is a [prometheus.Collector] that, at each scrape, asks every live
+// session for the length of its peers' queues. It is safe for concurrent use.
+type queueCollector struct {
+	frames, bytes *prometheus.Desc
+
+	mu       sync.Mutex
+	sessions map[int]func() []router.Depth // by a key that AddQueues assigned
+	lastKey  int
+}
+
+func newQueueCollector() *queueCollector {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, []string{"peer"}, nil)
+	}
+	return &queueCollector{
+		frames:   desc("assay_queue_frames", "Frames waiting to be written, summed over all sessions."),
+		bytes:    desc("assay_queue_bytes", "Bytes waiting to be written, summed over all sessions."),
+		sessions: map[int]func() []router.Depth{},
+	}
+}
+
+// AddQueues makes every scrape include the queues of a session, as depths
+// ([router.Router.Queues]) returns them, until remove is called.
+func (m *Registry) AddQueues(depths func() []router.Depth) (remove func()) {
+	q := m.queues
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.lastKey++
+	key := q.lastKey
+	q.sessions[key] = depths
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		delete(q.sessions, key)
+	}
+}
+
+// Describe implements [prometheus.Collector].
+func (q *queueCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- q.frames
+	out <- q.bytes
+}
+
+// Collect implements [prometheus.Collector].
+func (q *queueCollector) Collect(out chan<- prometheus.Metric) {
+	frames, bytes := map[string]int{}, map[string]int{}
+	for _, depth := range q.depths() {
+		frames[depth.Peer] += depth.Frames
+		bytes[depth.Peer] += depth.Bytes
+	}
+	for peer := range frames {
+		out <- prometheus.MustNewConstMetric(q.frames, prometheus.GaugeValue, float64(frames[peer]), peer)
+		out <- prometheus.MustNewConstMetric(q.bytes, prometheus.GaugeValue, float64(bytes[peer]), peer)
+	}
+}
+
+// depths returns the queues of all sessions. It calls the routers without holding
+// mu, because they take locks of their own.
+func (q *queueCollector) depths() []router.Depth {
+	q.mu.Lock()
+	sessions := make([]func() []router.Depth, 0, len(q.sessions))
+	for _, depths := range q.sessions {
+		sessions = append(sessions, depths)
+	}
+	q.mu.Unlock()
+	var all []router.Depth
+	for _, depths := range sessions {
+		all = append(all, depths()...)
+	}
+	return all
+}
