@@ -44,5 +44,21 @@ export default defineConfig(({ command }) => ({
       },
     },
   },
-  test: { environment: "happy-dom", include: ["*.test.ts", "src/**/*.test.{ts,tsx}"], restoreMocks: true },
+  test: {
+    environment: "happy-dom",
+    // Tests parse hostile HTML: happy-dom must load no frame, style sheet or script that it names.
+    environmentOptions: {
+      happyDOM: {
+        settings: {
+          disableCSSFileLoading: true,
+          disableJavaScriptFileLoading: true,
+          handleDisabledFileLoadingAsSuccess: true,
+          navigation: { disableChildFrameNavigation: true, disableFallbackToSetURL: true },
+        },
+      },
+    },
+    setupFiles: ["./vitest.setup.ts"],
+    include: ["*.test.ts", "src/**/*.test.{ts,tsx}"],
+    restoreMocks: true,
+  },
 }));

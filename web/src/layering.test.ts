@@ -2,92 +2,91 @@
 import { expect, test } from "vitest";
 
 /**
- * Which folder of src may import which others. Each may import only what stands
- * above it, so that there are no cycles; its tests are held to the same.
+ * The folders of src, in the order of their layers, and the folders that each may import.
+ * A folder may import only folders above it, so there are no cycles. Tests obey the same table.
  */
-const mayImport: Readonly<Record<string, readonly string[]>> = {
-  // Values and texts; nothing here knows of the page.
-  styles: [],
-  protocol: [], // what goes over the sockets, as types
-  format: [], // numbers as people read them
-  json: [], // reading what somebody else has written
-  text: ["json"], // texts of anyone's making, so that they can be shown
+const mayImport: Readonly<Record<string, string>> = {
+  // Values and texts. Nothing here knows the page.
+  styles: "",
+  protocol: "", // types of what the server sends
+  format: "", // numbers as people read them
+  json: "", // reading JSON of unknown shape
+  text: "json", // making any text safe and readable
 
   // The browser, controls, the server's API, the addresses of the pages.
-  browser: [], // what the browser keeps and says: storage, theme, media queries
-  ui: ["browser"], // buttons, dialogs, tabs: they know nothing of notebooks
-  api: ["json", "protocol", "text", "ui"], // asking the server, and saying that it did not answer
-  routes: ["api", "browser"],
+  browser: "", // local storage, theme, media queries
+  ui: "browser", // buttons, dialogs, tabs; nothing here knows notebooks
+  api: "json protocol text ui", // requests to the server and their errors
+  routes: "api browser", // addresses of the pages
 
-  // One notebook: what it is, what can be done with it, and the session that carries it.
-  store: ["json", "protocol"], // State, and the one reducer that changes it
-  commands: ["protocol"], // what a person may do with the notebook that is shown, and how its cells are gone to
-  agent: ["api", "browser", "commands", "json", "protocol", "store"], // the two sockets of a live session
+  // One notebook: its state, the commands on it, the session that carries it.
+  store: "json protocol", // State and the reducer that changes it
+  commands: "protocol", // commands on the notebook on screen; navigation to its cells
+  agent: "api browser commands json protocol store", // the two sockets of a live session
 
-  // What is drawn of it, each in its own place.
-  outputs: ["browser", "commands", "format", "json", "protocol", "store", "text", "ui"],
-  widgets: ["commands", "format", "json", "outputs", "protocol", "store", "text", "ui"],
-  notebook: ["commands", "format", "json", "outputs", "protocol", "store", "text", "ui", "widgets"],
-  variables: ["commands", "format", "json", "store", "text", "ui", "widgets"],
-  panel: ["api", "commands", "format", "json", "outputs", "protocol", "routes", "store", "text", "ui"],
-  flow: ["api", "browser", "format", "json", "outputs", "protocol", "text", "ui"],
+  // What is drawn of a notebook and its session.
+  outputs: "browser commands format json protocol store text ui",
+  widgets: "commands format json outputs protocol store text ui",
+  notebook: "commands format json outputs protocol store text ui widgets",
+  variables: "commands format json store text ui widgets",
+  agentPanel: "api commands format json outputs protocol routes store text ui",
+  messages: "api browser format json outputs protocol text ui",
 
   // The pages, which put the parts together.
-  runs: [
-    ...["api", "browser", "commands", "flow", "format", "json", "notebook", "outputs"],
-    ...["panel", "protocol", "routes", "store", "text", "ui", "widgets"],
-  ],
-  console: [
-    ...["agent", "api", "browser", "commands", "flow", "json", "notebook"],
-    ...["panel", "protocol", "routes", "store", "ui", "variables"],
-  ],
-  app: ["api", "console", "runs", "ui"],
-  "main.tsx": ["app", "browser", "styles"],
+  runs: "agentPanel api browser commands format json messages notebook outputs protocol routes store text ui widgets",
+  console: "agent agentPanel api browser commands json messages notebook protocol routes store ui variables",
+  app: "api console runs ui",
+  "main.tsx": "app browser styles",
 };
+
+const table = Object.entries(mayImport).map(
+  ([folder, imports]) => [folder, imports.split(" ").filter(Boolean)] as const,
+);
+const allowed = new Map(table);
 
 const files = import.meta.glob<string>("./**/*.{ts,tsx}", { query: "?raw", import: "default", eager: true });
 
-/** `import … from "./x"`, `export … from "./x"`, `import "./x"`, `import("./x")`, `vi.mock("./x")`. */
-const written = /(?:\bfrom |\bimport |\bimport\(|\bvi\.mock\()"(\.[^"]+)"/g;
+/** Matches `import … from "./x"`, `export … from "./x"`, `import "./x"`, `import("./x")` and `vi.mock("./x")`. */
+const importPattern = /(?:\bfrom |\bimport |\bimport\(|\bvi\.mock\()"(\.[^"]+)"/g;
 
-/** What stands first in the path of a file from src: its folder, or its name. */
+/** Returns the first part of a path below src: the folder, or the name of a file directly in src. */
 function folderOf(path: string): string {
   return path.split("/")[1] ?? "";
 }
 
-/** The folders that a file imports, its own left out. */
+/** Returns the folders that a file imports, without its own. */
 function importsOf(path: string, source: string): string[] {
-  const named = [...source.matchAll(written)].map(([, to = ""]) => new URL(to, `http://src/${path}`).pathname);
-  return [...new Set(named.map(folderOf))].filter((folder) => folder !== folderOf(path));
+  const paths = [...source.matchAll(importPattern)].map(([, to = ""]) => new URL(to, `http://src/${path}`).pathname);
+  return [...new Set(paths.map(folderOf))].filter((folder) => folder !== folderOf(path));
 }
 
-test("files import only what their folder may", () => {
+test("files import only the folders that their folder may import", () => {
   const wrong = Object.entries(files).flatMap(([path, source]) => {
-    const may = mayImport[folderOf(path)];
-    if (may === undefined) return [`${path} is in no folder of the table`];
+    const may = allowed.get(folderOf(path));
+    if (may === undefined) return [`${path} is in a folder that the table does not have`];
     return importsOf(path, source).flatMap((to) => (may.includes(to) ? [] : [`${path} imports ${to}`]));
   });
   expect(wrong).toEqual([]);
 });
 
-test("arrows point one way, and each is of use", () => {
+test("imports go one way, and every allowed import is used", () => {
   const used = new Set(
     Object.entries(files).flatMap(([path, source]) => importsOf(path, source).map((to) => `${folderOf(path)} ${to}`)),
   );
-  const order = Object.keys(mayImport);
-  const arrows = Object.entries(mayImport).flatMap(([from, may]) => may.map((to) => [from, to] as const));
-  expect(arrows.filter(([from, to]) => order.indexOf(to) >= order.indexOf(from))).toEqual([]);
-  expect(arrows.filter(([from, to]) => !used.has(`${from} ${to}`))).toEqual([]);
+  const order = table.map(([folder]) => folder);
+  const pairs = table.flatMap(([from, may]) => may.map((to) => [from, to] as const));
+  expect(pairs.filter(([from, to]) => order.indexOf(to) >= order.indexOf(from))).toEqual([]);
+  expect(pairs.filter(([from, to]) => !used.has(`${from} ${to}`))).toEqual([]);
 });
 
-test("what is imported is seen, however it is written", () => {
+test("importsOf finds imports, exports, side-effect imports and dynamic imports", () => {
   const source = [
     'import { a } from "../store/store";',
     'import "../styles/base.css";',
     'import {\n  type B,\n} from "../../ui/b";',
-    'export * from "./own";',
+    'export * from "./sibling";',
     'const lazy = () => import("../outputs/Outputs");',
     'import { useState } from "react";',
   ].join("\n");
-  expect(importsOf("./panel/x.ts", source)).toEqual(["store", "styles", "ui", "outputs"]);
+  expect(importsOf("./agentPanel/x.ts", source)).toEqual(["store", "styles", "ui", "outputs"]);
 });

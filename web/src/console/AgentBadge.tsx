@@ -1,5 +1,5 @@
 import { Bot } from "lucide-react";
-import { statusWords } from "../panel/statusWords";
+import { statusWords } from "../agentPanel/statusWords";
 import { useSelect } from "../store/store";
 import { Badge } from "../ui/Badge";
 import styles from "./TopBar.module.css";

@@ -9,7 +9,7 @@ import { PartBoundary } from "./PartBoundary";
 import styles from "./SidePanel.module.css";
 
 // Each comes when it is first shown: the notebook is drawn before them.
-const AgentPanel = lazily(async () => (await import("../panel/AgentPanel")).AgentPanel);
+const AgentPanel = lazily(async () => (await import("../agentPanel/AgentPanel")).AgentPanel);
 const Variables = lazily(async () => (await import("../variables/Variables")).Variables);
 const ReactiveGraph = lazily(async () => (await import("../variables/ReactiveGraph")).default);
 

@@ -1,10 +1,10 @@
 import { act, cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Live } from "../agent/live";
+import { fakeCommands } from "../agentPanel/fakeCommands";
 import type { Config } from "../api/client";
 import type { Commands } from "../commands/commands";
 import type { Wish } from "../commands/navigation";
-import { fakeCommands } from "../panel/fakeCommands";
 import type { Hop, Message } from "../protocol/messages";
 import { createStore, StoreProvider } from "../store/store";
 import { Workbench } from "./Workbench";
@@ -36,7 +36,7 @@ vi.mock("../notebook/Notebook", async () => {
   };
 });
 vi.mock("../api/config", () => ({ useConfig: () => config }));
-vi.mock("../panel/AgentPanel", () => ({ AgentPanel: () => <textarea aria-label="Ask the agent" /> }));
+vi.mock("../agentPanel/AgentPanel", () => ({ AgentPanel: () => <textarea aria-label="Ask the agent" /> }));
 vi.mock("../variables/Variables", () => ({ Variables: () => <p>the variables</p> }));
 vi.mock("../variables/ReactiveGraph", () => ({
   default: () => {

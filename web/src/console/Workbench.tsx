@@ -23,7 +23,7 @@ import { useSilence } from "./useSilence";
 import { useTitle } from "./useTitle";
 import styles from "./Workbench.module.css";
 
-const FlowDrawer = lazily(async () => (await import("../flow/FlowDrawer")).default);
+const FlowDrawer = lazily(async () => (await import("../messages/FlowDrawer")).default);
 
 /** The notebook with all that stands around it. */
 export function Workbench({ live, session }: { live: Live; session: string }) {

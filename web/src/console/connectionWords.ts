@@ -1,5 +1,5 @@
 import type { Connection, Role } from "../agent/live";
-import { startFault } from "../panel/log/startFault";
+import { startFault } from "../agentPanel/log/startFault";
 
 /** What a person may do about a connection that is not there: try it, take it over, or open the notebook as a view. */
 export type WayOut = "retry" | "here" | "view";

@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import type { ConnectionState } from "../agent/live";
-import { ruling } from "../panel/outcome";
-import { statusWords } from "../panel/statusWords";
+import { ruling } from "../agentPanel/outcome";
+import { statusWords } from "../agentPanel/statusWords";
 import type { State } from "../store/state";
 import { useSelect } from "../store/store";
 import { kernelState } from "./kernel";

@@ -1,4 +1,3 @@
-import "./happyDom";
 import { cleanup, render, waitFor } from "@testing-library/react";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { Markdown } from "./Markdown";

@@ -1,4 +1,3 @@
-import "./happyDom";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, expect, test, vi } from "vitest";
 import { createNavigation, NavigationProvider } from "../commands/navigation";

@@ -7,10 +7,9 @@
 // The DOM here is happy-dom's, which runs nothing; what a browser makes of the
 // same list, behind the server's real policy, is for the tests in e2e.
 
-import { plainName } from "../text/visible";
-import "./happyDom";
 import { cleanup, render } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { plainName } from "../text/visible";
 import { drawable } from "./figure";
 import inputs from "./hostile.json";
 import { Markdown } from "./Markdown";
@@ -23,6 +22,7 @@ const forbidden =
 
 beforeEach(() => {
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  vi.spyOn(console, "error").mockImplementation(() => undefined); // React reports outputs that OutputBoundary catches
   vi.stubGlobal("fetch", () => Promise.reject(new Error("no network")));
 });
 

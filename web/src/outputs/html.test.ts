@@ -1,4 +1,3 @@
-import "./happyDom";
 import { expect, test } from "vitest";
 import { needsOf } from "./html";
 import { hushed, withoutTracks } from "./hush";

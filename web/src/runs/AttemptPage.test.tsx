@@ -5,7 +5,7 @@ import AttemptPage from "./AttemptPage";
 
 vi.mock("../api/config", () => ({ useConfig: () => ({ console: true }) }));
 vi.mock("../notebook/Notebook", () => ({ Notebook: () => <p>the notebook</p> }));
-vi.mock("../panel/Conversation", () => ({
+vi.mock("../agentPanel/Conversation", () => ({
   Conversation: ({ items }: { items: readonly unknown[] }) => <p>{`${items.length} items`}</p>,
 }));
 

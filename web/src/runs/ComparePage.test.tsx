@@ -4,7 +4,7 @@ import { fakeServer } from "../api/fakeServer";
 import ComparePage from "./ComparePage";
 
 vi.mock("../api/config", () => ({ useConfig: () => ({ console: false }) }));
-vi.mock("../panel/Conversation", () => ({ Conversation: () => <p>a conversation</p> }));
+vi.mock("../agentPanel/Conversation", () => ({ Conversation: () => <p>a conversation</p> }));
 vi.mock("../widgets/CellOutputs", () => ({ CellOutputs: () => <p>outputs</p> }));
 
 const runs = { cell_status: {}, cell_sequencers: {}, cell_outputs: {}, run_queue: [], cell_widgets: {} };

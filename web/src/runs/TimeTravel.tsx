@@ -1,15 +1,15 @@
 import { useEffect, useState } from "react";
+import { Conversation } from "../agentPanel/Conversation";
+import { CellNameProvider } from "../agentPanel/cellName";
 import { CommandsProvider } from "../commands/commands";
 import { createNavigation, NavigationProvider } from "../commands/navigation";
 import { Notebook } from "../notebook/Notebook";
-import { Conversation } from "../panel/Conversation";
-import { CellNameProvider } from "../panel/cellName";
 import { StoreProvider, useSelect } from "../store/store";
 import styles from "./TimeTravel.module.css";
-import { CellLink } from "./travel/CellLink";
-import { TravelBar } from "./travel/TravelBar";
-import { addressedSeq, useAddress } from "./travel/useAddress";
-import { useTravel } from "./travel/useTravel";
+import { CellLink } from "./timeline/CellLink";
+import { TravelBar } from "./timeline/TravelBar";
+import { addressedSeq, useAddress } from "./timeline/useAddress";
+import { useTravel } from "./timeline/useTravel";
 
 interface Props {
   /** What code is highlighted as. */

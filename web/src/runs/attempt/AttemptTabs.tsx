@@ -6,14 +6,14 @@ import { Tabs } from "../../ui/Tabs";
 import { useBeginning } from "../data/useBeginning";
 import { useParameter } from "../data/useParameter";
 import { Quiet } from "../parts/Quiet";
-import { useTravel } from "../travel/useTravel";
+import { useTravel } from "../timeline/useTravel";
 import styles from "./AttemptTabs.module.css";
 import { Files } from "./Files";
 import { Overview } from "./Overview";
 import { Stderr } from "./Stderr";
 
 const TimeTravel = lazily(async () => (await import("../TimeTravel")).TimeTravel);
-const Flow = lazily(async () => (await import("../../flow/Flow")).default);
+const Flow = lazily(async () => (await import("../../messages/Flow")).default);
 const WholeConversation = lazily(async () => (await import("./WholeConversation")).default);
 
 const tabs = [

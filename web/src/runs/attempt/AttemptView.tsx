@@ -4,7 +4,7 @@ import { Problem } from "../../api/Problem";
 import type { Fields } from "../../json/read";
 import { useAttempt } from "../data/useAttempt";
 import { Quiet } from "../parts/Quiet";
-import { TravelProvider, useNewTravel } from "../travel/useTravel";
+import { TravelProvider, useNewTravel } from "../timeline/useTravel";
 import { AttemptHead } from "./AttemptHead";
 import { AttemptTabs } from "./AttemptTabs";
 

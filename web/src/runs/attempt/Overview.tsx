@@ -1,7 +1,7 @@
+import { Verdict } from "../../agentPanel/Verdict";
 import { Problem } from "../../api/Problem";
 import type { Loaded } from "../../api/useLoad";
 import { type Fields, fieldsOf, textOf } from "../../json/read";
-import { Verdict } from "../../panel/Verdict";
 import type { EvalResult } from "../../protocol/messages";
 import type { Beginning } from "../data/useBeginning";
 import { Quiet } from "../parts/Quiet";

@@ -1,7 +1,7 @@
 import { useEffect, useMemo } from "react";
-import { Conversation } from "../../panel/Conversation";
+import { Conversation } from "../../agentPanel/Conversation";
 import { Quiet } from "../parts/Quiet";
-import { useMomentOf, useTravel } from "../travel/useTravel";
+import { useMomentOf, useTravel } from "../timeline/useTravel";
 import styles from "./AttemptTabs.module.css";
 
 /** All that was said in an attempt, and what is said while it goes on. */

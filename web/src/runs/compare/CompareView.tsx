@@ -9,7 +9,7 @@ import { PageBoundary } from "../../ui/PageBoundary";
 import { useAttempt } from "../data/useAttempt";
 import { Name } from "../parts/Name";
 import { Quiet } from "../parts/Quiet";
-import { useNewTravel } from "../travel/useTravel";
+import { useNewTravel } from "../timeline/useTravel";
 import styles from "./Compare.module.css";
 import { FigureTable } from "./FigureTable";
 

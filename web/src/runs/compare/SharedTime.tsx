@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { clock } from "../../format/format";
-import { seqAt } from "../travel/mark";
-import type { Travel } from "../travel/travel";
-import { useMoment } from "../travel/useTravel";
+import { seqAt } from "../timeline/mark";
+import type { Travel } from "../timeline/travel";
+import { useMoment } from "../timeline/useTravel";
 import styles from "./Compare.module.css";
 
 const steps = 1000;

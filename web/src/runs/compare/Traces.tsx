@@ -1,8 +1,8 @@
 import { useEffect, useState } from "react";
-import { Conversation } from "../../panel/Conversation";
+import { Conversation } from "../../agentPanel/Conversation";
 import { StoreProvider, useSelect } from "../../store/store";
 import { Tabs } from "../../ui/Tabs";
-import type { Travel } from "../travel/travel";
+import type { Travel } from "../timeline/travel";
 import styles from "./Compare.module.css";
 import { NotebookDiff } from "./NotebookDiff";
 import { SharedTime } from "./SharedTime";

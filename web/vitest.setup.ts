@@ -1,0 +1,28 @@
+// Runs before each test file (see vite.config.ts) and corrects what happy-dom gets wrong.
+// Files that run in the node environment have no DOM and need nothing.
+
+if (typeof window !== "undefined") {
+  // DOMPurify reads a node's name with Node's own getter, which in happy-dom does not know elements.
+  const names: Readonly<Record<number, string>> = {
+    3: "#text",
+    8: "#comment",
+    9: "#document",
+    11: "#document-fragment",
+  };
+  Object.defineProperty(Node.prototype, "nodeName", {
+    configurable: true,
+    get(this: Node) {
+      return this instanceof Element ? this.tagName : (names[this.nodeType] ?? "");
+    },
+  });
+
+  // happy-dom does not know <search>, and React warns about elements of an unknown class.
+  const createElement = document.createElement.bind(document);
+  document.createElement = (tag: string, options?: ElementCreationOptions) => {
+    const element = createElement(tag, options);
+    if (tag === "search") Object.defineProperty(element, Symbol.toStringTag, { value: "HTMLElement" });
+    return element;
+  };
+}
+
+export {};
