@@ -11,7 +11,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // layers is the import table, top to bottom: each line is a package, a colon and
 // the packages of this module that it may import. "*" allows all. A package marked

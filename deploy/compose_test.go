@@ -1,4 +1,4 @@
-package assay_test
+package deploy_test
 
 import (
 	"os"
@@ -18,31 +18,31 @@ import (
 	"assay/kernel"
 )
 
-// composed loads docker-compose.yml and the files that change it, as it is with
-// these variables and profiles. Keys that it does not know are errors.
-func composed(t *testing.T, env []string, changes []string, profiles ...string) *types.Project {
+// loadCompose loads docker-compose.yml and the files that override it, with these
+// variables and profiles. An unknown key fails the test.
+func loadCompose(t *testing.T, env []string, overrides []string, profiles ...string) *types.Project {
 	t.Helper()
-	options, err := cli.NewProjectOptions(append([]string{"docker-compose.yml"}, changes...),
-		cli.WithWorkingDirectory("."), cli.WithEnv(env), cli.WithProfiles(profiles))
+	options, err := cli.NewProjectOptions(append([]string{filepath.Join(root, "docker-compose.yml")}, overrides...),
+		cli.WithWorkingDirectory(root), cli.WithEnv(env), cli.WithProfiles(profiles))
 	require.NoError(t, err)
 	project, err := options.LoadProject(t.Context())
 	require.NoError(t, err)
 	return project
 }
 
-const everyProfile = "*"
+const allProfiles = "*"
 
 func TestComposeServices(t *testing.T) {
 	t.Parallel()
-	require.ElementsMatch(t, []string{"server"}, composed(t, nil, nil).ServiceNames())
-	require.ElementsMatch(t, []string{"server", "batch"}, composed(t, nil, nil, "batch").ServiceNames())
+	require.ElementsMatch(t, []string{"server"}, loadCompose(t, nil, nil).ServiceNames())
+	require.ElementsMatch(t, []string{"server", "batch"}, loadCompose(t, nil, nil, "batch").ServiceNames())
 }
 
-// Every container is as locked up as the program allows, and has the time it
-// needs to end.
-func TestComposeContainers(t *testing.T) {
+// Each container has as few rights as the program needs, and a stop grace period longer
+// than the longest shutdown.
+func TestComposeContainersAreConfined(t *testing.T) {
 	t.Parallel()
-	for name, service := range composed(t, nil, nil, everyProfile).Services {
+	for name, service := range loadCompose(t, nil, nil, allProfiles).Services {
 		require.NotNil(t, service.Build, name)
 		require.NotNil(t, service.Init, name)
 		require.True(t, *service.Init, name)
@@ -51,31 +51,31 @@ func TestComposeContainers(t *testing.T) {
 		require.Equal(t, []string{"no-new-privileges:true"}, service.SecurityOpt, name)
 		require.Empty(t, service.CapAdd, name)
 		require.False(t, service.Privileged, name)
-		require.Empty(t, service.User, "the image's user, who is not root")
-		require.Empty(t, service.NetworkMode+service.Pid+service.Ipc, "%s shares nothing of the machine", name)
+		require.Empty(t, service.User, "the image sets the user")
+		require.Empty(t, service.NetworkMode+service.Pid+service.Ipc, "%s shares no namespace with the machine", name)
 		require.Len(t, service.Tmpfs, 1, name)
 		require.Regexp(t, "^/tmp:", service.Tmpfs[0], name)
 		for _, volume := range service.Volumes {
-			require.True(t, volume.Type == types.VolumeTypeVolume || volume.ReadOnly, "%s may not write to %s of the machine", name, volume.Source)
+			require.True(t, volume.Type == types.VolumeTypeVolume || volume.ReadOnly, "%s mounts %s of the machine writable", name, volume.Source)
 		}
 		require.NotNil(t, service.StopGracePeriod, name)
-		require.Greater(t, time.Duration(*service.StopGracePeriod), longestEnd(t), name)
+		require.Greater(t, time.Duration(*service.StopGracePeriod), longestShutdown(t), name)
 	}
 }
 
-// The image has a folder for each volume, and its user owns it: a new volume takes
-// the owner over.
+// The image has a folder for each volume, owned by the image's user: a new volume takes
+// its owner from that folder.
 func TestComposeVolumes(t *testing.T) {
 	t.Parallel()
 	_, image := stages(t)
-	runs := commands[*instructions.RunCommand](image)
-	making := strings.Fields(script(runs[len(runs)-1]))
-	user, _, _ := strings.Cut(last[*instructions.UserCommand](t, image).User, ":")
-	require.Subset(t, making, []string{"useradd", "--uid", user, "assay", "install", "--owner=assay"})
-	for name, service := range composed(t, nil, nil, everyProfile).Services {
+	runs := instructionsOf[*instructions.RunCommand](image)
+	command := strings.Fields(shellCommand(runs[len(runs)-1]))
+	user, _, _ := strings.Cut(lastOf[*instructions.UserCommand](t, image).User, ":")
+	require.Subset(t, command, []string{"useradd", "--uid", user, "assay", "install", "--owner=assay"})
+	for name, service := range loadCompose(t, nil, nil, allProfiles).Services {
 		for _, volume := range service.Volumes {
 			if volume.Type == types.VolumeTypeVolume {
-				require.Contains(t, making, volume.Target, name)
+				require.Contains(t, command, volume.Target, name)
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func TestComposeVolumes(t *testing.T) {
 
 func TestComposeServer(t *testing.T) {
 	t.Parallel()
-	project := composed(t, nil, nil, everyProfile)
+	project := loadCompose(t, nil, nil, allProfiles)
 	server := project.Services["server"]
 	require.Len(t, server.Ports, 1)
 	port := server.Ports[0]
@@ -92,12 +92,12 @@ func TestComposeServer(t *testing.T) {
 	require.Contains(t, []string(server.Command), "0.0.0.0:8765")
 	require.Contains(t, []string(server.Command), "--allow-remote")
 	require.Equal(t, "1", *server.Environment["EVAL_SANDBOX"])
-	require.Regexp(t, `^on-failure:\d+$`, server.Restart, "what cannot start says so and stops")
+	require.Regexp(t, `^on-failure:\d+$`, server.Restart, "a bounded number of restarts: a server that cannot start must stop")
 
 	health := server.HealthCheck
 	require.NotNil(t, health)
 	require.Contains(t, health.Test[len(health.Test)-1], `"/readyz"`)
-	// Kernel and agent start side by side; then the agent is told what it is part of.
+	// Kernel and agent start at the same time; then the agent gets its init message.
 	require.GreaterOrEqual(t, time.Duration(*health.StartPeriod), max(kernel.DefaultReadyTimeout, agent.DefaultReadyTimeout)+agent.DefaultReadyTimeout)
 
 	batch := project.Services["batch"]
@@ -106,23 +106,22 @@ func TestComposeServer(t *testing.T) {
 	require.Equal(t, types.RestartPolicyNo, batch.Restart)
 }
 
-// Keys are passed on by name: they are there when they are set, and no file has
-// one.
-func TestComposePassesKeysOn(t *testing.T) {
+// Keys are passed to the containers by name, only when they are set; no file holds one.
+func TestComposePassesKeys(t *testing.T) {
 	t.Parallel()
 	names := []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ASSAY_MODEL"}
 	var env []string
 	for _, name := range names {
 		env = append(env, name+"=given "+name)
 	}
-	with, without := composed(t, env, nil, everyProfile), composed(t, nil, nil, everyProfile)
+	with, without := loadCompose(t, env, nil, allProfiles), loadCompose(t, nil, nil, allProfiles)
 	for name := range with.Services {
 		for _, key := range names {
 			require.Equal(t, "given "+key, *with.Services[name].Environment[key])
 			require.Nil(t, without.Services[name].Environment[key], "%s of %s", key, name)
 		}
 	}
-	given := composed(t, []string{"ASSAY_AGENT=builtin", "CASES=docs"}, nil, everyProfile)
+	given := loadCompose(t, []string{"ASSAY_AGENT=builtin", "CASES=docs"}, nil, allProfiles)
 	require.Equal(t, "builtin", *given.Services["server"].Environment["ASSAY_AGENT"])
 	require.Equal(t, "builtin", *given.Services["batch"].Environment["ASSAY_AGENT"])
 	require.True(t, slices.ContainsFunc(given.Services["batch"].Volumes, func(v types.ServiceVolumeConfig) bool {
@@ -130,10 +129,10 @@ func TestComposePassesKeysOn(t *testing.T) {
 	}))
 }
 
-// What docs/docker.md shows is taken by those who will read it.
+// The examples of docs/docker.md load: both override files and the derived Dockerfile.
 func TestDockerDocs(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("docs/docker.md")
+	text, err := os.ReadFile(filepath.Join(root, "docs/docker.md"))
 	require.NoError(t, err)
 	require.Contains(t, string(text), "docker build -t assay .\n")
 	shown := map[string][]string{}
@@ -145,14 +144,14 @@ func TestDockerDocs(t *testing.T) {
 	for _, override := range shown["yaml"] {
 		file := filepath.Join(t.TempDir(), "docker-compose.override.yml")
 		require.NoError(t, os.WriteFile(file, []byte(override), 0o600))
-		servers = append(servers, composed(t, nil, []string{file}, everyProfile).Services["server"])
+		servers = append(servers, loadCompose(t, nil, []string{file}, allProfiles).Services["server"])
 		require.Equal(t, "python3 /agent/my_agent.py", *servers[len(servers)-1].Environment["ASSAY_AGENT"])
 	}
 	require.True(t, slices.ContainsFunc(servers[0].Volumes, func(v types.ServiceVolumeConfig) bool { return v.Target == "/agent" && v.ReadOnly }))
 	require.Equal(t, "my_agent", filepath.Base(servers[1].Build.Context))
 	require.Len(t, shown["dockerfile"], 1)
-	derived := dockerfile(t, []byte(shown["dockerfile"][0]))[0]
+	derived := parseDockerfile(t, []byte(shown["dockerfile"][0]))[0]
 	_, image := stages(t)
 	require.Equal(t, "assay", derived.BaseName)
-	require.Equal(t, last[*instructions.UserCommand](t, image).User, last[*instructions.UserCommand](t, derived).User)
+	require.Equal(t, lastOf[*instructions.UserCommand](t, image).User, lastOf[*instructions.UserCommand](t, derived).User)
 }

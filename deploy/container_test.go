@@ -1,4 +1,4 @@
-package assay_test
+package deploy_test
 
 import (
 	"bytes"
@@ -25,13 +25,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestContainers does, without an engine, what the Dockerfile and
-// docker-compose.yml say: it builds the program by the Dockerfile's line, out of
-// what .dockerignore lets through, and runs it by the services' commands.
+// TestContainers follows Dockerfile and docker-compose.yml without a container
+// engine: it builds the program with the Dockerfile's RUN line from the files that
+// .dockerignore admits, and runs it with each service's command.
 func TestContainers(t *testing.T) {
 	t.Parallel()
-	program := built(t)
-	for name, service := range composed(t, nil, nil, everyProfile).Services {
+	program := buildProgram(t)
+	for name, service := range loadCompose(t, nil, nil, allProfiles).Services {
 		t.Run(name+"/names", func(t *testing.T) {
 			t.Parallel()
 			checkNames(t, newContainer(t, program, service))
@@ -39,50 +39,51 @@ func TestContainers(t *testing.T) {
 	}
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
-		testServer(t, newContainer(t, program, composed(t, nil, nil).Services["server"]))
+		testServer(t, newContainer(t, program, loadCompose(t, nil, nil).Services["server"]))
 	})
 	t.Run("batch", func(t *testing.T) {
 		t.Parallel()
-		testBatch(t, newContainer(t, program, composed(t, nil, nil, "batch").Services["batch"]))
+		testBatch(t, newContainer(t, program, loadCompose(t, nil, nil, "batch").Services["batch"]))
 	})
 }
 
-// built runs the line of the Dockerfile that builds, and returns the program.
-func built(t *testing.T) string {
+// buildProgram runs the Dockerfile's build command in a temporary folder and returns
+// the path of the program.
+func buildProgram(t *testing.T) string {
 	t.Helper()
 	build, _ := stages(t)
 	src, out := t.TempDir(), t.TempDir()
 	for _, name := range buildContext(t) {
-		text, err := os.ReadFile(name)
+		text, err := os.ReadFile(filepath.Join(root, name))
 		require.NoError(t, err)
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(src, name)), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(src, name), text, 0o600))
 	}
-	runs := commands[*instructions.RunCommand](build)
+	runs := instructionsOf[*instructions.RunCommand](build)
 	require.Len(t, runs, 1)
-	sh := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(script(runs[0]), "/out/", out+"/"))
+	sh := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(shellCommand(runs[0]), "/out/", out+"/"))
 	sh.Dir, sh.Env = src, append(os.Environ(), "GOPROXY=off")
 	text, err := sh.CombinedOutput()
 	require.NoError(t, err, "%s", text)
 	return filepath.Join(out, "assay")
 }
 
-// container is a service as it can be run without an engine: its folders stand
-// for folders of the test.
+// container runs a compose service as a plain process: each mount point of the
+// service is replaced by a folder of the test.
 type container struct {
 	program string
 	service types.ServiceConfig
-	env     map[string]string // of image and service
-	workdir string            // as the image names it
-	folders map[string]string // by mount point
+	env     map[string]string // variables of the image and the service
+	workdir string            // the image's working folder, as the image names it
+	folders map[string]string // mount point in the image -> folder on this machine
 }
 
 func newContainer(t *testing.T, program string, service types.ServiceConfig) *container {
 	t.Helper()
 	_, image := stages(t)
 	c := &container{program: program, service: service, env: map[string]string{}, folders: map[string]string{}}
-	c.workdir = last[*instructions.WorkdirCommand](t, image).Path
-	for _, command := range commands[*instructions.EnvCommand](image) {
+	c.workdir = lastOf[*instructions.WorkdirCommand](t, image).Path
+	for _, command := range instructionsOf[*instructions.EnvCommand](image) {
 		for _, pair := range command.Env {
 			c.env[pair.Key] = pair.Value
 		}
@@ -101,32 +102,34 @@ func newContainer(t *testing.T, program string, service types.ServiceConfig) *co
 	return c
 }
 
-// here says in names of the test what the service says in names of the image.
-func (c *container) here(text string) string {
+// toHost replaces a path in the image by the test's folder for it, and the published
+// address by a free port on loopback.
+func (c *container) toHost(text string) string {
 	for inside, outside := range c.folders {
-		if below(inside, text) {
+		if isBelow(inside, text) {
 			return outside + strings.TrimPrefix(text, inside)
 		}
 	}
 	return strings.Replace(text, "0.0.0.0:8765", "127.0.0.1:0", 1)
 }
 
-// command is the service's, with more arguments behind it.
+// command returns the service's command with more arguments appended.
 func (c *container) command(ctx context.Context, more ...string) *exec.Cmd {
 	var words []string
 	for _, word := range c.service.Command {
-		words = append(words, c.here(word))
+		words = append(words, c.toHost(word))
 	}
 	cmd := exec.CommandContext(ctx, c.program, append(words, more...)...)
-	cmd.Dir, cmd.Env = c.here(c.workdir), []string{"PATH=" + os.Getenv("PATH")}
+	cmd.Dir, cmd.Env = c.toHost(c.workdir), []string{"PATH=" + os.Getenv("PATH")}
 	for name, value := range c.env {
-		cmd.Env = append(cmd.Env, name+"="+c.here(value))
+		cmd.Env = append(cmd.Env, name+"="+c.toHost(value))
 	}
 	return cmd
 }
 
-// checkNames asks the program for the flags, and its source for the variables,
-// that the service names; and holds mounts and paths against each other.
+// checkNames fails if the service uses a flag that the program's help does not list,
+// a variable that the program's source does not read, a mount that no path uses, or an
+// absolute path that no mount covers.
 func checkNames(t *testing.T, c *container) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), c.program, c.service.Command[0], "-h").Output()
@@ -140,90 +143,92 @@ func checkNames(t *testing.T, c *container) {
 		}
 		paths = append(paths, word)
 	}
-	source, err := filepath.Glob("cmd/assay/*.go")
+	source, err := filepath.Glob(filepath.Join(root, "cmd/assay/*.go"))
 	require.NoError(t, err)
 	for name := range c.service.Environment {
 		flag, ok := strings.CutPrefix(name, "ASSAY_")
 		ok = ok && hasFlag(strings.ToLower(strings.ReplaceAll(flag, "_", "-")))
-		require.True(t, ok || slices.ContainsFunc(source, func(file string) bool { return reads(t, file, name) }), "nobody reads %s", name)
+		require.True(t, ok || slices.ContainsFunc(source, func(file string) bool { return readsVariable(t, file, name) }), "the program does not read the variable %s", name)
 	}
 	for name, value := range c.env {
-		require.True(t, strings.HasPrefix(name, "ASSAY_") || slices.ContainsFunc(source, func(file string) bool { return reads(t, file, name) }), "nobody reads %s", name)
+		require.True(t, strings.HasPrefix(name, "ASSAY_") || slices.ContainsFunc(source, func(file string) bool { return readsVariable(t, file, name) }), "the program does not read the variable %s", name)
 		paths = append(paths, value)
 	}
 	for mount := range c.folders {
-		require.True(t, slices.ContainsFunc(paths, func(p string) bool { return below(mount, p) }), "nobody uses the mount %s", mount)
+		require.True(t, slices.ContainsFunc(paths, func(p string) bool { return isBelow(mount, p) }), "no path is below the mount %s", mount)
 	}
 	for _, p := range paths {
-		require.True(t, !path.IsAbs(p) || c.here(p) != p, "%s is on no volume", p)
+		require.True(t, !path.IsAbs(p) || c.toHost(p) != p, "%s is on no volume", p)
 	}
 }
 
-// reads tells whether a file of the program reads a variable.
-func reads(t *testing.T, file, variable string) bool {
+// readsVariable returns whether a source file of the program reads an environment
+// variable with getenv.
+func readsVariable(t *testing.T, file, variable string) bool {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	return bytes.Contains(text, []byte(`getenv("`+variable+`")`))
 }
 
-// testServer brings the server up until its healthcheck is content, and down.
+// testServer starts the server, waits until its healthcheck passes, sends SIGTERM and
+// checks that it ends in the grace period and leaves no sandbox behind.
 func testServer(t *testing.T, c *container) {
 	t.Helper()
 	grace := time.Duration(*c.service.StopGracePeriod)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*c.service.HealthCheck.StartPeriod))
 	defer cancel()
 	cmd := c.command(t.Context())
-	says := &announcement{address: make(chan string, 1)}
-	cmd.Stderr = says
+	output := &serverOutput{address: make(chan string, 1)}
+	cmd.Stderr = output
 	require.NoError(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	var address string
 	select {
-	case address = <-says.address:
+	case address = <-output.address:
 	case err := <-ended:
-		require.Fail(t, "the server ended at once", "%v: %s", err, says.text.String())
+		require.Fail(t, "the server ended at once", "%v: %s", err, output.text.String())
 	}
-	for !healthy(t, c.service, address) {
-		require.NoError(t, ctx.Err(), "it never became healthy")
+	for !isHealthy(t, c.service, address) {
+		require.NoError(t, ctx.Err(), "the healthcheck never passed")
 	}
 	began := time.Now()
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	require.NoError(t, <-ended, "%s", says.text.String())
+	require.NoError(t, <-ended, "%s", output.text.String())
 	require.Less(t, time.Since(began), grace)
-	require.False(t, healthy(t, c.service, address), "nobody listens any more")
+	require.False(t, isHealthy(t, c.service, address), "the healthcheck fails once the server has ended")
 
 	left, err := os.ReadDir(c.folders["/sandboxes"])
 	require.NoError(t, err)
 	require.Empty(t, left)
-	traces, err := filepath.Glob(c.here("/data/sessions/*.trace.jsonl"))
+	traces, err := filepath.Glob(c.toHost("/data/sessions/*.trace.jsonl"))
 	require.NoError(t, err)
 	require.Len(t, traces, 1)
 
 	unready := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
 	defer unready.Close()
-	require.False(t, healthy(t, c.service, unready.Listener.Addr().String()))
+	require.False(t, isHealthy(t, c.service, unready.Listener.Addr().String()))
 }
 
-// announcement is a stderr in which the server says where it serves.
-type announcement struct {
+// serverOutput collects the server's stderr and sends the address it serves at, once.
+type serverOutput struct {
 	text    bytes.Buffer
-	address chan string // gets the address, once
+	address chan string
 	found   bool
 }
 
-func (a *announcement) Write(text []byte) (int, error) {
+func (a *serverOutput) Write(text []byte) (int, error) {
 	a.text.Write(text)
-	if at := regexp.MustCompile(`serving at http://(\S+)\n`).FindSubmatch(a.text.Bytes()); at != nil && !a.found {
+	if match := regexp.MustCompile(`serving at http://(\S+)\n`).FindSubmatch(a.text.Bytes()); match != nil && !a.found {
 		a.found = true
-		a.address <- string(at[1])
+		a.address <- string(match[1])
 	}
 	return len(text), nil
 }
 
-// healthy runs the healthcheck against the server at an address.
-func healthy(t *testing.T, service types.ServiceConfig, address string) bool {
+// isHealthy runs the service's healthcheck against the server at an address.
+func isHealthy(t *testing.T, service types.ServiceConfig, address string) bool {
 	t.Helper()
 	test := service.HealthCheck.Test
 	require.Equal(t, "CMD", test[0])
@@ -234,18 +239,18 @@ func healthy(t *testing.T, service types.ServiceConfig, address string) bool {
 	words := append(slices.Clone(test[1:len(test)-1]), strings.Replace(program, "8765", port, 1))
 	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
 	err = cmd.Run()
-	require.Contains(t, []int{0, 1}, cmd.ProcessState.ExitCode(), "an engine knows healthy and unhealthy")
+	require.Contains(t, []int{0, 1}, cmd.ProcessState.ExitCode(), "a healthcheck exits with 0 or 1")
 	return err == nil
 }
 
-// testBatch runs one of the cases that are mounted by default.
+// testBatch runs one case of the folder that the batch service mounts by default.
 func testBatch(t *testing.T, c *container) {
 	t.Helper()
 	cmd := c.command(t.Context(), "--id", "word-count", "--quiet")
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	require.Regexp(t, `^PASS 1/1 .* runs/\S+\n$`, string(out))
-	runs, err := filepath.Glob(c.here("/data/runs/*/attempts.jsonl"))
+	runs, err := filepath.Glob(c.toHost("/data/runs/*/attempts.jsonl"))
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
 }
