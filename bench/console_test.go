@@ -23,7 +23,7 @@ import (
 
 // The first messages of consoles.
 const (
-	runHello    = `{"token":"` + server.SandboxToken + `","notebook_id":"n"}`
+	runHello    = `{"token":"` + server.EvalSandboxToken + `","notebook_id":"n"}`
 	holderHello = `{"type":"init","session_id":1}`
 	viewHello   = `{"type":"init","session_id":1,"role":"view"}`
 )

@@ -65,9 +65,9 @@ func newHouse(t *testing.T, p *program, sessions int) *house {
 	nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	require.NoError(t, err)
 	h.web, err = server.New(server.Config{
-		Sandbox: true, Open: h.open, Out: h.dir,
-		Ping: time.Hour, // those that only keep a connection do not answer
-		Log:  slog.New(slog.NewTextHandler(nowhere, nil)),
+		EvalSandbox: true, StartSession: h.open, TraceDir: h.dir,
+		PingInterval: time.Hour, // those that only keep a connection do not answer
+		Log:          slog.New(slog.NewTextHandler(nowhere, nil)),
 	})
 	require.NoError(t, err)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -84,7 +84,7 @@ func newHouse(t *testing.T, p *program, sessions int) *house {
 	var starting errgroup.Group
 	starting.SetLimit(8)
 	for i := range sessions {
-		starting.Go(func() error { return h.web.Open(t.Context(), strconv.Itoa(i)) })
+		starting.Go(func() error { return h.web.StartSession(t.Context(), strconv.Itoa(i)) })
 	}
 	require.NoError(t, starting.Wait())
 	return h
@@ -95,7 +95,7 @@ func (h *house) open(ctx context.Context, o server.StartOptions) (*session.Sessi
 	follow := o.Journal.Follow()
 	command := []string{"sh", "-c", sleeper}
 	live, err := session.Start(ctx, h.program.supervisor, session.Config{
-		ID: o.ID, Journal: o.Journal, RestoreFrom: o.Restored, Environ: os.Environ(),
+		ID: o.SessionID, Journal: o.Journal, RestoreFrom: o.RestoreFrom, Environ: os.Environ(),
 		WorkdirRoot: h.program.supervisor.TempDir(), AwaitConsole: true, TakeOverDelay: time.Hour,
 		Kernel: kernel.Config{Command: command, MaxStdioBytes: -1}, Agent: agent.Config{Command: command},
 		AgentInit: protocol.AgentInit{SessionID: 1}, Router: router.Config{Shared: true},
@@ -114,7 +114,7 @@ func (h *house) open(ctx context.Context, o server.StartOptions) (*session.Sessi
 		}
 	}
 	h.mu.Lock()
-	h.sessions[o.ID] = s
+	h.sessions[o.SessionID] = s
 	h.mu.Unlock()
 	return live, err
 }

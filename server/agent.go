@@ -27,7 +27,7 @@ func (atAgent) name() string { return "agent" }
 // check lets consoles in without a token in the mode for one's own machine:
 // those made for that send none.
 func (a atAgent) check(first HelloMessage) error {
-	if !a.server.cfg.Sandbox {
+	if !a.server.cfg.EvalSandbox {
 		if err := a.server.checkToken(first.Token); err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func (a atAgent) check(first HelloMessage) error {
 func (a atAgent) attend(c *console, sc *scene) error {
 	var peer *router.Peer
 	var err error
-	who := session.Console{ConnID: c.id, Name: c.name(), RunConnID: c.first.Run}
+	who := session.Console{ConnID: c.id, Name: c.name(), RunConnID: c.first.RunConnID}
 	if c.first.Role == RoleView {
 		peer, err = sc.live.AttachView(c.place(), who)
 	} else {

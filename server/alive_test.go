@@ -24,7 +24,7 @@ func (s *socket) awaitAlive(t *testing.T, more int) {
 // is, and the trace has none of it.
 func TestConsoleIsToldThatItsConnectionIsAlive(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t, server.Config{Ping: time.Second}).play(t, session.Config{})
+	s := newHouse(t, server.Config{PingInterval: time.Second}).play(t, session.Config{})
 	run := dial(t, s.url+"/run", `{"token":"`+token+`","notebook_id":"n","alive":true}`, nil)
 	view := dial(t, s.url+"/agent", wantsAlive, nil)
 	other := dial(t, s.url+"/agent", `{"type":"init","session_id":2,"role":"view"}`, nil)
@@ -40,8 +40,8 @@ func TestConsoleIsToldThatItsConnectionIsAlive(t *testing.T) {
 // Also where nobody takes what the console says: the session is still starting.
 func TestConsoleThatWaitsForASessionIsToldThatItsConnectionIsAlive(t *testing.T) {
 	t.Parallel()
-	house := newHouse(t, server.Config{Ping: time.Second})
-	house.web.Show(server.DefaultSession)
+	house := newHouse(t, server.Config{PingInterval: time.Second})
+	house.web.PublishAttempts(server.DefaultSessionID)
 	view := dial(t, house.url+"/agent", wantsAlive, nil)
 	view.say(map[string]any{"type": "notebook_action", "action": "get_context", "tx_id": "e1"})
 	view.say(map[string]any{"type": "notebook_action", "action": "get_context", "tx_id": "e2"})

@@ -13,7 +13,7 @@ import (
 const maxCaseRequestBytes = 64 << 10
 
 // CaseRequest is the body of POST /api/sessions/{id}/case: attach the case with
-// this ID in the file Path, or all its cases if ID is empty.
+// this SessionID in the file Path, or all its cases if SessionID is empty.
 type CaseRequest struct {
 	Path string `json:"path"`
 	ID   string `json:"id"`
@@ -32,10 +32,10 @@ func errNoCases() error {
 
 // listCases returns the cases that GET /api/cases lists.
 func (s *Server) listCases() ([]api.Case, error) {
-	if s.cfg.Cases == nil {
+	if s.cfg.ListCases == nil {
 		return nil, errNoCases()
 	}
-	return s.cfg.Cases()
+	return s.cfg.ListCases()
 }
 
 // serveCase handles POST /api/sessions/{id}/case.
@@ -48,13 +48,13 @@ func (s *Server) serveCase(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return endpoint.Errorf(http.StatusBadRequest, "want {\"path\": …, \"id\": …}: %v", err)
 	}
-	if s.cfg.Case == nil {
+	if s.cfg.PrepareCase == nil {
 		return errNoCases()
 	}
 	id := r.PathValue("id")
-	attempts, err := s.cfg.Case(request.Path, request.ID)
+	attempts, err := s.cfg.PrepareCase(request.Path, request.ID)
 	if err == nil {
-		err = s.Attempt(id, attempts)
+		err = s.QueueAttempts(id, attempts)
 	}
 	if err != nil {
 		return endpoint.Errorf(http.StatusBadRequest, "%v", err)

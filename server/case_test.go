@@ -44,21 +44,21 @@ func (h *house) try(t *testing.T, text, data string) *trial {
 		AgentConfig: func(string) (agent.Config, error) {
 			return agent.Config{Command: tr.agent.command}, nil
 		},
-		AwaitConsole: true, SessionID: server.DefaultSession, SharedConsoles: h.shared,
+		AwaitConsole: true, SessionID: server.DefaultSessionID, SharedConsoles: h.shared,
 	}
-	show := h.web.Show(server.DefaultSession)
-	cfg.OnTrace, cfg.OnSession = show.Observe, func(live *session.Session) {
-		show.Attach(live)
+	show := h.web.PublishAttempts(server.DefaultSessionID)
+	cfg.OnTrace, cfg.OnSession = show.OnTrace, func(live *session.Session) {
+		show.OnSession(live)
 		close(attached)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var trying sync.WaitGroup
 	trying.Go(func() {
 		result := attempt.Run(ctx, cfg, attempt.Job{Case: cases[0], Epoch: 1, Try: 1, Dir: tr.dir, RelDir: "attempts/1"})
-		show.Verdict(result)
+		show.AttemptEnded(result)
 		tr.result <- result
 		<-ctx.Done() // until then who has come can be told of the verdict
-		show.End()
+		show.Close()
 	})
 	t.Cleanup(func() {
 		cancel()

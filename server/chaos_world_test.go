@@ -66,9 +66,9 @@ func newWorld(t *testing.T, seed uint64) *world {
 	require.NoError(t, err)
 	w.cases = cases
 	w.house = newHouse(t, server.Config{
-		Open: w.open, Out: w.out, Idle: 700 * time.Millisecond, Ping: 500 * time.Millisecond, FrameLimit: consoleLimit,
+		StartSession: w.open, TraceDir: w.out, IdleTimeout: 700 * time.Millisecond, PingInterval: 500 * time.Millisecond, MaxFrameBytes: consoleLimit,
 		Log: slog.New(complaints{w}),
-		Case: func(string, string) (server.Attempts, error) {
+		PrepareCase: func(string, string) (server.AttemptRunner, error) {
 			return func(ctx context.Context, show *server.AttemptPublisher) error {
 				w.try(ctx, show, caseSession)
 				return nil
@@ -94,16 +94,16 @@ func (w *world) children(who string) (kernel.Config, agent.Config) {
 }
 
 func (w *world) open(ctx context.Context, o server.StartOptions) (*session.Session, error) {
-	kernel, agent := w.children(o.ID)
+	kernel, agent := w.children(o.SessionID)
 	takeOver := 300 * time.Millisecond
-	if o.ID == "held" {
+	if o.SessionID == "held" {
 		takeOver = time.Minute
 	}
 	live, err := session.Start(ctx, w.house.sup, session.Config{
-		ID: o.ID, Journal: o.Journal, RestoreFrom: o.Restored, Kernel: kernel, Agent: agent, Environ: os.Environ(),
+		ID: o.SessionID, Journal: o.Journal, RestoreFrom: o.RestoreFrom, Kernel: kernel, Agent: agent, Environ: os.Environ(),
 		WorkdirRoot: w.boxes, AwaitConsole: true, TakeOverDelay: takeOver, AgentInit: protocol.AgentInit{SessionID: 1}, Log: slog.New(complaints{w}),
 		Router: router.Config{
-			Document: actionLimit / 2, Holder: actionLimit, Cell: actionLimit, Stale: 20 * time.Millisecond, Agent: 2 * time.Second, Shared: o.ID != "both",
+			Document: actionLimit / 2, Holder: actionLimit, Cell: actionLimit, Stale: 20 * time.Millisecond, Agent: 2 * time.Second, Shared: o.SessionID != "both",
 		},
 	})
 	if err == nil {
@@ -137,23 +137,23 @@ func (w *world) try(ctx context.Context, show *server.AttemptPublisher, id strin
 		AgentConfig:  func(string) (agent.Config, error) { return agentConfig, nil },
 		AwaitConsole: d.chance(2), HolderGrace: 300 * time.Millisecond,
 		LimitOverrides: runs.Limits{WallS: 0.5 + 2*d.Float64(), IdleS: 1, CellS: 0.5, Actions: 50 + d.IntN(200)},
-		OnTrace:        show.Observe, OnSession: func(live *session.Session) { w.keep(live); show.Attach(live) }, Log: slog.New(complaints{w}),
+		OnTrace:        show.OnTrace, OnSession: func(live *session.Session) { w.keep(live); show.OnSession(live) }, Log: slog.New(complaints{w}),
 	}, attempt.Job{Case: w.cases[0], Epoch: 1, Try: 1, Dir: dir, RelDir: who})
 	w.mu.Lock()
 	w.outcomes = append(w.outcomes, result)
 	w.mu.Unlock()
-	show.Verdict(result)
+	show.AttemptEnded(result)
 }
 
 // shows makes attempts for an id of their own until ctx ends.
 func (w *world) shows(ctx context.Context) {
 	for ctx.Err() == nil {
-		show := w.house.web.Show(shownSession)
+		show := w.house.web.PublishAttempts(shownSession)
 		for range 2 {
 			w.try(ctx, show, shownSession)
 		}
 		pause(ctx.Done(), 300*time.Millisecond)
-		show.End()
+		show.Close()
 	}
 }
 

@@ -45,14 +45,14 @@ type HelloMessage struct {
 
 	// Run is the number that a console had at /run and wants again, or, at
 	// /agent, that of its /run connection.
-	Run int `json:"connection_idx"`
+	RunConnID int `json:"connection_idx"`
 
 	// Trace, if it is there, is that of the ready which gave the number at /run. It
 	// says whether it was this server that did: of one before, it was given anew.
-	Trace string `json:"trace"`
+	RunTrace string `json:"trace"`
 
 	// Alive says that it wants to be told that the connection is: see alive.go.
-	Alive bool `json:"alive"`
+	WantsAlive bool `json:"alive"`
 }
 
 // endpoint is what is different between /run and /agent.
@@ -101,7 +101,7 @@ func (s *Server) console(ctx context.Context, w http.ResponseWriter, r *http.Req
 		dismiss(ctx, seat, err)
 		return
 	}
-	ws.SetReadLimit(cmp.Or(s.cfg.FrameLimit, protocol.DefaultFrameLimit))
+	ws.SetReadLimit(cmp.Or(s.cfg.MaxFrameBytes, protocol.DefaultFrameLimit))
 	c, err := s.sit(seat, r.URL.Query().Get("session"), first, at)
 	if err != nil {
 		dismiss(ctx, seat, err)
@@ -172,15 +172,15 @@ func requestToken(r *http.Request) string {
 func (c *console) serve(ctx context.Context, ws *websocket.Conn) {
 	defer c.slot.rise(c.run, c.id)
 	defer c.server.metrics.AddConsole(c.at.name())()
-	every := c.server.cfg.Ping
-	if c.first.Alive {
+	every := c.server.cfg.PingInterval
+	if c.first.WantsAlive {
 		c.sayAlive(every) // before anything that takes long to be sent
 	}
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	loops.Go(c.read)
 	loops.Go(func() { c.ping(context.WithoutCancel(ctx), ws, every) })
-	if c.first.Alive {
+	if c.first.WantsAlive {
 		loops.Go(func() { c.stayAlive(every) })
 	}
 	loops.Go(func() { c.untilStop(ctx) })

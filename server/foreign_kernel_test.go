@@ -60,15 +60,15 @@ func (h *house) headless(t *testing.T, k kernel.Config, command []string, limits
 func (h *house) held(t *testing.T, k kernel.Config, command []string) *trial {
 	t.Helper()
 	attached := make(chan struct{})
-	show := h.web.Show(server.DefaultSession)
-	t.Cleanup(show.End)
+	show := h.web.PublishAttempts(server.DefaultSessionID)
+	t.Cleanup(show.Close)
 	tr := h.attempt(t, attempt.Config{
-		Kernel: k, AwaitConsole: true, SessionID: server.DefaultSession, SharedConsoles: h.shared, OnTrace: show.Observe,
+		Kernel: k, AwaitConsole: true, SessionID: server.DefaultSessionID, SharedConsoles: h.shared, OnTrace: show.OnTrace,
 		OnSession: func(live *session.Session) {
-			show.Attach(live)
+			show.OnSession(live)
 			close(attached)
 		},
-	}, command, show.Verdict)
+	}, command, show.AttemptEnded)
 	select {
 	case <-attached:
 	case result := <-tr.result:

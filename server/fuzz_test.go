@@ -50,13 +50,13 @@ func newFuzzHouse(f *testing.F) *fuzzHouse {
 	runsDir := f.TempDir()
 	createAttempt(f, createRun(f, runsDir, "one"), 1, map[string]string{"trace.jsonl": "{}\n", "state.json": "{}", "stderr.txt": "\xff", "conversation.jsonl": ""})
 	web, err := server.New(server.Config{
-		Sandbox: true, Open: h.open, Out: f.TempDir(), Runs: runsDir, FrameLimit: consoleLimit, Log: slog.New(complaints{h.world}),
-		Case: func(path, id string) (server.Attempts, error) {
+		EvalSandbox: true, StartSession: h.open, TraceDir: f.TempDir(), RunsDir: runsDir, MaxFrameBytes: consoleLimit, Log: slog.New(complaints{h.world}),
+		PrepareCase: func(path, id string) (server.AttemptRunner, error) {
 			if path == "" {
 				return nil, errors.New("no path")
 			}
 			return func(_ context.Context, show *server.AttemptPublisher) error {
-				show.Verdict(runs.Attempt{CaseID: id, Outcome: runs.OutcomeCancelled})
+				show.AttemptEnded(runs.Attempt{CaseID: id, Outcome: runs.OutcomeCancelled})
 				return nil
 			}, nil
 		},
@@ -81,9 +81,9 @@ func newFuzzHouse(f *testing.F) *fuzzHouse {
 func (h *fuzzHouse) open(ctx context.Context, o server.StartOptions) (*session.Session, error) {
 	command := append([]string{"env", "GORACE=atexit_sleep_ms=0"}, playing("quiet")...)
 	return session.Start(ctx, h.sup, session.Config{
-		ID: o.ID, Journal: o.Journal, RestoreFrom: o.Restored, Kernel: kernel.Config{Command: command}, Agent: agent.Config{Command: command},
+		ID: o.SessionID, Journal: o.Journal, RestoreFrom: o.RestoreFrom, Kernel: kernel.Config{Command: command}, Agent: agent.Config{Command: command},
 		Environ: os.Environ(), WorkdirRoot: h.boxes, AwaitConsole: true, IsEvaluation: true, // nothing is started anew
-		Router: router.Config{Document: time.Second, Holder: time.Second, Cell: time.Second, Shared: o.ID != "owned"},
+		Router: router.Config{Document: time.Second, Holder: time.Second, Cell: time.Second, Shared: o.SessionID != "owned"},
 	})
 }
 

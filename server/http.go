@@ -72,10 +72,10 @@ func (s *Server) local(next http.Handler) http.Handler {
 
 // serves tells whether a request for this host is for us.
 func (s *Server) serves(host string) bool {
-	if s.cfg.Remote && !s.cfg.Sandbox {
+	if s.cfg.AllowRemoteHosts && !s.cfg.EvalSandbox {
 		return true // its token protects it
 	}
-	listed := slices.ContainsFunc(s.cfg.Origins, func(o string) bool {
+	listed := slices.ContainsFunc(s.cfg.AllowedOrigins, func(o string) bool {
 		at, err := url.Parse(o)
 		return err == nil && at.Host == host
 	})
@@ -93,7 +93,7 @@ func (s *Server) serves(host string) bool {
 // those that were listed, or ours, by whatever stands before us with TLS too. What
 // has our host and another scheme, as an extension of the browser, is not ours.
 func (s *Server) admits(origin, host string) bool {
-	return slices.Contains(s.cfg.Origins, origin) || strings.EqualFold(origin, "http://"+host) || strings.EqualFold(origin, "https://"+host)
+	return slices.Contains(s.cfg.AllowedOrigins, origin) || strings.EqualFold(origin, "http://"+host) || strings.EqualFold(origin, "https://"+host)
 }
 
 // accept is how requests become WebSockets. Their Origin has been checked.
@@ -105,7 +105,7 @@ func (s *Server) accept() *websocket.AcceptOptions {
 // machine.
 func (s *Server) withToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.checkToken(requestToken(r)); err != nil && !s.cfg.Sandbox {
+		if err := s.checkToken(requestToken(r)); err != nil && !s.cfg.EvalSandbox {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			endpoint.WriteProblem(w, http.StatusUnauthorized, "the token is wrong or missing: send it as Authorization: Bearer, or as ?token=")
 			return
@@ -135,16 +135,16 @@ type PublicConfig struct {
 // serveConfig handles GET /api/config.
 func (s *Server) serveConfig(w http.ResponseWriter, _ *http.Request) {
 	endpoint.WriteJSON(w, http.StatusOK, PublicConfig{
-		Cases: s.cfg.Case != nil, Console: s.cfg.Open != nil, ConsoleRole: cmp.Or(s.cfg.ConsoleRole, RoleView),
-		DefaultSession: DefaultSession, EvalSandbox: s.cfg.Sandbox, Version: s.cfg.Version,
+		Cases: s.cfg.PrepareCase != nil, Console: s.cfg.StartSession != nil, ConsoleRole: cmp.Or(s.cfg.ConsoleRole, RoleView),
+		DefaultSession: DefaultSessionID, EvalSandbox: s.cfg.EvalSandbox, Version: s.cfg.Version,
 	})
 }
 
 // serveReady answers whether the session that consoles come to is there.
 func (s *Server) serveReady(w http.ResponseWriter, _ *http.Request) {
-	if sl := s.known(DefaultSession); sl != nil {
+	if sl := s.known(DefaultSessionID); sl != nil {
 		if phase, problemText := sl.at(); phase == HostCreating || phase == HostStarting || problemText != "" {
-			endpoint.WriteProblem(w, http.StatusServiceUnavailable, strings.TrimSuffix("the session "+DefaultSession+" is "+string(phase)+": "+problemText, ": "))
+			endpoint.WriteProblem(w, http.StatusServiceUnavailable, strings.TrimSuffix("the session "+DefaultSessionID+" is "+string(phase)+": "+problemText, ": "))
 			return
 		}
 	}
@@ -153,7 +153,7 @@ func (s *Server) serveReady(w http.ResponseWriter, _ *http.Request) {
 
 func idOr(id string) string {
 	if id == "" {
-		return DefaultSession
+		return DefaultSessionID
 	}
 	return id
 }

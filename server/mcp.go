@@ -24,7 +24,7 @@ func (s *Server) serveMCP(ctx context.Context, w http.ResponseWriter, r *http.Re
 	case sl == nil:
 		endpoint.WriteProblem(w, http.StatusNotFound, "there is no session "+strconv.Quote(id))
 		return
-	case s.cfg.MCP == nil:
+	case s.cfg.MCPSocketPath == nil:
 		endpoint.WriteProblem(w, http.StatusConflict, "the agent of session "+strconv.Quote(id)+" does not speak MCP: assay serve --agent mcp starts one that does")
 		return
 	}
@@ -55,7 +55,7 @@ func (s *Server) toAgent(id string) *httputil.ReverseProxy {
 		Transport: &http.Transport{
 			DisableKeepAlives: true, // another agent may come to that path
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return (&net.Dialer{}).DialContext(ctx, "unix", s.cfg.MCP(id))
+				return (&net.Dialer{}).DialContext(ctx, "unix", s.cfg.MCPSocketPath(id))
 			},
 		},
 		FlushInterval: -1, // events are passed on as they come

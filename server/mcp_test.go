@@ -15,7 +15,7 @@ import (
 	"assay/server"
 )
 
-// A client of MCP is passed on to its session's agent, and what it says to the
+// A client of MCPSocketPath is passed on to its session's agent, and what it says to the
 // server stays there. Events come as they are sent.
 func TestMCPIsPassedOn(t *testing.T) {
 	t.Parallel()
@@ -34,18 +34,18 @@ func TestMCPIsPassedOn(t *testing.T) {
 	agent.Start()
 	t.Cleanup(agent.Close)
 
-	web, err := server.New(server.Config{Token: "secret", MCP: func(id string) string { return filepath.Join(dir, id) }})
+	web, err := server.New(server.Config{Token: "secret", MCPSocketPath: func(id string) string { return filepath.Join(dir, id) }})
 	require.NoError(t, err)
-	show := web.Show("s")
-	other := web.Show("gone")
+	show := web.PublishAttempts("s")
+	other := web.PublishAttempts("gone")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan error, 1)
 	go func() { over <- web.Run(ctx, listener) }()
 	t.Cleanup(func() {
-		show.End()
-		other.End()
+		show.Close()
+		other.Close()
 		cancel()
 		require.NoError(t, <-over)
 	})

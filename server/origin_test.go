@@ -14,7 +14,7 @@ import (
 // TLS, and from the origins that were listed, as they were listed.
 func TestOrigins(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, server.Config{Sandbox: true, Origins: []string{"http://localhost:5173", "chrome-extension://listed"}})
+	h := newHouse(t, server.Config{EvalSandbox: true, AllowedOrigins: []string{"http://localhost:5173", "chrome-extension://listed"}})
 	ours := strings.TrimPrefix(h.url, "ws://")
 	for origin, want := range map[string]int{
 		"":                           http.StatusOK, // no page

@@ -48,24 +48,24 @@ func texts(lines []printedLine) (texts []string) {
 func TestLastWordsOfAnAgentThatDoesNotStart(t *testing.T) {
 	t.Parallel()
 	sup := make(chan func(context.Context, server.StartOptions) (*session.Session, error), 1)
-	h := newHouse(t, server.Config{Out: t.TempDir(), Open: func(ctx context.Context, o server.StartOptions) (*session.Session, error) {
+	h := newHouse(t, server.Config{TraceDir: t.TempDir(), StartSession: func(ctx context.Context, o server.StartOptions) (*session.Session, error) {
 		open := <-sup
 		sup <- open
 		return open(ctx, o)
 	}})
 	sup <- func(ctx context.Context, o server.StartOptions) (*session.Session, error) {
 		return session.Start(ctx, h.sup, session.Config{
-			ID: o.ID, Journal: o.Journal, Environ: os.Environ(), WorkdirRoot: h.sup.TempDir(), ChildLineSink: o.Lines, Kernel: busy(),
+			ID: o.SessionID, Journal: o.Journal, Environ: os.Environ(), WorkdirRoot: h.sup.TempDir(), ChildLineSink: o.ChildLineSink, Kernel: busy(),
 			Agent:  agent.Config{Command: []string{"sh", "-c", `echo 'Traceback: <b>'; printf 'ModuleNotFoundError: no\377' >&2; exit 3`}},
 			Router: router.Config{Shared: true},
 		})
 	}
-	require.ErrorContains(t, h.web.Open(t.Context(), "s"), "exited with status 3")
+	require.ErrorContains(t, h.web.StartSession(t.Context(), "s"), "exited with status 3")
 	lines := printedAt(t, h.url, "s")
 	require.ElementsMatch(t, []string{"Traceback: <b>", "ModuleNotFoundError: no\uFFFD"}, texts(lines))
 	require.Equal(t, "agent", lines[0].Name)
 	require.WithinDuration(t, time.Now(), lines[0].At, time.Minute)
-	require.Error(t, h.web.Open(t.Context(), "s"))
+	require.Error(t, h.web.StartSession(t.Context(), "s"))
 	again := printedAt(t, h.url, "s")
 	require.Len(t, again, 4)
 	require.NotEqual(t, again[1].Process, again[2].Process, "it is another one")
@@ -75,12 +75,12 @@ func TestLastWordsOfAnAgentThatDoesNotStart(t *testing.T) {
 func TestPrintedIsFollowed(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, server.Config{})
-	show := h.web.Show("default")
-	say := show.Lines("agent")
+	show := h.web.PublishAttempts("default")
+	say := show.ChildLineSink("agent")
 	say([]byte("one"))
 	watcher := dialPrinted(t, h.url)
 	require.Equal(t, []string{"one"}, texts(watcher.next(t)))
-	show.Lines("kernel")([]byte("two"))
+	show.ChildLineSink("kernel")([]byte("two"))
 	say([]byte("three"))
 	var got []printedLine
 	for len(got) < 2 {
@@ -89,7 +89,7 @@ func TestPrintedIsFollowed(t *testing.T) {
 	require.Equal(t, []string{"two", "three"}, texts(got))
 	require.Equal(t, []string{"kernel", "agent"}, []string{got[0].Name, got[1].Name})
 	require.Equal(t, []string{"one", "two", "three"}, texts(dialPrinted(t, h.url).next(t)))
-	show.End()
+	show.Close()
 	_, _, err := watcher.ws.Read(t.Context())
 	require.Equal(t, websocket.StatusNormalClosure, websocket.CloseStatus(err), "%v", err)
 }
@@ -98,10 +98,10 @@ func TestPrintedIsFollowed(t *testing.T) {
 func TestPrintedIsKeptInBounds(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, server.Config{})
-	show := h.web.Show("default")
-	t.Cleanup(show.End)
-	show.Lines("kernel")([]byte("the last word"))
-	say := show.Lines("agent")
+	show := h.web.PublishAttempts("default")
+	t.Cleanup(show.Close)
+	show.ChildLineSink("kernel")([]byte("the last word"))
+	say := show.ChildLineSink("agent")
 	for n := range 200_000 {
 		say(fmt.Append(nil, n))
 	}
@@ -117,8 +117,8 @@ func TestPrintedIsKeptInBounds(t *testing.T) {
 func TestPrintedIsForThoseWhoMay(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, server.Config{Token: "secret"})
-	show := h.web.Show("default")
-	t.Cleanup(show.End)
+	show := h.web.PublishAttempts("default")
+	t.Cleanup(show.Close)
 	for path, status := range map[string]int{
 		"/api/sessions/default/printed": 401, "/printed": 401, "/printed?token=secret&session=x": 404,
 		"/api/sessions/x/printed?token=secret": 404, "/printed?token=secret&from=1": 400, "/api/sessions/default/printed?token=secret": 200,

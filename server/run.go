@@ -50,7 +50,7 @@ func (a atRun) stand(c *console, sc *scene, seen bool) error {
 	if seen {
 		return nil // it has been told how the kernel ended
 	}
-	body, _ := a.server.ready(sc, c.id, c.server.cfg.Sandbox || c.slot.owns(c.id))
+	body, _ := a.server.ready(sc, c.id, c.server.cfg.EvalSandbox || c.slot.owns(c.id))
 	return c.write(body)
 }
 
@@ -62,8 +62,8 @@ func (a atRun) refuse(c *console, body []byte) error {
 		return a.fail(c, err)
 	}
 	switch {
-	case message.Type != protocol.TypeRestart || a.server.cfg.Open == nil:
-	case !c.server.cfg.Sandbox && !c.slot.owns(c.id):
+	case message.Type != protocol.TypeRestart || a.server.cfg.StartSession == nil:
+	case !c.server.cfg.EvalSandbox && !c.slot.owns(c.id):
 		return c.say(protocol.Error{Type: protocol.TypeNotOwner, Data: protocol.ErrorData{Message: message.Type + ": another console owns this session"}})
 	case message.Name != "kernel" && message.Name != "agent":
 		return a.fail(c, fmt.Errorf("%s: name: want kernel or agent, not %q", message.Type, message.Name))
@@ -92,7 +92,7 @@ func (c *console) say(message any) error {
 // that the console is connected to: the session's state so far.
 type ReadyMessage struct {
 	Type               string `json:"type"`              // ready
-	Connection         int    `json:"connection_idx"`    // the console's number, from 1
+	ConnID             int    `json:"connection_idx"`    // the console's number, from 1
 	KernelStatus       string `json:"kernel_status"`     // running or dead
 	KernelPID          int    `json:"kernel_pid"`        // 0: no kernel was started
 	SessionOwner       bool   `json:"session_owner"`     // the console may restart the kernel and write to it
@@ -105,7 +105,7 @@ type ReadyMessage struct {
 // ready makes it, and what the trace has of it. Without a session, nil, nothing is
 // there.
 func (s *Server) ready(sc *scene, id int, owner bool) (body, recorded []byte) {
-	frame := ReadyMessage{Type: protocol.TypeReady, Connection: id, KernelStatus: "dead", SessionOwner: owner, CaseID: sc.caseID}
+	frame := ReadyMessage{Type: protocol.TypeReady, ConnID: id, KernelStatus: "dead", SessionOwner: owner, CaseID: sc.caseID}
 	if sc.recording != nil {
 		frame.Trace = sc.recording.Path
 	}
@@ -125,7 +125,7 @@ func (s *Server) encode(frame ReadyMessage) []byte {
 	body, err := protocol.Marshal(frame)
 	if err != nil { // it is made of strings, numbers and JSON that was read
 		s.log.Error("ready cannot be written", "error", err)
-		return fmt.Appendf(nil, `{"type":%q,"connection_idx":%d,"session_owner":%t}`, frame.Type, frame.Connection, frame.SessionOwner)
+		return fmt.Appendf(nil, `{"type":%q,"connection_idx":%d,"session_owner":%t}`, frame.Type, frame.ConnID, frame.SessionOwner)
 	}
 	return body
 }

@@ -34,7 +34,7 @@ func (sl *slot) run(ctx context.Context) {
 }
 
 // take waits for something to do: attempts, or nil for a session without a case.
-func (sl *slot) take(ctx context.Context) (next Attempts, err error) {
+func (sl *slot) take(ctx context.Context) (next AttemptRunner, err error) {
 	for {
 		taken := false
 		sl.mu.Lock()
@@ -63,10 +63,10 @@ func (sl *slot) take(ctx context.Context) (next Attempts, err error) {
 }
 
 // try makes attempts, one scene each.
-func (sl *slot) try(ctx context.Context, attempts Attempts) {
+func (sl *slot) try(ctx context.Context, attempts AttemptRunner) {
 	show := &AttemptPublisher{slot: sl}
 	err := attempts(ctx, show)
-	show.End()
+	show.Close()
 	if err != nil && ctx.Err() == nil {
 		sl.fail(err)
 	}
@@ -91,7 +91,7 @@ func (sl *slot) open(ctx context.Context) {
 }
 
 func (sl *slot) live(ctx context.Context, recording *trace.Recording, restored *notebook.State) error {
-	live, err := sl.server.cfg.Open(ctx, StartOptions{ID: sl.id, Journal: recording.Journal, Restored: restored, Lines: sl.printed.from})
+	live, err := sl.server.cfg.StartSession(ctx, StartOptions{SessionID: sl.id, Journal: recording.Journal, RestoreFrom: restored, ChildLineSink: sl.printed.from})
 	if err != nil {
 		return fmt.Errorf("session %q could not start: %w", sl.id, err)
 	}
@@ -144,7 +144,7 @@ func (sl *slot) until(ctx context.Context, live *session.Session) string {
 // cause is why a session is to end; empty: it is not, but may be when as much time
 // has passed, or, 0, when something has changed. The lock is held.
 func (sl *slot) cause(ctx context.Context, live *session.Session) (cause string, again time.Duration) {
-	limit := sl.server.cfg.Idle
+	limit := sl.server.cfg.IdleTimeout
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx).Error(), 0

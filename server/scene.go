@@ -36,26 +36,28 @@ type AttemptPublisher struct {
 
 // AttemptInfo is what consoles may know of an attempt that goes on.
 type AttemptInfo struct {
-	CaseID  string      `json:"case_id"`
-	Task    string      `json:"task"`
-	Epoch   int         `json:"epoch"` // from 1
-	Limits  runs.Limits `json:"limits"`
-	Started time.Time   `json:"started,omitzero"` // when the agent was given its task; zero: it was not yet
+	CaseID   string      `json:"case_id"`
+	Task     string      `json:"task"`
+	Epoch    int         `json:"epoch"` // from 1
+	Limits   runs.Limits `json:"limits"`
+	TaskSent time.Time   `json:"started,omitzero"` // when the agent was given its task; zero: it was not yet
 }
 
-// ID is that of the sessions.
-func (w *AttemptPublisher) ID() string { return w.slot.id }
+// SessionID is that of the sessions.
+func (w *AttemptPublisher) SessionID() string { return w.slot.id }
 
-// Begin says what attempt is made from now on, until its Verdict.
-func (w *AttemptPublisher) Begin(a AttemptInfo) { w.slot.change(func() { w.slot.going = &a }) }
+// AttemptStarting says what attempt is made from now on, until its Verdict.
+func (w *AttemptPublisher) AttemptStarting(a AttemptInfo) {
+	w.slot.change(func() { w.slot.going = &a })
+}
 
-// Asked says when the attempt's agent was given its task. It is for
+// OnTaskSent says when the attempt's agent was given its task. It is for
 // attempt.Config.
-func (w *AttemptPublisher) Asked(at time.Time) {
+func (w *AttemptPublisher) OnTaskSent(at time.Time) {
 	w.slot.change(func() {
 		if w.slot.going != nil {
 			a := *w.slot.going // who has it reads it without a lock
-			a.Started = at.UTC()
+			a.TaskSent = at.UTC()
 			w.slot.going = &a
 		}
 	})
@@ -64,9 +66,9 @@ func (w *AttemptPublisher) Asked(at time.Time) {
 // ended says that no attempt goes on.
 func (w *AttemptPublisher) ended() { w.slot.change(func() { w.slot.going = nil }) }
 
-// Observe takes in the trace of the session that is about to start. It is for
+// OnTrace takes in the trace of the session that is about to start. It is for
 // attempt.Config.
-func (w *AttemptPublisher) Observe(recording *trace.Recording) {
+func (w *AttemptPublisher) OnTrace(recording *trace.Recording) {
 	if w.scene != nil {
 		w.slot.finish(w.scene, nil)
 	}
@@ -81,17 +83,19 @@ func (w *AttemptPublisher) Observe(recording *trace.Recording) {
 	}
 }
 
-// Lines takes in what kernel and agent print. It is for attempt.Config.
-func (w *AttemptPublisher) Lines(child string) func(line []byte) { return w.slot.printed.from(child) }
+// ChildLineSink takes in what kernel and agent print. It is for attempt.Config.
+func (w *AttemptPublisher) ChildLineSink(child string) func(line []byte) {
+	return w.slot.printed.from(child)
+}
 
-// Attach shows the session, which has started. It is for attempt.Config.
-func (w *AttemptPublisher) Attach(live *session.Session) {
+// OnSession shows the session, which has started. It is for attempt.Config.
+func (w *AttemptPublisher) OnSession(live *session.Session) {
 	w.scene = w.slot.show(live, w.recording)
 }
 
-// Verdict tells consoles how an attempt has ended, whose session is gone and
+// AttemptEnded tells consoles how an attempt has ended, whose session is gone and
 // whose line is on disk.
-func (w *AttemptPublisher) Verdict(a runs.Attempt) {
+func (w *AttemptPublisher) AttemptEnded(a runs.Attempt) {
 	w.ended()
 	if w.scene == nil { // it could not start
 		w.scene = w.slot.show(nil, w.recording)
@@ -99,8 +103,8 @@ func (w *AttemptPublisher) Verdict(a runs.Attempt) {
 	w.slot.finish(w.scene, evalResult(a))
 }
 
-// End ends the showing; consoles that are left are sent away.
-func (w *AttemptPublisher) End() {
+// Close ends the showing; consoles that are left are sent away.
+func (w *AttemptPublisher) Close() {
 	w.ended()
 	if w.scene != nil {
 		w.slot.finish(w.scene, nil)
@@ -114,15 +118,15 @@ func (w *AttemptPublisher) End() {
 // EvalResultMessage tells consoles at /agent how an attempt has ended. Its fields are
 // those of [runs.Attempt].
 type EvalResultMessage struct {
-	Type       string            `json:"type"` // eval_result
-	CaseID     string            `json:"case_id"`
-	Outcome    runs.Outcome      `json:"outcome"`
-	Detail     string            `json:"outcome_detail"`
-	Passed     *bool             `json:"passed"`
-	Score      *float64          `json:"score"`
-	Graders    []json.RawMessage `json:"graders"`
-	Answer     json.RawMessage   `json:"answer"`
-	DurationMS int64             `json:"duration_ms"`
+	Type          string            `json:"type"` // eval_result
+	CaseID        string            `json:"case_id"`
+	Outcome       runs.Outcome      `json:"outcome"`
+	OutcomeDetail string            `json:"outcome_detail"`
+	Passed        *bool             `json:"passed"`
+	Score         *float64          `json:"score"`
+	Graders       []json.RawMessage `json:"graders"`
+	Answer        json.RawMessage   `json:"answer"`
+	DurationMS    int64             `json:"duration_ms"`
 }
 
 func evalResult(a runs.Attempt) []byte {

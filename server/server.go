@@ -29,12 +29,12 @@ import (
 )
 
 const (
-	// SandboxToken is the token of the mode for evaluations on one's own
+	// EvalSandboxToken is the token of the mode for evaluations on one's own
 	// machine, EVAL_SANDBOX=1.
-	SandboxToken = "local-dev-token" //nolint:gosec // public on purpose: that server listens on loopback only
+	EvalSandboxToken = "local-dev-token" //nolint:gosec // public on purpose: that server listens on loopback only
 
-	// DefaultSession is the session of a console that names none.
-	DefaultSession = "default"
+	// DefaultSessionID is the session of a console that names none.
+	DefaultSessionID = "default"
 
 	// greeting is how long a console may take for its first message.
 	greeting = 10 * time.Second
@@ -48,76 +48,76 @@ const (
 
 // StartOptions says what session to start, and with what.
 type StartOptions struct {
-	ID       string
-	Journal  *trace.Journal
-	Restored *notebook.State // the notebook that it goes on with; nil: an empty one
+	SessionID   string
+	Journal     *trace.Journal
+	RestoreFrom *notebook.State // the notebook that it goes on with; nil: an empty one
 
 	// Lines gets what its kernel and agent print. It is for session.Config.
-	Lines func(child string) func(line []byte)
+	ChildLineSink func(child string) func(line []byte)
 }
 
 // Config is what a [Server] may be told.
 type Config struct {
 	// Sandbox is the mode for evaluations on one's own machine: the token is
-	// SandboxToken, only /run asks for it, and requests must be for localhost.
-	Sandbox bool
+	// EvalSandboxToken, only /run asks for it, and requests must be for localhost.
+	EvalSandbox bool
 
 	// Token is what everybody must say; required unless Sandbox.
 	Token string
 
 	// Remote lets requests in that are for other names than localhost.
-	Remote bool
+	AllowRemoteHosts bool
 
 	// Origins are those of browser pages that are let in beside the server's
 	// own, such as "http://localhost:5173".
-	Origins []string
+	AllowedOrigins []string
 
 	// Open starts a session without a case, for whoever asks for an id that
 	// has none; nil: there are only the sessions of Showings. It is the
 	// server's to end.
-	Open func(ctx context.Context, opening StartOptions) (*session.Session, error)
+	StartSession func(ctx context.Context, opening StartOptions) (*session.Session, error)
 
 	// Out is the folder for the traces of such sessions, which go on from
 	// them when the server is started again. Required with Open.
-	Out string
+	TraceDir string
 
 	// Idle is how long a session without a case goes on without a console and
 	// without anything happening in it; 0: for ever.
-	Idle time.Duration
+	IdleTimeout time.Duration
 
 	// Case prepares what a POST to a session's case asks for: the returned
 	// function tries it, and is run in the session's place. nil: no cases.
-	Case func(path, id string) (Attempts, error)
+	PrepareCase func(path, id string) (AttemptRunner, error)
 
 	// Cases are those that may be named so, in their order. It is set with Case.
-	Cases func() ([]api.Case, error)
+	ListCases func() ([]api.Case, error)
 
-	// MCP is the path of the Unix socket at which the agent of a session serves
+	// MCPSocketPath is the path of the Unix socket at which the agent of a session serves
 	// clients of the Model Context Protocol; nil: no agent does.
-	MCP func(id string) string
+	MCPSocketPath func(id string) string
 
 	// Runs is the folder with the runs that are shown.
-	Runs string
+	RunsDir string
 
 	// ConsoleRole is what the page is at /agent unless it is opened with
 	// another ?role=: RoleView, the default, or RoleHolder.
 	ConsoleRole string
 
-	// FrameLimit is the largest message of a console in bytes; 0 is the
+	// MaxFrameBytes is the largest message of a console in bytes; 0 is the
 	// protocol's default.
-	FrameLimit int64
+	MaxFrameBytes int64
 
 	// Ping is how often a console is asked for a sign of life, and how long it
 	// has for it; 0 is 20 s.
-	Ping time.Duration
+	PingInterval time.Duration
 
 	Version string       // of this program, for /api/config
 	Log     *slog.Logger // nil discards
 }
 
-// Attempts makes one attempt or more in place of a session, and shows each. The
+// AttemptRunner makes one attempt or more in place of a session, and shows each. The
 // error says why none could be made.
-type Attempts func(ctx context.Context, show *AttemptPublisher) error
+type AttemptRunner func(ctx context.Context, show *AttemptPublisher) error
 
 // Server serves consoles and whoever looks on. It is safe for concurrent use.
 type Server struct {
@@ -140,12 +140,12 @@ type Server struct {
 	over    bool            // Run is ending
 }
 
-// Check says what is wrong with a configuration that nobody may be served with.
-func (c Config) Check() error {
-	if c.Token == "" && !c.Sandbox {
+// Validate says what is wrong with a configuration that nobody may be served with.
+func (c Config) Validate() error {
+	if c.Token == "" && !c.EvalSandbox {
 		return errors.New("a token is needed: give --token, or set EVAL_SANDBOX=1")
 	}
-	for _, origin := range c.Origins {
+	for _, origin := range c.AllowedOrigins {
 		if at, err := url.Parse(origin); err != nil || at.Scheme == "" || at.Host == "" || at.Path != "" {
 			return fmt.Errorf("origin %q: want one such as http://localhost:5173", origin)
 		}
@@ -159,25 +159,25 @@ func (c Config) Check() error {
 // New returns a server without sessions, for a configuration that passes its
 // Check.
 func New(cfg Config) (*Server, error) {
-	if err := cfg.Check(); err != nil {
+	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Sandbox {
-		cfg.Token = SandboxToken
+	if cfg.EvalSandbox {
+		cfg.Token = EvalSandboxToken
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.Ping <= 0 {
-		cfg.Ping = 20 * time.Second
+	if cfg.PingInterval <= 0 {
+		cfg.PingInterval = 20 * time.Second
 	}
 	page, err := newPage(web.Dist())
 	if err != nil {
 		return nil, fmt.Errorf("the page: %w", err)
 	}
 	s := &Server{cfg: cfg, log: cfg.Log, metrics: metrics.NewRegistry(), page: page, slots: map[string]*slot{}}
-	if cfg.Runs != "" {
-		s.runs = runs.NewStore(cfg.Runs)
+	if cfg.RunsDir != "" {
+		s.runs = runs.NewStore(cfg.RunsDir)
 	}
 	s.following, s.unfollow = context.WithCancel(context.Background())
 	return s, nil
@@ -237,7 +237,7 @@ func (s *Server) slot(id string) (*slot, error) {
 	switch sl := s.slots[id]; {
 	case sl != nil:
 		return sl, nil
-	case s.cfg.Open == nil:
+	case s.cfg.StartSession == nil:
 		return nil, fmt.Errorf("there is no session %q", id)
 	case len(s.slots) >= mostSessions:
 		return nil, fmt.Errorf("there are %d sessions already", len(s.slots))
@@ -269,9 +269,9 @@ func validID(id string) bool {
 	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`).MatchString(id)
 }
 
-// Open starts the session of an id, and returns when it is there or could not be
+// StartSession starts the session of an id, and returns when it is there or could not be
 // started. Run must be under way, or begin soon.
-func (s *Server) Open(ctx context.Context, id string) error {
+func (s *Server) StartSession(ctx context.Context, id string) error {
 	sl, err := s.slot(id)
 	if err != nil {
 		return err
@@ -281,9 +281,9 @@ func (s *Server) Open(ctx context.Context, id string) error {
 	return err
 }
 
-// Attempt lets attempts be made in place of an id's session, behind those that
+// QueueAttempts lets attempts be made in place of an id's session, behind those that
 // wait already, and returns at once.
-func (s *Server) Attempt(id string, attempts Attempts) error {
+func (s *Server) QueueAttempts(id string, attempts AttemptRunner) error {
 	sl, err := s.slot(id)
 	if err != nil {
 		return err
@@ -291,9 +291,9 @@ func (s *Server) Attempt(id string, attempts Attempts) error {
 	return sl.attempt(attempts)
 }
 
-// Show lets consoles and watchers see sessions that others start, one after the
+// PublishAttempts lets consoles and watchers see sessions that others start, one after the
 // other, under this id. Whoever calls it must End the Showing.
-func (s *Server) Show(id string) *AttemptPublisher {
+func (s *Server) PublishAttempts(id string) *AttemptPublisher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sl := newSlot(s, id)

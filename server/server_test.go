@@ -27,7 +27,7 @@ func TestServerNeedsAToken(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, server.Config{FrameLimit: 64 << 10})
+	h := newHouse(t, server.Config{MaxFrameBytes: 64 << 10})
 	h.play(t, session.Config{})
 	for name, tc := range map[string]struct {
 		path, first string
@@ -178,7 +178,7 @@ func TestHolderAnswersAfterReturn(t *testing.T) {
 func TestBadFrames(t *testing.T) {
 	t.Parallel()
 	const limit = 64 << 10
-	s := newHouse(t, server.Config{FrameLimit: limit}).play(t, session.Config{})
+	s := newHouse(t, server.Config{MaxFrameBytes: limit}).play(t, session.Config{})
 	h := newHolder(t, s.url)
 	for name, tc := range map[string]struct {
 		kind  websocket.MessageType
@@ -294,7 +294,7 @@ func TestConsolesAreToldOfTheEnd(t *testing.T) {
 	}{
 		"the session": {func(s *stage) error {
 			err := s.live.End(context.Background(), "the work is done")
-			s.show.End()
+			s.show.Close()
 			return err
 		}, "the session has ended"},
 		"the server": {func(s *stage) error { s.stop(); return nil }, "the server is stopping: context canceled"},

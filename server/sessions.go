@@ -130,7 +130,7 @@ func (s *Server) serveSessions(w http.ResponseWriter, _ *http.Request) error {
 	for _, sl := range infos {
 		list = append(list, sl.info())
 	}
-	for id, paths := range storedTraces(s.cfg.Out) {
+	for id, paths := range storedTraces(s.cfg.TraceDir) {
 		if infos[id] == nil {
 			list = append(list, SessionInfo{ID: id, State: HostStopped, Trace: paths[len(paths)-1]})
 		}
@@ -146,7 +146,7 @@ func (s *Server) serveSession(w http.ResponseWriter, r *http.Request) error {
 		endpoint.WriteJSON(w, http.StatusOK, sl.detail())
 		return nil
 	}
-	if paths := storedTraces(s.cfg.Out)[id]; paths != nil {
+	if paths := storedTraces(s.cfg.TraceDir)[id]; paths != nil {
 		endpoint.WriteJSON(w, http.StatusOK, SessionDetail{SessionInfo: SessionInfo{ID: id, State: HostStopped, Trace: paths[len(paths)-1]}})
 		return nil
 	}

@@ -27,13 +27,13 @@ import (
 func TestSessionTellsOfItsAttempt(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, server.Config{})
-	show := h.web.Show("default")
+	show := h.web.PublishAttempts("default")
 	address := strings.Replace(h.url, "ws", "http", 1) + "/api/sessions/default"
 	session := getJSON(t, address)
 	require.Contains(t, session, "attempt")
 	require.Nil(t, session["attempt"])
 
-	show.Begin(server.AttemptInfo{CaseID: "a", Task: "sum <it>", Epoch: 2, Limits: runs.Limits{WallS: 60, Turns: 7}})
+	show.AttemptStarting(server.AttemptInfo{CaseID: "a", Task: "sum <it>", Epoch: 2, Limits: runs.Limits{WallS: 60, Turns: 7}})
 	attempt, ok := getJSON(t, address)["attempt"].(map[string]any)
 	require.True(t, ok)
 	limits, ok := attempt["limits"].(map[string]any)
@@ -41,7 +41,7 @@ func TestSessionTellsOfItsAttempt(t *testing.T) {
 	require.Equal(t, []any{"a", "sum <it>", 2.0, 60.0, 7.0}, []any{attempt["case_id"], attempt["task"], attempt["epoch"], limits["wall_s"], limits["turns"]})
 	require.NotContains(t, attempt, "started")
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.FixedZone("", 3600))
-	show.Asked(at)
+	show.OnTaskSent(at)
 	attempt, ok = getJSON(t, address)["attempt"].(map[string]any)
 	require.True(t, ok)
 	require.Equal(t, "2026-03-04T04:06:07Z", attempt["started"])
@@ -53,7 +53,7 @@ func TestSessionTellsOfItsAttempt(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, []any{"eval_result", "a", "setup_error", map[string]any{"n": 1.0}}, []any{result["type"], result["case_id"], result["outcome"], result["answer"]})
 
-	show.Begin(server.AttemptInfo{CaseID: "b"})
+	show.AttemptStarting(server.AttemptInfo{CaseID: "b"})
 	session = getJSON(t, address)
 	require.NotNil(t, session["attempt"])
 	require.NotContains(t, session, "result", "it is of the one before")
@@ -65,24 +65,24 @@ func TestSessionTellsOfItsAttempt(t *testing.T) {
 	recording, err := trace.NewRecording(trace.NewJournal("default"), filepath.Join(t.TempDir(), "trace.jsonl"))
 	require.NoError(t, err)
 	require.NoError(t, recording.Close())
-	show.Observe(recording)
-	show.Attach(nil)
+	show.OnTrace(recording)
+	show.OnSession(nil)
 	previous, ok := getJSON(t, address)["previous"].(map[string]any)
 	require.True(t, ok)
 	require.Equal(t, []any{"eval_result", "a"}, []any{previous["type"], previous["case_id"]})
 	console := dial(t, h.url+"/run", runHello, nil)
-	show.Verdict(runs.Attempt{CaseID: "b"})
+	show.AttemptEnded(runs.Attempt{CaseID: "b"})
 	ready := console.await(t, "ready", ofType("ready")).fields(t)
 	require.Equal(t, []any{"b", recording.Path}, []any{ready["case_id"], ready["trace"]})
 
-	show.End()
-	show.Asked(at) // of an attempt that is over: nothing
+	show.Close()
+	show.OnTaskSent(at) // of an attempt that is over: nothing
 }
 
 // A trace that is left of a session is had as that of a live one, and is whole.
 func TestTraceOfASessionThatIsGone(t *testing.T) {
 	t.Parallel()
-	n := newInn(t, server.Config{Idle: time.Nanosecond})
+	n := newInn(t, server.Config{IdleTimeout: time.Nanosecond})
 	view := dial(t, n.url+"/agent?session=s", viewHello, nil)
 	view.await(t, "the notebook", ofType("notebook_state"))
 	require.NoError(t, view.ws.CloseNow())
@@ -108,10 +108,10 @@ func TestCasesThatMayBeAttached(t *testing.T) {
 	all[3].Tags, all[0].Task = nil, "short"
 	broken := errors.New("cases.json: it is broken")
 	var fails error
-	nothing := func(string, string) (server.Attempts, error) {
+	nothing := func(string, string) (server.AttemptRunner, error) {
 		return func(context.Context, *server.AttemptPublisher) error { return nil }, nil
 	}
-	h := newHouse(t, server.Config{Case: nothing, Cases: func() ([]api.Case, error) { return all, fails }})
+	h := newHouse(t, server.Config{PrepareCase: nothing, ListCases: func() ([]api.Case, error) { return all, fails }})
 	address := strings.Replace(h.url, "ws", "http", 1) + "/api/cases"
 	answer := getJSON(t, address)
 	list, _ := answer["cases"].([]any)

@@ -43,15 +43,15 @@ type slot struct {
 
 	mu       sync.Mutex
 	phase    HostState
-	scene    *scene        // the newest; nil: none yet
-	wanted   bool          // a console wants a session
-	traces   []string      // the files of all there have been
-	attempts []Attempts    // that wait
-	going    *AttemptInfo  // the attempt that goes on; nil: none does
-	before   []byte        // eval_result of the attempt whose scene was before the newest; nil: none
-	problem  error         // why the last one could not start; nil: it could
-	closed   error         // nobody is let in any more, for this reason; nil: they are
-	changed  chan struct{} // closed, and made anew, with each change of the above
+	scene    *scene          // the newest; nil: none yet
+	wanted   bool            // a console wants a session
+	traces   []string        // the files of all there have been
+	attempts []AttemptRunner // that wait
+	going    *AttemptInfo    // the attempt that goes on; nil: none does
+	before   []byte          // eval_result of the attempt whose scene was before the newest; nil: none
+	problem  error           // why the last one could not start; nil: it could
+	closed   error           // nobody is let in any more, for this reason; nil: they are
+	changed  chan struct{}   // closed, and made anew, with each change of the above
 
 	sitting  map[int]int // consoles that are there, by their number; at /run, where two are for a moment one
 	owners   map[int]int // those of them at /run
@@ -83,14 +83,14 @@ func (sl *slot) want(evenAfter bool) {
 	sl.change(func() {
 		ends := sl.phase == HostCreating || sl.phase == HostStopping || sl.phase == HostStopped
 		if ends && !sl.shown && (evenAfter || sl.scene == nil || sl.scene.result == nil) && len(sl.attempts) == 0 {
-			sl.wanted, sl.problem = sl.server.cfg.Open != nil, nil
+			sl.wanted, sl.problem = sl.server.cfg.StartSession != nil, nil
 		}
 	})
 }
 
 // attempt lets attempts be made when what goes on has ended, which a session
 // without a case does for them.
-func (sl *slot) attempt(a Attempts) (err error) {
+func (sl *slot) attempt(a AttemptRunner) (err error) {
 	sl.change(func() {
 		if err = sl.closed; err == nil {
 			sl.attempts, sl.problem = append(sl.attempts, a), nil
@@ -217,8 +217,8 @@ func (sl *slot) sit(run bool, first HelloMessage) (id int, err error) {
 	}
 	sl.next++
 	id = sl.next
-	if run && sl.gave(first) && (sl.sitting[first.Run] == 0 || sl.owners[first.Run] > 0) {
-		id = first.Run
+	if run && sl.gave(first) && (sl.sitting[first.RunConnID] == 0 || sl.owners[first.RunConnID] > 0) {
+		id = first.RunConnID
 	}
 	sl.sitting[id]++
 	if run {
@@ -229,8 +229,8 @@ func (sl *slot) sit(run bool, first HelloMessage) (id int, err error) {
 
 // gave tells whether a console has had its number here. The lock is held.
 func (sl *slot) gave(first HelloMessage) bool {
-	known := first.Trace == "" || slices.Contains(sl.traces, first.Trace)
-	return known && first.Run > 0 && first.Run < sl.next
+	known := first.RunTrace == "" || slices.Contains(sl.traces, first.RunTrace)
+	return known && first.RunConnID > 0 && first.RunConnID < sl.next
 }
 
 // rise notes that a console has gone.

@@ -34,7 +34,7 @@ type inn struct {
 func newInn(t *testing.T, cfg server.Config) *inn {
 	t.Helper()
 	n := &inn{}
-	cfg.Out, cfg.Open = t.TempDir(), n.open
+	cfg.TraceDir, cfg.StartSession = t.TempDir(), n.open
 	n.house = newHouse(t, cfg)
 	return n
 }
@@ -49,7 +49,7 @@ func (n *inn) open(ctx context.Context, o server.StartOptions) (*session.Session
 		command = append(command, playing("quiet")...)
 	}
 	return session.Start(ctx, n.sup, session.Config{
-		ID: o.ID, Journal: o.Journal, RestoreFrom: o.Restored, Environ: os.Environ(), WorkdirRoot: n.sup.TempDir(),
+		ID: o.SessionID, Journal: o.Journal, RestoreFrom: o.RestoreFrom, Environ: os.Environ(), WorkdirRoot: n.sup.TempDir(),
 		Kernel: busy(), Agent: agent.Config{Command: command}, Router: router.Config{Shared: n.shared},
 	})
 }
@@ -57,15 +57,15 @@ func (n *inn) open(ctx context.Context, o server.StartOptions) (*session.Session
 // end shows that an attempt has ended that could not start.
 func end(t *testing.T, show *server.AttemptPublisher, id, answer string) {
 	t.Helper()
-	recording, err := trace.NewRecording(trace.NewJournal(show.ID()), filepath.Join(t.TempDir(), "trace.jsonl"))
+	recording, err := trace.NewRecording(trace.NewJournal(show.SessionID()), filepath.Join(t.TempDir(), "trace.jsonl"))
 	if err != nil {
 		panic(err)
 	}
-	show.Observe(recording)
+	show.OnTrace(recording)
 	if err := recording.Close(); err != nil {
 		panic(err)
 	}
-	show.Verdict(runs.Attempt{CaseID: id, Outcome: runs.OutcomeSetupError, Answer: json.RawMessage(answer)})
+	show.AttemptEnded(runs.Attempt{CaseID: id, Outcome: runs.OutcomeSetupError, Answer: json.RawMessage(answer)})
 }
 
 const viewHello = `{"type":"init","role":"view"}`
@@ -81,7 +81,7 @@ func verdictOf(id string) func(frame) bool {
 func TestRestartThatFailsBehindAVerdict(t *testing.T) {
 	t.Parallel()
 	n := newInn(t, server.Config{})
-	require.NoError(t, n.web.Attempt(server.DefaultSession, func(_ context.Context, show *server.AttemptPublisher) error {
+	require.NoError(t, n.web.QueueAttempts(server.DefaultSessionID, func(_ context.Context, show *server.AttemptPublisher) error {
 		end(t, show, "one", "1")
 		return nil
 	}))
@@ -107,7 +107,7 @@ func TestNoVerdictIsLost(t *testing.T) {
 	n := newInn(t, server.Config{})
 	seen := make(chan struct{})
 	const more = 20
-	require.NoError(t, n.web.Attempt(server.DefaultSession, func(_ context.Context, show *server.AttemptPublisher) error {
+	require.NoError(t, n.web.QueueAttempts(server.DefaultSessionID, func(_ context.Context, show *server.AttemptPublisher) error {
 		end(t, show, "first", "1")
 		<-seen
 		for i := range more {
@@ -129,7 +129,7 @@ func TestNoVerdictIsLost(t *testing.T) {
 func TestAttemptsOfAnotherSession(t *testing.T) {
 	t.Parallel()
 	n := newInn(t, server.Config{})
-	require.NoError(t, n.web.Attempt("other", func(_ context.Context, show *server.AttemptPublisher) error {
+	require.NoError(t, n.web.QueueAttempts("other", func(_ context.Context, show *server.AttemptPublisher) error {
 		end(t, show, "one", "1")
 		return nil
 	}))
@@ -151,7 +151,7 @@ func TestAttemptsThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	n := newInn(t, server.Config{})
 	came := make(chan struct{})
-	require.NoError(t, n.web.Attempt(server.DefaultSession, func(context.Context, *server.AttemptPublisher) error {
+	require.NoError(t, n.web.QueueAttempts(server.DefaultSessionID, func(context.Context, *server.AttemptPublisher) error {
 		<-came
 		return errors.New("the folder for runs is full")
 	}))
@@ -170,9 +170,9 @@ func TestAttemptsThatCannotBeMade(t *testing.T) {
 // later, gets another.
 func TestIdleSessionEndsAndComesBack(t *testing.T) {
 	t.Parallel()
-	n := newInn(t, server.Config{Idle: 200 * time.Millisecond})
+	n := newInn(t, server.Config{IdleTimeout: 200 * time.Millisecond})
 	n.stubborn = true // it takes two seconds to end
-	require.NoError(t, n.web.Open(t.Context(), server.DefaultSession))
+	require.NoError(t, n.web.StartSession(t.Context(), server.DefaultSessionID))
 	for n.state(t) != "stopping" { //nolint:revive // until it is
 	}
 	running := func(f frame) bool { return strings.Contains(f.String(), `"kernel_status":"running"`) }
@@ -213,7 +213,7 @@ func (n *inn) info(t *testing.T) (is info) {
 func TestOwnerOfAnEndedSession(t *testing.T) {
 	t.Parallel()
 	n := newInn(t, server.Config{Token: "secret"})
-	require.NoError(t, n.web.Attempt(server.DefaultSession, func(_ context.Context, show *server.AttemptPublisher) error {
+	require.NoError(t, n.web.QueueAttempts(server.DefaultSessionID, func(_ context.Context, show *server.AttemptPublisher) error {
 		end(t, show, "one", "1")
 		return nil
 	}))
@@ -233,7 +233,7 @@ func TestOwnerOfAnEndedSession(t *testing.T) {
 func TestDeafConsoleAndTheServersEnd(t *testing.T) {
 	t.Parallel()
 	n := newInn(t, server.Config{})
-	require.NoError(t, n.web.Attempt(server.DefaultSession, func(_ context.Context, show *server.AttemptPublisher) error {
+	require.NoError(t, n.web.QueueAttempts(server.DefaultSessionID, func(_ context.Context, show *server.AttemptPublisher) error {
 		end(t, show, "one", `"`+strings.Repeat("x", 20<<20)+`"`)
 		return nil
 	}))
@@ -259,10 +259,10 @@ func TestShownWhileTheServerEnds(t *testing.T) {
 			if err != nil {
 				return
 			}
-			show := n.web.Show(fmt.Sprint("shown-", i))
-			show.Observe(recording)
+			show := n.web.PublishAttempts(fmt.Sprint("shown-", i))
+			show.OnTrace(recording)
 			_ = recording.Close()
-			show.End()
+			show.Close()
 			if i == 10 {
 				close(began)
 			}

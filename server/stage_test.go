@@ -20,7 +20,7 @@ import (
 	"assay/server"
 )
 
-const token = server.SandboxToken
+const token = server.EvalSandboxToken
 
 // house is a server on a port of its own, with nothing to serve yet.
 type house struct {
@@ -35,7 +35,7 @@ type house struct {
 func newHouse(t *testing.T, cfg server.Config) *house {
 	t.Helper()
 	if cfg.Token == "" {
-		cfg.Sandbox = true
+		cfg.EvalSandbox = true
 	}
 	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func newHouse(t *testing.T, cfg server.Config) *house {
 		require.NoError(t, <-ended)
 	})
 	t.Cleanup(stop)
-	return &house{sup: sup, web: web, url: "ws://" + ln.Addr().String(), stop: stop, shared: cfg.Sandbox}
+	return &house{sup: sup, web: web, url: "ws://" + ln.Addr().String(), stop: stop, shared: cfg.EvalSandbox}
 }
 
 // python is the Python kernel.
@@ -83,11 +83,11 @@ type stage struct {
 func (h *house) play(t *testing.T, cfg session.Config) *stage {
 	t.Helper()
 	s := &stage{house: h, trace: newBox[line]()}
-	journal := trace.NewJournal(server.DefaultSession)
+	journal := trace.NewJournal(server.DefaultSessionID)
 	recording, err := trace.NewRecording(journal, filepath.Join(t.TempDir(), "trace.jsonl"))
 	require.NoError(t, err)
-	show := h.web.Show(server.DefaultSession)
-	show.Observe(recording)
+	show := h.web.PublishAttempts(server.DefaultSessionID)
+	show.OnTrace(recording)
 	var following sync.WaitGroup
 	follow := journal.Follow()
 	following.Go(func() {
@@ -105,17 +105,17 @@ func (h *house) play(t *testing.T, cfg session.Config) *stage {
 	if cfg.Kernel.Python == nil && cfg.Kernel.Command == nil {
 		cfg.Kernel = busy()
 	}
-	cfg.ID, cfg.Journal, cfg.AwaitConsole, cfg.Router.Shared = server.DefaultSession, journal, true, h.shared
+	cfg.ID, cfg.Journal, cfg.AwaitConsole, cfg.Router.Shared = server.DefaultSessionID, journal, true, h.shared
 	cfg.WorkdirRoot, cfg.Environ = h.sup.TempDir(), os.Environ()
 	cfg.AgentInit = protocol.AgentInit{SessionID: 1}
 	live, err := session.Start(t.Context(), h.sup, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, live.End(context.Background(), "the test is over"))
-		show.End()
+		show.Close()
 	})
 	s.live = live
-	show.Attach(live)
+	show.OnSession(live)
 	s.show = show
 	return s
 }

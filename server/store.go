@@ -27,7 +27,7 @@ const (
 
 // record begins the trace of the slot's next session.
 func (sl *slot) record() (*trace.Recording, error) {
-	dir := sl.server.cfg.Out
+	dir := sl.server.cfg.TraceDir
 	if err := os.MkdirAll(dir, 0o750); err != nil { //nolint:gosec // the folder that the server was started with
 		return nil, fmt.Errorf("folder for traces: %w", err)
 	}
@@ -43,7 +43,7 @@ func (sl *slot) record() (*trace.Recording, error) {
 // keep puts the trace of an attempt among the others, so that its notebook is
 // found there too.
 func (sl *slot) keep(recording *trace.Recording) error {
-	dir := sl.server.cfg.Out
+	dir := sl.server.cfg.TraceDir
 	if dir == "" {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (sl *slot) keep(recording *trace.Recording) error {
 
 // stored is the notebook of the newest trace that has one; nil: none has.
 func (sl *slot) stored(ctx context.Context) (*notebook.State, error) {
-	paths := storedTraces(sl.server.cfg.Out)[sl.id]
+	paths := storedTraces(sl.server.cfg.TraceDir)[sl.id]
 	for _, path := range slices.Backward(paths) {
 		state, err := session.NotebookFromTrace(ctx, path)
 		if err != nil {
@@ -109,7 +109,7 @@ func (s *Server) traceOf(id string) (recording *trace.Recording, path string) {
 			return recording, recording.Path
 		}
 	}
-	if paths := storedTraces(s.cfg.Out)[id]; paths != nil {
+	if paths := storedTraces(s.cfg.TraceDir)[id]; paths != nil {
 		return nil, paths[len(paths)-1]
 	}
 	return nil, ""

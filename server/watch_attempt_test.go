@@ -25,7 +25,7 @@ type runsHarness struct {
 func newRunsHarness(t *testing.T) *runsHarness {
 	t.Helper()
 	dir := t.TempDir()
-	return &runsHarness{house: newHouse(t, server.Config{Runs: dir}), dir: dir, run: createRun(t, dir, "r")}
+	return &runsHarness{house: newHouse(t, server.Config{RunsDir: dir}), dir: dir, run: createRun(t, dir, "r")}
 }
 
 // watch connects to /watch with this query.

@@ -130,7 +130,7 @@ func appendFlow(line []byte, attr slog.Attr) []byte {
 	case "detail":
 		return append(line, ": "+printable(value)...)
 	case "session":
-		if value == server.DefaultSession {
+		if value == server.DefaultSessionID {
 			return line
 		}
 	}

@@ -53,7 +53,7 @@ console has come, or at once with --headless; several come one after the other,
 each with a fresh kernel, agent and sandbox. A verdict goes to the consoles and
 into a run folder.
 
-With EVAL_SANDBOX=1 the token is ` + server.SandboxToken + ` and every console may do
+With EVAL_SANDBOX=1 the token is ` + server.EvalSandboxToken + ` and every console may do
 everything; without it a token must be given, and the console that came first
 owns the session.
 
@@ -138,17 +138,17 @@ func (s *serving) configure() error {
 		return err
 	}
 	s.config = server.Config{
-		Sandbox: mode == "1", Token: s.f.token, Remote: s.f.remote, Origins: s.f.origins,
-		ConsoleRole: s.f.role, Open: s.open, Out: s.f.out, Idle: s.f.idle, Runs: s.f.runs, FrameLimit: s.f.host.frameLimit,
+		EvalSandbox: mode == "1", Token: s.f.token, AllowRemoteHosts: s.f.remote, AllowedOrigins: s.f.origins,
+		ConsoleRole: s.f.role, StartSession: s.open, TraceDir: s.f.out, IdleTimeout: s.f.idle, RunsDir: s.f.runs, MaxFrameBytes: s.f.host.frameLimit,
 		Version: version, Log: s.p.log(),
 	}
 	if len(s.f.cases) > 0 {
-		s.config.Case, s.config.Cases = s.prepare, s.list
+		s.config.PrepareCase, s.config.ListCases = s.prepare, s.list
 	}
 	if _, ok := s.f.host.mcpCommand(); ok {
-		s.config.MCP = func(session string) string { return s.h.mcpSocket(session) }
+		s.config.MCPSocketPath = func(session string) string { return s.h.mcpSocket(session) }
 	}
-	return s.config.Check()
+	return s.config.Validate()
 }
 
 // run serves until ctx ends, or the first session cannot start.
@@ -156,8 +156,8 @@ func (s *serving) run(ctx context.Context, ln net.Listener, attached []caseRun) 
 	if err := s.prepareServer(); err != nil {
 		return errors.Join(err, ln.Close())
 	}
-	if s.config.Sandbox && s.f.token != "" {
-		_, _ = fmt.Fprintf(s.p.err, "assay: with EVAL_SANDBOX=1 the token is %s: --token is not used\n", server.SandboxToken)
+	if s.config.EvalSandbox && s.f.token != "" {
+		_, _ = fmt.Fprintf(s.p.err, "assay: with EVAL_SANDBOX=1 the token is %s: --token is not used\n", server.EvalSandboxToken)
 	}
 	for _, what := range unenforced(s.h.enforced()) {
 		_, _ = fmt.Fprintf(s.p.err, "not enforced on this machine: %s\n", what)
@@ -184,9 +184,9 @@ func (s *serving) prepareServer() (err error) {
 		return err
 	}
 	s.attempts.AwaitConsole = !s.f.headless
-	s.attempts.HolderGrace, s.attempts.SharedConsoles = s.f.grace, s.config.Sandbox
-	if s.config.Out == "" {
-		s.config.Out = filepath.Join(s.h.supervisor.TempDir(), "traces")
+	s.attempts.HolderGrace, s.attempts.SharedConsoles = s.f.grace, s.config.EvalSandbox
+	if s.config.TraceDir == "" {
+		s.config.TraceDir = filepath.Join(s.h.supervisor.TempDir(), "traces")
 	}
 	if err := s.makeFolders(); err != nil {
 		return err
@@ -198,7 +198,7 @@ func (s *serving) prepareServer() (err error) {
 // makeFolders makes what will be written to, so that a wrong name is found before
 // anybody waits for a session.
 func (s *serving) makeFolders() error {
-	if err := os.MkdirAll(s.config.Out, 0o750); err != nil {
+	if err := os.MkdirAll(s.config.TraceDir, 0o750); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
 	if len(s.f.cases) == 0 {
@@ -213,14 +213,14 @@ func (s *serving) makeFolders() error {
 // begin attaches the cases, or starts the session without one.
 func (s *serving) begin(ctx context.Context, attached []caseRun) error {
 	for _, run := range attached {
-		if err := s.web.Attempt(server.DefaultSession, s.try(run)); err != nil {
+		if err := s.web.QueueAttempts(server.DefaultSessionID, s.try(run)); err != nil {
 			return err
 		}
 	}
 	if len(attached) > 0 {
 		return nil
 	}
-	if err := s.web.Open(ctx, server.DefaultSession); err != nil && ctx.Err() == nil {
+	if err := s.web.StartSession(ctx, server.DefaultSessionID); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return nil
@@ -233,12 +233,12 @@ func (s *serving) open(ctx context.Context, o server.StartOptions) (*session.Ses
 		return nil, err
 	}
 	return session.Start(ctx, s.h.supervisor, session.Config{
-		ID: o.ID, Journal: o.Journal, RestoreFrom: o.Restored,
+		ID: o.SessionID, Journal: o.Journal, RestoreFrom: o.RestoreFrom,
 		Environ: s.p.environ, WorkdirRoot: s.attempts.WorkdirRoot, AwaitConsole: !s.f.headless, TakeOverDelay: takeOver,
 		MaxDiskBytes: int64(s.f.host.sandbox.disk),
 		Kernel:       s.h.kernelConfig(), Agent: command, AgentInit: protocol.AgentInit{SessionID: 1},
-		Router:      router.Config{FrameLimit: s.f.host.frameLimit, Shared: s.config.Sandbox},
-		ChildOutput: s.p.err, ChildLineSink: o.Lines, Log: s.p.log(),
+		Router:      router.Config{FrameLimit: s.f.host.frameLimit, Shared: s.config.EvalSandbox},
+		ChildOutput: s.p.err, ChildLineSink: o.ChildLineSink, Log: s.p.log(),
 	})
 }
 

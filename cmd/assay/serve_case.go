@@ -81,7 +81,7 @@ func (s *serving) list() (all []api.Case, err error) {
 
 // prepare makes attempts at a case that somebody names while the server runs: it
 // must lie in a folder that --case has named, or be named so itself.
-func (s *serving) prepare(path, id string) (server.Attempts, error) {
+func (s *serving) prepare(path, id string) (server.AttemptRunner, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {
 		real, err = filepath.Abs(real)
@@ -110,7 +110,7 @@ func (s *serving) prepare(path, id string) (server.Attempts, error) {
 }
 
 // try makes attempts at cases, a run of their own.
-func (s *serving) try(run caseRun) server.Attempts {
+func (s *serving) try(run caseRun) server.AttemptRunner {
 	return func(ctx context.Context, show *server.AttemptPublisher) error {
 		if err := s.tryAll(ctx, run, show); err != nil {
 			return fmt.Errorf("%s could not be tried: %w", run.from, err)
@@ -132,12 +132,12 @@ func (s *serving) tryAll(ctx context.Context, run caseRun, show *server.AttemptP
 		return err
 	}
 	attempts := s.attempts
-	attempts.SessionID, attempts.ChildLineSink = show.ID(), show.Lines
-	attempts.OnTrace, attempts.OnSession, attempts.OnTaskSent = show.Observe, show.Attach, show.Asked
+	attempts.SessionID, attempts.ChildLineSink = show.SessionID(), show.ChildLineSink
+	attempts.OnTrace, attempts.OnSession, attempts.OnTaskSent = show.OnTrace, show.OnSession, show.OnTaskSent
 	summary, err := batch.Run(ctx, batch.Config{
 		RunWriter: folder, Cases: run.cases, Jobs: 1, SkipReason: missing, Observer: verdicts{s.p, show},
 		RunAttempt: func(ctx context.Context, work attempt.Job) runs.Attempt {
-			show.Begin(attempting(attempts, work))
+			show.AttemptStarting(attempting(attempts, work))
 			return attempt.Run(ctx, attempts, work)
 		},
 	})
@@ -172,7 +172,7 @@ func (v verdicts) LineWritten(line any) {
 	switch line := line.(type) {
 	case runs.Attempt:
 		_, _ = fmt.Fprintln(v.p.err, (&report{}).verdict(line)+" "+printable(describe(line)))
-		v.show.Verdict(line)
+		v.show.AttemptEnded(line)
 	case runs.Skipped:
 		_, _ = fmt.Fprintln(v.p.err, printable("SKIP  "+line.CaseID+": "+line.Reason))
 	}

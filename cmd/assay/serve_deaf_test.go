@@ -38,9 +38,9 @@ func TestServe_DeafConsole(t *testing.T) {
 // not answer; one that answers stays.
 func TestServe_HalfOpenConsole(t *testing.T) {
 	t.Parallel()
-	web, err := server.New(server.Config{Sandbox: true, Ping: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	web, err := server.New(server.Config{EvalSandbox: true, PingInterval: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	web.Show(server.DefaultSession)
+	web.PublishAttempts(server.DefaultSessionID)
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -50,7 +50,7 @@ func TestServe_HalfOpenConsole(t *testing.T) {
 		cancel()
 		running.Wait()
 	})
-	s := &station{url: "http://" + ln.Addr().String(), token: server.SandboxToken}
+	s := &station{url: "http://" + ln.Addr().String(), token: server.EvalSandboxToken}
 	proxy := s.throughProxy(t)
 	come := func(url string) *wire {
 		w := (&station{url: url}).dial(t, "/agent", nil)

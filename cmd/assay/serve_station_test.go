@@ -55,7 +55,7 @@ func open(t *testing.T, p plan) *station {
 	}
 	write(t, filepath.Join(p.dir, "actor.py"), actor)
 	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--agent", "python3 actor.py", "--out", "out", "--sandbox-root", "boxes"}, p.args...)
-	s := &station{dir: p.dir, token: server.SandboxToken, said: newInbox[string](), over: make(chan struct{})}
+	s := &station{dir: p.dir, token: server.EvalSandboxToken, said: newInbox[string](), over: make(chan struct{})}
 	s.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), "assay", args...)
 	s.cmd.Dir = p.dir
 	s.cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(p.dir, "tmp"), "EVAL_SANDBOX=1")

@@ -60,7 +60,7 @@ or the connection is lost.`,
 	flags.Int64Var(&f.late, "late", 0, "only what took at least so many `milliseconds` or was never answered, and late, second and unasked replies; 0 is all")
 	flags.BoolVar(&f.stats, "stats", false, "a table of how long actions took, and how often what was noted")
 	flags.StringVar(&f.format, "format", "text", "text or json: an object for each message, with its delay; for --stats one object")
-	flags.StringVar(&f.token, "token", server.SandboxToken, "what the server of a live session wants to be told")
+	flags.StringVar(&f.token, "token", server.EvalSandboxToken, "what the server of a live session wants to be told")
 	return cmd
 }
 

@@ -53,7 +53,7 @@ func liveTrace(arg, token string) (*traceTarget, error) {
 	}
 	session := address.Query().Get("session")
 	if session == "" {
-		session = server.DefaultSession
+		session = server.DefaultSessionID
 	}
 	return &traceTarget{name: arg, client: c, session: session}, nil
 }

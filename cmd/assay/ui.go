@@ -30,14 +30,14 @@ func (f *uiFlags) add(flags *pflag.FlagSet) {
 // config is the server's, which can be asked what is wrong with it.
 func (f *uiFlags) config(p *process) server.Config {
 	mode, _ := p.getenv("EVAL_SANDBOX")
-	return server.Config{Sandbox: mode == "1", Token: f.token, Version: version, Log: p.log()}
+	return server.Config{EvalSandbox: mode == "1", Token: f.token, Version: version, Log: p.log()}
 }
 
 func (f *uiFlags) check(p *process) error {
 	if f.addr == "" {
 		return nil
 	}
-	if err := f.config(p).Check(); err != nil {
+	if err := f.config(p).Validate(); err != nil {
 		return fmt.Errorf("--ui: %w", err)
 	}
 	return nil
@@ -64,7 +64,7 @@ func (p *process) startUI(ctx context.Context, f *uiFlags, dir string) (*ui, err
 		return &ui{}, nil
 	}
 	cfg := f.config(p)
-	cfg.Runs = filepath.Dir(dir)
+	cfg.RunsDir = filepath.Dir(dir)
 	web, err := server.New(cfg)
 	if err != nil {
 		return nil, usage(err)
@@ -88,13 +88,13 @@ func serveUI(ctx context.Context, web *server.Server, ln net.Listener) *ui {
 func (u *ui) try(ctx context.Context, cfg attempt.Config, work attempt.Job) runs.Attempt {
 	if u.web != nil {
 		name := filepath.Base(work.Dir)
-		show := u.web.Show(name)
+		show := u.web.PublishAttempts(name)
 		u.mu.Lock()
 		u.shows[name] = show
 		u.mu.Unlock()
-		show.Begin(attempting(cfg, work))
-		cfg.OnTrace, cfg.OnSession, cfg.OnTaskSent, cfg.ReadOnlyConsoles = show.Observe, show.Attach, show.Asked, true
-		cfg.ChildLineSink = show.Lines
+		show.AttemptStarting(attempting(cfg, work))
+		cfg.OnTrace, cfg.OnSession, cfg.OnTaskSent, cfg.ReadOnlyConsoles = show.OnTrace, show.OnSession, show.OnTaskSent, true
+		cfg.ChildLineSink = show.ChildLineSink
 	}
 	return attempt.Run(ctx, cfg, work)
 }
@@ -112,8 +112,8 @@ func (u *ui) LineWritten(line any) {
 	delete(u.shows, name)
 	u.mu.Unlock()
 	if show != nil {
-		show.Verdict(a)
-		show.End()
+		show.AttemptEnded(a)
+		show.Close()
 	}
 }
 
@@ -123,7 +123,7 @@ func (u *ui) stop() error {
 		return nil
 	}
 	for _, show := range u.shows { // their lines could not be written
-		show.End()
+		show.Close()
 	}
 	u.end()
 	if err := <-u.over; err != nil {
