@@ -21,7 +21,7 @@ const cgroupRemoveTimeout = 2 * time.Second
 // cgroups makes a cgroup (version 2) for each subprocess below one cgroup of the
 // server's, which is made when it is first needed and can be made.
 type cgroups struct {
-	onRoot func(root string) // called once, when the server's cgroup has been made
+	onRootMade func(root string) // called once, when the server's cgroup has been made
 
 	mu   sync.Mutex
 	root string // the server's cgroup; empty: it could not be made so far
@@ -56,12 +56,12 @@ func (c *cgroups) makeRoot() (string, error) {
 		return "", errors.Join(errors.New("no cgroup.kill (Linux 5.14 or newer has it)"), os.Remove(root))
 	}
 	c.root = root
-	c.onRoot(root)
+	c.onRootMade(root)
 	return root, nil
 }
 
-// add makes a cgroup and opens its folder, for [syscall.SysProcAttr.CgroupFD].
-func (c *cgroups) add() (*os.File, error) {
+// newCgroup makes a cgroup and opens its folder, for [syscall.SysProcAttr.CgroupFD].
+func (c *cgroups) newCgroup() (*os.File, error) {
 	root, err := c.makeRoot()
 	if err != nil {
 		return nil, err

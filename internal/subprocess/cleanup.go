@@ -18,12 +18,12 @@ import (
 
 // First words of the lines that the server writes to its cleanup helper.
 const (
-	noteGroup      = "group"  // a subprocess has started; the value is its process group
-	noteGone       = "gone"   // its process group has ended
-	noteCgroup     = "cgroup" // the cgroup below which each subprocess gets one
-	noteCgroupLeaf = "pids"   // a cgroup outside of it, without cgroups below
-	noteFolder     = "dir"    // a temporary folder
-	noteRemoved    = "nodir"  // a folder or a leaf cgroup has been removed
+	noteGroupStarted = "group"  // a subprocess has started; the value is its process group
+	noteGroupGone    = "gone"   // its process group has ended
+	noteCgroupRoot   = "cgroup" // the cgroup below which each subprocess gets one
+	noteLimitCgroup  = "pids"   // a cgroup outside of it, without cgroups below
+	noteTempFolder   = "dir"    // a temporary folder
+	noteRemoved      = "nodir"  // a folder or a limit's cgroup has been removed
 )
 
 // RunCleanupHelper is the whole program of the cleanup helper, a process that outlives
@@ -42,10 +42,10 @@ const (
 // at once. A line that is not of this form is an error, and nothing is cleaned up.
 func RunCleanupHelper(in io.Reader) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	left := tracked{groups: map[int]bool{}, folders: map[string]bool{}, cgroupLeaves: map[string]bool{}}
+	left := tracked{processGroups: map[int]bool{}, tempFolders: map[string]bool{}, limitCgroups: map[string]bool{}}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
-		if err := left.note(lines.Text()); err != nil {
+		if err := left.applyLine(lines.Text()); err != nil {
 			return err
 		}
 	}
@@ -55,34 +55,34 @@ func RunCleanupHelper(in io.Reader) error {
 
 // tracked is everything of the server's that exists outside of its process.
 type tracked struct {
-	groups       map[int]bool
-	folders      map[string]bool
-	cgroupLeaves map[string]bool
-	cgroupRoot   string
+	processGroups map[int]bool
+	tempFolders   map[string]bool
+	limitCgroups  map[string]bool
+	cgroupRoot    string
 }
 
-// note applies one line from the server.
-func (t *tracked) note(line string) error {
+// applyLine applies one line from the server.
+func (t *tracked) applyLine(line string) error {
 	word, value, _ := strings.Cut(line, " ")
 	switch word {
-	case noteCgroup:
+	case noteCgroupRoot:
 		t.cgroupRoot = value
-	case noteCgroupLeaf:
-		t.cgroupLeaves[value] = true
-	case noteFolder:
-		t.folders[value] = true
+	case noteLimitCgroup:
+		t.limitCgroups[value] = true
+	case noteTempFolder:
+		t.tempFolders[value] = true
 	case noteRemoved:
-		delete(t.folders, value)
-		delete(t.cgroupLeaves, value)
-	case noteGroup, noteGone:
+		delete(t.tempFolders, value)
+		delete(t.limitCgroups, value)
+	case noteGroupStarted, noteGroupGone:
 		group, err := strconv.Atoi(value)
 		if err != nil || group <= 1 { // kill(-1) would reach every process
 			return fmt.Errorf("cleanup helper: bad line %q", line)
 		}
-		if word == noteGroup {
-			t.groups[group] = true
+		if word == noteGroupStarted {
+			t.processGroups[group] = true
 		} else {
-			delete(t.groups, group)
+			delete(t.processGroups, group)
 		}
 	default:
 		return fmt.Errorf("cleanup helper: bad line %q", line)
@@ -93,7 +93,7 @@ func (t *tracked) note(line string) error {
 // destroy kills and removes everything tracked, as far as that is possible; there is
 // nobody left to report an error to.
 func (t *tracked) destroy() {
-	for group := range t.groups {
+	for group := range t.processGroups {
 		// ESRCH: it has ended already, as most do when their socket closes.
 		_ = syscall.Kill(-group, syscall.SIGKILL)
 	}
@@ -101,10 +101,10 @@ func (t *tracked) destroy() {
 		_ = removeCgroupTree(t.cgroupRoot)
 	}
 	deadline := time.Now().Add(cgroupRemoveTimeout)
-	for _, path := range slices.Sorted(maps.Keys(t.cgroupLeaves)) {
+	for _, path := range slices.Sorted(maps.Keys(t.limitCgroups)) {
 		_ = sandbox.RemoveCgroup(path, deadline)
 	}
-	for folder := range t.folders {
+	for folder := range t.tempFolders {
 		_ = os.RemoveAll(folder)
 	}
 }

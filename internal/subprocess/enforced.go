@@ -52,7 +52,7 @@ func (p *Process) limitProcesses(maxProcesses int) {
 	limit, err := sandbox.NewPidsLimit(maxProcesses, p.cgroupDir)
 	if err == nil {
 		p.pidsLimit = limit
-		p.supervisor.notifyHelper(noteCgroupLeaf, limit.Dir())
+		p.supervisor.notifyHelper(noteLimitCgroup, limit.Dir())
 		err = limit.AddProcess(p.PID())
 	}
 	if errors.Is(err, syscall.ESRCH) {
@@ -77,10 +77,10 @@ func (s *Supervisor) reportUnenforced(level slog.Level, name, feature string, er
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		kind = feature + ": " + errno.Error() // the paths in the text differ from time to time
 	}
-	s.reportedMu.Lock()
-	known := s.reported[kind]
-	s.reported[kind] = true
-	s.reportedMu.Unlock()
+	s.loggedMu.Lock()
+	known := s.loggedFailures[kind]
+	s.loggedFailures[kind] = true
+	s.loggedMu.Unlock()
 	if known {
 		return
 	}

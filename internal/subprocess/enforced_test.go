@@ -32,7 +32,7 @@ func (l *logBuffer) count(message string) int {
 	return strings.Count(l.text.String(), message)
 }
 
-func loggingSupervisor(t *testing.T) (*subprocess.Supervisor, *logBuffer) {
+func newLoggingSupervisor(t *testing.T) (*subprocess.Supervisor, *logBuffer) {
 	t.Helper()
 	lines := &logBuffer{}
 	sup, err := subprocess.NewSupervisor(subprocess.Config{
@@ -47,34 +47,34 @@ func loggingSupervisor(t *testing.T) (*subprocess.Supervisor, *logBuffer) {
 // later ones, while the server went on to say that it kills by cgroup.
 func TestOneFailedCgroupDoesNotSwitchCgroupsOff(t *testing.T) {
 	t.Parallel()
-	sup, lines := loggingSupervisor(t)
+	sup, lines := newLoggingSupervisor(t)
 	if !sup.Enforceable()["cgroup_kill"] {
 		t.Skip("no cgroup v2 can be written here")
 	}
 	limit := filepath.Join(sup.CgroupDir(), "cgroup.max.descendants")
 	require.NoError(t, os.WriteFile(limit, []byte("0"), 0))
 	for range 2 {
-		p := start(t, sup, spec("echo"))
+		p := startProcess(t, sup, specOf("echo"))
 		require.Equal(t, map[string]bool{"process_group": true, "cgroup_kill": false}, p.Enforced())
 	}
 	require.Equal(t, 1, lines.count("outlives its session"), "two failures of one kind are logged once: %s", lines.text.String())
 
 	require.NoError(t, os.WriteFile(limit, []byte("max"), 0))
-	p := start(t, sup, spec("echo"))
+	p := startProcess(t, sup, specOf("echo"))
 	require.Equal(t, map[string]bool{"process_group": true, "cgroup_kill": true}, p.Enforced())
 }
 
 // A limit on processes that could not be set used to be swallowed.
 func TestProcessLimitThatFailsIsNotClaimed(t *testing.T) {
 	t.Parallel()
-	sup, lines := loggingSupervisor(t)
-	limited := spec("echo")
+	sup, lines := newLoggingSupervisor(t)
+	limited := specOf("echo")
 	limited.MaxProcesses = 1 << 30 // more than any system can have, which the kernel refuses
 	for range 2 {
-		p := start(t, sup, limited)
+		p := startProcess(t, sup, limited)
 		require.False(t, p.Enforced()["processes"])
 		require.Contains(t, p.Enforced(), "processes")
 	}
 	require.Equal(t, 1, lines.count("the number of processes is not limited"), "%s", lines.text.String())
-	require.NotContains(t, start(t, sup, spec("echo")).Enforced(), "processes", "no limit was asked for")
+	require.NotContains(t, startProcess(t, sup, specOf("echo")).Enforced(), "processes", "no limit was asked for")
 }

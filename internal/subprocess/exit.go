@@ -24,10 +24,10 @@ const (
 
 // Exit says how a subprocess ended.
 type Exit struct {
-	Code       int    // exit status; -1 if a signal ended it or the status is Lost
-	Signal     string // such as "SIGKILL"; empty if it exited by itself
-	Lost       bool   // the status is unknown, because the process that had forked it is gone
-	LastOutput string // the last lines that it printed, at most 4 KiB
+	Code          int    // exit status; -1 if a signal ended it or StatusUnknown
+	Signal        string // such as "SIGKILL"; empty if it exited by itself
+	StatusUnknown bool   // the status is unknown, because the process that had forked it is gone
+	LastOutput    string // the last lines that it printed, at most 4 KiB
 }
 
 func newExit(status syscall.WaitStatus) Exit {
@@ -40,7 +40,7 @@ func newExit(status syscall.WaitStatus) Exit {
 // String describes the exit in one line, without LastOutput.
 func (e Exit) String() string {
 	switch {
-	case e.Lost:
+	case e.StatusUnknown:
 		return "ended with an unknown exit status"
 	case e.Signal != "":
 		return "was killed by " + e.Signal
@@ -88,60 +88,60 @@ type handle interface {
 	reap() Exit
 }
 
-// executed is a child of the server.
-type executed struct{ cmd *exec.Cmd }
+// executedHandle is a child of the server.
+type executedHandle struct{ cmd *exec.Cmd }
 
-func (e executed) pid() int { return e.cmd.Process.Pid }
+func (e executedHandle) pid() int { return e.cmd.Process.Pid }
 
-func (e executed) reap() Exit {
+func (e executedHandle) reap() Exit {
 	_ = e.cmd.Wait() // ProcessState has the result
 	status, ok := e.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if !ok {
-		return Exit{Code: -1, Lost: true}
+		return Exit{Code: -1, StatusUnknown: true}
 	}
 	return newExit(status)
 }
 
-// forked is a child of another subprocess.
-type forked struct {
-	number int
-	forker Forker
+// forkedHandle is a child of another subprocess.
+type forkedHandle struct {
+	processID int
+	forker    Forker
 }
 
-func (f forked) pid() int { return f.number }
+func (f forkedHandle) pid() int { return f.processID }
 
-func (f forked) reap() Exit {
-	status, err := f.forker.Reap(f.number)
+func (f forkedHandle) reap() Exit {
+	status, err := f.forker.Reap(f.processID)
 	if err != nil {
-		return Exit{Code: -1, Lost: true}
+		return Exit{Code: -1, StatusUnknown: true}
 	}
 	return newExit(status)
 }
 
-// awaitExit waits until the process has ended, kills what it left in its group and
+// waitAndReap waits until the process has ended, kills what it left in its group and
 // cgroup, and only then reaps it: until then nothing else can get the group's id.
-func (p *Process) awaitExit() {
+func (p *Process) waitAndReap() {
 	defer close(p.exited)
-	p.awaitEnd()
+	p.waitUntilEnded()
 	p.mu.Lock()
 	p.signalGroupLocked(syscall.SIGKILL)
 	p.exit = p.handle.reap()
 	p.reaped = true
 	p.mu.Unlock()
-	p.supervisor.notifyHelper(noteGone, p.PID())
+	p.supervisor.notifyHelper(noteGroupGone, p.PID())
 	if conn, ok := p.socket.(*acceptConn); ok {
 		_ = conn.stopListening() // it will not connect any more
 	}
-	p.out.finish()
-	p.exit.LastOutput = p.out.tail()
+	p.output.finish()
+	p.exit.LastOutput = p.output.tail()
 	p.supervisor.log.Debug("subprocess ended", "subprocess", p.name, "pid", p.PID(), "exit", p.exit.String())
 }
 
-// awaitEnd returns when the process has ended. It prefers a pidfd, which occupies no
+// waitUntilEnded returns when the process has ended. It prefers a pidfd, which occupies no
 // thread while it waits: there may be thousands of subprocesses. Without one it waits
 // with waitid if the process is a child of the server, and polls if another has forked
 // it.
-func (p *Process) awaitEnd() {
+func (p *Process) waitUntilEnded() {
 	if awaitPidfd(p.PID()) == nil {
 		return
 	}
@@ -151,7 +151,7 @@ func (p *Process) awaitEnd() {
 		case err == nil:
 			return
 		case !errors.Is(err, unix.EINTR):
-			p.pollEnd()
+			p.pollUntilEnded()
 			return
 		}
 	}
@@ -186,9 +186,9 @@ func awaitPidfd(pid int) error {
 	return errors.Join(err, pollErr)
 }
 
-// pollEnd looks at the process at intervals until it has ended. At each it tries for a
+// pollUntilEnded looks at the process at intervals until it has ended. At each it tries for a
 // pidfd again, because descriptors may have become free.
-func (p *Process) pollEnd() {
+func (p *Process) pollUntilEnded() {
 	tick := time.NewTicker(exitPollInterval)
 	defer tick.Stop()
 	for range tick.C {

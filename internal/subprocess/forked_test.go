@@ -21,8 +21,8 @@ import (
 	"assay/internal/subprocess"
 )
 
-// forkingParent is a [subprocess.Forker]: a subprocess of the test that starts an
-// echo and waits for it only when it is asked to, as the kernel pool's parent does.
+// forkingParent is a [subprocess.Forker] for one process: it starts a subprocess, which
+// starts the process and waits for it only when asked, as the kernel pool's parent does.
 type forkingParent struct {
 	command *exec.Cmd
 	input   io.WriteCloser
@@ -31,7 +31,7 @@ type forkingParent struct {
 
 func (f *forkingParent) Spawn(socket, stdout, stderr *os.File) (pid int, err error) {
 	f.command = exec.Command(os.Args[0])
-	f.command.Env = append(os.Environ(), role+"=forking parent")
+	f.command.Env = append(os.Environ(), roleVariable+"=forking parent")
 	f.command.ExtraFiles = []*os.File{socket, stdout, stderr}
 	f.command.Stderr = os.Stderr
 	if f.input, err = f.command.StdinPipe(); err != nil {
@@ -56,6 +56,7 @@ func (f *forkingParent) Reap(int) (syscall.WaitStatus, error) {
 	return syscall.WaitStatus(status), errors.Join(err, f.command.Wait())
 }
 
+// readNumber reads a line with a number from the parent.
 func (f *forkingParent) readNumber() (int, error) {
 	if !f.answers.Scan() {
 		return 0, io.ErrUnexpectedEOF
@@ -68,7 +69,7 @@ func (f *forkingParent) readNumber() (int, error) {
 func playForkingParent() int {
 	socket, stdout, stderr := os.NewFile(3, "socket"), os.NewFile(4, "stdout"), os.NewFile(5, "stderr")
 	echo := exec.Command(os.Args[0])
-	echo.Env = append(os.Environ(), role+"=echo")
+	echo.Env = append(os.Environ(), roleVariable+"=echo")
 	echo.Stdout, echo.Stderr, echo.ExtraFiles = stdout, stderr, []*os.File{socket}
 	echo.Args = append(echo.Args, "3")
 	echo.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -95,7 +96,7 @@ func playForkingParent() int {
 func TestForkedProcessIsNotKilledWithoutPidfd(t *testing.T) {
 	t.Parallel()
 	server := exec.CommandContext(t.Context(), os.Args[0])
-	server.Env = append(os.Environ(), role+"=server without pidfd")
+	server.Env = append(os.Environ(), roleVariable+"=server without pidfd")
 	out, err := server.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Equal(t, "alive\nexited with status 3\nstopped\n", string(out))
@@ -104,7 +105,7 @@ func TestForkedProcessIsNotKilledWithoutPidfd(t *testing.T) {
 // playServerWithoutPidfd forbids itself pidfd_open, then starts a forked echo, talks
 // to it, lets it exit, and reports each step on stdout.
 func playServerWithoutPidfd() int {
-	_ = os.Unsetenv(role)
+	_ = os.Unsetenv(roleVariable)
 	if err := forbidPidfdOpen(); err != nil {
 		fmt.Println(err)
 		return 1
@@ -127,9 +128,9 @@ func talkToForkedEcho(sup *subprocess.Supervisor) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), generous)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
-	if _, err := p.AwaitReady(ctx, generous); err != nil {
+	if _, err := p.AwaitReady(ctx, waitTimeout); err != nil {
 		return errors.Join(err, p.Stop(ctx))
 	}
 	if err := p.Write([]byte(`"hello"`)); err != nil {

@@ -17,12 +17,13 @@ import (
 	"assay/internal/subprocess"
 )
 
-// role, in the environment, makes the test binary play a subprocess.
-const role = "ASSAY_CHILD_TEST_ROLE"
+// roleVariable is the environment variable that makes the test binary play a subprocess:
+// its value is a role of playRole.
+const roleVariable = "ASSAY_SUBPROCESS_TEST_ROLE"
 
 func TestMain(m *testing.M) {
-	if name := os.Getenv(role); name != "" {
-		os.Exit(play(name))
+	if role := os.Getenv(roleVariable); role != "" {
+		os.Exit(playRole(role))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "reap" {
 		if err := subprocess.RunCleanupHelper(os.Stdin); err != nil {
@@ -37,13 +38,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// play is the subprocess. Its last argument is the number of the socket's fd.
-func play(name string) int {
-	switch name {
+// playRole is the main function of a subprocess and returns its exit status. In most
+// roles its last argument is the number of the socket's descriptor.
+func playRole(role string) int {
+	switch role {
 	case "server":
-		return server()
+		return playServer()
 	case "caller":
-		return caller(os.Args[len(os.Args)-1])
+		return playCaller(os.Args[len(os.Args)-1])
 	case "forking parent":
 		return playForkingParent()
 	case "server without pidfd":
@@ -61,25 +63,25 @@ func play(name string) int {
 	_ = file.Close()
 	conn := protocol.NewStream(socket, 0)
 	ready := func() { _ = conn.Write([]byte(`{"type":"ready"}`)) }
-	switch name {
+	switch role {
 	case "echo":
 		ready()
-		return echo(conn)
-	case "deaf": // ignores SIGTERM and the end of its socket
+		return playEcho(conn)
+	case "ignores SIGTERM": // and the end of its socket
 		signal.Ignore(syscall.SIGTERM)
 		ready()
 		select {}
-	case "mute":
+	case "says nothing":
 		fmt.Println("thinking about it")
 		_, _ = conn.Read()
 	case "early exit":
 		fmt.Println("some\nlines")
 		fmt.Fprintln(os.Stderr, "no such module: frobnicate")
 		return 7
-	case "garbage":
+	case "writes garbage":
 		_, _ = socket.Write([]byte("Hello, I am a program that prints to its socket\n"))
 		_, _ = conn.Read()
-	case "query first":
+	case "other message first":
 		_ = conn.Write([]byte(`{"type":"agent_status","status":"ready"}`))
 		_, _ = conn.Read()
 	case "killed":
@@ -87,40 +89,40 @@ func play(name string) int {
 		fmt.Fprint(os.Stderr, "last words")
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
-	case "flood":
-		flood()
+	case "floods":
+		writeFlood()
 		ready()
-		return echo(conn)
-	case "breeder": // leaves a child in its group and one outside of it
+		return playEcho(conn)
+	case "leaves processes": // one in its process group and one outside of it
 		for _, attr := range []*syscall.SysProcAttr{{}, {Setsid: true}} {
 			grandchild := exec.Command("sleep", "600")
 			grandchild.SysProcAttr = attr
-			grandchild.Stdout = os.Stdout // holds the pipe
+			grandchild.Stdout = os.Stdout // so that it holds the pipe
 			if err := grandchild.Start(); err != nil {
 				return 102
 			}
 			fmt.Println(grandchild.Process.Pid)
 		}
 		ready()
-		return echo(conn)
+		return playEcho(conn)
 	}
 	return 0
 }
 
-// caller connects to the server's socket and echoes.
-func caller(path string) int {
+// playCaller connects to the server's socket, says ready and runs playEcho.
+func playCaller(path string) int {
 	socket, err := net.Dial("unix", path)
 	if err != nil {
 		return 103
 	}
 	conn := protocol.NewStream(socket, 0)
 	_ = conn.Write([]byte(`{"type":"ready"}`))
-	return echo(conn)
+	return playEcho(conn)
 }
 
-// echo answers every message with itself; "env" with the environment, "die"
-// by exiting.
-func echo(conn protocol.Conn) int {
+// playEcho answers every message with itself, except these: "env" with the environment;
+// "print" also prints a line; at "die" it exits with status 3.
+func playEcho(conn protocol.Conn) int {
 	for {
 		body, err := conn.Read()
 		if err != nil {
@@ -141,8 +143,8 @@ func echo(conn protocol.Conn) int {
 	}
 }
 
-// flood writes 8 MiB to each stream, none of it a line.
-func flood() {
+// writeFlood writes 8 MiB without a newline to stdout and to stderr.
+func writeFlood() {
 	block := []byte(strings.Repeat("x", 1<<20))
 	for range 8 {
 		_, _ = os.Stdout.Write(block)
@@ -150,15 +152,16 @@ func flood() {
 	}
 }
 
-// server starts a breeder under a Supervisor and waits to be killed.
-func server() int {
-	_ = os.Unsetenv(role)
+// playServer starts a subprocess that "leaves processes", prints all process ids and its
+// temporary folder, and waits to be killed.
+func playServer() int {
+	_ = os.Unsetenv(roleVariable)
 	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
 	if err != nil {
 		return 103
 	}
 	p, err := sup.Start(subprocess.Spec{
-		Name: "kernel", Argv: []string{os.Args[0]}, Env: append(os.Environ(), role+"=breeder"),
+		Name: "kernel", Argv: []string{os.Args[0]}, Env: append(os.Environ(), roleVariable+"=leaves processes"),
 		Output: func(_ string, chunk []byte) { fmt.Printf("%s", chunk) },
 	})
 	if err != nil {

@@ -14,42 +14,42 @@ import (
 )
 
 const (
-	// A stream's chunks are handed on at most this often, unless chunkSize
-	// bytes have come together.
-	chunkEvery = 10 * time.Millisecond
-	chunkSize  = 64 << 10
+	// chunkInterval is the least time between two chunks of a stream, unless
+	// maxChunkBytes are waiting.
+	chunkInterval = 10 * time.Millisecond
+	maxChunkBytes = 64 << 10
 
-	// leastRead is how much room a read has at least, in bytes; more comes with
-	// what there is to read.
-	leastRead = 512
+	// minReadBytes is the least room that a read gets; a busy stream gets more.
+	minReadBytes = 512
 
-	// tailSize is how much of a child's output is kept for its post-mortem.
-	tailSize = 4 << 10
+	// maxTailBytes is how much output is kept for error messages.
+	maxTailBytes = 4 << 10
 
-	// lastWords is how long a dead child's pipes may stay open: a process that
+	// pipeCloseGrace is how long a dead process's pipes may stay open. A process that
 	// left its group may hold them for ever.
-	lastWords = 100 * time.Millisecond
+	pipeCloseGrace = 100 * time.Millisecond
 )
 
-// output drains a child's stdout and stderr, for ever and never by lines.
+// output reads a subprocess's stdout and stderr until they end, in chunks of bytes, not
+// lines, and passes the chunks to sink.
 type output struct {
-	streams [2]*stream
+	streams [2]*outputStream
 	drained chan struct{} // closed when both pipes have ended
 
-	mu   sync.Mutex // held while reading, so that chunks are handed on in order
-	sink func(stream string, chunk []byte)
-	last []byte // both streams as they came, at most twice tailSize
+	mu     sync.Mutex // held while reading and in sink, which keeps chunks in order
+	sink   func(stream string, chunk []byte)
+	recent []byte // the newest bytes of both streams as they came, at most twice maxTailBytes
 }
 
-// stream is one pipe. Its fields are guarded by the output's mu.
-type stream struct {
-	name  string
-	file  *os.File
-	held  []byte    // read, and not yet handed on
-	since time.Time // when something was last handed on
+// outputStream is one pipe. Its fields are guarded by output.mu.
+type outputStream struct {
+	name      string // protocol.Stdout or Stderr
+	file      *os.File
+	buffer    []byte // read and not yet passed to sink
+	lastFlush time.Time
 }
 
-// pipes are the ends that the child gets.
+// pipes are the ends that the subprocess writes to.
 type pipes struct{ stdout, stderr *os.File }
 
 func (p pipes) Close() { _, _ = p.stdout.Close(), p.stderr.Close() }
@@ -66,24 +66,24 @@ func newOutput(sink func(string, []byte)) (*output, pipes, error) {
 	if sink == nil {
 		sink = func(string, []byte) {}
 	}
-	o := &output{sink: sink, drained: make(chan struct{}), streams: [2]*stream{
+	o := &output{sink: sink, drained: make(chan struct{}), streams: [2]*outputStream{
 		{name: protocol.Stdout, file: outR},
 		{name: protocol.Stderr, file: errR},
 	}}
 	return o, pipes{stdout: outW, stderr: errW}, nil
 }
 
-// run drains both pipes until they end.
+// run reads both pipes until they end or are closed.
 func (o *output) run() {
 	defer close(o.drained)
-	var pumps sync.WaitGroup
+	var readers sync.WaitGroup
 	for _, s := range o.streams {
-		pumps.Go(func() { o.pump(s) })
+		readers.Go(func() { o.readUntilEnd(s) })
 	}
-	pumps.Wait()
+	readers.Wait()
 }
 
-func (o *output) pump(s *stream) {
+func (o *output) readUntilEnd(s *outputStream) {
 	raw, err := s.file.SyscallConn()
 	if err != nil {
 		return // closed already
@@ -93,31 +93,31 @@ func (o *output) pump(s *stream) {
 		err := raw.Read(func(fd uintptr) bool {
 			o.mu.Lock()
 			defer o.mu.Unlock()
-			var again bool
-			again, ended = o.read(s, fd)
-			return !again
+			var wouldBlock bool
+			wouldBlock, ended = o.readOnce(s, fd)
+			return !wouldBlock
 		})
-		// Any error but the deadline's says that the pipe was given up.
+		// Any error but the deadline's means that the pipe was closed by close.
 		ended = ended || err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
-		due := o.handOn(s, ended)
+		due := o.flushIfDue(s, ended)
 		if ended {
 			return
 		}
-		// Whatever is held waits for its turn, but no longer.
+		// What stays in the buffer is flushed when it is due, even if nothing more comes.
 		_ = s.file.SetReadDeadline(due)
 	}
 }
 
-// read takes what one read of the pipe gives. again: nothing is there yet.
-func (o *output) read(s *stream, fd uintptr) (again, ended bool) {
-	if len(s.held) == chunkSize {
-		o.flush(s) // a read into no room would look like the end
+// readOnce does one read of the pipe. The caller holds mu.
+func (o *output) readOnce(s *outputStream, fd uintptr) (wouldBlock, ended bool) {
+	if len(s.buffer) == maxChunkBytes {
+		o.flush(s) // a read into no room would look like the end of the pipe
 	}
-	if len(s.held) == cap(s.held) {
-		s.held = slices.Grow(s.held, min(chunkSize-len(s.held), max(len(s.held), leastRead)))
+	if len(s.buffer) == cap(s.buffer) {
+		s.buffer = slices.Grow(s.buffer, min(maxChunkBytes-len(s.buffer), max(len(s.buffer), minReadBytes)))
 	}
-	n, err := unix.Read(int(fd), s.held[len(s.held):min(cap(s.held), chunkSize)])
-	s.held = s.held[:len(s.held)+max(n, 0)]
+	n, err := unix.Read(int(fd), s.buffer[len(s.buffer):min(cap(s.buffer), maxChunkBytes)])
+	s.buffer = s.buffer[:len(s.buffer)+max(n, 0)]
 	switch {
 	case errors.Is(err, unix.EAGAIN):
 		return true, false
@@ -128,79 +128,83 @@ func (o *output) read(s *stream, fd uintptr) (again, ended bool) {
 	}
 }
 
-// handOn passes the held bytes to the sink when it is time, and otherwise says
-// when it will be.
-func (o *output) handOn(s *stream, now bool) (due time.Time) {
+// flushIfDue passes the buffer to sink if it is full, chunkInterval has passed since the
+// last chunk, or the pipe has ended. Otherwise it returns when that will be; zero means
+// that nothing is buffered.
+func (o *output) flushIfDue(s *outputStream, ended bool) (due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(s.held) == 0 {
+	if len(s.buffer) == 0 {
 		return time.Time{}
 	}
-	next := s.since.Add(chunkEvery)
-	if !now && len(s.held) < chunkSize && time.Now().Before(next) {
+	next := s.lastFlush.Add(chunkInterval)
+	if !ended && len(s.buffer) < maxChunkBytes && time.Now().Before(next) {
 		return next
 	}
 	o.flush(s)
 	return time.Time{}
 }
 
-func (o *output) flush(s *stream) {
-	if len(s.held) == 0 {
+// flush passes the buffer to sink. The caller holds mu.
+func (o *output) flush(s *outputStream) {
+	if len(s.buffer) == 0 {
 		return
 	}
-	o.last = append(o.last, s.held[max(0, len(s.held)-tailSize):]...)
-	if len(o.last) > 2*tailSize {
-		o.last = append(o.last[:0], o.last[len(o.last)-tailSize:]...)
+	o.recent = append(o.recent, s.buffer[max(0, len(s.buffer)-maxTailBytes):]...)
+	if len(o.recent) > 2*maxTailBytes {
+		o.recent = append(o.recent[:0], o.recent[len(o.recent)-maxTailBytes:]...)
 	}
-	o.sink(s.name, s.held)
-	if s.held = s.held[:0]; cap(s.held) < chunkSize {
-		s.held = nil // most children say little, and long after one another
+	o.sink(s.name, s.buffer)
+	if s.buffer = s.buffer[:0]; cap(s.buffer) < maxChunkBytes {
+		s.buffer = nil // most subprocesses print little and seldom
 	}
-	s.since = time.Now()
+	s.lastFlush = time.Now()
 }
 
-// drain empties both pipes without waiting and hands everything on.
+// drain passes everything that is in both pipes to sink, without waiting for more.
 func (o *output) drain() {
 	for _, s := range o.streams {
 		raw, err := s.file.SyscallConn()
 		if err != nil {
 			continue // closed, and so drained
 		}
-		// Control, unlike Read, does not wait for the pump to let go.
+		// Control, unlike Read, does not wait until the stream's reader lets go.
 		_ = raw.Control(func(fd uintptr) {
 			o.mu.Lock()
 			defer o.mu.Unlock()
-			for again, ended := false, false; !again && !ended; {
-				again, ended = o.read(s, fd)
+			for wouldBlock, ended := false, false; !wouldBlock && !ended; {
+				wouldBlock, ended = o.readOnce(s, fd)
 				o.flush(s)
 			}
 		})
 	}
 }
 
-// finish waits for the end of a dead child's pipes.
+// finish waits until a dead process's pipes have ended, but no longer than
+// pipeCloseGrace, and then drains them.
 func (o *output) finish() {
 	select {
 	case <-o.drained:
-	case <-time.After(lastWords):
+	case <-time.After(pipeCloseGrace):
 		o.drain()
 	}
 }
 
-// close gives the pipes up, and so ends run.
+// close closes both pipes, which ends run.
 func (o *output) close() error {
 	return errors.Join(o.streams[0].file.Close(), o.streams[1].file.Close())
 }
 
-// tail returns the last lines of both streams together.
+// tail returns the last whole lines of both streams together, at most maxTailBytes, as
+// valid UTF-8.
 func (o *output) tail() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	last := o.last[max(0, len(o.last)-tailSize):]
-	if len(o.last) > tailSize {
-		if _, whole, found := bytes.Cut(last, []byte("\n")); found {
-			last = whole
+	recent := o.recent[max(0, len(o.recent)-maxTailBytes):]
+	if len(o.recent) > maxTailBytes {
+		if _, wholeLines, found := bytes.Cut(recent, []byte("\n")); found {
+			recent = wholeLines
 		}
 	}
-	return string(bytes.ToValidUTF8(last, []byte("\uFFFD")))
+	return string(bytes.ToValidUTF8(recent, []byte("\uFFFD")))
 }

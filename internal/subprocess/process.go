@@ -36,7 +36,7 @@ type Process struct {
 	supervisor *Supervisor
 	handle     handle
 	socket     io.ReadWriteCloser // what Conn reads and writes
-	out        *output
+	output     *output
 
 	cgroupDir string             // its cgroup (version 2); empty: none
 	pidsLimit *sandbox.PidsLimit // nil: no cgroup limits its number of processes
@@ -64,10 +64,10 @@ func (p *Process) Exit() Exit { return p.exit }
 
 // DrainOutput passes everything that is in the process's pipes to Spec.Output before it
 // returns. It does not wait for more.
-func (p *Process) DrainOutput() { p.out.drain() }
+func (p *Process) DrainOutput() { p.output.drain() }
 
 // LastOutput returns the last lines of stdout and stderr together, at most 4 KiB.
-func (p *Process) LastOutput() string { return p.out.tail() }
+func (p *Process) LastOutput() string { return p.output.tail() }
 
 // AwaitReady reads the first frame, which must be a ready message, and returns it. It
 // fails if the process exits, sends another message, or sends nothing within timeout or
@@ -215,8 +215,8 @@ func (p *Process) stop(ctx context.Context) error {
 	}
 	p.signalGroup(syscall.SIGKILL)
 	<-p.exited
-	err = errors.Join(err, p.out.close())
-	<-p.out.drained
+	err = errors.Join(err, p.output.close())
+	<-p.output.drained
 	return errors.Join(err, p.removeCgroups())
 }
 

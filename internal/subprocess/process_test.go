@@ -1,13 +1,9 @@
 package subprocess_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,10 +17,12 @@ import (
 	"assay/internal/subprocess"
 )
 
-// generous bounds waits that end at once unless something is broken.
-const generous = 20 * time.Second
+// waitTimeout is the longest that a test waits for something that takes milliseconds
+// unless it is broken.
+const waitTimeout = 20 * time.Second
 
-func supervisor(t *testing.T) *subprocess.Supervisor {
+// newSupervisor returns a supervisor that is closed after the test.
+func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
 	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
 	require.NoError(t, err)
@@ -35,11 +33,14 @@ func supervisor(t *testing.T) *subprocess.Supervisor {
 	return sup
 }
 
-func spec(name string) subprocess.Spec {
-	return subprocess.Spec{Name: "agent", Argv: []string{os.Args[0]}, Env: append(os.Environ(), role+"="+name)}
+// specOf returns a Spec that runs the test binary in a role of playRole.
+func specOf(role string) subprocess.Spec {
+	return subprocess.Spec{Name: "agent", Argv: []string{os.Args[0]}, Env: append(os.Environ(), roleVariable+"="+role)}
 }
 
-func start(t *testing.T, sup *subprocess.Supervisor, spec subprocess.Spec) *subprocess.Process {
+// startProcess starts a subprocess that is stopped after the test, and then checks that
+// its group is gone.
+func startProcess(t *testing.T, sup *subprocess.Supervisor, spec subprocess.Spec) *subprocess.Process {
 	t.Helper()
 	p, err := sup.Start(spec)
 	require.NoError(t, err)
@@ -50,17 +51,18 @@ func start(t *testing.T, sup *subprocess.Supervisor, spec subprocess.Spec) *subp
 	return p
 }
 
-// requireGone waits until no process of the group runs; one that is dead and
-// not yet reaped by init does not count.
+// requireGone waits until no process of the group runs. A zombie that init has not
+// reaped yet does not count.
 func requireGone(t *testing.T, group int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		return errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) || state(group) == "Z"
-	}, generous, time.Millisecond, "process group %d", group)
+		return errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) || processState(group) == "Z"
+	}, waitTimeout, time.Millisecond, "process group %d", group)
 }
 
-// state is a process's one letter in /proc, empty when there is no process.
-func state(pid int) string {
+// processState returns the state letter of a process in /proc, such as "Z"; empty if
+// there is no such process.
+func processState(pid int) string {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return ""
@@ -69,11 +71,11 @@ func state(pid int) string {
 	return after[:1]
 }
 
-func TestChildSpeaks(t *testing.T) {
+func TestProcessAnswersMessages(t *testing.T) {
 	t.Parallel()
-	sup := supervisor(t)
-	p := start(t, sup, spec("echo"))
-	body, err := p.AwaitReady(t.Context(), generous)
+	sup := newSupervisor(t)
+	p := startProcess(t, sup, specOf("echo"))
+	body, err := p.AwaitReady(t.Context(), waitTimeout)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"type":"ready"}`, string(body))
 	require.NoError(t, p.Write([]byte(`{"n":1}`)))
@@ -82,9 +84,9 @@ func TestChildSpeaks(t *testing.T) {
 	require.JSONEq(t, `{"n":1}`, string(body))
 }
 
-func TestChildThatCannotStart(t *testing.T) {
+func TestStartFailsForMissingProgram(t *testing.T) {
 	t.Parallel()
-	sup := supervisor(t)
+	sup := newSupervisor(t)
 	_, err := sup.Start(subprocess.Spec{Name: "agent", Argv: []string{"/no/such/program"}})
 	require.ErrorContains(t, err, "start agent:")
 	require.ErrorContains(t, err, "/no/such/program: no such file or directory")
@@ -92,21 +94,21 @@ func TestChildThatCannotStart(t *testing.T) {
 	require.ErrorContains(t, err, "executable file not found in $PATH")
 }
 
-func TestAwaitReadyFaults(t *testing.T) {
+func TestAwaitReadyErrors(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		within time.Duration
-		want   []string
+		timeout time.Duration
+		want    []string
 	}{
-		"early exit":  {generous, []string{"agent exited with status 7", "no such module: frobnicate", "some\nlines"}},
-		"mute":        {time.Second, []string{"agent did not say ready within 1s", "thinking about it"}},
-		"garbage":     {generous, []string{"agent: channel broken on read", "over the limit"}},
-		"query first": {generous, []string{`agent said "agent_status" before ready`}},
+		"early exit":          {waitTimeout, []string{"agent exited with status 7", "no such module: frobnicate", "some\nlines"}},
+		"says nothing":        {time.Second, []string{"agent did not say ready within 1s", "thinking about it"}},
+		"writes garbage":      {waitTimeout, []string{"agent: channel broken on read", "over the limit"}},
+		"other message first": {waitTimeout, []string{`agent said "agent_status" before ready`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t, supervisor(t), spec(name))
-			_, err := p.AwaitReady(t.Context(), tc.within)
+			p := startProcess(t, newSupervisor(t), specOf(name))
+			_, err := p.AwaitReady(t.Context(), tc.timeout)
 			for _, want := range tc.want {
 				require.ErrorContains(t, err, want)
 			}
@@ -114,16 +116,16 @@ func TestAwaitReadyFaults(t *testing.T) {
 	}
 }
 
-func TestAwaitReadyEndsWithItsContext(t *testing.T) {
+func TestAwaitReadyEndsWithContext(t *testing.T) {
 	t.Parallel()
-	p := start(t, supervisor(t), spec("mute"))
+	p := startProcess(t, newSupervisor(t), specOf("says nothing"))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the run was interrupted"))
-	_, err := p.AwaitReady(ctx, generous)
+	_, err := p.AwaitReady(ctx, waitTimeout)
 	require.ErrorContains(t, err, "the run was interrupted")
 }
 
-func TestDeathIsTold(t *testing.T) {
+func TestReadReturnsExitError(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		role, say string
@@ -135,8 +137,8 @@ func TestDeathIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t, supervisor(t), spec(tc.role))
-			_, err := p.AwaitReady(t.Context(), generous)
+			p := startProcess(t, newSupervisor(t), specOf(tc.role))
+			_, err := p.AwaitReady(t.Context(), waitTimeout)
 			require.NoError(t, err)
 			if tc.say != "" {
 				require.NoError(t, p.Write([]byte(tc.say)))
@@ -152,57 +154,35 @@ func TestDeathIsTold(t *testing.T) {
 	}
 }
 
-// What the child has written before it answered is handed on before the answer
-// is, as far as Drain is asked: nothing waits for the next tick.
-func TestDrainHandsOnWhatWasWritten(t *testing.T) {
+// Write to a process that has died returns an ExitError, as Read does.
+func TestWriteReturnsExitError(t *testing.T) {
 	t.Parallel()
-	var printed strings.Builder
-	s := spec("echo")
-	s.Output = func(stream string, chunk []byte) { printed.WriteString(stream + ":" + string(chunk)) }
-	p := start(t, supervisor(t), s)
-	_, err := p.AwaitReady(t.Context(), generous)
+	p := startProcess(t, newSupervisor(t), specOf("ignores SIGTERM"))
+	_, err := p.AwaitReady(t.Context(), waitTimeout)
 	require.NoError(t, err)
-	want := ""
-	for range 50 { // quicker than one chunk per 10 ms
-		require.NoError(t, p.Write([]byte(`"print"`)))
-		_, err = p.Read()
-		require.NoError(t, err)
-		p.DrainOutput()
-		want += "stdout:printed before the answer\n"
-		require.Equal(t, want, printed.String())
+	require.NoError(t, syscall.Kill(p.PID(), syscall.SIGKILL))
+	for err == nil { // until the socket is closed
+		err = p.Write([]byte(`{"type":"ping"}`))
 	}
+	var died *subprocess.ExitError
+	require.ErrorAs(t, err, &died)
+	require.Equal(t, "SIGKILL", died.Exit.Signal)
 }
 
-func TestOutputIsDrainedAndOnlyItsEndKept(t *testing.T) {
+func TestStopKillsWhatIgnoresSIGTERM(t *testing.T) {
 	t.Parallel()
-	got := map[string]int{}
-	s := spec("flood")
-	s.Output = func(stream string, chunk []byte) {
-		require.LessOrEqual(t, len(chunk), 64<<10)
-		got[stream] += len(chunk)
-	}
-	p := start(t, supervisor(t), s)
-	_, err := p.AwaitReady(t.Context(), generous)
-	require.NoError(t, err, "16 MiB without a newline do not block it")
-	p.DrainOutput()
-	require.Equal(t, map[string]int{"stdout": 8 << 20, "stderr": 8 << 20}, got)
-	require.Len(t, p.LastOutput(), 4<<10)
-}
-
-func TestStopIsFirmWithTheDeaf(t *testing.T) {
-	t.Parallel()
-	p := start(t, supervisor(t), spec("deaf"))
-	_, err := p.AwaitReady(t.Context(), generous)
+	p := startProcess(t, newSupervisor(t), specOf("ignores SIGTERM"))
+	_, err := p.AwaitReady(t.Context(), waitTimeout)
 	require.NoError(t, err)
 	require.NoError(t, p.Stop(t.Context()))
 	require.Equal(t, "SIGKILL", p.Exit().Signal)
 	require.NoError(t, p.Stop(t.Context()), "again")
 }
 
-func TestStopAtOnce(t *testing.T) {
+func TestStopWithEndedContextGivesNoGrace(t *testing.T) {
 	t.Parallel()
-	p := start(t, supervisor(t), spec("deaf"))
-	_, err := p.AwaitReady(t.Context(), generous)
+	p := startProcess(t, newSupervisor(t), specOf("ignores SIGTERM"))
+	_, err := p.AwaitReady(t.Context(), waitTimeout)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -211,14 +191,14 @@ func TestStopAtOnce(t *testing.T) {
 	require.Less(t, time.Since(began), subprocess.StopGrace, "no grace is given")
 }
 
-func TestStopLeavesNothingOfTheGroup(t *testing.T) {
+func TestStopKillsGroupAndCgroup(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"stopped", "died"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			sup := supervisor(t)
-			p := start(t, sup, spec("breeder"))
-			_, err := p.AwaitReady(t.Context(), generous)
+			sup := newSupervisor(t)
+			p := startProcess(t, sup, specOf("leaves processes"))
+			_, err := p.AwaitReady(t.Context(), waitTimeout)
 			require.NoError(t, err)
 			p.DrainOutput()
 			inside, outside := twoNumbers(t, p.LastOutput())
@@ -237,11 +217,13 @@ func TestStopLeavesNothingOfTheGroup(t *testing.T) {
 	}
 }
 
+// requireDead waits until the process has ended.
 func requireDead(t *testing.T, pid int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Trim(state(pid), "ZX") == "" }, generous, time.Millisecond, "process %d", pid)
+	require.Eventually(t, func() bool { return strings.Trim(processState(pid), "ZX") == "" }, waitTimeout, time.Millisecond, "process %d", pid)
 }
 
+// twoNumbers parses the first two words of text.
 func twoNumbers(t *testing.T, text string) (a, b int) {
 	t.Helper()
 	fields := strings.Fields(text)
@@ -253,91 +235,48 @@ func twoNumbers(t *testing.T, text string) (a, b int) {
 	return a, b
 }
 
-// A server that is killed with SIGKILL leaves nothing: no child, no grandchild,
-// no folder, no cgroup.
-func TestNothingSurvivesTheServer(t *testing.T) {
+func TestProcessExitsWhenItsSocketCloses(t *testing.T) {
 	t.Parallel()
-	server := exec.CommandContext(t.Context(), os.Args[0])
-	server.Env = append(os.Environ(), role+"=server")
-	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	out, err := server.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, server.Start())
-
-	var pids []int
-	var dir, cgroups string
-	for lines := bufio.NewScanner(out); dir == ""; {
-		require.True(t, lines.Scan(), "the server says what it started")
-		fields := strings.Fields(lines.Text())
-		if fields[0] == "ready" {
-			dir, cgroups = fields[1], fields[2]
-			break
-		}
-		pid, err := strconv.Atoi(fields[0])
-		require.NoError(t, err)
-		pids = append(pids, pid)
-	}
-	require.Len(t, pids, 3, "the child and its two")
-	require.DirExists(t, dir)
-
-	require.NoError(t, server.Process.Kill())
-	_ = server.Wait()
-	inside, outside, kernel := pids[0], pids[1], pids[2]
-	requireDead(t, kernel)
-	requireDead(t, inside)
-	if cgroups == "true" {
-		requireDead(t, outside)
-	} else {
-		require.NoError(t, syscall.Kill(outside, syscall.SIGKILL))
-	}
-	require.Eventually(t, func() bool {
-		_, err := os.Stat(dir)
-		return errors.Is(err, os.ErrNotExist)
-	}, generous, time.Millisecond)
-}
-
-func TestChildSeesTheEndOfItsSocket(t *testing.T) {
-	t.Parallel()
-	p := start(t, supervisor(t), spec("echo"))
-	_, err := p.AwaitReady(t.Context(), generous)
+	p := startProcess(t, newSupervisor(t), specOf("echo"))
+	_, err := p.AwaitReady(t.Context(), waitTimeout)
 	require.NoError(t, err)
 	require.NoError(t, p.Close(protocol.CloseNormal, ""))
 	<-p.Exited()
-	require.Equal(t, subprocess.Exit{Code: 0}, p.Exit(), "nobody else holds its peer's end")
+	require.Equal(t, subprocess.Exit{Code: 0}, p.Exit(), "no other process holds the server's end")
 }
 
-// Ten goroutines start and stop fifty children each; every stop ends within 5 s
-// and leaves neither a process nor an fd.
+// Ten goroutines start and stop fifty subprocesses each. Every stop returns within 5 s,
+// and no process and no descriptor is left.
 func TestStartStopStress(t *testing.T) { //nolint:paralleltest // counts the process's file descriptors
 	rounds := 50
 	if testing.Short() {
 		rounds = 5
 	}
-	sup := supervisor(t)
-	before := openFDs(t)
+	sup := newSupervisor(t)
+	before := countOpenFDs(t)
 	var all sync.WaitGroup
 	for g := range 10 {
 		all.Go(func() {
 			for i := range rounds {
-				round(t, sup, (g+i)%3)
+				startAndStop(t, sup, (g+i)%3)
 			}
 		})
 	}
 	all.Wait()
-	require.Equal(t, before, openFDs(t))
+	require.Equal(t, before, countOpenFDs(t))
 }
 
-// round starts an echo and stops it: before it is ready, when it is, or when it
-// has died.
-func round(t *testing.T, sup *subprocess.Supervisor, when int) {
+// startAndStop runs readyScript and stops it: before it is ready (when is 0), once it is
+// ready (1), or after it has exited (2).
+func startAndStop(t *testing.T, sup *subprocess.Supervisor, when int) {
 	t.Helper()
-	p, err := sup.Start(subprocess.Spec{Name: "agent", Argv: []string{"sh", "-c", shellEcho, "agent"}, Env: os.Environ()})
+	p, err := sup.Start(subprocess.Spec{Name: "agent", Argv: []string{"sh", "-c", readyScript, "agent"}, Env: os.Environ()})
 	if err != nil {
 		t.Errorf("start: %v", err)
 		return
 	}
 	if when > 0 {
-		if _, err := p.AwaitReady(t.Context(), generous); err != nil {
+		if _, err := p.AwaitReady(t.Context(), waitTimeout); err != nil {
 			t.Errorf("ready: %v", err)
 		}
 	}
@@ -350,58 +289,20 @@ func round(t *testing.T, sup *subprocess.Supervisor, when int) {
 	if err := p.Stop(ctx); err != nil || ctx.Err() != nil {
 		t.Errorf("stop: %v %v", err, ctx.Err())
 	}
-	if s := state(p.PID()); s != "" && s != "Z" {
+	if s := processState(p.PID()); s != "" && s != "Z" {
 		t.Errorf("process %d is still there: %s", p.PID(), s)
 	}
 }
 
-// shellEcho says ready on fd 3, then waits for a byte: a child that starts in a
-// millisecond, which the test binary with its race detector does not.
-const shellEcho = `printf '\020\0\0\0\0\0\0\0{"type":"ready"}' >&3; exec head -c1 <&3 >/dev/null`
+// readyScript is a shell script that sends a ready message on descriptor 3 and exits when
+// it has read a byte there. It starts in a millisecond; the test binary with its race
+// detector takes much longer.
+const readyScript = `printf '\020\0\0\0\0\0\0\0{"type":"ready"}' >&3; exec head -c1 <&3 >/dev/null`
 
-func openFDs(t *testing.T) int {
+// countOpenFDs returns how many descriptors this process has open.
+func countOpenFDs(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	return len(entries)
-}
-
-// Cgroups that do not go have one deadline together: the helper of a killed
-// server must not outlive it by that of each.
-func TestCgroupsThatStayHaveOneDeadline(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	for _, name := range []string{"1", "2", "3", "4"} { // a folder that is not empty stays, as a busy cgroup does
-		require.NoError(t, os.MkdirAll(filepath.Join(root, name, "busy"), 0o700))
-	}
-	began := time.Now()
-	require.ErrorContains(t, subprocess.RemoveCgroupTree(root), "remove a cgroup")
-	require.Less(t, time.Since(began), 4*time.Second, "the five together, not two seconds each")
-}
-
-func TestReapRefusesNonsense(t *testing.T) {
-	t.Parallel()
-	for _, in := range []string{"group 1\n", "group -5\n", "group x\n", "hello\n"} {
-		require.ErrorContains(t, subprocess.RunCleanupHelper(strings.NewReader(in)), "bad line", in)
-	}
-	require.NoError(t, subprocess.RunCleanupHelper(io.LimitReader(nil, 0)))
-}
-
-// Whoever else holds a child's pipes does not hold up its end.
-func TestPipesHeldByAnother(t *testing.T) {
-	t.Parallel()
-	p := start(t, supervisor(t), spec("echo"))
-	_, err := p.AwaitReady(t.Context(), generous)
-	require.NoError(t, err)
-	held, err := os.OpenFile("/proc/"+strconv.Itoa(p.PID())+"/fd/1", os.O_WRONLY, 0)
-	require.NoError(t, err)
-	defer held.Close()
-	stopped := make(chan error, 1)
-	go func() { stopped <- p.Stop(context.Background()) }()
-	select {
-	case err := <-stopped:
-		require.NoError(t, err)
-	case <-time.After(generous):
-		require.Fail(t, "it does not end")
-	}
 }

@@ -83,9 +83,9 @@ func (s *Supervisor) Start(spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
-	s.notifyHelper(noteGroup, p.PID())
-	go p.out.run()
-	go p.awaitExit()
+	s.notifyHelper(noteGroupStarted, p.PID())
+	go p.output.run()
+	go p.waitAndReap()
 	return p, nil
 }
 
@@ -100,15 +100,15 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 	}
 	defer pipes.Close()
 	p := &Process{
-		Conn: protocol.NewStream(transport.ours, spec.MaxFrameBytes), socket: transport.ours,
-		name: spec.Name, supervisor: s, out: out, enforced: initiallyEnforced(spec),
+		Conn: protocol.NewStream(transport.serverEnd, spec.MaxFrameBytes), socket: transport.serverEnd,
+		name: spec.Name, supervisor: s, output: out, enforced: initiallyEnforced(spec),
 		exited: make(chan struct{}),
 	}
 	if err := p.spawn(spec, transport, pipes); err != nil {
 		return nil, errors.Join(err, transport.Close(), out.close())
 	}
 	p.limitProcesses(spec.MaxProcesses)
-	return p, transport.closeTheirs()
+	return p, transport.closeSubprocessEnd()
 }
 
 // initiallyEnforced returns what holds for a process of this spec without any cgroup.
@@ -125,26 +125,26 @@ func initiallyEnforced(spec Spec) map[string]bool {
 
 // spawn starts the process, in a new cgroup if one can be had.
 func (p *Process) spawn(spec Spec, transport transport, pipes pipes) error {
-	folder, err := p.supervisor.cgroups.add()
+	folder, err := p.supervisor.cgroups.newCgroup()
 	if err != nil {
 		p.supervisor.reportUnenforced(slog.LevelWarn, p.name, EnforcesCgroupKill, err)
 	} else {
 		defer folder.Close()
 	}
 	if spec.Forker != nil {
-		return p.fork(spec.Forker, transport, pipes, folder)
+		return p.startForked(spec.Forker, transport, pipes, folder)
 	}
-	return p.exec(spec, transport, pipes, folder)
+	return p.startExecuted(spec, transport, pipes, folder)
 }
 
-// fork has the Forker start the process, and moves it into the cgroup, if there is one.
-func (p *Process) fork(forker Forker, transport transport, pipes pipes, cgroup *os.File) error {
-	pid, err := forker.Spawn(transport.theirs, pipes.stdout, pipes.stderr)
+// startForked has the Forker start the process, and moves it into the cgroup, if there is one.
+func (p *Process) startForked(forker Forker, transport transport, pipes pipes, cgroup *os.File) error {
+	pid, err := forker.Spawn(transport.subprocessEnd, pipes.stdout, pipes.stderr)
 	if err != nil {
 		p.abandonCgroup(cgroup)
 		return err
 	}
-	p.handle = forked{number: pid, forker: forker}
+	p.handle = forkedHandle{processID: pid, forker: forker}
 	if cgroup == nil {
 		return nil
 	}
@@ -153,33 +153,33 @@ func (p *Process) fork(forker Forker, transport transport, pipes pipes, cgroup *
 		p.supervisor.reportUnenforced(slog.LevelWarn, p.name, EnforcesCgroupKill, err)
 		return nil
 	}
-	p.useCgroup(cgroup)
+	p.recordCgroup(cgroup)
 	return nil
 }
 
-// exec executes the command, in the cgroup if there is one. If that fails it tries once
+// startExecuted executes the command, in the cgroup if there is one. If that fails it tries once
 // more without: a container may forbid clone3, or the cgroup take no processes. If the
 // second try fails too, the command itself cannot be executed.
-func (p *Process) exec(spec Spec, transport transport, pipes pipes, cgroup *os.File) error {
+func (p *Process) startExecuted(spec Spec, transport transport, pipes pipes, cgroup *os.File) error {
 	if cgroup == nil {
-		return p.execOnce(spec, transport, pipes, nil)
+		return p.startCommand(spec, transport, pipes, nil)
 	}
-	cgroupErr := p.execOnce(spec, transport, pipes, cgroup)
+	cgroupErr := p.startCommand(spec, transport, pipes, cgroup)
 	if cgroupErr == nil {
-		p.useCgroup(cgroup)
+		p.recordCgroup(cgroup)
 		return nil
 	}
 	p.abandonCgroup(cgroup)
-	if err := p.execOnce(spec, transport, pipes, nil); err != nil {
+	if err := p.startCommand(spec, transport, pipes, nil); err != nil {
 		return err
 	}
 	p.supervisor.reportUnenforced(slog.LevelWarn, p.name, EnforcesCgroupKill, fmt.Errorf("start in a cgroup: %w", cgroupErr))
 	return nil
 }
 
-func (p *Process) execOnce(spec Spec, transport transport, pipes pipes, cgroup *os.File) error {
+func (p *Process) startCommand(spec Spec, transport transport, pipes pipes, cgroup *os.File) error {
 	argv := slices.Clone(spec.Argv)
-	if transport.theirs == nil {
+	if transport.subprocessEnd == nil {
 		argv = append(argv, transport.path)
 	} else {
 		argv = append(argv, strconv.Itoa(firstExtraFD))
@@ -195,8 +195,8 @@ func (p *Process) execOnce(spec Spec, transport transport, pipes pipes, cgroup *
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is stopped in steps, see Stop
 	cmd.Env, cmd.Dir = spec.Env, spec.Dir
 	cmd.Stdout, cmd.Stderr = pipes.stdout, pipes.stderr
-	if transport.theirs != nil {
-		cmd.ExtraFiles = []*os.File{transport.theirs}
+	if transport.subprocessEnd != nil {
+		cmd.ExtraFiles = []*os.File{transport.subprocessEnd}
 	}
 	cmd.SysProcAttr = attr
 	if cgroup != nil {
@@ -205,12 +205,12 @@ func (p *Process) execOnce(spec Spec, transport transport, pipes pipes, cgroup *
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	p.handle = executed{cmd}
+	p.handle = executedHandle{cmd}
 	return nil
 }
 
-// useCgroup records that the process is in a cgroup that can kill it.
-func (p *Process) useCgroup(folder *os.File) {
+// recordCgroup records that the process is in a cgroup that can kill it.
+func (p *Process) recordCgroup(folder *os.File) {
 	p.cgroupDir = folder.Name()
 	p.setEnforced(EnforcesCgroupKill, true)
 }

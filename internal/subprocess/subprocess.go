@@ -32,7 +32,7 @@
 //     the cleanup helper kills every process group and cgroup and removes the
 //     temporary folders. See [RunCleanupHelper].
 //   - The kernel pool's process, which forks kernels, dies: forked kernels live on, but
-//     their exit status is unknown (Exit.Lost). They are killed when they are stopped.
+//     their exit status is unknown (Exit.StatusUnknown). They are killed when they are stopped.
 //
 // # Goroutines
 //
@@ -86,8 +86,8 @@ type Supervisor struct {
 	helperPipe io.WriteCloser // the cleanup helper's standard input
 	helperGone bool           // writing to it has failed, and this was logged
 
-	reportedMu sync.Mutex
-	reported   map[string]bool // kinds of failure already logged by reportUnenforced
+	loggedMu       sync.Mutex
+	loggedFailures map[string]bool // kinds of failure already logged by reportUnenforced
 }
 
 // NewSupervisor starts the cleanup helper and makes the server's temporary folder. It
@@ -109,14 +109,14 @@ func NewSupervisor(cfg Config) (*Supervisor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the temporary folder: %w", err)
 	}
-	s := &Supervisor{log: log, launcher: cfg.Launcher, tempDir: dir, reported: map[string]bool{}}
+	s := &Supervisor{log: log, launcher: cfg.Launcher, tempDir: dir, loggedFailures: map[string]bool{}}
 	// Descriptors that a shell left open are not for subprocesses. Linux before 5.11
 	// refuses this, and subprocesses then inherit them.
 	_ = unix.CloseRange(firstExtraFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	if err := s.startHelper(cfg.CleanupHelper); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	s.cgroups = &cgroups{onRoot: func(root string) { s.notifyHelper(noteCgroup, root) }}
+	s.cgroups = &cgroups{onRootMade: func(root string) { s.notifyHelper(noteCgroupRoot, root) }}
 	if _, err := s.cgroups.makeRoot(); err != nil {
 		s.reportUnenforced(slog.LevelInfo, "every subprocess", EnforcesCgroupKill, err)
 	}
@@ -137,7 +137,7 @@ func (s *Supervisor) startHelper(command []string) error {
 		return errors.Join(fmt.Errorf("start the cleanup helper: %w", err), out.Close())
 	}
 	s.helperPipe = out
-	s.notifyHelper(noteFolder, s.tempDir)
+	s.notifyHelper(noteTempFolder, s.tempDir)
 	return nil
 }
 
@@ -146,7 +146,7 @@ func (s *Supervisor) startHelper(command []string) error {
 func (s *Supervisor) MkdirTemp(dir, pattern string) (string, error) {
 	path, err := os.MkdirTemp(dir, pattern)
 	if err == nil {
-		s.notifyHelper(noteFolder, path)
+		s.notifyHelper(noteTempFolder, path)
 	}
 	return path, err
 }

@@ -18,9 +18,9 @@ const socketBufferBytes = 1 << 20
 // transport is the connection between the server and a subprocess. The subprocess gets
 // either an open socket or the path of one to connect to.
 type transport struct {
-	ours   io.ReadWriteCloser
-	theirs *os.File // nil: the subprocess connects to path
-	path   string
+	serverEnd     io.ReadWriteCloser
+	subprocessEnd *os.File // nil: the subprocess connects to path
+	path          string
 }
 
 func (s *Supervisor) newTransport(connectsBack bool) (transport, error) {
@@ -29,22 +29,22 @@ func (s *Supervisor) newTransport(connectsBack bool) (transport, error) {
 		if err != nil {
 			return transport{}, err
 		}
-		return transport{ours: conn, path: conn.path()}, nil
+		return transport{serverEnd: conn, path: conn.path()}, nil
 	}
 	ours, theirs, err := socketpair()
-	return transport{ours: ours, theirs: theirs}, err
+	return transport{serverEnd: ours, subprocessEnd: theirs}, err
 }
 
-// closeTheirs closes the server's copy of the subprocess's end.
-func (t transport) closeTheirs() error {
-	if t.theirs == nil {
+// closeSubprocessEnd closes the server's copy of the subprocess's end.
+func (t transport) closeSubprocessEnd() error {
+	if t.subprocessEnd == nil {
 		return nil
 	}
-	return t.theirs.Close()
+	return t.subprocessEnd.Close()
 }
 
 // Close closes both ends.
-func (t transport) Close() error { return errors.Join(t.ours.Close(), t.closeTheirs()) }
+func (t transport) Close() error { return errors.Join(t.serverEnd.Close(), t.closeSubprocessEnd()) }
 
 func socketpair() (net.Conn, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

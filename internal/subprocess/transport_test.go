@@ -12,17 +12,18 @@ import (
 	"assay/internal/subprocess"
 )
 
-func listening(name string) subprocess.Spec {
-	s := spec(name)
+// connectingBack is specOf for a subprocess that connects to the server.
+func connectingBack(role string) subprocess.Spec {
+	s := specOf(role)
 	s.ConnectsBack = true
 	return s
 }
 
-func TestChildConnectsToUs(t *testing.T) {
+func TestProcessConnectsBack(t *testing.T) {
 	t.Parallel()
-	sup := supervisor(t)
-	p := start(t, sup, listening("caller"))
-	_, err := p.AwaitReady(t.Context(), generous)
+	sup := newSupervisor(t)
+	p := startProcess(t, sup, connectingBack("caller"))
+	_, err := p.AwaitReady(t.Context(), waitTimeout)
 	require.NoError(t, err)
 	left, err := filepath.Glob(filepath.Join(sup.SocketsDir(), "*"))
 	require.NoError(t, err)
@@ -34,21 +35,21 @@ func TestChildConnectsToUs(t *testing.T) {
 	require.Error(t, p.SendFiles([]byte(`{}`), os.Stdin), "files go over a socketpair only")
 }
 
-func TestChildThatDiesBeforeItConnects(t *testing.T) {
+func TestProcessDiesBeforeItConnectsBack(t *testing.T) {
 	t.Parallel()
-	p := start(t, supervisor(t), listening("early exit"))
-	_, err := p.AwaitReady(t.Context(), generous)
+	p := startProcess(t, newSupervisor(t), connectingBack("early exit"))
+	_, err := p.AwaitReady(t.Context(), waitTimeout)
 	var died *subprocess.ExitError
 	require.ErrorAs(t, err, &died)
-	require.Equal(t, 100, died.Exit.Code, "it wants a number and got a path")
+	require.Equal(t, 100, died.Exit.Code, "this role expects a number and got a path")
 }
 
-func TestChildThatNeverConnects(t *testing.T) {
+func TestProcessNeverConnectsBack(t *testing.T) {
 	t.Parallel()
-	s := listening("")
+	s := connectingBack("")
 	s.Argv = []string{"sh", "-c", "sleep 600"}
-	sup := supervisor(t)
-	p := start(t, sup, s)
+	sup := newSupervisor(t)
+	p := startProcess(t, sup, s)
 	_, err := p.AwaitReady(t.Context(), 50*time.Millisecond)
 	require.ErrorContains(t, err, "did not say ready within 50ms")
 	require.ErrorIs(t, p.Write([]byte(`{}`)), protocol.ErrClosed)

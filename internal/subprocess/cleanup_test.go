@@ -1,0 +1,99 @@
+package subprocess_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/subprocess"
+)
+
+// After a server is killed with SIGKILL, its subprocesses, what they have started, and its
+// temporary folder are gone.
+func TestNothingSurvivesKilledServer(t *testing.T) {
+	t.Parallel()
+	server := exec.CommandContext(t.Context(), os.Args[0])
+	server.Env = append(os.Environ(), roleVariable+"=server")
+	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := server.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+
+	var pids []int
+	var dir, cgroups string
+	for lines := bufio.NewScanner(out); dir == ""; {
+		require.True(t, lines.Scan(), "the server prints what it started")
+		fields := strings.Fields(lines.Text())
+		if fields[0] == "ready" {
+			dir, cgroups = fields[1], fields[2]
+			break
+		}
+		pid, err := strconv.Atoi(fields[0])
+		require.NoError(t, err)
+		pids = append(pids, pid)
+	}
+	require.Len(t, pids, 3, "the subprocess and the two that it started")
+	require.DirExists(t, dir)
+
+	require.NoError(t, server.Process.Kill())
+	_ = server.Wait()
+	inside, outside, kernel := pids[0], pids[1], pids[2]
+	requireDead(t, kernel)
+	requireDead(t, inside)
+	if cgroups == "true" {
+		requireDead(t, outside)
+	} else {
+		require.NoError(t, syscall.Kill(outside, syscall.SIGKILL))
+	}
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(dir)
+		return errors.Is(err, os.ErrNotExist)
+	}, waitTimeout, time.Millisecond)
+}
+
+// Cgroups that cannot be removed share one deadline, so that the cleanup helper of a
+// killed server does not wait for each of them in turn.
+func TestBusyCgroupsShareOneDeadline(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for _, name := range []string{"1", "2", "3", "4"} { // a folder that is not empty cannot be removed, like a busy cgroup
+		require.NoError(t, os.MkdirAll(filepath.Join(root, name, "busy"), 0o700))
+	}
+	began := time.Now()
+	require.ErrorContains(t, subprocess.RemoveCgroupTree(root), "remove a cgroup")
+	require.Less(t, time.Since(began), 4*time.Second, "two seconds for all five, not for each")
+}
+
+// The helper removes the folders and cgroups that it was told of, unless it was also told
+// that they are gone.
+func TestCleanupHelperRemovesWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"dir", "pids"} {
+		left, gone := filepath.Join(t.TempDir(), "left"), filepath.Join(t.TempDir(), "gone")
+		require.NoError(t, os.Mkdir(left, 0o700))
+		require.NoError(t, os.Mkdir(gone, 0o700))
+		lines := fmt.Sprintf("%[1]s %[2]s\n%[1]s %[3]s\nnodir %[3]s\n", kind, left, gone)
+		require.NoError(t, subprocess.RunCleanupHelper(strings.NewReader(lines)))
+		require.NoDirExists(t, left, kind)
+		require.DirExists(t, gone, kind)
+	}
+}
+
+func TestCleanupHelperRefusesBadLines(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{"group 1\n", "group -5\n", "group x\n", "hello\n"} {
+		require.ErrorContains(t, subprocess.RunCleanupHelper(strings.NewReader(in)), "bad line", in)
+	}
+	require.NoError(t, subprocess.RunCleanupHelper(io.LimitReader(nil, 0)))
+}

@@ -1,0 +1,68 @@
+package subprocess_test
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// DrainOutput passes on what the process wrote before its answer at once, without waiting
+// for the next chunk interval.
+func TestDrainOutputDoesNotWait(t *testing.T) {
+	t.Parallel()
+	var printed strings.Builder
+	s := specOf("echo")
+	s.Output = func(stream string, chunk []byte) { printed.WriteString(stream + ":" + string(chunk)) }
+	p := startProcess(t, newSupervisor(t), s)
+	_, err := p.AwaitReady(t.Context(), waitTimeout)
+	require.NoError(t, err)
+	want := ""
+	for range 50 { // quicker than one chunk per 10 ms
+		require.NoError(t, p.Write([]byte(`"print"`)))
+		_, err = p.Read()
+		require.NoError(t, err)
+		p.DrainOutput()
+		want += "stdout:printed before the answer\n"
+		require.Equal(t, want, printed.String())
+	}
+}
+
+func TestFloodIsDrainedAndOnlyItsEndKept(t *testing.T) {
+	t.Parallel()
+	got := map[string]int{}
+	s := specOf("floods")
+	s.Output = func(stream string, chunk []byte) {
+		require.LessOrEqual(t, len(chunk), 64<<10)
+		got[stream] += len(chunk)
+	}
+	p := startProcess(t, newSupervisor(t), s)
+	_, err := p.AwaitReady(t.Context(), waitTimeout)
+	require.NoError(t, err, "16 MiB without a newline do not block it")
+	p.DrainOutput()
+	require.Equal(t, map[string]int{"stdout": 8 << 20, "stderr": 8 << 20}, got)
+	require.Len(t, p.LastOutput(), 4<<10)
+}
+
+// Stop does not wait for another process that holds the pipes open.
+func TestStopWithPipesHeldByAnother(t *testing.T) {
+	t.Parallel()
+	p := startProcess(t, newSupervisor(t), specOf("echo"))
+	_, err := p.AwaitReady(t.Context(), waitTimeout)
+	require.NoError(t, err)
+	held, err := os.OpenFile("/proc/"+strconv.Itoa(p.PID())+"/fd/1", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer held.Close()
+	stopped := make(chan error, 1)
+	go func() { stopped <- p.Stop(context.Background()) }()
+	select {
+	case err := <-stopped:
+		require.NoError(t, err)
+	case <-time.After(waitTimeout):
+		require.Fail(t, "Stop does not return")
+	}
+}
