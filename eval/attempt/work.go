@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"assay/eval/runs"
@@ -54,16 +53,11 @@ func (a *attempt) live(ctx context.Context) {
 // awaitHolder waits until somebody holds the notebook, or a child is gone, which
 // the watch sees too. It reads what happens meanwhile, however long that is.
 func (a *attempt) awaitHolder(ctx context.Context) {
-	reading, settled := context.WithCancel(ctx)
-	var waiting sync.WaitGroup
-	waiting.Go(func() {
-		defer settled()
+	a.watch.drainDuring(func() {
 		if err := a.session.AwaitHolder(ctx); err != nil {
 			a.log.Debug("no holder", "error", err)
 		}
-	})
-	a.watch.before(reading)
-	waiting.Wait()
+	}, a.watch.readEarly)
 }
 
 // conclude settles the outcome; the end of a child gets its cause.
@@ -108,13 +102,15 @@ func kernelExit(err error) verdict {
 func (a *attempt) collect(ctx context.Context) {
 	a.work.Progress.set("collecting the notebook")
 	ctx = context.WithoutCancel(ctx) // each step has its own deadline
-	a.state = a.session.CollectState(ctx)
+	a.watch.drainDuring(func() { a.state = a.session.CollectState(ctx) }, a.watch.count)
 	if a.result.Outcome == runs.OutcomeCompleted {
 		a.watch.hearOut(ctx)
 	}
-	if err := a.session.StopAgent(ctx); err != nil {
-		a.log.Warn("the agent did not stop well", "error", err)
-	}
+	a.watch.drainDuring(func() {
+		if err := a.session.StopAgent(ctx); err != nil {
+			a.log.Warn("the agent did not stop well", "error", err)
+		}
+	}, a.watch.count)
 	a.watch.rest()
 	if err := a.writeState(); err != nil {
 		a.broke(fmt.Sprintf("the notebook's state could not be written: %v", err))

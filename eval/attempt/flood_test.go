@@ -1,0 +1,69 @@
+package attempt_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/eval/runs"
+	"assay/eval/session"
+	"assay/internal/trace"
+)
+
+// While the notebook is collected, the attempt goes on reading the trace: an agent
+// that floods it after its submission costs neither the collected state nor the
+// verdict of a grader that asks the kernel. Collecting takes 2 s here, because the
+// kernel spends 0.1 s on the repr of each of 20 globals. Its thread prints because
+// the server notices a full queue only when it reads a further message of the kernel.
+func TestFloodAfterTheSubmissionLosesNoState(t *testing.T) {
+	t.Parallel()
+	cell := `import threading, time
+def tick():
+    while True:
+        print("tick", flush=True)
+        time.sleep(0.05)
+threading.Thread(target=tick, daemon=True).start()
+class Slow:
+    def __repr__(self):
+        time.sleep(1)
+globals().update({f"slow{n}": Slow() for n in range(20)})
+kept = 41`
+	result, dir := runAttempt(t, floodsAfterSubmission, map[string]any{
+		"id": "flood", "task": cell,
+		"graders": []any{
+			map[string]any{"type": "exact", "config": map[string]any{"ground_truth": map[string]any{"n": 1}}},
+			map[string]any{"type": "kernel_check", "config": map[string]any{"code": "kept == 41"}},
+		},
+	})
+	requirePassed(t, result)
+	text, err := os.ReadFile(filepath.Join(dir, "state.json"))
+	require.NoError(t, err)
+	var state session.CollectedState
+	require.NoError(t, json.Unmarshal(text, &state))
+	require.Empty(t, state.Errors)
+	require.Contains(t, string(state.Globals), `"kept"`)
+}
+
+// The same holds while the case's setup runs, before the agent has its task. The
+// setup takes longer than the agent's reader waits for a place in the trace's queue.
+func TestFloodDuringTheSetupLosesNoAttempt(t *testing.T) {
+	t.Parallel()
+	setup := fmt.Sprintf("import time\ntime.sleep(%g)\nready = True", (trace.RoomDeadline + time.Second).Seconds())
+	result, _ := runAttempt(t, floodsBeforeTask, map[string]any{
+		"id": "flood", "task": "Submit.", "setup": setup,
+		"graders": []any{map[string]any{"type": "kernel_check", "config": map[string]any{"code": "ready"}}},
+	})
+	requirePassed(t, result)
+}
+
+func requirePassed(t *testing.T, result runs.Attempt) {
+	t.Helper()
+	require.Equal(t, runs.OutcomeCompleted, result.Outcome, result.Detail)
+	require.NotNil(t, result.Passed)
+	require.True(t, *result.Passed, "%s", result.Graders)
+}

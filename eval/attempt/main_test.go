@@ -1,0 +1,154 @@
+package attempt_test
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"assay/agent"
+	"assay/eval/attempt"
+	"assay/eval/runs"
+	"assay/internal/protocol"
+	"assay/internal/subprocess"
+	"assay/kernel"
+	"assay/testcases"
+)
+
+// TestMain makes the test binary play the subprocesses that tests start: the
+// supervisor's cleanup helper ("clean up"), and an agent ("agent ROLE FD").
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) > 3 && os.Args[1] == "agent":
+		os.Exit(playAgent(os.Args[2], os.Args[3]))
+	case len(os.Args) > 1 && os.Args[1] == "clean up":
+		if subprocess.RunCleanupHelper(os.Stdin) != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	// The race detector would keep each of our subprocesses for a second at exit.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// The agents that the test binary plays.
+const (
+	// floodsAfterSubmission runs the task's text up to the first blank line as a
+	// cell, submits, says done and then sends floodBytes.
+	floodsAfterSubmission = "floods after submission"
+
+	// floodsBeforeTask sends floodBytes as soon as it is ready, and submits when it
+	// gets the task.
+	floodsBeforeTask = "floods before task"
+)
+
+// floodBytes is more than any queue of the server holds.
+const floodBytes = 48 << 20
+
+// playAgent is the main function of an agent process. It returns its exit status.
+func playAgent(role, fd string) int {
+	number, err := strconv.Atoi(fd)
+	if err != nil {
+		return 100
+	}
+	file := os.NewFile(uintptr(number), "server")
+	socket, err := net.FileConn(file)
+	if err != nil {
+		return 101
+	}
+	_ = file.Close()
+	conn := protocol.NewStream(socket, 0)
+	write := func(messages ...string) {
+		for _, message := range messages {
+			_ = conn.Write([]byte(message))
+		}
+	}
+	write(`{"type":"ready"}`)
+	awaitMessage(conn, protocol.TypeInit)
+	write(`{"type":"agent_status","status":"ready"}`)
+	if role == floodsBeforeTask {
+		write(flood()...)
+	}
+	query := awaitMessage(conn, protocol.TypeAgentQuery)
+	if role == floodsAfterSubmission {
+		var task protocol.AgentQuery
+		_ = json.Unmarshal(query, &task)
+		source, _, _ := strings.Cut(task.Query, "\n\n")
+		params, _ := json.Marshal(map[string]any{"position": 0, "cell_type": "code", "source": source, "auto_run": true})
+		action, _ := json.Marshal(protocol.AgentAction{Type: protocol.TypeAgentAction, Action: "create_cell", Params: params, TxID: "tx_1"})
+		write(string(action))
+		for !strings.Contains(string(awaitMessage(conn, protocol.TypeKernelMessage)), protocol.TypeCellResult) {
+		}
+	}
+	write(submission(`<EVAL_ANSWER>{\"n\": 1}</EVAL_ANSWER> `+done), `{"type":"agent_status","status":"done"}`)
+	if role == floodsAfterSubmission {
+		write(flood()...)
+	}
+	select {} // until it is killed
+}
+
+// awaitMessage reads messages up to one of this type, which it returns. Without a
+// connection it exits.
+func awaitMessage(conn protocol.Conn, kind string) []byte {
+	for {
+		body, err := conn.Read()
+		if err != nil {
+			os.Exit(0)
+		}
+		if env, err := protocol.NewDecoder().Envelope(body); err == nil && env.Type == kind {
+			return body
+		}
+	}
+}
+
+// submission is the message by which an agent hands in summary, JSON text without
+// its quotes.
+func submission(summary string) string {
+	return strings.TrimPrefix(submits(`{"summary":"`+summary+`","next_status":"done"}`), "agent>server ")
+}
+
+// flood is floodBytes of messages that mean nothing.
+func flood() []string {
+	const size = 256 << 10
+	message := strings.TrimPrefix(says("user", `"`+strings.Repeat("x", size)+`"`), "agent>server ")
+	messages := make([]string, floodBytes/size)
+	for i := range messages {
+		messages[i] = message
+	}
+	return messages
+}
+
+// runAttempt runs an attempt at a case, given by its fields, with a Python kernel
+// and an agent that the test binary plays in this role. It returns the attempt's
+// line and its folder.
+func runAttempt(t *testing.T, role string, fields map[string]any) (result runs.Attempt, dir string) {
+	t.Helper()
+	text, err := json.Marshal(fields)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "case.json")
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	cases, err := testcases.Load([]string{path}, testcases.Options{})
+	require.NoError(t, err)
+	supervisor, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "clean up"}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, supervisor.Close()) })
+	python, err := kernel.ResolvePython(t.Context(), "python3", supervisor.TempDir())
+	require.NoError(t, err)
+	dir = t.TempDir()
+	return attempt.Run(t.Context(), attempt.Config{
+		Supervisor: supervisor, Kernel: kernel.Config{Python: python}, Environ: os.Environ(), WorkdirRoot: supervisor.TempDir(),
+		AgentConfig: func(string) (agent.Config, error) {
+			return agent.Config{Command: []string{os.Args[0], "agent", role}, ReadyTimeout: time.Minute}, nil
+		},
+	}, attempt.Job{Case: cases[0], Epoch: 1, Try: 1, Dir: dir, RelDir: "attempts/1"}), dir
+}
