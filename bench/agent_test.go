@@ -208,7 +208,7 @@ func ourLoop(t *testing.T, url string) {
 // converse is the server of an agent during one query: it answers at once.
 func converse(t *testing.T, conn protocol.Conn, seen func(message protocol.Envelope)) {
 	t.Helper()
-	decoder := protocol.NewDecoder()
+	decoder := protocol.NewEnvelopeDecoder()
 	say := func(message any) {
 		body, err := protocol.Marshal(message)
 		require.NoError(t, err)
@@ -219,7 +219,7 @@ func converse(t *testing.T, conn protocol.Conn, seen func(message protocol.Envel
 	for {
 		body, err := conn.Read()
 		require.NoError(t, err)
-		message, err := decoder.Envelope(body)
+		message, err := decoder.Decode(body)
 		require.NoError(t, err)
 		if seen != nil {
 			seen(message)

@@ -44,7 +44,7 @@ func newBare(t *testing.T) *bare {
 		close(s.written.up) // a settle that waits for what cannot be written goes on
 	})
 	t.Cleanup(func() {
-		s.router.Close(protocol.CloseGoing, "the measure is over")
+		s.router.Close(protocol.CloseGoingAway, "the measure is over")
 		s.journal.Close()
 		writing.Wait()
 		require.NoError(t, failed)
@@ -72,11 +72,11 @@ func (s *bare) holder() {
 // document attaches a document with so many cells, the first of which is
 // cellID. Its changes go into the trace.
 func (s *bare) document(cells int) {
-	doc := notebook.NewDocument(notebook.DocumentConfig{Event: s.noteEvent})
+	doc := notebook.NewDocument(notebook.DocumentConfig{OnEvent: s.noteEvent})
 	for i := range cells {
 		id := cellID[:len(cellID)-1] + string(rune('1'+i))
-		cell := &notebook.Cell{ID: id, Type: notebook.Code, Source: cellSource, Rev: 1}
-		require.NoError(s.t, doc.Apply(notebook.Event{Kind: notebook.CellCreated, Cell: cell, Position: &i}))
+		cell := &notebook.Cell{ID: id, Type: notebook.CodeCell, Source: cellSource, Revision: 1}
+		require.NoError(s.t, doc.ApplyEvent(notebook.Event{Kind: notebook.CellCreated, Cell: cell, Position: &i}))
 	}
 	ours, theirs := protocol.Pipe()
 	_, err := s.router.AttachDocument(ours)
@@ -90,7 +90,7 @@ const cellSource = "rows = load(\"rows.csv\")\ntotal = sum(row.amount for row in
 // noteEvent records a change of the document as a live session does.
 func (s *bare) noteEvent(e notebook.Event) {
 	s.journal.Append(trace.Entry{
-		Hop: trace.Notebook, Body: e.JSON(),
+		Hop: trace.HopNotebook, Body: e.JSON(),
 		Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind, CellID: e.CellID},
 	})
 }
@@ -106,7 +106,7 @@ func (s *bare) settle() {
 
 func settled() trace.Entry {
 	return trace.Entry{
-		Hop: trace.Session, Envelope: protocol.Envelope{Type: "settled"}, Body: []byte(`{"type":"settled"}`),
+		Hop: trace.HopSession, Envelope: protocol.Envelope{Type: "settled"}, Body: []byte(`{"type":"settled"}`),
 	}
 }
 

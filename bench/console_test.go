@@ -62,7 +62,7 @@ func webSockets(t *testing.T, serve func(conn protocol.Conn, session int)) (at s
 			return
 		}
 		session, _ := strconv.Atoi(r.URL.Query().Get("session"))
-		socket.SetReadLimit(protocol.DefaultFrameLimit)
+		socket.SetReadLimit(protocol.DefaultMaxFrameBytes)
 		serve(library{socket}, session)
 		_ = socket.CloseNow()
 	})}

@@ -104,7 +104,7 @@ func (h *house) open(ctx context.Context, o server.StartOptions) (*session.Sessi
 		return nil, err
 	}
 	s := &lively{Session: live}
-	for entry := follow.Try(); entry != nil; entry = follow.Try() {
+	for entry := follow.TryNext(); entry != nil; entry = follow.TryNext() {
 		switch {
 		case entry.Type != protocol.TypeReady:
 		case entry.Hop == trace.AgentToServer:

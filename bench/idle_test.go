@@ -101,6 +101,6 @@ func measureIdleConsoles(t *testing.T, p *program, endpoint, hello string, n int
 }
 
 func isType(body []byte, kind string) bool {
-	env, err := protocol.NewDecoder().Envelope(body)
+	env, err := protocol.NewEnvelopeDecoder().Decode(body)
 	return err == nil && env.Type == kind
 }

@@ -136,7 +136,7 @@ func (s *trouble) longestQueue(within time.Duration) (longest int) {
 	defer tick.Stop()
 	for range within / every {
 		<-tick.C
-		for _, depth := range s.session(0).Router().Queues() {
+		for _, depth := range s.session(0).Router().QueueDepths() {
 			longest = max(longest, depth.Bytes)
 		}
 	}
@@ -154,7 +154,7 @@ func (s *trouble) busy(t *testing.T) (end func()) {
 	for len(asked) < inFlight {
 		frame, err := s.kernel.Read()
 		require.NoError(t, err)
-		env, err := protocol.NewDecoder().Envelope(frame)
+		env, err := protocol.NewEnvelopeDecoder().Decode(frame)
 		require.NoError(t, err)
 		if env.Type == protocol.TypeGetGlobalInfo {
 			asked = append(asked, env.AgentTxID)

@@ -45,13 +45,13 @@ func turns(n int, play func(code string) time.Duration, code string) func() []ti
 type cells struct {
 	t      *testing.T
 	conn   protocol.Conn
-	reader *protocol.Decoder
+	reader *protocol.EnvelopeDecoder
 	n      int
 }
 
 func newCells(t *testing.T, conn protocol.Conn) *cells {
 	t.Helper()
-	return &cells{t: t, conn: conn, reader: protocol.NewDecoder()}
+	return &cells{t: t, conn: conn, reader: protocol.NewEnvelopeDecoder()}
 }
 
 // id is that of the newest cell.
@@ -79,7 +79,7 @@ func (c *cells) until(kind string) protocol.Envelope {
 	for {
 		frame, err := c.conn.Read()
 		require.NoError(c.t, err)
-		env, err := c.reader.Envelope(frame)
+		env, err := c.reader.Decode(frame)
 		require.NoError(c.t, err)
 		if env.Type == kind {
 			return env
@@ -155,7 +155,7 @@ func (c *cells) text(code string) (took time.Duration, size int, err error) {
 	}
 	took = time.Since(began)
 	for _, frame := range frames {
-		if protocol.IsRaw(frame) || isType(frame, protocol.TypeKernelStdio) {
+		if protocol.IsRawFrame(frame) || isType(frame, protocol.TypeKernelStdio) {
 			size += len(textOf(c.t, frame))
 		}
 	}
@@ -165,8 +165,8 @@ func (c *cells) text(code string) (took time.Duration, size int, err error) {
 // textOf is the text of a kernel_stdio.
 func textOf(t *testing.T, frame []byte) string {
 	t.Helper()
-	if protocol.IsRaw(frame) {
-		raw, err := protocol.ParseRaw(frame)
+	if protocol.IsRawFrame(frame) {
+		raw, err := protocol.ParseRawFrame(frame)
 		require.NoError(t, err)
 		return string(raw.Text)
 	}

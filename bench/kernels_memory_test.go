@@ -48,7 +48,7 @@ func (k *kit) pooledMemory(t *testing.T) int64 {
 		one := k.start(t, kernel.Config{Pool: warm})
 		defer one.stop(t)
 		one.run(imports)
-		processes[i], parent = one.kernel.PID(), one.kernel.ReadyMessage.Pool.Parent
+		processes[i], parent = one.kernel.PID(), one.kernel.ReadyMessage.Pool.ParentPID
 	}
 	return proportional(t, append(processes, parent)...)
 }

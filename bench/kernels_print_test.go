@@ -133,14 +133,14 @@ func printedInTrace(t *testing.T, out string) (p printed) {
 	require.NoError(t, err)
 	defer file.Close()
 	var began, ended int64
-	_, err = trace.Read(file, func(r trace.Record) error {
+	_, err = trace.ReadRecords(file, func(r trace.Record) error {
 		switch {
 		case r.Hop == trace.ServerToKernel && r.Type == protocol.TypeRunCell:
-			began = r.TNS
+			began = r.ElapsedNS
 		case r.Hop == trace.KernelToServer && r.Type == protocol.TypeCellResult:
-			ended = r.TNS
+			ended = r.ElapsedNS
 		case r.Hop == trace.KernelToServer && r.Type == protocol.TypeKernelStdio:
-			p.size += len(textOf(t, r.Msg))
+			p.size += len(textOf(t, r.Message))
 		}
 		return nil
 	})

@@ -97,7 +97,7 @@ func (p *program) kernelAlone(t *testing.T) time.Duration {
 	for {
 		frame, err := k.Read()
 		require.NoError(t, err)
-		env, err := protocol.NewDecoder().Envelope(frame)
+		env, err := protocol.NewEnvelopeDecoder().Decode(frame)
 		require.NoError(t, err)
 		if env.Type == protocol.TypeCellResult {
 			require.Equal(t, protocol.StatusOK, env.Status)
@@ -118,9 +118,9 @@ func firstResult(t *testing.T, out string) (at time.Duration) {
 	file, err := os.Open(files[0])
 	require.NoError(t, err)
 	defer file.Close()
-	_, err = trace.Read(file, func(record trace.Record) error {
+	_, err = trace.ReadRecords(file, func(record trace.Record) error {
 		if record.Hop == trace.KernelToServer && record.Type == protocol.TypeCellResult {
-			at = time.Duration(record.TNS)
+			at = time.Duration(record.ElapsedNS)
 			return io.EOF
 		}
 		return nil

@@ -95,7 +95,7 @@ func (i *interrupter) Close() {
 
 // change lets do take note of what body is about, and sees what follows.
 func (i *interrupter) change(body []byte, do func(target)) {
-	env, err := protocol.NewDecoder().Envelope(body)
+	env, err := protocol.NewEnvelopeDecoder().Decode(body)
 	if err != nil {
 		return // what is no message stops nothing
 	}

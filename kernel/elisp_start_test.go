@@ -66,12 +66,12 @@ func (k *elispKernel) read() message {
 	k.t.Helper()
 	body, err := k.Read()
 	require.NoError(k.t, err)
-	if protocol.IsRaw(body) {
-		raw, err := protocol.ParseRaw(body)
+	if protocol.IsRawFrame(body) {
+		raw, err := protocol.ParseRawFrame(body)
 		require.NoError(k.t, err)
 		return message{"type": protocol.TypeKernelStdio, "stream": raw.Stream, "active_cell": raw.CellID, "data": string(raw.Text)}
 	}
-	_, err = protocol.NewDecoder().Envelope(body)
+	_, err = protocol.NewEnvelopeDecoder().Decode(body)
 	require.NoError(k.t, err)
 	var m message
 	require.NoError(k.t, json.Unmarshal(body, &m))
@@ -168,7 +168,7 @@ func TestElispReady(t *testing.T) {
 	k := newElispHouse(t).start(t)
 	require.Equal(t, protocol.Ready{
 		Type: "ready", Language: "elisp", Version: k.ReadyMessage.Version, PID: k.PID(), Protocol: 1, Actions: true,
-		Lacks: []string{"reactivity", "widgets", "rich_outputs"},
+		Unsupported: []string{"reactivity", "widgets", "rich_outputs"},
 	}, k.ReadyMessage)
 	require.Equal(t, `"`+filepath.Clean(k.sandbox)+`/"`, k.run("default-directory").shown())
 }
@@ -216,7 +216,7 @@ func TestElispDeath(t *testing.T) {
 					require.ErrorContains(t, err, c.want)
 					break
 				}
-				raw, err := protocol.ParseRaw(body)
+				raw, err := protocol.ParseRawFrame(body)
 				require.NoError(t, err)
 				if raw.Stream == protocol.Stdout {
 					text += string(raw.Text)

@@ -215,7 +215,7 @@ func (k *Kernel) Close(code protocol.CloseCode, reason string) error {
 // Stop ends the kernel and waits until nothing of it is left.
 func (k *Kernel) Stop(ctx context.Context) error {
 	k.stops.close() // whatever does not stop is about to
-	err := k.Close(protocol.CloseGoing, "")
+	err := k.Close(protocol.CloseGoingAway, "")
 	err = errors.Join(err, k.proc.Stop(ctx))
 	<-k.ended
 	if k.strikes != nil {

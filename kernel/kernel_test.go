@@ -112,7 +112,7 @@ func (k *started) next() (f frame, err error) {
 	if err != nil {
 		return f, err
 	}
-	text, err := protocol.JSON(body)
+	text, err := protocol.ToJSON(body)
 	if err != nil {
 		return f, err
 	}

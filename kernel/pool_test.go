@@ -72,7 +72,7 @@ func (w *warm) start() *started {
 }
 
 // parent is the process id of the pool's process, as a kernel of it tells.
-func parentOf(k *started) int { return k.ReadyMessage.Pool.Parent }
+func parentOf(k *started) int { return k.ReadyMessage.Pool.ParentPID }
 
 // printed runs code and returns what it prints.
 func (k *started) printed(code string) string {
@@ -88,7 +88,7 @@ func TestPK16AForkIsAKernelLikeAnyOther(t *testing.T) {
 	require.Equal(t, k.PID(), k.ReadyMessage.PID)
 	require.Equal(t, []int{1, 0}, []int{k.ReadyMessage.Pool.Threads, k.ReadyMessage.Pool.Children})
 	require.Empty(t, k.ReadyMessage.Pool.Globals)
-	require.Empty(t, k.ReadyMessage.Pool.Descriptors)
+	require.Empty(t, k.ReadyMessage.Pool.OpenDescriptors)
 	require.Empty(t, k.ReadyMessage.Pool.Environ)
 
 	cold := startOf(t, w.sup, w.python, nil)

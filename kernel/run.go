@@ -62,7 +62,7 @@ func (r *run) start(cell string, emit func([]byte)) {
 // write takes in what was written to a pipe during the run.
 func (r *run) write(stream string, chunk []byte, emit func([]byte)) {
 	if text := r.whole(stream, chunk); len(text) > 0 {
-		r.add(protocol.AppendRaw(nil, protocol.Raw{Stream: stream, CellID: r.cell, Text: text}), emit)
+		r.add(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: r.cell, Text: text}), emit)
 	}
 }
 
@@ -85,7 +85,7 @@ func (r *run) whole(stream string, chunk []byte) []byte {
 
 // add passes a raw frame on, or holds it.
 func (r *run) add(frame []byte, emit func([]byte)) {
-	raw, err := protocol.ParseRaw(frame)
+	raw, err := protocol.ParseRawFrame(frame)
 	if err != nil || !r.on {
 		emit(frame) // not raw, or not good, which the router will say; or of no run
 		return
@@ -102,7 +102,7 @@ func (r *run) add(frame []byte, emit func([]byte)) {
 	r.held = append(r.held, frame)
 	r.holding += len(raw.Text)
 	for r.holding > half && len(r.held) > 1 {
-		first, _ := protocol.ParseRaw(r.held[0]) // it was parsed when it came
+		first, _ := protocol.ParseRawFrame(r.held[0]) // it was parsed when it came
 		r.held[0] = nil
 		r.held = r.held[1:]
 		r.holding -= len(first.Text)
@@ -115,12 +115,12 @@ func (r *run) end(emit func([]byte)) {
 	for _, stream := range []string{protocol.Stdout, protocol.Stderr} {
 		if rest := r.split[stream]; len(rest) > 0 {
 			text := bytes.ToValidUTF8(rest, []byte("\uFFFD"))
-			r.add(protocol.AppendRaw(nil, protocol.Raw{Stream: stream, CellID: r.cell, Text: text}), emit)
+			r.add(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: r.cell, Text: text}), emit)
 		}
 	}
 	if r.dropped > 0 {
 		text := fmt.Appendf(nil, "\n[… %d bytes of output are left out here …]\n", r.dropped)
-		emit(protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, CellID: r.cell, Text: text}))
+		emit(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: r.cell, Text: text}))
 	}
 	for _, frame := range r.held {
 		emit(frame)
@@ -131,7 +131,7 @@ func (r *run) end(emit func([]byte)) {
 // frameType is the type of a frame. Our kernels write it first, so that this
 // does not read their frames, some of which are large, to the end.
 func frameType(frame []byte) string {
-	if protocol.IsRaw(frame) {
+	if protocol.IsRawFrame(frame) {
 		return protocol.TypeKernelStdio
 	}
 	if rest, ok := bytes.CutPrefix(frame, []byte(`{"type":"`)); ok {
@@ -139,7 +139,7 @@ func frameType(frame []byte) string {
 			return string(name)
 		}
 	}
-	env, err := protocol.NewDecoder().Envelope(frame)
+	env, err := protocol.NewEnvelopeDecoder().Decode(frame)
 	if err != nil {
 		return "" // the router reads it again and says what is wrong
 	}
@@ -148,7 +148,7 @@ func frameType(frame []byte) string {
 
 // requestOf is the request that a frame answers, empty when it names none.
 func requestOf(frame []byte) string {
-	env, err := protocol.NewDecoder().Envelope(frame)
+	env, err := protocol.NewEnvelopeDecoder().Decode(frame)
 	if err != nil {
 		return "" // as above
 	}
@@ -157,7 +157,7 @@ func requestOf(frame []byte) string {
 
 // cellOf is the cell of a frame, empty when it has none.
 func cellOf(frame []byte) string {
-	env, err := protocol.NewDecoder().Envelope(frame)
+	env, err := protocol.NewEnvelopeDecoder().Decode(frame)
 	if err != nil {
 		return "" // as above
 	}

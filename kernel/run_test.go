@@ -13,7 +13,7 @@ import (
 )
 
 func raw(text string) []byte {
-	return protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, CellID: "c", Text: []byte(text)})
+	return protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: "c", Text: []byte(text)})
 }
 
 // collect returns an emit and what it was given, as text.
@@ -21,7 +21,7 @@ func collect(t *testing.T) (emit func([]byte), text *strings.Builder) {
 	t.Helper()
 	text = &strings.Builder{}
 	return func(frame []byte) {
-		r, err := protocol.ParseRaw(frame)
+		r, err := protocol.ParseRawFrame(frame)
 		require.NoError(t, err)
 		require.Equal(t, "c", r.CellID)
 		text.Write(r.Text)
@@ -50,7 +50,7 @@ func TestPK5NothingIsDroppedWithinTheLimit(t *testing.T) {
 		chunks := rapid.SliceOf(rapid.StringN(0, 20, 30)).Draw(t, "chunks")
 		var got, want strings.Builder
 		emit := func(frame []byte) {
-			r, err := protocol.ParseRaw(frame)
+			r, err := protocol.ParseRawFrame(frame)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,7 @@ import (
 
 // agentHard is how far an agent's queue may grow past its bound while the agent
 // has its time to read on, in bytes.
-const agentHard = 8 * QueueBytes
+const agentHard = 8 * MaxQueueBytes
 
 // place says who answers an action.
 func place(action string) (kernel, document, needsCell bool) {
@@ -39,7 +39,7 @@ func (r *Router) fromAgent(p *Peer, it item) {
 		return
 	}
 	if !isTold(it.env.Type) {
-		p.enter(it, trace.Dropped)
+		p.enter(it, trace.NoteDropped)
 		return
 	}
 	it = p.enter(it, "")
@@ -70,9 +70,9 @@ func (r *Router) fromAgentAction(p *Peer, it item) {
 	refusal := r.refusal
 	r.mu.Unlock()
 	switch {
-	case strings.HasPrefix(it.env.TxID, protocol.ServerTxPrefix):
-		p.enter(it, trace.Tamper)
-		r.answerAgent(it.env.TxID, answer{failed: fmt.Sprintf("tx_id %q: ids that begin with %s are the server's own", it.env.TxID, protocol.ServerTxPrefix)})
+	case strings.HasPrefix(it.env.TxID, protocol.ServerTxIDPrefix):
+		p.enter(it, trace.NoteTamper)
+		r.answerAgent(it.env.TxID, answer{failed: fmt.Sprintf("tx_id %q: ids that begin with %s are the server's own", it.env.TxID, protocol.ServerTxIDPrefix)})
 	case refusal != "":
 		p.enter(it, "")
 		r.answerAgent(it.env.TxID, answer{failed: refusal})
@@ -101,13 +101,13 @@ func (r *Router) stopCode(p *Peer, it item) bool {
 	if err := json.Unmarshal(it.body, &action); err != nil || action.Params.AgentTxID == "" {
 		return false
 	}
-	p.enter(it, trace.Intercepted)
+	p.enter(it, trace.NoteIntercepted)
 	id, ok := r.table.kernelID(action.Params.AgentTxID)
 	if !ok {
 		r.answerAgent(it.env.TxID, answer{failed: fmt.Sprintf("stop_cell: no request %q is in flight", action.Params.AgentTxID)})
 		return true
 	}
-	if err := r.ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: id}); err != nil {
+	if err := r.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: id}); err != nil {
 		r.answerAgent(it.env.TxID, answer{failed: "stop_cell: " + err.Error()})
 		return true
 	}
@@ -126,7 +126,7 @@ func (r *Router) askDocumentForAgent(p *Peer, it item) {
 	ask.agent = it.env.TxID
 	ask.reply = func(a answer) { r.answerAgent(ask.agent, a) }
 	if ask.id != "" && !r.table.add(ask, r.timedOut) {
-		p.enter(it, trace.Tamper)
+		p.enter(it, trace.NoteTamper)
 		r.answerAgentLocked(it.env.TxID, answer{failed: fmt.Sprintf("tx_id %q is in flight already", it.env.TxID)})
 		return
 	}
@@ -148,7 +148,7 @@ func (r *Router) keepLocked(it item) {
 	for _, old := range r.backlog {
 		bytes += len(old.body)
 	}
-	if len(r.backlog) > 0 && (bytes > QueueBytes || len(r.backlog) >= QueueFrames) {
+	if len(r.backlog) > 0 && (bytes > MaxQueueBytes || len(r.backlog) >= MaxQueueFrames) {
 		r.failLocked(it.env.TxID, "too many requests wait for a console")
 		return
 	}
@@ -159,9 +159,9 @@ func (r *Router) keepLocked(it item) {
 // mu.
 func (r *Router) documentPending(id, action string) *pending {
 	if r.ownDoc {
-		return &pending{id: id, action: action, whom: byNotebook, within: r.cfg.Document}
+		return &pending{id: id, action: action, whom: byNotebook, within: r.cfg.DocumentTimeout}
 	}
-	return &pending{id: id, action: action, whom: byConsole, within: r.cfg.Holder}
+	return &pending{id: id, action: action, whom: byConsole, within: r.cfg.HolderTimeout}
 }
 
 // answerAgent sends the agent the answer to its request tx. A request without
@@ -176,8 +176,8 @@ func (r *Router) answerAgentLocked(tx string, a answer) {
 	if tx == "" || r.agent == nil {
 		return
 	}
-	if size := int64(len(a.it.body)); size > r.cfg.FrameLimit {
-		a.failed = fmt.Sprintf("the answer has %d bytes, more than the %d that a message may have", size, r.cfg.FrameLimit)
+	if size := int64(len(a.it.body)); size > r.cfg.MaxFrameBytes {
+		a.failed = fmt.Sprintf("the answer has %d bytes, more than the %d that a message may have", size, r.cfg.MaxFrameBytes)
 	}
 	if a.failed != "" {
 		a.it = message(protocol.ActionError(tx, a.failed))
@@ -191,7 +191,7 @@ func (r *Router) timedOut(p *pending) {
 	r.log.Warn("deadline missed", "action", p.action, "tx_id", p.id, "hop", string(p.whom), "limit", p.within)
 	p.reply(answer{
 		failed: fmt.Sprintf("the %s did not answer '%s' within %v", p.whom, p.action, p.within),
-		note:   trace.TimedOut,
+		note:   trace.NoteTimedOut,
 	})
 }
 
@@ -202,7 +202,7 @@ func (r *Router) agentBefore(p *Peer) func(context.Context) error {
 		for {
 			full, _, _ := p.queue.state()
 			if !full {
-				return r.journal.Room(ctx)
+				return r.journal.WaitForRoom(ctx)
 			}
 			select {
 			case <-p.queue.freed:
@@ -220,7 +220,7 @@ func (r *Router) agentOverflow(p *Peer) func(item) {
 		p.queue.force(it, func() { p.leave(it, it.note) })
 		_, bytes, _ := p.queue.state()
 		if bytes > agentHard {
-			p.end(protocol.ClosePolicy, "", fmt.Errorf("the agent does not read: %d MiB wait for it", bytes>>20))
+			p.end(protocol.ClosePolicyViolation, "", fmt.Errorf("the agent does not read: %d MiB wait for it", bytes>>20))
 			return
 		}
 		p.stall.Do(func() { r.peers.Go(func() { r.watchStall(p) }) })
@@ -230,13 +230,13 @@ func (r *Router) agentOverflow(p *Peer) func(item) {
 func (r *Router) watchStall(p *Peer) {
 	for {
 		full, _, moved := p.queue.state()
-		left := time.Until(moved.Add(r.cfg.Agent))
+		left := time.Until(moved.Add(r.cfg.AgentStallTimeout))
 		if full && left <= 0 {
-			p.end(protocol.ClosePolicy, "", fmt.Errorf("the agent has not read for %v", r.cfg.Agent))
+			p.end(protocol.ClosePolicyViolation, "", fmt.Errorf("the agent has not read for %v", r.cfg.AgentStallTimeout))
 			return
 		}
 		if !full {
-			left = r.cfg.Agent
+			left = r.cfg.AgentStallTimeout
 		}
 		wait := time.NewTimer(left)
 		select {
@@ -257,22 +257,22 @@ func (r *Router) agentEnded(p *Peer, _ []item) {
 	r.table.fail("the agent has ended", func(p *pending) bool { return p.agent != "" })
 }
 
-// Refuse answers every action that the agent asks from now on with an error.
-func (r *Router) Refuse(text string) {
+// RefuseActions answers every action that the agent asks from now on with an error.
+func (r *Router) RefuseActions(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.refusal = text
 }
 
-// ErrNoPeer says that a message could not be sent for want of its receiver.
-var ErrNoPeer = errors.New("not connected")
+// ErrNotConnected says that a message could not be sent for want of its receiver.
+var ErrNotConnected = errors.New("not connected")
 
-// ToAgent sends the agent a message of the server's own.
-func (r *Router) ToAgent(msg any) error {
+// SendToAgent sends the agent a message of the server's own.
+func (r *Router) SendToAgent(msg any) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.agent == nil {
-		return fmt.Errorf("agent: %w", ErrNoPeer)
+		return fmt.Errorf("agent: %w", ErrNotConnected)
 	}
 	r.agent.send(message(msg))
 	return nil
@@ -290,7 +290,7 @@ func message(msg any) item {
 
 // frame makes an item of a body that we made.
 func frame(body []byte) item {
-	env, err := protocol.NewDecoder().Envelope(body)
+	env, err := protocol.NewEnvelopeDecoder().Decode(body)
 	if err != nil {
 		panic(fmt.Sprintf("own message: %v", err))
 	}

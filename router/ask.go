@@ -25,7 +25,7 @@ func (r *Router) Ask(ctx context.Context, action string, params map[string]any) 
 			return (<-got).result(action) // it came just now
 		}
 		if action == protocol.TypeExecuteCode {
-			_ = r.ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: id}) // without a kernel nothing runs
+			_ = r.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: id}) // without a kernel nothing runs
 		}
 		return nil, fmt.Errorf("%s: %w", action, context.Cause(ctx))
 	}
@@ -58,7 +58,7 @@ func (r *Router) ask(id, action string, params map[string]any, cause int64, repl
 		r.askDocument(id, request, reply)
 		return
 	}
-	ask := &pending{id: id, action: action, whom: byKernel, within: r.cfg.Document, reply: reply}
+	ask := &pending{id: id, action: action, whom: byKernel, within: r.cfg.DocumentTimeout, reply: reply}
 	toKernel, err := r.kernelRequest(ask, request.body)
 	if err != nil {
 		reply(answer{failed: err.Error()})

@@ -34,7 +34,7 @@ func TestAskEndsWithItsContext(t *testing.T) {
 			require.Equal(t, action, asked.Type)
 			cancel(cause)
 			require.ErrorIs(t, <-failed, cause)
-			require.NoError(t, s.router.ToKernel(protocol.CellCommand{Type: protocol.TypeDisposeCell, CellID: "last"}))
+			require.NoError(t, s.router.SendToKernel(protocol.CellCommand{Type: protocol.TypeDisposeCell, CellID: "last"}))
 			if stops {
 				require.Equal(t, protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: asked.AgentTxID}, s.readFrame(kernel))
 			}
@@ -56,7 +56,7 @@ func TestAskedByTheServer(t *testing.T) {
 		for {
 			entry, err := s.follow.Next(t.Context())
 			require.NoError(t, err)
-			if entry.Hop == trace.Notebook {
+			if entry.Hop == trace.HopNotebook {
 				require.Contains(t, string(entry.Body), `"event":"cell_created","by":"server"`)
 				break
 			}

@@ -33,7 +33,7 @@ func (r *Router) AttachConsole(conn protocol.Conn, id int, greet HelloFunc) (*Pe
 	owner := r.willOwn(id)
 	greeting := greet.item(id, owner) // it may be large: only the kernel's frames wait for it
 	p, err := r.attach(conn, id, "run", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
-		p.handle, p.before, p.overflow, p.ended = r.fromConsole, r.journal.Room, p.tooSlow, r.consoleEnded
+		p.handle, p.before, p.overflow, p.ended = r.fromConsole, r.journal.WaitForRoom, p.tooSlow, r.consoleEnded
 		p.greet = func(owner bool) item { return greet.item(id, owner) }
 		p.complain = func(text string) { p.sendError(item{}, text, "") }
 		for _, old := range r.consoles {
@@ -59,12 +59,12 @@ func (r *Router) fromConsole(p *Peer, it item) {
 	case protocol.TypeGlobalsSummary, protocol.TypeReactivitySummary, protocol.TypeDebugState:
 		r.askKernelForConsole(p, p.enter(it, ""))
 	case protocol.TypeRunCell, protocol.TypeStopCell, protocol.TypeDisposeCell,
-		protocol.TypeSetWidgetValue, protocol.TypeExecuteCode, protocol.TypeRestart:
+		protocol.TypeSetWidgetValue, protocol.TypeExecuteCode, protocol.TypeManagedProcessRestart:
 		if it, may := r.enterOwned(p, it); may {
 			r.fromOwner(p, it)
 		}
 	default:
-		p.enter(it, trace.Dropped)
+		p.enter(it, trace.NoteDropped)
 		p.sendError(it, fmt.Sprintf("unknown message type %q", it.env.Type), "")
 	}
 }
@@ -77,7 +77,7 @@ func (r *Router) fromOwner(p *Peer, it item) {
 	switch it.env.Type {
 	case protocol.TypeSetWidgetValue, protocol.TypeExecuteCode:
 		r.askKernelForConsole(p, it)
-	case protocol.TypeRestart:
+	case protocol.TypeManagedProcessRestart:
 		r.restart(p, it)
 	case protocol.TypeRunCell:
 		if ownDoc {
@@ -123,7 +123,7 @@ func (r *Router) restart(p *Peer, it item) {
 		return
 	}
 	r.peers.Go(func() {
-		if err := r.cfg.Restart(message.Name); err != nil {
+		if err := r.cfg.RestartChild(message.Name); err != nil {
 			p.sendError(it, it.env.Type+": "+err.Error(), "")
 		}
 	})
@@ -155,17 +155,17 @@ func (r *Router) toKernelFrom(p *Peer, it item) {
 		r.cannot(p, it, text)
 		return
 	}
-	if size := int64(len(it.body)); size > r.cfg.FrameLimit {
+	if size := int64(len(it.body)); size > r.cfg.MaxFrameBytes {
 		kernel.drop(it)
-		r.cannot(p, it, fmt.Sprintf("%s: a message of %d bytes, more than the %d that it may have", it.env.Type, size, r.cfg.FrameLimit))
+		r.cannot(p, it, fmt.Sprintf("%s: a message of %d bytes, more than the %d that it may have", it.env.Type, size, r.cfg.MaxFrameBytes))
 		return
 	}
 	full, closed := kernel.sendThen(it, func() { // before it is written: the kernel may be quicker than we are
 		switch it.env.Type {
 		case protocol.TypeRunCell:
-			r.runs.Sent(it.env.CellID)
+			r.runs.MarkSent(it.env.CellID)
 		case protocol.TypeDisposeCell:
-			r.runs.Disposed(it.env.CellID)
+			r.runs.MarkDisposed(it.env.CellID)
 		}
 	})
 	switch {
@@ -187,7 +187,7 @@ func (r *Router) cannot(p *Peer, it item, text string) {
 		p.sendError(it, text, "")
 		return
 	}
-	r.Tell(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: text}})
+	r.SendToRunConsoles(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: text}})
 }
 
 // needsCode refuses a run without code, of which the kernel would only say that
@@ -218,9 +218,9 @@ func (p *Peer) sendError(of item, text string, note trace.Note) {
 // askKernelForConsole asks the kernel and gives the answer to p alone, with the
 // id that p has asked with.
 func (r *Router) askKernelForConsole(p *Peer, it item) {
-	ask := &pending{id: protocol.NewServerTxID(), action: it.env.Type, whom: byKernel, within: r.cfg.Document}
+	ask := &pending{id: protocol.NewServerTxID(), action: it.env.Type, whom: byKernel, within: r.cfg.DocumentTimeout}
 	if it.env.Type == protocol.TypeExecuteCode {
-		ask.within = r.cfg.Cell
+		ask.within = r.cfg.CellTimeout
 		if err := needsCode(it.body); err != nil {
 			p.sendError(it, err.Error(), "")
 			return
@@ -237,7 +237,7 @@ func (r *Router) askKernelForConsole(p *Peer, it item) {
 		}
 		p.sendRewritten(a.it, protocol.Field{Name: "agent_tx_id", Value: id})
 	}
-	body, err := protocol.Rewrite(it.body, protocol.Field{Name: "agent_tx_id", Value: ask.id})
+	body, err := protocol.ReplaceFields(it.body, protocol.Field{Name: "agent_tx_id", Value: ask.id})
 	if err != nil {
 		p.sendError(it, err.Error(), "")
 		return
@@ -250,7 +250,7 @@ func (r *Router) askKernelForConsole(p *Peer, it item) {
 }
 
 func (p *Peer) sendRewritten(it item, fields ...protocol.Field) {
-	body, err := protocol.Rewrite(it.body, fields...)
+	body, err := protocol.ReplaceFields(it.body, fields...)
 	if err != nil {
 		p.sendError(it, err.Error(), "")
 		return
@@ -269,9 +269,9 @@ func (r *Router) consoleEnded(p *Peer, _ []item) {
 	r.succeed()
 }
 
-// Tell sends every console at /run a message of the server's own. One that is
+// SendToRunConsoles sends every console at /run a message of the server's own. One that is
 // being greeted gets it behind its greeting.
-func (r *Router) Tell(msg any) {
+func (r *Router) SendToRunConsoles(msg any) {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
 	r.toConsoles(message(msg))
@@ -285,8 +285,8 @@ func (r *Router) toConsoles(it item) {
 	}
 }
 
-// Greet sends every console at /run its greeting again: the kernel is another.
-func (r *Router) Greet() {
+// ResendHello sends every console at /run its greeting again: the kernel is another.
+func (r *Router) ResendHello() {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
 	r.mu.Lock()

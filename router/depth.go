@@ -14,8 +14,8 @@ const depthLimit = 500
 
 // tooDeep tells whether a well-formed message is nested deeper than that.
 func tooDeep(body []byte) bool {
-	if protocol.IsRaw(body) || bytes.Count(body, []byte("["))+bytes.Count(body, []byte("{")) <= depthLimit {
+	if protocol.IsRawFrame(body) || bytes.Count(body, []byte("["))+bytes.Count(body, []byte("{")) <= depthLimit {
 		return false
 	}
-	return protocol.Deeper(body, depthLimit)
+	return protocol.IsDeeperThan(body, depthLimit)
 }

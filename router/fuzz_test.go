@@ -180,18 +180,18 @@ func newFuzzed(t *testing.T, setup byte) *fuzzed {
 }
 
 func fuzzConfig(setup byte, fz *fuzzed) router.Config {
-	cfg := router.Config{Shared: setup&withOwner == 0, Log: slog.New(fz.faults), Restart: func(name string) error {
+	cfg := router.Config{Shared: setup&withOwner == 0, Log: slog.New(fz.faults), RestartChild: func(name string) error {
 		if name != "kernel" {
 			return errors.New("there is no " + name)
 		}
-		fz.router.Greet()
+		fz.router.ResendHello()
 		return nil
 	}}
 	if setup&withLimit != 0 {
-		cfg.FrameLimit = 300
+		cfg.MaxFrameBytes = 300
 	}
 	if setup&withoutTime != 0 {
-		cfg.Document, cfg.Holder, cfg.Cell, cfg.Stale = time.Millisecond, time.Millisecond, time.Millisecond, time.Nanosecond
+		cfg.DocumentTimeout, cfg.HolderTimeout, cfg.CellTimeout, cfg.StaleDelay = time.Millisecond, time.Millisecond, time.Millisecond, time.Nanosecond
 	}
 	return cfg
 }
@@ -203,13 +203,13 @@ func (fz *fuzzed) join(letter byte, attach func(protocol.Conn) (*router.Peer, er
 	require.NoError(fz.t, err)
 	fz.peers[letter] = theirs
 	fz.reading.Go(func() {
-		decoder := protocol.NewDecoder()
+		decoder := protocol.NewEnvelopeDecoder()
 		for {
 			body, err := theirs.Read()
 			if err != nil {
 				return
 			}
-			if _, err := decoder.Envelope(body); err != nil {
+			if _, err := decoder.Decode(body); err != nil {
 				fz.faults.add(fmt.Sprintf("%c was sent %.200q: %v", letter, body, err))
 			}
 		}
@@ -219,9 +219,9 @@ func (fz *fuzzed) join(letter byte, attach func(protocol.Conn) (*router.Peer, er
 func (fz *fuzzed) serveDocument(runs *notebook.Executions) {
 	made := 0
 	document := notebook.NewDocument(notebook.DocumentConfig{
-		Executions: runs, NewID: func() string { made++; return fmt.Sprintf("cell-%d", made) },
-		Event: func(e notebook.Event) {
-			fz.journal.Append(trace.Entry{Hop: trace.Notebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind}, Body: e.JSON()})
+		Executions: runs, NewCellID: func() string { made++; return fmt.Sprintf("cell-%d", made) },
+		OnEvent: func(e notebook.Event) {
+			fz.journal.Append(trace.Entry{Hop: trace.HopNotebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind}, Body: e.JSON()})
 		},
 	})
 	fz.document = true
@@ -258,7 +258,7 @@ func ownID() *regexp.Regexp { return regexp.MustCompile(`eval_[0-9]{1,3}\b`) }
 
 // see reads what has been entered in the trace.
 func (fz *fuzzed) see() {
-	for e := fz.follow.Try(); e != nil; e = fz.follow.Try() {
+	for e := fz.follow.TryNext(); e != nil; e = fz.follow.TryNext() {
 		fz.count(e)
 	}
 }
@@ -296,7 +296,7 @@ func (fz *fuzzed) end() {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		fz.router.Close(protocol.CloseGoing, "over")
+		fz.router.Close(protocol.CloseGoingAway, "over")
 	}()
 	select {
 	case <-closed:

@@ -28,7 +28,7 @@ func (r *Router) fromDocument(p *Peer, it item) {
 // setWidget asks the kernel to set a widget, for an action that its answer then
 // answers.
 func (r *Router) setWidget(it item) {
-	ask := &pending{id: protocol.NewServerTxID(), action: "set_widget", whom: byKernel, within: r.cfg.Document}
+	ask := &pending{id: protocol.NewServerTxID(), action: "set_widget", whom: byKernel, within: r.cfg.DocumentTimeout}
 	ask.reply = func(a answer) {
 		action, _ := r.table.take(it.env.AgentTxID)
 		switch {
@@ -50,7 +50,7 @@ func (r *Router) setWidget(it item) {
 		action.reply(answer{it: set})
 	}
 	r.table.passOn(it.env.AgentTxID)
-	body, err := protocol.Rewrite(it.body, protocol.Field{Name: "agent_tx_id", Value: ask.id})
+	body, err := protocol.ReplaceFields(it.body, protocol.Field{Name: "agent_tx_id", Value: ask.id})
 	if err != nil {
 		ask.reply(answer{failed: err.Error()})
 		return
@@ -115,9 +115,9 @@ func (r *Router) fromAgentConsole(p *Peer, it item) {
 			r.toAgentFrom(p, it)
 		}
 	case protocol.TypeKernelMessage:
-		p.enter(it, trace.Dropped) // the router relays these itself
+		p.enter(it, trace.NoteDropped) // the router relays these itself
 	default:
-		p.enter(it, trace.Dropped)
+		p.enter(it, trace.NoteDropped)
 		p.sendAgentError(fmt.Sprintf("unknown message type %q", it.env.Type))
 	}
 }

@@ -29,7 +29,7 @@ func TestActionWhileTheHolderGoes(t *testing.T) {
 	going := slowGoodbye{Conn: ours, released: make(chan struct{})}
 	old, err := s.router.AttachHolder(going, 1, "1", 0)
 	require.NoError(t, err)
-	old.End(protocol.CloseNormal, "it goes")
+	old.Disconnect(protocol.CloseNormal, "it goes")
 	agent := s.peers["agent"].conn
 	require.NoError(t, agent.Write([]byte(`{"type":"agent_action","action":"get_context","params":{},"tx_id":"tx_1"}`)))
 	require.NoError(t, agent.Write([]byte(`{"type":"agent_action","action":"no_such_action","params":{},"tx_id":"tx_2"}`)))

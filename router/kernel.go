@@ -44,13 +44,13 @@ func (r *Router) fromRun(p *Peer, it item) {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
 	it = p.enter(it, "")
-	if err := r.runs.Apply(it.ref, it.env, it.body); err != nil {
+	if err := r.runs.ApplyFrame(it.ref, it.env, it.body); err != nil {
 		r.log.Warn("a kernel frame does not fit", "type", it.env.Type, "error", err)
 	}
 	r.toRunConsoles(it)
 	if told, ok := r.runs.KernelMessage(it.env, it.body); ok {
 		relay := message(protocol.KernelMessage{Type: protocol.TypeKernelMessage, Message: told})
-		relay.env.CellID, relay.note, relay.cause = it.env.CellID, trace.Relayed, it.ref
+		relay.env.CellID, relay.note, relay.cause = it.env.CellID, trace.NoteRelayed, it.ref
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.agent != nil {
@@ -78,7 +78,7 @@ func (r *Router) fromKernelAnswer(p *Peer, it item, id string) {
 	if ask != nil {
 		action = ask.action
 	}
-	if isGlobals(action) && was.note != trace.Duplicate {
+	if isGlobals(action) && was.note != trace.NoteDuplicate {
 		r.keepSummary(it)
 	}
 	if ask != nil {
@@ -90,7 +90,7 @@ func (r *Router) fromKernelAnswer(p *Peer, it item, id string) {
 func (r *Router) askKernelForAgent(p *Peer, it item) {
 	ask := &pending{
 		id: protocol.NewServerTxID(), agent: it.env.TxID, byAgent: true, action: it.env.Action,
-		whom: byKernel, within: r.cfg.Document,
+		whom: byKernel, within: r.cfg.DocumentTimeout,
 	}
 	ask.reply = func(a answer) {
 		if a.failed == "" {
@@ -100,16 +100,16 @@ func (r *Router) askKernelForAgent(p *Peer, it item) {
 	}
 	request, err := r.kernelRequest(ask, it.body)
 	if err != nil {
-		p.enter(it, trace.Intercepted)
+		p.enter(it, trace.NoteIntercepted)
 		ask.reply(answer{failed: err.Error()})
 		return
 	}
 	if !r.table.add(ask, r.kernelTimedOut) {
-		p.enter(it, trace.Tamper)
+		p.enter(it, trace.NoteTamper)
 		r.answerAgent(ask.agent, answer{failed: fmt.Sprintf("tx_id %q is in flight already", ask.agent)})
 		return
 	}
-	request.cause = p.enter(it, trace.Intercepted).ref
+	request.cause = p.enter(it, trace.NoteIntercepted).ref
 	r.askKernel(ask, request)
 }
 
@@ -155,8 +155,8 @@ func (r *Router) kernelRequest(ask *pending, body []byte) (item, error) {
 // executeLimit is how long an execute_code may take: what was asked for, at
 // most the cell limit.
 func (r *Router) executeLimit(seconds *float64) time.Duration {
-	if seconds == nil || *seconds <= 0 || *seconds > r.cfg.Cell.Seconds() {
-		return r.cfg.Cell
+	if seconds == nil || *seconds <= 0 || *seconds > r.cfg.CellTimeout.Seconds() {
+		return r.cfg.CellTimeout
 	}
 	return time.Duration(*seconds * float64(time.Second))
 }
@@ -185,19 +185,19 @@ func (r *Router) askKernel(ask *pending, request item) {
 		failed = "there is no kernel"
 	case kernel == nil:
 		failed = "the kernel has ended: " + gone
-	case int64(len(request.body)) > r.cfg.FrameLimit:
-		failed = fmt.Sprintf("a request of %d bytes, more than the %d that a message may have", len(request.body), r.cfg.FrameLimit)
+	case int64(len(request.body)) > r.cfg.MaxFrameBytes:
+		failed = fmt.Sprintf("a request of %d bytes, more than the %d that a message may have", len(request.body), r.cfg.MaxFrameBytes)
 	case !kernel.send(request):
 		failed = "the kernel does not read: too much is waiting for it"
 	}
 	if failed != "" {
-		if r.table.remove(ask, trace.Late) {
+		if r.table.remove(ask, trace.NoteLate) {
 			ask.reply(answer{failed: failed})
 		}
 		return
 	}
 	if isGlobals(ask.action) {
-		r.table.staleAfter(ask, r.cfg.Stale, func() { r.giveStale(ask) })
+		r.table.staleAfter(ask, r.cfg.StaleDelay, func() { r.giveStale(ask) })
 	}
 }
 
@@ -210,27 +210,27 @@ func (r *Router) kernelTimedOut(ask *pending) {
 	}
 	r.log.Warn("deadline missed", "action", ask.action, "tx_id", ask.id, "hop", string(ask.whom), "limit", ask.within)
 	text := fmt.Sprintf("execute_code did not end within %v and was interrupted", ask.within)
-	if err := r.ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: ask.id}); err != nil {
+	if err := r.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: ask.id}); err != nil {
 		text += "; " + err.Error()
 	}
-	ask.reply(answer{failed: text, note: trace.TimedOut})
+	ask.reply(answer{failed: text, note: trace.NoteTimedOut})
 }
 
-// StopCode interrupts every execute_code that the agent has asked for and that
+// InterruptExecuteCode interrupts every execute_code that the agent has asked for and that
 // is in flight.
-func (r *Router) StopCode() {
+func (r *Router) InterruptExecuteCode() {
 	for _, id := range r.table.executing() {
-		_ = r.ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: id}) // without a kernel nothing runs
+		_ = r.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: id}) // without a kernel nothing runs
 	}
 }
 
-// ToKernel sends the kernel a message of the server's own.
-func (r *Router) ToKernel(msg any) error {
+// SendToKernel sends the kernel a message of the server's own.
+func (r *Router) SendToKernel(msg any) error {
 	r.mu.Lock()
 	kernel := r.kernel
 	r.mu.Unlock()
 	if kernel == nil {
-		return fmt.Errorf("kernel: %w", ErrNoPeer)
+		return fmt.Errorf("kernel: %w", ErrNotConnected)
 	}
 	if !kernel.send(message(msg)) {
 		return fmt.Errorf("kernel: too much is waiting for it")
@@ -251,8 +251,8 @@ func (r *Router) kernelEnded(p *Peer, _ []item) {
 	r.mu.Unlock()
 	text = "the kernel has ended: " + text
 	if current {
-		open := r.runs.Open()
-		r.runs.Ended()
+		open := r.runs.OpenCells()
+		r.runs.MarkKernelEnded()
 		for _, cell := range open {
 			r.failRun(cell, text)
 		}

@@ -21,12 +21,12 @@ func (r *Router) enterOwned(p *Peer, it item) (entered item, may bool) {
 	if r.owns(p) {
 		return p.enter(it, ""), true
 	}
-	p.enter(it, trace.Dropped)
+	p.enter(it, trace.NoteDropped)
 	why := "another console owns this session"
 	if r.cfg.ReadOnly {
 		why = "this session is only shown"
 	}
-	p.send(message(protocol.Error{Type: protocol.TypeNotOwner, TxID: it.env.TxID, Data: protocol.ErrorData{
+	p.send(message(protocol.Error{Type: protocol.TypeNotSessionOwner, TxID: it.env.TxID, Data: protocol.ErrorData{
 		Message: it.env.Type + ": " + why + "; it may be watched, and asked for summaries",
 	}}))
 	return it, false

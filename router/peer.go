@@ -58,8 +58,8 @@ func newPeer(r *Router, conn protocol.Conn, name string, in, out trace.Hop) *Pee
 	}
 }
 
-// ID numbers the consoles of a session, from 1 on; it is 0 for others.
-func (p *Peer) ID() int { return p.id }
+// ConsoleID numbers the consoles of a session, from 1 on; it is 0 for others.
+func (p *Peer) ConsoleID() int { return p.id }
 
 // Done is closed when the peer has ended and is no longer part of the session.
 func (p *Peer) Done() <-chan struct{} { return p.done }
@@ -69,8 +69,8 @@ func (p *Peer) Done() <-chan struct{} { return p.done }
 // the router closed it.
 func (p *Peer) Err() error { return p.err }
 
-// End closes the peer's connection without waiting for it to end.
-func (p *Peer) End(code protocol.CloseCode, reason string) { p.end(code, reason, nil) }
+// Disconnect closes the peer's connection without waiting for it to end.
+func (p *Peer) Disconnect(code protocol.CloseCode, reason string) { p.end(code, reason, nil) }
 
 func (p *Peer) run() {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -121,7 +121,7 @@ func (p *Peer) finish(code protocol.CloseCode, reason string) {
 }
 
 func (p *Peer) read(ctx context.Context) error {
-	decoder := protocol.NewDecoder()
+	decoder := protocol.NewEnvelopeDecoder()
 	for {
 		if p.before != nil {
 			if err := p.before(ctx); err != nil {
@@ -132,13 +132,13 @@ func (p *Peer) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		env, err := decoder.Envelope(body)
+		env, err := decoder.Decode(body)
 		if err == nil && tooDeep(body) {
 			err = fmt.Errorf("it is nested more than %d levels deep", depthLimit)
 		}
 		if err != nil {
 			p.router.log.Warn("malformed message", "peer", p.name, "error", err)
-			p.enter(item{body: body}, trace.Malformed)
+			p.enter(item{body: body}, trace.NoteMalformed)
 			if p.complain != nil {
 				p.complain(err.Error())
 			}
@@ -183,7 +183,7 @@ func (p *Peer) write() {
 
 func (p *Peer) writeOne(it item) bool {
 	err := p.conn.Write(it.body)
-	var tooLarge *protocol.FrameError
+	var tooLarge *protocol.FrameLengthError
 	switch {
 	case err == nil:
 		return true
@@ -202,7 +202,7 @@ func (p *Peer) writeOne(it item) bool {
 func (p *Peer) enter(it item, note trace.Note) item {
 	if p.in != "" {
 		it.ref = p.router.journal.Append(trace.Entry{
-			Hop: p.in, Conn: p.id, Envelope: it.env, Note: note, Body: it.body,
+			Hop: p.in, ConsoleID: p.id, Envelope: it.env, Note: note, Body: it.body,
 		})
 	}
 	return it
@@ -232,13 +232,13 @@ func (p *Peer) sendThen(it item, taken func()) (full, closed bool) {
 }
 
 // drop appends to the trace that the peer does not get a frame.
-func (p *Peer) drop(it item) { p.leave(it, trace.Dropped) }
+func (p *Peer) drop(it item) { p.leave(it, trace.NoteDropped) }
 
 func (p *Peer) leave(it item, note trace.Note) {
 	if p.out == "" {
 		return
 	}
-	entry := trace.Entry{Hop: p.out, Conn: p.id, Envelope: it.env, Note: note, Bytes: len(it.body), Ref: it.ref, Cause: it.cause}
+	entry := trace.Entry{Hop: p.out, ConsoleID: p.id, Envelope: it.env, Note: note, BodyBytes: len(it.body), RefSeq: it.ref, CauseSeq: it.cause}
 	switch {
 	case it.ref != 0:
 	case it.recorded != nil:
@@ -252,6 +252,6 @@ func (p *Peer) leave(it item, note trace.Note) {
 // tooSlow is the overflow of a console: it is closed, and may come back.
 func (p *Peer) tooSlow(it item) {
 	p.drop(it)
-	text := fmt.Sprintf("too slow: more than %d MiB or %d messages were waiting", QueueBytes>>20, QueueFrames)
-	p.end(protocol.ClosePolicy, text, errors.New(text))
+	text := fmt.Sprintf("too slow: more than %d MiB or %d messages were waiting", MaxQueueBytes>>20, MaxQueueFrames)
+	p.end(protocol.ClosePolicyViolation, text, errors.New(text))
 }

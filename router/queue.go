@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// QueueBytes and QueueFrames bound what waits for one peer; one frame of
+	// MaxQueueBytes and MaxQueueFrames bound what waits for one peer; one frame of
 	// any size is always taken.
-	QueueBytes  = 8 << 20
-	QueueFrames = 8192
+	MaxQueueBytes  = 8 << 20
+	MaxQueueFrames = 8192
 )
 
 // item is a frame on its way.
@@ -66,7 +66,7 @@ func (q *queue) force(it item, accept func()) {
 }
 
 func (q *queue) fullLocked(more int) bool {
-	return len(q.items) > 0 && (q.bytes+more > QueueBytes || len(q.items) >= QueueFrames)
+	return len(q.items) > 0 && (q.bytes+more > MaxQueueBytes || len(q.items) >= MaxQueueFrames)
 }
 
 func (q *queue) takeLocked(it item, accept func()) {
@@ -91,7 +91,7 @@ func (q *queue) state() (full bool, bytes int, moved time.Time) {
 func (q *queue) busy() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.bytes > QueueBytes/2 || len(q.items) > QueueFrames/2
+	return q.bytes > MaxQueueBytes/2 || len(q.items) > MaxQueueFrames/2
 }
 
 // depth returns how many frames and bytes wait.

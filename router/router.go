@@ -33,47 +33,47 @@ import (
 
 // The deadlines, unless the [Config] has others.
 const (
-	// DocumentDeadline is for actions that the server's own document answers,
+	// DefaultDocumentTimeout is for actions that the server's own document answers,
 	// and for requests to the kernel.
-	DocumentDeadline = 8 * time.Second
+	DefaultDocumentTimeout = 8 * time.Second
 
-	// HolderDeadline is for actions that a console answers. It is shorter than
+	// DefaultHolderTimeout is for actions that a console answers. It is shorter than
 	// the 10 s of the agent, which so learns whom it has waited for.
-	HolderDeadline = 9500 * time.Millisecond
+	DefaultHolderTimeout = 9500 * time.Millisecond
 
-	// CellDeadline is the default and the most for an execute_code.
-	CellDeadline = 5 * time.Minute
+	// DefaultCellTimeout is the default and the most for an execute_code.
+	DefaultCellTimeout = 5 * time.Minute
 
-	// StaleAfter is how long a summary waits for the kernel when there is an
+	// DefaultStaleDelay is how long a summary waits for the kernel when there is an
 	// older one that can be given instead.
-	StaleAfter = 250 * time.Millisecond
+	DefaultStaleDelay = 250 * time.Millisecond
 
-	// AgentStall is how long an agent may leave a full queue unread.
-	AgentStall = 10 * time.Second
+	// DefaultAgentStallTimeout is how long an agent may leave a full queue unread.
+	DefaultAgentStallTimeout = 10 * time.Second
 )
 
 // Executions is the fold over the kernel's frames, which the router keeps up to date
 // and asks what the agent is told of a run. internal/notebook has it.
 type Executions interface {
 	// Apply takes in a frame of the kernel; seq is its place in the trace.
-	Apply(seq int64, env protocol.Envelope, body []byte) error
+	ApplyFrame(seq int64, env protocol.Envelope, body []byte) error
 	// KernelMessage is what the agent is told of a start_cell or cell_result
 	// that was applied, as the content of a kernel_message; false: nothing.
 	KernelMessage(env protocol.Envelope, body []byte) (json.RawMessage, bool)
 	// Sent and Disposed note that the kernel was told to run or drop a cell.
-	Sent(cellID string)
-	Disposed(cellID string)
+	MarkSent(cellID string)
+	MarkDisposed(cellID string)
 	// Open names the cells that run or wait to.
-	Open() []string
+	OpenCells() []string
 	// Ended notes that the kernel is gone.
-	Ended()
+	MarkKernelEnded()
 }
 
 // Config is what a [Router] may be told. The zero value works.
 type Config struct {
 	// Document, Holder, Cell, Stale and Agent are deadlines; 0 means the
 	// constants of this package.
-	Document, Holder, Cell, Stale, Agent time.Duration
+	DocumentTimeout, HolderTimeout, CellTimeout, StaleDelay, AgentStallTimeout time.Duration
 
 	// Shared lets every console do everything; otherwise only the session's
 	// owner may run, edit and talk to the agent. ReadOnly, which goes before
@@ -82,11 +82,11 @@ type Config struct {
 
 	// Restart starts a child, "kernel" or "agent", anew; nil refuses it. It may
 	// take its time, and must end when the session does.
-	Restart func(name string) error
+	RestartChild func(name string) error
 
-	// FrameLimit is the largest message that kernel and agent take, in bytes;
+	// MaxFrameBytes is the largest message that kernel and agent take, in bytes;
 	// 0 is the protocol's default. What is larger is answered with an error.
-	FrameLimit int64
+	MaxFrameBytes int64
 
 	// Log gets a warning for each oddity of a peer; nil discards.
 	Log *slog.Logger
@@ -132,19 +132,19 @@ func New(journal *trace.Journal, runs Executions, cfg Config) *Router {
 			*d = value
 		}
 	}
-	set(&cfg.Document, DocumentDeadline)
-	set(&cfg.Holder, HolderDeadline)
-	set(&cfg.Cell, CellDeadline)
-	set(&cfg.Stale, StaleAfter)
-	set(&cfg.Agent, AgentStall)
-	if cfg.FrameLimit <= 0 {
-		cfg.FrameLimit = protocol.DefaultFrameLimit
+	set(&cfg.DocumentTimeout, DefaultDocumentTimeout)
+	set(&cfg.HolderTimeout, DefaultHolderTimeout)
+	set(&cfg.CellTimeout, DefaultCellTimeout)
+	set(&cfg.StaleDelay, DefaultStaleDelay)
+	set(&cfg.AgentStallTimeout, DefaultAgentStallTimeout)
+	if cfg.MaxFrameBytes <= 0 {
+		cfg.MaxFrameBytes = protocol.DefaultMaxFrameBytes
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.Restart == nil {
-		cfg.Restart = func(name string) error { return fmt.Errorf("%q cannot be started anew here", name) }
+	if cfg.RestartChild == nil {
+		cfg.RestartChild = func(name string) error { return fmt.Errorf("%q cannot be started anew here", name) }
 	}
 	return &Router{
 		cfg: cfg, journal: journal, runs: runs, log: cfg.Log,
@@ -165,7 +165,7 @@ const TypeHolder = "holder"
 // console that it is about; 0: none.
 func (r *Router) note(kind string, conn int, what map[string]any) {
 	it := message(what)
-	r.journal.Append(trace.Entry{Hop: trace.Session, Conn: conn, Envelope: protocol.Envelope{Type: kind}, Body: it.body})
+	r.journal.Append(trace.Entry{Hop: trace.HopSession, ConsoleID: conn, Envelope: protocol.Envelope{Type: kind}, Body: it.body})
 }
 
 // noteEnd puts the end of a peer into the trace.
@@ -176,7 +176,7 @@ func (r *Router) noteEnd(p *Peer) {
 	}
 	it := message(map[string]any{"type": TypePeerEnded, "peer": p.name, "conn": p.id, "reason": reason})
 	it.env.Action = p.name
-	r.journal.Append(trace.Entry{Hop: trace.Session, Conn: p.id, Envelope: it.env, Body: it.body})
+	r.journal.Append(trace.Entry{Hop: trace.HopSession, ConsoleID: p.id, Envelope: it.env, Body: it.body})
 }
 
 // ErrClosed is what an attachment to a closed Router fails with.
@@ -197,7 +197,7 @@ func (r *Router) AttachKernel(conn protocol.Conn, older bool) (*Peer, error) {
 	return r.attach(conn, 0, "kernel", trace.KernelToServer, trace.ServerToKernel, func(p *Peer) {
 		r.kernel, r.older, r.gone, r.summary = p, older, "", lastSummary{}
 		p.handle, p.overflow, p.ended = r.fromKernel, p.drop, r.kernelEnded
-		p.before = r.journal.Room
+		p.before = r.journal.WaitForRoom
 	})
 }
 
@@ -220,7 +220,7 @@ func (r *Router) AttachDocument(conn protocol.Conn) (*Peer, error) {
 func (r *Router) AttachHolder(conn protocol.Conn, id int, session string, run int) (*Peer, error) {
 	return r.attach(conn, id, "console", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
 		p.handle, p.overflow, p.ended = r.fromHolder, r.holderOverflow(p), r.holderEnded
-		p.missed, p.before, p.tie, p.complain = r.holderMissed, r.journal.Room, run, p.sendAgentError
+		p.missed, p.before, p.tie, p.complain = r.holderMissed, r.journal.WaitForRoom, run, p.sendAgentError
 		r.note(TypeHolder, p.id, map[string]any{"type": TypeHolder, "by": "console", "conn": p.id, "session_id": session})
 		r.hold(p)
 	})
@@ -257,7 +257,7 @@ func (r *Router) attach(conn protocol.Conn, id int, name string, in, out trace.H
 	}
 	r.mu.Unlock()
 	if closed {
-		_ = conn.Close(protocol.CloseGoing, ErrClosed.Error())
+		_ = conn.Close(protocol.CloseGoingAway, ErrClosed.Error())
 		return nil, ErrClosed
 	}
 	return p, nil
@@ -295,22 +295,22 @@ func (r *Router) othersLocked() []*Peer {
 	return peers
 }
 
-// Depth is what waits to be written to one peer.
-type Depth struct {
-	Peer          string // agent, kernel, notebook, console (a holder), view or run
-	Conn          int    // which console; 0: not one
+// QueueDepth is what waits to be written to one peer.
+type QueueDepth struct {
+	PeerName      string // agent, kernel, notebook, console (a holder), view or run
+	ConsoleID     int    // which console; 0: not one
 	Frames, Bytes int
 }
 
-// Queues returns what waits for each peer.
-func (r *Router) Queues() []Depth {
+// QueueDepths returns what waits for each peer.
+func (r *Router) QueueDepths() []QueueDepth {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	peers := slices.Concat(r.othersLocked(), r.views)
-	depths := make([]Depth, len(peers))
+	depths := make([]QueueDepth, len(peers))
 	for i, p := range peers {
 		frames, bytes := p.queue.depth()
-		depths[i] = Depth{Peer: p.name, Conn: p.id, Frames: frames, Bytes: bytes}
+		depths[i] = QueueDepth{PeerName: p.name, ConsoleID: p.id, Frames: frames, Bytes: bytes}
 	}
 	return depths
 }

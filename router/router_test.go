@@ -86,7 +86,7 @@ func (s *stage) leave() {
 	for _, a := range s.peers {
 		_ = a.conn.Close(protocol.CloseNormal, "")
 	}
-	s.router.Close(protocol.CloseGoing, "over")
+	s.router.Close(protocol.CloseGoingAway, "over")
 }
 
 // answerShuffled reads n requests of a peer and answers them in random order,
@@ -129,7 +129,7 @@ func TestStalledConsoleIsClosed(t *testing.T) {
 		s.join("kernel")
 		kernel := s.peers["kernel"].conn
 		require.NoError(t, kernel.Write([]byte(`{"type":"start_cell","cell_id":"c","run_sequencer":1}`)))
-		block := protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, CellID: "c", Text: []byte(strings.Repeat("x", 1<<20))})
+		block := protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: "c", Text: []byte(strings.Repeat("x", 1<<20))})
 		began := time.Now()
 		for range 20 {
 			require.NoError(t, kernel.Write(block))
@@ -165,7 +165,7 @@ func TestStalledAgent(t *testing.T) {
 				agent := s.peers["agent"]
 				big := fmt.Appendf(nil, `{"type":"agent_query","query":"%s"}`, strings.Repeat("x", 3<<20))
 				for range 4 {
-					require.NoError(t, s.router.ToAgent(json.RawMessage(big)))
+					require.NoError(t, s.router.SendToAgent(json.RawMessage(big)))
 				}
 				synctest.Wait()
 				written := make(chan error, 1)
@@ -205,7 +205,7 @@ func TestAgentThatLetsTooMuchPileUpIsEnded(t *testing.T) {
 		s.join("agent")
 		big := fmt.Appendf(nil, `{"type":"agent_query","query":"%s"}`, strings.Repeat("x", 8<<20))
 		for range 10 {
-			require.NoError(t, s.router.ToAgent(json.RawMessage(big)))
+			require.NoError(t, s.router.SendToAgent(json.RawMessage(big)))
 		}
 		<-s.peers["agent"].peer.Done()
 		require.ErrorContains(t, s.peers["agent"].peer.Err(), "the agent does not read")
@@ -253,11 +253,11 @@ func TestCloseSendsWhatIsQueued(t *testing.T) {
 		s := newStage(t)
 		s.join("console")
 		for i := range 3 {
-			s.router.Tell(map[string]any{"type": "eval_result", "n": i})
+			s.router.SendToRunConsoles(map[string]any{"type": "eval_result", "n": i})
 		}
 		closed := make(chan struct{})
 		go func() {
-			s.router.Close(protocol.CloseGoing, "over")
+			s.router.Close(protocol.CloseGoingAway, "over")
 			close(closed)
 		}()
 		synctest.Wait()
@@ -290,7 +290,7 @@ func TestBacklogIsBounded(t *testing.T) {
 			ask(i)
 		}
 		require.Contains(t, s.came(), `"tx_id":"tx_7","status":"error","error":"too many requests wait for a console"`)
-		<-time.After(router.HolderDeadline)
+		<-time.After(router.DefaultHolderTimeout)
 		s.came()
 		ask(8)
 		require.NotContains(t, s.came(), "too many requests", "the others have missed their deadline")
@@ -304,7 +304,7 @@ func TestTooLargeForAFrame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
-		s.router = router.New(s.journal, s.runs, router.Config{FrameLimit: 1000})
+		s.router = router.New(s.journal, s.runs, router.Config{MaxFrameBytes: 1000})
 		s.attach("agent")
 		s.attach("kernel")
 		s.attach("document")

@@ -25,7 +25,7 @@ func (r *Router) keepSummary(it item) {
 	if it.env.Status == protocol.StatusError {
 		return
 	}
-	body, err := protocol.Rewrite(it.body, protocol.Field{Name: "agent_tx_id"}, protocol.Field{Name: "tx_id"})
+	body, err := protocol.ReplaceFields(it.body, protocol.Field{Name: "agent_tx_id"}, protocol.Field{Name: "tx_id"})
 	if err != nil {
 		return // the reader has checked it: it is an object
 	}
@@ -40,10 +40,10 @@ func (r *Router) giveStale(ask *pending) {
 	r.mu.Lock()
 	last := r.summary
 	r.mu.Unlock()
-	if last.body == nil || !r.table.remove(ask, trace.Late) {
+	if last.body == nil || !r.table.remove(ask, trace.NoteLate) {
 		return
 	}
-	body, err := protocol.Rewrite(last.body,
+	body, err := protocol.ReplaceFields(last.body,
 		protocol.Field{Name: "stale", Value: true},
 		protocol.Field{Name: "age_ms", Value: time.Since(last.at).Milliseconds()})
 	if err != nil {

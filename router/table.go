@@ -80,7 +80,7 @@ func (t *table) add(p *pending, late func(*pending)) bool {
 		t.agents[p.agent] = p
 	}
 	p.timer = time.AfterFunc(p.within, func() {
-		if t.remove(p, trace.Late) {
+		if t.remove(p, trace.NoteLate) {
 			late(p)
 		}
 	})
@@ -102,13 +102,13 @@ func (t *table) take(id string) (p *pending, was ended) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p := t.open[id]; p != nil {
-		t.removeLocked(p, trace.Duplicate)
+		t.removeLocked(p, trace.NoteDuplicate)
 		return p, ended{}
 	}
 	if was, ok := t.ended[id]; ok {
 		return nil, was
 	}
-	return nil, ended{note: trace.Orphaned}
+	return nil, ended{note: trace.NoteOrphaned}
 }
 
 // remove ends p; an answer to it will from now on be noted so. false: it has
@@ -186,7 +186,7 @@ func (t *table) fail(text string, which func(*pending) bool) {
 	var failed []*pending
 	for _, p := range t.open {
 		if which(p) {
-			t.removeLocked(p, trace.Late)
+			t.removeLocked(p, trace.NoteLate)
 			failed = append(failed, p)
 		}
 	}

@@ -93,18 +93,18 @@ func newStage(t *testing.T) *stage {
 	n := 0
 	s.runs = notebook.NewExecutions(notebook.ExecutionsConfig{})
 	s.doc = notebook.NewDocument(notebook.DocumentConfig{
-		Executions: s.runs, NewID: func() string { n++; return fmt.Sprintf("cell-%d", n) },
-		Event: func(e notebook.Event) {
+		Executions: s.runs, NewCellID: func() string { n++; return fmt.Sprintf("cell-%d", n) },
+		OnEvent: func(e notebook.Event) {
 			s.journal.Append(trace.Entry{
-				Hop: trace.Notebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind}, Body: e.JSON(),
+				Hop: trace.HopNotebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind}, Body: e.JSON(),
 			})
 		},
 	})
-	s.router = router.New(s.journal, s.runs, router.Config{Restart: func(name string) error {
+	s.router = router.New(s.journal, s.runs, router.Config{RestartChild: func(name string) error {
 		if name != "kernel" {
 			return errors.New("there is no " + name)
 		}
-		s.router.Greet()
+		s.router.ResendHello()
 		return nil
 	}})
 	return s
@@ -125,7 +125,7 @@ func play(t *testing.T, script string) string {
 			out.WriteString(s.came())
 		}
 	}
-	s.router.Close(protocol.CloseGoing, "the test is over")
+	s.router.Close(protocol.CloseGoingAway, "the test is over")
 	for _, a := range s.peers {
 		_ = a.conn.Close(protocol.CloseNormal, "")
 	}
@@ -145,11 +145,11 @@ func (s *stage) do(command string) {
 		require.NoError(s.t, err)
 		<-time.After(d)
 	case "refuse":
-		s.router.Refuse(rest)
+		s.router.RefuseActions(rest)
 	default:
 		body := []byte(s.numbered(rest, true))
 		if text, raw := strings.CutPrefix(rest, "raw "); raw {
-			body = protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, CellID: "cell-1", Text: []byte(text)})
+			body = protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: "cell-1", Text: []byte(text)})
 		}
 		require.NoError(s.t, s.peers[what].conn.Write(body))
 	}
@@ -246,11 +246,11 @@ func (s *stage) came() string {
 
 func line(e *trace.Entry) string {
 	fields := []string{fmt.Sprintf("%d", e.Seq), string(e.Hop), e.Type, e.Action, e.TxID, e.AgentTxID, e.CellID, string(e.Note)}
-	if e.Ref != 0 {
-		fields = append(fields, fmt.Sprintf("=%d", e.Ref))
+	if e.RefSeq != 0 {
+		fields = append(fields, fmt.Sprintf("=%d", e.RefSeq))
 	}
-	if e.Cause != 0 {
-		fields = append(fields, fmt.Sprintf("of %d", e.Cause))
+	if e.CauseSeq != 0 {
+		fields = append(fields, fmt.Sprintf("of %d", e.CauseSeq))
 	}
 	return strings.Join(slices.DeleteFunc(fields, func(f string) bool { return f == "" }), " ")
 }

@@ -29,7 +29,7 @@ func (r *Router) AttachView(conn protocol.Conn, id, run int, first func() ([]byt
 	state, follow := first()
 	return r.attach(conn, id, "view", trace.ConsoleToServer, "", func(p *Peer) {
 		p.tie, p.complain = run, p.sendAgentError
-		p.handle, p.before, p.overflow, p.ended = r.fromView, r.journal.Room, p.tooSlow, r.viewEnded
+		p.handle, p.before, p.overflow, p.ended = r.fromView, r.journal.WaitForRoom, p.tooSlow, r.viewEnded
 		p.behind = newQueue()
 		p.feed = func(ctx context.Context, last <-chan struct{}) { p.show(ctx, last, follow) }
 		r.views = append(r.views, p)
@@ -38,10 +38,10 @@ func (r *Router) AttachView(conn protocol.Conn, id, run int, first func() ([]byt
 	})
 }
 
-// ViewLag is how far a view may be behind the trace, in bytes of entries. What it
+// MaxViewLagBytes is how far a view may be behind the trace, in bytes of entries. What it
 // has not been shown stays in memory, once for all views; beyond that it is sent
 // away.
-const ViewLag = 64 << 20
+const MaxViewLagBytes = 64 << 20
 
 // lagLook is how often it is looked how far behind a view is that does not read.
 const lagLook = time.Second
@@ -63,18 +63,18 @@ type feed struct {
 func (p *Peer) show(ctx context.Context, last <-chan struct{}, follow *trace.Follower) {
 	f := &feed{peer: p, follow: follow}
 	for ending := false; ctx.Err() == nil; {
-		more, look := follow.More(), (<-chan time.Time)(nil)
+		more, look := follow.Ready(), (<-chan time.Time)(nil)
 		caughtUp := f.on()
 		switch {
 		case caughtUp && ending:
 			p.queue.close()
 			return
-		case follow.Behind() > ViewLag:
-			p.end(protocol.ClosePolicy, tooFarBehind, errors.New(tooFarBehind))
+		case follow.UnreadBytes() > MaxViewLagBytes:
+			p.end(protocol.ClosePolicyViolation, tooFarBehind, errors.New(tooFarBehind))
 			return
 		case !caughtUp:
 			more, look = nil, time.After(lagLook)
-		case follow.Ended():
+		case follow.IsJournalClosed():
 			more = nil
 		}
 		select {
@@ -99,10 +99,10 @@ func (f *feed) on() (caughtUp bool) {
 	for {
 		if f.next == nil && !f.answered {
 			f.answer, f.answered, _ = f.peer.behind.pop()
-			f.until, _ = f.peer.router.journal.Last()
+			f.until, _ = f.peer.router.journal.LastEntry()
 		}
 		switch {
-		case f.next == nil && f.answered && f.follow.Seq() >= f.until:
+		case f.next == nil && f.answered && f.follow.LastSeq() >= f.until:
 			if f.peer.queue.busy() {
 				return false
 			}
@@ -110,7 +110,7 @@ func (f *feed) on() (caughtUp bool) {
 			f.peer.send(f.answer)
 			continue
 		case f.next == nil:
-			f.next = f.follow.Try()
+			f.next = f.follow.TryNext()
 		}
 		if f.next == nil {
 			return true
@@ -155,12 +155,12 @@ func (p *Peer) sendBehind(it item) {
 // isShown tells whether a view gets an entry.
 func isShown(e *trace.Entry) bool {
 	switch e.Hop {
-	case trace.Notebook:
+	case trace.HopNotebook:
 		return true
 	case trace.KernelToServer:
 		return isOfRun(e.Type)
 	case trace.AgentToServer:
-		return isTold(e.Type) && e.Note != trace.Malformed
+		return isTold(e.Type) && e.Note != trace.NoteMalformed
 	default:
 		return false
 	}
@@ -181,7 +181,7 @@ func isStream(kind string) bool {
 // numbered is the body of an entry with its place in the trace, "seq", as the
 // last member: that one counts.
 func numbered(e *trace.Entry) ([]byte, error) {
-	body, err := protocol.JSON(e.Body)
+	body, err := protocol.ToJSON(e.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +256,7 @@ func respond(kind, tx, action string, a answer) item {
 		fields = append(fields, protocol.Field{Name: "status", Value: protocol.StatusError},
 			protocol.Field{Name: "error", Value: action + " was interrupted"})
 	}
-	body, err := protocol.Rewrite(a.it.body, fields...)
+	body, err := protocol.ReplaceFields(a.it.body, fields...)
 	if err != nil {
 		return failed(err.Error())
 	}
@@ -280,8 +280,8 @@ func (r *Router) tie() {
 	}
 }
 
-// TellAgentConsoles sends every console at /agent a message of the server's own.
-func (r *Router) TellAgentConsoles(msg any) {
+// SendToAgentConsoles sends every console at /agent a message of the server's own.
+func (r *Router) SendToAgentConsoles(msg any) {
 	it := message(msg)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -40,7 +40,7 @@ func TestStalledViewIsClosed(t *testing.T) {
 		deaf, _ := s.view(7)
 		_, good := s.view(8)
 		text := strings.Repeat("x", 1<<20)
-		const frames = router.ViewLag>>20 + 10
+		const frames = router.MaxViewLagBytes>>20 + 10
 		seqs := make(chan int64, frames)
 		s.serving.Go(func() {
 			defer close(seqs)
@@ -83,7 +83,7 @@ func TestSlowViewIsGivenTime(t *testing.T) {
 		s.join("kernel")
 		s.attach("console") // which owns the session
 		_, slow := s.viewOf(7, 1)
-		const frames = 3 * router.QueueFrames
+		const frames = 3 * router.MaxQueueFrames
 		for range frames {
 			require.NoError(t, s.peers["kernel"].conn.Write([]byte(`{"type":"kernel_stdio","active_cell":"c","stream":"stdout","data":"x"}`)))
 		}
@@ -94,7 +94,7 @@ func TestSlowViewIsGivenTime(t *testing.T) {
 		for {
 			body, err := slow.Read()
 			require.NoError(t, err)
-			env, err := protocol.NewDecoder().Envelope(body)
+			env, err := protocol.NewEnvelopeDecoder().Decode(body)
 			require.NoError(t, err)
 			if env.Type == protocol.TypeNotebookActionResponse {
 				break
@@ -125,20 +125,20 @@ func TestStreamsAreLeftOutForASlowView(t *testing.T) {
 		}
 		const delta = `{"type":"agent_stream_delta","block_index":0,"delta":"x"}`
 		say(10, delta)
-		say(router.QueueFrames/2, `{"type":"agent_usage_update"}`)
+		say(router.MaxQueueFrames/2, `{"type":"agent_usage_update"}`)
 		say(100, delta)
 		say(1, `{"type":"agent_history_updated","entry":{}}`)
 		got := map[string]int{}
 		for got[protocol.TypeAgentHistoryUpdated] == 0 {
 			body, err := slow.Read()
 			require.NoError(t, err)
-			env, err := protocol.NewDecoder().Envelope(body)
+			env, err := protocol.NewEnvelopeDecoder().Decode(body)
 			require.NoError(t, err)
 			got[env.Type]++
 		}
 		require.GreaterOrEqual(t, got[protocol.TypeAgentStreamDelta], 10)
 		require.Less(t, got[protocol.TypeAgentStreamDelta], 10+50)
-		require.Equal(t, router.QueueFrames/2, got[protocol.TypeAgentUsageUpdate])
+		require.Equal(t, router.MaxQueueFrames/2, got[protocol.TypeAgentUsageUpdate])
 		s.leave()
 		s.serving.Wait()
 	})
@@ -156,7 +156,7 @@ func TestViewSeesTheEnd(t *testing.T) {
 		seen := map[string]int{}
 		s.serving.Go(func() {
 			for body, err := conn.Read(); err == nil; body, err = conn.Read() {
-				env, err := protocol.NewDecoder().Envelope(body)
+				env, err := protocol.NewEnvelopeDecoder().Decode(body)
 				if err == nil {
 					seen[env.Type]++
 				}
@@ -170,7 +170,7 @@ func TestViewSeesTheEnd(t *testing.T) {
 			require.NoError(t, s.peers["kernel"].conn.Write([]byte(`{"type":"kernel_stdio","active_cell":"c","stream":"stdout","data":"x"}`)))
 		}
 		// The last has been read by the router, and perhaps not been shown yet.
-		s.router.Close(protocol.CloseGoing, "over")
+		s.router.Close(protocol.CloseGoingAway, "over")
 		s.leave()
 		s.serving.Wait()
 		require.Equal(t, s.stdio(), seen[protocol.TypeKernelStdio])
@@ -188,7 +188,7 @@ func TestToldWhileGreeting(t *testing.T) {
 	_, err := s.router.AttachConsole(ours, 1, func(int, bool) (body, recorded []byte) {
 		telling.Go(func() {
 			close(began)
-			s.router.Tell(protocol.ManagedProcessExit{Type: protocol.TypeManagedProcessExit, Name: "kernel"})
+			s.router.SendToRunConsoles(protocol.ManagedProcessExit{Type: protocol.TypeManagedProcessExit, Name: "kernel"})
 		})
 		<-began
 		return []byte(`{"type":"ready"}`), []byte(`{"type":"ready"}`)
@@ -207,7 +207,7 @@ func TestToldWhileGreeting(t *testing.T) {
 
 // stdio counts the frames of text that the trace has.
 func (s *stage) stdio() (count int) {
-	for e := s.follow.Try(); e != nil; e = s.follow.Try() {
+	for e := s.follow.TryNext(); e != nil; e = s.follow.TryNext() {
 		if e.Type == protocol.TypeKernelStdio {
 			count++
 		}

@@ -54,7 +54,7 @@ func (a atAgent) attend(c *console, sc *scene) error {
 	}
 	for _, refused := range []error{session.ErrHeldByOtherConsole, session.ErrHeldByServer, session.ErrHeldByConsole} {
 		if errors.Is(err, refused) {
-			return &refusal{protocol.CloseHeld, err.Error()}
+			return &refusal{protocol.CloseAlreadyHeld, err.Error()}
 		}
 	}
 	return c.stay(peer, err)
@@ -77,7 +77,7 @@ func (a atAgent) stand(c *console, sc *scene, seen bool) error {
 		var seq int64
 		if sc.live != nil {
 			state = sc.live.NotebookState()
-			seq, _ = sc.live.Journal().Last()
+			seq, _ = sc.live.Journal().LastEntry()
 		}
 		if err := c.write(session.NotebookStateMessage(seq, state)); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (a atAgent) stand(c *console, sc *scene, seen bool) error {
 }
 
 func (a atAgent) refuse(c *console, body []byte) error {
-	env, err := protocol.NewDecoder().Envelope(body)
+	env, err := protocol.NewEnvelopeDecoder().Decode(body)
 	switch {
 	case err == nil && env.Type == protocol.TypeNotebookAction:
 		answer := protocol.ActionError(env.TxID, "the session has ended")

@@ -90,7 +90,7 @@ func (tr *trial) trace(t *testing.T) (records []trace.Record) {
 	file, err := os.Open(filepath.Join(tr.dir, "trace.jsonl"))
 	require.NoError(t, err)
 	defer file.Close()
-	_, err = trace.Read(file, func(r trace.Record) error {
+	_, err = trace.ReadRecords(file, func(r trace.Record) error {
 		records = append(records, r)
 		return nil
 	})
@@ -194,10 +194,10 @@ func (tr *trial) completedBy(t *testing.T, tool string) {
 			Name string `json:"name"`
 		}
 		switch {
-		case r.Hop == trace.AgentToServer && json.Unmarshal(r.Msg, &update) == nil &&
+		case r.Hop == trace.AgentToServer && json.Unmarshal(r.Message, &update) == nil &&
 			json.Unmarshal(update.Entry, &entry) == nil && json.Unmarshal(entry.Content, &blocks) == nil && blocks[0].Name == tool:
 			used = r.Seq
-		case r.Hop == trace.Session && string(r.Msg) == `{"cause":"","state":"collecting","type":"state"}`:
+		case r.Hop == trace.HopSession && string(r.Message) == `{"cause":"","state":"collecting","type":"state"}`:
 			collecting = r.Seq
 		}
 	}

@@ -44,35 +44,35 @@ func (w *world) checkTrace(t *testing.T, path string, within time.Duration) time
 		w.complain(fmt.Sprintf("%s: entry %d: %s", filepath.Base(path), r.Seq, fmt.Sprintf(format, args...)))
 	}
 	now, last, state := newAsking(), int64(0), ""
-	header, err := trace.Read(file, func(r trace.Record) error {
+	header, err := trace.ReadRecords(file, func(r trace.Record) error {
 		if r.Seq != last+1 {
 			bad(r, "it follows %d", last)
 		}
 		last = r.Seq
-		if r.Ref >= r.Seq || r.Cause >= r.Seq {
-			bad(r, "it refers to %d, because of %d", r.Ref, r.Cause)
+		if r.RefSeq >= r.Seq || r.CauseSeq >= r.Seq {
+			bad(r, "it refers to %d, because of %d", r.RefSeq, r.CauseSeq)
 		}
 		switch {
 		case r.Hop == trace.AgentToServer && r.Type == protocol.TypeAgentAction && r.TxID != "":
 			now.asked[r.TxID]++
-			now.last[r.TxID] = time.Duration(r.TNS)
-		case r.Hop == trace.ServerToAgent && r.Type == protocol.TypeActionResponse && r.Note != trace.Dropped:
+			now.last[r.TxID] = time.Duration(r.ElapsedNS)
+		case r.Hop == trace.ServerToAgent && r.Type == protocol.TypeActionResponse && r.Note != trace.NoteDropped:
 			now.answered[r.TxID]++
 			if now.answered[r.TxID] > now.asked[r.TxID] {
 				bad(r, "%s was asked %d times and answered %d times", r.TxID, now.asked[r.TxID], now.answered[r.TxID])
 			}
 		case r.Type == router.TypePeerEnded && r.Action == "agent":
 			for tx, times := range now.asked {
-				if waited := time.Duration(r.TNS) - now.last[tx]; now.answered[tx] < times && waited > within+slack {
+				if waited := time.Duration(r.ElapsedNS) - now.last[tx]; now.answered[tx] < times && waited > within+slack {
 					bad(r, "%s was not answered in %v", tx, waited)
 				}
 			}
 			now = newAsking()
-		case r.Hop == trace.Session && r.Type == "state":
+		case r.Hop == trace.HopSession && r.Type == "state":
 			var entered struct {
 				State string `json:"state"`
 			}
-			if json.Unmarshal(r.Msg, &entered) == nil {
+			if json.Unmarshal(r.Message, &entered) == nil {
 				state = entered.State
 			}
 		}
@@ -94,15 +94,15 @@ func (w *world) checkTrace(t *testing.T, path string, within time.Duration) time
 // on, or whose trace tells another story.
 func (w *world) checkLife(t *testing.T, live *session.Session, traces map[time.Time]string) {
 	t.Helper()
-	id := live.Journal().Session
+	id := live.Journal().SessionID
 	if live.State() != session.StateEnded {
 		w.complain(id + ": it is " + string(live.State()))
 	}
-	if open := live.Executions().Open(); len(open) > 0 {
+	if open := live.Executions().OpenCells(); len(open) > 0 {
 		w.complain(fmt.Sprintf("%s: cells that run for ever: %q", id, open))
 	}
 	state := live.NotebookState()
-	for cell, status := range state.Executions.Status {
+	for cell, status := range state.Executions.CellStatus {
 		if status == notebook.StatusRunning {
 			w.complain(fmt.Sprintf("%s: cell %q runs for ever", id, cell))
 		}

@@ -111,10 +111,10 @@ func (k *chaosKernel) result(cell, status string) {
 func (k *chaosKernel) output(cell string) {
 	switch k.IntN(8) {
 	case 0, 1:
-		k.frame(protocol.AppendRaw(nil, protocol.Raw{Stream: k.pick("stdout", "stderr"), CellID: cell, Text: []byte(strings.Repeat("spam\n", k.IntN(200)))}))
+		k.frame(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: k.pick("stdout", "stderr"), CellID: cell, Text: []byte(strings.Repeat("spam\n", k.IntN(200)))}))
 	case 2:
 		if k.chance(10) {
-			k.frame(protocol.AppendRaw(nil, protocol.Raw{Stream: "stdout", CellID: cell, Text: []byte(strings.Repeat("flood ", 50_000))}))
+			k.frame(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: "stdout", CellID: cell, Text: []byte(strings.Repeat("flood ", 50_000))}))
 		}
 	case 3:
 		k.say(params{"type": "cell_widgets", "cell_id": cell, "updated_widgets": []string{}, "widget_state": params{cell + "/w": params{"type": "slider", "value": k.IntN(9)}}})

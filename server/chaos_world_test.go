@@ -103,7 +103,7 @@ func (w *world) open(ctx context.Context, o server.StartOptions) (*session.Sessi
 		ID: o.SessionID, Journal: o.Journal, RestoreFrom: o.RestoreFrom, Kernel: kernel, Agent: agent, Environ: os.Environ(),
 		WorkdirRoot: w.boxes, AwaitConsole: true, TakeOverDelay: takeOver, AgentInit: protocol.AgentInit{SessionID: 1}, Log: slog.New(complaints{w}),
 		Router: router.Config{
-			Document: actionLimit / 2, Holder: actionLimit, Cell: actionLimit, Stale: 20 * time.Millisecond, Agent: 2 * time.Second, Shared: o.SessionID != "both",
+			DocumentTimeout: actionLimit / 2, HolderTimeout: actionLimit, CellTimeout: actionLimit, StaleDelay: 20 * time.Millisecond, AgentStallTimeout: 2 * time.Second, Shared: o.SessionID != "both",
 		},
 	})
 	if err == nil {

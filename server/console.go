@@ -33,7 +33,7 @@ type refusal struct {
 func (r *refusal) Error() string { return r.reason }
 
 func refuse(format string, args ...any) error {
-	return &refusal{protocol.ClosePolicy, fmt.Sprintf(format, args...)}
+	return &refusal{protocol.ClosePolicyViolation, fmt.Sprintf(format, args...)}
 }
 
 // HelloMessage is the first message of a console at /run or /agent.
@@ -101,7 +101,7 @@ func (s *Server) console(ctx context.Context, w http.ResponseWriter, r *http.Req
 		dismiss(ctx, seat, err)
 		return
 	}
-	ws.SetReadLimit(cmp.Or(s.cfg.MaxFrameBytes, protocol.DefaultFrameLimit))
+	ws.SetReadLimit(cmp.Or(s.cfg.MaxFrameBytes, protocol.DefaultMaxFrameBytes))
 	c, err := s.sit(seat, r.URL.Query().Get("session"), first, at)
 	if err != nil {
 		dismiss(ctx, seat, err)
@@ -137,20 +137,20 @@ func dismiss(ctx context.Context, seat *seat, why error) {
 	case errors.As(why, &sent):
 		seat.close(sent.code, sent.reason)
 	case ctx.Err() != nil:
-		seat.close(protocol.CloseGoing, "the server is stopping: "+context.Cause(ctx).Error())
+		seat.close(protocol.CloseGoingAway, "the server is stopping: "+context.Cause(ctx).Error())
 	case errors.Is(why, errGone):
 		seat.close(protocol.CloseNormal, "")
 	default:
-		seat.close(protocol.ClosePolicy, why.Error())
+		seat.close(protocol.ClosePolicyViolation, why.Error())
 	}
 }
 
 // greet reads the first message, and refuses what may not come in. A token that
 // it lacks may stand in the request.
 func (s *Server) greet(ctx context.Context, conn protocol.Conn, r *http.Request, at consoleEndpoint) (first HelloMessage, err error) {
-	late := time.AfterFunc(greeting, func() { _ = conn.Close(protocol.ClosePolicy, "no first message came") })
+	late := time.AfterFunc(greeting, func() { _ = conn.Close(protocol.ClosePolicyViolation, "no first message came") })
 	defer late.Stop()
-	defer context.AfterFunc(ctx, func() { _ = conn.Close(protocol.CloseGoing, "the server is stopping") })()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close(protocol.CloseGoingAway, "the server is stopping") })()
 	body, err := conn.Read()
 	if err != nil {
 		return first, err
@@ -194,7 +194,7 @@ func (c *console) untilStop(ctx context.Context) {
 	if !c.slot.untilStop(ctx, c.left) {
 		return
 	}
-	c.close(protocol.CloseGoing, "the server is stopping: "+context.Cause(ctx).Error())
+	c.close(protocol.CloseGoingAway, "the server is stopping: "+context.Cause(ctx).Error())
 }
 
 // follow connects the console to each scene of its slot.
@@ -257,7 +257,7 @@ func (c *console) stand(sc *scene, seen bool) error {
 		c.slot.mu.Unlock()
 		switch {
 		case closed != nil:
-			return &refusal{protocol.CloseGoing, closed.Error()}
+			return &refusal{protocol.CloseGoingAway, closed.Error()}
 		case newest != sc:
 			return nil
 		case problem != nil && problem != told: //nolint:errorlint // that very one

@@ -57,7 +57,7 @@ func (s *stage) answeredAtOnce(t *testing.T, action string, p params) {
 	answer := s.agent.do(t, action, p)
 	require.Equal(t, "success", answer.Status, answer)
 	of := s.entries(t, answer.TxID)
-	require.Less(t, of[len(of)-1].T-of[0].T, atOnce, action)
+	require.Less(t, of[len(of)-1].Elapsed-of[0].Elapsed, atOnce, action)
 }
 
 // entry matches the trace's entries of a hop and type.
@@ -128,16 +128,16 @@ func (s *stage) throughTheHolder(t *testing.T, tx string) {
 	t.Helper()
 	of := s.entries(t, tx)
 	require.Equal(t, []trace.Hop{trace.AgentToServer, trace.ServerToConsole, trace.ConsoleToServer, trace.ServerToAgent}, hops(of))
-	require.Equal(t, of[0].Seq, of[1].Ref)
-	require.Equal(t, of[2].Seq, of[3].Ref)
+	require.Equal(t, of[0].Seq, of[1].RefSeq)
+	require.Equal(t, of[2].Seq, of[3].RefSeq)
 }
 
 // A holder that never answers: the server's error names the console. What it
 // answers after that is dropped.
 func TestEH4_SilentHolder(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, 9500*time.Millisecond, router.HolderDeadline)
-	s := newHouse(t, server.Config{}).play(t, session.Config{Router: router.Config{Holder: 300 * time.Millisecond}})
+	require.Equal(t, 9500*time.Millisecond, router.DefaultHolderTimeout)
+	s := newHouse(t, server.Config{}).play(t, session.Config{Router: router.Config{HolderTimeout: 300 * time.Millisecond}})
 	silent := dial(t, s.url+"/agent", agentHello, nil)
 	s.awaitHolder(t, 1)
 	answer := s.agent.do(t, "get_context", nil)
@@ -146,7 +146,7 @@ func TestEH4_SilentHolder(t *testing.T) {
 	silent.await(t, "the action", ofType("agent_action"))
 
 	silent.write(fmt.Sprintf(`{"type":"agent_action_response","tx_id":%q,"status":"success","context":{"cells":[]}}`, answer.TxID))
-	s.trace.await(t, "the late answer", func(e line) bool { return e.TxID == answer.TxID && e.Note == trace.Late })
+	s.trace.await(t, "the late answer", func(e line) bool { return e.TxID == answer.TxID && e.Note == trace.NoteLate })
 	s.agent.do(t, "no_such_action", nil) // what was sent to the agent before has come by now
 	require.Len(t, s.agent.all(answerTo(answer.TxID)), 1)
 }
@@ -172,7 +172,7 @@ func TestEH4_AgentGivesUp(t *testing.T) {
 // time.
 func (s *stage) awaitHolder(t *testing.T, n int) {
 	t.Helper()
-	came := entry(trace.Session, router.TypeHolder)
+	came := entry(trace.HopSession, router.TypeHolder)
 	s.trace.await(t, "a holder", func(e line) bool { return came(e) && len(s.trace.all(came)) >= n })
 }
 
@@ -193,7 +193,7 @@ func TestEH5_NoQueryBeforeInit(t *testing.T) {
 	dial(t, s.url+"/agent", agentHello, nil)
 	require.NoError(t, <-queried)
 	s.agent.await(t, "the query", ofType("agent_query"))
-	came := s.trace.await(t, "the holder", entry(trace.Session, router.TypeHolder))
+	came := s.trace.await(t, "the holder", entry(trace.HopSession, router.TypeHolder))
 	query := s.trace.await(t, "the query", entry(trace.ServerToAgent, "agent_query"))
 	require.Less(t, came.Seq, query.Seq)
 	require.Equal(t, session.StateWorking, s.live.State())

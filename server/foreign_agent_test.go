@@ -62,7 +62,7 @@ func TestForeignAgentThatWantsNoAnswer(t *testing.T) {
 			tr := h.headless(t, h.python(t), peer(t, "agent.py", ways), runs.Limits{})
 			tr.completes(t)
 			for _, r := range tr.trace(t) {
-				require.False(t, r.Type == protocol.TypeActionResponse && r.TxID == "", "%s", r.Msg)
+				require.False(t, r.Type == protocol.TypeActionResponse && r.TxID == "", "%s", r.Message)
 			}
 		})
 	}
@@ -92,7 +92,7 @@ func (tr *trial) completes(t *testing.T) runs.Attempt {
 	require.True(t, *ended.Passed)
 	require.Zero(t, ended.TamperSignals)
 	require.Equal(t, 1, ended.Usage.CellsRun)
-	require.Less(t, tr.at(t, trace.KernelToServer, protocol.TypeCellResult, ""), tr.at(t, trace.Session, "state", "collecting"))
+	require.Less(t, tr.at(t, trace.KernelToServer, protocol.TypeCellResult, ""), tr.at(t, trace.HopSession, "state", "collecting"))
 	require.Empty(t, tr.state(t).Errors)
 	return ended
 }
@@ -111,7 +111,7 @@ func (tr *trial) state(t *testing.T) (state session.CollectedState) {
 func (tr *trial) at(t *testing.T, hop trace.Hop, kind, text string) int64 {
 	t.Helper()
 	for _, r := range tr.trace(t) {
-		if r.Hop == hop && r.Type == kind && strings.Contains(string(r.Msg), text) {
+		if r.Hop == hop && r.Type == kind && strings.Contains(string(r.Message), text) {
 			return r.Seq
 		}
 	}

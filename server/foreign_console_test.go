@@ -165,7 +165,7 @@ func TestForeignConsoleThatComesSecond(t *testing.T) {
 	t.Parallel()
 	s := newHouse(t, server.Config{}).play(t, session.Config{})
 	newConsole(t, s.url)
-	s.trace.await(t, "the first console", entry(trace.Session, router.TypeHolder))
+	s.trace.await(t, "the first console", entry(trace.HopSession, router.TypeHolder))
 	second := newConsole(t, s.url)
 	require.Equal(t, 1, second.ended())
 	second.printed.await(t, "why it ended", containing("4009"))

@@ -330,7 +330,7 @@ func TestForeignKernelThatDiesInARun(t *testing.T) {
 	require.Contains(t, later.Error, "the kernel has ended: ")
 	require.Equal(t, "success", s.agent.do(t, "get_context", nil).Status)
 	require.Less(t, time.Since(began), 5*time.Second, "far from any deadline")
-	require.NotEmpty(t, s.trace.all(entry(trace.Session, protocol.TypeManagedProcessExit)))
+	require.NotEmpty(t, s.trace.all(entry(trace.HopSession, protocol.TypeManagedProcessExit)))
 }
 
 // In an attempt that is its end, and its agent's code the cause.

@@ -83,7 +83,7 @@ func (h *fuzzHouse) open(ctx context.Context, o server.StartOptions) (*session.S
 	return session.Start(ctx, h.sup, session.Config{
 		ID: o.SessionID, Journal: o.Journal, RestoreFrom: o.RestoreFrom, Kernel: kernel.Config{Command: command}, Agent: agent.Config{Command: command},
 		Environ: os.Environ(), WorkdirRoot: h.boxes, AwaitConsole: true, IsEvaluation: true, // nothing is started anew
-		Router: router.Config{Document: time.Second, Holder: time.Second, Cell: time.Second, Shared: o.SessionID != "owned"},
+		Router: router.Config{DocumentTimeout: time.Second, HolderTimeout: time.Second, CellTimeout: time.Second, Shared: o.SessionID != "owned"},
 	})
 }
 
@@ -120,7 +120,7 @@ func FuzzConsole(f *testing.F) {
 				if err != nil {
 					return
 				}
-				if env, err := protocol.NewDecoder().Envelope(body); err != nil || env.Type == "" {
+				if env, err := protocol.NewEnvelopeDecoder().Decode(body); err != nil || env.Type == "" {
 					h.complain(fmt.Sprintf("%s was told %.300q: %v", path, body, err))
 				}
 			}

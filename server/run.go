@@ -62,9 +62,9 @@ func (a atRun) refuse(c *console, body []byte) error {
 		return a.fail(c, err)
 	}
 	switch {
-	case message.Type != protocol.TypeRestart || a.server.cfg.StartSession == nil:
+	case message.Type != protocol.TypeManagedProcessRestart || a.server.cfg.StartSession == nil:
 	case !c.server.cfg.EvalSandbox && !c.slot.owns(c.id):
-		return c.say(protocol.Error{Type: protocol.TypeNotOwner, Data: protocol.ErrorData{Message: message.Type + ": another console owns this session"}})
+		return c.say(protocol.Error{Type: protocol.TypeNotSessionOwner, Data: protocol.ErrorData{Message: message.Type + ": another console owns this session"}})
 	case message.Name != "kernel" && message.Name != "agent":
 		return a.fail(c, fmt.Errorf("%s: name: want kernel or agent, not %q", message.Type, message.Name))
 	default:
@@ -72,7 +72,7 @@ func (a atRun) refuse(c *console, body []byte) error {
 		return nil
 	}
 	return c.say(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{
-		Message: fmt.Sprintf("%s: the session has ended; %s begins another with this notebook", message.Type, protocol.TypeRestart),
+		Message: fmt.Sprintf("%s: the session has ended; %s begins another with this notebook", message.Type, protocol.TypeManagedProcessRestart),
 	}})
 }
 
@@ -91,15 +91,15 @@ func (c *console) say(message any) error {
 // ReadyMessage is the first message that the server sends at /run, for each session
 // that the console is connected to: the session's state so far.
 type ReadyMessage struct {
-	Type               string `json:"type"`              // ready
-	ConnID             int    `json:"connection_idx"`    // the console's number, from 1
-	KernelStatus       string `json:"kernel_status"`     // running or dead
-	KernelPID          int    `json:"kernel_pid"`        // 0: no kernel was started
-	SessionOwner       bool   `json:"session_owner"`     // the console may restart the kernel and write to it
-	Language           string `json:"language"`          // of the kernel
-	Trace              string `json:"trace,omitempty"`   // path of the trace, which identifies the session
-	CaseID             string `json:"case_id,omitempty"` // of the attempt that the session belongs to; absent: none
-	*notebook.Snapshot        // absent in the trace's record of the message
+	Type                         string `json:"type"`              // ready
+	ConnID                       int    `json:"connection_idx"`    // the console's number, from 1
+	KernelStatus                 string `json:"kernel_status"`     // running or dead
+	KernelPID                    int    `json:"kernel_pid"`        // 0: no kernel was started
+	SessionOwner                 bool   `json:"session_owner"`     // the console may restart the kernel and write to it
+	Language                     string `json:"language"`          // of the kernel
+	Trace                        string `json:"trace,omitempty"`   // path of the trace, which identifies the session
+	CaseID                       string `json:"case_id,omitempty"` // of the attempt that the session belongs to; absent: none
+	*notebook.ExecutionsSnapshot        // absent in the trace's record of the message
 }
 
 // ready makes it, and what the trace has of it. Without a session, nil, nothing is
@@ -117,7 +117,7 @@ func (s *Server) ready(sc *scene, id int, owner bool) (body, recorded []byte) {
 		}
 	}
 	recorded = s.encode(frame)
-	frame.Snapshot = &state
+	frame.ExecutionsSnapshot = &state
 	return s.encode(frame), recorded
 }
 

@@ -152,11 +152,11 @@ func (sl *slot) cause(ctx context.Context, live *session.Session) (cause string,
 		return "a case is attached", 0
 	case limit <= 0 || len(sl.sitting) > 0:
 		return "", 0
-	case len(live.Executions().Open()) > 0:
+	case len(live.Executions().OpenCells()) > 0:
 		return "", limit
 	}
 	since := sl.lastLeft
-	if _, at := live.Journal().Last(); at.After(since) {
+	if _, at := live.Journal().LastEntry(); at.After(since) {
 		since = at
 	}
 	if left := time.Until(since.Add(limit)); left > 0 {

@@ -39,7 +39,9 @@ type seat struct {
 
 func newSeat(conn protocol.Conn) *seat {
 	s := &seat{conn: conn, in: make(chan []byte), gone: make(chan struct{}), left: make(chan struct{})}
-	s.slow = time.AfterFunc(slowest, func() { s.close(protocol.ClosePolicy, "too slow: it has not read a message for "+slowest.String()) })
+	s.slow = time.AfterFunc(slowest, func() {
+		s.close(protocol.ClosePolicyViolation, "too slow: it has not read a message for "+slowest.String())
+	})
 	s.slow.Stop()
 	return s
 }
@@ -95,7 +97,7 @@ func (s *seat) ping(ctx context.Context, ws *websocket.Conn, every time.Duration
 			continue // it has said something, and the answer to a ping could not be read; or it reads
 		}
 		if err := pong(ctx, ws, every); err != nil && !s.waits.Load() && s.writes.Load() == written {
-			s.close(protocol.ClosePolicy, "no sign of life for "+every.String())
+			s.close(protocol.ClosePolicyViolation, "no sign of life for "+every.String())
 			return
 		}
 	}
@@ -161,11 +163,11 @@ func (p *place) Write(body []byte) error {
 func (p *place) Close(code protocol.CloseCode, reason string) error {
 	p.once.Do(func() {
 		close(p.ended)
-		if code != protocol.CloseGoing {
+		if code != protocol.CloseGoingAway {
 			p.seat.close(code, reason)
 			return
 		}
-		defer time.AfterFunc(lastWrite, func() { p.seat.close(protocol.ClosePolicy, "too slow: "+reason) }).Stop()
+		defer time.AfterFunc(lastWrite, func() { p.seat.close(protocol.ClosePolicyViolation, "too slow: "+reason) }).Stop()
 		p.writing.Lock()
 		p.writing.Unlock() //nolint:staticcheck // to have waited for it
 	})

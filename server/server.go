@@ -325,5 +325,5 @@ func (s *Server) follow(journal *trace.Journal, logged bool) {
 		return
 	}
 	follower := journal.Follow()
-	s.followers.Go(func() { _ = flow.LogFlow(s.following, follower, s.log) }) // it ends with what it follows
+	s.followers.Go(func() { _ = flow.Log(s.following, follower, s.log) }) // it ends with what it follows
 }

@@ -134,7 +134,7 @@ func TestOneHolder(t *testing.T) {
 // awaitGone waits until the console of this number has left the session.
 func (s *stage) awaitGone(t *testing.T, conn int) {
 	t.Helper()
-	s.trace.await(t, "the console's end", func(e line) bool { return e.Type == router.TypePeerEnded && e.Conn == conn })
+	s.trace.await(t, "the console's end", func(e line) bool { return e.Type == router.TypePeerEnded && e.ConsoleID == conn })
 }
 
 // A holder goes away and returns within the deadline of an action: what was
@@ -199,7 +199,7 @@ func TestBadFrames(t *testing.T) {
 		h.run.await(t, told, func(f frame) bool { return f.Type == "error" && strings.Contains(f.String(), told) })
 	}
 	require.Equal(t, "success", s.agent.do(t, "get_context", nil).Status)
-	s.trace.await(t, "a note of it", func(e line) bool { return e.Hop == trace.ConsoleToServer && e.Note == trace.Malformed })
+	s.trace.await(t, "a note of it", func(e line) bool { return e.Hop == trace.ConsoleToServer && e.Note == trace.NoteMalformed })
 }
 
 // The kernel is killed while a cell runs: the consoles are told, and an action

@@ -91,7 +91,7 @@ func (sl *slot) info() SessionInfo {
 	}
 	if sc.recording != nil {
 		info.Trace = sc.recording.Path
-		info.Seq, _ = sc.recording.Journal.Last()
+		info.Seq, _ = sc.recording.Journal.LastEntry()
 		info.Started = &sc.recording.Journal.Started
 	}
 	if sc.live != nil {

@@ -95,7 +95,7 @@ func TestTraceOfASessionThatIsGone(t *testing.T) {
 	require.Positive(t, newest)
 	entries, _ := getJSON(t, address+fmt.Sprintf("/trace?from=%.0f", newest))["entries"].([]any)
 	require.Len(t, entries, 1)
-	require.Contains(t, fmt.Sprint(entries[0]), trace.Session)
+	require.Contains(t, fmt.Sprint(entries[0]), trace.HopSession)
 	require.Equal(t, true, getJSON(t, address+"/at")["complete"])
 }
 

@@ -103,7 +103,7 @@ func (sl *slot) attempt(a AttemptRunner) (err error) {
 func (sl *slot) show(live *session.Session, recording *trace.Recording) *scene {
 	sc := &scene{live: live, recording: recording, over: make(chan struct{}), uncount: func() {}}
 	if live != nil {
-		sc.uncount = sl.server.metrics.AddQueues(live.Router().Queues)
+		sc.uncount = sl.server.metrics.AddQueues(live.Router().QueueDepths)
 	}
 	sl.change(func() {
 		if sl.going != nil {

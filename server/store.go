@@ -95,7 +95,7 @@ func (s *Server) openTrace(r *http.Request) (file api.TraceFile, err error) {
 	if path == "" {
 		return file, fmt.Errorf("a trace of the session %s: %w", strconv.Quote(id), runs.ErrNotFound)
 	}
-	file.Complete = recording == nil || recording.Ended()
+	file.Complete = recording == nil || recording.IsClosed()
 	file.LineFile, err = s.files.Open(path)
 	return file, err
 }

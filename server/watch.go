@@ -50,7 +50,7 @@ func watchWithin(ctx context.Context, conn protocol.Conn, tail *trace.Tail, want
 	return tell(ctx, conn, patience, func(ctx context.Context, write func([]byte) error) error {
 		return sendTrace(ctx, tail, want.from, func(line []byte) error {
 			if want.brief {
-				line = trace.Brief(line)
+				line = trace.LineWithoutMessage(line)
 			}
 			return write(line)
 		})
@@ -89,7 +89,7 @@ func sendTrace(ctx context.Context, tail *trace.Tail, from int64, send func([]by
 			return errWatcherGone
 		}
 		if err == nil && first {
-			err = tail.Skip(ctx, from)
+			err = tail.SkipTo(ctx, from)
 		}
 		switch {
 		case err == nil:
@@ -118,10 +118,10 @@ func farewell(cause error) (code protocol.CloseCode, reason string) {
 	case errors.Is(cause, errWatcherGone):
 		return protocol.CloseNormal, ""
 	case errors.Is(cause, errWatcherSlow):
-		return protocol.ClosePolicy, cause.Error()
+		return protocol.ClosePolicyViolation, cause.Error()
 	case errors.Is(cause, errUnreadable):
 		return closeBroken, cause.Error()
 	default:
-		return protocol.CloseGoing, "the server is stopping"
+		return protocol.CloseGoingAway, "the server is stopping"
 	}
 }

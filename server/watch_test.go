@@ -69,7 +69,7 @@ func (w *watched) serve(ctx context.Context, rw http.ResponseWriter, r *http.Req
 	if err != nil {
 		return err
 	}
-	tail, err := trace.OpenTail(w.path, writer.Await)
+	tail, err := trace.OpenTail(w.path, writer.AwaitSize)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (w *watched) serve(ctx context.Context, rw http.ResponseWriter, r *http.Req
 func (w *watched) append(n int, text string) {
 	for range n {
 		body := fmt.Appendf(nil, `{"type":"x","text":%q}`, text)
-		w.journal.Append(trace.Entry{Hop: trace.Session, Envelope: protocol.Envelope{Type: "x"}, Body: body})
+		w.journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: "x"}, Body: body})
 	}
 }
 

@@ -77,7 +77,7 @@ func (s *Server) watchSession(id string) (watched, error) {
 	var err error
 	switch {
 	case recording != nil:
-		of.tail, err = recording.Tail()
+		of.tail, err = recording.OpenTail()
 	case path != "":
 		of.tail, err = trace.OpenTail(path, nil)
 	default:

@@ -66,7 +66,7 @@ func (a *agent) run(ctx context.Context) error {
 // read takes in everything that the server sends. It must never wait: the
 // answers that the other goroutine waits for come through here.
 func (a *agent) read(ctx context.Context) error {
-	decoder := protocol.NewDecoder()
+	decoder := protocol.NewEnvelopeDecoder()
 	for {
 		body, err := a.conn.Read()
 		switch {
@@ -77,7 +77,7 @@ func (a *agent) read(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("read from the server: %w", err)
 		}
-		env, err := decoder.Envelope(body)
+		env, err := decoder.Decode(body)
 		if err != nil {
 			a.log().Warn("frame ignored", "error", err)
 			continue

@@ -74,13 +74,13 @@ func NewOperations(conn protocol.Conn) Operations {
 
 // Read takes in answers until the connection ends.
 func (o Operations) Read() {
-	decoder := protocol.NewDecoder()
+	decoder := protocol.NewEnvelopeDecoder()
 	for {
 		body, err := o.wire.conn.Read()
 		if err != nil {
 			return
 		}
-		if env, err := decoder.Envelope(body); err == nil {
+		if env, err := decoder.Decode(body); err == nil {
 			o.answered(env, body)
 		}
 	}

@@ -40,7 +40,7 @@ func asObject(input json.RawMessage) json.RawMessage {
 	switch {
 	case len(trimmed) == 0, bytes.Equal(trimmed, []byte("null")):
 		return json.RawMessage("{}")
-	case trimmed[0] == '{' && json.Valid(trimmed) && !protocol.Deeper(trimmed, maxNesting):
+	case trimmed[0] == '{' && json.Valid(trimmed) && !protocol.IsDeeperThan(trimmed, maxNesting):
 		return soundInput(trimmed)
 	default: // no tool takes it, and its error says so
 		wrapped, _ := json.Marshal(map[string]string{"input": string(input)}) //nolint:errchkjson // a string

@@ -57,7 +57,7 @@ func newProperty(schema *jsonschema.Schema) (property, error) {
 // check compares an input with the shape. The error is one line that names one
 // fault and its place, the same for the same input.
 func (s *shape) check(input json.RawMessage) error {
-	if protocol.Deeper(input, maxNesting) {
+	if protocol.IsDeeperThan(input, maxNesting) {
 		return fault("it is nested more than %d levels deep", maxNesting)
 	}
 	var object map[string]any

@@ -89,7 +89,7 @@ func soundInput(input json.RawMessage) json.RawMessage {
 	var object map[string]any
 	dec := json.NewDecoder(bytes.NewReader(input))
 	dec.UseNumber()
-	if protocol.Deeper(input, maxNesting) || dec.Decode(&object) != nil || object == nil {
+	if protocol.IsDeeperThan(input, maxNesting) || dec.Decode(&object) != nil || object == nil {
 		return json.RawMessage(`{}`)
 	}
 	if utf8.Valid(input) && !bytes.Contains(bytes.ToLower(input), []byte(`\ud`)) {

@@ -95,8 +95,8 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	for {
 		piece, err := in.ReadSlice('\n')
 		line = append(line, piece...)
-		if len(line) > protocol.DefaultFrameLimit {
-			return nil, fmt.Errorf("a message of more than %d bytes", int64(protocol.DefaultFrameLimit))
+		if len(line) > protocol.DefaultMaxFrameBytes {
+			return nil, fmt.Errorf("a message of more than %d bytes", int64(protocol.DefaultMaxFrameBytes))
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err

@@ -60,7 +60,7 @@ func echo(t *testing.T) *httptest.Server {
 			return
 		}
 		conn := protocol.NewWebSocket(context.Background(), ws, 0)
-		defer conn.Close(protocol.CloseGoing, "")
+		defer conn.Close(protocol.CloseGoingAway, "")
 		for {
 			body, err := conn.Read()
 			if err != nil || string(body) == `"end"` {

@@ -170,7 +170,7 @@ func (s *service) handler() http.Handler {
 	streamable := mcp.NewStreamableHTTPHandler(
 		func(*http.Request) *mcp.Server { return s.server },
 		&mcp.StreamableHTTPOptions{
-			Logger: s.log, SessionTimeout: forgotten, MaxRequestBodyBytes: protocol.DefaultFrameLimit,
+			Logger: s.log, SessionTimeout: forgotten, MaxRequestBodyBytes: protocol.DefaultMaxFrameBytes,
 		},
 	)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -193,7 +193,7 @@ func (s *service) upgrade(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer conn.Close()
-	session, err := s.server.Connect(s.life, &mcp.IOTransport{Reader: conn, Writer: conn, MaxLineLength: protocol.DefaultFrameLimit}, nil)
+	session, err := s.server.Connect(s.life, &mcp.IOTransport{Reader: conn, Writer: conn, MaxLineLength: protocol.DefaultMaxFrameBytes}, nil)
 	if err != nil {
 		s.log.Warn("a client could not be served", "error", err)
 		return

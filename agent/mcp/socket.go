@@ -87,4 +87,4 @@ func (s *stream) Write(p []byte) (int, error) {
 }
 
 // Close closes the connection.
-func (s *stream) Close() error { return s.conn.Close(protocol.CloseGoing, "the session has ended") }
+func (s *stream) Close() error { return s.conn.Close(protocol.CloseGoingAway, "the session has ended") }

@@ -58,7 +58,7 @@ func (c *chat) cancel(label string) {
 			t.cancel()
 		default:
 			// An agent that is not there has ended its work.
-			_ = c.own.session.Router().ToAgent(protocol.AgentCommand{Type: protocol.TypeAgentCancel, RequestID: t.request})
+			_ = c.own.session.Router().SendToAgent(protocol.AgentCommand{Type: protocol.TypeAgentCancel, RequestID: t.request})
 		}
 	}
 }

@@ -18,12 +18,12 @@ const longestCall = 100
 
 // observeAll takes in what has happened in the session.
 func (c *chat) observeAll(follow *trace.Follower) error {
-	for entry := follow.Try(); entry != nil; entry = follow.Try() {
+	for entry := follow.TryNext(); entry != nil; entry = follow.TryNext() {
 		var err error
 		switch {
 		case entry.Hop == trace.AgentToServer && entry.Note == "":
 			err = c.fromAgent(entry)
-		case entry.Hop == trace.Session:
+		case entry.Hop == trace.HopSession:
 			err = c.fromSession(entry)
 		}
 		if err != nil {

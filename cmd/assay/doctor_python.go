@@ -72,7 +72,7 @@ func (p *process) runLibraries(ctx context.Context, sup *subprocess.Supervisor, 
 		if frame, err = k.Read(); err != nil {
 			break
 		}
-		if frame, err = protocol.JSON(frame); err != nil {
+		if frame, err = protocol.ToJSON(frame); err != nil {
 			break
 		}
 		if err = json.Unmarshal(frame, &answer); err == nil && answer.Type == protocol.TypeExecuteCodeResponse {

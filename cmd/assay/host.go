@@ -49,7 +49,7 @@ func (f *hostFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.kernel, "kernel", "python", "python, elisp, jupyter:NAME of an installed kernel, or a command line in quotes")
 	flags.StringVar(&f.python, "python", "python3", "interpreter of the python kernel")
 	flags.DurationVar(&f.ready, "ready", kernel.DefaultReadyTimeout, "`time` that kernel and agent each have to say ready")
-	flags.Int64Var(&f.frameLimit, "frame-limit", protocol.DefaultFrameLimit, "largest message of kernel, agent or console, in `bytes`")
+	flags.Int64Var(&f.frameLimit, "frame-limit", protocol.DefaultMaxFrameBytes, "largest message of kernel, agent or console, in `bytes`")
 	flags.IntVar(&f.stdioLimit, "stdio-limit", kernel.DefaultMaxStdioBytes, "what a run may print, in `bytes`, the middle being left out; -1 is no limit")
 	flags.StringVar(&f.sandboxRoot, "sandbox-root", "", "`folder` in which sandboxes are made (default LATCH_SANDBOX_ROOT, else a temporary one)")
 	flags.StringArrayVar(&f.data, "data", nil, "where addresses of data are found, as `PREFIX=DIR` (repeatable)")

@@ -44,7 +44,7 @@ func (p *process) logAtLeast(level slog.Level) {
 //	15:04:05.000 WARN deadline missed action=get_context limit=8s
 //	15:04:05.000 [eval] agent→console: agent_action create_cell tx_1a2b3c4d5e6f
 //
-// the second being what [flow.LogFlow] makes. What others have put into them
+// the second being what [flow.Log] makes. What others have put into them
 // moves no cursor and forges no line. It is safe for concurrent use when out is.
 type textHandler struct {
 	out    io.Writer
@@ -85,7 +85,7 @@ func (h *textHandler) Handle(_ context.Context, r slog.Record) error {
 		line = r.Time.AppendFormat(line, "15:04:05.000 ")
 	}
 	add := func(line []byte, attr slog.Attr) []byte { return appendAttr(line, h.prefix, attr) }
-	if r.Message == flow.FlowMessage {
+	if r.Message == flow.LogMessage {
 		add = appendFlow
 	} else {
 		line = append(line, r.Level.String()+" "+printable(r.Message)...)
@@ -115,7 +115,7 @@ func appendAttr(line []byte, prefix string, attr slog.Attr) []byte {
 	return line
 }
 
-// appendFlow appends an attribute of a record of [flow.LogFlow].
+// appendFlow appends an attribute of a record of [flow.Log].
 func appendFlow(line []byte, attr slog.Attr) []byte {
 	value := attr.Value.String()
 	switch attr.Key {

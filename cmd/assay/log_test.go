@@ -86,10 +86,10 @@ func TestFlowLines(t *testing.T) {
 	for _, entry := range []trace.Entry{
 		{Hop: trace.AgentToServer, Envelope: action},
 		{Hop: trace.AgentToServer, Envelope: edit},
-		{Hop: trace.ServerToAgent, Envelope: protocol.Envelope{Type: "agent_action_response", TxID: "tx_2", Status: "error"}, Note: trace.TimedOut},
+		{Hop: trace.ServerToAgent, Envelope: protocol.Envelope{Type: "agent_action_response", TxID: "tx_2", Status: "error"}, Note: trace.NoteTimedOut},
 		{Hop: trace.AgentToServer, Envelope: forged},
-		{Hop: trace.AgentToServer, Note: trace.Malformed},
-		{Hop: trace.Session, Envelope: protocol.Envelope{Type: "state"}, Body: []byte(`{"state":"ended","cause":"it is\u001b[2J over"}`)},
+		{Hop: trace.AgentToServer, Note: trace.NoteMalformed},
+		{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: "state"}, Body: []byte(`{"state":"ended","cause":"it is\u001b[2J over"}`)},
 	} {
 		journal.Append(entry)
 	}
@@ -97,8 +97,8 @@ func TestFlowLines(t *testing.T) {
 	journal.Close()
 	other.Close()
 	var out bytes.Buffer
-	require.NoError(t, flow.LogFlow(t.Context(), follow, newTextLog(&out)))
-	require.NoError(t, flow.LogFlow(t.Context(), followOther, newTextLog(&out).With("case", "sum")))
+	require.NoError(t, flow.Log(t.Context(), follow, newTextLog(&out)))
+	require.NoError(t, flow.Log(t.Context(), followOther, newTextLog(&out).With("case", "sum")))
 	require.Equal(t, `[eval] agent→console: agent_action create_cell tx_1a2b3c4d5e6f
 [eval] agent→console: agent_action edit_cell tx_2 cell=c1
 [eval] console→agent: agent_action_response tx_2 status=error (timed_out)
@@ -140,7 +140,7 @@ func FuzzTextHandler(f *testing.F) {
 	f.Add("a\nb", "k=\x1b", "\xff\u2028")
 	f.Fuzz(func(t *testing.T, message, key, value string) {
 		var out bytes.Buffer
-		for _, text := range []string{message, flow.FlowMessage} {
+		for _, text := range []string{message, flow.LogMessage} {
 			record := slog.NewRecord(time.Now(), slog.LevelWarn, text, 0)
 			record.Add("direction", "agent→kernel", "detail", value, "action", value, key, value)
 			require.NoError(t, newTextLog(&out).Handler().WithGroup(key).Handle(t.Context(), record))

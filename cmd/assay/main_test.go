@@ -254,13 +254,13 @@ func greet(conn protocol.Conn) error {
 	if err := conn.Write([]byte(`{"type":"ready"}`)); err != nil {
 		return err
 	}
-	decoder := protocol.NewDecoder()
+	decoder := protocol.NewEnvelopeDecoder()
 	for {
 		body, err := conn.Read()
 		if err != nil {
 			return err
 		}
-		env, err := decoder.Envelope(body)
+		env, err := decoder.Decode(body)
 		switch {
 		case err != nil:
 			return err

@@ -87,7 +87,7 @@ func (o *own) start(ctx context.Context, id string, f *ownFlags) error {
 	o.session, err = session.Start(ctx, o.host.supervisor, session.Config{
 		ID: id, Journal: o.recording.Journal, Environ: p.environ, WorkdirRoot: root, MaxDiskBytes: int64(f.host.sandbox.disk),
 		Kernel: o.host.kernelConfig(), Agent: command, AgentInit: protocol.AgentInit{SessionID: 1, Limits: agentLimits(limits)},
-		Router:      router.Config{FrameLimit: f.host.frameLimit, Cell: f.host.limits.cell, Shared: true},
+		Router:      router.Config{MaxFrameBytes: f.host.frameLimit, CellTimeout: f.host.limits.cell, Shared: true},
 		ChildOutput: o.printed, Log: p.log(),
 	})
 	return err
@@ -146,5 +146,5 @@ func (o *own) cellLimit() time.Duration {
 	if limit := o.host.flags.limits.cell; limit > 0 {
 		return limit
 	}
-	return router.CellDeadline
+	return router.DefaultCellTimeout
 }

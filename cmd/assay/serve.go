@@ -237,7 +237,7 @@ func (s *serving) open(ctx context.Context, o server.StartOptions) (*session.Ses
 		Environ: s.p.environ, WorkdirRoot: s.attempts.WorkdirRoot, AwaitConsole: !s.f.headless, TakeOverDelay: takeOver,
 		MaxDiskBytes: int64(s.f.host.sandbox.disk),
 		Kernel:       s.h.kernelConfig(), Agent: command, AgentInit: protocol.AgentInit{SessionID: 1},
-		Router:      router.Config{FrameLimit: s.f.host.frameLimit, Shared: s.config.EvalSandbox},
+		Router:      router.Config{MaxFrameBytes: s.f.host.frameLimit, Shared: s.config.EvalSandbox},
 		ChildOutput: s.p.err, ChildLineSink: o.ChildLineSink, Log: s.p.log(),
 	})
 }

@@ -192,7 +192,7 @@ func (s *station) trace(t *testing.T, session string) (records []trace.Record) {
 	file, err := os.Open(slices.Max(files))
 	require.NoError(t, err)
 	defer file.Close()
-	_, err = trace.Read(file, func(r trace.Record) error {
+	_, err = trace.ReadRecords(file, func(r trace.Record) error {
 		records = append(records, r)
 		return nil
 	})
@@ -205,8 +205,8 @@ func (s *station) cause(t *testing.T, session string) string {
 	t.Helper()
 	var last struct{ State, Cause string }
 	for _, r := range s.trace(t, session) {
-		if r.Hop == trace.Session && r.Type == "state" {
-			require.NoError(t, json.Unmarshal(r.Msg, &last))
+		if r.Hop == trace.HopSession && r.Type == "state" {
+			require.NoError(t, json.Unmarshal(r.Message, &last))
 		}
 	}
 	require.Equal(t, "ended", last.State)

@@ -53,10 +53,10 @@ or the connection is lost.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.follow, "follow", false, "go on as the trace grows, until SIGINT or the session's end")
-	flags.StringVar(&f.filter.Tx, "tx", "", "only the way of the request with this `id`, the agent's or the server's (eval_…)")
+	flags.StringVar(&f.filter.TxID, "tx", "", "only the way of the request with this `id`, the agent's or the server's (eval_…)")
 	flags.StringVar(&f.filter.Action, "action", "", "only requests for this `action`")
 	flags.StringVar(&f.hop, "hop", "", "only this `hop`, such as 'agent>server'")
-	flags.StringVar(&f.filter.Cell, "cell", "", "only what is about the cell with this `id`")
+	flags.StringVar(&f.filter.CellID, "cell", "", "only what is about the cell with this `id`")
 	flags.Int64Var(&f.late, "late", 0, "only what took at least so many `milliseconds` or was never answered, and late, second and unasked replies; 0 is all")
 	flags.BoolVar(&f.stats, "stats", false, "a table of how long actions took, and how often what was noted")
 	flags.StringVar(&f.format, "format", "text", "text or json: an object for each message, with its delay; for --stats one object")
@@ -93,8 +93,8 @@ func (p *process) trace(ctx context.Context, f *traceFlags, arg string) error {
 
 // check finds what is wrong with the flags and makes the filter whole.
 func (f *traceFlags) check() error {
-	hops := trace.Hops()
-	f.filter.Hop, f.filter.Late = trace.Hop(f.hop), time.Duration(f.late)*time.Millisecond
+	hops := trace.AllHops()
+	f.filter.Hop, f.filter.MinDelay = trace.Hop(f.hop), time.Duration(f.late)*time.Millisecond
 	switch {
 	case f.hop != "" && !slices.Contains(hops, f.filter.Hop):
 		return fmt.Errorf("--hop %q: want one of %v", f.hop, hops)
@@ -111,13 +111,13 @@ func (f *traceFlags) check() error {
 // walk goes over the trace, or along it until the user has seen enough.
 func (f *traceFlags) walk(ctx context.Context, target *traceTarget, each func(flow.Frame) error) error {
 	if !f.follow {
-		return flow.Walk(ctx, target.open, each)
+		return flow.WalkFinished(ctx, target.open, each)
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	src, err := target.follow(ctx)
 	if err == nil {
-		err = errors.Join(flow.Follow(ctx, src, each), src.Close())
+		err = errors.Join(flow.WalkLive(ctx, src, each), src.Close())
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -149,13 +149,13 @@ func (f *traceFlags) shower(out io.Writer) traceShower {
 			show = func(out io.Writer, s flow.Summary) error { return runs.EncodeLine(out, s) }
 		}
 		return traceShower{
-			frame: func(frame flow.Frame) error { stats.Add(frame); return nil },
+			frame: func(frame flow.Frame) error { stats.AddFrame(frame); return nil },
 			end:   func() error { return show(out, stats.Summary()) },
 		}
 	case f.format == "json":
 		return traceShower{frame: func(frame flow.Frame) error { return writeFrame(out, frame) }, end: nothing}
 	default:
-		text := flow.Text{IDs: f.filter.Tx != "", Slowest: f.late > 0}
+		text := flow.LineFormatter{FullIDs: f.filter.TxID != "", ShowSlowest: f.late > 0}
 		return traceShower{end: nothing, frame: func(frame flow.Frame) error {
 			_, err := fmt.Fprintln(out, text.Line(frame))
 			return err
@@ -166,8 +166,8 @@ func (f *traceFlags) shower(out io.Writer) traceShower {
 // writeFrame writes a line of the trace, with the delay in it.
 func writeFrame(out io.Writer, frame flow.Frame) error {
 	line := frame.Line
-	if frame.Delay != nil {
-		delay, err := json.Marshal(frame.Delay.Delay())
+	if frame.DelayRequest != nil {
+		delay, err := json.Marshal(frame.DelayRequest.Delay())
 		if err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func writeStats(out io.Writer, s flow.Summary) error {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "\n%d frames", s.Frames)
-	for _, note := range trace.Notes() {
+	for _, note := range trace.AllNotes() {
 		if n := s.Notes[note]; n > 0 && err == nil {
 			_, err = fmt.Fprintf(out, ", %d %s", n, note)
 		}
@@ -202,5 +202,5 @@ func delayText(ms *float64) string {
 	if ms == nil {
 		return "-"
 	}
-	return flow.DelayText(time.Duration(*ms * float64(time.Millisecond)))
+	return flow.FormatDelay(time.Duration(*ms * float64(time.Millisecond)))
 }

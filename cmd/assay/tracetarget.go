@@ -177,7 +177,7 @@ func endedAttempts(ctx context.Context, run *runs.Run, caseID string) (names []s
 }
 
 // open opens what is there now.
-func (t *traceTarget) open(ctx context.Context) (flow.Source, error) {
+func (t *traceTarget) open(ctx context.Context) (flow.LineSource, error) {
 	if t.path != "" {
 		return trace.OpenTail(t.path, nil)
 	}
@@ -191,13 +191,13 @@ func (t *traceTarget) open(ctx context.Context) (flow.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &firstLines{Source: src, left: session.Seq + 1}, nil
+	return &firstLines{LineSource: src, left: session.Seq + 1}, nil
 }
 
 // follow opens what is there and what comes.
-func (t *traceTarget) follow(ctx context.Context) (flow.Source, error) {
+func (t *traceTarget) follow(ctx context.Context) (flow.LineSource, error) {
 	if t.path != "" {
-		return trace.OpenTail(t.path, trace.Poll(t.path))
+		return trace.OpenTail(t.path, trace.PollFileSize(t.path))
 	}
 	watch, err := t.client.Watch(ctx, t.session, 1)
 	if err != nil {
@@ -222,7 +222,7 @@ func (e *entered) Next(ctx context.Context) ([]byte, error) {
 // firstLines ends a source after so many lines: a session's header and the
 // entries that were there.
 type firstLines struct {
-	flow.Source
+	flow.LineSource
 	left int64
 }
 
@@ -231,7 +231,7 @@ func (f *firstLines) Next(ctx context.Context) ([]byte, error) {
 		return nil, io.EOF
 	}
 	f.left--
-	return f.Source.Next(ctx)
+	return f.LineSource.Next(ctx)
 }
 
 // explain says of an error of this target where it was and what can be done.
@@ -240,7 +240,7 @@ func (t *traceTarget) explain(err error) error {
 	switch {
 	case errors.As(err, &refusal) && !t.begun && !refusal.Broken():
 		return usage(fmt.Errorf("%s: %w (the token is --token or ASSAY_TOKEN, the session ?session=ID in the address)", t.name, err))
-	case errors.As(err, &refusal), errors.Is(err, trace.ErrNoTrace):
+	case errors.As(err, &refusal), errors.Is(err, trace.ErrNotTrace):
 		return fmt.Errorf("%s: %w", t.name, err)
 	case errors.Is(err, client.ErrUnreachable) && !t.begun:
 		return fmt.Errorf("%w (assay serve serves sessions)", err)
@@ -256,7 +256,7 @@ func statusOf(err error) error {
 	switch {
 	case errors.As(err, &status):
 		return err
-	case errors.Is(err, trace.ErrNoTrace), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, trace.ErrNotTrace), errors.Is(err, fs.ErrNotExist):
 		return usage(err)
 	default:
 		return broken(err)

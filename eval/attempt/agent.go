@@ -91,7 +91,7 @@ func (w *watch) fromAgentAction(e *trace.Entry) *verdict {
 	}
 	switch asked, inFlight := w.actions[e.TxID]; {
 	case e.TxID == "" && runsCell(e):
-		w.promise(e.CellID, e.Wall) // no answer will say so
+		w.promise(e.CellID, e.WallTime) // no answer will say so
 	case e.TxID == "":
 	case inFlight:
 		asked.refused++ // it will be answered at once, and the first one still
@@ -126,7 +126,7 @@ func runsCell(e *trace.Entry) bool {
 // toAgent follows the answers to the agent's actions.
 func (w *watch) toAgent(e *trace.Entry) *verdict {
 	asked, ok := w.actions[e.TxID]
-	if e.Type != protocol.TypeActionResponse || !ok || e.Note == trace.Dropped {
+	if e.Type != protocol.TypeActionResponse || !ok || e.Note == trace.NoteDropped {
 		return nil
 	}
 	if asked.refused > 0 && e.Status == protocol.StatusError {
@@ -136,7 +136,7 @@ func (w *watch) toAgent(e *trace.Entry) *verdict {
 	}
 	delete(w.actions, e.TxID)
 	if asked.runs && e.Status == protocol.StatusSuccess {
-		w.promise(e.CellID, e.Wall)
+		w.promise(e.CellID, e.WallTime)
 	}
 	return w.settle()
 }

@@ -227,10 +227,10 @@ func (a *attempt) start(ctx context.Context) error {
 	}
 	a.cfg.Kernel.ReadPaths = a.linked()
 	cfg := session.Config{
-		ID: a.journal.Session, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
+		ID: a.journal.SessionID, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
 		WorkdirRoot: a.cfg.WorkdirRoot, PrepareWorkdir: a.place, AwaitConsole: a.cfg.AwaitConsole, IsEvaluation: true,
 		AgentInit: agentInit(a.limits), MaxDiskBytes: a.limits.DiskBytes, NewCellID: a.cellIDs(),
-		Router:      router.Config{Cell: seconds(a.limits.CellS), FrameLimit: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
+		Router:      router.Config{CellTimeout: seconds(a.limits.CellS), MaxFrameBytes: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
 		ChildOutput: printed, ChildLineSink: a.cfg.ChildLineSink, Log: a.log,
 	}
 	a.printed = printed
@@ -297,7 +297,7 @@ func (a *attempt) openTrace() error {
 	}
 	a.recording = recording
 	follower := a.journal.Follow()
-	a.logging.Go(func() { _ = flow.LogFlow(context.Background(), follower, a.log) }) // until the journal is closed
+	a.logging.Go(func() { _ = flow.Log(context.Background(), follower, a.log) }) // until the journal is closed
 	if a.cfg.OnTrace != nil {
 		a.cfg.OnTrace(recording)
 	}

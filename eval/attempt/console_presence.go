@@ -20,12 +20,12 @@ type presence struct {
 }
 
 // holds notes who holds the notebook from here on.
-func (w *watch) holds(e *trace.Entry) { w.holder = presence{conn: e.Conn} }
+func (w *watch) holds(e *trace.Entry) { w.holder = presence{conn: e.ConsoleID} }
 
 // left notes that the console that holds the notebook has gone.
 func (w *watch) left(e *trace.Entry) {
-	if e.Conn != 0 && e.Conn == w.holder.conn {
-		w.holder.away = e.Wall
+	if e.ConsoleID != 0 && e.ConsoleID == w.holder.conn {
+		w.holder.away = e.WallTime
 	}
 }
 
@@ -43,7 +43,7 @@ func (w *watch) onAway(now time.Time) (v *verdict, due time.Time) {
 // fromConsole counts what a person has changed in the agent's work. What a
 // console runs whose notebook it is may be what the agent has asked it for.
 func (w *watch) fromConsole(e *trace.Entry) {
-	if e.Note == trace.Dropped {
+	if e.Note == trace.NoteDropped {
 		return
 	}
 	switch e.Type {

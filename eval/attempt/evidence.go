@@ -30,9 +30,9 @@ func shownNotebook(language string, cells []notebook.Cell, fold *notebook.Execut
 	}
 	out := &grading.Notebook{Language: language, Cells: make([]grading.Cell, len(cells))}
 	for i, cell := range cells {
-		shown := grading.Cell{Code: cell.Type == notebook.Code, Source: cell.Source}
+		shown := grading.Cell{Code: cell.Type == notebook.CodeCell, Source: cell.Source}
 		if shown.Code {
-			shown.Status, shown.Text = status(fold.Status(cell.ID)), fold.Text(cell.ID)
+			shown.Status, shown.Text = status(fold.CellStatus(cell.ID)), fold.TextOutput(cell.ID)
 		}
 		out.Cells[i] = shown
 	}
@@ -56,13 +56,13 @@ func status(folded string) string {
 // filesSoFar makes of the trace, as far as it has come, the files that are made
 // of the whole one when the attempt is over.
 func (a *attempt) filesSoFar(ctx context.Context) error {
-	tail, err := a.recording.Tail()
+	tail, err := a.recording.OpenTail()
 	if err != nil {
 		return err
 	}
 	defer tail.Close()
-	last, _ := a.journal.Last()
-	if err := tail.Skip(ctx, last); err != nil {
+	last, _ := a.journal.LastEntry()
+	if err := tail.SkipTo(ctx, last); err != nil {
 		return err
 	}
 	return a.writeFiles()

@@ -36,13 +36,13 @@ func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
 	out := bufio.NewWriter(file) // its first error stays and comes from Flush
 	offsets = map[int64]int64{}
-	_, err = trace.Read(in, func(r trace.Record) error {
+	_, err = trace.ReadRecords(in, func(r trace.Record) error {
 		switch {
 		case r.Hop == trace.KernelToServer && r.Type == protocol.TypeCellOutput:
 			offsets[r.Seq] = r.Offset
 		case r.Hop == trace.AgentToServer && r.Type == protocol.TypeAgentHistoryUpdated:
 			var update protocol.HistoryUpdated
-			if json.Unmarshal(r.Msg, &update) == nil && len(update.Entry) > 0 && string(update.Entry) != "null" {
+			if json.Unmarshal(r.Message, &update) == nil && len(update.Entry) > 0 && string(update.Entry) != "null" {
 				_, _ = out.Write(append(update.Entry, '\n'))
 			}
 		}
@@ -72,11 +72,11 @@ func (a *attempt) writeNotebook(offsets map[int64]int64) (err error) {
 		if !ok {
 			return nil, fmt.Errorf("the trace has no entry %d", seq)
 		}
-		record, err := trace.ReadAt(in, offset)
-		return record.Msg, err
+		record, err := trace.ReadRecordAt(in, offset)
+		return record.Message, err
 	}
 	ready := a.session.KernelReady()
-	meta := notebook.Meta{Language: ready.Language, LanguageVersion: ready.Version}
+	meta := notebook.FileMetadata{Language: ready.Language, LanguageVersion: ready.Version}
 	err = notebook.WriteIPYNB(file, cells, a.session.Executions(), meta, load)
 	return errors.Join(err, file.Close())
 }

@@ -53,7 +53,7 @@ kept = 41`
 // setup takes longer than the agent's reader waits for a place in the trace's queue.
 func TestFloodDuringTheSetupLosesNoAttempt(t *testing.T) {
 	t.Parallel()
-	setup := fmt.Sprintf("import time\ntime.sleep(%g)\nready = True", (trace.RoomDeadline + time.Second).Seconds())
+	setup := fmt.Sprintf("import time\ntime.sleep(%g)\nready = True", (trace.RoomTimeout + time.Second).Seconds())
 	result, _ := runAttempt(t, floodsBeforeTask, map[string]any{
 		"id": "flood", "task": "Submit.", "setup": setup,
 		"graders": []any{map[string]any{"type": "kernel_check", "config": map[string]any{"code": "ready"}}},

@@ -54,17 +54,17 @@ func FuzzWatch(f *testing.F) {
 func appendAll(journal *trace.Journal, input []byte) (frames int) {
 	hops := map[byte]trace.Hop{
 		'a': trace.AgentToServer, 'A': trace.ServerToAgent, 'k': trace.KernelToServer, 'K': trace.ServerToKernel,
-		'c': trace.ConsoleToServer, 's': trace.Session,
+		'c': trace.ConsoleToServer, 's': trace.HopSession,
 	}
-	decoder := protocol.NewDecoder()
+	decoder := protocol.NewEnvelopeDecoder()
 	for line := range bytes.SplitSeq(input, []byte("\n")) {
 		if len(line) < 2 || hops[line[0]] == "" {
 			continue
 		}
-		e := trace.Entry{Hop: hops[line[0]], Conn: 1, Body: line[1:]}
-		env, err := decoder.Envelope(e.Body)
+		e := trace.Entry{Hop: hops[line[0]], ConsoleID: 1, Body: line[1:]}
+		env, err := decoder.Decode(e.Body)
 		if err != nil {
-			e.Note = trace.Malformed
+			e.Note = trace.NoteMalformed
 		}
 		e.Envelope = env
 		journal.Append(e)

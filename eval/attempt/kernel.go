@@ -14,7 +14,7 @@ import (
 
 // toKernel opens a run when the kernel is told to run a cell.
 func (w *watch) toKernel(e *trace.Entry) *verdict {
-	if e.Note == trace.Dropped {
+	if e.Note == trace.NoteDropped {
 		return nil
 	}
 	switch e.Type {
@@ -23,7 +23,7 @@ func (w *watch) toKernel(e *trace.Entry) *verdict {
 	case protocol.TypeDisposeCell:
 		return w.closed(e, e.CellID, func(c *cell) { *c = cell{} })
 	case protocol.TypeSetWidgetValue:
-		w.promise(reruns, e.Wall)
+		w.promise(reruns, e.WallTime)
 	case protocol.TypeInit:
 		w.replaced = false
 		return w.settle()
@@ -78,13 +78,13 @@ func (w *watch) closed(e *trace.Entry, id string, f func(*cell)) *verdict {
 	w.change(id, f)
 	w.listen(e)
 	if _, set := w.cells[reruns]; set {
-		w.promise(reruns, e.Wall) // its turn has come
+		w.promise(reruns, e.WallTime) // its turn has come
 	}
 	return w.settle()
 }
 
 // listen notes a sign of life.
-func (w *watch) listen(e *trace.Entry) { w.hear(e.Wall) }
+func (w *watch) listen(e *trace.Entry) { w.hear(e.WallTime) }
 
 // hear notes that the agent is at work until then.
 func (w *watch) hear(at time.Time) {

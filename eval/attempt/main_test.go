@@ -105,7 +105,7 @@ func awaitMessage(conn protocol.Conn, kind string) []byte {
 		if err != nil {
 			os.Exit(0)
 		}
-		if env, err := protocol.NewDecoder().Envelope(body); err == nil && env.Type == kind {
+		if env, err := protocol.NewEnvelopeDecoder().Decode(body); err == nil && env.Type == kind {
 			return body
 		}
 	}

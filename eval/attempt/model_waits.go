@@ -47,12 +47,12 @@ func (w *watch) fromEvent(e *trace.Entry) {
 	case "retry":
 		w.counts.Retries++
 		pause := milliseconds(m.WaitMS)
-		w.waits.count(e.Wall, e.Wall.Add(pause))
+		w.waits.count(e.WallTime, e.WallTime.Add(pause))
 		w.waits.text = fmt.Sprintf("waits %v, try %d: %s", pause.Round(time.Second/10), m.Attempt+1, afterName(m.Error))
 		w.hear(w.waits.until) // it is no silence: it has been announced
 	case "waiting":
 		w.waits.turn = !m.Over
-		w.waits.count(e.Wall.Add(-milliseconds(m.WaitedMS)), e.Wall)
+		w.waits.count(e.WallTime.Add(-milliseconds(m.WaitedMS)), e.WallTime)
 	}
 }
 

@@ -108,7 +108,7 @@ func (w *watch) inFlight() []string {
 func (w *watch) fromReply(e *trace.Entry) {
 	switch e.Type {
 	case protocol.TypeAgentStreamStart, protocol.TypeAgentUsageUpdate, protocol.TypeAgentAction, protocol.TypeAgentHistoryUpdated:
-		w.waits.worked(e.Wall)
+		w.waits.worked(e.WallTime)
 	}
 	switch e.Type {
 	case protocol.TypeAgentStreamBlock:

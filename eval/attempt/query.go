@@ -24,7 +24,7 @@ func (a *attempt) query() (protocol.AgentQuery, error) {
 	files, err := contextualData(a.work.Case, a.session)
 	return protocol.AgentQuery{
 		Query:              a.work.Case.Task + instructions,
-		RequestID:          "eval-init-" + a.journal.Session,
+		RequestID:          "eval-init-" + a.journal.SessionID,
 		ContextualNodeData: files,
 	}, err
 }

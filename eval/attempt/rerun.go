@@ -57,7 +57,7 @@ func (a *attempt) rerun(ctx context.Context, cells []notebook.Cell) (shown *grad
 // rerunIn is rerun in a sandbox that is there; the end of ctx kills the kernel.
 func (a *attempt) rerunIn(ctx context.Context, sandbox string, disk session.DiskQuota, cells []notebook.Cell) (shown *grading.Notebook, err error) {
 	cfg := a.cfg.Kernel
-	cfg.Workdir, cfg.Session, cfg.Environ = sandbox, a.journal.Session, a.cfg.Environ
+	cfg.Workdir, cfg.Session, cfg.Environ = sandbox, a.journal.SessionID, a.cfg.Environ
 	cfg.OnStuck = func(string) bool { return true }
 	k, err := kernel.Start(ctx, a.cfg.Supervisor, cfg)
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *attempt) rerunIn(ctx context.Context, sandbox string, disk session.Disk
 	defer func() { err = errors.Join(err, stopKernel(ctx, k)) }()
 	defer context.AfterFunc(ctx, k.Kill)()
 
-	again := &again{kernel: k, fold: notebook.NewExecutions(notebook.ExecutionsConfig{}), decoder: protocol.NewDecoder(), limit: seconds(a.limits.CellS)}
+	again := &again{kernel: k, fold: notebook.NewExecutions(notebook.ExecutionsConfig{}), decoder: protocol.NewEnvelopeDecoder(), limit: seconds(a.limits.CellS)}
 	again.full = func() error {
 		if passed, full := disk.Measure(ctx); full {
 			return diskError(passed)
@@ -101,7 +101,7 @@ func (a *attempt) writeRerun(ready protocol.Ready, cells []notebook.Cell, fold *
 	if err != nil {
 		return err
 	}
-	meta := notebook.Meta{Language: ready.Language, LanguageVersion: ready.Version}
+	meta := notebook.FileMetadata{Language: ready.Language, LanguageVersion: ready.Version}
 	err = notebook.WriteIPYNB(file, cells, fold, meta, nil)
 	return errors.Join(err, file.Close())
 }
@@ -124,7 +124,7 @@ func stopKernel(ctx context.Context, k *kernel.Kernel) error {
 type again struct {
 	kernel  *kernel.Kernel
 	fold    *notebook.Executions
-	decoder *protocol.Decoder
+	decoder *protocol.EnvelopeDecoder
 	limit   time.Duration // of a cell; 0: none
 	full    func() error  // says that the sandbox has passed its limit, or why all of it must end
 	frames  int64
@@ -175,7 +175,7 @@ func setupFailure(answer []byte) error {
 // says why.
 func (r *again) all(cells []notebook.Cell) error {
 	for _, cell := range cells {
-		if cell.Type != notebook.Code {
+		if cell.Type != notebook.CodeCell {
 			continue
 		}
 		err := r.run(cell)
@@ -184,7 +184,7 @@ func (r *again) all(cells []notebook.Cell) error {
 		}
 		if err != nil {
 			r.broken = cell.ID
-			r.fold.Ended()
+			r.fold.MarkKernelEnded()
 			return err
 		}
 	}
@@ -193,16 +193,16 @@ func (r *again) all(cells []notebook.Cell) error {
 
 // run runs a cell, and what it causes to run, to the end.
 func (r *again) run(cell notebook.Cell) error {
-	r.fold.Sent(cell.ID)
+	r.fold.MarkSent(cell.ID)
 	if err := r.write(protocol.CellCommand{Type: protocol.TypeRunCell, CellID: cell.ID, Code: &cell.Source}); err != nil {
 		return err
 	}
 	defer r.stopLate(func() {
-		for _, id := range r.fold.Open() {
+		for _, id := range r.fold.OpenCells() {
 			_ = r.write(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: id}) // a dead kernel runs nothing
 		}
 	})()
-	for len(r.fold.Open()) > 0 {
+	for len(r.fold.OpenCells()) > 0 {
 		if _, _, err := r.read(); err != nil {
 			return err
 		}
@@ -236,12 +236,12 @@ func (r *again) read() (kind string, body []byte, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	env, err := r.decoder.Envelope(body)
+	env, err := r.decoder.Decode(body)
 	if err != nil {
 		return "", nil, nil //nolint:nilerr // a frame that says nothing is passed over, as the session does
 	}
 	r.frames++
-	_ = r.fold.Apply(r.frames, env, body) // likewise
+	_ = r.fold.ApplyFrame(r.frames, env, body) // likewise
 	return env.Type, body, nil
 }
 

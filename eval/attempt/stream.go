@@ -43,7 +43,7 @@ func (w *watch) fromStream(e *trace.Entry) *verdict {
 	}
 	switch e.Type {
 	case protocol.TypeAgentStreamStart:
-		s.finish(e.Wall)
+		s.finish(e.WallTime)
 		v := w.useStream()
 		s.message, s.last = newStreamed(), used{}
 		return v
@@ -53,7 +53,7 @@ func (w *watch) fromStream(e *trace.Entry) *verdict {
 		s.complete(e)
 	case protocol.TypeAgentStatus:
 		if e.Status == protocol.AgentDone {
-			s.finish(e.Wall)
+			s.finish(e.WallTime)
 		}
 		return w.useStream()
 	case protocol.TypeAgentAction, protocol.TypeAgentResult, protocol.TypeAgentError:
@@ -132,7 +132,7 @@ func (s *streams) complete(e *trace.Entry) {
 		s.message = nil
 		return
 	}
-	s.finish(e.Wall)
+	s.finish(e.WallTime)
 }
 
 // add takes in a part of the message that is open; others are passed over.

@@ -244,7 +244,7 @@ func FuzzStreamed(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var parts [][]byte
 		for line := range strings.Lines(string(data)) {
-			if _, err := protocol.NewDecoder().Envelope([]byte(line)); err == nil {
+			if _, err := protocol.NewEnvelopeDecoder().Decode([]byte(line)); err == nil {
 				parts = append(parts, []byte(line))
 			}
 		}

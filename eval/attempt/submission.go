@@ -32,7 +32,7 @@ func (w *watch) fromHistory(e *trace.Entry) *verdict {
 		Entry protocol.HistoryEntry `json:"entry"`
 	}
 	if err := json.Unmarshal(e.Body, &update); err != nil || update.Entry.Type != protocol.EntryAnthropicMessage {
-		return w.committed(e.Wall)
+		return w.committed(e.WallTime)
 	}
 	w.lastWord = time.Time{}
 	again := w.streams.sendsEntries()
@@ -43,7 +43,7 @@ func (w *watch) fromHistory(e *trace.Entry) *verdict {
 		w.counts.ModelCalls--
 		w.tamper -= again.tamper
 	}
-	return w.said(update.Entry, e.Wall)
+	return w.said(update.Entry, e.WallTime)
 }
 
 // said takes in a message of the assistant.

@@ -97,7 +97,7 @@ type verdict struct {
 
 func newWatch(journal *trace.Journal, limits runs.Limits, grace time.Duration, doing *Progress) *watch {
 	return &watch{
-		journal: journal, follow: journal.FollowAll(), limits: limits, grace: grace, doing: doing,
+		journal: journal, follow: journal.FollowWithBackpressure(), limits: limits, grace: grace, doing: doing,
 		cells: map[string]cell{}, actions: map[string]action{},
 	}
 }
@@ -137,7 +137,7 @@ func (w *watch) readEarly(e *trace.Entry) {
 	switch e.Hop {
 	case trace.ServerToKernel, trace.KernelToServer:
 		w.read(e) // a person may run cells
-	case trace.Session:
+	case trace.HopSession:
 		w.early = cmp.Or(w.early, w.read(e)) // a child may be gone
 	default:
 	}
@@ -164,7 +164,7 @@ func (w *watch) next(ctx context.Context) verdict {
 		if v, _ := w.onWall(time.Now()); v != nil {
 			return *v
 		}
-		entry := w.follow.Try()
+		entry := w.follow.TryNext()
 		if entry == nil {
 			v, due := w.onTime(time.Now())
 			if v != nil {
@@ -226,9 +226,9 @@ func (w *watch) rest() {
 // readAvailable reads the entries that the trace has when it is called, without
 // waiting for more.
 func (w *watch) readAvailable(read func(*trace.Entry)) {
-	last, _ := w.journal.Last()
-	for w.follow.Seq() < last {
-		read(w.follow.Try())
+	last, _ := w.journal.LastEntry()
+	for w.follow.LastSeq() < last {
+		read(w.follow.TryNext())
 	}
 }
 
@@ -237,7 +237,7 @@ func (w *watch) close() { w.follow.Close() }
 
 // read takes in one frame.
 func (w *watch) read(e *trace.Entry) *verdict {
-	if e.Note == trace.Tamper {
+	if e.Note == trace.NoteTamper {
 		w.tamper++
 	}
 	switch e.Hop {
@@ -249,11 +249,11 @@ func (w *watch) read(e *trace.Entry) *verdict {
 		return w.toKernel(e)
 	case trace.KernelToServer:
 		return w.fromKernel(e)
-	case trace.Session:
+	case trace.HopSession:
 		return w.fromSession(e)
 	case trace.ConsoleToServer:
 		w.fromConsole(e)
-	case trace.ServerToConsole, trace.Notebook:
+	case trace.ServerToConsole, trace.HopNotebook:
 	}
 	return nil
 }

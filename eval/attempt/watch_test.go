@@ -256,14 +256,14 @@ func play(t *testing.T, journal *trace.Journal, line string) {
 // frame was dropped.
 func entry(t *testing.T, hop, body string) trace.Entry {
 	t.Helper()
-	env, err := protocol.NewDecoder().Envelope([]byte(body))
+	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
 	require.NoError(t, err, body)
 	hop, dropped := strings.CutSuffix(hop, "!")
 	hop, number, _ := strings.Cut(hop, "#")
 	conn, _ := strconv.Atoi(number) // none is 0
-	e := trace.Entry{Hop: trace.Hop(hop), Conn: conn, Envelope: env, Body: []byte(body)}
+	e := trace.Entry{Hop: trace.Hop(hop), ConsoleID: conn, Envelope: env, Body: []byte(body)}
 	if dropped {
-		e.Note = trace.Dropped
+		e.Note = trace.NoteDropped
 	}
 	return e
 }
@@ -401,7 +401,7 @@ func TestChatterStopsNoClock(t *testing.T) {
 			silent := make(chan struct{})
 			go func() {
 				defer close(silent)
-				for journal.Room(talking) == nil {
+				for journal.WaitForRoom(talking) == nil {
 					journal.Append(chatter)
 				}
 			}()
@@ -449,7 +449,7 @@ func TestItsLastTurnIsRecordedWhole(t *testing.T) {
 					defer close(over)
 					for _, e := range entries {
 						<-time.After(100 * time.Millisecond)
-						e.Wall = time.Now()
+						e.WallTime = time.Now()
 						journal.Append(e)
 					}
 				}()

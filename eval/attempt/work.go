@@ -43,7 +43,7 @@ func (a *attempt) live(ctx context.Context) {
 			return
 		}
 		a.log.Info("the agent asks", "question", v.question)
-		answer := protocol.AgentQuery{Query: answerToQuestion, RequestID: "eval-answer-" + a.journal.Session}
+		answer := protocol.AgentQuery{Query: answerToQuestion, RequestID: "eval-answer-" + a.journal.SessionID}
 		if err := a.session.SendQuery(answer); err != nil {
 			a.log.Debug("the answer was not sent", "error", err)
 		}
@@ -81,7 +81,7 @@ func (a *attempt) conclude(v verdict) {
 func agentExit(err error) verdict {
 	_, died := errors.AsType[*subprocess.ExitError](err)
 	switch {
-	case errors.Is(err, trace.ErrUnwritten):
+	case errors.Is(err, trace.ErrCannotWrite):
 		return verdict{outcome: runs.OutcomeHarnessError, detail: err.Error()}
 	case died:
 		return verdict{outcome: runs.OutcomeAgentExit, detail: err.Error()}
@@ -92,7 +92,7 @@ func agentExit(err error) verdict {
 
 // kernelExit tells the end of a kernel from a trace that cannot be written.
 func kernelExit(err error) verdict {
-	if errors.Is(err, trace.ErrUnwritten) {
+	if errors.Is(err, trace.ErrCannotWrite) {
 		return verdict{outcome: runs.OutcomeHarnessError, detail: err.Error()}
 	}
 	return verdict{outcome: runs.OutcomeKernelExit, detail: err.Error()}

@@ -22,7 +22,7 @@ type CollectedState struct {
 // reads what the notebook has become.
 func (s *Session) CollectState(ctx context.Context) CollectedState {
 	s.enter(StateCollecting, "")
-	s.router.Refuse("session is ending")
+	s.router.RefuseActions("session is ending")
 	s.interrupt(ctx)
 	state := CollectedState{Errors: map[string]string{}}
 	var parts sync.WaitGroup
@@ -53,13 +53,13 @@ func (s *Session) interrupt(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, InterruptGrace)
 	defer cancel()
 	follow := s.cfg.Journal.Follow()
-	for _, cell := range s.runs.Open() {
-		_ = s.router.ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}) // a dead one runs nothing
+	for _, cell := range s.runs.OpenCells() {
+		_ = s.router.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}) // a dead one runs nothing
 	}
-	s.router.StopCode()
-	for len(s.runs.Open()) > 0 {
+	s.router.InterruptExecuteCode()
+	for len(s.runs.OpenCells()) > 0 {
 		if _, err := follow.Next(ctx); err != nil {
-			s.log.Warn("cells still run", "cells", s.runs.Open(), "limit", InterruptGrace)
+			s.log.Warn("cells still run", "cells", s.runs.OpenCells(), "limit", InterruptGrace)
 			return
 		}
 	}

@@ -81,7 +81,7 @@ func TestCollectFromDeadKernel(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, s.IsKernelAlive())
 	require.NoError(t, syscall.Kill(s.KernelPID(), syscall.SIGKILL))
-	s.await(t, "its end", entry(trace.Session, router.TypePeerEnded))
+	s.await(t, "its end", entry(trace.HopSession, router.TypePeerEnded))
 	require.False(t, s.IsKernelAlive())
 	state := s.CollectState(t.Context())
 	require.JSONEq(t, `{"cell_count":0,"notebook_name":"notebook","cells":[]}`, string(state.Context))

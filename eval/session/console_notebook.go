@@ -53,8 +53,8 @@ func (f *foreign) add(r trace.Record) {
 // ask remembers an action of the agent, or of the server, until it is answered.
 func (f *foreign) ask(r trace.Record) {
 	var a action
-	forwarded := r.Note == "" && r.TxID != "" && ofDocument(r.Action) && r.Msg != nil
-	if forwarded && len(f.asked) < mostAsked && json.Unmarshal(r.Msg, &a) == nil {
+	forwarded := r.Note == "" && r.TxID != "" && ofDocument(r.Action) && r.Message != nil
+	if forwarded && len(f.asked) < mostAsked && json.Unmarshal(r.Message, &a) == nil {
 		f.asked[r.TxID] = a
 	}
 }
@@ -79,7 +79,7 @@ func (f *foreign) answer(r trace.Record) {
 		CellID  string          `json:"cell_id"`
 		Context json.RawMessage `json:"context"`
 	}
-	if !known || json.Unmarshal(r.Msg, &answer) != nil || answer.Status != protocol.StatusSuccess {
+	if !known || json.Unmarshal(r.Message, &answer) != nil || answer.Status != protocol.StatusSuccess {
 		return
 	}
 	switch p := a.Params; a.Action {
@@ -88,9 +88,9 @@ func (f *foreign) answer(r trace.Record) {
 			f.cells = cells
 		}
 	case "create_cell", "create_markdown_cell":
-		cell := notebook.Cell{ID: answer.CellID, Type: notebook.Code, Source: p.Source, Title: p.Title, Rev: 1}
-		if a.Action == "create_markdown_cell" || p.Type == notebook.Markdown {
-			cell.Type = notebook.Markdown
+		cell := notebook.Cell{ID: answer.CellID, Type: notebook.CodeCell, Source: p.Source, Title: p.Title, Revision: 1}
+		if a.Action == "create_markdown_cell" || p.Type == notebook.MarkdownCell {
+			cell.Type = notebook.MarkdownCell
 		}
 		f.insert(cell, p.Position)
 	case "edit_cell":
@@ -111,7 +111,7 @@ func (f *foreign) ran(r trace.Record) {
 	var run struct {
 		Code *string `json:"code"`
 	}
-	if json.Unmarshal(r.Msg, &run) == nil && run.Code != nil && r.Note == "" {
+	if json.Unmarshal(r.Message, &run) == nil && run.Code != nil && r.Note == "" {
 		f.write(r.CellID, *run.Code)
 	}
 }
@@ -120,10 +120,10 @@ func (f *foreign) ran(r trace.Record) {
 func (f *foreign) write(id, source string) {
 	switch i := f.index(id); {
 	case i < 0:
-		f.insert(notebook.Cell{ID: id, Type: notebook.Code, Source: source, Rev: 1}, len(f.cells))
+		f.insert(notebook.Cell{ID: id, Type: notebook.CodeCell, Source: source, Revision: 1}, len(f.cells))
 	case f.cells[i].Source != source:
 		f.cells[i].Source = source
-		f.cells[i].Rev++
+		f.cells[i].Revision++
 	}
 }
 

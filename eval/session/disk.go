@@ -99,7 +99,7 @@ func (s *Session) guardDisk(ctx context.Context) {
 			ends = false
 			return
 		}
-		s.router.Tell(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: "the kernel is killed, as its sandbox has passed a limit: " + passed.String()}})
+		s.router.SendToRunConsoles(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: "the kernel is killed, as its sandbox has passed a limit: " + passed.String()}})
 		s.children().kernel.Kill()
 	})
 }

@@ -20,10 +20,10 @@ func TestASandboxThatGrowsOn(t *testing.T) {
 		Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}, MaxDiskBytes: 1 << 20, IsEvaluation: true,
 	})
 	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: "import time\nfor n in range(600):\n    with open(str(n), 'wb') as f: f.write(bytes(1 << 20))\n    time.sleep(0.2)"}))
-	s.await(t, "the limit", entry(trace.Session, session.TypeLimitExceeded))
+	s.await(t, "the limit", entry(trace.HopSession, session.TypeLimitExceeded))
 	require.True(t, s.IsKernelAlive())
-	s.await(t, "the limit once more", entry(trace.Session, session.TypeLimitExceeded))
-	s.await(t, "the end of the kernel", entry(trace.Session, protocol.TypeManagedProcessExit))
+	s.await(t, "the limit once more", entry(trace.HopSession, session.TypeLimitExceeded))
+	s.await(t, "the end of the kernel", entry(trace.HopSession, protocol.TypeManagedProcessExit))
 }
 
 // What was there at the start does not count; what comes is measured.
@@ -36,13 +36,13 @@ func TestASandboxThatIsFull(t *testing.T) {
 	})
 	query := func(source string) { require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source})) }
 	query("with open('more', 'wb') as f: f.write(bytes(6 << 20))\nwhile True: pass")
-	passed := s.await(t, "the limit", entry(trace.Session, session.TypeLimitExceeded))
+	passed := s.await(t, "the limit", entry(trace.HopSession, session.TypeLimitExceeded))
 	var limit session.LimitExceeded
 	require.NoError(t, json.Unmarshal(passed.Body, &limit))
 	require.Equal(t, "disk", limit.Name)
 	require.EqualValues(t, 4<<20, limit.Configured)
 	require.InDelta(t, 6<<20, limit.Measured, 1<<20)
-	s.await(t, "the end of the kernel", entry(trace.Session, protocol.TypeManagedProcessExit))
+	s.await(t, "the end of the kernel", entry(trace.HopSession, protocol.TypeManagedProcessExit))
 	require.False(t, s.IsKernelAlive())
 
 	// The next kernel has the files of the last one, and room to remove them.

@@ -59,7 +59,7 @@ func (s *Session) end(ctx context.Context, cause string) error {
 	s.restarting.Lock() // one that is under way ends first
 	s.enter(StateEnded, cause)
 	s.restarting.Unlock()
-	s.router.Refuse("session is ending")
+	s.router.RefuseActions("session is ending")
 	var agentErr, kernelErr error
 	var both sync.WaitGroup
 	both.Go(func() { agentErr = s.StopAgent(ctx) })
@@ -71,7 +71,7 @@ func (s *Session) end(ctx context.Context, cause string) error {
 			<-told // before their connections end
 		}
 	}
-	s.router.Close(protocol.CloseGoing, cause)
+	s.router.Close(protocol.CloseGoingAway, cause)
 	s.tasks.Wait()
 	s.printed.flush("kernel")
 	s.printed.flush("agent")

@@ -34,7 +34,7 @@ func NewNotebookFold() *NotebookFold {
 // more than its hop, type and action: of others nothing has to be read.
 func CanChangeNotebook(r trace.Record) bool {
 	switch r.Hop {
-	case trace.Notebook, trace.KernelToServer, trace.ServerToKernel, trace.Session:
+	case trace.HopNotebook, trace.KernelToServer, trace.ServerToKernel, trace.HopSession:
 		return true
 	case trace.AgentToServer, trace.ServerToConsole:
 		return r.Type == protocol.TypeAgentAction && ofDocument(r.Action)
@@ -48,13 +48,13 @@ func CanChangeNotebook(r trace.Record) bool {
 // Add takes in the next entry, whole.
 func (f *NotebookFold) Add(r trace.Record) {
 	switch r.Hop {
-	case trace.Notebook:
-		f.event(r.Msg)
+	case trace.HopNotebook:
+		f.event(r.Message)
 	case trace.ServerToKernel:
 		f.toKernel(r)
 	case trace.KernelToServer:
-		_ = f.runs.Apply(r.Seq, protocol.Envelope{Type: r.Type, CellID: r.CellID}, r.Msg)
-	case trace.Session:
+		_ = f.runs.ApplyFrame(r.Seq, protocol.Envelope{Type: r.Type, CellID: r.CellID}, r.Message)
+	case trace.HopSession:
 		f.session(r)
 	default:
 		if f.foreign != nil {
@@ -65,11 +65,11 @@ func (f *NotebookFold) Add(r trace.Record) {
 
 func (f *NotebookFold) toKernel(r trace.Record) {
 	switch {
-	case r.Note == trace.Dropped:
+	case r.Note == trace.NoteDropped:
 	case r.Type == protocol.TypeRunCell:
-		f.runs.Sent(r.CellID)
+		f.runs.MarkSent(r.CellID)
 	case r.Type == protocol.TypeDisposeCell:
-		f.runs.Disposed(r.CellID)
+		f.runs.MarkDisposed(r.CellID)
 	}
 }
 
@@ -77,8 +77,8 @@ func (f *NotebookFold) toKernel(r trace.Record) {
 func (f *NotebookFold) session(r trace.Record) {
 	switch {
 	case r.Type == router.TypePeerEnded && r.Action == "kernel":
-		f.runs.Ended()
-	case r.Type == router.TypeHolder && r.Conn == 0:
+		f.runs.MarkKernelEnded()
+	case r.Type == router.TypeHolder && r.ConsoleID == 0:
 		f.foreign = nil
 	case r.Type == router.TypeHolder:
 		f.held = f.foreign != nil // it is settled once
@@ -87,12 +87,12 @@ func (f *NotebookFold) session(r trace.Record) {
 
 func (f *NotebookFold) event(text []byte) {
 	var e notebook.Event
-	if json.Unmarshal(text, &e) != nil || f.document.Apply(e) != nil {
+	if json.Unmarshal(text, &e) != nil || f.document.ApplyEvent(e) != nil {
 		return
 	}
 	f.told = true
 	if e.State != nil {
-		f.runs.Restore(e.State.Executions)
+		f.runs.RestoreSnapshot(e.State.Executions)
 	}
 }
 
@@ -100,7 +100,7 @@ func (f *NotebookFold) event(text []byte) {
 func (f *NotebookFold) Clone() *NotebookFold {
 	out := &NotebookFold{runs: f.runs.Clone(), told: f.told, held: f.held}
 	out.document = notebook.NewDocument(notebook.DocumentConfig{Executions: out.runs})
-	_ = out.document.Apply(notebook.Event{Kind: notebook.NotebookRestored, State: &notebook.State{Cells: f.document.Cells()}}) // it has a state, and so fits
+	_ = out.document.ApplyEvent(notebook.Event{Kind: notebook.NotebookRestored, State: &notebook.State{Cells: f.document.Cells()}}) // it has a state, and so fits
 	if f.foreign != nil {
 		out.foreign = f.foreign.clone()
 	}
@@ -110,7 +110,7 @@ func (f *NotebookFold) Clone() *NotebookFold {
 // MemoryBytes is what the fold keeps in memory, in bytes, about.
 func (f *NotebookFold) MemoryBytes() int {
 	const each = 128 // beside the texts
-	size := f.runs.Size()
+	size := f.runs.MemoryBytes()
 	cells := f.document.Cells()
 	if f.foreign != nil {
 		cells = append(cells, f.foreign.cells...)
@@ -145,7 +145,7 @@ func NotebookFromTrace(ctx context.Context, path string) (*notebook.State, error
 	}
 	defer file.Close()
 	fold := NewNotebookFold()
-	if _, err := trace.Read(file, func(r trace.Record) error {
+	if _, err := trace.ReadRecords(file, func(r trace.Record) error {
 		fold.Add(r)
 		return context.Cause(ctx)
 	}); err != nil {
@@ -154,6 +154,6 @@ func NotebookFromTrace(ctx context.Context, path string) (*notebook.State, error
 	if !fold.told {
 		return nil, nil //nolint:nilnil // there is none, which is no error
 	}
-	fold.runs.Ended()
+	fold.runs.MarkKernelEnded()
 	return &notebook.State{Cells: fold.document.Cells(), Executions: fold.runs.Snapshot()}, nil
 }

@@ -27,7 +27,7 @@ func newFolding() *folding { return &folding{NotebookFold: session.NewNotebookFo
 func (f *folding) add(t *testing.T, hop trace.Hop, conn int, body string) {
 	t.Helper()
 	f.seq++
-	r := trace.Record{Seq: f.seq, Hop: hop, Conn: conn, Msg: json.RawMessage(body)}
+	r := trace.Record{Seq: f.seq, Hop: hop, ConsoleID: conn, Message: json.RawMessage(body)}
 	require.NoError(t, json.Unmarshal([]byte(body), &r))
 	r.Seq = f.seq
 	require.True(t, session.CanChangeNotebook(r), body)
@@ -37,7 +37,7 @@ func (f *folding) add(t *testing.T, hop trace.Hop, conn int, body string) {
 // shown is a notebook in a few words.
 func (f *folding) shown() (cells []string) {
 	for _, c := range f.State().Cells {
-		cells = append(cells, fmt.Sprintf("%s %s %q %d", c.ID, c.Type, c.Source, c.Rev))
+		cells = append(cells, fmt.Sprintf("%s %s %q %d", c.ID, c.Type, c.Source, c.Revision))
 	}
 	return cells
 }
@@ -53,7 +53,7 @@ func TestFoldOfAForeignNotebook(t *testing.T) {
 	}
 	f.add(t, trace.AgentToServer, 0, `{"type":"agent_action","action":"create_cell","params":{"position":0,"cell_type":"code","source":"1"},"tx_id":"early"}`)
 	require.False(t, f.IsHeldByConsole())
-	f.add(t, trace.Session, 1, `{"type":"holder","by":"console","conn":1}`)
+	f.add(t, trace.HopSession, 1, `{"type":"holder","by":"console","conn":1}`)
 	require.True(t, f.IsHeldByConsole())
 	f.add(t, trace.ConsoleToServer, 1, `{"type":"agent_action_response","tx_id":"early","status":"success","cell_id":"a"}`)
 	require.Equal(t, []string{`a code "1" 1`}, f.shown(), "what it was asked before it came")
@@ -68,7 +68,7 @@ func TestFoldOfAForeignNotebook(t *testing.T) {
 	f.add(t, trace.ServerToKernel, 0, `{"type":"run_cell","cell_id":"own","code":"mine"}`)
 	act(4, "move_cell", `{"cell_id":"a","position":2}`, "success", `,"cell_id":"a"`)
 	require.Equal(t, []string{`m markdown "# T" 1`, `own code "mine" 1`, `a code "10" 2`}, f.shown())
-	require.Equal(t, map[string]string{"own": notebook.StatusRunning}, f.State().Executions.Status)
+	require.Equal(t, map[string]string{"own": notebook.StatusRunning}, f.State().Executions.CellStatus)
 	act(5, "delete_cell", `{"cell_id":"a"}`, "success", `,"cell_count":2`)
 	f.add(t, trace.ConsoleToServer, 1, `{"type":"dispose_cell","cell_id":"own"}`)
 	require.Equal(t, []string{`m markdown "# T" 1`}, f.shown())
@@ -78,7 +78,7 @@ func TestFoldOfAForeignNotebook(t *testing.T) {
 
 	later := &folding{NotebookFold: before, seq: 100}
 	require.Equal(t, []string{`m markdown "# T" 1`, `a code "10" 2`}, later.shown(), "a clone is what it was")
-	require.Empty(t, later.State().Executions.Status)
+	require.Empty(t, later.State().Executions.CellStatus)
 	require.True(t, later.IsHeldByConsole())
 }
 
@@ -86,7 +86,7 @@ func TestFoldOfAForeignNotebook(t *testing.T) {
 func TestFoldOfWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	f := newFolding()
-	f.add(t, trace.Session, 1, `{"type":"holder","by":"console"}`)
+	f.add(t, trace.HopSession, 1, `{"type":"holder","by":"console"}`)
 	f.add(t, trace.AgentToServer, 0, `{"type":"agent_action","action":"edit_cell","params":7,"tx_id":"a"}`)
 	f.add(t, trace.ServerToConsole, 1, `{"type":"agent_action","action":"create_cell","params":{},"tx_id":"b"}`)
 	for _, body := range []string{
@@ -96,7 +96,7 @@ func TestFoldOfWhatDoesNotFit(t *testing.T) {
 	} {
 		f.add(t, trace.ConsoleToServer, 1, body)
 	}
-	f.add(t, trace.Notebook, 0, `{"type":"notebook_event","event":"cell_edited","cell_id":"none","source":"1"}`)
+	f.add(t, trace.HopNotebook, 0, `{"type":"notebook_event","event":"cell_edited","cell_id":"none","source":"1"}`)
 	f.add(t, trace.KernelToServer, 0, `{"type":"cell_output","cell_id":"c","output":[]}`)
 	require.Empty(t, f.shown())
 	require.False(t, session.CanChangeNotebook(trace.Record{Hop: trace.ServerToAgent}))
@@ -107,12 +107,12 @@ func TestFoldOfWhatDoesNotFit(t *testing.T) {
 func TestFoldOfTheServersNotebook(t *testing.T) {
 	t.Parallel()
 	f := newFolding()
-	f.add(t, trace.Session, 0, `{"type":"holder","by":"server"}`)
-	f.add(t, trace.Notebook, 0, `{"type":"notebook_event","event":"cell_created","cell":{"cell_id":"a","cell_type":"code","source":"1","display_name":"","rev":1},"position":0}`)
+	f.add(t, trace.HopSession, 0, `{"type":"holder","by":"server"}`)
+	f.add(t, trace.HopNotebook, 0, `{"type":"notebook_event","event":"cell_created","cell":{"cell_id":"a","cell_type":"code","source":"1","display_name":"","rev":1},"position":0}`)
 	f.add(t, trace.ConsoleToServer, 1, `{"type":"run_cell","cell_id":"b","code":"1"}`)
 	require.Equal(t, []string{`a code "1" 1`}, f.shown())
 	twin := f.Clone()
-	f.add(t, trace.Notebook, 0, `{"type":"notebook_event","event":"cell_deleted","cell_id":"a"}`)
+	f.add(t, trace.HopNotebook, 0, `{"type":"notebook_event","event":"cell_deleted","cell_id":"a"}`)
 	require.Empty(t, f.shown())
 	require.Len(t, twin.State().Cells, 1)
 	require.False(t, f.IsHeldByConsole())
@@ -129,17 +129,17 @@ func TestRebuiltAcrossKernels(t *testing.T) {
 	add := func(hop trace.Hop, env protocol.Envelope, body string) {
 		recording.Journal.Append(trace.Entry{Hop: hop, Envelope: env, Body: []byte(body)})
 	}
-	created := notebook.Event{Type: notebook.EventType, Kind: notebook.CellCreated, Position: new(int), Cell: &notebook.Cell{ID: "cut", Type: notebook.Code, Rev: 1}}
-	add(trace.Notebook, protocol.Envelope{Type: notebook.EventType}, string(created.JSON()))
+	created := notebook.Event{Type: notebook.EventType, Kind: notebook.CellCreated, Position: new(int), Cell: &notebook.Cell{ID: "cut", Type: notebook.CodeCell, Revision: 1}}
+	add(trace.HopNotebook, protocol.Envelope{Type: notebook.EventType}, string(created.JSON()))
 	add(trace.ServerToKernel, protocol.Envelope{Type: protocol.TypeDisposeCell, CellID: "again"}, `{"type":"dispose_cell","cell_id":"again"}`)
 	add(trace.KernelToServer, protocol.Envelope{Type: protocol.TypeStartCell, CellID: "cut"}, `{"type":"start_cell","cell_id":"cut","run_sequencer":1}`)
-	add(trace.Session, protocol.Envelope{Type: router.TypePeerEnded, Action: "kernel"}, `{"type":"peer_ended","peer":"kernel"}`)
+	add(trace.HopSession, protocol.Envelope{Type: router.TypePeerEnded, Action: "kernel"}, `{"type":"peer_ended","peer":"kernel"}`)
 	add(trace.KernelToServer, protocol.Envelope{Type: protocol.TypeStartCell, CellID: "again"}, `{"type":"start_cell","cell_id":"again","run_sequencer":1}`)
 	add(trace.KernelToServer, protocol.Envelope{Type: protocol.TypeStartCell}, `{"type":"start_cell","cell_id":null,"run_sequencer":1}`)
 	require.NoError(t, recording.Close())
 	state, err := session.NotebookFromTrace(t.Context(), path)
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"cut": notebook.StatusError, "again": notebook.StatusRan}, state.Executions.Status)
+	require.Equal(t, map[string]string{"cut": notebook.StatusError, "again": notebook.StatusRan}, state.Executions.CellStatus)
 }
 
 // What a session was restored from stands first in its trace, so that the next
@@ -148,10 +148,10 @@ func TestRestoredFromItsTrace(t *testing.T) {
 	t.Parallel()
 	sup := supervisor(t)
 	state := notebook.State{
-		Cells: []notebook.Cell{{ID: "a", Type: notebook.Code, Source: "1", Rev: 3}},
-		Executions: notebook.Snapshot{
-			Status:  map[string]string{"a": notebook.StatusRan},
-			Outputs: map[string][]json.RawMessage{"a": {json.RawMessage(`{"output_type":"stream","name":"stdout","text":"one\n"}`)}},
+		Cells: []notebook.Cell{{ID: "a", Type: notebook.CodeCell, Source: "1", Revision: 3}},
+		Executions: notebook.ExecutionsSnapshot{
+			CellStatus: map[string]string{"a": notebook.StatusRan},
+			Outputs:    map[string][]json.RawMessage{"a": {json.RawMessage(`{"output_type":"stream","name":"stdout","text":"one\n"}`)}},
 		},
 	}
 	for n := range 3 {
@@ -169,9 +169,9 @@ func TestRestoredFromItsTrace(t *testing.T) {
 		require.NoError(t, recording.Close())
 		again, err := session.NotebookFromTrace(t.Context(), path)
 		require.NoError(t, err)
-		require.Equal(t, []notebook.Cell{{ID: "a", Type: notebook.Code, Source: string(rune('2' + n)), Rev: 4 + n, By: notebook.ByServer}}, again.Cells)
+		require.Equal(t, []notebook.Cell{{ID: "a", Type: notebook.CodeCell, Source: string(rune('2' + n)), Revision: 4 + n, ChangedBy: notebook.ByServer}}, again.Cells)
 		require.Equal(t, state.Executions.Outputs, again.Executions.Outputs)
-		require.Equal(t, state.Executions.Status, again.Executions.Status)
+		require.Equal(t, state.Executions.CellStatus, again.Executions.CellStatus)
 		state = *again
 	}
 }
@@ -183,7 +183,7 @@ func TestNothingToRestore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	recording, err := trace.NewRecording(trace.NewJournal("s"), path)
 	require.NoError(t, err)
-	recording.Journal.Append(trace.Entry{Hop: trace.Session, Envelope: protocol.Envelope{Type: router.TypeHolder}, Body: []byte(`{}`)})
+	recording.Journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: router.TypeHolder}, Body: []byte(`{}`)})
 	require.NoError(t, recording.Close())
 	state, err := session.NotebookFromTrace(t.Context(), path)
 	require.NoError(t, err)

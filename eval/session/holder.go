@@ -73,7 +73,7 @@ func (s *Session) AttachView(conn protocol.Conn, who Console) (*router.Peer, err
 func (s *Session) show() ([]byte, *trace.Follower) {
 	var follow *trace.Follower
 	state := s.look(func() { follow = s.cfg.Journal.Follow() })
-	return NotebookStateMessage(follow.Seq(), state), follow
+	return NotebookStateMessage(follow.LastSeq(), state), follow
 }
 
 // NotebookState returns what the notebook is at the moment. When a console holds the
@@ -82,7 +82,7 @@ func (s *Session) NotebookState() notebook.State { return s.look(func() {}) }
 
 // look calls still while no cell changes.
 func (s *Session) look(still func()) (state notebook.State) {
-	s.document.Freeze(func(cells []notebook.Cell) {
+	s.document.WithFrozenCells(func(cells []notebook.Cell) {
 		still()
 		state.Cells = cells
 	})

@@ -65,7 +65,7 @@ func hear(t *testing.T, conn protocol.Conn) (body []byte, env protocol.Envelope)
 	t.Helper()
 	body, err := conn.Read()
 	require.NoError(t, err)
-	env, err = protocol.NewDecoder().Envelope(body)
+	env, err = protocol.NewEnvelopeDecoder().Decode(body)
 	require.NoError(t, err)
 	return body, env
 }

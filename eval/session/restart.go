@@ -55,7 +55,7 @@ func (s *Session) anotherKernel(ctx context.Context) error {
 	if err := s.connectKernel(); err != nil {
 		return errors.Join(err, s.stopKernel(ctx))
 	}
-	s.router.Greet()
+	s.router.ResendHello()
 	return nil
 }
 
@@ -106,6 +106,6 @@ func (s *Session) replaceKernel(ctx context.Context, stuck *kernel.Kernel) {
 	}
 	if err := s.restartKernel(ctx); err != nil && ctx.Err() == nil {
 		s.note(TypeKernelLost, KernelFailure{Type: TypeKernelLost, Error: err.Error()})
-		s.router.Tell(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: "there is no kernel: " + err.Error()}})
+		s.router.SendToRunConsoles(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: "there is no kernel: " + err.Error()}})
 	}
 }

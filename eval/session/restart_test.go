@@ -31,14 +31,14 @@ func TestPK7ARunThatSwallowsInterruptsCostsTheKernel(t *testing.T) {
 	cell := s.await(t, "the cell", startsCell).CellID
 	says := func(text string) func(e *trace.Entry) bool {
 		return func(e *trace.Entry) bool {
-			body, err := protocol.JSON(e.Body)
+			body, err := protocol.ToJSON(e.Body)
 			return err == nil && e.Hop == trace.KernelToServer && e.Type == protocol.TypeKernelStdio && strings.Contains(string(body), text)
 		}
 	}
 	s.await(t, "the loop", says("on"))
 	old := s.KernelPID()
 	told := time.Now()
-	require.NoError(t, s.Router().ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}))
+	require.NoError(t, s.Router().SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}))
 	s.await(t, "the second interrupt", says("it has not stopped for 1s, and is interrupted again"))
 	require.GreaterOrEqual(t, time.Since(told), kernel.RepeatStopDelay)
 	s.await(t, "the end", says("it has not stopped for 5s: its kernel is killed"))
@@ -62,9 +62,9 @@ func TestPK7ARunThatStopsLeavesTheKernel(t *testing.T) {
 	cell := s.await(t, "the cell", startsCell).CellID
 	s.await(t, "the loop", entry(trace.KernelToServer, protocol.TypeKernelStdio))
 	for range 3 {
-		require.NoError(t, s.Router().ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}))
+		require.NoError(t, s.Router().SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}))
 	}
-	require.NoError(t, s.Router().ToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: "another"}))
+	require.NoError(t, s.Router().SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: "another"}))
 	result := s.await(t, "its result", entry(trace.KernelToServer, protocol.TypeCellResult))
 	require.Equal(t, protocol.StatusInterrupted, result.Status)
 	require.True(t, s.IsKernelAlive())
@@ -90,7 +90,7 @@ func TestRestart(t *testing.T) {
 	require.NoError(t, err)
 	first := <-greetings
 	require.NoError(t, syscall.Kill(first, syscall.SIGKILL))
-	s.await(t, "its end", entry(trace.Session, protocol.TypeManagedProcessExit))
+	s.await(t, "its end", entry(trace.HopSession, protocol.TypeManagedProcessExit))
 	require.NoError(t, s.RestartChild(t.Context(), "kernel"))
 	require.NotEqual(t, first, <-greetings)
 	require.True(t, s.IsKernelAlive())
@@ -146,7 +146,7 @@ func TestRestartsAreToldInOrder(t *testing.T) {
 			if err != nil {
 				break
 			}
-			if env, err := protocol.NewDecoder().Envelope(body); err == nil {
+			if env, err := protocol.NewEnvelopeDecoder().Decode(body); err == nil {
 				types = append(types, env.Type)
 			}
 		}
@@ -172,5 +172,5 @@ func TestAgentThatIsNotReadyAgain(t *testing.T) {
 	command := []string{"sh", "-c", "if test -e " + once + "; then " + silent[2] + "; fi; touch " + once + "; " + status[2], "sh"}
 	s := start(t, supervisor(t), session.Config{Agent: agent.Config{Command: command, ReadyTimeout: 2 * time.Second}})
 	require.ErrorContains(t, s.RestartChild(t.Context(), "agent"), "did not answer init with agent_status ready within 2s")
-	require.ErrorIs(t, s.SendQuery(protocol.AgentQuery{Query: "hello"}), router.ErrNoPeer)
+	require.ErrorIs(t, s.SendQuery(protocol.AgentQuery{Query: "hello"}), router.ErrNotConnected)
 }

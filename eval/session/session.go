@@ -152,14 +152,14 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 		cfg: cfg, log: log.With("session", cfg.ID),
 		settled: make(chan struct{}), printed: newPrinted(cfg.ChildOutput, cfg.ChildLineSink), supervisor: sup,
 	}
-	s.runs = notebook.NewExecutions(notebook.ExecutionsConfig{DisplayName: func(id string) string { return s.document.Title(id) }})
-	s.document = notebook.NewDocument(notebook.DocumentConfig{Executions: s.runs, Event: s.noteEvent, NewID: cfg.NewCellID})
+	s.runs = notebook.NewExecutions(notebook.ExecutionsConfig{CellTitle: func(id string) string { return s.document.CellTitle(id) }})
+	s.document = notebook.NewDocument(notebook.DocumentConfig{Executions: s.runs, OnEvent: s.noteEvent, NewCellID: cfg.NewCellID})
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	waiting, waited := context.WithCancel(life)
 	s.stop, s.waited = stop, waited
 	s.cfg.Kernel.OnStuck = func(what string) bool { return s.killsStuck(life, what) }
 	cfg.Router.Log = s.log
-	cfg.Router.Restart = func(name string) error { return s.RestartChild(life, name) }
+	cfg.Router.RestartChild = func(name string) error { return s.RestartChild(life, name) }
 	s.router = router.New(cfg.Journal, s.runs, cfg.Router)
 	follow := cfg.Journal.Follow()
 	s.enter(StateStarting, "")
@@ -208,7 +208,7 @@ func (s *Session) noteEvent(e notebook.Event) {
 		cell = e.Cell.ID
 	}
 	s.cfg.Journal.Append(trace.Entry{
-		Hop: trace.Notebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind, CellID: cell}, Body: e.JSON(),
+		Hop: trace.HopNotebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind, CellID: cell}, Body: e.JSON(),
 	})
 }
 
@@ -219,7 +219,7 @@ func (s *Session) note(kind string, what any) {
 		s.log.Error("an event of the session could not be recorded", "event", kind, "error", err)
 		return
 	}
-	s.cfg.Journal.Append(trace.Entry{Hop: trace.Session, Envelope: protocol.Envelope{Type: kind}, Body: body})
+	s.cfg.Journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: kind}, Body: body})
 }
 
 func (s *Session) append(hop trace.Hop, frame []byte) {
@@ -268,7 +268,7 @@ func (s *Session) AgentError() error { return peerError("agent", s.children().ag
 func (s *Session) SendQuery(query protocol.AgentQuery) error {
 	query.Type = protocol.TypeAgentQuery
 	s.enter(StateWorking, "")
-	return s.router.ToAgent(query)
+	return s.router.SendToAgent(query)
 }
 
 // Execute runs code in the kernel without a cell.

@@ -222,7 +222,7 @@ func TestConsoleHearsOfTheEnd(t *testing.T) {
 	go func() {
 		exits := 0
 		for body, err := theirs.Read(); err == nil; body, err = theirs.Read() {
-			if env, err := protocol.NewDecoder().Envelope(body); err == nil && env.Type == protocol.TypeManagedProcessExit {
+			if env, err := protocol.NewEnvelopeDecoder().Decode(body); err == nil && env.Type == protocol.TypeManagedProcessExit {
 				exits++
 			}
 		}

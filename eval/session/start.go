@@ -23,8 +23,8 @@ func (s *Session) start(ctx context.Context) error {
 	}
 	s.sandbox = sandbox
 	if s.cfg.RestoreFrom != nil {
-		s.runs.Restore(s.cfg.RestoreFrom.Executions)
-		if err := s.document.Restore(*s.cfg.RestoreFrom); err != nil {
+		s.runs.RestoreSnapshot(s.cfg.RestoreFrom.Executions)
+		if err := s.document.RestoreState(*s.cfg.RestoreFrom); err != nil {
 			return err
 		}
 	}
@@ -98,7 +98,7 @@ func (s *Session) watch(name string, exited <-chan struct{}, exit func() subproc
 	how := exit()
 	news := protocol.ManagedProcessExit{Type: protocol.TypeManagedProcessExit, Name: name, ExitCode: how.Code, Signal: how.Signal}
 	s.note(news.Type, news)
-	s.router.Tell(news)
+	s.router.SendToRunConsoles(news)
 }
 
 // connectKernel makes the kernel part of the session and tells it so.
@@ -115,7 +115,7 @@ func (s *Session) connectKernel() error {
 	s.mu.Lock()
 	s.pair.kernelPeer = peer
 	s.mu.Unlock()
-	return s.router.ToKernel(protocol.NewKernelInit(k.PID()))
+	return s.router.SendToKernel(protocol.NewKernelInit(k.PID()))
 }
 
 // connectAgent makes the agent part of the session, tells it so, and waits until
@@ -133,7 +133,7 @@ func (s *Session) connectAgent(ctx context.Context) error {
 	s.mu.Unlock()
 	init := s.cfg.AgentInit
 	init.Type, init.Language = protocol.TypeInit, s.children().kernel.ReadyMessage.Language
-	if err := s.router.ToAgent(init); err != nil {
+	if err := s.router.SendToAgent(init); err != nil {
 		return err
 	}
 	return s.awaitAgent(ctx, peer, follow)
@@ -194,7 +194,7 @@ func (s *Session) mourn(a *agent.Agent) {
 	wanted := s.dismissed == a
 	s.mu.Unlock()
 	if !wanted {
-		s.router.TellAgentConsoles(protocol.AgentError{Type: protocol.TypeAgentError, Error: "the agent " + a.Exit().String(), Fatal: true})
+		s.router.SendToAgentConsoles(protocol.AgentError{Type: protocol.TypeAgentError, Error: "the agent " + a.Exit().String(), Fatal: true})
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 
 // largestLine bounds a line of a trace, in bytes: a frame is escaped in it, and
 // has the entry around it.
-const largestLine = 8 * protocol.DefaultFrameLimit
+const largestLine = 8 * protocol.DefaultMaxFrameBytes
 
 // Watch is the trace of a live session as it is made. It is for one goroutine.
 // Whoever opened it must Close it.

@@ -63,7 +63,7 @@ func (d *Document) act(action string, params *reader) (reply, error) {
 func (d *Document) createCell(params *reader) (reply, error) {
 	position := params.integer("position")
 	cell := Cell{
-		Type:   params.oneOf("cell_type", Code, Markdown),
+		Type:   params.oneOf("cell_type", CodeCell, MarkdownCell),
 		Source: params.text("source"),
 		Title:  params.optionalText("title"),
 	}
@@ -71,7 +71,7 @@ func (d *Document) createCell(params *reader) (reply, error) {
 	if err := params.err(); err != nil {
 		return reply{}, err
 	}
-	if run && cell.Type == Markdown {
+	if run && cell.Type == MarkdownCell {
 		return reply{}, errAutoRun
 	}
 	created, err := d.create(params, position, cell)
@@ -90,7 +90,7 @@ func (d *Document) createMarkdownCell(params *reader) (reply, error) {
 	if err := params.err(); err != nil {
 		return reply{}, err
 	}
-	created, err := d.create(params, position, Cell{Type: Markdown, Source: source})
+	created, err := d.create(params, position, Cell{Type: MarkdownCell, Source: source})
 	return reply{CellID: created.ID}, err
 }
 
@@ -98,8 +98,8 @@ func (d *Document) create(params *reader, position int, cell Cell) (Cell, error)
 	if err := d.admit(cell.Source, 0); err != nil {
 		return Cell{}, err
 	}
-	cell.ID, cell.Rev = d.cfg.NewID(), 1
-	created := Event{Kind: CellCreated, By: params.by, Cell: &cell, Position: &position, literal: params.members["source"]}
+	cell.ID, cell.Revision = d.cfg.NewCellID(), 1
+	created := Event{Kind: CellCreated, CausedBy: params.by, Cell: &cell, Position: &position, literal: params.members["source"]}
 	if err := d.change(created); err != nil {
 		return Cell{}, err
 	}
@@ -116,12 +116,12 @@ func (d *Document) editCell(params *reader) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if params.has("rev") && rev != cell.Rev {
+	if params.has("rev") && rev != cell.Revision {
 		current := cell.Source
-		return reply{Source: &current, Rev: cell.Rev},
-			fmt.Errorf("rev: expected %d, found %d: this answer has the source of rev %d", cell.Rev, rev, cell.Rev)
+		return reply{Source: &current, Rev: cell.Revision},
+			fmt.Errorf("rev: expected %d, found %d: this answer has the source of rev %d", cell.Revision, rev, cell.Revision)
 	}
-	if run && cell.Type == Markdown {
+	if run && cell.Type == MarkdownCell {
 		return reply{}, errAutoRun
 	}
 	if err := d.admit(source, len(cell.Source)); err != nil {
@@ -129,7 +129,7 @@ func (d *Document) editCell(params *reader) (reply, error) {
 	}
 	if source != cell.Source {
 		edit := Event{
-			Kind: CellEdited, By: params.by, CellID: id, Source: &source, Rev: cell.Rev + 1, literal: params.members["source"],
+			Kind: CellEdited, CausedBy: params.by, CellID: id, Source: &source, Revision: cell.Revision + 1, literal: params.members["source"],
 		}
 		if err := d.change(edit); err != nil {
 			return reply{}, err
@@ -148,7 +148,7 @@ func (d *Document) deleteCell(params *reader) (reply, error) {
 		return reply{}, err
 	}
 	gone := *cell
-	if err := d.change(Event{Kind: CellDeleted, By: params.by, CellID: gone.ID}); err != nil {
+	if err := d.change(Event{Kind: CellDeleted, CausedBy: params.by, CellID: gone.ID}); err != nil {
 		return reply{}, err
 	}
 	count := len(d.cells)
@@ -156,7 +156,7 @@ func (d *Document) deleteCell(params *reader) (reply, error) {
 	for i, c := range d.cells {
 		out.Remaining[i] = placedCell{Index: i, Type: c.Type, CellID: c.ID}
 	}
-	if gone.Type == Code {
+	if gone.Type == CodeCell {
 		out.kernel = []any{protocol.CellCommand{Type: protocol.TypeDisposeCell, CellID: gone.ID}}
 	}
 	return out, nil
@@ -170,7 +170,7 @@ func (d *Document) moveCell(params *reader) (reply, error) {
 		return reply{}, err
 	}
 	if i := d.index(id); i < 0 || i != position {
-		if err := d.change(Event{Kind: CellMoved, By: params.by, CellID: id, Position: &position}); err != nil {
+		if err := d.change(Event{Kind: CellMoved, CausedBy: params.by, CellID: id, Position: &position}); err != nil {
 			return reply{}, err
 		}
 	}
@@ -223,7 +223,7 @@ func (d *Document) named(params *reader) (*Cell, error) {
 // runnable returns the code cell that the parameter cell_id names.
 func (d *Document) runnable(params *reader) (*Cell, error) {
 	cell, err := d.named(params)
-	if err == nil && cell.Type == Markdown {
+	if err == nil && cell.Type == MarkdownCell {
 		return nil, fmt.Errorf("cell_id: expected a code cell, found %q, a markdown cell, which does not run", cell.ID)
 	}
 	return cell, err

@@ -22,11 +22,11 @@ func hundred(b *testing.B) (*notebook.Document, *notebook.Executions) {
 	image := strings.Repeat("QUJD", 15<<10)
 	for i := range 100 {
 		id, place := fmt.Sprintf("cell-%d", i), i
-		require.NoError(b, doc.Apply(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &notebook.Cell{
-			ID: id, Type: notebook.Code, Source: strings.Repeat("x = compute(1)\n", 20), Rev: 1,
+		require.NoError(b, doc.ApplyEvent(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &notebook.Cell{
+			ID: id, Type: notebook.CodeCell, Source: strings.Repeat("x = compute(1)\n", 20), Revision: 1,
 		}}))
 		apply(b, runs, fmt.Sprintf(`{"type":"start_cell","cell_id":%q,"run_sequencer":%d}`, id, i+1))
-		apply(b, runs, string(protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, CellID: id, Text: []byte(strings.Repeat("a line\n", 2000))})))
+		apply(b, runs, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: id, Text: []byte(strings.Repeat("a line\n", 2000))})))
 		apply(b, runs, strings.Replace(display(b, map[string]any{"image/png": image, "text/plain": "<Figure>"}, ""), `"a"`, `"`+id+`"`, 1))
 		apply(b, runs, fmt.Sprintf(`{"type":"cell_result","cell_id":%q,"run_sequencer":%d,"status":"ok"}`, id, i+1))
 	}
@@ -75,13 +75,13 @@ func BenchmarkApply100MB(b *testing.B) {
 	for _, size := range []int{100, 64 << 10} {
 		b.Run(fmt.Sprintf("frames of %d B", size), func(b *testing.B) {
 			text := []byte(strings.Repeat("x", size-1) + "\n")
-			frame := protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, CellID: "cell", Text: text})
+			frame := protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: "cell", Text: text})
 			env := protocol.Envelope{Type: protocol.TypeKernelStdio, CellID: "cell"}
 			b.SetBytes(100 << 20)
 			for b.Loop() {
 				runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 				for n := 0; n < 100<<20; n += size {
-					if err := runs.Apply(1, env, frame); err != nil {
+					if err := runs.ApplyFrame(1, env, frame); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -96,7 +96,7 @@ func BenchmarkApplyImageOf1MiB(b *testing.B) {
 	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	b.SetBytes(int64(len(frame)))
 	for b.Loop() {
-		if err := runs.Apply(1, env, frame); err != nil {
+		if err := runs.ApplyFrame(1, env, frame); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -115,6 +115,6 @@ func BenchmarkKernelMessageWithImageOf1MiB(b *testing.B) {
 func BenchmarkWriteIPYNBOf100Cells(b *testing.B) {
 	doc, runs := hundred(b)
 	for b.Loop() {
-		require.NoError(b, notebook.WriteIPYNB(io.Discard, doc.Cells(), runs, notebook.Meta{}, nil))
+		require.NoError(b, notebook.WriteIPYNB(io.Discard, doc.Cells(), runs, notebook.FileMetadata{}, nil))
 	}
 }

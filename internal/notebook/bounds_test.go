@@ -49,7 +49,7 @@ func TestOutputsStayBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			runs := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: limit})
+			runs := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: limit})
 			for i := range 500 {
 				add(t, runs, i)
 			}
@@ -72,10 +72,10 @@ func TestCellsStayBounded(t *testing.T) {
 	}
 	late := `{"type":"start_cell","cell_id":"another"}`
 	env := protocol.Envelope{Type: protocol.TypeStartCell, CellID: "another"}
-	require.ErrorContains(t, runs.Apply(1, env, []byte(late)), "10000 cells")
-	runs.Sent("another") // what the server sends is known all the same
-	require.NoError(t, runs.Apply(1, env, []byte(late)))
-	require.Equal(t, notebook.StatusRunning, runs.Status("another"))
+	require.ErrorContains(t, runs.ApplyFrame(1, env, []byte(late)), "10000 cells")
+	runs.MarkSent("another") // what the server sends is known all the same
+	require.NoError(t, runs.ApplyFrame(1, env, []byte(late)))
+	require.Equal(t, notebook.StatusRunning, runs.CellStatus("another"))
 }
 
 func TestFramesThatCostMemoryAreRefused(t *testing.T) {
@@ -93,7 +93,7 @@ func TestFramesThatCostMemoryAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-			err := runs.Apply(1, protocol.Envelope{Type: protocol.TypeCellOutput}, []byte(c.frame))
+			err := runs.ApplyFrame(1, protocol.Envelope{Type: protocol.TypeCellOutput}, []byte(c.frame))
 			require.EqualError(t, err, "cell_output frame: "+c.says)
 			require.Empty(t, runs.Snapshot().Outputs)
 		})

@@ -22,8 +22,8 @@ func (r *Executions) Clone() *Executions {
 	return out
 }
 
-// Size is what is kept of all cells in memory, in bytes, about.
-func (r *Executions) Size() int {
+// MemoryBytes is what is kept of all cells in memory, in bytes, about.
+func (r *Executions) MemoryBytes() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	size := 0

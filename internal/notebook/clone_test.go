@@ -30,16 +30,16 @@ func TestRunsClone(t *testing.T) {
 		frame(`{"type":"cell_result","cell_id":"a","run_sequencer":%d,"status":"ok"}`, n)
 	}
 	apply := func(r *notebook.Executions, seq int) {
-		env, err := protocol.NewDecoder().Envelope([]byte(frames[seq]))
+		env, err := protocol.NewEnvelopeDecoder().Decode([]byte(frames[seq]))
 		require.NoError(t, err)
-		require.NoError(t, r.Apply(int64(seq), env, []byte(frames[seq])))
+		require.NoError(t, r.ApplyFrame(int64(seq), env, []byte(frames[seq])))
 	}
 	newRuns := func() *notebook.Executions {
-		r := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: 4 << 10})
-		r.Disposed("gone")
+		r := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 4 << 10})
+		r.MarkDisposed("gone")
 		return r
 	}
-	var want []notebook.Snapshot // of a fold that is not cloned
+	var want []notebook.ExecutionsSnapshot // of a fold that is not cloned
 	plain := newRuns()
 	for seq := range frames {
 		apply(plain, seq)
@@ -50,8 +50,8 @@ func TestRunsClone(t *testing.T) {
 	for seq := range frames {
 		apply(original, seq)
 		clones[seq] = original.Clone()
-		require.Equal(t, original.Size(), clones[seq].Size())
-		require.Less(t, original.Size(), 2*(1<<10)+2*(4<<10)+32<<10, "the limits of two cells: outputs, logs, widgets")
+		require.Equal(t, original.MemoryBytes(), clones[seq].MemoryBytes())
+		require.Less(t, original.MemoryBytes(), 2*(1<<10)+2*(4<<10)+32<<10, "the limits of two cells: outputs, logs, widgets")
 		require.Equal(t, want[seq], original.Snapshot(), frames[seq])
 	}
 	for seq, clone := range clones {

@@ -35,7 +35,7 @@ type contextCell struct {
 // that edits need not wait.
 func (d *Document) overview() *overview {
 	cells := d.Cells()
-	out := &overview{CellCount: len(cells), Name: d.cfg.Name, Cells: make([]contextCell, len(cells))}
+	out := &overview{CellCount: len(cells), Name: d.cfg.NotebookName, Cells: make([]contextCell, len(cells))}
 	for i, cell := range cells {
 		out.Cells[i] = d.inContext(cell, contextLimit/len(cells))
 		out.Cells[i].Index = i
@@ -46,10 +46,10 @@ func (d *Document) overview() *overview {
 func (d *Document) inContext(cell Cell, share int) contextCell {
 	out := contextCell{
 		CellID: cell.ID, TfID: cell.ID, Type: cell.Type, Source: cell.Source,
-		Title: cell.Title, Rev: cell.Rev, Language: Markdown, Status: StatusIdle,
+		Title: cell.Title, Rev: cell.Revision, Language: MarkdownCell, Status: StatusIdle,
 		Outputs: []json.RawMessage{}, Widgets: []widget{},
 	}
-	if cell.Type == Markdown {
+	if cell.Type == MarkdownCell {
 		return out
 	}
 	status, shown, widgets := d.cfg.Executions.look(cell.ID)

@@ -26,7 +26,7 @@ type Document struct {
 // DocumentConfig is what a Document may be told.
 type DocumentConfig struct {
 	// Name is the notebook's name in a context; default "notebook".
-	Name string
+	NotebookName string
 
 	// Language is what code cells are written in; default "python".
 	Language string
@@ -38,16 +38,16 @@ type DocumentConfig struct {
 	// Event is called for every change that an action makes, in order and under
 	// the document's lock: it must be quick and must not call the document.
 	// Default: nobody is told.
-	Event func(Event)
+	OnEvent func(Event)
 
-	// NewID makes the ids of cells; default a random UUID.
-	NewID func() string
+	// NewCellID makes the ids of cells; default a random UUID.
+	NewCellID func() string
 }
 
 // NewDocument returns a document without cells.
 func NewDocument(cfg DocumentConfig) *Document {
-	if cfg.Name == "" {
-		cfg.Name = "notebook"
+	if cfg.NotebookName == "" {
+		cfg.NotebookName = "notebook"
 	}
 	if cfg.Language == "" {
 		cfg.Language = defaultLanguage
@@ -55,11 +55,11 @@ func NewDocument(cfg DocumentConfig) *Document {
 	if cfg.Executions == nil {
 		cfg.Executions = NewExecutions(ExecutionsConfig{})
 	}
-	if cfg.Event == nil {
-		cfg.Event = func(Event) {}
+	if cfg.OnEvent == nil {
+		cfg.OnEvent = func(Event) {}
 	}
-	if cfg.NewID == nil {
-		cfg.NewID = uuid.NewString
+	if cfg.NewCellID == nil {
+		cfg.NewCellID = uuid.NewString
 	}
 	return &Document{cfg: cfg}
 }
@@ -84,9 +84,9 @@ func (d *Document) Cells() []Cell {
 	return append([]Cell{}, d.cells...)
 }
 
-// Title returns the title of a cell, "" for one that has none or is not there.
-// It serves as [ExecutionsConfig.DisplayName].
-func (d *Document) Title(cellID string) string {
+// CellTitle returns the title of a cell, "" for one that has none or is not there.
+// It serves as [ExecutionsConfig.CellTitle].
+func (d *Document) CellTitle(cellID string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if i := d.index(cellID); i >= 0 {

@@ -20,7 +20,7 @@ func TestEventsOfAnyActionsReplayToTheSameDocument(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var events []notebook.Event
 		doc := notebook.NewDocument(notebook.DocumentConfig{
-			Event: func(e notebook.Event) { events = append(events, overTheWire(t, e)) },
+			OnEvent: func(e notebook.Event) { events = append(events, overTheWire(t, e)) },
 		})
 		peer := serve(t, doc)
 		model := []notebook.Cell{} // what the cells should be
@@ -29,7 +29,7 @@ func TestEventsOfAnyActionsReplayToTheSameDocument(t *testing.T) {
 		}
 		require.Equal(t, model, doc.Cells())
 
-		again, err := notebook.Replay(notebook.DocumentConfig{}, events)
+		again, err := notebook.ReplayEvents(notebook.DocumentConfig{}, events)
 		require.NoError(t, err)
 		require.Equal(t, doc.Cells(), again.Cells())
 	})
@@ -51,18 +51,18 @@ func randomAction(t *rapid.T, peer *peer, model []notebook.Cell) []notebook.Cell
 		kind := rapid.SampledFrom([]string{"code", "markdown", "raw"}).Draw(t, "kind")
 		r := peer.act("create_cell", map[string]any{"position": position, "cell_type": kind, "source": source, "title": "T"})
 		if expect(t, r, fits && kind != "raw") {
-			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: kind, Source: source, Title: "T", Rev: 1, By: notebook.ByAgent})
+			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: kind, Source: source, Title: "T", Revision: 1, ChangedBy: notebook.ByAgent})
 		}
 	case "note":
 		r := peer.act("create_markdown_cell", map[string]any{"position": position, "source": source})
 		if expect(t, r, fits) {
-			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: "markdown", Source: source, Rev: 1, By: notebook.ByAgent})
+			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: "markdown", Source: source, Revision: 1, ChangedBy: notebook.ByAgent})
 		}
 	case "edit":
 		rev := rapid.IntRange(1, 3).Draw(t, "rev")
 		r := peer.act("edit_cell", map[string]any{"cell_id": id, "source": source, "rev": rev})
-		if expect(t, r, at >= 0 && model[max(at, 0)].Rev == rev) && model[at].Source != source { // else it is no change
-			model[at].Source, model[at].Rev, model[at].By = source, rev+1, notebook.ByAgent
+		if expect(t, r, at >= 0 && model[max(at, 0)].Revision == rev) && model[at].Source != source { // else it is no change
+			model[at].Source, model[at].Revision, model[at].ChangedBy = source, rev+1, notebook.ByAgent
 		}
 	case "delete":
 		if expect(t, peer.act("delete_cell", map[string]any{"cell_id": id}), at >= 0) {
@@ -103,7 +103,7 @@ func TestApplyRefusesEventsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	place := func(n int) *int { return &n }
 	source := "2"
-	cell := func(id, kind string) *notebook.Cell { return &notebook.Cell{ID: id, Type: kind, Rev: 1} }
+	cell := func(id, kind string) *notebook.Cell { return &notebook.Cell{ID: id, Type: kind, Revision: 1} }
 	for name, c := range map[string]struct {
 		event notebook.Event
 		says  string
@@ -126,12 +126,12 @@ func TestApplyRefusesEventsThatDoNotFit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first := notebook.Event{Kind: notebook.CellCreated, Cell: cell("a", "code"), Position: place(0)}
-			doc, err := notebook.Replay(notebook.DocumentConfig{}, []notebook.Event{first})
+			doc, err := notebook.ReplayEvents(notebook.DocumentConfig{}, []notebook.Event{first})
 			require.NoError(t, err)
 			before := doc.Cells()
-			require.ErrorContains(t, doc.Apply(c.event), c.says)
+			require.ErrorContains(t, doc.ApplyEvent(c.event), c.says)
 			require.Equal(t, before, doc.Cells())
-			_, err = notebook.Replay(notebook.DocumentConfig{}, []notebook.Event{first, c.event})
+			_, err = notebook.ReplayEvents(notebook.DocumentConfig{}, []notebook.Event{first, c.event})
 			require.ErrorContains(t, err, "event 1")
 		})
 	}
@@ -156,8 +156,8 @@ func TestEventsSayWhoHasCausedThem(t *testing.T) {
 			t.Parallel()
 			var events []notebook.Event
 			doc := notebook.NewDocument(notebook.DocumentConfig{
-				NewID: func() string { return fmt.Sprint(len(events)) },
-				Event: func(e notebook.Event) { events = append(events, overTheWire(t, e)) },
+				NewCellID: func() string { return fmt.Sprint(len(events)) },
+				OnEvent:   func(e notebook.Event) { events = append(events, overTheWire(t, e)) },
 			})
 			peer := serve(t, doc)
 			for _, action := range []string{
@@ -171,7 +171,7 @@ func TestEventsSayWhoHasCausedThem(t *testing.T) {
 			}
 			require.Len(t, events, 5)
 			for _, e := range events {
-				require.Equal(t, c.want, e.By, e.Kind)
+				require.Equal(t, c.want, e.CausedBy, e.Kind)
 			}
 		})
 	}
@@ -180,16 +180,16 @@ func TestEventsSayWhoHasCausedThem(t *testing.T) {
 func TestWhatIsRestoredIsByTheServer(t *testing.T) {
 	t.Parallel()
 	var events []notebook.Event
-	doc := notebook.NewDocument(notebook.DocumentConfig{Event: func(e notebook.Event) { events = append(events, e) }})
-	require.NoError(t, doc.Restore(notebook.State{}))
+	doc := notebook.NewDocument(notebook.DocumentConfig{OnEvent: func(e notebook.Event) { events = append(events, e) }})
+	require.NoError(t, doc.RestoreState(notebook.State{}))
 	require.Len(t, events, 1)
-	require.Equal(t, notebook.ByServer, events[0].By)
+	require.Equal(t, notebook.ByServer, events[0].CausedBy)
 }
 
 // No event tells of a move to where the cell is.
 func TestMoveThatChangesNothingIsNoEvent(t *testing.T) {
 	t.Parallel()
-	doc := notebook.NewDocument(notebook.DocumentConfig{Event: func(e notebook.Event) { require.Equal(t, notebook.CellCreated, e.Kind) }})
+	doc := notebook.NewDocument(notebook.DocumentConfig{OnEvent: func(e notebook.Event) { require.Equal(t, notebook.CellCreated, e.Kind) }})
 	peer := serve(t, doc)
 	for range 3 {
 		peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
@@ -213,9 +213,9 @@ func TestCellIDsAreRandomUUIDs(t *testing.T) {
 func TestSourcesHaveALimitTogether(t *testing.T) {
 	t.Parallel()
 	place, most := 0, 8<<20
-	doc := notebook.NewDocument(notebook.DocumentConfig{NewID: func() string { return "b" }})
-	require.NoError(t, doc.Apply(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &notebook.Cell{
-		ID: "a", Type: notebook.Code, Source: strings.Repeat("x", most-10),
+	doc := notebook.NewDocument(notebook.DocumentConfig{NewCellID: func() string { return "b" }})
+	require.NoError(t, doc.ApplyEvent(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &notebook.Cell{
+		ID: "a", Type: notebook.CodeCell, Source: strings.Repeat("x", most-10),
 	}}))
 	peer := serve(t, doc)
 	r := peer.act("create_markdown_cell", map[string]any{"position": 0, "source": "12345678901"})
@@ -234,7 +234,7 @@ func TestManyConsolesShareOneDocument(t *testing.T) {
 	var events []notebook.Event
 	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	doc := notebook.NewDocument(notebook.DocumentConfig{
-		Executions: runs, Event: func(e notebook.Event) { events = append(events, e) },
+		Executions: runs, OnEvent: func(e notebook.Event) { events = append(events, e) },
 	})
 	var all sync.WaitGroup
 	for range 4 {
@@ -253,7 +253,7 @@ func TestManyConsolesShareOneDocument(t *testing.T) {
 	}
 	all.Wait()
 	require.Len(t, doc.Cells(), 4*12)
-	again, err := notebook.Replay(notebook.DocumentConfig{}, events)
+	again, err := notebook.ReplayEvents(notebook.DocumentConfig{}, events)
 	require.NoError(t, err)
 	require.Equal(t, doc.Cells(), again.Cells())
 }
@@ -291,7 +291,7 @@ func TestServeEndsWithItsConnection(t *testing.T) {
 type brokenConn struct{ protocol.Conn }
 
 func (brokenConn) Read() ([]byte, error) {
-	return nil, &protocol.ChannelError{Doing: "read", Err: fmt.Errorf("a cable was cut")}
+	return nil, &protocol.ChannelError{Operation: "read", Err: fmt.Errorf("a cable was cut")}
 }
 
 // A notebook that goes on in another session shows what it showed: cells, what
@@ -306,30 +306,30 @@ func TestRestored(t *testing.T) {
 		`{"type":"cell_result","cell_id":"a","run_sequencer":3,"status":"ok","has_exception":false}`,
 		`{"type":"start_cell","cell_id":"b","run_sequencer":4}`,
 	} {
-		env, err := protocol.NewDecoder().Envelope([]byte(body))
+		env, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
 		require.NoError(t, err)
-		require.NoError(t, before.Apply(int64(i+1), env, []byte(body)))
+		require.NoError(t, before.ApplyFrame(int64(i+1), env, []byte(body)))
 	}
 	state := notebook.State{
-		Cells:      []notebook.Cell{{ID: "a", Type: notebook.Code, Source: "6*7", Rev: 2}, {ID: "b", Type: notebook.Code, Source: "while True: pass", Rev: 1}},
+		Cells:      []notebook.Cell{{ID: "a", Type: notebook.CodeCell, Source: "6*7", Revision: 2}, {ID: "b", Type: notebook.CodeCell, Source: "while True: pass", Revision: 1}},
 		Executions: before.Snapshot(),
 	}
 	var events []notebook.Event
 	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs, Event: func(e notebook.Event) { events = append(events, e) }})
-	runs.Restore(state.Executions)
-	require.NoError(t, doc.Restore(state))
+	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs, OnEvent: func(e notebook.Event) { events = append(events, e) }})
+	runs.RestoreSnapshot(state.Executions)
+	require.NoError(t, doc.RestoreState(state))
 
 	require.Equal(t, state.Cells, doc.Cells())
 	after := runs.Snapshot()
-	require.Equal(t, map[string]string{"a": notebook.StatusRan, "b": notebook.StatusError}, after.Status)
+	require.Equal(t, map[string]string{"a": notebook.StatusRan, "b": notebook.StatusError}, after.CellStatus)
 	require.Equal(t, state.Executions.Outputs, after.Outputs)
 	require.Empty(t, after.Sequencers, "the next kernel counts anew")
 
 	require.Len(t, events, 1)
 	var told notebook.Event
 	require.NoError(t, json.Unmarshal(events[0].JSON(), &told))
-	again, err := notebook.Replay(notebook.DocumentConfig{}, []notebook.Event{told})
+	again, err := notebook.ReplayEvents(notebook.DocumentConfig{}, []notebook.Event{told})
 	require.NoError(t, err)
 	require.Equal(t, state.Cells, again.Cells())
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// EventType is the Type of every [Event].
+// EventType is the Type of every [OnEvent].
 const EventType = "notebook_event"
 
 // Kinds of events.
@@ -32,12 +32,12 @@ const (
 type Event struct {
 	Type     string  `json:"type"` // EventType
 	Kind     string  `json:"event"`
-	By       string  `json:"by,omitempty"` // one of the By constants; old traces have none
+	CausedBy string  `json:"by,omitempty"` // one of the By constants; old traces have none
 	Cell     *Cell   `json:"cell,omitempty"`
 	Position *int    `json:"position,omitempty"` // from 0
 	CellID   string  `json:"cell_id,omitempty"`
 	Source   *string `json:"source,omitempty"`
-	Rev      int     `json:"rev,omitempty"` // of the cell after the change
+	Revision int     `json:"rev,omitempty"` // of the cell after the change
 
 	State *State `json:"state,omitempty"`
 
@@ -50,8 +50,8 @@ func (e Event) JSON() []byte {
 	var out builder
 	out.string("type", EventType)
 	out.string("event", e.Kind)
-	if e.By != "" {
-		out.string("by", e.By)
+	if e.CausedBy != "" {
+		out.string("by", e.CausedBy)
 	}
 	if e.Cell != nil {
 		out.raw("cell", e.Cell.json(e.literal))
@@ -65,8 +65,8 @@ func (e Event) JSON() []byte {
 	if e.Source != nil {
 		out.raw("source", quotedOr(e.literal, *e.Source))
 	}
-	if e.Rev != 0 {
-		out.integer("rev", int64(e.Rev))
+	if e.Revision != 0 {
+		out.integer("rev", int64(e.Revision))
 	}
 	if e.State != nil {
 		if text, err := encode(e.State); err == nil { // of strings and JSON that was read: it can be written
@@ -83,7 +83,7 @@ func (c *Cell) json(literal []byte) []byte {
 	out.string("cell_type", c.Type)
 	out.raw("source", quotedOr(literal, c.Source))
 	out.string("display_name", c.Title)
-	out.integer("rev", int64(c.Rev))
+	out.integer("rev", int64(c.Revision))
 	return out.done()
 }
 
@@ -94,9 +94,9 @@ func quotedOr(literal []byte, text string) []byte {
 	return appendQuoted(nil, text)
 }
 
-// Apply changes the document as e says, and calls nobody. An event that does
+// ApplyEvent changes the document as e says, and calls nobody. An event that does
 // not fit, as of a cell that is not there, is an error and changes nothing.
-func (d *Document) Apply(e Event) error {
+func (d *Document) ApplyEvent(e Event) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.apply(e); err != nil {
@@ -105,11 +105,11 @@ func (d *Document) Apply(e Event) error {
 	return nil
 }
 
-// Replay makes the document that gave out events. They are not given out again.
-func Replay(cfg DocumentConfig, events []Event) (*Document, error) {
+// ReplayEvents makes the document that gave out events. They are not given out again.
+func ReplayEvents(cfg DocumentConfig, events []Event) (*Document, error) {
 	d := NewDocument(cfg)
 	for i, e := range events {
-		if err := d.Apply(e); err != nil {
+		if err := d.ApplyEvent(e); err != nil {
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
 	}
@@ -122,7 +122,7 @@ func (d *Document) change(e Event) error {
 		return err
 	}
 	e.Type = EventType
-	d.cfg.Event(e)
+	d.cfg.OnEvent(e)
 	return nil
 }
 
@@ -158,15 +158,15 @@ func (d *Document) insert(e Event) error {
 		return errors.New("cell or position is missing")
 	case e.Cell.ID == "":
 		return errors.New("cell_id: expected a string that is not empty, found \"\"")
-	case e.Cell.Type != Code && e.Cell.Type != Markdown:
-		return fmt.Errorf("cell_type: expected %q or %q, found %q", Code, Markdown, e.Cell.Type)
+	case e.Cell.Type != CodeCell && e.Cell.Type != MarkdownCell:
+		return fmt.Errorf("cell_type: expected %q or %q, found %q", CodeCell, MarkdownCell, e.Cell.Type)
 	case *e.Position < 0 || *e.Position > len(d.cells):
 		return fmt.Errorf("position: expected an integer from 0 to %d, the number of cells, found %d", len(d.cells), *e.Position)
 	case d.index(e.Cell.ID) >= 0:
 		return fmt.Errorf("cell_id: there is a cell %q already", e.Cell.ID)
 	}
 	cell := *e.Cell
-	cell.By = e.By
+	cell.ChangedBy = e.CausedBy
 	d.cells = slices.Insert(d.cells, *e.Position, cell)
 	return nil
 }
@@ -179,7 +179,7 @@ func (d *Document) edit(e Event) error {
 	if e.Source == nil {
 		return errors.New("source is missing")
 	}
-	cell.Source, cell.Rev, cell.By = *e.Source, e.Rev, e.By
+	cell.Source, cell.Revision, cell.ChangedBy = *e.Source, e.Revision, e.CausedBy
 	return nil
 }
 

@@ -52,7 +52,7 @@ func TestFolds(t *testing.T) {
 func folded(t *testing.T, f fold) string {
 	t.Helper()
 	doc := notebook.NewDocument(notebook.DocumentConfig{})
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: f.TextLimit})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: f.TextLimit})
 	var out strings.Builder
 	fmt.Fprintf(&out, "{\n  \"about\": %s,\n", jsonOf(t, f.About))
 	if f.TextLimit != 0 {
@@ -74,19 +74,19 @@ func folded(t *testing.T, f fold) string {
 // follow folds in a step. It returns why that does not fit.
 func follow(t *testing.T, doc *notebook.Document, runs *notebook.Executions, s step) error {
 	t.Helper()
-	env, err := protocol.NewDecoder().Envelope(s.Msg)
+	env, err := protocol.NewEnvelopeDecoder().Decode(s.Msg)
 	require.NoError(t, err)
 	switch {
 	case s.Hop == "notebook":
 		return change(doc, runs, s.Msg)
 	case s.Hop == "kernel>server":
-		return runs.Apply(s.Seq, env, s.Msg)
+		return runs.ApplyFrame(s.Seq, env, s.Msg)
 	case s.Hop == "server>kernel" && env.Type == protocol.TypeRunCell:
-		runs.Sent(env.CellID)
+		runs.MarkSent(env.CellID)
 	case s.Hop == "server>kernel" && env.Type == protocol.TypeDisposeCell:
-		runs.Disposed(env.CellID)
+		runs.MarkDisposed(env.CellID)
 	case s.Hop == "server>console" && env.Type == protocol.TypeManagedProcessExit:
-		runs.Ended()
+		runs.MarkKernelEnded()
 	default:
 		t.Fatalf("step %d: a hop that is in no fold: %s %s", s.Seq, s.Hop, env.Type)
 	}
@@ -98,11 +98,11 @@ func change(doc *notebook.Document, runs *notebook.Executions, event []byte) err
 	if err := json.Unmarshal(event, &e); err != nil {
 		return err
 	}
-	if err := doc.Apply(e); err != nil {
+	if err := doc.ApplyEvent(e); err != nil {
 		return err
 	}
 	if e.State != nil {
-		runs.Restore(e.State.Executions)
+		runs.RestoreSnapshot(e.State.Executions)
 	}
 	return nil
 }

@@ -33,14 +33,14 @@ func foreignCell(text json.RawMessage) (Cell, error) {
 		return Cell{}, err
 	}
 	cell := Cell{
-		ID:     fields.id("cell_id"),
-		Type:   fields.optionalText("cell_type"),
-		Source: fields.optionalText("source"),
-		Title:  fields.optionalText("display_name"),
-		Rev:    fields.optionalInteger("rev"),
+		ID:       fields.id("cell_id"),
+		Type:     fields.optionalText("cell_type"),
+		Source:   fields.optionalText("source"),
+		Title:    fields.optionalText("display_name"),
+		Revision: fields.optionalInteger("rev"),
 	}
-	if cell.Type != Markdown {
-		cell.Type = Code
+	if cell.Type != MarkdownCell {
+		cell.Type = CodeCell
 	}
 	return cell, fields.err()
 }

@@ -20,7 +20,7 @@ func (r *Executions) startCell(_ int64, frame *reader) error {
 	}
 	return r.change(id, func(c *run) {
 		r.release()
-		c.start(sequencer, r.cfg.TextLimit)
+		c.start(sequencer, r.cfg.MaxOutputBytes)
 		if i := slices.Index(r.queue, id); i >= 0 {
 			r.queue = slices.Delete(r.queue, i, i+1)
 		}
@@ -109,7 +109,7 @@ func (r *Executions) kernelStdio(_ int64, frame *reader) error {
 }
 
 func (r *Executions) rawStdio(body []byte) error {
-	raw, err := protocol.ParseRaw(body)
+	raw, err := protocol.ParseRawFrame(body)
 	if err != nil {
 		return err
 	}

@@ -40,8 +40,8 @@ func FuzzServe(f *testing.F) {
 		runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 		apply(t, runs, `{"type":"cell_widgets","cell_id":"c","widget_state":{"w":{"type":"slider"}}}`)
 		doc := notebook.NewDocument(notebook.DocumentConfig{
-			Executions: runs, NewID: func() string { return string(rune('c' + len(events))) },
-			Event: func(e notebook.Event) { events = append(events, e) },
+			Executions: runs, NewCellID: func() string { return string(rune('c' + len(events))) },
+			OnEvent: func(e notebook.Event) { events = append(events, e) },
 		})
 		peer := serve(t, doc)
 		for i := range 2 {
@@ -50,20 +50,20 @@ func FuzzServe(f *testing.F) {
 
 		answers := 0
 		for _, message := range peer.exchange(string(body)) {
-			env, err := protocol.NewDecoder().Envelope(message)
+			env, err := protocol.NewEnvelopeDecoder().Decode(message)
 			require.NoError(t, err)
 			asks := env.Type == protocol.TypeSetWidgetValue && env.AgentTxID != "" // the kernel answers
 			if env.Type == protocol.TypeActionResponse || asks {
 				answers++
 			}
 		}
-		env, err := protocol.NewDecoder().Envelope(body)
+		env, err := protocol.NewEnvelopeDecoder().Decode(body)
 		if err == nil && env.Type == protocol.TypeAgentAction && env.TxID != "" {
 			require.Equal(t, 1, answers)
 		} else {
 			require.Zero(t, answers)
 		}
-		again, err := notebook.Replay(notebook.DocumentConfig{}, events)
+		again, err := notebook.ReplayEvents(notebook.DocumentConfig{}, events)
 		require.NoError(t, err)
 		require.Equal(t, doc.Cells(), again.Cells())
 	})
@@ -90,14 +90,14 @@ func FuzzRunsApply(f *testing.F) {
 		f.Add([]byte(frame))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		env, err := protocol.NewDecoder().Envelope(body)
+		env, err := protocol.NewEnvelopeDecoder().Decode(body)
 		if err != nil {
 			return
 		}
 		runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 		apply(t, runs, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
 		apply(t, runs, display(t, map[string]any{"text/plain": "x"}, "d"))
-		if err := runs.Apply(2, env, body); err != nil {
+		if err := runs.ApplyFrame(2, env, body); err != nil {
 			require.NotEmpty(t, err.Error())
 		}
 		write(t, runs, protocol.Stdout, "more")
@@ -107,14 +107,14 @@ func FuzzRunsApply(f *testing.F) {
 		snapshot, err := json.Marshal(runs.Snapshot())
 		require.NoError(t, err)
 		requireJSON(t, snapshot)
-		cells := []notebook.Cell{{ID: "a", Type: notebook.Code}}
+		cells := []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}
 		_ = ipynb(t, cells, runs, func(int64) ([]byte, error) { return body, nil })
 	})
 }
 
 func requireJSON(t *testing.T, text []byte) {
 	t.Helper()
-	_, err := protocol.NewDecoder().Envelope(text)
+	_, err := protocol.NewEnvelopeDecoder().Decode(text)
 	require.NoError(t, err, "%s", text)
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Meta is what a notebook file says of itself.
-type Meta struct {
+// FileMetadata is what a notebook file says of itself.
+type FileMetadata struct {
 	Language        string // of the code cells; default "python"
 	LanguageVersion string // as in "3.11.2"; may be empty
 }
@@ -25,7 +25,7 @@ type Meta struct {
 // of these, are replaced by a line of plain text that says what is missing.
 //
 // Errors are those of w. Memory follows the largest cell.
-func WriteIPYNB(w io.Writer, cells []Cell, runs *Executions, meta Meta, load func(seq int64) ([]byte, error)) error {
+func WriteIPYNB(w io.Writer, cells []Cell, runs *Executions, meta FileMetadata, load func(seq int64) ([]byte, error)) error {
 	out := bufio.NewWriter(w) // its first error stays and comes from Flush
 	file := ipynb{runs: runs, load: load, ids: fileIDs(cells)}
 	_, _ = out.WriteString("{\n \"cells\": [")
@@ -64,7 +64,7 @@ func indented(prefix string, v any) ([]byte, error) {
 	return bytes.TrimRight(text.Bytes(), "\n"), nil
 }
 
-func (m Meta) json() map[string]any {
+func (m FileMetadata) json() map[string]any {
 	language := m.Language
 	if language == "" {
 		language = defaultLanguage
@@ -102,12 +102,12 @@ func (f ipynb) cell(i int, cell Cell) map[string]any {
 	if len(own) > 0 {
 		metadata["assay"] = own
 	}
-	out := map[string]any{"cell_type": Markdown, "id": f.ids[i], "metadata": metadata, "source": lines(cell.Source)}
-	if cell.Type == Markdown {
+	out := map[string]any{"cell_type": MarkdownCell, "id": f.ids[i], "metadata": metadata, "source": lines(cell.Source)}
+	if cell.Type == MarkdownCell {
 		return out
 	}
 	outputs, count := f.runs.ran(cell.ID)
-	out["cell_type"] = Code
+	out["cell_type"] = CodeCell
 	out["outputs"] = f.outputs(outputs)
 	out["execution_count"] = nil
 	if count > 0 {

@@ -38,17 +38,17 @@ func everything(t *testing.T) ([]notebook.Cell, *notebook.Executions) {
 		applyAt(t, runs, int64(i), frame)
 	}
 	return []notebook.Cell{
-		{ID: "a", Type: notebook.Code, Source: "x = 1\n\ny = '<&>'", Title: "Load"},
-		{ID: "b", Type: notebook.Markdown, Source: "# Größe\n"},
-		{ID: "c", Type: notebook.Code},
-		{ID: "d/1", Type: notebook.Code, Source: "{}['x']"},
+		{ID: "a", Type: notebook.CodeCell, Source: "x = 1\n\ny = '<&>'", Title: "Load"},
+		{ID: "b", Type: notebook.MarkdownCell, Source: "# Größe\n"},
+		{ID: "c", Type: notebook.CodeCell},
+		{ID: "d/1", Type: notebook.CodeCell, Source: "{}['x']"},
 	}, runs
 }
 
 func ipynb(t *testing.T, cells []notebook.Cell, runs *notebook.Executions, load func(int64) ([]byte, error)) string {
 	t.Helper()
 	var out bytes.Buffer
-	require.NoError(t, notebook.WriteIPYNB(&out, cells, runs, notebook.Meta{LanguageVersion: "3.11.2"}, load))
+	require.NoError(t, notebook.WriteIPYNB(&out, cells, runs, notebook.FileMetadata{LanguageVersion: "3.11.2"}, load))
 	require.True(t, json.Valid(out.Bytes()))
 	return out.String()
 }
@@ -62,10 +62,10 @@ func TestIPYNB(t *testing.T) {
 func TestIPYNBIsValidForNbformat(t *testing.T) {
 	t.Parallel()
 	cells, runs := everything(t)
-	odd := []notebook.Cell{{ID: "", Type: notebook.Code}, {ID: "", Type: notebook.Markdown}, {ID: "x y", Type: notebook.Code}}
+	odd := []notebook.Cell{{ID: "", Type: notebook.CodeCell}, {ID: "", Type: notebook.MarkdownCell}, {ID: "x y", Type: notebook.CodeCell}}
 	large := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	applyAt(t, large, 7, display(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
-	only := []notebook.Cell{{ID: "a", Type: notebook.Code}}
+	only := []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}
 	for name, text := range map[string]string{
 		"everything":     ipynb(t, cells, runs, nil),
 		"nothing":        ipynb(t, nil, nil, nil),
@@ -138,7 +138,7 @@ func TestIPYNBLoadsReferences(t *testing.T) {
 	for seq := int64(5); seq <= 7; seq++ {
 		applyAt(t, runs, seq, frames[seq])
 	}
-	cells := []notebook.Cell{{ID: "a", Type: notebook.Code}}
+	cells := []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}
 	load := func(seq int64) ([]byte, error) { return []byte(frames[seq]), nil }
 	out := readFile(t, ipynb(t, cells, runs, load)).Cells[0].Outputs
 	require.Len(t, out, 2)
@@ -171,7 +171,7 @@ func TestIPYNBCellIDs(t *testing.T) {
 	ids := []string{"a b", "a-b", "a-b", "", "", "0f8c-11_Z", long, long, "größe"}
 	cells := make([]notebook.Cell, len(ids))
 	for i, id := range ids {
-		cells[i] = notebook.Cell{ID: id, Type: notebook.Code}
+		cells[i] = notebook.Cell{ID: id, Type: notebook.CodeCell}
 	}
 	var found []string
 	f := readFile(t, ipynb(t, cells, nil, nil))
@@ -188,7 +188,7 @@ func TestIPYNBCellIDs(t *testing.T) {
 func TestIPYNBKeepsCountsOfADeadKernel(t *testing.T) {
 	t.Parallel()
 	cells, runs := everything(t)
-	runs.Ended()
+	runs.MarkKernelEnded()
 	f := readFile(t, ipynb(t, cells, runs, nil))
 	require.Equal(t, 3, *f.Cells[0].Count)
 	require.Nil(t, f.Cells[2].Count)
@@ -200,8 +200,8 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 
 func TestIPYNBReportsWhatItCannotWrite(t *testing.T) {
 	t.Parallel()
-	cells := []notebook.Cell{{ID: "a", Type: notebook.Code, Source: strings.Repeat("x", 1<<16)}}
-	require.ErrorContains(t, notebook.WriteIPYNB(fullDisk{}, cells, nil, notebook.Meta{}, nil), "no space left")
+	cells := []notebook.Cell{{ID: "a", Type: notebook.CodeCell, Source: strings.Repeat("x", 1<<16)}}
+	require.ErrorContains(t, notebook.WriteIPYNB(fullDisk{}, cells, nil, notebook.FileMetadata{}, nil), "no space left")
 }
 
 func TestCellsFromContext(t *testing.T) {
@@ -212,7 +212,7 @@ func TestCellsFromContext(t *testing.T) {
 		{"cell_id":"x/3","cell_type":"plot"}]}`))
 	require.NoError(t, err)
 	require.Equal(t, []notebook.Cell{
-		{ID: "x/1", Type: "code", Source: "1", Title: "One", Rev: 4},
+		{ID: "x/1", Type: "code", Source: "1", Title: "One", Revision: 4},
 		{ID: "x/2", Type: "markdown", Source: "two"},
 		{ID: "x/3", Type: "code"},
 	}, cells)

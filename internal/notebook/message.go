@@ -37,7 +37,7 @@ func (r *Executions) KernelMessage(env protocol.Envelope, body []byte) (json.Raw
 }
 
 func (r *Executions) withOutputs(cellID string, result map[string]json.RawMessage) json.RawMessage {
-	name := r.cfg.DisplayName(cellID)
+	name := r.cfg.CellTitle(cellID)
 	logs, outputs := r.shown(cellID)
 	var b builder
 	for _, field := range slices.Sorted(maps.Keys(result)) {

@@ -124,7 +124,7 @@ func TestUpdateFromAnotherCellIsLetGoToo(t *testing.T) {
 	image := display(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, "plot")
 	image = strings.Replace(image, "display_data", "update_display_data", 1)
 	env := protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "b"}
-	require.NoError(t, runs.Apply(3, env, []byte(strings.Replace(image, `"cell_id":"a"`, `"cell_id":"b"`, 1))))
+	require.NoError(t, runs.ApplyFrame(3, env, []byte(strings.Replace(image, `"cell_id":"a"`, `"cell_id":"b"`, 1))))
 	list := outputs(t, told(t, runs, `{}`).Outputs)
 	require.JSONEq(t, `{"mime":"image/png","bytes":786432}`, string(list[0].Data["image/png"]))
 }
@@ -132,7 +132,7 @@ func TestUpdateFromAnotherCellIsLetGoToo(t *testing.T) {
 func TestContextLeavesOutLongWidgetValues(t *testing.T) {
 	t.Parallel()
 	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs, NewID: func() string { return "a" }})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs, NewCellID: func() string { return "a" }})
 	peer := serve(t, doc)
 	peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
 	value := strings.Repeat("v", 4<<10-2)
@@ -195,7 +195,7 @@ func TestBinarySizesInContext(t *testing.T) {
 func inContext(t *testing.T, mime, value string) string {
 	t.Helper()
 	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs, NewID: func() string { return "a" }})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs, NewCellID: func() string { return "a" }})
 	peer := serve(t, doc)
 	peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
 	apply(t, runs, display(t, map[string]any{mime: value}, ""))
@@ -208,10 +208,10 @@ func TestContextCutsTextsAndManyOutputs(t *testing.T) {
 	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs})
 	place := 0
 	for i := range 100 { // each cell's share of the context is 84 KB
-		cell := notebook.Cell{ID: fmt.Sprint(i), Type: notebook.Code}
-		require.NoError(t, doc.Apply(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &cell}))
+		cell := notebook.Cell{ID: fmt.Sprint(i), Type: notebook.CodeCell}
+		require.NoError(t, doc.ApplyEvent(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &cell}))
 	}
-	require.NoError(t, doc.Apply(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &notebook.Cell{ID: "a", Type: notebook.Code}}))
+	require.NoError(t, doc.ApplyEvent(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &notebook.Cell{ID: "a", Type: notebook.CodeCell}}))
 	text := strings.Repeat("é", 3<<10)
 	write(t, runs, protocol.Stdout, text)
 	apply(t, runs, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"`+text+`","traceback":["`+text+`","`+text+`"]}}`)

@@ -9,18 +9,18 @@ package notebook
 
 // The two kinds of cells.
 const (
-	Code     = "code"
-	Markdown = "markdown"
+	CodeCell     = "code"
+	MarkdownCell = "markdown"
 )
 
 // Cell is one cell of a notebook. Its outputs are not here but in [Executions].
 type Cell struct {
-	ID     string `json:"cell_id"`
-	Type   string `json:"cell_type"` // Code or Markdown
-	Source string `json:"source"`
-	Title  string `json:"display_name"` // may be empty
-	Rev    int    `json:"rev"`          // 1 when created, one more with each edit
-	By     string `json:"by,omitempty"` // who changed it last, as in [Event]; empty: nobody knows
+	ID        string `json:"cell_id"`
+	Type      string `json:"cell_type"` // Code or Markdown
+	Source    string `json:"source"`
+	Title     string `json:"display_name"` // may be empty
+	Revision  int    `json:"rev"`          // 1 when created, one more with each edit
+	ChangedBy string `json:"by,omitempty"` // who changed it last, as in [OnEvent]; empty: nobody knows
 }
 
 // What a cell is doing, as its last run left it.

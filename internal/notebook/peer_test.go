@@ -20,7 +20,7 @@ type tester interface {
 type peer struct {
 	t       tester
 	conn    protocol.Conn
-	decoder *protocol.Decoder
+	decoder *protocol.EnvelopeDecoder
 }
 
 // serve serves doc on a pipe until the test ends.
@@ -34,7 +34,7 @@ func serve(t tester, doc *notebook.Document) *peer {
 		require.NoError(t, <-served)
 		require.NoError(t, far.Close(protocol.CloseNormal, ""))
 	})
-	return &peer{t: t, conn: near, decoder: protocol.NewDecoder()}
+	return &peer{t: t, conn: near, decoder: protocol.NewEnvelopeDecoder()}
 }
 
 // exchange sends a message and returns all that comes back for it. It knows
@@ -54,7 +54,7 @@ func (p *peer) exchange(body string) [][]byte {
 	for {
 		answer, err := p.conn.Read()
 		require.NoError(p.t, err)
-		env, err := p.decoder.Envelope(answer)
+		env, err := p.decoder.Decode(answer)
 		require.NoError(p.t, err, "%s", answer)
 		if env.TxID == last {
 			require.NoError(p.t, <-sent)

@@ -16,7 +16,7 @@ const (
 	// has gone wrong cannot fill the memory with names.
 	mostCells = 10_000
 
-	// freshLimit is how many bytes are held, beside TextLimit, of large values
+	// freshLimit is how many bytes are held, beside MaxOutputBytes, of large values
 	// that the run in progress has shown, so that they can go to the agent.
 	freshLimit = 16 << 20
 )
@@ -25,7 +25,7 @@ const (
 // and from what the server wrote to it. The fold ignores a cell from its
 // disposal on, until it is sent again. It is safe for concurrent use.
 //
-// Each cell takes memory for [ExecutionsConfig.TextLimit] bytes of outputs, as many of
+// Each cell takes memory for [ExecutionsConfig.MaxOutputBytes] bytes of outputs, as many of
 // widget states and 16 KiB of logs; the run in progress 16 MiB of large values
 // besides.
 type Executions struct {
@@ -39,44 +39,44 @@ type Executions struct {
 
 // ExecutionsConfig is what Runs may be told.
 type ExecutionsConfig struct {
-	// TextLimit is how many bytes of the outputs of one cell are kept in
+	// MaxOutputBytes is how many bytes of the outputs of one cell are kept in
 	// memory: the first half and the last half. Of what lies between, text is
 	// only counted, other outputs are kept as references into the trace; so is
 	// an output of more than a quarter of it. Default 1 MiB, at least 4 KiB.
-	TextLimit int
+	MaxOutputBytes int
 
-	// DisplayName returns the title of a cell for [Runs.KernelMessage]. It is
+	// CellTitle returns the title of a cell for [Runs.KernelMessage]. It is
 	// called without any lock. Default: cells have no titles.
-	DisplayName func(cellID string) string
+	CellTitle func(cellID string) string
 }
 
 // NewExecutions returns a Runs that has seen nothing.
 func NewExecutions(cfg ExecutionsConfig) *Executions {
-	if cfg.TextLimit == 0 {
-		cfg.TextLimit = defaultTextLimit
+	if cfg.MaxOutputBytes == 0 {
+		cfg.MaxOutputBytes = defaultTextLimit
 	}
-	cfg.TextLimit = max(cfg.TextLimit, leastTextLimit)
-	if cfg.DisplayName == nil {
-		cfg.DisplayName = func(string) string { return "" }
+	cfg.MaxOutputBytes = max(cfg.MaxOutputBytes, leastTextLimit)
+	if cfg.CellTitle == nil {
+		cfg.CellTitle = func(string) string { return "" }
 	}
 	return &Executions{cfg: cfg, cells: map[string]*run{}}
 }
 
-// Sent notes that the server has written run_cell for a cell.
-func (r *Executions) Sent(cellID string) {
+// MarkSent notes that the server has written run_cell for a cell.
+func (r *Executions) MarkSent(cellID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.cells[cellID]
 	if c == nil || c.disposed {
-		c = newRun(r.cfg.TextLimit)
+		c = newRun(r.cfg.MaxOutputBytes)
 		r.cells[cellID] = c
 	}
 	c.pending = true
 }
 
-// Disposed notes that the server has written dispose_cell for a cell: nothing
+// MarkDisposed notes that the server has written dispose_cell for a cell: nothing
 // is known of it any more.
-func (r *Executions) Disposed(cellID string) {
+func (r *Executions) MarkDisposed(cellID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fresh == r.cells[cellID] {
@@ -86,9 +86,9 @@ func (r *Executions) Disposed(cellID string) {
 	r.queue = slices.DeleteFunc(r.queue, func(id string) bool { return id == cellID })
 }
 
-// Ended notes that the kernel is gone: runs that were open have failed, nothing
+// MarkKernelEnded notes that the kernel is gone: runs that were open have failed, nothing
 // waits, widgets are gone and sequencers start anew. Outputs stay.
-func (r *Executions) Ended() {
+func (r *Executions) MarkKernelEnded() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.queue = nil
@@ -104,8 +104,8 @@ func (r *Executions) Ended() {
 	}
 }
 
-// Status returns what a cell is doing: one of the Status constants.
-func (r *Executions) Status(cellID string) string {
+// CellStatus returns what a cell is doing: one of the Status constants.
+func (r *Executions) CellStatus(cellID string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c := r.known(cellID); c != nil {
@@ -114,8 +114,8 @@ func (r *Executions) Status(cellID string) string {
 	return StatusIdle
 }
 
-// Open returns the cells that run or wait to, sorted.
-func (r *Executions) Open() []string {
+// OpenCells returns the cells that run or wait to, sorted.
+func (r *Executions) OpenCells() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var open []string
@@ -128,11 +128,11 @@ func (r *Executions) Open() []string {
 	return open
 }
 
-// Apply folds in a frame of the kernel: the body that is entry seq of the trace,
+// ApplyFrame folds in a frame of the kernel: the body that is entry seq of the trace,
 // with the envelope that was read from it. Of body nothing is kept. A frame
 // that Runs has no use for is passed over; one that it cannot follow is an
 // error, which names the field.
-func (r *Executions) Apply(seq int64, env protocol.Envelope, body []byte) error {
+func (r *Executions) ApplyFrame(seq int64, env protocol.Envelope, body []byte) error {
 	if err := r.apply(seq, env.Type, body); err != nil {
 		return fmt.Errorf("%s frame: %w", env.Type, err)
 	}
@@ -140,7 +140,7 @@ func (r *Executions) Apply(seq int64, env protocol.Envelope, body []byte) error 
 }
 
 func (r *Executions) apply(seq int64, kind string, body []byte) error {
-	if protocol.IsRaw(body) {
+	if protocol.IsRawFrame(body) {
 		return r.rawStdio(body)
 	}
 	fold := r.fold(kind)
@@ -189,7 +189,7 @@ func (r *Executions) live(id string) (*run, error) {
 	case c == nil && len(r.cells) >= mostCells:
 		return nil, fmt.Errorf("cell_id: expected one of %d cells, found another one", mostCells)
 	case c == nil:
-		c = newRun(r.cfg.TextLimit)
+		c = newRun(r.cfg.MaxOutputBytes)
 		r.cells[id] = c
 	case c.disposed:
 		return nil, nil //nolint:nilnil // there is none, which is no error

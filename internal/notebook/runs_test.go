@@ -21,18 +21,18 @@ import (
 func apply(t require.TestingT, runs *notebook.Executions, frame string) { applyAt(t, runs, 1, frame) }
 
 func applyAt(t require.TestingT, runs *notebook.Executions, seq int64, frame string) {
-	env, err := protocol.NewDecoder().Envelope([]byte(frame))
+	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(frame))
 	require.NoError(t, err)
-	require.NoError(t, runs.Apply(seq, env, []byte(frame)))
+	require.NoError(t, runs.ApplyFrame(seq, env, []byte(frame)))
 }
 
 // show applies a frame of display; large ones are not read for their envelope.
 func show(t require.TestingT, runs *notebook.Executions, frame string) {
-	require.NoError(t, runs.Apply(1, protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "a"}, []byte(frame)))
+	require.NoError(t, runs.ApplyFrame(1, protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "a"}, []byte(frame)))
 }
 
 func write(t require.TestingT, runs *notebook.Executions, stream, text string) {
-	apply(t, runs, string(protocol.AppendRaw(nil, protocol.Raw{Stream: stream, CellID: "a", Text: []byte(text)})))
+	apply(t, runs, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: "a", Text: []byte(text)})))
 }
 
 // display returns the frame of a display_data in cell a.
@@ -101,7 +101,7 @@ const (
 
 // printed returns text as it is kept when it was printed in portions.
 func printed(t require.TestingT, limit int, text string, portion int) string {
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: limit})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: limit})
 	for len(text) > 0 {
 		n := min(portion, len(text))
 		for n < len(text) && !utf8.RuneStart(text[n]) {
@@ -121,12 +121,12 @@ func printed(t require.TestingT, limit int, text string, portion int) string {
 //nolint:paralleltest // it reads the heap of the whole process
 func TestHundredMegabytesOfOneCellStaySmall(t *testing.T) {
 	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	frame := protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, CellID: "a", Text: []byte(strings.Repeat("all work and no play\n", 3121))})
+	frame := protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: "a", Text: []byte(strings.Repeat("all work and no play\n", 3121))})
 	env := protocol.Envelope{Type: protocol.TypeKernelStdio, CellID: "a"}
 	before := heap()
 	printed := 0
 	for ; printed < 100<<20; printed += len(frame) - len("a") - 4 {
-		require.NoError(t, runs.Apply(1, env, frame))
+		require.NoError(t, runs.ApplyFrame(1, env, frame))
 	}
 	require.Less(t, heap()-before, int64(4<<20))
 	text := outputs(t, runs.Snapshot().Outputs["a"])[0].Text
@@ -153,7 +153,7 @@ func atoi(t require.TestingT, text string) int {
 func TestOutputsStayInOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		runs := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: 16 << 10})
+		runs := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 16 << 10})
 		count := rapid.IntRange(1, 60).Draw(t, "count")
 		for i := range count {
 			mark := fmt.Sprintf("<%d>", i)
@@ -179,7 +179,7 @@ func TestOutputsStayInOrder(t *testing.T) {
 
 func TestDisplaysThatGrowGiveWay(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: 64 << 10})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 64 << 10})
 	for range 40 {
 		show(t, runs, display(t, map[string]any{"text/plain": "small"}, "id"))
 	}
@@ -198,7 +198,7 @@ func TestDisplaysThatGrowGiveWay(t *testing.T) {
 
 func TestClearedOutputsMakeRoom(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: 64 << 10})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 64 << 10})
 	text := strings.Repeat("x", 40<<10)
 	for range 3 {
 		apply(t, runs, `{"type":"cell_output","cell_id":"a","output":{"output_type":"clear_output"}}`)
@@ -213,16 +213,16 @@ func TestNothingIsKeptOfAFrame(t *testing.T) {
 	for _, frame := range []string{
 		`{"type":"start_cell","cell_id":"a","run_sequencer":1}`,
 		`{"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"text"}`,
-		string(protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stderr, CellID: "a", Text: []byte("raw text")})),
+		string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stderr, CellID: "a", Text: []byte("raw text")})),
 		`{"type":"cell_output","cell_id":"a","output":{"output_type":"execute_result","data":{"text/plain":"value"},"metadata":{"m":"data"},"execution_count":12,"transient":{"display_id":"d"}}}`,
 		`{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"name","evalue":"value","traceback":["line"]}}`,
 		`{"type":"cell_widgets","cell_id":"a","widget_state":{"key":{"type":"slider"}}}`,
 		`{"type":"run_queue","queue":["b","c"]}`,
 	} {
 		body := []byte(frame)
-		env, err := protocol.NewDecoder().Envelope(body)
+		env, err := protocol.NewEnvelopeDecoder().Decode(body)
 		require.NoError(t, err)
-		require.NoError(t, runs.Apply(1, env, body))
+		require.NoError(t, runs.ApplyFrame(1, env, body))
 		before := jsonOf(t, runs.Snapshot())
 		for i := range body {
 			body[i] = '#'
@@ -274,14 +274,14 @@ func TestSmallImageBesideMuchTextIsKept(t *testing.T) {
 
 func TestWidgetsHaveALimit(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{TextLimit: 4 << 10})
+	runs := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 4 << 10})
 	states := map[string]any{}
 	for i := range 100 {
 		states[fmt.Sprintf("w%02d", i)] = map[string]any{"type": "text", "value": strings.Repeat("v", 80)}
 	}
 	frame, err := json.Marshal(map[string]any{"type": "cell_widgets", "cell_id": "a", "widget_state": states})
 	require.NoError(t, err)
-	err = runs.Apply(1, protocol.Envelope{Type: protocol.TypeCellWidgets, CellID: "a"}, frame)
+	err = runs.ApplyFrame(1, protocol.Envelope{Type: protocol.TypeCellWidgets, CellID: "a"}, frame)
 	require.ErrorContains(t, err, "of 100 widgets are not kept")
 	require.NotEmpty(t, runs.Snapshot().Widgets["a"])
 	require.Less(t, len(runs.Snapshot().Widgets["a"]), 50)
@@ -293,7 +293,7 @@ func TestSnapshotOfManyFullCellsFitsIntoAFrame(t *testing.T) {
 	line := strings.Repeat("x", 63) + "\n"
 	for i := range 20 {
 		cell := fmt.Sprintf("cell-%d", i)
-		apply(t, runs, string(protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, CellID: cell, Text: []byte(strings.Repeat(line, 16<<10))})))
+		apply(t, runs, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: cell, Text: []byte(strings.Repeat(line, 16<<10))})))
 	}
 	size := 0
 	for _, list := range runs.Snapshot().Outputs {
@@ -301,8 +301,8 @@ func TestSnapshotOfManyFullCellsFitsIntoAFrame(t *testing.T) {
 		require.Contains(t, string(list[0]), "bytes left out")
 		size += len(list[0])
 	}
-	require.Less(t, size, protocol.DefaultFrameLimit/2)
-	require.Greater(t, size, protocol.DefaultFrameLimit/8)
+	require.Less(t, size, protocol.DefaultMaxFrameBytes/2)
+	require.Greater(t, size, protocol.DefaultMaxFrameBytes/8)
 }
 
 func TestMalformedFramesAreErrors(t *testing.T) {
@@ -319,7 +319,7 @@ func TestMalformedFramesAreErrors(t *testing.T) {
 		`{"stream":"stdout"`:    "kernel_stdio frame: ",
 		`{"stream":"stdout",]}`: "kernel_stdio frame: ",
 	} {
-		err := runs.Apply(1, protocol.Envelope{Type: protocol.TypeKernelStdio}, []byte(frame))
+		err := runs.ApplyFrame(1, protocol.Envelope{Type: protocol.TypeKernelStdio}, []byte(frame))
 		require.ErrorContains(t, err, says, frame)
 	}
 }

@@ -102,7 +102,7 @@ func (d *Document) perform(message *reader) (reply, error) {
 // for its requests; those that it makes for a console say so.
 func asker(message *reader) string {
 	switch {
-	case !strings.HasPrefix(message.loose("tx_id"), protocol.ServerTxPrefix):
+	case !strings.HasPrefix(message.loose("tx_id"), protocol.ServerTxIDPrefix):
 		return ByAgent
 	case message.loose("by") == ByConsole:
 		return ByConsole

@@ -6,28 +6,28 @@ import "encoding/json"
 // equal share.
 const snapshotLimit = 32 << 20
 
-// Snapshot is the state of all runs at one moment, for a console that has just
+// ExecutionsSnapshot is the state of all runs at one moment, for a console that has just
 // come. It shares no memory with the Runs it was taken of that would change.
-type Snapshot struct {
-	Status     map[string]string            `json:"cell_status"` // a Status constant
+type ExecutionsSnapshot struct {
+	CellStatus map[string]string            `json:"cell_status"` // a Status constant
 	Sequencers map[string]int               `json:"cell_sequencers"`
 	Outputs    map[string][]json.RawMessage `json:"cell_outputs"` // nbformat outputs
-	Queue      []string                     `json:"run_queue"`    // cells that wait
+	RunQueue   []string                     `json:"run_queue"`    // cells that wait
 	Widgets    map[string]Widgets           `json:"cell_widgets"`
 	// Counts has the number of the last run that any kernel started, which a
 	// cell goes on to show when its kernel is gone.
-	Counts map[string]int `json:"cell_counts"`
+	ExecutionCounts map[string]int `json:"cell_counts"`
 	// Durations has what the last run took, in milliseconds, where the kernel
 	// has said so.
-	Durations map[string]float64 `json:"cell_durations"`
+	DurationsMS map[string]float64 `json:"cell_durations"`
 }
 
 // Snapshot returns the state of all cells seen so far, less those disposed of.
 // A value that is only a reference is replaced by a line of plain text.
-func (r *Executions) Snapshot() Snapshot {
-	s := Snapshot{
-		Status: map[string]string{}, Sequencers: map[string]int{},
-		Outputs: map[string][]json.RawMessage{}, Widgets: map[string]Widgets{}, Counts: map[string]int{}, Durations: map[string]float64{},
+func (r *Executions) Snapshot() ExecutionsSnapshot {
+	s := ExecutionsSnapshot{
+		CellStatus: map[string]string{}, Sequencers: map[string]int{},
+		Outputs: map[string][]json.RawMessage{}, Widgets: map[string]Widgets{}, ExecutionCounts: map[string]int{}, DurationsMS: map[string]float64{},
 	}
 	outputs := r.collect(&s)
 	for id, list := range outputs {
@@ -38,24 +38,24 @@ func (r *Executions) Snapshot() Snapshot {
 }
 
 // collect fills in all but the outputs, which can be encoded without the lock.
-func (r *Executions) collect(s *Snapshot) map[string][]shown {
+func (r *Executions) collect(s *ExecutionsSnapshot) map[string][]shown {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s.Queue = append([]string{}, r.queue...)
+	s.RunQueue = append([]string{}, r.queue...)
 	outputs := map[string][]shown{}
 	for id, c := range r.cells {
 		if c.disposed {
 			continue
 		}
-		s.Status[id] = c.status()
+		s.CellStatus[id] = c.status()
 		if c.sequencer > 0 {
 			s.Sequencers[id] = c.sequencer
 		}
 		if c.count > 0 {
-			s.Counts[id] = c.count
+			s.ExecutionCounts[id] = c.count
 		}
 		if c.took > 0 {
-			s.Durations[id] = c.took
+			s.DurationsMS[id] = c.took
 		}
 		if len(c.widgets) > 0 {
 			s.Widgets[id] = c.widgets

@@ -49,16 +49,16 @@ func TestStatusesOfOneCell(t *testing.T) {
 			for _, step := range c.steps {
 				switch step {
 				case "sent":
-					runs.Sent("a")
+					runs.MarkSent("a")
 				case "disposed":
-					runs.Disposed("a")
+					runs.MarkDisposed("a")
 				case "ended":
-					runs.Ended()
+					runs.MarkKernelEnded()
 				default:
 					apply(t, runs, step)
 				}
 			}
-			require.Equal(t, c.want, runs.Status("a"))
+			require.Equal(t, c.want, runs.CellStatus("a"))
 		})
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Text returns what the last run of a cell printed and showed, in order, as far
+// TextOutput returns what the last run of a cell printed and showed, in order, as far
 // as it is text: its stdio, the text/plain of its outputs, its tracebacks. Each
 // output ends a line. Of a run that wrote more than is kept the middle is left
 // out.
-func (r *Executions) Text(cellID string) string {
+func (r *Executions) TextOutput(cellID string) string {
 	outputs, _ := r.ran(cellID)
 	var text strings.Builder
 	for _, s := range outputs {

@@ -13,9 +13,9 @@ import (
 func TestTextOfACell(t *testing.T) {
 	t.Parallel()
 	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	require.Empty(t, runs.Text("a"))
+	require.Empty(t, runs.TextOutput("a"))
 	start := func(n string) {
-		runs.Sent("a")
+		runs.MarkSent("a")
 		apply(t, runs, `{"type":"start_cell","cell_id":"a","run_sequencer":`+n+`}`)
 	}
 	start("1")
@@ -26,14 +26,14 @@ func TestTextOfACell(t *testing.T) {
 	show(t, runs, display(t, map[string]any{"text/plain": "<Figure>", "image/png": "aGk="}, ""))
 	show(t, runs, display(t, map[string]any{"image/png": "aGk="}, ""))
 	apply(t, runs, `{"type":"cell_output","cell_id":"a","run_sequencer":2,"output":{"output_type":"error","ename":"E","evalue":"v","traceback":["Traceback","E: v"]}}`)
-	require.Equal(t, "one two\n<Figure>\nTraceback\nE: v\n", runs.Text("a"))
+	require.Equal(t, "one two\n<Figure>\nTraceback\nE: v\n", runs.TextOutput("a"))
 
 	start("3")
 	show(t, runs, display(t, map[string]any{"text/plain": strings.Repeat("x", 600<<10)}, ""))
 	write(t, runs, protocol.Stdout, strings.Repeat("y", 2<<20))
-	text := runs.Text("a")
+	text := runs.TextOutput("a")
 	require.True(t, strings.HasPrefix(text, "[text/plain, 614400 bytes]\n"), text[:60])
 	require.Contains(t, text, "bytes left out")
-	runs.Disposed("a")
-	require.Empty(t, runs.Text("a"))
+	runs.MarkDisposed("a")
+	require.Empty(t, runs.TextOutput("a"))
 }

@@ -63,7 +63,7 @@ func play(t *testing.T, text string) string {
 		case word == "kernel" && strings.HasPrefix(rest, "{"):
 			s.frame([]byte(rest))
 		case word == "ended" && rest == "":
-			s.runs.Ended()
+			s.runs.MarkKernelEnded()
 		}
 	}
 	return s.out.String()
@@ -82,12 +82,12 @@ type stage struct {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{t: t}
-	s.runs = notebook.NewExecutions(notebook.ExecutionsConfig{DisplayName: func(id string) string { return s.doc.Title(id) }})
+	s.runs = notebook.NewExecutions(notebook.ExecutionsConfig{CellTitle: func(id string) string { return s.doc.CellTitle(id) }})
 	cells := 0
 	s.doc = notebook.NewDocument(notebook.DocumentConfig{
 		Executions: s.runs,
-		Event:      func(e notebook.Event) { s.line("event", jsonOf(t, e)) },
-		NewID:      func() string { cells++; return fmt.Sprintf("c%d", cells) },
+		OnEvent:    func(e notebook.Event) { s.line("event", jsonOf(t, e)) },
+		NewCellID:  func() string { cells++; return fmt.Sprintf("c%d", cells) },
 	})
 	s.peer = serve(t, s.doc)
 	return s
@@ -102,18 +102,18 @@ func (s *stage) act(body string) {
 		require.NoError(s.t, json.Unmarshal(answer, &command))
 		switch command.Type {
 		case protocol.TypeRunCell:
-			s.runs.Sent(command.CellID)
+			s.runs.MarkSent(command.CellID)
 		case protocol.TypeDisposeCell:
-			s.runs.Disposed(command.CellID)
+			s.runs.MarkDisposed(command.CellID)
 		}
 	}
 }
 
 func (s *stage) frame(body []byte) {
 	s.seq++
-	env, err := protocol.NewDecoder().Envelope(body)
+	env, err := protocol.NewEnvelopeDecoder().Decode(body)
 	require.NoError(s.t, err)
-	if err := s.runs.Apply(s.seq, env, body); err != nil {
+	if err := s.runs.ApplyFrame(s.seq, env, body); err != nil {
 		s.line("error", err.Error())
 	}
 	if message, ok := s.runs.KernelMessage(env, body); ok {

@@ -47,7 +47,7 @@ func (w Widgets) index(key string) int {
 	return slices.IndexFunc(w, func(widget Widget) bool { return widget.Key == key })
 }
 
-// cellWidgets replaces the widgets of a cell, of whose states TextLimit bytes
+// cellWidgets replaces the widgets of a cell, of whose states MaxOutputBytes bytes
 // are kept.
 func (r *Executions) cellWidgets(_ int64, frame *reader) error {
 	id, states := frame.id("cell_id"), frame.object("widget_state")
@@ -55,7 +55,7 @@ func (r *Executions) cellWidgets(_ int64, frame *reader) error {
 		return err
 	}
 	var kept Widgets
-	room := r.cfg.TextLimit
+	room := r.cfg.MaxOutputBytes
 	err := inOrder(frame.members["widget_state"], func(key string, state json.RawMessage) {
 		if room -= len(key) + len(state); room >= 0 {
 			kept = append(kept, Widget{Key: widgetKey(id, key), State: slices.Clone(state)})
@@ -68,7 +68,7 @@ func (r *Executions) cellWidgets(_ int64, frame *reader) error {
 		return err
 	}
 	if lost := len(states.members) - len(kept); lost > 0 {
-		return fmt.Errorf("widget_state: %d of %d widgets are not kept, they have more than %d bytes", lost, len(states.members), r.cfg.TextLimit)
+		return fmt.Errorf("widget_state: %d of %d widgets are not kept, they have more than %d bytes", lost, len(states.members), r.cfg.MaxOutputBytes)
 	}
 	return nil
 }

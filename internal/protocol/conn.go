@@ -33,11 +33,11 @@ type CloseCode int
 
 // The close codes in use.
 const (
-	CloseNormal   CloseCode = 1000
-	CloseGoing    CloseCode = 1001 // the session or the server ends
-	ClosePolicy   CloseCode = 1008 // wrong token, or too slow a reader
-	CloseReplaced CloseCode = 4001 // the same holder has connected again
-	CloseHeld     CloseCode = 4009 // another console holds the notebook
+	CloseNormal          CloseCode = 1000
+	CloseGoingAway       CloseCode = 1001 // the session or the server ends
+	ClosePolicyViolation CloseCode = 1008 // wrong token, or too slow a reader
+	CloseReplaced        CloseCode = 4001 // the same holder has connected again
+	CloseAlreadyHeld     CloseCode = 4009 // another console holds the notebook
 )
 
 // ErrClosed is returned by Read and Write after Close.
@@ -46,11 +46,13 @@ var ErrClosed = errors.New("connection closed")
 // ChannelError is a fatal fault of a channel: the peer broke the framing, or
 // the transport failed. Nothing can be read or written after it.
 type ChannelError struct {
-	Doing string // "read" or "write"
-	Err   error
+	Operation string // "read" or "write"
+	Err       error
 }
 
-func (e *ChannelError) Error() string { return fmt.Sprintf("channel broken on %s: %v", e.Doing, e.Err) }
+func (e *ChannelError) Error() string {
+	return fmt.Sprintf("channel broken on %s: %v", e.Operation, e.Err)
+}
 
 // Unwrap returns the cause.
 func (e *ChannelError) Unwrap() error { return e.Err }

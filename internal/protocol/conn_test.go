@@ -165,7 +165,7 @@ func TestWebSocketRefusesBinaryFrames(t *testing.T) {
 func TestWebSocketWritesRawFramesAsJSON(t *testing.T) {
 	t.Parallel()
 	a, b := webSocketPair(t)
-	raw := protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stderr, CellID: "c1", Text: []byte("tiefer\n")})
+	raw := protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stderr, CellID: "c1", Text: []byte("tiefer\n")})
 	sent := make(chan error, 1)
 	go func() { sent <- a.Write(raw) }()
 	got, err := b.Read()
@@ -175,7 +175,7 @@ func TestWebSocketWritesRawFramesAsJSON(t *testing.T) {
 	closeBoth(t, a, b)
 }
 
-// text is a JSON object of n bytes, or n braces where that is too short for one.
+// text is a ToJSON object of n bytes, or n braces where that is too short for one.
 func text(n int) []byte {
 	if n < 8 {
 		return bytes.Repeat([]byte("{"), n)

@@ -1,7 +1,7 @@
 package protocol
 
-// Deeper tells whether well-formed JSON is nested more than most levels deep.
-func Deeper(text []byte, most int) bool {
+// IsDeeperThan tells whether well-formed ToJSON is nested more than most levels deep.
+func IsDeeperThan(text []byte, most int) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {

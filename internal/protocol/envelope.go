@@ -21,32 +21,32 @@ type Envelope struct {
 	Status    string
 }
 
-// ErrMalformed says that a body is neither one UTF-8 JSON object nor a raw
-// frame. Errors of [Decoder.Envelope] and [ParseRaw] wrap it.
+// ErrMalformed says that a body is neither one UTF-8 ToJSON object nor a raw
+// frame. Errors of [Decoder.Envelope] and [ParseRawFrame] wrap it.
 var ErrMalformed = errors.New("malformed message")
 
-// Decoder reads envelopes. It keeps its buffers from one message to the next,
+// EnvelopeDecoder reads envelopes. It keeps its buffers from one message to the next,
 // so each reading goroutine has its own; it is not safe for concurrent use.
-type Decoder struct {
+type EnvelopeDecoder struct {
 	tokens *jsontext.Decoder
 	source bytes.Buffer
 }
 
-// NewDecoder returns a Decoder.
-func NewDecoder() *Decoder {
-	d := &Decoder{}
+// NewEnvelopeDecoder returns a Decoder.
+func NewEnvelopeDecoder() *EnvelopeDecoder {
+	d := &EnvelopeDecoder{}
 	d.tokens = jsontext.NewDecoder(&d.source)
 	return d
 }
 
-// Envelope reads the envelope of body and checks that the whole of body is
-// well formed, so that what is forwarded later can be trusted to be JSON. Where
+// Decode reads the envelope of body and checks that the whole of body is
+// well formed, so that what is forwarded later can be trusted to be ToJSON. Where
 // a name occurs twice the last one counts, as it does in Python.
 //
 // A raw frame yields the envelope of the kernel_stdio that it stands for.
-func (d *Decoder) Envelope(body []byte) (Envelope, error) {
-	if IsRaw(body) {
-		raw, err := ParseRaw(body)
+func (d *EnvelopeDecoder) Decode(body []byte) (Envelope, error) {
+	if IsRawFrame(body) {
+		raw, err := ParseRawFrame(body)
 		if err != nil {
 			return Envelope{}, err
 		}
@@ -59,14 +59,14 @@ func (d *Decoder) Envelope(body []byte) (Envelope, error) {
 	return env, nil
 }
 
-func (d *Decoder) object(body []byte) (Envelope, error) {
+func (d *EnvelopeDecoder) object(body []byte) (Envelope, error) {
 	var env Envelope
 	if !utf8.Valid(body) {
 		return env, errors.New("not UTF-8")
 	}
 	d.source = *bytes.NewBuffer(body) // read in place, never written to
 	// Lone surrogate escapes are what Python's json writes for undecodable
-	// text: they are legal JSON and must pass.
+	// text: they are legal ToJSON and must pass.
 	d.tokens.Reset(&d.source, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if d.tokens.PeekKind() != '{' {
 		return env, errors.New("not an object")
@@ -82,7 +82,7 @@ func (d *Decoder) object(body []byte) (Envelope, error) {
 
 // fields reads an object and puts its string fields where field says, nil
 // standing for nowhere; in "params" it looks for a "cell_id" only.
-func (d *Decoder) fields(field func(name string) *string) error {
+func (d *EnvelopeDecoder) fields(field func(name string) *string) error {
 	if _, err := d.tokens.ReadToken(); err != nil {
 		return noEOF(err)
 	}
@@ -99,7 +99,7 @@ func (d *Decoder) fields(field func(name string) *string) error {
 	return noEOF(err)
 }
 
-func (d *Decoder) value(field func(name string) *string, name string) error {
+func (d *EnvelopeDecoder) value(field func(name string) *string, name string) error {
 	at, kind := field(name), d.tokens.PeekKind()
 	if name == "params" && kind == '{' && d.tokens.StackDepth() == 1 {
 		return d.fields(func(name string) *string {

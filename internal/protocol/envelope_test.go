@@ -32,9 +32,9 @@ func TestEnvelope(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dec := protocol.NewDecoder()
+			dec := protocol.NewEnvelopeDecoder()
 			for range 2 { // a Decoder is used again
-				got, err := dec.Envelope([]byte(tc.body))
+				got, err := dec.Decode([]byte(tc.body))
 				require.NoError(t, err)
 				require.Equal(t, tc.want, got)
 			}
@@ -64,7 +64,7 @@ func TestEnvelopeRefusesWhatIsNotOneObject(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := protocol.NewDecoder().Envelope([]byte(body))
+			_, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
 			require.ErrorIs(t, err, protocol.ErrMalformed)
 		})
 	}
@@ -72,19 +72,19 @@ func TestEnvelopeRefusesWhatIsNotOneObject(t *testing.T) {
 
 func TestRawRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, want := range []protocol.Raw{
+	for _, want := range []protocol.RawFrame{
 		{Stream: protocol.Stdout, CellID: "cell-1", Text: []byte("héllo\n")},
 		{Stream: protocol.Stderr, CellID: "", Text: []byte{}},
 	} {
-		body := protocol.AppendRaw(nil, want)
-		got, err := protocol.ParseRaw(body)
+		body := protocol.AppendRawFrame(nil, want)
+		got, err := protocol.ParseRawFrame(body)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
-		env, err := protocol.NewDecoder().Envelope(body)
+		env, err := protocol.NewEnvelopeDecoder().Decode(body)
 		require.NoError(t, err)
 		require.Equal(t, protocol.Envelope{Type: protocol.TypeKernelStdio, CellID: want.CellID}, env)
 	}
-	text, err := protocol.JSON(protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, Text: []byte("x")}))
+	text, err := protocol.ToJSON(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, Text: []byte("x")}))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"type":"kernel_stdio","active_cell":null,"stream":"stdout","data":"x"}`, string(text))
 }
@@ -93,17 +93,17 @@ func FuzzEnvelope(f *testing.F) {
 	f.Add([]byte(`{"type":"agent_action","action":"run_cell","params":{"cell_id":"c"},"tx_id":"t"}`))
 	f.Add([]byte("\x00\x01\x02\x00c1text"))
 	f.Add([]byte(`{"type":"\ud800","a":[{}]}`))
-	dec := protocol.NewDecoder()
+	dec := protocol.NewEnvelopeDecoder()
 	f.Fuzz(func(t *testing.T, body []byte) {
-		env, err := dec.Envelope(body)
+		env, err := dec.Decode(body)
 		if err != nil {
 			require.ErrorIs(t, err, protocol.ErrMalformed)
 			return
 		}
-		text, err := protocol.JSON(body)
+		text, err := protocol.ToJSON(body)
 		require.NoError(t, err)
 		require.True(t, json.Valid(text), "what passes is JSON")
-		again, err := dec.Envelope(text)
+		again, err := dec.Decode(text)
 		require.NoError(t, err)
 		require.Equal(t, env, again)
 	})
@@ -119,17 +119,17 @@ func TestIDsHaveTheirForm(t *testing.T) {
 
 func TestRewrite(t *testing.T) {
 	t.Parallel()
-	got, err := protocol.Rewrite([]byte(`{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"x":{"repr":"\ud800 1.0"}},"big":12345678901234567890}`),
+	got, err := protocol.ReplaceFields([]byte(`{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"x":{"repr":"\ud800 1.0"}},"big":12345678901234567890}`),
 		protocol.Field{Name: "type", Value: "agent_action_response"},
 		protocol.Field{Name: "tx_id", Value: "tx_1"},
 		protocol.Field{Name: "agent_tx_id"})
 	require.NoError(t, err)
 	require.Equal(t, `{"type":"agent_action_response","tx_id":"tx_1","summary":{"x":{"repr":"\ud800 1.0"}},"big":12345678901234567890}`, string(got))
-	got, err = protocol.Rewrite([]byte(`{"a":1}`), protocol.Field{Name: "a"})
+	got, err = protocol.ReplaceFields([]byte(`{"a":1}`), protocol.Field{Name: "a"})
 	require.NoError(t, err)
 	require.Equal(t, `{}`, string(got))
 	for _, body := range []string{"", "[]", `{"a":`, `{"a":1`} {
-		_, err := protocol.Rewrite([]byte(body), protocol.Field{Name: "b", Value: 1})
+		_, err := protocol.ReplaceFields([]byte(body), protocol.Field{Name: "b", Value: 1})
 		require.ErrorIs(t, err, protocol.ErrMalformed, body)
 	}
 }

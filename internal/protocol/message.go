@@ -14,7 +14,7 @@ type Ready struct {
 
 	// Lacks names what the kernel or its language cannot do: globals_summary,
 	// reactivity, widgets, rich_outputs.
-	Lacks []string `json:"lacks,omitempty"`
+	Unsupported []string `json:"lacks,omitempty"`
 
 	// Pool is where a kernel comes from that was not started but forked.
 	Pool *PoolOrigin `json:"pool,omitempty"`
@@ -24,14 +24,14 @@ type Ready struct {
 // handed out. All but Parent, Seed and Folder is empty in a clean one, which has
 // one thread.
 type PoolOrigin struct {
-	Parent      int      `json:"parent"` // its process id
-	Seed        *uint32  `json:"seed"`   // of numpy's global generator; nil: numpy is not loaded
-	Globals     []string `json:"globals"`
-	Folder      string   `json:"folder"`
-	Descriptors []int    `json:"descriptors"` // open files that a library of the parent's holds
-	Threads     int      `json:"threads"`
-	Children    int      `json:"children"`
-	Environ     []string `json:"environ"` // variables that are not as they were asked for
+	ParentPID       int      `json:"parent"` // its process id
+	Seed            *uint32  `json:"seed"`   // of numpy's global generator; nil: numpy is not loaded
+	Globals         []string `json:"globals"`
+	WorkingDir      string   `json:"folder"`
+	OpenDescriptors []int    `json:"descriptors"` // open files that a library of the parent's holds
+	Threads         int      `json:"threads"`
+	Children        int      `json:"children"`
+	Environ         []string `json:"environ"` // variables that are not as they were asked for
 }
 
 // KernelInit is sent to a kernel once, after its ready. The objects are state
@@ -74,7 +74,7 @@ type KernelRequest struct {
 	Session   string                     `json:"session,omitempty"`   // execute_code
 	TimeoutS  float64                    `json:"timeout_s,omitempty"` // execute_code: seconds from its start
 	Pristine  bool                       `json:"pristine,omitempty"`  // execute_code: not to be misled by what ran before
-	Data      map[string]json.RawMessage `json:"data,omitempty"`      // set_widget_value: strings of JSON
+	Data      map[string]json.RawMessage `json:"data,omitempty"`      // set_widget_value: strings of ToJSON
 }
 
 // StartCell says that the run RunSequencer of a cell has begun. Without a cell

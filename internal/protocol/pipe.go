@@ -49,7 +49,7 @@ func (p *pipe) Write(body []byte) error {
 	case <-p.own.done:
 		return ErrClosed
 	case <-p.peer.done:
-		return &ChannelError{Doing: "write", Err: io.ErrClosedPipe}
+		return &ChannelError{Operation: "write", Err: io.ErrClosedPipe}
 	}
 }
 

@@ -2,8 +2,8 @@
 // framing they travel in, and [Conn], the one interface behind which a Unix
 // socket, a WebSocket and an in-memory pipe look the same.
 //
-// A message is one JSON object with a "type". The router forwards bodies as the
-// bytes that came in and reads no more of them than an [Envelope]; everybody
+// A message is one ToJSON object with a "type". The router forwards bodies as the
+// bytes that came in and reads no more of them than an [Decode]; everybody
 // else decodes the bodies they are interested in with encoding/json and the
 // structs in message.go.
 package protocol
@@ -14,9 +14,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// DefaultFrameLimit is the largest body, in bytes, that a connection accepts
+// DefaultMaxFrameBytes is the largest body, in bytes, that a connection accepts
 // unless it is told otherwise. The same limit holds after gunzip.
-const DefaultFrameLimit = 64 << 20
+const DefaultMaxFrameBytes = 64 << 20
 
 // Types of messages. The directions are those of the router: a console is
 // whoever sits at /run and /agent, the server's own document included.
@@ -67,12 +67,12 @@ const (
 	TypeAgentError          = "agent_error"
 
 	// Console to server.
-	TypeRestart        = "managed_process_restart"
-	TypeNotebookAction = "notebook_action"
+	TypeManagedProcessRestart = "managed_process_restart"
+	TypeNotebookAction        = "notebook_action"
 
 	// Server to console.
 	TypeManagedProcessExit     = "managed_process_exit"
-	TypeNotOwner               = "not_session_owner_error"
+	TypeNotSessionOwner        = "not_session_owner_error"
 	TypeNotebookState          = "notebook_state"
 	TypeNotebookActionResponse = "notebook_action_response"
 	TypeEvalResult             = "eval_result"
@@ -91,10 +91,10 @@ func NewTxID() string { return "tx_" + shortID() }
 
 // NewServerTxID makes the id of a request of the server's own. Agents are
 // refused ids of this form, so it can never meet one of theirs.
-func NewServerTxID() string { return ServerTxPrefix + shortID() }
+func NewServerTxID() string { return ServerTxIDPrefix + shortID() }
 
-// ServerTxPrefix begins the ids of the server's own requests.
-const ServerTxPrefix = "eval_"
+// ServerTxIDPrefix begins the ids of the server's own requests.
+const ServerTxIDPrefix = "eval_"
 
 func shortID() string {
 	return strings.ReplaceAll(uuid.NewString(), "-", "")[:12]

@@ -12,11 +12,11 @@ const (
 	Stderr = "stderr"
 )
 
-// Raw is a raw frame: stream text of a kernel without the cost of JSON. On the
+// RawFrame is a raw frame: stream text of a kernel without the cost of ToJSON. On the
 // wire it is a zero byte, the stream (1 stdout, 2 stderr), the length of the
 // cell id as two bytes little-endian, the cell id, and the text up to the end
 // of the frame.
-type Raw struct {
+type RawFrame struct {
 	Stream string
 	CellID string // empty: no cell
 	Text   []byte // UTF-8; shares memory with the body it was parsed from
@@ -29,13 +29,13 @@ const (
 	rawStderr = 2
 )
 
-// IsRaw tells whether body is a raw frame; a JSON body begins with a brace.
-func IsRaw(body []byte) bool { return len(body) > 0 && body[0] == rawMark }
+// IsRawFrame tells whether body is a raw frame; a ToJSON body begins with a brace.
+func IsRawFrame(body []byte) bool { return len(body) > 0 && body[0] == rawMark }
 
-// ParseRaw reads a raw frame.
-func ParseRaw(body []byte) (Raw, error) {
-	if !IsRaw(body) || len(body) < rawHeader {
-		return Raw{}, fmt.Errorf("%w: raw frame of %d bytes", ErrMalformed, len(body))
+// ParseRawFrame reads a raw frame.
+func ParseRawFrame(body []byte) (RawFrame, error) {
+	if !IsRawFrame(body) || len(body) < rawHeader {
+		return RawFrame{}, fmt.Errorf("%w: raw frame of %d bytes", ErrMalformed, len(body))
 	}
 	var stream string
 	switch body[1] {
@@ -44,21 +44,21 @@ func ParseRaw(body []byte) (Raw, error) {
 	case rawStderr:
 		stream = Stderr
 	default:
-		return Raw{}, fmt.Errorf("%w: raw frame for stream %d", ErrMalformed, body[1])
+		return RawFrame{}, fmt.Errorf("%w: raw frame for stream %d", ErrMalformed, body[1])
 	}
 	id := int(binary.LittleEndian.Uint16(body[2:rawHeader]))
 	rest := body[rawHeader:]
 	if id > len(rest) {
-		return Raw{}, fmt.Errorf("%w: raw frame with a cell id of %d bytes in %d", ErrMalformed, id, len(rest))
+		return RawFrame{}, fmt.Errorf("%w: raw frame with a cell id of %d bytes in %d", ErrMalformed, id, len(rest))
 	}
 	if !utf8.Valid(rest) {
-		return Raw{}, fmt.Errorf("%w: raw frame is not UTF-8", ErrMalformed)
+		return RawFrame{}, fmt.Errorf("%w: raw frame is not UTF-8", ErrMalformed)
 	}
-	return Raw{Stream: stream, CellID: string(rest[:id]), Text: rest[id:]}, nil
+	return RawFrame{Stream: stream, CellID: string(rest[:id]), Text: rest[id:]}, nil
 }
 
-// AppendRaw appends r as a raw frame. A cell id longer than 65,535 bytes is cut.
-func AppendRaw(dst []byte, r Raw) []byte {
+// AppendRawFrame appends r as a raw frame. A cell id longer than 65,535 bytes is cut.
+func AppendRawFrame(dst []byte, r RawFrame) []byte {
 	stream := byte(rawStdout)
 	if r.Stream == Stderr {
 		stream = rawStderr
@@ -70,8 +70,8 @@ func AppendRaw(dst []byte, r Raw) []byte {
 	return append(dst, r.Text...)
 }
 
-// Stdio returns the message that r stands for.
-func (r Raw) Stdio() KernelStdio {
+// KernelStdio returns the message that r stands for.
+func (r RawFrame) KernelStdio() KernelStdio {
 	m := KernelStdio{Type: TypeKernelStdio, Stream: r.Stream, Data: string(r.Text)}
 	if r.CellID != "" {
 		m.ActiveCell = &r.CellID
@@ -79,15 +79,15 @@ func (r Raw) Stdio() KernelStdio {
 	return m
 }
 
-// JSON returns body as JSON: itself, or, where it is a raw frame, the
+// ToJSON returns body as ToJSON: itself, or, where it is a raw frame, the
 // kernel_stdio message that it stands for.
-func JSON(body []byte) ([]byte, error) {
-	if !IsRaw(body) {
+func ToJSON(body []byte) ([]byte, error) {
+	if !IsRawFrame(body) {
 		return body, nil
 	}
-	raw, err := ParseRaw(body)
+	raw, err := ParseRawFrame(body)
 	if err != nil {
 		return nil, err
 	}
-	return Marshal(raw.Stdio())
+	return Marshal(raw.KernelStdio())
 }

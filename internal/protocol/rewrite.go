@@ -9,15 +9,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Field is a name and a value for [Rewrite].
+// Field is a name and a value for [ReplaceFields].
 type Field struct {
 	Name  string
 	Value any // anything that encoding/json can write; nil removes the field
 }
 
-// Rewrite returns the JSON object body with fields in place of its own of the
+// ReplaceFields returns the ToJSON object body with fields in place of its own of the
 // same names, in front of the others, whose bytes stay as they are.
-func Rewrite(body []byte, fields ...Field) ([]byte, error) {
+func ReplaceFields(body []byte, fields ...Field) ([]byte, error) {
 	out := make([]byte, 0, len(body)+64)
 	out = append(out, '{')
 	for _, field := range fields {

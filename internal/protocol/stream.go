@@ -29,13 +29,13 @@ const (
 	firstStep = 256 << 10
 )
 
-// FrameError is a frame header that cannot be followed.
-type FrameError struct {
+// FrameLengthError is a frame header that cannot be followed.
+type FrameLengthError struct {
 	Length int64 // as announced, or, for a gzip body, the size it grew past
 	Limit  int64
 }
 
-func (e *FrameError) Error() string {
+func (e *FrameLengthError) Error() string {
 	if e.Length <= 0 {
 		return fmt.Sprintf("frame length %d: a frame has at least 1 byte", e.Length)
 	}
@@ -59,11 +59,11 @@ type stream struct {
 }
 
 // NewStream returns a Conn over conn, which it owns from then on. limit is the
-// largest body in bytes, before and after gunzip; 0 is [DefaultFrameLimit].
+// largest body in bytes, before and after gunzip; 0 is [DefaultMaxFrameBytes].
 // When the first body that is read is gzip, every body written from then on is.
 func NewStream(conn io.ReadWriteCloser, limit int64) Conn {
 	if limit <= 0 {
-		limit = DefaultFrameLimit
+		limit = DefaultMaxFrameBytes
 	}
 	return &stream{conn: conn, in: bufio.NewReaderSize(conn, readBuffer), limit: limit, first: true}
 }
@@ -78,7 +78,7 @@ func (s *stream) Read() ([]byte, error) {
 	case errors.Is(err, io.EOF):
 		return nil, io.EOF
 	default:
-		return nil, &ChannelError{Doing: "read", Err: err}
+		return nil, &ChannelError{Operation: "read", Err: err}
 	}
 }
 
@@ -90,7 +90,7 @@ func (s *stream) read() ([]byte, error) {
 	}
 	length := int64(binary.LittleEndian.Uint64(header[:])) //nolint:gosec // the wire's length is signed
 	if length <= 0 || length > s.limit {
-		return nil, &FrameError{Length: length, Limit: s.limit}
+		return nil, &FrameLengthError{Length: length, Limit: s.limit}
 	}
 	body, err := readBody(s.in, int(length), max(firstStep, 2*s.largest))
 	if err != nil {
@@ -139,7 +139,7 @@ func gunzip(body []byte, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("gzip frame: %w", noEOF(err))
 	}
 	if int64(len(plain)) > limit {
-		return nil, &FrameError{Length: int64(len(plain)), Limit: limit}
+		return nil, &FrameLengthError{Length: int64(len(plain)), Limit: limit}
 	}
 	return plain, nil
 }
@@ -148,19 +148,19 @@ func (s *stream) Write(body []byte) error {
 	if s.gzipped.Load() {
 		packed, err := s.pack(body)
 		if err != nil {
-			return &ChannelError{Doing: "write", Err: err}
+			return &ChannelError{Operation: "write", Err: err}
 		}
 		body = packed
 	}
 	if len(body) == 0 || int64(len(body)) > s.limit {
 		// Refused whole, so the channel stays good.
-		return &FrameError{Length: int64(len(body)), Limit: s.limit}
+		return &FrameLengthError{Length: int64(len(body)), Limit: s.limit}
 	}
 	if err := s.write(body); err != nil {
 		if s.closed.Load() {
 			return ErrClosed
 		}
-		return &ChannelError{Doing: "write", Err: err}
+		return &ChannelError{Operation: "write", Err: err}
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func TestStreamRefusesToWriteWhatItWouldNotRead(t *testing.T) {
 	t.Parallel()
 	peer := &scripted{in: bytes.NewReader(nil)}
 	conn := protocol.NewStream(peer, 10)
-	var fault *protocol.FrameError
+	var fault *protocol.FrameLengthError
 	require.ErrorAs(t, conn.Write(make([]byte, 11)), &fault)
 	require.Zero(t, peer.out.Len(), "refused whole")
 	require.NoError(t, conn.Write(make([]byte, 10)), "and the channel is still good")
@@ -136,7 +136,7 @@ func TestStreamTakesMemoryAsBytesArrive(t *testing.T) { //nolint:paralleltest //
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range 60 {
-		in := append(header(protocol.DefaultFrameLimit), make([]byte, 1000)...)
+		in := append(header(protocol.DefaultMaxFrameBytes), make([]byte, 1000)...)
 		_, err := protocol.NewStream(&scripted{in: bytes.NewReader(in)}, 0).Read()
 		require.ErrorContains(t, err, "1000 of 67108864 bytes")
 	}

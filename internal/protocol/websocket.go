@@ -30,11 +30,11 @@ type webSocket struct {
 
 // NewWebSocket returns a Conn over ws, which it owns from then on. It lives no
 // longer than ctx, which must not be that of the upgraded request. limit is the
-// largest body in bytes; 0 is [DefaultFrameLimit]. A binary frame is a fatal
+// largest body in bytes; 0 is [DefaultMaxFrameBytes]. A binary frame is a fatal
 // error.
 func NewWebSocket(ctx context.Context, ws *websocket.Conn, limit int64) Conn {
 	if limit <= 0 {
-		limit = DefaultFrameLimit
+		limit = DefaultMaxFrameBytes
 	}
 	ws.SetReadLimit(limit)
 	ctx, cancel := context.WithCancel(ctx)
@@ -52,7 +52,7 @@ func (w *webSocket) Read() ([]byte, error) {
 		return nil, w.fault("read", err)
 	case kind != websocket.MessageText:
 		_ = w.ws.Close(websocket.StatusUnsupportedData, "text frames only")
-		return nil, &ChannelError{Doing: "read", Err: errors.New("a binary frame: text frames only")}
+		return nil, &ChannelError{Operation: "read", Err: errors.New("a binary frame: text frames only")}
 	default:
 		return body, nil
 	}
@@ -66,9 +66,9 @@ func (w *webSocket) whole(in io.Reader) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// Write sends body as one text frame, a raw frame as the JSON it stands for.
+// Write sends body as one text frame, a raw frame as the ToJSON it stands for.
 func (w *webSocket) Write(body []byte) error {
-	text, err := JSON(body)
+	text, err := ToJSON(body)
 	if err != nil {
 		return fmt.Errorf("raw frame for a WebSocket: %w", err)
 	}
@@ -85,7 +85,7 @@ func (w *webSocket) fault(doing string, err error) error {
 	case doing == "read" && websocket.CloseStatus(err) != -1, errors.Is(err, io.EOF):
 		return io.EOF // the browser said goodbye, or its machine went away
 	default:
-		return &ChannelError{Doing: doing, Err: err}
+		return &ChannelError{Operation: doing, Err: err}
 	}
 }
 

@@ -85,7 +85,7 @@ func (p *Process) AwaitReady(ctx context.Context, timeout time.Duration) ([]byte
 		}
 		return nil, err
 	}
-	env, err := protocol.NewDecoder().Envelope(body)
+	env, err := protocol.NewEnvelopeDecoder().Decode(body)
 	switch {
 	case err != nil:
 		return nil, withLastOutput(fmt.Errorf("%s did not say ready: %w", p.name, err), p.LastOutput())
@@ -133,7 +133,7 @@ func (p *Process) SendFiles(body []byte, files ...*os.File) error {
 		_, err = socket.Write(frame[n:])
 	}
 	if err != nil {
-		return p.explainError(&protocol.ChannelError{Doing: "write", Err: err})
+		return p.explainError(&protocol.ChannelError{Operation: "write", Err: err})
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func (p *Process) Stop(ctx context.Context) error {
 }
 
 func (p *Process) stop(ctx context.Context) error {
-	err := p.Close(protocol.CloseGoing, "")
+	err := p.Close(protocol.CloseGoingAway, "")
 	p.signalGroup(syscall.SIGTERM)
 	grace := time.NewTimer(StopGrace)
 	defer grace.Stop()

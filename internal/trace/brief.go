@@ -2,11 +2,11 @@ package trace
 
 import "bytes"
 
-// Brief is a line of a trace less what its frame carries, msg, which stands last
+// LineWithoutMessage is a line of a trace less what its frame carries, msg, which stands last
 // in it. A line that has none, such as the header, is returned as it is. No text
 // in a line can look like the name that is searched for, as its quotes would be
 // escaped. The result shares nothing with line.
-func Brief(line []byte) []byte {
+func LineWithoutMessage(line []byte) []byte {
 	outside, _, found := cutMessage(line)
 	if !found {
 		return bytes.Clone(line)
@@ -14,9 +14,9 @@ func Brief(line []byte) []byte {
 	return append(bytes.Clone(outside), '}')
 }
 
-// Message is what the frame of a line carries; nil: the line has none. It is
+// LineMessage is what the frame of a line carries; nil: the line has none. It is
 // part of line.
-func Message(line []byte) []byte {
+func LineMessage(line []byte) []byte {
 	_, message, _ := cutMessage(line)
 	return bytes.TrimSuffix(message, []byte("}"))
 }

@@ -38,7 +38,7 @@ func TestBrief(t *testing.T) {
 		``:                                                ``,
 	} {
 		text := []byte(line)
-		brief := trace.Brief(text)
+		brief := trace.LineWithoutMessage(text)
 		require.Equal(t, want, string(brief))
 		for i := range brief {
 			brief[i] = '!'

@@ -12,8 +12,8 @@ import (
 
 func appendHeader(dst []byte, j *Journal) []byte {
 	dst = append(dst, `{"type":"trace","version":`...)
-	dst = strconv.AppendInt(dst, Version, 10)
-	dst = appendString(dst, "session", j.Session)
+	dst = strconv.AppendInt(dst, FormatVersion, 10)
+	dst = appendString(dst, "session", j.SessionID)
 	dst = appendString(dst, "started", j.Started.UTC().Format(time.RFC3339Nano))
 	return append(dst, "}\n"...)
 }
@@ -21,11 +21,11 @@ func appendHeader(dst []byte, j *Journal) []byte {
 func appendEntry(dst []byte, e *Entry) []byte {
 	dst = append(dst, `{"seq":`...)
 	dst = strconv.AppendInt(dst, e.Seq, 10)
-	dst = appendInt(dst, "t_ns", int64(e.T))
-	dst = appendString(dst, "wall", e.Wall.UTC().Format(time.RFC3339Nano))
+	dst = appendInt(dst, "t_ns", int64(e.Elapsed))
+	dst = appendString(dst, "wall", e.WallTime.UTC().Format(time.RFC3339Nano))
 	dst = appendString(dst, "hop", string(e.Hop))
-	if e.Conn != 0 {
-		dst = appendInt(dst, "conn", int64(e.Conn))
+	if e.ConsoleID != 0 {
+		dst = appendInt(dst, "conn", int64(e.ConsoleID))
 	}
 	dst = appendString(dst, "type", e.Type)
 	for _, field := range []struct{ name, value string }{
@@ -35,15 +35,15 @@ func appendEntry(dst []byte, e *Entry) []byte {
 			dst = appendString(dst, field.name, field.value)
 		}
 	}
-	dst = appendInt(dst, "bytes", int64(e.Bytes))
+	dst = appendInt(dst, "bytes", int64(e.BodyBytes))
 	if e.Note != "" {
 		dst = appendString(dst, "note", string(e.Note))
 	}
-	if e.Cause != 0 {
-		dst = appendInt(dst, "cause", e.Cause)
+	if e.CauseSeq != 0 {
+		dst = appendInt(dst, "cause", e.CauseSeq)
 	}
-	if e.Ref != 0 {
-		dst = appendInt(dst, "ref", e.Ref)
+	if e.RefSeq != 0 {
+		dst = appendInt(dst, "ref", e.RefSeq)
 	} else {
 		dst = appendMessage(append(dst, `,"msg":`...), e)
 	}
@@ -56,8 +56,8 @@ func appendMessage(dst []byte, e *Entry) []byte {
 		return append(dst, "null"...)
 	}
 	before := len(dst)
-	if e.Note != Malformed {
-		if body, err := protocol.JSON(e.Body); err == nil {
+	if e.Note != NoteMalformed {
+		if body, err := protocol.ToJSON(e.Body); err == nil {
 			if isCompact(body) {
 				return append(dst, body...)
 			}

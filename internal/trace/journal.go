@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	// Queue is how many bytes may wait for the file, or for another follower
+	// MaxUnwrittenBytes is how many bytes may wait for the file, or for another follower
 	// that must miss nothing, before [Journal.Room] makes its caller wait.
-	Queue = 16 << 20
+	MaxUnwrittenBytes = 16 << 20
 
-	// RoomDeadline is how long Room waits at most.
-	RoomDeadline = 5 * time.Second
+	// RoomTimeout is how long Room waits at most.
+	RoomTimeout = 5 * time.Second
 
 	// entryCost stands for what an entry takes beside its body, in bytes.
 	entryCost = 256
 )
 
-// ErrUnwritten is what [Journal.Room] returns, with the reason: somebody cannot
+// ErrCannotWrite is what [Journal.Room] returns, with the reason: somebody cannot
 // keep up, or the file cannot be written at all.
-var ErrUnwritten = errors.New("the trace cannot be written")
+var ErrCannotWrite = errors.New("the trace cannot be written")
 
 // Journal gives a session its one order. It is a list that followers walk at
 // their own pace, so nobody who appends ever waits for one who reads, and what
 // everybody has read is garbage. It is safe for concurrent use.
 type Journal struct {
-	Session string
-	Started time.Time
+	SessionID string
+	Started   time.Time
 
 	mu     sync.Mutex
 	last   *node
@@ -52,14 +52,14 @@ type node struct {
 
 // NewJournal returns the journal of a session that begins now.
 func NewJournal(session string) *Journal {
-	return &Journal{Session: session, Started: time.Now(), last: &node{}}
+	return &Journal{SessionID: session, Started: time.Now(), last: &node{}}
 }
 
 // Append puts e at the end and returns its Seq. On a closed journal it does
 // nothing and returns 0.
 func (j *Journal) Append(e Entry) int64 {
-	if e.Bytes == 0 {
-		e.Bytes = len(e.Body)
+	if e.BodyBytes == 0 {
+		e.BodyBytes = len(e.Body)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -67,8 +67,8 @@ func (j *Journal) Append(e Entry) int64 {
 		return 0
 	}
 	e.Seq = j.last.entry.Seq + 1
-	e.Wall = time.Now()
-	e.T = e.Wall.Sub(j.Started)
+	e.WallTime = time.Now()
+	e.Elapsed = e.WallTime.Sub(j.Started)
 	j.sum += int64(len(e.Body)) + entryCost
 	j.last.next = &node{entry: e, sum: j.sum}
 	j.last = j.last.next
@@ -76,15 +76,15 @@ func (j *Journal) Append(e Entry) int64 {
 	return e.Seq
 }
 
-// Last returns number and time of the newest entry; 0 and the journal's
+// LastEntry returns number and time of the newest entry; 0 and the journal's
 // beginning: there is none yet.
-func (j *Journal) Last() (seq int64, at time.Time) {
+func (j *Journal) LastEntry() (seq int64, at time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.last.entry.Seq == 0 {
 		return 0, j.Started
 	}
-	return j.last.entry.Seq, j.last.entry.Wall
+	return j.last.entry.Seq, j.last.entry.WallTime
 }
 
 // waiting returns the channel in at, which the next wake closes, and wake wakes
@@ -111,26 +111,26 @@ func (j *Journal) Close() {
 	wake(&j.more)
 }
 
-// Room waits while more than [Queue] bytes wait for the file or for a
-// [Journal.FollowAll], at most [RoomDeadline]; then, and when writing has failed, it returns [ErrUnwritten].
+// WaitForRoom waits while more than [MaxUnwrittenBytes] bytes wait for the file or for a
+// [Journal.FollowWithBackpressure], at most [RoomTimeout]; then, and when writing has failed, it returns [ErrCannotWrite].
 // The readers of kernel and agent, who alone can outrun a disk, call it before
 // each frame.
-func (j *Journal) Room(ctx context.Context) error {
+func (j *Journal) WaitForRoom(ctx context.Context) error {
 	var deadline <-chan time.Time
 	for {
 		j.mu.Lock()
 		failed := j.failed
-		full := slices.ContainsFunc(j.paced, func(f *Follower) bool { return j.sum-f.at.sum > Queue })
+		full := slices.ContainsFunc(j.paced, func(f *Follower) bool { return j.sum-f.at.sum > MaxUnwrittenBytes })
 		moved := waiting(&j.room)
 		j.mu.Unlock()
 		switch {
 		case failed != nil:
-			return fmt.Errorf("%w: %w", ErrUnwritten, failed)
+			return fmt.Errorf("%w: %w", ErrCannotWrite, failed)
 		case !full:
 			return nil
 		}
 		if deadline == nil {
-			timer := time.NewTimer(RoomDeadline)
+			timer := time.NewTimer(RoomTimeout)
 			defer timer.Stop()
 			deadline = timer.C
 		}
@@ -139,7 +139,7 @@ func (j *Journal) Room(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-deadline:
-			return fmt.Errorf("%w fast enough: %d MiB have waited for %v", ErrUnwritten, Queue>>20, RoomDeadline)
+			return fmt.Errorf("%w fast enough: %d MiB have waited for %v", ErrCannotWrite, MaxUnwrittenBytes>>20, RoomTimeout)
 		}
 	}
 }
@@ -165,10 +165,10 @@ func (j *Journal) Follow() *Follower {
 	return &Follower{journal: j, at: j.last}
 }
 
-// FollowAll returns a follower that must miss nothing and be given time: Room
+// FollowWithBackpressure returns a follower that must miss nothing and be given time: Room
 // makes the readers of kernel and agent wait for it. Whoever called it must
 // Close it.
-func (j *Journal) FollowAll() *Follower {
+func (j *Journal) FollowWithBackpressure() *Follower {
 	f := j.Follow()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -207,41 +207,41 @@ func (f *Follower) Next(ctx context.Context) (*Entry, error) {
 	}
 }
 
-// Seq is that of the entry that was read last, or that was the last when the
+// LastSeq is that of the entry that was read last, or that was the last when the
 // follower was made; 0: there was none.
-func (f *Follower) Seq() int64 {
+func (f *Follower) LastSeq() int64 {
 	f.journal.mu.Lock()
 	defer f.journal.mu.Unlock()
 	return f.at.entry.Seq
 }
 
 // SessionID is the id of the session whose journal this is.
-func (f *Follower) SessionID() string { return f.journal.Session }
+func (f *Follower) SessionID() string { return f.journal.SessionID }
 
-// Behind is how much of the journal the follower has not read, in bytes of
+// UnreadBytes is how much of the journal the follower has not read, in bytes of
 // entries, about.
-func (f *Follower) Behind() int64 {
+func (f *Follower) UnreadBytes() int64 {
 	f.journal.mu.Lock()
 	defer f.journal.mu.Unlock()
 	return f.journal.sum - f.at.sum
 }
 
-// Ended tells whether the journal is closed: what can be read is all there is.
-func (f *Follower) Ended() bool {
+// IsJournalClosed tells whether the journal is closed: what can be read is all there is.
+func (f *Follower) IsJournalClosed() bool {
 	f.journal.mu.Lock()
 	defer f.journal.mu.Unlock()
 	return f.journal.closed
 }
 
-// Try returns the next entry if it is there already, and otherwise nil.
-func (f *Follower) Try() *Entry {
+// TryNext returns the next entry if it is there already, and otherwise nil.
+func (f *Follower) TryNext() *Entry {
 	entry, _, _ := f.step()
 	return entry
 }
 
-// More returns a channel that is closed when there is more to read, or the
+// Ready returns a channel that is closed when there is more to read, or the
 // journal is. It is for when Try has found nothing.
-func (f *Follower) More() <-chan struct{} {
+func (f *Follower) Ready() <-chan struct{} {
 	j := f.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()

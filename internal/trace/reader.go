@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// ErrNoTrace says that a file, or what a server sends, is not a trace that can
+// ErrNotTrace says that a file, or what a server sends, is not a trace that can
 // be read.
-var ErrNoTrace = errors.New("not a trace")
+var ErrNotTrace = errors.New("not a trace")
 
 // Header is the first line of a trace file.
 type Header struct {
@@ -25,29 +25,29 @@ type Header struct {
 
 // Record is an [Entry] as a trace file has it.
 type Record struct {
-	Seq    int64           `json:"seq"`
-	TNS    int64           `json:"t_ns"`
-	Wall   time.Time       `json:"wall"`
-	Hop    Hop             `json:"hop"`
-	Conn   int             `json:"conn"`
-	Type   string          `json:"type"`
-	Action string          `json:"action"`
-	TxID   string          `json:"tx_id"`
-	CellID string          `json:"cell_id"`
-	Bytes  int             `json:"bytes"`
-	Note   Note            `json:"note"`
-	Msg    json.RawMessage `json:"msg"` // nil where Ref names the entry that has it
-	Ref    int64           `json:"ref"`
-	Cause  int64           `json:"cause"` // the entry that this one was made out of
+	Seq       int64           `json:"seq"`
+	ElapsedNS int64           `json:"t_ns"`
+	WallTime  time.Time       `json:"wall"`
+	Hop       Hop             `json:"hop"`
+	ConsoleID int             `json:"conn"`
+	Type      string          `json:"type"`
+	Action    string          `json:"action"`
+	TxID      string          `json:"tx_id"`
+	CellID    string          `json:"cell_id"`
+	BodyBytes int             `json:"bytes"`
+	Note      Note            `json:"note"`
+	Message   json.RawMessage `json:"msg"` // nil where Ref names the entry that has it
+	RefSeq    int64           `json:"ref"`
+	CauseSeq  int64           `json:"cause"` // the entry that this one was made out of
 
-	Offset int64 `json:"-"` // of its line in the file, for ReadAt
+	Offset int64 `json:"-"` // of its line in the file, for ReadRecordAt
 }
 
-// Read reads a trace file and calls each with every record in order, until it
+// ReadRecords reads a trace file and calls each with every record in order, until it
 // returns an error, which Read then returns. It holds one line at a time. A
 // last line that was cut, by a killed server or because it is still being
 // written, is left out.
-func Read(in io.Reader, each func(Record) error) (Header, error) {
+func ReadRecords(in io.Reader, each func(Record) error) (Header, error) {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	var header Header
 	var offset int64
@@ -75,7 +75,7 @@ func Read(in io.Reader, each func(Record) error) (Header, error) {
 }
 
 // ParseHeader reads the first line of a trace file. One that is something else
-// is [ErrNoTrace].
+// is [ErrNotTrace].
 func ParseHeader(line []byte) (header Header, err error) {
 	err = readHeader(line, &header)
 	return header, err
@@ -92,12 +92,12 @@ func ParseRecord(line []byte) (record Record, err error) {
 
 func readHeader(line []byte, header *Header) error {
 	if err := json.Unmarshal(line, header); err != nil {
-		return fmt.Errorf("%w: %w", ErrNoTrace, err)
+		return fmt.Errorf("%w: %w", ErrNotTrace, err)
 	}
-	if header.Type != "trace" || header.Version != Version {
+	if header.Type != "trace" || header.Version != FormatVersion {
 		const most = 100
 		line = bytes.TrimSpace(line)
-		return fmt.Errorf("%w of version %d: %s", ErrNoTrace, Version, line[:min(len(line), most)])
+		return fmt.Errorf("%w of version %d: %s", ErrNotTrace, FormatVersion, line[:min(len(line), most)])
 	}
 	return nil
 }
@@ -111,8 +111,8 @@ func readRecord(line []byte, offset int64, each func(Record) error) error {
 	return each(record)
 }
 
-// ReadAt reads the record whose line begins at offset, as Read has told.
-func ReadAt(in io.ReaderAt, offset int64) (Record, error) {
+// ReadRecordAt reads the record whose line begins at offset, as Read has told.
+func ReadRecordAt(in io.ReaderAt, offset int64) (Record, error) {
 	rest := io.NewSectionReader(in, offset, math.MaxInt64-offset)
 	line, err := bufio.NewReader(rest).ReadBytes('\n')
 	if err != nil {

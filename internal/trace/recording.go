@@ -32,12 +32,12 @@ func NewRecording(journal *Journal, path string) (*Recording, error) {
 	return r, nil
 }
 
-// Tail reads the file from its beginning, and on as it grows, until the
+// OpenTail reads the file from its beginning, and on as it grows, until the
 // recording is closed. It also works after that.
-func (r *Recording) Tail() (*Tail, error) { return OpenTail(r.Path, r.writer.Await) }
+func (r *Recording) OpenTail() (*Tail, error) { return OpenTail(r.Path, r.writer.AwaitSize) }
 
-// Ended tells whether the file is closed: it is all there will be.
-func (r *Recording) Ended() bool {
+// IsClosed tells whether the file is closed: it is all there will be.
+func (r *Recording) IsClosed() bool {
 	select {
 	case <-r.ended:
 		return true

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// PollEvery is how often [Poll] looks at a file.
-	PollEvery = 200 * time.Millisecond
+	// PollInterval is how often [PollFileSize] looks at a file.
+	PollInterval = 200 * time.Millisecond
 
 	// keepLine is the largest buffer that a Tail keeps from one line to the
 	// next, in bytes.
@@ -35,7 +35,7 @@ type Tail struct {
 
 // OpenTail opens the trace file at path. grown is asked at the end of what is
 // there: it waits until the file has more than beyond bytes and returns how
-// many, or io.EOF when there will be no more; [Writer.Await] and [Poll] do.
+// many, or io.EOF when there will be no more; [Writer.Await] and [PollFileSize] do.
 // Without it, nil, the file ends where it ends.
 func OpenTail(path string, grown func(ctx context.Context, beyond int64) (int64, error)) (*Tail, error) {
 	file, err := os.Open(path)
@@ -94,10 +94,10 @@ func (t *Tail) whole(last []byte) []byte {
 	return line
 }
 
-// Skip passes over what comes before the entry seq, waiting for it as Next
+// SkipTo passes over what comes before the entry seq, waiting for it as Next
 // does: the next line is that entry's, or that of the first one behind it. The
 // header is passed over too unless it has been read.
-func (t *Tail) Skip(ctx context.Context, seq int64) error {
+func (t *Tail) SkipTo(ctx context.Context, seq int64) error {
 	for {
 		line, err := t.Next(ctx)
 		if err != nil {
@@ -127,12 +127,12 @@ func lineSeq(line []byte) int64 {
 // Close closes the file.
 func (t *Tail) Close() error { return t.file.Close() }
 
-// Poll returns what [OpenTail] wants for a file that another process writes: it
-// looks every [PollEvery] how large the file is, for as long as ctx lasts. That
+// PollFileSize returns what [OpenTail] wants for a file that another process writes: it
+// looks every [PollInterval] how large the file is, for as long as ctx lasts. That
 // it cannot be looked at, or has become shorter, is an error.
-func Poll(path string) func(ctx context.Context, beyond int64) (int64, error) {
+func PollFileSize(path string) func(ctx context.Context, beyond int64) (int64, error) {
 	return func(ctx context.Context, beyond int64) (int64, error) {
-		every := time.NewTicker(PollEvery)
+		every := time.NewTicker(PollInterval)
 		defer every.Stop()
 		for {
 			info, err := os.Stat(path)

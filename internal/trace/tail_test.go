@@ -44,7 +44,7 @@ func TestTailFollowsTheWriter(t *testing.T) {
 	journal, writer, path := growing(t)
 	var reading sync.WaitGroup
 	follow := func(from int64) {
-		src, err := trace.OpenTail(path, writer.Await)
+		src, err := trace.OpenTail(path, writer.AwaitSize)
 		if err != nil {
 			t.Error(err)
 			return
@@ -63,7 +63,7 @@ func TestTailFollowsTheWriter(t *testing.T) {
 		if i%500 == 499 {
 			body = fmt.Sprintf(`{"type":"x","n":%d,"text":%q}`, i+1, large)
 		}
-		journal.Append(frame(trace.Session, body))
+		journal.Append(frame(trace.HopSession, body))
 		if i == entries/2 {
 			follow(entries / 3)
 			follow(entries)
@@ -82,7 +82,7 @@ func readFrom(ctx context.Context, src *trace.Tail, from, last int64) error {
 	if header, err := trace.ParseHeader(line); err != nil || header.Session != "s" {
 		return fmt.Errorf("header %q: %w", line, err)
 	}
-	if err := src.Skip(ctx, from); err != nil {
+	if err := src.SkipTo(ctx, from); err != nil {
 		return err
 	}
 	for seq := from; seq <= last; seq++ {
@@ -141,12 +141,12 @@ func TestSkip(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(lines), 0o600))
 	for seq, want := range map[int64]string{0: strings.TrimSpace(header), 1: `{"seq":1}`, 2: `{"seq":3,"t_ns":1}`, 4: `{"seq":4}`} {
 		src := tail(t, path)
-		require.NoError(t, src.Skip(t.Context(), seq))
+		require.NoError(t, src.SkipTo(t.Context(), seq))
 		line, err := src.Next(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, want, string(line))
 	}
-	require.ErrorIs(t, tail(t, path).Skip(t.Context(), 5), io.EOF)
+	require.ErrorIs(t, tail(t, path).SkipTo(t.Context(), 5), io.EOF)
 }
 
 func TestPoll(t *testing.T) {
@@ -154,7 +154,7 @@ func TestPoll(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte("12345"), 0o600))
 	synctest.Test(t, func(t *testing.T) {
-		grown := trace.Poll(path)
+		grown := trace.PollFileSize(path)
 		size, err := grown(t.Context(), 4)
 		require.NoError(t, err)
 		require.EqualValues(t, 5, size)
@@ -172,7 +172,7 @@ func TestPoll(t *testing.T) {
 		size, err = grown(t.Context(), 5)
 		require.NoError(t, err)
 		require.EqualValues(t, 6, size)
-		require.LessOrEqual(t, time.Since(begin), time.Minute+2*trace.PollEvery)
+		require.LessOrEqual(t, time.Since(begin), time.Minute+2*trace.PollInterval)
 
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, errors.New("enough"))
 		defer cancel()
@@ -194,27 +194,27 @@ func TestAwait(t *testing.T) {
 		writer := trace.NewWriter(journal, io.Discard)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("gave up"))
 		defer cancel()
-		_, err := writer.Await(ctx, 0)
+		_, err := writer.AwaitSize(ctx, 0)
 		require.EqualError(t, err, "gave up", "before Run nothing is there")
 
 		written := make(chan error)
 		go func() { written <- writer.Run(context.Background()) }()
-		size, err := writer.Await(t.Context(), 0)
+		size, err := writer.AwaitSize(t.Context(), 0)
 		require.NoError(t, err, "the header")
 		sizes, ends := make(chan int64), make(chan error)
 		for range 3 {
 			go func() {
-				more, err := writer.Await(context.Background(), size)
+				more, err := writer.AwaitSize(context.Background(), size)
 				if err != nil {
 					more = -1
 				}
 				sizes <- more
-				_, err = writer.Await(context.Background(), more)
+				_, err = writer.AwaitSize(context.Background(), more)
 				ends <- err
 			}()
 		}
 		synctest.Wait()
-		journal.Append(trace.Entry{Hop: trace.Session})
+		journal.Append(trace.Entry{Hop: trace.HopSession})
 		more := <-sizes
 		require.Greater(t, more, size)
 		require.Equal(t, more, <-sizes)
@@ -225,7 +225,7 @@ func TestAwait(t *testing.T) {
 		for range 3 {
 			require.ErrorIs(t, <-ends, io.EOF)
 		}
-		size, err = writer.Await(t.Context(), more-1)
+		size, err = writer.AwaitSize(t.Context(), more-1)
 		require.NoError(t, err, "what is there can be read after the end")
 		require.Equal(t, more, size)
 	})
@@ -237,7 +237,7 @@ func TestAwaitEndsWhenTheFileCannotBeWritten(t *testing.T) {
 	writer := trace.NewWriter(journal, full{})
 	journal.Close()
 	require.Error(t, writer.Run(t.Context()))
-	_, err := writer.Await(t.Context(), 0)
+	_, err := writer.AwaitSize(t.Context(), 0)
 	require.ErrorIs(t, err, io.EOF)
 }
 

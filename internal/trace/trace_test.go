@@ -24,9 +24,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const header = `{"type":"trace","version":1,"session":"s","started":"2026-01-02T03:04:05Z"}` + "\n"
 
 func frame(hop trace.Hop, body string) trace.Entry {
-	env, err := protocol.NewDecoder().Envelope([]byte(body))
+	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
 	if err != nil {
-		return trace.Entry{Hop: hop, Note: trace.Malformed, Body: []byte(body)}
+		return trace.Entry{Hop: hop, Note: trace.NoteMalformed, Body: []byte(body)}
 	}
 	return trace.Entry{Hop: hop, Envelope: env, Body: []byte(body)}
 }
@@ -37,24 +37,24 @@ func TestWrittenAndReadBack(t *testing.T) {
 	var file bytes.Buffer
 	writer := trace.NewWriter(journal, &file)
 	journal.Append(frame(trace.AgentToServer, `{ "type" : "agent_action", "action":"get_context", "tx_id":"tx_1", "params":{} }`))
-	journal.Append(trace.Entry{Hop: trace.ServerToConsole, Conn: 2, Envelope: protocol.Envelope{Type: "agent_action"}, Bytes: 81, Ref: 1})
+	journal.Append(trace.Entry{Hop: trace.ServerToConsole, ConsoleID: 2, Envelope: protocol.Envelope{Type: "agent_action"}, BodyBytes: 81, RefSeq: 1})
 	journal.Append(trace.Entry{
 		Hop: trace.KernelToServer, Envelope: protocol.Envelope{Type: "kernel_stdio", CellID: "c"},
-		Body: protocol.AppendRaw(nil, protocol.Raw{Stream: protocol.Stdout, CellID: "c", Text: []byte("a\nb")}),
+		Body: protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: "c", Text: []byte("a\nb")}),
 	})
 	journal.Append(frame(trace.AgentToServer, "no JSON\xff\n"))
-	journal.Append(trace.Entry{Hop: trace.Session, Envelope: protocol.Envelope{Type: "state"}})
+	journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: "state"}})
 	summary := frame(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"s":"\ud800"}}`)
-	summary.Cause = 3
+	summary.CauseSeq = 3
 	journal.Append(summary)
 	journal.Close()
 	require.NoError(t, writer.Run(t.Context()))
 
 	var got []string
-	header, err := trace.Read(&file, func(r trace.Record) error {
-		require.NotZero(t, r.Wall)
-		require.Positive(t, r.TNS)
-		r.Wall, r.TNS = time.Time{}, 0
+	header, err := trace.ReadRecords(&file, func(r trace.Record) error {
+		require.NotZero(t, r.WallTime)
+		require.Positive(t, r.ElapsedNS)
+		r.WallTime, r.ElapsedNS = time.Time{}, 0
 		line, err := json.Marshal(r)
 		got = append(got, strings.ReplaceAll(string(line), `"wall":"0001-01-01T00:00:00Z",`, ""))
 		return err
@@ -88,7 +88,7 @@ func TestOneOrder(t *testing.T) {
 	for a := range appenders {
 		appending.Go(func() {
 			for i := range each {
-				journal.Append(trace.Entry{Hop: trace.Session, Conn: a + 1, Bytes: i + 1})
+				journal.Append(trace.Entry{Hop: trace.HopSession, ConsoleID: a + 1, BodyBytes: i + 1})
 			}
 			if a == 0 {
 				late = journal.Follow()
@@ -105,16 +105,16 @@ func TestOneOrder(t *testing.T) {
 	next := make([]int, appenders+1)
 	for i, entry := range seen {
 		require.EqualValues(t, i+1, entry.Seq)
-		next[entry.Conn]++
-		require.Equal(t, next[entry.Conn], entry.Bytes, "each appender's own order is kept")
+		next[entry.ConsoleID]++
+		require.Equal(t, next[entry.ConsoleID], entry.BodyBytes, "each appender's own order is kept")
 		if i > 0 {
-			require.GreaterOrEqual(t, entry.T, seen[i-1].T)
+			require.GreaterOrEqual(t, entry.Elapsed, seen[i-1].Elapsed)
 		}
 	}
 	tail := walk(t, late)
 	require.Equal(t, seen[len(seen)-len(tail):], tail)
 	lines := 0
-	_, err := trace.Read(&file, func(r trace.Record) error {
+	_, err := trace.ReadRecords(&file, func(r trace.Record) error {
 		lines++
 		require.EqualValues(t, lines, r.Seq)
 		return nil
@@ -178,16 +178,16 @@ func TestRoomWaitsForTheDisk(t *testing.T) {
 		go func() { written <- writer.Run(context.Background()) }()
 		synctest.Wait() // it is stuck with its header
 		block := []byte(`{"type":"x","a":"` + strings.Repeat("x", 1<<20) + `"}`)
-		for range trace.Queue >> 20 {
-			require.NoError(t, journal.Room(t.Context()))
+		for range trace.MaxUnwrittenBytes >> 20 {
+			require.NoError(t, journal.WaitForRoom(t.Context()))
 			journal.Append(trace.Entry{Hop: trace.KernelToServer, Body: block})
 		}
 		before := time.Now()
-		require.ErrorIs(t, journal.Room(t.Context()), trace.ErrUnwritten)
-		require.Equal(t, trace.RoomDeadline, time.Since(before))
+		require.ErrorIs(t, journal.WaitForRoom(t.Context()), trace.ErrCannotWrite)
+		require.Equal(t, trace.RoomTimeout, time.Since(before))
 
 		waiting := make(chan error)
-		go func() { waiting <- journal.Room(t.Context()) }()
+		go func() { waiting <- journal.WaitForRoom(t.Context()) }()
 		synctest.Wait()
 		close(disk.release)
 		require.NoError(t, <-waiting, "there is room as soon as the disk moves")
@@ -202,7 +202,7 @@ func TestRoomIsThereWithoutAWriter(t *testing.T) {
 	for range 40 {
 		journal.Append(trace.Entry{Body: make([]byte, 1<<20)})
 	}
-	require.NoError(t, journal.Room(t.Context()))
+	require.NoError(t, journal.WaitForRoom(t.Context()))
 }
 
 type full struct{}
@@ -213,10 +213,10 @@ func TestRoomTellsThatWritingFailed(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
 	writer := trace.NewWriter(journal, full{})
-	journal.Append(trace.Entry{Hop: trace.Session})
+	journal.Append(trace.Entry{Hop: trace.HopSession})
 	require.ErrorContains(t, writer.Run(t.Context()), "no space left")
-	require.ErrorContains(t, journal.Room(t.Context()), "no space left")
-	journal.Append(trace.Entry{Hop: trace.Session})
+	require.ErrorContains(t, journal.WaitForRoom(t.Context()), "no space left")
+	journal.Append(trace.Entry{Hop: trace.HopSession})
 	journal.Close()
 }
 
@@ -230,12 +230,12 @@ func TestReadFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := trace.Read(strings.NewReader(tc.in), func(trace.Record) error { return nil })
+			_, err := trace.ReadRecords(strings.NewReader(tc.in), func(trace.Record) error { return nil })
 			require.ErrorContains(t, err, tc.want)
 		})
 	}
 	n := 0
-	_, err := trace.Read(strings.NewReader(header+`{"seq":1}`+"\n"+`{"seq":2`), func(trace.Record) error { n++; return nil })
+	_, err := trace.ReadRecords(strings.NewReader(header+`{"seq":1}`+"\n"+`{"seq":2`), func(trace.Record) error { n++; return nil })
 	require.NoError(t, err, "a cut last line is what a kill leaves")
 	require.Equal(t, 1, n)
 }
@@ -251,16 +251,16 @@ func FuzzWriteRead(f *testing.F) {
 		entry := trace.Entry{Hop: trace.AgentToServer, Body: body}
 		entry.TxID = id
 		if malformed {
-			entry.Note = trace.Malformed
+			entry.Note = trace.NoteMalformed
 		}
 		journal.Append(entry)
 		journal.Close()
 		require.NoError(t, writer.Run(t.Context()))
 		require.Equal(t, 2, bytes.Count(file.Bytes(), []byte("\n")), "a line an entry, whatever the body holds")
 		n := 0
-		_, err := trace.Read(&file, func(r trace.Record) error {
+		_, err := trace.ReadRecords(&file, func(r trace.Record) error {
 			n++
-			require.Equal(t, len(body), r.Bytes)
+			require.Equal(t, len(body), r.BodyBytes)
 			return nil
 		})
 		require.NoError(t, err)

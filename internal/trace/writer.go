@@ -29,7 +29,7 @@ type Writer struct {
 // now on and whose pace [Journal.Room] watches. A journal has one.
 func NewWriter(j *Journal, out io.Writer) *Writer {
 	file := &extent{out: out}
-	return &Writer{journal: j, follow: j.FollowAll(), file: file, out: bufio.NewWriterSize(file, writeBuffer)}
+	return &Writer{journal: j, follow: j.FollowWithBackpressure(), file: file, out: bufio.NewWriterSize(file, writeBuffer)}
 }
 
 // Run writes until the journal is closed and everything is flushed. When
@@ -44,11 +44,11 @@ func (w *Writer) Run(ctx context.Context) error {
 	return err
 }
 
-// Await waits until more than beyond bytes are in the file, and returns how many
+// AwaitSize waits until more than beyond bytes are in the file, and returns how many
 // are. It returns io.EOF when Run has returned and there are no more, and the
 // cause of ctx when that ends first. It may be called by any number of
 // goroutines, before Run and after it, and holds up neither Run nor each other.
-func (w *Writer) Await(ctx context.Context, beyond int64) (size int64, err error) {
+func (w *Writer) AwaitSize(ctx context.Context, beyond int64) (size int64, err error) {
 	return w.file.await(ctx, beyond)
 }
 
@@ -76,14 +76,14 @@ const gather = time.Millisecond
 
 // next returns the next entry, and flushes before it waits for one.
 func (w *Writer) next(ctx context.Context) (*Entry, error) {
-	if entry := w.follow.Try(); entry != nil {
+	if entry := w.follow.TryNext(); entry != nil {
 		return entry, nil
 	}
 	if err := w.out.Flush(); err != nil {
 		return nil, err
 	}
 	entry, err := w.follow.Next(ctx)
-	if err == nil && !w.follow.Ended() {
+	if err == nil && !w.follow.IsJournalClosed() {
 		pause := time.NewTimer(gather)
 		defer pause.Stop()
 		select {

@@ -27,7 +27,7 @@ func (k *started) toEnd() string {
 			return out.String()
 		}
 		require.NoError(k.t, err)
-		if raw, err := protocol.ParseRaw(body); err == nil {
+		if raw, err := protocol.ParseRawFrame(body); err == nil {
 			out.Write(raw.Text)
 		}
 	}
@@ -73,7 +73,7 @@ func TestTheKernelEndsWithTheServer(t *testing.T) {
 			k := start(t, installed(t, name).Path)
 			k.send("Sys_sleep_or_error <- 1")
 			began := time.Now()
-			require.NoError(t, k.Close(protocol.CloseGoing, ""))
+			require.NoError(t, k.Close(protocol.CloseGoingAway, ""))
 			require.Equal(t, 0, k.exit().ExitStatus(), k.printed())
 			require.Less(t, time.Since(began), 2*time.Second)
 			require.ErrorIs(t, syscall.Kill(k.ready.PID, 0), syscall.ESRCH)
@@ -102,7 +102,7 @@ func TestTheServerGoesWhileTheKernelStarts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := spawn(t, writeSpec(t, content), t.TempDir())
-			require.NoError(t, k.Close(protocol.CloseGoing, ""))
+			require.NoError(t, k.Close(protocol.CloseGoingAway, ""))
 			require.Equal(t, 0, k.exit().ExitStatus(), k.printed())
 			require.Empty(t, must(os.ReadDir(k.temp())))
 		})
@@ -115,7 +115,7 @@ func TestTheServerGoesDuringAReset(t *testing.T) {
 	k.ask(protocol.TypeResetGlobals, nil)
 	k.ask("ping", nil)
 	k.await("pong")
-	require.NoError(t, k.Close(protocol.CloseGoing, ""))
+	require.NoError(t, k.Close(protocol.CloseGoingAway, ""))
 	require.Equal(t, 0, k.exit().ExitStatus(), k.printed())
 	require.Empty(t, must(os.ReadDir(k.temp())))
 }
@@ -181,7 +181,7 @@ func TestTextBetweenRunsGoesAside(t *testing.T) {
 	k.run("system('(read x < fifo; echo orphan; echo done > finished)', wait = FALSE)")
 	require.NoError(t, os.WriteFile(filepath.Join(k.sandbox, "fifo"), []byte("go\n"), 0o600))
 	require.Equal(t, "done\n", string(must(os.ReadFile(filepath.Join(k.sandbox, "finished")))))
-	require.NoError(t, k.Close(protocol.CloseGoing, ""))
+	require.NoError(t, k.Close(protocol.CloseGoingAway, ""))
 	k.exit()
 	require.Contains(t, k.printed(), "orphan\n")
 }

@@ -194,9 +194,9 @@ func (k *started) next() frame {
 	k.t.Helper()
 	body, err := k.Read()
 	require.NoError(k.t, err, k.printed())
-	text, err := protocol.JSON(body)
+	text, err := protocol.ToJSON(body)
 	require.NoError(k.t, err)
-	_, err = protocol.NewDecoder().Envelope(text)
+	_, err = protocol.NewEnvelopeDecoder().Decode(text)
 	require.NoError(k.t, err, "%s", text)
 	var f frame
 	require.NoError(k.t, json.Unmarshal(text, &f), "%s", text)

@@ -180,7 +180,7 @@ func (a *adapter) ready() {
 	l := a.kernel.language
 	a.out.send(protocol.Ready{
 		Type: protocol.TypeReady, Language: l.name, Version: l.version, PID: a.kernel.process.pid(),
-		Protocol: protocolVersion, Lacks: l.lacks(),
+		Protocol: protocolVersion, Unsupported: l.lacks(),
 	})
 }
 

@@ -17,7 +17,7 @@ func TestPythonSaysWhatItIs(t *testing.T) {
 	k := startPython(t)
 	require.Equal(t, "python", k.ready.Language)
 	require.Regexp(t, `^3\.\d+\.\d+$`, k.ready.Version)
-	require.Equal(t, []string{"reactivity", "widgets"}, k.ready.Lacks)
+	require.Equal(t, []string{"reactivity", "widgets"}, k.ready.Unsupported)
 	frames := k.run("import os; print(os.getpid(), os.getcwd())")
 	require.Equal(t, fmt.Sprintf("%d %s\n", k.ready.PID, k.sandbox), text(t, frames, protocol.Stdout))
 }

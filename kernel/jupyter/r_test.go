@@ -17,7 +17,7 @@ func TestRSaysWhatItIs(t *testing.T) {
 	k := startR(t)
 	require.Equal(t, "r", k.ready.Language)
 	require.Regexp(t, `^\d+\.\d+\.\d+$`, k.ready.Version)
-	require.Equal(t, []string{"reactivity", "widgets"}, k.ready.Lacks)
+	require.Equal(t, []string{"reactivity", "widgets"}, k.ready.Unsupported)
 	frames := k.run("cat(Sys.getpid(), getwd())")
 	require.Equal(t, fmt.Sprintf("%d %s", k.ready.PID, k.sandbox), text(t, frames, protocol.Stdout))
 }

@@ -28,7 +28,7 @@ func (s *sender) write(body []byte) bool {
 	if err == nil {
 		return true
 	}
-	if _, large := errors.AsType[*protocol.FrameError](err); large {
+	if _, large := errors.AsType[*protocol.FrameLengthError](err); large {
 		return false
 	}
 	s.failed(errServerGone)
@@ -42,7 +42,7 @@ func (s *sender) text(stream, cell string, text []byte) {
 		if len(piece) < len(text) {
 			piece = piece[:lastWhole(piece)]
 		}
-		s.write(protocol.AppendRaw(nil, protocol.Raw{Stream: stream, CellID: cell, Text: piece}))
+		s.write(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: cell, Text: piece}))
 		text = text[len(piece):]
 	}
 }

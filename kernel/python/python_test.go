@@ -181,7 +181,7 @@ func receiveText(t *testing.T, conn protocol.Conn, cellID, want string) {
 	for len(got) < len(want) {
 		body, err := conn.Read()
 		require.NoError(t, err)
-		raw, err := protocol.ParseRaw(body)
+		raw, err := protocol.ParseRawFrame(body)
 		require.NoError(t, err)
 		require.Equal(t, protocol.Stdout, raw.Stream)
 		require.Equal(t, cellID, raw.CellID)

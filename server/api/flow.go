@@ -99,8 +99,8 @@ func readFlowQuery(r *http.Request) (flowQuery, error) {
 		from: p.Number("from", 1, 1, math.MaxInt64), skip: p.Number("skip", 0, 0, math.MaxInt32),
 		limit: int(p.Number("limit", defaultEntriesPerPage, 1, maxEntriesPerPage)),
 		filter: flow.Filter{
-			Tx: p.Text("tx"), Action: p.Text("action"), Cell: p.Text("cell"), Hop: readHop(p),
-			Late: time.Duration(p.Number("late", 0, 0, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond,
+			TxID: p.Text("tx"), Action: p.Text("action"), CellID: p.Text("cell"), Hop: readHop(p),
+			MinDelay: time.Duration(p.Number("late", 0, 0, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond,
 		},
 		text: p.Text("text"), hideStream: p.OneOf("streams", "true", "false") == "false",
 	}
@@ -110,7 +110,7 @@ func readFlowQuery(r *http.Request) (flowQuery, error) {
 // readHop returns the parameter "hop"; empty selects any hop.
 func readHop(p *endpoint.Parameters) trace.Hop {
 	words := []string{""}
-	for _, hop := range trace.Hops() {
+	for _, hop := range trace.AllHops() {
 		words = append(words, string(hop))
 	}
 	return trace.Hop(p.OneOf("hop", words...))
@@ -119,7 +119,7 @@ func readHop(p *endpoint.Parameters) trace.Hop {
 // page returns the page that the query selects of a trace. search holds the results
 // for the query's text; nil if it has none.
 func (q flowQuery) page(index *flow.Index, search *textSearch) FlowPage {
-	page := FlowPage{Entries: []FlowEntry{}, Requests: map[int64]FlowRequest{}, Last: q.from - 1, End: index.Len()}
+	page := FlowPage{Entries: []FlowEntry{}, Requests: map[int64]FlowRequest{}, Last: q.from - 1, End: index.EntryCount()}
 	if q.filter == (flow.Filter{}) && search == nil && !q.hideStream {
 		q.fillUnfiltered(&page, index)
 	} else {
@@ -135,7 +135,7 @@ func (q flowQuery) fillUnfiltered(page *FlowPage, index *flow.Index) {
 	first := q.from + q.skip
 	page.Last = min(first+int64(q.limit)-1, page.End)
 	for seq := first; seq <= page.Last; seq++ {
-		page.add(index, index.Frame(seq))
+		page.add(index, index.FrameAt(seq))
 	}
 	if page.Last < page.End {
 		page.Next = new(page.Last + 1)
@@ -146,7 +146,7 @@ func (q flowQuery) fillUnfiltered(page *FlowPage, index *flow.Index) {
 func (q flowQuery) fillFiltered(page *FlowPage, index *flow.Index, search *textSearch) {
 	count, hidden := int64(0), int64(0)
 	for seq := int64(1); seq <= page.End; seq++ {
-		frame := index.Frame(seq)
+		frame := index.FrameAt(seq)
 		if search != nil && !search.matches(seq) || !q.filter.Match(frame) {
 			continue
 		}
@@ -182,8 +182,8 @@ func (q flowQuery) fillFiltered(page *FlowPage, index *flow.Index, search *textS
 func (p *FlowPage) add(index *flow.Index, frame flow.Frame) {
 	r := frame.Record
 	entry := FlowEntry{
-		Seq: r.Seq, TNS: r.TNS, Hop: r.Hop, Conn: r.Conn, Type: r.Type, Action: r.Action, TxID: r.TxID, CellID: r.CellID,
-		Bytes: r.Bytes, Note: r.Note, Ref: r.Ref, Cause: r.Cause, Label: index.Label(r.Seq),
+		Seq: r.Seq, TNS: r.ElapsedNS, Hop: r.Hop, Conn: r.ConsoleID, Type: r.Type, Action: r.Action, TxID: r.TxID, CellID: r.CellID,
+		Bytes: r.BodyBytes, Note: r.Note, Ref: r.RefSeq, Cause: r.CauseSeq, Label: index.LabelAt(r.Seq),
 	}
 	for _, q := range frame.Requests {
 		entry.Requests = append(entry.Requests, q.Asked.Seq)
@@ -202,6 +202,6 @@ func (p *FlowPage) addRequests(frame flow.Frame) {
 }
 
 func newFlowRequest(q *flow.Request) FlowRequest {
-	seqs := []int64{q.Asked.Seq, q.Sent.Seq, q.Replied.Seq, q.Answered.Seq, q.Late.Seq}
+	seqs := []int64{q.Asked.Seq, q.Sent.Seq, q.Replied.Seq, q.Answered.Seq, q.LateReply.Seq}
 	return FlowRequest{Delay: q.Delay(), Text: q.String(), Seqs: seqs}
 }

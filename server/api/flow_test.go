@@ -42,7 +42,7 @@ func (p flowPage) seqs() (seqs []int) {
 // have changed it.
 func frameEntry(tb testing.TB, hop trace.Hop, body string, more ...func(*trace.Entry)) trace.Entry {
 	tb.Helper()
-	env, err := protocol.NewDecoder().Envelope([]byte(body))
+	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
 	require.NoError(tb, err)
 	e := trace.Entry{Hop: hop, Envelope: env, Body: []byte(body)}
 	for _, change := range more {
@@ -53,7 +53,7 @@ func frameEntry(tb testing.TB, hop trace.Hop, body string, more ...func(*trace.E
 
 // withNote and withCause change an entry for frameEntry.
 func withNote(note trace.Note) func(*trace.Entry) { return func(e *trace.Entry) { e.Note = note } }
-func withCause(seq int64) func(*trace.Entry)      { return func(e *trace.Entry) { e.Cause = seq } }
+func withCause(seq int64) func(*trace.Entry)      { return func(e *trace.Entry) { e.CauseSeq = seq } }
 
 // actionEntry returns the entry of an action of the agent; params are the members of
 // its params object.
@@ -74,14 +74,14 @@ func answerEntry(tb testing.TB, tx string, more ...func(*trace.Entry)) trace.Ent
 func sampleEntries(tb testing.TB) []trace.Entry {
 	tb.Helper()
 	return []trace.Entry{
-		/* 1 */ frameEntry(tb, trace.Session, `{"type":"holder","by":"server"}`),
+		/* 1 */ frameEntry(tb, trace.HopSession, `{"type":"holder","by":"server"}`),
 		/* 2 */ actionEntry(tb, `"position":0,"cell_type":"code","source":"1","auto_run":true`, "create_cell", "tx_1"),
-		/* 3 */ frameEntry(tb, trace.Notebook, `{"type":"notebook_event","event":"cell_created","cell":{"cell_id":"c1","cell_type":"code","source":"1","display_name":"","rev":1},"position":0}`),
+		/* 3 */ frameEntry(tb, trace.HopNotebook, `{"type":"notebook_event","event":"cell_created","cell":{"cell_id":"c1","cell_type":"code","source":"1","display_name":"","rev":1},"position":0}`),
 		/* 4 */ answerEntry(tb, "tx_1"),
 		/* 5 */ frameEntry(tb, trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`),
 		/* 6 */ frameEntry(tb, trace.KernelToServer, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`),
 		/* 7 */ frameEntry(tb, trace.KernelToServer, `{"type":"cell_result","cell_id":"c1","run_sequencer":1,"status":"ok"}`),
-		/* 8 */ actionEntry(tb, `"code":"2"`, "execute_code", "tx_2", withNote(trace.Intercepted)),
+		/* 8 */ actionEntry(tb, `"code":"2"`, "execute_code", "tx_2", withNote(trace.NoteIntercepted)),
 		/* 9 */ frameEntry(tb, trace.ServerToKernel, `{"type":"execute_code","agent_tx_id":"eval_1","code":"2"}`, withCause(8)),
 		/* 10 */ frameEntry(tb, trace.KernelToServer, `{"type":"execute_code_response","agent_tx_id":"eval_1","status":"success"}`),
 		/* 11 */ answerEntry(tb, "tx_2", withCause(10)),

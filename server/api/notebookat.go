@@ -43,10 +43,10 @@ func (h *Handlers) serveNotebookAt(w http.ResponseWriter, r *http.Request, file 
 	var fold *session.NotebookFold
 	cached := h.traces.get(file.CacheKey())
 	err = cached.update(r.Context(), file, func() (err error) {
-		answer.End = cached.index.Len()
+		answer.End = cached.index.EntryCount()
 		answer.Seq = min(seq, answer.End)
 		if answer.Seq > 0 {
-			since := cached.index.Time(answer.Seq)
+			since := cached.index.ElapsedAt(answer.Seq)
 			answer.TNS, answer.Wall = int64(since), answer.Wall.Add(since)
 		}
 		fold, err = cached.notebookAt(r.Context(), file, answer.Seq)

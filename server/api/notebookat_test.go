@@ -37,16 +37,16 @@ func atPath(path string) string { return strings.TrimSuffix(path, "trace") + "at
 func notebookEntries(tb testing.TB, n int) []trace.Entry {
 	tb.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
-	entries := []trace.Entry{frameEntry(tb, trace.Session, `{"type":"holder","by":"server"}`)}
+	entries := []trace.Entry{frameEntry(tb, trace.HopSession, `{"type":"holder","by":"server"}`)}
 	add := func(hop trace.Hop, format string, args ...any) {
 		entries = append(entries, frameEntry(tb, hop, fmt.Sprintf(format, args...)))
 	}
 	for i := range 12 {
-		add(trace.Notebook, `{"type":"notebook_event","event":"cell_created","cell":{"cell_id":"c%d","cell_type":"code","source":"%d","display_name":"","rev":1},"position":%d}`, i, i, i)
+		add(trace.HopNotebook, `{"type":"notebook_event","event":"cell_created","cell":{"cell_id":"c%d","cell_type":"code","source":"%d","display_name":"","rev":1},"position":%d}`, i, i, i)
 	}
 	for run := 1; len(entries) < n; run++ {
 		cell := rng.IntN(12)
-		add(trace.Notebook, `{"type":"notebook_event","event":"cell_edited","cell_id":"c%d","source":"run %d","rev":%d}`, cell, run, run+1)
+		add(trace.HopNotebook, `{"type":"notebook_event","event":"cell_edited","cell_id":"c%d","source":"run %d","rev":%d}`, cell, run, run+1)
 		add(trace.ServerToKernel, `{"type":"run_cell","cell_id":"c%d","code":"run %d"}`, cell, run)
 		add(trace.KernelToServer, `{"type":"start_cell","cell_id":"c%d","run_sequencer":%d}`, cell, run)
 		for range rng.IntN(60) {
@@ -64,7 +64,7 @@ func notebookEntries(tb testing.TB, n int) []trace.Entry {
 func statesAfter(tb testing.TB, text string, seqs []int64) map[int64]string {
 	tb.Helper()
 	fold, states := session.NewNotebookFold(), map[int64]string{}
-	_, err := trace.Read(strings.NewReader(text), func(r trace.Record) error {
+	_, err := trace.ReadRecords(strings.NewReader(text), func(r trace.Record) error {
 		fold.Add(r)
 		if slices.Contains(seqs, r.Seq) {
 			state, err := json.Marshal(fold.State())
@@ -102,10 +102,10 @@ func TestNotebookAt(t *testing.T) {
 	require.EqualValues(t, n, newest.Seq)
 	require.Equal(t, newest, beyond)
 	records := map[int64]trace.Record{}
-	_, err := trace.Read(strings.NewReader(text), func(r trace.Record) error { records[r.Seq] = r; return nil })
+	_, err := trace.ReadRecords(strings.NewReader(text), func(r trace.Record) error { records[r.Seq] = r; return nil })
 	require.NoError(t, err)
-	require.Equal(t, records[n].TNS, newest.TNS)
-	require.WithinDuration(t, records[n].Wall, newest.Wall, time.Second)
+	require.Equal(t, records[n].ElapsedNS, newest.TNS)
+	require.WithinDuration(t, records[n].WallTime, newest.Wall, time.Second)
 	var first notebookAt
 	s.getJSON(t, atPath(path)+"?seq=0", &first)
 	require.JSONEq(t, `[]`, string(first.Cells))
@@ -147,7 +147,7 @@ func TestSnapshotsAreBounded(t *testing.T) {
 func TestNotebookAtHeldByAConsole(t *testing.T) {
 	t.Parallel()
 	s, path, _ := newTestServerWithTrace(t, traceText(t,
-		frameEntry(t, trace.Session, `{"type":"holder","by":"console","conn":1}`, func(e *trace.Entry) { e.Conn = 1 }),
+		frameEntry(t, trace.HopSession, `{"type":"holder","by":"console","conn":1}`, func(e *trace.Entry) { e.ConsoleID = 1 }),
 		actionEntry(t, `"position":0,"cell_type":"code","source":"1"`, "create_cell", "tx_1"),
 		frameEntry(t, trace.ConsoleToServer, `{"type":"agent_action_response","tx_id":"tx_1","status":"success","cell_id":"a"}`),
 	))

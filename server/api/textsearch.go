@@ -45,13 +45,13 @@ func (s *textSearch) matches(seq int64) bool { return seq <= int64(len(s.hits)) 
 // entry that refers to an earlier one for its message matches if that one does.
 func (s *textSearch) add(line []byte, index *flow.Index) {
 	seq := int64(len(s.hits)) + 1
-	r := index.Frame(seq).Record
-	hit := s.isIn(trace.Message(line))
-	for _, name := range []string{r.Type, r.Action, r.TxID, r.CellID, string(r.Note), index.Label(seq)} {
+	r := index.FrameAt(seq).Record
+	hit := s.isIn(trace.LineMessage(line))
+	for _, name := range []string{r.Type, r.Action, r.TxID, r.CellID, string(r.Note), index.LabelAt(seq)} {
 		hit = hit || s.isIn([]byte(name))
 	}
-	if r.Ref > 0 && r.Ref < seq {
-		hit = hit || s.hits[r.Ref-1]
+	if r.RefSeq > 0 && r.RefSeq < seq {
+		hit = hit || s.hits[r.RefSeq-1]
 	}
 	s.hits = append(s.hits, hit)
 }
@@ -113,14 +113,14 @@ func (c *cachedTrace) search(ctx context.Context, file TraceFile, text string) (
 	}
 	c.searches = slices.Insert(c.searches, 0, s)
 	c.searches = c.searches[:min(len(c.searches), maxCachedSearches)]
-	if int64(len(s.hits)) >= c.index.Len() {
+	if int64(len(s.hits)) >= c.index.EntryCount() {
 		return s, nil
 	}
 	for line, err := range file.LinesFrom(ctx, int64(len(s.hits))+1) {
 		if err != nil {
 			return nil, err
 		}
-		if line.Number > c.index.Len() {
+		if line.Number > c.index.EntryCount() {
 			break // appended after update read the file
 		}
 		s.add(line.Text, c.index)

@@ -18,7 +18,7 @@ func TestFlowTextSearch(t *testing.T) {
 	entries := append(sampleEntries(t),
 		/* 14 */ frameEntry(t, trace.KernelToServer, `{"type":"kernel_stdio","active_cell":"c1","stream":"stderr","data":"KeyError: \"Größe\"\nB"}`),
 		/* 15 */ frameEntry(t, trace.KernelToServer, `{"type":"kernel_stdio","active_cell":"c1","stream":"stderr","data":"KeyError: gr\u00f6\u00DFe \ud83d\ude00"}`),
-		/* 16 */ frameEntry(t, trace.ServerToAgent, `{"type":"agent_status"}`, func(e *trace.Entry) { e.Ref, e.Body = 15, nil }),
+		/* 16 */ frameEntry(t, trace.ServerToAgent, `{"type":"agent_status"}`, func(e *trace.Entry) { e.RefSeq, e.Body = 15, nil }),
 	)
 	s, path, _ := newTestServerWithTrace(t, traceText(t, entries...))
 	for query, want := range map[string][]int{
@@ -66,7 +66,7 @@ func TestFlowTextSearchInAGrowingTrace(t *testing.T) {
 func TestFlowWithoutStreams(t *testing.T) {
 	t.Parallel()
 	piece := frameEntry(t, trace.AgentToServer, `{"type":"agent_stream_delta","delta":"x"}`)
-	odd := frameEntry(t, trace.AgentToServer, `{"type":"agent_stream_delta","delta":"x"}`, withNote(trace.Tamper))
+	odd := frameEntry(t, trace.AgentToServer, `{"type":"agent_stream_delta","delta":"x"}`, withNote(trace.NoteTamper))
 	entries := append(sampleEntries(t)[:4], piece, piece, actionEntry(t, "", "get_context", "tx_9"), piece, odd)
 	s, path, _ := newTestServerWithTrace(t, traceText(t, entries...))
 	for query, want := range map[string]struct {

@@ -54,7 +54,7 @@ func writeEntry(out *bytes.Buffer, line runs.Line) { out.Write(line.Text) }
 // writeBriefEntry writes an entry without its message. It writes the whole line if
 // the rest is not valid JSON, as in a trace that was edited by hand.
 func writeBriefEntry(out *bytes.Buffer, line runs.Line) {
-	if brief := trace.Brief(line.Text); json.Valid(brief) {
+	if brief := trace.LineWithoutMessage(line.Text); json.Valid(brief) {
 		out.Write(brief)
 		return
 	}

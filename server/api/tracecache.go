@@ -88,7 +88,9 @@ func (c *cachedTrace) update(ctx context.Context, file TraceFile, use func() err
 		return context.Cause(ctx)
 	}
 	defer func() { <-c.lock }()
-	defer func() { c.size.Store(c.index.Size() + c.snapshots.bytes + int64(len(c.searches))*c.index.Len()) }()
+	defer func() {
+		c.size.Store(c.index.MemoryBytes() + c.snapshots.bytes + int64(len(c.searches))*c.index.EntryCount())
+	}()
 	if err := c.readNewLines(ctx, file); err != nil {
 		return err
 	}
@@ -97,17 +99,17 @@ func (c *cachedTrace) update(ctx context.Context, file TraceFile, use func() err
 
 // readNewLines fails with status 422 if the trace is longer than maxCachedEntries.
 func (c *cachedTrace) readNewLines(ctx context.Context, file TraceFile) error {
-	if c.index.Ended() {
+	if c.index.IsEnded() {
 		return nil
 	}
-	for line, err := range file.LinesFrom(ctx, c.index.Len()+1) {
+	for line, err := range file.LinesFrom(ctx, c.index.EntryCount()+1) {
 		if err != nil {
 			return err
 		}
-		if c.index.Len() >= maxCachedEntries {
+		if c.index.EntryCount() >= maxCachedEntries {
 			return endpoint.Errorf(http.StatusUnprocessableEntity, "the trace is too long for this: it has more than %d entries", maxCachedEntries)
 		}
-		c.index.Add(line.Text)
+		c.index.AddLine(line.Text)
 	}
 	if file.Complete {
 		c.index.End()
@@ -127,7 +129,7 @@ func (c *cachedTrace) notebookAt(ctx context.Context, file TraceFile, seq int64)
 		if err != nil {
 			return nil, err
 		}
-		if session.CanChangeNotebook(c.index.Frame(line.Number).Record) {
+		if session.CanChangeNotebook(c.index.FrameAt(line.Number).Record) {
 			if r, err := trace.ParseRecord(line.Text); err == nil { // an entry that cannot be parsed is skipped
 				r.Seq = line.Number
 				fold.Add(r)

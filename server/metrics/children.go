@@ -33,11 +33,11 @@ func (c *childCounter) observe(e *trace.Entry) {
 		c.countStart(childKernel)
 	case e.Type == protocol.TypeReady && e.Hop == trace.AgentToServer:
 		c.countStart(childAgent)
-	case e.Type == protocol.TypeRestart && e.Hop == trace.ConsoleToServer:
-		c.restartRequested[childLabel(parseChildEvent(e).Name)] = e.T
-	case e.Type == protocol.TypeManagedProcessExit && e.Hop == trace.Session:
-		c.countExit(childLabel(parseChildEvent(e).Name), e.T)
-	case e.Type == entryTypeState && e.Hop == trace.Session:
+	case e.Type == protocol.TypeManagedProcessRestart && e.Hop == trace.ConsoleToServer:
+		c.restartRequested[childLabel(parseChildEvent(e).Name)] = e.Elapsed
+	case e.Type == protocol.TypeManagedProcessExit && e.Hop == trace.HopSession:
+		c.countExit(childLabel(parseChildEvent(e).Name), e.Elapsed)
+	case e.Type == entryTypeState && e.Hop == trace.HopSession:
 		state := session.State(parseChildEvent(e).State)
 		c.sessionEnding = state == session.StateCollecting || state == session.StateEnded
 	}

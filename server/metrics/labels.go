@@ -41,7 +41,7 @@ func typeLabel(messageType string) string {
 		protocol.TypeAgentHistoryUpdated, protocol.TypeAgentResult, protocol.TypeAgentStreamStart,
 		protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta, protocol.TypeAgentStreamStop,
 		protocol.TypeAgentStreamComplete, protocol.TypeAgentUsageUpdate, protocol.TypeAgentEvent,
-		protocol.TypeAgentError, protocol.TypeManagedProcessExit, protocol.TypeRestart, protocol.TypeNotOwner,
+		protocol.TypeAgentError, protocol.TypeManagedProcessExit, protocol.TypeManagedProcessRestart, protocol.TypeNotSessionOwner,
 		protocol.TypeNotebookAction, protocol.TypeNotebookActionResponse, protocol.TypeNotebookState, protocol.TypeEvalResult,
 		"get_global_info_response", "reset_kernel_globals_complete", "set_widget_value_response", "pong",
 		router.TypePeerEnded, router.TypeHolder, entryTypeState, "notebook_event":

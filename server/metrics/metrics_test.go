@@ -76,7 +76,7 @@ func nonZeroSeries(series map[string]float64) map[string]float64 {
 // frameEntry returns a journal entry for a frame, with the envelope of its body.
 func frameEntry(tb testing.TB, hop trace.Hop, note trace.Note, body string) trace.Entry {
 	tb.Helper()
-	env, err := protocol.NewDecoder().Envelope([]byte(body))
+	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
 	require.NoError(tb, err)
 	entry := trace.Entry{Hop: hop, Note: note, Envelope: env, Body: []byte(body)}
 	return entry
@@ -85,7 +85,7 @@ func frameEntry(tb testing.TB, hop trace.Hop, note trace.Note, body string) trac
 // sessionEntry returns an entry that the session itself records.
 func sessionEntry(tb testing.TB, kind, body string) trace.Entry {
 	tb.Helper()
-	return trace.Entry{Hop: trace.Session, Envelope: protocol.Envelope{Type: kind}, Body: []byte(body)}
+	return trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: kind}, Body: []byte(body)}
 }
 
 // actionEntry returns the entry of an action of the agent.
@@ -128,19 +128,19 @@ func TestCountsFrames(t *testing.T) {
 		"frames_noted_total{relayed}":                    1,
 		"frames_noted_total{malformed}":                  1,
 	}, countSession(t,
-		trace.Entry{Hop: trace.KernelToServer, Envelope: protocol.Envelope{Type: "kernel_stdio"}, Bytes: 10},
-		trace.Entry{Hop: trace.KernelToServer, Envelope: protocol.Envelope{Type: "kernel_stdio"}, Bytes: 20},
-		frameEntry(t, trace.ServerToAgent, trace.Relayed, `{"type":"kernel_message"}`),
+		trace.Entry{Hop: trace.KernelToServer, Envelope: protocol.Envelope{Type: "kernel_stdio"}, BodyBytes: 10},
+		trace.Entry{Hop: trace.KernelToServer, Envelope: protocol.Envelope{Type: "kernel_stdio"}, BodyBytes: 20},
+		frameEntry(t, trace.ServerToAgent, trace.NoteRelayed, `{"type":"kernel_message"}`),
 		frameEntry(t, trace.AgentToServer, "", `{"type":"unknown_type1"}`),
 		frameEntry(t, trace.AgentToServer, "", `{"type":"another_unknown"}`),
-		trace.Entry{Hop: trace.AgentToServer, Note: trace.Malformed, Body: []byte("not JSON!!!")},
+		trace.Entry{Hop: trace.AgentToServer, Note: trace.NoteMalformed, Body: []byte("not JSON!!!")},
 	))
 }
 
 func TestMeasuresActions(t *testing.T) {
 	t.Parallel()
 	byServer := sessionEntry(t, "holder", `{"by":"server"}`)
-	byConsole := trace.Entry{Hop: trace.Session, Conn: 3, Envelope: protocol.Envelope{Type: "holder"}}
+	byConsole := trace.Entry{Hop: trace.HopSession, ConsoleID: 3, Envelope: protocol.Envelope{Type: "holder"}}
 	for name, tc := range map[string]struct {
 		entries []trace.Entry
 		want    map[string]float64
@@ -158,14 +158,14 @@ func TestMeasuresActions(t *testing.T) {
 			map[string]float64{"request_seconds{create_cell,console}": 1},
 		},
 		"no console ever connected": {
-			[]trace.Entry{actionEntry(t, "", "run_cell", "a"), responseEntry(t, trace.TimedOut, "error", "a")},
+			[]trace.Entry{actionEntry(t, "", "run_cell", "a"), responseEntry(t, trace.NoteTimedOut, "error", "a")},
 			map[string]float64{"request_seconds{run_cell,console}": 1, "deadlines_missed_total{console}": 1},
 		},
 		"the kernel": {
 			[]trace.Entry{
 				byServer,
-				actionEntry(t, trace.Intercepted, "execute_code", "a"), actionEntry(t, trace.Intercepted, "request_globals_summary", "b"),
-				responseEntry(t, trace.TimedOut, "error", "b"), responseEntry(t, "", "success", "a"),
+				actionEntry(t, trace.NoteIntercepted, "execute_code", "a"), actionEntry(t, trace.NoteIntercepted, "request_globals_summary", "b"),
+				responseEntry(t, trace.NoteTimedOut, "error", "b"), responseEntry(t, "", "success", "a"),
 			},
 			map[string]float64{
 				"request_seconds{execute_code,kernel}": 1, "request_seconds{request_globals_summary,kernel}": 1,
@@ -178,17 +178,17 @@ func TestMeasuresActions(t *testing.T) {
 		},
 		"a tx_id in flight used again: the refusal is not the answer": {
 			[]trace.Entry{
-				byServer, actionEntry(t, trace.Intercepted, "execute_code", "a"), actionEntry(t, trace.Tamper, "get_context", "a"),
-				responseEntry(t, "", "error", "a"), responseEntry(t, trace.TimedOut, "error", "a"), responseEntry(t, "", "error", "a"),
+				byServer, actionEntry(t, trace.NoteIntercepted, "execute_code", "a"), actionEntry(t, trace.NoteTamper, "get_context", "a"),
+				responseEntry(t, "", "error", "a"), responseEntry(t, trace.NoteTimedOut, "error", "a"), responseEntry(t, "", "error", "a"),
 			},
 			map[string]float64{"request_seconds{execute_code,kernel}": 1, "deadlines_missed_total{kernel}": 1},
 		},
 		"a tx_id reserved for the server": {
-			[]trace.Entry{byServer, actionEntry(t, trace.Tamper, "get_context", "eval_1"), responseEntry(t, "", "error", "eval_1")},
+			[]trace.Entry{byServer, actionEntry(t, trace.NoteTamper, "get_context", "eval_1"), responseEntry(t, "", "error", "eval_1")},
 			map[string]float64{},
 		},
 		"an action without tx_id": {[]trace.Entry{actionEntry(t, "", "run_cell", ""), responseEntry(t, "", "success", "")}, map[string]float64{}},
-		"an answer to no action":  {[]trace.Entry{responseEntry(t, trace.TimedOut, "error", "a")}, map[string]float64{"deadlines_missed_total{other}": 1}},
+		"an answer to no action":  {[]trace.Entry{responseEntry(t, trace.NoteTimedOut, "error", "a")}, map[string]float64{"deadlines_missed_total{other}": 1}},
 		"a tx_id used again after its answer": {
 			[]trace.Entry{
 				byServer, actionEntry(t, "", "get_context", "a"), responseEntry(t, "", "success", "a"),
@@ -216,7 +216,7 @@ func TestActionDuration(t *testing.T) {
 		m := metrics.NewRegistry()
 		journal := trace.NewJournal("s")
 		counter := m.NewSession(journal)
-		journal.Append(actionEntry(t, trace.Intercepted, "execute_code", "a"))
+		journal.Append(actionEntry(t, trace.NoteIntercepted, "execute_code", "a"))
 		<-time.After(7 * time.Second)
 		journal.Append(responseEntry(t, "", "success", "a"))
 		journal.Close()
@@ -289,10 +289,10 @@ func testLiveSessionGauges(t *testing.T) {
 	m := metrics.NewRegistry()
 	journal := trace.NewJournal("s")
 	counter := m.NewSession(journal)
-	removeFirst := m.AddQueues(func() []router.Depth {
-		return []router.Depth{{Peer: "agent", Frames: 2, Bytes: 30}, {Peer: "run", Conn: 1, Frames: 1, Bytes: 1}, {Peer: "run", Conn: 2, Frames: 4, Bytes: 9}}
+	removeFirst := m.AddQueues(func() []router.QueueDepth {
+		return []router.QueueDepth{{PeerName: "agent", Frames: 2, Bytes: 30}, {PeerName: "run", ConsoleID: 1, Frames: 1, Bytes: 1}, {PeerName: "run", ConsoleID: 2, Frames: 4, Bytes: 9}}
 	})
-	removeSecond := m.AddQueues(func() []router.Depth { return []router.Depth{{Peer: "agent", Frames: 1, Bytes: 5}} })
+	removeSecond := m.AddQueues(func() []router.QueueDepth { return []router.QueueDepth{{PeerName: "agent", Frames: 1, Bytes: 5}} })
 	removeConsole := m.AddConsole("run")
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -370,7 +370,7 @@ func BenchmarkCountEntry(b *testing.B) {
 	for name, entries := range map[string][]trace.Entry{
 		"stdio":   {frameEntry(b, trace.KernelToServer, "", `{"type":"kernel_stdio"}`)},
 		"unknown": {frameEntry(b, trace.AgentToServer, "", `{"type":"made_up"}`)},
-		"request": {actionEntry(b, trace.Intercepted, "get_global_info", "tx_0123456789ab"), responseEntry(b, "", "success", "tx_0123456789ab")},
+		"request": {actionEntry(b, trace.NoteIntercepted, "get_global_info", "tx_0123456789ab"), responseEntry(b, "", "success", "tx_0123456789ab")},
 	} {
 		b.Run(name, func(b *testing.B) {
 			count := metrics.NewRegistry().NewSession(trace.NewJournal("s")).Count

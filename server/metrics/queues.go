@@ -14,7 +14,7 @@ type queueCollector struct {
 	frames, bytes *prometheus.Desc
 
 	mu       sync.Mutex
-	sessions map[int]func() []router.Depth // by a key that AddQueues assigned
+	sessions map[int]func() []router.QueueDepth // by a key that AddQueues assigned
 	lastKey  int
 }
 
@@ -25,13 +25,13 @@ func newQueueCollector() *queueCollector {
 	return &queueCollector{
 		frames:   desc("assay_queue_frames", "Frames waiting to be written, summed over all sessions."),
 		bytes:    desc("assay_queue_bytes", "Bytes waiting to be written, summed over all sessions."),
-		sessions: map[int]func() []router.Depth{},
+		sessions: map[int]func() []router.QueueDepth{},
 	}
 }
 
 // AddQueues makes every scrape include the queues of a session, as depths
 // ([router.Router.Queues]) returns them, until remove is called.
-func (m *Registry) AddQueues(depths func() []router.Depth) (remove func()) {
+func (m *Registry) AddQueues(depths func() []router.QueueDepth) (remove func()) {
 	q := m.queues
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,8 +55,8 @@ func (q *queueCollector) Describe(out chan<- *prometheus.Desc) {
 func (q *queueCollector) Collect(out chan<- prometheus.Metric) {
 	frames, bytes := map[string]int{}, map[string]int{}
 	for _, depth := range q.depths() {
-		frames[depth.Peer] += depth.Frames
-		bytes[depth.Peer] += depth.Bytes
+		frames[depth.PeerName] += depth.Frames
+		bytes[depth.PeerName] += depth.Bytes
 	}
 	for peer := range frames {
 		out <- prometheus.MustNewConstMetric(q.frames, prometheus.GaugeValue, float64(frames[peer]), peer)
@@ -66,14 +66,14 @@ func (q *queueCollector) Collect(out chan<- prometheus.Metric) {
 
 // depths returns the queues of all sessions. It calls the routers without holding
 // mu, because they take locks of their own.
-func (q *queueCollector) depths() []router.Depth {
+func (q *queueCollector) depths() []router.QueueDepth {
 	q.mu.Lock()
-	sessions := make([]func() []router.Depth, 0, len(q.sessions))
+	sessions := make([]func() []router.QueueDepth, 0, len(q.sessions))
 	for _, depths := range q.sessions {
 		sessions = append(sessions, depths)
 	}
 	q.mu.Unlock()
-	var all []router.Depth
+	var all []router.QueueDepth
 	for _, depths := range sessions {
 		all = append(all, depths()...)
 	}

@@ -44,7 +44,7 @@ func newActionTimer(m *Registry) *actionTimer {
 }
 
 // setHolder records who holds the notebook from this entry on.
-func (a *actionTimer) setHolder(e *trace.Entry) { a.serverHolds = e.Conn == 0 }
+func (a *actionTimer) setHolder(e *trace.Entry) { a.serverHolds = e.ConsoleID == 0 }
 
 // start begins to measure an action. An action without tx_id gets no answer and is
 // ignored. An action that is refused because its tx_id is in flight gets an answer
@@ -60,8 +60,8 @@ func (a *actionTimer) start(e *trace.Entry) {
 		first.refusals++
 	case len(a.pending) >= maxPendingActions:
 		a.metrics.requests.unmeasured.Inc()
-	case e.Note != trace.Tamper:
-		a.pending[id] = &pendingAction{started: e.T, action: actionLabel(e.Action), intercepted: e.Note == trace.Intercepted}
+	case e.Note != trace.NoteTamper:
+		a.pending[id] = &pendingAction{started: e.Elapsed, action: actionLabel(e.Action), intercepted: e.Note == trace.NoteIntercepted}
 	}
 }
 
@@ -72,7 +72,7 @@ func (a *actionTimer) stop(e *trace.Entry) {
 	action := a.pending[id]
 	switch {
 	case action == nil:
-		if e.Note == trace.TimedOut {
+		if e.Note == trace.NoteTimedOut {
 			a.metrics.requests.missed.WithLabelValues(labelOther).Inc()
 		}
 		return
@@ -82,8 +82,8 @@ func (a *actionTimer) stop(e *trace.Entry) {
 	}
 	delete(a.pending, id)
 	hop := a.answeredBy(action)
-	a.observer(requestLabels{hop, action.action}).Observe((e.T - action.started).Seconds())
-	if e.Note == trace.TimedOut {
+	a.observer(requestLabels{hop, action.action}).Observe((e.Elapsed - action.started).Seconds())
+	if e.Note == trace.NoteTimedOut {
 		a.metrics.requests.missed.WithLabelValues(hop).Inc()
 	}
 }

@@ -65,11 +65,11 @@ func (s *SessionCounter) Run(ctx context.Context) {
 // next returns the next entry. If it had to wait for that entry, it also waits for
 // batchDelay, so that the following calls find entries at once.
 func (s *SessionCounter) next(ctx context.Context) (*trace.Entry, error) {
-	if entry := s.journal.Try(); entry != nil {
+	if entry := s.journal.TryNext(); entry != nil {
 		return entry, nil
 	}
 	entry, err := s.journal.Next(ctx)
-	if err == nil && !s.journal.Ended() {
+	if err == nil && !s.journal.IsJournalClosed() {
 		pause := time.NewTimer(batchDelay)
 		defer pause.Stop()
 		select {
@@ -83,7 +83,7 @@ func (s *SessionCounter) next(ctx context.Context) (*trace.Entry, error) {
 func (s *SessionCounter) count(e *trace.Entry) {
 	counters := s.frameCounters(e.Hop, e.Type)
 	counters.count.Inc()
-	counters.bytes.Add(float64(e.Bytes))
+	counters.bytes.Add(float64(e.BodyBytes))
 	if e.Note != "" {
 		s.noteCounter(e.Note).Inc()
 	}
@@ -92,7 +92,7 @@ func (s *SessionCounter) count(e *trace.Entry) {
 		s.actions.start(e)
 	case e.Type == protocol.TypeActionResponse && e.Hop == trace.ServerToAgent:
 		s.actions.stop(e)
-	case e.Type == router.TypeHolder && e.Hop == trace.Session:
+	case e.Type == router.TypeHolder && e.Hop == trace.HopSession:
 		s.actions.setHolder(e)
 	default:
 		s.children.observe(e)

@@ -70,7 +70,7 @@ func (k liveKernel) ask(request protocol.KernelRequest) (grading.Execution, erro
 			return grading.Execution{}, err
 		}
 		var answer protocol.ExecuteCodeResponse
-		if protocol.IsRaw(body) || json.Unmarshal(body, &answer) != nil || answer.Type != protocol.TypeExecuteCodeResponse {
+		if protocol.IsRawFrame(body) || json.Unmarshal(body, &answer) != nil || answer.Type != protocol.TypeExecuteCodeResponse {
 			continue
 		}
 		done := grading.Execution{Status: answer.Status, Stdout: answer.Stdout, Stderr: answer.Stderr, Exception: answer.Exception}

@@ -8,16 +8,16 @@ import (
 )
 
 // fromAgent begins the request that an action is, if it wants an answer.
-func (f *Flow) fromAgent(r trace.Record) *Request {
-	if r.Note == trace.Malformed {
+func (f *Joiner) fromAgent(r trace.Record) *Request {
+	if r.Note == trace.NoteMalformed {
 		return nil
 	}
 	f.firstWord(r)
 	if r.Type != protocol.TypeAgentAction || r.TxID == "" {
 		return nil
 	}
-	q := f.open(r, Request{Kind: Action, Whom: f.whom(r)})
-	if r.Note == trace.Tamper {
+	q := f.open(r, Request{Kind: KindAction, Answerer: f.whom(r)})
+	if r.Note == trace.NoteTamper {
 		f.refused[r.TxID] = q
 	} else {
 		f.ids[r.TxID] = q
@@ -27,7 +27,7 @@ func (f *Flow) fromAgent(r trace.Record) *Request {
 
 // whom tells who is to answer an action of the agent. One for the kernel is the
 // server's until it is passed on.
-func (f *Flow) whom(r trace.Record) string {
+func (f *Joiner) whom(r trace.Record) string {
 	known, needsCell := documentAction(r.Action)
 	switch {
 	case f.ending, r.Note != "", !known, needsCell && r.CellID == "":
@@ -53,7 +53,7 @@ func documentAction(action string) (known, needsCell bool) {
 }
 
 // toAgent is an answer, a query, or what no request is about.
-func (f *Flow) toAgent(r trace.Record) *Request {
+func (f *Joiner) toAgent(r trace.Record) *Request {
 	switch r.Type {
 	case protocol.TypeActionResponse:
 		return f.answer(r)
@@ -65,19 +65,19 @@ func (f *Flow) toAgent(r trace.Record) *Request {
 }
 
 // answer ends an action.
-func (f *Flow) answer(r trace.Record) *Request {
+func (f *Joiner) answer(r trace.Record) *Request {
 	q := f.answered(r)
 	if q == nil || q.over {
 		return q
 	}
 	q.CellID = cmp.Or(q.CellID, r.CellID)
-	q.Stale = r.Cause != 0 && r.Cause != q.Replied.Seq
-	state := Answered
+	q.Stale = r.CauseSeq != 0 && r.CauseSeq != q.Replied.Seq
+	state := StateAnswered
 	switch {
-	case r.Note == trace.TimedOut:
-		state = Expired
-	case !q.Replied.Set() && !q.Stale && (q.Whom == atKernel || q.Whom == atConsole):
-		state = Failed
+	case r.Note == trace.NoteTimedOut:
+		state = StateTimedOut
+	case !q.Replied.IsSet() && !q.Stale && (q.Answerer == atKernel || q.Answerer == atConsole):
+		state = StateFailed
 	}
 	f.end(q, state, r)
 	return q
@@ -85,8 +85,8 @@ func (f *Flow) answer(r trace.Record) *Request {
 
 // answered is the action that r answers. An id that is in flight may be refused
 // a second time: the refusal comes at once, is made of nothing and has no note.
-func (f *Flow) answered(r trace.Record) *Request {
-	if q := f.refused[r.TxID]; q != nil && r.Cause == 0 && r.Ref == 0 && r.Note == "" {
+func (f *Joiner) answered(r trace.Record) *Request {
+	if q := f.refused[r.TxID]; q != nil && r.CauseSeq == 0 && r.RefSeq == 0 && r.Note == "" {
 		delete(f.refused, r.TxID)
 		return q
 	}
@@ -94,10 +94,10 @@ func (f *Flow) answered(r trace.Record) *Request {
 }
 
 // query is a prompt for the agent, the server's own or a console's.
-func (f *Flow) query(r trace.Record) *Request {
-	q := f.openAt(r.Ref, Query)
+func (f *Joiner) query(r trace.Record) *Request {
+	q := f.openAt(r.RefSeq, KindQuery)
 	if q == nil {
-		q = f.open(r, Request{Kind: Query, Whom: atAgent})
+		q = f.open(r, Request{Kind: KindQuery, Answerer: atAgent})
 	}
 	q.Sent = at(r)
 	f.queries = append(f.queries, q)
@@ -105,10 +105,10 @@ func (f *Flow) query(r trace.Record) *Request {
 }
 
 // firstWord ends the queries that were waiting for the agent.
-func (f *Flow) firstWord(r trace.Record) {
+func (f *Joiner) firstWord(r trace.Record) {
 	for _, q := range f.queries {
 		q.Replied = at(r)
-		f.end(q, Answered, r)
+		f.end(q, StateAnswered, r)
 	}
 	f.owners = append(f.owners, f.queries...)
 	f.queries = nil

@@ -8,20 +8,20 @@ import (
 
 // Delay is what a [Request] has come to, for programs.
 type Delay struct {
-	Kind     Kind       `json:"kind"`
-	Action   string     `json:"action"`
-	TxID     string     `json:"tx_id,omitempty"`
-	KernelTx string     `json:"kernel_tx_id,omitempty"` // under which the kernel was asked
-	State    State      `json:"state"`
-	TotalMS  *float64   `json:"total_ms"` // null: nobody was answered
-	Hops     []DelayHop `json:"hops"`
-	Slowest  string     `json:"slowest"`
-	Stale    bool       `json:"stale,omitempty"`
-	LateMS   *float64   `json:"late_ms,omitempty"` // how late the reply was that came too late
-	Replies  int        `json:"further_replies,omitempty"`
+	Kind         RequestKind  `json:"kind"`
+	Action       string       `json:"action"`
+	TxID         string       `json:"tx_id,omitempty"`
+	KernelTxID   string       `json:"kernel_tx_id,omitempty"` // under which the kernel was asked
+	State        RequestState `json:"state"`
+	TotalMS      *float64     `json:"total_ms"` // null: nobody was answered
+	Hops         []DelayHop   `json:"hops"`
+	Slowest      string       `json:"slowest"`
+	Stale        bool         `json:"stale,omitempty"`
+	LateMS       *float64     `json:"late_ms,omitempty"` // how late the reply was that came too late
+	ExtraReplies int          `json:"further_replies,omitempty"`
 }
 
-// DelayHop is a [Leg] in a Delay.
+// DelayHop is a [HopTime] in a Delay.
 type DelayHop struct {
 	Hop string  `json:"hop"`
 	MS  float64 `json:"ms"`
@@ -30,16 +30,16 @@ type DelayHop struct {
 // Delay returns what is known of r, in milliseconds.
 func (r *Request) Delay() Delay {
 	d := Delay{
-		Kind: r.Kind, Action: r.Action, TxID: r.TxID, KernelTx: r.KernelTx, State: r.State,
-		Hops: []DelayHop{}, Slowest: r.Slowest(), Stale: r.Stale, Replies: r.Replies,
+		Kind: r.Kind, Action: r.Action, TxID: r.TxID, KernelTxID: r.KernelTxID, State: r.State,
+		Hops: []DelayHop{}, Slowest: r.SlowestHop(), Stale: r.Stale, ExtraReplies: r.ExtraReplies,
 	}
-	if total, ok := r.Total(); ok {
+	if total, ok := r.TotalTime(); ok {
 		d.TotalMS = new(milliseconds(total))
 	}
 	if late, ok := r.Lateness(); ok {
 		d.LateMS = new(milliseconds(late))
 	}
-	for _, leg := range r.Legs() {
+	for _, leg := range r.HopTimes() {
 		d.Hops = append(d.Hops, DelayHop{Hop: leg.Hop, MS: milliseconds(leg.Took)})
 	}
 	return d
@@ -53,28 +53,28 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 //	timed out after 8.000s: kernel (its reply came 1.012s late)
 func (r *Request) String() string {
 	var text strings.Builder
-	total, ended := r.Total()
+	total, ended := r.TotalTime()
 	switch {
-	case r.State == Unanswered:
-		text.WriteString("unanswered: " + r.Slowest())
-	case r.State == Expired && !r.Answered.Set():
-		text.WriteString("given up: " + r.Whom)
-	case r.State == Expired:
-		fmt.Fprintf(&text, "timed out after %s: %s", DelayText(total), r.Whom)
-	case r.State == Failed && ended:
-		fmt.Fprintf(&text, "failed after %s: %s", DelayText(total), r.Whom)
-	case r.State == Failed:
-		text.WriteString("failed: " + r.Whom)
+	case r.State == StateUnanswered:
+		text.WriteString("unanswered: " + r.SlowestHop())
+	case r.State == StateTimedOut && !r.Answered.IsSet():
+		text.WriteString("given up: " + r.Answerer)
+	case r.State == StateTimedOut:
+		fmt.Fprintf(&text, "timed out after %s: %s", FormatDelay(total), r.Answerer)
+	case r.State == StateFailed && ended:
+		fmt.Fprintf(&text, "failed after %s: %s", FormatDelay(total), r.Answerer)
+	case r.State == StateFailed:
+		text.WriteString("failed: " + r.Answerer)
 	default:
 		text.WriteString(r.answered(total))
 	}
-	if late, ok := r.Lateness(); ok && r.Answered.Set() {
-		fmt.Fprintf(&text, " (its reply came %s late)", DelayText(late))
+	if late, ok := r.Lateness(); ok && r.Answered.IsSet() {
+		fmt.Fprintf(&text, " (its reply came %s late)", FormatDelay(late))
 	} else if ok {
-		fmt.Fprintf(&text, " (its reply came after %s)", DelayText(late))
+		fmt.Fprintf(&text, " (its reply came after %s)", FormatDelay(late))
 	}
-	if r.Replies > 0 {
-		fmt.Fprintf(&text, " (further replies: %d)", r.Replies)
+	if r.ExtraReplies > 0 {
+		fmt.Fprintf(&text, " (further replies: %d)", r.ExtraReplies)
 	}
 	return text.String()
 }
@@ -82,20 +82,20 @@ func (r *Request) String() string {
 func (r *Request) answered(total time.Duration) string {
 	verb := "answered in "
 	switch {
-	case r.Kind == Run:
+	case r.Kind == KindRun:
 		verb = "ended after "
 	case r.Stale:
 		verb = "answered with an earlier reply in "
 	}
 	var legs []string
-	for _, leg := range r.Legs() {
-		legs = append(legs, leg.Hop+" "+DelayText(leg.Took))
+	for _, leg := range r.HopTimes() {
+		legs = append(legs, leg.Hop+" "+FormatDelay(leg.Took))
 	}
-	return verb + DelayText(total) + ": " + strings.Join(legs, ", ")
+	return verb + FormatDelay(total) + ": " + strings.Join(legs, ", ")
 }
 
-// DelayText is a delay as people read it, such as 12.3ms or 1.012s.
-func DelayText(d time.Duration) string {
+// FormatDelay is a delay as people read it, such as 12.3ms or 1.012s.
+func FormatDelay(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%.1fms", milliseconds(d))
 	}

@@ -10,10 +10,10 @@ import (
 
 // direction tells who speaks to whom; empty: the entry is not logged.
 func (f *flowLog) direction(e *trace.Entry) string {
-	switch again := e.Ref != 0 && e.Note != trace.Dropped; {
+	switch again := e.RefSeq != 0 && e.Note != trace.NoteDropped; {
 	case again:
 		return "" // the bytes that came in leave again
-	case e.Hop == trace.Session, e.Type == protocol.TypeReady, e.Type == protocol.TypeInit:
+	case e.Hop == trace.HopSession, e.Type == protocol.TypeReady, e.Type == protocol.TypeInit:
 		return "session"
 	}
 	switch e.Hop {
@@ -37,7 +37,7 @@ func (f *flowLog) direction(e *trace.Entry) string {
 // fromAgent remembers which actions it is the kernel that answers.
 func (f *flowLog) fromAgent(e *trace.Entry) string {
 	switch {
-	case e.Note == trace.Intercepted:
+	case e.Note == trace.NoteIntercepted:
 		if e.TxID != "" {
 			f.intercepted[e.TxID] = true
 		}
@@ -50,7 +50,7 @@ func (f *flowLog) fromAgent(e *trace.Entry) string {
 }
 
 func (f *flowLog) toAgent(e *trace.Entry) string {
-	kernel := e.Cause != 0
+	kernel := e.CauseSeq != 0
 	if e.Type == protocol.TypeActionResponse && f.intercepted[e.TxID] {
 		delete(f.intercepted, e.TxID)
 		kernel = true // or an error that stands for its answer
@@ -88,9 +88,9 @@ func (f *flowLog) fromKernel(e *trace.Entry) string {
 func (f *flowLog) toKernel(e *trace.Entry) string {
 	id := cmp.Or(e.TxID, e.AgentTxID)
 	switch {
-	case e.Cause != 0 && e.Note == "":
+	case e.CauseSeq != 0 && e.Note == "":
 		return ""
-	case strings.HasPrefix(id, protocol.ServerTxPrefix) && e.Type != protocol.TypeStopCell && e.Note == "":
+	case strings.HasPrefix(id, protocol.ServerTxIDPrefix) && e.Type != protocol.TypeStopCell && e.Note == "":
 		f.own[id] = true
 	}
 	return "notebook→kernel"
@@ -101,7 +101,7 @@ func fromConsole(e *trace.Entry) string {
 	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory, protocol.TypeKernelMessage:
 		return "console→agent"
 	case protocol.TypeActionResponse:
-		if strings.HasPrefix(e.TxID, protocol.ServerTxPrefix) {
+		if strings.HasPrefix(e.TxID, protocol.ServerTxIDPrefix) {
 			return "console→notebook"
 		}
 		return "console→agent"
@@ -116,7 +116,7 @@ func toConsole(e *trace.Entry) string {
 	switch {
 	case e.Type == protocol.TypeManagedProcessExit:
 		return "" // the session has said it
-	case e.Cause != 0:
+	case e.CauseSeq != 0:
 		return "kernel→console"
 	default:
 		return "notebook→console"

@@ -11,14 +11,14 @@ import (
 // hold. A frame is picked for what the requests are that it is part of, too: to
 // pick a request is to pick the whole way of it.
 type Filter struct {
-	Tx     string // id of a request, the asker's or the server's own; one that ends in … is the beginning of it
+	TxID   string // id of a request, the asker's or the server's own; one that ends in … is the beginning of it
 	Action string
-	Cell   string    // id of a cell, as Tx
+	CellID string    // id of a cell, as Tx
 	Hop    trace.Hop // of the frame itself
 
 	// Late picks requests that took at least so long or were never answered,
 	// and what came late, twice or to nothing. 0: all.
-	Late time.Duration
+	MinDelay time.Duration
 }
 
 // Match tells whether f picks a frame.
@@ -40,10 +40,10 @@ func (f Filter) Match(frame Frame) bool {
 // picks tells whether an entry is picked as part of q; the zero request stands
 // for none.
 func (f Filter) picks(r trace.Record, q *Request) bool {
-	return (f.Tx == "" || hasID(f.Tx, r.TxID, q.TxID, q.KernelTx)) &&
+	return (f.TxID == "" || hasID(f.TxID, r.TxID, q.TxID, q.KernelTxID)) &&
 		(f.Action == "" || f.Action == r.Action || f.Action == q.Action) &&
-		(f.Cell == "" || hasID(f.Cell, r.CellID, q.CellID)) &&
-		(f.Late <= 0 || f.isLate(r, q))
+		(f.CellID == "" || hasID(f.CellID, r.CellID, q.CellID)) &&
+		(f.MinDelay <= 0 || f.isLate(r, q))
 }
 
 // hasID tells whether one of the ids is the one that is wanted, or begins with
@@ -60,13 +60,13 @@ func hasID(wanted string, ids ...string) bool {
 
 func (f Filter) isLate(r trace.Record, q *Request) bool {
 	switch r.Note {
-	case trace.Late, trace.Duplicate, trace.Orphaned:
+	case trace.NoteLate, trace.NoteDuplicate, trace.NoteOrphaned:
 		return true
 	default:
 	}
-	total, ended := q.Total()
+	total, ended := q.TotalTime()
 	switch {
-	case ended && total >= f.Late, q.Odd():
+	case ended && total >= f.MinDelay, q.HasUnexpectedReply():
 		return true
 	default:
 		return !ended && (q.over || q.settled) // nobody will answer it

@@ -14,13 +14,13 @@ import (
 // too late, or twice, is found to be theirs. The router remembers as many.
 const remembered = 4096
 
-// Flow joins the entries of a trace into requests, in one pass and in order. It
+// Joiner joins the entries of a trace into requests, in one pass and in order. It
 // keeps what is in flight and the last 4,096 requests that ended, however long
 // the trace is. It is for one goroutine.
 //
 // Every request is settled once, when nothing more can come to it: long after
 // its answer, or at the End.
-type Flow struct {
+type Joiner struct {
 	settled func(*Request)
 	owners  []*Request // of the entry that was added last
 
@@ -36,13 +36,13 @@ type Flow struct {
 	ending      bool // the agent's actions are refused
 }
 
-// NewFlow returns a Flow. It calls settled, unless that is nil, with each
+// NewJoiner returns a Flow. It calls settled, unless that is nil, with each
 // request of which nothing more is to come, and does not touch it again.
-func NewFlow(settled func(*Request)) *Flow {
+func NewJoiner(settled func(*Request)) *Joiner {
 	if settled == nil {
 		settled = func(*Request) {}
 	}
-	return &Flow{
+	return &Joiner{
 		settled: settled, ids: map[string]*Request{}, refused: map[string]*Request{}, seqs: map[int64]*Request{},
 		asks: map[int][]*Request{}, cells: map[string]*cellRuns{},
 	}
@@ -52,7 +52,7 @@ func NewFlow(settled func(*Request)) *Flow {
 // far as they have come: most entries have none, and one that is the agent's
 // first word to a query may be a request too. The slice may be used until the
 // next Add, and the requests in it go on changing.
-func (f *Flow) Add(r trace.Record) []*Request {
+func (f *Joiner) Add(r trace.Record) []*Request {
 	f.owners = f.owners[:0]
 	var own *Request
 	switch r.Hop {
@@ -68,9 +68,9 @@ func (f *Flow) Add(r trace.Record) []*Request {
 		own = f.fromConsole(r)
 	case trace.ServerToConsole:
 		own = f.toConsole(r)
-	case trace.Session:
+	case trace.HopSession:
 		f.session(r)
-	case trace.Notebook:
+	case trace.HopNotebook:
 	}
 	if own != nil {
 		f.owners = append(f.owners, own)
@@ -80,21 +80,21 @@ func (f *Flow) Add(r trace.Record) []*Request {
 
 // End settles what is left, in the order in which it was asked. Nothing may be
 // added after it.
-func (f *Flow) End() {
+func (f *Joiner) End() {
 	for _, q := range f.unsettled() {
 		f.forget(q)
 	}
 }
 
 // unsettled are all requests, in the order in which they were asked.
-func (f *Flow) unsettled() []*Request {
+func (f *Joiner) unsettled() []*Request {
 	all := slices.SortedFunc(maps.Values(f.seqs), byAsked)
 	return slices.Compact(all) // some stand under their reply too
 }
 
 // open begins a request with r.
-func (f *Flow) open(r trace.Record, q Request) *Request {
-	q.State, q.Asked = Unanswered, at(r)
+func (f *Joiner) open(r trace.Record, q Request) *Request {
+	q.State, q.Asked = StateUnanswered, at(r)
 	q.Action, q.TxID, q.CellID = cmp.Or(r.Action, r.Type), r.TxID, r.CellID
 	f.seqs[r.Seq] = &q
 	return &q
@@ -102,7 +102,7 @@ func (f *Flow) open(r trace.Record, q Request) *Request {
 
 // openAt is the request of this kind that began with the entry seq and has not
 // ended; nil: none.
-func (f *Flow) openAt(seq int64, kinds ...Kind) *Request {
+func (f *Joiner) openAt(seq int64, kinds ...RequestKind) *Request {
 	if q := f.seqs[seq]; q != nil && !q.over && slices.Contains(kinds, q.Kind) {
 		return q
 	}
@@ -110,7 +110,7 @@ func (f *Flow) openAt(seq int64, kinds ...Kind) *Request {
 }
 
 // end ends q, whose answer is r.
-func (f *Flow) end(q *Request, state State, r trace.Record) {
+func (f *Joiner) end(q *Request, state RequestState, r trace.Record) {
 	if !q.over {
 		q.Answered = at(r)
 	}
@@ -118,7 +118,7 @@ func (f *Flow) end(q *Request, state State, r trace.Record) {
 }
 
 // retire keeps q, which has ended, until remembered others have.
-func (f *Flow) retire(q *Request, state State) {
+func (f *Joiner) retire(q *Request, state RequestState) {
 	if q.over {
 		return
 	}
@@ -133,13 +133,13 @@ func (f *Flow) retire(q *Request, state State) {
 }
 
 // forget settles q: nothing finds it any more.
-func (f *Flow) forget(q *Request) {
-	for _, id := range []string{q.TxID, q.KernelTx} {
+func (f *Joiner) forget(q *Request) {
+	for _, id := range []string{q.TxID, q.KernelTxID} {
 		if f.ids[id] == q { // the agent may have used its id again
 			delete(f.ids, id)
 		}
 	}
-	for _, mark := range []Mark{q.Asked, q.Replied} {
+	for _, mark := range []EntryTime{q.Asked, q.Replied} {
 		if f.seqs[mark.Seq] == q {
 			delete(f.seqs, mark.Seq)
 		}
@@ -148,24 +148,24 @@ func (f *Flow) forget(q *Request) {
 	f.settled(q)
 }
 
-func (f *Flow) dropAsk(q *Request) {
-	if q.Kind != Ask {
+func (f *Joiner) dropAsk(q *Request) {
+	if q.Kind != KindConsoleRequest {
 		return
 	}
-	f.asks[q.Conn] = slices.DeleteFunc(f.asks[q.Conn], func(other *Request) bool { return other == q })
+	f.asks[q.ConsoleID] = slices.DeleteFunc(f.asks[q.ConsoleID], func(other *Request) bool { return other == q })
 }
 
 // session follows who holds the notebook, whether actions are refused, and who
 // is gone.
-func (f *Flow) session(r trace.Record) {
+func (f *Joiner) session(r trace.Record) {
 	switch r.Type {
 	case "holder":
-		f.ownDocument = r.Conn == 0
+		f.ownDocument = r.ConsoleID == 0
 	case "state":
 		var entered struct {
 			State string `json:"state"`
 		}
-		if json.Unmarshal(r.Msg, &entered) == nil {
+		if json.Unmarshal(r.Message, &entered) == nil {
 			f.ending = entered.State == "collecting" || entered.State == "ended"
 		}
 	case "peer_ended":
@@ -175,16 +175,16 @@ func (f *Flow) session(r trace.Record) {
 
 // gone ends what nobody will answer now, or wait for, as no other entry will
 // say. What the agent has asked the kernel is answered with an error.
-func (f *Flow) gone(r trace.Record) {
-	lost := func(q *Request) bool { return q.Kind == Ask && q.Conn == r.Conn } // a console's end
-	state := Unanswered
+func (f *Joiner) gone(r trace.Record) {
+	lost := func(q *Request) bool { return q.Kind == KindConsoleRequest && q.ConsoleID == r.ConsoleID } // a console's end
+	state := StateUnanswered
 	switch r.Action {
 	case "agent":
-		lost = func(q *Request) bool { return q.Kind == Action || q.Kind == Query }
+		lost = func(q *Request) bool { return q.Kind == KindAction || q.Kind == KindQuery }
 		f.queries = nil
 	case "kernel":
-		lost = func(q *Request) bool { return q.Kind != Action && q.Whom == atKernel }
-		state = Failed
+		lost = func(q *Request) bool { return q.Kind != KindAction && q.Answerer == atKernel }
+		state = StateFailed
 		clear(f.cells)
 	}
 	for _, q := range f.unsettled() {
@@ -196,4 +196,4 @@ func (f *Flow) gone(r trace.Record) {
 
 func byAsked(a, b *Request) int { return cmp.Compare(a.Asked.Seq, b.Asked.Seq) }
 
-func at(r trace.Record) Mark { return Mark{Seq: r.Seq, T: time.Duration(r.TNS)} }
+func at(r trace.Record) EntryTime { return EntryTime{Seq: r.Seq, Elapsed: time.Duration(r.ElapsedNS)} }

@@ -100,44 +100,44 @@ func tell(t *testing.T, path, section string) string {
 	t.Helper()
 	var text strings.Builder
 	var stats flow.Stats
-	filter, show := flow.Filter{}, flow.Text{}
+	filter, show := flow.Filter{}, flow.LineFormatter{}
 	for field := range strings.FieldsSeq(section) {
 		key, value, _ := strings.Cut(field, "=")
 		switch key {
 		case "tx":
-			filter.Tx, show.IDs = value, true
+			filter.TxID, show.FullIDs = value, true
 		case "action":
 			filter.Action = value
 		case "hop":
 			filter.Hop = trace.Hop(value)
 		case "cell":
-			filter.Cell = value
+			filter.CellID = value
 		case "late":
 			late, err := time.ParseDuration(value)
 			require.NoError(t, err)
-			filter.Late, show.Slowest = late, true
+			filter.MinDelay, show.ShowSlowest = late, true
 		case "text", "follow", "delays", "stats":
 		default:
 			require.Fail(t, "unknown section", section)
 		}
 	}
 	each := func(f flow.Frame) error {
-		stats.Add(f)
+		stats.AddFrame(f)
 		switch {
 		case !filter.Match(f), section == "stats":
 		case section != "delays":
 			text.WriteString(show.Line(f) + "\n")
-		case f.Delay != nil:
-			text.WriteString(asJSON(t, f.Delay.Delay()))
+		case f.DelayRequest != nil:
+			text.WriteString(asJSON(t, f.DelayRequest.Delay()))
 		}
 		return nil
 	}
 	if strings.HasPrefix(section, "follow") {
 		src := tail(t, path)
-		require.NoError(t, flow.Follow(t.Context(), src, each))
+		require.NoError(t, flow.WalkLive(t.Context(), src, each))
 		return text.String()
 	}
-	require.NoError(t, flow.Walk(t.Context(), opening(path), each))
+	require.NoError(t, flow.WalkFinished(t.Context(), opening(path), each))
 	if section == "stats" {
 		return asJSON(t, stats.Summary())
 	}
@@ -151,8 +151,8 @@ func asJSON(t *testing.T, value any) string {
 	return string(line) + "\n"
 }
 
-func opening(path string) func(context.Context) (flow.Source, error) {
-	return func(context.Context) (flow.Source, error) { return trace.OpenTail(path, nil) }
+func opening(path string) func(context.Context) (flow.LineSource, error) {
+	return func(context.Context) (flow.LineSource, error) { return trace.OpenTail(path, nil) }
 }
 
 func tail(t *testing.T, path string) *trace.Tail {

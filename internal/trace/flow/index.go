@@ -28,7 +28,7 @@ const (
 type Index struct {
 	rows  []row // of the entries 1, 2, …
 	more  map[int64][]*Request
-	flow  *Flow
+	flow  *Joiner
 	words words
 	sum   int64 // of what requests and words take, in bytes
 	ended bool
@@ -45,17 +45,17 @@ type row struct {
 
 // NewIndex returns the index of no entries yet.
 func NewIndex() *Index {
-	return &Index{more: map[int64][]*Request{}, flow: NewFlow(nil), words: newWords()}
+	return &Index{more: map[int64][]*Request{}, flow: NewJoiner(nil), words: newWords()}
 }
 
-// Add takes in the next line of a trace behind its header. A line that cannot be
+// AddLine takes in the next line of a trace behind its header. A line that cannot be
 // read is an entry that says so. Of line nothing is kept.
-func (x *Index) Add(line []byte) {
-	seq := x.Len() + 1
+func (x *Index) AddLine(line []byte) {
+	seq := x.EntryCount() + 1
 	r, err := parseOutline(line)
 	label := ""
 	if err != nil {
-		r, label = trace.Record{Bytes: len(line)}, unreadable
+		r, label = trace.Record{BodyBytes: len(line)}, unreadable
 	} else if shown := action(r); shown != r.Action {
 		label = clean(shown, shownName)
 	}
@@ -65,7 +65,7 @@ func (x *Index) Add(line []byte) {
 	}
 	w := &x.words
 	next := row{
-		t: r.TNS, ref: r.Ref, cause: r.Cause, bytes: r.Bytes, conn: r.Conn, label: w.of(label),
+		t: r.ElapsedNS, ref: r.RefSeq, cause: r.CauseSeq, bytes: r.BodyBytes, conn: r.ConsoleID, label: w.of(label),
 		hop: w.of(bounded(string(r.Hop))), note: w.of(bounded(string(r.Note))),
 		kind: w.of(r.Type), action: w.of(r.Action), tx: w.of(r.TxID), cell: w.of(r.CellID),
 	}
@@ -91,24 +91,24 @@ func (x *Index) End() {
 	}
 }
 
-// Ended tells whether End has been called.
-func (x *Index) Ended() bool { return x.ended }
+// IsEnded tells whether End has been called.
+func (x *Index) IsEnded() bool { return x.ended }
 
-// Len is the number of entries, and so the seq of the newest; 0: there is none.
-func (x *Index) Len() int64 { return int64(len(x.rows)) }
+// EntryCount is the number of entries, and so the seq of the newest; 0: there is none.
+func (x *Index) EntryCount() int64 { return int64(len(x.rows)) }
 
-// Size is what the index takes in memory, in bytes, about.
-func (x *Index) Size() int64 {
+// MemoryBytes is what the index takes in memory, in bytes, about.
+func (x *Index) MemoryBytes() int64 {
 	return int64(cap(x.rows))*rowCost + x.sum + x.words.bytes
 }
 
-// Frame is the entry seq, from 1 to Len, less its line and its time of day. The
+// FrameAt is the entry seq, from 1 to Len, less its line and its time of day. The
 // requests go on changing with the next Add.
-func (x *Index) Frame(seq int64) Frame {
+func (x *Index) FrameAt(seq int64) Frame {
 	r, w := &x.rows[seq-1], &x.words
 	frame := Frame{Record: trace.Record{
-		Seq: seq, TNS: r.t, Hop: trace.Hop(w.text(r.hop)), Conn: r.conn, Type: w.text(r.kind), Action: w.text(r.action),
-		TxID: w.text(r.tx), CellID: w.text(r.cell), Bytes: r.bytes, Note: trace.Note(w.text(r.note)), Ref: r.ref, Cause: r.cause,
+		Seq: seq, ElapsedNS: r.t, Hop: trace.Hop(w.text(r.hop)), ConsoleID: r.conn, Type: w.text(r.kind), Action: w.text(r.action),
+		TxID: w.text(r.tx), CellID: w.text(r.cell), BodyBytes: r.bytes, Note: trace.Note(w.text(r.note)), RefSeq: r.ref, CauseSeq: r.cause,
 	}}
 	if r.request != nil {
 		frame.Requests = append([]*Request{r.request}, x.more[seq]...)
@@ -116,12 +116,12 @@ func (x *Index) Frame(seq int64) Frame {
 	return frame
 }
 
-// Label is what the entry seq is about, where its action does not say: the type
+// LabelAt is what the entry seq is about, where its action does not say: the type
 // of an agent's event, the state of the session. Empty: nothing.
-func (x *Index) Label(seq int64) string { return x.words.text(x.rows[seq-1].label) }
+func (x *Index) LabelAt(seq int64) string { return x.words.text(x.rows[seq-1].label) }
 
-// Time is when the entry seq came, since the trace began.
-func (x *Index) Time(seq int64) time.Duration { return time.Duration(x.rows[seq-1].t) }
+// ElapsedAt is when the entry seq came, since the trace began.
+func (x *Index) ElapsedAt(seq int64) time.Duration { return time.Duration(x.rows[seq-1].t) }
 
 // bounded is a text, or its beginning and ….
 func bounded(text string) string {

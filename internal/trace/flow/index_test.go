@@ -31,30 +31,30 @@ func TestIndexAgreesWithWalk(t *testing.T) {
 			_, err = src.Next(t.Context())
 			require.NoError(t, err)
 			for line, err := src.Next(t.Context()); err == nil; line, err = src.Next(t.Context()) {
-				index.Add(line)
-				labels = append(labels, index.Label(index.Len()))
+				index.AddLine(line)
+				labels = append(labels, index.LabelAt(index.EntryCount()))
 			}
 			index.End()
 			index.End() // which changes nothing
 			seq := int64(0)
-			require.NoError(t, flow.Walk(t.Context(), opening(file), func(walked flow.Frame) error {
+			require.NoError(t, flow.WalkFinished(t.Context(), opening(file), func(walked flow.Frame) error {
 				seq++
-				frame := index.Frame(seq)
+				frame := index.FrameAt(seq)
 				want := walked.Record
-				want.Msg, want.Wall = nil, frame.Record.Wall
+				want.Message, want.WallTime = nil, frame.Record.WallTime
 				require.Equal(t, want, frame.Record)
 				require.Len(t, frame.Requests, len(walked.Requests))
 				for i, q := range walked.Requests {
 					require.Equal(t, q.Delay(), frame.Requests[i].Delay())
 					require.Equal(t, q.String(), frame.Requests[i].String())
 				}
-				line := flow.Text{}.Line(walked)
+				line := flow.LineFormatter{}.Line(walked)
 				require.Contains(t, line, labels[seq-1])
 				return nil
 			}))
-			require.Equal(t, seq, index.Len())
-			require.True(t, index.Ended())
-			require.Positive(t, index.Size())
+			require.Equal(t, seq, index.EntryCount())
+			require.True(t, index.IsEnded())
+			require.Positive(t, index.MemoryBytes())
 		})
 	}
 }
@@ -68,12 +68,12 @@ func FuzzIndex(f *testing.F) {
 		index := flow.NewIndex()
 		lines := strings.Split(text, "\n")
 		for n, line := range lines {
-			index.Add([]byte(line))
-			require.EqualValues(t, n+1, index.Len())
+			index.AddLine([]byte(line))
+			require.EqualValues(t, n+1, index.EntryCount())
 		}
 		index.End()
 		for n := range lines {
-			frame := index.Frame(int64(n + 1))
+			frame := index.FrameAt(int64(n + 1))
 			require.EqualValues(t, n+1, frame.Record.Seq)
 			for _, q := range frame.Requests {
 				require.Positive(t, q.Asked.Seq)
@@ -81,7 +81,7 @@ func FuzzIndex(f *testing.F) {
 				_, err := json.Marshal(q.Delay())
 				require.NoError(t, err)
 			}
-			flow.Filter{Tx: "t", Late: 1}.Match(frame)
+			flow.Filter{TxID: "t", MinDelay: 1}.Match(frame)
 		}
 	})
 }
@@ -97,15 +97,15 @@ func BenchmarkIndex(b *testing.B) {
 	for b.Loop() {
 		index := flow.NewIndex()
 		for _, line := range lines[1:] {
-			index.Add(line)
+			index.AddLine(line)
 		}
-		b.ReportMetric(float64(index.Size()), "B")
+		b.ReportMetric(float64(index.MemoryBytes()), "B")
 	}
 	before := heap()
 	index := flow.NewIndex()
 	for _, line := range lines[1:] {
-		index.Add(line)
+		index.AddLine(line)
 	}
-	b.Logf("%d entries: the heap grows by %d, the index says %d", index.Len(), heap()-before, index.Size())
+	b.Logf("%d entries: the heap grows by %d, the index says %d", index.EntryCount(), heap()-before, index.MemoryBytes())
 	runtime.KeepAlive(lines)
 }

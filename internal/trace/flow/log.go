@@ -15,7 +15,7 @@ import (
 	"assay/internal/trace"
 )
 
-// FlowMessage is the message of the records of [LogFlow]. Their attributes are
+// LogMessage is the message of the records of [Log]. Their attributes are
 // strings, of which those without a value are left out:
 //
 //	direction  "agent→console"; for what happens to the session itself "session"
@@ -27,12 +27,12 @@ import (
 //	note       what became of it, a [Note]
 //	session
 //	detail     why a peer has ended, or a state was entered
-const FlowMessage = "flow"
+const LogMessage = "flow"
 
 // flowText is how much of a text from the wire goes into a record, in bytes.
 const flowText = 160
 
-// LogFlow logs what passes in a session, each frame once, until the journal is
+// Log logs what passes in a session, each frame once, until the journal is
 // closed, and then returns nil, or until ctx ends, and then returns its cause.
 // Whoever appends to the journal does not wait for it. A nil log discards.
 //
@@ -44,7 +44,7 @@ const flowText = 160
 //
 // Warn is for what was late, dropped, malformed or forged, Debug for text, output
 // and whatever else comes in numbers, Info for the rest.
-func LogFlow(ctx context.Context, f *trace.Follower, log *slog.Logger) error {
+func Log(ctx context.Context, f *trace.Follower, log *slog.Logger) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -77,14 +77,14 @@ type flowLog struct {
 
 // take logs an entry, unless it was logged where it came in.
 func (f *flowLog) take(ctx context.Context, e *trace.Entry) {
-	if e.Hop == trace.Session {
+	if e.Hop == trace.HopSession {
 		f.follow(e)
 	}
 	direction, level := f.direction(e), flowLevel(e)
 	if direction == "" || !f.log.Enabled(ctx, level) {
 		return
 	}
-	record := slog.NewRecord(e.Wall, level, FlowMessage, 0)
+	record := slog.NewRecord(e.WallTime, level, LogMessage, 0)
 	action, detail := flowAction(e)
 	for _, field := range []struct{ name, value string }{
 		{"direction", direction},
@@ -132,9 +132,9 @@ func flowLevel(e *trace.Entry) slog.Level {
 		return slog.LevelDebug
 	}
 	switch {
-	case e.Note != "" && e.Note != trace.Intercepted && e.Note != trace.Relayed:
+	case e.Note != "" && e.Note != trace.NoteIntercepted && e.Note != trace.NoteRelayed:
 		return slog.LevelWarn
-	case e.Hop == trace.Notebook:
+	case e.Hop == trace.HopNotebook:
 		return slog.LevelDebug
 	default:
 		return slog.LevelInfo
@@ -167,7 +167,7 @@ func flowAction(e *trace.Entry) (action, detail string) {
 	case e.Type == protocol.TypeAgentEvent:
 		said := readEvent(e.Body)
 		return said.Metadata.Type, said.line()
-	case e.Hop != trace.Session:
+	case e.Hop != trace.HopSession:
 		return e.Action, ""
 	}
 	ev := eventOf(e)

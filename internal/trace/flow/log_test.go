@@ -20,9 +20,9 @@ import (
 )
 
 func frame(hop trace.Hop, body string) trace.Entry {
-	env, err := protocol.NewDecoder().Envelope([]byte(body))
+	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
 	if err != nil {
-		return trace.Entry{Hop: hop, Note: trace.Malformed, Body: []byte(body)}
+		return trace.Entry{Hop: hop, Note: trace.NoteMalformed, Body: []byte(body)}
 	}
 	return trace.Entry{Hop: hop, Envelope: env, Body: []byte(body)}
 }
@@ -35,8 +35,8 @@ func noted(hop trace.Hop, body string, change func(*trace.Entry)) trace.Entry {
 }
 
 func by(note trace.Note) func(*trace.Entry) { return func(e *trace.Entry) { e.Note = note } }
-func of(cause int64) func(*trace.Entry)     { return func(e *trace.Entry) { e.Cause = cause } }
-func ref(seq int64) func(*trace.Entry)      { return func(e *trace.Entry) { e.Ref = seq } }
+func of(cause int64) func(*trace.Entry)     { return func(e *trace.Entry) { e.CauseSeq = cause } }
+func ref(seq int64) func(*trace.Entry)      { return func(e *trace.Entry) { e.RefSeq = seq } }
 
 // flowOf is what is logged of entries at a level: a line each, its attributes
 // apart from direction and type as they are named.
@@ -50,7 +50,7 @@ func flowOf(t *testing.T, level slog.Level, entries ...trace.Entry) (lines []str
 	journal.Close()
 	var out bytes.Buffer
 	log := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: level}))
-	require.NoError(t, flow.LogFlow(t.Context(), follower, log))
+	require.NoError(t, flow.Log(t.Context(), follower, log))
 	for decoder := json.NewDecoder(&out); ; {
 		var record map[string]string
 		err := decoder.Decode(&record)
@@ -88,7 +88,7 @@ func TestFlowDirections(t *testing.T) {
 	}{
 		"a console holds the document": {
 			[]trace.Entry{
-				frame(trace.Session, held),
+				frame(trace.HopSession, held),
 				frame(trace.AgentToServer, created),
 				noted(trace.ServerToConsole, created, ref(2)),
 				frame(trace.ConsoleToServer, success),
@@ -107,10 +107,10 @@ func TestFlowDirections(t *testing.T) {
 		},
 		"the server holds the document": {
 			[]trace.Entry{
-				frame(trace.Session, ours),
+				frame(trace.HopSession, ours),
 				frame(trace.ServerToAgent, `{"type":"agent_query","query":"q","request_id":"r"}`),
 				frame(trace.AgentToServer, created),
-				noted(trace.Notebook, `{"type":"notebook_event","event":"cell_created"}`, func(e *trace.Entry) { e.Action = "cell_created" }),
+				noted(trace.HopNotebook, `{"type":"notebook_event","event":"cell_created"}`, func(e *trace.Entry) { e.Action = "cell_created" }),
 				frame(trace.ServerToAgent, success),
 				frame(trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`),
 				frame(trace.ConsoleToServer, `{"type":"notebook_action","action":"edit_cell","params":{"cell_id":"c1"},"tx_id":"v1"}`),
@@ -127,7 +127,7 @@ func TestFlowDirections(t *testing.T) {
 		},
 		"the kernel answers": {
 			[]trace.Entry{
-				noted(trace.AgentToServer, globals, by(trace.Intercepted)),
+				noted(trace.AgentToServer, globals, by(trace.NoteIntercepted)),
 				noted(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, of(1)),
 				frame(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`),
 				noted(trace.ServerToAgent, `{"type":"agent_action_response","tx_id":"tx_2","status":"success"}`, of(3)),
@@ -145,13 +145,13 @@ func TestFlowDirections(t *testing.T) {
 		},
 		"the kernel does not answer": {
 			[]trace.Entry{
-				frame(trace.Session, ours),
-				noted(trace.AgentToServer, globals, by(trace.Intercepted)),
+				frame(trace.HopSession, ours),
+				noted(trace.AgentToServer, globals, by(trace.NoteIntercepted)),
 				noted(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, of(2)),
-				noted(trace.ServerToAgent, failed, by(trace.TimedOut)),
-				noted(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`, by(trace.Late)),
+				noted(trace.ServerToAgent, failed, by(trace.NoteTimedOut)),
+				noted(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`, by(trace.NoteLate)),
 				frame(trace.AgentToServer, strings.Replace(created, "tx_1a2b3c4d5e6f", "tx_2", 1)),
-				noted(trace.ServerToAgent, failed, by(trace.TimedOut)),
+				noted(trace.ServerToAgent, failed, by(trace.NoteTimedOut)),
 			},
 			[]string{
 				"INFO session: holder action=server",
@@ -184,10 +184,10 @@ func TestFlowDirections(t *testing.T) {
 			[]trace.Entry{
 				frame(trace.KernelToServer, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`),
 				noted(trace.ServerToConsole, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`, ref(1)),
-				noted(trace.ServerToAgent, `{"type":"kernel_message","message":{}}`, func(e *trace.Entry) { e.CellID, e.Note, e.Cause = "c1", trace.Relayed, 1 }),
+				noted(trace.ServerToAgent, `{"type":"kernel_message","message":{}}`, func(e *trace.Entry) { e.CellID, e.Note, e.CauseSeq = "c1", trace.NoteRelayed, 1 }),
 				frame(trace.KernelToServer, `{"type":"kernel_stdio","active_cell":"c1","stream":"stdout","data":"x"}`),
 				frame(trace.KernelToServer, `{"type":"cell_result","cell_id":"c1","run_sequencer":1,"status":"error"}`),
-				noted(trace.ConsoleToServer, `{"type":"kernel_message","message":{}}`, by(trace.Dropped)),
+				noted(trace.ConsoleToServer, `{"type":"kernel_message","message":{}}`, by(trace.NoteDropped)),
 			},
 			[]string{
 				"INFO kernel→console: start_cell cell_id=c1",
@@ -200,10 +200,10 @@ func TestFlowDirections(t *testing.T) {
 		"oddities": {
 			[]trace.Entry{
 				frame(trace.AgentToServer, "no JSON"),
-				noted(trace.AgentToServer, created, by(trace.Tamper)),
-				noted(trace.ConsoleToServer, success, by(trace.Duplicate)),
-				noted(trace.KernelToServer, `{"type":"pong","agent_tx_id":"never"}`, by(trace.Orphaned)),
-				noted(trace.ServerToConsole, `{"type":"kernel_stdio","active_cell":"c1"}`, func(e *trace.Entry) { e.Note, e.Ref = trace.Dropped, 9 }),
+				noted(trace.AgentToServer, created, by(trace.NoteTamper)),
+				noted(trace.ConsoleToServer, success, by(trace.NoteDuplicate)),
+				noted(trace.KernelToServer, `{"type":"pong","agent_tx_id":"never"}`, by(trace.NoteOrphaned)),
+				noted(trace.ServerToConsole, `{"type":"kernel_stdio","active_cell":"c1"}`, func(e *trace.Entry) { e.Note, e.RefSeq = trace.NoteDropped, 9 }),
 			},
 			[]string{
 				"WARN agent→console:  note=malformed",
@@ -215,17 +215,17 @@ func TestFlowDirections(t *testing.T) {
 		},
 		"the session": {
 			[]trace.Entry{
-				frame(trace.Session, `{"type":"state","state":"starting","cause":""}`),
+				frame(trace.HopSession, `{"type":"state","state":"starting","cause":""}`),
 				frame(trace.AgentToServer, `{"type":"ready"}`),
 				frame(trace.ServerToKernel, `{"type":"init"}`),
 				frame(trace.ServerToConsole, `{"type":"ready"}`),
 				frame(trace.AgentToServer, `{"type":"agent_status","status":"thinking"}`),
 				frame(trace.AgentToServer, `{"type":"agent_stream_delta","block_index":0,"delta":"x"}`),
-				frame(trace.Session, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`),
+				frame(trace.HopSession, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`),
 				frame(trace.ServerToConsole, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`),
-				frame(trace.Session, `{"type":"managed_process_exit","name":"agent","exit_code":3,"signal":""}`),
-				noted(trace.Session, `{"type":"peer_ended","peer":"agent","reason":"EOF"}`, func(e *trace.Entry) { e.Action = "agent" }),
-				frame(trace.Session, `{"type":"state","state":"ended","cause":"completed"}`),
+				frame(trace.HopSession, `{"type":"managed_process_exit","name":"agent","exit_code":3,"signal":""}`),
+				noted(trace.HopSession, `{"type":"peer_ended","peer":"agent","reason":"EOF"}`, func(e *trace.Entry) { e.Action = "agent" }),
+				frame(trace.HopSession, `{"type":"state","state":"ended","cause":"completed"}`),
 			},
 			[]string{
 				"INFO session: state action=starting",
@@ -252,8 +252,8 @@ func TestFlowLevels(t *testing.T) {
 	t.Parallel()
 	entries := []trace.Entry{
 		frame(trace.KernelToServer, `{"type":"kernel_stdio","active_cell":"c1"}`),
-		frame(trace.Session, ours), // learned from, though it is not logged
-		noted(trace.ServerToAgent, failed, by(trace.TimedOut)),
+		frame(trace.HopSession, ours), // learned from, though it is not logged
+		noted(trace.ServerToAgent, failed, by(trace.NoteTimedOut)),
 	}
 	require.Len(t, flowOf(t, slog.LevelInfo, entries...), 2)
 	require.Equal(t, []string{"WARN notebook→agent: agent_action_response tx_id=tx_2 status=error note=timed_out"},
@@ -277,8 +277,8 @@ func TestFlowFollowsUntilTheEnd(t *testing.T) {
 		follower, other := journal.Follow(), journal.Follow()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended, gaveUp := make(chan error), make(chan error)
-		go func() { ended <- flow.LogFlow(t.Context(), follower, nil) }()
-		go func() { gaveUp <- flow.LogFlow(ctx, other, nil) }()
+		go func() { ended <- flow.Log(t.Context(), follower, nil) }()
+		go func() { gaveUp <- flow.Log(ctx, other, nil) }()
 		synctest.Wait()
 		journal.Append(frame(trace.AgentToServer, created))
 		cause := errors.New("enough")
@@ -300,7 +300,7 @@ func BenchmarkFlowOff(b *testing.B) {
 			journal.Append(entry)
 		}
 		journal.Close()
-		if err := flow.LogFlow(b.Context(), follower, log); err != nil {
+		if err := flow.Log(b.Context(), follower, log); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -11,7 +11,7 @@ type cellRuns struct {
 	running *Request   // nil: none
 }
 
-func (f *Flow) runsOf(cell string) *cellRuns {
+func (f *Joiner) runsOf(cell string) *cellRuns {
 	of := f.cells[cell]
 	if of == nil {
 		of = &cellRuns{}
@@ -21,13 +21,13 @@ func (f *Flow) runsOf(cell string) *cellRuns {
 }
 
 // sendRun is a run_cell, which a console or the server's own document has sent.
-func (f *Flow) sendRun(r trace.Record) *Request {
-	q := f.openAt(r.Ref, Run)
+func (f *Joiner) sendRun(r trace.Record) *Request {
+	q := f.openAt(r.RefSeq, KindRun)
 	if q == nil {
-		q = f.open(r, Request{Kind: Run, Whom: atKernel})
+		q = f.open(r, Request{Kind: KindRun, Answerer: atKernel})
 	}
-	if r.Note == trace.Dropped {
-		f.retire(q, Failed)
+	if r.Note == trace.NoteDropped {
+		f.retire(q, StateFailed)
 		return q
 	}
 	q.Sent = at(r)
@@ -38,7 +38,7 @@ func (f *Flow) sendRun(r trace.Record) *Request {
 
 // startRun is the start of the oldest run of its cell that waits, or of one
 // that the kernel has decided on.
-func (f *Flow) startRun(r trace.Record) *Request {
+func (f *Joiner) startRun(r trace.Record) *Request {
 	if r.CellID == "" {
 		return nil // the kernel is idle
 	}
@@ -47,11 +47,11 @@ func (f *Flow) startRun(r trace.Record) *Request {
 	if len(of.queue) > 0 {
 		q, of.queue = of.queue[0], of.queue[1:]
 	} else {
-		q = f.open(r, Request{Kind: Run, Whom: atKernel})
+		q = f.open(r, Request{Kind: KindRun, Answerer: atKernel})
 		q.Action, q.Sent = protocol.TypeRunCell, at(r)
 	}
 	if lost := of.running; lost != nil {
-		f.retire(lost, Unanswered)
+		f.retire(lost, StateUnanswered)
 	}
 	q.Replied = at(r)
 	of.running = q
@@ -59,7 +59,7 @@ func (f *Flow) startRun(r trace.Record) *Request {
 }
 
 // endRun is the result of the run that goes on.
-func (f *Flow) endRun(r trace.Record) *Request {
+func (f *Joiner) endRun(r trace.Record) *Request {
 	of := f.cells[r.CellID]
 	if of == nil || of.running == nil {
 		return nil
@@ -69,6 +69,6 @@ func (f *Flow) endRun(r trace.Record) *Request {
 	if len(of.queue) == 0 {
 		delete(f.cells, r.CellID)
 	}
-	f.end(q, Answered, r)
+	f.end(q, StateAnswered, r)
 	return q
 }

@@ -22,7 +22,7 @@ type Stats struct {
 }
 
 type statsKey struct {
-	kind   Kind
+	kind   RequestKind
 	action string
 }
 
@@ -53,8 +53,8 @@ func newSample(took time.Duration, hop string) sample {
 func (s sample) took() time.Duration { return time.Duration(s >> hopBits) }
 func (s sample) hop() string         { return hopNames()[s&(1<<hopBits-1)] }
 
-// Add counts a frame, and the request whose delay is told with it.
-func (s *Stats) Add(f Frame) {
+// AddFrame counts a frame, and the request whose delay is told with it.
+func (s *Stats) AddFrame(f Frame) {
 	if s.rows == nil {
 		s.notes, s.rows = map[trace.Note]int{}, map[statsKey]*statsRow{}
 	}
@@ -62,8 +62,8 @@ func (s *Stats) Add(f Frame) {
 	if f.Record.Note != "" {
 		s.notes[f.Record.Note]++
 	}
-	if f.Delay != nil {
-		s.row(f.Delay).add(f.Delay)
+	if f.DelayRequest != nil {
+		s.row(f.DelayRequest).add(f.DelayRequest)
 	}
 }
 
@@ -84,16 +84,16 @@ func (s *Stats) row(q *Request) *statsRow {
 func (r *statsRow) add(q *Request) {
 	r.count++
 	switch q.State {
-	case Expired:
+	case StateTimedOut:
 		r.timedOut++
-	case Failed:
+	case StateFailed:
 		r.failed++
-	case Unanswered:
+	case StateUnanswered:
 		r.unanswered++
-	case Answered:
+	case StateAnswered:
 	}
-	if total, ok := q.Total(); ok {
-		r.samples = append(r.samples, newSample(total, q.Slowest()))
+	if total, ok := q.TotalTime(); ok {
+		r.samples = append(r.samples, newSample(total, q.SlowestHop()))
 	}
 }
 
@@ -108,16 +108,16 @@ type Summary struct {
 // nearest rank, and the most are of those that were answered, with an error
 // too, in milliseconds; without any they are null.
 type ActionSummary struct {
-	Kind       Kind     `json:"kind"`
-	Action     string   `json:"action"`
-	Count      int      `json:"count"`
-	P50MS      *float64 `json:"p50_ms"`
-	P99MS      *float64 `json:"p99_ms"`
-	MaxMS      *float64 `json:"max_ms"`
-	P99Hop     string   `json:"p99_hop"` // which took longest of the one at p99
-	TimedOut   int      `json:"timed_out"`
-	Failed     int      `json:"failed"`
-	Unanswered int      `json:"unanswered"`
+	Kind       RequestKind `json:"kind"`
+	Action     string      `json:"action"`
+	Count      int         `json:"count"`
+	P50MS      *float64    `json:"p50_ms"`
+	P99MS      *float64    `json:"p99_ms"`
+	MaxMS      *float64    `json:"max_ms"`
+	P99Hop     string      `json:"p99_hop"` // which took longest of the one at p99
+	TimedOut   int         `json:"timed_out"`
+	Failed     int         `json:"failed"`
+	Unanswered int         `json:"unanswered"`
 }
 
 // Summary sums up what was added so far.

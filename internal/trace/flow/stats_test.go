@@ -13,9 +13,9 @@ import (
 
 // answered is the frame of an action that took so long at a hop.
 func answered(action, whom string, took time.Duration) flow.Frame {
-	return flow.Frame{Delay: &flow.Request{
-		Kind: flow.Action, State: flow.Answered, Action: action, Whom: whom,
-		Asked: flow.Mark{Seq: 1}, Answered: flow.Mark{Seq: 2, T: took},
+	return flow.Frame{DelayRequest: &flow.Request{
+		Kind: flow.KindAction, State: flow.StateAnswered, Action: action, Answerer: whom,
+		Asked: flow.EntryTime{Seq: 1}, Answered: flow.EntryTime{Seq: 2, Elapsed: took},
 	}}
 }
 
@@ -29,7 +29,7 @@ func TestStatsPercentiles(t *testing.T) {
 		if i == 99 {
 			whom = "console"
 		}
-		stats.Add(answered("get_context", whom, time.Duration(i)*time.Millisecond))
+		stats.AddFrame(answered("get_context", whom, time.Duration(i)*time.Millisecond))
 	}
 	row := stats.Summary().Actions[0]
 	require.Equal(t, 100, row.Count)
@@ -44,7 +44,7 @@ func TestStatsAreBounded(t *testing.T) {
 	t.Parallel()
 	var stats flow.Stats
 	for i := range 3000 {
-		stats.Add(answered(fmt.Sprintf("action_%d", i), "server", 0))
+		stats.AddFrame(answered(fmt.Sprintf("action_%d", i), "server", 0))
 	}
 	sum := stats.Summary()
 	require.Len(t, sum.Actions, 1001)

@@ -22,10 +22,10 @@ const (
 	ellipsis = "…"
 )
 
-// Text shows frames to people.
-type Text struct {
-	IDs     bool // whole, not cut
-	Slowest bool // names the hop that took longest
+// LineFormatter shows frames to people.
+type LineFormatter struct {
+	FullIDs     bool // whole, not cut
+	ShowSlowest bool // names the hop that took longest
 }
 
 // Line is a frame in one line, without a newline: seconds since the trace
@@ -35,24 +35,24 @@ type Text struct {
 //	+12.345 agent>server agent_action create_cell tx_1a2b3c4d5… 312 B  answered in 0.1ms: notebook 0.1ms
 //
 // Nothing in it moves a cursor or begins another line, whatever was sent.
-func (t Text) Line(f Frame) string {
+func (t LineFormatter) Line(f Frame) string {
 	r := f.Record
-	words := []string{fmt.Sprintf("+%.3f", at(r).T.Seconds()), string(r.Hop)}
+	words := []string{fmt.Sprintf("+%.3f", at(r).Elapsed.Seconds()), string(r.Hop)}
 	for _, word := range []string{clean(r.Type, shownName), clean(action(r), shownName), t.id(cmp.Or(r.TxID, r.CellID))} {
 		if word != "" {
 			words = append(words, word)
 		}
 	}
-	line := fmt.Sprintf("%s %d B", strings.Join(words, " "), r.Bytes)
+	line := fmt.Sprintf("%s %d B", strings.Join(words, " "), r.BodyBytes)
 	return strings.Join(append([]string{line}, t.remarks(f)...), "  ")
 }
 
 // action is what a frame asks for, or what an entry about the session is about.
 func action(r trace.Record) string {
 	if r.Type == protocol.TypeAgentEvent {
-		return readEvent(r.Msg).Metadata.Type
+		return readEvent(r.Message).Metadata.Type
 	}
-	if r.Hop != trace.Session || r.Action != "" {
+	if r.Hop != trace.HopSession || r.Action != "" {
 		return r.Action
 	}
 	var about struct {
@@ -60,14 +60,14 @@ func action(r trace.Record) string {
 		By    string `json:"by"`
 		Name  string `json:"name"`
 	}
-	if json.Unmarshal(r.Msg, &about) != nil {
+	if json.Unmarshal(r.Message, &about) != nil {
 		return ""
 	}
 	return cmp.Or(about.State, about.By, about.Name)
 }
 
-func (t Text) id(id string) string {
-	if t.IDs {
+func (t LineFormatter) id(id string) string {
+	if t.FullIDs {
 		return clean(id, len(id))
 	}
 	return clean(id, shownID)
@@ -75,20 +75,20 @@ func (t Text) id(id string) string {
 
 // remarks are the note and the delay. That the kernel answers, and that a
 // deadline has passed, the delay says better.
-func (t Text) remarks(f Frame) (remarks []string) {
+func (t LineFormatter) remarks(f Frame) (remarks []string) {
 	note := f.Record.Note
 	if said := spoken(f.Record); said != "" {
 		remarks = append(remarks, clean(said, shownText))
 	}
-	if note != "" && (f.Delay == nil || note != trace.Intercepted && note != trace.TimedOut) {
+	if note != "" && (f.DelayRequest == nil || note != trace.NoteIntercepted && note != trace.NoteTimedOut) {
 		remarks = append(remarks, noted(f))
 	}
-	if f.Delay == nil {
+	if f.DelayRequest == nil {
 		return remarks
 	}
-	delay := f.Delay.String()
-	if t.Slowest && f.Delay.State == Answered {
-		delay += "; slowest: " + f.Delay.Slowest()
+	delay := f.DelayRequest.String()
+	if t.ShowSlowest && f.DelayRequest.State == StateAnswered {
+		delay += "; slowest: " + f.DelayRequest.SlowestHop()
 	}
 	return append(remarks, delay)
 }
@@ -98,14 +98,14 @@ func spoken(r trace.Record) string {
 	if r.Type != protocol.TypeAgentEvent {
 		return ""
 	}
-	return readEvent(r.Msg).line()
+	return readEvent(r.Message).line()
 }
 
 // noted is the note, and of a late reply how late it is.
 func noted(f Frame) string {
 	for _, q := range f.Requests {
-		if late, ok := q.Lateness(); ok && q.Late.Seq == f.Record.Seq && q.Answered.Set() {
-			return fmt.Sprintf("%s by %s", f.Record.Note, DelayText(late))
+		if late, ok := q.Lateness(); ok && q.LateReply.Seq == f.Record.Seq && q.Answered.IsSet() {
+			return fmt.Sprintf("%s by %s", f.Record.Note, FormatDelay(late))
 		}
 	}
 	return clean(string(f.Record.Note), shownName)

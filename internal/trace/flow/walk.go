@@ -11,10 +11,10 @@ import (
 	"assay/internal/trace"
 )
 
-// Source yields the lines of a trace, the header first, each good until the
+// LineSource yields the lines of a trace, the header first, each good until the
 // next call, and after the last one io.EOF. A [Tail] is one, and so is what a
 // server sends of a live session.
-type Source interface {
+type LineSource interface {
 	Next(ctx context.Context) ([]byte, error)
 	Close() error
 }
@@ -27,16 +27,16 @@ type Frame struct {
 
 	// Delay is the request whose delay is told with this frame: of each
 	// request one frame has it. nil: there is nothing to tell here.
-	Delay *Request
+	DelayRequest *Request
 }
 
-// Walk calls each with every frame of a trace that is over, or is read as if it
+// WalkFinished calls each with every frame of a trace that is over, or is read as if it
 // were, until it returns an error, which Walk then returns. What a frame is part
 // of is known to its end, and the delay is told with a request's first frame:
 // for that open is called twice, and the second source is read ahead of the
 // first, as far as needed. In memory are requests only, those between the two:
-// as many as are asked while one waits, and the 4,096 that a [Flow] remembers.
-func Walk(ctx context.Context, open func(context.Context) (Source, error), each func(Frame) error) error {
+// as many as are asked while one waits, and the 4,096 that a [Joiner] remembers.
+func WalkFinished(ctx context.Context, open func(context.Context) (LineSource, error), each func(Frame) error) error {
 	here, err := openEntries(ctx, open)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func Walk(ctx context.Context, open func(context.Context) (Source, error), each 
 	}
 	defer ahead.src.Close()
 	known := newForesight(ahead)
-	flow := NewFlow(known.drop)
+	flow := NewJoiner(known.drop)
 	return here.each(ctx, func(line []byte, r trace.Record) error {
 		frame := Frame{Line: line, Record: r}
 		for _, q := range flow.Add(r) {
@@ -58,27 +58,27 @@ func Walk(ctx context.Context, open func(context.Context) (Source, error), each 
 			}
 			frame.Requests = append(frame.Requests, q)
 			if q.Asked.Seq == r.Seq {
-				frame.Delay = q
+				frame.DelayRequest = q
 			}
 		}
 		return each(frame)
 	})
 }
 
-// Follow calls each with every frame as it comes, until the source ends, or
+// WalkLive calls each with every frame as it comes, until the source ends, or
 // each returns an error, which Follow then returns. Requests are known as far as
 // they have come, and the delay is told with the answer. Follow closes nothing.
-func Follow(ctx context.Context, src Source, each func(Frame) error) error {
+func WalkLive(ctx context.Context, src LineSource, each func(Frame) error) error {
 	from := &entries{src: src}
 	if err := from.header(ctx); err != nil {
 		return err
 	}
-	flow := NewFlow(nil)
+	flow := NewJoiner(nil)
 	return from.each(ctx, func(line []byte, r trace.Record) error {
 		frame := Frame{Line: line, Record: r, Requests: flow.Add(r)}
 		for _, q := range frame.Requests {
 			if q.endedAt().Seq == r.Seq {
-				frame.Delay = q
+				frame.DelayRequest = q
 			}
 		}
 		return each(frame)
@@ -88,14 +88,14 @@ func Follow(ctx context.Context, src Source, each func(Frame) error) error {
 // foresight knows how requests end, by reading ahead.
 type foresight struct {
 	ahead *entries
-	flow  *Flow
+	flow  *Joiner
 	ends  map[int64]*Request // by the entry that began them
 	over  bool
 }
 
 func newForesight(ahead *entries) *foresight {
 	f := &foresight{ahead: ahead, ends: map[int64]*Request{}}
-	f.flow = NewFlow(func(q *Request) { f.ends[q.Asked.Seq] = q })
+	f.flow = NewJoiner(func(q *Request) { f.ends[q.Asked.Seq] = q })
 	return f
 }
 
@@ -126,12 +126,12 @@ func (f *foresight) drop(q *Request) { delete(f.ends, q.Asked.Seq) }
 
 // entries reads entries from a source.
 type entries struct {
-	src  Source
+	src  LineSource
 	line int // the number of the last one, from 1
 }
 
 // openEntries opens a source and reads its header.
-func openEntries(ctx context.Context, open func(context.Context) (Source, error)) (*entries, error) {
+func openEntries(ctx context.Context, open func(context.Context) (LineSource, error)) (*entries, error) {
 	src, err := open(ctx)
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func openEntries(ctx context.Context, open func(context.Context) (Source, error)
 func (e *entries) header(ctx context.Context) error {
 	line, err := e.src.Next(ctx)
 	if errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: it has no first line", trace.ErrNoTrace)
+		return fmt.Errorf("%w: it has no first line", trace.ErrNotTrace)
 	}
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (e *entries) next(ctx context.Context) (line []byte, r trace.Record, err er
 	}
 	e.line++
 	if r, err = parseOutline(line); err != nil {
-		return nil, r, fmt.Errorf("line %d: %w: %w", e.line, trace.ErrNoTrace, err)
+		return nil, r, fmt.Errorf("line %d: %w: %w", e.line, trace.ErrNotTrace, err)
 	}
 	return line, r, nil
 }
@@ -188,7 +188,7 @@ func (e *entries) next(ctx context.Context) (line []byte, r trace.Record, err er
 // comes last. Only entries about the session, which are short, and agent events,
 // whose text is shown, are read with their message.
 func parseOutline(line []byte) (r trace.Record, err error) {
-	outline := trace.Brief(line)
+	outline := trace.LineWithoutMessage(line)
 	has := func(member string) bool { return bytes.Contains(outline, []byte(member)) }
 	if len(outline) == len(line) || has(`"hop":"session"`) || has(`"type":"agent_event"`) {
 		err = json.Unmarshal(line, &r)

@@ -27,10 +27,10 @@ type synthetic struct{ frames, next int64 }
 func (s *synthetic) record() trace.Record {
 	s.next++
 	n, step := s.next/10, s.next%10
-	r := trace.Record{Seq: s.next, TNS: s.next * 1000, Bytes: 100}
+	r := trace.Record{Seq: s.next, ElapsedNS: s.next * 1000, BodyBytes: 100}
 	tx, kernel, cell := fmt.Sprintf("tx_%012x", n), fmt.Sprintf("eval_%012x", n), fmt.Sprintf("cell-%d", n)
 	set := func(hop trace.Hop, kind, action, tx, cell string, cause int64, note trace.Note) {
-		r.Hop, r.Type, r.Action, r.TxID, r.CellID, r.Cause, r.Note = hop, kind, action, tx, cell, cause, note
+		r.Hop, r.Type, r.Action, r.TxID, r.CellID, r.CauseSeq, r.Note = hop, kind, action, tx, cell, cause, note
 	}
 	silent := n%100 == 0
 	switch step {
@@ -43,7 +43,7 @@ func (s *synthetic) record() trace.Record {
 	case 3:
 		set(trace.KernelToServer, protocol.TypeStartCell, "", "", cell, 0, "")
 	case 4:
-		set(trace.AgentToServer, protocol.TypeAgentAction, "request_globals_summary", tx, "", 0, trace.Intercepted)
+		set(trace.AgentToServer, protocol.TypeAgentAction, "request_globals_summary", tx, "", 0, trace.NoteIntercepted)
 	case 5:
 		set(trace.ServerToKernel, protocol.TypeGlobalsSummary, "", kernel, "", r.Seq-1, "")
 	case 6:
@@ -54,7 +54,7 @@ func (s *synthetic) record() trace.Record {
 	case 7:
 		set(trace.ServerToAgent, protocol.TypeActionResponse, "", tx, "", r.Seq-1, "")
 		if silent {
-			set(trace.ServerToAgent, protocol.TypeActionResponse, "", tx, "", 0, trace.TimedOut)
+			set(trace.ServerToAgent, protocol.TypeActionResponse, "", tx, "", 0, trace.NoteTimedOut)
 		}
 	case 8:
 		set(trace.KernelToServer, protocol.TypeCellResult, "", "", cell, 0, "")
@@ -75,7 +75,7 @@ func (s *synthetic) Next(context.Context) ([]byte, error) {
 	}
 	r := s.record()
 	return fmt.Appendf(nil, `{"seq":%d,"t_ns":%d,"hop":%q,"type":%q,"action":%q,"tx_id":%q,"cell_id":%q,"bytes":%d,"note":%q,"cause":%d,"msg":{"type":%q}}`,
-		r.Seq, r.TNS, r.Hop, r.Type, r.Action, r.TxID, r.CellID, r.Bytes, r.Note, r.Cause, r.Type), nil
+		r.Seq, r.ElapsedNS, r.Hop, r.Type, r.Action, r.TxID, r.CellID, r.BodyBytes, r.Note, r.CauseSeq, r.Type), nil
 }
 
 func (s *synthetic) Close() error { return nil }
@@ -96,16 +96,16 @@ func TestMillionFrames(t *testing.T) {
 	session := &synthetic{frames: frames}
 	var stats flow.Stats
 	settled := 0
-	joiner := flow.NewFlow(func(*flow.Request) { settled++ })
+	joiner := flow.NewJoiner(func(*flow.Request) { settled++ })
 	for session.next < frames {
 		record := session.record()
 		frame := flow.Frame{Record: record, Requests: joiner.Add(record)}
 		for _, q := range frame.Requests {
 			if q.Answered.Seq == record.Seq {
-				frame.Delay = q
+				frame.DelayRequest = q
 			}
 		}
-		stats.Add(frame)
+		stats.AddFrame(frame)
 		if record.Seq%(frames/4) == 0 {
 			require.Less(t, int64(heap())-int64(before), int64(most))
 		}
@@ -130,11 +130,11 @@ func TestMillionFrames(t *testing.T) {
 func TestWalkHoldsLittle(t *testing.T) {
 	const frames, most = 60_000, 16 << 20
 	before := heap()
-	open := func(context.Context) (flow.Source, error) { return &synthetic{frames: frames}, nil }
+	open := func(context.Context) (flow.LineSource, error) { return &synthetic{frames: frames}, nil }
 	n, delays := 0, 0
-	require.NoError(t, flow.Walk(t.Context(), open, func(f flow.Frame) error {
+	require.NoError(t, flow.WalkFinished(t.Context(), open, func(f flow.Frame) error {
 		n++
-		if f.Delay != nil {
+		if f.DelayRequest != nil {
 			delays++
 		}
 		if n%20_000 == 0 {
@@ -155,12 +155,12 @@ func TestWalkLooksAhead(t *testing.T) {
 		1   agent>server agent_action action=get_context tx_id=tx_1
 		999 server>agent agent_action_response tx_id=tx_1`)
 	enough := errors.New("enough")
-	err := flow.Walk(t.Context(), opening(path), func(f flow.Frame) error {
-		if f.Delay == nil {
+	err := flow.WalkFinished(t.Context(), opening(path), func(f flow.Frame) error {
+		if f.DelayRequest == nil {
 			return nil
 		}
 		require.EqualValues(t, 2, f.Record.Seq)
-		require.Equal(t, 998*time.Millisecond, f.Delay.Answered.T-f.Delay.Asked.T)
+		require.Equal(t, 998*time.Millisecond, f.DelayRequest.Answered.Elapsed-f.DelayRequest.Asked.Elapsed)
 		return enough
 	})
 	require.ErrorIs(t, err, enough)
@@ -179,21 +179,21 @@ func TestWalkFaults(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "trace.jsonl")
 			require.NoError(t, os.WriteFile(path, []byte(tc.in), 0o600))
 			nothing := func(flow.Frame) error { return nil }
-			err := flow.Walk(t.Context(), opening(path), nothing)
-			require.ErrorIs(t, err, trace.ErrNoTrace)
+			err := flow.WalkFinished(t.Context(), opening(path), nothing)
+			require.ErrorIs(t, err, trace.ErrNotTrace)
 			require.ErrorContains(t, err, tc.want)
-			require.ErrorContains(t, flow.Follow(t.Context(), tail(t, path), nothing), tc.want)
+			require.ErrorContains(t, flow.WalkLive(t.Context(), tail(t, path), nothing), tc.want)
 		})
 	}
 	_, err := os.Stat("nowhere")
-	require.ErrorIs(t, flow.Walk(t.Context(), opening("nowhere"), nil), errors.Unwrap(err))
+	require.ErrorIs(t, flow.WalkFinished(t.Context(), opening("nowhere"), nil), errors.Unwrap(err))
 }
 
 // What an agent has named moves no cursor and makes no line of its own.
 func TestTextIsOneLine(t *testing.T) {
 	t.Parallel()
-	record := trace.Record{Hop: trace.AgentToServer, Type: "\x1b[2J\n", Action: string(make([]rune, 100)), TxID: "a\u202eb", Bytes: 7}
-	line := flow.Text{IDs: true}.Line(flow.Frame{Record: record})
+	record := trace.Record{Hop: trace.AgentToServer, Type: "\x1b[2J\n", Action: string(make([]rune, 100)), TxID: "a\u202eb", BodyBytes: 7}
+	line := flow.LineFormatter{FullIDs: true}.Line(flow.Frame{Record: record})
 	require.Regexp(t, `^\+0\.000 agent>server \x{FFFD}\[2J\x{FFFD} \x{FFFD}{60}… a\x{FFFD}b 7 B$`, line)
 }
 
@@ -218,20 +218,20 @@ func FuzzWalk(f *testing.F) {
 		frames := 0
 		each := func(f flow.Frame) error {
 			frames++
-			stats.Add(f)
-			require.NotContains(t, flow.Text{Slowest: true}.Line(f), "\n")
-			if f.Delay != nil {
-				asJSON(t, f.Delay.Delay())
+			stats.AddFrame(f)
+			require.NotContains(t, flow.LineFormatter{ShowSlowest: true}.Line(f), "\n")
+			if f.DelayRequest != nil {
+				asJSON(t, f.DelayRequest.Delay())
 			}
-			if whole, err := trace.ParseRecord(f.Line); err == nil && f.Record.Hop != trace.Session {
-				whole.Msg, f.Record.Msg = nil, nil
+			if whole, err := trace.ParseRecord(f.Line); err == nil && f.Record.Hop != trace.HopSession {
+				whole.Message, f.Record.Message = nil, nil
 				require.Equal(t, whole, f.Record)
 			}
-			flow.Filter{Tx: "a…", Late: time.Second}.Match(f)
+			flow.Filter{TxID: "a…", MinDelay: time.Second}.Match(f)
 			return nil
 		}
-		if flow.Walk(t.Context(), opening(path), each) == nil {
-			require.NoError(t, flow.Follow(t.Context(), tail(t, path), each))
+		if flow.WalkFinished(t.Context(), opening(path), each) == nil {
+			require.NoError(t, flow.WalkLive(t.Context(), tail(t, path), each))
 			require.Equal(t, frames, stats.Summary().Frames)
 			asJSON(t, stats.Summary())
 		}
