@@ -29,8 +29,8 @@ server/endpoint +http: eval/runs internal/protocol
 web:
 
 eval/batch:            eval/attempt eval/runs testcases internal/stats
-eval/rescore:          eval/runs testcases testcases/grading internal/model internal/stats
-eval/attempt:          eval/session eval/runs router kernel agent testcases testcases/grading internal/model internal/notebook internal/trace internal/trace/flow internal/subprocess internal/sandbox internal/protocol
+eval/rescore:          eval/runs testcases testcases/grading internal/model internal/model/replay internal/stats
+eval/attempt:          eval/session eval/runs router kernel agent testcases testcases/grading internal/model internal/model/replay internal/notebook internal/trace internal/trace/flow internal/subprocess internal/sandbox internal/protocol
 eval/session:          router kernel agent internal/notebook internal/trace internal/subprocess internal/sandbox internal/protocol
 eval/runs:
 
@@ -41,7 +41,7 @@ kernel/elisp:
 kernel/jupyter:        internal/protocol
 agent:                 internal/subprocess internal/sandbox internal/protocol
 agent/mcp +http:       agent/builtin internal/model internal/protocol
-agent/builtin:         internal/model internal/protocol
+agent/builtin:         internal/model internal/model/script internal/protocol
 testcases:             testcases/grading
 testcases/grading:     internal/model
 
@@ -50,7 +50,16 @@ internal/notebook:     internal/protocol
 internal/subprocess:   internal/sandbox internal/protocol
 internal/trace:        internal/protocol
 internal/trace/flow:   internal/trace internal/protocol
-internal/model +http:
+internal/model +http:           internal/model/rawjson
+internal/model/rawjson:
+internal/model/endpoint +http:  internal/model
+internal/model/anthropic +http: internal/model internal/model/endpoint
+internal/model/openai +http:    internal/model internal/model/endpoint internal/model/rawjson
+internal/model/script +http:    internal/model internal/model/endpoint
+internal/model/replay:          internal/model internal/model/rawjson
+internal/model/mockapi +http:   internal/model internal/model/endpoint internal/model/openai internal/model/rawjson internal/model/script
+internal/model/open:            internal/model internal/model/anthropic internal/model/endpoint internal/model/openai internal/model/replay internal/model/script
+internal/model/modeltest +http: internal/model internal/model/mockapi internal/model/open internal/model/script
 internal/sandbox:
 internal/limiter:
 internal/stats:

@@ -28,6 +28,8 @@ import (
 
 	"assay/agent/builtin"
 	"assay/internal/model"
+	modelanthropic "assay/internal/model/anthropic"
+	"assay/internal/model/endpoint"
 	"assay/internal/protocol"
 )
 
@@ -193,7 +195,7 @@ func vendorLoop(t *testing.T, client anthropic.Client, like request, turns int) 
 // ourLoop lets the built-in agent go through the conversation.
 func ourLoop(t *testing.T, url string) {
 	t.Helper()
-	client, err := model.NewAnthropic("any", model.Options{APIKey: "any", BaseURL: url})
+	client, err := modelanthropic.New("any", endpoint.Config{APIKey: "any", BaseURL: url})
 	require.NoError(t, err)
 	ours, theirs := protocol.Pipe()
 	over := make(chan error, 1)

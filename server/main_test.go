@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"assay/agent/builtin"
-	"assay/internal/model"
+	"assay/internal/model/script"
 	"assay/internal/protocol"
 	"assay/internal/subprocess"
 )
@@ -100,12 +100,12 @@ func passOn(server net.Conn, path string) int {
 	return 0
 }
 
-func builtinAgent(socket net.Conn, limit, script string) int {
+func builtinAgent(socket net.Conn, limit, file string) int {
 	within, err := time.ParseDuration(limit)
 	if err != nil {
 		return 103
 	}
-	turns, err := model.ReadScript(script)
+	turns, err := script.ReadFile(file)
 	if err != nil {
 		return 104
 	}

@@ -14,12 +14,13 @@ import (
 
 	"assay/agent/builtin"
 	"assay/internal/model"
+	"assay/internal/model/script"
 )
 
 // ask puts a prompt to a script, with the memory of the test.
 func ask(t *testing.T, cfg builtin.Config, lines ...string) (answer string, r *recorder, err error) {
 	t.Helper()
-	script, err := model.ParseScript("script.jsonl", []byte(strings.Join(lines, "\n")))
+	script, err := script.Parse("script.jsonl", []byte(strings.Join(lines, "\n")))
 	require.NoError(t, err)
 	r = &recorder{Client: script.Client()}
 	cfg.Model = r
@@ -148,7 +149,7 @@ func TestCO13_ACancelEndsItWithItsCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	script, err := model.ParseScript("script.jsonl", []byte(`{"error":{"status":529}}`))
+	script, err := script.Parse("script.jsonl", []byte(`{"error":{"status":529}}`))
 	require.NoError(t, err)
 	pause := func(context.Context, time.Duration) error {
 		cancel(cause)

@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
-	"assay/internal/model"
+	"assay/internal/model/script"
 	"assay/internal/protocol"
 )
 
 // A turn of twenty rounds with a model and a notebook that take no time: what is
 // left is the agent itself, and the JSON of both ends.
 func BenchmarkTurn(b *testing.B) {
-	script, err := model.ParseScript("s", []byte(strings.Repeat(uses("get_context", `{}`)+"\n", 20)+submits("1")))
+	script, err := script.Parse("s", []byte(strings.Repeat(uses("get_context", `{}`)+"\n", 20)+submits("1")))
 	require.NoError(b, err)
 	ours, theirs := protocol.Pipe()
 	over := make(chan error, 1)

@@ -28,7 +28,7 @@ import (
 // not needed.
 type Config struct {
 	Model     model.Client // required by Run
-	ModelName string       // as for model.Open; by it prices are looked up
+	ModelName string       // as for open.Open; by it prices are looked up
 	Unpriced  bool         // the model is not served by whom its name says: its price is not known
 	Params    model.Params // of every call of the model
 	Name      string       // what the model is called; "" is Eva

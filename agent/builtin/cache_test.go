@@ -14,6 +14,8 @@ import (
 
 	"assay/agent/builtin"
 	"assay/internal/model"
+	"assay/internal/model/mockapi"
+	"assay/internal/model/script"
 )
 
 // cacheMarker is a marker as it stands in a request.
@@ -31,9 +33,9 @@ func TestCO9_FiftyTurns(t *testing.T) {
 			uses("run_cell", at, "get_context", `{}`, "fly", `{"é":"\ud83d"}`), cut,
 			`{"content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"so <far>"}]}`, uses("get_context", `{}`))
 	}
-	script, err := model.ParseScript("script.jsonl", []byte(strings.Join(append(lines, submits("1")), "\n")))
+	script, err := script.Parse("script.jsonl", []byte(strings.Join(append(lines, submits("1")), "\n")))
 	require.NoError(t, err)
-	mock := &bodies{Handler: model.NewMock(script, nil)}
+	mock := &bodies{Handler: mockapi.New(script, nil)}
 	server := httptest.NewServer(mock)
 	t.Cleanup(server.Close)
 	p := startHTTP(t, server.URL, "key")

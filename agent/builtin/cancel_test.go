@@ -17,6 +17,8 @@ import (
 
 	"assay/agent/builtin"
 	"assay/internal/model"
+	"assay/internal/model/mockapi"
+	"assay/internal/model/script"
 )
 
 // createAndRun is a call that creates a cell which hangs.
@@ -126,9 +128,9 @@ func TestCO11_CancelDuringEachTool(t *testing.T) {
 // is kept.
 func TestCO11_CancelInTheStream(t *testing.T) {
 	t.Parallel()
-	script, err := model.ParseScript("s", []byte(uses("execute_code", `{"code":"`+strings.Repeat("1+", 500)+`1"}`)+"\n"+`{"content":"a text"}`+"\n"+`{"content":"another"}`))
+	script, err := script.Parse("s", []byte(uses("execute_code", `{"code":"`+strings.Repeat("1+", 500)+`1"}`)+"\n"+`{"content":"a text"}`+"\n"+`{"content":"another"}`))
 	require.NoError(t, err)
-	mock := model.NewMock(script, nil)
+	mock := mockapi.New(script, nil)
 	var once sync.Once
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		once.Do(func() { w = &stallingWriter{ResponseWriter: w, left: 900, gone: r.Context().Done()} })

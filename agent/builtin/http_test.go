@@ -14,13 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
-	"assay/internal/model"
+	"assay/internal/model/mockapi"
+	"assay/internal/model/open"
+	"assay/internal/model/script"
 )
 
 // startHTTP runs the agent on the real client, which talks to a server.
 func startHTTP(t *testing.T, url, key string) *peer {
 	t.Helper()
-	client, err := model.Open("anthropic/claude-opus-4-5", model.Options{APIKey: key, BaseURL: url})
+	client, err := open.Open("anthropic/claude-opus-4-5", open.Options{APIKey: key, BaseURL: url})
 	require.NoError(t, err)
 	return start(t, builtin.Run, builtin.Config{Model: client, ModelName: "anthropic/claude-opus-4-5"})
 }
@@ -45,7 +47,7 @@ func (b *bodies) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // sent again byte for byte with every further call, but for the markers.
 func TestCO9_AnEvaluationOverHTTP(t *testing.T) {
 	t.Parallel()
-	script, err := model.ParseScript("script.jsonl", []byte(strings.Join([]string{
+	script, err := script.Parse("script.jsonl", []byte(strings.Join([]string{
 		uses("get_context", `{}`, "create_cell", `{"position":0,"source":"print 数据 é","auto_run":true}`),
 		`{"content":"no call: a nudge follows","expect":{"tool_result_contains":"数据 é"}}`,
 		strings.TrimSuffix(uses("create_cell", `{"position":0,"source":"cut"}`), "}") + `,"stop_reason":"max_tokens"}`,
@@ -53,7 +55,7 @@ func TestCO9_AnEvaluationOverHTTP(t *testing.T) {
 		submits("42"),
 	}, "\n")))
 	require.NoError(t, err)
-	mock := &bodies{Handler: model.NewMock(script, nil)}
+	mock := &bodies{Handler: mockapi.New(script, nil)}
 	server := httptest.NewServer(mock)
 	t.Cleanup(server.Close)
 
@@ -112,11 +114,11 @@ func TestCO6_WrongKeyOverHTTP(t *testing.T) {
 // The attempts of a run share a server, and each works on its own cells.
 func TestCO3_AgentsShareAServer(t *testing.T) {
 	t.Parallel()
-	script, err := model.ParseScript("script.jsonl", []byte(
+	script, err := script.Parse("script.jsonl", []byte(
 		uses("create_cell", `{"position":0,"source":"print mine","auto_run":true}`)+"\n"+
 			uses("run_cell", `{"cell_id":"$cell[0]"}`)+"\n"+submits("1")))
 	require.NoError(t, err)
-	server := httptest.NewServer(model.NewMock(script, nil))
+	server := httptest.NewServer(mockapi.New(script, nil))
 	t.Cleanup(server.Close)
 	var peers []*peer
 	for i := range 8 {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
-	"assay/internal/model"
+	"assay/internal/model/script"
 	"assay/internal/protocol"
 )
 
@@ -30,7 +30,7 @@ func TestTL1_EachFileMustBeThere(t *testing.T) {
 	for _, name := range []string{"soul", "user", "telos", "context", "harness"} {
 		dir := memoryDir(t)
 		require.NoError(t, os.Remove(filepath.Join(dir, name+".md")))
-		script, err := model.ParseScript("s", []byte(`{"content":"x"}`))
+		script, err := script.Parse("s", []byte(`{"content":"x"}`))
 		require.NoError(t, err)
 		_, theirs := protocol.Pipe()
 		err = builtin.Run(t.Context(), theirs, builtin.Config{Model: script.Client(), MemoryDir: dir})

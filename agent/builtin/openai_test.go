@@ -14,6 +14,9 @@ import (
 
 	"assay/agent/builtin"
 	"assay/internal/model"
+	"assay/internal/model/mockapi"
+	"assay/internal/model/open"
+	"assay/internal/model/script"
 )
 
 // dot is a PNG of one pixel.
@@ -48,12 +51,12 @@ type played struct {
 // play has the agent work on the script.
 func play(t *testing.T, name string) played {
 	t.Helper()
-	script, err := model.ParseScript("script.jsonl", []byte(thirtyTurns()))
+	script, err := script.Parse("script.jsonl", []byte(thirtyTurns()))
 	require.NoError(t, err)
-	mock := &bodies{Handler: model.NewMock(script, nil)}
+	mock := &bodies{Handler: mockapi.New(script, nil)}
 	server := httptest.NewServer(mock)
 	t.Cleanup(server.Close)
-	client, err := model.Open(name, model.Options{APIKey: "key", BaseURL: server.URL})
+	client, err := open.Open(name, open.Options{APIKey: "key", BaseURL: server.URL})
 	require.NoError(t, err)
 	p := start(t, builtin.Run, builtin.Config{
 		Model: client, ModelName: name, Unpriced: true, Pause: func(context.Context, time.Duration) error { return nil },

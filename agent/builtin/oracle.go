@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"assay/internal/model"
+	"assay/internal/model/script"
 	"assay/internal/protocol"
 )
 
@@ -18,7 +18,7 @@ import (
 type Solution struct {
 	Cells  []string        // sources
 	Answer json.RawMessage // nil: the last line that the last cell printed
-	Turns  *model.Script   // instead of both
+	Turns  *script.Script  // instead of both
 }
 
 // ReadSolution reads a file for [ParseSolution].
@@ -69,7 +69,7 @@ func ParseSolution(data []byte) (Solution, error) {
 }
 
 // scriptOf writes each turn on a line of its own.
-func scriptOf(turns []json.RawMessage) (*model.Script, error) {
+func scriptOf(turns []json.RawMessage) (*script.Script, error) {
 	var lines bytes.Buffer
 	for _, turn := range turns {
 		if err := json.Compact(&lines, turn); err != nil {
@@ -77,7 +77,7 @@ func scriptOf(turns []json.RawMessage) (*model.Script, error) {
 		}
 		lines.WriteByte('\n')
 	}
-	return model.ParseScript("turns", lines.Bytes())
+	return script.Parse("turns", lines.Bytes())
 }
 
 // RunOracle is the agent that knows the solution. At a query it creates the

@@ -15,6 +15,7 @@ import (
 
 	"assay/agent/builtin"
 	"assay/internal/model"
+	"assay/internal/model/script"
 	"assay/internal/protocol"
 )
 
@@ -85,7 +86,7 @@ func start(t *testing.T, run agentFunc, cfg builtin.Config) *peer {
 // startTools runs the agent with tools on a scripted model.
 func startTools(t *testing.T, cfg builtin.Config, lines ...string) *peer {
 	t.Helper()
-	script, err := model.ParseScript("script.jsonl", []byte(strings.Join(lines, "\n")))
+	script, err := script.Parse("script.jsonl", []byte(strings.Join(lines, "\n")))
 	require.NoError(t, err)
 	cfg.Model = script.Client()
 	return start(t, builtin.Run, cfg)

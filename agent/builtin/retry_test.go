@@ -17,6 +17,9 @@ import (
 
 	"assay/agent/builtin"
 	"assay/internal/model"
+	"assay/internal/model/mockapi"
+	"assay/internal/model/open"
+	"assay/internal/model/script"
 )
 
 // pauses are those that an agent made, none of which took any time.
@@ -200,9 +203,9 @@ func TestCO6_CancelEndsAPause(t *testing.T) {
 // A reply that breaks off is closed on the console before its retry is told.
 func TestCO6_BrokenRepliesOverHTTP(t *testing.T) {
 	t.Parallel()
-	script, err := model.ParseScript("s", []byte(uses("get_context", `{}`)+"\n"+`{"content":"a whole reply"}`))
+	script, err := script.Parse("s", []byte(uses("get_context", `{}`)+"\n"+`{"content":"a whole reply"}`))
 	require.NoError(t, err)
-	mock := model.NewMock(script, nil)
+	mock := mockapi.New(script, nil)
 	var mu sync.Mutex
 	breaks := []int{800, 600, 400} // bytes after which the first replies break off, the third before its first block
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -217,7 +220,7 @@ func TestCO6_BrokenRepliesOverHTTP(t *testing.T) {
 	t.Cleanup(server.Close)
 	var made pauses
 	cfg := made.instant()
-	cfg.Model, err = model.Open("anthropic/claude-opus-4-5", model.Options{APIKey: "key", BaseURL: server.URL})
+	cfg.Model, err = open.Open("anthropic/claude-opus-4-5", open.Options{APIKey: "key", BaseURL: server.URL})
 	require.NoError(t, err)
 	p := start(t, builtin.Run, cfg)
 	p.init(nil)
@@ -264,7 +267,7 @@ func TestCO6_AnAPIThatCannotBeReached(t *testing.T) {
 	var made pauses
 	cfg := made.instant()
 	var err error
-	cfg.Model, err = model.Open("anthropic/claude-opus-4-5", model.Options{APIKey: "key", BaseURL: server.URL})
+	cfg.Model, err = open.Open("anthropic/claude-opus-4-5", open.Options{APIKey: "key", BaseURL: server.URL})
 	require.NoError(t, err)
 	p := start(t, builtin.Run, cfg)
 	p.init(nil)

@@ -10,17 +10,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
-	"assay/internal/model"
+	"assay/internal/model/mockapi"
+	"assay/internal/model/open"
+	"assay/internal/model/script"
 )
 
 // startStrict runs the agent with tools on the real client, over HTTP, against
 // the strict server, which plays the script. The test fails if it answers 400.
 func startStrict(t *testing.T, cfg builtin.Config, lines ...string) *peer {
 	t.Helper()
-	script, err := model.ParseScript("script.jsonl", []byte(strings.Join(lines, "\n")))
+	script, err := script.Parse("script.jsonl", []byte(strings.Join(lines, "\n")))
 	require.NoError(t, err)
 	var refused atomic.Int64
-	mock := model.NewMock(script, nil)
+	mock := mockapi.New(script, nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen := &statusWriter{ResponseWriter: w}
 		mock.ServeHTTP(seen, r)
@@ -32,7 +34,7 @@ func startStrict(t *testing.T, cfg builtin.Config, lines ...string) *peer {
 		server.Close()
 		require.Zero(t, refused.Load(), "the server refused requests")
 	})
-	cfg.Model, err = model.Open("anthropic/claude-opus-4-5", model.Options{APIKey: "key", BaseURL: server.URL})
+	cfg.Model, err = open.Open("anthropic/claude-opus-4-5", open.Options{APIKey: "key", BaseURL: server.URL})
 	require.NoError(t, err)
 	return start(t, builtin.Run, cfg)
 }

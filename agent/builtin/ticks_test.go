@@ -17,6 +17,7 @@ import (
 
 	"assay/agent/builtin"
 	"assay/internal/model"
+	"assay/internal/model/script"
 	"assay/internal/protocol"
 )
 
@@ -106,7 +107,7 @@ func TestEV7_Order(t *testing.T) {
 			seen = append(seen, now)
 		}
 	}
-	script, err := model.ParseScript("script", []byte(strings.Join([]string{
+	script, err := script.Parse("script", []byte(strings.Join([]string{
 		ticking(frame{"eval": "x", "mood": "eager", "confidence": 7, "thought": "hm", "monologue": "so", "continue": true}),
 		ticking(frame{"thought": "aside", "reply": "42"}),
 	}, "\n")))

@@ -13,6 +13,7 @@ import (
 
 	"assay/agent/builtin"
 	"assay/internal/model"
+	"assay/internal/model/script"
 )
 
 // recorder keeps what a model was asked.
@@ -32,7 +33,7 @@ func (r *recorder) Complete(ctx context.Context, req model.Request, onDelta func
 // startRecorded is startTools, with the requests.
 func startRecorded(t *testing.T, cfg builtin.Config, lines ...string) (*peer, *recorder) {
 	t.Helper()
-	script, err := model.ParseScript("script.jsonl", []byte(strings.Join(lines, "\n")))
+	script, err := script.Parse("script.jsonl", []byte(strings.Join(lines, "\n")))
 	require.NoError(t, err)
 	r := &recorder{Client: script.Client()}
 	cfg.Model = r

@@ -12,6 +12,8 @@ import (
 
 	"assay/agent/builtin"
 	"assay/internal/model"
+	"assay/internal/model/mockapi"
+	"assay/internal/model/script"
 )
 
 // judge asks the strict server whether it takes a transcript.
@@ -22,7 +24,7 @@ func judge(messages []model.Message) (int, string) {
 // judgeRequest is judge for a whole request.
 func judgeRequest(req model.Request) (int, string) {
 	req.Model = "m"
-	script, err := model.ParseScript("s", []byte(strings.Repeat(`{"content":"ok"}`+"\n", len(req.Messages)+1)))
+	script, err := script.Parse("s", []byte(strings.Repeat(`{"content":"ok"}`+"\n", len(req.Messages)+1)))
 	if err != nil {
 		return 0, err.Error()
 	}
@@ -33,7 +35,7 @@ func judgeRequest(req model.Request) (int, string) {
 	r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(string(body)))
 	r.Header.Set("X-Api-Key", "k")
 	w := httptest.NewRecorder()
-	model.NewMock(script, nil).ServeHTTP(w, r)
+	mockapi.New(script, nil).ServeHTTP(w, r)
 	return w.Code, w.Body.String()
 }
 

@@ -10,7 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/model"
+	"assay/internal/model/mockapi"
+	"assay/internal/model/script"
 )
 
 // foreignAgent is one of the agents that docs/agents.md shows.
@@ -49,9 +50,9 @@ func stageForeign(t *testing.T, a foreignAgent) (dir, command string, env []stri
 	require.NoError(t, err)
 	env = []string{"PYTHONPATH=" + python, "PYTHONDONTWRITEBYTECODE=1", "ANTHROPIC_API_KEY=any"}
 	if a.turns != "" {
-		script, err := model.ParseScript("turns", []byte(a.turns))
+		script, err := script.Parse("turns", []byte(a.turns))
 		require.NoError(t, err)
-		api := httptest.NewServer(model.NewMock(script, nil))
+		api := httptest.NewServer(mockapi.New(script, nil))
 		t.Cleanup(api.Close)
 		env = append(env, "ANTHROPIC_BASE_URL="+api.URL)
 	}

@@ -14,6 +14,10 @@ import (
 	"assay/agent/builtin"
 	"assay/internal/limiter"
 	"assay/internal/model"
+	"assay/internal/model/endpoint"
+	modelopen "assay/internal/model/open"
+	"assay/internal/model/openai"
+	"assay/internal/model/replay"
 )
 
 // builtinFlags are those of the built-in agent. Whoever starts it has the same
@@ -83,11 +87,11 @@ func (f *builtinFlags) config(p *process) (builtin.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	cfg.Params, cfg.Unpriced = params, model.Foreign(f.model, options.BaseURL)
-	if cfg.Model, err = model.Open(f.model, options); err != nil {
+	cfg.Params, cfg.Unpriced = params, openai.IsThirdParty(f.model, options.BaseURL)
+	if cfg.Model, err = modelopen.Open(f.model, options); err != nil {
 		return cfg, err
 	}
-	if replay, ok := cfg.Model.(*model.Replayer); ok {
+	if replay, ok := cfg.Model.(*replay.Replayer); ok {
 		replayed(&cfg, replay)
 	} else if f.turnstile != "" {
 		cfg.Admit = func(ctx context.Context) (func(), error) { return limiter.Acquire(ctx, f.turnstile) }
@@ -132,7 +136,7 @@ func (f *builtinFlags) checkFolders() error {
 // its calls have cost.
 func (f *builtinFlags) priced(p *process) bool {
 	options, _, err := p.modelSettings(f.model, f.modelArgs)
-	return strings.HasPrefix(f.model, "replay:") || err == nil && model.FindCard(f.model) != nil && !model.Foreign(f.model, options.BaseURL)
+	return strings.HasPrefix(f.model, "replay:") || err == nil && model.FindCard(f.model) != nil && !openai.IsThirdParty(f.model, options.BaseURL)
 }
 
 // absolute makes every path good for the agent, which works in another folder.
@@ -174,13 +178,13 @@ func (p *process) openModel(name string, args []string) (model.Client, model.Par
 	if err != nil {
 		return nil, params, err
 	}
-	client, err := model.Open(name, options)
+	client, err := modelopen.Open(name, options)
 	return client, params, err
 }
 
 // modelSettings are those of a model: key and base URL of its provider, as the
 // environment has them, and what the arguments say.
-func (p *process) modelSettings(name string, args []string) (options model.Options, params model.Params, err error) {
+func (p *process) modelSettings(name string, args []string) (options modelopen.Options, params model.Params, err error) {
 	switch model.Provider(name) {
 	case "anthropic":
 		options.APIKey, _ = p.getenv("ANTHROPIC_API_KEY")
@@ -198,9 +202,9 @@ func (p *process) modelSettings(name string, args []string) (options model.Optio
 		case "base_url":
 			options.BaseURL = value
 		case "idle_s":
-			options.Idle, err = model.ParseIdle(value)
+			options.IdleTimeout, err = endpoint.ParseIdleTimeout(value)
 		case "match":
-			options.Match, err = model.Match(value), model.CheckMatch(value)
+			options.Match, err = replay.Match(value), replay.CheckMatch(value)
 		default:
 			err = params.Set(key, value)
 		}

@@ -13,7 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/model"
+	"assay/internal/model/mockapi"
+	"assay/internal/model/script"
 )
 
 // longTurns is how many replies the long conversation has.
@@ -90,9 +91,9 @@ func TestCO12_LongConversationIsPlayedAgain(t *testing.T) {
 	dir := t.TempDir()
 	text, total := longScript(t)
 	require.Equal(t, (longTurns-1)/4, strings.Count(text, "\n")-longTurns, "a fault at every fifth call")
-	script, err := model.ParseScript("long.jsonl", []byte(text))
+	script, err := script.Parse("long.jsonl", []byte(text))
 	require.NoError(t, err)
-	api := httptest.NewServer(model.NewMock(script, nil))
+	api := httptest.NewServer(mockapi.New(script, nil))
 	t.Cleanup(api.Close)
 	write(t, filepath.Join(dir, "case.json"), fmt.Sprintf(`{"id": "long", "task": "Sum up.", "graders": [
 		{"type": "exact", "config": {"ground_truth": {"total": %d}}},

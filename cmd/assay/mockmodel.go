@@ -8,11 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/model"
+	"assay/internal/model/mockapi"
+	"assay/internal/model/script"
 )
 
 func (p *process) mockmodelCommand() *cobra.Command {
-	var script, addr string
+	var file, addr string
 	cmd := &cobra.Command{
 		Use:   "mockmodel --script FILE",
 		Short: "Serves a scripted model on loopback",
@@ -25,22 +26,22 @@ Exit status: 0 ended by a signal, 2 bad usage or script, 3 it could not serve.`,
   ANTHROPIC_API_KEY=any assay run cases --model anthropic/any --model-arg base_url=http://127.0.0.1:8080`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if script == "" {
+			if file == "" {
 				return usage(errors.New("mockmodel needs a --script, the file with its replies"))
 			}
-			turns, err := model.ReadScript(script)
+			turns, err := script.ReadFile(file)
 			if err != nil {
 				return usage(err)
 			}
 			return p.serveMock(cmd.Context(), turns, addr)
 		},
 	}
-	cmd.Flags().StringVar(&script, "script", "", "`file` with a reply a line")
+	cmd.Flags().StringVar(&file, "script", "", "`file` with a reply a line")
 	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "`address` to listen at; port 0 is a free one")
 	return cmd
 }
 
-func (p *process) serveMock(ctx context.Context, script *model.Script, addr string) error {
+func (p *process) serveMock(ctx context.Context, script *script.Script, addr string) error {
 	ctx, interrupted := p.untilSignal(ctx)
 	defer interrupted.stop()
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
@@ -50,7 +51,7 @@ func (p *process) serveMock(ctx context.Context, script *model.Script, addr stri
 	if _, err := fmt.Fprintf(p.out, "http://%s\n", ln.Addr()); err != nil {
 		return broken(err)
 	}
-	if err := model.NewMock(script, p.log()).Serve(ctx, ln); err != nil {
+	if err := mockapi.New(script, p.log()).Serve(ctx, ln); err != nil {
 		return broken(err)
 	}
 	return nil

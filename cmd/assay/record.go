@@ -9,22 +9,22 @@ import (
 	"time"
 
 	"assay/agent/builtin"
-	"assay/internal/model"
+	"assay/internal/model/replay"
 )
 
 // occasion is what this process knows of when and where its models are called:
 // an agent that the server has started knows its session and its sandbox.
-func (p *process) occasion() model.Normalizer {
+func (p *process) occasion() replay.Normalizer {
 	session, _ := p.getenv("ASSAY_SESSION")
 	sandbox, _ := p.getenv("LATCH_SANDBOX_ROOT")
 	if session == "" || sandbox == "" {
-		return model.Normalizer{}
+		return replay.Normalizer{}
 	}
 	paths := []string{sandbox}
 	if real, err := filepath.EvalSymlinks(sandbox); err == nil && real != sandbox {
 		paths = append(paths, real)
 	}
-	return model.Normalizer{Session: session, Sandbox: paths}
+	return replay.Normalizer{Session: session, Sandbox: paths}
 }
 
 // checkRecord refuses a file for recorded calls that cannot be written, or that
@@ -83,7 +83,7 @@ func (f *builtinFlags) recording(p *process, cfg *builtin.Config) (stop func() e
 
 // replayed lets an agent go on as it did when the calls were recorded: by the
 // clock of then, at the price of then, and waiting for nothing.
-func replayed(cfg *builtin.Config, replay *model.Replayer) {
+func replayed(cfg *builtin.Config, replay *replay.Replayer) {
 	cfg.ModelName, cfg.Clock = replay.Model(), replay.Clock()
 	cfg.Jitter = func() float64 { return 0 }
 	cfg.Pause = func(ctx context.Context, _ time.Duration) error {

@@ -95,15 +95,15 @@ while True:
         send(type="agent_error", error=traceback.format_exc(), fatal=True)
 `
 
-// script is a query that makes the actor do something.
-func script(python string) string { return "#!agent\n" + python + "\n#!end" }
+// actorQuery is a query that makes the actor do something.
+func actorQuery(python string) string { return "#!agent\n" + python + "\n#!end" }
 
 // actorCase writes a case that is passed by 42, and which the actor tries as the
 // Python says.
 func actorCase(t *testing.T, dir, id, python string) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
-		"id": id, "task": script(python),
+		"id": id, "task": actorQuery(python),
 		"grader": map[string]any{"type": "exact", "config": map[string]any{"ground_truth": 42}},
 	})
 	require.NoError(t, err)

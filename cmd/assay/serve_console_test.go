@@ -183,7 +183,7 @@ func (c *console) cell(t *testing.T, position int, source string) string {
 
 // tell makes the actor do something.
 func (c *console) tell(python string) {
-	c.agent.say(fields{"type": "agent_query", "query": script(python), "request_id": uuid.NewString()})
+	c.agent.say(fields{"type": "agent_query", "query": actorQuery(python), "request_id": uuid.NewString()})
 }
 
 // breaks ends both connections without a word.

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"assay/internal/model"
+	"assay/internal/model/replay"
 	"assay/internal/notebook"
 	"assay/internal/subprocess"
 	"assay/testcases/grading"
@@ -94,7 +95,7 @@ func (a *attempt) judge(name string) (model.Client, error) {
 		}
 		a.judged = file
 	}
-	return model.Record(name, client, a.judged), nil
+	return replay.Record(name, client, a.judged), nil
 }
 
 // WithoutSecrets returns environ less what looks like a secret, by its name or as a

@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"assay/eval/runs"
-	"assay/internal/model"
+	"assay/internal/model/replay"
 )
 
 // longestFile bounds what is read of a file of an attempt, in bytes.
@@ -62,12 +62,12 @@ func (e *evidence) conversation() []json.RawMessage {
 }
 
 // recording is what judges were asked and what they said.
-func (e *evidence) recording() *model.Recording {
+func (e *evidence) recording() *replay.Recording {
 	text := e.file("judge.jsonl")
 	if text == nil {
 		return nil
 	}
-	recording, err := model.ParseRecording("judge.jsonl", text)
+	recording, err := replay.ParseRecording("judge.jsonl", text)
 	if err != nil {
 		e.err = err
 	}

@@ -6,11 +6,12 @@ import (
 	"sync"
 
 	"assay/internal/model"
+	"assay/internal/model/replay"
 )
 
 // judge opens models for the judges of one attempt: recorded, which may be nil,
 // answers what it can, a live model the rest.
-func (s *stored) judge(recorded *model.Recording) func(name string) (model.Client, error) {
+func (s *stored) judge(recorded *replay.Recording) func(name string) (model.Client, error) {
 	live := func(name string) (model.Client, error) {
 		if s.cfg.OpenJudge == nil {
 			return nil, errors.New("no model can be asked here")
@@ -19,7 +20,7 @@ func (s *stored) judge(recorded *model.Recording) func(name string) (model.Clien
 		if err != nil {
 			return nil, err
 		}
-		return model.Record(name, client, s.calls), nil
+		return replay.Record(name, client, s.calls), nil
 	}
 	if recorded == nil {
 		return live
@@ -42,7 +43,7 @@ type replayed struct {
 // Complete plays the recorded call, or else makes one.
 func (r replayed) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
 	reply, err := r.played.Complete(ctx, req, onDelta)
-	if !errors.Is(err, model.ErrNotRecorded) {
+	if !errors.Is(err, replay.ErrNotRecorded) {
 		return reply, err
 	}
 	client, err := r.live()

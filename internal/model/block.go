@@ -1,8 +1,13 @@
 package model
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"strings"
+
+	"assay/internal/model/rawjson"
 )
 
 // Roles of a [Message].
@@ -98,4 +103,139 @@ func ToolUses(blocks []Block) []Block {
 		}
 	}
 	return calls
+}
+
+// ToolInput returns the input of a tool call as a JSON object that may be sent to
+// an API again. "" becomes {}. Text that is not a JSON object, because the reply
+// was cut in the middle of it or the model wrote it so, becomes the value of the
+// one property invalid_json, which no tool has. Invalid Unicode is replaced.
+func ToolInput(text string) json.RawMessage {
+	if text == "" {
+		return json.RawMessage(`{}`)
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &object) == nil && object != nil {
+		return rawjson.RepairUnicode([]byte(text))
+	}
+	wrapped, _ := json.Marshal(map[string]string{"invalid_json": text}) //nolint:errchkjson // a string
+	return wrapped
+}
+
+// EmitBlock calls onDelta, unless it is nil, with the start, the whole text and the
+// stop of a block of a reply, as if it had arrived in one piece. Index is the
+// position of the block in the reply.
+func EmitBlock(onDelta func(Delta), index int, b Block) {
+	if onDelta == nil {
+		return
+	}
+	text := b.Text + b.Thinking
+	if b.Type == BlockToolUse {
+		text = cmp.Or(string(b.Input), "{}")
+	}
+	onDelta(Delta{Kind: DeltaStart, Index: index, Type: b.Type, ID: b.ID, Name: b.Name})
+	onDelta(Delta{Kind: DeltaText, Index: index, Type: b.Type, Text: text})
+	onDelta(Delta{Kind: DeltaStop, Index: index, Type: b.Type})
+}
+
+// UnmarshalJSON reads a block. The content of a tool_result may be a string,
+// which then counts as one text.
+func (b *Block) UnmarshalJSON(data []byte) error {
+	var in struct {
+		Type      string          `json:"type"`
+		Text      string          `json:"text"`
+		ID        string          `json:"id"`
+		Name      string          `json:"name"`
+		Input     json.RawMessage `json:"input"`
+		ToolUseID string          `json:"tool_use_id"`
+		Content   json.RawMessage `json:"content"`
+		IsError   bool            `json:"is_error"`
+		Source    Source          `json:"source"`
+		Thinking  string          `json:"thinking"`
+		Signature string          `json:"signature"`
+		Data      string          `json:"data"`
+		marked
+	}
+	err := json.Unmarshal(data, &in)
+	switch in.Type {
+	case BlockText, BlockImage, BlockToolUse, BlockToolResult, BlockThinking, BlockRedactedThinking:
+	case "":
+		return cmp.Or(err, errors.New("a block has no type"))
+	default: // whose fields may be of other types than ours
+		*b = Block{Type: in.Type, raw: bytes.Clone(data)}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	*b = Block{
+		Type: in.Type, Text: in.Text, ID: in.ID, Name: in.Name, Input: in.Input, ToolUseID: in.ToolUseID,
+		IsError: in.IsError, Source: in.Source, Thinking: in.Thinking, Signature: in.Signature, Data: in.Data,
+		Cache: in.CacheControl != nil,
+	}
+	if in.Type != BlockToolResult {
+		return nil
+	}
+	b.Content, err = ParseContent(in.Content)
+	return err
+}
+
+// UnmarshalJSON reads a message whose content is a list of blocks or a string,
+// which then counts as one text.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	var in struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	content, err := ParseContent(in.Content)
+	*m = Message{Role: in.Role, Content: content}
+	return err
+}
+
+// ParseContent reads the content of a message or of a tool result: a string, which
+// counts as one text block, a list of blocks, or null, which gives nil.
+func ParseContent(data json.RawMessage) ([]Block, error) {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 || string(data) == "null" {
+		return nil, nil
+	}
+	if data[0] == '"' {
+		var text string
+		if err := json.Unmarshal(data, &text); err != nil {
+			return nil, err
+		}
+		return []Block{Text(text)}, nil
+	}
+	var list []Block
+	err := json.Unmarshal(data, &list)
+	return list, err
+}
+
+// marked is what a block or a tool has beside its own fields: the marker up to
+// which the API is to cache the request, nil for none.
+type marked struct {
+	CacheControl *cacheControl `json:"cache_control,omitempty"`
+}
+
+type cacheControl struct {
+	Type string `json:"type"` // ephemeral
+}
+
+// plainTool is a [Tool] without its methods.
+type plainTool Tool
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (t *Tool) UnmarshalJSON(data []byte) error {
+	var in struct {
+		plainTool
+		marked
+	}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	*t = Tool(in.plainTool)
+	t.Cache = in.CacheControl != nil
+	return nil
 }

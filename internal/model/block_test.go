@@ -7,14 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/model"
+	"assay/internal/model/modeltest"
 )
-
-func asJSON(t *testing.T, v any) string {
-	t.Helper()
-	data, err := json.Marshal(v)
-	require.NoError(t, err)
-	return string(data)
-}
 
 // What is written once is written the same way for ever after.
 func TestCO4_MessagesKeepTheirBytes(t *testing.T) {
@@ -30,7 +24,7 @@ func TestCO4_MessagesKeepTheirBytes(t *testing.T) {
 	} {
 		var m model.Message
 		require.NoError(t, json.Unmarshal([]byte(text), &m))
-		require.Equal(t, text, asJSON(t, m))
+		require.Equal(t, text, modeltest.JSON(t, m))
 	}
 }
 
@@ -38,9 +32,9 @@ func TestCO4_StringsCountAsText(t *testing.T) {
 	t.Parallel()
 	var m model.Message
 	require.NoError(t, json.Unmarshal([]byte(`{"role":"user","content":"hi"}`), &m))
-	require.Equal(t, says("hi"), m)
+	require.Equal(t, modeltest.UserText("hi"), m)
 	require.NoError(t, json.Unmarshal([]byte(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"hi"}]}`), &m))
-	require.Equal(t, user(result("a", "hi")), m)
+	require.Equal(t, modeltest.User(modeltest.ToolResult("a", "hi")), m)
 }
 
 func TestCO4_FaultyBlocks(t *testing.T) {
@@ -67,8 +61,8 @@ func FuzzMessage(f *testing.F) {
 		if json.Unmarshal(data, &m) != nil {
 			return
 		}
-		first := asJSON(t, m)
+		first := modeltest.JSON(t, m)
 		require.NoError(t, json.Unmarshal([]byte(first), &again))
-		require.Equal(t, first, asJSON(t, again))
+		require.Equal(t, first, modeltest.JSON(t, again))
 	})
 }

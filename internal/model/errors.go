@@ -4,64 +4,92 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 )
 
-// ErrCutStream says that a reply broke off before its end, or that nothing came
-// for so long that it was given up.
+// ErrCutStream means that a reply broke off before its end, or that the client gave
+// up after a time without traffic.
 var ErrCutStream = errors.New("the reply broke off before its end")
 
-// ErrUnreachable says that no connection brought so much as the beginning of a
-// reply.
+// ErrUnreachable means that the connection failed before the beginning of a reply
+// came.
 var ErrUnreachable = errors.New("the API cannot be reached")
 
-// ErrNotRecorded says that a [Recording] holds no such request that has not been
-// played yet.
-var ErrNotRecorded = errors.New("the request was not recorded")
+// Values of [APIError.Type] that name a reason better than the HTTP status does.
+const (
+	TypeNoQuota       = "insufficient_quota"        // OpenAI: a 429 that does not pass by waiting
+	TypeContextLength = "context_length_exceeded"   // OpenAI: the conversation is too long
+	TypeContextSize   = "exceed_context_size_error" // llama.cpp: the conversation is too long
+)
 
-// APIError is a refusal of a model's API. Its text is one line, such as
-// "anthropic: 401 authentication_error: invalid x-api-key". To the one of OpenAI
-// that a setting mends it adds which.
+// toolsNeedNoReasoning is part of the message by which OpenAI refuses tools to a
+// model that reasons. Some of its models do so unless reasoning is switched off.
+const toolsNeedNoReasoning = "Function tools with reasoning_effort are not supported"
+
+// APIError is a refusal by a model's API. Its text is one line, such as
+// "anthropic: 401 authentication_error: invalid x-api-key". If a setting of Assay
+// avoids the refusal, the text names it.
 type APIError struct {
 	Provider   string // anthropic, openai, or script
 	Status     int    // of HTTP
 	Type       string // as the API names it, may be empty
 	Message    string
-	RetryAfter time.Duration // what the API asked to wait, 0 when it did not say
+	RetryAfter time.Duration // how long the API asks to wait, 0 if it does not say
 }
 
 func (e *APIError) Error() string {
-	text := fmt.Sprintf("%s: %d %s: %s", e.Provider, e.Status, e.Type, oneLine(e.Message))
-	if strings.Contains(e.Message, chatNoTools) {
+	text := fmt.Sprintf("%s: %d %s: %s", e.Provider, e.Status, e.Type, strings.Join(strings.Fields(e.Message), " "))
+	if strings.Contains(e.Message, toolsNeedNoReasoning) {
 		text += " (set --model-arg reasoning_effort=none where the model knows it)"
 	}
 	return text
 }
 
-// ContextExceeded reports whether err is an API's refusal of a conversation
-// that is longer than the model can read.
+// ContextExceeded reports whether err is an API's refusal of a conversation that is
+// longer than the model can read.
 func ContextExceeded(err error) bool {
 	var api *APIError
 	if !errors.As(err, &api) {
 		return false
 	}
-	if api.Provider == providerOpenAI && chatContextExceeded(api) {
+	if api.Provider == "openai" && openAIContextExceeded(api) {
 		return true
 	}
 	return api.Status == http.StatusRequestEntityTooLarge ||
 		api.Status == http.StatusBadRequest && strings.Contains(api.Message, "prompt is too long")
 }
 
-// Transient reports whether the call that ended with err may succeed if it is
-// made again: the API could not be reached or had no capacity, or the reply broke
-// off. The refusal of a request as such is not transient.
+// tooLong matches the messages, in lower case, by which servers that are compatible
+// with OpenAI refuse a conversation as too long.
+var tooLong = regexp.MustCompile(`prompt is too long|maximum context length` +
+	`|\b(exceed|exceeds|exceeded|longer than|greater than)\b.*\bcontext\b` +
+	`|\bcontext\b.*\b(exceeded|overflows|overflowed)\b`)
+
+// openAIContextExceeded reports whether an error of Chat Completions says that the
+// conversation is too long, by its type or, since compatible servers differ, by its
+// message. A max_tokens that is too large is another error.
+func openAIContextExceeded(api *APIError) bool {
+	if api.Type == TypeContextLength || api.Type == TypeContextSize {
+		return true
+	}
+	message := strings.ToLower(api.Message)
+	if api.Status == http.StatusTooManyRequests || strings.Contains(message, "is too large") {
+		return false
+	}
+	return tooLong.MatchString(message)
+}
+
+// Transient reports whether the call that failed with err may succeed if it is made
+// again: the API could not be reached or had no capacity, or the reply broke off.
+// The refusal of a request as such is not transient.
 func Transient(err error) bool {
 	api, refused := errors.AsType[*APIError](err)
 	if !refused {
 		return errors.Is(err, ErrCutStream) || errors.Is(err, ErrUnreachable)
 	}
-	if api.Type == chatNoQuota || ContextExceeded(err) {
+	if api.Type == TypeNoQuota || ContextExceeded(err) {
 		return false
 	}
 	switch api.Status {
@@ -72,8 +100,9 @@ func Transient(err error) bool {
 	}
 }
 
-// errorTypes is how the Messages API names the errors of each status.
+// errorTypes returns the type that the Messages API gives the errors of each status.
 func errorTypes() map[int]string {
+	const overloaded = 529 // the API has no capacity
 	return map[int]string{
 		http.StatusBadRequest:            "invalid_request_error",
 		http.StatusUnauthorized:          "authentication_error",
@@ -85,15 +114,13 @@ func errorTypes() map[int]string {
 		http.StatusTooManyRequests:       "rate_limit_error",
 		http.StatusInternalServerError:   "api_error",
 		http.StatusGatewayTimeout:        "timeout_error",
-		statusOverloaded:                 "overloaded_error",
+		overloaded:                       "overloaded_error",
 	}
 }
 
-// statusOverloaded is what the Messages API answers when it has no capacity.
-const statusOverloaded = 529
-
-// errorType names the error of a status.
-func errorType(status int) string {
+// ErrorType returns the type that the Messages API gives errors of an HTTP status;
+// for other statuses api_error from 500 on, else invalid_request_error.
+func ErrorType(status int) string {
 	if name, ok := errorTypes()[status]; ok {
 		return name
 	}
@@ -103,25 +130,26 @@ func errorType(status int) string {
 	return "invalid_request_error"
 }
 
-// streamedStatus is the status that the name of an error in the middle of a
-// reply stands for. The API had accepted the request, so one that is not known is
-// a failure of its own.
-func streamedStatus(name string) int {
+// ErrorStatus returns the HTTP status of an error type of the Messages API. It is for
+// errors in the middle of a reply. The API had accepted the request, so an unknown
+// type is 500.
+func ErrorStatus(errorType string) int {
 	for status, known := range errorTypes() {
-		if known == name {
+		if known == errorType {
 			return status
 		}
 	}
 	return http.StatusInternalServerError
 }
 
-// errorBody is an error as the API writes it.
-type errorBody struct {
-	Type  string      `json:"type"` // error
-	Error errorDetail `json:"error"`
+// ErrorBody is the JSON body of an error of the Messages API.
+type ErrorBody struct {
+	Type  string      `json:"type"` // always error
+	Error ErrorDetail `json:"error"`
 }
 
-type errorDetail struct {
+// ErrorDetail is what an [ErrorBody] says.
+type ErrorDetail struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }

@@ -1,11 +1,13 @@
-// Package model talks to language models: one small interface, [Client], and
-// behind it the vendors' APIs and a scripted model that needs no network. Its
-// types are plain values whose JSON is that of Anthropic's Messages API, so that
-// a conversation can be stored, compared and sent again byte for byte. [Record]
-// writes calls down, a [Recording] plays them again.
+// Package model defines what a client of a language model is, [Client], and the plain
+// values that go in and out. Their JSON is that of Anthropic's Messages API, so that a
+// conversation can be stored, compared and sent again byte for byte. It also says which
+// errors may be retried ([Transient]) and what a call costs ([FindCard]).
 //
-// [Mock] is the other end: a server that plays the same scripts in the wire shape
-// of either API, the Messages API and OpenAI's Chat Completions.
+// The clients are in the packages below it: anthropic and openai call the vendors' APIs
+// with what endpoint has in common for both, script plays fixed replies, replay records
+// calls and plays recordings. Package open returns the client for a model's name.
+// Package mockapi is the other side: a server that plays scripts with the wire formats
+// of both vendors.
 package model
 
 import (

@@ -8,6 +8,10 @@ import (
 	"strings"
 )
 
+// MinThinkingBudget is the smallest budget of [Thinking] that the Messages API
+// accepts, in tokens.
+const MinThinkingBudget = 1024
+
 // Set changes one setting by its name: max_tokens (an integer), temperature
 // (0 to 2), thinking (adaptive, disabled, or a budget in tokens), or
 // reasoning_effort (none, minimal, low, medium, high, xhigh or max).
@@ -60,10 +64,10 @@ func (p *Params) setThinking(value string) error {
 // Check says whether a model of that name takes the settings, as far as they
 // tell. Scripts and recordings take any.
 func (p Params) Check(name string) error {
-	switch Provider(name) {
-	case providerAnthropic:
+	switch prefix, _, _ := ParseName(name); prefix {
+	case PrefixAnthropic:
 		return p.checkAnthropic(name)
-	case providerOpenAI:
+	case PrefixOpenAI:
 		if p.Thinking != nil && p.Thinking.Type != "adaptive" {
 			return fmt.Errorf("thinking is a setting of anthropic/ models: for %s there is reasoning_effort", name)
 		}
@@ -88,8 +92,8 @@ func (p Params) checkAnthropic(name string) error {
 		return fmt.Errorf("temperature must be 1, or left out, while %s thinks, not %g", name, *p.Temperature)
 	case p.Thinking.Type == "adaptive":
 		return nil
-	case budget < minBudget:
-		return fmt.Errorf("thinking must be a budget of at least %d tokens for %s, not %d", minBudget, name, budget)
+	case budget < MinThinkingBudget:
+		return fmt.Errorf("thinking must be a budget of at least %d tokens for %s, not %d", MinThinkingBudget, name, budget)
 	case budget >= most:
 		return fmt.Errorf("thinking must be a budget less than max_tokens, which is %d, not %d", most, budget)
 	}

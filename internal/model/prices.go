@@ -13,7 +13,7 @@ var pricesJSON []byte
 // Card is what is known of a model: its price and how much it reads. The table
 // of cards is prices.json.
 type Card struct {
-	Model   string `json:"model"`   // as for [Open], without a date
+	Model   string `json:"model"`   // see [ParseName]; without a date
 	Context int64  `json:"context"` // tokens it can read
 	Price   Price  `json:"price"`
 	Long    *Long  `json:"long"` // where long prompts have a price of their own
@@ -35,10 +35,10 @@ type Long struct {
 	Price Price `json:"price"`
 }
 
-// FindCard returns the card of a model, named as for [Open]. The name may end
+// FindCard returns the card of a model, see [ParseName]. The name may end
 // with a date or with -latest. It returns nil for a model that the table does not
 // have: what it costs is then not known. A card is good where the model's own
-// provider serves it; see [Foreign].
+// provider serves it; see openai.IsThirdParty.
 func FindCard(name string) *Card {
 	var table []Card
 	if err := json.Unmarshal(pricesJSON, &table); err != nil {

@@ -17,6 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/model"
+	"assay/internal/model/mockapi"
+	"assay/internal/model/open"
+	"assay/internal/model/replay"
+	"assay/internal/model/script"
 	"assay/testcases/grading"
 )
 
@@ -36,7 +40,7 @@ func (b *bench) open(string) (model.Client, error) { return b, nil }
 // playing returns a judge that plays the lines of a script.
 func playing(t *testing.T, lines ...string) *bench {
 	t.Helper()
-	script, err := model.ParseScript("judge.jsonl", []byte(strings.Join(lines, "\n")))
+	script, err := script.Parse("judge.jsonl", []byte(strings.Join(lines, "\n")))
 	require.NoError(t, err)
 	return &bench{client: script.Client()}
 }
@@ -168,7 +172,7 @@ func TestJudgeThatCannotBeAsked(t *testing.T) {
 	got := grading.Grade(t.Context(), spec, grading.Input{})
 	require.Equal(t, &grading.Error{Kind: "model", Text: "there is no model here to ask"}, got.Error)
 	got = grading.Grade(t.Context(), spec, grading.Input{Judge: func(name string) (model.Client, error) {
-		return model.Open(name, model.Options{})
+		return open.Open(name, open.Options{})
 	}})
 	require.Equal(t, &grading.Error{Kind: "model", Text: "the model anthropic/claude-x needs an API key: set ANTHROPIC_API_KEY"}, got.Error)
 }
@@ -179,7 +183,7 @@ func TestJudgeFilesLieWithTheCase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "judge.jsonl"), []byte(reply(`{"score": 1, "passed": true, "reasoning": "x"}`)), 0o600))
-	open := func(name string) (model.Client, error) { return model.Open(name, model.Options{}) }
+	open := func(name string) (model.Client, error) { return open.Open(name, open.Options{}) }
 	got := grading.Grade(t.Context(), grading.Spec{Type: "llm_judge", Config: decode(t, `{"prompt": "p", "model": "script:judge.jsonl"}`)}, grading.Input{Dir: dir, Judge: open})
 	require.Equal(t, "pass", outcome(got), got.Reasoning)
 	require.Equal(t, grading.String("script:judge.jsonl"), got.Metrics.Get("model"))
@@ -240,23 +244,23 @@ func TestJudgeEndsWithTheRun(t *testing.T) {
 // replay is the result.
 func TestCO12_JudgeIsRecordedAndPlayedAgain(t *testing.T) {
 	t.Parallel()
-	script, err := model.ParseScript("judge.jsonl", []byte(strings.Join([]string{
+	script, err := script.Parse("judge.jsonl", []byte(strings.Join([]string{
 		`{"error": {"status": 429, "retry_after": 0.01}}`, reply("I pass it."), reply(`{"score": 0.75, "passed": true, "reasoning": "é <b>"}`),
 	}, "\n")))
 	require.NoError(t, err)
-	server := httptest.NewServer(model.NewMock(script, nil))
+	server := httptest.NewServer(mockapi.New(script, nil))
 	t.Cleanup(server.Close)
-	live, err := model.Open("anthropic/claude-x", model.Options{APIKey: "secret", BaseURL: server.URL})
+	live, err := open.Open("anthropic/claude-x", open.Options{APIKey: "secret", BaseURL: server.URL})
 	require.NoError(t, err)
 
 	in := attack()
 	var recording bytes.Buffer
-	want := judge(t.Context(), &bench{client: model.Record("anthropic/claude-x", live, &recording)}, leniently, in)
+	want := judge(t.Context(), &bench{client: replay.Record("anthropic/claude-x", live, &recording)}, leniently, in)
 	require.Equal(t, "pass", outcome(want), want.Reasoning)
 	require.Equal(t, grading.NewInt(3), want.Metrics.Get("calls"))
 	require.NotContains(t, recording.String(), "secret")
 
-	calls, err := model.ParseRecording("calls.jsonl", recording.Bytes())
+	calls, err := replay.ParseRecording("calls.jsonl", recording.Bytes())
 	require.NoError(t, err)
 	require.Equal(t, want, judge(t.Context(), &bench{client: calls.Client()}, leniently, in))
 	in.Task += "!"

@@ -1,0 +1,205 @@
+package anthropic_test
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/model"
+	"assay/internal/model/anthropic"
+	"assay/internal/model/endpoint"
+	"assay/internal/model/mockapi"
+	"assay/internal/model/modeltest"
+	"assay/internal/model/open"
+)
+
+// Wherever a connection fails, the error says that trying again may help.
+func TestCO6_LostConnections(t *testing.T) {
+	t.Parallel()
+	large := modeltest.UserText(strings.Repeat("some text ", 1<<20))
+	reset := func(read int) func(net.Conn) {
+		return func(conn net.Conn) {
+			_, _ = io.ReadFull(conn, make([]byte, read))
+			if tcp, ok := conn.(*net.TCPConn); ok {
+				_ = tcp.SetLinger(0) // a reset, not an end in good order
+			}
+		}
+	}
+	cases := map[string]struct {
+		serve func(net.Conn)
+		says  model.Message
+		want  error
+	}{
+		"reset at once":          {reset(0), modeltest.UserText("go"), model.ErrUnreachable},
+		"reset while sending":    {reset(4096), large, model.ErrUnreachable},
+		"reset before the head":  {reset(200), modeltest.UserText("go"), model.ErrUnreachable},
+		"end before the head":    {func(conn net.Conn) { _, _ = conn.Read(make([]byte, 1<<16)) }, modeltest.UserText("go"), model.ErrUnreachable},
+		"end in the head":        {answer("HTTP/1.1 200 OK\r\nContent-Ty"), modeltest.UserText("go"), model.ErrUnreachable},
+		"no HTTP":                {answer("SSH-2.0-OpenSSH_9.2\r\n\r\n"), modeltest.UserText("go"), model.ErrUnreachable},
+		"end after the head":     {answer("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 999\r\n\r\n"), modeltest.UserText("go"), model.ErrCutStream},
+		"end in a chunk":         {answer("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nevent: ping\n"), modeltest.UserText("go"), model.ErrCutStream},
+		"no chunk":               {answer("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), modeltest.UserText("go"), model.ErrCutStream},
+		"no content, no end":     {answer("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n"), modeltest.UserText("go"), model.ErrCutStream},
+		"end of something else":  {answer("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 99\r\n\r\n<html>"), modeltest.UserText("go"), model.ErrCutStream},
+		"redirected to nowhere":  {answer("HTTP/1.1 307 Go on\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"), modeltest.UserText("go"), nil},
+		"a redirect to no place": {answer("HTTP/1.1 307 Go on\r\nContent-Length: 0\r\n\r\n"), modeltest.UserText("go"), nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, err := open.Open("anthropic/x", open.Options{APIKey: "k", BaseURL: "http://" + listenWith(t, c.serve)})
+			require.NoError(t, err)
+			_, err = modeltest.Ask(t.Context(), client, c.says)
+			require.ErrorContains(t, err, "anthropic: ")
+			if c.want == nil {
+				require.False(t, model.Transient(err), "%v", err)
+				return
+			}
+			require.ErrorIs(t, err, c.want)
+			require.True(t, model.Transient(err), "%v", err)
+		})
+	}
+}
+
+// answer reads what is asked and says the same to all.
+func answer(text string) func(net.Conn) {
+	return func(conn net.Conn) {
+		_, _ = conn.Read(make([]byte, 1<<16))
+		_, _ = io.WriteString(conn, text)
+	}
+}
+
+// listenWith serves connections, one after the other, until the test ends, and
+// returns the address.
+func listenWith(t *testing.T, serve func(net.Conn)) string {
+	t.Helper()
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			serve(conn)
+			_ = conn.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = ln.Close()
+		<-done
+	})
+	return ln.Addr().String()
+}
+
+func TestCO6_NoSuchHost(t *testing.T) {
+	t.Parallel()
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.DNSError{Err: "no such host", Name: "model", IsNotFound: true}
+	}}
+	client, err := anthropic.NewWithTransport(transport, endpoint.Config{BaseURL: "http://model"})
+	require.NoError(t, err)
+	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+	require.EqualError(t, err, `anthropic: the API cannot be reached: Post "http://model/v1/messages": lookup model: no such host`)
+	require.ErrorIs(t, err, model.ErrUnreachable)
+}
+
+func TestCO6_NoTrust(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(mockapi.New(modeltest.Script(t, `{"content":"a"}`), nil))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	client, err := open.Open("anthropic/x", open.Options{APIKey: "k", BaseURL: server.URL})
+	require.NoError(t, err)
+	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+	require.ErrorIs(t, err, model.ErrUnreachable)
+	require.ErrorContains(t, err, "certificate")
+}
+
+// What answers but is not the API is no reason to try again.
+func TestCO6_NotTheAPI(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]string{
+		"text/html; charset=utf-8": "anthropic: the answer is no stream of events but 200 text/html: <html> <p>Hello",
+		"application/json":         "anthropic: the answer is no stream of events but 200 application/json: <html> <p>Hello",
+		"nonsense/":                "anthropic: the answer is no stream of events but 200 of no type: <html> <p>Hello",
+	} {
+		client := modeltest.ServeAnthropic(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			_, _ = io.WriteString(w, "<html>\n <p>Hello"+strings.Repeat(" ", 1<<16))
+		}))
+		_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+		require.EqualError(t, err, want)
+		require.False(t, model.Transient(err))
+	}
+}
+
+// A refusal keeps its status when its text does not come whole.
+func TestCO6_RefusalThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	for status, transient := range map[string]bool{"401 No": false, "529 Busy": true} {
+		client, err := open.Open("anthropic/x", open.Options{APIKey: "k", BaseURL: "http://" +
+			listenWith(t, answer("HTTP/1.1 "+status+"\r\nRetry-After: 3\r\nContent-Length: 99\r\n\r\n{\"type"))})
+		require.NoError(t, err)
+		_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+		require.ErrorContains(t, err, "anthropic: "+status[:3]+" ")
+		require.ErrorContains(t, err, "its text broke off: ")
+		require.Equal(t, transient, model.Transient(err))
+	}
+}
+
+// An answer without an end is given up: as one that is no reply, where it has
+// events, and as one that broke, where it has none.
+func TestCO6_EndlessAnswers(t *testing.T) {
+	t.Parallel()
+	for text, transient := range map[string]bool{
+		"event: ping\ndata: " + strings.Repeat("x", 1<<18) + "\n\n": false,
+		strings.Repeat("x", 1<<18):                                  true,
+	} {
+		client, err := anthropic.NewWithTransport(roundTrip(func(*http.Request) (*http.Response, error) {
+			return streamed(&endless{text: text}), nil
+		}), endpoint.Config{})
+		require.NoError(t, err)
+		_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+		require.ErrorContains(t, err, "anthropic: ")
+		require.Equal(t, transient, model.Transient(err), "%v", err)
+	}
+}
+
+// endless is a reader that says the same again and again.
+type endless struct {
+	text string
+	at   int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.text[e.at:])
+	e.at = (e.at + n) % len(e.text)
+	return n, nil
+}
+
+// What could never be sent is an error before it is tried.
+func TestOpen_WhatCannotBeSent(t *testing.T) {
+	t.Parallel()
+	const base = "its base URL must begin with http:// or https:// and name a host"
+	for _, c := range []struct{ key, url, want string }{
+		{"k\n", "", "its API key has a line break or another control character"},
+		{"k", "model:8080", base},
+		{"k", "http://", base},
+		{"k", "ftp://me:secret@x", base},
+		{"k", "http://x:y/", base},
+	} {
+		_, err := open.Open("anthropic/x", open.Options{APIKey: c.key, BaseURL: c.url})
+		require.EqualError(t, err, "the model anthropic/x: "+c.want)
+	}
+}

@@ -1,0 +1,264 @@
+package anthropic_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/model"
+	"assay/internal/model/anthropic"
+	"assay/internal/model/endpoint"
+	"assay/internal/model/mockapi"
+	"assay/internal/model/modeltest"
+)
+
+// A stream on which nothing comes is cut, wherever it falls silent, and the next
+// call is a new one.
+func TestCO6_SilenceIsCut(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []string{`{"hang":true}`, `{"hang":true,"after":1}`, `{"hang":true,"after":7}`, `{"hang":true,"after":99}`, `{"stall_ms":600000,"after":3}`} {
+		for idle, want := range map[time.Duration]time.Duration{0: 2 * time.Minute, 7 * time.Second: 7 * time.Second} {
+			t.Run(fmt.Sprint(fault, idle), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					lines := `{"content":"some text","fault":` + fault + `}` + "\n" + `{"content":"some text"}`
+					client := serveInBubble(t, mockapi.New(modeltest.Script(t, lines), nil), endpoint.Config{IdleTimeout: idle})
+					began := time.Now()
+					_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+					require.EqualError(t, err, fmt.Sprintf("anthropic: the reply broke off before its end: nothing came for %v", want))
+					require.ErrorIs(t, err, model.ErrCutStream)
+					require.True(t, model.Transient(err))
+					require.Equal(t, want, time.Since(began))
+					modeltest.RequireText(t, client, "some text", modeltest.UserText("go"))
+				})
+			})
+		}
+	}
+}
+
+// Silence that is shorter is none, nor is any when there is no limit.
+func TestCO6_PatienceIsEnough(t *testing.T) {
+	t.Parallel()
+	for idle, stall := range map[time.Duration]time.Duration{0: 2*time.Minute - time.Millisecond, 3 * time.Minute: 2 * time.Minute, -1: 20 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			line := fmt.Sprintf(`{"content":"ok","fault":{"stall_ms":%d,"after":3}}`, stall.Milliseconds())
+			client := serveInBubble(t, mockapi.New(modeltest.Script(t, line), nil), endpoint.Config{IdleTimeout: idle})
+			began := time.Now()
+			modeltest.RequireText(t, client, "ok", modeltest.UserText("go"))
+			require.Equal(t, stall, time.Since(began))
+		})
+	}
+}
+
+// Pings are life: a reply may take as long as it likes.
+func TestCO6_PingsAreLife(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := serveInBubble(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			out := http.NewResponseController(w)
+			for range 60 {
+				time.Sleep(time.Minute) //nolint:forbidigo // in a bubble
+				_, _ = io.WriteString(w, "event: ping\ndata: {\"type\":\"ping\"}\n\n")
+				_ = out.Flush()
+			}
+			_, _ = io.WriteString(w, wholeStream)
+		}), endpoint.Config{})
+		began := time.Now()
+		modeltest.RequireText(t, client, "hi", modeltest.UserText("go"))
+		require.Equal(t, time.Hour, time.Since(began))
+	})
+}
+
+// A reply is whole when it says so: what follows, or does not, is not waited for.
+func TestCO6_WholeReplyThenAnything(t *testing.T) {
+	t.Parallel()
+	for name, rest := range map[string]struct {
+		text string
+		took time.Duration
+	}{
+		"silence":        {"", time.Second},
+		"another reply":  {wholeStream, time.Second},
+		"half an event":  {"event: content_block_start\ndata: {", time.Second},
+		"nothing at all": {"end", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				client := serveInBubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "text/event-stream")
+					_, _ = io.WriteString(w, wholeStream)
+					if rest.text == "end" {
+						return
+					}
+					_, _ = io.WriteString(w, rest.text)
+					_ = http.NewResponseController(w).Flush()
+					<-r.Context().Done()
+				}), endpoint.Config{})
+				began := time.Now()
+				modeltest.RequireText(t, client, "hi", modeltest.UserText("go"))
+				require.Equal(t, rest.took, time.Since(began))
+			})
+		})
+	}
+}
+
+const wholeStream = `event: message_start
+data: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hi"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+`
+
+// Who is slow to take what came is not kept waiting, and is not cut off.
+func TestCO6_SlowReaderIsNoSilence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := serveInBubble(t, mockapi.New(modeltest.Script(t, `{"content":"`+strings.Repeat("some text ", 20)+`"}`), nil), endpoint.Config{})
+		_, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserText("go")}}, func(model.Delta) {
+			time.Sleep(time.Hour) //nolint:forbidigo // in a bubble
+		})
+		require.NoError(t, err)
+	})
+}
+
+// slowly is a transport over which a request takes its time to go out.
+type slowly struct{ http.RoundTripper }
+
+func (s slowly) RoundTrip(req *http.Request) (*http.Response, error) {
+	body := req.Body
+	req = req.Clone(req.Context())
+	req.Body = struct {
+		io.Reader
+		io.Closer
+	}{&slowReader{body}, body}
+	return s.RoundTripper.RoundTrip(req)
+}
+
+type slowReader struct{ io.Reader }
+
+func (r *slowReader) Read(p []byte) (int, error) {
+	time.Sleep(time.Minute) //nolint:forbidigo // in a bubble
+	return r.Reader.Read(p[:min(len(p), 16)])
+}
+
+// While a request goes out there is no silence, however long it takes.
+func TestCO6_SlowUploadIsNoSilence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		answer := roundTrip(func(req *http.Request) (*http.Response, error) {
+			if _, err := io.Copy(io.Discard, req.Body); err != nil {
+				return nil, err
+			}
+			return streamed(strings.NewReader(wholeStream)), nil
+		})
+		client, err := anthropic.NewWithTransport(slowly{answer}, endpoint.Config{})
+		require.NoError(t, err)
+		modeltest.RequireText(t, client, "hi", modeltest.UserText("go"))
+		require.Greater(t, time.Since(began), 4*time.Minute)
+	})
+}
+
+// roundTrip is a transport without a network.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// streamed is an answer with a body.
+func streamed(body io.Reader) *http.Response {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)}
+}
+
+// A cancel ends the call at once, with its cause, in every phase; nothing is left
+// behind.
+func TestCO11_CancelInEveryPhase(t *testing.T) {
+	t.Parallel()
+	text := `"` + strings.Repeat("some text ", 20) + `"`
+	phases := map[string]string{
+		"before the head":    `{"content":` + text + `,"fault":{"hang":true}}`,
+		"before the reply":   `{"content":` + text + `,"delay_ms":60000}`,
+		"at its beginning":   `{"content":` + text + `,"fault":{"hang":true,"after":1}}`,
+		"in the middle":      `{"content":` + text + `,"fault":{"hang":true,"after":9}}`,
+		"before its end":     `{"content":` + text + `,"fault":{"hang":true,"after":999}}`,
+		"in a silence":       `{"content":` + text + `,"fault":{"stall_ms":60000,"after":5}}`,
+		"in a late refusal":  `{"error":{"status":529},"delay_ms":60000}`,
+		"in one of the rest": `{"content":[` + `{"type":"tool_use","name":"x","input":{"a":` + text + `}}],"fault":{"hang":true,"after":12}}`,
+	}
+	for name, line := range phases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				client := serveInBubble(t, mockapi.New(modeltest.Script(t, line), nil), endpoint.Config{})
+				cause := errors.New("enough")
+				ctx, cancel := context.WithCancelCause(t.Context())
+				began := time.Now()
+				time.AfterFunc(30*time.Second, func() { cancel(cause) })
+				_, err := modeltest.Ask(ctx, client, modeltest.UserText("go"))
+				require.Equal(t, cause, err)
+				require.Equal(t, 30*time.Second, time.Since(began))
+			})
+		})
+	}
+}
+
+// A cancel by what the reply brings, in the middle of what has come.
+func TestCO11_CancelFromWithin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := serveInBubble(t, mockapi.New(modeltest.Script(t, `{"content":"some text that is long","fault":{"hang":true,"after":5}}`), nil), endpoint.Config{})
+		cause := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		_, err := client.Complete(ctx, model.Request{Messages: []model.Message{modeltest.UserText("go")}}, func(model.Delta) { cancel(cause) })
+		require.Equal(t, cause, err)
+	})
+}
+
+// How long to wait is told in three ways, and never believed past a day.
+func TestCO6_RetryAfter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for text, want := range map[string]time.Duration{
+			"7": 7 * time.Second, "0.25": 250 * time.Millisecond, "0": 0, "-3": 0, "soon": 0, "NaN": 0, "": 0,
+			"Inf": 24 * time.Hour, "1e300": 24 * time.Hour, "86401": 24 * time.Hour,
+			time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat):  90 * time.Second,
+			time.Now().Add(-90 * time.Second).UTC().Format(http.TimeFormat): 0,
+			time.Now().Add(90 * time.Hour).UTC().Format(http.TimeFormat):    24 * time.Hour,
+		} {
+			requireWait(t, http.Header{"Retry-After": {text}}, want)
+		}
+		requireWait(t, http.Header{"Retry-After": {"7"}, "Retry-After-Ms": {"1500"}}, 1500*time.Millisecond)
+		requireWait(t, http.Header{"Retry-After": {"7"}, "Retry-After-Ms": {"x"}}, 7*time.Second)
+	})
+}
+
+func requireWait(t *testing.T, header http.Header, want time.Duration) {
+	t.Helper()
+	client, err := anthropic.NewWithTransport(roundTrip(func(req *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusTooManyRequests, Header: header, Body: http.NoBody, Request: req}, nil
+	}), endpoint.Config{})
+	require.NoError(t, err)
+	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+	modeltest.RequireAPIError(t, err, http.StatusTooManyRequests, "rate_limit_error", want)
+}

@@ -1,0 +1,70 @@
+package anthropic_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/model"
+	"assay/internal/model/anthropic"
+	"assay/internal/model/endpoint"
+)
+
+// serveInBubble serves over pipes, so that time can be that of testing/synctest,
+// and returns the real client. Both end with the test.
+func serveInBubble(t *testing.T, handler http.Handler, cfg endpoint.Config) model.Client {
+	t.Helper()
+	ln := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	server := &http.Server{Handler: handler}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(ln) })
+	transport := &http.Transport{DialContext: ln.dial}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		_ = server.Close()
+		serving.Wait()
+	})
+	cfg.BaseURL = "http://model"
+	client, err := anthropic.NewWithTransport(transport, cfg)
+	require.NoError(t, err)
+	return client
+}
+
+// pipes is a listener whose connections are pipes.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case p.conns <- server:
+		return client, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case conn := <-p.conns:
+		return conn, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }

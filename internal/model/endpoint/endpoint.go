@@ -1,0 +1,159 @@
+// Package endpoint has what the clients of HTTP APIs of models share: the
+// configuration, an HTTP client that gives up when nothing comes, and the errors of
+// calls that fail.
+package endpoint
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/internal/model"
+)
+
+// Config says where an API is and how to call it.
+type Config struct {
+	APIKey  string
+	BaseURL string // "" is the vendor's own
+
+	// IdleTimeout is how long a call may stay without traffic before it ends with an
+	// [IdleError]. 0 is [DefaultIdleTimeout]; below 0 means no limit.
+	IdleTimeout time.Duration
+}
+
+// TurnHeader carries [Request.Turn] to a scripted server. It is only sent to a
+// base URL that was given, never to a vendor's own.
+const TurnHeader = "X-Assay-Turn"
+
+const (
+	// MaxLineBytes is the longest line of a streamed answer that is read, in bytes.
+	MaxLineBytes = 16 << 20
+
+	// MaxExcerptBytes is how many bytes of an answer an error quotes at most.
+	MaxExcerptBytes = 4 << 10
+
+	maxAnswerBytes = 64 << 20
+)
+
+// ErrTooLong means that an answer, or a line of it, is longer than any reply of a
+// model. Calling again does not help.
+var ErrTooLong = fmt.Errorf("the answer is longer than %d bytes, or a line of it than %d", maxAnswerBytes, MaxLineBytes)
+
+// ErrNotStream means that an answer is no stream of events, so that the server at
+// this URL is not the API. Calling again does not help.
+var ErrNotStream = errors.New("the answer is no stream of events")
+
+// NotStreamError returns an [ErrNotStream] that names status and media type of the
+// answer ("" if it has none) and quotes its beginning.
+func NotStreamError(status int, mediaType, begin string) error {
+	return fmt.Errorf("%w but %d %s: %s", ErrNotStream, status, cmp.Or(mediaType, "of no type"), Excerpt(OneLine(begin)))
+}
+
+// ParseBaseURL parses an http or https URL with a host. The error does not quote
+// the text, which may hold a password.
+func ParseBaseURL(text string) (*url.URL, error) {
+	base, err := url.Parse(text)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, errors.New("its base URL must begin with http:// or https:// and name a host")
+	}
+	return base, nil
+}
+
+// ProviderError returns err as one line that begins with the provider's name. Long
+// texts of an [APIError] are shortened.
+func ProviderError(provider string, err error) error {
+	if refused, ok := errors.AsType[*model.APIError](err); ok {
+		refused.Type, refused.Message = shorten(refused.Type), shorten(refused.Message)
+		return refused
+	}
+	if idle, ok := errors.AsType[*IdleError](err); ok {
+		err = idle // without the URL of the request, which err has in front of it
+	}
+	return fmt.Errorf("%s: %w", provider, err)
+}
+
+// shorten cuts a text after MaxExcerptBytes.
+func shorten(text string) string {
+	if len(text) <= MaxExcerptBytes {
+		return text
+	}
+	return strings.ToValidUTF8(text[:MaxExcerptBytes], "") + "…"
+}
+
+// NoAnswer returns the error of a call that failed with err before the head of an
+// answer came: err itself if it is an [ErrCutStream] or was not a failure of the
+// transport, else err as an [ErrUnreachable].
+func NoAnswer(err error) error {
+	if _, failed := errors.AsType[*url.Error](err); errors.Is(err, model.ErrCutStream) || !failed {
+		return err
+	}
+	return fmt.Errorf("%w: %w", model.ErrUnreachable, err)
+}
+
+// BrokenAnswer returns the error of a call that failed with err after the head of
+// an answer had come: err itself if it says why the answer is no reply, else err as
+// an [ErrCutStream].
+func BrokenAnswer(err error) error {
+	if _, refused := errors.AsType[*model.APIError](err); refused {
+		return err
+	}
+	for _, known := range []error{model.ErrCutStream, ErrTooLong, ErrNotStream} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", model.ErrCutStream, err)
+}
+
+// maxRetryAfter is the longest wait that [RetryAfter] returns.
+const maxRetryAfter = 24 * time.Hour
+
+// RetryAfter returns how long an API asks to wait before the next call, at most a
+// day: from Retry-After-Ms in milliseconds, or from Retry-After in seconds or as a
+// date. It returns 0 if the headers are absent or cannot be read.
+func RetryAfter(header http.Header) time.Duration {
+	if wait, ok := parseWait(header.Get("Retry-After-Ms"), time.Millisecond); ok {
+		return wait
+	}
+	value := header.Get("Retry-After")
+	if wait, ok := parseWait(value, time.Second); ok {
+		return wait
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return min(max(0, time.Until(at)), maxRetryAfter)
+	}
+	return 0
+}
+
+func parseWait(text string, unit time.Duration) (time.Duration, bool) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(n >= 0) {
+		return 0, false
+	}
+	return time.Duration(min(n*float64(unit), float64(maxRetryAfter))), true
+}
+
+// ClampTokens returns n within 0 and 2^40. Counts of tokens come from servers;
+// clamped, their sums neither overflow nor fall.
+func ClampTokens(n int64) int64 {
+	const most = 1 << 40
+	return min(max(0, n), most)
+}
+
+// Excerpt returns the first 400 characters of a text, for an error.
+func Excerpt(text string) string {
+	const most = 400
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most]) + "…"
+}
+
+// OneLine returns a text with each run of white space replaced by one space.
+func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

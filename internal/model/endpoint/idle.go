@@ -1,0 +1,155 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"assay/internal/model"
+)
+
+// DefaultIdleTimeout is how long a client waits for the next byte of an answer,
+// the first one included, if [Config.IdleTimeout] is 0.
+const DefaultIdleTimeout = 2 * time.Minute
+
+// ParseIdleTimeout reads an idle timeout from a number of seconds up to a day. It
+// returns -1, no limit, for 0, and at least a millisecond for other numbers.
+func ParseIdleTimeout(text string) (time.Duration, error) {
+	const most = 24 * 60 * 60
+	n, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil || !(n >= 0 && n <= most):
+		return 0, fmt.Errorf("idle_s must be a number of seconds up to %d, 0 for no limit, not %q", most, text)
+	case n == 0:
+		return -1, nil
+	default:
+		return max(time.Duration(n*float64(time.Second)), time.Millisecond), nil
+	}
+}
+
+// IdleError means that a call was cancelled because nothing came for Limit. It
+// wraps [ErrCutStream].
+type IdleError struct{ Limit time.Duration }
+
+func (e *IdleError) Error() string {
+	return fmt.Sprintf("%v: nothing came for %v", model.ErrCutStream, e.Limit)
+}
+
+func (e *IdleError) Unwrap() error { return model.ErrCutStream }
+
+// NewHTTPClient returns a client for calls of an API. A call without traffic for
+// idleTimeout (0 is [DefaultIdleTimeout], below 0 no limit) fails with an
+// [IdleError]; reading an answer past 64 MiB fails with [ErrTooLong]. Redirects are
+// not followed but returned: key and conversation are for the configured address
+// only.
+func NewHTTPClient(base http.RoundTripper, idleTimeout time.Duration) *http.Client {
+	if idleTimeout == 0 {
+		idleTimeout = DefaultIdleTimeout
+	}
+	return &http.Client{
+		Transport:     idleTransport{base: base, limit: max(idleTimeout, 0)},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// idleTransport cancels a call without traffic for limit; 0 means no limit. The
+// time counts while the caller waits: for the request to be sent, for the head of
+// the answer, for more of its body.
+type idleTransport struct {
+	base  http.RoundTripper
+	limit time.Duration
+}
+
+// RoundTrip makes a call. The caller closes the body of the answer.
+func (t idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	timer := &idleTimer{limit: t.limit, cancel: cancel, cause: func() error { return context.Cause(ctx) }}
+	if t.limit > 0 {
+		timer.timer = time.AfterFunc(t.limit, func() { cancel(&IdleError{t.limit}) })
+	}
+	req = req.WithContext(ctx)
+	if req.Body != nil {
+		req.Body = &requestBody{ReadCloser: req.Body, idle: timer}
+	}
+	answer, err := t.base.RoundTrip(req)
+	timer.stop()
+	if err != nil {
+		err = timer.explain(err)
+		cancel(nil)
+		return nil, err
+	}
+	answer.Body = &answerBody{ReadCloser: answer.Body, idle: timer, left: maxAnswerBytes}
+	return answer, nil
+}
+
+// idleTimer cancels one call after limit without traffic. It runs only while a
+// caller is blocked.
+type idleTimer struct {
+	limit  time.Duration
+	timer  *time.Timer             // nil means no limit
+	cancel context.CancelCauseFunc // ends the call
+	cause  func() error            // why the call has ended, nil while it goes on
+}
+
+// restart starts the time from 0, unless the call has ended.
+func (t *idleTimer) restart() {
+	if t.timer != nil && t.cause() == nil {
+		t.timer.Reset(t.limit)
+	}
+}
+
+func (t *idleTimer) stop() {
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+}
+
+// explain returns the [IdleError] if the timer has ended the call, else err.
+func (t *idleTimer) explain(err error) error {
+	if idle, ok := errors.AsType[*IdleError](t.cause()); ok {
+		return idle
+	}
+	return err
+}
+
+// requestBody is the body of a request. Each read of it, by the transport that
+// sends it, is traffic.
+type requestBody struct {
+	io.ReadCloser
+	idle *idleTimer
+}
+
+func (b *requestBody) Read(p []byte) (int, error) {
+	b.idle.restart()
+	return b.ReadCloser.Read(p)
+}
+
+// answerBody is the body of an answer.
+type answerBody struct {
+	io.ReadCloser
+	idle *idleTimer
+	left int64 // bytes until the answer is too long
+}
+
+func (b *answerBody) Read(p []byte) (int, error) {
+	b.idle.restart()
+	n, err := b.ReadCloser.Read(p)
+	b.idle.stop()
+	if b.left -= int64(n); b.left < 0 {
+		return n, ErrTooLong
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = b.idle.explain(err)
+	}
+	return n, err
+}
+
+func (b *answerBody) Close() error {
+	b.idle.stop()
+	b.idle.cancel(nil)
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,246 @@
+package mockapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"assay/internal/model"
+	"assay/internal/model/script"
+)
+
+// serveChat answers POST /v1/chat/completions: the same script in the wire format of
+// OpenAI's API. A key is not needed, as with other local servers.
+func (m *Server) serveChat(w http.ResponseWriter, r *http.Request, id int64) {
+	if key := r.Header.Get("Authorization"); key != "" && !strings.HasPrefix(key, "Bearer ") {
+		m.refuseChat(w, http.StatusUnauthorized, "the Authorization header must be a Bearer token")
+		return
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		m.refuseChat(w, http.StatusRequestEntityTooLarge, err.Error())
+		return
+	}
+	in, messages, err := parseChatRequest(body)
+	if err != nil {
+		m.refuseChat(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	next, err := m.nextReply(r, messages, in.Stream)
+	switch {
+	case err != nil:
+		m.refuseChat(w, http.StatusBadRequest, err.Error())
+	case next != nil:
+		out := completion{ID: "chatcmpl-" + strconv.FormatInt(id, 10), Model: in.Model}
+		sendCompletion(w, r.Context().Done(), in, out, next)
+	}
+}
+
+// sendCompletion sends a reply, or what the script has instead. Out has id and model
+// of the completion; done is closed when the client has gone.
+func sendCompletion(w http.ResponseWriter, done <-chan struct{}, in *chatRequestBody, out completion, next *script.Reply) {
+	switch {
+	case next.Refusal != nil:
+		sendRefusal(w, next.Refusal, chatRefusalBody(next.RefusalBody))
+	case next.Fault.ReplacesAnswer():
+		playWholeFault(w, done, next.Fault)
+	case in.Stream:
+		streamCompletion(w, done, out, next, in.StreamOptions != nil && in.StreamOptions.IncludeUsage)
+	case next.Fault != nil:
+		sendWithFault(w, done, next.Fault, out.withReply(next), newChatErrorBody(next.Fault.Error))
+	default:
+		sendJSON(w, http.StatusOK, out.withReply(next))
+	}
+}
+
+// completion is an answer of Chat Completions, or a chunk of one.
+type completion struct {
+	ID      string             `json:"id"`
+	Object  string             `json:"object"`
+	Created int64              `json:"created"`
+	Model   string             `json:"model"`
+	Choices []completionChoice `json:"choices"`
+	Usage   *completionUsage   `json:"usage,omitempty"`
+}
+
+type completionChoice struct {
+	Index        int            `json:"index"`
+	Message      map[string]any `json:"message,omitempty"` // of a whole answer
+	Delta        map[string]any `json:"delta,omitzero"`    // of a chunk
+	FinishReason *string        `json:"finish_reason"`
+}
+
+type completionUsage struct {
+	PromptTokens     int64            `json:"prompt_tokens"`
+	CompletionTokens int64            `json:"completion_tokens"`
+	TotalTokens      int64            `json:"total_tokens"`
+	Details          map[string]int64 `json:"prompt_tokens_details"`
+}
+
+func newCompletionUsage(u model.Usage) *completionUsage {
+	return &completionUsage{u.Prompt(), u.OutputTokens, u.Total(), map[string]int64{
+		"cached_tokens": u.CacheReadInputTokens, "cache_write_tokens": u.CacheCreationInputTokens,
+	}}
+}
+
+// completionCall is the call of a function, in requests and in answers.
+type completionCall struct {
+	ID       string             `json:"id"`
+	Type     string             `json:"type"` // function
+	Function completionFunction `json:"function"`
+}
+
+type completionFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"` // JSON
+}
+
+// withReply returns the completion with the whole of a reply.
+func (c completion) withReply(r *script.Reply) completion {
+	message := map[string]any{"role": model.RoleAssistant, "content": nil, "refusal": nil}
+	var calls []completionCall
+	var text, thinking strings.Builder
+	for i, b := range r.Content {
+		text.WriteString(b.Text)
+		thinking.WriteString(b.Thinking)
+		if b.Type == model.BlockToolUse {
+			calls = append(calls, completionCall{b.ID, "function", completionFunction{b.Name, r.ToolInput(i)}})
+		}
+	}
+	if text.Len() > 0 {
+		message["content"] = text.String()
+	}
+	if thinking.Len() > 0 {
+		message["reasoning_content"] = thinking.String()
+	}
+	if len(calls) > 0 {
+		message["tool_calls"] = calls
+	}
+	c.Object = "chat.completion"
+	c.Choices = []completionChoice{{Message: message, FinishReason: finishReason(r.StopReason)}}
+	c.Usage = newCompletionUsage(r.Usage)
+	return c
+}
+
+// finishReason returns the name that Chat Completions have for a stop reason. Those
+// without one keep their own.
+func finishReason(stop model.StopReason) *string {
+	reason := string(stop)
+	switch stop {
+	case model.StopEndTurn, model.StopSequence:
+		reason = "stop"
+	case model.StopToolUse:
+		reason = "tool_calls"
+	case model.StopMaxTokens:
+		reason = "length"
+	case model.StopRefusal:
+		reason = "content_filter"
+	case model.StopPauseTurn, model.StopContextExceeded:
+	}
+	return &reason
+}
+
+// chatErrorBody is the JSON body of an error of Chat Completions.
+type chatErrorBody struct {
+	Error chatErrorDetail `json:"error"`
+}
+
+type chatErrorDetail struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    *string `json:"code"`
+}
+
+func newChatErrorBody(detail model.ErrorDetail) chatErrorBody {
+	return chatErrorBody{chatErrorDetail{Message: detail.Message, Type: detail.Type}}
+}
+
+// refuseChat sends an error of Chat Completions.
+func (m *Server) refuseChat(w http.ResponseWriter, status int, text string) {
+	m.log.Info("refused", "status", status, "error", text)
+	sendJSON(w, status, newChatErrorBody(model.ErrorDetail{Type: model.ErrorType(status), Message: text}))
+}
+
+// chatRefusalBody converts the body of a refusal of the script from an error of the
+// Messages API to one of Chat Completions. Other bodies are returned unchanged.
+func chatRefusalBody(body json.RawMessage) json.RawMessage {
+	var parsed model.ErrorBody
+	if json.Unmarshal(body, &parsed) == nil && parsed.Type == "error" && parsed.Error.Message != "" {
+		body, _ = json.Marshal(newChatErrorBody(parsed.Error)) //nolint:errchkjson // two strings
+	}
+	return body
+}
+
+// completionStream sends the chunks of one completion.
+type completionStream struct {
+	*eventStream
+	head completion // what all chunks have in common
+}
+
+// streamCompletion sends a reply as a stream of chunks, with a last one for the usage
+// if the client asked for it. Out has id and model.
+func streamCompletion(w http.ResponseWriter, done <-chan struct{}, out completion, r *script.Reply, usage bool) {
+	out.Object = "chat.completion.chunk"
+	s := &completionStream{eventStream: newEventStream(w, done, r.Fault), head: out}
+	s.errorEvent = func(detail model.ErrorDetail) []byte {
+		return dataEvent(newChatErrorBody(detail))
+	}
+	s.sendDelta(map[string]any{"role": model.RoleAssistant, "content": ""}, nil)
+	s.send([]byte(": a comment, to keep the connection alive\n\n"))
+	s.sendContent(r)
+	s.last = true
+	s.sendDelta(map[string]any{}, finishReason(r.StopReason))
+	if usage {
+		out.Choices, out.Usage = []completionChoice{}, newCompletionUsage(r.Usage)
+		s.send(dataEvent(out))
+	}
+	s.send([]byte("data: [DONE]\n\n"))
+}
+
+// sendContent sends the blocks of the types that Chat Completions have.
+func (s *completionStream) sendContent(r *script.Reply) {
+	calls := 0
+	for i, b := range r.Content {
+		switch b.Type {
+		case model.BlockText:
+			s.sendPieces("content", b.Text)
+		case model.BlockThinking:
+			s.sendPieces("reasoning_content", b.Thinking)
+		case model.BlockToolUse:
+			s.sendCall(calls, b, r.ToolInput(i))
+			calls++
+		}
+	}
+}
+
+func (s *completionStream) sendPieces(field, text string) {
+	for _, piece := range script.Pieces(text) {
+		s.sendDelta(map[string]any{field: piece}, nil)
+	}
+}
+
+// sendCall sends a call: first its id and name, then its arguments in pieces.
+func (s *completionStream) sendCall(index int, b model.Block, arguments string) {
+	s.sendCallDelta(map[string]any{"index": index, "id": b.ID, "type": "function", "function": completionFunction{Name: b.Name}})
+	for _, piece := range script.Pieces(arguments) {
+		s.sendCallDelta(map[string]any{"index": index, "function": map[string]any{"arguments": piece}})
+	}
+}
+
+func (s *completionStream) sendCallDelta(call map[string]any) {
+	s.sendDelta(map[string]any{"tool_calls": []any{call}}, nil)
+}
+
+func (s *completionStream) sendDelta(delta map[string]any, finish *string) {
+	out := s.head
+	out.Choices = []completionChoice{{Delta: delta, FinishReason: finish}}
+	s.send(dataEvent(out))
+}
+
+// dataEvent encodes an event that has data only.
+func dataEvent(v any) []byte {
+	text, _ := json.Marshal(v) //nolint:errchkjson // from a script, which was JSON
+	return append(append([]byte("data: "), text...), "\n\n"...)
+}

@@ -1,0 +1,193 @@
+package mockapi
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"slices"
+	"strings"
+
+	"assay/internal/model"
+)
+
+// checkSystem checks the system prompt, which is a string or a list of text blocks.
+func (in *messageRequest) checkSystem() error {
+	var text string
+	if len(in.System) == 0 || json.Unmarshal(in.System, &text) == nil {
+		return nil
+	}
+	content, err := model.ParseContent(in.System)
+	if err != nil {
+		return fmt.Errorf("system: %w", err)
+	}
+	for i, b := range content {
+		if b.Type != model.BlockText {
+			return fmt.Errorf("system.%d.type: must be text, not %s", i, b.Type)
+		}
+		if err := checkBlock(model.RoleUser, b, nil); err != nil {
+			return fmt.Errorf("system.%d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// checkMessages checks roles and blocks, and that calls and results of tools match.
+func (in *messageRequest) checkMessages() error {
+	if len(in.Messages) == 0 {
+		return errors.New("messages: at least one is required")
+	}
+	if in.Messages[0].Role != model.RoleUser {
+		return errors.New("messages.0.role: the first message must be of the user")
+	}
+	ids := map[string]bool{}
+	for i, m := range in.Messages {
+		if m.Role != model.RoleUser && m.Role != model.RoleAssistant {
+			return fmt.Errorf("messages.%d.role: must be user or assistant", i)
+		}
+		if len(m.Content) == 0 && (i < len(in.Messages)-1 || m.Role == model.RoleUser) {
+			return fmt.Errorf("messages.%d: the content must not be empty", i)
+		}
+		for j, b := range m.Content {
+			if err := checkBlock(m.Role, b, ids); err != nil {
+				return fmt.Errorf("messages.%d.content.%d: %w", i, j, err)
+			}
+		}
+	}
+	return checkToolPairs(in.Messages)
+}
+
+// checkBlock checks one block of a message with that role. Ids has the ids of the tool
+// calls before it, and gets that of this one.
+func checkBlock(role string, b model.Block, ids map[string]bool) error {
+	switch b.Type {
+	case model.BlockText:
+		if strings.TrimSpace(b.Text) == "" {
+			return errors.New("text must not be empty")
+		}
+	case model.BlockToolUse:
+		return checkToolUse(role, b, ids)
+	case model.BlockToolResult:
+		return checkToolResult(role, b)
+	case model.BlockImage:
+		return checkImage(b.Source)
+	case model.BlockThinking:
+		if b.Signature == "" {
+			return errors.New("thinking.signature: required")
+		}
+	}
+	return nil
+}
+
+func checkToolUse(role string, b model.Block, ids map[string]bool) error {
+	if role != model.RoleAssistant {
+		return errors.New("a tool_use belongs to the assistant")
+	}
+	if !isName(b.ID, "", len(b.ID)) {
+		return fmt.Errorf("tool_use.id: %q is not a valid id", b.ID)
+	}
+	if !isName(b.Name, "", maxToolNameBytes) {
+		return fmt.Errorf("tool_use.name: %q is not a valid name", b.Name)
+	}
+	if ids[b.ID] {
+		return fmt.Errorf("tool_use.id: %s occurs more than once", b.ID)
+	}
+	ids[b.ID] = true
+	var object map[string]json.RawMessage
+	if json.Unmarshal(b.Input, &object) != nil || object == nil {
+		return errors.New("tool_use.input: must be an object")
+	}
+	return nil
+}
+
+func checkToolResult(role string, b model.Block) error {
+	if role != model.RoleUser {
+		return errors.New("a tool_result belongs to the user")
+	}
+	allowed := []string{model.BlockText, model.BlockImage, "document", "search_result", "tool_reference"}
+	for i, part := range b.Content {
+		if !slices.Contains(allowed, part.Type) {
+			return fmt.Errorf("tool_result.content.%d.type: a result holds no %s", i, part.Type)
+		}
+		if b.IsError && part.Type != model.BlockText {
+			return fmt.Errorf("tool_result.content.%d.type: must be text, not %s, as is_error is set", i, part.Type)
+		}
+		if err := checkBlock(role, part, nil); err != nil {
+			return fmt.Errorf("tool_result.content.%d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// checkImage checks one image. Images by URL and by file id are not fetched, and so
+// not checked.
+func checkImage(s model.Source) error {
+	supported := []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
+	switch {
+	case s.Type == "url" || s.Type == "file":
+		return nil
+	case s.Type != "base64":
+		return fmt.Errorf("image.source.type: %q is not base64, url or file", s.Type)
+	case !slices.Contains(supported, s.MediaType):
+		return fmt.Errorf("image.source.media_type: %q is not supported", s.MediaType)
+	case s.Data == "":
+		return errors.New("image.source.data: must not be empty")
+	case len(s.Data) > model.MaxImageData:
+		return fmt.Errorf("image.source.data: more than %d bytes", model.MaxImageData)
+	}
+	mediaType, size, err := imageHeader(s)
+	switch {
+	case err != nil:
+		return fmt.Errorf("image.source.data: %w", err)
+	case mediaType == "":
+		return errors.New("image.source.data: the image cannot be read")
+	case mediaType != s.MediaType:
+		return fmt.Errorf("image.source.media_type: the image is %s, not %s", mediaType, s.MediaType)
+	case max(size.X, size.Y) > model.MaxImageSide:
+		return fmt.Errorf("image.source.data: a side has more than %d pixels", model.MaxImageSide)
+	}
+	return nil
+}
+
+// imageHeader returns media type and size in pixels according to the data of an image.
+// The type is "" if the data is no known image; data that is not base64 is an error.
+func imageHeader(s model.Source) (mediaType string, size image.Point, err error) {
+	data, err := base64.StdEncoding.DecodeString(s.Data)
+	if err != nil {
+		return "", size, fmt.Errorf("no valid base64: %w", err)
+	}
+	mediaType, size = model.ImageHeader(bytes.NewReader(data))
+	return mediaType, size, nil
+}
+
+// checkImages checks the limits that hold for all images together.
+func (in *messageRequest) checkImages() error {
+	count, large := 0, "" // large is the place of the first one above MaxSideOfMany
+	scan := func(place string, content []model.Block) {
+		for i, b := range content {
+			if b.Type != model.BlockImage {
+				continue
+			}
+			count++
+			if _, size, err := imageHeader(b.Source); err == nil && max(size.X, size.Y) > model.MaxSideOfMany && large == "" {
+				large = fmt.Sprintf("%s.%d", place, i)
+			}
+		}
+	}
+	for i, m := range in.Messages {
+		place := fmt.Sprintf("messages.%d.content", i)
+		scan(place, m.Content)
+		for j, b := range m.Content {
+			scan(fmt.Sprintf("%s.%d.tool_result.content", place, j), b.Content)
+		}
+	}
+	if count > model.MaxImages {
+		return fmt.Errorf("messages: more than %d images", model.MaxImages)
+	}
+	if count > model.FewImages && large != "" {
+		return fmt.Errorf("%s: a side has more than %d pixels, in a request with more than %d images", large, model.MaxSideOfMany, model.FewImages)
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package mockapi
+
+import (
+	"errors"
+	"net/http"
+	"unicode/utf8"
+
+	"assay/internal/model"
+	"assay/internal/model/script"
+)
+
+// errEnded means that a fault has ended a stream.
+var errEnded = errors.New("the stream has ended")
+
+// eventStream sends the events of one reply, and plays its fault. After the first
+// error it sends nothing.
+type eventStream struct {
+	w          http.ResponseWriter
+	out        *http.ResponseController
+	done       <-chan struct{} // closed when the client has gone
+	fault      *script.Fault   // still to come, nil means none
+	errorEvent func(model.ErrorDetail) []byte
+
+	sent int  // events
+	last bool // the next event makes the reply whole
+	err  error
+}
+
+// newEventStream sends the head of a stream. The caller sets errorEvent, which encodes
+// an error event.
+func newEventStream(w http.ResponseWriter, done <-chan struct{}, f *script.Fault) *eventStream {
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusOK)
+	return &eventStream{w: w, out: http.NewResponseController(w), done: done, fault: f}
+}
+
+// send sends an event, after the fault if it is due before this event.
+func (s *eventStream) send(event []byte) {
+	if f := s.fault; f != nil && s.err == nil && (s.sent == f.After || s.last) {
+		s.fault = nil
+		s.err = s.playFault(f, event)
+	}
+	s.sent++
+	s.write(event)
+}
+
+// playFault plays a fault that is due before the event next. It returns errEnded if
+// the stream ends with it.
+func (s *eventStream) playFault(f *script.Fault, next []byte) error {
+	switch f.Kind {
+	case script.FaultCut:
+		s.write(next[:len(next)/2])
+		panic(http.ErrAbortHandler)
+	case script.FaultHang:
+		<-s.done
+	case script.FaultError:
+		s.write(s.errorEvent(f.Error))
+	case script.FaultJSON:
+		s.write([]byte("event: content_block_delta\ndata: " + script.FaultJSONData + "\n\n"))
+	case script.FaultEvent:
+		s.write([]byte("event: surprise\ndata: {\"type\":\"surprise\",\"index\":-1,\"delta\":{}}\n\n"))
+		return s.err
+	case script.FaultStall:
+		f.WaitStall(s.done)
+		return s.err
+	default: // FaultEnd
+	}
+	return errEnded
+}
+
+// write sends data in two packets, divided in the middle of the first character of
+// several bytes.
+func (s *eventStream) write(data []byte) {
+	for i, c := range data {
+		if c >= utf8.RuneSelf {
+			_, size := utf8.DecodeRune(data[i:])
+			at := i + 1 + s.sent%max(1, size-1)
+			s.writePacket(data[:at])
+			data = data[at:]
+			break
+		}
+	}
+	s.writePacket(data)
+}
+
+func (s *eventStream) writePacket(data []byte) {
+	if s.err != nil {
+		return
+	}
+	if _, s.err = s.w.Write(data); s.err == nil {
+		s.err = s.out.Flush()
+	}
+}

@@ -1,0 +1,49 @@
+package mockapi
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"assay/internal/model"
+	"assay/internal/model/script"
+)
+
+// playWholeFault plays a fault that replaces the whole answer. Done is closed when
+// the client has gone.
+func playWholeFault(w http.ResponseWriter, done <-chan struct{}, f *script.Fault) {
+	switch f.Kind {
+	case script.FaultHTML:
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte(script.FaultHTMLBody)) // the client may have gone
+		return
+	case script.FaultHang:
+		<-done
+	default: // FaultDrop
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// sendWithFault sends a reply with a fault to a client that did not ask for a stream:
+// the reply without its second half, the reply after the silence, or, for an error,
+// errorBody.
+func sendWithFault(w http.ResponseWriter, done <-chan struct{}, f *script.Fault, reply, errorBody any) {
+	switch f.Kind {
+	case script.FaultStall:
+		f.WaitStall(done)
+		sendJSON(w, http.StatusOK, reply)
+	case script.FaultEvent:
+		sendJSON(w, http.StatusOK, reply)
+	case script.FaultError:
+		sendJSON(w, model.ErrorStatus(f.Error.Type), errorBody)
+	case script.FaultHang:
+		<-done
+	default: // FaultCut, FaultEnd, FaultJSON
+		text, _ := json.Marshal(reply) //nolint:errchkjson // from a script, which was JSON
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(text[:len(text)/2])
+		_ = http.NewResponseController(w).Flush()
+	}
+	if f.Kind == script.FaultCut || f.Kind == script.FaultHang {
+		panic(http.ErrAbortHandler)
+	}
+}

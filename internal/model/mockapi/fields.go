@@ -1,0 +1,135 @@
+package mockapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"assay/internal/model"
+)
+
+// maxCacheMarkers is how many cache_control markers a request may have.
+const maxCacheMarkers = 4
+
+// fieldCheck goes through the fields of a request and counts its markers for the cache.
+type fieldCheck struct {
+	markers   int
+	shortSeen bool // a marker of five minutes has come
+}
+
+// checkFields returns an error if a request has a field that the API does not know, or
+// a wrong marker for the cache. The inputs of tools are not checked.
+func checkFields(body []byte) error {
+	var request map[string]json.RawMessage
+	if err := json.Unmarshal(body, &request); err != nil {
+		return err
+	}
+	var c fieldCheck
+	if err := c.checkObject("", request, requestFields()); err != nil {
+		return err
+	}
+	for _, list := range []string{"tools", "system", "messages"} {
+		if err := c.checkList(list, request[list]); err != nil {
+			return err
+		}
+	}
+	if c.markers > maxCacheMarkers {
+		return fmt.Errorf("at most %d cache_control markers may be set, found %d", maxCacheMarkers, c.markers)
+	}
+	return nil
+}
+
+// checkList checks a list of tools, messages or blocks, and the content of its items.
+// Anything that is not such a list passes.
+func (c *fieldCheck) checkList(place string, text json.RawMessage) error {
+	var items []map[string]json.RawMessage
+	if json.Unmarshal(text, &items) != nil {
+		return nil //nolint:nilerr // a string, or something that other checks refuse
+	}
+	for i, item := range items {
+		at := fmt.Sprintf("%s.%d", place, i)
+		if err := c.checkObject(at+".", item, itemFields(place, item)); err != nil {
+			return err
+		}
+		if err := c.checkList(at+".content", item["content"]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkObject checks an object that may only have the known fields; nil allows any.
+func (c *fieldCheck) checkObject(place string, fields map[string]json.RawMessage, known []string) error {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if known != nil && !slices.Contains(known, name) {
+			return fmt.Errorf("%s%s: no such field is known", place, name)
+		}
+	}
+	marker := fields["cache_control"]
+	if len(marker) == 0 || string(marker) == "null" {
+		return nil
+	}
+	if err := c.countMarker(marker); err != nil {
+		return fmt.Errorf("%scache_control%w", place, err)
+	}
+	return nil
+}
+
+// countMarker checks and counts a marker. The error begins with a colon, or with a dot
+// and the field inside the marker.
+func (c *fieldCheck) countMarker(text json.RawMessage) error {
+	var marker struct {
+		Type string `json:"type"`
+		TTL  string `json:"ttl"`
+	}
+	if err := json.Unmarshal(text, &marker); err != nil {
+		return fmt.Errorf(": %w", err)
+	}
+	switch {
+	case marker.Type != "ephemeral":
+		return fmt.Errorf(".type: must be ephemeral")
+	case marker.TTL != "" && marker.TTL != "5m" && marker.TTL != "1h":
+		return fmt.Errorf(".ttl: must be 5m or 1h")
+	case marker.TTL == "1h" && c.shortSeen:
+		return fmt.Errorf(".ttl: 1h must not come after 5m")
+	}
+	c.shortSeen = c.shortSeen || marker.TTL != "1h"
+	c.markers++
+	return nil
+}
+
+// requestFields returns the known fields of a request.
+func requestFields() []string {
+	return []string{
+		"cache_control", "container", "context_management", "diagnostics", "inference_geo", "max_tokens", "mcp_servers", "messages",
+		"metadata", "model", "output_config", "output_format", "service_tier", "speed", "stop_sequences", "stream", "system",
+		"temperature", "thinking", "tool_choice", "tools", "top_k", "top_p",
+	}
+}
+
+// itemFields returns the known fields of a message or a block. It returns nil for tools
+// and for blocks of other types, whose fields are not all known.
+func itemFields(place string, item map[string]json.RawMessage) []string {
+	if place == "messages" {
+		return []string{"role", "content"}
+	}
+	if place == "tools" {
+		return nil
+	}
+	fields := map[string]string{
+		model.BlockText:             "type text citations cache_control",
+		model.BlockImage:            "type source cache_control",
+		model.BlockToolUse:          "type id name input caller cache_control",
+		model.BlockToolResult:       "type tool_use_id is_error content cache_control",
+		model.BlockThinking:         "type thinking signature",
+		model.BlockRedactedThinking: "type data",
+	}
+	var blockType string
+	_ = json.Unmarshal(item["type"], &blockType) // other checks refuse a missing type
+	if fields[blockType] == "" {
+		return nil
+	}
+	return strings.Fields(fields[blockType])
+}

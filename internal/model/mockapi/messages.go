@@ -1,0 +1,91 @@
+package mockapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"assay/internal/model"
+	"assay/internal/model/script"
+)
+
+// serveMessage answers POST /v1/messages.
+func (m *Server) serveMessage(w http.ResponseWriter, r *http.Request, id int64) {
+	body, err := readBody(w, r)
+	if err != nil {
+		m.refuse(w, http.StatusRequestEntityTooLarge, err.Error())
+		return
+	}
+	in, err := parseMessageRequest(body)
+	if err == nil {
+		err = m.player.CheckThinking(in.Messages)
+	}
+	if err != nil {
+		m.refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	next, err := m.nextReply(r, in.Messages, in.Stream)
+	switch {
+	case err != nil:
+		m.refuse(w, http.StatusBadRequest, err.Error())
+	case next != nil:
+		out := message{ID: "msg_" + strconv.FormatInt(id, 10), Type: "message", Role: model.RoleAssistant, Model: in.Model, Usage: next.Usage}
+		sendMessage(w, r.Context().Done(), in.Stream, out, next)
+	}
+}
+
+// sendMessage sends a reply, or what the script has instead. Out is the message
+// without content; done is closed when the client has gone.
+func sendMessage(w http.ResponseWriter, done <-chan struct{}, stream bool, out message, next *script.Reply) {
+	if stream && next.Refusal == nil && !next.Fault.ReplacesAnswer() {
+		streamMessage(w, done, out, next)
+		return
+	}
+	out.Content, out.StopReason = next.WholeContent(), &next.StopReason
+	switch {
+	case next.Refusal != nil:
+		sendRefusal(w, next.Refusal, next.RefusalBody)
+	case next.Fault.ReplacesAnswer():
+		playWholeFault(w, done, next.Fault)
+	case next.Fault != nil:
+		sendWithFault(w, done, next.Fault, out, model.ErrorBody{Type: "error", Error: next.Fault.Error})
+	default:
+		sendJSON(w, http.StatusOK, out)
+	}
+}
+
+// message is a reply as the Messages API sends it.
+type message struct {
+	ID           string            `json:"id"`
+	Type         string            `json:"type"`
+	Role         string            `json:"role"`
+	Model        string            `json:"model"`
+	Content      []model.Block     `json:"content"`
+	StopReason   *model.StopReason `json:"stop_reason"`
+	StopSequence *string           `json:"stop_sequence"`
+	Usage        model.Usage       `json:"usage"`
+}
+
+// streamMessage sends a reply as a stream of events. Out is the message without
+// content.
+func streamMessage(w http.ResponseWriter, done <-chan struct{}, out message, r *script.Reply) {
+	s := newEventStream(w, done, r.Fault)
+	s.errorEvent = func(detail model.ErrorDetail) []byte {
+		return messageEvent("error", map[string]any{"error": detail})
+	}
+	out.Content, out.Usage.OutputTokens = []model.Block{}, 0
+	for _, e := range r.Events() {
+		if e.Type == "message_start" {
+			e.Data["message"] = out
+		}
+		s.last = e.Type == "message_stop"
+		s.send(messageEvent(e.Type, e.Data))
+	}
+}
+
+// messageEvent encodes an event of the Messages API. It adds the type to data.
+func messageEvent(eventType string, data map[string]any) []byte {
+	data["type"] = eventType
+	text, _ := json.Marshal(data) //nolint:errchkjson // from a script, which was JSON
+	return append(append([]byte("event: "+eventType+"\ndata: "), text...), "\n\n"...)
+}

@@ -1,0 +1,138 @@
+// Package mockapi is a server that plays a script with the wire formats of the APIs of
+// two vendors, and refuses the requests that they refuse: see [Server].
+package mockapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"assay/internal/model"
+	"assay/internal/model/endpoint"
+	"assay/internal/model/script"
+)
+
+// maxRequestBytes is the largest body of a request that is read. It is the limit of
+// the Messages API.
+const maxRequestBytes = 32 << 20
+
+// Server is an HTTP server that plays a script with the wire formats of two vendors,
+// as JSON or as a stream of events: Anthropic's Messages API at POST /v1/messages,
+// and OpenAI's Chat Completions at POST /v1/chat/completions. It answers 401 without
+// a key, which only the first needs, and 400 to requests that the real API refuses
+// or the script does not expect. Streams are split into small events, and packets in
+// the middle of characters, so that a client must put them together. Where a fault of
+// the script breaks the connection, ServeHTTP panics with [http.ErrAbortHandler], as
+// handlers do.
+//
+// Conversations may be played side by side; [script.Script] says how they are told
+// apart. A Mock is safe for concurrent use.
+type Server struct {
+	player *script.Player
+	log    *slog.Logger
+	served atomic.Int64 // requests, for their ids
+}
+
+// New returns a server that plays the script from its beginning. A nil log
+// discards.
+func New(script *script.Script, log *slog.Logger) *Server {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Server{player: script.NewPlayer(), log: log}
+}
+
+// chatPath is the path of Chat Completions.
+const chatPath = "/v1/chat/completions"
+
+// ServeHTTP answers one request.
+func (m *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := m.served.Add(1)
+	w.Header().Set("Request-Id", "req_"+strconv.FormatInt(id, 10))
+	switch {
+	case r.URL.Path == chatPath && r.Method == http.MethodPost:
+		m.serveChat(w, r, id)
+	case r.URL.Path != "/v1/messages":
+		m.refuse(w, http.StatusNotFound, "not found: "+r.URL.Path)
+	case r.Method != http.MethodPost:
+		m.refuse(w, http.StatusMethodNotAllowed, "the method must be POST")
+	case r.Header.Get("X-Api-Key") == "":
+		m.refuse(w, http.StatusUnauthorized, "x-api-key header is required")
+	default:
+		m.serveMessage(w, r, id)
+	}
+}
+
+// Serve serves on ln until ctx ends, and closes ln. The end of ctx is not an error.
+func (m *Server) Serve(ctx context.Context, ln net.Listener) error {
+	const headerTimeout = 10 * time.Second
+	web := &http.Server{Handler: m, ReadHeaderTimeout: headerTimeout}
+	defer context.AfterFunc(ctx, func() { _ = web.Close() })()
+	if err := web.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the scripted API: %w", err)
+	}
+	return nil
+}
+
+// readBody reads the body of a request. The error says that it is too large.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
+	if err != nil {
+		return nil, fmt.Errorf("the body is larger than %d bytes", maxRequestBytes)
+	}
+	return body, nil
+}
+
+// nextReply returns the script's reply to a conversation, after its delay. It is nil
+// if the client has gone.
+func (m *Server) nextReply(r *http.Request, messages []model.Message, stream bool) (*script.Reply, error) {
+	turn, _ := strconv.Atoi(r.Header.Get(endpoint.TurnHeader)) // 0 without the header
+	next, err := m.player.Next(turn, messages)
+	if err != nil {
+		return nil, err
+	}
+	m.log.Info("reply", "line", next.Line, "stream", stream, "messages", len(messages))
+	if next.Wait(r.Context()) != nil {
+		return nil, nil
+	}
+	return next, nil
+}
+
+// refuse sends an error of the Messages API.
+func (m *Server) refuse(w http.ResponseWriter, status int, text string) {
+	m.log.Info("refused", "status", status, "error", text)
+	sendJSON(w, status, model.ErrorBody{Type: "error", Error: model.ErrorDetail{Type: model.ErrorType(status), Message: text}})
+}
+
+// sendRefusal sends a refusal of the script with that body. A body that is a JSON
+// string is sent as plain text.
+func sendRefusal(w http.ResponseWriter, refusal *model.APIError, body json.RawMessage) {
+	if refusal.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.FormatFloat(refusal.RetryAfter.Seconds(), 'f', -1, 64))
+	}
+	var text string
+	if json.Unmarshal(body, &text) == nil {
+		http.Error(w, text, refusal.Status)
+		return
+	}
+	sendJSON(w, refusal.Status, body)
+}
+
+func sendJSON(w http.ResponseWriter, status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(text) // the client may have gone
+}

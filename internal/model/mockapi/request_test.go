@@ -1,0 +1,258 @@
+package mockapi_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/model"
+	"assay/internal/model/mockapi"
+	"assay/internal/model/modeltest"
+)
+
+// rule is a request that the API takes, and a change after which it does not.
+type rule struct {
+	sound    string // a whole body, or the messages of one
+	old, new string // the change
+	want     string // what the refusal says: the place, and what is wrong with it
+}
+
+// chat is a request with messages and other fields.
+func chat(messages string, fields ...string) string {
+	return `{"model":"m","max_tokens":2048,` + strings.Join(append(fields, `"messages":[`+messages+`]`), ",") + `}`
+}
+
+const (
+	hi       = `{"role":"user","content":"hi"}`
+	callA    = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]}`
+	resultA  = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]}`
+	callsAB  = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}},{"type":"tool_use","id":"b","name":"n","input":{}}]}`
+	resultAB = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"b"},{"type":"tool_result","tool_use_id":"a"}]}`
+	tool     = `{"name":"t","input_schema":{"type":"object","properties":{"x":{}}}}`
+	marked   = `{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}`
+	thinking = `"thinking":{"type":"enabled","budget_tokens":1024}`
+	thought  = `{"type":"thinking","thinking":"hm","signature":"sig"}`
+)
+
+// The server says 400 where the real one does, and names the place; the same
+// request without the break it takes.
+func TestMock_IsStrict(t *testing.T) {
+	t.Parallel()
+	for name, r := range allRules() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if strings.HasPrefix(r.sound, `{"role"`) {
+				r.sound = chat(r.sound)
+			}
+			require.Contains(t, r.sound, r.old)
+			status, text := judge(t, r.sound)
+			require.Equal(t, http.StatusOK, status, text)
+			status, text = judge(t, strings.Replace(r.sound, r.old, r.new, 1))
+			require.Equal(t, http.StatusBadRequest, status, text)
+			require.Contains(t, text, `"type":"invalid_request_error"`)
+			require.Contains(t, text, strings.ReplaceAll(r.want, `"`, `\"`))
+		})
+	}
+}
+
+// judge sends a body to a server that has much to say.
+func judge(t *testing.T, body string) (status int, text string) {
+	t.Helper()
+	many := `{"content":[` + thought + `,{"type":"text","text":"ok"}]}` + "\n" + strings.Repeat(`{"content":"ok"}`+"\n", 9)
+	return post(t, mockapi.New(modeltest.Script(t, many), nil), body, nil)
+}
+
+func allRules() map[string]rule {
+	all := map[string]rule{}
+	for _, some := range []map[string]rule{settingRules(), toolRules(), messageRules(), pairRules(), cacheRules(), thinkingRules(), imageRules()} {
+		maps.Copy(all, some)
+	}
+	return all
+}
+
+func settingRules() map[string]rule {
+	return map[string]rule{
+		"JSON":              {hi, `{"model"`, `{"model`, "cannot be read"},
+		"UTF-8":             {hi, `hi`, "h\xff", "cannot be read: it is no valid UTF-8"},
+		"half a character":  {hi, `hi`, `\ud83d`, "half of a surrogate pair at byte"},
+		"the other half":    {chat(`{"role":"user","content":"\\ud83d \ud83d\ude00"}`), `\ud83d\ude00`, `\\\ude00`, "half of a surrogate pair at byte"},
+		"model":             {hi, `"model":"m"`, `"model":""`, "model: required"},
+		"max_tokens":        {hi, `"max_tokens":2048,`, ``, "max_tokens: required"},
+		"no tokens":         {hi, `2048`, `0`, "max_tokens: must be at least 1"},
+		"unknown field":     {chat(hi, `"top_k":3`), `top_k`, `topk`, "topk: no such field is known"},
+		"temperature":       {chat(hi, `"temperature":1`), `"temperature":1`, `"temperature":1.5`, "temperature: must be from 0 to 1"},
+		"top_p":             {chat(hi, `"top_p":1`), `"top_p":1`, `"top_p":1.1`, "top_p: must be"},
+		"top_k":             {chat(hi, `"top_k":0`), `"top_k":0`, `"top_k":-1`, "top_k: must be"},
+		"stop sequence":     {chat(hi, `"stop_sequences":["a","b"]`), `"b"`, `" \n"`, "stop_sequences.1: must have more than white space"},
+		"system of images":  {chat(hi, `"system":[{"type":"text","text":"x"}]`), `"text","text":"x"`, `"image","source":{"type":"url"}`, "system.0.type: must be text"},
+		"blank system":      {chat(hi, `"system":[{"type":"text","text":"x"}]`), `"text":"x"`, `"text":" "`, "system.0: text must not be empty"},
+		"shape of system":   {chat(hi, `"system":"x"`), `"x"`, `5`, "system: "},
+		"system as a whole": {chat(hi, `"system":""`), `""`, `[{"type":"text","text":"x","loud":true}]`, "system.0.loud: no such field"},
+	}
+}
+
+func toolRules() map[string]rule {
+	two := strings.Replace(tool, `"t"`, `"u"`, 1)
+	withTools := func(fields ...string) string {
+		return chat(hi, append([]string{`"tools":[` + tool + `,` + two + `]`}, fields...)...)
+	}
+	choice := withTools(`"tool_choice":{"type":"tool","name":"u"}`)
+	return map[string]rule{
+		"tools of one name":    {withTools(), `"u"`, `"t"`, `tools.1.name: the name "t" occurs more than once`},
+		"name of a tool":       {withTools(), `"u"`, `"a.b"`, `tools.1.name: "a.b" is not a valid name`},
+		"long name of a tool":  {withTools(), `"u"`, `"` + strings.Repeat("u", 129) + `"`, "tools.1.name: "},
+		"schema":               {withTools(), `"object"`, `"array"`, "tools.0.input_schema.type: must be object"},
+		"no schema":            {withTools(), `,"input_schema":{"type":"object","properties":{"x":{}}}`, ``, "tools.0.input_schema.type"},
+		"top of a schema":      {withTools(), `"properties"`, `"anyOf":[],"properties"`, "tools.0.input_schema.anyOf: may not be at the top"},
+		"name of a property":   {withTools(), `"x"`, `"the x"`, `tools.0.input_schema.properties: "the x" is not a valid name`},
+		"properties":           {withTools(), `{"x":{}}`, `[]`, "tools.0.input_schema.properties: must be an object"},
+		"choice without tools": {choice, `"tools":[` + tool + `,` + two + `],`, ``, "tool_choice: there are no tools"},
+		"choice of no kind":    {choice, `"tool","name"`, `"some","name"`, `tool_choice.type: "some"`},
+		"choice of no tool":    {choice, `"name":"u"},"m`, `"name":"v"},"m`, `there is no tool "v"`},
+	}
+}
+
+func messageRules() map[string]rule {
+	prefill := hi + `,{"role":"assistant","content":"And"}`
+	return map[string]rule{
+		"messages":            {chat(hi), hi, ``, "messages: at least one is required"},
+		"first role":          {hi, `user`, `assistant`, "messages.0.role: the first"},
+		"role":                {hi + "," + hi, `hi"},{"role":"user"`, `hi"},{"role":"tool"`, "messages.1.role: must be user or assistant"},
+		"field of a message":  {hi, `"role"`, `"id":1,"role"`, "messages.0.id: no such field"},
+		"field of a block":    {`{"role":"user","content":[{"type":"text","text":"x"}]}`, `"text":"x"`, `"text":"x","loud":true`, "messages.0.content.0.loud: no such field"},
+		"empty message":       {hi, `"hi"`, `[]`, "messages.0: the content must not be empty"},
+		"empty middle":        {prefill + `,` + hi, `"And"`, `[]`, "messages.1: the content must not be empty"},
+		"empty text":          {hi, `"hi"`, `""`, "messages.0.content.0: text must not be empty"},
+		"blank text":          {`{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, `"b"`, `" \n"`, "messages.0.content.1: text must not be empty"},
+		"end in white space":  {prefill, `And"`, `And "`, "messages.1: the last message, of the assistant, must not end with white space"},
+		"input is an object":  {hi + `,` + callA + `,` + resultA, `"input":{}`, `"input":[]`, "messages.1.content.0: tool_use.input: must be an object"},
+		"id of a call":        {strings.ReplaceAll(hi+`,`+callA+`,`+resultA, `"a"`, `"aa"`), `"id":"aa"`, `"id":"a a"`, "messages.1.content.0: tool_use.id"},
+		"name in a call":      {hi + `,` + callA + `,` + resultA, `"name":"n"`, `"name":"n n"`, `messages.1.content.0: tool_use.name: "n n" is not a valid name`},
+		"call of the user":    {hi + `,` + callA + `,` + resultA, `"hi"`, `[{"type":"tool_use","id":"z","name":"n","input":{}}]`, "messages.0.content.0: a tool_use belongs to the assistant"},
+		"result of the model": {prefill + `,` + hi, `"And"`, `[{"type":"tool_result","tool_use_id":"a"}]`, "messages.1.content.0: a tool_result belongs to the user"},
+		"text in a result":    {hi + `,` + callA + `,` + resultA, `"content":"r"`, `"content":[{"type":"text","text":""}]`, "messages.2.content.0: tool_result.content.0: text must not be empty"},
+		"a call in a result":  {hi + `,` + callA + `,` + resultA, `"content":"r"`, `"content":[{"type":"tool_use","id":"z","name":"n"}]`, "tool_result.content.0.type: a result holds no tool_use"},
+		"picture of an error": {hi + `,` + callA + `,` + strings.Replace(resultA, `"r"`, `[`+picture(1, 1)+`]`, 1), `"tool_use_id"`, `"is_error":true,"tool_use_id"`, "tool_result.content.0.type: must be text, not image"},
+	}
+}
+
+func pairRules() map[string]rule {
+	once, twice := hi+`,`+callA+`,`+resultA, hi+`,`+callsAB+`,`+resultAB
+	again := once + `,` + strings.ReplaceAll(callA+`,`+resultA, `"a"`, `"c"`)
+	return map[string]rule{
+		"call without result":    {once, resultA, hi, "messages.1: the tool_use a has no tool_result"},
+		"call at the end":        {once, `,` + resultA, ``, "messages.1: the tool_use a has no tool_result"},
+		"one of two":             {twice, `,{"type":"tool_result","tool_use_id":"a"}`, ``, "messages.1: the tool_use a has no tool_result"},
+		"text before the result": {once, `[{"type":"tool_result"`, `[{"type":"text","text":"x"},{"type":"tool_result"`, "the tool_use a has no tool_result at the start"},
+		"stray result":           {twice, `"tool_use_id":"b"},`, `"tool_use_id":"b"},{"type":"tool_result","tool_use_id":"c"},`, "messages.2: the tool_result for c has no tool_use"},
+		"late result":            {hi + `,` + again + `,` + hi, hi + `]`, resultA + `]`, "messages.5: the tool_result for a has no tool_use"},
+		"two results":            {twice, `"tool_use_id":"b"},`, `"tool_use_id":"b"},{"type":"tool_result","tool_use_id":"b"},`, "messages.2: more than one tool_result for b"},
+		"id used twice":          {again, strings.ReplaceAll(callA+`,`+resultA, `"a"`, `"c"`), callA + `,` + resultA, "messages.3.content.0: tool_use.id: a occurs more than once"},
+		"ids of one message":     {twice, `"id":"b"`, `"id":"a"`, "messages.1.content.1: tool_use.id: a occurs more than once"},
+	}
+}
+
+func cacheRules() map[string]rule {
+	four := chat(`{"role":"user","content":[`+marked+`,`+marked+`]}`, `"system":[`+marked+`]`, `"tools":[`+strings.Replace(tool, `{"name"`, `{"cache_control":{"type":"ephemeral"},"name"`, 1)+`]`)
+	inResult := hi + `,` + callA + `,` + strings.Replace(resultA, `"r"`, `[`+strings.Repeat(marked+`,`, 3)+marked+`]`, 1)
+	return map[string]rule{
+		"five markers":        {four, `"content":[`, `"content":[` + marked + `,`, "at most 4 cache_control markers may be set, found 5"},
+		"one for all as well": {four, `{"model"`, `{"cache_control":{"type":"ephemeral"},"model"`, "found 5"},
+		"five in a result":    {inResult, `"tool_use_id"`, `"cache_control":{"type":"ephemeral"},"tool_use_id"`, "found 5"},
+		"kind of a marker":    {four, `"text":"x","cache_control":{"type":"ephemeral"}`, `"text":"x","cache_control":{}`, "system.0.cache_control.type: must be ephemeral"},
+		"life of a marker":    {strings.Replace(four, `"ephemeral"}`, `"ephemeral","ttl":"5m"}`, 1), `5m`, `1d`, "system.0.cache_control.ttl: must be 5m or 1h"},
+		"long after short":    {strings.Replace(four, `"text":"x","cache_control":{"type":"ephemeral"}}]`, `"text":"x","cache_control":{"type":"ephemeral","ttl":"5m"}}]`, 1), `5m`, `1h`, "system.0.cache_control.ttl: 1h must not come after 5m"},
+		"marked thinking":     {hi + `,{"role":"assistant","content":[` + thought + `]},` + hi, `"signature":"sig"`, `"signature":"sig","cache_control":{"type":"ephemeral"}`, "messages.1.content.0.cache_control: no such field"},
+		"marked empty text":   {`{"role":"user","content":[` + marked + `]}`, `"text":"x"`, `"text":""`, "messages.0.content.0: text must not be empty"},
+	}
+}
+
+func thinkingRules() map[string]rule {
+	thinks := chat(hi, thinking, `"temperature":1`, `"tools":[`+tool+`]`, `"tool_choice":{"type":"auto"}`)
+	round := chat(hi+`,`+strings.Replace(callA, `[`, `[`+thought+`,`, 1)+`,`+resultA, thinking)
+	return map[string]rule{
+		"least budget":         {thinks, `1024`, `1023`, "thinking.budget_tokens: must be at least 1024"},
+		"most budget":          {thinks, `1024`, `2048`, "thinking.budget_tokens: must be less than max_tokens"},
+		"no budget":            {thinks, `,"budget_tokens":1024`, ``, "thinking.budget_tokens: required"},
+		"budget of adaptive":   {thinks, `enabled`, `adaptive`, "thinking.budget_tokens: does not go with adaptive"},
+		"budget of disabled":   {thinks, `enabled`, `disabled`, "thinking.budget_tokens: does not go with disabled"},
+		"kind of thinking":     {thinks, `enabled`, `much`, `thinking.type: "much" is not`},
+		"cool thinking":        {thinks, `"temperature":1`, `"temperature":0.5`, "temperature: must be 1 or absent"},
+		"cool adaptive":        {chat(hi, `"thinking":{"type":"adaptive"}`, `"temperature":1`), `"temperature":1`, `"temperature":0`, "temperature: must be 1 or absent"},
+		"narrow thinking":      {thinks, `"temperature":1`, `"top_k":5`, "top_k: must be absent"},
+		"forced thinking":      {thinks, `"auto"`, `"any"`, "tool_choice.type: must be auto or none"},
+		"thoughts of a round":  {round, thought + `,`, ``, "messages.1.content.0.type: must be thinking or redacted_thinking, not tool_use"},
+		"unsigned thinking":    {round, `"sig"`, `""`, "messages.1.content.0: thinking.signature: required"},
+		"altered thinking":     {round, `"hm"`, `"hum"`, "messages.1.content.0: thinking must come back as it was"},
+		"altered signature":    {round, `"sig"`, `"gis"`, "messages.1.content.0: thinking must come back as it was"},
+		"field of a signature": {round, `"signature"`, `"index":0,"signature"`, "messages.1.content.0.index: no such field"},
+	}
+}
+
+func imageRules() map[string]rule {
+	small := picture(1, 1)
+	data := strings.Split(small, `"`)[17]
+	show := func(n int, before ...string) string {
+		return `{"role":"user","content":[` + strings.Join(append(before, slices.Repeat([]string{small}, n)...), ",") + `]}`
+	}
+	inResult := hi + `,` + callA + `,` + strings.Replace(resultA, `"r"`, `[`+picture(2000, 1)+`]`, 1) + `,` + show(20)
+	return map[string]rule{
+		"kind of image":       {show(1), `image/png`, `image/tiff`, `messages.0.content.0: image.source.media_type: "image/tiff" is not supported`},
+		"another kind":        {show(1), `image/png`, `image/gif`, "image.source.media_type: the image is image/png, not image/gif"},
+		"source of an image":  {show(1), `"base64"`, `"text"`, "image.source.type"},
+		"base64":              {show(1), data, data[:len(data)-1], "image.source.data: no valid base64"},
+		"empty image":         {show(1), data, ``, "image.source.data: must not be empty"},
+		"no image":            {show(1), data, `aGk=`, "image.source.data: the image cannot be read"},
+		"heavy image":         {show(1), data, data + strings.Repeat("A", 5<<20), "image.source.data: more than 5242880 bytes"},
+		"broad image":         {show(0, picture(8000, 1)), picture(8000, 1), picture(8001, 1), "image.source.data: a side has more than 8000 pixels"},
+		"high image":          {show(0, picture(1, 8000)), picture(1, 8000), picture(1, 8001), "a side has more than 8000 pixels"},
+		"many images":         {show(100), `"content":[`, `"content":[` + small + `,`, "messages: more than 100 images"},
+		"broad among many":    {show(20, picture(2000, 1)), picture(2000, 1), picture(2001, 1), "messages.0.content.0: a side has more than 2000 pixels"},
+		"one more with broad": {show(19, picture(2001, 1)), `"content":[`, `"content":[` + small + `,`, "messages.0.content.1: a side has more than 2000 pixels"},
+		"broad in a result":   {inResult, picture(2000, 1), picture(2001, 1), "messages.2.content.0.tool_result.content.0: a side has more than 2000 pixels"},
+	}
+}
+
+// Whatever is in an image, its kind is found.
+func TestMock_TakesImagesOfEveryKind(t *testing.T) {
+	t.Parallel()
+	var jpg, gifs bytes.Buffer
+	require.NoError(t, jpeg.Encode(&jpg, image.NewGray(image.Rect(0, 0, 2, 3)), nil))
+	require.NoError(t, gif.Encode(&gifs, image.NewGray(image.Rect(0, 0, 2, 3)), nil))
+	webp := "RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00"
+	for kind, data := range map[string][]byte{"image/jpeg": jpg.Bytes(), "image/gif": gifs.Bytes(), "image/webp": []byte(webp)} {
+		body := modeltest.JSON(t, modeltest.User(model.Image(kind, base64.StdEncoding.EncodeToString(data))))
+		status, text := judge(t, chat(body))
+		require.Equal(t, http.StatusOK, status, "%s: %s", kind, text)
+	}
+}
+
+// A body is read up to the limit of the API, and no further.
+func TestMock_RefusesWhatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	long := "{" + strings.Repeat("x", 32<<20-1)
+	status, text := judge(t, long)
+	require.Equal(t, http.StatusBadRequest, status)
+	require.Contains(t, text, "the body cannot be read")
+	status, text = judge(t, long+"x")
+	require.Equal(t, http.StatusRequestEntityTooLarge, status)
+	require.Contains(t, text, `"request_too_large"`)
+}
+
+// picture is an image of one colour.
+func picture(width, height int) string {
+	var data bytes.Buffer
+	_ = png.Encode(&data, image.NewGray(image.Rect(0, 0, width, height)))
+	return fmt.Sprintf(`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%s"}}`, base64.StdEncoding.EncodeToString(data.Bytes()))
+}

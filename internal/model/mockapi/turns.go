@@ -1,0 +1,146 @@
+package mockapi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"assay/internal/model"
+)
+
+// mergeTurns joins neighbouring messages of one role, as the API does.
+func mergeTurns(messages []model.Message) []model.Message {
+	var turns []model.Message
+	for _, m := range messages {
+		if last := len(turns) - 1; last >= 0 && turns[last].Role == m.Role {
+			turns[last].Content = slices.Concat(turns[last].Content, m.Content)
+			continue
+		}
+		turns = append(turns, m)
+	}
+	return turns
+}
+
+// turnStarts returns the index of the first message of each turn.
+func turnStarts(messages []model.Message) []int {
+	var starts []int
+	for i, m := range messages {
+		if i == 0 || m.Role != messages[i-1].Role {
+			starts = append(starts, i)
+		}
+	}
+	return starts
+}
+
+// checkToolPairs returns an error if a tool call has no result in the next turn, or a
+// result has no call in the turn before.
+func checkToolPairs(messages []model.Message) error {
+	starts := turnStarts(messages)
+	var calls []string // ids of the turn before
+	for i, turn := range mergeTurns(messages) {
+		if err := checkAnswered(calls, turn); err != nil {
+			return fmt.Errorf("messages.%d: %w", starts[i-1], err)
+		}
+		if err := checkResults(calls, turn); err != nil {
+			return fmt.Errorf("messages.%d: %w", starts[i], err)
+		}
+		calls = callIDs(turn.Content)
+	}
+	if err := checkAnswered(calls, model.Message{}); err != nil {
+		return fmt.Errorf("messages.%d: %w", starts[len(starts)-1], err)
+	}
+	return nil
+}
+
+// checkAnswered returns an error if the next turn has no result for one of the calls
+// before anything else.
+func checkAnswered(calls []string, next model.Message) error {
+	results := resultIDs(next.Content, true)
+	for _, id := range calls {
+		if !slices.Contains(results, id) {
+			return fmt.Errorf("the tool_use %s has no tool_result at the start of the next message", id)
+		}
+	}
+	return nil
+}
+
+// checkResults returns an error if a result of the turn belongs to none of the calls,
+// or two belong to one.
+func checkResults(calls []string, turn model.Message) error {
+	results := resultIDs(turn.Content, false)
+	for n, id := range results {
+		if !slices.Contains(calls, id) {
+			return fmt.Errorf("the tool_result for %s has no tool_use in the message before", id)
+		}
+		if slices.Contains(results[:n], id) {
+			return fmt.Errorf("more than one tool_result for %s", id)
+		}
+	}
+	return nil
+}
+
+func callIDs(content []model.Block) []string {
+	var ids []string
+	for _, call := range model.ToolUses(content) {
+		ids = append(ids, call.ID)
+	}
+	return ids
+}
+
+// resultIDs returns the ids of the calls to which the content has results. With
+// leadingOnly, results behind another block are left out.
+func resultIDs(content []model.Block, leadingOnly bool) []string {
+	var ids []string
+	for _, b := range content {
+		if b.Type == model.BlockToolResult {
+			ids = append(ids, b.ToolUseID)
+		} else if leadingOnly {
+			break
+		}
+	}
+	return ids
+}
+
+// checkEnd checks what the model is to continue: the beginning of its own reply, or a
+// round with results.
+func (in *messageRequest) checkEnd() error {
+	last := in.Messages[len(in.Messages)-1]
+	if last.Role == model.RoleAssistant {
+		return checkPrefill(len(in.Messages)-1, last.Content)
+	}
+	if in.Thinking != nil && in.Thinking.Type == "enabled" {
+		return checkThinkingFirst(in.Messages)
+	}
+	return nil
+}
+
+// checkPrefill checks the last message, number i, if it is the beginning of a reply
+// that the model is to complete.
+func checkPrefill(i int, content []model.Block) error {
+	if len(content) == 0 {
+		return nil
+	}
+	end := content[len(content)-1]
+	if end.Type == model.BlockText && strings.TrimRightFunc(end.Text, unicode.IsSpace) != end.Text {
+		return fmt.Errorf("messages.%d: the last message, of the assistant, must not end with white space", i)
+	}
+	return nil
+}
+
+// checkThinkingFirst returns an error if the last turn has results, and the model's turn
+// before it does not begin with thinking.
+func checkThinkingFirst(messages []model.Message) error {
+	turns := mergeTurns(messages)
+	last := len(turns) - 1
+	if last < 1 || len(resultIDs(turns[last].Content, false)) == 0 {
+		return nil
+	}
+	switch first := turns[last-1].Content[0]; first.Type {
+	case model.BlockThinking, model.BlockRedactedThinking:
+		return nil
+	default:
+		at := turnStarts(messages)[last-1]
+		return fmt.Errorf("messages.%d.content.0.type: must be thinking or redacted_thinking, not %s, as thinking is enabled", at, first.Type)
+	}
+}

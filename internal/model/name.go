@@ -1,0 +1,57 @@
+package model
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Prefixes of a model's name, one for each kind of model.
+const (
+	PrefixAnthropic = "anthropic/"
+	PrefixOpenAI    = "openai/"
+	PrefixScript    = "script:"
+	PrefixReplay    = "replay:"
+)
+
+// ParseName splits a model's name into one of the prefixes above and the rest: a
+// vendor's id of a model, or a file. The rest is never empty. An unknown prefix or
+// an empty rest is an error. ParseName does not check that the model or the file
+// exists.
+func ParseName(name string) (prefix, rest string, err error) {
+	for _, prefix := range []string{PrefixAnthropic, PrefixOpenAI, PrefixScript, PrefixReplay} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && rest != "" {
+			return prefix, rest, nil
+		}
+	}
+	return "", "", fmt.Errorf("unknown model %q: known are anthropic/<id>, openai/<id>, script:FILE and replay:FILE", name)
+}
+
+// CheckName returns an error if [ParseName] does not know names of that form.
+func CheckName(name string) error {
+	_, _, err := ParseName(name)
+	return err
+}
+
+// InFolder returns the name of a model with its file, if it has one, relative to
+// dir. A name with an absolute file, a name without a file and an unknown name are
+// returned unchanged.
+func InFolder(name, dir string) string {
+	prefix, file, err := ParseName(name)
+	if err != nil || Provider(name) != "" || filepath.IsAbs(file) {
+		return name
+	}
+	return prefix + filepath.Join(dir, file)
+}
+
+// Provider returns the vendor whose API serves a model of that name: anthropic or
+// openai. It returns "" for scripts, recordings and unknown names, which need
+// neither an API key nor a base URL.
+func Provider(name string) string {
+	switch prefix, _, _ := ParseName(name); prefix {
+	case PrefixAnthropic, PrefixOpenAI:
+		return strings.TrimSuffix(prefix, "/")
+	default:
+		return ""
+	}
+}

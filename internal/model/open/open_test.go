@@ -1,0 +1,95 @@
+package open_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/model"
+	"assay/internal/model/mockapi"
+	"assay/internal/model/modeltest"
+	"assay/internal/model/open"
+	"assay/internal/model/script"
+)
+
+func TestOpen_UnknownModelsAreOneClearError(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "gpt", "anthropic/", "script:", "replay:", "anthropic"} {
+		_, err := open.Open(name, open.Options{APIKey: "k"})
+		require.EqualError(t, err, `unknown model "`+name+`": known are anthropic/<id>, openai/<id>, script:FILE and replay:FILE`)
+	}
+	_, err := open.Open("anthropic/claude", open.Options{})
+	require.EqualError(t, err, "the model anthropic/claude needs an API key: set ANTHROPIC_API_KEY")
+}
+
+func TestScript_OpenReadsTheFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "s.jsonl")
+	_, err := open.Open("script:"+file, open.Options{})
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, os.WriteFile(file, []byte(`{"content":"hi"}`), 0o600))
+	client, err := open.Open("script:"+file, open.Options{})
+	require.NoError(t, err)
+	reply, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+	require.NoError(t, err)
+	require.Equal(t, "hi", model.PlainText(reply.Content))
+}
+
+// A redirect is an answer like any other: neither the key nor the conversation
+// goes elsewhere.
+func TestCO6_RedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"anthropic/x": "anthropic: the answer is no stream of events but 307", "openai/x": "openai: 307 "} {
+		elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			t.Errorf("%s: the request went elsewhere, with the key %q%q", name, r.Header.Get("X-Api-Key"), r.Header.Get("Authorization"))
+		}))
+		t.Cleanup(elsewhere.Close)
+		server := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+		t.Cleanup(server.Close)
+		client, err := open.Open(name, open.Options{APIKey: "k", BaseURL: server.URL})
+		require.NoError(t, err)
+		_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+		require.ErrorContains(t, err, want)
+		require.False(t, model.Transient(err))
+	}
+}
+
+// What an API says is kept in many places.
+func TestCO6_LongRefusalIsShortened(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"anthropic/x", "openai/x"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			long := strings.Repeat("é", 1<<20)
+			_, _ = fmt.Fprintf(w, `{"type":"error","error":{"type":%q,"message":%q}}`, long, "prompt "+long)
+		}))
+		t.Cleanup(server.Close)
+		client, err := open.Open(name, open.Options{APIKey: "k", BaseURL: server.URL})
+		require.NoError(t, err)
+		_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+		require.ErrorContains(t, err, "prompt éé")
+		require.Less(t, len(err.Error()), 10_000)
+	}
+}
+
+// Whatever a server says of its tokens, what has been spent never becomes less.
+func TestCO8_TokensWithinReason(t *testing.T) {
+	t.Parallel()
+	script, err := script.Parse("s", []byte(`{"content": "x", "usage": {"input_tokens": -5, "output_tokens": -7, "cache_read_input_tokens": -9, "cache_creation_input_tokens": 9000000000000000000}}`))
+	require.NoError(t, err)
+	mock := mockapi.New(script, nil)
+	for name, client := range map[string]model.Client{"anthropic": modeltest.ServeAnthropic(t, mock), "openai": modeltest.ServeOpenAI(t, mock)} {
+		reply, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+		require.NoError(t, err, name)
+		u := reply.Usage
+		require.GreaterOrEqual(t, min(u.InputTokens, u.OutputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens), int64(0), name)
+		require.Less(t, u.Total(), int64(1<<43), name)
+	}
+}

@@ -1,0 +1,242 @@
+package openai
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"assay/internal/model"
+)
+
+// chatReading puts a reply together from the chunks in which it arrives. All
+// text is one block, and so is all reasoning, which is never signed; each call of
+// a tool is one, in the order in which they began.
+type chatReading struct {
+	onDelta func(model.Delta)
+	ids     chatIDs
+
+	refused bool // the text is a refusal
+	stop    model.StopReason
+	usage   model.Usage
+
+	blocks []model.Block
+	texts  []*strings.Builder // of the blocks: text, or the input of a tool
+	kinds  map[string]int     // the blocks of text and of thinking
+	calls  chatCalls
+}
+
+// chatCalls finds the block of a call.
+type chatCalls struct {
+	byIndex map[int]int
+	byID    map[string]int
+	ids     map[int]string // as they came
+	last    int            // -1 before the first
+}
+
+func newChatReading(onDelta func(model.Delta), messages []model.Message) *chatReading {
+	if onDelta == nil {
+		onDelta = func(model.Delta) {}
+	}
+	return &chatReading{
+		onDelta: onDelta, ids: newChatIDs(messages), blocks: []model.Block{}, kinds: map[string]int{},
+		calls: chatCalls{byIndex: map[int]int{}, byID: map[string]int{}, ids: map[int]string{}, last: -1},
+	}
+}
+
+// take takes the next chunk. Of several choices it looks at the first.
+func (r *chatReading) take(c *chatChunk) error {
+	if refusal := chatRefusal(c.Error); refusal != nil {
+		return refusal
+	}
+	if c.Usage != nil {
+		r.usage = c.Usage.usage()
+	}
+	for _, choice := range c.Choices {
+		if choice.Index != 0 {
+			continue
+		}
+		for _, d := range []*chatDelta{choice.Delta, choice.Message} {
+			if d != nil {
+				r.grow(d)
+			}
+		}
+		if choice.FinishReason != "" {
+			r.stop = chatStop(choice.FinishReason)
+		}
+	}
+	return nil
+}
+
+func (r *chatReading) grow(d *chatDelta) {
+	if d.ReasoningContent == "" { // some send both
+		d.ReasoningContent = contentText(d.Reasoning)
+	}
+	r.say(model.BlockThinking, d.ReasoningContent)
+	r.say(model.BlockText, contentText(d.Content))
+	r.say(model.BlockText, d.Refusal)
+	r.refused = r.refused || d.Refusal != ""
+	for _, call := range d.ToolCalls {
+		r.call(call)
+	}
+	if f := d.FunctionCall; f != nil { // as it was before there were several
+		first := 0
+		r.call(chatCallDelta{Index: &first, Function: *f})
+	}
+}
+
+// say adds to the block of that type.
+func (r *chatReading) say(kind, text string) {
+	if text == "" {
+		return
+	}
+	i, ok := r.kinds[kind]
+	if !ok {
+		i = r.open(model.Block{Type: kind})
+		r.kinds[kind] = i
+	}
+	r.add(i, text)
+}
+
+func (r *chatReading) call(d chatCallDelta) {
+	i := r.calls.find(d)
+	if i < 0 {
+		i = r.open(model.ToolUse(r.ids.take(d.ID), d.Function.Name, nil))
+		r.calls.keep(d, i)
+	}
+	if b := &r.blocks[i]; b.Name == "" {
+		b.Name = d.Function.Name
+	}
+	r.add(i, argumentText(d.Function.Arguments))
+}
+
+func (r *chatReading) open(b model.Block) int {
+	i := len(r.blocks)
+	r.blocks, r.texts = append(r.blocks, b), append(r.texts, &strings.Builder{})
+	r.onDelta(model.Delta{Kind: model.DeltaStart, Index: i, Type: b.Type, ID: b.ID, Name: b.Name})
+	return i
+}
+
+func (r *chatReading) add(i int, text string) {
+	if text == "" {
+		return
+	}
+	r.texts[i].WriteString(text)
+	r.onDelta(model.Delta{Kind: model.DeltaText, Index: i, Type: r.blocks[i].Type, Text: text})
+}
+
+// find returns the block of the call that d goes on with, -1 when it begins
+// one. Indices may be missing, or be 0 for each of several calls.
+func (c *chatCalls) find(d chatCallDelta) int {
+	found, ok := -1, false
+	switch {
+	case d.Index != nil:
+		found, ok = c.byIndex[*d.Index]
+		ok = ok && (d.ID == "" || d.Function.Name == "" || d.ID == c.ids[found])
+	case d.ID != "":
+		found, ok = c.byID[d.ID]
+	case d.Function.Name == "":
+		found, ok = c.last, true
+	}
+	if !ok {
+		return -1
+	}
+	return found
+}
+
+func (c *chatCalls) keep(d chatCallDelta, i int) {
+	c.last, c.ids[i], c.byID[d.ID] = i, d.ID, i
+	if d.Index != nil {
+		c.byIndex[*d.Index] = i
+	}
+}
+
+// response is the whole reply. It tells of the end of all blocks.
+func (r *chatReading) response() *model.Response {
+	for i := range r.blocks {
+		b := &r.blocks[i]
+		switch text := r.texts[i].String(); b.Type {
+		case model.BlockText:
+			b.Text = text
+		case model.BlockThinking:
+			b.Thinking = text
+		default:
+			if strings.TrimSpace(text) == "" {
+				text = ""
+			}
+			b.Input = model.ToolInput(text)
+		}
+		r.onDelta(model.Delta{Kind: model.DeltaStop, Index: i, Type: b.Type})
+	}
+	if r.refused && r.stop == model.StopEndTurn {
+		r.stop = model.StopRefusal
+	}
+	return &model.Response{Content: r.blocks, StopReason: r.stop, Usage: r.usage}
+}
+
+// chatStop is what a finish_reason means. One that is not known is passed on.
+func chatStop(reason string) model.StopReason {
+	switch reason {
+	case "stop":
+		return model.StopEndTurn
+	case "tool_calls", "function_call":
+		return model.StopToolUse
+	case "length":
+		return model.StopMaxTokens
+	case "content_filter":
+		return model.StopRefusal
+	default:
+		return model.StopReason(reason)
+	}
+}
+
+// contentText is the text of what is a string or a list of parts.
+func contentText(content json.RawMessage) string {
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return text
+	}
+	var parts []chatPart
+	_ = json.Unmarshal(content, &parts) // anything else has no text
+	var all strings.Builder
+	for _, p := range parts {
+		all.WriteString(p.Text)
+	}
+	return all.String()
+}
+
+// argumentText is a piece of the JSON of a tool's input.
+func argumentText(arguments json.RawMessage) string {
+	var text string
+	if json.Unmarshal(arguments, &text) == nil || len(arguments) == 0 {
+		return text
+	}
+	return string(arguments)
+}
+
+// chatIDs gives every call of a conversation an id of its own.
+type chatIDs struct {
+	used map[string]bool
+	made int
+}
+
+func newChatIDs(messages []model.Message) chatIDs {
+	ids := chatIDs{used: map[string]bool{}}
+	for _, m := range messages {
+		for _, call := range model.ToolUses(m.Content) {
+			ids.used[call.ID] = true
+		}
+	}
+	return ids
+}
+
+// take returns the id that an endpoint gave, or one that is made up when it
+// gave none or one that has been used.
+func (c *chatIDs) take(given string) string {
+	const most = 128
+	for given == "" || len(given) > most || c.used[given] {
+		c.made++
+		given = "call_" + strconv.Itoa(c.made)
+	}
+	c.used[given] = true
+	return given
+}

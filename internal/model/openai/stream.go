@@ -1,0 +1,141 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"assay/internal/model"
+	"assay/internal/model/endpoint"
+)
+
+// chatChunk is an event of a stream, or the whole answer of an endpoint that
+// does not stream.
+type chatChunk struct {
+	Choices []chatChoice    `json:"choices"`
+	Usage   *chatUsage      `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type chatChoice struct {
+	Index        int        `json:"index"`
+	Delta        *chatDelta `json:"delta"`
+	Message      *chatDelta `json:"message"` // of a whole answer
+	FinishReason string     `json:"finish_reason"`
+}
+
+type chatDelta struct {
+	Content          json.RawMessage   `json:"content"`
+	Refusal          string            `json:"refusal"`
+	ReasoningContent string            `json:"reasoning_content"`
+	Reasoning        json.RawMessage   `json:"reasoning"` // a text, as some call it
+	ToolCalls        []chatCallDelta   `json:"tool_calls"`
+	FunctionCall     *chatFunctionPart `json:"function_call"`
+}
+
+type chatCallDelta struct {
+	Index    *int             `json:"index"`
+	ID       string           `json:"id"`
+	Function chatFunctionPart `json:"function"`
+}
+
+type chatFunctionPart struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"` // a string, but some send an object
+}
+
+// chatUsage counts cached tokens as part of those of the prompt.
+type chatUsage struct {
+	PromptTokens     int64 `json:"prompt_tokens"`
+	CompletionTokens int64 `json:"completion_tokens"`
+	Details          struct {
+		CachedTokens     int64 `json:"cached_tokens"`
+		CacheWriteTokens int64 `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+}
+
+func (u *chatUsage) usage() model.Usage {
+	read, write := endpoint.ClampTokens(u.Details.CachedTokens), endpoint.ClampTokens(u.Details.CacheWriteTokens)
+	return model.Usage{
+		InputTokens: endpoint.ClampTokens(u.PromptTokens - read - write), OutputTokens: endpoint.ClampTokens(u.CompletionTokens),
+		CacheReadInputTokens: read, CacheCreationInputTokens: write,
+	}
+}
+
+// readChat reads an answer, a stream of events or one JSON object, to its end
+// and hands its chunks to take. After [DONE] nothing more is read.
+func readChat(body io.Reader, take func(*chatChunk) error) error {
+	in := bufio.NewReader(body)
+	first, err := firstByte(in)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return err
+	case first == '{':
+		return readWhole(in, take)
+	case strings.IndexByte("d:eir", first) >= 0: // data, a comment, event, id, retry
+		return readEvents(in, take)
+	default:
+		text, err := io.ReadAll(io.LimitReader(in, endpoint.MaxExcerptBytes))
+		return errors.Join(fmt.Errorf("%w, nor JSON: %s", endpoint.ErrNotStream, endpoint.OneLine(endpoint.Excerpt(string(text)))), err)
+	}
+}
+
+// firstByte is the first that is no white space. It is not consumed.
+func firstByte(in *bufio.Reader) (byte, error) {
+	for {
+		next, err := in.Peek(1)
+		if err != nil {
+			return 0, err
+		}
+		if !strings.ContainsRune(" \t\r\n", rune(next[0])) {
+			return next[0], nil
+		}
+		_, _ = in.Discard(1)
+	}
+}
+
+func readWhole(in io.Reader, take func(*chatChunk) error) error {
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return err
+	}
+	return takeChunk(text, take)
+}
+
+// readEvents reads a stream in which every line of data is an event.
+func readEvents(in io.Reader, take func(*chatChunk) error) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, endpoint.MaxLineBytes)
+	for lines.Scan() {
+		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
+		data = bytes.TrimSpace(data)
+		switch {
+		case !ok || len(data) == 0: // a comment, or the name of the event
+		case string(data) == "[DONE]":
+			return nil
+		default:
+			if err := takeChunk(data, take); err != nil {
+				return cmp.Or(lines.Err(), err) // what breaks off is no JSON either
+			}
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return endpoint.ErrTooLong
+	}
+	return lines.Err()
+}
+
+func takeChunk(text []byte, take func(*chatChunk) error) error {
+	var c chatChunk
+	if err := json.Unmarshal(text, &c); err != nil {
+		return fmt.Errorf("%w: %s: %w", model.ErrCutStream, endpoint.OneLine(endpoint.Excerpt(string(text))), err)
+	}
+	return take(&c)
+}

@@ -1,0 +1,174 @@
+package replay_test
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/model"
+	"assay/internal/model/modeltest"
+	"assay/internal/model/replay"
+)
+
+// on plays a recording on an occasion.
+func on(t *testing.T, o replay.Normalizer, recording string, match replay.Match) *replay.Replayer {
+	t.Helper()
+	r, err := replay.ParseRecording("calls.jsonl", []byte(recording))
+	require.NoError(t, err)
+	replay, err := o.Play(r, match)
+	require.NoError(t, err)
+	return replay
+}
+
+// worked is a conversation in a sandbox: its path comes in every place in which
+// a path can be, and the model speaks of it too.
+func worked(t *testing.T, client model.Client, sandbox, real string) (replies []string) {
+	t.Helper()
+	chat := []model.Message{modeltest.UserText("Work in " + sandbox + " as ${SANDBOX} says.")}
+	for range 2 {
+		reply, err := client.Complete(t.Context(), model.Request{Messages: chat}, nil)
+		require.NoError(t, err)
+		replies = append(replies, modeltest.JSON(t, reply.Content))
+		chat = append(chat, modeltest.Assistant(reply.Content...))
+		var results []model.Block
+		for _, c := range model.ToolUses(reply.Content) {
+			results = append(results, modeltest.ToolResult(c.ID, fmt.Sprintf("%s/x, %s/y\n%s", real, sandbox, modeltest.JSON(t, map[string]string{"path": sandbox + "/é<z>"}))))
+		}
+		chat = append(chat, modeltest.User(append(results, model.Text("go on"))...))
+	}
+	return replies
+}
+
+// What was recorded in one sandbox is played in another, and says there what it
+// would have said if the model had been there.
+func TestCO12_PlaysInAnotherSandbox(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ here, there string }{
+		"plain":     {"/tmp/assay-1/sandbox-12", "/var/other/sandbox-9"},
+		"prefix":    {"/tmp/box", "/tmp/box/inner"},
+		"quotes":    {`/tmp/a "b" \c`, `/tmp/é 数据`},
+		"like mark": {"/tmp/${SANDBOX}", "/tmp/${SANDBOX:=}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conversation := func(sandbox string) model.Client {
+				path, inJSON := modeltest.JSON(t, sandbox+"/x"), modeltest.JSON(t, modeltest.JSON(t, []string{sandbox}))
+				return modeltest.Script(t, fmt.Sprintf(`{"content":[{"type":"text","text":%s},{"type":"tool_use","name":"create_cell","input":{"source":%s,"n":1.50,"${SANDBOX}":"$${SANDBOX}"}}]}
+{"content":[{"type":"text","text":%s}]}`, path, inJSON, path)).Client()
+			}
+			var first, second bytes.Buffer
+			here := replay.Normalizer{Session: "0001-x-e1-t1", Sandbox: []string{c.here, "/private" + c.here}}
+			worked(t, here.Record("m", conversation(c.here), &first), c.here, "/private"+c.here)
+			if !strings.Contains(c.here, "$") {
+				require.NotContains(t, first.String(), strings.Trim(modeltest.JSON(t, c.here), `"`))
+				require.Contains(t, first.String(), `Work in ${SANDBOX} as ${SANDBOX:=} says.`)
+			}
+
+			there := replay.Normalizer{Session: here.Session, Sandbox: []string{c.there, "/real" + c.there}}
+			want := worked(t, conversation(c.there), c.there, "/real"+c.there)
+			played := worked(t, there.Record("n", on(t, there, first.String(), replay.MatchStrict), &second), c.there, "/real"+c.there)
+			require.Equal(t, want, played)
+			require.Equal(t, first.String(), second.String())
+		})
+	}
+}
+
+// A path is found as web pages write it, too.
+func TestCO12_PathsWithAngleBrackets(t *testing.T) {
+	t.Parallel()
+	here, there := replay.Normalizer{Sandbox: []string{"/tmp/<é>&"}}, replay.Normalizer{Sandbox: []string{"/tmp/x"}}
+	said := func(o replay.Normalizer) model.Message {
+		return modeltest.UserText(modeltest.JSON(t, o.Sandbox) + o.Sandbox[0])
+	}
+	var out bytes.Buffer
+	modeltest.RequireText(t, here.Record("m", modeltest.Script(t, `{"content":"ok"}`).Client(), &out), "ok", said(here))
+	require.NotContains(t, out.String(), "é")
+	modeltest.RequireText(t, on(t, there, out.String(), ""), "ok", said(there))
+}
+
+// Addresses in memory are no difference; what only looks a little like one is.
+func TestCO12_AddressesAreAlike(t *testing.T) {
+	t.Parallel()
+	o := replay.Normalizer{Sandbox: []string{"/tmp/box"}}
+	var out bytes.Buffer
+	modeltest.RequireText(t, o.Record("m", modeltest.Script(t, `{"content":"ok"}`).Client(), &out), "ok", modeltest.UserText("<function f at 0x7f0123456789> <environment: 0x55d5c8aa>"))
+	require.Contains(t, out.String(), "<function f at ${ADDRESS}> <environment: ${ADDRESS}>")
+	modeltest.RequireText(t, on(t, o, out.String(), replay.MatchStrict), "ok", modeltest.UserText("<function f at 0x7fffffffffff> <environment: 0x12345678>"))
+	for _, text := range []string{"<function f at 0x7f> <environment: 0x55d5c8aa>", "<function g at 0x7f0123456789> <environment: 0x55d5c8aa>"} {
+		_, err := modeltest.Ask(t.Context(), on(t, o, out.String(), replay.MatchStrict), modeltest.UserText(text))
+		require.ErrorIs(t, err, replay.ErrNotRecorded)
+	}
+}
+
+// On no occasion in particular nothing is kept out.
+func TestCO12_WithoutAnOccasionLinesAreAsTheyWere(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	text := "${SANDBOX} /tmp/box at 0x7f0123456789"
+	modeltest.RequireText(t, replay.Record("m", modeltest.Script(t, `{"content":"in ${SANDBOX}"}`).Client(), &out), "in ${SANDBOX}", modeltest.UserText(text))
+	require.Contains(t, out.String(), `{"request":{"model":"m",`)
+	require.Contains(t, out.String(), text)
+	modeltest.RequireText(t, player(t, out.String()), "in ${SANDBOX}", modeltest.UserText(text))
+}
+
+// Times are those of the clock; a replay has the clock of the recording.
+func TestCO12_TheClockOfAReplayIsThatOfTheRecording(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.FixedZone("", 3600))
+	o := replay.Normalizer{Clock: func() time.Time { now = now.Add(1500 * time.Millisecond); return now }}
+	var first, second bytes.Buffer
+	recorded := o.Record("anthropic/claude-x", modeltest.Script(t, `{"content":"one"}
+{"error":{"status":529}}
+{"content":"two"}`).Client(), &first)
+	chat := []model.Message{modeltest.UserText("a")}
+	for range 3 {
+		if reply, err := modeltest.Ask(t.Context(), recorded, chat...); err == nil {
+			chat = append(chat, modeltest.Assistant(reply.Content...), modeltest.UserText("b"))
+		}
+	}
+	for _, at := range []string{"2026-01-02T02:04:07.178Z", "2026-01-02T02:04:08.678Z", "2026-01-02T02:04:10.178Z"} {
+		require.Contains(t, first.String(), `{"at":"`+at+`","request":{"model":"anthropic/claude-x"`)
+	}
+
+	replayer := on(t, replay.Normalizer{}, first.String(), "")
+	require.Equal(t, "anthropic/claude-x", replayer.Model())
+	clock := replayer.Clock()
+	again := replay.Normalizer{Clock: clock}.Record("replay:x", replayer, &second)
+	chat = []model.Message{modeltest.UserText("a")}
+	for _, at := range []string{"07.178", "07.178", "08.678", "10.178"} {
+		require.Equal(t, "2026-01-02 02:04:"+at, clock().UTC().Format("2006-01-02 15:04:05.000"))
+		if reply, err := modeltest.Ask(t.Context(), again, chat...); err == nil {
+			chat = append(chat, modeltest.Assistant(reply.Content...), modeltest.UserText("b"))
+		}
+	}
+	require.Equal(t, first.String(), strings.Join(strings.SplitAfter(second.String(), "\n")[:3], ""))
+	require.Nil(t, on(t, replay.Normalizer{}, "", "").Clock())
+}
+
+// FuzzOccasion: whatever is said in whatever sandbox is said again.
+func FuzzOccasion(f *testing.F) {
+	f.Add("in /tmp/box/x", "/tmp/box")
+	f.Add("${SANDBOX}${SANDBOX:=}$${SANDBOX:json}", "/${SANDBOX")
+	f.Add(`{"a":"/tmp/a \\\"b"}`, `/tmp/a "b`)
+	f.Add("at 0x7f0123456789 \u2028<&>", "/tmp/\u2028<")
+	f.Fuzz(func(t *testing.T, text, sandbox string) {
+		if !utf8.ValidString(text) || !filepath.IsAbs(sandbox) || strings.TrimSpace(text) == "" || !utf8.ValidString(sandbox) {
+			return
+		}
+		o := replay.Normalizer{Sandbox: []string{sandbox}}
+		var first, second bytes.Buffer
+		line := `{"content":` + modeltest.JSON(t, []model.Block{model.Text(text), modeltest.ToolCall("x", "run_cell")}) + `}`
+		want, err := modeltest.Ask(t.Context(), o.Record("m", modeltest.Script(t, line).Client(), &first), modeltest.UserText(text))
+		require.NoError(t, err)
+		got, err := modeltest.Ask(t.Context(), o.Record("m", on(t, o, first.String(), ""), &second), modeltest.UserText(text))
+		require.NoError(t, err)
+		require.Equal(t, modeltest.JSON(t, want), modeltest.JSON(t, got))
+		require.Equal(t, first.String(), second.String())
+	})
+}

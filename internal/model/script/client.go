@@ -1,0 +1,69 @@
+package script
+
+import (
+	"context"
+
+	"assay/internal/model"
+)
+
+// Client returns a model that plays the script in this process, from its beginning.
+func (s *Script) Client() model.Client { return scriptClient{s.NewPlayer()} }
+
+// scriptClient is the model that [Script.Client] returns.
+type scriptClient struct{ player *Player }
+
+// Complete plays the next reply.
+func (c scriptClient) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
+	r, err := c.player.Next(req.Turn, req.Messages)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Wait(ctx); err != nil {
+		return nil, err
+	}
+	if r.Refusal != nil {
+		return nil, r.Refusal
+	}
+	content := make([]model.Block, len(r.Content))
+	for i, b := range r.Content {
+		if b.Type == model.BlockToolUse {
+			b.Input = model.ToolInput(r.ToolInput(i))
+		}
+		content[i] = b
+	}
+	if r.Fault != nil {
+		if err := r.playFault(ctx, onDelta); err != nil {
+			return nil, err
+		}
+	} else {
+		for i, b := range content {
+			model.EmitBlock(onDelta, i, b)
+		}
+	}
+	return &model.Response{Content: content, StopReason: r.StopReason, Usage: r.Usage}, nil
+}
+
+// playFault reports the deltas of the events that come in spite of the fault, and
+// returns the error that a client reports for it, or nil if the reply comes whole.
+func (r *Reply) playFault(ctx context.Context, onDelta func(model.Delta)) error {
+	if r.Fault.ReplacesAnswer() {
+		return r.Fault.clientError()
+	}
+	happened := false
+	for sent, event := range r.Events() {
+		if !happened && (sent == r.Fault.After || event.Type == "message_stop") {
+			happened = true
+			if r.Fault.fails() {
+				return r.Fault.clientError()
+			}
+			r.Fault.WaitStall(ctx.Done())
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+		}
+		if event.Delta != nil && onDelta != nil {
+			onDelta(*event.Delta)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package script
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/internal/model"
+	"assay/internal/model/endpoint"
+)
+
+// expectation is what a reply expects of the conversation before it; the zero value
+// expects nothing.
+type expectation struct {
+	LastUser   string `json:"last_user_contains"`
+	ToolResult string `json:"tool_result_contains"`
+}
+
+// check returns an error if the last turn of the user lacks an expected text. The
+// turn is empty if the conversation ends with the assistant.
+func (e expectation) check(messages []model.Message) error {
+	content := lastUserContent(messages)
+	text, results := model.PlainText(content), resultText(content)
+	if !strings.Contains(text, e.LastUser) {
+		return fmt.Errorf("expected the last user message to contain %q, found %q", e.LastUser, endpoint.Excerpt(text))
+	}
+	if !strings.Contains(results, e.ToolResult) {
+		return fmt.Errorf("expected a tool result to contain %q, found %q", e.ToolResult, endpoint.Excerpt(results))
+	}
+	return nil
+}
+
+// lastUserContent returns the content of the user's messages at the end of a
+// conversation.
+func lastUserContent(messages []model.Message) []model.Block {
+	var content []model.Block
+	for _, m := range slices.Backward(messages) {
+		if m.Role != model.RoleUser {
+			break
+		}
+		content = slices.Concat(m.Content, content)
+	}
+	return content
+}
+
+// resultText joins the texts of the tool results with newlines.
+func resultText(content []model.Block) string {
+	var texts []string
+	for _, b := range content {
+		if b.Type == model.BlockToolResult {
+			texts = append(texts, model.PlainText(b.Content))
+		}
+	}
+	return strings.Join(texts, "\n")
+}

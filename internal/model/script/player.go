@@ -1,0 +1,159 @@
+package script
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"assay/internal/model"
+)
+
+// Player plays a [Script] and counts the refusals and faults that it has played. It
+// is safe for concurrent use.
+type Player struct {
+	script *Script
+
+	mu       sync.Mutex
+	failures map[failurePoint]int // how many of the failures at a point were played
+}
+
+// failurePoint is a point of a conversation at which the script fails: the first
+// failing line, and the last message that was sent. Earlier messages are not part of
+// it, since a client may shorten its conversation.
+type failurePoint struct {
+	at   int
+	last [sha256.Size]byte
+}
+
+// NewPlayer returns a player that has played nothing yet.
+func (s *Script) NewPlayer() *Player {
+	return &Player{script: s, failures: map[failurePoint]int{}}
+}
+
+// Next returns the reply to a conversation, with the ids of cells filled in, or to
+// the turn of that number if turn is not 0 (see [model.Request.Turn]). It is an
+// error, which names file and line, if the script has no more replies, if the
+// conversation is not what the reply expects, or if a cell was not created.
+func (p *Player) Next(turn int, messages []model.Message) (*Reply, error) {
+	first, last := p.script.position(turn, messages)
+	at, again := p.skipFailures(first, last)
+	if at >= len(p.script.replies) {
+		return nil, fmt.Errorf("%s: the script has %d replies and one more was asked for", p.script.name, len(p.script.replies))
+	}
+	r := p.script.replies[at]
+	if again {
+		r.Fault = nil
+	}
+	if err := r.expect.check(messages); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", p.script.name, r.Line, err)
+	}
+	content, err := fillCells(r.Content, createdCells(messages))
+	if err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", p.script.name, r.Line, err)
+	}
+	r.Content = content
+	return &r, nil
+}
+
+// CheckThinking returns an error if a message has a thinking block of the script
+// that came back altered: with the text of one of its blocks but another signature,
+// or the other way round. Thinking of other models is not checked.
+func (p *Player) CheckThinking(messages []model.Message) error {
+	type thought struct{ text, signature string }
+	thoughts, texts, signatures := map[thought]bool{}, map[string]bool{}, map[string]bool{}
+	for _, r := range p.script.replies {
+		for _, b := range r.Content {
+			if b.Type == model.BlockThinking {
+				thoughts[thought{b.Thinking, b.Signature}] = true
+				texts[b.Thinking], signatures[b.Signature] = b.Thinking != "", true
+			}
+		}
+	}
+	for i, m := range messages {
+		for j, b := range m.Content {
+			if b.Type != model.BlockThinking || thoughts[thought{b.Thinking, b.Signature}] {
+				continue
+			}
+			if signatures[b.Signature] || texts[b.Thinking] {
+				return fmt.Errorf("messages.%d.content.%d: thinking must come back as it was, with its signature", i, j)
+			}
+		}
+	}
+	return nil
+}
+
+// position returns the index of the reply that comes next, or of the first of the
+// failures before it, and the messages that tell this point of the conversation from
+// others; none if the turn does.
+func (s *Script) position(turn int, messages []model.Message) (at int, last []model.Message) {
+	if turn > 0 {
+		return s.advance(0, turn-1), nil
+	}
+	return s.positionAfter(messages), messages[max(0, len(messages)-1):]
+}
+
+// positionAfter returns the index of the reply that follows those in a conversation,
+// or of the first of the failures before it. It counts from the latest tool call that
+// the script has made, so that a conversation may lose its beginning.
+func (s *Script) positionAfter(messages []model.Message) int {
+	calledBy := map[string]int{} // by id of the call
+	for n, r := range s.replies {
+		if r.fails() {
+			continue
+		}
+		for _, call := range model.ToolUses(r.Content) {
+			calledBy[call.ID] = n
+		}
+	}
+	since := 0
+	for _, m := range slices.Backward(messages) {
+		if m.Role != model.RoleAssistant {
+			continue
+		}
+		for _, call := range model.ToolUses(m.Content) {
+			if n, ok := calledBy[call.ID]; ok {
+				return s.advance(n+1, since)
+			}
+		}
+		since++
+	}
+	return s.advance(0, since)
+}
+
+// advance returns the index that is count replies which do not fail after at.
+func (s *Script) advance(at, count int) int {
+	for ; count > 0 && at < len(s.replies); at++ {
+		if !s.replies[at].fails() {
+			count--
+		}
+	}
+	return at
+}
+
+// skipFailures returns the index after the failures at and behind at that this point
+// of the conversation has had already, and counts the refusal or fault that it is
+// about to get. Again is true if the reply's fault, one that leaves the reply whole,
+// was played before.
+func (p *Player) skipFailures(at int, last []model.Message) (next int, again bool) {
+	replies := p.script.replies
+	if at >= len(replies) || replies[at].Refusal == nil && replies[at].Fault == nil {
+		return at, false
+	}
+	text, err := json.Marshal(last)
+	if err != nil {
+		return at, false // cannot happen: messages that were parsed or sent can be written
+	}
+	point := failurePoint{at, sha256.Sum256(text)}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	left := p.failures[point]
+	for ; left > 0 && at < len(replies) && replies[at].fails(); at++ {
+		left--
+	}
+	if left == 0 {
+		p.failures[point]++
+	}
+	return at, left > 0
+}

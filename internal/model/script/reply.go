@@ -1,0 +1,146 @@
+package script
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+
+	"assay/internal/model"
+)
+
+// Reply is one line of a [Script].
+type Reply struct {
+	Line       int // in the file, from 1
+	Content    []model.Block
+	StopReason model.StopReason
+	Usage      model.Usage
+
+	Refusal     *model.APIError // nil if the reply is no refusal
+	RefusalBody json.RawMessage // what a server sends for the refusal
+	Fault       *Fault          // nil means none
+
+	delay  time.Duration
+	expect expectation
+}
+
+// fails reports whether the reply never becomes part of a conversation.
+func (r *Reply) fails() bool { return r.Refusal != nil || r.Fault.fails() }
+
+// Wait waits for the delay of the reply. It returns the cause of ctx if that ends
+// first.
+func (r *Reply) Wait(ctx context.Context) error {
+	timer := time.NewTimer(r.delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// isCut reports whether the reply stops in the middle of block i, which is then a
+// tool call.
+func (r *Reply) isCut(i int) bool {
+	return r.StopReason == model.StopMaxTokens && i == len(r.Content)-1 && r.Content[i].Type == model.BlockToolUse
+}
+
+// ToolInput returns the JSON of the input of the tool call in block i, cut in the
+// middle if the reply stops there.
+func (r *Reply) ToolInput(i int) string {
+	text := cmp.Or(string(r.Content[i].Input), "{}")
+	if r.isCut(i) {
+		text = text[:len(text)/2+len(text)%2]
+	}
+	return text
+}
+
+// WholeContent returns the content as an API sends it without a stream: a tool call
+// that is cut has the input {}.
+func (r *Reply) WholeContent() []model.Block {
+	content := make([]model.Block, 0, len(r.Content))
+	for i, b := range r.Content {
+		if r.isCut(i) {
+			b.Input = json.RawMessage(`{}`)
+		}
+		content = append(content, b)
+	}
+	return content
+}
+
+// Event is one event of the stream in which the Messages API sends a reply.
+type Event struct {
+	Type  string         // such as content_block_delta
+	Data  map[string]any // without the type; a server adds the message of a message_start
+	Delta *model.Delta   // what a client reports when it reads the event, nil means nothing
+}
+
+// Events returns the events of the reply in their order.
+func (r *Reply) Events() []Event {
+	events := []Event{{Type: "message_start", Data: map[string]any{}}, {Type: "ping", Data: map[string]any{}}}
+	for i := range r.Content {
+		events = append(events, r.blockEvents(i)...)
+	}
+	return append(events, Event{Type: "message_delta", Data: map[string]any{
+		"delta": map[string]any{"stop_reason": r.StopReason, "stop_sequence": nil},
+		"usage": map[string]any{"output_tokens": r.Usage.OutputTokens},
+	}}, Event{Type: "message_stop", Data: map[string]any{}})
+}
+
+// blockEvents returns the events of block i: its start, without the texts; the
+// texts in pieces; its stop.
+func (r *Reply) blockEvents(i int) []Event {
+	b := r.Content[i]
+	start := b
+	start.Text, start.Thinking, start.Signature = "", "", ""
+	if b.Type == model.BlockToolUse {
+		start.Input = nil
+	}
+	events := []Event{{
+		Type:  "content_block_start",
+		Data:  map[string]any{"index": i, "content_block": start},
+		Delta: &model.Delta{Kind: model.DeltaStart, Index: i, Type: b.Type, ID: b.ID, Name: b.Name},
+	}}
+	add := func(deltaType, field, text string, delta *model.Delta) {
+		data := map[string]any{"index": i, "delta": map[string]any{"type": deltaType, field: text}}
+		events = append(events, Event{Type: "content_block_delta", Data: data, Delta: delta})
+	}
+	addPieces := func(deltaType, field, text string) {
+		for _, piece := range Pieces(text) {
+			add(deltaType, field, piece, &model.Delta{Kind: model.DeltaText, Index: i, Type: b.Type, Text: piece})
+		}
+	}
+	switch b.Type {
+	case model.BlockText:
+		addPieces("text_delta", "text", b.Text)
+	case model.BlockThinking:
+		addPieces("thinking_delta", "thinking", b.Thinking)
+		add("signature_delta", "signature", b.Signature, nil)
+	case model.BlockToolUse:
+		addPieces("input_json_delta", "partial_json", r.ToolInput(i))
+	}
+	return append(events, Event{
+		Type:  "content_block_stop",
+		Data:  map[string]any{"index": i},
+		Delta: &model.Delta{Kind: model.DeltaStop, Index: i, Type: b.Type},
+	})
+}
+
+// Pieces cuts a text into pieces of 7 characters, of which each becomes an event of
+// a stream. An empty text has no pieces.
+func Pieces(text string) []string {
+	const pieceRunes = 7
+	var pieces []string
+	for len(text) > 0 {
+		end := 0
+		for n := 0; n < pieceRunes && end < len(text); n++ {
+			_, size := utf8.DecodeRuneInString(text[end:])
+			end += size
+		}
+		pieces = append(pieces, text[:end])
+		text = text[end:]
+	}
+	return pieces
+}

@@ -1,0 +1,165 @@
+package script_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/model"
+	"assay/internal/model/modeltest"
+	"assay/internal/model/script"
+)
+
+func TestScript_FaultsNameFileAndLine(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":      "s.jsonl: the script has no replies",
+		"\n \n": "s.jsonl: the script has no replies",
+		`{"content":"a"}` + "\n\n" + `{"contnet":"b"}`: `s.jsonl:3: json: unknown field "contnet"`,
+		`{"content":"a"`:                         "s.jsonl:1: unexpected EOF",
+		`{"content":"a"} {"content":"b"}`:        "s.jsonl:1: more than one reply on a line",
+		`{}`:                                     "s.jsonl:1: a reply has content, error or fault",
+		`{"content":"a","error":{"status":429}}`: "s.jsonl:1: a reply with an error has neither content nor fault",
+		`{"error":{"status":429},"fault":{"cut":1}}`:   "s.jsonl:1: a reply with an error has neither content nor fault",
+		`{"error":{"status":200}}`:                     "s.jsonl:1: the status of an error is from 400 to 599, not 200",
+		`{"content":[{"type":"tool_use"}]}`:            "s.jsonl:1: content: the tool_use at 0 has no name",
+		`{"content":[{"text":"a"}]}`:                   "s.jsonl:1: content: a block has no type",
+		`{"content":"a","delay_ms":-1}`:                "s.jsonl:1: delay_ms must be from 0 to a day",
+		`{"error":{"status":429,"retry_after":1e300}}`: "s.jsonl:1: retry_after must be from 0 to a day",
+		`{"content":5}`:                                "s.jsonl:1: content: ",
+	} {
+		_, err := script.Parse("s.jsonl", []byte(text))
+		require.ErrorContains(t, err, want, "script %q", text)
+	}
+}
+
+// The position hangs on the conversation alone, so that conversations may be
+// played side by side, in any order and more than once.
+func TestScript_TheConversationSaysWhatComesNext(t *testing.T) {
+	t.Parallel()
+	lines := `{"content":"zero"}
+{"content":[{"type":"tool_use","name":"get_context","input":{}}]}
+{"content":"two"}
+{"content":"three"}`
+	zero, one := modeltest.Assistant(model.Text("zero")), modeltest.Assistant(modeltest.ToolCall("toolu_1_0", "get_context"))
+	answered := modeltest.User(modeltest.ToolResult("toolu_1_0", "x"))
+	for name, client := range modeltest.Clients(t, lines) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 2 {
+				modeltest.RequireText(t, client, "zero", modeltest.UserText("a"))
+				modeltest.RequireText(t, client, "zero", modeltest.UserText("a"), modeltest.UserText("never answered"))
+				reply, err := modeltest.Ask(t.Context(), client, modeltest.UserText("a"), zero, modeltest.UserText("b"))
+				require.NoError(t, err)
+				require.Equal(t, "toolu_1_0", reply.Content[0].ID)
+				require.Equal(t, model.StopToolUse, reply.StopReason)
+				modeltest.RequireText(t, client, "two", modeltest.UserText("a"), zero, modeltest.UserText("b"), one, answered)
+				modeltest.RequireText(t, client, "two", modeltest.UserText("the beginning is lost"), one, answered)
+				modeltest.RequireText(t, client, "three", modeltest.UserText("lost"), one, answered, modeltest.Assistant(model.Text("two")), modeltest.UserText("c"))
+			}
+			_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("lost"), one, answered, modeltest.Assistant(model.Text("two")), modeltest.UserText("c"), modeltest.Assistant(model.Text("three")), modeltest.UserText("d"))
+			require.ErrorContains(t, err, "script.jsonl: the script has 4 replies and one more was asked for")
+		})
+	}
+}
+
+func TestScript_RefusalsComeOnceEach(t *testing.T) {
+	t.Parallel()
+	lines := `{"error":{"status":429,"retry_after":1.5}}
+{"error":{"status":529,"body":{"type":"error","error":{"type":"overloaded_error","message":"busy"}}}}
+{"content":"zero"}
+{"error":{"status":500,"body":"plain text"}}
+{"content":"one"}`
+	zero := []model.Message{modeltest.UserText("a"), modeltest.Assistant(model.Text("zero")), modeltest.UserText("b")}
+	for name, client := range modeltest.Clients(t, lines) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("a"))
+			modeltest.RequireAPIError(t, err, 429, "rate_limit_error", 1500*time.Millisecond)
+			_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("a"))
+			modeltest.RequireAPIError(t, err, 529, "overloaded_error", 0)
+			require.ErrorContains(t, err, "busy")
+			modeltest.RequireText(t, client, "zero", modeltest.UserText("a"))
+			_, err = modeltest.Ask(t.Context(), client, zero...)
+			modeltest.RequireAPIError(t, err, 500, "api_error", 0)
+			modeltest.RequireText(t, client, "one", zero...)
+		})
+	}
+}
+
+func TestScript_CellsAreFilledIn(t *testing.T) {
+	t.Parallel()
+	lines := `{"content":[{"type":"tool_use","name":"create_cell","input":{}},{"type":"tool_use","name":"create_cell","input":{}},{"type":"tool_use","name":"mcp__nb__create_markdown_cell","input":{}}]}
+{"content":[{"type":"tool_use","name":"run_cell","input":{"cell_id":"$cell[1]","also":["see $cell[0]."]}}]}
+{"content":[{"type":"tool_use","name":"run_cell","input":{"cell_id":"$cell[2]"}}]}`
+	made := []model.Message{
+		modeltest.UserText("go"),
+		modeltest.Assistant(modeltest.ToolCall("toolu_0_0", "create_cell"), modeltest.ToolCall("toolu_0_1", "create_cell"), modeltest.ToolCall("toolu_0_2", "mcp__nb__create_markdown_cell")),
+		modeltest.User(modeltest.ToolResult("toolu_0_0", "cell_id: c-1\nstatus: ok"), model.ToolResult("toolu_0_1", true, model.Text("cell_id: none")), modeltest.ToolResult("toolu_0_2", `{"cell_id": "m\"2"}`)),
+	}
+	for name, client := range modeltest.Clients(t, lines) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reply, err := modeltest.Ask(t.Context(), client, made...)
+			require.NoError(t, err)
+			require.JSONEq(t, `{"cell_id":"m\\","also":["see c-1."]}`, string(reply.Content[0].Input))
+			more := append(made[:3:3], modeltest.Assistant(modeltest.ToolCall("toolu_1_0", "run_cell")), modeltest.User(modeltest.ToolResult("toolu_1_0", "ok")))
+			_, err = modeltest.Ask(t.Context(), client, more...)
+			require.ErrorContains(t, err, "script.jsonl:3: input of run_cell: $cell[2]: only 2 cells were created so far")
+		})
+	}
+}
+
+func TestScript_Expectations(t *testing.T) {
+	t.Parallel()
+	lines := `{"content":"a","expect":{"last_user_contains":"sum"}}
+{"content":"b","expect":{"tool_result_contains":"42","last_user_contains":"nudge"}}`
+	for name, client := range modeltest.Clients(t, lines) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			modeltest.RequireText(t, client, "a", modeltest.UserText("the sum of it"))
+			_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("the product"))
+			require.ErrorContains(t, err, `script.jsonl:1: expected the last user message to contain "sum", found "the product"`)
+
+			begin := []model.Message{modeltest.UserText("sum"), modeltest.Assistant(modeltest.ToolCall("x", "run_cell"))}
+			_, err = modeltest.Ask(t.Context(), client, append(begin[:2:2], modeltest.User(modeltest.ToolResult("x", "41")), modeltest.UserText("nudge"))...)
+			require.ErrorContains(t, err, `script.jsonl:2: expected a tool result to contain "42", found "41"`)
+			modeltest.RequireText(t, client, "b", append(begin[:2:2], modeltest.User(modeltest.ToolResult("x", "42")), modeltest.UserText("nudge"))...)
+		})
+	}
+}
+
+func FuzzParseScript(f *testing.F) {
+	f.Add([]byte(`{"content":"a"}`))
+	f.Add([]byte(`{"content":[{"type":"tool_use","name":"x","input":{"a":"$cell[0]"}}],"stop_reason":"max_tokens","expect":{"last_user_contains":""}}`))
+	f.Add([]byte(`{"content":"a","fault":{"stall_ms":1e9,"after":2}}`))
+	f.Add([]byte(`{"content":[{"type":"x"},{"type":"text","text":"a"}],"fault":{"garbage":"event","after":3}}`))
+	f.Add([]byte(`{"content":"a","fault":{"error":{"type":"t","message":"m"},"after":1}}` + "\n" + `{"fault":{"cut":3}}`))
+	f.Add([]byte("{\"error\":{\"status\":429,\"body\":\"x\",\"retry_after\":1}}\n{\"content\":[]}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := script.Parse("s", data)
+		if err != nil {
+			require.True(t, strings.HasPrefix(err.Error(), "s:"))
+			return
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond) // a script may ask for a delay
+		defer cancel()
+		if reply, err := modeltest.Ask(ctx, s.Client(), modeltest.UserText("go")); err == nil {
+			modeltest.JSON(t, reply)
+		}
+	})
+}
+
+// Invalid Unicode in the input of a tool is replaced, and nothing else is changed.
+func TestCO4_RepliesHaveValidUnicode(t *testing.T) {
+	t.Parallel()
+	line := `{"content":[{"type":"tool_use","id":"a","name":"n","input":{"x":"\ud83e","y":1.0}}]}`
+	for name, client := range modeltest.Clients(t, line) {
+		reply, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+		require.NoError(t, err)
+		require.Equal(t, `{"x":"\ufffd","y":1.0}`, string(reply.Content[0].Input), name)
+	}
+}
