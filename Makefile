@@ -1,8 +1,9 @@
 # Everything here is a plain wrapper of commands that README.md shows.
 
+DEADCODE := go run golang.org/x/tools/cmd/deadcode@v0.52.0
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help run test chaos lint bench ci build web weblint
+.PHONY: help run test nightly lint bench ci build web weblint
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -25,12 +26,24 @@ weblint: ## check the page's sources, and that web/dist is what they give
 	.ci/packages node=nodejs npm=npm
 	.ci/node .ci/web lint
 
+nightly: ## run the tests that are too long for CI and write docs/NIGHTLY.md
+	.ci/packages gcc libc6-dev python3-numpy python3-pandas emacs-nox
+	.ci/nightly
+
+lint: ## check the page's sources, and that web/dist is what they give
+	.ci/packages node=nodejs npm=npm
+	.ci/node .ci/web lint
+
 chaos: ## make trouble for a minute, and look whether anything is left
 	go test -race ./server -run '^TestChaos$$' -v -chaos.for 60s
 
-lint: ## run the linters and look for what the formatters would change
+lint: ## run the linters, look for dead code, misspelled words and what the formatters would change
+	.ci/packages codespell
 	$(GOLANGCI) run ./...
+	cd deploy && $(GOLANGCI) run --config ../.golangci.yml ./...
 	$(GOLANGCI) fmt --diff ./...
+	.ci/nothing $(DEADCODE) -test -tags bench ./...
+	codespell .
 
 bench: ## measure, side by side, and write docs/BENCHMARKS.md
 	.ci/packages python3-numpy python3-pandas python3-ipykernel python3-jupyter-client python3-jupyter-server emacs-nox chromium node=nodejs npm=npm
