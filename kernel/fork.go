@@ -19,7 +19,7 @@ import (
 // askDeadline is how long the pool's process may take to answer.
 const askDeadline = 5 * time.Second
 
-// parent is the process that forks: assay/pool.py.
+// parent is the process that forks: kernel/python/assay/pool/parent.py.
 type parent struct {
 	proc  *subprocess.Process
 	began time.Time

@@ -69,7 +69,7 @@ func ResolvePython(ctx context.Context, name, dir string) (*Python, error) {
 	}
 	found := &Python{
 		Executable: said.Executable, Version: said.Version,
-		start: start, pool: filepath.Join(home, "pool.py"), paths: append(said.Paths, home),
+		start: start, pool: python.PoolStart(home), paths: append(said.Paths, home),
 	}
 	var major, minor int
 	if _, err := fmt.Sscanf(found.Version, "%d.%d", &major, &minor); err != nil || major < 3 || major == 3 && minor < 9 {

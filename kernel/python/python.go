@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-//go:embed start.py pool.py assay/*.py
+//go:embed assay/*.py assay/*/*.py
 var program embed.FS
 
 // Unpack writes the kernel into dir, which it makes where it is missing, and
@@ -24,5 +24,11 @@ func Unpack(dir string) (start string, err error) {
 	if err := os.CopyFS(dir, program); err != nil {
 		return "", fmt.Errorf("unpack the python kernel: %w", err)
 	}
-	return filepath.Join(dir, "start.py"), nil
+	return filepath.Join(dir, "assay", "__main__.py"), nil
+}
+
+// PoolStart returns the path of the file that starts the parent of warm kernels,
+// in a dir that Unpack has filled: <python> -u <file> <module>... <fd>.
+func PoolStart(dir string) string {
+	return filepath.Join(dir, "assay", "pool", "__main__.py")
 }

@@ -29,6 +29,7 @@ func TestUnpack(t *testing.T) {
 	start, err := python.Unpack(dir)
 	require.NoError(t, err)
 	require.FileExists(t, start)
+	require.FileExists(t, python.PoolStart(dir))
 	require.FileExists(t, filepath.Join(dir, "assay", "kernel.py"))
 	require.NoDirExists(t, filepath.Join(dir, "tests"))
 

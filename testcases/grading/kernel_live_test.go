@@ -85,11 +85,11 @@ func (k liveKernel) ask(request protocol.KernelRequest) (grading.Execution, erro
 // right one has total 10 and rows [1, 2, 3, 4]; theirs has 9 and [4, 5].
 func tricks() map[string]string {
 	const forge = `
-import assay.told, assay.snippet
+import assay.run.safe_repr, assay.run.snippet
 def text_of(value): return '{"type": "int", "len": 4, "value": 10}'
 def forge():
-    assay.told.text_of.__code__ = text_of.__code__
-    assay.snippet.text_of = text_of
+    assay.run.safe_repr.text_of.__code__ = text_of.__code__
+    assay.run.snippet.text_of = text_of
 forge()
 `
 	return map[string]string{
@@ -112,41 +112,41 @@ forge()
 		"tracing that cannot be ended":  "import sys\ndef trace(frame, event, arg):\n    if frame.f_code.co_name in ('probe', 'write'):\n        frame.f_locals.update(value=10, x=10)\n        return trace\ns = sys.settrace\nsys.settrace = lambda f: None\ns(trace)",
 		"profiling":                     "import sys\ndef profile(frame, event, arg):\n    frame.f_globals['__assay_probe__'] = lambda *a: 10\nsys.setprofile(profile)",
 		"probe predefined":              `__assay_probe__ = lambda *a: type("F", (), {"__repr__": lambda s: '{"type": "int", "value": 10}'})()`,
-		"a kernel module replaced":      `import sys, types; f = types.ModuleType("f"); f.text_of = lambda v: '{"type": "int", "len": 4, "value": 10}'; sys.modules["assay.bundle"] = sys.modules["assay.told"] = sys.modules["assay.clip"] = f; f.clip = lambda t, n: t`,
-		"a kernel function patched":     `import assay.snippet, assay.told; assay.snippet.text_of = assay.told.text_of = lambda v: '{"type": "int", "len": 4, "value": 10}'`,
-		"kernel code patched":           "import assay.told\ndef text_of(value): return '{\"type\": \"int\", \"len\": 4, \"value\": 10}'\nassay.told.text_of.__code__ = text_of.__code__",
-		"a kernel class patched":        "import assay.snippet\ndef _answer(self, status):\n    self._kernel.channel.send({'type': 'execute_code_response', 'agent_tx_id': self.tx_id, 'status': 'ok', 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}', 'stdout': '', 'stderr': ''})\ndef run(self):\n    self._kernel.schedule.finish(self)\n    _answer(self, 'ok')\nassay.snippet.Snippet._answer, assay.snippet.Snippet.run = _answer, run",
-		"the channel patched":           "import assay.channel\ntrue = assay.channel.Channel.send\ndef send(self, m):\n    if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n    true(self, m)\nassay.channel.Channel.send = send",
-		"the channel's own send":        "import assay.shell\nchannel = assay.shell.shell.kernel.channel\ntrue = channel.send\ndef send(m):\n    if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n    true(m)\nchannel.send = send",
-		"another kernel's channel":      "import assay.shell\nkernel = assay.shell.shell.kernel\ntrue = kernel.channel\nclass Channel:\n    forked = False\n    def send(self, m):\n        if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n        true.send(m)\nkernel.channel = Channel()",
-		"a kernel name hides a builtin": `import assay.snippet, assay.told, assay.clip; assay.told.repr = lambda v: '{"type": "int", "len": 4, "value": 10}'`,
-		"the kernel's builtins patched": `import assay.told; assay.told.__builtins__["repr"] = lambda v: '{"type": "int", "len": 4, "value": 10}'`,
-		"the kernel's memory of itself": `import assay.shell; class_ = type("P", (), {"restore": lambda s: None, "unwatch": lambda s: None, "scope": lambda s, names: names}); assay.shell.shell.kernel.pristine = class_(); len = lambda x: 4; isinstance = lambda *a: True; sorted = lambda x: [1, 2, 3, 4]`,
+		"a kernel module replaced":      `import sys, types; f = types.ModuleType("f"); f.text_of = lambda v: '{"type": "int", "len": 4, "value": 10}'; sys.modules["assay.display.mime_bundle"] = sys.modules["assay.run.safe_repr"] = sys.modules["assay.run.safe_repr"] = f; f.clip = lambda t, n: t`,
+		"a kernel function patched":     `import assay.run.snippet, assay.run.safe_repr; assay.run.snippet.text_of = assay.run.safe_repr.text_of = lambda v: '{"type": "int", "len": 4, "value": 10}'`,
+		"kernel code patched":           "import assay.run.safe_repr\ndef text_of(value): return '{\"type\": \"int\", \"len\": 4, \"value\": 10}'\nassay.run.safe_repr.text_of.__code__ = text_of.__code__",
+		"a kernel class patched":        "import assay.run.snippet\ndef _answer(self, status):\n    self._kernel.channel.send({'type': 'execute_code_response', 'agent_tx_id': self.tx_id, 'status': 'ok', 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}', 'stdout': '', 'stderr': ''})\ndef run(self):\n    self._kernel.schedule.finish(self)\n    _answer(self, 'ok')\nassay.run.snippet.Snippet._answer, assay.run.snippet.Snippet.run = _answer, run",
+		"the channel patched":           "import assay.wire.channel\ntrue = assay.wire.channel.Channel.send\ndef send(self, m):\n    if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n    true(self, m)\nassay.wire.channel.Channel.send = send",
+		"the channel's own send":        "import assay.run.lazy_ipython\nchannel = assay.run.lazy_ipython.shell.kernel.channel\ntrue = channel.send\ndef send(m):\n    if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n    true(m)\nchannel.send = send",
+		"another kernel's channel":      "import assay.run.lazy_ipython\nkernel = assay.run.lazy_ipython.shell.kernel\ntrue = kernel.channel\nclass Channel:\n    forked = False\n    def send(self, m):\n        if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n        true.send(m)\nkernel.channel = Channel()",
+		"a kernel name hides a builtin": `import assay.run.snippet, assay.run.safe_repr, assay.run.safe_repr; assay.run.safe_repr.repr = lambda v: '{"type": "int", "len": 4, "value": 10}'`,
+		"the kernel's builtins patched": `import assay.run.safe_repr; assay.run.safe_repr.__builtins__["repr"] = lambda v: '{"type": "int", "len": 4, "value": 10}'`,
+		"the kernel's memory of itself": `import assay.run.lazy_ipython; class_ = type("P", (), {"restore": lambda s: None, "unwatch": lambda s: None, "scope": lambda s, names: names}); assay.run.lazy_ipython.shell.kernel.pristine = class_(); len = lambda x: 4; isinstance = lambda *a: True; sorted = lambda x: [1, 2, 3, 4]`,
 		"what puts things back patched": `
-import assay.pristine, assay.seal, assay.examination, types
-for module in (assay.pristine, assay.seal):
+import assay.sealing.pristine, assay.sealing.seal, assay.introspect.pristine_snippet, types
+for module in (assay.sealing.pristine, assay.sealing.seal):
     for space in [vars(module), *(vars(kind) for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__)]:
         for value in list(space.values()):
             if isinstance(value, types.FunctionType) and not value.__closure__:
                 value.__code__ = (lambda *a: None).__code__
 ` + forge,
 		"what puts things back replaced": `
-import assay.pristine, assay.seal
-for module in (assay.pristine, assay.seal):
+import assay.sealing.pristine, assay.sealing.seal
+for module in (assay.sealing.pristine, assay.sealing.seal):
     for kind in list(vars(module).values()):
         if isinstance(kind, type) and kind.__module__ == module.__name__:
             kind.restore = kind.unwatch = kind.take = kind.seal = lambda *a: None
 ` + forge,
 		"what was kept changed": `
-import assay.shell
-kept = assay.shell.shell.kernel.pristine
+import assay.run.lazy_ipython
+kept = assay.run.lazy_ipython.shell.kernel.pristine
 for value in [*vars(kept).values(), *vars(getattr(kept, "_seal", kept)).values()]:
     if type(value) is dict: value.update(len=lambda x: 4, sorted=lambda x: [1, 2, 3, 4], isinstance=lambda *a: True)
     if type(value) is list: value.clear()
 ` + forge,
 		"what was kept, by any way but frames": `
-import assay.shell, sys, types
-seen, todo = {}, [assay.shell.shell.kernel, *sys.modules.values(), *object.__subclasses__(), *dict.__subclasses__()]
+import assay.run.lazy_ipython, sys, types
+seen, todo = {}, [assay.run.lazy_ipython.shell.kernel, *sys.modules.values(), *object.__subclasses__(), *dict.__subclasses__()]
 while todo:
     value = todo.pop()
     if id(value) in seen or isinstance(value, (str, bytes, int, float, types.CodeType, types.FrameType)): continue
@@ -156,62 +156,62 @@ while todo:
     try: todo += [getattr(value, "__globals__", None), getattr(value, "__self__", None), *vars(value).values(), *(c.cell_contents for c in getattr(value, "__closure__", None) or ())]
     except Exception: pass
 for value in [*seen.values()]:
-    if isinstance(value, types.FunctionType) and value.__module__ in ("assay.renewal", "assay.seal", "assay.receiver"):
+    if isinstance(value, types.FunctionType) and value.__module__ in ("assay.sealing.renewal", "assay.sealing.seal", "assay.wire.receiver"):
         raise SystemError("found", value)
 `,
-		"tracing that goes for the kernel": "import sys, assay.pristine as P\ndef trace(frame, event, arg):\n    P._settrace = lambda f: None\n    if frame.f_code.co_name in ('probe', 'write'):\n        frame.f_locals.update(value=10, x=10)\n    return trace\nsys.settrace(trace)" + forge,
+		"tracing that goes for the kernel": "import sys, assay.sealing.pristine as P\ndef trace(frame, event, arg):\n    P._settrace = lambda f: None\n    if frame.f_code.co_name in ('probe', 'write'):\n        frame.f_locals.update(value=10, x=10)\n    return trace\nsys.settrace(trace)" + forge,
 		"requests misread": `
-import assay.channel
+import assay.wire.channel
 for name in ("_take", "read"):
-    if hasattr(assay.channel.Channel, name):
-        setattr(assay.channel.Channel, name, lambda *a, true=getattr(assay.channel.Channel, name): true(*a).replace(b'"pristine":true', b'"pristine":null'))
-assay.channel.Channel.bodies = None
-import assay.reader
-assay.reader._PRISTINE = b"another"
+    if hasattr(assay.wire.channel.Channel, name):
+        setattr(assay.wire.channel.Channel, name, lambda *a, true=getattr(assay.wire.channel.Channel, name): true(*a).replace(b'"pristine":true', b'"pristine":null'))
+assay.wire.channel.Channel.bodies = None
+import assay.dispatcher
+assay.dispatcher._PRISTINE = b"another"
 ` + forge,
 		"the kernel's own json patched": `
-import assay.wire
-def decode(self, *a, true=assay.wire.json.JSONDecoder.decode, **k):
+import assay.wire.messages
+def decode(self, *a, true=assay.wire.messages.json.JSONDecoder.decode, **k):
     value = true(self, *a, **k)
     value.pop("pristine", None)
     return value
-assay.wire.json.JSONDecoder.decode = decode
+assay.wire.messages.json.JSONDecoder.decode = decode
 len, isinstance, sorted = (lambda x: 4), (lambda *a: True), (lambda x: [1, 2, 3, 4])
 ` + forge,
 		"the kernel's encoder patched": `
-import assay.channel
-def encode(m, true=assay.channel._ENCODER.encode):
+import assay.wire.channel
+def encode(m, true=assay.wire.channel._ENCODER.encode):
     if m.get('result'): m = {**m, 'result': '{"type": "int", "len": 4, "value": 10}'}
     return true(m)
-assay.channel._ENCODER.encode = encode
-assay.channel._ENCODER.item_separator = ',"status":"ok","result":"1",'
+assay.wire.channel._ENCODER.encode = encode
+assay.wire.channel._ENCODER.item_separator = ',"status":"ok","result":"1",'
 `,
 		"another base of a kernel class": `
-import assay.examination, assay.snippet
-class Forged(assay.snippet.Snippet):
+import assay.introspect.pristine_snippet, assay.run.snippet
+class Forged(assay.run.snippet.Snippet):
     def _keep(self, value): self._result = '{"type": "int", "len": 4, "value": 10}'
-assay.examination.Examination.__bases__ = (Forged,)
+assay.introspect.pristine_snippet.Examination.__bases__ = (Forged,)
 `,
 		"a finalizer that comes again": `
-import assay.snippet
+import assay.run.snippet
 class Again:
     def __call__(self, value): return '{"type": "int", "len": 4, "value": 10}'
-    def __del__(self): assay.snippet.text_of = Again()
-assay.snippet.text_of = Again()
+    def __del__(self): assay.run.snippet.text_of = Again()
+assay.run.snippet.text_of = Again()
 `,
 		"a key that is the user's": forge + `
 class Key(str):
     def __hash__(self):
         forge()
         return 1
-vars(assay.snippet)[Key("x")] = 1
+vars(assay.run.snippet)[Key("x")] = 1
 `,
 		"os.write patched":           `import os; true = os.write; os.write = lambda fd, data: true(fd, b'') or len(data)`,
 		"__main__ replaced":          `import sys; m = type(sys)("__main__"); m.total, m.rows = 10, [1, 2, 3, 4]; sys.modules["__main__"] = m`,
 		"printing silenced":          `import sys, io, builtins; builtins.print = print = lambda *a, **k: None; sys.stdout = io.StringIO(); sys.stdout.write = None`,
 		"the stream patched":         `import sys; type(sys.stdout).write = lambda self, text: len(text)`,
 		"a thread that goes on":      "import builtins, threading, time\ndef work():\n    while True:\n        builtins.len = lambda x: 4\n        builtins.sorted = lambda x: [1, 2, 3, 4]\n        builtins.print = lambda *a: None\n        globals()['sum'] = lambda x: 10\n        time.sleep(0)\nthreading.Thread(target=work, daemon=True).start()",
-		"callbacks of the collector": "import gc\ndef again(phase, info):\n    import assay.snippet\n    assay.snippet.text_of = lambda v: '{\"type\": \"int\", \"len\": 4, \"value\": 10}'\ngc.callbacks.append(again); gc.set_threshold(1)",
+		"callbacks of the collector": "import gc\ndef again(phase, info):\n    import assay.run.snippet\n    assay.run.snippet.text_of = lambda v: '{\"type\": \"int\", \"len\": 4, \"value\": 10}'\ngc.callbacks.append(again); gc.set_threshold(1)",
 		"watching by sys.monitoring": "import sys\nm = getattr(sys, 'monitoring', None)\ndef see(code, offset):\n    if code.co_name in ('probe', 'write'): raise SystemExit\nif m:\n    m.use_tool_id(3, 'x')\n    m.register_callback(3, m.events.PY_START, see)\n    m.set_events(3, m.events.PY_START)",
 		"a signal that comes again":  "import signal\ndef handler(*a):\n    globals()['len'] = lambda x: 4\nsignal.signal(signal.SIGALRM, handler); signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)",
 	}

@@ -7,7 +7,7 @@ import sys
 
 folder, plan, *argv = sys.argv[1:]
 sys.path.insert(0, folder)
-from assay.fence import apply  # noqa: E402
+from assay.sandbox.steps import apply  # noqa: E402
 
 apply(json.loads(plan))
 if argv[0] == sys.executable and argv[1].endswith(".py"):

@@ -1,18 +1,18 @@
 """The Python kernel: runs notebook cells for the server at the other end of a socket.
 
-kernel.Kernel is where to begin. The main thread runs the user's code, one piece
-at a time; reader.Reader, on a thread of its own, receives requests and answers
-those that need not wait. Everything here is standard library, and what is not
-always needed is imported when it is.
+Begin with kernel.Kernel. The main thread runs the user's code, one piece at a
+time. A second thread, dispatcher.Dispatcher, receives requests and answers those
+that do not need the main thread. Everything here is standard library; what is
+not needed in each run is imported when it is needed.
 
-The kernel's threads are started below the module threading, so that its
-enumerate() lists the user's threads only.
+The kernel's threads are started with the module _thread, below the module
+threading, so that threading.enumerate() lists only the user's threads.
 
-What the user's code imports from here is Signal and the widgets, w_select and
-so on, which lead to signals.Signal and the module widgets.
+The user's code imports Signal and the widgets (w_select and so on) from here;
+they are defined in reactive.signals and widgets.catalog.
 """
 
-from assay.own import install
+from assay.sealing.own import install
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ __all__ = [
 
 def __getattr__(name: str) -> "Any":
     if name == "Signal":
-        from assay.signals import Signal
+        from assay.reactive.signals import Signal
 
         return Signal
     if name.startswith("w_") or name == "submit_widget_state":

@@ -10,33 +10,34 @@ import sys
 import threading
 from _thread import start_new_thread
 
-from assay.alias import Alias
-from assay import handlers
-from assay.capture import Descriptors
-from assay.channel import Channel
-from assay.display import clear_output, display, update_display
-from assay.doors import rest
-from assay.failure import Failure
-from assay.hooks import after_import
-from assay.interrupt import Interrupter
-from assay.loop import Loop
-from assay.namespace import Namespace
-from assay.pristine import Pristine
-from assay.reader import Reader
-from assay.reserve import reserve
-from assay.schedule import Schedule
-from assay.shell import shell
-from assay.sources import Sources
-from assay.stdio import Stdio
-from assay.text import Pacer, Text
-from assay.work import WORK, Work, current, foreground
+from assay.dispatcher import Reader
+from assay.display.display import clear_output, display, update_display
+from assay.display.renderer import Renderer
+from assay.run import signal_handlers
+from assay.run.event_loop import Loop
+from assay.run.failure import Failure
+from assay.run.import_hooks import PackageFinder, after_import
+from assay.run.interrupter import Interrupter
+from assay.run.lazy_ipython import shell
+from assay.run.namespace import Namespace
+from assay.run.schedule import Schedule
+from assay.run.source_cache import Sources
+from assay.run.user_code import catch_up, rest
+from assay.run.work import WORK, Work, current, current_sink, foreground
+from assay.sealing.pristine import Pristine
+from assay.wire.channel import Channel
+from assay.wire.memory_reserve import reserve
+from assay.wire.sinks import Descriptors
+from assay.wire.stdio import Stdio
+from assay.wire.text_batcher import Pacer, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any, NoReturn
 
-    from assay.reactions import Reactions
+    from assay.reactive.reactivity import Reactions
 
 _PROTOCOL = 1
 _SWITCH_INTERVAL = 0.0005  # seconds that a busy cell keeps a summary waiting
@@ -51,7 +52,8 @@ class Kernel:
         self.pacer = Pacer()
         self.names = Namespace()
         self.sources = Sources()
-        self.stdio = Stdio()
+        self.stdio = Stdio(current_sink, catch_up)
+        self.renderer = Renderer()
         self.loop = Loop()
         self.schedule = Schedule(self.channel)
         self.interrupter = Interrupter(self.loop.cancel)
@@ -133,23 +135,23 @@ class Kernel:
         self.stdio.install()
         self.interrupter.install()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        handlers.install()
+        signal_handlers.install()
         sys.setswitchinterval(_SWITCH_INTERVAL)
         faulthandler.enable(file=2)
         os.environ.setdefault("MPLBACKEND", "Agg")
         os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")
-        shell.kernel = self
+        shell.kernel, shell.make = self, self._make_ipython
         os.register_at_fork(after_in_child=self._after_fork)
         for function in (display, update_display, clear_output, shell.get_ipython):
             setattr(builtins, function.__name__, function)
         self.pristine = Pristine()
         self.pristine.seal(self)
-        sys.meta_path.insert(0, Alias())
+        sys.meta_path.insert(0, PackageFinder("lplots", _find_lplots))
         after_import(
             {
                 "linecache": self.sources.publish,
                 "asyncio": self.loop.attach,
-                "assay.signals": self._attach_signals,
+                "assay.reactive.signals": self._attach_signals,
                 "matplotlib.pyplot": _attach_figures,
                 "pandas": _attach_tables,
                 "plotly.io._renderers": _attach_plots,
@@ -160,9 +162,23 @@ class Kernel:
         )
 
     def _attach_signals(self, signals: ModuleType) -> None:
-        from assay.reactions import Reactions
+        from assay.reactive.reactivity import Reactions
+        from assay.widgets.widget_registry import Board, home
 
-        self.reactions = signals.home.reactions = Reactions(self)
+        home.board = Board(self.channel.send, self.widget_values)
+        self.reactions = signals.home.reactions = Reactions(self, home.board)
+
+    def _make_ipython(self) -> Any:
+        try:
+            from assay.run.ipython_shell import make
+        except ImportError:
+            return None
+        return make(self)
+
+    def is_drawn_by(self, cell_id: str, value: object) -> bool:
+        """Returns whether value is a widget that the cell has made, which its output shows."""
+        widget = sys.modules.get("assay.widgets.widget")
+        return widget is not None and widget.is_drawn_by(cell_id, value)
 
     def _after_fork(self) -> None:
         """Makes a fork of the user's an ordinary process: it prints to the descriptors."""
@@ -172,25 +188,31 @@ class Kernel:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _attach_figures(pyplot: ModuleType) -> None:
-    from assay.figures import attach
+def _find_lplots(name: str) -> ModuleSpec | None:
+    from assay.widgets.lplots import find
 
-    attach(pyplot)
+    return find(name)
+
+
+def _attach_figures(pyplot: ModuleType) -> None:
+    from assay.display.libraries import attach_figures
+
+    attach_figures(pyplot)
 
 
 def _attach_tables(pandas: ModuleType) -> None:
-    from assay.tables import attach
+    from assay.display.libraries import attach_tables
 
-    attach(pandas)
+    attach_tables(pandas)
 
 
 def _attach_plots(renderers: ModuleType) -> None:
-    from assay.plots import attach
+    from assay.display.libraries import attach_plots
 
-    attach(renderers)
+    attach_plots(renderers)
 
 
 def _attach_display(module: ModuleType) -> None:
-    from assay.display import attach
+    from assay.display.display import attach
 
     attach(module)

@@ -17,8 +17,9 @@ from collections.abc import Callable
 from typing import Any
 
 START = os.environ.get(
-    "KERNEL_START", str(pathlib.Path(__file__).resolve().parent.parent / "start.py")
+    "KERNEL_START", str(pathlib.Path(__file__).resolve().parent.parent / "assay" / "__main__.py")
 )
+PROGRAM = str(pathlib.Path(START).parent.parent)  # where the package assay is imported from
 PATIENCE = 30.0  # seconds; only a failing test waits so long
 
 Message = dict[str, Any]

@@ -234,8 +234,8 @@ class TestFailure(KernelTest):
 
     def test_a_run_that_the_kernel_itself_fails_has_its_answer(self):
         spoil = (
-            "from assay.namespace import Namespace as N\n"
-            "from assay.snippet import Snippet as S\n"
+            "from assay.run.namespace import Namespace as N\n"
+            "from assay.run.snippet import Snippet as S\n"
             "def raises(*_): raise OSError('spoiled')\n"
             "N.bindings = S._compiled = raises"
         )

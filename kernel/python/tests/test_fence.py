@@ -17,15 +17,15 @@ import tempfile
 import threading
 import unittest
 
-from harness import START
+from harness import PROGRAM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-sys.path.insert(0, os.path.dirname(START))
-from assay.fence import _libc, apply  # noqa: E402
+sys.path.insert(0, PROGRAM)
+from assay.sandbox.steps import _libc, apply  # noqa: E402
 
 NOTHING: dict[str, Any] = {
     "namespaces": 0,

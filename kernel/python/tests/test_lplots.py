@@ -83,7 +83,7 @@ class TestLplots(KernelTest):
         self.run_ok("import lplots.reactive")
 
     def test_pk13_nothing_is_loaded_before_it_is_imported(self):
-        code = "import sys\nsorted(m for m in sys.modules if m in ('assay.signals', 'assay.graph', 'assay.widget', 'assay.lplots'))"
+        code = "import sys\nsorted(m for m in sys.modules if m in ('assay.reactive.signals', 'assay.reactive.graph', 'assay.widgets.widget', 'assay.widgets.lplots'))"
         self.assertEqual(self.run_ok(code).shown, "[]")
         self.run_ok("from lplots.reactive import Signal")
-        self.assertEqual(self.run_ok(code).shown, "['assay.graph', 'assay.lplots', 'assay.signals']")
+        self.assertEqual(self.run_ok(code).shown, "['assay.reactive.graph', 'assay.reactive.signals', 'assay.widgets.lplots']")

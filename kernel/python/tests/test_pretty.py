@@ -1,11 +1,10 @@
 """The text of values, which is what IPython makes of them."""
 
-import pathlib
 import random
 import subprocess
 import sys
 
-from harness import START, KernelTest, needs
+from harness import PROGRAM, KernelTest, needs
 
 VALUES = '''
 import collections, datetime, decimal, enum, functools, os, re, types
@@ -47,8 +46,8 @@ values = [
 COMPARE = '''
 import random
 from IPython.lib.pretty import pretty as expected
-from assay.bundle import text_of
-from assay.pretty import pretty
+from assay.display.mime_bundle import text_of
+from assay.display.pretty import pretty
 def told(value): return pretty(value, 1 << 20, text_of)
 for value in values:
     assert told(value) == expected(value), told(value) + ' is not ' + expected(value)
@@ -70,7 +69,7 @@ class TestPretty(KernelTest):
     def test_pk4_values_are_shown_as_ipython_shows_them(self):
         seed = random.randrange(1 << 30)
         code = (VALUES + COMPARE).replace("\\\\", "\\").replace("SEED", str(seed))
-        code = f"import sys\nsys.path.insert(0, {str(pathlib.Path(START).parent)!r})\n" + code
+        code = f"import sys\nsys.path.insert(0, {PROGRAM!r})\n" + code
         subprocess.run([sys.executable, "-c", code], check=True)
 
     def test_pk4_the_same_without_ipython(self):

@@ -31,12 +31,12 @@ class TestPristine(KernelTest):
 
     def test_the_kernel_s_code_is_put_back(self) -> None:
         self.kernel.run(
-            "import assay.snippet, assay.told, assay.failure, sys\n"
-            "assay.snippet.text_of = lambda v: 'forged'\n"
-            "assay.told.text_of.__code__ = (lambda value: 'forged').__code__\n"
-            "assay.snippet.Snippet._keep = lambda self, value: setattr(self, '_result', 'forged')\n"
-            "assay.failure.Failure.forged = 1\n"
-            "sys.modules['assay.told'] = None"
+            "import assay.run.snippet, assay.run.safe_repr, assay.run.failure, sys\n"
+            "assay.run.snippet.text_of = lambda v: 'forged'\n"
+            "assay.run.safe_repr.text_of.__code__ = (lambda value: 'forged').__code__\n"
+            "assay.run.snippet.Snippet._keep = lambda self, value: setattr(self, '_result', 'forged')\n"
+            "assay.run.failure.Failure.forged = 1\n"
+            "sys.modules['assay.run.safe_repr'] = None"
         )
         self.assertEqual(self.examine("1 + 1")["result"], "2")
         answer = self.kernel.ask("execute_code", "execute_code_response", code="1 + 1")
@@ -53,10 +53,10 @@ class TestPristine(KernelTest):
 
     def test_what_puts_it_back_is_not_found(self) -> None:
         self.kernel.run(
-            "import assay.shell, assay.pristine\n"
-            "kept = assay.shell.shell.kernel.pristine\n"
-            "assay.pristine.Pristine.take = assay.pristine.Pristine.seal = lambda *a: None\n"
-            "import assay.snippet\nassay.snippet.text_of = lambda v: 'forged'"
+            "import assay.run.lazy_ipython, assay.sealing.pristine\n"
+            "kept = assay.run.lazy_ipython.shell.kernel.pristine\n"
+            "assay.sealing.pristine.Pristine.take = assay.sealing.pristine.Pristine.seal = lambda *a: None\n"
+            "import assay.run.snippet\nassay.run.snippet.text_of = lambda v: 'forged'"
         )
         self.assertEqual(self.kernel.run("vars(kept)").shown, "{}")
         self.assertEqual(self.examine("1 + 1")["result"], "2")

@@ -2,11 +2,10 @@
 
 import importlib
 import os
-import pathlib
 import sys
 from random import Random
 
-from harness import START, KernelTest, Run, needs
+from harness import PROGRAM, KernelTest, Run, needs
 
 DEFINE = "from assay import Signal\n"
 HOLD = "print('begun'), open('go').read()"  # until it is released
@@ -204,7 +203,7 @@ class TestSignal(ReactiveTest):
         self.cells(a="import mine\nclass A: s = mine.s", b="A.s() + 1")
         self.assertEqual(self.again("mine.s(5)"), ["b"])
         self.assertEqual(self.run_ok("mine.s").shown, "Signal(5)")
-        self.assertEqual(self.run_ok("from assay.signals import Signal as S\nS is type(mine.s)").shown, "True")
+        self.assertEqual(self.run_ok("from assay.reactive.signals import Signal as S\nS is type(mine.s)").shown, "True")
 
     def test_a_call_with_two_values_is_an_error(self):
         self.run_failing(DEFINE + "Signal(1)(2, 3)")
@@ -628,9 +627,9 @@ class TestGraph(ReactiveTest):
     """The pure part, without a kernel."""
 
     def setUp(self):
-        sys.path.insert(0, str(pathlib.Path(START).parent))
-        self.addCleanup(sys.path.remove, str(pathlib.Path(START).parent))
-        self.module = importlib.import_module("assay.graph")
+        sys.path.insert(0, PROGRAM)
+        self.addCleanup(sys.path.remove, PROGRAM)
+        self.module = importlib.import_module("assay.reactive.graph")
         self.graph = self.module.Graph()
 
     def relate(self, *relations):

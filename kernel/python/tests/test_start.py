@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from harness import PATIENCE, START, Kernel, KernelTest, Run
+from harness import PATIENCE, PROGRAM, Kernel, KernelTest, Run
 
 
 class TestStart(KernelTest):
@@ -43,14 +43,14 @@ class TestStart(KernelTest):
 
     def test_the_folder_comes_first_on_the_path_and_the_kernel_is_not_on_it(self):
         (self.kernel.folder / "cwd" / "channel.py").write_text("mine = 1")
-        (self.kernel.folder / "cwd" / "start.py").write_text("mine = 2")
+        (self.kernel.folder / "cwd" / "run.py").write_text("mine = 2")
         run = self.run_ok(
-            "import sys, channel, start\n"
-            "import assay.bounded\n"
-            "(sys.path[0], channel.mine, start.mine, sys.argv)"
+            "import sys, channel, run\n"
+            "import assay.introspect.bounded_repr\n"
+            "(sys.path[0], channel.mine, run.mine, sys.argv)"
         )
         self.assertEqual(run.shown, "('', 1, 2, [''])")
-        run = self.run_ok("[entry for entry in sys.path if entry == %r]" % os.path.dirname(START))
+        run = self.run_ok(f"[entry for entry in sys.path if entry.startswith({PROGRAM!r})]")
         self.assertEqual(run.shown, "[]")
 
     def test_the_globals_hold_nothing_of_the_kernel(self):

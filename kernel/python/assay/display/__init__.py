@@ -1,0 +1,1 @@
+"""Values as MIME bundles: display(), pretty-printed text, figures and tables."""

@@ -1,0 +1,45 @@
+"""What the runs of the user's code need to show values."""
+
+from __future__ import annotations
+
+import sys
+
+from assay.display.display import clear_output, display, publish, show_result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Renderer:
+    """Shows values and figures in the output of the running cell."""
+
+    def show(self, value: object) -> None:
+        """Shows value."""
+        display(value)
+
+    def show_result(self, value: object, execution_count: int) -> None:
+        """Shows the value of the last expression of run number execution_count."""
+        show_result(value, execution_count)
+
+    def publish(self, data: Any, metadata: Any = None, **options: Any) -> None:
+        """Shows a MIME bundle."""
+        publish(data, metadata, **options)
+
+    def clear_output(self, wait: bool = False) -> None:
+        """Clears the output; with wait, when the next output comes."""
+        clear_output(wait)
+
+    def show_figures(self) -> None:
+        """Shows the open matplotlib figures that were not shown yet, and closes all."""
+        if "matplotlib.pyplot" in sys.modules:
+            from assay.display.libraries import show_all
+
+            show_all()
+
+    def close_figures(self) -> None:
+        """Closes all matplotlib figures without showing them."""
+        if "matplotlib.pyplot" in sys.modules:
+            from assay.display.libraries import close_all
+
+            close_all()

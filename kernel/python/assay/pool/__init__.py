@@ -1,0 +1,1 @@
+"""The parent of warm kernels: it imports modules once and forks a kernel for each session."""

@@ -1,0 +1,83 @@
+"""Something to do when the user imports a certain module."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
+
+    Action = Callable[[ModuleType], None]
+
+
+def after_import(actions: dict[str, Action]) -> None:
+    """Calls each action with the module of its name right after that is imported.
+
+    Where the module is loaded already, at once.
+    """
+    for name, action in actions.items():
+        if name in sys.modules:
+            action(sys.modules[name])
+    sys.meta_path.insert(0, _Finder(actions))
+
+
+class _Finder:
+    """A meta path finder that finds what the others find, with the action behind it."""
+
+    def __init__(self, actions: dict[str, Action]) -> None:
+        self._actions = actions
+        self._searching: set[str] = set()
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name not in self._actions or name in self._searching:
+            return None
+        from importlib.util import find_spec
+
+        self._searching.add(name)
+        try:
+            spec = find_spec(name)
+        finally:
+            self._searching.discard(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader, self._actions[name])  # type: ignore[assignment]
+        return spec
+
+
+class _Loader:
+    """Loads a module with its true loader, which it then leaves in its own place."""
+
+    def __init__(self, loader: Any, action: Action) -> None:
+        self._loader = loader
+        self._action = action
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        module: ModuleType | None = self._loader.create_module(spec)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        self._action(module)
+
+
+class PackageFinder:
+    """A meta path finder for one package, which hides an installed one of that name."""
+
+    def __init__(self, package: str, find: Callable[[str], ModuleSpec | None]) -> None:
+        """find returns the spec of a module of the package by its full name, None if there is none."""
+        self._package = package
+        self._find = find
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Returns the spec of a module of the package, None for any other module."""
+        return self._find(name) if name.partition(".")[0] == self._package else None

@@ -1,0 +1,1 @@
+"""The steps of the server's sandbox that a forked kernel takes itself."""
