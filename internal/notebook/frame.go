@@ -33,7 +33,7 @@ func (r *Executions) idle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.cells {
-		if c.started {
+		if c.IsStarted() {
 			c.end(StatusRan)
 		}
 	}
@@ -92,7 +92,7 @@ func (r *Executions) runQueue(_ int64, frame *reader) error {
 			return err
 		}
 		if c != nil {
-			c.pending = true
+			c.Queue()
 			r.queue = append(r.queue, id)
 		}
 	}

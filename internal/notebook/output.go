@@ -47,7 +47,7 @@ func (r *Executions) outputChange(seq int64, output *reader) (func(*run), error)
 // hold large values besides. The lock is held.
 func (r *Executions) fit(c *run, content *rich) *rich {
 	hold := 0
-	if c.started {
+	if c.IsStarted() {
 		if r.fresh != c {
 			r.release()
 			r.fresh = c

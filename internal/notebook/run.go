@@ -3,17 +3,11 @@ package notebook
 import "strings"
 
 // run is what is known of one cell: its last run, and whether another one is on
-// its way.
-//
-//	idle --Sent, run_queue--> pending --start_cell--> started --cell_result--> closed
-//
-// A cell that is started can be pending again. While it is either it counts as
-// running; else it is as its last run ended. Its outputs are those of the last
-// run that started.
+// its way. While the cell's RunState is open it counts as running; else it is as
+// its last run ended. Its outputs are those of the last run that started.
 type run struct {
-	last      string // StatusIdle, StatusRan or StatusError
-	pending   bool
-	started   bool
+	RunState
+	last      string  // StatusIdle, StatusRan or StatusError
 	disposed  bool    // kept only so that late frames do not bring it back
 	sequencer int     // of the last run that this kernel started, 0 for none
 	count     int     // of the last run that any kernel started
@@ -28,10 +22,8 @@ func newRun(limit int) *run {
 	return &run{last: StatusIdle, outputs: newTape(limit), logs: newTape(messageLogs)}
 }
 
-func (c *run) open() bool { return c.pending || c.started }
-
 func (c *run) status() string {
-	if c.open() {
+	if c.IsOpen() {
 		return StatusRunning
 	}
 	return c.last
@@ -40,17 +32,13 @@ func (c *run) status() string {
 // start begins a run: what the one before it left is gone, widgets too.
 func (c *run) start(sequencer, limit int) {
 	*c = *newRun(limit)
-	c.started, c.sequencer, c.count = true, sequencer, sequencer
+	c.Start()
+	c.sequencer, c.count = sequencer, sequencer
 }
 
-// end closes the run that is started, or, with a kernel that does not say when
-// one starts, the one that is pending.
+// end closes the open run with a status.
 func (c *run) end(status string) {
-	if c.started {
-		c.started = false
-	} else {
-		c.pending = false
-	}
+	c.End()
 	c.last = status
 }
 

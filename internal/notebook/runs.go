@@ -71,7 +71,7 @@ func (r *Executions) MarkSent(cellID string) {
 		c = newRun(r.cfg.MaxOutputBytes)
 		r.cells[cellID] = c
 	}
-	c.pending = true
+	c.Queue()
 }
 
 // MarkDisposed notes that the server has written dispose_cell for a cell: nothing
@@ -97,10 +97,10 @@ func (r *Executions) MarkKernelEnded() {
 			delete(r.cells, id)
 			continue
 		}
-		if c.open() {
+		if c.IsOpen() {
 			c.last = StatusError
 		}
-		c.pending, c.started, c.sequencer, c.widgets = false, false, 0, nil
+		c.RunState, c.sequencer, c.widgets = RunState{}, 0, nil
 	}
 }
 
@@ -120,7 +120,7 @@ func (r *Executions) OpenCells() []string {
 	defer r.mu.Unlock()
 	var open []string
 	for id, c := range r.cells {
-		if !c.disposed && c.open() {
+		if !c.disposed && c.IsOpen() {
 			open = append(open, id)
 		}
 	}
