@@ -19,7 +19,10 @@ func (w *watch) toKernel(e *trace.Entry) *verdict {
 	}
 	switch e.Type {
 	case protocol.TypeRunCell:
-		w.change(e.CellID, func(c *cell) { c.waits, c.promised = true, time.Time{} })
+		w.change(e.CellID, func(c *cell) {
+			c.Queue()
+			c.promised = time.Time{}
+		})
 	case protocol.TypeDisposeCell:
 		return w.closed(e, e.CellID, func(c *cell) { *c = cell{} })
 	case protocol.TypeSetWidgetValue:
@@ -39,22 +42,16 @@ func (w *watch) fromKernel(e *trace.Entry) *verdict {
 		if e.CellID == "" {
 			return w.allIdle(e)
 		}
-		w.change(e.CellID, func(c *cell) { c.waits, c.started = false, true })
+		w.change(e.CellID, func(c *cell) { c.Start() })
 	case protocol.TypeRunQueue:
 		delete(w.cells, reruns)
 		for _, id := range queueOf(e.Body) {
-			w.change(id, func(c *cell) { c.waits = true })
+			w.change(id, func(c *cell) { c.Queue() })
 		}
 	case protocol.TypeCellResult:
 		w.counts.CellsRun++
 		w.suspect(e)
-		return w.closed(e, e.CellID, func(c *cell) {
-			if c.started {
-				c.started = false
-			} else {
-				c.waits = false // of a kernel that does not say when one starts
-			}
-		})
+		return w.closed(e, e.CellID, func(c *cell) { c.End() })
 	case protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeExecuteCodeResponse:
 		w.suspect(e)
 	}
@@ -66,9 +63,9 @@ func (w *watch) fromKernel(e *trace.Entry) *verdict {
 func (w *watch) allIdle(e *trace.Entry) *verdict {
 	var v *verdict
 	for id, c := range w.cells {
-		if c.started {
+		if c.IsStarted() {
 			w.counts.CellsRun++
-			v = w.closed(e, id, func(c *cell) { c.started = false })
+			v = w.closed(e, id, func(c *cell) { c.End() })
 		}
 	}
 	return v

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/eval/runs"
+	"assay/internal/notebook"
 	"assay/internal/protocol"
 	"assay/internal/trace"
 )
@@ -77,12 +78,11 @@ type watch struct {
 // cell is the runs of one cell that have not ended. One may be on while another
 // waits.
 type cell struct {
-	waits    bool      // told to run, or in the queue
-	started  bool      // its start_cell has come
+	notebook.RunState
 	promised time.Time // when a run_cell was promised that is still to come
 }
 
-func (c cell) open() bool { return c.waits || c.started || !c.promised.IsZero() }
+func (c *cell) open() bool { return c.IsOpen() || !c.promised.IsZero() }
 
 // reruns stands, among the cells, for those that the kernel may run again because
 // a widget was set, and has not named yet.
