@@ -93,7 +93,7 @@ func (a *account) add(u model.Usage) {
 func (a *account) sum(u model.Usage) protocol.UsageUpdate {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	usd := a.card.Cost(u)
+	usd := a.card.CostUSD(u)
 	a.all.add(u, usd)
 	a.counted.ledger.add(u, usd)
 	sum := a.all.usage
@@ -153,7 +153,7 @@ func (a *account) meter() meter {
 	defer a.mu.Unlock()
 	return meter{
 		turns:   a.counted.ledger.calls,
-		tokens:  a.counted.ledger.usage.Total(),
+		tokens:  a.counted.ledger.usage.TotalTokens(),
 		costUSD: a.price(a.counted.ledger),
 		actions: a.notebook.operations.count() - a.counted.actions,
 		wall:    a.clock().Sub(a.counted.since),

@@ -46,7 +46,7 @@ func (a *asking) reply(ctx context.Context) (*model.Response, error) {
 		reply, err := a.call(ctx, a.request())
 		whole := false
 		switch {
-		case model.ContextExceeded(err):
+		case model.IsContextExceeded(err):
 			err = a.makeRoom()
 		case a.cut != nil && refused(err):
 			err = a.noLonger(err)

@@ -30,18 +30,18 @@ func (g *gallery) add(b model.Block) {
 
 func isLarge(b model.Block) bool {
 	_, size := model.ImageHeader(decoded(b.Source.Data))
-	return max(size.X, size.Y) > model.MaxSideOfMany
+	return max(size.X, size.Y) > model.MaxManyImagesSidePixels
 }
 
 // admit returns an image if there is room for it, otherwise a text that says why
 // it is not shown.
 func (g *gallery) admit(b model.Block) model.Block {
 	switch {
-	case g.count >= model.MaxImages:
-		return says("[%s, not shown: the conversation has %d images already]", b.Source.MediaType, model.MaxImages)[0]
-	case g.count >= model.FewImages && (g.large || isLarge(b)):
+	case g.count >= model.MaxImagesPerRequest:
+		return says("[%s, not shown: the conversation has %d images already]", b.Source.MediaType, model.MaxImagesPerRequest)[0]
+	case g.count >= model.MaxFullSizeImages && (g.large || isLarge(b)):
 		return says("[%s, not shown: among more than %d images none may have a side of more than %d pixels]",
-			b.Source.MediaType, model.FewImages, model.MaxSideOfMany)[0]
+			b.Source.MediaType, model.MaxFullSizeImages, model.MaxManyImagesSidePixels)[0]
 	}
 	g.add(b)
 	return b

@@ -13,7 +13,7 @@ import (
 // readImage returns an image as it can be sent. The error says in a few words why
 // it cannot. Of which kind the image is its content says, as it does for the API.
 func readImage(text string) (model.Block, error) {
-	if len(text) > model.MaxImageData {
+	if len(text) > model.MaxImageDataBytes {
 		return model.Block{}, fmt.Errorf("%d bytes, too large to be shown", len(text)/4*3)
 	}
 	if _, err := io.Copy(io.Discard, decoded(text)); err != nil {
@@ -23,7 +23,7 @@ func readImage(text string) (model.Block, error) {
 	switch {
 	case mime == "":
 		return model.Block{}, errors.New("not shown: it cannot be read as PNG, JPEG, GIF or WebP")
-	case max(size.X, size.Y) > model.MaxImageSide:
+	case max(size.X, size.Y) > model.MaxImageSidePixels:
 		return model.Block{}, fmt.Errorf("%d x %d pixels, too large to be shown", size.X, size.Y)
 	}
 	return model.Image(mime, text), nil

@@ -39,7 +39,7 @@ func (r *retrying) after(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if !model.Transient(err) {
+	if !model.IsTransient(err) {
 		return err
 	}
 	if r.failed++; r.failed == maxTries {

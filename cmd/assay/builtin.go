@@ -145,7 +145,7 @@ func (f *builtinFlags) absolute() error {
 	if err != nil {
 		return err
 	}
-	f.model = model.InFolder(f.model, here)
+	f.model = model.ResolveName(f.model, here)
 	for _, named := range f.paths() {
 		if *named.path == "" {
 			continue
@@ -204,7 +204,7 @@ func (p *process) modelSettings(name string, args []string) (options modelopen.O
 		case "idle_s":
 			options.IdleTimeout, err = endpoint.ParseIdleTimeout(value)
 		case "match":
-			options.Match, err = replay.Match(value), replay.CheckMatch(value)
+			options.MatchMode, err = replay.MatchMode(value), replay.CheckMatchMode(value)
 		default:
 			err = params.Set(key, value)
 		}

@@ -84,7 +84,7 @@ func (f *builtinFlags) recording(p *process, cfg *builtin.Config) (stop func() e
 // replayed lets an agent go on as it did when the calls were recorded: by the
 // clock of then, at the price of then, and waiting for nothing.
 func replayed(cfg *builtin.Config, replay *replay.Replayer) {
-	cfg.ModelName, cfg.Clock = replay.Model(), replay.Clock()
+	cfg.ModelName, cfg.Clock = replay.ModelName(), replay.Clock()
 	cfg.Jitter = func() float64 { return 0 }
 	cfg.Pause = func(ctx context.Context, _ time.Duration) error {
 		if ctx.Err() != nil {

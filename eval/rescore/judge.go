@@ -28,7 +28,7 @@ func (s *stored) judge(recorded *replay.Recording) func(name string) (model.Clie
 	played := map[string]model.Client{} // one for all judges by that model, which were asked one after the other
 	return func(name string) (model.Client, error) {
 		if played[name] == nil {
-			played[name] = recorded.Of(name).Client()
+			played[name] = recorded.OfModel(name).NewReplayer()
 		}
 		return replayed{played: played[name], live: sync.OnceValues(func() (model.Client, error) { return live(name) })}, nil
 	}

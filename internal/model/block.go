@@ -153,7 +153,7 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 		Thinking  string          `json:"thinking"`
 		Signature string          `json:"signature"`
 		Data      string          `json:"data"`
-		marked
+		cacheMarker
 	}
 	err := json.Unmarshal(data, &in)
 	switch in.Type {
@@ -213,9 +213,9 @@ func ParseContent(data json.RawMessage) ([]Block, error) {
 	return list, err
 }
 
-// marked is what a block or a tool has beside its own fields: the marker up to
+// cacheMarker is what a block or a tool has beside its own fields: the marker up to
 // which the API is to cache the request, nil for none.
-type marked struct {
+type cacheMarker struct {
 	CacheControl *cacheControl `json:"cache_control,omitempty"`
 }
 
@@ -223,19 +223,19 @@ type cacheControl struct {
 	Type string `json:"type"` // ephemeral
 }
 
-// plainTool is a [Tool] without its methods.
-type plainTool Tool
+// toolFields is a [Tool] without its methods.
+type toolFields Tool
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (t *Tool) UnmarshalJSON(data []byte) error {
 	var in struct {
-		plainTool
-		marked
+		toolFields
+		cacheMarker
 	}
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	*t = Tool(in.plainTool)
+	*t = Tool(in.toolFields)
 	t.Cache = in.CacheControl != nil
 	return nil
 }

@@ -73,7 +73,7 @@ func (t Tool) append(dst []byte) (_ []byte, err error) {
 	if dst, err = appendJSON(append(dst, `,"input_schema":`...), t.InputSchema); err != nil {
 		return nil, err
 	}
-	return appendMark(dst, t.Cache), nil
+	return appendCacheMarker(dst, t.Cache), nil
 }
 
 // append writes the shape that the Messages API has for the type.
@@ -116,12 +116,12 @@ func (b Block) append(dst []byte) (_ []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return appendMark(dst, b.Cache), nil
+	return appendCacheMarker(dst, b.Cache), nil
 }
 
-// appendMark ends an object, with the marker up to which the API is to cache the
+// appendCacheMarker ends an object, with the marker up to which the API is to cache the
 // request if there is to be one.
-func appendMark(dst []byte, cache bool) []byte {
+func appendCacheMarker(dst []byte, cache bool) []byte {
 	if cache {
 		dst = append(dst, `,"cache_control":{"type":"ephemeral"}`...)
 	}

@@ -47,9 +47,9 @@ func (e *APIError) Error() string {
 	return text
 }
 
-// ContextExceeded reports whether err is an API's refusal of a conversation that is
+// IsContextExceeded reports whether err is an API's refusal of a conversation that is
 // longer than the model can read.
-func ContextExceeded(err error) bool {
+func IsContextExceeded(err error) bool {
 	var api *APIError
 	if !errors.As(err, &api) {
 		return false
@@ -81,15 +81,15 @@ func openAIContextExceeded(api *APIError) bool {
 	return tooLong.MatchString(message)
 }
 
-// Transient reports whether the call that failed with err may succeed if it is made
+// IsTransient reports whether the call that failed with err may succeed if it is made
 // again: the API could not be reached or had no capacity, or the reply broke off.
 // The refusal of a request as such is not transient.
-func Transient(err error) bool {
+func IsTransient(err error) bool {
 	api, refused := errors.AsType[*APIError](err)
 	if !refused {
 		return errors.Is(err, ErrCutStream) || errors.Is(err, ErrUnreachable)
 	}
-	if api.Type == TypeNoQuota || ContextExceeded(err) {
+	if api.Type == TypeNoQuota || IsContextExceeded(err) {
 		return false
 	}
 	switch api.Status {

@@ -17,7 +17,7 @@ func TestContextExceeded(t *testing.T) {
 {"error":{"status":400}}`).Client()
 	for _, want := range []bool{true, true, false} {
 		_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
-		require.Equal(t, want, model.ContextExceeded(err), "%v", err)
+		require.Equal(t, want, model.IsContextExceeded(err), "%v", err)
 	}
-	require.False(t, model.ContextExceeded(errors.New("prompt is too long")))
+	require.False(t, model.IsContextExceeded(errors.New("prompt is too long")))
 }

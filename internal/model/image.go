@@ -12,11 +12,11 @@ import (
 
 // What the Messages API takes of images.
 const (
-	MaxImageData  = 5 << 20 // bytes of base64, each
-	MaxImageSide  = 8000    // pixels
-	MaxImages     = 100     // in a request
-	FewImages     = 20      // in a request: among more each side is at most MaxSideOfMany
-	MaxSideOfMany = 2000    // pixels
+	MaxImageDataBytes       = 5 << 20 // bytes of base64, each
+	MaxImageSidePixels      = 8000    // pixels
+	MaxImagesPerRequest     = 100     // in a request
+	MaxFullSizeImages       = 20      // in a request: among more each side is at most MaxManyImagesSidePixels
+	MaxManyImagesSidePixels = 2000    // pixels
 )
 
 // ImageHeader reads the beginning of a PNG, JPEG, GIF or WebP: its media type and

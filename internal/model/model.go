@@ -1,7 +1,7 @@
 // Package model defines what a client of a language model is, [Client], and the plain
 // values that go in and out. Their JSON is that of Anthropic's Messages API, so that a
 // conversation can be stored, compared and sent again byte for byte. It also says which
-// errors may be retried ([Transient]) and what a call costs ([FindCard]).
+// errors may be retried ([IsTransient]) and what a call costs ([FindCard]).
 //
 // The clients are in the packages below it: anthropic and openai call the vendors' APIs
 // with what endpoint has in common for both, script plays fixed replies, replay records
@@ -26,7 +26,7 @@ type Client interface {
 	// order and from the calling goroutine. Request.Model is filled in by the
 	// client, and so is MaxTokens when it is 0.
 	//
-	// Nothing is ever retried; [Transient] says what may be. The error is an
+	// Nothing is ever retried; [IsTransient] says what may be. The error is an
 	// [*APIError] when the API refused, wraps [ErrUnreachable] when nothing came
 	// back and [ErrCutStream] when the reply broke off, and is the cause of ctx
 	// when that has ended.
@@ -111,13 +111,13 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Prompt is the tokens of the prompt, cached or not.
-func (u Usage) Prompt() int64 {
+// PromptTokens is the tokens of the prompt, cached or not.
+func (u Usage) PromptTokens() int64 {
 	return u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
 }
 
-// Total is every token, cached or not, in and out.
-func (u Usage) Total() int64 { return u.Prompt() + u.OutputTokens }
+// TotalTokens is every token, cached or not, in and out.
+func (u Usage) TotalTokens() int64 { return u.PromptTokens() + u.OutputTokens }
 
 // Delta is a piece of a reply that is still arriving.
 type Delta struct {

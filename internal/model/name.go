@@ -33,10 +33,10 @@ func CheckName(name string) error {
 	return err
 }
 
-// InFolder returns the name of a model with its file, if it has one, relative to
+// ResolveName returns the name of a model with its file, if it has one, relative to
 // dir. A name with an absolute file, a name without a file and an unknown name are
 // returned unchanged.
-func InFolder(name, dir string) string {
+func ResolveName(name, dir string) string {
 	prefix, file, err := ParseName(name)
 	if err != nil || Provider(name) != "" || filepath.IsAbs(file) {
 		return name

@@ -17,9 +17,9 @@ func TestNames(t *testing.T) {
 		"anthropic/claude-x": "anthropic/claude-x",
 	} {
 		require.NoError(t, model.CheckName(name))
-		require.Equal(t, want, model.InFolder(name, "/cases"))
-		require.Equal(t, name, model.InFolder(name, ""))
+		require.Equal(t, want, model.ResolveName(name, "/cases"))
+		require.Equal(t, name, model.ResolveName(name, ""))
 	}
 	require.ErrorContains(t, model.CheckName("gpt"), "unknown model")
-	require.Equal(t, "gpt", model.InFolder("gpt", "/cases"))
+	require.Equal(t, "gpt", model.ResolveName("gpt", "/cases"))
 }

@@ -13,10 +13,10 @@ var pricesJSON []byte
 // Card is what is known of a model: its price and how much it reads. The table
 // of cards is prices.json.
 type Card struct {
-	Model   string `json:"model"`   // see [ParseName]; without a date
-	Context int64  `json:"context"` // tokens it can read
-	Price   Price  `json:"price"`
-	Long    *Long  `json:"long"` // where long prompts have a price of their own
+	Model      string           `json:"model"`   // see [ParseName]; without a date
+	Context    int64            `json:"context"` // tokens it can read
+	Price      Price            `json:"price"`
+	LongPrompt *LongPromptPrice `json:"long"` // where long prompts have a price of their own
 }
 
 // Price is in US dollars per million tokens. Writing to the cache is priced for
@@ -29,10 +29,10 @@ type Price struct {
 	CacheRead  float64 `json:"cache_read"`
 }
 
-// Long is the price of a call whose prompt has more than Over tokens.
-type Long struct {
-	Over  int64 `json:"over"`
-	Price Price `json:"price"`
+// LongPromptPrice is the price of a call whose prompt has more than Over tokens.
+type LongPromptPrice struct {
+	OverTokens int64 `json:"over"`
+	Price      Price `json:"price"`
 }
 
 // FindCard returns the card of a model, see [ParseName]. The name may end
@@ -53,14 +53,14 @@ func FindCard(name string) *Card {
 	return nil
 }
 
-// Cost is what one call costs in US dollars, nil when c is nil.
-func (c *Card) Cost(u Usage) *float64 {
+// CostUSD is what one call costs in US dollars, nil when c is nil.
+func (c *Card) CostUSD(u Usage) *float64 {
 	if c == nil {
 		return nil
 	}
 	price := c.Price
-	if c.Long != nil && u.Prompt() > c.Long.Over {
-		price = c.Long.Price
+	if c.LongPrompt != nil && u.PromptTokens() > c.LongPrompt.OverTokens {
+		price = c.LongPrompt.Price
 	}
 	const million = 1e6
 	usd := (float64(u.InputTokens)*price.Input + float64(u.OutputTokens)*price.Output +

@@ -22,8 +22,8 @@ func TestCO8_EveryCardIsSound(t *testing.T) {
 		seen[card.Model] = true
 		require.Positive(t, card.Context, card.Model)
 		prices := []model.Price{card.Price}
-		if card.Long != nil {
-			prices = append(prices, card.Long.Price)
+		if card.LongPrompt != nil {
+			prices = append(prices, card.LongPrompt.Price)
 		}
 		for _, p := range prices {
 			require.Positive(t, p.CacheRead, card.Model)
@@ -41,7 +41,7 @@ func TestCO8_UnknownPriceIsUnknown(t *testing.T) {
 	for _, name := range []string{"", "anthropic/", "script:x", "anthropic/claude-opus-4-99", "anthropic/claude-opus-4-5x", "claude-opus-5", "openai/claude-opus-5", "openai/gpt", "openai/gpt-5-2025", "openai/gpt-5-pro"} {
 		card := model.FindCard(name)
 		require.Nil(t, card, name)
-		require.Nil(t, card.Cost(model.Usage{InputTokens: 1}))
+		require.Nil(t, card.CostUSD(model.Usage{InputTokens: 1}))
 	}
 	require.Equal(t, "anthropic/claude-haiku-4-5", model.FindCard("anthropic/claude-haiku-4-5-20251001").Model)
 	require.Equal(t, "anthropic/claude-opus-4", model.FindCard("anthropic/claude-opus-4-20250514").Model)
@@ -51,12 +51,12 @@ func TestCO8_UnknownPriceIsUnknown(t *testing.T) {
 func TestCO8_CostKeepsCacheApart(t *testing.T) {
 	t.Parallel()
 	u := model.Usage{InputTokens: 1e6, OutputTokens: 1e5, CacheCreationInputTokens: 2e6, CacheReadInputTokens: 4e6}
-	require.InDelta(t, 5+2.5+12.5+2, *model.FindCard("anthropic/claude-opus-4-5").Cost(u), 1e-9)
-	require.Equal(t, int64(7_000_000), u.Prompt())
-	require.Equal(t, int64(7_100_000), u.Total())
+	require.InDelta(t, 5+2.5+12.5+2, *model.FindCard("anthropic/claude-opus-4-5").CostUSD(u), 1e-9)
+	require.Equal(t, int64(7_000_000), u.PromptTokens())
+	require.Equal(t, int64(7_100_000), u.TotalTokens())
 	require.Equal(t, model.Usage{InputTokens: 2e6, OutputTokens: 2e5, CacheCreationInputTokens: 4e6, CacheReadInputTokens: 8e6}, u.Add(u))
 
 	haiku := model.FindCard("anthropic/claude-haiku-5-5")
-	require.InDelta(t, 0.01, *haiku.Cost(model.Usage{InputTokens: 1e5}), 1e-9)
-	require.InDelta(t, 0.05, *haiku.Cost(model.Usage{InputTokens: 100_001}), 1e-6)
+	require.InDelta(t, 0.01, *haiku.CostUSD(model.Usage{InputTokens: 1e5}), 1e-9)
+	require.InDelta(t, 0.05, *haiku.CostUSD(model.Usage{InputTokens: 100_001}), 1e-6)
 }

@@ -61,7 +61,7 @@ func (j *judging) ask(ctx context.Context, req model.Request) (*model.Response, 
 			j.usage = j.usage.Add(reply.Usage)
 			return reply, nil
 		}
-		if !model.Transient(err) || retries == judgeRetries {
+		if !model.IsTransient(err) || retries == judgeRetries {
 			return nil, err
 		}
 		if err := pause(ctx, wait, err); err != nil {

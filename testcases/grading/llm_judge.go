@@ -30,7 +30,7 @@ func llmJudge(ctx context.Context, config *Object, in Input) (Result, error) {
 	case in.Judge == nil:
 		return Result{}, modelError("there is no model here to ask")
 	}
-	client, err := in.Judge(model.InFolder(c.model, in.Dir))
+	client, err := in.Judge(model.ResolveName(c.model, in.Dir))
 	if err != nil {
 		return Result{}, modelError("%v", err)
 	}
@@ -105,7 +105,7 @@ func (c judge) result(said *verdict, j *judging) Result {
 	r.metrics.Set("successes", said.successes)
 	r.metrics.Set("failures", said.failures)
 	r.metrics.Set("calls", NewInt(j.calls))
-	r.metrics.Set("input_tokens", NewInt(j.usage.Prompt()))
+	r.metrics.Set("input_tokens", NewInt(j.usage.PromptTokens()))
 	r.metrics.Set("output_tokens", NewInt(j.usage.OutputTokens))
 	score, _ := floatOf(said.score) // as readVerdict has it
 	return r.result(score)

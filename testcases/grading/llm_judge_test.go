@@ -262,9 +262,9 @@ func TestCO12_JudgeIsRecordedAndPlayedAgain(t *testing.T) {
 
 	calls, err := replay.ParseRecording("calls.jsonl", recording.Bytes())
 	require.NoError(t, err)
-	require.Equal(t, want, judge(t.Context(), &bench{client: calls.Client()}, leniently, in))
+	require.Equal(t, want, judge(t.Context(), &bench{client: calls.NewReplayer()}, leniently, in))
 	in.Task += "!"
-	got := judge(t.Context(), &bench{client: calls.Client()}, leniently, in)
+	got := judge(t.Context(), &bench{client: calls.NewReplayer()}, leniently, in)
 	require.Contains(t, got.Error.Text, `calls.jsonl:1: the request was not recorded: at "/messages/0/content/0/text"`)
 }
 

@@ -103,7 +103,7 @@ func TestCO6_CutStreamIsAnError(t *testing.T) {
 			cut := &modeltest.Truncating{Handler: mockapi.New(modeltest.Script(t, line), nil), Limit: limit, Abort: abort}
 			_, err := modeltest.Ask(t.Context(), modeltest.ServeAnthropic(t, cut), modeltest.UserText("go"))
 			if abort && limit == 0 {
-				require.True(t, model.Transient(err), "%v", err) // not even a status came
+				require.True(t, model.IsTransient(err), "%v", err) // not even a status came
 				continue
 			}
 			require.ErrorIs(t, err, model.ErrCutStream, "after %d bytes, abort %v", limit, abort)

@@ -27,7 +27,7 @@ func checkAnswer(answer *http.Response, err error) error {
 	case answer != nil && err != nil:
 		return brokenMessage(err)
 	case err != nil:
-		return endpoint.NoAnswer(err)
+		return endpoint.NoAnswerError(err)
 	default:
 		return checkStream(answer)
 	}
@@ -39,7 +39,7 @@ func brokenMessage(err error) error {
 	if api, refused := errors.AsType[*sdk.Error](err); refused {
 		return newRefusal(api)
 	}
-	return endpoint.BrokenAnswer(err)
+	return endpoint.BrokenAnswerError(err)
 }
 
 // checkStream returns an [ErrNotStream] unless the answer is a stream of events.

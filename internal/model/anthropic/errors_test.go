@@ -59,11 +59,11 @@ func TestCO6_LostConnections(t *testing.T) {
 			_, err = modeltest.Ask(t.Context(), client, c.says)
 			require.ErrorContains(t, err, "anthropic: ")
 			if c.want == nil {
-				require.False(t, model.Transient(err), "%v", err)
+				require.False(t, model.IsTransient(err), "%v", err)
 				return
 			}
 			require.ErrorIs(t, err, c.want)
-			require.True(t, model.Transient(err), "%v", err)
+			require.True(t, model.IsTransient(err), "%v", err)
 		})
 	}
 }
@@ -140,7 +140,7 @@ func TestCO6_NotTheAPI(t *testing.T) {
 		}))
 		_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
 		require.EqualError(t, err, want)
-		require.False(t, model.Transient(err))
+		require.False(t, model.IsTransient(err))
 	}
 }
 
@@ -154,7 +154,7 @@ func TestCO6_RefusalThatBreaksOff(t *testing.T) {
 		_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
 		require.ErrorContains(t, err, "anthropic: "+status[:3]+" ")
 		require.ErrorContains(t, err, "its text broke off: ")
-		require.Equal(t, transient, model.Transient(err))
+		require.Equal(t, transient, model.IsTransient(err))
 	}
 }
 
@@ -172,7 +172,7 @@ func TestCO6_EndlessAnswers(t *testing.T) {
 		require.NoError(t, err)
 		_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
 		require.ErrorContains(t, err, "anthropic: ")
-		require.Equal(t, transient, model.Transient(err), "%v", err)
+		require.Equal(t, transient, model.IsTransient(err), "%v", err)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestCO6_SilenceIsCut(t *testing.T) {
 					_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
 					require.EqualError(t, err, fmt.Sprintf("anthropic: the reply broke off before its end: nothing came for %v", want))
 					require.ErrorIs(t, err, model.ErrCutStream)
-					require.True(t, model.Transient(err))
+					require.True(t, model.IsTransient(err))
 					require.Equal(t, want, time.Since(began))
 					modeltest.RequireText(t, client, "some text", modeltest.UserText("go"))
 				})

@@ -85,20 +85,20 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:MaxExcerptBytes], "") + "…"
 }
 
-// NoAnswer returns the error of a call that failed with err before the head of an
+// NoAnswerError returns the error of a call that failed with err before the head of an
 // answer came: err itself if it is an [ErrCutStream] or was not a failure of the
 // transport, else err as an [ErrUnreachable].
-func NoAnswer(err error) error {
+func NoAnswerError(err error) error {
 	if _, failed := errors.AsType[*url.Error](err); errors.Is(err, model.ErrCutStream) || !failed {
 		return err
 	}
 	return fmt.Errorf("%w: %w", model.ErrUnreachable, err)
 }
 
-// BrokenAnswer returns the error of a call that failed with err after the head of
+// BrokenAnswerError returns the error of a call that failed with err after the head of
 // an answer had come: err itself if it says why the answer is no reply, else err as
 // an [ErrCutStream].
-func BrokenAnswer(err error) error {
+func BrokenAnswerError(err error) error {
 	if _, refused := errors.AsType[*model.APIError](err); refused {
 		return err
 	}

@@ -79,7 +79,7 @@ type completionUsage struct {
 }
 
 func newCompletionUsage(u model.Usage) *completionUsage {
-	return &completionUsage{u.Prompt(), u.OutputTokens, u.Total(), map[string]int64{
+	return &completionUsage{u.PromptTokens(), u.OutputTokens, u.TotalTokens(), map[string]int64{
 		"cached_tokens": u.CacheReadInputTokens, "cache_write_tokens": u.CacheCreationInputTokens,
 	}}
 }
@@ -216,7 +216,7 @@ func (s *completionStream) sendContent(r *script.Reply) {
 }
 
 func (s *completionStream) sendPieces(field, text string) {
-	for _, piece := range script.Pieces(text) {
+	for _, piece := range script.StreamPieces(text) {
 		s.sendDelta(map[string]any{field: piece}, nil)
 	}
 }
@@ -224,7 +224,7 @@ func (s *completionStream) sendPieces(field, text string) {
 // sendCall sends a call: first its id and name, then its arguments in pieces.
 func (s *completionStream) sendCall(index int, b model.Block, arguments string) {
 	s.sendCallDelta(map[string]any{"index": index, "id": b.ID, "type": "function", "function": completionFunction{Name: b.Name}})
-	for _, piece := range script.Pieces(arguments) {
+	for _, piece := range script.StreamPieces(arguments) {
 		s.sendCallDelta(map[string]any{"index": index, "function": map[string]any{"arguments": piece}})
 	}
 }

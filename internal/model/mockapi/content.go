@@ -134,8 +134,8 @@ func checkImage(s model.Source) error {
 		return fmt.Errorf("image.source.media_type: %q is not supported", s.MediaType)
 	case s.Data == "":
 		return errors.New("image.source.data: must not be empty")
-	case len(s.Data) > model.MaxImageData:
-		return fmt.Errorf("image.source.data: more than %d bytes", model.MaxImageData)
+	case len(s.Data) > model.MaxImageDataBytes:
+		return fmt.Errorf("image.source.data: more than %d bytes", model.MaxImageDataBytes)
 	}
 	mediaType, size, err := imageHeader(s)
 	switch {
@@ -145,8 +145,8 @@ func checkImage(s model.Source) error {
 		return errors.New("image.source.data: the image cannot be read")
 	case mediaType != s.MediaType:
 		return fmt.Errorf("image.source.media_type: the image is %s, not %s", mediaType, s.MediaType)
-	case max(size.X, size.Y) > model.MaxImageSide:
-		return fmt.Errorf("image.source.data: a side has more than %d pixels", model.MaxImageSide)
+	case max(size.X, size.Y) > model.MaxImageSidePixels:
+		return fmt.Errorf("image.source.data: a side has more than %d pixels", model.MaxImageSidePixels)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (in *messageRequest) checkImages() error {
 				continue
 			}
 			count++
-			if _, size, err := imageHeader(b.Source); err == nil && max(size.X, size.Y) > model.MaxSideOfMany && large == "" {
+			if _, size, err := imageHeader(b.Source); err == nil && max(size.X, size.Y) > model.MaxManyImagesSidePixels && large == "" {
 				large = fmt.Sprintf("%s.%d", place, i)
 			}
 		}
@@ -183,11 +183,11 @@ func (in *messageRequest) checkImages() error {
 			scan(fmt.Sprintf("%s.%d.tool_result.content", place, j), b.Content)
 		}
 	}
-	if count > model.MaxImages {
-		return fmt.Errorf("messages: more than %d images", model.MaxImages)
+	if count > model.MaxImagesPerRequest {
+		return fmt.Errorf("messages: more than %d images", model.MaxImagesPerRequest)
 	}
-	if count > model.FewImages && large != "" {
-		return fmt.Errorf("%s: a side has more than %d pixels, in a request with more than %d images", large, model.MaxSideOfMany, model.FewImages)
+	if count > model.MaxFullSizeImages && large != "" {
+		return fmt.Errorf("%s: a side has more than %d pixels, in a request with more than %d images", large, model.MaxManyImagesSidePixels, model.MaxFullSizeImages)
 	}
 	return nil
 }

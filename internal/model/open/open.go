@@ -22,7 +22,7 @@ type Options struct {
 	IdleTimeout time.Duration
 
 	Normalizer replay.Normalizer // on which replay: plays; unused by the others
-	Match      replay.Match      // of replay:, "" is MatchStrict; unused by the others
+	MatchMode  replay.MatchMode  // of replay:, "" is MatchStrict; unused by the others
 }
 
 // Open returns the model of that name: "anthropic/<id>", "openai/<id>",
@@ -42,11 +42,11 @@ func Open(name string, opts Options) (model.Client, error) {
 		}
 		return script.Client(), nil
 	case model.PrefixReplay:
-		recording, err := opts.Normalizer.Read(rest)
+		recording, err := opts.Normalizer.ReadRecording(rest)
 		if err != nil {
 			return nil, err
 		}
-		return opts.Normalizer.Play(recording, opts.Match)
+		return opts.Normalizer.NewReplayer(recording, opts.MatchMode)
 	case model.PrefixOpenAI:
 		return openai.New(rest, opts.endpoint())
 	default:

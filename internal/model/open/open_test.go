@@ -56,7 +56,7 @@ func TestCO6_RedirectsAreNotFollowed(t *testing.T) {
 		require.NoError(t, err)
 		_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
 		require.ErrorContains(t, err, want)
-		require.False(t, model.Transient(err))
+		require.False(t, model.IsTransient(err))
 	}
 }
 
@@ -90,6 +90,6 @@ func TestCO8_TokensWithinReason(t *testing.T) {
 		require.NoError(t, err, name)
 		u := reply.Usage
 		require.GreaterOrEqual(t, min(u.InputTokens, u.OutputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens), int64(0), name)
-		require.Less(t, u.Total(), int64(1<<43), name)
+		require.Less(t, u.TotalTokens(), int64(1<<43), name)
 	}
 }

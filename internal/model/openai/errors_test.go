@@ -37,7 +37,7 @@ func TestCO6_OpenAICutStreamIsAnError(t *testing.T) {
 				require.Equal(t, want, reply)
 				continue
 			}
-			require.True(t, model.Transient(err), "after %d bytes, abort %v: %v", limit, abort, err)
+			require.True(t, model.IsTransient(err), "after %d bytes, abort %v: %v", limit, abort, err)
 			if limit > 0 {
 				require.ErrorIs(t, err, model.ErrCutStream, "after %d bytes, abort %v", limit, abort)
 			}
@@ -90,8 +90,8 @@ func TestCO6_OpenAIRefusals(t *testing.T) {
 			require.ErrorAs(t, err, &api)
 			require.Equal(t, c.status, api.Status)
 			require.Equal(t, c.wait, api.RetryAfter)
-			require.Equal(t, c.transient, model.Transient(err))
-			require.Equal(t, c.big, model.ContextExceeded(err))
+			require.Equal(t, c.transient, model.IsTransient(err))
+			require.Equal(t, c.big, model.IsContextExceeded(err))
 		})
 	}
 }
@@ -119,7 +119,7 @@ func TestCO6_OpenAIErrorsBehindOK(t *testing.T) {
 			t.Parallel()
 			_, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, says200("text/plain", c.body)), modeltest.UserText("go"))
 			require.EqualError(t, err, c.want)
-			require.Equal(t, c.transient, model.Transient(err))
+			require.Equal(t, c.transient, model.IsTransient(err))
 		})
 	}
 }
@@ -140,7 +140,7 @@ func TestCO6_OpenAIEndlessReply(t *testing.T) {
 			}))
 			_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
 			require.ErrorContains(t, err, "openai: the answer is longer than")
-			require.False(t, model.Transient(err))
+			require.False(t, model.IsTransient(err))
 		})
 	}
 }
@@ -208,7 +208,7 @@ func TestCO6_OpenAISilenceAndNobodyThere(t *testing.T) {
 	require.NoError(t, err)
 	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
 	require.EqualError(t, err, "openai: the reply broke off before its end: nothing came for 30ms")
-	require.True(t, model.Transient(err))
+	require.True(t, model.IsTransient(err))
 
 	client, err = open.Open("openai/m", open.Options{BaseURL: "http://127.0.0.1:1"})
 	require.NoError(t, err)
@@ -243,7 +243,7 @@ func TestCO6_OpenAIFaultsOfScripts(t *testing.T) {
 				return
 			}
 			require.ErrorContains(t, err, want)
-			require.Equal(t, !strings.Contains(fault, "html"), model.Transient(err), "%v", err)
+			require.Equal(t, !strings.Contains(fault, "html"), model.IsTransient(err), "%v", err)
 			reply, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
 			require.NoError(t, err)
 			require.Equal(t, "once more", model.PlainText(reply.Content))

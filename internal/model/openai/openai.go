@@ -37,7 +37,7 @@ const (
 type Client struct {
 	id, key  string
 	endpoint string // where requests go
-	vendor   bool   // it is Client's own
+	isVendor bool   // it is Client's own
 	http     *http.Client
 }
 
@@ -54,7 +54,7 @@ func New(id string, cfg endpoint.Config) (*Client, error) {
 		return nil, fmt.Errorf("the model openai/%s needs an API key: set OPENAI_API_KEY, or the base URL of a server that needs none", id)
 	}
 	return &Client{
-		id: id, key: cfg.APIKey, endpoint: base.JoinPath("chat", "completions").String(), vendor: vendor,
+		id: id, key: cfg.APIKey, endpoint: base.JoinPath("chat", "completions").String(), isVendor: vendor,
 		http: endpoint.NewHTTPClient(http.DefaultTransport, cfg.IdleTimeout),
 	}, nil
 }
@@ -81,15 +81,15 @@ func parseBaseURL(base string) (*url.URL, error) {
 
 // Complete sends one request and reads the stream to its end.
 func (o *Client) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
-	body, err := encodeRequest(req, o.id, o.vendor)
+	body, err := encodeRequest(req, o.id, o.isVendor)
 	if err != nil {
 		return nil, fmt.Errorf("write the request: %w", err)
 	}
-	reading := newChatReading(onDelta, req.Messages)
+	reading := newResponseBuilder(onDelta, req.Messages)
 	err = o.exchange(ctx, body, req.Turn, reading)
 	switch {
 	case err == nil:
-		return reading.response(), nil
+		return reading.finish(), nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	default:
@@ -98,7 +98,7 @@ func (o *Client) Complete(ctx context.Context, req model.Request, onDelta func(m
 }
 
 // exchange sends a body and reads the answer.
-func (o *Client) exchange(ctx context.Context, body []byte, turn int, reading *chatReading) error {
+func (o *Client) exchange(ctx context.Context, body []byte, turn int, reading *responseBuilder) error {
 	post, err := http.NewRequestWithContext(ctx, http.MethodPost, o.endpoint, bytes.NewReader(body))
 	if err != nil {
 		return err
@@ -108,21 +108,21 @@ func (o *Client) exchange(ctx context.Context, body []byte, turn int, reading *c
 	if o.key != "" {
 		post.Header.Set("Authorization", "Bearer "+o.key)
 	}
-	if turn > 0 && !o.vendor {
+	if turn > 0 && !o.isVendor {
 		post.Header.Set(endpoint.TurnHeader, strconv.Itoa(turn))
 	}
 	answer, err := o.http.Do(post)
 	if err != nil {
-		return endpoint.NoAnswer(err)
+		return endpoint.NoAnswerError(err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return chatRefused(answer)
+		return statusRefusal(answer)
 	}
-	if err := readChat(answer.Body, reading.take); err != nil {
-		return endpoint.BrokenAnswer(err)
+	if err := readAnswer(answer.Body, reading.add); err != nil {
+		return endpoint.BrokenAnswerError(err)
 	}
-	if reading.stop == "" {
+	if reading.stopReason == "" {
 		return model.ErrCutStream
 	}
 	return nil

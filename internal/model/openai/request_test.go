@@ -146,7 +146,7 @@ func TestOpenAI_IsRefusedAtOnce(t *testing.T) {
 	}
 	require.NoError(t, model.CheckName("openai/a/b:c"))
 	require.Error(t, model.CheckName("openai/"))
-	require.Equal(t, "openai/a/b", model.InFolder("openai/a/b", "/x"))
+	require.Equal(t, "openai/a/b", model.ResolveName("openai/a/b", "/x"))
 	for name, want := range map[string]string{"openai/a": "openai", "anthropic/a": "anthropic", "script:a": "", "a": ""} {
 		require.Equal(t, want, model.Provider(name))
 	}

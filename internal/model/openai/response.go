@@ -8,44 +8,44 @@ import (
 	"assay/internal/model"
 )
 
-// chatReading puts a reply together from the chunks in which it arrives. All
+// responseBuilder puts a reply together from the chunks in which it arrives. All
 // text is one block, and so is all reasoning, which is never signed; each call of
 // a tool is one, in the order in which they began.
-type chatReading struct {
+type responseBuilder struct {
 	onDelta func(model.Delta)
-	ids     chatIDs
+	ids     callIDs
 
-	refused bool // the text is a refusal
-	stop    model.StopReason
-	usage   model.Usage
+	refused    bool // the text is a refusal
+	stopReason model.StopReason
+	usage      model.Usage
 
-	blocks []model.Block
-	texts  []*strings.Builder // of the blocks: text, or the input of a tool
-	kinds  map[string]int     // the blocks of text and of thinking
-	calls  chatCalls
+	blocks     []model.Block
+	texts      []*strings.Builder // of the blocks: text, or the input of a tool
+	textBlocks map[string]int     // the blocks of text and of thinking
+	calls      callTracker
 }
 
-// chatCalls finds the block of a call.
-type chatCalls struct {
+// callTracker finds the block of a call.
+type callTracker struct {
 	byIndex map[int]int
 	byID    map[string]int
 	ids     map[int]string // as they came
 	last    int            // -1 before the first
 }
 
-func newChatReading(onDelta func(model.Delta), messages []model.Message) *chatReading {
+func newResponseBuilder(onDelta func(model.Delta), messages []model.Message) *responseBuilder {
 	if onDelta == nil {
 		onDelta = func(model.Delta) {}
 	}
-	return &chatReading{
-		onDelta: onDelta, ids: newChatIDs(messages), blocks: []model.Block{}, kinds: map[string]int{},
-		calls: chatCalls{byIndex: map[int]int{}, byID: map[string]int{}, ids: map[int]string{}, last: -1},
+	return &responseBuilder{
+		onDelta: onDelta, ids: newCallIDs(messages), blocks: []model.Block{}, textBlocks: map[string]int{},
+		calls: callTracker{byIndex: map[int]int{}, byID: map[string]int{}, ids: map[int]string{}, last: -1},
 	}
 }
 
-// take takes the next chunk. Of several choices it looks at the first.
-func (r *chatReading) take(c *chatChunk) error {
-	if refusal := chatRefusal(c.Error); refusal != nil {
+// add takes the next chunk. Of several choices it looks at the first.
+func (r *responseBuilder) add(c *chunk) error {
+	if refusal := streamRefusal(c.Error); refusal != nil {
 		return refusal
 	}
 	if c.Usage != nil {
@@ -55,68 +55,68 @@ func (r *chatReading) take(c *chatChunk) error {
 		if choice.Index != 0 {
 			continue
 		}
-		for _, d := range []*chatDelta{choice.Delta, choice.Message} {
+		for _, d := range []*messageDelta{choice.Delta, choice.Message} {
 			if d != nil {
-				r.grow(d)
+				r.addDelta(d)
 			}
 		}
 		if choice.FinishReason != "" {
-			r.stop = chatStop(choice.FinishReason)
+			r.stopReason = stopReason(choice.FinishReason)
 		}
 	}
 	return nil
 }
 
-func (r *chatReading) grow(d *chatDelta) {
+func (r *responseBuilder) addDelta(d *messageDelta) {
 	if d.ReasoningContent == "" { // some send both
 		d.ReasoningContent = contentText(d.Reasoning)
 	}
-	r.say(model.BlockThinking, d.ReasoningContent)
-	r.say(model.BlockText, contentText(d.Content))
-	r.say(model.BlockText, d.Refusal)
+	r.addText(model.BlockThinking, d.ReasoningContent)
+	r.addText(model.BlockText, contentText(d.Content))
+	r.addText(model.BlockText, d.Refusal)
 	r.refused = r.refused || d.Refusal != ""
 	for _, call := range d.ToolCalls {
-		r.call(call)
+		r.addCall(call)
 	}
 	if f := d.FunctionCall; f != nil { // as it was before there were several
 		first := 0
-		r.call(chatCallDelta{Index: &first, Function: *f})
+		r.addCall(toolCallDelta{Index: &first, Function: *f})
 	}
 }
 
-// say adds to the block of that type.
-func (r *chatReading) say(kind, text string) {
+// addText adds to the block of that type.
+func (r *responseBuilder) addText(kind, text string) {
 	if text == "" {
 		return
 	}
-	i, ok := r.kinds[kind]
+	i, ok := r.textBlocks[kind]
 	if !ok {
-		i = r.open(model.Block{Type: kind})
-		r.kinds[kind] = i
+		i = r.startBlock(model.Block{Type: kind})
+		r.textBlocks[kind] = i
 	}
-	r.add(i, text)
+	r.extendBlock(i, text)
 }
 
-func (r *chatReading) call(d chatCallDelta) {
+func (r *responseBuilder) addCall(d toolCallDelta) {
 	i := r.calls.find(d)
 	if i < 0 {
-		i = r.open(model.ToolUse(r.ids.take(d.ID), d.Function.Name, nil))
-		r.calls.keep(d, i)
+		i = r.startBlock(model.ToolUse(r.ids.uniqueID(d.ID), d.Function.Name, nil))
+		r.calls.add(d, i)
 	}
 	if b := &r.blocks[i]; b.Name == "" {
 		b.Name = d.Function.Name
 	}
-	r.add(i, argumentText(d.Function.Arguments))
+	r.extendBlock(i, argumentText(d.Function.Arguments))
 }
 
-func (r *chatReading) open(b model.Block) int {
+func (r *responseBuilder) startBlock(b model.Block) int {
 	i := len(r.blocks)
 	r.blocks, r.texts = append(r.blocks, b), append(r.texts, &strings.Builder{})
 	r.onDelta(model.Delta{Kind: model.DeltaStart, Index: i, Type: b.Type, ID: b.ID, Name: b.Name})
 	return i
 }
 
-func (r *chatReading) add(i int, text string) {
+func (r *responseBuilder) extendBlock(i int, text string) {
 	if text == "" {
 		return
 	}
@@ -126,7 +126,7 @@ func (r *chatReading) add(i int, text string) {
 
 // find returns the block of the call that d goes on with, -1 when it begins
 // one. Indices may be missing, or be 0 for each of several calls.
-func (c *chatCalls) find(d chatCallDelta) int {
+func (c *callTracker) find(d toolCallDelta) int {
 	found, ok := -1, false
 	switch {
 	case d.Index != nil:
@@ -143,15 +143,15 @@ func (c *chatCalls) find(d chatCallDelta) int {
 	return found
 }
 
-func (c *chatCalls) keep(d chatCallDelta, i int) {
+func (c *callTracker) add(d toolCallDelta, i int) {
 	c.last, c.ids[i], c.byID[d.ID] = i, d.ID, i
 	if d.Index != nil {
 		c.byIndex[*d.Index] = i
 	}
 }
 
-// response is the whole reply. It tells of the end of all blocks.
-func (r *chatReading) response() *model.Response {
+// finish is the whole reply. It tells of the end of all blocks.
+func (r *responseBuilder) finish() *model.Response {
 	for i := range r.blocks {
 		b := &r.blocks[i]
 		switch text := r.texts[i].String(); b.Type {
@@ -167,14 +167,14 @@ func (r *chatReading) response() *model.Response {
 		}
 		r.onDelta(model.Delta{Kind: model.DeltaStop, Index: i, Type: b.Type})
 	}
-	if r.refused && r.stop == model.StopEndTurn {
-		r.stop = model.StopRefusal
+	if r.refused && r.stopReason == model.StopEndTurn {
+		r.stopReason = model.StopRefusal
 	}
-	return &model.Response{Content: r.blocks, StopReason: r.stop, Usage: r.usage}
+	return &model.Response{Content: r.blocks, StopReason: r.stopReason, Usage: r.usage}
 }
 
-// chatStop is what a finish_reason means. One that is not known is passed on.
-func chatStop(reason string) model.StopReason {
+// stopReason is what a finish_reason means. One that is not known is passed on.
+func stopReason(reason string) model.StopReason {
 	switch reason {
 	case "stop":
 		return model.StopEndTurn
@@ -195,7 +195,7 @@ func contentText(content json.RawMessage) string {
 	if json.Unmarshal(content, &text) == nil {
 		return text
 	}
-	var parts []chatPart
+	var parts []contentPart
 	_ = json.Unmarshal(content, &parts) // anything else has no text
 	var all strings.Builder
 	for _, p := range parts {
@@ -213,14 +213,14 @@ func argumentText(arguments json.RawMessage) string {
 	return string(arguments)
 }
 
-// chatIDs gives every call of a conversation an id of its own.
-type chatIDs struct {
-	used map[string]bool
-	made int
+// callIDs gives every call of a conversation an id of its own.
+type callIDs struct {
+	used      map[string]bool
+	generated int
 }
 
-func newChatIDs(messages []model.Message) chatIDs {
-	ids := chatIDs{used: map[string]bool{}}
+func newCallIDs(messages []model.Message) callIDs {
+	ids := callIDs{used: map[string]bool{}}
 	for _, m := range messages {
 		for _, call := range model.ToolUses(m.Content) {
 			ids.used[call.ID] = true
@@ -229,13 +229,13 @@ func newChatIDs(messages []model.Message) chatIDs {
 	return ids
 }
 
-// take returns the id that an endpoint gave, or one that is made up when it
+// uniqueID returns the id that an endpoint gave, or one that is made up when it
 // gave none or one that has been used.
-func (c *chatIDs) take(given string) string {
+func (c *callIDs) uniqueID(given string) string {
 	const most = 128
 	for given == "" || len(given) > most || c.used[given] {
-		c.made++
-		given = "call_" + strconv.Itoa(c.made)
+		c.generated++
+		given = "call_" + strconv.Itoa(c.generated)
 	}
 	c.used[given] = true
 	return given

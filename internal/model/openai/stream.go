@@ -14,43 +14,43 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// chatChunk is an event of a stream, or the whole answer of an endpoint that
+// chunk is an event of a stream, or the whole answer of an endpoint that
 // does not stream.
-type chatChunk struct {
-	Choices []chatChoice    `json:"choices"`
-	Usage   *chatUsage      `json:"usage"`
+type chunk struct {
+	Choices []choice        `json:"choices"`
+	Usage   *usageCounts    `json:"usage"`
 	Error   json.RawMessage `json:"error"`
 }
 
-type chatChoice struct {
-	Index        int        `json:"index"`
-	Delta        *chatDelta `json:"delta"`
-	Message      *chatDelta `json:"message"` // of a whole answer
-	FinishReason string     `json:"finish_reason"`
+type choice struct {
+	Index        int           `json:"index"`
+	Delta        *messageDelta `json:"delta"`
+	Message      *messageDelta `json:"message"` // of a whole answer
+	FinishReason string        `json:"finish_reason"`
 }
 
-type chatDelta struct {
-	Content          json.RawMessage   `json:"content"`
-	Refusal          string            `json:"refusal"`
-	ReasoningContent string            `json:"reasoning_content"`
-	Reasoning        json.RawMessage   `json:"reasoning"` // a text, as some call it
-	ToolCalls        []chatCallDelta   `json:"tool_calls"`
-	FunctionCall     *chatFunctionPart `json:"function_call"`
+type messageDelta struct {
+	Content          json.RawMessage    `json:"content"`
+	Refusal          string             `json:"refusal"`
+	ReasoningContent string             `json:"reasoning_content"`
+	Reasoning        json.RawMessage    `json:"reasoning"` // a text, as some call it
+	ToolCalls        []toolCallDelta    `json:"tool_calls"`
+	FunctionCall     *functionCallDelta `json:"function_call"`
 }
 
-type chatCallDelta struct {
-	Index    *int             `json:"index"`
-	ID       string           `json:"id"`
-	Function chatFunctionPart `json:"function"`
+type toolCallDelta struct {
+	Index    *int              `json:"index"`
+	ID       string            `json:"id"`
+	Function functionCallDelta `json:"function"`
 }
 
-type chatFunctionPart struct {
+type functionCallDelta struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"` // a string, but some send an object
 }
 
-// chatUsage counts cached tokens as part of those of the prompt.
-type chatUsage struct {
+// usageCounts counts cached tokens as part of those of the prompt.
+type usageCounts struct {
 	PromptTokens     int64 `json:"prompt_tokens"`
 	CompletionTokens int64 `json:"completion_tokens"`
 	Details          struct {
@@ -59,7 +59,7 @@ type chatUsage struct {
 	} `json:"prompt_tokens_details"`
 }
 
-func (u *chatUsage) usage() model.Usage {
+func (u *usageCounts) usage() model.Usage {
 	read, write := endpoint.ClampTokens(u.Details.CachedTokens), endpoint.ClampTokens(u.Details.CacheWriteTokens)
 	return model.Usage{
 		InputTokens: endpoint.ClampTokens(u.PromptTokens - read - write), OutputTokens: endpoint.ClampTokens(u.CompletionTokens),
@@ -67,9 +67,9 @@ func (u *chatUsage) usage() model.Usage {
 	}
 }
 
-// readChat reads an answer, a stream of events or one JSON object, to its end
+// readAnswer reads an answer, a stream of events or one JSON object, to its end
 // and hands its chunks to take. After [DONE] nothing more is read.
-func readChat(body io.Reader, take func(*chatChunk) error) error {
+func readAnswer(body io.Reader, take func(*chunk) error) error {
 	in := bufio.NewReader(body)
 	first, err := firstByte(in)
 	switch {
@@ -78,7 +78,7 @@ func readChat(body io.Reader, take func(*chatChunk) error) error {
 	case err != nil:
 		return err
 	case first == '{':
-		return readWhole(in, take)
+		return readJSON(in, take)
 	case strings.IndexByte("d:eir", first) >= 0: // data, a comment, event, id, retry
 		return readEvents(in, take)
 	default:
@@ -101,16 +101,16 @@ func firstByte(in *bufio.Reader) (byte, error) {
 	}
 }
 
-func readWhole(in io.Reader, take func(*chatChunk) error) error {
+func readJSON(in io.Reader, take func(*chunk) error) error {
 	text, err := io.ReadAll(in)
 	if err != nil {
 		return err
 	}
-	return takeChunk(text, take)
+	return parseChunk(text, take)
 }
 
 // readEvents reads a stream in which every line of data is an event.
-func readEvents(in io.Reader, take func(*chatChunk) error) error {
+func readEvents(in io.Reader, take func(*chunk) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, endpoint.MaxLineBytes)
 	for lines.Scan() {
@@ -121,7 +121,7 @@ func readEvents(in io.Reader, take func(*chatChunk) error) error {
 		case string(data) == "[DONE]":
 			return nil
 		default:
-			if err := takeChunk(data, take); err != nil {
+			if err := parseChunk(data, take); err != nil {
 				return cmp.Or(lines.Err(), err) // what breaks off is no JSON either
 			}
 		}
@@ -132,8 +132,8 @@ func readEvents(in io.Reader, take func(*chatChunk) error) error {
 	return lines.Err()
 }
 
-func takeChunk(text []byte, take func(*chatChunk) error) error {
-	var c chatChunk
+func parseChunk(text []byte, take func(*chunk) error) error {
+	var c chunk
 	if err := json.Unmarshal(text, &c); err != nil {
 		return fmt.Errorf("%w: %s: %w", model.ErrCutStream, endpoint.OneLine(endpoint.Excerpt(string(text))), err)
 	}

@@ -20,17 +20,17 @@ type diff struct {
 // absent stands for a member that one of the values does not have.
 type absent struct{}
 
-// firstDifference finds the first difference of two values that were read by
-// [decode], keys in sorted order; nil when they are equal.
-func firstDifference(pointer string, want, have any) *diff {
+// firstDiff finds the first difference of two values that were read by
+// [decodeNumbers], keys in sorted order; nil when they are equal.
+func firstDiff(pointer string, want, have any) *diff {
 	switch w := want.(type) {
 	case map[string]any:
 		if h, ok := have.(map[string]any); ok {
-			return objectDifference(pointer, w, h)
+			return objectDiff(pointer, w, h)
 		}
 	case []any:
 		if h, ok := have.([]any); ok {
-			return listDifference(pointer, w, h)
+			return listDiff(pointer, w, h)
 		}
 	default:
 		if want == have {
@@ -38,46 +38,46 @@ func firstDifference(pointer string, want, have any) *diff {
 		}
 	}
 	d := &diff{pointer: pointer}
-	d.want, d.have = apart(asText(want), asText(have))
+	d.want, d.have = excerptPair(describeValue(want), describeValue(have))
 	return d
 }
 
-func objectDifference(pointer string, want, have map[string]any) *diff {
+func objectDiff(pointer string, want, have map[string]any) *diff {
 	all := maps.Clone(want)
 	maps.Copy(all, have)
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		step := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-		if d := firstDifference(pointer+step, member(want, key), member(have, key)); d != nil {
+		if d := firstDiff(pointer+step, memberOrAbsent(want, key), memberOrAbsent(have, key)); d != nil {
 			return d
 		}
 	}
 	return nil
 }
 
-func listDifference(pointer string, want, have []any) *diff {
+func listDiff(pointer string, want, have []any) *diff {
 	for i := range max(len(want), len(have)) {
-		if d := firstDifference(pointer+"/"+strconv.Itoa(i), item(want, i), item(have, i)); d != nil {
+		if d := firstDiff(pointer+"/"+strconv.Itoa(i), itemOrAbsent(want, i), itemOrAbsent(have, i)); d != nil {
 			return d
 		}
 	}
 	return nil
 }
 
-func member(object map[string]any, key string) any {
+func memberOrAbsent(object map[string]any, key string) any {
 	if v, ok := object[key]; ok {
 		return v
 	}
 	return absent{}
 }
 
-func item(list []any, i int) any {
+func itemOrAbsent(list []any, i int) any {
 	if i < len(list) {
 		return list[i]
 	}
 	return absent{}
 }
 
-func asText(v any) string {
+func describeValue(v any) string {
 	if v == (absent{}) {
 		return "nothing"
 	}
@@ -88,18 +88,18 @@ func asText(v any) string {
 	return string(text)
 }
 
-// apart cuts two texts to a few characters around the first that differs.
-func apart(a, b string) (string, string) {
+// excerptPair cuts two texts to a few characters around the first that differs.
+func excerptPair(a, b string) (string, string) {
 	const before = 20
 	same := 0
 	for same < min(len(a), len(b)) && a[same] == b[same] {
 		same++
 	}
-	return around(a, same-before), around(b, same-before)
+	return excerptFrom(a, same-before), excerptFrom(b, same-before)
 }
 
-// around is what of s follows byte from, cut at both ends.
-func around(s string, from int) string {
+// excerptFrom is what of s follows byte from, cut at both ends.
+func excerptFrom(s string, from int) string {
 	const most = 80
 	head, tail := "", ""
 	if from > 0 {

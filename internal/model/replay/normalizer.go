@@ -29,40 +29,40 @@ type Normalizer struct {
 // is marked, so that it is told apart. The addresses that a kernel prints are alike in no two
 // runs: what was asked is recorded, and compared, without them.
 const (
-	sandboxMark   = "${SANDBOX}"
-	sandboxInJSON = "${SANDBOX:json}"
-	marksBegin    = "${SANDBOX"
-	literalMark   = "${SANDBOX:="
-	addressMark   = "${ADDRESS}"
+	sandboxMark     = "${SANDBOX}"
+	sandboxJSONMark = "${SANDBOX:json}"
+	markPrefix      = "${SANDBOX"
+	escapedMark     = "${SANDBOX:="
+	addressMark     = "${ADDRESS}"
 )
 
-// places takes what hangs on the occasion out of JSON, and puts it back. The zero
+// replacers takes what hangs on the occasion out of JSON, and puts it back. The zero
 // value, without a sandbox, changes nothing. It is safe for concurrent use.
-type places struct {
-	asked, said *strings.Replacer // of requests, which are only compared, and of answers
-	back        *strings.Replacer // of answers
-	address     *regexp.Regexp    // in memory, as a kernel prints it
+type replacers struct {
+	request, answer *strings.Replacer // of requests, which are only compared, and of answers
+	restore         *strings.Replacer // of answers
+	address         *regexp.Regexp    // in memory, as a kernel prints it
 }
 
-func (o Normalizer) places() places {
+func (o Normalizer) newReplacers() replacers {
 	paths := longestFirst(o.Sandbox)
 	if len(paths) == 0 {
-		return places{}
+		return replacers{}
 	}
-	asked, said := []string{marksBegin, literalMark}, []string{marksBegin, literalMark}
+	asked, said := []string{markPrefix, escapedMark}, []string{markPrefix, escapedMark}
 	for _, path := range paths {
-		escaped := inJSON(path)
+		escaped := escapeJSON(path)
 		forWeb, _ := json.Marshal(path) //nolint:errchkjson // a string
 		asked = append(asked, string(forWeb[1:len(forWeb)-1]), sandboxMark, escaped, sandboxMark, path, sandboxMark)
 		if escaped != path {
-			said = append(said, escaped, sandboxInJSON)
+			said = append(said, escaped, sandboxJSONMark)
 		}
 		said = append(said, path, sandboxMark)
 	}
 	first := filepath.Clean(o.Sandbox[0])
-	return places{
-		asked: strings.NewReplacer(asked...), said: strings.NewReplacer(said...),
-		back:    strings.NewReplacer(literalMark, marksBegin, sandboxMark, first, sandboxInJSON, inJSON(first)),
+	return replacers{
+		request: strings.NewReplacer(asked...), answer: strings.NewReplacer(said...),
+		restore: strings.NewReplacer(escapedMark, markPrefix, sandboxMark, first, sandboxJSONMark, escapeJSON(first)),
 		address: regexp.MustCompile(`( at |: )0x[0-9a-f]{6,16}\b`),
 	}
 }
@@ -80,8 +80,8 @@ func longestFirst(paths []string) []string {
 	return out
 }
 
-// inJSON is text as it stands between the quotes of a JSON string.
-func inJSON(text string) string {
+// escapeJSON is text as it stands between the quotes of a JSON string.
+func escapeJSON(text string) string {
 	quoted, err := rawjson.Marshal(text)
 	if err != nil {
 		return text // no string is unwritable
@@ -89,38 +89,38 @@ func inJSON(text string) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// ofRequest takes the occasion out of a request.
-func (p places) ofRequest(request []byte) []byte {
-	if p.asked == nil {
+// normalizeRequest takes the occasion out of a request.
+func (p replacers) normalizeRequest(request []byte) []byte {
+	if p.request == nil {
 		return request
 	}
-	return inStrings(request, func(text string) string {
-		if text = p.asked.Replace(text); strings.Contains(text, " 0x") {
+	return mapStrings(request, func(text string) string {
+		if text = p.request.Replace(text); strings.Contains(text, " 0x") {
 			text = p.address.ReplaceAllString(text, "${1}$"+addressMark)
 		}
 		return text
 	})
 }
 
-// ofAnswer takes the occasion out of what came back.
-func (p places) ofAnswer(answer []byte) []byte {
-	if p.said == nil {
+// normalizeAnswer takes the occasion out of what came back.
+func (p replacers) normalizeAnswer(answer []byte) []byte {
+	if p.answer == nil {
 		return answer
 	}
-	return inStrings(answer, p.said.Replace)
+	return mapStrings(answer, p.answer.Replace)
 }
 
-// into puts the occasion into what is played.
-func (p places) into(answer []byte) []byte {
-	if p.back == nil {
+// restoreAnswer puts the occasion into what is played.
+func (p replacers) restoreAnswer(answer []byte) []byte {
+	if p.restore == nil {
 		return answer
 	}
-	return inStrings(answer, p.back.Replace)
+	return mapStrings(answer, p.restore.Replace)
 }
 
-// inStrings applies f to every string of a JSON text. The rest of it stays byte
+// mapStrings applies f to every string of a JSON text. The rest of it stays byte
 // for byte.
-func inStrings(text []byte, f func(string) string) []byte {
+func mapStrings(text []byte, f func(string) string) []byte {
 	var out []byte
 	for {
 		start := bytes.IndexByte(text, '"')
@@ -131,7 +131,7 @@ func inStrings(text []byte, f func(string) string) []byte {
 		quoted := text[start:end]
 		if was, ok := unquote(quoted); ok {
 			if is := f(was); is != was {
-				quoted = []byte(`"` + inJSON(is) + `"`)
+				quoted = []byte(`"` + escapeJSON(is) + `"`)
 			}
 		}
 		out, text = append(append(out, text[:start]...), quoted...), text[end:]

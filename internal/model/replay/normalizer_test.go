@@ -17,11 +17,11 @@ import (
 )
 
 // on plays a recording on an occasion.
-func on(t *testing.T, o replay.Normalizer, recording string, match replay.Match) *replay.Replayer {
+func on(t *testing.T, o replay.Normalizer, recording string, match replay.MatchMode) *replay.Replayer {
 	t.Helper()
 	r, err := replay.ParseRecording("calls.jsonl", []byte(recording))
 	require.NoError(t, err)
-	replay, err := o.Play(r, match)
+	replay, err := o.NewReplayer(r, match)
 	require.NoError(t, err)
 	return replay
 }
@@ -137,7 +137,7 @@ func TestCO12_TheClockOfAReplayIsThatOfTheRecording(t *testing.T) {
 	}
 
 	replayer := on(t, replay.Normalizer{}, first.String(), "")
-	require.Equal(t, "anthropic/claude-x", replayer.Model())
+	require.Equal(t, "anthropic/claude-x", replayer.ModelName())
 	clock := replayer.Clock()
 	again := replay.Normalizer{Clock: clock}.Record("replay:x", replayer, &second)
 	chat = []model.Message{modeltest.UserText("a")}

@@ -28,14 +28,14 @@ func Record(name string, client model.Client, w io.Writer) model.Client {
 // that is returned is safe for concurrent use though w is not; w is the caller's
 // to close.
 func (o Normalizer) Record(name string, client model.Client, w io.Writer) model.Client {
-	return &recorder{occasion: o, places: o.places(), name: name, client: client, w: w}
+	return &recorder{normalizer: o, replacers: o.newReplacers(), name: name, client: client, w: w}
 }
 
 type recorder struct {
-	occasion Normalizer
-	places   places
-	name     string
-	client   model.Client
+	normalizer Normalizer
+	replacers  replacers
+	name       string
+	client     model.Client
 
 	mu sync.Mutex // guards w
 	w  io.Writer
@@ -43,47 +43,47 @@ type recorder struct {
 
 // Complete makes the call and writes it down.
 func (r *recorder) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
-	line, reply, failure := r.call(ctx, req, onDelta)
+	line, reply, failure := r.complete(ctx, req, onDelta)
 	if err := r.write(line, req, reply, failure); err != nil {
 		return nil, errors.Join(failure, fmt.Errorf("record the call: %w", err))
 	}
 	return reply, failure
 }
 
-// call makes the call, and says of which model it is and when it ended. What is
+// complete makes the call, and says of which model it is and when it ended. What is
 // played keeps both.
-func (r *recorder) call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (origin, *model.Response, error) {
+func (r *recorder) complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (origin, *model.Response, error) {
 	if replay, ok := r.client.(*Replayer); ok {
-		return replay.play(ctx, req, onDelta)
+		return replay.playCall(ctx, req, onDelta)
 	}
 	reply, err := r.client.Complete(ctx, req, onDelta)
-	from := origin{model: r.name}
-	if r.occasion.Clock != nil {
-		from.at = r.occasion.Clock().UTC().Format(atFormat)
+	from := origin{modelName: r.name}
+	if r.normalizer.Clock != nil {
+		from.endedAt = r.normalizer.Clock().UTC().Format(timeFormat)
 	}
 	return from, reply, err
 }
 
 // origin is where an answer comes from.
 type origin struct {
-	model  string
-	at     string  // as a line has it, "" without a clock
-	played *answer // as a line has it; nil: it is no recorded one
+	modelName string
+	endedAt   string  // as a line has it, "" without a clock
+	recorded  *answer // as a line has it; nil: it is no recorded one
 }
 
-// atFormat is RFC 3339 with milliseconds.
-const atFormat = "2006-01-02T15:04:05.000Z07:00"
+// timeFormat is RFC 3339 with milliseconds.
+const timeFormat = "2006-01-02T15:04:05.000Z07:00"
 
 func (r *recorder) write(from origin, req model.Request, reply *model.Response, failure error) error {
-	request, err := req.Encode(from.model)
+	request, err := req.Encode(from.modelName)
 	if err != nil {
 		return err
 	}
-	said, err := r.said(from, reply, failure)
+	said, err := r.encodeAnswer(from, reply, failure)
 	if err != nil {
 		return err
 	}
-	asked, err := rawjson.Marshal(head{At: from.at, Session: r.occasion.Session, Request: r.places.ofRequest(request)})
+	asked, err := rawjson.Marshal(requestPart{At: from.endedAt, Session: r.normalizer.Session, Request: r.replacers.normalizeRequest(request)})
 	if err != nil {
 		return err
 	}
@@ -95,27 +95,27 @@ func (r *recorder) write(from origin, req model.Request, reply *model.Response, 
 	return err
 }
 
-// said writes what came back. What was played is written as it was.
-func (r *recorder) said(from origin, reply *model.Response, failure error) ([]byte, error) {
-	if from.played != nil {
-		return rawjson.Marshal(from.played)
+// encodeAnswer writes what came back. What was played is written as it was.
+func (r *recorder) encodeAnswer(from origin, reply *model.Response, failure error) ([]byte, error) {
+	if from.recorded != nil {
+		return rawjson.Marshal(from.recorded)
 	}
 	came := answer{Response: reply}
 	if failure != nil {
 		came = answer{Error: newCallError(failure)}
 	}
 	text, err := rawjson.Marshal(came)
-	return r.places.ofAnswer(text), err
+	return r.replacers.normalizeAnswer(text), err
 }
 
 // callLine is a line of a recording: when, whose, and what was asked, then what came
 // back.
 type callLine struct {
-	head
+	requestPart
 	answer
 }
 
-type head struct {
+type requestPart struct {
 	At      string          `json:"at,omitempty"`
 	Session string          `json:"session,omitempty"`
 	Request json.RawMessage `json:"request"`
@@ -130,14 +130,14 @@ type answer struct {
 // callError is an error of [Client.Complete] that can be written down.
 type callError struct {
 	Text    string      `json:"text"`
-	Cause   string      `json:"cause,omitempty"`   // cutStream or unreachable
+	Cause   string      `json:"cause,omitempty"`   // causeCutStream or unreachable
 	Refusal *apiRefusal `json:"refusal,omitempty"` // of an [APIError]
 }
 
 // What a cause says: that the error wraps [ErrCutStream] or [ErrUnreachable].
 const (
-	cutStream   = "cut_stream"
-	unreachable = "unreachable"
+	causeCutStream   = "cut_stream"
+	causeUnreachable = "unreachable"
 )
 
 type apiRefusal struct {
@@ -155,28 +155,28 @@ func newCallError(err error) *callError {
 	}
 	switch {
 	case errors.Is(err, model.ErrCutStream):
-		out.Cause = cutStream
+		out.Cause = causeCutStream
 	case errors.Is(err, model.ErrUnreachable):
-		out.Cause = unreachable
+		out.Cause = causeUnreachable
 	}
 	return out
 }
 
-// again is the error as it was, as far as callers can tell.
-func (e *callError) again() error {
+// toError is the error as it was, as far as callers can tell.
+func (e *callError) toError() error {
 	if r := e.Refusal; r != nil {
 		return &model.APIError{Provider: r.Provider, Status: r.Status, Type: r.Type, Message: r.Message, RetryAfter: time.Duration(r.RetryAfter * float64(time.Second))}
 	}
-	causes := map[string]error{cutStream: model.ErrCutStream, unreachable: model.ErrUnreachable}
-	return &playedError{text: e.Text, cause: causes[e.Cause]}
+	causes := map[string]error{causeCutStream: model.ErrCutStream, causeUnreachable: model.ErrUnreachable}
+	return &replayedError{text: e.Text, cause: causes[e.Cause]}
 }
 
-// playedError has the text of a recorded error, and wraps what that had wrapped.
-type playedError struct {
+// replayedError has the text of a recorded error, and wraps what that had wrapped.
+type replayedError struct {
 	text  string
 	cause error
 }
 
-func (e *playedError) Error() string { return e.text }
+func (e *replayedError) Error() string { return e.text }
 
-func (e *playedError) Unwrap() error { return e.cause }
+func (e *replayedError) Unwrap() error { return e.cause }

@@ -28,7 +28,7 @@ func player(t *testing.T, recording string) model.Client {
 	t.Helper()
 	r, err := replay.ParseRecording("calls.jsonl", []byte(recording))
 	require.NoError(t, err)
-	return r.Client()
+	return r.NewReplayer()
 }
 
 // played is everything that a caller sees of a conversation: deltas, replies
@@ -44,7 +44,7 @@ func played(t *testing.T, client model.Client) string {
 		})
 		if err != nil {
 			api, _ := errors.AsType[*model.APIError](err)
-			fmt.Fprintf(&seen, "%v %t %t %+v\n", err, errors.Is(err, model.ErrCutStream), model.Transient(err), api)
+			fmt.Fprintf(&seen, "%v %t %t %+v\n", err, errors.Is(err, model.ErrCutStream), model.IsTransient(err), api)
 			continue
 		}
 		fmt.Fprintf(&seen, "%s %d\n", modeltest.JSON(t, reply), len(blocks))
@@ -110,13 +110,13 @@ func TestCO12_ErrorsKeepTheirMeaning(t *testing.T) {
 		{errors.New("the script has no more replies"), false},
 		{context.DeadlineExceeded, false},
 	} {
-		require.Equal(t, c.transient, model.Transient(c.err), c.err)
+		require.Equal(t, c.transient, model.IsTransient(c.err), c.err)
 		var out bytes.Buffer
 		_, err := modeltest.Ask(t.Context(), replay.Record("m", failing{c.err}, &out), modeltest.UserText("go"))
 		require.Equal(t, c.err, err)
 		_, again := modeltest.Ask(t.Context(), player(t, out.String()), modeltest.UserText("go"))
 		require.EqualError(t, again, c.err.Error())
-		require.Equal(t, c.transient, model.Transient(again), out.String())
+		require.Equal(t, c.transient, model.IsTransient(again), out.String())
 		if api, ok := errors.AsType[*model.APIError](c.err); ok {
 			require.Equal(t, api, again)
 		}
@@ -188,7 +188,7 @@ func TestCO12_MissNamesTheFirstDifference(t *testing.T) {
 			client := player(t, out.String())
 			_, err := client.Complete(t.Context(), request, nil)
 			require.ErrorContains(t, err, "calls.jsonl:1: the request was not recorded: "+c.want)
-			require.False(t, model.Transient(err))
+			require.False(t, model.IsTransient(err))
 			request = base
 			request.Model, request.MaxTokens = "another", model.DefaultMaxTokens
 			_, err = client.Complete(t.Context(), request, nil)
@@ -285,7 +285,7 @@ func FuzzParseRecording(f *testing.F) {
 			require.True(t, strings.HasPrefix(err.Error(), "r:"), err)
 			return
 		}
-		client := r.Client()
+		client := r.NewReplayer()
 		for range 3 {
 			if reply, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go")); err == nil {
 				modeltest.JSON(t, reply)
@@ -302,10 +302,10 @@ func TestRecordingOf(t *testing.T) {
 	require.NoError(t, err)
 	req := model.Request{Params: model.Params{MaxTokens: 5}, Messages: []model.Message{{Role: model.RoleUser, Content: []model.Block{model.Text("hi")}}}}
 	for name, want := range map[string]string{"a": "from a", "b": "from b"} {
-		reply, err := recording.Of(name).Client().Complete(t.Context(), req, nil)
+		reply, err := recording.OfModel(name).NewReplayer().Complete(t.Context(), req, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, model.PlainText(reply.Content))
 	}
-	_, err = recording.Of("c").Client().Complete(t.Context(), req, nil)
+	_, err = recording.OfModel("c").NewReplayer().Complete(t.Context(), req, nil)
 	require.ErrorIs(t, err, replay.ErrNotRecorded)
 }

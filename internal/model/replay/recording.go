@@ -42,18 +42,18 @@ type recordedCall struct {
 	origin  origin
 	session string
 	time    time.Time // zero when it was not written down
-	asked   replayKey
+	key     replayKey
 }
 
-// Read reads from a file what a recording has for the occasion: the calls of its
+// ReadRecording reads from a file what a recording has for the occasion: the calls of its
 // session; if there are none, those of a session that differs in its number only
 // ("0007-sum-e1-t1" for "0001-sum-e1-t1"); else all. Other lines are not looked
 // at. A recording without calls is an error. Errors name file and line.
-func (o Normalizer) Read(file string) (*Recording, error) {
+func (o Normalizer) ReadRecording(file string) (*Recording, error) {
 	tries := []func(string) bool{anySession}
 	if o.Session != "" {
 		own := func(session string) bool { return session == o.Session }
-		alike := func(session string) bool { return unnumbered(session) == unnumbered(o.Session) }
+		alike := func(session string) bool { return withoutNumber(session) == withoutNumber(o.Session) }
 		tries = []func(string) bool{own, alike, anySession}
 	}
 	for _, wanted := range tries {
@@ -67,9 +67,9 @@ func (o Normalizer) Read(file string) (*Recording, error) {
 
 func anySession(string) bool { return true }
 
-// unnumbered is a session's name without what depends on how many there were
+// withoutNumber is a session's name without what depends on how many there were
 // before it.
-func unnumbered(session string) string {
+func withoutNumber(session string) string {
 	if number, rest, ok := strings.Cut(session, "-"); ok && number != "" && strings.Trim(number, "0123456789") == "" {
 		return rest
 	}
@@ -129,8 +129,8 @@ func parseCall(line []byte) (recordedCall, error) {
 	if !bytes.HasPrefix(request, []byte("{")) {
 		return recordedCall{}, errors.New("request: it must be an object")
 	}
-	out := recordedCall{origin: origin{at: c.At, played: &c.answer}, session: c.Session, asked: replayKey{raw: request}}
-	out.origin.model = gjson.GetBytes(request, "model").String()
+	out := recordedCall{origin: origin{endedAt: c.At, recorded: &c.answer}, session: c.Session, key: replayKey{raw: request}}
+	out.origin.modelName = gjson.GetBytes(request, "model").String()
 	if c.At != "" {
 		var err error
 		if out.time, err = time.Parse(time.RFC3339, c.At); err != nil {
@@ -163,11 +163,11 @@ func cutRequest(line []byte) (request, rest []byte) {
 	return nil, line
 }
 
-// Of returns the calls of the model of that name.
-func (r *Recording) Of(name string) *Recording {
+// OfModel returns the calls of the model of that name.
+func (r *Recording) OfModel(name string) *Recording {
 	of := &Recording{name: r.name}
 	for _, c := range r.calls {
-		if c.origin.model == name {
+		if c.origin.modelName == name {
 			of.calls = append(of.calls, c)
 		}
 	}

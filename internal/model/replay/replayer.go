@@ -17,18 +17,18 @@ import (
 // played yet.
 var ErrNotRecorded = errors.New("the request was not recorded")
 
-// Match says which of the recorded calls answers a request.
-type Match string
+// MatchMode says which of the recorded calls answers a request.
+type MatchMode string
 
 // The ways to match.
 const (
-	MatchStrict Match = "strict" // the next one in which the same was asked
-	MatchOrder  Match = "order"  // the next one, whatever was asked
+	MatchStrict MatchMode = "strict" // the next one in which the same was asked
+	MatchOrder  MatchMode = "order"  // the next one, whatever was asked
 )
 
-// CheckMatch says whether there is a match of that name.
-func CheckMatch(name string) error {
-	switch Match(name) {
+// CheckMatchMode says whether there is a match of that name.
+func CheckMatchMode(name string) error {
+	switch MatchMode(name) {
 	case MatchStrict, MatchOrder:
 		return nil
 	}
@@ -51,60 +51,60 @@ func CheckMatch(name string) error {
 // gets which answer.
 type Replayer struct {
 	recording *Recording
-	match     Match
+	match     MatchMode
 	session   string // whose calls were looked for
-	places    places
+	replacers replacers
 
-	mu     sync.Mutex
-	calls  []recordedCall
-	played []bool // by call
-	now    time.Time
+	mu      sync.Mutex
+	calls   []recordedCall
+	played  []bool // by call
+	lastEnd time.Time
 }
 
-// Client returns a model that plays the recording, strictly and on no occasion
+// NewReplayer returns a model that plays the recording, strictly and on no occasion
 // in particular.
-func (r *Recording) Client() *Replayer {
+func (r *Recording) NewReplayer() *Replayer {
 	return &Replayer{recording: r, match: MatchStrict, calls: slices.Clone(r.calls), played: make([]bool, len(r.calls))}
 }
 
-// Play returns a model that plays what was [Occasion.Read] on the occasion; ""
+// NewReplayer returns a model that plays what was [Occasion.Read] on the occasion; ""
 // is MatchStrict. By order it is an error when that is of several sessions, and
 // none of them the occasion's.
-func (o Normalizer) Play(r *Recording, match Match) (*Replayer, error) {
-	replay := r.Client()
-	replay.session, replay.places = o.Session, o.places()
+func (o Normalizer) NewReplayer(r *Recording, match MatchMode) (*Replayer, error) {
+	replay := r.NewReplayer()
+	replay.session, replay.replacers = o.Session, o.newReplacers()
 	if match != "" {
 		replay.match = match
 	}
-	if replay.match == MatchOrder && replay.foreign() && len(r.sessions()) > 1 {
+	if replay.match == MatchOrder && replay.playsOtherSessions() && len(r.sessions()) > 1 {
 		return nil, fmt.Errorf("%s: none of the calls is of session %q and they are of %d others, so there is no order to play them in",
 			r.name, o.Session, len(r.sessions()))
 	}
 	if len(r.calls) > 0 {
-		replay.now = r.calls[0].time
+		replay.lastEnd = r.calls[0].time
 	}
 	return replay, nil
 }
 
-// foreign tells whether the calls are of other sessions than was looked for.
-func (r *Replayer) foreign() bool {
+// playsOtherSessions tells whether the calls are of other sessions than was looked for.
+func (r *Replayer) playsOtherSessions() bool {
 	if r.session == "" {
 		return false
 	}
 	for session := range r.recording.sessions() {
-		if unnumbered(session) == unnumbered(r.session) {
+		if withoutNumber(session) == withoutNumber(r.session) {
 			return false
 		}
 	}
 	return true
 }
 
-// Model is the name of the model whose calls are played: of the first of them.
-func (r *Replayer) Model() string {
+// ModelName is the name of the model whose calls are played: of the first of them.
+func (r *Replayer) ModelName() string {
 	if len(r.recording.calls) == 0 {
 		return ""
 	}
-	return r.recording.calls[0].origin.model
+	return r.recording.calls[0].origin.modelName
 }
 
 // Clock is a clock by which the replay goes on as the recorded calls did: it
@@ -117,37 +117,37 @@ func (r *Replayer) Clock() func() time.Time {
 	return func() time.Time {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return r.now
+		return r.lastEnd
 	}
 }
 
 // Complete plays the call that answers the request.
 func (r *Replayer) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
-	_, reply, err := r.play(ctx, req, onDelta)
+	_, reply, err := r.playCall(ctx, req, onDelta)
 	return reply, err
 }
 
-// play also says where the answer comes from.
-func (r *Replayer) play(ctx context.Context, req model.Request, onDelta func(model.Delta)) (origin, *model.Response, error) {
-	from := origin{model: r.Model()}
+// playCall also says where the answer comes from.
+func (r *Replayer) playCall(ctx context.Context, req model.Request, onDelta func(model.Delta)) (origin, *model.Response, error) {
+	from := origin{modelName: r.ModelName()}
 	if ctx.Err() != nil {
 		return from, nil, context.Cause(ctx)
 	}
-	body, err := req.Encode(from.model)
+	body, err := req.Encode(from.modelName)
 	if err != nil {
 		return from, nil, err
 	}
-	c, err := r.take(&replayKey{raw: r.places.ofRequest(body)})
+	c, err := r.take(&replayKey{raw: r.replacers.normalizeRequest(body)})
 	if err != nil {
 		return from, nil, err
 	}
 	from = c.origin
-	said, err := r.again(*from.played)
+	said, err := r.restore(*from.recorded)
 	switch {
 	case err != nil:
 		return from, nil, err
 	case said.Error != nil:
-		return from, nil, said.Error.again()
+		return from, nil, said.Error.toError()
 	}
 	for i, b := range said.Response.Content {
 		model.EmitBlock(onDelta, i, b)
@@ -155,14 +155,14 @@ func (r *Replayer) play(ctx context.Context, req model.Request, onDelta func(mod
 	return from, said.Response, nil
 }
 
-// again is a recorded answer, with what belongs to this occasion put into it. It
+// restore is a recorded answer, with what belongs to this occasion put into it. It
 // is the caller's.
-func (r *Replayer) again(recorded answer) (said answer, err error) {
+func (r *Replayer) restore(recorded answer) (said answer, err error) {
 	text, err := rawjson.Marshal(recorded)
 	if err != nil {
 		return said, fmt.Errorf("write the answer again: %w", err)
 	}
-	return said, json.Unmarshal(r.places.into(text), &said)
+	return said, json.Unmarshal(r.replacers.restoreAnswer(text), &said)
 }
 
 // take finds the call to play, which is played no second time.
@@ -178,36 +178,36 @@ func (r *Replayer) take(asked *replayKey) (recordedCall, error) {
 		same := r.match == MatchOrder
 		if !same {
 			var err error
-			if same, err = c.asked.is(asked); err != nil {
+			if same, err = c.key.equal(asked); err != nil {
 				return recordedCall{}, fmt.Errorf("%s:%d: %w", r.recording.name, c.line, err)
 			}
 		}
 		if same {
-			r.played[i], r.now = true, c.time
+			r.played[i], r.lastEnd = true, c.time
 			return *c, nil
 		}
 		if next < 0 {
 			next = i
 		}
 	}
-	return recordedCall{}, r.miss(next, asked)
+	return recordedCall{}, r.notRecordedError(next, asked)
 }
 
-// miss is the error of a request that was not recorded; next is the recorded
+// notRecordedError is the error of a request that was not recorded; next is the recorded
 // call that was to be played, -1 if there is none.
-func (r *Replayer) miss(next int, asked *replayKey) error {
+func (r *Replayer) notRecordedError(next int, asked *replayKey) error {
 	calls, of := r.calls, ""
-	if r.foreign() {
+	if r.playsOtherSessions() {
 		of = fmt.Sprintf(" (none in it is of session %q)", r.session)
 	}
 	if next < 0 {
 		return fmt.Errorf("%s: %w: all of the %d calls in it have been played%s", r.recording.name, ErrNotRecorded, len(calls), of)
 	}
 	var wanted, have any
-	if err := errors.Join(decode([]byte(calls[next].asked.normal), &wanted), decode([]byte(asked.normal), &have)); err != nil {
+	if err := errors.Join(decodeNumbers([]byte(calls[next].key.canonical), &wanted), decodeNumbers([]byte(asked.canonical), &have)); err != nil {
 		return err
 	}
-	d := firstDifference("", wanted, have)
+	d := firstDiff("", wanted, have)
 	return fmt.Errorf("%s:%d: %w: at %q the next recorded one has %s, this one has %s%s",
 		r.recording.name, calls[next].line, ErrNotRecorded, d.pointer, d.want, d.have, of)
 }

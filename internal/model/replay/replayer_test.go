@@ -65,11 +65,11 @@ func TestCO12_OrderPlaysWhateverIsAsked(t *testing.T) {
 	file := recordingFile(t, recordedBy(t, "a", "one", "1"), recordedBy(t, "b", "x", "x"),
 		`{"session":"a","request":{},"error":{"text":"script: 529 overloaded_error: busy","refusal":{"provider":"script","status":529,"type":"overloaded_error","message":"busy"}}}`+"\n",
 		recordedBy(t, "a", "two", "2"))
-	client, err := open.Open("replay:"+file, open.Options{Normalizer: replay.Normalizer{Session: "a"}, Match: replay.MatchOrder})
+	client, err := open.Open("replay:"+file, open.Options{Normalizer: replay.Normalizer{Session: "a"}, MatchMode: replay.MatchOrder})
 	require.NoError(t, err)
 	modeltest.RequireText(t, client, "1", modeltest.UserText("something else"))
 	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("again"))
-	require.True(t, model.Transient(err), err)
+	require.True(t, model.IsTransient(err), err)
 	modeltest.RequireText(t, client, "2", modeltest.UserText("again"))
 	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("and?"))
 	require.EqualError(t, err, file+`: the request was not recorded: all of the 3 calls in it have been played`)
@@ -80,20 +80,20 @@ func TestCO12_OrderPlaysWhateverIsAsked(t *testing.T) {
 func TestCO12_OrderNeedsASession(t *testing.T) {
 	t.Parallel()
 	file := recordingFile(t, recordedBy(t, "0001-sum-e1-t1", "go", "sum"), recordedBy(t, "0002-max-e1-t1", "go", "max"))
-	_, err := open.Open("replay:"+file, open.Options{Normalizer: replay.Normalizer{Session: "0001-min-e1-t1"}, Match: replay.MatchOrder})
+	_, err := open.Open("replay:"+file, open.Options{Normalizer: replay.Normalizer{Session: "0001-min-e1-t1"}, MatchMode: replay.MatchOrder})
 	require.EqualError(t, err, file+`: none of the calls is of session "0001-min-e1-t1" and they are of 2 others, so there is no order to play them in`)
 
 	one := recordingFile(t, recordedBy(t, "default", "go", "sum"))
-	client, err := open.Open("replay:"+one, open.Options{Normalizer: replay.Normalizer{Session: "0001-min-e1-t1"}, Match: replay.MatchOrder})
+	client, err := open.Open("replay:"+one, open.Options{Normalizer: replay.Normalizer{Session: "0001-min-e1-t1"}, MatchMode: replay.MatchOrder})
 	require.NoError(t, err)
 	modeltest.RequireText(t, client, "sum", modeltest.UserText("whatever"))
 }
 
 func TestCO12_MatchIsStrictOrOrder(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, replay.CheckMatch("strict"))
-	require.NoError(t, replay.CheckMatch("order"))
-	require.EqualError(t, replay.CheckMatch("fuzzy"), `match is strict or order, not "fuzzy"`)
+	require.NoError(t, replay.CheckMatchMode("strict"))
+	require.NoError(t, replay.CheckMatchMode("order"))
+	require.EqualError(t, replay.CheckMatchMode("fuzzy"), `match is strict or order, not "fuzzy"`)
 }
 
 // A recording that is empty, or whose lines for the session are faulty, is known
@@ -141,6 +141,6 @@ func TestCO12_ErrorsOfEveryKindComeAgain(t *testing.T) {
 		require.NotContains(t, out.String(), "/tmp/box")
 		_, again := modeltest.Ask(t.Context(), on(t, o, out.String(), ""), modeltest.UserText("go"))
 		require.EqualError(t, again, err.Error())
-		require.Equal(t, model.Transient(err), model.Transient(again))
+		require.Equal(t, model.IsTransient(err), model.IsTransient(again))
 	}
 }

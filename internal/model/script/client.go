@@ -7,13 +7,13 @@ import (
 )
 
 // Client returns a model that plays the script in this process, from its beginning.
-func (s *Script) Client() model.Client { return scriptClient{s.NewPlayer()} }
+func (s *Script) Client() model.Client { return client{s.NewPlayer()} }
 
-// scriptClient is the model that [Script.Client] returns.
-type scriptClient struct{ player *Player }
+// client is the model that [Script.Client] returns.
+type client struct{ player *Player }
 
 // Complete plays the next reply.
-func (c scriptClient) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
+func (c client) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
 	r, err := c.player.Next(req.Turn, req.Messages)
 	if err != nil {
 		return nil, err

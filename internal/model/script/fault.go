@@ -70,25 +70,25 @@ func (f *Fault) WaitStall(done <-chan struct{}) {
 func (f *Fault) clientError() error {
 	switch f.Kind {
 	case FaultDrop:
-		return fmt.Errorf("%s: %w: %w", scriptProvider, model.ErrUnreachable, io.EOF)
+		return fmt.Errorf("%s: %w: %w", provider, model.ErrUnreachable, io.EOF)
 	case FaultError:
-		return &model.APIError{Provider: scriptProvider, Status: model.ErrorStatus(f.Error.Type), Type: f.Error.Type, Message: f.Error.Message}
+		return &model.APIError{Provider: provider, Status: model.ErrorStatus(f.Error.Type), Type: f.Error.Type, Message: f.Error.Message}
 	case FaultHTML:
-		return fmt.Errorf("%s: %w", scriptProvider, endpoint.NotStreamError(http.StatusOK, "text/html", FaultHTMLBody))
+		return fmt.Errorf("%s: %w", provider, endpoint.NotStreamError(http.StatusOK, "text/html", FaultHTMLBody))
 	case FaultHang:
-		return fmt.Errorf("%s: %w", scriptProvider, &endpoint.IdleError{Limit: endpoint.DefaultIdleTimeout})
+		return fmt.Errorf("%s: %w", provider, &endpoint.IdleError{Limit: endpoint.DefaultIdleTimeout})
 	case FaultCut:
-		return fmt.Errorf("%s: %w: %w", scriptProvider, model.ErrCutStream, io.ErrUnexpectedEOF)
+		return fmt.Errorf("%s: %w: %w", provider, model.ErrCutStream, io.ErrUnexpectedEOF)
 	case FaultJSON:
 		var data any
-		return fmt.Errorf("%s: %w: %w", scriptProvider, model.ErrCutStream, json.Unmarshal([]byte(FaultJSONData), &data))
+		return fmt.Errorf("%s: %w: %w", provider, model.ErrCutStream, json.Unmarshal([]byte(FaultJSONData), &data))
 	default: // FaultEnd
-		return fmt.Errorf("%s: %w", scriptProvider, model.ErrCutStream)
+		return fmt.Errorf("%s: %w", provider, model.ErrCutStream)
 	}
 }
 
-// scriptFault is the JSON of a fault. Exactly one of its fields except After is set.
-type scriptFault struct {
+// faultJSON is the JSON of a fault. Exactly one of its fields except After is set.
+type faultJSON struct {
 	Cut     *int               `json:"cut"`
 	End     *int               `json:"end"`
 	Hang    bool               `json:"hang"`
@@ -101,7 +101,7 @@ type scriptFault struct {
 
 // parse converts the JSON, or returns an error if it is not exactly one fault or if
 // a value is out of range.
-func (s scriptFault) parse() (*Fault, error) {
+func (s faultJSON) parse() (*Fault, error) {
 	all := s.faults()
 	if len(all) != 1 {
 		return nil, errors.New("a fault is one of cut, end, hang, drop, error, garbage and stall_ms")
@@ -122,7 +122,7 @@ func (s scriptFault) parse() (*Fault, error) {
 }
 
 // faults returns a fault for each field that is set.
-func (s scriptFault) faults() []Fault {
+func (s faultJSON) faults() []Fault {
 	var all []Fault
 	if s.Cut != nil {
 		all = append(all, Fault{Kind: FaultCut, After: *s.Cut})

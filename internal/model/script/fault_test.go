@@ -112,15 +112,15 @@ func requireClass(t *testing.T, err error, text string) {
 	t.Helper()
 	switch {
 	case strings.Contains(text, "invalid_request_error"), strings.Contains(text, "html"):
-		require.False(t, model.Transient(err), "%v", err)
+		require.False(t, model.IsTransient(err), "%v", err)
 	case strings.Contains(text, "drop"):
 		require.ErrorIs(t, err, model.ErrUnreachable)
-		require.True(t, model.Transient(err))
+		require.True(t, model.IsTransient(err))
 	case strings.Contains(text, "error"):
-		require.True(t, model.Transient(err), "%v", err)
+		require.True(t, model.IsTransient(err), "%v", err)
 	default:
 		require.ErrorIs(t, err, model.ErrCutStream)
-		require.True(t, model.Transient(err))
+		require.True(t, model.IsTransient(err))
 	}
 }
 
@@ -141,7 +141,7 @@ func TestCO6_FaultsAnywhere(t *testing.T) {
 				for n := range 20 {
 					reply, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
 					require.Nil(t, reply)
-					require.True(t, model.Transient(err), "%s, after %d: %v", name, n, err)
+					require.True(t, model.IsTransient(err), "%s, after %d: %v", name, n, err)
 				}
 				modeltest.RequireText(t, client, "whole", modeltest.UserText("go"))
 			}

@@ -108,7 +108,7 @@ func (r *Reply) blockEvents(i int) []Event {
 		events = append(events, Event{Type: "content_block_delta", Data: data, Delta: delta})
 	}
 	addPieces := func(deltaType, field, text string) {
-		for _, piece := range Pieces(text) {
+		for _, piece := range StreamPieces(text) {
 			add(deltaType, field, piece, &model.Delta{Kind: model.DeltaText, Index: i, Type: b.Type, Text: piece})
 		}
 	}
@@ -128,9 +128,9 @@ func (r *Reply) blockEvents(i int) []Event {
 	})
 }
 
-// Pieces cuts a text into pieces of 7 characters, of which each becomes an event of
+// StreamPieces cuts a text into pieces of 7 characters, of which each becomes an event of
 // a stream. An empty text has no pieces.
-func Pieces(text string) []string {
+func StreamPieces(text string) []string {
 	const pieceRunes = 7
 	var pieces []string
 	for len(text) > 0 {

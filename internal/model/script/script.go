@@ -14,9 +14,9 @@ import (
 	"assay/internal/model"
 )
 
-// scriptProvider begins the text of the errors of a script that is played without
+// provider begins the text of the errors of a script that is played without
 // a server.
-const scriptProvider = "script"
+const provider = "script"
 
 // Script is a model with fixed replies, played one after the other. It is read from
 // JSON Lines, one reply per line:
@@ -102,26 +102,26 @@ func Parse(name string, data []byte) (*Script, error) {
 	return s, nil
 }
 
-// scriptLine is the JSON of a line of a script.
-type scriptLine struct {
+// lineJSON is the JSON of a line of a script.
+type lineJSON struct {
 	Content    json.RawMessage  `json:"content"`
 	StopReason model.StopReason `json:"stop_reason"`
 	Usage      model.Usage      `json:"usage"`
 	DelayMS    float64          `json:"delay_ms"`
 	Expect     expectation      `json:"expect"`
-	Error      *scriptError     `json:"error"`
-	Fault      *scriptFault     `json:"fault"`
+	Error      *errorJSON       `json:"error"`
+	Fault      *faultJSON       `json:"fault"`
 }
 
-// scriptError is the JSON of the error of a line.
-type scriptError struct {
+// errorJSON is the JSON of the error of a line.
+type errorJSON struct {
 	Status     int             `json:"status"`
 	Body       json.RawMessage `json:"body"`
 	RetryAfter float64         `json:"retry_after"` // seconds
 }
 
 // check returns an error if the line cannot be played.
-func (l scriptLine) check() error {
+func (l lineJSON) check() error {
 	const day = 24 * 60 * 60
 	switch {
 	case l.Content == nil && l.Error == nil && l.Fault == nil:
@@ -143,7 +143,7 @@ func (l scriptLine) check() error {
 // parseReply parses one line. The n replies before it that do not fail number the
 // ids of its tool calls.
 func parseReply(text []byte, n int) (Reply, error) {
-	var l scriptLine
+	var l lineJSON
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&l); err != nil {
@@ -206,9 +206,9 @@ func (r *Reply) setContent(content json.RawMessage, n int) error {
 
 // setRefusal makes the reply a refusal. Without a body it gets one in the shape of
 // the Messages API.
-func (r *Reply) setRefusal(e scriptError) {
+func (r *Reply) setRefusal(e errorJSON) {
 	r.Refusal = &model.APIError{
-		Provider: scriptProvider, Status: e.Status, Type: model.ErrorType(e.Status),
+		Provider: provider, Status: e.Status, Type: model.ErrorType(e.Status),
 		Message: "refused by the script", RetryAfter: seconds(e.RetryAfter),
 	}
 	r.RefusalBody = e.Body
