@@ -53,7 +53,7 @@ const (
 )
 
 // floodBytes is more than any queue of the server holds.
-const floodBytes = 48 << 20
+const floodBytes = 24 << 20
 
 // playAgent is the main function of an agent process. It returns its exit status.
 func playAgent(role, fd string) int {

@@ -1,9 +1,11 @@
-// Package turnstile lets only so many through at once, whatever processes they
-// are in. A [Limiter] is listened at by one process; others [Acquire] by its path.
+// Package limiter bounds how many callers do something at the same time, across
+// processes: `assay run --max-model-calls` uses it for the model calls of all its
+// agents.
 //
-// Who wants to pass connects to a Unix socket and waits for one byte. The place
-// is given back when the connection closes, which the system sees to when a
-// process dies.
+// One process makes a [Limiter], which listens on a Unix socket; the others call
+// [Acquire] with the socket's path. Acquire connects and waits until the Limiter
+// sends one byte, which grants a slot. The connection is the slot: closing it gives
+// the slot back, and the kernel closes it when a process dies.
 package limiter
 
 import (
@@ -16,113 +18,119 @@ import (
 	"time"
 )
 
-// acceptPause is how long the gate lets nobody in after it could not.
-const acceptPause = 10 * time.Millisecond
+// acceptRetryDelay is the pause after a failed accept.
+const acceptRetryDelay = 10 * time.Millisecond
 
-// Limiter gives out places, first come first served. It is safe for concurrent use.
-// Whoever made it must Close it.
+// Limiter grants a fixed number of slots, first come first served. It is safe for
+// concurrent use. Whoever made it must Close it.
 type Limiter struct {
-	listener net.Listener
-	over     sync.WaitGroup
+	listener   net.Listener
+	goroutines sync.WaitGroup // acceptLoop, and a serve per connection
 
-	mu      sync.Mutex
-	closed  bool
-	free    int // places
-	inside  map[net.Conn]bool
-	waiting []net.Conn // in the order in which they came
+	mu        sync.Mutex
+	isClosed  bool
+	freeSlots int
+	granted   map[net.Conn]bool // connections that have a slot
+	queue     []net.Conn        // connections that wait for one, oldest first
 }
 
-// Listen makes a gate with so many places, at least 1, at the path of a socket
-// that is not there yet.
-func Listen(path string, places int) (*Limiter, error) {
-	if places < 1 {
-		return nil, fmt.Errorf("a turnstile with %d places lets nobody through", places)
+// Listen returns a Limiter that grants slots on a new Unix socket at path. It fails
+// if slots is less than 1, or if path exists or cannot be created.
+func Listen(path string, slots int) (*Limiter, error) {
+	if slots < 1 {
+		return nil, fmt.Errorf("limiter: want at least 1 slot, found %d", slots)
 	}
-	listener, err := net.Listen("unix", path) //nolint:noctx // a local socket is there at once
+	listener, err := net.Listen("unix", path) //nolint:noctx // creating a local socket does not block
 	if err != nil {
-		return nil, fmt.Errorf("make the turnstile: %w", err)
+		return nil, fmt.Errorf("listen for the limiter: %w", err)
 	}
-	g := &Limiter{listener: listener, free: places, inside: map[net.Conn]bool{}}
-	g.over.Go(g.accept)
-	return g, nil
+	l := &Limiter{listener: listener, freeSlots: slots, granted: map[net.Conn]bool{}}
+	l.goroutines.Go(l.acceptLoop)
+	return l, nil
 }
 
-// Close ends the gate and waits for what it has started. Who waits at it is
-// turned away; who is inside is not held up.
-func (g *Limiter) Close() error {
-	err := g.listener.Close()
-	g.mu.Lock()
-	g.closed = true
-	for _, conn := range g.waiting {
-		_ = conn.Close() // its visitor ends, which forgets it
+// Close closes the socket and all connections, and waits for the Limiter's
+// goroutines. A waiting Acquire returns an error; a caller that has a slot is not
+// interrupted. The error is that of closing the socket.
+func (l *Limiter) Close() error {
+	err := l.listener.Close()
+	l.mu.Lock()
+	l.isClosed = true
+	for _, conn := range l.queue {
+		_ = conn.Close() // its serve goroutine ends and removes it
 	}
-	for conn := range g.inside {
+	for conn := range l.granted {
 		_ = conn.Close()
 	}
-	g.mu.Unlock()
-	g.over.Wait()
+	l.mu.Unlock()
+	l.goroutines.Wait()
 	return err
 }
 
-func (g *Limiter) accept() {
+// acceptLoop accepts connections until the listener is closed.
+func (l *Limiter) acceptLoop() {
 	for {
-		conn, err := g.listener.Accept()
+		conn, err := l.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // a visitor has gone already, or this process has too many files open
-			<-time.After(acceptPause)
+		if err != nil { // the client is gone already, or this process has too many open files
+			<-time.After(acceptRetryDelay)
 			continue
 		}
-		if g.enter(conn) {
-			g.over.Go(func() { g.visit(conn) })
+		if l.enqueue(conn) {
+			l.goroutines.Go(func() { l.serve(conn) })
 		}
 	}
 }
 
-// enter gives a visitor a place, or the end of the queue.
-func (g *Limiter) enter(conn net.Conn) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
+// enqueue appends conn to the queue, and grants it a slot if one is free. It closes
+// conn and returns false if the Limiter is closed.
+func (l *Limiter) enqueue(conn net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.isClosed {
 		_ = conn.Close()
 		return false
 	}
-	g.waiting = append(g.waiting, conn)
-	g.admit()
+	l.queue = append(l.queue, conn)
+	l.grantFreeSlotsLocked()
 	return true
 }
 
-// admit gives the free places to those who have waited longest. The caller holds
-// mu.
-func (g *Limiter) admit() {
-	for g.free > 0 && len(g.waiting) > 0 {
-		conn := g.waiting[0]
-		g.waiting = g.waiting[1:]
-		g.free--
-		g.inside[conn] = true
-		_, _ = conn.Write([]byte{1}) // it never waits; if it fails the visitor is about to leave
+// grantFreeSlotsLocked gives the free slots to the connections that have waited
+// longest. The caller holds mu.
+func (l *Limiter) grantFreeSlotsLocked() {
+	for l.freeSlots > 0 && len(l.queue) > 0 {
+		conn := l.queue[0]
+		l.queue = l.queue[1:]
+		l.freeSlots--
+		l.granted[conn] = true
+		_, _ = conn.Write([]byte{1}) // one byte never blocks; if it fails, serve is about to see the end of conn
 	}
 }
 
-// visit waits until a visitor goes, and gives its place to the next.
-func (g *Limiter) visit(conn net.Conn) {
-	_, _ = conn.Read(make([]byte, 1)) // it has nothing to say: whoever speaks is sent away
+// serve waits until the client closes its connection, and then frees its slot or
+// its place in the queue. A client that sends anything is disconnected too, so that
+// nothing it sends has to be read.
+func (l *Limiter) serve(conn net.Conn) {
+	_, _ = conn.Read(make([]byte, 1))
 	_ = conn.Close()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.inside[conn] {
-		delete(g.inside, conn)
-		g.free++
-		g.admit()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.granted[conn] {
+		delete(l.granted, conn)
+		l.freeSlots++
+		l.grantFreeSlotsLocked()
 		return
 	}
-	g.waiting = slices.DeleteFunc(g.waiting, func(other net.Conn) bool { return other == conn })
+	l.queue = slices.DeleteFunc(l.queue, func(other net.Conn) bool { return other == conn })
 }
 
-// Acquire waits for a place at the gate of that path, at most until ctx ends, whose
-// cause it then returns. leave gives the place back; it must be called.
-func Acquire(ctx context.Context, path string) (leave func(), err error) {
+// Acquire waits for a slot of the Limiter that listens at path. The caller must call
+// release to give the slot back. Acquire fails with the cause of ctx when ctx ends
+// first, or if the Limiter cannot be reached or is closed.
+func Acquire(ctx context.Context, path string) (release func(), err error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err == nil {
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -138,5 +146,5 @@ func Acquire(ctx context.Context, path string) (leave func(), err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return nil, fmt.Errorf("wait at the turnstile: %w", err)
+	return nil, fmt.Errorf("wait for a slot of the limiter: %w", err)
 }

@@ -17,12 +17,12 @@ import (
 	"assay/internal/limiter"
 )
 
-// gatePath in the environment makes the test binary a process that passes the
-// gate there, says so with a byte on stdout, and stays until it is killed.
-const gatePath = "TURNSTILE_TEST_GATE"
+// socketVariable is an environment variable. If it is set, the test binary acquires
+// a slot of the limiter at that path, writes a byte to stdout and waits to be killed.
+const socketVariable = "LIMITER_TEST_SOCKET"
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(gatePath); path != "" {
+	if path := os.Getenv(socketVariable); path != "" {
 		if _, err := limiter.Acquire(context.Background(), path); err != nil {
 			os.Exit(1)
 		}
@@ -32,126 +32,131 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func listen(t *testing.T, places int) string {
+// startLimiter starts a limiter that is closed when the test ends, and returns the
+// path of its socket.
+func startLimiter(t *testing.T, slots int) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "gate")
-	gate, err := limiter.Listen(path, places)
+	path := filepath.Join(t.TempDir(), "limiter")
+	l, err := limiter.Listen(path, slots)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, gate.Close()) })
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return path
 }
 
-func TestNeverMoreThanItsPlaces(t *testing.T) {
+func TestNeverGrantsMoreThanItsSlots(t *testing.T) {
 	t.Parallel()
-	const places, visitors = 3, 100
-	path := listen(t, places)
-	var inside, most atomic.Int64
+	const slots, callers = 3, 100
+	path := startLimiter(t, slots)
+	var active, maxActive atomic.Int64
 	var all sync.WaitGroup
-	for range visitors {
+	for range callers {
 		all.Go(func() {
-			leave, err := limiter.Acquire(t.Context(), path)
+			release, err := limiter.Acquire(t.Context(), path)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			now := inside.Add(1)
-			for was := most.Load(); now > was && !most.CompareAndSwap(was, now); was = most.Load() {
+			now := active.Add(1)
+			for seen := maxActive.Load(); now > seen && !maxActive.CompareAndSwap(seen, now); seen = maxActive.Load() {
 			}
-			inside.Add(-1)
-			leave()
+			active.Add(-1)
+			release()
 		})
 	}
 	all.Wait()
-	require.LessOrEqual(t, most.Load(), int64(places))
-	require.Positive(t, most.Load())
+	require.LessOrEqual(t, maxActive.Load(), int64(slots))
+	require.Positive(t, maxActive.Load())
 }
 
-// However much somebody says who has no business there, nobody waits for it to be
-// read.
-func TestWhoeverSpeaksIsSentAway(t *testing.T) {
+// A client that sends data loses its connection and its slot: the limiter reads at
+// most one byte of it.
+func TestClientThatSendsIsDisconnected(t *testing.T) {
 	t.Parallel()
-	path := listen(t, 1)
-	chatty, err := (&net.Dialer{}).DialContext(t.Context(), "unix", path)
+	path := startLimiter(t, 1)
+	sender, err := (&net.Dialer{}).DialContext(t.Context(), "unix", path)
 	require.NoError(t, err)
-	defer chatty.Close()
-	_, err = chatty.Read(make([]byte, 1)) // it is inside
+	defer sender.Close()
+	_, err = sender.Read(make([]byte, 1)) // the slot is granted
 	require.NoError(t, err)
-	_, err = chatty.Write(make([]byte, 1<<16))
+	_, err = sender.Write(make([]byte, 1<<16))
 	require.NoError(t, err)
-	leave, err := limiter.Acquire(t.Context(), path)
+	release, err := limiter.Acquire(t.Context(), path)
 	require.NoError(t, err)
-	leave()
+	release()
 }
 
 func TestFirstComeFirstServed(t *testing.T) {
 	t.Parallel()
-	path := listen(t, 1)
-	leave, err := limiter.Acquire(t.Context(), path)
+	path := startLimiter(t, 1)
+	release, err := limiter.Acquire(t.Context(), path)
 	require.NoError(t, err)
 	var queue []net.Conn
-	for range 20 { // whoever has connected has come: the gate accepts in that order
+	for range 20 { // connections are accepted in the order in which they were made
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "unix", path)
 		require.NoError(t, err)
 		queue = append(queue, conn)
 	}
-	leave()
+	release()
 	for _, conn := range queue {
-		_, err := conn.Read(make([]byte, 1)) // hangs if another has been served
+		_, err := conn.Read(make([]byte, 1)) // hangs if another connection got the slot
 		require.NoError(t, err)
 		require.NoError(t, conn.Close())
 	}
 }
 
-func TestWhoGivesUpWaitingIsForgotten(t *testing.T) {
+func TestCancelledAcquireLeavesTheQueue(t *testing.T) {
 	t.Parallel()
-	path := listen(t, 1)
-	leave, err := limiter.Acquire(t.Context(), path)
+	path := startLimiter(t, 1)
+	release, err := limiter.Acquire(t.Context(), path)
 	require.NoError(t, err)
-	enough := errors.New("enough")
+	errCancelled := errors.New("cancelled by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	gone := make(chan error)
-	go func() { _, err := limiter.Acquire(ctx, path); gone <- err }()
-	cancel(enough)
-	require.ErrorIs(t, <-gone, enough)
+	acquired := make(chan error)
+	go func() { _, err := limiter.Acquire(ctx, path); acquired <- err }()
+	cancel(errCancelled)
+	require.ErrorIs(t, <-acquired, errCancelled)
 	_, err = limiter.Acquire(ctx, path)
-	require.ErrorIs(t, err, enough)
-	leave()
-	leave, err = limiter.Acquire(t.Context(), path)
+	require.ErrorIs(t, err, errCancelled)
+	release()
+	release, err = limiter.Acquire(t.Context(), path)
 	require.NoError(t, err)
-	leave()
+	release()
 }
 
-// A process that is killed gives its place back.
-func TestTheDeadGiveTheirPlaceBack(t *testing.T) {
+func TestKilledProcessReleasesItsSlot(t *testing.T) {
 	t.Parallel()
-	path := listen(t, 1)
+	path := startLimiter(t, 1)
 	child := exec.CommandContext(t.Context(), os.Args[0])
-	child.Env = append(os.Environ(), gatePath+"="+path)
-	out, err := child.StdoutPipe()
+	child.Env = append(os.Environ(), socketVariable+"="+path)
+	stdout, err := child.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, child.Start())
-	_, err = out.Read(make([]byte, 1))
-	require.NoError(t, err, "it is inside")
+	_, err = stdout.Read(make([]byte, 1))
+	require.NoError(t, err, "the child did not get the slot")
 	require.NoError(t, child.Process.Kill())
-	leave, err := limiter.Acquire(t.Context(), path)
+	release, err := limiter.Acquire(t.Context(), path)
 	require.NoError(t, err)
-	leave()
+	release()
 	_ = child.Wait()
 }
 
-func TestAClosedGateTurnsAway(t *testing.T) {
+func TestClosedLimiterRefuses(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "gate")
-	gate, err := limiter.Listen(path, 1)
+	path := filepath.Join(t.TempDir(), "limiter")
+	l, err := limiter.Listen(path, 1)
 	require.NoError(t, err)
-	leave, err := limiter.Acquire(t.Context(), path)
+	release, err := limiter.Acquire(t.Context(), path)
 	require.NoError(t, err)
-	waiting := make(chan error)
-	go func() { _, err := limiter.Acquire(t.Context(), path); waiting <- err }()
-	require.NoError(t, gate.Close())
-	require.ErrorContains(t, <-waiting, "wait at the turnstile: ")
-	leave()
+	acquired := make(chan error)
+	go func() { _, err := limiter.Acquire(t.Context(), path); acquired <- err }()
+	require.NoError(t, l.Close())
+	require.ErrorContains(t, <-acquired, "wait for a slot of the limiter: ")
+	release()
 	require.NoFileExists(t, path)
-	_, err = limiter.Listen(path, 0)
-	require.ErrorContains(t, err, "lets nobody through")
+}
+
+func TestListenRefusesLessThanOneSlot(t *testing.T) {
+	t.Parallel()
+	_, err := limiter.Listen(filepath.Join(t.TempDir(), "limiter"), 0)
+	require.ErrorContains(t, err, "want at least 1 slot, found 0")
 }
