@@ -16,19 +16,19 @@ import (
 
 // Two children print at the same time, in pieces: every line is whole, and the
 // last one is there although it did not end.
-func TestPrintedLinesAreWhole(t *testing.T) {
+func TestChildOutputHasWholeLines(t *testing.T) {
 	t.Parallel()
-	var printed sheet
-	s := start(t, supervisor(t), session.Config{
-		Kernel: kernel.Config{Command: playing("talker")}, Agent: agent.Config{Command: playing("talker")}, ChildOutput: &printed,
+	var printed lockedBuffer
+	s := startSession(t, newSupervisor(t), session.Config{
+		Kernel: kernel.Config{Command: childCommand("talker")}, Agent: agent.Config{Command: childCommand("talker")}, ChildOutput: &printed,
 	})
 	s.await(t, "the first to be done", func(e *trace.Entry) bool { return e.Type == protocol.TypeError })
 	s.await(t, "the second", func(e *trace.Entry) bool { return e.Type == protocol.TypeError })
 	require.NoError(t, s.End(t.Context(), "enough"))
 	var want []string
 	for _, name := range []string{"kernel", "agent"} {
-		for i := range lines {
-			line := name + ": " + talked(i)
+		for i := range testLineCount {
+			line := name + ": " + testLine(i)
 			want = append(want, line, line) // stdout and stderr
 		}
 		want = append(want, name+": the end")
@@ -38,12 +38,12 @@ func TestPrintedLinesAreWhole(t *testing.T) {
 }
 
 // A line that does not end is broken, and there is an end to what is kept.
-func TestPrintedIsBounded(t *testing.T) {
+func TestChildOutputIsBounded(t *testing.T) {
 	t.Parallel()
-	var printed sheet
-	flood := shell(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)
+	var printed lockedBuffer
+	flood := shellChild(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)
 	flood[2] = "head -c 12000000 /dev/zero | tr '\\0' x; " + flood[2]
-	s := start(t, supervisor(t), session.Config{Agent: agent.Config{Command: flood}, ChildOutput: &printed})
+	s := startSession(t, newSupervisor(t), session.Config{Agent: agent.Config{Command: flood}, ChildOutput: &printed})
 	require.NoError(t, s.End(t.Context(), "enough"))
 	got := printed.lines()
 	last := len(got) - 1

@@ -21,15 +21,15 @@ type CollectedState struct {
 // CollectState refuses the agent's actions from now on, interrupts what runs, and
 // reads what the notebook has become.
 func (s *Session) CollectState(ctx context.Context) CollectedState {
-	s.enter(StateCollecting, "")
+	s.setState(StateCollecting, "")
 	s.router.RefuseActions("session is ending")
-	s.interrupt(ctx)
+	s.interruptCells(ctx)
 	state := CollectedState{Errors: map[string]string{}}
 	var parts sync.WaitGroup
 	var mu sync.Mutex
 	part := func(into *json.RawMessage, name, action string, take func(answer map[string]json.RawMessage) any) {
 		parts.Go(func() {
-			value, err := s.part(ctx, action, take)
+			value, err := s.collectPart(ctx, action, take)
 			mu.Lock()
 			defer mu.Unlock()
 			*into = value
@@ -47,25 +47,25 @@ func (s *Session) CollectState(ctx context.Context) CollectedState {
 	return state
 }
 
-// interrupt stops what runs and waits a moment until it has stopped, so that
+// interruptCells stops what runs and waits a moment until it has stopped, so that
 // what is collected is not on the move.
-func (s *Session) interrupt(ctx context.Context) {
+func (s *Session) interruptCells(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, InterruptGrace)
 	defer cancel()
 	follow := s.cfg.Journal.Follow()
-	for _, cell := range s.runs.OpenCells() {
+	for _, cell := range s.executions.OpenCells() {
 		_ = s.router.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}) // a dead one runs nothing
 	}
 	s.router.InterruptExecuteCode()
-	for len(s.runs.OpenCells()) > 0 {
+	for len(s.executions.OpenCells()) > 0 {
 		if _, err := follow.Next(ctx); err != nil {
-			s.log.Warn("cells still run", "cells", s.runs.OpenCells(), "limit", InterruptGrace)
+			s.log.Warn("cells still run", "cells", s.executions.OpenCells(), "limit", InterruptGrace)
 			return
 		}
 	}
 }
 
-func (s *Session) part(ctx context.Context, action string, take func(map[string]json.RawMessage) any) (json.RawMessage, error) {
+func (s *Session) collectPart(ctx context.Context, action string, take func(map[string]json.RawMessage) any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, CollectTimeout, fmt.Errorf("not collected within %v", CollectTimeout))
 	defer cancel()
 	body, err := s.router.Ask(ctx, action, nil)

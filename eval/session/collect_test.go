@@ -15,7 +15,7 @@ import (
 	"assay/router"
 )
 
-func stateOf(t *testing.T, e *trace.Entry) session.State {
+func sessionStateIn(t *testing.T, e *trace.Entry) session.State {
 	t.Helper()
 	var state struct {
 		State session.State `json:"state"`
@@ -26,14 +26,14 @@ func stateOf(t *testing.T, e *trace.Entry) session.State {
 
 // A cell runs when the notebook is collected: it is interrupted, the state is
 // there, and the agent is refused from then on.
-func TestCollectInterrupts(t *testing.T) {
+func TestCollectStateInterruptsCells(t *testing.T) {
 	t.Parallel()
-	sup := supervisor(t)
-	s := start(t, sup, session.Config{Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}})
+	sup := newSupervisor(t)
+	s := startSession(t, sup, session.Config{Kernel: pythonKernel(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}})
 	const source = "found = 41\nwhile True: pass"
 	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source}))
 	require.Equal(t, session.StateWorking, s.State())
-	s.await(t, "the cell", entry(trace.KernelToServer, protocol.TypeStartCell))
+	s.await(t, "the cell", isEntry(trace.KernelToServer, protocol.TypeStartCell))
 	state := s.CollectState(t.Context())
 	require.Equal(t, session.StateCollecting, s.State())
 	require.Empty(t, state.Errors)
@@ -47,18 +47,18 @@ func TestCollectInterrupts(t *testing.T) {
 	require.Equal(t, source, overview.Cells[0].Source)
 	require.Contains(t, string(state.Globals), `"found"`)
 	require.Contains(t, string(state.Reactivity), `"cell_reactivity"`)
-	result := s.await(t, "the end of the cell", entry(trace.KernelToServer, protocol.TypeCellResult))
+	result := s.await(t, "the end of the cell", isEntry(trace.KernelToServer, protocol.TypeCellResult))
 	require.Equal(t, "interrupted", result.Status)
 
 	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: "1"}))
-	refused := s.await(t, "a refusal", entry(trace.ServerToAgent, protocol.TypeActionResponse))
+	refused := s.await(t, "a refusal", isEntry(trace.ServerToAgent, protocol.TypeActionResponse))
 	require.Contains(t, string(refused.Body), "session is ending")
 }
 
 // Kernel and console that never answer: each part says so, in its time.
-func TestCollectFromNobody(t *testing.T) {
+func TestCollectStateTimesOutPerPart(t *testing.T) {
 	t.Parallel()
-	s := start(t, supervisor(t), session.Config{AwaitConsole: true})
+	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true})
 	began := time.Now()
 	state := s.CollectState(t.Context())
 	require.WithinRange(t, time.Now(), began.Add(session.CollectTimeout), began.Add(session.CollectTimeout+2*time.Second))
@@ -73,15 +73,15 @@ func TestCollectFromNobody(t *testing.T) {
 }
 
 // Of a dead kernel the notebook is left, and how it died.
-func TestCollectFromDeadKernel(t *testing.T) {
+func TestCollectStateOfDeadKernel(t *testing.T) {
 	t.Parallel()
-	sup := supervisor(t)
-	s := start(t, sup, session.Config{Kernel: python(t, sup)})
-	_, err := s.Execute(t.Context(), "1", generous)
+	sup := newSupervisor(t)
+	s := startSession(t, sup, session.Config{Kernel: pythonKernel(t, sup)})
+	_, err := s.Execute(t.Context(), "1", testTimeout)
 	require.NoError(t, err)
 	require.True(t, s.IsKernelAlive())
 	require.NoError(t, syscall.Kill(s.KernelPID(), syscall.SIGKILL))
-	s.await(t, "its end", entry(trace.HopSession, router.TypePeerEnded))
+	s.await(t, "its end", isEntry(trace.HopSession, router.TypePeerEnded))
 	require.False(t, s.IsKernelAlive())
 	state := s.CollectState(t.Context())
 	require.JSONEq(t, `{"cell_count":0,"notebook_name":"notebook","cells":[]}`, string(state.Context))

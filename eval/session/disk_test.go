@@ -13,41 +13,41 @@ import (
 )
 
 // What an evaluation collects and grades while it ends is not written without bound.
-func TestASandboxThatGrowsOn(t *testing.T) {
+func TestEvaluationOverDiskQuotaThatGrowsOnLosesItsKernel(t *testing.T) {
 	t.Parallel()
-	sup := supervisor(t)
-	s := start(t, sup, session.Config{
-		Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}, MaxDiskBytes: 1 << 20, IsEvaluation: true,
+	sup := newSupervisor(t)
+	s := startSession(t, sup, session.Config{
+		Kernel: pythonKernel(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}, MaxDiskBytes: 1 << 20, IsEvaluation: true,
 	})
 	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: "import time\nfor n in range(600):\n    with open(str(n), 'wb') as f: f.write(bytes(1 << 20))\n    time.sleep(0.2)"}))
-	s.await(t, "the limit", entry(trace.HopSession, session.TypeLimitExceeded))
+	s.await(t, "the limit", isEntry(trace.HopSession, session.TypeLimitExceeded))
 	require.True(t, s.IsKernelAlive())
-	s.await(t, "the limit once more", entry(trace.HopSession, session.TypeLimitExceeded))
-	s.await(t, "the end of the kernel", entry(trace.HopSession, protocol.TypeManagedProcessExit))
+	s.await(t, "the limit once more", isEntry(trace.HopSession, session.TypeLimitExceeded))
+	s.await(t, "the end of the kernel", isEntry(trace.HopSession, protocol.TypeManagedProcessExit))
 }
 
 // What was there at the start does not count; what comes is measured.
-func TestASandboxThatIsFull(t *testing.T) {
+func TestSessionOverDiskQuotaLosesItsKernel(t *testing.T) {
 	t.Parallel()
-	sup := supervisor(t)
-	s := start(t, sup, session.Config{
-		Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}, MaxDiskBytes: 4 << 20,
-		PrepareWorkdir: func(sandbox string) error { return write(sandbox, "data", 8<<20) },
+	sup := newSupervisor(t)
+	s := startSession(t, sup, session.Config{
+		Kernel: pythonKernel(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}, MaxDiskBytes: 4 << 20,
+		PrepareWorkdir: func(sandbox string) error { return writeZeros(sandbox, "data", 8<<20) },
 	})
 	query := func(source string) { require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source})) }
 	query("with open('more', 'wb') as f: f.write(bytes(6 << 20))\nwhile True: pass")
-	passed := s.await(t, "the limit", entry(trace.HopSession, session.TypeLimitExceeded))
+	passed := s.await(t, "the limit", isEntry(trace.HopSession, session.TypeLimitExceeded))
 	var limit session.LimitExceeded
 	require.NoError(t, json.Unmarshal(passed.Body, &limit))
 	require.Equal(t, "disk", limit.Name)
 	require.EqualValues(t, 4<<20, limit.Configured)
 	require.InDelta(t, 6<<20, limit.Measured, 1<<20)
-	s.await(t, "the end of the kernel", entry(trace.HopSession, protocol.TypeManagedProcessExit))
+	s.await(t, "the end of the kernel", isEntry(trace.HopSession, protocol.TypeManagedProcessExit))
 	require.False(t, s.IsKernelAlive())
 
 	// The next kernel has the files of the last one, and room to remove them.
 	require.NoError(t, s.RestartChild(t.Context(), "kernel"))
 	query("import os, time\ntime.sleep(1.5)\nos.remove('more')\nprint('removed')")
-	result := s.await(t, "the cell", entry(trace.KernelToServer, protocol.TypeCellResult))
+	result := s.await(t, "the cell", isEntry(trace.KernelToServer, protocol.TypeCellResult))
 	require.Equal(t, protocol.StatusOK, result.Status)
 }

@@ -17,31 +17,31 @@ const (
 	// InterruptGrace is how long cells may take to stop before that.
 	InterruptGrace = 2 * time.Second
 
-	// endDeadline bounds each step of the end: it is the grace of a stop and
+	// stopTimeout bounds each step of the end: it is the grace of a stop and
 	// what the system may take to reap.
-	endDeadline = subprocess.StopGrace + time.Second
+	stopTimeout = subprocess.StopGrace + time.Second
 )
 
 // StopAgent ends the agent and leaves the rest as it is.
 func (s *Session) StopAgent(ctx context.Context) error {
 	s.mu.Lock()
-	agent := s.pair.agent
-	s.dismissed = agent
+	agent := s.running.agent
+	s.stoppedAgent = agent
 	s.mu.Unlock()
 	if agent == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, endDeadline)
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	return agent.Stop(ctx)
 }
 
 func (s *Session) stopKernel(ctx context.Context) error {
-	kernel := s.children().kernel
+	kernel := s.currentChildren().kernel
 	if kernel == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, endDeadline)
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	return kernel.Stop(ctx)
 }
@@ -55,25 +55,25 @@ func (s *Session) End(ctx context.Context, cause string) error {
 }
 
 func (s *Session) end(ctx context.Context, cause string) error {
-	s.stop()
-	s.restarting.Lock() // one that is under way ends first
-	s.enter(StateEnded, cause)
-	s.restarting.Unlock()
+	s.stopTasks()
+	s.restartMu.Lock() // one that is under way ends first
+	s.setState(StateEnded, cause)
+	s.restartMu.Unlock()
 	s.router.RefuseActions("session is ending")
 	var agentErr, kernelErr error
 	var both sync.WaitGroup
 	both.Go(func() { agentErr = s.StopAgent(ctx) })
 	both.Go(func() { kernelErr = s.stopKernel(ctx) })
 	both.Wait()
-	pair := s.children()
-	for _, told := range []<-chan struct{}{pair.kernelTold, pair.agentTold} {
+	pair := s.currentChildren()
+	for _, told := range []<-chan struct{}{pair.kernelExitReported, pair.agentExitReported} {
 		if told != nil {
 			<-told // before their connections end
 		}
 	}
 	s.router.Close(protocol.CloseGoingAway, cause)
 	s.tasks.Wait()
-	s.printed.flush("kernel")
-	s.printed.flush("agent")
-	return errors.Join(agentErr, kernelErr, s.removeSandbox())
+	s.output.flushChild("kernel")
+	s.output.flushChild("agent")
+	return errors.Join(agentErr, kernelErr, s.removeWorkdir())
 }

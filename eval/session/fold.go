@@ -15,18 +15,18 @@ import (
 // that do not fit, of a trace that somebody has edited, are passed over. It is
 // for one goroutine.
 type NotebookFold struct {
-	document *notebook.Document
-	runs     *notebook.Executions
-	told     bool // the trace has said something of the document
+	document          *notebook.Document
+	executions        *notebook.Executions
+	hasNotebookEvents bool // the trace has said something of the document
 
-	foreign *foreign // the notebook of a console that holds it, or may; nil: the server does
-	held    bool     // a console does
+	ofConsole       *consoleNotebook // the notebook of a console that holds it, or may; nil: the server does
+	holderIsConsole bool             // a console does
 }
 
 // NewNotebookFold returns the fold of no entries.
 func NewNotebookFold() *NotebookFold {
-	f := &NotebookFold{runs: notebook.NewExecutions(notebook.ExecutionsConfig{}), foreign: &foreign{asked: map[string]action{}}}
-	f.document = notebook.NewDocument(notebook.DocumentConfig{Executions: f.runs})
+	f := &NotebookFold{executions: notebook.NewExecutions(notebook.ExecutionsConfig{}), ofConsole: &consoleNotebook{pending: map[string]documentAction{}}}
+	f.document = notebook.NewDocument(notebook.DocumentConfig{Executions: f.executions})
 	return f
 }
 
@@ -37,7 +37,7 @@ func CanChangeNotebook(r trace.Record) bool {
 	case trace.HopNotebook, trace.KernelToServer, trace.ServerToKernel, trace.HopSession:
 		return true
 	case trace.AgentToServer, trace.ServerToConsole:
-		return r.Type == protocol.TypeAgentAction && ofDocument(r.Action)
+		return r.Type == protocol.TypeAgentAction && isDocumentAction(r.Action)
 	case trace.ConsoleToServer:
 		return r.Type == protocol.TypeActionResponse || r.Type == protocol.TypeRunCell || r.Type == protocol.TypeDisposeCell
 	default:
@@ -45,64 +45,64 @@ func CanChangeNotebook(r trace.Record) bool {
 	}
 }
 
-// Add takes in the next entry, whole.
-func (f *NotebookFold) Add(r trace.Record) {
+// Apply takes in the next entry, whole.
+func (f *NotebookFold) Apply(r trace.Record) {
 	switch r.Hop {
 	case trace.HopNotebook:
-		f.event(r.Message)
+		f.applyNotebookEvent(r.Message)
 	case trace.ServerToKernel:
-		f.toKernel(r)
+		f.applyKernelCommand(r)
 	case trace.KernelToServer:
-		_ = f.runs.ApplyFrame(r.Seq, protocol.Envelope{Type: r.Type, CellID: r.CellID}, r.Message)
+		_ = f.executions.ApplyFrame(r.Seq, protocol.Envelope{Type: r.Type, CellID: r.CellID}, r.Message)
 	case trace.HopSession:
-		f.session(r)
+		f.applySessionEntry(r)
 	default:
-		if f.foreign != nil {
-			f.foreign.add(r)
+		if f.ofConsole != nil {
+			f.ofConsole.apply(r)
 		}
 	}
 }
 
-func (f *NotebookFold) toKernel(r trace.Record) {
+func (f *NotebookFold) applyKernelCommand(r trace.Record) {
 	switch {
 	case r.Note == trace.NoteDropped:
 	case r.Type == protocol.TypeRunCell:
-		f.runs.MarkSent(r.CellID)
+		f.executions.MarkSent(r.CellID)
 	case r.Type == protocol.TypeDisposeCell:
-		f.runs.MarkDisposed(r.CellID)
+		f.executions.MarkDisposed(r.CellID)
 	}
 }
 
-// session follows who holds the notebook, and the ends of kernels.
-func (f *NotebookFold) session(r trace.Record) {
+// applySessionEntry follows who holds the notebook, and the ends of kernels.
+func (f *NotebookFold) applySessionEntry(r trace.Record) {
 	switch {
 	case r.Type == router.TypePeerEnded && r.Action == "kernel":
-		f.runs.MarkKernelEnded()
+		f.executions.MarkKernelEnded()
 	case r.Type == router.TypeHolder && r.ConsoleID == 0:
-		f.foreign = nil
+		f.ofConsole = nil
 	case r.Type == router.TypeHolder:
-		f.held = f.foreign != nil // it is settled once
+		f.holderIsConsole = f.ofConsole != nil // it is settled once
 	}
 }
 
-func (f *NotebookFold) event(text []byte) {
+func (f *NotebookFold) applyNotebookEvent(text []byte) {
 	var e notebook.Event
 	if json.Unmarshal(text, &e) != nil || f.document.ApplyEvent(e) != nil {
 		return
 	}
-	f.told = true
+	f.hasNotebookEvents = true
 	if e.State != nil {
-		f.runs.RestoreSnapshot(e.State.Executions)
+		f.executions.RestoreSnapshot(e.State.Executions)
 	}
 }
 
 // Clone returns a fold that goes on from here by itself.
 func (f *NotebookFold) Clone() *NotebookFold {
-	out := &NotebookFold{runs: f.runs.Clone(), told: f.told, held: f.held}
-	out.document = notebook.NewDocument(notebook.DocumentConfig{Executions: out.runs})
+	out := &NotebookFold{executions: f.executions.Clone(), hasNotebookEvents: f.hasNotebookEvents, holderIsConsole: f.holderIsConsole}
+	out.document = notebook.NewDocument(notebook.DocumentConfig{Executions: out.executions})
 	_ = out.document.ApplyEvent(notebook.Event{Kind: notebook.NotebookRestored, State: &notebook.State{Cells: f.document.Cells()}}) // it has a state, and so fits
-	if f.foreign != nil {
-		out.foreign = f.foreign.clone()
+	if f.ofConsole != nil {
+		out.ofConsole = f.ofConsole.clone()
 	}
 	return out
 }
@@ -110,11 +110,11 @@ func (f *NotebookFold) Clone() *NotebookFold {
 // MemoryBytes is what the fold keeps in memory, in bytes, about.
 func (f *NotebookFold) MemoryBytes() int {
 	const each = 128 // beside the texts
-	size := f.runs.MemoryBytes()
+	size := f.executions.MemoryBytes()
 	cells := f.document.Cells()
-	if f.foreign != nil {
-		cells = append(cells, f.foreign.cells...)
-		size += len(f.foreign.asked) * each
+	if f.ofConsole != nil {
+		cells = append(cells, f.ofConsole.cells...)
+		size += len(f.ofConsole.pending) * each
 	}
 	for _, c := range cells {
 		size += each + len(c.Source)
@@ -123,14 +123,14 @@ func (f *NotebookFold) MemoryBytes() int {
 }
 
 // IsHeldByConsole tells whether a console holds the notebook.
-func (f *NotebookFold) IsHeldByConsole() bool { return f.held }
+func (f *NotebookFold) IsHeldByConsole() bool { return f.holderIsConsole }
 
 // State is the notebook after the last entry. Of one that a console holds, cells
 // are as its answers tell.
 func (f *NotebookFold) State() notebook.State {
-	state := notebook.State{Cells: f.document.Cells(), Executions: f.runs.Snapshot()}
-	if f.held {
-		state.Cells = append([]notebook.Cell{}, f.foreign.cells...)
+	state := notebook.State{Cells: f.document.Cells(), Executions: f.executions.Snapshot()}
+	if f.holderIsConsole {
+		state.Cells = append([]notebook.Cell{}, f.ofConsole.cells...)
 	}
 	return state
 }
@@ -146,14 +146,14 @@ func NotebookFromTrace(ctx context.Context, path string) (*notebook.State, error
 	defer file.Close()
 	fold := NewNotebookFold()
 	if _, err := trace.ReadRecords(file, func(r trace.Record) error {
-		fold.Add(r)
+		fold.Apply(r)
 		return context.Cause(ctx)
 	}); err != nil {
 		return nil, err
 	}
-	if !fold.told {
+	if !fold.hasNotebookEvents {
 		return nil, nil //nolint:nilnil // there is none, which is no error
 	}
-	fold.runs.MarkKernelEnded()
-	return &notebook.State{Cells: fold.document.Cells(), Executions: fold.runs.Snapshot()}, nil
+	fold.executions.MarkKernelEnded()
+	return &notebook.State{Cells: fold.document.Cells(), Executions: fold.executions.Snapshot()}, nil
 }

@@ -16,26 +16,26 @@ import (
 	"assay/router"
 )
 
-// folding feeds a fold with entries, each the JSON of a frame.
-type folding struct {
+// foldHarness feeds a fold with entries, each the JSON of a frame.
+type foldHarness struct {
 	*session.NotebookFold
-	seq int64
+	lastSeq int64
 }
 
-func newFolding() *folding { return &folding{NotebookFold: session.NewNotebookFold()} }
+func newFoldHarness() *foldHarness { return &foldHarness{NotebookFold: session.NewNotebookFold()} }
 
-func (f *folding) add(t *testing.T, hop trace.Hop, conn int, body string) {
+func (f *foldHarness) apply(t *testing.T, hop trace.Hop, conn int, body string) {
 	t.Helper()
-	f.seq++
-	r := trace.Record{Seq: f.seq, Hop: hop, ConsoleID: conn, Message: json.RawMessage(body)}
+	f.lastSeq++
+	r := trace.Record{Seq: f.lastSeq, Hop: hop, ConsoleID: conn, Message: json.RawMessage(body)}
 	require.NoError(t, json.Unmarshal([]byte(body), &r))
-	r.Seq = f.seq
+	r.Seq = f.lastSeq
 	require.True(t, session.CanChangeNotebook(r), body)
-	f.Add(r)
+	f.Apply(r)
 }
 
-// shown is a notebook in a few words.
-func (f *folding) shown() (cells []string) {
+// cellLines is a notebook in a few words.
+func (f *foldHarness) cellLines() (cells []string) {
 	for _, c := range f.State().Cells {
 		cells = append(cells, fmt.Sprintf("%s %s %q %d", c.ID, c.Type, c.Source, c.Revision))
 	}
@@ -44,76 +44,76 @@ func (f *folding) shown() (cells []string) {
 
 // The notebook of a console that holds it is told by its answers, by what it runs
 // and, whole, by each context.
-func TestFoldOfAForeignNotebook(t *testing.T) {
+func TestFoldOfConsoleNotebook(t *testing.T) {
 	t.Parallel()
-	f := newFolding()
+	f := newFoldHarness()
 	act := func(n int, action, params, status, rest string) {
-		f.add(t, trace.AgentToServer, 0, fmt.Sprintf(`{"type":"agent_action","action":%q,"params":%s,"tx_id":"tx_%d"}`, action, params, n))
-		f.add(t, trace.ConsoleToServer, 1, fmt.Sprintf(`{"type":"agent_action_response","tx_id":"tx_%d","status":%q%s}`, n, status, rest))
+		f.apply(t, trace.AgentToServer, 0, fmt.Sprintf(`{"type":"agent_action","action":%q,"params":%s,"tx_id":"tx_%d"}`, action, params, n))
+		f.apply(t, trace.ConsoleToServer, 1, fmt.Sprintf(`{"type":"agent_action_response","tx_id":"tx_%d","status":%q%s}`, n, status, rest))
 	}
-	f.add(t, trace.AgentToServer, 0, `{"type":"agent_action","action":"create_cell","params":{"position":0,"cell_type":"code","source":"1"},"tx_id":"early"}`)
+	f.apply(t, trace.AgentToServer, 0, `{"type":"agent_action","action":"create_cell","params":{"position":0,"cell_type":"code","source":"1"},"tx_id":"early"}`)
 	require.False(t, f.IsHeldByConsole())
-	f.add(t, trace.HopSession, 1, `{"type":"holder","by":"console","conn":1}`)
+	f.apply(t, trace.HopSession, 1, `{"type":"holder","by":"console","conn":1}`)
 	require.True(t, f.IsHeldByConsole())
-	f.add(t, trace.ConsoleToServer, 1, `{"type":"agent_action_response","tx_id":"early","status":"success","cell_id":"a"}`)
-	require.Equal(t, []string{`a code "1" 1`}, f.shown(), "what it was asked before it came")
+	f.apply(t, trace.ConsoleToServer, 1, `{"type":"agent_action_response","tx_id":"early","status":"success","cell_id":"a"}`)
+	require.Equal(t, []string{`a code "1" 1`}, f.cellLines(), "what it was asked before it came")
 
 	act(1, "create_markdown_cell", `{"position":0,"source":"# T"}`, "success", `,"cell_id":"m"`)
 	act(2, "create_cell", `{"position":9,"cell_type":"code","source":"2"}`, "error", `,"error":"position"`)
 	act(3, "edit_cell", `{"cell_id":"a","source":"10"}`, "success", `,"cell_id":"a"`)
-	require.Equal(t, []string{`m markdown "# T" 1`, `a code "10" 2`}, f.shown())
+	require.Equal(t, []string{`m markdown "# T" 1`, `a code "10" 2`}, f.cellLines())
 	before := f.Clone()
 
-	f.add(t, trace.ConsoleToServer, 1, `{"type":"run_cell","cell_id":"own","code":"mine"}`)
-	f.add(t, trace.ServerToKernel, 0, `{"type":"run_cell","cell_id":"own","code":"mine"}`)
+	f.apply(t, trace.ConsoleToServer, 1, `{"type":"run_cell","cell_id":"own","code":"mine"}`)
+	f.apply(t, trace.ServerToKernel, 0, `{"type":"run_cell","cell_id":"own","code":"mine"}`)
 	act(4, "move_cell", `{"cell_id":"a","position":2}`, "success", `,"cell_id":"a"`)
-	require.Equal(t, []string{`m markdown "# T" 1`, `own code "mine" 1`, `a code "10" 2`}, f.shown())
+	require.Equal(t, []string{`m markdown "# T" 1`, `own code "mine" 1`, `a code "10" 2`}, f.cellLines())
 	require.Equal(t, map[string]string{"own": notebook.StatusRunning}, f.State().Executions.CellStatus)
 	act(5, "delete_cell", `{"cell_id":"a"}`, "success", `,"cell_count":2`)
-	f.add(t, trace.ConsoleToServer, 1, `{"type":"dispose_cell","cell_id":"own"}`)
-	require.Equal(t, []string{`m markdown "# T" 1`}, f.shown())
+	f.apply(t, trace.ConsoleToServer, 1, `{"type":"dispose_cell","cell_id":"own"}`)
+	require.Equal(t, []string{`m markdown "# T" 1`}, f.cellLines())
 	act(6, "get_context", `{}`, "success", `,"context":{"cells":[{"cell_id":"x","cell_type":"code","source":"whole"}]}`)
 	act(7, "get_context", `{}`, "success", `,"context":{"cells":[{"cell_type":"code"}]}`) // of no use
-	require.Equal(t, []string{`x code "whole" 0`}, f.shown())
+	require.Equal(t, []string{`x code "whole" 0`}, f.cellLines())
 
-	later := &folding{NotebookFold: before, seq: 100}
-	require.Equal(t, []string{`m markdown "# T" 1`, `a code "10" 2`}, later.shown(), "a clone is what it was")
+	later := &foldHarness{NotebookFold: before, lastSeq: 100}
+	require.Equal(t, []string{`m markdown "# T" 1`, `a code "10" 2`}, later.cellLines(), "a clone is what it was")
 	require.Empty(t, later.State().Executions.CellStatus)
 	require.True(t, later.IsHeldByConsole())
 }
 
 // What does not fit is passed over, whatever it is.
-func TestFoldOfWhatDoesNotFit(t *testing.T) {
+func TestFoldIgnoresMalformedEntries(t *testing.T) {
 	t.Parallel()
-	f := newFolding()
-	f.add(t, trace.HopSession, 1, `{"type":"holder","by":"console"}`)
-	f.add(t, trace.AgentToServer, 0, `{"type":"agent_action","action":"edit_cell","params":7,"tx_id":"a"}`)
-	f.add(t, trace.ServerToConsole, 1, `{"type":"agent_action","action":"create_cell","params":{},"tx_id":"b"}`)
+	f := newFoldHarness()
+	f.apply(t, trace.HopSession, 1, `{"type":"holder","by":"console"}`)
+	f.apply(t, trace.AgentToServer, 0, `{"type":"agent_action","action":"edit_cell","params":7,"tx_id":"a"}`)
+	f.apply(t, trace.ServerToConsole, 1, `{"type":"agent_action","action":"create_cell","params":{},"tx_id":"b"}`)
 	for _, body := range []string{
 		`{"type":"agent_action_response","tx_id":"a","status":"success"}`, `{"type":"agent_action_response","tx_id":"b","status":"success","cell_id":null}`,
 		`{"type":"agent_action_response","tx_id":"never","status":"success","context":{}}`, `{"type":"run_cell","cell_id":"","code":"1"}`,
 		`{"type":"run_cell","cell_id":"z","code":[]}`, `{"type":"dispose_cell"}`,
 	} {
-		f.add(t, trace.ConsoleToServer, 1, body)
+		f.apply(t, trace.ConsoleToServer, 1, body)
 	}
-	f.add(t, trace.HopNotebook, 0, `{"type":"notebook_event","event":"cell_edited","cell_id":"none","source":"1"}`)
-	f.add(t, trace.KernelToServer, 0, `{"type":"cell_output","cell_id":"c","output":[]}`)
-	require.Empty(t, f.shown())
+	f.apply(t, trace.HopNotebook, 0, `{"type":"notebook_event","event":"cell_edited","cell_id":"none","source":"1"}`)
+	f.apply(t, trace.KernelToServer, 0, `{"type":"cell_output","cell_id":"c","output":[]}`)
+	require.Empty(t, f.cellLines())
 	require.False(t, session.CanChangeNotebook(trace.Record{Hop: trace.ServerToAgent}))
 }
 
 // The server's own notebook is that of its events, and no console's answer
 // changes it.
-func TestFoldOfTheServersNotebook(t *testing.T) {
+func TestFoldOfServerNotebook(t *testing.T) {
 	t.Parallel()
-	f := newFolding()
-	f.add(t, trace.HopSession, 0, `{"type":"holder","by":"server"}`)
-	f.add(t, trace.HopNotebook, 0, `{"type":"notebook_event","event":"cell_created","cell":{"cell_id":"a","cell_type":"code","source":"1","display_name":"","rev":1},"position":0}`)
-	f.add(t, trace.ConsoleToServer, 1, `{"type":"run_cell","cell_id":"b","code":"1"}`)
-	require.Equal(t, []string{`a code "1" 1`}, f.shown())
+	f := newFoldHarness()
+	f.apply(t, trace.HopSession, 0, `{"type":"holder","by":"server"}`)
+	f.apply(t, trace.HopNotebook, 0, `{"type":"notebook_event","event":"cell_created","cell":{"cell_id":"a","cell_type":"code","source":"1","display_name":"","rev":1},"position":0}`)
+	f.apply(t, trace.ConsoleToServer, 1, `{"type":"run_cell","cell_id":"b","code":"1"}`)
+	require.Equal(t, []string{`a code "1" 1`}, f.cellLines())
 	twin := f.Clone()
-	f.add(t, trace.HopNotebook, 0, `{"type":"notebook_event","event":"cell_deleted","cell_id":"a"}`)
-	require.Empty(t, f.shown())
+	f.apply(t, trace.HopNotebook, 0, `{"type":"notebook_event","event":"cell_deleted","cell_id":"a"}`)
+	require.Empty(t, f.cellLines())
 	require.Len(t, twin.State().Cells, 1)
 	require.False(t, f.IsHeldByConsole())
 }
@@ -121,7 +121,7 @@ func TestFoldOfTheServersNotebook(t *testing.T) {
 // Where one kernel has followed another, a rebuilt notebook is what it was: what
 // ran when the first ended has failed and is not taken up by the second, and a
 // cell that was disposed of there can run again here.
-func TestRebuiltAcrossKernels(t *testing.T) {
+func TestNotebookFromTraceWithTwoKernels(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	recording, err := trace.NewRecording(trace.NewJournal("s"), path)
@@ -144,9 +144,9 @@ func TestRebuiltAcrossKernels(t *testing.T) {
 
 // What a session was restored from stands first in its trace, so that the next
 // one can be restored from that trace alone, and so on.
-func TestRestoredFromItsTrace(t *testing.T) {
+func TestNotebookSurvivesRepeatedRestore(t *testing.T) {
 	t.Parallel()
-	sup := supervisor(t)
+	sup := newSupervisor(t)
 	state := notebook.State{
 		Cells: []notebook.Cell{{ID: "a", Type: notebook.CodeCell, Source: "1", Revision: 3}},
 		Executions: notebook.ExecutionsSnapshot{
@@ -178,7 +178,7 @@ func TestRestoredFromItsTrace(t *testing.T) {
 
 // A trace that says nothing of the notebook, because a console held it, is none
 // to restore from.
-func TestNothingToRestore(t *testing.T) {
+func TestNotebookFromTraceWithoutNotebook(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	recording, err := trace.NewRecording(trace.NewJournal("s"), path)

@@ -21,10 +21,10 @@ import (
 	"assay/kernel"
 )
 
-// generous bounds waits that end at once unless something is broken.
-const generous = 30 * time.Second
+// testTimeout bounds waits that end at once unless something is broken.
+const testTimeout = 30 * time.Second
 
-func supervisor(t *testing.T) *subprocess.Supervisor {
+func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
 	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
 	require.NoError(t, err)
@@ -32,16 +32,16 @@ func supervisor(t *testing.T) *subprocess.Supervisor {
 	return sup
 }
 
-func python(t *testing.T, sup *subprocess.Supervisor) kernel.Config {
+func pythonKernel(t *testing.T, sup *subprocess.Supervisor) kernel.Config {
 	t.Helper()
 	found, err := kernel.ResolvePython(t.Context(), "python3", sup.TempDir())
 	require.NoError(t, err)
 	return kernel.Config{Python: found}
 }
 
-// shell is a child that says these messages and then listens until its socket
+// shellChild is a child that says these messages and then listens until its socket
 // closes. It starts in a millisecond, which the test binary does not.
-func shell(messages ...string) []string {
+func shellChild(messages ...string) []string {
 	var script strings.Builder
 	for _, message := range messages {
 		fmt.Fprintf(&script, `printf '\%03o\0\0\0\0\0\0\0%s' >&3; `, len(message), message)
@@ -49,29 +49,29 @@ func shell(messages ...string) []string {
 	return []string{"sh", "-c", script.String() + "exec cat <&3 >/dev/null", "sh"}
 }
 
-func quickKernel() kernel.Config { return kernel.Config{Command: shell(`{"type":"ready"}`)} }
+func quickKernel() kernel.Config { return kernel.Config{Command: shellChild(`{"type":"ready"}`)} }
 
 func quickAgent() agent.Config {
-	return agent.Config{Command: shell(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)}
+	return agent.Config{Command: shellChild(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)}
 }
 
-// stage is a live session and its trace.
-type stage struct {
+// harness is a live session and its trace.
+type harness struct {
 	*session.Session
-	follow *trace.Follower
-	root   string // where its sandbox is
+	follower    *trace.Follower
+	workdirRoot string // where its sandbox is
 }
 
-// begin prepares a session without starting it. Where cfg says nothing, the
+// newHarness prepares a session without starting it. Where cfg says nothing, the
 // kernel and the agent are the quick ones.
-func begin(t *testing.T, cfg session.Config) (*stage, session.Config) {
+func newHarness(t *testing.T, cfg session.Config) (*harness, session.Config) {
 	t.Helper()
 	journal := trace.NewJournal("s")
 	t.Cleanup(journal.Close)
-	s := &stage{follow: journal.Follow(), root: t.TempDir()}
+	s := &harness{follower: journal.Follow(), workdirRoot: t.TempDir()}
 	cfg.ID, cfg.Journal = "s", journal
 	if cfg.WorkdirRoot == "" {
-		cfg.WorkdirRoot = s.root
+		cfg.WorkdirRoot = s.workdirRoot
 	}
 	if cfg.Environ == nil {
 		cfg.Environ = os.Environ()
@@ -85,58 +85,58 @@ func begin(t *testing.T, cfg session.Config) (*stage, session.Config) {
 	return s, cfg
 }
 
-func start(t *testing.T, sup *subprocess.Supervisor, cfg session.Config) *stage {
+func startSession(t *testing.T, sup *subprocess.Supervisor, cfg session.Config) *harness {
 	t.Helper()
-	s, cfg := begin(t, cfg)
+	s, cfg := newHarness(t, cfg)
 	live, err := session.Start(t.Context(), sup, cfg)
 	require.NoError(t, err)
 	s.Session = live
 	t.Cleanup(func() {
 		require.NoError(t, live.End(context.Background(), "the test is over"))
-		requireNothing(t, s.root)
+		requireNothingLeft(t, s.workdirRoot)
 	})
 	return s
 }
 
 // await waits for an entry of the trace behind those that were awaited before.
-func (s *stage) await(t *testing.T, what string, match func(*trace.Entry) bool) *trace.Entry {
+func (s *harness) await(t *testing.T, what string, match func(*trace.Entry) bool) *trace.Entry {
 	t.Helper()
-	entry, err := s.next(t.Context(), match)
+	entry, err := s.nextMatching(t.Context(), match)
 	require.NoError(t, err, "waiting for %s", what)
 	return entry
 }
 
-func (s *stage) next(ctx context.Context, match func(*trace.Entry) bool) (*trace.Entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, generous)
+func (s *harness) nextMatching(ctx context.Context, match func(*trace.Entry) bool) (*trace.Entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
 	for {
-		entry, err := s.follow.Next(ctx)
+		entry, err := s.follower.Next(ctx)
 		if err != nil || match(entry) {
 			return entry, err
 		}
 	}
 }
 
-func entry(hop trace.Hop, kind string) func(*trace.Entry) bool {
+func isEntry(hop trace.Hop, kind string) func(*trace.Entry) bool {
 	return func(e *trace.Entry) bool { return e.Hop == hop && e.Type == kind }
 }
 
-// requireNothing requires that nothing is left of sessions whose sandboxes were
+// requireNothingLeft requires that nothing is left of sessions whose sandboxes were
 // in root.
-func requireNothing(t *testing.T, root string) {
+func requireNothingLeft(t *testing.T, root string) {
 	t.Helper()
-	require.Empty(t, leftOf(root))
+	require.Empty(t, leftovers(root))
 }
 
-// write makes a file of size bytes in folder.
-func write(folder, name string, size int) error {
+// writeZeros makes a file of size bytes in folder.
+func writeZeros(folder, name string, size int) error {
 	return os.WriteFile(filepath.Join(folder, name), make([]byte, size), 0o600)
 }
 
-// leftOf returns the files in root and the processes that were told of a
+// leftovers returns the files in root and the processes that were told of a
 // sandbox in it. A process that is dead and not yet reaped by init has no
 // environment.
-func leftOf(root string) (left []string) {
+func leftovers(root string) (left []string) {
 	files, err := os.ReadDir(root)
 	if err != nil {
 		return []string{err.Error()}
@@ -154,27 +154,27 @@ func leftOf(root string) (left []string) {
 	return left
 }
 
-// sheet is what is printed. It is safe for concurrent use.
-type sheet struct {
+// lockedBuffer is what is printed. It is safe for concurrent use.
+type lockedBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (s *sheet) Write(text []byte) (int, error) {
+func (s *lockedBuffer) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.Write(text)
 }
 
-func (s *sheet) lines() []string {
+func (s *lockedBuffer) lines() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Split(strings.TrimSuffix(s.text.String(), "\n"), "\n")
 }
 
-// obeying calls f on a thread that file permissions hold for, as they do not
+// withoutFileCapabilities calls f on a thread that file permissions hold for, as they do not
 // for root. Where f fails the test, the thread ends with it.
-func obeying(t *testing.T, f func()) {
+func withoutFileCapabilities(t *testing.T, f func()) {
 	t.Helper()
 	runtime.LockOSThread()
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}

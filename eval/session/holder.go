@@ -36,8 +36,8 @@ func (s *Session) AttachHolder(conn protocol.Conn, who Console) (*router.Peer, e
 	if s.state == StateEnded {
 		return nil, router.ErrClosed
 	}
-	if s.isSettled() {
-		switch s.holder {
+	if s.isHolderDecidedLocked() {
+		switch s.holderName {
 		case who.Name:
 		case "":
 			return nil, ErrHeldByServer
@@ -49,8 +49,8 @@ func (s *Session) AttachHolder(conn protocol.Conn, who Console) (*router.Peer, e
 	if err != nil {
 		return nil, err
 	}
-	s.holder = who.Name
-	s.settle()
+	s.holderName = who.Name
+	s.decideHolderLocked()
 	return peer, nil
 }
 
@@ -60,33 +60,33 @@ func (s *Session) AttachView(conn protocol.Conn, who Console) (*router.Peer, err
 	s.mu.Lock()
 	err := router.ErrClosed
 	if s.state != StateEnded {
-		err = s.holdHere()
+		err = s.attachOwnDocumentLocked()
 	}
 	s.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	return s.router.AttachView(conn, who.ConnID, who.RunConnID, s.show)
+	return s.router.AttachView(conn, who.ConnID, who.RunConnID, s.snapshotForView)
 }
 
-// show is what a view is told first, and a follower that stands where that ends.
-func (s *Session) show() ([]byte, *trace.Follower) {
+// snapshotForView is what a view is told first, and a follower that stands where that ends.
+func (s *Session) snapshotForView() ([]byte, *trace.Follower) {
 	var follow *trace.Follower
-	state := s.look(func() { follow = s.cfg.Journal.Follow() })
+	state := s.snapshotNotebook(func() { follow = s.cfg.Journal.Follow() })
 	return NotebookStateMessage(follow.LastSeq(), state), follow
 }
 
 // NotebookState returns what the notebook is at the moment. When a console holds the
 // document it has no cells, but what ran in them.
-func (s *Session) NotebookState() notebook.State { return s.look(func() {}) }
+func (s *Session) NotebookState() notebook.State { return s.snapshotNotebook(func() {}) }
 
-// look calls still while no cell changes.
-func (s *Session) look(still func()) (state notebook.State) {
+// snapshotNotebook calls still while no cell changes.
+func (s *Session) snapshotNotebook(still func()) (state notebook.State) {
 	s.document.WithFrozenCells(func(cells []notebook.Cell) {
 		still()
 		state.Cells = cells
 	})
-	state.Executions = s.runs.Snapshot()
+	state.Executions = s.executions.Snapshot()
 	return state
 }
 
@@ -104,10 +104,10 @@ func NotebookStateMessage(seq int64, state notebook.State) []byte {
 	return body
 }
 
-// takeOver makes the server hold the document when no console has come within its
+// takeOverAfterDelay makes the server hold the document when no console has come within its
 // time after the agent's first action that is not the kernel's. ctx ends when one
 // has.
-func (s *Session) takeOver(ctx context.Context, follow *trace.Follower) {
+func (s *Session) takeOverAfterDelay(ctx context.Context, follow *trace.Follower) {
 	for {
 		entry, err := follow.Next(ctx)
 		if err != nil {
@@ -124,17 +124,17 @@ func (s *Session) takeOver(ctx context.Context, follow *trace.Follower) {
 	case <-late.C:
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if err := s.holdHere(); err != nil && !errors.Is(err, ErrHeldByConsole) {
+		if err := s.attachOwnDocumentLocked(); err != nil && !errors.Is(err, ErrHeldByConsole) {
 			s.log.Error("the server could not take over the notebook", "error", err)
 		}
 	}
 }
 
-// holdHere makes the server's own document the one that answers, unless it is
+// attachOwnDocumentLocked makes the server's own document the one that answers, unless it is
 // already. The lock is held.
-func (s *Session) holdHere() error {
-	if s.isSettled() {
-		if s.holder != "" {
+func (s *Session) attachOwnDocumentLocked() error {
+	if s.isHolderDecidedLocked() {
+		if s.holderName != "" {
 			return ErrHeldByConsole
 		}
 		return nil
@@ -149,7 +149,7 @@ func (s *Session) holdHere() error {
 		}
 		_ = theirs.Close(protocol.CloseNormal, "")
 	})
-	s.settle()
+	s.decideHolderLocked()
 	return nil
 }
 
@@ -159,40 +159,40 @@ func (s *Session) HolderKind() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !s.isSettled():
+	case !s.isHolderDecidedLocked():
 		return ""
-	case s.holder == "":
+	case s.holderName == "":
 		return "server"
 	default:
 		return "console"
 	}
 }
 
-// isSettled tells whether it is settled who holds the document. The lock is
+// isHolderDecidedLocked tells whether it is settled who holds the document. The lock is
 // held.
-func (s *Session) isSettled() bool {
+func (s *Session) isHolderDecidedLocked() bool {
 	select {
-	case <-s.settled:
+	case <-s.holderDecided:
 		return true
 	default:
 		return false
 	}
 }
 
-// settle settles it. The lock is held.
-func (s *Session) settle() {
-	if !s.isSettled() {
-		close(s.settled)
-		s.waited()
+// decideHolderLocked settles it. The lock is held.
+func (s *Session) decideHolderLocked() {
+	if !s.isHolderDecidedLocked() {
+		close(s.holderDecided)
+		s.stopTakeOver()
 	}
 }
 
 // AwaitHolder waits until it is settled who holds the document, however long
 // that takes while kernel and agent live. Before that the agent is asked nothing.
 func (s *Session) AwaitHolder(ctx context.Context) error {
-	pair := s.children()
+	pair := s.currentChildren()
 	select {
-	case <-s.settled:
+	case <-s.holderDecided:
 		return nil
 	case <-pair.agentPeer.Done():
 		return s.AgentError()

@@ -14,24 +14,24 @@ import (
 	"assay/internal/trace"
 )
 
-// asking is an agent that asks for the notebook as soon as it is ready.
-func asking() agent.Config {
-	return agent.Config{Command: shell(
+// contextAskingAgent is an agent that asks for the notebook as soon as it is ready.
+func contextAskingAgent() agent.Config {
+	return agent.Config{Command: shellChild(
 		`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`,
 		`{"type":"agent_action","action":"get_context","params":{},"tx_id":"tx_1"}`,
 	)}
 }
 
-func answered(tx string) func(*trace.Entry) bool {
+func isAnswerTo(tx string) func(*trace.Entry) bool {
 	return func(e *trace.Entry) bool { return e.Hop == trace.ServerToAgent && e.TxID == tx }
 }
 
 // Without a case, the server holds the notebook when no console has come within
 // its time after the agent's first action, which is then answered.
-func TestTakeOver(t *testing.T) {
+func TestServerHoldsAfterTakeOverDelay(t *testing.T) {
 	t.Parallel()
-	s := start(t, supervisor(t), session.Config{AwaitConsole: true, TakeOverDelay: 100 * time.Millisecond, Agent: asking()})
-	got := s.await(t, "the answer", answered("tx_1"))
+	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true, TakeOverDelay: 100 * time.Millisecond, Agent: contextAskingAgent()})
+	got := s.await(t, "the answer", isAnswerTo("tx_1"))
 	require.Equal(t, protocol.StatusSuccess, got.Status, "%s", got.Body)
 	require.Equal(t, "server", s.HolderKind())
 	ours, theirs := protocol.Pipe()
@@ -42,15 +42,15 @@ func TestTakeOver(t *testing.T) {
 
 // A console that has come first keeps the notebook, and is asked. Whether it is
 // still told that the agent is ready depends on when exactly it has come.
-func TestNoTakeOverFromAConsole(t *testing.T) {
+func TestConsoleThatCameFirstKeepsNotebook(t *testing.T) {
 	t.Parallel()
-	s := start(t, supervisor(t), session.Config{AwaitConsole: true, TakeOverDelay: time.Hour, Agent: asking()})
+	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true, TakeOverDelay: time.Hour, Agent: contextAskingAgent()})
 	ours, theirs := protocol.Pipe()
 	_, err := s.AttachHolder(ours, session.Console{ConnID: 1, Name: "1"})
 	require.NoError(t, err)
-	body, asked := hear(t, theirs)
+	body, asked := readMessage(t, theirs)
 	if asked.Type == protocol.TypeAgentStatus {
-		body, asked = hear(t, theirs)
+		body, asked = readMessage(t, theirs)
 	}
 	require.Equal(t, "get_context", asked.Action, "%s", body)
 	require.Equal(t, "console", s.HolderKind())
@@ -60,8 +60,8 @@ func TestNoTakeOverFromAConsole(t *testing.T) {
 	require.NoError(t, gone.Close(protocol.CloseNormal, ""))
 }
 
-// hear reads the next message of a connection.
-func hear(t *testing.T, conn protocol.Conn) (body []byte, env protocol.Envelope) {
+// readMessage reads the next message of a connection.
+func readMessage(t *testing.T, conn protocol.Conn) (body []byte, env protocol.Envelope) {
 	t.Helper()
 	body, err := conn.Read()
 	require.NoError(t, err)
@@ -71,9 +71,9 @@ func hear(t *testing.T, conn protocol.Conn) (body []byte, env protocol.Envelope)
 }
 
 // The server holds the notebook of a session without consoles, from its start.
-func TestNobodyElseHolds(t *testing.T) {
+func TestServerHoldsWithoutAwaitConsole(t *testing.T) {
 	t.Parallel()
-	s := start(t, supervisor(t), session.Config{})
+	s := startSession(t, newSupervisor(t), session.Config{})
 	ours, theirs := protocol.Pipe()
 	_, err := s.AttachHolder(ours, session.Console{ConnID: 1, Name: "1"})
 	require.ErrorIs(t, err, session.ErrHeldByServer)
@@ -81,12 +81,12 @@ func TestNobodyElseHolds(t *testing.T) {
 }
 
 // The wait for a console is given up with its context, and with its agent.
-func TestWaitForAConsole(t *testing.T) {
+func TestAwaitHolderFails(t *testing.T) {
 	t.Parallel()
-	s := start(t, supervisor(t), session.Config{AwaitConsole: true})
+	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true})
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errEnough)
-	require.ErrorIs(t, s.AwaitHolder(ctx), errEnough)
+	cancel(errCancelledByTest)
+	require.ErrorIs(t, s.AwaitHolder(ctx), errCancelledByTest)
 	require.NoError(t, s.StopAgent(t.Context()))
 	require.Error(t, s.AwaitHolder(t.Context()))
 	require.Equal(t, session.StateReady, s.State())

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "play" {
-		os.Exit(play(os.Args[2], os.Args[3]))
+		os.Exit(playChild(os.Args[2], os.Args[3]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "reap" {
 		if err := subprocess.RunCleanupHelper(os.Stdin); err != nil {
@@ -32,14 +32,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// playing is the command that makes the test binary play a subprocess. A kernel
+// childCommand is the command that makes the test binary play a subprocess. A kernel
 // gets little of the environment, so the race detector is told again.
-func playing(role string) []string {
+func childCommand(role string) []string {
 	return []string{"env", "GORACE=" + os.Getenv("GORACE"), os.Args[0], "play", role}
 }
 
-// play is the subprocess, an agent unless it says otherwise.
-func play(role, fd string) int {
+// playChild is the subprocess, an agent unless it says otherwise.
+func playChild(role, fd string) int {
 	number, err := strconv.Atoi(fd)
 	if err != nil {
 		return 100
@@ -70,7 +70,7 @@ func play(role, fd string) int {
 	case "talker": // also as a kernel: prints lines in pieces
 		say(`{"type":"ready"}`)
 		say(`{"type":"agent_status","status":"ready"}`)
-		talk()
+		printTestLines()
 		say(`{"type":"error","data":{"message":"all was said"}}`)
 	case "shows environment":
 		folder, _ := os.Getwd()
@@ -104,13 +104,13 @@ func runQueries(conn protocol.Conn) {
 	}
 }
 
-// talk prints lines in pieces, on both streams, and at last the beginning of
+// printTestLines prints lines in pieces, on both streams, and at last the beginning of
 // one.
-func talk() {
-	out, errs := bufio.NewWriterSize(os.Stdout, piece), bufio.NewWriterSize(os.Stderr, piece)
-	for i := range lines {
-		fmt.Fprintln(out, talked(i))
-		fmt.Fprintln(errs, talked(i))
+func printTestLines() {
+	out, errs := bufio.NewWriterSize(os.Stdout, printPieceBytes), bufio.NewWriterSize(os.Stderr, printPieceBytes)
+	for i := range testLineCount {
+		fmt.Fprintln(out, testLine(i))
+		fmt.Fprintln(errs, testLine(i))
 	}
 	fmt.Fprint(out, "the end")
 	_, _ = out.Flush(), errs.Flush()
@@ -118,10 +118,10 @@ func talk() {
 
 // What a talker prints: so much of it that it does not come in one chunk.
 const (
-	lines = 3000
-	piece = 1021 // bytes
+	testLineCount   = 3000
+	printPieceBytes = 1021 // bytes
 )
 
-func talked(i int) string {
+func testLine(i int) string {
 	return fmt.Sprintf("line %d, of some length, so that many a line is cut where a piece ends", i)
 }

@@ -17,8 +17,8 @@ func (s *Session) RestartChild(ctx context.Context, name string) error {
 	if s.cfg.IsEvaluation {
 		return errors.New("a case is attached: the end of its kernel or agent is its outcome")
 	}
-	s.restarting.Lock()
-	defer s.restarting.Unlock()
+	s.restartMu.Lock()
+	defer s.restartMu.Unlock()
 	if s.State() == StateEnded {
 		return errors.New("the session has ended")
 	}
@@ -26,12 +26,12 @@ func (s *Session) RestartChild(ctx context.Context, name string) error {
 	case "kernel":
 		return s.restartKernel(ctx)
 	case "agent":
-		old := s.children()
+		old := s.currentChildren()
 		if err := s.StopAgent(ctx); err != nil {
 			return err
 		}
 		<-old.agentPeer.Done()
-		return s.anotherAgent(ctx)
+		return s.startNewAgent(ctx)
 	default:
 		return fmt.Errorf("name: want kernel or agent, not %q", name)
 	}
@@ -39,16 +39,16 @@ func (s *Session) RestartChild(ctx context.Context, name string) error {
 
 // restartKernel is for who holds restarting.
 func (s *Session) restartKernel(ctx context.Context) error {
-	old := s.children()
+	old := s.currentChildren()
 	if err := s.stopKernel(ctx); err != nil {
 		return err
 	}
 	<-old.kernelPeer.Done()
-	<-old.kernelTold
-	return s.anotherKernel(ctx)
+	<-old.kernelExitReported
+	return s.startNewKernel(ctx)
 }
 
-func (s *Session) anotherKernel(ctx context.Context) error {
+func (s *Session) startNewKernel(ctx context.Context) error {
 	if err := s.startKernel(ctx); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (s *Session) anotherKernel(ctx context.Context) error {
 	return nil
 }
 
-func (s *Session) anotherAgent(ctx context.Context) error {
+func (s *Session) startNewAgent(ctx context.Context) error {
 	if err := s.startAgent(ctx); err != nil {
 		return err
 	}
@@ -82,30 +82,30 @@ type KernelFailure struct {
 	Error string `json:"error"` // what would not stop, or why there is no kernel
 }
 
-// killsStuck lets a kernel in which something would not stop be killed, and has
+// onKernelStuck lets a kernel in which something would not stop be killed, and has
 // another take its place. What is left of a session that ends is not worth it.
-func (s *Session) killsStuck(ctx context.Context, what string) bool {
+func (s *Session) onKernelStuck(ctx context.Context, what string) bool {
 	if state := s.State(); state != StateReady && state != StateWorking {
 		return false
 	}
-	s.note(TypeKernelStuck, KernelFailure{Type: TypeKernelStuck, Error: what})
+	s.recordEvent(TypeKernelStuck, KernelFailure{Type: TypeKernelStuck, Error: what})
 	s.log.Warn("the kernel is killed, and another takes its place", "reason", what)
-	stuck := s.children().kernel
-	s.tasks.Go(func() { s.replaceKernel(ctx, stuck) }) // the task that waits for this kernel's end runs yet
+	stuck := s.currentChildren().kernel
+	s.tasks.Go(func() { s.replaceStuckKernel(ctx, stuck) }) // the task that waits for this kernel's end runs yet
 	return true
 }
 
-// replaceKernel starts another kernel in the place of one that is stuck, when that
+// replaceStuckKernel starts another kernel in the place of one that is stuck, when that
 // has said its last word and is dead, unless a console has had that done meanwhile.
-func (s *Session) replaceKernel(ctx context.Context, stuck *kernel.Kernel) {
+func (s *Session) replaceStuckKernel(ctx context.Context, stuck *kernel.Kernel) {
 	<-stuck.Exited()
-	s.restarting.Lock()
-	defer s.restarting.Unlock()
-	if s.State() == StateEnded || s.children().kernel != stuck {
+	s.restartMu.Lock()
+	defer s.restartMu.Unlock()
+	if s.State() == StateEnded || s.currentChildren().kernel != stuck {
 		return
 	}
 	if err := s.restartKernel(ctx); err != nil && ctx.Err() == nil {
-		s.note(TypeKernelLost, KernelFailure{Type: TypeKernelLost, Error: err.Error()})
+		s.recordEvent(TypeKernelLost, KernelFailure{Type: TypeKernelLost, Error: err.Error()})
 		s.router.SendToRunConsoles(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: "there is no kernel: " + err.Error()}})
 	}
 }

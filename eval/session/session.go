@@ -103,27 +103,27 @@ type Config struct {
 type Session struct {
 	cfg     Config
 	log     *slog.Logger
-	sandbox string
-	printed *printed
+	workdir string
+	output  *childOutput
 
 	supervisor *subprocess.Supervisor
 
-	router   *router.Router
-	runs     *notebook.Executions
-	document *notebook.Document
-	settled  chan struct{} // closed when it is settled who holds the document
-	tasks    sync.WaitGroup
-	waited   context.CancelFunc // ends the wait for a console
-	stop     context.CancelFunc // ends what the session does on its own account
+	router        *router.Router
+	executions    *notebook.Executions
+	document      *notebook.Document
+	holderDecided chan struct{} // closed when it is settled who holds the document
+	tasks         sync.WaitGroup
+	stopTakeOver  context.CancelFunc // ends the wait for a console
+	stopTasks     context.CancelFunc // ends what the session does on its own account
 
-	restarting sync.Mutex // held while a child is started anew
+	restartMu sync.Mutex // held while a child is started anew
 
-	mu        sync.Mutex
-	state     State
-	dismissed *agent.Agent // whose end the session itself has asked for
-	holder    string       // name of the console that holds the document; empty: the server, once it is settled
+	mu           sync.Mutex
+	state        State
+	stoppedAgent *agent.Agent // whose end the session itself has asked for
+	holderName   string       // name of the console that holds the document; empty: the server, once it is settled
 
-	pair pair
+	running children
 
 	endOnce sync.Once
 	endErr  error
@@ -150,38 +150,38 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 	}
 	s := &Session{
 		cfg: cfg, log: log.With("session", cfg.ID),
-		settled: make(chan struct{}), printed: newPrinted(cfg.ChildOutput, cfg.ChildLineSink), supervisor: sup,
+		holderDecided: make(chan struct{}), output: newChildOutput(cfg.ChildOutput, cfg.ChildLineSink), supervisor: sup,
 	}
-	s.runs = notebook.NewExecutions(notebook.ExecutionsConfig{CellTitle: func(id string) string { return s.document.CellTitle(id) }})
-	s.document = notebook.NewDocument(notebook.DocumentConfig{Executions: s.runs, OnEvent: s.noteEvent, NewCellID: cfg.NewCellID})
+	s.executions = notebook.NewExecutions(notebook.ExecutionsConfig{CellTitle: func(id string) string { return s.document.CellTitle(id) }})
+	s.document = notebook.NewDocument(notebook.DocumentConfig{Executions: s.executions, OnEvent: s.recordNotebookEvent, NewCellID: cfg.NewCellID})
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	waiting, waited := context.WithCancel(life)
-	s.stop, s.waited = stop, waited
-	s.cfg.Kernel.OnStuck = func(what string) bool { return s.killsStuck(life, what) }
+	s.stopTasks, s.stopTakeOver = stop, waited
+	s.cfg.Kernel.OnStuck = func(what string) bool { return s.onKernelStuck(life, what) }
 	cfg.Router.Log = s.log
 	cfg.Router.RestartChild = func(name string) error { return s.RestartChild(life, name) }
-	s.router = router.New(cfg.Journal, s.runs, cfg.Router)
+	s.router = router.New(cfg.Journal, s.executions, cfg.Router)
 	follow := cfg.Journal.Follow()
-	s.enter(StateStarting, "")
-	if err := s.start(ctx); err != nil {
+	s.setState(StateStarting, "")
+	if err := s.startChildren(ctx); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
 		return nil, errors.Join(err, s.End(context.WithoutCancel(ctx), "it could not start: "+err.Error()))
 	}
 	if cfg.AwaitConsole && cfg.TakeOverDelay > 0 {
-		s.tasks.Go(func() { s.takeOver(waiting, follow) })
+		s.tasks.Go(func() { s.takeOverAfterDelay(waiting, follow) })
 	}
 	if cfg.MaxDiskBytes > 0 {
-		s.tasks.Go(func() { s.guardDisk(life) })
+		s.tasks.Go(func() { s.enforceDiskQuota(life) })
 	}
-	s.enter(StateReady, "")
+	s.setState(StateReady, "")
 	return s, nil
 }
 
-// enter changes the state, unless that is the last one. It is the only place
+// setState changes the state, unless that is the last one. It is the only place
 // that does.
-func (s *Session) enter(state State, cause string) {
+func (s *Session) setState(state State, cause string) {
 	s.mu.Lock()
 	ended := s.state == StateEnded
 	if !ended {
@@ -191,7 +191,7 @@ func (s *Session) enter(state State, cause string) {
 	if ended {
 		return
 	}
-	s.note("state", map[string]string{"type": "state", "state": string(state), "cause": cause})
+	s.recordEvent("state", map[string]string{"type": "state", "state": string(state), "cause": cause})
 	s.log.Debug("session", "state", string(state), "cause", cause)
 }
 
@@ -202,7 +202,7 @@ func (s *Session) State() State {
 	return s.state
 }
 
-func (s *Session) noteEvent(e notebook.Event) {
+func (s *Session) recordNotebookEvent(e notebook.Event) {
 	cell := e.CellID
 	if e.Cell != nil {
 		cell = e.Cell.ID
@@ -212,8 +212,8 @@ func (s *Session) noteEvent(e notebook.Event) {
 	})
 }
 
-// note puts something that happened to the session itself into the trace.
-func (s *Session) note(kind string, what any) {
+// recordEvent puts something that happened to the session itself into the trace.
+func (s *Session) recordEvent(kind string, what any) {
 	body, err := protocol.Marshal(what)
 	if err != nil {
 		s.log.Error("an event of the session could not be recorded", "event", kind, "error", err)
@@ -222,12 +222,12 @@ func (s *Session) note(kind string, what any) {
 	s.cfg.Journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: kind}, Body: body})
 }
 
-func (s *Session) append(hop trace.Hop, frame []byte) {
+func (s *Session) recordReadyFrame(hop trace.Hop, frame []byte) {
 	s.cfg.Journal.Append(trace.Entry{Hop: hop, Envelope: protocol.Envelope{Type: protocol.TypeReady}, Body: frame})
 }
 
 // Executions is the fold over what the kernel did.
-func (s *Session) Executions() *notebook.Executions { return s.runs }
+func (s *Session) Executions() *notebook.Executions { return s.executions }
 
 // Journal is the order of all that happens in the session.
 func (s *Session) Journal() *trace.Journal { return s.cfg.Journal }
@@ -236,16 +236,16 @@ func (s *Session) Journal() *trace.Journal { return s.cfg.Journal }
 func (s *Session) Router() *router.Router { return s.router }
 
 // KernelReady is what the kernel said of itself.
-func (s *Session) KernelReady() protocol.Ready { return s.children().kernel.ReadyMessage }
+func (s *Session) KernelReady() protocol.Ready { return s.currentChildren().kernel.ReadyMessage }
 
 // KernelPID is the kernel's process id.
-func (s *Session) KernelPID() int { return s.children().kernel.PID() }
+func (s *Session) KernelPID() int { return s.currentChildren().kernel.PID() }
 
 // IsKernelAlive tells whether there is a kernel to talk to. Whoever attaches a
 // console and asks while it is attached misses no managed_process_exit: either
 // the kernel is not alive here, or the console is told later that it has ended.
 func (s *Session) IsKernelAlive() bool {
-	pair := s.children()
+	pair := s.currentChildren()
 	select {
 	case <-pair.kernel.Exited():
 		return false
@@ -258,31 +258,33 @@ func (s *Session) IsKernelAlive() bool {
 
 // KernelError says why the kernel's connection has ended: a *child.ExitError
 // when it has died.
-func (s *Session) KernelError() error { return peerError("kernel", s.children().kernelPeer) }
+func (s *Session) KernelError() error {
+	return connectionError("kernel", s.currentChildren().kernelPeer)
+}
 
 // AgentError says why the agent's connection has ended: a *child.ExitError when
 // it has died.
-func (s *Session) AgentError() error { return peerError("agent", s.children().agentPeer) }
+func (s *Session) AgentError() error { return connectionError("agent", s.currentChildren().agentPeer) }
 
 // SendQuery gives the agent its task, or a word more on it.
 func (s *Session) SendQuery(query protocol.AgentQuery) error {
 	query.Type = protocol.TypeAgentQuery
-	s.enter(StateWorking, "")
+	s.setState(StateWorking, "")
 	return s.router.SendToAgent(query)
 }
 
 // Execute runs code in the kernel without a cell.
 func (s *Session) Execute(ctx context.Context, code string, within time.Duration) (protocol.ExecuteCodeResponse, error) {
-	return s.execute(ctx, map[string]any{"code": code, "timeout_s": within.Seconds()})
+	return s.executeCode(ctx, map[string]any{"code": code, "timeout_s": within.Seconds()})
 }
 
 // ExecutePristine runs code that looks at what the kernel holds. A kernel that can sees
 // to it that what ran there before does not mislead it.
 func (s *Session) ExecutePristine(ctx context.Context, code string, within time.Duration) (protocol.ExecuteCodeResponse, error) {
-	return s.execute(ctx, map[string]any{"code": code, "timeout_s": within.Seconds(), "pristine": true})
+	return s.executeCode(ctx, map[string]any{"code": code, "timeout_s": within.Seconds(), "pristine": true})
 }
 
-func (s *Session) execute(ctx context.Context, params map[string]any) (protocol.ExecuteCodeResponse, error) {
+func (s *Session) executeCode(ctx context.Context, params map[string]any) (protocol.ExecuteCodeResponse, error) {
 	var response protocol.ExecuteCodeResponse
 	body, err := s.router.Ask(ctx, protocol.TypeExecuteCode, params)
 	if err != nil {

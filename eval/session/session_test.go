@@ -26,15 +26,15 @@ import (
 
 // Twenty sessions at once, which end in different ways: nothing is left of any.
 func TestStartStopStress(t *testing.T) { //nolint:paralleltest // counts the process's file descriptors
-	sup := supervisor(t)
-	pythonKernel := python(t, sup)
-	before := openFiles(t)
-	ways := []func(ctx context.Context, sup *subprocess.Supervisor, s *stage, cfg session.Config) error{
-		endWhenReady, endWhileItWorks, endWhileTheSandboxIsMade, endWhileTheAgentIsAwaited, endByTheAgent,
+	sup := newSupervisor(t)
+	pythonKernel := pythonKernel(t, sup)
+	before := countOpenFiles(t)
+	ways := []func(ctx context.Context, sup *subprocess.Supervisor, s *harness, cfg session.Config) error{
+		endReadySession, endWorkingSession, cancelWhilePreparingWorkdir, cancelWhileAwaitingAgent, failToStartAgent,
 	}
 	var all sync.WaitGroup
 	for i := range 20 {
-		s, cfg := begin(t, session.Config{})
+		s, cfg := newHarness(t, session.Config{})
 		if i < len(ways) {
 			cfg.Kernel = pythonKernel
 		}
@@ -42,16 +42,16 @@ func TestStartStopStress(t *testing.T) { //nolint:paralleltest // counts the pro
 			if err := ways[i%len(ways)](t.Context(), sup, s, cfg); err != nil {
 				t.Errorf("session %d: %v", i, err)
 			}
-			if left := leftOf(s.root); left != nil {
+			if left := leftovers(s.workdirRoot); left != nil {
 				t.Errorf("session %d: left: %v", i, left)
 			}
 		})
 	}
 	all.Wait()
-	require.Equal(t, before, openFiles(t))
+	require.Equal(t, before, countOpenFiles(t))
 }
 
-func endWhenReady(ctx context.Context, sup *subprocess.Supervisor, _ *stage, cfg session.Config) error {
+func endReadySession(ctx context.Context, sup *subprocess.Supervisor, _ *harness, cfg session.Config) error {
 	live, err := session.Start(ctx, sup, cfg)
 	if err != nil {
 		return err
@@ -59,40 +59,40 @@ func endWhenReady(ctx context.Context, sup *subprocess.Supervisor, _ *stage, cfg
 	return live.End(ctx, "enough")
 }
 
-func endWhileItWorks(ctx context.Context, sup *subprocess.Supervisor, s *stage, cfg session.Config) error {
-	cfg.Agent.Command = playing("runs queries")
+func endWorkingSession(ctx context.Context, sup *subprocess.Supervisor, s *harness, cfg session.Config) error {
+	cfg.Agent.Command = childCommand("runs queries")
 	live, err := session.Start(ctx, sup, cfg)
 	if err != nil {
 		return err
 	}
 	err = live.SendQuery(protocol.AgentQuery{Query: "while True: pass"})
 	if err == nil {
-		_, err = s.next(ctx, entry(trace.ServerToKernel, protocol.TypeRunCell))
+		_, err = s.nextMatching(ctx, isEntry(trace.ServerToKernel, protocol.TypeRunCell))
 	}
 	return errors.Join(err, live.End(ctx, "enough"))
 }
 
-func endWhileTheSandboxIsMade(ctx context.Context, sup *subprocess.Supervisor, _ *stage, cfg session.Config) error {
+func cancelWhilePreparingWorkdir(ctx context.Context, sup *subprocess.Supervisor, _ *harness, cfg session.Config) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	cfg.PrepareWorkdir = func(string) error { cancel(errEnough); return nil }
+	cfg.PrepareWorkdir = func(string) error { cancel(errCancelledByTest); return nil }
 	_, err := session.Start(ctx, sup, cfg)
-	return expect(err, errEnough)
+	return requireCause(err, errCancelledByTest)
 }
 
-func endWhileTheAgentIsAwaited(ctx context.Context, sup *subprocess.Supervisor, s *stage, cfg session.Config) error {
-	cfg.Agent.Command = shell(`{"type":"ready"}`)
+func cancelWhileAwaitingAgent(ctx context.Context, sup *subprocess.Supervisor, s *harness, cfg session.Config) error {
+	cfg.Agent.Command = shellChild(`{"type":"ready"}`)
 	ctx, cancel := context.WithCancelCause(ctx)
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
 	waiting.Go(func() {
-		_, _ = s.next(ctx, entry(trace.ServerToAgent, protocol.TypeInit))
-		cancel(errEnough)
+		_, _ = s.nextMatching(ctx, isEntry(trace.ServerToAgent, protocol.TypeInit))
+		cancel(errCancelledByTest)
 	})
 	_, err := session.Start(ctx, sup, cfg)
-	return expect(err, errEnough)
+	return requireCause(err, errCancelledByTest)
 }
 
-func endByTheAgent(ctx context.Context, sup *subprocess.Supervisor, _ *stage, cfg session.Config) error {
+func failToStartAgent(ctx context.Context, sup *subprocess.Supervisor, _ *harness, cfg session.Config) error {
 	cfg.Agent.Command = []string{"false"}
 	_, err := session.Start(ctx, sup, cfg)
 	var failed *session.StartError
@@ -102,16 +102,16 @@ func endByTheAgent(ctx context.Context, sup *subprocess.Supervisor, _ *stage, cf
 	return fmt.Errorf("want an error of the agent's, found %v", err)
 }
 
-func expect(err, want error) error {
+func requireCause(err, want error) error {
 	if errors.Is(err, want) {
 		return nil
 	}
 	return fmt.Errorf("want %q, found %w", want, err)
 }
 
-var errEnough = errors.New("enough")
+var errCancelledByTest = errors.New("enough")
 
-func openFiles(t *testing.T) int {
+func countOpenFiles(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
@@ -129,19 +129,19 @@ func TestStartErrors(t *testing.T) {
 	}{
 		"no such kernel":  {session.Config{Kernel: kernel.Config{Command: []string{"/no/such/kernel"}}}, "kernel", []string{"start kernel: ", "no such file"}},
 		"no such agent":   {session.Config{Agent: agent.Config{Command: []string{"/no/such/agent"}}}, "agent", []string{"start agent: ", "no such file"}},
-		"kernel exits":    {session.Config{Kernel: kernel.Config{Command: playing("early exit")}}, "kernel", []string{"kernel exited with status 7", "no such module: frobnicate"}},
-		"agent exits":     {session.Config{Agent: agent.Config{Command: playing("early exit")}}, "agent", []string{"agent exited with status 7", "no such module: frobnicate"}},
-		"kernel is mute":  {session.Config{Kernel: kernel.Config{Command: shell(), ReadyTimeout: time.Second}}, "kernel", []string{"kernel did not say ready within 1s"}},
-		"agent is mute":   {session.Config{Agent: agent.Config{Command: shell(), ReadyTimeout: time.Second}}, "agent", []string{"agent did not say ready within 1s"}},
-		"exits at init":   {session.Config{Agent: agent.Config{Command: playing("exit at init")}}, "agent", []string{"agent exited with status 8", "I do not like this session"}},
-		"silent at init":  {session.Config{Agent: agent.Config{Command: shell(`{"type":"ready"}`, `{"type":"agent_status","status":"thinking"}`), ReadyTimeout: time.Second}}, "agent", []string{"agent did not answer init with agent_status ready within 1s"}},
+		"kernel exits":    {session.Config{Kernel: kernel.Config{Command: childCommand("early exit")}}, "kernel", []string{"kernel exited with status 7", "no such module: frobnicate"}},
+		"agent exits":     {session.Config{Agent: agent.Config{Command: childCommand("early exit")}}, "agent", []string{"agent exited with status 7", "no such module: frobnicate"}},
+		"kernel is mute":  {session.Config{Kernel: kernel.Config{Command: shellChild(), ReadyTimeout: time.Second}}, "kernel", []string{"kernel did not say ready within 1s"}},
+		"agent is mute":   {session.Config{Agent: agent.Config{Command: shellChild(), ReadyTimeout: time.Second}}, "agent", []string{"agent did not say ready within 1s"}},
+		"exits at init":   {session.Config{Agent: agent.Config{Command: childCommand("exit at init")}}, "agent", []string{"agent exited with status 8", "I do not like this session"}},
+		"silent at init":  {session.Config{Agent: agent.Config{Command: shellChild(`{"type":"ready"}`, `{"type":"agent_status","status":"thinking"}`), ReadyTimeout: time.Second}}, "agent", []string{"agent did not answer init with agent_status ready within 1s"}},
 		"prepare fails":   {session.Config{PrepareWorkdir: func(string) error { return broken }}, "sandbox", []string{"the data is not there"}},
 		"no sandbox root": {session.Config{WorkdirRoot: "/no/such/folder"}, "sandbox", []string{"make the sandbox: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, cfg := begin(t, tc.cfg)
-			live, err := session.Start(t.Context(), supervisor(t), cfg)
+			s, cfg := newHarness(t, tc.cfg)
+			live, err := session.Start(t.Context(), newSupervisor(t), cfg)
 			require.Nil(t, live)
 			var failed *session.StartError
 			require.ErrorAs(t, err, &failed)
@@ -149,9 +149,9 @@ func TestStartErrors(t *testing.T) {
 			for _, want := range tc.want {
 				require.ErrorContains(t, err, want)
 			}
-			requireNothing(t, s.root)
+			requireNothingLeft(t, s.workdirRoot)
 			ended := s.await(t, "the end", func(e *trace.Entry) bool {
-				return e.Type == "state" && stateOf(t, e) == session.StateEnded
+				return e.Type == "state" && sessionStateIn(t, e) == session.StateEnded
 			})
 			require.Contains(t, string(ended.Body), "it could not start: ")
 		})
@@ -159,9 +159,9 @@ func TestStartErrors(t *testing.T) {
 }
 
 // A session may be ended again, and nothing brings it back.
-func TestEndTwice(t *testing.T) {
+func TestEndIsIdempotent(t *testing.T) {
 	t.Parallel()
-	s := start(t, supervisor(t), session.Config{})
+	s := startSession(t, newSupervisor(t), session.Config{})
 	require.Equal(t, session.StateReady, s.State())
 	var both sync.WaitGroup
 	for range 2 {
@@ -173,7 +173,7 @@ func TestEndTwice(t *testing.T) {
 	}
 	both.Wait()
 	require.NoError(t, s.End(t.Context(), "again"))
-	requireNothing(t, s.root)
+	requireNothingLeft(t, s.workdirRoot)
 	require.Error(t, s.SendQuery(protocol.AgentQuery{Query: "go on"}))
 	require.Equal(t, session.StateEnded, s.State())
 	require.False(t, s.IsKernelAlive())
@@ -186,10 +186,10 @@ func TestEndTwice(t *testing.T) {
 }
 
 // A cell has taken the right to write from its folders; they go all the same.
-func TestReadOnlySandbox(t *testing.T) {
+func TestReadOnlyWorkdirIsRemoved(t *testing.T) {
 	t.Parallel()
-	sup := supervisor(t)
-	s := start(t, sup, session.Config{Kernel: python(t, sup)})
+	sup := newSupervisor(t)
+	s := startSession(t, sup, session.Config{Kernel: pythonKernel(t, sup)})
 	done, err := s.Execute(t.Context(), `
 import os, pathlib
 deep = pathlib.Path("a/b/c")
@@ -198,21 +198,21 @@ deep.mkdir(parents=True)
 os.symlink("/etc", "a/link")
 for folder in deep, deep.parent, deep.parent.parent, ".":
     os.chmod(folder, 0o500)
-`, generous)
+`, testTimeout)
 	require.NoError(t, err)
 	require.Equal(t, "ok", done.Status, done.Exception)
 	info, err := os.Stat(filepath.Join(s.Workdir(), "a"))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o500), info.Mode().Perm())
-	obeying(t, func() { require.NoError(t, s.End(t.Context(), "enough")) })
-	requireNothing(t, s.root)
+	withoutFileCapabilities(t, func() { require.NoError(t, s.End(t.Context(), "enough")) })
+	requireNothingLeft(t, s.workdirRoot)
 	require.DirExists(t, "/etc")
 }
 
 // The end of a session's children is told to its consoles before their own.
-func TestConsoleHearsOfTheEnd(t *testing.T) {
+func TestEndReportsExitsToConsoles(t *testing.T) {
 	t.Parallel()
-	s := start(t, supervisor(t), session.Config{})
+	s := startSession(t, newSupervisor(t), session.Config{})
 	ours, theirs := protocol.Pipe()
 	_, err := s.Router().AttachConsole(ours, 1, func(int, bool) (body, recorded []byte) {
 		return []byte(`{"type":"ready"}`), []byte(`{"type":"ready"}`)
@@ -234,48 +234,48 @@ func TestConsoleHearsOfTheEnd(t *testing.T) {
 
 func TestExecute(t *testing.T) {
 	t.Parallel()
-	sup := supervisor(t)
-	s := start(t, sup, session.Config{Kernel: python(t, sup)})
-	done, err := s.Execute(t.Context(), "print('said'); x = 6\nx * 7", generous)
+	sup := newSupervisor(t)
+	s := startSession(t, sup, session.Config{Kernel: pythonKernel(t, sup)})
+	done, err := s.Execute(t.Context(), "print('said'); x = 6\nx * 7", testTimeout)
 	require.NoError(t, err)
 	require.Equal(t, "ok", done.Status)
 	require.Equal(t, "said\n", done.Stdout)
 	require.Equal(t, "42", *done.Result)
 
-	nothing, err := s.Execute(t.Context(), "", generous)
+	nothing, err := s.Execute(t.Context(), "", testTimeout)
 	require.NoError(t, err, "code may be empty")
 	require.Equal(t, "ok", nothing.Status)
 
-	failed, err := s.Execute(t.Context(), "1 / 0", generous)
+	failed, err := s.Execute(t.Context(), "1 / 0", testTimeout)
 	require.NoError(t, err, "the code failed, not its execution")
 	require.Equal(t, "error", failed.Status)
 	require.Equal(t, "ZeroDivisionError", failed.EName)
 
 	_, err = s.Execute(t.Context(), "while True: pass", 200*time.Millisecond)
 	require.EqualError(t, err, "execute_code: execute_code did not end within 200ms and was interrupted")
-	again, err := s.Execute(t.Context(), "x", generous)
+	again, err := s.Execute(t.Context(), "x", testTimeout)
 	require.NoError(t, err)
 	require.Equal(t, "6", *again.Result, "it is the same kernel")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errEnough)
-	_, err = s.Execute(ctx, "x", generous)
-	require.ErrorIs(t, err, errEnough)
+	cancel(errCancelledByTest)
+	_, err = s.Execute(ctx, "x", testTimeout)
+	require.ErrorIs(t, err, errCancelledByTest)
 }
 
 // A kernel gets no key of a model and nothing else it has no need of; an agent
 // gets what the server has, less the server's own settings. Both work in the
 // sandbox.
-func TestEnvironments(t *testing.T) {
+func TestChildEnvironments(t *testing.T) {
 	t.Parallel()
-	var printed sheet
-	sup := supervisor(t)
-	s := start(t, sup, session.Config{
-		Kernel: python(t, sup), ChildOutput: &printed,
-		Agent:   agent.Config{Command: playing("shows environment"), PassVariables: []string{"ASSAY_PASSED"}},
+	var printed lockedBuffer
+	sup := newSupervisor(t)
+	s := startSession(t, sup, session.Config{
+		Kernel: pythonKernel(t, sup), ChildOutput: &printed,
+		Agent:   agent.Config{Command: childCommand("shows environment"), PassVariables: []string{"ASSAY_PASSED"}},
 		Environ: append(os.Environ(), "ANTHROPIC_API_KEY=key", "OPENAI_API_KEY=key", "ASSAY_PASSED=yes", "ASSAY_KEPT=no", "LC_TIME=C", "LATCH_SANDBOX_ROOT=/elsewhere"),
 	})
-	done, err := s.Execute(t.Context(), "import os, json; print(json.dumps({**os.environ, 'folder': os.getcwd()}))", generous)
+	done, err := s.Execute(t.Context(), "import os, json; print(json.dumps({**os.environ, 'folder': os.getcwd()}))", testTimeout)
 	require.NoError(t, err)
 	var kernelHas map[string]string
 	require.NoError(t, json.Unmarshal([]byte(done.Stdout), &kernelHas))

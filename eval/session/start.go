@@ -16,14 +16,14 @@ import (
 	"assay/router"
 )
 
-func (s *Session) start(ctx context.Context) error {
+func (s *Session) startChildren(ctx context.Context) error {
 	sandbox, err := NewWorkdir(s.supervisor, s.cfg.WorkdirRoot, s.cfg.PrepareWorkdir)
 	if err != nil {
 		return &StartError{Component: "sandbox", Err: err}
 	}
-	s.sandbox = sandbox
+	s.workdir = sandbox
 	if s.cfg.RestoreFrom != nil {
-		s.runs.RestoreSnapshot(s.cfg.RestoreFrom.Executions)
+		s.executions.RestoreSnapshot(s.cfg.RestoreFrom.Executions)
 		if err := s.document.RestoreState(*s.cfg.RestoreFrom); err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (s *Session) start(ctx context.Context) error {
 	}
 	if !s.cfg.AwaitConsole {
 		s.mu.Lock()
-		err := s.holdHere()
+		err := s.attachOwnDocumentLocked()
 		s.mu.Unlock()
 		if err != nil {
 			return err
@@ -52,59 +52,59 @@ func (s *Session) start(ctx context.Context) error {
 
 func (s *Session) startKernel(ctx context.Context) error {
 	cfg := s.cfg.Kernel
-	cfg.Workdir, cfg.Session, cfg.Environ = s.sandbox, s.cfg.ID, s.cfg.Environ
-	cfg.Output = s.printed.from("kernel")
+	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
+	cfg.Output = s.output.sinkFor("kernel")
 	k, err := kernel.Start(ctx, s.supervisor, cfg)
 	if err != nil {
-		s.printed.flush("kernel")
+		s.output.flushChild("kernel")
 		return &StartError{Component: "kernel", Err: err}
 	}
 	told := make(chan struct{})
 	s.mu.Lock()
-	s.pair.kernel, s.pair.kernelTold = k, told
+	s.running.kernel, s.running.kernelExitReported = k, told
 	s.mu.Unlock()
 	s.tasks.Go(func() {
 		defer close(told)
-		s.watch("kernel", k.Exited(), k.Exit)
+		s.reportExit("kernel", k.Exited(), k.Exit)
 	})
 	return nil
 }
 
 func (s *Session) startAgent(ctx context.Context) error {
 	cfg := s.cfg.Agent
-	cfg.Workdir, cfg.Session, cfg.Environ = s.sandbox, s.cfg.ID, s.cfg.Environ
-	cfg.Output = s.printed.from("agent")
+	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
+	cfg.Output = s.output.sinkFor("agent")
 	a, err := agent.Start(ctx, s.supervisor, cfg)
 	if err != nil {
-		s.printed.flush("agent")
+		s.output.flushChild("agent")
 		return &StartError{Component: "agent", Err: err}
 	}
 	told := make(chan struct{})
 	s.mu.Lock()
-	s.pair.agent, s.pair.agentTold = a, told
+	s.running.agent, s.running.agentExitReported = a, told
 	s.mu.Unlock()
 	s.tasks.Go(func() {
 		defer close(told)
-		s.watch("agent", a.Exited(), a.Exit)
-		s.mourn(a)
+		s.reportExit("agent", a.Exited(), a.Exit)
+		s.reportAgentExit(a)
 	})
 	return nil
 }
 
-// watch tells consoles and trace when a child has ended.
-func (s *Session) watch(name string, exited <-chan struct{}, exit func() subprocess.Exit) {
+// reportExit tells consoles and trace when a child has ended.
+func (s *Session) reportExit(name string, exited <-chan struct{}, exit func() subprocess.Exit) {
 	<-exited
-	s.printed.flush(name) // its last words, before anybody looks for them
+	s.output.flushChild(name) // its last words, before anybody looks for them
 	how := exit()
 	news := protocol.ManagedProcessExit{Type: protocol.TypeManagedProcessExit, Name: name, ExitCode: how.Code, Signal: how.Signal}
-	s.note(news.Type, news)
+	s.recordEvent(news.Type, news)
 	s.router.SendToRunConsoles(news)
 }
 
 // connectKernel makes the kernel part of the session and tells it so.
 func (s *Session) connectKernel() error {
-	k := s.children().kernel
-	s.append(trace.KernelToServer, k.ReadyFrame)
+	k := s.currentChildren().kernel
+	s.recordReadyFrame(trace.KernelToServer, k.ReadyFrame)
 	if language := k.ReadyMessage.Language; language != "" {
 		s.document.SetLanguage(language)
 	}
@@ -113,7 +113,7 @@ func (s *Session) connectKernel() error {
 		return err
 	}
 	s.mu.Lock()
-	s.pair.kernelPeer = peer
+	s.running.kernelPeer = peer
 	s.mu.Unlock()
 	return s.router.SendToKernel(protocol.NewKernelInit(k.PID()))
 }
@@ -122,44 +122,44 @@ func (s *Session) connectKernel() error {
 // it is ready for a query.
 func (s *Session) connectAgent(ctx context.Context) error {
 	follow := s.cfg.Journal.Follow()
-	a := s.children().agent
-	s.append(trace.AgentToServer, a.ReadyFrame)
+	a := s.currentChildren().agent
+	s.recordReadyFrame(trace.AgentToServer, a.ReadyFrame)
 	peer, err := s.router.AttachAgent(a)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	s.pair.agentPeer = peer
+	s.running.agentPeer = peer
 	s.mu.Unlock()
 	init := s.cfg.AgentInit
-	init.Type, init.Language = protocol.TypeInit, s.children().kernel.ReadyMessage.Language
+	init.Type, init.Language = protocol.TypeInit, s.currentChildren().kernel.ReadyMessage.Language
 	if err := s.router.SendToAgent(init); err != nil {
 		return err
 	}
-	return s.awaitAgent(ctx, peer, follow)
+	return s.awaitAgentReady(ctx, peer, follow)
 }
 
-// pair is the session's children and their connections; each may be nil before
+// children is the session's children and their connections; each may be nil before
 // it has been started.
-type pair struct {
+type children struct {
 	kernel     *kernel.Kernel
 	kernelPeer *router.Peer
 	agent      *agent.Agent
 	agentPeer  *router.Peer
 
-	kernelTold, agentTold <-chan struct{} // closed when consoles have been told of its end
+	kernelExitReported, agentExitReported <-chan struct{} // closed when consoles have been told of its end
 }
 
-// children returns those of the moment.
-func (s *Session) children() pair {
+// currentChildren returns those of the moment.
+func (s *Session) currentChildren() children {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.pair
+	return s.running
 }
 
-// awaitAgent reads on until the agent says that it is ready, passing over
+// awaitAgentReady reads on until the agent says that it is ready, passing over
 // whatever else it says first.
-func (s *Session) awaitAgent(ctx context.Context, peer *router.Peer, follow *trace.Follower) error {
+func (s *Session) awaitAgentReady(ctx context.Context, peer *router.Peer, follow *trace.Follower) error {
 	within := s.cfg.Agent.ReadyTimeout
 	if within <= 0 {
 		within = agent.DefaultReadyTimeout
@@ -172,7 +172,7 @@ func (s *Session) awaitAgent(ctx context.Context, peer *router.Peer, follow *tra
 	s.tasks.Go(func() {
 		select {
 		case <-peer.Done():
-			stop(peerError("agent", peer))
+			stop(connectionError("agent", peer))
 		case <-ctx.Done():
 		}
 	})
@@ -187,19 +187,19 @@ func (s *Session) awaitAgent(ctx context.Context, peer *router.Peer, follow *tra
 	}
 }
 
-// mourn tells the consoles at /agent that the agent has ended, unless the session
+// reportAgentExit tells the consoles at /agent that the agent has ended, unless the session
 // has wanted that.
-func (s *Session) mourn(a *agent.Agent) {
+func (s *Session) reportAgentExit(a *agent.Agent) {
 	s.mu.Lock()
-	wanted := s.dismissed == a
+	wanted := s.stoppedAgent == a
 	s.mu.Unlock()
 	if !wanted {
 		s.router.SendToAgentConsoles(protocol.AgentError{Type: protocol.TypeAgentError, Error: "the agent " + a.Exit().String(), Fatal: true})
 	}
 }
 
-// peerError says why a child's connection has ended.
-func peerError(name string, peer *router.Peer) error {
+// connectionError says why a child's connection has ended.
+func connectionError(name string, peer *router.Peer) error {
 	switch err := peer.Err(); {
 	case err == nil:
 		return fmt.Errorf("the %s's connection was closed", name)

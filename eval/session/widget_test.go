@@ -14,13 +14,13 @@ import (
 
 // PK-11: a widget that an agent's cell made is set through the notebook; the cell
 // that reads it runs again, and the notebook shows the value.
-func TestWidgetIsSet(t *testing.T) {
+func TestPK11SetWidgetRerunsItsReader(t *testing.T) {
 	t.Parallel()
-	sup := supervisor(t)
-	s := start(t, sup, session.Config{Kernel: python(t, sup), Agent: agent.Config{Command: playing("runs queries")}})
+	sup := newSupervisor(t)
+	s := startSession(t, sup, session.Config{Kernel: pythonKernel(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}})
 	run := func(source string) string {
 		require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source}))
-		return s.await(t, "the cell's end", entry(trace.KernelToServer, protocol.TypeCellResult)).CellID
+		return s.await(t, "the cell's end", isEntry(trace.KernelToServer, protocol.TypeCellResult)).CellID
 	}
 	maker := run("from assay import w_slider\nn = w_slider('Number', max=5, key='n')")
 	reader := run("print(n.value * 10)")
@@ -31,9 +31,9 @@ func TestWidgetIsSet(t *testing.T) {
 	_, err = s.Router().Ask(t.Context(), "set_widget", map[string]any{"key": key, "value": "4"})
 	require.NoError(t, err)
 	for _, want := range []string{protocol.TypeCellWidgets, protocol.TypeRunQueue, protocol.TypeStartCell} {
-		s.await(t, want, entry(trace.KernelToServer, want))
+		s.await(t, want, isEntry(trace.KernelToServer, want))
 	}
-	again := s.await(t, "the reader's end", entry(trace.KernelToServer, protocol.TypeCellResult))
+	again := s.await(t, "the reader's end", isEntry(trace.KernelToServer, protocol.TypeCellResult))
 	require.Equal(t, reader, again.CellID)
 	require.Equal(t, "ok", again.Status)
 

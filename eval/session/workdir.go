@@ -48,11 +48,11 @@ func RemoveWorkdir(sup *subprocess.Supervisor, dir string) error {
 
 // Workdir is the folder in which kernel and agent work; it goes with the
 // session.
-func (s *Session) Workdir() string { return s.sandbox }
+func (s *Session) Workdir() string { return s.workdir }
 
-func (s *Session) removeSandbox() error {
-	if s.sandbox == "" {
+func (s *Session) removeWorkdir() error {
+	if s.workdir == "" {
 		return nil
 	}
-	return RemoveWorkdir(s.supervisor, s.sandbox)
+	return RemoveWorkdir(s.supervisor, s.workdir)
 }

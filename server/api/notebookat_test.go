@@ -65,7 +65,7 @@ func statesAfter(tb testing.TB, text string, seqs []int64) map[int64]string {
 	tb.Helper()
 	fold, states := session.NewNotebookFold(), map[int64]string{}
 	_, err := trace.ReadRecords(strings.NewReader(text), func(r trace.Record) error {
-		fold.Add(r)
+		fold.Apply(r)
 		if slices.Contains(seqs, r.Seq) {
 			state, err := json.Marshal(fold.State())
 			require.NoError(tb, err)

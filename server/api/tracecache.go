@@ -132,7 +132,7 @@ func (c *cachedTrace) notebookAt(ctx context.Context, file TraceFile, seq int64)
 		if session.CanChangeNotebook(c.index.FrameAt(line.Number).Record) {
 			if r, err := trace.ParseRecord(line.Text); err == nil { // an entry that cannot be parsed is skipped
 				r.Seq = line.Number
-				fold.Add(r)
+				fold.Apply(r)
 			}
 		}
 		c.snapshots.offer(line.Number, len(line.Text), fold)
