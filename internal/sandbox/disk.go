@@ -14,63 +14,65 @@ import (
 )
 
 const (
-	listed    = 1024 // names of a folder that are read at a time
-	component = 16   // folders that are entered with one call: below any limit on a path
-	block     = 512  // bytes that st_blocks counts in
+	maxNamesPerRead   = 1024 // names of a folder that are read at a time
+	maxPathComponents = 16   // folders opened by one call, which keeps the path below PATH_MAX
+	statBlockBytes    = 512  // unit of st_blocks
 )
 
 // DiskUsage returns how many bytes the files and folders below root, and root itself,
-// take on the disk. A file of several names counts once; a link is not followed;
-// what has no name any more does not count, and what is moved meanwhile may not.
-// The tree may be of any depth and size, and be changed: memory follows the number
-// of folders not yet seen, and two descriptors at most are open beside root's.
+// take on the disk. A file with several names counts once. Links are not followed. Files
+// without a name do not count, and files moved during the count may be missed. The tree
+// may have any depth and size and may change meanwhile: memory grows with the number of
+// folders not yet visited, and at most two descriptors are open beside root's.
 //
-// When it is measured in part only, because ctx is done or a folder cannot be
-// read, that is an error, and the sum of the rest is returned too.
+// If ctx ends or a folder cannot be read, DiskUsage returns an error and the sum of what
+// it has counted.
 func DiskUsage(ctx context.Context, root string) (int64, error) {
 	fd, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0, fmt.Errorf("measure %s: %w", root, err)
 	}
 	defer unix.Close(fd)
-	m := measure{root: fd, seen: map[file]bool{}, left: []*folder{{}}}
-	if _, err := m.count(fd, ""); err != nil {
+	c := usageCount{rootFD: fd, linkedFiles: map[inodeID]bool{}, pending: []*pendingFolder{{}}}
+	if _, err := c.countEntry(fd, ""); err != nil {
 		return 0, fmt.Errorf("measure %s: %w", root, err)
 	}
-	for len(m.left) > 0 {
+	for len(c.pending) > 0 {
 		if ctx.Err() != nil {
-			return m.total, fmt.Errorf("measure %s: %w", root, context.Cause(ctx))
+			return c.totalBytes, fmt.Errorf("measure %s: %w", root, context.Cause(ctx))
 		}
-		next := m.left[len(m.left)-1]
-		m.left = m.left[:len(m.left)-1]
-		if err := m.enter(ctx, next); err != nil && m.problem == nil {
-			m.problem = fmt.Errorf("measure %s: %w", root, err)
+		next := c.pending[len(c.pending)-1]
+		c.pending = c.pending[:len(c.pending)-1]
+		if err := c.countFolder(ctx, next); err != nil && c.firstError == nil {
+			c.firstError = fmt.Errorf("measure %s: %w", root, err)
 		}
 	}
-	return m.total, m.problem
+	return c.totalBytes, c.firstError
 }
 
-// measure is a sum that grows.
-type measure struct {
-	root    int // descriptor
-	total   int64
-	seen    map[file]bool // those of several names
-	left    []*folder     // to be entered
-	problem error         // the first one
+// usageCount is the state of one DiskUsage.
+type usageCount struct {
+	rootFD      int
+	totalBytes  int64
+	linkedFiles map[inodeID]bool // counted files with more than one name
+	pending     []*pendingFolder // not yet visited
+	firstError  error
 }
 
-type file struct{ device, inode uint64 }
+// inodeID identifies a file, whatever its names.
+type inodeID struct{ device, inode uint64 }
 
-// folder is one below the root, by its names from there; the root has none.
-type folder struct {
-	above *folder
-	name  string
+// pendingFolder is a folder by its name in its parent. The root has no parent.
+type pendingFolder struct {
+	parent *pendingFolder
+	name   string
 }
 
-// enter counts what is in a folder.
-func (m *measure) enter(ctx context.Context, f *folder) error {
-	fd, err := m.open(f)
-	if vanished(err) {
+// countFolder counts what is in a folder, and adds its subfolders to pending. A folder
+// that has disappeared is no error.
+func (c *usageCount) countFolder(ctx context.Context, f *pendingFolder) error {
+	fd, err := c.openFolder(f)
+	if isVanished(err) {
 		return nil
 	}
 	if err != nil {
@@ -79,13 +81,17 @@ func (m *measure) enter(ctx context.Context, f *folder) error {
 	dir := os.NewFile(uintptr(fd), f.name)
 	defer dir.Close()
 	for ctx.Err() == nil {
-		names, err := dir.Readdirnames(listed)
+		names, err := dir.Readdirnames(maxNamesPerRead)
 		for _, name := range names {
-			if err := m.add(fd, f, name); err != nil {
+			isFolder, err := c.countEntry(fd, name)
+			if isFolder {
+				c.pending = append(c.pending, &pendingFolder{parent: f, name: name})
+			}
+			if err != nil {
 				return err
 			}
 		}
-		if errors.Is(err, io.EOF) || vanished(err) {
+		if errors.Is(err, io.EOF) || isVanished(err) {
 			return nil
 		}
 		if err != nil {
@@ -95,27 +101,19 @@ func (m *measure) enter(ctx context.Context, f *folder) error {
 	return context.Cause(ctx)
 }
 
-func (m *measure) add(fd int, in *folder, name string) error {
-	isFolder, err := m.count(fd, name)
-	if isFolder {
-		m.left = append(m.left, &folder{above: in, name: name})
-	}
-	return err
-}
-
-// open opens a folder from the root down, a few names at a time. Links in place
-// of folders are refused.
-func (m *measure) open(f *folder) (int, error) {
-	var names []string
-	for ; f.above != nil; f = f.above {
+// openFolder opens a folder from the root down, at most maxPathComponents names at a
+// time. It refuses links in place of folders.
+func (c *usageCount) openFolder(f *pendingFolder) (int, error) {
+	var names []string // innermost first
+	for ; f.parent != nil; f = f.parent {
 		names = append(names, f.name)
 	}
-	at := m.root
+	at := c.rootFD
 	for {
 		path, flags := ".", uint64(unix.O_RDONLY)
-		if few := min(component, len(names)); few > 0 {
-			path = reversed(names[len(names)-few:])
-			names = names[:len(names)-few]
+		if count := min(maxPathComponents, len(names)); count > 0 {
+			path = joinReversed(names[len(names)-count:])
+			names = names[:len(names)-count]
 		}
 		if len(names) > 0 {
 			flags = unix.O_PATH
@@ -124,7 +122,7 @@ func (m *measure) open(f *folder) (int, error) {
 			Flags:   flags | unix.O_DIRECTORY | unix.O_CLOEXEC,
 			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
 		})
-		if at != m.root {
+		if at != c.rootFD {
 			_ = unix.Close(at)
 		}
 		if err != nil || len(names) == 0 {
@@ -134,8 +132,8 @@ func (m *measure) open(f *folder) (int, error) {
 	}
 }
 
-// reversed joins names, the last of which is the uppermost.
-func reversed(names []string) string {
+// joinReversed joins names to a path, beginning with the last.
+func joinReversed(names []string) string {
 	var path strings.Builder
 	for _, name := range slices.Backward(names) {
 		path.WriteString(name)
@@ -144,12 +142,12 @@ func reversed(names []string) string {
 	return path.String()
 }
 
-// count adds what a name in an open folder stands for, "" being the folder itself,
-// and tells whether that is a folder.
-func (m *measure) count(fd int, name string) (isFolder bool, err error) {
+// countEntry adds the size of an entry of an open folder, or of the folder itself if name
+// is empty, and reports whether it is a folder. An entry that has disappeared counts 0.
+func (c *usageCount) countEntry(fd int, name string) (isFolder bool, err error) {
 	var info unix.Stat_t
 	err = unix.Fstatat(fd, name, &info, unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH)
-	if vanished(err) {
+	if isVanished(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -157,18 +155,18 @@ func (m *measure) count(fd int, name string) (isFolder bool, err error) {
 	}
 	isFolder = info.Mode&unix.S_IFMT == unix.S_IFDIR
 	if !isFolder && info.Nlink > 1 {
-		is := file{device: info.Dev, inode: info.Ino}
-		if m.seen[is] {
+		id := inodeID{device: info.Dev, inode: info.Ino}
+		if c.linkedFiles[id] {
 			return false, nil
 		}
-		m.seen[is] = true
+		c.linkedFiles[id] = true
 	}
-	m.total += info.Blocks * block
+	c.totalBytes += info.Blocks * statBlockBytes
 	return isFolder, nil
 }
 
-// vanished tells of an error that it is about something that is no longer what
-// and where it was.
-func vanished(err error) bool {
+// isVanished reports whether an error means that something was removed or replaced
+// meanwhile.
+func isVanished(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 }

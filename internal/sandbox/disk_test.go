@@ -17,38 +17,39 @@ import (
 	"assay/internal/sandbox"
 )
 
-func usage(t *testing.T, root string) int64 {
+// measureUsage returns the disk usage of root in bytes.
+func measureUsage(t *testing.T, root string) int64 {
 	t.Helper()
 	total, err := sandbox.DiskUsage(t.Context(), root)
 	require.NoError(t, err)
 	return total
 }
 
-// growth is by how much usage grows when something is done.
-func growth(t *testing.T, root string, do func()) int64 {
+// measureGrowth returns by how many bytes the disk usage of root grows while do runs.
+func measureGrowth(t *testing.T, root string, do func()) int64 {
 	t.Helper()
-	before := usage(t, root)
+	before := measureUsage(t, root)
 	do()
-	return usage(t, root) - before
+	return measureUsage(t, root) - before
 }
 
-func TestUsage(t *testing.T) {
+func TestDiskUsage(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	file := filepath.Join(root, "a", "b", "file")
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-	require.Positive(t, usage(t, root))
+	require.Positive(t, measureUsage(t, root))
 
-	require.InDelta(t, 1<<20, growth(t, root, func() { require.NoError(t, os.WriteFile(file, make([]byte, 1<<20), 0o600)) }), 1<<14)
-	require.Zero(t, growth(t, root, func() { require.NoError(t, os.Link(file, filepath.Join(root, "a", "another"))) }))
-	require.InDelta(t, 0, growth(t, root, func() { require.NoError(t, os.Symlink("/usr", filepath.Join(root, "link"))) }), 1<<12)
-	require.InDelta(t, 0, growth(t, root, func() { // a hole
+	require.InDelta(t, 1<<20, measureGrowth(t, root, func() { require.NoError(t, os.WriteFile(file, make([]byte, 1<<20), 0o600)) }), 1<<14)
+	require.Zero(t, measureGrowth(t, root, func() { require.NoError(t, os.Link(file, filepath.Join(root, "a", "another"))) }))
+	require.InDelta(t, 0, measureGrowth(t, root, func() { require.NoError(t, os.Symlink("/usr", filepath.Join(root, "link"))) }), 1<<12)
+	require.InDelta(t, 0, measureGrowth(t, root, func() { // a hole
 		sparse, err := os.Create(filepath.Join(root, "sparse"))
 		require.NoError(t, err)
 		require.NoError(t, sparse.Truncate(1<<40))
 		require.NoError(t, sparse.Close())
 	}), 1<<12)
-	require.InDelta(t, -1<<20, growth(t, root, func() {
+	require.InDelta(t, -1<<20, measureGrowth(t, root, func() {
 		require.NoError(t, os.Remove(file))
 		require.NoError(t, os.Remove(filepath.Join(root, "a", "another")))
 	}), 1<<14)
@@ -57,8 +58,8 @@ func TestUsage(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// Folders deeper than any path can be do not hide anything.
-func TestUsageDeep(t *testing.T) {
+// Folders deeper than the longest path are counted too.
+func TestDiskUsageOfDeepTree(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	name := strings.Repeat("d", 200)
@@ -78,19 +79,19 @@ func TestUsageDeep(t *testing.T) {
 	_, err = file.Write(make([]byte, 1<<20))
 	require.NoError(t, err)
 	require.NoError(t, errors.Join(file.Close(), unix.Close(at)))
-	require.Greater(t, usage(t, root), int64(1<<20))
+	require.Greater(t, measureUsage(t, root), int64(1<<20))
 }
 
-func TestUsageWide(t *testing.T) {
+func TestDiskUsageOfWideFolder(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	for i := range 3000 {
 		require.NoError(t, os.WriteFile(filepath.Join(root, fmt.Sprint(i)), []byte("x"), 0o600))
 	}
-	require.GreaterOrEqual(t, usage(t, root), int64(3000*4096))
+	require.GreaterOrEqual(t, measureUsage(t, root), int64(3000*4096))
 }
 
-func TestUsageStops(t *testing.T) {
+func TestDiskUsageEndsWithContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	late := errors.New("measured for too long")
@@ -99,8 +100,8 @@ func TestUsageStops(t *testing.T) {
 	require.ErrorIs(t, err, late)
 }
 
-// A tree that changes while it is measured is no error.
-func TestUsageOfChangingTree(t *testing.T) {
+// Changes of the tree during the count are no error.
+func TestDiskUsageOfChangingTree(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	done := make(chan struct{})
@@ -119,26 +120,26 @@ func TestUsageOfChangingTree(t *testing.T) {
 			running = false
 		default:
 		}
-		usage(t, root)
+		measureUsage(t, root)
 	}
 }
 
-// What cannot be read cannot be measured, and that is said, beside the rest.
-func TestUsageOfHiddenFolder(t *testing.T) {
+// A folder that cannot be read is an error, and the rest is counted.
+func TestDiskUsageOfUnreadableFolder(t *testing.T) {
 	t.Parallel()
-	w := way{uid: os.Getuid()}
-	if w.uid == 0 {
-		w.uid = nobody // root reads every folder
+	mode := launchMode{uid: os.Getuid()}
+	if mode.uid == 0 {
+		mode.uid = nobodyUID // root reads every folder
 	}
-	hidden := filepath.Join(w.folder(t), "hidden")
+	hidden := filepath.Join(mode.makeFolder(t), "hidden")
 	require.NoError(t, os.Mkdir(hidden, 0))
-	cmd := exec.CommandContext(t.Context(), in("fence.test"), "usage", filepath.Dir(hidden))
+	cmd := exec.CommandContext(t.Context(), installedFile("sandbox.test"), "usage", filepath.Dir(hidden))
 	cmd.Env = []string{"GORACE=atexit_sleep_ms=0"}
-	if w.uid != os.Getuid() {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(w.uid), Gid: uint32(w.uid)}}
+	if mode.uid != os.Getuid() {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(mode.uid), Gid: uint32(mode.uid)}}
 	}
 	out, err := cmd.Output()
 	require.NoError(t, err)
-	require.Equal(t, "true true\n", string(out), "the rest is measured, and the error says that it is not all")
+	require.Equal(t, "true true\n", string(out), "the rest is counted, and there is an error")
 	require.NoError(t, os.Chmod(hidden, 0o700))
 }

@@ -1,36 +1,37 @@
 package sandbox
 
-// What a fence can hold, the keys of [Machine.Enforced].
+// Keys of [Machine.Enforceable]. The limits are among its keys only if the rules set
+// them.
 const (
-	EnforcesRead         = "read"          // files outside cannot be read
-	EnforcesWrite        = "write"         // nor changed, made or removed
+	EnforcesRead         = "read"          // files outside the sandbox cannot be read
+	EnforcesWrite        = "write"         // nor changed, created or removed
 	EnforcesAttributes   = "attributes"    // nor given other modes, owners or times
-	EnforcesNetwork      = "network"       // the network is as the rules say
-	EnforcesUnixSockets  = "unix_sockets"  // programs outside that listen on a Unix socket cannot be reached
+	EnforcesNetwork      = "network"       // only the network of the rules can be reached
+	EnforcesUnixSockets  = "unix_sockets"  // Unix sockets of programs outside cannot be connected to
 	EnforcesSignals      = "signals"       // processes outside cannot be signalled, limited or slowed down
-	EnforcesCapabilities = "capabilities"  // there are no capabilities, and no way to any
+	EnforcesCapabilities = "capabilities"  // there are no capabilities, and none can be gained
 	EnforcesEnvironment  = "environment"   // environment and memory of processes outside cannot be read
-	EnforcesSharedMemory = "shared_memory" // /dev/shm is the sandbox's own
-	EnforcesMemory       = "memory"        // the limits of the rules, as far as there are any
-	EnforcesProcesses    = "processes"
-	EnforcesOpenFiles    = "open_files"
-	EnforcesFileSize     = "file_size"
+	EnforcesSharedMemory = "shared_memory" // no process outside shares its /dev/shm
+	EnforcesMemory       = "memory"        // Rules.MaxMemoryBytes holds
+	EnforcesProcesses    = "processes"     // Rules.MaxProcesses holds
+	EnforcesOpenFiles    = "open_files"    // Rules.MaxOpenFiles holds
+	EnforcesFileSize     = "file_size"     // Rules.MaxFileBytes holds
 )
 
-// Enforceable tells which promises hold on this machine for a process behind these
-// rules. A limit that the rules do not set is not among them.
+// Enforceable returns, for each key, whether this machine can enforce it for a process
+// with these rules. A limit that the rules do not set is left out.
 func (m Machine) Enforceable(r Rules) map[string]bool {
-	m = m.under(r)
-	reachable := r.Network != NetworkOff || r.AllowUnixSockets
+	m = m.withoutConflicts(r)
+	canMakeUnixSockets := r.Network != NetworkOff || r.AllowUnixSockets
 	held := map[string]bool{
 		EnforcesRead:         m.LandlockVersion >= 1,
-		EnforcesWrite:        m.LandlockVersion >= 3, // before, a file could be truncated
+		EnforcesWrite:        m.LandlockVersion >= 3, // older versions let a file be truncated
 		EnforcesAttributes:   false,                  // nothing in Linux can
 		EnforcesNetwork:      true,
-		EnforcesUnixSockets:  !reachable && m.Seccomp || m.LandlockVersion >= 9,
+		EnforcesUnixSockets:  !canMakeUnixSockets && m.Seccomp || m.LandlockVersion >= 9,
 		EnforcesSignals:      m.LandlockVersion >= 6 && m.Seccomp,
 		EnforcesCapabilities: true,
-		EnforcesEnvironment:  m.LandlockVersion >= 1 || m.IsRoot && m.bounding, // root with capabilities is safe from root without
+		EnforcesEnvironment:  m.LandlockVersion >= 1 || m.IsRoot && m.canDropBounding, // root without capabilities cannot look into root with them
 		EnforcesSharedMemory: m.MountNamespaces,
 	}
 	switch r.Network {
@@ -38,42 +39,43 @@ func (m Machine) Enforceable(r Rules) map[string]bool {
 		held[EnforcesNetwork] = m.Seccomp
 	case NetworkLoopback:
 		held[EnforcesNetwork] = m.NetworkNamespaces
-	default: // nothing was promised
+	default: // everything may be reached
 	}
 	limits := map[string]bool{
 		EnforcesMemory: r.MaxMemoryBytes > 0, EnforcesProcesses: r.MaxProcesses > 0,
 		EnforcesOpenFiles: r.MaxOpenFiles > 0, EnforcesFileSize: r.MaxFileBytes > 0,
 	}
-	for name, set := range limits {
-		if set {
+	for name, isSet := range limits {
+		if isSet {
 			held[name] = name != EnforcesProcesses || m.PidsCgroups || !m.IsRoot
 		}
 	}
 	return held
 }
 
-// enforcedByPlan is Enforceable without what only a cgroup enforces.
+// enforcedByPlan is Enforceable without what only a cgroup can enforce.
 func (m Machine) enforcedByPlan(r Rules) map[string]bool {
 	m.PidsCgroups = false
 	return m.Enforceable(r)
 }
 
-// DescribeMissing says, for people, what of [Machine.Enforced] does not hold and why. What
-// holds nowhere is not said.
+// DescribeMissing returns a sentence with the reason for each key of a map as from
+// [Machine.Enforceable] that is false, except EnforcesAttributes, which no machine can
+// enforce.
 func DescribeMissing(enforced map[string]bool) []string {
-	reasons := []struct{ name, sentence string }{
-		{EnforcesRead, "code can read whatever you can: this kernel has no Landlock (Linux 5.13 or newer has, where it is switched on)"},
+	reasons := []struct{ key, sentence string }{
+		{EnforcesRead, "code can read every file that you can: this Linux has no Landlock (5.13 or newer has it, if it is switched on)"},
 		{EnforcesWrite, "code can change files outside its sandbox: Linux is older than 6.2, or has no Landlock"},
 		{EnforcesNetwork, "the network is open: there is no seccomp to close it, or no right to make namespaces"},
-		{EnforcesUnixSockets, "code can talk to programs that listen on Unix sockets, as Docker does: Landlock is older than version 9; --network off prevents it"},
+		{EnforcesUnixSockets, "code can talk to programs that listen on Unix sockets, such as Docker: Landlock is older than version 9; --network off prevents it"},
 		{EnforcesSignals, "code can signal your other processes: Linux is older than 6.12, or has no Landlock or no seccomp"},
-		{EnforcesEnvironment, "code can read the server's environment, keys included: this kernel has no Landlock"},
+		{EnforcesEnvironment, "code can read the server's environment with its keys: this Linux has no Landlock"},
 		{EnforcesSharedMemory, "sandboxes share /dev/shm: there is no right to make namespaces"},
-		{EnforcesProcesses, "the number of processes is not limited: there is no pids cgroup that we may write, and root is exempt from other limits"},
+		{EnforcesProcesses, "the number of processes is not limited: there is no pids cgroup that we may write, and other limits do not bind root"},
 	}
 	var missing []string
 	for _, reason := range reasons {
-		if held, asked := enforced[reason.name]; asked && !held {
+		if held, asked := enforced[reason.key]; asked && !held {
 			missing = append(missing, reason.sentence)
 		}
 	}

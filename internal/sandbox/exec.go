@@ -1,73 +1,71 @@
 package sandbox
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os/exec"
 	"os/signal"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// Exec carries a plan out, which is the JSON of a [Plan], and becomes the command
-// argv, with the environment env. It returns only if that failed; the process is
-// then good for nothing but to say so and exit. Without argv it carries the plan
-// out and returns, which tells whether that can be done.
+// Exec carries out a plan, given as the JSON of a [Plan], and replaces this process with
+// the command argv and the environment env. It returns only if that failed; the caller
+// must then report the error and exit, since the process may be half confined. With an
+// empty argv it carries out the plan and returns nil, which shows that the plan works.
 func Exec(plan string, argv, env []string) error {
 	decoder := json.NewDecoder(strings.NewReader(plan))
 	decoder.DisallowUnknownFields()
 	var p Plan
 	if err := decoder.Decode(&p); err != nil {
-		return fmt.Errorf("fence: the plan: %w", err)
+		return fmt.Errorf("sandbox: read the plan: %w", err)
 	}
 	var path string
 	if len(argv) > 0 {
 		found, err := exec.LookPath(argv[0])
 		if err != nil {
-			return fmt.Errorf("fence: %w", err)
+			return fmt.Errorf("sandbox: %w", err)
 		}
 		path = found
 	}
-	// What follows is done to this thread, and is the process's when the thread
-	// executes the command, with which all other threads end.
+	// The following steps confine only this thread. Executing the command ends all other
+	// threads and makes it the process.
 	runtime.LockOSThread()
-	if err := p.carryOut(); err != nil {
-		return fmt.Errorf("fence: %w", err)
+	if err := p.confineThread(); err != nil {
+		return fmt.Errorf("sandbox: %w", err)
 	}
 	if len(argv) == 0 {
 		return nil
 	}
 	if err := syscall.Exec(path, argv, env); err != nil {
-		return fmt.Errorf("fence: execute %s: %w", path, err)
+		return fmt.Errorf("sandbox: execute %s: %w", path, err)
 	}
 	return nil
 }
 
-// carryOut puts the calling thread behind the fence.
-func (p Plan) carryOut() error {
-	if err := p.separate(); err != nil {
+// confineThread carries out the plan on the calling thread. The Python kernel's sandbox
+// module does the same steps.
+func (p Plan) confineThread() error {
+	if err := p.enterNamespaces(); err != nil {
 		return err
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)
 	}
 	if p.Landlock != nil {
-		if err := p.Landlock.enforce(); err != nil {
+		if err := p.Landlock.restrictThread(); err != nil {
 			return err
 		}
 	}
 	if err := dropCapabilities(p.DroppedCapabilities); err != nil {
 		return err
 	}
-	// A file that grows too large is then an error, as it is in Python anyway.
+	// A file that grows too large is then an error, as it always is in Python.
 	signal.Ignore(syscall.SIGXFSZ)
-	if err := install(p.SeccompFilter); err != nil {
+	if err := installSeccompFilter(p.SeccompFilter); err != nil {
 		return err
 	}
 	for _, limit := range p.Rlimits {
@@ -78,6 +76,66 @@ func (p Plan) carryOut() error {
 	return nil
 }
 
+// enterNamespaces makes the plan's namespaces for the calling thread, unless the process
+// was started in them, and then its mounts and loopback interface.
+func (p Plan) enterNamespaces() error {
+	if p.Namespaces != 0 && p.Namespaces&unix.CLONE_NEWUSER == 0 {
+		if err := unix.Unshare(int(p.Namespaces)); err != nil {
+			return fmt.Errorf("make namespaces: %w", err)
+		}
+	}
+	if p.Namespaces&unix.CLONE_NEWNS != 0 {
+		if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+			return fmt.Errorf("keep mounts private: %w", err)
+		}
+	}
+	for _, mount := range p.Mounts {
+		if err := unix.Mount(mount.Type, mount.Target, mount.Type, unix.MS_NOSUID, mount.Options); err != nil {
+			return fmt.Errorf("mount %s: %w", mount.Target, err)
+		}
+	}
+	if p.RaiseLoopback {
+		return raiseLoopback()
+	}
+	return nil
+}
+
+// raiseLoopback brings up the loopback interface of the calling thread's network
+// namespace.
+func raiseLoopback() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("make a socket: %w", err)
+	}
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request); err != nil {
+		return fmt.Errorf("raise the loopback interface: %w", err)
+	}
+	return nil
+}
+
+// dropCapabilities drops all capabilities of the calling thread, and the first boundingCount
+// of them from its bounding set, so that they cannot be gained again.
+func dropCapabilities(boundingCount int) error {
+	for capability := range boundingCount {
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(capability), 0, 0, 0); err != nil {
+			return fmt.Errorf("drop capability %d: %w", capability, err)
+		}
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&header, &none[0]); err != nil { // emptying the inheritable set empties the ambient one
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	return nil
+}
+
+// set lowers the soft and hard limit of this process.
 func (l Rlimit) set() error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(l.Resource, &now); err != nil {
@@ -86,47 +144,6 @@ func (l Rlimit) set() error {
 	value := min(l.Value, now.Max)
 	if err := unix.Setrlimit(l.Resource, &unix.Rlimit{Cur: value, Max: value}); err != nil {
 		return fmt.Errorf("set limit %d: %w", l.Resource, err)
-	}
-	return nil
-}
-
-// dropCapabilities gives up all capabilities, and takes the first so many out of
-// what can be had again.
-func dropCapabilities(bounding int) error {
-	for capability := range bounding {
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(capability), 0, 0, 0); err != nil {
-			return fmt.Errorf("drop capability %d: %w", capability, err)
-		}
-	}
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	if err := unix.Capset(&header, &none[0]); err != nil { // the ambient set goes with the inheritable one
-		return fmt.Errorf("drop capabilities: %w", err)
-	}
-	return nil
-}
-
-// install makes the kernel run a seccomp program at each system call; none, if it
-// is empty.
-func install(code []byte) error {
-	if len(code) == 0 {
-		return nil
-	}
-	if len(code)%instruction != 0 || len(code) > instruction*unix.BPF_MAXINSNS {
-		return fmt.Errorf("install the seccomp filter: %d bytes are no program", len(code))
-	}
-	var filters []unix.SockFilter
-	for i := range slices.Chunk(code, instruction) {
-		filters = append(filters, unix.SockFilter{
-			Code: binary.NativeEndian.Uint16(i), Jt: i[2], Jf: i[3], K: binary.NativeEndian.Uint32(i[4:]),
-		})
-	}
-	program := unix.SockFprog{Len: uint16(len(filters)), Filter: &filters[0]} //nolint:gosec // no more than BPF_MAXINSNS
-	//nolint:gosec // the kernel wants an address
-	err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
-	runtime.KeepAlive(filters)
-	if err != nil {
-		return fmt.Errorf("install the seccomp filter: %w", err)
 	}
 	return nil
 }

@@ -1,12 +1,12 @@
 package sandbox
 
-// FindCgroups is how the kernel's tables of cgroups are read.
-func FindCgroups(mounts, member string) (pids, unified string) {
-	found := findCgroups(mounts, member)
-	return found.pids, found.unified
+// ParseCgroups is parseCgroups.
+func ParseCgroups(mounts, memberships string) (pidsV1, unified string) {
+	found := parseCgroups(mounts, memberships)
+	return found.pidsV1, found.unified
 }
 
-// LimitUnified is for a limit of version 2, which a test cannot expect to have.
-func LimitUnified(limit int, ours, group string) (*PidsLimit, error) {
-	return limitUnified(limit, ours, group)
+// NewUnifiedPidsLimit is newUnifiedPidsLimit, for machines where pids has version 1.
+func NewUnifiedPidsLimit(maxProcesses int, ownDir, cgroupDir string) (*PidsLimit, error) {
+	return newUnifiedPidsLimit(maxProcesses, ownDir, cgroupDir)
 }

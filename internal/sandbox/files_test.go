@@ -10,27 +10,28 @@ import (
 	"assay/internal/sandbox"
 )
 
-// outside is a folder that is the user's, with a secret and a program in it.
-func (w way) outside(t *testing.T) string {
+// makeOutsideFolder makes a folder of the mode's user, outside of any sandbox, with the files
+// "secret" and "program".
+func (mode launchMode) makeOutsideFolder(t *testing.T) string {
 	t.Helper()
-	dir := w.folder(t)
-	for name, mode := range map[string]os.FileMode{"secret": 0o600, "program": 0o755} {
+	dir := mode.makeFolder(t)
+	for name, permissions := range map[string]os.FileMode{"secret": 0o600, "program": 0o755} {
 		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"), mode))
-		require.NoError(t, os.Chown(path, w.uid, -1))
+		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"), permissions))
+		require.NoError(t, os.Chown(path, mode.uid, -1))
 	}
 	return dir
 }
 
-// PK-15: what is outside cannot be read.
-func TestRead(t *testing.T) {
+// PK-15: files outside the sandbox cannot be read.
+func TestFilesOutsideCannotBeRead(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways() {
+	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rules, out, other := w.rules(t), w.outside(t), w.outside(t)
+			rules, out, other := mode.newRules(t), mode.makeOutsideFolder(t), mode.makeOutsideFolder(t)
 			require.NoError(t, os.Symlink(out, filepath.Join(rules.Workdir, "link")))
-			w.prevent(t, order{Rules: rules}, sandbox.EnforcesRead, map[string]string{
+			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesRead, map[string]string{
 				"file":             `open(OUT + "/secret").read()`,
 				"folder":           `os.listdir(OUT)`,
 				"home":             `os.listdir("/root")`,
@@ -56,7 +57,7 @@ failed = subprocess.run(["cat", OUT + "/secret"], stderr=subprocess.PIPE).stderr
 if b"Permission denied" in failed: raise PermissionError(failed)`,
 				"a daemon": `
 os.setsid()
-said = forked('os.setsid(); open(OUT + "/secret").read()', names)
+said = run_in_fork('os.setsid(); open(OUT + "/secret").read()', names)
 if said != "done": raise PermissionError(said)`,
 				"a handle": `
 import ctypes
@@ -76,15 +77,15 @@ except OSError as error: raise PermissionError(error)`,
 	}
 }
 
-// PK-15: what is outside cannot be changed.
-func TestWrite(t *testing.T) {
+// PK-15: files outside the sandbox cannot be changed.
+func TestFilesOutsideCannotBeChanged(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways() {
+	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rules, out := w.rules(t), w.outside(t)
+			rules, out := mode.newRules(t), mode.makeOutsideFolder(t)
 			require.NoError(t, os.Symlink(filepath.Join(out, "secret"), filepath.Join(rules.Workdir, "link")))
-			w.prevent(t, order{Rules: rules}, sandbox.EnforcesWrite, map[string]string{
+			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesWrite, map[string]string{
 				"create":          `open(OUT + "/new", "w")`,
 				"overwrite":       `open(OUT + "/secret", "w")`,
 				"append":          `open(OUT + "/secret", "a").write("x")`,
@@ -105,7 +106,7 @@ func TestWrite(t *testing.T) {
 				"into the system": `open("/usr/new", "w")`,
 				"core pattern":    `open("/proc/sys/kernel/core_pattern", "w")`,
 				"server's figure": `open(f"/proc/{SERVER}/oom_score_adj", "w")`,
-				"temporary file":  `open("/tmp/fence-test-new", "w")`,
+				"temporary file":  `open("/tmp/sandbox-test-new", "w")`,
 				"listen":          `import socket; socket.socket(socket.AF_UNIX).bind(OUT + "/new")`,
 				"a ring": `
 try: syscall(NR["io_uring_setup"], 8, bytes(120))
@@ -118,38 +119,38 @@ except OSError as error: raise PermissionError(error)`,
 			text, err := os.ReadFile(filepath.Join(out, "secret"))
 			require.NoError(t, err)
 			require.Equal(t, "#!/bin/sh\n", string(text))
-			require.NoFileExists(t, "/tmp/fence-test-new")
+			require.NoFileExists(t, "/tmp/sandbox-test-new")
 		})
 	}
 }
 
-// What Linux cannot prevent is said.
-func TestAttributes(t *testing.T) {
+// Linux cannot protect attributes of files outside, which Enforceable must say.
+func TestAttributesAreSaidNotToBeEnforced(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways() {
+	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w.prevent(t, order{Rules: w.rules(t)}, sandbox.EnforcesAttributes, map[string]string{
+			mode.requirePrevented(t, request{Rules: mode.newRules(t)}, sandbox.EnforcesAttributes, map[string]string{
 				"mode":  `os.chmod(OUT + "/secret", 0o640)`,
 				"owner": `os.chown(OUT + "/secret", os.getuid(), -1)`,
 				"time":  `os.utime(OUT + "/secret", (0, 0))`,
-			}, map[string]any{"OUT": w.outside(t)})
+			}, map[string]any{"OUT": mode.makeOutsideFolder(t)})
 		})
 	}
 }
 
-// PK-15: shared memory is the sandbox's own, or its names are not told.
-func TestSharedMemory(t *testing.T) {
+// PK-15: the sandbox has private shared memory, or cannot list that of the machine.
+func TestSharedMemoryIsPrivate(t *testing.T) {
 	t.Parallel()
-	theirs, err := os.CreateTemp("/dev/shm", "fence-test-")
+	theirs, err := os.CreateTemp("/dev/shm", "sandbox-test-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.Remove(theirs.Name())) })
 	require.NoError(t, theirs.Close())
 	require.NoError(t, os.Chmod(theirs.Name(), 0o666))
-	for name, w := range ways() {
+	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w.prevent(t, order{Rules: w.rules(t)}, sandbox.EnforcesSharedMemory, map[string]string{
+			mode.requirePrevented(t, request{Rules: mode.newRules(t)}, sandbox.EnforcesSharedMemory, map[string]string{
 				"read": `
 try: open(THEIRS).read()
 except FileNotFoundError as error: raise PermissionError(error)`,

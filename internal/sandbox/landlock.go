@@ -11,41 +11,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LandlockRules is what Landlock is told. Its numbers are the kernel's own.
+// LandlockRules is a Landlock ruleset. Its numbers are bits of the kernel's interface.
 type LandlockRules struct {
-	HandledFileAccess uint64     `json:"files"`  // what may be done to files only where Paths say so
-	HandledPortAccess uint64     `json:"ports"`  // what may not be done with ports
-	ScopedAccess      uint64     `json:"scoped"` // what ends at the fence
-	RestrictFlags     uint32     `json:"flags"`
+	HandledFileAccess uint64     `json:"files"`  // kinds of access to files that only Paths allow
+	HandledPortAccess uint64     `json:"ports"`  // kinds of access to TCP ports that are forbidden
+	ScopedAccess      uint64     `json:"scoped"` // signals and sockets that may not cross the border
+	RestrictFlags     uint32     `json:"flags"`  // flags of landlock_restrict_self(2)
 	Paths             []PathRule `json:"paths"`
 }
 
-// PathRule is a file or a folder, with all below it, and what may be done there. One
-// that is missing when the plan is carried out is passed over.
+// PathRule allows kinds of access to a file, or to a folder and everything below it. A
+// path that is missing when the plan is carried out is skipped.
 type PathRule struct {
 	Path          string `json:"path"`
 	AllowedAccess uint64 `json:"access"`
 }
 
-// What may be done to a file or a folder. No device can be made, and no command
-// given to one, but for those that are named.
+// Sets of access rights. No process may make devices, or use ioctl on devices other than
+// the named ones.
 const (
-	reading = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir
-	making  = ll.AccessFSRemoveDir | ll.AccessFSRemoveFile | ll.AccessFSMakeDir | ll.AccessFSMakeReg |
+	readAccess   = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir
+	createAccess = ll.AccessFSRemoveDir | ll.AccessFSRemoveFile | ll.AccessFSMakeDir | ll.AccessFSMakeReg |
 		ll.AccessFSMakeSock | ll.AccessFSMakeFifo | ll.AccessFSMakeSym | ll.AccessFSRefer
-	changing = ll.AccessFSWriteFile | ll.AccessFSTruncate
-	writing  = reading | making | changing | ll.AccessFSResolveUnix
+	changeAccess = ll.AccessFSWriteFile | ll.AccessFSTruncate
+	fullAccess   = readAccess | createAccess | changeAccess | ll.AccessFSResolveUnix
 
-	using = ll.AccessFSReadFile | ll.AccessFSReadDir | changing | ll.AccessFSIoctlDev // of devices
+	deviceAccess = ll.AccessFSReadFile | ll.AccessFSReadDir | changeAccess | ll.AccessFSIoctlDev
 
-	// Shared memory that is everybody's: its names are not told.
-	sharing = ll.AccessFSReadFile | changing | ll.AccessFSMakeReg | ll.AccessFSRemoveFile
+	// For /dev/shm of the whole machine: its files may be used, but not listed.
+	sharedMemoryAccess = ll.AccessFSReadFile | changeAccess | ll.AccessFSMakeReg | ll.AccessFSRemoveFile
 
-	toFiles = ll.AccessFSExecute | ll.AccessFSReadFile | changing | ll.AccessFSIoctlDev | ll.AccessFSResolveUnix
+	// The rights that the kernel accepts for a path that is not a folder.
+	fileAccess = ll.AccessFSExecute | ll.AccessFSReadFile | changeAccess | ll.AccessFSIoctlDev | ll.AccessFSResolveUnix
 )
 
-// known is what the version of Landlock on this machine can restrict.
-func (m Machine) known() landlock.Config {
+// landlockConfig returns everything that this machine's version of Landlock can restrict.
+func (m Machine) landlockConfig() landlock.Config {
 	versions := []landlock.Config{
 		{},
 		landlock.V1, landlock.V2, landlock.V3, landlock.V4, landlock.V5, landlock.V6,
@@ -54,78 +55,91 @@ func (m Machine) known() landlock.Config {
 	return versions[min(m.LandlockVersion, len(versions)-1)]
 }
 
-func (m Machine) ruleset(r Rules) (*LandlockRules, error) {
-	known := m.known()
-	set := &LandlockRules{HandledFileAccess: uint64(known.HandledAccessFS), ScopedAccess: uint64(known.Scoped)}
+// landlockRules returns the ruleset that enforces the rules as far as this machine's
+// Landlock can. It fails if the Workdir does not exist.
+func (m Machine) landlockRules(r Rules) (*LandlockRules, error) {
+	config := m.landlockConfig()
+	rules := &LandlockRules{HandledFileAccess: uint64(config.HandledAccessFS), ScopedAccess: uint64(config.Scoped)}
 	if r.Network == NetworkOff {
-		set.HandledPortAccess = uint64(known.HandledAccessNet)
+		rules.HandledPortAccess = uint64(config.HandledAccessNet)
 	}
 	if m.LandlockVersion >= 7 {
-		set.RestrictFlags = ll.FlagRestrictSelfLogSameExecOff // what is refused is the user's to see, not the system's
+		rules.RestrictFlags = ll.FlagRestrictSelfLogSameExecOff // refusals are no matter for the system's audit log
 	}
-	if err := set.allow(writing, r.Workdir); err != nil {
-		return nil, fmt.Errorf("fence: %w", err)
+	if err := rules.allowPath(fullAccess, r.Workdir); err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	for _, grant := range m.grants(r) {
+	for _, grant := range m.pathGrants(r) {
 		for _, path := range grant.paths {
-			err := set.allow(grant.access, path)
+			err := rules.allowPath(grant.access, path)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
-				return nil, fmt.Errorf("fence: %w", err)
+				return nil, fmt.Errorf("sandbox: %w", err)
 			}
 		}
 	}
-	return set, nil
+	return rules, nil
 }
 
-type grant struct {
+// pathGrant is access to some paths.
+type pathGrant struct {
 	access uint64
 	paths  []string
 }
 
-// grants is what may be done where, beside the root.
-func (m Machine) grants(r Rules) []grant {
-	all := []grant{{reading, r.ReadPaths}, {writing, r.WritePaths}, {using, devices()}}
-	shm := []string{sharedMemory}
+// pathGrants returns what may be done to which paths besides the Workdir.
+func (m Machine) pathGrants(r Rules) []pathGrant {
+	all := []pathGrant{{readAccess, r.ReadPaths}, {fullAccess, r.WritePaths}, {deviceAccess, devicePaths()}}
+	sharedMemory := []string{sharedMemoryDir}
 	if !m.MountNamespaces {
-		return append(all, grant{sharing, shm})
+		return append(all, pathGrant{sharedMemoryAccess, sharedMemory})
 	}
-	return append(all, grant{writing, shm}, grant{using, []string{"/dev/ptmx", "/dev/pts"}})
+	return append(all, pathGrant{fullAccess, sharedMemory}, pathGrant{deviceAccess, []string{"/dev/ptmx", "/dev/pts"}})
 }
 
-// allow adds a path, which must exist: what can be done to a folder only is not
-// to be asked for a file.
-func (s *LandlockRules) allow(access uint64, path string) error {
+// devicePaths returns the devices that every sandbox may read and write. Terminals and
+// the machine's pseudo terminals are not among them, because other programs of the user
+// are behind them.
+func devicePaths() []string {
+	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+}
+
+// allowPath adds a rule for a path, which must exist. Rights that only apply to folders
+// are left out for a file, since the kernel refuses them.
+func (l *LandlockRules) allowPath(access uint64, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
-		access &= toFiles
+		access &= fileAccess
 	}
-	s.Paths = append(s.Paths, PathRule{Path: path, AllowedAccess: access & s.HandledFileAccess})
+	l.Paths = append(l.Paths, PathRule{Path: path, AllowedAccess: access & l.HandledFileAccess})
 	return nil
 }
 
-// enforce puts the calling thread behind the rules. It must have given up the
-// way to new privileges.
-func (s *LandlockRules) enforce() error {
-	fd, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{HandledAccessFS: s.HandledFileAccess, HandledAccessNet: s.HandledPortAccess, Scoped: s.ScopedAccess}, 0)
+// restrictThread enforces the ruleset on the calling thread, which must have set
+// PR_SET_NO_NEW_PRIVS.
+func (l *LandlockRules) restrictThread() error {
+	fd, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{
+		HandledAccessFS: l.HandledFileAccess, HandledAccessNet: l.HandledPortAccess, Scoped: l.ScopedAccess,
+	}, 0)
 	if err != nil {
 		return fmt.Errorf("make a landlock ruleset: %w", err)
 	}
 	defer unix.Close(fd)
-	for _, path := range s.Paths {
-		if err := path.add(fd); err != nil {
+	for _, path := range l.Paths {
+		if err := path.addTo(fd); err != nil {
 			return fmt.Errorf("allow %s: %w", path.Path, err)
 		}
 	}
-	if err := ll.LandlockRestrictSelf(fd, s.RestrictFlags); err != nil {
+	if err := ll.LandlockRestrictSelf(fd, l.RestrictFlags); err != nil {
 		return fmt.Errorf("restrict by landlock: %w", err)
 	}
 	return nil
 }
 
-func (p PathRule) add(ruleset int) error {
+// addTo adds the rule to an open Landlock ruleset. A missing path is skipped.
+func (p PathRule) addTo(ruleset int) error {
 	fd, err := unix.Open(p.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil

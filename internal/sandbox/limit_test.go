@@ -8,15 +8,15 @@ import (
 	"assay/internal/sandbox"
 )
 
-// PK-15: what is too much is an error, and the process lives.
-func TestLimits(t *testing.T) {
+// PK-15: exceeding a limit is an error in the program, not its death.
+func TestMemoryFileAndDescriptorLimits(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways() {
+	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rules := w.rules(t)
+			rules := mode.newRules(t)
 			rules.MaxMemoryBytes, rules.MaxOpenFiles, rules.MaxFileBytes = 512<<20, 64, 1<<20
-			outcomes, enforced := w.try(t, order{Rules: rules}, map[string]string{
+			outcomes, enforced := mode.tryAll(t, request{Rules: rules}, map[string]string{
 				"memory": `bytearray(1 << 30)`,
 				"memory in small pieces": `
 pieces = []
@@ -36,16 +36,17 @@ while True: pieces.append(bytes(1 << 20))`,
 			require.Regexp(t, "ValueError|PermissionError", outcomes["raise the limit"])
 			require.Equal(t, "done", outcomes["enough memory"])
 			require.Equal(t, "done", outcomes["enough of a file"])
-			for _, promise := range []string{sandbox.EnforcesMemory, sandbox.EnforcesOpenFiles, sandbox.EnforcesFileSize} {
-				require.True(t, enforced[promise])
+			for _, key := range []string{sandbox.EnforcesMemory, sandbox.EnforcesOpenFiles, sandbox.EnforcesFileSize} {
+				require.True(t, enforced[key])
 			}
 			require.NotContains(t, enforced, sandbox.EnforcesProcesses)
 		})
 	}
 }
 
-// bomb forks up to 200 processes, all at once there, and says how many it had.
-const bomb = `
+// forkBomb is Python code that forks up to 200 processes which run at the same time; its
+// error is the number that it got.
+const forkBomb = `
 gate, release = os.pipe()
 count = 0
 try:
@@ -59,21 +60,21 @@ except BlockingIOError as error:
     raise RuntimeError(count)`
 
 // PK-15: the number of processes is limited.
-func TestProcesses(t *testing.T) {
+func TestProcessLimit(t *testing.T) {
 	t.Parallel()
 	pids, err := sandbox.NewPidsLimit(1, "")
 	if err == nil {
 		require.NoError(t, pids.Remove())
 	}
-	for name, w := range ways() {
+	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rules := w.rules(t)
+			rules := mode.newRules(t)
 			rules.MaxProcesses = 64
-			// A cgroup is the server's to make, and nobody has none.
-			o := order{Rules: rules, Pids: err == nil && w.uid == 0}
-			outcomes, enforced := w.try(t, o, map[string]string{
-				"fork": bomb,
+			// Only root can make cgroups.
+			o := request{Rules: rules, UsePidsCgroup: err == nil && mode.uid == 0}
+			outcomes, enforced := mode.tryAll(t, o, map[string]string{
+				"fork": forkBomb,
 				"threads": `
 import threading
 gate = threading.Event()
@@ -84,11 +85,11 @@ except RuntimeError as error:
 			}, nil)
 			if !enforced[sandbox.EnforcesProcesses] {
 				require.Equal(t, "done", outcomes["fork"])
-				t.Log("processes are not limited here, as is said")
+				t.Log("processes cannot be limited here, and Enforceable says so")
 				return
 			}
-			if !o.Pids && !enforced[sandbox.EnforcesSharedMemory] {
-				t.Skip("the limit is on all processes of this user")
+			if !o.UsePidsCgroup && !enforced[sandbox.EnforcesSharedMemory] {
+				t.Skip("the limit counts all processes of this user")
 			}
 			require.Regexp(t, `^RuntimeError: (5\d|6\d)$`, outcomes["fork"])
 			require.Equal(t, "status 1792", outcomes["threads"]) // exit status 7

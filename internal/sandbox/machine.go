@@ -12,72 +12,72 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Machine is what a machine can enforce for this process. The zero Machine can
-// enforce limits and nothing else.
+// Machine is what this machine can enforce for processes of this user. The zero Machine
+// can enforce resource limits only.
 type Machine struct {
-	LandlockVersion   int  // version of its interface; 0: there is none
-	Seccomp           bool // system calls can be refused
-	MountNamespaces   bool // a process can have mounts of its own
-	NetworkNamespaces bool // a process can have a network of its own
+	LandlockVersion   int  // version of Landlock's interface; 0: no Landlock
+	Seccomp           bool // system calls can be filtered
+	MountNamespaces   bool // a process can have its own mounts
+	NetworkNamespaces bool // a process can have its own network
 	PidsCgroups       bool // [NewPidsLimit] works
-	IsRoot            bool // we are root, whom RLIMIT_NPROC does not bind
+	IsRoot            bool // this user is root, whom RLIMIT_NPROC does not bind
 
-	users        bool // only in a namespace of users of its own can it have the others
-	capabilities int  // how many there are
-	bounding     bool // they can be taken out of the bounding set
+	needsUserNamespace bool // the other namespaces can only be made in a user namespace
+	capabilityCount    int  // how many capabilities this Linux has
+	canDropBounding    bool // they can be dropped from the bounding set
 }
 
-// ProbeMachine finds out what this machine can enforce, by trying it. door is the
-// command that calls [Exec] with the arguments that follow it; see [Plan.Command].
-// It takes the time of one start of it, or of a few where something is missing.
-func ProbeMachine(ctx context.Context, door []string) Machine {
+// ProbeMachine finds out what this machine can enforce by trying it. launcher is the
+// command that calls [Exec]; see [Plan.LauncherCommand]. It starts the launcher once, and
+// a few more times if something does not work.
+func ProbeMachine(ctx context.Context, launcher []string) Machine {
 	m := Machine{Seccomp: true, MountNamespaces: true, NetworkNamespaces: true, IsRoot: os.Geteuid() == 0}
-	m.capabilities, m.bounding = capabilities(), mayDrop()
+	m.capabilityCount, m.canDropBounding = countCapabilities(), canDropBounding()
 	if version, err := ll.LandlockGetABIVersion(); err == nil {
 		m.LandlockVersion = version
 	}
-	if pids, err := NewPidsLimit(1, ""); err == nil {
-		m.PidsCgroups = pids.Remove() == nil
+	if limit, err := NewPidsLimit(1, ""); err == nil {
+		m.PidsCgroups = limit.Remove() == nil
 	}
-	if m.holds(ctx, door) {
+	if m.canCarryOut(ctx, launcher) {
 		return m
 	}
-	return m.less(ctx, door)
+	return m.probeEach(ctx, launcher)
 }
 
-// less finds out what of the machine can be had, each for itself.
-func (m Machine) less(ctx context.Context, door []string) Machine {
+// probeEach returns the machine with those features that work when tried alone.
+func (m Machine) probeEach(ctx context.Context, launcher []string) Machine {
 	none := m
 	none.LandlockVersion, none.Seccomp, none.MountNamespaces, none.NetworkNamespaces = 0, false, false, false
-	with := func(change func(*Machine)) bool {
+	works := func(enable func(*Machine)) bool {
 		alone := none
-		change(&alone)
-		return alone.holds(ctx, door)
+		enable(&alone)
+		return alone.canCarryOut(ctx, launcher)
 	}
-	m.Seccomp = with(func(m *Machine) { m.Seccomp = true })
-	if !with(func(n *Machine) { n.LandlockVersion = m.LandlockVersion }) {
+	m.Seccomp = works(func(m *Machine) { m.Seccomp = true })
+	if !works(func(n *Machine) { n.LandlockVersion = m.LandlockVersion }) {
 		m.LandlockVersion = 0
 	}
-	for _, users := range []bool{false, true} {
-		m.users = users
-		m.MountNamespaces = with(func(m *Machine) { m.MountNamespaces, m.users = true, users })
-		m.NetworkNamespaces = with(func(m *Machine) { m.NetworkNamespaces, m.users = true, users })
+	for _, userNamespace := range []bool{false, true} {
+		m.needsUserNamespace = userNamespace
+		m.MountNamespaces = works(func(m *Machine) { m.MountNamespaces, m.needsUserNamespace = true, userNamespace })
+		m.NetworkNamespaces = works(func(m *Machine) { m.NetworkNamespaces, m.needsUserNamespace = true, userNamespace })
 		if m.MountNamespaces || m.NetworkNamespaces {
 			break
 		}
 	}
-	m.users = m.users && (m.MountNamespaces || m.NetworkNamespaces)
+	m.needsUserNamespace = m.needsUserNamespace && (m.MountNamespaces || m.NetworkNamespaces)
 	return m
 }
 
-// holds tells whether the door can carry out a plan that uses all that the
-// machine has.
-func (m Machine) holds(ctx context.Context, door []string) bool {
+// canCarryOut reports whether the launcher can carry out a plan that uses everything the
+// machine is said to have.
+func (m Machine) canCarryOut(ctx context.Context, launcher []string) bool {
 	plan, err := m.Plan(Rules{Workdir: "/", Network: NetworkLoopback})
 	if err != nil {
 		return false
 	}
-	argv, err := plan.LauncherCommand(door, nil)
+	argv, err := plan.LauncherCommand(launcher, nil)
 	if err != nil {
 		return false
 	}
@@ -87,8 +87,8 @@ func (m Machine) holds(ctx context.Context, door []string) bool {
 	return cmd.Run() == nil
 }
 
-// capabilities is how many capabilities this kernel has.
-func capabilities() int {
+// countCapabilities returns how many capabilities this Linux has; 0 if it does not say.
+func countCapabilities() int {
 	text, err := os.ReadFile("/proc/sys/kernel/cap_last_cap")
 	if err != nil {
 		return 0
@@ -100,9 +100,9 @@ func capabilities() int {
 	return last + 1
 }
 
-// mayDrop tells whether this process may take capabilities out of its bounding
-// set, which takes one.
-func mayDrop() bool {
+// canDropBounding reports whether this process may drop capabilities from its bounding
+// set, for which it needs CAP_SETPCAP.
+func canDropBounding() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var has [2]unix.CapUserData
 	err := unix.Capget(&header, &has[0])

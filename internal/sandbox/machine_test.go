@@ -22,14 +22,14 @@ func TestRulesAreChecked(t *testing.T) {
 		`a limit is below 0`:                                   {Workdir: "/", MaxMemoryBytes: -1},
 	} {
 		_, err := sandbox.Machine{}.Plan(rules)
-		require.EqualError(t, err, "fence: "+want)
+		require.EqualError(t, err, "sandbox: "+want)
 	}
 	_, err := sandbox.Machine{LandlockVersion: 1}.Plan(sandbox.Rules{Workdir: "/no/such/folder"})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// A machine that can do nothing but limits has a plan too, and says so.
-func TestPoorMachine(t *testing.T) {
+// A machine that has only resource limits gets a plan with these, and Enforceable says so.
+func TestMachineWithResourceLimitsOnly(t *testing.T) {
 	t.Parallel()
 	rules := sandbox.Rules{Workdir: t.TempDir(), Network: sandbox.NetworkOff, MaxMemoryBytes: 1, MaxProcesses: 2, MaxOpenFiles: 3, MaxFileBytes: 4}
 	plan, err := sandbox.Machine{IsRoot: true}.Plan(rules)
@@ -47,7 +47,7 @@ func TestPoorMachine(t *testing.T) {
 	require.Len(t, sandbox.DescribeMissing(enforced), 8)
 }
 
-// A pids cgroup is not the plan's: whether a process got one is said by the process.
+// Whether a process got a pids cgroup is not known to the plan, so it does not claim one.
 func TestPlanDoesNotClaimPidsCgroup(t *testing.T) {
 	t.Parallel()
 	for isRoot, want := range map[bool]bool{true: false, false: true} {
@@ -60,7 +60,7 @@ func TestPlanDoesNotClaimPidsCgroup(t *testing.T) {
 	}
 }
 
-func TestEnforced(t *testing.T) {
+func TestEnforceable(t *testing.T) {
 	t.Parallel()
 	full := sandbox.Machine{LandlockVersion: 9, Seccomp: true, MountNamespaces: true, NetworkNamespaces: true, PidsCgroups: true, IsRoot: true}
 	rules := sandbox.Rules{Workdir: "/x", Network: sandbox.NetworkLoopback, MaxProcesses: 1}
@@ -71,31 +71,31 @@ func TestEnforced(t *testing.T) {
 	require.Empty(t, sandbox.DescribeMissing(enforced))
 
 	for name, test := range map[string]struct {
-		promise string
-		change  func(*sandbox.Machine, *sandbox.Rules)
+		key    string
+		change func(*sandbox.Machine, *sandbox.Rules)
 	}{
-		"truncation":           {sandbox.EnforcesWrite, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 2 }},
-		"signals":              {sandbox.EnforcesSignals, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 5 }},
-		"signals, by limits":   {sandbox.EnforcesSignals, func(m *sandbox.Machine, _ *sandbox.Rules) { m.Seccomp = false }},
-		"sockets":              {sandbox.EnforcesUnixSockets, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 8 }},
-		"loopback":             {sandbox.EnforcesNetwork, func(m *sandbox.Machine, _ *sandbox.Rules) { m.NetworkNamespaces = false }},
-		"no network":           {sandbox.EnforcesNetwork, func(m *sandbox.Machine, r *sandbox.Rules) { m.Seccomp, r.Network = false, sandbox.NetworkOff }},
-		"processes of root":    {sandbox.EnforcesProcesses, func(m *sandbox.Machine, _ *sandbox.Rules) { m.PidsCgroups = false }},
-		"a root in the memory": {sandbox.EnforcesSharedMemory, func(_ *sandbox.Machine, r *sandbox.Rules) { r.Workdir = "/dev/shm/x" }},
+		"truncation":          {sandbox.EnforcesWrite, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 2 }},
+		"signals":             {sandbox.EnforcesSignals, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 5 }},
+		"signals, by limits":  {sandbox.EnforcesSignals, func(m *sandbox.Machine, _ *sandbox.Rules) { m.Seccomp = false }},
+		"sockets":             {sandbox.EnforcesUnixSockets, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 8 }},
+		"loopback":            {sandbox.EnforcesNetwork, func(m *sandbox.Machine, _ *sandbox.Rules) { m.NetworkNamespaces = false }},
+		"no network":          {sandbox.EnforcesNetwork, func(m *sandbox.Machine, r *sandbox.Rules) { m.Seccomp, r.Network = false, sandbox.NetworkOff }},
+		"processes of root":   {sandbox.EnforcesProcesses, func(m *sandbox.Machine, _ *sandbox.Rules) { m.PidsCgroups = false }},
+		"Workdir in /dev/shm": {sandbox.EnforcesSharedMemory, func(_ *sandbox.Machine, r *sandbox.Rules) { r.Workdir = "/dev/shm/x" }},
 	} {
 		m, r := full, rules
 		test.change(&m, &r)
-		require.False(t, m.Enforceable(r)[test.promise], name)
+		require.False(t, m.Enforceable(r)[test.key], name)
 		require.NotEmpty(t, sandbox.DescribeMissing(m.Enforceable(r)), name)
 	}
 	closed := sandbox.Rules{Workdir: "/x", Network: sandbox.NetworkOff}
 	require.True(t, sandbox.Machine{Seccomp: true}.Enforceable(closed)[sandbox.EnforcesUnixSockets])
 }
 
-// Older versions of Landlock get plans that they can carry out.
-func TestOlderLandlock(t *testing.T) {
+// Plans for older versions of Landlock only use what these versions know.
+func TestOlderLandlockVersions(t *testing.T) {
 	t.Parallel()
-	machine := sandbox.ProbeMachine(t.Context(), []string{in("fence.test"), "fence"})
+	machine := sandbox.ProbeMachine(t.Context(), []string{installedFile("sandbox.test"), "launch"})
 	if machine.LandlockVersion == 0 {
 		t.Skip("this machine has no Landlock")
 	}
@@ -108,15 +108,15 @@ func TestOlderLandlock(t *testing.T) {
 		require.NoError(t, err)
 		text, err := json.Marshal(plan)
 		require.NoError(t, err)
-		out, errs, status := fenced(t, string(text), "sh", "-c", `cd "$0" && echo x >made && cat made; cat "$1"`, root, secret)
+		out, errs, status := runLauncher(t, string(text), "sh", "-c", `cd "$0" && echo x >made && cat made; cat "$1"`, root, secret)
 		require.Equal(t, "x\n", out, errs)
 		require.Contains(t, errs, "Permission denied")
 		require.NotZero(t, status)
 	}
 }
 
-// Nothing is mounted over what the rules name.
-func TestRootInSharedMemory(t *testing.T) {
+// Nothing is mounted over a path that the rules name.
+func TestNoMountHidesWorkdir(t *testing.T) {
 	t.Parallel()
 	machine := sandbox.Machine{LandlockVersion: 7, MountNamespaces: true}
 	plan, err := machine.Plan(sandbox.Rules{Workdir: "/dev/shm"})
@@ -127,8 +127,8 @@ func TestRootInSharedMemory(t *testing.T) {
 	require.Len(t, plan.Mounts, 2)
 }
 
-// A door that does not open is no machine to enforce anything by doors.
-func TestProbeWithoutDoor(t *testing.T) {
+// With a launcher that fails nothing can be enforced that a launcher would set up.
+func TestProbeMachineWithBrokenLauncher(t *testing.T) {
 	t.Parallel()
 	machine := sandbox.ProbeMachine(t.Context(), []string{"false"})
 	require.False(t, machine.Seccomp || machine.MountNamespaces || machine.NetworkNamespaces)

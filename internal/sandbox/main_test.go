@@ -14,17 +14,17 @@ import (
 	"assay/kernel/python"
 )
 
-// shared is, in the environment, the folder in which this program and the Python
-// kernel lie where every user can reach them. TestMain makes it.
-const shared = "ASSAY_FENCE_TEST_FOLDER"
+// installDirVariable is the environment variable that names the folder with a copy of this
+// program and the Python kernel, which every user can read. TestMain makes it.
+const installDirVariable = "ASSAY_SANDBOX_TEST_FOLDER"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
-		case "fence":
-			os.Exit(door(os.Args[2:]))
+		case "launch":
+			os.Exit(playLauncher(os.Args[2:]))
 		case "server":
-			os.Exit(server())
+			os.Exit(playServer())
 		case "usage":
 			total, err := sandbox.DiskUsage(context.Background(), os.Args[2])
 			fmt.Println(total > 0, errors.Is(err, os.ErrPermission))
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
-	folder, err := install()
+	folder, err := installPrograms()
 	if err != nil {
 		panic(err)
 	}
@@ -45,10 +45,10 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// install copies this program and the Python door to a folder that everybody can
-// read.
-func install() (string, error) {
-	folder, err := os.MkdirTemp("", "fence-test-")
+// installPrograms copies this program, the Python kernel and testdata to a new folder that
+// every user can read, and returns the folder.
+func installPrograms() (string, error) {
+	folder, err := os.MkdirTemp("", "sandbox-test-")
 	if err != nil {
 		return "", err
 	}
@@ -60,13 +60,14 @@ func install() (string, error) {
 	return folder, errors.Join(
 		err,
 		os.CopyFS(folder, os.DirFS("testdata")),
-		os.WriteFile(filepath.Join(folder, "fence.test"), program, 0o755),
+		os.WriteFile(filepath.Join(folder, "sandbox.test"), program, 0o755),
 		os.Chmod(folder, 0o755),
-		os.Setenv(shared, folder),
+		os.Setenv(installDirVariable, folder),
 	)
 }
 
-func door(args []string) int {
+// playLauncher is the launcher: it runs [sandbox.Exec] and returns 126 if that fails.
+func playLauncher(args []string) int {
 	err := sandbox.Exec(args[0], args[2:], os.Environ()) // args[1] is --
 	if err == nil {
 		return 0
@@ -75,8 +76,9 @@ func door(args []string) int {
 	return 126
 }
 
-func server() int {
-	if err := serve(os.Stdin, os.Stdout); err != nil {
+// playServer runs serveRequest on its standard streams and returns the exit status.
+func playServer() int {
+	if err := serveRequest(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
 		return 1
 	}

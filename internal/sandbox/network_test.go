@@ -12,8 +12,9 @@ import (
 	"assay/internal/sandbox"
 )
 
-// neighbours listen outside of every fence: names for the code of attempts.
-func neighbours(t *testing.T, w way) map[string]any {
+// startListeners listens outside of the sandbox, on a TCP port and two Unix sockets, and
+// returns their addresses as names for code of tryAll.
+func startListeners(t *testing.T, mode launchMode) map[string]any {
 	t.Helper()
 	names := map[string]any{}
 	listen := func(name, network, address string) net.Addr {
@@ -27,25 +28,26 @@ func neighbours(t *testing.T, w way) map[string]any {
 	require.NoError(t, err)
 	names["PORT"], err = strconv.Atoi(port)
 	require.NoError(t, err)
-	path := filepath.Join(w.folder(t), "socket")
+	path := filepath.Join(mode.makeFolder(t), "socket")
 	listen("PATH", "unix", path)
 	require.NoError(t, os.Chmod(path, 0o666))
 	listen("ABSTRACT", "unix", "@"+path)
 	return names
 }
 
-// Go's name of an abstract address begins with @, the kernel's with a zero.
-const abstract = `socket.socket(socket.AF_UNIX).connect("\0" + ABSTRACT[1:])`
+// connectAbstract is Python code that connects to the abstract Unix socket. Go writes its
+// address with @, Linux with a zero byte.
+const connectAbstract = `socket.socket(socket.AF_UNIX).connect("\0" + ABSTRACT[1:])`
 
-// PK-15: with the network off nobody can be reached, and nobody asked.
+// PK-15: with NetworkOff no address can be reached and no socket made.
 func TestNetworkOff(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways() {
+	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rules := w.rules(t)
+			rules := mode.newRules(t)
 			rules.Network = sandbox.NetworkOff
-			names := neighbours(t, w)
+			names := startListeners(t, mode)
 			attempts := map[string]string{
 				"connect":      `import socket; socket.create_connection(("127.0.0.1", PORT))`,
 				"connect IPv6": `import socket; socket.socket(socket.AF_INET6).connect(("::1", PORT))`,
@@ -61,38 +63,38 @@ import subprocess, sys
 code = "import socket; socket.socket()"
 if b"PermissionError" in subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE).stderr: raise PermissionError`,
 			}
-			w.prevent(t, order{Rules: rules}, sandbox.EnforcesNetwork, attempts, names)
-			w.prevent(t, order{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
+			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesNetwork, attempts, names)
+			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
 				"path":     `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
-				"abstract": `import socket; ` + abstract,
+				"abstract": `import socket; ` + connectAbstract,
 			}, names)
-			w.allow(t, order{Rules: rules}, map[string]string{
+			mode.requireAllowed(t, request{Rules: rules}, map[string]string{
 				"socketpair": `import socket; a, b = socket.socketpair(); a.send(b"x"); assert b.recv(1) == b"x"`,
 				"asyncio":    `import asyncio; asyncio.run(asyncio.sleep(0))`,
 			}, nil)
 
 			rules.AllowUnixSockets = true
-			w.prevent(t, order{Rules: rules}, sandbox.EnforcesNetwork, attempts, names)
-			w.prevent(t, order{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
+			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesNetwork, attempts, names)
+			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
 				"path": `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
 			}, names)
-			w.allow(t, order{Rules: rules}, map[string]string{
+			mode.requireAllowed(t, request{Rules: rules}, map[string]string{
 				"own socket": `import socket; s = socket.socket(socket.AF_UNIX); s.bind("own"); s.listen(); socket.socket(socket.AF_UNIX).connect("own")`,
 			}, nil)
 		})
 	}
 }
 
-// PK-15: with a loopback of its own a sandbox reaches itself and nobody else.
+// PK-15: with NetworkLoopback a sandbox reaches only its own listeners.
 func TestNetworkLoopback(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways() {
+	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rules := w.rules(t)
+			rules := mode.newRules(t)
 			rules.Network = sandbox.NetworkLoopback
-			names := neighbours(t, w)
-			w.prevent(t, order{Rules: rules}, sandbox.EnforcesNetwork, map[string]string{
+			names := startListeners(t, mode)
+			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesNetwork, map[string]string{
 				"connect": `
 import socket
 try: socket.create_connection(("127.0.0.1", PORT))
@@ -106,7 +108,7 @@ import os
 file = os.open(f"/proc/{SERVER}/ns/net", os.O_RDONLY)
 syscall(NR["setns"], file, 0)`,
 			}, names)
-			w.allow(t, order{Rules: rules}, map[string]string{
+			mode.requireAllowed(t, request{Rules: rules}, map[string]string{
 				"itself": `
 import socket
 with socket.create_server(("127.0.0.1", 0)) as server:
@@ -120,18 +122,18 @@ with socket.create_server(("::1", 0), family=socket.AF_INET6) as server:
 
 func TestNetworkOn(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways() {
+	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rules, names := w.rules(t), neighbours(t, w)
-			w.allow(t, order{Rules: rules}, map[string]string{
+			rules, names := mode.newRules(t), startListeners(t, mode)
+			mode.requireAllowed(t, request{Rules: rules}, map[string]string{
 				"connect": `import socket; socket.create_connection(("127.0.0.1", PORT))`,
 				"send":    `import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", PORT))`,
 			}, names)
-			w.prevent(t, order{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
+			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
 				"path": `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
 			}, names)
-			w.prevent(t, order{Rules: rules}, sandbox.EnforcesSignals, map[string]string{"abstract": `import socket; ` + abstract}, names)
+			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesSignals, map[string]string{"abstract": `import socket; ` + connectAbstract}, names)
 		})
 	}
 }

@@ -11,110 +11,111 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Plan is what a door has to do, in this order, for rules on a machine. Its JSON
-// is what both doors read. The zero Plan only takes the capabilities and the way
-// to new ones.
+// Plan is what a launcher does, in the order of its fields, to enforce rules on a
+// machine. Both launchers read it as JSON, so the Python kernel's sandbox module must
+// know the same field names. The zero Plan only drops all capabilities and the ways to
+// gain new ones.
 type Plan struct {
-	// Namespaces are the process's own, flags of unshare(2). With the one of
-	// users, which gives the right to the others, [Exec] has to be started in
-	// them: see [Plan.Prepare].
+	// Namespaces are flags of unshare(2). If a user namespace is among them, which gives
+	// the right to make the others, the process that calls [Exec] must be started in
+	// them: see [Plan.SetProcAttr].
 	Namespaces    uint32  `json:"namespaces"`
-	Mounts        []Mount `json:"mounts"` // made in the mount namespace, which tells nobody of them
-	RaiseLoopback bool    `json:"loopback"`
+	Mounts        []Mount `json:"mounts"`   // made in the mount namespace
+	RaiseLoopback bool    `json:"loopback"` // bring up the loopback interface of the network namespace
 
-	Landlock *LandlockRules `json:"landlock"`
+	Landlock *LandlockRules `json:"landlock"` // nil: no Landlock
 
-	// Bounding is how many capabilities leave the bounding set. All others are
-	// given up in any case.
+	// DroppedCapabilities is how many capabilities, counted from number 0, are dropped
+	// from the bounding set. From the other sets all are dropped in any case.
 	DroppedCapabilities int `json:"bounding"`
 
-	// Filter is a seccomp program of 8 bytes an instruction; empty: none.
+	// SeccompFilter is a seccomp program of 8 bytes for each instruction. Empty: none.
 	SeccompFilter []byte   `json:"filter"`
 	Rlimits       []Rlimit `json:"limits"`
 
-	// Enforces is what [Machine.Enforceable] promises, as far as it is the plan that
-	// keeps it: EnforcesProcesses is true only if a resource limit binds the user. A
-	// process that runs behind the plan has all of it, since a step that fails is an
-	// error.
+	// Enforces is what [Machine.Enforceable] promises, without what only a cgroup can
+	// enforce. All of it holds for a process that has been started with the plan.
 	Enforces map[string]bool `json:"-"`
 }
 
-// Mount is a file system made for the fenced process.
+// Mount is a file system that is mounted for the sandbox alone.
 type Mount struct {
-	Type   string `json:"type"`
-	Target string `json:"target"`
-	Data   string `json:"data"`
+	Type    string `json:"type"`
+	Target  string `json:"target"`
+	Options string `json:"data"`
 }
 
-// Rlimit is the most that a resource of setrlimit(2) may be raised to. A hard
-// limit that is lower stays.
+// Rlimit is a resource of setrlimit(2) and its new hard and soft limit. A hard limit
+// that is already lower stays.
 type Rlimit struct {
 	Resource int    `json:"resource"`
 	Value    uint64 `json:"value"`
 }
 
-// Plan decides how the rules are to be kept here, as far as they can be. It
-// looks at the files that are named. The error is about the rules.
+// Plan decides how this machine enforces the rules, leaving out what it cannot. It looks
+// up the named files. The error is about the rules: a path that is not absolute, a
+// Workdir that does not exist, an unknown network or a negative limit.
 func (m Machine) Plan(r Rules) (Plan, error) {
 	if err := r.validate(); err != nil {
 		return Plan{}, err
 	}
-	m = m.under(r)
-	p := Plan{Rlimits: m.limits(r), Enforces: m.enforcedByPlan(r)}
-	if m.bounding {
-		p.DroppedCapabilities = m.capabilities
+	m = m.withoutConflicts(r)
+	p := Plan{Rlimits: m.rlimits(r), Enforces: m.enforcedByPlan(r)}
+	if m.canDropBounding {
+		p.DroppedCapabilities = m.capabilityCount
 	}
 	if m.Seccomp {
-		p.SeccompFilter = filter(r)
+		p.SeccompFilter = buildSeccompFilter(r)
 	}
 	if m.MountNamespaces {
 		p.Namespaces |= unix.CLONE_NEWNS
-		p.Mounts = mounts(r)
+		p.Mounts = privateMounts(r)
 	}
 	if m.NetworkNamespaces && r.Network == NetworkLoopback {
 		p.Namespaces |= unix.CLONE_NEWNET
 		p.RaiseLoopback = true
 	}
-	if m.users && p.Namespaces != 0 {
+	if m.needsUserNamespace && p.Namespaces != 0 {
 		p.Namespaces |= unix.CLONE_NEWUSER
-		p.DroppedCapabilities = m.capabilities
+		p.DroppedCapabilities = m.capabilityCount
 	}
 	if m.LandlockVersion == 0 {
 		return p, nil
 	}
-	rules, err := m.ruleset(r)
+	rules, err := m.landlockRules(r)
 	p.Landlock = rules
 	return p, err
 }
 
-// sharedMemory is where Linux keeps shared memory and semaphores that have names.
-const sharedMemory = "/dev/shm"
+// sharedMemoryDir is where Linux keeps named shared memory and semaphores.
+const sharedMemoryDir = "/dev/shm"
 
-// under is the machine without what these rules make impossible: nothing is
-// mounted over what they name.
-func (m Machine) under(r Rules) Machine {
+// withoutConflicts returns the machine without MountNamespaces if a path of the rules is
+// in the shared memory folder: the sandbox's own mount would hide it.
+func (m Machine) withoutConflicts(r Rules) Machine {
 	for _, path := range slices.Concat([]string{r.Workdir}, r.ReadPaths, r.WritePaths) {
-		if strings.HasPrefix(filepath.Clean(path)+"/", sharedMemory+"/") {
+		if strings.HasPrefix(filepath.Clean(path)+"/", sharedMemoryDir+"/") {
 			m.MountNamespaces = false
 		}
 	}
 	return m
 }
 
-// mounts are shared memory and pseudo terminals of the process's own. The memory
-// of one sandbox goes with its last process, and has the size of a process's.
-func mounts(r Rules) []Mount {
+// privateMounts returns mounts that give the sandbox shared memory and pseudo terminals
+// which no other process sees. The memory goes with the sandbox's last process, and may
+// be as large as one process.
+func privateMounts(r Rules) []Mount {
 	size := ""
 	if r.MaxMemoryBytes > 0 {
 		size = fmt.Sprintf(",size=%d", r.MaxMemoryBytes)
 	}
 	return []Mount{
-		{Type: "tmpfs", Target: sharedMemory, Data: "mode=1777" + size},
-		{Type: "devpts", Target: "/dev/pts", Data: "newinstance,ptmxmode=0666,mode=0620"},
+		{Type: "tmpfs", Target: sharedMemoryDir, Options: "mode=1777" + size},
+		{Type: "devpts", Target: "/dev/pts", Options: "newinstance,ptmxmode=0666,mode=0620"},
 	}
 }
 
-func (m Machine) limits(r Rules) []Rlimit {
+func (m Machine) rlimits(r Rules) []Rlimit {
 	var all []Rlimit
 	add := func(resource int, value int64) {
 		if value > 0 {
@@ -125,24 +126,25 @@ func (m Machine) limits(r Rules) []Rlimit {
 	add(unix.RLIMIT_NOFILE, int64(r.MaxOpenFiles))
 	add(unix.RLIMIT_FSIZE, r.MaxFileBytes)
 	if r.MaxProcesses > 0 && !m.IsRoot {
-		add(unix.RLIMIT_NPROC, int64(r.MaxProcesses)+m.others())
+		add(unix.RLIMIT_NPROC, int64(r.MaxProcesses)+m.otherProcesses())
 	}
 	return all
 }
 
-// others is how many processes count against the limit beside the fenced ones:
-// in a namespace of users none. Else all of the user's, of whom the system has
-// at most as many as it has processes.
-func (m Machine) others() int64 {
+// otherProcesses returns how many processes outside the sandbox count against
+// RLIMIT_NPROC: none in a user namespace; without one all of the user's, estimated as
+// all that the system has.
+func (m Machine) otherProcesses() int64 {
 	var info unix.Sysinfo_t
-	if m.users && m.MountNamespaces || unix.Sysinfo(&info) != nil {
+	if m.needsUserNamespace && m.MountNamespaces || unix.Sysinfo(&info) != nil {
 		return 0
 	}
 	return int64(info.Procs)
 }
 
-// SetProcAttr sets what a process that is to call [Exec] with this plan has to be
-// started with. That is something only where the caller is not root.
+// SetProcAttr sets the attributes that a process which calls [Exec] with this plan must
+// be started with: a user namespace and rights in it, if the plan needs one. It changes
+// nothing if the caller is root.
 func (p Plan) SetProcAttr(attr *syscall.SysProcAttr) {
 	if p.Namespaces&unix.CLONE_NEWUSER == 0 {
 		return
@@ -154,12 +156,12 @@ func (p Plan) SetProcAttr(attr *syscall.SysProcAttr) {
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 }
 
-// LauncherCommand returns the command that runs argv behind the fence: door, which calls
-// [Exec], with the plan and argv.
-func (p Plan) LauncherCommand(door, argv []string) ([]string, error) {
+// LauncherCommand returns the command that runs argv in the sandbox: the launcher, which
+// is a command that calls [Exec], followed by the plan as JSON, "--" and argv.
+func (p Plan) LauncherCommand(launcher, argv []string) ([]string, error) {
 	plan, err := json.Marshal(p)
 	if err != nil {
 		return nil, err
 	}
-	return append(append(append([]string{}, door...), string(plan), "--"), argv...), nil
+	return slices.Concat(launcher, []string{string(plan), "--"}, argv), nil
 }

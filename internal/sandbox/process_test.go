@@ -11,14 +11,14 @@ import (
 	"assay/internal/sandbox"
 )
 
-// PK-15: what runs outside is neither signalled, nor limited, nor slowed down.
-func TestSignals(t *testing.T) {
+// PK-15: processes outside cannot be signalled, limited or slowed down.
+func TestProcessesOutsideCannotBeSignalled(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways() {
+	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rules := w.rules(t)
-			w.prevent(t, order{Rules: rules}, sandbox.EnforcesSignals, map[string]string{
+			rules := mode.newRules(t)
+			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesSignals, map[string]string{
 				"ask":        `os.kill(SERVER, 0)`,
 				"signal":     `import signal; os.kill(SERVER, signal.SIGURG)`,
 				"the group":  `import signal; os.killpg(os.getpgid(SERVER), signal.SIGURG)`,
@@ -30,7 +30,7 @@ func TestSignals(t *testing.T) {
 				"scheduler":  `os.sched_setscheduler(SERVER, os.SCHED_IDLE, os.sched_param(0))`,
 				"keystrokes": `import fcntl, termios; fcntl.ioctl(0, termios.TIOCSTI, b"x")`,
 			}, nil)
-			w.allow(t, order{Rules: rules}, map[string]string{
+			mode.requireAllowed(t, request{Rules: rules}, map[string]string{
 				"own child": `
 import signal, subprocess
 child = subprocess.Popen(["sleep", "60"])
@@ -43,14 +43,13 @@ assert child.wait() == -signal.SIGTERM`,
 	}
 }
 
-// PK-15: the environment of the server, which has keys, cannot be read, nor its
-// memory.
-func TestEnvironment(t *testing.T) {
+// PK-15: neither the environment of the server, which has keys, nor its memory can be read.
+func TestEnvironmentOfServerCannotBeRead(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways() {
+	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w.prevent(t, order{Rules: w.rules(t)}, sandbox.EnforcesEnvironment, map[string]string{
+			mode.requirePrevented(t, request{Rules: mode.newRules(t)}, sandbox.EnforcesEnvironment, map[string]string{
 				"environment": `open(f"/proc/{SERVER}/environ").read()`,
 				"by a thread": `open(f"/proc/{SERVER}/task/{SERVER}/environ").read()`,
 				"of a parent": `open(f"/proc/{os.getppid()}/../{SERVER}/environ").read()`,
@@ -67,14 +66,14 @@ syscall(NR["process_vm_readv"], SERVER, vector, 1, vector, 1, 0)`,
 	}
 }
 
-// PK-15: there are no capabilities, and no way to any.
-func TestCapabilities(t *testing.T) {
+// PK-15: there are no capabilities, and none can be gained.
+func TestCapabilitiesCannotBeGained(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways() {
+	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := order{Rules: w.rules(t)}
-			w.allow(t, o, map[string]string{"none": `
+			o := request{Rules: mode.newRules(t)}
+			mode.requireAllowed(t, o, map[string]string{"none": `
 fields = dict(line.split(":", 1) for line in open("/proc/self/status"))
 for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"): assert int(fields[name], 16) == 0, (name, fields[name])
 assert int(fields["CapBnd"], 16) == 0 or os.getuid()
@@ -104,12 +103,12 @@ code.write(b"\xb8\x14\0\0\0\xcd\x80\xc3")  # getpid of i386
 result = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()
 raise OSError(-result, "") if result < 0 else AssertionError(result)`,
 			}
-			if runtime.GOARCH != "amd64" { // only there has one kernel several sets of calls
+			if runtime.GOARCH != "amd64" { // only amd64 has several sets of system calls
 				delete(attempts, "other numbers")
 				delete(attempts, "other machine")
 			}
-			w.prevent(t, o, sandbox.EnforcesCapabilities, attempts, nil)
-			w.allow(t, o, map[string]string{"threads, by the call that is there": `
+			mode.requirePrevented(t, o, sandbox.EnforcesCapabilities, attempts, nil)
+			mode.requireAllowed(t, o, map[string]string{"threads, by clone instead of clone3": `
 import threading
 thread = threading.Thread(target=lambda: None)
 thread.start()
@@ -118,21 +117,21 @@ thread.join()`}, nil)
 	}
 }
 
-// A program that makes whoever runs it its owner does so for nobody.
-func TestOwnersPrograms(t *testing.T) {
+// A setuid program runs as the user that starts it, not as its owner.
+func TestSetuidProgramsGainNothing(t *testing.T) {
 	t.Parallel()
-	if os.Getuid() != 0 || !mayBecome() {
-		t.Skip("only root can make a program of root's")
+	if os.Getuid() != 0 || !canChangeUser() {
+		t.Skip("only root can make a setuid program of root")
 	}
 	program, err := os.ReadFile("/usr/bin/id")
 	require.NoError(t, err)
 	for _, python := range []bool{false, true} {
-		w := way{python: python, uid: nobody}
-		rules := w.rules(t)
+		mode := launchMode{python: python, uid: nobodyUID}
+		rules := mode.newRules(t)
 		owners := filepath.Join(rules.Workdir, "id")
 		require.NoError(t, os.WriteFile(owners, program, 0o755))
 		require.NoError(t, os.Chmod(owners, 0o755|os.ModeSetuid))
-		said := w.run(t, order{Rules: rules, Argv: []string{owners, "-u"}})
+		said := mode.runCommand(t, request{Rules: rules, Argv: []string{owners, "-u"}})
 		require.Equal(t, "65534\n", said.Stdout, said.Stderr)
 	}
 }

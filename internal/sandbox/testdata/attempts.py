@@ -1,9 +1,10 @@
-"""Tries what a fence is to prevent, each attempt in a process of its own.
+"""Runs pieces of code that a sandbox should prevent or allow, each in a process.
 
 Standard input: a line once the process may begin. Argument: a file with the JSON
-of [attempts {name: code}, names]; beside these names the code has ROOT, SERVER,
-syscall and forked. Standard output: {name: outcome}, which is "done", or the name
-and text of the error.
+of [attempts {name: code}, names]. Besides these names the code may use os, ROOT (the
+working folder), SERVER (the process id of the server), syscall and run_in_fork.
+Standard output: {name: outcome}, where the outcome is "done", or the name and text of
+the error, or "status N" if the code replaced its process by one that failed.
 """
 
 import ctypes
@@ -16,6 +17,7 @@ LIBC.syscall.restype = ctypes.c_long
 
 
 def syscall(number, *arguments):
+    """Makes a system call by its number. Raises OSError if it fails."""
     converted = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
     result = LIBC.syscall(ctypes.c_long(number), *converted)
     if result < 0:
@@ -23,7 +25,8 @@ def syscall(number, *arguments):
     return result
 
 
-def outcome(code, names):
+def run_here(code, names):
+    """Runs code in this process and returns its outcome."""
     try:
         exec(code, names)
     except BaseException as error:
@@ -31,28 +34,31 @@ def outcome(code, names):
     return "done"
 
 
-def forked(code, names):
-    """The outcome of code in a process of its own, which may replace itself."""
+def run_in_fork(code, names):
+    """Runs code in a forked process, which it may replace, and returns its outcome."""
     source, sink = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(source)
-        os.write(sink, outcome(code, dict(names)).encode(errors="replace"))
+        os.write(sink, run_here(code, dict(names)).encode(errors="replace"))
         os._exit(0)
     os.close(sink)
-    with open(source) as said:
-        text = said.read()
+    with open(source) as pipe:
+        outcome = pipe.read()
     _, status = os.waitpid(pid, 0)
-    return text or ("done" if status == 0 else f"status {status}")
+    return outcome or ("done" if status == 0 else f"status {status}")
 
 
 def main():
+    """Waits for the line, runs all attempts and prints their outcomes."""
     sys.stdin.readline()
     with open(sys.argv[1]) as file:
         attempts, names = json.load(file)
-    names.update(os=os, syscall=syscall, forked=forked, ROOT=os.getcwd(), SERVER=int(os.environ["SERVER"]))
+    names.update(
+        os=os, syscall=syscall, run_in_fork=run_in_fork, ROOT=os.getcwd(), SERVER=int(os.environ["SERVER"])
+    )
     names["names"] = names
-    print(json.dumps({name: forked(code, names) for name, code in attempts.items()}))
+    print(json.dumps({name: run_in_fork(code, names) for name, code in attempts.items()}))
 
 
 if __name__ == "__main__":

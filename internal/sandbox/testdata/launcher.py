@@ -1,4 +1,7 @@
-"""The Python door: folder of the kernel's modules, plan, command."""
+"""The Python launcher: carries out a plan and then runs a command.
+
+Arguments: the folder of the kernel's modules, the plan as JSON, the command.
+"""
 
 import json
 import os

@@ -13,7 +13,7 @@ import (
 	"assay/internal/sandbox"
 )
 
-func TestPids(t *testing.T) {
+func TestPidsLimit(t *testing.T) {
 	t.Parallel()
 	_, err := sandbox.NewPidsLimit(0, "")
 	require.EqualError(t, err, "limit processes: 0 is no limit")
@@ -32,13 +32,13 @@ func TestPids(t *testing.T) {
 	require.NoError(t, pids.AddProcess(cmd.Process.Pid))
 	_, err = begin.Write([]byte("\n"))
 	require.NoError(t, err)
-	require.Error(t, cmd.Wait()) // the shell gives up at the third
+	require.Error(t, cmd.Wait()) // the shell gives up at its third process
 	require.Contains(t, errs.String(), "fork")
 	require.NoError(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL))
 	require.NoError(t, pids.Remove())
 }
 
-func TestFindCgroups(t *testing.T) {
+func TestParseCgroups(t *testing.T) {
 	t.Parallel()
 	const first = "30 25 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n31 25 0:27 / /sys/fs/cgroup/pids rw,nosuid shared:9 - cgroup cgroup rw,pids\n"
 	const second = "32 25 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
@@ -49,24 +49,24 @@ func TestFindCgroups(t *testing.T) {
 		"no such line": {first, "9:memory:/m\n", "", ""},
 		"nonsense":     {"- - -\nx - cgroup\n", "x\n", "", ""},
 	} {
-		pids, unified := sandbox.FindCgroups(test.mounts, test.member)
+		pids, unified := sandbox.ParseCgroups(test.mounts, test.member)
 		require.Equal(t, test.pids, pids, name)
 		require.Equal(t, test.unified, unified, name)
 	}
 }
 
-func FuzzFindCgroups(f *testing.F) {
+func FuzzParseCgroups(f *testing.F) {
 	f.Add("31 25 0:27 / /sys/fs/cgroup/pids rw,nosuid shared:9 - cgroup cgroup rw,pids\n", "8:pids:/a\n0::/\n")
 	f.Fuzz(func(t *testing.T, mounts, member string) {
-		pids, unified := sandbox.FindCgroups(mounts, member)
+		pids, unified := sandbox.ParseCgroups(mounts, member)
 		for _, path := range []string{pids, unified} {
 			require.False(t, strings.HasSuffix(path, "/") && len(path) > 1)
 		}
 	})
 }
 
-// A tree of files stands for the cgroups of version 2.
-func TestPidsUnified(t *testing.T) {
+// The cgroups of version 2 are replaced by ordinary folders and files.
+func TestUnifiedPidsLimit(t *testing.T) {
 	t.Parallel()
 	ours := t.TempDir()
 	server := filepath.Join(ours, "assay-1")
@@ -86,7 +86,7 @@ func TestPidsUnified(t *testing.T) {
 	write(filepath.Join(ours, "cgroup.controllers"), "cpu pids\n")
 	write(filepath.Join(server, "cgroup.controllers"), "\n")
 
-	pids, err := sandbox.LimitUnified(64, ours, group)
+	pids, err := sandbox.NewUnifiedPidsLimit(64, ours, group)
 	require.NoError(t, err)
 	require.Equal(t, "+pids", read(ours, "cgroup.subtree_control"))
 	require.Equal(t, "+pids", read(server, "cgroup.subtree_control"))
@@ -94,11 +94,11 @@ func TestPidsUnified(t *testing.T) {
 	require.NoError(t, pids.AddProcess(7))
 	require.Equal(t, "7", read(group, "cgroup.procs"))
 	require.NoError(t, pids.Remove())
-	require.DirExists(t, group) // its owner removes it
+	require.DirExists(t, group) // the caller of NewPidsLimit made it
 
 	write(filepath.Join(ours, "cgroup.controllers"), "cpu\n")
-	_, err = sandbox.LimitUnified(64, ours, group)
+	_, err = sandbox.NewUnifiedPidsLimit(64, ours, group)
 	require.ErrorContains(t, err, "has no pids controller")
-	_, err = sandbox.LimitUnified(64, "", "")
+	_, err = sandbox.NewUnifiedPidsLimit(64, "", "")
 	require.ErrorContains(t, err, "no cgroup")
 }

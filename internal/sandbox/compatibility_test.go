@@ -11,13 +11,13 @@ import (
 	"assay/internal/sandbox"
 )
 
-// What people do in notebooks goes on behind the narrowest fence.
-func TestOrdinaryPython(t *testing.T) {
+// What people usually do in notebooks works in the narrowest sandbox.
+func TestOrdinaryPythonCodeWorks(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways() {
+	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w.allow(t, order{Rules: narrow(t, w)}, map[string]string{
+			mode.requireAllowed(t, request{Rules: narrowRules(t, mode)}, map[string]string{
 				"files": `
 import pathlib, shutil, tempfile
 pathlib.Path("a/b").mkdir(parents=True)
@@ -78,22 +78,23 @@ open("/dev/null", "w").write("x"), open("/proc/self/status").read(), open("/proc
 	}
 }
 
-// narrow are rules with everything off, and limits that are none.
-func narrow(t *testing.T, w way) sandbox.Rules {
+// narrowRules returns rules without a network and with limits that ordinary code never
+// reaches.
+func narrowRules(t *testing.T, mode launchMode) sandbox.Rules {
 	t.Helper()
-	rules := w.rules(t)
+	rules := mode.newRules(t)
 	rules.Network = sandbox.NetworkOff
 	rules.MaxMemoryBytes, rules.MaxProcesses, rules.MaxOpenFiles, rules.MaxFileBytes = 8<<30, 512, 1024, 1<<30
 	return rules
 }
 
-// The scientific stack, where the interpreter has it.
-func TestOrdinaryScience(t *testing.T) {
+// Scientific libraries work, as far as the interpreter has them.
+func TestScientificLibrariesWork(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways() {
+	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			outcomes, _ := w.try(t, order{Rules: narrow(t, w)}, map[string]string{
+			outcomes, _ := mode.tryAll(t, request{Rules: narrowRules(t, mode)}, map[string]string{
 				"numpy": `
 import numpy
 assert (numpy.random.rand(300, 300) @ numpy.eye(300)).shape == (300, 300)
@@ -125,16 +126,16 @@ with contextlib.redirect_stdout(io.StringIO()): IPython.core.interactiveshell.In
 	}
 }
 
-// Programs, where there are any.
-func TestOrdinaryPrograms(t *testing.T) {
+// Programs that code calls work, as far as they are installed.
+func TestOrdinaryProgramsWork(t *testing.T) {
 	t.Parallel()
 	programs := map[string]struct {
 		argv        []string
 		says        string
 		unixSockets bool
-		terminal    bool // needs one
+		terminal    bool // needs a pseudo terminal
 	}{
-		"pip":      {argv: []string{interpreter(t), "-m", "pip", "--version"}, says: "pip "},
+		"pip":      {argv: []string{pythonPath(t), "-m", "pip", "--version"}, says: "pip "},
 		"git":      {argv: []string{"git", "--version"}, says: "git version"},
 		"git init": {argv: []string{"git", "-c", "init.defaultBranch=x", "init", "repository"}, says: "Initialized empty"},
 		"R":        {argv: []string{"Rscript", "-e", "cat(sum(1:10)); f <- tempfile(); saveRDS(1, f); png('p.png'); plot(1); invisible(dev.off())"}, says: "55"},
@@ -155,16 +156,16 @@ func TestOrdinaryPrograms(t *testing.T) {
 			if _, err := exec.LookPath(program.argv[0]); err != nil {
 				t.Skip(err)
 			}
-			for name, w := range ways() {
+			for name, mode := range launchModes() {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					rules := narrow(t, w)
+					rules := narrowRules(t, mode)
 					rules.AllowUnixSockets = program.unixSockets
-					said := w.run(t, order{Rules: rules, Argv: program.argv})
+					said := mode.runCommand(t, request{Rules: rules, Argv: program.argv})
 					if program.terminal && !said.Enforced[sandbox.EnforcesSharedMemory] {
-						return // there are none without mounts of its own
+						return // without private mounts there are no pseudo terminals
 					}
-					require.Empty(t, said.Status, said.Stderr)
+					require.Empty(t, said.ExitStatus, said.Stderr)
 					require.Contains(t, said.Stdout, program.says, said.Stderr)
 				})
 			}
@@ -172,24 +173,24 @@ func TestOrdinaryPrograms(t *testing.T) {
 	}
 }
 
-// An interpreter anywhere is named, as the kernel's is.
-func TestInterpreterElsewhere(t *testing.T) {
+// An interpreter outside the system's paths works if its prefix may be read, and only then.
+func TestInterpreterOutsideSystemPaths(t *testing.T) {
 	t.Parallel()
 	path, err := exec.LookPath("python3")
 	require.NoError(t, err)
 	out, err := exec.CommandContext(t.Context(), path, "-c", "import os, sys; print(os.path.realpath(sys.executable), sys.base_prefix, sep='\\n')").Output()
 	require.NoError(t, err)
 	executable, base, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	w := way{uid: os.Getuid()}
-	rules := sandbox.Rules{Workdir: w.folder(t), ReadPaths: append(sandbox.SystemPaths(), base)}
-	said := w.run(t, order{Rules: rules, Argv: []string{executable, "-I", "-c", "import json, ssl, sqlite3; print(json.dumps(1))"}})
+	mode := launchMode{uid: os.Getuid()}
+	rules := sandbox.Rules{Workdir: mode.makeFolder(t), ReadPaths: append(sandbox.SystemPaths(), base)}
+	said := mode.runCommand(t, request{Rules: rules, Argv: []string{executable, "-I", "-c", "import json, ssl, sqlite3; print(json.dumps(1))"}})
 	require.Equal(t, "1\n", said.Stdout, said.Stderr)
 
 	if strings.HasPrefix(base, "/usr") {
 		return
 	}
 	rules.ReadPaths = sandbox.SystemPaths()
-	said = w.run(t, order{Rules: rules, Argv: []string{executable, "-c", "print(1)"}})
+	said = mode.runCommand(t, request{Rules: rules, Argv: []string{executable, "-c", "print(1)"}})
 	require.Contains(t, said.Stderr, "permission denied")
-	require.Equal(t, "exit status 126", said.Status)
+	require.Equal(t, "exit status 126", said.ExitStatus)
 }

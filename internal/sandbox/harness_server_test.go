@@ -1,0 +1,127 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"assay/internal/sandbox"
+)
+
+// request asks a server to run a command in a sandbox.
+type request struct {
+	Rules          sandbox.Rules
+	PythonLauncher []string // command of the Python launcher; nil: sandbox.Exec
+	Argv           []string
+	Env            []string
+	UsePidsCgroup  bool // limit the processes with a PidsLimit too
+}
+
+// response is the answer to a request.
+type response struct {
+	Enforced   map[string]bool
+	Stdout     string
+	Stderr     string
+	ExitStatus string // text of an [exec.ExitError]; empty: status 0
+}
+
+// requestTimeout is how long a command in a sandbox may take.
+const requestTimeout = 2 * time.Minute
+
+// serveRequest reads a request, probes the machine as the current user, runs the command in
+// a sandbox and writes the response.
+func serveRequest(in io.Reader, out io.Writer) error {
+	var o request
+	if err := json.NewDecoder(in).Decode(&o); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	launcher := []string{self, "launch"}
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	defer cancel()
+	machine := sandbox.ProbeMachine(ctx, launcher)
+	plan, err := machine.Plan(o.Rules)
+	if err != nil {
+		return err
+	}
+	cmd, err := o.startCommand(ctx, plan, launcher)
+	if err != nil {
+		return err
+	}
+	answer, err := o.runCommand(cmd)
+	if err != nil {
+		return err
+	}
+	answer.Enforced = machine.Enforceable(o.Rules)
+	return json.NewEncoder(out).Encode(answer)
+}
+
+// startCommand returns the command that starts Argv in the sandbox with the launcher that
+// the request wants.
+func (o request) startCommand(ctx context.Context, plan sandbox.Plan, launcher []string) (*exec.Cmd, error) {
+	attr := &syscall.SysProcAttr{Setpgid: true}
+	argv, err := plan.LauncherCommand(launcher, o.Argv)
+	if err != nil {
+		return nil, err
+	}
+	if o.PythonLauncher == nil {
+		plan.SetProcAttr(attr)
+	} else {
+		text, err := json.Marshal(plan)
+		if err != nil {
+			return nil, err
+		}
+		argv = append(append(o.PythonLauncher, string(text)), o.Argv...)
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.SysProcAttr = attr
+	cmd.Dir = o.Rules.Workdir
+	cmd.Env = append(o.Env, fmt.Sprintf("SERVER=%d", os.Getpid()))
+	cmd.WaitDelay = time.Second
+	return cmd, nil
+}
+
+// runCommand runs a command, which begins when it reads a line on its standard input: by then
+// it is under the limit of processes.
+func (o request) runCommand(cmd *exec.Cmd) (response, error) {
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	start, err := cmd.StdinPipe()
+	if err != nil {
+		return response{}, err
+	}
+	if err := cmd.Start(); err != nil {
+		return response{}, err
+	}
+	remove := func() error { return nil }
+	if o.UsePidsCgroup {
+		pids, err := sandbox.NewPidsLimit(o.Rules.MaxProcesses, "")
+		if err != nil {
+			return response{}, err
+		}
+		remove = pids.Remove
+		if err := pids.AddProcess(cmd.Process.Pid); err != nil {
+			return response{}, err
+		}
+	}
+	_, _ = io.WriteString(start, "begin\n") // fails if it has ended already
+	_ = start.Close()
+	err = cmd.Wait()
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	answer := response{Stdout: out.String(), Stderr: strings.TrimSpace(errs.String())}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		answer.ExitStatus, err = exit.Error(), nil
+	}
+	return answer, errors.Join(err, remove())
+}

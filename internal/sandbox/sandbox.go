@@ -1,0 +1,150 @@
+// Package sandbox confines a process, and everything that it starts, to a folder: it
+// limits which files they may read and write, which programs they may talk to or
+// signal, and how much memory, disk and processes they may use.
+//
+// [Rules] say what is wanted, [Machine] says what this machine can do, and
+// [Machine.Plan] makes a [Plan] of both, in which everything is decided. There are two
+// launchers that carry out a plan, with the same steps in the same order: [Exec] for a
+// program that is executed, and the Python kernel's sandbox module for a process that is
+// forked. A step that fails is an error, so nothing runs with less protection than its
+// plan says.
+//
+// What a plan cannot enforce on a machine is said by [Machine.Enforceable] and
+// [Plan.Enforces], and in sentences by [DescribeMissing].
+package sandbox
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+)
+
+// Network says which network addresses a sandboxed process may reach.
+type Network string
+
+// The values of [Network]. The empty one means NetworkOn.
+const (
+	NetworkOn       Network = "on"       // all
+	NetworkLoopback Network = "loopback" // only listeners in the same sandbox
+	NetworkOff      Network = "off"      // none
+)
+
+// Rules is what a sandboxed process and everything that it starts may do. Beside the
+// paths named here it may read and write a few devices, such as the null device.
+type Rules struct {
+	// Workdir may be read, written and executed. HOME and TMPDIR should be in it.
+	// Required, absolute.
+	Workdir string
+
+	// ReadPaths are files and folders that may be read and executed. They must be
+	// absolute; missing ones are skipped. [SystemPaths] returns those that every program
+	// needs.
+	ReadPaths []string
+
+	// WritePaths are files and folders that may be written too. They must be absolute;
+	// missing ones are skipped.
+	WritePaths []string
+
+	Network Network
+
+	// AllowUnixSockets allows sockets of the Unix family with NetworkOff too. Socket
+	// pairs are always allowed.
+	AllowUnixSockets bool
+
+	// MaxMemoryBytes is how much each process may allocate (RLIMIT_DATA). Memory that it
+	// shares with others or maps from files does not count. 0: no limit.
+	MaxMemoryBytes int64
+
+	// MaxProcesses limits the number of processes and threads. 0: no limit. A plan can
+	// only set RLIMIT_NPROC, which does not bind root (a [PidsLimit] does), and which
+	// counts all processes of a user without a user namespace: the plan then adds as many
+	// as the system has.
+	MaxProcesses int
+
+	MaxOpenFiles int   // open descriptors of each process; 0: no limit
+	MaxFileBytes int64 // size of each file; 0: no limit
+}
+
+func (r Rules) validate() error {
+	for _, path := range slices.Concat([]string{r.Workdir}, r.ReadPaths, r.WritePaths) {
+		if !filepath.IsAbs(path) {
+			return fmt.Errorf("sandbox: the path %q is not absolute", path)
+		}
+	}
+	switch r.Network {
+	case "", NetworkOn, NetworkLoopback, NetworkOff:
+	default:
+		return fmt.Errorf("sandbox: the network is %q, and must be on, loopback or off", r.Network)
+	}
+	if r.MaxMemoryBytes < 0 || r.MaxProcesses < 0 || r.MaxOpenFiles < 0 || r.MaxFileBytes < 0 {
+		return fmt.Errorf("sandbox: a limit is below 0")
+	}
+	return nil
+}
+
+// Template is a sandbox without its Workdir. A nil *Template means no sandbox.
+type Template struct {
+	Machine Machine // from [ProbeMachine]
+	Rules   Rules   // without Workdir
+}
+
+// PlanFor returns the plan of the sandbox around workdir, with more paths that may be
+// read. The plan of a nil Template is nil.
+func (t *Template) PlanFor(workdir string, readPaths ...string) (*Plan, error) {
+	if t == nil {
+		return nil, nil //nolint:nilnil // without a sandbox there is no plan
+	}
+	rules := t.Rules
+	rules.Workdir = workdir
+	rules.ReadPaths = slices.Concat(rules.ReadPaths, readPaths)
+	plan, err := t.Machine.Plan(rules)
+	return &plan, err
+}
+
+// MaxProcesses returns Rules.MaxProcesses, and 0 if t is nil.
+func (t *Template) MaxProcesses() int {
+	if t == nil {
+		return 0
+	}
+	return t.Rules.MaxProcesses
+}
+
+// CanEnforce reports whether the machine can enforce the rule with this key, such as
+// [EnforcesWrite]. It returns false if t is nil.
+func (t *Template) CanEnforce(key string) bool {
+	return t != nil && t.Machine.Enforceable(t.Rules)[key]
+}
+
+// SystemPaths returns the paths of the system that an interpreter may need to read, for
+// [Rules]. It leaves out personal folders (/home, /root), shared ones (/tmp, /var, /run)
+// and the rest of /etc.
+func SystemPaths() []string {
+	return []string{
+		"/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin",
+		"/nix/store", "/gnu/store",
+
+		// Processes outside the sandbox show their command lines and statistics here, but
+		// not their environment, memory or files, for which one must be allowed to trace
+		// them.
+		"/proc",
+		"/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage",
+
+		// the dynamic linker
+		"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload",
+		// names of users, hosts and services
+		"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/host.conf", "/etc/hostname",
+		"/etc/resolv.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols",
+		// time and language
+		"/etc/localtime", "/etc/timezone", "/etc/locale.conf", "/etc/locale.alias", "/etc/inputrc",
+		// the distribution
+		"/etc/os-release", "/etc/lsb-release", "/etc/debian_version", "/etc/alternatives",
+		// certificates
+		"/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem",
+		"/etc/pki/ca-trust/extracted", "/etc/crypto-policies",
+		// file types, fonts and pictures
+		"/etc/mime.types", "/etc/magic", "/etc/fonts", "/var/cache/fontconfig", "/etc/ImageMagick-6", "/etc/ImageMagick-7",
+		// interpreters and tools
+		"/etc/R", "/etc/emacs", "/etc/python3", "/etc/python3.9", "/etc/python3.10", "/etc/python3.11", "/etc/python3.12",
+		"/etc/python3.13", "/etc/matplotlibrc", "/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/julia", "/etc/gitconfig",
+	}
+}

@@ -1,0 +1,248 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Offsets in the kernel's struct seccomp_data, which a seccomp program reads. Of an
+// argument, a program reads the lower 32 bits, which is all that the arguments tested
+// here have.
+const (
+	offsetSyscall   = 0
+	offsetArch      = 4
+	offsetArguments = 16
+)
+
+// bpfInstructionBytes is the size of an instruction of a seccomp program.
+const bpfInstructionBytes = 8
+
+// errRefused is the error of a refused system call: a PermissionError in Python.
+const errRefused = unix.EPERM
+
+// x32SyscallBit is set in the number of a system call of amd64's second set of calls,
+// which could be used to get around a filter for the first.
+const x32SyscallBit = 0x40000000
+
+// namespaceFlags are the flags of clone(2) and unshare(2) that make namespaces, in which
+// a process may have capabilities again.
+const namespaceFlags = unix.CLONE_NEWCGROUP | unix.CLONE_NEWIPC | unix.CLONE_NEWNET | unix.CLONE_NEWNS |
+	unix.CLONE_NEWPID | unix.CLONE_NEWTIME | unix.CLONE_NEWUSER | unix.CLONE_NEWUTS
+
+// refusedSyscalls returns the system calls that no sandboxed process may make, whatever
+// the arguments. Each reaches across the sandbox's border, gets around it, or leaves
+// something behind that does not end with the sandbox's processes.
+func refusedSyscalls() []uint32 {
+	return []uint32{
+		// they reach into other processes
+		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE,
+		unix.SYS_PROCESS_MRELEASE, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
+
+		// they get around this filter or the rules for files
+		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+		unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_FANOTIFY_INIT,
+
+		// they enter namespaces or change mounts
+		unix.SYS_SETNS, unix.SYS_CHROOT, unix.SYS_PIVOT_ROOT, unix.SYS_MOUNT, unix.SYS_UMOUNT2,
+		unix.SYS_MOUNT_SETATTR, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR,
+		unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
+
+		// they change the kernel or the machine
+		unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
+		unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
+		unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_REBOOT,
+		unix.SYS_SYSLOG, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_SWAPON, unix.SYS_SWAPOFF,
+		unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP,
+
+		// what they make belongs to the user and stays: keys, queues, semaphores and memory
+		// by number or name
+		unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
+		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMDT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+		unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+	}
+}
+
+// refusedArgument refuses a system call because of the value of one argument.
+type refusedArgument struct {
+	syscall  uint32
+	argument uint32 // from 0
+	test     uint16 // BPF_JSET: the argument has a bit of value; BPF_JEQ: it equals value
+	value    uint32
+	negated  bool // refuse if the test fails
+}
+
+func refusedArguments(r Rules) []refusedArgument {
+	// Only 0, which stands for the calling process, is allowed for a process id.
+	otherProcess := func(syscall, argument uint32) refusedArgument {
+		return refusedArgument{syscall: syscall, argument: argument, test: unix.BPF_JEQ, value: 0, negated: true}
+	}
+	all := []refusedArgument{
+		{syscall: unix.SYS_CLONE, argument: 0, test: unix.BPF_JSET, value: namespaceFlags},
+		{syscall: unix.SYS_UNSHARE, argument: 0, test: unix.BPF_JSET, value: namespaceFlags},
+		// they type into a terminal
+		{syscall: unix.SYS_IOCTL, argument: 1, test: unix.BPF_JEQ, value: unix.TIOCSTI},
+		{syscall: unix.SYS_IOCTL, argument: 1, test: unix.BPF_JEQ, value: unix.TIOCLINUX},
+		otherProcess(unix.SYS_PRLIMIT64, 0),
+		otherProcess(unix.SYS_SETPRIORITY, 1), otherProcess(unix.SYS_IOPRIO_SET, 1),
+		otherProcess(unix.SYS_SCHED_SETAFFINITY, 0),
+		// By policy, not by process: ZeroMQ sets the normal policy for threads by their ids,
+		// and aborts if that fails.
+		{syscall: unix.SYS_SCHED_SETSCHEDULER, argument: 1, test: unix.BPF_JEQ, value: 0, negated: true},
+		otherProcess(unix.SYS_SCHED_SETPARAM, 0), otherProcess(unix.SYS_SCHED_SETATTR, 0),
+	}
+	if r.Network == NetworkOff {
+		all = append(all, refusedArgument{syscall: unix.SYS_SOCKET, test: unix.BPF_JEQ, value: unix.AF_UNIX, negated: true})
+	}
+	return all
+}
+
+// buildSeccompFilter returns the seccomp program that refuses system calls by the rules.
+func buildSeccompFilter(r Rules) []byte {
+	p := bpfProgram{}
+	p.load(offsetArch)
+	p.refuseUnless(auditArchitecture())
+	p.load(offsetSyscall)
+	if runtime.GOARCH == "amd64" {
+		p.refuseIf(unix.BPF_JSET, x32SyscallBit)
+	}
+	for _, argument := range refusedArguments(r) {
+		p.refuseArgument(argument)
+	}
+	numbers := refusedSyscalls()
+	if r.Network == NetworkOff && !r.AllowUnixSockets {
+		numbers = append(numbers, unix.SYS_SOCKET)
+	}
+	for _, run := range consecutiveRuns(numbers) {
+		p.refuseRange(run)
+	}
+	return p.assemble()
+}
+
+func auditArchitecture() uint32 {
+	if runtime.GOARCH == "arm64" {
+		return unix.AUDIT_ARCH_AARCH64
+	}
+	return unix.AUDIT_ARCH_X86_64
+}
+
+// numberRange is a range of consecutive numbers of system calls.
+type numberRange struct{ first, last uint32 }
+
+// consecutiveRuns sorts numbers and joins consecutive ones into ranges.
+func consecutiveRuns(numbers []uint32) []numberRange {
+	slices.Sort(numbers)
+	var runs []numberRange
+	for _, number := range numbers {
+		if last := len(runs) - 1; last >= 0 && runs[last].last+1 == number {
+			runs[last].last = number
+			continue
+		}
+		runs = append(runs, numberRange{number, number})
+	}
+	return runs
+}
+
+// bpfProgram assembles the program that the kernel runs at each system call. Tests come
+// first; each begins with the number of the system call in the accumulator. The return
+// instructions that they jump to come last. There may be at most 250 instructions,
+// because jumpToRefusal is one of the 256 distances that a jump can have.
+type bpfProgram []unix.SockFilter
+
+// jumpToRefusal is a placeholder for the distance to the refusing return instruction,
+// which assemble replaces.
+const jumpToRefusal = 255
+
+// load loads a field of struct seccomp_data into the accumulator.
+func (p *bpfProgram) load(offset uint32) {
+	*p = append(*p, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset})
+}
+
+// jump skips skipIfTrue instructions if the accumulator passes the test against value,
+// and skipIfFalse otherwise.
+func (p *bpfProgram) jump(test uint16, value uint32, skipIfTrue, skipIfFalse uint8) {
+	*p = append(*p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_K | test, Jt: skipIfTrue, Jf: skipIfFalse, K: value})
+}
+
+func (p *bpfProgram) refuseIf(test uint16, value uint32) { p.jump(test, value, jumpToRefusal, 0) }
+
+func (p *bpfProgram) refuseUnless(value uint32) { p.jump(unix.BPF_JEQ, value, 0, jumpToRefusal) }
+
+func (p *bpfProgram) refuseRange(r numberRange) {
+	if r.first == r.last {
+		p.refuseIf(unix.BPF_JEQ, r.first)
+		return
+	}
+	p.jump(unix.BPF_JGE, r.first, 0, 1)
+	p.jump(unix.BPF_JGT, r.last, 0, jumpToRefusal)
+}
+
+func (p *bpfProgram) refuseArgument(a refusedArgument) {
+	p.jump(unix.BPF_JEQ, a.syscall, 0, 3)
+	p.load(offsetArguments + 8*a.argument)
+	if a.negated {
+		p.jump(a.test, a.value, 0, jumpToRefusal)
+	} else {
+		p.jump(a.test, a.value, jumpToRefusal, 0)
+	}
+	p.load(offsetSyscall)
+}
+
+// assemble appends the return instructions and returns the program's bytes.
+func (p *bpfProgram) assemble() []byte {
+	// The flags of clone3 are behind a pointer, which a filter cannot follow. If clone3
+	// fails with ENOSYS the C library uses clone instead.
+	p.jump(unix.BPF_JEQ, unix.SYS_CLONE3, 1, 0)
+	p.returnAction(unix.SECCOMP_RET_ALLOW)
+	p.returnAction(unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS))
+	p.returnAction(unix.SECCOMP_RET_ERRNO | uint32(errRefused))
+	var code []byte
+	for at, i := range *p {
+		code = binary.NativeEndian.AppendUint16(code, i.Code)
+		code = append(code, p.resolveJump(at, i.Jt), p.resolveJump(at, i.Jf))
+		code = binary.NativeEndian.AppendUint32(code, i.K)
+	}
+	return code
+}
+
+func (p *bpfProgram) returnAction(action uint32) {
+	*p = append(*p, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action})
+}
+
+// resolveJump returns the distance of a jump from the instruction at index at, which for
+// jumpToRefusal is the distance to the last instruction.
+func (p *bpfProgram) resolveJump(at int, distance uint8) uint8 {
+	if distance != jumpToRefusal {
+		return distance
+	}
+	return uint8(len(*p) - 2 - at) //nolint:gosec // there are too few instructions for more
+}
+
+// installSeccompFilter makes the kernel run a seccomp program at each system call of the
+// calling thread. An empty program is skipped.
+func installSeccompFilter(program []byte) error {
+	if len(program) == 0 {
+		return nil
+	}
+	if len(program)%bpfInstructionBytes != 0 || len(program) > bpfInstructionBytes*unix.BPF_MAXINSNS {
+		return fmt.Errorf("install the seccomp filter: %d bytes are no program", len(program))
+	}
+	var filters []unix.SockFilter
+	for i := range slices.Chunk(program, bpfInstructionBytes) {
+		filters = append(filters, unix.SockFilter{
+			Code: binary.NativeEndian.Uint16(i), Jt: i[2], Jf: i[3], K: binary.NativeEndian.Uint32(i[4:]),
+		})
+	}
+	described := unix.SockFprog{Len: uint16(len(filters)), Filter: &filters[0]} //nolint:gosec // no more than BPF_MAXINSNS
+	//nolint:gosec // the kernel wants an address
+	err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&described)), 0, 0)
+	runtime.KeepAlive(filters)
+	if err != nil {
+		return fmt.Errorf("install the seccomp filter: %w", err)
+	}
+	return nil
+}
