@@ -17,212 +17,224 @@ import (
 	"assay/internal/protocol"
 )
 
-// helloLimit is the largest first message, in bytes: of somebody who has not been
-// let in.
-const helloLimit = 64 << 10
+const (
+	// firstMessageTimeout is how long a console may take to send its first message,
+	// and an HTTP client to send its headers.
+	firstMessageTimeout = 10 * time.Second
 
-// errGone is what reading from a console that has gone fails with.
-var errGone = io.EOF
+	// maxHelloBytes is the size of the largest first message. It is small because
+	// the console has not been admitted yet.
+	maxHelloBytes = 64 << 10
+)
 
-// refusal is why a console is sent away.
-type refusal struct {
+// errDisconnected is what reading from a console fails with that has disconnected.
+var errDisconnected = io.EOF
+
+// rejection is an error that a console is told by the close code and reason of its
+// WebSocket.
+type rejection struct {
 	code   protocol.CloseCode
 	reason string
 }
 
-func (r *refusal) Error() string { return r.reason }
+func (r *rejection) Error() string { return r.reason }
 
-func refuse(format string, args ...any) error {
-	return &refusal{protocol.ClosePolicyViolation, fmt.Sprintf(format, args...)}
+// rejectf returns a rejection with code 1008 (policy violation).
+func rejectf(format string, args ...any) error {
+	return &rejection{protocol.ClosePolicyViolation, fmt.Sprintf(format, args...)}
 }
 
 // HelloMessage is the first message of a console at /run or /agent.
 type HelloMessage struct {
-	Type      string          `json:"type"` // absent at /run
-	Token     string          `json:"token"`
-	SessionID json.RawMessage `json:"session_id"` // of /agent: a number, or its text
-	Role      string          `json:"role"`
+	Type      string          `json:"type"`       // init at /agent; absent at /run
+	Token     string          `json:"token"`      // may also be in the request's header or query
+	SessionID json.RawMessage `json:"session_id"` // at /agent: what the console calls itself, a number or a string
+	Role      string          `json:"role"`       // at /agent: RoleHolder (the default) or RoleView
 
-	// Run is the number that a console had at /run and wants again, or, at
-	// /agent, that of its /run connection.
+	// RunConnID is, at /run, the number that the console had before and wants again,
+	// and at /agent the number of the same console's /run connection. 0: none.
 	RunConnID int `json:"connection_idx"`
 
-	// Trace, if it is there, is that of the ready which gave the number at /run. It
-	// says whether it was this server that did: of one before, it was given anew.
+	// RunTrace is, at /run, the Trace of the ReadyMessage that had RunConnID. If it
+	// is of another server, the console gets a new number. Empty: not checked.
 	RunTrace string `json:"trace"`
 
-	// Alive says that it wants to be told that the connection is: see alive.go.
+	// WantsAlive asks for an AliveMessage every Config.PingInterval.
 	WantsAlive bool `json:"alive"`
 }
 
-// endpoint is what is different between /run and /agent.
+// consoleEndpoint is what differs between /run and /agent. Methods that get a
+// console return an error when it must be closed.
 type consoleEndpoint interface {
-	// name is its path.
+	// name returns the path without its slash.
 	name() string
-	// check refuses a first message.
-	check(first HelloMessage) error
-	// attend connects the console to a session that is live, and returns when
-	// that has ended or the console has gone.
-	attend(c *console, sc *scene) error
-	// stand tells the console of a session that has ended. seen says that it
-	// was connected to it before.
-	stand(c *console, sc *scene, seen bool) error
-	// refuse answers what the console says then.
-	refuse(c *console, body []byte) error
-	// fail tells the console that the session which it has asked for cannot be.
-	fail(c *console, problem error) error
+	// checkHello returns an error if a console with this hello may not connect.
+	checkHello(hello HelloMessage) error
+	// serveLive connects the console to a live session, and returns nil when the
+	// session has ended. It returns errInstanceEnded if that was so before.
+	serveLive(c *console, instance *sessionInstance) error
+	// sendEnded tells the console about a session that has ended. wasConnected
+	// reports whether serveLive has connected it to that session.
+	sendEnded(c *console, instance *sessionInstance, wasConnected bool) error
+	// handleEnded answers a message of the console after its session has ended.
+	handleEnded(c *console, body []byte) error
+	// sendError tells the console why the session that it asked for did not start.
+	sendError(c *console, err error) error
 }
 
-// console is a console that has been let in.
+// console is a console that has been admitted to a session id.
 type console struct {
-	*seat
-	server *Server
-	slot   *slot
-	first  HelloMessage
-	at     consoleEndpoint
-	id     int  // its number
-	run    bool // it is at /run
+	*consoleConn
+	server   *Server
+	host     *sessionHost
+	hello    HelloMessage
+	endpoint consoleEndpoint
+	number   int  // identifies the console at its host
+	atRun    bool // endpoint is /run
 }
 
-// console upgrades a request, reads its first message and connects the console
-// to one session of its slot after the other, until it has gone.
-func (s *Server) console(ctx context.Context, w http.ResponseWriter, r *http.Request, at consoleEndpoint) {
-	s.consoles.Add(1)
-	defer s.consoles.Done()
-	ws, err := websocket.Accept(w, r, s.accept())
+// serveConsole handles a request to /run or /agent: it upgrades the request to a
+// WebSocket, reads the hello, and then connects the console to the sessions of its
+// id until it disconnects.
+func (s *Server) serveConsole(ctx context.Context, w http.ResponseWriter, r *http.Request, at consoleEndpoint) {
+	s.connections.Add(1)
+	defer s.connections.Done()
+	ws, err := websocket.Accept(w, r, s.acceptOptions())
 	if err != nil {
-		s.log.Debug("not a console", "error", err) // it has been answered
+		s.log.Debug("console not upgraded to a WebSocket", "error", err) // Accept has answered the request
 		return
 	}
-	conn := protocol.NewWebSocket(context.WithoutCancel(ctx), ws, helloLimit)
-	seat := newSeat(conn)
-	first, err := s.greet(ctx, conn, r, at)
+	wsConn := protocol.NewWebSocket(context.WithoutCancel(ctx), ws, maxHelloBytes)
+	conn := newConsoleConn(wsConn)
+	hello, err := s.readHello(ctx, wsConn, r, at)
 	if err != nil {
-		dismiss(ctx, seat, err)
+		closeWithError(ctx, conn, err)
 		return
 	}
 	ws.SetReadLimit(cmp.Or(s.cfg.MaxFrameBytes, protocol.DefaultMaxFrameBytes))
-	c, err := s.sit(seat, r.URL.Query().Get("session"), first, at)
+	c, err := s.joinHost(conn, r.URL.Query().Get("session"), hello, at)
 	if err != nil {
-		dismiss(ctx, seat, err)
+		closeWithError(ctx, conn, err)
 		return
 	}
 	c.serve(ctx, ws)
 }
 
-// sit gives a console its number at the slot of a session. One that is forgotten
-// just then makes room for another.
-func (s *Server) sit(seat *seat, id string, first HelloMessage, at consoleEndpoint) (*console, error) {
-	_, run := at.(atRun)
+// joinHost adds a console to the host of a session id. If the host is removed at the
+// same moment, it adds the console to a new one.
+func (s *Server) joinHost(conn *consoleConn, id string, hello HelloMessage, at consoleEndpoint) (*console, error) {
+	_, atRun := at.(runEndpoint)
 	for {
-		sl, err := s.slot(id)
+		host, err := s.hostOrNew(id)
 		if err != nil {
 			return nil, err
 		}
-		number, err := sl.sit(run, first)
+		number, err := host.join(atRun, hello)
 		switch {
 		case err == nil:
-			return &console{seat: seat, server: s, slot: sl, first: first, at: at, id: number, run: run}, nil
-		case !errors.Is(err, errForgotten):
+			return &console{consoleConn: conn, server: s, host: host, hello: hello, endpoint: at, number: number, atRun: atRun}, nil
+		case !errors.Is(err, errHostRemoved):
 			return nil, err
 		}
-		s.forget(sl) // as who has closed it is about to
+		s.removeHost(host) // the run loop that closed it may not have done so yet
 	}
 }
 
-// dismiss sends a console away, and tells it why.
-func dismiss(ctx context.Context, seat *seat, why error) {
-	var sent *refusal
+// closeWithError closes a console's connection with the code and reason that belong
+// to err, or because ctx, that of the server, has ended.
+func closeWithError(ctx context.Context, conn *consoleConn, err error) {
+	var rejected *rejection
 	switch {
-	case errors.As(why, &sent):
-		seat.close(sent.code, sent.reason)
+	case errors.As(err, &rejected):
+		conn.close(rejected.code, rejected.reason)
 	case ctx.Err() != nil:
-		seat.close(protocol.CloseGoingAway, "the server is stopping: "+context.Cause(ctx).Error())
-	case errors.Is(why, errGone):
-		seat.close(protocol.CloseNormal, "")
+		conn.close(protocol.CloseGoingAway, "the server is stopping: "+context.Cause(ctx).Error())
+	case errors.Is(err, errDisconnected):
+		conn.close(protocol.CloseNormal, "")
 	default:
-		seat.close(protocol.ClosePolicyViolation, why.Error())
+		conn.close(protocol.ClosePolicyViolation, err.Error())
 	}
 }
 
-// greet reads the first message, and refuses what may not come in. A token that
-// it lacks may stand in the request.
-func (s *Server) greet(ctx context.Context, conn protocol.Conn, r *http.Request, at consoleEndpoint) (first HelloMessage, err error) {
-	late := time.AfterFunc(greeting, func() { _ = conn.Close(protocol.ClosePolicyViolation, "no first message came") })
-	defer late.Stop()
+// readHello reads and checks the first message of a console. If it has no token,
+// that of the request is used.
+func (s *Server) readHello(ctx context.Context, conn protocol.Conn, r *http.Request, at consoleEndpoint) (hello HelloMessage, err error) {
+	timer := time.AfterFunc(firstMessageTimeout, func() { _ = conn.Close(protocol.ClosePolicyViolation, "no first message came") })
+	defer timer.Stop()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close(protocol.CloseGoingAway, "the server is stopping") })()
 	body, err := conn.Read()
 	if err != nil {
-		return first, err
+		return hello, err
 	}
-	if err := json.Unmarshal(body, &first); err != nil {
-		return first, refuse("the first message cannot be read: %v", err)
+	if err := json.Unmarshal(body, &hello); err != nil {
+		return hello, rejectf("cannot parse the first message: %v", err)
 	}
-	first.Token = cmp.Or(first.Token, requestToken(r))
-	return first, at.check(first)
+	hello.Token = cmp.Or(hello.Token, requestToken(r))
+	return hello, at.checkHello(hello)
 }
 
-// requestToken is the token that a request has in its address or header.
+// requestToken returns the token in a request's Authorization header or query, or
+// "".
 func requestToken(r *http.Request) string {
 	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return cmp.Or(bearer, r.URL.Query().Get("token"))
 }
 
-// serve keeps the console at its slot until it has gone or is sent away.
+// serve serves an admitted console until it disconnects or must be closed, and then
+// removes it from its host.
 func (c *console) serve(ctx context.Context, ws *websocket.Conn) {
-	defer c.slot.rise(c.run, c.id)
-	defer c.server.metrics.AddConsole(c.at.name())()
-	every := c.server.cfg.PingInterval
-	if c.first.WantsAlive {
-		c.sayAlive(every) // before anything that takes long to be sent
+	defer c.host.leave(c.atRun, c.number)
+	defer c.server.metrics.AddConsole(c.endpoint.name())()
+	interval := c.server.cfg.PingInterval
+	if c.hello.WantsAlive {
+		c.sendAlive(interval) // before a ready message, which may take long to send
 	}
 	var loops sync.WaitGroup
 	defer loops.Wait()
-	loops.Go(c.read)
-	loops.Go(func() { c.ping(context.WithoutCancel(ctx), ws, every) })
-	if c.first.WantsAlive {
-		loops.Go(func() { c.stayAlive(every) })
+	loops.Go(c.readLoop)
+	loops.Go(func() { c.pingLoop(context.WithoutCancel(ctx), ws, interval) })
+	if c.hello.WantsAlive {
+		loops.Go(func() { c.aliveLoop(interval) })
 	}
-	loops.Go(func() { c.untilStop(ctx) })
-	c.slot.want(false)
-	dismiss(ctx, c.seat, c.follow(ctx)) // which ends the loops
+	loops.Go(func() { c.closeOnStop(ctx) })
+	c.host.requestSession(false)
+	closeWithError(ctx, c.consoleConn, c.serveInstances(ctx)) // closing also ends the loops
 }
 
-// untilStop sends the console away when the server stops and the session has
-// ended; one that others have started, and may not end, has a moment for that.
-func (c *console) untilStop(ctx context.Context) {
-	if !c.slot.untilStop(ctx, c.left) {
-		return
+// closeOnStop closes the connection when the server has stopped the console's host.
+func (c *console) closeOnStop(ctx context.Context) {
+	if c.host.waitForStop(ctx, c.closing) {
+		c.close(protocol.CloseGoingAway, "the server is stopping: "+context.Cause(ctx).Error())
 	}
-	c.close(protocol.CloseGoingAway, "the server is stopping: "+context.Cause(ctx).Error())
 }
 
-// follow connects the console to each scene of its slot.
-func (c *console) follow(ctx context.Context) error {
-	var sc *scene
+// serveInstances connects the console to one session after the other. It returns why
+// the connection must be closed.
+func (c *console) serveInstances(ctx context.Context) error {
+	var instance *sessionInstance
 	for {
-		next, err := c.await(ctx, sc)
+		next, err := c.awaitInstance(ctx, instance)
 		if err != nil {
 			return err
 		}
-		sc = next
-		seen := false
-		if sc.live != nil {
-			err = c.at.attend(c, sc)
-			seen = err == nil
+		instance = next
+		wasConnected := false
+		if instance.live != nil {
+			err = c.endpoint.serveLive(c, instance)
+			wasConnected = err == nil
 		}
-		if err != nil && !errors.Is(err, errOver) {
+		if err != nil && !errors.Is(err, errInstanceEnded) {
 			return err
 		}
-		if err := c.stand(sc, seen); err != nil {
+		if err := c.serveEnded(instance, wasConnected); err != nil {
 			return err
 		}
 	}
 }
 
-// await waits for a scene of the slot other than last. Meanwhile the console may
-// go.
-func (c *console) await(ctx context.Context, last *scene) (*scene, error) {
+// awaitInstance waits for the instance after last. It returns errDisconnected if the
+// console disconnects first.
+func (c *console) awaitInstance(ctx context.Context, last *sessionInstance) (*sessionInstance, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var watch sync.WaitGroup
@@ -230,52 +242,54 @@ func (c *console) await(ctx context.Context, last *scene) (*scene, error) {
 	defer cancel(nil)
 	watch.Go(func() {
 		select {
-		case <-c.gone:
-			cancel(errGone)
+		case <-c.disconnected:
+			cancel(errDisconnected)
 		case <-ctx.Done():
 		}
 	})
-	return c.slot.await(ctx, last)
+	return c.host.awaitInstance(ctx, last)
 }
 
-// stand stands in for a session that has ended, until another takes its place.
-func (c *console) stand(sc *scene, seen bool) error {
+// serveEnded waits for the end of an instance, tells the console about it, and
+// answers its messages until there is a newer instance. It returns an error when the
+// connection must be closed.
+func (c *console) serveEnded(instance *sessionInstance, wasConnected bool) error {
 	select {
-	case <-c.gone:
-		return errGone
-	case <-c.left:
-		return errGone
-	case <-sc.over:
+	case <-c.disconnected:
+		return errDisconnected
+	case <-c.closing:
+		return errDisconnected
+	case <-instance.ended:
 	}
-	if err := c.at.stand(c, sc, seen); err != nil {
+	if err := c.endpoint.sendEnded(c, instance, wasConnected); err != nil {
 		return err
 	}
-	var told error
+	var sentErr error
 	for {
-		c.slot.mu.Lock()
-		newest, closed, problem, changed := c.slot.scene, c.slot.closed, c.slot.problem, c.slot.changed
-		c.slot.mu.Unlock()
+		c.host.mu.Lock()
+		newest, closedErr, startErr, changed := c.host.instance, c.host.closedErr, c.host.startErr, c.host.changed
+		c.host.mu.Unlock()
 		switch {
-		case closed != nil:
-			return &refusal{protocol.CloseGoingAway, closed.Error()}
-		case newest != sc:
+		case closedErr != nil:
+			return &rejection{protocol.CloseGoingAway, closedErr.Error()}
+		case newest != instance:
 			return nil
-		case problem != nil && problem != told: //nolint:errorlint // that very one
-			told = problem
-			if err := c.at.fail(c, problem); err != nil {
+		case startErr != nil && startErr != sentErr: //nolint:errorlint // the same value, not the same kind of error
+			sentErr = startErr
+			if err := c.endpoint.sendError(c, startErr); err != nil {
 				return err
 			}
 		}
 		select {
-		case body := <-c.in:
-			if err := c.at.refuse(c, body); err != nil {
+		case body := <-c.received:
+			if err := c.endpoint.handleEnded(c, body); err != nil {
 				return err
 			}
 		case <-changed:
-		case <-c.gone:
-			return errGone
-		case <-c.left:
-			return errGone
+		case <-c.disconnected:
+			return errDisconnected
+		case <-c.closing:
+			return errDisconnected
 		}
 	}
 }

@@ -17,63 +17,66 @@ import (
 	"assay/server/endpoint"
 )
 
-// handler routes requests. The connections that are made of them live as long
-// as ctx, not as their request.
+// handler returns the handler of all requests. WebSockets end with ctx, not with
+// the context of their request.
 func (s *Server) handler(ctx context.Context) http.Handler {
-	open, closed := http.NewServeMux(), http.NewServeMux()
-	open.HandleFunc("GET /run", func(w http.ResponseWriter, r *http.Request) { s.console(ctx, w, r, atRun{s}) })
-	open.HandleFunc("GET /agent", func(w http.ResponseWriter, r *http.Request) { s.console(ctx, w, r, atAgent{s}) })
-	open.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
-	open.HandleFunc("GET /readyz", s.serveReady)
-	endpoint.Register(open, http.MethodGet, "/api/config", s.serveConfig)
-	s.page.register(open)
-	closed.HandleFunc("GET /watch", s.reporting(func(w http.ResponseWriter, r *http.Request) error { return s.serveWatch(ctx, w, r) }))
-	closed.HandleFunc("GET /printed", s.reporting(func(w http.ResponseWriter, r *http.Request) error { return s.watchPrinted(ctx, w, r) }))
-	closed.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { s.serveMCP(ctx, w, r) })
-	closed.Handle("GET /metrics", s.metrics.Handler())
+	public, protected := http.NewServeMux(), http.NewServeMux()
+	public.HandleFunc("GET /run", func(w http.ResponseWriter, r *http.Request) { s.serveConsole(ctx, w, r, runEndpoint{s}) })
+	public.HandleFunc("GET /agent", func(w http.ResponseWriter, r *http.Request) { s.serveConsole(ctx, w, r, agentEndpoint{s}) })
+	public.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	public.HandleFunc("GET /readyz", s.serveReadiness)
+	endpoint.Register(public, http.MethodGet, "/api/config", s.servePublicConfig)
+	s.page.register(public)
+	public.Handle("/", s.requireToken(protected))
+
+	protected.HandleFunc("GET /watch", s.withErrors(func(w http.ResponseWriter, r *http.Request) error { return s.serveWatch(ctx, w, r) }))
+	protected.HandleFunc("GET /printed", s.withErrors(func(w http.ResponseWriter, r *http.Request) error { return s.watchOutput(ctx, w, r) }))
+	protected.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { s.serveMCP(ctx, w, r) })
+	protected.Handle("GET /metrics", s.metrics.Handler())
 	get := func(path string, handler endpoint.HandlerFunc) {
-		endpoint.Register(closed, http.MethodGet, path, s.reporting(handler))
+		endpoint.Register(protected, http.MethodGet, path, s.withErrors(handler))
 	}
 	get("/api/cases", api.ListCases(s.listCases))
-	get("/api/sessions", s.serveSessions)
-	get("/api/sessions/{id}", s.serveSession)
-	get("/api/sessions/{id}/printed", s.servePrinted)
-	endpoint.Register(closed, http.MethodPost, "/api/sessions/{id}/case", s.reporting(s.serveCase))
+	get("/api/sessions", s.listSessions)
+	get("/api/sessions/{id}", s.getSession)
+	get("/api/sessions/{id}/printed", s.getOutput)
+	endpoint.Register(protected, http.MethodPost, "/api/sessions/{id}/case", s.withErrors(s.attachCase))
 	stored := api.New(s.runs, s.log)
-	stored.RegisterTrace(closed, "/api/sessions/{id}", s.openTrace)
-	stored.RegisterRuns(closed)
-	endpoint.RegisterNotFound(closed)
-	open.Handle("/", s.withToken(closed))
-	return s.local(open)
+	stored.RegisterTrace(protected, "/api/sessions/{id}", s.openTraceFile)
+	stored.RegisterRuns(protected)
+	endpoint.RegisterNotFound(protected)
+	return s.checkHostAndOrigin(public)
 }
 
-// reporting answers an error of handler with a problem.
-func (s *Server) reporting(handler endpoint.HandlerFunc) http.HandlerFunc {
+// withErrors answers an error of handler with a problem.
+func (s *Server) withErrors(handler endpoint.HandlerFunc) http.HandlerFunc {
 	return endpoint.Handler(s.log, handler)
 }
 
-// local refuses requests of pages of other sites, and, where only this machine
-// is served, requests that were not sent to it by name: a page of another site
-// whose name has been made to lead here would otherwise have the Origin that
-// belongs to its Host.
-func (s *Server) local(next http.Handler) http.Handler {
+// checkHostAndOrigin rejects requests that pages of other sites make, by their
+// Origin header. It also rejects requests that are addressed to another host name,
+// unless Config.AllowRemoteHosts: otherwise the page of a site whose name resolves to
+// this machine (DNS rebinding) would have the same origin as this server.
+func (s *Server) checkHostAndOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
 		switch {
-		case !s.serves(r.Host):
+		case !s.isServedHost(r.Host):
 			endpoint.WriteProblem(w, http.StatusForbidden, "this server is for localhost, not for "+r.Host)
-		case origin != "" && !s.admits(origin, r.Host):
-			endpoint.WriteProblem(w, http.StatusForbidden, "pages of "+origin+" are not let in; --origin lists those that are")
+		case origin != "" && !s.isAllowedOrigin(origin, r.Host):
+			endpoint.WriteProblem(w, http.StatusForbidden, "pages of "+origin+" may not use this server; --origin lists those that may")
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// serves tells whether a request for this host is for us.
-func (s *Server) serves(host string) bool {
+// isServedHost reports whether requests may be addressed to host: it is localhost, a
+// loopback address or the host of an allowed origin, or remote hosts are allowed
+// because the token protects the server.
+func (s *Server) isServedHost(host string) bool {
 	if s.cfg.AllowRemoteHosts && !s.cfg.EvalSandbox {
-		return true // its token protects it
+		return true
 	}
 	listed := slices.ContainsFunc(s.cfg.AllowedOrigins, func(o string) bool {
 		at, err := url.Parse(o)
@@ -89,21 +92,22 @@ func (s *Server) serves(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// admits tells whether a page of this origin may talk to us at host: it is one of
-// those that were listed, or ours, by whatever stands before us with TLS too. What
-// has our host and another scheme, as an extension of the browser, is not ours.
-func (s *Server) admits(origin, host string) bool {
+// isAllowedOrigin reports whether a page of this origin may use the server at host.
+// It may if the origin is listed, or is the server itself over HTTP, or over HTTPS
+// through a proxy. An origin with the same host and another scheme, such as a browser
+// extension's, is another site.
+func (s *Server) isAllowedOrigin(origin, host string) bool {
 	return slices.Contains(s.cfg.AllowedOrigins, origin) || strings.EqualFold(origin, "http://"+host) || strings.EqualFold(origin, "https://"+host)
 }
 
-// accept is how requests become WebSockets. Their Origin has been checked.
-func (s *Server) accept() *websocket.AcceptOptions {
+// acceptOptions returns how requests are upgraded to WebSockets: without a check of
+// the Origin header, which checkHostAndOrigin has done.
+func (s *Server) acceptOptions() *websocket.AcceptOptions {
 	return &websocket.AcceptOptions{InsecureSkipVerify: true}
 }
 
-// withToken lets nobody in without the token, but in the mode for one's own
-// machine.
-func (s *Server) withToken(next http.Handler) http.Handler {
+// requireToken rejects requests without the token, unless Config.EvalSandbox.
+func (s *Server) requireToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.checkToken(requestToken(r)); err != nil && !s.cfg.EvalSandbox {
 			w.Header().Set("WWW-Authenticate", "Bearer")
@@ -116,7 +120,7 @@ func (s *Server) withToken(next http.Handler) http.Handler {
 
 func (s *Server) checkToken(token string) error {
 	if subtle.ConstantTimeCompare([]byte(token), []byte(s.cfg.Token)) != 1 {
-		return refuse("wrong token")
+		return rejectf("wrong token")
 	}
 	return nil
 }
@@ -127,33 +131,31 @@ type PublicConfig struct {
 	Cases          bool   `json:"cases"`           // cases can be attached to sessions
 	Console        bool   `json:"console"`         // sessions can be started; false: there are only attempts to watch
 	ConsoleRole    string `json:"console_role"`    // RoleView or RoleHolder: the page's role unless it is opened with another ?role=
-	DefaultSession string `json:"default_session"` // id of the session of a console that names none
+	DefaultSession string `json:"default_session"` // id of the session of a client that names none
 	EvalSandbox    bool   `json:"eval_sandbox"`    // no token is needed
 	Version        string `json:"version"`         // of this program
 }
 
-// serveConfig handles GET /api/config.
-func (s *Server) serveConfig(w http.ResponseWriter, _ *http.Request) {
+// servePublicConfig handles GET /api/config.
+func (s *Server) servePublicConfig(w http.ResponseWriter, _ *http.Request) {
 	endpoint.WriteJSON(w, http.StatusOK, PublicConfig{
 		Cases: s.cfg.PrepareCase != nil, Console: s.cfg.StartSession != nil, ConsoleRole: cmp.Or(s.cfg.ConsoleRole, RoleView),
 		DefaultSession: DefaultSessionID, EvalSandbox: s.cfg.EvalSandbox, Version: s.cfg.Version,
 	})
 }
 
-// serveReady answers whether the session that consoles come to is there.
-func (s *Server) serveReady(w http.ResponseWriter, _ *http.Request) {
-	if sl := s.known(DefaultSessionID); sl != nil {
-		if phase, problemText := sl.at(); phase == HostCreating || phase == HostStarting || problemText != "" {
-			endpoint.WriteProblem(w, http.StatusServiceUnavailable, strings.TrimSuffix("the session "+DefaultSessionID+" is "+string(phase)+": "+problemText, ": "))
+// serveReadiness handles GET /readyz: 503 while the default session has not started
+// yet, or if it could not start.
+func (s *Server) serveReadiness(w http.ResponseWriter, _ *http.Request) {
+	if host := s.host(DefaultSessionID); host != nil {
+		if state, startErr := host.startState(); state == HostCreating || state == HostStarting || startErr != nil {
+			text := "the session " + DefaultSessionID + " is " + string(state)
+			if startErr != nil {
+				text += ": " + startErr.Error()
+			}
+			endpoint.WriteProblem(w, http.StatusServiceUnavailable, text)
 			return
 		}
 	}
 	_, _ = io.WriteString(w, "ready\n")
-}
-
-func idOr(id string) string {
-	if id == "" {
-		return DefaultSessionID
-	}
-	return id
 }

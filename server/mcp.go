@@ -13,37 +13,38 @@ import (
 	"assay/server/endpoint"
 )
 
-// serveMCP passes a client of the Model Context Protocol on to the agent of a
-// session, which serves it.
+// serveMCP handles /mcp: it proxies a client of the Model Context Protocol to the
+// agent of a session, until either ends or the server stops. If the session has not
+// started yet, it waits for that, for firstMessageTimeout at most.
 func (s *Server) serveMCP(ctx context.Context, w http.ResponseWriter, r *http.Request) {
-	s.consoles.Add(1)
-	defer s.consoles.Done()
-	id := idOr(r.URL.Query().Get("session"))
-	sl := s.known(id)
+	s.connections.Add(1)
+	defer s.connections.Done()
+	id := orDefaultID(r.URL.Query().Get("session"))
+	host := s.host(id)
 	switch {
-	case sl == nil:
+	case host == nil:
 		endpoint.WriteProblem(w, http.StatusNotFound, "there is no session "+strconv.Quote(id))
 		return
 	case s.cfg.MCPSocketPath == nil:
 		endpoint.WriteProblem(w, http.StatusConflict, "the agent of session "+strconv.Quote(id)+" does not speak MCP: assay serve --agent mcp starts one that does")
 		return
 	}
-	if !sl.shown { // else others start its sessions
-		soon, cancel := context.WithTimeout(r.Context(), greeting)
-		_, _ = sl.await(soon, nil) // where none comes there is nobody to pass it on to
+	if !host.external { // the server does not start the sessions of an external host
+		startCtx, cancel := context.WithTimeout(r.Context(), firstMessageTimeout)
+		_, _ = host.awaitInstance(startCtx, nil) // if it fails, the proxy reports that the agent cannot be reached
 		cancel()
 	}
-	ctx, end := watching(ctx, sl.untilStop)
-	defer end()
-	asked, cancel := context.WithCancel(r.Context())
+	ctx, cancelStop := contextUntilStopped(ctx, host.waitForStop)
+	defer cancelStop()
+	requestCtx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	s.toAgent(id).ServeHTTP(w, r.WithContext(asked))
+	s.mcpProxy(id).ServeHTTP(w, r.WithContext(requestCtx))
 }
 
-// toAgent passes requests on to the agent of a session, without what is the
-// server's business: who asks has been looked at.
-func (s *Server) toAgent(id string) *httputil.ReverseProxy {
+// mcpProxy returns a proxy to the socket of a session's agent. It removes the headers
+// that are meant for the server, which has checked them.
+func (s *Server) mcpProxy(id string) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL = &url.URL{Scheme: "http", Host: "localhost", Path: "/"}
@@ -53,19 +54,19 @@ func (s *Server) toAgent(id string) *httputil.ReverseProxy {
 			}
 		},
 		Transport: &http.Transport{
-			DisableKeepAlives: true, // another agent may come to that path
+			DisableKeepAlives: true, // the next session's agent listens at the same path
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, "unix", s.cfg.MCPSocketPath(id))
 			},
 		},
-		FlushInterval: -1, // events are passed on as they come
+		FlushInterval: -1, // send events as they come
 		ErrorLog:      slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			if r.Context().Err() != nil {
-				return // the client has gone
+				return // the client has disconnected
 			}
-			s.log.Debug("a client was not passed on", "session", id, "error", err)
-			endpoint.WriteProblem(w, http.StatusBadGateway, fmt.Sprintf("the agent of session %q cannot be reached: it has gone, or has not started", id))
+			s.log.Debug("cannot proxy an MCP client", "session", id, "error", err)
+			endpoint.WriteProblem(w, http.StatusBadGateway, fmt.Sprintf("the agent of session %q cannot be reached: it has ended, or has not started", id))
 		},
 	}
 }

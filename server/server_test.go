@@ -36,9 +36,9 @@ func TestRefusals(t *testing.T) {
 	}{
 		"wrong token":       {"/run", `{"token":"guess"}`, 1008, "wrong token"},
 		"no token":          {"/run", `{}`, 1008, "wrong token"},
-		"no JSON at /run":   {"/run", `hello`, 1008, "the first message cannot be read: invalid character 'h' looking for beginning of value"},
-		"no JSON at /agent": {"/agent", `{"type":"init"`, 1008, "the first message cannot be read: unexpected end of JSON input"},
-		"no object":         {"/agent", `[1]`, 1008, "the first message cannot be read: json: cannot unmarshal array"},
+		"no JSON at /run":   {"/run", `hello`, 1008, "cannot parse the first message: invalid character 'h' looking for beginning of value"},
+		"no JSON at /agent": {"/agent", `{"type":"init"`, 1008, "cannot parse the first message: unexpected end of JSON input"},
+		"no object":         {"/agent", `[1]`, 1008, "cannot parse the first message: json: cannot unmarshal array"},
 		"unknown session":   {"/run?session=other", runHello, 1008, `there is no session "other"`},
 		"unknown, at agent": {"/agent?session=other", agentHello, 1008, `there is no session "other"`},
 		"no init":           {"/agent", `{"type":"agent_query","query":"go"}`, 1008, `the first message must be init, not "agent_query"`},

@@ -29,7 +29,7 @@ type SessionInfo struct {
 	Seq      int64       `json:"seq"`               // of the newest entry of its trace
 	Trace    string      `json:"trace,omitempty"`   // path of its trace
 	Kernel   *KernelInfo `json:"kernel"`            // null: no kernel was started
-	Consoles int         `json:"consoles"`          // connections at /run and /agent
+	Consoles int         `json:"consoles"`          // connected at /run and /agent
 	Holder   string      `json:"holder,omitempty"`  // who holds the notebook: server or console; absent: undecided
 	Verdict  bool        `json:"verdict"`           // the session was that of an attempt, which has ended
 	Cases    int         `json:"cases"`             // attached cases that wait for their turn
@@ -54,64 +54,49 @@ type KernelInfo struct {
 	Language string `json:"language"`
 }
 
-// at tells where the slot is, and why its last session could not start.
-func (sl *slot) at() (HostState, string) {
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
-	if sl.problem != nil {
-		return sl.phase, sl.problem.Error()
-	}
-	return sl.phase, ""
+// startState returns the state, and why the last session could not start, or nil.
+func (h *sessionHost) startState() (HostState, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.state, h.startErr
 }
 
-// trace is that of the newest session; nil: there is none yet.
-func (sl *slot) trace() *trace.Recording {
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
-	if sl.scene == nil {
+// newestRecording returns the recording of the newest instance, or nil.
+func (h *sessionHost) newestRecording() *trace.Recording {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.instance == nil {
 		return nil
 	}
-	return sl.scene.recording
+	return h.instance.recording
 }
 
-// info is what the API says of the slot.
-func (sl *slot) info() SessionInfo {
-	sl.mu.Lock()
-	info := SessionInfo{ID: sl.id, State: sl.phase, Consoles: len(sl.sitting), Cases: len(sl.attempts)}
-	if sl.problem != nil {
-		info.Problem = sl.problem.Error()
+func (h *sessionHost) info() SessionInfo {
+	h.mu.Lock()
+	info := SessionInfo{ID: h.id, State: h.state, Consoles: len(h.consoles), Cases: len(h.queue)}
+	if h.startErr != nil {
+		info.Problem = h.startErr.Error()
 	}
-	sc := sl.scene
-	if sc != nil {
-		info.Verdict = sc.result != nil
+	instance := h.instance
+	if instance != nil {
+		info.Verdict = instance.result != nil
 	}
-	sl.mu.Unlock()
-	if sc == nil {
+	h.mu.Unlock()
+	if instance == nil {
 		return info
 	}
-	if sc.recording != nil {
-		info.Trace = sc.recording.Path
-		info.Seq, _ = sc.recording.Journal.LastEntry()
-		info.Started = &sc.recording.Journal.Started
+	if instance.recording != nil {
+		info.Trace = instance.recording.Path
+		info.Seq, _ = instance.recording.Journal.LastEntry()
+		info.Started = &instance.recording.Journal.Started
 	}
-	if sc.live != nil {
-		info.describe(sc.live)
+	if instance.live != nil {
+		info.describe(instance.live)
 	}
 	return info
 }
 
-// detail is all of it.
-func (sl *slot) detail() SessionDetail {
-	detail := SessionDetail{SessionInfo: sl.info()}
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
-	detail.Attempt, detail.Previous = sl.going, sl.before
-	if sl.scene != nil && sl.going == nil {
-		detail.Result = sl.scene.result
-	}
-	return detail
-}
-
+// describe fills in what a session itself knows.
 func (info *SessionInfo) describe(live *session.Session) {
 	info.Working, info.Holder = string(live.State()), live.HolderKind()
 	info.Kernel = &KernelInfo{PID: live.KernelPID(), Status: "dead", Language: live.KernelReady().Language}
@@ -120,19 +105,30 @@ func (info *SessionInfo) describe(live *session.Session) {
 	}
 }
 
-// serveSessions lists the sessions there are, and those of which only traces are
-// left.
-func (s *Server) serveSessions(w http.ResponseWriter, _ *http.Request) error {
+func (h *sessionHost) detail() SessionDetail {
+	detail := SessionDetail{SessionInfo: h.info()}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	detail.Attempt, detail.Previous = h.attempt, h.previousResult
+	if h.instance != nil && h.attempt == nil {
+		detail.Result = h.instance.result
+	}
+	return detail
+}
+
+// listSessions handles GET /api/sessions: the sessions, and the ids of which there
+// are only stored traces.
+func (s *Server) listSessions(w http.ResponseWriter, _ *http.Request) error {
 	s.mu.Lock()
-	infos := maps.Clone(s.slots)
+	hosts := maps.Clone(s.hosts)
 	s.mu.Unlock()
 	list := []SessionInfo{}
-	for _, sl := range infos {
-		list = append(list, sl.info())
+	for _, host := range hosts {
+		list = append(list, host.info())
 	}
 	for id, paths := range storedTraces(s.cfg.TraceDir) {
-		if infos[id] == nil {
-			list = append(list, SessionInfo{ID: id, State: HostStopped, Trace: paths[len(paths)-1]})
+		if hosts[id] == nil {
+			list = append(list, storedSession(id, paths))
 		}
 	}
 	slices.SortFunc(list, func(a, b SessionInfo) int { return cmp.Compare(a.ID, b.ID) })
@@ -140,15 +136,22 @@ func (s *Server) serveSessions(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-func (s *Server) serveSession(w http.ResponseWriter, r *http.Request) error {
+// getSession handles GET /api/sessions/{id}.
+func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	if sl := s.known(id); sl != nil {
-		endpoint.WriteJSON(w, http.StatusOK, sl.detail())
+	if host := s.host(id); host != nil {
+		endpoint.WriteJSON(w, http.StatusOK, host.detail())
 		return nil
 	}
 	if paths := storedTraces(s.cfg.TraceDir)[id]; paths != nil {
-		endpoint.WriteJSON(w, http.StatusOK, SessionDetail{SessionInfo: SessionInfo{ID: id, State: HostStopped, Trace: paths[len(paths)-1]}})
+		endpoint.WriteJSON(w, http.StatusOK, SessionDetail{SessionInfo: storedSession(id, paths)})
 		return nil
 	}
 	return endpoint.Errorf(http.StatusNotFound, "there is no session %q", id)
+}
+
+// storedSession describes an id without a host, of which there are these traces,
+// oldest first.
+func storedSession(id string, paths []string) SessionInfo {
+	return SessionInfo{ID: id, State: HostStopped, Trace: paths[len(paths)-1]}
 }

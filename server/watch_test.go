@@ -74,7 +74,7 @@ func (w *watched) serve(ctx context.Context, rw http.ResponseWriter, r *http.Req
 		return err
 	}
 	defer tail.Close()
-	return server.WatchWithin(ctx, protocol.NewWebSocket(context.Background(), ws, 0), tail, from, patience)
+	return server.StreamTrace(ctx, protocol.NewWebSocket(context.Background(), ws, 0), tail, from, patience)
 }
 
 func (w *watched) append(n int, text string) {
@@ -217,7 +217,7 @@ func TestWatchSaysThatTheTraceCannotBeRead(t *testing.T) {
 			return
 		}
 		defer tail.Close()
-		ended <- server.WatchWithin(r.Context(), protocol.NewWebSocket(context.Background(), ws, 0), tail, 1, time.Minute)
+		ended <- server.StreamTrace(r.Context(), protocol.NewWebSocket(context.Background(), ws, 0), tail, 1, time.Minute)
 	}))
 	defer web.Close()
 	ws, _, err := websocket.Dial(t.Context(), web.URL, nil)

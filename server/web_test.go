@@ -30,7 +30,7 @@ func built() fs.FS {
 
 func ask(t *testing.T, method, path string) *http.Response {
 	t.Helper()
-	page, err := server.PageHandler(built())
+	page, err := server.NewPageHandler(built())
 	require.NoError(t, err)
 	request := httptest.NewRequestWithContext(t.Context(), method, "/", nil)
 	request.URL.Path = path // as it is, whatever is in it
@@ -177,7 +177,7 @@ func TestPageOfTheServer(t *testing.T) {
 func TestPageWithoutANonce(t *testing.T) {
 	t.Parallel()
 	for _, files := range []fs.FS{fstest.MapFS{}, fstest.MapFS{"index.html": {Data: []byte("<html>")}}} {
-		_, err := server.PageHandler(files)
+		_, err := server.NewPageHandler(files)
 		require.Error(t, err)
 	}
 }

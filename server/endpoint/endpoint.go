@@ -127,7 +127,7 @@ func WriteJSON(w http.ResponseWriter, status int, value any) {
 	}
 	SetHeaders(w, "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) //nolint:gosec // the body is JSON, and nosniff stops browsers from treating it as HTML
+	_, _ = w.Write(append(body, '\n'))
 }
 
 // SetHeaders sets the headers that every API response has: the content type,

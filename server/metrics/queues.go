@@ -30,7 +30,7 @@ func newQueueCollector() *queueCollector {
 }
 
 // AddQueues makes every scrape include the queues of a session, as depths
-// ([router.Router.Queues]) returns them, until remove is called.
+// ([router.Router.QueueDepths]) returns them, until remove is called.
 func (m *Registry) AddQueues(depths func() []router.QueueDepth) (remove func()) {
 	q := m.queues
 	q.mu.Lock()

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { plainWords } from "./plainWords";
 
 test.each([
-  ["run_cell: the session has ended; managed_process_restart begins another with this notebook", /attempt has ended/],
+  ["run_cell: the session has ended; managed_process_restart starts another with this notebook", /attempt has ended/],
   ["run_cell: another console owns this session; it may be watched, and asked for summaries", /^Another console owns/],
   ["there is no kernel to set_widget_value: the last one has ended: killed", /^There is no kernel/],
   ["managed_process_restart: a case is attached: the end of its kernel or agent is its outcome", /during an attempt/],

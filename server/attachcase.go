@@ -9,11 +9,12 @@ import (
 	"assay/server/endpoint"
 )
 
-// maxCaseRequestBytes is the largest body of a request that attaches a case.
+// maxCaseRequestBytes is the size of the largest body of a request that attaches a
+// case.
 const maxCaseRequestBytes = 64 << 10
 
 // CaseRequest is the body of POST /api/sessions/{id}/case: attach the case with
-// this SessionID in the file Path, or all its cases if SessionID is empty.
+// this ID in the file Path, or all its cases if ID is empty.
 type CaseRequest struct {
 	Path string `json:"path"`
 	ID   string `json:"id"`
@@ -38,8 +39,8 @@ func (s *Server) listCases() ([]api.Case, error) {
 	return s.cfg.ListCases()
 }
 
-// serveCase handles POST /api/sessions/{id}/case.
-func (s *Server) serveCase(w http.ResponseWriter, r *http.Request) error {
+// attachCase handles POST /api/sessions/{id}/case.
+func (s *Server) attachCase(w http.ResponseWriter, r *http.Request) error {
 	var request CaseRequest
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCaseRequestBytes))
 	if err == nil {

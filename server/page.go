@@ -12,40 +12,46 @@ import (
 	"assay/web"
 )
 
-// The policies of what a browser is sent. The page itself runs no script but
-// its own and asks nobody but this server; text becomes HTML, or the address of a
-// script, by those alone of its parts that trusted-types names. A frame is where outputs may run
-// theirs: it has an origin of its own, shared with nothing, and reaches nothing,
-// this server included; the page hands it all that it shows. frameReach says that
-// once more where browsers know it, and of what no policy covers: WebRTC, names
-// looked up and connections made ahead of requests.
 const (
+	// pagePolicy is the Content-Security-Policy of the page. It runs only its own
+	// scripts, and connects only to this server. Only the parts of it that
+	// trusted-types names may turn text into HTML or into the address of a script.
 	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-NONCE'; img-src 'self' data: blob:; media-src data: blob:; " +
 		"font-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 		"require-trusted-types-for 'script'; trusted-types dompurify assay-inert assay-worker"
+
+	// framePolicy is the Content-Security-Policy of the frames in which outputs may
+	// run scripts. A frame has an origin of its own and reaches nothing, not even
+	// this server; the page sends it what it shows.
 	framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; " +
 		"img-src data: blob:; media-src data: blob:; font-src data:; connect-src 'none'; base-uri 'none'; form-action 'none'; " +
 		"frame-ancestors 'self'"
-	frameReach = "()"
+
+	// frameConnections is the Connection-Allowlist of frames: no host at all. Where
+	// browsers support it, it also covers what no Content-Security-Policy does:
+	// WebRTC, DNS lookups and connections opened in advance.
+	frameConnections = "()"
 )
 
-// page serves the console and the viewer to browsers. Its files are no secret:
-// what they show is asked for with a token.
+// page serves the page, the console and viewer, to browsers. Its files need no token:
+// only the data that they show do.
 type page struct {
 	files fs.FS
-	index []byte
+	index []byte // index.html, with web.NoncePlaceholder
 }
 
-// newPage returns the page that is built in files, index.html at the top.
+// newPage returns the page in files, the output of its build. It fails if there is no
+// index.html, or no nonce placeholder in it.
 func newPage(files fs.FS) (*page, error) {
 	index, err := fs.ReadFile(files, "index.html")
 	if err == nil && !bytes.Contains(index, []byte(web.NoncePlaceholder)) {
-		err = errors.New("index.html has no place for its nonce")
+		err = errors.New("index.html has no placeholder for its nonce")
 	}
 	return &page{files: files, index: index}, err
 }
 
-// register routes the page's paths; which page one of them is, it finds out itself.
+// register routes the page's paths. All views of the page are index.html, which
+// chooses the view by its address.
 func (p *page) register(mux *http.ServeMux) {
 	for _, pattern := range []string{"/{$}", "/runs", "/runs/", "/compare", "/live/"} {
 		mux.HandleFunc("GET "+pattern, p.serveIndex)
@@ -57,15 +63,16 @@ func (p *page) register(mux *http.ServeMux) {
 
 func (p *page) serveIndex(w http.ResponseWriter, _ *http.Request) {
 	nonce := rand.Text()
-	header := pageHeader(w, strings.Replace(pagePolicy, "NONCE", nonce, 1))
+	header := setPageHeaders(w, strings.Replace(pagePolicy, "NONCE", nonce, 1))
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
 	_, _ = w.Write(bytes.ReplaceAll(p.index, []byte(web.NoncePlaceholder), []byte(nonce)))
 }
 
-// serveAsset serves a file whose name has a digest of what is in it, or the icon.
+// serveAsset serves the icon, or a file in assets. Browsers may cache the latter for
+// ever, because its name contains a digest of its content.
 func (p *page) serveAsset(w http.ResponseWriter, r *http.Request) {
-	header := pageHeader(w, strings.Replace(pagePolicy, " 'nonce-NONCE'", "", 1))
+	header := setPageHeaders(w, strings.Replace(pagePolicy, " 'nonce-NONCE'", "", 1))
 	if strings.HasPrefix(r.URL.Path, "/assets/") {
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
@@ -73,8 +80,8 @@ func (p *page) serveAsset(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *page) serveFrame(w http.ResponseWriter, r *http.Request) {
-	header := pageHeader(w, framePolicy)
-	header.Set("Connection-Allowlist", frameReach)
+	header := setPageHeaders(w, framePolicy)
+	header.Set("Connection-Allowlist", frameConnections)
 	header.Set("Cache-Control", "no-cache")
 	p.serveFile(w, r)
 }
@@ -86,11 +93,12 @@ func (p *page) serveFile(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	http.ServeFileFS(w, r, p.files, name) //nolint:gosec // files are those of the build, and have nothing above them
+	http.ServeFileFS(w, r, p.files, name) //nolint:gosec // the files are those of the build, and an fs.FS has nothing outside
 }
 
-// pageHeader sets what every answer to a browser has.
-func pageHeader(w http.ResponseWriter, policy string) http.Header {
+// setPageHeaders sets the headers that every response to a browser has, and returns
+// the headers.
+func setPageHeaders(w http.ResponseWriter, policy string) http.Header {
 	header := w.Header()
 	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Content-Type-Options", "nosniff")

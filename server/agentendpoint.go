@@ -1,0 +1,113 @@
+package server
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"assay/eval/session"
+	"assay/internal/notebook"
+	"assay/internal/protocol"
+	"assay/router"
+)
+
+// The roles of a console at /agent.
+const (
+	RoleHolder = "holder" // the console holds the notebook; the default. "owner" means the same
+	RoleView   = "view"   // the console shows the notebook that the server holds
+)
+
+// agentEndpoint is /agent: the console sends init, and then gets the agent's actions
+// if it is a holder, or the notebook if it is a view.
+type agentEndpoint struct{ server *Server }
+
+func (agentEndpoint) name() string { return "agent" }
+
+// checkHello requires a token only without Config.EvalSandbox: consoles made for that
+// mode send none here.
+func (e agentEndpoint) checkHello(hello HelloMessage) error {
+	if !e.server.cfg.EvalSandbox {
+		if err := e.server.checkToken(hello.Token); err != nil {
+			return err
+		}
+	}
+	if hello.Type != protocol.TypeInit {
+		return rejectf("the first message must be init, not %q", hello.Type)
+	}
+	switch hello.Role {
+	case "", RoleHolder, "owner", RoleView:
+		return nil
+	default:
+		return rejectf("unknown role %q: want %s or %s", hello.Role, RoleHolder, RoleView)
+	}
+}
+
+// serveLive closes a console with code 4009 if it cannot hold the notebook, or only
+// view it, because that is already decided otherwise.
+func (e agentEndpoint) serveLive(c *console, instance *sessionInstance) error {
+	var peer *router.Peer
+	var err error
+	id := session.Console{ConnID: c.number, Name: c.name(), RunConnID: c.hello.RunConnID}
+	if c.hello.Role == RoleView {
+		peer, err = instance.live.AttachView(c.newSessionConn(), id)
+	} else {
+		peer, err = instance.live.AttachHolder(c.newSessionConn(), id)
+	}
+	for _, held := range []error{session.ErrHeldByOtherConsole, session.ErrHeldByServer, session.ErrHeldByConsole} {
+		if errors.Is(err, held) {
+			return &rejection{protocol.CloseAlreadyHeld, err.Error()}
+		}
+	}
+	return c.awaitPeer(peer, err)
+}
+
+// name returns what the console calls itself, by which a holder is recognised when it
+// reconnects. A console without a name gets a random one.
+func (c *console) name() string {
+	name := strings.Trim(string(c.hello.SessionID), `"`)
+	if name == "" || name == "null" {
+		return uuid.NewString()
+	}
+	return name
+}
+
+// sendEnded sends a view the last notebook, unless it was connected, and every
+// console the result of the attempt, if there is one.
+func (e agentEndpoint) sendEnded(c *console, instance *sessionInstance, wasConnected bool) error {
+	if c.hello.Role == RoleView && !wasConnected {
+		state := notebook.State{Cells: []notebook.Cell{}, Executions: notebook.NewExecutions(notebook.ExecutionsConfig{}).Snapshot()}
+		var seq int64
+		if instance.live != nil {
+			state = instance.live.NotebookState()
+			seq, _ = instance.live.Journal().LastEntry()
+		}
+		if err := c.write(session.NotebookStateMessage(seq, state)); err != nil {
+			return err
+		}
+	}
+	if instance.result == nil {
+		return nil
+	}
+	return c.write(instance.result)
+}
+
+// handleEnded answers actions and queries with an error, and ignores answers to
+// messages that were sent before the session ended.
+func (e agentEndpoint) handleEnded(c *console, body []byte) error {
+	env, err := protocol.NewEnvelopeDecoder().Decode(body)
+	switch {
+	case err == nil && env.Type == protocol.TypeNotebookAction:
+		answer := protocol.ActionError(env.TxID, "the session has ended")
+		answer.Type = protocol.TypeNotebookActionResponse
+		return c.send(answer)
+	case err == nil && (env.Type == protocol.TypeActionResponse || env.Type == protocol.TypeKernelMessage):
+		return nil
+	default:
+		return e.sendError(c, errors.New("the session has ended"))
+	}
+}
+
+func (agentEndpoint) sendError(c *console, err error) error {
+	return c.send(protocol.AgentError{Type: protocol.TypeAgentError, Error: err.Error()})
+}
