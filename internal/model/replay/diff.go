@@ -11,17 +11,18 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// diff is a place at which two JSON values differ.
+// diff is a place at which two JSON values differ: a recorded one and a new one.
 type diff struct {
 	pointer    string // RFC 6901
-	want, have string // what is there, short enough for an error
+	want, have string // excerpts of the recorded and the new value there
 }
 
-// absent stands for a member that one of the values does not have.
+// absent stands for a member or an item that only the other value has.
 type absent struct{}
 
-// firstDiff finds the first difference of two values that were read by
-// [decodeNumbers], keys in sorted order; nil when they are equal.
+// firstDiff returns the first difference of two values that [decodeNumbers] has decoded,
+// with keys in sorted order, or nil if they are equal. Pointer is the place of both
+// values.
 func firstDiff(pointer string, want, have any) *diff {
 	switch w := want.(type) {
 	case map[string]any:
@@ -77,6 +78,7 @@ func itemOrAbsent(list []any, i int) any {
 	return absent{}
 }
 
+// describeValue returns the JSON of a value, or "nothing" if it is absent.
 func describeValue(v any) string {
 	if v == (absent{}) {
 		return "nothing"
@@ -88,7 +90,7 @@ func describeValue(v any) string {
 	return string(text)
 }
 
-// excerptPair cuts two texts to a few characters around the first that differs.
+// excerptPair returns of two texts the parts around the first byte that differs.
 func excerptPair(a, b string) (string, string) {
 	const before = 20
 	same := 0
@@ -98,7 +100,8 @@ func excerptPair(a, b string) (string, string) {
 	return excerptFrom(a, same-before), excerptFrom(b, same-before)
 }
 
-// excerptFrom is what of s follows byte from, cut at both ends.
+// excerptFrom returns up to 80 characters of s from byte from on, with an ellipsis where
+// something is cut off.
 func excerptFrom(s string, from int) string {
 	const most = 80
 	head, tail := "", ""

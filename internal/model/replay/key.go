@@ -8,32 +8,33 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// replayKey is a request, as it is compared with others.
+// replayKey is a request in the form in which recorded and new requests are compared.
 type replayKey struct {
-	raw       []byte
-	canonical string // as [canonical] has it, once that was wanted
+	raw       []byte // normalized JSON
+	canonical string // raw as canonicalJSON; "" until it is needed
 }
 
-// equal reports whether both ask the same. Two that were written alike, as nearly
-// all are, are not looked into.
-func (q *replayKey) equal(other *replayKey) (bool, error) {
-	if bytes.Equal(q.raw, other.raw) {
+// equal reports whether both requests are the same JSON, apart from the model. It
+// compares bytes first: equal requests nearly always are equal bytes.
+func (k *replayKey) equal(other *replayKey) (bool, error) {
+	if bytes.Equal(k.raw, other.raw) {
 		return true, nil
 	}
-	for _, one := range []*replayKey{q, other} {
-		if one.canonical != "" {
+	for _, key := range []*replayKey{k, other} {
+		if key.canonical != "" {
 			continue
 		}
 		var err error
-		if one.canonical, err = canonicalJSON(one.raw); err != nil {
+		if key.canonical, err = canonicalJSON(key.raw); err != nil {
 			return false, err
 		}
 	}
-	return q.canonical == other.canonical, nil
+	return k.canonical == other.canonical, nil
 }
 
-// canonicalJSON writes a request in the one way in which equal ones are equal bytes:
-// keys sorted, no white space, and without the model, as any may be replayed.
+// canonicalJSON returns a request with sorted keys and without white space, so that equal
+// requests are equal texts, and without the model, since the answers may be played to
+// any.
 func canonicalJSON(request []byte) (string, error) {
 	var fields map[string]any
 	if err := decodeNumbers(request, &fields); err != nil {
@@ -44,7 +45,7 @@ func canonicalJSON(request []byte) (string, error) {
 	return string(text), err
 }
 
-// decodeNumbers reads JSON with numbers as they are written.
+// decodeNumbers decodes JSON. Numbers keep the digits with which they are written.
 func decodeNumbers(text []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()

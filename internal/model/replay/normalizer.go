@@ -14,61 +14,60 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// Normalizer is when and where calls are made. A recording is made on one occasion
-// and played on another, and what differs between the two is kept out of it. The
-// zero value says nothing: nothing is kept out, and lines have neither session
-// nor time.
+// Normalizer removes from recordings what differs between two runs of the same
+// conversation: the path of the sandbox and addresses in memory. Its fields describe
+// the run in which calls are recorded or played. The zero value removes nothing and
+// writes neither sessions nor times.
 type Normalizer struct {
-	Session string           // whose calls these are, "" for nobody's
-	Sandbox []string         // the absolute paths by which the working folder is known; the first is its name
-	Clock   func() time.Time // nil: no times are written
+	Session string           // name of the session that makes the calls; "" means no session
+	Sandbox []string         // absolute paths of the sandbox; recordings are played with the first
+	Clock   func() time.Time // nil means that no times are written
 }
 
-// What stands for the sandbox in a recording: for its path, and in an answer for
-// its path as it is written in JSON. What began like that before it was recorded
-// is marked, so that it is told apart. The addresses that a kernel prints are alike in no two
-// runs: what was asked is recorded, and compared, without them.
+// Placeholders in a recording.
 const (
-	sandboxMark     = "${SANDBOX}"
-	sandboxJSONMark = "${SANDBOX:json}"
-	markPrefix      = "${SANDBOX"
-	escapedMark     = "${SANDBOX:="
-	addressMark     = "${ADDRESS}"
+	sandboxMark     = "${SANDBOX}"      // the path of the sandbox
+	sandboxJSONMark = "${SANDBOX:json}" // in answers: the path as it is escaped in a JSON string
+	markPrefix      = "${SANDBOX"       // how both begin
+	escapedMark     = "${SANDBOX:="     // a markPrefix that the text had before it was recorded
+	addressMark     = "${ADDRESS}"      // in requests: an address in memory, which is never the same twice
 )
 
-// replacers takes what hangs on the occasion out of JSON, and puts it back. The zero
-// value, without a sandbox, changes nothing. It is safe for concurrent use.
+// address matches an address in memory as kernels print it.
+var address = regexp.MustCompile(`( at |: )0x[0-9a-f]{6,16}\b`)
+
+// replacers put placeholders into requests and answers, and paths back into answers.
+// Requests are not restored, since they are only compared. The zero value, without a
+// sandbox, changes nothing. It is safe for concurrent use.
 type replacers struct {
-	request, answer *strings.Replacer // of requests, which are only compared, and of answers
-	restore         *strings.Replacer // of answers
-	address         *regexp.Regexp    // in memory, as a kernel prints it
+	request, answer *strings.Replacer // put placeholders in
+	restore         *strings.Replacer // puts the path into an answer
 }
 
-func (o Normalizer) newReplacers() replacers {
-	paths := longestFirst(o.Sandbox)
+func (n Normalizer) newReplacers() replacers {
+	paths := longestFirst(n.Sandbox)
 	if len(paths) == 0 {
 		return replacers{}
 	}
-	asked, said := []string{markPrefix, escapedMark}, []string{markPrefix, escapedMark}
+	request, answer := []string{markPrefix, escapedMark}, []string{markPrefix, escapedMark}
 	for _, path := range paths {
 		escaped := escapeJSON(path)
-		forWeb, _ := json.Marshal(path) //nolint:errchkjson // a string
-		asked = append(asked, string(forWeb[1:len(forWeb)-1]), sandboxMark, escaped, sandboxMark, path, sandboxMark)
+		escapedForHTML, _ := json.Marshal(path) //nolint:errchkjson // a string
+		request = append(request, string(escapedForHTML[1:len(escapedForHTML)-1]), sandboxMark, escaped, sandboxMark, path, sandboxMark)
 		if escaped != path {
-			said = append(said, escaped, sandboxJSONMark)
+			answer = append(answer, escaped, sandboxJSONMark)
 		}
-		said = append(said, path, sandboxMark)
+		answer = append(answer, path, sandboxMark)
 	}
-	first := filepath.Clean(o.Sandbox[0])
+	first := filepath.Clean(n.Sandbox[0])
 	return replacers{
-		request: strings.NewReplacer(asked...), answer: strings.NewReplacer(said...),
+		request: strings.NewReplacer(request...), answer: strings.NewReplacer(answer...),
 		restore: strings.NewReplacer(escapedMark, markPrefix, sandboxMark, first, sandboxJSONMark, escapeJSON(first)),
-		address: regexp.MustCompile(`( at |: )0x[0-9a-f]{6,16}\b`),
 	}
 }
 
-// longestFirst returns the paths, less those that stand for nothing, so that one
-// which begins like another comes before it.
+// longestFirst returns the paths with the longest first, so that none is hidden by one
+// that is its beginning. Relative paths and / are left out.
 func longestFirst(paths []string) []string {
 	var out []string
 	for _, path := range paths {
@@ -80,46 +79,48 @@ func longestFirst(paths []string) []string {
 	return out
 }
 
-// escapeJSON is text as it stands between the quotes of a JSON string.
+// escapeJSON returns text as it is written between the quotes of a JSON string.
 func escapeJSON(text string) string {
 	quoted, err := rawjson.Marshal(text)
 	if err != nil {
-		return text // no string is unwritable
+		return text // cannot happen: every string can be written
 	}
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// normalizeRequest takes the occasion out of a request.
-func (p replacers) normalizeRequest(request []byte) []byte {
-	if p.request == nil {
+// normalizeRequest returns the JSON of a request with placeholders for the sandbox and
+// for addresses.
+func (r replacers) normalizeRequest(request []byte) []byte {
+	if r.request == nil {
 		return request
 	}
 	return mapStrings(request, func(text string) string {
-		if text = p.request.Replace(text); strings.Contains(text, " 0x") {
-			text = p.address.ReplaceAllString(text, "${1}$"+addressMark)
+		if text = r.request.Replace(text); strings.Contains(text, " 0x") {
+			text = address.ReplaceAllString(text, "${1}$"+addressMark)
 		}
 		return text
 	})
 }
 
-// normalizeAnswer takes the occasion out of what came back.
-func (p replacers) normalizeAnswer(answer []byte) []byte {
-	if p.answer == nil {
+// normalizeAnswer returns the JSON of an answer with placeholders for the sandbox.
+func (r replacers) normalizeAnswer(answer []byte) []byte {
+	if r.answer == nil {
 		return answer
 	}
-	return mapStrings(answer, p.answer.Replace)
+	return mapStrings(answer, r.answer.Replace)
 }
 
-// restoreAnswer puts the occasion into what is played.
-func (p replacers) restoreAnswer(answer []byte) []byte {
-	if p.restore == nil {
+// restoreAnswer returns the JSON of a recorded answer with the first path of the
+// sandbox in place of the placeholders.
+func (r replacers) restoreAnswer(answer []byte) []byte {
+	if r.restore == nil {
 		return answer
 	}
-	return mapStrings(answer, p.restore.Replace)
+	return mapStrings(answer, r.restore.Replace)
 }
 
-// mapStrings applies f to every string of a JSON text. The rest of it stays byte
-// for byte.
+// mapStrings returns the JSON text with f applied to each of its strings, names of
+// members included. All other bytes stay as they are.
 func mapStrings(text []byte, f func(string) string) []byte {
 	var out []byte
 	for {
@@ -138,7 +139,8 @@ func mapStrings(text []byte, f func(string) string) []byte {
 	}
 }
 
-// unquote reads a JSON string. What is no Unicode in it becomes U+FFFD.
+// unquote decodes a JSON string; invalid Unicode in it becomes U+FFFD. It reports false
+// if quoted is not a JSON string.
 func unquote(quoted []byte) (text string, ok bool) {
 	if quick, err := jsontext.AppendUnquote(nil, quoted); err == nil {
 		return string(quick), true
@@ -147,7 +149,8 @@ func unquote(quoted []byte) (text string, ok bool) {
 	return text, err == nil
 }
 
-// stringEnd is where the JSON string that starts at start is over.
+// stringEnd returns the offset behind the closing quote of the JSON string that starts
+// at start, or the length of text if it does not end.
 func stringEnd(text []byte, start int) int {
 	for i := start + 1; i < len(text); i++ {
 		switch text[i] {

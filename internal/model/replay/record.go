@@ -13,24 +13,24 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// Record returns client with its calls written down, on no occasion in
-// particular. See [Occasion.Record].
+// Record is [Normalizer.Record] of the zero Normalizer: requests and answers are
+// recorded unchanged, without session and time.
 func Record(name string, client model.Client, w io.Writer) model.Client {
 	return Normalizer{}.Record(name, client, w)
 }
 
-// Record returns client with its calls written down: one JSON line per call as
-// it ends, written to w at once and whole, so that w may be a file that other
-// processes append to. [Recording] tells what is in a line. The name is that of
-// the model; the calls of a [Replayer] keep the name that they were recorded with.
+// Record returns a client that makes the calls of another one and records them. When a
+// call ends, its line (see [Recording]) is written to w by one Write, so that w may be
+// a file to which other processes append. The name is recorded as that of the model,
+// except for the calls of a [Replayer], which keep the name and time of the recording.
 //
-// A call that cannot be written down fails, whatever the model said. The client
-// that is returned is safe for concurrent use though w is not; w is the caller's
-// to close.
-func (o Normalizer) Record(name string, client model.Client, w io.Writer) model.Client {
-	return &recorder{normalizer: o, replacers: o.newReplacers(), name: name, client: client, w: w}
+// A call that cannot be recorded fails, even if the model replied. The returned client
+// is safe for concurrent use even if w is not. The caller closes w.
+func (n Normalizer) Record(name string, client model.Client, w io.Writer) model.Client {
+	return &recorder{normalizer: n, replacers: n.newReplacers(), name: name, client: client, w: w}
 }
 
+// recorder is the client that [Normalizer.Record] returns.
 type recorder struct {
 	normalizer Normalizer
 	replacers  replacers
@@ -41,20 +41,19 @@ type recorder struct {
 	w  io.Writer
 }
 
-// Complete makes the call and writes it down.
+// Complete makes the call and records it.
 func (r *recorder) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
-	line, reply, failure := r.complete(ctx, req, onDelta)
-	if err := r.write(line, req, reply, failure); err != nil {
+	from, reply, failure := r.complete(ctx, req, onDelta)
+	if err := r.write(from, req, reply, failure); err != nil {
 		return nil, errors.Join(failure, fmt.Errorf("record the call: %w", err))
 	}
 	return reply, failure
 }
 
-// complete makes the call, and says of which model it is and when it ended. What is
-// played keeps both.
+// complete makes the call and returns where the answer comes from.
 func (r *recorder) complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (origin, *model.Response, error) {
-	if replay, ok := r.client.(*Replayer); ok {
-		return replay.playCall(ctx, req, onDelta)
+	if replayer, ok := r.client.(*Replayer); ok {
+		return replayer.playCall(ctx, req, onDelta)
 	}
 	reply, err := r.client.Complete(ctx, req, onDelta)
 	from := origin{modelName: r.name}
@@ -64,82 +63,84 @@ func (r *recorder) complete(ctx context.Context, req model.Request, onDelta func
 	return from, reply, err
 }
 
-// origin is where an answer comes from.
+// origin is where an answer comes from: a live model or a recording.
 type origin struct {
 	modelName string
-	endedAt   string  // as a line has it, "" without a clock
-	recorded  *answer // as a line has it; nil: it is no recorded one
+	endedAt   string  // when the call ended, in timeFormat; "" without a clock
+	recorded  *answer // the answer in the recording; nil means a live model
 }
 
 // timeFormat is RFC 3339 with milliseconds.
 const timeFormat = "2006-01-02T15:04:05.000Z07:00"
 
+// write writes the line of a call.
 func (r *recorder) write(from origin, req model.Request, reply *model.Response, failure error) error {
 	request, err := req.Encode(from.modelName)
 	if err != nil {
 		return err
 	}
-	said, err := r.encodeAnswer(from, reply, failure)
+	answer, err := r.encodeAnswer(from, reply, failure)
 	if err != nil {
 		return err
 	}
-	asked, err := rawjson.Marshal(requestPart{At: from.endedAt, Session: r.normalizer.Session, Request: r.replacers.normalizeRequest(request)})
+	line, err := rawjson.Marshal(requestPart{At: from.endedAt, Session: r.normalizer.Session, Request: r.replacers.normalizeRequest(request)})
 	if err != nil {
 		return err
 	}
-	// Both are objects that are not empty: the one goes on with the other.
-	line := append(append(asked[:len(asked)-1], ','), said[1:]...)
+	line = append(append(line[:len(line)-1], ','), answer[1:]...) // joins two objects that are not empty
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, err = r.w.Write(append(line, '\n'))
 	return err
 }
 
-// encodeAnswer writes what came back. What was played is written as it was.
+// encodeAnswer returns the JSON of an [answer]. One from a recording stays as it was.
 func (r *recorder) encodeAnswer(from origin, reply *model.Response, failure error) ([]byte, error) {
 	if from.recorded != nil {
 		return rawjson.Marshal(from.recorded)
 	}
-	came := answer{Response: reply}
+	out := answer{Response: reply}
 	if failure != nil {
-		came = answer{Error: newCallError(failure)}
+		out = answer{Error: newCallError(failure)}
 	}
-	text, err := rawjson.Marshal(came)
+	text, err := rawjson.Marshal(out)
 	return r.replacers.normalizeAnswer(text), err
 }
 
-// callLine is a line of a recording: when, whose, and what was asked, then what came
-// back.
+// callLine is the JSON of a line of a recording.
 type callLine struct {
 	requestPart
 	answer
 }
 
+// requestPart is the first part of a line: the request, and when and in which session
+// it was made.
 type requestPart struct {
 	At      string          `json:"at,omitempty"`
 	Session string          `json:"session,omitempty"`
 	Request json.RawMessage `json:"request"`
 }
 
-// answer is what came back: one of the two.
+// answer is the second part of a line: either a response or an error.
 type answer struct {
 	Response *model.Response `json:"response,omitempty"`
 	Error    *callError      `json:"error,omitempty"`
 }
 
-// callError is an error of [Client.Complete] that can be written down.
+// callError is the JSON of an error of a call.
 type callError struct {
 	Text    string      `json:"text"`
-	Cause   string      `json:"cause,omitempty"`   // causeCutStream or unreachable
-	Refusal *apiRefusal `json:"refusal,omitempty"` // of an [APIError]
+	Cause   string      `json:"cause,omitempty"`   // causeCutStream or causeUnreachable
+	Refusal *apiRefusal `json:"refusal,omitempty"` // if the error is a model.APIError
 }
 
-// What a cause says: that the error wraps [ErrCutStream] or [ErrUnreachable].
+// Values of [callError.Cause].
 const (
-	causeCutStream   = "cut_stream"
-	causeUnreachable = "unreachable"
+	causeCutStream   = "cut_stream"  // the error wraps model.ErrCutStream
+	causeUnreachable = "unreachable" // the error wraps model.ErrUnreachable
 )
 
+// apiRefusal is the JSON of a model.APIError.
 type apiRefusal struct {
 	Provider   string  `json:"provider"`
 	Status     int     `json:"status"`
@@ -162,7 +163,8 @@ func newCallError(err error) *callError {
 	return out
 }
 
-// toError is the error as it was, as far as callers can tell.
+// toError returns an error with the same text that wraps the same errors of package
+// model as the recorded one.
 func (e *callError) toError() error {
 	if r := e.Refusal; r != nil {
 		return &model.APIError{Provider: r.Provider, Status: r.Status, Type: r.Type, Message: r.Message, RetryAfter: time.Duration(r.RetryAfter * float64(time.Second))}
@@ -171,10 +173,10 @@ func (e *callError) toError() error {
 	return &replayedError{text: e.Text, cause: causes[e.Cause]}
 }
 
-// replayedError has the text of a recorded error, and wraps what that had wrapped.
+// replayedError is a recorded error other than a refusal.
 type replayedError struct {
 	text  string
-	cause error
+	cause error // model.ErrCutStream, model.ErrUnreachable or nil
 }
 
 func (e *replayedError) Error() string { return e.text }

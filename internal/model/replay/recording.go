@@ -15,46 +15,45 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/tidwall/gjson"
 )
 
-// Recording is the calls of models as [Record] wrote them down, JSON Lines:
+// Recording is the calls of models that [Normalizer.Record] has written, as JSON Lines:
 //
-//	at        when the call ended, RFC 3339; absent on an occasion without a clock
-//	session   whose call it is; absent for nobody's
-//	request   what was asked: the body of POST /v1/messages, without the headers
-//	          and so without the key
+//	at        when the call ended, RFC 3339; absent without a clock
+//	session   which session made the call; absent without one
+//	request   the body of POST /v1/messages, without the headers and so without the key
 //	response  content, stop_reason, usage
-//	error     instead of a response: text; refusal, when the API refused, with
-//	          provider, status, type, message, retry_after (s); cause, when it is
-//	          cut_stream or unreachable
+//	error     instead of a response: text; refusal, if the API refused, with provider,
+//	          status, type, message, retry_after (s); cause, if it is cut_stream or
+//	          unreachable
 //
-// What hangs on the occasion is not in it: for the sandbox's path stands
-// ${SANDBOX}, and in requests ${ADDRESS} for an address in memory. But for the
-// time, equal calls give equal lines.
+// The path of the sandbox is written as ${SANDBOX}, and in requests an address in memory
+// as ${ADDRESS}. Apart from the time, equal calls give equal lines.
 type Recording struct {
-	name  string // for errors
+	name  string // of the file, for errors
 	calls []recordedCall
 }
 
+// recordedCall is one line of a recording.
 type recordedCall struct {
-	line    int
+	line    int // in the file, from 1
 	origin  origin
 	session string
-	time    time.Time // zero when it was not written down
+	time    time.Time // when the call ended; zero if it is not recorded
 	key     replayKey
 }
 
-// ReadRecording reads from a file what a recording has for the occasion: the calls of its
-// session; if there are none, those of a session that differs in its number only
-// ("0007-sum-e1-t1" for "0001-sum-e1-t1"); else all. Other lines are not looked
-// at. A recording without calls is an error. Errors name file and line.
-func (o Normalizer) ReadRecording(file string) (*Recording, error) {
+// ReadRecording reads from a file the calls of the Normalizer's session; if there are
+// none, those of sessions that differ in their number only ("0007-sum-e1-t1" for
+// "0001-sum-e1-t1"); and if there are none of these, all calls. Lines of other sessions
+// are skipped, even malformed ones. It is an error if the file has no calls. Errors name
+// file and line.
+func (n Normalizer) ReadRecording(file string) (*Recording, error) {
 	tries := []func(string) bool{anySession}
-	if o.Session != "" {
-		own := func(session string) bool { return session == o.Session }
-		alike := func(session string) bool { return withoutNumber(session) == withoutNumber(o.Session) }
-		tries = []func(string) bool{own, alike, anySession}
+	if n.Session != "" {
+		equal := func(session string) bool { return session == n.Session }
+		equalButNumber := func(session string) bool { return withoutNumber(session) == withoutNumber(n.Session) }
+		tries = []func(string) bool{equal, equalButNumber, anySession}
 	}
 	for _, wanted := range tries {
 		r, err := readRecording(file, wanted)
@@ -67,8 +66,8 @@ func (o Normalizer) ReadRecording(file string) (*Recording, error) {
 
 func anySession(string) bool { return true }
 
-// withoutNumber is a session's name without what depends on how many there were
-// before it.
+// withoutNumber returns a session's name without the running number at its beginning, so
+// that the sessions of one case and trial in two runs are equal.
 func withoutNumber(session string) string {
 	if number, rest, ok := strings.Cut(session, "-"); ok && number != "" && strings.Trim(number, "0123456789") == "" {
 		return rest
@@ -76,6 +75,7 @@ func withoutNumber(session string) string {
 	return session
 }
 
+// readRecording reads the lines of a file whose sessions are wanted.
 func readRecording(file string, wanted func(session string) bool) (*Recording, error) {
 	in, err := os.Open(file)
 	if err != nil {
@@ -85,7 +85,8 @@ func readRecording(file string, wanted func(session string) bool) (*Recording, e
 	return r, errors.Join(err, in.Close())
 }
 
-// ParseRecording reads a recording. The name stands for it in errors.
+// ParseRecording reads all calls from the text of a recording. The name is used in errors
+// only.
 func ParseRecording(name string, data []byte) (*Recording, error) {
 	return parseRecording(name, bytes.NewReader(data), anySession)
 }
@@ -95,7 +96,7 @@ func parseRecording(name string, in io.Reader, wanted func(session string) bool)
 	lines := bufio.NewReaderSize(in, 1<<20)
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 && wanted(gjson.GetBytes(line, "session").String()) {
+		if len(bytes.TrimSpace(line)) > 0 && wanted(stringMember(line, "session")) {
 			c, err := parseCall(line)
 			if err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", name, n, err)
@@ -112,6 +113,7 @@ func parseRecording(name string, in io.Reader, wanted func(session string) bool)
 	}
 }
 
+// parseCall parses a line. Its request only has to be an object until it is played.
 func parseCall(line []byte) (recordedCall, error) {
 	var c callLine
 	request, rest := cutRequest(line)
@@ -130,7 +132,7 @@ func parseCall(line []byte) (recordedCall, error) {
 		return recordedCall{}, errors.New("request: it must be an object")
 	}
 	out := recordedCall{origin: origin{endedAt: c.At, recorded: &c.answer}, session: c.Session, key: replayKey{raw: request}}
-	out.origin.modelName = gjson.GetBytes(request, "model").String()
+	out.origin.modelName = stringMember(request, "model")
 	if c.At != "" {
 		var err error
 		if out.time, err = time.Parse(time.RFC3339, c.At); err != nil {
@@ -140,30 +142,50 @@ func parseCall(line []byte) (recordedCall, error) {
 	return out, nil
 }
 
-// cutRequest cuts the request, for which null is left, out of a line that holds
-// one. It is nearly all of a line, and only has to be JSON until it is played.
+// cutRequest returns the request of a line, and the line with null in its place. The
+// request is nearly all of a line, and most are never decoded. Without a request it
+// returns nil and the line.
 func cutRequest(line []byte) (request, rest []byte) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if _, err := dec.ReadToken(); err != nil {
+	start, end := findMember(line, "request")
+	if start == end {
 		return nil, line
 	}
-	for dec.PeekKind() == '"' {
-		token, _ := dec.ReadToken() // what is wrong with it is wrong with its value
-		name := token.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return nil, line
-		}
-		if name == "request" {
-			end := int(dec.InputOffset())
-			start := end - len(value)
-			return line[start:end], slices.Concat(line[:start], []byte("null"), line[end:])
-		}
-	}
-	return nil, line
+	return line[start:end], slices.Concat(line[:start], []byte("null"), line[end:])
 }
 
-// OfModel returns the calls of the model of that name.
+// stringMember returns the value of a member of a JSON object, "" if there is no such
+// member or if it is not a string.
+func stringMember(object []byte, name string) (value string) {
+	start, end := findMember(object, name)
+	if start == end || json.Unmarshal(object[start:end], &value) != nil {
+		return ""
+	}
+	return value
+}
+
+// findMember returns the offsets of the value of a member of a JSON object. Both are 0 if
+// there is no such member or if the text before its end is malformed.
+func findMember(object []byte, name string) (start, end int) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if _, err := dec.ReadToken(); err != nil {
+		return 0, 0
+	}
+	for dec.PeekKind() == '"' {
+		token, _ := dec.ReadToken() // if it is malformed, so is the value
+		found := token.String() == name
+		value, err := dec.ReadValue()
+		if err != nil {
+			return 0, 0
+		}
+		if found {
+			end := int(dec.InputOffset())
+			return end - len(value), end
+		}
+	}
+	return 0, 0
+}
+
+// OfModel returns a recording with only the calls of the model with that name.
 func (r *Recording) OfModel(name string) *Recording {
 	of := &Recording{name: r.name}
 	for _, c := range r.calls {
@@ -174,7 +196,7 @@ func (r *Recording) OfModel(name string) *Recording {
 	return of
 }
 
-// sessions is whose calls they are, each once.
+// sessions returns the names of the sessions that made the calls.
 func (r *Recording) sessions() map[string]bool {
 	all := map[string]bool{}
 	for _, c := range r.calls {

@@ -13,20 +13,20 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// ErrNotRecorded says that a [Recording] holds no such request that has not been
-// played yet.
+// ErrNotRecorded means that a [Recording] has no call left that answers the request.
 var ErrNotRecorded = errors.New("the request was not recorded")
 
-// MatchMode says which of the recorded calls answers a request.
+// MatchMode says which of the recorded calls answers a request. Each call is played
+// once.
 type MatchMode string
 
-// The ways to match.
+// The match modes.
 const (
-	MatchStrict MatchMode = "strict" // the next one in which the same was asked
-	MatchOrder  MatchMode = "order"  // the next one, whatever was asked
+	MatchStrict MatchMode = "strict" // the next call with an equal request
+	MatchOrder  MatchMode = "order"  // the next call, whatever its request was
 )
 
-// CheckMatchMode says whether there is a match of that name.
+// CheckMatchMode returns an error if name is not a [MatchMode].
 func CheckMatchMode(name string) error {
 	switch MatchMode(name) {
 	case MatchStrict, MatchOrder:
@@ -35,58 +35,58 @@ func CheckMatchMode(name string) error {
 	return fmt.Errorf("match is %s or %s, not %q", MatchStrict, MatchOrder, name)
 }
 
-// Replayer is a model that plays a [Recording] from its beginning. Errors are
+// Replayer is a model that plays a [Recording] from its beginning. Recorded errors are
 // played like replies; each call is played once.
 //
-// It is strict unless it plays by order: what it is asked must equal a recorded
-// request that it has not answered yet, but for the model's name and what the
-// [Normalizer] keeps out. Equal requests get the recorded answers in their order.
-// What it was not asked when it was recorded, and by order one request more than
-// there are, is an error that wraps [ErrNotRecorded]; the strict one names the
-// first difference from the next recorded request. Markers of what is to be
-// cached are part of a request: where the API was told otherwise the difference
-// is at /system/0/cache_control or the like.
+// With [MatchStrict], a request must equal the request of a recorded call that was not
+// played yet, apart from the model's name and from what the [Normalizer] removes. Equal
+// requests get the recorded answers in their order. A request that was not recorded is
+// an error that wraps [ErrNotRecorded] and names the first difference from the next
+// recorded request, as a JSON pointer. Cache markers are part of a request: a difference
+// in them is at /system/0/cache_control or the like. With [MatchOrder], the only such
+// error is one request more than were recorded.
 //
-// It is safe for concurrent use, though by order it is then a matter of luck who
-// gets which answer.
+// A Replayer is safe for concurrent use. With MatchOrder, concurrent requests get their
+// answers in no particular order.
 type Replayer struct {
 	recording *Recording
 	match     MatchMode
-	session   string // whose calls were looked for
+	session   string // of the Normalizer
 	replacers replacers
 
 	mu      sync.Mutex
 	calls   []recordedCall
-	played  []bool // by call
-	lastEnd time.Time
+	played  []bool    // by index in calls
+	lastEnd time.Time // when the call that was played last had ended, before that the first call
 }
 
-// NewReplayer returns a model that plays the recording, strictly and on no occasion
-// in particular.
+// NewReplayer returns a model that plays the recording with [MatchStrict], and without a
+// [Normalizer].
 func (r *Recording) NewReplayer() *Replayer {
 	return &Replayer{recording: r, match: MatchStrict, calls: slices.Clone(r.calls), played: make([]bool, len(r.calls))}
 }
 
-// NewReplayer returns a model that plays what was [Occasion.Read] on the occasion; ""
-// is MatchStrict. By order it is an error when that is of several sessions, and
-// none of them the occasion's.
-func (o Normalizer) NewReplayer(r *Recording, match MatchMode) (*Replayer, error) {
-	replay := r.NewReplayer()
-	replay.session, replay.replacers = o.Session, o.newReplacers()
+// NewReplayer returns a model that plays a recording that [Normalizer.ReadRecording]
+// returned. Match "" is [MatchStrict]. With [MatchOrder] it is an error if the recording
+// has calls of several sessions and none of the Normalizer's: they have no common order.
+func (n Normalizer) NewReplayer(r *Recording, match MatchMode) (*Replayer, error) {
+	replayer := r.NewReplayer()
+	replayer.session, replayer.replacers = n.Session, n.newReplacers()
 	if match != "" {
-		replay.match = match
+		replayer.match = match
 	}
-	if replay.match == MatchOrder && replay.playsOtherSessions() && len(r.sessions()) > 1 {
+	if replayer.match == MatchOrder && replayer.playsOtherSessions() && len(r.sessions()) > 1 {
 		return nil, fmt.Errorf("%s: none of the calls is of session %q and they are of %d others, so there is no order to play them in",
-			r.name, o.Session, len(r.sessions()))
+			r.name, n.Session, len(r.sessions()))
 	}
 	if len(r.calls) > 0 {
-		replay.lastEnd = r.calls[0].time
+		replayer.lastEnd = r.calls[0].time
 	}
-	return replay, nil
+	return replayer, nil
 }
 
-// playsOtherSessions tells whether the calls are of other sessions than was looked for.
+// playsOtherSessions reports whether none of the calls belongs to the Normalizer's
+// session, ignoring the number of the session.
 func (r *Replayer) playsOtherSessions() bool {
 	if r.session == "" {
 		return false
@@ -99,7 +99,8 @@ func (r *Replayer) playsOtherSessions() bool {
 	return true
 }
 
-// ModelName is the name of the model whose calls are played: of the first of them.
+// ModelName returns the name of the recorded model: that of the first call, "" if there
+// is none.
 func (r *Replayer) ModelName() string {
 	if len(r.recording.calls) == 0 {
 		return ""
@@ -107,9 +108,9 @@ func (r *Replayer) ModelName() string {
 	return r.recording.calls[0].origin.modelName
 }
 
-// Clock is a clock by which the replay goes on as the recorded calls did: it
-// shows when the call ended that was played last, and before there was one, when
-// the first did. It is nil when that was not written down.
+// Clock returns a clock that runs as the recorded calls did: it shows when the call
+// that was played last had ended, and before any was played, when the first call had
+// ended. It returns nil if the recording has no times.
 func (r *Replayer) Clock() func() time.Time {
 	if len(r.recording.calls) == 0 || r.recording.calls[0].time.IsZero() {
 		return nil
@@ -127,7 +128,8 @@ func (r *Replayer) Complete(ctx context.Context, req model.Request, onDelta func
 	return reply, err
 }
 
-// playCall also says where the answer comes from.
+// playCall plays the call that answers the request, and returns where the answer comes
+// from.
 func (r *Replayer) playCall(ctx context.Context, req model.Request, onDelta func(model.Delta)) (origin, *model.Response, error) {
 	from := origin{modelName: r.ModelName()}
 	if ctx.Err() != nil {
@@ -142,34 +144,34 @@ func (r *Replayer) playCall(ctx context.Context, req model.Request, onDelta func
 		return from, nil, err
 	}
 	from = c.origin
-	said, err := r.restore(*from.recorded)
+	played, err := r.restore(*from.recorded)
 	switch {
 	case err != nil:
 		return from, nil, err
-	case said.Error != nil:
-		return from, nil, said.Error.toError()
+	case played.Error != nil:
+		return from, nil, played.Error.toError()
 	}
-	for i, b := range said.Response.Content {
+	for i, b := range played.Response.Content {
 		model.EmitBlock(onDelta, i, b)
 	}
-	return from, said.Response, nil
+	return from, played.Response, nil
 }
 
-// restore is a recorded answer, with what belongs to this occasion put into it. It
-// is the caller's.
-func (r *Replayer) restore(recorded answer) (said answer, err error) {
+// restore returns a copy of a recorded answer with the sandbox of this run in place of
+// the placeholders.
+func (r *Replayer) restore(recorded answer) (restored answer, err error) {
 	text, err := rawjson.Marshal(recorded)
 	if err != nil {
-		return said, fmt.Errorf("write the answer again: %w", err)
+		return restored, fmt.Errorf("write the answer again: %w", err)
 	}
-	return said, json.Unmarshal(r.replacers.restoreAnswer(text), &said)
+	return restored, json.Unmarshal(r.replacers.restoreAnswer(text), &restored)
 }
 
-// take finds the call to play, which is played no second time.
-func (r *Replayer) take(asked *replayKey) (recordedCall, error) {
+// take returns the call that answers a request, and marks it as played.
+func (r *Replayer) take(key *replayKey) (recordedCall, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next := -1
+	next := -1 // the first call that was not played
 	for i := range r.calls {
 		c := &r.calls[i]
 		if r.played[i] {
@@ -178,7 +180,7 @@ func (r *Replayer) take(asked *replayKey) (recordedCall, error) {
 		same := r.match == MatchOrder
 		if !same {
 			var err error
-			if same, err = c.key.equal(asked); err != nil {
+			if same, err = c.key.equal(key); err != nil {
 				return recordedCall{}, fmt.Errorf("%s:%d: %w", r.recording.name, c.line, err)
 			}
 		}
@@ -190,24 +192,24 @@ func (r *Replayer) take(asked *replayKey) (recordedCall, error) {
 			next = i
 		}
 	}
-	return recordedCall{}, r.notRecordedError(next, asked)
+	return recordedCall{}, r.notRecordedError(next, key)
 }
 
-// notRecordedError is the error of a request that was not recorded; next is the recorded
-// call that was to be played, -1 if there is none.
-func (r *Replayer) notRecordedError(next int, asked *replayKey) error {
-	calls, of := r.calls, ""
+// notRecordedError returns the error of a request that was not recorded. Next is the index
+// of the first call that was not played, -1 if all were.
+func (r *Replayer) notRecordedError(next int, key *replayKey) error {
+	calls, note := r.calls, ""
 	if r.playsOtherSessions() {
-		of = fmt.Sprintf(" (none in it is of session %q)", r.session)
+		note = fmt.Sprintf(" (none in it is of session %q)", r.session)
 	}
 	if next < 0 {
-		return fmt.Errorf("%s: %w: all of the %d calls in it have been played%s", r.recording.name, ErrNotRecorded, len(calls), of)
+		return fmt.Errorf("%s: %w: all of the %d calls in it have been played%s", r.recording.name, ErrNotRecorded, len(calls), note)
 	}
-	var wanted, have any
-	if err := errors.Join(decodeNumbers([]byte(calls[next].key.canonical), &wanted), decodeNumbers([]byte(asked.canonical), &have)); err != nil {
+	var want, have any
+	if err := errors.Join(decodeNumbers([]byte(calls[next].key.canonical), &want), decodeNumbers([]byte(key.canonical), &have)); err != nil {
 		return err
 	}
-	d := firstDiff("", wanted, have)
+	d := firstDiff("", want, have)
 	return fmt.Errorf("%s:%d: %w: at %q the next recorded one has %s, this one has %s%s",
-		r.recording.name, calls[next].line, ErrNotRecorded, d.pointer, d.want, d.have, of)
+		r.recording.name, calls[next].line, ErrNotRecorded, d.pointer, d.want, d.have, note)
 }
