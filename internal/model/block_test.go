@@ -11,7 +11,7 @@ import (
 )
 
 // What is written once is written the same way for ever after.
-func TestCO4_MessagesKeepTheirBytes(t *testing.T) {
+func TestMessageJSONRoundTripKeepsBytes(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`{"role":"user","content":[{"type":"text","text":"hi"}]}`,
@@ -28,7 +28,7 @@ func TestCO4_MessagesKeepTheirBytes(t *testing.T) {
 	}
 }
 
-func TestCO4_StringsCountAsText(t *testing.T) {
+func TestStringContentBecomesTextBlock(t *testing.T) {
 	t.Parallel()
 	var m model.Message
 	require.NoError(t, json.Unmarshal([]byte(`{"role":"user","content":"hi"}`), &m))
@@ -37,7 +37,7 @@ func TestCO4_StringsCountAsText(t *testing.T) {
 	require.Equal(t, modeltest.User(modeltest.ToolResult("a", "hi")), m)
 }
 
-func TestCO4_FaultyBlocks(t *testing.T) {
+func TestMalformedBlocksAreErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`[{"type":"text","text":5}]`:    "cannot unmarshal",
@@ -52,7 +52,7 @@ func TestCO4_FaultyBlocks(t *testing.T) {
 	}
 }
 
-func FuzzMessage(f *testing.F) {
+func FuzzMessageJSON(f *testing.F) {
 	f.Add([]byte(`{"role":"user","content":"hi"}`))
 	f.Add([]byte(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{}}]}]}`))
 	f.Add([]byte(`{"role":"x","content":[{"type":"other","a":{"b":[]}},{"type":"tool_use","input":null}]}`))

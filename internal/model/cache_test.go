@@ -10,7 +10,7 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-func TestCO9_MarkersOfBlocks(t *testing.T) {
+func TestBlockCacheMarkers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		block model.Block
@@ -35,14 +35,14 @@ func TestCO9_MarkersOfBlocks(t *testing.T) {
 }
 
 // A thinking block takes no marker.
-func TestCO9_ThinkingIsNeverMarked(t *testing.T) {
+func TestThinkingBlocksGetNoCacheMarker(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{model.BlockThinking, model.BlockRedactedThinking} {
 		require.NotContains(t, modeltest.JSON(t, model.Block{Type: kind, Cache: true}), "cache_control")
 	}
 }
 
-func TestCO9_MarkersOfTools(t *testing.T) {
+func TestToolCacheMarkers(t *testing.T) {
 	t.Parallel()
 	tool := model.Tool{Name: "n", Description: "d", InputSchema: json.RawMessage(`{"type":"object"}`)}
 	require.Equal(t, `{"name":"n","description":"d","input_schema":{"type":"object"}}`, modeltest.JSON(t, tool))

@@ -10,7 +10,7 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-func TestContextExceeded(t *testing.T) {
+func TestIsContextExceeded(t *testing.T) {
 	t.Parallel()
 	client := modeltest.Script(t, `{"error":{"status":400,"body":{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 5 tokens"}}}}
 {"error":{"status":413}}

@@ -10,7 +10,7 @@ import (
 	"assay/internal/model"
 )
 
-func TestCO8_EveryCardIsSound(t *testing.T) {
+func TestCardsArePlausible(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("prices.json")
 	require.NoError(t, err)
@@ -36,7 +36,7 @@ func TestCO8_EveryCardIsSound(t *testing.T) {
 	}
 }
 
-func TestCO8_UnknownPriceIsUnknown(t *testing.T) {
+func TestFindCard(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "anthropic/", "script:x", "anthropic/claude-opus-4-99", "anthropic/claude-opus-4-5x", "claude-opus-5", "openai/claude-opus-5", "openai/gpt", "openai/gpt-5-2025", "openai/gpt-5-pro"} {
 		card := model.FindCard(name)
@@ -48,7 +48,7 @@ func TestCO8_UnknownPriceIsUnknown(t *testing.T) {
 	require.Equal(t, "openai/gpt-5-nano", model.FindCard("openai/gpt-5-nano-2025-08-07").Model)
 }
 
-func TestCO8_CostKeepsCacheApart(t *testing.T) {
+func TestCostOfCachedTokens(t *testing.T) {
 	t.Parallel()
 	u := model.Usage{InputTokens: 1e6, OutputTokens: 1e5, CacheCreationInputTokens: 2e6, CacheReadInputTokens: 4e6}
 	require.InDelta(t, 5+2.5+12.5+2, *model.FindCard("anthropic/claude-opus-4-5").CostUSD(u), 1e-9)

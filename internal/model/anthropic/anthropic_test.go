@@ -20,7 +20,7 @@ import (
 )
 
 // A reply through the SDK is the reply of the script, whatever is in it.
-func TestCO7_StreamedReplyIsWholeReply(t *testing.T) {
+func TestStreamedReplyEqualsScript(t *testing.T) {
 	t.Parallel()
 	lines := map[string]string{
 		"text in many alphabets": `{"content":"naïve café, 数据分析, Ω≈ç√, 🧪🔬 and more 🧪"}`,
@@ -47,7 +47,7 @@ func TestCO7_StreamedReplyIsWholeReply(t *testing.T) {
 	}
 }
 
-func TestCO7_DeltasAddUpToTheReply(t *testing.T) {
+func TestDeltasAddUpToTheReply(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"数据分析 and some more text"},{"type":"tool_use","id":"a","name":"run_cell","input":{"cell_id":"é1"}}]}`
 	for name, client := range modeltest.Clients(t, line) {
@@ -75,7 +75,7 @@ func TestCO7_DeltasAddUpToTheReply(t *testing.T) {
 
 // A reply that stops inside the input of a tool is no error; what came of the
 // input is kept where no tool takes it for its own.
-func TestCO5_CutToolInputIsNoError(t *testing.T) {
+func TestCutToolInputIsNoError(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"tool_use","name":"create_cell","input":{"source":"1+1"}}],"stop_reason":"max_tokens"}`
 	for name, client := range modeltest.Clients(t, line) {
@@ -91,7 +91,7 @@ func TestCO5_CutToolInputIsNoError(t *testing.T) {
 
 // A stream that ends before message_stop is an error, wherever it ends and
 // whether the connection breaks or is closed in good order.
-func TestCO6_CutStreamIsAnError(t *testing.T) {
+func TestCutStreamIsAnError(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"some text"},{"type":"tool_use","name":"get_context","input":{"a":1}}]}`
 	whole := &modeltest.Truncating{Handler: mockapi.New(modeltest.Script(t, line), nil), Limit: 1 << 20}
@@ -112,7 +112,7 @@ func TestCO6_CutStreamIsAnError(t *testing.T) {
 }
 
 // Refusals are one clear line and are never sent again.
-func TestCO6_RefusalsAreNotRetried(t *testing.T) {
+func TestRefusalsAreNotRetried(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		status int
@@ -152,7 +152,7 @@ func TestCO6_RefusalsAreNotRetried(t *testing.T) {
 	}
 }
 
-func TestCO6_ErrorInTheMiddleOfAStream(t *testing.T) {
+func TestErrorEventInStream(t *testing.T) {
 	t.Parallel()
 	client := modeltest.ServeAnthropic(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -168,7 +168,7 @@ data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}
 	require.EqualError(t, err, "anthropic: 529 overloaded_error: Overloaded")
 }
 
-func TestCO11_CancelEndsTheCallWithItsCause(t *testing.T) {
+func TestCancelReturnsItsCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
 	for name, client := range modeltest.Clients(t, `{"content":"late","delay_ms":3600000}`) {
@@ -183,7 +183,7 @@ func TestCO11_CancelEndsTheCallWithItsCause(t *testing.T) {
 }
 
 // A server that is not there is an error that names the provider.
-func TestCO6_ConnectionError(t *testing.T) {
+func TestConnectionRefused(t *testing.T) {
 	t.Parallel()
 	client, err := open.Open("anthropic/x", open.Options{APIKey: "k", BaseURL: "http://127.0.0.1:1"})
 	require.NoError(t, err)
@@ -195,7 +195,7 @@ func TestCO6_ConnectionError(t *testing.T) {
 
 // What reaches the server is a Request, byte for byte the same each time, and the
 // wish for a stream.
-func TestCO9_BodyIsTheRequest(t *testing.T) {
+func TestRequestBody(t *testing.T) {
 	t.Parallel()
 	var got []byte
 	client := modeltest.ServeAnthropic(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -21,7 +21,7 @@ import (
 )
 
 // Wherever a connection fails, the error says that trying again may help.
-func TestCO6_LostConnections(t *testing.T) {
+func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	large := modeltest.UserText(strings.Repeat("some text ", 1<<20))
 	reset := func(read int) func(net.Conn) {
@@ -41,20 +41,20 @@ func TestCO6_LostConnections(t *testing.T) {
 		"reset while sending":    {reset(4096), large, model.ErrUnreachable},
 		"reset before the head":  {reset(200), modeltest.UserText("go"), model.ErrUnreachable},
 		"end before the head":    {func(conn net.Conn) { _, _ = conn.Read(make([]byte, 1<<16)) }, modeltest.UserText("go"), model.ErrUnreachable},
-		"end in the head":        {answer("HTTP/1.1 200 OK\r\nContent-Ty"), modeltest.UserText("go"), model.ErrUnreachable},
-		"no HTTP":                {answer("SSH-2.0-OpenSSH_9.2\r\n\r\n"), modeltest.UserText("go"), model.ErrUnreachable},
-		"end after the head":     {answer("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 999\r\n\r\n"), modeltest.UserText("go"), model.ErrCutStream},
-		"end in a chunk":         {answer("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nevent: ping\n"), modeltest.UserText("go"), model.ErrCutStream},
-		"no chunk":               {answer("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), modeltest.UserText("go"), model.ErrCutStream},
-		"no content, no end":     {answer("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n"), modeltest.UserText("go"), model.ErrCutStream},
-		"end of something else":  {answer("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 99\r\n\r\n<html>"), modeltest.UserText("go"), model.ErrCutStream},
-		"redirected to nowhere":  {answer("HTTP/1.1 307 Go on\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"), modeltest.UserText("go"), nil},
-		"a redirect to no place": {answer("HTTP/1.1 307 Go on\r\nContent-Length: 0\r\n\r\n"), modeltest.UserText("go"), nil},
+		"end in the head":        {replyWith("HTTP/1.1 200 OK\r\nContent-Ty"), modeltest.UserText("go"), model.ErrUnreachable},
+		"no HTTP":                {replyWith("SSH-2.0-OpenSSH_9.2\r\n\r\n"), modeltest.UserText("go"), model.ErrUnreachable},
+		"end after the head":     {replyWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 999\r\n\r\n"), modeltest.UserText("go"), model.ErrCutStream},
+		"end in a chunk":         {replyWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nevent: ping\n"), modeltest.UserText("go"), model.ErrCutStream},
+		"no chunk":               {replyWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), modeltest.UserText("go"), model.ErrCutStream},
+		"no content, no end":     {replyWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n"), modeltest.UserText("go"), model.ErrCutStream},
+		"end of something else":  {replyWith("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 99\r\n\r\n<html>"), modeltest.UserText("go"), model.ErrCutStream},
+		"redirected to nowhere":  {replyWith("HTTP/1.1 307 Go on\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"), modeltest.UserText("go"), nil},
+		"a redirect to no place": {replyWith("HTTP/1.1 307 Go on\r\nContent-Length: 0\r\n\r\n"), modeltest.UserText("go"), nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client, err := open.Open("anthropic/x", open.Options{APIKey: "k", BaseURL: "http://" + listenWith(t, c.serve)})
+			client, err := open.Open("anthropic/x", open.Options{APIKey: "k", BaseURL: "http://" + serveConnections(t, c.serve)})
 			require.NoError(t, err)
 			_, err = modeltest.Ask(t.Context(), client, c.says)
 			require.ErrorContains(t, err, "anthropic: ")
@@ -68,17 +68,17 @@ func TestCO6_LostConnections(t *testing.T) {
 	}
 }
 
-// answer reads what is asked and says the same to all.
-func answer(text string) func(net.Conn) {
+// replyWith reads what is asked and says the same to all.
+func replyWith(text string) func(net.Conn) {
 	return func(conn net.Conn) {
 		_, _ = conn.Read(make([]byte, 1<<16))
 		_, _ = io.WriteString(conn, text)
 	}
 }
 
-// listenWith serves connections, one after the other, until the test ends, and
+// serveConnections serves connections, one after the other, until the test ends, and
 // returns the address.
-func listenWith(t *testing.T, serve func(net.Conn)) string {
+func serveConnections(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -101,7 +101,7 @@ func listenWith(t *testing.T, serve func(net.Conn)) string {
 	return ln.Addr().String()
 }
 
-func TestCO6_NoSuchHost(t *testing.T) {
+func TestNoSuchHost(t *testing.T) {
 	t.Parallel()
 	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		return nil, &net.DNSError{Err: "no such host", Name: "model", IsNotFound: true}
@@ -113,7 +113,7 @@ func TestCO6_NoSuchHost(t *testing.T) {
 	require.ErrorIs(t, err, model.ErrUnreachable)
 }
 
-func TestCO6_NoTrust(t *testing.T) {
+func TestUntrustedCertificate(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(mockapi.New(modeltest.Script(t, `{"content":"a"}`), nil))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -127,7 +127,7 @@ func TestCO6_NoTrust(t *testing.T) {
 }
 
 // What answers but is not the API is no reason to try again.
-func TestCO6_NotTheAPI(t *testing.T) {
+func TestAnswerOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{
 		"text/html; charset=utf-8": "anthropic: the answer is no stream of events but 200 text/html: <html> <p>Hello",
@@ -145,11 +145,11 @@ func TestCO6_NotTheAPI(t *testing.T) {
 }
 
 // A refusal keeps its status when its text does not come whole.
-func TestCO6_RefusalThatBreaksOff(t *testing.T) {
+func TestRefusalWithCutBody(t *testing.T) {
 	t.Parallel()
 	for status, transient := range map[string]bool{"401 No": false, "529 Busy": true} {
 		client, err := open.Open("anthropic/x", open.Options{APIKey: "k", BaseURL: "http://" +
-			listenWith(t, answer("HTTP/1.1 "+status+"\r\nRetry-After: 3\r\nContent-Length: 99\r\n\r\n{\"type"))})
+			serveConnections(t, replyWith("HTTP/1.1 "+status+"\r\nRetry-After: 3\r\nContent-Length: 99\r\n\r\n{\"type"))})
 		require.NoError(t, err)
 		_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
 		require.ErrorContains(t, err, "anthropic: "+status[:3]+" ")
@@ -160,14 +160,14 @@ func TestCO6_RefusalThatBreaksOff(t *testing.T) {
 
 // An answer without an end is given up: as one that is no reply, where it has
 // events, and as one that broke, where it has none.
-func TestCO6_EndlessAnswers(t *testing.T) {
+func TestEndlessAnswers(t *testing.T) {
 	t.Parallel()
 	for text, transient := range map[string]bool{
 		"event: ping\ndata: " + strings.Repeat("x", 1<<18) + "\n\n": false,
 		strings.Repeat("x", 1<<18):                                  true,
 	} {
-		client, err := anthropic.NewWithTransport(roundTrip(func(*http.Request) (*http.Response, error) {
-			return streamed(&endless{text: text}), nil
+		client, err := anthropic.NewWithTransport(roundTripFunc(func(*http.Request) (*http.Response, error) {
+			return streamResponse(&endlessReader{text: text}), nil
 		}), endpoint.Config{})
 		require.NoError(t, err)
 		_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
@@ -176,20 +176,20 @@ func TestCO6_EndlessAnswers(t *testing.T) {
 	}
 }
 
-// endless is a reader that says the same again and again.
-type endless struct {
+// endlessReader is a reader that says the same again and again.
+type endlessReader struct {
 	text string
 	at   int
 }
 
-func (e *endless) Read(p []byte) (int, error) {
+func (e *endlessReader) Read(p []byte) (int, error) {
 	n := copy(p, e.text[e.at:])
 	e.at = (e.at + n) % len(e.text)
 	return n, nil
 }
 
 // What could never be sent is an error before it is tried.
-func TestOpen_WhatCannotBeSent(t *testing.T) {
+func TestNewRejectsUnsendableConfig(t *testing.T) {
 	t.Parallel()
 	const base = "its base URL must begin with http:// or https:// and name a host"
 	for _, c := range []struct{ key, url, want string }{

@@ -22,7 +22,7 @@ import (
 
 // A stream on which nothing comes is cut, wherever it falls silent, and the next
 // call is a new one.
-func TestCO6_SilenceIsCut(t *testing.T) {
+func TestIdleTimeout(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{`{"hang":true}`, `{"hang":true,"after":1}`, `{"hang":true,"after":7}`, `{"hang":true,"after":99}`, `{"stall_ms":600000,"after":3}`} {
 		for idle, want := range map[time.Duration]time.Duration{0: 2 * time.Minute, 7 * time.Second: 7 * time.Second} {
@@ -45,7 +45,7 @@ func TestCO6_SilenceIsCut(t *testing.T) {
 }
 
 // Silence that is shorter is none, nor is any when there is no limit.
-func TestCO6_PatienceIsEnough(t *testing.T) {
+func TestShorterSilenceIsNoTimeout(t *testing.T) {
 	t.Parallel()
 	for idle, stall := range map[time.Duration]time.Duration{0: 2*time.Minute - time.Millisecond, 3 * time.Minute: 2 * time.Minute, -1: 20 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestCO6_PatienceIsEnough(t *testing.T) {
 }
 
 // Pings are life: a reply may take as long as it likes.
-func TestCO6_PingsAreLife(t *testing.T) {
+func TestPingsResetIdleTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := serveInBubble(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -79,7 +79,7 @@ func TestCO6_PingsAreLife(t *testing.T) {
 }
 
 // A reply is whole when it says so: what follows, or does not, is not waited for.
-func TestCO6_WholeReplyThenAnything(t *testing.T) {
+func TestWhatFollowsMessageStopIsIgnored(t *testing.T) {
 	t.Parallel()
 	for name, rest := range map[string]struct {
 		text string
@@ -132,7 +132,7 @@ data: {"type":"message_stop"}
 `
 
 // Who is slow to take what came is not kept waiting, and is not cut off.
-func TestCO6_SlowReaderIsNoSilence(t *testing.T) {
+func TestSlowCallerIsNoIdleTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := serveInBubble(t, mockapi.New(modeltest.Script(t, `{"content":"`+strings.Repeat("some text ", 20)+`"}`), nil), endpoint.Config{})
@@ -143,10 +143,10 @@ func TestCO6_SlowReaderIsNoSilence(t *testing.T) {
 	})
 }
 
-// slowly is a transport over which a request takes its time to go out.
-type slowly struct{ http.RoundTripper }
+// slowUploadTransport is a transport over which a request takes its time to go out.
+type slowUploadTransport struct{ http.RoundTripper }
 
-func (s slowly) RoundTrip(req *http.Request) (*http.Response, error) {
+func (s slowUploadTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	body := req.Body
 	req = req.Clone(req.Context())
 	req.Body = struct {
@@ -164,36 +164,36 @@ func (r *slowReader) Read(p []byte) (int, error) {
 }
 
 // While a request goes out there is no silence, however long it takes.
-func TestCO6_SlowUploadIsNoSilence(t *testing.T) {
+func TestSlowUploadIsNoIdleTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		answer := roundTrip(func(req *http.Request) (*http.Response, error) {
+		answer := roundTripFunc(func(req *http.Request) (*http.Response, error) {
 			if _, err := io.Copy(io.Discard, req.Body); err != nil {
 				return nil, err
 			}
-			return streamed(strings.NewReader(wholeStream)), nil
+			return streamResponse(strings.NewReader(wholeStream)), nil
 		})
-		client, err := anthropic.NewWithTransport(slowly{answer}, endpoint.Config{})
+		client, err := anthropic.NewWithTransport(slowUploadTransport{answer}, endpoint.Config{})
 		require.NoError(t, err)
 		modeltest.RequireText(t, client, "hi", modeltest.UserText("go"))
 		require.Greater(t, time.Since(began), 4*time.Minute)
 	})
 }
 
-// roundTrip is a transport without a network.
-type roundTrip func(*http.Request) (*http.Response, error)
+// roundTripFunc is a transport without a network.
+type roundTripFunc func(*http.Request) (*http.Response, error)
 
-func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+func (f roundTripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// streamed is an answer with a body.
-func streamed(body io.Reader) *http.Response {
+// streamResponse is an answer with a body.
+func streamResponse(body io.Reader) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)}
 }
 
 // A cancel ends the call at once, with its cause, in every phase; nothing is left
 // behind.
-func TestCO11_CancelInEveryPhase(t *testing.T) {
+func TestCancelInEveryPhase(t *testing.T) {
 	t.Parallel()
 	text := `"` + strings.Repeat("some text ", 20) + `"`
 	phases := map[string]string{
@@ -224,7 +224,7 @@ func TestCO11_CancelInEveryPhase(t *testing.T) {
 }
 
 // A cancel by what the reply brings, in the middle of what has come.
-func TestCO11_CancelFromWithin(t *testing.T) {
+func TestCancelFromOnDelta(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := serveInBubble(t, mockapi.New(modeltest.Script(t, `{"content":"some text that is long","fault":{"hang":true,"after":5}}`), nil), endpoint.Config{})
@@ -236,7 +236,7 @@ func TestCO11_CancelFromWithin(t *testing.T) {
 }
 
 // How long to wait is told in three ways, and never believed past a day.
-func TestCO6_RetryAfter(t *testing.T) {
+func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for text, want := range map[string]time.Duration{
@@ -246,16 +246,16 @@ func TestCO6_RetryAfter(t *testing.T) {
 			time.Now().Add(-90 * time.Second).UTC().Format(http.TimeFormat): 0,
 			time.Now().Add(90 * time.Hour).UTC().Format(http.TimeFormat):    24 * time.Hour,
 		} {
-			requireWait(t, http.Header{"Retry-After": {text}}, want)
+			requireRetryAfter(t, http.Header{"Retry-After": {text}}, want)
 		}
-		requireWait(t, http.Header{"Retry-After": {"7"}, "Retry-After-Ms": {"1500"}}, 1500*time.Millisecond)
-		requireWait(t, http.Header{"Retry-After": {"7"}, "Retry-After-Ms": {"x"}}, 7*time.Second)
+		requireRetryAfter(t, http.Header{"Retry-After": {"7"}, "Retry-After-Ms": {"1500"}}, 1500*time.Millisecond)
+		requireRetryAfter(t, http.Header{"Retry-After": {"7"}, "Retry-After-Ms": {"x"}}, 7*time.Second)
 	})
 }
 
-func requireWait(t *testing.T, header http.Header, want time.Duration) {
+func requireRetryAfter(t *testing.T, header http.Header, want time.Duration) {
 	t.Helper()
-	client, err := anthropic.NewWithTransport(roundTrip(func(req *http.Request) (*http.Response, error) {
+	client, err := anthropic.NewWithTransport(roundTripFunc(func(req *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusTooManyRequests, Header: header, Body: http.NoBody, Request: req}, nil
 	}), endpoint.Config{})
 	require.NoError(t, err)

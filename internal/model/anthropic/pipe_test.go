@@ -18,7 +18,7 @@ import (
 // and returns the real client. Both end with the test.
 func serveInBubble(t *testing.T, handler http.Handler, cfg endpoint.Config) model.Client {
 	t.Helper()
-	ln := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	ln := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	server := &http.Server{Handler: handler}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(ln) })
@@ -34,14 +34,14 @@ func serveInBubble(t *testing.T, handler http.Handler, cfg endpoint.Config) mode
 	return client
 }
 
-// pipes is a listener whose connections are pipes.
-type pipes struct {
+// pipeListener is a listener whose connections are pipes.
+type pipeListener struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
 }
 
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (p *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
 	select {
 	case p.conns <- server:
@@ -53,7 +53,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-func (p *pipes) Accept() (net.Conn, error) {
+func (p *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case conn := <-p.conns:
 		return conn, nil
@@ -62,9 +62,9 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
-func (p *pipes) Close() error {
+func (p *pipeListener) Close() error {
 	p.once.Do(func() { close(p.closed) })
 	return nil
 }
 
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+func (p *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }

@@ -22,8 +22,8 @@ import (
 	"assay/internal/model/script"
 )
 
-// wire is a reply of a script as it comes over the wire.
-func wire(t *testing.T, line string) string {
+// mockStream is a reply of a script as it comes over the wire.
+func mockStream(t *testing.T, line string) string {
 	t.Helper()
 	body := `{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"hi"}]}`
 	r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(body))
@@ -34,10 +34,10 @@ func wire(t *testing.T, line string) string {
 	return w.Body.String()
 }
 
-// read is what the client makes of an answer.
-func read(ctx context.Context, body io.Reader) (*model.Response, error) {
-	client, err := anthropic.NewWithTransport(roundTrip(func(*http.Request) (*http.Response, error) {
-		return streamed(body), nil
+// completeFrom is what the client makes of an answer.
+func completeFrom(ctx context.Context, body io.Reader) (*model.Response, error) {
+	client, err := anthropic.NewWithTransport(roundTripFunc(func(*http.Request) (*http.Response, error) {
+		return streamResponse(body), nil
 	}), endpoint.Config{})
 	if err != nil {
 		return nil, err
@@ -45,12 +45,12 @@ func read(ctx context.Context, body io.Reader) (*model.Response, error) {
 	return modeltest.Ask(ctx, client, modeltest.UserText("go"))
 }
 
-const allKinds = `{"content":[{"type":"thinking","thinking":"hm 数 🧪","signature":"c2ln"},{"type":"redacted_thinking","data":"eHg="},{"type":"text","text":"naïve 数据分析 𝒳🧪"},{"type":"tool_use","id":"a","name":"create_cell","input":{"source":"é \ud83e\uddea 🧪 \u00e9 \\ud83e","n":[1.50,null]}},{"type":"server_tool_use","id":"s","name":"n","input":{}}],"usage":{"input_tokens":3,"output_tokens":5,"cache_creation_input_tokens":7,"cache_read_input_tokens":11}}`
+const replyOfAllBlockTypes = `{"content":[{"type":"thinking","thinking":"hm 数 🧪","signature":"c2ln"},{"type":"redacted_thinking","data":"eHg="},{"type":"text","text":"naïve 数据分析 𝒳🧪"},{"type":"tool_use","id":"a","name":"create_cell","input":{"source":"é \ud83e\uddea 🧪 \u00e9 \\ud83e","n":[1.50,null]}},{"type":"server_tool_use","id":"s","name":"n","input":{}}],"usage":{"input_tokens":3,"output_tokens":5,"cache_creation_input_tokens":7,"cache_read_input_tokens":11}}`
 
 // A reply is the same however its bytes are parted on their way.
-func FuzzReading(f *testing.F) {
-	f.Add(allKinds, []byte{1})
-	f.Add(allKinds, []byte{3, 1, 2})
+func FuzzPacketSizes(f *testing.F) {
+	f.Add(replyOfAllBlockTypes, []byte{1})
+	f.Add(replyOfAllBlockTypes, []byte{3, 1, 2})
 	f.Add(`{"content":"🧪🧪🧪🧪🧪🧪🧪🧪🧪"}`, []byte{1, 2, 3, 5, 250})
 	f.Add(`{"content":[{"type":"tool_use","name":"x","input":{"a":"\ud83d\ude00"}}],"stop_reason":"max_tokens"}`, []byte{7})
 	f.Fuzz(func(t *testing.T, line string, parts []byte) {
@@ -61,20 +61,20 @@ func FuzzReading(f *testing.F) {
 		}
 		want, err := modeltest.Ask(t.Context(), s.Client(), modeltest.UserText("hi"))
 		require.NoError(t, err)
-		got, err := read(t.Context(), &parted{text: wire(t, line), parts: parts})
+		got, err := completeFrom(t.Context(), &chunkedReader{text: mockStream(t, line), parts: parts})
 		require.NoError(t, err)
 		require.Equal(t, modeltest.JSON(t, want), modeltest.JSON(t, got))
 	})
 }
 
-// parted reads a text in parts of such sizes, again and again.
-type parted struct {
+// chunkedReader reads a text in parts of such sizes, again and again.
+type chunkedReader struct {
 	text  string
 	parts []byte
 	at    int
 }
 
-func (r *parted) Read(p []byte) (int, error) {
+func (r *chunkedReader) Read(p []byte) (int, error) {
 	if r.text == "" {
 		return 0, io.EOF
 	}
@@ -86,7 +86,7 @@ func (r *parted) Read(p []byte) (int, error) {
 }
 
 // A reply is the same however it is parted into events.
-func TestCO7_AnyPiecesAddUp(t *testing.T) {
+func TestAnyDeltaSizesAddUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.StringN(1, 40, -1).Draw(rt, "text")
@@ -117,7 +117,7 @@ func TestCO7_AnyPiecesAddUp(t *testing.T) {
 		event(`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":2}}`)
 		event(`{"type":"message_stop"}`)
 
-		got, err := read(rt.Context(), strings.NewReader(out.String()))
+		got, err := completeFrom(rt.Context(), strings.NewReader(out.String()))
 		require.NoError(rt, err)
 		require.Equal(rt, &model.Response{
 			Content:    []model.Block{model.Text(text), model.ToolUse("a", "n", input)},
@@ -138,7 +138,7 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte("event: a\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"input\":[\"\xff\\ud800\"]}}\n\nevent: a\ndata: {\"type\":\"message_stop\"}\n\n"))
 	f.Add([]byte("event: a\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"input\":{\"a\":\"\xff\\ud800\"}}}\n\nevent: a\ndata: {\"type\":\"message_stop\"}\n\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		reply, err := read(t.Context(), strings.NewReader(string(data)))
+		reply, err := completeFrom(t.Context(), strings.NewReader(string(data)))
 		if err != nil {
 			require.True(t, strings.HasPrefix(err.Error(), "anthropic: "), err)
 			return

@@ -10,7 +10,7 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-func TestParseIdle(t *testing.T) {
+func TestParseIdleTimeout(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{"1": time.Second, "0.5": 500 * time.Millisecond, "0": -1, "86400": 24 * time.Hour, "1e-9": time.Millisecond} {
 		got, err := endpoint.ParseIdleTimeout(text)

@@ -25,7 +25,7 @@ func postChat(t *testing.T, mock *mockapi.Server, body string, change func(*http
 	})
 }
 
-func TestMock_AnswersWithTheShapeOfChatCompletions(t *testing.T) {
+func TestChatCompletionFormat(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"hi"},{"type":"tool_use","id":"a","name":"f","input":{"x":1}}],"usage":{"input_tokens":2,"output_tokens":1,"cache_read_input_tokens":3,"cache_creation_input_tokens":4}}`
 	mock := mockapi.New(modeltest.Script(t, line), nil)
@@ -51,7 +51,7 @@ func TestMock_AnswersWithTheShapeOfChatCompletions(t *testing.T) {
 	require.NotContains(t, text, "usage")
 }
 
-func TestMock_ChatRefusesAsTheScriptSays(t *testing.T) {
+func TestChatScriptedRefusals(t *testing.T) {
 	t.Parallel()
 	mock := mockapi.New(modeltest.Script(t, `{"error":{"status":429,"retry_after":2}}
 {"error":{"status":503,"body":"try later"}}
@@ -77,7 +77,7 @@ func TestMock_ChatRefusesAsTheScriptSays(t *testing.T) {
 }
 
 // The server says 400 where the real one does, and 200 where only that is mended.
-func TestMock_ChatIsStrict(t *testing.T) {
+func TestChatRequestValidation(t *testing.T) {
 	t.Parallel()
 	const hi = `{"role":"user","content":"hi"}`
 	with := func(settings string) string { return `{"model":"m",` + settings + `"messages":[` + hi + `]}` }
@@ -173,7 +173,7 @@ func TestMock_ChatIsStrict(t *testing.T) {
 }
 
 // What a script expects is found in the other shape too.
-func TestMock_ChatKnowsTheConversation(t *testing.T) {
+func TestChatScriptExpectations(t *testing.T) {
 	t.Parallel()
 	lines := `{"content":[{"type":"tool_use","name":"create_cell","input":{}}],"expect":{"last_user_contains":"start"}}
 {"content":[{"type":"tool_use","name":"run_cell","input":{"cell_id":"$cell[0]"}}],"expect":{"tool_result_contains":"cell_id"}}
@@ -192,7 +192,7 @@ func TestMock_ChatKnowsTheConversation(t *testing.T) {
 	require.Equal(t, "done", model.PlainText(reply.Content))
 }
 
-func FuzzMockChat(f *testing.F) {
+func FuzzChatRequest(f *testing.F) {
 	f.Add(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`)
 	f.Add(`{"model":"m","stream":true,"tools":[{"type":"function","function":{"name":"a"}}],"messages":[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"n","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"r"}]}`)
 	f.Fuzz(func(t *testing.T, body string) {

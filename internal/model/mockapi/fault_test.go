@@ -13,9 +13,9 @@ import (
 )
 
 // What is not streamed has its faults too.
-func TestMock_FaultsWithoutAStream(t *testing.T) {
+func TestFaultsWithoutStream(t *testing.T) {
 	t.Parallel()
-	body := chat(hi)
+	body := messageBody(hi)
 	plain := func(fault string) (int, string) {
 		mock := mockapi.New(modeltest.Script(t, `{"content":"hello","fault":`+fault+`}`), nil)
 		return post(t, mock, body, nil)

@@ -31,7 +31,7 @@ func post(t *testing.T, mock *mockapi.Server, body string, change func(*http.Req
 	return w.Code, string(text)
 }
 
-func TestMock_AnswersWithTheShapeOfTheAPI(t *testing.T) {
+func TestMessageFormat(t *testing.T) {
 	t.Parallel()
 	mock := mockapi.New(modeltest.Script(t, `{"content":"hi","usage":{"input_tokens":2,"output_tokens":1}}`), nil)
 	status, text := post(t, mock, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"go"}]}`, nil)
@@ -51,7 +51,7 @@ func TestMock_AnswersWithTheShapeOfTheAPI(t *testing.T) {
 	require.Equal(t, []string{"message_start", "ping", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop"}, names)
 }
 
-func TestMock_RefusesWhoIsNotLetIn(t *testing.T) {
+func TestMissingKeyAndWrongPath(t *testing.T) {
 	t.Parallel()
 	mock := mockapi.New(modeltest.Script(t, `{"content":"hi"}`), nil)
 	status, text := post(t, mock, `{}`, func(r *http.Request) { r.Header.Del("X-Api-Key") })
@@ -65,7 +65,7 @@ func TestMock_RefusesWhoIsNotLetIn(t *testing.T) {
 
 // Attempts of a run share one server and do not disturb each other, even when
 // they say the same.
-func TestMock_ManyConversationsAtOnce(t *testing.T) {
+func TestConcurrentConversations(t *testing.T) {
 	t.Parallel()
 	lines := `{"content":[{"type":"tool_use","name":"create_cell","input":{}}]}
 {"content":[{"type":"tool_use","name":"run_cell","input":{"cell_id":"$cell[0]"}}],"expect":{"tool_result_contains":"cell_id"}}
@@ -100,7 +100,7 @@ func TestMock_ManyConversationsAtOnce(t *testing.T) {
 	}
 }
 
-func FuzzMock(f *testing.F) {
+func FuzzMessageRequest(f *testing.F) {
 	f.Add(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`)
 	f.Add(`{"model":"m","max_tokens":9,"stream":true,"system":"x","tools":[{"name":"a","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":[{"type":"text","text":"x","cache_control":{}}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]}]}`)
 	f.Fuzz(func(t *testing.T, body string) {

@@ -21,15 +21,15 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// rule is a request that the API takes, and a change after which it does not.
-type rule struct {
-	sound    string // a whole body, or the messages of one
+// requestRule is a request that the API takes, and a change after which it does not.
+type requestRule struct {
+	valid    string // a whole body, or the messages of one
 	old, new string // the change
 	want     string // what the refusal says: the place, and what is wrong with it
 }
 
-// chat is a request with messages and other fields.
-func chat(messages string, fields ...string) string {
+// messageBody is a request with messages and other fields.
+func messageBody(messages string, fields ...string) string {
 	return `{"model":"m","max_tokens":2048,` + strings.Join(append(fields, `"messages":[`+messages+`]`), ",") + `}`
 }
 
@@ -47,18 +47,18 @@ const (
 
 // The server says 400 where the real one does, and names the place; the same
 // request without the break it takes.
-func TestMock_IsStrict(t *testing.T) {
+func TestMessageRequestValidation(t *testing.T) {
 	t.Parallel()
 	for name, r := range allRules() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if strings.HasPrefix(r.sound, `{"role"`) {
-				r.sound = chat(r.sound)
+			if strings.HasPrefix(r.valid, `{"role"`) {
+				r.valid = messageBody(r.valid)
 			}
-			require.Contains(t, r.sound, r.old)
-			status, text := judge(t, r.sound)
+			require.Contains(t, r.valid, r.old)
+			status, text := postMessages(t, r.valid)
 			require.Equal(t, http.StatusOK, status, text)
-			status, text = judge(t, strings.Replace(r.sound, r.old, r.new, 1))
+			status, text = postMessages(t, strings.Replace(r.valid, r.old, r.new, 1))
 			require.Equal(t, http.StatusBadRequest, status, text)
 			require.Contains(t, text, `"type":"invalid_request_error"`)
 			require.Contains(t, text, strings.ReplaceAll(r.want, `"`, `\"`))
@@ -66,49 +66,49 @@ func TestMock_IsStrict(t *testing.T) {
 	}
 }
 
-// judge sends a body to a server that has much to say.
-func judge(t *testing.T, body string) (status int, text string) {
+// postMessages sends a body to a server that has much to say.
+func postMessages(t *testing.T, body string) (status int, text string) {
 	t.Helper()
 	many := `{"content":[` + thought + `,{"type":"text","text":"ok"}]}` + "\n" + strings.Repeat(`{"content":"ok"}`+"\n", 9)
 	return post(t, mockapi.New(modeltest.Script(t, many), nil), body, nil)
 }
 
-func allRules() map[string]rule {
-	all := map[string]rule{}
-	for _, some := range []map[string]rule{settingRules(), toolRules(), messageRules(), pairRules(), cacheRules(), thinkingRules(), imageRules()} {
+func allRules() map[string]requestRule {
+	all := map[string]requestRule{}
+	for _, some := range []map[string]requestRule{settingRules(), toolRules(), messageRules(), pairRules(), cacheRules(), thinkingRules(), imageRules()} {
 		maps.Copy(all, some)
 	}
 	return all
 }
 
-func settingRules() map[string]rule {
-	return map[string]rule{
+func settingRules() map[string]requestRule {
+	return map[string]requestRule{
 		"JSON":              {hi, `{"model"`, `{"model`, "cannot be read"},
 		"UTF-8":             {hi, `hi`, "h\xff", "cannot be read: it is no valid UTF-8"},
 		"half a character":  {hi, `hi`, `\ud83d`, "half of a surrogate pair at byte"},
-		"the other half":    {chat(`{"role":"user","content":"\\ud83d \ud83d\ude00"}`), `\ud83d\ude00`, `\\\ude00`, "half of a surrogate pair at byte"},
+		"the other half":    {messageBody(`{"role":"user","content":"\\ud83d \ud83d\ude00"}`), `\ud83d\ude00`, `\\\ude00`, "half of a surrogate pair at byte"},
 		"model":             {hi, `"model":"m"`, `"model":""`, "model: required"},
 		"max_tokens":        {hi, `"max_tokens":2048,`, ``, "max_tokens: required"},
 		"no tokens":         {hi, `2048`, `0`, "max_tokens: must be at least 1"},
-		"unknown field":     {chat(hi, `"top_k":3`), `top_k`, `topk`, "topk: no such field is known"},
-		"temperature":       {chat(hi, `"temperature":1`), `"temperature":1`, `"temperature":1.5`, "temperature: must be from 0 to 1"},
-		"top_p":             {chat(hi, `"top_p":1`), `"top_p":1`, `"top_p":1.1`, "top_p: must be"},
-		"top_k":             {chat(hi, `"top_k":0`), `"top_k":0`, `"top_k":-1`, "top_k: must be"},
-		"stop sequence":     {chat(hi, `"stop_sequences":["a","b"]`), `"b"`, `" \n"`, "stop_sequences.1: must have more than white space"},
-		"system of images":  {chat(hi, `"system":[{"type":"text","text":"x"}]`), `"text","text":"x"`, `"image","source":{"type":"url"}`, "system.0.type: must be text"},
-		"blank system":      {chat(hi, `"system":[{"type":"text","text":"x"}]`), `"text":"x"`, `"text":" "`, "system.0: text must not be empty"},
-		"shape of system":   {chat(hi, `"system":"x"`), `"x"`, `5`, "system: "},
-		"system as a whole": {chat(hi, `"system":""`), `""`, `[{"type":"text","text":"x","loud":true}]`, "system.0.loud: no such field"},
+		"unknown field":     {messageBody(hi, `"top_k":3`), `top_k`, `topk`, "topk: no such field is known"},
+		"temperature":       {messageBody(hi, `"temperature":1`), `"temperature":1`, `"temperature":1.5`, "temperature: must be from 0 to 1"},
+		"top_p":             {messageBody(hi, `"top_p":1`), `"top_p":1`, `"top_p":1.1`, "top_p: must be"},
+		"top_k":             {messageBody(hi, `"top_k":0`), `"top_k":0`, `"top_k":-1`, "top_k: must be"},
+		"stop sequence":     {messageBody(hi, `"stop_sequences":["a","b"]`), `"b"`, `" \n"`, "stop_sequences.1: must have more than white space"},
+		"system of images":  {messageBody(hi, `"system":[{"type":"text","text":"x"}]`), `"text","text":"x"`, `"image","source":{"type":"url"}`, "system.0.type: must be text"},
+		"blank system":      {messageBody(hi, `"system":[{"type":"text","text":"x"}]`), `"text":"x"`, `"text":" "`, "system.0: text must not be empty"},
+		"shape of system":   {messageBody(hi, `"system":"x"`), `"x"`, `5`, "system: "},
+		"system as a whole": {messageBody(hi, `"system":""`), `""`, `[{"type":"text","text":"x","loud":true}]`, "system.0.loud: no such field"},
 	}
 }
 
-func toolRules() map[string]rule {
+func toolRules() map[string]requestRule {
 	two := strings.Replace(tool, `"t"`, `"u"`, 1)
 	withTools := func(fields ...string) string {
-		return chat(hi, append([]string{`"tools":[` + tool + `,` + two + `]`}, fields...)...)
+		return messageBody(hi, append([]string{`"tools":[` + tool + `,` + two + `]`}, fields...)...)
 	}
 	choice := withTools(`"tool_choice":{"type":"tool","name":"u"}`)
-	return map[string]rule{
+	return map[string]requestRule{
 		"tools of one name":    {withTools(), `"u"`, `"t"`, `tools.1.name: the name "t" occurs more than once`},
 		"name of a tool":       {withTools(), `"u"`, `"a.b"`, `tools.1.name: "a.b" is not a valid name`},
 		"long name of a tool":  {withTools(), `"u"`, `"` + strings.Repeat("u", 129) + `"`, "tools.1.name: "},
@@ -123,10 +123,10 @@ func toolRules() map[string]rule {
 	}
 }
 
-func messageRules() map[string]rule {
+func messageRules() map[string]requestRule {
 	prefill := hi + `,{"role":"assistant","content":"And"}`
-	return map[string]rule{
-		"messages":            {chat(hi), hi, ``, "messages: at least one is required"},
+	return map[string]requestRule{
+		"messages":            {messageBody(hi), hi, ``, "messages: at least one is required"},
 		"first role":          {hi, `user`, `assistant`, "messages.0.role: the first"},
 		"role":                {hi + "," + hi, `hi"},{"role":"user"`, `hi"},{"role":"tool"`, "messages.1.role: must be user or assistant"},
 		"field of a message":  {hi, `"role"`, `"id":1,"role"`, "messages.0.id: no such field"},
@@ -143,14 +143,14 @@ func messageRules() map[string]rule {
 		"result of the model": {prefill + `,` + hi, `"And"`, `[{"type":"tool_result","tool_use_id":"a"}]`, "messages.1.content.0: a tool_result belongs to the user"},
 		"text in a result":    {hi + `,` + callA + `,` + resultA, `"content":"r"`, `"content":[{"type":"text","text":""}]`, "messages.2.content.0: tool_result.content.0: text must not be empty"},
 		"a call in a result":  {hi + `,` + callA + `,` + resultA, `"content":"r"`, `"content":[{"type":"tool_use","id":"z","name":"n"}]`, "tool_result.content.0.type: a result holds no tool_use"},
-		"picture of an error": {hi + `,` + callA + `,` + strings.Replace(resultA, `"r"`, `[`+picture(1, 1)+`]`, 1), `"tool_use_id"`, `"is_error":true,"tool_use_id"`, "tool_result.content.0.type: must be text, not image"},
+		"picture of an error": {hi + `,` + callA + `,` + strings.Replace(resultA, `"r"`, `[`+pngBlock(1, 1)+`]`, 1), `"tool_use_id"`, `"is_error":true,"tool_use_id"`, "tool_result.content.0.type: must be text, not image"},
 	}
 }
 
-func pairRules() map[string]rule {
+func pairRules() map[string]requestRule {
 	once, twice := hi+`,`+callA+`,`+resultA, hi+`,`+callsAB+`,`+resultAB
 	again := once + `,` + strings.ReplaceAll(callA+`,`+resultA, `"a"`, `"c"`)
-	return map[string]rule{
+	return map[string]requestRule{
 		"call without result":    {once, resultA, hi, "messages.1: the tool_use a has no tool_result"},
 		"call at the end":        {once, `,` + resultA, ``, "messages.1: the tool_use a has no tool_result"},
 		"one of two":             {twice, `,{"type":"tool_result","tool_use_id":"a"}`, ``, "messages.1: the tool_use a has no tool_result"},
@@ -163,10 +163,10 @@ func pairRules() map[string]rule {
 	}
 }
 
-func cacheRules() map[string]rule {
-	four := chat(`{"role":"user","content":[`+marked+`,`+marked+`]}`, `"system":[`+marked+`]`, `"tools":[`+strings.Replace(tool, `{"name"`, `{"cache_control":{"type":"ephemeral"},"name"`, 1)+`]`)
+func cacheRules() map[string]requestRule {
+	four := messageBody(`{"role":"user","content":[`+marked+`,`+marked+`]}`, `"system":[`+marked+`]`, `"tools":[`+strings.Replace(tool, `{"name"`, `{"cache_control":{"type":"ephemeral"},"name"`, 1)+`]`)
 	inResult := hi + `,` + callA + `,` + strings.Replace(resultA, `"r"`, `[`+strings.Repeat(marked+`,`, 3)+marked+`]`, 1)
-	return map[string]rule{
+	return map[string]requestRule{
 		"five markers":        {four, `"content":[`, `"content":[` + marked + `,`, "at most 4 cache_control markers may be set, found 5"},
 		"one for all as well": {four, `{"model"`, `{"cache_control":{"type":"ephemeral"},"model"`, "found 5"},
 		"five in a result":    {inResult, `"tool_use_id"`, `"cache_control":{"type":"ephemeral"},"tool_use_id"`, "found 5"},
@@ -178,10 +178,10 @@ func cacheRules() map[string]rule {
 	}
 }
 
-func thinkingRules() map[string]rule {
-	thinks := chat(hi, thinking, `"temperature":1`, `"tools":[`+tool+`]`, `"tool_choice":{"type":"auto"}`)
-	round := chat(hi+`,`+strings.Replace(callA, `[`, `[`+thought+`,`, 1)+`,`+resultA, thinking)
-	return map[string]rule{
+func thinkingRules() map[string]requestRule {
+	thinks := messageBody(hi, thinking, `"temperature":1`, `"tools":[`+tool+`]`, `"tool_choice":{"type":"auto"}`)
+	round := messageBody(hi+`,`+strings.Replace(callA, `[`, `[`+thought+`,`, 1)+`,`+resultA, thinking)
+	return map[string]requestRule{
 		"least budget":         {thinks, `1024`, `1023`, "thinking.budget_tokens: must be at least 1024"},
 		"most budget":          {thinks, `1024`, `2048`, "thinking.budget_tokens: must be less than max_tokens"},
 		"no budget":            {thinks, `,"budget_tokens":1024`, ``, "thinking.budget_tokens: required"},
@@ -189,7 +189,7 @@ func thinkingRules() map[string]rule {
 		"budget of disabled":   {thinks, `enabled`, `disabled`, "thinking.budget_tokens: does not go with disabled"},
 		"kind of thinking":     {thinks, `enabled`, `much`, `thinking.type: "much" is not`},
 		"cool thinking":        {thinks, `"temperature":1`, `"temperature":0.5`, "temperature: must be 1 or absent"},
-		"cool adaptive":        {chat(hi, `"thinking":{"type":"adaptive"}`, `"temperature":1`), `"temperature":1`, `"temperature":0`, "temperature: must be 1 or absent"},
+		"cool adaptive":        {messageBody(hi, `"thinking":{"type":"adaptive"}`, `"temperature":1`), `"temperature":1`, `"temperature":0`, "temperature: must be 1 or absent"},
 		"narrow thinking":      {thinks, `"temperature":1`, `"top_k":5`, "top_k: must be absent"},
 		"forced thinking":      {thinks, `"auto"`, `"any"`, "tool_choice.type: must be auto or none"},
 		"thoughts of a round":  {round, thought + `,`, ``, "messages.1.content.0.type: must be thinking or redacted_thinking, not tool_use"},
@@ -200,14 +200,14 @@ func thinkingRules() map[string]rule {
 	}
 }
 
-func imageRules() map[string]rule {
-	small := picture(1, 1)
+func imageRules() map[string]requestRule {
+	small := pngBlock(1, 1)
 	data := strings.Split(small, `"`)[17]
 	show := func(n int, before ...string) string {
 		return `{"role":"user","content":[` + strings.Join(append(before, slices.Repeat([]string{small}, n)...), ",") + `]}`
 	}
-	inResult := hi + `,` + callA + `,` + strings.Replace(resultA, `"r"`, `[`+picture(2000, 1)+`]`, 1) + `,` + show(20)
-	return map[string]rule{
+	inResult := hi + `,` + callA + `,` + strings.Replace(resultA, `"r"`, `[`+pngBlock(2000, 1)+`]`, 1) + `,` + show(20)
+	return map[string]requestRule{
 		"kind of image":       {show(1), `image/png`, `image/tiff`, `messages.0.content.0: image.source.media_type: "image/tiff" is not supported`},
 		"another kind":        {show(1), `image/png`, `image/gif`, "image.source.media_type: the image is image/png, not image/gif"},
 		"source of an image":  {show(1), `"base64"`, `"text"`, "image.source.type"},
@@ -215,17 +215,17 @@ func imageRules() map[string]rule {
 		"empty image":         {show(1), data, ``, "image.source.data: must not be empty"},
 		"no image":            {show(1), data, `aGk=`, "image.source.data: the image cannot be read"},
 		"heavy image":         {show(1), data, data + strings.Repeat("A", 5<<20), "image.source.data: more than 5242880 bytes"},
-		"broad image":         {show(0, picture(8000, 1)), picture(8000, 1), picture(8001, 1), "image.source.data: a side has more than 8000 pixels"},
-		"high image":          {show(0, picture(1, 8000)), picture(1, 8000), picture(1, 8001), "a side has more than 8000 pixels"},
+		"broad image":         {show(0, pngBlock(8000, 1)), pngBlock(8000, 1), pngBlock(8001, 1), "image.source.data: a side has more than 8000 pixels"},
+		"high image":          {show(0, pngBlock(1, 8000)), pngBlock(1, 8000), pngBlock(1, 8001), "a side has more than 8000 pixels"},
 		"many images":         {show(100), `"content":[`, `"content":[` + small + `,`, "messages: more than 100 images"},
-		"broad among many":    {show(20, picture(2000, 1)), picture(2000, 1), picture(2001, 1), "messages.0.content.0: a side has more than 2000 pixels"},
-		"one more with broad": {show(19, picture(2001, 1)), `"content":[`, `"content":[` + small + `,`, "messages.0.content.1: a side has more than 2000 pixels"},
-		"broad in a result":   {inResult, picture(2000, 1), picture(2001, 1), "messages.2.content.0.tool_result.content.0: a side has more than 2000 pixels"},
+		"broad among many":    {show(20, pngBlock(2000, 1)), pngBlock(2000, 1), pngBlock(2001, 1), "messages.0.content.0: a side has more than 2000 pixels"},
+		"one more with broad": {show(19, pngBlock(2001, 1)), `"content":[`, `"content":[` + small + `,`, "messages.0.content.1: a side has more than 2000 pixels"},
+		"broad in a result":   {inResult, pngBlock(2000, 1), pngBlock(2001, 1), "messages.2.content.0.tool_result.content.0: a side has more than 2000 pixels"},
 	}
 }
 
 // Whatever is in an image, its kind is found.
-func TestMock_TakesImagesOfEveryKind(t *testing.T) {
+func TestImagesOfEveryType(t *testing.T) {
 	t.Parallel()
 	var jpg, gifs bytes.Buffer
 	require.NoError(t, jpeg.Encode(&jpg, image.NewGray(image.Rect(0, 0, 2, 3)), nil))
@@ -233,25 +233,25 @@ func TestMock_TakesImagesOfEveryKind(t *testing.T) {
 	webp := "RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00"
 	for kind, data := range map[string][]byte{"image/jpeg": jpg.Bytes(), "image/gif": gifs.Bytes(), "image/webp": []byte(webp)} {
 		body := modeltest.JSON(t, modeltest.User(model.Image(kind, base64.StdEncoding.EncodeToString(data))))
-		status, text := judge(t, chat(body))
+		status, text := postMessages(t, messageBody(body))
 		require.Equal(t, http.StatusOK, status, "%s: %s", kind, text)
 	}
 }
 
 // A body is read up to the limit of the API, and no further.
-func TestMock_RefusesWhatIsTooLarge(t *testing.T) {
+func TestMaxRequestBytes(t *testing.T) {
 	t.Parallel()
 	long := "{" + strings.Repeat("x", 32<<20-1)
-	status, text := judge(t, long)
+	status, text := postMessages(t, long)
 	require.Equal(t, http.StatusBadRequest, status)
 	require.Contains(t, text, "the body cannot be read")
-	status, text = judge(t, long+"x")
+	status, text = postMessages(t, long+"x")
 	require.Equal(t, http.StatusRequestEntityTooLarge, status)
 	require.Contains(t, text, `"request_too_large"`)
 }
 
-// picture is an image of one colour.
-func picture(width, height int) string {
+// pngBlock is an image of one colour.
+func pngBlock(width, height int) string {
 	var data bytes.Buffer
 	_ = png.Encode(&data, image.NewGray(image.Rect(0, 0, width, height)))
 	return fmt.Sprintf(`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%s"}}`, base64.StdEncoding.EncodeToString(data.Bytes()))

@@ -18,7 +18,7 @@ import (
 	"assay/internal/model/script"
 )
 
-func TestOpen_UnknownModelsAreOneClearError(t *testing.T) {
+func TestOpenUnknownName(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "gpt", "anthropic/", "script:", "replay:", "anthropic"} {
 		_, err := open.Open(name, open.Options{APIKey: "k"})
@@ -28,7 +28,7 @@ func TestOpen_UnknownModelsAreOneClearError(t *testing.T) {
 	require.EqualError(t, err, "the model anthropic/claude needs an API key: set ANTHROPIC_API_KEY")
 }
 
-func TestScript_OpenReadsTheFile(t *testing.T) {
+func TestOpenScriptFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "s.jsonl")
 	_, err := open.Open("script:"+file, open.Options{})
@@ -43,7 +43,7 @@ func TestScript_OpenReadsTheFile(t *testing.T) {
 
 // A redirect is an answer like any other: neither the key nor the conversation
 // goes elsewhere.
-func TestCO6_RedirectsAreNotFollowed(t *testing.T) {
+func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"anthropic/x": "anthropic: the answer is no stream of events but 307", "openai/x": "openai: 307 "} {
 		elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -61,7 +61,7 @@ func TestCO6_RedirectsAreNotFollowed(t *testing.T) {
 }
 
 // What an API says is kept in many places.
-func TestCO6_LongRefusalIsShortened(t *testing.T) {
+func TestLongRefusalIsShortened(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"anthropic/x", "openai/x"} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -80,7 +80,7 @@ func TestCO6_LongRefusalIsShortened(t *testing.T) {
 }
 
 // Whatever a server says of its tokens, what has been spent never becomes less.
-func TestCO8_TokensWithinReason(t *testing.T) {
+func TestTokenCountsAreClamped(t *testing.T) {
 	t.Parallel()
 	script, err := script.Parse("s", []byte(`{"content": "x", "usage": {"input_tokens": -5, "output_tokens": -7, "cache_read_input_tokens": -9, "cache_creation_input_tokens": 9000000000000000000}}`))
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ import (
 
 // A stream that ends before it said why is an error, wherever it ends and
 // whether the connection breaks or is closed in good order.
-func TestCO6_OpenAICutStreamIsAnError(t *testing.T) {
+func TestCutStreamIsAnError(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"some tëxt"},{"type":"tool_use","name":"get_context","input":{"a":1}}]}`
 	whole := &modeltest.Truncating{Handler: mockapi.New(modeltest.Script(t, line), nil), Limit: 1 << 20}
@@ -46,7 +46,7 @@ func TestCO6_OpenAICutStreamIsAnError(t *testing.T) {
 }
 
 // Refusals are one clear line, whatever shape a server gives them.
-func TestCO6_OpenAIRefusals(t *testing.T) {
+func TestRefusals(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		status         int
@@ -97,17 +97,17 @@ func TestCO6_OpenAIRefusals(t *testing.T) {
 }
 
 // What a server says with status 200 is a reply, a refusal, or neither.
-func TestCO6_OpenAIErrorsBehindOK(t *testing.T) {
+func TestErrorsWithStatusOK(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		body, want string
 		transient  bool
 	}{
-		"in the stream":  {chunks(choice(`{"content":"a"}`), `{"error":{"message":"Overloaded","type":"server_error"}}`), "openai: 500 server_error: Overloaded", true},
-		"with a status":  {chunks(choice(`{"content":"a"}`), `{"error":{"message":"No provider","code":503},"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`), "openai: 503 api_error: No provider", true},
-		"a bad request":  {chunks(`{"error":{"message":"No","type":"invalid_request_error","code":null}}`), "openai: 400 invalid_request_error: No", false},
-		"too fast":       {chunks(`{"error":{"message":"Slow down","type":"tokens","code":"rate_limit_exceeded"}}`), "openai: 429 rate_limit_exceeded: Slow down", true},
-		"a text":         {chunks(`{"error":"out of memory"}`), "openai: 500 api_error: out of memory", true},
+		"in the stream":  {chunkStream(choiceChunk(`{"content":"a"}`), `{"error":{"message":"Overloaded","type":"server_error"}}`), "openai: 500 server_error: Overloaded", true},
+		"with a status":  {chunkStream(choiceChunk(`{"content":"a"}`), `{"error":{"message":"No provider","code":503},"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`), "openai: 503 api_error: No provider", true},
+		"a bad request":  {chunkStream(`{"error":{"message":"No","type":"invalid_request_error","code":null}}`), "openai: 400 invalid_request_error: No", false},
+		"too fast":       {chunkStream(`{"error":{"message":"Slow down","type":"tokens","code":"rate_limit_exceeded"}}`), "openai: 429 rate_limit_exceeded: Slow down", true},
+		"a text":         {chunkStream(`{"error":"out of memory"}`), "openai: 500 api_error: out of memory", true},
 		"whole":          {`{"error":{"message":"No","type":"invalid_request_error"}}`, "openai: 400 invalid_request_error: No", false},
 		"HTML":           {"<!doctype html>\n<title>Sign in</title>", "openai: the answer is no stream of events, nor JSON: <!doctype html> <title>Sign in</title>", false},
 		"text":           {"hello", "openai: the answer is no stream of events, nor JSON: hello", false},
@@ -117,7 +117,7 @@ func TestCO6_OpenAIErrorsBehindOK(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, says200("text/plain", c.body)), modeltest.UserText("go"))
+			_, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, respondOK("text/plain", c.body)), modeltest.UserText("go"))
 			require.EqualError(t, err, c.want)
 			require.Equal(t, c.transient, model.IsTransient(err))
 		})
@@ -125,7 +125,7 @@ func TestCO6_OpenAIErrorsBehindOK(t *testing.T) {
 }
 
 // A reply that does not end is given up, and so is an event.
-func TestCO6_OpenAIEndlessReply(t *testing.T) {
+func TestEndlessReply(t *testing.T) {
 	t.Parallel()
 	for name, piece := range map[string]string{
 		"a line":      "data: " + strings.Repeat("x", 1<<16),
@@ -145,10 +145,10 @@ func TestCO6_OpenAIEndlessReply(t *testing.T) {
 	}
 }
 
-func TestCO11_OpenAICancelEndsTheCallWithItsCause(t *testing.T) {
+func TestCancelReturnsItsCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
-	for name, begin := range map[string]string{"before the answer": "", "in the stream": "data: " + choice(`{"content":"a"}`) + "\n\n"} {
+	for name, begin := range map[string]string{"before the answer": "", "in the stream": "data: " + choiceChunk(`{"content":"a"}`) + "\n\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -170,7 +170,7 @@ func TestCO11_OpenAICancelEndsTheCallWithItsCause(t *testing.T) {
 
 // Wherever in a reply the call is cancelled, it ends at once, and with the cause
 // unless the whole reply was there already.
-func TestCO11_OpenAICancelAnywhere(t *testing.T) {
+func TestCancelAtEveryDelta(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
 	line := `{"content":[{"type":"text","text":"some tëxt in pieces"},{"type":"tool_use","name":"get_context","input":{"a":1}}]}`
@@ -195,7 +195,7 @@ func TestCO11_OpenAICancelAnywhere(t *testing.T) {
 	}
 }
 
-func TestCO6_OpenAISilenceAndNobodyThere(t *testing.T) {
+func TestIdleTimeoutAndConnectionRefused(t *testing.T) {
 	t.Parallel()
 	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -219,7 +219,7 @@ func TestCO6_OpenAISilenceAndNobodyThere(t *testing.T) {
 }
 
 // The faults of a script are the same troubles by way of this API.
-func TestCO6_OpenAIFaultsOfScripts(t *testing.T) {
+func TestScriptedFaults(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[string]string{
 		`{"cut":4}`:          "openai: the reply broke off before its end: unexpected EOF",

@@ -16,16 +16,16 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// says200 answers with a body, whatever was asked.
-func says200(kind, body string) http.Handler {
+// respondOK answers with a body, whatever was asked.
+func respondOK(kind, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		_, _ = io.WriteString(w, body)
 	})
 }
 
-// chunks is a stream of events with that data, and its end.
-func chunks(data ...string) string {
+// chunkStream is a stream of events with that data, and its end.
+func chunkStream(data ...string) string {
 	var all strings.Builder
 	for _, d := range data {
 		all.WriteString("data: " + d + "\n\n")
@@ -33,17 +33,17 @@ func chunks(data ...string) string {
 	return all.String() + "data: [DONE]\n\n"
 }
 
-// choice is a chunk with a delta.
-func choice(delta string) string { return `{"choices":[{"index":0,"delta":` + delta + `}]}` }
+// choiceChunk is a chunk with a delta.
+func choiceChunk(delta string) string { return `{"choices":[{"index":0,"delta":` + delta + `}]}` }
 
-// finish is a chunk that ends the reply.
-func finish(reason string) string {
+// finishChunk is a chunk that ends the reply.
+func finishChunk(reason string) string {
 	return `{"choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"}]}`
 }
 
 // The script's replies come through the other API as they come through its own:
 // streamed in pieces, in one piece as an endpoint without streams sends them.
-func TestCO7_OpenAIReplyIsWholeReply(t *testing.T) {
+func TestReplyEqualsScript(t *testing.T) {
 	t.Parallel()
 	lines := map[string]string{
 		"text in many alphabets": `{"content":"naïve café, 数据分析, Ω≈ç√, 🧪🔬 and more 🧪"}`,
@@ -62,7 +62,7 @@ func TestCO7_OpenAIReplyIsWholeReply(t *testing.T) {
 			require.NoError(t, err)
 			for name, handler := range map[string]http.Handler{
 				"streamed": mockapi.New(modeltest.Script(t, line), nil),
-				"whole":    unstreamed{mockapi.New(modeltest.Script(t, line), nil)},
+				"whole":    withoutStreaming{mockapi.New(modeltest.Script(t, line), nil)},
 			} {
 				got, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, handler), modeltest.UserText("go"))
 				require.NoError(t, err, name)
@@ -72,17 +72,17 @@ func TestCO7_OpenAIReplyIsWholeReply(t *testing.T) {
 	}
 }
 
-// unstreamed answers in one piece though a stream was asked for.
-type unstreamed struct{ http.Handler }
+// withoutStreaming answers in one piece though a stream was asked for.
+type withoutStreaming struct{ http.Handler }
 
-func (u unstreamed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (u withoutStreaming) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	body = bytes.Replace(body, []byte(`"stream":true,"stream_options":{"include_usage":true}`), []byte(`"stream":false`), 1)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	u.Handler.ServeHTTP(w, r)
 }
 
-func TestCO7_OpenAIDeltasAddUpToTheReply(t *testing.T) {
+func TestDeltasAddUpToTheReply(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"thinking","thinking":"数据","signature":""},{"type":"text","text":"分析 and some more text"},{"type":"tool_use","id":"a","name":"run_cell","input":{"cell_id":"é1"}},{"type":"tool_use","id":"b","name":"x","input":{}}]}`
 	client := modeltest.ServeOpenAI(t, mockapi.New(modeltest.Script(t, line), nil))
@@ -109,9 +109,9 @@ func TestCO7_OpenAIDeltasAddUpToTheReply(t *testing.T) {
 }
 
 // Servers that call themselves compatible differ in many ways.
-func TestCO7_OpenAIStreamsOfManyEndpoints(t *testing.T) {
+func TestStreamsOfCompatibleServers(t *testing.T) {
 	t.Parallel()
-	text := []string{choice(`{"role":"assistant","content":"Hel"}`), choice(`{"content":"lo"}`), finish("stop")}
+	text := []string{choiceChunk(`{"role":"assistant","content":"Hel"}`), choiceChunk(`{"content":"lo"}`), finishChunk("stop")}
 	hello := `{"content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn","usage":{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}`
 	calls := func(stop string, blocks ...string) string {
 		return `{"content":[` + strings.Join(blocks, ",") + `],"stop_reason":"` + stop + `","usage":{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}`
@@ -119,63 +119,63 @@ func TestCO7_OpenAIStreamsOfManyEndpoints(t *testing.T) {
 	use := func(id, name, input string) string {
 		return fmt.Sprintf(`{"type":"tool_use","id":%q,"name":%q,"input":%s}`, id, name, input)
 	}
-	tool := func(call string) string { return choice(`{"tool_calls":[` + call + `]}`) }
+	tool := func(call string) string { return choiceChunk(`{"tool_calls":[` + call + `]}`) }
 	cases := map[string]struct{ body, want string }{
-		"plain":                        {chunks(text...), hello},
-		"without [DONE]":               {strings.TrimSuffix(chunks(text...), "data: [DONE]\n\n"), hello},
-		"more after [DONE]":            {chunks(text...) + "data: {broken\n\n", hello},
-		"CRLF":                         {strings.ReplaceAll(chunks(text...), "\n", "\r\n"), hello},
-		"no space behind the colon":    {strings.ReplaceAll(chunks(text...), "data: ", "data:"), hello},
-		"one line break":               {strings.ReplaceAll(chunks(text...), "\n\n", "\n"), hello},
-		"comments and names":           {": OPENROUTER PROCESSING\n\nevent: message\nid: 1\nretry: 5\n" + chunks(text...), hello},
-		"white space first":            {"\n\n " + chunks(text...), hello},
-		"empty deltas":                 {chunks(choice(`{}`), choice(`{"content":null,"tool_calls":null}`), text[0], choice(`{"content":""}`), text[1], `{"choices":[{"index":0}]}`, text[2]), hello},
-		"no choices":                   {chunks(`{"choices":[],"prompt_filter_results":[]}`, `{}`, text[0], text[1], text[2]), hello},
-		"the first of several":         {chunks(text[0], `{"choices":[{"index":1,"delta":{"content":"Bye"},"finish_reason":"length"}]}`, text[1], text[2]), hello},
-		"finish with the last text":    {chunks(text[0], `{"choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":"stop"}],"usage":null}`), hello},
-		"parts for a text":             {chunks(choice(`{"content":[{"type":"text","text":"Hel"},{"type":"text","text":"lo"}]}`), text[2]), hello},
+		"plain":                        {chunkStream(text...), hello},
+		"without [DONE]":               {strings.TrimSuffix(chunkStream(text...), "data: [DONE]\n\n"), hello},
+		"more after [DONE]":            {chunkStream(text...) + "data: {broken\n\n", hello},
+		"CRLF":                         {strings.ReplaceAll(chunkStream(text...), "\n", "\r\n"), hello},
+		"no space behind the colon":    {strings.ReplaceAll(chunkStream(text...), "data: ", "data:"), hello},
+		"one line break":               {strings.ReplaceAll(chunkStream(text...), "\n\n", "\n"), hello},
+		"comments and names":           {": OPENROUTER PROCESSING\n\nevent: message\nid: 1\nretry: 5\n" + chunkStream(text...), hello},
+		"white space first":            {"\n\n " + chunkStream(text...), hello},
+		"empty deltas":                 {chunkStream(choiceChunk(`{}`), choiceChunk(`{"content":null,"tool_calls":null}`), text[0], choiceChunk(`{"content":""}`), text[1], `{"choices":[{"index":0}]}`, text[2]), hello},
+		"no choices":                   {chunkStream(`{"choices":[],"prompt_filter_results":[]}`, `{}`, text[0], text[1], text[2]), hello},
+		"the first of several":         {chunkStream(text[0], `{"choices":[{"index":1,"delta":{"content":"Bye"},"finish_reason":"length"}]}`, text[1], text[2]), hello},
+		"finish with the last text":    {chunkStream(text[0], `{"choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":"stop"}],"usage":null}`), hello},
+		"parts for a text":             {chunkStream(choiceChunk(`{"content":[{"type":"text","text":"Hel"},{"type":"text","text":"lo"}]}`), text[2]), hello},
 		"whole, of no type":            {`{"choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}`, hello},
-		"refused":                      {chunks(choice(`{"refusal":"Hello"}`), text[2]), strings.Replace(hello, "end_turn", "refusal", 1)},
-		"usage last":                   {chunks(append(text, `{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":30}}}`)...), strings.Replace(hello, `"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0`, `"input_tokens":10,"output_tokens":7,"cache_creation_input_tokens":30,"cache_read_input_tokens":60`, 1)},
-		"usage that makes no sense":    {chunks(append(text, `{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":-7,"prompt_tokens_details":{"cached_tokens":-60}}}`)...), strings.Replace(hello, `"input_tokens":0`, `"input_tokens":1`, 1)},
-		"usage all along":              {chunks(`{"choices":[{"index":0,"delta":{"content":"Hello"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`), strings.Replace(hello, `"input_tokens":0,"output_tokens":0`, `"input_tokens":3,"output_tokens":2`, 1)},
-		"reasoning_content":            {chunks(choice(`{"reasoning_content":"hm"}`), choice(`{"content":"x"}`), finish("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`, `{"type":"text","text":"x"}`)},
-		"reasoning":                    {chunks(choice(`{"reasoning":"hm"}`), choice(`{"content":"x"}`), finish("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`, `{"type":"text","text":"x"}`)},
-		"reasoning said twice":         {chunks(choice(`{"reasoning":"hm","reasoning_content":"hm"}`), finish("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`)},
-		"a call in pieces":             {chunks(tool(`{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}`), tool(`{"index":0,"function":{"arguments":"{\"x\":"}}`), tool(`{"index":0,"function":{"arguments":"1}"}}`), finish("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`))},
-		"two, by index":                {chunks(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), tool(`{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}`), tool(`{"index":0,"function":{"arguments":":1}"}}`), finish("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`), use("b", "g", `{}`))},
-		"two whole ones":               {chunks(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}`), finish("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "g", `{}`))},
-		"two whole ones, index 0":      {chunks(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), tool(`{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}`), finish("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "g", `{}`))},
-		"no index":                     {chunks(tool(`{"id":"a","function":{"name":"f","arguments":"{\"x\":"}}`), tool(`{"function":{"arguments":"1}"}}`), tool(`{"id":"b","function":{"name":"g","arguments":"{"}}`), tool(`{"id":"b","function":{"arguments":"}"}}`), finish("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`), use("b", "g", `{}`))},
-		"no ids":                       {chunks(tool(`{"index":0,"function":{"name":"f","arguments":"{}"}}`), tool(`{"index":1,"function":{"name":"f","arguments":"{}"}}`), finish("tool_calls")), calls("tool_use", use("call_1", "f", `{}`), use("call_2", "f", `{}`))},
-		"neither index nor ids":        {chunks(tool(`{"function":{"name":"f","arguments":"{}"}}`), tool(`{"function":{"name":"f","arguments":"{}"}}`), finish("tool_calls")), calls("tool_use", use("call_1", "f", `{}`), use("call_2", "f", `{}`))},
-		"one id for two":               {chunks(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), tool(`{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}`), finish("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("call_1", "g", `{}`))},
-		"name and id in every piece":   {chunks(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`), tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}`), finish("tool_calls")), calls("tool_use", use("a", "f", `{}`))},
-		"the name comes late":          {chunks(tool(`{"index":0,"id":"a","function":{"arguments":"{"}}`), tool(`{"index":0,"function":{"name":"f","arguments":"}"}}`), finish("tool_calls")), calls("tool_use", use("a", "f", `{}`))},
-		"arguments are an object":      {chunks(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}`), finish("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`))},
-		"no arguments":                 {chunks(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":null}}`), tool(`{"index":1,"id":"b","function":{"name":"f"}}`), finish("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "f", `{}`))},
-		"arguments are no object":      {chunks(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"[1]"}}`), finish("tool_calls")), calls("tool_use", use("a", "f", `{"invalid_json":"[1]"}`))},
-		"arguments are cut":            {chunks(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), finish("length")), calls("max_tokens", use("a", "f", `{"invalid_json":"{\"x\""}`))},
-		"a function call of old":       {chunks(choice(`{"function_call":{"name":"f","arguments":"{"}}`), choice(`{"function_call":{"arguments":"}"}}`), finish("function_call")), calls("tool_use", use("call_1", "f", `{}`))},
-		"stop, though there is a call": {chunks(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), finish("stop")), calls("end_turn", use("a", "f", `{}`))},
+		"refused":                      {chunkStream(choiceChunk(`{"refusal":"Hello"}`), text[2]), strings.Replace(hello, "end_turn", "refusal", 1)},
+		"usage last":                   {chunkStream(append(text, `{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":30}}}`)...), strings.Replace(hello, `"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0`, `"input_tokens":10,"output_tokens":7,"cache_creation_input_tokens":30,"cache_read_input_tokens":60`, 1)},
+		"usage that makes no sense":    {chunkStream(append(text, `{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":-7,"prompt_tokens_details":{"cached_tokens":-60}}}`)...), strings.Replace(hello, `"input_tokens":0`, `"input_tokens":1`, 1)},
+		"usage all along":              {chunkStream(`{"choices":[{"index":0,"delta":{"content":"Hello"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`), strings.Replace(hello, `"input_tokens":0,"output_tokens":0`, `"input_tokens":3,"output_tokens":2`, 1)},
+		"reasoning_content":            {chunkStream(choiceChunk(`{"reasoning_content":"hm"}`), choiceChunk(`{"content":"x"}`), finishChunk("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`, `{"type":"text","text":"x"}`)},
+		"reasoning":                    {chunkStream(choiceChunk(`{"reasoning":"hm"}`), choiceChunk(`{"content":"x"}`), finishChunk("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`, `{"type":"text","text":"x"}`)},
+		"reasoning said twice":         {chunkStream(choiceChunk(`{"reasoning":"hm","reasoning_content":"hm"}`), finishChunk("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`)},
+		"a call in pieces":             {chunkStream(tool(`{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}`), tool(`{"index":0,"function":{"arguments":"{\"x\":"}}`), tool(`{"index":0,"function":{"arguments":"1}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`))},
+		"two, by index":                {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), tool(`{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}`), tool(`{"index":0,"function":{"arguments":":1}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`), use("b", "g", `{}`))},
+		"two whole ones":               {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "g", `{}`))},
+		"two whole ones, index 0":      {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), tool(`{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "g", `{}`))},
+		"no index":                     {chunkStream(tool(`{"id":"a","function":{"name":"f","arguments":"{\"x\":"}}`), tool(`{"function":{"arguments":"1}"}}`), tool(`{"id":"b","function":{"name":"g","arguments":"{"}}`), tool(`{"id":"b","function":{"arguments":"}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`), use("b", "g", `{}`))},
+		"no ids":                       {chunkStream(tool(`{"index":0,"function":{"name":"f","arguments":"{}"}}`), tool(`{"index":1,"function":{"name":"f","arguments":"{}"}}`), finishChunk("tool_calls")), calls("tool_use", use("call_1", "f", `{}`), use("call_2", "f", `{}`))},
+		"neither index nor ids":        {chunkStream(tool(`{"function":{"name":"f","arguments":"{}"}}`), tool(`{"function":{"name":"f","arguments":"{}"}}`), finishChunk("tool_calls")), calls("tool_use", use("call_1", "f", `{}`), use("call_2", "f", `{}`))},
+		"one id for two":               {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), tool(`{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("call_1", "g", `{}`))},
+		"name and id in every piece":   {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`), tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{}`))},
+		"the name comes late":          {chunkStream(tool(`{"index":0,"id":"a","function":{"arguments":"{"}}`), tool(`{"index":0,"function":{"name":"f","arguments":"}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{}`))},
+		"arguments are an object":      {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`))},
+		"no arguments":                 {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":null}}`), tool(`{"index":1,"id":"b","function":{"name":"f"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "f", `{}`))},
+		"arguments are no object":      {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"[1]"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{"invalid_json":"[1]"}`))},
+		"arguments are cut":            {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), finishChunk("length")), calls("max_tokens", use("a", "f", `{"invalid_json":"{\"x\""}`))},
+		"a function call of old":       {chunkStream(choiceChunk(`{"function_call":{"name":"f","arguments":"{"}}`), choiceChunk(`{"function_call":{"arguments":"}"}}`), finishChunk("function_call")), calls("tool_use", use("call_1", "f", `{}`))},
+		"stop, though there is a call": {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), finishChunk("stop")), calls("end_turn", use("a", "f", `{}`))},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, says200("text/event-stream", c.body)), modeltest.UserText("go"))
+			reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, respondOK("text/event-stream", c.body)), modeltest.UserText("go"))
 			require.NoError(t, err)
 			require.Equal(t, c.want, modeltest.JSON(t, reply))
 		})
 	}
 }
 
-func TestCO5_OpenAIFinishReasons(t *testing.T) {
+func TestFinishReasons(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]model.StopReason{
 		"stop": model.StopEndTurn, "tool_calls": model.StopToolUse, "function_call": model.StopToolUse,
 		"length": model.StopMaxTokens, "content_filter": model.StopRefusal, "eos": "eos",
 	} {
-		reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, says200("text/event-stream", chunks(finish(reason)))), modeltest.UserText("go"))
+		reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, respondOK("text/event-stream", chunkStream(finishChunk(reason)))), modeltest.UserText("go"))
 		require.NoError(t, err)
 		require.Equal(t, want, reply.StopReason, reason)
 	}
@@ -183,10 +183,10 @@ func TestCO5_OpenAIFinishReasons(t *testing.T) {
 
 // An id that is missing or was used before is replaced by one that nothing in
 // the conversation has.
-func TestCO10_OpenAIIdsAreUnique(t *testing.T) {
+func TestCallIDsAreUnique(t *testing.T) {
 	t.Parallel()
-	body := chunks(choice(`{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"f","arguments":"{}"}},{"index":1,"function":{"name":"f"}},{"index":2,"id":"`+strings.Repeat("x", 500)+`","function":{"name":"f"}}]}`), finish("tool_calls"))
-	reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, says200("text/event-stream", body)),
+	body := chunkStream(choiceChunk(`{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"f","arguments":"{}"}},{"index":1,"function":{"name":"f"}},{"index":2,"id":"`+strings.Repeat("x", 500)+`","function":{"name":"f"}}]}`), finishChunk("tool_calls"))
+	reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, respondOK("text/event-stream", body)),
 		modeltest.UserText("go"), modeltest.Assistant(modeltest.ToolCall("call_0", "f"), modeltest.ToolCall("call_2", "f")), modeltest.User(modeltest.ToolResult("call_0", "r"), modeltest.ToolResult("call_2", "r")))
 	require.NoError(t, err)
 	var ids []string
@@ -198,15 +198,15 @@ func TestCO10_OpenAIIdsAreUnique(t *testing.T) {
 
 // Whatever a server sends, the client neither panics nor hangs, and the reply is
 // one that can be written down.
-func FuzzOpenAIStream(f *testing.F) {
-	f.Add([]byte(chunks(choice(`{"content":"a"}`), finish("stop"))))
-	f.Add([]byte(chunks(choice(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), finish("tool_calls"))))
-	f.Add([]byte(chunks(choice(`{"tool_calls":[{"index":-1,"function":{}},{"id":"a"},{}]}`), finish("length"))))
-	f.Add([]byte(chunks(`{"error":{"code":1e9}}`)))
+func FuzzStream(f *testing.F) {
+	f.Add([]byte(chunkStream(choiceChunk(`{"content":"a"}`), finishChunk("stop"))))
+	f.Add([]byte(chunkStream(choiceChunk(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), finishChunk("tool_calls"))))
+	f.Add([]byte(chunkStream(choiceChunk(`{"tool_calls":[{"index":-1,"function":{}},{"id":"a"},{}]}`), finishChunk("length"))))
+	f.Add([]byte(chunkStream(`{"error":{"code":1e9}}`)))
 	f.Add([]byte(`{"choices":[{"message":{"content":[{"text":"a"}],"tool_calls":[{"function":{"name":"f","arguments":[1]}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":-1}}`))
 	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83d\xff\"}}]}\r\n\r\n: x\r\ndata:[DONE]"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		reply, err := modeltest.Ask(t.Context(), answering(t, body), modeltest.UserText("go"))
+		reply, err := modeltest.Ask(t.Context(), serveInPieces(t, body), modeltest.UserText("go"))
 		if err != nil {
 			require.Contains(t, err.Error(), "openai: ")
 			return
@@ -223,8 +223,8 @@ func FuzzOpenAIStream(f *testing.F) {
 	})
 }
 
-// answering is a client to which a server says that body, in pieces.
-func answering(t *testing.T, body []byte) model.Client {
+// serveInPieces is a client to which a server says that body, in pieces.
+func serveInPieces(t *testing.T, body []byte) model.Client {
 	t.Helper()
 	return modeltest.ServeOpenAI(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for len(body) > 0 {

@@ -17,8 +17,8 @@ import (
 	"assay/internal/model/openai"
 )
 
-// sent is what reaches a server of a request.
-func sent(t *testing.T, req model.Request) string {
+// sentBody is what reaches a server of a request.
+func sentBody(t *testing.T, req model.Request) string {
 	t.Helper()
 	var body []byte
 	client := modeltest.ServeOpenAI(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,14 +34,14 @@ func sent(t *testing.T, req model.Request) string {
 func sentMessages(t *testing.T, req model.Request) string {
 	t.Helper()
 	var in struct{ Messages json.RawMessage }
-	require.NoError(t, json.Unmarshal([]byte(sent(t, req)), &in))
+	require.NoError(t, json.Unmarshal([]byte(sentBody(t, req)), &in))
 	return string(in.Messages)
 }
 
-func TestCO9_OpenAIBody(t *testing.T) {
+func TestRequestBody(t *testing.T) {
 	t.Parallel()
 	hot := 1.5
-	body := sent(t, model.Request{
+	body := sentBody(t, model.Request{
 		Params:   model.Params{MaxTokens: 9, Temperature: &hot, ReasoningEffort: "low", Thinking: &model.Thinking{Type: "adaptive"}},
 		System:   []model.Block{{Type: "text", Text: "You are <b>", Cache: true}, model.Text("State")},
 		Messages: []model.Message{modeltest.UserText("é & ü")},
@@ -50,10 +50,10 @@ func TestCO9_OpenAIBody(t *testing.T) {
 	require.Equal(t, `{"model":"some/model","messages":[{"role":"system","content":"You are <b>\n\nState"},{"role":"user","content":"é & ü"}],`+
 		`"tools":[{"type":"function","function":{"name":"b","description":"d","parameters":{"type":"object"}}}],`+
 		`"max_tokens":9,"temperature":1.5,"reasoning_effort":"low","stream":true,"stream_options":{"include_usage":true}}`, body)
-	require.Contains(t, sent(t, model.Request{Messages: []model.Message{modeltest.UserText("go")}}), `"max_tokens":16000,"stream":true`)
+	require.Contains(t, sentBody(t, model.Request{Messages: []model.Message{modeltest.UserText("go")}}), `"max_tokens":16000,"stream":true`)
 }
 
-func TestCO9_OpenAIMessages(t *testing.T) {
+func TestRequestMessages(t *testing.T) {
 	t.Parallel()
 	png := model.Image("image/png", "aGk=")
 	const url = `{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}`
@@ -103,7 +103,7 @@ func TestCO9_OpenAIMessages(t *testing.T) {
 	}
 }
 
-func TestOpenAI_AddressAndKey(t *testing.T) {
+func TestURLAndKey(t *testing.T) {
 	t.Parallel()
 	type seen struct{ path, query, key string }
 	var got seen
@@ -111,7 +111,7 @@ func TestOpenAI_AddressAndKey(t *testing.T) {
 		got = seen{r.URL.Path, r.URL.RawQuery, r.Header.Get("Authorization")}
 		w.WriteHeader(http.StatusTeapot)
 	})
-	base := listenFor(t, server)
+	base := serveURL(t, server)
 	for url, want := range map[string]seen{
 		base:                      {"/v1/chat/completions", "", "Bearer key"},
 		base + "/":                {"/v1/chat/completions", "", "Bearer key"},
@@ -132,7 +132,7 @@ func TestOpenAI_AddressAndKey(t *testing.T) {
 	require.Empty(t, got.key)
 }
 
-func TestOpenAI_IsRefusedAtOnce(t *testing.T) {
+func TestNewRejectsConfig(t *testing.T) {
 	t.Parallel()
 	for base, want := range map[string]string{
 		"":                              "the model openai/gpt-5 needs an API key: set OPENAI_API_KEY, or the base URL of a server that needs none",
@@ -153,7 +153,7 @@ func TestOpenAI_IsRefusedAtOnce(t *testing.T) {
 }
 
 // A model elsewhere may have any price.
-func TestCO8_ForeignModels(t *testing.T) {
+func TestIsThirdParty(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "https://api.openai.com", "https://api.openai.com/v1"} {
 		require.False(t, openai.IsThirdParty("openai/gpt-5", base), base)
@@ -163,8 +163,8 @@ func TestCO8_ForeignModels(t *testing.T) {
 	require.False(t, openai.IsThirdParty("script:x", "http://127.0.0.1:8080"))
 }
 
-// listenFor starts a server and returns its address.
-func listenFor(t *testing.T, handler http.Handler) string {
+// serveURL starts a server and returns its address.
+func serveURL(t *testing.T, handler http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)

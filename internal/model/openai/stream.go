@@ -17,12 +17,12 @@ import (
 // chunk is an event of a stream, or the whole answer of an endpoint that
 // does not stream.
 type chunk struct {
-	Choices []choice        `json:"choices"`
+	Choices []choiceChunk        `json:"choices"`
 	Usage   *usageCounts    `json:"usage"`
 	Error   json.RawMessage `json:"error"`
 }
 
-type choice struct {
+type choiceChunk struct {
 	Index        int           `json:"index"`
 	Delta        *messageDelta `json:"delta"`
 	Message      *messageDelta `json:"message"` // of a whole answer

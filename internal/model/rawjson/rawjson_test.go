@@ -9,7 +9,7 @@ import (
 )
 
 // Invalid Unicode is replaced, and nothing else is changed.
-func TestCO4_RepairUnicode(t *testing.T) {
+func TestRepairUnicode(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{"a": "é 🧪 \u00e9 \\ \" \ud83e\uddea", "b":1.50}`: `{"a": "é 🧪 \u00e9 \\ \" \ud83e\uddea", "b":1.50}`,

@@ -16,8 +16,8 @@ import (
 	"assay/internal/model/replay"
 )
 
-// on plays a recording on an occasion.
-func on(t *testing.T, o replay.Normalizer, recording string, match replay.MatchMode) *replay.Replayer {
+// newReplayer plays a recording on an occasion.
+func newReplayer(t *testing.T, o replay.Normalizer, recording string, match replay.MatchMode) *replay.Replayer {
 	t.Helper()
 	r, err := replay.ParseRecording("calls.jsonl", []byte(recording))
 	require.NoError(t, err)
@@ -26,9 +26,9 @@ func on(t *testing.T, o replay.Normalizer, recording string, match replay.MatchM
 	return replay
 }
 
-// worked is a conversation in a sandbox: its path comes in every place in which
+// converseInSandbox is a conversation in a sandbox: its path comes in every place in which
 // a path can be, and the model speaks of it too.
-func worked(t *testing.T, client model.Client, sandbox, real string) (replies []string) {
+func converseInSandbox(t *testing.T, client model.Client, sandbox, real string) (replies []string) {
 	t.Helper()
 	chat := []model.Message{modeltest.UserText("Work in " + sandbox + " as ${SANDBOX} says.")}
 	for range 2 {
@@ -47,7 +47,7 @@ func worked(t *testing.T, client model.Client, sandbox, real string) (replies []
 
 // What was recorded in one sandbox is played in another, and says there what it
 // would have said if the model had been there.
-func TestCO12_PlaysInAnotherSandbox(t *testing.T) {
+func TestReplayInAnotherSandbox(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ here, there string }{
 		"plain":     {"/tmp/assay-1/sandbox-12", "/var/other/sandbox-9"},
@@ -64,15 +64,15 @@ func TestCO12_PlaysInAnotherSandbox(t *testing.T) {
 			}
 			var first, second bytes.Buffer
 			here := replay.Normalizer{Session: "0001-x-e1-t1", Sandbox: []string{c.here, "/private" + c.here}}
-			worked(t, here.Record("m", conversation(c.here), &first), c.here, "/private"+c.here)
+			converseInSandbox(t, here.Record("m", conversation(c.here), &first), c.here, "/private"+c.here)
 			if !strings.Contains(c.here, "$") {
 				require.NotContains(t, first.String(), strings.Trim(modeltest.JSON(t, c.here), `"`))
 				require.Contains(t, first.String(), `Work in ${SANDBOX} as ${SANDBOX:=} says.`)
 			}
 
 			there := replay.Normalizer{Session: here.Session, Sandbox: []string{c.there, "/real" + c.there}}
-			want := worked(t, conversation(c.there), c.there, "/real"+c.there)
-			played := worked(t, there.Record("n", on(t, there, first.String(), replay.MatchStrict), &second), c.there, "/real"+c.there)
+			want := converseInSandbox(t, conversation(c.there), c.there, "/real"+c.there)
+			played := converseInSandbox(t, there.Record("n", newReplayer(t, there, first.String(), replay.MatchStrict), &second), c.there, "/real"+c.there)
 			require.Equal(t, want, played)
 			require.Equal(t, first.String(), second.String())
 		})
@@ -80,7 +80,7 @@ func TestCO12_PlaysInAnotherSandbox(t *testing.T) {
 }
 
 // A path is found as web pages write it, too.
-func TestCO12_PathsWithAngleBrackets(t *testing.T) {
+func TestSandboxPathWithHTMLEscapes(t *testing.T) {
 	t.Parallel()
 	here, there := replay.Normalizer{Sandbox: []string{"/tmp/<é>&"}}, replay.Normalizer{Sandbox: []string{"/tmp/x"}}
 	said := func(o replay.Normalizer) model.Message {
@@ -89,36 +89,36 @@ func TestCO12_PathsWithAngleBrackets(t *testing.T) {
 	var out bytes.Buffer
 	modeltest.RequireText(t, here.Record("m", modeltest.Script(t, `{"content":"ok"}`).Client(), &out), "ok", said(here))
 	require.NotContains(t, out.String(), "é")
-	modeltest.RequireText(t, on(t, there, out.String(), ""), "ok", said(there))
+	modeltest.RequireText(t, newReplayer(t, there, out.String(), ""), "ok", said(there))
 }
 
 // Addresses in memory are no difference; what only looks a little like one is.
-func TestCO12_AddressesAreAlike(t *testing.T) {
+func TestAddressesAreNormalized(t *testing.T) {
 	t.Parallel()
 	o := replay.Normalizer{Sandbox: []string{"/tmp/box"}}
 	var out bytes.Buffer
 	modeltest.RequireText(t, o.Record("m", modeltest.Script(t, `{"content":"ok"}`).Client(), &out), "ok", modeltest.UserText("<function f at 0x7f0123456789> <environment: 0x55d5c8aa>"))
 	require.Contains(t, out.String(), "<function f at ${ADDRESS}> <environment: ${ADDRESS}>")
-	modeltest.RequireText(t, on(t, o, out.String(), replay.MatchStrict), "ok", modeltest.UserText("<function f at 0x7fffffffffff> <environment: 0x12345678>"))
+	modeltest.RequireText(t, newReplayer(t, o, out.String(), replay.MatchStrict), "ok", modeltest.UserText("<function f at 0x7fffffffffff> <environment: 0x12345678>"))
 	for _, text := range []string{"<function f at 0x7f> <environment: 0x55d5c8aa>", "<function g at 0x7f0123456789> <environment: 0x55d5c8aa>"} {
-		_, err := modeltest.Ask(t.Context(), on(t, o, out.String(), replay.MatchStrict), modeltest.UserText(text))
+		_, err := modeltest.Ask(t.Context(), newReplayer(t, o, out.String(), replay.MatchStrict), modeltest.UserText(text))
 		require.ErrorIs(t, err, replay.ErrNotRecorded)
 	}
 }
 
 // On no occasion in particular nothing is kept out.
-func TestCO12_WithoutAnOccasionLinesAreAsTheyWere(t *testing.T) {
+func TestZeroNormalizerChangesNothing(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	text := "${SANDBOX} /tmp/box at 0x7f0123456789"
 	modeltest.RequireText(t, replay.Record("m", modeltest.Script(t, `{"content":"in ${SANDBOX}"}`).Client(), &out), "in ${SANDBOX}", modeltest.UserText(text))
 	require.Contains(t, out.String(), `{"request":{"model":"m",`)
 	require.Contains(t, out.String(), text)
-	modeltest.RequireText(t, player(t, out.String()), "in ${SANDBOX}", modeltest.UserText(text))
+	modeltest.RequireText(t, parseReplayer(t, out.String()), "in ${SANDBOX}", modeltest.UserText(text))
 }
 
 // Times are those of the clock; a replay has the clock of the recording.
-func TestCO12_TheClockOfAReplayIsThatOfTheRecording(t *testing.T) {
+func TestReplayerClock(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.FixedZone("", 3600))
 	o := replay.Normalizer{Clock: func() time.Time { now = now.Add(1500 * time.Millisecond); return now }}
@@ -136,7 +136,7 @@ func TestCO12_TheClockOfAReplayIsThatOfTheRecording(t *testing.T) {
 		require.Contains(t, first.String(), `{"at":"`+at+`","request":{"model":"anthropic/claude-x"`)
 	}
 
-	replayer := on(t, replay.Normalizer{}, first.String(), "")
+	replayer := newReplayer(t, replay.Normalizer{}, first.String(), "")
 	require.Equal(t, "anthropic/claude-x", replayer.ModelName())
 	clock := replayer.Clock()
 	again := replay.Normalizer{Clock: clock}.Record("replay:x", replayer, &second)
@@ -148,11 +148,11 @@ func TestCO12_TheClockOfAReplayIsThatOfTheRecording(t *testing.T) {
 		}
 	}
 	require.Equal(t, first.String(), strings.Join(strings.SplitAfter(second.String(), "\n")[:3], ""))
-	require.Nil(t, on(t, replay.Normalizer{}, "", "").Clock())
+	require.Nil(t, newReplayer(t, replay.Normalizer{}, "", "").Clock())
 }
 
-// FuzzOccasion: whatever is said in whatever sandbox is said again.
-func FuzzOccasion(f *testing.F) {
+// FuzzNormalizer: whatever is said in whatever sandbox is said again.
+func FuzzNormalizer(f *testing.F) {
 	f.Add("in /tmp/box/x", "/tmp/box")
 	f.Add("${SANDBOX}${SANDBOX:=}$${SANDBOX:json}", "/${SANDBOX")
 	f.Add(`{"a":"/tmp/a \\\"b"}`, `/tmp/a "b`)
@@ -166,7 +166,7 @@ func FuzzOccasion(f *testing.F) {
 		line := `{"content":` + modeltest.JSON(t, []model.Block{model.Text(text), modeltest.ToolCall("x", "run_cell")}) + `}`
 		want, err := modeltest.Ask(t.Context(), o.Record("m", modeltest.Script(t, line).Client(), &first), modeltest.UserText(text))
 		require.NoError(t, err)
-		got, err := modeltest.Ask(t.Context(), o.Record("m", on(t, o, first.String(), ""), &second), modeltest.UserText(text))
+		got, err := modeltest.Ask(t.Context(), o.Record("m", newReplayer(t, o, first.String(), ""), &second), modeltest.UserText(text))
 		require.NoError(t, err)
 		require.Equal(t, modeltest.JSON(t, want), modeltest.JSON(t, got))
 		require.Equal(t, first.String(), second.String())

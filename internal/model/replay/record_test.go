@@ -23,17 +23,17 @@ import (
 	"assay/internal/model/replay"
 )
 
-// player plays a recording from its beginning.
-func player(t *testing.T, recording string) model.Client {
+// parseReplayer plays a recording from its beginning.
+func parseReplayer(t *testing.T, recording string) model.Client {
 	t.Helper()
 	r, err := replay.ParseRecording("calls.jsonl", []byte(recording))
 	require.NoError(t, err)
 	return r.NewReplayer()
 }
 
-// played is everything that a caller sees of a conversation: deltas, replies
+// converse is everything that a caller sees of a conversation: deltas, replies
 // and errors.
-func played(t *testing.T, client model.Client) string {
+func converse(t *testing.T, client model.Client) string {
 	t.Helper()
 	var seen strings.Builder
 	chat := []model.Message{modeltest.UserText("go <on> & é")}
@@ -61,7 +61,7 @@ func played(t *testing.T, client model.Client) string {
 
 // A conversation with refusals and a cut stream is, played again, the same for
 // who has it, and gives the same recording once more, byte for byte.
-func TestCO12_ReplayIsTheRecordedConversation(t *testing.T) {
+func TestReplayEqualsConversation(t *testing.T) {
 	t.Parallel()
 	mock := mockapi.New(modeltest.Script(t, `{"error":{"status":429,"retry_after":1.5,"body":{"type":"error","error":{"type":"rate_limit_error","message":"slow\n <down>"}}}}
 {"content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"text","text":"<b> & 数据"},{"type":"tool_use","name":"run_cell","input":{"z":1,"a":2.50}}],"usage":{"input_tokens":3,"output_tokens":5}}
@@ -78,19 +78,19 @@ func TestCO12_ReplayIsTheRecordedConversation(t *testing.T) {
 	}))
 
 	var first, second bytes.Buffer
-	want := played(t, replay.Record("anthropic/claude-test", live, &first))
+	want := converse(t, replay.Record("anthropic/claude-test", live, &first))
 	require.Contains(t, want, model.ErrCutStream.Error())
 	require.Contains(t, want, "rate_limit_error")
 	require.Equal(t, 6, strings.Count(first.String(), "\n"))
 	require.NotContains(t, first.String(), `"key"`, "no secrets")
 	require.Contains(t, first.String(), `{"request":{"model":"anthropic/claude-test","max_tokens":16000,`)
 
-	require.Equal(t, want, played(t, replay.Record("anthropic/claude-test", player(t, first.String()), &second)))
+	require.Equal(t, want, converse(t, replay.Record("anthropic/claude-test", parseReplayer(t, first.String()), &second)))
 	require.Equal(t, first.String(), second.String())
 }
 
 // The errors that may be tried again are so in a replay, and only those.
-func TestCO12_ErrorsKeepTheirMeaning(t *testing.T) {
+func TestReplayedErrorsStayTransient(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		err       error
@@ -112,9 +112,9 @@ func TestCO12_ErrorsKeepTheirMeaning(t *testing.T) {
 	} {
 		require.Equal(t, c.transient, model.IsTransient(c.err), c.err)
 		var out bytes.Buffer
-		_, err := modeltest.Ask(t.Context(), replay.Record("m", failing{c.err}, &out), modeltest.UserText("go"))
+		_, err := modeltest.Ask(t.Context(), replay.Record("m", failingClient{c.err}, &out), modeltest.UserText("go"))
 		require.Equal(t, c.err, err)
-		_, again := modeltest.Ask(t.Context(), player(t, out.String()), modeltest.UserText("go"))
+		_, again := modeltest.Ask(t.Context(), parseReplayer(t, out.String()), modeltest.UserText("go"))
 		require.EqualError(t, again, c.err.Error())
 		require.Equal(t, c.transient, model.IsTransient(again), out.String())
 		if api, ok := errors.AsType[*model.APIError](c.err); ok {
@@ -123,17 +123,17 @@ func TestCO12_ErrorsKeepTheirMeaning(t *testing.T) {
 	}
 }
 
-type failing struct{ err error }
+type failingClient struct{ err error }
 
-func (f failing) Complete(context.Context, model.Request, func(model.Delta)) (*model.Response, error) {
+func (f failingClient) Complete(context.Context, model.Request, func(model.Delta)) (*model.Response, error) {
 	return nil, f.err
 }
 
-func TestCO12_EqualRequestsAreAnsweredInOrder(t *testing.T) {
+func TestEqualRequestsAreAnsweredInOrder(t *testing.T) {
 	t.Parallel()
 	const line = `{"request":{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":%q}]}],"max_tokens":16000},"response":{"content":[{"type":"text","text":%q}],"stop_reason":"end_turn","usage":{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}}` + "\n"
 	recording := fmt.Sprintf(line, "a", "a1") + "\n" + fmt.Sprintf(line, "b", "b1") + fmt.Sprintf(line, "a", "a2")
-	client := player(t, recording)
+	client := parseReplayer(t, recording)
 	modeltest.RequireText(t, client, "b1", modeltest.UserText("b"))
 	modeltest.RequireText(t, client, "a1", modeltest.UserText("a"))
 	modeltest.RequireText(t, client, "a2", modeltest.UserText("a"))
@@ -151,7 +151,7 @@ func TestCO12_EqualRequestsAreAnsweredInOrder(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-func TestCO12_MissNamesTheFirstDifference(t *testing.T) {
+func TestNotRecordedNamesFirstDifference(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	base := model.Request{
@@ -185,7 +185,7 @@ func TestCO12_MissNamesTheFirstDifference(t *testing.T) {
 			request := base
 			request.Messages = append([]model.Message{}, base.Messages...)
 			c.change(&request)
-			client := player(t, out.String())
+			client := parseReplayer(t, out.String())
 			_, err := client.Complete(t.Context(), request, nil)
 			require.ErrorContains(t, err, "calls.jsonl:1: the request was not recorded: "+c.want)
 			require.False(t, model.IsTransient(err))
@@ -199,7 +199,7 @@ func TestCO12_MissNamesTheFirstDifference(t *testing.T) {
 
 // The members of a line may come in any order, with white space between them, and
 // what is asked may hold anything.
-func TestCO12_LinesInAnyForm(t *testing.T) {
+func TestMembersInAnyOrder(t *testing.T) {
 	t.Parallel()
 	const asked = `{"max_tokens":16000,"messages":[{"role":"user","content":[{"type":"text","text":"\"request\":{} \ud800 é"}]}]}`
 	const said = `{"content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`
@@ -208,11 +208,11 @@ func TestCO12_LinesInAnyForm(t *testing.T) {
 		`{"response":` + said + `,"session":"request","request":` + asked + `}`,
 		" {\t\"at\" : \"2026-11-20T12:03:00Z\" , \"request\" : " + asked + " , \"response\" : " + said + " } \r",
 	} {
-		modeltest.RequireText(t, player(t, line+"\n"), "ok", modeltest.UserText("\"request\":{} \ufffd é"))
+		modeltest.RequireText(t, parseReplayer(t, line+"\n"), "ok", modeltest.UserText("\"request\":{} \ufffd é"))
 	}
 }
 
-func TestCO12_RecordingsThatCannotBeRead(t *testing.T) {
+func TestMalformedLines(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{`:                                       "calls.jsonl:1: unexpected EOF",
@@ -228,11 +228,11 @@ func TestCO12_RecordingsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestCO12_LinesAreWhole: each line reaches the writer in one piece, whoever
+// TestEachLineIsOneWrite: each line reaches the writer in one piece, whoever
 // else calls at the time.
-func TestCO12_LinesAreWhole(t *testing.T) {
+func TestEachLineIsOneWrite(t *testing.T) {
 	t.Parallel()
-	out := &pieces{}
+	out := &writeLog{}
 	client := replay.Record("m", modeltest.Script(t, `{"content":"ok"}`).Client(), out)
 	var group sync.WaitGroup
 	for n := range 50 {
@@ -244,21 +244,21 @@ func TestCO12_LinesAreWhole(t *testing.T) {
 		require.Equal(t, 1, strings.Count(piece, "\n"))
 		require.True(t, strings.HasSuffix(piece, "}\n"))
 	}
-	replay := player(t, strings.Join(out.all, ""))
+	replay := parseReplayer(t, strings.Join(out.all, ""))
 	for n := range 50 {
 		modeltest.RequireText(t, replay, "ok", modeltest.UserText(strings.Repeat("x", n*100)))
 	}
 }
 
-// pieces keeps what each Write was given. It is not safe for concurrent use.
-type pieces struct{ all []string }
+// writeLog keeps what each Write was given. It is not safe for concurrent use.
+type writeLog struct{ all []string }
 
-func (p *pieces) Write(data []byte) (int, error) {
+func (p *writeLog) Write(data []byte) (int, error) {
 	p.all = append(p.all, string(data))
 	return len(data), nil
 }
 
-func TestCO12_WhatCannotBeRecordedFails(t *testing.T) {
+func TestRecordWriteErrorFailsCall(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
@@ -267,12 +267,12 @@ func TestCO12_WhatCannotBeRecordedFails(t *testing.T) {
 	require.ErrorContains(t, err, "record the call: write /dev/full: no space left")
 }
 
-func TestCO11_ReplayEndsWithItsContext(t *testing.T) {
+func TestReplayerReturnsCancelCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	_, err := modeltest.Ask(ctx, player(t, ""), modeltest.UserText("go"))
+	_, err := modeltest.Ask(ctx, parseReplayer(t, ""), modeltest.UserText("go"))
 	require.ErrorIs(t, err, cause)
 }
 
@@ -294,8 +294,8 @@ func FuzzParseRecording(f *testing.F) {
 	})
 }
 
-// TestRecordingOf: what one model has said is no answer of another.
-func TestRecordingOf(t *testing.T) {
+// TestRecordingOfModel: what one model has said is no answer of another.
+func TestRecordingOfModel(t *testing.T) {
 	t.Parallel()
 	line := `{"request":{"model":%q,"max_tokens":5,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]},"response":{"content":[{"type":"text","text":%q}],"stop_reason":"end_turn"}}` + "\n"
 	recording, err := replay.ParseRecording("r", fmt.Appendf(fmt.Appendf(nil, line, "a", "from a"), line, "b", "from b"))

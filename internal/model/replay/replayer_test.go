@@ -17,15 +17,15 @@ import (
 	"assay/internal/model/replay"
 )
 
-// recordedBy writes the line of a call in which a session asked and was answered.
-func recordedBy(t *testing.T, session, asked, answer string) string {
+// recordLine writes the line of a call in which a session asked and was answered.
+func recordLine(t *testing.T, session, asked, answer string) string {
 	t.Helper()
 	var out bytes.Buffer
 	modeltest.RequireText(t, replay.Normalizer{Session: session}.Record("m", modeltest.Script(t, `{"content":`+modeltest.JSON(t, answer)+`}`).Client(), &out), answer, modeltest.UserText(asked))
 	return out.String()
 }
 
-func recordingFile(t *testing.T, lines ...string) string {
+func writeRecording(t *testing.T, lines ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "calls.jsonl")
 	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "")), 0o600))
@@ -33,11 +33,11 @@ func recordingFile(t *testing.T, lines ...string) string {
 }
 
 // Each session plays its own calls, though all are in one file.
-func TestCO12_SessionsPlayTheirOwn(t *testing.T) {
+func TestSessionsGetTheirOwnCalls(t *testing.T) {
 	t.Parallel()
-	file := recordingFile(t,
-		recordedBy(t, "0001-sum-e1-t1", "go", "sum"), recordedBy(t, "0002-sum-e2-t1", "go", "sum again"),
-		recordedBy(t, "0003-max-e1-t1", "go", "max"), recordedBy(t, "", "go", "nobody's"))
+	file := writeRecording(t,
+		recordLine(t, "0001-sum-e1-t1", "go", "sum"), recordLine(t, "0002-sum-e2-t1", "go", "sum again"),
+		recordLine(t, "0003-max-e1-t1", "go", "max"), recordLine(t, "", "go", "nobody's"))
 	for session, want := range map[string]string{
 		"0001-sum-e1-t1": "sum", "0002-sum-e2-t1": "sum again", "0003-max-e1-t1": "max",
 		"0009-max-e1-t1": "max", // its number was another when it was recorded
@@ -50,9 +50,9 @@ func TestCO12_SessionsPlayTheirOwn(t *testing.T) {
 	}
 }
 
-func TestCO12_MissSaysThatTheCallsAreAnothers(t *testing.T) {
+func TestNotRecordedNamesMissingSession(t *testing.T) {
 	t.Parallel()
-	file := recordingFile(t, recordedBy(t, "0001-sum-e1-t1", "go", "sum"), recordedBy(t, "0003-max-e1-t1", "go", "max"))
+	file := writeRecording(t, recordLine(t, "0001-sum-e1-t1", "go", "sum"), recordLine(t, "0003-max-e1-t1", "go", "max"))
 	client, err := open.Open("replay:"+file, open.Options{Normalizer: replay.Normalizer{Session: "0001-min-e1-t1"}})
 	require.NoError(t, err)
 	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("stop"))
@@ -60,11 +60,11 @@ func TestCO12_MissSaysThatTheCallsAreAnothers(t *testing.T) {
 }
 
 // By order the next call is the answer, whatever was asked.
-func TestCO12_OrderPlaysWhateverIsAsked(t *testing.T) {
+func TestMatchOrderIgnoresRequests(t *testing.T) {
 	t.Parallel()
-	file := recordingFile(t, recordedBy(t, "a", "one", "1"), recordedBy(t, "b", "x", "x"),
+	file := writeRecording(t, recordLine(t, "a", "one", "1"), recordLine(t, "b", "x", "x"),
 		`{"session":"a","request":{},"error":{"text":"script: 529 overloaded_error: busy","refusal":{"provider":"script","status":529,"type":"overloaded_error","message":"busy"}}}`+"\n",
-		recordedBy(t, "a", "two", "2"))
+		recordLine(t, "a", "two", "2"))
 	client, err := open.Open("replay:"+file, open.Options{Normalizer: replay.Normalizer{Session: "a"}, MatchMode: replay.MatchOrder})
 	require.NoError(t, err)
 	modeltest.RequireText(t, client, "1", modeltest.UserText("something else"))
@@ -77,19 +77,19 @@ func TestCO12_OrderPlaysWhateverIsAsked(t *testing.T) {
 }
 
 // There is no order in what several others have asked.
-func TestCO12_OrderNeedsASession(t *testing.T) {
+func TestMatchOrderNeedsOneSession(t *testing.T) {
 	t.Parallel()
-	file := recordingFile(t, recordedBy(t, "0001-sum-e1-t1", "go", "sum"), recordedBy(t, "0002-max-e1-t1", "go", "max"))
+	file := writeRecording(t, recordLine(t, "0001-sum-e1-t1", "go", "sum"), recordLine(t, "0002-max-e1-t1", "go", "max"))
 	_, err := open.Open("replay:"+file, open.Options{Normalizer: replay.Normalizer{Session: "0001-min-e1-t1"}, MatchMode: replay.MatchOrder})
 	require.EqualError(t, err, file+`: none of the calls is of session "0001-min-e1-t1" and they are of 2 others, so there is no order to play them in`)
 
-	one := recordingFile(t, recordedBy(t, "default", "go", "sum"))
+	one := writeRecording(t, recordLine(t, "default", "go", "sum"))
 	client, err := open.Open("replay:"+one, open.Options{Normalizer: replay.Normalizer{Session: "0001-min-e1-t1"}, MatchMode: replay.MatchOrder})
 	require.NoError(t, err)
 	modeltest.RequireText(t, client, "sum", modeltest.UserText("whatever"))
 }
 
-func TestCO12_MatchIsStrictOrOrder(t *testing.T) {
+func TestCheckMatchMode(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, replay.CheckMatchMode("strict"))
 	require.NoError(t, replay.CheckMatchMode("order"))
@@ -98,13 +98,13 @@ func TestCO12_MatchIsStrictOrOrder(t *testing.T) {
 
 // A recording that is empty, or whose lines for the session are faulty, is known
 // when it is opened; faulty lines of others are passed over.
-func TestCO12_FaultyRecordings(t *testing.T) {
+func TestReadRecordingErrors(t *testing.T) {
 	t.Parallel()
-	empty := recordingFile(t, "\n")
+	empty := writeRecording(t, "\n")
 	_, err := open.Open("replay:"+empty, open.Options{})
 	require.EqualError(t, err, empty+": the recording has no calls")
 
-	half := recordingFile(t, recordedBy(t, "a", "go", "ok"), `{"session":"b","request":{"mess`)
+	half := writeRecording(t, recordLine(t, "a", "go", "ok"), `{"session":"b","request":{"mess`)
 	for session, fault := range map[string]string{"a": "", "b": half + ":2: unexpected EOF", "": half + ":2: unexpected EOF"} {
 		_, err := open.Open("replay:"+half, open.Options{Normalizer: replay.Normalizer{Session: session}})
 		if fault == "" {
@@ -118,17 +118,17 @@ func TestCO12_FaultyRecordings(t *testing.T) {
 }
 
 // A marker of what is to be cached is part of a request.
-func TestCO12_CacheMarkersAreCompared(t *testing.T) {
+func TestCacheMarkersAreCompared(t *testing.T) {
 	t.Parallel()
-	recorded := recordedBy(t, "", "go", "ok")
+	recorded := recordLine(t, "", "go", "ok")
 	marked := model.Text("go")
 	marked.Cache = true
-	_, err := modeltest.Ask(t.Context(), player(t, recorded), modeltest.User(marked))
+	_, err := modeltest.Ask(t.Context(), parseReplayer(t, recorded), modeltest.User(marked))
 	require.ErrorContains(t, err, `at "/messages/0/content/0/cache_control" the next recorded one has nothing, this one has {"type":"ephemeral"}`)
 }
 
 // What cannot be read again is no panic, whatever is in the file.
-func TestCO12_ErrorsOfEveryKindComeAgain(t *testing.T) {
+func TestErrorsAreNormalizedAndRestored(t *testing.T) {
 	t.Parallel()
 	o := replay.Normalizer{Sandbox: []string{"/tmp/box"}}
 	for _, err := range []error{
@@ -137,9 +137,9 @@ func TestCO12_ErrorsOfEveryKindComeAgain(t *testing.T) {
 		errors.New("/tmp/box is gone"),
 	} {
 		var out bytes.Buffer
-		_, _ = modeltest.Ask(t.Context(), o.Record("m", failing{err}, &out), modeltest.UserText("go"))
+		_, _ = modeltest.Ask(t.Context(), o.Record("m", failingClient{err}, &out), modeltest.UserText("go"))
 		require.NotContains(t, out.String(), "/tmp/box")
-		_, again := modeltest.Ask(t.Context(), on(t, o, out.String(), ""), modeltest.UserText("go"))
+		_, again := modeltest.Ask(t.Context(), newReplayer(t, o, out.String(), ""), modeltest.UserText("go"))
 		require.EqualError(t, again, err.Error())
 		require.Equal(t, model.IsTransient(err), model.IsTransient(again))
 	}

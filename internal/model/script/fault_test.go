@@ -21,7 +21,7 @@ import (
 	"assay/internal/model/script"
 )
 
-func TestScript_FaultyFaults(t *testing.T) {
+func TestMalformedFaults(t *testing.T) {
 	t.Parallel()
 	const one = "fault: a fault is one of cut, end, hang, drop, error, garbage and stall_ms"
 	for text, want := range map[string]string{
@@ -44,7 +44,7 @@ func TestScript_FaultyFaults(t *testing.T) {
 		`{"cut":1.5}`:                         "json: cannot unmarshal",
 	} {
 		_, err := script.Parse("s.jsonl", []byte(`{"content":"a","fault":`+text+`}`))
-		require.EqualError(t, err, errorOf(err, "s.jsonl:1: "+want), text)
+		require.EqualError(t, err, wantedError(err, "s.jsonl:1: "+want), text)
 	}
 	_, err := script.Parse("s.jsonl", []byte(`{"fault":{"stall_ms":1}}`))
 	require.EqualError(t, err, "s.jsonl:1: fault: there must be content that comes whole in spite of stall")
@@ -52,17 +52,17 @@ func TestScript_FaultyFaults(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// errorOf is the text of err if it begins with want, which otherwise is wanted.
-func errorOf(err error, want string) string {
+// wantedError is the text of err if it begins with want, which otherwise is wanted.
+func wantedError(err error, want string) string {
 	if err != nil && strings.HasPrefix(err.Error(), want) {
 		return err.Error()
 	}
 	return want
 }
 
-// someFaults are faults that end a call, with what the text of the error begins
+// failingFaults are faults that end a call, with what the text of the error begins
 // with.
-func someFaults() map[string]string {
+func failingFaults() map[string]string {
 	return map[string]string{
 		`{"cut":0}`:                    "the reply broke off before its end: unexpected EOF",
 		`{"cut":5}`:                    "the reply broke off before its end: unexpected EOF",
@@ -82,24 +82,24 @@ func someFaults() map[string]string {
 	}
 }
 
-const faulty = `{"content":[{"type":"text","text":"some text 🧪, parted"},{"type":"tool_use","name":"get_context","input":{"a":"é\ud83e\uddea"}}],"fault":%s}
+const scriptWithFault = `{"content":[{"type":"text","text":"some text 🧪, parted"},{"type":"tool_use","name":"get_context","input":{"a":"é\ud83e\uddea"}}],"fault":%s}
 {"content":"whole"}`
 
 // Played by a server and in process a fault is the same error, after the same
 // deltas; the next call gets the next line.
-func TestCO6_FaultsAreErrors(t *testing.T) {
+func TestFaultsEqualServedFaults(t *testing.T) {
 	t.Parallel()
-	for text, want := range someFaults() {
+	for text, want := range failingFaults() {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			seen := map[string][]model.Delta{}
-			for name, client := range modeltest.Clients(t, fmt.Sprintf(faulty, text)) {
+			for name, client := range modeltest.Clients(t, fmt.Sprintf(scriptWithFault, text)) {
 				_, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserText("go")}}, func(d model.Delta) {
 					seen[name] = append(seen[name], d)
 				})
 				provider := map[string]string{"script": "script: ", "mock": "anthropic: "}[name]
-				require.EqualError(t, err, errorOf(err, provider+want))
-				requireClass(t, err, text)
+				require.EqualError(t, err, wantedError(err, provider+want))
+				requireTransience(t, err, text)
 				modeltest.RequireText(t, client, "whole", modeltest.UserText("go"))
 			}
 			require.Equal(t, seen["mock"], seen["script"])
@@ -107,8 +107,8 @@ func TestCO6_FaultsAreErrors(t *testing.T) {
 	}
 }
 
-// requireClass says which errors may be retried.
-func requireClass(t *testing.T, err error, text string) {
+// requireTransience says which errors may be retried.
+func requireTransience(t *testing.T, err error, text string) {
 	t.Helper()
 	switch {
 	case strings.Contains(text, "invalid_request_error"), strings.Contains(text, "html"):
@@ -126,14 +126,14 @@ func requireClass(t *testing.T, err error, text string) {
 
 // A fault after any number of events is an error that lets nothing of the reply
 // through, and there are as many numbers as events.
-func TestCO6_FaultsAnywhere(t *testing.T) {
+func TestFaultsAfterAnyEvent(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{`{"cut":%d}`, `{"end":%d}`, `{"garbage":"json","after":%d}`, `{"error":{"type":"api_error","message":"x"},"after":%d}`} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			var lines strings.Builder
 			for n := range 20 {
-				line, _, _ := strings.Cut(fmt.Sprintf(faulty, fmt.Sprintf(kind, n)), "\n")
+				line, _, _ := strings.Cut(fmt.Sprintf(scriptWithFault, fmt.Sprintf(kind, n)), "\n")
 				lines.WriteString(line + "\n")
 			}
 			lines.WriteString(`{"content":"whole"}`)
@@ -151,14 +151,14 @@ func TestCO6_FaultsAnywhere(t *testing.T) {
 
 // Silence that ends, and events of an unknown kind, leave a reply whole. A client
 // that did not wait gets it without them.
-func TestCO7_WhatIsNoFaultToAClient(t *testing.T) {
+func TestHarmlessFaults(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"garbage":"event"}`, `{"garbage":"event","after":4}`, `{"stall_ms":1}`, `{"stall_ms":1,"after":5}`, `{"stall_ms":1,"after":99}`} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			want, err := modeltest.Ask(t.Context(), modeltest.Script(t, strings.Replace(fmt.Sprintf(faulty, text), `,"fault":`+text, "", 1)).Client(), modeltest.UserText("go"))
+			want, err := modeltest.Ask(t.Context(), modeltest.Script(t, strings.Replace(fmt.Sprintf(scriptWithFault, text), `,"fault":`+text, "", 1)).Client(), modeltest.UserText("go"))
 			require.NoError(t, err)
-			for _, client := range modeltest.Clients(t, fmt.Sprintf(faulty, text)) {
+			for _, client := range modeltest.Clients(t, fmt.Sprintf(scriptWithFault, text)) {
 				for range 2 {
 					got, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
 					require.NoError(t, err)
@@ -173,7 +173,7 @@ func TestCO7_WhatIsNoFaultToAClient(t *testing.T) {
 
 // Whatever goes wrong on the way, a client that just tries again has in the end
 // the conversation that it would have had without: over HTTP and in process.
-func TestCO6_FaultsLeaveNoTrace(t *testing.T) {
+func TestRetriesHideFaults(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		sound := rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -200,23 +200,23 @@ func TestCO6_FaultsLeaveNoTrace(t *testing.T) {
 			harmless := rapid.SampledFrom([]string{``, ``, `,"fault":{"garbage":"event","after":3}`, `,"fault":{"stall_ms":0,"after":2}`}).Draw(rt, "harmless")
 			spoiled = append(spoiled, strings.TrimSuffix(line, "}")+harmless+"}")
 		}
-		want := transcript(rt, modeltest.Script(t, strings.Join(sound, "\n")).Client(), len(sound))
+		want := converseWithRetries(rt, modeltest.Script(t, strings.Join(sound, "\n")).Client(), len(sound))
 		lines := strings.Join(spoiled, "\n")
 		server := httptest.NewServer(mockapi.New(modeltest.Script(t, lines), nil))
 		defer server.Close()
 		remote, err := open.Open("anthropic/claude-test", open.Options{APIKey: "key", BaseURL: server.URL})
 		require.NoError(rt, err)
 		for name, client := range map[string]model.Client{"script": modeltest.Script(t, lines).Client(), "mock": remote} {
-			if got := transcript(rt, client, len(sound)); got != want {
+			if got := converseWithRetries(rt, client, len(sound)); got != want {
 				rt.Fatalf("%s: got %s, want %s", name, got, want)
 			}
 		}
 	})
 }
 
-// transcript is the conversation of a client that tries until it has so many
+// converseWithRetries is the conversation of a client that tries until it has so many
 // replies.
-func transcript(t *rapid.T, client model.Client, replies int) string {
+func converseWithRetries(t *rapid.T, client model.Client, replies int) string {
 	chat := []model.Message{modeltest.UserText("go")}
 	for turn := range replies {
 		reply, err := modeltest.Ask(t.Context(), client, chat...)
@@ -242,7 +242,7 @@ func transcript(t *rapid.T, client model.Client, replies int) string {
 
 // Without a server, silence for ever is an error at once, and silence that ends is
 // waited out, unless the caller has enough.
-func TestCO6_ScriptedSilence(t *testing.T) {
+func TestSilenceWithoutServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := modeltest.Script(t, `{"fault":{"hang":true,"after":3}}

@@ -13,7 +13,7 @@ import (
 	"assay/internal/model/script"
 )
 
-func TestScript_FaultsNameFileAndLine(t *testing.T) {
+func TestParseErrorsNameFileAndLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":      "s.jsonl: the script has no replies",
@@ -38,7 +38,7 @@ func TestScript_FaultsNameFileAndLine(t *testing.T) {
 
 // The position hangs on the conversation alone, so that conversations may be
 // played side by side, in any order and more than once.
-func TestScript_TheConversationSaysWhatComesNext(t *testing.T) {
+func TestConversationSelectsReply(t *testing.T) {
 	t.Parallel()
 	lines := `{"content":"zero"}
 {"content":[{"type":"tool_use","name":"get_context","input":{}}]}
@@ -66,7 +66,7 @@ func TestScript_TheConversationSaysWhatComesNext(t *testing.T) {
 	}
 }
 
-func TestScript_RefusalsComeOnceEach(t *testing.T) {
+func TestRefusalsComeOnceEach(t *testing.T) {
 	t.Parallel()
 	lines := `{"error":{"status":429,"retry_after":1.5}}
 {"error":{"status":529,"body":{"type":"error","error":{"type":"overloaded_error","message":"busy"}}}}
@@ -90,7 +90,7 @@ func TestScript_RefusalsComeOnceEach(t *testing.T) {
 	}
 }
 
-func TestScript_CellsAreFilledIn(t *testing.T) {
+func TestCellVariables(t *testing.T) {
 	t.Parallel()
 	lines := `{"content":[{"type":"tool_use","name":"create_cell","input":{}},{"type":"tool_use","name":"create_cell","input":{}},{"type":"tool_use","name":"mcp__nb__create_markdown_cell","input":{}}]}
 {"content":[{"type":"tool_use","name":"run_cell","input":{"cell_id":"$cell[1]","also":["see $cell[0]."]}}]}
@@ -113,7 +113,7 @@ func TestScript_CellsAreFilledIn(t *testing.T) {
 	}
 }
 
-func TestScript_Expectations(t *testing.T) {
+func TestExpectations(t *testing.T) {
 	t.Parallel()
 	lines := `{"content":"a","expect":{"last_user_contains":"sum"}}
 {"content":"b","expect":{"tool_result_contains":"42","last_user_contains":"nudge"}}`
@@ -132,7 +132,7 @@ func TestScript_Expectations(t *testing.T) {
 	}
 }
 
-func FuzzParseScript(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"content":"a"}`))
 	f.Add([]byte(`{"content":[{"type":"tool_use","name":"x","input":{"a":"$cell[0]"}}],"stop_reason":"max_tokens","expect":{"last_user_contains":""}}`))
 	f.Add([]byte(`{"content":"a","fault":{"stall_ms":1e9,"after":2}}`))
@@ -154,7 +154,7 @@ func FuzzParseScript(f *testing.F) {
 }
 
 // Invalid Unicode in the input of a tool is replaced, and nothing else is changed.
-func TestCO4_RepliesHaveValidUnicode(t *testing.T) {
+func TestInputUnicodeIsRepaired(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"tool_use","id":"a","name":"n","input":{"x":"\ud83e","y":1.0}}]}`
 	for name, client := range modeltest.Clients(t, line) {

@@ -14,7 +14,7 @@ import (
 
 // A request with a turn is played by it, whatever its messages hold, in the process
 // and over HTTP; what was refused there is counted whatever was said.
-func TestRequestsWithATurn(t *testing.T) {
+func TestRequestTurn(t *testing.T) {
 	t.Parallel()
 	parse := func() *script.Script {
 		script, err := script.Parse("turns", []byte(`{"content":"one"}
