@@ -32,8 +32,8 @@ const (
 	BlockRedactedThinking = "redacted_thinking"
 )
 
-// Block is a piece of a message. Which fields count depends on Type; a block of
-// a type that is not listed above is kept as it came.
+// Block is a piece of a message. Its Type says which fields are used; a block of a type
+// other than the above keeps its JSON unchanged.
 type Block struct {
 	Type string
 
@@ -53,14 +53,14 @@ type Block struct {
 	Signature string // thinking
 	Data      string // redacted_thinking
 
-	Cache bool // text, image, tool_use, tool_result: the API is to cache the request up to here
+	Cache bool // text, image, tool_use, tool_result: the API caches the request up to here
 
-	raw json.RawMessage // any other type
+	raw json.RawMessage // JSON of a block of any other type
 }
 
 // Source is the content of an image.
 type Source struct {
-	Type      string `json:"type"` // base64
+	Type      string `json:"type"` // always base64 in blocks of [Image]
 	MediaType string `json:"media_type"`
 	Data      string `json:"data"`
 }
@@ -68,22 +68,23 @@ type Source struct {
 // Text returns a block of text.
 func Text(text string) Block { return Block{Type: BlockText, Text: text} }
 
-// Image returns an image; data is in base64.
+// Image returns an image block. Data is the content of an image file in base64.
 func Image(mediaType, data string) Block {
 	return Block{Type: BlockImage, Source: Source{Type: "base64", MediaType: mediaType, Data: data}}
 }
 
-// ToolUse returns the call of a tool. Input is the JSON of an object.
+// ToolUse returns the call of a tool. Input is the JSON of an object; nil becomes {}
+// when the block is encoded.
 func ToolUse(id, name string, input json.RawMessage) Block {
 	return Block{Type: BlockToolUse, ID: id, Name: name, Input: input}
 }
 
-// ToolResult returns the answer to the call id of a tool.
+// ToolResult returns the result of the tool call with that id.
 func ToolResult(id string, isError bool, content ...Block) Block {
 	return Block{Type: BlockToolResult, ToolUseID: id, IsError: isError, Content: content}
 }
 
-// PlainText joins the blocks of text among blocks with a newline.
+// PlainText joins the texts of the text blocks with newlines. Other blocks are skipped.
 func PlainText(blocks []Block) string {
 	var texts []string
 	for _, b := range blocks {
@@ -94,7 +95,7 @@ func PlainText(blocks []Block) string {
 	return strings.Join(texts, "\n")
 }
 
-// ToolUses returns the calls of tools among blocks.
+// ToolUses returns the tool calls among the blocks, in their order.
 func ToolUses(blocks []Block) []Block {
 	var calls []Block
 	for _, b := range blocks {
@@ -137,8 +138,8 @@ func EmitBlock(onDelta func(Delta), index int, b Block) {
 	onDelta(Delta{Kind: DeltaStop, Index: index, Type: b.Type})
 }
 
-// UnmarshalJSON reads a block. The content of a tool_result may be a string,
-// which then counts as one text.
+// UnmarshalJSON decodes a block. The content of a tool_result may also be a string,
+// which becomes one text block. A block without a type is an error.
 func (b *Block) UnmarshalJSON(data []byte) error {
 	var in struct {
 		Type      string          `json:"type"`
@@ -160,7 +161,7 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 	case BlockText, BlockImage, BlockToolUse, BlockToolResult, BlockThinking, BlockRedactedThinking:
 	case "":
 		return cmp.Or(err, errors.New("a block has no type"))
-	default: // whose fields may be of other types than ours
+	default: // its fields may have other JSON types than those above
 		*b = Block{Type: in.Type, raw: bytes.Clone(data)}
 		return nil
 	}
@@ -179,8 +180,8 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// UnmarshalJSON reads a message whose content is a list of blocks or a string,
-// which then counts as one text.
+// UnmarshalJSON decodes a message whose content is a list of blocks, or a string, which
+// becomes one text block.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var in struct {
 		Role    string          `json:"role"`
@@ -194,8 +195,8 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// ParseContent reads the content of a message or of a tool result: a string, which
-// counts as one text block, a list of blocks, or null, which gives nil.
+// ParseContent decodes the content of a message or of a tool result: a list of blocks;
+// a string, which becomes one text block; or null, which becomes nil.
 func ParseContent(data json.RawMessage) ([]Block, error) {
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 || string(data) == "null" {
@@ -213,20 +214,20 @@ func ParseContent(data json.RawMessage) ([]Block, error) {
 	return list, err
 }
 
-// cacheMarker is what a block or a tool has beside its own fields: the marker up to
-// which the API is to cache the request, nil for none.
+// cacheMarker is the field cache_control, which a block or a tool may have besides its
+// own fields. Nil means that the API does not cache the request up to there.
 type cacheMarker struct {
 	CacheControl *cacheControl `json:"cache_control,omitempty"`
 }
 
 type cacheControl struct {
-	Type string `json:"type"` // ephemeral
+	Type string `json:"type"` // always ephemeral
 }
 
-// toolFields is a [Tool] without its methods.
+// toolFields is a [Tool] without its methods, so that decoding it does not recurse.
 type toolFields Tool
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes a tool, with the field cache_control as Cache.
 func (t *Tool) UnmarshalJSON(data []byte) error {
 	var in struct {
 		toolFields

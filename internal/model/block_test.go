@@ -10,7 +10,7 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// What is written once is written the same way for ever after.
+// A message that is decoded and encoded again keeps its bytes.
 func TestMessageJSONRoundTripKeepsBytes(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -34,7 +34,7 @@ func TestBlockCacheMarkers(t *testing.T) {
 	}
 }
 
-// A thinking block takes no marker.
+// The API accepts no cache marker on a thinking block.
 func TestThinkingBlocksGetNoCacheMarker(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{model.BlockThinking, model.BlockRedactedThinking} {

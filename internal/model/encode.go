@@ -11,11 +11,13 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// A request holds the whole conversation and is written for every call. So what
-// it is made of is appended to one text, and nothing is written twice.
+// A request contains the whole conversation and is encoded for every call. So its parts
+// are appended to one buffer, and nothing is copied twice.
 
-// Encode returns the request as the body of POST /v1/messages, for the model with
-// that id. MaxTokens 0 becomes [DefaultMaxTokens].
+// Encode returns the request as the JSON body of POST /v1/messages for the model with
+// that id. Model of the request is ignored, and MaxTokens 0 becomes [DefaultMaxTokens].
+// A block of an unknown type without content and malformed JSON in a tool input or
+// schema are errors.
 func (r Request) Encode(id string) ([]byte, error) {
 	if r.MaxTokens == 0 {
 		r.MaxTokens = DefaultMaxTokens
@@ -27,7 +29,7 @@ func (r Request) Encode(id string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the request: %w", err)
 	}
-	dst = dst[:len(dst)-1] // it goes on
+	dst = dst[:len(dst)-1] // without the closing brace: more fields follow
 	if len(r.System) > 0 {
 		dst, err = appendList(append(dst, `,"system":`...), r.System, Block.append)
 	}
@@ -76,7 +78,8 @@ func (t Tool) append(dst []byte) (_ []byte, err error) {
 	return appendCacheMarker(dst, t.Cache), nil
 }
 
-// append writes the shape that the Messages API has for the type.
+// append appends the JSON of the block. Which fields it has depends on the type. A
+// block of an unknown type that was not decoded from JSON is an error.
 func (b Block) append(dst []byte) (_ []byte, err error) {
 	start := len(dst)
 	dst = appendText(append(dst, `{"type":`...), b.Type)
@@ -119,8 +122,8 @@ func (b Block) append(dst []byte) (_ []byte, err error) {
 	return appendCacheMarker(dst, b.Cache), nil
 }
 
-// appendCacheMarker ends an object, with the marker up to which the API is to cache the
-// request if there is to be one.
+// appendCacheMarker closes the JSON object at the end of dst; with cache it adds the
+// marker up to which the API caches the request.
 func appendCacheMarker(dst []byte, cache bool) []byte {
 	if cache {
 		dst = append(dst, `,"cache_control":{"type":"ephemeral"}`...)
@@ -128,13 +131,13 @@ func appendCacheMarker(dst []byte, cache bool) []byte {
 	return append(dst, '}')
 }
 
-// appendText writes a string. Bytes that are no UTF-8 become U+FFFD.
+// appendText appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendText(dst []byte, text string) []byte {
-	dst, _ = jsontext.AppendQuote(dst, text) // its one error is what the comment says
+	dst, _ = jsontext.AppendQuote(dst, text) // the error only says that the text is not UTF-8
 	return dst
 }
 
-// appendJSON writes what is JSON already, without white space.
+// appendJSON appends a JSON text without its white space. Malformed JSON is an error.
 func appendJSON(dst []byte, text json.RawMessage) ([]byte, error) {
 	out := bytes.NewBuffer(dst)
 	if err := json.Compact(out, text); err != nil {
@@ -143,11 +146,11 @@ func appendJSON(dst []byte, text json.RawMessage) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// MarshalJSON writes the shape that the Messages API has for the type.
+// MarshalJSON returns the block as the Messages API expects it.
 func (b Block) MarshalJSON() ([]byte, error) { return b.append(nil) }
 
-// MarshalJSON writes the content as a list of blocks.
+// MarshalJSON returns the message with its content as a list of blocks.
 func (m Message) MarshalJSON() ([]byte, error) { return m.append(nil) }
 
-// MarshalJSON writes the marker as cache_control.
+// MarshalJSON returns the tool with Cache as the field cache_control.
 func (t Tool) MarshalJSON() ([]byte, error) { return t.append(nil) }

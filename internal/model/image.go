@@ -4,25 +4,26 @@ import (
 	"bufio"
 	"encoding/binary"
 	"image"
-	_ "image/gif"  // so that image.DecodeConfig knows it
+	_ "image/gif"  // registers the format with image.DecodeConfig
 	_ "image/jpeg" // likewise
 	_ "image/png"  // likewise
 	"io"
 )
 
-// What the Messages API takes of images.
+// Limits of the Messages API for images.
 const (
-	MaxImageDataBytes       = 5 << 20 // bytes of base64, each
-	MaxImageSidePixels      = 8000    // pixels
-	MaxImagesPerRequest     = 100     // in a request
-	MaxFullSizeImages       = 20      // in a request: among more each side is at most MaxManyImagesSidePixels
-	MaxManyImagesSidePixels = 2000    // pixels
+	MaxImageDataBytes       = 5 << 20 // bytes of base64 per image
+	MaxImageSidePixels      = 8000    // pixels of each side
+	MaxImagesPerRequest     = 100     // images in one request
+	MaxFullSizeImages       = 20      // with more images in one request, MaxManyImagesSidePixels is the limit
+	MaxManyImagesSidePixels = 2000    // pixels of each side, in a request with more than MaxFullSizeImages images
 )
 
-// ImageHeader reads the beginning of a PNG, JPEG, GIF or WebP: its media type and
-// its size in pixels. The type is "" when it cannot be read.
+// ImageHeader returns media type and size in pixels of a PNG, JPEG, GIF or WebP, from
+// the beginning of its data. The media type is "" if the data is none of these or
+// malformed.
 func ImageHeader(r io.Reader) (mediaType string, size image.Point) {
-	const enough = 30 // bytes for WebP
+	const enough = 30 // bytes that sizeOfWebP needs
 	buffered := bufio.NewReader(r)
 	if start, err := buffered.Peek(enough); err == nil {
 		if size, ok := sizeOfWebP(start); ok {
@@ -36,12 +37,13 @@ func ImageHeader(r io.Reader) (mediaType string, size image.Point) {
 	return "image/" + format, image.Pt(config.Width, config.Height)
 }
 
-// sizeOfWebP reads the first 30 bytes of a WebP: lossy, lossless or extended.
+// sizeOfWebP returns the size in pixels from the first 30 bytes of a WebP file: lossy,
+// lossless or extended. It reports false for other data.
 func sizeOfWebP(start []byte) (size image.Point, ok bool) {
 	if string(start[:4]) != "RIFF" || string(start[8:12]) != "WEBP" {
 		return image.Point{}, false
 	}
-	const mask = 1<<14 - 1 // both sides have 14 bits, where they are not three bytes
+	const mask = 1<<14 - 1 // lossy and lossless files have 14 bits for each side
 	low := binary.LittleEndian
 	switch string(start[12:16]) {
 	case "VP8 ":

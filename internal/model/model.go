@@ -15,25 +15,24 @@ import (
 	"encoding/json"
 )
 
-// DefaultMaxTokens is the longest reply, in tokens, that is asked for unless
-// [Params.MaxTokens] says otherwise.
+// DefaultMaxTokens is the limit for the length of a reply, in tokens, if
+// [Params.MaxTokens] is 0.
 const DefaultMaxTokens = 16000
 
-// Client is one model. It is safe for concurrent use.
+// Client is a language model. It is safe for concurrent use.
 type Client interface {
-	// Complete sends a conversation and waits for the whole reply. While the
-	// reply arrives onDelta, which may be nil, is called with its pieces, in
-	// order and from the calling goroutine. Request.Model is filled in by the
-	// client, and so is MaxTokens when it is 0.
+	// Complete sends a conversation and waits for the whole reply. While the reply
+	// arrives, onDelta, which may be nil, is called with its pieces, in order and from
+	// the calling goroutine. The client sets Request.Model, and MaxTokens if it is 0.
 	//
-	// Nothing is ever retried; [IsTransient] says what may be. The error is an
-	// [*APIError] when the API refused, wraps [ErrUnreachable] when nothing came
-	// back and [ErrCutStream] when the reply broke off, and is the cause of ctx
-	// when that has ended.
+	// The client never retries a call; [IsTransient] says which errors a caller may
+	// retry. The error is an [*APIError] if the API refused the request, wraps
+	// [ErrUnreachable] if nothing came back and [ErrCutStream] if the reply broke off,
+	// and is the cause of ctx if ctx has ended.
 	Complete(ctx context.Context, req Request, onDelta func(Delta)) (*Response, error)
 }
 
-// Request is what a model is asked. Its JSON is the body of POST /v1/messages.
+// Request is one call of a model. Its JSON is the body of POST /v1/messages.
 type Request struct {
 	Model string `json:"model"`
 	Params
@@ -41,47 +40,47 @@ type Request struct {
 	Messages []Message `json:"messages"`
 	Tools    []Tool    `json:"tools,omitempty"`
 
-	// Turn is the number, from 1, of the reply that is asked for in a conversation
-	// whose earlier replies Messages does not hold; otherwise 0. It is for scripts,
-	// which are played by it.
+	// Turn is the number, from 1, of the requested reply, if Messages does not contain
+	// the earlier replies of the conversation; otherwise 0. Only scripted models use
+	// it.
 	Turn int `json:"-"`
 }
 
-// Params are the settings of a model. The zero value leaves everything to the
-// API, but for the length of a reply.
+// Params are the settings of a model. Zero values are the API's defaults, except that
+// of MaxTokens.
 type Params struct {
-	MaxTokens   int       `json:"max_tokens"`            // of a reply; 0 is DefaultMaxTokens
-	Temperature *float64  `json:"temperature,omitempty"` // nil is the API's default
-	Thinking    *Thinking `json:"thinking,omitempty"`    // nil is the API's default
+	MaxTokens   int       `json:"max_tokens"`            // limit for a reply; 0 means DefaultMaxTokens
+	Temperature *float64  `json:"temperature,omitempty"` // nil means the API's default
+	Thinking    *Thinking `json:"thinking,omitempty"`    // nil means the API's default
 
-	ReasoningEffort string `json:"reasoning_effort,omitempty"` // of openai/ only; "" is the API's default
+	ReasoningEffort string `json:"reasoning_effort,omitempty"` // openai/ models only; "" means the API's default
 }
 
-// Thinking asks for the model's reasoning.
+// Thinking says whether, and how long, the model reasons before it replies.
 type Thinking struct {
 	Type         string `json:"type"`                    // adaptive, enabled or disabled
-	BudgetTokens int    `json:"budget_tokens,omitempty"` // with enabled only; less than MaxTokens
+	BudgetTokens int    `json:"budget_tokens,omitempty"` // only with enabled; less than MaxTokens
 }
 
-// Tool is something that the model may ask to have run.
+// Tool is a tool that the model may call.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	InputSchema json.RawMessage `json:"input_schema"` // JSON Schema of an object
-	Cache       bool            `json:"-"`            // the API is to cache the request up to here
+	Cache       bool            `json:"-"`            // the API caches the request up to here
 }
 
-// Response is a whole reply.
+// Response is a whole reply of a model.
 type Response struct {
 	Content    []Block    `json:"content"`
 	StopReason StopReason `json:"stop_reason"`
 	Usage      Usage      `json:"usage"`
 }
 
-// StopReason says why a reply ended.
+// StopReason is the reason for which a reply ended. A client passes unknown ones on.
 type StopReason string
 
-// The stop reasons that are known.
+// The known stop reasons.
 const (
 	StopToolUse         StopReason = "tool_use"
 	StopEndTurn         StopReason = "end_turn"
@@ -92,8 +91,8 @@ const (
 	StopContextExceeded StopReason = "model_context_window_exceeded"
 )
 
-// Usage is the tokens of one call, or of several added up. The four counts do
-// not overlap.
+// Usage counts the tokens of one call, or of several calls. The four counts do not
+// overlap.
 type Usage struct {
 	InputTokens              int64 `json:"input_tokens"`
 	OutputTokens             int64 `json:"output_tokens"`
@@ -101,7 +100,7 @@ type Usage struct {
 	CacheReadInputTokens     int64 `json:"cache_read_input_tokens"`
 }
 
-// Add returns the sum of both.
+// Add returns the sums of the counts of u and v.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		InputTokens:              u.InputTokens + v.InputTokens,
@@ -111,28 +110,29 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// PromptTokens is the tokens of the prompt, cached or not.
+// PromptTokens returns the number of tokens of the prompt: those read from the cache,
+// those written to it and the others.
 func (u Usage) PromptTokens() int64 {
 	return u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
 }
 
-// TotalTokens is every token, cached or not, in and out.
+// TotalTokens returns the number of tokens of prompt and reply.
 func (u Usage) TotalTokens() int64 { return u.PromptTokens() + u.OutputTokens }
 
-// Delta is a piece of a reply that is still arriving.
+// Delta is a piece of a reply, reported while the reply arrives.
 type Delta struct {
 	Kind  DeltaKind
 	Index int    // of the block in the reply
 	Type  string // of the block: text, thinking or tool_use
-	ID    string // of a tool_use, when it starts
-	Name  string // of a tool_use, when it starts
-	Text  string // of a DeltaText: text, or a part of the JSON of an input
+	ID    string // of a tool_use block; DeltaStart only
+	Name  string // of a tool_use block; DeltaStart only
+	Text  string // DeltaText only: text, or a part of the JSON of a tool's input
 }
 
-// DeltaKind says what a [Delta] is.
+// DeltaKind says whether a [Delta] starts, extends or ends a block.
 type DeltaKind int
 
-// A block starts, goes on and stops.
+// The kinds of deltas.
 const (
 	DeltaStart DeltaKind = iota
 	DeltaText

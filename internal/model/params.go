@@ -12,10 +12,10 @@ import (
 // accepts, in tokens.
 const MinThinkingBudget = 1024
 
-// Set changes one setting by its name: max_tokens (an integer), temperature
-// (0 to 2), thinking (adaptive, disabled, or a budget in tokens), or
-// reasoning_effort (none, minimal, low, medium, high, xhigh or max).
-// [Params.Check] says whether a model takes it.
+// Set sets one setting from a command line: max_tokens (an integer), temperature (0 to
+// 2), thinking (adaptive, disabled, or a budget in tokens), or reasoning_effort (none,
+// minimal, low, medium, high, xhigh or max). An unknown key and a value out of range
+// are errors. [Params.Check] says whether a particular model accepts the settings.
 func (p *Params) Set(key, value string) error {
 	switch key {
 	case "max_tokens":
@@ -43,7 +43,8 @@ func (p *Params) Set(key, value string) error {
 	return nil
 }
 
-// reasoningEfforts are those of OpenAI's models, of which each knows some.
+// reasoningEfforts returns the values that OpenAI's models have for reasoning_effort.
+// No model knows all of them.
 func reasoningEfforts() []string {
 	return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 }
@@ -61,8 +62,8 @@ func (p *Params) setThinking(value string) error {
 	return nil
 }
 
-// Check says whether a model of that name takes the settings, as far as they
-// tell. Scripts and recordings take any.
+// Check returns an error if the vendor's API would refuse every request with these
+// settings for the model with that name. Scripts and recordings accept all settings.
 func (p Params) Check(name string) error {
 	switch prefix, _, _ := ParseName(name); prefix {
 	case PrefixAnthropic:
@@ -75,7 +76,8 @@ func (p Params) Check(name string) error {
 	return nil
 }
 
-// checkAnthropic finds what the Messages API would refuse with every request.
+// checkAnthropic returns an error if the Messages API would refuse every request with
+// these settings.
 func (p Params) checkAnthropic(name string) error {
 	if p.ReasoningEffort != "" {
 		return fmt.Errorf("reasoning_effort is a setting of openai/ models: for %s there is thinking", name)

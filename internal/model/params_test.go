@@ -26,8 +26,7 @@ func TestParams_Set(t *testing.T) {
 	}
 }
 
-// What a model's API would refuse with every request is refused before one is
-// sent.
+// Check returns an error for settings that the vendor's API refuses with every request.
 func TestParams_Check(t *testing.T) {
 	t.Parallel()
 	const ours, theirs = "anthropic/m", "openai/m"

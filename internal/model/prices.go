@@ -10,18 +10,17 @@ import (
 //go:embed prices.json
 var pricesJSON []byte
 
-// Card is what is known of a model: its price and how much it reads. The table
-// of cards is prices.json.
+// Card has the known facts about a model: its prices and its context size. The table of
+// cards is prices.json.
 type Card struct {
-	Model      string           `json:"model"`   // see [ParseName]; without a date
-	Context    int64            `json:"context"` // tokens it can read
+	Model      string           `json:"model"`   // name of the model as for [ParseName], without a date
+	Context    int64            `json:"context"` // size of the context window, in tokens
 	Price      Price            `json:"price"`
-	LongPrompt *LongPromptPrice `json:"long"` // where long prompts have a price of their own
+	LongPrompt *LongPromptPrice `json:"long"` // if long prompts have another price, else nil
 }
 
-// Price is in US dollars per million tokens. Writing to the cache is priced for
-// an entry that lives five minutes; where it costs nothing of its own it has the
-// price of the input that it is.
+// Price is in US dollars per million tokens. CacheWrite is the price of an entry that
+// lives five minutes; if a vendor has no such price, it is the price of input.
 type Price struct {
 	Input      float64 `json:"input"`
 	Output     float64 `json:"output"`
@@ -29,31 +28,32 @@ type Price struct {
 	CacheRead  float64 `json:"cache_read"`
 }
 
-// LongPromptPrice is the price of a call whose prompt has more than Over tokens.
+// LongPromptPrice is the price of a call whose prompt has more than OverTokens tokens.
 type LongPromptPrice struct {
 	OverTokens int64 `json:"over"`
 	Price      Price `json:"price"`
 }
 
-// FindCard returns the card of a model, see [ParseName]. The name may end
-// with a date or with -latest. It returns nil for a model that the table does not
-// have: what it costs is then not known. A card is good where the model's own
-// provider serves it; see openai.IsThirdParty.
+// modelVersion matches what may follow the name of a model: nothing, a date or -latest.
+var modelVersion = regexp.MustCompile(`^(-latest|-\d{8}|-\d{4}-\d{2}-\d{2})?$`)
+
+// FindCard returns the card of a model with that name, which may end with a date or
+// with -latest, or nil if the table has none. A card only holds if the model is served
+// by its own vendor; see openai.IsThirdParty.
 func FindCard(name string) *Card {
 	var table []Card
 	if err := json.Unmarshal(pricesJSON, &table); err != nil {
-		return nil // a test reads every entry
+		return nil // cannot happen: a test decodes the table
 	}
-	version := regexp.MustCompile(`^(-latest|-\d{8}|-\d{4}-\d{2}-\d{2})?$`)
 	for _, card := range table {
-		if rest, ok := strings.CutPrefix(name, card.Model); ok && version.MatchString(rest) {
+		if version, ok := strings.CutPrefix(name, card.Model); ok && modelVersion.MatchString(version) {
 			return &card
 		}
 	}
 	return nil
 }
 
-// CostUSD is what one call costs in US dollars, nil when c is nil.
+// CostUSD returns the cost of one call in US dollars, or nil if c is nil.
 func (c *Card) CostUSD(u Usage) *float64 {
 	if c == nil {
 		return nil

@@ -19,7 +19,8 @@ import (
 	"assay/internal/model/open"
 )
 
-// A reply through the SDK is the reply of the script, whatever is in it.
+// A reply that the client reads from the mock server's stream equals the reply that the
+// script gives in this process.
 func TestStreamedReplyEqualsScript(t *testing.T) {
 	t.Parallel()
 	lines := map[string]string{
@@ -73,8 +74,8 @@ func TestDeltasAddUpToTheReply(t *testing.T) {
 	}
 }
 
-// A reply that stops inside the input of a tool is no error; what came of the
-// input is kept where no tool takes it for its own.
+// A reply that is cut inside the input of a tool is no error. The cut text becomes the
+// property invalid_json, which no tool has.
 func TestCutToolInputIsNoError(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"tool_use","name":"create_cell","input":{"source":"1+1"}}],"stop_reason":"max_tokens"}`
@@ -89,8 +90,8 @@ func TestCutToolInputIsNoError(t *testing.T) {
 	}
 }
 
-// A stream that ends before message_stop is an error, wherever it ends and
-// whether the connection breaks or is closed in good order.
+// A stream that ends before message_stop is an error, after any number of bytes, and
+// both if the connection breaks and if the answer ends regularly.
 func TestCutStreamIsAnError(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"some text"},{"type":"tool_use","name":"get_context","input":{"a":1}}]}`
@@ -103,7 +104,7 @@ func TestCutStreamIsAnError(t *testing.T) {
 			cut := &modeltest.Truncating{Handler: mockapi.New(modeltest.Script(t, line), nil), Limit: limit, Abort: abort}
 			_, err := modeltest.Ask(t.Context(), modeltest.ServeAnthropic(t, cut), modeltest.UserText("go"))
 			if abort && limit == 0 {
-				require.True(t, model.IsTransient(err), "%v", err) // not even a status came
+				require.True(t, model.IsTransient(err), "%v", err) // not even the status came
 				continue
 			}
 			require.ErrorIs(t, err, model.ErrCutStream, "after %d bytes, abort %v", limit, abort)
@@ -111,7 +112,7 @@ func TestCutStreamIsAnError(t *testing.T) {
 	}
 }
 
-// Refusals are one clear line and are never sent again.
+// The error of a refusal is one line, and the request is sent only once.
 func TestRefusalsAreNotRetried(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -182,7 +183,8 @@ func TestCancelReturnsItsCause(t *testing.T) {
 	}
 }
 
-// A server that is not there is an error that names the provider.
+// If nothing listens at the address, the error names the provider and is
+// ErrUnreachable.
 func TestConnectionRefused(t *testing.T) {
 	t.Parallel()
 	client, err := open.Open("anthropic/x", open.Options{APIKey: "k", BaseURL: "http://127.0.0.1:1"})
@@ -193,8 +195,7 @@ func TestConnectionRefused(t *testing.T) {
 	require.ErrorIs(t, err, model.ErrUnreachable)
 }
 
-// What reaches the server is a Request, byte for byte the same each time, and the
-// wish for a stream.
+// The body that is sent is the JSON of the Request, with "stream":true before it.
 func TestRequestBody(t *testing.T) {
 	t.Parallel()
 	var got []byte

@@ -20,7 +20,7 @@ import (
 	"assay/internal/model/open"
 )
 
-// Wherever a connection fails, the error says that trying again may help.
+// Each way in which a connection can fail gives a transient error; a redirect does not.
 func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	large := modeltest.UserText(strings.Repeat("some text ", 1<<20))
@@ -28,7 +28,7 @@ func TestLostConnections(t *testing.T) {
 		return func(conn net.Conn) {
 			_, _ = io.ReadFull(conn, make([]byte, read))
 			if tcp, ok := conn.(*net.TCPConn); ok {
-				_ = tcp.SetLinger(0) // a reset, not an end in good order
+				_ = tcp.SetLinger(0) // sends a reset instead of a regular end
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func TestLostConnections(t *testing.T) {
 	}
 }
 
-// replyWith reads what is asked and says the same to all.
+// replyWith returns a handler of connections that reads once and then sends text.
 func replyWith(text string) func(net.Conn) {
 	return func(conn net.Conn) {
 		_, _ = conn.Read(make([]byte, 1<<16))
@@ -76,8 +76,8 @@ func replyWith(text string) func(net.Conn) {
 	}
 }
 
-// serveConnections serves connections, one after the other, until the test ends, and
-// returns the address.
+// serveConnections passes connections to serve, one after the other, until the test
+// ends, and returns the address.
 func serveConnections(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -126,7 +126,7 @@ func TestUntrustedCertificate(t *testing.T) {
 	require.ErrorContains(t, err, "certificate")
 }
 
-// What answers but is not the API is no reason to try again.
+// An answer that is not a stream of events is an error that is not transient.
 func TestAnswerOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{
@@ -144,7 +144,7 @@ func TestAnswerOfAnotherServer(t *testing.T) {
 	}
 }
 
-// A refusal keeps its status when its text does not come whole.
+// A refusal whose body breaks off keeps its status.
 func TestRefusalWithCutBody(t *testing.T) {
 	t.Parallel()
 	for status, transient := range map[string]bool{"401 No": false, "529 Busy": true} {
@@ -158,8 +158,8 @@ func TestRefusalWithCutBody(t *testing.T) {
 	}
 }
 
-// An answer without an end is given up: as one that is no reply, where it has
-// events, and as one that broke, where it has none.
+// An answer without end is an error: not transient if it consists of events, transient
+// if it does not.
 func TestEndlessAnswers(t *testing.T) {
 	t.Parallel()
 	for text, transient := range map[string]bool{
@@ -176,7 +176,7 @@ func TestEndlessAnswers(t *testing.T) {
 	}
 }
 
-// endlessReader is a reader that says the same again and again.
+// endlessReader repeats text for ever.
 type endlessReader struct {
 	text string
 	at   int
@@ -188,7 +188,7 @@ func (e *endlessReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What could never be sent is an error before it is tried.
+// New refuses a key and a base URL with which every request would fail.
 func TestNewRejectsUnsendableConfig(t *testing.T) {
 	t.Parallel()
 	const base = "its base URL must begin with http:// or https:// and name a host"

@@ -20,8 +20,8 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// A stream on which nothing comes is cut, wherever it falls silent, and the next
-// call is a new one.
+// A call without traffic for the idle timeout is cut, at any point of the stream. The
+// next call works.
 func TestIdleTimeout(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{`{"hang":true}`, `{"hang":true,"after":1}`, `{"hang":true,"after":7}`, `{"hang":true,"after":99}`, `{"stall_ms":600000,"after":3}`} {
@@ -44,7 +44,8 @@ func TestIdleTimeout(t *testing.T) {
 	}
 }
 
-// Silence that is shorter is none, nor is any when there is no limit.
+// A silence shorter than the idle timeout does not end a call; below 0 there is no
+// timeout.
 func TestShorterSilenceIsNoTimeout(t *testing.T) {
 	t.Parallel()
 	for idle, stall := range map[time.Duration]time.Duration{0: 2*time.Minute - time.Millisecond, 3 * time.Minute: 2 * time.Minute, -1: 20 * time.Hour} {
@@ -58,7 +59,7 @@ func TestShorterSilenceIsNoTimeout(t *testing.T) {
 	}
 }
 
-// Pings are life: a reply may take as long as it likes.
+// A ping restarts the idle timeout, so that a reply may take an hour.
 func TestPingsResetIdleTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -66,7 +67,7 @@ func TestPingsResetIdleTimeout(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			out := http.NewResponseController(w)
 			for range 60 {
-				time.Sleep(time.Minute) //nolint:forbidigo // in a bubble
+				time.Sleep(time.Minute) //nolint:forbidigo // in a synctest bubble
 				_, _ = io.WriteString(w, "event: ping\ndata: {\"type\":\"ping\"}\n\n")
 				_ = out.Flush()
 			}
@@ -78,7 +79,8 @@ func TestPingsResetIdleTimeout(t *testing.T) {
 	})
 }
 
-// A reply is whole when it says so: what follows, or does not, is not waited for.
+// After message_stop the reply is complete. The client waits at most a second for the
+// end of the stream, and ignores what else comes.
 func TestWhatFollowsMessageStopIsIgnored(t *testing.T) {
 	t.Parallel()
 	for name, rest := range map[string]struct {
@@ -131,19 +133,19 @@ data: {"type":"message_stop"}
 
 `
 
-// Who is slow to take what came is not kept waiting, and is not cut off.
+// The time that the caller needs for a delta does not count as idle time.
 func TestSlowCallerIsNoIdleTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := serveInBubble(t, mockapi.New(modeltest.Script(t, `{"content":"`+strings.Repeat("some text ", 20)+`"}`), nil), endpoint.Config{})
 		_, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserText("go")}}, func(model.Delta) {
-			time.Sleep(time.Hour) //nolint:forbidigo // in a bubble
+			time.Sleep(time.Hour) //nolint:forbidigo // in a synctest bubble
 		})
 		require.NoError(t, err)
 	})
 }
 
-// slowUploadTransport is a transport over which a request takes its time to go out.
+// slowUploadTransport sends 16 bytes of a request's body per minute.
 type slowUploadTransport struct{ http.RoundTripper }
 
 func (s slowUploadTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -159,11 +161,11 @@ func (s slowUploadTransport) RoundTrip(req *http.Request) (*http.Response, error
 type slowReader struct{ io.Reader }
 
 func (r *slowReader) Read(p []byte) (int, error) {
-	time.Sleep(time.Minute) //nolint:forbidigo // in a bubble
+	time.Sleep(time.Minute) //nolint:forbidigo // in a synctest bubble
 	return r.Reader.Read(p[:min(len(p), 16)])
 }
 
-// While a request goes out there is no silence, however long it takes.
+// The time in which the request is still being sent does not count as idle time.
 func TestSlowUploadIsNoIdleTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,18 +183,18 @@ func TestSlowUploadIsNoIdleTime(t *testing.T) {
 	})
 }
 
-// roundTripFunc is a transport without a network.
+// roundTripFunc is a transport that calls a function.
 type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// streamResponse is an answer with a body.
+// streamResponse returns an answer with status 200, the media type of event streams and
+// that body.
 func streamResponse(body io.Reader) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)}
 }
 
-// A cancel ends the call at once, with its cause, in every phase; nothing is left
-// behind.
+// When ctx is cancelled, the call ends at once with the cause, in each phase of a call.
 func TestCancelInEveryPhase(t *testing.T) {
 	t.Parallel()
 	text := `"` + strings.Repeat("some text ", 20) + `"`
@@ -223,7 +225,7 @@ func TestCancelInEveryPhase(t *testing.T) {
 	}
 }
 
-// A cancel by what the reply brings, in the middle of what has come.
+// A call can be cancelled from its own onDelta.
 func TestCancelFromOnDelta(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -235,7 +237,7 @@ func TestCancelFromOnDelta(t *testing.T) {
 	})
 }
 
-// How long to wait is told in three ways, and never believed past a day.
+// Retry-After is read in milliseconds, in seconds and as a date, and limited to a day.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

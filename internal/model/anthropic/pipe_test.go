@@ -14,8 +14,8 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// serveInBubble serves over pipes, so that time can be that of testing/synctest,
-// and returns the real client. Both end with the test.
+// serveInBubble serves over net.Pipe, for tests in a synctest bubble, and returns a
+// client of the server. Both end with the test.
 func serveInBubble(t *testing.T, handler http.Handler, cfg endpoint.Config) model.Client {
 	t.Helper()
 	ln := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
@@ -34,7 +34,7 @@ func serveInBubble(t *testing.T, handler http.Handler, cfg endpoint.Config) mode
 	return client
 }
 
-// pipeListener is a listener whose connections are pipes.
+// pipeListener is a listener whose connections are pipes that dial creates.
 type pipeListener struct {
 	conns  chan net.Conn
 	closed chan struct{}

@@ -22,7 +22,8 @@ import (
 	"assay/internal/model/script"
 )
 
-// mockStream is a reply of a script as it comes over the wire.
+// mockStream returns the body of the stream in which the mock server sends the reply of
+// that script line.
 func mockStream(t *testing.T, line string) string {
 	t.Helper()
 	body := `{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"hi"}]}`
@@ -34,7 +35,7 @@ func mockStream(t *testing.T, line string) string {
 	return w.Body.String()
 }
 
-// completeFrom is what the client makes of an answer.
+// completeFrom returns what the client makes of an answer with that body.
 func completeFrom(ctx context.Context, body io.Reader) (*model.Response, error) {
 	client, err := anthropic.NewWithTransport(roundTripFunc(func(*http.Request) (*http.Response, error) {
 		return streamResponse(body), nil
@@ -47,7 +48,7 @@ func completeFrom(ctx context.Context, body io.Reader) (*model.Response, error) 
 
 const replyOfAllBlockTypes = `{"content":[{"type":"thinking","thinking":"hm 数 🧪","signature":"c2ln"},{"type":"redacted_thinking","data":"eHg="},{"type":"text","text":"naïve 数据分析 𝒳🧪"},{"type":"tool_use","id":"a","name":"create_cell","input":{"source":"é \ud83e\uddea 🧪 \u00e9 \\ud83e","n":[1.50,null]}},{"type":"server_tool_use","id":"s","name":"n","input":{}}],"usage":{"input_tokens":3,"output_tokens":5,"cache_creation_input_tokens":7,"cache_read_input_tokens":11}}`
 
-// A reply is the same however its bytes are parted on their way.
+// The reply does not depend on the sizes of the packets in which the stream arrives.
 func FuzzPacketSizes(f *testing.F) {
 	f.Add(replyOfAllBlockTypes, []byte{1})
 	f.Add(replyOfAllBlockTypes, []byte{3, 1, 2})
@@ -57,7 +58,7 @@ func FuzzPacketSizes(f *testing.F) {
 		s, err := script.Parse("s", []byte(line))
 		if err != nil || len(parts) == 0 || strings.ContainsAny(line, "\n$") || strings.Contains(line, "_ms") ||
 			strings.Contains(line, `fault`) || strings.Contains(line, `error`) || strings.Contains(line, `expect`) {
-			return // no reply that comes at once
+			return // not a reply that comes whole and at once
 		}
 		want, err := modeltest.Ask(t.Context(), s.Client(), modeltest.UserText("hi"))
 		require.NoError(t, err)
@@ -67,7 +68,7 @@ func FuzzPacketSizes(f *testing.F) {
 	})
 }
 
-// chunkedReader reads a text in parts of such sizes, again and again.
+// chunkedReader reads a text in pieces of the given sizes, over and over.
 type chunkedReader struct {
 	text  string
 	parts []byte
@@ -85,7 +86,7 @@ func (r *chunkedReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A reply is the same however it is parted into events.
+// The reply does not depend on how its texts are split into events.
 func TestAnyDeltaSizesAddUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -127,8 +128,8 @@ func TestAnyDeltaSizesAddUp(t *testing.T) {
 	})
 }
 
-// Whatever comes, the client neither panics nor hangs, and a reply that it makes
-// of it can be sent again.
+// For any stream the client returns an error or a reply that can be sent again; it
+// neither panics nor hangs.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(wholeStream))
 	f.Add([]byte("event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}\n\n"))

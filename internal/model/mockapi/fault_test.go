@@ -12,7 +12,7 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// What is not streamed has its faults too.
+// A fault also affects an answer that is not streamed.
 func TestFaultsWithoutStream(t *testing.T) {
 	t.Parallel()
 	body := messageBody(hi)

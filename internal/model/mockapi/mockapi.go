@@ -101,7 +101,7 @@ func (m *Server) nextReply(r *http.Request, messages []model.Message, stream boo
 	}
 	m.log.Info("reply", "line", next.Line, "stream", stream, "messages", len(messages))
 	if next.Wait(r.Context()) != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // the client has gone: there is nobody to tell
 	}
 	return next, nil
 }

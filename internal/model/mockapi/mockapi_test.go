@@ -16,7 +16,8 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// post sends a body to a mock server without any help of a client.
+// post posts a body to /v1/messages with a key. Change may be nil; it alters the
+// request before it is sent.
 func post(t *testing.T, mock *mockapi.Server, body string, change func(*http.Request)) (int, string) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(body))
@@ -63,8 +64,7 @@ func TestMissingKeyAndWrongPath(t *testing.T) {
 	require.Equal(t, http.StatusMethodNotAllowed, status)
 }
 
-// Attempts of a run share one server and do not disturb each other, even when
-// they say the same.
+// Conversations that begin with the same message can be played at the same time.
 func TestConcurrentConversations(t *testing.T) {
 	t.Parallel()
 	lines := `{"content":[{"type":"tool_use","name":"create_cell","input":{}}]}

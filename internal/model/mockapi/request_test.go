@@ -21,14 +21,14 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// requestRule is a request that the API takes, and a change after which it does not.
+// requestRule is a request that the API accepts, and a change that makes it refuse it.
 type requestRule struct {
-	valid    string // a whole body, or the messages of one
-	old, new string // the change
-	want     string // what the refusal says: the place, and what is wrong with it
+	valid    string // a whole body, or its messages
+	old, new string // the change: old is replaced by new
+	want     string // part of the refusal: the place and what is wrong there
 }
 
-// messageBody is a request with messages and other fields.
+// messageBody returns a request with those messages and additional fields.
 func messageBody(messages string, fields ...string) string {
 	return `{"model":"m","max_tokens":2048,` + strings.Join(append(fields, `"messages":[`+messages+`]`), ",") + `}`
 }
@@ -45,8 +45,8 @@ const (
 	thought  = `{"type":"thinking","thinking":"hm","signature":"sig"}`
 )
 
-// The server says 400 where the real one does, and names the place; the same
-// request without the break it takes.
+// The server answers 400 and names the place for each request that the API refuses, and
+// 200 without the fault.
 func TestMessageRequestValidation(t *testing.T) {
 	t.Parallel()
 	for name, r := range allRules() {
@@ -66,7 +66,7 @@ func TestMessageRequestValidation(t *testing.T) {
 	}
 }
 
-// postMessages sends a body to a server that has much to say.
+// postMessages posts a body to a server whose script has thinking and ten replies.
 func postMessages(t *testing.T, body string) (status int, text string) {
 	t.Helper()
 	many := `{"content":[` + thought + `,{"type":"text","text":"ok"}]}` + "\n" + strings.Repeat(`{"content":"ok"}`+"\n", 9)
@@ -224,7 +224,7 @@ func imageRules() map[string]requestRule {
 	}
 }
 
-// Whatever is in an image, its kind is found.
+// An image of each supported type is accepted.
 func TestImagesOfEveryType(t *testing.T) {
 	t.Parallel()
 	var jpg, gifs bytes.Buffer
@@ -238,7 +238,7 @@ func TestImagesOfEveryType(t *testing.T) {
 	}
 }
 
-// A body is read up to the limit of the API, and no further.
+// A body of 32 MiB is read, a larger one refused with 413.
 func TestMaxRequestBytes(t *testing.T) {
 	t.Parallel()
 	long := "{" + strings.Repeat("x", 32<<20-1)
@@ -250,7 +250,7 @@ func TestMaxRequestBytes(t *testing.T) {
 	require.Contains(t, text, `"request_too_large"`)
 }
 
-// pngBlock is an image of one colour.
+// pngBlock returns the JSON of an image block of one colour.
 func pngBlock(width, height int) string {
 	var data bytes.Buffer
 	_ = png.Encode(&data, image.NewGray(image.Rect(0, 0, width, height)))

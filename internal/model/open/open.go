@@ -12,23 +12,25 @@ import (
 	"assay/internal/model/script"
 )
 
-// Options are what a model needs beside its name.
+// Options are what a model needs besides its name. Each field is ignored by the models
+// that it does not mention.
 type Options struct {
-	APIKey  string // of the model's provider; openai/ needs none at a BaseURL
-	BaseURL string // of the API, "" is the provider's own; unused by script: and replay:
+	APIKey  string // of anthropic/ and openai/; openai/ needs none with a BaseURL
+	BaseURL string // of anthropic/ and openai/; "" is the vendor's own
 
-	// IdleTimeout is how long a call may be silent before it is cut as [ErrCutStream]:
-	// 0 is [DefaultIdleTimeout], below 0 for ever. Unused by script: and replay:.
+	// IdleTimeout is for anthropic/ and openai/: a call without traffic for that time
+	// ends with an [endpoint.IdleError]. 0 is [endpoint.DefaultIdleTimeout]; below 0
+	// means no limit.
 	IdleTimeout time.Duration
 
-	Normalizer replay.Normalizer // on which replay: plays; unused by the others
-	MatchMode  replay.MatchMode  // of replay:, "" is MatchStrict; unused by the others
+	Normalizer replay.Normalizer // of replay: the run in which the recording is played
+	MatchMode  replay.MatchMode  // of replay: "" is MatchStrict
 }
 
-// Open returns the model of that name: "anthropic/<id>", "openai/<id>",
-// "script:FILE", which plays a [Script], or "replay:FILE", which plays a
-// [Recording]. An unknown name, a missing key and a faulty file are errors; the
-// network is not touched.
+// Open returns the model with that name: "anthropic/<id>", "openai/<id>",
+// "script:FILE", which plays a [script.Script], or "replay:FILE", which plays a
+// [replay.Recording]. An unknown name, a missing key, and a file that is missing or
+// malformed are errors; the network is not used.
 func Open(name string, opts Options) (model.Client, error) {
 	prefix, rest, err := model.ParseName(name)
 	if err != nil {

@@ -41,8 +41,7 @@ func TestOpenScriptFile(t *testing.T) {
 	require.Equal(t, "hi", model.PlainText(reply.Content))
 }
 
-// A redirect is an answer like any other: neither the key nor the conversation
-// goes elsewhere.
+// Redirects are not followed: key and conversation go only to the configured address.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"anthropic/x": "anthropic: the answer is no stream of events but 307", "openai/x": "openai: 307 "} {
@@ -60,7 +59,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// What an API says is kept in many places.
+// A refusal's text is shortened, since it is stored in several places.
 func TestLongRefusalIsShortened(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"anthropic/x", "openai/x"} {
@@ -79,7 +78,7 @@ func TestLongRefusalIsShortened(t *testing.T) {
 	}
 }
 
-// Whatever a server says of its tokens, what has been spent never becomes less.
+// Negative and huge counts of tokens are clamped, with both vendors.
 func TestTokenCountsAreClamped(t *testing.T) {
 	t.Parallel()
 	script, err := script.Parse("s", []byte(`{"content": "x", "usage": {"input_tokens": -5, "output_tokens": -7, "cache_read_input_tokens": -9, "cache_creation_input_tokens": 9000000000000000000}}`))

@@ -10,22 +10,23 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// errorDetail is an error on the wire. Some endpoints write it without an object
-// around it, or a status as its code.
+// errorDetail is the JSON of an error. Some servers send it without the object around
+// it, or have an HTTP status as its code.
 type errorDetail struct {
 	Message string          `json:"message"`
 	Type    string          `json:"type"`
 	Code    json.RawMessage `json:"code"`
 }
 
-// name is what the API calls the error, as exactly as it does.
+// name returns the most exact name of the error: its code, else its type.
 func (e errorDetail) name() string {
 	var code string
-	_ = json.Unmarshal(e.Code, &code) // a number is no name
+	_ = json.Unmarshal(e.Code, &code) // "" if the code is a number
 	return cmp.Or(code, e.Type)
 }
 
-// status is that of an error after which there is no telling by HTTP.
+// status returns the HTTP status of an error that came in an answer with status 200:
+// its code if that is one, else the status that its name implies, else 500.
 func (e errorDetail) status() int {
 	var code int
 	if json.Unmarshal(e.Code, &code) == nil && code >= http.StatusBadRequest && code <= 599 {
@@ -37,12 +38,12 @@ func (e errorDetail) status() int {
 	case "invalid_request_error", model.TypeContextLength, model.TypeContextSize:
 		return http.StatusBadRequest
 	default:
-		return http.StatusInternalServerError // it had begun to reply
+		return http.StatusInternalServerError // the server had accepted the request
 	}
 }
 
-// streamRefusal reads the error among the members of an answer, nil when there
-// is none.
+// streamRefusal returns the error in a chunk as an APIError, or nil if text is absent
+// or null.
 func streamRefusal(text json.RawMessage) error {
 	if len(text) == 0 || string(text) == "null" {
 		return nil
@@ -52,7 +53,7 @@ func streamRefusal(text json.RawMessage) error {
 	return &model.APIError{Provider: provider, Status: status, Type: cmp.Or(e.name(), model.ErrorType(status)), Message: e.Message}
 }
 
-// parseErrorDetail reads an error that is an object or a text.
+// parseErrorDetail decodes an error that is an object, a string or any other text.
 func parseErrorDetail(text []byte) errorDetail {
 	var e errorDetail
 	if json.Unmarshal(text, &e) != nil || e.Message == "" {
@@ -65,9 +66,9 @@ func parseErrorDetail(text []byte) errorDetail {
 	return e
 }
 
-// statusRefusal reads an answer whose status is an error.
+// statusRefusal returns the APIError of an answer with an error status.
 func statusRefusal(answer *http.Response) error {
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, endpoint.MaxLineBytes)) // what has come is quoted
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, endpoint.MaxLineBytes)) // a part of the body is good enough
 	var body struct {
 		Error json.RawMessage `json:"error"`
 	}

@@ -18,8 +18,8 @@ import (
 	"assay/internal/model/open"
 )
 
-// A stream that ends before it said why is an error, wherever it ends and
-// whether the connection breaks or is closed in good order.
+// A stream that ends before its finish_reason is an error, after any number of bytes,
+// and both if the connection breaks and if the answer ends regularly.
 func TestCutStreamIsAnError(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"some tëxt"},{"type":"tool_use","name":"get_context","input":{"a":1}}]}`
@@ -32,7 +32,7 @@ func TestCutStreamIsAnError(t *testing.T) {
 		for limit := 0; limit < whole.Written-done; limit += 61 {
 			cut := &modeltest.Truncating{Handler: mockapi.New(modeltest.Script(t, line), nil), Limit: limit, Abort: abort}
 			reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, cut), modeltest.UserText("go"))
-			if err == nil { // it ended in good order behind the finish_reason
+			if err == nil { // the stream ended regularly after the finish_reason
 				require.False(t, abort)
 				require.Equal(t, want, reply)
 				continue
@@ -45,7 +45,7 @@ func TestCutStreamIsAnError(t *testing.T) {
 	}
 }
 
-// Refusals are one clear line, whatever shape a server gives them.
+// The error of a refusal is one line, for the shapes that various servers give it.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -96,7 +96,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What a server says with status 200 is a reply, a refusal, or neither.
+// An answer with status 200 can also be a refusal, or no reply at all.
 func TestErrorsWithStatusOK(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -124,7 +124,7 @@ func TestErrorsWithStatusOK(t *testing.T) {
 	}
 }
 
-// A reply that does not end is given up, and so is an event.
+// A stream without end is an error, and so is a line without end.
 func TestEndlessReply(t *testing.T) {
 	t.Parallel()
 	for name, piece := range map[string]string{
@@ -153,7 +153,7 @@ func TestCancelReturnsItsCause(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancelCause(t.Context())
 			client := modeltest.ServeOpenAI(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body) // so that the server notices when the client goes
+				_, _ = io.Copy(io.Discard, r.Body) // so that the server notices that the client goes
 				if begin != "" {
 					_, _ = io.WriteString(w, begin)
 					_ = http.NewResponseController(w).Flush()
@@ -168,8 +168,8 @@ func TestCancelReturnsItsCause(t *testing.T) {
 	}
 }
 
-// Wherever in a reply the call is cancelled, it ends at once, and with the cause
-// unless the whole reply was there already.
+// A call that is cancelled at any delta ends with the cause, unless the whole reply was
+// there already.
 func TestCancelAtEveryDelta(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
@@ -218,7 +218,7 @@ func TestIdleTimeoutAndConnectionRefused(t *testing.T) {
 	require.ErrorIs(t, err, model.ErrUnreachable)
 }
 
-// The faults of a script are the same troubles by way of this API.
+// The faults of a script give errors of the same kinds as with the Messages API.
 func TestScriptedFaults(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[string]string{

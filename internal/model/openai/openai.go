@@ -1,12 +1,12 @@
 // Package openai is the client of OpenAI's Chat Completions API, and of servers that
 // offer the same API.
 //
-// It is written by hand, without the vendor's SDK, for three reasons. The SDK adds 19 MB
-// to the program and a minute to its build, and it makes every command start later. It
-// must work with any base URL: compatible servers differ from the vendor in many ways,
-// such as errors of other shapes, tool calls without ids or indexes, and answers that
-// are not streamed. And it reads streams, so that a caller sees the pieces of a reply
-// and silence can be told from slowness, with the same limits as package anthropic.
+// It is written by hand, without the vendor's SDK. The SDK adds 19 MB to the program, a
+// minute to its build, and time to the start of every command. The client must work
+// with any base URL: compatible servers differ from the vendor in many ways, such as
+// errors of other shapes, tool calls without ids or indexes, and answers that are not
+// streamed. And it must see each piece of a stream as it arrives, for callers and for
+// the idle timeout.
 package openai
 
 import (
@@ -22,7 +22,7 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// provider begins the text of this client's errors.
+// provider is the beginning of the texts of this client's errors.
 const provider = "openai"
 
 const (
@@ -30,20 +30,21 @@ const (
 	vendorBaseURL = "https://" + vendorHost + "/v1"
 )
 
-// Client is a model behind the Chat Completions API, of Client or of any server
-// that has the same. Replies are streamed; one that comes in one piece is taken
-// too. Reasoning that an endpoint shows is in the reply as thinking without a
-// signature, which is for people to read: it is sent to no model again.
+// Client is a model behind the Chat Completions API, of OpenAI or of a compatible
+// server. Replies are streamed; a reply in one piece is accepted too. Reasoning that a
+// server shows becomes a thinking block without a signature, which is for people to
+// read and is not sent to a model again.
 type Client struct {
 	id, key  string
-	endpoint string // where requests go
-	isVendor bool   // it is Client's own
+	endpoint string // URL of requests
+	isVendor bool   // the endpoint is OpenAI's own
 	http     *http.Client
 }
 
-// New returns the model with that id. Client itself needs a key; a server
-// at another base URL is asked without, if there is none. To a base URL without
-// a path /v1 is added. The environment is not read.
+// New returns the model with that id. OpenAI itself requires an API key; a server at
+// another base URL does not. /v1 is added to a base URL without a path. Environment
+// variables are not read. A missing key and a malformed base URL are errors; the
+// network is not used.
 func New(id string, cfg endpoint.Config) (*Client, error) {
 	base, err := parseBaseURL(cfg.BaseURL)
 	if err != nil {
@@ -59,15 +60,16 @@ func New(id string, cfg endpoint.Config) (*Client, error) {
 	}, nil
 }
 
-// IsThirdParty reports whether a model is named like one of Client but served by
-// somebody else, at a base URL. Its price and context are then not what the name
-// says. (Behind a base URL for anthropic/ there is a gateway to Anthropic.)
+// IsThirdParty reports whether a model has the name of an openai/ model, but a server
+// other than OpenAI's at baseURL serves it. Its price and its context size are then not
+// those of [model.FindCard]. (For anthropic/ models a base URL is a gateway to
+// Anthropic.)
 func IsThirdParty(name, baseURL string) bool {
 	base, err := parseBaseURL(baseURL)
 	return model.Provider(name) == provider && err == nil && base.Hostname() != vendorHost
 }
 
-// parseBaseURL is the base URL, Client's own when none is given.
+// parseBaseURL parses a base URL; "" is OpenAI's own.
 func parseBaseURL(base string) (*url.URL, error) {
 	if base == "" {
 		base = vendorBaseURL
@@ -79,17 +81,17 @@ func parseBaseURL(base string) (*url.URL, error) {
 	return u, err
 }
 
-// Complete sends one request and reads the stream to its end.
-func (o *Client) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
-	body, err := encodeRequest(req, o.id, o.isVendor)
+// Complete sends one request and reads the answer to its end.
+func (c *Client) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
+	body, err := encodeRequest(req, c.id, c.isVendor)
 	if err != nil {
 		return nil, fmt.Errorf("write the request: %w", err)
 	}
-	reading := newResponseBuilder(onDelta, req.Messages)
-	err = o.exchange(ctx, body, req.Turn, reading)
+	response := newResponseBuilder(onDelta, req.Messages)
+	err = c.exchange(ctx, body, req.Turn, response)
 	switch {
 	case err == nil:
-		return reading.finish(), nil
+		return response.finish(), nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	default:
@@ -97,21 +99,22 @@ func (o *Client) Complete(ctx context.Context, req model.Request, onDelta func(m
 	}
 }
 
-// exchange sends a body and reads the answer.
-func (o *Client) exchange(ctx context.Context, body []byte, turn int, reading *responseBuilder) error {
-	post, err := http.NewRequestWithContext(ctx, http.MethodPost, o.endpoint, bytes.NewReader(body))
+// exchange sends a body and adds the chunks of the answer to the response. An answer
+// without a finish_reason is an ErrCutStream.
+func (c *Client) exchange(ctx context.Context, body []byte, turn int, response *responseBuilder) error {
+	post, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	post.Header.Set("Content-Type", "application/json")
 	post.Header.Set("Accept", "text/event-stream")
-	if o.key != "" {
-		post.Header.Set("Authorization", "Bearer "+o.key)
+	if c.key != "" {
+		post.Header.Set("Authorization", "Bearer "+c.key)
 	}
-	if turn > 0 && !o.isVendor {
+	if turn > 0 && !c.isVendor {
 		post.Header.Set(endpoint.TurnHeader, strconv.Itoa(turn))
 	}
-	answer, err := o.http.Do(post)
+	answer, err := c.http.Do(post)
 	if err != nil {
 		return endpoint.NoAnswerError(err)
 	}
@@ -119,10 +122,10 @@ func (o *Client) exchange(ctx context.Context, body []byte, turn int, reading *r
 	if answer.StatusCode != http.StatusOK {
 		return statusRefusal(answer)
 	}
-	if err := readAnswer(answer.Body, reading.add); err != nil {
+	if err := readAnswer(answer.Body, response.add); err != nil {
 		return endpoint.BrokenAnswerError(err)
 	}
-	if reading.stopReason == "" {
+	if response.stopReason == "" {
 		return model.ErrCutStream
 	}
 	return nil

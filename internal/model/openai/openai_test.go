@@ -16,7 +16,7 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// respondOK answers with a body, whatever was asked.
+// respondOK returns a handler that answers each request with that body.
 func respondOK(kind, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
@@ -24,7 +24,7 @@ func respondOK(kind, body string) http.Handler {
 	})
 }
 
-// chunkStream is a stream of events with that data, and its end.
+// chunkStream returns a stream with those data, and [DONE] at its end.
 func chunkStream(data ...string) string {
 	var all strings.Builder
 	for _, d := range data {
@@ -33,16 +33,16 @@ func chunkStream(data ...string) string {
 	return all.String() + "data: [DONE]\n\n"
 }
 
-// choiceChunk is a chunk with a delta.
+// choiceChunk returns a chunk with a delta.
 func choiceChunk(delta string) string { return `{"choices":[{"index":0,"delta":` + delta + `}]}` }
 
-// finishChunk is a chunk that ends the reply.
+// finishChunk returns the chunk that ends the reply for that reason.
 func finishChunk(reason string) string {
 	return `{"choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"}]}`
 }
 
-// The script's replies come through the other API as they come through its own:
-// streamed in pieces, in one piece as an endpoint without streams sends them.
+// A reply that the client reads from the mock server equals the reply that the script
+// gives in this process, streamed or not.
 func TestReplyEqualsScript(t *testing.T) {
 	t.Parallel()
 	lines := map[string]string{
@@ -72,7 +72,8 @@ func TestReplyEqualsScript(t *testing.T) {
 	}
 }
 
-// withoutStreaming answers in one piece though a stream was asked for.
+// withoutStreaming sets "stream" to false in requests, so that its handler answers as a
+// server that does not stream.
 type withoutStreaming struct{ http.Handler }
 
 func (u withoutStreaming) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -108,7 +109,7 @@ func TestDeltasAddUpToTheReply(t *testing.T) {
 		"stop 0 thinking;stop 1 text;stop 2 tool_use;stop 3 tool_use;", seen.String())
 }
 
-// Servers that call themselves compatible differ in many ways.
+// Compatible servers differ in many ways: the client reads all of these streams.
 func TestStreamsOfCompatibleServers(t *testing.T) {
 	t.Parallel()
 	text := []string{choiceChunk(`{"role":"assistant","content":"Hel"}`), choiceChunk(`{"content":"lo"}`), finishChunk("stop")}
@@ -181,8 +182,8 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-// An id that is missing or was used before is replaced by one that nothing in
-// the conversation has.
+// A call whose id is missing, too long or already used gets one that nothing in the
+// conversation has.
 func TestCallIDsAreUnique(t *testing.T) {
 	t.Parallel()
 	body := chunkStream(choiceChunk(`{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"f","arguments":"{}"}},{"index":1,"function":{"name":"f"}},{"index":2,"id":"`+strings.Repeat("x", 500)+`","function":{"name":"f"}}]}`), finishChunk("tool_calls"))
@@ -196,8 +197,8 @@ func TestCallIDsAreUnique(t *testing.T) {
 	require.Equal(t, []string{"call_1", "call_3", "call_4"}, ids)
 }
 
-// Whatever a server sends, the client neither panics nor hangs, and the reply is
-// one that can be written down.
+// For any stream the client returns an error or a reply that can be encoded; it neither
+// panics nor hangs.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(chunkStream(choiceChunk(`{"content":"a"}`), finishChunk("stop"))))
 	f.Add([]byte(chunkStream(choiceChunk(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), finishChunk("tool_calls"))))
@@ -223,7 +224,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// serveInPieces is a client to which a server says that body, in pieces.
+// serveInPieces returns a client of a server that answers with that body, in pieces.
 func serveInPieces(t *testing.T, body []byte) model.Client {
 	t.Helper()
 	return modeltest.ServeOpenAI(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -10,8 +10,8 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// FailedResultPrefix begins the text of a tool's result that is an error, for which
-// Chat Completions have no field.
+// FailedResultPrefix is put before the text of a tool result that is an error, since
+// Chat Completions have no field for that.
 const FailedResultPrefix = "[The tool failed.]\n"
 
 // requestBody is the body of POST /v1/chat/completions.
@@ -31,8 +31,8 @@ type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
-// message is a message on the wire. Content is a string, a list of
-// [contentPart], or nil for null.
+// message is the JSON of a message. Content is a string, a list of [contentPart], or
+// nil for null.
 type message struct {
 	Role       string     `json:"role"`
 	Content    any        `json:"content"`
@@ -72,8 +72,8 @@ type functionSpec struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// encodeRequest writes a request of the model id as Chat Completions have it. What is
-// not of the vendor knows the length of a reply by its older name only.
+// encodeRequest returns the body of a request for the model with that id. Compatible
+// servers know the limit for the reply only by its older name, max_tokens.
 func encodeRequest(r model.Request, id string, vendor bool) ([]byte, error) {
 	most := cmp.Or(r.MaxTokens, model.DefaultMaxTokens)
 	out := requestBody{
@@ -96,7 +96,7 @@ func encodeMessages(system []model.Block, messages []model.Message) []message {
 	if text := joinText(system); text != "" {
 		out = append(out, message{Role: "system", Content: text})
 	}
-	names := map[string]string{} // of the tools, by call
+	names := map[string]string{} // names of the called tools, by id of the call
 	for _, m := range messages {
 		if m.Role == model.RoleAssistant {
 			out = append(out, assistantMessages(m.Content, names)...)
@@ -107,7 +107,8 @@ func encodeMessages(system []model.Block, messages []model.Message) []message {
 	return out
 }
 
-// assistantMessages is what the model said. Its thinking is not sent back.
+// assistantMessages converts a message of the model; it returns none if nothing is
+// left. Thinking is left out. The names of called tools are added to names.
 func assistantMessages(content []model.Block, names map[string]string) []message {
 	out := message{Role: model.RoleAssistant}
 	if text := joinText(content); text != "" {
@@ -124,22 +125,23 @@ func assistantMessages(content []model.Block, names map[string]string) []message
 	return []message{out}
 }
 
-// maxFunctionNameBytes is the longest name of a function, in bytes.
+// maxFunctionNameBytes is the length limit of the API for the name of a function.
 const maxFunctionNameBytes = 64
 
-// notInName matches the characters that the name of a function must not have.
+// notInName matches a character that the name of a function must not contain.
 var notInName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// functionName returns name as the API accepts it: models sometimes call tools by names
-// that the API then refuses in the history.
+// functionName returns name with characters that the API refuses replaced, and cut to
+// the API's limit. Models sometimes call tools by names that the API then refuses in
+// the history.
 func functionName(name string) string {
 	accepted := notInName.ReplaceAllString(name, "_")
 	return cmp.Or(accepted[:min(len(accepted), maxFunctionNameBytes)], "_")
 }
 
-// userMessages is what the user said: results first, each a message of its own, and
-// one message with the rest. Images of results, for which a message of a tool
-// has no room, lead that.
+// userMessages converts a message of the user: first each tool result as a message,
+// then one message with the rest. Images of results, which a message of a tool cannot
+// contain, come first in the rest. Names has the names of the called tools by id.
 func userMessages(content []model.Block, names map[string]string) []message {
 	var out []message
 	var parts []contentPart
@@ -163,7 +165,8 @@ func userMessages(content []model.Block, names map[string]string) []message {
 	}
 }
 
-// resultContent is the text of a result.
+// resultContent returns the text of a tool result, or a note that it is empty or has
+// images only.
 func resultContent(result model.Block) string {
 	text := joinText(result.Content)
 	switch {
@@ -178,7 +181,8 @@ func resultContent(result model.Block) string {
 	return text
 }
 
-// contentParts are the blocks of some types, as far as there is something in them.
+// contentParts returns the blocks of the given types as parts. Blank texts are left
+// out.
 func contentParts(content []model.Block, types ...string) []contentPart {
 	var parts []contentPart
 	for _, b := range content {
@@ -197,7 +201,7 @@ func contentParts(content []model.Block, types ...string) []contentPart {
 
 func dataURL(s model.Source) string { return "data:" + s.MediaType + ";base64," + s.Data }
 
-// joinText is the text among blocks, with a blank line between two.
+// joinText joins the texts of the text blocks with blank lines.
 func joinText(content []model.Block) string {
 	var texts []string
 	for _, part := range contentParts(content, model.BlockText) {

@@ -17,7 +17,7 @@ import (
 	"assay/internal/model/openai"
 )
 
-// sentBody is what reaches a server of a request.
+// sentBody returns the body that a server gets for a request.
 func sentBody(t *testing.T, req model.Request) string {
 	t.Helper()
 	var body []byte
@@ -30,7 +30,7 @@ func sentBody(t *testing.T, req model.Request) string {
 	return string(body)
 }
 
-// messages is the conversation in it.
+// sentMessages returns the messages of the body that a server gets for a request.
 func sentMessages(t *testing.T, req model.Request) string {
 	t.Helper()
 	var in struct{ Messages json.RawMessage }
@@ -98,7 +98,7 @@ func TestRequestMessages(t *testing.T) {
 
 			mock := mockapi.New(modeltest.Script(t, strings.Repeat(`{"content":"ok"}`+"\n", 3)), nil)
 			_, err := modeltest.ServeOpenAI(t, mock).Complete(t.Context(), req, nil)
-			require.NoError(t, err) // the strict server takes it
+			require.NoError(t, err) // the mock server accepts it
 		})
 	}
 }
@@ -152,7 +152,7 @@ func TestNewRejectsConfig(t *testing.T) {
 	}
 }
 
-// A model elsewhere may have any price.
+// A model at another base URL has another price than OpenAI's.
 func TestIsThirdParty(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "https://api.openai.com", "https://api.openai.com/v1"} {
@@ -163,7 +163,7 @@ func TestIsThirdParty(t *testing.T) {
 	require.False(t, openai.IsThirdParty("script:x", "http://127.0.0.1:8080"))
 }
 
-// serveURL starts a server and returns its address.
+// serveURL starts a server and returns its base URL.
 func serveURL(t *testing.T, handler http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(handler)

@@ -8,29 +8,30 @@ import (
 	"assay/internal/model"
 )
 
-// responseBuilder puts a reply together from the chunks in which it arrives. All
-// text is one block, and so is all reasoning, which is never signed; each call of
-// a tool is one, in the order in which they began.
+// responseBuilder builds a reply from its chunks. All text becomes one block, and so
+// does all reasoning, without a signature. Each tool call becomes a block, in the order
+// of their first chunks.
 type responseBuilder struct {
 	onDelta func(model.Delta)
 	ids     callIDs
 
-	refused    bool // the text is a refusal
+	refused    bool // some text came as a refusal
 	stopReason model.StopReason
 	usage      model.Usage
 
 	blocks     []model.Block
-	texts      []*strings.Builder // of the blocks: text, or the input of a tool
-	textBlocks map[string]int     // the blocks of text and of thinking
+	texts      []*strings.Builder // by block: text, or the input of a tool
+	textBlocks map[string]int     // index of the block of text and of that of thinking, by type
 	calls      callTracker
 }
 
-// callTracker finds the block of a call.
+// callTracker finds the block of a tool call from the ids and indexes in chunks, which
+// some servers omit or repeat.
 type callTracker struct {
 	byIndex map[int]int
 	byID    map[string]int
-	ids     map[int]string // as they came
-	last    int            // -1 before the first
+	ids     map[int]string // by block: the id in the chunk
+	last    int            // block of the call that began last, -1 before the first
 }
 
 func newResponseBuilder(onDelta func(model.Delta), messages []model.Message) *responseBuilder {
@@ -43,7 +44,8 @@ func newResponseBuilder(onDelta func(model.Delta), messages []model.Message) *re
 	}
 }
 
-// add takes the next chunk. Of several choices it looks at the first.
+// add handles the next chunk. Of several choices only the first is used. An error in
+// the chunk is returned as an APIError.
 func (r *responseBuilder) add(c *chunk) error {
 	if refusal := streamRefusal(c.Error); refusal != nil {
 		return refusal
@@ -68,7 +70,7 @@ func (r *responseBuilder) add(c *chunk) error {
 }
 
 func (r *responseBuilder) addDelta(d *messageDelta) {
-	if d.ReasoningContent == "" { // some send both
+	if d.ReasoningContent == "" { // some servers send both
 		d.ReasoningContent = contentText(d.Reasoning)
 	}
 	r.addText(model.BlockThinking, d.ReasoningContent)
@@ -78,13 +80,13 @@ func (r *responseBuilder) addDelta(d *messageDelta) {
 	for _, call := range d.ToolCalls {
 		r.addCall(call)
 	}
-	if f := d.FunctionCall; f != nil { // as it was before there were several
+	if f := d.FunctionCall; f != nil { // the older form, for a single call
 		first := 0
 		r.addCall(toolCallDelta{Index: &first, Function: *f})
 	}
 }
 
-// addText adds to the block of that type.
+// addText extends the block of text or of thinking, and starts it if necessary.
 func (r *responseBuilder) addText(kind, text string) {
 	if text == "" {
 		return
@@ -124,8 +126,8 @@ func (r *responseBuilder) extendBlock(i int, text string) {
 	r.onDelta(model.Delta{Kind: model.DeltaText, Index: i, Type: r.blocks[i].Type, Text: text})
 }
 
-// find returns the block of the call that d goes on with, -1 when it begins
-// one. Indices may be missing, or be 0 for each of several calls.
+// find returns the block of the call to which a chunk belongs, -1 if a new call begins.
+// The index may be missing, or be 0 for each of several calls.
 func (c *callTracker) find(d toolCallDelta) int {
 	found, ok := -1, false
 	switch {
@@ -150,7 +152,7 @@ func (c *callTracker) add(d toolCallDelta, i int) {
 	}
 }
 
-// finish is the whole reply. It tells of the end of all blocks.
+// finish returns the whole reply, and reports the stop of each block.
 func (r *responseBuilder) finish() *model.Response {
 	for i := range r.blocks {
 		b := &r.blocks[i]
@@ -173,7 +175,7 @@ func (r *responseBuilder) finish() *model.Response {
 	return &model.Response{Content: r.blocks, StopReason: r.stopReason, Usage: r.usage}
 }
 
-// stopReason is what a finish_reason means. One that is not known is passed on.
+// stopReason converts a finish_reason. Unknown ones are passed on.
 func stopReason(reason string) model.StopReason {
 	switch reason {
 	case "stop":
@@ -189,14 +191,15 @@ func stopReason(reason string) model.StopReason {
 	}
 }
 
-// contentText is the text of what is a string or a list of parts.
+// contentText returns the text of content that is a string or a list of parts, "" for
+// anything else.
 func contentText(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
 		return text
 	}
 	var parts []contentPart
-	_ = json.Unmarshal(content, &parts) // anything else has no text
+	_ = json.Unmarshal(content, &parts) // the list stays empty if it is malformed
 	var all strings.Builder
 	for _, p := range parts {
 		all.WriteString(p.Text)
@@ -204,7 +207,8 @@ func contentText(content json.RawMessage) string {
 	return all.String()
 }
 
-// argumentText is a piece of the JSON of a tool's input.
+// argumentText returns a piece of the JSON of a tool's input, which comes as a string
+// or, from some servers, as JSON itself.
 func argumentText(arguments json.RawMessage) string {
 	var text string
 	if json.Unmarshal(arguments, &text) == nil || len(arguments) == 0 {
@@ -213,7 +217,7 @@ func argumentText(arguments json.RawMessage) string {
 	return string(arguments)
 }
 
-// callIDs gives every call of a conversation an id of its own.
+// callIDs makes the ids of the calls of a conversation unique.
 type callIDs struct {
 	used      map[string]bool
 	generated int
@@ -229,8 +233,8 @@ func newCallIDs(messages []model.Message) callIDs {
 	return ids
 }
 
-// uniqueID returns the id that an endpoint gave, or one that is made up when it
-// gave none or one that has been used.
+// uniqueID returns the id from a chunk, or a new one if that is empty, longer than 128
+// bytes or already used.
 func (c *callIDs) uniqueID(given string) string {
 	const most = 128
 	for given == "" || len(given) > most || c.used[given] {

@@ -14,18 +14,17 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// chunk is an event of a stream, or the whole answer of an endpoint that
-// does not stream.
+// chunk is an event of a stream, or the whole answer of a server that does not stream.
 type chunk struct {
-	Choices []choiceChunk        `json:"choices"`
+	Choices []chunkChoice   `json:"choices"`
 	Usage   *usageCounts    `json:"usage"`
 	Error   json.RawMessage `json:"error"`
 }
 
-type choiceChunk struct {
+type chunkChoice struct {
 	Index        int           `json:"index"`
 	Delta        *messageDelta `json:"delta"`
-	Message      *messageDelta `json:"message"` // of a whole answer
+	Message      *messageDelta `json:"message"` // whole answers only
 	FinishReason string        `json:"finish_reason"`
 }
 
@@ -33,7 +32,7 @@ type messageDelta struct {
 	Content          json.RawMessage    `json:"content"`
 	Refusal          string             `json:"refusal"`
 	ReasoningContent string             `json:"reasoning_content"`
-	Reasoning        json.RawMessage    `json:"reasoning"` // a text, as some call it
+	Reasoning        json.RawMessage    `json:"reasoning"` // a string; some servers use this name
 	ToolCalls        []toolCallDelta    `json:"tool_calls"`
 	FunctionCall     *functionCallDelta `json:"function_call"`
 }
@@ -46,10 +45,10 @@ type toolCallDelta struct {
 
 type functionCallDelta struct {
 	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"` // a string, but some send an object
+	Arguments json.RawMessage `json:"arguments"` // a string, but some servers send an object
 }
 
-// usageCounts counts cached tokens as part of those of the prompt.
+// usageCounts is the usage in a chunk. PromptTokens includes the cached tokens.
 type usageCounts struct {
 	PromptTokens     int64 `json:"prompt_tokens"`
 	CompletionTokens int64 `json:"completion_tokens"`
@@ -67,8 +66,9 @@ func (u *usageCounts) usage() model.Usage {
 	}
 }
 
-// readAnswer reads an answer, a stream of events or one JSON object, to its end
-// and hands its chunks to take. After [DONE] nothing more is read.
+// readAnswer reads an answer, which is a stream of events or one JSON object, and
+// passes its chunks to take until that returns an error. It stops at [DONE]. An answer
+// that is neither is an ErrNotStream.
 func readAnswer(body io.Reader, take func(*chunk) error) error {
 	in := bufio.NewReader(body)
 	first, err := firstByte(in)
@@ -79,7 +79,7 @@ func readAnswer(body io.Reader, take func(*chunk) error) error {
 		return err
 	case first == '{':
 		return readJSON(in, take)
-	case strings.IndexByte("d:eir", first) >= 0: // data, a comment, event, id, retry
+	case strings.IndexByte("d:eir", first) >= 0: // begins data, a comment, event, id or retry
 		return readEvents(in, take)
 	default:
 		text, err := io.ReadAll(io.LimitReader(in, endpoint.MaxExcerptBytes))
@@ -87,7 +87,7 @@ func readAnswer(body io.Reader, take func(*chunk) error) error {
 	}
 }
 
-// firstByte is the first that is no white space. It is not consumed.
+// firstByte returns the first byte that is not white space, without consuming it.
 func firstByte(in *bufio.Reader) (byte, error) {
 	for {
 		next, err := in.Peek(1)
@@ -109,7 +109,7 @@ func readJSON(in io.Reader, take func(*chunk) error) error {
 	return parseChunk(text, take)
 }
 
-// readEvents reads a stream in which every line of data is an event.
+// readEvents reads a stream in which each line of data is an event.
 func readEvents(in io.Reader, take func(*chunk) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, endpoint.MaxLineBytes)
@@ -117,12 +117,12 @@ func readEvents(in io.Reader, take func(*chunk) error) error {
 		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
 		data = bytes.TrimSpace(data)
 		switch {
-		case !ok || len(data) == 0: // a comment, or the name of the event
+		case !ok || len(data) == 0: // a comment, the name of the event, or another field
 		case string(data) == "[DONE]":
 			return nil
 		default:
 			if err := parseChunk(data, take); err != nil {
-				return cmp.Or(lines.Err(), err) // what breaks off is no JSON either
+				return cmp.Or(lines.Err(), err) // an event that breaks off is malformed JSON
 			}
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"assay/internal/model/replay"
 )
 
-// newReplayer plays a recording on an occasion.
+// newReplayer parses a recording and returns a model that plays it.
 func newReplayer(t *testing.T, o replay.Normalizer, recording string, match replay.MatchMode) *replay.Replayer {
 	t.Helper()
 	r, err := replay.ParseRecording("calls.jsonl", []byte(recording))
@@ -26,8 +26,8 @@ func newReplayer(t *testing.T, o replay.Normalizer, recording string, match repl
 	return replay
 }
 
-// converseInSandbox is a conversation in a sandbox: its path comes in every place in which
-// a path can be, and the model speaks of it too.
+// converseInSandbox has a conversation in which the path of the sandbox occurs wherever
+// it can, in requests and in replies. It returns the contents of the replies.
 func converseInSandbox(t *testing.T, client model.Client, sandbox, real string) (replies []string) {
 	t.Helper()
 	chat := []model.Message{modeltest.UserText("Work in " + sandbox + " as ${SANDBOX} says.")}
@@ -45,8 +45,8 @@ func converseInSandbox(t *testing.T, client model.Client, sandbox, real string) 
 	return replies
 }
 
-// What was recorded in one sandbox is played in another, and says there what it
-// would have said if the model had been there.
+// What was recorded in one sandbox is replayed in another with the other's path, and
+// recorded there again it gives the same recording.
 func TestReplayInAnotherSandbox(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ here, there string }{
@@ -79,7 +79,7 @@ func TestReplayInAnotherSandbox(t *testing.T) {
 	}
 }
 
-// A path is found as web pages write it, too.
+// The path is also found where <, > and & are escaped for HTML.
 func TestSandboxPathWithHTMLEscapes(t *testing.T) {
 	t.Parallel()
 	here, there := replay.Normalizer{Sandbox: []string{"/tmp/<é>&"}}, replay.Normalizer{Sandbox: []string{"/tmp/x"}}
@@ -92,7 +92,7 @@ func TestSandboxPathWithHTMLEscapes(t *testing.T) {
 	modeltest.RequireText(t, newReplayer(t, there, out.String(), ""), "ok", said(there))
 }
 
-// Addresses in memory are no difference; what only looks a little like one is.
+// Addresses in memory do not matter when requests are compared; other numbers do.
 func TestAddressesAreNormalized(t *testing.T) {
 	t.Parallel()
 	o := replay.Normalizer{Sandbox: []string{"/tmp/box"}}
@@ -106,7 +106,7 @@ func TestAddressesAreNormalized(t *testing.T) {
 	}
 }
 
-// On no occasion in particular nothing is kept out.
+// The zero Normalizer changes neither requests nor answers.
 func TestZeroNormalizerChangesNothing(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -117,7 +117,8 @@ func TestZeroNormalizerChangesNothing(t *testing.T) {
 	modeltest.RequireText(t, parseReplayer(t, out.String()), "in ${SANDBOX}", modeltest.UserText(text))
 }
 
-// Times are those of the clock; a replay has the clock of the recording.
+// Recorded times come from the Normalizer's clock. The clock of a Replayer shows the
+// recorded times.
 func TestReplayerClock(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.FixedZone("", 3600))
@@ -151,7 +152,7 @@ func TestReplayerClock(t *testing.T) {
 	require.Nil(t, newReplayer(t, replay.Normalizer{}, "", "").Clock())
 }
 
-// FuzzNormalizer: whatever is said in whatever sandbox is said again.
+// For any text and sandbox, the replay gives the same reply and the same recording.
 func FuzzNormalizer(f *testing.F) {
 	f.Add("in /tmp/box/x", "/tmp/box")
 	f.Add("${SANDBOX}${SANDBOX:=}$${SANDBOX:json}", "/${SANDBOX")

@@ -23,7 +23,7 @@ import (
 	"assay/internal/model/replay"
 )
 
-// parseReplayer plays a recording from its beginning.
+// parseReplayer parses a recording and returns a model that plays it strictly.
 func parseReplayer(t *testing.T, recording string) model.Client {
 	t.Helper()
 	r, err := replay.ParseRecording("calls.jsonl", []byte(recording))
@@ -31,8 +31,8 @@ func parseReplayer(t *testing.T, recording string) model.Client {
 	return r.NewReplayer()
 }
 
-// converse is everything that a caller sees of a conversation: deltas, replies
-// and errors.
+// converse has a conversation of six calls and returns all that a caller sees of it:
+// deltas, replies and errors.
 func converse(t *testing.T, client model.Client) string {
 	t.Helper()
 	var seen strings.Builder
@@ -59,8 +59,8 @@ func converse(t *testing.T, client model.Client) string {
 	return seen.String()
 }
 
-// A conversation with refusals and a cut stream is, played again, the same for
-// who has it, and gives the same recording once more, byte for byte.
+// A replayed conversation with refusals and a cut stream equals the recorded one, and
+// recorded again it gives the same bytes.
 func TestReplayEqualsConversation(t *testing.T) {
 	t.Parallel()
 	mock := mockapi.New(modeltest.Script(t, `{"error":{"status":429,"retry_after":1.5,"body":{"type":"error","error":{"type":"rate_limit_error","message":"slow\n <down>"}}}}
@@ -70,7 +70,7 @@ func TestReplayEqualsConversation(t *testing.T) {
 {"content":[{"type":"server_tool_use","id":"s","name":"web_search","input":{"q":1}},{"type":"text","text":"x"}],"stop_reason":"refusal"}`), nil)
 	var calls atomic.Int64
 	live := modeltest.ServeAnthropic(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if calls.Add(1) == 3 { // this reply breaks off and is asked for again
+		if calls.Add(1) == 3 { // this reply breaks off and is requested again
 			(&modeltest.Truncating{Handler: mock, Limit: 600}).ServeHTTP(w, r)
 			return
 		}
@@ -89,7 +89,7 @@ func TestReplayEqualsConversation(t *testing.T) {
 	require.Equal(t, first.String(), second.String())
 }
 
-// The errors that may be tried again are so in a replay, and only those.
+// A replayed error is transient if the recorded one was, and has the same text.
 func TestReplayedErrorsStayTransient(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -142,7 +142,7 @@ func TestEqualRequestsAreAnsweredInOrder(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "calls.jsonl")
 	require.NoError(t, os.WriteFile(file, []byte(recording), 0o600))
-	for range 2 { // whoever opens it begins at the beginning
+	for range 2 { // each opened model plays from the beginning
 		opened, err := open.Open("replay:"+file, open.Options{})
 		require.NoError(t, err)
 		modeltest.RequireText(t, opened, "a1", modeltest.UserText("a"))
@@ -197,8 +197,8 @@ func TestNotRecordedNamesFirstDifference(t *testing.T) {
 	}
 }
 
-// The members of a line may come in any order, with white space between them, and
-// what is asked may hold anything.
+// The members of a line may come in any order and with white space, and a request may
+// contain anything.
 func TestMembersInAnyOrder(t *testing.T) {
 	t.Parallel()
 	const asked = `{"max_tokens":16000,"messages":[{"role":"user","content":[{"type":"text","text":"\"request\":{} \ud800 é"}]}]}`
@@ -228,8 +228,7 @@ func TestMalformedLines(t *testing.T) {
 	}
 }
 
-// TestEachLineIsOneWrite: each line reaches the writer in one piece, whoever
-// else calls at the time.
+// Concurrent calls write their lines whole, each with one Write.
 func TestEachLineIsOneWrite(t *testing.T) {
 	t.Parallel()
 	out := &writeLog{}
@@ -250,7 +249,7 @@ func TestEachLineIsOneWrite(t *testing.T) {
 	}
 }
 
-// writeLog keeps what each Write was given. It is not safe for concurrent use.
+// writeLog keeps the data of each Write. It is not safe for concurrent use.
 type writeLog struct{ all []string }
 
 func (p *writeLog) Write(data []byte) (int, error) {
@@ -294,7 +293,7 @@ func FuzzParseRecording(f *testing.F) {
 	})
 }
 
-// TestRecordingOfModel: what one model has said is no answer of another.
+// OfModel leaves out the calls of other models.
 func TestRecordingOfModel(t *testing.T) {
 	t.Parallel()
 	line := `{"request":{"model":%q,"max_tokens":5,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]},"response":{"content":[{"type":"text","text":%q}],"stop_reason":"end_turn"}}` + "\n"

@@ -17,7 +17,7 @@ import (
 	"assay/internal/model/replay"
 )
 
-// recordLine writes the line of a call in which a session asked and was answered.
+// recordLine returns the line of a call in which a session sends asked and gets answer.
 func recordLine(t *testing.T, session, asked, answer string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -32,7 +32,7 @@ func writeRecording(t *testing.T, lines ...string) string {
 	return file
 }
 
-// Each session plays its own calls, though all are in one file.
+// A session gets its own calls from a file with those of several.
 func TestSessionsGetTheirOwnCalls(t *testing.T) {
 	t.Parallel()
 	file := writeRecording(t,
@@ -40,8 +40,8 @@ func TestSessionsGetTheirOwnCalls(t *testing.T) {
 		recordLine(t, "0003-max-e1-t1", "go", "max"), recordLine(t, "", "go", "nobody's"))
 	for session, want := range map[string]string{
 		"0001-sum-e1-t1": "sum", "0002-sum-e2-t1": "sum again", "0003-max-e1-t1": "max",
-		"0009-max-e1-t1": "max", // its number was another when it was recorded
-		"0009-min-e1-t1": "sum", // it has none of its own: any will do
+		"0009-max-e1-t1": "max", // the number of the session differed when it was recorded
+		"0009-min-e1-t1": "sum", // the session has no calls: all are played
 		"":               "sum",
 	} {
 		client, err := open.Open("replay:"+file, open.Options{Normalizer: replay.Normalizer{Session: session}})
@@ -59,7 +59,7 @@ func TestNotRecordedNamesMissingSession(t *testing.T) {
 	require.EqualError(t, err, file+`:1: the request was not recorded: at "/messages/0/content/0/text" the next recorded one has "go", this one has "stop" (none in it is of session "0001-min-e1-t1")`)
 }
 
-// By order the next call is the answer, whatever was asked.
+// With MatchOrder the next call is the answer to any request.
 func TestMatchOrderIgnoresRequests(t *testing.T) {
 	t.Parallel()
 	file := writeRecording(t, recordLine(t, "a", "one", "1"), recordLine(t, "b", "x", "x"),
@@ -76,7 +76,8 @@ func TestMatchOrderIgnoresRequests(t *testing.T) {
 	require.ErrorIs(t, err, replay.ErrNotRecorded)
 }
 
-// There is no order in what several others have asked.
+// With MatchOrder, calls of several other sessions are an error: they have no common
+// order.
 func TestMatchOrderNeedsOneSession(t *testing.T) {
 	t.Parallel()
 	file := writeRecording(t, recordLine(t, "0001-sum-e1-t1", "go", "sum"), recordLine(t, "0002-max-e1-t1", "go", "max"))
@@ -96,8 +97,8 @@ func TestCheckMatchMode(t *testing.T) {
 	require.EqualError(t, replay.CheckMatchMode("fuzzy"), `match is strict or order, not "fuzzy"`)
 }
 
-// A recording that is empty, or whose lines for the session are faulty, is known
-// when it is opened; faulty lines of others are passed over.
+// An empty recording, and a malformed line of the session, are errors of Open.
+// Malformed lines of other sessions are skipped.
 func TestReadRecordingErrors(t *testing.T) {
 	t.Parallel()
 	empty := writeRecording(t, "\n")
@@ -117,7 +118,7 @@ func TestReadRecordingErrors(t *testing.T) {
 	require.ErrorContains(t, err, "r:1: at: parsing time")
 }
 
-// A marker of what is to be cached is part of a request.
+// A request that differs only in a cache marker does not match.
 func TestCacheMarkersAreCompared(t *testing.T) {
 	t.Parallel()
 	recorded := recordLine(t, "", "go", "ok")
@@ -127,7 +128,7 @@ func TestCacheMarkersAreCompared(t *testing.T) {
 	require.ErrorContains(t, err, `at "/messages/0/content/0/cache_control" the next recorded one has nothing, this one has {"type":"ephemeral"}`)
 }
 
-// What cannot be read again is no panic, whatever is in the file.
+// A recorded error has placeholders for the sandbox, and the replayed one its path.
 func TestErrorsAreNormalizedAndRestored(t *testing.T) {
 	t.Parallel()
 	o := replay.Normalizer{Sandbox: []string{"/tmp/box"}}

@@ -52,7 +52,7 @@ func TestMalformedFaults(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// wantedError is the text of err if it begins with want, which otherwise is wanted.
+// wantedError returns the text of err if it begins with want, and else want.
 func wantedError(err error, want string) string {
 	if err != nil && strings.HasPrefix(err.Error(), want) {
 		return err.Error()
@@ -60,8 +60,7 @@ func wantedError(err error, want string) string {
 	return want
 }
 
-// failingFaults are faults that end a call, with what the text of the error begins
-// with.
+// failingFaults returns faults that end a call, with the beginning of the error's text.
 func failingFaults() map[string]string {
 	return map[string]string{
 		`{"cut":0}`:                    "the reply broke off before its end: unexpected EOF",
@@ -85,8 +84,8 @@ func failingFaults() map[string]string {
 const scriptWithFault = `{"content":[{"type":"text","text":"some text 🧪, parted"},{"type":"tool_use","name":"get_context","input":{"a":"é\ud83e\uddea"}}],"fault":%s}
 {"content":"whole"}`
 
-// Played by a server and in process a fault is the same error, after the same
-// deltas; the next call gets the next line.
+// A fault gives the same deltas and the same error from the server and in this process,
+// and the next call gets the next line.
 func TestFaultsEqualServedFaults(t *testing.T) {
 	t.Parallel()
 	for text, want := range failingFaults() {
@@ -107,7 +106,7 @@ func TestFaultsEqualServedFaults(t *testing.T) {
 	}
 }
 
-// requireTransience says which errors may be retried.
+// requireTransience checks whether the error of the fault in text is transient.
 func requireTransience(t *testing.T, err error, text string) {
 	t.Helper()
 	switch {
@@ -124,8 +123,7 @@ func requireTransience(t *testing.T, err error, text string) {
 	}
 }
 
-// A fault after any number of events is an error that lets nothing of the reply
-// through, and there are as many numbers as events.
+// A fault that fails lets no reply through, after any number of events.
 func TestFaultsAfterAnyEvent(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{`{"cut":%d}`, `{"end":%d}`, `{"garbage":"json","after":%d}`, `{"error":{"type":"api_error","message":"x"},"after":%d}`} {
@@ -149,8 +147,8 @@ func TestFaultsAfterAnyEvent(t *testing.T) {
 	}
 }
 
-// Silence that ends, and events of an unknown kind, leave a reply whole. A client
-// that did not wait gets it without them.
+// A stall and an event of an unknown type leave a reply whole. When the reply is
+// requested again, it comes without them.
 func TestHarmlessFaults(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"garbage":"event"}`, `{"garbage":"event","after":4}`, `{"stall_ms":1}`, `{"stall_ms":1,"after":5}`, `{"stall_ms":1,"after":99}`} {
@@ -171,8 +169,8 @@ func TestHarmlessFaults(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong on the way, a client that just tries again has in the end
-// the conversation that it would have had without: over HTTP and in process.
+// A client that retries gets the same conversation with and without faults, over HTTP
+// and in this process.
 func TestRetriesHideFaults(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -214,8 +212,8 @@ func TestRetriesHideFaults(t *testing.T) {
 	})
 }
 
-// converseWithRetries is the conversation of a client that tries until it has so many
-// replies.
+// converseWithRetries returns, as JSON, a conversation of that many replies with a
+// client that is called again after each error.
 func converseWithRetries(t *rapid.T, client model.Client, replies int) string {
 	chat := []model.Message{modeltest.UserText("go")}
 	for turn := range replies {
@@ -240,8 +238,8 @@ func converseWithRetries(t *rapid.T, client model.Client, replies int) string {
 	return string(text)
 }
 
-// Without a server, silence for ever is an error at once, and silence that ends is
-// waited out, unless the caller has enough.
+// Without a server, a hang is an error at once and a stall is waited for until ctx
+// ends.
 func TestSilenceWithoutServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -36,8 +36,8 @@ func TestParseErrorsNameFileAndLine(t *testing.T) {
 	}
 }
 
-// The position hangs on the conversation alone, so that conversations may be
-// played side by side, in any order and more than once.
+// The conversation alone selects the reply: conversations may be played side by side,
+// in any order and more than once.
 func TestConversationSelectsReply(t *testing.T) {
 	t.Parallel()
 	lines := `{"content":"zero"}
@@ -145,7 +145,7 @@ func FuzzParse(f *testing.F) {
 			require.True(t, strings.HasPrefix(err.Error(), "s:"))
 			return
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond) // a script may ask for a delay
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond) // a script may have a delay
 		defer cancel()
 		if reply, err := modeltest.Ask(ctx, s.Client(), modeltest.UserText("go")); err == nil {
 			modeltest.JSON(t, reply)

@@ -12,8 +12,9 @@ import (
 	"assay/internal/model/script"
 )
 
-// A request with a turn is played by it, whatever its messages hold, in the process
-// and over HTTP; what was refused there is counted whatever was said.
+// A request with a Turn gets the reply of that number whatever its messages are, in
+// this process and over HTTP. Refusals before that turn are counted whatever the
+// messages were.
 func TestRequestTurn(t *testing.T) {
 	t.Parallel()
 	parse := func() *script.Script {
