@@ -8,91 +8,95 @@ import (
 )
 
 const (
-	// maxOutputBytes is how much of what the children print is kept, in bytes.
+	// maxOutputBytes is how many bytes of the children's output are written; the rest is
+	// replaced by one line that says so.
 	maxOutputBytes = 10 << 20
 
-	// maxLineBytes is where a line that does not end is broken, in bytes.
+	// maxLineBytes is the length at which a line without end is broken.
 	maxLineBytes = 64 << 10
 )
 
-// childOutput writes what several children print into one file, by lines, so that
-// none is cut by another's, and tells whoever listens.
+// childOutput writes what the children print to one writer, line by line, so that lines of
+// different children do not mix, and passes each line to a sink. It is safe for concurrent
+// use.
 type childOutput struct {
 	mu           sync.Mutex
 	writer       io.Writer
 	lineSink     func(child string) func(line []byte)
-	streams      map[string]*childLines // by the names of children: the newest of each
+	children     map[string]*childLines // by name; the newest child of that name
 	writtenBytes int
-	isTruncated  bool
+	isTruncated  bool // the line that says so has been written
 }
 
-// childLines is one child.
+// childLines splits the output of one child into lines.
 type childLines struct {
 	child      string
 	sink       func(line []byte)
-	unfinished map[string][]byte // by stream: a line that has not ended
+	unfinished map[string][]byte // by stream, "stdout" or "stderr": the line that has not ended yet
 }
 
-// newChildOutput returns one that writes to out and listens with lines; nil of either
-// is nobody.
-func newChildOutput(out io.Writer, lines func(child string) func(line []byte)) *childOutput {
-	if out == nil {
-		out = io.Discard
+// newChildOutput returns a childOutput for [Config.ChildOutput] and
+// [Config.ChildLineSink], each of which may be nil.
+func newChildOutput(writer io.Writer, lineSink func(child string) func(line []byte)) *childOutput {
+	if writer == nil {
+		writer = io.Discard
 	}
-	if lines == nil {
-		lines = func(string) func([]byte) { return func([]byte) {} }
+	if lineSink == nil {
+		lineSink = func(string) func([]byte) { return func([]byte) {} }
 	}
-	return &childOutput{writer: out, lineSink: lines, streams: map[string]*childLines{}}
+	return &childOutput{writer: writer, lineSink: lineSink, children: map[string]*childLines{}}
 }
 
-// sinkFor returns the sink for what a child of this name prints, which is about to
-// be started.
-func (p *childOutput) sinkFor(name string) func(stream string, chunk []byte) {
-	from := &childLines{child: name, sink: p.lineSink(name), unfinished: map[string][]byte{}}
-	p.mu.Lock()
-	p.streams[name] = from
-	p.mu.Unlock()
+// sinkFor returns the function that takes the output of a child that is about to be started,
+// in chunks of any size.
+func (o *childOutput) sinkFor(child string) func(stream string, chunk []byte) {
+	lines := &childLines{child: child, sink: o.lineSink(child), unfinished: map[string][]byte{}}
+	o.mu.Lock()
+	o.children[child] = lines
+	o.mu.Unlock()
 	return func(stream string, chunk []byte) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		text := append(from.unfinished[stream], chunk...)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		text := append(lines.unfinished[stream], chunk...)
 		for {
-			line, rest, whole := bytes.Cut(text, []byte("\n"))
-			if !whole && len(line) < maxLineBytes {
+			line, rest, hasEnd := bytes.Cut(text, []byte("\n"))
+			if !hasEnd && len(line) < maxLineBytes {
 				break
 			}
-			p.writeLine(from, line)
+			o.writeLineLocked(lines, line)
 			text = rest
 		}
-		from.unfinished[stream] = bytes.Clone(text)
+		lines.unfinished[stream] = bytes.Clone(text)
 	}
 }
 
-func (p *childOutput) writeLine(from *childLines, line []byte) {
-	from.sink(line)
-	if p.writtenBytes > maxOutputBytes {
-		if !p.isTruncated {
-			p.isTruncated = true
-			_, _ = fmt.Fprintf(p.writer, "[more than %d MiB were printed: the rest is left out]\n", maxOutputBytes>>20)
+// writeLineLocked passes a line to the child's sink and, up to maxOutputBytes in all, writes
+// it. The caller holds mu.
+func (o *childOutput) writeLineLocked(lines *childLines, line []byte) {
+	lines.sink(line)
+	if o.writtenBytes > maxOutputBytes {
+		if !o.isTruncated {
+			o.isTruncated = true
+			_, _ = fmt.Fprintf(o.writer, "[more than %d MiB were printed: the rest is left out]\n", maxOutputBytes>>20)
 		}
 		return
 	}
-	p.writtenBytes += len(line)
-	_, _ = fmt.Fprintf(p.writer, "%s: %s\n", from.child, line)
+	o.writtenBytes += len(line)
+	_, _ = fmt.Fprintf(o.writer, "%s: %s\n", lines.child, line)
 }
 
-// flushChild writes the lines of a child that did not end. It has printed its last.
-func (p *childOutput) flushChild(name string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	from := p.streams[name]
-	if from == nil {
+// flushChild writes the unfinished lines of a child that has ended.
+func (o *childOutput) flushChild(child string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	lines := o.children[child]
+	if lines == nil {
 		return
 	}
-	for stream, line := range from.unfinished {
+	for stream, line := range lines.unfinished {
 		if len(line) > 0 {
-			p.writeLine(from, line)
+			o.writeLineLocked(lines, line)
 		}
-		delete(from.unfinished, stream)
+		delete(lines.unfinished, stream)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"assay/kernel"
 )
 
-// Two children print at the same time, in pieces: every line is whole, and the
-// last one is there although it did not end.
+// Two children print at the same time, in pieces: every line is whole, and the last one is
+// written although it has no end.
 func TestChildOutputHasWholeLines(t *testing.T) {
 	t.Parallel()
 	var printed lockedBuffer
@@ -37,7 +37,7 @@ func TestChildOutputHasWholeLines(t *testing.T) {
 	require.Equal(t, want, slices.Sorted(slices.Values(printed.lines())))
 }
 
-// A line that does not end is broken, and there is an end to what is kept.
+// A line without end is broken into pieces, and after 10 MiB nothing is written.
 func TestChildOutputIsBounded(t *testing.T) {
 	t.Parallel()
 	var printed lockedBuffer

@@ -5,21 +5,34 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	"assay/internal/protocol"
 )
 
-// CollectedState is what the notebook has become, as each part was told; a part that
-// could not be had is nil and its error stands in Errors.
+const (
+	// CollectTimeout bounds the collection of each part of a [CollectedState].
+	CollectTimeout = 5 * time.Second
+
+	// InterruptGrace is how long running cells may take to stop before the state is
+	// collected.
+	InterruptGrace = 2 * time.Second
+)
+
+// CollectedState is the state of a notebook at the end of an evaluation, in the words of
+// whoever answered: the holder of the document (context) and the kernel (globals and
+// reactivity). It is written as state.json. A part that could not be collected is nil, and
+// Errors says why.
 type CollectedState struct {
-	Context    json.RawMessage   `json:"context"`
-	Globals    json.RawMessage   `json:"globals"`
-	Reactivity json.RawMessage   `json:"reactivity"`
-	Errors     map[string]string `json:"errors,omitempty"`
+	Context    json.RawMessage   `json:"context"`          // answer to get_context: the cells
+	Globals    json.RawMessage   `json:"globals"`          // answer to request_globals_summary
+	Reactivity json.RawMessage   `json:"reactivity"`       // answer to request_reactivity_summary
+	Errors     map[string]string `json:"errors,omitempty"` // by "context", "globals" and "reactivity"
 }
 
-// CollectState refuses the agent's actions from now on, interrupts what runs, and
-// reads what the notebook has become.
+// CollectState refuses all further actions of the agent, interrupts what the kernel runs,
+// and collects the state of the notebook. It takes at most InterruptGrace plus
+// CollectTimeout, or until ctx ends.
 func (s *Session) CollectState(ctx context.Context) CollectedState {
 	s.setState(StateCollecting, "")
 	s.router.RefuseActions("session is ending")
@@ -27,9 +40,9 @@ func (s *Session) CollectState(ctx context.Context) CollectedState {
 	state := CollectedState{Errors: map[string]string{}}
 	var parts sync.WaitGroup
 	var mu sync.Mutex
-	part := func(into *json.RawMessage, name, action string, take func(answer map[string]json.RawMessage) any) {
+	collect := func(into *json.RawMessage, name, action string, extract func(answer map[string]json.RawMessage) any) {
 		parts.Go(func() {
-			value, err := s.collectPart(ctx, action, take)
+			value, err := s.collectPart(ctx, action, extract)
 			mu.Lock()
 			defer mu.Unlock()
 			*into = value
@@ -38,34 +51,36 @@ func (s *Session) CollectState(ctx context.Context) CollectedState {
 			}
 		})
 	}
-	part(&state.Context, "context", "get_context", func(a map[string]json.RawMessage) any { return a["context"] })
-	part(&state.Globals, "globals", "request_globals_summary", func(a map[string]json.RawMessage) any { return a["summary"] })
-	part(&state.Reactivity, "reactivity", "request_reactivity_summary", func(a map[string]json.RawMessage) any {
+	collect(&state.Context, "context", "get_context", func(a map[string]json.RawMessage) any { return a["context"] })
+	collect(&state.Globals, "globals", "request_globals_summary", func(a map[string]json.RawMessage) any { return a["summary"] })
+	collect(&state.Reactivity, "reactivity", "request_reactivity_summary", func(a map[string]json.RawMessage) any {
 		return map[string]json.RawMessage{"summary": a["summary"], "cell_reactivity": a["cell_reactivity"]}
 	})
 	parts.Wait()
 	return state
 }
 
-// interruptCells stops what runs and waits a moment until it has stopped, so that
-// what is collected is not on the move.
+// interruptCells interrupts all running cells and execute_code requests, and waits for the
+// cells at most InterruptGrace, so that the state does not change while it is collected.
 func (s *Session) interruptCells(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, InterruptGrace)
 	defer cancel()
-	follow := s.cfg.Journal.Follow()
+	follower := s.cfg.Journal.Follow()
 	for _, cell := range s.executions.OpenCells() {
-		_ = s.router.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}) // a dead one runs nothing
+		_ = s.router.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}) // fails if the kernel is dead, which runs nothing
 	}
 	s.router.InterruptExecuteCode()
 	for len(s.executions.OpenCells()) > 0 {
-		if _, err := follow.Next(ctx); err != nil {
+		if _, err := follower.Next(ctx); err != nil {
 			s.log.Warn("cells still run", "cells", s.executions.OpenCells(), "limit", InterruptGrace)
 			return
 		}
 	}
 }
 
-func (s *Session) collectPart(ctx context.Context, action string, take func(map[string]json.RawMessage) any) (json.RawMessage, error) {
+// collectPart asks for one part of the state and returns what extract takes from the
+// answer, as JSON. It fails after CollectTimeout.
+func (s *Session) collectPart(ctx context.Context, action string, extract func(map[string]json.RawMessage) any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, CollectTimeout, fmt.Errorf("not collected within %v", CollectTimeout))
 	defer cancel()
 	body, err := s.router.Ask(ctx, action, nil)
@@ -76,5 +91,5 @@ func (s *Session) collectPart(ctx context.Context, action string, take func(map[
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return nil, fmt.Errorf("%s: %w", action, err)
 	}
-	return protocol.Marshal(take(answer))
+	return protocol.Marshal(extract(answer))
 }

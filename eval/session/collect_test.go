@@ -15,6 +15,7 @@ import (
 	"assay/router"
 )
 
+// sessionStateIn returns the state in a trace entry of type state.
 func sessionStateIn(t *testing.T, e *trace.Entry) session.State {
 	t.Helper()
 	var state struct {
@@ -24,8 +25,8 @@ func sessionStateIn(t *testing.T, e *trace.Entry) session.State {
 	return state.State
 }
 
-// A cell runs when the notebook is collected: it is interrupted, the state is
-// there, and the agent is refused from then on.
+// A cell that runs when the state is collected is interrupted, the state is complete, and
+// further actions of the agent are refused.
 func TestCollectStateInterruptsCells(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
@@ -55,7 +56,7 @@ func TestCollectStateInterruptsCells(t *testing.T) {
 	require.Contains(t, string(refused.Body), "session is ending")
 }
 
-// Kernel and console that never answer: each part says so, in its time.
+// If kernel and console never answer, each part has an error after CollectTimeout.
 func TestCollectStateTimesOutPerPart(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true})
@@ -72,7 +73,8 @@ func TestCollectStateTimesOutPerPart(t *testing.T) {
 	require.Nil(t, state.Reactivity)
 }
 
-// Of a dead kernel the notebook is left, and how it died.
+// If the kernel is dead, the context is collected, and the errors of the other parts say how it
+// died.
 func TestCollectStateOfDeadKernel(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)

@@ -10,57 +10,62 @@ import (
 	"assay/internal/trace"
 )
 
-// maxPendingActions is how many actions a console may owe an answer to, as far as a
-// [ofConsole] notebook remembers them.
+// maxPendingActions is how many unanswered actions a [consoleNotebook] remembers. Answers to
+// further ones are ignored until there is room.
 const maxPendingActions = 4096
 
-// consoleNotebook is the notebook of a console that holds it, as far as can be told: each
-// answer to get_context is all of it, and between these are the actions that the
-// console has done, and the code that it has run. Where a cell that only its
-// person has made stands is not known until then: it comes last.
+// consoleNotebook reconstructs the document of a console that holds it, from the frames
+// between the server and the agent or the console. An answer to get_context has all cells;
+// between those, each action that the console has confirmed is applied, and the code that it
+// runs is taken as the cell's source. The position of a cell that only the console's user
+// has made is unknown until the next get_context: it comes last.
 type consoleNotebook struct {
 	cells   []notebook.Cell
-	pending map[string]documentAction // by tx_id, not answered yet
+	pending map[string]documentAction // by tx_id: actions without an answer
 }
 
-// documentAction is what a console is asked to do. Which parameters it has depends on
-// what it is.
+// documentAction is an action on the document. Which parameters it has depends on Action.
 type documentAction struct {
 	Action string `json:"action"`
 	Params struct {
 		CellID   string `json:"cell_id"`
-		Position int    `json:"position"`
+		Position int    `json:"position"` // from 0
 		Type     string `json:"cell_type"`
 		Source   string `json:"source"`
 		Title    string `json:"title"`
 	} `json:"params"`
 }
 
-// apply takes in a frame between the server and the agent, or a console.
-func (f *consoleNotebook) apply(r trace.Record) {
+func newConsoleNotebook() *consoleNotebook {
+	return &consoleNotebook{pending: map[string]documentAction{}}
+}
+
+// apply applies a frame between the server and the agent or a console.
+func (n *consoleNotebook) apply(r trace.Record) {
 	switch r.Type {
 	case protocol.TypeAgentAction:
-		f.rememberAction(r)
+		n.rememberAction(r)
 	case protocol.TypeActionResponse:
-		f.applyAnswer(r)
+		n.applyAnswer(r)
 	case protocol.TypeRunCell:
-		f.applyRunCell(r)
+		n.applyRunCell(r)
 	case protocol.TypeDisposeCell:
-		f.removeCell(r.CellID)
+		n.removeCell(r.CellID)
 	}
 }
 
-// rememberAction remembers an action of the agent, or of the server, until it is answered.
-func (f *consoleNotebook) rememberAction(r trace.Record) {
-	var a documentAction
-	forwarded := r.Note == "" && r.TxID != "" && isDocumentAction(r.Action) && r.Message != nil
-	if forwarded && len(f.pending) < maxPendingActions && json.Unmarshal(r.Message, &a) == nil {
-		f.pending[r.TxID] = a
+// rememberAction remembers an action of the agent or the server until it is answered. It
+// ignores actions that were not forwarded to the console.
+func (n *consoleNotebook) rememberAction(r trace.Record) {
+	var action documentAction
+	isForwarded := r.Note == "" && r.TxID != "" && isDocumentAction(r.Action) && r.Message != nil
+	if isForwarded && len(n.pending) < maxPendingActions && json.Unmarshal(r.Message, &action) == nil {
+		n.pending[r.TxID] = action
 	}
 }
 
-// isDocumentAction tells whether an action is about cells, and whoever holds them
-// answers it.
+// isDocumentAction reports whether the holder of the document answers actions of this name,
+// and they concern cells.
 func isDocumentAction(name string) bool {
 	switch name {
 	case "get_context", "create_cell", "create_markdown_cell", "edit_cell", "delete_cell", "move_cell":
@@ -70,79 +75,83 @@ func isDocumentAction(name string) bool {
 	}
 }
 
-// applyAnswer does what a console has done, also when that came too late.
-func (f *consoleNotebook) applyAnswer(r trace.Record) {
-	a, known := f.pending[r.TxID]
-	delete(f.pending, r.TxID)
+// applyAnswer applies the action that a console has answered with success, even if the
+// answer came too late for the agent.
+func (n *consoleNotebook) applyAnswer(r trace.Record) {
+	action, isPending := n.pending[r.TxID]
+	delete(n.pending, r.TxID)
 	var answer struct {
 		Status  string          `json:"status"`
 		CellID  string          `json:"cell_id"`
 		Context json.RawMessage `json:"context"`
 	}
-	if !known || json.Unmarshal(r.Message, &answer) != nil || answer.Status != protocol.StatusSuccess {
+	if !isPending || json.Unmarshal(r.Message, &answer) != nil || answer.Status != protocol.StatusSuccess {
 		return
 	}
-	switch p := a.Params; a.Action {
+	switch params := action.Params; action.Action {
 	case "get_context":
 		if cells, err := notebook.CellsFromContext(answer.Context); err == nil {
-			f.cells = cells
+			n.cells = cells
 		}
 	case "create_cell", "create_markdown_cell":
-		cell := notebook.Cell{ID: answer.CellID, Type: notebook.CodeCell, Source: p.Source, Title: p.Title, Revision: 1}
-		if a.Action == "create_markdown_cell" || p.Type == notebook.MarkdownCell {
+		cell := notebook.Cell{ID: answer.CellID, Type: notebook.CodeCell, Source: params.Source, Title: params.Title, Revision: 1}
+		if action.Action == "create_markdown_cell" || params.Type == notebook.MarkdownCell {
 			cell.Type = notebook.MarkdownCell
 		}
-		f.insertCell(cell, p.Position)
+		n.insertCell(cell, params.Position)
 	case "edit_cell":
-		f.setSource(p.CellID, p.Source)
+		n.setSource(params.CellID, params.Source)
 	case "delete_cell":
-		f.removeCell(p.CellID)
+		n.removeCell(params.CellID)
 	case "move_cell":
-		if i := f.indexOf(p.CellID); i >= 0 {
-			cell := f.cells[i]
-			f.removeCell(cell.ID)
-			f.insertCell(cell, p.Position)
+		if i := n.indexOf(params.CellID); i >= 0 {
+			cell := n.cells[i]
+			n.removeCell(cell.ID)
+			n.insertCell(cell, params.Position)
 		}
 	}
 }
 
-// applyRunCell takes in the code that a console has run a cell with.
-func (f *consoleNotebook) applyRunCell(r trace.Record) {
+// applyRunCell takes the code that a console runs a cell with as that cell's source.
+func (n *consoleNotebook) applyRunCell(r trace.Record) {
 	var run struct {
 		Code *string `json:"code"`
 	}
 	if json.Unmarshal(r.Message, &run) == nil && run.Code != nil && r.Note == "" {
-		f.setSource(r.CellID, *run.Code)
+		n.setSource(r.CellID, *run.Code)
 	}
 }
 
-// setSource gives a cell its source.
-func (f *consoleNotebook) setSource(id, source string) {
-	switch i := f.indexOf(id); {
+// setSource changes the source of a cell. It appends a code cell if there is none of that id.
+func (n *consoleNotebook) setSource(id, source string) {
+	switch i := n.indexOf(id); {
 	case i < 0:
-		f.insertCell(notebook.Cell{ID: id, Type: notebook.CodeCell, Source: source, Revision: 1}, len(f.cells))
-	case f.cells[i].Source != source:
-		f.cells[i].Source = source
-		f.cells[i].Revision++
+		n.insertCell(notebook.Cell{ID: id, Type: notebook.CodeCell, Source: source, Revision: 1}, len(n.cells))
+	case n.cells[i].Source != source:
+		n.cells[i].Source = source
+		n.cells[i].Revision++
 	}
 }
 
-func (f *consoleNotebook) insertCell(cell notebook.Cell, position int) {
-	if cell.ID == "" || f.indexOf(cell.ID) >= 0 {
+// insertCell inserts a cell at a position, which is moved into the range of the list. It
+// does nothing if the cell has no id, or one that is in the list.
+func (n *consoleNotebook) insertCell(cell notebook.Cell, position int) {
+	if cell.ID == "" || n.indexOf(cell.ID) >= 0 {
 		return
 	}
-	f.cells = slices.Insert(f.cells, min(max(position, 0), len(f.cells)), cell)
+	n.cells = slices.Insert(n.cells, min(max(position, 0), len(n.cells)), cell)
 }
 
-func (f *consoleNotebook) removeCell(id string) {
-	f.cells = slices.DeleteFunc(f.cells, func(c notebook.Cell) bool { return c.ID == id })
+// removeCell removes the cell of this id, if there is one.
+func (n *consoleNotebook) removeCell(id string) {
+	n.cells = slices.DeleteFunc(n.cells, func(c notebook.Cell) bool { return c.ID == id })
 }
 
-// indexOf is the place of a cell, -1 for none.
-func (f *consoleNotebook) indexOf(id string) int {
-	return slices.IndexFunc(f.cells, func(c notebook.Cell) bool { return c.ID == id })
+// indexOf returns the position of the cell of this id, or -1.
+func (n *consoleNotebook) indexOf(id string) int {
+	return slices.IndexFunc(n.cells, func(c notebook.Cell) bool { return c.ID == id })
 }
 
-func (f *consoleNotebook) clone() *consoleNotebook {
-	return &consoleNotebook{cells: slices.Clone(f.cells), pending: maps.Clone(f.pending)}
+func (n *consoleNotebook) clone() *consoleNotebook {
+	return &consoleNotebook{cells: slices.Clone(n.cells), pending: maps.Clone(n.pending)}
 }

@@ -11,95 +11,107 @@ import (
 	"assay/internal/sandbox"
 )
 
-// diskMeasureInterval is the time between two looks at how much a sandbox holds.
+// diskMeasureInterval is the time between two measurements of a working folder.
 const diskMeasureInterval = time.Second
 
-// TypeLimitExceeded is the type of the trace's entry that says that the session has
-// passed a limit of its own; see [LimitExceeded].
+// TypeLimitExceeded is the type of the trace entry that records that the session has
+// exceeded a limit; see [LimitExceeded].
 const TypeLimitExceeded = "limit"
 
-// LimitExceeded is that entry.
+// LimitExceeded is the body of a trace entry of type [TypeLimitExceeded].
 type LimitExceeded struct {
-	Type       string `json:"type"`
-	Name       string `json:"which"` // "disk"
-	Configured int64  `json:"configured"`
-	Measured   int64  `json:"measured"`
+	Type       string `json:"type"`       // TypeLimitExceeded
+	Name       string `json:"which"`      // "disk"
+	Configured int64  `json:"configured"` // bytes
+	Measured   int64  `json:"measured"`   // bytes
 }
 
+// String returns "disk: configured 2GiB, measured 2.1GiB".
 func (l LimitExceeded) String() string {
 	return fmt.Sprintf("%s: configured %s, measured %s", l.Name, units.BytesSize(float64(l.Configured)), units.BytesSize(float64(l.Measured)))
 }
 
-// DiskQuota bounds what is added to a working folder. It is safe for concurrent use.
+// DiskQuota limits how many bytes are added to a working folder. The zero value has no
+// limit. It is safe for concurrent use.
 type DiskQuota struct {
-	workdir                  string
-	initialBytes, limitBytes int64 // bytes
+	workdir      string
+	initialBytes int64 // size of workdir when the quota was made
+	limitBytes   int64 // 0 or less: no limit
 }
 
-// NewDiskQuota returns a Disk that counts from what workdir holds now. limit
-// is in bytes; 0 or less is none. The error says that workdir cannot be
-// measured.
-func NewDiskQuota(ctx context.Context, workdir string, limit int64) (DiskQuota, error) {
-	if limit <= 0 {
+// NewDiskQuota returns a quota that allows limitBytes on top of what workdir contains now; 0
+// or less means no limit. It fails if workdir cannot be measured.
+func NewDiskQuota(ctx context.Context, workdir string, limitBytes int64) (DiskQuota, error) {
+	if limitBytes <= 0 {
 		return DiskQuota{}, nil
 	}
-	began, err := sandbox.DiskUsage(ctx, workdir)
-	return DiskQuota{workdir: workdir, initialBytes: began, limitBytes: limit}, err
+	initialBytes, err := sandbox.DiskUsage(ctx, workdir)
+	return DiskQuota{workdir: workdir, initialBytes: initialBytes, limitBytes: limitBytes}, err
 }
 
-// Measure returns what was added by now, and whether that is past the limit.
-// What cannot be read is left out of the sum.
-func (d DiskQuota) Measure(ctx context.Context) (measured LimitExceeded, passed bool) {
+// Measure returns how many bytes have been added, and whether that exceeds the limit. Files
+// that cannot be read do not count.
+func (d DiskQuota) Measure(ctx context.Context) (measured LimitExceeded, isExceeded bool) {
 	if d.limitBytes <= 0 {
 		return LimitExceeded{}, false
 	}
-	held, _ := sandbox.DiskUsage(ctx, d.workdir)
-	measured = LimitExceeded{Type: TypeLimitExceeded, Name: "disk", Configured: d.limitBytes, Measured: held - d.initialBytes}
+	usedBytes, _ := sandbox.DiskUsage(ctx, d.workdir)
+	measured = LimitExceeded{Type: TypeLimitExceeded, Name: "disk", Configured: d.limitBytes, Measured: usedBytes - d.initialBytes}
 	return measured, measured.Measured > d.limitBytes
 }
 
-// Monitor measures each second, until ctx is done. It calls passed with the first
-// measure past the limit, and again each time that an eighth of it has come on
-// top since.
-func (d DiskQuota) Monitor(ctx context.Context, passed func(LimitExceeded)) {
+// Monitor measures each second until ctx ends. It calls onExceeded with the first
+// measurement above the limit, and again whenever the folder has grown by another eighth of
+// the limit since the last call.
+func (d DiskQuota) Monitor(ctx context.Context, onExceeded func(LimitExceeded)) {
 	if d.limitBytes <= 0 {
 		return
 	}
-	tick := time.NewTicker(diskMeasureInterval)
-	defer tick.Stop()
-	allowed := d.limitBytes
+	ticker := time.NewTicker(diskMeasureInterval)
+	defer ticker.Stop()
+	thresholdBytes := d.limitBytes
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-ticker.C:
 		}
-		if now, _ := d.Measure(ctx); now.Measured > allowed && ctx.Err() == nil {
-			allowed = now.Measured + d.limitBytes/8
-			passed(now)
+		if measured, _ := d.Measure(ctx); measured.Measured > thresholdBytes && ctx.Err() == nil {
+			thresholdBytes = measured.Measured + d.limitBytes/8
+			onExceeded(measured)
 		}
 	}
 }
 
-// enforceDiskQuota measures what was added to the sandbox, until ctx is done. Past the
-// limit the trace says so; an evaluation ends by that. Elsewhere, and where the
-// sandbox still grows while the evaluation ends, the kernel is killed and the
-// consoles are told why. A kernel that starts after that finds the files of the
-// last one.
+// enforceDiskQuota measures the working folder each second until ctx ends, and records each
+// excess in the trace. In an evaluation the first excess ends the attempt, so the kernel is
+// left to be collected and graded; if the folder goes on growing, and without an evaluation
+// at once, the kernel is killed and the consoles are told why. The files stay: the next
+// kernel finds them.
 func (s *Session) enforceDiskQuota(ctx context.Context) {
-	disk, err := NewDiskQuota(ctx, s.workdir, s.cfg.MaxDiskBytes)
+	quota, err := NewDiskQuota(ctx, s.workdir, s.cfg.MaxDiskBytes)
+	s.setDiskEnforced(err == nil || ctx.Err() != nil)
 	if err != nil {
-		s.log.Warn("the sandbox cannot be measured: nothing bounds what it takes on the disk", "error", err)
+		s.log.Warn("the working folder cannot be measured: its size is not limited", "error", err)
 		return
 	}
-	ends := s.cfg.IsEvaluation
-	disk.Monitor(ctx, func(passed LimitExceeded) {
-		s.recordEvent(TypeLimitExceeded, passed)
-		if ends {
-			ends = false
+	isKernelSpared := s.cfg.IsEvaluation
+	quota.Monitor(ctx, func(exceeded LimitExceeded) {
+		s.recordEvent(TypeLimitExceeded, exceeded)
+		if isKernelSpared {
+			isKernelSpared = false
 			return
 		}
-		s.router.SendToRunConsoles(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: "the kernel is killed, as its sandbox has passed a limit: " + passed.String()}})
+		s.router.SendToRunConsoles(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{
+			Message: "the kernel is killed because its working folder exceeds a limit: " + exceeded.String(),
+		}})
 		s.currentChildren().kernel.Kill()
 	})
+}
+
+// setDiskEnforced adds to the records of Enforced whether the quota holds.
+func (s *Session) setDiskEnforced(isEnforced bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.enforced = append(s.enforced, func() map[string]bool { return map[string]bool{"disk": isEnforced} })
 }

@@ -12,7 +12,8 @@ import (
 	"assay/internal/trace"
 )
 
-// What an evaluation collects and grades while it ends is not written without bound.
+// In an evaluation the first excess leaves the kernel alive; if the folder goes on growing, the
+// kernel is killed.
 func TestEvaluationOverDiskQuotaThatGrowsOnLosesItsKernel(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
@@ -26,13 +27,14 @@ func TestEvaluationOverDiskQuotaThatGrowsOnLosesItsKernel(t *testing.T) {
 	s.await(t, "the end of the kernel", isEntry(trace.HopSession, protocol.TypeManagedProcessExit))
 }
 
-// What was there at the start does not count; what comes is measured.
+// Only what is added after the start counts. Without an evaluation the first excess kills the
+// kernel.
 func TestSessionOverDiskQuotaLosesItsKernel(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
 	s := startSession(t, sup, session.Config{
 		Kernel: pythonKernel(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}, MaxDiskBytes: 4 << 20,
-		PrepareWorkdir: func(sandbox string) error { return writeZeros(sandbox, "data", 8<<20) },
+		PrepareWorkdir: func(workdir string) error { return writeZeros(workdir, "data", 8<<20) },
 	})
 	query := func(source string) { require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source})) }
 	query("with open('more', 'wb') as f: f.write(bytes(6 << 20))\nwhile True: pass")
@@ -45,7 +47,7 @@ func TestSessionOverDiskQuotaLosesItsKernel(t *testing.T) {
 	s.await(t, "the end of the kernel", isEntry(trace.HopSession, protocol.TypeManagedProcessExit))
 	require.False(t, s.IsKernelAlive())
 
-	// The next kernel has the files of the last one, and room to remove them.
+	// The next kernel finds the files of the last one, and lives long enough to remove them.
 	require.NoError(t, s.RestartChild(t.Context(), "kernel"))
 	query("import os, time\ntime.sleep(1.5)\nos.remove('more')\nprint('removed')")
 	result := s.await(t, "the cell", isEntry(trace.KernelToServer, protocol.TypeCellResult))

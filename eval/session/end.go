@@ -10,19 +10,12 @@ import (
 	"assay/internal/subprocess"
 )
 
-const (
-	// CollectTimeout is how long each part of the notebook's state may take.
-	CollectTimeout = 5 * time.Second
+// stopTimeout bounds the stop of one child: the grace between SIGTERM and SIGKILL, and a
+// second for the system to reap it.
+const stopTimeout = subprocess.StopGrace + time.Second
 
-	// InterruptGrace is how long cells may take to stop before that.
-	InterruptGrace = 2 * time.Second
-
-	// stopTimeout bounds each step of the end: it is the grace of a stop and
-	// what the system may take to reap.
-	stopTimeout = subprocess.StopGrace + time.Second
-)
-
-// StopAgent ends the agent and leaves the rest as it is.
+// StopAgent stops the agent and everything that it started, and leaves the rest of the
+// session as it is. The error says that something of the agent may be left.
 func (s *Session) StopAgent(ctx context.Context) error {
 	s.mu.Lock()
 	agent := s.running.agent
@@ -36,6 +29,7 @@ func (s *Session) StopAgent(ctx context.Context) error {
 	return agent.Stop(ctx)
 }
 
+// stopKernel stops the kernel and everything that it started.
 func (s *Session) stopKernel(ctx context.Context) error {
 	kernel := s.currentChildren().kernel
 	if kernel == nil {
@@ -46,9 +40,10 @@ func (s *Session) stopKernel(ctx context.Context) error {
 	return kernel.Stop(ctx)
 }
 
-// End ends the session, for whatever cause: consoles are told, agent and kernel
-// are stopped with everything they started, the sandbox is removed. When ctx is
-// done, nobody is given time any more. It may be called more than once.
+// End ends the session: it stops agent and kernel with everything that they started, reports
+// their exits, closes all connections with cause as the reason, and removes the working
+// folder. If ctx is done, children are killed without grace. Only the first call does
+// something; every call returns its result, after it. The error says what may be left.
 func (s *Session) End(ctx context.Context, cause string) error {
 	s.endOnce.Do(func() { s.endErr = s.end(ctx, cause) })
 	return s.endErr
@@ -56,7 +51,7 @@ func (s *Session) End(ctx context.Context, cause string) error {
 
 func (s *Session) end(ctx context.Context, cause string) error {
 	s.stopTasks()
-	s.restartMu.Lock() // one that is under way ends first
+	s.restartMu.Lock() // a restart that is under way ends first
 	s.setState(StateEnded, cause)
 	s.restartMu.Unlock()
 	s.router.RefuseActions("session is ending")
@@ -65,10 +60,10 @@ func (s *Session) end(ctx context.Context, cause string) error {
 	both.Go(func() { agentErr = s.StopAgent(ctx) })
 	both.Go(func() { kernelErr = s.stopKernel(ctx) })
 	both.Wait()
-	pair := s.currentChildren()
-	for _, told := range []<-chan struct{}{pair.kernelExitReported, pair.agentExitReported} {
-		if told != nil {
-			<-told // before their connections end
+	current := s.currentChildren()
+	for _, reported := range []<-chan struct{}{current.kernelExitReported, current.agentExitReported} {
+		if reported != nil {
+			<-reported // the consoles get the exits before their connections are closed
 		}
 	}
 	s.router.Close(protocol.CloseGoingAway, cause)

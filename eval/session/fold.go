@@ -11,27 +11,29 @@ import (
 	"assay/router"
 )
 
-// NotebookFold makes a notebook of the entries of a trace, one after the other. Entries
-// that do not fit, of a trace that somebody has edited, are passed over. It is
-// for one goroutine.
+// NotebookFold computes a notebook from the entries of its trace. Give it every entry in
+// order with Apply; entries that do not fit, as in a trace that somebody has edited, are
+// ignored. It is not safe for concurrent use.
 type NotebookFold struct {
-	document          *notebook.Document
-	executions        *notebook.Executions
-	hasNotebookEvents bool // the trace has said something of the document
+	document          *notebook.Document   // the server's document
+	executions        *notebook.Executions // what the kernels have run
+	hasNotebookEvents bool                 // the trace has events of the server's document
 
-	ofConsole       *consoleNotebook // the notebook of a console that holds it, or may; nil: the server does
-	holderIsConsole bool             // a console does
+	// consoleNotebook is the document of a console that holds it; nil from the entry on
+	// that makes the server the holder.
+	consoleNotebook *consoleNotebook
+	holderIsConsole bool // false also while no holder is decided
 }
 
 // NewNotebookFold returns the fold of no entries.
 func NewNotebookFold() *NotebookFold {
-	f := &NotebookFold{executions: notebook.NewExecutions(notebook.ExecutionsConfig{}), ofConsole: &consoleNotebook{pending: map[string]documentAction{}}}
+	f := &NotebookFold{executions: notebook.NewExecutions(notebook.ExecutionsConfig{}), consoleNotebook: newConsoleNotebook()}
 	f.document = notebook.NewDocument(notebook.DocumentConfig{Executions: f.executions})
 	return f
 }
 
-// CanChangeNotebook tells whether a Fold may have a use for an entry, for which it needs no
-// more than its hop, type and action: of others nothing has to be read.
+// CanChangeNotebook reports whether a NotebookFold needs an entry. It looks only at the
+// entry's hop, type and action, so that a reader can skip the bodies of the others.
 func CanChangeNotebook(r trace.Record) bool {
 	switch r.Hop {
 	case trace.HopNotebook, trace.KernelToServer, trace.ServerToKernel, trace.HopSession:
@@ -45,7 +47,7 @@ func CanChangeNotebook(r trace.Record) bool {
 	}
 }
 
-// Apply takes in the next entry, whole.
+// Apply applies the next entry of the trace, which must have its message.
 func (f *NotebookFold) Apply(r trace.Record) {
 	switch r.Hop {
 	case trace.HopNotebook:
@@ -57,12 +59,14 @@ func (f *NotebookFold) Apply(r trace.Record) {
 	case trace.HopSession:
 		f.applySessionEntry(r)
 	default:
-		if f.ofConsole != nil {
-			f.ofConsole.apply(r)
+		if f.consoleNotebook != nil {
+			f.consoleNotebook.apply(r)
 		}
 	}
 }
 
+// applyKernelCommand marks a cell as sent to the kernel or disposed of. Commands that were
+// not delivered are ignored.
 func (f *NotebookFold) applyKernelCommand(r trace.Record) {
 	switch {
 	case r.Note == trace.NoteDropped:
@@ -73,18 +77,19 @@ func (f *NotebookFold) applyKernelCommand(r trace.Record) {
 	}
 }
 
-// applySessionEntry follows who holds the notebook, and the ends of kernels.
+// applySessionEntry applies the end of a kernel, and who has become the document's holder.
 func (f *NotebookFold) applySessionEntry(r trace.Record) {
 	switch {
 	case r.Type == router.TypePeerEnded && r.Action == "kernel":
 		f.executions.MarkKernelEnded()
 	case r.Type == router.TypeHolder && r.ConsoleID == 0:
-		f.ofConsole = nil
+		f.consoleNotebook = nil
 	case r.Type == router.TypeHolder:
-		f.holderIsConsole = f.ofConsole != nil // it is settled once
+		f.holderIsConsole = f.consoleNotebook != nil // the first holder entry decides for the whole session
 	}
 }
 
+// applyNotebookEvent applies an event of the server's document.
 func (f *NotebookFold) applyNotebookEvent(text []byte) {
 	var e notebook.Event
 	if json.Unmarshal(text, &e) != nil || f.document.ApplyEvent(e) != nil {
@@ -96,48 +101,48 @@ func (f *NotebookFold) applyNotebookEvent(text []byte) {
 	}
 }
 
-// Clone returns a fold that goes on from here by itself.
+// Clone returns an independent copy.
 func (f *NotebookFold) Clone() *NotebookFold {
 	out := &NotebookFold{executions: f.executions.Clone(), hasNotebookEvents: f.hasNotebookEvents, holderIsConsole: f.holderIsConsole}
 	out.document = notebook.NewDocument(notebook.DocumentConfig{Executions: out.executions})
-	_ = out.document.ApplyEvent(notebook.Event{Kind: notebook.NotebookRestored, State: &notebook.State{Cells: f.document.Cells()}}) // it has a state, and so fits
-	if f.ofConsole != nil {
-		out.ofConsole = f.ofConsole.clone()
+	_ = out.document.ApplyEvent(notebook.Event{Kind: notebook.NotebookRestored, State: &notebook.State{Cells: f.document.Cells()}}) // an event with a state always fits
+	if f.consoleNotebook != nil {
+		out.consoleNotebook = f.consoleNotebook.clone()
 	}
 	return out
 }
 
-// MemoryBytes is what the fold keeps in memory, in bytes, about.
+// MemoryBytes returns roughly how many bytes of memory the fold takes.
 func (f *NotebookFold) MemoryBytes() int {
-	const each = 128 // beside the texts
+	const perItem = 128 // bytes beside the texts
 	size := f.executions.MemoryBytes()
 	cells := f.document.Cells()
-	if f.ofConsole != nil {
-		cells = append(cells, f.ofConsole.cells...)
-		size += len(f.ofConsole.pending) * each
+	if f.consoleNotebook != nil {
+		cells = append(cells, f.consoleNotebook.cells...)
+		size += len(f.consoleNotebook.pending) * perItem
 	}
 	for _, c := range cells {
-		size += each + len(c.Source)
+		size += perItem + len(c.Source)
 	}
 	return size
 }
 
-// IsHeldByConsole tells whether a console holds the notebook.
+// IsHeldByConsole reports whether a console holds the document.
 func (f *NotebookFold) IsHeldByConsole() bool { return f.holderIsConsole }
 
-// State is the notebook after the last entry. Of one that a console holds, cells
-// are as its answers tell.
+// State returns the notebook after the last entry. If a console holds the document, the
+// cells are those that its answers tell of.
 func (f *NotebookFold) State() notebook.State {
 	state := notebook.State{Cells: f.document.Cells(), Executions: f.executions.Snapshot()}
 	if f.holderIsConsole {
-		state.Cells = append([]notebook.Cell{}, f.ofConsole.cells...)
+		state.Cells = append([]notebook.Cell{}, f.consoleNotebook.cells...)
 	}
 	return state
 }
 
-// NotebookFromTrace reads what a session's notebook was when its trace ended, which may be
-// in the middle of things: what ran then has failed. It returns nil for a trace
-// that says nothing of the notebook, as when a console held it.
+// NotebookFromTrace reads the trace file at path and returns the notebook at its end. A
+// trace may end at any point; cells that ran then have failed. It returns nil without an
+// error if the trace has no event of the server's document, as when a console held it.
 func NotebookFromTrace(ctx context.Context, path string) (*notebook.State, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -152,7 +157,7 @@ func NotebookFromTrace(ctx context.Context, path string) (*notebook.State, error
 		return nil, err
 	}
 	if !fold.hasNotebookEvents {
-		return nil, nil //nolint:nilnil // there is none, which is no error
+		return nil, nil //nolint:nilnil // no notebook is no error
 	}
 	fold.executions.MarkKernelEnded()
 	return &notebook.State{Cells: fold.document.Cells(), Executions: fold.executions.Snapshot()}, nil

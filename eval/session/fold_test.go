@@ -16,7 +16,7 @@ import (
 	"assay/router"
 )
 
-// foldHarness feeds a fold with entries, each the JSON of a frame.
+// foldHarness is a NotebookFold to which tests apply frames as JSON texts.
 type foldHarness struct {
 	*session.NotebookFold
 	lastSeq int64
@@ -24,6 +24,7 @@ type foldHarness struct {
 
 func newFoldHarness() *foldHarness { return &foldHarness{NotebookFold: session.NewNotebookFold()} }
 
+// apply applies the next entry, and requires that CanChangeNotebook is true for it.
 func (f *foldHarness) apply(t *testing.T, hop trace.Hop, conn int, body string) {
 	t.Helper()
 	f.lastSeq++
@@ -34,7 +35,7 @@ func (f *foldHarness) apply(t *testing.T, hop trace.Hop, conn int, body string) 
 	f.Apply(r)
 }
 
-// cellLines is a notebook in a few words.
+// cellLines returns each cell as "id type source revision".
 func (f *foldHarness) cellLines() (cells []string) {
 	for _, c := range f.State().Cells {
 		cells = append(cells, fmt.Sprintf("%s %s %q %d", c.ID, c.Type, c.Source, c.Revision))
@@ -42,8 +43,8 @@ func (f *foldHarness) cellLines() (cells []string) {
 	return cells
 }
 
-// The notebook of a console that holds it is told by its answers, by what it runs
-// and, whole, by each context.
+// The document of a console follows from its answers and the code that it runs; each answer to
+// get_context has all of it.
 func TestFoldOfConsoleNotebook(t *testing.T) {
 	t.Parallel()
 	f := newFoldHarness()
@@ -56,7 +57,7 @@ func TestFoldOfConsoleNotebook(t *testing.T) {
 	f.apply(t, trace.HopSession, 1, `{"type":"holder","by":"console","conn":1}`)
 	require.True(t, f.IsHeldByConsole())
 	f.apply(t, trace.ConsoleToServer, 1, `{"type":"agent_action_response","tx_id":"early","status":"success","cell_id":"a"}`)
-	require.Equal(t, []string{`a code "1" 1`}, f.cellLines(), "what it was asked before it came")
+	require.Equal(t, []string{`a code "1" 1`}, f.cellLines(), "an action from before the console connected")
 
 	act(1, "create_markdown_cell", `{"position":0,"source":"# T"}`, "success", `,"cell_id":"m"`)
 	act(2, "create_cell", `{"position":9,"cell_type":"code","source":"2"}`, "error", `,"error":"position"`)
@@ -73,16 +74,16 @@ func TestFoldOfConsoleNotebook(t *testing.T) {
 	f.apply(t, trace.ConsoleToServer, 1, `{"type":"dispose_cell","cell_id":"own"}`)
 	require.Equal(t, []string{`m markdown "# T" 1`}, f.cellLines())
 	act(6, "get_context", `{}`, "success", `,"context":{"cells":[{"cell_id":"x","cell_type":"code","source":"whole"}]}`)
-	act(7, "get_context", `{}`, "success", `,"context":{"cells":[{"cell_type":"code"}]}`) // of no use
+	act(7, "get_context", `{}`, "success", `,"context":{"cells":[{"cell_type":"code"}]}`) // a cell without id: ignored
 	require.Equal(t, []string{`x code "whole" 0`}, f.cellLines())
 
 	later := &foldHarness{NotebookFold: before, lastSeq: 100}
-	require.Equal(t, []string{`m markdown "# T" 1`, `a code "10" 2`}, later.cellLines(), "a clone is what it was")
+	require.Equal(t, []string{`m markdown "# T" 1`, `a code "10" 2`}, later.cellLines(), "a clone does not change with the original")
 	require.Empty(t, later.State().Executions.CellStatus)
 	require.True(t, later.IsHeldByConsole())
 }
 
-// What does not fit is passed over, whatever it is.
+// Entries that do not fit or are malformed change nothing.
 func TestFoldIgnoresMalformedEntries(t *testing.T) {
 	t.Parallel()
 	f := newFoldHarness()
@@ -102,8 +103,8 @@ func TestFoldIgnoresMalformedEntries(t *testing.T) {
 	require.False(t, session.CanChangeNotebook(trace.Record{Hop: trace.ServerToAgent}))
 }
 
-// The server's own notebook is that of its events, and no console's answer
-// changes it.
+// The server's document follows from its events alone; what a console answers or runs does not
+// change it.
 func TestFoldOfServerNotebook(t *testing.T) {
 	t.Parallel()
 	f := newFoldHarness()
@@ -118,9 +119,8 @@ func TestFoldOfServerNotebook(t *testing.T) {
 	require.False(t, f.IsHeldByConsole())
 }
 
-// Where one kernel has followed another, a rebuilt notebook is what it was: what
-// ran when the first ended has failed and is not taken up by the second, and a
-// cell that was disposed of there can run again here.
+// With two kernels in a trace, a cell that ran when the first kernel ended has failed, whatever the
+// second does, and a cell that was disposed of in the first can run in the second.
 func TestNotebookFromTraceWithTwoKernels(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
@@ -142,8 +142,8 @@ func TestNotebookFromTraceWithTwoKernels(t *testing.T) {
 	require.Equal(t, map[string]string{"cut": notebook.StatusError, "again": notebook.StatusRan}, state.Executions.CellStatus)
 }
 
-// What a session was restored from stands first in its trace, so that the next
-// one can be restored from that trace alone, and so on.
+// A restored session records the restored notebook in its own trace, so that the next session can
+// be restored from that trace alone, and so on.
 func TestNotebookSurvivesRepeatedRestore(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
@@ -176,8 +176,8 @@ func TestNotebookSurvivesRepeatedRestore(t *testing.T) {
 	}
 }
 
-// A trace that says nothing of the notebook, because a console held it, is none
-// to restore from.
+// A trace without events of the server's document, because a console held it, has no notebook to
+// restore.
 func TestNotebookFromTraceWithoutNotebook(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")

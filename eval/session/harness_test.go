@@ -24,14 +24,17 @@ import (
 // testTimeout bounds waits that end at once unless something is broken.
 const testTimeout = 30 * time.Second
 
+// newSupervisor returns a supervisor whose helper processes the test binary plays; the test
+// closes it.
 func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
-	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "clean up"}, Launcher: launcher()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sup.Close()) })
 	return sup
 }
 
+// pythonKernel describes a kernel of the python3 on PATH.
 func pythonKernel(t *testing.T, sup *subprocess.Supervisor) kernel.Config {
 	t.Helper()
 	found, err := kernel.ResolvePython(t.Context(), "python3", sup.TempDir())
@@ -39,8 +42,8 @@ func pythonKernel(t *testing.T, sup *subprocess.Supervisor) kernel.Config {
 	return kernel.Config{Python: found}
 }
 
-// shellChild is a child that says these messages and then listens until its socket
-// closes. It starts in a millisecond, which the test binary does not.
+// shellChild returns the command of a child that sends these messages and then reads its
+// socket until that is closed. It starts in a millisecond, much faster than the test binary.
 func shellChild(messages ...string) []string {
 	var script strings.Builder
 	for _, message := range messages {
@@ -49,21 +52,24 @@ func shellChild(messages ...string) []string {
 	return []string{"sh", "-c", script.String() + "exec cat <&3 >/dev/null", "sh"}
 }
 
+// quickKernel describes a kernel that says ready and answers nothing.
 func quickKernel() kernel.Config { return kernel.Config{Command: shellChild(`{"type":"ready"}`)} }
 
+// quickAgent describes an agent that is ready for a query and does nothing with it.
 func quickAgent() agent.Config {
 	return agent.Config{Command: shellChild(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)}
 }
 
-// harness is a live session and its trace.
+// harness is a session and a follower of its trace.
 type harness struct {
 	*session.Session
 	follower    *trace.Follower
-	workdirRoot string // where its sandbox is
+	workdirRoot string // the folder in which the session makes its working folder
 }
 
-// newHarness prepares a session without starting it. Where cfg says nothing, the
-// kernel and the agent are the quick ones.
+// newHarness completes the Config of a session and returns it with a harness, without
+// starting the session. Unless cfg has others, kernel and agent are quickKernel and
+// quickAgent.
 func newHarness(t *testing.T, cfg session.Config) (*harness, session.Config) {
 	t.Helper()
 	journal := trace.NewJournal("s")
@@ -85,6 +91,7 @@ func newHarness(t *testing.T, cfg session.Config) (*harness, session.Config) {
 	return s, cfg
 }
 
+// startSession starts a session and ends it after the test, which fails if anything is left.
 func startSession(t *testing.T, sup *subprocess.Supervisor, cfg session.Config) *harness {
 	t.Helper()
 	s, cfg := newHarness(t, cfg)
@@ -98,7 +105,8 @@ func startSession(t *testing.T, sup *subprocess.Supervisor, cfg session.Config) 
 	return s
 }
 
-// await waits for an entry of the trace behind those that were awaited before.
+// await waits for the next trace entry that matches, after the one that was awaited last. what
+// names it in the message of a failure.
 func (s *harness) await(t *testing.T, what string, match func(*trace.Entry) bool) *trace.Entry {
 	t.Helper()
 	entry, err := s.nextMatching(t.Context(), match)
@@ -106,6 +114,8 @@ func (s *harness) await(t *testing.T, what string, match func(*trace.Entry) bool
 	return entry
 }
 
+// nextMatching is await without a failing test: it returns an error after testTimeout, or
+// when ctx or the trace ends.
 func (s *harness) nextMatching(ctx context.Context, match func(*trace.Entry) bool) (*trace.Entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
@@ -117,25 +127,26 @@ func (s *harness) nextMatching(ctx context.Context, match func(*trace.Entry) boo
 	}
 }
 
+// isEntry matches entries of a hop and message type.
 func isEntry(hop trace.Hop, kind string) func(*trace.Entry) bool {
 	return func(e *trace.Entry) bool { return e.Hop == hop && e.Type == kind }
 }
 
-// requireNothingLeft requires that nothing is left of sessions whose sandboxes were
-// in root.
+// requireNothingLeft fails the test if a file or process is left of sessions whose working
+// folders were in root.
 func requireNothingLeft(t *testing.T, root string) {
 	t.Helper()
 	require.Empty(t, leftovers(root))
 }
 
-// writeZeros makes a file of size bytes in folder.
+// writeZeros writes a file of size zero bytes in a folder.
 func writeZeros(folder, name string, size int) error {
 	return os.WriteFile(filepath.Join(folder, name), make([]byte, size), 0o600)
 }
 
-// leftovers returns the files in root and the processes that were told of a
-// sandbox in it. A process that is dead and not yet reaped by init has no
-// environment.
+// leftovers returns the files in root, and the /proc folders of processes whose working folder
+// was in root, according to their environment. A dead process that init has not reaped yet has
+// no environment.
 func leftovers(root string) (left []string) {
 	files, err := os.ReadDir(root)
 	if err != nil {
@@ -154,7 +165,7 @@ func leftovers(root string) (left []string) {
 	return left
 }
 
-// lockedBuffer is what is printed. It is safe for concurrent use.
+// lockedBuffer collects text. It is safe for concurrent use.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -172,8 +183,8 @@ func (s *lockedBuffer) lines() []string {
 	return strings.Split(strings.TrimSuffix(s.text.String(), "\n"), "\n")
 }
 
-// withoutFileCapabilities calls f on a thread that file permissions hold for, as they do not
-// for root. Where f fails the test, the thread ends with it.
+// withoutFileCapabilities calls f on a thread without the capabilities by which root ignores
+// file permissions. If f fails the test, the thread stays locked and ends with its goroutine.
 func withoutFileCapabilities(t *testing.T, f func()) {
 	t.Helper()
 	runtime.LockOSThread()

@@ -12,25 +12,26 @@ import (
 	"assay/router"
 )
 
-// Why a console is refused the role that it asks for.
+// The errors of AttachHolder and AttachView, if the role that the console asks for is not
+// free.
 var (
 	ErrHeldByOtherConsole = errors.New("another console holds this notebook")
 	ErrHeldByServer       = errors.New(`the server holds this notebook: come with role "view"`)
-	ErrHeldByConsole      = errors.New("a console holds this notebook, and so the server has nothing to show")
+	ErrHeldByConsole      = errors.New("a console holds this notebook, so the server has no cells to show")
 )
 
-// Console is who comes to /agent.
+// Console identifies a console that connects to /agent.
 type Console struct {
-	ConnID    int    // its number, which no other connection to the session has
-	Name      string // what it calls itself; of a holder
-	RunConnID int    // the number of its /run connection; 0: it has named none
+	ConnID    int    // number of this connection, unique in the session
+	Name      string // name that the console gave; only of a holder
+	RunConnID int    // number of the console's /run connection; 0 if it named none
 }
 
-// AttachHolder makes conn, a console's /agent connection, the holder of the document. The
-// first console that comes decides for good who holds: after a holder only one of
-// the same name may, and replaces it. When the session has ended it fails with
-// router.ErrClosed for all.
-func (s *Session) AttachHolder(conn protocol.Conn, who Console) (*router.Peer, error) {
+// AttachHolder makes conn, a console's /agent connection, the holder of the document. If a
+// console is the holder already, only one of the same name is accepted, and replaces it. It
+// fails with ErrHeldByServer, ErrHeldByOtherConsole or, after the end of the session,
+// router.ErrClosed.
+func (s *Session) AttachHolder(conn protocol.Conn, console Console) (*router.Peer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state == StateEnded {
@@ -38,25 +39,27 @@ func (s *Session) AttachHolder(conn protocol.Conn, who Console) (*router.Peer, e
 	}
 	if s.isHolderDecidedLocked() {
 		switch s.holderName {
-		case who.Name:
+		case console.Name:
 		case "":
 			return nil, ErrHeldByServer
 		default:
 			return nil, ErrHeldByOtherConsole
 		}
 	}
-	peer, err := s.router.AttachHolder(conn, who.ConnID, who.Name, who.RunConnID)
+	peer, err := s.router.AttachHolder(conn, console.ConnID, console.Name, console.RunConnID)
 	if err != nil {
 		return nil, err
 	}
-	s.holderName = who.Name
+	s.holderName = console.Name
 	s.decideHolderLocked()
 	return peer, nil
 }
 
-// AttachView lets conn, a console's /agent connection, show the server's own document.
-// Any number may, until the session has ended: then it is router.ErrClosed.
-func (s *Session) AttachView(conn protocol.Conn, who Console) (*router.Peer, error) {
+// AttachView makes conn, a console's /agent connection, a view of the server's document. If
+// nobody holds the document yet, the server does from then on. Any number of views may be
+// attached. It fails with ErrHeldByConsole or, after the end of the session,
+// router.ErrClosed.
+func (s *Session) AttachView(conn protocol.Conn, console Console) (*router.Peer, error) {
 	s.mu.Lock()
 	err := router.ErrClosed
 	if s.state != StateEnded {
@@ -66,50 +69,53 @@ func (s *Session) AttachView(conn protocol.Conn, who Console) (*router.Peer, err
 	if err != nil {
 		return nil, err
 	}
-	return s.router.AttachView(conn, who.ConnID, who.RunConnID, s.snapshotForView)
+	return s.router.AttachView(conn, console.ConnID, console.RunConnID, s.snapshotForView)
 }
 
-// snapshotForView is what a view is told first, and a follower that stands where that ends.
+// snapshotForView returns the first message for a view, a notebook_state, and a follower of
+// the trace that continues where that message ends.
 func (s *Session) snapshotForView() ([]byte, *trace.Follower) {
-	var follow *trace.Follower
-	state := s.snapshotNotebook(func() { follow = s.cfg.Journal.Follow() })
-	return NotebookStateMessage(follow.LastSeq(), state), follow
+	var follower *trace.Follower
+	state := s.snapshotNotebook(func() { follower = s.cfg.Journal.Follow() })
+	return NotebookStateMessage(follower.LastSeq(), state), follower
 }
 
-// NotebookState returns what the notebook is at the moment. When a console holds the
-// document it has no cells, but what ran in them.
+// NotebookState returns a copy of the current notebook. If a console holds the document, the
+// result has no cells, but the executions of those that ran.
 func (s *Session) NotebookState() notebook.State { return s.snapshotNotebook(func() {}) }
 
-// snapshotNotebook calls still while no cell changes.
-func (s *Session) snapshotNotebook(still func()) (state notebook.State) {
+// snapshotNotebook returns a copy of the notebook. It calls whileFrozen after copying the
+// cells and before any cell can change again.
+func (s *Session) snapshotNotebook(whileFrozen func()) (state notebook.State) {
 	s.document.WithFrozenCells(func(cells []notebook.Cell) {
-		still()
+		whileFrozen()
 		state.Cells = cells
 	})
 	state.Executions = s.executions.Snapshot()
 	return state
 }
 
-// NotebookStateMessage is the notebook_state of a notebook as it was at entry seq of its
-// trace.
+// NotebookStateMessage returns the JSON of a notebook_state message: the notebook as it was
+// after entry seq of its trace.
 func NotebookStateMessage(seq int64, state notebook.State) []byte {
 	body, err := protocol.Marshal(struct {
 		Type string `json:"type"`
 		Seq  int64  `json:"seq"`
 		notebook.State
 	}{protocol.TypeNotebookState, seq, state})
-	if err != nil { // it is made of strings, numbers and JSON that was read
+	if err != nil { // cannot happen: state consists of strings, numbers and JSON that was parsed
 		return fmt.Appendf(nil, `{"type":%q,"error":%q}`, protocol.TypeNotebookState, err.Error())
 	}
 	return body
 }
 
-// takeOverAfterDelay makes the server hold the document when no console has come within its
-// time after the agent's first action that is not the kernel's. ctx ends when one
-// has.
-func (s *Session) takeOverAfterDelay(ctx context.Context, follow *trace.Follower) {
+// takeOverAfterDelay waits for the agent's first action on the document, and then
+// Config.TakeOverDelay for a console. If none has connected by then, the server holds the
+// document. ctx ends as soon as the holder is decided. Entries with a note are skipped:
+// those actions are not for the document.
+func (s *Session) takeOverAfterDelay(ctx context.Context, follower *trace.Follower) {
 	for {
-		entry, err := follow.Next(ctx)
+		entry, err := follower.Next(ctx)
 		if err != nil {
 			return
 		}
@@ -117,11 +123,11 @@ func (s *Session) takeOverAfterDelay(ctx context.Context, follow *trace.Follower
 			break
 		}
 	}
-	late := time.NewTimer(s.cfg.TakeOverDelay)
-	defer late.Stop()
+	delay := time.NewTimer(s.cfg.TakeOverDelay)
+	defer delay.Stop()
 	select {
 	case <-ctx.Done():
-	case <-late.C:
+	case <-delay.C:
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if err := s.attachOwnDocumentLocked(); err != nil && !errors.Is(err, ErrHeldByConsole) {
@@ -130,8 +136,8 @@ func (s *Session) takeOverAfterDelay(ctx context.Context, follow *trace.Follower
 	}
 }
 
-// attachOwnDocumentLocked makes the server's own document the one that answers, unless it is
-// already. The lock is held.
+// attachOwnDocumentLocked makes the server's own document the holder. It does nothing if it
+// is that already, and fails with ErrHeldByConsole if a console is. The caller holds mu.
 func (s *Session) attachOwnDocumentLocked() error {
 	if s.isHolderDecidedLocked() {
 		if s.holderName != "" {
@@ -139,22 +145,22 @@ func (s *Session) attachOwnDocumentLocked() error {
 		}
 		return nil
 	}
-	ours, theirs := protocol.Pipe()
-	if _, err := s.router.AttachDocument(ours); err != nil {
+	routerEnd, documentEnd := protocol.Pipe()
+	if _, err := s.router.AttachDocument(routerEnd); err != nil {
 		return err
 	}
 	s.tasks.Go(func() {
-		if err := s.document.Serve(theirs); err != nil {
-			s.log.Error("the notebook broke off", "error", err)
+		if err := s.document.Serve(documentEnd); err != nil {
+			s.log.Error("the server's document has failed", "error", err)
 		}
-		_ = theirs.Close(protocol.CloseNormal, "")
+		_ = documentEnd.Close(protocol.CloseNormal, "")
 	})
 	s.decideHolderLocked()
 	return nil
 }
 
-// HolderKind tells who holds the document: "server" or "console"; empty: that is not
-// settled.
+// HolderKind returns who holds the document: "server", "console", or "" while that is not
+// decided.
 func (s *Session) HolderKind() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,8 +174,8 @@ func (s *Session) HolderKind() string {
 	}
 }
 
-// isHolderDecidedLocked tells whether it is settled who holds the document. The lock is
-// held.
+// isHolderDecidedLocked reports whether the server or a console holds the document. The
+// caller holds mu.
 func (s *Session) isHolderDecidedLocked() bool {
 	select {
 	case <-s.holderDecided:
@@ -179,7 +185,8 @@ func (s *Session) isHolderDecidedLocked() bool {
 	}
 }
 
-// decideHolderLocked settles it. The lock is held.
+// decideHolderLocked marks the holder as decided, which releases AwaitHolder and stops
+// takeOverAfterDelay. The caller holds mu and has set holderName.
 func (s *Session) decideHolderLocked() {
 	if !s.isHolderDecidedLocked() {
 		close(s.holderDecided)
@@ -187,16 +194,16 @@ func (s *Session) decideHolderLocked() {
 	}
 }
 
-// AwaitHolder waits until it is settled who holds the document, however long
-// that takes while kernel and agent live. Before that the agent is asked nothing.
+// AwaitHolder waits until the server or a console holds the document. There is no time
+// limit; it fails when the agent's or the kernel's connection ends, or with the cause of ctx.
 func (s *Session) AwaitHolder(ctx context.Context) error {
-	pair := s.currentChildren()
+	current := s.currentChildren()
 	select {
 	case <-s.holderDecided:
 		return nil
-	case <-pair.agentPeer.Done():
+	case <-current.agentPeer.Done():
 		return s.AgentError()
-	case <-pair.kernelPeer.Done():
+	case <-current.kernelPeer.Done():
 		return s.KernelError()
 	case <-ctx.Done():
 		return context.Cause(ctx)

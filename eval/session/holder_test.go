@@ -14,7 +14,8 @@ import (
 	"assay/internal/trace"
 )
 
-// contextAskingAgent is an agent that asks for the notebook as soon as it is ready.
+// contextAskingAgent describes an agent that sends get_context, with tx_id tx_1, as soon as it
+// is ready.
 func contextAskingAgent() agent.Config {
 	return agent.Config{Command: shellChild(
 		`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`,
@@ -22,12 +23,13 @@ func contextAskingAgent() agent.Config {
 	)}
 }
 
+// isAnswerTo matches the answer to the agent's action with this tx_id.
 func isAnswerTo(tx string) func(*trace.Entry) bool {
 	return func(e *trace.Entry) bool { return e.Hop == trace.ServerToAgent && e.TxID == tx }
 }
 
-// Without a case, the server holds the notebook when no console has come within
-// its time after the agent's first action, which is then answered.
+// If no console connects within TakeOverDelay after the agent's first action, the server holds
+// the document and answers the action.
 func TestServerHoldsAfterTakeOverDelay(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true, TakeOverDelay: 100 * time.Millisecond, Agent: contextAskingAgent()})
@@ -40,8 +42,8 @@ func TestServerHoldsAfterTakeOverDelay(t *testing.T) {
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }
 
-// A console that has come first keeps the notebook, and is asked. Whether it is
-// still told that the agent is ready depends on when exactly it has come.
+// A console that connects first holds the document and gets the agent's action. Whether it also
+// gets agent_status ready depends on when exactly it was attached.
 func TestConsoleThatCameFirstKeepsNotebook(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true, TakeOverDelay: time.Hour, Agent: contextAskingAgent()})
@@ -60,7 +62,7 @@ func TestConsoleThatCameFirstKeepsNotebook(t *testing.T) {
 	require.NoError(t, gone.Close(protocol.CloseNormal, ""))
 }
 
-// readMessage reads the next message of a connection.
+// readMessage reads the next message of a connection and its envelope.
 func readMessage(t *testing.T, conn protocol.Conn) (body []byte, env protocol.Envelope) {
 	t.Helper()
 	body, err := conn.Read()
@@ -70,7 +72,7 @@ func readMessage(t *testing.T, conn protocol.Conn) (body []byte, env protocol.En
 	return body, env
 }
 
-// The server holds the notebook of a session without consoles, from its start.
+// Without AwaitConsole the server holds the document from the start.
 func TestServerHoldsWithoutAwaitConsole(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{})
@@ -80,7 +82,7 @@ func TestServerHoldsWithoutAwaitConsole(t *testing.T) {
 	require.NoError(t, errors.Join(ours.Close(protocol.CloseNormal, ""), theirs.Close(protocol.CloseNormal, "")))
 }
 
-// The wait for a console is given up with its context, and with its agent.
+// AwaitHolder fails when its context ends and when the agent has ended.
 func TestAwaitHolderFails(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true})

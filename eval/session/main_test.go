@@ -12,14 +12,25 @@ import (
 	"go.uber.org/goleak"
 
 	"assay/internal/protocol"
+	"assay/internal/sandbox"
 	"assay/internal/subprocess"
 )
 
+// TestMain makes the test binary play the subprocesses that tests start: a kernel or agent
+// ("play ROLE FD"), the supervisor's cleanup helper ("clean up") and the sandbox's launcher
+// ("launch PLAN -- [COMMAND...]").
 func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "play" {
 		os.Exit(playChild(os.Args[2], os.Args[3]))
 	}
-	if len(os.Args) > 1 && os.Args[1] == "reap" {
+	if len(os.Args) > 3 && os.Args[1] == "launch" {
+		if err := sandbox.Exec(os.Args[2], os.Args[4:], os.Environ()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0) // without a command: ProbeMachine only wants to know whether the plan works
+	}
+	if len(os.Args) > 1 && os.Args[1] == "clean up" {
 		if err := subprocess.RunCleanupHelper(os.Stdin); err != nil {
 			os.Exit(1)
 		}
@@ -32,13 +43,17 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// childCommand is the command that makes the test binary play a subprocess. A kernel
-// gets little of the environment, so the race detector is told again.
+// launcher is the command that starts another command in a sandbox.
+func launcher() []string { return []string{os.Args[0], "launch"} }
+
+// childCommand returns the command that makes the test binary play a child in a role. It passes
+// GORACE on, which a kernel's environment lacks.
 func childCommand(role string) []string {
 	return []string{"env", "GORACE=" + os.Getenv("GORACE"), os.Args[0], "play", role}
 }
 
-// playChild is the subprocess, an agent unless it says otherwise.
+// playChild is the main function of a child process with its socket on descriptor fd. The roles
+// are agents, unless they are marked as kernels, too. It returns the exit status.
 func playChild(role, fd string) int {
 	number, err := strconv.Atoi(fd)
 	if err != nil {
@@ -51,41 +66,42 @@ func playChild(role, fd string) int {
 	}
 	_ = file.Close()
 	conn := protocol.NewStream(socket, 0)
-	say := func(message string) { _ = conn.Write([]byte(message)) }
+	write := func(message string) { _ = conn.Write([]byte(message)) }
 	switch role {
 	case "runs queries":
-		say(`{"type":"ready"}`)
-		say(`{"type":"agent_event","text":"not yet"}`)
-		say(`{"type":"agent_status","status":"thinking"}`)
-		say(`{"type":"agent_status","status":"ready"}`)
+		write(`{"type":"ready"}`)
+		write(`{"type":"agent_event","text":"not yet"}`)
+		write(`{"type":"agent_status","status":"thinking"}`)
+		write(`{"type":"agent_status","status":"ready"}`)
 		runQueries(conn)
-	case "early exit": // also as a kernel
+	case "early exit": // also a kernel
 		fmt.Fprintln(os.Stderr, "no such module: frobnicate")
 		return 7
 	case "exit at init":
-		say(`{"type":"ready"}`)
+		write(`{"type":"ready"}`)
 		_, _ = conn.Read()
 		fmt.Fprintln(os.Stderr, "I do not like this session")
 		return 8
-	case "talker": // also as a kernel: prints lines in pieces
-		say(`{"type":"ready"}`)
-		say(`{"type":"agent_status","status":"ready"}`)
+	case "talker": // also a kernel; prints lines in pieces
+		write(`{"type":"ready"}`)
+		write(`{"type":"agent_status","status":"ready"}`)
 		printTestLines()
-		say(`{"type":"error","data":{"message":"all was said"}}`)
+		write(`{"type":"error","data":{"message":"all lines are printed"}}`)
 	case "shows environment":
 		folder, _ := os.Getwd()
 		for _, entry := range append(os.Environ(), "folder="+folder) {
 			fmt.Println(entry)
 		}
-		say(`{"type":"ready"}`)
-		say(`{"type":"agent_status","status":"ready"}`)
+		write(`{"type":"ready"}`)
+		write(`{"type":"agent_status","status":"ready"}`)
 	default:
 		return 102
 	}
 	select {} // until it is killed
 }
 
-// runQueries makes a cell of each query, and runs it.
+// runQueries creates and runs a cell with the text of each query that the agent gets, until the
+// connection ends.
 func runQueries(conn protocol.Conn) {
 	for n := 0; ; n++ {
 		body, err := conn.Read()
@@ -104,8 +120,8 @@ func runQueries(conn protocol.Conn) {
 	}
 }
 
-// printTestLines prints lines in pieces, on both streams, and at last the beginning of
-// one.
+// printTestLines prints testLineCount lines on both stdout and stderr, in pieces that do not end
+// where lines do, and at last an unfinished line on stdout.
 func printTestLines() {
 	out, errs := bufio.NewWriterSize(os.Stdout, printPieceBytes), bufio.NewWriterSize(os.Stderr, printPieceBytes)
 	for i := range testLineCount {
@@ -116,12 +132,13 @@ func printTestLines() {
 	_, _ = out.Flush(), errs.Flush()
 }
 
-// What a talker prints: so much of it that it does not come in one chunk.
+// The output of a talker.
 const (
-	testLineCount   = 3000
-	printPieceBytes = 1021 // bytes
+	testLineCount   = 3000 // lines per stream, so many that they do not arrive in one chunk
+	printPieceBytes = 1021 // size of each write, so that lines are cut
 )
 
+// testLine returns line i that a talker prints.
 func testLine(i int) string {
-	return fmt.Sprintf("line %d, of some length, so that many a line is cut where a piece ends", i)
+	return fmt.Sprintf("line %d, of some length, so that many lines are cut where a piece ends", i)
 }

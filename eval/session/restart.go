@@ -9,13 +9,14 @@ import (
 	"assay/kernel"
 )
 
-// RestartChild ends a child, "kernel" or "agent", if it still lives, and starts
-// another in its place. A kernel begins with nothing, and every console is told
-// the state anew; an agent is initialised and remembers nothing. It returns when
-// the new one is ready, or cannot be; then there is none.
+// RestartChild stops a child, "kernel" or "agent", if it is still alive, and starts a new
+// one. A new kernel has no variables, and every console gets a new hello; a new agent is
+// sent init and remembers nothing. It returns when the new child is ready, or with an error,
+// after which there is no such child. It fails in an evaluation and after the end of the
+// session.
 func (s *Session) RestartChild(ctx context.Context, name string) error {
 	if s.cfg.IsEvaluation {
-		return errors.New("a case is attached: the end of its kernel or agent is its outcome")
+		return errors.New("a case is attached: the end of its kernel or agent ends the attempt")
 	}
 	s.restartMu.Lock()
 	defer s.restartMu.Unlock()
@@ -37,7 +38,8 @@ func (s *Session) RestartChild(ctx context.Context, name string) error {
 	}
 }
 
-// restartKernel is for who holds restarting.
+// restartKernel stops the kernel, waits until its exit is reported, and starts a new one.
+// The caller holds restartMu.
 func (s *Session) restartKernel(ctx context.Context) error {
 	old := s.currentChildren()
 	if err := s.stopKernel(ctx); err != nil {
@@ -48,6 +50,8 @@ func (s *Session) restartKernel(ctx context.Context) error {
 	return s.startNewKernel(ctx)
 }
 
+// startNewKernel starts and connects a kernel and sends every console a new hello. The old
+// kernel must have ended, and the caller holds restartMu.
 func (s *Session) startNewKernel(ctx context.Context) error {
 	if err := s.startKernel(ctx); err != nil {
 		return err
@@ -59,6 +63,8 @@ func (s *Session) startNewKernel(ctx context.Context) error {
 	return nil
 }
 
+// startNewAgent starts and connects an agent. The old agent must have ended, and the caller
+// holds restartMu.
 func (s *Session) startNewAgent(ctx context.Context) error {
 	if err := s.startAgent(ctx); err != nil {
 		return err
@@ -69,34 +75,35 @@ func (s *Session) startNewAgent(ctx context.Context) error {
 	return nil
 }
 
-// The types of the trace's entries about a kernel in which something runs on
-// although it was told to stop; see [KernelFailure].
+// The types of the trace entries about a kernel whose code did not stop when it was told to;
+// see [KernelFailure].
 const (
-	TypeKernelStuck = "kernel_stuck" // it is killed, and another is to take its place
-	TypeKernelLost  = "kernel_lost"  // which could not be started: there is none
+	TypeKernelStuck = "kernel_stuck" // the kernel is killed, and a new one is about to start
+	TypeKernelLost  = "kernel_lost"  // the new kernel could not be started: there is none
 )
 
-// KernelFailure is such an entry.
+// KernelFailure is the body of a trace entry of type [TypeKernelStuck] or [TypeKernelLost].
 type KernelFailure struct {
 	Type  string `json:"type"`
-	Error string `json:"error"` // what would not stop, or why there is no kernel
+	Error string `json:"error"` // what did not stop, or why the new kernel could not be started
 }
 
-// onKernelStuck lets a kernel in which something would not stop be killed, and has
-// another take its place. What is left of a session that ends is not worth it.
-func (s *Session) onKernelStuck(ctx context.Context, what string) bool {
+// onKernelStuck is called when the kernel's code has not stopped although it was interrupted
+// repeatedly. It returns whether the kernel is to be killed, and if so starts the goroutine
+// that replaces it. A session that collects its state or has ended needs no new kernel.
+func (s *Session) onKernelStuck(ctx context.Context, what string) (kill bool) {
 	if state := s.State(); state != StateReady && state != StateWorking {
 		return false
 	}
 	s.recordEvent(TypeKernelStuck, KernelFailure{Type: TypeKernelStuck, Error: what})
-	s.log.Warn("the kernel is killed, and another takes its place", "reason", what)
+	s.log.Warn("the kernel is killed and replaced", "reason", what)
 	stuck := s.currentChildren().kernel
-	s.tasks.Go(func() { s.replaceStuckKernel(ctx, stuck) }) // the task that waits for this kernel's end runs yet
+	s.tasks.Go(func() { s.replaceStuckKernel(ctx, stuck) }) // not after tasks.Wait: the task that reports this kernel's exit still runs
 	return true
 }
 
-// replaceStuckKernel starts another kernel in the place of one that is stuck, when that
-// has said its last word and is dead, unless a console has had that done meanwhile.
+// replaceStuckKernel waits until the stuck kernel has exited and starts a new one, unless a
+// console has restarted the kernel meanwhile.
 func (s *Session) replaceStuckKernel(ctx context.Context, stuck *kernel.Kernel) {
 	<-stuck.Exited()
 	s.restartMu.Lock()

@@ -18,8 +18,8 @@ import (
 	"assay/router"
 )
 
-// PK-7: what swallows every interrupt is told to stop, told again after a
-// second, and after five the kernel is replaced; each is said.
+// PK-7: code that ignores interrupts is interrupted again after 1 s, and after 5 s its kernel is
+// killed and replaced. The kernel's output says each step.
 func TestPK7KernelThatIgnoresInterruptsIsReplaced(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
@@ -37,12 +37,12 @@ func TestPK7KernelThatIgnoresInterruptsIsReplaced(t *testing.T) {
 	}
 	s.await(t, "the loop", says("on"))
 	old := s.KernelPID()
-	told := time.Now()
+	stopSent := time.Now()
 	require.NoError(t, s.Router().SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}))
 	s.await(t, "the second interrupt", says("it has not stopped for 1s, and is interrupted again"))
-	require.GreaterOrEqual(t, time.Since(told), kernel.RepeatStopDelay)
+	require.GreaterOrEqual(t, time.Since(stopSent), kernel.RepeatStopDelay)
 	s.await(t, "the end", says("it has not stopped for 5s: its kernel is killed"))
-	require.GreaterOrEqual(t, time.Since(told), kernel.StuckTimeout)
+	require.GreaterOrEqual(t, time.Since(stopSent), kernel.StuckTimeout)
 	failed := s.await(t, "the run's end for the agent", func(e *trace.Entry) bool {
 		return e.Hop == trace.ServerToAgent && e.Type == protocol.TypeKernelMessage && strings.Contains(string(e.Body), protocol.TypeCellResult)
 	})
@@ -53,7 +53,7 @@ func TestPK7KernelThatIgnoresInterruptsIsReplaced(t *testing.T) {
 	require.NotEqual(t, old, s.KernelPID())
 }
 
-// What ends in time, or is not on, costs nothing.
+// PK-7: code that stops in time, and a stop of a cell that does not run, leave the kernel alive.
 func TestPK7KernelThatStopsIsKept(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
@@ -70,29 +70,30 @@ func TestPK7KernelThatStopsIsKept(t *testing.T) {
 	require.True(t, s.IsKernelAlive())
 }
 
-// isCellStart is the start of a run; without a cell, all is idle.
+// isCellStart matches the start of a cell; a start_cell without a cell id means that the kernel
+// is idle.
 func isCellStart(e *trace.Entry) bool {
 	return e.Hop == trace.KernelToServer && e.Type == protocol.TypeStartCell && e.CellID != ""
 }
 
-// A child that was killed is started anew: the kernel begins with nothing, and
-// consoles are told; the agent is initialised again, and asks as the first did.
+// A killed kernel is replaced, and consoles get a new hello. A restarted agent gets init again and
+// sends the same action as the first one.
 func TestRestartChild(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{Agent: contextAskingAgent()})
 	s.await(t, "the answer", isAnswerTo("tx_1"))
-	greetings := make(chan int, 10)
+	helloPIDs := make(chan int, 10)
 	ours, theirs := protocol.Pipe()
 	_, err := s.Router().AttachConsole(ours, 1, func(int, bool) (body, recorded []byte) {
-		greetings <- s.KernelPID()
+		helloPIDs <- s.KernelPID()
 		return []byte(`{"type":"ready"}`), []byte(`{"type":"ready"}`)
 	})
 	require.NoError(t, err)
-	first := <-greetings
+	first := <-helloPIDs
 	require.NoError(t, syscall.Kill(first, syscall.SIGKILL))
 	s.await(t, "its end", isEntry(trace.HopSession, protocol.TypeManagedProcessExit))
 	require.NoError(t, s.RestartChild(t.Context(), "kernel"))
-	require.NotEqual(t, first, <-greetings)
+	require.NotEqual(t, first, <-helloPIDs)
 	require.True(t, s.IsKernelAlive())
 
 	require.NoError(t, s.RestartChild(t.Context(), "agent"))
@@ -102,8 +103,8 @@ func TestRestartChild(t *testing.T) {
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }
 
-// A kernel that does not come up again leaves a session without one, which can
-// be started anew later, and which ends as any other.
+// After a restart of the kernel that failed the session has no kernel; a later restart can
+// succeed.
 func TestFailedRestartCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	allowed := filepath.Join(t.TempDir(), "allowed")
@@ -119,7 +120,7 @@ func TestFailedRestartCanBeRepeated(t *testing.T) {
 	require.True(t, s.IsKernelAlive())
 }
 
-// In an evaluation nothing is started anew.
+// In an evaluation RestartChild fails and leaves the kernel alone.
 func TestEvaluationRefusesRestart(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{IsEvaluation: true})
@@ -128,7 +129,7 @@ func TestEvaluationRefusesRestart(t *testing.T) {
 	require.Equal(t, pid, s.KernelPID())
 }
 
-// A console is told of each kernel's end before it is greeted with the next.
+// A console gets managed_process_exit of each kernel before the hello of the next one.
 func TestExitIsReportedBeforeNextReady(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{})
@@ -138,7 +139,7 @@ func TestExitIsReportedBeforeNextReady(t *testing.T) {
 	})
 	require.NoError(t, err)
 	const times = 30
-	told := make(chan []string, 1)
+	received := make(chan []string, 1)
 	go func() {
 		var types []string
 		for len(types) < 1+2*times {
@@ -150,7 +151,7 @@ func TestExitIsReportedBeforeNextReady(t *testing.T) {
 				types = append(types, env.Type)
 			}
 		}
-		told <- types
+		received <- types
 	}()
 	for range times {
 		require.NoError(t, s.RestartChild(t.Context(), "kernel"))
@@ -159,11 +160,11 @@ func TestExitIsReportedBeforeNextReady(t *testing.T) {
 	for range times {
 		want = append(want, protocol.TypeManagedProcessExit, protocol.TypeReady)
 	}
-	require.Equal(t, want, <-told)
+	require.Equal(t, want, <-received)
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }
 
-// An agent that does not become ready the second time is not kept.
+// A restarted agent that does not say that it is ready is stopped.
 func TestRestartedAgentThatIsNotReadyIsStopped(t *testing.T) {
 	t.Parallel()
 	once := filepath.Join(t.TempDir(), "once")

@@ -1,12 +1,43 @@
-// Package session makes a kernel, an agent and a document into one live
-// notebook, and ends it so that nothing of it is left.
+// Package session runs one live notebook: it starts a kernel and an agent, joins them
+// and the notebook's document by a router, and ends them without leaving a process, a
+// file or a goroutine behind.
+//
+// # States
 //
 //	starting ──▶ ready ──▶ working ──▶ collecting ──▶ ended
 //	    └───────────┴──────────┴───────────────────────┘
 //
-// A session is starting until its kernel and its agent have said ready, working
-// from the first query on, and collecting while what the notebook has become is
-// read. It can end from every state, and says why.
+// A session is starting until kernel and agent have said ready, ready until the first
+// query, working from then on, and collecting from the call of [Session.CollectState].
+// It can end from every state. Only Session.setState changes the state; it records each
+// change in the trace.
+//
+// # The document's holder
+//
+// The document (the cells and their order) is held by the server or by a console. With
+// [Config.AwaitConsole] the first console that connects decides which, for the whole
+// session: a holder brings a document of its own, a view shows the server's. Until then the
+// agent's actions on the document wait. See [Session.AttachHolder] and [Session.AttachView].
+//
+// # Order of the end
+//
+// An evaluation ends in this order: CollectState refuses further actions of the agent,
+// interrupts running cells (2 s) and reads context, globals and reactivity (5 s each, at the
+// same time); StopAgent; grading, while the kernel lives; End. [Session.End] alone refuses
+// actions, stops agent and kernel side by side, reports their exits to the consoles, closes
+// all connections and removes the working folder.
+//
+// # Goroutines
+//
+// End waits for all of them:
+//
+//   - one per child, until it has exited and its exit is reported;
+//   - while an agent starts: one that notices the end of its connection;
+//   - one that serves the server's own document, until its connection ends;
+//   - with Config.TakeOverDelay: one, until the holder is decided;
+//   - with Config.MaxDiskBytes: one that measures the working folder each second;
+//   - after a kernel had to be killed because a run did not stop: one that starts the next
+//     kernel.
 package session
 
 import (
@@ -16,6 +47,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,10 +60,10 @@ import (
 	"assay/router"
 )
 
-// State is where in its life a session is.
+// State is the phase of a session's life; the package doc has the transitions.
 type State string
 
-// The states, in their order.
+// The states, in order.
 const (
 	StateStarting   State = "starting"
 	StateReady      State = "ready"
@@ -40,128 +72,131 @@ const (
 	StateEnded      State = "ended"
 )
 
-// Config says what session to start.
+// Config describes the session to start. The zero value of a field that is not required
+// works.
 type Config struct {
 	ID      string         // required
-	Journal *trace.Journal // required; gets every frame; the caller closes it, after End
+	Journal *trace.Journal // required; records every frame; the caller closes it after End
 
-	// Kernel and Agent say what to start; Sandbox, Session, Environ, Stuck and
-	// Output in them are set by the session.
+	// Kernel and Agent describe the children. The session sets their Workdir, Session,
+	// Environ and Output, and the kernel's OnStuck.
 	Kernel  kernel.Config
 	Agent   agent.Config
-	Environ []string // the server's environment
+	Environ []string // the server's environment, as "NAME=value"
 
-	// WorkdirRoot is the folder in which the session's sandbox is made.
+	// WorkdirRoot is the folder in which the session makes its working folder; empty is
+	// the default folder for temporary files.
 	WorkdirRoot string
 
-	// Prepare, if set, puts into the sandbox what is to be there before kernel
-	// and agent start.
-	PrepareWorkdir func(sandbox string) error
+	// PrepareWorkdir, if set, fills the new working folder before kernel and agent start.
+	// Its error ends the start.
+	PrepareWorkdir func(workdir string) error
 
-	// Disk is how many bytes may be added to the sandbox; 0: no limit. It is
-	// measured each second.
+	// MaxDiskBytes is how many bytes the session may add to its working folder, measured
+	// each second; 0 means no limit. Past it, [TypeLimitExceeded] is recorded; if
+	// IsEvaluation is not set, the kernel is killed.
 	MaxDiskBytes int64
 
-	// Console lets the first console that comes decide who holds the document,
-	// it or the server; otherwise the server does. TakeOverDelay is how long after
-	// the agent's first action the server waits for one until it holds the
-	// document itself; 0: for ever.
+	// AwaitConsole leaves it to the first console whether it or the server holds the
+	// document; without it the server holds it. TakeOverDelay is how long after the agent's
+	// first action on the document the server waits for a console before it holds the
+	// document itself; 0 means that it waits forever.
 	AwaitConsole  bool
 	TakeOverDelay time.Duration
 
-	// Evaluation refuses to start kernel or agent anew: that one of them has
-	// ended is the outcome. A kernel that had to be killed, since something in
-	// it would not stop, is replaced in any case.
+	// IsEvaluation makes RestartChild fail, because the end of the kernel or agent is the
+	// outcome of the attempt. A kernel that was killed because a run did not stop is
+	// replaced all the same.
 	IsEvaluation bool
 
-	// NewCellID makes the ids of cells; nil makes random ones.
+	// NewCellID returns the id of a new cell; nil makes random ids.
 	NewCellID func() string
 
-	// Restored is the notebook that the session goes on with; nil: an empty one.
+	// RestoreFrom is the notebook to begin with; nil is an empty one.
 	RestoreFrom *notebook.State
 
-	// Init is what the agent is told beside the session's number.
+	// AgentInit is the init message for the agent; the session sets its type and language.
 	AgentInit protocol.AgentInit
 
-	Router router.Config // deadlines
+	Router router.Config // the session sets Log and RestartChild
 
-	// Printed gets what the children print, in whole lines behind "kernel: "
-	// and "agent: "; nil discards.
+	// ChildOutput gets what the children print, at most 10 MiB, as whole lines that begin
+	// with "kernel: " or "agent: "; nil discards it.
 	ChildOutput io.Writer
 
-	// Lines, if set, is called with "kernel" or "agent" for each that is about to
-	// be started, and what it returns gets every line that this child prints, those
-	// too that are too many for Printed. The line is only good during the call,
-	// which must not block.
+	// ChildLineSink, if set, is called with "kernel" or "agent" before each start of that
+	// child. The function that it returns gets every line that this child prints, also
+	// beyond the limit of ChildOutput. It must not block, nor keep the line after it has
+	// returned.
 	ChildLineSink func(child string) func(line []byte)
 
 	Log *slog.Logger // nil discards
 }
 
-// Session is a live notebook. It is safe for concurrent use. Whoever started it
-// must End it.
+// Session is a live notebook. It is safe for concurrent use. Whoever started it must End it.
 type Session struct {
-	cfg     Config
-	log     *slog.Logger
-	workdir string
-	output  *childOutput
-
+	cfg        Config
+	log        *slog.Logger
 	supervisor *subprocess.Supervisor
+	workdir    string // empty until it is made
+	output     *childOutput
 
-	router        *router.Router
-	executions    *notebook.Executions
-	document      *notebook.Document
-	holderDecided chan struct{} // closed when it is settled who holds the document
-	tasks         sync.WaitGroup
-	stopTakeOver  context.CancelFunc // ends the wait for a console
-	stopTasks     context.CancelFunc // ends what the session does on its own account
+	router     *router.Router
+	executions *notebook.Executions
+	document   *notebook.Document // the server's own
 
-	restartMu sync.Mutex // held while a child is started anew
+	holderDecided chan struct{}      // closed when either the server or a console holds the document
+	tasks         sync.WaitGroup     // the session's goroutines
+	stopTakeOver  context.CancelFunc // ends takeOverAfterDelay
+	stopTasks     context.CancelFunc // ends takeOverAfterDelay, enforceDiskQuota and restarts
+
+	restartMu sync.Mutex // held while a child is restarted; taken before mu
 
 	mu           sync.Mutex
 	state        State
-	stoppedAgent *agent.Agent // whose end the session itself has asked for
-	holderName   string       // name of the console that holds the document; empty: the server, once it is settled
-
-	running children
+	running      children
+	stoppedAgent *agent.Agent             // the agent that the session stopped last; its exit is no error
+	enforced     []func() map[string]bool // Enforced of each child that was started, and of the disk quota
+	holderName   string                   // name of the console that holds the document; empty: the server, once holderDecided is closed
 
 	endOnce sync.Once
 	endErr  error
 }
 
-// StartError says what could not be started.
+// StartError says which component of a session could not be started, and why.
 type StartError struct {
-	Component string // "sandbox", "kernel" or "agent"
+	Component string // "workdir", "kernel" or "agent"; eval/attempt adds "setup"
 	Err       error
 }
 
+// Error returns the text of Err alone, which names the component.
 func (e *StartError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the cause.
+// Unwrap returns Err.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Start makes the sandbox, starts kernel and agent side by side and waits until
-// both are ready. When it fails, with a [*StartError] or the cause of ctx,
-// nothing is left.
+// Start makes the working folder, starts kernel and agent side by side and waits until both
+// are ready. It fails with a [*StartError], or with the cause of ctx if ctx ends first;
+// then nothing is left of the session.
 func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Session, error) {
 	log := cfg.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	s := &Session{
-		cfg: cfg, log: log.With("session", cfg.ID),
-		holderDecided: make(chan struct{}), output: newChildOutput(cfg.ChildOutput, cfg.ChildLineSink), supervisor: sup,
+		cfg: cfg, log: log.With("session", cfg.ID), supervisor: sup,
+		holderDecided: make(chan struct{}), output: newChildOutput(cfg.ChildOutput, cfg.ChildLineSink),
 	}
 	s.executions = notebook.NewExecutions(notebook.ExecutionsConfig{CellTitle: func(id string) string { return s.document.CellTitle(id) }})
 	s.document = notebook.NewDocument(notebook.DocumentConfig{Executions: s.executions, OnEvent: s.recordNotebookEvent, NewCellID: cfg.NewCellID})
-	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	waiting, waited := context.WithCancel(life)
-	s.stopTasks, s.stopTakeOver = stop, waited
-	s.cfg.Kernel.OnStuck = func(what string) bool { return s.onKernelStuck(life, what) }
+	tasksCtx, stopTasks := context.WithCancel(context.WithoutCancel(ctx))
+	takeOverCtx, stopTakeOver := context.WithCancel(tasksCtx)
+	s.stopTasks, s.stopTakeOver = stopTasks, stopTakeOver
+	s.cfg.Kernel.OnStuck = func(what string) bool { return s.onKernelStuck(tasksCtx, what) }
 	cfg.Router.Log = s.log
-	cfg.Router.RestartChild = func(name string) error { return s.RestartChild(life, name) }
+	cfg.Router.RestartChild = func(name string) error { return s.RestartChild(tasksCtx, name) }
 	s.router = router.New(cfg.Journal, s.executions, cfg.Router)
-	follow := cfg.Journal.Follow()
+	follower := cfg.Journal.Follow()
 	s.setState(StateStarting, "")
 	if err := s.startChildren(ctx); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -170,17 +205,17 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 		return nil, errors.Join(err, s.End(context.WithoutCancel(ctx), "it could not start: "+err.Error()))
 	}
 	if cfg.AwaitConsole && cfg.TakeOverDelay > 0 {
-		s.tasks.Go(func() { s.takeOverAfterDelay(waiting, follow) })
+		s.tasks.Go(func() { s.takeOverAfterDelay(takeOverCtx, follower) })
 	}
 	if cfg.MaxDiskBytes > 0 {
-		s.tasks.Go(func() { s.enforceDiskQuota(life) })
+		s.tasks.Go(func() { s.enforceDiskQuota(tasksCtx) })
 	}
 	s.setState(StateReady, "")
 	return s, nil
 }
 
-// setState changes the state, unless that is the last one. It is the only place
-// that does.
+// setState changes the state and records it, with the cause, in the trace. It does nothing
+// if the session has ended. Nothing else changes the state.
 func (s *Session) setState(state State, cause string) {
 	s.mu.Lock()
 	ended := s.state == StateEnded
@@ -195,13 +230,14 @@ func (s *Session) setState(state State, cause string) {
 	s.log.Debug("session", "state", string(state), "cause", cause)
 }
 
-// State tells where in its life the session is.
+// State returns the current state.
 func (s *Session) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state
 }
 
+// recordNotebookEvent appends a change of the server's document to the trace.
 func (s *Session) recordNotebookEvent(e notebook.Event) {
 	cell := e.CellID
 	if e.Cell != nil {
@@ -212,9 +248,10 @@ func (s *Session) recordNotebookEvent(e notebook.Event) {
 	})
 }
 
-// recordEvent puts something that happened to the session itself into the trace.
-func (s *Session) recordEvent(kind string, what any) {
-	body, err := protocol.Marshal(what)
+// recordEvent appends an event of the session itself to the trace, on the session hop. event
+// is marshalled to JSON; kind is its type.
+func (s *Session) recordEvent(kind string, event any) {
+	body, err := protocol.Marshal(event)
 	if err != nil {
 		s.log.Error("an event of the session could not be recorded", "event", kind, "error", err)
 		return
@@ -222,66 +259,99 @@ func (s *Session) recordEvent(kind string, what any) {
 	s.cfg.Journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: kind}, Body: body})
 }
 
+// recordReadyFrame appends the ready message of a child to the trace: it was read before the
+// child was attached to the router, which records all later frames.
 func (s *Session) recordReadyFrame(hop trace.Hop, frame []byte) {
 	s.cfg.Journal.Append(trace.Entry{Hop: hop, Envelope: protocol.Envelope{Type: protocol.TypeReady}, Body: frame})
 }
 
-// Executions is the fold over what the kernel did.
+// Executions returns what the kernel has run, folded from its frames.
 func (s *Session) Executions() *notebook.Executions { return s.executions }
 
-// Journal is the order of all that happens in the session.
+// Journal returns the journal of the session's trace.
 func (s *Session) Journal() *trace.Journal { return s.cfg.Journal }
 
-// Router is the session's switchboard, to attach consoles to.
+// Router returns the session's router, to attach consoles to.
 func (s *Session) Router() *router.Router { return s.router }
 
-// KernelReady is what the kernel said of itself.
+// Enforced returns what was enforced for all children that the session has started, replaced
+// ones included: a key is true if it is true in the record of each child that has it. The
+// keys are those of [subprocess.Process.Enforced], and "disk" if there is a limit on the
+// working folder. Call it after End for the final values: a record can still change from
+// true to false while its child is stopped.
+func (s *Session) Enforced() map[string]bool {
+	s.mu.Lock()
+	records := slices.Clone(s.enforced)
+	s.mu.Unlock()
+	combined := map[string]bool{}
+	for _, record := range records {
+		AddEnforced(combined, record())
+	}
+	return combined
+}
+
+// AddEnforced adds the record of one child to those that were combined before: a key of
+// both is true if both are.
+func AddEnforced(combined, record map[string]bool) {
+	for key, isEnforced := range record {
+		if before, known := combined[key]; known {
+			isEnforced = isEnforced && before
+		}
+		combined[key] = isEnforced
+	}
+}
+
+// KernelReady returns the ready message of the current kernel.
 func (s *Session) KernelReady() protocol.Ready { return s.currentChildren().kernel.ReadyMessage }
 
-// KernelPID is the kernel's process id.
+// KernelPID returns the process id of the current kernel.
 func (s *Session) KernelPID() int { return s.currentChildren().kernel.PID() }
 
-// IsKernelAlive tells whether there is a kernel to talk to. Whoever attaches a
-// console and asks while it is attached misses no managed_process_exit: either
-// the kernel is not alive here, or the console is told later that it has ended.
+// IsKernelAlive reports whether the current kernel runs and is connected. A console that is
+// attached before the call learns of every end of a kernel: either the result is false, or
+// a managed_process_exit is sent to the console later.
 func (s *Session) IsKernelAlive() bool {
-	pair := s.currentChildren()
+	current := s.currentChildren()
 	select {
-	case <-pair.kernel.Exited():
+	case <-current.kernel.Exited():
 		return false
-	case <-pair.kernelPeer.Done():
+	case <-current.kernelPeer.Done():
 		return false
 	default:
 		return true
 	}
 }
 
-// KernelError says why the kernel's connection has ended: a *child.ExitError
-// when it has died.
+// KernelError returns why the kernel's connection has ended: a [*subprocess.ExitError] if
+// the kernel has died.
 func (s *Session) KernelError() error {
 	return connectionError("kernel", s.currentChildren().kernelPeer)
 }
 
-// AgentError says why the agent's connection has ended: a *child.ExitError when
-// it has died.
+// AgentError returns why the agent's connection has ended: a [*subprocess.ExitError] if the
+// agent has died.
 func (s *Session) AgentError() error { return connectionError("agent", s.currentChildren().agentPeer) }
 
-// SendQuery gives the agent its task, or a word more on it.
+// SendQuery sends the agent its task or a further message of the user, and sets the state
+// to working. It fails if there is no agent.
 func (s *Session) SendQuery(query protocol.AgentQuery) error {
 	query.Type = protocol.TypeAgentQuery
 	s.setState(StateWorking, "")
 	return s.router.SendToAgent(query)
 }
 
-// Execute runs code in the kernel without a cell.
-func (s *Session) Execute(ctx context.Context, code string, within time.Duration) (protocol.ExecuteCodeResponse, error) {
-	return s.executeCode(ctx, map[string]any{"code": code, "timeout_s": within.Seconds()})
+// Execute runs code in the kernel outside of any cell. The kernel interrupts the code after
+// timeout, which is an error, as is a dead kernel or the end of ctx. Code that raises is no
+// error: the response says so.
+func (s *Session) Execute(ctx context.Context, code string, timeout time.Duration) (protocol.ExecuteCodeResponse, error) {
+	return s.executeCode(ctx, map[string]any{"code": code, "timeout_s": timeout.Seconds()})
 }
 
-// ExecutePristine runs code that looks at what the kernel holds. A kernel that can sees
-// to it that what ran there before does not mislead it.
-func (s *Session) ExecutePristine(ctx context.Context, code string, within time.Duration) (protocol.ExecuteCodeResponse, error) {
-	return s.executeCode(ctx, map[string]any{"code": code, "timeout_s": within.Seconds(), "pristine": true})
+// ExecutePristine is Execute with pristine set: a kernel that supports it runs the code with
+// builtins and standard streams that cells cannot have replaced, so that a grader's code
+// sees the kernel's values as they are.
+func (s *Session) ExecutePristine(ctx context.Context, code string, timeout time.Duration) (protocol.ExecuteCodeResponse, error) {
+	return s.executeCode(ctx, map[string]any{"code": code, "timeout_s": timeout.Seconds(), "pristine": true})
 }
 
 func (s *Session) executeCode(ctx context.Context, params map[string]any) (protocol.ExecuteCodeResponse, error) {

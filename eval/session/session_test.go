@@ -24,7 +24,8 @@ import (
 	"assay/router"
 )
 
-// Twenty sessions at once, which end in different ways: nothing is left of any.
+// Twenty sessions run at once and end in different ways: no file, process or file descriptor is
+// left of them.
 func TestStartStopStress(t *testing.T) { //nolint:paralleltest // counts the process's file descriptors
 	sup := newSupervisor(t)
 	pythonKernel := pythonKernel(t, sup)
@@ -51,6 +52,7 @@ func TestStartStopStress(t *testing.T) { //nolint:paralleltest // counts the pro
 	require.Equal(t, before, countOpenFiles(t))
 }
 
+// endReadySession ends a session that is ready.
 func endReadySession(ctx context.Context, sup *subprocess.Supervisor, _ *harness, cfg session.Config) error {
 	live, err := session.Start(ctx, sup, cfg)
 	if err != nil {
@@ -59,6 +61,7 @@ func endReadySession(ctx context.Context, sup *subprocess.Supervisor, _ *harness
 	return live.End(ctx, "enough")
 }
 
+// endWorkingSession ends a session while a cell runs.
 func endWorkingSession(ctx context.Context, sup *subprocess.Supervisor, s *harness, cfg session.Config) error {
 	cfg.Agent.Command = childCommand("runs queries")
 	live, err := session.Start(ctx, sup, cfg)
@@ -72,6 +75,7 @@ func endWorkingSession(ctx context.Context, sup *subprocess.Supervisor, s *harne
 	return errors.Join(err, live.End(ctx, "enough"))
 }
 
+// cancelWhilePreparingWorkdir cancels the start of a session while its working folder is made.
 func cancelWhilePreparingWorkdir(ctx context.Context, sup *subprocess.Supervisor, _ *harness, cfg session.Config) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	cfg.PrepareWorkdir = func(string) error { cancel(errCancelledByTest); return nil }
@@ -79,6 +83,7 @@ func cancelWhilePreparingWorkdir(ctx context.Context, sup *subprocess.Supervisor
 	return requireCause(err, errCancelledByTest)
 }
 
+// cancelWhileAwaitingAgent cancels the start of a session after init was sent to the agent.
 func cancelWhileAwaitingAgent(ctx context.Context, sup *subprocess.Supervisor, s *harness, cfg session.Config) error {
 	cfg.Agent.Command = shellChild(`{"type":"ready"}`)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -92,6 +97,7 @@ func cancelWhileAwaitingAgent(ctx context.Context, sup *subprocess.Supervisor, s
 	return requireCause(err, errCancelledByTest)
 }
 
+// failToStartAgent starts a session whose agent exits at once.
 func failToStartAgent(ctx context.Context, sup *subprocess.Supervisor, _ *harness, cfg session.Config) error {
 	cfg.Agent.Command = []string{"false"}
 	_, err := session.Start(ctx, sup, cfg)
@@ -102,6 +108,7 @@ func failToStartAgent(ctx context.Context, sup *subprocess.Supervisor, _ *harnes
 	return fmt.Errorf("want an error of the agent's, found %v", err)
 }
 
+// requireCause returns an error unless err wraps want.
 func requireCause(err, want error) error {
 	if errors.Is(err, want) {
 		return nil
@@ -109,8 +116,10 @@ func requireCause(err, want error) error {
 	return fmt.Errorf("want %q, found %w", want, err)
 }
 
+// errCancelledByTest is the cause with which tests cancel contexts.
 var errCancelledByTest = errors.New("enough")
 
+// countOpenFiles returns the number of file descriptors of this process.
 func countOpenFiles(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -118,7 +127,7 @@ func countOpenFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// What cannot be started is named, with why, and nothing is left.
+// The error of a failed start names the component and the reason, and nothing is left.
 func TestStartErrors(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the data is not there")
@@ -131,12 +140,12 @@ func TestStartErrors(t *testing.T) {
 		"no such agent":   {session.Config{Agent: agent.Config{Command: []string{"/no/such/agent"}}}, "agent", []string{"start agent: ", "no such file"}},
 		"kernel exits":    {session.Config{Kernel: kernel.Config{Command: childCommand("early exit")}}, "kernel", []string{"kernel exited with status 7", "no such module: frobnicate"}},
 		"agent exits":     {session.Config{Agent: agent.Config{Command: childCommand("early exit")}}, "agent", []string{"agent exited with status 7", "no such module: frobnicate"}},
-		"kernel is mute":  {session.Config{Kernel: kernel.Config{Command: shellChild(), ReadyTimeout: time.Second}}, "kernel", []string{"kernel did not say ready within 1s"}},
-		"agent is mute":   {session.Config{Agent: agent.Config{Command: shellChild(), ReadyTimeout: time.Second}}, "agent", []string{"agent did not say ready within 1s"}},
+		"silent kernel":   {session.Config{Kernel: kernel.Config{Command: shellChild(), ReadyTimeout: time.Second}}, "kernel", []string{"kernel did not say ready within 1s"}},
+		"silent agent":    {session.Config{Agent: agent.Config{Command: shellChild(), ReadyTimeout: time.Second}}, "agent", []string{"agent did not say ready within 1s"}},
 		"exits at init":   {session.Config{Agent: agent.Config{Command: childCommand("exit at init")}}, "agent", []string{"agent exited with status 8", "I do not like this session"}},
 		"silent at init":  {session.Config{Agent: agent.Config{Command: shellChild(`{"type":"ready"}`, `{"type":"agent_status","status":"thinking"}`), ReadyTimeout: time.Second}}, "agent", []string{"agent did not answer init with agent_status ready within 1s"}},
-		"prepare fails":   {session.Config{PrepareWorkdir: func(string) error { return broken }}, "sandbox", []string{"the data is not there"}},
-		"no sandbox root": {session.Config{WorkdirRoot: "/no/such/folder"}, "sandbox", []string{"make the sandbox: "}},
+		"prepare fails":   {session.Config{PrepareWorkdir: func(string) error { return broken }}, "workdir", []string{"the data is not there"}},
+		"no workdir root": {session.Config{WorkdirRoot: "/no/such/folder"}, "workdir", []string{"make the working folder: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -158,7 +167,7 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// A session may be ended again, and nothing brings it back.
+// End may be called twice at the same time and again later; afterwards nothing works any more.
 func TestEndIsIdempotent(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{})
@@ -179,13 +188,13 @@ func TestEndIsIdempotent(t *testing.T) {
 	require.False(t, s.IsKernelAlive())
 	ours, theirs := protocol.Pipe()
 	_, err := s.AttachHolder(ours, session.Console{ConnID: 1, Name: "1"})
-	require.ErrorIs(t, err, router.ErrClosed, "whoever has held it")
+	require.ErrorIs(t, err, router.ErrClosed, "although nobody else holds the document")
 	_, err = s.AttachView(ours, session.Console{ConnID: 1})
 	require.ErrorIs(t, err, router.ErrClosed)
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }
 
-// A cell has taken the right to write from its folders; they go all the same.
+// Folders that a cell has made read-only are removed with the session.
 func TestReadOnlyWorkdirIsRemoved(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
@@ -209,7 +218,7 @@ for folder in deep, deep.parent, deep.parent.parent, ".":
 	require.DirExists(t, "/etc")
 }
 
-// The end of a session's children is told to its consoles before their own.
+// A console gets the exits of kernel and agent before its own connection is closed.
 func TestEndReportsExitsToConsoles(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{})
@@ -218,7 +227,7 @@ func TestEndReportsExitsToConsoles(t *testing.T) {
 		return []byte(`{"type":"ready"}`), []byte(`{"type":"ready"}`)
 	})
 	require.NoError(t, err)
-	told := make(chan int, 1)
+	exitCount := make(chan int, 1)
 	go func() {
 		exits := 0
 		for body, err := theirs.Read(); err == nil; body, err = theirs.Read() {
@@ -226,10 +235,10 @@ func TestEndReportsExitsToConsoles(t *testing.T) {
 				exits++
 			}
 		}
-		told <- exits
+		exitCount <- exits
 	}()
 	require.NoError(t, s.End(t.Context(), "over"))
-	require.Equal(t, 2, <-told)
+	require.Equal(t, 2, <-exitCount)
 }
 
 func TestExecute(t *testing.T) {
@@ -243,11 +252,11 @@ func TestExecute(t *testing.T) {
 	require.Equal(t, "42", *done.Result)
 
 	nothing, err := s.Execute(t.Context(), "", testTimeout)
-	require.NoError(t, err, "code may be empty")
+	require.NoError(t, err, "empty code")
 	require.Equal(t, "ok", nothing.Status)
 
 	failed, err := s.Execute(t.Context(), "1 / 0", testTimeout)
-	require.NoError(t, err, "the code failed, not its execution")
+	require.NoError(t, err, "code that raises is no error of Execute")
 	require.Equal(t, "error", failed.Status)
 	require.Equal(t, "ZeroDivisionError", failed.EName)
 
@@ -255,7 +264,7 @@ func TestExecute(t *testing.T) {
 	require.EqualError(t, err, "execute_code: execute_code did not end within 200ms and was interrupted")
 	again, err := s.Execute(t.Context(), "x", testTimeout)
 	require.NoError(t, err)
-	require.Equal(t, "6", *again.Result, "it is the same kernel")
+	require.Equal(t, "6", *again.Result, "the kernel still has its variables")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errCancelledByTest)
@@ -263,9 +272,8 @@ func TestExecute(t *testing.T) {
 	require.ErrorIs(t, err, errCancelledByTest)
 }
 
-// A kernel gets no key of a model and nothing else it has no need of; an agent
-// gets what the server has, less the server's own settings. Both work in the
-// sandbox.
+// A kernel gets no model keys and little else of the server's environment; an agent gets all but
+// the server's own settings. Both start in the working folder.
 func TestChildEnvironments(t *testing.T) {
 	t.Parallel()
 	var printed lockedBuffer
@@ -277,28 +285,28 @@ func TestChildEnvironments(t *testing.T) {
 	})
 	done, err := s.Execute(t.Context(), "import os, json; print(json.dumps({**os.environ, 'folder': os.getcwd()}))", testTimeout)
 	require.NoError(t, err)
-	var kernelHas map[string]string
-	require.NoError(t, json.Unmarshal([]byte(done.Stdout), &kernelHas))
-	for name := range kernelHas {
+	var kernelEnviron map[string]string
+	require.NoError(t, json.Unmarshal([]byte(done.Stdout), &kernelEnviron))
+	for name := range kernelEnviron {
 		require.NotRegexp(t, "KEY|TOKEN|SECRET|^ASSAY_[^S]", name)
 	}
-	sandbox := s.Workdir()
-	require.Equal(t, sandbox, kernelHas["folder"])
-	require.Equal(t, sandbox, kernelHas["LATCH_SANDBOX_ROOT"])
-	require.Equal(t, "s", kernelHas["ASSAY_SESSION"])
-	require.Equal(t, "C", kernelHas["LC_TIME"])
+	workdir := s.Workdir()
+	require.Equal(t, workdir, kernelEnviron["folder"])
+	require.Equal(t, workdir, kernelEnviron["LATCH_SANDBOX_ROOT"])
+	require.Equal(t, "s", kernelEnviron["ASSAY_SESSION"])
+	require.Equal(t, "C", kernelEnviron["LC_TIME"])
 	for name, folder := range map[string]string{"HOME": "home", "TMPDIR": "tmp", "MPLCONFIGDIR": "mpl"} {
-		require.Equal(t, filepath.Join(sandbox, ".assay", folder), kernelHas[name])
-		require.DirExists(t, kernelHas[name])
+		require.Equal(t, filepath.Join(workdir, ".assay", folder), kernelEnviron[name])
+		require.DirExists(t, kernelEnviron[name])
 	}
 
 	require.NoError(t, s.End(t.Context(), "enough"))
-	agentHas := printed.lines()
+	agentOutput := printed.lines()
 	for _, want := range []string{
-		"folder=" + sandbox, "LATCH_SANDBOX_ROOT=" + sandbox, "ASSAY_SESSION=s", "ASSAY_PASSED=yes", "AGENT_DEBUG=1", "ANTHROPIC_API_KEY=key",
+		"folder=" + workdir, "LATCH_SANDBOX_ROOT=" + workdir, "ASSAY_SESSION=s", "ASSAY_PASSED=yes", "AGENT_DEBUG=1", "ANTHROPIC_API_KEY=key",
 	} {
-		require.Contains(t, agentHas, "agent: "+want)
+		require.Contains(t, agentOutput, "agent: "+want)
 	}
-	own := slices.DeleteFunc(agentHas, func(line string) bool { return !strings.HasPrefix(line, "agent: ASSAY_") })
-	require.ElementsMatch(t, []string{"agent: ASSAY_SESSION=s", "agent: ASSAY_PASSED=yes"}, own)
+	assayVariables := slices.DeleteFunc(agentOutput, func(line string) bool { return !strings.HasPrefix(line, "agent: ASSAY_") })
+	require.ElementsMatch(t, []string{"agent: ASSAY_SESSION=s", "agent: ASSAY_PASSED=yes"}, assayVariables)
 }

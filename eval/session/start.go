@@ -16,21 +16,23 @@ import (
 	"assay/router"
 )
 
+// startChildren makes the working folder, starts kernel and agent side by side, connects
+// both to the router and waits until the agent is ready for a query.
 func (s *Session) startChildren(ctx context.Context) error {
-	sandbox, err := NewWorkdir(s.supervisor, s.cfg.WorkdirRoot, s.cfg.PrepareWorkdir)
+	workdir, err := NewWorkdir(s.supervisor, s.cfg.WorkdirRoot, s.cfg.PrepareWorkdir)
 	if err != nil {
-		return &StartError{Component: "sandbox", Err: err}
+		return &StartError{Component: "workdir", Err: err}
 	}
-	s.workdir = sandbox
+	s.workdir = workdir
 	if s.cfg.RestoreFrom != nil {
 		s.executions.RestoreSnapshot(s.cfg.RestoreFrom.Executions)
 		if err := s.document.RestoreState(*s.cfg.RestoreFrom); err != nil {
 			return err
 		}
 	}
+	// A plain group: if one child fails, the other's start is not cancelled, because that
+	// would be reported as its failure.
 	var both errgroup.Group
-	// One that fails does not end the other's start, which would then be
-	// reported as the fault.
 	both.Go(func() error { return s.startKernel(ctx) })
 	both.Go(func() error { return s.startAgent(ctx) })
 	if err := both.Wait(); err != nil {
@@ -50,6 +52,8 @@ func (s *Session) startChildren(ctx context.Context) error {
 	return s.connectAgent(ctx)
 }
 
+// startKernel starts a kernel, waits until it is ready and starts the goroutine that
+// reports its exit.
 func (s *Session) startKernel(ctx context.Context) error {
 	cfg := s.cfg.Kernel
 	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
@@ -59,17 +63,20 @@ func (s *Session) startKernel(ctx context.Context) error {
 		s.output.flushChild("kernel")
 		return &StartError{Component: "kernel", Err: err}
 	}
-	told := make(chan struct{})
+	reported := make(chan struct{})
 	s.mu.Lock()
-	s.running.kernel, s.running.kernelExitReported = k, told
+	s.running.kernel, s.running.kernelExitReported = k, reported
+	s.enforced = append(s.enforced, k.Enforced)
 	s.mu.Unlock()
 	s.tasks.Go(func() {
-		defer close(told)
+		defer close(reported)
 		s.reportExit("kernel", k.Exited(), k.Exit)
 	})
 	return nil
 }
 
+// startAgent starts an agent, waits for its ready message and starts the goroutine that
+// reports its exit.
 func (s *Session) startAgent(ctx context.Context) error {
 	cfg := s.cfg.Agent
 	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
@@ -79,29 +86,42 @@ func (s *Session) startAgent(ctx context.Context) error {
 		s.output.flushChild("agent")
 		return &StartError{Component: "agent", Err: err}
 	}
-	told := make(chan struct{})
+	reported := make(chan struct{})
 	s.mu.Lock()
-	s.running.agent, s.running.agentExitReported = a, told
+	s.running.agent, s.running.agentExitReported = a, reported
+	s.enforced = append(s.enforced, a.Enforced)
 	s.mu.Unlock()
 	s.tasks.Go(func() {
-		defer close(told)
+		defer close(reported)
 		s.reportExit("agent", a.Exited(), a.Exit)
 		s.reportAgentExit(a)
 	})
 	return nil
 }
 
-// reportExit tells consoles and trace when a child has ended.
+// reportExit waits until a child has exited, writes the rest of its output, records its
+// exit in the trace and sends it to the consoles at /run.
 func (s *Session) reportExit(name string, exited <-chan struct{}, exit func() subprocess.Exit) {
 	<-exited
-	s.output.flushChild(name) // its last words, before anybody looks for them
-	how := exit()
-	news := protocol.ManagedProcessExit{Type: protocol.TypeManagedProcessExit, Name: name, ExitCode: how.Code, Signal: how.Signal}
-	s.recordEvent(news.Type, news)
-	s.router.SendToRunConsoles(news)
+	s.output.flushChild(name) // first, so that the last lines are there when somebody learns of the exit
+	status := exit()
+	message := protocol.ManagedProcessExit{Type: protocol.TypeManagedProcessExit, Name: name, ExitCode: status.Code, Signal: status.Signal}
+	s.recordEvent(message.Type, message)
+	s.router.SendToRunConsoles(message)
 }
 
-// connectKernel makes the kernel part of the session and tells it so.
+// reportAgentExit sends the consoles at /agent a fatal agent_error that says how the agent
+// exited, unless the session has stopped it.
+func (s *Session) reportAgentExit(a *agent.Agent) {
+	s.mu.Lock()
+	isStopped := s.stoppedAgent == a
+	s.mu.Unlock()
+	if !isStopped {
+		s.router.SendToAgentConsoles(protocol.AgentError{Type: protocol.TypeAgentError, Error: "the agent " + a.Exit().String(), Fatal: true})
+	}
+}
+
+// connectKernel attaches the current kernel to the router and sends it init.
 func (s *Session) connectKernel() error {
 	k := s.currentChildren().kernel
 	s.recordReadyFrame(trace.KernelToServer, k.ReadyFrame)
@@ -118,10 +138,10 @@ func (s *Session) connectKernel() error {
 	return s.router.SendToKernel(protocol.NewKernelInit(k.PID()))
 }
 
-// connectAgent makes the agent part of the session, tells it so, and waits until
-// it is ready for a query.
+// connectAgent attaches the current agent to the router, sends it init, and waits until it
+// answers with agent_status ready.
 func (s *Session) connectAgent(ctx context.Context) error {
-	follow := s.cfg.Journal.Follow()
+	follower := s.cfg.Journal.Follow()
 	a := s.currentChildren().agent
 	s.recordReadyFrame(trace.AgentToServer, a.ReadyFrame)
 	peer, err := s.router.AttachAgent(a)
@@ -136,36 +156,19 @@ func (s *Session) connectAgent(ctx context.Context) error {
 	if err := s.router.SendToAgent(init); err != nil {
 		return err
 	}
-	return s.awaitAgentReady(ctx, peer, follow)
+	return s.awaitAgentReady(ctx, peer, follower)
 }
 
-// children is the session's children and their connections; each may be nil before
-// it has been started.
-type children struct {
-	kernel     *kernel.Kernel
-	kernelPeer *router.Peer
-	agent      *agent.Agent
-	agentPeer  *router.Peer
-
-	kernelExitReported, agentExitReported <-chan struct{} // closed when consoles have been told of its end
-}
-
-// currentChildren returns those of the moment.
-func (s *Session) currentChildren() children {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.running
-}
-
-// awaitAgentReady reads on until the agent says that it is ready, passing over
-// whatever else it says first.
-func (s *Session) awaitAgentReady(ctx context.Context, peer *router.Peer, follow *trace.Follower) error {
-	within := s.cfg.Agent.ReadyTimeout
-	if within <= 0 {
-		within = agent.DefaultReadyTimeout
+// awaitAgentReady reads the trace until the agent sends agent_status ready, and ignores
+// what it sends before. It fails after [agent.Config.ReadyTimeout], and when the agent's
+// connection or ctx ends.
+func (s *Session) awaitAgentReady(ctx context.Context, peer *router.Peer, follower *trace.Follower) error {
+	timeout := s.cfg.Agent.ReadyTimeout
+	if timeout <= 0 {
+		timeout = agent.DefaultReadyTimeout
 	}
-	late := fmt.Errorf("agent did not answer init with agent_status ready within %v", within)
-	ctx, cancel := context.WithTimeoutCause(ctx, within, late)
+	errLate := fmt.Errorf("agent did not answer init with agent_status ready within %v", timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errLate)
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -177,7 +180,7 @@ func (s *Session) awaitAgentReady(ctx context.Context, peer *router.Peer, follow
 		}
 	})
 	for {
-		entry, err := follow.Next(ctx)
+		entry, err := follower.Next(ctx)
 		if err != nil {
 			return &StartError{Component: "agent", Err: err}
 		}
@@ -187,18 +190,26 @@ func (s *Session) awaitAgentReady(ctx context.Context, peer *router.Peer, follow
 	}
 }
 
-// reportAgentExit tells the consoles at /agent that the agent has ended, unless the session
-// has wanted that.
-func (s *Session) reportAgentExit(a *agent.Agent) {
-	s.mu.Lock()
-	wanted := s.stoppedAgent == a
-	s.mu.Unlock()
-	if !wanted {
-		s.router.SendToAgentConsoles(protocol.AgentError{Type: protocol.TypeAgentError, Error: "the agent " + a.Exit().String(), Fatal: true})
-	}
+// children are the current kernel and agent and their connections to the router. A field is
+// nil until that child has been started or connected for the first time.
+type children struct {
+	kernel     *kernel.Kernel
+	kernelPeer *router.Peer
+	agent      *agent.Agent
+	agentPeer  *router.Peer
+
+	// Closed when the exit of the child has been sent to the consoles.
+	kernelExitReported, agentExitReported <-chan struct{}
 }
 
-// connectionError says why a child's connection has ended.
+// currentChildren returns a copy of the current children.
+func (s *Session) currentChildren() children {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running
+}
+
+// connectionError returns why the connection of the child called name has ended.
 func connectionError(name string, peer *router.Peer) error {
 	switch err := peer.Err(); {
 	case err == nil:

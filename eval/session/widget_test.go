@@ -12,8 +12,8 @@ import (
 	"assay/internal/trace"
 )
 
-// PK-11: a widget that an agent's cell made is set through the notebook; the cell
-// that reads it runs again, and the notebook shows the value.
+// PK-11: when set_widget sets a widget that an agent's cell has made, the cell that reads it runs
+// again, and the collected state has the new value.
 func TestPK11SetWidgetRerunsItsReader(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
@@ -48,7 +48,7 @@ func TestPK11SetWidgetRerunsItsReader(t *testing.T) {
 		} `json:"cells"`
 	}
 	require.NoError(t, json.Unmarshal(state.Context, &overview))
-	require.Len(t, overview.Cells, 2) // the newer one stands first
+	require.Len(t, overview.Cells, 2) // the newer cell comes first
 	require.Equal(t, reader, overview.Cells[0].CellID)
 	require.Equal(t, "ran", overview.Cells[0].Status)
 	require.Len(t, overview.Cells[0].Outputs, 1)

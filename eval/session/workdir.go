@@ -9,18 +9,18 @@ import (
 	"assay/internal/subprocess"
 )
 
-// NewWorkdir makes a folder below root in which a kernel can work. Beside what
-// prepare, if it is not nil, puts there it has .assay, for what the kernel's
-// libraries write on their own account. The caller removes it, by
-// [RemoveWorkdir]; when making it fails nothing is left.
-func NewWorkdir(sup *subprocess.Supervisor, root string, prepare func(sandbox string) error) (string, error) {
+// NewWorkdir makes a new folder below root for a kernel to work in, and returns its path.
+// The folder has .assay/home, .assay/tmp and .assay/mpl for files that the kernel's
+// libraries write; prepare, which may be nil, adds more. If anything fails the folder is
+// removed. The caller removes it with [RemoveWorkdir].
+func NewWorkdir(sup *subprocess.Supervisor, root string, prepare func(workdir string) error) (string, error) {
 	dir, err := sup.MkdirTemp(root, "sandbox-")
 	if err != nil {
-		return "", fmt.Errorf("make the sandbox: %w", err)
+		return "", fmt.Errorf("make the working folder: %w", err)
 	}
 	for _, name := range []string{"home", "tmp", "mpl"} {
 		if err := os.MkdirAll(filepath.Join(dir, ".assay", name), 0o700); err != nil {
-			return "", errors.Join(fmt.Errorf("make the sandbox: %w", err), RemoveWorkdir(sup, dir))
+			return "", errors.Join(fmt.Errorf("make the working folder: %w", err), RemoveWorkdir(sup, dir))
 		}
 	}
 	if prepare != nil {
@@ -31,25 +31,25 @@ func NewWorkdir(sup *subprocess.Supervisor, root string, prepare func(sandbox st
 	return dir, nil
 }
 
-// RemoveWorkdir removes a folder that [NewWorkdir] made, with all that is in it.
+// RemoveWorkdir removes a folder that [NewWorkdir] made, with everything in it. Folders that
+// a cell has made read-only are made writable first.
 func RemoveWorkdir(sup *subprocess.Supervisor, dir string) error {
-	// A cell may have taken the right to write from a folder of its own.
 	_ = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
-			_ = os.Chmod(path, 0o700) //nolint:gosec // a folder that is about to go
+			_ = os.Chmod(path, 0o700) //nolint:gosec // the folder is removed next
 		}
 		return nil
 	})
 	if err := sup.RemoveAll(dir); err != nil {
-		return fmt.Errorf("remove the sandbox: %w", err)
+		return fmt.Errorf("remove the working folder: %w", err)
 	}
 	return nil
 }
 
-// Workdir is the folder in which kernel and agent work; it goes with the
-// session.
+// Workdir returns the path of the folder in which kernel and agent work. End removes it.
 func (s *Session) Workdir() string { return s.workdir }
 
+// removeWorkdir removes the working folder, if it has been made.
 func (s *Session) removeWorkdir() error {
 	if s.workdir == "" {
 		return nil
