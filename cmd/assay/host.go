@@ -221,7 +221,7 @@ func (h *host) attempts() (attempt.Config, error) {
 	return attempt.Config{
 		SolutionsDir: solutions,
 		Supervisor:   h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, AgentConfig: h.agentConfig, WorkdirRoot: root,
-		LimitOverrides: h.limits(), Enforced: h.enforced(), OpenJudge: h.p.judge, Log: h.p.log(),
+		LimitOverrides: h.limits(), OpenJudge: h.p.judge, Log: h.p.log(),
 	}, nil
 }
 

@@ -59,9 +59,6 @@ type Config struct {
 	// field does not say, a negative one is no limit.
 	LimitOverrides runs.Limits
 
-	// Enforced is which promises about children hold here, as the result tells.
-	Enforced map[string]bool
-
 	// Console waits for a console, which decides who holds the notebook;
 	// otherwise the server does. Grace is how long a holder may be away; 0 is
 	// DefaultHolderGrace. Shared lets every console do everything, ReadOnlyConsoles none.
@@ -118,9 +115,10 @@ type attempt struct {
 	watch     *watch
 	state     session.CollectedState
 
-	solution string // the file with the case's oracle; empty: none
-	tamper   int    // files of the case that hold the marker
-	ranCode  bool   // the kernel died running the agent's code
+	solution string                   // the file with the case's oracle; empty: none
+	tamper   int                      // files of the case that hold the marker
+	reran    []func() map[string]bool // Enforced of each kernel that ran the notebook again
+	ranCode  bool                     // the kernel died running the agent's code
 }
 
 // Run tries a case once. The returned attempt lacks only the run's name. When
@@ -149,7 +147,7 @@ func newAttempt(cfg Config, work Job) *attempt {
 	a.log = cfg.Log.With("case", work.Case.ID)
 	a.result = runs.Attempt{
 		Type: runs.TypeAttempt, CaseID: work.Case.ID, Tags: work.Case.Tags, Epoch: work.Epoch, Try: work.Try, Limits: a.limits,
-		Graders: nil, Enforced: cfg.Enforced,
+		Graders: nil,
 	}
 	id := cfg.SessionID
 	if id == "" {
@@ -340,6 +338,7 @@ func (a *attempt) finish() runs.Attempt {
 	r.Usage = a.watch.counts
 	r.TamperSignals = a.tamper + a.watch.tamper
 	r.Interventions = a.watch.interventions
+	r.Enforced = a.enforced()
 	r.Trace = filepath.Join(a.work.RelDir, "trace.jsonl")
 	entries, err := os.ReadDir(a.work.Dir)
 	if err != nil {
@@ -352,4 +351,18 @@ func (a *attempt) finish() runs.Attempt {
 		}
 	}
 	return *r
+}
+
+// enforced combines what was enforced for each child of the attempt: the session's kernels and
+// agents, and the kernels that ran the notebook again. The commands of graders run without a
+// sandbox and do not count. A key is true only if it is true for every child that has it.
+func (a *attempt) enforced() map[string]bool {
+	combined := map[string]bool{}
+	if a.session != nil {
+		session.AddEnforced(combined, a.session.Enforced())
+	}
+	for _, record := range a.reran {
+		session.AddEnforced(combined, record())
+	}
+	return combined
 }

@@ -2,6 +2,7 @@ package attempt_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -17,17 +18,22 @@ import (
 	"assay/eval/attempt"
 	"assay/eval/runs"
 	"assay/internal/protocol"
+	"assay/internal/sandbox"
 	"assay/internal/subprocess"
 	"assay/kernel"
 	"assay/testcases"
 )
 
 // TestMain makes the test binary play the subprocesses that tests start: the
-// supervisor's cleanup helper ("clean up"), and an agent ("agent ROLE FD").
+// supervisor's cleanup helper ("clean up"), the sandbox's launcher ("launch PLAN -- COMMAND..."),
+// and an agent ("agent ROLE FD").
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 3 && os.Args[1] == "agent":
 		os.Exit(playAgent(os.Args[2], os.Args[3]))
+	case len(os.Args) > 3 && os.Args[1] == "launch":
+		fmt.Fprintln(os.Stderr, sandbox.Exec(os.Args[2], os.Args[4:], os.Environ()))
+		os.Exit(1)
 	case len(os.Args) > 1 && os.Args[1] == "clean up":
 		if subprocess.RunCleanupHelper(os.Stdin) != nil {
 			os.Exit(1)
@@ -46,6 +52,9 @@ const (
 	// floodsAfterSubmission runs the task's text up to the first blank line as a
 	// cell, submits, says done and then sends floodBytes.
 	floodsAfterSubmission = "floods after submission"
+
+	// submitsAtOnce submits when it gets the task.
+	submitsAtOnce = "submits at once"
 
 	// floodsBeforeTask sends floodBytes as soon as it is ready, and submits when it
 	// gets the task.
@@ -130,8 +139,8 @@ func flood() []string {
 
 // runAttempt runs an attempt at a case, given by its fields, with a Python kernel
 // and an agent that the test binary plays in this role. It returns the attempt's
-// line and its folder.
-func runAttempt(t *testing.T, role string, fields map[string]any) (result runs.Attempt, dir string) {
+// line and its folder. configure changes the attempt's Config.
+func runAttempt(t *testing.T, role string, fields map[string]any, configure ...func(*attempt.Config)) (result runs.Attempt, dir string) {
 	t.Helper()
 	text, err := json.Marshal(fields)
 	require.NoError(t, err)
@@ -139,16 +148,20 @@ func runAttempt(t *testing.T, role string, fields map[string]any) (result runs.A
 	require.NoError(t, os.WriteFile(path, text, 0o600))
 	cases, err := testcases.Load([]string{path}, testcases.Options{})
 	require.NoError(t, err)
-	supervisor, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "clean up"}})
+	supervisor, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "clean up"}, Launcher: []string{os.Args[0], "launch"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, supervisor.Close()) })
 	python, err := kernel.ResolvePython(t.Context(), "python3", supervisor.TempDir())
 	require.NoError(t, err)
 	dir = t.TempDir()
-	return attempt.Run(t.Context(), attempt.Config{
+	cfg := attempt.Config{
 		Supervisor: supervisor, Kernel: kernel.Config{Python: python}, Environ: os.Environ(), WorkdirRoot: supervisor.TempDir(),
 		AgentConfig: func(string) (agent.Config, error) {
 			return agent.Config{Command: []string{os.Args[0], "agent", role}, ReadyTimeout: time.Minute}, nil
 		},
-	}, attempt.Job{Case: cases[0], Epoch: 1, Try: 1, Dir: dir, RelDir: "attempts/1"}), dir
+	}
+	for _, change := range configure {
+		change(&cfg)
+	}
+	return attempt.Run(t.Context(), cfg, attempt.Job{Case: cases[0], Epoch: 1, Try: 1, Dir: dir, RelDir: "attempts/1"}), dir
 }

@@ -63,6 +63,7 @@ func (a *attempt) rerunIn(ctx context.Context, sandbox string, disk session.Disk
 	if err != nil {
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
+	a.reran = append(a.reran, k.Enforced)
 	defer func() { err = errors.Join(err, stopKernel(ctx, k)) }()
 	defer context.AfterFunc(ctx, k.Kill)()
 
