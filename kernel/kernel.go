@@ -1,14 +1,41 @@
-// Package kernel starts kernels, the subprocesses that run cells, and makes of
-// each one connection that says everything about its runs.
+// Package kernel starts kernels, the subprocesses that run cells, and presents each as
+// one connection with everything that a run produces, in order.
 //
-// A Python kernel says most of that on its socket. What C code and subprocesses
-// of a cell write goes to its stdout and stderr, which the server drains; a
-// [Kernel] puts it where it belongs, as kernel_stdio of the run that is on, and
-// all of it before the run's cell_result.
+// A Python kernel sends most of that over its socket. What C code and subprocesses of a
+// cell write goes to its stdout and stderr, which the server reads. A [Kernel] turns
+// these bytes into kernel_stdio frames of the run during which they were written, and
+// emits all of them before the run's cell_result.
+//
+// A Python kernel is started cold, or forked by a [Pool] that has made slow imports in
+// advance. Both are the same to their users.
+//
+// # Stopping a run
+//
+//	stop_cell sent ──RepeatStopDelay (1 s)──▶ sent again ──StuckTimeout (5 s)──▶ stuck
+//
+// A stuck kernel is killed if [Config.OnStuck] says so. An Emacs Lisp kernel cannot read
+// while it runs code; it is interrupted by a signal at once and then every second.
+//
+// # Failures
+//
+//   - The kernel dies: Read returns a [*subprocess.ExitError] with its status or signal
+//     and what it printed last.
+//   - It prints more than [Config.MaxStdioBytes] in one run: the middle is dropped, and a
+//     line says how many bytes.
+//   - It sends no ready message in time: Start fails and stops it.
+//   - A fork of the pool fails: the kernel is started cold, and the failure is logged.
+//   - The pool's parent process dies or hangs (5 s for an answer): its kernels live on,
+//     another parent is started, and kernels start cold until it is ready.
+//
+// # Goroutines
+//
+// Each kernel has one that moves frames from its socket to Read; it ends when the socket
+// does, and Stop waits for it. Timers of stops and of early output run besides. Each
+// pool has one that replaces a parent which has died; Close waits for it. The goroutines
+// of the processes are those of package subprocess.
 package kernel
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,109 +49,99 @@ import (
 	"assay/internal/subprocess"
 )
 
-// earlyFor is how long text that was written while no run was on waits for a
-// start_cell: the two come on different ways, and the text may be faster.
-const earlyFor = 50 * time.Millisecond
-
-// DefaultReadyTimeout is how long a kernel may take until it says ready.
+// DefaultReadyTimeout is how long a kernel may take until it sends its ready message.
 const DefaultReadyTimeout = 30 * time.Second
 
-// Config says what kernel to start and where.
+// Config says which kernel to start and where. Exactly one of Python, Emacs and Command
+// is used: Command if it is set, otherwise Emacs if it is set, otherwise Python.
 type Config struct {
-	// Python is the interpreter, from [ResolvePython]. Required without Elisp and Command.
-	Python *Python
+	Python  *Python  // interpreter of the Python kernel, from [ResolvePython]
+	Emacs   *Emacs   // Emacs of the Emacs Lisp kernel, from [ResolveEmacs]
+	Command []string // command of a kernel that does not come with Assay
 
-	// Elisp is the Emacs of an Emacs Lisp kernel, from [ResolveEmacs]; nil: the
-	// kernel is another.
-	Emacs *Emacs
-	// Command is a foreign kernel's command; nil: the kernel is one of ours.
-	Command []string
-	// Pool, if set, is where Python kernels come from as long as it has any.
+	// Pool, if set, forks Python kernels as long as it has a free place. nil: every
+	// kernel starts cold.
 	Pool *Pool
 
-	// Fence, if set, confines the kernel to its sandbox, to what its interpreter
-	// needs, and to Read, files and folders that it may read too.
+	// Sandbox, if set, confines the kernel to its Workdir and to what its interpreter
+	// must read. ReadPaths are more files and folders that it may read.
 	Sandbox   *sandbox.Template
 	ReadPaths []string
 
-	Workdir string   // its working folder; it must hold .assay/home, tmp and mpl
+	Workdir string   // working folder; it must contain .assay/home, .assay/tmp and .assay/mpl
 	Session string   // id of the session
-	Environ []string // the server's environment, of which it gets a little
+	Environ []string // the server's environment, of which the kernel gets a few variables
 
-	// MaxStdioBytes is how many bytes of text a run may write, the middle being
-	// dropped; 0 is DefaultMaxStdioBytes, negative is no limit.
+	// MaxStdioBytes is how much text one run may write. If it writes more, the middle is
+	// dropped. 0: DefaultMaxStdioBytes. Negative: no limit.
 	MaxStdioBytes int
 
-	// MaxFrameBytes is the largest frame in bytes; 0 is the protocol's default.
+	// MaxFrameBytes is the largest frame that may be read. 0: the protocol's default.
 	MaxFrameBytes int64
 
-	// Ready is how long it may take to say ready; 0 is DefaultReadyTimeout.
+	// ReadyTimeout bounds the wait for the ready message. 0: DefaultReadyTimeout.
 	ReadyTimeout time.Duration
 
-	// Stuck, if set, is called when something runs on [StuckTimeout] after it was
-	// told to stop, and says whether the kernel is to be killed for that.
-	OnStuck func(what string) (kill bool)
+	// OnStuck, if set, is called when a run has not stopped within StuckTimeout of an
+	// order to stop. The kernel is killed if it returns true.
+	OnStuck func(reason string) (kill bool)
 
-	// Output, if set, gets what it prints while no run is on.
+	// Output, if set, gets what the kernel prints while no run is on.
 	Output func(stream string, chunk []byte)
 }
 
-// Kernel is a running kernel and the [protocol.Conn] to it. Whoever started it
-// must Stop it.
+// Kernel is a running kernel and the [protocol.Conn] to it. The caller must Stop it. Its
+// methods may be called concurrently.
 type Kernel struct {
-	// Ready is what it said of itself, and ReadyFrame how.
+	// ReadyMessage is the kernel's ready message, ReadyFrame the bytes of it.
 	ReadyMessage protocol.Ready
 	ReadyFrame   []byte
 
-	proc    *subprocess.Process
-	stops   *stops
-	strikes *interrupter // nil: the kernel reads while it runs code, and interrupts itself
-	isStuck func(what string) bool
-	output  func(string, []byte)
-	frames  chan []byte   // to Read
-	ended   chan struct{} // closed when pump has ended and err is set
-	err     error
-	closed  chan struct{} // closed by Close
-	once    sync.Once
+	proc        *subprocess.Process
+	stops       *stopTracker
+	interrupter *interrupter // nil: the kernel reads while it runs code, and interrupts itself
+	merger      *outputMerger
+	onStuck     func(reason string) bool // may be nil
 
-	writing sync.Mutex // held to write to the kernel
+	frames    chan []byte   // to Read
+	readEnded chan struct{} // closed when readErr is set and no more frames come
+	readErr   error
+	closed    chan struct{} // closed by Close
+	closeOnce sync.Once
 
-	mu    sync.Mutex // held while frames are sent, so that they keep their order
-	run   run
-	early *time.Timer // gives up on the early text of run; nil: there was none
-	stuck string      // why it was killed; empty: it was not
+	writeMu sync.Mutex // held while a message is written
+
+	stuckMu     sync.Mutex
+	stuckReason string // why it was killed as stuck; empty: it was not
 }
 
-// Start starts a kernel and waits until it is ready.
+// Start starts a kernel and waits for its ready message. It takes a kernel from the pool
+// if there is one, and starts it cold if there is none or the fork fails.
 func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Kernel, error) {
-	warm := cfg.Pool.take(cfg)
-	if warm == nil {
+	fork := cfg.Pool.reserveFork(cfg)
+	if fork == nil {
 		return start(ctx, sup, cfg, nil)
 	}
-	k, err := start(ctx, sup, cfg, warm)
+	k, err := start(ctx, sup, cfg, fork)
 	if err == nil {
 		return k, nil
 	}
-	cfg.Pool.fails(ctx, warm, err)
+	cfg.Pool.noteForkFailure(ctx, fork, err)
 	if ctx.Err() != nil {
 		return nil, err
 	}
 	return start(ctx, sup, cfg, nil)
 }
 
-// start starts a kernel: a fork of the pool, if there is one, else a new process.
-func start(ctx context.Context, sup *subprocess.Supervisor, cfg Config, warm *fork) (*Kernel, error) {
+// start starts a kernel with the fork or, if that is nil, with a command.
+func start(ctx context.Context, sup *subprocess.Supervisor, cfg Config, fork *poolFork) (*Kernel, error) {
 	k := &Kernel{
-		output: cfg.Output, frames: make(chan []byte),
-		ended: make(chan struct{}), closed: make(chan struct{}),
-		run: newRun(cfg.MaxStdioBytes),
+		frames: make(chan []byte), readEnded: make(chan struct{}), closed: make(chan struct{}),
+		onStuck: cfg.OnStuck,
 	}
-	if k.output == nil {
-		k.output = func(string, []byte) {}
-	}
-	k.isStuck = cfg.OnStuck
-	k.stops = newStops(k.stopAgain, k.killStuck)
-	spec, err := k.spec(cfg, warm)
+	k.merger = newOutputMerger(cfg, k.emit)
+	k.stops = newStopTracker(k.repeatStop, k.killStuck)
+	spec, err := k.processSpec(cfg, fork)
 	if err != nil {
 		return nil, err
 	}
@@ -134,195 +151,184 @@ func start(ctx context.Context, sup *subprocess.Supervisor, cfg Config, warm *fo
 	}
 	k.proc = proc
 	if cfg.Emacs != nil {
-		k.strikes = newInterrupter(proc.PID(), proc.Signal)
+		k.interrupter = newInterrupter(proc.PID(), proc.Signal)
 	}
 	err = k.awaitReady(ctx, cfg.ReadyTimeout)
-	if err == nil && warm != nil {
-		err = clean(k.ReadyMessage.Pool)
+	if err == nil && fork != nil {
+		err = checkClean(k.ReadyMessage.Pool)
 	}
 	if err != nil {
 		return nil, errors.Join(err, proc.Stop(ctx))
 	}
-	go k.pump()
+	go k.readSocket()
 	return k, nil
 }
 
-func (k *Kernel) awaitReady(ctx context.Context, within time.Duration) error {
-	if within <= 0 {
-		within = DefaultReadyTimeout
+func (k *Kernel) awaitReady(ctx context.Context, timeout time.Duration) error {
+	if timeout <= 0 {
+		timeout = DefaultReadyTimeout
 	}
-	frame, err := k.proc.AwaitReady(ctx, within)
+	frame, err := k.proc.AwaitReady(ctx, timeout)
 	if err != nil {
 		return err
 	}
 	k.ReadyFrame = frame
 	if err := json.Unmarshal(frame, &k.ReadyMessage); err != nil {
-		return fmt.Errorf("kernel: its ready: %w", err)
+		return fmt.Errorf("kernel: decode its ready message: %w", err)
 	}
 	return nil
 }
 
-// PID is the kernel's process id.
+// PID returns the kernel's process id.
 func (k *Kernel) PID() int { return k.proc.PID() }
 
-// Exited is closed when the process has ended.
+// Exited returns a channel that is closed when the process has exited.
 func (k *Kernel) Exited() <-chan struct{} { return k.proc.Exited() }
 
-// Exit tells how it ended, after Exited is closed.
+// Exit returns how the process ended. Call it only after Exited is closed.
 func (k *Kernel) Exit() subprocess.Exit { return k.proc.Exit() }
 
 // Enforced returns what was in fact enforced for this kernel; see
 // [subprocess.Process.Enforced].
 func (k *Kernel) Enforced() map[string]bool { return k.proc.Enforced() }
 
-// Read returns the kernel's next frame, of its socket or made of its output.
-// When the kernel has died the error is a [*child.ExitError].
+// Read returns the kernel's next frame, from its socket or made of what it printed. If
+// the kernel has died the error is a [*subprocess.ExitError].
 func (k *Kernel) Read() ([]byte, error) {
 	select {
 	case frame := <-k.frames:
 		return frame, nil
-	case <-k.ended:
-		return nil, k.err
+	case <-k.readEnded:
+		return nil, k.readErr
 	}
 }
 
-// Write sends the kernel a message.
+// Write sends a message to the kernel.
 func (k *Kernel) Write(body []byte) error {
-	k.stops.sent(body)
+	k.stops.messageSent(body)
 	return k.write(body)
 }
 
+// write is Write without the tracker of stops, which uses it to repeat a stop.
 func (k *Kernel) write(body []byte) error {
-	k.writing.Lock()
-	defer k.writing.Unlock()
+	k.writeMu.Lock()
+	defer k.writeMu.Unlock()
 	err := k.proc.Write(body)
-	if err == nil && k.strikes != nil {
-		k.strikes.Sent(body)
+	if err == nil && k.interrupter != nil {
+		k.interrupter.messageSent(body)
 	}
 	return err
 }
 
-// Kill ends the kernel at once, and all that it has started. It is still to be
+// Kill sends SIGKILL to the kernel and everything that it has started. It must still be
 // stopped.
 func (k *Kernel) Kill() { k.proc.Kill() }
 
-// Close closes the kernel's socket, at which it exits.
+// Close closes the kernel's socket, whereupon it exits.
 func (k *Kernel) Close(code protocol.CloseCode, reason string) error {
-	k.once.Do(func() { close(k.closed) })
+	k.closeOnce.Do(func() { close(k.closed) })
 	return k.proc.Close(code, reason)
 }
 
-// Stop ends the kernel and waits until nothing of it is left.
+// Stop ends the kernel as [subprocess.Process.Stop] does, and returns when nothing of it
+// is left.
 func (k *Kernel) Stop(ctx context.Context) error {
-	k.stops.close() // whatever does not stop is about to
+	k.stops.close() // a run that does not stop is about to be killed anyway
 	err := k.Close(protocol.CloseGoingAway, "")
 	err = errors.Join(err, k.proc.Stop(ctx))
-	<-k.ended
-	if k.strikes != nil {
-		k.strikes.Close()
+	<-k.readEnded
+	if k.interrupter != nil {
+		k.interrupter.close()
 	}
-	if k.early != nil {
-		k.early.Stop()
-		k.tooEarly()
-	}
+	k.merger.close()
 	return err
 }
 
-// pump moves the socket's frames to Read until the socket ends.
-func (k *Kernel) pump() {
-	defer close(k.ended)
+// readSocket moves frames from the socket to Read until the socket ends.
+func (k *Kernel) readSocket() {
+	defer close(k.readEnded)
 	for {
 		frame, err := k.proc.Read()
 		if err != nil {
 			k.proc.DrainOutput()
-			k.err = k.withLastOutput(err)
+			k.readErr = k.explainEnd(err)
 			return
 		}
-		k.fromSocket(frame)
+		k.handleFrame(frame)
 	}
 }
 
-// fromSocket passes a frame on and follows the run that is on. A cell that was
-// stopped while it waited has its start_cell and cell_result in the middle of
-// another's run, and they are not that run's.
-func (k *Kernel) fromSocket(frame []byte) {
-	if k.strikes != nil {
-		k.strikes.Received(frame)
+// handleFrame passes a frame on and follows the run that is on. The start_cell and
+// cell_result of a cell that was stopped while it was queued come in the middle of
+// another cell's run, and do not belong to that run.
+func (k *Kernel) handleFrame(frame []byte) {
+	if k.interrupter != nil {
+		k.interrupter.messageReceived(frame)
 	}
-	kind, cell := frameType(frame), ""
-	switch kind {
-	case protocol.TypeStartCell, protocol.TypeCellResult:
-		cell = cellOf(frame)
+	switch frameType(frame) {
 	case protocol.TypeExecuteCodeResponse:
-		k.stops.ends(stop{AgentTxID: requestOf(frame)})
-	}
-	ends := kind == protocol.TypeCellResult && k.run.isOf(cell) // only this goroutine starts and ends runs
-	if ends {
-		k.proc.DrainOutput() // calls fromPipe
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	switch {
-	case ends:
-		k.run.end(k.emit)
-	case kind == protocol.TypeKernelStdio:
-		k.run.add(frame, k.emit)
-		return
-	}
-	if kind == protocol.TypeCellResult {
-		k.stops.ends(stop{CellID: cell})
-	}
-	k.emit(frame)
-	if kind == protocol.TypeStartCell && cell != "" && !k.run.on {
-		k.stops.begins(cell)
-		k.run.start(cell, k.emit)
+		k.stops.ended(stopTarget{agentTxID: agentTxIDOf(frame)})
+		k.merger.pass(frame)
+	case protocol.TypeCellResult:
+		cell := cellIDOf(frame)
+		if k.merger.isRunOf(cell) {
+			k.proc.DrainOutput() // hands the rest to the merger
+		}
+		k.stops.ended(stopTarget{cellID: cell})
+		k.merger.endRun(cell, frame)
+	case protocol.TypeKernelStdio:
+		k.merger.addText(frame)
+	case protocol.TypeStartCell:
+		cell := cellIDOf(frame)
+		if cell != "" && !k.merger.isRunOn() {
+			k.stops.cellStarted(cell)
+		}
+		k.merger.startRun(cell, frame)
+	default:
+		k.merger.pass(frame)
 	}
 }
 
-// fromPipe takes what was written to the process's stdout or stderr.
-func (k *Kernel) fromPipe(stream string, chunk []byte) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.run.on {
-		k.run.write(stream, chunk, k.emit)
-		return
-	}
-	if len(k.run.early) == 0 {
-		k.early = time.AfterFunc(earlyFor, k.tooEarly)
-	}
-	k.run.early = append(k.run.early, written{stream, bytes.Clone(chunk)})
-}
-
-// tooEarly gives up waiting for the run that the early text could belong to.
-func (k *Kernel) tooEarly() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, w := range k.run.early {
-		k.output(w.stream, w.chunk)
-	}
-	k.run.early = nil
-}
-
-// emit hands a frame to Read. The caller holds mu.
+// emit hands a frame to Read. It gives up when the kernel is closed or its socket has
+// ended, because a process that outlives the kernel may still print.
 func (k *Kernel) emit(frame []byte) {
 	select {
 	case k.frames <- frame:
 	case <-k.closed:
-	case <-k.ended: // a process that outlives the kernel still prints
+	case <-k.readEnded:
 	}
 }
 
-// withLastOutput adds what a cell printed last to the news of the kernel's
-// death, unless the process has printed something itself, as a crash does.
-func (k *Kernel) withLastOutput(err error) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.stuck != "" {
-		return fmt.Errorf("it was killed: %s; another takes its place, without any of its variables", k.stuck)
+// explainEnd returns the error of a kernel whose connection ended with err. It adds what
+// a cell printed last, unless the process has printed something itself, as in a crash.
+func (k *Kernel) explainEnd(err error) error {
+	k.stuckMu.Lock()
+	defer k.stuckMu.Unlock()
+	if k.stuckReason != "" {
+		return fmt.Errorf("it was killed: %s; another kernel takes its place, without its variables", k.stuckReason)
 	}
 	var died *subprocess.ExitError
 	if errors.As(err, &died) && strings.TrimSpace(died.Exit.LastOutput) == "" {
-		died.Exit.LastOutput = string(k.run.last)
+		died.Exit.LastOutput = k.merger.lastText()
 	}
 	return err
+}
+
+// repeatStop sends an order to stop again, and says so in the text of the cell's run.
+func (k *Kernel) repeatStop(order stopOrder) {
+	k.merger.addLine(order.target.cellID, fmt.Sprintf("[it has not stopped for %v, and is interrupted again]\n", RepeatStopDelay))
+	_ = k.write(order.message) // fails if the kernel has died
+}
+
+// killStuck kills the kernel, if OnStuck wants that.
+func (k *Kernel) killStuck(order stopOrder) {
+	reason := fmt.Sprintf("%v has not stopped for %v, and cannot be interrupted", order.target, StuckTimeout)
+	if k.onStuck == nil || !k.onStuck(reason) {
+		return
+	}
+	k.merger.addLine(order.target.cellID, fmt.Sprintf("[it has not stopped for %v: its kernel is killed]\n", StuckTimeout))
+	k.stuckMu.Lock()
+	k.stuckReason = reason
+	k.stuckMu.Unlock()
+	k.proc.Kill()
 }

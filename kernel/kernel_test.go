@@ -33,23 +33,26 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// started is a Python kernel in a sandbox of its own.
-type started struct {
+// testKernel is a running Python kernel.
+type testKernel struct {
 	*kernel.Kernel
-	t       *testing.T
-	sandbox string
-	n       int // requests so far
+	t        *testing.T
+	workdir  string
+	runCount int // run_cell messages sent
 }
 
-func start(t *testing.T, change func(*kernel.Config)) *started {
+// startKernel starts a Python kernel, with a config that change may modify (nil: nothing),
+// and stops it after the test.
+func startKernel(t *testing.T, change func(*kernel.Config)) *testKernel {
 	t.Helper()
-	sup := supervisor(t)
+	sup := newSupervisor(t)
 	python, err := kernel.ResolvePython(t.Context(), "python3", sup.TempDir())
 	require.NoError(t, err)
-	return startOf(t, sup, python, change)
+	return startKernelWith(t, sup, python, change)
 }
 
-func supervisor(t *testing.T) *subprocess.Supervisor {
+// newSupervisor returns a supervisor that is closed after the test.
+func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
 	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
 	require.NoError(t, err)
@@ -57,28 +60,29 @@ func supervisor(t *testing.T) *subprocess.Supervisor {
 	return sup
 }
 
-func startOf(t *testing.T, sup *subprocess.Supervisor, python *kernel.Python, change func(*kernel.Config)) *started {
+// startKernelWith is startKernel with a given supervisor and interpreter.
+func startKernelWith(t *testing.T, sup *subprocess.Supervisor, python *kernel.Python, change func(*kernel.Config)) *testKernel {
 	t.Helper()
-	sandbox := t.TempDir()
+	workdir := t.TempDir()
 	for _, name := range []string{"home", "tmp", "mpl"} {
-		require.NoError(t, os.MkdirAll(filepath.Join(sandbox, ".assay", name), 0o700))
+		require.NoError(t, os.MkdirAll(filepath.Join(workdir, ".assay", name), 0o700))
 	}
-	cfg := kernel.Config{Python: python, Workdir: sandbox, Session: "s1", Environ: os.Environ()}
+	cfg := kernel.Config{Python: python, Workdir: workdir, Session: "s1", Environ: os.Environ()}
 	if change != nil {
 		change(&cfg)
 	}
 	k, err := kernel.Start(t.Context(), sup, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, k.Stop(context.Background())) })
-	return &started{Kernel: k, t: t, sandbox: sandbox}
+	return &testKernel{Kernel: k, t: t, workdir: workdir}
 }
 
-// run runs code as a cell and returns the frames of the run.
-func (k *started) run(code string) []frame {
+// runCell runs code as a new cell and returns all frames up to its cell_result.
+func (k *testKernel) runCell(code string) []frame {
 	k.t.Helper()
-	k.send(code)
+	k.sendRun(code)
 	for frames := []frame{}; ; {
-		f, err := k.next()
+		f, err := k.readFrame()
 		require.NoError(k.t, err)
 		frames = append(frames, f)
 		if f.Type == protocol.TypeCellResult {
@@ -87,15 +91,16 @@ func (k *started) run(code string) []frame {
 	}
 }
 
-func (k *started) send(code string) {
+// sendRun sends a run_cell for a new cell: "c1", "c2" and so on.
+func (k *testKernel) sendRun(code string) {
 	k.t.Helper()
-	k.n++
-	body, err := json.Marshal(protocol.CellCommand{Type: protocol.TypeRunCell, CellID: fmt.Sprintf("c%d", k.n), Code: &code})
+	k.runCount++
+	body, err := json.Marshal(protocol.CellCommand{Type: protocol.TypeRunCell, CellID: fmt.Sprintf("c%d", k.runCount), Code: &code})
 	require.NoError(k.t, err)
 	require.NoError(k.t, k.Write(body))
 }
 
-// frame is what tests look at in a frame.
+// frame has the fields of a frame that tests look at.
 type frame struct {
 	Type      string  `json:"type"`
 	CellID    string  `json:"cell_id"`
@@ -107,7 +112,8 @@ type frame struct {
 	Output    json.RawMessage
 }
 
-func (k *started) next() (f frame, err error) {
+// readFrame reads the next frame, converting a raw one.
+func (k *testKernel) readFrame() (f frame, err error) {
 	body, err := k.Read()
 	if err != nil {
 		return f, err
@@ -119,8 +125,8 @@ func (k *started) next() (f frame, err error) {
 	return f, json.Unmarshal(text, &f)
 }
 
-// text is what the frames have on a stream.
-func text(frames []frame, stream string) string {
+// textOf returns the text that the frames have on a stream.
+func textOf(frames []frame, stream string) string {
 	var out strings.Builder
 	for _, f := range frames {
 		if f.Type == protocol.TypeKernelStdio && f.Stream == stream {
@@ -130,12 +136,12 @@ func text(frames []frame, stream string) string {
 	return out.String()
 }
 
-func TestPK5WhatIsWrittenToTheDescriptorsBelongsToTheRun(t *testing.T) {
+func TestPK5TextWrittenToDescriptorsBelongsToTheRun(t *testing.T) {
 	t.Parallel()
-	k := start(t, nil)
-	frames := k.run("import os, subprocess\nos.write(1, b'one\\n')\nsubprocess.run(['sh', '-c', 'echo two; echo three >&2; printf four'])\nos.write(1, b'five')")
-	require.Equal(t, "one\ntwo\nfourfive", text(frames, protocol.Stdout))
-	require.Equal(t, "three\n", text(frames, protocol.Stderr))
+	k := startKernel(t, nil)
+	frames := k.runCell("import os, subprocess\nos.write(1, b'one\\n')\nsubprocess.run(['sh', '-c', 'echo two; echo three >&2; printf four'])\nos.write(1, b'five')")
+	require.Equal(t, "one\ntwo\nfourfive", textOf(frames, protocol.Stdout))
+	require.Equal(t, "three\n", textOf(frames, protocol.Stderr))
 	for _, f := range frames {
 		if f.Type == protocol.TypeKernelStdio {
 			require.Equal(t, "c1", *f.Active)
@@ -145,37 +151,37 @@ func TestPK5WhatIsWrittenToTheDescriptorsBelongsToTheRun(t *testing.T) {
 	require.Equal(t, "ok", frames[len(frames)-1].Status)
 }
 
-// All of it comes before the cell_result, however much it is and however late.
-func TestPK5NothingOfARunComesAfterItsResult(t *testing.T) {
+// All text of a run comes before its cell_result.
+func TestPK5NoTextComesAfterTheResult(t *testing.T) {
 	t.Parallel()
-	k := start(t, nil)
+	k := startKernel(t, nil)
 	for i := range 20 {
-		frames := k.run(fmt.Sprintf("import os\nprint('p' * 1000)\nos.write(1, b'%d' * 60000)\nos.write(2, b'last')", i%10))
-		require.Equal(t, 60_000, strings.Count(text(frames, protocol.Stdout), fmt.Sprint(i%10)))
-		require.Equal(t, 1000, strings.Count(text(frames, protocol.Stdout), "p"))
-		require.Equal(t, "last", text(frames, protocol.Stderr))
+		frames := k.runCell(fmt.Sprintf("import os\nprint('p' * 1000)\nos.write(1, b'%d' * 60000)\nos.write(2, b'last')", i%10))
+		require.Equal(t, 60_000, strings.Count(textOf(frames, protocol.Stdout), fmt.Sprint(i%10)))
+		require.Equal(t, 1000, strings.Count(textOf(frames, protocol.Stdout), "p"))
+		require.Equal(t, "last", textOf(frames, protocol.Stderr))
 	}
 }
 
-func TestPK5TooMuchTextIsCutInTheMiddle(t *testing.T) {
+func TestPK5LongTextIsCutInTheMiddle(t *testing.T) {
 	t.Parallel()
-	k := start(t, func(cfg *kernel.Config) { cfg.MaxStdioBytes = 1 << 20 })
-	frames := k.run("print('first')\nfor i in range(4 << 10): print('x' * 1023)\nprint('last')")
-	out := text(frames, protocol.Stdout)
+	k := startKernel(t, func(cfg *kernel.Config) { cfg.MaxStdioBytes = 1 << 20 })
+	frames := k.runCell("print('first')\nfor i in range(4 << 10): print('x' * 1023)\nprint('last')")
+	out := textOf(frames, protocol.Stdout)
 	require.True(t, strings.HasPrefix(out, "first\n"))
 	require.True(t, strings.HasSuffix(out, "last\n"))
 	require.Contains(t, out, "bytes of output are left out here")
 	require.Less(t, len(out), 1<<20+200<<10)
-	require.Equal(t, "again\n", text(k.run("print('again')"), protocol.Stdout), "each run has the limit anew")
-	frames = k.run("import os\nfor i in range(64): os.write(1, b'y' * 65536)\nos.write(1, b'last')")
-	require.True(t, strings.HasSuffix(text(frames, protocol.Stdout), "last"), "and so has what is written past print")
+	require.Equal(t, "again\n", textOf(k.runCell("print('again')"), protocol.Stdout), "the limit is for each run")
+	frames = k.runCell("import os\nfor i in range(64): os.write(1, b'y' * 65536)\nos.write(1, b'last')")
+	require.True(t, strings.HasSuffix(textOf(frames, protocol.Stdout), "last"), "the limit includes what is not printed by Python")
 }
 
-func TestPrintedBetweenRunsIsNoRuns(t *testing.T) {
+func TestTextBetweenRunsGoesToOutput(t *testing.T) {
 	t.Parallel()
 	var between bytes.Buffer
 	printed := make(chan struct{})
-	k := start(t, func(cfg *kernel.Config) {
+	k := startKernel(t, func(cfg *kernel.Config) {
 		cfg.Output = func(_ string, chunk []byte) {
 			between.Write(chunk)
 			if strings.Contains(between.String(), "late") {
@@ -183,7 +189,7 @@ func TestPrintedBetweenRunsIsNoRuns(t *testing.T) {
 			}
 		}
 	})
-	k.run("import subprocess\nchild = subprocess.Popen(['sh', '-c', 'read x; echo late'], stdin=subprocess.PIPE)")
+	k.runCell("import subprocess\nchild = subprocess.Popen(['sh', '-c', 'read x; echo late'], stdin=subprocess.PIPE)")
 	require.NoError(t, k.Write([]byte(`{"type":"execute_code","agent_tx_id":"t1","code":"child.stdin.write(b'\\n'); child.stdin.flush()"}`)))
 	go func() { // until the kernel is stopped
 		for err := error(nil); err == nil; _, err = k.Read() {
@@ -193,7 +199,7 @@ func TestPrintedBetweenRunsIsNoRuns(t *testing.T) {
 	require.Equal(t, "late\n", between.String())
 }
 
-func TestPK6DeathIsToldWithItsCause(t *testing.T) {
+func TestPK6KernelDeathHasItsCause(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ code, want string }{
 		"exit":     {"print('words')\nimport sys; sys.stdout.flush()\nimport os; os._exit(5)", "kernel exited with status 5; it printed last: words"},
@@ -203,10 +209,10 @@ func TestPK6DeathIsToldWithItsCause(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := start(t, nil)
-			k.send(tc.code)
+			k := startKernel(t, nil)
+			k.sendRun(tc.code)
 			for {
-				_, err := k.next()
+				_, err := k.readFrame()
 				if err == nil {
 					continue
 				}
@@ -219,12 +225,12 @@ func TestPK6DeathIsToldWithItsCause(t *testing.T) {
 	}
 }
 
-func TestKernelSeesNoKeys(t *testing.T) {
+func TestKernelGetsNoKeysOfModels(t *testing.T) {
 	t.Parallel()
-	k := start(t, func(cfg *kernel.Config) {
+	k := startKernel(t, func(cfg *kernel.Config) {
 		cfg.Environ = append(os.Environ(), "ANTHROPIC_API_KEY=secret", "OPENAI_API_KEY=secret", "ASSAY_TOKEN=secret", "LC_ALL=C.UTF-8", "TZ=UTC", "CONDA_PREFIX=/c", "PYTHONUNBUFFERED=no")
 	})
-	out := text(k.run("import os\nfor name in sorted(os.environ): print(name)\nprint(os.getcwd() == os.environ['LATCH_SANDBOX_ROOT'], os.environ['HOME'].startswith(os.getcwd()), os.environ['ASSAY_SESSION'])"), protocol.Stdout)
+	out := textOf(k.runCell("import os\nfor name in sorted(os.environ): print(name)\nprint(os.getcwd() == os.environ['LATCH_SANDBOX_ROOT'], os.environ['HOME'].startswith(os.getcwd()), os.environ['ASSAY_SESSION'])"), protocol.Stdout)
 	for line := range strings.FieldsSeq(out) {
 		require.NotContains(t, line, "KEY")
 		require.NotEqual(t, "ASSAY_TOKEN", line)
@@ -235,24 +241,24 @@ func TestKernelSeesNoKeys(t *testing.T) {
 	}
 }
 
-func TestStopOfABusyKernel(t *testing.T) {
+func TestStopOfBusyKernel(t *testing.T) {
 	t.Parallel()
-	k := start(t, nil)
-	k.send("print('on', flush=True)\nwhile True: pass")
+	k := startKernel(t, nil)
+	k.sendRun("print('on', flush=True)\nwhile True: pass")
 	for f := (frame{}); f.Data != "on\n"; {
 		var err error
-		f, err = k.next()
+		f, err = k.readFrame()
 		require.NoError(t, err)
 	}
 	began := time.Now()
 	require.NoError(t, k.Stop(t.Context()))
-	require.Less(t, time.Since(began), subprocess.StopGrace, "it ends when its socket does, not by SIGKILL")
+	require.Less(t, time.Since(began), subprocess.StopGrace, "it ends when its socket closes, not by SIGKILL")
 	require.ErrorIs(t, syscall.Kill(k.PID(), 0), syscall.ESRCH)
 	_, err := k.Read()
 	require.ErrorIs(t, err, protocol.ErrClosed)
 }
 
-func TestResolve(t *testing.T) {
+func TestResolvePython(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	python, err := kernel.ResolvePython(t.Context(), "python3", dir)
@@ -266,29 +272,44 @@ func TestResolve(t *testing.T) {
 	require.ErrorContains(t, err, "the interpreter false cannot be started: exit status 1")
 }
 
-// A cell that is stopped while it waits has its start_cell and cell_result in
-// the middle of the run that is on, and takes nothing of it.
-func TestStoppingAQueuedCellLeavesTheRunItsText(t *testing.T) {
+// The start_cell and cell_result of a cell that is stopped while it is queued come in the
+// middle of another run, which keeps its text.
+func TestStoppedQueuedCellTakesNoText(t *testing.T) {
 	t.Parallel()
-	k := start(t, nil)
-	require.NoError(t, syscall.Mkfifo(filepath.Join(k.sandbox, "go"), 0o600))
-	k.send("import subprocess\nsubprocess.run('echo one; read x < go; echo two', shell=True)\nprint('three')")
-	k.send("print('never')")
+	k := startKernel(t, nil)
+	require.NoError(t, syscall.Mkfifo(filepath.Join(k.workdir, "go"), 0o600))
+	k.sendRun("import subprocess\nsubprocess.run('echo one; read x < go; echo two', shell=True)\nprint('three')")
+	k.sendRun("print('never')")
 	require.NoError(t, k.Write([]byte(`{"type":"stop_cell","cell_id":"c2"}`)))
 	var frames []frame
 	for {
-		f, err := k.next()
+		f, err := k.readFrame()
 		require.NoError(t, err)
 		frames = append(frames, f)
 		if f.Type == protocol.TypeCellResult && f.CellID == "c2" {
 			require.Equal(t, protocol.StatusInterrupted, f.Status)
-			require.NoError(t, os.WriteFile(filepath.Join(k.sandbox, "go"), []byte("\n"), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(k.workdir, "go"), []byte("\n"), 0o600))
 		}
 		if f.Type == protocol.TypeCellResult && f.CellID == "c1" {
 			break
 		}
 	}
-	require.Contains(t, text(frames, protocol.Stdout), "one\n")
-	require.Contains(t, text(frames, protocol.Stdout), "two\n")
-	require.Contains(t, text(frames, protocol.Stdout), "three\n")
+	require.Contains(t, textOf(frames, protocol.Stdout), "one\n")
+	require.Contains(t, textOf(frames, protocol.Stdout), "two\n")
+	require.Contains(t, textOf(frames, protocol.Stdout), "three\n")
+}
+
+// Processes that a cell forks, and their forks, send nothing to the kernel's socket.
+func TestForksOfACellAreSilent(t *testing.T) {
+	t.Parallel()
+	k := startKernel(t, nil)
+	frames := k.runCell(strings.Join([]string{
+		"import os",
+		"if os.fork() == 0:",
+		"    if os.fork() == 0: os._exit(0)",
+		"    os._exit(os.waitstatus_to_exitcode(os.wait()[1]))",
+		"print(os.wait()[1])",
+	}, "\n"))
+	require.Equal(t, "0\n", textOf(frames, protocol.Stdout))
+	require.Empty(t, textOf(frames, protocol.Stderr))
 }

@@ -15,53 +15,54 @@ import (
 	"assay/internal/subprocess"
 )
 
-// parentEvery is the time between two starts of a parent: what kills one at once
-// must not keep the machine busy.
-const parentEvery = time.Second
+// parentStartInterval is the least time between two starts of a parent, so that one that
+// dies at once does not keep the machine busy.
+const parentStartInterval = time.Second
 
 // PoolConfig says what the kernels of a [Pool] have in common.
 type PoolConfig struct {
-	Python         *Python  // the interpreter, from [ResolvePython]; required
-	MaxKernels     int      // kernels of the pool at a time; required
-	PreloadModules []string // modules that are imported once, for all
-	Environ        []string // the server's environment, of which they get a little
-	Log            *slog.Logger
+	Python         *Python      // the interpreter, from [ResolvePython]; required
+	MaxKernels     int          // how many kernels of the pool there may be at a time; required
+	PreloadModules []string     // modules that the parent imports once, for all kernels
+	Environ        []string     // the server's environment, of which kernels get a few variables
+	Log            *slog.Logger // nil discards
 
-	// Ready is how long the imports may take; 0 is DefaultReadyTimeout.
+	// ReadyTimeout is how long the imports may take. 0: DefaultReadyTimeout.
 	ReadyTimeout time.Duration
 }
 
-// Pool forks Python kernels from a process that has made the dear imports. Such
-// a kernel is there in milliseconds, and else like any other: a process group,
-// cgroup, folder and environment of its own, and never used twice.
+// Pool forks Python kernels from a parent process that has made slow imports. Such a
+// kernel starts in milliseconds. Otherwise it is like any other: it has its own process
+// group, cgroup, folder and environment, and is never used twice.
 //
-// When all kernels of the pool are in use, or a fork fails, a kernel starts cold;
-// that is counted. When the parent dies its kernels live on, and another parent
-// takes its place. A Pool is safe for concurrent use. Whoever made it must Close
-// it, after its kernels have been stopped.
+// If MaxKernels of the pool run, or a fork fails, a kernel starts cold, which Stats
+// counts. If the parent dies, its kernels live on and another parent is started. A Pool
+// is safe for concurrent use. Close it after its kernels have been stopped. A nil *Pool
+// has no kernels.
 type Pool struct {
-	cfg    PoolConfig
-	sup    *subprocess.Supervisor
-	folder string        // the parent's own
-	close  func()        // ends run
-	ended  chan struct{} // closed when run has ended
+	cfg        PoolConfig
+	supervisor *subprocess.Supervisor
+	folder     string        // working folder of the parent
+	cancelRun  func()        // ends replaceParents
+	runEnded   chan struct{} // closed when replaceParents has returned
 
-	mu      sync.Mutex // guards what follows
-	modules []string   // of Preload, those that may be held
-	parent  *parent    // nil: there is none, and kernels start cold
-	used    int        // of Size
-	stats   PoolStats
+	mu          sync.Mutex
+	preloadable []string    // those of cfg.PreloadModules that may be preloaded
+	parent      *poolParent // nil: kernels start cold
+	inUse       int         // kernels of the pool that run
+	stats       PoolStats
 }
 
 // PoolStats is what a pool has done so far.
 type PoolStats struct {
 	ForkedKernels  int `json:"forked"`  // kernels that came from the pool
-	ColdKernels    int `json:"cold"`    // kernels that did not, because all were in use or a fork failed
-	ParentsStarted int `json:"parents"` // processes that were started to fork them; over 1: one has died
+	ColdKernels    int `json:"cold"`    // kernels that did not: all places were taken or a fork failed
+	ParentsStarted int `json:"parents"` // parent processes started; more than 1: one has died
 }
 
-// NewPool starts the parent and waits for its imports. A module that cannot be
-// imported is an error; one that must not be held is warned of and left out.
+// NewPool starts the parent and waits for its imports. It fails if a module cannot be
+// imported. A module that must not be preloaded, because it would make kernels share
+// something, is left out with a warning.
 func NewPool(ctx context.Context, sup *subprocess.Supervisor, cfg PoolConfig) (*Pool, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -78,24 +79,25 @@ func NewPool(ctx context.Context, sup *subprocess.Supervisor, cfg PoolConfig) (*
 			return nil, fmt.Errorf("make the pool's folder: %w", err)
 		}
 	}
-	p := &Pool{cfg: cfg, sup: sup, folder: folder, modules: cfg.PreloadModules, ended: make(chan struct{})}
-	if err := p.breed(ctx); err != nil {
+	p := &Pool{cfg: cfg, supervisor: sup, folder: folder, preloadable: cfg.PreloadModules, runEnded: make(chan struct{})}
+	if err := p.startParent(ctx); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
-	// The pool outlives the start that ctx is for.
-	ctx, p.close = context.WithCancel(context.WithoutCancel(ctx))
-	go p.run(ctx)
+	// ctx is for the start only; the pool outlives it.
+	ctx, p.cancelRun = context.WithCancel(context.WithoutCancel(ctx))
+	go p.replaceParents(ctx)
 	return p, nil
 }
 
-// breed starts a parent of those modules that may be held.
-func (p *Pool) breed(ctx context.Context) error {
+// startParent starts a parent with all preloadable modules. If the parent refuses some,
+// it excludes them and starts another.
+func (p *Pool) startParent(ctx context.Context) error {
 	for {
-		parent, said, err := p.startParent(ctx)
+		parent, ready, err := p.launchParent(ctx)
 		if err != nil {
 			return fmt.Errorf("start the pool: %w", err)
 		}
-		if len(said.Failed)+len(said.Refused) == 0 {
+		if len(ready.Failed)+len(ready.Refused) == 0 {
 			p.mu.Lock()
 			p.parent = parent
 			p.stats.ParentsStarted++
@@ -103,28 +105,31 @@ func (p *Pool) breed(ctx context.Context) error {
 			return nil
 		}
 		err = parent.stop(ctx)
-		for _, module := range slices.Sorted(maps.Keys(said.Failed)) {
-			err = errors.Join(err, fmt.Errorf("preload: %s cannot import %s: %s", p.cfg.Python.Executable, module, said.Failed[module]))
+		for _, module := range slices.Sorted(maps.Keys(ready.Failed)) {
+			err = errors.Join(err, fmt.Errorf("preload: %s cannot import %s: %s", p.cfg.Python.Executable, module, ready.Failed[module]))
 		}
 		if err != nil {
 			return err
 		}
-		p.leaveOut(said.Refused)
+		p.excludeModules(ready.Refused)
 	}
 }
 
-func (p *Pool) leaveOut(refused map[string]string) {
+// excludeModules logs modules with the reason why they are refused, and removes them from
+// preloadable.
+func (p *Pool) excludeModules(refused map[string]string) {
 	for _, module := range slices.Sorted(maps.Keys(refused)) {
 		p.cfg.Log.Warn("a module is not preloaded: every kernel imports it itself", "module", module, "reason", refused[module])
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.modules = slices.DeleteFunc(slices.Clone(p.modules), func(module string) bool { return refused[module] != "" })
+	p.preloadable = slices.DeleteFunc(slices.Clone(p.preloadable), func(module string) bool { return refused[module] != "" })
 }
 
-// run replaces a parent that has died, until ctx is done.
-func (p *Pool) run(ctx context.Context) {
-	defer close(p.ended)
+// replaceParents starts another parent whenever one has died, until ctx ends or a start
+// fails.
+func (p *Pool) replaceParents(ctx context.Context) {
+	defer close(p.runEnded)
 	for {
 		p.mu.Lock()
 		parent := p.parent
@@ -134,32 +139,32 @@ func (p *Pool) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		p.cfg.Log.Warn("the pool's process has ended: another takes its place", "exit", parent.proc.Exit().String())
+		p.cfg.Log.Warn("the pool's parent process has died: another is started", "exit", parent.proc.Exit().String())
 		p.mu.Lock()
 		p.parent = nil
 		p.mu.Unlock()
 		err := parent.stop(ctx)
 		select {
-		case <-time.After(time.Until(parent.began.Add(parentEvery))):
+		case <-time.After(time.Until(parent.startedAt.Add(parentStartInterval))):
 		case <-ctx.Done():
 			return
 		}
 		if err == nil {
-			err = p.breed(ctx)
+			err = p.startParent(ctx)
 		}
 		if err != nil {
 			if ctx.Err() == nil {
-				p.cfg.Log.Error("the pool is out of use: kernels start cold from now on", "error", err)
+				p.cfg.Log.Error("the pool's parent process cannot be started again: kernels start cold from now on", "error", err)
 			}
 			return
 		}
 	}
 }
 
-// Close ends the parent. Kernels of the pool that still run are killed.
+// Close stops the parent, which kills kernels of the pool that still run.
 func (p *Pool) Close(ctx context.Context) error {
-	p.close()
-	<-p.ended
+	p.cancelRun()
+	<-p.runEnded
 	p.mu.Lock()
 	parent := p.parent
 	p.parent = nil
@@ -171,48 +176,49 @@ func (p *Pool) Close(ctx context.Context) error {
 	return errors.Join(err, os.RemoveAll(p.folder))
 }
 
-// Stats tells what the pool has done so far.
+// Stats returns what the pool has done so far.
 func (p *Pool) Stats() PoolStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stats
 }
 
-// take reserves a kernel of the pool; nil: the kernel has to start cold. The
-// pool may be nil, which is none.
-func (p *Pool) take(cfg Config) *fork {
+// reserveFork takes a place in the pool for a kernel. Returns nil if the kernel must start
+// cold: p is nil, the kernel is no Python kernel, all places are taken, or there is no
+// parent at the moment.
+func (p *Pool) reserveFork(cfg Config) *poolFork {
 	if p == nil || cfg.Command != nil || cfg.Emacs != nil {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.parent == nil || p.used >= p.cfg.MaxKernels {
+	if p.parent == nil || p.inUse >= p.cfg.MaxKernels {
 		p.stats.ColdKernels++
 		return nil
 	}
-	p.used++
+	p.inUse++
 	p.stats.ForkedKernels++
-	f := &fork{parent: p.parent, folder: cfg.Workdir, environ: environment(cfg), read: p.folder}
-	f.release = sync.OnceFunc(func() {
+	f := &poolFork{parent: p.parent, workdir: cfg.Workdir, environ: environment(cfg), poolFolder: p.folder}
+	f.releasePlace = sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.used--
+		p.inUse--
 	})
 	return f
 }
 
-// fails notes that what was taken has not become a kernel, nor is to when ctx is
-// done.
-func (p *Pool) fails(ctx context.Context, f *fork, err error) {
-	f.release()
-	wanted := ctx.Err() == nil
-	if wanted {
+// noteForkFailure releases the place of a fork that has not become a kernel and, unless
+// the start was cancelled with ctx, logs and counts the failure.
+func (p *Pool) noteForkFailure(ctx context.Context, f *poolFork, err error) {
+	f.releasePlace()
+	isCancelled := ctx.Err() != nil
+	if !isCancelled {
 		p.cfg.Log.Warn("a fork of the pool failed: the kernel starts cold", "error", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.ForkedKernels--
-	if wanted {
+	if !isCancelled {
 		p.stats.ColdKernels++
 	}
 }

@@ -19,43 +19,45 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/protocol"
+	"assay/internal/sandbox"
 	"assay/internal/subprocess"
 	"assay/kernel"
 )
 
-// warm is a pool and what it takes to start its kernels.
-type warm struct {
+// testPool is a pool with everything needed to start its kernels.
+type testPool struct {
 	*kernel.Pool
 	t      *testing.T
 	sup    *subprocess.Supervisor
 	python *kernel.Python
-	log    *lines
+	log    *logBuffer
 }
 
-// lines is a log that tests look at.
-type lines struct {
+// logBuffer collects log lines.
+type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (l *lines) Write(b []byte) (int, error) {
+func (l *logBuffer) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(b)
 }
 
-func (l *lines) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-func startPool(t *testing.T, interpreter string, cfg kernel.PoolConfig) *warm {
+// startPool starts a pool and closes it after the test.
+func startPool(t *testing.T, interpreter string, cfg kernel.PoolConfig) *testPool {
 	t.Helper()
-	sup := supervisor(t)
+	sup := newSupervisor(t)
 	python, err := kernel.ResolvePython(t.Context(), interpreter, sup.TempDir())
 	require.NoError(t, err)
-	w := &warm{t: t, sup: sup, python: python, log: &lines{}}
+	w := &testPool{t: t, sup: sup, python: python, log: &logBuffer{}}
 	if cfg.Environ == nil {
 		cfg.Environ = os.Environ()
 	}
@@ -66,33 +68,34 @@ func startPool(t *testing.T, interpreter string, cfg kernel.PoolConfig) *warm {
 	return w
 }
 
-func (w *warm) start() *started {
+// startKernel starts a kernel with the pool.
+func (w *testPool) startKernel() *testKernel {
 	w.t.Helper()
-	return startOf(w.t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool = w.Pool })
+	return startKernelWith(w.t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool = w.Pool })
 }
 
-// parent is the process id of the pool's process, as a kernel of it tells.
-func parentOf(k *started) int { return k.ReadyMessage.Pool.ParentPID }
+// parentPID returns the process id of the parent that forked a kernel.
+func parentPID(k *testKernel) int { return k.ReadyMessage.Pool.ParentPID }
 
-// printed runs code and returns what it prints.
-func (k *started) printed(code string) string {
+// outputOf runs code as a new cell and returns what it prints on stdout.
+func (k *testKernel) outputOf(code string) string {
 	k.t.Helper()
-	return text(k.run(code), protocol.Stdout)
+	return textOf(k.runCell(code), protocol.Stdout)
 }
 
-func TestPK16AForkIsAKernelLikeAnyOther(t *testing.T) {
+func TestPK16ForkIsLikeAColdKernel(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4, PreloadModules: []string{"json"}})
-	k := w.start()
-	require.NotNil(t, k.ReadyMessage.Pool, "it comes from the pool")
+	k := w.startKernel()
+	require.NotNil(t, k.ReadyMessage.Pool, "it was forked by the pool")
 	require.Equal(t, k.PID(), k.ReadyMessage.PID)
 	require.Equal(t, []int{1, 0}, []int{k.ReadyMessage.Pool.Threads, k.ReadyMessage.Pool.Children})
 	require.Empty(t, k.ReadyMessage.Pool.Globals)
 	require.Empty(t, k.ReadyMessage.Pool.OpenDescriptors)
 	require.Empty(t, k.ReadyMessage.Pool.Environ)
 
-	cold := startOf(t, w.sup, w.python, nil)
-	// What a program can see of where it runs is what one sees that was started.
+	cold := startKernelWith(t, w.sup, w.python, nil)
+	// A program sees the same surroundings in a fork as in a kernel that was started cold.
 	look := strings.Join([]string{
 		"import os, sys, signal, threading, resource",
 		"print(sorted(set(os.environ)))",
@@ -104,19 +107,19 @@ func TestPK16AForkIsAKernelLikeAnyOther(t *testing.T) {
 		"print(resource.getrlimit(resource.RLIMIT_NOFILE), os.umask(0o22), __name__)",
 		"print(len(os.listdir('/proc/self/fd')))",
 	}, "\n")
-	require.Equal(t, cold.printed(look), k.printed(look))
-	require.Equal(t, "1\n2\n", k.printed("import subprocess\nprint(1)\nsubprocess.run(['echo', '2'])"), "its descriptors are drained")
+	require.Equal(t, cold.outputOf(look), k.outputOf(look))
+	require.Equal(t, "1\n2\n", k.outputOf("import subprocess\nprint(1)\nsubprocess.run(['echo', '2'])"), "its descriptors are drained")
 
-	k.send("print('on', flush=True)\nwhile True: pass")
+	k.sendRun("print('on', flush=True)\nwhile True: pass")
 	for f := (frame{}); f.Data != "on\n"; {
 		var err error
-		f, err = k.next()
+		f, err = k.readFrame()
 		require.NoError(t, err)
 	}
-	require.NoError(t, k.Write(fmt.Appendf(nil, `{"type":"stop_cell","cell_id":"c%d"}`, k.n)))
+	require.NoError(t, k.Write(fmt.Appendf(nil, `{"type":"stop_cell","cell_id":"c%d"}`, k.runCount)))
 	for f := (frame{}); f.Type != protocol.TypeCellResult; {
 		var err error
-		f, err = k.next()
+		f, err = k.readFrame()
 		require.NoError(t, err)
 		if f.Type == protocol.TypeCellResult {
 			require.Equal(t, protocol.StatusInterrupted, f.Status)
@@ -124,37 +127,53 @@ func TestPK16AForkIsAKernelLikeAnyOther(t *testing.T) {
 	}
 }
 
+// A forked kernel reports what was enforced for it, not what its machine might enforce.
+func TestEnforcedOfForkedKernel(t *testing.T) {
+	t.Parallel()
+	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1})
+	limits := &sandbox.Template{Machine: sandbox.Machine{IsRoot: os.Getuid() == 0}, Rules: sandbox.Rules{MaxMemoryBytes: 8 << 30, MaxProcesses: 1 << 30}} // no machine has so many
+	k := startKernelWith(t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool, cfg.Sandbox = w.Pool, limits })
+	require.NotNil(t, k.ReadyMessage.Pool)
+	enforced := k.Enforced()
+	require.Equal(t, w.sup.Enforceable()["cgroup_kill"], enforced["cgroup_kill"])
+	require.True(t, enforced["process_group"])
+	require.True(t, enforced["memory"])
+	require.False(t, enforced["read"], "this machine is said to have no Landlock")
+	require.Equal(t, os.Getuid() != 0, enforced["processes"], "no cgroup takes that limit")
+}
+
 func TestPK16ForksShareNothing(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4, PreloadModules: []string{"random"}})
-	a, b := w.start(), w.start()
-	require.Equal(t, "set\n", a.printed("import json, os\njson.mark = x = 1\nos.environ['MARK'] = '1'\nos.chdir('/')\nprint('set')"))
-	require.Equal(t, "False None False\n", b.printed("import json, os\nprint(hasattr(json, 'mark'), os.environ.get('MARK'), 'x' in globals())"))
-	c := w.start()
-	require.Equal(t, "False None False\n", c.printed("import json, os\nprint(hasattr(json, 'mark'), os.environ.get('MARK'), 'x' in globals())"))
+	a, b := w.startKernel(), w.startKernel()
+	require.Equal(t, "set\n", a.outputOf("import json, os\njson.mark = x = 1\nos.environ['MARK'] = '1'\nos.chdir('/')\nprint('set')"))
+	require.Equal(t, "False None False\n", b.outputOf("import json, os\nprint(hasattr(json, 'mark'), os.environ.get('MARK'), 'x' in globals())"))
+	c := w.startKernel()
+	require.Equal(t, "False None False\n", c.outputOf("import json, os\nprint(hasattr(json, 'mark'), os.environ.get('MARK'), 'x' in globals())"))
 	draw := "import random, uuid, tempfile\nprint(random.random(), uuid.uuid4(), tempfile.mktemp())"
-	drawn := map[string]bool{a.printed(draw): true, b.printed(draw): true, c.printed(draw): true}
+	drawn := map[string]bool{a.outputOf(draw): true, b.outputOf(draw): true, c.outputOf(draw): true}
 	require.Len(t, drawn, 3, "each draws its own numbers")
 }
 
-func TestPK16NumpyDrawsOtherNumbersInEachFork(t *testing.T) {
+func TestPK16NumpySeedDiffersInEachFork(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, scientific(t), kernel.PoolConfig{MaxKernels: 4, PreloadModules: []string{"numpy", "pandas", "matplotlib"}})
-	a, b := w.start(), w.start()
+	w := startPool(t, scientificPython(t), kernel.PoolConfig{MaxKernels: 4, PreloadModules: []string{"numpy", "pandas", "matplotlib"}})
+	a, b := w.startKernel(), w.startKernel()
 	require.NotNil(t, a.ReadyMessage.Pool.Seed)
 	require.NotEqual(t, *a.ReadyMessage.Pool.Seed, *b.ReadyMessage.Pool.Seed)
 	draw := "import numpy\nprint(numpy.random.rand())"
-	first := a.printed(draw)
-	require.NotEqual(t, first, b.printed(draw))
-	require.Equal(t, first, a.printed(fmt.Sprintf("numpy.random.seed(%d)\nprint(numpy.random.rand())", *a.ReadyMessage.Pool.Seed)), "the seed that is recorded gives the numbers")
-	require.Equal(t, "True True\n", a.printed("import sys\nprint('pandas' in sys.modules, 'matplotlib.pyplot' in sys.modules)"))
+	first := a.outputOf(draw)
+	require.NotEqual(t, first, b.outputOf(draw))
+	require.Equal(t, first, a.outputOf(fmt.Sprintf("numpy.random.seed(%d)\nprint(numpy.random.rand())", *a.ReadyMessage.Pool.Seed)), "the reported seed reproduces the numbers")
+	require.Equal(t, "True True\n", a.outputOf("import sys\nprint('pandas' in sys.modules, 'matplotlib.pyplot' in sys.modules)"))
 	backend := "import matplotlib\nprint(matplotlib.get_backend())"
-	require.Equal(t, startOf(t, w.sup, w.python, nil).printed(backend), a.printed(backend))
-	require.Empty(t, w.log.String(), "all three may be held")
+	require.Equal(t, startKernelWith(t, w.sup, w.python, nil).outputOf(backend), a.outputOf(backend))
+	require.Empty(t, w.log.String(), "all three may be preloaded")
 }
 
-// scientific is an interpreter that has numpy, pandas and matplotlib.
-func scientific(t *testing.T) string {
+// scientificPython returns an interpreter that has numpy, pandas and matplotlib. Without one
+// it skips the test, except in CI.
+func scientificPython(t *testing.T) string {
 	t.Helper()
 	for _, interpreter := range []string{"python3", "/usr/bin/python3"} {
 		if exec.CommandContext(t.Context(), interpreter, "-c", "import numpy, pandas, matplotlib").Run() == nil {
@@ -166,40 +185,40 @@ func scientific(t *testing.T) string {
 	return ""
 }
 
-func TestPK16AnExhaustedPoolIsAColdStart(t *testing.T) {
+func TestPK16FullPoolStartsCold(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1})
-	first := w.start()
+	first := w.startKernel()
 	require.NotNil(t, first.ReadyMessage.Pool)
-	second := w.start()
+	second := w.startKernel()
 	require.Nil(t, second.ReadyMessage.Pool)
-	require.Equal(t, "2\n", second.printed("print(1 + 1)"))
+	require.Equal(t, "2\n", second.outputOf("print(1 + 1)"))
 	require.Equal(t, kernel.PoolStats{ForkedKernels: 1, ColdKernels: 1, ParentsStarted: 1}, w.Stats())
 	require.NoError(t, first.Stop(t.Context()))
-	require.NotNil(t, w.start().ReadyMessage.Pool, "its place is free again")
+	require.NotNil(t, w.startKernel().ReadyMessage.Pool, "its place is free again")
 	require.Equal(t, kernel.PoolStats{ForkedKernels: 2, ColdKernels: 1, ParentsStarted: 1}, w.Stats())
 }
 
-func TestPK16TheEndOfAForkIsToldWithItsCause(t *testing.T) {
+func TestPK16DeathOfForkHasItsCause(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 8})
 	for code, want := range map[string]string{
 		"import os\nos._exit(5)":              "kernel exited with status 5",
 		"import ctypes\nctypes.string_at(0)":  "kernel was killed by SIGSEGV; it printed last: Fatal Python error",
 		"import os\nos.kill(os.getpid(), 9)":  "kernel was killed by SIGKILL",
-		"import os\nos.kill(os.getppid(), 9)": "kernel ended, nobody can tell how",
+		"import os\nos.kill(os.getppid(), 9)": "kernel ended with an unknown exit status",
 	} {
-		k := w.start()
+		k := w.startKernel()
 		if strings.Contains(code, "getppid") {
-			k.run(code)
-			awaitDeath(t, parentOf(k))
-			require.Equal(t, "1\n", k.printed("print(1)"), "it lives on without its parent")
+			k.runCell(code)
+			awaitGone(t, parentPID(k))
+			require.Equal(t, "1\n", k.outputOf("print(1)"), "it lives on without its parent")
 			code = "os._exit(7)"
 		}
-		k.send(code)
+		k.sendRun(code)
 		var err error
 		for err == nil {
-			_, err = k.next()
+			_, err = k.readFrame()
 		}
 		var died *subprocess.ExitError
 		require.ErrorAs(t, err, &died)
@@ -207,112 +226,58 @@ func TestPK16TheEndOfAForkIsToldWithItsCause(t *testing.T) {
 	}
 }
 
-func awaitDeath(t *testing.T, pid int) {
+// awaitGone waits until a process does not exist.
+func awaitGone(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) },
 		20*time.Second, time.Millisecond, "process %d", pid)
 }
 
-func TestPK16AnotherParentTakesThePlaceOfADeadOne(t *testing.T) {
+func TestPK16DeadParentIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4})
-	old := w.start()
-	require.Empty(t, old.printed("x = 'kept'"))
-	require.NoError(t, syscall.Kill(parentOf(old), syscall.SIGKILL))
+	old := w.startKernel()
+	require.Empty(t, old.outputOf("x = 'kept'"))
+	require.NoError(t, syscall.Kill(parentPID(old), syscall.SIGKILL))
 	require.Eventually(t, func() bool { return w.Stats().ParentsStarted == 2 }, 20*time.Second, time.Millisecond)
-	require.Equal(t, "kept\n", old.printed("print(x)"), "nothing is lost")
-	next := w.start()
+	require.Equal(t, "kept\n", old.outputOf("print(x)"), "nothing is lost")
+	next := w.startKernel()
 	require.NotNil(t, next.ReadyMessage.Pool)
-	require.NotEqual(t, parentOf(old), parentOf(next))
-	require.Contains(t, w.log.String(), "another takes its place")
+	require.NotEqual(t, parentPID(old), parentPID(next))
+	require.Contains(t, w.log.String(), "another is started")
 	require.NoError(t, old.Stop(t.Context()))
-	awaitDeath(t, old.PID()) // whoever adopted it reaps it, in its own time
+	awaitGone(t, old.PID()) // init reaps it, some time later
 }
 
-// A parent that hangs costs one start its patience, and no kernel its life.
-func TestPK16AParentThatHangsIsReplaced(t *testing.T) {
+// If the parent hangs, one start waits until the timeout and is then cold; kernels live on.
+func TestPK16HangingParentIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4})
-	old := w.start()
-	require.NoError(t, syscall.Kill(parentOf(old), syscall.SIGSTOP))
-	cold := w.start()
+	old := w.startKernel()
+	require.NoError(t, syscall.Kill(parentPID(old), syscall.SIGSTOP))
+	cold := w.startKernel()
 	require.Nil(t, cold.ReadyMessage.Pool)
-	require.Equal(t, "1\n", cold.printed("print(1)"))
-	require.Equal(t, "1\n", old.printed("print(1)"))
+	require.Equal(t, "1\n", cold.outputOf("print(1)"))
+	require.Equal(t, "1\n", old.outputOf("print(1)"))
 	require.Eventually(t, func() bool { return w.Stats().ParentsStarted == 2 }, 20*time.Second, time.Millisecond)
-	require.NotNil(t, w.start().ReadyMessage.Pool)
+	require.NotNil(t, w.startKernel().ReadyMessage.Pool)
 }
 
-func TestPK16WhatMustNotBeHeldIsLeftOut(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	for name, source := range map[string]string{
-		"homely":   "import os\nHOME = os.path.expanduser('~')",
-		"placed":   "import os\nHERE = os.path.abspath('data')",
-		"threaded": "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()",
-		"innocent": "MARK = 1",
-		"copycat":  "import os\nENV = dict(os.environ)",
-	} {
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name+".py"), []byte(source), 0o600))
-	}
-	environ := append(os.Environ(), "PYTHONPATH="+folder)
-	w := startPool(t, "python3", kernel.PoolConfig{
-		MaxKernels: 1, Environ: environ, PreloadModules: []string{"homely", "placed", "innocent", "copycat", "threaded"},
-	})
-	for _, reason := range []string{
-		"module=homely", "it looks at HOME (in homely)", "module=placed", "it looks at the current folder (in placed)",
-		"module=copycat", "module=threaded", "it starts threads",
-	} {
-		require.Contains(t, w.log.String(), reason)
-	}
-	require.NotContains(t, w.log.String(), "innocent")
-	k := startOf(t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool, cfg.Environ = w.Pool, environ })
-	require.NotNil(t, k.ReadyMessage.Pool)
-	require.Equal(t, "['innocent']\n", k.printed("import sys\nprint([n for n in ('homely', 'placed', 'threaded', 'innocent', 'copycat') if n in sys.modules])"))
-	require.Equal(t, k.sandbox+"/data\n", k.printed("import placed\nprint(placed.HERE)"))
-}
-
-func TestPK16AModuleThatIsMissingIsAnError(t *testing.T) {
-	t.Parallel()
-	sup := supervisor(t)
-	python, err := kernel.ResolvePython(t.Context(), "python3", sup.TempDir())
-	require.NoError(t, err)
-	_, err = kernel.NewPool(t.Context(), sup, kernel.PoolConfig{Python: python, MaxKernels: 1, Environ: os.Environ(), PreloadModules: []string{"json", "no_such_module"}})
-	require.EqualError(t, err, "preload: "+python.Executable+" cannot import no_such_module: ModuleNotFoundError: No module named 'no_such_module'")
-	left, err := filepath.Glob(filepath.Join(sup.TempDir(), "pool-*"))
-	require.NoError(t, err)
-	require.Empty(t, left)
-}
-
-// A folder's own matplotlibrc was not there when matplotlib was imported.
-func TestPK16AFolderThatDisagreesIsAColdStart(t *testing.T) {
-	t.Parallel()
-	w := startPool(t, scientific(t), kernel.PoolConfig{MaxKernels: 2, PreloadModules: []string{"matplotlib"}})
-	k := startOf(t, w.sup, w.python, func(cfg *kernel.Config) {
-		cfg.Pool = w.Pool
-		require.NoError(t, os.WriteFile(filepath.Join(cfg.Workdir, "matplotlibrc"), []byte("lines.linewidth: 7.5\n"), 0o600))
-	})
-	require.Nil(t, k.ReadyMessage.Pool)
-	require.Equal(t, "7.5\n", k.printed("import matplotlib\nprint(matplotlib.rcParams['lines.linewidth'])"))
-	require.Contains(t, w.log.String(), "would not read the matplotlibrc")
-	require.Equal(t, kernel.PoolStats{ColdKernels: 1, ParentsStarted: 1}, w.Stats())
-}
-
-func TestPK16ManyAtOnceAndNothingIsLeft(t *testing.T) {
+func TestPK16ManyKernelsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 20})
-	var kernels [24]*started
+	var kernels [24]*testKernel
 	var all sync.WaitGroup
 	for i := range kernels {
-		all.Go(func() { kernels[i] = w.start() })
+		all.Go(func() { kernels[i] = w.startKernel() })
 	}
 	all.Wait()
 	require.Equal(t, kernel.PoolStats{ForkedKernels: 20, ColdKernels: 4, ParentsStarted: 1}, w.Stats())
 	parent := 0
 	for i, k := range kernels {
-		require.Equal(t, fmt.Sprintln(i*i), k.printed(fmt.Sprintf("import subprocess\nsubprocess.Popen(['sleep', '600'], start_new_session=True)\nprint(%d ** 2)", i)))
+		require.Equal(t, fmt.Sprintln(i*i), k.outputOf(fmt.Sprintf("import subprocess\nsubprocess.Popen(['sleep', '600'], start_new_session=True)\nprint(%d ** 2)", i)))
 		if k.ReadyMessage.Pool != nil {
-			parent = parentOf(k)
+			parent = parentPID(k)
 		}
 	}
 	for _, k := range kernels {
@@ -321,23 +286,46 @@ func TestPK16ManyAtOnceAndNothingIsLeft(t *testing.T) {
 	all.Wait()
 	children, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(parent), "task", strconv.Itoa(parent), "children"))
 	require.NoError(t, err)
-	require.Empty(t, string(children), "none is left, not even a dead one")
+	require.Empty(t, string(children), "none is left, not even a zombie")
 	files, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(parent), "fd"))
 	require.NoError(t, err)
-	require.Len(t, files, 4, "its own three and the socket")
+	require.Len(t, files, 4, "its three streams and the socket")
 }
 
-// When the server goes, however it goes, the parent takes its kernels with it.
-func TestPK16TheParentKillsItsKernelsAtTheEnd(t *testing.T) {
+// The parent kills its kernels when its socket closes, as when the server dies.
+func TestPK16ParentKillsItsKernels(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 2})
-	k := w.start()
+	k := w.startKernel()
 	require.NoError(t, w.Close(t.Context()))
 	var err error
 	for err == nil {
-		_, err = k.next()
+		_, err = k.readFrame()
 	}
 	var died *subprocess.ExitError
 	require.ErrorAs(t, err, &died)
-	require.Nil(t, w.start().ReadyMessage.Pool, "a closed pool has no kernels")
+	require.Nil(t, w.startKernel().ReadyMessage.Pool, "a closed pool has no kernels")
+}
+
+// A parent that dies again and again is started at most once per second.
+func TestPK16ParentStartsAreSpaced(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	environ := writeModules(t, map[string]string{"mortal": "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0.3)"})
+	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1, Environ: environ, PreloadModules: []string{"mortal"}})
+	require.Eventually(t, func() bool { return w.Stats().ParentsStarted == 2 }, 20*time.Second, time.Millisecond)
+	require.GreaterOrEqual(t, time.Since(began), time.Second)
+}
+
+// A kernel that fails to start frees its place in the pool.
+func TestPK16FailedStartFreesItsPlace(t *testing.T) {
+	t.Parallel()
+	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	impossible := &sandbox.Template{Rules: sandbox.Rules{Network: "nonsense"}}
+	_, err := kernel.Start(ctx, w.sup, kernel.Config{Python: w.python, Pool: w.Pool, Sandbox: impossible, Workdir: t.TempDir(), Session: "s"})
+	require.ErrorContains(t, err, "nonsense")
+	require.NotNil(t, w.startKernel().ReadyMessage.Pool)
+	require.Equal(t, kernel.PoolStats{ForkedKernels: 1, ParentsStarted: 1}, w.Stats())
 }

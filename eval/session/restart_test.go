@@ -46,7 +46,7 @@ func TestPK7KernelThatIgnoresInterruptsIsReplaced(t *testing.T) {
 	failed := s.await(t, "the run's end for the agent", func(e *trace.Entry) bool {
 		return e.Hop == trace.ServerToAgent && e.Type == protocol.TypeKernelMessage && strings.Contains(string(e.Body), protocol.TypeCellResult)
 	})
-	require.Contains(t, string(failed.Body), "has not stopped for 5s, and cannot be interrupted; another takes its place, without any of its variables")
+	require.Contains(t, string(failed.Body), "has not stopped for 5s, and cannot be interrupted; another kernel takes its place, without its variables")
 	s.await(t, "another kernel", isEntry(trace.KernelToServer, protocol.TypeReady))
 	query("print('kept' in globals())")
 	s.await(t, "the next cell", says("False"))

@@ -1,4 +1,4 @@
-package kernel_test
+package elisp_test
 
 import (
 	"strings"
@@ -9,17 +9,17 @@ import (
 	"assay/internal/protocol"
 )
 
-// Each of these runs in the same kernel, one after the other.
-func TestElispValues(t *testing.T) {
+// Cells show the value of their last form. All cases run in one kernel, one after the other.
+func TestCellsShowTheirValue(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
-	for _, c := range []struct{ code, shown string }{
+	k := startKernel(t)
+	for _, c := range []struct{ code, want string }{
 		{"(+ 2 2)", "4"},
 		{"(progn (setq x 1) (+ x 2))", "3"},
 		{"(defun square (n) (* n n))", "square"},
 		{"(square 7)", "49"},
 		{"1 2 3", "3"},
-		{"nil", "nil"}, // an answer like any other
+		{"nil", "nil"}, // shown like any other value
 		{"", ""},
 		{" ; only a comment", ""},
 		{"(setq y 5) ; a comment behind", "5"},
@@ -40,26 +40,26 @@ func TestElispValues(t *testing.T) {
 		{"(shell-command-to-string \"printf 'h\\\\303\\\\251'\")", `"hé"`},
 		{"(setq debug-on-error t debug-on-quit t) (condition-case nil (car 1) (error 'caught))", "caught"},
 	} {
-		run := k.run(c.code)
+		run := k.runCell(c.code)
 		require.Equal(t, "ok", run.result["status"], c.code)
-		require.Equal(t, c.shown, run.shown(), c.code)
+		require.Equal(t, c.want, run.valueText(), c.code)
 		require.Equal(t, false, run.result["has_exception"], c.code)
 		require.Nil(t, run.result["exception"], c.code)
-		if c.shown != "" {
+		if c.want != "" {
 			require.Equal(t, "execute_result", run.output["output_type"])
 			require.Equal(t, run.result["run_sequencer"], run.output["execution_count"])
 		} else {
 			require.Nil(t, run.output)
 		}
-		code := k.code(c.code)
+		code := k.executeCode(c.code)
 		require.Equal(t, "ok", code["status"], c.code)
 	}
 }
 
-func TestElispErrors(t *testing.T) {
+func TestErrorsOfCells(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
-	for _, c := range []struct{ code, name, text, place string }{
+	k := startKernel(t)
+	for _, c := range []struct{ code, name, text, location string }{
 		{"(undefined-function)", "void-function", "Symbol's function definition is void: undefined-function", "in line 1: (undefined-function)"},
 		{"(/ 1 0)", "arith-error", "Arithmetic error", "in line 1: (/ 1 0)"},
 		{"(error \"`a' isn't \\\"b\\\"\")", "error", `'a' isn't "b"`, ""},
@@ -80,7 +80,7 @@ func TestElispErrors(t *testing.T) {
 		{"(error \"raw \\377 byte\")", "error", "raw \uFFFD byte", ""},
 		{"(recursive-edit)", "end-of-file", "End of file during parsing: Error reading from stdin", ""},
 	} {
-		run := k.run(c.code)
+		run := k.runCell(c.code)
 		require.Equal(t, "error", run.result["status"], c.code)
 		require.Equal(t, "error", run.output["output_type"], c.code)
 		if k.ReadyMessage.Version < "29" || c.name != "error" {
@@ -91,37 +91,37 @@ func TestElispErrors(t *testing.T) {
 		}
 		exception := run.result.str("exception")
 		require.True(t, strings.HasPrefix(exception, run.output.str("evalue")+"\n  in line "), exception)
-		require.Contains(t, exception, c.place)
-		k.alive()
+		require.Contains(t, exception, c.location)
+		k.requireWorking()
 	}
-	require.Equal(t, "void", k.run("(if (boundp 'read-first) 'bound 'void)").shown(), "all forms are read before one is evaluated")
+	require.Equal(t, "void", k.runCell("(if (boundp 'read-first) 'bound 'void)").valueText(), "all forms are read before one is evaluated")
 }
 
-func TestElispExecuteCode(t *testing.T) {
+func TestExecuteCodeAnswers(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
+	k := startKernel(t)
 	require.Equal(t, message{
 		"type": "execute_code_response", "agent_tx_id": "tx", "status": "ok", "result": "sym",
 		"stdout": "1x\n", "stderr": "", "exception": nil, "ename": nil, "error": nil, "forms": 3.0,
-	}, k.code(`(princ 1) (message "x") 'sym`))
+	}, k.executeCode(`(princ 1) (message "x") 'sym`))
 	require.Equal(t, message{
 		"type": "execute_code_response", "agent_tx_id": "tx", "status": "error", "result": nil,
 		"stdout": "1", "stderr": "", "ename": "arith-error", "error": "Arithmetic error", "forms": 3.0,
 		"exception": "Arithmetic error\n  in line 2: (/ 1 0)",
-	}, k.code("(princ 1)\n(/ 1 0)\n3"))
-	require.Nil(t, k.code("; nothing")["result"])
+	}, k.executeCode("(princ 1)\n(/ 1 0)\n3"))
+	require.Nil(t, k.executeCode("; nothing")["result"])
 
-	text := k.code(`(dotimes (i 100000) (princ (format "%099d\n" i)))`).str("stdout")
+	text := k.executeCode(`(dotimes (i 100000) (princ (format "%099d\n" i)))`).str("stdout")
 	require.Regexp(t, `^0+\n0+1\n`, text)
 	require.Contains(t, text, "\n... 5805696 characters ...\n")
 	require.True(t, strings.HasSuffix(text, "99999\n"))
-	require.Empty(t, k.code("1")["stdout"])
+	require.Empty(t, k.executeCode("1")["stdout"])
 }
 
-// The evaluator itself, as a program in the kernel may call it.
-func TestElispAgentEval(t *testing.T) {
+// Code in the kernel may call the evaluator.
+func TestAgentEvalFunction(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
+	k := startKernel(t)
 	for code, want := range map[string]string{
 		`(agent-eval "(+ 2 2)")`:                        `(:success t :result "4" :error nil :skipped nil)`,
 		`(agent-eval "nil")`:                            `(:success t :result "nil" :error nil :skipped nil)`,
@@ -134,17 +134,17 @@ func TestElispAgentEval(t *testing.T) {
 		`(agent-eval 5)`:                                `(:success nil :result nil :error "Wrong type argument: stringp, 5" :skipped nil)`,
 		`(agent-eval "(agent-eval \"(throw 1 2)\") 7")`: `(:success t :result "7" :error nil :skipped nil)`,
 	} {
-		require.Equal(t, want, k.run("(butlast (append (seq-take "+code+" 8) '(end)))").shown(), code)
+		require.Equal(t, want, k.runCell("(butlast (append (seq-take "+code+" 8) '(end)))").valueText(), code)
 	}
 }
 
-// A value, however large, deep or odd, is one frame that is valid.
-func TestElispWorstValues(t *testing.T) {
+// The value of a cell is one valid frame, even if it is large, deep, circular or no Unicode.
+func TestLargeAndOddValues(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
+	k := startKernel(t)
 	for name, c := range map[string]struct {
 		code  string
-		check func(shown string)
+		check func(text string)
 	}{
 		"100 MB":     {"(make-string 100000000 ?x)", func(s string) { require.Len(t, s, 1<<20); require.True(t, strings.HasSuffix(s, "x...")) }},
 		"2 MB":       {"(make-string 1500000 ?x)", func(s string) { require.Contains(t, s, "\n... 451426 characters ...\n") }},
@@ -160,16 +160,16 @@ func TestElispWorstValues(t *testing.T) {
 		"char table": {"(syntax-table)", func(s string) { require.NotEmpty(t, s) }},
 		"hash table": {"(let ((h (make-hash-table))) (puthash 1 h h) h)", func(s string) { require.Contains(t, s, "(1 #1#)") }},
 	} {
-		run := k.run(c.code)
+		run := k.runCell(c.code)
 		require.Equal(t, "ok", run.result["status"], name)
-		c.check(run.shown())
-		k.alive()
+		c.check(run.valueText())
+		k.requireWorking()
 	}
 }
 
-func TestElispText(t *testing.T) {
+func TestTextOfCells(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
+	k := startKernel(t)
 	for name, c := range map[string]struct{ code, want string }{
 		"all kinds":      {`(princ "a") (print 'b) (prin1 "c") (terpri) (message "d %s" 1) (write-char ?e) (send-string-to-terminal "f")`, "a\nb\n\"c\"\nd 1\nef"},
 		"failing":        {`(princ "before") (error "x")`, "before"},
@@ -182,48 +182,48 @@ func TestElispText(t *testing.T) {
 		"narrowed":       {`(with-current-buffer standard-output (insert "ab") (narrow-to-region 1 1)) (princ "c")`, "cab"},
 		"caught depth":   {`(defun d () (princ "x") (d)) (condition-case nil (d) (error (princ "\n")))`, ""},
 	} {
-		run := k.run(c.code)
+		run := k.runCell(c.code)
 		if name == "caught depth" {
 			require.Regexp(t, `^x+\n$`, run.text)
 			continue
 		}
 		require.Equal(t, c.want, run.text, name)
 	}
-	run := k.run(`(princ "to the terminal" t) (print 'errors #'external-debugging-output)`)
+	run := k.runCell(`(princ "to the terminal" t) (print 'errors #'external-debugging-output)`)
 	require.Equal(t, "to the terminal", run.text)
 	require.Equal(t, "\nerrors\n", run.stderr)
-	require.Equal(t, "error", k.run(`(kill-buffer standard-output) (princ "lost")`).result["status"])
-	require.Equal(t, "again", k.run(`(princ "again")`).text)
+	require.Equal(t, "error", k.runCell(`(kill-buffer standard-output) (princ "lost")`).result["status"])
+	require.Equal(t, "again", k.runCell(`(princ "again")`).text)
 }
 
-// All of it comes, in few frames, before the result.
-func TestElispMuchText(t *testing.T) {
+// 10 MB of text come in order, before the result and in few frames.
+func TestLongTextIsBatched(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
-	run := k.run(`(dotimes (i 100000) (princ (make-string 99 ?x)) (terpri))`)
+	k := startKernel(t)
+	run := k.runCell(`(dotimes (i 100000) (princ (make-string 99 ?x)) (terpri))`)
 	require.Len(t, run.text, 10000000)
 	require.True(t, run.text == strings.Repeat(strings.Repeat("x", 99)+"\n", 100000), "in order") //nolint:testifylint // 10 MB
-	require.Less(t, run.frames, 1000)
-	run = k.run(`(princ (make-string 20000000 ?x))`)
+	require.Less(t, run.textFrames, 1000)
+	run = k.runCell(`(princ (make-string 20000000 ?x))`)
 	require.Len(t, run.text, 20000000)
 }
 
-// What is printed soon before a wait is not kept until it is over.
-func TestElispTextComesWhileEmacsWaits(t *testing.T) {
+// Text is sent while Emacs waits, not after.
+func TestTextComesWhileEmacsWaits(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
-	k.begin(`(dotimes (i 100) (message "%d" i)) (princ "the last") (sleep-for 600)`)
+	k := startKernel(t)
+	k.beginCell(`(dotimes (i 100) (message "%d" i)) (princ "the last") (sleep-for 600)`)
 	var text strings.Builder
 	for !strings.HasSuffix(text.String(), "the last") {
 		text.WriteString(k.read().str("data"))
 	}
 	k.write(message{"type": "stop_cell", "cell_id": "c"})
-	require.Equal(t, "interrupted", k.end().result["status"])
+	require.Equal(t, "interrupted", k.finishCell().result["status"])
 }
 
-func TestElispTextOfNoCell(t *testing.T) {
+func TestTextBetweenCells(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
+	k := startKernel(t)
 	for _, c := range []struct{ code, want string }{
 		{`(run-at-time 0.01 nil (lambda () (princ "tick\n")))`, "tick\n"},
 		{`(run-at-time 0.01 nil (lambda () (error "in a timer")))`, "Error running timer: (error \"in a timer\")\n"},
@@ -232,7 +232,7 @@ func TestElispTextOfNoCell(t *testing.T) {
 		{`(make-process :name "p" :command '("sh" "-c" "echo from a process") :filter (lambda (_ text) (princ text)))`, "from a process\n"},
 		{`(make-process :name "q" :command '("sh" "-c" "echo from another") :filter (lambda (_ text) (error "in a filter")))`, "error in process filter: in a filter\n"},
 	} {
-		k.begin(c.code)
+		k.beginCell(c.code)
 		var idle, text bool
 		for !idle || !text {
 			switch m := k.read(); m.str("type") {
@@ -244,56 +244,56 @@ func TestElispTextOfNoCell(t *testing.T) {
 			}
 		}
 	}
-	k.alive()
+	k.requireWorking()
 }
 
-// What arrives while a filter waits is not left lying.
-func TestElispFiltersThatWait(t *testing.T) {
+// Messages that arrive while a process filter waits are handled.
+func TestMessagesDuringWaitingFilter(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
+	k := startKernel(t)
 	for range 5 {
-		k.run(`(make-process :name "p" :command '("sh" "-c" "sleep 0.1; echo go; exec sleep 600")
+		k.runCell(`(make-process :name "p" :command '("sh" "-c" "sleep 0.1; echo go; exec sleep 600")
 		                     :filter (lambda (_ text) (princ text) (sleep-for 0.1))) nil`)
 		require.Equal(t, "go\n", k.read().str("data"))
-		k.alive()
+		k.requireWorking()
 	}
 }
 
-// Code that is pristine meets Emacs's functions as they were, whatever cells have
-// put in their place; the user's own are there.
-func TestElispPristineCode(t *testing.T) {
+// Code with "pristine" uses the original functions of Emacs, even if cells have replaced
+// them, and the user's own functions.
+func TestPristineCodeUsesOriginalFunctions(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
-	k.run(`(setq found '(9)) (defun name () (upcase "nine"))
+	k := startKernel(t)
+	k.runCell(`(setq found '(9)) (defun name () (upcase "nine"))
 		(advice-add 'upcase :override (lambda (&rest _) "TEN"))
 		(fset (intern "length") (lambda (_) 4))`)
 	code := "(list (length found) (name))"
-	require.Equal(t, `(4 "TEN")`, k.code(code)["result"])
-	k.run(`(fset (intern "assay-print") (lambda (&rest _) "(4)"))`)
-	got := k.ask(message{"type": "execute_code", "code": code, "agent_tx_id": "tx", "pristine": true})
+	require.Equal(t, `(4 "TEN")`, k.executeCode(code)["result"])
+	k.runCell(`(fset (intern "assay-print") (lambda (&rest _) "(4)"))`)
+	got := k.request(message{"type": "execute_code", "code": code, "agent_tx_id": "tx", "pristine": true})
 	require.Equal(t, `(1 "NINE")`, got["result"], got)
 }
 
-// What puts functions back has no name by which it could be kept from that.
-func TestElispPristineCodeIsNotToBeHadByName(t *testing.T) {
+// Cells cannot prevent that functions are restored, whatever of the kernel they replace.
+func TestPristineCodeCannotBeSabotaged(t *testing.T) {
 	t.Parallel()
 	for name, trick := range map[string]string{
-		"nothing":              `nil`,
-		"restore replaced":     `(defalias 'assay-names-restore-functions #'ignore) (defalias 'assay-names-keeper (lambda () #'ignore))`,
-		"all that keeps":       `(mapatoms (lambda (s) (when (and (fboundp s) (string-match-p "^assay-names" (symbol-name s))) (fset s #'ignore))))`,
-		"tables cleared":       `(mapatoms (lambda (s) (when (and (boundp s) (string-match-p "^assay-names" (symbol-name s)) (hash-table-p (symbol-value s))) (clrhash (symbol-value s)))))`,
-		"what asks for it":     `(fset 'assay-run-code (let ((old (symbol-function 'assay-run-code))) (lambda (code tx _) (funcall old code tx nil))))`,
-		"what goes through":    `(defalias 'maphash #'ignore) (defalias 'autoloadp (lambda (_) t)) (defalias 'funcall #'ignore)`,
-		"handlers":             `(setq assay-kernel--handlers (mapcar (lambda (h) (cons (car h) (if (equal (car h) "execute_code") (lambda (r) (remhash "pristine" r) (assay-kernel--execute-code r)) (cdr h)))) assay-kernel--handlers))`,
-		"what asks for a stop": `(setq assay-guard-stopped-function (lambda () (fset 'equal (lambda (&rest _) t)) nil))`,
-		"then defined anew":    `(defalias 'assay-names-settle #'ignore) (defalias 'assay-print (lambda (&rest _) "t"))`,
+		"no attack":              `nil`,
+		"restore replaced":       `(defalias 'assay-names-restore-functions #'ignore) (defalias 'assay-names-keeper (lambda () #'ignore))`,
+		"all functions replaced": `(mapatoms (lambda (s) (when (and (fboundp s) (string-match-p "^assay-names" (symbol-name s))) (fset s #'ignore))))`,
+		"tables cleared":         `(mapatoms (lambda (s) (when (and (boundp s) (string-match-p "^assay-names" (symbol-name s)) (hash-table-p (symbol-value s))) (clrhash (symbol-value s)))))`,
+		"caller replaced":        `(fset 'assay-run-code (let ((old (symbol-function 'assay-run-code))) (lambda (code tx _) (funcall old code tx nil))))`,
+		"iteration replaced":     `(defalias 'maphash #'ignore) (defalias 'autoloadp (lambda (_) t)) (defalias 'funcall #'ignore)`,
+		"handlers":               `(setq assay-kernel--handlers (mapcar (lambda (h) (cons (car h) (if (equal (car h) "execute_code") (lambda (r) (remhash "pristine" r) (assay-kernel--execute-code r)) (cdr h)))) assay-kernel--handlers))`,
+		"stop check replaced":    `(setq assay-guard-stopped-function (lambda () (fset 'equal (lambda (&rest _) t)) nil))`,
+		"printer replaced":       `(defalias 'assay-names-settle #'ignore) (defalias 'assay-print (lambda (&rest _) "t"))`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := newElispHouse(t).start(t)
-			k.run(`(setq total 9)`)
-			k.run(trick + ` (defalias (intern "equal") (lambda (&rest _) t))`)
-			got := k.ask(message{"type": "execute_code", "code": "(equal total 10)", "agent_tx_id": "tx", "pristine": true})
+			k := startKernel(t)
+			k.runCell(`(setq total 9)`)
+			k.runCell(trick + ` (defalias (intern "equal") (lambda (&rest _) t))`)
+			got := k.request(message{"type": "execute_code", "code": "(equal total 10)", "agent_tx_id": "tx", "pristine": true})
 			require.Equal(t, "nil", got["result"], got)
 		})
 	}

@@ -1,4 +1,4 @@
-package kernel_test
+package elisp_test
 
 import (
 	"encoding/binary"
@@ -14,46 +14,48 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/protocol"
+	"assay/kernel/elisp"
 )
 
-const elispReactivity = "## Reactive Dependencies\n\n### Signals\n\n### Code Cell Dependencies\n"
+// emptyReactivity is the reactivity summary of a kernel without reactivity.
+const emptyReactivity = "## Reactive Dependencies\n\n### Signals\n\n### Code Cell Dependencies\n"
 
-func TestElispRequests(t *testing.T) {
+func TestRequestsAreAnswered(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
+	k := startKernel(t)
 	k.write(message{"type": "init", "widget_states": map[string]any{}, "kernel_pid": k.PID()})
-	k.run("(setq x 3)")
+	k.runCell("(setq x 3)")
 	x := map[string]any{"type": "integer", "repr": "3"}
-	require.Equal(t, message{"type": "pong", "agent_tx_id": "1"}, k.ask(message{"type": "ping", "agent_tx_id": "1"}))
-	require.Equal(t, message{"type": "pong"}, k.ask(message{"type": "ping"}))
+	require.Equal(t, message{"type": "pong", "agent_tx_id": "1"}, k.request(message{"type": "ping", "agent_tx_id": "1"}))
+	require.Equal(t, message{"type": "pong"}, k.request(message{"type": "ping"}))
 	require.Equal(t, message{"type": "globals_summary", "agent_tx_id": "é", "summary": map[string]any{"x": x}, "truncated": false},
-		k.ask(message{"type": "globals_summary", "agent_tx_id": "é"}))
+		k.request(message{"type": "globals_summary", "agent_tx_id": "é"}))
 	require.Equal(t, message{"type": "agent_action_response", "tx_id": "t", "status": "success", "summary": map[string]any{"x": x}, "truncated": false},
-		k.ask(message{"type": "agent_action", "action": "request_globals_summary", "tx_id": "t"}))
-	require.Equal(t, message{"type": "reactivity_summary", "summary": elispReactivity, "cell_reactivity": map[string]any{}},
-		k.ask(message{"type": "reactivity_summary"}))
-	require.Equal(t, message{"type": "agent_action_response", "tx_id": "t", "status": "success", "summary": elispReactivity, "cell_reactivity": map[string]any{}},
-		k.ask(message{"type": "agent_action", "action": "request_reactivity_summary", "tx_id": "t"}))
+		k.request(message{"type": "agent_action", "action": "request_globals_summary", "tx_id": "t"}))
+	require.Equal(t, message{"type": "reactivity_summary", "summary": emptyReactivity, "cell_reactivity": map[string]any{}},
+		k.request(message{"type": "reactivity_summary"}))
+	require.Equal(t, message{"type": "agent_action_response", "tx_id": "t", "status": "success", "summary": emptyReactivity, "cell_reactivity": map[string]any{}},
+		k.request(message{"type": "agent_action", "action": "request_reactivity_summary", "tx_id": "t"}))
 	require.Equal(t, message{"type": "get_global_info_response", "agent_tx_id": "1", "status": "success", "info": x},
-		k.ask(message{"type": "get_global_info", "key": "x", "agent_tx_id": "1"}))
+		k.request(message{"type": "get_global_info", "key": "x", "agent_tx_id": "1"}))
 	require.Equal(t, message{"type": "get_global_info_response", "status": "error", "error": "there is no global 'fill-column'"},
-		k.ask(message{"type": "get_global_info", "key": "fill-column"}))
+		k.request(message{"type": "get_global_info", "key": "fill-column"}))
 	require.Equal(t, message{"type": "set_widget_value_response", "status": "error", "errors": map[string]any{"c/k": "there is no such widget"}},
-		k.ask(message{"type": "set_widget_value", "data": map[string]any{"c/k": "1"}}))
+		k.request(message{"type": "set_widget_value", "data": map[string]any{"c/k": "1"}}))
 	require.Equal(t, message{"type": "set_widget_value_response", "status": "success", "errors": map[string]any{}},
-		k.ask(message{"type": "set_widget_value", "data": map[string]any{}}))
+		k.request(message{"type": "set_widget_value", "data": map[string]any{}}))
 	require.Equal(t, message{"type": "debug_state", "agent_tx_id": "1", "data": map[string]any{
 		"pid": float64(k.PID()), "names": 1.0, "queue": []any{}, "running": []any{}, "waiting": 0.0, "run_sequencer": 1.0,
-	}}, k.ask(message{"type": "debug_state", "agent_tx_id": "1"}))
+	}}, k.request(message{"type": "debug_state", "agent_tx_id": "1"}))
 	k.write(message{"type": "stop_cell", "cell_id": "never"})
 	k.write(message{"type": "dispose_cell", "cell_id": "never"})
-	k.alive()
+	k.requireWorking()
 }
 
-// What cannot be followed is answered with an error, and nothing else changes.
-func TestElispMalformedRequests(t *testing.T) {
+// A malformed request is answered with an error and changes nothing.
+func TestMalformedRequests(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
+	k := startKernel(t)
 	for body, want := range map[string]string{
 		`{`:                                    "message is not JSON: ",
 		"\xff":                                 "message is not JSON: ",
@@ -85,21 +87,21 @@ func TestElispMalformedRequests(t *testing.T) {
 		require.True(t, strings.HasPrefix(message(data).str("message"), want), "%s\n%s", body, data["message"])
 		require.Less(t, len(message(data).str("message")), 2000)
 	}
-	k.alive()
+	k.requireWorking()
 }
 
-// Escapes that JSON allows and Emacs's parser does not.
-func TestElispOddEscapes(t *testing.T) {
+// Escapes that JSON allows and Emacs's parser refuses are understood.
+func TestUnusualJSONEscapes(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
+	k := startKernel(t)
 	require.NoError(t, k.Write([]byte(`{"type":"execute_code","code":"(append \"\ud83d \ud83d\ude00 \u0000 \\\\u0000 \udc00\" nil)"}`)))
 	require.Equal(t, "(65533 32 128512 32 65533 32 92 117 48 48 48 48 32 65533)", k.read()["result"])
 }
 
-func TestElispSummary(t *testing.T) {
+func TestGlobalsSummary(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
-	first := k.run(`
+	k := startKernel(t)
+	first := k.runCell(`
 (require 'json) (require 'ring) (require 'cl-lib)
 (setq number 1.5 text (make-string 5000 ?x) items '(1 2 3) table (make-hash-table) vector [1 2] empty nil
       circular (let ((x (list 1))) (setcdr x x)) deep (let (x) (dotimes (_ 20000) (setq x (list x))) x)
@@ -113,7 +115,7 @@ func TestElispSummary(t *testing.T) {
 	require.Equal(t, []any{
 		"circular", "declared", "deep", "empty", "items", "my--private", "number", "square", "table", "text", "twice", "vector",
 	}, first.result["outputs"])
-	summary, ok := k.ask(message{"type": "globals_summary"})["summary"].(map[string]any)
+	summary, ok := k.request(message{"type": "globals_summary"})["summary"].(map[string]any)
 	require.True(t, ok)
 	for name, want := range map[string]map[string]any{
 		"number":   {"type": "float", "repr": "1.5"},
@@ -139,18 +141,18 @@ func TestElispSummary(t *testing.T) {
 	for _, name := range []string{"deep", "circular", "make-point", "point-p"} {
 		require.Contains(t, summary, name)
 	}
-	require.Equal(t, []any{"items"}, k.run("(setq text text items nil)").result["outputs"], "bound to something else")
+	require.Equal(t, []any{"items"}, k.runCell("(setq text text items nil)").result["outputs"], "bound to something else")
 
-	k.run("(dotimes (i 600) (set (intern (format \"many-%d\" i)) i))")
-	all := k.ask(message{"type": "globals_summary"})
+	k.runCell("(dotimes (i 600) (set (intern (format \"many-%d\" i)) i))")
+	all := k.request(message{"type": "globals_summary"})
 	require.Len(t, all["summary"], 500)
 	require.Equal(t, true, all["truncated"])
 }
 
-func TestElispReset(t *testing.T) {
+func TestResetRemovesGlobals(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
-	k.run(`
+	k := startKernel(t)
+	k.runCell(`
 (setq x 1) (defun square (n) (* n n)) (setq my--private 2)
 (setq fill-column 99) (defun car-safe (_) 'mine) (setenv "MINE" "1") (cd "/")
 (find-file "some-file") (insert "text") (run-at-time 600 600 #'ignore)
@@ -158,24 +160,25 @@ func TestElispReset(t *testing.T) {
 (add-hook 'kill-buffer-hook (lambda () (error "no")))
 (defconst fixed 1)`)
 	require.Equal(t, message{"type": "reset_kernel_globals_complete", "agent_tx_id": "r", "threads": []any{}},
-		k.ask(message{"type": "reset_kernel_globals", "agent_tx_id": "r"}))
-	require.Empty(t, k.ask(message{"type": "globals_summary"})["summary"])
-	require.Equal(t, `(nil nil nil nil 70 nil nil "*scratch*" nil ("assay"))`, k.run(`
+		k.request(message{"type": "reset_kernel_globals", "agent_tx_id": "r"}))
+	require.Empty(t, k.request(message{"type": "globals_summary"})["summary"])
+	require.Equal(t, `(nil nil nil nil 70 nil nil "*scratch*" nil ("assay"))`, k.runCell(`
 (list (boundp 'x) (fboundp 'square) (boundp 'my--private) (boundp 'fixed) fill-column (car-safe 5) (getenv "MINE")
-      (buffer-name) timer-list (mapcar #'process-name (process-list)))`).shown())
-	require.Equal(t, `"`+filepath.Clean(k.sandbox)+`/"`, k.run("default-directory").shown())
-	k.run(`(make-thread (lambda () (sleep-for 600)) "mine")`)
-	require.Equal(t, []any{"mine"}, k.ask(message{"type": "reset_kernel_globals"})["threads"])
-	k.alive()
+      (buffer-name) timer-list (mapcar #'process-name (process-list)))`).valueText())
+	require.Equal(t, `"`+filepath.Clean(k.workdir)+`/"`, k.runCell("default-directory").valueText())
+	k.runCell(`(make-thread (lambda () (sleep-for 600)) "mine")`)
+	require.Equal(t, []any{"mine"}, k.request(message{"type": "reset_kernel_globals"})["threads"])
+	k.requireWorking()
 }
 
-// raw starts a kernel at a socket of the test's own.
-func (h elispHouse) raw(t *testing.T) (net.Conn, *exec.Cmd) {
+// startRaw starts a kernel that is connected to the test without a [kernel.Kernel], and
+// reads its ready message.
+func (s setup) startRaw(t *testing.T) (net.Conn, *exec.Cmd) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", path)
 	require.NoError(t, err)
-	argv := append(h.emacs.Argv(), path)
+	argv := append(elisp.Command(s.emacs.Executable, s.folder), path)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stderr = &strings.Builder{}
 	require.NoError(t, cmd.Start())
@@ -191,15 +194,15 @@ func (h elispHouse) raw(t *testing.T) (net.Conn, *exec.Cmd) {
 	return conn, cmd
 }
 
-// readOnly lets a stream read one frame and leaves the connection open.
+// readOnly is a connection that a stream cannot close.
 type readOnly struct{ net.Conn }
 
 func (readOnly) Close() error { return nil }
 
-// However its bytes are cut, a message is put together again.
-func TestElispFrames(t *testing.T) {
+// Messages are understood however their bytes are split.
+func TestSplitFrames(t *testing.T) {
 	t.Parallel()
-	conn, _ := newElispHouse(t).raw(t)
+	conn, _ := setUp(t).startRaw(t)
 	var stream []byte
 	const count = 100
 	for i := range count {
@@ -229,13 +232,13 @@ func TestElispFrames(t *testing.T) {
 	require.Contains(t, string(body), `"result":"20971520"`)
 }
 
-func TestElispBrokenFrames(t *testing.T) {
+func TestInvalidFramesEndTheKernel(t *testing.T) {
 	t.Parallel()
-	house := newElispHouse(t)
+	s := setUp(t)
 	for _, length := range []int64{0, -1, -1 << 63, 64<<20 + 1, 1<<63 - 1} {
 		t.Run(fmt.Sprint(length), func(t *testing.T) {
 			t.Parallel()
-			conn, cmd := house.raw(t)
+			conn, cmd := s.startRaw(t)
 			_, err := conn.Write(binary.LittleEndian.AppendUint64(nil, uint64(length)))
 			require.NoError(t, err)
 			_, err = conn.Read(make([]byte, 1))
@@ -247,10 +250,10 @@ func TestElispBrokenFrames(t *testing.T) {
 	}
 	t.Run("cut", func(t *testing.T) {
 		t.Parallel()
-		conn, cmd := house.raw(t)
+		conn, cmd := s.startRaw(t)
 		_, err := conn.Write([]byte{1, 2, 3})
 		require.NoError(t, err)
 		require.NoError(t, conn.Close())
-		require.NoError(t, cmd.Wait(), "the server is gone")
+		require.NoError(t, cmd.Wait(), "the end of the server is no error")
 	})
 }

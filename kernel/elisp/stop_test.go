@@ -1,7 +1,11 @@
-package kernel_test
+package elisp_test
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -11,17 +15,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/protocol"
-	"assay/kernel"
 )
 
-func (k *elispKernel) stop(cell string) {
+// sendStop tells the kernel to stop a cell.
+func (k *testKernel) sendStop(cell string) {
 	k.t.Helper()
 	k.write(message{"type": "stop_cell", "cell_id": cell})
 }
 
-func TestElispStop(t *testing.T) {
+func TestStopInterruptsCells(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
+	k := startKernel(t)
 	for name, code := range map[string]string{
 		"busy":              "(while t)",
 		"compiled":          "(funcall (byte-compile '(lambda () (while t))))",
@@ -38,81 +42,91 @@ func TestElispStop(t *testing.T) {
 		"in a timer":        "(run-at-time 0 nil (lambda () (while t))) (sleep-for 600)",
 		"with a process":    `(call-process "sh" nil t nil "-c" "while :; do echo; done")`,
 	} {
-		k.begin(code)
-		k.stop("c")
+		k.beginCell(code)
+		k.sendStop("c")
 		began := time.Now()
-		run := k.end()
+		run := k.finishCell()
 		require.Equal(t, "interrupted", run.result["status"], name)
-		require.Less(t, time.Since(began), 900*time.Millisecond, "%s: by the first strike", name)
-		if run.output != nil { // else it came to its end just then
+		require.Less(t, time.Since(began), 900*time.Millisecond, "%s: at the first interrupt", name)
+		if run.output != nil { // otherwise the cell had just finished
 			require.Equal(t, "quit", run.output["ename"], name)
 			require.Equal(t, "Quit", run.output["evalue"], name)
 		}
-		k.alive()
+		k.requireWorking()
 	}
 }
 
-// Code may clean up when it is stopped, once.
-func TestElispStopOfWhatHandlesIt(t *testing.T) {
+// Code may handle one interrupt, to clean up.
+func TestStopOfCodeThatHandlesQuit(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
-	k.begin(`(condition-case nil (progn (princ "in\n") (while t)) (quit (setq cleaned 'yes)))`)
+	k := startKernel(t)
+	k.beginCell(`(condition-case nil (progn (princ "in\n") (while t)) (quit (setq cleaned 'yes)))`)
 	require.Equal(t, "in\n", k.read()["data"])
-	k.stop("c")
-	require.Equal(t, "interrupted", k.end().result["status"], "whatever it made of it")
-	require.Equal(t, "yes", k.run("cleaned").shown())
-	k.begin(`(condition-case nil (progn (princ "in\n") (while t)) (quit (dotimes (_ 50) (sleep-for 0.01) (message "x")) (setq cleaned 'twice)))`)
+	k.sendStop("c")
+	require.Equal(t, "interrupted", k.finishCell().result["status"], "however it handled the interrupt")
+	require.Equal(t, "yes", k.runCell("cleaned").valueText())
+	k.beginCell(`(condition-case nil (progn (princ "in\n") (while t)) (quit (dotimes (_ 50) (sleep-for 0.01) (message "x")) (setq cleaned 'twice)))`)
 	require.Equal(t, "in\n", k.read()["data"])
-	k.stop("c")
-	require.Equal(t, strings.Repeat("x\n", 50), k.end().text, "it has a second")
-	require.Equal(t, "twice", k.run("cleaned").shown())
+	k.sendStop("c")
+	require.Equal(t, strings.Repeat("x\n", 50), k.finishCell().text, "it has one second")
+	require.Equal(t, "twice", k.runCell("cleaned").valueText())
 	for _, code := range []string{
 		`(while t (condition-case nil (progn (princ "in\n") (while t)) (quit nil)))`,
 		`(while t (condition-case nil (progn (princ "in\n") (while t)) (t nil)))`,
 		`(unwind-protect (progn (princ "in\n") (while t)) (while t))`,
 		`(while t (agent-eval "(princ \"in\n\") (while t)"))`,
 	} {
-		k.begin(code)
+		k.beginCell(code)
 		require.Equal(t, "in\n", k.read()["data"])
-		k.stop("c")
+		k.sendStop("c")
 		began := time.Now()
-		require.Equal(t, "interrupted", k.end().result["status"], code)
-		require.Less(t, time.Since(began), 1900*time.Millisecond, "%s: by the second strike", code)
-		k.alive()
+		require.Equal(t, "interrupted", k.finishCell().result["status"], code)
+		require.Less(t, time.Since(began), 1900*time.Millisecond, "%s: at the second interrupt", code)
+		k.requireWorking()
 	}
 }
 
-// Emacs waits for a program that it calls, whatever happens; so the program goes.
-func TestElispStopOfAProgram(t *testing.T) {
+// Emacs waits for a program that it has called even if it is interrupted, so the program is
+// killed.
+func TestStopKillsCalledPrograms(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
+	k := startKernel(t)
 	for _, code := range []string{
 		`(call-process "sleep" nil nil nil "600")`,
 		`(call-process "sh" nil nil nil "-c" "trap '' INT TERM; sh -c 'sleep 600; echo'; echo")`,
 	} {
-		k.begin(code)
-		require.Eventually(t, func() bool { return len(kernel.Descendants(k.PID())) > 0 }, 10*time.Second, 10*time.Millisecond)
-		k.stop("c")
+		k.beginCell(code)
+		require.Eventually(t, func() bool { return hasChildren(k.PID()) }, 10*time.Second, 10*time.Millisecond)
+		k.sendStop("c")
 		began := time.Now()
-		require.Equal(t, "interrupted", k.end().result["status"])
+		require.Equal(t, "interrupted", k.finishCell().result["status"])
 		require.Less(t, time.Since(began), 2900*time.Millisecond)
-		require.Eventually(t, func() bool { return len(kernel.Descendants(k.PID())) == 0 }, 10*time.Second, 10*time.Millisecond)
-		k.alive()
+		require.Eventually(t, func() bool { return !hasChildren(k.PID()) }, 10*time.Second, 10*time.Millisecond)
+		k.requireWorking()
 	}
 }
 
-func TestElispStopOfWhatWaits(t *testing.T) {
+// hasChildren reports whether a process has started others that still run.
+func hasChildren(pid int) bool {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is valid
+	return slices.ContainsFunc(lists, func(list string) bool {
+		children, err := os.ReadFile(list)
+		return err == nil && len(children) > 0
+	})
+}
+
+func TestStopOfQueuedCells(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
-	k.begin("(while t)")
+	k := startKernel(t)
+	k.beginCell("(while t)")
 	for _, id := range []string{"d", "e", "f"} {
 		k.write(message{"type": "run_cell", "cell_id": id, "code": "(setq " + id + " t)"})
 	}
 	k.write(message{"type": "execute_code", "agent_tx_id": "tx", "code": "(setq x t)"})
-	k.stop("d")
+	k.sendStop("d")
 	k.write(message{"type": "dispose_cell", "cell_id": "e"})
 	k.write(message{"type": "stop_cell", "agent_tx_id": "tx"})
-	k.stop("c")
+	k.sendStop("c")
 	var got []string
 	for len(got) == 0 || got[len(got)-1] != "start_cell  " {
 		m := k.read()
@@ -128,30 +142,30 @@ func TestElispStopOfWhatWaits(t *testing.T) {
 		"run_queue  ",
 		"start_cell f ", "cell_output f ", "cell_result f ok", "start_cell  ",
 	}, got)
-	require.Equal(t, "(nil nil t nil)", k.run("(mapcar #'boundp '(d e f x))").shown())
+	require.Equal(t, "(nil nil t nil)", k.runCell("(mapcar #'boundp '(d e f x))").valueText())
 }
 
-func TestElispStopOfCode(t *testing.T) {
+func TestStopOfExecuteCode(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
+	k := startKernel(t)
 	k.write(message{"type": "execute_code", "agent_tx_id": "tx", "code": "(princ 'text) (while t)"})
 	k.write(message{"type": "stop_cell", "agent_tx_id": "tx"})
 	answer := k.read()
 	require.Equal(t, "interrupted", answer["status"])
-	k.write(message{"type": "stop_cell", "agent_tx_id": "tx"}) // it is over
-	k.alive()
+	k.write(message{"type": "stop_cell", "agent_tx_id": "tx"}) // it has ended already
+	k.requireWorking()
 }
 
-// A signal that comes when what it was meant for is over does nothing, however
-// many come and whatever runs.
-func TestElispLateSignals(t *testing.T) {
+// Signals that arrive after the run they were meant for do nothing, however many come and
+// whatever runs.
+func TestLateSignalsAreIgnored(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
+	k := startKernel(t)
 	for range 50 {
 		require.NoError(t, syscall.Kill(k.PID(), syscall.SIGUSR2))
 	}
-	require.Equal(t, "(nil nil t nil)", k.run("(list quit-flag inhibit-quit (eq debugger 'assay-guard--debugger) (while-no-input nil))").shown())
-	for _, c := range []struct{ code, shown string }{
+	require.Equal(t, "(nil nil t nil)", k.runCell("(list quit-flag inhibit-quit (eq debugger 'assay-guard--debugger) (while-no-input nil))").valueText())
+	for _, c := range []struct{ code, want string }{
 		{"(let ((n 0)) (while (< n 1000000) (setq n (1+ n))) n)", "1000000"},
 		{"(condition-case nil (let ((n 0)) (while (< n 500000) (setq n (1+ n))) n) (quit 'quit))", "500000"},
 		{"(progn (defun fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (fib 22))", "17711"},
@@ -162,20 +176,20 @@ func TestElispLateSignals(t *testing.T) {
 		{`(length (mapconcat (lambda (i) (prin1-to-string (list i "text" [a b]))) (number-sequence 1 9999) ""))`, "188874"},
 		{`(dotimes (i 3000) (princ "text\n"))`, "nil"},
 	} {
-		k.begin(c.code)
+		k.beginCell(c.code)
 		ended := make(chan struct{})
-		go signals(k.PID(), ended)
-		run := k.end()
+		go sendSignals(k.PID(), ended)
+		run := k.finishCell()
 		ended <- struct{}{}
-		require.Equal(t, c.shown, run.shown(), "%s: %v, %v", c.code, run.result, run.output)
+		require.Equal(t, c.want, run.valueText(), "%s: %v, %v", c.code, run.result, run.output)
 		if strings.Contains(c.code, "3000") {
 			require.Equal(t, strings.Repeat("text\n", 3000), run.text)
 		}
 	}
 }
 
-// signals sends signals every millisecond until ended is received from.
-func signals(pid int, ended <-chan struct{}) {
+// sendSignals sends SIGUSR2 every millisecond until it can receive from ended.
+func sendSignals(pid int, ended <-chan struct{}) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -188,35 +202,35 @@ func signals(pid int, ended <-chan struct{}) {
 	}
 }
 
-// Emacs in batch mode does not survive SIGPIPE by itself.
-func TestElispWritesToWhatIsGone(t *testing.T) {
+// Writing to a program that has ended is an error, not the death of Emacs by SIGPIPE.
+func TestWriteToEndedProgram(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
-	run := k.run(`(let ((p (make-process :name "p" :connection-type 'pipe :command '("sh" "-c" "exec <&-; echo closed; exec sleep 600"))))
+	k := startKernel(t)
+	run := k.runCell(`(let ((p (make-process :name "p" :connection-type 'pipe :command '("sh" "-c" "exec <&-; echo closed; exec sleep 600"))))
 	  (accept-process-output p)
 	  (process-send-string p "text"))`)
 	require.Equal(t, "process p no longer connected to pipe; closed it", run.output["evalue"])
-	k.alive()
+	k.requireWorking()
 }
 
-// After a stop of the kernel nothing of it is left, when Emacs can see to it.
-func TestElispTakesItsProcessesAlong(t *testing.T) {
+// When the kernel is stopped, Emacs ends the programs that it has started.
+func TestProgramsEndWithTheKernel(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
-	pid, err := strconv.Atoi(k.run(`(process-id (make-process :name "p" :command '("sleep" "600")))`).shown())
+	k := startKernel(t)
+	pid, err := strconv.Atoi(k.runCell(`(process-id (make-process :name "p" :command '("sleep" "600")))`).valueText())
 	require.NoError(t, err)
 	require.NoError(t, k.Stop(t.Context()))
 	require.Eventually(t, func() bool {
-		out, _ := exec.CommandContext(t.Context(), "ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output() // fails where there is none
+		out, _ := exec.CommandContext(t.Context(), "ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output() // fails if there is no such process
 		state := strings.TrimSpace(string(out))
 		return state == "" || state[0] == 'Z'
 	}, 5*time.Second, 10*time.Millisecond)
 }
 
-func TestElispRunQueue(t *testing.T) {
+func TestRunQueueIsReported(t *testing.T) {
 	t.Parallel()
-	k := newElispHouse(t).start(t)
-	k.begin("(sleep-for 0.1)")
+	k := startKernel(t)
+	k.beginCell("(sleep-for 0.1)")
 	k.write(message{"type": "run_cell", "cell_id": "d", "code": "1"})
 	k.write(message{"type": "run_cell", "cell_id": "e", "code": "2"})
 	var queues []any

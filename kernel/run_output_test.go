@@ -12,12 +12,13 @@ import (
 	"assay/kernel"
 )
 
-func raw(text string) []byte {
+// rawFrame returns a raw frame with text of the cell "c" on stdout.
+func rawFrame(text string) []byte {
 	return protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: "c", Text: []byte(text)})
 }
 
-// collect returns an emit and what it was given, as text.
-func collect(t *testing.T) (emit func([]byte), text *strings.Builder) {
+// collectText returns an emit function and the text of the frames that it was called with.
+func collectText(t *testing.T) (emit func([]byte), text *strings.Builder) {
 	t.Helper()
 	text = &strings.Builder{}
 	return func(frame []byte) {
@@ -28,22 +29,22 @@ func collect(t *testing.T) (emit func([]byte), text *strings.Builder) {
 	}, text
 }
 
-func TestPK5MiddleOfTooMuchTextIsDropped(t *testing.T) {
+func TestPK5MiddleOfLongTextIsDropped(t *testing.T) {
 	t.Parallel()
-	emit, text := collect(t)
-	l := kernel.NewLimiter(100)
+	emit, text := collectText(t)
+	output := kernel.NewRunOutput(100)
 	for i := range 100 {
-		l.Add(raw(fmt.Sprintf("line %03d\n", i)), emit) // 9 bytes
+		output.AddFrame(rawFrame(fmt.Sprintf("line %03d\n", i)), emit) // 9 bytes
 	}
-	require.Equal(t, 5*9, text.Len(), "the first half passes as it comes")
-	l.End(emit)
+	require.Equal(t, 5*9, text.Len(), "the first half is emitted as it comes")
+	output.End(emit)
 	head, rest, found := strings.Cut(text.String(), "\n[… 810 bytes of output are left out here …]\n")
 	require.True(t, found, text)
 	require.True(t, strings.HasPrefix(head, "line 000\nline 001\n"))
 	require.Equal(t, "line 095\nline 096\nline 097\nline 098\nline 099\n", rest)
 }
 
-func TestPK5NothingIsDroppedWithinTheLimit(t *testing.T) {
+func TestPK5TextWithinTheLimitIsComplete(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.SampledFrom([]int{-1, 40, 1000}).Draw(t, "limit")
@@ -56,18 +57,18 @@ func TestPK5NothingIsDroppedWithinTheLimit(t *testing.T) {
 			}
 			got.Write(r.Text)
 		}
-		l := kernel.NewLimiter(limit)
+		output := kernel.NewRunOutput(limit)
 		for _, chunk := range chunks {
-			l.Add(raw(chunk), emit)
+			output.AddFrame(rawFrame(chunk), emit)
 			want.WriteString(chunk)
 		}
-		l.End(emit)
+		output.End(emit)
 		switch {
 		case limit < 0, want.Len() <= limit/2:
 			if got.String() != want.String() {
 				t.Fatalf("got %q, want %q", got.String(), want.String())
 			}
-		default: // no more than allowed, a frame and the note
+		default: // the limit, one frame and the note
 			if got.Len() > limit+100 {
 				t.Fatalf("%d bytes of %d with a limit of %d", got.Len(), want.Len(), limit)
 			}
@@ -78,28 +79,27 @@ func TestPK5NothingIsDroppedWithinTheLimit(t *testing.T) {
 	})
 }
 
-// However a pipe cuts it, text is put together again, and what is no UTF-8 is
-// replaced.
-func TestWholeCharacters(t *testing.T) {
+// Characters that are split between chunks are joined, and invalid UTF-8 is replaced.
+func TestSplitCharactersAreJoined(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
-		l := kernel.NewLimiter(-1)
+		output := kernel.NewRunOutput(-1)
 		var got strings.Builder
 		for rest := []byte(text); len(rest) > 0; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
-			got.Write(l.Whole(protocol.Stdout, rest[:n]))
+			got.Write(output.CompleteText(protocol.Stdout, rest[:n]))
 			rest = rest[n:]
 		}
 		if got.String() != strings.ToValidUTF8(text, "\uFFFD") {
 			t.Fatalf("got %q, want %q", got.String(), text)
 		}
 	})
-	emit, out := collect(t)
-	l := kernel.NewLimiter(-1)
-	require.Equal(t, "a\uFFFDb", string(l.Whole(protocol.Stderr, []byte("a\xffb"))))
-	require.Empty(t, l.Whole(protocol.Stderr, []byte("\xe2\x82")))
-	l.End(emit)
+	emit, out := collectText(t)
+	output := kernel.NewRunOutput(-1)
+	require.Equal(t, "a\uFFFDb", string(output.CompleteText(protocol.Stderr, []byte("a\xffb"))))
+	require.Empty(t, output.CompleteText(protocol.Stderr, []byte("\xe2\x82")))
+	output.End(emit)
 	require.Equal(t, "\uFFFD", out.String(), "a character that never ended")
 }
 

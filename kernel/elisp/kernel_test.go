@@ -1,0 +1,253 @@
+package elisp_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/protocol"
+	"assay/internal/subprocess"
+	"assay/kernel"
+)
+
+// setup is what the kernels of one test have in common.
+type setup struct {
+	sup    *subprocess.Supervisor
+	emacs  *kernel.Emacs
+	folder string // the kernel's files
+}
+
+// setUp returns a setup with the Emacs on PATH. Without one it skips the test, except in
+// CI, where it fails it.
+func setUp(t *testing.T) setup {
+	t.Helper()
+	if _, err := exec.LookPath("emacs"); err != nil && os.Getenv("CI") != "true" {
+		t.Skip("emacs is not installed: the Emacs Lisp kernel is not tested here (package emacs-nox)")
+	}
+	dir := t.TempDir()
+	emacs, err := kernel.ResolveEmacs(t.Context(), "", dir)
+	require.NoError(t, err)
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, sup.Close()) })
+	return setup{sup: sup, emacs: emacs, folder: filepath.Join(dir, "elisp")}
+}
+
+// testKernel is a running Emacs Lisp kernel.
+type testKernel struct {
+	*kernel.Kernel
+	t       *testing.T
+	workdir string
+}
+
+// startKernel starts a kernel in a new setup.
+func startKernel(t *testing.T) *testKernel {
+	t.Helper()
+	return setUp(t).startKernel(t)
+}
+
+// startKernel starts a kernel in a new folder and stops it after the test.
+func (s setup) startKernel(t *testing.T) *testKernel {
+	t.Helper()
+	workdir := t.TempDir()
+	for _, name := range []string{"home", "tmp"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(workdir, ".assay", name), 0o700))
+	}
+	k, err := kernel.Start(t.Context(), s.sup, kernel.Config{
+		Emacs: s.emacs, Workdir: workdir, Session: "s1", Environ: os.Environ(), MaxStdioBytes: -1,
+		Output: func(stream string, chunk []byte) { t.Logf("%s: %s", stream, chunk) },
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, k.Stop(context.Background())) })
+	return &testKernel{Kernel: k, t: t, workdir: workdir}
+}
+
+// message is a message to or from the kernel.
+type message map[string]any
+
+// str returns the value of a field, or "" if it is no string.
+func (m message) str(field string) string { s, _ := m[field].(string); return s }
+
+// write sends a message.
+func (k *testKernel) write(m message) {
+	k.t.Helper()
+	body, err := json.Marshal(m)
+	require.NoError(k.t, err)
+	require.NoError(k.t, k.Write(body))
+}
+
+// read reads the next message. It converts a raw frame, and requires that any other is valid.
+func (k *testKernel) read() message {
+	k.t.Helper()
+	body, err := k.Read()
+	require.NoError(k.t, err)
+	if protocol.IsRawFrame(body) {
+		raw, err := protocol.ParseRawFrame(body)
+		require.NoError(k.t, err)
+		return message{"type": protocol.TypeKernelStdio, "stream": raw.Stream, "active_cell": raw.CellID, "data": string(raw.Text)}
+	}
+	_, err = protocol.NewEnvelopeDecoder().Decode(body)
+	require.NoError(k.t, err)
+	var m message
+	require.NoError(k.t, json.Unmarshal(body, &m))
+	return m
+}
+
+// request sends a request and reads its answer, which is the next message.
+func (k *testKernel) request(m message) message {
+	k.t.Helper()
+	k.write(m)
+	return k.read()
+}
+
+// cellRun is everything that a run of a cell sent.
+type cellRun struct {
+	text       string // stdout
+	stderr     string
+	textFrames int     // number of frames with text on stdout
+	output     message // the last cell_output
+	result     message // the cell_result
+}
+
+// runCell runs code as the cell "c" and returns the run.
+func (k *testKernel) runCell(code string) cellRun {
+	k.t.Helper()
+	k.beginCell(code)
+	return k.finishCell()
+}
+
+// beginCell runs code as the cell "c" and waits until it has started.
+func (k *testKernel) beginCell(code string) {
+	k.t.Helper()
+	k.write(message{"type": "run_cell", "cell_id": "c", "code": code})
+	for {
+		m := k.read()
+		if m.str("type") == protocol.TypeStartCell && m.str("cell_id") == "c" {
+			return
+		}
+	}
+}
+
+// finishCell reads the rest of the run, and the start_cell that says the kernel is idle.
+func (k *testKernel) finishCell() cellRun {
+	k.t.Helper()
+	var c cellRun
+	var text strings.Builder
+	for c.result == nil {
+		m := k.read()
+		switch m.str("type") {
+		case protocol.TypeKernelStdio:
+			require.Equal(k.t, "c", m["active_cell"])
+			if m["stream"] == protocol.Stderr {
+				c.stderr += m.str("data")
+				break
+			}
+			text.WriteString(m.str("data"))
+			c.textFrames++
+		case protocol.TypeCellOutput:
+			output, ok := m["output"].(map[string]any)
+			require.True(k.t, ok)
+			c.output = output
+		case protocol.TypeCellResult:
+			c.result = m
+		default:
+			require.Fail(k.t, "unexpected", "%v", m)
+		}
+	}
+	c.text = text.String()
+	idle := k.read()
+	require.Equal(k.t, protocol.TypeStartCell, idle.str("type"))
+	require.Nil(k.t, idle["cell_id"])
+	return c
+}
+
+// valueText returns the text of the last value that the run showed.
+func (c cellRun) valueText() string {
+	data, _ := c.output["data"].(map[string]any)
+	return message(data).str("text/plain")
+}
+
+// requireWorking requires that the kernel runs a cell correctly.
+func (k *testKernel) requireWorking() {
+	k.t.Helper()
+	require.Equal(k.t, "4", k.runCell("(+ 2 2)").valueText())
+}
+
+// executeCode runs code without a cell and returns the answer.
+func (k *testKernel) executeCode(code string) message {
+	k.t.Helper()
+	return k.request(message{"type": "execute_code", "code": code, "agent_tx_id": "tx"})
+}
+
+func TestReadyMessage(t *testing.T) {
+	t.Parallel()
+	k := startKernel(t)
+	require.Equal(t, protocol.Ready{
+		Type: "ready", Language: "elisp", Version: k.ReadyMessage.Version, PID: k.PID(), Protocol: 1, Actions: true,
+		Unsupported: []string{"reactivity", "widgets", "rich_outputs"},
+	}, k.ReadyMessage)
+	require.Equal(t, `"`+filepath.Clean(k.workdir)+`/"`, k.runCell("default-directory").valueText())
+}
+
+// A kernel ends when its socket does, even if it is busy.
+func TestKernelEndsWithItsSocket(t *testing.T) {
+	t.Parallel()
+	s := setUp(t)
+	for name, code := range map[string]string{"idle": "1", "busy": "(while t)", "printing": `(while t (princ "text\n"))`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// On a busy machine a kernel may miss the grace period and be killed, but not
+			// each time.
+			const tries = 3
+			for n := 1; ; n++ {
+				k := s.startKernel(t)
+				k.beginCell(code)
+				began := time.Now()
+				require.NoError(t, k.Stop(t.Context()))
+				if time.Since(began) < subprocess.StopGrace {
+					return
+				}
+				require.Less(t, n, tries, "it was killed each time")
+			}
+		})
+	}
+}
+
+func TestKernelDeathHasItsCause(t *testing.T) {
+	t.Parallel()
+	s := setUp(t)
+	for name, c := range map[string]struct{ code, want string }{
+		"kill-emacs": {`(princ "last words\n") (kill-emacs 3)`, "kernel exited with status 3"},
+		"SIGKILL":    {`(signal-process (emacs-pid) 9) (sleep-for 60)`, "kernel was killed by SIGKILL"},
+		"C stack":    {`(defun deep () (deep)) (setq max-lisp-eval-depth 1000000000 max-specpdl-size 1000000000) (deep)`, "kernel exited with status 70"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := s.startKernel(t)
+			k.beginCell(c.code)
+			var text string
+			for {
+				body, err := k.Read()
+				if err != nil {
+					require.ErrorContains(t, err, c.want)
+					break
+				}
+				raw, err := protocol.ParseRawFrame(body)
+				require.NoError(t, err)
+				if raw.Stream == protocol.Stdout {
+					text += string(raw.Text)
+				}
+			}
+			if name == "kill-emacs" {
+				require.Equal(t, "last words\n", text)
+			}
+		})
+	}
+}

@@ -1,0 +1,91 @@
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"assay/kernel/python"
+)
+
+// Python is an interpreter that can run the Python kernel.
+type Python struct {
+	Executable string // path of the interpreter itself, not of a version manager's shim
+	Version    string // such as "3.11.7"
+
+	kernelProgram string   // file that starts the unpacked kernel
+	poolProgram   string   // file that starts the parent process of a pool
+	readPaths     []string // what a sandboxed kernel must read: the kernel and all libraries
+}
+
+// pythonProbe is run by the interpreter. It prints what the interpreter is, and compiles
+// the kernel, so that no start has to.
+const pythonProbe = `
+import json, os, sys
+if sys.version_info >= (3, 9):
+    import compileall
+    compileall.compile_dir(sys.argv[1], quiet=2)
+paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, sys.executable] + sys.path
+paths = [path for path in paths if os.path.isabs(path)]  # '' would be the server's folder
+paths += [os.path.realpath(path) for path in paths]
+print(json.dumps({
+    "executable": sys.executable, "version": "%d.%d.%d" % sys.version_info[:3],
+    "paths": sorted(set(paths)),
+}))
+`
+
+// ResolvePython finds an interpreter by name or path, checks that it can run the kernel
+// (Python 3.9 or newer), and unpacks the kernel below dir. Call it once for all kernels:
+// a version manager's shim takes longer than the start of a kernel.
+func ResolvePython(ctx context.Context, name, dir string) (*Python, error) {
+	home := filepath.Join(dir, "kernel")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return nil, fmt.Errorf("unpack the kernel: %w", err)
+	}
+	kernelProgram, err := python.Unpack(home)
+	if err != nil {
+		return nil, err
+	}
+	stdout, stderr, err := runProbe(ctx, name, "-c", pythonProbe, home)
+	if err != nil {
+		if text := strings.TrimSpace(stderr); text != "" && !errors.Is(err, exec.ErrNotFound) {
+			return nil, fmt.Errorf("the interpreter %s does not run: %w: %s", name, err, text)
+		}
+		return nil, fmt.Errorf("the interpreter %s cannot be started: %w (name another with --python)", name, err)
+	}
+	var printed struct {
+		Executable, Version string
+		Paths               []string
+	}
+	if err := json.Unmarshal(stdout, &printed); err != nil {
+		return nil, fmt.Errorf("the interpreter %s is no Python: it printed %q", name, strings.TrimSpace(string(stdout)))
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(printed.Version, "%d.%d", &major, &minor); err != nil || major < 3 || major == 3 && minor < 9 {
+		return nil, fmt.Errorf("the interpreter %s is Python %s: the kernel needs 3.9 or newer", name, printed.Version)
+	}
+	return &Python{
+		Executable: printed.Executable, Version: printed.Version,
+		kernelProgram: kernelProgram, poolProgram: python.PoolStart(home), readPaths: append(printed.Paths, home),
+	}, nil
+}
+
+// runProbe runs a program and returns what it printed. When ctx ends it kills the
+// program's whole group, because a shim starts the interpreter as a subprocess.
+func runProbe(ctx context.Context, name string, args ...string) (stdout []byte, stderr string, err error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	var errors strings.Builder
+	cmd.Stderr = &errors
+	stdout, err = cmd.Output()
+	return stdout, errors.String(), err
+}
