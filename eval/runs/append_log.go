@@ -8,91 +8,91 @@ import (
 	"syscall"
 )
 
-// log is a file that lines are appended to durably. Whoever finds nobody
+// appendLog is a file that lines are appended to durably. Whoever finds nobody
 // writing writes for all that have come meanwhile, so that a sync is shared.
-type log struct {
+type appendLog struct {
 	file *os.File
 
-	mu      sync.Mutex
-	waiting *batch // lines that nobody is writing yet; nil: none
-	writing bool
-	broken  error // the first failure; nothing is written after it
+	mu        sync.Mutex
+	pending   *lineBatch // lines that nobody is writing yet; nil: none
+	isWriting bool
+	failure   error // the first failure; nothing is written after it
 }
 
-// batch is lines that reach the disk together.
-type batch struct {
+// lineBatch is lines that reach the disk together.
+type lineBatch struct {
 	text []byte
 	done chan struct{}
 	err  error
 }
 
-func newLog(path string) (*log, error) {
+func createAppendLog(path string) (*appendLog, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	return &log{file: file}, hold(file)
+	return &appendLog{file: file}, lockExclusive(file)
 }
 
-func (l *log) append(line []byte) error {
+func (l *appendLog) appendLine(line []byte) error {
 	l.mu.Lock()
-	if l.waiting == nil {
-		l.waiting = &batch{done: make(chan struct{})}
+	if l.pending == nil {
+		l.pending = &lineBatch{done: make(chan struct{})}
 	}
-	mine := l.waiting
+	mine := l.pending
 	mine.text = append(mine.text, line...)
-	if l.writing {
+	if l.isWriting {
 		l.mu.Unlock()
 		<-mine.done
 		return mine.err
 	}
-	l.writing = true
-	for l.waiting != nil {
-		next := l.waiting
-		l.waiting = nil
+	l.isWriting = true
+	for l.pending != nil {
+		next := l.pending
+		l.pending = nil
 		l.mu.Unlock()
-		l.write(next)
+		l.writeBatch(next)
 		l.mu.Lock()
 	}
-	l.writing = false
+	l.isWriting = false
 	l.mu.Unlock()
 	return mine.err
 }
 
-// write writes a batch; only one goroutine at a time does.
-func (l *log) write(b *batch) {
+// writeBatch writes a batch; only one goroutine at a time does.
+func (l *appendLog) writeBatch(b *lineBatch) {
 	defer close(b.done)
-	if l.broken == nil {
+	if l.failure == nil {
 		_, err := l.file.Write(b.text)
 		if err = errors.Join(err, l.file.Sync()); err != nil {
-			l.broken = fmt.Errorf("write %s: %w", l.file.Name(), err)
+			l.failure = fmt.Errorf("write %s: %w", l.file.Name(), err)
 		}
 	}
-	b.err = l.broken
+	b.err = l.failure
 }
 
-func (l *log) close() error { return l.file.Close() }
+func (l *appendLog) close() error { return l.file.Close() }
 
-// hold takes the lock, and keeps it until the file is closed. Where a file system
+// lockExclusive takes the lock, and keeps it until the file is closed. Where a file system
 // has no locks the run goes on without, and is taken for an interrupted one.
-func hold(file *os.File) error {
-	return withLock(file, syscall.LOCK_EX, func(error) {})
+func lockExclusive(file *os.File) error {
+	return flock(file, syscall.LOCK_EX, func(error) {})
 }
 
-// held tells whether somebody makes the run that the lines are of.
-func (l *LineFile) held() (held bool) {
-	err := withLock(l.file, syscall.LOCK_SH|syscall.LOCK_NB, func(err error) {
+// isLockedByWriter tells whether somebody makes the run that the lines are of.
+func (l *LineFile) isLockedByWriter() (held bool) {
+	err := flock(l.file, syscall.LOCK_SH|syscall.LOCK_NB, func(err error) {
 		held = errors.Is(err, syscall.EWOULDBLOCK)
 	})
 	if err == nil && !held {
-		_ = withLock(l.file, syscall.LOCK_UN, func(error) {})
+		_ = flock(l.file, syscall.LOCK_UN, func(error) {})
 	}
 	return held
 }
 
-// withLock asks for a lock and passes on what came of it. The error is of a file
+// flock asks for a lock and passes on what came of it. The error is of a file
 // that is closed.
-func withLock(file *os.File, how int, then func(error)) error {
+func flock(file *os.File, how int, then func(error)) error {
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return err

@@ -8,65 +8,65 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// roll is what attempts.jsonl tells, as far as the file was read. It is safe for
+// attemptIndex is what attempts.jsonl tells, as far as the file was read. It is safe for
 // concurrent use by read.
-type roll struct {
-	index *index // of the file that it is of
+type attemptIndex struct {
+	fileIndex *lineIndex // of the file that it is of
 
-	mu    sync.Mutex
-	lines int64            // how many were read, the header included
-	size  int64            // what they take in the file, in bytes
-	names map[string]int64 // of attempts, and the numbers of their lines
-	tally tally
+	mu          sync.Mutex
+	lineCount   int64            // how many were read, the header included
+	sizeBytes   int64            // what they take in the file, in bytes
+	lineNumbers map[string]int64 // of attempts, and the numbers of their lines
+	counter     attemptCounter
 }
 
-// rollOf is that of a run, whose lines are open.
-func (s *Store) rollOf(run string, lines *LineFile) *roll {
-	known, ok := s.rolls.get(run)
-	if !ok || known.index != lines.index {
-		known = &roll{index: lines.index, names: map[string]int64{}}
-		s.rolls.put(run, known)
+// attemptIndexOf is that of a run, whose lines are open.
+func (s *Store) attemptIndexOf(run string, lines *LineFile) *attemptIndex {
+	known, ok := s.attemptIndexes.get(run)
+	if !ok || known.fileIndex != lines.index {
+		known = &attemptIndex{fileIndex: lines.index, lineNumbers: map[string]int64{}}
+		s.attemptIndexes.put(run, known)
 	}
 	return known
 }
 
-// read reads on, if the file has grown, and calls f under the lock. The lines are
+// withLatest reads on, if the file has grown, and calls f under the lock. The lines are
 // of the file that the roll is of.
-func (r *roll) read(ctx context.Context, lines *LineFile, f func(*roll) error) error {
+func (r *attemptIndex) withLatest(ctx context.Context, lines *LineFile, f func(*attemptIndex) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	info, err := lines.file.Stat()
 	if err != nil {
 		return err
 	}
-	if info.Size() < r.size { // somebody has made it shorter
-		r.lines, r.size, r.names, r.tally = 0, 0, map[string]int64{}, tally{}
+	if info.Size() < r.sizeBytes { // somebody has made it shorter
+		r.lineCount, r.sizeBytes, r.lineNumbers, r.counter = 0, 0, map[string]int64{}, attemptCounter{}
 	}
-	if info.Size() > r.size {
-		if err := r.readOn(ctx, lines); err != nil {
+	if info.Size() > r.sizeBytes {
+		if err := r.readNewLines(ctx, lines); err != nil {
 			return err
 		}
 	}
 	return f(r)
 }
 
-func (r *roll) readOn(ctx context.Context, lines *LineFile) error {
-	for line, err := range lines.LinesFrom(ctx, r.lines) {
+func (r *attemptIndex) readNewLines(ctx context.Context, lines *LineFile) error {
+	for line, err := range lines.LinesFrom(ctx, r.lineCount) {
 		if err == nil {
-			err = r.add(line)
+			err = r.addLine(line)
 		}
 		if err != nil {
 			return err
 		}
-		r.lines = line.Number + 1
-		r.size += int64(len(line.Text)) + 1
+		r.lineCount = line.Number + 1
+		r.sizeBytes += int64(len(line.Text)) + 1
 	}
 	return nil
 }
 
-// add takes a line. The error is of a header of another version: nothing is known
+// addLine takes a line. The error is of a header of another version: nothing is known
 // of what is behind it.
-func (r *roll) add(line Line) error {
+func (r *attemptIndex) addLine(line Line) error {
 	sound := line.IsValid()
 	if line.Number == 0 {
 		sound = sound && gjson.GetBytes(line.Text, "type").Str == "attempts"
@@ -76,25 +76,25 @@ func (r *roll) add(line Line) error {
 	}
 	switch {
 	case !sound:
-		r.tally.leftOut.AddLine(line.Number)
+		r.counter.unreadable.AddLine(line.Number)
 	case line.Number > 0:
-		r.tally.add(line)
-		if name := AttemptFolderName(line.Text); name != "" && r.names[name] == 0 {
-			r.names[name] = line.Number
+		r.counter.addLine(line)
+		if name := AttemptFolderName(line.Text); name != "" && r.lineNumbers[name] == 0 {
+			r.lineNumbers[name] = line.Number
 		}
 	}
 	return nil
 }
 
-// cut adds to counts that the last line has no end, when there is nobody who
+// addUnfinishedLine adds to counts that the last line has no end, when there is nobody who
 // would write it.
-func (r *roll) cut(lines *LineFile, counts *Counts) error {
+func (r *attemptIndex) addUnfinishedLine(lines *LineFile, counts *Counts) error {
 	info, err := lines.file.Stat()
-	if err != nil || info.Size() <= r.size {
+	if err != nil || info.Size() <= r.sizeBytes {
 		return err
 	}
-	left := r.tally.leftOut
-	left.AddLine(r.lines)
+	left := r.counter.unreadable
+	left.AddLine(r.lineCount)
 	counts.Unreadable = &left
 	return nil
 }

@@ -68,27 +68,27 @@ func (l *UnreadableLines) AddLine(n int64) {
 func (r *Run) Counts(ctx context.Context) (Counts, error) {
 	lines, err := r.AttemptLines()
 	if errors.Is(err, ErrNotFound) {
-		return (&tally{}).counts(r.Started, false), nil // somebody has taken it away
+		return (&attemptCounter{}).snapshot(r.Started, false), nil // somebody has taken it away
 	}
 	if err != nil {
 		return Counts{}, err
 	}
 	defer lines.Close()
-	running := lines.held() // asked first: if nobody writes, a line that is cut stays so
+	running := lines.isLockedByWriter() // asked first: if nobody writes, a line that is cut stays so
 	var counts Counts
-	err = r.store.rollOf(r.Name, lines).read(ctx, lines, func(roll *roll) error {
-		counts = roll.tally.counts(r.Started, running)
+	err = r.store.attemptIndexOf(r.Name, lines).withLatest(ctx, lines, func(roll *attemptIndex) error {
+		counts = roll.counter.snapshot(r.Started, running)
 		if running {
 			return nil
 		}
-		return roll.cut(lines, &counts)
+		return roll.addUnfinishedLine(lines, &counts)
 	})
 	return counts, err
 }
 
-// duration is how long a run took that has started then, as it was summed up, or
+// runDurationMS is how long a run took that has started then, as it was summed up, or
 // else until some time.
-func duration(summed *int64, started, until time.Time) *int64 {
+func runDurationMS(summed *int64, started, until time.Time) *int64 {
 	if summed != nil {
 		return summed
 	}
@@ -101,23 +101,23 @@ func duration(summed *int64, started, until time.Time) *int64 {
 // OutcomeOther stands in counts for outcomes that are not known.
 const OutcomeOther Outcome = "other"
 
-// tally is the counts in the making. The zero value has counted nothing.
-type tally struct {
-	sum     Counts // what can be told line by line
-	leftOut UnreadableLines
-	cases   map[string]tries
-	shares  float64 // of passes, of the cases together
-	rated   int     // cases that have one
-	cost    float64 // of all attempts, in dollars; NaN: that is not known
-	ended   time.Time
-	took    *int64 // as the summary tells
+// attemptCounter is the counts in the making. The zero value has counted nothing.
+type attemptCounter struct {
+	counts            Counts // what can be told line by line
+	unreadable        UnreadableLines
+	cases             map[string]caseTally
+	passShareSum      float64 // of passes, of the cases together
+	ratedCases        int     // cases that have one
+	costUSD           float64 // of all attempts, in dollars; NaN: that is not known
+	lastEnded         time.Time
+	summaryDurationMS *int64 // as the summary tells
 }
 
-// tries counts the attempts at one case that have a verdict, or should have.
-type tries struct{ passed, all int }
+// caseTally counts the attempts at one case that have a verdict, or should have.
+type caseTally struct{ passed, total int }
 
-// share is how many of them have passed, of 1.
-func (t tries) share() float64 { return float64(t.passed) / float64(max(t.all, 1)) }
+// passShare is how many of them have passed, of 1.
+func (t caseTally) passShare() float64 { return float64(t.passed) / float64(max(t.total, 1)) }
 
 // IsValid tells whether a line of attempts.jsonl is one: a JSON object that has a
 // type, with a verdict that can be read if it is of an attempt. Types that are not
@@ -137,96 +137,96 @@ func (l Line) IsValid() bool {
 	return gjson.GetBytes(l.Text, "outcome").Type == gjson.String && (passed.IsBool() || passed.Type == gjson.Null)
 }
 
-// add counts a sound line that is not the header.
-func (t *tally) add(line Line) {
+// addLine counts a sound line that is not the header.
+func (t *attemptCounter) addLine(line Line) {
 	what := gjson.GetBytes(line.Text, "type").Str
-	t.sum.Finished = what == TypeSummary
+	t.counts.Finished = what == TypeSummary
 	switch what {
 	case TypeAttempt:
 		t.addAttempt(line.Text)
 	case TypeSkipped:
-		t.sum.Skipped++
+		t.counts.Skipped++
 	case TypeSummary:
-		t.took = milliseconds(gjson.GetBytes(line.Text, "duration_ms"))
+		t.summaryDurationMS = parseMilliseconds(gjson.GetBytes(line.Text, "duration_ms"))
 	}
 }
 
 // addAttempt counts an attempt by its verdict.
-func (t *tally) addAttempt(text []byte) {
+func (t *attemptCounter) addAttempt(text []byte) {
 	a := Attempt{Outcome: Outcome(gjson.GetBytes(text, "outcome").Str)}
 	if passed := gjson.GetBytes(text, "passed"); passed.IsBool() {
 		a.Passed = new(passed.Bool())
 	}
-	t.sum.Attempts++
+	t.counts.Attempts++
 	switch {
 	case a.IsInfrastructureFailure():
-		t.sum.Infrastructure++
+		t.counts.Infrastructure++
 	case a.Passed == nil:
-		t.sum.Ungraded++
+		t.counts.Ungraded++
 	case *a.Passed:
-		t.sum.Passed++
+		t.counts.Passed++
 	default:
-		t.sum.Failed++
+		t.counts.Failed++
 	}
 	if a.Passed != nil || a.IsInfrastructureFailure() {
-		t.rate(gjson.GetBytes(text, "case_id").String(), a.Passed != nil && *a.Passed && !a.IsInfrastructureFailure())
+		t.addToPassRate(gjson.GetBytes(text, "case_id").String(), a.Passed != nil && *a.Passed && !a.IsInfrastructureFailure())
 	}
-	if t.sum.ByOutcome == nil {
-		t.sum.ByOutcome = map[Outcome]int{}
+	if t.counts.ByOutcome == nil {
+		t.counts.ByOutcome = map[Outcome]int{}
 	}
-	t.sum.ByOutcome[known(a.Outcome)]++
-	t.cost += dollars(gjson.GetBytes(text, "usage.cost_usd"))
-	if ended, err := time.Parse(time.RFC3339Nano, gjson.GetBytes(text, "ended").String()); err == nil && ended.After(t.ended) {
-		t.ended = ended
+	t.counts.ByOutcome[knownOrOther(a.Outcome)]++
+	t.costUSD += parseCost(gjson.GetBytes(text, "usage.cost_usd"))
+	if ended, err := time.Parse(time.RFC3339Nano, gjson.GetBytes(text, "ended").String()); err == nil && ended.After(t.lastEnded) {
+		t.lastEnded = ended
 	}
 }
 
-// rate adds an attempt at a case to the pass rate.
-func (t *tally) rate(id string, passed bool) {
+// addToPassRate adds an attempt at a case to the pass rate.
+func (t *attemptCounter) addToPassRate(id string, passed bool) {
 	if t.cases == nil {
-		t.cases = map[string]tries{}
+		t.cases = map[string]caseTally{}
 	}
 	at := t.cases[id]
-	if at.all == 0 {
-		t.rated++
+	if at.total == 0 {
+		t.ratedCases++
 	}
-	t.shares -= at.share()
-	at.all++
+	t.passShareSum -= at.passShare()
+	at.total++
 	if passed {
 		at.passed++
 	}
-	t.shares += at.share()
+	t.passShareSum += at.passShare()
 	t.cases[id] = at
 }
 
-// counts is what there is by now, of a run that started then. What it returns has
+// snapshot is what there is by now, of a run that started then. What it returns has
 // nothing in common with t.
-func (t *tally) counts(started time.Time, running bool) Counts {
-	c := t.sum
+func (t *attemptCounter) snapshot(started time.Time, running bool) Counts {
+	c := t.counts
 	c.ByOutcome = map[Outcome]int{}
-	maps.Copy(c.ByOutcome, t.sum.ByOutcome)
-	if t.rated > 0 {
-		c.PassRate = new(min(max(t.shares/float64(t.rated), 0), 1)) // sums of shares are a hair off
+	maps.Copy(c.ByOutcome, t.counts.ByOutcome)
+	if t.ratedCases > 0 {
+		c.PassRate = new(min(max(t.passShareSum/float64(t.ratedCases), 0), 1)) // sums of shares are a hair off
 	}
-	if c.Attempts > 0 && !math.IsNaN(t.cost) && !math.IsInf(t.cost, 0) {
-		c.CostUSD = new(t.cost)
+	if c.Attempts > 0 && !math.IsNaN(t.costUSD) && !math.IsInf(t.costUSD, 0) {
+		c.CostUSD = new(t.costUSD)
 	}
-	if t.leftOut.Count > 0 {
-		c.Unreadable = new(t.leftOut)
+	if t.unreadable.Count > 0 {
+		c.Unreadable = new(t.unreadable)
 	}
 	switch {
 	case c.Finished:
-		c.State, c.DurationMS = StateFinished, duration(t.took, started, t.ended)
+		c.State, c.DurationMS = StateFinished, runDurationMS(t.summaryDurationMS, started, t.lastEnded)
 	case running:
-		c.State, c.DurationMS = StateRunning, duration(nil, started, time.Now())
+		c.State, c.DurationMS = StateRunning, runDurationMS(nil, started, time.Now())
 	default:
-		c.State, c.DurationMS = StateInterrupted, duration(nil, started, t.ended)
+		c.State, c.DurationMS = StateInterrupted, runDurationMS(nil, started, t.lastEnded)
 	}
 	return c
 }
 
-// known is the outcome, if it is one.
-func known(o Outcome) Outcome {
+// knownOrOther is the outcome, if it is one.
+func knownOrOther(o Outcome) Outcome {
 	switch o {
 	case OutcomeCompleted, OutcomeStopped, OutcomeLimit, OutcomeAskedQuestion, OutcomeKernelExit, OutcomeAgentError, OutcomeAgentExit, OutcomeConsoleLost, OutcomeHarnessError, OutcomeSetupError, OutcomeCancelled:
 		return o
@@ -235,16 +235,16 @@ func known(o Outcome) Outcome {
 	}
 }
 
-// dollars is a price; NaN: it is not known, or none.
-func dollars(value gjson.Result) float64 {
+// parseCost is a price; NaN: it is not known, or none.
+func parseCost(value gjson.Result) float64 {
 	if value.Type != gjson.Number || value.Num < 0 {
 		return math.NaN()
 	}
 	return value.Num
 }
 
-// milliseconds is a time that something took; nil: it is none.
-func milliseconds(value gjson.Result) *int64 {
+// parseMilliseconds is a time that something took; nil: it is none.
+func parseMilliseconds(value gjson.Result) *int64 {
 	const century = 100 * 366 * 24 * 3600 * 1000
 	if value.Type != gjson.Number || value.Num < 0 || value.Num > century {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"assay/eval/runs"
 )
 
-func TestCountsFollowTheRun(t *testing.T) {
+func TestCountsGrowWithTheRun(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
-	folder := s.run(t, "r", 1)
+	s := newStoreHarness(t)
+	folder := s.createRun(t, "r", 1)
 	yes, no := true, false
 	want := runs.Counts{State: runs.StateRunning, ByOutcome: map[runs.Outcome]int{}}
 	one := func(outcome runs.Outcome, count *int) func() {
@@ -26,16 +26,16 @@ func TestCountsFollowTheRun(t *testing.T) {
 		move func()
 	}{
 		{nil, func() {}},
-		{ended(runs.OutcomeCompleted, &yes, ""), one(runs.OutcomeCompleted, &want.Passed)},
-		{ended(runs.OutcomeLimit, &no, ""), one(runs.OutcomeLimit, &want.Failed)},
-		{ended(runs.OutcomeCompleted, nil, ""), one(runs.OutcomeCompleted, &want.Ungraded)},
-		{ended(runs.OutcomeKernelExit, nil, ""), one(runs.OutcomeKernelExit, &want.Infrastructure)},
-		{ended(runs.OutcomeKernelExit, &no, ""), one(runs.OutcomeKernelExit, &want.Failed)},
-		{ended("of another time", &no, ""), one(runs.OutcomeOther, &want.Failed)},
+		{attemptLine(runs.OutcomeCompleted, &yes, ""), one(runs.OutcomeCompleted, &want.Passed)},
+		{attemptLine(runs.OutcomeLimit, &no, ""), one(runs.OutcomeLimit, &want.Failed)},
+		{attemptLine(runs.OutcomeCompleted, nil, ""), one(runs.OutcomeCompleted, &want.Ungraded)},
+		{attemptLine(runs.OutcomeKernelExit, nil, ""), one(runs.OutcomeKernelExit, &want.Infrastructure)},
+		{attemptLine(runs.OutcomeKernelExit, &no, ""), one(runs.OutcomeKernelExit, &want.Failed)},
+		{attemptLine("of another time", &no, ""), one(runs.OutcomeOther, &want.Failed)},
 		{runs.Skipped{Type: runs.TypeSkipped}, func() { want.Skipped++ }},
 		{map[string]string{"type": "of another time"}, func() {}},
 		{map[string]any{"type": runs.TypeSummary, "passed": 1}, func() { want.Finished, want.State = true, runs.StateFinished }},
-		{ended(runs.OutcomeCompleted, &yes, ""), func() {
+		{attemptLine(runs.OutcomeCompleted, &yes, ""), func() {
 			one(runs.OutcomeCompleted, &want.Passed)()
 			want.Finished, want.State = false, runs.StateRunning
 		}},
@@ -60,14 +60,14 @@ func TestCountsFollowTheRun(t *testing.T) {
 
 // The mean over a case's attempts is one observation, and outcomes of the
 // infrastructure are failures: the rule of a run's summary.
-func TestCountsRateAndCost(t *testing.T) {
+func TestCountsPassRateCostAndDuration(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
-	folder := s.run(t, "r", 1)
+	s := newStoreHarness(t)
+	folder := s.createRun(t, "r", 1)
 	yes, no := true, false
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) // as of the run
 	append1 := func(id string, outcome runs.Outcome, passed *bool, cost float64, minutes int) {
-		a := ended(outcome, passed, "")
+		a := attemptLine(outcome, passed, "")
 		a.CaseID, a.Usage.CostUSD, a.Ended = id, &cost, began.Add(time.Duration(minutes)*time.Minute)
 		require.NoError(t, folder.AppendLine(a))
 	}
@@ -78,7 +78,7 @@ func TestCountsRateAndCost(t *testing.T) {
 	append1("c", runs.OutcomeKernelExit, nil, 0, 5)
 	append1("d", runs.OutcomeKernelExit, &no, 0, 6)
 	append1("e", runs.OutcomeCompleted, nil, 0, 7)
-	run := s.open(t)
+	run := s.openRun(t)
 	counts := func() runs.Counts {
 		counts, err := run.Counts(t.Context())
 		require.NoError(t, err)
@@ -96,31 +96,31 @@ func TestCountsRateAndCost(t *testing.T) {
 	for line, want := range map[string]*int64{
 		`{"type":"summary","duration_ms":1234}`: new(int64(1234)), `{"type":"summary","duration_ms":1e308}`: new(int64(540_000)), `{"type":"summary","duration_ms":"x"}`: new(int64(540_000)),
 	} {
-		s.write(t, "r/attempts.jsonl", string(whole)+line+"\n")
+		s.writeFile(t, "r/attempts.jsonl", string(whole)+line+"\n")
 		require.Equal(t, runs.StateFinished, counts().State)
 		require.Equal(t, want, counts().DurationMS, line)
-		s.write(t, "r/attempts.jsonl", string(whole))
+		s.writeFile(t, "r/attempts.jsonl", string(whole))
 		require.Equal(t, runs.StateInterrupted, counts().State, "the file is shorter than it was")
 	}
 	for _, cost := range []string{"null", "-1", `"1"`, "1e999", "[1]"} {
-		s.write(t, "r/attempts.jsonl", string(whole)+`{"type":"attempt","outcome":"completed","usage":{"cost_usd":`+cost+"}}\n")
+		s.writeFile(t, "r/attempts.jsonl", string(whole)+`{"type":"attempt","outcome":"completed","usage":{"cost_usd":`+cost+"}}\n")
 		require.Nil(t, counts().CostUSD, cost)
-		s.write(t, "r/attempts.jsonl", string(whole))
+		s.writeFile(t, "r/attempts.jsonl", string(whole))
 	}
 }
 
 // A folder that was replaced by another of its name is counted anew.
-func TestCountsOfAnotherFolderOfThatName(t *testing.T) {
+func TestCountsOfReplacedFolder(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newStoreHarness(t)
 	yes := true
 	for n := range 3 {
 		require.NoError(t, os.RemoveAll(filepath.Join(s.dir, "r")))
-		folder := s.run(t, "r", 1)
+		folder := s.createRun(t, "r", 1)
 		for range 3 - n {
-			require.NoError(t, folder.AppendLine(ended(runs.OutcomeCompleted, &yes, "")))
+			require.NoError(t, folder.AppendLine(attemptLine(runs.OutcomeCompleted, &yes, "")))
 		}
-		counts, err := s.open(t).Counts(t.Context())
+		counts, err := s.openRun(t).Counts(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 3-n, counts.Attempts)
 	}
@@ -128,13 +128,13 @@ func TestCountsOfAnotherFolderOfThatName(t *testing.T) {
 
 // A run is running as long as a program has its folder open, however silent it is,
 // and no longer.
-func TestStateOfARun(t *testing.T) {
+func TestRunIsRunningWhileItsWriterIsOpen(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
-	folder := s.run(t, "r", 1)
+	s := newStoreHarness(t)
+	folder := s.createRun(t, "r", 1)
 	_, rel, err := folder.MakeAttemptDir(1, "c", 1, 1)
 	require.NoError(t, err)
-	run := s.open(t)
+	run := s.openRun(t)
 	for _, want := range []runs.State{runs.StateRunning, runs.StateInterrupted} {
 		for range 2 { // who looks leaves no trace
 			counts, err := run.Counts(t.Context())
@@ -148,12 +148,12 @@ func TestStateOfARun(t *testing.T) {
 			require.Equal(t, want == runs.StateInterrupted, ended)
 		}
 		require.NoError(t, folder.Close())
-		folder = s.run(t, "other-"+string(want), 1) // what else is open does not matter
+		folder = s.createRun(t, "other-"+string(want), 1) // what else is open does not matter
 	}
 }
 
 // What cannot be read in attempts.jsonl hides nothing else, and is told.
-func TestCountsOfADamagedFile(t *testing.T) {
+func TestCountsOfDamagedFile(t *testing.T) {
 	t.Parallel()
 	const header, attempt = `{"type":"attempts","version":1}` + "\n", `{"type":"attempt","case_id":"c","outcome":"completed","passed":true,"trace":"attempts/a/trace.jsonl"}` + "\n"
 	for name, c := range map[string]struct {
@@ -174,10 +174,10 @@ func TestCountsOfADamagedFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShelf(t)
-			s.write(t, "r/run.json", `{"type":"run","version":1}`)
-			s.write(t, "r/attempts.jsonl", c.text)
-			run := s.open(t)
+			s := newStoreHarness(t)
+			s.writeFile(t, "r/run.json", `{"type":"run","version":1}`)
+			s.writeFile(t, "r/attempts.jsonl", c.text)
+			run := s.openRun(t)
 			for range 2 {
 				counts, err := run.Counts(t.Context())
 				require.NoError(t, err)
@@ -189,14 +189,14 @@ func TestCountsOfADamagedFile(t *testing.T) {
 }
 
 // A line that is being written is none yet, and nothing is wrong.
-func TestCountsWhileALineIsWritten(t *testing.T) {
+func TestCountsIgnoreLineBeingWritten(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
-	folder := s.run(t, "r", 1)
+	s := newStoreHarness(t)
+	folder := s.createRun(t, "r", 1)
 	file, err := os.OpenFile(filepath.Join(folder.Dir, "attempts.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
 	require.NoError(t, err)
 	defer file.Close()
-	run := s.open(t)
+	run := s.openRun(t)
 	counts := func() runs.Counts {
 		counts, err := run.Counts(t.Context())
 		require.NoError(t, err)

@@ -1,22 +1,24 @@
 package runs
 
-// MostMarks is how many marks an index has at most.
-const MostMarks = indexMarks
+// MaxIndexMarks is how many marks an index has at most.
+const MaxIndexMarks = maxIndexMarks
 
-// Marks is an index by itself.
-type Marks struct{ index index }
+// LineIndexForTest is an index by itself.
+type LineIndexForTest struct{ index lineIndex }
 
-// NewMarks returns an index whose marks stand at least step bytes apart.
-func NewMarks(step int64) *Marks { return &Marks{index: index{step: step}} }
+// NewLineIndexForTest returns an index whose marks stand at least step bytes apart.
+func NewLineIndexForTest(step int64) *LineIndexForTest {
+	return &LineIndexForTest{index: lineIndex{spacing: step}}
+}
 
-// Note remembers where a line begins.
-func (m *Marks) Note(line, offset int64) { m.index.note(mark{line, offset}) }
+// AddMark remembers where a line begins.
+func (m *LineIndexForTest) AddMark(line, offset int64) { m.index.addMark(lineMark{line, offset}) }
 
-// Before returns the last place known that is not behind a line.
-func (m *Marks) Before(line int64) (n, offset int64) {
-	at := m.index.before(line)
+// MarkBefore returns the last place known that is not behind a line.
+func (m *LineIndexForTest) MarkBefore(line int64) (n, offset int64) {
+	at := m.index.markBefore(line)
 	return at.line, at.offset
 }
 
 // Len is how many marks there are.
-func (m *Marks) Len() int { return len(m.index.marks) }
+func (m *LineIndexForTest) Len() int { return len(m.index.marks) }

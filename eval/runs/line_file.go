@@ -13,9 +13,9 @@ import (
 	"syscall"
 )
 
-// longestLine bounds a line, in bytes: the largest frame of the protocol, as
+// maxLineBytes bounds a line, in bytes: the largest frame of the protocol, as
 // escaped as it can be, has its place in it.
-const longestLine = 512 << 20
+const maxLineBytes = 512 << 20
 
 // Line is a line of a file, without its newline.
 type Line struct {
@@ -28,7 +28,7 @@ type Line struct {
 type LineFile struct {
 	name  string // below the run's folder, for errors
 	file  *os.File
-	index *index
+	index *lineIndex
 }
 
 // CacheKey is equal for all who have opened the same file, for as long as it has
@@ -43,7 +43,7 @@ func (l *LineFile) Close() error { return l.file.Close() }
 // and left out. An error, that of ctx too, is the last thing that is yielded.
 func (l *LineFile) LinesFrom(ctx context.Context, n int64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
-		at := l.index.before(n)
+		at := l.index.markBefore(n)
 		in := bufio.NewReaderSize(io.NewSectionReader(l.file, at.offset, math.MaxInt64-at.offset), 64<<10)
 		var text []byte
 		for ctx.Err() == nil {
@@ -62,7 +62,7 @@ func (l *LineFile) LinesFrom(ctx context.Context, n int64) iter.Seq2[Line, error
 			}
 			at.line++
 			at.offset += int64(size)
-			l.index.note(at)
+			l.index.addMark(at)
 		}
 		yield(Line{}, context.Cause(ctx))
 	}
@@ -76,8 +76,8 @@ func readLine(in *bufio.Reader, text []byte, keep bool) ([]byte, int, error) {
 		part, err := in.ReadSlice('\n')
 		size += len(part)
 		switch {
-		case size > longestLine:
-			return text, size, fmt.Errorf("longer than %d MiB", longestLine>>20)
+		case size > maxLineBytes:
+			return text, size, fmt.Errorf("longer than %d MiB", maxLineBytes>>20)
 		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
 			return text, size, err
 		case keep && err == nil:
@@ -90,44 +90,44 @@ func readLine(in *bufio.Reader, text []byte, keep bool) ([]byte, int, error) {
 	}
 }
 
-// openMode opens a file to be read, without waiting for anybody: as of a pipe.
-const openMode = os.O_RDONLY | syscall.O_NONBLOCK
+// readOnlyNonblock opens a file to be read, without waiting for anybody: as of a pipe.
+const readOnlyNonblock = os.O_RDONLY | syscall.O_NONBLOCK
 
 // LineFiles opens files of JSON Lines, and remembers where lines of them begin. The
 // zero value is ready. It is safe for concurrent use, and keeps no file open.
-type LineFiles struct{ indexes memory[*index] }
+type LineFiles struct{ indexes cache[*lineIndex] }
 
 // Open opens the plain file at path, which may be a link to one. Where there is
 // none the error wraps ErrNotFound.
 func (f *LineFiles) Open(path string) (*LineFile, error) {
-	file, err := os.OpenFile(path, openMode, 0)
+	file, err := os.OpenFile(path, readOnlyNonblock, 0)
 	if err != nil {
-		return nil, noSuch("file", path, err)
+		return nil, notFoundError("file", path, err)
 	}
-	file, info, err := plain(file)
+	file, info, err := requireRegular(file)
 	if err != nil {
-		return nil, noSuch("file", path, err)
+		return nil, notFoundError("file", path, err)
 	}
-	return f.lines(path, path, file, info)
+	return f.withIndex(path, path, file, info)
 }
 
-// lines are those of an open file: known by key, and called name in errors.
-func (f *LineFiles) lines(key, name string, file *os.File, info fs.FileInfo) (*LineFile, error) {
-	head, err := io.ReadAll(io.NewSectionReader(file, 0, headBytes))
+// withIndex are those of an open file: known by key, and called name in errors.
+func (f *LineFiles) withIndex(key, name string, file *os.File, info fs.FileInfo) (*LineFile, error) {
+	head, err := io.ReadAll(io.NewSectionReader(file, 0, fileHeadBytes))
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	known, ok := f.indexes.get(key)
-	if !ok || !known.isOf(info, head) {
-		known = &index{file: info, head: head, step: indexStep}
+	if !ok || !known.matches(info, head) {
+		known = &lineIndex{file: info, head: head, spacing: initialMarkSpacing}
 		f.indexes.put(key, known)
 	}
 	return &LineFile{name: name, file: file, index: known}, nil
 }
 
-// plain returns a file and what is known of it. One that is no plain file was not
+// requireRegular returns a file and what is known of it. One that is no plain file was not
 // found, and is closed.
-func plain(file *os.File) (*os.File, fs.FileInfo, error) {
+func requireRegular(file *os.File) (*os.File, fs.FileInfo, error) {
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = fs.ErrNotExist

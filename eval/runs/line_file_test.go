@@ -15,15 +15,15 @@ import (
 	"assay/eval/runs"
 )
 
-// newTrace writes an attempt's trace and returns its path.
-func (s *shelf) newTrace(t *testing.T, text string) (run *runs.Run, path string) {
+// createTrace writes an attempt's trace and returns its path.
+func (s *storeHarness) createTrace(t *testing.T, text string) (run *runs.Run, path string) {
 	t.Helper()
-	s.run(t, "r", 1)
-	s.write(t, "r/attempts/0001-c-e1-t1/trace.jsonl", text)
-	return s.open(t), filepath.Join(s.dir, "r/attempts/0001-c-e1-t1/trace.jsonl")
+	s.createRun(t, "r", 1)
+	s.writeFile(t, "r/attempts/0001-c-e1-t1/trace.jsonl", text)
+	return s.openRun(t), filepath.Join(s.dir, "r/attempts/0001-c-e1-t1/trace.jsonl")
 }
 
-func traceOf(t *testing.T, run *runs.Run) *runs.LineFile {
+func openTrace(t *testing.T, run *runs.Run) *runs.LineFile {
 	t.Helper()
 	lines, err := run.OpenTrace("0001-c-e1-t1")
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func traceOf(t *testing.T, run *runs.Run) *runs.LineFile {
 	return lines
 }
 
-func read(t *testing.T, lines *runs.LineFile, from int64, most int) (got []string) {
+func readLines(t *testing.T, lines *runs.LineFile, from int64, most int) (got []string) {
 	t.Helper()
 	for line, err := range lines.LinesFrom(t.Context(), from) {
 		require.NoError(t, err)
@@ -43,32 +43,32 @@ func read(t *testing.T, lines *runs.LineFile, from int64, most int) (got []strin
 	return got
 }
 
-func TestLinesOfAGrowingFile(t *testing.T) {
+func TestLineFileGrows(t *testing.T) {
 	t.Parallel()
-	run, path := newShelf(t).newTrace(t, "h\none\n\ncu")
-	lines := traceOf(t, run)
-	require.Equal(t, []string{"0:h", "1:one", "2:"}, read(t, lines, -5, 10))
-	require.Equal(t, []string{"1:one"}, read(t, lines, 1, 1))
-	require.Empty(t, read(t, lines, 3, 10), "a cut line is none")
+	run, path := newStoreHarness(t).createTrace(t, "h\none\n\ncu")
+	lines := openTrace(t, run)
+	require.Equal(t, []string{"0:h", "1:one", "2:"}, readLines(t, lines, -5, 10))
+	require.Equal(t, []string{"1:one"}, readLines(t, lines, 1, 1))
+	require.Empty(t, readLines(t, lines, 3, 10), "a cut line is none")
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
 	_, err = file.WriteString("t\nmore")
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
-	require.Equal(t, []string{"3:cut"}, read(t, lines, 3, 10))
-	require.Empty(t, read(t, lines, 99, 10))
+	require.Equal(t, []string{"3:cut"}, readLines(t, lines, 3, 10))
+	require.Empty(t, readLines(t, lines, 99, 10))
 }
 
 // Lines longer than any buffer are whole, and do not hide what is behind them.
-func TestLinesOfAnyLength(t *testing.T) {
+func TestLineFileWithLongLines(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
 	lengths := []int{1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 3 << 20, 0, 5}
 	for i, n := range lengths {
 		text.WriteString(strings.Repeat(string(rune('a'+i)), n) + "\n")
 	}
-	run, _ := newShelf(t).newTrace(t, text.String())
-	lines := traceOf(t, run)
+	run, _ := newStoreHarness(t).createTrace(t, text.String())
+	lines := openTrace(t, run)
 	for from := range lengths {
 		n := from
 		for line, err := range lines.LinesFrom(t.Context(), int64(from)) {
@@ -81,13 +81,13 @@ func TestLinesOfAnyLength(t *testing.T) {
 	}
 }
 
-func TestLinesEndWithTheirContext(t *testing.T) {
+func TestLinesFromFailsWithItsContext(t *testing.T) {
 	t.Parallel()
-	run, _ := newShelf(t).newTrace(t, strings.Repeat("x\n", 10))
+	run, _ := newStoreHarness(t).createTrace(t, strings.Repeat("x\n", 10))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	n := 0
-	for _, err := range traceOf(t, run).LinesFrom(ctx, 0) {
+	for _, err := range openTrace(t, run).LinesFrom(ctx, 0) {
 		if n++; n == 3 {
 			cancel(fmt.Errorf("enough"))
 		}
@@ -98,8 +98,8 @@ func TestLinesEndWithTheirContext(t *testing.T) {
 	require.Equal(t, 4, n)
 }
 
-// longTrace is a file of numbered lines, a hundred bytes each.
-func longTrace(lines int) string {
+// numberedLines is a file of numbered lines, a hundred bytes each.
+func numberedLines(lines int) string {
 	var text strings.Builder
 	for n := range lines {
 		fmt.Fprintf(&text, "%-99d\n", n)
@@ -109,14 +109,14 @@ func longTrace(lines int) string {
 
 // Once somebody has read there, the middle of a file is found without its
 // beginning, which is spoilt here to see that.
-func TestLinesFromTheMiddle(t *testing.T) {
+func TestLinesFromUsesTheIndex(t *testing.T) {
 	t.Parallel()
 	const count = 50_000
-	run, path := newShelf(t).newTrace(t, longTrace(count))
-	first := traceOf(t, run)
+	run, path := newStoreHarness(t).createTrace(t, numberedLines(count))
+	first := openTrace(t, run)
 	expect := func(lines *runs.LineFile, n int64) {
 		t.Helper()
-		got := read(t, lines, n, 1)
+		got := readLines(t, lines, n, 1)
 		require.Len(t, got, 1)
 		require.Equal(t, fmt.Sprintf("%d:%d", n, n), strings.TrimSpace(got[0]))
 	}
@@ -126,7 +126,7 @@ func TestLinesFromTheMiddle(t *testing.T) {
 	_, err = file.WriteAt(bytes.Repeat([]byte(" "), 100*29_990), 100*10) // behind that by which the file is known
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
-	again := traceOf(t, run) // another request, of the same store
+	again := openTrace(t, run) // another request, of the same store
 	for n := int64(count - 1); n > 33_000; n -= 997 {
 		expect(again, n)
 	}
@@ -134,7 +134,7 @@ func TestLinesFromTheMiddle(t *testing.T) {
 
 // A file that has taken the place of another is read anew, also where it has the
 // other's number and is longer.
-func TestLinesOfAnotherFileInItsPlace(t *testing.T) {
+func TestLineFileOverwrittenInPlace(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	var files runs.LineFiles
@@ -145,24 +145,24 @@ func TestLinesOfAnotherFileInItsPlace(t *testing.T) {
 		t.Cleanup(func() { _ = lines.Close() })
 		return lines
 	}
-	before := open(longTrace(10_000))
-	require.Len(t, read(t, before, 9_000, 1), 1)
-	require.Equal(t, before.CacheKey(), open(longTrace(10_001)).CacheKey(), "it has grown")
+	before := open(numberedLines(10_000))
+	require.Len(t, readLines(t, before, 9_000, 1), 1)
+	require.Equal(t, before.CacheKey(), open(numberedLines(10_001)).CacheKey(), "it has grown")
 	after := open("another header\n" + strings.Repeat("x\n", 1_000_000))
 	require.NotEqual(t, before.CacheKey(), after.CacheKey())
-	require.Equal(t, []string{"9000:x"}, read(t, after, 9_000, 1))
+	require.Equal(t, []string{"9000:x"}, readLines(t, after, 9_000, 1))
 	_, err := files.Open(filepath.Dir(path))
 	require.ErrorIs(t, err, runs.ErrNotFound, "a folder is no file")
 }
 
 // Readers of one file at once share what they have found.
-func TestLinesReadAtOnce(t *testing.T) {
+func TestLineFileConcurrentReaders(t *testing.T) {
 	t.Parallel()
 	const count = 30_000
-	run, _ := newShelf(t).newTrace(t, longTrace(count))
+	run, _ := newStoreHarness(t).createTrace(t, numberedLines(count))
 	var all sync.WaitGroup
 	for reader := range 8 {
-		lines := traceOf(t, run)
+		lines := openTrace(t, run)
 		all.Go(func() {
 			for i := range 10 {
 				n := int64((reader*7919 + i*3571) % count)
@@ -179,31 +179,31 @@ func TestLinesReadAtOnce(t *testing.T) {
 }
 
 // A file that is another now is read from its beginning.
-func TestLinesOfAnotherFileOfThatName(t *testing.T) {
+func TestLineFileReplacedByRename(t *testing.T) {
 	t.Parallel()
-	run, path := newShelf(t).newTrace(t, longTrace(20_000))
-	require.Len(t, read(t, traceOf(t, run), 15_000, 1), 1)
+	run, path := newStoreHarness(t).createTrace(t, numberedLines(20_000))
+	require.Len(t, readLines(t, openTrace(t, run), 15_000, 1), 1)
 	require.NoError(t, os.WriteFile(path+".new", []byte(strings.Repeat("short\n", 500_000)), 0o600))
 	require.NoError(t, os.Rename(path+".new", path))
-	require.Equal(t, []string{"15000:short"}, read(t, traceOf(t, run), 15_000, 1))
+	require.Equal(t, []string{"15000:short"}, readLines(t, openTrace(t, run), 15_000, 1))
 	require.NoError(t, os.WriteFile(path, []byte("a\nb\n"), 0o600)) // cut short in place
-	require.Equal(t, []string{"0:a", "1:b"}, read(t, traceOf(t, run), 0, 9))
+	require.Equal(t, []string{"0:a", "1:b"}, readLines(t, openTrace(t, run), 0, 9))
 }
 
 // Whatever is indexed already, every line is found at its number.
-func TestLinesIndexThins(t *testing.T) {
+func TestLineIndexIsBounded(t *testing.T) {
 	t.Parallel()
-	marks := runs.NewMarks(10)
+	marks := runs.NewLineIndexForTest(10)
 	const count = 100_000 // of lines of seven bytes, each worth a mark at first
 	for n := int64(1); n <= count; n++ {
-		marks.Note(n, 7*n)
+		marks.AddMark(n, 7*n)
 	}
-	require.LessOrEqual(t, marks.Len(), runs.MostMarks)
-	require.Greater(t, marks.Len(), runs.MostMarks/4)
+	require.LessOrEqual(t, marks.Len(), runs.MaxIndexMarks)
+	require.Greater(t, marks.Len(), runs.MaxIndexMarks/4)
 	for n := int64(0); n <= count; n += 13 {
-		line, offset := marks.Before(n)
+		line, offset := marks.MarkBefore(n)
 		require.LessOrEqual(t, line, n)
-		require.Less(t, n-line, int64(4*count/runs.MostMarks+2))
+		require.Less(t, n-line, int64(4*count/runs.MaxIndexMarks+2))
 		require.Equal(t, 7*line, offset)
 	}
 }

@@ -9,78 +9,78 @@ import (
 )
 
 const (
-	// indexStep is how far apart the marks of an index are at first, in bytes:
+	// initialMarkSpacing is how far apart the marks of an index are at first, in bytes:
 	// what is read at most, less one line, to come to a line.
-	indexStep = 256 << 10
+	initialMarkSpacing = 256 << 10
 
-	// indexMarks is how many marks an index has at most. When there are more,
+	// maxIndexMarks is how many marks an index has at most. When there are more,
 	// every second goes and they stand twice as far apart.
-	indexMarks = 4096
+	maxIndexMarks = 4096
 
-	// headBytes is by how much of its beginning a file is told from another that
+	// fileHeadBytes is by how much of its beginning a file is told from another that
 	// has taken its place and, as may be, its number on the disk.
-	headBytes = 256
+	fileHeadBytes = 256
 )
 
-// mark is where a line begins.
-type mark struct {
+// lineMark is where a line begins.
+type lineMark struct {
 	line   int64 // from 0
 	offset int64 // in bytes
 }
 
-// index knows where some of a file's lines begin, because somebody has read
+// lineIndex knows where some of a file's lines begin, because somebody has read
 // there. It is made while reading, so that only the first who wants the middle
 // of a long file comes by its beginning. It is safe for concurrent use.
-type index struct {
+type lineIndex struct {
 	file fs.FileInfo // of the file that it is of
 
-	mu    sync.Mutex
-	head  []byte // the beginning of the file, as far as it has been seen
-	marks []mark // ascending; the beginning is not among them
-	step  int64
+	mu      sync.Mutex
+	head    []byte     // the beginning of the file, as far as it has been seen
+	marks   []lineMark // ascending; the beginning is not among them
+	spacing int64
 }
 
-// before returns the last place known that is not behind a line.
-func (x *index) before(line int64) mark {
+// markBefore returns the last place known that is not behind a line.
+func (x *lineIndex) markBefore(line int64) lineMark {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := sort.Search(len(x.marks), func(i int) bool { return x.marks[i].line > line })
 	if i == 0 {
-		return mark{}
+		return lineMark{}
 	}
 	return x.marks[i-1]
 }
 
-// note remembers a place, if it is far enough behind those known.
-func (x *index) note(at mark) {
+// addMark remembers a place, if it is far enough behind those known.
+func (x *lineIndex) addMark(at lineMark) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if at.offset-x.endLocked() < x.step {
+	if at.offset-x.lastOffsetLocked() < x.spacing {
 		return
 	}
-	if len(x.marks) == indexMarks {
-		for i := range indexMarks / 2 {
+	if len(x.marks) == maxIndexMarks {
+		for i := range maxIndexMarks / 2 {
 			x.marks[i] = x.marks[2*i+1]
 		}
-		x.marks = x.marks[:indexMarks/2]
-		x.step *= 2
+		x.marks = x.marks[:maxIndexMarks/2]
+		x.spacing *= 2
 	}
 	x.marks = append(x.marks, at)
 }
 
-func (x *index) endLocked() int64 {
+func (x *lineIndex) lastOffsetLocked() int64 {
 	if len(x.marks) == 0 {
 		return 0
 	}
 	return x.marks[len(x.marks)-1].offset
 }
 
-// isOf tells whether the index is of the file that info tells of, which begins
+// matches tells whether the index is of the file that info tells of, which begins
 // with head and has then only grown.
-func (x *index) isOf(info fs.FileInfo, head []byte) bool {
+func (x *lineIndex) matches(info fs.FileInfo, head []byte) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if !os.SameFile(x.file, info) || x.endLocked() > info.Size() || !bytes.HasPrefix(head, x.head) {
+	if !os.SameFile(x.file, info) || x.lastOffsetLocked() > info.Size() || !bytes.HasPrefix(head, x.head) {
 		return false
 	}
 	x.head = head

@@ -24,7 +24,7 @@ func AttemptFolderName(line []byte) string {
 // attempt that has none is an error that wraps ErrNotFound.
 func (r *Run) AttemptLine(ctx context.Context, attempt string) (Line, error) {
 	notFound := fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
-	if !isName(attempt) {
+	if !isFileName(attempt) {
 		return Line{}, notFound
 	}
 	lines, err := r.AttemptLines()
@@ -33,8 +33,8 @@ func (r *Run) AttemptLine(ctx context.Context, attempt string) (Line, error) {
 	}
 	defer lines.Close()
 	n, known := int64(0), false
-	err = r.store.rollOf(r.Name, lines).read(ctx, lines, func(roll *roll) error {
-		n, known = roll.names[attempt]
+	err = r.store.attemptIndexOf(r.Name, lines).withLatest(ctx, lines, func(roll *attemptIndex) error {
+		n, known = roll.lineNumbers[attempt]
 		return nil
 	})
 	if err != nil {
@@ -55,9 +55,9 @@ func (r *Run) UnfinishedAttempts(ctx context.Context) (running []string, err err
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("attempts: %w", err)
 	}
-	_, err = r.roll(ctx, func(roll *roll) error {
+	_, err = r.withAttemptIndex(ctx, func(roll *attemptIndex) error {
 		for _, entry := range entries {
-			if _, ended := roll.names[entry.Name()]; entry.IsDir() && !ended && !roll.tally.sum.Finished {
+			if _, ended := roll.lineNumbers[entry.Name()]; entry.IsDir() && !ended && !roll.counter.counts.Finished {
 				running = append(running, entry.Name())
 			}
 		}
@@ -70,25 +70,25 @@ func (r *Run) UnfinishedAttempts(ctx context.Context) (running []string, err err
 // nobody makes its run any more. Only what was added to the file since somebody
 // asked is read.
 func (r *Run) HasAttemptEnded(ctx context.Context, attempt string) (ended bool, err error) {
-	running, err := r.roll(ctx, func(roll *roll) error {
-		_, ended = roll.names[attempt]
-		ended = ended || roll.tally.sum.Finished
+	running, err := r.withAttemptIndex(ctx, func(roll *attemptIndex) error {
+		_, ended = roll.lineNumbers[attempt]
+		ended = ended || roll.counter.counts.Finished
 		return nil
 	})
 	return ended || !running, err
 }
 
-// roll calls f with what attempts.jsonl has by now, and tells whether somebody
+// withAttemptIndex calls f with what attempts.jsonl has by now, and tells whether somebody
 // made the run before that. Without the file nobody does.
-func (r *Run) roll(ctx context.Context, f func(*roll) error) (running bool, err error) {
+func (r *Run) withAttemptIndex(ctx context.Context, f func(*attemptIndex) error) (running bool, err error) {
 	lines, err := r.AttemptLines()
 	if errors.Is(err, ErrNotFound) {
-		return false, f(&roll{})
+		return false, f(&attemptIndex{})
 	}
 	if err != nil {
 		return false, err
 	}
 	defer lines.Close()
-	running = lines.held() // asked first: if nobody writes, what is there is all
-	return running, r.store.rollOf(r.Name, lines).read(ctx, lines, f)
+	running = lines.isLockedByWriter() // asked first: if nobody writes, what is there is all
+	return running, r.store.attemptIndexOf(r.Name, lines).withLatest(ctx, lines, f)
 }

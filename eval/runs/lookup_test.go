@@ -12,15 +12,15 @@ import (
 )
 
 // An attempt whose line is damaged is what its folder tells.
-func TestRecordedInADamagedLine(t *testing.T) {
+func TestAttemptWithDamagedLineIsUnfinished(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
-	folder := s.run(t, "r", 1)
+	s := newStoreHarness(t)
+	folder := s.createRun(t, "r", 1)
 	_, rel, err := folder.MakeAttemptDir(1, "c", 1, 1)
 	require.NoError(t, err)
 	require.NoError(t, folder.Close())
-	s.write(t, "r/attempts.jsonl", `{"type":"attempts","version":1}`+"\n"+`{"type":"attempt","outcome":"completed","trace":"`+rel+`/trace.jsonl","answer":`+"\n")
-	run := s.open(t)
+	s.writeFile(t, "r/attempts.jsonl", `{"type":"attempts","version":1}`+"\n"+`{"type":"attempt","outcome":"completed","trace":"`+rel+`/trace.jsonl","answer":`+"\n")
+	run := s.openRun(t)
 	_, err = run.AttemptLine(t.Context(), filepath.Base(rel))
 	require.ErrorIs(t, err, runs.ErrNotFound)
 	running, err := run.UnfinishedAttempts(t.Context())
@@ -28,11 +28,11 @@ func TestRecordedInADamagedLine(t *testing.T) {
 	require.Equal(t, []string{filepath.Base(rel)}, running)
 }
 
-func TestRecordedAndRunning(t *testing.T) {
+func TestAttemptLineAndUnfinishedAttempts(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
-	folder := s.run(t, "r", 1)
-	run := s.open(t)
+	s := newStoreHarness(t)
+	folder := s.createRun(t, "r", 1)
+	run := s.openRun(t)
 	dirs := make([]string, 4)
 	for i := range dirs {
 		_, rel, err := folder.MakeAttemptDir(i+1, "case", 1, 1)
@@ -40,8 +40,8 @@ func TestRecordedAndRunning(t *testing.T) {
 		dirs[i] = filepath.Base(rel)
 	}
 	require.NoError(t, folder.AppendLine(runs.Skipped{Type: runs.TypeSkipped, Reason: dirs[0]}))
-	require.NoError(t, folder.AppendLine(ended(runs.OutcomeCompleted, nil, "attempts/"+dirs[2]+"/trace.jsonl")))
-	require.NoError(t, folder.AppendLine(ended(runs.OutcomeLimit, nil, "attempts/"+dirs[0]+"/trace.jsonl")))
+	require.NoError(t, folder.AppendLine(attemptLine(runs.OutcomeCompleted, nil, "attempts/"+dirs[2]+"/trace.jsonl")))
+	require.NoError(t, folder.AppendLine(attemptLine(runs.OutcomeLimit, nil, "attempts/"+dirs[0]+"/trace.jsonl")))
 
 	line, err := run.AttemptLine(t.Context(), dirs[0])
 	require.NoError(t, err)
@@ -61,26 +61,26 @@ func TestRecordedAndRunning(t *testing.T) {
 
 // An attempt has ended when it has its line, or when its run is over; who asks
 // again and again sees that.
-func TestEnded(t *testing.T) {
+func TestHasAttemptEnded(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
-	folder := s.run(t, "r", 1)
-	run := s.open(t)
+	s := newStoreHarness(t)
+	folder := s.createRun(t, "r", 1)
+	run := s.openRun(t)
 	ends := func(attempt string) bool {
 		ended, err := run.HasAttemptEnded(t.Context(), attempt)
 		require.NoError(t, err)
 		return ended
 	}
 	require.False(t, ends("one"))
-	require.NoError(t, folder.AppendLine(ended(runs.OutcomeCompleted, nil, "attempts/one/trace.jsonl")))
+	require.NoError(t, folder.AppendLine(attemptLine(runs.OutcomeCompleted, nil, "attempts/one/trace.jsonl")))
 	require.True(t, ends("one"))
 	require.False(t, ends("two"))
 	require.NoError(t, folder.AppendLine(map[string]any{"type": runs.TypeSummary}))
 	require.True(t, ends("two"))
-	require.NoError(t, folder.AppendLine(ended(runs.OutcomeCompleted, nil, "attempts/three/trace.jsonl")))
+	require.NoError(t, folder.AppendLine(attemptLine(runs.OutcomeCompleted, nil, "attempts/three/trace.jsonl")))
 	require.False(t, ends("two"), "the run goes on")
 
-	s.write(t, "r/attempts/one/trace.jsonl", "12345")
+	s.writeFile(t, "r/attempts/one/trace.jsonl", "12345")
 	size, err := run.TraceSize("one")
 	require.NoError(t, err)
 	require.EqualValues(t, 5, size)
@@ -92,11 +92,11 @@ func TestEnded(t *testing.T) {
 	require.True(t, ends("one"), "a run without the file is nobody's")
 }
 
-func TestBegan(t *testing.T) {
+func TestUnfinishedAttempt(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
-	folder := s.run(t, "r", 1)
-	run := s.open(t)
+	s := newStoreHarness(t)
+	folder := s.createRun(t, "r", 1)
+	run := s.openRun(t)
 	dir, rel, err := folder.MakeAttemptDir(12, "a-e1 b", 3, 2)
 	require.NoError(t, err)
 	name := filepath.Base(rel)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// largestInfo bounds run.json, in bytes.
-const largestInfo = 16 << 20
+// maxInfoBytes bounds run.json, in bytes.
+const maxInfoBytes = 16 << 20
 
 // Run is the folder of a run, open for reading. It is safe for concurrent use.
 // Whoever opened it must Close it; what was opened in it stays open.
@@ -28,28 +28,28 @@ type Run struct {
 
 // Open opens a run. Where there is none the error wraps ErrNotFound.
 func (s *Store) Open(name string) (*Run, error) {
-	if !isName(name) {
+	if !isFileName(name) {
 		return nil, fmt.Errorf("run %q: %w", name, ErrNotFound)
 	}
 	all, err := os.OpenRoot(s.dir)
 	if err != nil {
-		return nil, noSuch("run", name, err)
+		return nil, notFoundError("run", name, err)
 	}
 	defer all.Close()
 	root, err := all.OpenRoot(name)
 	if err != nil {
-		return nil, noSuch("run", name, err)
+		return nil, notFoundError("run", name, err)
 	}
 	run := &Run{Name: name, store: s, root: root}
 	if err := run.readInfo(); err != nil {
-		return nil, errors.Join(noSuch("run", name, err), root.Close())
+		return nil, errors.Join(notFoundError("run", name, err), root.Close())
 	}
 	return run, nil
 }
 
-// noSuch says of what is not there that it was not found, and of all else why
+// notFoundError says of what is not there that it was not found, and of all else why
 // it cannot be read.
-func noSuch(what, name string, err error) error {
+func notFoundError(what, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("%s %q: %w", what, name, ErrNotFound)
 	}
@@ -57,12 +57,12 @@ func noSuch(what, name string, err error) error {
 }
 
 func (r *Run) readInfo() error {
-	file, _, err := r.openPlain("run.json")
+	file, _, err := r.openRegular("run.json")
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, largestInfo))
+	text, err := io.ReadAll(io.LimitReader(file, maxInfoBytes))
 	if err != nil {
 		return err
 	}
@@ -80,29 +80,29 @@ func (r *Run) readInfo() error {
 	return nil
 }
 
-// openPlain opens a plain file below the run's folder. Anything else, a pipe
+// openRegular opens a plain file below the run's folder. Anything else, a pipe
 // that would have to be waited for included, was not found.
-func (r *Run) openPlain(name string) (*os.File, fs.FileInfo, error) {
-	file, err := r.root.OpenFile(name, openMode, 0)
+func (r *Run) openRegular(name string) (*os.File, fs.FileInfo, error) {
+	file, err := r.root.OpenFile(name, readOnlyNonblock, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	return plain(file)
+	return requireRegular(file)
 }
 
-func (r *Run) openLines(name string) (*LineFile, error) {
-	file, info, err := r.openPlain(name)
+func (r *Run) openLineFile(name string) (*LineFile, error) {
+	file, info, err := r.openRegular(name)
 	if err != nil {
 		return nil, err
 	}
-	return r.store.files.lines(path.Join(r.Name, name), name, file, info)
+	return r.store.lineFiles.withIndex(path.Join(r.Name, name), name, file, info)
 }
 
 // AttemptLines opens attempts.jsonl. Line 0 is the header.
 func (r *Run) AttemptLines() (*LineFile, error) {
-	lines, err := r.openLines("attempts.jsonl")
+	lines, err := r.openLineFile("attempts.jsonl")
 	if err != nil {
-		return nil, noSuch("file", "attempts.jsonl", err)
+		return nil, notFoundError("file", "attempts.jsonl", err)
 	}
 	return lines, nil
 }
@@ -110,36 +110,36 @@ func (r *Run) AttemptLines() (*LineFile, error) {
 // OpenTrace opens an attempt's trace. Line 0 is the header, and the number of any
 // other its seq.
 func (r *Run) OpenTrace(attempt string) (*LineFile, error) {
-	if !isName(attempt) {
+	if !isFileName(attempt) {
 		return nil, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
 	}
-	lines, err := r.openLines(path.Join("attempts", attempt, "trace.jsonl"))
+	lines, err := r.openLineFile(path.Join("attempts", attempt, "trace.jsonl"))
 	if err != nil {
-		return nil, noSuch("trace of attempt", attempt, err)
+		return nil, notFoundError("trace of attempt", attempt, err)
 	}
 	return lines, nil
 }
 
 // TraceSize is how large an attempt's trace is, in bytes.
 func (r *Run) TraceSize(attempt string) (int64, error) {
-	if !isName(attempt) {
+	if !isFileName(attempt) {
 		return 0, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
 	}
 	info, err := r.root.Stat(path.Join("attempts", attempt, "trace.jsonl"))
 	if err != nil {
-		return 0, noSuch("trace of attempt", attempt, err)
+		return 0, notFoundError("trace of attempt", attempt, err)
 	}
 	return info.Size(), nil
 }
 
 // OpenFile opens a plain file directly in an attempt's folder. The caller closes it.
 func (r *Run) OpenFile(attempt, name string) (*os.File, error) {
-	if !isName(attempt) || !isName(name) {
+	if !isFileName(attempt) || !isFileName(name) {
 		return nil, fmt.Errorf("file %q of attempt %q: %w", name, attempt, ErrNotFound)
 	}
-	file, _, err := r.openPlain(path.Join("attempts", attempt, name))
+	file, _, err := r.openRegular(path.Join("attempts", attempt, name))
 	if err != nil {
-		return nil, noSuch("file", path.Join(attempt, name), err)
+		return nil, notFoundError("file", path.Join(attempt, name), err)
 	}
 	return file, nil
 }

@@ -23,9 +23,9 @@ var ErrNotFound = errors.New("not found")
 // wherever symbolic links lead. It is safe for concurrent use, and keeps no
 // file open.
 type Store struct {
-	dir   string
-	files LineFiles     // by path below dir
-	rolls memory[*roll] // by the name of the run
+	dir            string
+	lineFiles      LineFiles            // by path below dir
+	attemptIndexes cache[*attemptIndex] // by the name of the run
 }
 
 // NewStore returns the store of the runs in dir, which need not exist yet.
@@ -46,7 +46,7 @@ type ListedRun struct {
 // With after, a run's name, it begins behind that; where there is none of that
 // name, the error wraps ErrNotFound. Folders without a run.json are passed over.
 func (s *Store) List(ctx context.Context, after string, limit int) (page []ListedRun, more bool, err error) {
-	all, err := s.all(ctx)
+	all, err := s.listAll(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -59,15 +59,15 @@ func (s *Store) List(ctx context.Context, after string, limit int) (page []Liste
 	}
 	page = all[:min(limit, len(all))]
 	for i := range page {
-		if err := s.summarise(ctx, &page[i]); err != nil {
+		if err := s.addSummary(ctx, &page[i]); err != nil {
 			return nil, false, err
 		}
 	}
 	return page, len(page) < len(all), nil
 }
 
-// all returns every run, the newest first, without summaries.
-func (s *Store) all(ctx context.Context) ([]ListedRun, error) {
+// listAll returns every run, the newest first, without summaries.
+func (s *Store) listAll(ctx context.Context) ([]ListedRun, error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -80,7 +80,7 @@ func (s *Store) all(ctx context.Context) ([]ListedRun, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if listed, ok := s.look(entry); ok {
+		if listed, ok := s.readListed(entry); ok {
 			all = append(all, listed)
 		}
 	}
@@ -90,8 +90,8 @@ func (s *Store) all(ctx context.Context) ([]ListedRun, error) {
 	return all, nil
 }
 
-// look reads a run's run.json; false: it is no run.
-func (s *Store) look(entry fs.DirEntry) (listed ListedRun, ok bool) {
+// readListed reads a run's run.json; false: it is no run.
+func (s *Store) readListed(entry fs.DirEntry) (listed ListedRun, ok bool) {
 	if !entry.IsDir() && entry.Type() != fs.ModeSymlink {
 		return listed, false
 	}
@@ -106,13 +106,13 @@ func (s *Store) look(entry fs.DirEntry) (listed ListedRun, ok bool) {
 	return listed, true
 }
 
-// summarise adds to a run what its attempts have come to. The error is that of
+// addSummary adds to a run what its attempts have come to. The error is that of
 // ctx: what cannot be read is a problem of the run.
-func (s *Store) summarise(ctx context.Context, listed *ListedRun) error {
+func (s *Store) addSummary(ctx context.Context, listed *ListedRun) error {
 	if listed.Problem != "" {
 		return nil
 	}
-	counts, err := s.countsOf(ctx, listed.Name)
+	counts, err := s.runCounts(ctx, listed.Name)
 	switch {
 	case err == nil:
 		listed.Summary = &counts
@@ -122,7 +122,7 @@ func (s *Store) summarise(ctx context.Context, listed *ListedRun) error {
 	return context.Cause(ctx)
 }
 
-func (s *Store) countsOf(ctx context.Context, name string) (Counts, error) {
+func (s *Store) runCounts(ctx context.Context, name string) (Counts, error) {
 	run, err := s.Open(name)
 	if err != nil {
 		return Counts{}, err
@@ -131,39 +131,39 @@ func (s *Store) countsOf(ctx context.Context, name string) (Counts, error) {
 	return run.Counts(ctx)
 }
 
-// isName tells whether a name is one of something directly in a folder.
-func isName(name string) bool {
+// isFileName tells whether a name is one of something directly in a folder.
+func isFileName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\\\x00")
 }
 
-// remembered is how many values a memory holds at most.
-const remembered = 256
+// maxCacheEntries is how many values a memory holds at most.
+const maxCacheEntries = 256
 
-// memory is a map of what can be found out again: when it is full, something
+// cache is a map of what can be found out again: when it is full, something
 // is forgotten for each that comes. It is safe for concurrent use.
-type memory[V any] struct {
-	mu     sync.Mutex
-	values map[string]V
+type cache[V any] struct {
+	mu      sync.Mutex
+	entries map[string]V
 }
 
-func (m *memory[V]) get(key string) (value V, ok bool) {
+func (m *cache[V]) get(key string) (value V, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	value, ok = m.values[key]
+	value, ok = m.entries[key]
 	return value, ok
 }
 
-func (m *memory[V]) put(key string, value V) {
+func (m *cache[V]) put(key string, value V) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.values == nil {
-		m.values = map[string]V{}
+	if m.entries == nil {
+		m.entries = map[string]V{}
 	}
-	if _, known := m.values[key]; !known && len(m.values) >= remembered {
-		for any := range m.values {
-			delete(m.values, any)
+	if _, known := m.entries[key]; !known && len(m.entries) >= maxCacheEntries {
+		for any := range m.entries {
+			delete(m.entries, any)
 			break
 		}
 	}
-	m.values[key] = value
+	m.entries[key] = value
 }

@@ -15,19 +15,19 @@ import (
 	"assay/eval/runs"
 )
 
-// shelf is a folder of runs, each with its Folder still open.
-type shelf struct {
+// storeHarness is a folder of runs, each with its Folder still open.
+type storeHarness struct {
 	dir   string
 	store *runs.Store
 }
 
-func newShelf(t *testing.T) *shelf {
+func newStoreHarness(t *testing.T) *storeHarness {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "runs")
-	return &shelf{dir: dir, store: runs.NewStore(dir)}
+	return &storeHarness{dir: dir, store: runs.NewStore(dir)}
 }
 
-func (s *shelf) run(t *testing.T, name string, day int) *runs.Writer {
+func (s *storeHarness) createRun(t *testing.T, name string, day int) *runs.Writer {
 	t.Helper()
 	folder, err := runs.Create(filepath.Join(s.dir, name), runs.Info{
 		Started: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC), Config: map[string]any{"agent": name}, Host: runs.Host{Name: "here"},
@@ -37,15 +37,15 @@ func (s *shelf) run(t *testing.T, name string, day int) *runs.Writer {
 	return folder
 }
 
-func (s *shelf) write(t *testing.T, name, text string) {
+func (s *storeHarness) writeFile(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join(s.dir, name)
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// open opens the run "r".
-func (s *shelf) open(t *testing.T) *runs.Run {
+// openRun opens the run "r".
+func (s *storeHarness) openRun(t *testing.T) *runs.Run {
 	t.Helper()
 	run, err := s.store.Open("r")
 	require.NoError(t, err)
@@ -53,20 +53,20 @@ func (s *shelf) open(t *testing.T) *runs.Run {
 	return run
 }
 
-func ended(outcome runs.Outcome, passed *bool, trace string) runs.Attempt {
+func attemptLine(outcome runs.Outcome, passed *bool, trace string) runs.Attempt {
 	return runs.Attempt{Type: runs.TypeAttempt, CaseID: "c", Outcome: outcome, Passed: passed, Trace: trace}
 }
 
-func names(list []runs.ListedRun) (names []string) {
+func runNames(list []runs.ListedRun) (names []string) {
 	for _, listed := range list {
 		names = append(names, listed.Name)
 	}
 	return names
 }
 
-func TestListOfNothing(t *testing.T) {
+func TestListWithoutFolder(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newStoreHarness(t)
 	list, more, err := s.store.List(t.Context(), "", 10)
 	require.NoError(t, err)
 	require.Empty(t, list)
@@ -77,21 +77,21 @@ func TestListOfNothing(t *testing.T) {
 
 func TestListPagesNewestFirst(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newStoreHarness(t)
 	for day, name := range []string{"b", "d", "a", "c"} {
-		s.run(t, name, day+1)
+		s.createRun(t, name, day+1)
 	}
-	s.run(t, "same-day", 4)
+	s.createRun(t, "same-day", 4)
 	var got []string
 	for after, more := "", true; more; {
 		var page []runs.ListedRun
 		var err error
 		page, more, err = s.store.List(t.Context(), after, 2)
 		require.NoError(t, err)
-		got = append(got, names(page)...)
+		got = append(got, runNames(page)...)
 		after = got[len(got)-1]
 		if len(got) == 2 {
-			s.run(t, "newer", 9) // what comes meanwhile moves no page
+			s.createRun(t, "newer", 9) // what comes meanwhile moves no page
 		}
 	}
 	require.Equal(t, []string{"same-day", "c", "a", "d", "b"}, got)
@@ -99,16 +99,16 @@ func TestListPagesNewestFirst(t *testing.T) {
 	require.ErrorIs(t, err, runs.ErrNotFound)
 }
 
-func TestListTellsWhatItCannotRead(t *testing.T) {
+func TestListReportsUnreadableRuns(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
-	s.run(t, "good", 1)
-	s.write(t, "no-run/notes.txt", "x")
-	s.write(t, "a-file", "x")
-	s.write(t, "no-json/run.json", "{")
-	s.write(t, "other-version/run.json", `{"type":"run","version":2}`)
-	s.write(t, "other-attempts/run.json", `{"type":"run","version":1}`)
-	s.write(t, "other-attempts/attempts.jsonl", `{"type":"attempts","version":7}`+"\n")
+	s := newStoreHarness(t)
+	s.createRun(t, "good", 1)
+	s.writeFile(t, "no-run/notes.txt", "x")
+	s.writeFile(t, "a-file", "x")
+	s.writeFile(t, "no-json/run.json", "{")
+	s.writeFile(t, "other-version/run.json", `{"type":"run","version":2}`)
+	s.writeFile(t, "other-attempts/run.json", `{"type":"run","version":1}`)
+	s.writeFile(t, "other-attempts/attempts.jsonl", `{"type":"attempts","version":7}`+"\n")
 	outside := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(outside, "run.json"), []byte(`{"type":"run","version":1}`), 0o600))
 	require.NoError(t, os.Symlink(outside, filepath.Join(s.dir, "leads-out")))
@@ -137,11 +137,11 @@ func TestListTellsWhatItCannotRead(t *testing.T) {
 }
 
 // Names lead nowhere but into the folder.
-func TestHostileNames(t *testing.T) {
+func TestNamesCannotLeaveTheFolder(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
-	folder := s.run(t, "r", 1)
-	run := s.open(t)
+	s := newStoreHarness(t)
+	folder := s.createRun(t, "r", 1)
+	run := s.openRun(t)
 	dir, rel, err := folder.MakeAttemptDir(1, "c", 1, 1)
 	require.NoError(t, err)
 	attempt := filepath.Base(rel)
@@ -183,26 +183,26 @@ func TestHostileNames(t *testing.T) {
 	require.NoError(t, file.Close())
 }
 
-func TestListEndsWithItsContext(t *testing.T) {
+func TestListFailsWithItsContext(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
-	s.run(t, "r", 1)
+	s := newStoreHarness(t)
+	s.createRun(t, "r", 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _, err := s.store.List(ctx, "", 1)
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = s.open(t).Counts(ctx)
+	_, err = s.openRun(t).Counts(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 }
 
 // More runs than a store remembers are still told right.
-func TestMoreThanIsRemembered(t *testing.T) {
+func TestListOfMoreRunsThanTheCacheHolds(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t)
+	s := newStoreHarness(t)
 	for i := range 300 {
 		name := fmt.Sprintf("run-%03d", i)
-		s.write(t, name+"/run.json", `{"type":"run","version":1,"started":"2026-01-01T00:00:00Z"}`)
-		s.write(t, name+"/attempts.jsonl", `{"type":"attempts","version":1}`+"\n"+`{"type":"skipped"}`+"\n")
+		s.writeFile(t, name+"/run.json", `{"type":"run","version":1,"started":"2026-01-01T00:00:00Z"}`)
+		s.writeFile(t, name+"/attempts.jsonl", `{"type":"attempts","version":1}`+"\n"+`{"type":"skipped"}`+"\n")
 	}
 	for range 2 {
 		list, more, err := s.store.List(t.Context(), "", 500)
@@ -215,7 +215,7 @@ func TestMoreThanIsRemembered(t *testing.T) {
 	}
 }
 
-func FuzzLineOfAttempts(f *testing.F) {
+func FuzzAttemptsFile(f *testing.F) {
 	f.Add([]byte(`{"type":"attempt","outcome":"completed","passed":true,"trace":"attempts/0001-c-e1-t1/trace.jsonl"}`), "0001-c-e1-t1")
 	f.Add([]byte(`{"type":"summary"}`), "")
 	f.Add([]byte(`{"trace":"../.."}`), "..")

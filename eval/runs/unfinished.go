@@ -31,51 +31,51 @@ type UnfinishedAttempt struct {
 // none the error wraps ErrNotFound.
 func (r *Run) UnfinishedAttempt(attempt string) (UnfinishedAttempt, error) {
 	parts := regexp.MustCompile(`^\d+-(.+)-e(\d+)-t(\d+)$`).FindStringSubmatch(attempt)
-	if !isName(attempt) || parts == nil {
+	if !isFileName(attempt) || parts == nil {
 		return UnfinishedAttempt{}, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
 	}
 	dir := path.Join("attempts", attempt)
 	b := UnfinishedAttempt{
-		Type: TypeAttempt, State: r.stateOfRest(), Name: attempt, Run: r.Name, CaseSlug: parts[1],
-		Epoch: atoi(parts[2]), Try: atoi(parts[3]), Trace: path.Join(dir, "trace.jsonl"), Files: []string{},
+		Type: TypeAttempt, State: r.unfinishedState(), Name: attempt, Run: r.Name, CaseSlug: parts[1],
+		Epoch: parseDigits(parts[2]), Try: parseDigits(parts[3]), Trace: path.Join(dir, "trace.jsonl"), Files: []string{},
 	}
 	entries, err := fs.ReadDir(r.root.FS(), dir)
 	if err != nil {
-		return UnfinishedAttempt{}, noSuch("attempt", attempt, err)
+		return UnfinishedAttempt{}, notFoundError("attempt", attempt, err)
 	}
 	for _, entry := range entries {
 		b.Files = append(b.Files, path.Join(dir, entry.Name()))
 	}
-	return b, r.dates(&b, dir)
+	return b, r.fillDates(&b, dir)
 }
 
-// stateOfRest is that of attempts without a line.
-func (r *Run) stateOfRest() State {
+// unfinishedState is that of attempts without a line.
+func (r *Run) unfinishedState() State {
 	lines, err := r.AttemptLines()
 	if err != nil {
 		return StateInterrupted
 	}
 	defer lines.Close()
-	if lines.held() {
+	if lines.isLockedByWriter() {
 		return StateRunning
 	}
 	return StateInterrupted
 }
 
-// atoi reads digits; what is too large for a number is the largest.
-func atoi(digits string) int {
+// parseDigits reads digits; what is too large for a number is the largest.
+func parseDigits(digits string) int {
 	n, _ := strconv.Atoi(digits)
 	return n
 }
 
-// dates fills in when an attempt began and when it was last seen.
-func (r *Run) dates(b *UnfinishedAttempt, dir string) error {
+// fillDates fills in when an attempt began and when it was last seen.
+func (r *Run) fillDates(b *UnfinishedAttempt, dir string) error {
 	info, err := r.root.Stat(dir)
 	if err != nil {
-		return noSuch("attempt", b.Name, err)
+		return notFoundError("attempt", b.Name, err)
 	}
 	b.Modified = info.ModTime().UTC()
-	file, info, err := r.openPlain(b.Trace)
+	file, info, err := r.openRegular(b.Trace)
 	if err != nil {
 		return nil // there is no trace yet
 	}

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// header is the first line of attempts.jsonl.
-type header struct {
+// attemptsHeader is the first line of attempts.jsonl.
+type attemptsHeader struct {
 	Type    string `json:"type"` // "attempts"
 	Version int    `json:"version"`
 	Run     string `json:"run"`
@@ -26,7 +26,7 @@ type Writer struct {
 	Dir  string
 	Name string
 
-	attempts *log
+	attemptsLog *appendLog
 }
 
 // ErrExists says that the folder of a new run is there already.
@@ -44,15 +44,15 @@ func Create(dir string, info Info) (*Writer, error) {
 		}
 		return nil, fmt.Errorf("run folder %s: %w", dir, err)
 	}
-	attempts, err := newLog(filepath.Join(dir, "attempts.jsonl"))
+	attempts, err := createAppendLog(filepath.Join(dir, "attempts.jsonl"))
 	if err != nil {
 		return nil, fmt.Errorf("run folder: %w", err)
 	}
-	f := &Writer{Dir: dir, Name: filepath.Base(dir), attempts: attempts}
+	f := &Writer{Dir: dir, Name: filepath.Base(dir), attemptsLog: attempts}
 	info.Type, info.Version, info.Run = "run", FormatVersion, f.Name
-	err = f.AppendLine(header{Type: "attempts", Version: FormatVersion, Run: f.Name})
+	err = f.AppendLine(attemptsHeader{Type: "attempts", Version: FormatVersion, Run: f.Name})
 	if err == nil {
-		err = f.writeInfo(info) // last: with it the folder is a run, which goes on
+		err = f.writeRunJSON(info) // last: with it the folder is a run, which goes on
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("run folder: %w", err), f.Close())
@@ -60,7 +60,7 @@ func Create(dir string, info Info) (*Writer, error) {
 	return f, nil
 }
 
-func (f *Writer) writeInfo(info Info) error {
+func (f *Writer) writeRunJSON(info Info) error {
 	text, err := json.MarshalIndent(info, "", "  ")
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (f *Writer) AppendLine(line any) error {
 	if err := EncodeLine(&text, line); err != nil {
 		return fmt.Errorf("attempts.jsonl: %w", err)
 	}
-	return f.attempts.append(text.Bytes())
+	return f.attemptsLog.appendLine(text.Bytes())
 }
 
 // EncodeLine writes a line of attempts.jsonl, or one like it: what it holds is
@@ -89,7 +89,7 @@ func EncodeLine(out io.Writer, line any) error {
 // MakeAttemptDir makes the folder of an attempt and returns its path, and that
 // below the run's folder. n counts the attempts of the run from 1.
 func (f *Writer) MakeAttemptDir(n int, caseID string, epoch, try int) (dir, rel string, err error) {
-	rel = filepath.Join("attempts", fmt.Sprintf("%04d-%s-e%d-t%d", n, slug(caseID), epoch, try))
+	rel = filepath.Join("attempts", fmt.Sprintf("%04d-%s-e%d-t%d", n, caseSlug(caseID), epoch, try))
 	dir = filepath.Join(f.Dir, rel)
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return "", "", fmt.Errorf("attempt folder: %w", err)
@@ -97,8 +97,8 @@ func (f *Writer) MakeAttemptDir(n int, caseID string, epoch, try int) (dir, rel 
 	return dir, rel, nil
 }
 
-// slug makes a file name of a case's id, which may hold anything.
-func slug(id string) string {
+// caseSlug makes a file name of a case's id, which may hold anything.
+func caseSlug(id string) string {
 	const longest = 60
 	name := regexp.MustCompile(`[^A-Za-z0-9_.]+`).ReplaceAllString(id, "-")
 	name = strings.Trim(name[:min(len(name), longest)], "-.")
@@ -109,4 +109,4 @@ func slug(id string) string {
 }
 
 // Close closes the files; nothing is written after it.
-func (f *Writer) Close() error { return f.attempts.close() }
+func (f *Writer) Close() error { return f.attemptsLog.close() }

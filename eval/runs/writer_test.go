@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func create(t *testing.T) *runs.Writer {
+func createWriter(t *testing.T) *runs.Writer {
 	t.Helper()
 	folder, err := runs.Create(filepath.Join(t.TempDir(), "deep", "my-run"), runs.Info{Config: map[string]any{"agent": "noop"}})
 	require.NoError(t, err)
@@ -26,7 +26,7 @@ func create(t *testing.T) *runs.Writer {
 	return folder
 }
 
-func lines(t *testing.T, folder *runs.Writer) []string {
+func attemptLines(t *testing.T, folder *runs.Writer) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder.Dir, "attempts.jsonl"))
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func lines(t *testing.T, folder *runs.Writer) []string {
 
 func TestCreate(t *testing.T) {
 	t.Parallel()
-	folder := create(t)
+	folder := createWriter(t)
 	require.Equal(t, "my-run", folder.Name)
 	text, err := os.ReadFile(filepath.Join(folder.Dir, "run.json"))
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestCreate(t *testing.T) {
 	require.Equal(t, "run", info.Type)
 	require.Equal(t, runs.FormatVersion, info.Version)
 	require.Equal(t, map[string]any{"agent": "noop"}, info.Config)
-	require.Equal(t, []string{`{"type":"attempts","version":1,"run":"my-run"}`}, lines(t, folder))
+	require.Equal(t, []string{`{"type":"attempts","version":1,"run":"my-run"}`}, attemptLines(t, folder))
 
 	_, err = runs.Create(folder.Dir, runs.Info{})
 	require.ErrorIs(t, err, runs.ErrExists)
@@ -53,10 +53,10 @@ func TestCreate(t *testing.T) {
 	require.ErrorContains(t, err, "not a directory")
 }
 
-func TestAppendKeepsEveryLineWhole(t *testing.T) {
+func TestAppendLineConcurrently(t *testing.T) {
 	t.Parallel()
 	const writers, each = 20, 25
-	folder := create(t)
+	folder := createWriter(t)
 	var all sync.WaitGroup
 	for w := range writers {
 		all.Go(func() {
@@ -70,7 +70,7 @@ func TestAppendKeepsEveryLineWhole(t *testing.T) {
 	}
 	all.Wait()
 	seen := map[string]bool{}
-	for _, line := range lines(t, folder)[1:] {
+	for _, line := range attemptLines(t, folder)[1:] {
 		var got map[string]string
 		require.NoError(t, json.Unmarshal([]byte(line), &got))
 		seen[got["id"]] = true
@@ -79,18 +79,18 @@ func TestAppendKeepsEveryLineWhole(t *testing.T) {
 }
 
 // A line is in the file when Append returns.
-func TestAppendIsThereWhenItReturns(t *testing.T) {
+func TestAppendLineIsWrittenWhenItReturns(t *testing.T) {
 	t.Parallel()
-	folder := create(t)
+	folder := createWriter(t)
 	for i := range 10 {
 		require.NoError(t, folder.AppendLine(i))
-		require.Len(t, lines(t, folder), i+2)
+		require.Len(t, attemptLines(t, folder), i+2)
 	}
 }
 
-func TestAppendToAClosedFolderFailsForGood(t *testing.T) {
+func TestAppendLineAfterClose(t *testing.T) {
 	t.Parallel()
-	folder := create(t)
+	folder := createWriter(t)
 	require.NoError(t, folder.Close())
 	first := folder.AppendLine(1)
 	require.ErrorContains(t, first, "attempts.jsonl")
@@ -98,9 +98,9 @@ func TestAppendToAClosedFolderFailsForGood(t *testing.T) {
 	require.ErrorContains(t, folder.AppendLine(func() {}), "unsupported type", "what is no JSON is refused before it is queued")
 }
 
-func TestAttemptDir(t *testing.T) {
+func TestMakeAttemptDir(t *testing.T) {
 	t.Parallel()
-	folder := create(t)
+	folder := createWriter(t)
 	for id, want := range map[string]string{
 		"group_by.v2":               "0007-group_by.v2-e2-t1",
 		"a/../../b c":               "0007-a-..-..-b-c-e2-t1",
@@ -117,7 +117,7 @@ func TestAttemptDir(t *testing.T) {
 	}
 }
 
-func TestInfrastructure(t *testing.T) {
+func TestIsInfrastructureFailure(t *testing.T) {
 	t.Parallel()
 	passed := true
 	for outcome, want := range map[runs.Outcome]bool{
