@@ -29,8 +29,8 @@ server/endpoint +http: eval/runs internal/protocol
 web:
 
 eval/batch:            eval/attempt eval/runs testcases internal/stats
-eval/rescore:          eval/runs testcases testcases/grading internal/model internal/model/replay internal/stats
-eval/attempt:          eval/session eval/runs router kernel agent testcases testcases/grading internal/model internal/model/replay internal/notebook internal/trace internal/trace/flow internal/subprocess internal/sandbox internal/protocol
+eval/rescore:          eval/runs testcases testcases/grading testcases/grading/pyvalue internal/model internal/model/replay internal/stats
+eval/attempt:          eval/session eval/runs router kernel agent testcases testcases/grading testcases/grading/pyvalue internal/model internal/model/replay internal/notebook internal/trace internal/trace/flow internal/subprocess internal/sandbox internal/protocol
 eval/session:          router kernel agent internal/notebook internal/trace internal/subprocess internal/sandbox internal/protocol
 eval/runs:
 
@@ -42,8 +42,10 @@ kernel/jupyter:        internal/protocol
 agent:                 internal/subprocess internal/sandbox internal/protocol
 agent/mcp +http:       agent/builtin internal/model internal/protocol
 agent/builtin:         internal/model internal/model/script internal/protocol
-testcases:             testcases/grading
-testcases/grading:     internal/model
+testcases:             testcases/grading testcases/grading/pyvalue
+testcases/grading:     testcases/grading/pyvalue internal/model internal/stats
+testcases/grading/pyvalue:
+testcases/grading/pyvalue/pyvaluetest: testcases/grading/pyvalue
 
 internal/client +http: internal/protocol
 internal/notebook:     internal/protocol

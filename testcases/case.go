@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // Case is one test case. It is not changed after loading.
@@ -24,7 +25,7 @@ type Case struct {
 	Kernel   string   // name of the kernel the case wants; empty: any
 	Requires []string // what must be on the machine: see [CheckRequirements]
 	Tags     []string
-	Metadata *grading.Object // nil when the case has none
+	Metadata *pyvalue.Object // nil when the case has none
 	Limits   Limits
 	Timeouts Timeouts
 

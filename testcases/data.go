@@ -9,20 +9,20 @@ import (
 	"slices"
 	"strings"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // readData reads data_node: nothing, a name, or a list of names, of which each
 // counts once.
 func readData(f *fields, file string, prefixes map[string]string) []DataFile {
-	var names grading.List
+	var names pyvalue.List
 	switch v := f.get("data_node").(type) {
 	case nil:
-	case grading.String:
+	case pyvalue.String:
 		if v != "" {
-			names = grading.List{v}
+			names = pyvalue.List{v}
 		}
-	case grading.List:
+	case pyvalue.List:
 		names = v
 	default:
 		f.wrong("data_node", "a string or a list of strings", v)
@@ -30,7 +30,7 @@ func readData(f *fields, file string, prefixes map[string]string) []DataFile {
 	var data []DataFile
 	for i, item := range names {
 		field := fmt.Sprintf("data_node[%d]", i)
-		name, ok := item.(grading.String)
+		name, ok := item.(pyvalue.String)
 		base := path.Base(string(name))
 		switch {
 		case !ok:

@@ -9,6 +9,7 @@ import (
 
 	"assay/testcases"
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // TestExamples: each example can be run, says how to answer, and cannot be
@@ -73,7 +74,7 @@ func TestExamplesHideTheirAnswers(t *testing.T) {
 	require.NoError(t, err)
 	for _, c := range cases {
 		for _, spec := range c.Graders {
-			config, ok := spec.Config.(*grading.Object)
+			config, ok := spec.Config.(*pyvalue.Object)
 			require.True(t, ok)
 			for _, truth := range scalars(config.Get("ground_truth")) {
 				require.False(t, len(truth) > 3 && strings.Contains(c.Task, truth), "%s gives away %s", c.ID, truth)
@@ -83,20 +84,20 @@ func TestExamplesHideTheirAnswers(t *testing.T) {
 }
 
 // scalars lists the text of what is inside v and is neither list nor object.
-func scalars(v grading.Value) []string {
+func scalars(v pyvalue.Value) []string {
 	var out []string
 	switch v := v.(type) {
 	case nil:
-	case grading.List:
+	case pyvalue.List:
 		for _, item := range v {
 			out = append(out, scalars(item)...)
 		}
-	case *grading.Object:
+	case *pyvalue.Object:
 		for _, item := range v.All() {
 			out = append(out, scalars(item)...)
 		}
 	default:
-		out = append(out, grading.Text(v))
+		out = append(out, pyvalue.Text(v))
 	}
 	return out
 }

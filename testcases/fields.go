@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // fields reads the members of an object and collects what is wrong with them.
 // A member that is absent or null reads as the zero value.
 type fields struct {
-	object *grading.Object
+	object *pyvalue.Object
 	prefix string // of the names in messages
 	faults []fault
 	owners map[string]string // names in the sandbox to the fields they come from
@@ -45,15 +45,15 @@ func (f *fields) own(name, field string) {
 }
 
 // wrong reports a member of another kind than wanted.
-func (f *fields) wrong(name, want string, found grading.Value) {
-	f.fail(name, "want %s, found %s", want, grading.KindOf(found))
+func (f *fields) wrong(name, want string, found pyvalue.Value) {
+	f.fail(name, "want %s, found %s", want, pyvalue.KindOf(found))
 	f.faults[len(f.faults)-1].kind = true
 }
 
 // get returns a member, nil when it is absent or null.
-func (f *fields) get(name string) grading.Value {
+func (f *fields) get(name string) pyvalue.Value {
 	v := f.object.Get(name)
-	if v == (grading.Null{}) {
+	if v == (pyvalue.Null{}) {
 		return nil
 	}
 	return v
@@ -66,32 +66,32 @@ func (f *fields) required(name string) string {
 		return ""
 	}
 	if f.get(name) == nil {
-		f.wrong(name, "a string", grading.Null{})
+		f.wrong(name, "a string", pyvalue.Null{})
 	}
 	return f.text(name)
 }
 
 func (f *fields) text(name string) string {
 	v := f.get(name)
-	s, ok := v.(grading.String)
+	s, ok := v.(pyvalue.String)
 	if v != nil && !ok {
 		f.wrong(name, "a string", v)
 	}
 	return string(s)
 }
 
-func (f *fields) members(name string) *grading.Object {
+func (f *fields) members(name string) *pyvalue.Object {
 	v := f.get(name)
-	o, ok := v.(*grading.Object)
+	o, ok := v.(*pyvalue.Object)
 	if v != nil && !ok {
 		f.wrong(name, "an object", v)
 	}
 	return o
 }
 
-func (f *fields) list(name string) grading.List {
+func (f *fields) list(name string) pyvalue.List {
 	v := f.get(name)
-	l, ok := v.(grading.List)
+	l, ok := v.(pyvalue.List)
 	if v != nil && !ok {
 		f.wrong(name, "a list", v)
 	}
@@ -102,7 +102,7 @@ func (f *fields) list(name string) grading.List {
 func (f *fields) texts(name string) []string {
 	var out []string
 	for i, item := range f.list(name) {
-		s, ok := item.(grading.String)
+		s, ok := item.(pyvalue.String)
 		if !ok {
 			f.wrong(fmt.Sprintf("%s[%d]", name, i), "a string", item)
 		}
@@ -117,9 +117,9 @@ func (f *fields) count(name string) int64 {
 	if v == nil {
 		return 0
 	}
-	i, ok := v.(grading.Int)
+	i, ok := v.(pyvalue.Int)
 	if !ok || i.Big().Sign() <= 0 || !i.Big().IsInt64() {
-		f.fail(name, "want a whole number above 0, found %s", grading.Text(v))
+		f.fail(name, "want a whole number above 0, found %s", pyvalue.Text(v))
 		return 0
 	}
 	return i.Big().Int64()
@@ -133,13 +133,13 @@ func (f *fields) amount(name string) float64 {
 	}
 	n := math.NaN()
 	switch v := v.(type) {
-	case grading.Int:
+	case pyvalue.Int:
 		n = nearestFloat(v.Big())
-	case grading.Float:
+	case pyvalue.Float:
 		n = float64(v)
 	}
 	if math.IsNaN(n) || math.IsInf(n, 0) || n <= 0 {
-		f.fail(name, "want a number above 0, found %s", grading.Text(v))
+		f.fail(name, "want a number above 0, found %s", pyvalue.Text(v))
 		return 0
 	}
 	return n

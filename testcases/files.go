@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // readFiles reads the files that a case contains.
@@ -19,7 +19,7 @@ func readFiles(f *fields) []File {
 			f.fail(field, "%s", why)
 			continue
 		}
-		text, ok := v.(grading.String)
+		text, ok := v.(pyvalue.String)
 		if !ok {
 			f.wrong(field, "a string", v)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // LintOptions changes what is linted. The zero LintOptions lints every case.
@@ -112,7 +112,7 @@ func Lint(paths []string, opts LintOptions) (LintReport, error) {
 // linted is a result in the making.
 type linted struct {
 	LintResult
-	object *grading.Object // the case; nil when there is none to read
+	object *pyvalue.Object // the case; nil when there is none to read
 }
 
 func report(found [][]linted, opts LintOptions) LintReport {
@@ -121,7 +121,7 @@ func report(found [][]linted, opts LintOptions) LintReport {
 	for _, rule := range LintRules() {
 		docs[rule.Code] = rule.Docs
 	}
-	ids := idCheck{first: map[grading.String]place{}, log: opts.Log}
+	ids := idCheck{first: map[pyvalue.String]place{}, log: opts.Log}
 	for i, file := range found {
 		for _, c := range file {
 			if opts.Category != "" && c.object != nil && !isCategory(c.object, opts.Category) {
@@ -137,14 +137,14 @@ func report(found [][]linted, opts LintOptions) LintReport {
 	return r
 }
 
-func isCategory(object *grading.Object, category string) bool {
-	metadata, _ := object.Get("metadata").(*grading.Object)
-	return metadata.Get("task") == grading.String(category)
+func isCategory(object *pyvalue.Object, category string) bool {
+	metadata, _ := object.Get("metadata").(*pyvalue.Object)
+	return metadata.Get("task") == pyvalue.String(category)
 }
 
 // idCheck wants no id twice.
 type idCheck struct {
-	first map[grading.String]place
+	first map[pyvalue.String]place
 	log   *slog.Logger
 }
 
@@ -157,7 +157,7 @@ type place struct {
 // check reports an id that another case has. Files of the public benchmarks do
 // share ids, and their own linter does not mind: of those only the log speaks.
 func (ids *idCheck) check(c *linted, file int) {
-	id, ok := c.object.Get("id").(grading.String)
+	id, ok := c.object.Get("id").(pyvalue.String)
 	if !ok || isBlank(string(id)) {
 		return
 	}

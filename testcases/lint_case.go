@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // caseLint lints one case.
@@ -13,13 +13,13 @@ type caseLint struct {
 	*linter
 	issues
 
-	object   *grading.Object
+	object   *pyvalue.Object
 	refusals []string // see [LintResult]
 	ours     bool     // it has a field of our own, so what the public benchmarks want of theirs does not hold
 }
 
 // lintCase finds what is wrong with a case, in the order of its fields.
-func (l *linter) lintCase(object *grading.Object, source Source) LintResult {
+func (l *linter) lintCase(object *pyvalue.Object, source Source) LintResult {
 	c := &caseLint{linter: l, object: object, ours: isOurs(object)}
 	c.required()
 	c.metadata()
@@ -33,7 +33,7 @@ func (l *linter) lintCase(object *grading.Object, source Source) LintResult {
 }
 
 // isOurs says whether a case has a field that the public format does not have.
-func isOurs(object *grading.Object) bool {
+func isOurs(object *pyvalue.Object) bool {
 	return slices.ContainsFunc(ownFields(), object.Has)
 }
 
@@ -45,16 +45,16 @@ func ownFields() []string {
 func (c *caseLint) required() {
 	if id := c.object.Get("id"); id == nil {
 		c.add("E001", "", "id is missing: give the case a name of its own")
-	} else if text, ok := id.(grading.String); !ok || isBlank(string(text)) {
+	} else if text, ok := id.(pyvalue.String); !ok || isBlank(string(text)) {
 		c.add("E002", "", "id: want a text that is not blank, found %s", shown(id))
 	}
 	if task := c.object.Get("task"); task == nil {
 		c.add("E003", "", "task is missing: say what the agent has to do")
-	} else if text, ok := task.(grading.String); !ok || isBlank(string(text)) {
+	} else if text, ok := task.(pyvalue.String); !ok || isBlank(string(text)) {
 		c.add("E004", "", "task: want a text that is not blank, found %s", shown(task))
 	}
 	metadata := c.object.Get("metadata")
-	_, isObject := metadata.(*grading.Object)
+	_, isObject := metadata.(*pyvalue.Object)
 	switch {
 	case c.ours || isObject:
 	case metadata == nil:
@@ -77,14 +77,14 @@ func (c *caseLint) unknownFields() {
 			c.add("W020", key, "a case has no such field: it is ignored").rename(key, known, c.object)
 		}
 	}
-	metadata, _ := c.object.Get("metadata").(*grading.Object)
+	metadata, _ := c.object.Get("metadata").(*pyvalue.Object)
 	c.unknownMembers("W021", "metadata", metadata, []string{"task", "kit", "time_horizon", "eval_type", "timeout_s"})
 	for _, entry := range c.graderObjects() {
 		c.unknownMembers("W022", entry.path, entry.object, []string{"type", "config"})
 	}
 }
 
-func (c *caseLint) unknownMembers(code, path string, object *grading.Object, known []string) {
+func (c *caseLint) unknownMembers(code, path string, object *pyvalue.Object, known []string) {
 	for key := range object.All() {
 		if !slices.Contains(known, key) {
 			c.add(code, path+"."+key, "there is no such field: it is ignored").rename(key, known, object)
@@ -139,15 +139,15 @@ func (c *caseLint) codeOf(f fault) string {
 
 // shown is v for a message: a text, number or word as it stands, if it is short,
 // else what kind of value it is.
-func shown(v grading.Value) string {
+func shown(v pyvalue.Value) string {
 	const most = 60
 	switch v.(type) {
-	case grading.List, *grading.Object:
-		return grading.KindOf(v)
+	case pyvalue.List, *pyvalue.Object:
+		return pyvalue.KindOf(v)
 	}
 	text := inJSON(v)
 	if len(text) > most {
-		return fmt.Sprintf("%s of %d characters", grading.KindOf(v), len(text))
+		return fmt.Sprintf("%s of %d characters", pyvalue.KindOf(v), len(text))
 	}
 	return text
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // kinds wants the parts of a config to be objects and lists.
@@ -17,7 +17,7 @@ func (g *graderLint) kinds() {
 		{"scoring", "E065", "an object"},
 	} {
 		v := g.config.Get(part.key)
-		if slices.Contains(g.keys(), part.key) && !isAbsent(v) && !strings.HasSuffix(part.want, grading.KindOf(v)) {
+		if slices.Contains(g.keys(), part.key) && !isAbsent(v) && !strings.HasSuffix(part.want, pyvalue.KindOf(v)) {
 			g.add(part.code, g.at(part.key), "want %s, found %s", part.want, shown(v))
 		}
 	}
@@ -25,18 +25,18 @@ func (g *graderLint) kinds() {
 
 // thresholds wants shares to be between 0 and 1.
 func (g *graderLint) thresholds() {
-	scoring, _ := g.config.Get("scoring").(*grading.Object)
+	scoring, _ := g.config.Get("scoring").(*pyvalue.Object)
 	switch g.kind {
 	case "label_set_jaccard", "jaccard_label_set":
 		g.share("E081", scoring, "scoring.", "pass_threshold")
 	case "marker_gene_precision_recall":
-		thresholds, _ := scoring.Get("pass_thresholds").(*grading.Object)
+		thresholds, _ := scoring.Get("pass_thresholds").(*pyvalue.Object)
 		g.share("E082", thresholds, "scoring.pass_thresholds.", "precision_at_k")
 		g.share("E082", thresholds, "scoring.pass_thresholds.", "recall_at_k")
 	}
 }
 
-func (g *graderLint) share(code string, object *grading.Object, path, key string) {
+func (g *graderLint) share(code string, object *pyvalue.Object, path, key string) {
 	n, _ := number(object.Get(key))
 	if isLess(n, new(big.Float)) || isLess(big.NewFloat(1), n) {
 		g.add(code, g.at(path+key), "want a share from 0 to 1, found %s", shown(object.Get(key)))
@@ -59,10 +59,10 @@ func (g *graderLint) doubtful() {
 // percentages wants what is compared to be percentages: a sum of about 100.
 func (g *graderLint) percentages() {
 	const sum, most = 100, 5
-	truth, _ := g.config.Get("ground_truth").(*grading.Object)
+	truth, _ := g.config.Get("ground_truth").(*pyvalue.Object)
 	distribution := truth
 	if v := truth.Get("cell_type_distribution"); v != nil {
-		distribution, _ = v.(*grading.Object)
+		distribution, _ = v.(*pyvalue.Object)
 	}
 	total, any := 0.0, false
 	for _, v := range distribution.All() {

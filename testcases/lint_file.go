@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 const (
@@ -105,12 +105,12 @@ func (l *linter) text(path string, text []byte) []linted {
 	var results []linted
 	for i, e := range lintEntries(path, text) {
 		result := linted{LintResult: LintResult{File: e.where}}
-		object, isObject := e.value.(*grading.Object)
+		object, isObject := e.value.(*pyvalue.Object)
 		switch {
 		case e.err != nil:
 			result = notRead(e.where, "E001", e.err)
 		case !isObject:
-			result = notRead(e.where, "E002", fmt.Errorf("want a case, which is an object, found %s", grading.KindOf(e.value)))
+			result = notRead(e.where, "E002", fmt.Errorf("want a case, which is an object, found %s", pyvalue.KindOf(e.value)))
 		default:
 			result.object = object
 			result.LintResult = l.lintCase(object, Source{File: path, Index: i, where: e.where})
@@ -137,7 +137,7 @@ func lintEntries(path string, text []byte) []entry {
 	}
 	switch {
 	case len(entries) == 0:
-		return []entry{{where: path, value: grading.List{}}}
+		return []entry{{where: path, value: pyvalue.List{}}}
 	case len(entries) > maxEntries:
 		return []entry{{where: path, err: fmt.Errorf("%s: a list of %d, more than %d, is no file of cases", path, len(entries), maxEntries)}}
 	}
@@ -167,11 +167,11 @@ func looksMeant(name string, text []byte) bool {
 	case filepath.Ext(name) != ".json":
 		return mayHoldCases(text) || hasKey(text, "task")
 	}
-	v, err := grading.Decode(string(text))
+	v, err := pyvalue.Decode(string(text))
 	switch v := v.(type) {
-	case *grading.Object:
+	case *pyvalue.Object:
 		return v.Len() == 0 || slices.ContainsFunc([]string{"task", "grader", "graders", "data_node"}, v.Has)
-	case grading.List:
+	case pyvalue.List:
 		return len(v) == 0 || mayHoldCases(text)
 	default:
 		return err != nil || v != nil

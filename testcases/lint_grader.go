@@ -8,22 +8,23 @@ import (
 	"strings"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // graderObject is an entry of grader or graders that is an object.
 type graderObject struct {
 	path   string // "grader", "graders[1]"
-	object *grading.Object
+	object *pyvalue.Object
 }
 
 func (c *caseLint) graderObjects() []graderObject {
 	var found []graderObject
-	if object, ok := c.object.Get("grader").(*grading.Object); ok {
+	if object, ok := c.object.Get("grader").(*pyvalue.Object); ok {
 		found = append(found, graderObject{"grader", object})
 	}
-	list, _ := c.object.Get("graders").(grading.List)
+	list, _ := c.object.Get("graders").(pyvalue.List)
 	for i, item := range list {
-		if object, ok := item.(*grading.Object); ok {
+		if object, ok := item.(*pyvalue.Object); ok {
 			found = append(found, graderObject{fmt.Sprintf("graders[%d]", i), object})
 		}
 	}
@@ -35,7 +36,7 @@ func (c *caseLint) graderObjects() []graderObject {
 // looked at.
 func (c *caseLint) graders() {
 	entries := c.graderObjects()
-	one, isObject := c.object.Get("grader").(*grading.Object)
+	one, isObject := c.object.Get("grader").(*pyvalue.Object)
 	if isObject {
 		c.grader(graderObject{"grader", one})
 		entries = entries[1:]
@@ -54,16 +55,16 @@ func (c *caseLint) graders() {
 func (c *caseLint) choiceOfGraders() (ok bool) {
 	before := len(c.issues)
 	one, several := c.object.Get("grader"), c.object.Get("graders")
-	_, isObject := one.(*grading.Object)
+	_, isObject := one.(*pyvalue.Object)
 	if !isAbsent(one) && !isObject {
 		c.add("E030", "grader", "so there is nothing to grade by")
 	}
-	list, isList := several.(grading.List)
+	list, isList := several.(pyvalue.List)
 	if !isAbsent(several) && !isList {
 		c.add("E039", "graders", "want a list of objects {type, config}, found %s", shown(several))
 	}
 	for i, item := range list {
-		if _, ok := item.(*grading.Object); !ok {
+		if _, ok := item.(*pyvalue.Object); !ok {
 			c.add("E039", "graders", "item %d: want an object {type, config}, found %s", i, shown(item))
 		}
 	}
@@ -83,14 +84,14 @@ type graderLint struct {
 	path   string
 	kind   string
 	spec   graderSpec
-	config *grading.Object
+	config *pyvalue.Object
 }
 
 func (c *caseLint) grader(entry graderObject) {
 	kind, config := entry.object.Get("type"), entry.object.Get("config")
-	name, _ := kind.(grading.String)
+	name, _ := kind.(pyvalue.String)
 	spec, known := c.specs[string(name)]
-	object, isObject := config.(*grading.Object)
+	object, isObject := config.(*pyvalue.Object)
 	switch {
 	case isAbsent(kind):
 		c.add("E031", entry.path+".type", "missing: want one of %s", strings.Join(c.types(), ", "))
@@ -115,8 +116,8 @@ func (c *caseLint) older(kind string) bool {
 
 func (c *caseLint) types() []string { return slices.Sorted(maps.Keys(c.specs)) }
 
-func (c *caseLint) unknownType(at string, kind grading.Value) {
-	name, _ := kind.(grading.String)
+func (c *caseLint) unknownType(at string, kind pyvalue.Value) {
+	name, _ := kind.(pyvalue.String)
 	if slices.Contains(grading.Types(), string(name)) {
 		c.add("E032", at, "%s is a type of the older set only: it still grades here, and nowhere else", name)
 		return
@@ -159,7 +160,7 @@ func (g *graderLint) requiredKeys() {
 		g.add("E036", g.path+".config", "want correct_answer, or correct_answers for several")
 	}
 	switch g.config.Get("answer_field").(type) {
-	case grading.List, *grading.Object:
+	case pyvalue.List, *pyvalue.Object:
 		if slices.Contains(g.keys(), "answer_field") {
 			g.add("E037", g.at("answer_field"), "want the name of a field of the answer, found %s", shown(g.config.Get("answer_field")))
 		}
@@ -200,7 +201,7 @@ type fieldsRead struct {
 func (c *caseLint) fieldsRead() []fieldsRead {
 	var read []fieldsRead
 	for _, entry := range c.graderObjects() {
-		name, _ := entry.object.Get("type").(grading.String)
+		name, _ := entry.object.Get("type").(pyvalue.String)
 		spec, known := c.specs[string(name)]
 		if c.older(string(name)) {
 			read = append(read, fieldsRead{path: entry.path, ours: true, whole: true})
@@ -208,9 +209,9 @@ func (c *caseLint) fieldsRead() []fieldsRead {
 		}
 		config := entry.object.Get("config")
 		if config == nil {
-			config = &grading.Object{}
+			config = &pyvalue.Object{}
 		}
-		object, isObject := config.(*grading.Object)
+		object, isObject := config.(*pyvalue.Object)
 		if !known || !isObject || spec.answer == nil {
 			continue
 		}

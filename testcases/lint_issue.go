@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // newIssue makes an issue whose level follows from the code.
@@ -30,27 +30,27 @@ func (l *issues) add(code, location, format string, args ...any) *LintIssue {
 
 // rename adds a fix that replaces the name of a member by the known one next to
 // it, if there is one near enough that object does not have.
-func (i *LintIssue) rename(key string, known []string, object *grading.Object) {
+func (i *LintIssue) rename(key string, known []string, object *pyvalue.Object) {
 	if near := nearest(key, known); near != "" && !object.Has(near) {
-		i.Fix = &LintFix{Before: inJSON(grading.String(key)), After: inJSON(grading.String(near))}
+		i.Fix = &LintFix{Before: inJSON(pyvalue.String(key)), After: inJSON(pyvalue.String(near))}
 	}
 }
 
 // correct adds a fix that replaces the value of a member by the known one next
 // to it, if there is one near enough.
-func (i *LintIssue) correct(key string, found grading.Value, known []string) {
-	text, _ := found.(grading.String)
+func (i *LintIssue) correct(key string, found pyvalue.Value, known []string) {
+	text, _ := found.(pyvalue.String)
 	if near := nearest(string(text), known); near != "" {
-		i.replace(key, text, grading.String(near))
+		i.replace(key, text, pyvalue.String(near))
 	}
 }
 
-func (i *LintIssue) replace(key string, before, after grading.Value) {
-	name := inJSON(grading.String(key)) + ": "
+func (i *LintIssue) replace(key string, before, after pyvalue.Value) {
+	name := inJSON(pyvalue.String(key)) + ": "
 	i.Fix = &LintFix{Before: name + inJSON(before), After: name + inJSON(after)}
 }
 
-func inJSON(v grading.Value) string {
+func inJSON(v pyvalue.Value) string {
 	text, _ := v.MarshalJSON()
 	return string(text)
 }
@@ -96,7 +96,7 @@ func distance(a, b string) int {
 }
 
 // isAbsent says whether a member is not there, or null.
-func isAbsent(v grading.Value) bool { return v == nil || v == (grading.Null{}) }
+func isAbsent(v pyvalue.Value) bool { return v == nil || v == (pyvalue.Null{}) }
 
 // isBlank says whether a text is white space, as Python has it, or empty.
 func isBlank(text string) bool {
@@ -105,13 +105,13 @@ func isBlank(text string) bool {
 
 // number returns v without rounding, and whether it is a number; booleans are,
 // as in Python. NaN is one, and returned as nil: comparisons with it are false.
-func number(v grading.Value) (n *big.Float, ok bool) {
+func number(v pyvalue.Value) (n *big.Float, ok bool) {
 	switch v := v.(type) {
-	case grading.Bool:
-		return big.NewFloat(map[grading.Bool]float64{true: 1}[v]), true
-	case grading.Int:
+	case pyvalue.Bool:
+		return big.NewFloat(map[pyvalue.Bool]float64{true: 1}[v]), true
+	case pyvalue.Int:
 		return new(big.Float).SetInt(v.Big()), true
-	case grading.Float:
+	case pyvalue.Float:
 		if math.IsNaN(float64(v)) {
 			return nil, true
 		}
@@ -121,7 +121,7 @@ func number(v grading.Value) (n *big.Float, ok bool) {
 	}
 }
 
-func isNumber(v grading.Value) bool {
+func isNumber(v pyvalue.Value) bool {
 	_, ok := number(v)
 	return ok
 }

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // metadata wants the four values by which the public benchmarks sort their
 // cases. Kits and horizons are those that occur in their files; a new one is
 // not wrong.
 func (c *caseLint) metadata() {
-	metadata, ok := c.object.Get("metadata").(*grading.Object)
+	metadata, ok := c.object.Get("metadata").(*pyvalue.Object)
 	if !ok || c.ours {
 		return
 	}
@@ -25,10 +25,10 @@ func (c *caseLint) metadata() {
 	c.oneOf(metadata, "eval_type", "W001", "E016", "scientific", "procedural", "observational")
 }
 
-func (c *caseLint) oneOf(metadata *grading.Object, key, missing, unknown string, known ...string) {
+func (c *caseLint) oneOf(metadata *pyvalue.Object, key, missing, unknown string, known ...string) {
 	want := "one of " + strings.Join(known, ", ")
 	v := metadata.Get(key)
-	text, isText := v.(grading.String)
+	text, isText := v.(pyvalue.String)
 	switch {
 	case v == nil:
 		c.add(missing, "", "metadata.%s is missing: want %s", key, want)
@@ -40,13 +40,13 @@ func (c *caseLint) oneOf(metadata *grading.Object, key, missing, unknown string,
 // dataNode wants addresses of the platform, or in a case of ours any text.
 func (c *caseLint) dataNode() {
 	switch v := c.object.Get("data_node").(type) {
-	case nil, grading.Null:
-	case grading.String:
+	case nil, pyvalue.Null:
+	case pyvalue.String:
 		c.address("data_node", string(v))
-	case grading.List:
+	case pyvalue.List:
 		for i, item := range v {
 			at := fmt.Sprintf("data_node[%d]", i)
-			if name, ok := item.(grading.String); ok {
+			if name, ok := item.(pyvalue.String); ok {
 				c.address(at, string(name))
 			} else {
 				c.add("E020", at, "want a text, found %s", shown(item))
@@ -59,6 +59,6 @@ func (c *caseLint) dataNode() {
 
 func (c *caseLint) address(at, name string) {
 	if !c.ours && !c.platform.MatchString(name) {
-		c.add("E021", at, "%s is no latch://NUMBER.account/PATH and no latch://NUMBER.node; a path is for cases with fields of Assay's own, such as tags", shown(grading.String(name)))
+		c.add("E021", at, "%s is no latch://NUMBER.account/PATH and no latch://NUMBER.node; a path is for cases with fields of Assay's own, such as tags", shown(pyvalue.String(name)))
 	}
 }

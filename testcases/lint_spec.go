@@ -3,7 +3,7 @@ package testcases
 import (
 	"strings"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // graderSpec is what a type of grader reads.
@@ -13,7 +13,7 @@ type graderSpec struct {
 	optional []string // further keys that it reads
 
 	// answer says what it reads of the answer. Nil: nothing.
-	answer func(config *grading.Object) (fields []answerField, whole bool)
+	answer func(config *pyvalue.Object) (fields []answerField, whole bool)
 }
 
 // answerField is a field of the answer that a grader reads.
@@ -66,15 +66,15 @@ func graderSpecs() map[string]graderSpec {
 	}
 }
 
-func theseFields(fields ...answerField) func(*grading.Object) ([]answerField, bool) {
-	return func(*grading.Object) ([]answerField, bool) { return fields, false }
+func theseFields(fields ...answerField) func(*pyvalue.Object) ([]answerField, bool) {
+	return func(*pyvalue.Object) ([]answerField, bool) { return fields, false }
 }
 
-func wholeAnswer(*grading.Object) ([]answerField, bool) { return nil, true }
+func wholeAnswer(*pyvalue.Object) ([]answerField, bool) { return nil, true }
 
 // truthFields are the keys of the ground truth, dots and all.
-func truthFields(config *grading.Object) (fields []answerField, whole bool) {
-	truth, _ := config.Get("ground_truth").(*grading.Object)
+func truthFields(config *pyvalue.Object) (fields []answerField, whole bool) {
+	truth, _ := config.Get("ground_truth").(*pyvalue.Object)
 	for key := range truth.All() {
 		fields = append(fields, answerField{name: key})
 	}
@@ -83,24 +83,24 @@ func truthFields(config *grading.Object) (fields []answerField, whole bool) {
 
 // namedField is the field that answer_field names. A list or an object there
 // has been reported.
-func namedField(byDefault string) func(*grading.Object) ([]answerField, bool) {
-	return func(config *grading.Object) (fields []answerField, whole bool) {
+func namedField(byDefault string) func(*pyvalue.Object) ([]answerField, bool) {
+	return func(config *pyvalue.Object) (fields []answerField, whole bool) {
 		switch v := config.Get("answer_field").(type) {
 		case nil:
 			return []answerField{{name: byDefault}}, false
-		case grading.List, *grading.Object:
+		case pyvalue.List, *pyvalue.Object:
 			return nil, false
 		default:
-			_, isText := v.(grading.String)
-			return []answerField{{name: grading.Text(v), odd: !isText}}, false
+			_, isText := v.(pyvalue.String)
+			return []answerField{{name: pyvalue.Text(v), odd: !isText}}, false
 		}
 	}
 }
 
 // pathField is the field at which the path in answer_field begins. Without one
 // the grader reads all of the answer.
-func pathField(config *grading.Object) (fields []answerField, whole bool) {
-	path, ok := config.Get("answer_field").(grading.String)
+func pathField(config *pyvalue.Object) (fields []answerField, whole bool) {
+	path, ok := config.Get("answer_field").(pyvalue.String)
 	if !ok {
 		return nil, true
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 // that is no text has been reported.
 func (c *caseLint) task() (text string, ok bool) {
 	task := c.object.Get("task")
-	s, isText := task.(grading.String)
+	s, isText := task.(pyvalue.String)
 	return string(s), isText || task == nil
 }
 
@@ -50,13 +50,13 @@ func (c *caseLint) noTemplate(task string) {
 // choicePlaceholder wants the template of a multiple choice to show a letter as
 // is usual, and not a choice.
 func (c *caseLint) choicePlaceholder(task string) {
-	isChoice := func(g graderObject) bool { return g.object.Get("type") == grading.String("multiple_choice") }
+	isChoice := func(g graderObject) bool { return g.object.Get("type") == pyvalue.String("multiple_choice") }
 	shows := c.choice.FindStringSubmatch(task)
 	if shows == nil || shows[1] == "<letter>" || !slices.ContainsFunc(c.graderObjects(), isChoice) {
 		return
 	}
 	c.add("W013", "task", "the template shows %q as the answer of a multiple choice: show <letter>", shows[1]).
-		replace("answer", grading.String(shows[1]), grading.String("<letter>"))
+		replace("answer", pyvalue.String(shows[1]), pyvalue.String("<letter>"))
 }
 
 // answerFields compares what graders read with what the template shows.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // tolerances lints the tolerances of any grader.
@@ -15,14 +15,14 @@ func (g *graderLint) tolerances() {
 	if isAbsent(v) {
 		return
 	}
-	object, ok := v.(*grading.Object)
+	object, ok := v.(*pyvalue.Object)
 	if !ok {
 		g.add("E040", g.at("tolerances"), "want an object from fields to tolerances, found %s", shown(v))
 		return
 	}
 	for field, entry := range object.All() {
 		at := g.at("tolerances." + field)
-		if tolerance, ok := entry.(*grading.Object); ok {
+		if tolerance, ok := entry.(*pyvalue.Object); ok {
 			g.tolerance(at, tolerance)
 		} else {
 			g.add("E041", at, `want an object such as {"type": "absolute", "value": 1}, found %s`, shown(entry))
@@ -30,10 +30,10 @@ func (g *graderLint) tolerances() {
 	}
 }
 
-func (g *graderLint) tolerance(at string, t *grading.Object) {
+func (g *graderLint) tolerance(at string, t *pyvalue.Object) {
 	known := []string{"absolute", "relative", "min", "max"}
 	kind := t.Get("type")
-	name, _ := kind.(grading.String)
+	name, _ := kind.(pyvalue.String)
 	isKnown := slices.Contains(known, string(name))
 	switch {
 	case isAbsent(kind):
@@ -62,8 +62,8 @@ func (g *graderLint) tolerance(at string, t *grading.Object) {
 
 // fieldsWithoutTolerance warns of fields that must be met exactly.
 func (g *graderLint) fieldsWithoutTolerance() {
-	truth, hasTruth := g.config.Get("ground_truth").(*grading.Object)
-	tolerances, isObject := g.config.Get("tolerances").(*grading.Object)
+	truth, hasTruth := g.config.Get("ground_truth").(*pyvalue.Object)
+	tolerances, isObject := g.config.Get("tolerances").(*pyvalue.Object)
 	if g.kind != "numeric_tolerance" || !hasTruth || !isObject && g.config.Has("tolerances") {
 		return
 	}
@@ -75,9 +75,9 @@ func (g *graderLint) fieldsWithoutTolerance() {
 }
 
 func (g *graderLint) negativeTolerances() {
-	tolerances, _ := g.config.Get("tolerances").(*grading.Object)
+	tolerances, _ := g.config.Get("tolerances").(*pyvalue.Object)
 	for field, entry := range tolerances.All() {
-		tolerance, _ := entry.(*grading.Object)
+		tolerance, _ := entry.(*pyvalue.Object)
 		for _, key := range []string{"value", "lower", "upper"} {
 			if n, _ := number(tolerance.Get(key)); isLess(n, new(big.Float)) {
 				g.add("E080", g.at("tolerances."+field+"."+key), "want 0 or more, found %s", shown(tolerance.Get(key)))
@@ -92,7 +92,7 @@ func (g *graderLint) ranges() {
 	if isAbsent(v) {
 		return
 	}
-	ranges, ok := v.(*grading.Object)
+	ranges, ok := v.(*pyvalue.Object)
 	if !ok {
 		g.add("E083", g.at("ranges"), "want an object from fields to {min, max}, found %s", shown(v))
 		return
@@ -103,7 +103,7 @@ func (g *graderLint) ranges() {
 			wrong = append(wrong, field+": "+problem)
 		}
 	}
-	truth, _ := g.config.Get("ground_truth").(*grading.Object)
+	truth, _ := g.config.Get("ground_truth").(*pyvalue.Object)
 	for field, expected := range truth.All() {
 		if problem := misfit(expected, ranges.Get(field)); problem != "" {
 			wrong = append(wrong, field+": "+problem)
@@ -115,8 +115,8 @@ func (g *graderLint) ranges() {
 }
 
 // bounds reads a range; problem says what is wrong with it.
-func bounds(entry grading.Value) (lowest, highest *big.Float, problem string) {
-	object, ok := entry.(*grading.Object)
+func bounds(entry pyvalue.Value) (lowest, highest *big.Float, problem string) {
+	object, ok := entry.(*pyvalue.Object)
 	if !ok {
 		return nil, nil, "want an object {min, max}, found " + shown(entry)
 	}
@@ -138,7 +138,7 @@ func bounds(entry grading.Value) (lowest, highest *big.Float, problem string) {
 
 // misfit says why the ground truth and its range do not fit, empty if they do or
 // the range itself is wrong.
-func misfit(expected, entry grading.Value) string {
+func misfit(expected, entry pyvalue.Value) string {
 	n, ok := number(expected)
 	switch {
 	case entry == nil:

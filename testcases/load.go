@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // Options changes how cases are loaded. The zero Options loads cases whose data
@@ -92,7 +92,7 @@ func readCases(path string, text []byte, data map[string]string) ([]Case, error)
 // entry is a value that should be a case, and where it was; or err says why
 // there is none.
 type entry struct {
-	value grading.Value
+	value pyvalue.Value
 	where string
 	err   error
 }
@@ -122,7 +122,7 @@ func parseForm(path string, text []byte) []entry {
 }
 
 func parseJSON(path, text string) []entry {
-	v, err := grading.Decode(text)
+	v, err := pyvalue.Decode(text)
 	if err != nil {
 		return []entry{{where: path, err: located(path, 0, err)}}
 	}
@@ -137,7 +137,7 @@ func parseLines(path string, text []byte) []entry {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		v, err := grading.Decode(string(line))
+		v, err := pyvalue.Decode(string(line))
 		if err != nil {
 			err = located(path, n-1, err)
 		}
@@ -147,8 +147,8 @@ func parseLines(path string, text []byte) []entry {
 }
 
 // items returns the members of a list, or v alone.
-func items(v grading.Value, where string) []entry {
-	list, ok := v.(grading.List)
+func items(v pyvalue.Value, where string) []entry {
+	list, ok := v.(pyvalue.List)
 	if !ok {
 		return []entry{{value: v, where: where}}
 	}
@@ -159,10 +159,10 @@ func items(v grading.Value, where string) []entry {
 	return entries
 }
 
-// located puts file, line and column before an error of [grading.Decode] in text
+// located puts file, line and column before an error of [pyvalue.Decode] in text
 // that begins after so many lines.
 func located(path string, lines int, err error) error {
-	if bad, ok := errors.AsType[*grading.SyntaxError](err); ok {
+	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
 		return fmt.Errorf("%s:%d:%d: %s", path, lines+bad.Line, bad.Column, bad.Text)
 	}
 	return fmt.Errorf("%s: %w", path, err)

@@ -12,6 +12,7 @@ import (
 
 	"assay/testcases"
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // full is a case with every field.
@@ -49,9 +50,9 @@ func TestLoadEveryField(t *testing.T) {
 	require.Len(t, c.Graders, 4)
 	require.Equal(t, "numeric_tolerance", c.Graders[0].Type)
 	require.Equal(t, "grader", c.Graders[0].Field)
-	require.Equal(t, grading.Spec{Type: "", Config: grading.NewInt(5), Field: "graders[1]"}, c.Graders[2])
+	require.Equal(t, grading.Spec{Type: "", Config: pyvalue.NewInt(5), Field: "graders[1]"}, c.Graders[2])
 	require.Empty(t, c.Graders[3].Type)
-	require.Equal(t, "qc", grading.Text(c.Metadata.Get("task")))
+	require.Equal(t, "qc", pyvalue.Text(c.Metadata.Get("task")))
 	require.Equal(t, testcases.Timeouts{Agent: 15 * time.Minute, Timeout: 10 * time.Minute, Metadata: time.Hour}, c.Timeouts)
 	require.JSONEq(t, `{"cells": ["print(3)"], "answer": {"n": 3}}`, string(c.Oracle))
 	require.Equal(t, []string{"python:numpy", "command:git", "kernel:python"}, c.Requires)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // readOracle reads the solution and writes it in one form: {"cells": [source]}
@@ -16,9 +16,9 @@ func readOracle(f *fields) json.RawMessage {
 	switch v := f.get("oracle").(type) {
 	case nil:
 		return nil
-	case grading.List:
-		o.object = grading.NewObject(kindOfSteps(v), v)
-	case *grading.Object:
+	case pyvalue.List:
+		o.object = pyvalue.NewObject(kindOfSteps(v), v)
+	case *pyvalue.Object:
 		o.object = v
 	default:
 		f.wrong("oracle", "an object or a list", v)
@@ -40,12 +40,12 @@ func readOracle(f *fields) json.RawMessage {
 		o.fail(name, "there is nothing to play: want at least one, or an answer")
 	}
 	for i, step := range steps {
-		if !strings.HasSuffix(want, grading.KindOf(step)) {
+		if !strings.HasSuffix(want, pyvalue.KindOf(step)) {
 			o.wrong(fmt.Sprintf("%s[%d]", name, i), want, step)
 		}
 	}
 	f.faults = append(f.faults, o.faults...)
-	oracle := grading.NewObject(name, steps)
+	oracle := pyvalue.NewObject(name, steps)
 	if answer := o.object.Get("answer"); answer != nil {
 		oracle.Set("answer", answer)
 	}
@@ -53,8 +53,8 @@ func readOracle(f *fields) json.RawMessage {
 	return text
 }
 
-func kindOfSteps(list grading.List) string {
-	if len(list) > 0 && grading.KindOf(list[0]) == "object" {
+func kindOfSteps(list pyvalue.List) string {
+	if len(list) > 0 && pyvalue.KindOf(list[0]) == "object" {
 		return "turns"
 	}
 	return "cells"

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // readCase makes a case of a value, and its errors name the case.
-func readCase(v grading.Value, source Source, data map[string]string) (Case, error) {
-	object, ok := v.(*grading.Object)
+func readCase(v pyvalue.Value, source Source, data map[string]string) (Case, error) {
+	object, ok := v.(*pyvalue.Object)
 	if !ok {
-		return Case{}, fmt.Errorf("%s: want a case, which is an object, found %s", source, grading.KindOf(v))
+		return Case{}, fmt.Errorf("%s: want a case, which is an object, found %s", source, pyvalue.KindOf(v))
 	}
 	c, faults := readObject(object, source, data)
 	var errs []error
@@ -27,7 +28,7 @@ func readCase(v grading.Value, source Source, data map[string]string) (Case, err
 	return c, errors.Join(errs...)
 }
 
-func readObject(object *grading.Object, source Source, data map[string]string) (Case, []fault) {
+func readObject(object *pyvalue.Object, source Source, data map[string]string) (Case, []fault) {
 	f := &fields{object: object}
 	c := Case{
 		ID:     f.required("id"),
@@ -58,7 +59,7 @@ func readObject(object *grading.Object, source Source, data map[string]string) (
 func readTimeouts(f *fields) Timeouts {
 	timeouts := Timeouts{Agent: f.timeout("agent_timeout"), Timeout: f.timeout("timeout")}
 	f.timeout("download_timeout") // nothing is downloaded, but it must be sound
-	metadata, _ := f.get("metadata").(*grading.Object)
+	metadata, _ := f.get("metadata").(*pyvalue.Object)
 	if n, ok := wholeNumber(metadata.Get("timeout_s")); ok {
 		timeouts.Metadata = seconds(n)
 	}
@@ -89,15 +90,15 @@ func readGraders(f *fields) []grading.Spec {
 		specs = append(specs, spec(one, "grader"))
 	}
 	several := f.get("graders")
-	list, ok := several.(grading.List)
+	list, ok := several.(pyvalue.List)
 	if several != nil && !ok {
-		f.failLate("graders", "want a list, found %s", grading.KindOf(several))
+		f.failLate("graders", "want a list, found %s", pyvalue.KindOf(several))
 	}
 	for i, item := range list {
 		name := fmt.Sprintf("graders[%d]", i)
-		object, ok := item.(*grading.Object)
+		object, ok := item.(*pyvalue.Object)
 		if !ok {
-			f.failLate(name, "want an object, found %s", grading.KindOf(item))
+			f.failLate(name, "want an object, found %s", pyvalue.KindOf(item))
 			continue
 		}
 		specs = append(specs, spec(object, name))
@@ -105,8 +106,8 @@ func readGraders(f *fields) []grading.Spec {
 	return specs
 }
 
-func spec(o *grading.Object, field string) grading.Spec {
-	kind, _ := o.Get("type").(grading.String)
+func spec(o *pyvalue.Object, field string) grading.Spec {
+	kind, _ := o.Get("type").(pyvalue.String)
 	return grading.Spec{Type: string(kind), Config: o.Get("config"), Field: field}
 }
 

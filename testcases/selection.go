@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // Selection says which cases to take. The zero Selection takes all. The steps
@@ -64,8 +64,8 @@ func (s Selection) matches(c Case) bool {
 	return true
 }
 
-func metaText(v grading.Value) string {
-	if s, ok := v.(grading.String); ok {
+func metaText(v pyvalue.Value) string {
+	if s, ok := v.(pyvalue.String); ok {
 		return string(s)
 	}
 	text, _ := v.MarshalJSON()

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // maxDigits is the longest text that is read as a whole number.
@@ -22,7 +22,7 @@ func (f *fields) timeout(name string) time.Duration {
 	}
 	n, ok := wholeNumber(v)
 	if !ok {
-		f.fail(name, "want a whole number of seconds, found %s", grading.Text(v))
+		f.fail(name, "want a whole number of seconds, found %s", pyvalue.Text(v))
 	}
 	return seconds(n)
 }
@@ -30,16 +30,16 @@ func (f *fields) timeout(name string) time.Duration {
 // wholeNumber converts v to a whole number by the rules of the public format:
 // a float must have no fraction and fit 64 bits, a text may have white space
 // around it, a sign, underscores between digits, and a fraction of zeros.
-func wholeNumber(v grading.Value) (n float64, ok bool) {
+func wholeNumber(v pyvalue.Value) (n float64, ok bool) {
 	switch v := v.(type) {
-	case grading.Bool:
-		return map[grading.Bool]float64{true: 1}[v], true
-	case grading.Int:
+	case pyvalue.Bool:
+		return map[pyvalue.Bool]float64{true: 1}[v], true
+	case pyvalue.Int:
 		return nearestFloat(v.Big()), true
-	case grading.Float:
+	case pyvalue.Float:
 		n = float64(v)
 		return n, n == math.Trunc(n) && math.Abs(n) < 1<<63
-	case grading.String:
+	case pyvalue.String:
 		return wholeText(string(v))
 	default:
 		return 0, false

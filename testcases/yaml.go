@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // parseYAML reads every document of a file.
@@ -42,18 +42,18 @@ func parseYAML(path string, text []byte) []entry {
 
 // yamlValue is the value of a node that has been decoded without an error. What
 // JSON lacks, such as dates, stays the text it was written as.
-func yamlValue(n *yaml.Node) grading.Value {
+func yamlValue(n *yaml.Node) pyvalue.Value {
 	switch n.Kind {
 	case yaml.AliasNode:
 		return yamlValue(n.Alias)
 	case yaml.SequenceNode:
-		list := grading.List{}
+		list := pyvalue.List{}
 		for _, item := range n.Content {
 			list = append(list, yamlValue(item))
 		}
 		return list
 	case yaml.MappingNode:
-		object := &grading.Object{}
+		object := &pyvalue.Object{}
 		yamlMembers(n, object)
 		return object
 	default:
@@ -63,7 +63,7 @@ func yamlValue(n *yaml.Node) grading.Value {
 
 // yamlMembers adds the members of a mapping to object. Those merged with "<<"
 // yield to the mapping's own and, of several, to earlier ones.
-func yamlMembers(n *yaml.Node, object *grading.Object) {
+func yamlMembers(n *yaml.Node, object *pyvalue.Object) {
 	var merged []*yaml.Node
 	for i := 0; i < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
@@ -77,7 +77,7 @@ func yamlMembers(n *yaml.Node, object *grading.Object) {
 		}
 	}
 	for _, m := range merged {
-		more, _ := yamlValue(m).(*grading.Object)
+		more, _ := yamlValue(m).(*pyvalue.Object)
 		for key, value := range more.All() {
 			if !object.Has(key) {
 				object.Set(key, value)
@@ -86,24 +86,24 @@ func yamlMembers(n *yaml.Node, object *grading.Object) {
 	}
 }
 
-func yamlScalar(n *yaml.Node) grading.Value {
+func yamlScalar(n *yaml.Node) pyvalue.Value {
 	switch n.ShortTag() {
 	case "!!null":
-		return grading.Null{}
+		return pyvalue.Null{}
 	case "!!bool":
-		return grading.Bool(strings.EqualFold(n.Value, "true"))
+		return pyvalue.Bool(strings.EqualFold(n.Value, "true"))
 	case "!!int":
 		if i, ok := new(big.Int).SetString(strings.ReplaceAll(n.Value, "_", ""), 0); ok {
-			return grading.NewBigInt(i)
+			return pyvalue.NewBigInt(i)
 		}
 	case "!!float":
 		if i, ok := new(big.Int).SetString(n.Value, 10); ok {
-			return grading.NewBigInt(i) // too large for the library
+			return pyvalue.NewBigInt(i) // too large for the library
 		}
 		var f float64
 		if n.Decode(&f) == nil {
-			return grading.Float(f)
+			return pyvalue.Float(f)
 		}
 	}
-	return grading.String(n.Value)
+	return pyvalue.String(n.Value)
 }

@@ -13,6 +13,7 @@ import (
 
 	"assay/testcases"
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // exampleResult is what the tests of the docs read of a line of assay grade.
@@ -20,7 +21,7 @@ type exampleResult struct {
 	ID        string         `json:"id"`
 	Passed    bool           `json:"passed"`
 	Reasoning string         `json:"reasoning"`
-	Error     *grading.Error `json:"error"`
+	Error     *pyvalue.Error `json:"error"`
 }
 
 // The examples of docs/graders.md come out as their ids say, and each type that

@@ -10,6 +10,7 @@ import (
 	"assay/eval/runs"
 	"assay/internal/protocol"
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // graded says whether an outcome is graded, and whether the answer counts.
@@ -110,7 +111,7 @@ func (a *attempt) show(ctx context.Context, in *grading.Input) error {
 // record is what a command is told: the attempt's line as far as it is known,
 // with the answer as it counts, the task, and where its files are: the sandbox,
 // which goes with the attempt, and the attempt's folder, both absolute.
-func (a *attempt) record(answer grading.Value) (json.RawMessage, error) {
+func (a *attempt) record(answer pyvalue.Value) (json.RawMessage, error) {
 	line := a.result
 	line.Usage, line.TamperSignals, line.Interventions = a.watch.counts, a.tamper+a.watch.tamper, a.watch.interventions
 	line.Started, line.Ended = a.began.UTC(), time.Now().UTC()

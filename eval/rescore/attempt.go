@@ -11,6 +11,7 @@ import (
 	"assay/internal/stats"
 	"assay/testcases"
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // regraded is an attempt that was graded again.
@@ -98,13 +99,13 @@ func (s *stored) record(a attempt, c testcases.Case, withAnswer bool) (json.RawM
 // answerOf returns the answer that was taken down, and why there is none. Only
 // what the attempt's end left of a submission is asked, not the conversation:
 // that goes on behind the submission that counted.
-func answerOf(a runs.Attempt) (answer grading.Value, noAnswer string, err error) {
+func answerOf(a runs.Attempt) (answer pyvalue.Value, noAnswer string, err error) {
 	if len(a.Answer) > 0 && string(a.Answer) != "null" {
-		answer, err = grading.Decode(string(a.Answer))
+		answer, err = pyvalue.Decode(string(a.Answer))
 		if err != nil {
 			return nil, "", fmt.Errorf("answer: %w", err)
 		}
-		return grading.RestoreFloats(answer), "", nil
+		return pyvalue.RestoreFloats(answer), "", nil
 	}
 	found, _ := grading.ExtractSummary(a.Summary) // where there is an error, it is the reason
 	return found.Answer, found.Reason, nil
@@ -121,7 +122,7 @@ func (r *regraded) grade(ctx context.Context, specs []grading.Spec, in grading.I
 		text, err := marshal(result)
 		if old := r.old(spec.Digest()); old != nil && isGone(result) {
 			result.Passed, result.Score = isTrue(old.Get("passed")), number(old.Get("score"))
-			old.Set("kept", grading.Bool(true))
+			old.Set("kept", pyvalue.Bool(true))
 			text, err = old.MarshalJSON()
 			r.kept++
 		} else if needsRun(result) {
@@ -159,25 +160,25 @@ func isGone(result grading.Result) bool {
 }
 
 // old returns the result of the grader with that digest, nil if there was none.
-func (r *regraded) old(digest string) *grading.Object {
+func (r *regraded) old(digest string) *pyvalue.Object {
 	for _, text := range r.Old.Graders {
-		v, _ := grading.Decode(string(text))
-		object, _ := v.(*grading.Object)
-		if object.Get("spec") == grading.Value(grading.String(digest)) {
+		v, _ := pyvalue.Decode(string(text))
+		object, _ := v.(*pyvalue.Object)
+		if object.Get("spec") == pyvalue.Value(pyvalue.String(digest)) {
 			return object
 		}
 	}
 	return nil
 }
 
-func isTrue(v grading.Value) bool { return v == grading.Value(grading.Bool(true)) }
+func isTrue(v pyvalue.Value) bool { return v == pyvalue.Value(pyvalue.Bool(true)) }
 
-func number(v grading.Value) float64 {
+func number(v pyvalue.Value) float64 {
 	switch v := v.(type) {
-	case grading.Int:
+	case pyvalue.Int:
 		f, _ := v.Big().Float64()
 		return f
-	case grading.Float:
+	case pyvalue.Float:
 		return float64(v)
 	default:
 		return 0

@@ -4,10 +4,11 @@ import (
 	"errors"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // extractLine finds the answer in what a line says was submitted.
-func extractLine(id grading.Value, line *grading.Object) (answer *grading.Object, faulty bool) {
+func extractLine(id pyvalue.Value, line *pyvalue.Object) (answer *pyvalue.Object, faulty bool) {
 	how, given := line.Get("extract"), line.Get("answer")
 	if !absent(line.Get("grader")) || !absent(line.Get("graders")) {
 		return extractionOf(id, grading.Extraction{}, wrong("want one of grader, graders and extract")), true
@@ -15,56 +16,56 @@ func extractLine(id grading.Value, line *grading.Object) (answer *grading.Object
 	var found grading.Extraction
 	var err error
 	switch how {
-	case grading.String("summary"):
+	case pyvalue.String("summary"):
 		found, err = extractText(given, "a string, the summary of a submission", grading.ExtractSummary)
-	case grading.String("eval_answer_file"):
+	case pyvalue.String("eval_answer_file"):
 		found, err = extractText(given, "a string, the text of the file", grading.ExtractFile)
-	case grading.String("conversation"):
+	case pyvalue.String("conversation"):
 		found, err = extractMessages(given)
 	default:
-		return extractionOf(id, grading.Extraction{}, wrong("extract: want summary, conversation or eval_answer_file, found %s", grading.Text(how))), true
+		return extractionOf(id, grading.Extraction{}, wrong("extract: want summary, conversation or eval_answer_file, found %s", pyvalue.Text(how))), true
 	}
 	return extractionOf(id, found, err), isKind(err, kindInput)
 }
 
 // extractText finds the answer in a text, which want describes.
-func extractText(given grading.Value, want string, extract func(string) (grading.Extraction, error)) (grading.Extraction, error) {
+func extractText(given pyvalue.Value, want string, extract func(string) (grading.Extraction, error)) (grading.Extraction, error) {
 	switch text := given.(type) {
 	case nil:
 		return grading.Extraction{Reason: "nothing was submitted"}, nil
-	case grading.String:
+	case pyvalue.String:
 		return extract(string(text))
 	default:
-		return grading.Extraction{}, wrong("answer: want %s, found %s", want, grading.KindOf(given))
+		return grading.Extraction{}, wrong("answer: want %s, found %s", want, pyvalue.KindOf(given))
 	}
 }
 
-func extractMessages(given grading.Value) (grading.Extraction, error) {
+func extractMessages(given pyvalue.Value) (grading.Extraction, error) {
 	switch messages := given.(type) {
 	case nil:
 		return grading.Extraction{Reason: "nothing was submitted"}, nil
-	case grading.List:
+	case pyvalue.List:
 		return grading.ExtractMessages(messages)
 	default:
-		return grading.Extraction{}, wrong("answer: want a list of messages, found %s", grading.KindOf(given))
+		return grading.Extraction{}, wrong("answer: want a list of messages, found %s", pyvalue.KindOf(given))
 	}
 }
 
 // extractionOf is the answer to a line that wants an extraction. The error, nil
-// if there is none, is an [*grading.Error].
-func extractionOf(id grading.Value, found grading.Extraction, err error) *grading.Object {
-	o := grading.NewObject("id", orNull(id))
-	o.Set("found", grading.Bool(found.Answer != nil))
+// if there is none, is an [*pyvalue.Error].
+func extractionOf(id pyvalue.Value, found grading.Extraction, err error) *pyvalue.Object {
+	o := pyvalue.NewObject("id", orNull(id))
+	o.Set("found", pyvalue.Bool(found.Answer != nil))
 	o.Set("extracted", orNull(found.Answer))
-	fault, _ := errors.AsType[*grading.Error](err)
+	fault, _ := errors.AsType[*pyvalue.Error](err)
 	o.Set("error", errorOf(fault))
 	if found.Reason != "" {
-		o.Set("reason", grading.String(found.Reason))
+		o.Set("reason", pyvalue.String(found.Reason))
 	}
 	return o
 }
 
 func isKind(err error, kind string) bool {
-	fault, ok := errors.AsType[*grading.Error](err)
+	fault, ok := errors.AsType[*pyvalue.Error](err)
 	return ok && fault.Kind == kind
 }

@@ -9,22 +9,23 @@ import (
 
 	"assay/internal/stats"
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // kindInput is the kind of the error of a line that is not as it must be.
 const kindInput = "input"
 
-func wrong(format string, args ...any) *grading.Error {
-	return &grading.Error{Kind: kindInput, Text: fmt.Sprintf(format, args...)}
+func wrong(format string, args ...any) *pyvalue.Error {
+	return &pyvalue.Error{Kind: kindInput, Text: fmt.Sprintf(format, args...)}
 }
 
 // object reads the line.
-func (l line) object() (*grading.Object, *grading.Error) {
+func (l line) object() (*pyvalue.Object, *pyvalue.Error) {
 	if l.tooLong {
 		return nil, wrong("line %d is longer than %d MiB", l.n, MaxLineBytes>>20)
 	}
-	v, err := grading.Decode(strings.TrimRight(l.text, " \t\r\n"))
-	if bad, ok := errors.AsType[*grading.SyntaxError](err); ok {
+	v, err := pyvalue.Decode(strings.TrimRight(l.text, " \t\r\n"))
+	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
 		return nil, wrong("line %d column %d: %s", l.n, bad.Column, bad.Text)
 	}
 	if err != nil {
@@ -33,18 +34,18 @@ func (l line) object() (*grading.Object, *grading.Error) {
 	if !utf8.ValidString(l.text) { // a surrogate in bytes, which Decode takes
 		return nil, wrong("line %d is not UTF-8", l.n)
 	}
-	object, ok := grading.RestoreFloats(v).(*grading.Object)
+	object, ok := pyvalue.RestoreFloats(v).(*pyvalue.Object)
 	if !ok {
-		return nil, wrong("line %d: want an object, found %s", l.n, grading.KindOf(v))
+		return nil, wrong("line %d: want an object, found %s", l.n, pyvalue.KindOf(v))
 	}
 	return object, nil
 }
 
 // absent says whether a member is not there, or null.
-func absent(v grading.Value) bool { return v == nil || v == (grading.Null{}) }
+func absent(v pyvalue.Value) bool { return v == nil || v == (pyvalue.Null{}) }
 
 // gradeLine grades a line's answer by its grader or graders.
-func gradeLine(ctx context.Context, id grading.Value, line *grading.Object, have grading.Input) (answer *grading.Object, faulty bool) {
+func gradeLine(ctx context.Context, id pyvalue.Value, line *pyvalue.Object, have grading.Input) (answer *pyvalue.Object, faulty bool) {
 	if have.Answer = line.Get("answer"); have.Answer == nil {
 		have.NoAnswer = `the line has no "answer"`
 	}
@@ -56,10 +57,10 @@ func gradeLine(ctx context.Context, id grading.Value, line *grading.Object, have
 		result, faulty := gradeEntry(ctx, one, "grader", have)
 		return verdictOf(id, result), faulty
 	}
-	list, ok := several.(grading.List)
+	list, ok := several.(pyvalue.List)
 	if !ok || len(list) == 0 {
-		answer := verdictOf(id, refused(wrong("graders: want a list of at least one, found %s", grading.KindOf(several))))
-		answer.Set("graders", grading.List{})
+		answer := verdictOf(id, refused(wrong("graders: want a list of at least one, found %s", pyvalue.KindOf(several))))
+		answer.Set("graders", pyvalue.List{})
 		return answer, true
 	}
 	var results []grading.Result
@@ -73,38 +74,38 @@ func gradeLine(ctx context.Context, id grading.Value, line *grading.Object, have
 
 // gradeEntry grades by one entry; unusable says that no grader could be made of
 // it.
-func gradeEntry(ctx context.Context, entry grading.Value, field string, in grading.Input) (result grading.Result, unusable bool) {
-	object, ok := entry.(*grading.Object)
+func gradeEntry(ctx context.Context, entry pyvalue.Value, field string, in grading.Input) (result grading.Result, unusable bool) {
+	object, ok := entry.(*pyvalue.Object)
 	if !ok {
-		return refused(wrong("%s: want an object {type, config}, found %s", field, grading.KindOf(entry))), true
+		return refused(wrong("%s: want an object {type, config}, found %s", field, pyvalue.KindOf(entry))), true
 	}
-	kind, _ := object.Get("type").(grading.String)
+	kind, _ := object.Get("type").(pyvalue.String)
 	spec := grading.Spec{Type: string(kind), Config: object.Get("config"), Field: field}
 	result = grading.Grade(ctx, spec, in)
-	_, isObject := spec.Config.(*grading.Object)
+	_, isObject := spec.Config.(*pyvalue.Object)
 	unknown := result.Error != nil && result.Error.Kind == "unknown_grader"
 	return result, unknown || spec.Config != nil && !isObject
 }
 
 // refused is the result of what could not be read.
-func refused(fault *grading.Error) grading.Result {
-	return grading.Result{Reasoning: "could not be graded: " + fault.Text, Metrics: &grading.Object{}, Error: fault}
+func refused(fault *pyvalue.Error) grading.Result {
+	return grading.Result{Reasoning: "could not be graded: " + fault.Text, Metrics: &pyvalue.Object{}, Error: fault}
 }
 
 // verdictOf is the answer to a line with one grader.
-func verdictOf(id grading.Value, result grading.Result) *grading.Object {
-	o := grading.NewObject("id", orNull(id))
+func verdictOf(id pyvalue.Value, result grading.Result) *pyvalue.Object {
+	o := pyvalue.NewObject("id", orNull(id))
 	addResult(o, result)
 	return o
 }
 
 // severalOf is the answer to a line with several graders: it passed when all did,
 // the score is their mean, and the error is the first of theirs.
-func severalOf(id grading.Value, results []grading.Result) *grading.Object {
-	all := grading.Result{Passed: true, Metrics: &grading.Object{}}
+func severalOf(id pyvalue.Value, results []grading.Result) *pyvalue.Object {
+	all := grading.Result{Passed: true, Metrics: &pyvalue.Object{}}
 	var texts []string
 	var scores []float64
-	entries := grading.List{}
+	entries := pyvalue.List{}
 	for _, result := range results {
 		all.Passed = all.Passed && result.Passed
 		scores = append(scores, result.Score)
@@ -112,7 +113,7 @@ func severalOf(id grading.Value, results []grading.Result) *grading.Object {
 			all.Error = result.Error
 		}
 		texts = append(texts, result.Reasoning)
-		entry := grading.NewObject("type", grading.String(result.Type))
+		entry := pyvalue.NewObject("type", pyvalue.String(result.Type))
 		addResult(entry, result)
 		entries = append(entries, entry)
 	}
@@ -124,29 +125,29 @@ func severalOf(id grading.Value, results []grading.Result) *grading.Object {
 }
 
 // addResult adds the members of a result.
-func addResult(o *grading.Object, r grading.Result) {
-	o.Set("passed", grading.Bool(r.Passed))
-	o.Set("score", grading.Float(r.Score))
+func addResult(o *pyvalue.Object, r grading.Result) {
+	o.Set("passed", pyvalue.Bool(r.Passed))
+	o.Set("score", pyvalue.Float(r.Score))
 	o.Set("metrics", r.Metrics)
-	o.Set("reasoning", grading.String(r.Reasoning))
+	o.Set("reasoning", pyvalue.String(r.Reasoning))
 	o.Set("error", errorOf(r.Error))
 	if r.FieldScores != nil {
 		o.Set("field_scores", r.FieldScores)
 	}
 }
 
-func errorOf(err *grading.Error) grading.Value {
+func errorOf(err *pyvalue.Error) pyvalue.Value {
 	if err == nil {
-		return grading.Null{}
+		return pyvalue.Null{}
 	}
-	o := grading.NewObject("kind", grading.String(err.Kind))
-	o.Set("text", grading.String(err.Text))
+	o := pyvalue.NewObject("kind", pyvalue.String(err.Kind))
+	o.Set("text", pyvalue.String(err.Text))
 	return o
 }
 
-func orNull(v grading.Value) grading.Value {
+func orNull(v pyvalue.Value) pyvalue.Value {
 	if v == nil {
-		return grading.Null{}
+		return pyvalue.Null{}
 	}
 	return v
 }

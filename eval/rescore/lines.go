@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // A line costs so many bytes, and for each byte of its text so many more: the
@@ -23,7 +24,7 @@ const (
 //	{"id", "graders": [{"type", "config"}, …], "answer"}
 //	{"id", "extract": "summary" | "conversation" | "eval_answer_file", "answer"}
 //
-// in the dialect of [grading.Decode], with [grading.RestoreFloats]; other members
+// in the dialect of [pyvalue.Decode], with [pyvalue.RestoreFloats]; other members
 // are ignored, and null is as good as none, except as an answer to extract from.
 // The lines of out are
 //
@@ -77,7 +78,7 @@ func answerLine(ctx context.Context, l line, have grading.Input) reply {
 }
 
 // respond makes the answer to a line.
-func respond(ctx context.Context, l line, have grading.Input) (answer *grading.Object, faulty bool) {
+func respond(ctx context.Context, l line, have grading.Input) (answer *pyvalue.Object, faulty bool) {
 	object, fault := l.object()
 	if fault != nil {
 		return verdictOf(nil, refused(fault)), true

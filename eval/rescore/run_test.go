@@ -17,6 +17,7 @@ import (
 	"assay/internal/model"
 	"assay/testcases"
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // tried is an attempt of a stored run.
@@ -188,7 +189,7 @@ func TestStoredKeeps(t *testing.T) {
 		return fmt.Sprintf(`{"type":"kernel_check","config":{"code":%q}}`, code)
 	}
 	result := func(code string, rest string) string {
-		config := grading.NewObject("code", grading.String(code))
+		config := pyvalue.NewObject("code", pyvalue.String(code))
 		return fmt.Sprintf(`{"type":"kernel_check","spec":%q,%s}`, grading.Spec{Type: "kernel_check", Config: config}.Digest(), rest)
 	}
 	half := `"passed":false,"score":0.5,"reasoning":"half","metrics":{"probes":2},"error":null`

@@ -1,12 +1,15 @@
 package grading
 
-import "fmt"
+import (
+	"assay/testcases/grading/pyvalue"
+	"fmt"
+)
 
 // partOf returns what of the answer our own graders look at, and its name for
 // messages: the field that answer_field names, see [lookup], nil if there is
 // none; the whole answer without answer_field.
-func partOf(config *Object, answer Value) (name string, part Value, err error) {
-	field, ok := config.Get("answer_field").(String)
+func partOf(config *pyvalue.Object, answer pyvalue.Value) (name string, part pyvalue.Value, err error) {
+	field, ok := config.Get("answer_field").(pyvalue.String)
 	if !ok {
 		return "the answer", answer, nil
 	}
@@ -15,9 +18,9 @@ func partOf(config *Object, answer Value) (name string, part Value, err error) {
 }
 
 // checkAnswerField finds what is wrong with answer_field, which may be absent.
-func checkAnswerField(config *Object) error {
-	if field := config.Get("answer_field"); field != nil && field.kind() != "string" {
-		return fmt.Errorf("answer_field: want a string, found %s", KindOf(field))
+func checkAnswerField(config *pyvalue.Object) error {
+	if field := config.Get("answer_field"); field != nil && pyvalue.KindOf(field) != "string" {
+		return fmt.Errorf("answer_field: want a string, found %s", pyvalue.KindOf(field))
 	}
 	return nil
 }

@@ -1,18 +1,21 @@
 package grading
 
-import "fmt"
+import (
+	"assay/testcases/grading/pyvalue"
+	"fmt"
+)
 
 // booleanCheck passes when every field of the ground truth is in the answer and
 // the same boolean there. What is no boolean, on either side, fails and leaves
 // nothing in the metrics. Without a ground truth it passes.
-func booleanCheck(config *Object, answer Value) (Result, error) {
+func booleanCheck(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	truth, err := section(config, "ground_truth")
 	if err != nil {
 		return Result{}, err
 	}
 	r := newReport("Boolean check")
 	for field, expected := range truth.All() {
-		found, err := take(answer, String(field))
+		found, err := take(answer, pyvalue.String(field))
 		if err != nil {
 			return Result{}, err
 		}
@@ -21,9 +24,9 @@ func booleanCheck(config *Object, answer Value) (Result, error) {
 	return r.verdict(), nil
 }
 
-func (r *report) boolean(field string, expected, found Value) {
-	want, known := expected.(Bool)
-	got, given := found.(Bool)
+func (r *report) boolean(field string, expected, found pyvalue.Value) {
+	want, known := expected.(pyvalue.Bool)
+	got, given := found.(pyvalue.Bool)
 	switch {
 	case found == nil:
 		r.fail(field + ": missing from the answer, expected " + show(expected))
@@ -34,7 +37,7 @@ func (r *report) boolean(field string, expected, found Value) {
 	default:
 		r.metrics.Set(field+"_actual", got)
 		r.metrics.Set(field+"_expected", want)
-		r.metrics.Set(field+"_pass", Bool(got == want))
+		r.metrics.Set(field+"_pass", pyvalue.Bool(got == want))
 		r.line(got == want, fmt.Sprintf("%s: %s, expected %s", field, show(got), show(want)))
 		if got != want {
 			r.fail(fmt.Sprintf("%s: found %s, expected %s", field, show(got), show(want)))

@@ -3,14 +3,19 @@ package grading
 import (
 	"fmt"
 	"math"
+	"slices"
+
+	"assay/internal/stats"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // cellTyping passes when the cluster that the answer chose scores highest on the
 // markers, by a factor over the second, and the samples it took from there score
 // higher than the others, by their AUROC. A score is the mean over all markers,
 // in which one that is not given is 0.
-func cellTyping(config *Object, answer Value) (Result, error) {
-	markers, err := iterate("markers", orElse(config, "markers", List{}))
+func cellTyping(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
+	markers, err := pyvalue.Iterate("markers", orElse(config, "markers", pyvalue.List{}))
 	if err != nil {
 		return Result{}, err
 	}
@@ -47,12 +52,26 @@ func cellTyping(config *Object, answer Value) (Result, error) {
 	return r.cellTyping(area, clusters, given.Get("chosen_cluster"), thresholds)
 }
 
+// auroc returns the AUROC of the scores, or a value error if a side is empty or a score
+// is not finite.
+func auroc(positive, negative []float64) (float64, error) {
+	if len(positive) == 0 || len(negative) == 0 {
+		return 0, pyvalue.ValueError("an AUROC needs samples on both sides, found %d and %d", len(positive), len(negative))
+	}
+	for _, score := range slices.Concat(positive, negative) {
+		if math.IsNaN(score) || math.IsInf(score, 0) {
+			return 0, pyvalue.ValueError("an AUROC needs finite scores, found %s", pyvalue.FormatFloat(score))
+		}
+	}
+	return stats.AUROC(positive, negative), nil
+}
+
 // typingThresholds returns an object with auroc and gap_ratio. Thresholds that
 // are given must have both.
-func typingThresholds(config *Object) (*Object, error) {
+func typingThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 	if !config.Has("thresholds") {
-		thresholds := NewObject("auroc", Float(0.75))
-		thresholds.Set("gap_ratio", Float(1.15))
+		thresholds := pyvalue.NewObject("auroc", pyvalue.Float(0.75))
+		thresholds.Set("gap_ratio", pyvalue.Float(1.15))
 		return thresholds, nil
 	}
 	thresholds, err := section(config, "thresholds")
@@ -61,19 +80,19 @@ func typingThresholds(config *Object) (*Object, error) {
 	}
 	for _, key := range []string{"auroc", "gap_ratio"} {
 		if !thresholds.Has(key) {
-			return nil, &Error{Kind: "key_error", Text: "thresholds: " + key + " is missing"}
+			return nil, &pyvalue.Error{Kind: "key_error", Text: "thresholds: " + key + " is missing"}
 		}
 	}
 	return thresholds, nil
 }
 
-func (r *report) cellTyping(area float64, clusters []clusterScore, chosen Value, thresholds *Object) (Result, error) {
-	if _, err := hash(chosen); err != nil {
-		return Result{}, typeError("chosen_cluster: want the name of a cluster, found %s", KindOf(chosen))
+func (r *report) cellTyping(area float64, clusters []clusterScore, chosen pyvalue.Value, thresholds *pyvalue.Object) (Result, error) {
+	if pyvalue.CheckHashable(chosen) != nil {
+		return Result{}, pyvalue.TypeError("chosen_cluster: want the name of a cluster, found %s", pyvalue.KindOf(chosen))
 	}
 	top, second, own := clusters[0], clusters[1], 0.0
 	for _, cluster := range clusters {
-		if equal(cluster.name, chosen) {
+		if pyvalue.Equal(cluster.name, chosen) {
 			own = cluster.score
 		}
 	}
@@ -81,29 +100,29 @@ func (r *report) cellTyping(area float64, clusters []clusterScore, chosen Value,
 	if second.score > 0 {
 		gap = top.score / second.score
 	}
-	r.metrics.Set("geneset_auroc", Float(area))
-	r.metrics.Set("chosen_cluster_median_score", Float(own))
+	r.metrics.Set("geneset_auroc", pyvalue.Float(area))
+	r.metrics.Set("chosen_cluster_median_score", pyvalue.Float(own))
 	r.metrics.Set("top_cluster", top.name)
-	r.metrics.Set("top_cluster_median_score", Float(top.score))
+	r.metrics.Set("top_cluster_median_score", pyvalue.Float(top.score))
 	r.metrics.Set("second_best_cluster", second.name)
-	r.metrics.Set("second_best_median_score", Float(second.score))
-	r.metrics.Set("gap_ratio", Float(gap))
+	r.metrics.Set("second_best_median_score", pyvalue.Float(second.score))
+	r.metrics.Set("gap_ratio", pyvalue.Float(gap))
 
-	isTop := equal(chosen, top.name)
-	r.line(isTop, fmt.Sprintf("chose %s, highest is %s with %s, then %s with %s", show(chosen), show(top.name), floatText(top.score), show(second.name), floatText(second.score)))
+	isTop := pyvalue.Equal(chosen, top.name)
+	r.line(isTop, fmt.Sprintf("chose %s, highest is %s with %s, then %s with %s", show(chosen), show(top.name), pyvalue.FormatFloat(top.score), show(second.name), pyvalue.FormatFloat(second.score)))
 	if !isTop {
 		r.fail(fmt.Sprintf("chosen_cluster: found %s, expected %s, which scores highest", show(chosen), show(top.name)))
 	}
-	apart, err := r.atLeast("AUROC of the chosen samples", Float(area), thresholds.Get("auroc"))
+	apart, err := r.atLeast("AUROC of the chosen samples", pyvalue.Float(area), thresholds.Get("auroc"))
 	if err != nil {
 		return Result{}, err
 	}
-	ahead, err := r.atLeast("highest score by second", Float(gap), thresholds.Get("gap_ratio"))
+	ahead, err := r.atLeast("highest score by second", pyvalue.Float(gap), thresholds.Get("gap_ratio"))
 	if err != nil {
 		return Result{}, err
 	}
-	r.metrics.Set("is_top_cluster", Bool(isTop))
-	r.metrics.Set("auroc_pass", Bool(apart))
-	r.metrics.Set("gap_pass", Bool(ahead))
+	r.metrics.Set("is_top_cluster", pyvalue.Bool(isTop))
+	r.metrics.Set("auroc_pass", pyvalue.Bool(apart))
+	r.metrics.Set("gap_pass", pyvalue.Bool(ahead))
 	return r.verdict(), nil
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 const (
@@ -89,7 +91,7 @@ func TestAUROC(t *testing.T) {
 			return "[" + list[1:] + "]"
 		}
 		got := grade(t, "cell_typing", oneMarker, typing(samples(c.chosen), samples(c.others), clearlyTop))
-		require.Equal(t, c.want, asJSON(t, got.Metrics.Get("geneset_auroc")))
+		require.Equal(t, c.want, pyvaluetest.JSON(t, got.Metrics.Get("geneset_auroc")))
 	}
 }
 
@@ -102,7 +104,7 @@ func TestManyClusters(t *testing.T) {
 	}
 	got := grade(t, "cell_typing", oneMarker, typing(`[{"g": 1}]`, `[{"g": 0}]`, medians+"}"))
 	require.True(t, got.Passed, got.Reasoning)
-	require.Equal(t, `"98"`, asJSON(t, got.Metrics.Get("second_best_cluster")))
+	require.Equal(t, `"98"`, pyvaluetest.JSON(t, got.Metrics.Get("second_best_cluster")))
 }
 
 func TestCellTypingReasoning(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 // TestCheckOfOurOwn: a config that could grade nothing is refused before a run,
@@ -51,14 +53,14 @@ func TestCheckOfOurOwn(t *testing.T) {
 		{"llm_judge", `{"prompt": "p", "model": "script:a", "pass_score": null}`, "pass_score: want a number from 0 to 1, found None"},
 		{"llm_judge", `{"prompt": "p", "model": "script:a", "pass_score": NaN}`, "pass_score: want a number from 0 to 1, found nan"},
 	} {
-		spec := grading.Spec{Type: c.kind, Config: decode(t, c.config), Field: "graders[1]"}
+		spec := grading.Spec{Type: c.kind, Config: pyvaluetest.Decode(t, c.config), Field: "graders[1]"}
 		err := grading.Check(spec)
 		if c.want == "" {
 			require.NoError(t, err, c.config)
 			continue
 		}
 		require.EqualError(t, err, "field graders[1].config: "+c.want)
-		got := grading.Grade(t.Context(), spec, grading.Input{Answer: grading.String("a")})
-		require.Equal(t, &grading.Error{Kind: "value_error", Text: c.want}, got.Error)
+		got := grading.Grade(t.Context(), spec, grading.Input{Answer: pyvalue.String("a")})
+		require.Equal(t, &pyvalue.Error{Kind: "value_error", Text: c.want}, got.Error)
 	}
 }

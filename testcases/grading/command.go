@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 const (
@@ -22,37 +24,37 @@ const (
 // Its exit status must agree with that: 0 goes with any answer, 1 with one that
 // did not pass. Whatever else happens is an error, and so not a pass: another
 // status, a signal, no answer, one that cannot be read, or more than timeout_s.
-func command(ctx context.Context, config *Object, in Input) (Result, error) {
+func command(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
 	argv, limit, err := readCommand(config)
 	if err != nil {
-		return Result{}, valueError("%v", err)
+		return Result{}, pyvalue.ValueError("%v", err)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
 	defer cancel()
 	p := program{argv: argv, dir: in.Dir, env: in.Environ, stdin: in.Record}
 	if p.stdin == nil {
-		p.stdin = appendJSON(nil, NewObject("answer", orNull(in.Answer)))
+		p.stdin = pyvalue.AppendJSON(nil, pyvalue.NewObject("answer", orNull(in.Answer)))
 	}
 	done, err := p.run(ctx)
 	if err != nil {
-		return Result{}, &Error{Kind: "command", Text: fmt.Sprintf("the command %s %v", argv[0], err)}
+		return Result{}, &pyvalue.Error{Kind: "command", Text: fmt.Sprintf("the command %s %v", argv[0], err)}
 	}
 	said, err := commandAnswer(done)
 	if err != nil {
-		return Result{}, &Error{Kind: "command", Text: fmt.Sprintf("the command %s %v", argv[0], done.withTail(err))}
+		return Result{}, &pyvalue.Error{Kind: "command", Text: fmt.Sprintf("the command %s %v", argv[0], done.withTail(err))}
 	}
 	return commandResult(argv[0], said), nil
 }
 
-func orNull(v Value) Value {
+func orNull(v pyvalue.Value) pyvalue.Value {
 	if v == nil {
-		return Null{}
+		return pyvalue.Null{}
 	}
 	return v
 }
 
 // commandAnswer is what the program said, if its exit status agrees.
-func commandAnswer(done exit) (*Object, error) {
+func commandAnswer(done exit) (*pyvalue.Object, error) {
 	if done.status > 1 {
 		return nil, fmt.Errorf("exited with status %d", done.status)
 	}
@@ -60,50 +62,50 @@ func commandAnswer(done exit) (*Object, error) {
 		return nil, fmt.Errorf("exited with status %d and without an answer on stdout", done.status)
 	}
 	said, err := decodeObject(done.stdout, []member{
-		{name: "passed", required: true, want: "true or false", fits: isA[Bool]},
+		{name: "passed", required: true, want: "true or false", fits: isA[pyvalue.Bool]},
 		{name: "score", want: "a number from 0 to 1", fits: isShare},
-		{name: "reasoning", want: "a string", fits: isA[String]},
-		{name: "metrics", want: "an object", fits: isA[*Object]},
+		{name: "reasoning", want: "a string", fits: isA[pyvalue.String]},
+		{name: "metrics", want: "an object", fits: isA[*pyvalue.Object]},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("exited with status %d and gave an answer that cannot be read: %w", done.status, err)
 	}
-	if done.status != 0 && said.Get("passed") == Bool(true) {
+	if done.status != 0 && said.Get("passed") == pyvalue.Bool(true) {
 		return nil, fmt.Errorf("exited with status %d, which does not agree with passed true", done.status)
 	}
 	return said, nil
 }
 
-func commandResult(name string, said *Object) Result {
+func commandResult(name string, said *pyvalue.Object) Result {
 	r := newReport("Command")
-	if said.Get("passed") == Bool(false) {
+	if said.Get("passed") == pyvalue.Bool(false) {
 		r.fail(name + " says that it did not pass, and not why")
 	}
 	result := r.verdict()
 	if score, err := floatOf(said.Get("score")); err == nil {
 		result.Score = score
 	}
-	if reasoning, ok := said.Get("reasoning").(String); ok && reasoning != "" {
+	if reasoning, ok := said.Get("reasoning").(pyvalue.String); ok && reasoning != "" {
 		result.Reasoning = string(reasoning)
 	}
-	if metrics, ok := said.Get("metrics").(*Object); ok {
+	if metrics, ok := said.Get("metrics").(*pyvalue.Object); ok {
 		result.Metrics = metrics
 	}
 	return result
 }
 
-func checkCommand(config *Object) error {
+func checkCommand(config *pyvalue.Object) error {
 	_, _, err := readCommand(config)
 	return err
 }
 
-func readCommand(config *Object) (argv []string, limit time.Duration, err error) {
-	list, ok := config.Get("argv").(List)
+func readCommand(config *pyvalue.Object) (argv []string, limit time.Duration, err error) {
+	list, ok := config.Get("argv").(pyvalue.List)
 	if !ok || len(list) == 0 || !isTexts(list) {
 		return nil, 0, fmt.Errorf("argv: want a list of strings, the program first, found %s", show(config.Get("argv")))
 	}
 	for _, arg := range list {
-		text := Text(arg)
+		text := pyvalue.Text(arg)
 		switch {
 		case text == "":
 			return nil, 0, errors.New("argv: an argument is empty")

@@ -15,11 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 // runShell grades in by a command that is a shell script.
 func runShell(ctx context.Context, script string, in grading.Input) grading.Result {
-	config := grading.NewObject("argv", grading.List{grading.String("sh"), grading.String("-c"), grading.String(script), grading.String("grade")})
+	config := pyvalue.NewObject("argv", pyvalue.List{pyvalue.String("sh"), pyvalue.String("-c"), pyvalue.String(script), pyvalue.String("grade")})
 	return grading.Grade(ctx, grading.Spec{Type: "command", Config: config}, in)
 }
 
@@ -68,7 +70,7 @@ func TestCommandAnswers(t *testing.T) {
 		require.Contains(t, got.Reasoning, c.reasoning, c.script)
 	}
 	got := runShell(t.Context(), `echo '{"passed": true, "metrics": {"z": 1, "a": 1.0}}'`, grading.Input{})
-	require.Equal(t, `{"z":1,"a":1.0}`, asJSON(t, got.Metrics))
+	require.Equal(t, `{"z":1,"a":1.0}`, pyvaluetest.JSON(t, got.Metrics))
 }
 
 // TestCommandGetsTheRecord: stdin, folder, environment and arguments are what
@@ -81,12 +83,12 @@ func TestCommandGetsTheRecord(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(program), 0o700))
 	}
 	run := func(program string, in grading.Input) string {
-		config := grading.NewObject("argv", grading.List{grading.String(program), grading.String("$HOME *;")})
+		config := pyvalue.NewObject("argv", pyvalue.List{pyvalue.String(program), pyvalue.String("$HOME *;")})
 		got := grading.Grade(t.Context(), grading.Spec{Type: "command", Config: config}, in)
 		require.Equal(t, "pass", outcome(got), got.Reasoning)
-		return asJSON(t, got.Metrics)
+		return pyvaluetest.JSON(t, got.Metrics)
 	}
-	answer := decode(t, `{"n": NaN, "e": "é"}`)
+	answer := pyvaluetest.Decode(t, `{"n": NaN, "e": "é"}`)
 	require.JSONEq(t, `{"in": {"answer": {"n": {"$float": "NaN"}, "e": "é"}}, "dir": "`+dir+`", "arg": "$HOME *;", "key": "", "home": ""}`,
 		run("./grade.sh", grading.Input{Dir: dir, Answer: answer}))
 	require.JSONEq(t, `{"in": {"answer": null}, "dir": "`+dir+`", "arg": "$HOME *;", "key": "v", "home": ""}`,
@@ -95,8 +97,8 @@ func TestCommandGetsTheRecord(t *testing.T) {
 		run(filepath.Join(dir, "grade.sh"), grading.Input{Dir: dir, Environ: []string{}, Answer: answer, Record: json.RawMessage(`{"case": "c"}`)}))
 
 	got := runShell(t.Context(), "true", grading.Input{Environ: []string{"PATH=" + dir}})
-	require.Equal(t, &grading.Error{Kind: "command", Text: `the command sh is not on PATH, which is "` + dir + `"`}, got.Error)
-	got = grading.Grade(t.Context(), grading.Spec{Type: "command", Config: decode(t, `{"argv": ["./no-such"]}`)}, grading.Input{Dir: dir})
+	require.Equal(t, &pyvalue.Error{Kind: "command", Text: `the command sh is not on PATH, which is "` + dir + `"`}, got.Error)
+	got = grading.Grade(t.Context(), grading.Spec{Type: "command", Config: pyvaluetest.Decode(t, `{"argv": ["./no-such"]}`)}, grading.Input{Dir: dir})
 	require.ErrorContains(t, got.Error, "the command ./no-such does not start: ")
 	require.ErrorContains(t, got.Error, "no such file or directory")
 }
@@ -109,13 +111,13 @@ func TestCommandThatDoesNotRead(t *testing.T) {
 	got := runShell(t.Context(), `exec <&-; echo '{"passed": true}'`, grading.Input{Record: record})
 	require.Equal(t, "pass", outcome(got), got.Reasoning)
 	got = runShell(t.Context(), `printf '{"passed": true, "metrics": {"n": %d}}' $(wc -c)`, grading.Input{Record: record})
-	require.JSONEq(t, `{"n": `+strconv.Itoa(len(record))+`}`, asJSON(t, got.Metrics))
+	require.JSONEq(t, `{"n": `+strconv.Itoa(len(record))+`}`, pyvaluetest.JSON(t, got.Metrics))
 }
 
 func TestCommandThatSaysTooMuch(t *testing.T) {
 	t.Parallel()
 	got := runShell(t.Context(), `echo so >&2; trap '' PIPE; yes 2>/dev/null`, grading.Input{})
-	require.Equal(t, &grading.Error{Kind: "command", Text: "the command sh printed more than 1 MiB on stdout; on stderr it printed last: so"}, got.Error)
+	require.Equal(t, &pyvalue.Error{Kind: "command", Text: "the command sh printed more than 1 MiB on stdout; on stderr it printed last: so"}, got.Error)
 	got = runShell(t.Context(), `printf '{"passed": true, "reasoning": "%1000000s"}' x; head -c 3000000 /dev/zero >&2`, grading.Input{})
 	require.Equal(t, "pass", outcome(got), "up to 1 MiB is fine, and stderr has no limit")
 	got = runShell(t.Context(), `echo first >&2; head -c 9000 /dev/zero | tr '\0' y >&2; echo last >&2; exit 3`, grading.Input{})
@@ -160,9 +162,9 @@ func TestCommandLeavesNothing(t *testing.T) {
 	t.Run("it takes too long", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		config := decode(t, `{"timeout_s": 0.5, "argv": ["sh", "-c", "trap '' TERM INT; echo '{\"passed\": true}'; echo busy >&2; sleep 3600 & echo $! > pid; wait"]}`)
+		config := pyvaluetest.Decode(t, `{"timeout_s": 0.5, "argv": ["sh", "-c", "trap '' TERM INT; echo '{\"passed\": true}'; echo busy >&2; sleep 3600 & echo $! > pid; wait"]}`)
 		got := grading.Grade(t.Context(), grading.Spec{Type: "command", Config: config}, grading.Input{Dir: dir})
-		require.Equal(t, &grading.Error{Kind: "command", Text: "the command sh was stopped: it took longer than 500ms; on stderr it printed last: busy"}, got.Error)
+		require.Equal(t, &pyvalue.Error{Kind: "command", Text: "the command sh was stopped: it took longer than 500ms; on stderr it printed last: busy"}, got.Error)
 		gone(t, pidIn(t, filepath.Join(dir, "pid")))
 	})
 	t.Run("the run is broken off", func(t *testing.T) {
@@ -175,7 +177,7 @@ func TestCommandLeavesNothing(t *testing.T) {
 			cancel(errors.New("the server is stopping"))
 		}()
 		got := runShell(ctx, `sleep 3600 & echo $! > pid; : > ready; wait`, grading.Input{Dir: dir})
-		require.Equal(t, &grading.Error{Kind: "command", Text: "the command sh was stopped: the server is stopping"}, got.Error)
+		require.Equal(t, &pyvalue.Error{Kind: "command", Text: "the command sh was stopped: the server is stopping"}, got.Error)
 		gone(t, pidIn(t, filepath.Join(dir, "pid")))
 	})
 	t.Run("its child has left the group and holds the pipes", func(t *testing.T) {

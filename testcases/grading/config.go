@@ -1,20 +1,22 @@
 package grading
 
+import "assay/testcases/grading/pyvalue"
+
 // section returns the object that o has under a key, an empty one without the
 // key. Anything else there is an error, null too.
-func section(o *Object, key string) (*Object, error) {
+func section(o *pyvalue.Object, key string) (*pyvalue.Object, error) {
 	switch v := o.Get(key).(type) {
 	case nil:
-		return &Object{}, nil
-	case *Object:
+		return &pyvalue.Object{}, nil
+	case *pyvalue.Object:
 		return v, nil
 	default:
-		return nil, typeError("%s: want an object, found %s", key, KindOf(v))
+		return nil, pyvalue.TypeError("%s: want an object, found %s", key, pyvalue.KindOf(v))
 	}
 }
 
 // orElse is what o has under a key, be it null; fallback without the key.
-func orElse(o *Object, key string, fallback Value) Value {
+func orElse(o *pyvalue.Object, key string, fallback pyvalue.Value) pyvalue.Value {
 	if v := o.Get(key); v != nil {
 		return v
 	}
@@ -22,7 +24,7 @@ func orElse(o *Object, key string, fallback Value) Value {
 }
 
 // passThresholds returns scoring.pass_thresholds of a config.
-func passThresholds(config *Object) (*Object, error) {
+func passThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 	scoring, err := section(config, "scoring")
 	if err != nil {
 		return nil, err

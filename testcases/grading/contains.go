@@ -1,6 +1,9 @@
 package grading
 
-import "fmt"
+import (
+	"assay/testcases/grading/pyvalue"
+	"fmt"
+)
 
 // holdsValues passes when the answer, or the field of it that answer_field
 // names, contains all the values, or with mode any at least one. What contains a
@@ -9,10 +12,10 @@ import "fmt"
 // 1.0 and true. A value that is no text is in no text and is no key.
 //
 // Metrics: found and missing, lists of the values.
-func holdsValues(config *Object, answer Value) (Result, error) {
+func holdsValues(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	values, needAll, err := readContains(config)
 	if err != nil {
-		return Result{}, valueError("%v", err)
+		return Result{}, pyvalue.ValueError("%v", err)
 	}
 	name, part, err := partOf(config, answer)
 	if err != nil {
@@ -23,7 +26,7 @@ func holdsValues(config *Object, answer Value) (Result, error) {
 	case nil:
 		r.fail(fmt.Sprintf("%s: missing from the answer, expected something that contains %s", name, show(values)))
 		return r.verdict(), nil
-	case String, List, *Object:
+	case pyvalue.String, pyvalue.List, *pyvalue.Object:
 	default:
 		r.fail(fmt.Sprintf("%s: want text, a list or an object, found %s", name, show(part)))
 		return r.verdict(), nil
@@ -31,7 +34,7 @@ func holdsValues(config *Object, answer Value) (Result, error) {
 	if err := searchable(values, part); err != nil {
 		return Result{}, err
 	}
-	found, missing := List{}, List{}
+	found, missing := pyvalue.List{}, pyvalue.List{}
 	for _, value := range values {
 		there := hasValue(part, value)
 		if there {
@@ -54,11 +57,11 @@ func holdsValues(config *Object, answer Value) (Result, error) {
 
 // searchable is an error if there is too much to search. Text is searched in
 // words of the machine, and a key is found at once.
-func searchable(values List, part Value) error {
+func searchable(values pyvalue.List, part pyvalue.Value) error {
 	switch part := part.(type) {
-	case List:
+	case pyvalue.List:
 		return affordable("values and members", len(values), len(part))
-	case String:
+	case pyvalue.String:
 		return affordable("values and text", len(values), len(part)/64)
 	default:
 		return nil
@@ -66,25 +69,25 @@ func searchable(values List, part Value) error {
 }
 
 // hasValue is [contains], where an error says that it cannot be.
-func hasValue(container, value Value) bool {
+func hasValue(container, value pyvalue.Value) bool {
 	there, err := contains(container, value)
 	return err == nil && there
 }
 
-func checkContains(config *Object) error {
+func checkContains(config *pyvalue.Object) error {
 	_, _, err := readContains(config)
 	return err
 }
 
-func readContains(config *Object) (values List, needAll bool, err error) {
-	values, ok := config.Get("values").(List)
+func readContains(config *pyvalue.Object) (values pyvalue.List, needAll bool, err error) {
+	values, ok := config.Get("values").(pyvalue.List)
 	if !ok || len(values) == 0 {
 		return nil, false, fmt.Errorf("values: want a list of at least one, found %s", show(config.Get("values")))
 	}
 	switch mode := config.Get("mode"); mode {
-	case nil, String("all"):
+	case nil, pyvalue.String("all"):
 		needAll = true
-	case String("any"):
+	case pyvalue.String("any"):
 	default:
 		return nil, false, fmt.Errorf("mode: want all or any, found %s", show(mode))
 	}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 func TestContains(t *testing.T) {
@@ -32,5 +34,5 @@ func TestContains(t *testing.T) {
 		require.Equal(t, c.outcome, outcome(got), "%s %s: %s", c.config, c.answer, got.Reasoning)
 		require.Contains(t, got.Reasoning, c.text)
 	}
-	require.JSONEq(t, `{"found": ["a"], "missing": ["d", 1.0]}`, asJSON(t, grade(t, "contains", `{"values": ["a", "d", 1.0]}`, `"abc"`).Metrics))
+	require.JSONEq(t, `{"found": ["a"], "missing": ["d", 1.0]}`, pyvaluetest.JSON(t, grade(t, "contains", `{"values": ["a", "d", 1.0]}`, `"abc"`).Metrics))
 }

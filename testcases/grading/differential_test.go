@@ -15,13 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 // pair is something to grade.
 type pair struct {
 	Grader string          `json:"grader"`
-	Config *grading.Object `json:"config"`
-	Answer grading.Value   `json:"answer"`
+	Config *pyvalue.Object `json:"config"`
+	Answer pyvalue.Value   `json:"answer"`
 }
 
 // TestAgainstPython grades many pairs of config and answer, plausible ones and
@@ -40,7 +42,7 @@ func TestAgainstPython(t *testing.T) {
 			config, answer := draw(g)
 			for range max(0, g.IntN(5)-1) {
 				if g.IntN(2) == 0 {
-					config = object(t, g.mutateObject(config))
+					config = pyvaluetest.Object(t, g.mutateObject(config))
 				} else {
 					answer = g.mutate(answer)
 				}
@@ -53,7 +55,7 @@ func TestAgainstPython(t *testing.T) {
 		p := pairs[i]
 		got := grading.Grade(t.Context(), grading.Spec{Type: p.Grader, Config: p.Config}, grading.Input{Answer: p.Answer})
 		if difference := differs(python, got); difference != "" {
-			t.Errorf("%s: %s\n%s", p.Grader, difference, asJSON(t, p))
+			t.Errorf("%s: %s\n%s", p.Grader, difference, pyvaluetest.JSON(t, p))
 		}
 		if verdicts[p.Grader] == nil {
 			verdicts[p.Grader] = map[string]int{}
@@ -81,7 +83,7 @@ func kindOf(r grading.Result) string {
 }
 
 // askGraders asks testdata/graders.py.
-func askGraders(t *testing.T, pairs []pair) []*grading.Object {
+func askGraders(t *testing.T, pairs []pair) []*pyvalue.Object {
 	t.Helper()
 	var stdin, stderr bytes.Buffer
 	for _, p := range pairs {
@@ -92,23 +94,23 @@ func askGraders(t *testing.T, pairs []pair) []*grading.Object {
 	cmd.Stdin, cmd.Stderr = &stdin, &stderr
 	out, err := cmd.Output()
 	require.NoError(t, err, stderr.String())
-	var answers []*grading.Object
+	var answers []*pyvalue.Object
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	for lines.Buffer(nil, 1<<20); lines.Scan(); {
-		answers = append(answers, object(t, decode(t, lines.Text())))
+		answers = append(answers, pyvaluetest.Object(t, pyvaluetest.Decode(t, lines.Text())))
 	}
 	require.Len(t, answers, len(pairs))
 	return answers
 }
 
 // differs says where a result is not what Python said, "" if it is.
-func differs(python *grading.Object, got grading.Result) string {
+func differs(python *pyvalue.Object, got grading.Result) string {
 	want := python.Get("passed")
 	switch {
-	case (python.Get("raised") != grading.Null{}) != (got.Error != nil):
-		return "raised " + grading.Text(python.Get("raised")) + ", found " + got.Reasoning
-	case want != grading.Bool(got.Passed) && !floatSensitive(got.Metrics):
-		return "passed " + grading.Text(want) + ", found " + got.Reasoning
+	case (python.Get("raised") != pyvalue.Null{}) != (got.Error != nil):
+		return "raised " + pyvalue.Text(python.Get("raised")) + ", found " + got.Reasoning
+	case want != pyvalue.Bool(got.Passed) && !floatSensitive(got.Metrics):
+		return "passed " + pyvalue.Text(want) + ", found " + got.Reasoning
 	case got.Error != nil && got.Error.Kind == "panic":
 		return got.Error.Text
 	}
@@ -117,10 +119,10 @@ func differs(python *grading.Object, got grading.Result) string {
 
 // floatSensitive says that a verdict hangs on how a statistic is rounded, which no
 // two ways to compute it agree on.
-func floatSensitive(metrics *grading.Object) bool {
-	ami, ok := metrics.Get("ami").(grading.Float)
+func floatSensitive(metrics *pyvalue.Object) bool {
+	ami, ok := metrics.Get("ami").(pyvalue.Float)
 	for _, bound := range []string{"ami_min_threshold", "ami_max_threshold"} {
-		f, isNumber := grading.ParseFloat(grading.Text(metrics.Get(bound)))
+		f, isNumber := pyvalue.ParseFloat(pyvalue.Text(metrics.Get(bound)))
 		if ok && isNumber && math.Abs(f-float64(ami)) < 1e-9 {
 			return true
 		}
@@ -128,10 +130,10 @@ func floatSensitive(metrics *grading.Object) bool {
 	return false
 }
 
-func differentMetric(path string, want, got grading.Value) string {
+func differentMetric(path string, want, got pyvalue.Value) string {
 	switch want := want.(type) {
-	case *grading.Object:
-		if got, ok := got.(*grading.Object); ok && slices.Equal(keys(want), keys(got)) {
+	case *pyvalue.Object:
+		if got, ok := got.(*pyvalue.Object); ok && slices.Equal(keys(want), keys(got)) {
 			for key, item := range want.All() {
 				if d := differentMetric(path+"."+key, item, got.Get(key)); d != "" {
 					return d
@@ -139,8 +141,8 @@ func differentMetric(path string, want, got grading.Value) string {
 			}
 			return ""
 		}
-	case grading.Float:
-		if got, ok := got.(grading.Float); ok && nearEnough(path, float64(want), float64(got)) {
+	case pyvalue.Float:
+		if got, ok := got.(pyvalue.Float); ok && nearEnough(path, float64(want), float64(got)) {
 			return ""
 		}
 	default:
@@ -148,19 +150,19 @@ func differentMetric(path string, want, got grading.Value) string {
 			return ""
 		}
 	}
-	return path + ": want " + grading.Repr(want) + ", found " + grading.Repr(got)
+	return path + ": want " + pyvalue.Repr(want) + ", found " + pyvalue.Repr(got)
 }
 
 // text is a value as Python writes it. Where NaN is in a list, sorting it has left
 // the items in any order; here it does not matter.
-func text(v grading.Value) string {
+func text(v pyvalue.Value) string {
 	var items []string
-	list, _ := v.(grading.List)
+	list, _ := v.(pyvalue.List)
 	for _, item := range list {
-		items = append(items, grading.Repr(item))
+		items = append(items, pyvalue.Repr(item))
 	}
 	if !slices.Contains(items, "nan") {
-		return grading.Repr(v)
+		return pyvalue.Repr(v)
 	}
 	slices.Sort(items)
 	return strings.Join(items, " ")
@@ -174,5 +176,5 @@ func nearEnough(path string, want, got float64) bool {
 			return true
 		}
 	}
-	return grading.Repr(grading.Float(want)) == grading.Repr(grading.Float(got))
+	return pyvalue.Repr(pyvalue.Float(want)) == pyvalue.Repr(pyvalue.Float(got))
 }

@@ -3,13 +3,15 @@ package grading
 import (
 	"fmt"
 	"slices"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // distributionComparison passes when the share of each cell type is found in the
 // answer within one tolerance for all, in percentage points, whatever its type is
 // said to be. The total of cells is compared, too, when both sides have one.
 // What else is in the answer has no effect.
-func distributionComparison(config *Object, answer Value) (Result, error) {
+func distributionComparison(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	g, err := newDistributionGrader(config)
 	if err != nil {
 		return Result{}, err
@@ -40,11 +42,11 @@ func distributionComparison(config *Object, answer Value) (Result, error) {
 
 type distributionGrader struct {
 	report            *report
-	truth, tolerances *Object
-	tolerance         Value // of percentages
+	truth, tolerances *pyvalue.Object
+	tolerance         pyvalue.Value // of percentages
 }
 
-func newDistributionGrader(config *Object) (g distributionGrader, err error) {
+func newDistributionGrader(config *pyvalue.Object) (g distributionGrader, err error) {
 	g.report = newReport("Distribution")
 	if g.truth, err = section(config, "ground_truth"); err != nil {
 		return g, err
@@ -53,32 +55,32 @@ func newDistributionGrader(config *Object) (g distributionGrader, err error) {
 		return g, err
 	}
 	percentages, err := section(g.tolerances, "cell_type_percentages")
-	g.tolerance = orElse(percentages, "value", Float(3))
+	g.tolerance = orElse(percentages, "value", pyvalue.Float(3))
 	return g, err
 }
 
 // total compares the total of cells; a tolerance is only looked for then.
-func (g distributionGrader) total(given *Object) error {
-	expected, found := orElse(g.truth, "total_cells", Null{}), orElse(given, "total_cells", Null{})
-	if expected == (Null{}) || found == (Null{}) {
+func (g distributionGrader) total(given *pyvalue.Object) error {
+	expected, found := orElse(g.truth, "total_cells", pyvalue.Null{}), orElse(given, "total_cells", pyvalue.Null{})
+	if expected == (pyvalue.Null{}) || found == (pyvalue.Null{}) {
 		return nil
 	}
 	tolerance, err := section(g.tolerances, "total_cells")
 	if err != nil {
 		return err
 	}
-	_, err = g.near("total_cells", found, expected, orElse(tolerance, "value", NewInt(0)))
+	_, err = g.near("total_cells", found, expected, orElse(tolerance, "value", pyvalue.NewInt(0)))
 	return err
 }
 
 // cellType compares one type; found is nil if the answer lacks it. All that is
 // compared must fit a double, and an expected share even when nothing is.
-func (g distributionGrader) cellType(name string, expected, found Value) error {
+func (g distributionGrader) cellType(name string, expected, found pyvalue.Value) error {
 	if err := decimals(expected); err != nil {
 		return err
 	}
 	if found == nil {
-		g.record(name, Null{}, expected, Null{}, false)
+		g.record(name, pyvalue.Null{}, expected, pyvalue.Null{}, false)
 		g.report.fail(name + ": missing from the answer, expected " + show(expected))
 		return nil
 	}
@@ -91,11 +93,11 @@ func (g distributionGrader) cellType(name string, expected, found Value) error {
 
 // near reports whether found is within a tolerance of what is expected, and how
 // far off it is.
-func (g distributionGrader) near(name string, found, expected, tolerance Value) (off Value, err error) {
-	if off, err = distance(found, expected); err != nil {
+func (g distributionGrader) near(name string, found, expected, tolerance pyvalue.Value) (off pyvalue.Value, err error) {
+	if off, err = pyvalue.Distance(found, expected); err != nil {
 		return nil, err
 	}
-	ok, err := atMost(off, tolerance)
+	ok, err := pyvalue.AtMost(off, tolerance)
 	if err != nil {
 		return nil, err
 	}
@@ -108,15 +110,15 @@ func (g distributionGrader) near(name string, found, expected, tolerance Value) 
 	return off, nil
 }
 
-func (g distributionGrader) record(name string, found, expected, off Value, ok bool) {
+func (g distributionGrader) record(name string, found, expected, off pyvalue.Value, ok bool) {
 	metrics := g.report.metrics
 	metrics.Set(name+"_actual", found)
 	metrics.Set(name+"_expected", expected)
 	metrics.Set(name+"_diff", off)
-	metrics.Set(name+"_pass", Bool(ok))
+	metrics.Set(name+"_pass", pyvalue.Bool(ok))
 }
 
-func (g distributionGrader) extra(expected, found *Object) {
+func (g distributionGrader) extra(expected, found *pyvalue.Object) {
 	var names []string
 	for name := range found.All() {
 		if !expected.Has(name) {

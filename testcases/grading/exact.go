@@ -3,14 +3,16 @@ package grading
 import (
 	"errors"
 	"fmt"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // exact passes when the answer, or the field of it that answer_field names,
 // equals the ground truth as Python's == has it: whatever is inside, 1 equals
 // 1.0, and the order of keys does not matter.
-func exact(config *Object, answer Value) (Result, error) {
+func exact(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	if err := checkExact(config); err != nil {
-		return Result{}, valueError("%v", err)
+		return Result{}, pyvalue.ValueError("%v", err)
 	}
 	name, found, err := partOf(config, answer)
 	if err != nil {
@@ -32,7 +34,7 @@ func exact(config *Object, answer Value) (Result, error) {
 	return r.verdict(), nil
 }
 
-func checkExact(config *Object) error {
+func checkExact(config *pyvalue.Object) error {
 	if !config.Has("ground_truth") {
 		return errors.New("ground_truth is missing")
 	}
@@ -40,24 +42,24 @@ func checkExact(config *Object) error {
 }
 
 // firstDifference says where found stops to equal expected, "" if it does not.
-func firstDifference(where string, expected, found Value) string {
-	if equal(expected, found) {
+func firstDifference(where string, expected, found pyvalue.Value) string {
+	if pyvalue.Equal(expected, found) {
 		return ""
 	}
 	switch e := expected.(type) {
-	case List:
-		if f, ok := found.(List); ok {
+	case pyvalue.List:
+		if f, ok := found.(pyvalue.List); ok {
 			return listDifference(where, e, f)
 		}
-	case *Object:
-		if f, ok := found.(*Object); ok {
+	case *pyvalue.Object:
+		if f, ok := found.(*pyvalue.Object); ok {
 			return objectDifference(where, e, f)
 		}
 	}
 	return fmt.Sprintf("%s: expected %s, found %s", where, show(expected), show(found))
 }
 
-func listDifference(where string, expected, found List) string {
+func listDifference(where string, expected, found pyvalue.List) string {
 	for i := range min(len(expected), len(found)) {
 		if d := firstDifference(fmt.Sprintf("%s[%d]", where, i), expected[i], found[i]); d != "" {
 			return d
@@ -66,11 +68,11 @@ func listDifference(where string, expected, found List) string {
 	return fmt.Sprintf("%s: expected %d items, found %d", where, len(expected), len(found))
 }
 
-func objectDifference(where string, expected, found *Object) string {
+func objectDifference(where string, expected, found *pyvalue.Object) string {
 	for key, e := range expected.All() {
 		f := found.Get(key)
 		if f == nil {
-			return fmt.Sprintf("%s: key %s is missing, expected %s", where, show(String(key)), show(e))
+			return fmt.Sprintf("%s: key %s is missing, expected %s", where, show(pyvalue.String(key)), show(e))
 		}
 		if d := firstDifference(where+"."+key, e, f); d != "" {
 			return d
@@ -78,7 +80,7 @@ func objectDifference(where string, expected, found *Object) string {
 	}
 	for key := range found.All() {
 		if !expected.Has(key) {
-			return fmt.Sprintf("%s: key %s is not expected", where, show(String(key)))
+			return fmt.Sprintf("%s: key %s is not expected", where, show(pyvalue.String(key)))
 		}
 	}
 	return ""

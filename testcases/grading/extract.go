@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // Extraction is what a conversation says was submitted.
 type Extraction struct {
-	Answer Value  // nil: no answer
-	Reason string // why there is none; empty when there is one
+	Answer pyvalue.Value // nil: no answer
+	Reason string        // why there is none; empty when there is one
 }
 
 // Extract looks for the answer in the entries of a conversation, oldest first.
@@ -25,16 +27,16 @@ type Extraction struct {
 // must have, or that the answer passes a limit of [Decode]. There is no answer
 // then either.
 func Extract(history []json.RawMessage) (Extraction, error) {
-	return extract(len(history), func(i int) (Value, error) { return decodeEntry(history[i]) })
+	return extract(len(history), func(i int) (pyvalue.Value, error) { return decodeEntry(history[i]) })
 }
 
 // ExtractMessages is [Extract] for a conversation that has been read.
-func ExtractMessages(history List) (Extraction, error) {
-	return extract(len(history), func(i int) (Value, error) { return history[i], nil })
+func ExtractMessages(history pyvalue.List) (Extraction, error) {
+	return extract(len(history), func(i int) (pyvalue.Value, error) { return history[i], nil })
 }
 
 // extract goes over n entries from the last to the first.
-func extract(n int, entry func(i int) (Value, error)) (Extraction, error) {
+func extract(n int, entry func(i int) (pyvalue.Value, error)) (Extraction, error) {
 	none := Extraction{Reason: "no submission has <EVAL_ANSWER> tags"}
 	for i := n - 1; i >= 0; i-- {
 		v, err := entry(i)
@@ -78,60 +80,60 @@ func tagged(summary string) (string, bool) {
 }
 
 func read(text string) (Extraction, error) {
-	v, err := Decode(trim(text))
-	if bad, ok := errors.AsType[*SyntaxError](err); ok {
+	v, err := pyvalue.Decode(pyvalue.TrimSpace(text))
+	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
 		return Extraction{Reason: "what is between the <EVAL_ANSWER> tags is not JSON: " + bad.Error()}, nil
 	}
 	if err != nil {
 		return Extraction{Reason: err.Error()}, err
 	}
-	if v == (Null{}) {
+	if v == (pyvalue.Null{}) {
 		return Extraction{Reason: "what is between the <EVAL_ANSWER> tags is null"}, nil
 	}
 	return Extraction{Answer: v}, nil
 }
 
-func decodeEntry(entry json.RawMessage) (Value, error) {
-	v, err := Decode(string(entry))
-	if bad, ok := errors.AsType[*SyntaxError](err); ok {
-		return nil, valueError("an entry of the conversation is not JSON: %v", bad)
+func decodeEntry(entry json.RawMessage) (pyvalue.Value, error) {
+	v, err := pyvalue.Decode(string(entry))
+	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
+		return nil, pyvalue.ValueError("an entry of the conversation is not JSON: %v", bad)
 	}
 	return v, err
 }
 
 // summariesOf returns the summaries of an entry's submissions, in order. With an
 // error it returns those before the place that is wrong.
-func summariesOf(v Value) ([]string, error) {
-	message, ok := v.(*Object)
+func summariesOf(v pyvalue.Value) ([]string, error) {
+	message, ok := v.(*pyvalue.Object)
 	if !ok {
-		return nil, typeError("an entry of the conversation: want an object, found %s", KindOf(v))
+		return nil, pyvalue.TypeError("an entry of the conversation: want an object, found %s", pyvalue.KindOf(v))
 	}
 	switch {
-	case equal(message.Get("type"), String("agent_result")):
+	case pyvalue.Equal(message.Get("type"), pyvalue.String("agent_result")):
 		return structuredSummary(message)
-	case equal(message.Get("type"), String("anthropic_message")) && equal(message.Get("role"), String("assistant")):
+	case pyvalue.Equal(message.Get("type"), pyvalue.String("anthropic_message")) && pyvalue.Equal(message.Get("role"), pyvalue.String("assistant")):
 		return contentSummaries(message)
 	default:
 		return nil, nil
 	}
 }
 
-func contentSummaries(message *Object) ([]string, error) {
+func contentSummaries(message *pyvalue.Object) ([]string, error) {
 	switch content := message.Get("content").(type) {
-	case List:
+	case pyvalue.List:
 		return blockSummaries(content)
-	case nil, String, *Object:
+	case nil, pyvalue.String, *pyvalue.Object:
 		return nil, nil // nothing in it is a block
 	default:
-		return nil, typeError("the content of a message: want a list, found %s", KindOf(content))
+		return nil, pyvalue.TypeError("the content of a message: want a list, found %s", pyvalue.KindOf(content))
 	}
 }
 
-func blockSummaries(content List) (summaries []string, err error) {
+func blockSummaries(content pyvalue.List) (summaries []string, err error) {
 	for _, item := range content {
-		block, ok := item.(*Object)
-		name, _ := block.Get("name").(String)
-		if !ok || !equal(block.Get("type"), String("tool_use")) || !IsSubmission(string(name)) {
+		block, ok := item.(*pyvalue.Object)
+		name, _ := block.Get("name").(pyvalue.String)
+		if !ok || !pyvalue.Equal(block.Get("type"), pyvalue.String("tool_use")) || !IsSubmission(string(name)) {
 			continue
 		}
 		s, err := summaryOf(block.Get("input"), "the input of a submission")
@@ -143,7 +145,7 @@ func blockSummaries(content List) (summaries []string, err error) {
 	return summaries, nil
 }
 
-func structuredSummary(result *Object) ([]string, error) {
+func structuredSummary(result *pyvalue.Object) ([]string, error) {
 	s, err := summaryOf(result.Get("structured_output"), "the structured_output of an agent_result")
 	if err != nil {
 		return nil, err
@@ -153,20 +155,20 @@ func structuredSummary(result *Object) ([]string, error) {
 
 // summaryOf returns the summary in v, which what describes. Neither v nor the
 // summary need be there.
-func summaryOf(v Value, what string) (string, error) {
+func summaryOf(v pyvalue.Value, what string) (string, error) {
 	if v == nil {
 		return "", nil
 	}
-	o, ok := v.(*Object)
+	o, ok := v.(*pyvalue.Object)
 	if !ok {
-		return "", typeError("%s: want an object, found %s", what, KindOf(v))
+		return "", pyvalue.TypeError("%s: want an object, found %s", what, pyvalue.KindOf(v))
 	}
 	switch s := o.Get("summary").(type) {
 	case nil:
 		return "", nil
-	case String:
+	case pyvalue.String:
 		return string(s), nil
 	default:
-		return "", typeError("the summary of a submission: want a string, found %s", KindOf(s))
+		return "", pyvalue.TypeError("the summary of a submission: want a string, found %s", pyvalue.KindOf(s))
 	}
 }

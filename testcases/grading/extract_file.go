@@ -1,6 +1,9 @@
 package grading
 
-import "errors"
+import (
+	"assay/testcases/grading/pyvalue"
+	"errors"
+)
 
 // excerpt is how much of a file that is no JSON its reason shows, in
 // characters.
@@ -11,15 +14,15 @@ const excerpt = 500
 // around it, and nothing is repaired. JSON null is no answer. The reason why a
 // text is no answer holds its first 500 characters.
 func ExtractFile(text string) (Extraction, error) {
-	v, err := Decode(text)
-	if bad, ok := errors.AsType[*SyntaxError](err); ok {
-		begin := runes(text[:min(len(text), 4*excerpt)]) // a character has 4 bytes at most
+	v, err := pyvalue.Decode(text)
+	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
+		begin := pyvalue.Runes(text[:min(len(text), 4*excerpt)]) // a character has 4 bytes at most
 		return Extraction{Reason: "the file is not JSON: " + bad.Error() + "; it begins:\n" + joinRunes(begin[:min(len(begin), excerpt)])}, nil
 	}
 	if err != nil {
 		return Extraction{Reason: err.Error()}, err
 	}
-	if v == (Null{}) {
+	if v == (pyvalue.Null{}) {
 		return Extraction{Reason: "the file holds null"}, nil
 	}
 	return Extraction{Answer: v}, nil
@@ -29,7 +32,7 @@ func ExtractFile(text string) (Extraction, error) {
 func joinRunes(points []rune) string {
 	var text []byte
 	for _, r := range points {
-		text = appendRune(text, r)
+		text = pyvalue.AppendRune(text, r)
 	}
 	return string(text)
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 func TestExtractFile(t *testing.T) {
@@ -20,7 +22,7 @@ func TestExtractFile(t *testing.T) {
 	} {
 		got, err := grading.ExtractFile(text)
 		require.NoError(t, err)
-		require.Equal(t, want, grading.Repr(got.Answer))
+		require.Equal(t, want, pyvalue.Repr(got.Answer))
 		require.Empty(t, got.Reason)
 	}
 	for text, want := range map[string]string{
@@ -42,7 +44,7 @@ func TestExtractFile(t *testing.T) {
 	}
 	for text, kind := range map[string]string{strings.Repeat("9", 4301): "value_error", strings.Repeat("[", 2000): "recursion_error"} {
 		got, err := grading.ExtractFile(text)
-		fault, ok := errors.AsType[*grading.Error](err)
+		fault, ok := errors.AsType[*pyvalue.Error](err)
 		require.True(t, ok)
 		require.Equal(t, kind, fault.Kind)
 		require.Nil(t, got.Answer)
@@ -53,14 +55,14 @@ func TestExtractFile(t *testing.T) {
 // TestExtractMessages: numbers that JSON lacks raise where any number does.
 func TestExtractMessages(t *testing.T) {
 	t.Parallel()
-	message := grading.NewObject("type", grading.String("anthropic_message"))
-	message.Set("role", grading.String("assistant"))
-	message.Set("content", decode(t, `NaN`))
-	_, err := grading.ExtractMessages(grading.List{message})
+	message := pyvalue.NewObject("type", pyvalue.String("anthropic_message"))
+	message.Set("role", pyvalue.String("assistant"))
+	message.Set("content", pyvaluetest.Decode(t, `NaN`))
+	_, err := grading.ExtractMessages(pyvalue.List{message})
 	require.ErrorContains(t, err, "type_error")
 
-	message.Set("content", decode(t, `[{"type": "tool_use", "name": "submit_response", "input": {"summary": "<EVAL_ANSWER>7</EVAL_ANSWER>"}}]`))
-	got, err := grading.ExtractMessages(grading.List{grading.Null{}, message, &grading.Object{}})
+	message.Set("content", pyvaluetest.Decode(t, `[{"type": "tool_use", "name": "submit_response", "input": {"summary": "<EVAL_ANSWER>7</EVAL_ANSWER>"}}]`))
+	got, err := grading.ExtractMessages(pyvalue.List{pyvalue.Null{}, message, &pyvalue.Object{}})
 	require.NoError(t, err)
-	require.Equal(t, "7", grading.Repr(got.Answer))
+	require.Equal(t, "7", pyvalue.Repr(got.Answer))
 }

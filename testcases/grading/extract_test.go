@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 // entry is an assistant message of these blocks.
@@ -99,7 +101,7 @@ func TestExtract(t *testing.T) {
 				history = append(history, json.RawMessage(e))
 			}
 			got, err := grading.Extract(history)
-			var kind *grading.Error
+			var kind *pyvalue.Error
 			switch {
 			case err != nil:
 				require.ErrorAs(t, err, &kind)
@@ -109,7 +111,7 @@ func TestExtract(t *testing.T) {
 				require.Equal(t, c.want, "none")
 				require.NotEmpty(t, got.Reason)
 			default:
-				require.Equal(t, c.want, asJSON(t, got.Answer))
+				require.Equal(t, c.want, pyvaluetest.JSON(t, got.Answer))
 				require.Empty(t, got.Reason)
 			}
 		})

@@ -1,18 +1,20 @@
 package grading
 
+import "assay/testcases/grading/pyvalue"
+
 // byField judges every field of the ground truth, in order. The score is the
 // share of those that passed, 0 when there are none. The error of judge ends the
 // grading; what is merely wrong with the answer does not.
-func (r *report) byField(truth *Object, judge func(name string, expected Value) (bool, error)) (Result, error) {
-	scores, passed := &Object{}, 0
+func (r *report) byField(truth *pyvalue.Object, judge func(name string, expected pyvalue.Value) (bool, error)) (Result, error) {
+	scores, passed := &pyvalue.Object{}, 0
 	for name, expected := range truth.All() {
 		ok, err := judge(name, expected)
 		if err != nil {
 			return Result{}, err
 		}
-		scores.Set(name, Float(0))
+		scores.Set(name, pyvalue.Float(0))
 		if ok {
-			scores.Set(name, Float(1))
+			scores.Set(name, pyvalue.Float(1))
 			passed++
 		}
 	}
@@ -24,19 +26,19 @@ func (r *report) byField(truth *Object, judge func(name string, expected Value) 
 // readNumber makes a number of a string that is one, and of a boolean. Other
 // kinds are returned as they are; the comparison will refuse them. ok is false
 // for a string that is no number, which is returned as it is, too.
-func readNumber(v Value) (number Value, ok bool) {
+func readNumber(v pyvalue.Value) (number pyvalue.Value, ok bool) {
 	switch v := v.(type) {
-	case String:
-		f, ok := parseFloat(string(v))
+	case pyvalue.String:
+		f, ok := pyvalue.ParseFloat(string(v))
 		if !ok {
 			return v, false
 		}
-		return Float(f), true
-	case Bool:
+		return pyvalue.Float(f), true
+	case pyvalue.Bool:
 		if v {
-			return NewInt(1), true
+			return pyvalue.NewInt(1), true
 		}
-		return NewInt(0), true
+		return pyvalue.NewInt(0), true
 	default:
 		return v, true
 	}

@@ -1,7 +1,7 @@
 // Package grading decides whether an answer is right. It finds the answer in a
-// conversation ([Extract]), reads it with the meaning JSON has in Python
-// ([Decode], [Value]), and grades it, or the live kernel, by what a case asks
-// for ([Grade], [GradeAll]).
+// conversation ([Extract]) and grades it, the notebook or the live kernel by the graders
+// of a case ([Grade], [GradeAll]). Values have the meaning that Python gives them: see
+// package pyvalue. Each type of grader is in a file of that name.
 package grading
 
 import (
@@ -15,13 +15,15 @@ import (
 	"strings"
 
 	"assay/internal/model"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // Spec says how to grade: one entry of a case's graders.
 type Spec struct {
-	Type   string // one of [Types]; empty when the case gives none, or no string
-	Config Value  // nil when the case gives none, which is an empty one
-	Field  string // where the case has it, for messages: "grader", "graders[1]"
+	Type   string        // one of [Types]; empty when the case gives none, or no string
+	Config pyvalue.Value // nil when the case gives none, which is an empty one
+	Field  string        // where the case has it, for messages: "grader", "graders[1]"
 }
 
 // ReadsRecord says whether its grader reads [Input].Record or Conversation, which
@@ -30,7 +32,7 @@ func (s Spec) ReadsRecord() bool { return graders()[s.Type].readsRecord }
 
 // Digest tells specs that grade differently apart, in 16 characters.
 func (s Spec) Digest() string {
-	text := appendJSON(appendString(nil, s.Type), s.Config)
+	text := pyvalue.AppendJSON(pyvalue.AppendJSON(nil, pyvalue.String(s.Type)), s.Config)
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
@@ -38,8 +40,8 @@ func (s Spec) Digest() string {
 // Input is what there is to grade. The zero Input has no answer, and nothing else
 // either. What a grader needs and does not find is its error.
 type Input struct {
-	Answer   Value  // nil or [Null]: no answer
-	NoAnswer string // why there is none, for the reasoning; may be empty
+	Answer   pyvalue.Value // nil or [Null]: no answer
+	NoAnswer string        // why there is none, for the reasoning; may be empty
 
 	Task         string            // what the agent was told, verbatim
 	Notebook     *Notebook         // what it left behind; nil: not known
@@ -99,8 +101,8 @@ type Execution struct {
 type grader struct {
 	// check finds what is wrong with a config before there is anything to
 	// grade. It is nil where a bad config must yield a verdict instead.
-	check func(config *Object) error
-	grade func(ctx context.Context, config *Object, in Input) (Result, error)
+	check func(config *pyvalue.Object) error
+	grade func(ctx context.Context, config *pyvalue.Object, in Input) (Result, error)
 
 	readsRecord bool // it reads Input.Record or Input.Conversation
 }
@@ -133,17 +135,17 @@ func Check(spec Spec) error {
 func Grade(ctx context.Context, spec Spec, in Input) (result Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			result = failed(&Error{Kind: "panic", Text: fmt.Sprint(p)})
+			result = failed(&pyvalue.Error{Kind: "panic", Text: fmt.Sprint(p)})
 		}
 		result.Type = spec.Type
 	}()
 	g, ok := graders()[spec.Type]
 	if !ok {
-		return failed(&Error{Kind: "unknown_grader", Text: Check(spec).Error()})
+		return failed(&pyvalue.Error{Kind: "unknown_grader", Text: Check(spec).Error()})
 	}
 	config, err := configOf(spec)
 	if err != nil {
-		return failed(typeError("%v", err))
+		return failed(pyvalue.TypeError("%v", err))
 	}
 	result, err = g.grade(ctx, config, in)
 	if err != nil {
@@ -166,21 +168,21 @@ func GradeAll(ctx context.Context, specs []Spec, in Input) (results []Result, pa
 	return results, passed, score / float64(max(1, len(specs)))
 }
 
-func configOf(spec Spec) (*Object, error) {
+func configOf(spec Spec) (*pyvalue.Object, error) {
 	switch config := spec.Config.(type) {
 	case nil:
-		return &Object{}, nil
-	case *Object:
+		return &pyvalue.Object{}, nil
+	case *pyvalue.Object:
 		return config, nil
 	default:
-		return nil, fmt.Errorf("field %s.config: want an object, found %s", spec.Field, KindOf(config))
+		return nil, fmt.Errorf("field %s.config: want an object, found %s", spec.Field, pyvalue.KindOf(config))
 	}
 }
 
 // ofAnswer makes a grader out of a function that reads nothing but the answer.
-func ofAnswer(grade func(config *Object, answer Value) (Result, error)) func(context.Context, *Object, Input) (Result, error) {
-	return func(_ context.Context, config *Object, in Input) (Result, error) {
-		if in.Answer == nil || in.Answer == (Null{}) {
+func ofAnswer(grade func(config *pyvalue.Object, answer pyvalue.Value) (Result, error)) func(context.Context, *pyvalue.Object, Input) (Result, error) {
+	return func(_ context.Context, config *pyvalue.Object, in Input) (Result, error) {
+		if in.Answer == nil || in.Answer == (pyvalue.Null{}) {
 			return noAnswer(in.NoAnswer), nil
 		}
 		return grade(config, in.Answer)

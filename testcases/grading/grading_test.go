@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 func TestTypes(t *testing.T) {
@@ -21,7 +23,7 @@ func TestTypes(t *testing.T) {
 
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
-	for _, in := range []grading.Input{{}, {Answer: grading.Null{}}, {NoAnswer: "the tags are empty"}} {
+	for _, in := range []grading.Input{{}, {Answer: pyvalue.Null{}}, {NoAnswer: "the tags are empty"}} {
 		for _, kind := range []string{"exact", "multiple_choice", "numeric_tolerance"} {
 			got := grading.Grade(t.Context(), grading.Spec{Type: kind}, in)
 			require.False(t, got.Passed)
@@ -40,19 +42,19 @@ func TestResultAsJSON(t *testing.T) {
 	got := grade(t, "numeric_tolerance", `{"ground_truth": {"n": 1}}`, `{"n": null}`)
 	require.JSONEq(t, `{"type":"numeric_tolerance","passed":false,"score":0,"error":null,"field_scores":{"n":0.0},
 		"reasoning":"Numeric tolerance: FAIL\n\nFailures:\n- n: null is not a number, expected 1",
-		"metrics":{"n_actual":null,"n_expected":1,"n_error":{"$float":"Infinity"},"n_pass":false}}`, asJSON(t, got))
+		"metrics":{"n_actual":null,"n_expected":1,"n_error":{"$float":"Infinity"},"n_pass":false}}`, pyvaluetest.JSON(t, got))
 	got = grade(t, "multiple_choice", `{"correct_answer": 1}`, `{}`)
 	require.JSONEq(t, `{"type":"multiple_choice","passed":false,"score":0,"metrics":{},
 		"error":{"kind":"type_error","text":"correct answer: want a string, found integer"},
-		"reasoning":"could not be graded: correct answer: want a string, found integer"}`, asJSON(t, got))
+		"reasoning":"could not be graded: correct answer: want a string, found integer"}`, pyvaluetest.JSON(t, got))
 }
 
 func TestGradeConfig(t *testing.T) {
 	t.Parallel()
-	in := grading.Input{Answer: decode(t, `{"answer": ""}`)}
+	in := grading.Input{Answer: pyvaluetest.Decode(t, `{"answer": ""}`)}
 	got := grading.Grade(t.Context(), grading.Spec{Type: "multiple_choice"}, in)
 	require.True(t, got.Passed, "a config that is not given is empty")
-	got = grading.Grade(t.Context(), grading.Spec{Type: "multiple_choice", Config: grading.Null{}}, in)
+	got = grading.Grade(t.Context(), grading.Spec{Type: "multiple_choice", Config: pyvalue.Null{}}, in)
 	require.Equal(t, "type_error", outcome(got))
 	got = grading.Grade(t.Context(), grading.Spec{Type: "Exact", Field: "graders[2]"}, in)
 	require.Equal(t, "unknown_grader", outcome(got))
@@ -83,7 +85,7 @@ func TestCheck(t *testing.T) {
 		{"kernel_check", `{"probes": [{"expr": "x", "approx": {"value": 1, "tol": 2}}]}`, "field grader.config: probes[0]: approx: want {value, abs, rel}, all numbers and only the first needed, found {'value': 1, 'tol': 2}"},
 		{"kernel_check", `{"probes": [{"expr": "x", "approx": {"value": true}}]}`, "field grader.config: probes[0]: approx: want {value, abs, rel}, all numbers and only the first needed, found {'value': True}"},
 	} {
-		err := grading.Check(grading.Spec{Type: c.kind, Config: decode(t, c.config), Field: "grader"})
+		err := grading.Check(grading.Spec{Type: c.kind, Config: pyvaluetest.Decode(t, c.config), Field: "grader"})
 		if c.want == "" {
 			require.NoError(t, err)
 			continue
@@ -94,10 +96,10 @@ func TestCheck(t *testing.T) {
 
 func TestGradeAll(t *testing.T) {
 	t.Parallel()
-	numeric := grading.Spec{Type: "numeric_tolerance", Config: decode(t, `{"ground_truth": {"n": 1, "m": 2}}`)}
-	choice := grading.Spec{Type: "multiple_choice", Config: decode(t, `{"correct_answer": "A"}`)}
+	numeric := grading.Spec{Type: "numeric_tolerance", Config: pyvaluetest.Decode(t, `{"ground_truth": {"n": 1, "m": 2}}`)}
+	choice := grading.Spec{Type: "multiple_choice", Config: pyvaluetest.Decode(t, `{"correct_answer": "A"}`)}
 	unknown := grading.Spec{Type: "no_such"}
-	in := grading.Input{Answer: decode(t, `{"n": 1, "m": 5, "answer": "A"}`)}
+	in := grading.Input{Answer: pyvaluetest.Decode(t, `{"n": 1, "m": 5, "answer": "A"}`)}
 
 	results, passed, score := grading.GradeAll(t.Context(), []grading.Spec{numeric, choice}, in)
 	require.Len(t, results, 2)
@@ -126,9 +128,9 @@ func (panicking) Execute(context.Context, string) (grading.Execution, error) { p
 
 func TestGradeRecovers(t *testing.T) {
 	t.Parallel()
-	spec := grading.Spec{Type: "kernel_check", Config: decode(t, `{"code": "1"}`)}
+	spec := grading.Spec{Type: "kernel_check", Config: pyvaluetest.Decode(t, `{"code": "1"}`)}
 	got := grading.Grade(t.Context(), spec, grading.Input{Kernel: panicking{}})
-	require.Equal(t, &grading.Error{Kind: "panic", Text: "out of sockets"}, got.Error)
+	require.Equal(t, &pyvalue.Error{Kind: "panic", Text: "out of sockets"}, got.Error)
 	require.False(t, got.Passed)
 	require.NotNil(t, got.Metrics)
 }
@@ -139,12 +141,12 @@ func TestGradeNeverPanics(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom(grading.Types()).Draw(t, "type")
-		config := values().Draw(t, "config")
+		config := pyvaluetest.Values().Draw(t, "config")
 		if rapid.IntRange(0, 3).Draw(t, "likely") > 0 {
 			config = likelyConfig(t)
 		}
 		spec := grading.Spec{Type: kind, Config: config}
-		got := grading.Grade(t.Context(), spec, grading.Input{Answer: values().Draw(t, "answer")})
+		got := grading.Grade(t.Context(), spec, grading.Input{Answer: pyvaluetest.Values().Draw(t, "answer")})
 		if got.Error != nil {
 			require.NotEqual(t, "panic", got.Error.Kind, got.Error.Text)
 			require.False(t, got.Passed)
@@ -158,16 +160,16 @@ func TestGradeNeverPanics(t *testing.T) {
 	})
 }
 
-func likelyConfig(t *rapid.T) grading.Value {
-	config := &grading.Object{}
+func likelyConfig(t *rapid.T) pyvalue.Value {
+	config := &pyvalue.Object{}
 	for _, key := range []string{"ground_truth", "tolerances", "correct_answers"} {
 		if rapid.Bool().Draw(t, key) {
-			config.Set(key, values().Draw(t, key))
+			config.Set(key, pyvaluetest.Values().Draw(t, key))
 		}
 	}
 	if rapid.Bool().Draw(t, "fields") {
-		config.Set("ground_truth", grading.NewObject("n", values().Draw(t, "truth")))
-		config.Set("tolerances", grading.NewObject(drawKey(t), values().Draw(t, "tolerance")))
+		config.Set("ground_truth", pyvalue.NewObject("n", pyvaluetest.Values().Draw(t, "truth")))
+		config.Set("tolerances", pyvalue.NewObject(pyvaluetest.DrawKey(t), pyvaluetest.Values().Draw(t, "tolerance")))
 	}
 	return config
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 const (
@@ -39,8 +41,8 @@ func evidenceOf(in Input) (string, error) {
 		Task:         clip(in.Task, partBytes),
 		Conversation: shorten(utterances(in.Conversation), utterance.size, func(gap string) utterance { return utterance{Kind: "left_out", Text: gap} }),
 	}
-	if in.Answer != nil && in.Answer != (Null{}) {
-		text := clip(string(appendJSON(nil, in.Answer)), partBytes)
+	if in.Answer != nil && in.Answer != (pyvalue.Null{}) {
+		text := clip(string(pyvalue.AppendJSON(nil, in.Answer)), partBytes)
 		e.Answer = &text
 	} else {
 		e.NoAnswer = clip(in.NoAnswer, textBytes)

@@ -9,6 +9,8 @@ import (
 
 	"assay/internal/model"
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 // hostile is text that tries to get out of where it is quoted and to say how
@@ -25,9 +27,9 @@ func hostile() []string {
 // attack is an attempt that is hostile text throughout.
 func attack() grading.Input {
 	in := grading.Input{Notebook: &grading.Notebook{}, Task: strings.Join(hostile(), "\n")}
-	answer := grading.List{}
+	answer := pyvalue.List{}
 	for _, text := range hostile() {
-		answer = append(answer, grading.NewObject(text, grading.String(text)))
+		answer = append(answer, pyvalue.NewObject(text, pyvalue.String(text)))
 		in.Notebook.Cells = append(in.Notebook.Cells, grading.Cell{Code: true, Source: text, Status: "ok", Text: text}, grading.Cell{Source: text})
 		quoted, _ := json.Marshal(text)
 		q := string(quoted)
@@ -88,7 +90,7 @@ func TestJudgeEvidenceCannotBeLeft(t *testing.T) {
 	}
 	answer, ok := evidence["answer"].(string)
 	require.True(t, ok, "the answer is text, too")
-	require.JSONEq(t, asJSON(t, in.Answer), answer)
+	require.JSONEq(t, pyvaluetest.JSON(t, in.Answer), answer)
 	require.NotContains(t, text, "secret", "thinking is not shown")
 	require.NotContains(t, text, "aGk=", "nor are images")
 
@@ -108,9 +110,9 @@ func TestJudgeEvidenceOfNothing(t *testing.T) {
 	t.Parallel()
 	_, evidence := question(t, grading.Input{})
 	require.Equal(t, map[string]any{"task": "", "answer": nil, "notebook": nil, "conversation": []any{}}, evidence)
-	_, evidence = question(t, grading.Input{Answer: grading.Null{}, NoAnswer: "the tags are empty", Notebook: &grading.Notebook{}, Task: "Count."})
+	_, evidence = question(t, grading.Input{Answer: pyvalue.Null{}, NoAnswer: "the tags are empty", Notebook: &grading.Notebook{}, Task: "Count."})
 	require.Equal(t, map[string]any{"task": "Count.", "answer": nil, "no_answer": "the tags are empty", "notebook": []any{}, "conversation": []any{}}, evidence)
-	_, evidence = question(t, grading.Input{Answer: grading.Bool(false)})
+	_, evidence = question(t, grading.Input{Answer: pyvalue.Bool(false)})
 	require.Equal(t, "false", evidence["answer"])
 }
 
@@ -119,7 +121,7 @@ func TestJudgeEvidenceOfNothing(t *testing.T) {
 func TestJudgeEvidenceIsBounded(t *testing.T) {
 	t.Parallel()
 	long := "head" + strings.Repeat("é", 1<<20) + "tail"
-	in := grading.Input{Task: long, Answer: grading.String(long), Notebook: &grading.Notebook{Cells: []grading.Cell{{Source: "first", Text: long}}}}
+	in := grading.Input{Task: long, Answer: pyvalue.String(long), Notebook: &grading.Notebook{Cells: []grading.Cell{{Source: "first", Text: long}}}}
 	for range 2000 {
 		in.Notebook.Cells = append(in.Notebook.Cells, grading.Cell{Code: true, Source: "x = 1"}, grading.Cell{Source: long})
 		in.Conversation = append(in.Conversation, json.RawMessage(`{"role":"assistant","content":[{"type":"text","text":""}]}`))

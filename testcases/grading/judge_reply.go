@@ -5,14 +5,16 @@ import (
 	"strings"
 
 	"assay/internal/model"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // verdict is what a judge says.
 type verdict struct {
 	passed              bool
-	score               Value // a number from 0 to 1
+	score               pyvalue.Value // a number from 0 to 1
 	reasoning           string
-	successes, failures List // of strings
+	successes, failures pyvalue.List // of strings
 }
 
 // readVerdict reads the reply of a judge: its text must be one JSON object with
@@ -30,17 +32,17 @@ func readVerdict(reply *model.Response) (*verdict, error) {
 	}
 	said, err := decodeObject(text, []member{
 		{name: "score", required: true, want: "a number from 0 to 1", fits: isShare},
-		{name: "passed", required: true, want: "true or false", fits: isA[Bool]},
-		{name: "reasoning", required: true, want: "a string", fits: isA[String]},
+		{name: "passed", required: true, want: "true or false", fits: isA[pyvalue.Bool]},
+		{name: "reasoning", required: true, want: "a string", fits: isA[pyvalue.String]},
 		{name: "successes", want: "a list of strings", fits: isTexts},
 		{name: "failures", want: "a list of strings", fits: isTexts},
 	})
 	if err != nil {
 		return nil, err
 	}
-	v := &verdict{passed: said.Get("passed") == Bool(true), score: said.Get("score"), reasoning: Text(said.Get("reasoning"))}
-	v.successes, _ = orElse(said, "successes", List{}).(List) // it is one
-	v.failures, _ = orElse(said, "failures", List{}).(List)
+	v := &verdict{passed: said.Get("passed") == pyvalue.Bool(true), score: said.Get("score"), reasoning: pyvalue.Text(said.Get("reasoning"))}
+	v.successes, _ = orElse(said, "successes", pyvalue.List{}).(pyvalue.List) // it is one
+	v.failures, _ = orElse(said, "failures", pyvalue.List{}).(pyvalue.List)
 	return v, nil
 }
 
@@ -54,7 +56,7 @@ func unfence(text string) (string, error) {
 	inside, closed := strings.CutSuffix(rest, "\n"+fence)
 	info := strings.ToLower(strings.TrimSpace(first[len(fence):]))
 	if !closed || info != "" && info != "json" {
-		return "", fmt.Errorf("want one JSON object, or a code fence of json that spans the whole reply, found %s", show(String(text)))
+		return "", fmt.Errorf("want one JSON object, or a code fence of json that spans the whole reply, found %s", show(pyvalue.String(text)))
 	}
 	return inside, nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // kernelCheckTime is what the probes of a check have together, or its code.
@@ -14,13 +16,13 @@ const kernelCheckTime = time.Minute
 // kernelCheck looks at what is in the kernel, whether or not there is an answer:
 // by probes, which are expressions and what must be true of their values, or by
 // code that must neither raise nor end in a false value.
-func kernelCheck(ctx context.Context, config *Object, in Input) (Result, error) {
+func kernelCheck(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
 	code, probes, err := readKernelCheck(config)
 	switch {
 	case err != nil:
-		return Result{}, valueError("%v", err)
+		return Result{}, pyvalue.ValueError("%v", err)
 	case in.Kernel == nil:
-		return Result{}, &Error{Kind: "kernel", Text: "there is no kernel any more to look at"}
+		return Result{}, &pyvalue.Error{Kind: "kernel", Text: "there is no kernel any more to look at"}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, kernelCheckTime, fmt.Errorf("the check had %v", kernelCheckTime))
 	defer cancel()
@@ -30,13 +32,13 @@ func kernelCheck(ctx context.Context, config *Object, in Input) (Result, error) 
 	return checkByCode(ctx, code, in.Kernel)
 }
 
-func checkKernelCheck(config *Object) error {
+func checkKernelCheck(config *pyvalue.Object) error {
 	_, _, err := readKernelCheck(config)
 	return err
 }
 
 // readKernelCheck returns either code or probes; probes are nil if it is code.
-func readKernelCheck(config *Object) (code string, probes []probe, err error) {
+func readKernelCheck(config *pyvalue.Object) (code string, probes []probe, err error) {
 	text := config.Get("code")
 	switch {
 	case config.Has("probes") == (text != nil):
@@ -44,10 +46,10 @@ func readKernelCheck(config *Object) (code string, probes []probe, err error) {
 	case text == nil:
 		probes, err = probesOf(config)
 		return "", probes, err
-	case text.kind() != "string":
-		return "", nil, fmt.Errorf("code: want a string, found %s", KindOf(text))
+	case pyvalue.KindOf(text) != "string":
+		return "", nil, fmt.Errorf("code: want a string, found %s", pyvalue.KindOf(text))
 	}
-	return Text(text), nil, nil
+	return pyvalue.Text(text), nil, nil
 }
 
 func checkByCode(ctx context.Context, code string, kernel Kernel) (Result, error) {
@@ -78,7 +80,7 @@ func isFalse(repr string) bool {
 func execute(ctx context.Context, kernel Kernel, code string) (Execution, error) {
 	done, err := kernel.Execute(ctx, code)
 	if err != nil {
-		return Execution{}, &Error{Kind: "kernel", Text: err.Error()}
+		return Execution{}, &pyvalue.Error{Kind: "kernel", Text: err.Error()}
 	}
 	return done, nil
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 // pythonKernel is testdata/kernel.py, a real Python.
@@ -61,7 +63,7 @@ func (k *pythonKernel) run(t *testing.T, code string) {
 
 func check(t *testing.T, kernel grading.Kernel, config string) grading.Result {
 	t.Helper()
-	spec := grading.Spec{Type: "kernel_check", Config: decode(t, config)}
+	spec := grading.Spec{Type: "kernel_check", Config: pyvaluetest.Decode(t, config)}
 	require.NoError(t, grading.Check(spec))
 	return grading.Grade(t.Context(), spec, grading.Input{Kernel: kernel})
 }
@@ -182,8 +184,8 @@ func TestProbesAreAllEvaluated(t *testing.T) {
 	got := check(t, kernel, `{"probes": [{"expr": "n", "equals": 9}, {"expr": "a_set", "equals": 1}, {"expr": "f", "equals": 2.5}, {"expr": "xs", "len": 4}]}`)
 	require.False(t, got.Passed)
 	require.InDelta(t, 0.5, got.Score, 0)
-	require.Equal(t, &grading.Error{Kind: "not_json", Text: "a_set: builtins.set is not JSON; turn it into lists or an object"}, got.Error)
-	require.JSONEq(t, `{"probes": 4, "probes_passed": 2}`, asJSON(t, got.Metrics))
+	require.Equal(t, &pyvalue.Error{Kind: "not_json", Text: "a_set: builtins.set is not JSON; turn it into lists or an object"}, got.Error)
+	require.JSONEq(t, `{"probes": 4, "probes_passed": 2}`, pyvaluetest.JSON(t, got.Metrics))
 	require.Equal(t, strings.TrimSpace(`
 Kernel check: FAIL
 
@@ -224,9 +226,9 @@ func TestProbesAreData(t *testing.T) {
 	kernel := startKernel(t, "python3")
 	kernel.run(t, "x = 1")
 	for _, expr := range []string{`"); x = 2; ("`, `\"); x = 2; (\"`, "\n)\nx = 2\n(", `'''`, `"""`, `\`, `\u0022); x = 2; (`, "x\u2028; x = 2", "x\x00", "\U0001F600"} {
-		probes := grading.NewObject("expr", grading.String(expr))
-		probes.Set("equals", grading.NewInt(1))
-		spec := grading.Spec{Type: "kernel_check", Config: grading.NewObject("probes", grading.List{probes})}
+		probes := pyvalue.NewObject("expr", pyvalue.String(expr))
+		probes.Set("equals", pyvalue.NewInt(1))
+		spec := grading.Spec{Type: "kernel_check", Config: pyvalue.NewObject("probes", pyvalue.List{probes})}
 		got := grading.Grade(t.Context(), spec, grading.Input{Kernel: kernel})
 		require.Equal(t, "fail", outcome(got), got.Reasoning)
 	}
@@ -248,7 +250,7 @@ func TestCodeCheck(t *testing.T) {
 		{"print('looking')\nassert n == 4, f'n is {n}'", "fail", "looking\n\nthe check raised\nTraceback"},
 		{"n ==", "fail", "Kernel check: FAIL\n\nFailures:\n- the check raised\nTraceback"},
 	} {
-		config := grading.NewObject("code", grading.String(c.code))
+		config := pyvalue.NewObject("code", pyvalue.String(c.code))
 		got := grading.Grade(t.Context(), grading.Spec{Type: "kernel_check", Config: config}, grading.Input{Kernel: kernel})
 		require.Equal(t, c.outcome, outcome(got), c.code)
 		require.True(t, strings.HasPrefix(got.Reasoning, c.reasoning), got.Reasoning)
@@ -281,7 +283,7 @@ func TestKernelThatCannot(t *testing.T) {
 		{failingKernel{done: grading.Execution{Status: "ok", Result: "[]"}}, probes, "the probe n brought nothing but '[]'"},
 	} {
 		got := check(t, c.kernel, c.config)
-		require.Equal(t, &grading.Error{Kind: "kernel", Text: c.text}, got.Error)
+		require.Equal(t, &pyvalue.Error{Kind: "kernel", Text: c.text}, got.Error)
 		require.False(t, got.Passed)
 	}
 }
@@ -331,6 +333,6 @@ mixed = {"mean": a.mean(), np.int64(3): [i, f]}
 		got := check(t, kernel, `{"probes": [`+c.probe+`]}`)
 		require.Equal(t, c.outcome, outcome(got), "%s: %s", c.probe, got.Reasoning)
 	}
-	code := grading.Spec{Type: "kernel_check", Config: decode(t, `{"code": "(a > 2).all()"}`)}
+	code := grading.Spec{Type: "kernel_check", Config: pyvaluetest.Decode(t, `{"code": "(a > 2).all()"}`)}
 	require.Equal(t, "fail", outcome(grading.Grade(t.Context(), code, grading.Input{Kernel: kernel})), "numpy's false is false")
 }

@@ -15,6 +15,7 @@ import (
 	"assay/internal/protocol"
 	"assay/kernel/python"
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // liveKernel is the Python kernel that agents get, asked as graders ask it.
@@ -336,6 +337,6 @@ func TestProbesThatAreTooLarge(t *testing.T) {
 	got := check(t, kernel, `{"probes": [`+strings.Join(probes, ",")+`, {"expr": "n", "equals": 3}]}`)
 	require.True(t, got.Passed, got.Reasoning)
 	got = check(t, kernel, `{"probes": [{"expr": "larger", "contains": "é"}, {"expr": "n", "equals": 3}]}`)
-	require.Equal(t, &grading.Error{Kind: "not_json", Text: "larger: more than 1000000 bytes of JSON; look at a part"}, got.Error)
+	require.Equal(t, &pyvalue.Error{Kind: "not_json", Text: "larger: more than 1000000 bytes of JSON; look at a part"}, got.Error)
 	require.InDelta(t, 0.5, got.Score, 0)
 }

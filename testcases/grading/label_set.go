@@ -1,10 +1,12 @@
 package grading
 
+import "assay/testcases/grading/pyvalue"
+
 // labelSet passes when the Jaccard index of the expected and the answered labels,
 // the share of all labels that both have, is at least a threshold. Both sides are
 // sets as Python makes them, and two empty ones have the index 0.
-func labelSet(config *Object, answer Value) (Result, error) {
-	expected, err := setOf("ground_truth_labels", orElse(config, "ground_truth_labels", List{}))
+func labelSet(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
+	expected, err := pyvalue.NewSet("ground_truth_labels", orElse(config, "ground_truth_labels", pyvalue.List{}))
 	if err != nil {
 		return Result{}, err
 	}
@@ -12,36 +14,36 @@ func labelSet(config *Object, answer Value) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	field := orElse(config, "answer_field", String("cell_types_predicted"))
+	field := orElse(config, "answer_field", pyvalue.String("cell_types_predicted"))
 	r := newReport("Label set")
 	found, err := take(answer, field)
 	if err != nil {
 		return Result{}, err
 	}
 	if found == nil {
-		return r.without(answer, Text(field)), nil
+		return r.without(answer, pyvalue.Text(field)), nil
 	}
-	predicted, err := setOf("the answer's "+Text(field), found)
+	predicted, err := pyvalue.NewSet("the answer's "+pyvalue.Text(field), found)
 	if err != nil {
 		return Result{}, err
 	}
-	threshold := orElse(scoring, "pass_threshold", Float(0.9))
+	threshold := orElse(scoring, "pass_threshold", pyvalue.Float(0.9))
 	if err := decimals(threshold); err != nil {
 		return Result{}, err
 	}
 	return r.compareLabels(expected, predicted, field, threshold)
 }
 
-func (r *report) compareLabels(expected, predicted *dict, field, threshold Value) (Result, error) {
-	both, err := sorted(common(expected, predicted))
+func (r *report) compareLabels(expected, predicted *pyvalue.Dict, field, threshold pyvalue.Value) (Result, error) {
+	both, err := pyvalue.Sorted(pyvalue.Intersection(expected, predicted))
 	if err != nil {
 		return Result{}, err
 	}
-	extra, err := sorted(without(predicted, expected))
+	extra, err := pyvalue.Sorted(pyvalue.Difference(predicted, expected))
 	if err != nil {
 		return Result{}, err
 	}
-	missing, err := sorted(without(expected, predicted))
+	missing, err := pyvalue.Sorted(pyvalue.Difference(expected, predicted))
 	if err != nil {
 		return Result{}, err
 	}
@@ -52,8 +54,8 @@ func (r *report) compareLabels(expected, predicted *dict, field, threshold Value
 	r.metrics.Set("true_positives", both)
 	r.metrics.Set("false_positives", extra)
 	r.metrics.Set("false_negatives", missing)
-	r.metrics.Set("predicted_count", NewInt(int64(len(predicted.keys))))
-	r.metrics.Set("ground_truth_count", NewInt(int64(len(expected.keys))))
+	r.metrics.Set("predicted_count", pyvalue.NewInt(int64(len(predicted.Keys()))))
+	r.metrics.Set("ground_truth_count", pyvalue.NewInt(int64(len(expected.Keys()))))
 
 	_, err = r.atLeast("Jaccard index", index, threshold)
 	r.names(true, "as expected", both)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"assay/internal/model"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 const (
@@ -22,11 +24,11 @@ const (
 //
 // Metrics: model, score, pass_score, judge_passed, successes, failures, and what
 // it took: calls, input_tokens, output_tokens.
-func llmJudge(ctx context.Context, config *Object, in Input) (Result, error) {
+func llmJudge(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
 	c, err := readJudge(config)
 	switch {
 	case err != nil:
-		return Result{}, valueError("%v", err)
+		return Result{}, pyvalue.ValueError("%v", err)
 	case in.Judge == nil:
 		return Result{}, modelError("there is no model here to ask")
 	}
@@ -44,36 +46,36 @@ func llmJudge(ctx context.Context, config *Object, in Input) (Result, error) {
 	return c.result(said, j), nil
 }
 
-func modelError(format string, args ...any) *Error {
-	return &Error{Kind: "model", Text: fmt.Sprintf(format, args...)}
+func modelError(format string, args ...any) *pyvalue.Error {
+	return &pyvalue.Error{Kind: "model", Text: fmt.Sprintf(format, args...)}
 }
 
 // judge is what a config says.
 type judge struct {
 	prompt, model string
-	pass          Value // the least score that passes, a number from 0 to 1
+	pass          pyvalue.Value // the least score that passes, a number from 0 to 1
 }
 
-func checkJudge(config *Object) error {
+func checkJudge(config *pyvalue.Object) error {
 	_, err := readJudge(config)
 	return err
 }
 
-func readJudge(config *Object) (judge, error) {
-	prompt, ok := config.Get("prompt").(String)
+func readJudge(config *pyvalue.Object) (judge, error) {
+	prompt, ok := config.Get("prompt").(pyvalue.String)
 	if !ok || strings.TrimSpace(string(prompt)) == "" {
 		return judge{}, fmt.Errorf("prompt: want the criteria to judge by, found %s", show(config.Get("prompt")))
 	}
-	name, ok := config.Get("model").(String)
+	name, ok := config.Get("model").(pyvalue.String)
 	if !ok {
-		return judge{}, fmt.Errorf("model: want a string, found %s", KindOf(config.Get("model")))
+		return judge{}, fmt.Errorf("model: want a string, found %s", pyvalue.KindOf(config.Get("model")))
 	}
 	if err := model.CheckName(string(name)); err != nil {
 		return judge{}, fmt.Errorf("model: %w", err)
 	}
 	pass := config.Get("pass_score")
 	if pass == nil {
-		pass = Float(passScore)
+		pass = pyvalue.Float(passScore)
 	}
 	if !isShare(pass) {
 		return judge{}, fmt.Errorf("pass_score: want a number from 0 to 1, found %s", show(pass))
@@ -84,12 +86,12 @@ func readJudge(config *Object) (judge, error) {
 func (c judge) result(said *verdict, j *judging) Result {
 	r := newReport("Judge")
 	for _, text := range said.successes {
-		r.line(true, Text(text))
+		r.line(true, pyvalue.Text(text))
 	}
 	for _, text := range said.failures {
-		r.line(false, Text(text))
+		r.line(false, pyvalue.Text(text))
 	}
-	enough, _ := atMost(c.pass, said.score) // both are numbers
+	enough, _ := pyvalue.AtMost(c.pass, said.score) // both are numbers
 	switch {
 	case !said.passed:
 		r.fail("the judge says that it did not pass: " + said.reasoning)
@@ -98,15 +100,15 @@ func (c judge) result(said *verdict, j *judging) Result {
 	default:
 		r.line(true, fmt.Sprintf("score %s, at least %s: %s", show(said.score), show(c.pass), said.reasoning))
 	}
-	r.metrics.Set("model", String(c.model))
+	r.metrics.Set("model", pyvalue.String(c.model))
 	r.metrics.Set("score", said.score)
 	r.metrics.Set("pass_score", c.pass)
-	r.metrics.Set("judge_passed", Bool(said.passed))
+	r.metrics.Set("judge_passed", pyvalue.Bool(said.passed))
 	r.metrics.Set("successes", said.successes)
 	r.metrics.Set("failures", said.failures)
-	r.metrics.Set("calls", NewInt(j.calls))
-	r.metrics.Set("input_tokens", NewInt(j.usage.PromptTokens()))
-	r.metrics.Set("output_tokens", NewInt(j.usage.OutputTokens))
+	r.metrics.Set("calls", pyvalue.NewInt(j.calls))
+	r.metrics.Set("input_tokens", pyvalue.NewInt(j.usage.PromptTokens()))
+	r.metrics.Set("output_tokens", pyvalue.NewInt(j.usage.OutputTokens))
 	score, _ := floatOf(said.score) // as readVerdict has it
 	return r.result(score)
 }

@@ -22,6 +22,8 @@ import (
 	"assay/internal/model/replay"
 	"assay/internal/model/script"
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 // bench is a judge that plays a script, and what it was asked.
@@ -52,7 +54,7 @@ func reply(text string) string {
 }
 
 func judge(ctx context.Context, b *bench, config string, in grading.Input) grading.Result {
-	c, err := grading.Decode(config)
+	c, err := pyvalue.Decode(config)
 	if err != nil {
 		panic(err)
 	}
@@ -88,7 +90,7 @@ func TestJudgeVerdicts(t *testing.T) {
 		require.Contains(t, got.Reasoning, c.text)
 	}
 	got := judge(t.Context(), playing(t, reply(`{"score": 1, "passed": true, "reasoning": "x", "successes": ["a"]}`)), strictly08, grading.Input{})
-	require.Equal(t, `{"model":"anthropic/claude-x","score":1,"pass_score":0.8,"judge_passed":true,"successes":["a"],"failures":[],"calls":1,"input_tokens":120,"output_tokens":7}`, asJSON(t, got.Metrics))
+	require.Equal(t, `{"model":"anthropic/claude-x","score":1,"pass_score":0.8,"judge_passed":true,"successes":["a"],"failures":[],"calls":1,"input_tokens":120,"output_tokens":7}`, pyvaluetest.JSON(t, got.Metrics))
 }
 
 // nonsense is replies that are no verdict, though most have something in them
@@ -134,8 +136,8 @@ func TestJudgeNonsense(t *testing.T) {
 		got = judge(t.Context(), playing(t, reply(text), reply(good)), leniently, grading.Input{})
 		require.Equal(t, "pass", outcome(got), text)
 		require.InDelta(t, 0.75, got.Score, 0)
-		require.Equal(t, grading.NewInt(2), got.Metrics.Get("calls"))
-		require.Equal(t, grading.NewInt(240), got.Metrics.Get("input_tokens"))
+		require.Equal(t, pyvalue.NewInt(2), got.Metrics.Get("calls"))
+		require.Equal(t, pyvalue.NewInt(240), got.Metrics.Get("input_tokens"))
 	}
 }
 
@@ -168,13 +170,13 @@ func TestJudgeIsToldWhatWasWrong(t *testing.T) {
 
 func TestJudgeThatCannotBeAsked(t *testing.T) {
 	t.Parallel()
-	spec := grading.Spec{Type: "llm_judge", Config: decode(t, leniently)}
+	spec := grading.Spec{Type: "llm_judge", Config: pyvaluetest.Decode(t, leniently)}
 	got := grading.Grade(t.Context(), spec, grading.Input{})
-	require.Equal(t, &grading.Error{Kind: "model", Text: "there is no model here to ask"}, got.Error)
+	require.Equal(t, &pyvalue.Error{Kind: "model", Text: "there is no model here to ask"}, got.Error)
 	got = grading.Grade(t.Context(), spec, grading.Input{Judge: func(name string) (model.Client, error) {
 		return open.Open(name, open.Options{})
 	}})
-	require.Equal(t, &grading.Error{Kind: "model", Text: "the model anthropic/claude-x needs an API key: set ANTHROPIC_API_KEY"}, got.Error)
+	require.Equal(t, &pyvalue.Error{Kind: "model", Text: "the model anthropic/claude-x needs an API key: set ANTHROPIC_API_KEY"}, got.Error)
 }
 
 // TestJudgeFilesLieWithTheCase: the file of a scripted judge is named like the
@@ -184,9 +186,9 @@ func TestJudgeFilesLieWithTheCase(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "judge.jsonl"), []byte(reply(`{"score": 1, "passed": true, "reasoning": "x"}`)), 0o600))
 	open := func(name string) (model.Client, error) { return open.Open(name, open.Options{}) }
-	got := grading.Grade(t.Context(), grading.Spec{Type: "llm_judge", Config: decode(t, `{"prompt": "p", "model": "script:judge.jsonl"}`)}, grading.Input{Dir: dir, Judge: open})
+	got := grading.Grade(t.Context(), grading.Spec{Type: "llm_judge", Config: pyvaluetest.Decode(t, `{"prompt": "p", "model": "script:judge.jsonl"}`)}, grading.Input{Dir: dir, Judge: open})
 	require.Equal(t, "pass", outcome(got), got.Reasoning)
-	require.Equal(t, grading.String("script:judge.jsonl"), got.Metrics.Get("model"))
+	require.Equal(t, pyvalue.String("script:judge.jsonl"), got.Metrics.Get("model"))
 }
 
 // TestJudgeRetries: what may pass is tried again, three times, for as long as
@@ -221,10 +223,10 @@ func TestJudgeRetries(t *testing.T) {
 				require.Len(t, b.asked, c.calls)
 				if c.text == "" {
 					require.Equal(t, "pass", outcome(got), got.Reasoning)
-					require.Equal(t, grading.NewInt(int64(c.calls)), got.Metrics.Get("calls"))
+					require.Equal(t, pyvalue.NewInt(int64(c.calls)), got.Metrics.Get("calls"))
 					return
 				}
-				require.Equal(t, &grading.Error{Kind: "model", Text: "anthropic/claude-x: " + c.text}, got.Error)
+				require.Equal(t, &pyvalue.Error{Kind: "model", Text: "anthropic/claude-x: " + c.text}, got.Error)
 			})
 		})
 	}
@@ -257,7 +259,7 @@ func TestCO12_JudgeIsRecordedAndPlayedAgain(t *testing.T) {
 	var recording bytes.Buffer
 	want := judge(t.Context(), &bench{client: replay.Record("anthropic/claude-x", live, &recording)}, leniently, in)
 	require.Equal(t, "pass", outcome(want), want.Reasoning)
-	require.Equal(t, grading.NewInt(3), want.Metrics.Get("calls"))
+	require.Equal(t, pyvalue.NewInt(3), want.Metrics.Get("calls"))
 	require.NotContains(t, recording.String(), "secret")
 
 	calls, err := replay.ParseRecording("calls.jsonl", recording.Bytes())

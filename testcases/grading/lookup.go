@@ -3,21 +3,23 @@ package grading
 import (
 	"fmt"
 	"strings"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // lookup finds a field of an answer; nil means it is not there. A name with
 // dots is a path through nested objects, whatever the answer is; a name without
 // them wants an object.
-func lookup(answer Value, field string) (Value, error) {
+func lookup(answer pyvalue.Value, field string) (pyvalue.Value, error) {
 	if !strings.Contains(field, ".") {
-		object, ok := answer.(*Object)
+		object, ok := answer.(*pyvalue.Object)
 		if !ok {
-			return nil, typeError("the answer: want an object with a field %q, found %s", field, KindOf(answer))
+			return nil, pyvalue.TypeError("the answer: want an object with a field %q, found %s", field, pyvalue.KindOf(answer))
 		}
 		return object.Get(field), nil
 	}
 	for key := range strings.SplitSeq(field, ".") {
-		object, ok := answer.(*Object)
+		object, ok := answer.(*pyvalue.Object)
 		if !ok {
 			return nil, nil
 		}
@@ -28,74 +30,74 @@ func lookup(answer Value, field string) (Value, error) {
 
 // contains is Python's `key in container`: a key of an object, a member of a
 // list, a part of a string.
-func contains(container, key Value) (bool, error) {
+func contains(container, key pyvalue.Value) (bool, error) {
 	switch c := container.(type) {
-	case *Object:
-		if _, err := hash(key); err != nil {
+	case *pyvalue.Object:
+		if err := pyvalue.CheckHashable(key); err != nil {
 			return false, err
 		}
-		s, ok := key.(String)
+		s, ok := key.(pyvalue.String)
 		return ok && c.Has(string(s)), nil
-	case List:
+	case pyvalue.List:
 		for _, item := range c {
-			if identical(item, key) {
+			if pyvalue.IsSame(item, key) {
 				return true, nil
 			}
 		}
 		return false, nil
-	case String:
-		s, ok := key.(String)
+	case pyvalue.String:
+		s, ok := key.(pyvalue.String)
 		if !ok {
-			return false, typeError("a string cannot contain %s", KindOf(key))
+			return false, pyvalue.TypeError("a string cannot contain %s", pyvalue.KindOf(key))
 		}
 		return strings.Contains(string(c), string(s)), nil
 	default:
-		return false, typeError("the answer: want an object, found %s", KindOf(container))
+		return false, pyvalue.TypeError("the answer: want an object, found %s", pyvalue.KindOf(container))
 	}
 }
 
 // take returns answer[field] if answer contains field, as Python has both: what
 // is contained in a string cannot be taken out, and in a list it must be an
 // index, too. nil means it is not contained.
-func take(answer, field Value) (Value, error) {
+func take(answer, field pyvalue.Value) (pyvalue.Value, error) {
 	there, err := contains(answer, field)
 	if err != nil || !there {
 		return nil, err
 	}
 	switch a := answer.(type) {
-	case *Object:
-		return a.Get(Text(field)), nil
-	case List:
+	case *pyvalue.Object:
+		return a.Get(pyvalue.Text(field)), nil
+	case pyvalue.List:
 		return at(a, field)
 	default:
-		return nil, typeError("the answer: want an object, found %s", KindOf(answer))
+		return nil, pyvalue.TypeError("the answer: want an object, found %s", pyvalue.KindOf(answer))
 	}
 }
 
 // at is list[index]: an integer, or a boolean, which may count from the end.
-func at(list List, index Value) (Value, error) {
-	n, ok := asNumber(index)
-	if !ok || n.i == nil {
-		return nil, typeError("the answer: want an object, found list")
+func at(list pyvalue.List, index pyvalue.Value) (pyvalue.Value, error) {
+	n, ok := pyvalue.AsNumber(index)
+	if !ok || n.Int() == nil {
+		return nil, pyvalue.TypeError("the answer: want an object, found list")
 	}
 	i := len(list)
-	if n.i.IsInt64() {
-		i = int(min(n.i.Int64(), int64(len(list))))
+	if n.Int().IsInt64() {
+		i = int(min(n.Int().Int64(), int64(len(list))))
 	}
 	if i < 0 {
 		i += len(list)
 	}
 	if i < 0 || i >= len(list) {
-		return nil, &Error{Kind: "key_error", Text: fmt.Sprintf("the answer: a list of %d has no item %s", len(list), show(index))}
+		return nil, &pyvalue.Error{Kind: "key_error", Text: fmt.Sprintf("the answer: a list of %d has no item %s", len(list), show(index))}
 	}
 	return list[i], nil
 }
 
 // withFields returns answer as an object if it contains all of these fields,
 // else those that it does not contain.
-func withFields(answer Value, fields ...string) (object *Object, missing []string, err error) {
+func withFields(answer pyvalue.Value, fields ...string) (object *pyvalue.Object, missing []string, err error) {
 	for _, field := range fields {
-		there, err := contains(answer, String(field))
+		there, err := contains(answer, pyvalue.String(field))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -106,9 +108,9 @@ func withFields(answer Value, fields ...string) (object *Object, missing []strin
 	if missing != nil {
 		return nil, missing, nil
 	}
-	object, ok := answer.(*Object)
+	object, ok := answer.(*pyvalue.Object)
 	if !ok {
-		return nil, nil, typeError("the answer: want an object, found %s", KindOf(answer))
+		return nil, nil, pyvalue.TypeError("the answer: want an object, found %s", pyvalue.KindOf(answer))
 	}
 	return object, nil, nil
 }

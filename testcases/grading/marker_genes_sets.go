@@ -1,22 +1,25 @@
 package grading
 
-import "slices"
+import (
+	"assay/testcases/grading/pyvalue"
+	"slices"
+)
 
 // genes is what became of two sets of them, each sorted, as it was last spelled
 // where it is from; those of both as in the answer.
-type genes struct{ both, extra, missing List }
+type genes struct{ both, extra, missing pyvalue.List }
 
 // spellings maps each gene in lower case to how it was last spelled.
-func spellings(items List) map[string]string {
+func spellings(items pyvalue.List) map[string]string {
 	spelled := map[string]string{}
 	for _, item := range items {
-		spelled[lower(Text(item))] = Text(item)
+		spelled[pyvalue.Lower(pyvalue.Text(item))] = pyvalue.Text(item)
 	}
 	return spelled
 }
 
 // lowered maps each gene in lower case to itself.
-func lowered(items List) map[string]string {
+func lowered(items pyvalue.List) map[string]string {
 	spelled := map[string]string{}
 	for gene := range spellings(items) {
 		spelled[gene] = gene

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 func markers(canonical, thresholds string) string {
@@ -116,7 +118,7 @@ Failures:
 
 	got = grade(t, "marker_gene_precision_recall", markers(`{"T": ["A", "B", "C"], "B": ["D"], "NK": ["E"]}`, `{"min_celltypes_passing": 2}`), `{"g": {"T": ["A"], "B": "D", "NK": ["e"]}}`)
 	require.Equal(t, []string{"celltypes_passing", "total_celltypes", "min_celltypes_passing", "min_recall_per_celltype", "per_celltype", "answer_field_used"}, keys(got.Metrics))
-	require.Equal(t, []string{"pass", "recall", "error"}, keys(object(t, object(t, got.Metrics.Get("per_celltype")).Get("B"))))
+	require.Equal(t, []string{"pass", "recall", "error"}, keys(pyvaluetest.Object(t, pyvaluetest.Object(t, got.Metrics.Get("per_celltype")).Get("B"))))
 	require.Equal(t, `Marker genes: FAIL
 
 x T: recall 0.3333333333333333, expected at least 0.5; missing: ['b', 'c']

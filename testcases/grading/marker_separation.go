@@ -1,11 +1,14 @@
 package grading
 
-import "fmt"
+import (
+	"assay/testcases/grading/pyvalue"
+	"fmt"
+)
 
 // markerSeparation passes when the mean AUROC that the answer reports, and the
 // share of its genes whose AUROC is high, are at least thresholds. The mean of
 // the genes is calculated, too, and compared with nothing.
-func markerSeparation(config *Object, answer Value) (Result, error) {
+func markerSeparation(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	thresholds, err := passThresholds(config)
 	if err != nil {
 		return Result{}, err
@@ -15,7 +18,7 @@ func markerSeparation(config *Object, answer Value) (Result, error) {
 	if err != nil || missing != nil {
 		return r.without(answer, missing...), err
 	}
-	stats, _ := given.Get("per_gene_stats").(List)
+	stats, _ := given.Get("per_gene_stats").(pyvalue.List)
 	genes, fault, err := aurocs(stats)
 	if err != nil {
 		return Result{}, err
@@ -26,26 +29,26 @@ func markerSeparation(config *Object, answer Value) (Result, error) {
 	}
 	s := &separation{
 		report: r, genes: genes, rows: len(stats), reported: given.Get("mean_auroc"),
-		leastMean:     orElse(thresholds, "mean_auroc", Float(0.85)),
-		leastFraction: orElse(thresholds, "fraction_high", Float(0.7)),
-		cutoff:        orElse(thresholds, "per_gene_cutoff", Float(0.8)),
+		leastMean:     orElse(thresholds, "mean_auroc", pyvalue.Float(0.85)),
+		leastFraction: orElse(thresholds, "fraction_high", pyvalue.Float(0.7)),
+		cutoff:        orElse(thresholds, "per_gene_cutoff", pyvalue.Float(0.8)),
 	}
 	return s.grade()
 }
 
 // aurocs reads what the answer says of each gene: of several rows for one, the
 // last counts. fault says what is wrong with the rows, "" if nothing is.
-func aurocs(stats List) (genes *dict, fault string, err error) {
+func aurocs(stats pyvalue.List) (genes *pyvalue.Dict, fault string, err error) {
 	if len(stats) == 0 {
 		return nil, "per_gene_stats: want a list of at least one", nil
 	}
-	genes = &dict{}
+	genes = &pyvalue.Dict{}
 	for i, item := range stats {
-		stat, _ := item.(*Object)
+		stat, _ := item.(*pyvalue.Object)
 		if !stat.Has("gene") || !stat.Has("auroc") {
 			return nil, fmt.Sprintf("per_gene_stats[%d]: want an object with gene and auroc, found %s", i, show(item)), nil
 		}
-		if err := genes.put(stat.Get("gene"), stat.Get("auroc")); err != nil {
+		if err := genes.Put(stat.Get("gene"), stat.Get("auroc")); err != nil {
 			return nil, "", err
 		}
 	}
@@ -56,14 +59,14 @@ func aurocs(stats List) (genes *dict, fault string, err error) {
 // makes of it.
 type separation struct {
 	report                           *report
-	genes                            *dict
-	rows                             int   // with repetitions
-	reported                         Value // the answer's own mean
-	leastMean, leastFraction, cutoff Value
+	genes                            *pyvalue.Dict
+	rows                             int           // with repetitions
+	reported                         pyvalue.Value // the answer's own mean
+	leastMean, leastFraction, cutoff pyvalue.Value
 
-	mean      Value
-	high, low List
-	fraction  Float
+	mean      pyvalue.Value
+	high, low pyvalue.List
+	fraction  pyvalue.Float
 }
 
 func (s *separation) grade() (Result, error) {
@@ -91,7 +94,7 @@ func (s *separation) grade() (Result, error) {
 
 func (s *separation) record(meanPass, fractionPass bool) {
 	m := s.report.metrics
-	m.Set("num_genes", NewInt(int64(s.rows)))
+	m.Set("num_genes", pyvalue.NewInt(int64(s.rows)))
 	m.Set("mean_auroc_agent", s.reported)
 	m.Set("mean_auroc_computed", s.mean)
 	m.Set("mean_auroc_threshold", s.leastMean)
@@ -102,22 +105,22 @@ func (s *separation) record(meanPass, fractionPass bool) {
 	m.Set("num_low_auroc_genes", count(s.low))
 	m.Set("high_auroc_genes", s.high)
 	m.Set("low_auroc_genes", s.low)
-	m.Set("mean_auroc_pass", Bool(meanPass))
-	m.Set("fraction_high_pass", Bool(fractionPass))
+	m.Set("mean_auroc_pass", pyvalue.Bool(meanPass))
+	m.Set("fraction_high_pass", pyvalue.Bool(fractionPass))
 	m.Set("per_gene_aurocs", s.perGene())
 }
 
 // measure calculates the mean, adding from the left, and the share of high genes
 // in all rows.
 func (s *separation) measure() error {
-	var sum Value = NewInt(0)
+	var sum pyvalue.Value = pyvalue.NewInt(0)
 	var err error
-	for _, gene := range s.genes.keys {
-		if sum, err = add(sum, s.genes.get(gene)); err != nil {
+	for _, gene := range s.genes.Keys() {
+		if sum, err = pyvalue.Add(sum, s.genes.Get(gene)); err != nil {
 			return err
 		}
 	}
-	if s.mean, err = divide(sum, count(s.genes.keys)); err != nil {
+	if s.mean, err = pyvalue.Divide(sum, count(s.genes.Keys())); err != nil {
 		return err
 	}
 	s.high, s.low, err = s.split()
@@ -127,32 +130,32 @@ func (s *separation) measure() error {
 
 // split sorts the genes into those at or above the cutoff and those below. NaN is
 // neither.
-func (s *separation) split() (high, low List, err error) {
-	for _, gene := range s.genes.keys {
-		auroc := s.genes.get(gene)
-		isHigh, err := atMost(s.cutoff, auroc)
+func (s *separation) split() (high, low pyvalue.List, err error) {
+	for _, gene := range s.genes.Keys() {
+		auroc := s.genes.Get(gene)
+		isHigh, err := pyvalue.AtMost(s.cutoff, auroc)
 		if err != nil {
 			return nil, nil, err
 		}
 		if isHigh {
 			high = append(high, gene)
-		} else if isLow, _ := less(auroc, s.cutoff); isLow {
+		} else if isLow, _ := pyvalue.Less(auroc, s.cutoff); isLow {
 			low = append(low, gene)
 		}
 	}
-	if high, err = sorted(high); err != nil {
+	if high, err = pyvalue.Sorted(high); err != nil {
 		return nil, nil, err
 	}
-	low, err = sorted(low)
+	low, err = pyvalue.Sorted(low)
 	return high, low, err
 }
 
 // perGene is the genes as an object, whose keys are text: a gene that is none is
 // written as JSON has it.
-func (s *separation) perGene() *Object {
-	object := &Object{}
-	for _, gene := range s.genes.keys {
-		object.Set(keyText(gene), s.genes.get(gene))
+func (s *separation) perGene() *pyvalue.Object {
+	object := &pyvalue.Object{}
+	for _, gene := range s.genes.Keys() {
+		object.Set(pyvalue.JSONKey(gene), s.genes.Get(gene))
 	}
 	return object
 }

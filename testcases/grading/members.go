@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // member is a key of an object that a program or a model answers with.
@@ -11,19 +13,19 @@ type member struct {
 	name     string
 	required bool
 	want     string // what its value must be, for messages
-	fits     func(Value) bool
+	fits     func(pyvalue.Value) bool
 }
 
 // decodeObject reads a text that must be one JSON object of these members and
 // no others, none of them twice. Nothing is repaired.
-func decodeObject(text string, members []member) (*Object, error) {
-	v, err := decodeUnique(text)
+func decodeObject(text string, members []member) (*pyvalue.Object, error) {
+	v, err := pyvalue.DecodeUnique(text)
 	if err != nil {
 		return nil, fmt.Errorf("want one JSON object: %w", err)
 	}
-	object, ok := v.(*Object)
+	object, ok := v.(*pyvalue.Object)
 	if !ok {
-		return nil, fmt.Errorf("want a JSON object, found %s", KindOf(v))
+		return nil, fmt.Errorf("want a JSON object, found %s", pyvalue.KindOf(v))
 	}
 	for key, v := range object.All() {
 		i := slices.IndexFunc(members, func(m member) bool { return m.name == key })
@@ -51,29 +53,29 @@ func memberNames(members []member) string {
 }
 
 // isA says whether a value is of the kind T.
-func isA[T Value](v Value) bool {
+func isA[T pyvalue.Value](v pyvalue.Value) bool {
 	_, ok := v.(T)
 	return ok
 }
 
 // isTexts says whether a value is a list of strings.
-func isTexts(v Value) bool {
-	list, ok := v.(List)
-	return ok && !slices.ContainsFunc(list, func(item Value) bool { return !isA[String](item) })
+func isTexts(v pyvalue.Value) bool {
+	list, ok := v.(pyvalue.List)
+	return ok && !slices.ContainsFunc(list, func(item pyvalue.Value) bool { return !isA[pyvalue.String](item) })
 }
 
 // isShare says whether a value is a number from 0 to 1; booleans are none.
-func isShare(v Value) bool {
+func isShare(v pyvalue.Value) bool {
 	f, err := floatOf(v)
 	return err == nil && 0 <= f && f <= 1
 }
 
 // floatOf is a number as a float. A boolean is none, and an integer may be too
 // large.
-func floatOf(v Value) (float64, error) {
-	n, ok := asNumber(v)
-	if !ok || isA[Bool](v) {
-		return 0, typeError("want a number, found %s", show(v))
+func floatOf(v pyvalue.Value) (float64, error) {
+	n, ok := pyvalue.AsNumber(v)
+	if !ok || isA[pyvalue.Bool](v) {
+		return 0, pyvalue.TypeError("want a number, found %s", show(v))
 	}
-	return n.float()
+	return n.Float()
 }

@@ -3,12 +3,14 @@ package grading
 import (
 	"slices"
 	"strings"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // multipleChoice passes when the answer's field "answer", as upper-case text, is
 // one of the correct ones. Nothing but case and the white space around it is
 // forgiven.
-func multipleChoice(config *Object, answer Value) (Result, error) {
+func multipleChoice(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	correct, err := correctAnswers(config)
 	if err != nil {
 		return Result{}, err
@@ -19,41 +21,41 @@ func multipleChoice(config *Object, answer Value) (Result, error) {
 		return r.without(answer, missing...), err
 	}
 	given := fields.Get("answer")
-	text := upper(trim(Text(given)))
+	text := pyvalue.Upper(pyvalue.TrimSpace(pyvalue.Text(given)))
 	r.metrics.Set("correct_answers", correct)
-	r.metrics.Set("agent_answer", String(text))
-	ok := slices.Contains(correct, Value(String(text)))
+	r.metrics.Set("agent_answer", pyvalue.String(text))
+	ok := slices.Contains(correct, pyvalue.Value(pyvalue.String(text)))
 	r.line(ok, "answered "+show(given))
 	if !ok {
-		r.fail("expected " + alternatives(correct) + ", found " + show(String(text)))
+		r.fail("expected " + alternatives(correct) + ", found " + show(pyvalue.String(text)))
 	}
 	return r.verdict(), nil
 }
 
 // correctAnswers returns the normalised correct answers.
-func correctAnswers(config *Object) (List, error) {
-	entries := List{String("")}
+func correctAnswers(config *pyvalue.Object) (pyvalue.List, error) {
+	entries := pyvalue.List{pyvalue.String("")}
 	if one := config.Get("correct_answer"); one != nil {
-		entries = List{one}
+		entries = pyvalue.List{one}
 	}
 	if several := config.Get("correct_answers"); several != nil {
 		var err error
-		if entries, err = iterate("correct_answers", several); err != nil {
+		if entries, err = pyvalue.Iterate("correct_answers", several); err != nil {
 			return nil, err
 		}
 	}
-	correct := List{}
+	correct := pyvalue.List{}
 	for _, entry := range entries {
-		s, ok := entry.(String)
+		s, ok := entry.(pyvalue.String)
 		if !ok {
-			return nil, typeError("correct answer: want a string, found %s", KindOf(entry))
+			return nil, pyvalue.TypeError("correct answer: want a string, found %s", pyvalue.KindOf(entry))
 		}
-		correct = append(correct, String(upper(trim(string(s)))))
+		correct = append(correct, pyvalue.String(pyvalue.Upper(pyvalue.TrimSpace(string(s)))))
 	}
 	return correct, nil
 }
 
-func alternatives(correct List) string {
+func alternatives(correct pyvalue.List) string {
 	texts := make([]string, len(correct))
 	for i, c := range correct {
 		texts[i] = show(c)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 // TestMultipleChoice: given is the metric agent_answer, empty when nothing is
@@ -59,7 +59,7 @@ func TestMultipleChoice(t *testing.T) {
 		require.Equal(t, c.outcome, outcome(got), "%s %s", c.config, c.answer)
 		given := ""
 		if v := got.Metrics.Get("agent_answer"); v != nil {
-			given = `"` + grading.Text(v) + `"`
+			given = `"` + pyvalue.Text(v) + `"`
 		}
 		require.Equal(t, c.given, given, "%s %s", c.config, c.answer)
 		require.InDelta(t, map[bool]float64{true: 1, false: 0}[got.Passed], got.Score, 0)

@@ -3,13 +3,17 @@ package grading
 import (
 	"fmt"
 	"math"
+
+	"assay/internal/stats"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // mutualInformation passes when clusters and samples have something to do with
 // each other, but not too much: their adjusted mutual information, by the
 // contingency table of the answer, is between two thresholds. The lower is 0
 // unless given, which clusters that are perfectly mixed miss by a little.
-func mutualInformation(config *Object, answer Value) (Result, error) {
+func mutualInformation(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	thresholds, err := passThresholds(config)
 	if err != nil {
 		return Result{}, err
@@ -19,8 +23,8 @@ func mutualInformation(config *Object, answer Value) (Result, error) {
 	if err != nil || missing != nil {
 		return r.without(answer, missing...), err
 	}
-	clusters, _ := given.Get("clusters").(List)
-	samples, _ := given.Get("samples").(List)
+	clusters, _ := given.Get("clusters").(pyvalue.List)
+	samples, _ := given.Get("samples").(pyvalue.List)
 	cells, fault := readContingency(given.Get("contingency"), len(clusters), len(samples))
 	if fault != "" {
 		r.fail(fault)
@@ -34,11 +38,11 @@ func mutualInformation(config *Object, answer Value) (Result, error) {
 		r.fail("contingency: every count is 0")
 		return r.verdict(), nil
 	}
-	least, most := orElse(thresholds, "ami_min", Float(0)), orElse(thresholds, "ami_max", Null{})
-	if err := affordableInformation(table); err != nil {
+	least, most := orElse(thresholds, "ami_min", pyvalue.Float(0)), orElse(thresholds, "ami_max", pyvalue.Null{})
+	if err := affordableTable(table); err != nil {
 		return Result{}, err
 	}
-	ami := Float(adjustedMutualInformation(table))
+	ami := pyvalue.Float(stats.AdjustedMutualInformation(table))
 	if err := r.mutualInformation(ami, least, most); err != nil {
 		return Result{}, err
 	}
@@ -50,12 +54,27 @@ func mutualInformation(config *Object, answer Value) (Result, error) {
 	return r.verdict(), nil
 }
 
-func (r *report) mutualInformation(ami, least, most Value) error {
+// affordableTable returns an error if a table has so many rows, columns and counts that
+// its mutual information would take too long.
+func affordableTable(table [][]int) error {
+	if stats.AdjustedMutualInformationSteps(table) <= 2*mostSteps {
+		return nil
+	}
+	sum := 0
+	for _, row := range table {
+		for _, count := range row {
+			sum += count
+		}
+	}
+	return pyvalue.ValueError("contingency: a table of %d by %d with a sum of %d takes more steps than a grader may", len(table), len(table[0]), sum)
+}
+
+func (r *report) mutualInformation(ami, least, most pyvalue.Value) error {
 	const what = "adjusted mutual information"
 	if _, err := r.atLeast(what, ami, least); err != nil {
 		return err
 	}
-	if most == (Null{}) {
+	if most == (pyvalue.Null{}) {
 		return decimals(least)
 	}
 	if _, err := r.atMost(what, ami, most); err != nil {
@@ -67,14 +86,14 @@ func (r *report) mutualInformation(ami, least, most Value) error {
 // readContingency makes numbers of a table of counts, of strings too, which must
 // have this many rows and columns, none of them negative and one above 0. null is
 // NaN. fault says what is wrong with it, "" if nothing is.
-func readContingency(v Value, rows, columns int) (cells [][]float64, fault string) {
-	list, _ := v.(List)
+func readContingency(v pyvalue.Value, rows, columns int) (cells [][]float64, fault string) {
+	list, _ := v.(pyvalue.List)
 	if rows == 0 || columns == 0 || len(list) != rows {
 		return nil, fmt.Sprintf("contingency: want a list of clusters, of samples, and a table of one row for each cluster; found %d, %d and %d rows", rows, columns, len(list))
 	}
 	some := false
 	for i, item := range list {
-		row, _ := item.(List)
+		row, _ := item.(pyvalue.List)
 		if len(row) != columns {
 			return nil, fmt.Sprintf("contingency[%d]: want a list of %d counts, found %s", i, columns, show(item))
 		}
@@ -94,12 +113,12 @@ func readContingency(v Value, rows, columns int) (cells [][]float64, fault strin
 	return cells, ""
 }
 
-func readCount(cell Value) (float64, bool) {
-	if cell == (Null{}) {
+func readCount(cell pyvalue.Value) (float64, bool) {
+	if cell == (pyvalue.Null{}) {
 		return math.NaN(), true
 	}
 	number, ok := readNumber(cell)
-	n, isNumber := asNumber(number)
-	f, err := n.float()
+	n, isNumber := pyvalue.AsNumber(number)
+	f, err := n.Float()
 	return f, ok && isNumber && err == nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
 )
 
 func crossed(clusters, samples, contingency string) string {
@@ -130,16 +131,16 @@ Failures:
 func TestInformationOfLargeTables(t *testing.T) {
 	t.Parallel()
 	const size = 3000
-	row := grading.List{}
+	row := pyvalue.List{}
 	for range size {
-		row = append(row, grading.NewInt(50))
+		row = append(row, pyvalue.NewInt(50))
 	}
-	var table, names grading.List
+	var table, names pyvalue.List
 	for i := range size {
 		table = append(table, row)
-		names = append(names, grading.NewInt(int64(i)))
+		names = append(names, pyvalue.NewInt(int64(i)))
 	}
-	answer := grading.NewObject("clusters", names)
+	answer := pyvalue.NewObject("clusters", names)
 	answer.Set("samples", names)
 	answer.Set("contingency", table)
 	got := grading.Grade(t.Context(), grading.Spec{Type: "adjusted_mutual_information"}, grading.Input{Answer: answer})

@@ -3,6 +3,8 @@ package grading
 import (
 	"context"
 	"strings"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // notebookCheck looks at the notebook that was left behind, whether or not there
@@ -10,11 +12,11 @@ import (
 // names that must_use and must_not_use name, as whole words outside of comments
 // and strings (see [codeOf]); and must_run_clean (see [mustRunClean]). All that
 // is demanded is looked at; the score is the share that holds.
-func notebookCheck(ctx context.Context, config *Object, in Input) (Result, error) {
+func notebookCheck(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
 	demands, err := readNotebookCheck(config)
 	switch {
 	case err != nil:
-		return Result{}, valueError("%v", err)
+		return Result{}, pyvalue.ValueError("%v", err)
 	case in.Notebook == nil:
 		return Result{}, notebookError("what the notebook was is not known")
 	}
@@ -32,7 +34,7 @@ func notebookCheck(ctx context.Context, config *Object, in Input) (Result, error
 	return look.result(float64(held) / float64(len(demands))), nil
 }
 
-func notebookError(text string) *Error { return &Error{Kind: "notebook", Text: text} }
+func notebookError(text string) *pyvalue.Error { return &pyvalue.Error{Kind: "notebook", Text: text} }
 
 // notebookLook is a notebook that is being looked at, and what was found so far.
 type notebookLook struct {
@@ -60,12 +62,12 @@ func lookAt(in Input) *notebookLook {
 			l.cells = append(l.cells, codeCell{Cell: cell, number: i + 1, code: code})
 		}
 	}
-	errors := List{}
+	errors := pyvalue.List{}
 	for _, cell := range l.failing() {
-		errors = append(errors, NewInt(int64(cell.number)))
+		errors = append(errors, pyvalue.NewInt(int64(cell.number)))
 	}
-	l.metrics.Set("cells", NewInt(int64(len(in.Notebook.Cells))))
-	l.metrics.Set("code_cells", NewInt(int64(len(l.cells))))
+	l.metrics.Set("cells", pyvalue.NewInt(int64(len(in.Notebook.Cells))))
+	l.metrics.Set("code_cells", pyvalue.NewInt(int64(len(l.cells))))
 	l.metrics.Set("errors", errors)
 	return l
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 // python returns a notebook of Python cells that ran well and showed nothing.
@@ -22,7 +24,7 @@ func pythonNotebook(sources ...string) *grading.Notebook {
 
 func checkNotebook(t *testing.T, config string, in grading.Input) grading.Result {
 	t.Helper()
-	spec := grading.Spec{Type: "notebook_check", Config: decode(t, config)}
+	spec := grading.Spec{Type: "notebook_check", Config: pyvaluetest.Decode(t, config)}
 	require.NoError(t, grading.Check(spec), config)
 	return grading.Grade(t.Context(), spec, in)
 }
@@ -35,7 +37,7 @@ func TestNotebookCheckConfig(t *testing.T) {
 		`{"must_run_clean": "yes"}`, `{"must_use": "numpy"}`, `{"must_use": [3]}`, `{"must_not_use": [" "]}`,
 		`{"min_cells": 1, "must_not_use": {"a": 1}}`,
 	} {
-		spec := grading.Spec{Type: "notebook_check", Config: decode(t, config), Field: "grader"}
+		spec := grading.Spec{Type: "notebook_check", Config: pyvaluetest.Decode(t, config), Field: "grader"}
 		require.ErrorContains(t, grading.Check(spec), "field grader.config: ", config)
 		got := grading.Grade(t.Context(), spec, grading.Input{Notebook: pythonNotebook("1")})
 		require.Equal(t, "value_error", got.Error.Kind, config)
@@ -45,9 +47,9 @@ func TestNotebookCheckConfig(t *testing.T) {
 func TestNotebookCheckWithout(t *testing.T) {
 	t.Parallel()
 	got := checkNotebook(t, `{"no_errors": true}`, grading.Input{})
-	require.Equal(t, &grading.Error{Kind: "notebook", Text: "what the notebook was is not known"}, got.Error)
+	require.Equal(t, &pyvalue.Error{Kind: "notebook", Text: "what the notebook was is not known"}, got.Error)
 	got = checkNotebook(t, `{"must_run_clean": true}`, grading.Input{Notebook: pythonNotebook("1")})
-	require.Equal(t, &grading.Error{Kind: "notebook", Text: "a notebook cannot be run again here"}, got.Error)
+	require.Equal(t, &pyvalue.Error{Kind: "notebook", Text: "a notebook cannot be run again here"}, got.Error)
 }
 
 func TestNotebookCheckOfAllDemands(t *testing.T) {
@@ -60,7 +62,7 @@ func TestNotebookCheckOfAllDemands(t *testing.T) {
 	require.False(t, got.Passed)
 	require.Nil(t, got.Error)
 	require.InDelta(t, 0.25, got.Score, 0)
-	require.JSONEq(t, `{"cells": 7, "code_cells": 4, "errors": [5, 6], "missing": ["numpy"], "forbidden": []}`, asJSON(t, got.Metrics))
+	require.JSONEq(t, `{"cells": 7, "code_cells": 4, "errors": [5, 6], "missing": ["numpy"], "forbidden": []}`, pyvaluetest.JSON(t, got.Metrics))
 	require.Equal(t, `Notebook check: FAIL
 
 x 4 cells have code, expected at least 5
@@ -135,7 +137,7 @@ func TestNotebookCheckNames(t *testing.T) {
 	} {
 		n := &grading.Notebook{Language: c.language, Cells: []grading.Cell{{Code: true, Source: "1"}, {Code: true, Source: c.source}}}
 		for key, want := range map[string]bool{"must_use": c.uses, "must_not_use": !c.uses} {
-			config := grading.NewObject(key, grading.List{grading.String(c.name)})
+			config := pyvalue.NewObject(key, pyvalue.List{pyvalue.String(c.name)})
 			got := grading.Grade(t.Context(), grading.Spec{Type: "notebook_check", Config: config}, grading.Input{Notebook: n})
 			require.Equal(t, want, got.Passed, "%s %q in %q: %s", key, c.name, c.source, got.Reasoning)
 		}
@@ -187,7 +189,7 @@ func TestNotebookRunAgain(t *testing.T) {
 		if c.failure != "" {
 			differing = `[2]`
 		}
-		require.JSONEq(t, `{"cells": 3, "code_cells": 1, "errors": `+errorsOf(c.shown)+`, "differing": `+differing+`}`, asJSON(t, got.Metrics))
+		require.JSONEq(t, `{"cells": 3, "code_cells": 1, "errors": `+errorsOf(c.shown)+`, "differing": `+differing+`}`, pyvaluetest.JSON(t, got.Metrics))
 	}
 }
 
@@ -202,7 +204,7 @@ func TestNotebookThatCannotBeRunAgain(t *testing.T) {
 	t.Parallel()
 	in := grading.Input{Notebook: pythonNotebook("1", "2"), Rerun: rerun(nil, errors.New("no kernel"))}
 	got := checkNotebook(t, `{"must_run_clean": true}`, in)
-	require.Equal(t, &grading.Error{Kind: "notebook", Text: "the notebook could not be run again: no kernel"}, got.Error)
+	require.Equal(t, &pyvalue.Error{Kind: "notebook", Text: "the notebook could not be run again: no kernel"}, got.Error)
 	in.Rerun = rerun([]grading.Cell{{Code: true}}, nil)
 	got = checkNotebook(t, `{"must_run_clean": true}`, in)
 	require.Equal(t, "notebook", got.Error.Kind)
@@ -217,7 +219,7 @@ func FuzzNotebookNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source string) {
 		for _, language := range []string{"python", "elisp"} {
 			n := &grading.Notebook{Language: language, Cells: []grading.Cell{{Code: true, Source: source}}}
-			spec := grading.Spec{Type: "notebook_check", Config: grading.NewObject("must_use", grading.List{grading.String("x")})}
+			spec := grading.Spec{Type: "notebook_check", Config: pyvalue.NewObject("must_use", pyvalue.List{pyvalue.String("x")})}
 			got := grading.Grade(t.Context(), spec, grading.Input{Notebook: n})
 			require.Nil(t, got.Error, source)
 		}

@@ -6,23 +6,25 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // notebookDemand looks at a notebook and says what it found; its error is that
 // it could not look.
 type notebookDemand func(ctx context.Context, l *notebookLook) error
 
-func checkNotebookCheck(config *Object) error {
+func checkNotebookCheck(config *pyvalue.Object) error {
 	_, err := readNotebookCheck(config)
 	return err
 }
 
 // readNotebookCheck returns what a config demands, at least one thing. What is
 // null, false or an empty list demands nothing.
-func readNotebookCheck(config *Object) ([]notebookDemand, error) {
+func readNotebookCheck(config *pyvalue.Object) ([]notebookDemand, error) {
 	readers := []struct {
 		key  string
-		read func(Value) (notebookDemand, error)
+		read func(pyvalue.Value) (notebookDemand, error)
 	}{
 		{"min_cells", minCells},
 		{"no_errors", flagDemand(noErrors)},
@@ -35,7 +37,7 @@ func readNotebookCheck(config *Object) ([]notebookDemand, error) {
 	for _, r := range readers {
 		keys = append(keys, r.key)
 		v := config.Get(r.key)
-		if v == nil || v == (Null{}) {
+		if v == nil || v == (pyvalue.Null{}) {
 			continue
 		}
 		demand, err := r.read(v)
@@ -52,8 +54,8 @@ func readNotebookCheck(config *Object) ([]notebookDemand, error) {
 	return demands, nil
 }
 
-func minCells(v Value) (notebookDemand, error) {
-	least, ok := v.(Int)
+func minCells(v pyvalue.Value) (notebookDemand, error) {
+	least, ok := v.(pyvalue.Int)
 	if !ok || least.Big().Sign() < 1 {
 		return nil, fmt.Errorf("want an integer of at least 1, found %s", show(v))
 	}
@@ -76,9 +78,9 @@ func noErrors(_ context.Context, l *notebookLook) error {
 }
 
 // flagDemand makes a reader of a demand that is made by true.
-func flagDemand(demand notebookDemand) func(Value) (notebookDemand, error) {
-	return func(v Value) (notebookDemand, error) {
-		wanted, ok := v.(Bool)
+func flagDemand(demand notebookDemand) func(pyvalue.Value) (notebookDemand, error) {
+	return func(v pyvalue.Value) (notebookDemand, error) {
+		wanted, ok := v.(pyvalue.Bool)
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("want true or false, found %s", show(v))
@@ -90,15 +92,15 @@ func flagDemand(demand notebookDemand) func(Value) (notebookDemand, error) {
 }
 
 // namesDemand makes a reader of a demand about a list of names.
-func namesDemand(demand func(names []string) notebookDemand) func(Value) (notebookDemand, error) {
-	return func(v Value) (notebookDemand, error) {
-		list, ok := v.(List)
+func namesDemand(demand func(names []string) notebookDemand) func(pyvalue.Value) (notebookDemand, error) {
+	return func(v pyvalue.Value) (notebookDemand, error) {
+		list, ok := v.(pyvalue.List)
 		if !ok {
 			return nil, fmt.Errorf("want a list of names, found %s", show(v))
 		}
 		var names []string
 		for i, item := range list {
-			name, ok := item.(String)
+			name, ok := item.(pyvalue.String)
 			if !ok || strings.TrimSpace(string(name)) == "" {
 				return nil, fmt.Errorf("[%d]: want a name, found %s", i, show(item))
 			}
@@ -114,13 +116,13 @@ func namesDemand(demand func(names []string) notebookDemand) func(Value) (notebo
 // mustUse demands that each name stands as a whole word in the code of some cell.
 func mustUse(names []string) notebookDemand {
 	return func(_ context.Context, l *notebookLook) error {
-		missing := List{}
+		missing := pyvalue.List{}
 		for _, name := range names {
 			if cell := l.using(name); cell != 0 {
 				l.say(true, fmt.Sprintf("uses %s, in cell %d", name, cell))
 				continue
 			}
-			missing = append(missing, String(name))
+			missing = append(missing, pyvalue.String(name))
 			l.say(false, fmt.Sprintf("uses %s nowhere in its code", name))
 		}
 		l.metrics.Set("missing", missing)
@@ -131,14 +133,14 @@ func mustUse(names []string) notebookDemand {
 // mustNotUse demands that no name does.
 func mustNotUse(names []string) notebookDemand {
 	return func(_ context.Context, l *notebookLook) error {
-		forbidden := List{}
+		forbidden := pyvalue.List{}
 		for _, name := range names {
 			cell := l.using(name)
 			if cell == 0 {
 				l.say(true, fmt.Sprintf("does not use %s", name))
 				continue
 			}
-			forbidden = append(forbidden, String(name))
+			forbidden = append(forbidden, pyvalue.String(name))
 			l.say(false, fmt.Sprintf("uses %s, in cell %d, which it must not", name, cell))
 		}
 		l.metrics.Set("forbidden", forbidden)

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // mustRunClean demands that the notebook, run again from top to bottom in a
@@ -28,10 +30,10 @@ func mustRunClean(ctx context.Context, l *notebookLook) error {
 	if len(again.Cells) != len(l.notebook.Cells) {
 		return notebookError(fmt.Sprintf("of %d cells %d came back from running them again", len(l.notebook.Cells), len(again.Cells)))
 	}
-	differing := List{}
+	differing := pyvalue.List{}
 	for _, cell := range l.cells {
 		if difference := rerunDifference(cell.Cell, again.Cells[cell.number-1]); difference != "" {
-			differing = append(differing, NewInt(int64(cell.number)))
+			differing = append(differing, pyvalue.NewInt(int64(cell.number)))
 			l.say(false, fmt.Sprintf("cell %d, run again: %s", cell.number, difference))
 		}
 	}
@@ -79,7 +81,7 @@ func textDifference(expected, found string) string {
 	return fmt.Sprintf("line %d of its text: expected its end, found %s", n+1, clipped(after[n]))
 }
 
-func clipped(line string) string { return show(String(line)) }
+func clipped(line string) string { return show(pyvalue.String(line)) }
 
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)

@@ -1,14 +1,17 @@
 package grading
 
-import "fmt"
+import (
+	"assay/testcases/grading/pyvalue"
+	"fmt"
+)
 
 // numericRange passes when every field of the ground truth is found in the
 // answer strictly between the min and the max of its range. A range must have
 // the ground truth strictly inside. Without ground truth or ranges it fails.
-func numericRange(config *Object, answer Value) (Result, error) {
+func numericRange(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	r := newReport("Numeric range")
-	truth, _ := config.Get("ground_truth").(*Object)
-	ranges, _ := config.Get("ranges").(*Object)
+	truth, _ := config.Get("ground_truth").(*pyvalue.Object)
+	ranges, _ := config.Get("ranges").(*pyvalue.Object)
 	if truth.Len() == 0 || ranges.Len() == 0 {
 		r.fail("the case has no ground_truth, or no ranges, to grade by")
 		return r.verdict(), nil
@@ -19,20 +22,20 @@ func numericRange(config *Object, answer Value) (Result, error) {
 
 type rangeGrader struct {
 	report *report
-	answer Value
-	ranges *Object
+	answer pyvalue.Value
+	ranges *pyvalue.Object
 }
 
 // field judges one field and reports it. The error is that of an answer in which
 // nothing can be looked up.
-func (g rangeGrader) field(name string, expected Value) (bool, error) {
-	limits, _ := g.ranges.Get(name).(*Object)
-	low, high := orElse(limits, "min", Null{}), orElse(limits, "max", Null{})
+func (g rangeGrader) field(name string, expected pyvalue.Value) (bool, error) {
+	limits, _ := g.ranges.Get(name).(*pyvalue.Object)
+	low, high := orElse(limits, "min", pyvalue.Null{}), orElse(limits, "max", pyvalue.Null{})
 	g.report.metrics.Set(name+"_expected", expected)
 	g.report.metrics.Set(name+"_min", low)
 	g.report.metrics.Set(name+"_max", high)
 
-	var actual Value = Null{}
+	var actual pyvalue.Value = pyvalue.Null{}
 	fault := g.badRange(name, low, high, expected)
 	if fault == "" {
 		found, err := lookup(g.answer, name)
@@ -42,7 +45,7 @@ func (g rangeGrader) field(name string, expected Value) (bool, error) {
 		actual, fault = g.judge(found, low, high)
 	}
 	g.report.metrics.Set(name+"_actual", actual)
-	g.report.metrics.Set(name+"_pass", Bool(fault == ""))
+	g.report.metrics.Set(name+"_pass", pyvalue.Bool(fault == ""))
 	g.report.line(fault == "", fmt.Sprintf("%s: %s, expected between %s and %s", name, show(actual), show(low), show(high)))
 	if fault != "" {
 		g.report.fail(name + ": " + fault)
@@ -51,19 +54,19 @@ func (g rangeGrader) field(name string, expected Value) (bool, error) {
 }
 
 // badRange says what keeps a range from being one, "" if nothing does.
-func (g rangeGrader) badRange(name string, low, high, expected Value) string {
+func (g rangeGrader) badRange(name string, low, high, expected pyvalue.Value) string {
 	entry := g.ranges.Get(name)
 	if entry == nil {
 		return "the case has no range for it"
 	}
-	if _, ok := entry.(*Object); !ok {
+	if _, ok := entry.(*pyvalue.Object); !ok {
 		return "its range is not an object but " + show(entry)
 	}
 	for _, bound := range []struct {
 		name string
-		v    Value
+		v    pyvalue.Value
 	}{{"min", low}, {"max", high}, {"ground truth", expected}} {
-		if k := KindOf(bound.v); k != "integer" && k != "number" {
+		if k := pyvalue.KindOf(bound.v); k != "integer" && k != "number" {
 			return fmt.Sprintf("its %s is not a number but %s", bound.name, show(bound.v))
 		}
 	}
@@ -75,27 +78,27 @@ func (g rangeGrader) badRange(name string, low, high, expected Value) string {
 
 // judge returns what was found as a number, where it can be one, and what is
 // wrong with it.
-func (g rangeGrader) judge(found, low, high Value) (actual Value, fault string) {
+func (g rangeGrader) judge(found, low, high pyvalue.Value) (actual pyvalue.Value, fault string) {
 	if found == nil {
-		return Null{}, "missing from the answer"
+		return pyvalue.Null{}, "missing from the answer"
 	}
 	actual, ok := readNumber(found)
-	if _, number := asNumber(actual); !ok || !number {
+	if _, number := pyvalue.AsNumber(actual); !ok || !number {
 		return actual, show(found) + " is not a number"
 	}
 	if strictlyBetween(low, actual, high) {
 		return actual, ""
 	}
 	bound := low
-	if above, _ := less(low, actual); above {
+	if above, _ := pyvalue.Less(low, actual); above {
 		bound = high
 	}
 	return actual, fmt.Sprintf("found %s, expected more than %s and less than %s%s", show(actual), show(low), show(high), offBy(actual, bound))
 }
 
 // strictlyBetween is low < v < high of numbers; with NaN it is false.
-func strictlyBetween(low, v, high Value) bool {
-	above, err := less(low, v)
-	below, also := less(v, high)
+func strictlyBetween(low, v, high pyvalue.Value) bool {
+	above, err := pyvalue.Less(low, v)
+	below, also := pyvalue.Less(v, high)
 	return above && below && err == nil && also == nil
 }

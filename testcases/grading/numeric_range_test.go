@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 func ranged(low, truth, high string) string {
@@ -74,7 +76,7 @@ func TestNumericRangeScoresAndReasoning(t *testing.T) {
 	config := `{"ground_truth": {"a": 1, "b": 1, "c": 1, "d": 1}, "ranges": {"a": {"min": 0, "max": 2}, "b": {"min": 0, "max": 2}, "c": {"min": 5, "max": 2}, "d": {"min": 0, "max": 2}}}`
 	got := grade(t, "numeric_range", config, `{"a": 1, "b": 2.5, "c": 3}`)
 	require.InDelta(t, 0.25, got.Score, 0)
-	require.Equal(t, `{"a":1.0,"b":0.0,"c":0.0,"d":0.0}`, asJSON(t, got.FieldScores))
+	require.Equal(t, `{"a":1.0,"b":0.0,"c":0.0,"d":0.0}`, pyvaluetest.JSON(t, got.FieldScores))
 	require.Equal(t, []string{"a_expected", "a_min", "a_max", "a_actual", "a_pass"}, keys(got.Metrics)[:5])
 	require.Equal(t, `Numeric range: FAIL
 

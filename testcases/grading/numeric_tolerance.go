@@ -1,10 +1,13 @@
 package grading
 
-import "fmt"
+import (
+	"assay/testcases/grading/pyvalue"
+	"fmt"
+)
 
 // numericTolerance passes when every field of the ground truth is found in the
 // answer within its tolerance. Without a ground truth it passes with score 0.
-func numericTolerance(config *Object, answer Value) (Result, error) {
+func numericTolerance(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	truth, err := section(config, "ground_truth")
 	if err != nil {
 		return Result{}, err
@@ -15,24 +18,24 @@ func numericTolerance(config *Object, answer Value) (Result, error) {
 
 // tolerancesOf returns what the config has under "tolerances" or, without that
 // key, under "tolerance".
-func tolerancesOf(config *Object) Value {
+func tolerancesOf(config *pyvalue.Object) pyvalue.Value {
 	for _, key := range []string{"tolerances", "tolerance"} {
 		if v := config.Get(key); v != nil {
 			return v
 		}
 	}
-	return &Object{}
+	return &pyvalue.Object{}
 }
 
 type toleranceGrader struct {
 	report     *report
-	answer     Value
-	tolerances Value
+	answer     pyvalue.Value
+	tolerances pyvalue.Value
 }
 
 // field judges one field of the ground truth and reports it. The error ends the
 // grading; what is merely wrong with the answer does not.
-func (g *toleranceGrader) field(name string, expected Value) (bool, error) {
+func (g *toleranceGrader) field(name string, expected pyvalue.Value) (bool, error) {
 	found, err := lookup(g.answer, name)
 	if err != nil {
 		return false, err
@@ -50,7 +53,7 @@ func (g *toleranceGrader) field(name string, expected Value) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if actual == (Null{}) {
+	if actual == (pyvalue.Null{}) {
 		g.record(name, actual, expected, hopeless())
 		g.report.fail(name + ": null is not a number, expected " + show(expected))
 		return false, nil
@@ -71,10 +74,10 @@ func (g *toleranceGrader) field(name string, expected Value) (bool, error) {
 	return j.within, nil
 }
 
-func (g *toleranceGrader) record(name string, actual, expected Value, j judgement) {
+func (g *toleranceGrader) record(name string, actual, expected pyvalue.Value, j judgement) {
 	metrics := g.report.metrics
 	metrics.Set(name+"_actual", actual)
 	metrics.Set(name+"_expected", expected)
 	metrics.Set(name+"_error", j.off)
-	metrics.Set(name+"_pass", Bool(j.within))
+	metrics.Set(name+"_pass", pyvalue.Bool(j.within))
 }

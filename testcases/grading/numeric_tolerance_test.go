@@ -10,11 +10,13 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 func grade(t *testing.T, kind, config, answer string) grading.Result {
 	t.Helper()
-	return grading.Grade(t.Context(), grading.Spec{Type: kind, Config: decode(t, config), Field: "grader"}, grading.Input{Answer: decode(t, answer)})
+	return grading.Grade(t.Context(), grading.Spec{Type: kind, Config: pyvaluetest.Decode(t, config), Field: "grader"}, grading.Input{Answer: pyvaluetest.Decode(t, answer)})
 }
 
 // TestNumericTolerance has one row per rule of the grader. The outcome is
@@ -126,8 +128,8 @@ func TestNumericTolerance(t *testing.T) {
 			require.Equal(t, c.outcome, outcome(got), got.Reasoning)
 			err := ""
 			if got.Metrics.Has("n_error") {
-				err = asJSON(t, got.Metrics.Get("n_error"))
-				require.Equal(t, grading.Value(grading.Bool(got.Passed)), got.Metrics.Get("n_pass"))
+				err = pyvaluetest.JSON(t, got.Metrics.Get("n_error"))
+				require.Equal(t, pyvalue.Value(pyvalue.Bool(got.Passed)), got.Metrics.Get("n_pass"))
 			}
 			require.Equal(t, c.err, err)
 			if got.Error != nil {
@@ -177,7 +179,7 @@ func TestNumericToleranceScoresAndReasoning(t *testing.T) {
 	got := grade(t, "numeric_tolerance", config, `{"cells": 1540, "umi": 820, "auc": "0.7"}`)
 	require.False(t, got.Passed)
 	require.InDelta(t, 0.25, got.Score, 0)
-	require.JSONEq(t, `{"cells": 0.0, "umi": 1.0, "auc": 0.0, "gone": 0.0}`, asJSON(t, got.FieldScores))
+	require.JSONEq(t, `{"cells": 0.0, "umi": 1.0, "auc": 0.0, "gone": 0.0}`, pyvaluetest.JSON(t, got.FieldScores))
 	require.Equal(t, strings.TrimSpace(`
 Numeric tolerance: FAIL
 
@@ -218,7 +220,7 @@ func TestPassedImplies(t *testing.T) {
 		a := rapid.Float64Range(-100, 100).Draw(t, "actual")
 		e := rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(-100, 100)).Draw(t, "expected")
 		v := rapid.Float64Range(0, 50).Draw(t, "value")
-		got := verdict(t, kind, grading.Float(a), grading.Float(e), v)
+		got := verdict(t, kind, pyvalue.Float(a), pyvalue.Float(e), v)
 		within := map[string]bool{
 			"absolute": math.Abs(a-e) <= v,
 			"relative": e != 0 && math.Abs(a-e)/math.Abs(e) <= v,
@@ -231,22 +233,22 @@ func TestPassedImplies(t *testing.T) {
 	})
 }
 
-func drawNumber(t *rapid.T, label string) grading.Value {
+func drawNumber(t *rapid.T, label string) pyvalue.Value {
 	if rapid.Bool().Draw(t, label+" is whole") {
-		return grading.NewInt(rapid.Int64Range(-1e6, 1e6).Draw(t, label))
+		return pyvalue.NewInt(rapid.Int64Range(-1e6, 1e6).Draw(t, label))
 	}
-	return grading.Float(rapid.OneOf(rapid.Float64Range(-1e6, 1e6), rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1)})).Draw(t, label))
+	return pyvalue.Float(rapid.OneOf(rapid.Float64Range(-1e6, 1e6), rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1)})).Draw(t, label))
 }
 
-func verdict(t *rapid.T, kind string, actual, expected grading.Value, value float64) grading.Result {
-	tolerance := grading.NewObject("type", grading.String(kind))
-	tolerance.Set("value", grading.Float(value))
+func verdict(t *rapid.T, kind string, actual, expected pyvalue.Value, value float64) grading.Result {
+	tolerance := pyvalue.NewObject("type", pyvalue.String(kind))
+	tolerance.Set("value", pyvalue.Float(value))
 	if kind == "both" {
-		tolerance = grading.NewObject("lower", grading.Float(value))
-		tolerance.Set("upper", grading.Float(value))
+		tolerance = pyvalue.NewObject("lower", pyvalue.Float(value))
+		tolerance.Set("upper", pyvalue.Float(value))
 	}
-	config := grading.NewObject("ground_truth", grading.NewObject("n", expected))
-	config.Set("tolerances", grading.NewObject("n", tolerance))
+	config := pyvalue.NewObject("ground_truth", pyvalue.NewObject("n", expected))
+	config.Set("tolerances", pyvalue.NewObject("n", tolerance))
 	spec := grading.Spec{Type: "numeric_tolerance", Config: config}
-	return grading.Grade(t.Context(), spec, grading.Input{Answer: grading.NewObject("n", actual)})
+	return grading.Grade(t.Context(), spec, grading.Input{Answer: pyvalue.NewObject("n", actual)})
 }

@@ -3,6 +3,8 @@ package grading
 import (
 	"fmt"
 	"strings"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // demandNames lists what a probe can demand, for messages.
@@ -18,13 +20,13 @@ type probe struct {
 type demand struct {
 	about string // "value", "type" or "len"
 	text  string // what is expected
-	met   func(found Value) bool
+	met   func(found pyvalue.Value) bool
 }
 
 // probesOf reads the probes of a config. A probe has an expression and at least
 // one demand; several must all be met.
-func probesOf(config *Object) ([]probe, error) {
-	list, ok := config.Get("probes").(List)
+func probesOf(config *pyvalue.Object) ([]probe, error) {
+	list, ok := config.Get("probes").(pyvalue.List)
 	if !ok || len(list) == 0 {
 		return nil, fmt.Errorf("probes: want a list of at least one, found %s", show(config.Get("probes")))
 	}
@@ -39,12 +41,12 @@ func probesOf(config *Object) ([]probe, error) {
 	return probes, nil
 }
 
-func probeOf(v Value) (probe, error) {
-	o, ok := v.(*Object)
+func probeOf(v pyvalue.Value) (probe, error) {
+	o, ok := v.(*pyvalue.Object)
 	if !ok {
-		return probe{}, fmt.Errorf("want an object, found %s", KindOf(v))
+		return probe{}, fmt.Errorf("want an object, found %s", pyvalue.KindOf(v))
 	}
-	expr, ok := o.Get("expr").(String)
+	expr, ok := o.Get("expr").(pyvalue.String)
 	if !ok || o.Len() < 2 {
 		return probe{}, fmt.Errorf("want a string expr and at least one of %s", demandNames)
 	}
@@ -62,37 +64,37 @@ func probeOf(v Value) (probe, error) {
 	return p, nil
 }
 
-func demandOf(key string, want Value) (demand, error) {
+func demandOf(key string, want pyvalue.Value) (demand, error) {
 	switch key {
 	case "equals":
-		return demand{"value", show(want), func(found Value) bool { return sameJSON(found, want) }}, nil
+		return demand{"value", show(want), func(found pyvalue.Value) bool { return pyvalue.SameJSON(found, want) }}, nil
 	case "approx":
 		return approx(want)
 	case "contains":
-		return demand{"value", "something that contains " + show(want), func(found Value) bool { return holds(found, want) }}, nil
+		return demand{"value", "something that contains " + show(want), func(found pyvalue.Value) bool { return holds(found, want) }}, nil
 	case "type":
-		if want.kind() != "string" {
+		if pyvalue.KindOf(want) != "string" {
 			return demand{}, fmt.Errorf("want a string, found %s", show(want))
 		}
-		return demand{"type", "type " + Text(want), func(found Value) bool { return sameJSON(found, want) }}, nil
+		return demand{"type", "type " + pyvalue.Text(want), func(found pyvalue.Value) bool { return pyvalue.SameJSON(found, want) }}, nil
 	case "len":
-		if want.kind() != "integer" {
+		if pyvalue.KindOf(want) != "integer" {
 			return demand{}, fmt.Errorf("want an integer, found %s", show(want))
 		}
-		return demand{"len", "len " + Text(want), func(found Value) bool { return sameJSON(found, want) }}, nil
+		return demand{"len", "len " + pyvalue.Text(want), func(found pyvalue.Value) bool { return pyvalue.SameJSON(found, want) }}, nil
 	default:
 		return demand{}, fmt.Errorf("no such demand; known are %s", demandNames)
 	}
 }
 
 // approx wants |found - value| <= max(abs, rel * |value|).
-func approx(want Value) (demand, error) {
+func approx(want pyvalue.Value) (demand, error) {
 	bad := fmt.Errorf("want {value, abs, rel}, all numbers and only the first needed, found %s", show(want))
-	o, ok := want.(*Object)
+	o, ok := want.(*pyvalue.Object)
 	if !ok || !o.Has("value") {
 		return demand{}, bad
 	}
-	value, margins := o.Get("value"), map[string]Value{"abs": NewInt(0), "rel": NewInt(0)}
+	value, margins := o.Get("value"), map[string]pyvalue.Value{"abs": pyvalue.NewInt(0), "rel": pyvalue.NewInt(0)}
 	for key, v := range o.All() {
 		if margins[key] != nil {
 			margins[key] = v
@@ -104,40 +106,40 @@ func approx(want Value) (demand, error) {
 		}
 	}
 	text := fmt.Sprintf("%s within %s or a relative %s", show(value), show(margins["abs"]), show(margins["rel"]))
-	return demand{"value", text, func(found Value) bool { return near(found, value, margins["abs"], margins["rel"]) }}, nil
+	return demand{"value", text, func(found pyvalue.Value) bool { return near(found, value, margins["abs"], margins["rel"]) }}, nil
 }
 
-func near(found, value, absolute, relative Value) bool {
+func near(found, value, absolute, relative pyvalue.Value) bool {
 	if !isNumber(found) {
 		return false
 	}
-	off, err := distance(found, value)
+	off, err := pyvalue.Distance(found, value)
 	if err != nil {
 		return false // too large for a float, so far from one
 	}
-	if within, _ := atMost(off, absolute); within {
+	if within, _ := pyvalue.AtMost(off, absolute); within {
 		return true
 	}
-	margin, err := multiply(relative, magnitude(value))
+	margin, err := pyvalue.Multiply(relative, pyvalue.Abs(value))
 	if err != nil {
 		return false
 	}
-	within, _ := atMost(off, margin)
+	within, _ := pyvalue.AtMost(off, margin)
 	return within
 }
 
 // isNumber says whether v is a number, which a boolean is not here.
-func isNumber(v Value) bool {
-	_, isBool := v.(Bool)
-	_, ok := asNumber(v)
+func isNumber(v pyvalue.Value) bool {
+	_, isBool := v.(pyvalue.Bool)
+	_, ok := pyvalue.AsNumber(v)
 	return ok && !isBool
 }
 
 // holds says whether found has want as a member, a key or a part.
-func holds(found, want Value) bool {
-	if list, ok := found.(List); ok {
+func holds(found, want pyvalue.Value) bool {
+	if list, ok := found.(pyvalue.List); ok {
 		for _, item := range list {
-			if sameJSON(item, want) {
+			if pyvalue.SameJSON(item, want) {
 				return true
 			}
 		}
@@ -149,7 +151,7 @@ func holds(found, want Value) bool {
 
 // judge says whether a finding meets all demands, in a text that names the
 // expression, what was expected and what was found.
-func (p probe) judge(finding *Object) (text string, ok bool) {
+func (p probe) judge(finding *pyvalue.Object) (text string, ok bool) {
 	ok = true
 	var expected, found []string
 	for _, d := range p.demands {
@@ -167,17 +169,17 @@ func (p probe) judge(finding *Object) (text string, ok bool) {
 	return fmt.Sprintf("%s: expected %s, found %s", p.expr, strings.Join(expected, " and "), strings.Join(found, " and ")), false
 }
 
-func (p probe) seen(finding *Object, about string) string {
+func (p probe) seen(finding *pyvalue.Object, about string) string {
 	if why := finding.Get("raised"); why != nil {
-		return "that it raises " + Text(why)
+		return "that it raises " + pyvalue.Text(why)
 	}
 	if why := finding.Get("not_json"); why != nil {
-		return "no JSON: " + Text(why)
+		return "no JSON: " + pyvalue.Text(why)
 	}
 	if about == "value" {
 		return show(finding.Get(about))
 	}
-	return about + " " + Text(finding.Get(about))
+	return about + " " + pyvalue.Text(finding.Get(about))
 }
 
 func (p probe) asks(about string) bool {

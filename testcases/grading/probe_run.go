@@ -5,6 +5,8 @@ import (
 	_ "embed" // for the program that runs in the kernel
 	"fmt"
 	"strings"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // probeProgram defines a function that evaluates an expression and returns
@@ -18,7 +20,7 @@ var probeProgram string
 func checkByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, error) {
 	r := newReport("Kernel check")
 	met := 0
-	var notJSON *Error
+	var notJSON *pyvalue.Error
 	for _, p := range probes {
 		finding, err := look(ctx, p, kernel)
 		if err != nil {
@@ -32,11 +34,11 @@ func checkByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, 
 		}
 		r.fail(text)
 		if why := finding.Get("not_json"); why != nil && notJSON == nil {
-			notJSON = &Error{Kind: "not_json", Text: p.expr + ": " + Text(why)}
+			notJSON = &pyvalue.Error{Kind: "not_json", Text: p.expr + ": " + pyvalue.Text(why)}
 		}
 	}
-	r.metrics.Set("probes", NewInt(int64(len(probes))))
-	r.metrics.Set("probes_passed", NewInt(int64(met)))
+	r.metrics.Set("probes", pyvalue.NewInt(int64(len(probes))))
+	r.metrics.Set("probes_passed", pyvalue.NewInt(int64(met)))
 	result := r.result(float64(met) / float64(len(probes)))
 	result.Error = notJSON
 	return result, nil
@@ -44,18 +46,18 @@ func checkByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, 
 
 // look evaluates a probe. What it found has type, len and value, as far as they
 // were asked for; or raised, or not_json, which say why not.
-func look(ctx context.Context, p probe, kernel Kernel) (*Object, error) {
+func look(ctx context.Context, p probe, kernel Kernel) (*pyvalue.Object, error) {
 	done, err := execute(ctx, kernel, probeCode(p))
 	if err != nil {
 		return nil, err
 	}
 	if done.Status != "ok" {
-		return nil, &Error{Kind: "kernel", Text: fmt.Sprintf("the probe %s did not run: %s\n%s", p.expr, done.Status, strings.TrimSpace(done.Exception))}
+		return nil, &pyvalue.Error{Kind: "kernel", Text: fmt.Sprintf("the probe %s did not run: %s\n%s", p.expr, done.Status, strings.TrimSpace(done.Exception))}
 	}
-	v, err := Decode(done.Result)
-	finding, ok := v.(*Object)
+	v, err := pyvalue.Decode(done.Result)
+	finding, ok := v.(*pyvalue.Object)
 	if err != nil || !ok {
-		return nil, &Error{Kind: "kernel", Text: fmt.Sprintf("the probe %s brought nothing but %s", p.expr, show(String(done.Result)))}
+		return nil, &pyvalue.Error{Kind: "kernel", Text: fmt.Sprintf("the probe %s brought nothing but %s", p.expr, show(pyvalue.String(done.Result)))}
 	}
 	return finding, nil
 }
@@ -64,5 +66,5 @@ func look(ctx context.Context, p probe, kernel Kernel) (*Object, error) {
 // which Python reads as JSON does, so that it cannot become code of the program.
 func probeCode(p probe) string {
 	return fmt.Sprintf("%s__assay_probe__(%s, %s, %s)\n", probeProgram,
-		appendString(nil, p.expr), repr(Bool(p.asks("len"))), repr(Bool(p.asks("value"))))
+		pyvalue.AppendJSON(nil, pyvalue.String(p.expr)), pyvalue.Repr(pyvalue.Bool(p.asks("len"))), pyvalue.Repr(pyvalue.Bool(p.asks("value"))))
 }

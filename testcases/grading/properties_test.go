@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 // ofAnswers are the graders that read nothing but the answer.
@@ -22,7 +24,7 @@ func ofAnswers() []string {
 }
 
 // drawPlausible draws a config and an answer that go together.
-func drawPlausible(t *rapid.T, kind string) (config *grading.Object, answer grading.Value, g gen) {
+func drawPlausible(t *rapid.T, kind string) (config *pyvalue.Object, answer pyvalue.Value, g gen) {
 	g = gen{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
 	draw := plausible()[kind]
 	require.NotNil(t, draw, kind)
@@ -30,7 +32,7 @@ func drawPlausible(t *rapid.T, kind string) (config *grading.Object, answer grad
 	return config, answer, g
 }
 
-func gradeValues(t *rapid.T, kind string, config, answer grading.Value) grading.Result {
+func gradeValues(t *rapid.T, kind string, config, answer pyvalue.Value) grading.Result {
 	return grading.Grade(t.Context(), grading.Spec{Type: kind, Config: config}, grading.Input{Answer: answer})
 }
 
@@ -40,7 +42,7 @@ func TestAnyConfigAnyAnswer(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom(ofAnswers()).Draw(t, "type")
-		config, answer := values().Draw(t, "config"), values().Draw(t, "answer")
+		config, answer := pyvaluetest.Values().Draw(t, "config"), pyvaluetest.Values().Draw(t, "answer")
 		if plausible()[kind] != nil && rapid.IntRange(0, 3).Draw(t, "plausible") > 0 {
 			c, a, g := drawPlausible(t, kind)
 			config, answer = g.mutateObject(c), g.mutate(g.mutate(a))
@@ -59,14 +61,14 @@ func TestAnyConfigAnyAnswer(t *testing.T) {
 		}
 		out, err := json.Marshal(got)
 		require.NoError(t, err)
-		again, err := grading.Decode(string(out))
+		again, err := pyvalue.Decode(string(out))
 		require.NoError(t, err)
-		object, _ := again.(*grading.Object)
+		object, _ := again.(*pyvalue.Object)
 		require.Equal(t, written(got.Metrics), written(object.Get("metrics")))
 	})
 }
 
-func written(v grading.Value) string {
+func written(v pyvalue.Value) string {
 	out, err := v.MarshalJSON()
 	if err != nil {
 		return err.Error()
@@ -95,26 +97,26 @@ func TestVerdictFollowsFromMetrics(t *testing.T) {
 }
 
 // metrics are read as doubles, which suffices for what plausible draws.
-type metrics struct{ *grading.Object }
+type metrics struct{ *pyvalue.Object }
 
 func (m metrics) number(key string) float64 { return asFloat(m.Get(key)) }
 
 func (m metrics) length(key string) float64 {
-	items, _ := m.Get(key).(grading.List)
+	items, _ := m.Get(key).(pyvalue.List)
 	return float64(len(items))
 }
 
-func asFloat(v grading.Value) float64 {
+func asFloat(v pyvalue.Value) float64 {
 	switch v := v.(type) {
-	case grading.Bool:
+	case pyvalue.Bool:
 		if v {
 			return 1
 		}
 		return 0
-	case grading.Int:
+	case pyvalue.Int:
 		f, _ := v.Big().Float64()
 		return f
-	case grading.Float:
+	case pyvalue.Float:
 		return float64(v)
 	default:
 		return math.NaN()
@@ -132,45 +134,45 @@ func (m metrics) each(ending string, holds func(name string) bool) bool {
 	return true
 }
 
-func conditions() map[string]func(m metrics, config *grading.Object) bool {
-	labels := func(m metrics, _ *grading.Object) bool {
+func conditions() map[string]func(m metrics, config *pyvalue.Object) bool {
+	labels := func(m metrics, _ *pyvalue.Object) bool {
 		both := m.length("true_positives")
 		all := both + m.length("false_positives") + m.length("false_negatives")
 		return both/max(1, all) >= m.number("pass_threshold")
 	}
-	adjacent := func(m metrics, _ *grading.Object) bool {
-		claim := grading.Text(m.Get("adjacency_pass"))
+	adjacent := func(m metrics, _ *pyvalue.Object) bool {
+		claim := pyvalue.Text(m.Get("adjacency_pass"))
 		return m.number("median_ic_to_pc_um") <= m.number("max_median_threshold") && m.number("p90_ic_to_pc_um") <= m.number("max_p90_threshold") &&
 			m.number("pct_ic_within_15um") >= m.number("min_pct_15um_threshold") && m.number("pct_ic_mixed_within_55um") >= m.number("min_pct_55um_threshold") &&
 			!slices.Contains([]string{"", "0", "0.0", "-0.0", "False", "None", "[]", "{}"}, claim)
 	}
-	return map[string]func(m metrics, config *grading.Object) bool{
+	return map[string]func(m metrics, config *pyvalue.Object) bool{
 		"label_set_jaccard": labels,
 		"jaccard_label_set": labels,
 		"spatial_adjacency": adjacent,
-		"numeric_range": func(m metrics, _ *grading.Object) bool {
+		"numeric_range": func(m metrics, _ *pyvalue.Object) bool {
 			return m.each("_pass", func(n string) bool {
 				return m.number(n+"_min") < m.number(n+"_actual") && m.number(n+"_actual") < m.number(n+"_max")
 			})
 		},
-		"distribution_comparison": func(m metrics, config *grading.Object) bool {
-			tolerances, _ := config.Get("tolerances").(*grading.Object)
+		"distribution_comparison": func(m metrics, config *pyvalue.Object) bool {
+			tolerances, _ := config.Get("tolerances").(*pyvalue.Object)
 			return m.each("_pass", func(n string) bool {
 				limit, key := 3.0, "cell_type_percentages"
 				if n == "total_cells" {
 					limit, key = 0, n
 				}
-				if entry, _ := tolerances.Get(key).(*grading.Object); entry.Has("value") {
+				if entry, _ := tolerances.Get(key).(*pyvalue.Object); entry.Has("value") {
 					limit = asFloat(entry.Get("value"))
 				}
 				return math.Abs(m.number(n+"_actual")-m.number(n+"_expected")) <= limit
 			})
 		},
-		"marker_gene_separation": func(m metrics, _ *grading.Object) bool {
+		"marker_gene_separation": func(m metrics, _ *pyvalue.Object) bool {
 			return m.number("mean_auroc_agent") >= m.number("mean_auroc_threshold") && m.length("high_auroc_genes")/m.number("num_genes") >= m.number("fraction_high_threshold")
 		},
-		"marker_gene_precision_recall": func(m metrics, _ *grading.Object) bool {
-			if perType, ok := m.Get("per_celltype").(*grading.Object); ok {
+		"marker_gene_precision_recall": func(m metrics, _ *pyvalue.Object) bool {
+			if perType, ok := m.Get("per_celltype").(*pyvalue.Object); ok {
 				return passing(perType, m.number("min_recall_per_celltype")) >= m.number("min_celltypes_passing")
 			}
 			both := m.length("true_positives")
@@ -179,9 +181,9 @@ func conditions() map[string]func(m metrics, config *grading.Object) bool {
 	}
 }
 
-func passing(perType *grading.Object, least float64) (n float64) {
+func passing(perType *pyvalue.Object, least float64) (n float64) {
 	for _, v := range perType.All() {
-		one, _ := v.(*grading.Object)
+		one, _ := v.(*pyvalue.Object)
 		m := metrics{one}
 		if canonical := m.number("num_canonical"); canonical == 0 && least <= 1 || m.length("true_positives")/canonical >= least {
 			n++
@@ -196,8 +198,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom([]string{"label_set_jaccard", "marker_gene_precision_recall", "distribution_comparison"}).Draw(t, "type")
 		config, answer, g := drawPlausible(t, kind)
-		if object, ok := answer.(*grading.Object); ok && kind == "marker_gene_precision_recall" {
-			config.Set("answer_field", grading.String(keys(object)[object.Len()-1])) // else the first list is taken
+		if object, ok := answer.(*pyvalue.Object); ok && kind == "marker_gene_precision_recall" {
+			config.Set("answer_field", pyvalue.String(keys(object)[object.Len()-1])) // else the first list is taken
 		}
 		before, after := gradeValues(t, kind, config, answer), gradeValues(t, kind, shuffle(g, config), shuffle(g, answer))
 		require.Equal(t, before.Passed, after.Passed, "%s\n%s", before.Reasoning, after.Reasoning)
@@ -206,16 +208,16 @@ func TestOrderDoesNotMatter(t *testing.T) {
 }
 
 // shuffle changes the order of all keys and members.
-func shuffle(g gen, v grading.Value) grading.Value {
+func shuffle(g gen, v pyvalue.Value) pyvalue.Value {
 	switch v := v.(type) {
-	case grading.List:
-		items := grading.List{}
+	case pyvalue.List:
+		items := pyvalue.List{}
 		for _, i := range g.Perm(len(v)) {
 			items = append(items, shuffle(g, v[i]))
 		}
 		return items
-	case *grading.Object:
-		items, names := &grading.Object{}, keys(v)
+	case *pyvalue.Object:
+		items, names := &pyvalue.Object{}, keys(v)
 		for _, i := range g.Perm(len(names)) {
 			items.Set(names[i], shuffle(g, v.Get(names[i])))
 		}
@@ -243,9 +245,9 @@ func TestEasierNeverFails(t *testing.T) {
 }
 
 // ease moves every threshold in a config, by its name, to where it asks for less.
-func ease(v grading.Value, name string, by float64) grading.Value {
-	if object, ok := v.(*grading.Object); ok {
-		easier := &grading.Object{}
+func ease(v pyvalue.Value, name string, by float64) pyvalue.Value {
+	if object, ok := v.(*pyvalue.Object); ok {
+		easier := &pyvalue.Object{}
 		for key, item := range object.All() {
 			easier.Set(key, ease(item, key, by))
 		}
@@ -256,10 +258,10 @@ func ease(v grading.Value, name string, by float64) grading.Value {
 	case math.IsNaN(f):
 		return v
 	case name == "value" || name == "max" || strings.HasPrefix(name, "max_") || strings.HasSuffix(name, "_max"):
-		return grading.Float(f + by)
+		return pyvalue.Float(f + by)
 	case name == "min" || strings.HasPrefix(name, "min_") || strings.HasSuffix(name, "_min") ||
 		slices.Contains([]string{"pass_threshold", "precision_at_k", "recall_at_k", "mean_auroc", "fraction_high", "per_gene_cutoff"}, name):
-		return grading.Float(f - by)
+		return pyvalue.Float(f - by)
 	}
 	return v
 }

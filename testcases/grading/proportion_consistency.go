@@ -3,13 +3,17 @@ package grading
 import (
 	"fmt"
 	"math"
+
+	"assay/internal/stats"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // proportionConsistency passes when the samples of the answer have their cell
 // types in like proportions: a chi-square test finds no difference, and Cramér's
 // V is small. The proportions are tested as they are given, as if they were
 // counts.
-func proportionConsistency(config *Object, answer Value) (Result, error) {
+func proportionConsistency(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	thresholds, err := passThresholds(config)
 	if err != nil {
 		return Result{}, err
@@ -19,8 +23,8 @@ func proportionConsistency(config *Object, answer Value) (Result, error) {
 	if err != nil || missing != nil {
 		return r.without(answer, missing...), err
 	}
-	types, _ := given.Get("cell_types").(List)
-	samples, _ := given.Get("samples").(List)
+	types, _ := given.Get("cell_types").(pyvalue.List)
+	samples, _ := given.Get("samples").(pyvalue.List)
 	if len(types) == 0 || len(samples) < 2 {
 		r.fail(fmt.Sprintf("want lists of at least 1 cell type and 2 samples, found %d and %d", len(types), len(samples)))
 		return r.verdict(), nil
@@ -41,26 +45,26 @@ func proportionConsistency(config *Object, answer Value) (Result, error) {
 		r.fail(err.Error())
 		return r.verdict(), nil
 	}
-	for _, name := range append(append(List{}, types...), p.names...) {
-		if KindOf(name) != "string" {
-			return Result{}, typeError("the name of a sample or cell type: want a string, found %s", show(name))
+	for _, name := range append(append(pyvalue.List{}, types...), p.names...) {
+		if pyvalue.KindOf(name) != "string" {
+			return Result{}, pyvalue.TypeError("the name of a sample or cell type: want a string, found %s", show(name))
 		}
 	}
-	return r.consistency(p, test, orElse(thresholds, "chi2_q_min", Float(0.05)), orElse(thresholds, "cramers_v_max", Float(0.15)))
+	return r.consistency(p, test, orElse(thresholds, "chi2_q_min", pyvalue.Float(0.05)), orElse(thresholds, "cramers_v_max", pyvalue.Float(0.15)))
 }
 
 // proportions are a row for each sample and a column for each cell type.
 type proportions struct {
-	types, names List
+	types, names pyvalue.List
 	table        [][]float64
 }
 
 // readProportions makes the table. A cell type that a sample does not have is 0.
 // fault says what is wrong with the samples, "" if nothing is.
-func readProportions(types, samples List) (p proportions, fault string, err error) {
+func readProportions(types, samples pyvalue.List) (p proportions, fault string, err error) {
 	p.types = types
 	for i, item := range samples {
-		sample, _ := item.(*Object)
+		sample, _ := item.(*pyvalue.Object)
 		if !sample.Has("sample") || !sample.Has("proportions") {
 			return p, fmt.Sprintf("samples[%d]: want an object with sample and proportions, found %s", i, show(item)), nil
 		}
@@ -77,8 +81,8 @@ func readProportions(types, samples List) (p proportions, fault string, err erro
 			if v == nil {
 				continue
 			}
-			n, ok := asNumber(v)
-			if row[j], err = n.float(); !ok || err != nil {
+			n, ok := pyvalue.AsNumber(v)
+			if row[j], err = n.Float(); !ok || err != nil {
 				fault = fmt.Sprintf("samples[%d]: the proportion of %s is not a number but %s", i, show(name), show(v))
 			}
 		}
@@ -88,28 +92,45 @@ func readProportions(types, samples List) (p proportions, fault string, err erro
 	return p, fault, nil
 }
 
+// testIndependence makes the chi-square test of a table. A negative cell, and a row or
+// column of zeros only, are value errors.
+func testIndependence(table [][]float64) (stats.ChiSquareTest, error) {
+	for _, row := range table {
+		for _, cell := range row {
+			if cell < 0 {
+				return stats.ChiSquareTest{}, pyvalue.ValueError("a chi-square test needs a table without negative values, found %s", pyvalue.FormatFloat(cell))
+			}
+		}
+	}
+	test, err := stats.ChiSquareIndependence(table)
+	if err != nil {
+		return test, pyvalue.ValueError("%v", err)
+	}
+	return test, nil
+}
+
 // cramersV is how strong a difference between the samples is, 0 to 1.
 func (p proportions) cramersV(statistic float64) float64 {
 	var all []float64
 	for _, row := range p.table {
 		all = append(all, row...)
 	}
-	total, smaller := sumFloats(all), min(len(p.table), len(p.types))-1
+	total, smaller := stats.PairwiseSum(all), min(len(p.table), len(p.types))-1
 	if smaller == 0 || !(total > 0) {
 		return 0
 	}
 	return math.Sqrt(statistic / (total * float64(smaller)))
 }
 
-func (r *report) consistency(p proportions, test chiSquare, least, most Value) (Result, error) {
-	v := Float(p.cramersV(test.statistic))
-	q := Float(test.p) // Benjamini and Hochberg leave a single p as it is
+func (r *report) consistency(p proportions, test stats.ChiSquareTest, least, most pyvalue.Value) (Result, error) {
+	v := pyvalue.Float(p.cramersV(test.Statistic))
+	q := pyvalue.Float(test.P) // Benjamini and Hochberg leave a single p as it is
 	r.metrics.Set("num_samples", count(p.names))
 	r.metrics.Set("num_cell_types", count(p.types))
-	r.metrics.Set("chi2_statistic", Float(test.statistic))
-	r.metrics.Set("p_value", Float(test.p))
+	r.metrics.Set("chi2_statistic", pyvalue.Float(test.Statistic))
+	r.metrics.Set("p_value", pyvalue.Float(test.P))
 	r.metrics.Set("q_value", q)
-	r.metrics.Set("degrees_of_freedom", NewInt(int64(test.freedom)))
+	r.metrics.Set("degrees_of_freedom", pyvalue.NewInt(int64(test.DegreesOfFreedom)))
 	r.metrics.Set("cramers_v", v)
 	r.metrics.Set("chi2_q_min_threshold", least)
 	r.metrics.Set("cramers_v_max_threshold", most)
@@ -121,8 +142,8 @@ func (r *report) consistency(p proportions, test chiSquare, least, most Value) (
 	if err != nil {
 		return Result{}, err
 	}
-	r.metrics.Set("q_pass", Bool(likely))
-	r.metrics.Set("cramers_pass", Bool(small))
+	r.metrics.Set("q_pass", pyvalue.Bool(likely))
+	r.metrics.Set("cramers_pass", pyvalue.Bool(small))
 	r.metrics.Set("cell_types", p.types)
 	r.metrics.Set("sample_names", p.names)
 	return r.verdict(), nil

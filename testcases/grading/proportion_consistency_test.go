@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 // composed is an answer with the cell types t0, t1, … and a sample for each row.
@@ -96,8 +97,8 @@ func TestChiSquare(t *testing.T) {
 		{[][]float64{{90, 5, 5}, {30, 40, 30}}, "75.07936507936508", "0.6126963566048238", 4.974197451002384e-17},
 	} {
 		got := grade(t, "proportion_consistency", `{}`, composed(c.rows...))
-		require.Equal(t, c.statistic, asJSON(t, got.Metrics.Get("chi2_statistic")))
-		require.Equal(t, c.v, asJSON(t, got.Metrics.Get("cramers_v")))
+		require.Equal(t, c.statistic, pyvaluetest.JSON(t, got.Metrics.Get("chi2_statistic")))
+		require.Equal(t, c.v, pyvaluetest.JSON(t, got.Metrics.Get("cramers_v")))
 		require.InDelta(t, c.p, number(t, got, "p_value"), 1e-12*c.p)
 	}
 }
@@ -105,7 +106,7 @@ func TestChiSquare(t *testing.T) {
 // number is a metric that is a float.
 func number(t *testing.T, got grading.Result, metric string) (f float64) {
 	t.Helper()
-	require.NoError(t, json.Unmarshal([]byte(asJSON(t, got.Metrics.Get(metric))), &f), got.Reasoning)
+	require.NoError(t, json.Unmarshal([]byte(pyvaluetest.JSON(t, got.Metrics.Get(metric))), &f), got.Reasoning)
 	return f
 }
 

@@ -2,7 +2,6 @@ package grading_test
 
 import (
 	"bufio"
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 // TestReference grades what the library that other harnesses use has graded,
@@ -22,15 +23,15 @@ func TestReference(t *testing.T) {
 	defer file.Close()
 	seen := map[string]int{}
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		row := object(t, grading.RestoreFloats(decode(t, lines.Text())))
-		kind := strings.TrimPrefix(grading.Text(row.Get("grader")), "legacy_")
+		row := pyvaluetest.Object(t, pyvalue.RestoreFloats(pyvaluetest.Decode(t, lines.Text())))
+		kind := strings.TrimPrefix(pyvalue.Text(row.Get("grader")), "legacy_")
 		if kind == "eval_lint" {
 			continue // the rows of the linter, which has a test of its own
 		}
 		seen[kind]++
-		t.Run(grading.Text(row.Get("id")), func(t *testing.T) {
+		t.Run(pyvalue.Text(row.Get("id")), func(t *testing.T) {
 			t.Parallel()
-			expect := object(t, row.Get("expect"))
+			expect := pyvaluetest.Object(t, row.Get("expect"))
 			switch kind {
 			case "answer_extraction":
 				checkExtraction(t, row, expect)
@@ -52,9 +53,9 @@ func TestReference(t *testing.T) {
 	require.Equal(t, want, seen)
 }
 
-func checkVerdict(t *testing.T, got grading.Result, expect *grading.Object) {
+func checkVerdict(t *testing.T, got grading.Result, expect *pyvalue.Object) {
 	t.Helper()
-	require.Equal(t, grading.Value(grading.Bool(got.Passed)), expect.Get("passed"), got.Reasoning)
+	require.Equal(t, pyvalue.Value(pyvalue.Bool(got.Passed)), expect.Get("passed"), got.Reasoning)
 	require.Empty(t, differentMetric("metrics", expect.Get("metrics"), got.Metrics))
 	require.Nil(t, got.Error)
 	if !expect.Has("score") {
@@ -62,47 +63,39 @@ func checkVerdict(t *testing.T, got grading.Result, expect *grading.Object) {
 	}
 	score := expect.Get("score")
 	if !got.Passed && got.Metrics.Len() == 0 {
-		score = grading.Float(0)
+		score = pyvalue.Float(0)
 	}
-	require.Equal(t, score, grading.Value(grading.Float(got.Score)))
-	if fields := object(t, expect.Get("field_scores")); fields.Len() > 0 {
-		require.Equal(t, asJSON(t, fields), asJSON(t, got.FieldScores))
+	require.Equal(t, score, pyvalue.Value(pyvalue.Float(got.Score)))
+	if fields := pyvaluetest.Object(t, expect.Get("field_scores")); fields.Len() > 0 {
+		require.Equal(t, pyvaluetest.JSON(t, fields), pyvaluetest.JSON(t, got.FieldScores))
 	}
 }
 
 // checkSeveral compares each entry's result. An entry that the library could
 // not use has none there, and an error here.
-func checkSeveral(t *testing.T, row, expect *grading.Object) {
+func checkSeveral(t *testing.T, row, expect *pyvalue.Object) {
 	t.Helper()
-	entries := list(t, object(t, row.Get("config")).Get("graders"))
-	results := list(t, object(t, expect.Get("metrics")).Get("results"))
+	entries := pyvaluetest.List(t, pyvaluetest.Object(t, row.Get("config")).Get("graders"))
+	results := pyvaluetest.List(t, pyvaluetest.Object(t, expect.Get("metrics")).Get("results"))
 	for i, item := range entries {
-		entry := object(t, item)
-		kind, _ := entry.Get("type").(grading.String)
+		entry := pyvaluetest.Object(t, item)
+		kind, _ := entry.Get("type").(pyvalue.String)
 		spec := grading.Spec{Type: string(kind), Config: entry.Get("config")}
 		got := grading.Grade(t.Context(), spec, grading.Input{Answer: row.Get("answer")})
-		if results[i] == (grading.Null{}) {
+		if results[i] == (pyvalue.Null{}) {
 			require.Equal(t, "unknown_grader", got.Error.Kind)
 			continue
 		}
-		checkVerdict(t, got, object(t, results[i]))
+		checkVerdict(t, got, pyvaluetest.Object(t, results[i]))
 	}
 }
 
-func checkExtraction(t *testing.T, row, expect *grading.Object) {
+func checkExtraction(t *testing.T, row, expect *pyvalue.Object) {
 	t.Helper()
-	got, err := grading.ExtractSummary(grading.Text(row.Get("answer")))
+	got, err := grading.ExtractSummary(pyvalue.Text(row.Get("answer")))
 	require.NoError(t, err)
-	require.Equal(t, expect.Get("passed") == grading.Bool(true), got.Answer != nil, got.Reason)
+	require.Equal(t, expect.Get("passed") == pyvalue.Bool(true), got.Answer != nil, got.Reason)
 	if got.Answer != nil {
-		require.Equal(t, asJSON(t, object(t, expect.Get("metrics")).Get("extracted")), asJSON(t, got.Answer))
+		require.Equal(t, pyvaluetest.JSON(t, pyvaluetest.Object(t, expect.Get("metrics")).Get("extracted")), pyvaluetest.JSON(t, got.Answer))
 	}
-}
-
-// asJSON keeps order and the difference between 1 and 1.0.
-func asJSON(t *testing.T, v any) string {
-	t.Helper()
-	out, err := json.Marshal(v)
-	require.NoError(t, err)
-	return string(out)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // matches passes when pattern matches somewhere in the answer, or in the field
@@ -12,10 +14,10 @@ import (
 // text unless (?m) is set, and there are no backreferences.
 //
 // Metrics: pattern, and match, the first text that matched or null.
-func matches(config *Object, answer Value) (Result, error) {
+func matches(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	pattern, err := readRegex(config)
 	if err != nil {
-		return Result{}, valueError("%v", err)
+		return Result{}, pyvalue.ValueError("%v", err)
 	}
 	name, part, err := partOf(config, answer)
 	if err != nil {
@@ -23,25 +25,25 @@ func matches(config *Object, answer Value) (Result, error) {
 	}
 	r := newReport("Regex")
 	if part == nil {
-		r.fail(name + ": missing from the answer, expected a match of " + show(String(pattern.String())))
+		r.fail(name + ": missing from the answer, expected a match of " + show(pyvalue.String(pattern.String())))
 		return r.verdict(), nil
 	}
-	text := Text(part)
+	text := pyvalue.Text(part)
 	if err := affordable("pattern and text", instructions(pattern), len(text)/16); err != nil {
 		return Result{}, err
 	}
 	found := pattern.FindStringIndex(text)
-	r.metrics.Set("pattern", String(pattern.String()))
-	r.metrics.Set("match", Null{})
+	r.metrics.Set("pattern", pyvalue.String(pattern.String()))
+	r.metrics.Set("match", pyvalue.Null{})
 	if found == nil {
-		failure := fmt.Sprintf("%s: no match of %s in %s", name, show(String(pattern.String())), show(String(text)))
+		failure := fmt.Sprintf("%s: no match of %s in %s", name, show(pyvalue.String(pattern.String())), show(pyvalue.String(text)))
 		r.line(false, failure)
 		r.fail(failure)
 		return r.verdict(), nil
 	}
-	match := String(text[found[0]:found[1]])
+	match := pyvalue.String(text[found[0]:found[1]])
 	r.metrics.Set("match", match)
-	r.line(true, fmt.Sprintf("%s: %s matches %s", name, show(match), show(String(pattern.String()))))
+	r.line(true, fmt.Sprintf("%s: %s matches %s", name, show(match), show(pyvalue.String(pattern.String()))))
 	return r.verdict(), nil
 }
 
@@ -58,15 +60,15 @@ func instructions(pattern *regexp.Regexp) int {
 	return len(program.Inst)
 }
 
-func checkRegex(config *Object) error {
+func checkRegex(config *pyvalue.Object) error {
 	_, err := readRegex(config)
 	return err
 }
 
-func readRegex(config *Object) (*regexp.Regexp, error) {
-	text, ok := config.Get("pattern").(String)
+func readRegex(config *pyvalue.Object) (*regexp.Regexp, error) {
+	text, ok := config.Get("pattern").(pyvalue.String)
 	if !ok {
-		return nil, fmt.Errorf("pattern: want a string, found %s", KindOf(config.Get("pattern")))
+		return nil, fmt.Errorf("pattern: want a string, found %s", pyvalue.KindOf(config.Get("pattern")))
 	}
 	pattern, err := regexp.Compile(string(text))
 	if err != nil {

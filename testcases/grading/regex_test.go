@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 func TestRegex(t *testing.T) {
@@ -30,6 +32,6 @@ func TestRegex(t *testing.T) {
 		require.Equal(t, c.outcome, outcome(got), "%s %s: %s", c.config, c.answer, got.Reasoning)
 		require.Contains(t, got.Reasoning, c.text)
 	}
-	require.JSONEq(t, `{"pattern": "b+", "match": "bb"}`, asJSON(t, grade(t, "regex", `{"pattern": "b+"}`, `"abbc"`).Metrics))
-	require.JSONEq(t, `{"pattern": "x", "match": null}`, asJSON(t, grade(t, "regex", `{"pattern": "x"}`, `"abbc"`).Metrics))
+	require.JSONEq(t, `{"pattern": "b+", "match": "bb"}`, pyvaluetest.JSON(t, grade(t, "regex", `{"pattern": "b+"}`, `"abbc"`).Metrics))
+	require.JSONEq(t, `{"pattern": "x", "match": null}`, pyvaluetest.JSON(t, grade(t, "regex", `{"pattern": "x"}`, `"abbc"`).Metrics))
 }

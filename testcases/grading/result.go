@@ -5,51 +5,34 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // Result is the verdict of one grader.
 type Result struct {
-	Type        string  `json:"type"`
-	Spec        string  `json:"spec,omitempty"` // of [GradeAll]: [Spec.Digest], by which the grader is known again
-	Passed      bool    `json:"passed"`
-	Score       float64 `json:"score"` // 0 to 1
-	Reasoning   string  `json:"reasoning"`
-	Metrics     *Object `json:"metrics"`                // never nil
-	FieldScores *Object `json:"field_scores,omitempty"` // field to 1.0 or 0.0; nil where a grader has no fields
-	Error       *Error  `json:"error"`                  // why it could not be graded, nil if it could
-}
-
-// Error says why a value could not be read or graded. Kind is for programs:
-// type_error, value_error, key_error, overflow, recursion_error, not_json (of a
-// probe's value), kernel, notebook, command, model (of the judge),
-// unknown_grader or panic.
-type Error struct {
-	Kind string `json:"kind"`
-	Text string `json:"text"`
-}
-
-func (e *Error) Error() string { return e.Kind + ": " + e.Text }
-
-func typeError(format string, args ...any) *Error {
-	return &Error{Kind: "type_error", Text: fmt.Sprintf(format, args...)}
-}
-
-func valueError(format string, args ...any) *Error {
-	return &Error{Kind: "value_error", Text: fmt.Sprintf(format, args...)}
+	Type        string          `json:"type"`
+	Spec        string          `json:"spec,omitempty"` // of [GradeAll]: [Spec.Digest], by which the grader is known again
+	Passed      bool            `json:"passed"`
+	Score       float64         `json:"score"` // 0 to 1
+	Reasoning   string          `json:"reasoning"`
+	Metrics     *pyvalue.Object `json:"metrics"`                // never nil
+	FieldScores *pyvalue.Object `json:"field_scores,omitempty"` // field to 1.0 or 0.0; nil where a grader has no fields
+	Error       *pyvalue.Error  `json:"error"`                  // why it could not be graded, nil if it could
 }
 
 func isKind(err error, kind string) bool {
-	e, ok := errors.AsType[*Error](err)
+	e, ok := errors.AsType[*pyvalue.Error](err)
 	return ok && e.Kind == kind
 }
 
 // failed is the result of a grader that could not come to a verdict.
 func failed(err error) Result {
-	e, ok := errors.AsType[*Error](err)
+	e, ok := errors.AsType[*pyvalue.Error](err)
 	if !ok {
-		e = &Error{Kind: "value_error", Text: err.Error()}
+		e = &pyvalue.Error{Kind: "value_error", Text: err.Error()}
 	}
-	return Result{Reasoning: "could not be graded: " + e.Text, Metrics: &Object{}, Error: e}
+	return Result{Reasoning: "could not be graded: " + e.Text, Metrics: &pyvalue.Object{}, Error: e}
 }
 
 // report builds a result: a title, a line for each thing that was looked at,
@@ -58,10 +41,10 @@ type report struct {
 	title    string
 	lines    []string
 	failures []string
-	metrics  *Object
+	metrics  *pyvalue.Object
 }
 
-func newReport(title string) *report { return &report{title: title, metrics: &Object{}} }
+func newReport(title string) *report { return &report{title: title, metrics: &pyvalue.Object{}} }
 
 func (r *report) line(ok bool, text string) {
 	mark := "x "
@@ -102,7 +85,7 @@ func (r *report) verdict() Result {
 }
 
 // without is the result of an answer that lacks fields.
-func (r *report) without(answer Value, fields ...string) Result {
+func (r *report) without(answer pyvalue.Value, fields ...string) Result {
 	names := make([]string, len(fields))
 	for i, field := range fields {
 		names[i] = strconv.Quote(field)
@@ -112,9 +95,9 @@ func (r *report) without(answer Value, fields ...string) Result {
 }
 
 // show is v as Python writes it, cut to a length that fits a line.
-func show(v Value) string {
+func show(v pyvalue.Value) string {
 	const most = 200
-	text := runes(repr(v))
+	text := pyvalue.Runes(pyvalue.Repr(v))
 	if len(text) <= most {
 		return string(text)
 	}

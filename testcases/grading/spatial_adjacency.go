@@ -1,10 +1,13 @@
 package grading
 
-import "slices"
+import (
+	"assay/testcases/grading/pyvalue"
+	"slices"
+)
 
 // spatialAdjacency passes when the four numbers of the answer keep their
 // thresholds and it says itself, by any true value, that the adjacency is there.
-func spatialAdjacency(config *Object, answer Value) (Result, error) {
+func spatialAdjacency(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	thresholds, err := passThresholds(config)
 	if err != nil {
 		return Result{}, err
@@ -31,8 +34,8 @@ func spatialAdjacency(config *Object, answer Value) (Result, error) {
 		}
 	}
 	claim := given.Get("adjacency_pass")
-	r.line(truthy(claim), "adjacency_pass: "+show(claim))
-	if !truthy(claim) {
+	r.line(pyvalue.IsTruthy(claim), "adjacency_pass: "+show(claim))
+	if !pyvalue.IsTruthy(claim) {
 		r.fail("adjacency_pass: the answer itself says " + show(claim))
 	}
 	return r.verdict(), nil
@@ -56,11 +59,11 @@ func spatialTests() []spatialTest {
 	}
 }
 
-func (t spatialTest) limit(thresholds *Object) Value {
-	return orElse(thresholds, t.threshold, Float(t.fallback))
+func (t spatialTest) limit(thresholds *pyvalue.Object) pyvalue.Value {
+	return orElse(thresholds, t.threshold, pyvalue.Float(t.fallback))
 }
 
-func (r *report) spatial(test spatialTest, found, limit Value) error {
+func (r *report) spatial(test spatialTest, found, limit pyvalue.Value) error {
 	if err := decimals(found, limit); err != nil {
 		return err
 	}
@@ -69,21 +72,6 @@ func (r *report) spatial(test spatialTest, found, limit Value) error {
 		compare = r.atMost
 	}
 	ok, err := compare(test.field, found, limit)
-	r.metrics.Set(test.passMetric, Bool(ok))
+	r.metrics.Set(test.passMetric, pyvalue.Bool(ok))
 	return err
-}
-
-// truthy is Python's bool(v): what is neither null, false, 0 nor empty.
-func truthy(v Value) bool {
-	switch v := v.(type) {
-	case String:
-		return v != ""
-	case List:
-		return len(v) > 0
-	case *Object:
-		return v.Len() > 0
-	case Null:
-		return false
-	}
-	return !equal(v, NewInt(0))
 }

@@ -8,7 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 // row is a grading: what comes of a config and an answer. outcome is "pass",
@@ -24,20 +25,20 @@ func gradeRows(t *testing.T, kind string, rows map[string]row) {
 			got := grade(t, kind, c.config, c.answer)
 			require.Equal(t, c.outcome, outcome(got), got.Reasoning)
 			if c.metrics == "" {
-				require.Zero(t, got.Metrics.Len(), asJSON(t, got.Metrics))
+				require.Zero(t, got.Metrics.Len(), pyvaluetest.JSON(t, got.Metrics))
 				require.Zero(t, got.Score)
 				return
 			}
-			for key, want := range object(t, decode(t, c.metrics)).All() {
-				require.True(t, got.Metrics.Has(key), "%s is not among %s", key, asJSON(t, got.Metrics))
-				require.Equal(t, asJSON(t, want), asJSON(t, got.Metrics.Get(key)), key)
+			for key, want := range pyvaluetest.Object(t, pyvaluetest.Decode(t, c.metrics)).All() {
+				require.True(t, got.Metrics.Has(key), "%s is not among %s", key, pyvaluetest.JSON(t, got.Metrics))
+				require.Equal(t, pyvaluetest.JSON(t, want), pyvaluetest.JSON(t, got.Metrics.Get(key)), key)
 			}
 		})
 	}
 }
 
 // keys lists the keys of an object in order.
-func keys(o *grading.Object) (names []string) {
+func keys(o *pyvalue.Object) (names []string) {
 	for key := range o.All() {
 		names = append(names, key)
 	}

@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // tolerance says how far an answer may be from what was expected.
 type tolerance struct {
-	kind         Value // absolute, relative, min or max; nothing else passes
-	value        Value
-	lower, upper Value   // nil unless given, be it as null
-	own          *Object // the field's entry, which need not be where the rest is from
+	kind         pyvalue.Value // absolute, relative, min or max; nothing else passes
+	value        pyvalue.Value
+	lower, upper pyvalue.Value   // nil unless given, be it as null
+	own          *pyvalue.Object // the field's entry, which need not be where the rest is from
 }
 
 // judgement is what became of one field. What off means depends on the
@@ -19,21 +21,21 @@ type tolerance struct {
 // missed by; it is infinite when nothing could be calculated.
 type judgement struct {
 	within bool
-	off    Value
+	off    pyvalue.Value
 	reason string // why nothing could be calculated
 }
 
-func hopeless() judgement { return judgement{off: Float(math.Inf(1))} }
+func hopeless() judgement { return judgement{off: pyvalue.Float(math.Inf(1))} }
 
 // ownTolerance returns the entry of a field, an empty one if it has none.
-func ownTolerance(tolerances Value, field string) (*Object, error) {
-	all, ok := tolerances.(*Object)
+func ownTolerance(tolerances pyvalue.Value, field string) (*pyvalue.Object, error) {
+	all, ok := tolerances.(*pyvalue.Object)
 	if !ok {
-		return &Object{}, nil // toleranceOf refuses them
+		return &pyvalue.Object{}, nil // toleranceOf refuses them
 	}
-	own, ok := orElse(all, field, &Object{}).(*Object)
+	own, ok := orElse(all, field, &pyvalue.Object{}).(*pyvalue.Object)
 	if !ok {
-		return nil, typeError("tolerances.%s: want an object, found %s", field, KindOf(all.Get(field)))
+		return nil, pyvalue.TypeError("tolerances.%s: want an object, found %s", field, pyvalue.KindOf(all.Get(field)))
 	}
 	return own, nil
 }
@@ -41,18 +43,18 @@ func ownTolerance(tolerances Value, field string) (*Object, error) {
 // toleranceOf picks the tolerance of a field whose own entry is own. Tolerances
 // with a "type" of their own are one tolerance for all fields, which yields only
 // to an entry that has a "value".
-func toleranceOf(tolerances Value, own *Object) (tolerance, error) {
-	all, ok := tolerances.(*Object)
+func toleranceOf(tolerances pyvalue.Value, own *pyvalue.Object) (tolerance, error) {
+	all, ok := tolerances.(*pyvalue.Object)
 	if !ok {
-		return tolerance{}, typeError("tolerances: want an object, found %s", KindOf(tolerances))
+		return tolerance{}, pyvalue.TypeError("tolerances: want an object, found %s", pyvalue.KindOf(tolerances))
 	}
 	from := own
 	if all.Has("type") && !own.Has("value") {
 		from = all
 	}
 	return tolerance{
-		kind:  orElse(from, "type", String("absolute")),
-		value: orElse(from, "value", NewInt(0)),
+		kind:  orElse(from, "type", pyvalue.String("absolute")),
+		value: orElse(from, "value", pyvalue.NewInt(0)),
 		lower: from.Get("lower"),
 		upper: from.Get("upper"),
 		own:   own,
@@ -63,7 +65,7 @@ func toleranceOf(tolerances Value, own *Object) (tolerance, error) {
 func (t tolerance) asymmetric() bool { return t.lower != nil && t.upper != nil }
 
 // judge decides about actual. What is no number fails; the error is an overflow.
-func (t tolerance) judge(actual, expected Value) (judgement, error) {
+func (t tolerance) judge(actual, expected pyvalue.Value) (judgement, error) {
 	j, err := t.compare(actual, expected)
 	if isKind(err, "type_error") {
 		j = hopeless()
@@ -76,23 +78,23 @@ func (t tolerance) judge(actual, expected Value) (judgement, error) {
 	return j, t.presentable(j)
 }
 
-func (t tolerance) compare(actual, expected Value) (judgement, error) {
+func (t tolerance) compare(actual, expected pyvalue.Value) (judgement, error) {
 	switch t.kind {
-	case String("absolute"):
+	case pyvalue.String("absolute"):
 		if t.asymmetric() {
 			return t.between(actual, expected)
 		}
-		off, err := distance(actual, expected)
+		off, err := pyvalue.Distance(actual, expected)
 		if err != nil {
 			return judgement{}, err
 		}
-		within, err := atMost(off, t.value)
+		within, err := pyvalue.AtMost(off, t.value)
 		return judgement{within: within, off: off}, err
-	case String("relative"):
+	case pyvalue.String("relative"):
 		return t.share(actual, expected)
-	case String("min"):
+	case pyvalue.String("min"):
 		return bounded(actual, t.value, false)
-	case String("max"):
+	case pyvalue.String("max"):
 		return bounded(actual, t.value, true)
 	default:
 		j := hopeless()
@@ -102,60 +104,60 @@ func (t tolerance) compare(actual, expected Value) (judgement, error) {
 }
 
 // between wants expected - lower <= actual <= expected + upper.
-func (t tolerance) between(actual, expected Value) (judgement, error) {
-	low, err := subtract(expected, t.lower)
+func (t tolerance) between(actual, expected pyvalue.Value) (judgement, error) {
+	low, err := pyvalue.Subtract(expected, t.lower)
 	if err != nil {
 		return judgement{}, err
 	}
-	within, err := atMost(low, actual)
+	within, err := pyvalue.AtMost(low, actual)
 	if err != nil {
 		return judgement{}, err
 	}
 	if within {
-		high, err := add(expected, t.upper)
+		high, err := pyvalue.Add(expected, t.upper)
 		if err != nil {
 			return judgement{}, err
 		}
-		if within, err = atMost(actual, high); err != nil {
+		if within, err = pyvalue.AtMost(actual, high); err != nil {
 			return judgement{}, err
 		}
 	}
-	off, err := subtract(actual, expected)
+	off, err := pyvalue.Subtract(actual, expected)
 	return judgement{within: within, off: off}, err
 }
 
 // share wants |actual - expected| / |expected| <= value, and is never content
 // around 0.
-func (t tolerance) share(actual, expected Value) (judgement, error) {
-	var off Value = Float(math.Inf(1))
-	if !equal(expected, NewInt(0)) {
-		far, err := distance(actual, expected)
+func (t tolerance) share(actual, expected pyvalue.Value) (judgement, error) {
+	var off pyvalue.Value = pyvalue.Float(math.Inf(1))
+	if !pyvalue.Equal(expected, pyvalue.NewInt(0)) {
+		far, err := pyvalue.Distance(actual, expected)
 		if err != nil {
 			return judgement{}, err
 		}
-		if off, err = divide(far, magnitude(expected)); err != nil {
+		if off, err = pyvalue.Divide(far, pyvalue.Abs(expected)); err != nil {
 			return judgement{}, err
 		}
 	}
-	within, err := atMost(off, t.value)
+	within, err := pyvalue.AtMost(off, t.value)
 	return judgement{within: within, off: off}, err
 }
 
 // bounded wants actual on the right side of bound, or on it. NaN is on neither.
-func bounded(actual, bound Value, isMax bool) (judgement, error) {
+func bounded(actual, bound pyvalue.Value, isMax bool) (judgement, error) {
 	small, large := bound, actual
 	if isMax {
 		small, large = actual, bound
 	}
-	within, err := atMost(small, large)
+	within, err := pyvalue.AtMost(small, large)
 	if err != nil {
 		return judgement{}, err
 	}
-	beyond, err := less(large, small)
+	beyond, err := pyvalue.Less(large, small)
 	if err != nil || !beyond {
-		return judgement{within: within, off: NewInt(0)}, err
+		return judgement{within: within, off: pyvalue.NewInt(0)}, err
 	}
-	off, err := subtract(small, large)
+	off, err := pyvalue.Subtract(small, large)
 	return judgement{within: within, off: off}, err
 }
 
@@ -173,20 +175,20 @@ func (t tolerance) presentable(j judgement) error {
 }
 
 // boundsOnly says that a tolerance is told by its bounds, without a distance.
-func boundsOnly(kind, lower, upper Value) bool {
-	return kind == String("min") || kind == String("max") || lower != nil && upper != nil
+func boundsOnly(kind, lower, upper pyvalue.Value) bool {
+	return kind == pyvalue.String("min") || kind == pyvalue.String("max") || lower != nil && upper != nil
 }
 
 // wanted says what the tolerance asks for.
-func (t tolerance) wanted(expected Value) string {
+func (t tolerance) wanted(expected pyvalue.Value) string {
 	switch t.kind {
-	case String("min"):
+	case pyvalue.String("min"):
 		return "expected at least " + show(t.value)
-	case String("max"):
+	case pyvalue.String("max"):
 		return "expected at most " + show(t.value)
-	case String("relative"):
+	case pyvalue.String("relative"):
 		return fmt.Sprintf("expected %s within %s of it", show(expected), t.amount(t.value))
-	case String("absolute"):
+	case pyvalue.String("absolute"):
 		if t.asymmetric() {
 			return fmt.Sprintf("expected %s, at most %s below or %s above", show(expected), show(t.lower), show(t.upper))
 		}
@@ -201,30 +203,30 @@ func (t tolerance) missed(j judgement) string {
 	if j.reason != "" {
 		return j.reason
 	}
-	if n, ok := asNumber(j.off); ok && n.i == nil && (math.IsNaN(n.f) || math.IsInf(n.f, 0)) {
+	if f, ok := j.off.(pyvalue.Float); ok && (math.IsNaN(float64(f)) || math.IsInf(float64(f), 0)) {
 		return "no distance can be within that"
 	}
-	over, err := subtract(j.off, t.value)
-	if err != nil || t.asymmetric() || t.kind == String("min") || t.kind == String("max") {
+	over, err := pyvalue.Subtract(j.off, t.value)
+	if err != nil || t.asymmetric() || t.kind == pyvalue.String("min") || t.kind == pyvalue.String("max") {
 		return "off by " + t.amount(j.off)
 	}
 	return "off by " + t.amount(j.off) + ", which is " + t.amount(over) + " too much"
 }
 
 // amount writes how far something is off, or may be: a share in percent.
-func (t tolerance) amount(v Value) string {
-	n, ok := asNumber(v)
-	f, err := n.float()
-	if t.kind != String("relative") || !ok || err != nil {
+func (t tolerance) amount(v pyvalue.Value) string {
+	n, ok := pyvalue.AsNumber(v)
+	f, err := n.Float()
+	if t.kind != pyvalue.String("relative") || !ok || err != nil {
 		return brief(v)
 	}
-	return brief(Float(f*100)) + " %"
+	return brief(pyvalue.Float(f*100)) + " %"
 }
 
 // brief writes a number with six digits.
-func brief(v Value) string {
-	n, ok := asNumber(v)
-	if f, err := n.float(); ok && err == nil {
+func brief(v pyvalue.Value) string {
+	n, ok := pyvalue.AsNumber(v)
+	if f, err := n.Float(); ok && err == nil {
 		return strconv.FormatFloat(f, 'g', 6, 64)
 	}
 	return show(v)

@@ -1,4 +1,4 @@
-package grading_test
+package pyvalue_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 // TestDecodeAsPython reads each text with Python too and compares what both
@@ -32,13 +33,13 @@ func TestDecodeAsPython(t *testing.T) {
 		nested("[", "]", 400), nested(`{"a":`, "}", 400),
 		"```json\n{}\n```", `{"answer": "<letter>"}`, `answer is C`, `True`, `None`,
 	}
-	for i, python := range ask(t, "loads", texts) {
+	for i, python := range askPython(t, "loads", texts) {
 		ours := "refused"
-		v, err := grading.Decode(texts[i])
-		var limit *grading.Error
+		v, err := pyvalue.Decode(texts[i])
+		var limit *pyvalue.Error
 		switch {
 		case err == nil:
-			ours = grading.Repr(v)
+			ours = pyvalue.Repr(v)
 		case json.Valid([]byte(texts[i])) || !isSyntax(err):
 			require.ErrorAs(t, err, &limit, texts[i])
 			ours = map[string]string{"value_error": "ValueError"}[limit.Kind]
@@ -48,7 +49,7 @@ func TestDecodeAsPython(t *testing.T) {
 }
 
 func isSyntax(err error) bool {
-	_, ok := errors.AsType[*grading.SyntaxError](err)
+	_, ok := errors.AsType[*pyvalue.SyntaxError](err)
 	return ok
 }
 
@@ -58,14 +59,14 @@ func nested(open, end string, n int) string {
 
 func TestDecodeNesting(t *testing.T) {
 	t.Parallel()
-	_, err := grading.Decode(nested("[", "]", 990))
+	_, err := pyvalue.Decode(nested("[", "]", 990))
 	require.NoError(t, err)
 	for _, text := range []string{
 		nested("[", "]", 991), nested(`{"a":`, "}", 991), nested(`[{"a":`, "}]", 500),
 		strings.Repeat("[", 1_000_000), "[1, " + strings.Repeat(`{"a":`, 100_000),
 	} {
-		_, err = grading.Decode(text)
-		var limit *grading.Error
+		_, err = pyvalue.Decode(text)
+		var limit *pyvalue.Error
 		require.ErrorAs(t, err, &limit)
 		require.Equal(t, "recursion_error", limit.Kind)
 	}
@@ -89,14 +90,14 @@ func TestDecodePositions(t *testing.T) {
 		"[\"\xed\xa0\xbd\", \xed]":  `line 1 column 7: expected a value, found '�'`,
 		"{\"a\": [1, {\"b\": 01}]}": `line 1 column 18: expected ',' or '}', found '1'`,
 	} {
-		_, err := grading.Decode(text)
+		_, err := pyvalue.Decode(text)
 		require.EqualError(t, err, want, "%q", text)
 	}
 }
 
 func TestDecodeKeepsOrder(t *testing.T) {
 	t.Parallel()
-	v := decode(t, `{"z": 1, "a": 2, "m": 3, "a": {"y": 1.0, "x": 100000000000000000000}}`)
+	v := pyvaluetest.Decode(t, `{"z": 1, "a": 2, "m": 3, "a": {"y": 1.0, "x": 100000000000000000000}}`)
 	out, err := json.Marshal(v)
 	require.NoError(t, err)
 	require.Equal(t, `{"z":1,"a":{"y":1.0,"x":100000000000000000000},"m":3}`, string(out))
@@ -104,7 +105,7 @@ func TestDecodeKeepsOrder(t *testing.T) {
 
 func TestMarshalNonFinite(t *testing.T) {
 	t.Parallel()
-	out, err := json.Marshal(decode(t, `[NaN, Infinity, -Infinity, 1e400, "\ud800", "<&\u2028", null, true]`))
+	out, err := json.Marshal(pyvaluetest.Decode(t, `[NaN, Infinity, -Infinity, 1e400, "\ud800", "<&\u2028", null, true]`))
 	require.NoError(t, err)
 	require.JSONEq(t, `[{"$float":"NaN"},{"$float":"Infinity"},{"$float":"-Infinity"},{"$float":"Infinity"},"\ud800","<&\u2028",null,true]`, string(out))
 	require.Contains(t, string(out), `"\ud800"`, "the surrogate survives")
@@ -114,13 +115,13 @@ func TestMarshalNonFinite(t *testing.T) {
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		v := values().Draw(t, "value")
+		v := pyvaluetest.Values().Draw(t, "value")
 		out, err := json.Marshal(v)
 		require.NoError(t, err)
-		again, err := grading.Decode(string(out))
+		again, err := pyvalue.Decode(string(out))
 		require.NoError(t, err)
-		require.Equal(t, grading.Repr(v), grading.Repr(again))
-		require.True(t, grading.Equal(v, again))
+		require.Equal(t, pyvalue.Repr(v), pyvalue.Repr(again))
+		require.True(t, pyvalue.Equal(v, again))
 	})
 }
 
@@ -129,7 +130,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		v, err := grading.Decode(text)
+		v, err := pyvalue.Decode(text)
 		if err != nil {
 			if json.Valid([]byte(text)) && utf8.ValidString(text) {
 				require.False(t, isSyntax(err), "valid JSON was refused: %v", err)
@@ -138,7 +139,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		out, err := json.Marshal(v)
 		require.NoError(t, err)
-		again, err := grading.Decode(string(out))
+		again, err := pyvalue.Decode(string(out))
 		require.NoError(t, err)
 		twice, err := json.Marshal(again)
 		require.NoError(t, err)

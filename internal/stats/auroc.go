@@ -1,25 +1,18 @@
-package grading
+package stats
 
 import (
 	"cmp"
-	"math"
 	"slices"
 )
 
-// auroc is the area under the ROC curve of a score that ought to be high for the
-// positive and low for the negative: the share of pairs in the right order, in
-// which ties count half. It adds the trapezoids as scikit-learn does, to the last
-// bit. The error is that a side is empty or a score is not finite.
-func auroc(positive, negative []float64) (float64, error) {
-	if len(positive) == 0 || len(negative) == 0 {
-		return 0, valueError("an AUROC needs samples on both sides, found %d and %d", len(positive), len(negative))
-	}
-	for _, score := range slices.Concat(positive, negative) {
-		if math.IsNaN(score) || math.IsInf(score, 0) {
-			return 0, valueError("an AUROC needs finite scores, found %s", floatText(score))
-		}
-	}
-	curve := corners(rocPoints(positive, negative))
+// AUROC returns the area under the ROC curve of a score that should be high for
+// positive samples and low for negative ones: the share of pairs in the right order, in
+// which a tie counts half. It adds the trapezoids under the curve as scikit-learn does,
+// with the same result to the last bit (gonum's stat.ROC and integrate.Trapezoidal differ
+// in the last bits). Both sides must have at least one score, and all scores must be
+// finite; else the result has no meaning.
+func AUROC(positive, negative []float64) float64 {
+	curve := dropCollinear(rocPoints(positive, negative))
 	areas := make([]float64, len(curve)-1)
 	for i := range areas {
 		a, b := curve[i], curve[i+1]
@@ -27,13 +20,14 @@ func auroc(positive, negative []float64) (float64, error) {
 		heights := float64(b.positive)/float64(len(positive)) + float64(a.positive)/float64(len(positive))
 		areas[i] = width * heights / 2
 	}
-	return sumFloats(areas), nil
+	return PairwiseSum(areas)
 }
 
-// rocPoint counts the samples that score at least as much as a threshold.
+// rocPoint counts the samples whose scores are at least a threshold.
 type rocPoint struct{ positive, negative int }
 
-// rocPoints are those of every score that occurs, from the highest down.
+// rocPoints returns a point for each distinct score as the threshold, from the highest
+// score down.
 func rocPoints(positive, negative []float64) []rocPoint {
 	type sample struct {
 		score float64
@@ -59,9 +53,9 @@ func rocPoints(positive, negative []float64) []rocPoint {
 	return points
 }
 
-// corners puts the origin before the points, and leaves out those between two
-// equal steps, which are no corners of the curve.
-func corners(points []rocPoint) []rocPoint {
+// dropCollinear returns the curve through the origin and the points, without points
+// between two equal steps.
+func dropCollinear(points []rocPoint) []rocPoint {
 	curve := []rocPoint{{}}
 	for i, p := range points {
 		if i > 0 && i < len(points)-1 {

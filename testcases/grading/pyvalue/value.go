@@ -1,4 +1,7 @@
-package grading
+// Package pyvalue has JSON values with the meaning that Python gives them: how they are
+// decoded and encoded, compared, ordered, calculated with and written as text. Graders
+// use it so that their verdicts agree with those of a reference implementation in Python.
+package pyvalue
 
 import (
 	"encoding/json"
@@ -127,8 +130,8 @@ func (String) kind() string  { return "string" }
 func (List) kind() string    { return "list" }
 func (*Object) kind() string { return "object" }
 
-// pythonType names the type that a value has in Python.
-func pythonType(v Value) string {
+// TypeName names the type that a value has in Python.
+func TypeName(v Value) string {
 	return map[string]string{
 		"null": "NoneType", "boolean": "bool", "integer": "int", "number": "float", "string": "str", "list": "list", "object": "dict",
 	}[KindOf(v)]

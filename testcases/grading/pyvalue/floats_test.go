@@ -1,4 +1,4 @@
-package grading_test
+package pyvalue_test
 
 import (
 	"testing"
@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 func TestRestoreFloats(t *testing.T) {
@@ -23,7 +24,7 @@ func TestRestoreFloats(t *testing.T) {
 		`{"x": "$float", "$float": ["NaN"], "y": 1}`: `{'x': '$float', '$float': ['NaN'], 'y': 1}`,
 		`["$float", 1, true, null, NaN]`:             `['$float', 1, True, None, nan]`,
 	} {
-		require.Equal(t, want, grading.Repr(grading.RestoreFloats(decode(t, text))), text)
+		require.Equal(t, want, pyvalue.Repr(pyvalue.RestoreFloats(pyvaluetest.Decode(t, text))), text)
 	}
 }
 
@@ -32,11 +33,11 @@ func TestRestoreFloats(t *testing.T) {
 func TestFloatsRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		v := grading.List{values().Draw(t, "value"), grading.Float(rapid.Float64().Draw(t, "float"))}
+		v := pyvalue.List{pyvaluetest.Values().Draw(t, "value"), pyvalue.Float(rapid.Float64().Draw(t, "float"))}
 		text, err := v.MarshalJSON()
 		require.NoError(t, err)
-		again, err := grading.Decode(string(text))
+		again, err := pyvalue.Decode(string(text))
 		require.NoError(t, err)
-		require.Equal(t, grading.Repr(v), grading.Repr(grading.RestoreFloats(again)))
+		require.Equal(t, pyvalue.Repr(v), pyvalue.Repr(pyvalue.RestoreFloats(again)))
 	})
 }

@@ -1,4 +1,4 @@
-package grading_test
+package pyvalue_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 // sampleRunes are the code points of all scripts and symbols, less the large
@@ -24,12 +25,12 @@ func sampleRunes(t *testing.T) []string {
 	} {
 		for r := block[0]; r < block[1]; r++ {
 			if known(r) {
-				texts = append(texts, string(grading.AppendRune(nil, r)))
+				texts = append(texts, string(pyvalue.AppendRune(nil, r)))
 			}
 		}
 	}
 	var both []string
-	for i, category := range ask(t, "category", texts) {
+	for i, category := range askPython(t, "category", texts) {
 		if category != "Cn" {
 			both = append(both, texts[i])
 		}
@@ -54,11 +55,11 @@ func TestUpperAsPython(t *testing.T) {
 	t.Parallel()
 	texts := []string{"straße", "ﬁn", "ΣΑΣ ς", "ŉ", "ǰ", "ΐ", "i̇ı", "Ǆǅǆ", "a\xed\xa0\x80ß\xed\xb0\x80", ""}
 	texts = append(texts, sampleRunes(t)...)
-	for i, python := range ask(t, "upper", texts) {
+	for i, python := range askPython(t, "upper", texts) {
 		if strings.ContainsFunc(python, func(r rune) bool { return !known(r) }) {
 			continue // the upper case is of a newer Unicode than ours
 		}
-		requireSame(t, python, grading.Upper(texts[i]), texts[i])
+		requireSame(t, python, pyvalue.Upper(texts[i]), texts[i])
 	}
 }
 
@@ -66,11 +67,11 @@ func TestLowerAsPython(t *testing.T) {
 	t.Parallel()
 	texts := []string{"STRAßE", "ΣΑΣ", "ΑΣ Σ ΣΑ", "ΑΣ\u0301", "ΑΣ.Β", "Α.Σ", "İI", "ǅ", "A\xed\xa0\x80B\xed\xb0\x80", ""}
 	texts = append(texts, sampleRunes(t)...)
-	for i, python := range ask(t, "lower", texts) {
+	for i, python := range askPython(t, "lower", texts) {
 		if strings.ContainsFunc(python, func(r rune) bool { return !known(r) }) {
 			continue // the lower case is of a newer Unicode than ours
 		}
-		requireSame(t, python, grading.Lower(texts[i]), texts[i])
+		requireSame(t, python, pyvalue.Lower(texts[i]), texts[i])
 	}
 }
 
@@ -80,8 +81,8 @@ func TestTrimAsPython(t *testing.T) {
 	for _, c := range sampleRunes(t) {
 		texts = append(texts, c+"x"+c)
 	}
-	for i, python := range ask(t, "strip", texts) {
-		requireSame(t, python, grading.Trim(texts[i]), texts[i])
+	for i, python := range askPython(t, "strip", texts) {
+		requireSame(t, python, pyvalue.TrimSpace(texts[i]), texts[i])
 	}
 }
 
@@ -89,8 +90,8 @@ func TestReprAsPython(t *testing.T) {
 	t.Parallel()
 	texts := []string{`it's`, `say "x"`, `it's "x"`, `back\slash`}
 	texts = append(texts, sampleRunes(t)...)
-	for i, python := range ask(t, "repr", texts) {
-		requireSame(t, python, grading.Repr(grading.String(texts[i])), texts[i])
+	for i, python := range askPython(t, "repr", texts) {
+		requireSame(t, python, pyvalue.Repr(pyvalue.String(texts[i])), texts[i])
 	}
 }
 
@@ -100,7 +101,7 @@ func TestTextOfValues(t *testing.T) {
 		`true`: "True", `false`: "False", `null`: "None", `1`: "1", `1.0`: "1.0", `1e16`: "1e+16", `1e-5`: "1e-05", `["B"]`: "['B']",
 		`{"a": 1, "b": [null, "x'"]}`: `{'a': 1, 'b': [None, "x'"]}`, `NaN`: "nan", `-Infinity`: "-inf", `"B"`: "B", `[]`: "[]", `{}`: "{}", `-0.0`: "-0.0",
 	} {
-		require.Equal(t, want, grading.Text(decode(t, text)))
+		require.Equal(t, want, pyvalue.Text(pyvaluetest.Decode(t, text)))
 	}
 }
 
@@ -117,10 +118,10 @@ func TestParseFloatAsPython(t *testing.T) {
 	for _, c := range sampleRunes(t) {
 		texts = append(texts, c, c+"5"+c, "1"+c+"2")
 	}
-	for i, python := range ask(t, "float", texts) {
+	for i, python := range askPython(t, "float", texts) {
 		ours := "refused"
-		if f, ok := grading.ParseFloat(texts[i]); ok {
-			ours = grading.Repr(grading.Float(f))
+		if f, ok := pyvalue.ParseFloat(texts[i]); ok {
+			ours = pyvalue.Repr(pyvalue.Float(f))
 		}
 		requireSame(t, python, ours, texts[i])
 	}
@@ -164,10 +165,10 @@ func TestEqualAndOrder(t *testing.T) {
 		{`"\ud800"`, `"\ue000"`, false, "true"},
 		{`"\uffff"`, `"😀"`, false, "true"},
 	} {
-		a, b := decode(t, c.a), decode(t, c.b)
-		require.Equal(t, c.equal, grading.Equal(a, b), "%s == %s", c.a, c.b)
-		require.Equal(t, c.equal, grading.Equal(b, a), "%s == %s", c.b, c.a)
-		most, err := grading.AtMost(a, b)
+		a, b := pyvaluetest.Decode(t, c.a), pyvaluetest.Decode(t, c.b)
+		require.Equal(t, c.equal, pyvalue.Equal(a, b), "%s == %s", c.a, c.b)
+		require.Equal(t, c.equal, pyvalue.Equal(b, a), "%s == %s", c.b, c.a)
+		most, err := pyvalue.AtMost(a, b)
 		got := fmt.Sprint(most)
 		if err != nil {
 			got = "type_error"
@@ -179,18 +180,18 @@ func TestEqualAndOrder(t *testing.T) {
 
 func TestObject(t *testing.T) {
 	t.Parallel()
-	var none *grading.Object
+	var none *pyvalue.Object
 	require.Zero(t, none.Len())
 	require.False(t, none.Has("a"))
-	o := grading.NewObject("b", grading.NewInt(1))
-	o.Set("a", grading.Float(math.Inf(1)))
-	o.Set("b", grading.Null{})
+	o := pyvalue.NewObject("b", pyvalue.NewInt(1))
+	o.Set("a", pyvalue.Float(math.Inf(1)))
+	o.Set("b", pyvalue.Null{})
 	out, err := json.Marshal(o)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"b":null,"a":{"$float":"Infinity"}}`, string(out))
-	require.Equal(t, "nothing", grading.KindOf(nil))
+	require.Equal(t, "nothing", pyvalue.KindOf(nil))
 	for _, v := range []string{"null", "boolean", "integer", "number", "string", "list", "object"} {
 		text := map[string]string{"null": "null", "boolean": "true", "integer": "1", "number": "1.0", "string": `""`, "list": "[]", "object": "{}"}[v]
-		require.Equal(t, v, grading.KindOf(decode(t, text)))
+		require.Equal(t, v, pyvalue.KindOf(pyvaluetest.Decode(t, text)))
 	}
 }

@@ -1,4 +1,4 @@
-package grading
+package pyvalue
 
 import (
 	"fmt"
@@ -9,27 +9,27 @@ import (
 )
 
 // MarshalJSON implements [json.Marshaler].
-func (n Null) MarshalJSON() ([]byte, error) { return appendJSON(nil, n), nil }
+func (n Null) MarshalJSON() ([]byte, error) { return AppendJSON(nil, n), nil }
 
 // MarshalJSON implements [json.Marshaler].
-func (b Bool) MarshalJSON() ([]byte, error) { return appendJSON(nil, b), nil }
+func (b Bool) MarshalJSON() ([]byte, error) { return AppendJSON(nil, b), nil }
 
 // MarshalJSON implements [json.Marshaler].
-func (i Int) MarshalJSON() ([]byte, error) { return appendJSON(nil, i), nil }
+func (i Int) MarshalJSON() ([]byte, error) { return AppendJSON(nil, i), nil }
 
 // MarshalJSON implements [json.Marshaler].
-func (f Float) MarshalJSON() ([]byte, error) { return appendJSON(nil, f), nil }
+func (f Float) MarshalJSON() ([]byte, error) { return AppendJSON(nil, f), nil }
 
 // MarshalJSON implements [json.Marshaler].
-func (s String) MarshalJSON() ([]byte, error) { return appendJSON(nil, s), nil }
+func (s String) MarshalJSON() ([]byte, error) { return AppendJSON(nil, s), nil }
 
 // MarshalJSON implements [json.Marshaler].
-func (l List) MarshalJSON() ([]byte, error) { return appendJSON(nil, l), nil }
+func (l List) MarshalJSON() ([]byte, error) { return AppendJSON(nil, l), nil }
 
 // MarshalJSON implements [json.Marshaler].
-func (o *Object) MarshalJSON() ([]byte, error) { return appendJSON(nil, o), nil }
+func (o *Object) MarshalJSON() ([]byte, error) { return AppendJSON(nil, o), nil }
 
-func appendJSON(dst []byte, v Value) []byte {
+func AppendJSON(dst []byte, v Value) []byte {
 	switch v := v.(type) {
 	case Bool:
 		return fmt.Appendf(dst, "%t", bool(v))
@@ -42,14 +42,14 @@ func appendJSON(dst []byte, v Value) []byte {
 	case List:
 		dst = append(dst, '[')
 		for i, item := range v {
-			dst = appendJSON(appendComma(dst, i), item)
+			dst = AppendJSON(appendComma(dst, i), item)
 		}
 		return append(dst, ']')
 	case *Object:
 		dst = append(dst, '{')
 		for i := range v.Len() {
 			dst = appendString(appendComma(dst, i), v.keys[i])
-			dst = appendJSON(append(dst, ':'), v.items[v.keys[i]])
+			dst = AppendJSON(append(dst, ':'), v.items[v.keys[i]])
 		}
 		return append(dst, '}')
 	default:
@@ -82,7 +82,7 @@ func appendFloat(dst []byte, f float64) []byte {
 	case math.IsInf(f, -1):
 		return append(dst, `{"$float":"-Infinity"}`...)
 	}
-	return append(dst, floatText(f)...)
+	return append(dst, FormatFloat(f)...)
 }
 
 // appendString escapes what JSON wants escaped, and the line ends of JavaScript.
@@ -110,4 +110,45 @@ func appendEscape(dst []byte, r rune) []byte {
 		return append(dst, '\\', letters[i])
 	}
 	return fmt.Appendf(dst, `\u%04x`, r)
+}
+
+// RestoreFloats makes every {"$float": "NaN" | "Infinity" | "-Infinity"}, as
+// which a [Value] is written that JSON has no number for, that number again. It
+// must be an object of exactly this one member; any other stays as it is.
+//
+// It changes what is inside of v in place, and returns v, or the number if v is
+// such an object itself. So it is for whoever has just decoded v, before anybody
+// else reads it.
+func RestoreFloats(v Value) Value {
+	switch v := v.(type) {
+	case List:
+		for i, item := range v {
+			v[i] = RestoreFloats(item)
+		}
+	case *Object:
+		if f, ok := restoredFloat(v); ok {
+			return f
+		}
+		for _, key := range v.keys {
+			v.items[key] = RestoreFloats(v.items[key])
+		}
+	}
+	return v
+}
+
+func restoredFloat(o *Object) (Float, bool) {
+	text, ok := o.Get("$float").(String)
+	if !ok || o.Len() != 1 {
+		return 0, false
+	}
+	switch text {
+	case "NaN":
+		return Float(math.NaN()), true
+	case "Infinity":
+		return Float(math.Inf(1)), true
+	case "-Infinity":
+		return Float(math.Inf(-1)), true
+	default:
+		return 0, false
+	}
 }

@@ -1,7 +1,8 @@
-package grading
+package pyvalue
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,10 +15,10 @@ func Text(v Value) string {
 	if s, ok := v.(String); ok {
 		return string(s)
 	}
-	return repr(v)
+	return Repr(v)
 }
 
-func repr(v Value) string { return string(appendRepr(nil, v)) }
+func Repr(v Value) string { return string(appendRepr(nil, v)) }
 
 func appendRepr(dst []byte, v Value) []byte {
 	switch v := v.(type) {
@@ -29,7 +30,7 @@ func appendRepr(dst []byte, v Value) []byte {
 	case Int:
 		return appendInt(dst, v)
 	case Float:
-		return append(dst, floatText(float64(v))...)
+		return append(dst, FormatFloat(float64(v))...)
 	case String:
 		return appendQuoted(dst, string(v))
 	case List:
@@ -58,9 +59,9 @@ func appendSeparator(dst []byte, i int) []byte {
 	return append(dst, ", "...)
 }
 
-// floatText is the shortest text that reads back as f, with a point or an
+// FormatFloat is the shortest text that reads back as f, with a point or an
 // exponent; the exponent is used below 1e-4 and from 1e16.
-func floatText(f float64) string {
+func FormatFloat(f float64) string {
 	exponential := strconv.FormatFloat(f, 'e', -1, 64)
 	_, exponent, finite := strings.Cut(exponential, "e")
 	if !finite {
@@ -96,7 +97,7 @@ func appendQuoted(dst []byte, s string) []byte {
 		case r == '\t':
 			dst = append(dst, `\t`...)
 		case unicode.IsPrint(r):
-			dst = appendRune(dst, r)
+			dst = AppendRune(dst, r)
 		case r < 0x100:
 			dst = fmt.Appendf(dst, `\x%02x`, r)
 		case r < 0x10000:
@@ -108,17 +109,17 @@ func appendQuoted(dst []byte, s string) []byte {
 	return utf8.AppendRune(dst, mark)
 }
 
-// trim removes what Python takes for white space: that of Unicode and the four
+// TrimSpace removes what Python takes for white space: that of Unicode and the four
 // separators U+001C to U+001F.
-func trim(s string) string {
+func TrimSpace(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f
 	})
 }
 
-// keyText is v as a key of a JSON object, as Python writes it there: true, null,
+// JSONKey is v as a key of a JSON object, as Python writes it there: true, null,
 // 1, 1.5, NaN.
-func keyText(v Value) string {
+func JSONKey(v Value) string {
 	switch v.(type) {
 	case String:
 		return Text(v)
@@ -134,5 +135,73 @@ func keyText(v Value) string {
 			return text
 		}
 	}
-	return string(appendJSON(nil, v))
+	return string(AppendJSON(nil, v))
+}
+
+// ParseFloat reads a number as Python's float does: white space around it, the
+// decimal digits of any script, single underscores between digits, inf and nan
+// in any case. A value out of range is an infinity.
+func ParseFloat(s string) (float64, bool) {
+	s = strings.Trim(asciiDigits(s), " \t\n\r\v\f")
+	if f, ok := nonFinite(s); ok {
+		return f, true
+	}
+	if strings.Trim(s, "0123456789.+-eE_") != "" || !underscoresFit(s) {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64)
+	return f, err == nil || math.IsInf(f, 0)
+}
+
+// asciiDigits makes every decimal digit an ASCII one and white space beyond
+// ASCII a space. What else is beyond ASCII stays, and is no number.
+func asciiDigits(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r < 0x80:
+			return r
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.Is(unicode.Nd, r):
+			return '0' + digitValue(r)
+		}
+		return r
+	}, s)
+}
+
+// digitValue returns the value of a decimal digit: Unicode lists the digits of
+// a script in runs of ten that begin with zero.
+func digitValue(r rune) rune {
+	n := rune(0)
+	for unicode.Is(unicode.Nd, r-n-1) {
+		n++
+	}
+	return n % 10
+}
+
+func nonFinite(s string) (float64, bool) {
+	sign := 1
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		if s[0] == '-' {
+			sign = -1
+		}
+		s = s[1:]
+	}
+	switch strings.ToLower(s) {
+	case "inf", "infinity":
+		return math.Inf(sign), true
+	case "nan":
+		return math.NaN(), true
+	}
+	return 0, false
+}
+
+func underscoresFit(s string) bool {
+	digit := func(i int) bool { return i >= 0 && i < len(s) && '0' <= s[i] && s[i] <= '9' }
+	for i := range len(s) {
+		if s[i] == '_' && (!digit(i-1) || !digit(i+1)) {
+			return false
+		}
+	}
+	return true
 }

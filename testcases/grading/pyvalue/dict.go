@@ -1,0 +1,136 @@
+package pyvalue
+
+import (
+	"math"
+	"math/big"
+	"slices"
+)
+
+// Dict is a Python dict. Keys that are equal, as 1, 1.0 and true are, are one:
+// the first stays, in its place, and the last value counts. A set is a dict
+// whose values do not matter.
+type Dict struct {
+	keys  List
+	items map[string]Value // by hash of the key
+}
+
+// Put fails for a key that is a list or an object.
+func (d *Dict) Put(key, v Value) error {
+	h, err := hash(key)
+	if err != nil {
+		return err
+	}
+	if d.items == nil {
+		d.items = map[string]Value{}
+	}
+	if _, ok := d.items[h]; !ok {
+		d.keys = append(d.keys, key)
+	}
+	d.items[h] = v
+	return nil
+}
+
+// Get returns nil for a key that is not there. The key must have been in a dict.
+func (d *Dict) Get(key Value) Value {
+	h, _ := hash(key)
+	return d.items[h]
+}
+
+// hash returns the same text for keys that Python takes for one. Lists and
+// objects have none.
+func hash(key Value) (string, error) {
+	switch k := key.(type) {
+	case Null:
+		return "null", nil
+	case String:
+		return "s" + string(k), nil
+	case Float:
+		if f := float64(k); math.IsNaN(f) || math.IsInf(f, 0) || f != math.Trunc(f) {
+			return "f" + FormatFloat(f), nil
+		}
+		whole, _ := big.NewFloat(float64(k)).Int(nil)
+		return "i" + whole.String(), nil
+	}
+	if n, ok := AsNumber(key); ok {
+		return "i" + n.i.String(), nil
+	}
+	return "", TypeError("unhashable: %s", KindOf(key))
+}
+
+// Keys returns the keys in their order. The list must not be changed.
+func (d *Dict) Keys() List { return d.keys }
+
+// CheckHashable returns a type error for a list or an object, which cannot be the key
+// of a Python dict.
+func CheckHashable(key Value) error {
+	_, err := hash(key)
+	return err
+}
+
+// NewSet is Python's set(v): of the members of a list, the characters of a string
+// or the keys of an object. name is for the error.
+func NewSet(name string, v Value) (*Dict, error) {
+	items, err := Iterate(name, v)
+	if err != nil {
+		return nil, err
+	}
+	set := &Dict{}
+	for _, item := range items {
+		if err := set.Put(item, Null{}); err != nil {
+			return nil, TypeError("%s: %s cannot be in a set", name, KindOf(item))
+		}
+	}
+	return set, nil
+}
+
+// Intersection is a & b. Like Python it keeps the elements of the smaller set, and
+// those of b when they are of one size.
+func Intersection(a, b *Dict) List {
+	if len(b.keys) > len(a.keys) {
+		a, b = b, a
+	}
+	return slices.DeleteFunc(slices.Clone(b.keys), func(key Value) bool { return a.Get(key) == nil })
+}
+
+// Difference is a - b.
+func Difference(a, b *Dict) List {
+	return slices.DeleteFunc(slices.Clone(a.keys), func(key Value) bool { return b.Get(key) != nil })
+}
+
+// Iterate lists what Python's iteration over v yields: members, keys or
+// characters. name is for the error.
+func Iterate(name string, v Value) (List, error) {
+	items := List{}
+	switch v := v.(type) {
+	case List:
+		return v, nil
+	case *Object:
+		for key := range v.All() {
+			items = append(items, String(key))
+		}
+	case String:
+		for _, r := range Runes(string(v)) {
+			items = append(items, String(AppendRune(nil, r)))
+		}
+	default:
+		return nil, TypeError("%s: want a list, found %s", name, KindOf(v))
+	}
+	return items, nil
+}
+
+// Sorted is Python's sorted for elements of one set: numbers by their value,
+// strings by code points. More than one element of other kinds, or of both, is a
+// type error. Where NaN ends up is arbitrary, as it is there.
+func Sorted(items List) (List, error) {
+	items = append(List{}, items...)
+	for i := 1; i < len(items); i++ {
+		if _, _, err := compare(items[0], items[i]); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(items, func(a, b Value) int {
+		order, _, _ := compare(a, b)
+		return order
+	})
+	return items, nil
+}

@@ -1,0 +1,266 @@
+package pyvalue
+
+import (
+	"cmp"
+	"math"
+	"math/big"
+	"strings"
+)
+
+// Number is a number as Python computes with it. Integers are exact, and
+// booleans are integers.
+type Number struct {
+	i *big.Int // nil for a float
+	f float64
+}
+
+// Int returns the number if it is an integer, else nil. It is shared and must not be
+// changed.
+func (n Number) Int() *big.Int { return n.i }
+
+func AsNumber(v Value) (Number, bool) {
+	switch v := v.(type) {
+	case Bool:
+		if v {
+			return Number{i: big.NewInt(1)}, true
+		}
+		return Number{i: new(big.Int)}, true
+	case Int:
+		return Number{i: v.Big()}, true
+	case Float:
+		return Number{f: float64(v)}, true
+	default:
+		return Number{}, false
+	}
+}
+
+// Float converts n; an integer that does not fit is an overflow.
+func (n Number) Float() (float64, error) {
+	if n.i == nil {
+		return n.f, nil
+	}
+	f, _ := new(big.Float).SetInt(n.i).Float64()
+	if math.IsInf(f, 0) {
+		return 0, &Error{Kind: "overflow", Text: "integer too large to convert to a float"}
+	}
+	return f, nil
+}
+
+// compare orders two numbers without rounding. With NaN there is no order.
+func (n Number) compare(m Number) (order int, ordered bool) {
+	switch {
+	case n.i != nil && m.i != nil:
+		return n.i.Cmp(m.i), true
+	case n.i == nil && m.i == nil:
+		return cmp.Compare(n.f, m.f), !math.IsNaN(n.f) && !math.IsNaN(m.f)
+	case n.i != nil:
+		order, ordered = m.compare(n)
+		return -order, ordered
+	case math.IsNaN(n.f):
+		return 0, false
+	}
+	return new(big.Float).SetFloat64(n.f).Cmp(new(big.Float).SetInt(m.i)), true
+}
+
+// Equal is Python's ==: 1, 1.0 and true are equal. NaN equals nothing, but a list
+// or object that holds it equals another that does.
+func Equal(a, b Value) bool {
+	n, ok := AsNumber(a)
+	if m, both := AsNumber(b); ok && both {
+		order, ordered := n.compare(m)
+		return ordered && order == 0
+	}
+	return sameShape(a, b, IsSame)
+}
+
+// IsSame says whether Python takes a for b when it looks for b in a
+// container: it is equal or, like the one NaN of its decoder, the same object.
+func IsSame(a, b Value) bool {
+	return isNaN(a) && isNaN(b) || Equal(a, b)
+}
+
+func isNaN(v Value) bool {
+	f, ok := v.(Float)
+	return ok && math.IsNaN(float64(f))
+}
+
+// SameJSON is equal, except that booleans are no numbers.
+func SameJSON(a, b Value) bool {
+	_, isBool := a.(Bool)
+	if _, alsoBool := b.(Bool); isBool != alsoBool {
+		return false
+	}
+	if _, ok := AsNumber(a); ok {
+		return Equal(a, b)
+	}
+	return sameShape(a, b, SameJSON)
+}
+
+// sameShape compares what is no number, by same what stands inside.
+func sameShape(a, b Value, same func(a, b Value) bool) bool {
+	switch a := a.(type) {
+	case Null:
+		return b == Null{}
+	case String:
+		return a == b
+	case List:
+		b, ok := b.(List)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !same(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	case *Object:
+		b, ok := b.(*Object)
+		if !ok || a.Len() != b.Len() {
+			return false
+		}
+		for key, item := range a.All() {
+			if !b.Has(key) || !same(item, b.Get(key)) {
+				return false
+			}
+		}
+		return true
+	default:
+		return false
+	}
+}
+
+// compare orders numbers, strings, or lists. Everything else, and a mixture,
+// is a type error.
+func compare(a, b Value) (order int, ordered bool, err error) {
+	n, ok := AsNumber(a)
+	if m, both := AsNumber(b); ok && both {
+		order, ordered = n.compare(m)
+		return order, ordered, nil
+	}
+	if a, ok := a.(String); ok {
+		if b, ok := b.(String); ok {
+			return strings.Compare(string(a), string(b)), true, nil
+		}
+	}
+	if a, ok := a.(List); ok {
+		if b, ok := b.(List); ok {
+			return compareLists(a, b)
+		}
+	}
+	return 0, false, TypeError("cannot order %s and %s", KindOf(a), KindOf(b))
+}
+
+func compareLists(a, b List) (order int, ordered bool, err error) {
+	for i := range min(len(a), len(b)) {
+		if !IsSame(a[i], b[i]) {
+			return compare(a[i], b[i])
+		}
+	}
+	return cmp.Compare(len(a), len(b)), true, nil
+}
+
+func Less(a, b Value) (bool, error) {
+	order, ordered, err := compare(a, b)
+	return ordered && order < 0, err
+}
+
+func AtMost(a, b Value) (bool, error) {
+	order, ordered, err := compare(a, b)
+	return ordered && order <= 0, err
+}
+
+// IsTruthy is Python's bool(v): what is neither null, false, 0 nor empty.
+func IsTruthy(v Value) bool {
+	switch v := v.(type) {
+	case String:
+		return v != ""
+	case List:
+		return len(v) > 0
+	case *Object:
+		return v.Len() > 0
+	case Null:
+		return false
+	}
+	return !Equal(v, NewInt(0))
+}
+
+// add, subtract and multiply compute as Python does: exactly between integers,
+// else in doubles, into which an integer must fit.
+
+func Add(a, b Value) (Value, error) {
+	return arithmetic(a, b, (*big.Int).Add, func(x, y float64) float64 { return x + y })
+}
+
+func Subtract(a, b Value) (Value, error) {
+	return arithmetic(a, b, (*big.Int).Sub, func(x, y float64) float64 { return x - y })
+}
+
+func Multiply(a, b Value) (Value, error) {
+	return arithmetic(a, b, (*big.Int).Mul, func(x, y float64) float64 { return x * y })
+}
+
+func arithmetic(a, b Value, exact func(z, x, y *big.Int) *big.Int, double func(x, y float64) float64) (Value, error) {
+	n, m, err := operands(a, b)
+	if err != nil {
+		return nil, err
+	}
+	if n.i != nil && m.i != nil {
+		return Int{exact(new(big.Int), n.i, m.i)}, nil
+	}
+	x, y, err := doubles(n, m)
+	return Float(double(x, y)), err
+}
+
+// Divide is Python's true division by a number other than 0: the quotient of
+// two integers is rounded once, whatever their size.
+func Divide(a, b Value) (Value, error) {
+	n, m, err := operands(a, b)
+	if err != nil {
+		return nil, err
+	}
+	if n.i != nil && m.i != nil {
+		f, _ := new(big.Rat).SetFrac(n.i, m.i).Float64()
+		if math.IsInf(f, 0) {
+			return nil, &Error{Kind: "overflow", Text: "quotient of integers too large for a float"}
+		}
+		return Float(f), nil
+	}
+	x, y, err := doubles(n, m)
+	return Float(x / y), err
+}
+
+// Abs is Python's abs of v, which must be a number.
+func Abs(v Value) Value {
+	n, _ := AsNumber(v)
+	if n.i != nil {
+		return Int{new(big.Int).Abs(n.i)}
+	}
+	return Float(math.Abs(n.f))
+}
+
+// Distance is |a - b|.
+func Distance(a, b Value) (Value, error) {
+	d, err := Subtract(a, b)
+	if err != nil {
+		return nil, err
+	}
+	return Abs(d), nil
+}
+
+func operands(a, b Value) (n, m Number, err error) {
+	n, ok := AsNumber(a)
+	m, both := AsNumber(b)
+	if !ok || !both {
+		return n, m, TypeError("cannot calculate with %s and %s", KindOf(a), KindOf(b))
+	}
+	return n, m, nil
+}
+
+func doubles(n, m Number) (x, y float64, err error) {
+	if x, err = n.Float(); err != nil {
+		return 0, 0, err
+	}
+	y, err = m.Float()
+	return x, y, err
+}
