@@ -35,7 +35,7 @@ lint: ## check the page's sources, and that web/dist is what they give
 	.ci/node .ci/web lint
 
 chaos: ## make trouble for a minute, and look whether anything is left
-	go test -race ./server -run '^TestChaos$$' -v -chaos.for 60s
+	go test -race ./server/chaos -run '^TestChaos$$' -v -chaos.for 60s
 
 lint: ## run the linters, look for dead code, misspelled words and what the formatters would change
 	.ci/packages codespell

@@ -15,9 +15,9 @@ import (
 	"assay/server"
 )
 
-// A client of MCPSocketPath is passed on to its session's agent, and what it says to the
-// server stays there. Events come as they are sent.
-func TestMCPIsPassedOn(t *testing.T) {
+// /mcp proxies a client to the agent of its session, without the headers that are meant
+// for the server, and forwards events as they come.
+func TestMCPProxy(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	ln, err := net.Listen("unix", filepath.Join(dir, "s"))
@@ -36,20 +36,20 @@ func TestMCPIsPassedOn(t *testing.T) {
 
 	web, err := server.New(server.Config{Token: "secret", MCPSocketPath: func(id string) string { return filepath.Join(dir, id) }})
 	require.NoError(t, err)
-	show := web.PublishAttempts("s")
+	publisher := web.PublishAttempts("s")
 	other := web.PublishAttempts("gone")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	over := make(chan error, 1)
-	go func() { over <- web.Run(ctx, listener) }()
+	ended := make(chan error, 1)
+	go func() { ended <- web.Run(ctx, listener) }()
 	t.Cleanup(func() {
-		show.Close()
+		publisher.Close()
 		other.Close()
 		cancel()
-		require.NoError(t, <-over)
+		require.NoError(t, <-ended)
 	})
-	ask := func(session string) *http.Response {
+	request := func(session string) *http.Response {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+listener.Addr().String()+"/mcp?session="+session, http.NoBody)
 		require.NoError(t, err)
 		for name, value := range map[string]string{
@@ -65,18 +65,18 @@ func TestMCPIsPassedOn(t *testing.T) {
 		t.Cleanup(func() { _ = response.Body.Close() })
 		return response
 	}
-	require.Equal(t, http.StatusBadGateway, ask("gone").StatusCode)
-	require.Equal(t, http.StatusNotFound, ask("never").StatusCode)
+	require.Equal(t, http.StatusBadGateway, request("gone").StatusCode)
+	require.Equal(t, http.StatusNotFound, request("never").StatusCode)
 
 	go func() { next <- "first\n" }()
-	response := ask("s")
-	request := <-got
-	require.Equal(t, "/", request.URL.String())
+	response := request("s")
+	proxied := <-got
+	require.Equal(t, "/", proxied.URL.String())
 	for _, name := range []string{"Authorization", "Cookie", "Origin"} {
-		require.Empty(t, request.Header.Get(name), name)
+		require.Empty(t, proxied.Header.Get(name), name)
 	}
-	require.Equal(t, "m", request.Header.Get("Mcp-Session-Id"))
-	require.Equal(t, "2025-06-18", request.Header.Get("Mcp-Protocol-Version"))
+	require.Equal(t, "m", proxied.Header.Get("Mcp-Session-Id"))
+	require.Equal(t, "2025-06-18", proxied.Header.Get("Mcp-Protocol-Version"))
 	lines := bufio.NewReader(response.Body)
 	for _, want := range []string{"first\n", "second\n"} {
 		line, err := lines.ReadString('\n')

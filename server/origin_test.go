@@ -10,31 +10,31 @@ import (
 	"assay/server"
 )
 
-// A page is let in from our own address, plain or behind something that speaks
-// TLS, and from the origins that were listed, as they were listed.
+// Requests of web pages are accepted from the server's own origin, over HTTP and (through
+// a proxy) HTTPS, and from the listed origins exactly as they are listed.
 func TestOrigins(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, server.Config{EvalSandbox: true, AllowedOrigins: []string{"http://localhost:5173", "chrome-extension://listed"}})
-	ours := strings.TrimPrefix(h.url, "ws://")
+	h := newHarness(t, server.Config{EvalSandbox: true, AllowedOrigins: []string{"http://localhost:5173", "chrome-extension://listed"}})
+	host := strings.TrimPrefix(h.URL, "ws://")
 	for origin, want := range map[string]int{
-		"":                           http.StatusOK, // no page
-		"http://" + ours:             http.StatusOK,
-		"https://" + ours:            http.StatusOK,
+		"":                           http.StatusOK, // not from a page
+		"http://" + host:             http.StatusOK,
+		"https://" + host:            http.StatusOK,
 		"http://localhost:5173":      http.StatusOK,
 		"chrome-extension://listed":  http.StatusOK,
 		"https://localhost:5173":     http.StatusForbidden,
-		"chrome-extension://" + ours: http.StatusForbidden,
-		"ftp://" + ours:              http.StatusForbidden,
-		"file://" + ours:             http.StatusForbidden,
-		"//" + ours:                  http.StatusForbidden,
-		ours:                         http.StatusForbidden,
+		"chrome-extension://" + host: http.StatusForbidden,
+		"ftp://" + host:              http.StatusForbidden,
+		"file://" + host:             http.StatusForbidden,
+		"//" + host:                  http.StatusForbidden,
+		host:                         http.StatusForbidden,
 		"null":                       http.StatusForbidden,
-		"http://" + ours + "0":       http.StatusForbidden,
-		"http://" + ours + "/x":      http.StatusForbidden,
-		"http://x@" + ours:           http.StatusForbidden,
+		"http://" + host + "0":       http.StatusForbidden,
+		"http://" + host + "/x":      http.StatusForbidden,
+		"http://x@" + host:           http.StatusForbidden,
 		"http://localhost":           http.StatusForbidden,
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+ours+"/api/config", nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/api/config", nil)
 		require.NoError(t, err)
 		if origin != "" {
 			request.Header.Set("Origin", origin)

@@ -15,77 +15,78 @@ import (
 
 	"assay/eval/session"
 	"assay/internal/trace"
-	"assay/router"
 	"assay/server"
 )
 
-func TestServerNeedsAToken(t *testing.T) {
+func TestNewRequiresAToken(t *testing.T) {
 	t.Parallel()
 	_, err := server.New(server.Config{})
 	require.ErrorContains(t, err, "--token")
 }
 
-func TestRefusals(t *testing.T) {
+// A console whose first message is wrong is closed with a code and a reason.
+func TestRejectedHellos(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, server.Config{MaxFrameBytes: 64 << 10})
-	h.play(t, session.Config{})
+	h := newHarness(t, server.Config{MaxFrameBytes: 64 << 10})
+	h.startSession(t, session.Config{})
 	for name, tc := range map[string]struct {
 		path, first string
 		code        websocket.StatusCode
 		reason      string
 	}{
-		"wrong token":       {"/run", `{"token":"guess"}`, 1008, "wrong token"},
-		"no token":          {"/run", `{}`, 1008, "wrong token"},
-		"no JSON at /run":   {"/run", `hello`, 1008, "cannot parse the first message: invalid character 'h' looking for beginning of value"},
-		"no JSON at /agent": {"/agent", `{"type":"init"`, 1008, "cannot parse the first message: unexpected end of JSON input"},
-		"no object":         {"/agent", `[1]`, 1008, "cannot parse the first message: json: cannot unmarshal array"},
-		"unknown session":   {"/run?session=other", runHello, 1008, `there is no session "other"`},
-		"unknown, at agent": {"/agent?session=other", agentHello, 1008, `there is no session "other"`},
-		"no init":           {"/agent", `{"type":"agent_query","query":"go"}`, 1008, `the first message must be init, not "agent_query"`},
-		"a long role":       {"/agent", `{"type":"init","session_id":1,"role":"` + strings.Repeat("é", 100) + `"}`, 1008, "unknown role \"éé"},
-		"too large":         {"/run", `{"token":"` + strings.Repeat("x", 64<<10) + `"}`, 1009, "read limited"},
+		"wrong token":            {"/run", `{"token":"guess"}`, 1008, "wrong token"},
+		"no token":               {"/run", `{}`, 1008, "wrong token"},
+		"invalid JSON at /run":   {"/run", `hello`, 1008, "cannot parse the first message: invalid character 'h' looking for beginning of value"},
+		"invalid JSON at /agent": {"/agent", `{"type":"init"`, 1008, "cannot parse the first message: unexpected end of JSON input"},
+		"not an object":          {"/agent", `[1]`, 1008, "cannot parse the first message: json: cannot unmarshal array"},
+		"unknown session":        {"/run?session=other", runHello, 1008, `there is no session "other"`},
+		"unknown at /agent":      {"/agent?session=other", agentHello, 1008, `there is no session "other"`},
+		"not an init":            {"/agent", `{"type":"agent_query","query":"go"}`, 1008, `the first message must be init, not "agent_query"`},
+		"a long role":            {"/agent", `{"type":"init","session_id":1,"role":"` + strings.Repeat("é", 100) + `"}`, 1008, "unknown role \"éé"},
+		"too large":              {"/run", `{"token":"` + strings.Repeat("x", 64<<10) + `"}`, 1009, "read limited"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			how := dial(t, h.url+tc.path, tc.first, nil).closed(t)
-			require.Equal(t, tc.code, how.Code)
-			require.True(t, strings.HasPrefix(how.Reason, tc.reason), how.Reason)
-			require.True(t, utf8.ValidString(how.Reason), "%q", how.Reason)
+			closed := dialConsole(t, h.URL+tc.path, tc.first, nil).awaitClose(t)
+			require.Equal(t, tc.code, closed.Code)
+			require.True(t, strings.HasPrefix(closed.Reason, tc.reason), closed.Reason)
+			require.True(t, utf8.ValidString(closed.Reason), "%q", closed.Reason)
 		})
 	}
 }
 
-// A console that was refused leaves the notebook to the next one.
-func TestRefusedConsoleSettlesNothing(t *testing.T) {
+// A rejected console does not decide who holds the notebook: the next one can hold it.
+func TestRejectedConsoleDoesNotDecideTheHolder(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t, server.Config{}).play(t, session.Config{})
-	refused := dial(t, s.url+"/agent", `{"type":"init","session_id":7,"role":"guest"}`, nil).closed(t)
-	require.Equal(t, websocket.StatusPolicyViolation, refused.Code)
-	newHolder(t, s.url)
-	require.Equal(t, "success", s.agent.do(t, "get_context", nil).Status)
+	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	rejected := dialConsole(t, s.URL+"/agent", `{"type":"init","session_id":7,"role":"guest"}`, nil).awaitClose(t)
+	require.Equal(t, websocket.StatusPolicyViolation, rejected.Code)
+	newFakeHolder(t, s.URL)
+	require.Equal(t, "success", s.agent.request(t, "get_context", nil).Status)
 }
 
-// A token of one's own is wanted at both endpoints, wherever it stands.
-func TestOwnToken(t *testing.T) {
+// With Config.Token, both endpoints require the token: in the first message, the query or
+// the Authorization header.
+func TestTokenIsRequired(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, server.Config{Token: "secret"})
-	s := h.play(t, session.Config{})
+	h := newHarness(t, server.Config{Token: "secret"})
+	s := h.startSession(t, session.Config{})
 	for path, first := range map[string]string{
-		"/run":                      runHello, // the public one
+		"/run":                      runHello, // with the token of EvalSandbox
 		"/agent":                    agentHello,
 		"/agent?token=wrong":        agentHello,
 		"/agent?token=secret&a=all": `{"type":"init","token":"wrong"}`,
 	} {
-		how := dial(t, h.url+path, first, nil).closed(t)
-		require.Equal(t, websocket.StatusPolicyViolation, how.Code, path)
-		require.Equal(t, "wrong token", how.Reason, path)
+		closed := dialConsole(t, h.URL+path, first, nil).awaitClose(t)
+		require.Equal(t, websocket.StatusPolicyViolation, closed.Code, path)
+		require.Equal(t, "wrong token", closed.Reason, path)
 	}
-	dial(t, h.url+"/run", `{"token":"secret"}`, nil).await(t, "ready", ofType("ready"))
-	dial(t, h.url+"/agent", `{"type":"init","session_id":1,"token":"secret"}`, nil)
+	dialConsole(t, h.URL+"/run", `{"token":"secret"}`, nil).await(t, "ready", ofType("ready"))
+	dialConsole(t, h.URL+"/agent", `{"type":"init","session_id":1,"token":"secret"}`, nil)
 	s.awaitHolder(t, 1)
-	dial(t, h.url+"/agent?token=secret", agentHello, nil)
+	dialConsole(t, h.URL+"/agent?token=secret", agentHello, nil)
 	s.awaitHolder(t, 2)
-	ws, response, err := websocket.Dial(t.Context(), h.url+"/agent", &websocket.DialOptions{
+	ws, response, err := websocket.Dial(t.Context(), h.URL+"/agent", &websocket.DialOptions{
 		HTTPHeader: http.Header{"Authorization": {"Bearer secret"}},
 	})
 	require.NoError(t, err)
@@ -95,91 +96,86 @@ func TestOwnToken(t *testing.T) {
 	require.NoError(t, ws.CloseNow())
 }
 
-func TestOtherSitesAreRefused(t *testing.T) {
+// A WebSocket that a page of another site opens is refused.
+func TestOtherOriginsAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, server.Config{})
-	h.play(t, session.Config{})
-	_, response, err := websocket.Dial(t.Context(), h.url+"/run", &websocket.DialOptions{
+	h := newHarness(t, server.Config{})
+	h.startSession(t, session.Config{})
+	_, response, err := websocket.Dial(t.Context(), h.URL+"/run", &websocket.DialOptions{
 		HTTPHeader: http.Header{"Origin": {"http://elsewhere.example"}},
 	})
 	require.Error(t, err)
 	require.Equal(t, http.StatusForbidden, response.StatusCode)
 }
 
-// Another console may not hold the notebook; the same one, which has
-// connected again, takes its own place.
+// A second console cannot hold the notebook, even while the first is away. The same console
+// that connects again replaces its old connection.
 func TestOneHolder(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t, server.Config{}).play(t, session.Config{})
-	first := dial(t, s.url+"/agent", agentHello, nil)
+	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	first := dialConsole(t, s.URL+"/agent", agentHello, nil)
 	s.awaitHolder(t, 1)
-	other := dial(t, s.url+"/agent", `{"type":"init","session_id":2}`, nil).closed(t)
+	other := dialConsole(t, s.URL+"/agent", `{"type":"init","session_id":2}`, nil).awaitClose(t)
 	require.Equal(t, websocket.StatusCode(4009), other.Code)
 	require.Equal(t, session.ErrHeldByOtherConsole.Error(), other.Reason)
 
-	h := newHolder(t, s.url)
-	how := first.closed(t)
-	require.Equal(t, websocket.StatusCode(4001), how.Code)
-	require.Equal(t, "the same console has connected again", how.Reason)
-	require.Equal(t, "success", s.agent.do(t, "get_context", nil).Status)
+	h := newFakeHolder(t, s.URL)
+	closed := first.awaitClose(t)
+	require.Equal(t, websocket.StatusCode(4001), closed.Code)
+	require.Equal(t, "the same console has connected again", closed.Reason)
+	require.Equal(t, "success", s.agent.request(t, "get_context", nil).Status)
 	h.agent.await(t, "the action", ofType("agent_action"))
-	require.Empty(t, first.all(ofType("agent_action")))
+	require.Empty(t, first.matching(ofType("agent_action")))
 
 	require.NoError(t, h.agent.ws.CloseNow())
-	s.awaitGone(t, 4)
-	gone := dial(t, s.url+"/agent", `{"type":"init","session_id":"2"}`, nil).closed(t)
-	require.Equal(t, websocket.StatusCode(4009), gone.Code, "also while it is away")
+	s.awaitPeerEnded(t, 4)
+	gone := dialConsole(t, s.URL+"/agent", `{"type":"init","session_id":"2"}`, nil).awaitClose(t)
+	require.Equal(t, websocket.StatusCode(4009), gone.Code, "the holder is away")
 }
 
-// awaitGone waits until the console of this number has left the session.
-func (s *stage) awaitGone(t *testing.T, conn int) {
-	t.Helper()
-	s.trace.await(t, "the console's end", func(e line) bool { return e.Type == router.TypePeerEnded && e.ConsoleID == conn })
-}
-
-// A holder goes away and returns within the deadline of an action: what was
-// asked meanwhile waits for it.
+// Actions that are sent while the holder is away are answered by it, in order, if it comes
+// back within their timeout.
 func TestHolderReturns(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t, server.Config{}).play(t, session.Config{})
-	h := newHolder(t, s.url)
+	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	h := newFakeHolder(t, s.URL)
 	require.NoError(t, h.agent.ws.Close(websocket.StatusNormalClosure, "the tab is closed"))
-	s.awaitGone(t, 2)
-	asked := []string{s.agent.ask("get_context", nil), s.agent.ask("delete_cell", params{"cell_id": "first"}), s.agent.ask("get_context", nil)}
-	require.Equal(t, "error", s.agent.do(t, "no_such_action", nil).Status) // the router has them now
-	h.agent = dial(t, s.url+"/agent", agentHello, h.answer)
+	s.awaitPeerEnded(t, 2)
+	actions := []string{s.agent.sendAction("get_context", nil), s.agent.sendAction("delete_cell", params{"cell_id": "first"}), s.agent.sendAction("get_context", nil)}
+	require.Equal(t, "error", s.agent.request(t, "no_such_action", nil).Status) // by its answer, the router has the others
+	h.agent = dialConsole(t, s.URL+"/agent", agentHello, h.answer)
 	for i, cells := range []string{`"cell_count":1`, `"remaining_cells":[]`, `"cell_count":0`} {
-		answer := s.agent.await(t, "an answer", answerTo(asked[i]))
-		require.Contains(t, answer.String(), cells, "in the order in which they were asked")
+		answer := s.agent.await(t, "an answer", answerTo(actions[i]))
+		require.Contains(t, answer.String(), cells, "in the order in which they were sent")
 	}
 }
 
-// An action that was written to a holder before it went away is not sent again,
-// and may still be answered when it is back.
+// An action that was written to a holder before it went away is not sent again when it is
+// back, but the holder may still answer it.
 func TestHolderAnswersAfterReturn(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t, server.Config{}).play(t, session.Config{})
-	before := dial(t, s.url+"/agent", agentHello, nil)
-	tx := s.agent.ask("get_context", nil)
+	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	before := dialConsole(t, s.URL+"/agent", agentHello, nil)
+	tx := s.agent.sendAction("get_context", nil)
 	before.await(t, "the action", ofType("agent_action"))
 	require.NoError(t, before.ws.CloseNow())
-	s.awaitGone(t, 1)
-	after := dial(t, s.url+"/agent", agentHello, nil)
+	s.awaitPeerEnded(t, 1)
+	after := dialConsole(t, s.URL+"/agent", agentHello, nil)
 	s.awaitHolder(t, 2)
-	second := s.agent.ask("get_context", nil)
+	second := s.agent.sendAction("get_context", nil)
 	after.await(t, "the second action", func(f frame) bool { return f.TxID == second })
-	require.Len(t, after.all(ofType("agent_action")), 1, "the first one was written once")
-	after.write(`{"type":"agent_action_response","tx_id":"` + tx + `","status":"success","context":{"cells":[],"mark":"after"}}`)
+	require.Len(t, after.matching(ofType("agent_action")), 1, "the first action was written only once")
+	after.writeText(`{"type":"agent_action_response","tx_id":"` + tx + `","status":"success","context":{"cells":[],"mark":"after"}}`)
 	require.Contains(t, s.agent.await(t, "the answer", answerTo(tx)).String(), "after")
 }
 
-// What is no text frame, or over the limit, ends the console that sent it and
-// nothing else.
+// A binary frame, or one over the limit, closes the console that sent it; an invalid
+// message is answered with an error. Neither affects the session.
 func TestBadFrames(t *testing.T) {
 	t.Parallel()
 	const limit = 64 << 10
-	s := newHouse(t, server.Config{MaxFrameBytes: limit}).play(t, session.Config{})
-	h := newHolder(t, s.url)
+	s := newHarness(t, server.Config{MaxFrameBytes: limit}).startSession(t, session.Config{})
+	h := newFakeHolder(t, s.URL)
 	for name, tc := range map[string]struct {
 		kind  websocket.MessageType
 		bytes int
@@ -188,63 +184,62 @@ func TestBadFrames(t *testing.T) {
 		"binary":         {websocket.MessageBinary, 2, websocket.StatusUnsupportedData},
 		"over the limit": {websocket.MessageText, limit + 1, websocket.StatusMessageTooBig},
 	} {
-		console := dial(t, s.url+"/run", runHello, nil)
+		console := dialConsole(t, s.URL+"/run", runHello, nil)
 		console.await(t, name, ofType("ready"))
 		require.NoError(t, console.ws.Write(t.Context(), tc.kind, bytes.Repeat([]byte("{"), tc.bytes)))
-		require.Equal(t, tc.code, console.closed(t).Code, name)
+		require.Equal(t, tc.code, console.awaitClose(t).Code, name)
 	}
-	h.run.write("no JSON") // it is told, and stays
-	h.run.say(params{"type": "no_such_type"})
-	for _, told := range []string{"malformed message", `unknown message type \"no_such_type\"`} {
-		h.run.await(t, told, func(f frame) bool { return f.Type == "error" && strings.Contains(f.String(), told) })
+	h.run.writeText("no JSON")
+	h.run.send(params{"type": "no_such_type"})
+	for _, text := range []string{"malformed message", `unknown message type \"no_such_type\"`} {
+		h.run.await(t, text, func(f frame) bool { return f.Type == "error" && strings.Contains(f.String(), text) })
 	}
-	require.Equal(t, "success", s.agent.do(t, "get_context", nil).Status)
-	s.trace.await(t, "a note of it", func(e line) bool { return e.Hop == trace.ConsoleToServer && e.Note == trace.NoteMalformed })
+	require.Equal(t, "success", s.agent.request(t, "get_context", nil).Status)
+	s.entries.await(t, "the malformed message", func(e traceEntry) bool { return e.Hop == trace.ConsoleToServer && e.Note == trace.NoteMalformed })
 }
 
-// The kernel is killed while a cell runs: the consoles are told, and an action
-// that waits for it ends at once with a text that says how it died.
+// When the kernel is killed while a cell runs, consoles are told, and actions that wait for
+// it fail at once with an error that says how it died and what it printed last.
 func TestKernelKilled(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, server.Config{})
-	s := h.play(t, session.Config{Kernel: h.python(t)})
-	console := newHolder(t, s.url)
-	s.agent.do(t, "edit_cell", params{
+	h := newHarness(t, server.Config{})
+	s := h.startSession(t, session.Config{Kernel: h.pythonKernel(t)})
+	console := newFakeHolder(t, s.URL)
+	s.agent.request(t, "edit_cell", params{
 		"cell_id": "first", "auto_run": true,
 		"source": "print('last words')\nwhile True: pass",
 	})
 	console.run.await(t, "the cell's output", func(f frame) bool { return strings.Contains(f.String(), "last words") })
-	tx := s.agent.ask("execute_code", params{"code": "1"})
-	s.agent.do(t, "request_globals_summary", nil) // the kernel has read both
+	tx := s.agent.sendAction("execute_code", params{"code": "1"})
+	s.agent.request(t, "request_globals_summary", nil) // by its answer, the kernel has read both
 	killed := time.Now()
-	kill(t, s.live.KernelPID())
+	killProcess(t, s.session.KernelPID())
 
 	answer := s.agent.await(t, "the end of the action", answerTo(tx))
-	require.Less(t, time.Since(killed), atOnce)
+	require.Less(t, time.Since(killed), promptAnswer)
 	require.Equal(t, "error", answer.Status)
 	require.Equal(t, "the kernel has ended: kernel was killed by SIGKILL; it printed last: last words", answer.Error)
-	news := console.run.await(t, "the news", ofType("managed_process_exit"))
-	require.JSONEq(t, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`, news.String())
+	exit := console.run.await(t, "the exit of the kernel", ofType("managed_process_exit"))
+	require.JSONEq(t, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`, exit.String())
 
-	refused := s.agent.do(t, "request_globals_summary", nil)
-	require.Contains(t, refused.Error, "the kernel has ended: kernel was killed by SIGKILL", "from now on too")
-	require.Equal(t, "success", s.agent.do(t, "get_context", nil).Status, "the notebook is still there")
-	late := dial(t, s.url+"/run", runHello, nil).await(t, "ready", ofType("ready")).fields(t)
+	later := s.agent.request(t, "request_globals_summary", nil)
+	require.Contains(t, later.Error, "the kernel has ended: kernel was killed by SIGKILL")
+	require.Equal(t, "success", s.agent.request(t, "get_context", nil).Status, "the notebook remains")
+	late := dialConsole(t, s.URL+"/run", runHello, nil).await(t, "ready", ofType("ready")).fields(t)
 	require.Equal(t, "dead", late["kernel_status"])
 	require.Equal(t, map[string]any{"first": "error"}, late["cell_status"])
-	require.NoError(t, s.live.End(context.Background(), "over"))
+	require.NoError(t, s.session.End(context.Background(), "over"))
 }
 
-// A console that comes late is told the state so far, and from there on what
-// happens.
+// A console that connects late first gets the state so far, and then what happens.
 func TestLateConsole(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, server.Config{})
-	s := h.play(t, session.Config{Kernel: h.python(t)})
-	newHolder(t, s.url)
-	s.agent.do(t, "edit_cell", params{"cell_id": "first", "source": "print('hello')\n6 * 7", "auto_run": true})
-	s.agent.result(t, "first")
-	late := dial(t, s.url+"/run", runHello, nil)
+	h := newHarness(t, server.Config{})
+	s := h.startSession(t, session.Config{Kernel: h.pythonKernel(t)})
+	newFakeHolder(t, s.URL)
+	s.agent.request(t, "edit_cell", params{"cell_id": "first", "source": "print('hello')\n6 * 7", "auto_run": true})
+	s.agent.awaitResult(t, "first")
+	late := dialConsole(t, s.URL+"/run", runHello, nil)
 	ready := late.await(t, "ready", ofType("ready")).fields(t)
 	delete(ready, "kernel_pid")
 	require.Contains(t, ready["cell_durations"], "first")
@@ -261,76 +256,77 @@ func TestLateConsole(t *testing.T) {
 		}},
 	}, ready)
 
-	late.say(params{"type": "run_cell", "cell_id": "mine", "code": "print('from the late one')"})
-	late.await(t, "its own run", func(f frame) bool { return f.Type == "cell_result" && f.CellID == "mine" })
-	require.Equal(t, "from the late one\n", s.agent.result(t, "mine").Logs)
-	require.Equal(t, "ready", late.all(func(frame) bool { return true })[0].Type, "ready comes first")
+	late.send(params{"type": "run_cell", "cell_id": "mine", "code": "print('from the late one')"})
+	late.await(t, "the result of its own run", func(f frame) bool { return f.Type == "cell_result" && f.CellID == "mine" })
+	require.Equal(t, "from the late one\n", s.agent.awaitResult(t, "mine").Logs)
+	require.Equal(t, "ready", late.matching(func(frame) bool { return true })[0].Type, "ready comes first")
 }
 
-// What a console asks the kernel is answered to that console, with its own id.
-func TestConsoleAsksTheKernel(t *testing.T) {
+// The kernel's answer to a console's request goes to that console only, with the id of its
+// request.
+func TestConsoleRequestsToTheKernel(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, server.Config{})
-	s := h.play(t, session.Config{Kernel: h.python(t)})
-	one := dial(t, s.url+"/run", runHello, nil)
-	other := dial(t, s.url+"/run", runHello, nil)
-	one.say(params{"type": "execute_code", "code": "6 * 7", "agent_tx_id": "mine"})
+	h := newHarness(t, server.Config{})
+	s := h.startSession(t, session.Config{Kernel: h.pythonKernel(t)})
+	one := dialConsole(t, s.URL+"/run", runHello, nil)
+	other := dialConsole(t, s.URL+"/run", runHello, nil)
+	one.send(params{"type": "execute_code", "code": "6 * 7", "agent_tx_id": "mine"})
 	answer := one.await(t, "its answer", ofType("execute_code_response"))
 	require.Equal(t, "mine", answer.AgentTxID)
 	require.Contains(t, answer.String(), `"result":"42"`)
-	one.say(params{"type": "globals_summary"})
+	one.send(params{"type": "globals_summary"})
 	require.Empty(t, one.await(t, "its summary", ofType("globals_summary")).AgentTxID)
-	other.say(params{"type": "debug_state"})
+	other.send(params{"type": "debug_state"})
 	other.await(t, "its own answer", ofType("debug_state"))
-	require.Empty(t, other.all(ofType("execute_code_response")))
+	require.Empty(t, other.matching(ofType("execute_code_response")))
 }
 
-// The end of a session and that of the server are told to the consoles.
-func TestConsolesAreToldOfTheEnd(t *testing.T) {
+// When a session ends for good, or the server stops, consoles are closed with code 1001 and
+// the reason.
+func TestConsolesAreClosedAtTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		end    func(*stage) error
+		end    func(*liveSession) error
 		reason string
 	}{
-		"the session": {func(s *stage) error {
-			err := s.live.End(context.Background(), "the work is done")
-			s.show.Close()
+		"the session": {func(s *liveSession) error {
+			err := s.session.End(context.Background(), "the work is done")
+			s.publisher.Close()
 			return err
 		}, "the session has ended"},
-		"the server": {func(s *stage) error { s.stop(); return nil }, "the server is stopping: context canceled"},
+		"the server": {func(s *liveSession) error { s.Stop(); return nil }, "the server is stopping: context canceled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newHouse(t, server.Config{}).play(t, session.Config{})
-			h := newHolder(t, s.url)
+			s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+			h := newFakeHolder(t, s.URL)
 			s.awaitHolder(t, 1)
 			require.NoError(t, tc.end(s))
-			for _, console := range []*socket{h.run, h.agent} {
-				how := console.closed(t)
-				require.Equal(t, websocket.StatusGoingAway, how.Code)
-				require.Equal(t, tc.reason, how.Reason)
+			for _, console := range []*consoleSocket{h.run, h.agent} {
+				closed := console.awaitClose(t)
+				require.Equal(t, websocket.StatusGoingAway, closed.Code)
+				require.Equal(t, tc.reason, closed.Reason)
 			}
 		})
 	}
 }
 
-// A console that has stopped reading holds up the end of a session for the time
-// of a goodbye, and no longer.
-func TestDeafConsoleAtTheEnd(t *testing.T) {
+// A console that does not read delays the end of a session by less than 4 s.
+func TestNonReadingConsoleAtTheEnd(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t, server.Config{}).play(t, session.Config{})
-	deaf, response, err := websocket.Dial(t.Context(), s.url+"/agent", nil)
+	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	ws, response, err := websocket.Dial(t.Context(), s.URL+"/agent", nil)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusSwitchingProtocols, response.StatusCode)
-	require.NoError(t, deaf.Write(t.Context(), websocket.MessageText, []byte(agentHello)))
+	require.NoError(t, ws.Write(t.Context(), websocket.MessageText, []byte(agentHello)))
 	s.awaitHolder(t, 1)
 	began := time.Now()
-	require.NoError(t, s.live.End(t.Context(), "over"))
+	require.NoError(t, s.session.End(t.Context(), "over"))
 	require.Less(t, time.Since(began), 4*time.Second)
-	require.NoError(t, deaf.CloseNow())
+	require.NoError(t, ws.CloseNow())
 }
 
-// When nobody listens any more, that is an error of Run.
+// Run returns the error of its listener.
 func TestListenerFails(t *testing.T) {
 	t.Parallel()
 	web, err := server.New(server.Config{Token: token})
@@ -341,13 +337,13 @@ func TestListenerFails(t *testing.T) {
 	require.ErrorIs(t, web.Run(t.Context(), ln), net.ErrClosed)
 }
 
-// A page of another site, whose name was made to lead to this machine, gets
-// nothing although Origin and Host agree.
+// A request addressed to another host name is refused even if its Origin matches: the name
+// may resolve to this machine (DNS rebinding).
 func TestRequestsForAnotherHostAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, server.Config{})
-	h.play(t, session.Config{})
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.Replace(h.url, "ws://", "http://", 1)+"/run", nil)
+	h := newHarness(t, server.Config{})
+	h.startSession(t, session.Config{})
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.Replace(h.URL, "ws://", "http://", 1)+"/run", nil)
 	require.NoError(t, err)
 	request.Host = "evil.example:8765"
 	request.Header.Set("Origin", "http://evil.example:8765")

@@ -149,7 +149,7 @@ func (h *sessionHost) endInstance(instance *sessionInstance, result []byte) {
 
 // failStart logs and records why no session could start.
 func (h *sessionHost) failStart(err error) {
-	h.server.log.Error("session", "session", h.id, "error", err)
+	h.server.log.Error("session failed", "session", h.id, "error", err)
 	h.update(func() { h.startErr = err })
 }
 

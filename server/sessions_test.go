@@ -22,18 +22,18 @@ import (
 	"assay/server/api"
 )
 
-// A session says what attempt goes on in it, since when, and how it ended, until
-// another begins.
-func TestSessionTellsOfItsAttempt(t *testing.T) {
+// GET /api/sessions/{id} has the attempt in progress, then its result, and after the next
+// session has started, the result of the attempt before.
+func TestSessionHasItsAttempt(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, server.Config{})
-	show := h.web.PublishAttempts("default")
-	address := strings.Replace(h.url, "ws", "http", 1) + "/api/sessions/default"
+	h := newHarness(t, server.Config{})
+	publisher := h.Server.PublishAttempts("default")
+	address := strings.Replace(h.URL, "ws", "http", 1) + "/api/sessions/default"
 	session := getJSON(t, address)
 	require.Contains(t, session, "attempt")
 	require.Nil(t, session["attempt"])
 
-	show.AttemptStarting(server.AttemptInfo{CaseID: "a", Task: "sum <it>", Epoch: 2, Limits: runs.Limits{WallS: 60, Turns: 7}})
+	publisher.AttemptStarting(server.AttemptInfo{CaseID: "a", Task: "sum <it>", Epoch: 2, Limits: runs.Limits{WallS: 60, Turns: 7}})
 	attempt, ok := getJSON(t, address)["attempt"].(map[string]any)
 	require.True(t, ok)
 	limits, ok := attempt["limits"].(map[string]any)
@@ -41,54 +41,55 @@ func TestSessionTellsOfItsAttempt(t *testing.T) {
 	require.Equal(t, []any{"a", "sum <it>", 2.0, 60.0, 7.0}, []any{attempt["case_id"], attempt["task"], attempt["epoch"], limits["wall_s"], limits["turns"]})
 	require.NotContains(t, attempt, "started")
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.FixedZone("", 3600))
-	show.OnTaskSent(at)
+	publisher.OnTaskSent(at)
 	attempt, ok = getJSON(t, address)["attempt"].(map[string]any)
 	require.True(t, ok)
 	require.Equal(t, "2026-03-04T04:06:07Z", attempt["started"])
 
-	end(t, show, "a", `{"n":1}`)
+	publishFailedAttempt(t, publisher, "a", `{"n":1}`)
 	session = getJSON(t, address)
 	require.Nil(t, session["attempt"])
 	result, ok := session["result"].(map[string]any)
 	require.True(t, ok)
 	require.Equal(t, []any{"eval_result", "a", "setup_error", map[string]any{"n": 1.0}}, []any{result["type"], result["case_id"], result["outcome"], result["answer"]})
 
-	show.AttemptStarting(server.AttemptInfo{CaseID: "b"})
+	publisher.AttemptStarting(server.AttemptInfo{CaseID: "b"})
 	session = getJSON(t, address)
 	require.NotNil(t, session["attempt"])
-	require.NotContains(t, session, "result", "it is of the one before")
-	require.NotContains(t, session, "previous", "that one is still seen")
+	require.NotContains(t, session, "result", "the result is that of another attempt")
+	require.NotContains(t, session, "previous", "that attempt's session is still the newest")
 	list, ok := getJSON(t, strings.TrimSuffix(address, "/default"))["sessions"].([]any)
 	require.True(t, ok)
-	require.NotContains(t, list[0], "attempt", "the list is short")
+	require.NotContains(t, list[0], "attempt", "only the detail has it")
 
 	recording, err := trace.NewRecording(trace.NewJournal("default"), filepath.Join(t.TempDir(), "trace.jsonl"))
 	require.NoError(t, err)
 	require.NoError(t, recording.Close())
-	show.OnTrace(recording)
-	show.OnSession(nil)
+	publisher.OnTrace(recording)
+	publisher.OnSession(nil)
 	previous, ok := getJSON(t, address)["previous"].(map[string]any)
 	require.True(t, ok)
 	require.Equal(t, []any{"eval_result", "a"}, []any{previous["type"], previous["case_id"]})
-	console := dial(t, h.url+"/run", runHello, nil)
-	show.AttemptEnded(runs.Attempt{CaseID: "b"})
+	console := dialConsole(t, h.URL+"/run", runHello, nil)
+	publisher.AttemptEnded(runs.Attempt{CaseID: "b"})
 	ready := console.await(t, "ready", ofType("ready")).fields(t)
 	require.Equal(t, []any{"b", recording.Path}, []any{ready["case_id"], ready["trace"]})
 
-	show.Close()
-	show.OnTaskSent(at) // of an attempt that is over: nothing
+	publisher.Close()
+	publisher.OnTaskSent(at) // after the attempt it does nothing
 }
 
-// A trace that is left of a session is had as that of a live one, and is whole.
-func TestTraceOfASessionThatIsGone(t *testing.T) {
+// The trace of a session that has ended and was removed can be read like that of a live
+// one, and is complete.
+func TestTraceOfARemovedSession(t *testing.T) {
 	t.Parallel()
-	n := newInn(t, server.Config{IdleTimeout: time.Nanosecond})
-	view := dial(t, n.url+"/agent?session=s", viewHello, nil)
+	n := newSessionServer(t, server.Config{IdleTimeout: time.Nanosecond})
+	view := dialConsole(t, n.URL+"/agent?session=s", viewHello, nil)
 	view.await(t, "the notebook", ofType("notebook_state"))
 	require.NoError(t, view.ws.CloseNow())
-	address := strings.Replace(n.url, "ws", "http", 1) + "/api/sessions/s"
+	address := strings.Replace(n.URL, "ws", "http", 1) + "/api/sessions/s"
 	var flow map[string]any
-	for flow["complete"] != true { // it ends when nobody needs it
+	for flow["complete"] != true { // the session ends by its IdleTimeout
 		flow = getJSON(t, address+"/flow")
 	}
 	newest, _ := flow["end"].(float64)
@@ -99,7 +100,9 @@ func TestTraceOfASessionThatIsGone(t *testing.T) {
 	require.Equal(t, true, getJSON(t, address+"/at")["complete"])
 }
 
-func TestCasesThatMayBeAttached(t *testing.T) {
+// GET /api/cases lists the cases page by page, with tasks cut to 300 characters. Without
+// PrepareCase it is a conflict.
+func TestListCases(t *testing.T) {
 	t.Parallel()
 	var all []api.Case
 	for i := range 12 {
@@ -107,12 +110,12 @@ func TestCasesThatMayBeAttached(t *testing.T) {
 	}
 	all[3].Tags, all[0].Task = nil, "short"
 	broken := errors.New("cases.json: it is broken")
-	var fails error
-	nothing := func(string, string) (server.AttemptRunner, error) {
+	var listErr error
+	prepare := func(string, string) (server.AttemptRunner, error) {
 		return func(context.Context, *server.AttemptPublisher) error { return nil }, nil
 	}
-	h := newHouse(t, server.Config{PrepareCase: nothing, ListCases: func() ([]api.Case, error) { return all, fails }})
-	address := strings.Replace(h.url, "ws", "http", 1) + "/api/cases"
+	h := newHarness(t, server.Config{PrepareCase: prepare, ListCases: func() ([]api.Case, error) { return all, listErr }})
+	address := strings.Replace(h.URL, "ws", "http", 1) + "/api/cases"
 	answer := getJSON(t, address)
 	list, _ := answer["cases"].([]any)
 	require.Len(t, list, 12)
@@ -130,31 +133,31 @@ func TestCasesThatMayBeAttached(t *testing.T) {
 		require.Nil(t, page["next"], query)
 	}
 	require.Equal(t, "bad_parameter", getJSON(t, address+"?tag=t")["code"])
-	fails = broken
+	listErr = broken
 	require.Equal(t, map[string]any{"code": "unreadable", "text": broken.Error()}, getJSON(t, address))
 
-	without := newHouse(t, server.Config{})
-	require.Equal(t, "conflict", getJSON(t, strings.Replace(without.url, "ws", "http", 1)+"/api/cases")["code"])
+	without := newHarness(t, server.Config{})
+	require.Equal(t, "conflict", getJSON(t, strings.Replace(without.URL, "ws", "http", 1)+"/api/cases")["code"])
 }
 
-// What a view is told of a live session, and what the API says of its trace, is
-// the same; a session's trace and flow are had as an attempt's are.
-func TestAPIOfALiveSession(t *testing.T) {
+// GET …/at of a live session has the notebook that a view gets first; …/trace and …/flow
+// work as for an attempt.
+func TestTraceEndpointsOfALiveSession(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, server.Config{})
-	s := h.play(t, session.Config{Kernel: h.python(t)})
-	first := dial(t, s.url+"/agent", viewHello, nil)
+	h := newHarness(t, server.Config{})
+	s := h.startSession(t, session.Config{Kernel: h.pythonKernel(t)})
+	first := dialConsole(t, s.URL+"/agent", viewHello, nil)
 	first.await(t, "the notebook", ofType("notebook_state"))
-	made := s.agent.do(t, "create_cell", params{"position": 0, "cell_type": "code", "source": "print('hello')\n6 * 7", "auto_run": true})
-	s.agent.result(t, made.CellID)
+	made := s.agent.request(t, "create_cell", params{"position": 0, "cell_type": "code", "source": "print('hello')\n6 * 7", "auto_run": true})
+	s.agent.awaitResult(t, made.CellID)
 	first.await(t, "its end", func(f frame) bool { return f.Type == "start_cell" && f.CellID == "" })
-	told := dial(t, s.url+"/agent", viewHello, nil).await(t, "the notebook", ofType("notebook_state")).fields(t)
+	state := dialConsole(t, s.URL+"/agent", viewHello, nil).await(t, "the notebook", ofType("notebook_state")).fields(t)
 
-	base := strings.Replace(h.url, "ws", "http", 1) + "/api/sessions/default"
+	base := strings.Replace(h.URL, "ws", "http", 1) + "/api/sessions/default"
 	var at map[string]any
-	for { // the file is a moment behind
-		at = getJSON(t, base+fmt.Sprintf("/at?seq=%.0f", told["seq"]))
-		if at["seq"] == told["seq"] {
+	for { // the trace file may be behind
+		at = getJSON(t, base+fmt.Sprintf("/at?seq=%.0f", state["seq"]))
+		if at["seq"] == state["seq"] {
 			break
 		}
 	}
@@ -162,7 +165,7 @@ func TestAPIOfALiveSession(t *testing.T) {
 	maps.DeleteFunc(at, func(name string, _ any) bool {
 		return slices.Contains([]string{"t_ns", "wall", "end", "complete"}, name)
 	})
-	require.Equal(t, told, at)
+	require.Equal(t, state, at)
 
 	page := getJSON(t, base+"/trace?hop=agent%3Eserver,notebook&type=agent_action,notebook_event&action=create_cell,cell_created&brief=true")
 	var got []string
@@ -177,11 +180,11 @@ func TestAPIOfALiveSession(t *testing.T) {
 	require.EqualValues(t, 2, flow["count"])
 	require.Contains(t, fmt.Sprint(flow["requests"]), "answered in")
 
-	require.NoError(t, s.live.End(t.Context(), "over"))
+	require.NoError(t, s.session.End(t.Context(), "over"))
 	require.Equal(t, "not_found", getJSON(t, base[:len(base)-1]+"x/flow")["code"])
 }
 
-// getJSON asks a real server, which may refuse.
+// getJSON sends a GET request and decodes the response, whatever its status.
 func getJSON(t *testing.T, address string) (answer map[string]any) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)

@@ -22,21 +22,21 @@ import (
 	"assay/server"
 )
 
-// watched is a session whose trace can be watched over WebSockets.
-type watched struct {
+// watchedTrace is a trace that a test writes, and that can be watched over WebSockets.
+type watchedTrace struct {
 	journal *trace.Journal
 	path    string
 	url     string
-	ended   chan error // what each watch returned
+	ended   chan error // result of each StreamTrace
 	stop    context.CancelFunc
 }
 
-func newWatched(t *testing.T) *watched {
+func newWatchedTrace(t *testing.T) *watchedTrace {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "trace.jsonl"))
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
-	w := &watched{journal: trace.NewJournal("s"), path: file.Name(), ended: make(chan error, 16), stop: stop}
+	w := &watchedTrace{journal: trace.NewJournal("s"), path: file.Name(), ended: make(chan error, 16), stop: stop}
 	writer := trace.NewWriter(w.journal, file)
 	var writing, watching sync.WaitGroup
 	writing.Go(func() {
@@ -58,11 +58,13 @@ func newWatched(t *testing.T) *watched {
 	return w
 }
 
-func (w *watched) serve(ctx context.Context, rw http.ResponseWriter, r *http.Request, writer *trace.Writer) error {
+// serve streams the trace as the query says: from an entry on, with a timeout for each
+// message.
+func (w *watchedTrace) serve(ctx context.Context, rw http.ResponseWriter, r *http.Request, writer *trace.Writer) error {
 	query := r.URL.Query()
 	from, err := strconv.ParseInt(query.Get("from"), 10, 64)
-	patience, perr := time.ParseDuration(query.Get("patience"))
-	if err = errors.Join(err, perr); err != nil {
+	timeout, timeoutErr := time.ParseDuration(query.Get("timeout"))
+	if err = errors.Join(err, timeoutErr); err != nil {
 		return err
 	}
 	ws, err := websocket.Accept(rw, r, nil)
@@ -74,29 +76,30 @@ func (w *watched) serve(ctx context.Context, rw http.ResponseWriter, r *http.Req
 		return err
 	}
 	defer tail.Close()
-	return server.StreamTrace(ctx, protocol.NewWebSocket(context.Background(), ws, 0), tail, from, patience)
+	return server.StreamTrace(ctx, protocol.NewWebSocket(context.Background(), ws, 0), tail, from, timeout)
 }
 
-func (w *watched) append(n int, text string) {
+// append appends n entries with this text.
+func (w *watchedTrace) append(n int, text string) {
 	for range n {
 		body := fmt.Appendf(nil, `{"type":"x","text":%q}`, text)
 		w.journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: "x"}, Body: body})
 	}
 }
 
-// dial begins to watch, with so much patience for each line, and returns the
-// connection.
-func (w *watched) dial(t *testing.T, from int64, patience time.Duration) *websocket.Conn {
+// dial starts to watch from an entry on. The server gives the watcher this timeout for
+// each message.
+func (w *watchedTrace) dial(t *testing.T, from int64, timeout time.Duration) *websocket.Conn {
 	t.Helper()
-	ws, _, err := websocket.Dial(t.Context(), fmt.Sprintf("%s?from=%d&patience=%v", w.url, from, patience), nil)
+	ws, _, err := websocket.Dial(t.Context(), fmt.Sprintf("%s?from=%d&timeout=%v", w.url, from, timeout), nil)
 	require.NoError(t, err)
 	ws.SetReadLimit(1 << 30)
 	t.Cleanup(func() { _ = ws.CloseNow() })
 	return ws
 }
 
-// readAll reads the header and the entries from one on to the last, and returns
-// how the connection ended after them.
+// readAll reads the header and the entries with these numbers, and returns how the
+// server closed the connection after them.
 func readAll(ctx context.Context, ws *websocket.Conn, from, last int64) (websocket.CloseError, error) {
 	var end websocket.CloseError
 	_, line, err := ws.Read(ctx)
@@ -117,7 +120,7 @@ func readAll(ctx context.Context, ws *websocket.Conn, from, last int64) (websock
 	}
 	_, line, err = ws.Read(ctx)
 	if err == nil {
-		return end, fmt.Errorf("more than there is: %s", line)
+		return end, fmt.Errorf("unexpected message: %s", line)
 	}
 	if !errors.As(err, &end) {
 		return end, err
@@ -125,12 +128,12 @@ func readAll(ctx context.Context, ws *websocket.Conn, from, last int64) (websock
 	return end, nil
 }
 
-// Watchers that come late, to the beginning of a long trace and to its middle,
-// are sent what was and what comes, and told that the session has ended.
+// A watcher gets the entries that the trace already has, from the one that it asked for,
+// then new ones, and a normal close when the session has ended.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	const before, after = 5_000, 500
-	w := newWatched(t)
+	w := newWatchedTrace(t)
 	w.append(before, "before")
 	var watchers sync.WaitGroup
 	for _, from := range []int64{-1, 1, before / 2, before + after} {
@@ -150,13 +153,13 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// Nobody notices a watcher that reads nothing: not who appends, not who watches
-// too. It is dropped when its time is over.
-func TestWatchDropsTheStalled(t *testing.T) {
+// A watcher that does not read delays neither the writer nor other watchers, and is closed
+// after its timeout.
+func TestWatchClosesSlowWatchers(t *testing.T) {
 	t.Parallel()
-	const entries = 300 // more than sockets hold
-	w := newWatched(t)
-	w.dial(t, 1, time.Hour) // stalls for as long as the test
+	const entries = 300 // more than the sockets buffer
+	w := newWatchedTrace(t)
+	w.dial(t, 1, time.Hour) // never reads
 	reading := w.dial(t, 1, time.Hour)
 	w.append(entries, strings.Repeat("x", 64<<10))
 	stalled := w.dial(t, 1, 50*time.Millisecond)
@@ -171,11 +174,11 @@ func TestWatchDropsTheStalled(t *testing.T) {
 	require.NoError(t, <-w.ended)
 }
 
-// A watcher that leaves is noticed while there is nothing to send; what it says
-// until then is passed over.
-func TestWatchNoticesWhoLeaves(t *testing.T) {
+// The stream ends when the watcher disconnects, even if there is nothing to send. Messages
+// of the watcher are ignored.
+func TestWatchEndsWhenTheWatcherDisconnects(t *testing.T) {
 	t.Parallel()
-	w := newWatched(t)
+	w := newWatchedTrace(t)
 	ws := w.dial(t, 1, time.Hour)
 	_, _, err := ws.Read(t.Context())
 	require.NoError(t, err)
@@ -187,9 +190,10 @@ func TestWatchNoticesWhoLeaves(t *testing.T) {
 	require.NoError(t, <-w.ended)
 }
 
+// When the server stops, watchers are closed with code 1001.
 func TestWatchEndsWithTheServer(t *testing.T) {
 	t.Parallel()
-	w := newWatched(t)
+	w := newWatchedTrace(t)
 	ws := w.dial(t, 1, time.Hour)
 	_, _, err := ws.Read(t.Context())
 	require.NoError(t, err)
@@ -199,8 +203,9 @@ func TestWatchEndsWithTheServer(t *testing.T) {
 	require.NoError(t, <-w.ended)
 }
 
-// A trace that cannot be read is not taken for one that has ended.
-func TestWatchSaysThatTheTraceCannotBeRead(t *testing.T) {
+// If the trace cannot be read, the watcher is closed with code 1011 and the error, not as if
+// the session had ended.
+func TestWatchOfAnUnreadableTrace(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte("{}\n"), 0o600))

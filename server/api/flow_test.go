@@ -53,7 +53,8 @@ func frameEntry(tb testing.TB, hop trace.Hop, body string, more ...func(*trace.E
 
 // withNote and withCause change an entry for frameEntry.
 func withNote(note trace.Note) func(*trace.Entry) { return func(e *trace.Entry) { e.Note = note } }
-func withCause(seq int64) func(*trace.Entry)      { return func(e *trace.Entry) { e.CauseSeq = seq } }
+
+func withCause(seq int64) func(*trace.Entry) { return func(e *trace.Entry) { e.CauseSeq = seq } }
 
 // actionEntry returns the entry of an action of the agent; params are the members of
 // its params object.

@@ -1,18 +1,18 @@
-"""An agent made for the original protocol: python3 agent.py WAYS FD, the ways joined by commas.
+"""An agent for the original protocol: python3 agent.py MODES FD, the modes joined by commas.
 
 It runs one cell and submits what the cell has printed.
 
-    entry      it submits by an agent_history_updated with the entry in it
-    streams    it streams the submission; an agent_history_updated without entry ends it
-    unclosed   it streams the submission, and the next agent_stream_start ends it
-    cut        it streams a submission that breaks off, and then streams it whole
-    result     it submits by agent_result
-    both       it streams the submission and sends it as an entry too
+    entry          submit by an agent_history_updated with an entry
+    streams        stream the submission; an agent_history_updated without an entry ends it
+    unclosed       stream the submission; the next agent_stream_start ends it
+    truncated      stream a submission that breaks off, and then stream it whole
+    result         submit by agent_result
+    both           stream the submission, and send it as an entry too
 
-    gzip       its frames are gzip, and it takes no others
-    early      it tells of its history before it is ready for a query
-    three      it asks three actions side by side, three times over
-    untold     it runs the cell without a tx_id and submits at once
+    gzip           all frames are compressed
+    early_history  send history before being ready for a query
+    parallel       send three actions at once, three times
+    no_tx_id       run the cell with an action without tx_id, and submit at once
 """
 
 import itertools
@@ -24,107 +24,116 @@ from wire import Message, Wire, fail
 
 CODE = "import time\ntime.sleep(0.3)\nprint(6 * 7)"
 
-ways = set(sys.argv[1].split(","))
-wire = Wire(packed="gzip" in ways)
-ids = itertools.count(1)
-kept: List[Message] = []
+modes = set(sys.argv[1].split(","))
+wire = Wire(use_gzip="gzip" in modes)
+tx_numbers = itertools.count(1)
+unread: List[Message] = []  # received, and not returned by await_message yet
 
 
-def await_message(what: Callable[[Message], bool]) -> Message:
-    """The first message of that kind; the others are kept until they are asked for."""
-    for message in kept:
-        if what(message):
-            kept.remove(message)
+def await_message(matches: Callable[[Message], bool]) -> Message:
+    """Returns the first message that matches, and keeps the others; exits if the server closes the socket."""
+    for message in unread:
+        if matches(message):
+            unread.remove(message)
             return message
     while True:
         message = wire.receive()
         if message is None:
             sys.exit()
-        if what(message):
+        if matches(message):
             return message
-        kept.append(message)
+        unread.append(message)
 
 
-def ask(action: str, **params: Any) -> str:
-    tx = f"tx_{next(ids)}"
+def send_action(action: str, **params: Any) -> str:
+    """Sends an action and returns its tx_id."""
+    tx = f"tx_{next(tx_numbers)}"
     wire.send("agent_action", action=action, params=params, tx_id=tx)
     return tx
 
 
-def answers(*wanted: str) -> Dict[str, Message]:
-    """The answers to these requests, in whatever order they come."""
-    got: Dict[str, Message] = {}
-    while len(got) < len(wanted):
+def await_answers(*txs: str) -> Dict[str, Message]:
+    """Waits for the answers to these actions, in any order; exits with status 5 on any other answer, or an error."""
+    answers: Dict[str, Message] = {}
+    while len(answers) < len(txs):
         message = await_message(lambda m: m["type"] == "agent_action_response")
-        if message["tx_id"] not in wanted or message["tx_id"] in got or message["status"] != "success":
-            fail(5, f"an answer that was not asked for: {message}")
-        got[message["tx_id"]] = message
-    return got
+        if message["tx_id"] not in txs or message["tx_id"] in answers or message["status"] != "success":
+            fail(5, f"unexpected answer: {message}")
+        answers[message["tx_id"]] = message
+    return answers
 
 
 def submission(answer: str) -> Message:
+    """The input of submit_response."""
     return {"summary": f"<EVAL_ANSWER>{answer}</EVAL_ANSWER> [EVAL_COMPLETE]", "next_status": "done"}
 
 
 def stream(*blocks: Message) -> None:
-    """Streams a message whose blocks grow side by side, in pieces of seven characters."""
+    """Streams a message whose blocks grow in turns, in pieces of seven characters."""
     wire.send("agent_stream_start", timestamp="2026-01-01T00:00:00Z")
-    pieces: List[List[Message]] = []
+    deltas: List[List[Message]] = []
     for index, block in enumerate(blocks):
-        kind, text = block["type"], block["text"]
-        wire.send("agent_stream_block_start", block_index=index, block_type=kind, block_id=f"toolu_{index}", block_name=block.get("name"))
-        pieces.append([{"block_index": index, "block_type": kind, "delta": text[at : at + 7]} for at in range(0, len(text), 7)])
-    for together in itertools.zip_longest(*pieces):
-        for piece in filter(None, together):
-            wire.send("agent_stream_delta", **piece)
+        block_type, text = block["type"], block["text"]
+        wire.send("agent_stream_block_start", block_index=index, block_type=block_type, block_id=f"toolu_{index}", block_name=block.get("name"))
+        deltas.append([{"block_index": index, "block_type": block_type, "delta": text[at : at + 7]} for at in range(0, len(text), 7)])
+    for round_of_deltas in itertools.zip_longest(*deltas):
+        for delta in filter(None, round_of_deltas):
+            wire.send("agent_stream_delta", **delta)
     for index in range(len(blocks)):
         wire.send("agent_stream_block_stop", block_index=index)
 
 
-def use(text: str) -> Message:
+def submit_block(text: str) -> Message:
+    """A streamed call of submit_response with this JSON text as its input."""
     return {"type": "tool_use", "name": "submit_response", "text": text}
 
 
-def entry(answer: str) -> None:
+def send_entry(answer: str) -> None:
+    """Submits by a history entry."""
     block = {"type": "tool_use", "id": "toolu_1", "name": "submit_response", "input": submission(answer)}
     wire.send("agent_history_updated", entry={"type": "anthropic_message", "role": "assistant", "content": [block], "timestamp": "2026-01-01T00:00:00Z"})
 
 
 def submit(answer: str) -> None:
-    text, thought = json.dumps(submission(answer)), {"type": "thinking", "text": "It printed " + answer}
-    if "cut" in ways:
-        stream(use(text[:40]))
+    """Submits an answer in the ways that the modes name."""
+    text, thinking = json.dumps(submission(answer)), {"type": "thinking", "text": "It printed " + answer}
+    if "truncated" in modes:
+        stream(submit_block(text[:40]))
         wire.send("agent_stream_complete", error="overloaded")
-    if ways & {"streams", "cut", "both"}:
-        stream(thought, use(text))
+    if modes & {"streams", "truncated", "both"}:
+        stream(thinking, submit_block(text))
         wire.send("agent_stream_complete")
-    if ways & {"streams", "cut"}:
+    if modes & {"streams", "truncated"}:
         wire.send("agent_history_updated", session_id="1", request_id="r")
-    if "unclosed" in ways:
-        stream(thought, use(text))
+    if "unclosed" in modes:
+        stream(thinking, submit_block(text))
         wire.send("agent_stream_start", timestamp="2026-01-01T00:00:01Z")
-    if ways & {"entry", "both"}:
-        entry(answer)
-    if "result" in ways:
+    if modes & {"entry", "both"}:
+        send_entry(answer)
+    if "result" in modes:
         wire.send("agent_result", structured_output=submission(answer))
 
 
-def three_times() -> None:
+def send_parallel_actions() -> None:
+    """Sends three actions at once, three times; exits with status 6 if get_context has another action's answer."""
     for _ in range(3):
-        got = answers(context := ask("get_context"), ask("request_globals_summary"), ask("request_reactivity_summary"))
-        if got[context]["context"]["cell_count"] != 1:
-            fail(6, f"another answer: {got[context]}")
+        answers = await_answers(
+            context := send_action("get_context"), send_action("request_globals_summary"), send_action("request_reactivity_summary")
+        )
+        if answers[context]["context"]["cell_count"] != 1:
+            fail(6, f"wrong answer: {answers[context]}")
 
 
 def work() -> None:
-    made = ask("create_cell", position=0, cell_type="code", source=CODE, auto_run="untold" not in ways)
-    cell = answers(made)[made]["cell_id"]
-    if "untold" in ways:
+    """Runs the cell and submits what it has printed."""
+    created = send_action("create_cell", position=0, cell_type="code", source=CODE, auto_run="no_tx_id" not in modes)
+    cell = await_answers(created)[created]["cell_id"]
+    if "no_tx_id" in modes:
         wire.send("agent_action", action="run_cell", params={"cell_id": cell})
         submit("42")
         return
-    if "three" in ways:
-        three_times()
+    if "parallel" in modes:
+        send_parallel_actions()
     result = await_message(lambda m: m["type"] == "kernel_message" and m["message"]["type"] == "cell_result")
     submit(result["message"]["logs"].strip())
 
@@ -132,13 +141,13 @@ def work() -> None:
 def main() -> None:
     wire.send("ready")
     await_message(lambda m: m["type"] == "init")
-    if "early" in ways:
+    if "early_history" in modes:
         wire.send("agent_history_updated", session_id="1")
         wire.send("agent_history_updated", entry={"type": "anthropic_message", "role": "user", "content": "resumed"})
     wire.send("agent_status", status="ready")
     await_message(lambda m: m["type"] == "agent_query")
     work()
-    await_message(lambda m: False)
+    await_message(lambda m: False)  # until the server closes the socket
 
 
 main()

@@ -1,13 +1,13 @@
-"""A kernel made for the original protocol: python3 kernel.py WAYS FD, the ways joined by commas.
+"""A kernel for the original protocol: python3 kernel.py MODES FD, the modes joined by commas.
 
-It says ready and nothing more of itself, wants an init of exactly the right
-shape, shows no outputs but text, and has no has_exception in its results.
+It sends a ready without fields, requires an init of exactly the right shape (else it exits with status 3),
+sends no outputs but text, and no has_exception in its results.
 
-    gzip       its frames are gzip, and it takes no others
-    noresult   it never sends cell_result: that a run has ended only its idle start_cell says
-    unstarted  nor does it say that one starts
-    summaries  it answers globals_summary and reactivity_summary; else it answers nothing
-    stubborn   it ignores SIGTERM and the end of its socket
+    gzip            all frames are compressed
+    noresult        it never sends cell_result: only an idle start_cell shows that a run has ended
+    unstarted       as noresult, and it does not send that a run starts
+    summaries       it answers globals_summary and reactivity_summary; otherwise it answers no request
+    ignore_sigterm  it ignores SIGTERM and the end of its socket
 """
 
 import contextlib
@@ -19,15 +19,16 @@ from typing import Any, Dict
 
 from wire import Message, Wire, fail
 
-OBJECTS = ("widget_states", "cell_output_selections", "plot_data_selections", "viewer_cell_data", "plot_configs")
+# The fields of init that must be objects.
+OBJECT_FIELDS = ("widget_states", "cell_output_selections", "plot_data_selections", "viewer_cell_data", "plot_configs")
 
-ways = set(sys.argv[1].split(","))
-wire = Wire(packed="gzip" in ways)
-names: Dict[str, Any] = {}
-runs = 0
+modes = set(sys.argv[1].split(","))
+wire = Wire(use_gzip="gzip" in modes)
+user_globals: Dict[str, Any] = {}
+run_count = 0
 
 
-class Text(io.TextIOBase):
+class OutputStream(io.TextIOBase):
     """Sends what a cell prints while it prints it."""
 
     def __init__(self, cell: str, stream: str) -> None:
@@ -38,61 +39,65 @@ class Text(io.TextIOBase):
         return len(data)
 
 
-def check(message: Message) -> None:
-    for key in OBJECTS:
+def check_init(message: Message) -> None:
+    """Exits with status 3 if a field of init is missing or has the wrong type."""
+    for key in OBJECT_FIELDS:
         if not isinstance(message.get(key), dict):
             fail(3, f"init: {key} must be an object, not {message.get(key)!r}")
     if not isinstance(message.get("session_snapshot_mode"), bool):
         fail(3, "init: session_snapshot_mode must be true or false")
 
 
-def run(cell: str, code: str) -> None:
-    global runs
-    runs += 1
-    if "unstarted" not in ways:
-        wire.send("start_cell", cell_id=cell, run_sequencer=runs)
+def run_cell(cell: str, code: str) -> None:
+    """Runs a cell and sends its frames."""
+    global run_count
+    run_count += 1
+    if "unstarted" not in modes:
+        wire.send("start_cell", cell_id=cell, run_sequencer=run_count)
     exception = None
-    with contextlib.redirect_stdout(Text(cell, "stdout")), contextlib.redirect_stderr(Text(cell, "stderr")):
+    with contextlib.redirect_stdout(OutputStream(cell, "stdout")), contextlib.redirect_stderr(OutputStream(cell, "stderr")):
         try:
-            exec(code, names)
+            exec(code, user_globals)
         except Exception:
             exception = traceback.format_exc()
-    if not ways & {"noresult", "unstarted"}:
+    if not modes & {"noresult", "unstarted"}:
         status = "error" if exception else "ok"
-        wire.send("cell_result", cell_id=cell, run_sequencer=runs, status=status, exception=exception, outputs=[])
-    idle()
+        wire.send("cell_result", cell_id=cell, run_sequencer=run_count, status=status, exception=exception, outputs=[])
+    send_idle()
 
 
-def idle() -> None:
-    wire.send("start_cell", cell_id=None, run_sequencer=runs)
+def send_idle() -> None:
+    """Sends that no cell runs."""
+    wire.send("start_cell", cell_id=None, run_sequencer=run_count)
 
 
-def answer(message: Message) -> None:
-    kind, asked = message["type"], message.get("agent_tx_id")
-    if kind == "run_cell":
-        run(message["cell_id"], message["code"])
-    elif kind == "globals_summary" and "summaries" in ways:
-        summary = {name: {"type": type(value).__name__} for name, value in names.items() if name != "__builtins__"}
-        wire.send(kind, summary=summary, agent_tx_id=asked)
-    elif kind == "reactivity_summary" and "summaries" in ways:
-        wire.send(kind, summary="nothing", cell_reactivity={}, agent_tx_id=asked)
+def handle(message: Message) -> None:
+    """Handles a message of the server; ignores those that it does not know."""
+    message_type, tx = message["type"], message.get("agent_tx_id")
+    if message_type == "run_cell":
+        run_cell(message["cell_id"], message["code"])
+    elif message_type == "globals_summary" and "summaries" in modes:
+        summary = {name: {"type": type(value).__name__} for name, value in user_globals.items() if name != "__builtins__"}
+        wire.send(message_type, summary=summary, agent_tx_id=tx)
+    elif message_type == "reactivity_summary" and "summaries" in modes:
+        wire.send(message_type, summary="nothing", cell_reactivity={}, agent_tx_id=tx)
 
 
 def main() -> None:
-    if "stubborn" in ways:
+    if "ignore_sigterm" in modes:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     wire.send("ready")
     first = wire.receive()
     if first is None or first["type"] != "init":
         fail(3, f"the first message must be init, not {first!r}")
-    check(first)
-    idle()
+    check_init(first)
+    send_idle()
     try:
         while (message := wire.receive()) is not None:
-            answer(message)
+            handle(message)
     except BrokenPipeError:
-        pass  # the end came while it answered
-    while "stubborn" in ways:
+        pass  # the server closed the socket while a message was handled
+    while "ignore_sigterm" in modes:
         signal.pause()
 
 

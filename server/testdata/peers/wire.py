@@ -1,4 +1,4 @@
-"""One end of a child's socket: a length of eight bytes, little-endian, and a JSON object."""
+"""The server's end of a child's socket: frames of an 8-byte little-endian length and a JSON object."""
 
 import gzip
 import json
@@ -10,37 +10,43 @@ from typing import Any, Dict, NoReturn, Optional
 Message = Dict[str, Any]
 
 
-def fail(code: int, why: str) -> NoReturn:
-    print(why, file=sys.stderr, flush=True)
-    sys.exit(code)
+def fail(status: int, reason: str) -> NoReturn:
+    """Prints the reason to stderr and exits with this status."""
+    print(reason, file=sys.stderr, flush=True)
+    sys.exit(status)
 
 
 class Wire:
-    """With packed, every frame is gzip, in both directions; a plain one is a failure."""
+    """Sends and receives messages over the socket whose file descriptor is the last argument.
 
-    def __init__(self, packed: bool) -> None:
+    With use_gzip, every frame is compressed in both directions; exits with status 4 on any other frame.
+    """
+
+    def __init__(self, use_gzip: bool) -> None:
         self.socket = socket.socket(fileno=int(sys.argv[-1]))
-        self.packed = packed
+        self.use_gzip = use_gzip
 
-    def send(self, kind: str, **fields: Any) -> None:
-        body = json.dumps({"type": kind, **fields}).encode()
-        if self.packed:
+    def send(self, message_type: str, **fields: Any) -> None:
+        """Sends a message."""
+        body = json.dumps({"type": message_type, **fields}).encode()
+        if self.use_gzip:
             body = gzip.compress(body)
         self.socket.sendall(struct.pack("<q", len(body)) + body)
 
     def receive(self) -> Optional[Message]:
-        """The next message; None: the other side has closed."""
-        head = self._exactly(8)
+        """Waits for the next message; returns None when the server has closed the socket."""
+        head = self._read(8)
         if head is None:
             return None
-        body = self._exactly(struct.unpack("<q", head)[0])
+        body = self._read(struct.unpack("<q", head)[0])
         if body is None:
             return None
-        if (body[:2] == b"\x1f\x8b") != self.packed:
-            fail(4, "a frame that is not gzip" if self.packed else "a frame that is gzip")
-        return json.loads(gzip.decompress(body) if self.packed else body)
+        if (body[:2] == b"\x1f\x8b") != self.use_gzip:
+            fail(4, "a frame that is not gzip" if self.use_gzip else "a frame that is gzip")
+        return json.loads(gzip.decompress(body) if self.use_gzip else body)
 
-    def _exactly(self, n: int) -> Optional[bytes]:
+    def _read(self, n: int) -> Optional[bytes]:
+        """Reads exactly n bytes; returns None if the socket is closed before."""
         data = b""
         while len(data) < n:
             part = self.socket.recv(n - len(data))

@@ -13,11 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// deaf is a console that reads only what it is told to.
-type deaf struct{ net.Conn }
+// nonReadingConsole is a console whose connection nothing reads, and which has small
+// buffers: the server's writes block soon.
+type nonReadingConsole struct{ net.Conn }
 
-// deafConsole connects to /agent and sends messages of less than 126 bytes.
-func deafConsole(t *testing.T, url string, messages ...string) deaf {
+// dialNonReadingConsole connects to /agent and sends messages, each of less than 126
+// bytes (the limit of the short frames that it writes).
+func dialNonReadingConsole(t *testing.T, url string, messages ...string) nonReadingConsole {
 	t.Helper()
 	address := strings.TrimPrefix(url, "ws://")
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
@@ -33,15 +35,15 @@ func deafConsole(t *testing.T, url string, messages ...string) deaf {
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, http.StatusSwitchingProtocols, response.StatusCode)
 	for _, message := range messages {
-		frame := binary.BigEndian.AppendUint32([]byte{0x81, 0x80 | byte(len(message))}, 0) // masked with nothing
+		frame := binary.BigEndian.AppendUint32([]byte{0x81, 0x80 | byte(len(message))}, 0) // with a mask of zeros
 		_, err := conn.Write(append(frame, message...))
 		require.NoError(t, err)
 	}
-	return deaf{conn}
+	return nonReadingConsole{conn}
 }
 
-// readOne waits for the first bytes.
-func (d deaf) readOne(t *testing.T) {
+// awaitFirstByte waits until the server has begun to write a message.
+func (d nonReadingConsole) awaitFirstByte(t *testing.T) {
 	t.Helper()
 	_, err := d.Read(make([]byte, 1))
 	require.NoError(t, err)

@@ -1,23 +1,28 @@
 package server_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
 	"assay/eval/runs"
+	"assay/internal/protocol"
+	"assay/internal/trace"
 	"assay/server"
 )
 
 // runsHarness is a server with a folder of stored runs.
 type runsHarness struct {
-	*house
+	*harness
 	dir string       // of the runs
 	run *runs.Writer // the run r in it
 }
@@ -25,13 +30,13 @@ type runsHarness struct {
 func newRunsHarness(t *testing.T) *runsHarness {
 	t.Helper()
 	dir := t.TempDir()
-	return &runsHarness{house: newHouse(t, server.Config{RunsDir: dir}), dir: dir, run: createRun(t, dir, "r")}
+	return &runsHarness{harness: newHarness(t, server.Config{RunsDir: dir}), dir: dir, run: createRun(t, dir, "r")}
 }
 
 // watch connects to /watch with this query.
 func (s *runsHarness) watch(t *testing.T, query string) *websocket.Conn {
 	t.Helper()
-	ws, _, err := websocket.Dial(t.Context(), s.url+"/watch?"+query, nil)
+	ws, _, err := websocket.Dial(t.Context(), s.URL+"/watch?"+query, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = ws.CloseNow() })
 	return ws
@@ -45,8 +50,8 @@ func nextLine(t *testing.T, ws *websocket.Conn) string {
 	return string(body)
 }
 
-// An attempt is watched as its trace grows, whoever writes it, until it has its
-// line.
+// The trace of a stored attempt can be watched while another program writes it, until the
+// attempt has its line in attempts.jsonl. With bodies=false, entries come without messages.
 func TestWatchAttempt(t *testing.T) {
 	t.Parallel()
 	s := newRunsHarness(t)
@@ -85,35 +90,37 @@ func TestWatchAttempt(t *testing.T) {
 	}
 }
 
-// An attempt without a line is over when its run is; one of a run that goes on is
-// waited for until the server stops, or its folder is gone.
-func TestWatchAttemptThatIsLost(t *testing.T) {
+// The watch of an attempt without a line ends when its run is finished, with an error when
+// the trace is removed or becomes shorter, and otherwise when the server stops.
+func TestWatchUnfinishedAttempts(t *testing.T) {
 	t.Parallel()
 	s := newRunsHarness(t)
-	lost := createAttempt(t, s.run, 1, map[string]string{"trace.jsonl": traceText(t, 0)})
-	gone := createAttempt(t, s.run, 2, map[string]string{"trace.jsonl": traceText(t, 0)})
-	cut := createAttempt(t, s.run, 3, map[string]string{"trace.jsonl": traceText(t, 0)})
+	unfinished := createAttempt(t, s.run, 1, map[string]string{"trace.jsonl": traceText(t, 0)})
+	removed := createAttempt(t, s.run, 2, map[string]string{"trace.jsonl": traceText(t, 0)})
+	truncated := createAttempt(t, s.run, 3, map[string]string{"trace.jsonl": traceText(t, 0)})
 	other := createRun(t, s.dir, "other")
-	waits := createAttempt(t, other, 4, map[string]string{"trace.jsonl": traceText(t, 0)})
+	waiting := createAttempt(t, other, 4, map[string]string{"trace.jsonl": traceText(t, 0)})
 	watchers := map[string]*websocket.Conn{}
-	for path, query := range map[string]string{lost: "run=r", gone: "run=r", cut: "run=r", waits: "run=other"} {
-		watchers[query+path] = s.watch(t, query+"&attempt="+path)
-		nextLine(t, watchers[query+path])
+	for attempt, query := range map[string]string{unfinished: "run=r", removed: "run=r", truncated: "run=r", waiting: "run=other"} {
+		watchers[query+attempt] = s.watch(t, query+"&attempt="+attempt)
+		nextLine(t, watchers[query+attempt])
 	}
-	ends := func(key string, code websocket.StatusCode) {
+	requireClosed := func(key string, code websocket.StatusCode) {
 		_, _, err := watchers[key].Read(t.Context())
 		require.Equal(t, code, websocket.CloseStatus(err), "%s: %v", key, err)
 	}
-	require.NoError(t, os.RemoveAll(filepath.Join(s.run.Dir, "attempts", gone)))
-	ends("run=r"+gone, websocket.StatusInternalError)
-	require.NoError(t, os.Truncate(filepath.Join(s.run.Dir, "attempts", cut, "trace.jsonl"), 3))
-	ends("run=r"+cut, websocket.StatusInternalError)
+	require.NoError(t, os.RemoveAll(filepath.Join(s.run.Dir, "attempts", removed)))
+	requireClosed("run=r"+removed, websocket.StatusInternalError)
+	require.NoError(t, os.Truncate(filepath.Join(s.run.Dir, "attempts", truncated, "trace.jsonl"), 3))
+	requireClosed("run=r"+truncated, websocket.StatusInternalError)
 	require.NoError(t, s.run.AppendLine(map[string]any{"type": runs.TypeSummary}))
-	ends("run=r"+lost, websocket.StatusNormalClosure)
-	s.stop()
-	ends("run=other"+waits, websocket.StatusGoingAway)
+	requireClosed("run=r"+unfinished, websocket.StatusNormalClosure)
+	s.Stop()
+	requireClosed("run=other"+waiting, websocket.StatusGoingAway)
 }
 
+// Invalid parameters, and sessions, runs and attempts that do not exist, are refused before
+// the upgrade to a WebSocket.
 func TestWatchRefusals(t *testing.T) {
 	t.Parallel()
 	s := newRunsHarness(t)
@@ -128,13 +135,52 @@ func TestWatchRefusals(t *testing.T) {
 		"session=none":                    "not_found",
 		"run=none&attempt=a":              "not_found",
 		"run=r&attempt=none":              "not_found",
-		"run=r&attempt=" + name:           "not_found", // it has no trace yet
+		"run=r&attempt=" + name:           "not_found", // the attempt has no trace yet
 		"run=r&attempt=..":                "not_found",
 		"run=..&attempt=r":                "not_found",
 	} {
-		require.Equal(t, want, getJSON(t, strings.Replace(s.url, "ws", "http", 1)+"/watch?"+query)["code"], query)
+		require.Equal(t, want, getJSON(t, strings.Replace(s.URL, "ws", "http", 1)+"/watch?"+query)["code"], query)
 	}
-	_, response, err := websocket.Dial(t.Context(), s.url+"/watch?run=r&attempt=none", nil)
+	_, response, err := websocket.Dial(t.Context(), s.URL+"/watch?run=r&attempt=none", nil)
 	require.Error(t, err)
 	require.Equal(t, http.StatusNotFound, response.StatusCode)
+}
+
+// createRun creates a run of this name in dir, which goes on until its folder is
+// closed.
+func createRun(tb testing.TB, dir, name string) *runs.Writer {
+	tb.Helper()
+	folder, err := runs.Create(filepath.Join(dir, name), runs.Info{Started: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Config: map[string]any{}})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = folder.Close() })
+	return folder
+}
+
+// createAttempt creates the folder of attempt n, with these files (name to content),
+// and returns the folder's name.
+func createAttempt(tb testing.TB, run *runs.Writer, n int, files map[string]string) string {
+	tb.Helper()
+	dir, path, err := run.MakeAttemptDir(n, fmt.Sprintf("case-%d", n), 1, 1)
+	require.NoError(tb, err)
+	for name, text := range files {
+		require.NoError(tb, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	return filepath.Base(path)
+}
+
+// traceText returns the text of a trace file with n entries of kernel output.
+func traceText(tb testing.TB, n int) string {
+	tb.Helper()
+	journal := trace.NewJournal("s")
+	var file bytes.Buffer
+	writer := trace.NewWriter(journal, &file)
+	for i := range n {
+		journal.Append(trace.Entry{
+			Hop: trace.KernelToServer, Envelope: protocol.Envelope{Type: protocol.TypeKernelStdio},
+			Body: fmt.Appendf(nil, `{"type":"kernel_stdio","data":"%d"}`, i),
+		})
+	}
+	journal.Close()
+	require.NoError(tb, writer.Run(tb.Context()))
+	return file.String()
 }

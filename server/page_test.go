@@ -16,8 +16,8 @@ import (
 	"assay/web"
 )
 
-// built is a page as a build leaves it.
-func built() fs.FS {
+// builtPage returns files like those that the build of the page yields.
+func builtPage() fs.FS {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
 		"index.html": `<meta name="csp-nonce" content="` + web.NoncePlaceholder + `"><style nonce="` + web.NoncePlaceholder + `"></style>`,
@@ -28,49 +28,50 @@ func built() fs.FS {
 	return files
 }
 
-func ask(t *testing.T, method, path string) *http.Response {
+// requestPage sends a request to the page, with this path as it is.
+func requestPage(t *testing.T, method, path string) *http.Response {
 	t.Helper()
-	page, err := server.NewPageHandler(built())
+	page, err := server.NewPageHandler(builtPage())
 	require.NoError(t, err)
 	request := httptest.NewRequestWithContext(t.Context(), method, "/", nil)
-	request.URL.Path = path // as it is, whatever is in it
+	request.URL.Path = path
 	response := httptest.NewRecorder()
 	page.ServeHTTP(response, request)
 	return response.Result()
 }
 
-func body(t *testing.T, answer *http.Response) string {
+func bodyOf(t *testing.T, response *http.Response) string {
 	t.Helper()
-	text, err := io.ReadAll(answer.Body)
+	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	return string(text)
 }
 
-// Each page has a nonce of its own, in its text and in its policy.
+// Each response with index.html has a new nonce, in its text and in its policy.
 func TestPageNonce(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, path := range []string{"/", "/", "/runs", "/runs/x/y", "/compare", "/live/default"} {
-		answer := ask(t, http.MethodGet, path)
+		answer := requestPage(t, http.MethodGet, path)
 		require.Equal(t, http.StatusOK, answer.StatusCode, path)
 		require.Equal(t, "text/html; charset=utf-8", answer.Header.Get("Content-Type"))
 		require.Equal(t, "no-store", answer.Header.Get("Cache-Control"))
 		found := regexp.MustCompile(`'nonce-([A-Z0-9]{20,})'`).FindStringSubmatch(answer.Header.Get("Content-Security-Policy"))
 		require.NotNil(t, found, answer.Header.Get("Content-Security-Policy"))
-		require.False(t, seen[found[1]], "it is new")
+		require.False(t, seen[found[1]], "the nonce is new")
 		seen[found[1]] = true
-		require.Equal(t, `<meta name="csp-nonce" content="`+found[1]+`"><style nonce="`+found[1]+`"></style>`, body(t, answer))
+		require.Equal(t, `<meta name="csp-nonce" content="`+found[1]+`"><style nonce="`+found[1]+`"></style>`, bodyOf(t, answer))
 	}
 }
 
-// No answer to a browser is without a policy, and only frames may run what is not
-// the page's own: they belong to nobody and reach nothing.
+// Every response to a browser has a policy. Only frames may run other scripts than the
+// page's own; they have an opaque origin and may connect to nothing.
 func TestPagePolicies(t *testing.T) {
 	t.Parallel()
 	for path, frame := range map[string]bool{
 		"/": false, "/icon.svg": false, "/assets/index-1.js": false, "/assets/none.js": false, "/frame/html.html": true, "/frame/none.html": true,
 	} {
-		header := ask(t, http.MethodGet, path).Header
+		header := requestPage(t, http.MethodGet, path).Header
 		policy := header.Get("Content-Security-Policy")
 		directives := map[string]string{}
 		for directive := range strings.SplitSeq(policy, "; ") {
@@ -96,8 +97,8 @@ func TestPagePolicies(t *testing.T) {
 	}
 }
 
-// What a build has is kept for long where its name changes with it, and nothing
-// else is.
+// Files whose name contains a digest may be cached for ever; no other file may. A path that
+// is not a file of the build is not found.
 func TestPageFiles(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]struct {
@@ -116,25 +117,25 @@ func TestPageFiles(t *testing.T) {
 		"/assets/index-1.js/index.css": {404, "", "text/plain; charset=utf-8"},
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
-			answer := ask(t, method, path)
+			answer := requestPage(t, method, path)
 			require.Equal(t, want.status, answer.StatusCode, path)
 			require.Equal(t, want.cache, answer.Header.Get("Cache-Control"), path)
 			require.Equal(t, want.kind, answer.Header.Get("Content-Type"), path)
 		}
 	}
-	require.Equal(t, http.StatusMethodNotAllowed, ask(t, http.MethodPost, "/").StatusCode)
+	require.Equal(t, http.StatusMethodNotAllowed, requestPage(t, http.MethodPost, "/").StatusCode)
 }
 
-// No path leads out of the build.
+// No path leads to a file outside of the build.
 func TestPageTraversal(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, server.Config{})
+	h := newHarness(t, server.Config{})
 	for _, path := range []string{"/assets/../../go.mod", "/assets/%2e%2e/%2e%2e/go.mod", "/frame/..%2f..%2f..%2fetc/passwd", "/assets/%2fetc%2fpasswd"} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.Replace(h.url, "ws", "http", 1)+path, nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.Replace(h.URL, "ws", "http", 1)+path, nil)
 		require.NoError(t, err)
-		answer, err := http.DefaultTransport.RoundTrip(request) // which follows nothing
+		answer, err := http.DefaultTransport.RoundTrip(request) // RoundTrip follows no redirect
 		require.NoError(t, err)
-		text := body(t, answer)
+		text := bodyOf(t, answer)
 		require.NoError(t, answer.Body.Close())
 		require.NotEqual(t, http.StatusOK, answer.StatusCode, path)
 		require.NotContains(t, text, "module assay", path)
@@ -143,22 +144,22 @@ func TestPageTraversal(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// The committed build is served, and what nothing is for stays so.
+// The server serves the committed build, and answers paths that it does not know with 404.
 func TestPageOfTheServer(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, server.Config{Token: "secret"})
+	h := newHarness(t, server.Config{Token: "secret"})
 	for path, want := range map[string]int{
 		"/": http.StatusOK, "/runs/x/y": http.StatusOK, "/icon.svg": http.StatusOK, "/index.html": http.StatusNotFound,
 		"/nothing": http.StatusNotFound, "/runsx": http.StatusNotFound, "/nothing/runs/": http.StatusNotFound,
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.Replace(h.url, "ws", "http", 1)+path, nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.Replace(h.URL, "ws", "http", 1)+path, nil)
 		require.NoError(t, err)
 		if want == http.StatusNotFound {
 			request.Header.Set("Authorization", "Bearer secret")
 		}
 		answer, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
-		text := body(t, answer)
+		text := bodyOf(t, answer)
 		require.NoError(t, answer.Body.Close())
 		require.Equal(t, want, answer.StatusCode, path)
 		require.NotContains(t, text, web.NoncePlaceholder, path)
@@ -173,8 +174,9 @@ func TestPageOfTheServer(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// A build without a place for the nonce is none: its page could not draw itself.
-func TestPageWithoutANonce(t *testing.T) {
+// A build without index.html, or without a placeholder for the nonce in it, is an error: the
+// policy would block its styles.
+func TestPageWithoutNoncePlaceholder(t *testing.T) {
 	t.Parallel()
 	for _, files := range []fs.FS{fstest.MapFS{}, fstest.MapFS{"index.html": {Data: []byte("<html>")}}} {
 		_, err := server.NewPageHandler(files)

@@ -1,4 +1,4 @@
-package server_test
+package chaos_test
 
 import (
 	"bytes"
@@ -9,9 +9,9 @@ import (
 	"io"
 	"log"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -24,92 +24,93 @@ import (
 	"assay/eval/runs"
 	"assay/eval/session"
 	"assay/internal/protocol"
-	"assay/internal/subprocess"
 	"assay/kernel"
 	"assay/router"
 	"assay/server"
+	"assay/server/servertest"
 )
 
-// fuzzHouse is a server with sessions whose kernel and agent say nothing, for any
-// number of fuzz inputs one after the other.
-type fuzzHouse struct {
-	*world // takes complaints
-	sup    *subprocess.Supervisor
-	url    string // "127.0.0.1:…"
-	boxes  string
-	panics bytes.Buffer
+// The first message of a console at /run.
+const runHello = `{"token":"` + server.EvalSandboxToken + `","notebook_id":"n"}`
+
+// fuzzTarget is a server with sessions whose kernel and agent do nothing. It is used
+// for all inputs of a fuzz test.
+type fuzzTarget struct {
+	*chaosRun        // collects faults
+	address   string // "127.0.0.1:…"
+	panics    bytes.Buffer
 }
 
-func newFuzzHouse(f *testing.F) *fuzzHouse {
+func newFuzzTarget(f *testing.F) *fuzzTarget {
 	f.Helper()
-	h := &fuzzHouse{world: &world{client: newClient()}, boxes: f.TempDir()}
+	h := &fuzzTarget{chaosRun: &chaosRun{client: newHTTPClient(), workdirRoot: f.TempDir()}}
 	h.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	var err error
-	h.sup, err = subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
-	require.NoError(f, err)
-	runsDir := f.TempDir()
-	createAttempt(f, createRun(f, runsDir, "one"), 1, map[string]string{"trace.jsonl": "{}\n", "state.json": "{}", "stderr.txt": "\xff", "conversation.jsonl": ""})
-	web, err := server.New(server.Config{
-		EvalSandbox: true, StartSession: h.open, TraceDir: f.TempDir(), RunsDir: runsDir, MaxFrameBytes: consoleLimit, Log: slog.New(complaints{h.world}),
+	f.Cleanup(func() { log.SetOutput(os.Stderr) })
+	h.harness = servertest.Start(f, server.Config{
+		StartSession: h.startSession, TraceDir: f.TempDir(), RunsDir: createStoredRun(f), MaxFrameBytes: maxConsoleFrameBytes, Log: slog.New(errorLog{h.chaosRun}),
 		PrepareCase: func(path, id string) (server.AttemptRunner, error) {
 			if path == "" {
 				return nil, errors.New("no path")
 			}
-			return func(_ context.Context, show *server.AttemptPublisher) error {
-				show.AttemptEnded(runs.Attempt{CaseID: id, Outcome: runs.OutcomeCancelled})
+			return func(_ context.Context, publisher *server.AttemptPublisher) error {
+				publisher.AttemptEnded(runs.Attempt{CaseID: id, Outcome: runs.OutcomeCancelled})
 				return nil
 			}, nil
 		},
 	})
-	require.NoError(f, err)
-	ln, err := (&net.ListenConfig{}).Listen(f.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(f, err)
-	h.url = ln.Addr().String()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- web.Run(ctx, ln) }()
-	log.SetOutput(&h.panics)
-	f.Cleanup(func() {
-		cancel()
-		require.NoError(f, <-ended)
-		require.NoError(f, h.sup.Close())
-		log.SetOutput(os.Stderr)
-	})
+	h.address = strings.TrimPrefix(h.harness.URL, "ws://")
+	log.SetOutput(&h.panics) // panics of handlers, which net/http recovers and logs
 	return h
 }
 
-func (h *fuzzHouse) open(ctx context.Context, o server.StartOptions) (*session.Session, error) {
-	command := append([]string{"env", "GORACE=atexit_sleep_ms=0"}, playing("quiet")...)
-	return session.Start(ctx, h.sup, session.Config{
+// createStoredRun returns a folder with one run, "one", with one attempt.
+func createStoredRun(f *testing.F) string {
+	f.Helper()
+	dir := f.TempDir()
+	folder, err := runs.Create(filepath.Join(dir, "one"), runs.Info{Started: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Config: map[string]any{}})
+	require.NoError(f, err)
+	f.Cleanup(func() { _ = folder.Close() })
+	attemptDir, _, err := folder.MakeAttemptDir(1, "case-1", 1, 1)
+	require.NoError(f, err)
+	for name, text := range map[string]string{"trace.jsonl": "{}\n", "state.json": "{}", "stderr.txt": "\xff", "conversation.jsonl": ""} {
+		require.NoError(f, os.WriteFile(filepath.Join(attemptDir, name), []byte(text), 0o600))
+	}
+	return dir
+}
+
+func (h *fuzzTarget) startSession(ctx context.Context, o server.StartOptions) (*session.Session, error) {
+	command := append([]string{"env", "GORACE=atexit_sleep_ms=0"}, servertest.Command("quiet")...)
+	return session.Start(ctx, h.harness.Supervisor, session.Config{
 		ID: o.SessionID, Journal: o.Journal, RestoreFrom: o.RestoreFrom, Kernel: kernel.Config{Command: command}, Agent: agent.Config{Command: command},
-		Environ: os.Environ(), WorkdirRoot: h.boxes, AwaitConsole: true, IsEvaluation: true, // nothing is started anew
+		Environ: os.Environ(), WorkdirRoot: h.workdirRoot, AwaitConsole: true, IsEvaluation: true, // so that no process is restarted
 		Router: router.Config{DocumentTimeout: time.Second, HolderTimeout: time.Second, CellTimeout: time.Second, Shared: o.SessionID != "owned"},
 	})
 }
 
-func (h *fuzzHouse) check(t *testing.T) {
+// check requires that no fault was reported and no handler panicked.
+func (h *fuzzTarget) check(t *testing.T) {
 	t.Helper()
 	require.Empty(t, h.faults)
 	require.Empty(t, h.panics.String())
 }
 
-// FuzzConsole lets a console say what it likes, from its first message on: what it
-// is told is JSON, and it can always leave.
+// FuzzConsole sends messages as a console, from the first one on, and requires that
+// every message of the server is JSON with a type, and that the console can disconnect.
 //
-// The first byte picks an endpoint and a session; each line is a message, one
-// that begins with ! a binary one.
+// The first byte of the input selects an endpoint and a session. Each line is a
+// message; one that begins with ! is binary.
 func FuzzConsole(f *testing.F) {
 	for _, seed := range consoleSeeds() {
 		f.Add([]byte(seed))
 	}
-	h := newFuzzHouse(f)
+	h := newFuzzTarget(f)
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if len(input) == 0 {
 			return
 		}
 		path := []string{"/run", "/agent"}[input[0]%2]
 		id := []string{"held", "viewed", "owned"}[input[0]/2%3]
-		ws, response, err := websocket.Dial(t.Context(), "ws://"+h.url+path+"?session="+id, nil)
+		ws, response, err := websocket.Dial(t.Context(), h.harness.URL+path+"?session="+id, nil)
 		require.NoError(t, err)
 		require.Equal(t, http.StatusSwitchingProtocols, response.StatusCode)
 		ws.SetReadLimit(-1)
@@ -121,28 +122,28 @@ func FuzzConsole(f *testing.F) {
 					return
 				}
 				if env, err := protocol.NewEnvelopeDecoder().Decode(body); err != nil || env.Type == "" {
-					h.complain(fmt.Sprintf("%s was told %.300q: %v", path, body, err))
+					h.reportFault(fmt.Sprintf("%s sent %.300q: %v", path, body, err))
 				}
 			}
 		})
 		for line := range bytes.SplitSeq(input[1:], []byte("\n")) {
-			kind := websocket.MessageText
+			messageType := websocket.MessageText
 			if bytes.HasPrefix(line, []byte("!")) {
-				kind = websocket.MessageBinary
+				messageType = websocket.MessageBinary
 			}
-			if ws.Write(t.Context(), kind, line) != nil {
-				break // it was sent away
+			if ws.Write(t.Context(), messageType, line) != nil {
+				break // the server has closed the connection
 			}
 		}
 		began := time.Now()
-		_ = ws.Close(websocket.StatusNormalClosure, "") // fails where it was sent away
+		_ = ws.Close(websocket.StatusNormalClosure, "") // fails if the server has closed it
 		reading.Wait()
-		require.Less(t, time.Since(began), 4*time.Second, "its goodbye is not heard")
+		require.Less(t, time.Since(began), 4*time.Second, "the close handshake takes too long")
 		h.check(t)
 	})
 }
 
-// consoleSeeds are conversations at each endpoint.
+// consoleSeeds returns conversations at both endpoints, as FuzzConsole reads them.
 func consoleSeeds() []string {
 	const run = runHello + "\n"
 	view := `{"type":"init","session_id":"1","role":"view"}` + "\n"
@@ -150,20 +151,20 @@ func consoleSeeds() []string {
 	return []string{
 		"\x00", "\x01", "\x00\n", "\x00{}", "\x01{}", "\x00[", "\x01" + `{"type":"init","role":7}`, "\x01" + `{"type":"init","connection_idx":1e99}`,
 		"\x00!" + run, "\x00" + run + "!binary", "\x00\xff\xfe", "\x00" + run + "\xff\xfe", "\x00" + run + "\x00\x01\x01\x00a",
-		"\x00" + `{"token":"` + token + `","connection_idx":-1}`, "\x00" + `{"token":"` + token + `","connection_idx":1}`,
+		"\x00" + `{"token":"` + server.EvalSandboxToken + `","connection_idx":-1}`, "\x00" + `{"token":"` + server.EvalSandboxToken + `","connection_idx":1}`,
 		"\x02" + run + `{"type":"run_cell","cell_id":"a","code":"1"}` + "\n" + `{"type":"run_cell","cell_id":"a"}` + "\n" + `{"type":"stop_cell"}` + "\n" + `{"type":"dispose_cell","cell_id":"a"}`,
 		"\x04" + run + `{"type":"execute_code","code":"1","agent_tx_id":"m"}` + "\n" + `{"type":"globals_summary","agent_tx_id":[]}` + "\n" + `{"type":"set_widget_value","data":7}`,
 		"\x00" + run + `{"type":"managed_process_restart","name":"kernel"}` + "\n" + `{"type":"debug_state"}` + "\n" + `{"type":"run_cell","code":"1"}`,
 		"\x01" + hold + `{"type":"agent_action_response","tx_id":"x","status":"success"}` + "\n" + `{"type":"agent_query","query":"q"}` + "\n" + `{"type":"kernel_message"}` + "\nx",
 		"\x03" + view + `{"type":"notebook_action","action":"create_cell","tx_id":"t","params":{"position":0,"cell_type":"code","source":"1","auto_run":true}}` + "\n" + `{"type":"notebook_action","action":"get_context"}`,
 		"\x05" + view + `{"type":"notebook_action","action":"edit_cell","tx_id":"t","params":[]}` + "\n" + `{"type":"agent_cancel"}` + "\n" + `{"type":"notebook_action","action":"execute_code","params":{"code":"1","timeout_s":-1}}`,
-		"\x03" + view + string(nested("notebook_action", 600)) + "\n" + string(nested("agent_query", 9_999)),
-		"\x02" + run + strings.Repeat(" ", consoleLimit+1),
+		"\x03" + view + string(deepMessage("notebook_action", 600)) + "\n" + string(deepMessage("agent_query", 9_999)),
+		"\x02" + run + strings.Repeat(" ", maxConsoleFrameBytes+1),
 	}
 }
 
-// FuzzAPI asks for anything: nothing is answered with an internal error, and what
-// says that it is JSON is.
+// FuzzAPI sends HTTP requests, and requires that none is answered with status 500 or
+// 502, and that a response that claims to be JSON is JSON.
 func FuzzAPI(f *testing.F) {
 	for _, path := range []string{
 		"/", "/healthz", "/readyz", "/metrics", "/run", "/agent", "/watch?session=x&from=-1", "/watch?from=9e9", "/api/config", "/api/sessions", "/api/sessions/x",
@@ -177,20 +178,20 @@ func FuzzAPI(f *testing.F) {
 		f.Add(uint8(1), "/api/sessions/x/case", []byte(body))
 		f.Add(uint8(1), "/api/sessions/%20/case", []byte(body))
 	}
-	h := newFuzzHouse(f)
+	h := newFuzzTarget(f)
 	f.Fuzz(func(t *testing.T, method uint8, path string, body []byte) {
 		methods := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodHead, http.MethodOptions}
-		request, err := http.NewRequestWithContext(t.Context(), methods[int(method)%len(methods)], "http://"+h.url+"/"+strings.TrimPrefix(path, "/"), bytes.NewReader(body))
+		request, err := http.NewRequestWithContext(t.Context(), methods[int(method)%len(methods)], "http://"+h.address+"/"+strings.TrimPrefix(path, "/"), bytes.NewReader(body))
 		if err != nil {
-			return // no such address can be asked for
+			return // not a valid URL
 		}
-		answer, err := h.client.Do(request)
+		response, err := h.client.Do(request)
 		require.NoError(t, err)
-		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
 		require.NoError(t, err)
-		require.NotContains(t, []int{http.StatusInternalServerError, http.StatusBadGateway}, answer.StatusCode, "%s", text)
-		if strings.HasSuffix(answer.Header.Get("Content-Type"), "json") && request.Method != http.MethodHead {
+		require.NotContains(t, []int{http.StatusInternalServerError, http.StatusBadGateway}, response.StatusCode, "%s", text)
+		if strings.HasSuffix(response.Header.Get("Content-Type"), "json") && request.Method != http.MethodHead {
 			require.True(t, json.Valid(text), "%q", text)
 		}
 		h.check(t)

@@ -1,0 +1,169 @@
+package server_test
+
+import (
+	"bufio"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/eval/runs"
+	"assay/eval/session"
+	"assay/internal/trace"
+	"assay/router"
+	"assay/server"
+)
+
+// consoleProcess is docs/examples/console.py, running.
+type consoleProcess struct {
+	lines     *inbox[string] // that it has printed
+	awaitExit func() int     // returns its exit status
+}
+
+func startConsoleProcess(t *testing.T, url string) *consoleProcess {
+	t.Helper()
+	script, err := filepath.Abs(filepath.Join("..", "docs", "examples", "console.py"))
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), pythonWithWebsockets(t), "-u", script, strings.Replace(url, "ws://", "http://", 1))
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = cmd.Stdout
+	require.NoError(t, cmd.Start())
+	c := &consoleProcess{lines: newInbox[string]()}
+	var reading sync.WaitGroup
+	reading.Go(func() { c.lines.readFrom(lineReader(out)) })
+	c.awaitExit = sync.OnceValue(func() int {
+		reading.Wait()
+		_ = cmd.Wait() // ProcessState has the exit status
+		return cmd.ProcessState.ExitCode()
+	})
+	t.Cleanup(func() { c.awaitExit() })
+	return c
+}
+
+// pythonWithWebsockets returns the path of a Python that has the package websockets, or
+// skips the test.
+func pythonWithWebsockets(t *testing.T) string {
+	t.Helper()
+	for _, python := range []string{"python3", "/usr/bin/python3"} {
+		if exec.CommandContext(t.Context(), python, "-c", "import websockets").Run() == nil {
+			return python
+		}
+	}
+	t.Skip("neither python3 nor /usr/bin/python3 has websockets: install Debian's python3-websockets")
+	return ""
+}
+
+// lineReader returns a function that reads the next line.
+func lineReader(out io.Reader) func() (string, error) {
+	in := bufio.NewReader(out)
+	return func() (string, error) { return in.ReadString('\n') }
+}
+
+// containing matches lines that contain text.
+func containing(text string) func(string) bool {
+	return func(line string) bool { return strings.Contains(line, text) }
+}
+
+// The example console answers every action of the notebook, runs cells, and answers
+// invalid actions with an error.
+func TestExampleConsoleAnswersEveryAction(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, server.Config{})
+	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{withConsole: true})
+	c := startConsoleProcess(t, tr.URL)
+	tr.agent.await(t, "the task", ofType("agent_query"))
+
+	first := tr.agent.runNewCell(t, 0, "print(6 * 7)")
+	require.Equal(t, "42\n", tr.agent.awaitResult(t, first).Logs)
+	c.lines.await(t, "the text of the cell", containing("42"))
+	tr.agent.awaitCellStatuses(t, "ran")
+	second := tr.agent.runNewCell(t, 1, "1 / 0")
+	tr.agent.awaitResult(t, second)
+	tr.agent.awaitCellStatuses(t, "ran", "error")
+	note := tr.agent.requestOK(t, "create_markdown_cell", params{"position": 0, "source": "# a heading"})["cell_id"]
+	tr.agent.requestOK(t, "edit_cell", params{"cell_id": second, "source": "while True: pass", "auto_run": true})
+	tr.agent.awaitCellStatuses(t, "idle", "ran", "running")
+	tr.agent.requestOK(t, "stop_cell", params{"cell_id": second})
+	tr.agent.awaitCellStatuses(t, "idle", "ran", "error")
+	tr.agent.requestOK(t, "edit_cell", params{"cell_id": second, "source": "x = 1"})
+	tr.agent.requestOK(t, "run_cell", params{"cell_id": second})
+	tr.agent.awaitCellStatuses(t, "idle", "ran", "ran")
+	require.Equal(t, "w", tr.agent.requestOK(t, "set_widget", params{"key": "w", "value": "1"})["key"])
+
+	for action, p := range map[string]params{
+		"create_cell":          {"position": 9, "cell_type": "code", "source": "1"},
+		"create_markdown_cell": {"position": true, "source": "1"},
+		"edit_cell":            {"cell_id": first, "source": 1},
+		"run_cell":             {"cell_id": note},
+		"delete_cell":          {"cell_id": "nobody's"},
+		"move_cell":            {"cell_id": note, "position": 3},
+	} {
+		refused := tr.agent.request(t, action, p)
+		require.Equal(t, "error", refused.Status, "%s %v", action, p)
+		require.NotEmpty(t, refused.Error)
+	}
+	require.Equal(t, second, tr.agent.requestOK(t, "move_cell", params{"cell_id": second, "position": 0})["cell_id"])
+	left := tr.agent.requestOK(t, "delete_cell", params{"cell_id": first})
+	require.EqualValues(t, 2, left["cell_count"])
+	require.Equal(t, []any{
+		map[string]any{"index": 0.0, "cell_type": "code", "cell_id": second},
+		map[string]any{"index": 1.0, "cell_type": "markdown", "cell_id": note},
+	}, left["remaining_cells"])
+
+	tr.agent.submitAnswer("42")
+	require.Equal(t, runs.OutcomeCompleted, tr.awaitResult(t).Outcome)
+	require.Zero(t, c.awaitExit(), "the attempt passed")
+}
+
+// awaitCellStatuses asks for the notebook until its cells have these statuses. The
+// console gets actions and the kernel's frames over different connections, so that its
+// answer may be behind.
+func (a *fakeAgent) awaitCellStatuses(t *testing.T, statuses ...string) {
+	t.Helper()
+	var got []string
+	for end := time.Now().Add(generousTimeout); time.Now().Before(end); {
+		got = nil
+		for _, cell := range a.cells(t) {
+			got = append(got, cell.Status)
+		}
+		if len(got) == len(statuses) && strings.Join(got, " ") == strings.Join(statuses, " ") {
+			return
+		}
+	}
+	require.Equal(t, statuses, got)
+}
+
+// With an agent for the original protocol, the example console takes part in an attempt,
+// prints its verdict and exits with status 0.
+func TestExampleConsoleInAnAttempt(t *testing.T) {
+	t.Parallel()
+	for _, modes := range []string{"parallel,entry", "no_tx_id,streams,gzip"} {
+		t.Run(modes, func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t, server.Config{})
+			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{agentCommand: peerCommand(t, "agent.py", modes), withConsole: true})
+			c := startConsoleProcess(t, tr.URL)
+			tr.requireCompletes(t)
+			c.lines.await(t, "the verdict", containing("verdict: completed passed 1"))
+			require.Zero(t, c.awaitExit())
+		})
+	}
+}
+
+// A second console is told that another one holds the notebook.
+func TestSecondExampleConsoleIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	startConsoleProcess(t, s.URL)
+	s.entries.await(t, "the first console", entryOf(trace.HopSession, router.TypeHolder))
+	second := startConsoleProcess(t, s.URL)
+	require.Equal(t, 1, second.awaitExit())
+	second.lines.await(t, "why it ended", containing("4009"))
+	require.Equal(t, "success", s.agent.request(t, "get_context", nil).Status)
+}
