@@ -42,8 +42,15 @@ kernel/python:
 kernel/elisp:
 kernel/jupyter:        internal/protocol
 agent:                 internal/subprocess internal/sandbox internal/protocol
-agent/mcp +http:       agent/builtin internal/model internal/protocol
-agent/builtin:         internal/model internal/model/script internal/protocol
+agent/mcp +http:       agent/builtin agent/builtin/tools internal/model internal/protocol
+agent/builtin/oracle:  agent/builtin agent/builtin/tools agent/builtin/render internal/model internal/model/script internal/protocol
+agent/builtin/tools:   agent/builtin agent/builtin/render internal/model internal/protocol
+agent/builtin/blocks:  agent/builtin agent/builtin/render agent/builtin/markdown internal/model internal/protocol
+agent/builtin/ticks:   agent/builtin agent/builtin/render agent/builtin/markdown internal/model internal/protocol
+agent/builtin/agenttest +http: agent/builtin internal/model internal/model/open internal/model/script internal/model/mockapi internal/protocol kernel/python
+agent/builtin:         agent/builtin/render internal/model internal/protocol
+agent/builtin/render:  internal/model internal/protocol
+agent/builtin/markdown:
 testcases:             testcases/grading testcases/grading/pyvalue
 testcases/grading:     testcases/grading/pyvalue internal/model internal/stats
 testcases/grading/pyvalue:

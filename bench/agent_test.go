@@ -27,6 +27,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/agent/builtin"
+	"assay/agent/builtin/tools"
 	"assay/internal/model"
 	modelanthropic "assay/internal/model/anthropic"
 	"assay/internal/model/endpoint"
@@ -200,7 +201,7 @@ func ourLoop(t *testing.T, url string) {
 	ours, theirs := protocol.Pipe()
 	over := make(chan error, 1)
 	go func() {
-		over <- builtin.Run(context.Background(), theirs, builtin.Config{Model: client, ModelName: "anthropic/any"})
+		over <- tools.Run(context.Background(), theirs, tools.Config{Agent: builtin.Config{Model: client, ModelName: "anthropic/any"}})
 	}()
 	converse(t, ours, nil)
 	require.NoError(t, ours.Close(protocol.CloseNormal, ""))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/agent/builtin"
+	"assay/agent/builtin/tools"
 	"assay/internal/model/script"
 	"assay/internal/protocol"
 	"assay/server/servertest"
@@ -70,8 +71,8 @@ func playBuiltinAgent(socket net.Conn, timeout, path string) int {
 	if err != nil {
 		return 104
 	}
-	cfg := builtin.Config{Model: turns.Client(), Limits: builtin.Limits{Action: actionTimeout}}
-	if err := builtin.Run(context.Background(), protocol.NewStream(socket, 0), cfg); err != nil {
+	cfg := builtin.Config{Model: turns.Client(), Limits: builtin.Limits{ActionTimeout: actionTimeout}}
+	if err := tools.Run(context.Background(), protocol.NewStream(socket, 0), tools.Config{Agent: cfg}); err != nil {
 		return 105
 	}
 	return 0

@@ -13,59 +13,77 @@ import (
 	"assay/internal/protocol"
 )
 
-// Causes for which a query, and all that it waits for, ends early.
+// Causes with which the context of a query is cancelled.
 var (
-	errCancelled = errors.New("the query was cancelled")
-	errReinit    = errors.New("the session was initialised again")
-	errCleared   = errors.New("the conversation was cleared")
-	errEnded     = errors.New("the connection to the server ended")
+	errQueryCancelled       = errors.New("the query was cancelled")
+	errSessionReinitialised = errors.New("the session was initialised again")
+	errHistoryCleared       = errors.New("the conversation was cleared")
 )
 
-// agent is one agent on one connection. One goroutine reads and never waits;
-// another starts what it was asked to do, each conversation's queries one after
-// the other.
-type agent struct {
-	*core
-	conn     protocol.Conn
-	strategy strategy
-	inbox    *inbox
+// ErrConnectionEnded is the cause with which everything ends when the connection to
+// the server has ended.
+var ErrConnectionEnded = errors.New("the connection to the server ended")
 
-	evaluation  bool // the last init that came has begun one; of the goroutine that reads
-	initialised bool // an init has been worked off
+// Agent is one agent on one connection.
+type Agent struct {
+	*AgentCore
+	conn         protocol.Conn
+	strategy     Strategy
+	strategyName string
+	jobs         *jobQueue
+
+	latestInitEvalMode bool // eval_mode of the latest init that arrived; used by the reader only
+	initialised        bool // an init has been applied; changes only while no other job runs
 }
 
-// newAgent returns an agent whose strategy is made by make.
-func newAgent(conn protocol.Conn, cfg Config, make func(*core) (strategy, error)) (*agent, error) {
-	c := newCore(conn, cfg)
-	s, err := make(c)
+// NewAgent returns an agent on conn that has not started. An init that asks for
+// another strategy than strategyName is refused. If newStrategy fails, NewAgent
+// closes conn and returns the error.
+func NewAgent(conn protocol.Conn, cfg Config, strategyName string, newStrategy func(*AgentCore) (Strategy, error)) (*Agent, error) {
+	core := NewAgentCore(conn, cfg)
+	strategy, err := newStrategy(core)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(protocol.CloseNormal, "the agent cannot start"))
 	}
-	return &agent{core: c, conn: conn, strategy: s, inbox: newInbox()}, nil
+	return &Agent{AgentCore: core, conn: conn, strategy: strategy, strategyName: strategyName, jobs: newJobQueue()}, nil
 }
 
-// run speaks on the connection until it or ctx ends.
-func (a *agent) run(ctx context.Context) error {
+// Run works on queries until the connection ends, which is no error, or until ctx
+// ends, whose cause it returns. It closes the connection and returns after all its
+// goroutines have ended.
+func (a *Agent) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return a.read(ctx) })
+	group.Go(func() error { return a.readFrames(ctx) })
 	group.Go(func() error {
-		a.wire.tell(protocol.Ready{Type: protocol.TypeReady})
-		return a.inbox.work(ctx)
+		a.server.sendOrLog(protocol.Ready{Type: protocol.TypeReady})
+		return a.jobs.run(ctx)
 	})
-	group.Go(func() error { return a.notebook.stopOrphans(ctx) })
+	group.Go(func() error { return a.Notebook.stopLateCells(ctx) })
 	group.Go(func() error {
 		<-ctx.Done()
 		return a.conn.Close(protocol.CloseNormal, "the agent ends")
 	})
-	if err := group.Wait(); !errors.Is(err, errEnded) {
+	if err := group.Wait(); !errors.Is(err, ErrConnectionEnded) {
 		return err
 	}
 	return nil
 }
 
-// read takes in everything that the server sends. It must never wait: the
-// answers that the other goroutine waits for come through here.
-func (a *agent) read(ctx context.Context) error {
+// QueueToolCall queues a call of a tool that another program made. It runs beside
+// queries and other calls, but not while an init is applied or the history is
+// cleared. The context that run gets ends with ctx, or when an init or
+// agent_clear_history cancels all jobs.
+func (a *Agent) QueueToolCall(ctx context.Context, run func(context.Context)) {
+	a.jobs.addToolCall(ctx, run)
+}
+
+// IsInitialised reports whether an init has been applied. It may be called only by
+// jobs: tasks and queued tool calls.
+func (a *Agent) IsInitialised() bool { return a.initialised }
+
+// readFrames handles every frame that the server sends. It must never block: the
+// responses that other goroutines wait for arrive here.
+func (a *Agent) readFrames(ctx context.Context) error {
 	decoder := protocol.NewEnvelopeDecoder()
 	for {
 		body, err := a.conn.Read()
@@ -73,7 +91,7 @@ func (a *agent) read(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, io.EOF):
-			return errEnded
+			return ErrConnectionEnded
 		case err != nil:
 			return fmt.Errorf("read from the server: %w", err)
 		}
@@ -82,150 +100,167 @@ func (a *agent) read(ctx context.Context) error {
 			a.log().Warn("frame ignored", "error", err)
 			continue
 		}
-		a.dispatch(ctx, env, body)
+		a.handleFrame(ctx, env, body)
 	}
 }
 
-func (a *agent) dispatch(ctx context.Context, env protocol.Envelope, body []byte) {
+// handleFrame handles one frame without blocking. Unknown frames are ignored.
+func (a *Agent) handleFrame(ctx context.Context, env protocol.Envelope, body []byte) {
 	switch env.Type {
 	case protocol.TypeActionResponse:
-		a.notebook.operations.answered(env, body)
+		a.Notebook.actions.handleResponse(env, body)
 	case protocol.TypeKernelMessage:
-		a.notebook.runs.observe(body)
+		a.Notebook.runs.handleKernelMessage(body)
 	case protocol.TypeInit:
-		a.begin(body)
+		a.queueInit(body)
 	case protocol.TypeAgentQuery:
-		a.queue(ctx, body)
+		a.queueQuery(ctx, body)
 	case protocol.TypeAgentCancel:
-		a.cancel(body)
+		a.cancelQuery(body)
 	case protocol.TypeAgentClearHistory:
-		a.inbox.cancelAll(errCleared)
-		a.inbox.command(a.strategy.forget)
+		a.jobs.cancelAll(errHistoryCleared)
+		a.jobs.addCommand(a.strategy.ClearHistory)
 	default:
 		a.log().Debug("frame ignored", "type", env.Type)
 	}
 }
 
-func (a *agent) queue(ctx context.Context, body []byte) {
+// queueQuery queues an agent_query, or an error if its text is empty.
+func (a *Agent) queueQuery(ctx context.Context, body []byte) {
 	var query protocol.AgentQuery
 	if err := json.Unmarshal(body, &query); err != nil {
 		a.log().Warn("query ignored", "error", err)
 		return
 	}
-	if queryText(query) == "" {
-		a.inbox.command(func() { a.wire.fail("the query is empty", false); a.wire.status(protocol.AgentDone) })
+	if QueryText(query) == "" {
+		a.jobs.addCommand(func() { a.SendError("the query is empty"); a.SendStatus(protocol.AgentDone) })
 		return
 	}
-	task := a.strategy.dispatch(query, a.evaluation)
-	a.inbox.query(ctx, task.conversation, query.RequestID, func(ctx context.Context) { a.answer(ctx, query.RequestID, task) })
+	task := a.strategy.Dispatch(query, a.latestInitEvalMode)
+	a.jobs.addQuery(ctx, task.Conversation, query.RequestID, func(ctx context.Context) { a.answerQuery(ctx, query.RequestID, task) })
 }
 
-func (a *agent) cancel(body []byte) {
+// cancelQuery handles agent_cancel.
+func (a *Agent) cancelQuery(body []byte) {
 	var command protocol.AgentCommand
 	if err := json.Unmarshal(body, &command); err != nil {
 		a.log().Warn("cancel ignored", "error", err)
 		return
 	}
-	a.inbox.cancel(command.RequestID, errCancelled)
+	a.jobs.cancelQuery(command.RequestID, errQueryCancelled)
 }
 
-// begin has an init worked off, and ends what was asked for before.
-func (a *agent) begin(body []byte) {
-	a.inbox.cancelAll(errReinit)
+// queueInit cancels all jobs and queues an init.
+func (a *Agent) queueInit(body []byte) {
+	a.jobs.cancelAll(errSessionReinitialised)
 	var message protocol.AgentInit
 	if err := json.Unmarshal(body, &message); err != nil {
-		a.inbox.command(func() { a.wire.fail(fmt.Sprintf("init cannot be read: %v", err), true) })
+		a.jobs.addCommand(func() { a.server.sendError(fmt.Sprintf("init cannot be read: %v", err), true) })
 		return
 	}
-	a.evaluation = message.EvalMode
-	a.inbox.command(func() { a.init(message) })
+	a.latestInitEvalMode = message.EvalMode
+	a.jobs.addCommand(func() {
+		if err := a.applyInit(message); err != nil {
+			a.server.sendError(err.Error(), true)
+			return
+		}
+		a.SendStatus(protocol.AgentReady)
+	})
 }
 
-// init takes over the settings of the session. Conversations go on.
-func (a *agent) init(message protocol.AgentInit) {
-	if err := a.core.init(message); err != nil {
-		a.wire.fail(err.Error(), true)
-		return
+// applyInit takes over the settings of the session. Conversations keep their
+// transcripts, which are repaired.
+func (a *Agent) applyInit(message protocol.AgentInit) error {
+	if message.Strategy != "" && message.Strategy != a.strategyName {
+		return fmt.Errorf("the session wants the strategy %q, and this agent was started with %q", message.Strategy, a.strategyName)
 	}
-	for _, c := range a.strategy.conversations() {
-		c.repair()
+	if err := a.applySession(message); err != nil {
+		return err
+	}
+	for _, c := range a.strategy.Conversations() {
+		c.repairTranscript()
 	}
 	a.initialised = true
-	a.wire.status(protocol.AgentReady)
+	return nil
 }
 
-// answer works on a query and says how that ended.
-func (a *agent) answer(ctx context.Context, requestID string, t task) {
+// answerQuery works on a query and sends the status with which it ends, unless
+// another query is still being worked on.
+func (a *Agent) answerQuery(ctx context.Context, requestID string, t Task) {
 	if !a.initialised {
-		a.wire.fail("agent_query came before init", false)
+		a.SendError("agent_query came before init")
 		return
 	}
-	t.conversation.requestID = requestID
-	a.account.open(a.evalMode)
-	status := a.work(ctx, t)
-	last := a.account.close()
-	if gone(ctx) {
+	t.Conversation.requestID = requestID
+	a.usage.beginQuery(a.EvalMode)
+	status := a.runTask(ctx, t)
+	last := a.usage.endQuery()
+	if isDisconnected(ctx) {
 		return
 	}
-	a.ended(t.conversation)
+	a.sendEndedEvent(t.Conversation)
 	if last && status != "" {
-		a.wire.status(status)
+		a.SendStatus(status)
 	}
 }
 
-// work works on a query, and returns the status that the agent has then; "" is
-// none. Of one that ends early, what it started in the kernel is stopped, and its
-// transcript made whole; one that was cancelled while it waited does not begin.
-func (a *agent) work(ctx context.Context, t task) (status string) {
+// runTask runs a task and returns the status that the agent then has, "" for none. A
+// query that was cancelled before it started is not run. If ctx ends during the
+// task, runTask stops the cells that the task started in the kernel and repairs the
+// transcript.
+func (a *Agent) runTask(ctx context.Context, t Task) (status string) {
 	var err error
-	others := a.notebook.runs.open()
-	begins := ctx.Err() == nil
-	if begins {
-		t.conversation.repair()
-		status, err = t.run(ctx)
+	otherRuns := a.Notebook.runs.openRuns()
+	started := ctx.Err() == nil
+	if started {
+		t.Conversation.repairTranscript()
+		status, err = t.Run(ctx)
 	}
-	limit, limited := errors.AsType[*limitError](err)
+	limit, limited := errors.AsType[*LimitError](err)
+	_, declined := errors.AsType[*DeclinedError](err)
 	switch {
-	case gone(ctx):
+	case isDisconnected(ctx):
 		return ""
 	case ctx.Err() != nil:
-		if begins {
-			a.notebook.interrupt(others)
-			t.conversation.repair()
+		if started {
+			a.Notebook.stopStartedCells(otherRuns)
+			t.Conversation.repairTranscript()
 		}
-		t.conversation.event("cancelled", context.Cause(ctx).Error(), nil)
+		t.Conversation.sendEvent("cancelled", context.Cause(ctx).Error(), nil)
 		return protocol.AgentReady
 	case limited:
-		t.conversation.event("limit", limit.Error(), limit.metadata())
+		t.Conversation.sendEvent("limit", limit.Error(), limit.eventMetadata())
 		return protocol.AgentDone
-	case errors.Is(err, errDeclined):
+	case declined:
 		return protocol.AgentDone
 	case err != nil:
-		return a.failed(err, t.conversation)
+		return a.reportFailure(err, t.Conversation)
 	}
 	return status
 }
 
-// failed tells of what has ended the work on a query. An evaluation ends with it;
-// in a live session the agent is ready for the next.
-func (a *agent) failed(err error, c *conversation) (status string) {
+// reportFailure sends the fatal error that has ended a query. An evaluation ends
+// with it and has no further status; in a live session the agent is ready again.
+func (a *Agent) reportFailure(err error, c *Conversation) (status string) {
 	a.log().Error("query failed", "request_id", c.requestID, "error", err)
-	a.wire.fail(err.Error(), true)
-	if a.evalMode {
+	a.server.sendError(err.Error(), true)
+	if a.EvalMode {
 		return ""
 	}
 	return protocol.AgentReady
 }
 
-// ended tells a person, who may have asked for several things at once, that the
-// work on one of them has ended.
-func (a *agent) ended(c *conversation) {
-	if !a.evalMode && c.requestID != "" {
-		c.event("ended", "", nil)
+// sendEndedEvent tells the user of a live session, where several queries may be in
+// progress at once, that one of them has ended.
+func (a *Agent) sendEndedEvent(c *Conversation) {
+	if !a.EvalMode && c.requestID != "" {
+		c.sendEvent("ended", "", nil)
 	}
 }
 
-// gone tells whether there is nobody any more who could be told.
-func gone(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errEnded) }
+// isDisconnected reports whether ctx ended because the connection to the server did.
+func isDisconnected(ctx context.Context) bool {
+	return errors.Is(context.Cause(ctx), ErrConnectionEnded)
+}
 
-func (a *agent) log() *slog.Logger { return a.cfg.Log }
+func (a *Agent) log() *slog.Logger { return a.Config.Log }

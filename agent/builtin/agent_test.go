@@ -12,35 +12,38 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
+	"assay/agent/builtin/agenttest"
+	"assay/agent/builtin/oracle"
+	"assay/agent/builtin/tools"
 	"assay/internal/protocol"
 )
 
 func TestCO1_ReadyThenInitThenQueries(t *testing.T) {
 	t.Parallel()
 	p := startTools(t, builtin.Config{}, `{"content":"hello"}`)
-	p.query("too early")
-	early := p.await(0, "an error", func(f frame) bool { return f.text("type") == "agent_error" })
-	require.Equal(t, "agent_query came before init", early.text("error"))
+	p.Query("too early")
+	early := p.Await(0, "an error", func(f frame) bool { return f.Text("type") == "agent_error" })
+	require.Equal(t, "agent_query came before init", early.Text("error"))
 	require.Equal(t, false, early["fatal"])
 
-	p.init(nil)
-	require.Equal(t, "done", p.ask("hi"))
-	frames := p.seen()
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("hi"))
+	frames := p.Frames()
 	require.Equal(t, frame{"type": "ready"}, frames[0])
-	require.Equal(t, "agent_status", frames[2].text("type"))
+	require.Equal(t, "agent_status", frames[2].Text("type"))
 
-	history := p.history()
+	history := p.History()
 	require.Len(t, history, 2)
-	entry := p.of("agent_history_updated")[1]
-	require.Equal(t, "7", entry.text("session_id"))
-	require.Equal(t, "q1", entry.text("request_id"))
-	require.Equal(t, "anthropic_message", entry.object("entry").text("type"))
-	require.Equal(t, "q1", entry.object("entry").text("request_id"))
-	_, err := time.Parse(time.RFC3339, entry.object("entry").text("timestamp"))
+	entry := p.FramesOf("agent_history_updated")[1]
+	require.Equal(t, "7", entry.Text("session_id"))
+	require.Equal(t, "q1", entry.Text("request_id"))
+	require.Equal(t, "anthropic_message", entry.Object("entry").Text("type"))
+	require.Equal(t, "q1", entry.Object("entry").Text("request_id"))
+	_, err := time.Parse(time.RFC3339, entry.Object("entry").Text("timestamp"))
 	require.NoError(t, err)
 }
 
-func TestCO1_InitThatCannotBeFollowed(t *testing.T) {
+func TestCO1_InvalidInitIsAnError(t *testing.T) {
 	t.Parallel()
 	for want, init := range map[string]frame{
 		`the strategy "ticks"`: {"type": "init", "strategy": "ticks"},
@@ -48,17 +51,17 @@ func TestCO1_InitThatCannotBeFollowed(t *testing.T) {
 		"init.limits":          {"type": "init", "limits": frame{"turns": "x"}},
 	} {
 		p := startTools(t, builtin.Config{}, `{"content":"hello"}`)
-		p.send(init)
-		failure := p.await(0, "an error", func(f frame) bool { return f.text("type") == "agent_error" })
-		require.Contains(t, failure.text("error"), want)
+		p.Send(init)
+		failure := p.Await(0, "an error", func(f frame) bool { return f.Text("type") == "agent_error" })
+		require.Contains(t, failure.Text("error"), want)
 		require.Equal(t, true, failure["fatal"])
 	}
 }
 
-func TestCO1_FramesThatMeanNothingAreIgnored(t *testing.T) {
+func TestCO1_MeaninglessFramesAreIgnored(t *testing.T) {
 	t.Parallel()
 	p := startTools(t, builtin.Config{}, `{"content":"hello"}`)
-	p.init(nil)
+	p.Init(nil)
 	for _, f := range []frame{
 		{"type": "agent_action_response", "tx_id": "tx_nobody", "status": "success"},
 		{"type": "kernel_message", "message": frame{"type": "start_cell", "cell_id": nil, "run_sequencer": 1}},
@@ -69,28 +72,18 @@ func TestCO1_FramesThatMeanNothingAreIgnored(t *testing.T) {
 		{"type": "agent_cancel", "request_id": "gone"},
 		{"type": "agent_cancel", "request_id": 5},
 	} {
-		p.send(f)
+		p.Send(f)
 	}
-	require.NoError(t, p.conn.Write([]byte("{")))
-	require.Equal(t, "done", p.ask("hi"))
+	require.NoError(t, p.Conn.Write([]byte("{")))
+	require.Equal(t, "done", p.Ask("hi"))
 }
 
 func TestCO1_EndsWithItsConnection(t *testing.T) {
 	t.Parallel()
-	for name, run := range map[string]agentFunc{
-		"noop": builtin.RunNoop,
-		"oracle": func(ctx context.Context, conn protocol.Conn, cfg builtin.Config) error {
-			return builtin.RunOracle(ctx, conn, builtin.Solution{}, cfg)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := start(t, run, builtin.Config{})
-			p.init(nil)
-			require.NoError(t, p.conn.Close(protocol.CloseNormal, ""))
-			require.NoError(t, <-p.over)
-		})
-	}
+	p := startTools(t, builtin.Config{}, `{"content":"hello"}`)
+	p.Init(nil)
+	require.NoError(t, p.Conn.Close(protocol.CloseNormal, ""))
+	require.NoError(t, <-p.Ended)
 }
 
 func TestCO1_EndsWithItsContext(t *testing.T) {
@@ -99,7 +92,7 @@ func TestCO1_EndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("stop")
 	over := make(chan error, 1)
-	go func() { over <- builtin.RunNoop(ctx, theirs, builtin.Config{}) }() // blocked: nobody reads its ready
+	go func() { over <- oracle.RunNoop(ctx, theirs, builtin.Config{}) }() // it blocks while sending its ready, which nothing reads
 	cancel(stop)
 	require.ErrorIs(t, <-over, stop)
 	_, err := ours.Read()
@@ -109,28 +102,28 @@ func TestCO1_EndsWithItsContext(t *testing.T) {
 func TestCO1_RunNeedsAModel(t *testing.T) {
 	t.Parallel()
 	_, theirs := protocol.Pipe()
-	require.EqualError(t, builtin.Run(t.Context(), theirs, builtin.Config{}), "the agent needs a model")
+	require.EqualError(t, tools.Run(t.Context(), theirs, tools.Config{}), "the agent needs a model")
 }
 
-// A failure of the model ends the query and not the agent.
-func TestCO6_RefusalOfTheModelIsFatalAndClear(t *testing.T) {
+// A refusal of the API ends the query with an error that names it.
+func TestCO6_RefusalOfTheAPIIsAFatalError(t *testing.T) {
 	t.Parallel()
 	p := startTools(t, builtin.Config{},
 		`{"error":{"status":401,"body":{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}}}`, `{"content":"hi"}`)
-	p.init(frame{"eval_mode": true})
-	require.Equal(t, "script: 401 authentication_error: invalid x-api-key", p.ask("go"))
-	require.Equal(t, true, p.of("agent_error")[0]["fatal"])
-	require.Empty(t, p.of("agent_usage_update"))
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "script: 401 authentication_error: invalid x-api-key", p.Ask("go"))
+	require.Equal(t, true, p.FramesOf("agent_error")[0]["fatal"])
+	require.Empty(t, p.FramesOf("agent_usage_update"))
 }
 
-func TestCO7_RepliesAreShownWhileTheyArrive(t *testing.T) {
+func TestCO7_RepliesAreStreamed(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{}, uses("get_context", `{}`), `{"content":"done"}`)
-	p.init(nil)
-	require.Equal(t, "done", p.ask("go"))
+	p := startTools(t, builtin.Config{}, agenttest.CallLine("get_context", `{}`), `{"content":"done"}`)
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
 	var kinds []string
-	for _, f := range p.seen() {
-		switch kind := f.text("type"); kind {
+	for _, f := range p.Frames() {
+		switch kind := f.Text("type"); kind {
 		case "agent_stream_start", "agent_stream_block_start", "agent_stream_delta", "agent_stream_block_stop", "agent_stream_complete", "agent_history_updated":
 			kinds = append(kinds, kind)
 		}
@@ -139,185 +132,185 @@ func TestCO7_RepliesAreShownWhileTheyArrive(t *testing.T) {
 	want := append([]string{"agent_history_updated"}, one...)
 	want = append(append(want, "agent_history_updated"), one...)
 	require.Equal(t, want, kinds)
-	block := p.of("agent_stream_block_start")[0]
-	require.Equal(t, "tool_use", block.text("block_type"))
-	require.Equal(t, "get_context", block.text("block_name"))
-	require.Equal(t, "toolu_0_0", block.text("block_id"))
+	block := p.FramesOf("agent_stream_block_start")[0]
+	require.Equal(t, "tool_use", block.Text("block_type"))
+	require.Equal(t, "get_context", block.Text("block_name"))
+	require.Equal(t, "toolu_0_0", block.Text("block_id"))
 	require.InDelta(t, 0, block["block_index"], 0)
-	require.Equal(t, "{}", p.of("agent_stream_delta")[0].text("delta"))
+	require.Equal(t, "{}", p.FramesOf("agent_stream_delta")[0].Text("delta"))
 }
 
-// What is streamed adds up to what is committed.
-func TestCO7_StreamsAddUp(t *testing.T) {
+// The streamed pieces add up to the reply in the conversation.
+func TestCO7_StreamedPiecesAddUp(t *testing.T) {
 	t.Parallel()
 	content := `[{"type":"thinking","thinking":"Sö, 数据?","signature":"s"},{"type":"text","text":"I look 🙂 first."},` +
 		`{"type":"tool_use","id":"x","name":"execute_code","input":{"code":"print('数据 🙂')"}}]`
 	p := startStrict(t, builtin.Config{}, `{"content":`+content+`}`, `{"content":"done"}`)
-	p.init(nil)
-	require.Equal(t, "done", p.ask("go"))
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
 	streamed := map[float64]string{}
-	for _, f := range p.seen() {
-		if f.text("type") == "agent_stream_complete" {
+	for _, f := range p.Frames() {
+		if f.Text("type") == "agent_stream_complete" {
 			break
 		}
-		if f.text("type") == "agent_stream_delta" {
+		if f.Text("type") == "agent_stream_delta" {
 			index, _ := f["block_index"].(float64)
-			streamed[index] += f.text("delta")
+			streamed[index] += f.Text("delta")
 		}
 	}
-	kept := p.history()[1].Content
+	kept := p.History()[1].Content
 	require.Equal(t, map[float64]string{0: kept[0].Thinking, 1: kept[1].Text, 2: string(kept[2].Input)}, streamed)
 	want, err := json.Marshal(kept)
 	require.NoError(t, err)
 	require.JSONEq(t, string(want), content)
 }
 
-// Cancelled while the model thinks: the agent takes the next query as if
-// nothing had happened.
-func TestCO11_CancelWhileTheModelThinks(t *testing.T) {
+// After a cancel during a model call the agent works on the next query as usual. A cancel of
+// another request id has no effect.
+func TestCO11_CancelDuringModelCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := startTools(t, builtin.Config{}, `{"content":"slow","delay_ms":3600000}`)
-		p.init(nil)
-		from := len(p.seen())
-		p.query("go")
-		p.await(from, "thinking", func(f frame) bool { return f.text("status") == "thinking" })
+		p.Init(nil)
+		from := len(p.Frames())
+		p.Query("go")
+		p.Await(from, "thinking", func(f frame) bool { return f.Text("status") == "thinking" })
 		synctest.Wait()
-		p.send(frame{"type": "agent_cancel", "request_id": "another"})
+		p.Send(frame{"type": "agent_cancel", "request_id": "another"})
 		synctest.Wait()
-		require.Empty(t, p.events("cancelled"))
-		p.send(frame{"type": "agent_cancel", "request_id": "q1"})
-		require.Equal(t, "ready", p.ends(from))
-		require.Len(t, p.events("cancelled"), 1)
-		require.Equal(t, "the query was cancelled", p.events("cancelled")[0].text("text"))
+		require.Empty(t, p.Events("cancelled"))
+		p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
+		require.Equal(t, "ready", p.AwaitEnd(from))
+		require.Len(t, p.Events("cancelled"), 1)
+		require.Equal(t, "the query was cancelled", p.Events("cancelled")[0].Text("text"))
 
-		from = len(p.seen())
-		p.query("again")
-		p.await(from, "thinking", func(f frame) bool { return f.text("status") == "thinking" })
+		from = len(p.Frames())
+		p.Query("again")
+		p.Await(from, "thinking", func(f frame) bool { return f.Text("status") == "thinking" })
 		synctest.Wait()
 		time.Sleep(2 * time.Hour) //nolint:forbidigo // of the bubble's clock
-		require.Equal(t, "done", p.ends(from))
-		require.Len(t, p.events("cancelled"), 1)
+		require.Equal(t, "done", p.AwaitEnd(from))
+		require.Len(t, p.Events("cancelled"), 1)
 	})
 }
 
-// Cancelled while a cell runs: it is interrupted, its call gets a result, and
-// the conversation goes on.
-func TestCO11_CancelWhileACellRuns(t *testing.T) {
+// A cancel while a cell runs stops the cell and gives its call a result, and the
+// conversation goes on.
+func TestCO11_CancelWhileCellRuns(t *testing.T) {
 	t.Parallel()
 	p := startTools(t, builtin.Config{},
-		uses("create_cell", `{"position":0,"source":"hang","auto_run":true}`, "get_context", `{}`, "delete_cell", `{"cell_id":"precious"}`),
+		agenttest.CallLine("create_cell", `{"position":0,"source":"hang","auto_run":true}`, "get_context", `{}`, "delete_cell", `{"cell_id":"precious"}`),
 		`{"content":"fine","expect":{"last_user_contains":"go on"}}`)
-	p.init(nil)
-	from := len(p.seen())
-	p.query("go")
-	p.await(from, "the cell", func(f frame) bool { return f.text("action") == "create_cell" })
-	p.send(frame{"type": "agent_cancel"})
-	require.Equal(t, "ready", p.ends(from))
-	require.Len(t, p.events("cancelled"), 1)
+	p.Init(nil)
+	from := len(p.Frames())
+	p.Query("go")
+	p.Await(from, "the cell", func(f frame) bool { return f.Text("action") == "create_cell" })
+	p.Send(frame{"type": "agent_cancel"})
+	require.Equal(t, "ready", p.AwaitEnd(from))
+	require.Len(t, p.Events("cancelled"), 1)
 
-	results := p.results()
+	results := p.ToolResults()
 	require.Len(t, results, 3)
 	for i := range results {
-		text, isError := p.resultText(i)
+		text, isError := p.ToolResult(i)
 		require.True(t, isError)
 		require.Contains(t, text, "the query was cancelled")
 	}
-	for _, f := range p.of("agent_action") {
-		require.NotEqual(t, "delete_cell", f.text("action"), "nothing more of the reply is carried out")
+	for _, f := range p.FramesOf("agent_action") {
+		require.NotEqual(t, "delete_cell", f.Text("action"), "the later calls of the reply are not run")
 	}
-	require.Equal(t, "done", p.ask("go on"))
+	require.Equal(t, "done", p.Ask("go on"))
 	stops := 0
-	for _, f := range p.of("agent_action") {
-		if f.text("action") == "stop_cell" {
+	for _, f := range p.FramesOf("agent_action") {
+		if f.Text("action") == "stop_cell" {
 			stops++
-			require.Equal(t, "c1", f.object("params").text("cell_id"))
+			require.Equal(t, "c1", f.Object("params").Text("cell_id"))
 		}
 	}
-	require.LessOrEqual(t, stops, 1) // none, when the cancel came before the answer
+	require.LessOrEqual(t, stops, 1) // none if the cancel came before the response
 }
 
-// Code that execute_code runs is stopped by the id of its request.
+// Code that runs without a cell is stopped by the tx_id of its execute_code.
 func TestCO11_CancelWhileCodeRuns(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{}, uses("execute_code", `{"code":"while 1: pass"}`))
+	p := startTools(t, builtin.Config{}, agenttest.CallLine("execute_code", `{"code":"while 1: pass"}`))
 	running := make(chan string, 1)
-	p.onAction(func(action string, _ frame, tx string) bool {
+	p.OnAction(func(action string, _ frame, tx string) bool {
 		if action == "execute_code" {
 			running <- tx
 		}
 		return true
 	})
-	p.init(nil)
-	from := len(p.seen())
-	p.query("go")
+	p.Init(nil)
+	from := len(p.Frames())
+	p.Query("go")
 	tx := <-running
-	p.send(frame{"type": "agent_cancel", "request_id": "q1"})
-	require.Equal(t, "ready", p.ends(from))
-	stop := p.await(from, "stop_cell", func(f frame) bool { return f.text("action") == "stop_cell" })
-	require.Equal(t, tx, stop.object("params").text("agent_tx_id"))
+	p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
+	require.Equal(t, "ready", p.AwaitEnd(from))
+	stop := p.Await(from, "stop_cell", func(f frame) bool { return f.Text("action") == "stop_cell" })
+	require.Equal(t, tx, stop.Object("params").Text("agent_tx_id"))
 }
 
-// Queries wait for each other; one that waits can be cancelled too.
-func TestCO11_WaitingQueriesCanBeCancelled(t *testing.T) {
+// Queries of one conversation run one after the other; one that waits can be cancelled.
+func TestCO11_WaitingQueryCanBeCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := startTools(t, builtin.Config{}, `{"content":"one","delay_ms":1000}`, `{"content":"two","expect":{"last_user_contains":"third"}}`)
-		p.init(nil)
+		p.Init(nil)
 		for _, id := range []string{"first", "second", "third"} {
-			p.send(frame{"type": "agent_query", "query": id, "request_id": id})
+			p.Send(frame{"type": "agent_query", "query": id, "request_id": id})
 		}
-		p.send(frame{"type": "agent_cancel", "request_id": "second"})
-		p.await(0, "the last reply", func(f frame) bool {
-			return f.text("type") == "agent_history_updated" && f.text("request_id") == "third" && f.object("entry").text("role") == "assistant"
+		p.Send(frame{"type": "agent_cancel", "request_id": "second"})
+		p.Await(0, "the last reply", func(f frame) bool {
+			return f.Text("type") == "agent_history_updated" && f.Text("request_id") == "third" && f.Object("entry").Text("role") == "assistant"
 		})
 		synctest.Wait()
-		require.Len(t, p.events("cancelled"), 1)
+		require.Len(t, p.Events("cancelled"), 1)
 	})
 }
 
-func TestCO2_ReinitGivesUpWhatIsPending(t *testing.T) {
+func TestCO2_SecondInitAbandonsPendingActions(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{}, uses("get_context", `{}`), `{"content":"fine"}`)
-	asked := make(chan string, 1)
-	p.onAction(func(_ string, _ frame, tx string) bool { asked <- tx; return true })
-	p.init(nil)
-	p.query("go")
-	tx := <-asked
-	p.send(frame{"type": "init", "session_id": 8, "eval_mode": false})
-	p.await(0, "the answers to two inits and the end of the query", func(frame) bool { return p.count("status", "ready") == 3 })
-	text, isError := p.resultText(0)
+	p := startTools(t, builtin.Config{}, agenttest.CallLine("get_context", `{}`), `{"content":"fine"}`)
+	txIDs := make(chan string, 1)
+	p.OnAction(func(_ string, _ frame, tx string) bool { txIDs <- tx; return true })
+	p.Init(nil)
+	p.Query("go")
+	tx := <-txIDs
+	p.Send(frame{"type": "init", "session_id": 8, "eval_mode": false})
+	p.Await(0, "the responses to two inits and the end of the query", func(frame) bool { return p.Count("status", "ready") == 3 })
+	text, isError := p.ToolResult(0)
 	require.True(t, isError)
 	require.Equal(t, "OPERATION FAILED: 'get_context' was given up: the session was initialised again. The operation did not complete.", text)
-	p.answer(tx, frame{"context": frame{}}) // late: of no effect
-	require.Equal(t, "done", p.ask("again"))
-	history := p.of("agent_history_updated")
-	require.Equal(t, "8", history[len(history)-1].text("session_id"))
+	p.Respond(tx, frame{"context": frame{}}) // a late response has no effect
+	require.Equal(t, "done", p.Ask("again"))
+	history := p.FramesOf("agent_history_updated")
+	require.Equal(t, "8", history[len(history)-1].Text("session_id"))
 }
 
 func TestCO1_ClearHistory(t *testing.T) {
 	t.Parallel()
 	p := startTools(t, builtin.Config{}, `{"content":"first"}`, `{"content":"second"}`)
-	p.init(nil)
+	p.Init(nil)
 	for range 2 {
-		require.Equal(t, "done", p.ask("go"))
-		history := p.history()
-		require.Equal(t, "first", history[len(history)-1].Content[0].Text) // a new conversation
-		p.send(frame{"type": "agent_clear_history"})
+		require.Equal(t, "done", p.Ask("go"))
+		history := p.History()
+		require.Equal(t, "first", history[len(history)-1].Content[0].Text) // the script starts again
+		p.Send(frame{"type": "agent_clear_history"})
 	}
 }
 
-// The line by which a person follows an agent.
-func TestEH9_OperationsAreNoted(t *testing.T) {
+// Each action is a line on stderr, for people who follow an agent.
+func TestEH9_ActionsAreLoggedOnStderr(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
-	p := startTools(t, builtin.Config{Stderr: &stderr, NewID: func() string { return "tx_000000000001" }}, uses("get_context", `{}`), `{"content":"x"}`)
-	p.init(nil)
-	require.Equal(t, "done", p.ask("go"))
+	p := startTools(t, builtin.Config{Stderr: &stderr, NewTxID: func() string { return "tx_000000000001" }}, agenttest.CallLine("get_context", `{}`), `{"content":"x"}`)
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
 	require.Equal(t, "[agent] -> get_context tx_000000000001\n", stderr.String())
 }
 
-// Whatever the server sends, the agent works on.
+// The agent survives any frame of the server.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte(`{"type":"kernel_message","message":{"type":"cell_result","cell_id":"c1","run_sequencer":1,"cell_outputs":[5]}}`))
 	f.Add([]byte(`{"type":"agent_action_response","tx_id":"tx_1","status":"error","error":5}`))
@@ -325,16 +318,16 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte(`{"type":"init","limits":{"turns":-1}}`))
 	f.Add([]byte("\x00\x01\x00\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		soon := builtin.Limits{Action: time.Second, Cell: 10 * time.Millisecond} // for cells that never were
-		p := startTools(t, builtin.Config{Limits: soon, NewID: func() string { return "tx_1" }},
-			uses("create_cell", `{"position":0,"source":"print 1","auto_run":true}`), uses("get_context", `{}`), `{"content":"x"}`)
-		p.onAction(func(string, frame, string) bool {
-			_ = p.conn.Write(data)
+		short := builtin.Limits{ActionTimeout: time.Second, CellTimeout: 10 * time.Millisecond} // for cells that do not exist
+		p := startTools(t, builtin.Config{Limits: short, NewTxID: func() string { return "tx_1" }},
+			agenttest.CallLine("create_cell", `{"position":0,"source":"print 1","auto_run":true}`), agenttest.CallLine("get_context", `{}`), `{"content":"x"}`)
+		p.OnAction(func(string, frame, string) bool {
+			_ = p.Conn.Write(data)
 			return false
 		})
-		p.init(nil)
-		from := len(p.seen())
-		p.query("go")
-		p.ends(from)
+		p.Init(nil)
+		from := len(p.Frames())
+		p.Query("go")
+		p.AwaitEnd(from)
 	})
 }

@@ -2,24 +2,27 @@ package builtin_test
 
 import (
 	"encoding/json"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
-	"assay/internal/model/script"
+	"assay/agent/builtin/agenttest"
+	"assay/agent/builtin/tools"
 	"assay/internal/protocol"
 )
 
-// A turn of twenty rounds with a model and a notebook that take no time: what is
-// left is the agent itself, and the JSON of both ends.
+// A turn of twenty rounds with a model and a notebook that take no time: it measures the agent
+// itself and the JSON of both ends.
 func BenchmarkTurn(b *testing.B) {
-	script, err := script.Parse("s", []byte(strings.Repeat(uses("get_context", `{}`)+"\n", 20)+submits("1")))
-	require.NoError(b, err)
+	lines := append(slices.Repeat([]string{agenttest.CallLine("get_context", `{}`)}, 20), agenttest.SubmitLine("1"))
+	turn := agenttest.ParseScript(b, lines...)
 	ours, theirs := protocol.Pipe()
 	over := make(chan error, 1)
-	go func() { over <- builtin.Run(b.Context(), theirs, builtin.Config{Model: script.Client()}) }()
+	go func() {
+		over <- tools.Run(b.Context(), theirs, tools.Config{Agent: builtin.Config{Model: turn.Client()}})
+	}()
 	send := func(f frame) {
 		body, err := json.Marshal(f)
 		require.NoError(b, err)

@@ -1,15 +1,44 @@
-// Package builtin is Assay's own agent. It is a process like any other agent:
-// it speaks the wire protocol on a connection and works on a notebook through
-// agent_action.
+// Package builtin is Assay's own agent: a process that speaks the wire protocol on
+// one connection, like any other agent, and changes a notebook with agent_action
+// frames.
 //
-// A small core is shared by everything in it. The agent reads the connection, and
-// its inbox starts queries: those of one conversation one after the other, those
-// of several side by side. Operations match answers to requests; runs follow the
-// cells that were started; a conversation keeps its transcript and calls the
-// model, within limits that one account counts for all. A strategy turns a query
-// into calls of the model and of the notebook, and has one conversation or
-// several: the tools, blocks and ticks of [Run], the solution of [RunOracle], the
-// silence of [RunNoop]. [ExternalAgent] leave it to another program what is called.
+// This package holds what all strategies share. A [Strategy] turns a query into
+// calls of the model and actions on the notebook. Each has its own package:
+//
+//	tools     the model calls tools; also tools.ExternalAgent, whose tools
+//	          another program calls (agent/mcp), and tools.Ask
+//	blocks    the model writes fenced code blocks
+//	ticks     the model answers with one JSON object per tick
+//	oracle    plays the solution of a case; also the agent that does nothing
+//
+// The strategies import this package, never the other way round; cmd/assay chooses
+// one by its name. Two packages below it need no agent: render writes what a
+// kernel printed and displayed as text and images for a model, markdown finds
+// fenced code blocks.
+//
+// # Parts of an agent
+//
+//   - [Agent] reads the connection. It never waits there, because the responses
+//     that its other goroutines wait for come in through the same reader.
+//   - A job queue runs the queries: those of one conversation one after the other,
+//     those of several conversations side by side.
+//   - [Conversation] is one transcript. It sends every message that it adds to the
+//     server, repairs itself before each call of the model (transcript.go), makes
+//     the content of replies valid (sanitize.go) and retries failed calls
+//     (retry.go).
+//   - [ModelCall] gets one complete reply: it asks again after a reply that was cut
+//     off and drops old rounds from a conversation that is too long.
+//   - [Notebook] sends actions, matches their responses by tx_id and follows the
+//     runs of the cells that the agent started.
+//   - A usage tracker adds up tokens and cost and checks the [Limits].
+//
+// # Goroutines
+//
+// [Agent.Run] starts four goroutines: the reader, the job queue's worker, one that
+// stops cells whose creation was given up, and one that closes the connection when
+// the context ends. The worker adds one per job that is under way. Timers of
+// [time.AfterFunc] report waits for a model slot. Run returns after all of them
+// have ended.
 package builtin
 
 import (
@@ -24,48 +53,37 @@ import (
 	"assay/internal/protocol"
 )
 
-// Config is what an agent may be told. The zero value works where a model is
-// not needed.
+// Config configures an agent. The zero value works for agents that call no model.
 type Config struct {
-	Model     model.Client // required by Run
-	ModelName string       // as for open.Open; by it prices are looked up
-	Unpriced  bool         // the model is not served by whom its name says: its price is not known
-	Params    model.Params // of every call of the model
-	Name      string       // what the model is called; "" is Eva
+	Model     model.Client // required by [Run]
+	ModelName string       // such as anthropic/claude-opus-4-5; selects price and context size
+	Unpriced  bool         // the price of ModelName does not apply, because another provider serves it
+	Params    model.Params // settings of every call; MaxTokens 0 means model.DefaultMaxTokens
+	Name      string       // name of the agent in its system prompt; "" means Eva
 	Limits    Limits
 
-	Strategy     string // one of Strategies; "" is tools
-	MemoryDir    string // of tools: folder of the five memory files; "" is no memory
-	MaxEvalIters int    // of blocks: rounds of feedback; 0 is 5
-	SkillsDir    string // of ticks: folder with a folder for each skill; "" is no skills
-	StateDir     string // of ticks: where its state is kept; "" keeps none
+	Stderr  io.Writer        // gets a line "[agent] -> ACTION TX_ID" per action; nil discards
+	Log     *slog.Logger     // nil discards
+	Clock   func() time.Time // nil means time.Now
+	NewTxID func() string    // returns the tx_id of a new action; nil means protocol.NewTxID
 
-	Stderr io.Writer        // gets "[agent] -> <action> <tx_id>" for each operation; nil discards
-	Log    *slog.Logger     // nil discards
-	Clock  func() time.Time // nil is time.Now
-	NewID  func() string    // makes a tx_id; nil is protocol.NewTxID
+	// Sleep waits between two tries of a model call and returns the cause of the
+	// context if that ends first. nil waits in real time.
+	Sleep func(context.Context, time.Duration) error
 
-	// Before a call of the model is made again: Pause waits, and returns the
-	// cause of the context if that ends first; Jitter is a random number from 0
-	// to 1 that spreads the pauses. nil waits for real, nil is math/rand/v2.
-	Pause  func(context.Context, time.Duration) error
+	// Jitter returns a random number from 0 to 1 by which the delay before a retry
+	// is multiplied. nil means rand.Float64.
 	Jitter func() float64
 
-	// Admit waits until a call of the model may be made, at most until the
-	// context ends, whose cause it then returns; leave is called when the call
-	// has ended. nil lets every call through at once.
-	Admit func(context.Context) (leave func(), err error)
+	// AcquireModelSlot blocks until a call of the model may be made. Its error is
+	// the cause of the context if that ends first. release is called after the
+	// call. nil lets every call through at once.
+	AcquireModelSlot func(context.Context) (release func(), err error)
 }
 
 func (c Config) withDefaults() Config {
 	if c.Name == "" {
 		c.Name = "Eva"
-	}
-	if c.Strategy == "" {
-		c.Strategy = "tools"
-	}
-	if c.MaxEvalIters == 0 {
-		c.MaxEvalIters = 5
 	}
 	if c.Params.MaxTokens == 0 {
 		c.Params.MaxTokens = model.DefaultMaxTokens
@@ -79,11 +97,11 @@ func (c Config) withDefaults() Config {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	if c.NewID == nil {
-		c.NewID = protocol.NewTxID
+	if c.NewTxID == nil {
+		c.NewTxID = protocol.NewTxID
 	}
-	if c.Pause == nil {
-		c.Pause = sleep
+	if c.Sleep == nil {
+		c.Sleep = sleepContext
 	}
 	if c.Jitter == nil {
 		c.Jitter = rand.Float64
@@ -92,40 +110,23 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Run is the agent that works by the strategy of its configuration. It speaks on
-// conn until that ends, which is no error, or until ctx does, which is its
-// cause; it closes conn and leaves nothing running. Memory that cannot be read is
-// an error before the first frame. What goes wrong in a query is told to the
-// server and ends the query only.
-func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
-	a, err := newAgent(conn, cfg, func(c *core) (strategy, error) {
-		if c.cfg.Model == nil {
-			return nil, errors.New("the agent needs a model")
+// Run runs an agent that calls a model until conn ends, which is no error, or until
+// ctx ends, whose cause it then returns. It closes conn and leaves no goroutine
+// behind. Errors of newStrategy and a missing Config.Model are returned before the
+// first frame is sent. A query that fails is reported to the server and ends only
+// that query.
+func Run(ctx context.Context, conn protocol.Conn, cfg Config, strategyName string, newStrategy func(*AgentCore) (Strategy, error)) error {
+	a, err := NewAgent(conn, cfg, strategyName, func(core *AgentCore) (Strategy, error) {
+		if core.Config.Model == nil {
+			return nil, ErrNoModel
 		}
-		if err := CheckStrategy(c.cfg.Strategy); err != nil {
-			return nil, err
-		}
-		return makers()[c.cfg.Strategy](c)
+		return newStrategy(core)
 	})
 	if err != nil {
 		return err
 	}
-	return a.run(ctx)
+	return a.Run(ctx)
 }
 
-// RunNoop is the agent that does nothing: it answers every query with one
-// sentence and submits nothing. It ends as [Run] does. A good case is one that
-// it fails.
-func RunNoop(ctx context.Context, conn protocol.Conn, cfg Config) error {
-	a, err := newAgent(conn, cfg, func(c *core) (strategy, error) {
-		conversation := newConversation(c)
-		return &single{conversation, func(context.Context, protocol.AgentQuery) (string, error) {
-			conversation.commit(assistantMessage(model.Text("I do nothing.")), nil)
-			return protocol.AgentDone, nil
-		}}, nil
-	})
-	if err != nil {
-		return err
-	}
-	return a.run(ctx)
-}
+// ErrNoModel is returned for an agent that needs a model and has none.
+var ErrNoModel = errors.New("the agent needs a model")

@@ -16,79 +16,65 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
+	"assay/agent/builtin/agenttest"
 	"assay/internal/model"
 	"assay/internal/model/mockapi"
-	"assay/internal/model/script"
 )
 
-// createAndRun is a call that creates a cell which hangs.
-func createAndRun() model.Block {
+// hangingCellCall returns a call that creates a cell which runs until it is stopped.
+func hangingCellCall() model.Block {
 	return model.ToolUse("a", "create_cell", json.RawMessage(`{"position":0,"source":"hang","auto_run":true}`))
 }
 
-// turnScript is a turn of every kind of work, and more replies for the queries
-// after it.
-func turnScript() []string {
+// busyTurnLines returns a script with a turn that uses all kinds of tools, and texts for the
+// queries after it.
+func busyTurnLines() []string {
 	lines := []string{
-		uses("get_context", `{}`, "request_globals_summary", `{}`,
+		agenttest.CallLine("get_context", `{}`, "request_globals_summary", `{}`,
 			"create_cell", `{"position":0,"source":"print 1","auto_run":true}`, "execute_code", `{"code":"1"}`),
-		uses("edit_cell", `{"cell_id":"c1","source":"print 2","auto_run":true}`, "fly", `{}`, "get_context", `{}`),
+		agenttest.CallLine("edit_cell", `{"cell_id":"c1","source":"print 2","auto_run":true}`, "fly", `{}`, "get_context", `{}`),
 	}
 	return append(lines, strings.Split(strings.Repeat(`{"content":"a text é"}`+"\n", 9), "\n")...)
 }
 
-// Cancelled at any point of a turn, after each frame that the agent sends, it
-// takes the next query as if nothing had happened; over HTTP, past the strict
-// server.
-func TestCO11_CancelAtEveryPoint(t *testing.T) {
+// A turn may be cancelled after any frame that the agent sends: the agent works on the next
+// query as usual, and the validating API accepts all its requests.
+func TestCO11_CancelAfterAnyFrame(t *testing.T) {
 	t.Parallel()
-	cancelled := 0
+	points := 0
 	for at := 1; ; at++ {
-		p := startStrict(t, builtin.Config{}, turnScript()...)
-		p.init(nil)
-		from := len(p.seen())
-		cancels := p.cancelAfter(at)
-		p.query("go")
-		end := p.ends(from)
-		if !cancels.Load() {
-			break // the turn was over before
-		}
-		cancelled++
-		require.Contains(t, []string{"ready", "done"}, end) // done: it was at its end
-		requireSound(t, p, at)
-	}
-	require.Greater(t, cancelled, 30)
-}
-
-// cancelAfter cancels the open query as soon as the agent has sent that many
-// more frames, pieces of blocks not counted, and says whether it has.
-func (p *peer) cancelAfter(count int) *atomic.Bool {
-	var cancelled atomic.Bool
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.onFrame = func(f frame) {
-		if f.text("type") == "agent_stream_delta" {
-			return
-		}
-		if count--; count == 0 {
+		p := startStrict(t, builtin.Config{}, busyTurnLines()...)
+		p.Init(nil)
+		from := len(p.Frames())
+		var cancelled atomic.Bool
+		p.AfterFrames(at, func(f frame) bool { return f.Text("type") != "agent_stream_delta" }, func() {
 			cancelled.Store(true)
-			p.cancel()
+			p.Cancel()
+		})
+		p.Query("go")
+		end := p.AwaitEnd(from)
+		if !cancelled.Load() {
+			break // the turn has fewer frames
 		}
+		points++
+		require.Contains(t, []string{"ready", "done"}, end) // done if the turn had just ended
+		requireIntact(t, p, at)
 	}
-	return &cancelled
+	require.Greater(t, points, 30)
 }
 
-// requireSound asks one more query and looks at what came of the one before.
-func requireSound(t *testing.T, p *peer, at int) {
+// requireIntact asks one more query and fails the test unless the conversation is valid and
+// the query before, which was cancelled after at frames, left no error.
+func requireIntact(t *testing.T, p *agenttest.Server, at int) {
 	t.Helper()
-	require.Equal(t, "done", p.ask("again"), "cancelled after %d frames", at)
-	require.LessOrEqual(t, len(p.events("cancelled")), 1)
-	require.Empty(t, p.of("agent_error"), "cancelled after %d frames", at)
-	status, text := judge(append(p.history(), user(model.Text("go on"))))
+	require.Equal(t, "done", p.Ask("again"), "cancelled after %d frames", at)
+	require.LessOrEqual(t, len(p.Events("cancelled")), 1)
+	require.Empty(t, p.FramesOf("agent_error"), "cancelled after %d frames", at)
+	status, text := agenttest.CheckTranscript(append(p.History(), builtin.UserMessage(model.Text("go on"))))
 	require.Equal(t, http.StatusOK, status, text)
 }
 
-// Cancelled while a tool waits for its answer: each tool gives up.
+// A cancel while a tool waits for a response ends the call, whichever tool it is.
 func TestCO11_CancelDuringEachTool(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][]string{
@@ -107,30 +93,28 @@ func TestCO11_CancelDuringEachTool(t *testing.T) {
 	} {
 		t.Run(c[0], func(t *testing.T) {
 			t.Parallel()
-			p := startStrict(t, builtin.Config{}, uses(c[0], c[1], "get_context", `{}`), `{"content":"fine"}`)
-			held := p.hold(c[2])
-			p.init(nil)
-			from := len(p.seen())
-			p.query("go")
-			<-held.asked
-			p.cancel()
-			require.Equal(t, "ready", p.ends(from))
-			text, isError := p.resultText(0)
+			p := startStrict(t, builtin.Config{}, agenttest.CallLine(c[0], c[1], "get_context", `{}`), `{"content":"fine"}`)
+			held := p.Hold(c[2])
+			p.Init(nil)
+			from := len(p.Frames())
+			p.Query("go")
+			<-held
+			p.Cancel()
+			require.Equal(t, "ready", p.AwaitEnd(from))
+			text, isError := p.ToolResult(0)
 			require.True(t, isError)
 			require.Contains(t, text, "the query was cancelled")
-			p.onAction(nil)
-			requireSound(t, p, 0)
+			p.OnAction(nil)
+			requireIntact(t, p, 0)
 		})
 	}
 }
 
-// Cancelled in the middle of a stream, which ends at once: nothing of the reply
-// is kept.
-func TestCO11_CancelInTheStream(t *testing.T) {
+// A cancel in the middle of a streamed reply ends the stream at once, and nothing of the
+// reply is kept.
+func TestCO11_CancelDuringStream(t *testing.T) {
 	t.Parallel()
-	script, err := script.Parse("s", []byte(uses("execute_code", `{"code":"`+strings.Repeat("1+", 500)+`1"}`)+"\n"+`{"content":"a text"}`+"\n"+`{"content":"another"}`))
-	require.NoError(t, err)
-	mock := mockapi.New(script, nil)
+	mock := mockapi.New(agenttest.ParseScript(t, agenttest.CallLine("execute_code", `{"code":"`+strings.Repeat("1+", 500)+`1"}`), `{"content":"a text"}`, `{"content":"another"}`), nil)
 	var once sync.Once
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		once.Do(func() { w = &stallingWriter{ResponseWriter: w, left: 900, gone: r.Context().Done()} })
@@ -138,26 +122,27 @@ func TestCO11_CancelInTheStream(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	p := startHTTP(t, server.URL, "key")
-	p.init(nil)
-	from := len(p.seen())
-	p.query("go")
-	p.await(from, "a delta", func(f frame) bool { return f.text("type") == "agent_stream_delta" })
-	p.cancel()
-	require.Equal(t, "ready", p.ends(from))
-	require.Len(t, p.history(), 1)
-	complete := p.of("agent_stream_complete")
+	p.Init(nil)
+	from := len(p.Frames())
+	p.Query("go")
+	p.Await(from, "a delta", func(f frame) bool { return f.Text("type") == "agent_stream_delta" })
+	p.Cancel()
+	require.Equal(t, "ready", p.AwaitEnd(from))
+	require.Len(t, p.History(), 1)
+	complete := p.FramesOf("agent_stream_complete")
 	require.Len(t, complete, 1)
-	require.Equal(t, "the query was cancelled", complete[0].text("error"))
-	requireSound(t, p, 0)
+	require.Equal(t, "the query was cancelled", complete[0].Text("error"))
+	requireIntact(t, p, 0)
 }
 
-// stallingWriter is silent after so many bytes until the client goes.
+// stallingWriter blocks after left bytes until the client has gone.
 type stallingWriter struct {
 	http.ResponseWriter
 	left int
 	gone <-chan struct{}
 }
 
+// Write writes data, or blocks.
 func (w *stallingWriter) Write(data []byte) (int, error) {
 	if w.left -= len(data); w.left < 0 {
 		<-w.gone
@@ -169,11 +154,11 @@ func (w *stallingWriter) Write(data []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (w *stallingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// A reply that comes although the query was cancelled is not kept.
-func TestCO11_RepliesAfterTheCancel(t *testing.T) {
+// A reply or an error that comes after a cancel is ignored.
+func TestCO11_ReplyAfterCancelIsIgnored(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]any{
-		"reply":   replies(createAndRun()),
+		"reply":   agenttest.Reply(hangingCellCall()),
 		"failure": fmt.Errorf("%w: late", model.ErrCutStream),
 		"refusal": &model.APIError{Status: 429},
 		"other":   errors.New("late"),
@@ -182,34 +167,34 @@ func TestCO11_RepliesAfterTheCancel(t *testing.T) {
 			t.Parallel()
 			var once sync.Once
 			wait := func(ctx context.Context) { once.Do(func() { <-ctx.Done() }) }
-			p, _ := startReplies(t, builtin.Config{}, wait, late, replies(model.Text("fine")))
-			p.init(nil)
-			from := len(p.seen())
-			p.query("go")
-			p.await(from, "thinking", func(f frame) bool { return f.text("status") == "thinking" })
-			p.cancel()
-			require.Equal(t, "ready", p.ends(from))
-			require.Empty(t, p.of("agent_action"))
-			require.Empty(t, p.events("retry"))
-			require.Len(t, p.events("cancelled"), 1)
-			requireSound(t, p, 0)
+			p, _ := startReplies(t, builtin.Config{}, wait, late, agenttest.Reply(model.Text("fine")))
+			p.Init(nil)
+			from := len(p.Frames())
+			p.Query("go")
+			p.Await(from, "thinking", func(f frame) bool { return f.Text("status") == "thinking" })
+			p.Cancel()
+			require.Equal(t, "ready", p.AwaitEnd(from))
+			require.Empty(t, p.FramesOf("agent_action"))
+			require.Empty(t, p.Events("retry"))
+			require.Len(t, p.Events("cancelled"), 1)
+			requireIntact(t, p, 0)
 		})
 	}
 }
 
-// A cell that runs on past its limit is stopped with the query that has started it.
-func TestCO11_CellPastItsLimit(t *testing.T) {
+// A cell that still runs after the cell limit is stopped when its query is cancelled.
+func TestCO11_CellPastItsLimitIsStopped(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{Limits: builtin.Limits{Cell: time.Millisecond}},
-		uses("create_cell", `{"position":0,"source":"hang","auto_run":true}`), uses("get_context", `{}`))
-	p.onAction(func(action string, _ frame, _ string) bool { return action == "get_context" }) // and no answer
-	p.init(nil)
-	p.query("go")
-	p.await(0, "the look", func(f frame) bool { return f.text("action") == "get_context" })
-	require.Zero(t, p.count("action", "stop_cell"))
-	seen := len(p.seen())
-	p.send(frame{"type": "agent_cancel", "request_id": "q1"})
-	require.Equal(t, "ready", p.ends(seen))
-	stop := p.await(seen, "the stop", func(f frame) bool { return f.text("action") == "stop_cell" })
-	require.Equal(t, "c1", stop.object("params").text("cell_id"))
+	p := startTools(t, builtin.Config{Limits: builtin.Limits{CellTimeout: time.Millisecond}},
+		agenttest.CallLine("create_cell", `{"position":0,"source":"hang","auto_run":true}`), agenttest.CallLine("get_context", `{}`))
+	p.OnAction(func(action string, _ frame, _ string) bool { return action == "get_context" }) // it gets no response
+	p.Init(nil)
+	p.Query("go")
+	p.Await(0, "the look", func(f frame) bool { return f.Text("action") == "get_context" })
+	require.Zero(t, p.Count("action", "stop_cell"))
+	seen := len(p.Frames())
+	p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
+	require.Equal(t, "ready", p.AwaitEnd(seen))
+	stop := p.Await(seen, "the stop", func(f frame) bool { return f.Text("action") == "stop_cell" })
+	require.Equal(t, "c1", stop.Object("params").Text("cell_id"))
 }

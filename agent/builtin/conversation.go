@@ -3,160 +3,216 @@ package builtin
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"assay/internal/model"
 	"assay/internal/protocol"
 )
 
-// emptyReply stands for a reply that has nothing to keep.
-const emptyReply = "[The reply was empty.]"
+// EmptyReplyText replaces the content of a reply that has no content worth keeping.
+const EmptyReplyText = "[The reply was empty.]"
 
-// conversation is a transcript, and the model that continues it. It is used by
-// one goroutine at a time.
-type conversation struct {
-	*core
-	label string // where a strategy has several, else ""
+const (
+	// SubmitTool is the name of the tool with which an agent submits its answer.
+	SubmitTool = "submit_response"
 
-	requestID string // of the query that is worked on, or was last; "" is none
-	messages  []model.Message
-	submits   int
-	turn      int // of the next request, as model.Request has it
+	// CompleteMarker marks the summary of a submission as final: an evaluation ends
+	// when it has seen it.
+	CompleteMarker = "[EVAL_COMPLETE]"
+)
+
+// Submission is the input of a call of [SubmitTool].
+type Submission struct {
+	Summary    string `json:"summary"`            // the answer, or what the agent has to say
+	NextStatus string `json:"next_status"`        // a protocol.AgentStatus value, or fixing
+	Continue   bool   `json:"continue,omitempty"` // go on at once if NextStatus names an activity
 }
 
-func newConversation(c *core) *conversation { return &conversation{core: c} }
-
-// clear forgets the transcript.
-func (c *conversation) clear() { c.messages, c.turn = nil, min(c.turn, 1) }
-
-// event shows something of the work on the query; kind is its metadata's type.
-func (c *conversation) event(kind, text string, more map[string]any) {
-	c.wire.event(kind, text, c.whose(more))
+// EndStatus returns the status with which the submission ends the agent's turn, or ""
+// if the agent continues.
+func (s *Submission) EndStatus() string {
+	switch s.NextStatus {
+	case protocol.AgentAwaitingUser, protocol.AgentAwaitingCell, protocol.AgentAwaitingWidget:
+		return s.NextStatus
+	case protocol.AgentDone:
+		return protocol.AgentDone
+	}
+	if s.Continue {
+		return ""
+	}
+	return protocol.AgentDone
 }
 
-// whose adds to the metadata of an event to which query it belongs, and under which
-// label.
-func (c *conversation) whose(metadata map[string]any) map[string]any {
-	all := map[string]any{}
+// Conversation is a transcript and the model that continues it. Every message that is
+// added is sent to the server. It is used by one goroutine at a time.
+type Conversation struct {
+	*AgentCore
+	Label string // tells conversations of one agent apart; "" if there is only one
+
+	// RequestNumber is the number of the next request, from 1, for a strategy that does
+	// not send earlier replies again; scripted models need it to find their place. 0
+	// means that the transcript holds all replies.
+	RequestNumber int
+
+	requestID   string // of the current or latest query; "" if it has none
+	messages    []model.Message
+	submissions int
+}
+
+// NewConversation returns an empty conversation of an agent.
+func NewConversation(core *AgentCore) *Conversation { return &Conversation{AgentCore: core} }
+
+// UserMessage returns a message of the user.
+func UserMessage(content ...model.Block) model.Message {
+	return model.Message{Role: model.RoleUser, Content: content}
+}
+
+// AssistantMessage returns a message of the assistant.
+func AssistantMessage(content ...model.Block) model.Message {
+	return model.Message{Role: model.RoleAssistant, Content: content}
+}
+
+// Messages returns the transcript. The caller must not change it.
+func (c *Conversation) Messages() []model.Message { return c.messages }
+
+// Clear empties the transcript. Numbered requests start again from 1.
+func (c *Conversation) Clear() { c.messages, c.RequestNumber = nil, min(c.RequestNumber, 1) }
+
+// DropMessages empties the transcript; numbered requests go on counting.
+func (c *Conversation) DropMessages() { c.messages = nil }
+
+// SendEvent sends an agent_event about the current query. Channel and mode default to
+// "ai" and "NL"; the ids of query and conversation are added to the metadata.
+func (c *Conversation) SendEvent(event protocol.AgentEvent) {
+	metadata := map[string]any{}
 	if c.requestID != "" {
-		all["request_id"] = c.requestID
+		metadata["request_id"] = c.requestID
 	}
-	if c.label != "" {
-		all["label"] = c.label
+	if c.Label != "" {
+		metadata["label"] = c.Label
 	}
-	maps.Copy(all, metadata)
-	return all
+	maps.Copy(metadata, event.Metadata)
+	event.Metadata = metadata
+	c.server.sendEvent(event)
 }
 
-// repair makes the transcript whole. What it adds at the end is committed like
-// any other message.
-func (c *conversation) repair() {
+// sendEvent sends an event whose metadata has that type and further fields.
+func (c *Conversation) sendEvent(kind, text string, fields map[string]any) {
+	metadata := map[string]any{"type": kind}
+	maps.Copy(metadata, fields)
+	c.SendEvent(protocol.AgentEvent{Text: text, Metadata: metadata})
+}
+
+// repairTranscript makes the transcript one that the API takes; see repairMessages. It
+// sends the messages that it adds at the end.
+func (c *Conversation) repairTranscript() {
 	before := len(c.messages)
-	c.messages = repair(c.messages)
+	c.messages = repairMessages(c.messages)
 	for _, m := range c.messages[min(before, len(c.messages)):] {
-		c.announce(m, nil)
+		c.SendMessage(c.requestID, m, nil)
 	}
 }
 
-// commit adds a message for good and tells the server of it. Usage is that of
-// the call that it came from, if it came from one.
-func (c *conversation) commit(m model.Message, usage *model.Usage) {
+// Add adds a message that did not come from the model.
+func (c *Conversation) Add(m model.Message) { c.add(m, nil) }
+
+// AddUnsent adds messages without sending them to the server.
+func (c *Conversation) AddUnsent(messages ...model.Message) {
+	c.messages = append(c.messages, messages...)
+}
+
+// AddUserText adds a text for the model.
+func (c *Conversation) AddUserText(text string) { c.add(UserMessage(model.Text(text)), nil) }
+
+// AddToolResults adds the results of tool calls. It replaces images for which the
+// conversation has no room by a text, in place.
+func (c *Conversation) AddToolResults(results []model.Block) {
+	c.limitImages(results)
+	c.add(UserMessage(results...), nil)
+}
+
+// AddReply adds a reply of the model, with content that the API takes back.
+func (c *Conversation) AddReply(reply *model.Response) {
+	c.add(AssistantMessage(sanitizeReply(reply.Content)...), &reply.Usage)
+}
+
+// add adds a message and sends it. usage is nil unless a model call returned it.
+func (c *Conversation) add(m model.Message, usage *model.Usage) {
 	c.messages = append(c.messages, m)
-	c.announce(m, usage)
+	c.SendMessage(c.requestID, m, usage)
 }
 
-// say commits a text to the model.
-func (c *conversation) say(text string) { c.commit(userMessage(model.Text(text)), nil) }
-
-// keep commits a reply.
-func (c *conversation) keep(reply *model.Response) {
-	c.commit(assistantMessage(kept(reply.Content)...), &reply.Usage)
-}
-
-// submit commits a reply as the submission of an agent that has no tool for it:
-// its text is the summary, and the work is done. What else the reply had stands
-// beside it. The server is told of a call; the transcript has the text as it was
-// said, for there is no tool that could answer the call.
-func (c *conversation) submit(summary string, usage *model.Usage, beside ...model.Block) error {
-	input, err := protocol.Marshal(submission{Summary: summary, NextStatus: protocol.AgentDone})
+// Submit submits a final reply for a strategy whose model has no tool for that. The
+// server gets the blocks of otherBlocks and a call of [SubmitTool] with the summary
+// and the status done. The transcript gets the summary as text instead, because
+// nothing would answer the call.
+func (c *Conversation) Submit(summary string, usage *model.Usage, otherBlocks ...model.Block) error {
+	input, err := protocol.Marshal(Submission{Summary: summary, NextStatus: protocol.AgentDone})
 	if err != nil {
 		return err
 	}
-	c.submits++
-	call := model.ToolUse(fmt.Sprintf("toolu_submit_%d", c.submits), submitTool, input)
-	c.messages = append(c.messages, assistantMessage(slices.Concat(beside, []model.Block{model.Text(cmp.Or(summary, emptyReply))})...))
-	c.announce(assistantMessage(append(beside, call)...), usage)
+	c.submissions++
+	call := model.ToolUse(fmt.Sprintf("toolu_submit_%d", c.submissions), SubmitTool, input)
+	c.AddUnsent(AssistantMessage(slices.Concat(otherBlocks, []model.Block{model.Text(cmp.Or(summary, EmptyReplyText))})...))
+	c.SendMessage(c.requestID, AssistantMessage(append(otherBlocks, call)...), usage)
 	return nil
 }
 
-// announce tells the server of a message.
-func (c *conversation) announce(m model.Message, usage *model.Usage) {
-	entry := protocol.HistoryEntry{
-		Type: protocol.EntryAnthropicMessage, Role: m.Role, RequestID: c.requestID,
-		Timestamp: stamp(c.cfg.Clock()),
-	}
-	var err error
-	if entry.Content, err = protocol.Marshal(m.Content); err != nil {
-		c.wire.log.Error("message not told", "error", err)
-		return
-	}
-	if usage != nil {
-		entry.Usage, _ = json.Marshal(usage) //nolint:errchkjson // four numbers
-	}
-	raw, _ := protocol.Marshal(entry) // strings and JSON can be written
-	c.wire.tell(protocol.HistoryUpdated{
-		Type: protocol.TypeAgentHistoryUpdated, SessionID: c.sessionID, RequestID: c.requestID, Entry: raw,
-	})
-}
-
-// stamp writes a time with milliseconds.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
-
-// call has the model continue the transcript, unless a limit has been reached. A
-// call that fails for a while is made again. The reply is not part of the
-// transcript until it is committed.
-func (c *conversation) call(ctx context.Context, req model.Request) (*model.Response, error) {
-	c.repair()
-	req.Turn, req.Messages = c.turn, markTurns(c.messages)
-	retries := retrying{conversation: c}
+// callModel sends the transcript to the model and returns its reply, which is not added
+// to the transcript. It retries calls that fail temporarily. The error is a
+// [LimitError] if a limit has been reached before a try.
+func (c *Conversation) callModel(ctx context.Context, req model.Request) (*model.Response, error) {
+	c.repairTranscript()
+	req.Turn, req.Messages = c.RequestNumber, markUserTurns(c.messages)
+	retries := retrier{Conversation: c}
 	for {
-		if err := c.account.check(); err != nil {
+		if err := c.usage.checkLimits(); err != nil {
 			return nil, err
 		}
-		reply, err := c.try(ctx, req)
+		reply, err := c.callModelOnce(ctx, req)
 		if err == nil {
-			c.account.add(reply.Usage)
-			if c.turn > 0 { // it is counted
-				c.turn++
+			c.usage.recordCall(reply.Usage)
+			if c.RequestNumber > 0 {
+				c.RequestNumber++
 			}
-			reply.Content = c.identify(reply.Content)
+			reply.Content = c.assignCallIDs(reply.Content)
 			return reply, nil
 		}
-		if err := retries.after(ctx, err); err != nil {
+		if err := retries.waitAfter(ctx, err); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// try makes one call of the model and shows its reply while it arrives.
-func (c *conversation) try(ctx context.Context, req model.Request) (*model.Response, error) {
-	leave, err := c.admitted(ctx)
+// callModelOnce tries a model call once and streams the reply to the server while it
+// arrives.
+func (c *Conversation) callModelOnce(ctx context.Context, req model.Request) (*model.Response, error) {
+	release, err := c.acquireModelSlot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
-	streaming := c.stage.enter()
-	reply, err := c.cfg.Model.Complete(ctx, req, streaming.delta)
-	streaming.leave(err)
+	defer release()
+	stream := c.streamer.tryStart()
+	reply, err := c.Config.Model.Complete(ctx, req, stream.sendDelta)
+	stream.finish(err)
 	return reply, err
 }
 
-// replyText is the text of a reply, without white space around it.
-func replyText(reply *model.Response) string {
+// ReplyText returns the text of a reply without surrounding white space.
+func ReplyText(reply *model.Response) string {
 	return strings.TrimSpace(model.PlainText(reply.Content))
+}
+
+// WithoutBlocks returns a copy of blocks without those of that type.
+func WithoutBlocks(blockType string, blocks []model.Block) []model.Block {
+	return slices.DeleteFunc(slices.Clone(blocks), func(b model.Block) bool { return b.Type == blockType })
+}
+
+// Introduction returns the first sentence of the system prompt of an agent with that
+// name.
+func Introduction(name string) string {
+	return "You are " + name + ", an agent that works in a live notebook to solve the task that the user gives you."
 }

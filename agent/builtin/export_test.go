@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -11,90 +10,47 @@ import (
 	"assay/internal/protocol"
 )
 
-// Repair is repair.
-func Repair(messages []model.Message) []model.Message { return repair(messages) }
+// RepairMessages exports repairMessages.
+func RepairMessages(messages []model.Message) []model.Message { return repairMessages(messages) }
 
-// CompactBlocks is compact of rounds of code in Python.
-func CompactBlocks(messages []model.Message) ([]model.Message, int) {
-	return blockRounds("python").compact(messages)
+// MarkUserTurns exports markUserTurns.
+func MarkUserTurns(messages []model.Message) []model.Message { return markUserTurns(messages) }
+
+// Request exports request.
+func (m *ModelCall) Request() model.Request { return m.request() }
+
+// ActionClient exports actionClient, with a reader of its own.
+type ActionClient struct{ *actionClient }
+
+// NewActionClient returns a client with random ids.
+func NewActionClient(conn protocol.Conn) ActionClient {
+	server := &serverConn{conn: conn, stderr: io.Discard, log: slog.New(slog.DiscardHandler)}
+	return ActionClient{newActionClient(server, protocol.NewTxID)}
 }
 
-// Compact is compact of rounds of tools.
-func Compact(messages []model.Message) ([]model.Message, int) {
-	return toolRounds().compact(messages)
-}
-
-// Enter has a call of a tool entered, which is carried out when the returned
-// function is called.
-func (h *ExternalAgent) Enter(name string, input []byte) (carryOut func() (text string, isError bool), err error) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	c := &call{cancel: cancel, result: make(chan model.Block, 1)}
-	return func() (string, bool) {
-		h.carryOut(ctx, c)
-		result := <-c.result
-		return model.PlainText(result.Content), result.IsError
-	}, h.enter(c, name, input)
-}
-
-// Clip is clip.
-func Clip(text string, limit int) string { return clip(text, limit) }
-
-// MarkTurns is markTurns.
-func MarkTurns(messages []model.Message) []model.Message { return markTurns(messages) }
-
-// RequestOf is the request of an asking.
-func RequestOf(system, state []model.Block, tools []model.Tool) model.Request {
-	c := newConversation(newCore(nil, Config{}))
-	return (&asking{conversation: c, system: system, state: state, tools: tools}).request()
-}
-
-// CheckInput is the check of a shape.
-func CheckInput(schema string, input []byte) error {
-	s, err := newShape(schema)
-	if err != nil {
-		return err
-	}
-	return s.check(input)
-}
-
-// ImageHeader is header.
-func ImageHeader(data []byte) (mime string, width, height int) {
-	mime, size := model.ImageHeader(bytes.NewReader(data))
-	return mime, size.X, size.Y
-}
-
-// Operations is operations on a connection that it reads itself.
-type Operations struct{ *operations }
-
-// NewOperations returns operations with random ids.
-func NewOperations(conn protocol.Conn) Operations {
-	w := &wire{conn: conn, stderr: io.Discard, log: slog.New(slog.DiscardHandler)}
-	return Operations{newOperations(w, protocol.NewTxID)}
-}
-
-// Read takes in answers until the connection ends.
-func (o Operations) Read() {
+// Read handles responses until the connection ends.
+func (c ActionClient) Read() {
 	decoder := protocol.NewEnvelopeDecoder()
 	for {
-		body, err := o.wire.conn.Read()
+		body, err := c.server.conn.Read()
 		if err != nil {
 			return
 		}
 		if env, err := decoder.Decode(body); err == nil {
-			o.answered(env, body)
+			c.handleResponse(env, body)
 		}
 	}
 }
 
-// Do is do; it returns the body of the answer and the error it ended with.
-func (o Operations) Do(ctx context.Context, action string, input any, limit time.Duration) (body []byte, failure string) {
-	r := o.do(ctx, action, input, limit)
-	return r.body, r.err
+// Do exports do. It returns the body of the response and the failure.
+func (c ActionClient) Do(ctx context.Context, action string, params any, timeout time.Duration) (body []byte, failure string) {
+	r := c.do(ctx, action, params, timeout)
+	return r.body, r.failure
 }
 
-// Pending is how many operations wait.
-func (o Operations) Pending() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.pending)
+// PendingCount returns how many actions wait for a response.
+func (c ActionClient) PendingCount() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.pending)
 }

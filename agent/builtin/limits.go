@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// Limits bound an attempt. In an evaluation they count from the first query on,
-// otherwise from each that no other is worked on beside. The first five are
-// checked before each call of the model; 0 is no limit. They are the agent's own:
-// the server has limits too.
+// Limits bound what an agent may use. In an evaluation they count from the first query
+// on; otherwise they start anew with each query that arrives while no other is being
+// worked on. The server enforces limits of its own.
 type Limits struct {
-	Turns   int           // replies of the model
-	Tokens  int64         // in and out, cached or not
-	CostUSD float64       // not enforced for a model whose price is not known, which is said once
-	Actions int           // sent to the notebook
-	Wall    time.Duration // since they count
+	// Checked before each call of the model. 0 means no limit.
+	MaxTurns    int           // calls of the model that returned a reply
+	MaxTokens   int64         // input and output tokens, cached or not
+	MaxCostUSD  float64       // ignored, with one agent_error, if the price of the model is not known
+	MaxActions  int           // actions sent to the notebook
+	WallTimeout time.Duration // wall-clock time
 
-	Cell   time.Duration // how long a tool waits for a cell or for code; 0 is 5 minutes
-	Action time.Duration // how long an operation may take; 0 is 10 seconds
+	CellTimeout   time.Duration // longest wait for the end of a cell or of code; 0 means 5 minutes
+	ActionTimeout time.Duration // longest wait for the response to an action; 0 means 10 seconds
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.Cell <= 0 {
-		l.Cell = 5 * time.Minute
+	if l.CellTimeout <= 0 {
+		l.CellTimeout = 5 * time.Minute
 	}
-	if l.Action <= 0 {
-		l.Action = 10 * time.Second
+	if l.ActionTimeout <= 0 {
+		l.ActionTimeout = 10 * time.Second
 	}
 	return l
 }
 
-// override takes over the limits that an init names, each of them if it is more
-// than 0.
-func (l Limits) override(raw json.RawMessage) (Limits, error) {
+// withOverrides returns the limits with those of an init message, a JSON object. A
+// limit that the message lacks or that is not positive keeps its value.
+func (l Limits) withOverrides(raw json.RawMessage) (Limits, error) {
 	var in struct {
 		WallS   float64 `json:"wall_s"`
 		CellS   float64 `json:"cell_s"`
@@ -48,64 +48,66 @@ func (l Limits) override(raw json.RawMessage) (Limits, error) {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return l, fmt.Errorf("init.limits: %w", err)
 	}
-	l.Wall = orElse(seconds(in.WallS), l.Wall)
-	l.Cell = orElse(seconds(in.CellS), l.Cell)
-	l.Turns = orElse(in.Turns, l.Turns)
-	l.Actions = orElse(in.Actions, l.Actions)
-	l.Tokens = orElse(in.Tokens, l.Tokens)
-	l.CostUSD = orElse(in.CostUSD, l.CostUSD)
+	l.WallTimeout = positiveOr(secondsToDuration(in.WallS), l.WallTimeout)
+	l.CellTimeout = positiveOr(secondsToDuration(in.CellS), l.CellTimeout)
+	l.MaxTurns = positiveOr(in.Turns, l.MaxTurns)
+	l.MaxActions = positiveOr(in.Actions, l.MaxActions)
+	l.MaxTokens = positiveOr(in.Tokens, l.MaxTokens)
+	l.MaxCostUSD = positiveOr(in.CostUSD, l.MaxCostUSD)
 	return l, nil
 }
 
-func orElse[T int | int64 | float64 | time.Duration](value, otherwise T) T {
+// positiveOr returns value if it is positive, otherwise fallback.
+func positiveOr[T int | int64 | float64 | time.Duration](value, fallback T) T {
 	if value > 0 {
 		return value
 	}
-	return otherwise
+	return fallback
 }
 
-func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+func secondsToDuration(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// meter is what has been spent of the limits.
-type meter struct {
+// limitUse is what has been used since the limits began to count.
+type limitUse struct {
 	turns   int
 	tokens  int64
-	costUSD *float64 // nil is not known
+	costUSD *float64 // nil if the price of the model is not known
 	actions int
 	wall    time.Duration
 }
 
-// check returns the first limit that has been reached, nil if none.
-func (l Limits) check(m meter) error {
+// check returns a [LimitError] for the first limit that has been reached, or nil.
+func (l Limits) check(used limitUse) error {
 	switch {
-	case l.Turns > 0 && m.turns >= l.Turns:
-		return &limitError{limit: "turns", configured: l.Turns, measured: m.turns}
-	case l.Tokens > 0 && m.tokens >= l.Tokens:
-		return &limitError{limit: "tokens", configured: l.Tokens, measured: m.tokens}
-	case l.CostUSD > 0 && m.costUSD != nil && *m.costUSD >= l.CostUSD:
-		return &limitError{limit: "cost_usd", configured: l.CostUSD, measured: *m.costUSD}
-	case l.Actions > 0 && m.actions >= l.Actions:
-		return &limitError{limit: "actions", configured: l.Actions, measured: m.actions}
-	case l.Wall > 0 && m.wall >= l.Wall:
-		return &limitError{limit: "wall_s", configured: l.Wall.Seconds(), measured: m.wall.Seconds()}
+	case l.MaxTurns > 0 && used.turns >= l.MaxTurns:
+		return &LimitError{Limit: "turns", Configured: l.MaxTurns, Measured: used.turns}
+	case l.MaxTokens > 0 && used.tokens >= l.MaxTokens:
+		return &LimitError{Limit: "tokens", Configured: l.MaxTokens, Measured: used.tokens}
+	case l.MaxCostUSD > 0 && used.costUSD != nil && *used.costUSD >= l.MaxCostUSD:
+		return &LimitError{Limit: "cost_usd", Configured: l.MaxCostUSD, Measured: *used.costUSD}
+	case l.MaxActions > 0 && used.actions >= l.MaxActions:
+		return &LimitError{Limit: "actions", Configured: l.MaxActions, Measured: used.actions}
+	case l.WallTimeout > 0 && used.wall >= l.WallTimeout:
+		return &LimitError{Limit: "wall_s", Configured: l.WallTimeout.Seconds(), Measured: used.wall.Seconds()}
 	}
 	return nil
 }
 
-// limitError ends an attempt at one of its limits.
-type limitError struct {
-	limit                string
-	configured, measured any
-	words                string // that tell it where the two are no numbers, else ""
+// LimitError ends the work on a query because a limit was reached. The server is told
+// with an event of type limit {limit, configured, measured}.
+type LimitError struct {
+	Limit                string // name of the limit, such as turns or max_eval_iters
+	Configured, Measured any    // numbers, in the unit of the limit
+	text                 string // replaces "MEASURED of CONFIGURED" in the message unless ""
 }
 
-func (e *limitError) Error() string {
-	if e.words != "" {
-		return fmt.Sprintf("limit reached: %s (%s)", e.limit, e.words)
+func (e *LimitError) Error() string {
+	if e.text != "" {
+		return fmt.Sprintf("limit reached: %s (%s)", e.Limit, e.text)
 	}
-	return fmt.Sprintf("limit reached: %s %v of %v", e.limit, e.measured, e.configured)
+	return fmt.Sprintf("limit reached: %s %v of %v", e.Limit, e.Measured, e.Configured)
 }
 
-func (e *limitError) metadata() map[string]any {
-	return map[string]any{"limit": e.limit, "configured": e.configured, "measured": e.measured}
+func (e *LimitError) eventMetadata() map[string]any {
+	return map[string]any{"limit": e.Limit, "configured": e.Configured, "measured": e.Measured}
 }

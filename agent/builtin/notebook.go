@@ -9,68 +9,85 @@ import (
 	"slices"
 	"time"
 
+	"assay/agent/builtin/render"
 	"assay/internal/protocol"
 )
 
-// executeGrace is how much longer than the server the agent waits for the end
-// of an execute_code, which the server ends itself.
+// executeGrace is how much longer than the server the agent waits for the end of an
+// execute_code, which the server ends itself.
 const executeGrace = 2 * time.Second
 
-// params are the parameters of an action.
-type params map[string]any
-
-// notebook is the notebook as the agent works on it. It is safe for concurrent
-// use.
-type notebook struct {
-	operations *operations
-	runs       *runs
-	limits     Limits      // changed by init only, while nothing else goes on
-	orphans    chan string // cells that run though their creation was given up; has room for maxLate
+// Notebook sends actions to the session's notebook and waits for the cells and the code
+// that they run. It is safe for concurrent use.
+type Notebook struct {
+	actions   *actionClient
+	runs      *cellRunTracker
+	limits    Limits      // changes only when an init is applied, while nothing else runs
+	lateCells chan string // ids of cells that were created and run after their request was abandoned; buffer of maxAbandonedActions
 }
 
-func newNotebook(w *wire, cfg Config) *notebook {
-	return &notebook{
-		operations: newOperations(w, cfg.NewID), runs: newRuns(), limits: cfg.Limits,
-		orphans: make(chan string, maxLate),
+func newNotebook(server *serverConn, cfg Config) *Notebook {
+	return &Notebook{
+		actions: newActionClient(server, cfg.NewTxID), runs: newCellRunTracker(), limits: cfg.Limits,
+		lateCells: make(chan string, maxAbandonedActions),
 	}
 }
 
-// cellRun is what came of a run.
-type cellRun struct {
-	cellID string
-	result *protocol.KernelMessageResult // nil when the cell still runs
-	waited time.Duration                 // the limit, when it still runs
+// CellTimeout returns how long to wait for the end of a cell or of code.
+func (n *Notebook) CellTimeout() time.Duration { return n.limits.CellTimeout }
+
+// Act sends an action, waits for its response and decodes it into out, unless out is
+// nil. params are written as JSON. The error is what the notebook answered, or says that
+// no response came within the action limit or before ctx ended.
+func (n *Notebook) Act(ctx context.Context, action string, params, out any) error {
+	return n.actions.do(ctx, action, params, n.limits.ActionTimeout).decode(out)
 }
 
-// act carries out an action. The error is what the result says.
-func (n *notebook) act(ctx context.Context, action string, p params, out any) error {
-	return n.operations.do(ctx, action, p, n.limits.Action).read(out)
+// Overview is the content of a notebook, as get_context returns it.
+type Overview struct {
+	Count int           `json:"cell_count"`
+	Name  string        `json:"notebook_name"`
+	Cells []render.Cell `json:"cells"`
 }
 
-// read decodes a response into out, unless that is nil.
-func (r result) read(out any) error {
-	if r.err != "" {
-		return errors.New(r.err)
+// Overview returns the content of the notebook.
+func (n *Notebook) Overview(ctx context.Context) (Overview, error) {
+	var answer struct {
+		Context Overview `json:"context"`
 	}
-	if out == nil {
-		return nil
-	}
-	if err := json.Unmarshal(r.body, out); err != nil {
-		return fmt.Errorf("the answer cannot be read: %w", err)
-	}
-	return nil
+	err := n.Act(ctx, "get_context", struct{}{}, &answer)
+	return answer.Context, err
 }
 
-// create creates a cell and returns its id.
-func (n *notebook) create(ctx context.Context, action string, p params) (string, error) {
-	return createdCell(n.operations.do(ctx, action, p, n.limits.Action))
+// CellIDs returns the ids of all cells in notebook order.
+func (n *Notebook) CellIDs(ctx context.Context) ([]string, error) {
+	var answer struct {
+		Context struct {
+			Cells []struct {
+				CellID string `json:"cell_id"`
+			} `json:"cells"`
+		} `json:"context"`
+	}
+	if err := n.Act(ctx, "get_context", struct{}{}, &answer); err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(answer.Context.Cells))
+	for i, cell := range answer.Context.Cells {
+		ids[i] = cell.CellID
+	}
+	return ids, nil
 }
 
-func createdCell(r result) (string, error) {
+// CreateCell sends an action that creates a cell and returns the cell's id.
+func (n *Notebook) CreateCell(ctx context.Context, action string, params any) (cellID string, err error) {
+	return createdCellID(n.actions.do(ctx, action, params, n.limits.ActionTimeout))
+}
+
+func createdCellID(r actionResult) (string, error) {
 	var created struct {
 		CellID string `json:"cell_id"`
 	}
-	if err := r.read(&created); err != nil {
+	if err := r.decode(&created); err != nil {
 		return "", err
 	}
 	if created.CellID == "" {
@@ -79,139 +96,125 @@ func createdCell(r result) (string, error) {
 	return created.CellID, nil
 }
 
-// createAndRun creates a code cell and waits for the end of its run. If ctx ends
-// before the answer has named the cell, the cell is stopped when it comes.
-func (n *notebook) createAndRun(ctx context.Context, p params) (cellRun, error) {
-	expected := n.runs.expect("")
-	cellID, err := createdCell(n.operations.doOrUndo(ctx, "create_cell", p, n.limits.Action, n.orphan))
-	if err != nil {
-		n.runs.abandon(expected, "")
-		return cellRun{}, err
-	}
-	n.runs.name(expected, cellID)
-	return n.await(ctx, expected, cellID)
+// CellRun is the outcome of a run of a cell.
+type CellRun struct {
+	CellID string
+	Result *protocol.KernelMessageResult // nil if the cell was still running after the cell limit
+	Waited time.Duration                 // the cell limit, if the cell was still running
 }
 
-// orphan takes the late answer of a creation.
-func (n *notebook) orphan(r result) {
-	cellID, err := createdCell(r)
+// CreateAndRunCell creates a code cell with auto_run and waits for the end of its run. If
+// ctx ends before the response has named the cell, the cell is stopped when the response
+// comes.
+func (n *Notebook) CreateAndRunCell(ctx context.Context, params any) (CellRun, error) {
+	run := n.runs.expectRun("")
+	cellID, err := createdCellID(n.actions.doWithLateHandler(ctx, "create_cell", params, n.limits.ActionTimeout, n.queueLateCell))
 	if err != nil {
-		return // there is no cell
+		n.runs.abandon(run, "")
+		return CellRun{}, err
+	}
+	n.runs.assignCell(run, cellID)
+	return n.awaitRun(ctx, run, cellID)
+}
+
+// queueLateCell handles the late response to an abandoned creation.
+func (n *Notebook) queueLateCell(r actionResult) {
+	cellID, err := createdCellID(r)
+	if err != nil {
+		return // no cell was created
 	}
 	select {
-	case n.orphans <- cellID:
-	default: // maxLate others wait already, as the server reads nothing
+	case n.lateCells <- cellID:
+	default: // the server reads nothing: maxAbandonedActions others wait already
 	}
 }
 
-// stopOrphans stops the cells that run though their creation was given up, until
-// ctx ends.
-func (n *notebook) stopOrphans(ctx context.Context) error {
+// stopLateCells stops the cells whose creation was abandoned before its response came. It
+// returns when ctx ends.
+func (n *Notebook) stopLateCells(ctx context.Context) error {
 	for {
 		select {
-		case cellID := <-n.orphans:
-			n.stop(params{"cell_id": cellID})
+		case cellID := <-n.lateCells:
+			n.sendStop("cell_id", cellID)
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
 
-// run carries out an action that runs a cell, and waits for the end of the run.
-func (n *notebook) run(ctx context.Context, action, cellID string, p params) (cellRun, error) {
-	expected := n.runs.expect(cellID)
-	r := n.operations.do(ctx, action, p, n.limits.Action)
-	if err := r.read(nil); err != nil {
+// RunCell sends an action that runs an existing cell and waits for the end of the run.
+func (n *Notebook) RunCell(ctx context.Context, action, cellID string, params any) (CellRun, error) {
+	run := n.runs.expectRun(cellID)
+	r := n.actions.do(ctx, action, params, n.limits.ActionTimeout)
+	if err := r.decode(nil); err != nil {
 		switch {
-		case r.body != nil: // it was refused; otherwise the cell may run
-			n.runs.abandon(expected, cellID)
+		case r.body != nil: // refused; without a response the cell may be running
+			n.runs.abandon(run, cellID)
 		case ctx.Err() != nil:
-			n.giveUp(expected, cellID)
+			n.stopRun(run, cellID)
 		}
-		return cellRun{}, err
+		return CellRun{}, err
 	}
-	return n.await(ctx, expected, cellID)
+	return n.awaitRun(ctx, run, cellID)
 }
 
-// await waits for the end of a run, at most the cell limit.
-func (n *notebook) await(ctx context.Context, expected *run, cellID string) (cellRun, error) {
-	limit := n.limits.Cell
-	timer := time.NewTimer(limit)
+// awaitRun waits for the end of a run, at most for the cell limit. If ctx ends first it
+// stops the cell.
+func (n *Notebook) awaitRun(ctx context.Context, run *expectedRun, cellID string) (CellRun, error) {
+	timeout := n.limits.CellTimeout
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
-	case message := <-expected.ended:
+	case message := <-run.result:
 		var end protocol.KernelMessageResult
 		if err := json.Unmarshal(message, &end); err != nil {
-			return cellRun{}, fmt.Errorf("the result of cell %s cannot be read: %w", cellID, err)
+			return CellRun{}, fmt.Errorf("the result of cell %s cannot be read: %w", cellID, err)
 		}
-		return cellRun{cellID: cellID, result: &end}, nil
+		return CellRun{CellID: cellID, Result: &end}, nil
 	case <-timer.C:
-		return cellRun{cellID: cellID, waited: limit}, nil
+		return CellRun{CellID: cellID, Waited: timeout}, nil
 	case <-ctx.Done():
-		n.giveUp(expected, cellID)
-		return cellRun{}, fmt.Errorf("the run of cell %s was given up: %w", cellID, context.Cause(ctx))
+		n.stopRun(run, cellID)
+		return CellRun{}, fmt.Errorf("the run of cell %s was given up: %w", cellID, context.Cause(ctx))
 	}
 }
 
-// giveUp stops a cell whose run nobody waits for any more.
-func (n *notebook) giveUp(expected *run, cellID string) {
-	n.runs.abandon(expected, cellID)
-	n.stop(params{"cell_id": cellID})
+// stopRun stops a cell for whose run the agent no longer waits.
+func (n *Notebook) stopRun(run *expectedRun, cellID string) {
+	n.runs.abandon(run, cellID)
+	n.sendStop("cell_id", cellID)
 }
 
-// execute runs code in the kernel. It is cancelled there when ctx ends.
-func (n *notebook) execute(ctx context.Context, p params, timeout time.Duration) result {
-	r := n.operations.do(ctx, "execute_code", p, timeout+executeGrace)
+// Execute runs code in the kernel without a cell and waits for its end, at most for
+// timeout, which params should name as timeout_s too. Code that raises an exception is no
+// error. The code is stopped if ctx ends first.
+func (n *Notebook) Execute(ctx context.Context, params any, timeout time.Duration) (protocol.ExecuteCodeResponse, error) {
+	r := n.actions.do(ctx, "execute_code", params, timeout+executeGrace)
 	if ctx.Err() != nil {
-		n.stop(params{"agent_tx_id": r.txID})
+		n.sendStop("agent_tx_id", r.txID)
 	}
-	return r
-}
-
-// executed reads the answer to an execute_code. Code that failed by itself has
-// an answer like any other.
-func (r result) executed() (protocol.ExecuteCodeResponse, error) {
 	var end protocol.ExecuteCodeResponse
-	err := r.read(&end)
+	err := r.decode(&end)
 	if err != nil && r.body != nil && json.Unmarshal(r.body, &end) == nil && (end.Exception != "" || end.EName != "") {
 		err = nil
 	}
 	return end, err
 }
 
-// interrupt stops every cell that this agent started and that still runs, but for
-// some runs.
-func (n *notebook) interrupt(but map[string]*run) {
-	open := n.runs.open()
+// stopStartedCells stops every cell whose run this agent asked for and that still runs,
+// except the runs in others.
+func (n *Notebook) stopStartedCells(others map[string]*expectedRun) {
+	open := n.runs.openRuns()
 	for _, cellID := range slices.Sorted(maps.Keys(open)) {
-		if open[cellID] != but[cellID] {
-			n.stop(params{"cell_id": cellID})
+		if open[cellID] != others[cellID] {
+			n.sendStop("cell_id", cellID)
 		}
 	}
 }
 
-// stop asks for an interrupt and does not wait for the answer.
-func (n *notebook) stop(p params) {
-	if err := n.operations.send("stop_cell", p, n.operations.newID()); err != nil {
-		n.operations.wire.log.Warn("stop_cell not sent", "error", err)
+// sendStop sends stop_cell with one parameter and does not wait for the response.
+func (n *Notebook) sendStop(param, value string) {
+	if err := n.actions.send("stop_cell", map[string]string{param: value}, n.actions.newTxID()); err != nil {
+		n.actions.server.log.Warn("stop_cell not sent", "error", err)
 	}
-}
-
-// cells lists the ids of the notebook's cells, in order.
-func (n *notebook) cells(ctx context.Context) ([]string, error) {
-	var answer struct {
-		Context struct {
-			Cells []struct {
-				CellID string `json:"cell_id"`
-			} `json:"cells"`
-		} `json:"context"`
-	}
-	if err := n.act(ctx, "get_context", params{}, &answer); err != nil {
-		return nil, err
-	}
-	ids := make([]string, len(answer.Context.Cells))
-	for i, cell := range answer.Context.Cells {
-		ids[i] = cell.CellID
-	}
-	return ids, nil
 }

@@ -6,97 +6,102 @@ import (
 	"fmt"
 	"time"
 
+	"assay/agent/builtin/render"
 	"assay/internal/model"
 	"assay/internal/protocol"
 )
 
 const (
-	// maxTries is how often a call of the model is made in a row.
-	maxTries = 10
+	// maxModelCallTries is how often one call of the model is tried.
+	maxModelCallTries = 10
 
-	// The longest pause after the first failed try, which doubles with each
-	// further one, and what it grows to.
-	firstBackoff = 500 * time.Millisecond
-	maxBackoff   = time.Minute
+	// The delay before a retry is random. Its upper bound is firstBackoffDelay before
+	// the first retry and doubles with each further one, up to maxBackoffDelay.
+	firstBackoffDelay = 500 * time.Millisecond
+	maxBackoffDelay   = time.Minute
 
-	// maxRetryAfter is the longest pause that an API may ask for.
-	maxRetryAfter = 24 * time.Hour
+	// maxRetryAfterDelay bounds the delay that an API asks for with Retry-After.
+	maxRetryAfterDelay = 24 * time.Hour
 
-	// maxReason is how many bytes of an error are told with a retry.
-	maxReason = 500
+	// maxRetryReasonBytes bounds the error text in a retry event.
+	maxRetryReasonBytes = 500
 )
 
-// retrying makes one call of the model again for as long as that may help.
-type retrying struct {
-	*conversation
-	failed int // tries so far
+// retrier decides, after each failed try of one model call, whether and when the call
+// is tried again.
+type retrier struct {
+	*Conversation
+	failures int // tries that have failed so far
 }
 
-// after waits, after a try that failed with err, until the next try is due. Its
-// error is what the call ends with when there is none: err itself where trying
-// again cannot help, the cause of ctx when that has ended.
-func (r *retrying) after(ctx context.Context, err error) error {
+// waitAfter blocks until the next try is due after a try that failed with err. It
+// returns an error if there is no next try: err if a retry cannot help, err wrapped
+// if all tries are used up or the next one would come after the wall-clock limit,
+// the cause of ctx if that has ended.
+func (r *retrier) waitAfter(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if !model.IsTransient(err) {
 		return err
 	}
-	if r.failed++; r.failed == maxTries {
-		return fmt.Errorf("given up after %d tries: %w", maxTries, err)
+	if r.failures++; r.failures == maxModelCallTries {
+		return fmt.Errorf("given up after %d tries: %w", maxModelCallTries, err)
 	}
-	pause := r.backoff(err)
-	if left, limited := r.account.timeLeft(); limited && pause >= left {
-		return fmt.Errorf("not tried again, which would be in %s s, as the attempt has only %s s left: %w", tidy(pause), tidy(left), err)
+	delay := r.nextDelay(err)
+	if left, limited := r.usage.timeLeft(); limited && delay >= left {
+		return fmt.Errorf("not retried: the next try would be in %s s, but the attempt has only %s s left: %w", formatRounded(delay), formatRounded(left), err)
 	}
-	r.tell(err, pause)
-	return r.rest(ctx, pause)
+	r.sendRetryEvent(err, delay)
+	return r.wait(ctx, delay)
 }
 
-// backoff is how long to wait: a random part of a time that doubles, behind the
-// time that the API asked for.
-func (r *retrying) backoff(err error) time.Duration {
-	pause := time.Duration(r.cfg.Jitter() * float64(min(maxBackoff, firstBackoff<<(r.failed-1))))
+// nextDelay returns the delay before the next try: what the API asked for, plus a
+// random part of the current bound.
+func (r *retrier) nextDelay(err error) time.Duration {
+	delay := time.Duration(r.Config.Jitter() * float64(min(maxBackoffDelay, firstBackoffDelay<<(r.failures-1))))
 	if api, ok := errors.AsType[*model.APIError](err); ok {
-		pause += min(max(0, api.RetryAfter), maxRetryAfter)
+		delay += min(max(0, api.RetryAfter), maxRetryAfterDelay)
 	}
-	return pause
+	return delay
 }
 
-// tell announces a pause.
-func (r *retrying) tell(err error, pause time.Duration) {
+// sendRetryEvent sends an event of type retry {status, attempt, error, wait_ms,
+// waited_ms}. status is the HTTP status of the refusal, 0 if there was none; waited_ms
+// is the sum of all earlier delays of the agent.
+func (r *retrier) sendRetryEvent(err error, delay time.Duration) {
 	status := 0
 	if api, ok := errors.AsType[*model.APIError](err); ok {
 		status = api.Status
 	}
-	reason := oneLine(err.Error(), maxReason)
-	text := fmt.Sprintf("%s: trying again in %s s (retry %d of %d)", reason, tidy(pause), r.failed, maxTries-1)
-	r.event("retry", text, map[string]any{
-		"status": status, "attempt": r.failed, "error": reason,
-		"wait_ms": pause.Milliseconds(), "waited_ms": r.account.waiting().Milliseconds(),
+	reason := render.OneLine(err.Error(), maxRetryReasonBytes)
+	text := fmt.Sprintf("%s: trying again in %s s (retry %d of %d)", reason, formatRounded(delay), r.failures, maxModelCallTries-1)
+	r.sendEvent("retry", text, map[string]any{
+		"status": status, "attempt": r.failures, "error": reason,
+		"wait_ms": delay.Milliseconds(), "waited_ms": r.usage.totalRetryWait().Milliseconds(),
 	})
 }
 
-// rest waits out a pause, and has it counted. Every minute it gives a sign of
-// life.
-func (r *retrying) rest(ctx context.Context, pause time.Duration) error {
-	for left := pause; left > 0; left -= maxBackoff {
-		part, began := min(left, maxBackoff), r.cfg.Clock()
-		if err := r.cfg.Pause(ctx, part); err != nil {
-			r.account.wait(min(part, r.cfg.Clock().Sub(began)))
+// wait blocks for the delay and adds it to the usage, or the part of it that passed
+// before ctx ended. It sends the status thinking every minute as a sign of life.
+func (r *retrier) wait(ctx context.Context, delay time.Duration) error {
+	for left := delay; left > 0; left -= maxBackoffDelay {
+		part, began := min(left, maxBackoffDelay), r.Config.Clock()
+		if err := r.Config.Sleep(ctx, part); err != nil {
+			r.usage.addRetryWait(min(part, r.Config.Clock().Sub(began)))
 			return err
 		}
-		r.account.wait(part)
-		r.wire.status(protocol.AgentThinking)
+		r.usage.addRetryWait(part)
+		r.SendStatus(protocol.AgentThinking)
 	}
 	return nil
 }
 
-// tidy writes a duration in seconds with at most two decimals.
-func tidy(d time.Duration) string { return inSeconds(d.Round(10 * time.Millisecond)) }
+// formatRounded writes a duration in seconds with at most two decimals.
+func formatRounded(d time.Duration) string { return render.Seconds(d.Round(10 * time.Millisecond)) }
 
-// sleep waits for d, at most until ctx ends, whose cause it then returns.
-func sleep(ctx context.Context, d time.Duration) error {
+// sleepContext waits for d, or until ctx ends, whose cause it then returns.
+func sleepContext(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -16,121 +16,122 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
+	"assay/agent/builtin/agenttest"
 	"assay/internal/model"
 	"assay/internal/model/mockapi"
 	"assay/internal/model/open"
-	"assay/internal/model/script"
 )
 
-// pauses are those that an agent made, none of which took any time.
-type pauses struct {
-	mu  sync.Mutex
-	all []time.Duration
+// delayRecorder records the delays before retries, none of which takes any time.
+type delayRecorder struct {
+	mu     sync.Mutex
+	delays []time.Duration
 }
 
-func (p *pauses) pause(ctx context.Context, d time.Duration) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.all = append(p.all, d)
+// sleep records a delay.
+func (r *delayRecorder) sleep(ctx context.Context, d time.Duration) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.delays = append(r.delays, d)
 	return context.Cause(ctx)
 }
 
-func (p *pauses) sum() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// sum returns the sum of all delays.
+func (r *delayRecorder) sum() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var sum time.Duration
-	for _, d := range p.all {
+	for _, d := range r.delays {
 		sum += d
 	}
 	return sum
 }
 
-// instant is a configuration of which no pause takes time, and each is the
-// longest that it may be.
-func (p *pauses) instant() builtin.Config {
-	return builtin.Config{Pause: p.pause, Jitter: func() float64 { return 1 }}
+// config returns a configuration whose delays are recorded, each as long as it may be.
+func (r *delayRecorder) config() builtin.Config {
+	return builtin.Config{Sleep: r.sleep, Jitter: func() float64 { return 1 }}
 }
 
-// refuses is a line of a script.
-func refuses(status int, retryAfter float64) string {
+// errorLine returns a line of a script that refuses a call, with Retry-After in seconds.
+func errorLine(status int, retryAfter float64) string {
 	return fmt.Sprintf(`{"error":{"status":%d,"retry_after":%g,"body":{"type":"error","error":{"type":"some_error","message":"Not\nnow"}}}}`, status, retryAfter)
 }
 
-func TestCO6_WhatMayPassIsTriedAgain(t *testing.T) {
+func TestCO6_TemporaryRefusalsAreRetried(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{408, 409, 429, 500, 502, 503, 504, 529} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
-			var made pauses
-			cfg := made.instant()
-			cfg.Limits.Turns = 1 // retries are none
-			p := startTools(t, cfg, refuses(status, 0), refuses(status, 7), `{"content":"fine","usage":{"input_tokens":3}}`)
-			p.init(nil)
-			require.Equal(t, "done", p.ask("go"))
-			require.Equal(t, []time.Duration{500 * time.Millisecond, 8 * time.Second}, made.all)
+			var recorder delayRecorder
+			cfg := recorder.config()
+			cfg.Limits.MaxTurns = 1 // retries do not count
+			p := startTools(t, cfg, errorLine(status, 0), errorLine(status, 7), `{"content":"fine","usage":{"input_tokens":3}}`)
+			p.Init(nil)
+			require.Equal(t, "done", p.Ask("go"))
+			require.Equal(t, []time.Duration{500 * time.Millisecond, 8 * time.Second}, recorder.delays)
 
-			require.Empty(t, p.of("agent_error"))
-			require.Empty(t, p.events("limit"))
-			require.Equal(t, 1, calls(p))
-			require.InDelta(t, 3, p.of("agent_usage_update")[0]["input_tokens"], 0)
-			require.Equal(t, []model.Message{user(model.Text("go")), assistant(model.Text("fine"))}, p.history())
-			events := p.events("retry")
+			require.Empty(t, p.FramesOf("agent_error"))
+			require.Empty(t, p.Events("limit"))
+			require.Equal(t, 1, p.ModelCalls())
+			require.InDelta(t, 3, p.FramesOf("agent_usage_update")[0]["input_tokens"], 0)
+			require.Equal(t, []model.Message{builtin.UserMessage(model.Text("go")), builtin.AssistantMessage(model.Text("fine"))}, p.History())
+			events := p.Events("retry")
 			require.Len(t, events, 2)
 			reason := fmt.Sprintf("script: %d some_error: Not now", status)
-			require.Equal(t, reason+": trying again in 0.5 s (retry 1 of 9)", events[0].text("text"))
-			require.Equal(t, reason+": trying again in 8 s (retry 2 of 9)", events[1].text("text"))
+			require.Equal(t, reason+": trying again in 0.5 s (retry 1 of 9)", events[0].Text("text"))
+			require.Equal(t, reason+": trying again in 8 s (retry 2 of 9)", events[1].Text("text"))
 			require.Equal(t, frame{
 				"type": "retry", "status": float64(status), "attempt": 2.0, "error": reason, "wait_ms": 8000.0, "waited_ms": 500.0,
 				"request_id": "q1",
-			}, events[1].object("metadata"))
-			require.InDelta(t, 0, events[0].object("metadata")["waited_ms"], 0)
+			}, events[1].Object("metadata"))
+			require.InDelta(t, 0, events[0].Object("metadata")["waited_ms"], 0)
 		})
 	}
 }
 
-func TestCO6_OtherRefusalsAreNotTriedAgain(t *testing.T) {
+func TestCO6_OtherRefusalsAreNotRetried(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{400, 401, 403, 404, 405, 406, 407, 410, 411, 412, 414, 415, 418, 422, 451} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
-			var made pauses
-			p := startTools(t, made.instant(), refuses(status, 1), `{"content":"never"}`)
-			p.init(nil)
-			require.Equal(t, fmt.Sprintf("script: %d some_error: Not now", status), p.ask("go"))
-			require.Empty(t, made.all)
-			require.Empty(t, p.events("retry"))
+			var recorder delayRecorder
+			p := startTools(t, recorder.config(), errorLine(status, 1), `{"content":"never"}`)
+			p.Init(nil)
+			require.Equal(t, fmt.Sprintf("script: %d some_error: Not now", status), p.Ask("go"))
+			require.Empty(t, recorder.delays)
+			require.Empty(t, p.Events("retry"))
 		})
 	}
 }
 
-// The pauses double up to a minute; the tenth failure is the last. What was
-// waited is summed over all calls.
-func TestCO6_TenTriesInARow(t *testing.T) {
+// The delays double up to a minute, and the tenth failure ends the query. waited_ms is the sum
+// over all calls.
+func TestCO6_TenTriesPerCall(t *testing.T) {
 	t.Parallel()
-	var made pauses
+	var recorder delayRecorder
 	refused := &model.APIError{Provider: "script", Status: 529, Type: "some_error", Message: "Not now"}
-	all := []any{refused, refused, refused, replies(call("a"))}
+	replies := []any{refused, refused, refused, agenttest.Reply(agenttest.ContextCall("a"))}
 	for range 10 {
-		all = append(all, refused)
+		replies = append(replies, refused)
 	}
-	p, _ := startReplies(t, made.instant(), nil, append(all, replies(model.Text("later")))...)
-	p.init(nil)
-	require.Equal(t, "given up after 10 tries: script: 529 some_error: Not now", p.ask("go"))
-	require.Equal(t, true, p.of("agent_error")[0]["fatal"])
+	p, _ := startReplies(t, recorder.config(), nil, append(replies, agenttest.Reply(model.Text("later")))...)
+	p.Init(nil)
+	require.Equal(t, "given up after 10 tries: script: 529 some_error: Not now", p.Ask("go"))
+	require.Equal(t, true, p.FramesOf("agent_error")[0]["fatal"])
 	want := []float64{0.5, 1, 2, 0.5, 1, 2, 4, 8, 16, 32, 60, 60}
 	sum := 0.0
-	events := p.events("retry")
+	events := p.Events("retry")
 	require.Len(t, events, len(want))
 	for i, seconds := range want {
-		require.Equal(t, time.Duration(seconds*float64(time.Second)), made.all[i])
-		require.InDelta(t, sum*1000, events[i].object("metadata")["waited_ms"], 0)
+		require.Equal(t, time.Duration(seconds*float64(time.Second)), recorder.delays[i])
+		require.InDelta(t, sum*1000, events[i].Object("metadata")["waited_ms"], 0)
 		sum += seconds
 	}
-	require.Equal(t, "done", p.ask("again"), "the next query begins anew")
+	require.Equal(t, "done", p.Ask("again"), "the next query starts with ten tries again")
 }
 
-// Without a jitter the API's own time is what is left.
-func TestCO6_NeverSoonerThanTheAPIAsks(t *testing.T) {
+// A retry never comes before the time that the API asks for. Without jitter it comes then.
+func TestCO6_RetryAfterIsRespected(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ asked, want time.Duration }{
 		"nothing":   {0, 0},
@@ -141,57 +142,57 @@ func TestCO6_NeverSoonerThanTheAPIAsks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var made pauses
-			cfg := made.instant()
+			var recorder delayRecorder
+			cfg := recorder.config()
 			cfg.Jitter = func() float64 { return 0 }
-			p, _ := startReplies(t, cfg, nil, &model.APIError{Provider: "x", Status: 429, RetryAfter: c.asked}, replies(model.Text("fine")))
-			p.init(nil)
-			require.Equal(t, "done", p.ask("go"))
-			require.InDelta(t, c.want.Milliseconds(), p.events("retry")[0].object("metadata")["wait_ms"], 0)
-			require.Equal(t, c.want, made.sum())
-			require.Equal(t, 1+len(made.all), p.count("status", "thinking"), "a sign of life each minute")
+			p, _ := startReplies(t, cfg, nil, &model.APIError{Provider: "x", Status: 429, RetryAfter: c.asked}, agenttest.Reply(model.Text("fine")))
+			p.Init(nil)
+			require.Equal(t, "done", p.Ask("go"))
+			require.InDelta(t, c.want.Milliseconds(), p.Events("retry")[0].Object("metadata")["wait_ms"], 0)
+			require.Equal(t, c.want, recorder.sum())
+			require.Equal(t, 1+len(recorder.delays), p.Count("status", "thinking"), "a status as a sign of life each minute")
 		})
 	}
 }
 
-// What would be tried after the attempt's end is given up at once.
-func TestCO6_NoPausePastTheDeadline(t *testing.T) {
+// A call whose next try would come after the wall-clock limit fails at once.
+func TestCO6_NoDelayPastWallTimeout(t *testing.T) {
 	t.Parallel()
-	var made pauses
-	cfg := made.instant()
+	var recorder delayRecorder
+	cfg := recorder.config()
 	now := time.Unix(1000, 0)
 	cfg.Clock = func() time.Time { return now }
-	cfg.Limits.Wall = 20 * time.Second
-	p := startTools(t, cfg, uses("get_context", `{}`), refuses(529, 10), `{"content":"never"}`)
-	p.onAction(func(string, frame, string) bool { now = now.Add(9600 * time.Millisecond); return false })
-	p.init(frame{"eval_mode": true})
-	require.Equal(t, "not tried again, which would be in 10.5 s, as the attempt has only 10.4 s left: script: 529 some_error: Not now", p.ask("go"))
-	require.Equal(t, true, p.of("agent_error")[0]["fatal"])
-	require.Empty(t, made.all)
-	require.Empty(t, p.events("retry"))
-	require.Empty(t, p.events("limit"))
+	cfg.Limits.WallTimeout = 20 * time.Second
+	p := startTools(t, cfg, agenttest.CallLine("get_context", `{}`), errorLine(529, 10), `{"content":"never"}`)
+	p.OnAction(func(string, frame, string) bool { now = now.Add(9600 * time.Millisecond); return false })
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "not retried: the next try would be in 10.5 s, but the attempt has only 10.4 s left: script: 529 some_error: Not now", p.Ask("go"))
+	require.Equal(t, true, p.FramesOf("agent_error")[0]["fatal"])
+	require.Empty(t, recorder.delays)
+	require.Empty(t, p.Events("retry"))
+	require.Empty(t, p.Events("limit"))
 }
 
-// A cancel ends a pause at once, and what had been waited counts.
-func TestCO6_CancelEndsAPause(t *testing.T) {
+// A cancel ends a delay at once, and the time waited so far counts.
+func TestCO6_CancelEndsDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		refused := func(retryAfter time.Duration) error { return &model.APIError{Status: 529, RetryAfter: retryAfter} }
-		p, _ := startReplies(t, builtin.Config{}, nil, refused(time.Hour), refused(time.Second), replies(model.Text("fine")))
-		p.init(nil)
-		from := len(p.seen())
+		p, _ := startReplies(t, builtin.Config{}, nil, refused(time.Hour), refused(time.Second), agenttest.Reply(model.Text("fine")))
+		p.Init(nil)
+		from := len(p.Frames())
 		began := time.Now()
-		p.query("go")
+		p.Query("go")
 		synctest.Wait()
 		time.Sleep(90 * time.Second) //nolint:forbidigo // of the bubble's clock
-		p.send(frame{"type": "agent_cancel", "request_id": "q1"})
-		require.Equal(t, "ready", p.ends(from))
+		p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
+		require.Equal(t, "ready", p.AwaitEnd(from))
 		require.Equal(t, 90*time.Second, time.Since(began))
-		require.Len(t, p.events("cancelled"), 1)
-		require.Empty(t, p.of("agent_error"))
+		require.Len(t, p.Events("cancelled"), 1)
+		require.Empty(t, p.FramesOf("agent_error"))
 
-		require.Equal(t, "done", p.ask("again"))
-		second := p.events("retry")[1].object("metadata")
+		require.Equal(t, "done", p.Ask("again"))
+		second := p.Events("retry")[1].Object("metadata")
 		require.InDelta(t, 90_000, second["waited_ms"], 0)
 		waited := time.Since(began) - 90*time.Second
 		require.GreaterOrEqual(t, waited, time.Second)
@@ -200,14 +201,12 @@ func TestCO6_CancelEndsAPause(t *testing.T) {
 	})
 }
 
-// A reply that breaks off is closed on the console before its retry is told.
-func TestCO6_BrokenRepliesOverHTTP(t *testing.T) {
+// The stream of a reply that breaks off is ended before the retry event.
+func TestCO6_BrokenStreamsAreRetried(t *testing.T) {
 	t.Parallel()
-	script, err := script.Parse("s", []byte(uses("get_context", `{}`)+"\n"+`{"content":"a whole reply"}`))
-	require.NoError(t, err)
-	mock := mockapi.New(script, nil)
+	mock := mockapi.New(agenttest.ParseScript(t, agenttest.CallLine("get_context", `{}`), `{"content":"a whole reply"}`), nil)
 	var mu sync.Mutex
-	breaks := []int{800, 600, 400} // bytes after which the first replies break off, the third before its first block
+	breaks := []int{800, 600, 400} // bytes after which the first replies break off; the third one breaks off before its first block
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		if len(breaks) > 0 {
@@ -218,38 +217,40 @@ func TestCO6_BrokenRepliesOverHTTP(t *testing.T) {
 		mock.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	var made pauses
-	cfg := made.instant()
+	var recorder delayRecorder
+	cfg := recorder.config()
+	var err error
 	cfg.Model, err = open.Open("anthropic/claude-opus-4-5", open.Options{APIKey: "key", BaseURL: server.URL})
 	require.NoError(t, err)
-	p := start(t, builtin.Run, cfg)
-	p.init(nil)
-	require.Equal(t, "done", p.ask("go"))
-	require.Len(t, made.all, 3)
-	require.Len(t, p.history(), 4)
+	p := start(t, cfg)
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
+	require.Len(t, recorder.delays, 3)
+	require.Len(t, p.History(), 4)
 	var order []string
-	for _, f := range p.seen() {
+	for _, f := range p.Frames() {
 		switch {
-		case f.text("type") == "agent_stream_complete" && f.text("error") != "":
-			require.Contains(t, f.text("error"), model.ErrCutStream.Error())
+		case f.Text("type") == "agent_stream_complete" && f.Text("error") != "":
+			require.Contains(t, f.Text("error"), model.ErrCutStream.Error())
 			order = append(order, "broken")
-		case f.text("type") == "agent_stream_complete":
-			order = append(order, "whole")
-		case f.object("metadata").text("type") == "retry":
-			require.InDelta(t, 0, f.object("metadata")["status"], 0)
-			require.Contains(t, f.object("metadata").text("error"), model.ErrCutStream.Error())
+		case f.Text("type") == "agent_stream_complete":
+			order = append(order, "complete")
+		case f.Object("metadata").Text("type") == "retry":
+			require.InDelta(t, 0, f.Object("metadata")["status"], 0)
+			require.Contains(t, f.Object("metadata").Text("error"), model.ErrCutStream.Error())
 			order = append(order, "retry")
 		}
 	}
-	require.Equal(t, []string{"broken", "retry", "broken", "retry", "retry", "whole", "whole"}, order)
+	require.Equal(t, []string{"broken", "retry", "broken", "retry", "retry", "complete", "complete"}, order)
 }
 
-// breakingWriter cuts the connection after so many bytes.
+// breakingWriter aborts the connection after left bytes.
 type breakingWriter struct {
 	http.ResponseWriter
 	left int
 }
 
+// Write writes data, or aborts.
 func (w *breakingWriter) Write(data []byte) (int, error) {
 	if w.left -= len(data); w.left < 0 {
 		panic(http.ErrAbortHandler)
@@ -260,42 +261,42 @@ func (w *breakingWriter) Write(data []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (w *breakingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func TestCO6_AnAPIThatCannotBeReached(t *testing.T) {
+func TestCO6_UnreachableAPIIsRetried(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	var made pauses
-	cfg := made.instant()
+	var recorder delayRecorder
+	cfg := recorder.config()
 	var err error
 	cfg.Model, err = open.Open("anthropic/claude-opus-4-5", open.Options{APIKey: "key", BaseURL: server.URL})
 	require.NoError(t, err)
-	p := start(t, builtin.Run, cfg)
-	p.init(nil)
-	require.Contains(t, p.ask("go"), model.ErrUnreachable.Error())
-	require.Len(t, made.all, 9)
-	require.InDelta(t, 0, p.events("retry")[0].object("metadata")["status"], 0)
+	p := start(t, cfg)
+	p.Init(nil)
+	require.Contains(t, p.Ask("go"), model.ErrUnreachable.Error())
+	require.Len(t, recorder.delays, 9)
+	require.InDelta(t, 0, p.Events("retry")[0].Object("metadata")["status"], 0)
 }
 
-// However long an error is, what is told of it is one short line.
-func TestCO6_LongErrorsAreToldShort(t *testing.T) {
+// A retry event shows a long error as one short line.
+func TestCO6_LongErrorIsShortened(t *testing.T) {
 	t.Parallel()
-	var made pauses
+	var recorder delayRecorder
 	long := fmt.Errorf("%w: %s", model.ErrCutStream, strings.Repeat("very\nlong \xff", 9999))
-	p, _ := startReplies(t, made.instant(), nil, long, replies(model.Text("fine")))
-	p.init(nil)
-	require.Equal(t, "done", p.ask("go"))
-	event := p.events("retry")[0]
-	require.Less(t, len(event.text("text")), 800)
-	require.NotContains(t, event.text("text"), "\n")
-	require.LessOrEqual(t, len(event.object("metadata").text("error")), 800)
+	p, _ := startReplies(t, recorder.config(), nil, long, agenttest.Reply(model.Text("fine")))
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
+	event := p.Events("retry")[0]
+	require.Less(t, len(event.Text("text")), 800)
+	require.NotContains(t, event.Text("text"), "\n")
+	require.LessOrEqual(t, len(event.Object("metadata").Text("error")), 800)
 }
 
-func TestCO6_ErrorsThatAreNoRefusalEndTheQuery(t *testing.T) {
+func TestCO6_OtherErrorsEndTheQuery(t *testing.T) {
 	t.Parallel()
-	var made pauses
-	p, _ := startReplies(t, made.instant(), nil, errors.New("no idea"), replies(model.Text("fine")))
-	p.init(nil)
-	require.Equal(t, "no idea", p.ask("go"))
-	require.Empty(t, made.all)
-	require.Equal(t, "done", p.ask("go"))
+	var recorder delayRecorder
+	p, _ := startReplies(t, recorder.config(), nil, errors.New("no idea"), agenttest.Reply(model.Text("fine")))
+	p.Init(nil)
+	require.Equal(t, "no idea", p.Ask("go"))
+	require.Empty(t, recorder.delays)
+	require.Equal(t, "done", p.Ask("go"))
 }

@@ -2,70 +2,57 @@ package builtin
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 
 	"assay/internal/protocol"
 )
 
-// strategy turns queries into calls of the model and of the notebook.
-type strategy interface {
-	// dispatch is called with each query as it arrives, in their order, and does
-	// not wait. Evaluation tells whether it is one of an evaluation: core.evalMode
-	// is that of the query which is worked on.
-	dispatch(query protocol.AgentQuery, evaluation bool) task
+// Strategy turns queries into calls of the model and actions on the notebook.
+type Strategy interface {
+	// Dispatch returns the task for a query. It is called with each query in the
+	// order of arrival, on the goroutine that reads the connection, and must not
+	// block. evalMode is the one of the latest init that has arrived;
+	// AgentCore.EvalMode is the one of the query that is being worked on.
+	Dispatch(query protocol.AgentQuery, evalMode bool) Task
 
-	// conversations lists those that there are. It is called while no task runs.
-	conversations() []*conversation
+	// Conversations lists all conversations. It is called while no task runs.
+	Conversations() []*Conversation
 
-	// forget drops all that was said. It is called while no task runs.
-	forget()
+	// ClearHistory forgets everything that was said. It is called while no task runs.
+	ClearHistory()
 }
 
-// task is the work on one query. Tasks of one conversation run one after the
-// other, those of several side by side.
-type task struct {
-	conversation *conversation
+// Task is the work on one query. Tasks of one conversation run one after the other,
+// those of several conversations side by side.
+type Task struct {
+	Conversation *Conversation
 
-	// run works on the query and returns the status that ends the agent's turn:
-	// done, or what it waits for. Its error is a [limitError], errDeclined, the
-	// cause of ctx, or a failure of the model.
-	run func(ctx context.Context) (status string, err error)
+	// Run works on the query and returns the status that ends the agent's turn, such
+	// as done or awaiting_user_response. Its error is a [LimitError], a
+	// [DeclinedError], the cause of ctx, or an error of the model.
+	Run func(ctx context.Context) (status string, err error)
 }
 
-// makers are the strategies by name.
-func makers() map[string]func(*core) (strategy, error) {
-	return map[string]func(*core) (strategy, error){
-		"blocks": newBlocks,
-		"ticks":  newTicks,
-		"tools":  newTools,
-	}
-}
-
-// Strategies names the strategies that there are.
-func Strategies() []string {
-	return []string{"tools", "blocks", "ticks"}
-}
-
-// CheckStrategy says whether there is a strategy of that name.
-func CheckStrategy(name string) error {
-	if slices.Contains(Strategies(), name) {
-		return nil
-	}
-	return fmt.Errorf("unknown strategy %q: known are %s", name, strings.Join(Strategies(), ", "))
-}
-
-// single is a strategy with one conversation.
-type single struct {
-	conversation *conversation
+// singleConversation is a strategy with one conversation.
+type singleConversation struct {
+	conversation *Conversation
 	answer       func(ctx context.Context, query protocol.AgentQuery) (status string, err error)
 }
 
-func (s *single) dispatch(query protocol.AgentQuery, _ bool) task {
-	return task{s.conversation, func(ctx context.Context) (string, error) { return s.answer(ctx, query) }}
+// NewSingleConversation returns a strategy with one conversation, whose queries are
+// worked on by answer. See [Task] for what answer returns.
+func NewSingleConversation(conversation *Conversation, answer func(ctx context.Context, query protocol.AgentQuery) (status string, err error)) Strategy {
+	return &singleConversation{conversation, answer}
 }
 
-func (s *single) conversations() []*conversation { return []*conversation{s.conversation} }
+// Dispatch implements [Strategy].
+func (s *singleConversation) Dispatch(query protocol.AgentQuery, _ bool) Task {
+	return Task{s.conversation, func(ctx context.Context) (string, error) { return s.answer(ctx, query) }}
+}
 
-func (s *single) forget() { s.conversation.clear() }
+// Conversations implements [Strategy].
+func (s *singleConversation) Conversations() []*Conversation {
+	return []*Conversation{s.conversation}
+}
+
+// ClearHistory implements [Strategy].
+func (s *singleConversation) ClearHistory() { s.conversation.Clear() }

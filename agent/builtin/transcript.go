@@ -7,33 +7,25 @@ import (
 	"assay/internal/model"
 )
 
-// unanswered is the result of a call that never got one.
-const unanswered = "The call was interrupted: it has no result, and what it did is not known."
+// interruptedCallText is the result of a tool call that never got one.
+const interruptedCallText = "The call was interrupted: it has no result, and what it did is not known."
 
-func userMessage(content ...model.Block) model.Message {
-	return model.Message{Role: model.RoleUser, Content: content}
-}
-
-func assistantMessage(content ...model.Block) model.Message {
-	return model.Message{Role: model.RoleAssistant, Content: content}
-}
-
-// repair returns a transcript that the Messages API takes, wherever it was cut:
-// every call has one result, at the start of the next message; every result has
-// its call; no text is blank; the user begins. One that is sound already
-// comes back as it is.
-func repair(messages []model.Message) []model.Message {
+// repairMessages returns a transcript that the Messages API accepts, wherever the given
+// one was cut off: the user speaks first, every tool call has exactly one result at the
+// start of the next message, every result has its call, and no text is blank. A valid
+// transcript is returned unchanged.
+func repairMessages(messages []model.Message) []model.Message {
 	var out []model.Message
-	var open []string // calls of the last message, which wait for results
+	var open []string // ids of the calls of the last message, which wait for results
 	used := map[string]bool{}
 	for _, m := range messages {
 		var results []model.Block
 		if m.Role == model.RoleUser {
-			results, open = settle(open, m.Content), nil
+			results, open = resultsOf(open, m.Content), nil
 		} else if len(open) > 0 {
-			out, open = append(out, userMessage(settle(open, nil)...)), nil
+			out, open = append(out, UserMessage(resultsOf(open, nil)...)), nil
 		}
-		content := slices.Concat(results, presentable(m, used))
+		content := slices.Concat(results, sendableBlocks(m, used))
 		if len(content) == 0 || len(out) == 0 && m.Role != model.RoleUser {
 			continue
 		}
@@ -41,14 +33,14 @@ func repair(messages []model.Message) []model.Message {
 		open = callIDs(content)
 	}
 	if len(open) > 0 {
-		out = append(out, userMessage(settle(open, nil)...))
+		out = append(out, UserMessage(resultsOf(open, nil)...))
 	}
 	return out
 }
 
-// settle returns one result for every open call: those among content, in their
-// order, then made up ones.
-func settle(open []string, content []model.Block) []model.Block {
+// resultsOf returns one result per open call: first those that content has, in their
+// order, then an error result for each of the others.
+func resultsOf(open []string, content []model.Block) []model.Block {
 	var results []model.Block
 	waiting := slices.Clone(open)
 	for _, b := range content {
@@ -58,13 +50,15 @@ func settle(open []string, content []model.Block) []model.Block {
 		}
 	}
 	for _, id := range waiting {
-		results = append(results, model.ToolResult(id, true, model.Text(unanswered)))
+		results = append(results, model.ToolResult(id, true, model.Text(interruptedCallText)))
 	}
 	return results
 }
 
-// presentable returns what of a message can be sent, but for its results.
-func presentable(m model.Message, used map[string]bool) []model.Block {
+// sendableBlocks returns the blocks of a message that the API accepts in that place,
+// except tool results. used has the ids of the calls of earlier messages; sendableBlocks
+// drops calls that repeat one and adds the others.
+func sendableBlocks(m model.Message, used map[string]bool) []model.Block {
 	var content []model.Block
 	for _, b := range m.Content {
 		switch {
@@ -73,7 +67,7 @@ func presentable(m model.Message, used map[string]bool) []model.Block {
 		case b.Type == model.BlockText && strings.TrimSpace(b.Text) == "":
 			continue
 		case b.Type == model.BlockThinking && b.Signature == "":
-			continue // it was cut
+			continue // it was cut off
 		case b.Type == model.BlockImage && m.Role == model.RoleAssistant:
 			continue
 		case b.Type == model.BlockToolUse && (m.Role != model.RoleAssistant || used[b.ID]):
@@ -84,11 +78,12 @@ func presentable(m model.Message, used map[string]bool) []model.Block {
 		content = append(content, b)
 	}
 	if m.Role == model.RoleAssistant {
-		return spoken(content)
+		return trimThinking(content)
 	}
 	return content
 }
 
+// callIDs returns the ids of the tool calls among some blocks.
 func callIDs(content []model.Block) []string {
 	var ids []string
 	for _, call := range model.ToolUses(content) {

@@ -7,7 +7,7 @@
 //	server ── wire ── [Run] ── Unix socket ── [Bridge] ── stdio ── client
 //	                             └── /mcp of the server ── HTTP ── client
 //
-// What a client calls is carried out by [builtin.ExternalAgent].
+// What a client calls is carried out by [tools.ExternalAgent].
 package mcp
 
 import (
@@ -24,6 +24,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"assay/agent/builtin"
+	"assay/agent/builtin/tools"
 	"assay/internal/protocol"
 )
 
@@ -86,7 +87,7 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	if err != nil {
 		return errors.Join(err, conn.Close(protocol.CloseNormal, ""))
 	}
-	hands, err := builtin.NewExternalAgent(conn, cfg.Agent)
+	hands, err := tools.NewExternalAgent(conn, cfg.Agent)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -107,7 +108,7 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 
 // service is what clients talk to. It is safe for concurrent use.
 type service struct {
-	hands   *builtin.ExternalAgent
+	hands   *tools.ExternalAgent
 	desk    *desk
 	log     *slog.Logger
 	server  *mcp.Server
@@ -119,7 +120,7 @@ type service struct {
 	end  context.CancelFunc
 }
 
-func newService(hands *builtin.ExternalAgent, desk *desk, cfg Config) *service {
+func newService(hands *tools.ExternalAgent, desk *desk, cfg Config) *service {
 	s := &service{
 		hands: hands, desk: desk, log: cfg.Log,
 		posts: posts{open: map[string]*http.Request{}},

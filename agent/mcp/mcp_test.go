@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/builtin"
+	"assay/agent/builtin/tools"
 	"assay/agent/mcp"
 	"assay/internal/protocol"
 )
@@ -20,7 +21,7 @@ import (
 func TestTL5_ToolsAreThoseOfANotebook(t *testing.T) {
 	t.Parallel()
 	_, theirs := protocol.Pipe()
-	hands, err := builtin.NewExternalAgent(theirs, builtin.Config{})
+	hands, err := tools.NewExternalAgent(theirs, builtin.Config{})
 	require.NoError(t, err)
 	both(t, func(t *testing.T, connect func(*session, *sdk.ClientOptions) *sdk.ClientSession) {
 		t.Helper()

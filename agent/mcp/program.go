@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/agent/builtin"
+	"assay/agent/builtin/tools"
 )
 
 const (
@@ -33,14 +33,14 @@ const (
 // program has each query worked on by a process of a command.
 type program struct {
 	cfg   Config
-	hands *builtin.ExternalAgent
+	hands *tools.ExternalAgent
 	desk  *desk
 }
 
 // work works on one query. A process that cannot be started is an error; one
 // that fails is complained of.
-func (p *program) work(ctx context.Context, task builtin.Task) error {
-	text := task.Before + task.Text
+func (p *program) work(ctx context.Context, task tools.ExternalTask) error {
+	text := task.EarlierTasks + task.Text
 	p.desk.put(text)
 	defer p.desk.put("")
 	if err := writeConfig(p.cfg.Dir, p.cfg.Program, p.cfg.Socket); err != nil {
@@ -56,7 +56,7 @@ func (p *program) work(ctx context.Context, task builtin.Task) error {
 	}
 	submitted := started.follow(ctx, task.Submitted, p.cfg.CloseTimeout)
 	if how := started.failed(); how != "" && !submitted && ctx.Err() == nil {
-		p.hands.Complain(how)
+		p.hands.ReportError(how)
 	}
 	return context.Cause(ctx)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"assay/agent/builtin"
+	"assay/agent/builtin/tools"
 	"assay/internal/model"
 )
 
@@ -73,7 +73,7 @@ func (d *desk) await(ctx context.Context) string {
 }
 
 // work has the task done by whoever takes it, until it is submitted.
-func (d *desk) work(ctx context.Context, task builtin.Task) error {
+func (d *desk) work(ctx context.Context, task tools.ExternalTask) error {
 	d.put(task.Text)
 	defer d.put("")
 	select {
@@ -93,7 +93,7 @@ func (s *service) instructions() string {
 	default:
 		parts = append(parts, "There is no task yet. Where there is a tool get_task, it waits for one.")
 	}
-	return strings.Join(append(parts, builtin.Rules()), "\n\n")
+	return strings.Join(append(parts, tools.NotebookRules()), "\n\n")
 }
 
 // addTask offers the task, and the notebook, to be read.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/agent/builtin"
+	"assay/agent/builtin/oracle"
 	"assay/internal/protocol"
 )
 
@@ -72,12 +73,12 @@ func (p *process) agentOf(f *builtinFlags, solution string) (func(context.Contex
 	switch f.model {
 	case "noop":
 		return func(ctx context.Context, conn protocol.Conn) error {
-			return builtin.RunNoop(ctx, conn, builtin.Config{Stderr: p.err, Log: p.log()})
+			return oracle.RunNoop(ctx, conn, builtin.Config{Stderr: p.err, Log: p.log()})
 		}, nil
 	case "oracle":
-		solution, err := builtin.ReadSolution(solution)
+		solution, err := oracle.ReadSolution(solution)
 		return func(ctx context.Context, conn protocol.Conn) error {
-			return builtin.RunOracle(ctx, conn, solution, builtin.Config{Stderr: p.err, Log: p.log()})
+			return oracle.Run(ctx, conn, solution, builtin.Config{Stderr: p.err, Log: p.log()})
 		}, err
 	}
 	cfg, err := f.config(p)
@@ -89,6 +90,6 @@ func (p *process) agentOf(f *builtinFlags, solution string) (func(context.Contex
 		return nil, err
 	}
 	return func(ctx context.Context, conn protocol.Conn) error {
-		return errors.Join(builtin.Run(ctx, conn, cfg), stop())
+		return errors.Join(f.runStrategy(ctx, conn, cfg), stop())
 	}, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assay/agent/builtin"
+	"assay/agent/builtin/tools"
 )
 
 // askModel is the model that assay agent ask talks to unless --model says
@@ -44,7 +44,7 @@ and add to context.md; it has no other tools. A reply has at most %d tokens,
 unless --model-arg max_tokens says otherwise. Retries are told on stderr.
 
 Exit status: 0 answered, 1 no answer, and stderr says why, or no prompt,
-2 bad usage, 130 or 143 interrupted.`, builtin.AskMaxTokens),
+2 bad usage, 130 or 143 interrupted.`, tools.AskMaxTokens),
 		Example: "  ANTHROPIC_API_KEY=… assay agent ask 'What did I ask you to remember?'",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -81,14 +81,14 @@ func (p *process) ask(ctx context.Context, f *askFlags, prompt string) error {
 // answer is what the model says. A faulty memory is found before the model is
 // opened.
 func (p *process) answer(ctx context.Context, f *askFlags, prompt string) (string, error) {
-	if err := builtin.CheckMemory(f.builtin.memoryDir); err != nil {
+	if err := tools.CheckMemory(f.builtin.memoryDir); err != nil {
 		return "", err
 	}
 	cfg, err := f.builtin.config(p)
 	if err != nil {
 		return "", err
 	}
-	cfg.Params.MaxTokens = cmp.Or(cfg.Params.MaxTokens, builtin.AskMaxTokens)
+	cfg.Params.MaxTokens = cmp.Or(cfg.Params.MaxTokens, tools.AskMaxTokens)
 	if err := cfg.Params.Check(f.builtin.model); err != nil {
 		return "", err
 	}
@@ -99,6 +99,6 @@ func (p *process) answer(ctx context.Context, f *askFlags, prompt string) (strin
 	if err != nil {
 		return "", err
 	}
-	answer, err := builtin.Ask(ctx, cfg, prompt)
+	answer, err := tools.Ask(ctx, tools.Config{Agent: cfg, MemoryDir: f.builtin.memoryDir}, prompt)
 	return answer, errors.Join(err, stop())
 }

@@ -6,18 +6,23 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"assay/agent/builtin"
+	"assay/agent/builtin/blocks"
+	"assay/agent/builtin/ticks"
+	"assay/agent/builtin/tools"
 	"assay/internal/limiter"
 	"assay/internal/model"
 	"assay/internal/model/endpoint"
 	modelopen "assay/internal/model/open"
 	"assay/internal/model/openai"
 	"assay/internal/model/replay"
+	"assay/internal/protocol"
 )
 
 // builtinFlags are those of the built-in agent. Whoever starts it has the same
@@ -34,7 +39,7 @@ type builtinFlags struct {
 func (f *builtinFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.model, "model", "", "model of the built-in agent: anthropic/ID, openai/ID, script:FILE, or replay:FILE of recorded calls")
 	flags.StringArrayVar(&f.modelArgs, "model-arg", nil, "setting of the model, as `KEY=VALUE`: max_tokens, temperature, thinking, reasoning_effort, base_url, idle_s, and match (strict or order) of replay: (repeatable)")
-	flags.StringVar(&f.strategy, "strategy", "tools", "how the built-in agent works: "+strings.Join(builtin.Strategies(), ", "))
+	flags.StringVar(&f.strategy, "strategy", "tools", "how the built-in agent works: "+strings.Join(strategies(), ", "))
 	flags.StringVar(&f.name, "name", "Eva", "what the built-in agent is called")
 	flags.StringVar(&f.memoryDir, "memory-dir", "", "tools: `folder` with the five memory files (default: no memory)")
 	flags.IntVar(&f.maxEvalIters, "max-eval-iters", 5, "blocks: `number` of feedback rounds")
@@ -74,12 +79,24 @@ func (f *builtinFlags) paths() []pathFlag {
 	}
 }
 
-// config is what the flags say, with the model opened.
-func (f *builtinFlags) config(p *process) (builtin.Config, error) {
-	cfg := builtin.Config{
-		ModelName: f.model, Strategy: f.strategy, Name: f.name, MemoryDir: f.memoryDir, MaxEvalIters: f.maxEvalIters,
-		SkillsDir: f.skillsDir, StateDir: f.stateDir, Stderr: p.err, Log: p.log(),
+// strategies returns the values of --strategy.
+func strategies() []string { return []string{tools.Name, blocks.Name, ticks.Name} }
+
+// runStrategy runs the built-in agent with the strategy of the flags on conn.
+func (f *builtinFlags) runStrategy(ctx context.Context, conn protocol.Conn, cfg builtin.Config) error {
+	switch f.strategy {
+	case blocks.Name:
+		return blocks.Run(ctx, conn, blocks.Config{Agent: cfg, MaxRounds: f.maxEvalIters})
+	case ticks.Name:
+		return ticks.Run(ctx, conn, ticks.Config{Agent: cfg, SkillsDir: f.skillsDir, StateDir: f.stateDir})
+	default:
+		return tools.Run(ctx, conn, tools.Config{Agent: cfg, MemoryDir: f.memoryDir})
 	}
+}
+
+// config returns the configuration of the built-in agent, with the model opened.
+func (f *builtinFlags) config(p *process) (builtin.Config, error) {
+	cfg := builtin.Config{ModelName: f.model, Name: f.name, Stderr: p.err, Log: p.log()}
 	if err := f.check(); err != nil {
 		return cfg, err
 	}
@@ -94,7 +111,7 @@ func (f *builtinFlags) config(p *process) (builtin.Config, error) {
 	if replay, ok := cfg.Model.(*replay.Replayer); ok {
 		replayed(&cfg, replay)
 	} else if f.turnstile != "" {
-		cfg.Admit = func(ctx context.Context) (func(), error) { return limiter.Acquire(ctx, f.turnstile) }
+		cfg.AcquireModelSlot = func(ctx context.Context) (func(), error) { return limiter.Acquire(ctx, f.turnstile) }
 	}
 	return cfg, nil
 }
@@ -106,7 +123,10 @@ func (f *builtinFlags) check() error {
 	if f.maxEvalIters < 1 {
 		return fmt.Errorf("--max-eval-iters %d: want at least 1", f.maxEvalIters)
 	}
-	return builtin.CheckStrategy(f.strategy)
+	if !slices.Contains(strategies(), f.strategy) {
+		return fmt.Errorf("unknown strategy %q: known are %s", f.strategy, strings.Join(strategies(), ", "))
+	}
+	return nil
 }
 
 // checkFolders looks at the folders that the strategy wants, and refuses those that
@@ -129,7 +149,7 @@ func (f *builtinFlags) checkFolders() error {
 	if f.memoryDir == "" {
 		return nil
 	}
-	return builtin.CheckMemory(f.memoryDir)
+	return tools.CheckMemory(f.memoryDir)
 }
 
 // priced reports whether it is known what the model costs. A recording knows what

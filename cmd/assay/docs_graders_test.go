@@ -28,7 +28,7 @@ type exampleResult struct {
 // reads only the answer has one that passes and one that fails.
 func TestGradersOfTheDocs(t *testing.T) {
 	t.Parallel()
-	shown := blocks(t, "graders.md")
+	shown := fencedBlocks(t, "graders.md")
 	lines := strings.Join(shown["jsonl"], "")
 	file := write(t, filepath.Join(t.TempDir(), "lines.jsonl"), lines)
 	out, err := exec.CommandContext(t.Context(), "assay", "grade", file).Output()

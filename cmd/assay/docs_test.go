@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// blocks are the fenced blocks of a page of the docs, by language.
-func blocks(t *testing.T, page string) map[string][]string {
+// fencedBlocks are the fenced blocks of a page of the docs, by language.
+func fencedBlocks(t *testing.T, page string) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestCasesOfTheDocs(t *testing.T) {
 func playDocs(t *testing.T, page string, n int) {
 	t.Helper()
 	dir := t.TempDir()
-	shown := blocks(t, page)
+	shown := fencedBlocks(t, page)
 	require.Len(t, shown["yaml"], n)
 	for _, text := range shown["csv"] {
 		write(t, filepath.Join(dir, "sales.csv"), text)
@@ -77,7 +77,7 @@ func playDocs(t *testing.T, page string, n int) {
 func TestScriptOfTheDocs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	shown := blocks(t, "agent.md")
+	shown := fencedBlocks(t, "agent.md")
 	file := write(t, filepath.Join(dir, "sum.json"), shown["json"][0])
 	script := write(t, filepath.Join(dir, "turns.jsonl"), shown["jsonl"][0])
 	require.Contains(t, assay(t, "run", file, "--model", "script:"+script, "--quiet", "--out", filepath.Join(dir, "run")), "PASS 1/1 ")

@@ -86,7 +86,7 @@ func (f *builtinFlags) recording(p *process, cfg *builtin.Config) (stop func() e
 func replayed(cfg *builtin.Config, replay *replay.Replayer) {
 	cfg.ModelName, cfg.Clock = replay.ModelName(), replay.Clock()
 	cfg.Jitter = func() float64 { return 0 }
-	cfg.Pause = func(ctx context.Context, _ time.Duration) error {
+	cfg.Sleep = func(ctx context.Context, _ time.Duration) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/agent/builtin"
 	"assay/eval/runs"
 	"assay/testcases"
 )
@@ -37,7 +36,7 @@ func TestStrategies_SolveTheirExamples(t *testing.T) {
 		python = "/usr/bin/python3" // Debian's has the packages that some cases require
 	}
 	cases := solvedExamples(t, python)
-	for _, strategy := range builtin.Strategies() {
+	for _, strategy := range strategies() {
 		tagged := slices.DeleteFunc(slices.Clone(cases), func(c solved) bool { return !slices.Contains(c.Tags, strategy) })
 		require.NotEmpty(t, tagged, strategy)
 		for _, c := range tagged {

@@ -1,0 +1,172 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"assay/agent/builtin/render"
+	"assay/internal/protocol"
+)
+
+// maxAbandonedActions is how many abandoned actions are remembered; older ones are
+// forgotten, and their late responses ignored.
+const maxAbandonedActions = 16
+
+// actionClient sends actions to the notebook and matches the responses by tx_id. It is
+// safe for concurrent use.
+type actionClient struct {
+	server  *serverConn
+	newTxID func() string
+
+	mu        sync.Mutex
+	pending   map[string]chan actionResult // by tx_id; each has a buffer of 1 for its response
+	abandoned []abandonedAction            // the latest, at most maxAbandonedActions
+	sent      int
+}
+
+// abandonedAction is an action whose caller gave up before the response came.
+type abandonedAction struct {
+	txID           string
+	onLateResponse func(actionResult) // gets the response if it comes after all; must not block
+}
+
+func newActionClient(server *serverConn, newTxID func() string) *actionClient {
+	return &actionClient{server: server, newTxID: newTxID, pending: map[string]chan actionResult{}}
+}
+
+// actionResult is the outcome of an action. An action without a response has a result
+// too: a failure that the agent itself worded.
+type actionResult struct {
+	txID    string
+	failure string          // what went wrong; "" for success
+	body    json.RawMessage // the whole response; nil if none came
+}
+
+// do sends an action and waits for its response, at most for timeout. params are
+// written as JSON.
+func (c *actionClient) do(ctx context.Context, action string, params any, timeout time.Duration) actionResult {
+	return c.doWithLateHandler(ctx, action, params, timeout, nil)
+}
+
+// doWithLateHandler is do for an action that needs to be undone: if ctx ends before the
+// response comes, onLateResponse gets the response when it does come. It is called on
+// the goroutine that reads the connection and must not block. nil ignores the response.
+func (c *actionClient) doWithLateHandler(ctx context.Context, action string, params any, timeout time.Duration, onLateResponse func(actionResult)) actionResult {
+	txID := c.newTxID()
+	response := make(chan actionResult, 1)
+	c.register(txID, response)
+	defer c.unregister(txID)
+
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	if err := c.send(action, params, txID); err != nil {
+		return failedAction(txID, "OPERATION FAILED: '%s' could not be sent: %v. The operation did not complete.", action, err)
+	}
+	select {
+	case r := <-response:
+		return r
+	case <-timer.C:
+		return failedAction(txID, "OPERATION FAILED: '%s' timed out after %s seconds. No answer came: the operation did not complete.", action, render.Seconds(timeout))
+	case <-ctx.Done():
+		c.abandon(abandonedAction{txID, onLateResponse}, response)
+		return failedAction(txID, "OPERATION FAILED: '%s' was given up: %v. The operation did not complete.", action, context.Cause(ctx))
+	}
+}
+
+func failedAction(txID, format string, args ...any) actionResult {
+	return actionResult{txID: txID, failure: fmt.Sprintf(format, args...)}
+}
+
+// send writes an agent_action. A caller that wants the response registers first.
+func (c *actionClient) send(action string, params any, txID string) error {
+	raw, err := protocol.Marshal(params)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.sent++
+	c.mu.Unlock()
+	c.server.printLine("[agent] -> " + action + " " + txID)
+	return c.server.send(protocol.AgentAction{Type: protocol.TypeAgentAction, Action: action, Params: raw, TxID: txID})
+}
+
+// handleResponse hands an agent_action_response to the caller that waits for it. It
+// ignores late, repeated and foreign responses.
+func (c *actionClient) handleResponse(env protocol.Envelope, body []byte) {
+	r := actionResult{txID: env.TxID, body: body}
+	if env.Status == protocol.StatusError {
+		var response protocol.ActionResponse
+		if json.Unmarshal(body, &response) != nil || response.Error == "" {
+			response.Error = "the operation failed and gave no reason"
+		}
+		r.failure = response.Error
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if waiting, ok := c.pending[env.TxID]; ok {
+		delete(c.pending, env.TxID)
+		waiting <- r
+	}
+	if i := slices.IndexFunc(c.abandoned, func(a abandonedAction) bool { return a.txID == env.TxID }); i >= 0 {
+		c.abandoned[i].onLateResponse(r)
+		c.abandoned = slices.Delete(c.abandoned, i, i+1)
+	}
+}
+
+// abandon remembers an action so that its late response can be handled. If the response
+// has just come it is handled at once.
+func (c *actionClient) abandon(a abandonedAction, response chan actionResult) {
+	if a.onLateResponse == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case r := <-response:
+		a.onLateResponse(r)
+		return
+	default:
+	}
+	delete(c.pending, a.txID)
+	c.abandoned = append(c.abandoned, a)
+	c.abandoned = c.abandoned[max(0, len(c.abandoned)-maxAbandonedActions):]
+}
+
+func (c *actionClient) register(txID string, response chan actionResult) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pending[txID] = response
+}
+
+func (c *actionClient) unregister(txID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.pending, txID)
+}
+
+// sentCount returns how many actions have been sent.
+func (c *actionClient) sentCount() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sent
+}
+
+// decode decodes the response into out, unless out is nil. A failure is returned as an
+// error.
+func (r actionResult) decode(out any) error {
+	if r.failure != "" {
+		return errors.New(r.failure)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(r.body, out); err != nil {
+		return fmt.Errorf("the answer cannot be read: %w", err)
+	}
+	return nil
+}

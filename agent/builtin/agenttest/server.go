@@ -1,0 +1,451 @@
+// Package agenttest has what the tests of the built-in agent and its strategies share: a
+// fake server at the other end of the agent's connection, and fake models.
+package agenttest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent/builtin"
+	"assay/internal/model"
+	"assay/internal/protocol"
+)
+
+// Frame is a decoded frame.
+type Frame map[string]any
+
+// Text returns a field that is a string, otherwise "".
+func (f Frame) Text(name string) string {
+	text, _ := f[name].(string)
+	return text
+}
+
+// Object returns a field that is an object, otherwise nil.
+func (f Frame) Object(name string) Frame {
+	object, _ := f[name].(map[string]any)
+	return object
+}
+
+// ActionHook sees an action before the server's own notebook does, and returns true if it
+// has answered the action itself, or leaves it unanswered on purpose.
+type ActionHook func(action string, params Frame, txID string) (handled bool)
+
+// Server is a fake server with a simple notebook and kernel. The source of a cell says what
+// its run does: "print TEXT", "fail TEXT", "hang" until it is stopped, "mute" (ends without
+// a cell_result), anything else ends at once. Unless noted its methods are safe for concurrent
+// use.
+type Server struct {
+	T     *testing.T
+	Conn  protocol.Conn
+	Ended chan error // buffer of 1: what the agent returned
+
+	// Cells are the ids of the notebook's cells in order, CreatedCells how many have been
+	// created. Only the goroutine that handles actions may use them once the agent works.
+	Cells        []string
+	CreatedCells int
+
+	sources  map[string]string // by cell id
+	runCount int
+	hanging  map[string]int // cell id: run_sequencer of its run
+	evalMode bool           // of the latest init
+
+	writeMu sync.Mutex
+
+	mu           sync.Mutex
+	frames       []Frame
+	frameArrived chan struct{} // closed and replaced with each frame
+	actionHook   ActionHook
+	frameHook    func(Frame)
+}
+
+// Start runs an agent on a connection to a fake server. Both end with the test.
+func Start(t *testing.T, run func(context.Context, protocol.Conn) error) *Server {
+	t.Helper()
+	ours, theirs := protocol.Pipe()
+	s := &Server{
+		T: t, Conn: ours, Ended: make(chan error, 1), frameArrived: make(chan struct{}),
+		sources: map[string]string{}, hanging: map[string]int{},
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() { s.Ended <- run(ctx, theirs) })
+	group.Go(s.readFrames)
+	t.Cleanup(func() {
+		_ = ours.Close(protocol.CloseNormal, "")
+		group.Wait()
+		cancel()
+	})
+	return s
+}
+
+func (s *Server) readFrames() {
+	for {
+		body, err := s.Conn.Read()
+		if err != nil {
+			return
+		}
+		var f Frame
+		if err := json.Unmarshal(body, &f); err != nil {
+			s.T.Errorf("the agent sent no JSON: %q", body)
+			return
+		}
+		s.mu.Lock()
+		s.frames = append(s.frames, f)
+		close(s.frameArrived)
+		s.frameArrived = make(chan struct{})
+		actionHook, frameHook := s.actionHook, s.frameHook
+		s.mu.Unlock()
+		if frameHook != nil {
+			frameHook(f)
+		}
+		if f.Text("type") == "agent_action" {
+			action, params, txID := f.Text("action"), f.Object("params"), f.Text("tx_id")
+			if actionHook == nil || !actionHook(action, params, txID) {
+				s.HandleAction(action, params, txID)
+			}
+		}
+	}
+}
+
+// Send writes a frame. It ignores errors: the agent may have ended.
+func (s *Server) Send(message Frame) {
+	body, err := json.Marshal(message)
+	if err != nil {
+		s.T.Errorf("frame: %v", err)
+	}
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	_ = s.Conn.Write(body)
+}
+
+// Respond answers an action, with status success unless fields say otherwise.
+func (s *Server) Respond(txID string, fields Frame) {
+	message := Frame{"type": "agent_action_response", "tx_id": txID, "status": "success"}
+	maps.Copy(message, fields)
+	s.Send(message)
+}
+
+// OnAction sets the hook that sees actions first. It runs on the goroutine that reads frames.
+func (s *Server) OnAction(hook ActionHook) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.actionHook = hook
+}
+
+// OnExecute answers every execute_code with fields that depend on the code.
+func (s *Server) OnExecute(respond func(code string) Frame) {
+	s.OnAction(func(action string, params Frame, txID string) bool {
+		if action == "execute_code" {
+			s.Respond(txID, respond(params.Text("code")))
+		}
+		return action == "execute_code"
+	})
+}
+
+// AfterFrames calls do once the agent has sent count more frames for which counts returns
+// true; a nil counts counts all. It runs on the goroutine that reads frames.
+func (s *Server) AfterFrames(count int, counts func(Frame) bool, do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.frameHook = func(f Frame) {
+		if counts != nil && !counts(f) {
+			return
+		}
+		if count--; count == 0 {
+			do()
+		}
+	}
+}
+
+// HandleAction does what an action asks of the notebook and answers it. It is called on the
+// goroutine that reads frames, or before the agent works.
+func (s *Server) HandleAction(action string, params Frame, txID string) {
+	cellID := params.Text("cell_id")
+	run, _ := params["auto_run"].(bool)
+	switch action {
+	case "get_context":
+		s.Respond(txID, Frame{"context": s.Overview()})
+	case "create_cell", "create_markdown_cell":
+		s.CreatedCells++
+		cellID = fmt.Sprintf("c%d", s.CreatedCells)
+		s.Cells, s.sources[cellID] = append(s.Cells, cellID), params.Text("source")
+		s.Respond(txID, Frame{"cell_id": cellID})
+	case "edit_cell":
+		s.sources[cellID] = params.Text("source")
+		s.Respond(txID, Frame{"cell_id": cellID})
+	case "delete_cell":
+		s.Cells = slices.DeleteFunc(s.Cells, func(id string) bool { return id == cellID })
+		s.Respond(txID, Frame{"cell_count": len(s.Cells)})
+	case "run_cell":
+		run = true
+		s.Respond(txID, Frame{"cell_id": cellID})
+	case "stop_cell":
+		s.Respond(txID, Frame{"cell_id": cellID})
+		if sequencer, ok := s.hanging[cellID]; ok {
+			delete(s.hanging, cellID)
+			s.FinishRun(cellID, sequencer, Frame{"status": "interrupted"})
+		}
+	case "set_widget":
+		s.Respond(txID, Frame{"key": params["key"]})
+	case "execute_code":
+		s.Respond(txID, Frame{"result": "42", "stdout": params.Text("code")})
+	case "request_globals_summary":
+		s.Respond(txID, Frame{"summary": Frame{"x": Frame{"type": "int"}}})
+	case "request_reactivity_summary":
+		s.Respond(txID, Frame{"summary": "## Reactive"})
+	}
+	if run {
+		s.runCell(cellID)
+	}
+}
+
+// Overview returns the notebook as get_context does. It is called like HandleAction.
+func (s *Server) Overview() Frame {
+	cells := []Frame{}
+	for i, id := range s.Cells {
+		cells = append(cells, Frame{
+			"index": i, "cell_id": id, "tf_id": id, "cell_type": "code", "source": s.sources[id], "status": "idle",
+			"outputs": []Frame{{"output_type": "stream", "name": "stdout", "text": "printed by " + id}},
+			"widgets": []Frame{{"key": id + "/w", "type": "slider", "value": 3}},
+		})
+	}
+	return Frame{"cell_count": len(cells), "notebook_name": "nb", "cells": cells}
+}
+
+// runCell is the kernel.
+func (s *Server) runCell(cellID string) {
+	s.runCount++
+	s.Send(Frame{"type": "kernel_message", "message": Frame{"type": "start_cell", "cell_id": cellID, "run_sequencer": s.runCount}})
+	verb, text, _ := strings.Cut(s.sources[cellID], " ")
+	switch verb {
+	case "hang":
+		s.hanging[cellID] = s.runCount
+	case "mute":
+		s.Send(Frame{"type": "kernel_message", "message": Frame{"type": "start_cell", "cell_id": nil, "run_sequencer": s.runCount}})
+	case "fail":
+		s.FinishRun(cellID, s.runCount, Frame{"status": "error", "has_exception": true, "exception": "Traceback\nValueError: " + text})
+	case "print":
+		s.FinishRun(cellID, s.runCount, Frame{"logs": text + "\n"})
+	default:
+		s.FinishRun(cellID, s.runCount, nil)
+	}
+}
+
+// FinishRun sends the cell_result of a run, with status ok unless fields say otherwise.
+func (s *Server) FinishRun(cellID string, sequencer int, fields Frame) {
+	message := Frame{"type": "cell_result", "cell_id": cellID, "run_sequencer": sequencer, "status": "ok", "duration_ms": 1}
+	maps.Copy(message, fields)
+	s.Send(Frame{"type": "kernel_message", "message": message})
+}
+
+// Init sends an init and waits until the agent is ready.
+func (s *Server) Init(fields Frame) {
+	s.T.Helper()
+	message := Frame{"type": "init", "session_id": 7, "eval_mode": false}
+	maps.Copy(message, fields)
+	s.evalMode = message["eval_mode"] == true
+	from := len(s.Frames())
+	s.Send(message)
+	s.Await(from, "agent_status ready", func(f Frame) bool { return f.Text("status") == "ready" })
+}
+
+// Query sends a query with the request id q1.
+func (s *Server) Query(text string) {
+	s.Send(Frame{"type": "agent_query", "query": text, "request_id": "q1"})
+}
+
+// QueryAll sends several queries at once, with the request ids 0, 1, 2 …
+func (s *Server) QueryAll(queries ...string) {
+	for i, query := range queries {
+		s.Send(Frame{"type": "agent_query", "query": query, "request_id": fmt.Sprint(i)})
+	}
+}
+
+// Cancel cancels the first open query.
+func (s *Server) Cancel() { s.Send(Frame{"type": "agent_cancel"}) }
+
+// Frames returns all frames that the agent has sent so far.
+func (s *Server) Frames() []Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.frames)
+}
+
+// Await waits for a frame after the first from ones and returns it. what names it in the
+// failure if the agent ends first.
+func (s *Server) Await(from int, what string, match func(Frame) bool) Frame {
+	s.T.Helper()
+	deadline := time.NewTimer(time.Hour) // of a synctest clock, or longer than the test may take
+	defer deadline.Stop()
+	for {
+		s.mu.Lock()
+		frames, arrived := s.frames, s.frameArrived
+		s.mu.Unlock()
+		if i := slices.IndexFunc(frames[from:], match); i >= 0 {
+			return frames[from+i]
+		}
+		select {
+		case <-arrived:
+		case err := <-s.Ended:
+			require.FailNow(s.T, "the agent ended", "while waiting for %s: %v", what, err)
+		case <-deadline.C:
+			require.FailNow(s.T, "nothing came", "while waiting for %s", what)
+		}
+	}
+}
+
+// AwaitEnd waits until a query has ended and returns its status or fatal error. Outside of an
+// evaluation it also waits until the agent is ready again after a fatal error.
+func (s *Server) AwaitEnd(from int) string {
+	s.T.Helper()
+	isIdle := func(f Frame) bool { return !slices.Contains([]string{"", "thinking", "executing"}, f.Text("status")) }
+	f := s.Await(from, "the end of the query", func(f Frame) bool { return isIdle(f) || f["fatal"] == true })
+	if f["fatal"] == true && !s.evalMode {
+		require.Equal(s.T, "ready", s.Await(from, "the status after the error", isIdle).Text("status"))
+	}
+	return f.Text("status") + f.Text("error")
+}
+
+// AwaitEnds waits for the end of the first n queries of QueryAll.
+func (s *Server) AwaitEnds(n int) {
+	s.T.Helper()
+	for i := range n {
+		s.Await(0, "the end of a query", func(f Frame) bool {
+			return IsEndedEvent(f) && f.Object("metadata").Text("request_id") == fmt.Sprint(i)
+		})
+	}
+}
+
+// Ask sends a query and waits for its end; see AwaitEnd.
+func (s *Server) Ask(text string) string {
+	s.T.Helper()
+	from := len(s.Frames())
+	s.Query(text)
+	return s.AwaitEnd(from)
+}
+
+// FramesOf returns the frames of a type.
+func (s *Server) FramesOf(frameType string) []Frame {
+	return slices.DeleteFunc(s.Frames(), func(f Frame) bool { return f.Text("type") != frameType })
+}
+
+// Events returns the events whose metadata have a type.
+func (s *Server) Events(eventType string) []Frame {
+	return slices.DeleteFunc(s.FramesOf("agent_event"), func(f Frame) bool { return f.Object("metadata").Text("type") != eventType })
+}
+
+// Count returns how many frames have a text in a field.
+func (s *Server) Count(field, text string) int {
+	n := 0
+	for _, f := range s.Frames() {
+		if f.Text(field) == text {
+			n++
+		}
+	}
+	return n
+}
+
+// ModelCalls returns how many replies the agent got from its model.
+func (s *Server) ModelCalls() int { return len(s.FramesOf("agent_usage_update")) }
+
+// StopRequests returns the parameters of every stop_cell.
+func (s *Server) StopRequests() []Frame {
+	var all []Frame
+	for _, f := range s.Frames() {
+		if IsStopRequest(f) {
+			all = append(all, f.Object("params"))
+		}
+	}
+	return all
+}
+
+// History returns the conversation as the agent has sent it.
+func (s *Server) History() []model.Message {
+	s.T.Helper()
+	var out []model.Message
+	for _, f := range s.FramesOf("agent_history_updated") {
+		raw, err := json.Marshal(f["entry"])
+		require.NoError(s.T, err)
+		var m model.Message
+		require.NoError(s.T, json.Unmarshal(raw, &m))
+		out = append(out, m)
+	}
+	return out
+}
+
+// Texts returns the texts of the conversation, each as "ROLE: TEXT".
+func (s *Server) Texts() []string {
+	s.T.Helper()
+	var texts []string
+	for _, m := range s.History() {
+		texts = append(texts, m.Role+": "+model.PlainText(m.Content))
+	}
+	return texts
+}
+
+// ToolResults returns every tool result of the conversation.
+func (s *Server) ToolResults() []model.Block {
+	s.T.Helper()
+	var out []model.Block
+	for _, m := range s.History() {
+		for _, b := range m.Content {
+			if b.Type == model.BlockToolResult {
+				out = append(out, b)
+			}
+		}
+	}
+	return out
+}
+
+// ToolResult returns the text of tool result number i, from 0, and whether it is an error.
+func (s *Server) ToolResult(i int) (text string, isError bool) {
+	s.T.Helper()
+	all := s.ToolResults()
+	require.Greater(s.T, len(all), i)
+	return model.PlainText(all[i].Content), all[i].IsError
+}
+
+// Submissions returns the input of every call of submit_response.
+func (s *Server) Submissions() []builtin.Submission {
+	s.T.Helper()
+	var all []builtin.Submission
+	for _, m := range s.History() {
+		for _, call := range model.ToolUses(m.Content) {
+			if call.Name == builtin.SubmitTool {
+				var submission builtin.Submission
+				require.NoError(s.T, json.Unmarshal(call.Input, &submission))
+				all = append(all, submission)
+			}
+		}
+	}
+	return all
+}
+
+// Hold leaves all actions of a name unanswered and returns their tx_ids as they come. All
+// other actions are answered as usual.
+func (s *Server) Hold(name string) (txIDs <-chan string) {
+	held := make(chan string, 100)
+	s.OnAction(func(action string, _ Frame, txID string) bool {
+		if action != name {
+			return false
+		}
+		held <- txID
+		return true
+	})
+	return held
+}
+
+// IsStopRequest reports whether a frame is a stop_cell.
+func IsStopRequest(f Frame) bool { return f.Text("action") == "stop_cell" }
+
+// IsEndedEvent reports whether a frame is the event that a query has ended.
+func IsEndedEvent(f Frame) bool { return f.Object("metadata").Text("type") == "ended" }

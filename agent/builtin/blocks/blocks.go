@@ -1,0 +1,192 @@
+// Package blocks is the strategy of an agent whose model writes code: the fenced code
+// blocks of a reply are run in the kernel, their outputs are the next message, and so on
+// until a reply has no code. Each label has a conversation of its own; several labels can
+// be at work at once and share the kernel.
+package blocks
+
+import (
+	"context"
+	_ "embed" // for the rules of working in code blocks
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/agent/builtin"
+	"assay/internal/model"
+	"assay/internal/protocol"
+)
+
+// Name is the name of the strategy.
+const Name = "blocks"
+
+// defaultMaxRounds is the default of Config.MaxRounds.
+const defaultMaxRounds = 5
+
+// markerReminder is sent once per query of an evaluation, to a model whose final reply
+// lacks the marker.
+const markerReminder = "Nothing has been submitted yet: your reply does not contain " + builtin.CompleteMarker + ". " +
+	"If your work is finished, say your whole answer again with the marker, as the task asks for it; otherwise go on with code blocks."
+
+//go:embed rules.md
+var rules string
+
+// Config configures an agent of this strategy.
+type Config struct {
+	Agent     builtin.Config
+	MaxRounds int // how often per query code is run and its output returned; 0 means 5
+}
+
+// Run runs an agent of this strategy on conn; see [builtin.Run].
+func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
+	if cfg.MaxRounds == 0 {
+		cfg.MaxRounds = defaultMaxRounds
+	}
+	return builtin.Run(ctx, conn, cfg.Agent, Name, func(core *builtin.AgentCore) (builtin.Strategy, error) {
+		return &strategy{core: core, maxRounds: cfg.MaxRounds, labels: newLabels(core)}, nil
+	})
+}
+
+// strategy works on queries with code blocks.
+type strategy struct {
+	core        *builtin.AgentCore
+	maxRounds   int
+	labels      *labels
+	otherLabels otherLabels
+}
+
+// Conversations implements [builtin.Strategy].
+func (s *strategy) Conversations() []*builtin.Conversation { return s.labels.all() }
+
+// ClearHistory implements [builtin.Strategy].
+func (s *strategy) ClearHistory() {
+	for _, c := range s.labels.all() {
+		c.Clear()
+	}
+	s.otherLabels.clear()
+}
+
+// Dispatch implements [builtin.Strategy]. In an evaluation a query cannot choose a label.
+func (s *strategy) Dispatch(query protocol.AgentQuery, evalMode bool) builtin.Task {
+	conversation, text := s.labels.conversationFor(query.Query, !evalMode)
+	query.Query = text
+	return builtin.Task{Conversation: conversation, Run: func(ctx context.Context) (string, error) {
+		t := &turn{
+			ModelCall: &builtin.ModelCall{
+				Conversation: conversation, System: []model.Block{model.Text(s.systemPrompt())}, Compaction: codeCompaction(s.core.Language),
+			},
+			maxRounds: s.maxRounds, otherLabels: &s.otherLabels, taskName: taskName(conversation.Label, query.Query),
+		}
+		return t.run(ctx, builtin.QueryText(query))
+	}}
+}
+
+// systemPrompt returns the system prompt: the agent's name and how its blocks are run.
+func (s *strategy) systemPrompt() string {
+	tags := languageTags(s.core.Language)
+	for i, tag := range tags {
+		tags[i] = "`" + tag + "`"
+	}
+	text := strings.NewReplacer(
+		"{language}", s.core.Language, "{tags}", strings.Join(tags, ", "), "{rounds}", fmt.Sprint(s.maxRounds),
+	).Replace(strings.TrimSpace(rules))
+	return builtin.Introduction(s.core.Config.Name) + "\n\n" + text
+}
+
+// turn is the work on one query.
+type turn struct {
+	*builtin.ModelCall
+	maxRounds   int
+	otherLabels *otherLabels
+	taskName    string // shown to users
+	reminded    bool
+}
+
+// run calls the model and runs its blocks until a reply has no code. It returns the status
+// with which the turn ends.
+func (t *turn) run(ctx context.Context, prompt string) (status string, err error) {
+	t.addFirstMessage(ctx, prompt)
+	for round := 0; ; round++ {
+		reply, code, err := t.nextReply(ctx)
+		if err != nil {
+			return "", err
+		}
+		if len(code) == 0 {
+			return protocol.AgentDone, t.submit(reply)
+		}
+		t.AddReply(reply)
+		if round >= t.maxRounds {
+			return "", &builtin.LimitError{Limit: "max_eval_iters", Configured: t.maxRounds, Measured: round}
+		}
+		feedback, ended := t.runBlocks(ctx, code)
+		switch {
+		case ctx.Err() != nil:
+			return "", context.Cause(ctx)
+		case ended:
+			return protocol.AgentDone, nil
+		}
+		t.AddUserText(feedback)
+		t.otherLabels.add(t.Label, speakerOutput, feedback)
+	}
+}
+
+// addFirstMessage adds the first message of a query: what other labels have said, the
+// names that are defined in the kernel, and the prompt.
+func (t *turn) addFirstMessage(ctx context.Context, prompt string) {
+	sections := []string{t.otherLabels.section(t.Label), namespaceSection(ctx, t.Notebook), prompt}
+	t.AddUserText(strings.Join(slices.DeleteFunc(sections, func(s string) bool { return s == "" }), "\n\n"))
+	t.otherLabels.add(t.Label, speakerUser, prompt)
+}
+
+// nextReply returns the model's next reply and the code in it, none if the reply is final.
+// In an evaluation it reminds the model once if a final reply lacks the marker.
+func (t *turn) nextReply(ctx context.Context) (*model.Response, []string, error) {
+	for {
+		reply, err := t.Reply(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		// There are no tools. A call that the model makes up must not pass for a submission.
+		reply.Content = builtin.WithoutBlocks(model.BlockToolUse, reply.Content)
+		text := model.PlainText(reply.Content)
+		t.sendEvent("response", text, 0)
+		t.otherLabels.add(t.Label, speakerAssistant, text)
+		code := runnableCode(text, t.Language)
+		if len(code) > 0 || !t.EvalMode || t.reminded || strings.Contains(text, builtin.CompleteMarker) {
+			return reply, code, nil
+		}
+		t.reminded = true
+		t.AddReply(reply)
+		t.AddUserText(markerReminder)
+	}
+}
+
+// submit adds the final reply, in an evaluation as the submission.
+func (t *turn) submit(reply *model.Response) error {
+	if !t.EvalMode {
+		t.AddReply(reply)
+		return nil
+	}
+	return t.Submit(builtin.ReplyText(reply), &reply.Usage, builtin.WithoutBlocks(model.BlockText, reply.Content)...)
+}
+
+// sendEvent sends a reply or, with a number from 1, a block or its output as an event of
+// that type.
+func (t *turn) sendEvent(eventType, text string, block int) {
+	event := protocol.AgentEvent{Text: text, Metadata: map[string]any{"type": eventType, "task": t.taskName}}
+	if block > 0 {
+		event.Channel, event.Mode, event.Metadata["block"] = "py", "PY", block
+	}
+	t.SendEvent(event)
+}
+
+// codeCompaction lets replies with code be dropped together with their outputs.
+func codeCompaction(language string) builtin.Compaction {
+	heading := fmt.Sprintf(outputHeading, 1)
+	return builtin.Compaction{
+		Note: "[Earlier code blocks and their outputs were dropped here to make room. What they defined is still in the kernel.]",
+		IsRound: func(act, outcome model.Message) bool {
+			return act.Role == model.RoleAssistant && len(runnableCode(model.PlainText(act.Content), language)) > 0 &&
+				outcome.Role == model.RoleUser && strings.HasPrefix(model.PlainText(outcome.Content), heading)
+		},
+	}
+}

@@ -1,0 +1,41 @@
+package blocks_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent/builtin"
+	"assay/agent/builtin/agenttest"
+	"assay/agent/builtin/blocks"
+)
+
+// The metadata of every event name its query and its label, because several may be at work.
+func TestBL7_EventsNameQueryAndLabel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := blocks.Config{MaxRounds: 1, Agent: builtin.Config{AcquireModelSlot: func(ctx context.Context) (func(), error) {
+			time.Sleep(2 * time.Second) //nolint:forbidigo // of the bubble's clock
+			return func() {}, ctx.Err()
+		}}}
+		code := agenttest.TextLine("```\n1\n```")
+		p := startBlocks(t, cfg, `{"error":{"status":529}}`, code, code, `{"content":"slow","delay_ms":3600000}`)
+		p.Init(nil)
+		require.Equal(t, "done", p.Ask("@lab go"))
+		from := len(p.Frames())
+		p.Query("@lab more")
+		p.Await(from, "the wait", func(f frame) bool { return f.Object("metadata").Text("type") == "waiting" })
+		p.Cancel()
+		require.Equal(t, "ready", p.AwaitEnd(from))
+		for _, kind := range []string{"waiting", "retry", "response", "ai_exec", "ai_exec_result", "limit", "cancelled", "ended"} {
+			require.NotEmpty(t, p.Events(kind), kind)
+			for _, f := range p.Events(kind) {
+				require.Equal(t, "q1", f.Object("metadata").Text("request_id"), kind)
+				require.Equal(t, "lab", f.Object("metadata").Text("label"), kind)
+			}
+		}
+	})
+}

@@ -1,0 +1,30 @@
+package blocks
+
+import (
+	"assay/agent/builtin"
+	"assay/internal/protocol"
+)
+
+// RunnableCode exports runnableCode.
+func RunnableCode(reply, language string) []string { return runnableCode(reply, language) }
+
+// CutLabel exports cutLabel.
+func CutLabel(query string) (label, text string, ok bool) { return cutLabel(query) }
+
+// TaskName exports taskName.
+func TaskName(label, query string) string { return taskName(label, query) }
+
+// BlockOutput exports blockOutput for code that could be run.
+func BlockOutput(response protocol.ExecuteCodeResponse) string { return blockOutput(response, nil) }
+
+// CodeCompaction exports codeCompaction.
+func CodeCompaction(language string) builtin.Compaction { return codeCompaction(language) }
+
+// OtherLabels exports otherLabels.
+type OtherLabels struct{ otherLabels }
+
+// Add exports add.
+func (o *OtherLabels) Add(label, speaker, text string) { o.add(label, speaker, text) }
+
+// Section exports section.
+func (o *OtherLabels) Section(label string) string { return o.section(label) }

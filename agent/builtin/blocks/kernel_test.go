@@ -1,0 +1,130 @@
+package blocks_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent/builtin"
+	"assay/agent/builtin/agenttest"
+	"assay/agent/builtin/blocks"
+	"assay/internal/model"
+)
+
+// textModel is a model that replies with a text which depends on the request.
+type textModel func(req model.Request) string
+
+// Complete returns the reply.
+func (m textModel) Complete(_ context.Context, req model.Request, _ func(model.Delta)) (*model.Response, error) {
+	return &model.Response{Content: []model.Block{model.Text(m(req))}, StopReason: model.StopEndTurn}, nil
+}
+
+// echoReply returns the text after "say:" in a prompt, and "done" for the feedback on it.
+func echoReply(req model.Request) string {
+	prompt := model.PlainText(req.Messages[len(req.Messages)-1].Content)
+	if i := strings.LastIndex(prompt, "say:\n"); i >= 0 && !strings.HasPrefix(prompt, "[Block ") {
+		return prompt[i+len("say:\n"):]
+	}
+	return "done"
+}
+
+// sayBlocks returns a prompt to which echoReply replies with blocks of code.
+func sayBlocks(code ...string) string {
+	var text strings.Builder
+	text.WriteString("say:\n")
+	for _, block := range code {
+		fmt.Fprintf(&text, "```python\n%s\n```\n", strings.TrimSpace(block))
+	}
+	return text.String()
+}
+
+// startOnPython runs an agent on a real Python kernel; its model is echoReply.
+func startOnPython(t *testing.T) *agenttest.Server {
+	t.Helper()
+	p := start(t, blocks.Config{Agent: builtin.Config{Model: textModel(echoReply)}})
+	p.AttachKernel(agenttest.StartPython(t))
+	p.Init(nil)
+	return p
+}
+
+// feedback sends a query and returns the feedback on its blocks.
+func feedback(p *agenttest.Server, text string) string {
+	p.T.Helper()
+	seen := len(p.Frames())
+	p.Send(frame{"type": "agent_query", "query": text, "request_id": "feedback"})
+	p.Await(seen, "the end of the query", func(f frame) bool {
+		return agenttest.IsEndedEvent(f) && f.Object("metadata").Text("request_id") == "feedback"
+	})
+	p.AwaitEnd(seen) // the status follows the event
+	said := p.Texts()
+	return strings.TrimPrefix(said[len(said)-2], "user: ")
+}
+
+func TestBL3_OutputsOfRealKernel(t *testing.T) {
+	t.Parallel()
+	p := startOnPython(t)
+	require.Equal(t, "[Block 1 output]\n42", feedback(p, sayBlocks("42")))
+	require.Equal(t, "[Block 1 output]\na\n'b'\n[Block 2 output]\n(no output)\n[Block 3 output]\nc\nd\n4",
+		feedback(p, sayBlocks("print('a')\n'b'", "x = 4\nNone", "import sys\nprint('d', file=sys.stderr)\nprint('c')\nx")))
+}
+
+func TestBL5_AwaitablesAreAwaited(t *testing.T) {
+	t.Parallel()
+	p := startOnPython(t)
+	define := "import asyncio\nasync def f(x=42):\n    print('begins')\n    await asyncio.sleep(0)\n    print('ends')\n    return x"
+	for _, code := range []string{"f()", "await f()", "task = asyncio.ensure_future(f())\ntask"} {
+		require.Equal(t, "[Block 1 output]\n(no output)\n[Block 2 output]\nbegins\nends\n42\n[Block 3 output]\nbegins\nends",
+			feedback(p, sayBlocks(define, code, "f(None)")))
+	}
+}
+
+func TestBL6_FailuresInRealKernel(t *testing.T) {
+	t.Parallel()
+	p := startOnPython(t)
+	output := feedback(p, sayBlocks("print('so far')\n1 / 0", "x = = 1", "raise ValueError('mine')", "'\x00'", "6 * 7"))
+	require.Regexp(t, `(?s)^\[Block 1 output\]\nso far\nTraceback.*\nZeroDivisionError: division by zero\n`+
+		`\[Block 2 output\]\n.*SyntaxError: invalid syntax\n\[Block 3 output\]\nTraceback.*ValueError: mine\n`+
+		`\[Block 4 output\]\n.*null bytes\n\[Block 5 output\]\n42$`, output)
+}
+
+func TestBL6_ExitInRealKernel(t *testing.T) {
+	t.Parallel()
+	p := startOnPython(t)
+	for _, code := range []string{
+		"exit()", "raise SystemExit(3)", "raise KeyboardInterrupt", "import asyncio\nraise asyncio.CancelledError",
+		"import asyncio\nawait asyncio.sleep(0)\nraise SystemExit", "async def f():\n    raise asyncio.CancelledError\nf()",
+	} {
+		runs := p.Count("action", "execute_code")
+		require.Equal(t, "done", p.Ask(sayBlocks(code, "never = 1")))
+		require.Equal(t, runs+1, p.Count("action", "execute_code"), code)
+		said := p.Texts()
+		require.Contains(t, said[len(said)-1], "assistant: ```python\n", code)
+	}
+	require.Equal(t, "[Block 1 output]\nFalse", feedback(p, sayBlocks("'never' in globals()")))
+}
+
+// A cancel stops the code of the query in a real kernel, which stays alive.
+func TestBL6_CancelInRealKernel(t *testing.T) {
+	t.Parallel()
+	p := startOnPython(t)
+	for _, code := range []string{"while True: pass", "import asyncio\nawait asyncio.sleep(1000)"} {
+		seen := len(p.Frames())
+		p.Query(sayBlocks(code, "never = 1"))
+		p.Await(seen, "the block", func(f frame) bool { return f.Text("action") == "execute_code" })
+		p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
+		require.Equal(t, "ready", p.AwaitEnd(seen))
+	}
+	require.Equal(t, "[Block 1 output]\nFalse", feedback(p, sayBlocks("'never' in globals()")))
+}
+
+func TestBL9_NamespaceOfRealKernel(t *testing.T) {
+	t.Parallel()
+	p := startOnPython(t)
+	feedback(p, sayBlocks("import math\nfrom os.path import join\n_hidden = 1\nx = 3\nword = 'a' * 100\ndef f(): pass\nclass C: pass\nlines = 'a\\nb'\nc = len"))
+	require.Equal(t, "done", p.Ask("and?"))
+	said := p.Texts()
+	require.Equal(t, "user: ## Namespace\n\nC: type = <class '__main__.C'>\nlines: str = 'a\\nb'\nword: str = '"+strings.Repeat("a", 56)+"...\nx: int = 3\n\nand?", said[len(said)-2])
+}

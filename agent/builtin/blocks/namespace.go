@@ -1,0 +1,103 @@
+package blocks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"assay/agent/builtin"
+)
+
+const (
+	namespaceHeading = "## Namespace"
+	maxReprChars     = 60 // of a name, a type and a repr
+)
+
+// variableInfo is what the kernel's summary says about one global variable.
+type variableInfo struct {
+	Type  string          `json:"type"`
+	Repr  *string         `json:"repr"`
+	Shape json.RawMessage `json:"shape"` // of an array or a table, which have no repr
+	Error string          `json:"error"` // why it could not be inspected
+}
+
+// namespaceSection returns the section of the first message that lists the variables which
+// the user's code has defined, or "" if there are none. It uses the kernel's own summary,
+// which neither waits for running code nor runs code of the user.
+func namespaceSection(ctx context.Context, notebook *builtin.Notebook) string {
+	var answer struct {
+		Summary map[string]json.RawMessage `json:"summary"`
+	}
+	if err := notebook.Act(ctx, "request_globals_summary", struct{}{}, &answer); err != nil {
+		return namespaceHeading + "\n\nThe names of the kernel could not be listed: " + shorten(err.Error(), maxEntryChars)
+	}
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(answer.Summary)) {
+		var info variableInfo
+		_ = json.Unmarshal(answer.Summary[name], &info) // a variable without readable info is listed all the same
+		if !strings.HasPrefix(name, "_") && !isHiddenType(info.Type) {
+			lines = append(lines, info.line(name))
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return namespaceHeading + "\n\n" + joinFitting(lines)
+}
+
+// isHiddenType reports whether values of a type are left out: modules, functions, macros.
+func isHiddenType(name string) bool {
+	return slices.Contains([]string{"module", "function", "builtin_function_or_method", "method", "macro"}, name)
+}
+
+// line returns one line such as "x: int = 3", "table: DataFrame, shape [3, 2]" or "x: T".
+func (v variableInfo) line(name string) string {
+	line := shorten(name, maxReprChars) + ": " + cmp.Or(shorten(v.Type, maxReprChars), "unknown")
+	switch {
+	case v.Repr != nil:
+		return line + " = " + shorten(*v.Repr, maxReprChars)
+	case len(v.Shape) > 0:
+		return line + ", shape " + shorten(string(v.Shape), maxReprChars)
+	case v.Error != "":
+		return line + " (" + shorten(v.Error, maxReprChars) + ")"
+	}
+	return line
+}
+
+// joinFitting joins as many of the first lines as fit into the section below its heading,
+// and says how many more there are.
+func joinFitting(lines []string) string {
+	room := maxSectionChars - len(namespaceHeading) - 1
+	if countFitting(lines, room) < len(lines) {
+		left := fmt.Sprintf("... and %d more", len(lines))
+		shown := countFitting(lines, room-len(left)-1)
+		lines = append(lines[:shown:shown], fmt.Sprintf("... and %d more", len(lines)-shown))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// countFitting returns how many of the first lines have at most room characters together,
+// each with a newline before it.
+func countFitting(lines []string, room int) int {
+	for i, line := range lines {
+		if room -= utf8.RuneCountInString(line) + 1; room < 0 {
+			return i
+		}
+	}
+	return len(lines)
+}
+
+// shorten returns a text on one line of at most limit characters. A text that is cut ends
+// in "...", which counts.
+func shorten(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return string([]rune(text)[:limit-len("...")]) + "..."
+}

@@ -1,0 +1,88 @@
+package blocks_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent/builtin"
+	"assay/agent/builtin/agenttest"
+	"assay/agent/builtin/blocks"
+)
+
+// submission returns the submission of a final reply.
+func submission(summary string) builtin.Submission {
+	return builtin.Submission{Summary: summary, NextStatus: "done"}
+}
+
+func TestBL10_FinalReplyIsTheSubmission(t *testing.T) {
+	t.Parallel()
+	early := "I will say <EVAL_ANSWER>1</EVAL_ANSWER> [EVAL_COMPLETE]\n```\nprint('<EVAL_ANSWER>2</EVAL_ANSWER> [EVAL_COMPLETE]')\n```"
+	final := "Nine.\n```json\n{}\n```\n<EVAL_ANSWER>9</EVAL_ANSWER> [EVAL_COMPLETE]"
+	p := startBlocks(t, blocks.Config{}, agenttest.TextLine(early), agenttest.TextLine(final+"\n"), agenttest.TextLine("never"))
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, 2, p.ModelCalls())
+	require.Len(t, p.Submissions(), 1)
+	require.Equal(t, submission(final), p.Submissions()[0])
+	require.Equal(t, "assistant: "+early, p.Texts()[1])
+	require.Equal(t, final+"\n", p.Events("response")[1].Text("text"))
+}
+
+func TestBL10_OneReminderWithoutTheMarker(t *testing.T) {
+	t.Parallel()
+	reminder := "user: Nothing has been submitted yet: your reply does not contain [EVAL_COMPLETE]. " +
+		"If your work is finished, say your whole answer again with the marker, as the task asks for it; otherwise go on with code blocks."
+	for name, tc := range map[string]struct {
+		lines []string
+		want  string
+		index int // index of the reminder in the conversation
+	}{
+		"and then the marker":  {[]string{agenttest.TextLine("It is 9."), agenttest.TextLine("9 [EVAL_COMPLETE]")}, "9 [EVAL_COMPLETE]", 2},
+		"and still none":       {[]string{agenttest.TextLine("It is 9."), agenttest.TextLine("I said 9."), agenttest.TextLine("never")}, "I said 9.", 2},
+		"after blocks":         {[]string{agenttest.TextLine("```\n1\n```"), agenttest.TextLine("9"), agenttest.TextLine("9 [EVAL_COMPLETE]")}, "9 [EVAL_COMPLETE]", 4},
+		"and then blocks":      {[]string{agenttest.TextLine("9?"), agenttest.TextLine("```\n1\n```"), agenttest.TextLine("9"), agenttest.TextLine("never")}, "9", 2},
+		"for an empty reply":   {[]string{agenttest.TextLine(""), agenttest.TextLine(" "), agenttest.TextLine("never")}, "", 2},
+		"for a call of a tool": {[]string{agenttest.SubmitLine("9"), agenttest.TextLine("9 [EVAL_COMPLETE]")}, "9 [EVAL_COMPLETE]", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := startBlocks(t, blocks.Config{}, tc.lines...)
+			p.Init(frame{"eval_mode": true})
+			require.Equal(t, "done", p.Ask("go"))
+			require.Equal(t, reminder, p.Texts()[tc.index])
+			require.Len(t, p.Submissions(), 1)
+			require.Equal(t, submission(tc.want), p.Submissions()[0])
+		})
+	}
+}
+
+func TestBL10_NothingIsSubmittedOutsideOfAnEvaluation(t *testing.T) {
+	t.Parallel()
+	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("9 [EVAL_COMPLETE]"))
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
+	require.Empty(t, p.Submissions())
+	require.Equal(t, "assistant: 9 [EVAL_COMPLETE]", p.Texts()[1])
+}
+
+func TestBL10_NothingIsSubmittedAtTheLimit(t *testing.T) {
+	t.Parallel()
+	block := agenttest.TextLine("9 [EVAL_COMPLETE]\n```\n1\n```")
+	p := startBlocks(t, blocks.Config{MaxRounds: 1}, block, block, block)
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "done", p.Ask("go"))
+	require.Empty(t, p.Submissions())
+	require.Len(t, p.Events("limit"), 1)
+}
+
+// The conversation can go on after a submission: it has no call without a result.
+func TestBL10_QueriesAfterTheSubmission(t *testing.T) {
+	t.Parallel()
+	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("9 [EVAL_COMPLETE]"), agenttest.TextLine("10 [EVAL_COMPLETE]"))
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, "done", p.Ask("and now?"))
+	require.Len(t, p.Submissions(), 2)
+	require.Empty(t, p.ToolResults())
+}

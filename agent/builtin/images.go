@@ -1,0 +1,72 @@
+package builtin
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"assay/internal/model"
+)
+
+// imageCount counts the images of a transcript, of which an API takes only so many.
+type imageCount struct {
+	count    int
+	hasLarge bool // one is larger than is allowed among many images
+}
+
+// countImages counts the images in the tool results of the transcript.
+func (c *Conversation) countImages() *imageCount {
+	images := &imageCount{}
+	for _, m := range c.messages {
+		for _, result := range m.Content {
+			for _, b := range result.Content {
+				images.add(b)
+			}
+		}
+	}
+	return images
+}
+
+func (n *imageCount) add(b model.Block) {
+	if b.Type == model.BlockImage {
+		n.count++
+		n.hasLarge = n.hasLarge || isLargeImage(b)
+	}
+}
+
+// isLargeImage reports whether an image is larger than is allowed among many images.
+func isLargeImage(b model.Block) bool {
+	_, size := model.ImageHeader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(b.Source.Data)))
+	return max(size.X, size.Y) > model.MaxManyImagesSidePixels
+}
+
+// admitImage counts and returns an image if a request may hold it beside the ones
+// counted before; otherwise it returns a text that says why the image is not shown.
+func (n *imageCount) admitImage(b model.Block) model.Block {
+	switch {
+	case n.count >= model.MaxImagesPerRequest:
+		return model.Text(fmt.Sprintf("[%s, not shown: the conversation has %d images already]", b.Source.MediaType, model.MaxImagesPerRequest))
+	case n.count >= model.MaxFullSizeImages && (n.hasLarge || isLargeImage(b)):
+		return model.Text(fmt.Sprintf("[%s, not shown: among more than %d images none may have a side of more than %d pixels]",
+			b.Source.MediaType, model.MaxFullSizeImages, model.MaxManyImagesSidePixels))
+	}
+	n.add(b)
+	return b
+}
+
+// limitImages replaces, in place, each image in results for which the conversation has
+// no room by a text.
+func (c *Conversation) limitImages(results []model.Block) {
+	var images *imageCount
+	for _, result := range results {
+		for j, b := range result.Content {
+			if b.Type != model.BlockImage {
+				continue
+			}
+			if images == nil {
+				images = c.countImages()
+			}
+			result.Content[j] = images.admitImage(b)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package builtin
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// jobQueue holds everything that the agent was asked to do and has not finished, in
+// the order of arrival. It is unbounded: adding a job never blocks. What a job waits
+// for depends on its kind:
+//
+//	query      the earlier queries of its conversation
+//	tool call  nothing
+//	command    all earlier jobs; all later jobs wait for it
+//
+// It is safe for concurrent use.
+type jobQueue struct {
+	wake chan struct{} // buffer of 1: a job may have become startable
+
+	mu   sync.Mutex
+	jobs []*job // waiting and running
+}
+
+// job is a query, a command, or a call of a tool by another program.
+type job struct {
+	run          func()
+	conversation *Conversation // nil for a command; a new one for each tool call
+	isQuery      bool
+	requestID    string                  // of a query; may be ""
+	cancel       context.CancelCauseFunc // nil for a command
+	started      bool
+}
+
+func newJobQueue() *jobQueue { return &jobQueue{wake: make(chan struct{}, 1)} }
+
+// addCommand queues a job that runs alone and cannot be cancelled.
+func (q *jobQueue) addCommand(run func()) { q.add(&job{run: run}) }
+
+// addQuery queues a query. The context that run gets ends with ctx, or when the query
+// is cancelled.
+func (q *jobQueue) addQuery(ctx context.Context, c *Conversation, requestID string, run func(context.Context)) {
+	q.addCancellable(ctx, &job{conversation: c, isQuery: true, requestID: requestID}, run)
+}
+
+// addToolCall queues a call of a tool. The context that run gets ends with ctx, or
+// when all jobs are cancelled.
+func (q *jobQueue) addToolCall(ctx context.Context, run func(context.Context)) {
+	q.addCancellable(ctx, &job{conversation: &Conversation{}}, run)
+}
+
+// addCancellable queues j with a context derived from ctx, which j.cancel cancels.
+func (q *jobQueue) addCancellable(ctx context.Context, j *job, run func(context.Context)) {
+	ctx, j.cancel = context.WithCancelCause(ctx)
+	j.run = func() {
+		defer j.cancel(nil)
+		run(ctx)
+	}
+	q.add(j)
+}
+
+func (q *jobQueue) add(j *job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.jobs = append(q.jobs, j)
+	q.wakeWorker()
+}
+
+// wakeWorker makes run look for startable jobs.
+func (q *jobQueue) wakeWorker() {
+	select {
+	case q.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// cancelQuery cancels the query with that request id, or the first query if the id is
+// "". A query that still waits ends when its turn comes.
+func (q *jobQueue) cancelQuery(requestID string, cause error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, j := range q.jobs {
+		if j.isQuery && (requestID == "" || j.requestID == requestID) {
+			j.cancel(cause)
+			return
+		}
+	}
+}
+
+// cancelAll cancels all queries and tool calls that are in the queue now.
+func (q *jobQueue) cancelAll(cause error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, j := range q.jobs {
+		if j.cancel != nil {
+			j.cancel(cause)
+		}
+	}
+}
+
+// run starts jobs until ctx ends. It then waits for the running jobs and returns the
+// cause of ctx.
+func (q *jobQueue) run(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		select {
+		case <-q.wake:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		for _, j := range q.takeStartable() {
+			running.Go(func() {
+				j.run()
+				q.remove(j)
+			})
+		}
+	}
+}
+
+// takeStartable marks the jobs that wait for nothing as started and returns them.
+func (q *jobQueue) takeStartable() []*job {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var ready []*job
+	busy := map[*Conversation]bool{}
+	for i, j := range q.jobs {
+		if j.conversation == nil && i > 0 {
+			break
+		}
+		if !j.started && !busy[j.conversation] {
+			j.started = true
+			ready = append(ready, j)
+		}
+		busy[j.conversation] = true
+		if j.conversation == nil {
+			break
+		}
+	}
+	return ready
+}
+
+func (q *jobQueue) remove(j *job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.jobs = slices.DeleteFunc(q.jobs, func(other *job) bool { return other == j })
+	q.wakeWorker()
+}

@@ -1,0 +1,113 @@
+package builtin_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent/builtin"
+	"assay/agent/builtin/agenttest"
+	"assay/internal/model"
+)
+
+// A query that is cancelled while it waits for an earlier one is not started: nothing of it
+// is in the conversation, and the model is not called.
+func TestCO11_QueryCancelledWhileWaitingIsNotStarted(t *testing.T) {
+	t.Parallel()
+	for _, evalMode := range []bool{false, true} {
+		t.Run(fmt.Sprint(evalMode), func(t *testing.T) {
+			t.Parallel()
+			p, m := startReplies(t, builtin.Config{}, nil, agenttest.Reply(agenttest.ContextCall("x")), submittingReply(), submittingReply())
+			held := p.Hold("get_context")
+			p.Init(frame{"eval_mode": evalMode})
+			p.QueryAll("first", "second", "third")
+			tx := <-held
+			p.Send(frame{"type": "agent_cancel", "request_id": "1"})
+			p.Respond(tx, frame{"context": p.Overview()})
+			p.Await(0, "the end of the third", func(frame) bool { return p.Count("status", "done") == 2 })
+
+			require.Len(t, p.Events("cancelled"), 1)
+			require.Equal(t, frame{"type": "cancelled", "request_id": "1"}, p.Events("cancelled")[0].Object("metadata"))
+			var ended []string
+			for _, f := range p.Events("ended") {
+				ended = append(ended, f.Object("metadata").Text("request_id"))
+			}
+			if evalMode {
+				require.Empty(t, ended)
+			} else {
+				require.Equal(t, []string{"0", "1", "2"}, ended)
+			}
+			for _, f := range p.FramesOf("agent_history_updated") {
+				require.NotEqual(t, "1", f.Text("request_id"))
+			}
+			require.Empty(t, m.Rejections())
+			require.Len(t, m.Requests(), 3)
+			var asked []string
+			for _, message := range m.Requests()[2].Messages {
+				if text := model.PlainText(message.Content); message.Role == model.RoleUser && text != "" {
+					asked = append(asked, text)
+				}
+			}
+			require.Equal(t, []string{"first", "third"}, asked)
+		})
+	}
+}
+
+// submittingReply returns a reply that submits.
+func submittingReply() *model.Response {
+	return agenttest.Reply(model.ToolUse("s", "submit_response", json.RawMessage(`{"summary":"s","next_status":"done"}`)))
+}
+
+// A cancel stops only the cells that the cancelled query has started.
+func TestCO11_CancelStopsOnlyCellsOfItsQuery(t *testing.T) {
+	t.Parallel()
+	atOnce := builtin.Limits{CellTimeout: 1}
+	run := func(source string) string {
+		return agenttest.CallLine("create_cell", `{"position":0,"source":"`+source+`","auto_run":true}`)
+	}
+	p := startTools(t, builtin.Config{Limits: atOnce}, run("hang"), `{"content":"it runs on"}`, run("hang"), agenttest.CallLine("get_context", `{}`), `{"content":"fine"}`)
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
+	held := p.Hold("get_context")
+	from := len(p.Frames())
+	p.Query("another")
+	<-held
+	p.Cancel()
+	require.Equal(t, "ready", p.AwaitEnd(from))
+	require.Equal(t, []frame{{"cell_id": "c2"}}, p.StopRequests())
+}
+
+// Outside of an evaluation an agent is ready again after a fatal error.
+func TestCO6_ReadyAfterFailure(t *testing.T) {
+	t.Parallel()
+	for evalMode, want := range map[bool]int{false: 2, true: 1} {
+		p, _ := startReplies(t, builtin.Config{}, nil, errors.New("no idea"), submittingReply())
+		p.Init(frame{"eval_mode": evalMode})
+		require.Equal(t, "no idea", p.Ask("go"))
+		from := len(p.Frames())
+		p.Query("again")
+		p.Await(from, "done", func(f frame) bool { return f.Text("status") == "done" })
+		require.Equal(t, want, p.Count("status", "ready"), "one of them answers the init")
+	}
+}
+
+// Outside of an evaluation there is an event for the end of every query, however it ends.
+func TestCO14_EndOfQueryIsAnEvent(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{`{"content":"x"}`, `{"content":"no","stop_reason":"refusal"}`, `{"error":{"status":401}}`} {
+		for _, evalMode := range []bool{false, true} {
+			p := startTools(t, builtin.Config{}, line, `{"content":"after the reminder"}`)
+			p.Init(frame{"eval_mode": evalMode})
+			p.Ask("go")
+			if evalMode {
+				require.Empty(t, p.Events("ended"))
+				continue
+			}
+			ended := p.Await(0, "the end", func(f frame) bool { return f.Object("metadata").Text("type") == "ended" })
+			require.Equal(t, p.FramesOf("agent_history_updated")[0].Text("request_id"), ended.Object("metadata").Text("request_id"))
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"assay/internal/model"
+	"assay/internal/protocol"
+)
+
+// truncatedReplyText replaces a truncated reply that had no text yet.
+const truncatedReplyText = "[The reply was cut off.]"
+
+// maxPausedReplies is how many replies in a row may end with the stop reason
+// pause_turn.
+const maxPausedReplies = 20
+
+// DeclinedError ends the work on a query because the model does not continue: it
+// refused, paused too often or gave an unknown stop reason. The server has been told.
+type DeclinedError struct{ Reason string }
+
+func (e *DeclinedError) Error() string { return e.Reason }
+
+// ModelCall gets complete replies from the model for one query (for one tick in
+// ticks). It asks again after a reply that was cut off and drops old rounds from a
+// conversation that is too long. It is used by one goroutine at a time.
+type ModelCall struct {
+	*Conversation
+	System         []model.Block // does not change between calls, so that the API can cache it
+	VolatileSystem []model.Block // may change with every call; follows System
+	Tools          []model.Tool
+	Compaction     Compaction // what may be dropped from a conversation that is too long
+
+	truncated     *model.Response // the last reply, if it reached max_tokens
+	pausedReplies int             // in a row
+	compacted     bool            // rounds have been dropped
+}
+
+// Reply calls the model until a reply is complete and returns that. The caller adds it
+// to the conversation; incomplete replies before it have been added already. The error
+// may be a [LimitError] or a [DeclinedError].
+func (m *ModelCall) Reply(ctx context.Context) (*model.Response, error) {
+	for {
+		m.SendStatus(protocol.AgentThinking)
+		reply, err := m.callModel(ctx, m.request())
+		complete := false
+		switch {
+		case model.IsContextExceeded(err):
+			err = m.compactTranscript()
+		case m.truncated != nil && isBadRequest(err):
+			err = m.maxTokensLimit(err)
+		case err == nil:
+			complete, err = m.handleStopReason(reply)
+		}
+		if complete || err != nil {
+			return reply, err
+		}
+	}
+}
+
+// request returns a request with everything but the messages.
+func (m *ModelCall) request() model.Request {
+	return model.Request{
+		Params: m.params(),
+		System: slices.Concat(markLastBlock(m.System), m.VolatileSystem),
+		Tools:  markLastTool(m.Tools),
+	}
+}
+
+// params returns the settings of the next call, with twice the max_tokens after a
+// truncated reply.
+func (m *ModelCall) params() model.Params {
+	params := m.Config.Params
+	if m.truncated != nil {
+		params.MaxTokens *= 2
+	}
+	return params
+}
+
+// handleStopReason reports whether a reply is complete. A reply that is not, or that
+// ends the query, is added to the conversation.
+func (m *ModelCall) handleStopReason(reply *model.Response) (complete bool, err error) {
+	again := m.truncated != nil
+	m.truncated = nil
+	if reply.StopReason != model.StopPauseTurn {
+		m.pausedReplies = 0
+	}
+	switch reply.StopReason {
+	case model.StopToolUse, model.StopEndTurn, model.StopSequence:
+		return true, nil
+	case model.StopMaxTokens:
+		return false, m.addTruncatedReply(reply, again)
+	case model.StopPauseTurn:
+		return false, m.addPausedReply(reply)
+	case model.StopContextExceeded:
+		m.addTextOf(reply, "Your last reply was cut off because the conversation is too long, and no tool that it called was run. Say it again.")
+		return false, m.compactTranscript()
+	case model.StopRefusal:
+		m.AddReply(reply)
+		return false, m.declined("the model declined to go on (stop reason refusal)")
+	default:
+		m.AddReply(reply)
+		m.server.log.Warn("unknown stop reason", "stop_reason", reply.StopReason)
+		return false, m.declined(fmt.Sprintf("the model stopped for the unknown reason %q", reply.StopReason))
+	}
+}
+
+// declined reports the reason to the server and returns it as an error.
+func (m *ModelCall) declined(reason string) error {
+	m.SendError(reason)
+	return &DeclinedError{reason}
+}
+
+// addPausedReply adds a reply that ended with pause_turn. The model continues it when
+// it is sent again as it is, but the API rejects white space at its end.
+func (m *ModelCall) addPausedReply(reply *model.Response) error {
+	content := sanitizeReply(reply.Content)
+	if last := &content[len(content)-1]; last.Type == model.BlockText {
+		last.Text = strings.TrimRightFunc(last.Text, unicode.IsSpace)
+	}
+	m.add(AssistantMessage(content...), &reply.Usage)
+	if m.pausedReplies++; m.pausedReplies < maxPausedReplies {
+		return nil
+	}
+	return m.declined(fmt.Sprintf("the model paused %d times in a row", maxPausedReplies))
+}
+
+// addTruncatedReply adds the text of a reply that reached max_tokens. The model gets
+// one more try with twice the tokens; again is true if this was it, and the error is
+// then a [LimitError].
+func (m *ModelCall) addTruncatedReply(reply *model.Response, again bool) error {
+	maxTokens := m.Config.Params.MaxTokens
+	m.truncated = reply
+	if again {
+		m.addTextOf(reply, "")
+		return &LimitError{Limit: "max_tokens", Configured: 2 * maxTokens, Measured: reply.Usage.OutputTokens}
+	}
+	m.addTextOf(reply, fmt.Sprintf("Your last reply was cut off at %d tokens, and no tool that it called was run. "+
+		"Say it again more briefly, in smaller steps.", maxTokens))
+	return nil
+}
+
+// addTextOf adds the text of a reply that was cut off, without its tool calls, and
+// after it a note to the model unless that is "".
+func (m *ModelCall) addTextOf(reply *model.Response, note string) {
+	text := ReplyText(reply)
+	if text == "" {
+		text = truncatedReplyText
+	}
+	m.add(AssistantMessage(model.Text(text)), &reply.Usage)
+	if note != "" {
+		m.AddUserText(note)
+	}
+}
+
+// isBadRequest reports whether an API rejected a request as invalid (HTTP 400).
+func isBadRequest(err error) bool {
+	api, ok := errors.AsType[*model.APIError](err)
+	return ok && api.Status == 400
+}
+
+// maxTokensLimit returns the limit that a truncated reply reached if the API rejects
+// twice its max_tokens. It reports the rejection to the server.
+func (m *ModelCall) maxTokensLimit(rejection error) error {
+	maxTokens := m.Config.Params.MaxTokens
+	m.SendError(fmt.Sprintf("a reply of up to %d tokens, as the last was cut off at %d, was refused: %v", 2*maxTokens, maxTokens, rejection))
+	return &LimitError{Limit: "max_tokens", Configured: maxTokens, Measured: m.truncated.Usage.OutputTokens}
+}
+
+// compactTranscript drops the oldest rounds from the conversation and sends an event
+// of type compacted. It returns a [LimitError] if there is nothing to drop or if
+// rounds have been dropped before.
+func (m *ModelCall) compactTranscript() error {
+	messages, dropped := m.Compaction.Compact(m.messages)
+	if m.compacted || dropped == 0 {
+		return m.contextLimit()
+	}
+	m.compacted = true
+	m.messages = messages
+	m.sendEvent("compacted", fmt.Sprintf("The conversation was too long: its %d oldest rounds were dropped.", dropped), nil)
+	return nil
+}
+
+// contextLimit returns the limit of a conversation that is longer than the model's
+// context.
+func (m *ModelCall) contextLimit() error {
+	limit := &LimitError{
+		Limit: "context", Configured: "the model's context", Measured: "more",
+		text: "the conversation is longer than the model reads",
+	}
+	if card := m.usage.modelCard; card != nil {
+		limit.Configured = card.Context
+		limit.text = fmt.Sprintf("the conversation is longer than the %d tokens that the model reads", card.Context)
+	}
+	return limit
+}

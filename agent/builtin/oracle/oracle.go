@@ -1,0 +1,202 @@
+// Package oracle has two agents that call no model and check a case rather than solve it:
+// one plays the case's solution, one does nothing. A good case is passed by the first and
+// failed by the second.
+package oracle
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"assay/agent/builtin"
+	"assay/agent/builtin/render"
+	"assay/agent/builtin/tools"
+	"assay/internal/model"
+	"assay/internal/model/script"
+	"assay/internal/protocol"
+)
+
+// Solution is the solution of a case: cells and an answer, or the turns of a scripted
+// model.
+type Solution struct {
+	Cells  []string        // sources
+	Answer json.RawMessage // nil: the last line that the last cell printed
+	Turns  *script.Script  // instead of Cells and Answer
+}
+
+// ReadSolution reads a solution from a file; see [ParseSolution].
+func ReadSolution(file string) (Solution, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return Solution{}, fmt.Errorf("read the solution: %w", err)
+	}
+	s, err := ParseSolution(data)
+	if err != nil {
+		return Solution{}, fmt.Errorf("%s: %w", file, err)
+	}
+	return s, nil
+}
+
+// ParseSolution parses a solution in JSON: {cells: [source], answer?} or {turns: [line of a
+// script]}. A list of strings means cells, a list of objects turns.
+func ParseSolution(data []byte) (Solution, error) {
+	var in struct {
+		Cells  []string          `json:"cells"`
+		Answer json.RawMessage   `json:"answer"`
+		Turns  []json.RawMessage `json:"turns"`
+	}
+	isList := bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
+	switch {
+	case isList && json.Unmarshal(data, &in.Cells) == nil:
+	case isList:
+		in.Cells = nil
+		if err := json.Unmarshal(data, &in.Turns); err != nil {
+			return Solution{}, fmt.Errorf("read the solution: %w", err)
+		}
+	default:
+		decoder := json.NewDecoder(bytes.NewReader(data))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&in); err != nil {
+			return Solution{}, fmt.Errorf("read the solution: %w", err)
+		}
+	}
+	if in.Turns == nil {
+		return Solution{Cells: in.Cells, Answer: in.Answer}, nil
+	}
+	if in.Cells != nil || in.Answer != nil {
+		return Solution{}, errors.New("a solution has either turns, or cells and an answer")
+	}
+	parsed, err := parseTurns(in.Turns)
+	return Solution{Turns: parsed}, err
+}
+
+// parseTurns parses turns as a script, whose format is one turn per line.
+func parseTurns(turns []json.RawMessage) (*script.Script, error) {
+	var lines bytes.Buffer
+	for _, turn := range turns {
+		if err := json.Compact(&lines, turn); err != nil {
+			return nil, err
+		}
+		lines.WriteByte('\n')
+	}
+	return script.Parse("turns", lines.Bytes())
+}
+
+// Run runs the agent that plays a solution, until conn or ctx ends; see [builtin.Run]. For
+// each query it creates the solution's cells at the end of the notebook and runs them in
+// order, whether they fail or not, and submits the answer. A solution with turns is played
+// as the model of an agent with tools.
+func Run(ctx context.Context, conn protocol.Conn, solution Solution, cfg builtin.Config) error {
+	if solution.Turns != nil {
+		cfg.Model, cfg.ModelName = solution.Turns.Client(), ""
+		return tools.Run(ctx, conn, tools.Config{Agent: cfg})
+	}
+	return runSingle(ctx, conn, cfg, func(conversation *builtin.Conversation) answerFunc {
+		return (&player{solution: solution, conversation: conversation}).answer
+	})
+}
+
+// RunNoop runs the agent that does nothing, until conn or ctx ends; see [builtin.Run]. It
+// answers every query with one sentence and submits nothing.
+func RunNoop(ctx context.Context, conn protocol.Conn, cfg builtin.Config) error {
+	return runSingle(ctx, conn, cfg, func(conversation *builtin.Conversation) answerFunc {
+		return func(context.Context, protocol.AgentQuery) (string, error) {
+			conversation.Add(builtin.AssistantMessage(model.Text("I do nothing.")))
+			return protocol.AgentDone, nil
+		}
+	})
+}
+
+// answerFunc works on a query; see [builtin.Task].
+type answerFunc = func(context.Context, protocol.AgentQuery) (status string, err error)
+
+// runSingle runs an agent with one conversation. It passes for an agent with tools when a
+// session asks for a strategy.
+func runSingle(ctx context.Context, conn protocol.Conn, cfg builtin.Config, newAnswer func(*builtin.Conversation) answerFunc) error {
+	a, err := builtin.NewAgent(conn, cfg, tools.Name, func(core *builtin.AgentCore) (builtin.Strategy, error) {
+		conversation := builtin.NewConversation(core)
+		return builtin.NewSingleConversation(conversation, newAnswer(conversation)), nil
+	})
+	if err != nil {
+		return err
+	}
+	return a.Run(ctx)
+}
+
+// player plays the cells of a solution.
+type player struct {
+	solution     Solution
+	conversation *builtin.Conversation
+}
+
+// answer plays the solution for one query and submits its answer.
+func (p *player) answer(ctx context.Context, _ protocol.AgentQuery) (status string, err error) {
+	p.conversation.SendStatus(protocol.AgentExecuting)
+	printed, failure, err := p.runCells(ctx)
+	if err != nil {
+		return "", err
+	}
+	summary := "The cells of the solution were run; the last of them printed nothing, so there is no answer." + failure
+	if answer := p.solution.answerJSON(printed); answer != "" {
+		summary = "The cells of the solution were run.\n<EVAL_ANSWER>" + answer + "</EVAL_ANSWER>"
+	}
+	if err := p.conversation.Submit(summary+"\n"+builtin.CompleteMarker, nil); err != nil {
+		return "", err
+	}
+	return protocol.AgentDone, nil
+}
+
+// runCells creates and runs the cells. It returns what the last cell printed, and a
+// sentence about the first cell that failed, "" if none did. A cell that cannot be created
+// or does not end in time is reported as an error, and the next one is tried.
+func (p *player) runCells(ctx context.Context) (printed, failure string, err error) {
+	existing, err := p.conversation.Notebook.CellIDs(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	position := len(existing)
+	for i, source := range p.solution.Cells {
+		run, err := p.conversation.Notebook.CreateAndRunCell(ctx, map[string]any{"position": position, "cell_type": "code", "source": source, "auto_run": true})
+		printed = ""
+		switch {
+		case ctx.Err() != nil:
+			return "", "", context.Cause(ctx)
+		case err != nil:
+			p.conversation.SendError(fmt.Sprintf("cell %d of the solution: %v", i+1, err))
+			continue
+		case run.Result == nil:
+			p.conversation.SendError(fmt.Sprintf("cell %d of the solution still runs after %s seconds", i+1, render.Seconds(run.Waited)))
+		default:
+			printed = run.Result.Logs
+			if exception := strings.TrimSpace(run.Result.Exception); failure == "" && exception != "" {
+				failure = fmt.Sprintf(" Cell %d failed: %s", i+1, exception[strings.LastIndexByte(exception, '\n')+1:])
+			}
+		}
+		position++
+	}
+	return printed, failure, nil
+}
+
+// answerJSON returns the answer as JSON: that of the solution, otherwise the last printed
+// line, as a string if it is not JSON itself. It returns "" if there is neither. < and > are
+// escaped, so that nothing in the answer passes for a tag.
+func (s Solution) answerJSON(printed string) string {
+	answer := []byte(s.Answer)
+	if answer == nil {
+		lines := strings.Split(strings.TrimSpace(printed), "\n")
+		answer = []byte(strings.TrimSpace(lines[len(lines)-1]))
+	}
+	if len(answer) == 0 {
+		return ""
+	}
+	if !json.Valid(answer) {
+		answer, _ = json.Marshal(string(answer)) //nolint:errchkjson // a string
+	}
+	var safe bytes.Buffer
+	json.HTMLEscape(&safe, answer)
+	return safe.String()
+}

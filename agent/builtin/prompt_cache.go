@@ -1,0 +1,68 @@
+package builtin
+
+import (
+	"slices"
+	"strings"
+
+	"assay/internal/model"
+)
+
+// cachedUserTurns is how many turns of the user get a cache marker. The API writes its
+// prompt cache up to the last marker and reads up to the one before, where the previous
+// call wrote it.
+const cachedUserTurns = 2
+
+// markLastBlock returns blocks with a cache marker on the last one that can have one.
+// Like markLastTool and markUserTurns it marks a copy: the stored transcript has no
+// markers, so that it is the same in every call.
+func markLastBlock(blocks []model.Block) []model.Block {
+	for i := range slices.Backward(blocks) {
+		if isCacheable(blocks[i]) {
+			blocks = slices.Clone(blocks)
+			blocks[i].Cache = true
+			break
+		}
+	}
+	return blocks
+}
+
+// isCacheable reports whether the API accepts a cache marker on a block.
+func isCacheable(b model.Block) bool {
+	switch b.Type {
+	case model.BlockText:
+		return strings.TrimSpace(b.Text) != ""
+	case model.BlockImage, model.BlockToolUse, model.BlockToolResult:
+		return true
+	}
+	return false
+}
+
+// markLastTool returns tools with a cache marker on the last one.
+func markLastTool(tools []model.Tool) []model.Tool {
+	if len(tools) == 0 {
+		return tools
+	}
+	tools = slices.Clone(tools)
+	tools[len(tools)-1].Cache = true
+	return tools
+}
+
+// markUserTurns returns messages with cache markers at the ends of the last two turns
+// of the user. Consecutive messages of the user are one turn. A turn without a block
+// that can have a marker does not count.
+func markUserTurns(messages []model.Message) []model.Message {
+	messages = slices.Clone(messages)
+	marked, turnMarked := 0, false
+	for i := len(messages) - 1; i >= 0 && marked < cachedUserTurns; i-- {
+		m := &messages[i]
+		if m.Role != model.RoleUser {
+			turnMarked = false
+			continue
+		}
+		if !turnMarked && slices.ContainsFunc(m.Content, isCacheable) {
+			m.Content = markLastBlock(m.Content)
+			turnMarked, marked = true, marked+1
+		}
+	}
+	return messages
+}

@@ -1,0 +1,40 @@
+package render
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// MaxTextBytes bounds the text of one tool result, or of one output that a model sees.
+const MaxTextBytes = 16 << 10
+
+// Clip shortens a text to at most limit bytes. It keeps the head and the tail and puts a
+// line between them that says how many bytes are missing. Characters stay whole.
+func Clip(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	const marker = "\n[... %d bytes left out ...]\n"
+	room := max(0, limit-len(fmt.Sprintf(marker, len(text))))
+	head, tail := room/2, len(text)-room/2
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return text[:head] + fmt.Sprintf(marker, tail-head) + text[tail:]
+}
+
+// OneLine clips a text to about limit bytes and joins its words with single spaces.
+func OneLine(text string, limit int) string {
+	return strings.Join(strings.Fields(Clip(text, limit)), " ")
+}
+
+// Seconds writes a duration as a number of seconds without trailing zeros: 10, 0.5.
+func Seconds(d time.Duration) string {
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+}

@@ -1,0 +1,36 @@
+package render
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"assay/internal/model"
+)
+
+// imageBlock returns an image, given in base64, as a block that the API accepts. Its MIME
+// type is that of its content, because the API checks it too. The error says in a few
+// words why the image cannot be sent.
+func imageBlock(data string) (model.Block, error) {
+	if len(data) > model.MaxImageDataBytes {
+		return model.Block{}, fmt.Errorf("%d bytes, too large to be shown", len(data)/4*3)
+	}
+	if _, err := io.Copy(io.Discard, base64Reader(data)); err != nil {
+		return model.Block{}, errors.New("not shown: it is not valid base64")
+	}
+	mime, size := model.ImageHeader(base64Reader(data))
+	switch {
+	case mime == "":
+		return model.Block{}, errors.New("not shown: it cannot be read as PNG, JPEG, GIF or WebP")
+	case max(size.X, size.Y) > model.MaxImageSidePixels:
+		return model.Block{}, fmt.Errorf("%d x %d pixels, too large to be shown", size.X, size.Y)
+	}
+	return model.Image(mime, data), nil
+}
+
+// base64Reader decodes base64.
+func base64Reader(data string) io.Reader {
+	return base64.NewDecoder(base64.StdEncoding, strings.NewReader(data))
+}

@@ -1,0 +1,106 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/internal/model"
+)
+
+// output is an output of a cell as nbformat 4 has it.
+type output struct {
+	Type      string                     `json:"output_type"`
+	Name      string                     `json:"name"` // of a stream
+	Text      json.RawMessage            `json:"text"` // of a stream
+	Data      map[string]json.RawMessage `json:"data"` // by MIME type
+	EName     string                     `json:"ename"`
+	EValue    string                     `json:"evalue"`
+	Traceback []string                   `json:"traceback"`
+}
+
+// parseOutput reads an output. JSON that is none becomes one that shows the JSON.
+func parseOutput(raw json.RawMessage) output {
+	var o output
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return output{Type: "output that cannot be read", Data: map[string]json.RawMessage{"application/json": raw}}
+	}
+	return o
+}
+
+// text returns an output as text. If it is an image, text appends that to images and
+// returns a note; a nil images leaves images out.
+func (o output) text(images *[]model.Block) string {
+	switch o.Type {
+	case "stream":
+		return plainText(o.Text)
+	case "error":
+		if len(o.Traceback) > 0 {
+			return strings.Join(o.Traceback, "\n")
+		}
+		return o.EName + ": " + o.EValue
+	}
+	for _, mime := range []string{"image/png", "image/jpeg", "image/gif", "image/webp"} {
+		if value, ok := o.Data[mime]; ok {
+			return addImage(mime, value, images)
+		}
+	}
+	return o.mostReadable()
+}
+
+// mostReadable returns the representation of the data that is easiest to read, or a list
+// of the MIME types if none is text.
+func (o output) mostReadable() string {
+	for _, mime := range []string{"text/plain", "text/markdown", "text/latex", "application/json", "text/html"} {
+		if value, ok := o.Data[mime]; ok {
+			return plainText(value)
+		}
+	}
+	var mimeTypes []string
+	for mime := range o.Data {
+		mimeTypes = append(mimeTypes, mime)
+	}
+	slices.Sort(mimeTypes)
+	if len(mimeTypes) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("[%s, not shown]", strings.Join(mimeTypes, ", "))
+}
+
+// addImage appends an image to images and returns a note that it is shown, or why it is
+// not. For an image that is too large the kernel sends its size instead of its content.
+func addImage(mime string, value json.RawMessage, images *[]model.Block) string {
+	var tooLarge struct {
+		Bytes int64 `json:"bytes"`
+	}
+	if json.Unmarshal(value, &tooLarge) == nil {
+		return fmt.Sprintf("[%s, %d bytes, too large to be shown]", mime, tooLarge.Bytes)
+	}
+	data := strings.Join(strings.Fields(plainText(value)), "")
+	if data == "" {
+		return fmt.Sprintf("[%s, empty]", mime)
+	}
+	if images == nil {
+		return fmt.Sprintf("[%s]", mime)
+	}
+	image, err := imageBlock(data)
+	if err != nil {
+		return fmt.Sprintf("[%s, %v]", mime, err)
+	}
+	*images = append(*images, image)
+	return fmt.Sprintf("[%s, shown below]", mime)
+}
+
+// plainText returns a value of nbformat as text: a string, a list of lines, or JSON.
+func plainText(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	var lines []string
+	if json.Unmarshal(value, &lines) == nil {
+		return strings.Join(lines, "")
+	}
+	return string(value)
+}

@@ -1,0 +1,112 @@
+// Package render writes what a kernel printed and displayed as the text and images that
+// a model gets to see.
+package render
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"assay/internal/model"
+	"assay/internal/protocol"
+)
+
+// CellResult returns what a model sees of a finished run of a cell: the status first and
+// the traceback last, so that both survive when the middle is clipped, then the images.
+// The duration is left out, because it differs from run to run and a replay must not.
+func CellResult(cellID string, result *protocol.KernelMessageResult) []model.Block {
+	var p page
+	p.line("cell_id: " + cellID)
+	p.line("status: " + result.Status)
+	p.section("printed", result.Logs)
+	for _, raw := range result.CellOutputs {
+		o := parseOutput(raw)
+		// The logs have the streams already, and the exception is the error.
+		if o.Type == "stream" && result.Logs != "" || o.Type == "error" && result.Exception != "" {
+			continue
+		}
+		p.section(o.Type, o.text(&p.images))
+	}
+	p.section("exception", result.Exception)
+	return p.blocks()
+}
+
+// StillRunning returns what a model sees of a cell that still runs after the time that
+// was waited for it.
+func StillRunning(cellID string, waited time.Duration) []model.Block {
+	return []model.Block{model.Text(fmt.Sprintf("cell_id: %s\nstatus: running\n\nThe cell still runs after %s seconds. "+
+		"It goes on in the kernel: look at it with get_context, or end it with stop_cell.", cellID, Seconds(waited)))}
+}
+
+// ExecuteResponse returns what a model sees of code that was run without a cell.
+func ExecuteResponse(response protocol.ExecuteCodeResponse) []model.Block {
+	var p page
+	status := response.Status
+	if status == protocol.StatusSuccess {
+		status = protocol.StatusOK // the word that cells have for it
+	}
+	p.line("status: " + status)
+	p.section("printed", response.Stdout)
+	p.section("stderr", response.Stderr)
+	if response.Result != nil {
+		p.section("result", *response.Result)
+	}
+	p.section("exception", cmp.Or(response.Exception, response.Error))
+	return p.blocks()
+}
+
+// Cell is a cell as the response to get_context has it.
+type Cell struct {
+	Index    int               `json:"index"`
+	CellID   string            `json:"cell_id"`
+	CellType string            `json:"cell_type"`
+	Source   string            `json:"source"`
+	Status   string            `json:"status"`
+	Name     string            `json:"display_name"`
+	Outputs  []json.RawMessage `json:"outputs"`
+	Widgets  []struct {
+		Key   string          `json:"key"`
+		Type  string          `json:"type"`
+		Label string          `json:"label"`
+		Value json.RawMessage `json:"value"`
+	} `json:"widgets"`
+}
+
+// Text returns a cell as text: a line about it, its source, its outputs without images,
+// and its widgets.
+func (c Cell) Text() string {
+	var p page
+	p.line(fmt.Sprintf("\n[%d] cell_id: %s, %s, %s %s", c.Index, c.CellID, c.CellType, c.Status, c.Name))
+	p.line(c.Source)
+	for _, raw := range c.Outputs {
+		o := parseOutput(raw)
+		p.section(o.Type, o.text(nil))
+	}
+	for _, w := range c.Widgets {
+		p.line(fmt.Sprintf("widget %s (%s %s): %s", w.Key, w.Type, w.Label, w.Value))
+	}
+	return p.content.String()
+}
+
+// page collects the text and the images of one result.
+type page struct {
+	content strings.Builder
+	images  []model.Block
+}
+
+func (p *page) line(text string) { p.content.WriteString(text + "\n") }
+
+// section adds a heading and a text. A blank text adds nothing.
+func (p *page) section(name, text string) {
+	if strings.TrimSpace(text) != "" {
+		p.line("\n--- " + name)
+		p.line(strings.TrimRight(text, "\n"))
+	}
+}
+
+// blocks returns the text as one block, followed by the images.
+func (p *page) blocks() []model.Block {
+	return append([]model.Block{model.Text(p.content.String())}, p.images...)
+}

@@ -1,0 +1,89 @@
+package builtin
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"assay/internal/model"
+	"assay/internal/protocol"
+)
+
+// serverConn is the sending side of the agent's connection to the server. It is safe
+// for concurrent use.
+type serverConn struct {
+	conn   protocol.Conn
+	stderr io.Writer
+	log    *slog.Logger
+	mu     sync.Mutex // serialises frames and lines on stderr
+}
+
+// send writes a message as one frame. It blocks while the server does not read, and
+// fails only if the connection is lost, which the reader notices as well.
+func (s *serverConn) send(message any) error {
+	body, err := protocol.Marshal(message)
+	if err != nil {
+		return fmt.Errorf("write %T: %w", message, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn.Write(body)
+}
+
+// sendOrLog writes a message that needs no response. A failure is only logged.
+func (s *serverConn) sendOrLog(message any) {
+	if err := s.send(message); err != nil {
+		s.log.Warn("frame not sent", "error", err)
+	}
+}
+
+// sendStatus sends agent_status.
+func (s *serverConn) sendStatus(status string) {
+	s.sendOrLog(protocol.AgentStatus{Type: protocol.TypeAgentStatus, Status: status})
+}
+
+// sendEvent sends agent_event. Its channel and mode are "ai" and "NL" unless set.
+func (s *serverConn) sendEvent(event protocol.AgentEvent) {
+	event.Type, event.Channel, event.Mode = protocol.TypeAgentEvent, cmp.Or(event.Channel, "ai"), cmp.Or(event.Mode, "NL")
+	s.sendOrLog(event)
+}
+
+// sendError sends agent_error. A fatal error ends the work on its query, and with it
+// an evaluation; a live session goes on with the next query.
+func (s *serverConn) sendError(text string, fatal bool) {
+	s.sendOrLog(protocol.AgentError{Type: protocol.TypeAgentError, Error: text, Fatal: fatal})
+}
+
+// sendMessage sends a message of a transcript as agent_history_updated. usage is nil
+// for messages that did not come from a call of the model.
+func (s *serverConn) sendMessage(sessionID, requestID string, at time.Time, m model.Message, usage *model.Usage) {
+	entry := protocol.HistoryEntry{
+		Type: protocol.EntryAnthropicMessage, Role: m.Role, RequestID: requestID, Timestamp: formatTimestamp(at),
+	}
+	var err error
+	if entry.Content, err = protocol.Marshal(m.Content); err != nil {
+		s.log.Error("message not sent to the server", "error", err)
+		return
+	}
+	if usage != nil {
+		entry.Usage, _ = json.Marshal(usage) //nolint:errchkjson // four numbers
+	}
+	raw, _ := protocol.Marshal(entry) // strings and JSON can always be written
+	s.sendOrLog(protocol.HistoryUpdated{
+		Type: protocol.TypeAgentHistoryUpdated, SessionID: sessionID, RequestID: requestID, Entry: raw,
+	})
+}
+
+// formatTimestamp writes a time as RFC 3339 in UTC with milliseconds.
+func formatTimestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// printLine writes a line to stderr for people who debug the agent.
+func (s *serverConn) printLine(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, _ = io.WriteString(s.stderr, line+"\n") // only for debugging: an error changes nothing
+}

@@ -1,0 +1,153 @@
+package ticks
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"assay/internal/protocol"
+)
+
+const (
+	maxSourceColumns = 50 // of the code in a line of the monologue
+	maxResultColumns = 30 // of its result in that line
+)
+
+// evalRecord is the outcome of the eval of a tick: a result or a failure, unless it was
+// skipped because there was no code.
+type evalRecord struct {
+	language string
+	source   string // clipped
+	result   string // the printed value, clipped
+	failure  string
+	skipped  bool
+	tick     int
+	forms    int // number of forms or statements in the source; 0 if it could not be parsed
+}
+
+// promptObject returns the record, which was not skipped, as a prompt shows it.
+func (r *evalRecord) promptObject() lispObject {
+	return append(r.outcome(), lispField{"tick", r.tick})
+}
+
+// savedObject returns the record as it is saved.
+func (r *evalRecord) savedObject() lispObject {
+	return append(r.outcome(), lispField{"skipped", r.skipped}, lispField{"tick", r.tick}, lispField{"forms", r.forms})
+}
+
+// outcome returns the fields that prompt and saved state have in common.
+func (r *evalRecord) outcome() lispObject {
+	textOrNull := func(s string, present bool) any {
+		if !present {
+			return nil
+		}
+		return s
+	}
+	failed := r.failure != ""
+	return lispObject{
+		{sourceField(r.language), textOrNull(r.source, !r.skipped)},
+		{"success", !failed},
+		{"result", textOrNull(r.result, !r.skipped && !failed)},
+		{"error", textOrNull(clipText(r.failure), failed)},
+	}
+}
+
+// sourceField returns the name of the field with the source.
+func sourceField(language string) string {
+	if language == "elisp" {
+		return "elisp"
+	}
+	return "code"
+}
+
+// monologueLine returns the record as a line of the monologue, "" if it was skipped.
+func (r *evalRecord) monologueLine() string {
+	source := cutColumns(singleLine(r.source), maxSourceColumns)
+	switch {
+	case r.skipped:
+		return ""
+	case r.failure != "":
+		return "EVAL ERROR: " + source + " => " + singleLine(r.failure)
+	default:
+		return "EVAL: " + source + " => " + cutColumns(singleLine(r.result), maxResultColumns)
+	}
+}
+
+// runEval runs the eval of a reply. Failures of the code are in the record; the only error
+// is the cause of ctx.
+func (s *strategy) runEval(ctx context.Context, eval json.RawMessage) (*evalRecord, error) {
+	source, fault := evalSource(eval)
+	r := &evalRecord{language: s.conversation.Language, source: clipText(source), tick: s.state.tick, failure: fault}
+	if fault == "" && strings.TrimSpace(source) == "" {
+		r.source, r.skipped = "", true
+	} else if fault == "" {
+		s.runCode(ctx, source, r)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return r, nil
+}
+
+// evalSource returns the code of an eval, "" if there is none. For a value that is no
+// string it returns the JSON and a fault.
+func evalSource(eval json.RawMessage) (source, fault string) {
+	switch {
+	case isAbsent(eval):
+		return "", ""
+	case json.Unmarshal(eval, &source) == nil:
+		return source, ""
+	}
+	types := map[byte]string{'[': "a list", '{': "an object", 't': "a boolean"}
+	eval = bytes.TrimSpace(eval)
+	return string(eval), "eval must be a string of code, not " + cmp.Or(types[eval[0]], "a number")
+}
+
+// runCode runs code in the kernel and puts its outcome into the record.
+func (s *strategy) runCode(ctx context.Context, source string, r *evalRecord) {
+	notebook := s.conversation.Notebook
+	timeout := notebook.CellTimeout()
+	s.conversation.SendStatus(protocol.AgentExecuting)
+	response, err := notebook.Execute(ctx, map[string]any{"code": source, "timeout_s": timeout.Seconds()}, timeout)
+	r.forms = response.Forms
+	switch {
+	case err != nil:
+		r.failure = err.Error()
+	case response.EName != "" || response.Exception != "" || response.Status == protocol.StatusInterrupted:
+		r.failure = cmp.Or(failureText(r.language, response), cmp.Or(response.EName, protocol.StatusInterrupted))
+	case response.Result != nil:
+		r.result = clipText(*response.Result)
+	default:
+		r.result = printedNothing(r.language)
+	}
+}
+
+// printedNothing returns how a language prints the value of code that has none.
+func printedNothing(language string) string {
+	switch language {
+	case "python":
+		return "None"
+	case "elisp":
+		return "nil"
+	}
+	return "(no value)"
+}
+
+// failureText returns an exception as users of the language know it: in Lisp its message,
+// elsewhere class and message, as the last lines of the traceback have them.
+func failureText(language string, response protocol.ExecuteCodeResponse) string {
+	if language == "elisp" || response.EName == "" {
+		return cmp.Or(response.Error, strings.TrimSpace(response.Exception))
+	}
+	text := response.EName
+	if response.Error != "" {
+		text += ": " + response.Error
+	}
+	trace := "\n" + strings.TrimSpace(response.Exception)
+	if at := strings.LastIndex(trace, "\n"+response.EName); at >= 0 && !strings.HasSuffix(trace, "\n"+text) {
+		return trace[at+1:]
+	}
+	return text
+}

@@ -1,0 +1,129 @@
+package ticks
+
+import (
+	"bytes"
+	"context"
+	_ "embed" // for the rules of working in ticks
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/agent/builtin"
+	"assay/internal/model"
+	"assay/internal/protocol"
+)
+
+//go:embed rules.md
+var rules string
+
+// stableSystem returns the part of the system prompt that stays the same: the agent's name,
+// the rules of working in ticks and the names of the skills.
+func (s *strategy) stableSystem() []model.Block {
+	language := s.conversation.Language
+	text := strings.NewReplacer(
+		"{language}", language, "{nothing}", printedNothing(language), "{ticks}", fmt.Sprint(maxTicks),
+	).Replace(strings.TrimSpace(rules))
+	text = builtin.Introduction(s.conversation.Config.Name) + "\n\n" + text
+	if len(s.skills.names) > 0 {
+		text += "\n\n## Skills\n\nA thread can be given these: " + strings.Join(s.skills.names, ", ") + "."
+	}
+	return []model.Block{model.Text(text)}
+}
+
+// systemBlocks returns the state as the last block of the system prompt.
+func (s *tickState) systemBlocks() []model.Block {
+	thread := s.activeID()
+	if active := s.activeThread(); active != nil && active.Concern != "" {
+		thread += " (" + active.Concern + ")"
+	}
+	return []model.Block{model.Text(fmt.Sprintf("## State\n\ntick: %d\nmood: %s\nconfidence: %.2f\nthread: %s", s.tick, s.mood, s.confidence, thread))}
+}
+
+// prompt returns the message of a tick: all sections that are not empty.
+func (s *strategy) prompt(ctx context.Context) string {
+	threadBuffers, globalBuffers := s.buffers(ctx)
+	sections := []string{
+		s.state.lastEvalSection(),
+		section("Thread Skills", s.threadSkills()...),
+		section("Active Thread Buffers", threadBuffers...),
+		section("Global Buffers", globalBuffers...),
+		listSection("Pending Threads", s.state.pendingThreadLines()),
+		listSection("Recent Monologue", newestFirst(s.state.monologue)),
+		listSection("Recent Actions", s.state.actionLines()),
+	}
+	return strings.Join(slices.DeleteFunc(sections, func(s string) bool { return s == "" }), "\n\n")
+}
+
+// section returns a heading with parts below it, or "" without parts.
+func section(title string, parts ...string) string {
+	if len(parts) == 0 {
+		return ""
+	}
+	return "## " + title + "\n\n" + strings.Join(parts, "\n\n")
+}
+
+// listSection returns a heading with a list below it, or "" without lines.
+func listSection(title string, lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return section(title, "- "+strings.Join(lines, "\n- "))
+}
+
+// lastEvalSection shows the record of the latest eval, unless that was skipped.
+func (s *tickState) lastEvalSection() string {
+	if s.lastEval == nil || s.lastEval.skipped {
+		return ""
+	}
+	text, err := protocol.Marshal(s.lastEval.promptObject())
+	if err != nil {
+		return ""
+	}
+	return section(fmt.Sprintf("Last Eval Result (tick %d)", s.lastEval.tick), "```json\n"+string(indentJSON(text))+"\n```")
+}
+
+// indentJSON returns JSON over several lines, or unchanged if it is invalid.
+func indentJSON(text []byte) []byte {
+	var out bytes.Buffer
+	if json.Indent(&out, text, "", "  ") != nil {
+		return text
+	}
+	return out.Bytes()
+}
+
+// threadSkills returns the texts of the active thread's skills.
+func (s *strategy) threadSkills() []string {
+	var parts []string
+	if active := s.state.activeThread(); active != nil {
+		for _, name := range active.Skills {
+			parts = append(parts, "### "+cutColumns(singleLine(name), maxIDColumns)+"\n\n"+s.skills.text(name))
+		}
+	}
+	return parts
+}
+
+func (s *tickState) pendingThreadLines() []string {
+	var lines []string
+	for _, t := range s.threads {
+		if t.Status == threadPending {
+			lines = append(lines, strings.TrimSuffix(t.ID+": "+t.Concern, ": "))
+		}
+	}
+	return lines
+}
+
+func (s *tickState) actionLines() []string {
+	var lines []string
+	for _, a := range s.actions {
+		lines = append(lines, fmt.Sprintf("[TICK %d] %s (confidence %.2f)", a.Tick, a.Action, a.Confidence))
+	}
+	return newestFirst(lines)
+}
+
+// newestFirst returns a reversed copy.
+func newestFirst(lines []string) []string {
+	lines = slices.Clone(lines)
+	slices.Reverse(lines)
+	return lines
+}

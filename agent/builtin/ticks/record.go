@@ -1,0 +1,86 @@
+package ticks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"assay/agent/builtin/render"
+	"assay/internal/protocol"
+)
+
+const (
+	maxActionColumns = 50 // of each part of an action's text
+	maxCommitColumns = 80 // of a commit message
+)
+
+// addMonologueLine adds a line to the monologue, with time and tick. "" adds nothing.
+func (s *strategy) addMonologueLine(line string) {
+	if line == "" {
+		return
+	}
+	line = fmt.Sprintf("[%s][TICK %d] %s", s.conversation.Config.Clock().Format("2006-01-02 15:04"), s.state.tick, line)
+	s.state.addMonologue(line)
+	s.reportOnce("the monologue is not kept", s.store.appendMonologue(line))
+}
+
+// save saves the state and commits it with a summary of the tick.
+func (s *strategy) save(ctx context.Context, summary string) {
+	s.reportOnce("the state is not kept", s.store.save(s.state))
+	message := fmt.Sprintf("[TICK %d][%s][%s] %s", s.state.tick, s.state.activeID(), s.state.mood, strings.TrimSpace(summary))
+	message = cutColumns(strings.TrimSpace(singleLine(clipText(message))), maxCommitColumns)
+	s.reportOnce("the state is not committed", s.store.commit(ctx, message, s.conversation.Config.Clock()))
+}
+
+// reportOnce reports a fault of the store unless err is nil or the same fault has been
+// reported before. The agent goes on without the store.
+func (s *strategy) reportOnce(fault string, err error) {
+	if err != nil && !s.reportedFault[fault] {
+		s.reportedFault[fault] = true
+		s.conversation.SendError(fault + ": " + err.Error())
+	}
+}
+
+// recordFailedCall records and reports a tick in which the model gave no reply, unless the
+// error ends the query anyway.
+func (s *strategy) recordFailedCall(ctx context.Context, err error) {
+	if endsQuery(ctx, err) {
+		return
+	}
+	line := "[ERROR] Inference failed: " + singleLine(err.Error())
+	s.state.addAction("inference failed")
+	s.addMonologueLine(line)
+	s.save(ctx, line)
+	s.conversation.SendError(line)
+}
+
+// sendTickEvent shows a tick to users: its reply, or its thought if it has none.
+func (s *strategy) sendTickEvent(r tickReply, result *evalRecord) {
+	s.conversation.SendEvent(protocol.AgentEvent{Text: clipText(cmp.Or(r.reply, r.thought)), Metadata: map[string]any{
+		"type": "tick", "tick": s.state.tick, "mood": s.state.mood, "confidence": s.state.confidence, "thread": s.state.activeID(),
+		"skipped": result.skipped, "success": result.failure == "",
+	}})
+}
+
+// actionText returns what a tick did, on one short line.
+func (r tickReply) actionText(result *evalRecord) string {
+	short := func(text string) string { return cutColumns(singleLine(clipText(text)), maxActionColumns) }
+	var parts []string
+	switch {
+	case result.failure != "":
+		parts = append(parts, "eval failed: "+short(result.source))
+	case !result.skipped:
+		parts = append(parts, "eval: "+short(result.source))
+	}
+	if r.reply != "" {
+		parts = append(parts, "reply: "+short(r.reply))
+	}
+	if len(parts) == 0 {
+		return "thought: " + short(r.thought)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// clipText clips a text to the length of one output.
+func clipText(text string) string { return render.Clip(text, render.MaxTextBytes) }

@@ -1,0 +1,68 @@
+package ticks
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// skillFile is the file with a skill's text, in the folder with the skill's name.
+const skillFile = "SKILL.md"
+
+// skillName matches the names that a skill may have; none leads out of the folder.
+var skillName = regexp.MustCompile(`^[\pL\pN][\pL\pN._ -]*$`)
+
+// skills are instructions that threads can be given. The zero value has none.
+type skills struct {
+	dir   string
+	names []string // in alphabetical order, as they were when the agent started
+}
+
+// openSkills lists the skills in a folder. An empty dir has none; a folder that cannot be
+// read is an error.
+func openSkills(dir string) (skills, error) {
+	s := skills{dir: dir}
+	if dir == "" {
+		return s, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return s, fmt.Errorf("open the skills: %w", err)
+	}
+	for _, entry := range entries {
+		if _, err := s.read(entry.Name()); err == nil {
+			s.names = append(s.names, entry.Name())
+		}
+	}
+	return s, nil
+}
+
+// text returns the text of a skill, clipped, or a note why it is not available.
+func (s skills) text(name string) string {
+	text, err := s.read(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "(There is no such skill.)"
+	case err != nil:
+		return fmt.Sprintf("(The skill cannot be read: %v.)", err)
+	}
+	return clipText(strings.TrimSpace(text))
+}
+
+// read reads the current text of a skill. Neither names nor links lead out of the folder.
+func (s skills) read(name string) (string, error) {
+	if s.dir == "" || !skillName.MatchString(name) {
+		return "", fs.ErrNotExist
+	}
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	text, err := root.ReadFile(path.Join(name, skillFile))
+	return string(text), err
+}

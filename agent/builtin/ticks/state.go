@@ -1,0 +1,160 @@
+package ticks
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+const (
+	firstMood       = "neutral"
+	firstConfidence = 0.5
+
+	maxMoodColumns    = 40
+	maxLineColumns    = 500 // of a line of the monologue, or of a thread's concern
+	maxMonologueLines = 20  // in the state; the monologue file has all
+	maxActions        = 5
+)
+
+// tickState is what lasts from tick to tick. It is used by one goroutine at a time.
+type tickState struct {
+	tick       int // number of the current or latest tick, from 1
+	mood       string
+	confidence float64 // 0 to 1
+	threads    []thread
+	lastEval   *evalRecord // nil before the first eval
+	monologue  []string    // oldest first
+	actions    []action    // oldest first
+}
+
+// action is what a tick did, in short.
+type action struct {
+	Tick       int     `json:"tick"`
+	Action     string  `json:"action"`
+	Confidence float64 `json:"confidence"` // 0 to 1
+}
+
+func newTickState() *tickState { return &tickState{mood: firstMood, confidence: firstConfidence} }
+
+// setMood takes over mood and confidence of a reply.
+func (s *tickState) setMood(r tickReply) {
+	s.mood = cmp.Or(cutColumns(singleLine(r.mood), maxMoodColumns), s.mood)
+	if r.confidence != nil {
+		s.confidence = min(max(*r.confidence, 0), 1)
+	}
+}
+
+// addMonologue adds a line to the monologue and drops the oldest one if there are too many.
+func (s *tickState) addMonologue(line string) {
+	s.monologue = lastOf(append(s.monologue, cutColumns(line, maxLineColumns)), maxMonologueLines)
+}
+
+// addAction adds what the current tick did and drops the oldest action if there are too
+// many.
+func (s *tickState) addAction(text string) {
+	s.actions = lastOf(append(s.actions, action{s.tick, text, s.confidence}), maxActions)
+}
+
+// lastOf returns the last n items of a list, or all if it has fewer.
+func lastOf[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
+
+// MarshalJSON returns the state as it is saved.
+func (s *tickState) MarshalJSON() ([]byte, error) {
+	var activeID any
+	if t := s.activeThread(); t != nil {
+		activeID = t.ID
+	}
+	var lastEval any
+	if r := s.lastEval; r != nil {
+		lastEval = r.savedObject()
+	}
+	return lispObject{
+		{"tick", s.tick},
+		{"mood", s.mood},
+		{"confidence", s.confidence},
+		{"active-thread", activeID},
+		{"threads", notNil(s.threads)},
+		{"last-eval-result", lastEval},
+		{"recent-monologue", notNil(s.monologue)},
+		{"recent-actions", notNil(s.actions)},
+	}.MarshalJSON()
+}
+
+// notNil returns list, or an empty list instead of nil, which JSON would write as null.
+func notNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// UnmarshalJSON reads a saved state. Missing fields have the values of a new state. The
+// error names what this program would not have saved.
+func (s *tickState) UnmarshalJSON(data []byte) error {
+	in := struct {
+		Tick            int
+		Mood            string
+		Confidence      float64
+		Threads         []thread
+		LastEvalResult  *savedRecord
+		RecentMonologue []string
+		RecentActions   []action
+	}{Mood: firstMood, Confidence: firstConfidence}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	if in.Tick < 0 {
+		return fmt.Errorf("tick is %d", in.Tick)
+	}
+	*s = tickState{
+		tick: in.Tick, mood: in.Mood, confidence: min(max(in.Confidence, 0), 1), lastEval: in.LastEvalResult.evalRecord(),
+		threads: in.Threads, monologue: lastOf(in.RecentMonologue, maxMonologueLines), actions: lastOf(in.RecentActions, maxActions),
+	}
+	return s.validateThreads()
+}
+
+// validateThreads returns an error for an unknown status, a repeated id or a second active
+// thread.
+func (s *tickState) validateThreads() error {
+	active := 0
+	for i, t := range s.threads {
+		switch {
+		case !slices.Contains([]string{threadActive, threadPending, threadCompleted}, t.Status):
+			return fmt.Errorf("thread %q: the status %q is unknown", t.ID, t.Status)
+		case slices.ContainsFunc(s.threads[:i], func(other thread) bool { return other.ID == t.ID }):
+			return fmt.Errorf("thread %q is there twice", t.ID)
+		case t.Status == threadActive:
+			active++
+		}
+	}
+	if active > 1 {
+		return fmt.Errorf("%d threads are active", active)
+	}
+	return nil
+}
+
+// savedRecord is an evalRecord as it is saved. The name of the source field depends on the
+// language.
+type savedRecord struct {
+	Elisp, Code, Result, Error *string
+	Skipped                    bool
+	Tick, Forms                int
+}
+
+// evalRecord returns the record, or nil for a nil savedRecord.
+func (r *savedRecord) evalRecord() *evalRecord {
+	if r == nil {
+		return nil
+	}
+	record := &evalRecord{skipped: r.Skipped, tick: r.Tick, forms: r.Forms}
+	for into, from := range map[*string]*string{&record.source: r.Code, &record.result: r.Result, &record.failure: r.Error} {
+		if from != nil {
+			*into = *from
+		}
+	}
+	if r.Elisp != nil {
+		record.language, record.source = "elisp", *r.Elisp
+	}
+	return record
+}

@@ -1,0 +1,102 @@
+package ticks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"assay/internal/protocol"
+)
+
+// Files of a store.
+const (
+	stateFile     = "consciousness.json"
+	monologueFile = "monologue.md"
+)
+
+// store is the folder in which an agent of ticks keeps its state. A nil store keeps nothing.
+// Several processes may share a folder: no file is ever half written, and the state is that
+// of the last process that saved one.
+type store struct {
+	dir           string
+	repository    *repository // nil: nothing is committed
+	repositoryErr error       // why not; nil if git is not installed
+}
+
+// openStore opens the store in dir, which it creates if it is missing, and reads the state.
+// A state that cannot be read is an error. For an empty dir it returns a nil store and a
+// new state.
+func openStore(dir string) (*store, *tickState, error) {
+	state := newTickState()
+	if dir == "" {
+		return nil, state, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("open the state: %w", err)
+	}
+	s := &store{dir: dir}
+	text, err := os.ReadFile(s.path(stateFile))
+	if err == nil {
+		err = json.Unmarshal(text, state)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("load the state: %s: %w", s.path(stateFile), err)
+	}
+	s.repository, s.repositoryErr = openRepository(dir)
+	return s, state, nil
+}
+
+func (s *store) path(name string) string { return filepath.Join(s.dir, name) }
+
+// appendMonologue appends a line to the monologue file in one write.
+func (s *store) appendMonologue(line string) error {
+	if s == nil {
+		return nil
+	}
+	file, err := os.OpenFile(s.path(monologueFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(line + "\n")
+	return errors.Join(err, file.Close())
+}
+
+// save replaces the state file atomically: a reader sees the old state or the new one.
+func (s *store) save(state *tickState) error {
+	if s == nil {
+		return nil
+	}
+	text, err := protocol.Marshal(state)
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(s.dir, "."+stateFile+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(indentJSON(text), '\n'))
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), s.path(stateFile))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
+
+// commit commits the files of the store, if git is installed. It returns an error if the
+// folder cannot be a repository.
+func (s *store) commit(ctx context.Context, message string, at time.Time) error {
+	switch {
+	case s == nil:
+		return nil
+	case s.repository == nil:
+		return s.repositoryErr
+	}
+	return s.repository.commit(ctx, message, at)
+}

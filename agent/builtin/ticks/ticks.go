@@ -1,0 +1,184 @@
+// Package ticks is the strategy of an agent that works in ticks. In each tick the model is
+// shown the agent's state and answers with one JSON object: code to run, and changes to the
+// state. What was said in earlier ticks is not sent again.
+//
+// One tick: call the model and parse its reply, update mood and threads, run the code,
+// record the result in the monologue, save and commit the state, show the tick to users.
+package ticks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"assay/agent/builtin"
+	"assay/internal/model"
+	"assay/internal/protocol"
+)
+
+// Name is the name of the strategy.
+const Name = "ticks"
+
+// maxTicks is how many ticks may follow each other for one query.
+const maxTicks = 10
+
+// maxRepliesPerTick is how often per tick the model is asked for a JSON object.
+const maxRepliesPerTick = 3
+
+// submitReminder is added to the query once, in an evaluation, if the model rests without
+// having submitted.
+const submitReminder = "Nothing has been submitted yet. If your work is finished, say your whole answer in reply, with the marker " +
+	builtin.CompleteMarker + ", as the task asks for it; otherwise go on with continue."
+
+// noObjectNote tells the model that its reply had no JSON object.
+const noObjectNote = "Your last reply holds no JSON object, so nothing of it was done. Answer with one JSON object and nothing else: " +
+	`{"eval": "code or null", "thought": "…", "mood": "…", "confidence": 0.5, "monologue": "…", "reply": "text or null", "continue": false}`
+
+// Config configures an agent of this strategy.
+type Config struct {
+	Agent     builtin.Config
+	SkillsDir string // has a folder with a SKILL.md for each skill; "" means no skills
+	StateDir  string // folder for the state, created if it is missing; "" keeps no state
+}
+
+// Run runs an agent of this strategy on conn; see [builtin.Run]. Skills or a state that
+// cannot be read are an error before the first frame.
+func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
+	return builtin.Run(ctx, conn, cfg.Agent, Name, func(core *builtin.AgentCore) (builtin.Strategy, error) {
+		return newStrategy(core, cfg)
+	})
+}
+
+// strategy works on queries in ticks.
+type strategy struct {
+	conversation *builtin.Conversation // messages of the current tick
+	state        *tickState
+	store        *store
+	skills       skills
+
+	pendingQuery  string          // text of the query that is being worked on; "" between queries
+	reminded      bool            // in this query
+	reportedFault map[string]bool // store faults that have been reported
+}
+
+func newStrategy(core *builtin.AgentCore, cfg Config) (builtin.Strategy, error) {
+	s := &strategy{conversation: builtin.NewConversation(core), reportedFault: map[string]bool{}}
+	s.conversation.RequestNumber = 1
+	var err error
+	if s.skills, err = openSkills(cfg.SkillsDir); err != nil {
+		return nil, err
+	}
+	if s.store, s.state, err = openStore(cfg.StateDir); err != nil {
+		return nil, err
+	}
+	return builtin.NewSingleConversation(s.conversation, s.answer), nil
+}
+
+// answer works on one query: one tick after the other until the agent rests. A failed model
+// call costs only its tick; if the last tick fails, so does the query.
+func (s *strategy) answer(ctx context.Context, query protocol.AgentQuery) (status string, err error) {
+	s.pendingQuery, s.reminded = builtin.QueryText(query), false
+	defer func() { s.pendingQuery = "" }()
+	var failure error
+	for range maxTicks {
+		var rests bool
+		rests, failure = s.tick(ctx)
+		if rests || endsQuery(ctx, failure) {
+			return protocol.AgentDone, failure
+		}
+	}
+	if failure != nil {
+		return "", failure
+	}
+	return "", &builtin.LimitError{Limit: "ticks", Configured: maxTicks, Measured: maxTicks}
+}
+
+// endsQuery reports whether the error of a tick ends the query at once: because ctx has
+// ended, a limit was reached or the model declined. Other errors cost only the tick.
+func endsQuery(ctx context.Context, err error) bool {
+	_, limited := errors.AsType[*builtin.LimitError](err)
+	_, declined := errors.AsType[*builtin.DeclinedError](err)
+	return err != nil && (ctx.Err() != nil || limited || declined)
+}
+
+// tick runs one tick. rests is true if the agent then waits for the next query.
+func (s *strategy) tick(ctx context.Context) (rests bool, err error) {
+	s.state.tick++
+	defer s.conversation.DropMessages()
+	reply, err := s.callModel(ctx)
+	if err != nil {
+		s.recordFailedCall(ctx, err)
+		return false, err
+	}
+	s.state.setMood(reply.tickReply)
+	threadErr := s.state.changeThreads(reply.thread)
+	result, err := s.runEval(ctx, reply.eval)
+	if err != nil {
+		return false, err
+	}
+	s.state.lastEval = result
+	s.state.addAction(reply.actionText(result))
+	s.addMonologueLine(result.monologueLine())
+	if threadErr != nil {
+		s.addMonologueLine("THREAD ERROR: " + threadErr.Error())
+	}
+	s.addMonologueLine(singleLine(clipText(reply.monologue)))
+	s.save(ctx, cmp.Or(reply.monologue, reply.thought))
+	s.sendTickEvent(reply.tickReply, result)
+	return s.finishTick(reply)
+}
+
+// finishTick submits, continues or rests. In an evaluation the model is reminded once to
+// submit before the agent rests.
+func (s *strategy) finishTick(reply modelReply) (rests bool, err error) {
+	switch {
+	case reply.submits:
+		return true, s.conversation.Submit(reply.reply, &reply.response.Usage, model.Text(reply.withoutReply()))
+	case reply.continues:
+		return false, nil
+	case !s.conversation.EvalMode || s.reminded:
+		return true, nil
+	}
+	s.reminded = true
+	s.pendingQuery += "\n\n" + submitReminder
+	return false, nil
+}
+
+// modelReply is a parsed reply of the model and the response that it came in. A reply that
+// submits is added to the conversation only at the end of the tick, because whoever sees it
+// may take the work for finished.
+type modelReply struct {
+	tickReply
+	response *model.Response
+	submits  bool
+}
+
+// callModel shows the model the state and returns its reply. It asks again, three times in
+// all, if the reply has no JSON object; the last reply is then taken for a thought.
+func (s *strategy) callModel(ctx context.Context) (modelReply, error) {
+	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.stableSystem(), VolatileSystem: s.state.systemBlocks()}
+	s.conversation.AddUserText(s.prompt(ctx))
+	for replies := 1; ; replies++ {
+		response, err := modelCall.Reply(ctx)
+		if err != nil {
+			return modelReply{}, err
+		}
+		response.Content = builtin.WithoutBlocks(model.BlockToolUse, response.Content) // there are no tools
+		parsed, ok := parseReply(builtin.ReplyText(response))
+		reply := modelReply{tickReply: parsed, response: response, submits: s.isSubmission(parsed)}
+		if !reply.submits {
+			s.conversation.AddReply(response)
+		}
+		if ok || replies == maxRepliesPerTick {
+			return reply, nil
+		}
+		s.conversation.AddUserText(noObjectNote)
+	}
+}
+
+// isSubmission reports whether a reply is submitted: in an evaluation, a text for the user
+// without continue, if it has the marker or the model has been reminded.
+func (s *strategy) isSubmission(r tickReply) bool {
+	return s.conversation.EvalMode && r.reply != "" && !r.continues && (s.reminded || strings.Contains(r.reply, builtin.CompleteMarker))
+}

@@ -1,0 +1,335 @@
+package ticks_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent/builtin"
+	"assay/agent/builtin/agenttest"
+	"assay/agent/builtin/ticks"
+	"assay/internal/model"
+	"assay/internal/protocol"
+)
+
+// writeHookConn calls before with each frame before it is written.
+type writeHookConn struct {
+	protocol.Conn
+	before func(body []byte)
+}
+
+// Write writes a frame.
+func (c writeHookConn) Write(body []byte) error {
+	c.before(body)
+	return c.Conn.Write(body)
+}
+
+// The steps of a tick happen in order. The agent reads the clock before each line of the
+// monologue and before the commit, so that the test can look at the state folder then.
+func TestEV7_StepsOfATickInOrder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var mu sync.Mutex
+	var seen []string
+	look := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		now := what + strings.Join([]string{
+			fmt.Sprint(strings.Count(readStateFile(t, dir, "monologue.md"), "\n")), "lines, state", fmt.Sprint(strings.Count(readStateFile(t, dir, "consciousness.json"), `"eager"`)),
+			"commits", gitOutput(t, dir, "rev-list", "--count", "HEAD"),
+		}, " ")
+		if len(seen) == 0 || seen[len(seen)-1] != now {
+			seen = append(seen, now)
+		}
+	}
+	client := agenttest.ParseScript(t,
+		objectLine(frame{"eval": "x", "mood": "eager", "confidence": 7, "thought": "hm", "monologue": "so", "continue": true}),
+		objectLine(frame{"thought": "aside", "reply": "42"}),
+	).Client()
+	cfg := ticks.Config{
+		Agent:    builtin.Config{Model: client, Clock: func() time.Time { look(""); return time.Unix(0, 0).UTC() }},
+		StateDir: dir,
+	}
+	p := agenttest.Start(t, func(ctx context.Context, conn protocol.Conn) error {
+		return ticks.Run(ctx, writeHookConn{conn, func(body []byte) {
+			for _, what := range []string{"execute_code", `"tick"`} {
+				if strings.Contains(string(body), `"action":"`+what) || strings.Contains(string(body), `"type":`+what) {
+					look(strings.Trim(what, `"`) + ": ")
+				}
+			}
+		}}, cfg)
+	})
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, []string{
+		"0 lines, state 0 commits ", "execute_code: 0 lines, state 0 commits ", "0 lines, state 0 commits ",
+		"1 lines, state 0 commits ", "2 lines, state 1 commits ", "tick: 2 lines, state 1 commits 1",
+		"2 lines, state 1 commits 1", "tick: 2 lines, state 1 commits 2",
+	}, seen)
+	require.Equal(t, "[1970-01-01 00:00][TICK 1] EVAL: x => 42\n[1970-01-01 00:00][TICK 1] so\n", readStateFile(t, dir, "monologue.md"))
+
+	events := p.Events("tick")
+	require.Equal(t, "hm", events[0].Text("text"))
+	require.Equal(t, "42", events[1].Text("text"))
+	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 1.0, "mood": "eager", "confidence": 1.0, "thread": "none", "skipped": false, "success": true}, tickEvents(p)[0])
+	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 2.0, "mood": "eager", "confidence": 1.0, "thread": "none", "skipped": true, "success": true}, tickEvents(p)[1])
+}
+
+func TestEV7_MoodAndConfidenceAreClamped(t *testing.T) {
+	t.Parallel()
+	lines := []string{}
+	values := []any{-3, 0.25, 1e300, "high", nil, 0}
+	for i, confidence := range values {
+		lines = append(lines, objectLine(frame{"confidence": confidence, "mood": []any{"a", 5, nil, "", "b\nc", strings.Repeat("m", 99)}[i], "continue": i < len(values)-1}))
+	}
+	p := startTicks(t, ticks.Config{}, lines...)
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
+	for i, want := range []frame{
+		{"confidence": 0.0, "mood": "a"},
+		{"confidence": 0.25, "mood": "a"},
+		{"confidence": 1.0, "mood": "a"},
+		{"confidence": 1.0, "mood": "a"},
+		{"confidence": 1.0, "mood": `b\nc`},
+		{"confidence": 0.0, "mood": strings.Repeat("m", 37) + "..."},
+	} {
+		require.Equal(t, want["confidence"], tickEvents(p)[i]["confidence"], i)
+		require.Equal(t, want["mood"], tickEvents(p)[i]["mood"], i)
+	}
+}
+
+// In an evaluation the reply is submitted, beside the rest of the object. The model call is
+// counted once.
+func TestEV8_ReplyIsSubmitted(t *testing.T) {
+	t.Parallel()
+	answer := "<EVAL_ANSWER>42</EVAL_ANSWER> [EVAL_COMPLETE]"
+	p := startTicks(t, ticks.Config{}, objectLine(frame{"eval": "6*7", "thought": "a", "reply": answer}), agenttest.TextLine("never"))
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "done", p.Ask("go"))
+	content := p.History()[1].Content
+	require.Len(t, content, 2)
+	require.Equal(t, model.Text(`{"eval":"6*7","thought":"a"}`), content[0])
+	require.Equal(t, "toolu_submit_1 submit_response", content[1].ID+" "+content[1].Name)
+	require.JSONEq(t, `{"summary":"`+answer+`","next_status":"done"}`, string(content[1].Input))
+	require.Len(t, p.History(), 2)
+	require.Equal(t, 1, p.Count("action", "execute_code"))
+	frames := p.Frames()
+	at := func(match func(frame) bool) int { return slices.IndexFunc(frames, match) }
+	require.Greater(t, at(func(f frame) bool { return len(f.Object("entry")) > 0 && f.Object("entry").Text("role") == "assistant" }),
+		at(func(f frame) bool { return f.Text("type") == "agent_event" }), "the submission comes last")
+}
+
+func TestEV8_OneReminder(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		first, second frame
+		submitted     string
+	}{
+		"marker":     {frame{"reply": "42"}, frame{"reply": "42 [EVAL_COMPLETE]"}, "42 [EVAL_COMPLETE]"},
+		"no marker":  {frame{"reply": "42"}, frame{"reply": "43"}, "43"},
+		"no reply":   {frame{"thought": "hm"}, frame{"reply": "44 [EVAL_COMPLETE]"}, "44 [EVAL_COMPLETE]"},
+		"never":      {frame{"thought": "hm"}, frame{"thought": "[EVAL_COMPLETE]"}, ""},
+		"not a text": {frame{"reply": []any{}}, frame{"reply": frame{"n": 1}}, `{"n":1}`},
+	} {
+		p := startTicks(t, ticks.Config{}, objectLine(c.first), objectLine(c.second), agenttest.TextLine("never"))
+		p.Init(frame{"eval_mode": true})
+		require.Equal(t, "done", p.Ask("go"), name)
+		require.Equal(t, 2, p.ModelCalls(), name)
+		require.Equal(t, "## Global Buffers\n\n### chat-pending\n\n```\ngo\n\nNothing has been submitted yet. "+
+			"If your work is finished, say your whole answer in reply, with the marker [EVAL_COMPLETE], as the task asks for it; "+
+			"otherwise go on with continue.\n```", strings.SplitN(prompts(p)[1], "\n\n## Recent Actions", 2)[0], name)
+		last := p.History()[3].Content
+		if c.submitted == "" {
+			require.Empty(t, model.ToolUses(last), name)
+			continue
+		}
+		var input struct{ Summary string }
+		require.NoError(t, json.Unmarshal(model.ToolUses(last)[0].Input, &input), name)
+		require.Equal(t, c.submitted, input.Summary, name)
+	}
+}
+
+// A reply with continue is shown but not submitted.
+func TestEV8_ContinueSubmitsNothing(t *testing.T) {
+	t.Parallel()
+	p := startTicks(t, ticks.Config{}, objectLine(frame{"reply": "wait [EVAL_COMPLETE]", "continue": true}), objectLine(frame{"reply": "42 [EVAL_COMPLETE]"}))
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "done", p.Ask("go"))
+	require.Empty(t, model.ToolUses(p.History()[1].Content))
+	require.Len(t, model.ToolUses(p.History()[3].Content), 1)
+}
+
+// Outside of an evaluation nothing is submitted and the model is not reminded.
+func TestEV8_NoSubmissionOutsideOfAnEvaluation(t *testing.T) {
+	t.Parallel()
+	p := startTicks(t, ticks.Config{}, objectLine(frame{"reply": "42 [EVAL_COMPLETE]"}), objectLine(frame{"thought": "hm", "continue": "yes"}))
+	p.Init(nil)
+	for i := range 2 {
+		require.Equal(t, "done", p.Ask("go"))
+		require.Equal(t, i+1, p.ModelCalls())
+	}
+	require.Empty(t, model.ToolUses(p.History()[1].Content))
+}
+
+// The model has no tools in ticks: its calls mean nothing, not even submit_response.
+func TestEV8_CallsAreIgnored(t *testing.T) {
+	t.Parallel()
+	p := startTicks(t, ticks.Config{}, agenttest.SubmitLine("1"), objectLine(frame{"reply": "2 [EVAL_COMPLETE]"}))
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, []model.Block{model.Text("[The reply was empty.]")}, p.History()[1].Content)
+	require.Len(t, model.ToolUses(p.History()[3].Content), 1)
+}
+
+// noObjectNote is what the model is told about a reply without an object.
+const noObjectNote = "Your last reply holds no JSON object, so nothing of it was done. Answer with one JSON object and nothing else: " +
+	`{"eval": "code or null", "thought": "…", "mood": "…", "confidence": 0.5, "monologue": "…", "reply": "text or null", "continue": false}`
+
+func TestTK1_ModelIsAskedAgainForAnObject(t *testing.T) {
+	t.Parallel()
+	p := startTicks(t, ticks.Config{}, agenttest.TextLine("what?"), agenttest.TextLine("[1]"), objectLine(frame{"thought": "so", "mood": "sure"}), agenttest.TextLine("never"))
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, 3, p.ModelCalls())
+	require.Equal(t, []string{noObjectNote, noObjectNote}, prompts(p)[1:])
+	require.Equal(t, "sure", tickEvents(p)[0]["mood"])
+	require.Len(t, tickEvents(p), 1)
+}
+
+func TestTK1_ThirdReplyWithoutObjectIsAThought(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := startTicks(t, ticks.Config{StateDir: dir}, agenttest.TextLine("a"), agenttest.TextLine("b"), agenttest.TextLine("what\nis this?"), objectLine(frame{"mood": "sure"}))
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 1.0, "mood": "uncertain", "confidence": 0.5, "thread": "none", "skipped": true, "success": true}, tickEvents(p)[0])
+	require.Equal(t, "what\nis this?", p.Events("tick")[0].Text("text"))
+	require.Equal(t, `[TICK 1][none][uncertain] what\nis this?`, gitOutput(t, dir, "log", "-1", "--format=%s"))
+	require.Equal(t, "done", p.Ask("again"))
+	require.Equal(t, "sure", tickEvents(p)[1]["mood"])
+}
+
+// A failed model call costs only its tick, and the last eval record stays.
+func TestTK3_FailedCallCostsItsTick(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	refused := `{"error":{"status":400,"body":{"type":"error","error":{"type":"invalid_request_error","message":"no\nway"}}}}`
+	p := startTicks(t, ticks.Config{StateDir: dir},
+		objectLine(frame{"eval": "6*7", "continue": true}), refused, refused, objectLine(frame{"reply": "done"}))
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
+	line := "[ERROR] Inference failed: script: 400 invalid_request_error: no way"
+	require.Equal(t, "[2026-11-20 12:03][TICK 1] EVAL: 6*7 => 42\n[2026-11-20 12:03][TICK 2] "+line+"\n[2026-11-20 12:03][TICK 3] "+line+"\n",
+		readStateFile(t, dir, "monologue.md"))
+	require.Equal(t, []string{
+		"[TICK 4][none][neutral]", "[TICK 3][none][neutral] [ERROR] Inference failed: script: 400 invalid_request...",
+		"[TICK 2][none][neutral] [ERROR] Inference failed: script: 400 invalid_request...", "[TICK 1][none][neutral]",
+	},
+		strings.Split(gitOutput(t, dir, "log", "--format=%s"), "\n"))
+	for _, tick := range []int{1, 2, 3} {
+		require.True(t, strings.HasPrefix(prompts(p)[tick], "## Last Eval Result (tick 1)\n"))
+	}
+	require.Len(t, p.FramesOf("agent_error"), 2)
+	require.Equal(t, line, p.FramesOf("agent_error")[0].Text("error"))
+	require.Equal(t, false, p.FramesOf("agent_error")[0]["fatal"])
+	require.Contains(t, gitOutput(t, dir, "show", "HEAD~1:consciousness.json"), "{\n  \"tick\": 3,")
+	require.Contains(t, prompts(p)[3], "- [TICK 3] inference failed (confidence 0.50)\n- [TICK 2] inference failed (confidence 0.50)\n- [TICK 1] eval: 6*7 (confidence 0.50)")
+}
+
+func TestTK3_TenTicksPerQuery(t *testing.T) {
+	t.Parallel()
+	lines := slices.Repeat([]string{objectLine(frame{"thought": "on", "continue": true})}, 10)
+	for _, evalMode := range []bool{true, false} {
+		p := startTicks(t, ticks.Config{}, append(slices.Clone(lines), objectLine(frame{"reply": "x [EVAL_COMPLETE]"}))...)
+		p.Init(frame{"eval_mode": evalMode})
+		require.Equal(t, "done", p.Ask("go"))
+		require.Equal(t, 10, p.ModelCalls())
+		require.Equal(t, "limit reached: ticks 10 of 10", p.Events("limit")[0].Text("text"))
+		require.Equal(t, "done", p.Ask("go on")) // the next query has ten ticks again
+		require.Equal(t, 11, p.ModelCalls())
+		require.EqualValues(t, 11, tickEvents(p)[10]["tick"])
+	}
+}
+
+// If all ten ticks fail, the query ends with the error of the last one.
+func TestTK3_TenFailedTicks(t *testing.T) {
+	t.Parallel()
+	p := startTicks(t, ticks.Config{}, slices.Repeat([]string{`{"error":{"status":401}}`}, 11)...)
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "script: 401 authentication_error: refused by the script", p.Ask("go"))
+	require.Len(t, p.FramesOf("agent_error"), 11) // one per tick, and the fatal one
+	require.Empty(t, p.Events("limit"))
+}
+
+// A limit and a refusal of the model end the query at once.
+func TestTK3_LimitAndRefusalEndTheQuery(t *testing.T) {
+	t.Parallel()
+	on := objectLine(frame{"continue": true})
+	p := startTicks(t, ticks.Config{Agent: builtin.Config{Limits: builtin.Limits{MaxTurns: 2}}}, on, on, on)
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, "limit reached: turns 2 of 2", p.Events("limit")[0].Text("text"))
+
+	p = startTicks(t, ticks.Config{}, on, `{"content":"no","stop_reason":"refusal"}`, on)
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, 2, p.ModelCalls())
+	require.Len(t, tickEvents(p), 1)
+}
+
+func TestTK3_CancelWhileTheEvalRuns(t *testing.T) {
+	t.Parallel()
+	p := startTicks(t, ticks.Config{}, objectLine(frame{"eval": "while 1: pass", "continue": true}), objectLine(frame{"reply": "fine"}))
+	running := make(chan string, 1)
+	p.OnAction(func(action string, _ frame, tx string) bool {
+		if action == "execute_code" {
+			running <- tx
+		}
+		return action == "execute_code"
+	})
+	p.Init(nil)
+	from := len(p.Frames())
+	p.Query("go")
+	tx := <-running
+	p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
+	require.Equal(t, "ready", p.AwaitEnd(from))
+	stop := p.Await(from, "stop_cell", func(f frame) bool { return f.Text("action") == "stop_cell" })
+	require.Equal(t, tx, stop.Object("params").Text("agent_tx_id"))
+	require.Equal(t, "done", p.Ask("again"))
+	require.Len(t, p.History(), 4, "nothing had to be repaired")
+	require.EqualValues(t, 2, tickEvents(p)[0]["tick"])
+}
+
+// A request has only the messages of its tick. A script is played by the turn number of the
+// request, over HTTP too.
+func TestTK1_RequestsHaveOnlyTheirTick(t *testing.T) {
+	t.Parallel()
+	p := start(t, ticks.Config{Agent: builtin.Config{Model: agenttest.StrictClient(t,
+		objectLine(frame{"thought": "first", "continue": true}), agenttest.TextLine("what?"), objectLine(frame{"thought": "second", "continue": true}), objectLine(frame{"reply": "third"}))}})
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, []string{"first", "second", "third"}, []string{
+		p.Events("tick")[0].Text("text"), p.Events("tick")[1].Text("text"), p.Events("tick")[2].Text("text"),
+	})
+}
+
+// A tick has no rounds that could be dropped: a prompt that is too long reaches the limit.
+func TestCO5_NothingIsDroppedInTicks(t *testing.T) {
+	t.Parallel()
+	m := agenttest.NewReplyModel(t, &model.APIError{Provider: "anthropic", Status: http.StatusBadRequest, Message: "prompt is too long: 5 > 4"})
+	m.LastReply = agenttest.Reply(model.Text("never"))
+	p := start(t, ticks.Config{Agent: builtin.Config{Model: m, ModelName: "anthropic/claude-opus-4-5"}})
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, "limit reached: context (the conversation is longer than the 200000 tokens that the model reads)", p.Events("limit")[0].Text("text"))
+	require.Empty(t, p.Events("compacted"))
+	require.Empty(t, tickEvents(p))
+}

@@ -1,0 +1,107 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"assay/agent/builtin/render"
+	"assay/internal/model"
+)
+
+// executor checks and runs tool calls. It is safe for concurrent use.
+type executor struct {
+	tools   map[string]tool
+	schemas map[string]*inputSchema
+	offered []model.Tool // the tools as the model is told of them, in order
+}
+
+// newExecutor returns an executor of these tools, or an error if a schema is invalid.
+func newExecutor(tools []tool) (*executor, error) {
+	e := &executor{tools: map[string]tool{}, schemas: map[string]*inputSchema{}}
+	for _, t := range tools {
+		schema, err := parseInputSchema(t.schema)
+		if err != nil {
+			return nil, fmt.Errorf("schema of %s: %w", t.name, err)
+		}
+		e.tools[t.name], e.schemas[t.name] = t, schema
+		e.offered = append(e.offered, model.Tool{Name: t.name, Description: t.description, InputSchema: json.RawMessage(t.schema)})
+	}
+	return e, nil
+}
+
+// run runs one call and returns the content of its result. Its error is always a
+// toolError.
+func (e *executor) run(ctx context.Context, call model.Block) ([]model.Block, error) {
+	t, ok := e.tools[call.Name]
+	if !ok {
+		return nil, &toolError{text: "Unknown tool: " + call.Name, malformed: true}
+	}
+	if err := e.schemas[call.Name].validate(call.Input); err != nil {
+		return nil, &toolError{text: fmt.Sprintf("Bad input for %s: %v", call.Name, err), malformed: true}
+	}
+	content, err := t.run(ctx, call.Input)
+	if err != nil {
+		return nil, &toolError{text: err.Error()}
+	}
+	return content, nil
+}
+
+// runAll runs calls and returns their results in the same order, and how many calls were
+// malformed. Consecutive read-only calls run side by side; every other call runs alone,
+// after those before it.
+func (e *executor) runAll(ctx context.Context, calls []model.Block) (results []model.Block, malformedCount int) {
+	results = make([]model.Block, len(calls))
+	malformed := make([]bool, len(calls))
+	var reading sync.WaitGroup
+	run := func(i int) { results[i], malformed[i] = e.result(ctx, calls[i]) }
+	for i, call := range calls {
+		if e.tools[call.Name].readOnly {
+			reading.Go(func() { run(i) })
+			continue
+		}
+		reading.Wait()
+		run(i)
+	}
+	reading.Wait()
+	for _, m := range malformed {
+		if m {
+			malformedCount++
+		}
+	}
+	return results, malformedCount
+}
+
+// result runs one call, unless ctx has ended, and returns its tool_result block.
+func (e *executor) result(ctx context.Context, call model.Block) (block model.Block, malformed bool) {
+	if ctx.Err() != nil {
+		return model.ToolResult(call.ID, true, textBlocks("%s was not run: the query was cancelled.", call.Name)...), false
+	}
+	content, err := e.run(ctx, call)
+	if failure, ok := errors.AsType[*toolError](err); ok {
+		return model.ToolResult(call.ID, true, limitText(textBlocks("%s", failure.text))...), failure.malformed
+	}
+	return model.ToolResult(call.ID, false, limitText(content)...), false
+}
+
+// limitText returns the content of a result without blank texts and with long ones
+// clipped. Content that is empty becomes a text that says so.
+func limitText(content []model.Block) []model.Block {
+	var out []model.Block
+	for _, b := range content {
+		if b.Type == model.BlockText {
+			if strings.TrimSpace(b.Text) == "" {
+				continue
+			}
+			b.Text = render.Clip(b.Text, render.MaxTextBytes)
+		}
+		out = append(out, b)
+	}
+	if len(out) == 0 {
+		return textBlocks("(no output)")
+	}
+	return out
+}

@@ -1,0 +1,31 @@
+package tools
+
+import (
+	"context"
+
+	"assay/agent/builtin"
+	"assay/internal/model"
+)
+
+// ToolCompaction exports toolCompaction.
+func ToolCompaction() builtin.Compaction { return toolCompaction() }
+
+// ValidateInput parses a schema and validates an input against it.
+func ValidateInput(schema string, input []byte) error {
+	s, err := parseInputSchema(schema)
+	if err != nil {
+		return err
+	}
+	return s.validate(input)
+}
+
+// RegisterCall registers a call and returns a function that runs it.
+func (a *ExternalAgent) RegisterCall(name string, input []byte) (run func() (text string, isError bool), err error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	c := &externalCall{cancel: cancel, result: make(chan model.Block, 1)}
+	return func() (string, bool) {
+		a.runCall(ctx, c)
+		result := <-c.result
+		return model.PlainText(result.Content), result.IsError
+	}, a.register(c, name, input)
+}

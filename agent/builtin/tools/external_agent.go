@@ -1,0 +1,243 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+
+	"assay/agent/builtin"
+	"assay/agent/builtin/render"
+	"assay/internal/model"
+	"assay/internal/protocol"
+)
+
+// errQueryEnded is the error of a call that was still open when its query ended.
+var errQueryEnded = errors.New("the work on the query has ended")
+
+// ExternalAgent is an agent controlled by another program, which calls the tools of the
+// notebook one by one. Each call is sent to the server as a tool_use and a tool_result,
+// so that readers of the conversation see what they would see of a model of ours. It is
+// safe for concurrent use.
+type ExternalAgent struct {
+	agent     *builtin.Agent
+	executor  *executor
+	history   *builtin.Conversation // queries and their submissions; not sent to the server
+	cellLocks cellLocks
+	work      func(context.Context, ExternalTask) error // set by Run
+
+	mu          sync.Mutex
+	calls       map[*externalCall]bool // registered and not finished
+	closedErr   error                  // why no more calls are accepted; nil while they are
+	callCount   int                    // calls so far, for their ids
+	query       *openQuery             // the query that is being worked on; nil if none
+	activeCalls int                    // calls that have started, except submissions
+	changed     chan struct{}          // closed and replaced when calls or activeCalls shrinks
+}
+
+// ExternalTask is one query for the program.
+type ExternalTask struct {
+	Text         string // the query and the files that came with it
+	EarlierTasks string // earlier queries and submissions, for a program that does not remember them; "" if none
+
+	// Submitted is closed when a submission has ended the task. The program may still do
+	// some work then.
+	Submitted <-chan struct{}
+}
+
+// openQuery is a query that is being worked on.
+type openQuery struct {
+	requestID  string
+	submission *builtin.Submission // the latest valid one that ends the turn; nil if none
+	submitted  chan struct{}       // closed with the first such submission
+}
+
+// NewExternalAgent returns an agent on conn that has not started. Of the configuration it
+// uses Limits, Stderr, Log, Clock and NewTxID.
+func NewExternalAgent(conn protocol.Conn, cfg builtin.Config) (*ExternalAgent, error) {
+	a := &ExternalAgent{calls: map[*externalCall]bool{}, changed: make(chan struct{}), cellLocks: cellLocks{locked: map[string]chan struct{}{}}}
+	var err error
+	a.agent, err = builtin.NewAgent(readEndConn{conn, a.close}, cfg, Name, func(core *builtin.AgentCore) (builtin.Strategy, error) {
+		var err error
+		a.executor, err = newExecutor(append(notebookTools(core.Notebook), submissionTool(a.submit)))
+		a.history = builtin.NewConversation(core)
+		return builtin.NewSingleConversation(a.history, a.answer), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Run runs the agent as [builtin.Agent.Run] does. It calls work for each query, one after
+// the other. The query ends when work returns, with the status of its submission, or done
+// if there was none. An error of work without a submission ends the query as failed. work
+// must return soon after its context ends.
+func (a *ExternalAgent) Run(ctx context.Context, work func(context.Context, ExternalTask) error) error {
+	a.work = work
+	return a.agent.Run(ctx)
+}
+
+// Tools returns the tools that can be called: those of a notebook and submit_response.
+func (a *ExternalAgent) Tools() []model.Tool { return a.executor.offered }
+
+// ReportError sends an error of the program to the server. It ends nothing.
+func (a *ExternalAgent) ReportError(text string) { a.agent.SendError(text) }
+
+// Call runs a tool and returns the content of its result. Input is a JSON object; empty
+// means {}. The call ends early, and what it runs in the kernel is stopped, when ctx ends,
+// when its query is cancelled, or when the connection to the server ends.
+func (a *ExternalAgent) Call(ctx context.Context, name string, input json.RawMessage) (content []model.Block, isError bool) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c := &externalCall{cancel: cancel, result: make(chan model.Block, 1)}
+	if err := a.register(c, name, input); err != nil {
+		return textBlocks("%s was not run: %v.", name, err), true
+	}
+	a.agent.QueueToolCall(ctx, func(ctx context.Context) { a.runCall(ctx, c) })
+	select {
+	case result := <-c.result:
+		return result.Content, result.IsError
+	case <-ctx.Done():
+	}
+	if a.withdraw(c) {
+		return textBlocks("%s was not run: %v.", name, context.Cause(ctx)), true
+	}
+	result := <-c.result // it has started, and ends soon
+	return result.Content, result.IsError
+}
+
+// answer works on one query.
+func (a *ExternalAgent) answer(ctx context.Context, query protocol.AgentQuery) (status string, err error) {
+	q := &openQuery{requestID: query.RequestID, submitted: make(chan struct{})}
+	a.setQuery(q)
+	text := builtin.QueryText(query)
+	a.sendMessage(builtin.UserMessage(model.Text(text)), q)
+	a.agent.SendStatus(protocol.AgentThinking)
+	err = a.work(ctx, ExternalTask{Text: text, EarlierTasks: a.earlierTasks(), Submitted: q.submitted})
+	if ctx.Err() != nil || a.submissionOf(q) == nil {
+		a.cancelCalls(q, context.Cause(ctx))
+	}
+	a.setQuery(nil)
+	submission := a.submissionOf(q)
+	a.remember(text, submission)
+	if submission != nil {
+		return submission.EndStatus(), nil
+	}
+	return protocol.AgentDone, err
+}
+
+// setQuery sets the query that is being worked on; nil means none.
+func (a *ExternalAgent) setQuery(q *openQuery) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.query = q
+}
+
+func (a *ExternalAgent) submissionOf(q *openQuery) *builtin.Submission {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return q.submission
+}
+
+// remember adds a query and its submission to the history, which agent_clear_history
+// empties.
+func (a *ExternalAgent) remember(text string, submission *builtin.Submission) {
+	answer := "(Nothing.)"
+	if submission != nil {
+		answer = submission.Summary
+	}
+	a.history.AddUnsent(builtin.UserMessage(model.Text(text)), builtin.AssistantMessage(model.Text(answer)))
+}
+
+// earlierTasks returns the history as a text that can stand before a query.
+func (a *ExternalAgent) earlierTasks() string {
+	if len(a.history.Messages()) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	for _, m := range a.history.Messages() {
+		head := "You were asked:"
+		if m.Role == model.RoleAssistant {
+			head = "You handed in:"
+		}
+		text.WriteString(head + "\n\n" + model.PlainText(m.Content) + "\n\n")
+	}
+	return render.Clip(text.String(), render.MaxTextBytes) + "Now you are asked:\n\n"
+}
+
+// cancelCalls cancels the calls that were made for a query and waits for their end. A nil
+// cause means that the query has ended normally.
+func (a *ExternalAgent) cancelCalls(q *openQuery, cause error) {
+	if cause == nil {
+		cause = errQueryEnded
+	}
+	for {
+		a.mu.Lock()
+		left := false
+		for c := range a.calls {
+			if c.query == q {
+				left = true
+				c.cancel(cause)
+			}
+		}
+		changed := a.changed
+		a.mu.Unlock()
+		if !left {
+			return
+		}
+		<-changed
+	}
+}
+
+// close cancels all calls and makes later ones fail: the connection to the server has
+// ended.
+func (a *ExternalAgent) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closedErr = builtin.ErrConnectionEnded
+	for c := range a.calls {
+		c.cancel(builtin.ErrConnectionEnded)
+	}
+}
+
+// submit remembers a valid submission. It is called with mu locked, by runSubmission.
+func (a *ExternalAgent) submit(s builtin.Submission) error {
+	q := a.query
+	if q == nil {
+		return errors.New("nothing was asked, so there is nothing to hand in")
+	}
+	if s.EndStatus() == "" {
+		return nil
+	}
+	if q.submission == nil {
+		close(q.submitted)
+	}
+	q.submission = &s
+	return nil
+}
+
+// sendMessage sends a message to the server. It belongs to q, or to no query if q is nil.
+func (a *ExternalAgent) sendMessage(m model.Message, q *openQuery) {
+	requestID := ""
+	if q != nil {
+		requestID = q.requestID
+	}
+	a.agent.SendMessage(requestID, m, nil)
+}
+
+// readEndConn calls onReadEnd when its connection can no longer be read.
+type readEndConn struct {
+	protocol.Conn
+	onReadEnd func()
+}
+
+// Read reads the next frame.
+func (c readEndConn) Read() ([]byte, error) {
+	body, err := c.Conn.Read()
+	if err != nil {
+		c.onReadEnd()
+	}
+	return body, err
+}

@@ -1,0 +1,385 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent/builtin"
+	"assay/agent/builtin/agenttest"
+	"assay/agent/builtin/tools"
+	"assay/internal/model"
+	"assay/internal/protocol"
+)
+
+// externalHarness is an external agent with a fake server; the test is its program. The test
+// receives each task from tasks and ends it by sending its error to results, or by a submission.
+type externalHarness struct {
+	*agenttest.Server
+	agent     *tools.ExternalAgent
+	tasks     chan tools.ExternalTask
+	results   chan error
+	taskCount atomic.Int64 // tasks that the program got
+}
+
+// startExternal runs an external agent and initialises it.
+func startExternal(t *testing.T) *externalHarness {
+	t.Helper()
+	h := &externalHarness{tasks: make(chan tools.ExternalTask), results: make(chan error)}
+	created := make(chan *tools.ExternalAgent, 1)
+	h.Server = agenttest.Start(t, func(ctx context.Context, conn protocol.Conn) error {
+		agent, err := tools.NewExternalAgent(conn, builtin.Config{})
+		if err != nil {
+			return err
+		}
+		created <- agent
+		return agent.Run(ctx, h.work)
+	})
+	h.agent = <-created
+	h.Init(nil)
+	return h
+}
+
+// work is the program: it hands the task to the test and waits for its end.
+func (h *externalHarness) work(ctx context.Context, task tools.ExternalTask) error {
+	h.taskCount.Add(1)
+	select {
+	case h.tasks <- task:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-h.results:
+		return err
+	case <-task.Submitted:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// call calls a tool and returns the text of its result.
+func (h *externalHarness) call(name, input string) (string, bool) {
+	content, isError := h.agent.Call(context.Background(), name, json.RawMessage(input))
+	return model.PlainText(content), isError
+}
+
+// startCall calls a tool without waiting. The channel gets "IS_ERROR TEXT".
+func (h *externalHarness) startCall(ctx context.Context, name, input string) <-chan string {
+	done := make(chan string, 1)
+	go func() {
+		content, isError := h.agent.Call(ctx, name, json.RawMessage(input))
+		done <- fmt.Sprint(isError, " ", model.PlainText(content))
+	}()
+	return done
+}
+
+// sameCell reports whether two parameters name the same cell.
+func sameCell(a, b frame) bool { return a.Text("cell_id") == b.Text("cell_id") }
+
+// isAction returns a condition for frames: an action of that name.
+func isAction(action string) func(frame) bool {
+	return func(f frame) bool { return f.Text("action") == action }
+}
+
+// validSubmission is the input of a submission that ends the turn.
+const validSubmission = `{"summary":"<EVAL_ANSWER>1</EVAL_ANSWER> [EVAL_COMPLETE]","next_status":"done"}`
+
+func TestTL5_ExternalCallsAreSent(t *testing.T) {
+	t.Parallel()
+	h := startExternal(t)
+	from := len(h.Frames())
+	h.Query("count")
+	task := <-h.tasks
+	require.Equal(t, "count", task.Text)
+	require.Empty(t, task.EarlierTasks)
+	text, isError := h.call("create_cell", `{"position":0,"source":"print 45","auto_run":true}`)
+	require.False(t, isError)
+	require.Contains(t, text, "45")
+	text, isError = h.call("create_cell", `{"position":"x"}`)
+	require.True(t, isError)
+	require.Contains(t, text, "Bad input for create_cell")
+	text, isError = h.call("frobnicate", ``)
+	require.True(t, isError)
+	require.Equal(t, "Unknown tool: frobnicate", text)
+	text, isError = h.call("submit_response", validSubmission)
+	require.False(t, isError)
+	require.Equal(t, "Submitted.", text)
+	require.Equal(t, "done", h.AwaitEnd(from))
+
+	history := h.History()
+	require.Len(t, history, 9, "the task, and two for each call")
+	require.Equal(t, "count", model.PlainText(history[0].Content))
+	for i, name := range []string{"create_cell", "create_cell", "frobnicate", "submit_response"} {
+		use, result := history[2*i+1], history[2*i+2]
+		require.Equal(t, model.RoleAssistant, use.Role)
+		require.Equal(t, name, use.Content[0].Name)
+		require.Equal(t, use.Content[0].ID, result.Content[0].ToolUseID)
+	}
+	for _, f := range h.FramesOf("agent_history_updated") {
+		require.Equal(t, "q1", f.Text("request_id"))
+	}
+	require.Positive(t, h.Count("status", "executing"))
+}
+
+// A submission that is refused is not sent to the server.
+func TestTL6_InvalidExternalSubmissionIsNotSent(t *testing.T) {
+	t.Parallel()
+	h := startExternal(t)
+	text, isError := h.call("submit_response", validSubmission)
+	require.True(t, isError)
+	require.Equal(t, "nothing was asked, so there is nothing to hand in", text)
+	from := len(h.Frames())
+	h.Query("count")
+	<-h.tasks
+	_, isError = h.call("submit_response", `{"summary":"[EVAL_COMPLETE]","next_status":"finished"}`)
+	require.True(t, isError)
+	_, isError = h.call("submit_response", `{"summary":"more to come","next_status":"executing","continue":true}`)
+	require.False(t, isError)
+	h.results <- nil
+	require.Equal(t, "done", h.AwaitEnd(from))
+	require.Len(t, h.ToolResults(), 1, "only the valid one is sent")
+	require.Len(t, h.FramesOf("agent_error"), 2)
+}
+
+// A submission waits until no other call is active. A call that stops a cell does not wait.
+func TestTL6_ExternalSubmissionComesLast(t *testing.T) {
+	t.Parallel()
+	h := startExternal(t)
+	from := len(h.Frames())
+	h.Query("count")
+	<-h.tasks
+	running := h.startCall(t.Context(), "create_cell", `{"position":0,"source":"hang","auto_run":true}`)
+	h.Await(from, "the cell", isAction("create_cell"))
+	submitting := h.startCall(t.Context(), "submit_response", validSubmission)
+	text, _ := h.call("stop_cell", `{"cell_id":"c1"}`)
+	require.Contains(t, text, "asked to stop")
+	require.Contains(t, <-running, "false cell_id: c1\nstatus: interrupted")
+	require.Equal(t, "false Submitted.", <-submitting)
+	require.Equal(t, "done", h.AwaitEnd(from))
+	last := h.History()[len(h.History())-2]
+	require.Equal(t, "submit_response", last.Content[0].Name)
+}
+
+// A submission counts only for the query that was open when it was made.
+func TestTL6_LateExternalSubmissionIsRefused(t *testing.T) {
+	t.Parallel()
+	h := startExternal(t)
+	from := len(h.Frames())
+	h.Query("count")
+	<-h.tasks
+	late, err := h.agent.RegisterCall("submit_response", []byte(validSubmission))
+	require.NoError(t, err)
+	_, isError := h.call("submit_response", validSubmission)
+	require.False(t, isError)
+	require.Equal(t, "done", h.AwaitEnd(from))
+	from = len(h.Frames())
+	h.Query("count again")
+	task := <-h.tasks
+	text, isError := late()
+	require.True(t, isError)
+	require.Equal(t, "Nothing was submitted: something else is asked for now.", text)
+	select {
+	case <-task.Submitted:
+		require.Fail(t, "the next query has a submission")
+	default:
+	}
+	require.Len(t, h.ToolResults(), 1, "it is not sent")
+	_, isError = h.call("submit_response", validSubmission)
+	require.False(t, isError)
+	require.Equal(t, "done", h.AwaitEnd(from))
+}
+
+// After a question the next task comes with the earlier ones, until the history is cleared.
+func TestTL6_ExternalTaskHasEarlierTasks(t *testing.T) {
+	t.Parallel()
+	h := startExternal(t)
+	from := len(h.Frames())
+	h.Query("count")
+	<-h.tasks
+	_, isError := h.call("submit_response", `{"summary":"What?","next_status":"awaiting_user_response","questions":"Which rows?"}`)
+	require.False(t, isError)
+	require.Equal(t, "awaiting_user_response", h.AwaitEnd(from))
+	h.Query("all of them")
+	task := <-h.tasks
+	require.Equal(t, "all of them", task.Text)
+	require.Equal(t, "You were asked:\n\ncount\n\nYou handed in:\n\nWhat?\n\nNow you are asked:\n\n", task.EarlierTasks)
+	from = len(h.Frames())
+	h.results <- nil
+	require.Equal(t, "done", h.AwaitEnd(from))
+	h.Send(frame{"type": "agent_clear_history"})
+	from = len(h.Frames())
+	h.Query("anew")
+	require.Empty(t, (<-h.tasks).EarlierTasks)
+	h.results <- fmt.Errorf("start claude: no such file")
+	require.Equal(t, "start claude: no such file", h.AwaitEnd(from))
+}
+
+// A call whose context ends stops its cell, and no other.
+func TestCO11_CancelledExternalCallStopsItsCell(t *testing.T) {
+	t.Parallel()
+	h := startExternal(t)
+	h.call("create_cell", `{"position":0,"source":"hang"}`)
+	h.call("create_cell", `{"position":1,"source":"hang"}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	first := h.startCall(ctx, "run_cell", `{"cell_id":"c1"}`)
+	h.Await(0, "run of c1", func(f frame) bool { return isAction("run_cell")(f) && f.Object("params").Text("cell_id") == "c1" })
+	second := h.startCall(t.Context(), "run_cell", `{"cell_id":"c2"}`)
+	h.Await(0, "run of c2", func(f frame) bool { return isAction("run_cell")(f) && f.Object("params").Text("cell_id") == "c2" })
+	cancel()
+	require.Contains(t, <-first, "true ")
+	stop := h.Await(0, "stop_cell", isAction("stop_cell"))
+	require.Equal(t, "c1", stop.Object("params").Text("cell_id"))
+	h.call("stop_cell", `{"cell_id":"c2"}`)
+	require.Contains(t, <-second, "status: interrupted")
+	require.Equal(t, 2, h.Count("action", "stop_cell"))
+}
+
+func TestCO11_CancelledQueryEndsExternalCalls(t *testing.T) {
+	t.Parallel()
+	h := startExternal(t)
+	from := len(h.Frames())
+	h.Query("count")
+	<-h.tasks
+	running := h.startCall(t.Context(), "create_cell", `{"position":0,"source":"hang","auto_run":true}`)
+	h.Await(from, "the run", func(f frame) bool { return f.Text("status") == "executing" })
+	h.Await(from, "the cell", isAction("create_cell"))
+	h.call("get_context", "") // its response comes after the start of the run
+	h.Send(frame{"type": "agent_cancel", "request_id": "q1"})
+	require.Contains(t, <-running, "the query was cancelled")
+	require.Equal(t, "ready", h.AwaitEnd(from))
+	require.Len(t, h.Events("cancelled"), 1)
+	h.Await(from, "stop_cell", isAction("stop_cell"))
+	text, isError := h.call("create_cell", `{"position":0,"source":"print on","auto_run":true}`)
+	require.False(t, isError)
+	require.Contains(t, text, "on")
+}
+
+// A cancel without an id ends the calls that were made for the query. Calls that were made
+// before it go on.
+func TestCO11_CancelEndsOnlyExternalCallsOfItsQuery(t *testing.T) {
+	t.Parallel()
+	h := startExternal(t)
+	before := h.startCall(t.Context(), "create_cell", `{"position":0,"source":"hang","auto_run":true}`)
+	h.Await(0, "the first cell", isAction("create_cell"))
+	h.call("get_context", "") // its response comes after the start of the run
+	from := len(h.Frames())
+	h.Query("count")
+	<-h.tasks
+	during := h.startCall(t.Context(), "create_cell", `{"position":1,"source":"hang","auto_run":true}`)
+	h.Await(from, "the second cell", isAction("create_cell"))
+	h.call("get_context", "")
+	h.Send(frame{"type": "agent_cancel"})
+	require.Contains(t, <-during, "the query was cancelled")
+	h.Await(from, "cancelled", func(f frame) bool { return f.Object("metadata").Text("type") == "cancelled" })
+	require.Equal(t, []frame{{"cell_id": "c2"}}, slices.CompactFunc(h.StopRequests(), sameCell))
+	h.call("stop_cell", `{"cell_id":"c1"}`)
+	require.Contains(t, <-before, "status: interrupted")
+	require.Len(t, h.Events("cancelled"), 1)
+}
+
+// A query that is cancelled while it waits is no task for the program.
+func TestCO11_QueryCancelledWhileWaitingIsNoTask(t *testing.T) {
+	t.Parallel()
+	h := startExternal(t)
+	h.QueryAll("first", "second", "third")
+	require.Equal(t, "first", (<-h.tasks).Text)
+	h.Send(frame{"type": "agent_cancel", "request_id": "1"})
+	h.call("get_context", "") // handled after the cancel
+	h.results <- nil
+	require.Equal(t, "third", (<-h.tasks).Text)
+	h.results <- nil
+	h.AwaitEnds(3)
+	require.Len(t, h.Events("cancelled"), 1)
+	require.EqualValues(t, 2, h.taskCount.Load())
+}
+
+// Calls that run the same cell wait for each other; each gets the result of its own run.
+func TestCO3_ExternalCallsRunACellOneAtATime(t *testing.T) {
+	t.Parallel()
+	h := startExternal(t)
+	h.call("create_cell", `{"position":0,"source":"hang"}`)
+	running := h.startCall(t.Context(), "run_cell", `{"cell_id":"c1"}`)
+	h.Await(0, "the run", isAction("run_cell"))
+	editing := h.startCall(t.Context(), "edit_cell", `{"cell_id":"c1","source":"print new","auto_run":true}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting := h.startCall(ctx, "run_cell", `{"cell_id":"c1"}`)
+	h.call("get_context", "")
+	cancel()
+	require.Contains(t, <-waiting, "true ")
+	require.Zero(t, h.Count("action", "edit_cell"))
+	h.call("stop_cell", `{"cell_id":"c1"}`)
+	require.Contains(t, <-running, "interrupted")
+	require.Contains(t, <-editing, "new")
+}
+
+// Each of many calls at once is sent together with its result.
+func TestCO3_ExternalCallAndResultStayTogether(t *testing.T) {
+	t.Parallel()
+	h := startExternal(t)
+	var calls sync.WaitGroup
+	for i := range 100 {
+		calls.Go(func() {
+			text, isError := h.call("execute_code", fmt.Sprintf(`{"code":"number %d"}`, i))
+			if isError || !strings.Contains(text, fmt.Sprintf("number %d\n", i)) {
+				t.Errorf("%d: %s", i, text)
+			}
+		})
+	}
+	calls.Wait()
+	history := h.History()
+	require.Len(t, history, 200)
+	for i := 0; i < len(history); i += 2 {
+		require.Equal(t, history[i].Content[0].ID, history[i+1].Content[0].ToolUseID)
+	}
+}
+
+func TestCO1_ExternalCallsBeforeInitAndAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	ours, theirs := protocol.Pipe()
+	agent, err := tools.NewExternalAgent(theirs, builtin.Config{})
+	require.NoError(t, err)
+	require.Len(t, agent.Tools(), 13)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	content, isError := agent.Call(ctx, "get_context", nil)
+	require.True(t, isError)
+	require.Equal(t, "get_context was not run: context canceled.", model.PlainText(content))
+
+	over := make(chan error, 1)
+	go func() { over <- agent.Run(t.Context(), nil) }()
+	_, err = ours.Read() // ready
+	require.NoError(t, err)
+	content, isError = agent.Call(t.Context(), "get_context", nil)
+	require.True(t, isError)
+	require.Equal(t, "get_context was not run: the session has not begun.", model.PlainText(content))
+	require.NoError(t, ours.Close(protocol.CloseNormal, ""))
+	require.NoError(t, <-over)
+	content, isError = agent.Call(t.Context(), "get_context", nil)
+	require.True(t, isError)
+	require.Equal(t, "get_context was not run: the connection to the server ended.", model.PlainText(content))
+}
+
+// Any input of a call is sent as a JSON object.
+func TestCO10_ExternalCallsTakeAnyInput(t *testing.T) {
+	t.Parallel()
+	h := startExternal(t)
+	for _, input := range []string{``, `null`, `[]`, `7`, `"text"`, `{`, "\xff", `{"a":`, strings.Repeat("[", 100_000), `{"cell_id":{}}`} {
+		for _, tool := range []string{"delete_cell", "run_cell", "submit_response", ""} {
+			_, isError := h.call(tool, input)
+			require.True(t, isError, input)
+		}
+	}
+	for _, m := range h.History() {
+		if m.Role == model.RoleAssistant {
+			require.Equal(t, byte('{'), m.Content[0].Input[0])
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"assay/agent/builtin"
+	"assay/internal/model"
+	"assay/internal/protocol"
+)
+
+// externalCall is one call of a tool by the program.
+type externalCall struct {
+	block   model.Block // the tool_use
+	query   *openQuery  // the open query when the call was registered; nil if none
+	started bool
+	active  bool // counted in activeCalls; false for submissions
+	cancel  context.CancelCauseFunc
+	result  chan model.Block // buffer of 1
+}
+
+// register accepts a call, or returns an error if the connection to the server has ended.
+func (a *ExternalAgent) register(c *externalCall, name string, input json.RawMessage) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closedErr != nil {
+		return a.closedErr
+	}
+	a.callCount++
+	c.block = model.ToolUse(fmt.Sprintf("toolu_hands_%d", a.callCount), name, objectInput(input))
+	c.query = a.query
+	a.calls[c] = true
+	return nil
+}
+
+// objectInput returns the input of a call as a JSON object that a conversation can hold.
+// Input that is no object is wrapped into one, which no tool accepts; the tool's error then
+// quotes it.
+func objectInput(input json.RawMessage) json.RawMessage {
+	trimmed := bytes.TrimSpace(input)
+	switch {
+	case len(trimmed) == 0, bytes.Equal(trimmed, []byte("null")):
+		return json.RawMessage("{}")
+	case trimmed[0] == '{' && json.Valid(trimmed) && !protocol.IsDeeperThan(trimmed, builtin.MaxInputDepth):
+		return builtin.SanitizeInput(trimmed)
+	default:
+		wrapped, _ := json.Marshal(map[string]string{"input": string(input)}) //nolint:errchkjson // a string
+		return wrapped
+	}
+}
+
+// withdraw removes a call that has not started. It reports false if the call has started.
+func (a *ExternalAgent) withdraw(c *externalCall) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c.started {
+		return false
+	}
+	a.removeLocked(c)
+	return true
+}
+
+func (a *ExternalAgent) removeLocked(c *externalCall) {
+	delete(a.calls, c)
+	close(a.changed)
+	a.changed = make(chan struct{})
+}
+
+// start marks a call as started. It reports false if the call has been withdrawn.
+func (a *ExternalAgent) start(c *externalCall) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c.started = a.calls[c]
+	c.active = c.started && a.agent.IsInitialised() && !isSubmission(c.block.Name)
+	if c.active {
+		if a.activeCalls++; a.activeCalls == 1 {
+			a.agent.SendStatus(protocol.AgentExecuting)
+		}
+	}
+	return c.started
+}
+
+// runCall runs a call as a job of the agent's queue, so that no init is applied meanwhile.
+func (a *ExternalAgent) runCall(ctx context.Context, c *externalCall) {
+	if !a.start(c) {
+		return
+	}
+	switch {
+	case !a.agent.IsInitialised():
+		a.finish(c, model.ToolResult(c.block.ID, true, textBlocks("%s was not run: the session has not begun.", c.block.Name)...), false)
+	case isSubmission(c.block.Name):
+		a.runSubmission(ctx, c)
+	default:
+		a.finish(c, a.runTool(ctx, c.block), true)
+	}
+}
+
+// runTool runs a tool. Only one call at a time may run the same cell.
+func (a *ExternalAgent) runTool(ctx context.Context, use model.Block) model.Block {
+	var input cellInput
+	runsCell := use.Name == "run_cell" || use.Name == "edit_cell"
+	if runsCell && json.Unmarshal(use.Input, &input) == nil && input.CellID != "" {
+		unlock, err := a.cellLocks.lock(ctx, input.CellID)
+		if err != nil {
+			return model.ToolResult(use.ID, true, textBlocks("%v", err)...)
+		}
+		defer unlock()
+	}
+	result, _ := a.executor.result(ctx, use)
+	return result
+}
+
+// finish ends a call with its result. If send is true it sends the call to the server.
+func (a *ExternalAgent) finish(c *externalCall, result model.Block, send bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if send {
+		a.sendCallLocked(c, result)
+	}
+	if c.active {
+		if a.activeCalls--; a.activeCalls == 0 {
+			a.sendIdleStatusLocked()
+		}
+	}
+	a.removeLocked(c)
+	c.result <- result
+}
+
+// sendIdleStatusLocked sends the status of an agent without active calls: ready between
+// queries, thinking during one, and none after its submission.
+func (a *ExternalAgent) sendIdleStatusLocked() {
+	switch {
+	case a.query == nil:
+		a.agent.SendStatus(protocol.AgentReady)
+	case a.query.submission == nil:
+		a.agent.SendStatus(protocol.AgentThinking)
+	}
+}
+
+// sendCallLocked sends a call and its result, with no other message between them.
+func (a *ExternalAgent) sendCallLocked(c *externalCall, result model.Block) {
+	a.sendMessage(builtin.AssistantMessage(c.block), c.query)
+	a.sendMessage(builtin.UserMessage(result), c.query)
+}
+
+// runSubmission runs a submission once no other call is active: whoever sees it may take
+// the work for finished. An invalid submission, and one for a query that is no longer open,
+// is only reported as an error.
+func (a *ExternalAgent) runSubmission(ctx context.Context, c *externalCall) {
+	for {
+		a.mu.Lock()
+		if a.activeCalls == 0 {
+			break
+		}
+		changed := a.changed
+		a.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			a.rejectSubmission(c, model.ToolResult(c.block.ID, true, textBlocks("Nothing was submitted: %v.", context.Cause(ctx))...))
+			return
+		}
+	}
+	result := a.submissionResultLocked(ctx, c)
+	accepted := !result.IsError
+	if accepted {
+		a.sendCallLocked(c, result)
+	}
+	a.mu.Unlock()
+	if !accepted {
+		a.rejectSubmission(c, result)
+		return
+	}
+	a.finish(c, result, false)
+}
+
+// submissionResultLocked runs submit_response if the call's query is still open.
+func (a *ExternalAgent) submissionResultLocked(ctx context.Context, c *externalCall) model.Block {
+	if a.query != nil && a.query != c.query {
+		return model.ToolResult(c.block.ID, true, textBlocks("Nothing was submitted: something else is asked for now.")...)
+	}
+	result, _ := a.executor.result(ctx, c.block)
+	return result
+}
+
+// rejectSubmission ends a submission with an error and reports that to the server.
+func (a *ExternalAgent) rejectSubmission(c *externalCall, result model.Block) {
+	a.ReportError(c.block.Name + " was refused: " + model.PlainText(result.Content))
+	a.finish(c, result, false)
+}
+
+// cellLocks lets one call at a time run a cell: the ends of two runs of the same cell could
+// not be told apart.
+type cellLocks struct {
+	mu     sync.Mutex
+	locked map[string]chan struct{} // by cell id; closed when the cell is unlocked
+}
+
+// lock waits until no other call runs the cell. It returns an error if ctx ends first.
+func (l *cellLocks) lock(ctx context.Context, cellID string) (unlock func(), err error) {
+	for {
+		l.mu.Lock()
+		unlocked, busy := l.locked[cellID]
+		if !busy {
+			mine := make(chan struct{})
+			l.locked[cellID] = mine
+			l.mu.Unlock()
+			return func() { l.unlock(cellID, mine) }, nil
+		}
+		l.mu.Unlock()
+		select {
+		case <-unlocked:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("another call runs cell %s, and the wait for it was given up: %w", cellID, context.Cause(ctx))
+		}
+	}
+}
+
+func (l *cellLocks) unlock(cellID string, mine chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.locked, cellID)
+	close(mine)
+}

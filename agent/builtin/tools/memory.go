@@ -1,0 +1,142 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/internal/model"
+)
+
+// contextFile is the name of the memory file that the agent can add to.
+const contextFile = "context"
+
+// memory is a folder of five Markdown files that last from session to session. It is safe
+// for concurrent use.
+type memory struct {
+	dir   string
+	clock func() time.Time
+	mu    sync.Mutex // serialises appended entries
+}
+
+// memorySections is the content of the memory files when the agent started.
+type memorySections []memorySection
+
+type memorySection struct{ title, text string }
+
+// memoryFiles returns names and titles of the files in the order of the system prompt.
+func memoryFiles() []struct{ name, title string } {
+	return []struct{ name, title string }{
+		{"soul", "Your Identity"},
+		{"user", "Your User"},
+		{"telos", "Your Purpose"},
+		{contextFile, "Recent Context"},
+		{"harness", "Your Architecture (Self-Awareness)"},
+	}
+}
+
+func (m *memory) path(name string) string { return filepath.Join(m.dir, name+".md") }
+
+// load reads all five files. A missing file is an error that names it.
+func (m *memory) load() (memorySections, error) {
+	var sections memorySections
+	for _, file := range memoryFiles() {
+		text, err := os.ReadFile(m.path(file.name))
+		if err != nil {
+			return nil, fmt.Errorf("load the memory: %w", err)
+		}
+		sections = append(sections, memorySection{file.title, string(text)})
+	}
+	return sections, nil
+}
+
+// tools returns the two tools of an agent with a memory.
+func (m *memory) tools() []tool {
+	return []tool{
+		{
+			name:        "read_memory",
+			description: "Read one of your memory files as it is now.",
+			schema:      objectSchema(`"name":{"type":"string","enum":["soul","user","telos","context","harness"]}`, "name"),
+			readOnly:    true,
+			run:         decodingInput(m.readFile),
+		},
+		{
+			name: "update_context",
+			description: "Add an entry to your memory file context, for what will matter in later sessions. " +
+				"You see it with read_memory at once, and in your instructions from the next start on.",
+			schema: objectSchema(`"category":{"type":"string","description":"One or two words."},
+				"summary":{"type":"string","description":"One sentence."},
+				"details":{"type":"string"},
+				"followup":{"type":"string","description":"What is to be done later."}`, "category", "summary", "details"),
+			run: decodingInput(m.addEntry),
+		},
+	}
+}
+
+// readFile is read_memory. A missing file is no failure: the result says so.
+func (m *memory) readFile(_ context.Context, input struct{ Name string }) ([]model.Block, error) {
+	text, err := os.ReadFile(m.path(input.Name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return textBlocks("Error: the memory has no file %s.md", input.Name), nil
+	case err != nil:
+		return nil, err
+	case len(strings.TrimSpace(string(text))) == 0:
+		return textBlocks("(the file is empty)"), nil
+	}
+	return []model.Block{model.Text(string(text))}, nil
+}
+
+// contextEntry is the input of update_context.
+type contextEntry struct{ Category, Summary, Details, Followup string }
+
+// addEntry is update_context. It appends the entry in one write, so that other processes
+// never read half of it.
+func (m *memory) addEntry(_ context.Context, e contextEntry) ([]model.Block, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	file, err := os.OpenFile(m.path(contextFile), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	text := "\n" + e.markdown(m.clock())
+	if !endsInNewline(file) {
+		text = "\n" + text
+	}
+	_, err = file.WriteString(text)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	return textBlocks("The entry was added with success."), nil
+}
+
+// markdown returns the entry as it stands in the file.
+func (e contextEntry) markdown(now time.Time) string {
+	lines := []string{
+		fmt.Sprintf("### %s - [%s]", now.Format("2006-01-02 15:04"), strings.Join(strings.Fields(e.Category), " ")),
+		"**Summary:** " + strings.TrimSpace(e.Summary),
+		"**Details:** " + strings.TrimSpace(e.Details),
+	}
+	if followup := strings.TrimSpace(e.Followup); followup != "" {
+		lines = append(lines, "**Follow-up:** "+followup)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// endsInNewline reports whether a file ends with a newline or is empty.
+func endsInNewline(file *os.File) bool {
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil || size == 0 {
+		return err == nil
+	}
+	last := make([]byte, 1)
+	_, err = file.ReadAt(last, size-1)
+	return err == nil && last[0] == '\n'
+}

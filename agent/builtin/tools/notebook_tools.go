@@ -1,0 +1,106 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/agent/builtin"
+	"assay/agent/builtin/render"
+	"assay/internal/model"
+)
+
+// notebook has the functions of the tools that work on a notebook.
+type notebook struct{ *builtin.Notebook }
+
+// params are the parameters of an action.
+type params = map[string]any
+
+// notebookTools returns the tools with which a model works on a notebook: all but
+// submit_response.
+func notebookTools(n *builtin.Notebook) []tool {
+	return slices.Concat(notebook{n}.viewTools(), notebook{n}.cellTools(), notebook{n}.kernelTools())
+}
+
+// viewTools returns the tools that change nothing.
+func (n notebook) viewTools() []tool {
+	return []tool{
+		{
+			name:        "get_context",
+			description: "Show the notebook: every cell with its position, cell_id, state, source, outputs and widgets.",
+			schema:      objectSchema(""),
+			readOnly:    true,
+			run:         decodingInput(n.showContext),
+		},
+		{
+			name:        "request_globals_summary",
+			description: "List the variables of the kernel with their types, shapes and columns.",
+			schema:      objectSchema(""),
+			readOnly:    true,
+			run:         decodingInput(n.showGlobals),
+		},
+		{
+			name:        "request_reactivity_summary",
+			description: "Show which cells run again when a signal or a widget changes.",
+			schema:      objectSchema(""),
+			readOnly:    true,
+			run:         decodingInput(n.showReactivity),
+		},
+	}
+}
+
+// showContext is get_context. In a long notebook every cell is clipped to its share, so
+// that the model sees something of each.
+func (n notebook) showContext(ctx context.Context, _ noInput) ([]model.Block, error) {
+	overview, err := n.Overview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cells := make([]string, len(overview.Cells))
+	total := 0
+	for i, cell := range overview.Cells {
+		cells[i] = cell.Text()
+		total += len(cells[i])
+	}
+	head := fmt.Sprintf("notebook %q, %d cells", overview.Name, overview.Count)
+	if room := render.MaxTextBytes - len(head) - 1; total > room {
+		for i := range cells {
+			cells[i] = render.Clip(cells[i], room/len(cells)-1)
+		}
+	}
+	return textBlocks("%s\n%s", head, strings.Join(cells, "\n")), nil
+}
+
+// showGlobals is request_globals_summary. It says if the list is incomplete or out of date.
+func (n notebook) showGlobals(ctx context.Context, _ noInput) ([]model.Block, error) {
+	var answer struct {
+		Summary   json.RawMessage `json:"summary"`
+		Truncated bool            `json:"truncated"`
+		Stale     bool            `json:"stale"`
+		AgeMS     int64           `json:"age_ms"`
+	}
+	if err := n.Act(ctx, "request_globals_summary", params{}, &answer); err != nil {
+		return nil, err
+	}
+	text := string(answer.Summary)
+	if answer.Truncated {
+		text = "(not all variables are listed)\n" + text
+	}
+	if answer.Stale {
+		text = fmt.Sprintf("(the kernel is busy: this is what it said %d ms ago)\n%s", answer.AgeMS, text)
+	}
+	return textBlocks("%s", text), nil
+}
+
+// showReactivity is request_reactivity_summary.
+func (n notebook) showReactivity(ctx context.Context, _ noInput) ([]model.Block, error) {
+	var answer struct {
+		Summary string `json:"summary"`
+	}
+	if err := n.Act(ctx, "request_reactivity_summary", params{}, &answer); err != nil {
+		return nil, err
+	}
+	return textBlocks("%s", answer.Summary), nil
+}

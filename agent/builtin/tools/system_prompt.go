@@ -1,0 +1,30 @@
+package tools
+
+import (
+	_ "embed" // for the rules of the notebook
+	"strings"
+
+	"assay/agent/builtin"
+)
+
+//go:embed rules.md
+var notebookRules string
+
+// NotebookRules returns the part of the system prompt that says how to work in a notebook
+// with these tools, for a program that instructs a model of its own.
+func NotebookRules() string { return strings.TrimSpace(notebookRules) }
+
+// systemPrompt returns the system prompt: the agent's name, its memory, the rules.
+func systemPrompt(name string, memory memorySections) string {
+	parts := append([]string{builtin.Introduction(name)}, memory.promptParts()...)
+	return strings.Join(append(parts, NotebookRules()), "\n\n")
+}
+
+// promptParts returns the sections as they stand in a system prompt.
+func (s memorySections) promptParts() []string {
+	var parts []string
+	for _, section := range s {
+		parts = append(parts, "## "+section.title+"\n\n"+strings.TrimSpace(section.text))
+	}
+	return parts
+}

@@ -1,0 +1,101 @@
+// Package tools is the strategy of an agent whose model calls tools: it calls the model,
+// runs the tools that the reply calls, returns their results to the model, and so on
+// until the model submits or calls none.
+//
+// It also defines the tools themselves: those of a notebook, submit_response and those of
+// a memory. [ExternalAgent] lets another program call them instead of a model of ours;
+// [Ask] answers a single prompt with the tools of the memory, without a notebook.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"assay/agent/builtin"
+	"assay/internal/model"
+	"assay/internal/protocol"
+)
+
+// Name is the name of the strategy.
+const Name = "tools"
+
+// Config configures an agent of this strategy.
+type Config struct {
+	Agent     builtin.Config
+	MemoryDir string // folder with the five memory files; "" means no memory
+}
+
+// Run runs an agent of this strategy on conn; see [builtin.Run]. A memory that cannot be
+// read is an error before the first frame.
+func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
+	return builtin.Run(ctx, conn, cfg.Agent, Name, func(core *builtin.AgentCore) (builtin.Strategy, error) {
+		return newStrategy(core, cfg.MemoryDir)
+	})
+}
+
+// strategy works on queries with tools.
+type strategy struct {
+	conversation *builtin.Conversation
+	executor     *executor
+	system       []model.Block
+
+	submitted *builtin.Submission // by a call of the current round; nil if there was none
+}
+
+func newStrategy(core *builtin.AgentCore, memoryDir string) (builtin.Strategy, error) {
+	s := &strategy{conversation: builtin.NewConversation(core)}
+	list := slices.Concat(notebookTools(core.Notebook), []tool{submissionTool(s.submit)})
+	var sections memorySections
+	if memoryDir != "" {
+		memory := &memory{dir: memoryDir, clock: core.Config.Clock}
+		var err error
+		if sections, err = memory.load(); err != nil {
+			return nil, err
+		}
+		list = append(list, memory.tools()...)
+	}
+	var err error
+	s.system = []model.Block{model.Text(systemPrompt(core.Config.Name, sections))}
+	s.executor, err = newExecutor(list)
+	return builtin.NewSingleConversation(s.conversation, s.answer), err
+}
+
+// answer works on one query.
+func (s *strategy) answer(ctx context.Context, query protocol.AgentQuery) (status string, err error) {
+	s.conversation.AddUserText(builtin.QueryText(query))
+	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.system, Tools: s.executor.offered, Compaction: toolCompaction()}
+	return (&turn{strategy: s, modelCall: modelCall}).run(ctx)
+}
+
+// submit remembers a valid submission.
+func (s *strategy) submit(submission builtin.Submission) error {
+	s.submitted = &submission
+	return nil
+}
+
+// submissionTool returns the tool submit_response. It passes valid submissions to accept,
+// whose error is the result of the call.
+func submissionTool(accept func(builtin.Submission) error) tool {
+	statuses, _ := json.Marshal([]string{ //nolint:errchkjson // strings
+		protocol.AgentExecuting, "fixing", protocol.AgentThinking, protocol.AgentAwaitingUser,
+		protocol.AgentAwaitingCell, protocol.AgentAwaitingWidget, protocol.AgentDone,
+	})
+	return tool{
+		name: builtin.SubmitTool,
+		description: "Hand in the answer, or a question, and end your turn. It is run after all other tools of the same reply. " +
+			"next_status says how it goes on: done when the task is finished, awaiting_user_response with a question.",
+		schema: objectSchema(fmt.Sprintf(`"summary":{"type":"string","description":"What was done and found. The task may ask for a certain form."},
+			"next_status":{"type":"string","enum":%s},
+			"plan":{"description":"Steps that are done and that are left."},
+			"questions":{"description":"What the user has to answer."},
+			"continue":{"type":"boolean","description":"With next_status executing, fixing or thinking: go on at once."}`, statuses), "summary", "next_status"),
+		run: decodingInput(func(_ context.Context, submission builtin.Submission) ([]model.Block, error) {
+			if err := accept(submission); err != nil {
+				return nil, err
+			}
+			return textBlocks("Submitted."), nil
+		}),
+	}
+}

@@ -1,0 +1,133 @@
+package tools
+
+import (
+	"context"
+	"slices"
+
+	"assay/agent/builtin"
+	"assay/internal/model"
+	"assay/internal/protocol"
+)
+
+// maxMalformedRounds is how many rounds in a row may consist of malformed calls only.
+const maxMalformedRounds = 3
+
+// submitReminder is sent once per query of an evaluation, to a model that ended with a
+// text and has not submitted.
+const submitReminder = "Nothing has been submitted yet. If your work is finished, call submit_response now; otherwise go on with your tools."
+
+// turn is the work on one query.
+type turn struct {
+	*strategy
+	modelCall       *builtin.ModelCall
+	reminded        bool
+	malformedRounds int // in a row
+}
+
+// run calls the model and runs its tools until the turn ends. It returns the status with
+// which the turn ends.
+func (t *turn) run(ctx context.Context) (string, error) {
+	for {
+		reply, err := t.modelCall.Reply(ctx)
+		if err != nil {
+			return "", err
+		}
+		var status string
+		if calls := model.ToolUses(reply.Content); len(calls) > 0 {
+			status, err = t.runCalls(ctx, reply, calls)
+		} else {
+			t.conversation.AddReply(reply)
+			status = t.finish()
+		}
+		if status != "" || err != nil {
+			return status, err
+		}
+	}
+}
+
+// finish returns the status after a reply without calls. In an evaluation it first reminds
+// the model once to submit, and returns "".
+func (t *turn) finish() (status string) {
+	if !t.conversation.EvalMode || t.reminded {
+		return protocol.AgentDone
+	}
+	t.reminded = true
+	t.conversation.AddUserText(submitReminder)
+	return ""
+}
+
+// runCalls runs the calls of a reply, adds their results and returns the status with which
+// the turn ends, or "". A submission runs last, and a reply with a submission is sent to the
+// server only after its other calls: whoever sees it may take the work for finished.
+func (t *turn) runCalls(ctx context.Context, reply *model.Response, calls []model.Block) (status string, err error) {
+	work, submissions := splitCalls(calls)
+	if len(submissions) == 0 {
+		t.conversation.AddReply(reply)
+	}
+	t.conversation.SendStatus(protocol.AgentExecuting)
+	t.submitted = nil
+	results, malformed := t.executor.runAll(ctx, work)
+	if len(submissions) > 0 {
+		t.conversation.AddReply(reply)
+		more, moreMalformed := t.executor.runAll(ctx, submissions)
+		results, malformed = append(results, more...), malformed+moreMalformed
+	}
+	t.conversation.AddToolResults(inCallOrder(calls, results))
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if t.submitted != nil {
+		return t.submitted.EndStatus(), nil
+	}
+	return "", t.countMalformed(malformed == len(calls))
+}
+
+// countMalformed returns a limit error after too many rounds in a row of which no call
+// could be run.
+func (t *turn) countMalformed(malformed bool) error {
+	if !malformed {
+		t.malformedRounds = 0
+		return nil
+	}
+	if t.malformedRounds++; t.malformedRounds < maxMalformedRounds {
+		return nil
+	}
+	return &builtin.LimitError{Limit: "malformed_turns", Configured: maxMalformedRounds, Measured: t.malformedRounds}
+}
+
+// splitCalls separates the submissions from the other calls.
+func splitCalls(calls []model.Block) (work, submissions []model.Block) {
+	for _, call := range calls {
+		if isSubmission(call.Name) {
+			submissions = append(submissions, call)
+		} else {
+			work = append(work, call)
+		}
+	}
+	return work, submissions
+}
+
+// inCallOrder returns the results in the order of their calls.
+func inCallOrder(calls, results []model.Block) []model.Block {
+	ordered := make([]model.Block, 0, len(calls))
+	for _, call := range calls {
+		for _, r := range results {
+			if r.ToolUseID == call.ID {
+				ordered = append(ordered, r)
+				break
+			}
+		}
+	}
+	return ordered
+}
+
+// toolCompaction lets tool calls be dropped together with their results.
+func toolCompaction() builtin.Compaction {
+	return builtin.Compaction{
+		Note: "[Earlier tool calls and their results were dropped here to make room. The notebook still shows what they did.]",
+		IsRound: func(act, outcome model.Message) bool {
+			other := slices.ContainsFunc(outcome.Content, func(b model.Block) bool { return b.Type != model.BlockToolResult })
+			return len(model.ToolUses(act.Content)) > 0 && len(outcome.Content) > 0 && !other
+		},
+	}
+}

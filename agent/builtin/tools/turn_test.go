@@ -1,0 +1,155 @@
+package tools_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/agent/builtin"
+	"assay/agent/builtin/agenttest"
+	"assay/agent/builtin/tools"
+	"assay/internal/model"
+)
+
+// Calls are dropped together with their results, and the rest stays a valid transcript.
+func TestCO5_CompactionDropsWholeRounds(t *testing.T) {
+	t.Parallel()
+	messages := []model.Message{builtin.UserMessage(model.Text("task"))}
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		messages = append(messages, builtin.AssistantMessage(model.Text("now "+id), agenttest.ContextCall(id)), builtin.UserMessage(model.ToolResult(id, false, model.Text("result "+id))))
+	}
+	short, dropped := tools.ToolCompaction().Compact(messages)
+	require.Equal(t, 2, dropped)
+	require.Len(t, short, len(messages)-4+1)
+	require.Equal(t, messages[0], short[0])
+	require.Contains(t, model.PlainText(short[1].Content), "dropped")
+	require.Equal(t, messages[5:], short[2:])
+	status, text := agenttest.CheckTranscript(short)
+	require.Equal(t, http.StatusOK, status, text)
+
+	same, dropped := tools.ToolCompaction().Compact(short)
+	require.Zero(t, dropped)
+	require.Equal(t, short, same)
+}
+
+func TestTL8_SimpleAnswerIsOneCall(t *testing.T) {
+	t.Parallel()
+	p := startTools(t, `{"content":"4"}`, `{"content":"never"}`)
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("2+2?"))
+	require.Equal(t, 1, p.ModelCalls())
+	require.Equal(t, []model.Message{builtin.UserMessage(model.Text("2+2?")), builtin.AssistantMessage(model.Text("4"))}, p.History())
+}
+
+func TestTL8_OneToolRoundIsTwoCalls(t *testing.T) {
+	t.Parallel()
+	p := startTools(t, agenttest.CallLine("get_context", `{}`), `{"content":"empty","expect":{"tool_result_contains":"0 cells"}}`, `{"content":"never"}`)
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, 2, p.ModelCalls())
+	require.Len(t, p.History(), 4)
+}
+
+func TestTL6_ValidSubmissionEndsTheTurn(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[string]string{
+		"done": "done", "executing": "done", "fixing": "done", "thinking": "done",
+		"awaiting_user_response": "awaiting_user_response", "awaiting_cell_execution": "awaiting_cell_execution",
+		"awaiting_user_widget_input": "awaiting_user_widget_input",
+	} {
+		p := startTools(t, agenttest.CallLine("submit_response", fmt.Sprintf(`{"summary":"s","next_status":%q,"plan":["a"],"questions":"b?"}`, status)), `{"content":"never"}`)
+		p.Init(frame{"eval_mode": true})
+		require.Equal(t, want, p.Ask("go"))
+		require.Equal(t, 1, p.ModelCalls())
+		text, isError := p.ToolResult(0)
+		require.False(t, isError)
+		require.Equal(t, "Submitted.", text)
+	}
+}
+
+func TestTL6_ContinueDoesNotEndTheTurn(t *testing.T) {
+	t.Parallel()
+	p := startTools(t, agenttest.CallLine("submit_response", `{"summary":"half","next_status":"executing","continue":true}`), agenttest.SubmitLine("1"))
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, 2, p.ModelCalls())
+}
+
+func TestTL6_InvalidSubmissionDoesNotEndTheTurn(t *testing.T) {
+	t.Parallel()
+	p := startTools(t,
+		agenttest.CallLine("submit_response", `{"summary":"s","next_status":"finished"}`),
+		agenttest.CallLine("submit_response", `{"next_status":"done"}`), agenttest.SubmitLine("1"))
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, 3, p.ModelCalls())
+	for i, want := range []string{`next_status: "finished" does not fit {"type":"string","enum":["executing",`, "summary: missing"} {
+		text, isError := p.ToolResult(i)
+		require.True(t, isError)
+		require.Contains(t, text, want)
+	}
+}
+
+// A submission is sent and run after all other calls of its reply, because whoever sees it may
+// take the work for finished. The results keep the order of the calls.
+func TestTL6_SubmissionComesLast(t *testing.T) {
+	t.Parallel()
+	p := startTools(t, strings.ReplaceAll(`{"content":[{"type":"tool_use","id":"s","name":"submit_response","input":{"summary":"[EVAL_COMPLETE]","next_status":"done"}},
+		{"type":"tool_use","id":"c","name":"create_cell","input":{"position":0,"source":"print 1","auto_run":true}}]}`, "\n", ""))
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "done", p.Ask("go"))
+	var order []string
+	for _, f := range p.Frames() {
+		switch f.Text("type") {
+		case "agent_action", "agent_history_updated":
+			order = append(order, f.Text("type")+f.Object("entry").Text("role"))
+		}
+	}
+	require.Equal(t, []string{"agent_history_updateduser", "agent_action", "agent_history_updatedassistant", "agent_history_updateduser"}, order)
+	results := p.ToolResults()
+	require.Equal(t, "s", results[0].ToolUseID)
+	require.Equal(t, "c", results[1].ToolUseID)
+}
+
+func TestTL7_OneReminderInAnEvaluation(t *testing.T) {
+	t.Parallel()
+	p := startTools(t, `{"content":"I am done"}`, `{"content":"Really","expect":{"last_user_contains":"submit_response"}}`, `{"content":"never"}`)
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, 2, p.ModelCalls())
+
+	p = startTools(t, `{"content":""}`, agenttest.SubmitLine("1"))
+	p.Init(frame{"eval_mode": true})
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, 2, p.ModelCalls())
+}
+
+func TestTL7_NoReminderOutsideOfAnEvaluation(t *testing.T) {
+	t.Parallel()
+	p := startTools(t, `{"content":"I am done"}`, `{"content":"never"}`)
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, 1, p.ModelCalls())
+}
+
+// The first message has the query, followed by its contextual_node_data.
+func TestTL2_ContextualNodeData(t *testing.T) {
+	t.Parallel()
+	p := startTools(t, `{"content":"x"}`)
+	p.Init(nil)
+	p.Send(frame{"type": "agent_query", "query": "count", "request_id": "q1", "contextual_node_data": []frame{{"type": "File", "path": "a.csv"}}})
+	p.Await(0, "done", func(f frame) bool { return f.Text("status") == "done" })
+	require.Equal(t, "count\n\n<ContextualNodeData>[{\"path\":\"a.csv\",\"type\":\"File\"}]</ContextualNodeData>", p.History()[0].Content[0].Text)
+}
+
+func TestTL7_EmptyQuery(t *testing.T) {
+	t.Parallel()
+	p := startTools(t, `{"content":"x"}`)
+	p.Init(nil)
+	require.Equal(t, "done", p.Ask(" "))
+	require.Equal(t, "the query is empty", p.FramesOf("agent_error")[0].Text("error"))
+	require.Empty(t, p.History())
+}
