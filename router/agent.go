@@ -5,232 +5,96 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"assay/internal/protocol"
 	"assay/internal/trace"
 )
 
-// agentHard is how far an agent's queue may grow past its bound while the agent
-// has its time to read on, in bytes.
-const agentHard = 8 * MaxQueueBytes
+// maxStalledAgentBytes is how much may wait for an agent that does not read, which
+// gets what it must get although its queue is full.
+const maxStalledAgentBytes = 8 * MaxQueueBytes
 
-// place says who answers an action.
-func place(action string) (kernel, document, needsCell bool) {
-	switch action {
-	case "request_globals_summary", "request_reactivity_summary", "execute_code", "get_global_info", "reset_kernel_globals":
-		return true, false, false
-	case "get_context", "create_cell", "create_markdown_cell", "set_widget":
-		return false, true, false
-	case "edit_cell", "delete_cell", "move_cell", "run_cell", "stop_cell":
-		return false, true, true
-	default:
-		return false, false, false
-	}
+// AttachAgent makes conn the session's agent, and owns conn from then on. It
+// returns ErrClosed if the router is closed.
+func (r *Router) AttachAgent(conn protocol.Conn) (*Peer, error) {
+	p := newPeer(r, conn, peerConfig{
+		role: &agentRole{defaultRole: defaultRole{r}}, name: "agent", hopIn: trace.AgentToServer, hopOut: trace.ServerToAgent,
+	})
+	return r.attach(p, func() { r.agent = p })
 }
 
-// fromAgent routes what the agent sends: its actions to whom they are for,
-// everything else to the console that holds the document.
-func (r *Router) fromAgent(p *Peer, it item) {
-	if it.env.Type == protocol.TypeAgentAction {
-		r.fromAgentAction(p, it)
-		return
-	}
-	if !isTold(it.env.Type) {
-		p.enter(it, trace.NoteDropped)
-		return
-	}
-	it = p.enter(it, "")
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.holder == nil || r.ownDoc || isStream(it.env.Type) && r.holder.queue.busy() {
-		return
-	}
-	r.holder.send(it)
+// agentRole is the [role] of the agent.
+type agentRole struct {
+	defaultRole
+	watchStallOnce sync.Once
 }
 
-// isTold tells whether consoles are told a frame of the agent, by its type. What
-// the server or the kernel says to them, a verdict or a cell's output, no agent
-// can.
-func isTold(kind string) bool {
-	switch kind {
-	case protocol.TypeAgentStatus, protocol.TypeAgentHistoryUpdated, protocol.TypeAgentResult,
-		protocol.TypeAgentUsageUpdate, protocol.TypeAgentEvent, protocol.TypeAgentError:
-		return true
-	default:
-		return isStream(kind)
-	}
-}
-
-func (r *Router) fromAgentAction(p *Peer, it item) {
-	kernel, document, needsCell := place(it.env.Action)
-	r.mu.Lock()
-	refusal := r.refusal
-	r.mu.Unlock()
+// route routes the agent's actions to whoever answers them, and everything else to
+// the console that holds the document.
+func (a *agentRole) route(p *Peer, f frame) {
+	r := a.router
 	switch {
-	case strings.HasPrefix(it.env.TxID, protocol.ServerTxIDPrefix):
-		p.enter(it, trace.NoteTamper)
-		r.answerAgent(it.env.TxID, answer{failed: fmt.Sprintf("tx_id %q: ids that begin with %s are the server's own", it.env.TxID, protocol.ServerTxIDPrefix)})
-	case refusal != "":
-		p.enter(it, "")
-		r.answerAgent(it.env.TxID, answer{failed: refusal})
-	case kernel:
-		r.askKernelForAgent(p, it)
-	case !document:
-		p.enter(it, "")
-		r.answerAgent(it.env.TxID, answer{failed: fmt.Sprintf("unknown action %q", it.env.Action)})
-	case it.env.Action == protocol.TypeStopCell && it.env.CellID == "" && r.stopCode(p, it):
-	case needsCell && it.env.CellID == "":
-		p.enter(it, "")
-		r.answerAgent(it.env.TxID, answer{failed: it.env.Action + ": params.cell_id is missing or empty"})
+	case f.envelope.Type == protocol.TypeAgentAction:
+		r.routeAction(p, f)
+	case isForwarded(f.envelope.Type):
+		r.forwardToHolder(p.recordIn(f, ""))
 	default:
-		r.askDocumentForAgent(p, it)
+		p.recordIn(f, trace.NoteDropped)
 	}
 }
 
-// stopCode carries out a stop_cell that names, instead of a cell, the request
-// of an execute_code. false: it names none.
-func (r *Router) stopCode(p *Peer, it item) bool {
-	var action struct {
-		Params struct {
-			AgentTxID string `json:"agent_tx_id"`
-		} `json:"params"`
-	}
-	if err := json.Unmarshal(it.body, &action); err != nil || action.Params.AgentTxID == "" {
-		return false
-	}
-	p.enter(it, trace.NoteIntercepted)
-	id, ok := r.table.kernelID(action.Params.AgentTxID)
-	if !ok {
-		r.answerAgent(it.env.TxID, answer{failed: fmt.Sprintf("stop_cell: no request %q is in flight", action.Params.AgentTxID)})
-		return true
-	}
-	if err := r.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: id}); err != nil {
-		r.answerAgent(it.env.TxID, answer{failed: "stop_cell: " + err.Error()})
-		return true
-	}
-	r.answerAgent(it.env.TxID, answer{it: message(protocol.ActionResponse{
-		Type: protocol.TypeActionResponse, TxID: it.env.TxID, Status: protocol.StatusSuccess,
-	})})
-	return true
-}
-
-// askDocumentForAgent passes an action on to the holder of the document, or
-// keeps it until there is one.
-func (r *Router) askDocumentForAgent(p *Peer, it item) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	ask := r.documentPending(it.env.TxID, it.env.Action)
-	ask.agent = it.env.TxID
-	ask.reply = func(a answer) { r.answerAgent(ask.agent, a) }
-	if ask.id != "" && !r.table.add(ask, r.timedOut) {
-		p.enter(it, trace.NoteTamper)
-		r.answerAgentLocked(it.env.TxID, answer{failed: fmt.Sprintf("tx_id %q is in flight already", it.env.TxID)})
-		return
-	}
-	it = p.enter(it, "")
-	if r.holder == nil {
-		r.keepLocked(it)
-		return
-	}
-	r.holder.send(it)
-}
-
-// keepLocked keeps a request to the document until somebody holds it, as far as
-// there is room. What has missed its deadline meanwhile makes room.
-func (r *Router) keepLocked(it item) {
-	r.backlog = slices.DeleteFunc(r.backlog, func(old item) bool {
-		return old.env.TxID != "" && !r.table.has(old.env.TxID)
-	})
-	bytes := len(it.body)
-	for _, old := range r.backlog {
-		bytes += len(old.body)
-	}
-	if len(r.backlog) > 0 && (bytes > MaxQueueBytes || len(r.backlog) >= MaxQueueFrames) {
-		r.failLocked(it.env.TxID, "too many requests wait for a console")
-		return
-	}
-	r.backlog = append(r.backlog, it)
-}
-
-// documentPending is a request to whoever holds the document. The caller holds
-// mu.
-func (r *Router) documentPending(id, action string) *pending {
-	if r.ownDoc {
-		return &pending{id: id, action: action, whom: byNotebook, within: r.cfg.DocumentTimeout}
-	}
-	return &pending{id: id, action: action, whom: byConsole, within: r.cfg.HolderTimeout}
-}
-
-// answerAgent sends the agent the answer to its request tx. A request without
-// an id wants none.
-func (r *Router) answerAgent(tx string, a answer) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.answerAgentLocked(tx, a)
-}
-
-func (r *Router) answerAgentLocked(tx string, a answer) {
-	if tx == "" || r.agent == nil {
-		return
-	}
-	if size := int64(len(a.it.body)); size > r.cfg.MaxFrameBytes {
-		a.failed = fmt.Sprintf("the answer has %d bytes, more than the %d that a message may have", size, r.cfg.MaxFrameBytes)
-	}
-	if a.failed != "" {
-		a.it = message(protocol.ActionError(tx, a.failed))
-		a.it.note = a.note
-	}
-	r.agent.send(a.it)
-}
-
-// timedOut answers a request whose deadline has passed.
-func (r *Router) timedOut(p *pending) {
-	r.log.Warn("deadline missed", "action", p.action, "tx_id", p.id, "hop", string(p.whom), "limit", p.within)
-	p.reply(answer{
-		failed: fmt.Sprintf("the %s did not answer '%s' within %v", p.whom, p.action, p.within),
-		note:   trace.NoteTimedOut,
-	})
-}
-
-// agentBefore lets the agent be read when it reads itself: one that asks and
-// asks and takes no answers is not heard any further.
-func (r *Router) agentBefore(p *Peer) func(context.Context) error {
-	return func(ctx context.Context) error {
-		for {
-			full, _, _ := p.queue.state()
-			if !full {
-				return r.journal.WaitForRoom(ctx)
-			}
-			select {
-			case <-p.queue.freed:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-	}
-}
-
-// agentOverflow keeps what an agent must get although its queue is full, and
-// ends an agent that has read nothing for its time.
-func (r *Router) agentOverflow(p *Peer) func(item) {
-	return func(it item) {
-		p.queue.force(it, func() { p.leave(it, it.note) })
-		_, bytes, _ := p.queue.state()
-		if bytes > agentHard {
-			p.end(protocol.ClosePolicyViolation, "", fmt.Errorf("the agent does not read: %d MiB wait for it", bytes>>20))
-			return
-		}
-		p.stall.Do(func() { r.peers.Go(func() { r.watchStall(p) }) })
-	}
-}
-
-func (r *Router) watchStall(p *Peer) {
+// waitToRead waits until the agent's queue has room: from an agent that asks on and
+// reads no answers, nothing more is read.
+func (a *agentRole) waitToRead(ctx context.Context, p *Peer) error {
 	for {
-		full, _, moved := p.queue.state()
-		left := time.Until(moved.Add(r.cfg.AgentStallTimeout))
+		full, _, _ := p.outgoing.fullness()
+		if !full {
+			return a.router.journal.WaitForRoom(ctx)
+		}
+		select {
+		case <-p.outgoing.popped:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// overflow queues the frame although the queue is full, as the agent must get it.
+// It ends the agent at once if more than maxStalledAgentBytes wait, and else after
+// the stall timeout.
+func (a *agentRole) overflow(p *Peer, f frame) {
+	p.outgoing.pushOverLimit(f, func() { p.recordOut(f, f.note) })
+	_, bytes, _ := p.outgoing.fullness()
+	if bytes > maxStalledAgentBytes {
+		p.end(protocol.ClosePolicyViolation, "", fmt.Errorf("the agent does not read: %d MiB wait for it", bytes>>20))
+		return
+	}
+	a.watchStallOnce.Do(func() { a.router.peers.Go(func() { a.router.watchStalledAgent(p) }) })
+}
+
+// missed notes the frame as dropped.
+func (a *agentRole) missed(p *Peer, f frame) { p.recordDropped(f) }
+
+// ended fails the agent's requests: nobody waits for their answers.
+func (a *agentRole) ended(p *Peer, _ []frame) {
+	r := a.router
+	r.mu.Lock()
+	if r.agent == p {
+		r.agent = nil
+	}
+	r.mu.Unlock()
+	r.inFlight.fail("the agent has ended", func(p *pendingRequest) bool { return p.agentTxID != "" })
+}
+
+// watchStalledAgent ends the agent when its queue is full and nothing was taken out
+// of it for the stall timeout. It returns when the agent ends.
+func (r *Router) watchStalledAgent(p *Peer) {
+	for {
+		full, _, movedAt := p.outgoing.fullness()
+		left := time.Until(movedAt.Add(r.cfg.AgentStallTimeout))
 		if full && left <= 0 {
 			p.end(protocol.ClosePolicyViolation, "", fmt.Errorf("the agent has not read for %v", r.cfg.AgentStallTimeout))
 			return
@@ -238,61 +102,193 @@ func (r *Router) watchStall(p *Peer) {
 		if !full {
 			left = r.cfg.AgentStallTimeout
 		}
-		wait := time.NewTimer(left)
+		timer := time.NewTimer(left)
 		select {
-		case <-wait.C:
+		case <-timer.C:
 		case <-p.ending:
-			wait.Stop()
+			timer.Stop()
 			return
 		}
 	}
 }
 
-func (r *Router) agentEnded(p *Peer, _ []item) {
+// forwardToHolder sends a recorded frame of the agent to the console that holds
+// the document. It notes the frame as dropped if no console is there, and if the
+// frame is part of a stream and the console is slow. If the server holds the
+// document there is nobody to forward to: views are shown what the trace has.
+func (r *Router) forwardToHolder(f frame) {
 	r.mu.Lock()
-	if r.agent == p {
-		r.agent = nil
+	defer r.mu.Unlock()
+	switch {
+	case r.serverHolds:
+	case r.holder == nil:
+		r.journal.Append(trace.Entry{
+			Hop: trace.ServerToConsole, Envelope: f.envelope, Note: trace.NoteDropped, BodyBytes: len(f.body), RefSeq: f.bodySeq,
+		})
+	case isStreamFrame(f.envelope.Type) && r.holder.outgoing.isHalfFull():
+		r.holder.recordDropped(f)
+	default:
+		r.holder.send(f)
 	}
-	r.mu.Unlock()
-	r.table.fail("the agent has ended", func(p *pending) bool { return p.agent != "" })
 }
 
-// RefuseActions answers every action that the agent asks from now on with an error.
+// actionRoute says who answers an action.
+type actionRoute int
+
+const (
+	routeUnknown      actionRoute = iota // nobody: there is no such action
+	routeKernel                          // only the kernel can
+	routeDocument                        // the holder of the document
+	routeDocumentCell                    // likewise; params.cell_id is required
+)
+
+// routeOf returns who answers an action.
+func routeOf(action string) actionRoute {
+	switch action {
+	case "request_globals_summary", "request_reactivity_summary", "execute_code", "get_global_info", "reset_kernel_globals":
+		return routeKernel
+	case "get_context", "create_cell", "create_markdown_cell", "set_widget":
+		return routeDocument
+	case "edit_cell", "delete_cell", "move_cell", "run_cell", "stop_cell":
+		return routeDocumentCell
+	default:
+		return routeUnknown
+	}
+}
+
+// routeAction records an action of the agent and passes it on to whoever answers
+// it, or answers it with an error.
+func (r *Router) routeAction(p *Peer, f frame) {
+	txID, action, route := f.envelope.TxID, f.envelope.Action, routeOf(f.envelope.Action)
+	r.mu.Lock()
+	refusal := r.refusal
+	r.mu.Unlock()
+	refuse := func(note trace.Note, text string) {
+		p.recordIn(f, note)
+		r.answerAgent(txID, answer{failure: text})
+	}
+	switch {
+	case strings.HasPrefix(txID, protocol.ServerTxIDPrefix):
+		refuse(trace.NoteTamper, fmt.Sprintf("tx_id %q: ids that begin with %s are the server's own", txID, protocol.ServerTxIDPrefix))
+	case refusal != "":
+		refuse("", refusal)
+	case route == routeKernel:
+		r.askKernelForAgent(p, f)
+	case route == routeUnknown:
+		refuse("", fmt.Sprintf("unknown action %q", action))
+	case action == protocol.TypeStopCell && f.envelope.CellID == "" && r.stopExecuteCode(p, f):
+	case route == routeDocumentCell && f.envelope.CellID == "":
+		refuse("", action+": params.cell_id is missing or empty")
+	default:
+		r.askHolderForAgent(p, f)
+	}
+}
+
+// stopExecuteCode handles a stop_cell whose params name the tx_id of an
+// execute_code instead of a cell: it interrupts that code. It returns false, and
+// does nothing, if the params name none.
+func (r *Router) stopExecuteCode(p *Peer, f frame) bool {
+	var action struct {
+		Params struct {
+			AgentTxID string `json:"agent_tx_id"`
+		} `json:"params"`
+	}
+	if err := json.Unmarshal(f.body, &action); err != nil || action.Params.AgentTxID == "" {
+		return false
+	}
+	p.recordIn(f, trace.NoteIntercepted)
+	txID := f.envelope.TxID
+	id, ok := r.inFlight.kernelRequestID(action.Params.AgentTxID)
+	if !ok {
+		r.answerAgent(txID, answer{failure: fmt.Sprintf("stop_cell: no request %q is in flight", action.Params.AgentTxID)})
+		return true
+	}
+	if err := r.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: id}); err != nil {
+		r.answerAgent(txID, answer{failure: "stop_cell: " + err.Error()})
+		return true
+	}
+	r.answerAgent(txID, answer{frame: newFrame(protocol.ActionResponse{
+		Type: protocol.TypeActionResponse, TxID: txID, Status: protocol.StatusSuccess,
+	})})
+	return true
+}
+
+// askHolderForAgent passes an action on to the holder of the document, or keeps it
+// in the backlog until there is one.
+func (r *Router) askHolderForAgent(p *Peer, f frame) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	request := r.newHolderRequestLocked(f.envelope.TxID, f.envelope.Action)
+	request.agentTxID = f.envelope.TxID
+	request.reply = func(a answer) { r.answerAgent(request.agentTxID, a) }
+	if request.id != "" && !r.inFlight.add(request, r.answerTimedOut) {
+		p.recordIn(f, trace.NoteTamper)
+		r.answerAgentLocked(f.envelope.TxID, answer{failure: fmt.Sprintf("tx_id %q is in flight already", f.envelope.TxID)})
+		return
+	}
+	f = p.recordIn(f, "")
+	if r.holder == nil {
+		r.addToBacklogLocked(f)
+		return
+	}
+	r.holder.send(f)
+}
+
+// answerAgent sends the agent the answer to its request txID. It does nothing if
+// txID is empty, as such a request wants no answer, or if there is no agent.
+func (r *Router) answerAgent(txID string, a answer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answerAgentLocked(txID, a)
+}
+
+// answerAgentLocked is answerAgent. The caller holds mu.
+func (r *Router) answerAgentLocked(txID string, a answer) {
+	if txID == "" || r.agent == nil {
+		return
+	}
+	if size := int64(len(a.frame.body)); size > r.cfg.MaxFrameBytes {
+		a.failure = fmt.Sprintf("the answer has %d bytes, more than the %d that a message may have", size, r.cfg.MaxFrameBytes)
+	}
+	if a.failure != "" {
+		a.frame = newFrame(protocol.ActionError(txID, a.failure))
+		a.frame.note = a.note
+	}
+	r.agent.send(a.frame)
+}
+
+// answerTimedOut answers a request whose deadline has passed with an error.
+func (r *Router) answerTimedOut(request *pendingRequest) {
+	r.logTimeout(request)
+	request.reply(answer{
+		failure: fmt.Sprintf("the %s did not answer '%s' within %v", request.answerer, request.action, request.timeout),
+		note:    trace.NoteTimedOut,
+	})
+}
+
+func (r *Router) logTimeout(request *pendingRequest) {
+	r.log.Warn("deadline missed", "action", request.action, "tx_id", request.id, "hop", string(request.answerer), "limit", request.timeout)
+}
+
+// RefuseActions makes every later action of the agent be answered with this error
+// text.
 func (r *Router) RefuseActions(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.refusal = text
 }
 
-// ErrNotConnected says that a message could not be sent for want of its receiver.
+// ErrNotConnected is returned for a message whose receiver is not attached.
 var ErrNotConnected = errors.New("not connected")
 
-// SendToAgent sends the agent a message of the server's own.
-func (r *Router) SendToAgent(msg any) error {
+// SendToAgent sends the agent one of the server's own messages. It returns
+// ErrNotConnected if there is no agent.
+func (r *Router) SendToAgent(message any) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.agent == nil {
 		return fmt.Errorf("agent: %w", ErrNotConnected)
 	}
-	r.agent.send(message(msg))
+	r.agent.send(newFrame(message))
 	return nil
-}
-
-// message makes a frame of one of the server's own messages, which can always
-// be written as JSON.
-func message(msg any) item {
-	body, err := protocol.Marshal(msg)
-	if err != nil {
-		panic(fmt.Sprintf("message %T: %v", msg, err))
-	}
-	return frame(body)
-}
-
-// frame makes an item of a body that we made.
-func frame(body []byte) item {
-	env, err := protocol.NewEnvelopeDecoder().Decode(body)
-	if err != nil {
-		panic(fmt.Sprintf("own message: %v", err))
-	}
-	return item{env: env, body: body}
 }

@@ -9,10 +9,11 @@ import (
 	"assay/internal/protocol"
 )
 
-// Ask asks on the server's own behalf, as the agent asks for an action, and
-// returns the whole answer: an agent_action_response, or for the kernel's
-// actions the kernel's own reply. An answer that reports an error is an error. An
-// execute_code is interrupted when ctx ends.
+// Ask asks on the server's own behalf for an action, as the agent does, and returns
+// the whole answer: an agent_action_response or, for actions that the kernel
+// answers, the kernel's own reply. It returns an error if the answer reports one, if
+// the deadline passes, and, with its cause, if ctx ends; an execute_code is then
+// interrupted.
 func (r *Router) Ask(ctx context.Context, action string, params map[string]any) (json.RawMessage, error) {
 	got := make(chan answer, 1)
 	id := protocol.NewServerTxID()
@@ -21,8 +22,8 @@ func (r *Router) Ask(ctx context.Context, action string, params map[string]any) 
 	case a := <-got:
 		return a.result(action)
 	case <-ctx.Done():
-		if ask, _ := r.table.take(id); ask == nil {
-			return (<-got).result(action) // it came just now
+		if request, _ := r.inFlight.takeByID(id); request == nil {
+			return (<-got).result(action) // it was answered at the same moment
 		}
 		if action == protocol.TypeExecuteCode {
 			_ = r.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: id}) // without a kernel nothing runs
@@ -31,73 +32,78 @@ func (r *Router) Ask(ctx context.Context, action string, params map[string]any) 
 	}
 }
 
-// ownAction is an action that is asked under an id of the router's own.
-type ownAction struct {
+// serverAction is an action that the router asks for under an id of its own.
+type serverAction struct {
 	protocol.AgentAction
-	By string `json:"by,omitempty"` // "console": a person at one wants it; else the server does
+	By string `json:"by,omitempty"` // "console": a person at a console wants it; empty: the server does
 }
 
-// ask asks under an id of the router's own. cause is the entry of the trace by
-// which a console has asked for it; 0: the server asks by itself.
-func (r *Router) ask(id, action string, params map[string]any, cause int64, reply func(answer)) {
+// ask asks for an action under an id of the router. causeSeq is the number of the
+// trace entry by which a console has asked for it; 0: the server asks. reply is
+// called once, perhaps before ask returns, and perhaps with mu held: it must not
+// take mu.
+func (r *Router) ask(id, action string, params map[string]any, causeSeq int64, reply func(answer)) {
 	if params == nil {
 		params = map[string]any{}
 	}
 	raw, err := protocol.Marshal(params)
 	if err != nil {
-		reply(answer{failed: err.Error()})
+		reply(answer{failure: err.Error()})
 		return
 	}
-	own := ownAction{AgentAction: protocol.AgentAction{Type: protocol.TypeAgentAction, Action: action, Params: raw, TxID: id}}
-	if cause != 0 {
-		own.By = "console"
+	message := serverAction{AgentAction: protocol.AgentAction{Type: protocol.TypeAgentAction, Action: action, Params: raw, TxID: id}}
+	if causeSeq != 0 {
+		message.By = "console"
 	}
-	request := message(own)
-	request.cause = cause
-	if kernel, _, _ := place(action); !kernel {
-		r.askDocument(id, request, reply)
+	f := newFrame(message)
+	f.causeSeq = causeSeq
+	if routeOf(action) != routeKernel {
+		r.askHolder(id, f, reply)
 		return
 	}
-	ask := &pending{id: id, action: action, whom: byKernel, within: r.cfg.DocumentTimeout, reply: reply}
-	toKernel, err := r.kernelRequest(ask, request.body)
+	request := &pendingRequest{id: id, action: action, answerer: answeredByKernel, timeout: r.cfg.DocumentTimeout, reply: reply}
+	toKernel, err := r.newKernelFrame(request, f.body)
 	if err != nil {
-		reply(answer{failed: err.Error()})
+		reply(answer{failure: err.Error()})
 		return
 	}
-	toKernel.cause = cause
-	if !r.table.add(ask, r.kernelTimedOut) {
-		reply(answer{failed: ErrClosed.Error()})
+	toKernel.causeSeq = causeSeq
+	if !r.inFlight.add(request, r.answerKernelTimedOut) {
+		reply(answer{failure: ErrClosed.Error()})
 		return
 	}
-	r.askKernel(ask, toKernel)
+	r.sendToKernelOrFail(request, toKernel)
 }
 
-func (r *Router) askDocument(id string, request item, reply func(answer)) {
+// askHolder sends the holder of the document a request, or keeps it in the backlog
+// until there is one.
+func (r *Router) askHolder(id string, f frame, reply func(answer)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ask := r.documentPending(id, request.env.Action)
-	ask.reply = reply
+	request := r.newHolderRequestLocked(id, f.envelope.Action)
+	request.reply = reply
 	switch {
-	case !r.table.add(ask, r.timedOut):
-		reply(answer{failed: ErrClosed.Error()})
+	case !r.inFlight.add(request, r.answerTimedOut):
+		reply(answer{failure: ErrClosed.Error()})
 	case r.holder == nil:
-		r.keepLocked(request)
+		r.addToBacklogLocked(f)
 	default:
-		r.holder.send(request)
+		r.holder.send(f)
 	}
 }
 
-// result is the answer's frame, or its failure as an error.
+// result returns the answer's frame, or an error if the answer is a failure or
+// reports one.
 func (a answer) result(action string) (json.RawMessage, error) {
-	if a.failed != "" {
-		return nil, fmt.Errorf("%s: %s", action, a.failed)
+	if a.failure != "" {
+		return nil, fmt.Errorf("%s: %s", action, a.failure)
 	}
-	if a.it.env.Status == protocol.StatusError && a.it.env.Type == protocol.TypeActionResponse {
+	if a.frame.envelope.Status == protocol.StatusError && a.frame.envelope.Type == protocol.TypeActionResponse {
 		var failed protocol.ActionResponse
-		if err := json.Unmarshal(a.it.body, &failed); err != nil {
+		if err := json.Unmarshal(a.frame.body, &failed); err != nil {
 			return nil, fmt.Errorf("%s: %w", action, err)
 		}
 		return nil, errors.New(action + ": " + failed.Error)
 	}
-	return a.it.body, nil
+	return a.frame.body, nil
 }

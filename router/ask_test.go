@@ -13,64 +13,64 @@ import (
 	"assay/internal/trace"
 )
 
-// Code that nobody waits for any longer is interrupted; another request is left
-// to the kernel.
-func TestAskEndsWithItsContext(t *testing.T) {
+// When the context of Ask ends, an execute_code is interrupted. Another request is
+// not: the kernel may finish it.
+func TestAskEndsWithContext(t *testing.T) {
 	t.Parallel()
 	for action, stops := range map[string]bool{"execute_code": true, "get_global_info": false} {
 		t.Run(action, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
-			s.join("kernel")
-			kernel := s.peers["kernel"].conn
+			h := newHarness(t)
+			h.attachSilent("kernel")
+			kernel := h.peers["kernel"].conn
 			cause := errors.New("enough")
 			ctx, cancel := context.WithCancelCause(t.Context())
 			failed := make(chan error, 1)
 			go func() {
-				_, err := s.router.Ask(ctx, action, map[string]any{"code": "1", "key": "x"})
+				_, err := h.router.Ask(ctx, action, map[string]any{"code": "1", "key": "x"})
 				failed <- err
 			}()
-			asked := s.readFrame(kernel)
+			asked := h.readKernelCommand(kernel)
 			require.Equal(t, action, asked.Type)
 			cancel(cause)
 			require.ErrorIs(t, <-failed, cause)
-			require.NoError(t, s.router.SendToKernel(protocol.CellCommand{Type: protocol.TypeDisposeCell, CellID: "last"}))
+			require.NoError(t, h.router.SendToKernel(protocol.CellCommand{Type: protocol.TypeDisposeCell, CellID: "last"}))
 			if stops {
-				require.Equal(t, protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: asked.AgentTxID}, s.readFrame(kernel))
+				require.Equal(t, protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: asked.AgentTxID}, h.readKernelCommand(kernel))
 			}
-			require.Equal(t, protocol.CellCommand{Type: protocol.TypeDisposeCell, CellID: "last"}, s.readFrame(kernel))
-			s.leave()
+			require.Equal(t, protocol.CellCommand{Type: protocol.TypeDisposeCell, CellID: "last"}, h.readKernelCommand(kernel))
+			h.closeAll()
 		})
 	}
 }
 
-// What the server does to the notebook by itself is told to be so, whatever the
-// parameters say.
-func TestAskedByTheServer(t *testing.T) {
+// An event of an action that the server asked for says that the server caused it,
+// even if the parameters say otherwise.
+func TestServerActionsAreRecordedAsByServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
-		s.attach("document")
-		_, err := s.router.Ask(t.Context(), "create_markdown_cell", map[string]any{"position": 0, "source": "of the server", "by": "console"})
+		h := newHarness(t)
+		h.attachListening("document")
+		_, err := h.router.Ask(t.Context(), "create_markdown_cell", map[string]any{"position": 0, "source": "of the server", "by": "console"})
 		require.NoError(t, err)
 		for {
-			entry, err := s.follow.Next(t.Context())
+			entry, err := h.follower.Next(t.Context())
 			require.NoError(t, err)
 			if entry.Hop == trace.HopNotebook {
 				require.Contains(t, string(entry.Body), `"event":"cell_created","by":"server"`)
 				break
 			}
 		}
-		s.leave()
-		s.serving.Wait()
+		h.closeAll()
+		h.goroutines.Wait()
 	})
 }
 
-// readFrame reads what the kernel is sent.
-func (s *stage) readFrame(kernel protocol.Conn) (sent protocol.CellCommand) {
-	s.t.Helper()
+// readKernelCommand reads the next message to the kernel.
+func (h *harness) readKernelCommand(kernel protocol.Conn) (sent protocol.CellCommand) {
+	h.t.Helper()
 	body, err := kernel.Read()
-	require.NoError(s.t, err)
-	require.NoError(s.t, json.Unmarshal(body, &sent))
+	require.NoError(h.t, err)
+	require.NoError(h.t, json.Unmarshal(body, &sent))
 	return protocol.CellCommand{Type: sent.Type, CellID: sent.CellID, AgentTxID: sent.AgentTxID}
 }

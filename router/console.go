@@ -10,189 +10,252 @@ import (
 	"assay/internal/trace"
 )
 
-// HelloFunc makes what a console at /run is told first, the state so far, and what
-// the trace has of it, which has all that happened already. It is made anew when
-// the state changes at one blow: with another kernel, or when the console becomes
-// the session's owner.
+// HelloFunc makes the message that a console at /run is sent first: the state so
+// far. body is what is sent; recorded is what the trace gets in its place, without
+// what the trace has already. It is called again when the state changes at once:
+// when the kernel is another, and when the console becomes the owner or no longer
+// is. id is the console's number.
 type HelloFunc func(id int, owner bool) (body, recorded []byte)
 
-func (g HelloFunc) item(id int, owner bool) item {
-	body, recorded := g(id, owner)
-	it := frame(recorded)
-	it.body, it.recorded = body, recorded
-	return it
+func (hello HelloFunc) frame(id int, owner bool) frame {
+	body, recorded := hello(id, owner)
+	f := frameOfBody(recorded)
+	f.body, f.traceBody = body, recorded
+	return f
 }
 
-// AttachConsole adds a console's /run connection under its number, which no other
-// console has. It is sent its greeting, made while no kernel frame passes, and
-// then every kernel frame. One that is attached under this number is the same
-// console, and is closed.
-func (r *Router) AttachConsole(conn protocol.Conn, id int, greet HelloFunc) (*Peer, error) {
+// AttachConsole adds a console's /run connection under the console's number, which
+// no other console has, and owns conn from then on. The console is sent hello, made
+// while no kernel frame passes, and then every kernel frame. A connection that is
+// attached under the same number is the same console's, and is closed. It returns
+// ErrClosed if the router is closed.
+func (r *Router) AttachConsole(conn protocol.Conn, id int, hello HelloFunc) (*Peer, error) {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
-	owner := r.willOwn(id)
-	greeting := greet.item(id, owner) // it may be large: only the kernel's frames wait for it
-	p, err := r.attach(conn, id, "run", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
-		p.handle, p.before, p.overflow, p.ended = r.fromConsole, r.journal.WaitForRoom, p.tooSlow, r.consoleEnded
-		p.greet = func(owner bool) item { return greet.item(id, owner) }
-		p.complain = func(text string) { p.sendError(item{}, text, "") }
-		for _, old := range r.consoles {
+	owner := r.wouldBeOwner(id)
+	first := hello.frame(id, owner) // it may be large: made without mu, so that only the kernel's frames wait for it
+	console := &runConsoleRole{defaultRole: defaultRole{r}, id: id, hello: hello}
+	console.peer = newPeer(r, conn, peerConfig{
+		role: console, name: "run", consoleID: id, hopIn: trace.ConsoleToServer, hopOut: trace.ServerToConsole,
+	})
+	p, err := r.attach(console.peer, func() {
+		for _, old := range r.runConsoles {
 			if old.id == id {
-				old.end(protocol.CloseReplaced, replaced, nil)
+				old.peer.end(protocol.CloseReplaced, replacedReason, nil)
 			}
 			if old.id == id && r.owner == old {
-				r.owner = p
+				r.owner = console
 			}
 		}
-		r.consoles = append(slices.DeleteFunc(r.consoles, func(c *Peer) bool { return c.id == id }), p)
-		p.send(greeting)
+		r.runConsoles = append(slices.DeleteFunc(r.runConsoles, func(c *runConsoleRole) bool { return c.id == id }), console)
+		console.peer.send(first)
 	})
 	if err == nil && owner {
-		r.succeed()
+		r.reassignOwner()
 	}
 	return p, err
 }
 
-// fromConsole routes what a console at /run sends.
-func (r *Router) fromConsole(p *Peer, it item) {
-	switch it.env.Type {
+// runConsoleRole is the [role] of a console's connection at /run.
+type runConsoleRole struct {
+	defaultRole
+	peer  *Peer
+	id    int // the console's number
+	hello HelloFunc
+}
+
+// route routes requests to the kernel, which every console may make, and what only
+// the owner may do.
+func (c *runConsoleRole) route(p *Peer, f frame) {
+	r := c.router
+	switch f.envelope.Type {
 	case protocol.TypeGlobalsSummary, protocol.TypeReactivitySummary, protocol.TypeDebugState:
-		r.askKernelForConsole(p, p.enter(it, ""))
+		r.askKernelForConsole(p, p.recordIn(f, ""))
 	case protocol.TypeRunCell, protocol.TypeStopCell, protocol.TypeDisposeCell,
 		protocol.TypeSetWidgetValue, protocol.TypeExecuteCode, protocol.TypeManagedProcessRestart:
-		if it, may := r.enterOwned(p, it); may {
-			r.fromOwner(p, it)
+		if f, allowed := r.recordInIfOwner(p, f); allowed {
+			r.routeFromOwner(p, f)
 		}
 	default:
-		p.enter(it, trace.NoteDropped)
-		p.sendError(it, fmt.Sprintf("unknown message type %q", it.env.Type), "")
+		p.recordIn(f, trace.NoteDropped)
+		p.sendError(f, fmt.Sprintf("unknown message type %q", f.envelope.Type), "")
 	}
 }
 
-// fromOwner routes what only the session's owner may ask for at /run.
-func (r *Router) fromOwner(p *Peer, it item) {
+// reportMalformed sends the console an error.
+func (c *runConsoleRole) reportMalformed(p *Peer, problem string) { p.sendError(frame{}, problem, "") }
+
+// ended removes the console and reassigns the session's owner.
+func (c *runConsoleRole) ended(*Peer, []frame) {
+	r := c.router
+	r.kernelOrder.Lock()
+	defer r.kernelOrder.Unlock()
 	r.mu.Lock()
-	ownDoc := r.ownDoc
+	r.runConsoles = slices.DeleteFunc(r.runConsoles, func(other *runConsoleRole) bool { return other == c })
 	r.mu.Unlock()
-	switch it.env.Type {
+	r.reassignOwner()
+}
+
+// sendHello sends the console its first message anew.
+func (c *runConsoleRole) sendHello(owner bool) { c.peer.send(c.hello.frame(c.id, owner)) }
+
+// ResendHello sends every console at /run its first message anew, as the state has
+// changed at once: the kernel is another.
+func (r *Router) ResendHello() {
+	r.kernelOrder.Lock()
+	defer r.kernelOrder.Unlock()
+	r.mu.Lock()
+	consoles, owner := slices.Clone(r.runConsoles), r.owner
+	r.mu.Unlock()
+	for _, console := range consoles {
+		console.sendHello(!r.cfg.ReadOnly && (r.cfg.Shared || console == owner))
+	}
+}
+
+// SendToRunConsoles sends every console at /run one of the server's own messages. A
+// console that is being attached gets it after its first message.
+func (r *Router) SendToRunConsoles(message any) {
+	r.kernelOrder.Lock()
+	defer r.kernelOrder.Unlock()
+	r.sendFrameToRunConsoles(newFrame(message))
+}
+
+// sendFrameToRunConsoles sends every console at /run a frame.
+func (r *Router) sendFrameToRunConsoles(f frame) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, console := range r.runConsoles {
+		console.peer.send(f)
+	}
+}
+
+// routeFromOwner routes a recorded frame at /run that only the session's owner may
+// send.
+func (r *Router) routeFromOwner(p *Peer, f frame) {
+	r.mu.Lock()
+	serverHolds := r.serverHolds
+	r.mu.Unlock()
+	switch f.envelope.Type {
 	case protocol.TypeSetWidgetValue, protocol.TypeExecuteCode:
-		r.askKernelForConsole(p, it)
+		r.askKernelForConsole(p, f)
 	case protocol.TypeManagedProcessRestart:
-		r.restart(p, it)
+		r.restartChild(p, f)
 	case protocol.TypeRunCell:
-		if ownDoc {
-			r.editAndRun(p, it)
+		if serverHolds {
+			r.editAndRunCell(p, f)
 			return
 		}
 		fallthrough
 	default:
-		r.toKernelFrom(p, it)
+		r.sendToKernelFrom(p, f)
 	}
 }
 
-// editAndRun is a console's run_cell when the server holds the document: the
-// cell gets the code that is to run.
-func (r *Router) editAndRun(p *Peer, it item) {
+// editAndRunCell carries out a console's run_cell when the server holds the
+// document: the cell's source becomes the code that runs.
+func (r *Router) editAndRunCell(p *Peer, f frame) {
 	var run struct {
 		Code *string `json:"code"`
 	}
-	params := map[string]any{"cell_id": it.env.CellID}
+	params := map[string]any{"cell_id": f.envelope.CellID}
 	action := "run_cell"
-	if err := json.Unmarshal(it.body, &run); err != nil {
-		p.sendError(it, err.Error(), "")
+	if err := json.Unmarshal(f.body, &run); err != nil {
+		p.sendError(f, err.Error(), "")
 		return
 	}
 	if run.Code != nil {
 		action = "edit_cell"
 		params["source"], params["auto_run"] = *run.Code, true
 	}
-	r.ask(protocol.NewServerTxID(), action, params, it.ref, func(a answer) {
+	r.ask(protocol.NewServerTxID(), action, params, f.bodySeq, func(a answer) {
 		if _, err := a.result(protocol.TypeRunCell); err != nil {
-			p.sendError(it, strings.Replace(err.Error(), "edit_cell: ", "", 1), "")
+			p.sendError(f, strings.Replace(err.Error(), "edit_cell: ", "", 1), "")
 		}
 	})
 }
 
-// restart lets the session start a child anew, which takes its time.
-func (r *Router) restart(p *Peer, it item) {
+// restartChild has a child of the session started anew, on a goroutine of its own
+// as that takes a while. The console gets an error if it fails.
+func (r *Router) restartChild(p *Peer, f frame) {
 	var message struct {
 		Name string `json:"name"`
 	}
-	if err := json.Unmarshal(it.body, &message); err != nil {
-		p.sendError(it, err.Error(), "")
+	if err := json.Unmarshal(f.body, &message); err != nil {
+		p.sendError(f, err.Error(), "")
 		return
 	}
 	r.peers.Go(func() {
 		if err := r.cfg.RestartChild(message.Name); err != nil {
-			p.sendError(it, it.env.Type+": "+err.Error(), "")
+			p.sendError(f, f.envelope.Type+": "+err.Error(), "")
 		}
 	})
 }
 
-// toKernelFrom passes on what makes the kernel do something. The frame has been
-// entered.
-func (r *Router) toKernelFrom(p *Peer, it item) {
-	switch it.env.Type {
+// sendToKernelFrom passes a recorded command of a console, or of the server's
+// document, on to the kernel. If it cannot, it reports why.
+func (r *Router) sendToKernelFrom(p *Peer, f frame) {
+	switch f.envelope.Type {
 	case protocol.TypeRunCell, protocol.TypeStopCell, protocol.TypeDisposeCell, protocol.TypeSetWidgetValue:
 	default:
-		p.sendError(it, fmt.Sprintf("unknown message type %q", it.env.Type), "")
+		p.sendError(f, fmt.Sprintf("unknown message type %q", f.envelope.Type), "")
 		return
 	}
-	if it.env.Type == protocol.TypeRunCell {
-		if err := needsCode(it.body); err != nil {
-			p.sendError(it, err.Error(), "")
+	if f.envelope.Type == protocol.TypeRunCell {
+		if err := requireCode(f.body); err != nil {
+			p.sendError(f, err.Error(), "")
 			return
 		}
 	}
 	r.mu.Lock()
-	kernel, gone := r.kernel, r.gone
+	kernel, endReason := r.kernel, r.kernelEndReason
 	r.mu.Unlock()
 	if kernel == nil {
-		text := "there is no kernel to " + it.env.Type
-		if gone != "" {
-			text += ": the last one has ended: " + gone
+		text := "there is no kernel to " + f.envelope.Type
+		if endReason != "" {
+			text += ": the last one has ended: " + endReason
 		}
-		r.cannot(p, it, text)
+		r.reportUnsent(p, f, text)
 		return
 	}
-	if size := int64(len(it.body)); size > r.cfg.MaxFrameBytes {
-		kernel.drop(it)
-		r.cannot(p, it, fmt.Sprintf("%s: a message of %d bytes, more than the %d that it may have", it.env.Type, size, r.cfg.MaxFrameBytes))
+	if size := int64(len(f.body)); size > r.cfg.MaxFrameBytes {
+		kernel.recordDropped(f)
+		r.reportUnsent(p, f, fmt.Sprintf("%s: a message of %d bytes, more than the %d that it may have", f.envelope.Type, size, r.cfg.MaxFrameBytes))
 		return
 	}
-	full, closed := kernel.sendThen(it, func() { // before it is written: the kernel may be quicker than we are
-		switch it.env.Type {
+	full, closed := kernel.sendAccepted(f, func() { // before it is written, as the kernel may answer at once
+		switch f.envelope.Type {
 		case protocol.TypeRunCell:
-			r.runs.MarkSent(it.env.CellID)
+			r.executions.MarkSent(f.envelope.CellID)
 		case protocol.TypeDisposeCell:
-			r.runs.MarkDisposed(it.env.CellID)
+			r.executions.MarkDisposed(f.envelope.CellID)
 		}
 	})
 	switch {
 	case full:
-		r.cannot(p, it, "the kernel does not read: too much is waiting for it")
+		r.reportUnsent(p, f, "the kernel does not read: too much is waiting for it")
 	case closed:
-		r.cannot(p, it, "the kernel is ending: it cannot "+it.env.Type)
+		r.reportUnsent(p, f, "the kernel is ending: it cannot "+f.envelope.Type)
 	}
 }
 
-// cannot says why the kernel does not get a message: to the agent, which may wait
-// for what is run, and to who has sent it; where that is the server's own
-// document, which has answered already and does not listen, to all who look at it.
-func (r *Router) cannot(p *Peer, it item, text string) {
-	if it.env.Type == protocol.TypeRunCell {
-		r.failRun(it.env.CellID, text)
+// reportUnsent says why the kernel does not get a command: to the agent if it is a
+// run_cell, as the agent may wait for the run, and to the console that has sent it.
+// If that is the server's own document, which does not read errors, all consoles at
+// /run are told.
+func (r *Router) reportUnsent(p *Peer, f frame, why string) {
+	if f.envelope.Type == protocol.TypeRunCell {
+		r.reportFailedRun(f.envelope.CellID, why)
 	}
-	if p.in != "" {
-		p.sendError(it, text, "")
+	if p.hopIn != "" {
+		p.sendError(f, why, "")
 		return
 	}
-	r.SendToRunConsoles(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: text}})
+	r.SendToRunConsoles(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: why}})
 }
 
-// needsCode refuses a run without code, of which the kernel would only say that
-// it is malformed.
-func needsCode(body []byte) error {
+// requireCode returns an error if a message has no "code". The kernel would only
+// say that the message is malformed.
+func requireCode(body []byte) error {
 	var message struct {
 		Type string  `json:"type"`
 		Code *string `json:"code"`
@@ -206,93 +269,60 @@ func needsCode(body []byte) error {
 	return nil
 }
 
-// sendError tells p what is wrong with a message of its own.
-func (p *Peer) sendError(of item, text string, note trace.Note) {
-	it := message(protocol.Error{
-		Type: protocol.TypeError, AgentTxID: of.env.AgentTxID, Data: protocol.ErrorData{Message: text},
+// sendError sends a console at /run an error about request, a frame that it has
+// sent; the zero frame: about none in particular.
+func (p *Peer) sendError(request frame, text string, note trace.Note) {
+	f := newFrame(protocol.Error{
+		Type: protocol.TypeError, AgentTxID: request.envelope.AgentTxID, Data: protocol.ErrorData{Message: text},
 	})
-	it.cause, it.note = of.ref, note
-	p.send(it)
+	f.causeSeq, f.note = request.bodySeq, note
+	p.send(f)
 }
 
-// askKernelForConsole asks the kernel and gives the answer to p alone, with the
-// id that p has asked with.
-func (r *Router) askKernelForConsole(p *Peer, it item) {
-	ask := &pending{id: protocol.NewServerTxID(), action: it.env.Type, whom: byKernel, within: r.cfg.DocumentTimeout}
-	if it.env.Type == protocol.TypeExecuteCode {
-		ask.within = r.cfg.CellTimeout
-		if err := needsCode(it.body); err != nil {
-			p.sendError(it, err.Error(), "")
+// askKernelForConsole asks the kernel and sends the answer to p alone, under the id
+// with which p has asked; without an id if p gave none.
+func (r *Router) askKernelForConsole(p *Peer, f frame) {
+	request := &pendingRequest{
+		id: protocol.NewServerTxID(), action: f.envelope.Type, answerer: answeredByKernel, timeout: r.cfg.DocumentTimeout,
+	}
+	if f.envelope.Type == protocol.TypeExecuteCode {
+		request.timeout = r.cfg.CellTimeout
+		if err := requireCode(f.body); err != nil {
+			p.sendError(f, err.Error(), "")
 			return
 		}
 	}
-	ask.reply = func(a answer) {
-		if a.failed != "" {
-			p.sendError(it, a.failed, a.note)
+	request.reply = func(a answer) {
+		if a.failure != "" {
+			p.sendError(f, a.failure, a.note)
 			return
 		}
-		var id any
-		if it.env.AgentTxID != "" {
-			id = it.env.AgentTxID
+		var id any // nil removes the field
+		if f.envelope.AgentTxID != "" {
+			id = f.envelope.AgentTxID
 		}
-		p.sendRewritten(a.it, protocol.Field{Name: "agent_tx_id", Value: id})
+		p.sendWithFields(a.frame, protocol.Field{Name: "agent_tx_id", Value: id})
 	}
-	body, err := protocol.ReplaceFields(it.body, protocol.Field{Name: "agent_tx_id", Value: ask.id})
+	body, err := protocol.ReplaceFields(f.body, protocol.Field{Name: "agent_tx_id", Value: request.id})
 	if err != nil {
-		p.sendError(it, err.Error(), "")
+		p.sendError(f, err.Error(), "")
 		return
 	}
-	request := frame(body)
-	request.cause = it.ref
-	if r.table.add(ask, r.kernelTimedOut) {
-		r.askKernel(ask, request)
+	toKernel := frameOfBody(body)
+	toKernel.causeSeq = f.bodySeq
+	if r.inFlight.add(request, r.answerKernelTimedOut) {
+		r.sendToKernelOrFail(request, toKernel)
 	}
 }
 
-func (p *Peer) sendRewritten(it item, fields ...protocol.Field) {
-	body, err := protocol.ReplaceFields(it.body, fields...)
+// sendWithFields sends p a recorded frame with some of its fields replaced.
+func (p *Peer) sendWithFields(f frame, fields ...protocol.Field) {
+	body, err := protocol.ReplaceFields(f.body, fields...)
 	if err != nil {
-		p.sendError(it, err.Error(), "")
+		p.sendError(f, err.Error(), "")
 		return
 	}
-	answer := frame(body)
-	answer.cause = it.ref
-	p.send(answer)
-}
-
-func (r *Router) consoleEnded(p *Peer, _ []item) {
-	r.kernelOrder.Lock()
-	defer r.kernelOrder.Unlock()
-	r.mu.Lock()
-	r.consoles = slices.DeleteFunc(r.consoles, func(c *Peer) bool { return c == p })
-	r.mu.Unlock()
-	r.succeed()
-}
-
-// SendToRunConsoles sends every console at /run a message of the server's own. One that is
-// being greeted gets it behind its greeting.
-func (r *Router) SendToRunConsoles(msg any) {
-	r.kernelOrder.Lock()
-	defer r.kernelOrder.Unlock()
-	r.toConsoles(message(msg))
-}
-
-func (r *Router) toConsoles(it item) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, console := range r.consoles {
-		console.send(it)
-	}
-}
-
-// ResendHello sends every console at /run its greeting again: the kernel is another.
-func (r *Router) ResendHello() {
-	r.kernelOrder.Lock()
-	defer r.kernelOrder.Unlock()
-	r.mu.Lock()
-	consoles, owner := slices.Clone(r.consoles), r.owner
-	r.mu.Unlock()
-	for _, console := range consoles {
-		console.send(console.greet(!r.cfg.ReadOnly && (r.cfg.Shared || console == owner)))
-	}
+	replaced := frameOfBody(body)
+	replaced.causeSeq = f.bodySeq
+	p.send(replaced)
 }

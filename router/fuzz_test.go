@@ -24,23 +24,23 @@ import (
 	"assay/router"
 )
 
-// The first byte of a fuzz input says how the router is set up, by its bits.
+// Bits of the first byte of a fuzz input, which sets up the router.
 const (
-	withHolder  = 1 << iota // a console holds the document; otherwise the server does
-	withPuppet              // and then the document's frames are fuzzed too
-	withOwner               // only the session's owner may do everything
-	withLimit               // messages have at most 300 bytes
-	withoutTime             // deadlines pass in a moment
-	withOld                 // the kernel takes summaries as agent_action
+	withHolder              = 1 << iota // a console holds the document; otherwise the server does
+	withFuzzedDocument                  // without withHolder: the frames of the server's document are fuzzed too
+	withOwner                           // the session is not shared: some requests are the owner's only
+	withSmallFrames                     // messages have at most 300 bytes
+	withShortTimeouts                   // requests time out after 1 ms
+	withKernelTakingActions             // the kernel is asked for summaries by agent_action
 )
 
-// FuzzFrames lets peers say what they like: no message may break the routing of
-// it, what the router sends is well formed, each action of the agent is answered
-// once, and Close comes to an end.
+// FuzzFrames lets peers send anything. No message may make the router panic, all
+// that the router sends must be well formed, each action of the agent must be
+// answered once, and Close must return.
 //
-// Each line is a peer's letter and a frame: a(gent), k(ernel), r(un console),
-// s(econd run console), v(iew), h(older) and d(ocument). As in the transcripts,
-// eval_1 is the first id of the router's own.
+// Each line of an input is the letter of a peer and a frame: a(gent), k(ernel),
+// r(un console), s(econd run console), v(iew), h(older) and d(ocument). As in the
+// transcripts, eval_1 is the first id that the router made.
 func FuzzFrames(f *testing.F) {
 	for _, seed := range frameSeeds() {
 		f.Add([]byte(seed))
@@ -52,19 +52,20 @@ func FuzzFrames(f *testing.F) {
 		if len(input) == 0 {
 			return
 		}
-		fz := newFuzzed(t, input[0])
+		fz := newFuzzSession(t, input[0])
 		for line := range bytes.SplitSeq(input[1:], []byte("\n")) {
-			fz.say(line)
+			fz.send(line)
 		}
-		if input[0]&withoutTime != 0 {
-			fz.settle()
+		if input[0]&withShortTimeouts != 0 {
+			fz.awaitAnswers()
 		}
-		fz.end()
+		fz.close()
 		fz.check()
 	})
 }
 
-// frameSeeds are what once went wrong, and what transcripts do not have.
+// frameSeeds returns inputs that once broke the router, and some of which the
+// transcripts have none: raw frames, deep nesting, doubled fields.
 func frameSeeds() []string {
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	output := `{"type":"cell_output","cell_id":"cell-1","run_sequencer":1,"output":{"output_type":"display_data","data":{"image/x":%s},"metadata":{}}}`
@@ -103,7 +104,7 @@ func frameSeeds() []string {
 	}
 }
 
-// transcriptSeeds is what the peers of each transcript say.
+// transcriptSeeds returns an input for each transcript: what its peers send.
 func transcriptSeeds(f *testing.F) (seeds []string) {
 	f.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -127,50 +128,53 @@ func transcriptSeeds(f *testing.F) (seeds []string) {
 	return seeds
 }
 
-// fuzzed is a router with every kind of peer, each at the other end of a pipe.
-type fuzzed struct {
-	t       *testing.T
-	router  *router.Router
-	journal *trace.Journal
-	follow  *trace.Follower
-	faults  *faults
-	peers   map[byte]protocol.Conn
-	reading sync.WaitGroup
-	ids     []string // the router's own, in the order of their coming
+// fuzzSession is a router with every kind of peer, whose ends the test holds.
+type fuzzSession struct {
+	t           *testing.T
+	router      *router.Router
+	journal     *trace.Journal
+	follower    *trace.Follower
+	faults      *faultLog
+	peers       map[byte]protocol.Conn
+	readers     sync.WaitGroup
+	serverTxIDs []string // ids that the router made, in the order in which they were seen
 
-	document bool // the server's own answers
+	hasServerDocument bool // the server's own document is attached and answers
 
-	last     int64          // the newest entry that was read
-	requests map[string]int // of the agent, by tx_id
-	answers  map[string]int
+	lastSeq       int64          // of the newest entry that was read
+	requestCounts map[string]int // actions of the agent, by tx_id
+	answerCounts  map[string]int // answers to the agent, by tx_id
 }
 
-func newFuzzed(t *testing.T, setup byte) *fuzzed {
+// newFuzzSession attaches the peers. The bits of setup are the constants with….
+func newFuzzSession(t *testing.T, setup byte) *fuzzSession {
 	t.Helper()
-	fz := &fuzzed{
-		t: t, journal: trace.NewJournal("s"), faults: &faults{}, peers: map[byte]protocol.Conn{},
-		requests: map[string]int{}, answers: map[string]int{},
+	fz := &fuzzSession{
+		t: t, journal: trace.NewJournal("s"), faults: &faultLog{}, peers: map[byte]protocol.Conn{},
+		requestCounts: map[string]int{}, answerCounts: map[string]int{},
 	}
-	fz.follow = fz.journal.Follow()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	fz.router = router.New(fz.journal, runs, fuzzConfig(setup, fz))
-	fz.join('a', func(c protocol.Conn) (*router.Peer, error) { return fz.router.AttachAgent(c) })
-	fz.join('k', func(c protocol.Conn) (*router.Peer, error) { return fz.router.AttachKernel(c, setup&withOld != 0) })
+	fz.follower = fz.journal.Follow()
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	fz.router = router.New(fz.journal, executions, fuzzConfig(setup, fz))
+	fz.attach('a', func(c protocol.Conn) (*router.Peer, error) { return fz.router.AttachAgent(c) })
+	fz.attach('k', func(c protocol.Conn) (*router.Peer, error) {
+		return fz.router.AttachKernel(c, setup&withKernelTakingActions != 0)
+	})
 	for i, letter := range []byte("rs") {
-		fz.join(letter, func(c protocol.Conn) (*router.Peer, error) {
-			return fz.router.AttachConsole(c, 1+i, func(int, bool) (body, recorded []byte) { return []byte(`{"type":"ready"}`), []byte(`{"type":"ready"}`) })
+		fz.attach(letter, func(c protocol.Conn) (*router.Peer, error) {
+			return fz.router.AttachConsole(c, 1+i, plainHello)
 		})
 	}
 	switch {
 	case setup&withHolder != 0:
-		fz.join('h', func(c protocol.Conn) (*router.Peer, error) { return fz.router.AttachHolder(c, 3, "1", 1) })
-	case setup&withPuppet != 0:
-		fz.join('d', fz.router.AttachDocument)
+		fz.attach('h', func(c protocol.Conn) (*router.Peer, error) { return fz.router.AttachHolder(c, 3, "1", 1) })
+	case setup&withFuzzedDocument != 0:
+		fz.attach('d', fz.router.AttachDocument)
 	default:
-		fz.serveDocument(runs)
+		fz.serveDocument(executions)
 	}
 	if setup&withHolder == 0 {
-		fz.join('v', func(c protocol.Conn) (*router.Peer, error) {
+		fz.attach('v', func(c protocol.Conn) (*router.Peer, error) {
 			return fz.router.AttachView(c, 4, 1, func() ([]byte, *trace.Follower) {
 				return []byte(`{"type":"notebook_state"}`), fz.journal.Follow()
 			})
@@ -179,7 +183,7 @@ func newFuzzed(t *testing.T, setup byte) *fuzzed {
 	return fz
 }
 
-func fuzzConfig(setup byte, fz *fuzzed) router.Config {
+func fuzzConfig(setup byte, fz *fuzzSession) router.Config {
 	cfg := router.Config{Shared: setup&withOwner == 0, Log: slog.New(fz.faults), RestartChild: func(name string) error {
 		if name != "kernel" {
 			return errors.New("there is no " + name)
@@ -187,22 +191,23 @@ func fuzzConfig(setup byte, fz *fuzzed) router.Config {
 		fz.router.ResendHello()
 		return nil
 	}}
-	if setup&withLimit != 0 {
+	if setup&withSmallFrames != 0 {
 		cfg.MaxFrameBytes = 300
 	}
-	if setup&withoutTime != 0 {
+	if setup&withShortTimeouts != 0 {
 		cfg.DocumentTimeout, cfg.HolderTimeout, cfg.CellTimeout, cfg.StaleDelay = time.Millisecond, time.Millisecond, time.Millisecond, time.Nanosecond
 	}
 	return cfg
 }
 
-// join attaches a peer, reads all that it is sent and checks that.
-func (fz *fuzzed) join(letter byte, attach func(protocol.Conn) (*router.Peer, error)) {
+// attach attaches a peer, and checks that everything that it is sent is well
+// formed.
+func (fz *fuzzSession) attach(letter byte, attach func(protocol.Conn) (*router.Peer, error)) {
 	ours, theirs := protocol.Pipe()
 	_, err := attach(ours)
 	require.NoError(fz.t, err)
 	fz.peers[letter] = theirs
-	fz.reading.Go(func() {
+	fz.readers.Go(func() {
 		decoder := protocol.NewEnvelopeDecoder()
 		for {
 			body, err := theirs.Read()
@@ -216,81 +221,84 @@ func (fz *fuzzed) join(letter byte, attach func(protocol.Conn) (*router.Peer, er
 	})
 }
 
-func (fz *fuzzed) serveDocument(runs *notebook.Executions) {
+// serveDocument attaches the server's own document.
+func (fz *fuzzSession) serveDocument(executions *notebook.Executions) {
 	made := 0
 	document := notebook.NewDocument(notebook.DocumentConfig{
-		Executions: runs, NewCellID: func() string { made++; return fmt.Sprintf("cell-%d", made) },
+		Executions: executions, NewCellID: func() string { made++; return fmt.Sprintf("cell-%d", made) },
 		OnEvent: func(e notebook.Event) {
 			fz.journal.Append(trace.Entry{Hop: trace.HopNotebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind}, Body: e.JSON()})
 		},
 	})
-	fz.document = true
+	fz.hasServerDocument = true
 	ours, theirs := protocol.Pipe()
 	_, err := fz.router.AttachDocument(ours)
 	require.NoError(fz.t, err)
-	fz.reading.Go(func() {
+	fz.readers.Go(func() {
 		if err := document.Serve(theirs); err != nil {
-			fz.faults.add("the document broke off: " + err.Error())
+			fz.faults.add("the document failed: " + err.Error())
 		}
 	})
 }
 
-// say lets a peer say something, and returns when that has been routed: the
-// reader takes the nothing behind it only then.
-func (fz *fuzzed) say(line []byte) {
+// send sends the frame in a line of the input from its peer, and returns when the
+// router has routed it: only then does the peer's goroutine read the "nothing" that
+// is sent after it.
+func (fz *fuzzSession) send(line []byte) {
 	if len(line) < 2 || fz.peers[line[0]] == nil {
 		return
 	}
-	fz.see()
-	body := ownID().ReplaceAllFunc(line[1:], func(id []byte) []byte {
+	fz.readTrace()
+	body := serverTxIDPattern().ReplaceAllFunc(line[1:], func(id []byte) []byte {
 		n, _ := strconv.Atoi(string(id[len("eval_"):]))
-		if n < 1 || n > len(fz.ids) {
+		if n < 1 || n > len(fz.serverTxIDs) {
 			return id
 		}
-		return []byte(fz.ids[n-1])
+		return []byte(fz.serverTxIDs[n-1])
 	})
 	for _, body := range [][]byte{body, []byte("nothing")} {
 		require.NoError(fz.t, fz.peers[line[0]].Write(body))
 	}
 }
 
-func ownID() *regexp.Regexp { return regexp.MustCompile(`eval_[0-9]{1,3}\b`) }
+func serverTxIDPattern() *regexp.Regexp { return regexp.MustCompile(`eval_[0-9]{1,3}\b`) }
 
-// see reads what has been entered in the trace.
-func (fz *fuzzed) see() {
-	for e := fz.follow.TryNext(); e != nil; e = fz.follow.TryNext() {
-		fz.count(e)
+// readTrace counts the new entries of the trace.
+func (fz *fuzzSession) readTrace() {
+	for e := fz.follower.TryNext(); e != nil; e = fz.follower.TryNext() {
+		fz.countEntry(e)
 	}
 }
 
-func (fz *fuzzed) count(e *trace.Entry) {
-	require.Equal(fz.t, fz.last+1, e.Seq)
-	fz.last = e.Seq
+func (fz *fuzzSession) countEntry(e *trace.Entry) {
+	require.Equal(fz.t, fz.lastSeq+1, e.Seq)
+	fz.lastSeq = e.Seq
 	switch {
 	case e.Hop == trace.ServerToKernel && e.AgentTxID != "":
-		fz.ids = append(fz.ids, e.AgentTxID)
+		fz.serverTxIDs = append(fz.serverTxIDs, e.AgentTxID)
 	case e.Hop == trace.AgentToServer && e.Type == protocol.TypeAgentAction && e.TxID != "":
-		fz.requests[e.TxID]++
+		fz.requestCounts[e.TxID]++
 	case e.Hop == trace.ServerToAgent && e.Type == protocol.TypeActionResponse:
-		fz.answers[e.TxID]++
+		fz.answerCounts[e.TxID]++
 	}
 }
 
-// settle waits until every action has been answered, as far as deadlines do that.
-func (fz *fuzzed) settle() {
+// awaitAnswers waits until every action has been answered, by its deadline at the
+// latest. It fails after 10 s.
+func (fz *fuzzSession) awaitAnswers() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	for fz.see(); !maps.Equal(fz.requests, fz.answers); {
-		e, err := fz.follow.Next(ctx)
-		require.NoError(fz.t, err, "asked: %v, answered: %v", fz.requests, fz.answers)
-		fz.count(e)
+	for fz.readTrace(); !maps.Equal(fz.requestCounts, fz.answerCounts); {
+		e, err := fz.follower.Next(ctx)
+		require.NoError(fz.t, err, "asked: %v, answered: %v", fz.requestCounts, fz.answerCounts)
+		fz.countEntry(e)
 	}
 }
 
-// end closes the router, which must not take longer than its grace, behind what
-// the server's own document has been asked.
-func (fz *fuzzed) end() {
-	if fz.document {
+// close closes the router when the server's own document has answered everything. It
+// fails if that takes more than 10 s.
+func (fz *fuzzSession) close() {
+	if fz.hasServerDocument {
 		_, _ = fz.router.Ask(context.Background(), "get_context", nil) // a failure is an answer too
 	}
 	closed := make(chan struct{})
@@ -306,37 +314,39 @@ func (fz *fuzzed) end() {
 	for _, conn := range fz.peers {
 		_ = conn.Close(protocol.CloseNormal, "")
 	}
-	fz.reading.Wait()
+	fz.readers.Wait()
 }
 
-func (fz *fuzzed) check() {
-	fz.see()
+// check fails if the router has logged an error, or if an action was not answered
+// once.
+func (fz *fuzzSession) check() {
+	fz.readTrace()
 	require.Empty(fz.t, fz.faults.all())
-	require.Equal(fz.t, fz.requests, fz.answers, "each action is answered once")
+	require.Equal(fz.t, fz.requestCounts, fz.answerCounts, "each action is answered once")
 }
 
-// faults takes the router's log and keeps what is a fault of the router. It is
-// safe for concurrent use.
-type faults struct {
-	mu   sync.Mutex
-	list []string
+// faultLog is the router's log handler. It keeps errors, which are faults of the
+// router, and drops the rest. It is safe for concurrent use.
+type faultLog struct {
+	mu    sync.Mutex
+	texts []string
 }
 
-func (f *faults) add(text string) {
+func (f *faultLog) add(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.list = append(f.list, text)
+	f.texts = append(f.texts, text)
 }
 
-func (f *faults) all() []string {
+func (f *faultLog) all() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.list
+	return f.texts
 }
 
-func (f *faults) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
+func (f *faultLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
 
-func (f *faults) Handle(_ context.Context, r slog.Record) error {
+func (f *faultLog) Handle(_ context.Context, r slog.Record) error {
 	text := r.Message
 	r.Attrs(func(a slog.Attr) bool {
 		text += fmt.Sprintf(" %s=%.2000s", a.Key, a.Value)
@@ -346,6 +356,6 @@ func (f *faults) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-func (f *faults) WithAttrs([]slog.Attr) slog.Handler { return f }
+func (f *faultLog) WithAttrs([]slog.Attr) slog.Handler { return f }
 
-func (f *faults) WithGroup(string) slog.Handler { return f }
+func (f *faultLog) WithGroup(string) slog.Handler { return f }

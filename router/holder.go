@@ -2,7 +2,6 @@ package router
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -10,121 +9,201 @@ import (
 	"assay/internal/trace"
 )
 
-// fromDocument routes what the server's own document sends: its answers, and
-// what they make the kernel do.
-func (r *Router) fromDocument(p *Peer, it item) {
-	if it.env.Type == protocol.TypeActionResponse {
-		r.fromDocumentAnswer(p, it)
-		return
-	}
-	it = p.enter(it, "")
-	if it.env.Type == protocol.TypeSetWidgetValue && it.env.AgentTxID != "" {
-		r.setWidget(it)
-		return
-	}
-	r.toKernelFrom(p, it)
+// AttachHolder makes a console's /agent connection the holder of the document, and
+// owns conn from then on. Actions that wait for a holder are sent to it, unless
+// they have missed their deadline. It replaces a holder that is attached, which is
+// closed. id is the console's number, which no other console has; session is what
+// the console calls itself, for the trace; runID is the number of the console's
+// connection at /run, 0 if it has named none. It returns ErrClosed if the router is
+// closed.
+func (r *Router) AttachHolder(conn protocol.Conn, id int, session string, runID int) (*Peer, error) {
+	p := newPeer(r, conn, peerConfig{
+		role: holderRole{defaultRole{r}}, name: "console", consoleID: id, pairedConsole: runID,
+		hopIn: trace.ConsoleToServer, hopOut: trace.ServerToConsole,
+	})
+	return r.attach(p, func() {
+		r.recordSessionEvent(TypeHolder, id, map[string]any{"type": TypeHolder, "by": "console", "conn": id, "session_id": session})
+		r.setHolderLocked(p)
+	})
 }
 
-// setWidget asks the kernel to set a widget, for an action that its answer then
-// answers.
-func (r *Router) setWidget(it item) {
-	ask := &pending{id: protocol.NewServerTxID(), action: "set_widget", whom: byKernel, within: r.cfg.DocumentTimeout}
-	ask.reply = func(a answer) {
-		action, _ := r.table.take(it.env.AgentTxID)
-		switch {
-		case action == nil:
-			return // it was given up
-		case a.failed != "":
-			action.reply(a)
+// setHolderLocked makes p the holder, ends the one before it and sends p the
+// backlog. The caller holds mu.
+func (r *Router) setHolderLocked(p *Peer) {
+	if previous := r.holder; previous != nil {
+		previous.end(protocol.CloseReplaced, replacedReason, nil)
+	}
+	r.holder = p
+	backlog := r.backlog
+	r.backlog = nil
+	for _, f := range backlog {
+		if f.envelope.TxID == "" || r.inFlight.isOpen(f.envelope.TxID) {
+			p.send(f)
+		}
+	}
+}
+
+// holderRole is the [role] of a console at /agent that holds the document.
+type holderRole struct{ defaultRole }
+
+// route routes the console's answers to actions, and what any console at /agent may
+// send.
+func (h holderRole) route(p *Peer, f frame) {
+	if f.envelope.Type == protocol.TypeActionResponse {
+		h.router.routeDocumentAnswer(p, f)
+		return
+	}
+	h.router.routeFromAgentConsole(p, f)
+}
+
+// reportMalformed sends the console an agent_error.
+func (holderRole) reportMalformed(p *Peer, problem string) { p.sendAgentError(problem) }
+
+// overflow closes the connection of a console that does not read. An action, for
+// which the sender holds mu, waits for its return.
+func (h holderRole) overflow(p *Peer, f frame) {
+	h.keepAction(f)
+	p.closeAsTooSlow(f)
+}
+
+// missed keeps an action, for which the sender holds mu, for the console's return,
+// and notes any other frame as dropped.
+func (h holderRole) missed(p *Peer, f frame) {
+	if !h.keepAction(f) {
+		p.recordDropped(f)
+	}
+}
+
+// keepAction puts f into the backlog and returns true if it is an action. The caller
+// then holds mu.
+func (h holderRole) keepAction(f frame) bool {
+	if f.envelope.Type != protocol.TypeAgentAction {
+		return false
+	}
+	h.router.addToBacklogLocked(f)
+	return true
+}
+
+// ended keeps the actions that were not yet written for the console's return.
+func (h holderRole) ended(p *Peer, unsent []frame) { h.router.holderEnded(p, unsent) }
+
+// holderEnded puts the actions that were not yet written to a holder into the
+// backlog, or sends them to the holder that has replaced it. An action that was
+// written may still be answered after the console's return.
+func (r *Router) holderEnded(p *Peer, unsent []frame) {
+	unsent = slices.DeleteFunc(unsent, func(f frame) bool { return f.envelope.Type != protocol.TypeAgentAction })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.holder == p {
+		r.holder = nil
+		r.backlog = append(unsent, r.backlog...)
+		return
+	}
+	for _, f := range unsent {
+		if r.holder != nil && (f.envelope.TxID == "" || r.inFlight.isOpen(f.envelope.TxID)) {
+			r.holder.send(f)
+		}
+	}
+}
+
+// addToBacklogLocked keeps a request to the document until there is a holder. The
+// backlog has the limits of a queue; requests that have missed their deadline make
+// room. Without room the request is answered with an error. The caller holds mu.
+func (r *Router) addToBacklogLocked(f frame) {
+	r.backlog = slices.DeleteFunc(r.backlog, func(old frame) bool {
+		return old.envelope.TxID != "" && !r.inFlight.isOpen(old.envelope.TxID)
+	})
+	bytes := len(f.body)
+	for _, old := range r.backlog {
+		bytes += len(old.body)
+	}
+	if len(r.backlog) > 0 && (bytes > MaxQueueBytes || len(r.backlog) >= MaxQueueFrames) {
+		r.failHolderRequestLocked(f.envelope.TxID, "too many requests wait for a console")
+		return
+	}
+	r.backlog = append(r.backlog, f)
+}
+
+// newHolderRequestLocked returns a request to the holder of the document, or to the
+// console that is waited for. The caller holds mu.
+func (r *Router) newHolderRequestLocked(id, action string) *pendingRequest {
+	if r.serverHolds {
+		return &pendingRequest{id: id, action: action, answerer: answeredByNotebook, timeout: r.cfg.DocumentTimeout}
+	}
+	return &pendingRequest{id: id, action: action, answerer: answeredByConsole, timeout: r.cfg.HolderTimeout}
+}
+
+// failHolderRequestLocked ends a request to the holder with an error. The caller
+// holds mu.
+func (r *Router) failHolderRequestLocked(id, failure string) {
+	request, _ := r.inFlight.takeByID(id)
+	switch {
+	case request == nil:
+	case request.agentTxID != "":
+		r.answerAgentLocked(request.agentTxID, answer{failure: failure})
+	default:
+		request.reply(answer{failure: failure}) // of ask: it takes no lock
+	}
+}
+
+// routeDocumentAnswer gives an answer of the holder to the request that it is for.
+// If that has ended, the answer is logged, noted as duplicate, late or orphaned,
+// and dropped.
+func (r *Router) routeDocumentAnswer(p *Peer, f frame) {
+	request, ended := r.inFlight.takeByID(f.envelope.TxID)
+	f = p.recordIn(f, ended.answerNote)
+	if request == nil {
+		r.log.Warn("an answer that nothing waits for", "peer", p.name, "tx_id", f.envelope.TxID, "note", string(ended.answerNote))
+		return
+	}
+	if request.answerer == answeredByConsole && request.action == "get_context" {
+		if err := validateContext(f.body); err != nil {
+			request.reply(answer{failure: "get_context: the console's answer: " + err.Error()})
 			return
 		}
-		if err := a.widgetError(); err != nil {
-			action.reply(answer{failed: "set_widget: " + err.Error()})
-			return
+	}
+	request.reply(answer{frame: f})
+}
+
+// validateContext returns an error if a cell in a console's answer to get_context
+// has no id.
+func validateContext(body []byte) error {
+	var response struct {
+		Context struct {
+			Cells []struct {
+				CellID string `json:"cell_id"`
+			} `json:"cells"`
+		} `json:"context"`
+	}
+	if err := json.Unmarshal(body, &response); err != nil {
+		return err
+	}
+	for i, cell := range response.Context.Cells {
+		if cell.CellID == "" {
+			return fmt.Errorf("cell %d has no cell_id", i)
 		}
-		set := message(widgetSet{
-			ActionResponse: protocol.ActionResponse{Type: protocol.TypeActionResponse, TxID: it.env.AgentTxID, Status: protocol.StatusSuccess},
-			Key:            widgetKey(it.body),
-		})
-		set.cause = a.it.ref
-		action.reply(answer{it: set})
-	}
-	r.table.passOn(it.env.AgentTxID)
-	body, err := protocol.ReplaceFields(it.body, protocol.Field{Name: "agent_tx_id", Value: ask.id})
-	if err != nil {
-		ask.reply(answer{failed: err.Error()})
-		return
-	}
-	request := frame(body)
-	request.cause = it.ref
-	if r.table.add(ask, r.kernelTimedOut) {
-		r.askKernel(ask, request)
-	}
-}
-
-// widgetSet is the answer to a set_widget.
-type widgetSet struct {
-	protocol.ActionResponse
-	Key string `json:"key"`
-}
-
-// widgetError is why the kernel has not set a widget; nil: it has.
-func (a answer) widgetError() error {
-	var said struct {
-		Status string            `json:"status"`
-		Errors map[string]string `json:"errors"`
-	}
-	if err := json.Unmarshal(a.it.body, &said); err != nil {
-		return fmt.Errorf("the kernel's answer: %w", err)
-	}
-	for key, text := range said.Errors { // one was set
-		return fmt.Errorf("%s: %s", key, text)
-	}
-	if said.Status == protocol.StatusError {
-		return errors.New("the kernel has not set it, and does not say why")
 	}
 	return nil
 }
 
-// widgetKey is the key in a set_widget_value of one widget.
-func widgetKey(body []byte) string {
-	var set struct {
-		Data map[string]json.RawMessage `json:"data"`
-	}
-	_ = json.Unmarshal(body, &set) // the document's own message is good
-	for key := range set.Data {
-		return key
-	}
-	return ""
-}
-
-// fromHolder routes what a console at /agent sends that holds the document.
-func (r *Router) fromHolder(p *Peer, it item) {
-	if it.env.Type == protocol.TypeActionResponse {
-		r.fromDocumentAnswer(p, it)
-		return
-	}
-	r.fromAgentConsole(p, it)
-}
-
-// fromAgentConsole routes what any console at /agent may send.
-func (r *Router) fromAgentConsole(p *Peer, it item) {
-	switch it.env.Type {
+// routeFromAgentConsole routes what any console at /agent may send.
+func (r *Router) routeFromAgentConsole(p *Peer, f frame) {
+	switch f.envelope.Type {
 	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory:
-		if it, may := r.enterOwned(p, it); may {
-			r.toAgentFrom(p, it)
+		if f, allowed := r.recordInIfOwner(p, f); allowed {
+			r.sendToAgentFrom(p, f)
 		}
 	case protocol.TypeKernelMessage:
-		p.enter(it, trace.NoteDropped) // the router relays these itself
+		p.recordIn(f, trace.NoteDropped) // the router makes these itself
 	default:
-		p.enter(it, trace.NoteDropped)
-		p.sendAgentError(fmt.Sprintf("unknown message type %q", it.env.Type))
+		p.recordIn(f, trace.NoteDropped)
+		p.sendAgentError(fmt.Sprintf("unknown message type %q", f.envelope.Type))
 	}
 }
 
-// toAgentFrom passes on what a person says to the agent. The frame has been
-// entered.
-func (r *Router) toAgentFrom(p *Peer, it item) {
+// sendToAgentFrom passes a person's recorded message on to the agent. The console
+// gets an error if there is no agent, or if the agent's actions are refused.
+func (r *Router) sendToAgentFrom(p *Peer, f frame) {
 	r.mu.Lock()
 	agent, refusal := r.agent, r.refusal
 	r.mu.Unlock()
@@ -134,99 +213,11 @@ func (r *Router) toAgentFrom(p *Peer, it item) {
 	case refusal != "":
 		p.sendAgentError(refusal)
 	default:
-		agent.send(it)
+		agent.send(f)
 	}
 }
 
+// sendAgentError sends a console at /agent an agent_error of the server.
 func (p *Peer) sendAgentError(text string) {
-	p.send(message(protocol.AgentError{Type: protocol.TypeAgentError, Error: text}))
-}
-
-func (r *Router) fromDocumentAnswer(p *Peer, it item) {
-	ask, was := r.table.take(it.env.TxID)
-	it = p.enter(it, was.note)
-	if ask == nil {
-		r.log.Warn("an answer to nothing that waits", "peer", p.name, "tx_id", it.env.TxID, "note", string(was.note))
-		return
-	}
-	if ask.whom == byConsole && ask.action == "get_context" {
-		if err := checkContext(it.body); err != nil {
-			ask.reply(answer{failed: "get_context: the console's answer: " + err.Error()})
-			return
-		}
-	}
-	ask.reply(answer{it: it})
-}
-
-// checkContext refuses a console's notebook in which a cell has no id.
-func checkContext(body []byte) error {
-	var answer struct {
-		Context struct {
-			Cells []struct {
-				CellID string `json:"cell_id"`
-			} `json:"cells"`
-		} `json:"context"`
-	}
-	if err := json.Unmarshal(body, &answer); err != nil {
-		return err
-	}
-	for i, cell := range answer.Context.Cells {
-		if cell.CellID == "" {
-			return fmt.Errorf("cell %d has no cell_id", i)
-		}
-	}
-	return nil
-}
-
-// documentOverflow answers what the server's own document has no room for. The
-// caller holds mu.
-func (r *Router) documentOverflow(it item) {
-	r.failLocked(it.env.TxID, "the notebook has too many requests waiting")
-}
-
-// failLocked ends a request to the document. The caller holds mu.
-func (r *Router) failLocked(tx, text string) {
-	ask, _ := r.table.take(tx)
-	switch {
-	case ask == nil:
-	case ask.agent != "":
-		r.answerAgentLocked(ask.agent, answer{failed: text})
-	default:
-		ask.reply(answer{failed: text}) // of Ask: it only hands over
-	}
-}
-
-// holderOverflow closes a console that holds the document and does not read;
-// the action waits for its return. The caller of send holds mu.
-func (r *Router) holderOverflow(p *Peer) func(item) {
-	return func(it item) {
-		r.holderMissed(it)
-		p.tooSlow(it)
-	}
-}
-
-// holderMissed keeps an action for the return of a holder that is on its way
-// out. The caller of send holds mu.
-func (r *Router) holderMissed(it item) {
-	if it.env.Type == protocol.TypeAgentAction {
-		r.keepLocked(it)
-	}
-}
-
-// holderEnded keeps the actions that were not yet written for a holder's
-// return; one that was written may still be answered then.
-func (r *Router) holderEnded(p *Peer, unsent []item) {
-	unsent = slices.DeleteFunc(unsent, func(it item) bool { return it.env.Type != protocol.TypeAgentAction })
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.holder == p {
-		r.holder = nil
-		r.backlog = append(unsent, r.backlog...)
-		return
-	}
-	for _, it := range unsent { // it was replaced: its successor is there
-		if r.holder != nil && (it.env.TxID == "" || r.table.has(it.env.TxID)) {
-			r.holder.send(it)
-		}
-	}
+	p.send(newFrame(protocol.AgentError{Type: protocol.TypeAgentError, Error: text}))
 }

@@ -10,112 +10,159 @@ import (
 	"assay/internal/trace"
 )
 
-// fromKernel routes what the kernel sends: answers to who has asked, the frames
-// of runs to every console, and what matters of a run to the agent.
-func (r *Router) fromKernel(p *Peer, it item) {
-	if isOfRun(it.env.Type) {
-		r.fromRun(p, it)
+// AttachKernel makes conn the session's kernel, and owns conn from then on.
+// takesActions says that the kernel's ready announced "actions": it is asked for
+// summaries by agent_action. It returns ErrClosed if the router is closed.
+func (r *Router) AttachKernel(conn protocol.Conn, takesActions bool) (*Peer, error) {
+	p := newPeer(r, conn, peerConfig{
+		role: kernelRole{defaultRole{r}}, name: "kernel", hopIn: trace.KernelToServer, hopOut: trace.ServerToKernel,
+	})
+	return r.attach(p, func() {
+		r.kernel, r.kernelTakesActions, r.kernelEndReason, r.lastSummary = p, takesActions, "", globalsSummary{}
+	})
+}
+
+// kernelRole is the [role] of the kernel.
+type kernelRole struct{ defaultRole }
+
+// route routes answers to whoever has asked, the frames of runs to every console,
+// and what the agent must know of a run to the agent.
+func (k kernelRole) route(p *Peer, f frame) {
+	r := k.router
+	if isRunFrame(f.envelope.Type) {
+		r.routeRunFrame(p, f)
 		return
 	}
-	switch it.env.Type {
+	switch f.envelope.Type {
 	case protocol.TypeError:
-		it = p.enter(it, "")
-		r.log.Warn("the kernel did not understand a message", "error", string(it.body))
-		r.toConsoles(it)
+		f = p.recordIn(f, "")
+		r.log.Warn("the kernel did not understand a message", "error", string(f.body))
+		r.sendFrameToRunConsoles(f)
 	case protocol.TypeActionResponse:
-		r.fromKernelAnswer(p, it, it.env.TxID)
+		r.routeKernelAnswer(p, f, f.envelope.TxID)
 	default:
-		r.fromKernelAnswer(p, it, it.env.AgentTxID)
+		r.routeKernelAnswer(p, f, f.envelope.AgentTxID)
 	}
 }
 
-// isOfRun tells whether a kernel frame is about the runs of cells.
-func isOfRun(kind string) bool {
-	switch kind {
-	case protocol.TypeStartCell, protocol.TypeKernelStdio, protocol.TypeCellOutput,
-		protocol.TypeCellResult, protocol.TypeRunQueue, protocol.TypeCellWidgets:
-		return true
-	default:
-		return false
+// overflow notes the frame as dropped. Its sender answers with an error.
+func (k kernelRole) overflow(p *Peer, f frame) { p.recordDropped(f) }
+
+// missed notes the frame as dropped.
+func (k kernelRole) missed(p *Peer, f frame) { p.recordDropped(f) }
+
+// ended fails the open runs and the requests to the kernel, naming why it ended.
+func (k kernelRole) ended(p *Peer, _ []frame) {
+	r := k.router
+	reason := "its connection was closed"
+	if p.endErr != nil {
+		reason = p.endErr.Error()
 	}
+	r.mu.Lock()
+	current := r.kernel == p
+	if current {
+		r.kernel, r.kernelEndReason = nil, reason
+	}
+	r.mu.Unlock()
+	text := "the kernel has ended: " + reason
+	if current {
+		open := r.executions.OpenCells()
+		r.executions.MarkKernelEnded()
+		for _, cellID := range open {
+			r.reportFailedRun(cellID, text)
+		}
+	}
+	r.inFlight.fail(text, func(p *pendingRequest) bool { return p.answerer == answeredByKernel })
 }
 
-func (r *Router) fromRun(p *Peer, it item) {
+// routeRunFrame applies a frame about a run to the executions and sends it to the
+// consoles at /run that have no view, as a view is shown it from the trace. The
+// agent is sent a kernel_message if the frame starts or ends a run; without an
+// agent that is noted as dropped.
+func (r *Router) routeRunFrame(p *Peer, f frame) {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
-	it = p.enter(it, "")
-	if err := r.runs.ApplyFrame(it.ref, it.env, it.body); err != nil {
-		r.log.Warn("a kernel frame does not fit", "type", it.env.Type, "error", err)
+	f = p.recordIn(f, "")
+	if err := r.executions.ApplyFrame(f.bodySeq, f.envelope, f.body); err != nil {
+		r.log.Warn("a kernel frame does not fit", "type", f.envelope.Type, "error", err)
 	}
-	r.toRunConsoles(it)
-	if told, ok := r.runs.KernelMessage(it.env, it.body); ok {
-		relay := message(protocol.KernelMessage{Type: protocol.TypeKernelMessage, Message: told})
-		relay.env.CellID, relay.note, relay.cause = it.env.CellID, trace.NoteRelayed, it.ref
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.agent != nil {
-			r.agent.send(relay)
+	r.mu.Lock()
+	for _, console := range r.runConsoles {
+		if !r.pairedConsoles[console.id] {
+			console.peer.send(f)
 		}
+	}
+	r.mu.Unlock()
+	if content, ok := r.executions.KernelMessage(f.envelope, f.body); ok {
+		relay := newFrame(protocol.KernelMessage{Type: protocol.TypeKernelMessage, Message: content})
+		relay.envelope.CellID, relay.note, relay.causeSeq = f.envelope.CellID, trace.NoteRelayed, f.bodySeq
+		r.sendKernelMessage(relay)
 	}
 }
 
-// toRunConsoles sends a frame of a run to every console that does not get it at
-// its view.
-func (r *Router) toRunConsoles(it item) {
+// sendKernelMessage sends the agent a kernel_message. Without an agent it appends a
+// note to the trace, without the message's body.
+func (r *Router) sendKernelMessage(f frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, console := range r.consoles {
-		if !r.tied[console.id] {
-			console.send(it)
-		}
+	if r.agent != nil {
+		r.agent.send(f)
+		return
+	}
+	r.journal.Append(trace.Entry{
+		Hop: trace.ServerToAgent, Envelope: f.envelope, Note: trace.NoteDropped, BodyBytes: len(f.body), CauseSeq: f.causeSeq,
+	})
+}
+
+// routeKernelAnswer gives an answer of the kernel to the request with this id. If
+// that has ended, the answer is noted as duplicate, late or orphaned, and dropped.
+func (r *Router) routeKernelAnswer(p *Peer, f frame, id string) {
+	request, ended := r.inFlight.takeByID(id)
+	f = p.recordIn(f, ended.answerNote)
+	action := ended.action
+	if request != nil {
+		action = request.action
+	}
+	if isGlobalsSummary(action) && ended.answerNote != trace.NoteDuplicate {
+		r.rememberSummary(f)
+	}
+	if request != nil {
+		request.reply(answer{frame: f})
 	}
 }
 
-func (r *Router) fromKernelAnswer(p *Peer, it item, id string) {
-	ask, was := r.table.take(id)
-	it = p.enter(it, was.note)
-	action := was.action
-	if ask != nil {
-		action = ask.action
+// askKernelForAgent asks the kernel on behalf of an action of the agent that only
+// the kernel can answer.
+func (r *Router) askKernelForAgent(p *Peer, f frame) {
+	request := &pendingRequest{
+		id: protocol.NewServerTxID(), agentTxID: f.envelope.TxID, askedByAgent: true, action: f.envelope.Action,
+		answerer: answeredByKernel, timeout: r.cfg.DocumentTimeout,
 	}
-	if isGlobals(action) && was.note != trace.NoteDuplicate {
-		r.keepSummary(it)
-	}
-	if ask != nil {
-		ask.reply(answer{it: it})
-	}
-}
-
-// askKernelForAgent passes an action on that only the kernel can answer.
-func (r *Router) askKernelForAgent(p *Peer, it item) {
-	ask := &pending{
-		id: protocol.NewServerTxID(), agent: it.env.TxID, byAgent: true, action: it.env.Action,
-		whom: byKernel, within: r.cfg.DocumentTimeout,
-	}
-	ask.reply = func(a answer) {
-		if a.failed == "" {
-			a.it = respond(protocol.TypeActionResponse, ask.agent, ask.action, a)
+	request.reply = func(a answer) {
+		if a.failure == "" {
+			a.frame = newResponse(protocol.TypeActionResponse, request.agentTxID, request.action, a)
 		}
-		r.answerAgent(ask.agent, a)
+		r.answerAgent(request.agentTxID, a)
 	}
-	request, err := r.kernelRequest(ask, it.body)
+	toKernel, err := r.newKernelFrame(request, f.body)
 	if err != nil {
-		p.enter(it, trace.NoteIntercepted)
-		ask.reply(answer{failed: err.Error()})
+		p.recordIn(f, trace.NoteIntercepted)
+		request.reply(answer{failure: err.Error()})
 		return
 	}
-	if !r.table.add(ask, r.kernelTimedOut) {
-		p.enter(it, trace.NoteTamper)
-		r.answerAgent(ask.agent, answer{failed: fmt.Sprintf("tx_id %q is in flight already", ask.agent)})
+	if !r.inFlight.add(request, r.answerKernelTimedOut) {
+		p.recordIn(f, trace.NoteTamper)
+		r.answerAgent(request.agentTxID, answer{failure: fmt.Sprintf("tx_id %q is in flight already", request.agentTxID)})
 		return
 	}
-	request.cause = p.enter(it, trace.NoteIntercepted).ref
-	r.askKernel(ask, request)
+	toKernel.causeSeq = p.recordIn(f, trace.NoteIntercepted).bodySeq
+	r.sendToKernelOrFail(request, toKernel)
 }
 
-// kernelRequest makes the request to the kernel for an action, and for an
-// execute_code its deadline.
-func (r *Router) kernelRequest(ask *pending, body []byte) (item, error) {
+// newKernelFrame makes the frame that asks the kernel for an action; body is the
+// action's message. For an execute_code it also sets the request's timeout. An
+// error says which parameter is missing or wrong.
+func (r *Router) newKernelFrame(request *pendingRequest, body []byte) (frame, error) {
 	var action struct {
 		Params struct {
 			Key      string   `json:"key"`
@@ -126,145 +173,128 @@ func (r *Router) kernelRequest(ask *pending, body []byte) (item, error) {
 		} `json:"params"`
 	}
 	if err := json.Unmarshal(body, &action); err != nil {
-		return item{}, fmt.Errorf("%s: %w", ask.action, err)
+		return frame{}, fmt.Errorf("%s: %w", request.action, err)
 	}
 	params := action.Params
-	request := protocol.KernelRequest{AgentTxID: ask.id}
-	switch ask.action {
+	message := protocol.KernelRequest{AgentTxID: request.id}
+	switch request.action {
 	case "request_globals_summary", "request_reactivity_summary":
-		return r.summaryRequest(ask), nil
+		return r.newSummaryFrame(request), nil
 	case "get_global_info":
 		if params.Key == "" {
-			return item{}, fmt.Errorf("get_global_info: params.key is missing or empty")
+			return frame{}, fmt.Errorf("get_global_info: params.key is missing or empty")
 		}
-		request.Type, request.Key = protocol.TypeGetGlobalInfo, params.Key
+		message.Type, message.Key = protocol.TypeGetGlobalInfo, params.Key
 	case "reset_kernel_globals":
-		request.Type = protocol.TypeResetGlobals
+		message.Type = protocol.TypeResetGlobals
 	case "execute_code":
 		if params.Code == nil {
-			return item{}, fmt.Errorf("execute_code: params.code is missing")
+			return frame{}, fmt.Errorf("execute_code: params.code is missing")
 		}
-		request.Type, request.Code, request.Session = protocol.TypeExecuteCode, params.Code, params.Session
-		ask.within = r.executeLimit(params.TimeoutS)
-		request.TimeoutS = ask.within.Seconds()
-		request.Pristine = params.Pristine && !ask.byAgent // what it puts right is the graders' to see
+		message.Type, message.Code, message.Session = protocol.TypeExecuteCode, params.Code, params.Session
+		request.timeout = r.executeCodeTimeout(params.TimeoutS)
+		message.TimeoutS = request.timeout.Seconds()
+		message.Pristine = params.Pristine && !request.askedByAgent // only the server's own code, such as a grader's, may ask for it
 	}
-	return message(request), nil
+	return newFrame(message), nil
 }
 
-// executeLimit is how long an execute_code may take: what was asked for, at
-// most the cell limit.
-func (r *Router) executeLimit(seconds *float64) time.Duration {
+// executeCodeTimeout returns how long an execute_code may take: seconds, at most
+// the cell timeout. nil, and what is not positive, means the cell timeout.
+func (r *Router) executeCodeTimeout(seconds *float64) time.Duration {
 	if seconds == nil || *seconds <= 0 || *seconds > r.cfg.CellTimeout.Seconds() {
 		return r.cfg.CellTimeout
 	}
 	return time.Duration(*seconds * float64(time.Second))
 }
 
-// summaryRequest asks for a summary in the form that the kernel takes.
-func (r *Router) summaryRequest(ask *pending) item {
+// newSummaryFrame makes the frame that asks the kernel for a summary, in the form
+// that the kernel takes.
+func (r *Router) newSummaryFrame(request *pendingRequest) frame {
 	r.mu.Lock()
-	older := r.older
+	takesActions := r.kernelTakesActions
 	r.mu.Unlock()
-	if older {
-		return message(protocol.AgentAction{
-			Type: protocol.TypeAgentAction, Action: ask.action, Params: json.RawMessage("{}"), TxID: ask.id,
+	if takesActions {
+		return newFrame(protocol.AgentAction{
+			Type: protocol.TypeAgentAction, Action: request.action, Params: json.RawMessage("{}"), TxID: request.id,
 		})
 	}
-	return message(protocol.KernelRequest{Type: strings.TrimPrefix(ask.action, "request_"), AgentTxID: ask.id})
+	return newFrame(protocol.KernelRequest{Type: strings.TrimPrefix(request.action, "request_"), AgentTxID: request.id})
 }
 
-// askKernel sends a request that stands in the table.
-func (r *Router) askKernel(ask *pending, request item) {
+// sendToKernelOrFail sends the kernel the frame of a request that was added to
+// inFlight. It ends the request with an error if there is no kernel, the frame is
+// too large, or the kernel's queue is full. For a globals summary it starts the
+// timer that gives an older one.
+func (r *Router) sendToKernelOrFail(request *pendingRequest, f frame) {
 	r.mu.Lock()
-	kernel, gone := r.kernel, r.gone
+	kernel, endReason := r.kernel, r.kernelEndReason
 	r.mu.Unlock()
-	failed := ""
+	failure := ""
 	switch {
-	case kernel == nil && gone == "":
-		failed = "there is no kernel"
+	case kernel == nil && endReason == "":
+		failure = "there is no kernel"
 	case kernel == nil:
-		failed = "the kernel has ended: " + gone
-	case int64(len(request.body)) > r.cfg.MaxFrameBytes:
-		failed = fmt.Sprintf("a request of %d bytes, more than the %d that a message may have", len(request.body), r.cfg.MaxFrameBytes)
-	case !kernel.send(request):
-		failed = "the kernel does not read: too much is waiting for it"
+		failure = "the kernel has ended: " + endReason
+	case int64(len(f.body)) > r.cfg.MaxFrameBytes:
+		failure = fmt.Sprintf("a request of %d bytes, more than the %d that a message may have", len(f.body), r.cfg.MaxFrameBytes)
+	case !kernel.send(f):
+		failure = "the kernel does not read: too much is waiting for it"
 	}
-	if failed != "" {
-		if r.table.remove(ask, trace.NoteLate) {
-			ask.reply(answer{failed: failed})
+	if failure != "" {
+		if r.inFlight.remove(request, trace.NoteLate) {
+			request.reply(answer{failure: failure})
 		}
 		return
 	}
-	if isGlobals(ask.action) {
-		r.table.staleAfter(ask, r.cfg.StaleDelay, func() { r.giveStale(ask) })
+	if isGlobalsSummary(request.action) {
+		r.inFlight.startStaleTimer(request, r.cfg.StaleDelay, func() { r.answerWithStaleSummary(request) })
 	}
 }
 
-// kernelTimedOut answers a request that the kernel did not, and stops the code
-// that it asked for.
-func (r *Router) kernelTimedOut(ask *pending) {
-	if ask.action != protocol.TypeExecuteCode {
-		r.timedOut(ask)
+// answerKernelTimedOut answers a request that the kernel has not answered in time
+// with an error, and interrupts the code if it is an execute_code.
+func (r *Router) answerKernelTimedOut(request *pendingRequest) {
+	if request.action != protocol.TypeExecuteCode {
+		r.answerTimedOut(request)
 		return
 	}
-	r.log.Warn("deadline missed", "action", ask.action, "tx_id", ask.id, "hop", string(ask.whom), "limit", ask.within)
-	text := fmt.Sprintf("execute_code did not end within %v and was interrupted", ask.within)
-	if err := r.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: ask.id}); err != nil {
+	r.logTimeout(request)
+	text := fmt.Sprintf("execute_code did not end within %v and was interrupted", request.timeout)
+	if err := r.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: request.id}); err != nil {
 		text += "; " + err.Error()
 	}
-	ask.reply(answer{failed: text, note: trace.NoteTimedOut})
+	request.reply(answer{failure: text, note: trace.NoteTimedOut})
 }
 
-// InterruptExecuteCode interrupts every execute_code that the agent has asked for and that
-// is in flight.
+// InterruptExecuteCode interrupts every execute_code of the agent that is in
+// flight.
 func (r *Router) InterruptExecuteCode() {
-	for _, id := range r.table.executing() {
+	for _, id := range r.inFlight.executeCodeIDs() {
 		_ = r.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: id}) // without a kernel nothing runs
 	}
 }
 
-// SendToKernel sends the kernel a message of the server's own.
-func (r *Router) SendToKernel(msg any) error {
+// SendToKernel sends the kernel one of the server's own messages. It returns
+// ErrNotConnected if there is no kernel, and another error if its queue is full.
+func (r *Router) SendToKernel(message any) error {
 	r.mu.Lock()
 	kernel := r.kernel
 	r.mu.Unlock()
 	if kernel == nil {
 		return fmt.Errorf("kernel: %w", ErrNotConnected)
 	}
-	if !kernel.send(message(msg)) {
+	if !kernel.send(newFrame(message)) {
 		return fmt.Errorf("kernel: too much is waiting for it")
 	}
 	return nil
 }
 
-func (r *Router) kernelEnded(p *Peer, _ []item) {
-	text := "its connection was closed"
-	if p.err != nil {
-		text = p.err.Error()
-	}
-	r.mu.Lock()
-	current := r.kernel == p
-	if current {
-		r.kernel, r.gone = nil, text
-	}
-	r.mu.Unlock()
-	text = "the kernel has ended: " + text
-	if current {
-		open := r.runs.OpenCells()
-		r.runs.MarkKernelEnded()
-		for _, cell := range open {
-			r.failRun(cell, text)
-		}
-	}
-	r.table.fail(text, func(p *pending) bool { return p.whom == byKernel })
-}
-
-// failRun tells the agent, which waits for it, that a run of a cell will not end,
-// or not begin, for want of a kernel.
-func (r *Router) failRun(cellID, text string) {
+// reportFailedRun tells the agent, which may wait for a run of the cell, that the
+// run has failed for want of a kernel. text says why.
+func (r *Router) reportFailedRun(cellID, text string) {
 	none := []string{}
-	told, err := protocol.Marshal(protocol.KernelMessageResult{
+	result, err := protocol.Marshal(protocol.KernelMessageResult{
 		CellResult: protocol.CellResult{
 			Type: protocol.TypeCellResult, CellID: cellID, Status: protocol.StatusError, HasException: true, Exception: text,
 			Outputs: none, DataframeOutputs: none, FigureOutputs: none, StaticFigureOutputs: none,
@@ -272,14 +302,10 @@ func (r *Router) failRun(cellID, text string) {
 		CellOutputs: []json.RawMessage{},
 	})
 	if err != nil {
-		r.log.Error("a run's failure cannot be told", "error", err)
+		r.log.Error("the failure of a run could not be reported", "error", err)
 		return
 	}
-	relay := message(protocol.KernelMessage{Type: protocol.TypeKernelMessage, Message: told})
-	relay.env.CellID = cellID
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.agent != nil {
-		r.agent.send(relay)
-	}
+	f := newFrame(protocol.KernelMessage{Type: protocol.TypeKernelMessage, Message: result})
+	f.envelope.CellID = cellID
+	r.sendKernelMessage(f)
 }

@@ -7,83 +7,89 @@ import (
 	"assay/internal/trace"
 )
 
-// A session's owner is the console at /run that was connected first of those
-// that are: the one with the least number, which a console that comes back gets
-// again. Only the owner may run, stop and set things, edit, and talk to the
-// agent, unless the Config says otherwise. An /agent connection belongs to the
-// /run connection that it names; a holder that names none owns what it holds.
-// All this keeps people out of each other's way: whoever has the token can claim
-// any number.
+// The owner of a session is the attached /run console with the lowest number,
+// which is the one that connected first; a console that reconnects gets its number
+// again. Unless [Config] says otherwise, only the owner may run, stop and set
+// things, edit the notebook, and talk to the agent. A connection at /agent belongs
+// to the owner if it names the owner's /run connection; a holder that names none
+// may do everything with the notebook it holds. This keeps people out of each
+// other's way and is no protection: a client with the server's token can claim any
+// number.
 
-// enterOwned enters what only the session's owner may send, and tells another that
-// it may not.
-func (r *Router) enterOwned(p *Peer, it item) (entered item, may bool) {
-	if r.owns(p) {
-		return p.enter(it, ""), true
+// recordInIfOwner records a frame that only the owner may send and returns it with
+// true. From any other console it records the frame as dropped, answers with
+// not_session_owner_error and returns false.
+func (r *Router) recordInIfOwner(p *Peer, f frame) (recorded frame, allowed bool) {
+	if r.isOwner(p) {
+		return p.recordIn(f, ""), true
 	}
-	p.enter(it, trace.NoteDropped)
+	p.recordIn(f, trace.NoteDropped)
 	why := "another console owns this session"
 	if r.cfg.ReadOnly {
 		why = "this session is only shown"
 	}
-	p.send(message(protocol.Error{Type: protocol.TypeNotSessionOwner, TxID: it.env.TxID, Data: protocol.ErrorData{
-		Message: it.env.Type + ": " + why + "; it may be watched, and asked for summaries",
+	p.send(newFrame(protocol.Error{Type: protocol.TypeNotSessionOwner, TxID: f.envelope.TxID, Data: protocol.ErrorData{
+		Message: f.envelope.Type + ": " + why + "; you can watch it and ask for summaries",
 	}}))
-	return it, false
+	return f, false
 }
 
-func (r *Router) owns(p *Peer) bool {
+// isOwner reports whether p may do what only the session's owner may.
+func (r *Router) isOwner(p *Peer) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	console, atRun := p.role.(*runConsoleRole)
 	switch {
 	case r.cfg.ReadOnly:
 		return false
 	case r.cfg.Shared:
 		return true
-	case p.greet != nil: // at /run
-		return p == r.owner
-	case p.tie != 0:
-		return r.owner != nil && p.tie == r.owner.id
+	case atRun:
+		return console == r.owner
+	case p.pairedConsole != 0:
+		return r.owner != nil && p.pairedConsole == r.owner.id
 	default:
 		return p == r.holder
 	}
 }
 
-// willOwn tells whether a console with this number owns the session when it is
-// attached.
-func (r *Router) willOwn(id int) bool {
+// wouldBeOwner reports whether a console at /run with this number may do what only
+// the owner may, once it is attached.
+func (r *Router) wouldBeOwner(id int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	first := !slices.ContainsFunc(r.consoles, func(c *Peer) bool { return c.id < id })
-	return !r.cfg.ReadOnly && (r.cfg.Shared || first)
+	lowest := !slices.ContainsFunc(r.runConsoles, func(c *runConsoleRole) bool { return c.id < id })
+	return !r.cfg.ReadOnly && (r.cfg.Shared || lowest)
 }
 
-// succeed settles who owns the session after consoles have come or gone, and
-// greets again those for whom that is news. kernelOrder is held.
-func (r *Router) succeed() {
+// reassignOwner makes the lowest-numbered console the owner and sends hello again
+// to consoles whose ownership changed. It is called after a console was attached or
+// has ended; a console that was just attached knows it from its first hello. The
+// caller holds kernelOrder. Without effect in a shared or read-only session.
+func (r *Router) reassignOwner() {
 	if r.cfg.Shared || r.cfg.ReadOnly {
 		return
 	}
 	r.mu.Lock()
-	was := r.owner
+	previous := r.owner
 	r.owner = nil
-	displaced := false
-	for _, console := range r.consoles {
+	displaced := false // the previous owner is still attached
+	for _, console := range r.runConsoles {
 		if r.owner == nil || console.id < r.owner.id {
 			r.owner = console
 		}
-		displaced = displaced || console == was
+		displaced = displaced || console == previous
 	}
-	now := r.owner
+	current := r.owner
 	r.mu.Unlock()
-	if now == was {
+	if current == previous {
 		return
 	}
-	if displaced {
-		was.send(was.greet(false))
-		return // by one that has just come, and was told so
+	if displaced { // by a console that was just attached
+		previous.sendHello(false)
+		return
 	}
-	if now != nil && was != nil {
-		now.send(now.greet(true))
+	if current != nil && previous != nil {
+		current.sendHello(true)
 	}
 }

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,168 +13,194 @@ import (
 	"assay/internal/trace"
 )
 
-// finishGrace is how long a peer may take to read what is queued for it when
-// the session ends.
-const finishGrace = time.Second
+// finishTimeout is how long a peer may take to read what is queued for it when the
+// session ends.
+const finishTimeout = time.Second
 
-// Peer is one connection of a session. It lives until its connection ends, or
-// its router ends it.
+// Peer is one connection of a session. It lives until its connection ends, or the
+// router ends it. Its exported methods are safe for concurrent use.
 type Peer struct {
-	router  *Router
-	conn    protocol.Conn
-	name    string
-	id      int       // which console; 0: not one
-	in, out trace.Hop // empty: not traced
-	queue   *queue
+	router    *Router
+	conn      protocol.Conn
+	role      role
+	name      string // agent, kernel, notebook, console (a holder), view or run
+	consoleID int    // number of the console; 0: not a console
+	outgoing  *queue
 
-	tie   int                                             // at /agent: the number of the console's /run; 0: it has named none
-	greet func(owner bool) item                           // of a console at /run: what it is told first
-	feed  func(ctx context.Context, last <-chan struct{}) // sends it more than others do, and closes its queue behind what there is when last is closed; nil: nothing does
+	// hopIn and hopOut are the trace's hops for frames from and to the peer; empty:
+	// these frames are not recorded.
+	hopIn, hopOut trace.Hop
 
-	behind *queue // of a view: answers that wait for their place
+	// pairedConsole is, of a connection at /agent, the number of the same console's
+	// connection at /run; 0: it has named none.
+	pairedConsole int
 
-	handle   func(p *Peer, it item)          // routes what it sends
-	before   func(ctx context.Context) error // called before each read; nil: nothing to wait for
-	overflow func(it item)                   // it found the queue full
-	complain func(text string)               // says that what it has sent cannot be read; nil: nothing does
-	missed   func(it item)                   // it came when the peer was ending; nil: nobody minds
-	ended    func(p *Peer, unsent []item)    // it has ended
+	finishOnce sync.Once
+	stopFeed   chan struct{} // closed by finish: the feeder sends what there is and ends
 
-	stall    sync.Once     // starts the watch over an agent that does not read
-	finished sync.Once     // closes last
-	last     chan struct{} // closed when nothing more is to come than there is
-
-	once   sync.Once // guards code, reason and err
-	ending chan struct{}
-	code   protocol.CloseCode
-	reason string
-	err    error
-	done   chan struct{}
+	endOnce     sync.Once // guards closeCode, closeReason and endErr
+	ending      chan struct{}
+	closeCode   protocol.CloseCode
+	closeReason string
+	endErr      error
+	done        chan struct{}
 }
 
-func newPeer(r *Router, conn protocol.Conn, name string, in, out trace.Hop) *Peer {
+// peerConfig says what a new [Peer] is; the fields are those of Peer.
+type peerConfig struct {
+	role          role
+	name          string
+	consoleID     int
+	hopIn, hopOut trace.Hop
+	pairedConsole int
+}
+
+func newPeer(r *Router, conn protocol.Conn, cfg peerConfig) *Peer {
 	return &Peer{
-		router: r, conn: conn, name: name, in: in, out: out, queue: newQueue(),
-		last: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{}),
+		router: r, conn: conn, role: cfg.role, name: cfg.name, consoleID: cfg.consoleID, outgoing: newQueue(),
+		hopIn: cfg.hopIn, hopOut: cfg.hopOut, pairedConsole: cfg.pairedConsole,
+		stopFeed: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
-// ConsoleID numbers the consoles of a session, from 1 on; it is 0 for others.
-func (p *Peer) ConsoleID() int { return p.id }
+// ConsoleID returns the number of the console, from 1 on; 0 if the peer is not a
+// console.
+func (p *Peer) ConsoleID() int { return p.consoleID }
 
-// Done is closed when the peer has ended and is no longer part of the session.
+// Done returns a channel that is closed when the peer has ended and is no longer
+// part of the session.
 func (p *Peer) Done() <-chan struct{} { return p.done }
 
-// Err tells, after Done, why the peer ended: io.EOF when it has closed its
-// connection, a *child.ExitError when it was a process that died, and nil when
-// the router closed it.
-func (p *Peer) Err() error { return p.err }
+// Err returns why the peer ended. It may be called when Done is closed. It is
+// io.EOF if the peer closed its connection, a *subprocess.ExitError if it was a
+// process that died, and nil if the router closed the connection.
+func (p *Peer) Err() error { return p.endErr }
 
-// Disconnect closes the peer's connection without waiting for it to end.
+// Disconnect makes the peer's connection close with this code and reason. It does
+// not wait for that; see Done.
 func (p *Peer) Disconnect(code protocol.CloseCode, reason string) { p.end(code, reason, nil) }
 
+// run runs the peer's goroutines until its connection has ended, and tells its
+// role.
 func (p *Peer) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
-	loops.Go(p.write)
-	if p.feed != nil {
-		loops.Go(func() { p.feed(ctx, p.last) })
+	loops.Go(p.writeLoop)
+	if feeder, ok := p.role.(feeder); ok {
+		loops.Go(func() { feeder.feed(ctx, p, p.stopFeed) })
 	}
 	loops.Go(func() {
 		<-p.ending
 		cancel()
-		_ = p.conn.Close(p.code, p.reason) // may say goodbye for seconds
+		_ = p.conn.Close(p.closeCode, p.closeReason) // a WebSocket's closing handshake may take seconds
 	})
-	err := p.read(ctx)
+	err := p.readLoop(ctx)
 	p.end(protocol.CloseNormal, "", err)
 	loops.Wait()
-	p.router.noteEnd(p)
-	p.ended(p, p.queue.rest())
+	p.router.recordPeerEnded(p)
+	p.role.ended(p, p.outgoing.closeAndEmpty())
 	close(p.done)
 }
 
-// end makes the peer end, for the first reason given.
+// end makes the peer end. Only the first call counts: it says with which code and
+// reason the connection is closed, and what Err returns.
 func (p *Peer) end(code protocol.CloseCode, reason string, err error) {
-	p.once.Do(func() {
-		p.code, p.reason, p.err = code, reason, err
-		p.queue.close()
+	p.endOnce.Do(func() {
+		p.closeCode, p.closeReason, p.endErr = code, reason, err
+		p.outgoing.close()
 		close(p.ending)
 	})
 }
 
-// finish ends the peer when it has been sent what is queued, or after
-// finishGrace.
+// finish makes the peer end when it has been sent what is queued, or after
+// finishTimeout. It does not wait for that.
 func (p *Peer) finish(code protocol.CloseCode, reason string) {
-	if p.feed == nil {
-		p.queue.close()
+	if _, ok := p.role.(feeder); !ok { // which closes the queue itself
+		p.outgoing.close()
 	}
-	p.finished.Do(func() { close(p.last) })
+	p.finishOnce.Do(func() { close(p.stopFeed) })
 	p.router.peers.Go(func() {
-		late := time.NewTimer(finishGrace)
-		defer late.Stop()
+		timeout := time.NewTimer(finishTimeout)
+		defer timeout.Stop()
 		select {
-		case <-p.queue.drained:
+		case <-p.outgoing.drained:
 		case <-p.ending:
-		case <-late.C:
+		case <-timeout.C:
 		}
 		p.end(code, reason, nil)
 	})
 }
 
-func (p *Peer) read(ctx context.Context) error {
+// readLoop reads frames and dispatches them until the connection fails, and
+// returns why. A message that is malformed, or nested too deeply, is recorded,
+// logged and otherwise ignored.
+func (p *Peer) readLoop(ctx context.Context) error {
 	decoder := protocol.NewEnvelopeDecoder()
 	for {
-		if p.before != nil {
-			if err := p.before(ctx); err != nil {
-				return err
-			}
+		if err := p.role.waitToRead(ctx, p); err != nil {
+			return err
 		}
 		body, err := p.conn.Read()
 		if err != nil {
 			return err
 		}
 		env, err := decoder.Decode(body)
-		if err == nil && tooDeep(body) {
-			err = fmt.Errorf("it is nested more than %d levels deep", depthLimit)
+		if err == nil && isTooDeep(body) {
+			err = fmt.Errorf("it is nested more than %d levels deep", maxNestingDepth)
 		}
 		if err != nil {
 			p.router.log.Warn("malformed message", "peer", p.name, "error", err)
-			p.enter(item{body: body}, trace.NoteMalformed)
-			if p.complain != nil {
-				p.complain(err.Error())
-			}
+			p.recordIn(frame{body: body}, trace.NoteMalformed)
+			p.role.reportMalformed(p, err.Error())
 			continue
 		}
-		p.dispatch(item{env: env, body: body})
+		p.dispatch(frame{envelope: env, body: body})
 	}
 }
 
-// dispatch routes one message. A fault of ours in doing so costs that message,
-// not the session.
-func (p *Peer) dispatch(it item) {
+// maxNestingDepth is how many levels deep a message may be nested. Encoders give up
+// at 10,000 and Python's reader at less than 1,000, and parts of a message become
+// parts of others: an output goes into the message about its run that the agent
+// gets, and into the first message to every console that comes later.
+const maxNestingDepth = 500
+
+// isTooDeep reports whether a well-formed message is nested deeper than
+// maxNestingDepth.
+func isTooDeep(body []byte) bool {
+	if protocol.IsRawFrame(body) || bytes.Count(body, []byte("["))+bytes.Count(body, []byte("{")) <= maxNestingDepth {
+		return false
+	}
+	return protocol.IsDeeperThan(body, maxNestingDepth)
+}
+
+// dispatch routes one frame. A panic of the router costs that frame, not the
+// session: it is logged as an error.
+func (p *Peer) dispatch(f frame) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			p.router.log.Error("a message could not be routed", "peer", p.name, "type", it.env.Type,
+			p.router.log.Error("a message could not be routed", "peer", p.name, "type", f.envelope.Type,
 				"panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 		}
 	}()
-	p.handle(p, it)
+	p.role.route(p, f)
 }
 
-func (p *Peer) write() {
+// writeLoop writes what is queued until the queue is closed and empty, or the
+// connection fails.
+func (p *Peer) writeLoop() {
 	for {
-		it, ok, closed := p.queue.pop()
+		f, ok, closed := p.outgoing.pop()
 		switch {
 		case ok:
-			if !p.writeOne(it) {
+			if !p.writeFrame(f) {
 				return
 			}
 		case closed:
-			close(p.queue.drained)
+			close(p.outgoing.drained)
 			return
 		default:
 			select {
-			case <-p.queue.wake:
+			case <-p.outgoing.pushed:
 			case <-p.ending:
 				return
 			}
@@ -181,15 +208,18 @@ func (p *Peer) write() {
 	}
 }
 
-func (p *Peer) writeOne(it item) bool {
-	err := p.conn.Write(it.body)
+// writeFrame writes a frame and returns false if the connection has failed. A frame
+// that is larger than the connection allows is logged, noted as dropped and passed
+// over.
+func (p *Peer) writeFrame(f frame) bool {
+	err := p.conn.Write(f.body)
 	var tooLarge *protocol.FrameLengthError
 	switch {
 	case err == nil:
 		return true
 	case errors.As(err, &tooLarge):
-		p.router.log.Warn("a message was not sent", "peer", p.name, "type", it.env.Type, "error", err)
-		p.drop(it)
+		p.router.log.Warn("a message was not sent", "peer", p.name, "type", f.envelope.Type, "error", err)
+		p.recordDropped(f)
 		return true
 	default:
 		p.end(protocol.CloseNormal, "", err)
@@ -197,61 +227,67 @@ func (p *Peer) writeOne(it item) bool {
 	}
 }
 
-// enter appends a frame that came from the peer to the trace, and returns it as
-// one that can leave again.
-func (p *Peer) enter(it item, note trace.Note) item {
-	if p.in != "" {
-		it.ref = p.router.journal.Append(trace.Entry{
-			Hop: p.in, ConsoleID: p.id, Envelope: it.env, Note: note, Body: it.body,
+// recordIn appends a frame that came from the peer to the trace, and returns the
+// frame with its number there, so that it can be sent on without being recorded
+// again.
+func (p *Peer) recordIn(f frame, note trace.Note) frame {
+	if p.hopIn != "" {
+		f.bodySeq = p.router.journal.Append(trace.Entry{
+			Hop: p.hopIn, ConsoleID: p.consoleID, Envelope: f.envelope, Note: note, Body: f.body,
 		})
 	}
-	return it
+	return f
 }
 
-// send queues a frame for the peer and appends it to the trace. false: its
-// queue is full, and its overflow has dealt with the frame.
-func (p *Peer) send(it item) bool {
-	full, _ := p.sendThen(it, func() {})
+// send queues a frame for the peer and appends it to the trace. It returns false
+// if the queue is full; the role's overflow has then dealt with the frame.
+func (p *Peer) send(f frame) bool {
+	full, _ := p.sendAccepted(f, func() {})
 	return !full
 }
 
-// sendThen is send, and calls taken when the frame is in the queue and not
-// written yet. closed: the peer is on its way out and has not taken it.
-func (p *Peer) sendThen(it item, taken func()) (full, closed bool) {
-	full, closed = p.queue.push(it, func() {
-		p.leave(it, it.note)
-		taken()
+// sendAccepted is send. It calls accepted when the frame is in the queue and not
+// written yet. It returns closed if the peer is ending and the frame was left to
+// the role's missed.
+func (p *Peer) sendAccepted(f frame, accepted func()) (full, closed bool) {
+	full, closed = p.outgoing.push(f, func() {
+		p.recordOut(f, f.note)
+		accepted()
 	})
 	switch {
 	case full:
-		p.overflow(it)
-	case closed && p.missed != nil:
-		p.missed(it)
+		p.role.overflow(p, f)
+	case closed:
+		p.role.missed(p, f)
 	}
 	return full, closed
 }
 
-// drop appends to the trace that the peer does not get a frame.
-func (p *Peer) drop(it item) { p.leave(it, trace.NoteDropped) }
+// recordDropped appends to the trace that a frame for the peer was dropped.
+func (p *Peer) recordDropped(f frame) { p.recordOut(f, trace.NoteDropped) }
 
-func (p *Peer) leave(it item, note trace.Note) {
-	if p.out == "" {
+// recordOut appends a frame for the peer to the trace, with a note.
+func (p *Peer) recordOut(f frame, note trace.Note) {
+	if p.hopOut == "" {
 		return
 	}
-	entry := trace.Entry{Hop: p.out, ConsoleID: p.id, Envelope: it.env, Note: note, BodyBytes: len(it.body), RefSeq: it.ref, CauseSeq: it.cause}
+	entry := trace.Entry{
+		Hop: p.hopOut, ConsoleID: p.consoleID, Envelope: f.envelope, Note: note, BodyBytes: len(f.body), RefSeq: f.bodySeq, CauseSeq: f.causeSeq,
+	}
 	switch {
-	case it.ref != 0:
-	case it.recorded != nil:
-		entry.Body = it.recorded
+	case f.bodySeq != 0:
+	case f.traceBody != nil:
+		entry.Body = f.traceBody
 	default:
-		entry.Body = it.body
+		entry.Body = f.body
 	}
 	p.router.journal.Append(entry)
 }
 
-// tooSlow is the overflow of a console: it is closed, and may come back.
-func (p *Peer) tooSlow(it item) {
-	p.drop(it)
+// closeAsTooSlow notes f as dropped and closes the connection of a console that
+// does not read fast enough.
+func (p *Peer) closeAsTooSlow(f frame) {
+	p.recordDropped(f)
 	text := fmt.Sprintf("too slow: more than %d MiB or %d messages were waiting", MaxQueueBytes>>20, MaxQueueFrames)
 	p.end(protocol.ClosePolicyViolation, text, errors.New(text))
 }

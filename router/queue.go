@@ -3,143 +3,135 @@ package router
 import (
 	"sync"
 	"time"
-
-	"assay/internal/protocol"
-	"assay/internal/trace"
 )
 
 const (
-	// MaxQueueBytes and MaxQueueFrames bound what waits for one peer; one frame of
-	// any size is always taken.
+	// MaxQueueBytes and MaxQueueFrames limit how much may wait to be written to one
+	// peer. An empty queue takes one frame of any size.
 	MaxQueueBytes  = 8 << 20
 	MaxQueueFrames = 8192
 )
 
-// item is a frame on its way.
-type item struct {
-	env  protocol.Envelope
-	body []byte
-	note trace.Note // for the entry it leaves in the trace
-	ref  int64      // the entry that has body; 0: none has yet
-
-	recorded []byte // what the trace has in place of body, where that would be too much; nil: body
-
-	cause int64 // the entry that it was made out of; 0: none
-}
-
-// queue is what waits to be written to one peer.
+// queue holds the frames that wait to be written to one peer, first in, first out.
+// It is safe for concurrent use; one goroutine takes frames out.
 type queue struct {
-	mu     sync.Mutex
-	items  []item
-	bytes  int
-	closed bool
-	moved  time.Time // when the last one was taken, or the first one came
+	mu      sync.Mutex
+	frames  []frame
+	bytes   int // of the bodies of frames
+	closed  bool
+	movedAt time.Time // when a frame was last taken out, or came into the empty queue
 
-	wake    chan struct{} // holds a token when there is something new
-	freed   chan struct{} // holds a token when something was taken
-	drained chan struct{} // closed by the writer when it has written the last
+	pushed  chan struct{} // holds a token after a push or close
+	popped  chan struct{} // holds a token after a pop
+	drained chan struct{} // closed by the writer after the last frame of a closed queue
 }
 
 func newQueue() *queue {
-	return &queue{wake: make(chan struct{}, 1), freed: make(chan struct{}, 1), drained: make(chan struct{})}
+	return &queue{pushed: make(chan struct{}, 1), popped: make(chan struct{}, 1), drained: make(chan struct{})}
 }
 
-// push takes it and calls accept, in the order of the queue, unless the queue
-// is full or closed.
-func (q *queue) push(it item, accept func()) (full, closed bool) {
+// push appends f and calls accepted before anyone can take f out, so that accepted
+// is called in the order of the queue. It does neither if the queue is full or
+// closed, and returns which of the two it is.
+func (q *queue) push(f frame, accepted func()) (full, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	full = !q.closed && q.fullLocked(len(it.body))
+	full = !q.closed && q.isFullLocked(len(f.body))
 	if !q.closed && !full {
-		q.takeLocked(it, accept)
+		q.appendLocked(f, accepted)
 	}
 	return full, q.closed
 }
 
-// force takes it even when the queue is full.
-func (q *queue) force(it item, accept func()) {
+// pushOverLimit is push for a frame that must not be lost: it appends f to a full
+// queue too. It does nothing if the queue is closed.
+func (q *queue) pushOverLimit(f frame, accepted func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.closed {
-		q.takeLocked(it, accept)
+		q.appendLocked(f, accepted)
 	}
 }
 
-func (q *queue) fullLocked(more int) bool {
-	return len(q.items) > 0 && (q.bytes+more > MaxQueueBytes || len(q.items) >= MaxQueueFrames)
+// isFullLocked reports whether the queue has no room for a frame with a body of
+// so many bytes. The caller holds mu.
+func (q *queue) isFullLocked(bodyBytes int) bool {
+	return len(q.frames) > 0 && (q.bytes+bodyBytes > MaxQueueBytes || len(q.frames) >= MaxQueueFrames)
 }
 
-func (q *queue) takeLocked(it item, accept func()) {
-	accept()
-	if len(q.items) == 0 {
-		q.moved = time.Now()
+func (q *queue) appendLocked(f frame, accepted func()) {
+	accepted()
+	if len(q.frames) == 0 {
+		q.movedAt = time.Now()
 	}
-	q.items = append(q.items, it)
-	q.bytes += len(it.body)
-	poke(q.wake)
+	q.frames = append(q.frames, f)
+	q.bytes += len(f.body)
+	putToken(q.pushed)
 }
 
-// state tells whether the queue is full, how many bytes it holds, and since
-// when it has not moved.
-func (q *queue) state() (full bool, bytes int, moved time.Time) {
+// fullness returns whether the queue is full, how many bytes it holds, and when a
+// frame was last taken out.
+func (q *queue) fullness() (full bool, bytes int, movedAt time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.fullLocked(1), q.bytes, q.moved
+	return q.isFullLocked(1), q.bytes, q.movedAt
 }
 
-// busy tells whether so much waits that what can be done without is left out.
-func (q *queue) busy() bool {
+// isHalfFull reports whether more than half of the queue's bytes or frames are
+// taken. Frames that a peer can do without are then left out.
+func (q *queue) isHalfFull() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.bytes > MaxQueueBytes/2 || len(q.items) > MaxQueueFrames/2
+	return q.bytes > MaxQueueBytes/2 || len(q.frames) > MaxQueueFrames/2
 }
 
 // depth returns how many frames and bytes wait.
 func (q *queue) depth() (frames, bytes int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.items), q.bytes
+	return len(q.frames), q.bytes
 }
 
-func poke(token chan struct{}) {
-	select {
-	case token <- struct{}{}:
-	default:
-	}
-}
-
-// pop takes the first item. Where there is none, either the queue is closed or
-// wake tells when to try again.
-func (q *queue) pop() (it item, ok, closed bool) {
+// pop takes the first frame out. If the queue is empty, ok is false and closed says
+// whether it stays so; otherwise the channel pushed says when to try again.
+func (q *queue) pop() (f frame, ok, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.items) == 0 {
-		q.items = nil
-		return item{}, false, q.closed
+	if len(q.frames) == 0 {
+		q.frames = nil
+		return frame{}, false, q.closed
 	}
-	it = q.items[0]
-	q.items[0] = item{}
-	q.items = q.items[1:]
-	q.bytes -= len(it.body)
-	q.moved = time.Now()
-	poke(q.freed)
-	return it, true, false
+	f = q.frames[0]
+	q.frames[0] = frame{}
+	q.frames = q.frames[1:]
+	q.bytes -= len(f.body)
+	q.movedAt = time.Now()
+	putToken(q.popped)
+	return f, true, false
 }
 
-// close lets nothing more in.
+// close makes every later push fail. What is in the queue can still be taken out.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	poke(q.wake)
+	putToken(q.pushed)
 }
 
-// rest closes the queue and takes everything that was not popped.
-func (q *queue) rest() []item {
+// closeAndEmpty closes the queue and returns the frames that were in it.
+func (q *queue) closeAndEmpty() []frame {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	items := q.items
-	q.items, q.bytes, q.closed = nil, 0, true
-	poke(q.wake)
-	return items
+	frames := q.frames
+	q.frames, q.bytes, q.closed = nil, 0, true
+	putToken(q.pushed)
+	return frames
+}
+
+// putToken puts a token into a channel of capacity 1 unless it has one.
+func putToken(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }

@@ -1,5 +1,5 @@
-// Package router is the switchboard of one session: it takes frames from the
-// agent, the kernel and the consoles, and gives each to whom it is for.
+// Package router connects the peers of one session: it takes frames from the
+// agent, the kernel and the consoles and sends each to the peer it is meant for.
 //
 //	agent ──agent_action──▶ ┌────────┐ ──agent_action──▶ holder of the document
 //	      ◀──its answer──── │        │ ◀──its answer────
@@ -9,13 +9,42 @@
 //	             kernel frames │  ▼ run_cell, summaries, execute_code
 //	                          kernel
 //
-// Nothing in it waits. Each connection has one goroutine that reads and one
-// that writes behind a bounded queue; a frame is routed in its reader's
-// goroutine, which puts it into queues and takes the next. An action of the
-// agent that only the kernel can answer is passed on under an id of the
-// router's own, and answered when the kernel's reply comes: how busy the kernel
-// is has no effect on any other action. What is in flight stands in one table,
-// with who asked, whom, and until when; see [table].
+// The holder of the document is whoever answers the agent's actions on cells: the
+// server's own document, or a console at /agent. If the server holds it, consoles
+// at /agent are views: they are shown what the trace brings.
+//
+// An action that only the kernel can answer is sent to it under an id of the
+// router, and answered when the kernel's reply comes, so a busy kernel delays no
+// other action. The type inFlight holds these requests and draws their states.
+//
+// # Goroutines
+//
+// Routing never blocks: a frame is routed by the goroutine that has read it, which
+// only puts it into queues. Every goroutine below is waited for by [Router.Close].
+//
+//	what                          how many             ends when
+//	read, write, close            3 per connection     the connection ends or the router ends it
+//	feed of a view from the trace 1 per view           the view ends
+//	watch over a stalled agent    0 or 1 per agent     the agent ends
+//	finishing a peer              0 or 1 per peer      its queue is written, or after 1 s
+//	starting a child anew         1 per request        the child is ready, or cannot be
+//
+// The deadlines of requests are [time.AfterFunc] timers, stopped when the request
+// ends.
+//
+// # When a peer fails
+//
+//	a console reads too slowly    it is disconnected with a reason; it may come back
+//	the holder goes               actions wait for its return, each until its deadline
+//	the agent stops reading       it has 10 s, during which nothing more is read from it; then it is ended
+//	the kernel's queue is full    the request is answered with an error
+//	the kernel ends               what waits for it fails at once, with the reason; so do open runs
+//	a message cannot be routed    a panic costs this message and is logged
+//	the trace cannot keep up      peers are not read; after 5 s they are ended
+//
+// Frames that are dropped are noted in the trace. Two kinds are not, as they have
+// no receiver: those for a console at /run that is closing, and answers for an
+// agent that has ended.
 package router
 
 import (
@@ -31,112 +60,118 @@ import (
 	"assay/internal/trace"
 )
 
-// The deadlines, unless the [Config] has others.
+// Timeouts and delays that a [Config] may replace.
 const (
 	// DefaultDocumentTimeout is for actions that the server's own document answers,
 	// and for requests to the kernel.
 	DefaultDocumentTimeout = 8 * time.Second
 
 	// DefaultHolderTimeout is for actions that a console answers. It is shorter than
-	// the 10 s of the agent, which so learns whom it has waited for.
+	// the 10 s that the agent waits, so that the agent gets an error which names the
+	// console.
 	DefaultHolderTimeout = 9500 * time.Millisecond
 
-	// DefaultCellTimeout is the default and the most for an execute_code.
+	// DefaultCellTimeout is how long an execute_code may take, also at most.
 	DefaultCellTimeout = 5 * time.Minute
 
-	// DefaultStaleDelay is how long a summary waits for the kernel when there is an
-	// older one that can be given instead.
+	// DefaultStaleDelay is how long a globals summary may take before an older one
+	// is given in its place, if there is one.
 	DefaultStaleDelay = 250 * time.Millisecond
 
-	// DefaultAgentStallTimeout is how long an agent may leave a full queue unread.
+	// DefaultAgentStallTimeout is how long an agent may leave a full queue unread
+	// before it is ended.
 	DefaultAgentStallTimeout = 10 * time.Second
 )
 
-// Executions is the fold over the kernel's frames, which the router keeps up to date
-// and asks what the agent is told of a run. internal/notebook has it.
+// Executions tracks the runs of cells from the kernel's frames, and says what the
+// agent is told of them. The type of this name in internal/notebook implements it.
+// It must be safe for concurrent use.
 type Executions interface {
-	// Apply takes in a frame of the kernel; seq is its place in the trace.
+	// ApplyFrame takes in a frame of the kernel; seq is its number in the trace. An
+	// error says that the frame does not fit; it has no other consequence.
 	ApplyFrame(seq int64, env protocol.Envelope, body []byte) error
-	// KernelMessage is what the agent is told of a start_cell or cell_result
-	// that was applied, as the content of a kernel_message; false: nothing.
+	// KernelMessage returns the content of the kernel_message to the agent about a
+	// start_cell or cell_result that was just applied; false for other frames.
 	KernelMessage(env protocol.Envelope, body []byte) (json.RawMessage, bool)
-	// Sent and Disposed note that the kernel was told to run or drop a cell.
+	// MarkSent records that the kernel was sent a run_cell.
 	MarkSent(cellID string)
+	// MarkDisposed records that the kernel was sent a dispose_cell.
 	MarkDisposed(cellID string)
-	// Open names the cells that run or wait to.
+	// OpenCells returns the cells that run or wait for the kernel.
 	OpenCells() []string
-	// Ended notes that the kernel is gone.
+	// MarkKernelEnded records that the kernel has ended.
 	MarkKernelEnded()
 }
 
-// Config is what a [Router] may be told. The zero value works.
+// Config configures a [Router]. The zero value works.
 type Config struct {
-	// Document, Holder, Cell, Stale and Agent are deadlines; 0 means the
-	// constants of this package.
+	// DocumentTimeout, HolderTimeout, CellTimeout, StaleDelay and AgentStallTimeout
+	// replace the constants Default…; 0 means the constant.
 	DocumentTimeout, HolderTimeout, CellTimeout, StaleDelay, AgentStallTimeout time.Duration
 
-	// Shared lets every console do everything; otherwise only the session's
-	// owner may run, edit and talk to the agent. ReadOnly, which goes before
-	// it, lets nobody.
+	// Shared lets every console do what otherwise only the session's owner may:
+	// run, edit and talk to the agent. ReadOnly lets none do so, and overrides
+	// Shared.
 	Shared, ReadOnly bool
 
-	// Restart starts a child, "kernel" or "agent", anew; nil refuses it. It may
-	// take its time, and must end when the session does.
+	// RestartChild starts a child, "kernel" or "agent", anew. It may block, and must
+	// return when the session ends. nil: such requests are answered with an error.
 	RestartChild func(name string) error
 
-	// MaxFrameBytes is the largest message that kernel and agent take, in bytes;
-	// 0 is the protocol's default. What is larger is answered with an error.
+	// MaxFrameBytes is the largest message that kernel and agent take; 0 means
+	// [protocol.DefaultMaxFrameBytes]. A larger one is answered with an error.
 	MaxFrameBytes int64
 
 	// Log gets a warning for each oddity of a peer; nil discards.
 	Log *slog.Logger
 }
 
-// Router connects the peers of one session. It is safe for concurrent use.
-// Peers are attached as they come; Close ends it and all that is attached.
+// Router connects the peers of one session. Attach its peers in any order; Close
+// ends it and all that are attached. It is safe for concurrent use.
 type Router struct {
-	cfg     Config
-	journal *trace.Journal
-	runs    Executions
-	log     *slog.Logger
-	table   *table
-	peers   sync.WaitGroup
+	cfg        Config
+	journal    *trace.Journal
+	executions Executions
+	log        *slog.Logger
+	inFlight   *inFlight
+	peers      sync.WaitGroup // goroutines of peers, and of what they have asked for
 
-	// kernelOrder is held while a kernel frame is applied and sent to the
-	// consoles, and while a console is added to them, so that what a console is
-	// told first and the frames that follow neither overlap nor leave a gap.
-	// It is taken before mu.
+	// kernelOrder is held while a kernel frame is applied and sent to the consoles,
+	// and while a console is added to them: the state in a console's first message
+	// and the frames that follow neither overlap nor leave a gap. It is taken
+	// before mu.
 	kernelOrder sync.Mutex
 
-	mu       sync.Mutex
-	agent    *Peer
-	kernel   *Peer
-	holder   *Peer
-	ownDoc   bool         // the holder is the server's own document
-	backlog  []item       // actions for a holder that is not there
-	consoles []*Peer      // at /run
-	views    []*Peer      // at /agent, without the holder
-	tied     map[int]bool // numbers at /run that views have named
-	owner    *Peer        // of consoles; unused when the session is shared
-	refusal  string       // why agent actions are refused; empty: they are not
-	older    bool         // the kernel takes summaries as agent_action
-	gone     string       // how the kernel ended; empty: it has not
-	summary  lastSummary
-	closed   bool
+	mu                 sync.Mutex
+	agent              *Peer
+	kernel             *Peer
+	holder             *Peer             // of the document; nil: a console is waited for
+	serverHolds        bool              // holder is the server's own document
+	backlog            []frame           // actions for a holder that is not there
+	runConsoles        []*runConsoleRole // consoles at /run
+	views              []*viewRole       // consoles at /agent that do not hold the document
+	pairedConsoles     map[int]bool      // numbers of the consoles at /run that have a view
+	owner              *runConsoleRole   // see owner.go; nil in a shared or read-only session
+	refusal            string            // why the agent's actions are refused; empty: they are not
+	kernelTakesActions bool              // the kernel takes summary requests as agent_action
+	kernelEndReason    string            // why the kernel has ended; empty: it has not
+	lastSummary        globalsSummary
+	closed             bool
 }
 
-// New returns a router without peers. It appends every frame to journal.
-func New(journal *trace.Journal, runs Executions, cfg Config) *Router {
-	set := func(d *time.Duration, value time.Duration) {
+// New returns a router without peers. It appends every frame to journal and feeds
+// those of the kernel to executions. It starts nothing.
+func New(journal *trace.Journal, executions Executions, cfg Config) *Router {
+	setDefault := func(d *time.Duration, value time.Duration) {
 		if *d <= 0 {
 			*d = value
 		}
 	}
-	set(&cfg.DocumentTimeout, DefaultDocumentTimeout)
-	set(&cfg.HolderTimeout, DefaultHolderTimeout)
-	set(&cfg.CellTimeout, DefaultCellTimeout)
-	set(&cfg.StaleDelay, DefaultStaleDelay)
-	set(&cfg.AgentStallTimeout, DefaultAgentStallTimeout)
+	setDefault(&cfg.DocumentTimeout, DefaultDocumentTimeout)
+	setDefault(&cfg.HolderTimeout, DefaultHolderTimeout)
+	setDefault(&cfg.CellTimeout, DefaultCellTimeout)
+	setDefault(&cfg.StaleDelay, DefaultStaleDelay)
+	setDefault(&cfg.AgentStallTimeout, DefaultAgentStallTimeout)
 	if cfg.MaxFrameBytes <= 0 {
 		cfg.MaxFrameBytes = protocol.DefaultMaxFrameBytes
 	}
@@ -144,149 +179,96 @@ func New(journal *trace.Journal, runs Executions, cfg Config) *Router {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.RestartChild == nil {
-		cfg.RestartChild = func(name string) error { return fmt.Errorf("%q cannot be started anew here", name) }
+		cfg.RestartChild = func(name string) error { return fmt.Errorf("%q cannot be restarted here", name) }
 	}
 	return &Router{
-		cfg: cfg, journal: journal, runs: runs, log: cfg.Log,
-		table: newTable(),
+		cfg: cfg, journal: journal, executions: executions, log: cfg.Log,
+		inFlight: newInFlight(),
 	}
 }
 
-// TypePeerEnded is the type of the trace's entries, on the hop "session", that
-// say when a peer's connection has ended and why. What waited for the peer is
-// failed behind it.
+// TypePeerEnded is the type of the trace's entries, on the hop "session", that say
+// that a peer's connection has ended, and why. The entries for what fails because
+// of it come after it.
 const TypePeerEnded = "peer_ended"
 
-// TypeHolder is the type of the trace's entries, on the hop "session", that say
-// who holds the document from here on: the server, or a console that has come.
+// TypeHolder is the type of the trace's entries, on the hop "session", that say who
+// holds the document from there on: the server, or a console.
 const TypeHolder = "holder"
 
-// note puts something that happened to the session into the trace. conn is the
-// console that it is about; 0: none.
-func (r *Router) note(kind string, conn int, what map[string]any) {
-	it := message(what)
-	r.journal.Append(trace.Entry{Hop: trace.HopSession, ConsoleID: conn, Envelope: protocol.Envelope{Type: kind}, Body: it.body})
+// recordSessionEvent appends an entry on the hop "session" to the trace. consoleID
+// is the console that it is about; 0: none.
+func (r *Router) recordSessionEvent(eventType string, consoleID int, content map[string]any) {
+	f := newFrame(content)
+	r.journal.Append(trace.Entry{
+		Hop: trace.HopSession, ConsoleID: consoleID, Envelope: protocol.Envelope{Type: eventType}, Body: f.body,
+	})
 }
 
-// noteEnd puts the end of a peer into the trace.
-func (r *Router) noteEnd(p *Peer) {
-	reason := p.reason
-	if p.err != nil {
-		reason = p.err.Error()
+// recordPeerEnded appends to the trace that a peer has ended, and why.
+func (r *Router) recordPeerEnded(p *Peer) {
+	reason := p.closeReason
+	if p.endErr != nil {
+		reason = p.endErr.Error()
 	}
-	it := message(map[string]any{"type": TypePeerEnded, "peer": p.name, "conn": p.id, "reason": reason})
-	it.env.Action = p.name
-	r.journal.Append(trace.Entry{Hop: trace.HopSession, ConsoleID: p.id, Envelope: it.env, Body: it.body})
+	f := newFrame(map[string]any{"type": TypePeerEnded, "peer": p.name, "conn": p.consoleID, "reason": reason})
+	f.envelope.Action = p.name
+	r.journal.Append(trace.Entry{Hop: trace.HopSession, ConsoleID: p.consoleID, Envelope: f.envelope, Body: f.body})
 }
 
-// ErrClosed is what an attachment to a closed Router fails with.
+// ErrClosed is returned by the Attach methods of a closed Router.
 var ErrClosed = errors.New("the session has ended")
 
-// AttachAgent makes conn the session's agent; it owns conn from then on.
-func (r *Router) AttachAgent(conn protocol.Conn) (*Peer, error) {
-	return r.attach(conn, 0, "agent", trace.AgentToServer, trace.ServerToAgent, func(p *Peer) {
-		r.agent = p
-		p.handle, p.overflow, p.ended = r.fromAgent, r.agentOverflow(p), r.agentEnded
-		p.before = r.agentBefore(p)
-	})
-}
+// replacedReason is the reason with which a connection is closed when the same
+// console has connected again.
+const replacedReason = "the same console has connected again"
 
-// AttachKernel makes conn the session's kernel; it owns conn from then on.
-// older says that its ready announced that it takes actions.
-func (r *Router) AttachKernel(conn protocol.Conn, older bool) (*Peer, error) {
-	return r.attach(conn, 0, "kernel", trace.KernelToServer, trace.ServerToKernel, func(p *Peer) {
-		r.kernel, r.older, r.gone, r.summary = p, older, "", lastSummary{}
-		p.handle, p.overflow, p.ended = r.fromKernel, p.drop, r.kernelEnded
-		p.before = r.journal.WaitForRoom
-	})
-}
-
-// AttachDocument makes the server's own document, at the other end of conn, the
-// holder. The frames between the two are no hop of the wire and not traced.
-func (r *Router) AttachDocument(conn protocol.Conn) (*Peer, error) {
-	return r.attach(conn, 0, "notebook", "", "", func(p *Peer) {
-		r.ownDoc = true
-		r.note(TypeHolder, 0, map[string]any{"type": TypeHolder, "by": "server"})
-		p.handle, p.overflow, p.ended = r.fromDocument, r.documentOverflow, r.holderEnded
-		r.hold(p)
-	})
-}
-
-// AttachHolder makes a console's /agent connection the holder of the document.
-// Actions that came before it are sent to it now, as far as they still wait. It
-// replaces a holder that is attached, which is closed. id is its number, which no
-// other console has; session is what the console calls itself, for the trace; run
-// is the number of its /run connection, 0: it has named none.
-func (r *Router) AttachHolder(conn protocol.Conn, id int, session string, run int) (*Peer, error) {
-	return r.attach(conn, id, "console", trace.ConsoleToServer, trace.ServerToConsole, func(p *Peer) {
-		p.handle, p.overflow, p.ended = r.fromHolder, r.holderOverflow(p), r.holderEnded
-		p.missed, p.before, p.tie, p.complain = r.holderMissed, r.journal.WaitForRoom, run, p.sendAgentError
-		r.note(TypeHolder, p.id, map[string]any{"type": TypeHolder, "by": "console", "conn": p.id, "session_id": session})
-		r.hold(p)
-	})
-}
-
-// replaced is what a connection is told that another of the same console takes
-// the place of.
-const replaced = "the same console has connected again"
-
-// hold makes p the holder and gives it what has waited. The caller holds mu.
-func (r *Router) hold(p *Peer) {
-	if old := r.holder; old != nil {
-		old.end(protocol.CloseReplaced, replaced, nil)
-	}
-	r.holder = p
-	waiting := r.backlog
-	r.backlog = nil
-	for _, it := range waiting {
-		if it.env.TxID == "" || r.table.has(it.env.TxID) {
-			p.send(it)
-		}
-	}
-}
-
-// attach makes a peer of conn, lets set give it its place, and runs it.
-func (r *Router) attach(conn protocol.Conn, id int, name string, in, out trace.Hop, set func(*Peer)) (*Peer, error) {
-	p := newPeer(r, conn, name, in, out)
-	p.id = id
+// attach makes p part of the session: it calls register, with mu held, and starts
+// p's goroutines. If the router is closed it closes the connection and returns
+// ErrClosed.
+func (r *Router) attach(p *Peer, register func()) (*Peer, error) {
 	r.mu.Lock()
 	closed := r.closed
 	if !closed {
-		set(p)
+		register()
 		r.peers.Go(p.run)
 	}
 	r.mu.Unlock()
 	if closed {
-		_ = conn.Close(protocol.CloseGoingAway, ErrClosed.Error())
+		_ = p.conn.Close(protocol.CloseGoingAway, ErrClosed.Error())
 		return nil, ErrClosed
 	}
 	return p, nil
 }
 
-// Close fails what is in flight, sends what is queued as far as the peers take
-// it within a second, closes every connection and waits until all is still. Views
-// come last, and are shown all that the trace has by then.
+// Close fails the requests in flight, sends each peer what is queued for it, for at
+// most a second, closes every connection and returns when all goroutines have
+// ended. Views are closed last, and are shown all that the trace has by then.
 func (r *Router) Close(code protocol.CloseCode, reason string) {
 	r.mu.Lock()
 	r.closed = true
-	views, others := slices.Clone(r.views), r.othersLocked()
+	views, others := slices.Clone(r.views), r.peersButViewsLocked()
 	r.mu.Unlock()
-	r.table.close(reason)
+	r.inFlight.close(reason)
 	for _, p := range others {
 		p.finish(code, reason)
 	}
 	for _, p := range others {
 		<-p.done
 	}
-	for _, p := range views { // of what the others have said
-		p.finish(code, reason)
+	for _, view := range views { // they are shown what the others have said until now
+		view.peer.finish(code, reason)
 	}
 	r.peers.Wait()
 }
 
-// othersLocked returns all that are attached but the views. The caller holds mu.
-func (r *Router) othersLocked() []*Peer {
-	peers := slices.Clone(r.consoles)
+// peersButViewsLocked returns all peers that are attached, but the views. The
+// caller holds mu.
+func (r *Router) peersButViewsLocked() []*Peer {
+	var peers []*Peer
+	for _, console := range r.runConsoles {
+		peers = append(peers, console.peer)
+	}
 	for _, p := range []*Peer{r.agent, r.kernel, r.holder} {
 		if p != nil {
 			peers = append(peers, p)
@@ -295,22 +277,25 @@ func (r *Router) othersLocked() []*Peer {
 	return peers
 }
 
-// QueueDepth is what waits to be written to one peer.
+// QueueDepth says how much waits to be written to one peer.
 type QueueDepth struct {
 	PeerName      string // agent, kernel, notebook, console (a holder), view or run
-	ConsoleID     int    // which console; 0: not one
+	ConsoleID     int    // number of the console; 0: not a console
 	Frames, Bytes int
 }
 
-// QueueDepths returns what waits for each peer.
+// QueueDepths returns how much waits to be written to each peer.
 func (r *Router) QueueDepths() []QueueDepth {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	peers := slices.Concat(r.othersLocked(), r.views)
+	peers := r.peersButViewsLocked()
+	for _, view := range r.views {
+		peers = append(peers, view.peer)
+	}
 	depths := make([]QueueDepth, len(peers))
 	for i, p := range peers {
-		frames, bytes := p.queue.depth()
-		depths[i] = QueueDepth{PeerName: p.name, ConsoleID: p.id, Frames: frames, Bytes: bytes}
+		frames, bytes := p.outgoing.depth()
+		depths[i] = QueueDepth{PeerName: p.name, ConsoleID: p.consoleID, Frames: frames, Bytes: bytes}
 	}
 	return depths
 }

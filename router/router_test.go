@@ -18,20 +18,20 @@ import (
 	"assay/router"
 )
 
-// Two hundred operations in flight, of the document and of the kernel, answered
-// in random order, some twice, with foreign ids between them: each gets its own
-// answer, once.
-func TestEachGetsItsOwnAnswer(t *testing.T) {
+// TestShuffledAnswersReachTheirRequests has 200 requests in flight, half of them at
+// the holder and half at the kernel. They are answered in random order, some twice,
+// with answers to unknown ids between them. Each must get its own answer, once.
+func TestShuffledAnswersReachTheirRequests(t *testing.T) {
 	t.Parallel()
 	const operations = 200
-	s := newStage(t)
+	h := newHarness(t)
 	for _, name := range []string{"agent", "kernel", "holder"} {
-		s.join(name)
+		h.attachSilent(name)
 	}
-	go s.answerShuffled("holder", operations/2, "agent_action_response", "tx_id", "params")
-	go s.answerShuffled("kernel", operations/2, "get_global_info_response", "agent_tx_id", "key")
+	go h.answerShuffled("holder", operations/2, "agent_action_response", "tx_id", "params")
+	go h.answerShuffled("kernel", operations/2, "get_global_info_response", "agent_tx_id", "key")
 
-	agent := s.peers["agent"].conn
+	agent := h.peers["agent"].conn
 	var asking sync.WaitGroup
 	asking.Go(func() {
 		for i := range operations {
@@ -60,39 +60,14 @@ func TestEachGetsItsOwnAnswer(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("m%d", i), seen[fmt.Sprintf("tx_%d", i)])
 	}
 	asking.Wait()
-	s.leave()
+	h.closeAll()
 }
 
-// join attaches a peer that the test itself reads.
-func (s *stage) join(name string) {
-	ours, theirs := protocol.Pipe()
-	a := &actor{conn: theirs}
-	var err error
-	switch name {
-	case "agent":
-		a.peer, err = s.router.AttachAgent(ours)
-	case "kernel":
-		a.peer, err = s.router.AttachKernel(ours, false)
-	case "holder":
-		a.peer, err = s.router.AttachHolder(ours, 1, "1", 0)
-	case "console":
-		a.peer, err = s.router.AttachConsole(ours, 2, func(int, bool) (body, recorded []byte) { return []byte(`{"type":"ready"}`), []byte(`{"type":"ready"}`) })
-	}
-	require.NoError(s.t, err)
-	s.peers[name] = a
-}
-
-func (s *stage) leave() {
-	for _, a := range s.peers {
-		_ = a.conn.Close(protocol.CloseNormal, "")
-	}
-	s.router.Close(protocol.CloseGoingAway, "over")
-}
-
-// answerShuffled reads n requests of a peer and answers them in random order,
-// every third twice, each with the mark that its request had.
-func (s *stage) answerShuffled(name string, n int, kind, id, mark string) {
-	conn := s.peers[name].conn
+// answerShuffled reads n requests to a peer and answers them in random order, every
+// third twice. messageType is the answers' type, and idField the field with the
+// request's id. The answer's "mark" is the request's, which is in markField.
+func (h *harness) answerShuffled(name string, n int, messageType, idField, markField string) {
+	conn := h.peers[name].conn
 	var answers [][]byte
 	for range n {
 		body, err := conn.Read()
@@ -103,31 +78,31 @@ func (s *stage) answerShuffled(name string, n int, kind, id, mark string) {
 		if json.Unmarshal(body, &request) != nil {
 			return
 		}
-		text := string(request[mark])
+		text := string(request[markField])
 		if inner, ok := strings.CutPrefix(text, `{"mark":`); ok {
 			text = strings.TrimSuffix(inner, "}")
 		}
-		answers = append(answers, fmt.Appendf(nil, `{"type":%q,%q:%s,"status":"success","mark":%s}`, kind, id, request[id], text))
+		answers = append(answers, fmt.Appendf(nil, `{"type":%q,%q:%s,"status":"success","mark":%s}`, messageType, idField, request[idField], text))
 	}
 	rand.Shuffle(len(answers), func(i, j int) { answers[i], answers[j] = answers[j], answers[i] })
 	for i, body := range answers {
-		_ = conn.Write(fmt.Appendf(nil, `{"type":%q,%q:"foreign_%d","status":"success"}`, kind, id, i))
+		_ = conn.Write(fmt.Appendf(nil, `{"type":%q,%q:"foreign_%d","status":"success"}`, messageType, idField, i))
 		for range 1 + i%3/2 {
 			_ = conn.Write(body)
 		}
 	}
 }
 
-// A console that does not read is closed with a reason, and neither the agent
-// nor the kernel notices.
+// A console that does not read is closed with a reason, and delays neither the
+// agent nor the kernel.
 func TestStalledConsoleIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
-		s.attach("agent")
-		s.join("console")
-		s.join("kernel")
-		kernel := s.peers["kernel"].conn
+		h := newHarness(t)
+		h.attachListening("agent")
+		h.attachSilent("console")
+		h.attachSilent("kernel")
+		kernel := h.peers["kernel"].conn
 		require.NoError(t, kernel.Write([]byte(`{"type":"start_cell","cell_id":"c","run_sequencer":1}`)))
 		block := protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: "c", Text: []byte(strings.Repeat("x", 1<<20))})
 		began := time.Now()
@@ -136,18 +111,19 @@ func TestStalledConsoleIsClosed(t *testing.T) {
 		}
 		require.NoError(t, kernel.Write([]byte(`{"type":"cell_result","cell_id":"c","run_sequencer":1,"status":"ok","has_exception":false}`)))
 		synctest.Wait()
-		require.Zero(t, time.Since(began), "nobody has waited")
-		<-s.peers["console"].peer.Done()
-		require.ErrorContains(t, s.peers["console"].peer.Err(), "too slow: more than 8 MiB")
-		require.Contains(t, s.came(), "kernel_message c relayed")
-		s.leave()
-		s.serving.Wait()
+		require.Zero(t, time.Since(began), "neither the kernel nor the router has waited")
+		<-h.peers["console"].peer.Done()
+		require.ErrorContains(t, h.peers["console"].peer.Err(), "too slow: more than 8 MiB")
+		require.Contains(t, h.takeEvents(), "kernel_message c relayed")
+		h.closeAll()
+		h.goroutines.Wait()
 	})
 }
 
-// An agent that does not read is not heard, keeps what it must get, and is
-// ended after its time; one that reads on within it goes on as if nothing was.
-func TestStalledAgent(t *testing.T) {
+// While an agent does not read, nothing is read from it and all that it must get
+// stays queued. It is ended after the stall timeout; if it reads again before that,
+// it gets everything and goes on.
+func TestAgentThatStopsReadingIsEndedAfterTimeout(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		silent time.Duration
@@ -159,13 +135,13 @@ func TestStalledAgent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t)
-				s.join("agent")
-				s.attach("document")
-				agent := s.peers["agent"]
+				h := newHarness(t)
+				h.attachSilent("agent")
+				h.attachListening("document")
+				agent := h.peers["agent"]
 				big := fmt.Appendf(nil, `{"type":"agent_query","query":"%s"}`, strings.Repeat("x", 3<<20))
 				for range 4 {
-					require.NoError(t, s.router.SendToAgent(json.RawMessage(big)))
+					require.NoError(t, h.router.SendToAgent(json.RawMessage(big)))
 				}
 				synctest.Wait()
 				written := make(chan error, 1)
@@ -190,96 +166,97 @@ func TestStalledAgent(t *testing.T) {
 					require.NoError(t, err)
 					require.Contains(t, string(got), `"tx_id":"tx_1","status":"success"`)
 				}
-				s.leave()
+				h.closeAll()
 				require.Error(t, <-written)
-				s.serving.Wait()
+				h.goroutines.Wait()
 			})
 		})
 	}
 }
 
-func TestAgentThatLetsTooMuchPileUpIsEnded(t *testing.T) {
+func TestAgentWithTooManyQueuedBytesIsEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
-		s.join("agent")
+		h := newHarness(t)
+		h.attachSilent("agent")
 		big := fmt.Appendf(nil, `{"type":"agent_query","query":"%s"}`, strings.Repeat("x", 8<<20))
 		for range 10 {
-			require.NoError(t, s.router.SendToAgent(json.RawMessage(big)))
+			require.NoError(t, h.router.SendToAgent(json.RawMessage(big)))
 		}
-		<-s.peers["agent"].peer.Done()
-		require.ErrorContains(t, s.peers["agent"].peer.Err(), "the agent does not read")
-		s.leave()
+		<-h.peers["agent"].peer.Done()
+		require.ErrorContains(t, h.peers["agent"].peer.Err(), "the agent does not read")
+		h.closeAll()
 	})
 }
 
-func TestAsk(t *testing.T) {
+func TestAskReturnsAnswerOrError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
-		s.attach("agent")
-		s.attach("document")
-		got, err := s.router.Ask(t.Context(), "get_context", nil)
+		h := newHarness(t)
+		h.attachListening("agent")
+		h.attachListening("document")
+		got, err := h.router.Ask(t.Context(), "get_context", nil)
 		require.NoError(t, err)
 		require.Contains(t, string(got), `"cell_count":0`)
-		require.NotContains(t, s.came(), "agent <", "the agent does not hear of it")
+		require.NotContains(t, h.takeEvents(), "agent <", "the agent is not told of it")
 
-		_, err = s.router.Ask(t.Context(), "edit_cell", map[string]any{"cell_id": "nope", "source": ""})
+		_, err = h.router.Ask(t.Context(), "edit_cell", map[string]any{"cell_id": "nope", "source": ""})
 		require.ErrorContains(t, err, "edit_cell: ")
-		_, err = s.router.Ask(t.Context(), "request_globals_summary", nil)
+		_, err = h.router.Ask(t.Context(), "request_globals_summary", nil)
 		require.EqualError(t, err, "request_globals_summary: there is no kernel")
 
-		s.join("kernel")
+		h.attachSilent("kernel")
 		began := time.Now()
-		_, err = s.router.Ask(t.Context(), "request_globals_summary", nil)
+		_, err = h.router.Ask(t.Context(), "request_globals_summary", nil)
 		require.EqualError(t, err, "request_globals_summary: the kernel did not answer 'request_globals_summary' within 8s")
 		require.Equal(t, 8*time.Second, time.Since(began))
 
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("collecting took too long"))
 		defer cancel()
-		_, err = s.router.Ask(ctx, "request_reactivity_summary", nil)
+		_, err = h.router.Ask(ctx, "request_reactivity_summary", nil)
 		require.EqualError(t, err, "request_reactivity_summary: collecting took too long")
-		s.leave()
-		_, err = s.router.Ask(t.Context(), "get_context", nil)
+		h.closeAll()
+		_, err = h.router.Ask(t.Context(), "get_context", nil)
 		require.ErrorContains(t, err, "the session has ended")
-		s.serving.Wait()
+		h.goroutines.Wait()
 	})
 }
 
-// What is still queued when the session ends is sent first.
-func TestCloseSendsWhatIsQueued(t *testing.T) {
+// Close writes the frames that are still queued before it closes a connection.
+func TestCloseWritesQueuedFrames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
-		s.join("console")
+		h := newHarness(t)
+		h.attachSilent("console")
 		for i := range 3 {
-			s.router.SendToRunConsoles(map[string]any{"type": "eval_result", "n": i})
+			h.router.SendToRunConsoles(map[string]any{"type": "eval_result", "n": i})
 		}
 		closed := make(chan struct{})
 		go func() {
-			s.router.Close(protocol.CloseGoingAway, "over")
+			h.router.Close(protocol.CloseGoingAway, "over")
 			close(closed)
 		}()
 		synctest.Wait()
 		for _, want := range []string{`{"type":"ready"}`, `{"n":0,"type":"eval_result"}`, `{"n":1,"type":"eval_result"}`, `{"n":2,"type":"eval_result"}`} {
-			got, err := s.peers["console"].conn.Read()
+			got, err := h.peers["console"].conn.Read()
 			require.NoError(t, err)
 			require.Equal(t, want, string(got))
 		}
 		<-closed
-		_, err := s.router.AttachConsole(s.peers["console"].conn, 2, func(int, bool) (body, recorded []byte) { return []byte("{}"), []byte("{}") })
+		_, err := h.router.AttachConsole(h.peers["console"].conn, 2, plainHello)
 		require.ErrorIs(t, err, router.ErrClosed)
 	})
 }
 
-// An agent that asks on and on while no console is there does not fill the
-// memory: what has no room is refused, and what is too late makes room.
+// The backlog of actions that wait for a console is bounded: an action without
+// room is answered with an error, and actions that have missed their deadline make
+// room.
 func TestBacklogIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
-		s.attach("agent")
-		agent := s.peers["agent"].conn
+		h := newHarness(t)
+		h.attachListening("agent")
+		agent := h.peers["agent"].conn
 		source := strings.Repeat("x", 1<<20)
 		ask := func(i int) {
 			body := fmt.Appendf(nil, `{"type":"agent_action","action":"create_cell","params":{"source":"%s"},"tx_id":"tx_%d"}`, source, i)
@@ -289,39 +266,40 @@ func TestBacklogIsBounded(t *testing.T) {
 		for i := range 8 {
 			ask(i)
 		}
-		require.Contains(t, s.came(), `"tx_id":"tx_7","status":"error","error":"too many requests wait for a console"`)
+		require.Contains(t, h.takeEvents(), `"tx_id":"tx_7","status":"error","error":"too many requests wait for a console"`)
 		<-time.After(router.DefaultHolderTimeout)
-		s.came()
+		h.takeEvents()
 		ask(8)
-		require.NotContains(t, s.came(), "too many requests", "the others have missed their deadline")
-		s.leave()
-		s.serving.Wait()
+		require.NotContains(t, h.takeEvents(), "too many requests", "the others have missed their deadline")
+		h.closeAll()
+		h.goroutines.Wait()
 	})
 }
 
-// What is too large for a frame is answered all the same, with an error.
-func TestTooLargeForAFrame(t *testing.T) {
+// An answer, or a request to the kernel, that is larger than a frame may be becomes
+// an error for the agent.
+func TestTooLargeFramesBecomeErrors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
-		s.router = router.New(s.journal, s.runs, router.Config{MaxFrameBytes: 1000})
-		s.attach("agent")
-		s.attach("kernel")
-		s.attach("document")
-		agent := s.peers["agent"].conn
+		h := newHarness(t)
+		h.router = router.New(h.journal, h.executions, router.Config{MaxFrameBytes: 1000})
+		h.attachListening("agent")
+		h.attachListening("kernel")
+		h.attachListening("document")
+		agent := h.peers["agent"].conn
 		source := strings.Repeat("x", 900)
 		for i := range 2 {
 			require.NoError(t, agent.Write(fmt.Appendf(nil, `{"type":"agent_action","action":"create_cell","params":{"position":0,"cell_type":"code","source":"%s"},"tx_id":"tx_%d"}`, source, i)))
 		}
 		synctest.Wait()
-		s.came()
+		h.takeEvents()
 		require.NoError(t, agent.Write([]byte(`{"type":"agent_action","action":"get_context","params":{},"tx_id":"tx_3"}`)))
 		synctest.Wait()
-		require.Regexp(t, `"tx_id":"tx_3","status":"error","error":"the answer has \d+ bytes, more than the 1000`, s.came())
+		require.Regexp(t, `"tx_id":"tx_3","status":"error","error":"the answer has \d+ bytes, more than the 1000`, h.takeEvents())
 		require.NoError(t, agent.Write(fmt.Appendf(nil, `{"type":"agent_action","action":"execute_code","params":{"code":"%s%s"},"tx_id":"tx_4"}`, source, source)))
 		synctest.Wait()
-		require.Regexp(t, `"tx_id":"tx_4","status":"error","error":"a request of \d+ bytes, more than the 1000`, s.came())
-		s.leave()
-		s.serving.Wait()
+		require.Regexp(t, `"tx_id":"tx_4","status":"error","error":"a request of \d+ bytes, more than the 1000`, h.takeEvents())
+		h.closeAll()
+		h.goroutines.Wait()
 	})
 }

@@ -14,173 +14,247 @@ import (
 	"assay/internal/trace"
 )
 
+// MaxViewLagBytes is how far a view may be behind the trace, in bytes of entries,
+// before its connection is closed. Entries that a view has not been shown stay in
+// memory, once for all views.
+const MaxViewLagBytes = 64 << 20
+
+// viewLagInterval is how often the lag of a view that does not read is looked at.
+const viewLagInterval = time.Second
+
+// tooFarBehindReason is the reason with which a view is closed that is too far
+// behind the trace.
+const tooFarBehindReason = "too slow: more than 64 MiB were waiting"
+
 // AttachView adds a console's /agent connection that shows the server's own
-// document. first makes what it is told first, and a follower that stands where
-// that ends; it is called while no kernel frame passes. From there on the view
-// is sent the document's events, the frames of runs and those of the agent, in
-// the order of the trace. id is its number, which no other console has; run is
-// that of the console's /run connection, to which frames of runs then no longer
-// go, 0: it has named none.
+// document, and owns conn from then on. snapshot makes the first message to it, the
+// state so far, and a follower that stands where this state ends; it is called while
+// no kernel frame passes. After that the view is sent the document's events, the
+// frames of runs and those of the agent, in the order of the trace. id is the
+// console's number, which no other console has. runID is the number of the same
+// console's connection at /run, which then is sent no frames of runs; 0: it has
+// named none.
 //
-// What a view is sent is not entered in the trace, which has it.
-func (r *Router) AttachView(conn protocol.Conn, id, run int, first func() ([]byte, *trace.Follower)) (*Peer, error) {
+// What a view is sent is not recorded in the trace, as the trace has it already.
+// AttachView returns ErrClosed if the router is closed.
+func (r *Router) AttachView(conn protocol.Conn, id, runID int, snapshot func() ([]byte, *trace.Follower)) (*Peer, error) {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
-	state, follow := first()
-	return r.attach(conn, id, "view", trace.ConsoleToServer, "", func(p *Peer) {
-		p.tie, p.complain = run, p.sendAgentError
-		p.handle, p.before, p.overflow, p.ended = r.fromView, r.journal.WaitForRoom, p.tooSlow, r.viewEnded
-		p.behind = newQueue()
-		p.feed = func(ctx context.Context, last <-chan struct{}) { p.show(ctx, last, follow) }
-		r.views = append(r.views, p)
-		r.tie()
-		p.send(item{env: protocol.Envelope{Type: protocol.TypeNotebookState}, body: state})
+	state, follower := snapshot()
+	view := &viewRole{defaultRole: defaultRole{r}, answers: newQueue(), follower: follower}
+	view.peer = newPeer(r, conn, peerConfig{
+		role: view, name: "view", consoleID: id, pairedConsole: runID, hopIn: trace.ConsoleToServer,
+	})
+	return r.attach(view.peer, func() {
+		r.views = append(r.views, view)
+		r.updatePairedConsolesLocked()
+		view.peer.send(frame{envelope: protocol.Envelope{Type: protocol.TypeNotebookState}, body: state})
 	})
 }
 
-// MaxViewLagBytes is how far a view may be behind the trace, in bytes of entries. What it
-// has not been shown stays in memory, once for all views; beyond that it is sent
-// away.
-const MaxViewLagBytes = 64 << 20
+// viewRole is the [role] of a console at /agent that shows the server's own
+// document. Its feed shows it the trace at the view's pace: entries for which its
+// queue has no room wait in the journal.
+type viewRole struct {
+	defaultRole
+	peer     *Peer
+	answers  *queue // to its requests; each waits until what came before it was shown
+	follower *trace.Follower
 
-// lagLook is how often it is looked how far behind a view is that does not read.
-const lagLook = time.Second
-
-// feed is what shows a view the trace, at the view's own pace: what does not fit
-// into its queue waits in the journal.
-type feed struct {
-	peer   *Peer
-	follow *trace.Follower
-
-	next     *trace.Entry // it has been read, and there was no room for it
-	answer   item         // it waits until the view has been shown what came before it
-	answered bool         // there is such an answer
-	until    int64        // the entry that came last before it
+	// What the feed has taken and not yet shown; used by the feed's goroutine alone.
+	nextEntry   *trace.Entry // nil: none
+	nextAnswer  frame
+	hasAnswer   bool  // there is a nextAnswer
+	answerAfter int64 // the last entry that must be shown before nextAnswer
+	isBehind    bool  // an entry had to wait for room since the feed last caught up
 }
 
-// show sends a view what the trace brings and the answers to what it has asked,
-// until the view ends; when last is closed, what there is then, and no more.
-func (p *Peer) show(ctx context.Context, last <-chan struct{}, follow *trace.Follower) {
-	f := &feed{peer: p, follow: follow}
-	for ending := false; ctx.Err() == nil; {
-		more, look := follow.Ready(), (<-chan time.Time)(nil)
-		caughtUp := f.on()
+// route routes a person's actions on the notebook, and what any console at /agent
+// may send.
+func (v *viewRole) route(p *Peer, f frame) {
+	if f.envelope.Type != protocol.TypeNotebookAction {
+		v.router.routeFromAgentConsole(p, f)
+		return
+	}
+	if f, allowed := v.router.recordInIfOwner(p, f); allowed {
+		v.routeNotebookAction(f)
+	}
+}
+
+// reportMalformed sends the console an agent_error.
+func (v *viewRole) reportMalformed(p *Peer, problem string) { p.sendAgentError(problem) }
+
+// ended removes the view.
+func (v *viewRole) ended(*Peer, []frame) {
+	r := v.router
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.views = slices.DeleteFunc(r.views, func(other *viewRole) bool { return other == v })
+	r.updatePairedConsolesLocked()
+}
+
+// updatePairedConsolesLocked notes which consoles have a view, after views have
+// come or gone. The caller holds mu.
+func (r *Router) updatePairedConsolesLocked() {
+	r.pairedConsoles = map[int]bool{}
+	for _, view := range r.views {
+		r.pairedConsoles[view.peer.pairedConsole] = true
+	}
+}
+
+// routeNotebookAction asks for what a person wants done to the notebook. The answer
+// has the id of the person's request.
+func (v *viewRole) routeNotebookAction(f frame) {
+	r, action := v.router, f.envelope.Action
+	reply := func(a answer) {
+		v.sendAnswer(newResponse(protocol.TypeNotebookActionResponse, f.envelope.TxID, action, a))
+	}
+	var message struct {
+		Params map[string]any `json:"params"`
+	}
+	r.mu.Lock()
+	refusal := r.refusal
+	r.mu.Unlock()
+	err := json.Unmarshal(f.body, &message)
+	switch {
+	case err != nil:
+		reply(answer{failure: err.Error()})
+	case routeOf(action) == routeUnknown:
+		reply(answer{failure: fmt.Sprintf("unknown action %q", action)})
+	case refusal != "" && action != "get_context":
+		reply(answer{failure: refusal})
+	default:
+		r.ask(protocol.NewServerTxID(), action, message.Params, f.bodySeq, reply)
+	}
+}
+
+// sendAnswer sends the view a frame after everything that the trace has by now. A
+// view with too many waiting answers is closed.
+func (v *viewRole) sendAnswer(f frame) {
+	if full, _ := v.answers.push(f, func() {}); full {
+		v.peer.closeAsTooSlow(f)
+	}
+}
+
+// SendToAgentConsoles sends every console at /agent one of the server's own
+// messages.
+func (r *Router) SendToAgentConsoles(message any) {
+	f := newFrame(message)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.holder != nil && !r.serverHolds {
+		r.holder.send(f)
+	}
+	for _, view := range r.views {
+		view.sendAnswer(f)
+	}
+}
+
+// feed shows the view what the trace brings, and sends it answers, until the view
+// ends. It closes the view's connection if it is too far behind.
+func (v *viewRole) feed(ctx context.Context, p *Peer, stop <-chan struct{}) {
+	for stopping := false; ctx.Err() == nil; {
+		newEntries, lookAgain := v.follower.Ready(), (<-chan time.Time)(nil)
+		caughtUp := v.showAvailable()
 		switch {
-		case caughtUp && ending:
-			p.queue.close()
+		case caughtUp && stopping:
+			p.outgoing.close()
 			return
-		case follow.UnreadBytes() > MaxViewLagBytes:
-			p.end(protocol.ClosePolicyViolation, tooFarBehind, errors.New(tooFarBehind))
+		case v.follower.UnreadBytes() > MaxViewLagBytes:
+			p.end(protocol.ClosePolicyViolation, tooFarBehindReason, errors.New(tooFarBehindReason))
 			return
 		case !caughtUp:
-			more, look = nil, time.After(lagLook)
-		case follow.IsJournalClosed():
-			more = nil
+			newEntries, lookAgain = nil, time.After(viewLagInterval)
+		case v.follower.IsJournalClosed():
+			newEntries = nil
 		}
 		select {
-		case <-more:
-		case <-p.behind.wake:
-		case <-p.queue.freed:
-		case <-look:
-		case <-last:
-			ending, last = true, nil
+		case <-newEntries:
+		case <-v.answers.pushed:
+		case <-p.outgoing.popped:
+		case <-lookAgain:
+		case <-stop:
+			stopping, stop = true, nil
 		case <-ctx.Done():
 		}
 	}
 }
 
-// tooFarBehind is why a view is sent away.
-const tooFarBehind = "too slow: more than 64 MiB were waiting"
-
-// on shows what there is, each answer behind what the trace has had until it
-// came: who reads that a cell was made has been shown it. false: the view's queue
-// has no room for all of it.
-func (f *feed) on() (caughtUp bool) {
+// showAvailable shows the view the entries that there are, and sends it each answer
+// after the entries that came before it: an answer that says that a cell was made
+// comes after the cell. It returns false if the view's queue has no room for all of
+// it.
+func (v *viewRole) showAvailable() (caughtUp bool) {
 	for {
-		if f.next == nil && !f.answered {
-			f.answer, f.answered, _ = f.peer.behind.pop()
-			f.until, _ = f.peer.router.journal.LastEntry()
+		if v.nextEntry == nil && !v.hasAnswer {
+			v.nextAnswer, v.hasAnswer, _ = v.answers.pop()
+			v.answerAfter, _ = v.router.journal.LastEntry()
 		}
 		switch {
-		case f.next == nil && f.answered && f.follow.LastSeq() >= f.until:
-			if f.peer.queue.busy() {
+		case v.nextEntry == nil && v.hasAnswer && v.follower.LastSeq() >= v.answerAfter:
+			if v.peer.outgoing.isHalfFull() {
 				return false
 			}
-			f.answered = false
-			f.peer.send(f.answer)
+			v.hasAnswer = false
+			v.peer.send(v.nextAnswer)
 			continue
-		case f.next == nil:
-			f.next = f.follow.TryNext()
+		case v.nextEntry == nil:
+			v.nextEntry = v.follower.TryNext()
 		}
-		if f.next == nil {
+		if v.nextEntry == nil {
+			v.isBehind = false
 			return true
 		}
-		if !f.showNext() {
+		if !v.showNextEntry() {
 			return false
 		}
 	}
 }
 
-// showNext shows an entry, if it is one that views get. false: there is no room.
-func (f *feed) showNext() bool {
-	p, entry := f.peer, f.next
-	busy := p.queue.busy()
+// showNextEntry sends the view its next entry if it is one that views are shown. It
+// returns false if there is no room. While the view is behind, pieces of a stream
+// are left out: the whole reply follows them.
+func (v *viewRole) showNextEntry() bool {
+	entry := v.nextEntry
+	noRoom := v.peer.outgoing.isHalfFull()
 	switch {
-	case !isShown(entry), isStream(entry.Type) && busy:
-	case busy:
+	case !isShownToViews(entry), isStreamFrame(entry.Type) && (noRoom || v.isBehind):
+	case noRoom:
+		v.isBehind = true
 		return false
 	default:
-		p.showOne(entry)
+		v.show(entry)
 	}
-	f.next = nil
+	v.nextEntry = nil
 	return true
 }
 
-func (p *Peer) showOne(entry *trace.Entry) {
-	body, err := numbered(entry)
+func (v *viewRole) show(entry *trace.Entry) {
+	body, err := bodyWithSeq(entry)
 	if err != nil {
-		p.router.log.Warn("a frame cannot be shown", "seq", entry.Seq, "error", err)
+		v.router.log.Warn("a frame cannot be shown", "seq", entry.Seq, "error", err)
 		return
 	}
-	p.send(item{env: entry.Envelope, body: body})
+	v.peer.send(frame{envelope: entry.Envelope, body: body})
 }
 
-// sendBehind sends a view an answer, behind what the trace has until now.
-func (p *Peer) sendBehind(it item) {
-	if full, _ := p.behind.push(it, func() {}); full {
-		p.tooSlow(it)
-	}
-}
-
-// isShown tells whether a view gets an entry.
-func isShown(e *trace.Entry) bool {
+// isShownToViews reports whether views are sent an entry of the trace.
+func isShownToViews(e *trace.Entry) bool {
 	switch e.Hop {
 	case trace.HopNotebook:
 		return true
 	case trace.KernelToServer:
-		return isOfRun(e.Type)
+		return isRunFrame(e.Type)
 	case trace.AgentToServer:
-		return isTold(e.Type) && e.Note != trace.NoteMalformed
+		return isForwarded(e.Type) && e.Note != trace.NoteMalformed
 	default:
 		return false
 	}
 }
 
-// isStream tells whether a frame shows a reply while it arrives: the reply
-// follows whole, so these may be left out.
-func isStream(kind string) bool {
-	switch kind {
-	case protocol.TypeAgentStreamStart, protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta,
-		protocol.TypeAgentStreamStop, protocol.TypeAgentStreamComplete:
-		return true
-	default:
-		return false
-	}
-}
-
-// numbered is the body of an entry with its place in the trace, "seq", as the
-// last member: that one counts.
-func numbered(e *trace.Entry) ([]byte, error) {
+// bodyWithSeq returns the body of an entry with the entry's number as its last
+// member, "seq". If the body has a member of this name, the last one counts.
+func bodyWithSeq(e *trace.Entry) ([]byte, error) {
 	body, err := protocol.ToJSON(e.Body)
 	if err != nil {
 		return nil, err
@@ -196,99 +270,4 @@ func numbered(e *trace.Entry) ([]byte, error) {
 	}
 	out = append(out, `"seq":`...)
 	return append(strconv.AppendInt(out, e.Seq, 10), '}'), nil
-}
-
-// fromView routes what a console sends that shows the document.
-func (r *Router) fromView(p *Peer, it item) {
-	if it.env.Type != protocol.TypeNotebookAction {
-		r.fromAgentConsole(p, it)
-		return
-	}
-	if it, may := r.enterOwned(p, it); may {
-		r.askForView(p, it)
-	}
-}
-
-// askForView asks what a person asks at a view. The id in the answer is the
-// view's own.
-func (r *Router) askForView(p *Peer, it item) {
-	reply := func(a answer) {
-		p.sendBehind(respond(protocol.TypeNotebookActionResponse, it.env.TxID, it.env.Action, a))
-	}
-	var message struct {
-		Params map[string]any `json:"params"`
-	}
-	r.mu.Lock()
-	refusal := r.refusal
-	r.mu.Unlock()
-	kernel, document, _ := place(it.env.Action)
-	err := json.Unmarshal(it.body, &message)
-	switch {
-	case err != nil:
-		reply(answer{failed: err.Error()})
-	case !kernel && !document:
-		reply(answer{failed: fmt.Sprintf("unknown action %q", it.env.Action)})
-	case refusal != "" && it.env.Action != "get_context":
-		reply(answer{failed: refusal})
-	default:
-		r.ask(protocol.NewServerTxID(), it.env.Action, message.Params, it.ref, reply)
-	}
-}
-
-// respond makes the response of this kind to a request out of its answer, or of
-// the kernel's reply.
-func respond(kind, tx, action string, a answer) item {
-	failed := func(text string) item {
-		response := protocol.ActionError(tx, text)
-		response.Type = kind
-		it := message(response)
-		it.note = a.note
-		return it
-	}
-	if a.failed != "" {
-		return failed(a.failed)
-	}
-	fields := []protocol.Field{{Name: "type", Value: kind}, {Name: "tx_id", Value: tx}, {Name: "agent_tx_id"}}
-	switch a.it.env.Status {
-	case "", protocol.StatusOK, protocol.StatusSuccess:
-		fields = append(fields, protocol.Field{Name: "status", Value: protocol.StatusSuccess})
-	case protocol.StatusInterrupted:
-		fields = append(fields, protocol.Field{Name: "status", Value: protocol.StatusError},
-			protocol.Field{Name: "error", Value: action + " was interrupted"})
-	}
-	body, err := protocol.ReplaceFields(a.it.body, fields...)
-	if err != nil {
-		return failed(err.Error())
-	}
-	it := frame(body)
-	it.cause = a.it.ref
-	return it
-}
-
-func (r *Router) viewEnded(p *Peer, _ []item) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.views = slices.DeleteFunc(r.views, func(v *Peer) bool { return v == p })
-	r.tie()
-}
-
-// tie notes which consoles have a view. The caller holds mu.
-func (r *Router) tie() {
-	r.tied = map[int]bool{}
-	for _, view := range r.views {
-		r.tied[view.tie] = true
-	}
-}
-
-// SendToAgentConsoles sends every console at /agent a message of the server's own.
-func (r *Router) SendToAgentConsoles(msg any) {
-	it := message(msg)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.holder != nil && !r.ownDoc {
-		r.holder.send(it)
-	}
-	for _, view := range r.views {
-		view.sendBehind(it)
-	}
 }

@@ -1,0 +1,130 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"assay/internal/protocol"
+)
+
+// AttachDocument makes the server's own document, at the other end of conn, the
+// holder, and owns conn from then on. Frames between the two are not recorded in
+// the trace, as they cross no wire. It returns ErrClosed if the router is closed.
+func (r *Router) AttachDocument(conn protocol.Conn) (*Peer, error) {
+	p := newPeer(r, conn, peerConfig{role: documentRole{defaultRole{r}}, name: "notebook"})
+	return r.attach(p, func() {
+		r.serverHolds = true
+		r.recordSessionEvent(TypeHolder, 0, map[string]any{"type": TypeHolder, "by": "server"})
+		r.setHolderLocked(p)
+	})
+}
+
+// documentRole is the [role] of the server's own document.
+type documentRole struct{ defaultRole }
+
+// route routes the document's answers, and the commands to the kernel that its
+// actions cause.
+func (d documentRole) route(p *Peer, f frame) {
+	if f.envelope.Type == protocol.TypeActionResponse {
+		d.router.routeDocumentAnswer(p, f)
+		return
+	}
+	f = p.recordIn(f, "")
+	if f.envelope.Type == protocol.TypeSetWidgetValue && f.envelope.AgentTxID != "" {
+		d.router.setWidget(f)
+		return
+	}
+	d.router.sendToKernelFrom(p, f)
+}
+
+// waitToRead returns at once: the document only answers.
+func (documentRole) waitToRead(context.Context, *Peer) error { return nil }
+
+// overflow answers the request with an error. The caller holds mu.
+func (d documentRole) overflow(_ *Peer, f frame) {
+	d.router.failHolderRequestLocked(f.envelope.TxID, "the notebook has too many requests waiting")
+}
+
+// ended is that of a holder.
+func (d documentRole) ended(p *Peer, unsent []frame) { d.router.holderEnded(p, unsent) }
+
+// setWidget asks the kernel to set a widget, as the document's answer to a
+// set_widget wants. The kernel's reply becomes the answer to that action.
+func (r *Router) setWidget(f frame) {
+	actionID := f.envelope.AgentTxID
+	request := &pendingRequest{id: protocol.NewServerTxID(), action: "set_widget", answerer: answeredByKernel, timeout: r.cfg.DocumentTimeout}
+	request.reply = func(a answer) {
+		action, _ := r.inFlight.takeByID(actionID)
+		if action == nil {
+			return // it has ended meanwhile
+		}
+		action.reply(setWidgetAnswer(actionID, f.body, a))
+	}
+	r.inFlight.stopDeadline(actionID)
+	body, err := protocol.ReplaceFields(f.body, protocol.Field{Name: "agent_tx_id", Value: request.id})
+	if err != nil {
+		request.reply(answer{failure: err.Error()})
+		return
+	}
+	toKernel := frameOfBody(body)
+	toKernel.causeSeq = f.bodySeq
+	if r.inFlight.add(request, r.answerKernelTimedOut) {
+		r.sendToKernelOrFail(request, toKernel)
+	}
+}
+
+// setWidgetAnswer makes the answer to the set_widget with this id out of the
+// kernel's; body is the set_widget_value that the kernel was sent.
+func setWidgetAnswer(actionID string, body []byte, a answer) answer {
+	if a.failure != "" {
+		return a
+	}
+	if err := widgetError(a.frame.body); err != nil {
+		return answer{failure: "set_widget: " + err.Error()}
+	}
+	f := newFrame(setWidgetResponse{
+		ActionResponse: protocol.ActionResponse{Type: protocol.TypeActionResponse, TxID: actionID, Status: protocol.StatusSuccess},
+		Key:            widgetKey(body),
+	})
+	f.causeSeq = a.frame.bodySeq
+	return answer{frame: f}
+}
+
+// setWidgetResponse is the agent_action_response to a set_widget.
+type setWidgetResponse struct {
+	protocol.ActionResponse
+	Key string `json:"key"` // of the widget
+}
+
+// widgetError returns why the kernel has not set a widget, from its answer; nil: it
+// has.
+func widgetError(body []byte) error {
+	var response struct {
+		Status string            `json:"status"`
+		Errors map[string]string `json:"errors"` // by the widget's key; one widget was to be set
+	}
+	if err := json.Unmarshal(body, &response); err != nil {
+		return fmt.Errorf("the kernel's answer: %w", err)
+	}
+	for key, text := range response.Errors {
+		return fmt.Errorf("%s: %s", key, text)
+	}
+	if response.Status == protocol.StatusError {
+		return errors.New("the kernel has not set it, and does not say why")
+	}
+	return nil
+}
+
+// widgetKey returns the key in a set_widget_value of one widget.
+func widgetKey(body []byte) string {
+	var message struct {
+		Data map[string]json.RawMessage `json:"data"`
+	}
+	_ = json.Unmarshal(body, &message) // the document's own message is well formed
+	for key := range message.Data {
+		return key
+	}
+	return ""
+}

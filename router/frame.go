@@ -1,0 +1,116 @@
+package router
+
+import (
+	"fmt"
+
+	"assay/internal/protocol"
+	"assay/internal/trace"
+)
+
+// frame is one message on its way through the router.
+type frame struct {
+	envelope protocol.Envelope
+	body     []byte
+	note     trace.Note // of the trace entry that is made when the frame is sent; empty: none
+
+	// bodySeq is the number of the trace entry that already has body; 0: none has,
+	// so that the entry of its sending records it.
+	bodySeq int64
+
+	// traceBody is recorded in the trace in place of body, where body is too large
+	// for it; nil: body is recorded.
+	traceBody []byte
+
+	// causeSeq is the number of the trace entry that this frame was made out of;
+	// 0: none.
+	causeSeq int64
+}
+
+// newFrame encodes one of the server's own messages as a frame. It panics if the
+// message cannot be written as a JSON object, which all of them can.
+func newFrame(message any) frame {
+	body, err := protocol.Marshal(message)
+	if err != nil {
+		panic(fmt.Sprintf("message %T: %v", message, err))
+	}
+	return frameOfBody(body)
+}
+
+// frameOfBody makes a frame of JSON that the router has put together. It panics if
+// body is not a JSON object.
+func frameOfBody(body []byte) frame {
+	env, err := protocol.NewEnvelopeDecoder().Decode(body)
+	if err != nil {
+		panic(fmt.Sprintf("own message: %v", err))
+	}
+	return frame{envelope: env, body: body}
+}
+
+// newResponse makes the response of the given type to request txID out of an
+// answer: of its failure, or of the reply of the kernel or the document, whose
+// other fields stay as they are. A reply with the status "interrupted" becomes an
+// error that names the action.
+func newResponse(responseType, txID, action string, a answer) frame {
+	failed := func(text string) frame {
+		response := protocol.ActionError(txID, text)
+		response.Type = responseType
+		f := newFrame(response)
+		f.note = a.note
+		return f
+	}
+	if a.failure != "" {
+		return failed(a.failure)
+	}
+	fields := []protocol.Field{{Name: "type", Value: responseType}, {Name: "tx_id", Value: txID}, {Name: "agent_tx_id"}}
+	switch a.frame.envelope.Status {
+	case "", protocol.StatusOK, protocol.StatusSuccess:
+		fields = append(fields, protocol.Field{Name: "status", Value: protocol.StatusSuccess})
+	case protocol.StatusInterrupted:
+		fields = append(fields, protocol.Field{Name: "status", Value: protocol.StatusError},
+			protocol.Field{Name: "error", Value: action + " was interrupted"})
+	}
+	body, err := protocol.ReplaceFields(a.frame.body, fields...)
+	if err != nil {
+		return failed(err.Error())
+	}
+	f := frameOfBody(body)
+	f.causeSeq = a.frame.bodySeq
+	return f
+}
+
+// isForwarded reports whether the router forwards a frame of this type from the
+// agent to consoles. It does not forward types that only the server or the kernel
+// may send, such as a verdict or a cell's output: no agent can forge those.
+func isForwarded(messageType string) bool {
+	switch messageType {
+	case protocol.TypeAgentStatus, protocol.TypeAgentHistoryUpdated, protocol.TypeAgentResult,
+		protocol.TypeAgentUsageUpdate, protocol.TypeAgentEvent, protocol.TypeAgentError:
+		return true
+	default:
+		return isStreamFrame(messageType)
+	}
+}
+
+// isStreamFrame reports whether frames of this type show a reply of the agent while
+// it arrives. They may be left out for a slow console, as the whole reply follows.
+func isStreamFrame(messageType string) bool {
+	switch messageType {
+	case protocol.TypeAgentStreamStart, protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta,
+		protocol.TypeAgentStreamStop, protocol.TypeAgentStreamComplete:
+		return true
+	default:
+		return false
+	}
+}
+
+// isRunFrame reports whether frames of this type, from the kernel, are about the
+// runs of cells.
+func isRunFrame(messageType string) bool {
+	switch messageType {
+	case protocol.TypeStartCell, protocol.TypeKernelStdio, protocol.TypeCellOutput,
+		protocol.TypeCellResult, protocol.TypeRunQueue, protocol.TypeCellWidgets:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,254 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"assay/internal/notebook"
+	"assay/internal/protocol"
+	"assay/internal/trace"
+	"assay/router"
+)
+
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "rewrite the expectations in testdata")
+	goleak.VerifyTestMain(m)
+}
+
+// harness is a router whose peers are played by the test, with the server's own
+// document and a fold of the kernel's frames.
+type harness struct {
+	t          *testing.T
+	router     *router.Router
+	journal    *trace.Journal
+	follower   *trace.Follower // of journal, for takeEvents
+	document   *notebook.Document
+	executions *notebook.Executions
+	goroutines sync.WaitGroup
+
+	attachedCount int
+
+	mu          sync.Mutex
+	peers       map[string]*testPeer // by name
+	serverTxIDs []string             // the router's ids, in the order in which they were seen
+}
+
+// testPeer is the test's end of a connection to the router.
+type testPeer struct {
+	conn     protocol.Conn
+	peer     *router.Peer
+	received []string // by collect, since takeEvents was last called
+}
+
+func newHarness(t *testing.T) *harness {
+	t.Helper()
+	h := &harness{t: t, peers: map[string]*testPeer{}}
+	h.journal = trace.NewJournal("s")
+	h.follower = h.journal.Follow()
+	n := 0
+	h.executions = notebook.NewExecutions(notebook.ExecutionsConfig{})
+	h.document = notebook.NewDocument(notebook.DocumentConfig{
+		Executions: h.executions, NewCellID: func() string { n++; return fmt.Sprintf("cell-%d", n) },
+		OnEvent: func(e notebook.Event) {
+			h.journal.Append(trace.Entry{
+				Hop: trace.HopNotebook, Envelope: protocol.Envelope{Type: notebook.EventType, Action: e.Kind}, Body: e.JSON(),
+			})
+		},
+	})
+	h.router = router.New(h.journal, h.executions, router.Config{RestartChild: func(name string) error {
+		if name != "kernel" {
+			return errors.New("there is no " + name)
+		}
+		h.router.ResendHello()
+		return nil
+	}})
+	return h
+}
+
+// attachListening attaches a peer as the transcripts describe it, and collects what
+// it is sent.
+func (h *harness) attachListening(command string) {
+	ours, theirs := protocol.Pipe()
+	a := &testPeer{conn: theirs}
+	var err error
+	name, after, _ := strings.Cut(command, " ")
+	h.attachedCount++
+	number, runID := h.attachedCount, 0
+	if after != "" {
+		runID, err = strconv.Atoi(after)
+		require.NoError(h.t, err)
+		if name == "console" {
+			number = runID
+		}
+	}
+	switch strings.TrimRight(name, "2") {
+	case "agent":
+		a.peer, err = h.router.AttachAgent(ours)
+	case "kernel":
+		a.peer, err = h.router.AttachKernel(ours, false)
+	case "old-kernel":
+		name = "kernel"
+		a.peer, err = h.router.AttachKernel(ours, true)
+	case "holder":
+		a.peer, err = h.router.AttachHolder(ours, number, "1", runID)
+	case "console":
+		a.peer, err = h.router.AttachConsole(ours, number, func(n int, owner bool) (body, recorded []byte) {
+			recorded = fmt.Appendf(nil, `{"type":"ready","connection_idx":%d,"session_owner":%t}`, n, owner)
+			return append(recorded[:len(recorded)-1:len(recorded)-1], `,"cell_outputs":{}}`...), recorded
+		})
+	case "view":
+		a.peer, err = h.router.AttachView(ours, number, runID, func() ([]byte, *trace.Follower) {
+			return []byte(`{"type":"notebook_state"}`), h.journal.Follow()
+		})
+	case "document":
+		a.peer, err = h.router.AttachDocument(ours)
+		h.goroutines.Go(func() { _ = h.document.Serve(theirs) })
+	}
+	require.NoError(h.t, err)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.peers[name] = a
+	if name != "document" {
+		h.goroutines.Go(func() { h.collect(a) })
+	}
+}
+
+// attachSilent attaches a peer whose end the test itself reads, or does not.
+func (h *harness) attachSilent(name string) {
+	ours, theirs := protocol.Pipe()
+	a := &testPeer{conn: theirs}
+	var err error
+	switch name {
+	case "agent":
+		a.peer, err = h.router.AttachAgent(ours)
+	case "kernel":
+		a.peer, err = h.router.AttachKernel(ours, false)
+	case "holder":
+		a.peer, err = h.router.AttachHolder(ours, 1, "1", 0)
+	case "console":
+		a.peer, err = h.router.AttachConsole(ours, 2, plainHello)
+	}
+	require.NoError(h.t, err)
+	h.peers[name] = a
+}
+
+// plainHello is the first message to a console of whose state the test says
+// nothing.
+func plainHello(int, bool) (body, recorded []byte) {
+	return []byte(`{"type":"ready"}`), []byte(`{"type":"ready"}`)
+}
+
+// attachView attaches a view whose end the test itself reads, or does not.
+func (h *harness) attachView(id int) (*router.Peer, protocol.Conn) { return h.attachViewOf(id, 0) }
+
+// attachViewOf is attachView for the console that has the number runID at /run.
+func (h *harness) attachViewOf(id, runID int) (*router.Peer, protocol.Conn) {
+	h.t.Helper()
+	ours, theirs := protocol.Pipe()
+	p, err := h.router.AttachView(ours, id, runID, func() ([]byte, *trace.Follower) {
+		return []byte(`{"type":"notebook_state"}`), h.journal.Follow()
+	})
+	require.NoError(h.t, err)
+	h.peers[fmt.Sprint("view", id)] = &testPeer{conn: theirs}
+	return p, theirs
+}
+
+// send sends a message from a peer to the router.
+func (h *harness) send(peer, message string) {
+	h.t.Helper()
+	require.NoError(h.t, h.peers[peer].conn.Write([]byte(message)))
+}
+
+// collect reads what a peer is sent until its connection ends.
+func (h *harness) collect(a *testPeer) {
+	for {
+		body, err := a.conn.Read()
+		h.mu.Lock()
+		if err != nil {
+			a.received = append(a.received, "closed")
+			h.mu.Unlock()
+			return
+		}
+		a.received = append(a.received, string(body))
+		h.mu.Unlock()
+	}
+}
+
+// closeAll closes the test's ends and the router.
+func (h *harness) closeAll() {
+	for _, a := range h.peers {
+		_ = a.conn.Close(protocol.CloseNormal, "")
+	}
+	h.router.Close(protocol.CloseGoingAway, "over")
+}
+
+// takeEvents returns what each listening peer was sent, and what the trace got,
+// since it was last called: a line each.
+func (h *harness) takeEvents() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(h.peers)) {
+		for _, body := range h.peers[name].received {
+			fmt.Fprintf(&out, "  %s < %s\n", name, h.numberIDs(body))
+		}
+		h.peers[name].received = nil
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(io.EOF) // take only what is there
+	for {
+		entry, err := h.follower.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return out.String()
+		}
+		fmt.Fprintf(&out, "    %s\n", h.numberIDs(entryLine(entry)))
+	}
+}
+
+// entryLine is an entry of the trace in one line: number, hop, the texts of its
+// envelope, note, "=" and the entry that has its body, "of" and the entry that has
+// caused it. What is empty is left out.
+func entryLine(e *trace.Entry) string {
+	fields := []string{fmt.Sprintf("%d", e.Seq), string(e.Hop), e.Type, e.Action, e.TxID, e.AgentTxID, e.CellID, string(e.Note)}
+	if e.RefSeq != 0 {
+		fields = append(fields, fmt.Sprintf("=%d", e.RefSeq))
+	}
+	if e.CauseSeq != 0 {
+		fields = append(fields, fmt.Sprintf("of %d", e.CauseSeq))
+	}
+	return strings.Join(slices.DeleteFunc(fields, func(f string) bool { return f == "" }), " ")
+}
+
+// numberIDs replaces the router's random ids by eval_1, eval_2 and so on, in the
+// order in which they were seen.
+func (h *harness) numberIDs(text string) string {
+	return regexp.MustCompile(`eval_[0-9a-f]{12}`).ReplaceAllStringFunc(text, func(id string) string {
+		at := slices.Index(h.serverTxIDs, id)
+		if at < 0 {
+			h.serverTxIDs = append(h.serverTxIDs, id)
+			at = len(h.serverTxIDs) - 1
+		}
+		return fmt.Sprintf("eval_%d", at+1)
+	})
+}
+
+// unnumberIDs is the reverse of numberIDs, for ids that were seen.
+func (h *harness) unnumberIDs(text string) string {
+	for i, id := range slices.Backward(h.serverTxIDs) {
+		text = strings.ReplaceAll(text, fmt.Sprintf("eval_%d\"", i+1), id+"\"")
+	}
+	return text
+}

@@ -1,0 +1,129 @@
+package router_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/protocol"
+	"assay/router"
+)
+
+// slowClosingConn is a connection whose Close blocks until released is closed, like
+// the closing handshake with a slow console.
+type slowClosingConn struct {
+	protocol.Conn
+	released chan struct{}
+}
+
+func (c slowClosingConn) Close(code protocol.CloseCode, reason string) error {
+	<-c.released
+	return c.Conn.Close(code, reason)
+}
+
+// An action that comes while the holder's connection ends waits for its return.
+func TestActionForEndingHolderWaitsForItsReturn(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.attachSilent("agent")
+	ours, theirs := protocol.Pipe()
+	going := slowClosingConn{Conn: ours, released: make(chan struct{})}
+	old, err := h.router.AttachHolder(going, 1, "1", 0)
+	require.NoError(t, err)
+	old.Disconnect(protocol.CloseNormal, "it goes")
+	agent := h.peers["agent"].conn
+	require.NoError(t, agent.Write([]byte(`{"type":"agent_action","action":"get_context","params":{},"tx_id":"tx_1"}`)))
+	require.NoError(t, agent.Write([]byte(`{"type":"agent_action","action":"no_such_action","params":{},"tx_id":"tx_2"}`)))
+	_, err = agent.Read() // the router has both
+	require.NoError(t, err)
+	close(going.released)
+	<-old.Done()
+	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
+
+	h.attachSilent("holder")
+	require.NoError(t, agent.Write([]byte(`{"type":"agent_action","action":"get_context","params":{},"tx_id":"tx_3"}`)))
+	body, err := h.peers["holder"].conn.Read()
+	require.NoError(t, err)
+	require.Contains(t, string(body), `"tx_id":"tx_1"`)
+	h.closeAll()
+}
+
+// A frame of the agent that no console is there to get, or that is left out for a
+// slow one, is noted in the trace as dropped, and names the entry that has its body.
+func TestFramesWithoutReadingHolderAreNotedAsDropped(t *testing.T) {
+	t.Parallel()
+	const (
+		status = `{"type":"agent_status","status":"thinking"}`
+		delta  = `{"type":"agent_stream_delta","block_index":0,"delta":"x"}`
+		usage  = `{"type":"agent_usage_update"}`
+	)
+	t.Run("no holder yet", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			h := newHarness(t)
+			h.attachListening("agent")
+			h.send("agent", status)
+			h.send("agent", delta)
+			synctest.Wait()
+			require.Equal(t, "    1 agent>server agent_status\n    2 server>console agent_status dropped =1\n"+
+				"    3 agent>server agent_stream_delta\n    4 server>console agent_stream_delta dropped =3\n", h.takeEvents())
+			h.closeAll()
+			h.goroutines.Wait()
+		})
+	})
+	t.Run("ending holder", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		h.attachListening("agent")
+		ours, theirs := protocol.Pipe()
+		ending := slowClosingConn{Conn: ours, released: make(chan struct{})}
+		holder, err := h.router.AttachHolder(ending, 1, "1", 0)
+		require.NoError(t, err)
+		holder.Disconnect(protocol.CloseNormal, "it goes")
+		h.send("agent", status)
+		h.send("agent", "nothing") // the router reads it when it has routed the status
+		require.Contains(t, h.takeEvents(), "    3 server>console agent_status dropped =2\n")
+		close(ending.released)
+		require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
+		h.closeAll()
+		h.goroutines.Wait()
+	})
+	t.Run("slow holder", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			h := newHarness(t)
+			h.attachListening("agent")
+			h.attachSilent("holder")
+			for range router.MaxQueueFrames/2 + 2 {
+				h.send("agent", usage)
+			}
+			synctest.Wait()
+			require.NotContains(t, h.takeEvents(), "dropped")
+			h.send("agent", delta)
+			h.send("agent", status)
+			synctest.Wait()
+			require.Regexp(t, `^    (\d+) agent>server agent_stream_delta
+    \d+ server>console agent_stream_delta dropped =\d+
+    (\d+) agent>server agent_status
+    \d+ server>console agent_status =\d+
+$`, h.takeEvents())
+			h.closeAll()
+			h.goroutines.Wait()
+		})
+	})
+	t.Run("server holds the document", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			h := newHarness(t)
+			h.attachListening("agent")
+			h.attachListening("document")
+			h.send("agent", status)
+			h.send("agent", delta)
+			synctest.Wait()
+			require.NotContains(t, h.takeEvents(), "dropped", "nothing is meant for a console")
+			h.closeAll()
+			h.goroutines.Wait()
+		})
+	})
+}

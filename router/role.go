@@ -1,0 +1,55 @@
+package router
+
+import "context"
+
+// role is what the router does for one kind of peer. There is a type for each:
+// agentRole, kernelRole, documentRole, holderRole, runConsoleRole and viewRole.
+// Its methods are called by the goroutines of its peer, but for overflow and
+// missed, which the sender of the frame calls.
+type role interface {
+	// route routes a frame that the peer has sent.
+	route(p *Peer, f frame)
+
+	// waitToRead is called before each read and returns when the next frame may be
+	// read. An error ends the peer.
+	waitToRead(ctx context.Context, p *Peer) error
+
+	// reportMalformed tells the peer what is wrong with a message that it has sent
+	// and that cannot be read.
+	reportMalformed(p *Peer, problem string)
+
+	// overflow deals with a frame that the peer's queue has no room for.
+	overflow(p *Peer, f frame)
+
+	// missed deals with a frame that was sent to the peer while it was ending.
+	missed(p *Peer, f frame)
+
+	// ended is called once, when the peer has ended. unsent are the frames that
+	// were queued and not written.
+	ended(p *Peer, unsent []frame)
+}
+
+// feeder is a role that fills its peer's queue from the trace.
+type feeder interface {
+	// feed sends the peer what there is to send, until ctx ends. When stop is
+	// closed it sends what there is by then, closes the peer's queue and returns.
+	feed(ctx context.Context, p *Peer, stop <-chan struct{})
+}
+
+// defaultRole has the methods that most roles share.
+type defaultRole struct{ router *Router }
+
+// waitToRead waits while the trace cannot keep up.
+func (d defaultRole) waitToRead(ctx context.Context, _ *Peer) error {
+	return d.router.journal.WaitForRoom(ctx)
+}
+
+// reportMalformed does nothing: the peer is not told.
+func (d defaultRole) reportMalformed(*Peer, string) {}
+
+// overflow closes the connection, as of a console that is too slow. It may come
+// back.
+func (d defaultRole) overflow(p *Peer, f frame) { p.closeAsTooSlow(f) }
+
+// missed does nothing: who has gone is told nothing more.
+func (d defaultRole) missed(*Peer, frame) {}
