@@ -7,7 +7,7 @@ import "bytes"
 // in a line can look like the name that is searched for, as its quotes would be
 // escaped. The result shares nothing with line.
 func LineWithoutMessage(line []byte) []byte {
-	outside, _, found := cutMessage(line)
+	outside, _, found := cutAtMessage(line)
 	if !found {
 		return bytes.Clone(line)
 	}
@@ -17,11 +17,11 @@ func LineWithoutMessage(line []byte) []byte {
 // LineMessage is what the frame of a line carries; nil: the line has none. It is
 // part of line.
 func LineMessage(line []byte) []byte {
-	_, message, _ := cutMessage(line)
+	_, message, _ := cutAtMessage(line)
 	return bytes.TrimSuffix(message, []byte("}"))
 }
 
-// cutMessage parts a line where its message begins.
-func cutMessage(line []byte) (outside, message []byte, found bool) {
+// cutAtMessage parts a line where its message begins.
+func cutAtMessage(line []byte) (outside, message []byte, found bool) {
 	return bytes.Cut(line, []byte(`,"msg":`))
 }

@@ -13,7 +13,7 @@ func isCompact(text []byte) bool {
 		if !quoted {
 			return true
 		}
-		end := stringEnd(rest)
+		end := indexAfterString(rest)
 		if end < 0 {
 			return false
 		}
@@ -21,9 +21,9 @@ func isCompact(text []byte) bool {
 	}
 }
 
-// stringEnd is where the text behind a string begins, whose opening quote stands
+// indexAfterString is where the text behind a string begins, whose opening quote stands
 // in front of text; -1: it does not end.
-func stringEnd(text []byte) int {
+func indexAfterString(text []byte) int {
 	for at := 0; ; {
 		quote := bytes.IndexByte(text[at:], '"')
 		if quote < 0 {

@@ -18,8 +18,8 @@ const (
 	// RoomTimeout is how long Room waits at most.
 	RoomTimeout = 5 * time.Second
 
-	// entryCost stands for what an entry takes beside its body, in bytes.
-	entryCost = 256
+	// entryOverheadBytes stands for what an entry takes beside its body, in bytes.
+	entryOverheadBytes = 256
 )
 
 // ErrCannotWrite is what [Journal.Room] returns, with the reason: somebody cannot
@@ -33,26 +33,26 @@ type Journal struct {
 	SessionID string
 	Started   time.Time
 
-	mu     sync.Mutex
-	last   *node
-	sum    int64 // of the costs of all entries
-	closed bool
-	more   chan struct{} // closed when there is more to read; nil while nobody waits
+	mu         sync.Mutex
+	newest     *node
+	totalBytes int64 // of the costs of all entries
+	closed     bool
+	appended   chan struct{} // closed when there is more to read; nil while nobody waits
 
-	paced  []*Follower   // whose pace Room watches
-	room   chan struct{} // closed when one of them has moved on; nil while nobody waits
-	failed error         // why the writer gave up
+	backpressured []*Follower   // whose pace Room watches
+	roomFreed     chan struct{} // closed when one of them has moved on; nil while nobody waits
+	writeErr      error         // why the writer gave up
 }
 
 type node struct {
-	entry Entry
-	sum   int64 // of the costs up to and with this one
-	next  *node
+	entry      Entry
+	totalBytes int64 // of the costs up to and with this one
+	next       *node
 }
 
 // NewJournal returns the journal of a session that begins now.
 func NewJournal(session string) *Journal {
-	return &Journal{SessionID: session, Started: time.Now(), last: &node{}}
+	return &Journal{SessionID: session, Started: time.Now(), newest: &node{}}
 }
 
 // Append puts e at the end and returns its Seq. On a closed journal it does
@@ -66,13 +66,13 @@ func (j *Journal) Append(e Entry) int64 {
 	if j.closed {
 		return 0
 	}
-	e.Seq = j.last.entry.Seq + 1
+	e.Seq = j.newest.entry.Seq + 1
 	e.WallTime = time.Now()
 	e.Elapsed = e.WallTime.Sub(j.Started)
-	j.sum += int64(len(e.Body)) + entryCost
-	j.last.next = &node{entry: e, sum: j.sum}
-	j.last = j.last.next
-	wake(&j.more)
+	j.totalBytes += int64(len(e.Body)) + entryOverheadBytes
+	j.newest.next = &node{entry: e, totalBytes: j.totalBytes}
+	j.newest = j.newest.next
+	wakeWaiters(&j.appended)
 	return e.Seq
 }
 
@@ -81,22 +81,22 @@ func (j *Journal) Append(e Entry) int64 {
 func (j *Journal) LastEntry() (seq int64, at time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.last.entry.Seq == 0 {
+	if j.newest.entry.Seq == 0 {
 		return 0, j.Started
 	}
-	return j.last.entry.Seq, j.last.entry.WallTime
+	return j.newest.entry.Seq, j.newest.entry.WallTime
 }
 
-// waiting returns the channel in at, which the next wake closes, and wake wakes
+// waitChannel returns the channel in at, which the next wake closes, and wake wakes
 // everybody who got it. The journal's mu is held for both.
-func waiting(at *chan struct{}) <-chan struct{} {
+func waitChannel(at *chan struct{}) <-chan struct{} {
 	if *at == nil {
 		*at = make(chan struct{})
 	}
 	return *at
 }
 
-func wake(at *chan struct{}) {
+func wakeWaiters(at *chan struct{}) {
 	if *at != nil {
 		close(*at)
 		*at = nil
@@ -108,7 +108,7 @@ func (j *Journal) Close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.closed = true
-	wake(&j.more)
+	wakeWaiters(&j.appended)
 }
 
 // WaitForRoom waits while more than [MaxUnwrittenBytes] bytes wait for the file or for a
@@ -119,9 +119,9 @@ func (j *Journal) WaitForRoom(ctx context.Context) error {
 	var deadline <-chan time.Time
 	for {
 		j.mu.Lock()
-		failed := j.failed
-		full := slices.ContainsFunc(j.paced, func(f *Follower) bool { return j.sum-f.at.sum > MaxUnwrittenBytes })
-		moved := waiting(&j.room)
+		failed := j.writeErr
+		full := slices.ContainsFunc(j.backpressured, func(f *Follower) bool { return j.totalBytes-f.lastRead.totalBytes > MaxUnwrittenBytes })
+		moved := waitChannel(&j.roomFreed)
 		j.mu.Unlock()
 		switch {
 		case failed != nil:
@@ -144,25 +144,25 @@ func (j *Journal) WaitForRoom(ctx context.Context) error {
 	}
 }
 
-// fail notes that the file cannot be written.
-func (j *Journal) fail(err error) {
+// setWriteError notes that the file cannot be written.
+func (j *Journal) setWriteError(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.failed = err
-	wake(&j.room)
+	j.writeErr = err
+	wakeWaiters(&j.roomFreed)
 }
 
 // Follower walks a journal. It is for one goroutine.
 type Follower struct {
-	journal *Journal
-	at      *node // the last one read; guarded by the journal's mu
+	journal  *Journal
+	lastRead *node // the last one read; guarded by the journal's mu
 }
 
 // Follow returns a follower that sees everything appended from now on.
 func (j *Journal) Follow() *Follower {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return &Follower{journal: j, at: j.last}
+	return &Follower{journal: j, lastRead: j.newest}
 }
 
 // FollowWithBackpressure returns a follower that must miss nothing and be given time: Room
@@ -172,7 +172,7 @@ func (j *Journal) FollowWithBackpressure() *Follower {
 	f := j.Follow()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.paced = append(j.paced, f)
+	j.backpressured = append(j.backpressured, f)
 	return f
 }
 
@@ -182,9 +182,9 @@ func (f *Follower) Close() {
 	j := f.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.paced = slices.DeleteFunc(j.paced, func(p *Follower) bool { return p == f })
-	f.at = j.last
-	wake(&j.room)
+	j.backpressured = slices.DeleteFunc(j.backpressured, func(p *Follower) bool { return p == f })
+	f.lastRead = j.newest
+	wakeWaiters(&j.roomFreed)
 }
 
 // Next returns the next entry, waiting for it when there is none yet. After the
@@ -212,7 +212,7 @@ func (f *Follower) Next(ctx context.Context) (*Entry, error) {
 func (f *Follower) LastSeq() int64 {
 	f.journal.mu.Lock()
 	defer f.journal.mu.Unlock()
-	return f.at.entry.Seq
+	return f.lastRead.entry.Seq
 }
 
 // SessionID is the id of the session whose journal this is.
@@ -223,7 +223,7 @@ func (f *Follower) SessionID() string { return f.journal.SessionID }
 func (f *Follower) UnreadBytes() int64 {
 	f.journal.mu.Lock()
 	defer f.journal.mu.Unlock()
-	return f.journal.sum - f.at.sum
+	return f.journal.totalBytes - f.lastRead.totalBytes
 }
 
 // IsJournalClosed tells whether the journal is closed: what can be read is all there is.
@@ -245,12 +245,12 @@ func (f *Follower) Ready() <-chan struct{} {
 	j := f.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if f.at.next != nil || j.closed {
+	if f.lastRead.next != nil || j.closed {
 		more := make(chan struct{})
 		close(more)
 		return more
 	}
-	return waiting(&j.more)
+	return waitChannel(&j.appended)
 }
 
 // step moves on by one entry. Where there is none, more tells when there is.
@@ -258,10 +258,10 @@ func (f *Follower) step() (entry *Entry, more <-chan struct{}, closed bool) {
 	j := f.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if f.at.next == nil {
-		return nil, waiting(&j.more), j.closed
+	if f.lastRead.next == nil {
+		return nil, waitChannel(&j.appended), j.closed
 	}
-	f.at = f.at.next
-	wake(&j.room)
-	return &f.at.entry, nil, false
+	f.lastRead = f.lastRead.next
+	wakeWaiters(&j.roomFreed)
+	return &f.lastRead.entry, nil, false
 }

@@ -63,7 +63,7 @@ func ReadRecords(in io.Reader, each func(Record) error) (Header, error) {
 			return header, err
 		}
 		if n == 1 {
-			err = readHeader(line, &header)
+			err = parseHeaderInto(line, &header)
 		} else {
 			err = readRecord(line, offset, each)
 		}
@@ -77,7 +77,7 @@ func ReadRecords(in io.Reader, each func(Record) error) (Header, error) {
 // ParseHeader reads the first line of a trace file. One that is something else
 // is [ErrNotTrace].
 func ParseHeader(line []byte) (header Header, err error) {
-	err = readHeader(line, &header)
+	err = parseHeaderInto(line, &header)
 	return header, err
 }
 
@@ -90,7 +90,7 @@ func ParseRecord(line []byte) (record Record, err error) {
 	return record, nil
 }
 
-func readHeader(line []byte, header *Header) error {
+func parseHeaderInto(line []byte, header *Header) error {
 	if err := json.Unmarshal(line, header); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotTrace, err)
 	}
@@ -116,15 +116,15 @@ func ReadRecordAt(in io.ReaderAt, offset int64) (Record, error) {
 	rest := io.NewSectionReader(in, offset, math.MaxInt64-offset)
 	line, err := bufio.NewReader(rest).ReadBytes('\n')
 	if err != nil {
-		return Record{}, fmt.Errorf("trace at byte %d: %w", offset, noEOF(err))
+		return Record{}, fmt.Errorf("trace at byte %d: %w", offset, unexpectedEOF(err))
 	}
 	var record Record
 	err = readRecord(line, offset, func(r Record) error { record = r; return nil })
 	return record, err
 }
 
-// noEOF keeps a line that is cut from being taken for the end of a file.
-func noEOF(err error) error {
+// unexpectedEOF keeps a line that is cut from being taken for the end of a file.
+func unexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}

@@ -14,7 +14,7 @@ type Recording struct {
 	Path    string
 
 	writer *Writer
-	ended  chan struct{} // closed when the file is
+	closed chan struct{} // closed when the file is
 	err    error         // why it is not whole; set before ended
 }
 
@@ -24,9 +24,9 @@ func NewRecording(journal *Journal, path string) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recording{Journal: journal, Path: path, writer: NewWriter(journal, file), ended: make(chan struct{})}
+	r := &Recording{Journal: journal, Path: path, writer: NewWriter(journal, file), closed: make(chan struct{})}
 	go func() {
-		defer close(r.ended)
+		defer close(r.closed)
 		r.err = errors.Join(r.writer.Run(context.Background()), file.Close())
 	}()
 	return r, nil
@@ -39,7 +39,7 @@ func (r *Recording) OpenTail() (*Tail, error) { return OpenTail(r.Path, r.writer
 // IsClosed tells whether the file is closed: it is all there will be.
 func (r *Recording) IsClosed() bool {
 	select {
-	case <-r.ended:
+	case <-r.closed:
 		return true
 	default:
 		return false
@@ -50,6 +50,6 @@ func (r *Recording) IsClosed() bool {
 // error for which it is not. It may be called more than once.
 func (r *Recording) Close() error {
 	r.Journal.Close()
-	<-r.ended
+	<-r.closed
 	return r.err
 }

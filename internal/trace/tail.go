@@ -16,21 +16,21 @@ const (
 	// PollInterval is how often [PollFileSize] looks at a file.
 	PollInterval = 200 * time.Millisecond
 
-	// keepLine is the largest buffer that a Tail keeps from one line to the
+	// maxKeptLineBytes is the largest buffer that a Tail keeps from one line to the
 	// next, in bytes.
-	keepLine = 1 << 20
+	maxKeptLineBytes = 1 << 20
 )
 
 // Tail reads the lines of a trace file that may still grow, at its own pace and
 // with a descriptor of its own: whoever writes the file does not notice. It is
 // for one goroutine. Whoever opened it must Close it.
 type Tail struct {
-	file  *os.File
-	in    *bufio.Reader
-	grown func(ctx context.Context, beyond int64) (int64, error)
-	at    int64  // how many bytes have been read
-	part  []byte // the beginning of the next line
-	held  []byte // a line that Skip has read and Next returns; nil: none
+	file        *os.File
+	reader      *bufio.Reader
+	awaitGrowth func(ctx context.Context, beyond int64) (int64, error)
+	offset      int64  // how many bytes have been read
+	partialLine []byte // the beginning of the next line
+	nextLine    []byte // a line that Skip has read and Next returns; nil: none
 }
 
 // OpenTail opens the trace file at path. grown is asked at the end of what is
@@ -51,7 +51,7 @@ func NewTail(file *os.File, grown func(ctx context.Context, beyond int64) (int64
 	if grown == nil {
 		grown = func(context.Context, int64) (int64, error) { return 0, io.EOF }
 	}
-	return &Tail{file: file, in: bufio.NewReaderSize(file, 64<<10), grown: grown}
+	return &Tail{file: file, reader: bufio.NewReaderSize(file, 64<<10), awaitGrowth: grown}
 }
 
 // Next returns the next line without its newline, the header first, waiting for
@@ -59,37 +59,37 @@ func NewTail(file *os.File, grown func(ctx context.Context, beyond int64) (int64
 // one it returns io.EOF; a last line that was cut is left out. When it fails
 // because ctx has ended, the next call goes on where it was.
 func (t *Tail) Next(ctx context.Context) ([]byte, error) {
-	if line := t.held; line != nil {
-		t.held = nil
+	if line := t.nextLine; line != nil {
+		t.nextLine = nil
 		return line, nil
 	}
 	for {
-		piece, err := t.in.ReadSlice('\n')
-		t.at += int64(len(piece))
+		piece, err := t.reader.ReadSlice('\n')
+		t.offset += int64(len(piece))
 		switch {
 		case err == nil:
-			return t.whole(piece[:len(piece)-1]), nil
+			return t.completeLine(piece[:len(piece)-1]), nil
 		case !errors.Is(err, bufio.ErrBufferFull) && !errors.Is(err, io.EOF):
 			return nil, err
 		}
-		t.part = append(t.part, piece...)
+		t.partialLine = append(t.partialLine, piece...)
 		if errors.Is(err, io.EOF) {
-			if _, err := t.grown(ctx, t.at); err != nil {
+			if _, err := t.awaitGrowth(ctx, t.offset); err != nil {
 				return nil, err
 			}
 		}
 	}
 }
 
-// whole is the line that ends with last.
-func (t *Tail) whole(last []byte) []byte {
-	if len(t.part) == 0 {
+// completeLine is the line that ends with last.
+func (t *Tail) completeLine(last []byte) []byte {
+	if len(t.partialLine) == 0 {
 		return last
 	}
-	line := append(t.part, last...)
-	t.part = line[:0]
-	if cap(line) > keepLine {
-		t.part = nil
+	line := append(t.partialLine, last...)
+	t.partialLine = line[:0]
+	if cap(line) > maxKeptLineBytes {
+		t.partialLine = nil
 	}
 	return line
 }
@@ -104,7 +104,7 @@ func (t *Tail) SkipTo(ctx context.Context, seq int64) error {
 			return err
 		}
 		if lineSeq(line) >= seq {
-			t.held = line
+			t.nextLine = line
 			return nil
 		}
 	}

@@ -99,7 +99,7 @@ func (c *cachedTrace) update(ctx context.Context, file TraceFile, use func() err
 
 // readNewLines fails with status 422 if the trace is longer than maxCachedEntries.
 func (c *cachedTrace) readNewLines(ctx context.Context, file TraceFile) error {
-	if c.index.IsEnded() {
+	if c.index.IsFinished() {
 		return nil
 	}
 	for line, err := range file.LinesFrom(ctx, c.index.EntryCount()+1) {
@@ -112,7 +112,7 @@ func (c *cachedTrace) readNewLines(ctx context.Context, file TraceFile) error {
 		c.index.AddLine(line.Text)
 	}
 	if file.Complete {
-		c.index.End()
+		c.index.Finish()
 	}
 	return nil
 }

@@ -7,41 +7,41 @@ import (
 	"assay/internal/trace"
 )
 
-// fromAgent begins the request that an action is, if it wants an answer.
-func (f *Joiner) fromAgent(r trace.Record) *Request {
+// joinFromAgent begins the request that an action is, if it wants an answer.
+func (f *Joiner) joinFromAgent(r trace.Record) *Request {
 	if r.Note == trace.NoteMalformed {
 		return nil
 	}
-	f.firstWord(r)
+	f.endQueries(r)
 	if r.Type != protocol.TypeAgentAction || r.TxID == "" {
 		return nil
 	}
-	q := f.open(r, Request{Kind: KindAction, Answerer: f.whom(r)})
+	q := f.openRequest(r, Request{Kind: KindAction, Answerer: f.answererOf(r)})
 	if r.Note == trace.NoteTamper {
-		f.refused[r.TxID] = q
+		f.refusedByTxID[r.TxID] = q
 	} else {
-		f.ids[r.TxID] = q
+		f.byTxID[r.TxID] = q
 	}
 	return q
 }
 
-// whom tells who is to answer an action of the agent. One for the kernel is the
+// answererOf tells who is to answer an action of the agent. One for the kernel is the
 // server's until it is passed on.
-func (f *Joiner) whom(r trace.Record) string {
-	known, needsCell := documentAction(r.Action)
+func (f *Joiner) answererOf(r trace.Record) string {
+	known, needsCell := isHolderAction(r.Action)
 	switch {
-	case f.ending, r.Note != "", !known, needsCell && r.CellID == "":
-		return atServer
-	case f.ownDocument:
-		return atNotebook
+	case f.actionsRefused, r.Note != "", !known, needsCell && r.CellID == "":
+		return hopServer
+	case f.serverHolds:
+		return hopNotebook
 	default:
-		return atConsole
+		return hopConsole
 	}
 }
 
-// documentAction tells whether who holds the notebook answers an action, and
+// isHolderAction tells whether who holds the notebook answers an action, and
 // whether the server first looks for a cell id in it.
-func documentAction(action string) (known, needsCell bool) {
+func isHolderAction(action string) (known, needsCell bool) {
 	switch action {
 	case "get_context", "create_cell", "create_markdown_cell", "set_widget":
 		return true, false
@@ -52,64 +52,64 @@ func documentAction(action string) (known, needsCell bool) {
 	}
 }
 
-// toAgent is an answer, a query, or what no request is about.
-func (f *Joiner) toAgent(r trace.Record) *Request {
+// joinToAgent is an answer, a query, or what no request is about.
+func (f *Joiner) joinToAgent(r trace.Record) *Request {
 	switch r.Type {
 	case protocol.TypeActionResponse:
-		return f.answer(r)
+		return f.endAction(r)
 	case protocol.TypeAgentQuery:
-		return f.query(r)
+		return f.sendQuery(r)
 	default:
 		return nil
 	}
 }
 
-// answer ends an action.
-func (f *Joiner) answer(r trace.Record) *Request {
-	q := f.answered(r)
-	if q == nil || q.over {
+// endAction ends an action.
+func (f *Joiner) endAction(r trace.Record) *Request {
+	q := f.actionAnsweredBy(r)
+	if q == nil || q.hasEnded {
 		return q
 	}
 	q.CellID = cmp.Or(q.CellID, r.CellID)
-	q.Stale = r.CauseSeq != 0 && r.CauseSeq != q.Replied.Seq
+	q.IsStale = r.CauseSeq != 0 && r.CauseSeq != q.Replied.Seq
 	state := StateAnswered
 	switch {
 	case r.Note == trace.NoteTimedOut:
 		state = StateTimedOut
-	case !q.Replied.IsSet() && !q.Stale && (q.Answerer == atKernel || q.Answerer == atConsole):
+	case !q.Replied.IsSet() && !q.IsStale && (q.Answerer == hopKernel || q.Answerer == hopConsole):
 		state = StateFailed
 	}
-	f.end(q, state, r)
+	f.endRequest(q, state, r)
 	return q
 }
 
-// answered is the action that r answers. An id that is in flight may be refused
+// actionAnsweredBy is the action that r answers. An id that is in flight may be refused
 // a second time: the refusal comes at once, is made of nothing and has no note.
-func (f *Joiner) answered(r trace.Record) *Request {
-	if q := f.refused[r.TxID]; q != nil && r.CauseSeq == 0 && r.RefSeq == 0 && r.Note == "" {
-		delete(f.refused, r.TxID)
+func (f *Joiner) actionAnsweredBy(r trace.Record) *Request {
+	if q := f.refusedByTxID[r.TxID]; q != nil && r.CauseSeq == 0 && r.RefSeq == 0 && r.Note == "" {
+		delete(f.refusedByTxID, r.TxID)
 		return q
 	}
-	return f.ids[r.TxID]
+	return f.byTxID[r.TxID]
 }
 
-// query is a prompt for the agent, the server's own or a console's.
-func (f *Joiner) query(r trace.Record) *Request {
-	q := f.openAt(r.RefSeq, KindQuery)
+// sendQuery is a prompt for the agent, the server's own or a console's.
+func (f *Joiner) sendQuery(r trace.Record) *Request {
+	q := f.openRequestAt(r.RefSeq, KindQuery)
 	if q == nil {
-		q = f.open(r, Request{Kind: KindQuery, Answerer: atAgent})
+		q = f.openRequest(r, Request{Kind: KindQuery, Answerer: hopAgent})
 	}
-	q.Sent = at(r)
-	f.queries = append(f.queries, q)
+	q.Sent = entryTime(r)
+	f.openQueries = append(f.openQueries, q)
 	return q
 }
 
-// firstWord ends the queries that were waiting for the agent.
-func (f *Joiner) firstWord(r trace.Record) {
-	for _, q := range f.queries {
-		q.Replied = at(r)
-		f.end(q, StateAnswered, r)
+// endQueries ends the queries that were waiting for the agent.
+func (f *Joiner) endQueries(r trace.Record) {
+	for _, q := range f.openQueries {
+		q.Replied = entryTime(r)
+		f.endRequest(q, StateAnswered, r)
 	}
-	f.owners = append(f.owners, f.queries...)
-	f.queries = nil
+	f.current = append(f.current, f.openQueries...)
+	f.openQueries = nil
 }

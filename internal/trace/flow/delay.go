@@ -31,7 +31,7 @@ type DelayHop struct {
 func (r *Request) Delay() Delay {
 	d := Delay{
 		Kind: r.Kind, Action: r.Action, TxID: r.TxID, KernelTxID: r.KernelTxID, State: r.State,
-		Hops: []DelayHop{}, Slowest: r.SlowestHop(), Stale: r.Stale, ExtraReplies: r.ExtraReplies,
+		Hops: []DelayHop{}, Slowest: r.SlowestHop(), Stale: r.IsStale, ExtraReplies: r.ExtraReplies,
 	}
 	if total, ok := r.TotalTime(); ok {
 		d.TotalMS = new(milliseconds(total))
@@ -66,7 +66,7 @@ func (r *Request) String() string {
 	case r.State == StateFailed:
 		text.WriteString("failed: " + r.Answerer)
 	default:
-		text.WriteString(r.answered(total))
+		text.WriteString(r.answeredText(total))
 	}
 	if late, ok := r.Lateness(); ok && r.Answered.IsSet() {
 		fmt.Fprintf(&text, " (its reply came %s late)", FormatDelay(late))
@@ -79,12 +79,12 @@ func (r *Request) String() string {
 	return text.String()
 }
 
-func (r *Request) answered(total time.Duration) string {
+func (r *Request) answeredText(total time.Duration) string {
 	verb := "answered in "
 	switch {
 	case r.Kind == KindRun:
 		verb = "ended after "
-	case r.Stale:
+	case r.IsStale:
 		verb = "answered with an earlier reply in "
 	}
 	var legs []string

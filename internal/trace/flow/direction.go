@@ -9,7 +9,7 @@ import (
 )
 
 // direction tells who speaks to whom; empty: the entry is not logged.
-func (f *flowLog) direction(e *trace.Entry) string {
+func (f *messageLogger) direction(e *trace.Entry) string {
 	switch again := e.RefSeq != 0 && e.Note != trace.NoteDropped; {
 	case again:
 		return "" // the bytes that came in leave again
@@ -26,47 +26,47 @@ func (f *flowLog) direction(e *trace.Entry) string {
 	case trace.ServerToKernel:
 		return f.toKernel(e)
 	case trace.ConsoleToServer:
-		return fromConsole(e)
+		return directionFromConsole(e)
 	case trace.ServerToConsole:
-		return toConsole(e)
+		return directionToConsole(e)
 	default:
 		return "notebook"
 	}
 }
 
-// fromAgent remembers which actions it is the kernel that answers.
-func (f *flowLog) fromAgent(e *trace.Entry) string {
+// joinFromAgent remembers which actions it is the kernel that answers.
+func (f *messageLogger) fromAgent(e *trace.Entry) string {
 	switch {
 	case e.Note == trace.NoteIntercepted:
 		if e.TxID != "" {
-			f.intercepted[e.TxID] = true
+			f.interceptedIDs[e.TxID] = true
 		}
 		return "agent→kernel"
 	case e.Type == protocol.TypeAgentAction:
-		return "agent→" + f.document
+		return "agent→" + f.holder
 	default:
 		return "agent→console"
 	}
 }
 
-func (f *flowLog) toAgent(e *trace.Entry) string {
+func (f *messageLogger) toAgent(e *trace.Entry) string {
 	kernel := e.CauseSeq != 0
-	if e.Type == protocol.TypeActionResponse && f.intercepted[e.TxID] {
-		delete(f.intercepted, e.TxID)
+	if e.Type == protocol.TypeActionResponse && f.interceptedIDs[e.TxID] {
+		delete(f.interceptedIDs, e.TxID)
 		kernel = true // or an error that stands for its answer
 	}
 	switch {
 	case kernel:
 		return "kernel→agent"
 	case e.Type == protocol.TypeActionResponse:
-		return f.document + "→agent"
+		return f.holder + "→agent"
 	default:
 		return "notebook→agent"
 	}
 }
 
-// fromKernel leaves out what is logged as the answer that is made of it.
-func (f *flowLog) fromKernel(e *trace.Entry) string {
+// joinFromKernel leaves out what is logged as the answer that is made of it.
+func (f *messageLogger) fromKernel(e *trace.Entry) string {
 	id := cmp.Or(e.TxID, e.AgentTxID)
 	switch e.Type {
 	case protocol.TypeStartCell, protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeCellResult,
@@ -74,8 +74,8 @@ func (f *flowLog) fromKernel(e *trace.Entry) string {
 		return "kernel→console"
 	}
 	switch {
-	case f.own[id]:
-		delete(f.own, id)
+	case f.serverRequestIDs[id]:
+		delete(f.serverRequestIDs, id)
 		return "kernel→notebook"
 	case e.Note != "":
 		return "kernel→agent"
@@ -84,19 +84,19 @@ func (f *flowLog) fromKernel(e *trace.Entry) string {
 	}
 }
 
-// toKernel leaves out what is made of a request, which was logged.
-func (f *flowLog) toKernel(e *trace.Entry) string {
+// joinToKernel leaves out what is made of a request, which was logged.
+func (f *messageLogger) toKernel(e *trace.Entry) string {
 	id := cmp.Or(e.TxID, e.AgentTxID)
 	switch {
 	case e.CauseSeq != 0 && e.Note == "":
 		return ""
 	case strings.HasPrefix(id, protocol.ServerTxIDPrefix) && e.Type != protocol.TypeStopCell && e.Note == "":
-		f.own[id] = true
+		f.serverRequestIDs[id] = true
 	}
 	return "notebook→kernel"
 }
 
-func fromConsole(e *trace.Entry) string {
+func directionFromConsole(e *trace.Entry) string {
 	switch e.Type {
 	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory, protocol.TypeKernelMessage:
 		return "console→agent"
@@ -112,7 +112,7 @@ func fromConsole(e *trace.Entry) string {
 	}
 }
 
-func toConsole(e *trace.Entry) string {
+func directionToConsole(e *trace.Entry) string {
 	switch {
 	case e.Type == protocol.TypeManagedProcessExit:
 		return "" // the session has said it

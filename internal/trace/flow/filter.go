@@ -27,28 +27,28 @@ func (f Filter) Match(frame Frame) bool {
 		return false
 	}
 	if len(frame.Requests) == 0 {
-		return f.picks(frame.Record, &Request{})
+		return f.matchesRecord(frame.Record, &Request{})
 	}
 	for _, q := range frame.Requests {
-		if f.picks(frame.Record, q) {
+		if f.matchesRecord(frame.Record, q) {
 			return true
 		}
 	}
 	return false
 }
 
-// picks tells whether an entry is picked as part of q; the zero request stands
+// matchesRecord tells whether an entry is picked as part of q; the zero request stands
 // for none.
-func (f Filter) picks(r trace.Record, q *Request) bool {
-	return (f.TxID == "" || hasID(f.TxID, r.TxID, q.TxID, q.KernelTxID)) &&
+func (f Filter) matchesRecord(r trace.Record, q *Request) bool {
+	return (f.TxID == "" || matchesID(f.TxID, r.TxID, q.TxID, q.KernelTxID)) &&
 		(f.Action == "" || f.Action == r.Action || f.Action == q.Action) &&
-		(f.CellID == "" || hasID(f.CellID, r.CellID, q.CellID)) &&
+		(f.CellID == "" || matchesID(f.CellID, r.CellID, q.CellID)) &&
 		(f.MinDelay <= 0 || f.isLate(r, q))
 }
 
-// hasID tells whether one of the ids is the one that is wanted, or begins with
+// matchesID tells whether one of the ids is the one that is wanted, or begins with
 // it where it was cut.
-func hasID(wanted string, ids ...string) bool {
+func matchesID(wanted string, ids ...string) bool {
 	begin, cut := strings.CutSuffix(wanted, ellipsis)
 	for _, id := range ids {
 		if id == wanted || cut && strings.HasPrefix(id, begin) {
@@ -69,6 +69,6 @@ func (f Filter) isLate(r trace.Record, q *Request) bool {
 	case ended && total >= f.MinDelay, q.HasUnexpectedReply():
 		return true
 	default:
-		return !ended && (q.over || q.settled) // nobody will answer it
+		return !ended && (q.hasEnded || q.isSettled) // nobody will answer it
 	}
 }

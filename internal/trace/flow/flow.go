@@ -10,9 +10,9 @@ import (
 	"assay/internal/trace"
 )
 
-// remembered is how many requests that have ended are kept, so that what comes
+// maxEndedRequests is how many requests that have ended are kept, so that what comes
 // too late, or twice, is found to be theirs. The router remembers as many.
-const remembered = 4096
+const maxEndedRequests = 4096
 
 // Joiner joins the entries of a trace into requests, in one pass and in order. It
 // keeps what is in flight and the last 4,096 requests that ended, however long
@@ -21,19 +21,19 @@ const remembered = 4096
 // Every request is settled once, when nothing more can come to it: long after
 // its answer, or at the End.
 type Joiner struct {
-	settled func(*Request)
-	owners  []*Request // of the entry that was added last
+	onSettled func(*Request)
+	current   []*Request // of the entry that was added last
 
-	ids     map[string]*Request // by the id under which it was asked, and that under which the kernel was
-	refused map[string]*Request // those that the server refuses for their id
-	seqs    map[int64]*Request  // by the entries that others name as Ref or Cause
-	asks    map[int][]*Request  // of each console, unanswered
-	cells   map[string]*cellRuns
-	queries []*Request // that the agent has said nothing to yet
-	ended   []*Request // oldest first
+	byTxID        map[string]*Request // by the id under which it was asked, and that under which the kernel was
+	refusedByTxID map[string]*Request // those that the server refuses for their id
+	bySeq         map[int64]*Request  // by the entries that others name as Ref or Cause
+	openByConsole map[int][]*Request  // of each console, unanswered
+	runsByCell    map[string]*cellRuns
+	openQueries   []*Request // that the agent has said nothing to yet
+	endedRequests []*Request // oldest first
 
-	ownDocument bool // the server holds the notebook
-	ending      bool // the agent's actions are refused
+	serverHolds    bool // the server holds the notebook
+	actionsRefused bool // the agent's actions are refused
 }
 
 // NewJoiner returns a Flow. It calls settled, unless that is nil, with each
@@ -43,8 +43,8 @@ func NewJoiner(settled func(*Request)) *Joiner {
 		settled = func(*Request) {}
 	}
 	return &Joiner{
-		settled: settled, ids: map[string]*Request{}, refused: map[string]*Request{}, seqs: map[int64]*Request{},
-		asks: map[int][]*Request{}, cells: map[string]*cellRuns{},
+		onSettled: settled, byTxID: map[string]*Request{}, refusedByTxID: map[string]*Request{}, bySeq: map[int64]*Request{},
+		openByConsole: map[int][]*Request{}, runsByCell: map[string]*cellRuns{},
 	}
 }
 
@@ -53,147 +53,149 @@ func NewJoiner(settled func(*Request)) *Joiner {
 // first word to a query may be a request too. The slice may be used until the
 // next Add, and the requests in it go on changing.
 func (f *Joiner) Add(r trace.Record) []*Request {
-	f.owners = f.owners[:0]
+	f.current = f.current[:0]
 	var own *Request
 	switch r.Hop {
 	case trace.AgentToServer:
-		own = f.fromAgent(r)
+		own = f.joinFromAgent(r)
 	case trace.ServerToAgent:
-		own = f.toAgent(r)
+		own = f.joinToAgent(r)
 	case trace.KernelToServer:
-		own = f.fromKernel(r)
+		own = f.joinFromKernel(r)
 	case trace.ServerToKernel:
-		own = f.toKernel(r)
+		own = f.joinToKernel(r)
 	case trace.ConsoleToServer:
-		own = f.fromConsole(r)
+		own = f.joinFromConsole(r)
 	case trace.ServerToConsole:
-		own = f.toConsole(r)
+		own = f.joinToConsole(r)
 	case trace.HopSession:
-		f.session(r)
+		f.applySessionEvent(r)
 	case trace.HopNotebook:
 	}
 	if own != nil {
-		f.owners = append(f.owners, own)
+		f.current = append(f.current, own)
 	}
-	return f.owners
+	return f.current
 }
 
-// End settles what is left, in the order in which it was asked. Nothing may be
+// Finish settles what is left, in the order in which it was asked. Nothing may be
 // added after it.
-func (f *Joiner) End() {
-	for _, q := range f.unsettled() {
-		f.forget(q)
+func (f *Joiner) Finish() {
+	for _, q := range f.unsettledRequests() {
+		f.settleRequest(q)
 	}
 }
 
-// unsettled are all requests, in the order in which they were asked.
-func (f *Joiner) unsettled() []*Request {
-	all := slices.SortedFunc(maps.Values(f.seqs), byAsked)
+// unsettledRequests are all requests, in the order in which they were asked.
+func (f *Joiner) unsettledRequests() []*Request {
+	all := slices.SortedFunc(maps.Values(f.bySeq), compareAskedSeq)
 	return slices.Compact(all) // some stand under their reply too
 }
 
-// open begins a request with r.
-func (f *Joiner) open(r trace.Record, q Request) *Request {
-	q.State, q.Asked = StateUnanswered, at(r)
+// openRequest begins a request with r.
+func (f *Joiner) openRequest(r trace.Record, q Request) *Request {
+	q.State, q.Asked = StateUnanswered, entryTime(r)
 	q.Action, q.TxID, q.CellID = cmp.Or(r.Action, r.Type), r.TxID, r.CellID
-	f.seqs[r.Seq] = &q
+	f.bySeq[r.Seq] = &q
 	return &q
 }
 
-// openAt is the request of this kind that began with the entry seq and has not
+// openRequestAt is the request of this kind that began with the entry seq and has not
 // ended; nil: none.
-func (f *Joiner) openAt(seq int64, kinds ...RequestKind) *Request {
-	if q := f.seqs[seq]; q != nil && !q.over && slices.Contains(kinds, q.Kind) {
+func (f *Joiner) openRequestAt(seq int64, kinds ...RequestKind) *Request {
+	if q := f.bySeq[seq]; q != nil && !q.hasEnded && slices.Contains(kinds, q.Kind) {
 		return q
 	}
 	return nil
 }
 
-// end ends q, whose answer is r.
-func (f *Joiner) end(q *Request, state RequestState, r trace.Record) {
-	if !q.over {
-		q.Answered = at(r)
+// endRequest ends q, whose answer is r.
+func (f *Joiner) endRequest(q *Request, state RequestState, r trace.Record) {
+	if !q.hasEnded {
+		q.Answered = entryTime(r)
 	}
-	f.retire(q, state)
+	f.retireRequest(q, state)
 }
 
-// retire keeps q, which has ended, until remembered others have.
-func (f *Joiner) retire(q *Request, state RequestState) {
-	if q.over {
+// retireRequest keeps q, which has ended, until remembered others have.
+func (f *Joiner) retireRequest(q *Request, state RequestState) {
+	if q.hasEnded {
 		return
 	}
-	q.State, q.over = state, true
-	f.dropAsk(q)
-	f.ended = append(f.ended, q)
-	if len(f.ended) > remembered {
-		oldest := f.ended[0]
-		f.ended = f.ended[1:]
-		f.forget(oldest)
+	q.State, q.hasEnded = state, true
+	f.removeOpenByConsole(q)
+	f.endedRequests = append(f.endedRequests, q)
+	if len(f.endedRequests) > maxEndedRequests {
+		oldest := f.endedRequests[0]
+		f.endedRequests = f.endedRequests[1:]
+		f.settleRequest(oldest)
 	}
 }
 
-// forget settles q: nothing finds it any more.
-func (f *Joiner) forget(q *Request) {
+// settleRequest settles q: nothing finds it any more.
+func (f *Joiner) settleRequest(q *Request) {
 	for _, id := range []string{q.TxID, q.KernelTxID} {
-		if f.ids[id] == q { // the agent may have used its id again
-			delete(f.ids, id)
+		if f.byTxID[id] == q { // the agent may have used its id again
+			delete(f.byTxID, id)
 		}
 	}
 	for _, mark := range []EntryTime{q.Asked, q.Replied} {
-		if f.seqs[mark.Seq] == q {
-			delete(f.seqs, mark.Seq)
+		if f.bySeq[mark.Seq] == q {
+			delete(f.bySeq, mark.Seq)
 		}
 	}
-	q.settled = true
-	f.settled(q)
+	q.isSettled = true
+	f.onSettled(q)
 }
 
-func (f *Joiner) dropAsk(q *Request) {
+func (f *Joiner) removeOpenByConsole(q *Request) {
 	if q.Kind != KindConsoleRequest {
 		return
 	}
-	f.asks[q.ConsoleID] = slices.DeleteFunc(f.asks[q.ConsoleID], func(other *Request) bool { return other == q })
+	f.openByConsole[q.ConsoleID] = slices.DeleteFunc(f.openByConsole[q.ConsoleID], func(other *Request) bool { return other == q })
 }
 
-// session follows who holds the notebook, whether actions are refused, and who
+// applySessionEvent follows who holds the notebook, whether actions are refused, and who
 // is gone.
-func (f *Joiner) session(r trace.Record) {
+func (f *Joiner) applySessionEvent(r trace.Record) {
 	switch r.Type {
 	case "holder":
-		f.ownDocument = r.ConsoleID == 0
+		f.serverHolds = r.ConsoleID == 0
 	case "state":
 		var entered struct {
 			State string `json:"state"`
 		}
 		if json.Unmarshal(r.Message, &entered) == nil {
-			f.ending = entered.State == "collecting" || entered.State == "ended"
+			f.actionsRefused = entered.State == "collecting" || entered.State == "ended"
 		}
 	case "peer_ended":
-		f.gone(r)
+		f.endRequestsOfPeer(r)
 	}
 }
 
-// gone ends what nobody will answer now, or wait for, as no other entry will
+// endRequestsOfPeer ends what nobody will answer now, or wait for, as no other entry will
 // say. What the agent has asked the kernel is answered with an error.
-func (f *Joiner) gone(r trace.Record) {
+func (f *Joiner) endRequestsOfPeer(r trace.Record) {
 	lost := func(q *Request) bool { return q.Kind == KindConsoleRequest && q.ConsoleID == r.ConsoleID } // a console's end
 	state := StateUnanswered
 	switch r.Action {
 	case "agent":
 		lost = func(q *Request) bool { return q.Kind == KindAction || q.Kind == KindQuery }
-		f.queries = nil
+		f.openQueries = nil
 	case "kernel":
-		lost = func(q *Request) bool { return q.Kind != KindAction && q.Answerer == atKernel }
+		lost = func(q *Request) bool { return q.Kind != KindAction && q.Answerer == hopKernel }
 		state = StateFailed
-		clear(f.cells)
+		clear(f.runsByCell)
 	}
-	for _, q := range f.unsettled() {
-		if !q.over && lost(q) {
-			f.retire(q, state)
+	for _, q := range f.unsettledRequests() {
+		if !q.hasEnded && lost(q) {
+			f.retireRequest(q, state)
 		}
 	}
 }
 
-func byAsked(a, b *Request) int { return cmp.Compare(a.Asked.Seq, b.Asked.Seq) }
+func compareAskedSeq(a, b *Request) int { return cmp.Compare(a.Asked.Seq, b.Asked.Seq) }
 
-func at(r trace.Record) EntryTime { return EntryTime{Seq: r.Seq, Elapsed: time.Duration(r.ElapsedNS)} }
+func entryTime(r trace.Record) EntryTime {
+	return EntryTime{Seq: r.Seq, Elapsed: time.Duration(r.ElapsedNS)}
+}

@@ -34,8 +34,8 @@ func TestIndexAgreesWithWalk(t *testing.T) {
 				index.AddLine(line)
 				labels = append(labels, index.LabelAt(index.EntryCount()))
 			}
-			index.End()
-			index.End() // which changes nothing
+			index.Finish()
+			index.Finish() // which changes nothing
 			seq := int64(0)
 			require.NoError(t, flow.WalkFinished(t.Context(), opening(file), func(walked flow.Frame) error {
 				seq++
@@ -53,7 +53,7 @@ func TestIndexAgreesWithWalk(t *testing.T) {
 				return nil
 			}))
 			require.Equal(t, seq, index.EntryCount())
-			require.True(t, index.IsEnded())
+			require.True(t, index.IsFinished())
 			require.Positive(t, index.MemoryBytes())
 		})
 	}
@@ -71,7 +71,7 @@ func FuzzIndex(f *testing.F) {
 			index.AddLine([]byte(line))
 			require.EqualValues(t, n+1, index.EntryCount())
 		}
-		index.End()
+		index.Finish()
 		for n := range lines {
 			frame := index.FrameAt(int64(n + 1))
 			require.EqualValues(t, n+1, frame.Record.Seq)

@@ -29,8 +29,8 @@ import (
 //	detail     why a peer has ended, or a state was entered
 const LogMessage = "flow"
 
-// flowText is how much of a text from the wire goes into a record, in bytes.
-const flowText = 160
+// maxLogTextBytes is how much of a text from the wire goes into a record, in bytes.
+const maxLogTextBytes = 160
 
 // Log logs what passes in a session, each frame once, until the journal is
 // closed, and then returns nil, or until ctx ends, and then returns its cause.
@@ -48,9 +48,9 @@ func Log(ctx context.Context, f *trace.Follower, log *slog.Logger) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	flow := &flowLog{
-		log: log, session: f.SessionID(), document: "console",
-		intercepted: map[string]bool{}, own: map[string]bool{},
+	flow := &messageLogger{
+		log: log, sessionID: f.SessionID(), holder: "console",
+		interceptedIDs: map[string]bool{}, serverRequestIDs: map[string]bool{},
 	}
 	for {
 		entry, err := f.Next(ctx)
@@ -60,66 +60,66 @@ func Log(ctx context.Context, f *trace.Follower, log *slog.Logger) error {
 		if err != nil {
 			return err
 		}
-		flow.take(ctx, entry)
+		flow.logEntry(ctx, entry)
 	}
 }
 
-// flowLog logs the entries of one session. It knows of the session what it takes
+// messageLogger logs the entries of one session. It knows of the session what it takes
 // to tell who speaks to whom.
-type flowLog struct {
-	log      *slog.Logger
-	session  string
-	document string // who holds it: "console", or "notebook" for the server
+type messageLogger struct {
+	log       *slog.Logger
+	sessionID string
+	holder    string // who holds it: "console", or "notebook" for the server
 
-	intercepted map[string]bool // the agent's actions that wait for the kernel
-	own         map[string]bool // the server's own requests to the kernel
+	interceptedIDs   map[string]bool // the agent's actions that wait for the kernel
+	serverRequestIDs map[string]bool // the server's own requests to the kernel
 }
 
-// take logs an entry, unless it was logged where it came in.
-func (f *flowLog) take(ctx context.Context, e *trace.Entry) {
+// logEntry logs an entry, unless it was logged where it came in.
+func (f *messageLogger) logEntry(ctx context.Context, e *trace.Entry) {
 	if e.Hop == trace.HopSession {
-		f.follow(e)
+		f.trackSession(e)
 	}
-	direction, level := f.direction(e), flowLevel(e)
+	direction, level := f.direction(e), logLevel(e)
 	if direction == "" || !f.log.Enabled(ctx, level) {
 		return
 	}
 	record := slog.NewRecord(e.WallTime, level, LogMessage, 0)
-	action, detail := flowAction(e)
+	action, detail := logAction(e)
 	for _, field := range []struct{ name, value string }{
 		{"direction", direction},
 		{"type", e.Type},
 		{"action", action},
 		{"tx_id", cmp.Or(e.TxID, e.AgentTxID)},
 		{"cell_id", e.CellID},
-		{"status", flowStatus(e)},
+		{"status", logStatus(e)},
 		{"note", string(e.Note)},
-		{"session", f.session},
+		{"session", f.sessionID},
 		{"detail", detail},
 	} {
 		if field.value != "" {
-			record.AddAttrs(slog.String(field.name, clip(field.value)))
+			record.AddAttrs(slog.String(field.name, truncateLogText(field.value)))
 		}
 	}
 	_ = f.log.Handler().Handle(ctx, record) // as slog does: there is nowhere to complain
 }
 
-// follow learns from what happens to the session.
-func (f *flowLog) follow(e *trace.Entry) {
+// trackSession learns from what happens to the session.
+func (f *messageLogger) trackSession(e *trace.Entry) {
 	switch {
-	case e.Type == "holder" && eventOf(e).By == "server":
-		f.document = "notebook"
+	case e.Type == "holder" && parseSessionEvent(e).By == "server":
+		f.holder = "notebook"
 	case e.Type == "holder":
-		f.document = "console"
+		f.holder = "console"
 	case e.Type == "peer_ended" && e.Action == "agent":
-		clear(f.intercepted) // nobody is there to be answered
+		clear(f.interceptedIDs) // nobody is there to be answered
 	case e.Type == "peer_ended" && e.Action == "kernel":
-		clear(f.own)
+		clear(f.serverRequestIDs)
 	}
 }
 
-// flowLevel is how much an entry matters to somebody who reads along.
-func flowLevel(e *trace.Entry) slog.Level {
+// logLevel is how much an entry matters to somebody who reads along.
+func logLevel(e *trace.Entry) slog.Level {
 	switch e.Type {
 	case protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeCellWidgets, protocol.TypeRunQueue,
 		protocol.TypeAgentStreamStart, protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta,
@@ -141,8 +141,8 @@ func flowLevel(e *trace.Entry) slog.Level {
 	}
 }
 
-// event is what the entries of the hop "session" have in their bodies.
-type event struct {
+// sessionEvent is what the entries of the hop "session" have in their bodies.
+type sessionEvent struct {
 	By       string `json:"by"`
 	State    string `json:"state"`
 	Cause    string `json:"cause"`
@@ -152,25 +152,25 @@ type event struct {
 	Reason   string `json:"reason"`
 }
 
-func eventOf(e *trace.Entry) (ev event) {
+func parseSessionEvent(e *trace.Entry) (ev sessionEvent) {
 	_ = json.Unmarshal(e.Body, &ev) // one that is not like that has nothing to tell
 	return ev
 }
 
-// flowAction is what an entry is about beside its type, and for what reason.
-func flowAction(e *trace.Entry) (action, detail string) {
+// logAction is what an entry is about beside its type, and for what reason.
+func logAction(e *trace.Entry) (action, detail string) {
 	switch {
 	case e.Type == protocol.TypeReady, e.Type == protocol.TypeInit:
-		return peerOf(e.Hop), ""
+		return peerOfHop(e.Hop), ""
 	case e.Type == protocol.TypeAgentStatus:
 		return e.Status, ""
 	case e.Type == protocol.TypeAgentEvent:
-		said := readEvent(e.Body)
-		return said.Metadata.Type, said.line()
+		said := parseAgentEvent(e.Body)
+		return said.Metadata.Type, said.firstLine()
 	case e.Hop != trace.HopSession:
 		return e.Action, ""
 	}
-	ev := eventOf(e)
+	ev := parseSessionEvent(e)
 	switch {
 	case e.Type != protocol.TypeManagedProcessExit:
 		return cmp.Or(e.Action, ev.State, ev.By), cmp.Or(ev.Cause, ev.Reason)
@@ -181,8 +181,8 @@ func flowAction(e *trace.Entry) (action, detail string) {
 	}
 }
 
-// peerOf is who is at the other end of a hop.
-func peerOf(hop trace.Hop) string {
+// peerOfHop is who is at the other end of a hop.
+func peerOfHop(hop trace.Hop) string {
 	from, to, _ := strings.Cut(string(hop), ">")
 	if from == "server" {
 		return to
@@ -190,19 +190,19 @@ func peerOf(hop trace.Hop) string {
 	return from
 }
 
-func flowStatus(e *trace.Entry) string {
+func logStatus(e *trace.Entry) string {
 	if e.Status == protocol.StatusError {
 		return e.Status
 	}
 	return ""
 }
 
-// clip cuts what somebody else has named, however long a name they gave.
-func clip(text string) string {
-	if len(text) <= flowText {
+// truncateLogText cuts what somebody else has named, however long a name they gave.
+func truncateLogText(text string) string {
+	if len(text) <= maxLogTextBytes {
 		return text
 	}
-	end := flowText
+	end := maxLogTextBytes
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}

@@ -27,8 +27,8 @@ func frame(hop trace.Hop, body string) trace.Entry {
 	return trace.Entry{Hop: hop, Envelope: env, Body: []byte(body)}
 }
 
-// noted is an entry that is more than a frame that comes in.
-func noted(hop trace.Hop, body string, change func(*trace.Entry)) trace.Entry {
+// noteText is an entry that is more than a frame that comes in.
+func noteText(hop trace.Hop, body string, change func(*trace.Entry)) trace.Entry {
 	entry := frame(hop, body)
 	change(&entry)
 	return entry
@@ -90,12 +90,12 @@ func TestFlowDirections(t *testing.T) {
 			[]trace.Entry{
 				frame(trace.HopSession, held),
 				frame(trace.AgentToServer, created),
-				noted(trace.ServerToConsole, created, ref(2)),
+				noteText(trace.ServerToConsole, created, ref(2)),
 				frame(trace.ConsoleToServer, success),
-				noted(trace.ServerToAgent, success, ref(4)),
+				noteText(trace.ServerToAgent, success, ref(4)),
 				frame(trace.ConsoleToServer, `{"type":"agent_query","query":"q","request_id":"r"}`),
 				frame(trace.ConsoleToServer, `{"type":"run_cell","cell_id":"c1","code":"1"}`),
-				noted(trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`, ref(7)),
+				noteText(trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`, ref(7)),
 			},
 			[]string{
 				"INFO session: holder action=console",
@@ -110,7 +110,7 @@ func TestFlowDirections(t *testing.T) {
 				frame(trace.HopSession, ours),
 				frame(trace.ServerToAgent, `{"type":"agent_query","query":"q","request_id":"r"}`),
 				frame(trace.AgentToServer, created),
-				noted(trace.HopNotebook, `{"type":"notebook_event","event":"cell_created"}`, func(e *trace.Entry) { e.Action = "cell_created" }),
+				noteText(trace.HopNotebook, `{"type":"notebook_event","event":"cell_created"}`, func(e *trace.Entry) { e.Action = "cell_created" }),
 				frame(trace.ServerToAgent, success),
 				frame(trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`),
 				frame(trace.ConsoleToServer, `{"type":"notebook_action","action":"edit_cell","params":{"cell_id":"c1"},"tx_id":"v1"}`),
@@ -127,14 +127,14 @@ func TestFlowDirections(t *testing.T) {
 		},
 		"the kernel answers": {
 			[]trace.Entry{
-				noted(trace.AgentToServer, globals, by(trace.NoteIntercepted)),
-				noted(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, of(1)),
+				noteText(trace.AgentToServer, globals, by(trace.NoteIntercepted)),
+				noteText(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, of(1)),
 				frame(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`),
-				noted(trace.ServerToAgent, `{"type":"agent_action_response","tx_id":"tx_2","status":"success"}`, of(3)),
+				noteText(trace.ServerToAgent, `{"type":"agent_action_response","tx_id":"tx_2","status":"success"}`, of(3)),
 				frame(trace.ConsoleToServer, `{"type":"globals_summary","agent_tx_id":"mine"}`),
-				noted(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_2"}`, of(5)),
+				noteText(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_2"}`, of(5)),
 				frame(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_2","summary":{}}`),
-				noted(trace.ServerToConsole, `{"type":"globals_summary","agent_tx_id":"mine","summary":{}}`, of(7)),
+				noteText(trace.ServerToConsole, `{"type":"globals_summary","agent_tx_id":"mine","summary":{}}`, of(7)),
 			},
 			[]string{
 				"INFO agent→kernel: agent_action action=request_globals_summary tx_id=tx_2 note=intercepted",
@@ -146,12 +146,12 @@ func TestFlowDirections(t *testing.T) {
 		"the kernel does not answer": {
 			[]trace.Entry{
 				frame(trace.HopSession, ours),
-				noted(trace.AgentToServer, globals, by(trace.NoteIntercepted)),
-				noted(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, of(2)),
-				noted(trace.ServerToAgent, failed, by(trace.NoteTimedOut)),
-				noted(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`, by(trace.NoteLate)),
+				noteText(trace.AgentToServer, globals, by(trace.NoteIntercepted)),
+				noteText(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, of(2)),
+				noteText(trace.ServerToAgent, failed, by(trace.NoteTimedOut)),
+				noteText(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`, by(trace.NoteLate)),
 				frame(trace.AgentToServer, strings.Replace(created, "tx_1a2b3c4d5e6f", "tx_2", 1)),
-				noted(trace.ServerToAgent, failed, by(trace.NoteTimedOut)),
+				noteText(trace.ServerToAgent, failed, by(trace.NoteTimedOut)),
 			},
 			[]string{
 				"INFO session: holder action=server",
@@ -183,11 +183,11 @@ func TestFlowDirections(t *testing.T) {
 		"a run": {
 			[]trace.Entry{
 				frame(trace.KernelToServer, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`),
-				noted(trace.ServerToConsole, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`, ref(1)),
-				noted(trace.ServerToAgent, `{"type":"kernel_message","message":{}}`, func(e *trace.Entry) { e.CellID, e.Note, e.CauseSeq = "c1", trace.NoteRelayed, 1 }),
+				noteText(trace.ServerToConsole, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`, ref(1)),
+				noteText(trace.ServerToAgent, `{"type":"kernel_message","message":{}}`, func(e *trace.Entry) { e.CellID, e.Note, e.CauseSeq = "c1", trace.NoteRelayed, 1 }),
 				frame(trace.KernelToServer, `{"type":"kernel_stdio","active_cell":"c1","stream":"stdout","data":"x"}`),
 				frame(trace.KernelToServer, `{"type":"cell_result","cell_id":"c1","run_sequencer":1,"status":"error"}`),
-				noted(trace.ConsoleToServer, `{"type":"kernel_message","message":{}}`, by(trace.NoteDropped)),
+				noteText(trace.ConsoleToServer, `{"type":"kernel_message","message":{}}`, by(trace.NoteDropped)),
 			},
 			[]string{
 				"INFO kernel→console: start_cell cell_id=c1",
@@ -200,10 +200,10 @@ func TestFlowDirections(t *testing.T) {
 		"oddities": {
 			[]trace.Entry{
 				frame(trace.AgentToServer, "no JSON"),
-				noted(trace.AgentToServer, created, by(trace.NoteTamper)),
-				noted(trace.ConsoleToServer, success, by(trace.NoteDuplicate)),
-				noted(trace.KernelToServer, `{"type":"pong","agent_tx_id":"never"}`, by(trace.NoteOrphaned)),
-				noted(trace.ServerToConsole, `{"type":"kernel_stdio","active_cell":"c1"}`, func(e *trace.Entry) { e.Note, e.RefSeq = trace.NoteDropped, 9 }),
+				noteText(trace.AgentToServer, created, by(trace.NoteTamper)),
+				noteText(trace.ConsoleToServer, success, by(trace.NoteDuplicate)),
+				noteText(trace.KernelToServer, `{"type":"pong","agent_tx_id":"never"}`, by(trace.NoteOrphaned)),
+				noteText(trace.ServerToConsole, `{"type":"kernel_stdio","active_cell":"c1"}`, func(e *trace.Entry) { e.Note, e.RefSeq = trace.NoteDropped, 9 }),
 			},
 			[]string{
 				"WARN agent→console:  note=malformed",
@@ -224,7 +224,7 @@ func TestFlowDirections(t *testing.T) {
 				frame(trace.HopSession, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`),
 				frame(trace.ServerToConsole, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`),
 				frame(trace.HopSession, `{"type":"managed_process_exit","name":"agent","exit_code":3,"signal":""}`),
-				noted(trace.HopSession, `{"type":"peer_ended","peer":"agent","reason":"EOF"}`, func(e *trace.Entry) { e.Action = "agent" }),
+				noteText(trace.HopSession, `{"type":"peer_ended","peer":"agent","reason":"EOF"}`, func(e *trace.Entry) { e.Action = "agent" }),
 				frame(trace.HopSession, `{"type":"state","state":"ended","cause":"completed"}`),
 			},
 			[]string{
@@ -253,7 +253,7 @@ func TestFlowLevels(t *testing.T) {
 	entries := []trace.Entry{
 		frame(trace.KernelToServer, `{"type":"kernel_stdio","active_cell":"c1"}`),
 		frame(trace.HopSession, ours), // learned from, though it is not logged
-		noted(trace.ServerToAgent, failed, by(trace.NoteTimedOut)),
+		noteText(trace.ServerToAgent, failed, by(trace.NoteTimedOut)),
 	}
 	require.Len(t, flowOf(t, slog.LevelInfo, entries...), 2)
 	require.Equal(t, []string{"WARN notebook→agent: agent_action_response tx_id=tx_2 status=error note=timed_out"},

@@ -28,17 +28,17 @@ const (
 
 // Who was asked.
 const (
-	atServer   = "server"   // itself: it refuses, or knows the answer
-	atNotebook = "notebook" // its own document
-	atKernel   = "kernel"
-	atConsole  = "console" // the one that holds the notebook
-	atAgent    = "agent"
+	hopServer   = "server"   // itself: it refuses, or knows the answer
+	hopNotebook = "notebook" // its own document
+	hopKernel   = "kernel"
+	hopConsole  = "console" // the one that holds the notebook
+	hopAgent    = "agent"
 )
 
 // Where a run is.
 const (
-	inQueue = "queue"
-	inRun   = "run"
+	hopQueue = "queue"
+	hopRun   = "run"
 )
 
 // EntryTime is one of the entries that make a request. The zero value is none.
@@ -70,12 +70,12 @@ type Request struct {
 
 	Asked, Sent, Replied, Answered EntryTime
 
-	Stale        bool      // answered with what the kernel had said before
+	IsStale      bool      // answered with what the kernel had said before
 	LateReply    EntryTime // a reply that came when it was too late
 	ExtraReplies int       // further ones, dropped as duplicates
 
-	over    bool // it has ended: only late and further replies can come
-	settled bool // nothing can come
+	hasEnded  bool // it has ended: only late and further replies can come
+	isSettled bool // nothing can come
 }
 
 // HopTime is a stretch of a request's way and what it took.
@@ -93,21 +93,21 @@ func (r *Request) HopTimes() []HopTime {
 			continue
 		}
 		if mark.Seq != from.Seq {
-			legs = append(legs, HopTime{Hop: r.hop(at, i+1), Took: mark.Elapsed - from.Elapsed})
+			legs = append(legs, HopTime{Hop: r.hopName(at, i+1), Took: mark.Elapsed - from.Elapsed})
 		}
 		from, at = mark, i+1
 	}
 	return legs
 }
 
-// hop names the way from one of the four marks to a later one.
-func (r *Request) hop(from, to int) string {
+// hopName names the way from one of the four marks to a later one.
+func (r *Request) hopName(from, to int) string {
 	if from == 0 && to > 1 {
 		return r.Answerer // it was never sent, as far as the trace tells
 	}
-	names := [...]string{atServer, r.Answerer, atServer}
+	names := [...]string{hopServer, r.Answerer, hopServer}
 	if r.Kind == KindRun {
-		names = [...]string{atServer, inQueue, inRun}
+		names = [...]string{hopServer, hopQueue, hopRun}
 	}
 	return names[from]
 }
@@ -134,10 +134,10 @@ func (r *Request) SlowestHop() string {
 	case StateTimedOut, StateFailed:
 		return r.Answerer
 	case StateUnanswered:
-		return r.waitsAt()
+		return r.waitingHop()
 	default:
 	}
-	slowest := HopTime{Hop: atServer}
+	slowest := HopTime{Hop: hopServer}
 	for _, leg := range r.HopTimes() {
 		if leg.Took > slowest.Took {
 			slowest = leg
@@ -146,14 +146,14 @@ func (r *Request) SlowestHop() string {
 	return slowest.Hop
 }
 
-func (r *Request) waitsAt() string {
+func (r *Request) waitingHop() string {
 	switch {
 	case r.Replied.IsSet():
-		return r.hop(2, 3)
+		return r.hopName(2, 3)
 	case r.Sent.IsSet():
-		return r.hop(1, 2)
+		return r.hopName(1, 2)
 	default:
-		return r.hop(0, 3)
+		return r.hopName(0, 3)
 	}
 }
 

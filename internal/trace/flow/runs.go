@@ -11,27 +11,27 @@ type cellRuns struct {
 	running *Request   // nil: none
 }
 
-func (f *Joiner) runsOf(cell string) *cellRuns {
-	of := f.cells[cell]
+func (f *Joiner) runsOfCell(cell string) *cellRuns {
+	of := f.runsByCell[cell]
 	if of == nil {
 		of = &cellRuns{}
-		f.cells[cell] = of
+		f.runsByCell[cell] = of
 	}
 	return of
 }
 
 // sendRun is a run_cell, which a console or the server's own document has sent.
 func (f *Joiner) sendRun(r trace.Record) *Request {
-	q := f.openAt(r.RefSeq, KindRun)
+	q := f.openRequestAt(r.RefSeq, KindRun)
 	if q == nil {
-		q = f.open(r, Request{Kind: KindRun, Answerer: atKernel})
+		q = f.openRequest(r, Request{Kind: KindRun, Answerer: hopKernel})
 	}
 	if r.Note == trace.NoteDropped {
-		f.retire(q, StateFailed)
+		f.retireRequest(q, StateFailed)
 		return q
 	}
-	q.Sent = at(r)
-	of := f.runsOf(r.CellID)
+	q.Sent = entryTime(r)
+	of := f.runsOfCell(r.CellID)
 	of.queue = append(of.queue, q)
 	return q
 }
@@ -42,33 +42,33 @@ func (f *Joiner) startRun(r trace.Record) *Request {
 	if r.CellID == "" {
 		return nil // the kernel is idle
 	}
-	of := f.runsOf(r.CellID)
+	of := f.runsOfCell(r.CellID)
 	var q *Request
 	if len(of.queue) > 0 {
 		q, of.queue = of.queue[0], of.queue[1:]
 	} else {
-		q = f.open(r, Request{Kind: KindRun, Answerer: atKernel})
-		q.Action, q.Sent = protocol.TypeRunCell, at(r)
+		q = f.openRequest(r, Request{Kind: KindRun, Answerer: hopKernel})
+		q.Action, q.Sent = protocol.TypeRunCell, entryTime(r)
 	}
 	if lost := of.running; lost != nil {
-		f.retire(lost, StateUnanswered)
+		f.retireRequest(lost, StateUnanswered)
 	}
-	q.Replied = at(r)
+	q.Replied = entryTime(r)
 	of.running = q
 	return q
 }
 
 // endRun is the result of the run that goes on.
 func (f *Joiner) endRun(r trace.Record) *Request {
-	of := f.cells[r.CellID]
+	of := f.runsByCell[r.CellID]
 	if of == nil || of.running == nil {
 		return nil
 	}
 	q := of.running
 	of.running = nil
 	if len(of.queue) == 0 {
-		delete(f.cells, r.CellID)
+		delete(f.runsByCell, r.CellID)
 	}
-	f.end(q, StateAnswered, r)
+	f.endRequest(q, StateAnswered, r)
 	return q
 }

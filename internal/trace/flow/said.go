@@ -13,14 +13,14 @@ type agentEvent struct {
 	} `json:"metadata"`
 }
 
-// readEvent reads an agent_event. What does not fit is not shown.
-func readEvent(body []byte) (e agentEvent) {
+// parseAgentEvent reads an agent_event. What does not fit is not shown.
+func parseAgentEvent(body []byte) (e agentEvent) {
 	_ = json.Unmarshal(body, &e)
 	return e
 }
 
-// line is what an agent wants shown, its first line.
-func (e agentEvent) line() string {
+// firstLine is what an agent wants shown, its first line.
+func (e agentEvent) firstLine() string {
 	first, _, more := strings.Cut(strings.TrimSpace(e.Text), "\n")
 	if more {
 		first += ellipsis

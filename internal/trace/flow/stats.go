@@ -9,16 +9,16 @@ import (
 	"assay/internal/trace"
 )
 
-// statsRows is how many actions are counted apart. An agent can name any number:
+// maxStatsRows is how many actions are counted apart. An agent can name any number:
 // what comes after that is counted as "other".
-const statsRows = 1000
+const maxStatsRows = 1000
 
 // Stats is what a trace, or a part of it, comes to. It keeps 8 bytes a request.
 // The zero value is empty and ready. It is for one goroutine.
 type Stats struct {
-	frames int
-	notes  map[trace.Note]int
-	rows   map[statsKey]*statsRow
+	frameCount int
+	noteCounts map[trace.Note]int
+	rows       map[statsKey]*statsRow
 }
 
 type statsKey struct {
@@ -37,16 +37,16 @@ type statsRow struct {
 type sample int64
 
 const (
-	hopBits    = 3
-	maxSampled = time.Duration(1<<(63-hopBits) - 1)
+	hopBits       = 3
+	maxSampleTime = time.Duration(1<<(63-hopBits) - 1)
 )
 
 func hopNames() []string {
-	return []string{atServer, atNotebook, atKernel, atConsole, atAgent, inQueue, inRun}
+	return []string{hopServer, hopNotebook, hopKernel, hopConsole, hopAgent, hopQueue, hopRun}
 }
 
 func newSample(took time.Duration, hop string) sample {
-	took = min(max(took, 0), maxSampled)
+	took = min(max(took, 0), maxSampleTime)
 	return sample(took)<<hopBits | sample(max(0, slices.Index(hopNames(), hop)))
 }
 
@@ -56,11 +56,11 @@ func (s sample) hop() string         { return hopNames()[s&(1<<hopBits-1)] }
 // AddFrame counts a frame, and the request whose delay is told with it.
 func (s *Stats) AddFrame(f Frame) {
 	if s.rows == nil {
-		s.notes, s.rows = map[trace.Note]int{}, map[statsKey]*statsRow{}
+		s.noteCounts, s.rows = map[trace.Note]int{}, map[statsKey]*statsRow{}
 	}
-	s.frames++
+	s.frameCount++
 	if f.Record.Note != "" {
-		s.notes[f.Record.Note]++
+		s.noteCounts[f.Record.Note]++
 	}
 	if f.DelayRequest != nil {
 		s.row(f.DelayRequest).add(f.DelayRequest)
@@ -68,9 +68,9 @@ func (s *Stats) AddFrame(f Frame) {
 }
 
 func (s *Stats) row(q *Request) *statsRow {
-	key := statsKey{q.Kind, clean(q.Action, shownName)}
+	key := statsKey{q.Kind, printable(q.Action, maxShownNameRunes)}
 	row := s.rows[key]
-	if row == nil && len(s.rows) >= statsRows {
+	if row == nil && len(s.rows) >= maxStatsRows {
 		key = statsKey{q.Kind, "other"}
 		row = s.rows[key]
 	}
@@ -122,8 +122,8 @@ type ActionSummary struct {
 
 // Summary sums up what was added so far.
 func (s *Stats) Summary() Summary {
-	sum := Summary{Frames: s.frames, Actions: []ActionSummary{}, Notes: map[trace.Note]int{}}
-	maps.Copy(sum.Notes, s.notes)
+	sum := Summary{Frames: s.frameCount, Actions: []ActionSummary{}, Notes: map[trace.Note]int{}}
+	maps.Copy(sum.Notes, s.noteCounts)
 	for key, row := range s.rows {
 		sum.Actions = append(sum.Actions, row.summary(key))
 	}

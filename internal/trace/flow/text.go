@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// shownID is how much of an id is shown, in characters, shownName of what
-	// else an agent may have named, and shownText of what it says.
-	shownID   = 12
-	shownName = 60
-	shownText = 200
+	// maxShownIDRunes is how much of an id is shown, in characters, maxShownNameRunes of what
+	// else an agent may have named, and maxShownTextRunes of what it says.
+	maxShownIDRunes   = 12
+	maxShownNameRunes = 60
+	maxShownTextRunes = 200
 
 	ellipsis = "…"
 )
@@ -37,8 +37,8 @@ type LineFormatter struct {
 // Nothing in it moves a cursor or begins another line, whatever was sent.
 func (t LineFormatter) Line(f Frame) string {
 	r := f.Record
-	words := []string{fmt.Sprintf("+%.3f", at(r).Elapsed.Seconds()), string(r.Hop)}
-	for _, word := range []string{clean(r.Type, shownName), clean(action(r), shownName), t.id(cmp.Or(r.TxID, r.CellID))} {
+	words := []string{fmt.Sprintf("+%.3f", entryTime(r).Elapsed.Seconds()), string(r.Hop)}
+	for _, word := range []string{printable(r.Type, maxShownNameRunes), printable(shownAction(r), maxShownNameRunes), t.formatID(cmp.Or(r.TxID, r.CellID))} {
 		if word != "" {
 			words = append(words, word)
 		}
@@ -47,10 +47,10 @@ func (t LineFormatter) Line(f Frame) string {
 	return strings.Join(append([]string{line}, t.remarks(f)...), "  ")
 }
 
-// action is what a frame asks for, or what an entry about the session is about.
-func action(r trace.Record) string {
+// shownAction is what a frame asks for, or what an entry about the session is about.
+func shownAction(r trace.Record) string {
 	if r.Type == protocol.TypeAgentEvent {
-		return readEvent(r.Message).Metadata.Type
+		return parseAgentEvent(r.Message).Metadata.Type
 	}
 	if r.Hop != trace.HopSession || r.Action != "" {
 		return r.Action
@@ -66,22 +66,22 @@ func action(r trace.Record) string {
 	return cmp.Or(about.State, about.By, about.Name)
 }
 
-func (t LineFormatter) id(id string) string {
+func (t LineFormatter) formatID(id string) string {
 	if t.FullIDs {
-		return clean(id, len(id))
+		return printable(id, len(id))
 	}
-	return clean(id, shownID)
+	return printable(id, maxShownIDRunes)
 }
 
 // remarks are the note and the delay. That the kernel answers, and that a
 // deadline has passed, the delay says better.
 func (t LineFormatter) remarks(f Frame) (remarks []string) {
 	note := f.Record.Note
-	if said := spoken(f.Record); said != "" {
-		remarks = append(remarks, clean(said, shownText))
+	if said := agentText(f.Record); said != "" {
+		remarks = append(remarks, printable(said, maxShownTextRunes))
 	}
 	if note != "" && (f.DelayRequest == nil || note != trace.NoteIntercepted && note != trace.NoteTimedOut) {
-		remarks = append(remarks, noted(f))
+		remarks = append(remarks, noteText(f))
 	}
 	if f.DelayRequest == nil {
 		return remarks
@@ -93,27 +93,27 @@ func (t LineFormatter) remarks(f Frame) (remarks []string) {
 	return append(remarks, delay)
 }
 
-// spoken is what an agent wants shown.
-func spoken(r trace.Record) string {
+// agentText is what an agent wants shown.
+func agentText(r trace.Record) string {
 	if r.Type != protocol.TypeAgentEvent {
 		return ""
 	}
-	return readEvent(r.Message).line()
+	return parseAgentEvent(r.Message).firstLine()
 }
 
-// noted is the note, and of a late reply how late it is.
-func noted(f Frame) string {
+// noteText is the note, and of a late reply how late it is.
+func noteText(f Frame) string {
 	for _, q := range f.Requests {
 		if late, ok := q.Lateness(); ok && q.LateReply.Seq == f.Record.Seq && q.Answered.IsSet() {
 			return fmt.Sprintf("%s by %s", f.Record.Note, FormatDelay(late))
 		}
 	}
-	return clean(string(f.Record.Note), shownName)
+	return printable(string(f.Record.Note), maxShownNameRunes)
 }
 
-// clean is at most so many characters of a text, with what is no plain character
+// printable is at most so many characters of a text, with what is no plain character
 // replaced.
-func clean(text string, most int) string {
+func printable(text string, most int) string {
 	if utf8.RuneCountInString(text) > most {
 		text = string([]rune(text)[:most]) + ellipsis
 	}

@@ -37,22 +37,22 @@ type Frame struct {
 // first, as far as needed. In memory are requests only, those between the two:
 // as many as are asked while one waits, and the 4,096 that a [Joiner] remembers.
 func WalkFinished(ctx context.Context, open func(context.Context) (LineSource, error), each func(Frame) error) error {
-	here, err := openEntries(ctx, open)
+	here, err := openRecords(ctx, open)
 	if err != nil {
 		return err
 	}
-	defer here.src.Close()
-	ahead, err := openEntries(ctx, open)
+	defer here.source.Close()
+	ahead, err := openRecords(ctx, open)
 	if err != nil {
 		return err
 	}
-	defer ahead.src.Close()
-	known := newForesight(ahead)
-	flow := NewJoiner(known.drop)
-	return here.each(ctx, func(line []byte, r trace.Record) error {
+	defer ahead.source.Close()
+	known := newLookahead(ahead)
+	flow := NewJoiner(known.forget)
+	return here.forEach(ctx, func(line []byte, r trace.Record) error {
 		frame := Frame{Line: line, Record: r}
 		for _, q := range flow.Add(r) {
-			q, err := known.of(ctx, q)
+			q, err := known.resultOf(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -69,12 +69,12 @@ func WalkFinished(ctx context.Context, open func(context.Context) (LineSource, e
 // each returns an error, which Follow then returns. Requests are known as far as
 // they have come, and the delay is told with the answer. Follow closes nothing.
 func WalkLive(ctx context.Context, src LineSource, each func(Frame) error) error {
-	from := &entries{src: src}
-	if err := from.header(ctx); err != nil {
+	from := &recordReader{source: src}
+	if err := from.readHeader(ctx); err != nil {
 		return err
 	}
 	flow := NewJoiner(nil)
-	return from.each(ctx, func(line []byte, r trace.Record) error {
+	return from.forEach(ctx, func(line []byte, r trace.Record) error {
 		frame := Frame{Line: line, Record: r, Requests: flow.Add(r)}
 		for _, q := range frame.Requests {
 			if q.endedAt().Seq == r.Seq {
@@ -85,79 +85,79 @@ func WalkLive(ctx context.Context, src LineSource, each func(Frame) error) error
 	})
 }
 
-// foresight knows how requests end, by reading ahead.
-type foresight struct {
-	ahead *entries
-	flow  *Joiner
-	ends  map[int64]*Request // by the entry that began them
-	over  bool
+// lookahead knows how requests end, by reading ahead.
+type lookahead struct {
+	reader          *recordReader
+	joiner          *Joiner
+	endedByFirstSeq map[int64]*Request // by the entry that began them
+	atEnd           bool
 }
 
-func newForesight(ahead *entries) *foresight {
-	f := &foresight{ahead: ahead, ends: map[int64]*Request{}}
-	f.flow = NewJoiner(func(q *Request) { f.ends[q.Asked.Seq] = q })
+func newLookahead(ahead *recordReader) *lookahead {
+	f := &lookahead{reader: ahead, endedByFirstSeq: map[int64]*Request{}}
+	f.joiner = NewJoiner(func(q *Request) { f.endedByFirstSeq[q.Asked.Seq] = q })
 	return f
 }
 
-// of returns q as it will have ended.
-func (f *foresight) of(ctx context.Context, q *Request) (*Request, error) {
+// resultOf returns q as it will have ended.
+func (f *lookahead) resultOf(ctx context.Context, q *Request) (*Request, error) {
 	for {
-		if end := f.ends[q.Asked.Seq]; end != nil {
+		if end := f.endedByFirstSeq[q.Asked.Seq]; end != nil {
 			return end, nil
 		}
-		if f.over {
+		if f.atEnd {
 			return q, nil
 		}
-		_, r, err := f.ahead.next(ctx)
+		_, r, err := f.reader.next(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
-			f.over = true
-			f.flow.End()
+			f.atEnd = true
+			f.joiner.Finish()
 		case err != nil:
 			return nil, err
 		default:
-			f.flow.Add(r)
+			f.joiner.Add(r)
 		}
 	}
 }
 
-// drop forgets a request of which no further frame will be shown.
-func (f *foresight) drop(q *Request) { delete(f.ends, q.Asked.Seq) }
+// forget forgets a request of which no further frame will be shown.
+func (f *lookahead) forget(q *Request) { delete(f.endedByFirstSeq, q.Asked.Seq) }
 
-// entries reads entries from a source.
-type entries struct {
-	src  LineSource
-	line int // the number of the last one, from 1
+// recordReader reads entries from a source.
+type recordReader struct {
+	source     LineSource
+	lineNumber int // the number of the last one, from 1
 }
 
-// openEntries opens a source and reads its header.
-func openEntries(ctx context.Context, open func(context.Context) (LineSource, error)) (*entries, error) {
+// openRecords opens a source and reads its header.
+func openRecords(ctx context.Context, open func(context.Context) (LineSource, error)) (*recordReader, error) {
 	src, err := open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e := &entries{src: src}
-	if err := e.header(ctx); err != nil {
+	e := &recordReader{source: src}
+	if err := e.readHeader(ctx); err != nil {
 		return nil, errors.Join(err, src.Close())
 	}
 	return e, nil
 }
 
-func (e *entries) header(ctx context.Context) error {
-	line, err := e.src.Next(ctx)
+func (e *recordReader) readHeader(ctx context.Context) error {
+	line, err := e.source.Next(ctx)
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: it has no first line", trace.ErrNotTrace)
 	}
 	if err != nil {
 		return err
 	}
-	e.line = 1
+	e.lineNumber = 1
 	_, err = trace.ParseHeader(line)
 	return err
 }
 
-// each calls f with every entry.
-func (e *entries) each(ctx context.Context, f func(line []byte, r trace.Record) error) error {
+// forEach calls f with every entry.
+func (e *recordReader) forEach(ctx context.Context, f func(line []byte, r trace.Record) error) error {
 	for {
 		line, r, err := e.next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -172,14 +172,14 @@ func (e *entries) each(ctx context.Context, f func(line []byte, r trace.Record) 
 	}
 }
 
-func (e *entries) next(ctx context.Context) (line []byte, r trace.Record, err error) {
-	line, err = e.src.Next(ctx)
+func (e *recordReader) next(ctx context.Context) (line []byte, r trace.Record, err error) {
+	line, err = e.source.Next(ctx)
 	if err != nil {
 		return nil, r, err
 	}
-	e.line++
+	e.lineNumber++
 	if r, err = parseOutline(line); err != nil {
-		return nil, r, fmt.Errorf("line %d: %w: %w", e.line, trace.ErrNotTrace, err)
+		return nil, r, fmt.Errorf("line %d: %w: %w", e.lineNumber, trace.ErrNotTrace, err)
 	}
 	return line, r, nil
 }

@@ -110,7 +110,7 @@ func TestMillionFrames(t *testing.T) {
 			require.Less(t, int64(heap())-int64(before), int64(most))
 		}
 	}
-	joiner.End()
+	joiner.Finish()
 	sum := stats.Summary()
 	require.Equal(t, frames, sum.Frames)
 	require.Len(t, sum.Actions, 3)
