@@ -8,24 +8,26 @@ import (
 	"syscall"
 )
 
-// appendLog is a file that lines are appended to durably. Whoever finds nobody
-// writing writes for all that have come meanwhile, so that a sync is shared.
+// appendLog appends lines to a file durably. A goroutine that finds no other one writing writes and
+// syncs all lines that are pending, also those of other goroutines, which wait for it. It is safe
+// for concurrent use.
 type appendLog struct {
 	file *os.File
 
 	mu        sync.Mutex
-	pending   *lineBatch // lines that nobody is writing yet; nil: none
-	isWriting bool
-	failure   error // the first failure; nothing is written after it
+	pending   *lineBatch // lines that nobody writes yet; nil: none
+	isWriting bool       // a goroutine is writing
+	failure   error      // the first error; nothing is written after it
 }
 
-// lineBatch is lines that reach the disk together.
+// lineBatch is a group of lines that are written and synced together.
 type lineBatch struct {
 	text []byte
-	done chan struct{}
+	done chan struct{} // closed when the lines are on disk, or err is set
 	err  error
 }
 
+// createAppendLog creates the file at path, which must not exist, and locks it.
 func createAppendLog(path string) (*appendLog, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -34,6 +36,7 @@ func createAppendLog(path string) (*appendLog, error) {
 	return &appendLog{file: file}, lockExclusive(file)
 }
 
+// appendLine appends a line, which must end with a newline, and returns when it is on disk.
 func (l *appendLog) appendLine(line []byte) error {
 	l.mu.Lock()
 	if l.pending == nil {
@@ -59,7 +62,7 @@ func (l *appendLog) appendLine(line []byte) error {
 	return mine.err
 }
 
-// writeBatch writes a batch; only one goroutine at a time does.
+// writeBatch writes and syncs a batch. Only one goroutine at a time calls it.
 func (l *appendLog) writeBatch(b *lineBatch) {
 	defer close(b.done)
 	if l.failure == nil {
@@ -73,29 +76,32 @@ func (l *appendLog) writeBatch(b *lineBatch) {
 
 func (l *appendLog) close() error { return l.file.Close() }
 
-// lockExclusive takes the lock, and keeps it until the file is closed. Where a file system
-// has no locks the run goes on without, and is taken for an interrupted one.
+// The Writer of a run holds an exclusive lock (flock) on its attempts.jsonl. The system releases it
+// however the process ends, so readers can tell a run that was killed from one that is only silent.
+
+// lockExclusive takes the lock, which is held until the file is closed. On a file system without
+// locks it does nothing: the run then counts as interrupted while it runs.
 func lockExclusive(file *os.File) error {
 	return flock(file, syscall.LOCK_EX, func(error) {})
 }
 
-// isLockedByWriter tells whether somebody makes the run that the lines are of.
-func (l *LineFile) isLockedByWriter() (held bool) {
+// isLockedByWriter reports whether a Writer has the file open, in this process or another.
+func (l *LineFile) isLockedByWriter() (isLocked bool) {
 	err := flock(l.file, syscall.LOCK_SH|syscall.LOCK_NB, func(err error) {
-		held = errors.Is(err, syscall.EWOULDBLOCK)
+		isLocked = errors.Is(err, syscall.EWOULDBLOCK)
 	})
-	if err == nil && !held {
+	if err == nil && !isLocked {
 		_ = flock(l.file, syscall.LOCK_UN, func(error) {})
 	}
-	return held
+	return isLocked
 }
 
-// flock asks for a lock and passes on what came of it. The error is of a file
-// that is closed.
-func flock(file *os.File, how int, then func(error)) error {
+// flock calls flock(2) with operation how on the file, and then onResult with its error. flock itself
+// fails only if the file is closed.
+func flock(file *os.File, how int, onResult func(error)) error {
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return err
 	}
-	return raw.Control(func(fd uintptr) { then(syscall.Flock(int(fd), how)) })
+	return raw.Control(func(fd uintptr) { onResult(syscall.Flock(int(fd), how)) })
 }

@@ -5,28 +5,33 @@ import (
 	"time"
 )
 
-// Outcome is how an attempt ended.
+// Outcome says how an attempt ended.
 type Outcome string
 
-// The outcomes.
+// The outcomes. [Attempt.IsInfrastructureFailure] says which of them say nothing about the agent's
+// work.
 const (
-	OutcomeCompleted     Outcome = "completed"              // the marker came, in its place
-	OutcomeStopped       Outcome = "stopped_without_answer" // the agent ended its turn for good without it
-	OutcomeLimit         Outcome = "limit"                  // one of the attempt's limits
-	OutcomeAskedQuestion Outcome = "asked_question"         // a second question
-	OutcomeKernelExit    Outcome = "kernel_exit"
-	OutcomeAgentError    Outcome = "agent_error"
-	OutcomeAgentExit     Outcome = "agent_exit"
-	OutcomeConsoleLost   Outcome = "console_lost"
-	OutcomeHarnessError  Outcome = "harness_error"
-	OutcomeSetupError    Outcome = "setup_error" // data or interpreter missing, start failed
-	OutcomeCancelled     Outcome = "cancelled"   // by a person, or by the end of the run
-	TypeAttempt                  = "attempt"
-	TypeSkipped                  = "skipped"
-	TypeSummary                  = "summary"
+	OutcomeCompleted     Outcome = "completed"              // the agent submitted an answer with the completion marker
+	OutcomeStopped       Outcome = "stopped_without_answer" // the agent ended its last turn without such a submission
+	OutcomeLimit         Outcome = "limit"                  // a limit of the attempt was exceeded; see Limits
+	OutcomeAskedQuestion Outcome = "asked_question"         // the agent asked the user a second question
+	OutcomeKernelExit    Outcome = "kernel_exit"            // the kernel died
+	OutcomeAgentError    Outcome = "agent_error"            // the agent reported a fatal error, or broke the protocol
+	OutcomeAgentExit     Outcome = "agent_exit"             // the agent died
+	OutcomeConsoleLost   Outcome = "console_lost"           // the console that held the notebook was away too long
+	OutcomeHarnessError  Outcome = "harness_error"          // a fault of this program, or a full disk
+	OutcomeSetupError    Outcome = "setup_error"            // data is missing, or kernel, agent or the case's setup failed
+	OutcomeCancelled     Outcome = "cancelled"              // the run was interrupted
 )
 
-// Attempt is one line of attempts.jsonl: one try at a case.
+// The types of the lines of attempts.jsonl, beside the header.
+const (
+	TypeAttempt = "attempt" // an [Attempt]
+	TypeSkipped = "skipped" // a [Skipped]
+	TypeSummary = "summary" // eval/batch.Summary
+)
+
+// Attempt is a line of attempts.jsonl: the result of one attempt at a case.
 type Attempt struct {
 	Type    string   `json:"type"` // "attempt"
 	Run     string   `json:"run"`
@@ -35,15 +40,15 @@ type Attempt struct {
 	Epoch   int      `json:"epoch"`          // from 1
 	Try     int      `json:"try"`            // from 1
 	Outcome Outcome  `json:"outcome"`
-	Detail  string   `json:"outcome_detail"`
+	Detail  string   `json:"outcome_detail"` // for people: why it ended so
 
-	// Passed is null where there is no verdict: the outcome is one that is not
-	// graded, or the case has no grader. Score is null with it.
+	// Passed and Score (0 to 1) are nil if there is no verdict: attempts with this outcome are
+	// not graded, or the case has no grader.
 	Passed  *bool             `json:"passed"`
 	Score   *float64          `json:"score"`
-	Graders []json.RawMessage `json:"graders"` // results: type, passed, score, reasoning, metrics, error
-	Answer  json.RawMessage   `json:"answer"`  // null: none
-	Summary string            `json:"summary"` // of the submission
+	Graders []json.RawMessage `json:"graders"` // a result per grader: type, passed, score, reasoning, metrics, error
+	Answer  json.RawMessage   `json:"answer"`  // the JSON that the agent submitted; null: none
+	Summary string            `json:"summary"` // text of the last submission
 
 	Started    time.Time  `json:"started"`
 	Ended      time.Time  `json:"ended"`
@@ -52,69 +57,73 @@ type Attempt struct {
 	Usage      Usage      `json:"usage"`
 	Limits     Limits     `json:"limits"`
 
-	// NotebookState, Trace and Files are paths below the run folder.
-	NotebookState string   `json:"notebook_state"`
-	Trace         string   `json:"trace"`
-	Files         []string `json:"files"`
+	// Paths relative to the run's folder.
+	NotebookState string   `json:"notebook_state"` // state.json; empty: it was not collected
+	Trace         string   `json:"trace"`          // trace.jsonl
+	Files         []string `json:"files"`          // all files of the attempt
 
-	TamperSignals int             `json:"tamper"`
-	Interventions int             `json:"interventions"`
-	Enforced      map[string]bool `json:"enforced"`
+	TamperSignals int `json:"tamper"`        // completion markers in places where they mean nothing, and misused ids
+	Interventions int `json:"interventions"` // changes and messages by people at consoles
+
+	// Enforced says what was enforced for the attempt's processes. A key is true if it held for every
+	// process in whose record it is; keys that no process has are absent. The keys are those of
+	// subprocess.Process.Enforced, and "disk".
+	Enforced map[string]bool `json:"enforced"`
 }
 
-// PhaseTimes is where an attempt's time went, in milliseconds.
+// PhaseTimes is how long each phase of an attempt took, in milliseconds.
 type PhaseTimes struct {
-	StartMS   int64 `json:"start_ms"`
-	WorkMS    int64 `json:"work_ms"`
-	WaitMS    int64 `json:"wait_ms"` // of WorkMS: until the model could be called, as the agent says
-	CollectMS int64 `json:"collect_ms"`
+	StartMS   int64 `json:"start_ms"`   // starting kernel and agent, and the case's setup
+	WorkMS    int64 `json:"work_ms"`    // from the task to the end of the agent's work
+	WaitMS    int64 `json:"wait_ms"`    // the part of WorkMS in which the agent waited to call its model, by its own account
+	CollectMS int64 `json:"collect_ms"` // collecting the notebook's state and stopping the agent
 	GradeMS   int64 `json:"grade_ms"`
 }
 
-// Usage is what an attempt took, as far as its agent tells.
+// Usage is what an attempt has used. Tokens, cost and retries are what its agent reports.
 type Usage struct {
 	InputTokens  int64    `json:"input_tokens"` // of all prompts, cached or not
 	OutputTokens int64    `json:"output_tokens"`
-	CostUSD      *float64 `json:"cost_usd"`    // null: the price is not known
-	ModelCalls   int      `json:"model_calls"` // that were answered: messages of the assistant
-	Actions      int      `json:"actions"`
-	CellsRun     int      `json:"cells_run"`
-	Retries      int      `json:"retries"` // calls of the model that failed and were made again
+	CostUSD      *float64 `json:"cost_usd"`    // nil: the price is unknown
+	ModelCalls   int      `json:"model_calls"` // assistant messages
+	Actions      int      `json:"actions"`     // of the agent
+	CellsRun     int      `json:"cells_run"`   // executions of cells that have ended
+	Retries      int      `json:"retries"`     // failed model calls that were repeated
 
-	// Of InputTokens: read from the provider's cache, and written to it.
+	// Parts of InputTokens: read from the provider's cache, and written to it.
 	CacheReadInputTokens     int64 `json:"cache_read_input_tokens"`
 	CacheCreationInputTokens int64 `json:"cache_creation_input_tokens"`
 }
 
-// Limits are those of an attempt, as they held. Zero is no limit.
+// Limits are the limits of an attempt. 0 means no limit.
 type Limits struct {
-	WallS     float64 `json:"wall_s"` // from the query on
-	IdleS     float64 `json:"idle_s"` // without a frame of the agent and without a running cell
-	CellS     float64 `json:"cell_s"` // an execute_code, and how long a tool waits for a cell
-	Turns     int     `json:"turns"`  // messages of the assistant
-	Actions   int     `json:"actions"`
-	Tokens    int64   `json:"tokens"`
-	CostUSD   float64 `json:"cost_usd"`
-	DiskBytes int64   `json:"disk_bytes"` // added to the sandbox, measured each second
+	WallS     float64 `json:"wall_s"`     // seconds since the agent got its task
+	IdleS     float64 `json:"idle_s"`     // seconds without a frame of the agent while no cell runs
+	CellS     float64 `json:"cell_s"`     // seconds that an execute_code may run, and that the built-in agent's tools wait for a cell
+	Turns     int     `json:"turns"`      // assistant messages
+	Actions   int     `json:"actions"`    // of the agent
+	Tokens    int64   `json:"tokens"`     // input and output, by the agent's account
+	CostUSD   float64 `json:"cost_usd"`   // by the agent's account
+	DiskBytes int64   `json:"disk_bytes"` // added to the working folder, measured each second
 }
 
-// IsInfrastructureFailure tells whether an attempt ended for a reason that says nothing
-// about the agent's work: it has no verdict although the case has graders.
+// IsInfrastructureFailure reports whether the attempt ended for a reason that says nothing about
+// the agent's work. Such an attempt is not graded.
 func (a *Attempt) IsInfrastructureFailure() bool {
 	switch a.Outcome {
 	case OutcomeAgentError, OutcomeAgentExit, OutcomeConsoleLost, OutcomeHarnessError, OutcomeSetupError, OutcomeCancelled:
 		return true
 	case OutcomeKernelExit:
-		return a.Passed == nil // graded only when it ran the agent's code
+		return a.Passed == nil // it was graded if the agent's code killed the kernel
 	default:
 		return false
 	}
 }
 
-// Skipped is the line of a case that was not tried, because something that it
-// requires is missing.
+// Skipped is a line of attempts.jsonl: a case that was not tried, because this machine lacks
+// something that it requires.
 type Skipped struct {
 	Type   string `json:"type"` // "skipped"
 	CaseID string `json:"case_id"`
-	Reason string `json:"reason"`
+	Reason string `json:"reason"` // what is missing
 }

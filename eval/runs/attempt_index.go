@@ -8,19 +8,21 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// attemptIndex is what attempts.jsonl tells, as far as the file was read. It is safe for
-// concurrent use by read.
+// attemptIndex is what is known of a run's attempts.jsonl: where the line of each attempt is, and the
+// counts. It is brought up to date by withLatest, which reads only the lines that are new. It is safe
+// for concurrent use.
 type attemptIndex struct {
-	fileIndex *lineIndex // of the file that it is of
+	fileIndex *lineIndex // identifies the file
 
 	mu          sync.Mutex
-	lineCount   int64            // how many were read, the header included
-	sizeBytes   int64            // what they take in the file, in bytes
-	lineNumbers map[string]int64 // of attempts, and the numbers of their lines
+	lineCount   int64            // lines that were read, the header included
+	sizeBytes   int64            // size of these lines
+	lineNumbers map[string]int64 // by folder name: the line of each attempt, from 1
 	counter     attemptCounter
 }
 
-// attemptIndexOf is that of a run, whose lines are open.
+// attemptIndexOf returns the index of a run's attempts.jsonl, which is open as lines. It makes a new
+// one if the file is another than before.
 func (s *Store) attemptIndexOf(run string, lines *LineFile) *attemptIndex {
 	known, ok := s.attemptIndexes.get(run)
 	if !ok || known.fileIndex != lines.index {
@@ -30,71 +32,72 @@ func (s *Store) attemptIndexOf(run string, lines *LineFile) *attemptIndex {
 	return known
 }
 
-// withLatest reads on, if the file has grown, and calls f under the lock. The lines are
-// of the file that the roll is of.
-func (r *attemptIndex) withLatest(ctx context.Context, lines *LineFile, f func(*attemptIndex) error) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// withLatest reads the lines that have been added to the file, which is open as lines, and calls f
+// while it holds the lock. A file that has become shorter is read from the beginning.
+func (x *attemptIndex) withLatest(ctx context.Context, lines *LineFile, f func(*attemptIndex) error) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	info, err := lines.file.Stat()
 	if err != nil {
 		return err
 	}
-	if info.Size() < r.sizeBytes { // somebody has made it shorter
-		r.lineCount, r.sizeBytes, r.lineNumbers, r.counter = 0, 0, map[string]int64{}, attemptCounter{}
+	if info.Size() < x.sizeBytes {
+		x.lineCount, x.sizeBytes, x.lineNumbers, x.counter = 0, 0, map[string]int64{}, attemptCounter{}
 	}
-	if info.Size() > r.sizeBytes {
-		if err := r.readNewLines(ctx, lines); err != nil {
+	if info.Size() > x.sizeBytes {
+		if err := x.readNewLines(ctx, lines); err != nil {
 			return err
 		}
 	}
-	return f(r)
+	return f(x)
 }
 
-func (r *attemptIndex) readNewLines(ctx context.Context, lines *LineFile) error {
-	for line, err := range lines.LinesFrom(ctx, r.lineCount) {
+// readNewLines adds the lines after those that were read before.
+func (x *attemptIndex) readNewLines(ctx context.Context, lines *LineFile) error {
+	for line, err := range lines.LinesFrom(ctx, x.lineCount) {
 		if err == nil {
-			err = r.addLine(line)
+			err = x.addLine(line)
 		}
 		if err != nil {
 			return err
 		}
-		r.lineCount = line.Number + 1
-		r.sizeBytes += int64(len(line.Text)) + 1
+		x.lineCount = line.Number + 1
+		x.sizeBytes += int64(len(line.Text)) + 1
 	}
 	return nil
 }
 
-// addLine takes a line. The error is of a header of another version: nothing is known
-// of what is behind it.
-func (r *attemptIndex) addLine(line Line) error {
-	sound := line.IsValid()
+// addLine counts a line. It fails on a header of another version, because lines after it cannot be
+// understood.
+func (x *attemptIndex) addLine(line Line) error {
+	isValid := line.IsValid()
 	if line.Number == 0 {
-		sound = sound && gjson.GetBytes(line.Text, "type").Str == "attempts"
-		if version := gjson.GetBytes(line.Text, "version"); sound && version.Num != FormatVersion {
+		isValid = isValid && gjson.GetBytes(line.Text, "type").Str == "attempts"
+		if version := gjson.GetBytes(line.Text, "version"); isValid && version.Num != FormatVersion {
 			return fmt.Errorf("attempts.jsonl: not the attempts of a run of version %d", FormatVersion)
 		}
 	}
 	switch {
-	case !sound:
-		r.counter.unreadable.AddLine(line.Number)
+	case !isValid:
+		x.counter.unreadable.AddLine(line.Number)
 	case line.Number > 0:
-		r.counter.addLine(line)
-		if name := AttemptFolderName(line.Text); name != "" && r.lineNumbers[name] == 0 {
-			r.lineNumbers[name] = line.Number
+		x.counter.addLine(line)
+		if name := AttemptFolderName(line.Text); name != "" && x.lineNumbers[name] == 0 {
+			x.lineNumbers[name] = line.Number
 		}
 	}
 	return nil
 }
 
-// addUnfinishedLine adds to counts that the last line has no end, when there is nobody who
-// would write it.
-func (r *attemptIndex) addUnfinishedLine(lines *LineFile, counts *Counts) error {
+// addUnfinishedLine counts text after the last newline of the file as an unreadable line. It is for a
+// run that nobody writes any more.
+func (x *attemptIndex) addUnfinishedLine(lines *LineFile, counts *Counts) error {
 	info, err := lines.file.Stat()
-	if err != nil || info.Size() <= r.sizeBytes {
+	if err != nil || info.Size() <= x.sizeBytes {
 		return err
 	}
-	left := r.counter.unreadable
-	left.AddLine(r.lineCount)
-	counts.Unreadable = &left
+	unreadable := x.counter.unreadable
+	unreadable.AddLine(x.lineCount)
+	counts.Unreadable = &unreadable
 	return nil
 }

@@ -12,50 +12,50 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// State is whether a run goes on.
+// State says whether a run goes on.
 type State string
 
 // The states.
 const (
-	StateRunning     State = "running"     // a program makes it
-	StateFinished    State = "finished"    // it has written its summary
-	StateInterrupted State = "interrupted" // neither: who made it was killed, or could not write
+	StateRunning     State = "running"     // a Writer has its folder open
+	StateFinished    State = "finished"    // its last line is the summary
+	StateInterrupted State = "interrupted" // neither: its process was killed or could not write
 )
 
-// Counts is what a run's attempts have come to so far.
+// Counts are the results of a run so far.
 type Counts struct {
 	State          State `json:"state"`
 	Attempts       int   `json:"attempts"`
-	Passed         int   `json:"passed"`
-	Failed         int   `json:"failed"`
-	Ungraded       int   `json:"ungraded"`
-	Infrastructure int   `json:"infrastructure"`
-	Skipped        int   `json:"skipped"`
+	Passed         int   `json:"passed"`         // attempts
+	Failed         int   `json:"failed"`         // attempts
+	Ungraded       int   `json:"ungraded"`       // attempts without a verdict that are no infrastructure failures
+	Infrastructure int   `json:"infrastructure"` // attempts; see [Attempt.IsInfrastructureFailure]
+	Skipped        int   `json:"skipped"`        // cases
 
-	// Finished says that the run has written its summary, with no attempt after it.
+	// Finished is true if the last line is a summary.
 	Finished bool `json:"finished"`
 
-	ByOutcome map[Outcome]int `json:"by_outcome"` // outcomes that are not known are "other"
+	ByOutcome map[Outcome]int `json:"by_outcome"` // attempts; unknown outcomes count as OutcomeOther
 
-	// PassRate is the mean over the cases of the mean over their attempts, where
-	// infrastructure outcomes are failures; null: none has a verdict yet.
+	// PassRate is the mean over the cases of the share of their attempts that passed, where
+	// infrastructure failures count as not passed. nil: no attempt counts yet.
 	PassRate *float64 `json:"pass_rate"`
-	CostUSD  *float64 `json:"cost_usd"` // null: there is no attempt, or the price of one is not known
+	CostUSD  *float64 `json:"cost_usd"` // of all attempts; nil if there is none or the cost of one is unknown
 
-	// DurationMS is how long the run took, or has been going on; of one that was
-	// interrupted, until its last attempt had ended. Null: that is not known.
+	// DurationMS is how long the run took, or has taken so far. For an interrupted run it ends with
+	// the last attempt. nil: unknown.
 	DurationMS *int64 `json:"duration_ms"`
 
-	Unreadable *UnreadableLines `json:"left_out,omitempty"` // nil: nothing
+	Unreadable *UnreadableLines `json:"left_out,omitempty"` // nil: every line could be read
 }
 
-// UnreadableLines is lines that cannot be read, and are passed over.
+// UnreadableLines counts lines that were ignored because they are damaged.
 type UnreadableLines struct {
-	Count int64 `json:"lines"` // how many
-	First int64 `json:"first"` // number of the first of them
+	Count int64 `json:"lines"`
+	First int64 `json:"first"` // number of the first of them, from 0
 }
 
-// AddLine adds a line.
+// AddLine counts line number n. Lines must be added in order.
 func (l *UnreadableLines) AddLine(n int64) {
 	if l.Count == 0 {
 		l.First = n
@@ -63,34 +63,34 @@ func (l *UnreadableLines) AddLine(n int64) {
 	l.Count++
 }
 
-// Counts returns what the run's attempts have come to so far. Only what was
-// added since it was last asked is read.
+// Counts returns the results of the run so far. It reads only what was added to attempts.jsonl since
+// the last call for this run with the same Store.
 func (r *Run) Counts(ctx context.Context) (Counts, error) {
 	lines, err := r.AttemptLines()
 	if errors.Is(err, ErrNotFound) {
-		return (&attemptCounter{}).snapshot(r.Started, false), nil // somebody has taken it away
+		return (&attemptCounter{}).snapshot(r.Started, false), nil // the file was deleted
 	}
 	if err != nil {
 		return Counts{}, err
 	}
 	defer lines.Close()
-	running := lines.isLockedByWriter() // asked first: if nobody writes, a line that is cut stays so
+	isRunning := lines.isLockedByWriter() // before reading: without a writer, an unfinished line stays unfinished
 	var counts Counts
-	err = r.store.attemptIndexOf(r.Name, lines).withLatest(ctx, lines, func(roll *attemptIndex) error {
-		counts = roll.counter.snapshot(r.Started, running)
-		if running {
+	err = r.store.attemptIndexOf(r.Name, lines).withLatest(ctx, lines, func(index *attemptIndex) error {
+		counts = index.counter.snapshot(r.Started, isRunning)
+		if isRunning {
 			return nil
 		}
-		return roll.addUnfinishedLine(lines, &counts)
+		return index.addUnfinishedLine(lines, &counts)
 	})
 	return counts, err
 }
 
-// runDurationMS is how long a run took that has started then, as it was summed up, or
-// else until some time.
-func runDurationMS(summed *int64, started, until time.Time) *int64 {
-	if summed != nil {
-		return summed
+// runDurationMS returns the duration in the run's summary if it is not nil, and otherwise the time from
+// started to until in milliseconds, or nil if that is not known.
+func runDurationMS(inSummary *int64, started, until time.Time) *int64 {
+	if inSummary != nil {
+		return inSummary
 	}
 	if started.IsZero() || until.Before(started) {
 		return nil
@@ -98,50 +98,50 @@ func runDurationMS(summed *int64, started, until time.Time) *int64 {
 	return new(until.Sub(started).Milliseconds())
 }
 
-// OutcomeOther stands in counts for outcomes that are not known.
+// OutcomeOther is the key in [Counts.ByOutcome] for outcomes that this version does not know.
 const OutcomeOther Outcome = "other"
 
-// attemptCounter is the counts in the making. The zero value has counted nothing.
+// attemptCounter computes [Counts] line by line. The zero value has counted nothing. It is not safe for
+// concurrent use.
 type attemptCounter struct {
-	counts            Counts // what can be told line by line
+	counts            Counts // State, PassRate, CostUSD, DurationMS and Unreadable are unset
 	unreadable        UnreadableLines
-	cases             map[string]caseTally
-	passShareSum      float64 // of passes, of the cases together
-	ratedCases        int     // cases that have one
-	costUSD           float64 // of all attempts, in dollars; NaN: that is not known
-	lastEnded         time.Time
-	summaryDurationMS *int64 // as the summary tells
+	cases             map[string]caseTally // by case id
+	passShareSum      float64              // sum over the cases of their shares of passed attempts
+	ratedCases        int                  // number of cases in that sum
+	costUSD           float64              // of all attempts; NaN: unknown
+	lastEnded         time.Time            // when the last attempt ended
+	summaryDurationMS *int64               // duration in the summary line; nil: none
 }
 
-// caseTally counts the attempts at one case that have a verdict, or should have.
+// caseTally counts the attempts at one case that have a verdict or failed for infrastructure reasons.
 type caseTally struct{ passed, total int }
 
-// passShare is how many of them have passed, of 1.
+// passShare returns the share of attempts that passed, from 0 to 1.
 func (t caseTally) passShare() float64 { return float64(t.passed) / float64(max(t.total, 1)) }
 
-// IsValid tells whether a line of attempts.jsonl is one: a JSON object that has a
-// type, with a verdict that can be read if it is of an attempt. Types that are not
-// known are sound.
+// IsValid reports whether a line of attempts.jsonl can be used: it is a JSON object with a type and, if
+// that is "attempt", an outcome and a verdict of the right JSON types. Lines of unknown types are valid.
 func (l Line) IsValid() bool {
 	if !bytes.HasPrefix(l.Text, []byte("{")) || !json.Valid(l.Text) {
 		return false
 	}
-	what := gjson.GetBytes(l.Text, "type")
-	if what.Type != gjson.String || what.Str == "" {
+	kind := gjson.GetBytes(l.Text, "type")
+	if kind.Type != gjson.String || kind.Str == "" {
 		return false
 	}
-	if what.Str != TypeAttempt {
+	if kind.Str != TypeAttempt {
 		return true
 	}
 	passed := gjson.GetBytes(l.Text, "passed")
 	return gjson.GetBytes(l.Text, "outcome").Type == gjson.String && (passed.IsBool() || passed.Type == gjson.Null)
 }
 
-// addLine counts a sound line that is not the header.
+// addLine counts a valid line other than the header.
 func (t *attemptCounter) addLine(line Line) {
-	what := gjson.GetBytes(line.Text, "type").Str
-	t.counts.Finished = what == TypeSummary
-	switch what {
+	kind := gjson.GetBytes(line.Text, "type").Str
+	t.counts.Finished = kind == TypeSummary
+	switch kind {
 	case TypeAttempt:
 		t.addAttempt(line.Text)
 	case TypeSkipped:
@@ -151,7 +151,7 @@ func (t *attemptCounter) addLine(line Line) {
 	}
 }
 
-// addAttempt counts an attempt by its verdict.
+// addAttempt counts the line of an attempt.
 func (t *attemptCounter) addAttempt(text []byte) {
 	a := Attempt{Outcome: Outcome(gjson.GetBytes(text, "outcome").Str)}
 	if passed := gjson.GetBytes(text, "passed"); passed.IsBool() {
@@ -182,31 +182,31 @@ func (t *attemptCounter) addAttempt(text []byte) {
 }
 
 // addToPassRate adds an attempt at a case to the pass rate.
-func (t *attemptCounter) addToPassRate(id string, passed bool) {
+func (t *attemptCounter) addToPassRate(caseID string, passed bool) {
 	if t.cases == nil {
 		t.cases = map[string]caseTally{}
 	}
-	at := t.cases[id]
-	if at.total == 0 {
+	tally := t.cases[caseID]
+	if tally.total == 0 {
 		t.ratedCases++
 	}
-	t.passShareSum -= at.passShare()
-	at.total++
+	t.passShareSum -= tally.passShare()
+	tally.total++
 	if passed {
-		at.passed++
+		tally.passed++
 	}
-	t.passShareSum += at.passShare()
-	t.cases[id] = at
+	t.passShareSum += tally.passShare()
+	t.cases[caseID] = tally
 }
 
-// snapshot is what there is by now, of a run that started then. What it returns has
-// nothing in common with t.
-func (t *attemptCounter) snapshot(started time.Time, running bool) Counts {
+// snapshot returns the counts so far of a run that started at started. The result shares nothing with
+// the counter.
+func (t *attemptCounter) snapshot(started time.Time, isRunning bool) Counts {
 	c := t.counts
 	c.ByOutcome = map[Outcome]int{}
 	maps.Copy(c.ByOutcome, t.counts.ByOutcome)
 	if t.ratedCases > 0 {
-		c.PassRate = new(min(max(t.passShareSum/float64(t.ratedCases), 0), 1)) // sums of shares are a hair off
+		c.PassRate = new(min(max(t.passShareSum/float64(t.ratedCases), 0), 1)) // the sum has rounding errors
 	}
 	if c.Attempts > 0 && !math.IsNaN(t.costUSD) && !math.IsInf(t.costUSD, 0) {
 		c.CostUSD = new(t.costUSD)
@@ -217,7 +217,7 @@ func (t *attemptCounter) snapshot(started time.Time, running bool) Counts {
 	switch {
 	case c.Finished:
 		c.State, c.DurationMS = StateFinished, runDurationMS(t.summaryDurationMS, started, t.lastEnded)
-	case running:
+	case isRunning:
 		c.State, c.DurationMS = StateRunning, runDurationMS(nil, started, time.Now())
 	default:
 		c.State, c.DurationMS = StateInterrupted, runDurationMS(nil, started, t.lastEnded)
@@ -225,7 +225,7 @@ func (t *attemptCounter) snapshot(started time.Time, running bool) Counts {
 	return c
 }
 
-// knownOrOther is the outcome, if it is one.
+// knownOrOther returns the outcome if this version knows it, and otherwise OutcomeOther.
 func knownOrOther(o Outcome) Outcome {
 	switch o {
 	case OutcomeCompleted, OutcomeStopped, OutcomeLimit, OutcomeAskedQuestion, OutcomeKernelExit, OutcomeAgentError, OutcomeAgentExit, OutcomeConsoleLost, OutcomeHarnessError, OutcomeSetupError, OutcomeCancelled:
@@ -235,7 +235,7 @@ func knownOrOther(o Outcome) Outcome {
 	}
 }
 
-// parseCost is a price; NaN: it is not known, or none.
+// parseCost returns a cost in US dollars, or NaN if value is no number or negative.
 func parseCost(value gjson.Result) float64 {
 	if value.Type != gjson.Number || value.Num < 0 {
 		return math.NaN()
@@ -243,7 +243,8 @@ func parseCost(value gjson.Result) float64 {
 	return value.Num
 }
 
-// parseMilliseconds is a time that something took; nil: it is none.
+// parseMilliseconds returns a duration in milliseconds, or nil if value is no number, negative or more
+// than a century.
 func parseMilliseconds(value gjson.Result) *int64 {
 	const century = 100 * 366 * 24 * 3600 * 1000
 	if value.Type != gjson.Number || value.Num < 0 || value.Num > century {

@@ -53,13 +53,13 @@ func TestCountsGrowWithTheRun(t *testing.T) {
 		require.Equal(t, list[0].Summary.PassRate, counts.PassRate)
 		counts.PassRate, counts.DurationMS, list[0].Summary.PassRate, list[0].Summary.DurationMS = nil, nil, nil, nil
 		require.Equal(t, &want, list[0].Summary)
-		require.Equal(t, want, counts, "who reads all at once comes to the same")
+		require.Equal(t, want, counts, "reading all lines at once")
 		require.NoError(t, fresh.Close())
 	}
 }
 
-// The mean over a case's attempts is one observation, and outcomes of the
-// infrastructure are failures: the rule of a run's summary.
+// The pass rate is the mean over the cases of the mean over their attempts, and infrastructure failures
+// count as not passed, as in a run's summary.
 func TestCountsPassRateCostAndDuration(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)
@@ -90,7 +90,7 @@ func TestCountsPassRateCostAndDuration(t *testing.T) {
 
 	require.NoError(t, folder.Close())
 	require.Equal(t, runs.StateInterrupted, counts().State)
-	require.EqualValues(t, 9*60_000, *counts().DurationMS, "until the last attempt had ended")
+	require.EqualValues(t, 9*60_000, *counts().DurationMS, "until the last attempt ended")
 	whole, err := os.ReadFile(filepath.Join(folder.Dir, "attempts.jsonl"))
 	require.NoError(t, err)
 	for line, want := range map[string]*int64{
@@ -100,7 +100,7 @@ func TestCountsPassRateCostAndDuration(t *testing.T) {
 		require.Equal(t, runs.StateFinished, counts().State)
 		require.Equal(t, want, counts().DurationMS, line)
 		s.writeFile(t, "r/attempts.jsonl", string(whole))
-		require.Equal(t, runs.StateInterrupted, counts().State, "the file is shorter than it was")
+		require.Equal(t, runs.StateInterrupted, counts().State, "the file has become shorter")
 	}
 	for _, cost := range []string{"null", "-1", `"1"`, "1e999", "[1]"} {
 		s.writeFile(t, "r/attempts.jsonl", string(whole)+`{"type":"attempt","outcome":"completed","usage":{"cost_usd":`+cost+"}}\n")
@@ -109,7 +109,7 @@ func TestCountsPassRateCostAndDuration(t *testing.T) {
 	}
 }
 
-// A folder that was replaced by another of its name is counted anew.
+// A run folder that was replaced by another of the same name is counted from scratch.
 func TestCountsOfReplacedFolder(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)
@@ -126,8 +126,7 @@ func TestCountsOfReplacedFolder(t *testing.T) {
 	}
 }
 
-// A run is running as long as a program has its folder open, however silent it is,
-// and no longer.
+// A run is running exactly as long as its Writer is open, even if nothing is written.
 func TestRunIsRunningWhileItsWriterIsOpen(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)
@@ -136,7 +135,7 @@ func TestRunIsRunningWhileItsWriterIsOpen(t *testing.T) {
 	require.NoError(t, err)
 	run := s.openRun(t)
 	for _, want := range []runs.State{runs.StateRunning, runs.StateInterrupted} {
-		for range 2 { // who looks leaves no trace
+		for range 2 { // asking changes nothing
 			counts, err := run.Counts(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, want, counts.State)
@@ -148,11 +147,11 @@ func TestRunIsRunningWhileItsWriterIsOpen(t *testing.T) {
 			require.Equal(t, want == runs.StateInterrupted, ended)
 		}
 		require.NoError(t, folder.Close())
-		folder = s.createRun(t, "other-"+string(want), 1) // what else is open does not matter
+		folder = s.createRun(t, "other-"+string(want), 1) // other open runs do not matter
 	}
 }
 
-// What cannot be read in attempts.jsonl hides nothing else, and is told.
+// Damaged lines of attempts.jsonl do not hide others, and are counted.
 func TestCountsOfDamagedFile(t *testing.T) {
 	t.Parallel()
 	const header, attempt = `{"type":"attempts","version":1}` + "\n", `{"type":"attempt","case_id":"c","outcome":"completed","passed":true,"trace":"attempts/a/trace.jsonl"}` + "\n"
@@ -188,7 +187,7 @@ func TestCountsOfDamagedFile(t *testing.T) {
 	}
 }
 
-// A line that is being written is none yet, and nothing is wrong.
+// A line that is still being written does not count, and is not unreadable either.
 func TestCountsIgnoreLineBeingWritten(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)

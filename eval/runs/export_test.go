@@ -1,24 +1,24 @@
 package runs
 
-// MaxIndexMarks is how many marks an index has at most.
+// MaxIndexMarks exports maxIndexMarks for tests.
 const MaxIndexMarks = maxIndexMarks
 
-// LineIndexForTest is an index by itself.
+// LineIndexForTest is a lineIndex without a file.
 type LineIndexForTest struct{ index lineIndex }
 
-// NewLineIndexForTest returns an index whose marks stand at least step bytes apart.
-func NewLineIndexForTest(step int64) *LineIndexForTest {
-	return &LineIndexForTest{index: lineIndex{spacing: step}}
+// NewLineIndexForTest returns an index whose marks are at least spacing bytes apart.
+func NewLineIndexForTest(spacing int64) *LineIndexForTest {
+	return &LineIndexForTest{index: lineIndex{spacing: spacing}}
 }
 
-// AddMark remembers where a line begins.
-func (m *LineIndexForTest) AddMark(line, offset int64) { m.index.addMark(lineMark{line, offset}) }
+// AddMark exports lineIndex.addMark: a line begins at an offset in bytes.
+func (x *LineIndexForTest) AddMark(line, offset int64) { x.index.addMark(lineMark{line, offset}) }
 
-// MarkBefore returns the last place known that is not behind a line.
-func (m *LineIndexForTest) MarkBefore(line int64) (n, offset int64) {
-	at := m.index.markBefore(line)
+// MarkBefore exports lineIndex.markBefore: it returns number and offset of the marked line.
+func (x *LineIndexForTest) MarkBefore(line int64) (number, offset int64) {
+	at := x.index.markBefore(line)
 	return at.line, at.offset
 }
 
-// Len is how many marks there are.
-func (m *LineIndexForTest) Len() int { return len(m.index.marks) }
+// Len returns the number of marks.
+func (x *LineIndexForTest) Len() int { return len(x.index.marks) }

@@ -13,34 +13,34 @@ import (
 	"syscall"
 )
 
-// maxLineBytes bounds a line, in bytes: the largest frame of the protocol, as
-// escaped as it can be, has its place in it.
+// maxLineBytes is the longest line that is read. The largest frame of the protocol fits even if every
+// character of it is escaped.
 const maxLineBytes = 512 << 20
 
-// Line is a line of a file, without its newline.
+// Line is one line of a [LineFile].
 type Line struct {
-	Number int64  // from 0, the header
-	Text   []byte // valid until the next line is read
+	Number int64  // from 0, which is the header
+	Text   []byte // without the newline; valid until the next line is read
 }
 
-// LineFile is a file of JSON Lines, which may still be growing. It is safe for
-// concurrent use. Whoever opened it must Close it.
+// LineFile is an open file of JSON Lines, which may still be growing. It is safe for concurrent use.
+// Whoever opened it must Close it.
 type LineFile struct {
-	name  string // below the run's folder, for errors
+	name  string // path in error texts
 	file  *os.File
-	index *lineIndex
+	index *lineIndex // shared by all who have opened this file
 }
 
-// CacheKey is equal for all who have opened the same file, for as long as it has
-// only grown and is asked for now and then. It serves as the key of a map.
+// CacheKey returns a comparable key for data derived from the file: it is equal each time the file is
+// opened, as long as the file has only grown and its index is still cached.
 func (l *LineFile) CacheKey() any { return l.index }
 
 // Close closes the file.
 func (l *LineFile) Close() error { return l.file.Close() }
 
-// LinesFrom yields the lines from number n on that are there, one at a time; n below
-// 0 is 0. A last line without its newline is one that somebody is still writing,
-// and left out. An error, that of ctx too, is the last thing that is yielded.
+// LinesFrom yields the lines from number n on; n below 0 means 0. It stops at the current end of the file
+// and leaves out a last line without newline, which is still being written. An error, also the cause
+// of ctx, is yielded last.
 func (l *LineFile) LinesFrom(ctx context.Context, n int64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		at := l.index.markBefore(n)
@@ -68,8 +68,9 @@ func (l *LineFile) LinesFrom(ctx context.Context, n int64) iter.Seq2[Line, error
 	}
 }
 
-// readLine reads up to the next newline and tells how many bytes that were. It
-// appends them, less the newline, to text if keep says so.
+// readLine reads a line with its newline and returns how many bytes that were. If keep is set it appends
+// the line, without the newline, to text. It returns io.EOF for a line without newline, and an error for
+// one of more than maxLineBytes.
 func readLine(in *bufio.Reader, text []byte, keep bool) ([]byte, int, error) {
 	size := 0
 	for {
@@ -90,43 +91,44 @@ func readLine(in *bufio.Reader, text []byte, keep bool) ([]byte, int, error) {
 	}
 }
 
-// readOnlyNonblock opens a file to be read, without waiting for anybody: as of a pipe.
+// readOnlyNonblock are flags of open(2) for reading without blocking, as the open of a pipe would.
 const readOnlyNonblock = os.O_RDONLY | syscall.O_NONBLOCK
 
-// LineFiles opens files of JSON Lines, and remembers where lines of them begin. The
-// zero value is ready. It is safe for concurrent use, and keeps no file open.
+// LineFiles opens files of JSON Lines and caches where their lines begin. The zero value is ready to use.
+// It keeps no file open and is safe for concurrent use.
 type LineFiles struct{ indexes cache[*lineIndex] }
 
-// Open opens the plain file at path, which may be a link to one. Where there is
-// none the error wraps ErrNotFound.
+// Open opens the regular file at path, which may be a link to one. It fails with ErrNotFound if there is
+// none.
 func (f *LineFiles) Open(path string) (*LineFile, error) {
 	file, err := os.OpenFile(path, readOnlyNonblock, 0)
 	if err != nil {
-		return nil, notFoundError("file", path, err)
+		return nil, openError("file", path, err)
 	}
 	file, info, err := requireRegular(file)
 	if err != nil {
-		return nil, notFoundError("file", path, err)
+		return nil, openError("file", path, err)
 	}
 	return f.withIndex(path, path, file, info)
 }
 
-// withIndex are those of an open file: known by key, and called name in errors.
+// withIndex returns the LineFile of an open file with its cached index, or a new one if key has none or
+// that of another file. name is for error texts. If it fails, the file is closed.
 func (f *LineFiles) withIndex(key, name string, file *os.File, info fs.FileInfo) (*LineFile, error) {
 	head, err := io.ReadAll(io.NewSectionReader(file, 0, fileHeadBytes))
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	known, ok := f.indexes.get(key)
-	if !ok || !known.matches(info, head) {
-		known = &lineIndex{file: info, head: head, spacing: initialMarkSpacing}
-		f.indexes.put(key, known)
+	index, isCached := f.indexes.get(key)
+	if !isCached || !index.matches(info, head) {
+		index = &lineIndex{file: info, head: head, spacing: initialMarkSpacing}
+		f.indexes.put(key, index)
 	}
-	return &LineFile{name: name, file: file, index: known}, nil
+	return &LineFile{name: name, file: file, index: index}, nil
 }
 
-// requireRegular returns a file and what is known of it. One that is no plain file was not
-// found, and is closed.
+// requireRegular returns a file and its info. If it is no regular file, it closes the file and fails with
+// fs.ErrNotExist.
 func requireRegular(file *os.File) (*os.File, fs.FileInfo, error) {
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {

@@ -15,7 +15,8 @@ import (
 	"assay/eval/runs"
 )
 
-// createTrace writes an attempt's trace and returns its path.
+// createTrace creates a run with one attempt whose trace is text, and returns the run and the trace's
+// path.
 func (s *storeHarness) createTrace(t *testing.T, text string) (run *runs.Run, path string) {
 	t.Helper()
 	s.createRun(t, "r", 1)
@@ -23,6 +24,7 @@ func (s *storeHarness) createTrace(t *testing.T, text string) (run *runs.Run, pa
 	return s.openRun(t), filepath.Join(s.dir, "r/attempts/0001-c-e1-t1/trace.jsonl")
 }
 
+// openTrace opens the trace that createTrace has written.
 func openTrace(t *testing.T, run *runs.Run) *runs.LineFile {
 	t.Helper()
 	lines, err := run.OpenTrace("0001-c-e1-t1")
@@ -31,6 +33,7 @@ func openTrace(t *testing.T, run *runs.Run) *runs.LineFile {
 	return lines
 }
 
+// readLines returns up to most lines from a number on, as "number:text".
 func readLines(t *testing.T, lines *runs.LineFile, from int64, most int) (got []string) {
 	t.Helper()
 	for line, err := range lines.LinesFrom(t.Context(), from) {
@@ -49,7 +52,7 @@ func TestLineFileGrows(t *testing.T) {
 	lines := openTrace(t, run)
 	require.Equal(t, []string{"0:h", "1:one", "2:"}, readLines(t, lines, -5, 10))
 	require.Equal(t, []string{"1:one"}, readLines(t, lines, 1, 1))
-	require.Empty(t, readLines(t, lines, 3, 10), "a cut line is none")
+	require.Empty(t, readLines(t, lines, 3, 10), "a line without newline does not count")
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
 	_, err = file.WriteString("t\nmore")
@@ -59,7 +62,7 @@ func TestLineFileGrows(t *testing.T) {
 	require.Empty(t, readLines(t, lines, 99, 10))
 }
 
-// Lines longer than any buffer are whole, and do not hide what is behind them.
+// Lines longer than the buffers are read whole, and the lines after them have the right numbers.
 func TestLineFileWithLongLines(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
@@ -98,17 +101,17 @@ func TestLinesFromFailsWithItsContext(t *testing.T) {
 	require.Equal(t, 4, n)
 }
 
-// numberedLines is a file of numbered lines, a hundred bytes each.
-func numberedLines(lines int) string {
+// numberedLines returns count lines of 100 bytes that begin with their numbers.
+func numberedLines(count int) string {
 	var text strings.Builder
-	for n := range lines {
+	for n := range count {
 		fmt.Fprintf(&text, "%-99d\n", n)
 	}
 	return text.String()
 }
 
-// Once somebody has read there, the middle of a file is found without its
-// beginning, which is spoilt here to see that.
+// After the first read, lines in the middle of a file are found without reading its beginning: the test
+// overwrites it.
 func TestLinesFromUsesTheIndex(t *testing.T) {
 	t.Parallel()
 	const count = 50_000
@@ -123,23 +126,23 @@ func TestLinesFromUsesTheIndex(t *testing.T) {
 	expect(first, 40_000)
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	require.NoError(t, err)
-	_, err = file.WriteAt(bytes.Repeat([]byte(" "), 100*29_990), 100*10) // behind that by which the file is known
+	_, err = file.WriteAt(bytes.Repeat([]byte(" "), 100*29_990), 100*10) // after the bytes that identify the file
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
-	again := openTrace(t, run) // another request, of the same store
+	again := openTrace(t, run) // as another request to the same Store
 	for n := int64(count - 1); n > 33_000; n -= 997 {
 		expect(again, n)
 	}
 }
 
-// A file that has taken the place of another is read anew, also where it has the
-// other's number and is longer.
+// A file that was overwritten in place by a longer one is read from the beginning, although it has the
+// same inode.
 func TestLineFileOverwrittenInPlace(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	var files runs.LineFiles
 	open := func(text string) *runs.LineFile {
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) // the same file on the disk
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) // keeps the inode
 		lines, err := files.Open(path)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = lines.Close() })
@@ -152,10 +155,10 @@ func TestLineFileOverwrittenInPlace(t *testing.T) {
 	require.NotEqual(t, before.CacheKey(), after.CacheKey())
 	require.Equal(t, []string{"9000:x"}, readLines(t, after, 9_000, 1))
 	_, err := files.Open(filepath.Dir(path))
-	require.ErrorIs(t, err, runs.ErrNotFound, "a folder is no file")
+	require.ErrorIs(t, err, runs.ErrNotFound, "a folder")
 }
 
-// Readers of one file at once share what they have found.
+// Concurrent readers of one file share its index.
 func TestLineFileConcurrentReaders(t *testing.T) {
 	t.Parallel()
 	const count = 30_000
@@ -178,7 +181,7 @@ func TestLineFileConcurrentReaders(t *testing.T) {
 	all.Wait()
 }
 
-// A file that is another now is read from its beginning.
+// A file that was replaced or truncated is read from its beginning.
 func TestLineFileReplacedByRename(t *testing.T) {
 	t.Parallel()
 	run, path := newStoreHarness(t).createTrace(t, numberedLines(20_000))
@@ -186,15 +189,15 @@ func TestLineFileReplacedByRename(t *testing.T) {
 	require.NoError(t, os.WriteFile(path+".new", []byte(strings.Repeat("short\n", 500_000)), 0o600))
 	require.NoError(t, os.Rename(path+".new", path))
 	require.Equal(t, []string{"15000:short"}, readLines(t, openTrace(t, run), 15_000, 1))
-	require.NoError(t, os.WriteFile(path, []byte("a\nb\n"), 0o600)) // cut short in place
+	require.NoError(t, os.WriteFile(path, []byte("a\nb\n"), 0o600)) // truncated in place
 	require.Equal(t, []string{"0:a", "1:b"}, readLines(t, openTrace(t, run), 0, 9))
 }
 
-// Whatever is indexed already, every line is found at its number.
+// However many marks are added, the index stays below its bound and finds a mark close to every line.
 func TestLineIndexIsBounded(t *testing.T) {
 	t.Parallel()
 	marks := runs.NewLineIndexForTest(10)
-	const count = 100_000 // of lines of seven bytes, each worth a mark at first
+	const count = 100_000 // lines of 7 bytes, each a mark at first
 	for n := int64(1); n <= count; n++ {
 		marks.AddMark(n, 7*n)
 	}

@@ -9,38 +9,39 @@ import (
 )
 
 const (
-	// initialMarkSpacing is how far apart the marks of an index are at first, in bytes:
-	// what is read at most, less one line, to come to a line.
+	// initialMarkSpacing is the distance in bytes between the first marks of an index. To find a
+	// line, at most this many bytes and one line are read needlessly.
 	initialMarkSpacing = 256 << 10
 
-	// maxIndexMarks is how many marks an index has at most. When there are more,
-	// every second goes and they stand twice as far apart.
+	// maxIndexMarks is how many marks an index has at most. When it is full, every second mark is
+	// dropped and the spacing doubled.
 	maxIndexMarks = 4096
 
-	// fileHeadBytes is by how much of its beginning a file is told from another that
-	// has taken its place and, as may be, its number on the disk.
+	// fileHeadBytes is how many bytes of a file's beginning are compared to notice that another
+	// file has taken its place, possibly with the same inode.
 	fileHeadBytes = 256
 )
 
 // lineMark is where a line begins.
 type lineMark struct {
-	line   int64 // from 0
+	line   int64 // number, from 0
 	offset int64 // in bytes
 }
 
-// lineIndex knows where some of a file's lines begin, because somebody has read
-// there. It is made while reading, so that only the first who wants the middle
-// of a long file comes by its beginning. It is safe for concurrent use.
+// lineIndex remembers where some lines of one file begin. It is filled while somebody reads the file,
+// so that only the first reader of a line in the middle has to start at the beginning. It is safe
+// for concurrent use.
 type lineIndex struct {
-	file fs.FileInfo // of the file that it is of
+	file fs.FileInfo // identifies the file
 
 	mu      sync.Mutex
-	head    []byte     // the beginning of the file, as far as it has been seen
-	marks   []lineMark // ascending; the beginning is not among them
-	spacing int64
+	head    []byte     // the first bytes of the file, at most fileHeadBytes
+	marks   []lineMark // ascending; line 0 is not among them
+	spacing int64      // least distance between marks, in bytes
 }
 
-// markBefore returns the last place known that is not behind a line.
+// markBefore returns the last mark that is not after the line; the beginning of the file if there
+// is none.
 func (x *lineIndex) markBefore(line int64) lineMark {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -51,7 +52,7 @@ func (x *lineIndex) markBefore(line int64) lineMark {
 	return x.marks[i-1]
 }
 
-// addMark remembers a place, if it is far enough behind those known.
+// addMark adds a mark if it is at least spacing bytes after the last one.
 func (x *lineIndex) addMark(at lineMark) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -68,6 +69,7 @@ func (x *lineIndex) addMark(at lineMark) {
 	x.marks = append(x.marks, at)
 }
 
+// lastOffsetLocked returns the offset of the last mark in bytes; 0 without marks. The caller holds mu.
 func (x *lineIndex) lastOffsetLocked() int64 {
 	if len(x.marks) == 0 {
 		return 0
@@ -75,8 +77,8 @@ func (x *lineIndex) lastOffsetLocked() int64 {
 	return x.marks[len(x.marks)-1].offset
 }
 
-// matches tells whether the index is of the file that info tells of, which begins
-// with head and has then only grown.
+// matches reports whether the index belongs to the file with this info and these first bytes: it is
+// the same file, which has at most grown.
 func (x *lineIndex) matches(info fs.FileInfo, head []byte) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// AttemptFolderName is the name of the folder of the attempt that a line of
-// attempts.jsonl is of; empty: it is of none.
+// AttemptFolderName returns the name of the attempt's folder, given its line of attempts.jsonl. It
+// returns "" for other lines.
 func AttemptFolderName(line []byte) string {
 	trace := gjson.GetBytes(line, "trace").String()
 	if trace == "" {
@@ -20,67 +20,67 @@ func AttemptFolderName(line []byte) string {
 	return path.Base(path.Dir(trace))
 }
 
-// AttemptLine returns the line of the attempt in the folder of this name. An
-// attempt that has none is an error that wraps ErrNotFound.
+// AttemptLine returns the line of attempts.jsonl of the attempt whose folder has the name attempt. It
+// fails with ErrNotFound if the attempt has no line.
 func (r *Run) AttemptLine(ctx context.Context, attempt string) (Line, error) {
-	notFound := fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
+	errNotFound := fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
 	if !isFileName(attempt) {
-		return Line{}, notFound
+		return Line{}, errNotFound
 	}
 	lines, err := r.AttemptLines()
 	if err != nil {
 		return Line{}, err
 	}
 	defer lines.Close()
-	n, known := int64(0), false
-	err = r.store.attemptIndexOf(r.Name, lines).withLatest(ctx, lines, func(roll *attemptIndex) error {
-		n, known = roll.lineNumbers[attempt]
+	number, isKnown := int64(0), false
+	err = r.store.attemptIndexOf(r.Name, lines).withLatest(ctx, lines, func(index *attemptIndex) error {
+		number, isKnown = index.lineNumbers[attempt]
 		return nil
 	})
 	if err != nil {
 		return Line{}, err
 	}
-	if known {
-		for line, err := range lines.LinesFrom(ctx, n) {
+	if isKnown {
+		for line, err := range lines.LinesFrom(ctx, number) {
 			return line, err
 		}
 	}
-	return Line{}, notFound
+	return Line{}, errNotFound
 }
 
-// UnfinishedAttempts returns the names of the folders of attempts that have no line, in
-// order. A run that has written its summary has none.
-func (r *Run) UnfinishedAttempts(ctx context.Context) (running []string, err error) {
-	entries, err := fs.ReadDir(r.root.FS(), "attempts") // first: who has a line by then has one below
+// UnfinishedAttempts returns the folder names of the attempts that have no line in attempts.jsonl yet,
+// sorted. A finished run has none.
+func (r *Run) UnfinishedAttempts(ctx context.Context) (folders []string, err error) {
+	entries, err := fs.ReadDir(r.root.FS(), "attempts") // before the lines: an attempt that ends between the two has its line
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("attempts: %w", err)
 	}
-	_, err = r.withAttemptIndex(ctx, func(roll *attemptIndex) error {
+	_, err = r.withAttemptIndex(ctx, func(index *attemptIndex) error {
 		for _, entry := range entries {
-			if _, ended := roll.lineNumbers[entry.Name()]; entry.IsDir() && !ended && !roll.counter.counts.Finished {
-				running = append(running, entry.Name())
+			if _, hasLine := index.lineNumbers[entry.Name()]; entry.IsDir() && !hasLine && !index.counter.counts.Finished {
+				folders = append(folders, entry.Name())
 			}
 		}
 		return nil
 	})
-	return running, err
+	return folders, err
 }
 
-// HasAttemptEnded tells whether nothing more is to come of an attempt: it has its line, or
-// nobody makes its run any more. Only what was added to the file since somebody
-// asked is read.
-func (r *Run) HasAttemptEnded(ctx context.Context, attempt string) (ended bool, err error) {
-	running, err := r.withAttemptIndex(ctx, func(roll *attemptIndex) error {
-		_, ended = roll.lineNumbers[attempt]
-		ended = ended || roll.counter.counts.Finished
+// HasAttemptEnded reports whether the files of the attempt in the folder attempt will not change any
+// more: it has its line, or its run is not running. Only lines that are new since the last call
+// are read.
+func (r *Run) HasAttemptEnded(ctx context.Context, attempt string) (hasEnded bool, err error) {
+	isRunning, err := r.withAttemptIndex(ctx, func(index *attemptIndex) error {
+		_, hasEnded = index.lineNumbers[attempt]
+		hasEnded = hasEnded || index.counter.counts.Finished
 		return nil
 	})
-	return ended || !running, err
+	return hasEnded || !isRunning, err
 }
 
-// withAttemptIndex calls f with what attempts.jsonl has by now, and tells whether somebody
-// made the run before that. Without the file nobody does.
-func (r *Run) withAttemptIndex(ctx context.Context, f func(*attemptIndex) error) (running bool, err error) {
+// withAttemptIndex calls f with the up-to-date index of attempts.jsonl, and returns whether the run was
+// running before that. Without the file the index is empty and the run is not running.
+func (r *Run) withAttemptIndex(ctx context.Context, f func(*attemptIndex) error) (isRunning bool, err error) {
 	lines, err := r.AttemptLines()
 	if errors.Is(err, ErrNotFound) {
 		return false, f(&attemptIndex{})
@@ -89,6 +89,6 @@ func (r *Run) withAttemptIndex(ctx context.Context, f func(*attemptIndex) error)
 		return false, err
 	}
 	defer lines.Close()
-	running = lines.isLockedByWriter() // asked first: if nobody writes, what is there is all
-	return running, r.store.attemptIndexOf(r.Name, lines).withLatest(ctx, lines, f)
+	isRunning = lines.isLockedByWriter() // before reading: without a writer, the lines are complete
+	return isRunning, r.store.attemptIndexOf(r.Name, lines).withLatest(ctx, lines, f)
 }

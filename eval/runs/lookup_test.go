@@ -11,7 +11,7 @@ import (
 	"assay/eval/runs"
 )
 
-// An attempt whose line is damaged is what its folder tells.
+// An attempt whose line is damaged counts as unfinished.
 func TestAttemptWithDamagedLineIsUnfinished(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)
@@ -59,8 +59,7 @@ func TestAttemptLineAndUnfinishedAttempts(t *testing.T) {
 	require.Empty(t, running)
 }
 
-// An attempt has ended when it has its line, or when its run is over; who asks
-// again and again sees that.
+// An attempt has ended when it has its line or its run has ended; a Run that stays open notices that.
 func TestHasAttemptEnded(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)
@@ -78,7 +77,7 @@ func TestHasAttemptEnded(t *testing.T) {
 	require.NoError(t, folder.AppendLine(map[string]any{"type": runs.TypeSummary}))
 	require.True(t, ends("two"))
 	require.NoError(t, folder.AppendLine(attemptLine(runs.OutcomeCompleted, nil, "attempts/three/trace.jsonl")))
-	require.False(t, ends("two"), "the run goes on")
+	require.False(t, ends("two"), "an attempt after the summary: the run is running again")
 
 	s.writeFile(t, "r/attempts/one/trace.jsonl", "12345")
 	size, err := run.TraceSize("one")
@@ -89,7 +88,7 @@ func TestHasAttemptEnded(t *testing.T) {
 		require.ErrorIs(t, err, runs.ErrNotFound, name)
 	}
 	require.NoError(t, os.Remove(filepath.Join(folder.Dir, "attempts.jsonl")))
-	require.True(t, ends("one"), "a run without the file is nobody's")
+	require.True(t, ends("one"), "without attempts.jsonl the run is not running")
 }
 
 func TestUnfinishedAttempt(t *testing.T) {

@@ -12,50 +12,53 @@ import (
 	"time"
 )
 
-// maxInfoBytes bounds run.json, in bytes.
+// maxInfoBytes is how many bytes of run.json are read.
 const maxInfoBytes = 16 << 20
 
-// Run is the folder of a run, open for reading. It is safe for concurrent use.
-// Whoever opened it must Close it; what was opened in it stays open.
+// Run is the folder of a run, open for reading. Methods that take an attempt want the name of its
+// folder. It is safe for concurrent use. Whoever opened it must Close it; files that were opened in
+// it stay open.
 type Run struct {
-	Name    string                     // of its folder
-	Started time.Time                  // as run.json has it
-	RawInfo map[string]json.RawMessage // run.json
+	Name    string                     // of the folder
+	Started time.Time                  // from run.json
+	RawInfo map[string]json.RawMessage // the members of run.json
 
 	store *Store
 	root  *os.Root
 }
 
-// Open opens a run. Where there is none the error wraps ErrNotFound.
+// Open opens the run in the folder name. It fails with ErrNotFound if there is no such run, and with
+// another error if its run.json cannot be read or has another version. The caller closes the Run.
 func (s *Store) Open(name string) (*Run, error) {
 	if !isFileName(name) {
 		return nil, fmt.Errorf("run %q: %w", name, ErrNotFound)
 	}
 	all, err := os.OpenRoot(s.dir)
 	if err != nil {
-		return nil, notFoundError("run", name, err)
+		return nil, openError("run", name, err)
 	}
 	defer all.Close()
 	root, err := all.OpenRoot(name)
 	if err != nil {
-		return nil, notFoundError("run", name, err)
+		return nil, openError("run", name, err)
 	}
 	run := &Run{Name: name, store: s, root: root}
 	if err := run.readInfo(); err != nil {
-		return nil, errors.Join(notFoundError("run", name, err), root.Close())
+		return nil, errors.Join(openError("run", name, err), root.Close())
 	}
 	return run, nil
 }
 
-// notFoundError says of what is not there that it was not found, and of all else why
-// it cannot be read.
-func notFoundError(what, name string, err error) error {
+// openError returns the error of opening what (such as "run") of this name: it wraps ErrNotFound if err
+// says that it does not exist, and otherwise err.
+func openError(what, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("%s %q: %w", what, name, ErrNotFound)
 	}
 	return fmt.Errorf("%s %q: %w", what, name, err)
 }
 
+// readInfo reads run.json.
 func (r *Run) readInfo() error {
 	file, _, err := r.openRegular("run.json")
 	if err != nil {
@@ -80,8 +83,8 @@ func (r *Run) readInfo() error {
 	return nil
 }
 
-// openRegular opens a plain file below the run's folder. Anything else, a pipe
-// that would have to be waited for included, was not found.
+// openRegular opens a regular file below the run's folder and returns its info. For anything else, such
+// as a pipe, it fails with fs.ErrNotExist.
 func (r *Run) openRegular(name string) (*os.File, fs.FileInfo, error) {
 	file, err := r.root.OpenFile(name, readOnlyNonblock, 0)
 	if err != nil {
@@ -90,6 +93,7 @@ func (r *Run) openRegular(name string) (*os.File, fs.FileInfo, error) {
 	return requireRegular(file)
 }
 
+// openLineFile opens a file of lines; name is its path relative to the run's folder.
 func (r *Run) openLineFile(name string) (*LineFile, error) {
 	file, info, err := r.openRegular(name)
 	if err != nil {
@@ -98,48 +102,48 @@ func (r *Run) openLineFile(name string) (*LineFile, error) {
 	return r.store.lineFiles.withIndex(path.Join(r.Name, name), name, file, info)
 }
 
-// AttemptLines opens attempts.jsonl. Line 0 is the header.
+// AttemptLines opens attempts.jsonl. Line 0 is the header. The caller closes the result.
 func (r *Run) AttemptLines() (*LineFile, error) {
 	lines, err := r.openLineFile("attempts.jsonl")
 	if err != nil {
-		return nil, notFoundError("file", "attempts.jsonl", err)
+		return nil, openError("file", "attempts.jsonl", err)
 	}
 	return lines, nil
 }
 
-// OpenTrace opens an attempt's trace. Line 0 is the header, and the number of any
-// other its seq.
+// OpenTrace opens an attempt's trace. Line 0 is the header; the number of any other line is the seq of
+// its entry. The caller closes the result.
 func (r *Run) OpenTrace(attempt string) (*LineFile, error) {
 	if !isFileName(attempt) {
 		return nil, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
 	}
 	lines, err := r.openLineFile(path.Join("attempts", attempt, "trace.jsonl"))
 	if err != nil {
-		return nil, notFoundError("trace of attempt", attempt, err)
+		return nil, openError("trace of attempt", attempt, err)
 	}
 	return lines, nil
 }
 
-// TraceSize is how large an attempt's trace is, in bytes.
+// TraceSize returns the size of an attempt's trace in bytes.
 func (r *Run) TraceSize(attempt string) (int64, error) {
 	if !isFileName(attempt) {
 		return 0, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
 	}
 	info, err := r.root.Stat(path.Join("attempts", attempt, "trace.jsonl"))
 	if err != nil {
-		return 0, notFoundError("trace of attempt", attempt, err)
+		return 0, openError("trace of attempt", attempt, err)
 	}
 	return info.Size(), nil
 }
 
-// OpenFile opens a plain file directly in an attempt's folder. The caller closes it.
+// OpenFile opens a regular file directly in an attempt's folder. The caller closes it.
 func (r *Run) OpenFile(attempt, name string) (*os.File, error) {
 	if !isFileName(attempt) || !isFileName(name) {
 		return nil, fmt.Errorf("file %q of attempt %q: %w", name, attempt, ErrNotFound)
 	}
 	file, _, err := r.openRegular(path.Join("attempts", attempt, name))
 	if err != nil {
-		return nil, notFoundError("file", path.Join(attempt, name), err)
+		return nil, openError("file", path.Join(attempt, name), err)
 	}
 	return file, nil
 }

@@ -1,41 +1,39 @@
-// Package runs is the run folder: plain files that outlive the run and that
-// other programs read.
+// Package runs writes and reads run folders. The folder of a run consists of plain files, which
+// outlive the run and which other programs read:
 //
-//	run.json                     what was run, with what, where
-//	attempts.jsonl               a header line, then a line per attempt
-//	attempts/<n>-<case>-e1-t1/   one attempt:
-//	    trace.jsonl              every frame
-//	    state.json               the notebook at the end, as summaries tell it
-//	    notebook.ipynb           the same as a Jupyter notebook
+//	run.json                     the configuration of the run and the machine it ran on
+//	attempts.jsonl               a header line, then a line per attempt or skipped case, then a summary
+//	attempts/<n>-<case>-e1-t1/   the folder of one attempt (epoch 1, try 1):
+//	    trace.jsonl              every frame of the session
+//	    state.json               the collected state of the notebook
+//	    notebook.ipynb           the notebook in Jupyter's format
 //	    conversation.jsonl       the agent's messages
 //	    stderr.txt               what kernel and agent printed
-//	    rerun.ipynb, judge.jsonl the notebook run again, and the calls of a
-//	                             judge, where graders asked for them
+//	    rerun.ipynb              the notebook after a grader has run it again, if one did
+//	    judge.jsonl              the model calls of an LLM judge, if there were any
 //
-// A line of attempts.jsonl is on disk before anybody is told of it, and is
-// never changed: trying again adds a line.
+// A [Writer] writes the folder; a [Store] reads the folders of all runs, finished or not. A line
+// of attempts.jsonl is on disk before its result is shown anywhere, and is never changed: another
+// try adds a line.
 package runs
 
-import (
-	"time"
-)
+import "time"
 
-// FormatVersion is the version of the folder's format.
+// FormatVersion is the version of the folder's format. Folders of other versions are not read.
 const FormatVersion = 1
 
-// Info is run.json.
+// Info is the content of run.json.
 type Info struct {
 	Type    string    `json:"type"` // "run"
 	Version int       `json:"version"`
 	Run     string    `json:"run"` // the folder's name
 	Started time.Time `json:"started"`
 
-	// Config is what was asked for, and Host where it ran.
-	Config any  `json:"config"`
+	Config any  `json:"config"` // the flags of the run
 	Host   Host `json:"host"`
 }
 
-// Host is the machine and the programs of a run.
+// Host describes the machine that a run ran on, and the versions of its programs.
 type Host struct {
 	Assay  string `json:"assay"` // version of this program
 	Go     string `json:"go"`
@@ -43,5 +41,5 @@ type Host struct {
 	Arch   string `json:"arch"`
 	CPUs   int    `json:"cpus"`
 	Python string `json:"python,omitempty"` // version of the interpreter
-	Name   string `json:"name"`
+	Name   string `json:"name"`             // host name
 }

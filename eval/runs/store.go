@@ -14,38 +14,37 @@ import (
 	"time"
 )
 
-// ErrNotFound says that there is no such run, attempt or file. Names that could
-// lead elsewhere are of nothing.
+// ErrNotFound is wrapped by errors about a run, an attempt or a file that does not exist. Names with a
+// path separator, "." and ".." never exist.
 var ErrNotFound = errors.New("not found")
 
-// Store reads the runs below a folder: those that are over, and those that go
-// on, in this process or another. It reads nothing outside of that folder,
-// wherever symbolic links lead. It is safe for concurrent use, and keeps no
-// file open.
+// Store reads the runs below one folder, finished or still running, in this process or another. It reads
+// nothing outside of that folder, even through symbolic links. It caches line positions and counts of
+// recently read runs, and keeps no file open. It is safe for concurrent use.
 type Store struct {
 	dir            string
-	lineFiles      LineFiles            // by path below dir
-	attemptIndexes cache[*attemptIndex] // by the name of the run
+	lineFiles      LineFiles            // keys are paths relative to dir
+	attemptIndexes cache[*attemptIndex] // by run name
 }
 
-// NewStore returns the store of the runs in dir, which need not exist yet.
+// NewStore returns a Store of the runs in dir, which need not exist yet.
 func NewStore(dir string) *Store { return &Store{dir: dir} }
 
-// ListedRun is a run in a list. What cannot be read has a Problem in place of all
-// else.
+// ListedRun is a run in the result of [Store.List]. If the run cannot be read, only Name and Problem are
+// set.
 type ListedRun struct {
-	Name    string          `json:"name"` // of its folder
+	Name    string          `json:"name"` // of the folder
 	Started time.Time       `json:"started,omitzero"`
-	Config  json.RawMessage `json:"config,omitempty"`
-	Host    json.RawMessage `json:"host,omitempty"`
+	Config  json.RawMessage `json:"config,omitempty"` // of run.json
+	Host    json.RawMessage `json:"host,omitempty"`   // of run.json
 	Summary *Counts         `json:"summary,omitempty"`
-	Problem string          `json:"problem,omitempty"`
+	Problem string          `json:"problem,omitempty"` // why it cannot be read
 }
 
-// List returns up to limit runs, the newest first, and whether there are more.
-// With after, a run's name, it begins behind that; where there is none of that
-// name, the error wraps ErrNotFound. Folders without a run.json are passed over.
-func (s *Store) List(ctx context.Context, after string, limit int) (page []ListedRun, more bool, err error) {
+// List returns up to limit runs, newest first, and whether there are more. If after is not empty, it is
+// the name of a run, and the result begins with the next one; List fails with ErrNotFound if there is
+// no such run. Folders without a run.json are ignored.
+func (s *Store) List(ctx context.Context, after string, limit int) (page []ListedRun, hasMore bool, err error) {
 	all, err := s.listAll(ctx)
 	if err != nil {
 		return nil, false, err
@@ -66,7 +65,7 @@ func (s *Store) List(ctx context.Context, after string, limit int) (page []Liste
 	return page, len(page) < len(all), nil
 }
 
-// listAll returns every run, the newest first, without summaries.
+// listAll returns all runs, newest first, without Summary.
 func (s *Store) listAll(ctx context.Context) ([]ListedRun, error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +79,7 @@ func (s *Store) listAll(ctx context.Context) ([]ListedRun, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if listed, ok := s.readListed(entry); ok {
+		if listed, isRun := s.readListed(entry); isRun {
 			all = append(all, listed)
 		}
 	}
@@ -90,8 +89,8 @@ func (s *Store) listAll(ctx context.Context) ([]ListedRun, error) {
 	return all, nil
 }
 
-// readListed reads a run's run.json; false: it is no run.
-func (s *Store) readListed(entry fs.DirEntry) (listed ListedRun, ok bool) {
+// readListed reads the run.json of the run in a folder. isRun is false if the entry is no run.
+func (s *Store) readListed(entry fs.DirEntry) (listed ListedRun, isRun bool) {
 	if !entry.IsDir() && entry.Type() != fs.ModeSymlink {
 		return listed, false
 	}
@@ -106,8 +105,8 @@ func (s *Store) readListed(entry fs.DirEntry) (listed ListedRun, ok bool) {
 	return listed, true
 }
 
-// addSummary adds to a run what its attempts have come to. The error is that of
-// ctx: what cannot be read is a problem of the run.
+// addSummary sets the Summary of a listed run, or its Problem if its attempts cannot be read. It fails
+// only with the cause of ctx.
 func (s *Store) addSummary(ctx context.Context, listed *ListedRun) error {
 	if listed.Problem != "" {
 		return nil
@@ -122,6 +121,7 @@ func (s *Store) addSummary(ctx context.Context, listed *ListedRun) error {
 	return context.Cause(ctx)
 }
 
+// runCounts returns the counts of the run in the folder name.
 func (s *Store) runCounts(ctx context.Context, name string) (Counts, error) {
 	run, err := s.Open(name)
 	if err != nil {
@@ -131,39 +131,39 @@ func (s *Store) runCounts(ctx context.Context, name string) (Counts, error) {
 	return run.Counts(ctx)
 }
 
-// isFileName tells whether a name is one of something directly in a folder.
+// isFileName reports whether name can be the name of a file directly in a folder.
 func isFileName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\\\x00")
 }
 
-// maxCacheEntries is how many values a memory holds at most.
+// maxCacheEntries is how many entries a cache has at most.
 const maxCacheEntries = 256
 
-// cache is a map of what can be found out again: when it is full, something
-// is forgotten for each that comes. It is safe for concurrent use.
+// cache is a map with at most maxCacheEntries entries: when it is full, an arbitrary entry is dropped for
+// each new one. The zero value is empty. It is safe for concurrent use.
 type cache[V any] struct {
 	mu      sync.Mutex
 	entries map[string]V
 }
 
-func (m *cache[V]) get(key string) (value V, ok bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	value, ok = m.entries[key]
+func (c *cache[V]) get(key string) (value V, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	value, ok = c.entries[key]
 	return value, ok
 }
 
-func (m *cache[V]) put(key string, value V) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.entries == nil {
-		m.entries = map[string]V{}
+func (c *cache[V]) put(key string, value V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries == nil {
+		c.entries = map[string]V{}
 	}
-	if _, known := m.entries[key]; !known && len(m.entries) >= maxCacheEntries {
-		for any := range m.entries {
-			delete(m.entries, any)
+	if _, known := c.entries[key]; !known && len(c.entries) >= maxCacheEntries {
+		for oldKey := range c.entries {
+			delete(c.entries, oldKey)
 			break
 		}
 	}
-	m.entries[key] = value
+	c.entries[key] = value
 }

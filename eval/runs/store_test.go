@@ -15,18 +15,21 @@ import (
 	"assay/eval/runs"
 )
 
-// storeHarness is a folder of runs, each with its Folder still open.
+// storeHarness is a folder of runs and a Store of it.
 type storeHarness struct {
 	dir   string
 	store *runs.Store
 }
 
+// newStoreHarness returns a harness whose folder does not exist yet.
 func newStoreHarness(t *testing.T) *storeHarness {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "runs")
 	return &storeHarness{dir: dir, store: runs.NewStore(dir)}
 }
 
+// createRun creates a run that started on this day of January 2026. Its Writer stays open until the
+// test ends.
 func (s *storeHarness) createRun(t *testing.T, name string, day int) *runs.Writer {
 	t.Helper()
 	folder, err := runs.Create(filepath.Join(s.dir, name), runs.Info{
@@ -37,6 +40,7 @@ func (s *storeHarness) createRun(t *testing.T, name string, day int) *runs.Write
 	return folder
 }
 
+// writeFile writes a file with a path relative to the folder of runs.
 func (s *storeHarness) writeFile(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join(s.dir, name)
@@ -44,7 +48,7 @@ func (s *storeHarness) writeFile(t *testing.T, name, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// openRun opens the run "r".
+// openRun opens the run named r.
 func (s *storeHarness) openRun(t *testing.T) *runs.Run {
 	t.Helper()
 	run, err := s.store.Open("r")
@@ -53,10 +57,12 @@ func (s *storeHarness) openRun(t *testing.T) *runs.Run {
 	return run
 }
 
+// attemptLine returns the line of an attempt at case c.
 func attemptLine(outcome runs.Outcome, passed *bool, trace string) runs.Attempt {
 	return runs.Attempt{Type: runs.TypeAttempt, CaseID: "c", Outcome: outcome, Passed: passed, Trace: trace}
 }
 
+// runNames returns the names of listed runs, in order.
 func runNames(list []runs.ListedRun) (names []string) {
 	for _, listed := range list {
 		names = append(names, listed.Name)
@@ -91,7 +97,7 @@ func TestListPagesNewestFirst(t *testing.T) {
 		got = append(got, runNames(page)...)
 		after = got[len(got)-1]
 		if len(got) == 2 {
-			s.createRun(t, "newer", 9) // what comes meanwhile moves no page
+			s.createRun(t, "newer", 9) // a new run does not move the pages
 		}
 	}
 	require.Equal(t, []string{"same-day", "c", "a", "d", "b"}, got)
@@ -123,7 +129,7 @@ func TestListReportsUnreadableRuns(t *testing.T) {
 	for _, listed := range list {
 		problems[listed.Name] = listed.Problem
 		if listed.Problem != "" {
-			require.Equal(t, runs.ListedRun{Name: listed.Name, Problem: listed.Problem}, listed, "nothing but the problem")
+			require.Equal(t, runs.ListedRun{Name: listed.Name, Problem: listed.Problem}, listed, "only Name and Problem are set")
 		}
 	}
 	require.Equal(t, map[string]string{
@@ -136,7 +142,7 @@ func TestListReportsUnreadableRuns(t *testing.T) {
 	}, problems)
 }
 
-// Names lead nowhere but into the folder.
+// Names of runs, attempts and files never lead out of the folder, and only regular files are opened.
 func TestNamesCannotLeaveTheFolder(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)
@@ -179,7 +185,7 @@ func TestNamesCannotLeaveTheFolder(t *testing.T) {
 	_, err = run.UnfinishedAttempt("0002-out-e1-t1")
 	require.ErrorContains(t, err, "path escapes from parent")
 	file, err := run.OpenFile(attempt, "in")
-	require.NoError(t, err, "a link within the run is a file like any other")
+	require.NoError(t, err, "a link within the run")
 	require.NoError(t, file.Close())
 }
 
@@ -195,7 +201,7 @@ func TestListFailsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// More runs than a store remembers are still told right.
+// A list of more runs than the cache holds is right.
 func TestListOfMoreRunsThanTheCacheHolds(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)
@@ -215,6 +221,8 @@ func TestListOfMoreRunsThanTheCacheHolds(t *testing.T) {
 	}
 }
 
+// FuzzAttemptsFile reads a run whose attempts.jsonl has an arbitrary line: it can be listed, whatever that
+// line is.
 func FuzzAttemptsFile(f *testing.F) {
 	f.Add([]byte(`{"type":"attempt","outcome":"completed","passed":true,"trace":"attempts/0001-c-e1-t1/trace.jsonl"}`), "0001-c-e1-t1")
 	f.Add([]byte(`{"type":"summary"}`), "")

@@ -11,45 +11,49 @@ import (
 	"time"
 )
 
-// UnfinishedAttempt is what the folder of an attempt tells that has no line: it is running, or
-// nobody makes its run any more.
+// UnfinishedAttempt describes an attempt that has no line in attempts.jsonl, by its folder: the attempt
+// is running, or its run was interrupted.
 type UnfinishedAttempt struct {
 	Type     string    `json:"type"`  // "attempt"
 	State    State     `json:"state"` // StateRunning or StateInterrupted
-	Name     string    `json:"name"`  // of its folder
+	Name     string    `json:"name"`  // of the folder
 	Run      string    `json:"run"`
-	CaseSlug string    `json:"slug"` // the case's id as far as a folder's name holds it
+	CaseSlug string    `json:"slug"` // the part of the folder's name that stands for the case's id
 	Epoch    int       `json:"epoch"`
 	Try      int       `json:"try"`
-	Started  time.Time `json:"started,omitzero"` // of its trace; absent: there is none yet
-	Modified time.Time `json:"changed"`          // when its trace, or else its folder, was last written
-	Trace    string    `json:"trace"`            // path below the run's folder
-	Files    []string  `json:"files"`            // the same, of what is there
+	Started  time.Time `json:"started,omitzero"` // when its trace began; zero: there is no trace yet
+	Modified time.Time `json:"changed"`          // when its trace was last written; without a trace, its folder
+	Trace    string    `json:"trace"`            // path relative to the run's folder
+	Files    []string  `json:"files"`            // paths relative to the run's folder
 }
 
-// UnfinishedAttempt tells of an attempt that has no line by its folder. Where there is
-// none the error wraps ErrNotFound.
+// attemptFolderPattern matches the names that [Writer.MakeAttemptDir] gives to folders. Its groups are
+// the case's slug, the epoch and the try.
+var attemptFolderPattern = regexp.MustCompile(`^\d+-(.+)-e(\d+)-t(\d+)$`)
+
+// UnfinishedAttempt describes the attempt in the folder attempt. The caller knows that the attempt has
+// no line. It fails with ErrNotFound if there is no such folder.
 func (r *Run) UnfinishedAttempt(attempt string) (UnfinishedAttempt, error) {
-	parts := regexp.MustCompile(`^\d+-(.+)-e(\d+)-t(\d+)$`).FindStringSubmatch(attempt)
+	parts := attemptFolderPattern.FindStringSubmatch(attempt)
 	if !isFileName(attempt) || parts == nil {
 		return UnfinishedAttempt{}, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
 	}
 	dir := path.Join("attempts", attempt)
-	b := UnfinishedAttempt{
+	unfinished := UnfinishedAttempt{
 		Type: TypeAttempt, State: r.unfinishedState(), Name: attempt, Run: r.Name, CaseSlug: parts[1],
 		Epoch: parseDigits(parts[2]), Try: parseDigits(parts[3]), Trace: path.Join(dir, "trace.jsonl"), Files: []string{},
 	}
 	entries, err := fs.ReadDir(r.root.FS(), dir)
 	if err != nil {
-		return UnfinishedAttempt{}, notFoundError("attempt", attempt, err)
+		return UnfinishedAttempt{}, openError("attempt", attempt, err)
 	}
 	for _, entry := range entries {
-		b.Files = append(b.Files, path.Join(dir, entry.Name()))
+		unfinished.Files = append(unfinished.Files, path.Join(dir, entry.Name()))
 	}
-	return b, r.fillDates(&b, dir)
+	return unfinished, r.fillDates(&unfinished, dir)
 }
 
-// unfinishedState is that of attempts without a line.
+// unfinishedState returns the state of the run's attempts that have no line.
 func (r *Run) unfinishedState() State {
 	lines, err := r.AttemptLines()
 	if err != nil {
@@ -62,30 +66,30 @@ func (r *Run) unfinishedState() State {
 	return StateInterrupted
 }
 
-// parseDigits reads digits; what is too large for a number is the largest.
+// parseDigits returns the value of decimal digits, or the largest int if that is too large.
 func parseDigits(digits string) int {
 	n, _ := strconv.Atoi(digits)
 	return n
 }
 
-// fillDates fills in when an attempt began and when it was last seen.
-func (r *Run) fillDates(b *UnfinishedAttempt, dir string) error {
+// fillDates sets Started and Modified of an attempt in the folder dir.
+func (r *Run) fillDates(unfinished *UnfinishedAttempt, dir string) error {
 	info, err := r.root.Stat(dir)
 	if err != nil {
-		return notFoundError("attempt", b.Name, err)
+		return openError("attempt", unfinished.Name, err)
 	}
-	b.Modified = info.ModTime().UTC()
-	file, info, err := r.openRegular(b.Trace)
+	unfinished.Modified = info.ModTime().UTC()
+	file, info, err := r.openRegular(unfinished.Trace)
 	if err != nil {
 		return nil // there is no trace yet
 	}
 	defer file.Close()
-	b.Modified = info.ModTime().UTC()
+	unfinished.Modified = info.ModTime().UTC()
 	var header struct {
 		Started time.Time `json:"started"`
 	}
-	if json.NewDecoder(io.LimitReader(file, 64<<10)).Decode(&header) == nil { // it may not be whole yet
-		b.Started = header.Started
+	if json.NewDecoder(io.LimitReader(file, 64<<10)).Decode(&header) == nil { // fails while the header is being written
+		unfinished.Started = header.Started
 	}
 	return nil
 }

@@ -20,20 +20,20 @@ type attemptsHeader struct {
 	Run     string `json:"run"`
 }
 
-// Writer is the folder of a run that goes on. It is safe for concurrent use.
-// Whoever created it must Close it.
+// Writer writes the folder of a run. While it is open, other processes see the run as running. It
+// is safe for concurrent use. Whoever created it must Close it.
 type Writer struct {
-	Dir  string
-	Name string
+	Dir  string // path of the folder
+	Name string // base name of the folder
 
 	attemptsLog *appendLog
 }
 
-// ErrExists says that the folder of a new run is there already.
+// ErrExists is wrapped by the error of [Create] if the folder exists.
 var ErrExists = errors.New("it exists already: a run never writes into the folder of another (name a new one with --out)")
 
-// Create makes dir, which must not exist, and writes run.json. info's Type,
-// Version and Run are filled in.
+// Create makes the folder dir, with parents, and writes run.json and the header of attempts.jsonl.
+// It sets info's Type, Version and Run. It fails with ErrExists if dir exists.
 func Create(dir string, info Info) (*Writer, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return nil, fmt.Errorf("run folder: %w", err)
@@ -44,69 +44,75 @@ func Create(dir string, info Info) (*Writer, error) {
 		}
 		return nil, fmt.Errorf("run folder %s: %w", dir, err)
 	}
-	attempts, err := createAppendLog(filepath.Join(dir, "attempts.jsonl"))
+	attemptsLog, err := createAppendLog(filepath.Join(dir, "attempts.jsonl"))
 	if err != nil {
 		return nil, fmt.Errorf("run folder: %w", err)
 	}
-	f := &Writer{Dir: dir, Name: filepath.Base(dir), attemptsLog: attempts}
-	info.Type, info.Version, info.Run = "run", FormatVersion, f.Name
-	err = f.AppendLine(attemptsHeader{Type: "attempts", Version: FormatVersion, Run: f.Name})
+	w := &Writer{Dir: dir, Name: filepath.Base(dir), attemptsLog: attemptsLog}
+	info.Type, info.Version, info.Run = "run", FormatVersion, w.Name
+	err = w.AppendLine(attemptsHeader{Type: "attempts", Version: FormatVersion, Run: w.Name})
 	if err == nil {
-		err = f.writeRunJSON(info) // last: with it the folder is a run, which goes on
+		err = w.writeRunJSON(info) // last: a folder counts as a run only with this file
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("run folder: %w", err), f.Close())
+		return nil, errors.Join(fmt.Errorf("run folder: %w", err), w.Close())
 	}
-	return f, nil
+	return w, nil
 }
 
-func (f *Writer) writeRunJSON(info Info) error {
+// writeRunJSON writes run.json.
+func (w *Writer) writeRunJSON(info Info) error {
 	text, err := json.MarshalIndent(info, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(f.Dir, "run.json"), append(text, '\n'), 0o600)
+	return os.WriteFile(filepath.Join(w.Dir, "run.json"), append(text, '\n'), 0o600)
 }
 
-// AppendLine adds a line to attempts.jsonl and returns when it is on disk. Lines
-// that wait together share one sync.
-func (f *Writer) AppendLine(line any) error {
+// AppendLine appends line as JSON to attempts.jsonl and returns when it is on disk (fsync). Concurrent
+// calls share one fsync. After a write error every call fails with that error.
+func (w *Writer) AppendLine(line any) error {
 	var text bytes.Buffer
 	if err := EncodeLine(&text, line); err != nil {
 		return fmt.Errorf("attempts.jsonl: %w", err)
 	}
-	return f.attemptsLog.appendLine(text.Bytes())
+	return w.attemptsLog.appendLine(text.Bytes())
 }
 
-// EncodeLine writes a line of attempts.jsonl, or one like it: what it holds is
-// for programs and people, not for web pages, so < and > stay as they are.
+// EncodeLine writes line as one line of JSON, in the form of attempts.jsonl: <, > and & are not
+// escaped, because the text is not for web pages.
 func EncodeLine(out io.Writer, line any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(line)
 }
 
-// MakeAttemptDir makes the folder of an attempt and returns its path, and that
-// below the run's folder. n counts the attempts of the run from 1.
-func (f *Writer) MakeAttemptDir(n int, caseID string, epoch, try int) (dir, rel string, err error) {
+// MakeAttemptDir makes the folder of attempt number n of the run, counted from 1. It returns the
+// folder's path and its path relative to the run's folder.
+func (w *Writer) MakeAttemptDir(n int, caseID string, epoch, try int) (dir, rel string, err error) {
 	rel = filepath.Join("attempts", fmt.Sprintf("%04d-%s-e%d-t%d", n, caseSlug(caseID), epoch, try))
-	dir = filepath.Join(f.Dir, rel)
+	dir = filepath.Join(w.Dir, rel)
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return "", "", fmt.Errorf("attempt folder: %w", err)
 	}
 	return dir, rel, nil
 }
 
-// caseSlug makes a file name of a case's id, which may hold anything.
+// notInSlug matches what a file name made of a case's id cannot have.
+var notInSlug = regexp.MustCompile(`[^A-Za-z0-9_.]+`)
+
+// caseSlug returns a file name made of a case's id, which may be any text: other characters than
+// letters, digits, _ and . become -, and the name has at most 60 bytes.
 func caseSlug(id string) string {
-	const longest = 60
-	name := regexp.MustCompile(`[^A-Za-z0-9_.]+`).ReplaceAllString(id, "-")
-	name = strings.Trim(name[:min(len(name), longest)], "-.")
+	const maxBytes = 60
+	name := notInSlug.ReplaceAllString(id, "-")
+	name = strings.Trim(name[:min(len(name), maxBytes)], "-.")
 	if name == "" {
 		return "case"
 	}
 	return name
 }
 
-// Close closes the files; nothing is written after it.
-func (f *Writer) Close() error { return f.attemptsLog.close() }
+// Close closes the files and releases the run's lock: from then on the run counts as finished, or
+// as interrupted if its last line is no summary. AppendLine fails afterwards.
+func (w *Writer) Close() error { return w.attemptsLog.close() }

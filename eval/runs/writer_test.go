@@ -18,6 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// createWriter creates the run my-run in a temporary folder.
 func createWriter(t *testing.T) *runs.Writer {
 	t.Helper()
 	folder, err := runs.Create(filepath.Join(t.TempDir(), "deep", "my-run"), runs.Info{Config: map[string]any{"agent": "noop"}})
@@ -26,6 +27,7 @@ func createWriter(t *testing.T) *runs.Writer {
 	return folder
 }
 
+// attemptLines returns the lines of attempts.jsonl.
 func attemptLines(t *testing.T, folder *runs.Writer) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder.Dir, "attempts.jsonl"))
@@ -78,7 +80,7 @@ func TestAppendLineConcurrently(t *testing.T) {
 	require.Len(t, seen, writers*each)
 }
 
-// A line is in the file when Append returns.
+// A line is in the file when AppendLine returns.
 func TestAppendLineIsWrittenWhenItReturns(t *testing.T) {
 	t.Parallel()
 	folder := createWriter(t)
@@ -95,7 +97,7 @@ func TestAppendLineAfterClose(t *testing.T) {
 	first := folder.AppendLine(1)
 	require.ErrorContains(t, first, "attempts.jsonl")
 	require.Equal(t, first, folder.AppendLine(2))
-	require.ErrorContains(t, folder.AppendLine(func() {}), "unsupported type", "what is no JSON is refused before it is queued")
+	require.ErrorContains(t, folder.AppendLine(func() {}), "unsupported type", "a value without JSON is refused before it is queued")
 }
 
 func TestMakeAttemptDir(t *testing.T) {
@@ -113,7 +115,7 @@ func TestMakeAttemptDir(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, filepath.Join("attempts", want), rel, id)
 		require.DirExists(t, dir)
-		require.Equal(t, filepath.Join(folder.Dir, "attempts"), filepath.Dir(dir), "it stays where it belongs")
+		require.Equal(t, filepath.Join(folder.Dir, "attempts"), filepath.Dir(dir), "directly in attempts")
 	}
 }
 
@@ -128,7 +130,7 @@ func TestIsInfrastructureFailure(t *testing.T) {
 		a := runs.Attempt{Outcome: outcome}
 		require.Equal(t, want, a.IsInfrastructureFailure(), outcome)
 	}
-	require.False(t, (&runs.Attempt{Outcome: runs.OutcomeKernelExit, Passed: &passed}).IsInfrastructureFailure(), "it was graded")
+	require.False(t, (&runs.Attempt{Outcome: runs.OutcomeKernelExit, Passed: &passed}).IsInfrastructureFailure(), "graded")
 }
 
 func TestEncodeLine(t *testing.T) {
