@@ -48,7 +48,7 @@ func (e agentEndpoint) checkHello(hello HelloMessage) error {
 func (e agentEndpoint) serveLive(c *console, instance *sessionInstance) error {
 	var peer *router.Peer
 	var err error
-	id := session.Console{ConnID: c.number, Name: c.name(), RunConnID: c.hello.RunConnID}
+	id := session.Console{ConnID: c.number, Name: c.consoleName(), RunConnID: c.hello.RunConnID}
 	if c.hello.Role == RoleView {
 		peer, err = instance.live.AttachView(c.newSessionConn(), id)
 	} else {
@@ -62,9 +62,9 @@ func (e agentEndpoint) serveLive(c *console, instance *sessionInstance) error {
 	return c.awaitPeer(peer, err)
 }
 
-// name returns what the console calls itself, by which a holder is recognised when it
+// consoleName returns what the console calls itself, by which a holder is recognised when it
 // reconnects. A console without a name gets a random one.
-func (c *console) name() string {
+func (c *console) consoleName() string {
 	name := strings.Trim(string(c.hello.SessionID), `"`)
 	if name == "" || name == "null" {
 		return uuid.NewString()

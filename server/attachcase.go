@@ -14,17 +14,17 @@ import (
 const maxCaseRequestBytes = 64 << 10
 
 // CaseRequest is the body of POST /api/sessions/{id}/case: attach the case with
-// this ID in the file Path, or all its cases if ID is empty.
+// this CaseID in the file Path, or all its cases if CaseID is empty.
 type CaseRequest struct {
-	Path string `json:"path"`
-	ID   string `json:"id"`
+	CasePath string `json:"path"`
+	CaseID   string `json:"id"`
 }
 
 // CaseAttached is the response (202) of POST /api/sessions/{id}/case.
 type CaseAttached struct {
-	ID      string `json:"id"`   // as requested
-	Path    string `json:"path"` // as requested
-	Session string `json:"session"`
+	CaseID    string `json:"id"`   // as requested
+	CasePath  string `json:"path"` // as requested
+	SessionID string `json:"session"`
 }
 
 func errNoCases() error {
@@ -53,13 +53,13 @@ func (s *Server) attachCase(w http.ResponseWriter, r *http.Request) error {
 		return errNoCases()
 	}
 	id := r.PathValue("id")
-	attempts, err := s.cfg.PrepareCase(request.Path, request.ID)
+	attempts, err := s.cfg.PrepareCase(request.CasePath, request.CaseID)
 	if err == nil {
 		err = s.QueueAttempts(id, attempts)
 	}
 	if err != nil {
 		return endpoint.Errorf(http.StatusBadRequest, "%v", err)
 	}
-	endpoint.WriteJSON(w, http.StatusAccepted, CaseAttached{ID: request.ID, Path: request.Path, Session: id})
+	endpoint.WriteJSON(w, http.StatusAccepted, CaseAttached{CaseID: request.CaseID, CasePath: request.CasePath, SessionID: id})
 	return nil
 }

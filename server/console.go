@@ -55,9 +55,9 @@ type HelloMessage struct {
 	// and at /agent the number of the same console's /run connection. 0: none.
 	RunConnID int `json:"connection_idx"`
 
-	// RunTrace is, at /run, the Trace of the ReadyMessage that had RunConnID. If it
+	// RunTracePath is, at /run, the TracePath of the ReadyMessage that had RunConnID. If it
 	// is of another server, the console gets a new number. Empty: not checked.
-	RunTrace string `json:"trace"`
+	RunTracePath string `json:"trace"`
 
 	// WantsAlive asks for an AliveMessage every Config.PingInterval.
 	WantsAlive bool `json:"alive"`

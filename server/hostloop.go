@@ -87,7 +87,7 @@ func (h *sessionHost) runSession(ctx context.Context) {
 	}
 	recording, err := h.startTrace()
 	if err == nil {
-		err = h.runRecorded(ctx, recording, restored)
+		err = h.runWithTrace(ctx, recording, restored)
 		err = errors.Join(err, recording.Close())
 	}
 	if err != nil {
@@ -96,8 +96,8 @@ func (h *sessionHost) runSession(ctx context.Context) {
 	h.setState(HostStopped)
 }
 
-func (h *sessionHost) runRecorded(ctx context.Context, recording *trace.Recording, restored *notebook.State) error {
-	live, err := h.server.cfg.StartSession(ctx, StartOptions{SessionID: h.id, Journal: recording.Journal, RestoreFrom: restored, ChildLineSink: h.output.sink})
+func (h *sessionHost) runWithTrace(ctx context.Context, recording *trace.Recording, restored *notebook.State) error {
+	live, err := h.server.cfg.StartSession(ctx, StartOptions{SessionID: h.id, Journal: recording.Journal, RestoreFrom: restored, ChildLineSink: h.output.lineSink})
 	if err != nil {
 		return fmt.Errorf("session %q could not start: %w", h.id, err)
 	}

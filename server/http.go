@@ -128,18 +128,18 @@ func (s *Server) checkToken(token string) error {
 // PublicConfig is the response of GET /api/config, which needs no token: what the
 // page must know before it connects.
 type PublicConfig struct {
-	Cases          bool   `json:"cases"`           // cases can be attached to sessions
-	Console        bool   `json:"console"`         // sessions can be started; false: there are only attempts to watch
-	ConsoleRole    string `json:"console_role"`    // RoleView or RoleHolder: the page's role unless it is opened with another ?role=
-	DefaultSession string `json:"default_session"` // id of the session of a client that names none
-	EvalSandbox    bool   `json:"eval_sandbox"`    // no token is needed
-	Version        string `json:"version"`         // of this program
+	CanAttachCases   bool   `json:"cases"`           // cases can be attached to sessions
+	CanStartSessions bool   `json:"console"`         // sessions can be started; false: there are only attempts to watch
+	ConsoleRole      string `json:"console_role"`    // RoleView or RoleHolder: the page's role unless it is opened with another ?role=
+	DefaultSession   string `json:"default_session"` // id of the session of a client that names none
+	EvalSandbox      bool   `json:"eval_sandbox"`    // no token is needed
+	Version          string `json:"version"`         // of this program
 }
 
 // servePublicConfig handles GET /api/config.
 func (s *Server) servePublicConfig(w http.ResponseWriter, _ *http.Request) {
 	endpoint.WriteJSON(w, http.StatusOK, PublicConfig{
-		Cases: s.cfg.PrepareCase != nil, Console: s.cfg.StartSession != nil, ConsoleRole: cmp.Or(s.cfg.ConsoleRole, RoleView),
+		CanAttachCases: s.cfg.PrepareCase != nil, CanStartSessions: s.cfg.StartSession != nil, ConsoleRole: cmp.Or(s.cfg.ConsoleRole, RoleView),
 		DefaultSession: DefaultSessionID, EvalSandbox: s.cfg.EvalSandbox, Version: s.cfg.Version,
 	})
 }

@@ -38,11 +38,11 @@ type ProcessOutput struct {
 
 // OutputLine is a line that a kernel or agent process wrote to stdout or stderr.
 type OutputLine struct {
-	N       int64     `json:"n"` // from 1; lines that are missing between two were dropped
-	At      time.Time `json:"at"`
-	Name    string    `json:"name"`    // kernel or agent
-	Process int       `json:"process"` // number of the process, from 1, counted over all sessions of the id
-	Text    string    `json:"text"`    // without the line end
+	Number        int64     `json:"n"` // from 1; lines that are missing between two were dropped
+	PrintedAt     time.Time `json:"at"`
+	ProcessName   string    `json:"name"`    // kernel or agent
+	ProcessNumber int       `json:"process"` // number of the process, from 1, counted over all sessions of the id
+	Text          string    `json:"text"`    // without the line end
 }
 
 // outputLog keeps the newest lines that the kernels and agents of one session id
@@ -66,9 +66,9 @@ func newOutputLog() *outputLog {
 	return &outputLog{byName: map[string]*outputTail{}, changed: make(chan struct{})}
 }
 
-// sink returns the function that gets the lines of a process that is about to start;
+// lineSink returns the function that gets the lines of a process that is about to start;
 // name is kernel or agent.
-func (o *outputLog) sink(name string) func(line []byte) {
+func (o *outputLog) lineSink(name string) func(line []byte) {
 	o.mu.Lock()
 	o.processes++
 	process := o.processes
@@ -85,7 +85,7 @@ func (o *outputLog) add(name string, process int, text string) {
 		o.byName[name] = tail
 	}
 	o.lastN++
-	tail.add(OutputLine{N: o.lastN, At: time.Now().UTC(), Name: name, Process: process, Text: text})
+	tail.add(OutputLine{Number: o.lastN, PrintedAt: time.Now().UTC(), ProcessName: name, ProcessNumber: process, Text: text})
 	o.notifyLocked()
 }
 
@@ -119,10 +119,10 @@ func (o *outputLog) linesAfter(n int64) (lines []OutputLine, more <-chan struct{
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for tail := range maps.Values(o.byName) {
-		at, _ := slices.BinarySearchFunc(tail.lines, n+1, func(line OutputLine, n int64) int { return cmp.Compare(line.N, n) })
+		at, _ := slices.BinarySearchFunc(tail.lines, n+1, func(line OutputLine, n int64) int { return cmp.Compare(line.Number, n) })
 		lines = append(lines, tail.lines[at:]...)
 	}
-	slices.SortFunc(lines, func(a, b OutputLine) int { return cmp.Compare(a.N, b.N) })
+	slices.SortFunc(lines, func(a, b OutputLine) int { return cmp.Compare(a.Number, b.Number) })
 	if o.closed {
 		return lines, nil
 	}
@@ -139,7 +139,7 @@ func (o *outputLog) stream(ctx context.Context, write func([]byte) error) error 
 	for {
 		lines, more := o.linesAfter(last)
 		if len(lines) > 0 {
-			last = lines[len(lines)-1].N
+			last = lines[len(lines)-1].Number
 			message, err := json.Marshal(ProcessOutput{Lines: lines})
 			if err != nil || write(message) != nil {
 				return errWatcherLeft

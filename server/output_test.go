@@ -55,12 +55,12 @@ func TestOutputOfAnAgentThatDoesNotStart(t *testing.T) {
 	require.ErrorContains(t, h.Server.StartSession(t.Context(), "s"), "exited with status 3")
 	lines := outputLines(t, h.URL, "s")
 	require.ElementsMatch(t, []string{"Traceback: <b>", "ModuleNotFoundError: no\uFFFD"}, textsOf(lines))
-	require.Equal(t, "agent", lines[0].Name)
-	require.WithinDuration(t, time.Now(), lines[0].At, time.Minute)
+	require.Equal(t, "agent", lines[0].ProcessName)
+	require.WithinDuration(t, time.Now(), lines[0].PrintedAt, time.Minute)
 	require.Error(t, h.Server.StartSession(t.Context(), "s"))
 	again := outputLines(t, h.URL, "s")
 	require.Len(t, again, 4)
-	require.NotEqual(t, again[1].Process, again[2].Process, "another process")
+	require.NotEqual(t, again[1].ProcessNumber, again[2].ProcessNumber, "another process")
 }
 
 // A watcher of the output gets what is kept, and then each new line once, as it comes.
@@ -79,7 +79,7 @@ func TestWatchOutput(t *testing.T) {
 		got = append(got, watcher.next(t)...)
 	}
 	require.Equal(t, []string{"two", "three"}, textsOf(got))
-	require.Equal(t, []string{"kernel", "agent"}, []string{got[0].Name, got[1].Name})
+	require.Equal(t, []string{"kernel", "agent"}, []string{got[0].ProcessName, got[1].ProcessName})
 	require.Equal(t, []string{"one", "two", "three"}, textsOf(dialOutput(t, h.URL).next(t)))
 	publisher.Close()
 	_, _, err := watcher.ws.Read(t.Context())

@@ -58,7 +58,7 @@ func (p *AttemptPublisher) OnTrace(recording *trace.Recording) {
 // ChildLineSink returns the function that gets the lines that the kernel or agent of
 // the next session prints.
 func (p *AttemptPublisher) ChildLineSink(child string) func(line []byte) {
-	return p.host.output.sink(child)
+	return p.host.output.lineSink(child)
 }
 
 // OnSession connects consoles to a session that has started, whose trace OnTrace

@@ -100,7 +100,7 @@ type ReadyMessage struct {
 	KernelPID                    int    `json:"kernel_pid"`        // 0: no kernel was started
 	SessionOwner                 bool   `json:"session_owner"`     // the console may restart the kernel and write to it
 	Language                     string `json:"language"`          // of the kernel
-	Trace                        string `json:"trace,omitempty"`   // path of the trace, which identifies the session
+	TracePath                    string `json:"trace,omitempty"`   // path of the trace, which identifies the session
 	CaseID                       string `json:"case_id,omitempty"` // of the attempt that the session belongs to; absent: none
 	*notebook.ExecutionsSnapshot        // absent in the trace's record of the message
 }
@@ -110,7 +110,7 @@ type ReadyMessage struct {
 func (s *Server) readyMessage(instance *sessionInstance, number int, owner bool) (body, recorded []byte) {
 	ready := ReadyMessage{Type: protocol.TypeReady, ConnID: number, KernelStatus: "dead", SessionOwner: owner, CaseID: instance.caseID}
 	if instance.recording != nil {
-		ready.Trace = instance.recording.Path
+		ready.TracePath = instance.recording.Path
 	}
 	state := notebook.NewExecutions(notebook.ExecutionsConfig{}).Snapshot()
 	if live := instance.live; live != nil {

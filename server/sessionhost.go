@@ -246,7 +246,7 @@ func (h *sessionHost) join(atRun bool, hello HelloMessage) (number int, err erro
 // hasAssignedLocked reports whether this host assigned the number that a hello
 // names: the hello names no trace, or that of one of this host's instances.
 func (h *sessionHost) hasAssignedLocked(hello HelloMessage) bool {
-	known := hello.RunTrace == "" || slices.Contains(h.tracePaths, hello.RunTrace)
+	known := hello.RunTracePath == "" || slices.Contains(h.tracePaths, hello.RunTracePath)
 	return known && hello.RunConnID > 0 && hello.RunConnID < h.lastNumber
 }
 

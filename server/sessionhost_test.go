@@ -164,7 +164,7 @@ func TestAttemptsThatCannotBeMade(t *testing.T) {
 	require.NoError(t, ready.Body.Close())
 	require.Equal(t, http.StatusServiceUnavailable, ready.StatusCode)
 	view := dialConsole(t, n.URL+"/agent", viewHello, nil)
-	for n.info(t).Consoles == 0 { //nolint:revive // wait until the console has joined
+	for n.info(t).ConsoleCount == 0 { //nolint:revive // wait until the console has joined
 	}
 	close(joined)
 	require.Contains(t, view.awaitClose(t).Reason, "the folder for runs is full")

@@ -21,18 +21,18 @@ type SessionList struct {
 // SessionInfo describes what is behind a session's id: a session, or what is left
 // of the last one.
 type SessionInfo struct {
-	ID       string      `json:"id"`
-	State    HostState   `json:"state"`
-	Problem  string      `json:"problem,omitempty"` // why the last session could not start; absent: it could
-	Working  string      `json:"working,omitempty"` // a session.State; absent: there is no session yet
-	Started  *time.Time  `json:"started"`           // when the session started; null: it has not
-	Seq      int64       `json:"seq"`               // of the newest entry of its trace
-	Trace    string      `json:"trace,omitempty"`   // path of its trace
-	Kernel   *KernelInfo `json:"kernel"`            // null: no kernel was started
-	Consoles int         `json:"consoles"`          // connected at /run and /agent
-	Holder   string      `json:"holder,omitempty"`  // who holds the notebook: server or console; absent: undecided
-	Verdict  bool        `json:"verdict"`           // the session was that of an attempt, which has ended
-	Cases    int         `json:"cases"`             // attached cases that wait for their turn
+	ID           string      `json:"id"`
+	State        HostState   `json:"state"`
+	StartError   string      `json:"problem,omitempty"` // why the last session could not start; absent: it could
+	SessionState string      `json:"working,omitempty"` // a session.State; absent: there is no session yet
+	Started      *time.Time  `json:"started"`           // when the session started; null: it has not
+	LastSeq      int64       `json:"seq"`               // of the newest entry of its trace
+	TracePath    string      `json:"trace,omitempty"`   // path of its trace
+	Kernel       *KernelInfo `json:"kernel"`            // null: no kernel was started
+	ConsoleCount int         `json:"consoles"`          // connected at /run and /agent
+	Holder       string      `json:"holder,omitempty"`  // who holds the notebook: server or console; absent: undecided
+	HasResult    bool        `json:"verdict"`           // the session was that of an attempt, which has ended
+	QueuedCases  int         `json:"cases"`             // attached cases that wait for their turn
 }
 
 // SessionDetail is the response of GET /api/sessions/{id}.
@@ -44,7 +44,7 @@ type SessionDetail struct {
 
 	// Previous is the EvalResultMessage of the attempt before the newest session,
 	// for consoles that were not connected when it was sent; absent: none.
-	Previous json.RawMessage `json:"previous,omitempty"`
+	PreviousResult json.RawMessage `json:"previous,omitempty"`
 }
 
 // KernelInfo describes the kernel process of a session.
@@ -73,21 +73,21 @@ func (h *sessionHost) newestRecording() *trace.Recording {
 
 func (h *sessionHost) info() SessionInfo {
 	h.mu.Lock()
-	info := SessionInfo{ID: h.id, State: h.state, Consoles: len(h.consoles), Cases: len(h.queue)}
+	info := SessionInfo{ID: h.id, State: h.state, ConsoleCount: len(h.consoles), QueuedCases: len(h.queue)}
 	if h.startErr != nil {
-		info.Problem = h.startErr.Error()
+		info.StartError = h.startErr.Error()
 	}
 	instance := h.instance
 	if instance != nil {
-		info.Verdict = instance.result != nil
+		info.HasResult = instance.result != nil
 	}
 	h.mu.Unlock()
 	if instance == nil {
 		return info
 	}
 	if instance.recording != nil {
-		info.Trace = instance.recording.Path
-		info.Seq, _ = instance.recording.Journal.LastEntry()
+		info.TracePath = instance.recording.Path
+		info.LastSeq, _ = instance.recording.Journal.LastEntry()
 		info.Started = &instance.recording.Journal.Started
 	}
 	if instance.live != nil {
@@ -98,7 +98,7 @@ func (h *sessionHost) info() SessionInfo {
 
 // describe fills in what a session itself knows.
 func (info *SessionInfo) describe(live *session.Session) {
-	info.Working, info.Holder = string(live.State()), live.HolderKind()
+	info.SessionState, info.Holder = string(live.State()), live.HolderKind()
 	info.Kernel = &KernelInfo{PID: live.KernelPID(), Status: "dead", Language: live.KernelReady().Language}
 	if live.IsKernelAlive() {
 		info.Kernel.Status = "running"
@@ -109,7 +109,7 @@ func (h *sessionHost) detail() SessionDetail {
 	detail := SessionDetail{SessionInfo: h.info()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	detail.Attempt, detail.Previous = h.attempt, h.previousResult
+	detail.Attempt, detail.PreviousResult = h.attempt, h.previousResult
 	if h.instance != nil && h.attempt == nil {
 		detail.Result = h.instance.result
 	}
@@ -153,5 +153,5 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 // storedSession describes an id without a host, of which there are these traces,
 // oldest first.
 func storedSession(id string, paths []string) SessionInfo {
-	return SessionInfo{ID: id, State: HostStopped, Trace: paths[len(paths)-1]}
+	return SessionInfo{ID: id, State: HostStopped, TracePath: paths[len(paths)-1]}
 }

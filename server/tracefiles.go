@@ -115,7 +115,7 @@ func (s *Server) openTraceFile(r *http.Request) (file api.TraceFile, err error) 
 	if path == "" {
 		return file, fmt.Errorf("a trace of the session %s: %w", strconv.Quote(id), runs.ErrNotFound)
 	}
-	file.Complete = recording == nil || recording.IsClosed()
+	file.IsComplete = recording == nil || recording.IsClosed()
 	file.LineFile, err = s.traces.Open(path)
 	return file, err
 }

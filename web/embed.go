@@ -1,6 +1,6 @@
-// Package web is the page that the server serves: the console and the viewer of
-// runs. What is here for Go is dist, the committed build; the sources beside it
-// need Node and are not needed to build the program.
+// Package web embeds the page, console and viewer, that the server serves: dist, the
+// committed output of its build. Building the program needs neither Node nor the
+// sources of the page in this folder.
 package web
 
 import (
@@ -11,16 +11,16 @@ import (
 //go:embed dist
 var dist embed.FS
 
-// Dist returns the files of the page, index.html at the top. In index.html each
-// occurrence of [NoncePlaceholder] is to be replaced by the nonce of the
-// response's Content-Security-Policy.
+// NoncePlaceholder stands in index.html for the nonce of the response's
+// Content-Security-Policy.
+const NoncePlaceholder = "__CSP_NONCE__"
+
+// Dist returns the files of the page, with index.html at the top. The server must
+// replace each [NoncePlaceholder] in index.html.
 func Dist() fs.FS {
 	files, err := fs.Sub(dist, "dist")
-	if err != nil { // the name is a constant, and valid
+	if err != nil { // cannot happen: the path is a valid constant
 		panic(err)
 	}
 	return files
 }
-
-// NoncePlaceholder stands in index.html for the nonce of a response.
-const NoncePlaceholder = "__CSP_NONCE__"

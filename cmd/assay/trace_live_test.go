@@ -120,7 +120,7 @@ func TestTraceOfALostSession(t *testing.T) {
 	web.Close()
 	for _, follow := range [][]string{{}, {"--follow"}} {
 		_, errOut, status = traceOf(t, append(follow, web.URL)...)
-		require.Equal(t, "assay: "+web.URL+" cannot be reached: nobody listens there (assay serve serves sessions)\n", errOut)
+		require.Equal(t, "assay: "+web.URL+" cannot be reached: no server is listening there (assay serve serves sessions)\n", errOut)
 		require.Equal(t, exitBroken, status)
 		require.Equal(t, 1, strings.Count(errOut, "\n"))
 	}

@@ -199,22 +199,22 @@ func (t *traceTarget) follow(ctx context.Context) (flow.LineSource, error) {
 	if t.path != "" {
 		return trace.OpenTail(t.path, trace.PollFileSize(t.path))
 	}
-	watch, err := t.client.Watch(ctx, t.session, 1)
+	watch, err := t.client.WatchTrace(ctx, t.session, 1)
 	if err != nil {
 		return nil, err
 	}
-	return &entered{Watch: watch, target: t}, nil
+	return &entered{TraceWatch: watch, target: t}, nil
 }
 
 // entered notes that the server has sent something: what it says from then on is
 // not about the way in.
 type entered struct {
-	*client.Watch
+	*client.TraceWatch
 	target *traceTarget
 }
 
 func (e *entered) Next(ctx context.Context) ([]byte, error) {
-	line, err := e.Watch.Next(ctx)
+	line, err := e.TraceWatch.Next(ctx)
 	e.target.begun = e.target.begun || err == nil
 	return line, err
 }
@@ -238,7 +238,7 @@ func (f *firstLines) Next(ctx context.Context) ([]byte, error) {
 func (t *traceTarget) explain(err error) error {
 	var refusal *client.Error
 	switch {
-	case errors.As(err, &refusal) && !t.begun && !refusal.Broken():
+	case errors.As(err, &refusal) && !t.begun && !refusal.IsServerFault():
 		return usage(fmt.Errorf("%s: %w (the token is --token or ASSAY_TOKEN, the session ?session=ID in the address)", t.name, err))
 	case errors.As(err, &refusal), errors.Is(err, trace.ErrNotTrace):
 		return fmt.Errorf("%s: %w", t.name, err)

@@ -111,7 +111,7 @@ func TestRunUI(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(refused), "this session is only shown")
 
-	watch, err := c.Watch(t.Context(), session, 1)
+	watch, err := c.WatchTrace(t.Context(), session, 1)
 	require.NoError(t, err)
 	require.NoError(t, goOn.Close())
 	last := ""

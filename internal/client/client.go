@@ -15,25 +15,26 @@ import (
 )
 
 const (
-	// answerWithin is how long a server may take to answer, or to accept a
-	// connection.
-	answerWithin = 10 * time.Second
+	// responseTimeout is how long a server may take to answer a request, or to accept
+	// a WebSocket.
+	responseTimeout = 10 * time.Second
 
-	// largestAnswer bounds what is read of an answer, in bytes.
-	largestAnswer = 64 << 20
+	// maxResponseBytes is how much is read of the body of a response.
+	maxResponseBytes = 64 << 20
 )
 
-// Client talks to one server. It is safe for concurrent use and holds nothing
-// that would have to be closed.
+// Client talks to one server. It is safe for concurrent use, and has nothing to be
+// closed.
 type Client struct {
 	base  *url.URL
 	token string
 	http  *http.Client
 }
 
-// New returns a client of the server at address, such as http://localhost:8765;
-// what the address has beside scheme, host and path is not used. token is what
-// the server wants to be told; empty: it is told none. Nothing is sent yet.
+// New returns a client for the server at address, such as http://localhost:8765. Query
+// and fragment of the address are ignored. The client sends token with each request,
+// unless it is empty. New sends nothing; it fails if address is not an HTTP or HTTPS
+// URL.
 func New(address, token string) (*Client, error) {
 	base, err := url.Parse(address)
 	if err != nil {
@@ -43,29 +44,32 @@ func New(address, token string) (*Client, error) {
 		return nil, fmt.Errorf("%q is not the address of a server: want one such as http://localhost:8765", address)
 	}
 	base = &url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path}
-	plain := &http.Transport{DisableKeepAlives: true} // nothing stays open between requests
-	return &Client{base: base, token: token, http: &http.Client{Transport: plain}}, nil
+	transport := &http.Transport{DisableKeepAlives: true} // so that no connection stays open between requests
+	return &Client{base: base, token: token, http: &http.Client{Transport: transport}}, nil
 }
 
-// Error is a server's refusal.
+// Error is an error that the server has answered with.
 type Error struct {
-	Status int    // of HTTP; 0: a connection was made, and closed
-	Code   string // for programs; empty: the server gave none
-	Text   string
+	Status int    // HTTP status; 0: a WebSocket was accepted and then closed
+	Code   string // endpoint.Problem.Code; empty: the response was not a problem
+	Text   string // for people
 }
 
 func (e *Error) Error() string { return e.Text }
 
-// Broken tells whether it is the server that is at fault, not what was asked.
-func (e *Error) Broken() bool { return e.Status >= http.StatusInternalServerError }
+// IsServerFault reports whether the server has failed (status 500 and above), not the
+// request.
+func (e *Error) IsServerFault() bool { return e.Status >= http.StatusInternalServerError }
 
-// ErrUnreachable says that there was no server to talk to, or no longer.
+// ErrUnreachable means that there is no server at the address, or that the connection
+// was lost.
 var ErrUnreachable = errors.New("cannot be reached")
 
-// GetJSON reads what is at path, below the server's address, into into. A
-// refusal is an [*Error]; that nobody answers wraps [ErrUnreachable].
+// GetJSON sends a GET request for path, below the server's address, and decodes the
+// response into into. It returns an [*Error] if the status is not 200, and an error that
+// wraps [ErrUnreachable] if there is no response within 10 s.
 func (c *Client) GetJSON(ctx context.Context, path string, into any) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("it did not answer within %v", answerWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, responseTimeout, fmt.Errorf("it did not answer within %v", responseTimeout))
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.JoinPath(path).String(), nil)
 	if err != nil {
@@ -74,22 +78,23 @@ func (c *Client) GetJSON(ctx context.Context, path string, into any) error {
 	request.Header = c.header()
 	response, err := c.http.Do(request)
 	if err != nil {
-		return c.unreachable(ctx, err)
+		return c.unreachableError(ctx, err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, largestAnswer))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponseBytes))
 	if err != nil {
-		return c.unreachable(ctx, err)
+		return c.unreachableError(ctx, err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return problem(response, body)
+		return parseError(response, body)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("%s answered with what cannot be read: %w", request.URL, err)
+		return fmt.Errorf("cannot decode the response of %s: %w", request.URL, err)
 	}
 	return nil
 }
 
+// header returns the headers of every request.
 func (c *Client) header() http.Header {
 	header := http.Header{}
 	if c.token != "" {
@@ -98,30 +103,31 @@ func (c *Client) header() http.Header {
 	return header
 }
 
-// unreachable is why a server could not be talked to.
-func (c *Client) unreachable(ctx context.Context, err error) error {
+// unreachableError returns an error that wraps ErrUnreachable and says why a request
+// failed with err: nothing listens at the address, the cause of ctx, or err itself.
+func (c *Client) unreachableError(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		err = errors.New("nobody listens there")
+		err = errors.New("no server is listening there")
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}
 	return fmt.Errorf("%s %w: %v", c.base, ErrUnreachable, err)
 }
 
-// problem is the refusal in an answer: JSON with a code and a text, or what HTTP
-// says.
-func problem(response *http.Response, body []byte) error {
-	refusal := &Error{Status: response.StatusCode}
-	var said struct {
+// parseError returns the Error in a response: that of an endpoint.Problem, or one with
+// the path and the HTTP status.
+func parseError(response *http.Response, body []byte) error {
+	result := &Error{Status: response.StatusCode}
+	var problem struct {
 		Code string `json:"code"`
 		Text string `json:"text"`
 	}
-	if json.Unmarshal(body, &said) == nil && said.Text != "" {
-		refusal.Code, refusal.Text = said.Code, said.Text
-		return refusal
+	if json.Unmarshal(body, &problem) == nil && problem.Text != "" {
+		result.Code, result.Text = problem.Code, problem.Text
+		return result
 	}
 	path := response.Request.URL.EscapedPath()
-	refusal.Text = strings.TrimSpace(fmt.Sprintf("%s: %s", path, response.Status))
-	return refusal
+	result.Text = strings.TrimSpace(fmt.Sprintf("%s: %s", path, response.Status))
+	return result
 }

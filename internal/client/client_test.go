@@ -18,16 +18,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve starts a server and returns a client of it.
-func serve(t *testing.T, handler http.HandlerFunc) (*client.Client, string) {
+// startServer starts a server with this handler, and returns a client for it and its URL.
+func startServer(t *testing.T, handler http.HandlerFunc) (*client.Client, string) {
 	t.Helper()
-	web := httptest.NewServer(handler)
-	t.Cleanup(web.Close)
-	c, err := client.New(web.URL+"/?session=x#y", "secret")
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL+"/?session=x#y", "secret")
 	require.NoError(t, err)
-	return c, web.URL
+	return c, server.URL
 }
 
+// New refuses addresses that are not HTTP or HTTPS URLs with a host.
 func TestNew(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
@@ -41,9 +42,10 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// GetJSON keeps the escapes of the path, and sends the token.
 func TestGetJSON(t *testing.T) {
 	t.Parallel()
-	c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	c, _ := startServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.String() != "/api/sessions/a%2Fb" || r.Header.Get("Authorization") != "Bearer secret" {
 			http.Error(w, r.URL.String(), http.StatusTeapot)
 			return
@@ -55,6 +57,8 @@ func TestGetJSON(t *testing.T) {
 	require.EqualValues(t, 7, session.Seq)
 }
 
+// A response that is not 200 is an Error: with the code and text of a problem, or else with
+// the path and status. A response that is not JSON is another error.
 func TestGetJSONRefused(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -70,22 +74,22 @@ func TestGetJSONRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			c, _ := startServer(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(tc.status)
 				_, _ = io.WriteString(w, tc.body)
 			})
-			var refusal *client.Error
-			require.ErrorAs(t, c.GetJSON(t.Context(), "api", nil), &refusal)
-			require.Equal(t, client.Error{Status: tc.status, Code: tc.code, Text: tc.text}, *refusal)
-			require.Equal(t, tc.status == http.StatusInternalServerError, refusal.Broken())
+			var answered *client.Error
+			require.ErrorAs(t, c.GetJSON(t.Context(), "api", nil), &answered)
+			require.Equal(t, client.Error{Status: tc.status, Code: tc.code, Text: tc.text}, *answered)
+			require.Equal(t, tc.status == http.StatusInternalServerError, answered.IsServerFault())
 		})
 	}
-	c, url := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
-	require.ErrorContains(t, c.GetJSON(t.Context(), "api", new(int)), url+"/api answered with what cannot be read")
+	c, url := startServer(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
+	require.ErrorContains(t, c.GetJSON(t.Context(), "api", new(int)), "cannot decode the response of "+url+"/api")
 }
 
-// nobody is an address at which nobody listens.
-func nobody(t *testing.T) string {
+// unusedAddress returns an address at which no server listens.
+func unusedAddress(t *testing.T) string {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -93,24 +97,27 @@ func nobody(t *testing.T) string {
 	return "http://" + ln.Addr().String()
 }
 
+// If no server listens, or ctx ends, errors wrap ErrUnreachable and say why.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	address := nobody(t)
+	address := unusedAddress(t)
 	c, err := client.New(address, "")
 	require.NoError(t, err)
 	err = c.GetJSON(t.Context(), "api", nil)
 	require.ErrorIs(t, err, client.ErrUnreachable)
-	require.EqualError(t, err, address+" cannot be reached: nobody listens there")
-	_, err = c.Watch(t.Context(), "s", 1)
+	require.EqualError(t, err, address+" cannot be reached: no server is listening there")
+	_, err = c.WatchTrace(t.Context(), "s", 1)
 	require.ErrorIs(t, err, client.ErrUnreachable)
-	require.EqualError(t, err, address+" cannot be reached: nobody listens there")
+	require.EqualError(t, err, address+" cannot be reached: no server is listening there")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
 	require.ErrorContains(t, c.GetJSON(ctx, "api", nil), "enough")
 }
 
-func TestWatch(t *testing.T) {
+// WatchTrace sends the session, the first entry and the token. Next returns lines, and then
+// an error for how the connection has ended.
+func TestWatchTrace(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		end     func(ws *websocket.Conn) error
@@ -142,28 +149,28 @@ func TestWatch(t *testing.T) {
 			func(t *testing.T, err error) {
 				t.Helper()
 				require.ErrorIs(t, err, client.ErrUnreachable)
-				require.NotErrorIs(t, err, io.EOF, "which would be the session's end")
+				require.NotErrorIs(t, err, io.EOF, "io.EOF would mean the end of the session")
 				require.ErrorContains(t, err, " cannot be reached any more")
 			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			asked := make(chan string, 1)
-			c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				asked <- r.URL.String() + " " + r.Header.Get("Authorization")
+			requests := make(chan string, 1)
+			c, _ := startServer(t, func(w http.ResponseWriter, r *http.Request) {
+				requests <- r.URL.String() + " " + r.Header.Get("Authorization")
 				ws, err := websocket.Accept(w, r, nil)
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				_ = ws.Write(context.WithoutCancel(r.Context()), websocket.MessageText, []byte("{\"type\":\"trace\"}\n"))
-				_ = tc.end(ws) // the other end may be gone first
+				_ = tc.end(ws) // the client may have disconnected
 			})
-			watch, err := c.Watch(t.Context(), "my session", 12)
+			watch, err := c.WatchTrace(t.Context(), "my session", 12)
 			require.NoError(t, err)
 			defer watch.Close()
-			require.Equal(t, "/watch?from=12&session=my+session Bearer secret", <-asked)
+			require.Equal(t, "/watch?from=12&session=my+session Bearer secret", <-requests)
 			line, err := watch.Next(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, `{"type":"trace"}`, string(line))
@@ -173,27 +180,29 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-func TestWatchRefused(t *testing.T) {
+// A refusal before the upgrade to a WebSocket is an Error with its code and text.
+func TestWatchTraceRefused(t *testing.T) {
 	t.Parallel()
-	c, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	c, _ := startServer(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, `{"code":"unauthorized","text":"wrong token"}`)
 	})
-	_, err := c.Watch(t.Context(), "s", 1)
-	var refusal *client.Error
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, client.Error{Status: http.StatusUnauthorized, Code: "unauthorized", Text: "wrong token"}, *refusal)
+	_, err := c.WatchTrace(t.Context(), "s", 1)
+	var answered *client.Error
+	require.ErrorAs(t, err, &answered)
+	require.Equal(t, client.Error{Status: http.StatusUnauthorized, Code: "unauthorized", Text: "wrong token"}, *answered)
 }
 
-func TestWatchStops(t *testing.T) {
+// Next returns the cause of its context when that ends.
+func TestNextEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	c, _ := startServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if ws, err := websocket.Accept(w, r, nil); err == nil {
-			_, _, _ = ws.Read(context.WithoutCancel(r.Context())) // until the other end leaves
+			_, _, _ = ws.Read(context.WithoutCancel(r.Context())) // until the client disconnects
 			_ = ws.CloseNow()
 		}
 	})
-	watch, err := c.Watch(t.Context(), "s", 1)
+	watch, err := c.WatchTrace(t.Context(), "s", 1)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))

@@ -15,43 +15,45 @@ import (
 	"assay/internal/protocol"
 )
 
-// largestLine bounds a line of a trace, in bytes: a frame is escaped in it, and
-// has the entry around it.
-const largestLine = 8 * protocol.DefaultMaxFrameBytes
+// maxLineBytes is the length of the longest line of a trace. A line holds a frame,
+// escaped, and the fields of its entry.
+const maxLineBytes = 8 * protocol.DefaultMaxFrameBytes
 
-// Watch is the trace of a live session as it is made. It is for one goroutine.
-// Whoever opened it must Close it.
-type Watch struct {
+// TraceWatch reads the trace of a live session while it is written. It is not safe for
+// concurrent use. The caller must Close it.
+type TraceWatch struct {
 	client *Client
 	ws     *websocket.Conn
 }
 
-// Watch opens the trace of a session from the entry from on: first the header
-// line, then the entries, and on as they come. A refusal is an [*Error], here or
-// from the first Next; that nobody answers wraps [ErrUnreachable].
-func (c *Client) Watch(ctx context.Context, session string, from int64) (*Watch, error) {
-	at := c.base.JoinPath("watch")
-	at.RawQuery = url.Values{"session": {session}, "from": {strconv.FormatInt(from, 10)}}.Encode()
-	dial, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("it did not answer within %v", answerWithin))
+// WatchTrace opens the trace of a session: its header, and the entries from number from
+// on, including those that are still to come. It returns an [*Error] if the server
+// refuses (the first Next may return it too), and an error that wraps [ErrUnreachable]
+// if the server does not accept within 10 s.
+func (c *Client) WatchTrace(ctx context.Context, session string, from int64) (*TraceWatch, error) {
+	address := c.base.JoinPath("watch")
+	address.RawQuery = url.Values{"session": {session}, "from": {strconv.FormatInt(from, 10)}}.Encode()
+	dialCtx, cancel := context.WithTimeoutCause(ctx, responseTimeout, fmt.Errorf("it did not answer within %v", responseTimeout))
 	defer cancel()
-	ws, response, err := websocket.Dial(dial, at.String(), &websocket.DialOptions{HTTPClient: c.http, HTTPHeader: c.header()})
+	ws, response, err := websocket.Dial(dialCtx, address.String(), &websocket.DialOptions{HTTPClient: c.http, HTTPHeader: c.header()})
 	switch {
 	case err == nil:
 	case response != nil && response.StatusCode != http.StatusSwitchingProtocols:
-		body, _ := io.ReadAll(io.LimitReader(response.Body, largestAnswer)) // as much as was kept of it
-		return nil, problem(response, body)
+		body, _ := io.ReadAll(io.LimitReader(response.Body, maxResponseBytes)) // websocket.Dial keeps only the beginning of the body
+		return nil, parseError(response, body)
 	default:
-		return nil, c.unreachable(dial, err)
+		return nil, c.unreachableError(dialCtx, err)
 	}
-	ws.SetReadLimit(largestLine)
-	return &Watch{client: c, ws: ws}, nil
+	ws.SetReadLimit(maxLineBytes)
+	return &TraceWatch{client: c, ws: ws}, nil
 }
 
-// Next returns the next line, without a newline. When the session has ended, or
-// the server ends, it returns io.EOF; when the server closes for another reason, an [*Error] that
-// says so; when the connection is lost, what wraps [ErrUnreachable]. When ctx
-// ends it returns its cause, and the watch is over.
-func (w *Watch) Next(ctx context.Context) ([]byte, error) {
+// Next waits for the next line and returns it without its newline. It returns io.EOF
+// when the session has ended or the server stops, an [*Error] when the server closes the
+// connection for another reason, an error that wraps [ErrUnreachable] when the connection
+// is lost, and the cause of ctx when ctx ends. After an error, Next must not be called
+// again.
+func (w *TraceWatch) Next(ctx context.Context) ([]byte, error) {
 	_, line, err := w.ws.Read(ctx)
 	var closed websocket.CloseError
 	switch {
@@ -66,12 +68,12 @@ func (w *Watch) Next(ctx context.Context) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	default:
-		return nil, fmt.Errorf("%s %w any more: %v", w.client.base, ErrUnreachable, err) // it may be io.EOF, which means something else here
+		return nil, fmt.Errorf("%s %w any more: %v", w.client.base, ErrUnreachable, err) // not %w: err may be io.EOF, which means the end of the session here
 	}
 }
 
-// Close ends the watch. It returns nil.
-func (w *Watch) Close() error {
-	_ = w.ws.CloseNow() // it may have ended already
+// Close closes the connection. It returns nil.
+func (w *TraceWatch) Close() error {
+	_ = w.ws.CloseNow() // fails if the connection has ended already
 	return nil
 }

@@ -61,7 +61,7 @@ func (h *Handlers) get(mux *http.ServeMux, path string, handler endpoint.Handler
 // line is the seq of its entry. Close it after use.
 type TraceFile struct {
 	*runs.LineFile
-	Complete bool // the trace has ended: nothing will be appended
+	IsComplete bool // the trace has ended: nothing will be appended
 }
 
 // TraceOpener opens the trace that the path of a request names. The error wraps
@@ -94,7 +94,7 @@ func (h *Handlers) openAttemptTrace(r *http.Request) (file TraceFile, err error)
 	defer run.Close()
 	attempt := r.PathValue("attempt")
 	// Ended must be asked before the file is opened: then a complete file is whole.
-	if file.Complete, err = run.HasAttemptEnded(r.Context(), attempt); err != nil {
+	if file.IsComplete, err = run.HasAttemptEnded(r.Context(), attempt); err != nil {
 		return file, err
 	}
 	file.LineFile, err = run.OpenTrace(attempt)

@@ -26,8 +26,8 @@ type Case struct {
 
 // CasePage is the response of GET /api/cases. Tasks are cut to 300 runes.
 type CasePage struct {
-	Cases []Case `json:"cases"` // never null
-	Next  *int64 `json:"next"`  // the "after" of the next page; null: this is the last page
+	Cases     []Case `json:"cases"` // never null
+	NextAfter *int64 `json:"next"`  // the "after" of the next page; null: this is the last page
 }
 
 // ListCases handles GET /api/cases with the cases that list returns, in that order.
@@ -54,7 +54,7 @@ func ListCases(list func() ([]Case, error)) endpoint.HandlerFunc {
 			page.Cases = append(page.Cases, c)
 		}
 		if end < count {
-			page.Next = &end
+			page.NextAfter = &end
 		}
 		endpoint.WriteJSON(w, http.StatusOK, page)
 		return nil

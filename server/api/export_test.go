@@ -44,7 +44,7 @@ func NewSnapshots() *Snapshots { return &Snapshots{newSnapshots()} }
 func (s *Snapshots) Offer(n int64, lineBytes int) {
 	_, fold := s.all.atOrBefore(n)
 	for seq := int64(1); seq <= n; seq++ {
-		s.all.offer(seq, lineBytes, fold)
+		s.all.maybeAdd(seq, lineBytes, fold)
 	}
 }
 

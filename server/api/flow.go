@@ -18,40 +18,40 @@ const streamTypePrefix = "agent_stream_"
 // FlowPage is the response of GET {base}/flow: entries of a trace without their
 // messages, and the requests that they belong to.
 type FlowPage struct {
-	Entries  []FlowEntry           `json:"entries"`          // never null
-	Requests map[int64]FlowRequest `json:"requests"`         // by the seq of their first entry
-	Count    *int64                `json:"count,omitempty"`  // entries of the whole trace that the filter selects; absent: no filter
-	Hidden   *int64                `json:"hidden,omitempty"` // further entries that only streams=false leaves out; absent: streams are included
-	Next     *int64                `json:"next"`             // the "from" of the next page; null: there are no more entries yet
-	Last     int64                 `json:"last"`             // seq of the last entry that was looked at
-	End      int64                 `json:"end"`              // seq of the newest entry of the trace
-	Complete bool                  `json:"complete"`         // the trace has ended
+	Entries     []FlowEntry           `json:"entries"`          // never null
+	Requests    map[int64]FlowRequest `json:"requests"`         // by the seq of their first entry
+	MatchCount  *int64                `json:"count,omitempty"`  // entries of the whole trace that the filter selects; absent: no filter
+	HiddenCount *int64                `json:"hidden,omitempty"` // further entries that only streams=false leaves out; absent: streams are included
+	NextFrom    *int64                `json:"next"`             // the "from" of the next page; null: there are no more entries yet
+	LastSeq     int64                 `json:"last"`             // seq of the last entry that was looked at
+	NewestSeq   int64                 `json:"end"`              // seq of the newest entry of the trace
+	IsComplete  bool                  `json:"complete"`         // the trace has ended
 }
 
 // FlowEntry is an entry of a trace without its message and time of day; see
 // [trace.Record] for the fields that both have.
 type FlowEntry struct {
-	Seq      int64      `json:"seq"`
-	TNS      int64      `json:"t_ns"` // since the trace began, in ns
-	Hop      trace.Hop  `json:"hop"`
-	Conn     int        `json:"conn,omitempty"`
-	Type     string     `json:"type"`
-	Action   string     `json:"action,omitempty"`
-	TxID     string     `json:"tx_id,omitempty"`
-	CellID   string     `json:"cell_id,omitempty"`
-	Bytes    int        `json:"bytes"`
-	Note     trace.Note `json:"note,omitempty"`
-	Ref      int64      `json:"ref,omitempty"`
-	Cause    int64      `json:"cause,omitempty"`
-	Label    string     `json:"label,omitempty"`    // what an entry without an action is about, such as the state of the session
-	Requests []int64    `json:"requests,omitempty"` // keys of FlowPage.Requests
+	Seq         int64      `json:"seq"`
+	ElapsedNS   int64      `json:"t_ns"` // since the trace began, in ns
+	Hop         trace.Hop  `json:"hop"`
+	ConsoleID   int        `json:"conn,omitempty"`
+	Type        string     `json:"type"`
+	Action      string     `json:"action,omitempty"`
+	TxID        string     `json:"tx_id,omitempty"`
+	CellID      string     `json:"cell_id,omitempty"`
+	BodyBytes   int        `json:"bytes"`
+	Note        trace.Note `json:"note,omitempty"`
+	RefSeq      int64      `json:"ref,omitempty"`
+	CauseSeq    int64      `json:"cause,omitempty"`
+	Label       string     `json:"label,omitempty"`    // what an entry without an action is about, such as the state of the session
+	RequestSeqs []int64    `json:"requests,omitempty"` // keys of FlowPage.Requests
 }
 
 // FlowRequest is a request and its answer, or what there is of them so far.
 type FlowRequest struct {
 	flow.Delay
-	Text string  `json:"text"` // the delay, for people
-	Seqs []int64 `json:"seqs"` // of the entries asked, sent, replied, answered, late; 0: it did not happen, or not yet
+	Text      string  `json:"text"` // the delay, for people
+	EntrySeqs []int64 `json:"seqs"` // of the entries asked, sent, replied, answered, late; 0: it did not happen, or not yet
 }
 
 // flowQuery are the parameters of GET {base}/flow.
@@ -88,7 +88,7 @@ func (h *Handlers) serveFlow(w http.ResponseWriter, r *http.Request, file TraceF
 	if err != nil {
 		return err
 	}
-	page.Complete = file.Complete
+	page.IsComplete = file.IsComplete
 	endpoint.WriteJSON(w, http.StatusOK, page)
 	return nil
 }
@@ -119,7 +119,7 @@ func readHop(p *endpoint.Parameters) trace.Hop {
 // page returns the page that the query selects of a trace. search holds the results
 // for the query's text; nil if it has none.
 func (q flowQuery) page(index *flow.Index, search *textSearch) FlowPage {
-	page := FlowPage{Entries: []FlowEntry{}, Requests: map[int64]FlowRequest{}, Last: q.from - 1, End: index.EntryCount()}
+	page := FlowPage{Entries: []FlowEntry{}, Requests: map[int64]FlowRequest{}, LastSeq: q.from - 1, NewestSeq: index.EntryCount()}
 	if q.filter == (flow.Filter{}) && search == nil && !q.hideStream {
 		q.fillUnfiltered(&page, index)
 	} else {
@@ -129,30 +129,30 @@ func (q flowQuery) page(index *flow.Index, search *textSearch) FlowPage {
 }
 
 func (q flowQuery) fillUnfiltered(page *FlowPage, index *flow.Index) {
-	if q.from > page.End || q.skip > page.End-q.from {
+	if q.from > page.NewestSeq || q.skip > page.NewestSeq-q.from {
 		return
 	}
 	first := q.from + q.skip
-	page.Last = min(first+int64(q.limit)-1, page.End)
-	for seq := first; seq <= page.Last; seq++ {
+	page.LastSeq = min(first+int64(q.limit)-1, page.NewestSeq)
+	for seq := first; seq <= page.LastSeq; seq++ {
 		page.add(index, index.FrameAt(seq))
 	}
-	if page.Last < page.End {
-		page.Next = new(page.Last + 1)
+	if page.LastSeq < page.NewestSeq {
+		page.NextFrom = new(page.LastSeq + 1)
 	}
 }
 
 // fillFiltered reads the whole trace, because it also counts all selected entries.
 func (q flowQuery) fillFiltered(page *FlowPage, index *flow.Index, search *textSearch) {
 	count, hidden := int64(0), int64(0)
-	for seq := int64(1); seq <= page.End; seq++ {
+	for seq := int64(1); seq <= page.NewestSeq; seq++ {
 		frame := index.FrameAt(seq)
 		if search != nil && !search.matches(seq) || !q.filter.Match(frame) {
 			continue
 		}
 		if q.hideStream && frame.Record.Note == "" && strings.HasPrefix(frame.Record.Type, streamTypePrefix) {
 			hidden++
-			if seq >= q.from && q.skip == 0 && page.Next == nil {
+			if seq >= q.from && q.skip == 0 && page.NextFrom == nil {
 				page.addRequests(frame) // a hidden entry may be the answer to a request on the page
 			}
 			continue
@@ -164,29 +164,29 @@ func (q flowQuery) fillFiltered(page *FlowPage, index *flow.Index, search *textS
 			q.skip--
 		case len(page.Entries) < q.limit:
 			page.add(index, frame)
-		case page.Next == nil:
-			page.Next = new(seq)
+		case page.NextFrom == nil:
+			page.NextFrom = new(seq)
 		}
 	}
-	page.Count = &count
+	page.MatchCount = &count
 	if q.hideStream {
-		page.Hidden = &hidden
+		page.HiddenCount = &hidden
 	}
-	if page.Next != nil {
-		page.Last = page.Entries[len(page.Entries)-1].Seq
+	if page.NextFrom != nil {
+		page.LastSeq = page.Entries[len(page.Entries)-1].Seq
 	} else {
-		page.Last = max(page.Last, page.End)
+		page.LastSeq = max(page.LastSeq, page.NewestSeq)
 	}
 }
 
 func (p *FlowPage) add(index *flow.Index, frame flow.Frame) {
 	r := frame.Record
 	entry := FlowEntry{
-		Seq: r.Seq, TNS: r.ElapsedNS, Hop: r.Hop, Conn: r.ConsoleID, Type: r.Type, Action: r.Action, TxID: r.TxID, CellID: r.CellID,
-		Bytes: r.BodyBytes, Note: r.Note, Ref: r.RefSeq, Cause: r.CauseSeq, Label: index.LabelAt(r.Seq),
+		Seq: r.Seq, ElapsedNS: r.ElapsedNS, Hop: r.Hop, ConsoleID: r.ConsoleID, Type: r.Type, Action: r.Action, TxID: r.TxID, CellID: r.CellID,
+		BodyBytes: r.BodyBytes, Note: r.Note, RefSeq: r.RefSeq, CauseSeq: r.CauseSeq, Label: index.LabelAt(r.Seq),
 	}
 	for _, q := range frame.Requests {
-		entry.Requests = append(entry.Requests, q.Asked.Seq)
+		entry.RequestSeqs = append(entry.RequestSeqs, q.Asked.Seq)
 	}
 	p.addRequests(frame)
 	p.Entries = append(p.Entries, entry)
@@ -203,5 +203,5 @@ func (p *FlowPage) addRequests(frame flow.Frame) {
 
 func newFlowRequest(q *flow.Request) FlowRequest {
 	seqs := []int64{q.Asked.Seq, q.Sent.Seq, q.Replied.Seq, q.Answered.Seq, q.LateReply.Seq}
-	return FlowRequest{Delay: q.Delay(), Text: q.String(), Seqs: seqs}
+	return FlowRequest{Delay: q.Delay(), Text: q.String(), EntrySeqs: seqs}
 }

@@ -23,9 +23,9 @@ const (
 
 // PageEnd is what follows the lines in a page of a file's lines.
 type PageEnd struct {
-	Next    *int64                `json:"next"`               // the parameter for the next page; null: there are no more lines yet
-	Last    int64                 `json:"last"`               // number of the last line that was read, selected or not
-	LeftOut *runs.UnreadableLines `json:"left_out,omitempty"` // damaged lines that were skipped; absent: none
+	Next         *int64                `json:"next"`               // the parameter for the next page; null: there are no more lines yet
+	LastLine     int64                 `json:"last"`               // number of the last line that was read, selected or not
+	DamagedLines *runs.UnreadableLines `json:"left_out,omitempty"` // damaged lines that were skipped; absent: none
 }
 
 // linePage collects selected lines of a file for one response, up to its limits.
@@ -95,12 +95,12 @@ func checkObject(line runs.Line) error {
 // write sends the page: the items under the name of list, then a [PageEnd] whose
 // Next is next if there are more lines.
 func (p *linePage) write(w http.ResponseWriter, list string, next int64) error {
-	end := PageEnd{Last: p.last}
+	end := PageEnd{LastLine: p.last}
 	if p.more {
 		end.Next = &next
 	}
 	if p.leftOut.Count > 0 {
-		end.LeftOut = &p.leftOut
+		end.DamagedLines = &p.leftOut
 	}
 	rest, err := json.Marshal(end)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 // NotebookAt is the response of GET {base}/at: the notebook_state message that a
 // view would have received after the entry Seq, and when that was.
 type NotebookAt struct {
-	Type     string    `json:"type"`           // notebook_state
-	Seq      int64     `json:"seq"`            // of the entry; 0: before the first
-	TNS      int64     `json:"t_ns"`           // time of the entry since the trace began, in ns
-	Wall     time.Time `json:"wall"`           // time of the entry
-	End      int64     `json:"end"`            // seq of the newest entry of the trace
-	Complete bool      `json:"complete"`       // the trace has ended
-	Held     string    `json:"held,omitempty"` // "console": a console held the notebook, and the cells are pieced together from its answers
+	Type       string    `json:"type"`           // notebook_state
+	Seq        int64     `json:"seq"`            // of the entry; 0: before the first
+	ElapsedNS  int64     `json:"t_ns"`           // time of the entry since the trace began, in ns
+	WallTime   time.Time `json:"wall"`           // time of the entry
+	NewestSeq  int64     `json:"end"`            // seq of the newest entry of the trace
+	IsComplete bool      `json:"complete"`       // the trace has ended
+	HeldBy     string    `json:"held,omitempty"` // "console": a console held the notebook, and the cells are pieced together from its answers
 	notebook.State
 }
 
@@ -36,18 +36,18 @@ func (h *Handlers) serveNotebookAt(w http.ResponseWriter, r *http.Request, file 
 	if err != nil {
 		return err
 	}
-	answer := NotebookAt{Type: protocol.TypeNotebookState, Complete: file.Complete}
+	answer := NotebookAt{Type: protocol.TypeNotebookState, IsComplete: file.IsComplete}
 	if header != nil {
-		answer.Wall = header.Started
+		answer.WallTime = header.Started
 	}
 	var fold *session.NotebookFold
 	cached := h.traces.get(file.CacheKey())
 	err = cached.update(r.Context(), file, func() (err error) {
-		answer.End = cached.index.EntryCount()
-		answer.Seq = min(seq, answer.End)
+		answer.NewestSeq = cached.index.EntryCount()
+		answer.Seq = min(seq, answer.NewestSeq)
 		if answer.Seq > 0 {
 			since := cached.index.ElapsedAt(answer.Seq)
-			answer.TNS, answer.Wall = int64(since), answer.Wall.Add(since)
+			answer.ElapsedNS, answer.WallTime = int64(since), answer.WallTime.Add(since)
 		}
 		fold, err = cached.notebookAt(r.Context(), file, answer.Seq)
 		return err
@@ -57,7 +57,7 @@ func (h *Handlers) serveNotebookAt(w http.ResponseWriter, r *http.Request, file 
 	}
 	answer.State = fold.State()
 	if fold.IsHeldByConsole() {
-		answer.Held = "console"
+		answer.HeldBy = "console"
 	}
 	endpoint.WriteJSON(w, http.StatusOK, answer)
 	return nil

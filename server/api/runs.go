@@ -19,8 +19,8 @@ const (
 
 // RunPage is the response of GET /api/runs: runs, the newest first.
 type RunPage struct {
-	Runs []runs.ListedRun `json:"runs"` // never null
-	Next *string          `json:"next"` // the "after" of the next page; null: this is the last page
+	Runs      []runs.ListedRun `json:"runs"` // never null
+	NextAfter *string          `json:"next"` // the "after" of the next page; null: this is the last page
 }
 
 // listRuns handles GET /api/runs.
@@ -36,7 +36,7 @@ func (h *Handlers) listRuns(w http.ResponseWriter, r *http.Request) error {
 	}
 	page := RunPage{Runs: append([]runs.ListedRun{}, listed...)}
 	if more {
-		page.Next = &listed[len(listed)-1].Name
+		page.NextAfter = &listed[len(listed)-1].Name
 	}
 	endpoint.WriteJSON(w, http.StatusOK, page)
 	return nil

@@ -132,7 +132,7 @@ func TestAttemptPages(t *testing.T) {
 	s.getJSON(t, "/api/runs/r/attempts?limit=5&after=3", &page)
 	require.Equal(t, []int{4, 5, 6, 7, 8}, page.numbers())
 	require.Nil(t, page.Next, "a line without a newline is not there yet")
-	require.EqualValues(t, 8, page.Last)
+	require.EqualValues(t, 8, page.LastLine)
 
 	appendToFile(t, attempts, `"}`+"\n")
 	page = attemptPage{}
@@ -143,7 +143,7 @@ func TestAttemptPages(t *testing.T) {
 	page = attemptPage{}
 	s.getJSON(t, "/api/runs/r/attempts?after=99", &page)
 	require.Empty(t, page.Attempts)
-	require.EqualValues(t, 99, page.Last)
+	require.EqualValues(t, 99, page.LastLine)
 }
 
 // appendToFile appends text to an existing file.
@@ -184,7 +184,7 @@ func TestAttemptFilters(t *testing.T) {
 		var page attemptPage
 		s.getJSON(t, "/api/runs/r/attempts?"+query, &page)
 		require.Equal(t, want, page.numbers(), query)
-		require.EqualValues(t, 6, page.Last, query)
+		require.EqualValues(t, 6, page.LastLine, query)
 	}
 }
 
@@ -239,9 +239,9 @@ func TestDamagedAttemptLinesAreLeftOut(t *testing.T) {
 		s.getJSON(t, "/api/runs/r/attempts?"+query, &page)
 		require.Equal(t, numbers, page.numbers(), query)
 		if page.Next == nil {
-			require.EqualValues(t, 9, page.Last)
+			require.EqualValues(t, 9, page.LastLine)
 		}
-		return page.LeftOut
+		return page.DamagedLines
 	}
 	require.Equal(t, &runs.UnreadableLines{Count: 6, First: 2}, get("brief=true", 1, 3, 9))
 	require.Nil(t, get("limit=1", 1))

@@ -20,9 +20,9 @@ const (
 	maxSnapshots     = 128
 	maxSnapshotBytes = 128 << 20
 
-	// copyShare estimates the memory of a copy of a notebook: copies share the
+	// copyDivisor estimates the memory of a copy of a notebook: copies share the
 	// outputs, so that one takes a 16th of the notebook's size.
-	copyShare = 16
+	copyDivisor = 16
 )
 
 // snapshots are the states of a notebook after some entries of its trace, from
@@ -66,16 +66,16 @@ func (s *snapshots) indexAfter(seq int64) int {
 	return sort.Search(len(s.all), func(i int) bool { return s.all[i].seq > seq })
 }
 
-// offer takes a snapshot of the notebook after the entry seq if the one before is
+// maybeAdd takes a snapshot of the notebook after the entry seq if the one before is
 // far enough away. lineBytes is the length of the entry's line. After a call of
 // atOrBefore, offer must be called for every entry in turn.
-func (s *snapshots) offer(seq int64, lineBytes int, fold *session.NotebookFold) {
+func (s *snapshots) maybeAdd(seq int64, lineBytes int, fold *session.NotebookFold) {
 	s.lineBytes += int64(lineBytes)
 	if seq-s.lastSeq < s.minEntries && s.lineBytes < s.minBytes {
 		return
 	}
 	size := int64(fold.MemoryBytes())
-	taken := snapshot{seq: seq, bytes: min(size, s.lineBytes+size/copyShare), fold: fold.Clone()}
+	taken := snapshot{seq: seq, bytes: min(size, s.lineBytes+size/copyDivisor), fold: fold.Clone()}
 	s.all = slices.Insert(s.all, s.indexAfter(seq), taken)
 	s.bytes += taken.bytes
 	s.lastSeq, s.lineBytes = seq, 0

@@ -46,9 +46,9 @@ func (s *textSearch) matches(seq int64) bool { return seq <= int64(len(s.hits)) 
 func (s *textSearch) add(line []byte, index *flow.Index) {
 	seq := int64(len(s.hits)) + 1
 	r := index.FrameAt(seq).Record
-	hit := s.isIn(trace.LineMessage(line))
+	hit := s.occursIn(trace.LineMessage(line))
 	for _, name := range []string{r.Type, r.Action, r.TxID, r.CellID, string(r.Note), index.LabelAt(seq)} {
-		hit = hit || s.isIn([]byte(name))
+		hit = hit || s.occursIn([]byte(name))
 	}
 	if r.RefSeq > 0 && r.RefSeq < seq {
 		hit = hit || s.hits[r.RefSeq-1]
@@ -56,7 +56,7 @@ func (s *textSearch) add(line []byte, index *flow.Index) {
 	s.hits = append(s.hits, hit)
 }
 
-func (s *textSearch) isIn(text []byte) bool {
+func (s *textSearch) occursIn(text []byte) bool {
 	if len(text) == 0 {
 		return false
 	}

@@ -58,8 +58,8 @@ func TestTracePagesOfAGrowingTrace(t *testing.T) {
 		for _, entry := range page.Entries {
 			bodies = append(bodies, string(entry)+"\n")
 		}
-		require.Equal(t, got[len(got)-1], page.Last)
-		if next = page.Last + 1; page.Next != nil {
+		require.Equal(t, got[len(got)-1], page.LastLine)
+		if next = page.LastLine + 1; page.Next != nil {
 			require.Equal(t, next, *page.Next)
 			continue
 		}
@@ -158,12 +158,12 @@ func TestScanPerRequestIsLimited(t *testing.T) {
 	s.getJSON(t, path+"?hop=session", &page)
 	require.Empty(t, page.Entries)
 	require.EqualValues(t, 18, *page.Next, "the first line at which 256 MiB were passed")
-	require.EqualValues(t, 17, page.Last)
+	require.EqualValues(t, 17, page.LastLine)
 	page = api.TracePage{}
 	s.getJSON(t, path+"?hop=session&from=18", &page)
 	require.Len(t, page.Entries, 1)
 	require.Nil(t, page.Next)
-	require.EqualValues(t, lines+1, page.Last)
+	require.EqualValues(t, lines+1, page.LastLine)
 }
 
 // A page in the middle of a long trace allocates memory for the page only.

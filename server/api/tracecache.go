@@ -64,9 +64,9 @@ func (c *traceCache) evictLocked() {
 // messages, snapshots of the notebook, and the results of text searches. All
 // fields but size are used only inside [cachedTrace.update].
 type cachedTrace struct {
-	key  any
-	lock chan struct{} // holds one element while update runs
-	size atomic.Int64  // estimate of the memory used, in bytes
+	key        any
+	updateLock chan struct{} // holds one element while update runs
+	size       atomic.Int64  // estimate of the memory used, in bytes
 
 	index     *flow.Index
 	snapshots *snapshots
@@ -74,7 +74,7 @@ type cachedTrace struct {
 }
 
 func newCachedTrace(key any) *cachedTrace {
-	return &cachedTrace{key: key, lock: make(chan struct{}, 1), index: flow.NewIndex(), snapshots: newSnapshots()}
+	return &cachedTrace{key: key, updateLock: make(chan struct{}, 1), index: flow.NewIndex(), snapshots: newSnapshots()}
 }
 
 // update reads the lines that were appended to file since the last call, and then
@@ -83,11 +83,11 @@ func newCachedTrace(key any) *cachedTrace {
 // turn comes.
 func (c *cachedTrace) update(ctx context.Context, file TraceFile, use func() error) error {
 	select {
-	case c.lock <- struct{}{}:
+	case c.updateLock <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	defer func() { <-c.lock }()
+	defer func() { <-c.updateLock }()
 	defer func() {
 		c.size.Store(c.index.MemoryBytes() + c.snapshots.bytes + int64(len(c.searches))*c.index.EntryCount())
 	}()
@@ -111,7 +111,7 @@ func (c *cachedTrace) readNewLines(ctx context.Context, file TraceFile) error {
 		}
 		c.index.AddLine(line.Text)
 	}
-	if file.Complete {
+	if file.IsComplete {
 		c.index.Finish()
 	}
 	return nil
@@ -135,7 +135,7 @@ func (c *cachedTrace) notebookAt(ctx context.Context, file TraceFile, seq int64)
 				fold.Apply(r)
 			}
 		}
-		c.snapshots.offer(line.Number, len(line.Text), fold)
+		c.snapshots.maybeAdd(line.Number, len(line.Text), fold)
 		if line.Number == seq {
 			break
 		}
