@@ -52,6 +52,7 @@ agent/builtin:         agent/builtin/render internal/model internal/protocol
 agent/builtin/render:  internal/model internal/protocol
 agent/builtin/markdown:
 testcases:             testcases/grading testcases/grading/pyvalue
+testcases/lint:        testcases testcases/grading testcases/grading/pyvalue
 testcases/grading:     testcases/grading/pyvalue internal/model internal/stats
 testcases/grading/pyvalue:
 testcases/grading/pyvalue/pyvaluetest: testcases/grading/pyvalue

@@ -43,11 +43,11 @@ type Case struct {
 type Source struct {
 	File  string // as it was named or found
 	Index int    // of the case in the file, from 0
-	where string // file and position for messages
+	Place string // file and position for messages
 }
 
 // String names the file and, where it holds several cases, the place in it.
-func (s Source) String() string { return s.where }
+func (s Source) String() string { return s.Place }
 
 // Dir is the folder of the file, an absolute path.
 func (s Source) Dir() string {

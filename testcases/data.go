@@ -90,14 +90,14 @@ func under(name, prefix string) (rest string, ok bool) {
 func (c Case) CheckData() error {
 	var errs []error
 	for _, d := range c.Data {
-		if err := d.check(); err != nil {
+		if err := d.Check(); err != nil {
 			errs = append(errs, fmt.Errorf("case %q: data %s: %w", c.ID, d.Name, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (d DataFile) check() error {
+func (d DataFile) Check() error {
 	if d.Path == "" {
 		return errors.New("no local folder is given for such an address (--data PREFIX=DIR)")
 	}

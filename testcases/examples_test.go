@@ -56,17 +56,6 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestExamplesLint: nothing is wrong with an example, and nothing doubtful.
-func TestExamplesLint(t *testing.T) {
-	t.Parallel()
-	report, err := testcases.Lint([]string{"examples"}, testcases.LintOptions{})
-	require.NoError(t, err)
-	require.GreaterOrEqual(t, report.Summary.Checked, 18)
-	for _, result := range report.Results {
-		require.Empty(t, result.Issues, result.File)
-	}
-}
-
 // TestExamplesHideTheirAnswers: no truth of some length stands in the task.
 func TestExamplesHideTheirAnswers(t *testing.T) {
 	t.Parallel()

@@ -15,26 +15,26 @@ import (
 type fields struct {
 	object *pyvalue.Object
 	prefix string // of the names in messages
-	faults []fault
+	faults []Fault
 	owners map[string]string // names in the sandbox to the fields they come from
 }
 
-// fault is what is wrong with one field of a case.
-type fault struct {
-	field, text string
-	kind        bool // a member is of another kind than wanted
-	late        bool // the case loads all the same, as it does elsewhere, but cannot be run
+// Fault is what is wrong with one field of a case.
+type Fault struct {
+	Field, Text string
+	WrongKind   bool // a member is of another kind than wanted
+	Late        bool // the case loads all the same, as it does elsewhere, but cannot be run
 }
 
-func (f fault) Error() string { return "field " + f.field + ": " + f.text }
+func (f Fault) Error() string { return "field " + f.Field + ": " + f.Text }
 
 func (f *fields) fail(name, format string, args ...any) {
-	f.faults = append(f.faults, fault{field: f.prefix + name, text: fmt.Sprintf(format, args...)})
+	f.faults = append(f.faults, Fault{Field: f.prefix + name, Text: fmt.Sprintf(format, args...)})
 }
 
 func (f *fields) failLate(name, format string, args ...any) {
 	f.fail(name, format, args...)
-	f.faults[len(f.faults)-1].late = true
+	f.faults[len(f.faults)-1].Late = true
 }
 
 func (f *fields) own(name, field string) {
@@ -47,7 +47,7 @@ func (f *fields) own(name, field string) {
 // wrong reports a member of another kind than wanted.
 func (f *fields) wrong(name, want string, found pyvalue.Value) {
 	f.fail(name, "want %s, found %s", want, pyvalue.KindOf(found))
-	f.faults[len(f.faults)-1].kind = true
+	f.faults[len(f.faults)-1].WrongKind = true
 }
 
 // get returns a member, nil when it is absent or null.

@@ -92,7 +92,7 @@ func TestLoadsWhatCannotBeRun(t *testing.T) {
 		`"graders": {}`:                      `graders: want a list, found object`,
 		`"graders": [null]`:                  `graders[0]: want an object, found null`,
 	} {
-		cases, err := testcases.LoadText("c.json", []byte(with(field)))
+		cases, err := testcases.Parse("c.json", []byte(with(field)), nil)
 		require.NoError(t, err, field)
 		require.EqualError(t, testcases.CheckRun(cases), bad(want))
 	}

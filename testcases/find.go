@@ -10,35 +10,35 @@ import (
 	"strings"
 )
 
-// caseNames is how the names of case files end, for messages.
-const caseNames = ".json, .jsonl, .ndjson, .yaml or .yml"
+// CaseFileNames is how the names of case files end, for messages.
+const CaseFileNames = ".json, .jsonl, .ndjson, .yaml or .yml"
 
-// foundFile is a file to load. Named means that it was asked for by its own
+// FoundFile is a file to load. Named means that it was asked for by its own
 // name, so that it must hold cases.
-type foundFile struct {
-	path  string
-	named bool
-	err   error // why nothing was found there; of filesToLint only
+type FoundFile struct {
+	Path  string
+	Named bool
+	Err   error // why nothing was found there; of filesToLint only
 }
 
 // find lists the files of paths, each once.
-func find(paths []string) ([]foundFile, error) {
-	var files []foundFile
+func find(paths []string) ([]FoundFile, error) {
+	var files []FoundFile
 	for _, path := range paths {
-		found, err := findOne(path)
+		found, err := FindFiles(path)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, found...)
 	}
-	return once(files), nil
+	return UniqueFiles(files), nil
 }
 
-// once leaves out files that were found before.
-func once(files []foundFile) []foundFile {
+// UniqueFiles leaves out files that were found before.
+func UniqueFiles(files []FoundFile) []FoundFile {
 	seen := map[string]bool{}
-	return slices.DeleteFunc(files, func(f foundFile) bool {
-		full, err := filepath.Abs(f.path)
+	return slices.DeleteFunc(files, func(f FoundFile) bool {
+		full, err := filepath.Abs(f.Path)
 		if err != nil {
 			return false // the folder we are in is gone, and nothing will be found in it
 		}
@@ -48,13 +48,13 @@ func once(files []foundFile) []foundFile {
 	})
 }
 
-func findOne(path string) ([]foundFile, error) {
+func FindFiles(path string) ([]FoundFile, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return walk(path, isCaseName)
+		return WalkFiles(path, IsCaseFile)
 	case err == nil:
-		return []foundFile{{path: path, named: true}}, nil
+		return []FoundFile{{Path: path, Named: true}}, nil
 	case !strings.ContainsAny(path, "*?["):
 		return nil, err
 	}
@@ -65,28 +65,28 @@ func findOne(path string) ([]foundFile, error) {
 	if len(matches) == 0 {
 		return nil, fmt.Errorf("pattern %s: no file matches", path)
 	}
-	var files []foundFile
+	var files []FoundFile
 	for _, match := range matches {
 		if isHidden(match) && !isHidden(path) {
 			continue // as a shell has it
 		}
-		found, err := findOne(match)
+		found, err := FindFiles(match)
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range found {
-			if isCaseName(f.path) {
-				files = append(files, foundFile{path: f.path})
+			if IsCaseFile(f.Path) {
+				files = append(files, FoundFile{Path: f.Path})
 			}
 		}
 	}
 	return files, nil
 }
 
-// walk lists the wanted files in a folder and all folders in it, in the order of
+// WalkFiles lists the wanted files in a folder and all folders in it, in the order of
 // their names, without those that are hidden.
-func walk(root string, wanted func(path string) bool) ([]foundFile, error) {
-	var files []foundFile
+func WalkFiles(root string, wanted func(path string) bool) ([]FoundFile, error) {
+	var files []FoundFile
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		hidden := isHidden(path) && path != root
 		switch {
@@ -95,7 +95,7 @@ func walk(root string, wanted func(path string) bool) ([]foundFile, error) {
 		case hidden && d.IsDir():
 			return filepath.SkipDir
 		case !hidden && isFile(path, d) && wanted(path):
-			files = append(files, foundFile{path: path})
+			files = append(files, FoundFile{Path: path})
 		}
 		return nil
 	})
@@ -104,16 +104,16 @@ func walk(root string, wanted func(path string) bool) ([]foundFile, error) {
 
 func isHidden(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") }
 
-func isCaseName(path string) bool {
+func IsCaseFile(path string) bool {
 	return slices.Contains([]string{".json", ".jsonl", ".ndjson", ".yaml", ".yml"}, filepath.Ext(path))
 }
 
-// mayHoldCases says whether both id and task occur as keys, in JSON or in YAML.
+// MayHoldCases says whether both id and task occur as keys, in JSON or in YAML.
 // It reads no more than the text, so that data beside the cases may be of any
 // size and as broken as it likes.
-func mayHoldCases(text []byte) bool { return hasKey(text, "id") && hasKey(text, "task") }
+func MayHoldCases(text []byte) bool { return HasKey(text, "id") && HasKey(text, "task") }
 
-func hasKey(text []byte, name string) bool {
+func HasKey(text []byte, name string) bool {
 	return regexp.MustCompile(`(?m)(^|[\s{,-])["']?` + name + `["']?\s*:`).Match(text)
 }
 

@@ -62,75 +62,75 @@ func Load(paths []string, opts Options) ([]Case, error) {
 	return cases, nil
 }
 
-func loadFile(f foundFile, opts Options) ([]Case, error) {
-	text, err := os.ReadFile(f.path)
+func loadFile(f FoundFile, opts Options) ([]Case, error) {
+	text, err := os.ReadFile(f.Path)
 	if err != nil {
 		return nil, err
 	}
-	if !f.named && !mayHoldCases(text) {
-		opts.Log.Info("no case in file", "file", f.path)
+	if !f.Named && !MayHoldCases(text) {
+		opts.Log.Info("no case in file", "file", f.Path)
 		return nil, nil
 	}
-	return readCases(f.path, text, opts.Data)
+	return Parse(f.Path, text, opts.Data)
 }
 
-func readCases(path string, text []byte, data map[string]string) ([]Case, error) {
+func Parse(path string, text []byte, data map[string]string) ([]Case, error) {
 	var cases []Case
 	var errs []error
-	for i, e := range parse(path, text) {
-		if e.err != nil {
-			errs = append(errs, e.err)
+	for i, e := range ParseEntries(path, text) {
+		if e.Err != nil {
+			errs = append(errs, e.Err)
 			continue
 		}
-		c, err := readCase(e.value, Source{File: path, Index: i, where: e.where}, data)
+		c, err := readCase(e.Value, Source{File: path, Index: i, Place: e.Place}, data)
 		cases = append(cases, c)
 		errs = append(errs, err)
 	}
 	return cases, errors.Join(errs...)
 }
 
-// entry is a value that should be a case, and where it was; or err says why
+// Entry is a value that should be a case, and where it was; or err says why
 // there is none.
-type entry struct {
-	value pyvalue.Value
-	where string
-	err   error
+type Entry struct {
+	Value pyvalue.Value
+	Place string
+	Err   error
 }
 
-func parse(path string, text []byte) []entry {
+func ParseEntries(path string, text []byte) []Entry {
 	entries := parseForm(path, text)
-	sound := !slices.ContainsFunc(entries, func(e entry) bool { return e.err != nil })
+	sound := !slices.ContainsFunc(entries, func(e Entry) bool { return e.Err != nil })
 	if sound && !utf8.Valid(text) { // a surrogate in bytes, which Decode takes
-		return []entry{{where: path, err: fmt.Errorf("%s: not UTF-8", path)}}
+		return []Entry{{Place: path, Err: fmt.Errorf("%s: not UTF-8", path)}}
 	}
 	return entries
 }
 
 // parseForm reads a file by its name.
-func parseForm(path string, text []byte) []entry {
+func parseForm(path string, text []byte) []Entry {
 	switch filepath.Ext(path) {
 	case ".json":
-		return parseJSON(path, string(text))
+		return ParseJSONEntries(path, string(text))
 	case ".jsonl", ".ndjson":
 		return parseLines(path, text)
 	case ".yaml", ".yml":
 		return parseYAML(path, text)
 	default:
-		err := fmt.Errorf("%s: not a case file: want %s", path, caseNames)
-		return []entry{{where: path, err: err}}
+		err := fmt.Errorf("%s: not a case file: want %s", path, CaseFileNames)
+		return []Entry{{Place: path, Err: err}}
 	}
 }
 
-func parseJSON(path, text string) []entry {
+func ParseJSONEntries(path, text string) []Entry {
 	v, err := pyvalue.Decode(text)
 	if err != nil {
-		return []entry{{where: path, err: located(path, 0, err)}}
+		return []Entry{{Place: path, Err: located(path, 0, err)}}
 	}
 	return items(v, path)
 }
 
-func parseLines(path string, text []byte) []entry {
-	var entries []entry
+func parseLines(path string, text []byte) []Entry {
+	var entries []Entry
 	n := 0
 	for line := range bytes.Lines(text) {
 		n++
@@ -141,20 +141,20 @@ func parseLines(path string, text []byte) []entry {
 		if err != nil {
 			err = located(path, n-1, err)
 		}
-		entries = append(entries, entry{v, fmt.Sprintf("%s:%d", path, n), err})
+		entries = append(entries, Entry{v, fmt.Sprintf("%s:%d", path, n), err})
 	}
 	return entries
 }
 
 // items returns the members of a list, or v alone.
-func items(v pyvalue.Value, where string) []entry {
+func items(v pyvalue.Value, where string) []Entry {
 	list, ok := v.(pyvalue.List)
 	if !ok {
-		return []entry{{value: v, where: where}}
+		return []Entry{{Value: v, Place: where}}
 	}
-	entries := make([]entry, len(list))
+	entries := make([]Entry, len(list))
 	for i, item := range list {
-		entries[i] = entry{value: item, where: fmt.Sprintf("%s[%d]", where, i)}
+		entries[i] = Entry{Value: item, Place: fmt.Sprintf("%s[%d]", where, i)}
 	}
 	return entries
 }

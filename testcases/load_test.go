@@ -15,21 +15,6 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// full is a case with every field.
-const full = `{
-	"id": "full", "task": "Count the rows.\n", "notes": "easy", "canary": "ignored",
-	"data_node": ["rows.csv", "latch://38.account/a/b.h5ad"],
-	"grader": {"type": "numeric_tolerance", "config": {"ground_truth": {"n": 3}}, "scoring": {}},
-	"graders": [{"type": "kernel_check", "config": {"code": "True"}}, {"config": 5}, {"type": 7}],
-	"metadata": {"task": "qc", "timeout_s": 3600},
-	"timeout": "600", "agent_timeout": 900.0, "download_timeout": true,
-	"oracle": {"cells": ["print(3)"], "answer": {"n": 3}},
-	"requires": ["python:numpy", "command:git", "kernel:python"],
-	"files": {"z.txt": "last", "sub/a.txt": "first"},
-	"setup": "x = 1", "kernel": "python", "tags": ["easy", "csv"],
-	"limits": {"wall_s": 30, "idle_s": 1.5, "cell_s": 10, "turns": 5, "actions": 50, "tokens": 100000, "cost_usd": 0.25}
-}`
-
 func TestLoadEveryField(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"full.json": full})
@@ -204,7 +189,7 @@ func TestMayHoldCases(t *testing.T) {
 		`{"id": 1, "task_cat": 2}`:                  false,
 		`{"name": "the id and the task of a case"}`: false,
 	} {
-		require.Equal(t, want, testcases.MayHoldCases(text), text)
+		require.Equal(t, want, testcases.MayHoldCases([]byte(text)), text)
 	}
 }
 
@@ -217,7 +202,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add("c.yaml", "a: &a [*a]")
 	f.Add("c.yaml", "? [1]\n: 2")
 	f.Fuzz(func(t *testing.T, path, text string) {
-		cases, err := testcases.LoadText(path, []byte(text))
+		cases, err := testcases.Parse(path, []byte(text), nil)
 		if err != nil {
 			require.NotEmpty(t, err.Error())
 			return
@@ -228,3 +213,18 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// full is a case with every field.
+const full = `{
+	"id": "full", "task": "Count the rows.\n", "notes": "easy", "canary": "ignored",
+	"data_node": ["rows.csv", "latch://38.account/a/b.h5ad"],
+	"grader": {"type": "numeric_tolerance", "config": {"ground_truth": {"n": 3}}, "scoring": {}},
+	"graders": [{"type": "kernel_check", "config": {"code": "True"}}, {"config": 5}, {"type": 7}],
+	"metadata": {"task": "qc", "timeout_s": 3600},
+	"timeout": "600", "agent_timeout": 900.0, "download_timeout": true,
+	"oracle": {"cells": ["print(3)"], "answer": {"n": 3}},
+	"requires": ["python:numpy", "command:git", "kernel:python"],
+	"files": {"z.txt": "last", "sub/a.txt": "first"},
+	"setup": "x = 1", "kernel": "python", "tags": ["easy", "csv"],
+	"limits": {"wall_s": 30, "idle_s": 1.5, "cell_s": 10, "turns": 5, "actions": 50, "tokens": 100000, "cost_usd": 0.25}
+}`

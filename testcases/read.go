@@ -15,11 +15,11 @@ func readCase(v pyvalue.Value, source Source, data map[string]string) (Case, err
 	if !ok {
 		return Case{}, fmt.Errorf("%s: want a case, which is an object, found %s", source, pyvalue.KindOf(v))
 	}
-	c, faults := readObject(object, source, data)
+	c, faults := ReadFields(object, source, data)
 	var errs []error
 	for _, fault := range faults {
 		err := fmt.Errorf("%s: case %q: %w", source, c.ID, fault)
-		if fault.late {
+		if fault.Late {
 			c.unfit = append(c.unfit, err)
 		} else {
 			errs = append(errs, err)
@@ -28,7 +28,7 @@ func readCase(v pyvalue.Value, source Source, data map[string]string) (Case, err
 	return c, errors.Join(errs...)
 }
 
-func readObject(object *pyvalue.Object, source Source, data map[string]string) (Case, []fault) {
+func ReadFields(object *pyvalue.Object, source Source, data map[string]string) (Case, []Fault) {
 	f := &fields{object: object}
 	c := Case{
 		ID:     f.required("id"),

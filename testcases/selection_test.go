@@ -17,7 +17,7 @@ func TestSelect(t *testing.T) {
 	} {
 		lines += fmt.Sprintf(`{"id": "set/case-%d", "task": "", %s}`+"\n", i, more)
 	}
-	cases, err := testcases.LoadText("c.jsonl", []byte(lines))
+	cases, err := testcases.Parse("c.jsonl", []byte(lines), nil)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		selection testcases.Selection

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"assay/testcases"
 	"assay/testcases/grading"
 	"assay/testcases/grading/pyvalue"
+	"assay/testcases/lint"
 )
 
 // exampleResult is what the tests of the docs read of a line of assay grade.
@@ -77,7 +77,7 @@ func TestGraderCasesOfTheDocs(t *testing.T) {
 func TestCodesOfTheDocs(t *testing.T) {
 	t.Parallel()
 	var rows []string
-	for _, rule := range testcases.LintRules() {
+	for _, rule := range lint.Rules() {
 		page, heading, _ := strings.Cut(rule.Docs, "#")
 		rows = append(rows, fmt.Sprintf("| %s | %s | [%s](%s#%[3]s) |\n", rule.Code, rule.Meaning, heading, filepath.Base(page)))
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/eval/runs"
-	"assay/testcases"
+	"assay/testcases/lint"
 )
 
 // lintFlags are those of assay lint.
@@ -71,11 +71,11 @@ func (p *process) lint(ctx context.Context, paths []string, f *lintFlags) error 
 	if !f.quiet {
 		p.logAtLeast(slog.LevelInfo) // what is passed over
 	}
-	opts := testcases.LintOptions{Pattern: f.pattern, Data: prefixes, Log: p.log()}
+	opts := lint.Options{Pattern: f.pattern, Data: prefixes, Log: p.log()}
 	if f.category != "all" {
 		opts.Category = f.category
 	}
-	report, err := testcases.Lint(paths, opts)
+	report, err := lint.Check(paths, opts)
 	p.level.Set(level)
 	if err != nil {
 		return usage(err)
@@ -99,9 +99,9 @@ func (p *process) lint(ctx context.Context, paths []string, f *lintFlags) error 
 	}
 }
 
-func (p *process) showLint(report testcases.LintReport, f *lintFlags, played int) error {
+func (p *process) showLint(report lint.Report, f *lintFlags, played int) error {
 	if f.quiet {
-		report.Results = []testcases.LintResult{}
+		report.Results = []lint.Result{}
 	}
 	if f.format == "json" {
 		return runs.EncodeLine(p.out, report)
@@ -116,7 +116,7 @@ func (p *process) showLint(report testcases.LintReport, f *lintFlags, played int
 }
 
 // lintText is a report for people: the results that have issues.
-func lintText(report testcases.LintReport) string {
+func lintText(report lint.Report) string {
 	var out strings.Builder
 	for _, result := range report.Results {
 		if len(result.Issues) == 0 {
@@ -131,11 +131,11 @@ func lintText(report testcases.LintReport) string {
 }
 
 // lintSummary is how many there are of everything.
-func lintSummary(s testcases.LintSummary) string {
+func lintSummary(s lint.Summary) string {
 	return fmt.Sprintf("%s, %d passed, %s, %s\n", count(s.Checked, "file"), s.Passed, count(s.Errors, "error"), count(s.Warnings, "warning"))
 }
 
-func lintLine(issue testcases.LintIssue) string {
+func lintLine(issue lint.Issue) string {
 	text := strings.Join(strings.Fields(issue.Message), " ")
 	if issue.Location != "" {
 		text = issue.Location + ": " + text

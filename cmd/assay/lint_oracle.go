@@ -14,6 +14,7 @@ import (
 	"assay/eval/batch"
 	"assay/eval/runs"
 	"assay/testcases"
+	"assay/testcases/lint"
 )
 
 // oracleFlags are those of assay lint that are about playing the cases.
@@ -33,7 +34,7 @@ func (f *oracleFlags) add(cmd *cobra.Command) {
 // playCases adds to a report what playing its cases shows, and returns how many
 // it could play. Those with errors are not played, and neither are those without
 // a solution or a grader.
-func (p *process) playCases(ctx context.Context, f *oracleFlags, report *testcases.LintReport) (int, error) {
+func (p *process) playCases(ctx context.Context, f *oracleFlags, report *lint.Report) (int, error) {
 	var cases []testcases.Case
 	for i, result := range report.Results {
 		switch c := result.Case; {

@@ -1,8 +1,9 @@
 package grading
 
 import (
-	"assay/testcases/grading/pyvalue"
 	"fmt"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // partOf returns what of the answer our own graders look at, and its name for

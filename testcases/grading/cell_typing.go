@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"assay/internal/stats"
-
 	"assay/testcases/grading/pyvalue"
 )
 

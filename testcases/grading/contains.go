@@ -1,8 +1,9 @@
 package grading
 
 import (
-	"assay/testcases/grading/pyvalue"
 	"fmt"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // holdsValues passes when the answer, or the field of it that answer_field

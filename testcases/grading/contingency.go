@@ -1,8 +1,9 @@
 package grading
 
 import (
-	"assay/testcases/grading/pyvalue"
 	"math"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // mergeLabels rounds the counts, half to even, and returns them with one row for

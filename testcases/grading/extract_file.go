@@ -1,8 +1,9 @@
 package grading
 
 import (
-	"assay/testcases/grading/pyvalue"
 	"errors"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // excerpt is how much of a file that is no JSON its reason shows, in

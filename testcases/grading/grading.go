@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"assay/internal/model"
-
 	"assay/testcases/grading/pyvalue"
 )
 

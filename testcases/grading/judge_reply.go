@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"assay/internal/model"
-
 	"assay/testcases/grading/pyvalue"
 )
 

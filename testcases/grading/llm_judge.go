@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"assay/internal/model"
-
 	"assay/testcases/grading/pyvalue"
 )
 

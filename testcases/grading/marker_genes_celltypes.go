@@ -1,8 +1,9 @@
 package grading
 
 import (
-	"assay/testcases/grading/pyvalue"
 	"fmt"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // cellTypes asks of each canonical cell type what share of its genes the answer

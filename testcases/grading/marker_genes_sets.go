@@ -1,8 +1,9 @@
 package grading
 
 import (
-	"assay/testcases/grading/pyvalue"
 	"slices"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // genes is what became of two sets of them, each sorted, as it was last spelled

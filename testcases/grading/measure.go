@@ -1,8 +1,9 @@
 package grading
 
 import (
-	"assay/testcases/grading/pyvalue"
 	"fmt"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // atLeast reports whether a measured value is at least a bound, in a line and,

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"assay/internal/stats"
-
 	"assay/testcases/grading/pyvalue"
 )
 

@@ -1,8 +1,9 @@
 package grading
 
 import (
-	"assay/testcases/grading/pyvalue"
 	"slices"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // spatialAdjacency passes when the four numbers of the answer keep their

@@ -1,4 +1,4 @@
-package testcases_test
+package lint_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/testcases"
+	"assay/testcases/lint"
 )
 
 // sound is the members of a case with which nothing is wrong. What is written
@@ -32,15 +33,15 @@ func graded(kind, config string, fields ...string) string {
 }
 
 // lintFile lints a file of that name.
-func lintFile(t *testing.T, name, text string) testcases.LintReport {
+func lintFile(t *testing.T, name, text string) lint.Report {
 	t.Helper()
-	report, err := testcases.Lint([]string{filepath.Join(folder(t, map[string]string{name: text}), name)}, testcases.LintOptions{})
+	report, err := lint.Check([]string{filepath.Join(folder(t, map[string]string{name: text}), name)}, lint.Options{})
 	require.NoError(t, err)
 	return report
 }
 
 // codes are the issues of a result: "E021 data_node".
-func codes(result testcases.LintResult) []string {
+func codes(result lint.Result) []string {
 	found := []string{}
 	for _, issue := range result.Issues {
 		found = append(found, strings.TrimSpace(issue.Code+" "+issue.Location))
@@ -61,23 +62,23 @@ func TestLintCodes(t *testing.T) {
 		for _, issue := range result.Issues {
 			provoked[issue.Code] = true
 			require.NotEmpty(t, issue.Message)
-			require.Equal(t, map[byte]string{'E': testcases.LintError, 'W': testcases.LintWarning}[issue.Code[0]], issue.Level)
+			require.Equal(t, map[byte]string{'E': lint.LevelError, 'W': lint.LevelWarning}[issue.Code[0]], issue.Level)
 		}
 	}
-	for _, rule := range testcases.LintRules() {
+	for _, rule := range lint.Rules() {
 		require.True(t, provoked[rule.Code], "no test provokes %s", rule.Code)
 		delete(provoked, rule.Code)
 		page, heading, _ := strings.Cut(rule.Docs, "#")
 		require.NotEmpty(t, rule.Meaning)
 		require.Contains(t, headings(t, page), heading, rule.Code)
 	}
-	require.Empty(t, provoked, "codes that LintRules does not have")
+	require.Empty(t, provoked, "codes that Rules does not have")
 }
 
 // headings are the anchors of a page of the docs.
 func headings(t *testing.T, page string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", page))
+	text, err := os.ReadFile(filepath.Join("..", "..", page))
 	require.NoError(t, err)
 	var found []string
 	for _, heading := range regexp.MustCompile(`(?m)^##+ (.*)$`).FindAllStringSubmatch(string(text), -1) {
@@ -90,7 +91,7 @@ func headings(t *testing.T, page string) []string {
 // theirs is found here, but an unknown kit is a warning.
 func TestLintReference(t *testing.T) {
 	t.Parallel()
-	file, err := os.ReadFile("grading/testdata/reference.jsonl")
+	file, err := os.ReadFile("../grading/testdata/reference.jsonl")
 	require.NoError(t, err)
 	rows := 0
 	for line := range strings.Lines(string(file)) {

@@ -1,17 +1,17 @@
-package testcases
+package lint
 
-// LintRule says what a code of [Lint] means. A code that begins with E is an
+// Rule says what a code of [Check] means. A code that begins with E is an
 // error, with W a warning.
-type LintRule struct {
+type Rule struct {
 	Code    string
 	Meaning string
 	Docs    string // page and heading
 }
 
-// LintRules returns every code, in order. Those below 100, with their meanings
+// Rules returns every code, in order. Those below 100, with their meanings
 // and places, are shared with the linter of the public benchmarks, which is why
 // some have two meanings; those from 100 on are our own.
-func LintRules() []LintRule {
+func Rules() []Rule {
 	const (
 		files    = "docs/cases.md#fields"
 		template = "docs/cases.md#how-the-answer-is-found"
@@ -19,7 +19,7 @@ func LintRules() []LintRule {
 		numbers  = "docs/graders.md#numeric_tolerance"
 		played   = "docs/cases.md#checking-cases"
 	)
-	return []LintRule{
+	return []Rule{
 		{"E000", "there is no such file or folder", files},
 		{"W000", "the name does not end as that of a case file; it is read as JSON, and a run refuses it", files},
 		{"E001", "the file cannot be read; or id is missing", files},

@@ -1,4 +1,4 @@
-package testcases
+package lint
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 )
 
 // kinds wants the parts of a config to be objects and lists.
-func (g *graderLint) kinds() {
+func (g *graderCheck) kinds() {
 	for _, part := range []struct{ key, code, want string }{
 		{"ground_truth", "E060", "an object"},
 		{"ground_truth_labels", "E062", "a list"},
@@ -24,7 +24,7 @@ func (g *graderLint) kinds() {
 }
 
 // thresholds wants shares to be between 0 and 1.
-func (g *graderLint) thresholds() {
+func (g *graderCheck) thresholds() {
 	scoring, _ := g.config.Get("scoring").(*pyvalue.Object)
 	switch g.kind {
 	case "label_set_jaccard", "jaccard_label_set":
@@ -36,7 +36,7 @@ func (g *graderLint) thresholds() {
 	}
 }
 
-func (g *graderLint) share(code string, object *pyvalue.Object, path, key string) {
+func (g *graderCheck) share(code string, object *pyvalue.Object, path, key string) {
 	n, _ := number(object.Get(key))
 	if isLess(n, new(big.Float)) || isLess(big.NewFloat(1), n) {
 		g.add(code, g.at(path+key), "want a share from 0 to 1, found %s", shown(object.Get(key)))
@@ -44,7 +44,7 @@ func (g *graderLint) share(code string, object *pyvalue.Object, path, key string
 }
 
 // doubtful warns of what is allowed, and probably not what was meant.
-func (g *graderLint) doubtful() {
+func (g *graderCheck) doubtful() {
 	has := g.config.Has
 	switch {
 	case g.kind == "numeric_tolerance" && has("tolerance") && has("tolerances"):
@@ -57,7 +57,7 @@ func (g *graderLint) doubtful() {
 }
 
 // percentages wants what is compared to be percentages: a sum of about 100.
-func (g *graderLint) percentages() {
+func (g *graderCheck) percentages() {
 	const sum, most = 100, 5
 	truth, _ := g.config.Get("ground_truth").(*pyvalue.Object)
 	distribution := truth

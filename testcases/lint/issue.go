@@ -1,4 +1,4 @@
-package testcases
+package lint
 
 import (
 	"fmt"
@@ -11,43 +11,43 @@ import (
 )
 
 // newIssue makes an issue whose level follows from the code.
-func newIssue(code, location, format string, args ...any) LintIssue {
-	level := LintWarning
+func newIssue(code, location, format string, args ...any) Issue {
+	level := LevelWarning
 	if strings.HasPrefix(code, "E") {
-		level = LintError
+		level = LevelError
 	}
-	return LintIssue{Level: level, Code: code, Location: location, Message: fmt.Sprintf(format, args...)}
+	return Issue{Level: level, Code: code, Location: location, Message: fmt.Sprintf(format, args...)}
 }
 
 // issues collects what is wrong with a case.
-type issues []LintIssue
+type issues []Issue
 
 // add adds an issue and returns it, for a fix to be added until the next call.
-func (l *issues) add(code, location, format string, args ...any) *LintIssue {
+func (l *issues) add(code, location, format string, args ...any) *Issue {
 	*l = append(*l, newIssue(code, location, format, args...))
 	return &(*l)[len(*l)-1]
 }
 
 // rename adds a fix that replaces the name of a member by the known one next to
 // it, if there is one near enough that object does not have.
-func (i *LintIssue) rename(key string, known []string, object *pyvalue.Object) {
+func (i *Issue) rename(key string, known []string, object *pyvalue.Object) {
 	if near := nearest(key, known); near != "" && !object.Has(near) {
-		i.Fix = &LintFix{Before: inJSON(pyvalue.String(key)), After: inJSON(pyvalue.String(near))}
+		i.Fix = &Fix{Before: inJSON(pyvalue.String(key)), After: inJSON(pyvalue.String(near))}
 	}
 }
 
 // correct adds a fix that replaces the value of a member by the known one next
 // to it, if there is one near enough.
-func (i *LintIssue) correct(key string, found pyvalue.Value, known []string) {
+func (i *Issue) correct(key string, found pyvalue.Value, known []string) {
 	text, _ := found.(pyvalue.String)
 	if near := nearest(string(text), known); near != "" {
 		i.replace(key, text, pyvalue.String(near))
 	}
 }
 
-func (i *LintIssue) replace(key string, before, after pyvalue.Value) {
+func (i *Issue) replace(key string, before, after pyvalue.Value) {
 	name := inJSON(pyvalue.String(key)) + ": "
-	i.Fix = &LintFix{Before: name + inJSON(before), After: name + inJSON(after)}
+	i.Fix = &Fix{Before: name + inJSON(before), After: name + inJSON(after)}
 }
 
 func inJSON(v pyvalue.Value) string {

@@ -1,4 +1,4 @@
-package testcases_test
+package lint_test
 
 import (
 	"bytes"
@@ -13,16 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/testcases"
+	"assay/testcases/lint"
 )
 
 // lintAll lints paths of a folder and returns "file code location" of each
 // issue, and the file alone where there is none.
-func lintAll(t *testing.T, dir string, opts testcases.LintOptions, paths ...string) []string {
+func lintAll(t *testing.T, dir string, opts lint.Options, paths ...string) []string {
 	t.Helper()
 	for i := range paths {
 		paths[i] = filepath.Join(dir, paths[i])
 	}
-	report, err := testcases.Lint(paths, opts)
+	report, err := lint.Check(paths, opts)
 	require.NoError(t, err)
 	found := []string{}
 	for _, result := range report.Results {
@@ -58,7 +59,7 @@ func TestLintFormats(t *testing.T) {
 			"c.yaml": "id: a\ntask: t\ntags: []\n---\n- " + two + "\n- {id: c, task: '', tags: [1]}\n", "c.yml": one + "\n---\na: [", "e.yaml": "# nothing\n", "e.jsonl": "\n",
 			"c.txt": one, "c.JSON": "[]", "d.txt": "id: a",
 		})
-		require.Equal(t, want, lintAll(t, dir, testcases.LintOptions{}, name))
+		require.Equal(t, want, lintAll(t, dir, lint.Options{}, name))
 	}
 }
 
@@ -72,7 +73,7 @@ func TestLintPaths(t *testing.T) {
 	})
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder.json"), 0o700))
 	var log bytes.Buffer
-	opts := testcases.LintOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	opts := lint.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	require.Equal(t, []string{"a/deep/y.yaml:1", "a/z.json", "b.json", "noid.json E001"}, lintAll(t, dir, opts, "."))
 	require.Contains(t, log.String(), "manifest.json")
 	require.Contains(t, log.String(), "rows.json")
@@ -81,12 +82,12 @@ func TestLintPaths(t *testing.T) {
 	require.Equal(t, []string{"x*.json E000"}, lintAll(t, dir, opts, "x*.json"))
 	require.Empty(t, lintAll(t, dir, opts, "folder.json"))
 
-	pattern := func(p string) []string { return lintAll(t, dir, testcases.LintOptions{Pattern: p}, ".") }
+	pattern := func(p string) []string { return lintAll(t, dir, lint.Options{Pattern: p}, ".") }
 	require.Equal(t, []string{"a/deep/y.yaml:1", "a/z.json"}, pattern("a/**/[yz].*"))
 	require.Equal(t, []string{"c.txt W000"}, pattern("*.txt"))
 	require.Equal(t, []string{"a/z.json"}, pattern("*/*.json"))
 	require.Contains(t, pattern("**/manifest.json"), "manifest.json[0] E001", "what the pattern names is linted, whatever it is")
-	_, err := testcases.Lint([]string{dir}, testcases.LintOptions{Pattern: "**/[a"})
+	_, err := lint.Check([]string{dir}, lint.Options{Pattern: "**/[a"})
 	require.ErrorContains(t, err, `pattern "**/[a": syntax error in pattern`)
 }
 
@@ -96,8 +97,8 @@ func TestLintUnreadable(t *testing.T) {
 	require.NoError(t, os.Truncate(filepath.Join(dir, "big.json"), 17<<20))
 	writeFile(t, filepath.Join(dir, "long.json"), "["+strings.Repeat("1,", 100_000)+"1]")
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "link.json")))
-	require.Equal(t, []string{"big.json E001", "long.json E001", "link.json E000"}, lintAll(t, dir, testcases.LintOptions{}, "big.json", "long.json", "link.json"))
-	require.Equal(t, []string{"link.json E001"}, lintAll(t, dir, testcases.LintOptions{}, "."), "a large file in a folder is data")
+	require.Equal(t, []string{"big.json E001", "long.json E001", "link.json E000"}, lintAll(t, dir, lint.Options{}, "big.json", "long.json", "link.json"))
+	require.Equal(t, []string{"link.json E001"}, lintAll(t, dir, lint.Options{}, "."), "a large file in a folder is data")
 }
 
 // TestLintPipes: nobody waits for what a pipe in a folder may bring.
@@ -106,7 +107,7 @@ func TestLintPipes(t *testing.T) {
 	dir := folder(t, map[string]string{"a.json": "{" + sound + "}"})
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "b.json"), 0o600))
 	require.NoError(t, os.Symlink("b.json", filepath.Join(dir, "c.json")))
-	require.Equal(t, []string{"a.json"}, lintAll(t, dir, testcases.LintOptions{}, "."))
+	require.Equal(t, []string{"a.json"}, lintAll(t, dir, lint.Options{}, "."))
 	cases, err := testcases.Load([]string{dir}, testcases.Options{})
 	require.NoError(t, err)
 	require.Len(t, cases, 1)
@@ -118,8 +119,8 @@ func TestLintCategory(t *testing.T) {
 		"a.json": "{" + sound + "}", "b.json": strings.ReplaceAll("{"+sound+"}", `"qc"`, `"clustering"`),
 		"c.json": unsound(`"metadata": null`), "d.json": `{"id": "d", "task": `, "e.json": `{"id": "e", "task": "", "metadata": {"task": ["qc"]}}`,
 	})
-	require.Equal(t, []string{"a.json", "d.json E001"}, lintAll(t, dir, testcases.LintOptions{Category: "qc"}, "."))
-	require.Equal(t, []string{"d.json E001"}, lintAll(t, dir, testcases.LintOptions{Category: "none"}, "."))
+	require.Equal(t, []string{"a.json", "d.json E001"}, lintAll(t, dir, lint.Options{Category: "qc"}, "."))
+	require.Equal(t, []string{"d.json E001"}, lintAll(t, dir, lint.Options{Category: "none"}, "."))
 }
 
 // TestLintTwins: no two cases of a run may share an id. Blank ones are reported
@@ -130,11 +131,11 @@ func TestLintTwins(t *testing.T) {
 		"a.json": `[{"id": "a", "task": "t", "tags": []}, {"id": "", "task": "t", "tags": []}, {"id": "", "task": "t", "tags": []}]`,
 		"b.yaml": "id: a\ntask: t\ntags: []\n",
 	})
-	require.Equal(t, []string{"a.json[0]", "a.json[1] E002", "a.json[2] E002", "b.yaml:1 W100 id"}, lintAll(t, dir, testcases.LintOptions{}, "."))
-	report, err := testcases.Lint([]string{dir}, testcases.LintOptions{})
+	require.Equal(t, []string{"a.json[0]", "a.json[1] E002", "a.json[2] E002", "b.yaml:1 W100 id"}, lintAll(t, dir, lint.Options{}, "."))
+	report, err := lint.Check([]string{dir}, lint.Options{})
 	require.NoError(t, err)
 	require.Equal(t, dir+`/a.json[0] has the same id "a": no two cases of a run may share one`, report.Results[3].Issues[0].Message)
-	require.Equal(t, testcases.LintSummary{Checked: 4, Passed: 2, Errors: 2, Warnings: 1}, report.Summary)
+	require.Equal(t, lint.Summary{Checked: 4, Passed: 2, Errors: 2, Warnings: 1}, report.Summary)
 }
 
 // TestLintForeignTwins: files of the public benchmarks share ids without an
@@ -143,7 +144,7 @@ func TestLintForeignTwins(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"a.json": "{" + sound + "}", "b.json": "{" + sound + "}", "c.json": "[{" + sound + "}, {" + sound + "}]"})
 	var log bytes.Buffer
-	opts := testcases.LintOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	opts := lint.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	require.Equal(t, []string{"a.json", "b.json", "c.json[0]", "c.json[1]"}, lintAll(t, dir, opts, "."))
 	require.Equal(t, 3, strings.Count(log.String(), "two files have one id"))
 }
@@ -154,7 +155,7 @@ func TestLintRefusals(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"a.json": "{" + sound + `, "notes": 5, "data_node": ["latch://1.account/a/x", "latch://1.account/b/x"]}`})
 	var log bytes.Buffer
-	opts := testcases.LintOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	opts := lint.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	require.Equal(t, []string{"a.json"}, lintAll(t, dir, opts, "."))
 	require.Contains(t, log.String(), "field notes: want a string, found integer")
 	require.Contains(t, log.String(), "field data_node[1]: ")
@@ -176,14 +177,14 @@ func TestLintFolder(t *testing.T) {
 	})
 	require.Equal(t, []string{
 		"broken.json E001", "empty.json E001", "empty.json E003", "empty.json E005", "empty.json W010", "list.json E002", "no-id.json E001", "none.json E001", "text.json E002",
-	}, lintAll(t, dir, testcases.LintOptions{}, "."))
+	}, lintAll(t, dir, lint.Options{}, "."))
 }
 
 // TestLintJSON: the form that programs read.
 func TestLintJSON(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"a.json": "{" + sound + "}", "b.json": graded("Exact", "{}")})
-	report, err := testcases.Lint([]string{dir}, testcases.LintOptions{})
+	report, err := lint.Check([]string{dir}, lint.Options{})
 	require.NoError(t, err)
 	for i := range report.Results[1].Issues {
 		report.Results[1].Issues[i].Message = "…"
@@ -199,7 +200,7 @@ func TestLintJSON(t *testing.T) {
 // TestLintFixes: what a program could mend, and what it should leave alone.
 func TestLintFixes(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]testcases.LintFix{
+	for text, want := range map[string]lint.Fix{
 		unsound(`"note": 1`):                                               {Before: `"note"`, After: `"notes"`},
 		unsound(`"Graders": 1`):                                            {Before: `"Graders"`, After: `"graders"`},
 		unsound(`"difficulty": 1`):                                         {},
@@ -216,7 +217,7 @@ func TestLintFixes(t *testing.T) {
 	} {
 		issues := lintFile(t, "c.json", text).Results[0].Issues
 		require.Len(t, issues, 1, text)
-		if want == (testcases.LintFix{}) {
+		if want == (lint.Fix{}) {
 			require.Nil(t, issues[0].Fix, text)
 			continue
 		}

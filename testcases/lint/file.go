@@ -1,4 +1,4 @@
-package testcases
+package lint
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/testcases"
 	"assay/testcases/grading/pyvalue"
 )
 
@@ -24,22 +25,22 @@ const (
 
 // filesToLint lists the files of paths, each once. A path that leads to no file
 // is one with an error.
-func filesToLint(paths []string, pattern string) []foundFile {
-	var files []foundFile
+func filesToLint(paths []string, pattern string) []testcases.FoundFile {
+	var files []testcases.FoundFile
 	for _, name := range paths {
-		found, err := findOne(name)
+		found, err := testcases.FindFiles(name)
 		if info, statErr := os.Stat(name); pattern != "" && statErr == nil && info.IsDir() {
-			found, err = walk(name, func(file string) bool { return matches(name, file, pattern) })
+			found, err = testcases.WalkFiles(name, func(file string) bool { return matches(name, file, pattern) })
 			for i := range found {
-				found[i].named = true
+				found[i].Named = true
 			}
 		}
 		if err != nil {
-			found = []foundFile{{path: name, err: err}}
+			found = []testcases.FoundFile{{Path: name, Err: err}}
 		}
 		files = append(files, found...)
 	}
-	return once(files)
+	return testcases.UniqueFiles(files)
 }
 
 // matches says whether a file in a folder is one that the pattern names.
@@ -85,71 +86,71 @@ func newLinter(data map[string]string) *linter {
 }
 
 // file lints each case of a file; none is a file that was passed over.
-func (l *linter) file(f foundFile) []linted {
-	text, err := f.read()
+func (l *linter) file(f testcases.FoundFile) []result {
+	text, err := readFile(f)
 	switch {
-	case f.err != nil:
-		return []linted{notRead(f.path, "E000", f.err)}
+	case f.Err != nil:
+		return []result{notRead(f.Path, "E000", f.Err)}
 	case err != nil:
-		return []linted{notRead(f.path, "E001", err)}
-	case !f.named && (len(text) > maxLinted || !looksMeant(f.path, text)):
+		return []result{notRead(f.Path, "E001", err)}
+	case !f.Named && (len(text) > maxLinted || !looksMeant(f.Path, text)):
 		return nil
 	case len(text) > maxLinted:
-		return []linted{notRead(f.path, "E001", fmt.Errorf("%s: larger than %d MiB, which is no file of cases", f.path, maxLinted>>20))}
+		return []result{notRead(f.Path, "E001", fmt.Errorf("%s: larger than %d MiB, which is no file of cases", f.Path, maxLinted>>20))}
 	}
-	return l.text(f.path, text)
+	return l.text(f.Path, text)
 }
 
 // text lints each case of a file that has been read.
-func (l *linter) text(path string, text []byte) []linted {
-	var results []linted
-	for i, e := range lintEntries(path, text) {
-		result := linted{LintResult: LintResult{File: e.where}}
-		object, isObject := e.value.(*pyvalue.Object)
+func (l *linter) text(path string, text []byte) []result {
+	var results []result
+	for i, e := range parseEntries(path, text) {
+		result := result{Result: Result{File: e.Place}}
+		object, isObject := e.Value.(*pyvalue.Object)
 		switch {
-		case e.err != nil:
-			result = notRead(e.where, "E001", e.err)
+		case e.Err != nil:
+			result = notRead(e.Place, "E001", e.Err)
 		case !isObject:
-			result = notRead(e.where, "E002", fmt.Errorf("want a case, which is an object, found %s", pyvalue.KindOf(e.value)))
+			result = notRead(e.Place, "E002", fmt.Errorf("want a case, which is an object, found %s", pyvalue.KindOf(e.Value)))
 		default:
 			result.object = object
-			result.LintResult = l.lintCase(object, Source{File: path, Index: i, where: e.where})
+			result.Result = l.checkCase(object, testcases.Source{File: path, Index: i, Place: e.Place})
 		}
-		if !isCaseName(path) {
-			result.Issues = append(issues{newIssue("W000", "", "a case file is named %s; assay run would refuse this one", caseNames)}, result.Issues...)
+		if !testcases.IsCaseFile(path) {
+			result.Issues = append(issues{newIssue("W000", "", "a case file is named %s; assay run would refuse this one", testcases.CaseFileNames)}, result.Issues...)
 		}
 		results = append(results, result)
 	}
 	return results
 }
 
-func notRead(where, code string, err error) linted {
-	return linted{LintResult: LintResult{File: where, Issues: issues{newIssue(code, "", "%v", err)}}}
+func notRead(where, code string, err error) result {
+	return result{Result: Result{File: where, Issues: issues{newIssue(code, "", "%v", err)}}}
 }
 
-// lintEntries is parse for files of any name. It returns one entry at least.
-func lintEntries(path string, text []byte) []entry {
-	var entries []entry
-	if isCaseName(path) {
-		entries = parse(path, text)
+// parseEntries is parse for files of any name. It returns one entry at least.
+func parseEntries(path string, text []byte) []testcases.Entry {
+	var entries []testcases.Entry
+	if testcases.IsCaseFile(path) {
+		entries = testcases.ParseEntries(path, text)
 	} else {
-		entries = parseJSON(path, string(text))
+		entries = testcases.ParseJSONEntries(path, string(text))
 	}
 	switch {
 	case len(entries) == 0:
-		return []entry{{where: path, value: pyvalue.List{}}}
+		return []testcases.Entry{{Place: path, Value: pyvalue.List{}}}
 	case len(entries) > maxEntries:
-		return []entry{{where: path, err: fmt.Errorf("%s: a list of %d, more than %d, is no file of cases", path, len(entries), maxEntries)}}
+		return []testcases.Entry{{Place: path, Err: fmt.Errorf("%s: a list of %d, more than %d, is no file of cases", path, len(entries), maxEntries)}}
 	}
 	return entries
 }
 
 // read returns what is in the file, or so much of it that it is too large.
-func (f foundFile) read() ([]byte, error) {
-	if f.err != nil {
-		return nil, f.err
+func readFile(f testcases.FoundFile) ([]byte, error) {
+	if f.Err != nil {
+		return nil, f.Err
 	}
-	file, err := os.Open(f.path)
+	file, err := os.Open(f.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -165,14 +166,14 @@ func looksMeant(name string, text []byte) bool {
 	case filepath.Base(name) == "manifest.json":
 		return false
 	case filepath.Ext(name) != ".json":
-		return mayHoldCases(text) || hasKey(text, "task")
+		return testcases.MayHoldCases(text) || testcases.HasKey(text, "task")
 	}
 	v, err := pyvalue.Decode(string(text))
 	switch v := v.(type) {
 	case *pyvalue.Object:
 		return v.Len() == 0 || slices.ContainsFunc([]string{"task", "grader", "graders", "data_node"}, v.Has)
 	case pyvalue.List:
-		return len(v) == 0 || mayHoldCases(text)
+		return len(v) == 0 || testcases.MayHoldCases(text)
 	default:
 		return err != nil || v != nil
 	}

@@ -1,26 +1,27 @@
-package testcases
+package lint
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"assay/testcases"
 	"assay/testcases/grading/pyvalue"
 )
 
-// caseLint lints one case.
-type caseLint struct {
+// caseCheck lints one case.
+type caseCheck struct {
 	*linter
 	issues
 
 	object   *pyvalue.Object
-	refusals []string // see [LintResult]
+	refusals []string // see [Result]
 	ours     bool     // it has a field of our own, so what the public benchmarks want of theirs does not hold
 }
 
-// lintCase finds what is wrong with a case, in the order of its fields.
-func (l *linter) lintCase(object *pyvalue.Object, source Source) LintResult {
-	c := &caseLint{linter: l, object: object, ours: isOurs(object)}
+// checkCase finds what is wrong with a case, in the order of its fields.
+func (l *linter) checkCase(object *pyvalue.Object, source testcases.Source) Result {
+	c := &caseCheck{linter: l, object: object, ours: isOurs(object)}
 	c.required()
 	c.metadata()
 	c.dataNode()
@@ -29,7 +30,7 @@ func (l *linter) lintCase(object *pyvalue.Object, source Source) LintResult {
 	c.answerFields()
 	c.unknownFields()
 	read := c.loading(source)
-	return LintResult{File: source.String(), Issues: c.issues, Case: &read, Refusals: c.refusals}
+	return Result{File: source.String(), Issues: c.issues, Case: &read, Refusals: c.refusals}
 }
 
 // isOurs says whether a case has a field that the public format does not have.
@@ -42,7 +43,7 @@ func ownFields() []string {
 	return []string{"oracle", "requires", "files", "setup", "limits", "kernel", "tags"}
 }
 
-func (c *caseLint) required() {
+func (c *caseCheck) required() {
 	if id := c.object.Get("id"); id == nil {
 		c.add("E001", "", "id is missing: give the case a name of its own")
 	} else if text, ok := id.(pyvalue.String); !ok || isBlank(string(text)) {
@@ -65,7 +66,7 @@ func (c *caseLint) required() {
 }
 
 // unknownFields warns of members that nobody reads.
-func (c *caseLint) unknownFields() {
+func (c *caseCheck) unknownFields() {
 	known := append([]string{"id", "task", "data_node", "grader", "graders", "notes", "metadata", "canary"}, ownFields()...)
 	timeouts := []string{"timeout", "agent_timeout", "download_timeout"}
 	for key := range c.object.All() {
@@ -84,7 +85,7 @@ func (c *caseLint) unknownFields() {
 	}
 }
 
-func (c *caseLint) unknownMembers(code, path string, object *pyvalue.Object, known []string) {
+func (c *caseCheck) unknownMembers(code, path string, object *pyvalue.Object, known []string) {
 	for key := range object.All() {
 		if !slices.Contains(known, key) {
 			c.add(code, path+"."+key, "there is no such field: it is ignored").rename(key, known, object)
@@ -94,13 +95,13 @@ func (c *caseLint) unknownMembers(code, path string, object *pyvalue.Object, kno
 
 // loading reports what a run would refuse and nothing else here has said. In the
 // public format that is no issue, as its own linter does not look for it.
-func (c *caseLint) loading(source Source) Case {
-	read, faults := readObject(c.object, source, c.data)
+func (c *caseCheck) loading(source testcases.Source) testcases.Case {
+	read, faults := testcases.ReadFields(c.object, source, c.data)
 	for _, f := range faults {
 		switch code := c.codeOf(f); {
 		case code == "":
 		case c.ours:
-			c.add(code, f.field, "%s", f.text)
+			c.add(code, f.Field, "%s", f.Text)
 		default:
 			c.refusals = append(c.refusals, f.Error())
 		}
@@ -113,21 +114,21 @@ func (c *caseLint) loading(source Source) Case {
 
 // missingData tells of local files that are not there, which they may well be
 // where the case is run.
-func (c *caseLint) missingData(read Case) {
+func (c *caseCheck) missingData(read testcases.Case) {
 	for _, d := range read.Data {
 		if d.Path == "" {
 			continue
 		}
-		if err := d.check(); err != nil {
+		if err := d.Check(); err != nil {
 			c.refusals = append(c.refusals, fmt.Sprintf("data %s: %v", d.Name, err))
 		}
 	}
 }
 
 // codeOf returns the code of a fault, empty for one that has been reported.
-func (c *caseLint) codeOf(f fault) string {
-	field, _, _ := strings.Cut(strings.ReplaceAll(f.field, "[", "."), ".")
-	if field == "metadata" && !c.ours || field == "data_node" && f.kind {
+func (c *caseCheck) codeOf(f testcases.Fault) string {
+	field, _, _ := strings.Cut(strings.ReplaceAll(f.Field, "[", "."), ".")
+	if field == "metadata" && !c.ours || field == "data_node" && f.WrongKind {
 		return ""
 	}
 	return map[string]string{

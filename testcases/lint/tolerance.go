@@ -1,4 +1,4 @@
-package testcases
+package lint
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 )
 
 // tolerances lints the tolerances of any grader.
-func (g *graderLint) tolerances() {
+func (g *graderCheck) tolerances() {
 	v := g.config.Get("tolerances")
 	if isAbsent(v) {
 		return
@@ -30,7 +30,7 @@ func (g *graderLint) tolerances() {
 	}
 }
 
-func (g *graderLint) tolerance(at string, t *pyvalue.Object) {
+func (g *graderCheck) tolerance(at string, t *pyvalue.Object) {
 	known := []string{"absolute", "relative", "min", "max"}
 	kind := t.Get("type")
 	name, _ := kind.(pyvalue.String)
@@ -61,7 +61,7 @@ func (g *graderLint) tolerance(at string, t *pyvalue.Object) {
 }
 
 // fieldsWithoutTolerance warns of fields that must be met exactly.
-func (g *graderLint) fieldsWithoutTolerance() {
+func (g *graderCheck) fieldsWithoutTolerance() {
 	truth, hasTruth := g.config.Get("ground_truth").(*pyvalue.Object)
 	tolerances, isObject := g.config.Get("tolerances").(*pyvalue.Object)
 	if g.kind != "numeric_tolerance" || !hasTruth || !isObject && g.config.Has("tolerances") {
@@ -74,7 +74,7 @@ func (g *graderLint) fieldsWithoutTolerance() {
 	}
 }
 
-func (g *graderLint) negativeTolerances() {
+func (g *graderCheck) negativeTolerances() {
 	tolerances, _ := g.config.Get("tolerances").(*pyvalue.Object)
 	for field, entry := range tolerances.All() {
 		tolerance, _ := entry.(*pyvalue.Object)
@@ -87,7 +87,7 @@ func (g *graderLint) negativeTolerances() {
 }
 
 // ranges lints the ranges of any grader: all that is wrong is one issue.
-func (g *graderLint) ranges() {
+func (g *graderCheck) ranges() {
 	v := g.config.Get("ranges")
 	if isAbsent(v) {
 		return

@@ -1,4 +1,4 @@
-package testcases_test
+package lint_test
 
 import "strings"
 

@@ -1,4 +1,7 @@
-package testcases
+// Package lint finds what is wrong with case files, or probably not meant, without
+// running them: see [Check]. Codes, levels and places below 100 are shared with the
+// linter of the public benchmarks.
+package lint
 
 import (
 	"fmt"
@@ -9,11 +12,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"assay/testcases"
 	"assay/testcases/grading/pyvalue"
 )
 
-// LintOptions changes what is linted. The zero LintOptions lints every case.
-type LintOptions struct {
+// Options changes what is linted. The zero Options lints every case.
+type Options struct {
 	// Pattern says which files of a folder are linted: a path relative to it, in
 	// which ** is any number of folders. Empty: every name of a case file, less
 	// files in which no case can be; those are passed over.
@@ -27,70 +31,70 @@ type LintOptions struct {
 	Log *slog.Logger
 }
 
-// LintReport is what [Lint] has found. Its JSON form is read by programs.
-type LintReport struct {
-	Summary LintSummary  `json:"summary"`
-	Results []LintResult `json:"results"` // in the order of the paths, and of the cases in a file
+// Report is what [Check] has found. Its JSON form is read by programs.
+type Report struct {
+	Summary Summary  `json:"summary"`
+	Results []Result `json:"results"` // in the order of the paths, and of the cases in a file
 }
 
-// LintSummary counts over all results.
-type LintSummary struct {
+// Summary counts over all results.
+type Summary struct {
 	Checked  int `json:"files_checked"`
 	Passed   int `json:"files_passed"`
 	Errors   int `json:"total_errors"`
 	Warnings int `json:"total_warnings"`
 }
 
-// LintResult is about one file, or about one case of a file that holds several.
-type LintResult struct {
-	File     string      `json:"file"`   // as [Source.String] has it
-	Passed   bool        `json:"passed"` // it has no errors
-	Errors   int         `json:"errors"`
-	Warnings int         `json:"warnings"`
-	Issues   []LintIssue `json:"issues"` // never nil
+// Result is about one file, or about one case of a file that holds several.
+type Result struct {
+	File     string  `json:"file"`   // as [Source.String] has it
+	Passed   bool    `json:"passed"` // it has no errors
+	Errors   int     `json:"errors"`
+	Warnings int     `json:"warnings"`
+	Issues   []Issue `json:"issues"` // never nil
 
-	Case *Case `json:"-"` // as it would be run; nil: it has errors
+	Case *testcases.Case `json:"-"` // as it would be run; nil: it has errors
 
 	// Refusals are why a run would not take the case, where that is no issue:
 	// data is missing, or its own linter does not mind. They are logged.
 	Refusals []string `json:"-"`
 }
 
-// Levels of a [LintIssue].
+// Levels of a [Issue].
 const (
-	LintError   = "error"   // the case cannot be run, or can never be passed
-	LintWarning = "warning" // it can be run, but something looks wrong
+	LevelError   = "error"   // the case cannot be run, or can never be passed
+	LevelWarning = "warning" // it can be run, but something looks wrong
 )
 
-// LintIssue is one thing that is wrong. What its code means is in [LintRules].
-type LintIssue struct {
-	Level    string   `json:"level"`
-	Code     string   `json:"code"`
-	Message  string   `json:"message"`
-	Location string   `json:"location,omitempty"` // the field; empty: the case as a whole
-	Fix      *LintFix `json:"fix,omitempty"`      // nil: there is none that a program could make
-	Docs     string   `json:"docs,omitempty"`     // page and heading to read
+// Issue is one thing that is wrong. What its code means is in [Rules].
+type Issue struct {
+	Level    string `json:"level"`
+	Code     string `json:"code"`
+	Message  string `json:"message"`
+	Location string `json:"location,omitempty"` // the field; empty: the case as a whole
+	Fix      *Fix   `json:"fix,omitempty"`      // nil: there is none that a program could make
+	Docs     string `json:"docs,omitempty"`     // page and heading to read
 }
 
-// LintFix is text to replace in the case, in JSON.
-type LintFix struct {
+// Fix is text to replace in the case, in JSON.
+type Fix struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// Lint checks the cases of files, folders and glob patterns. All that is wrong
+// Check checks the cases of files, folders and glob patterns. All that is wrong
 // with them is in the report, a path that does not exist and a file that cannot
 // be read too; a file without errors loads and passes [CheckRun], unless W000,
 // W100 or its Refusals say otherwise. The error is about opts: a malformed pattern.
-func Lint(paths []string, opts LintOptions) (LintReport, error) {
+func Check(paths []string, opts Options) (Report, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	if _, err := path.Match(strings.ReplaceAll(opts.Pattern, "**", "*"), ""); err != nil {
-		return LintReport{}, fmt.Errorf("pattern %q: %w", opts.Pattern, err)
+		return Report{}, fmt.Errorf("pattern %q: %w", opts.Pattern, err)
 	}
 	files := filesToLint(paths, opts.Pattern)
-	found := make([][]linted, len(files))
+	found := make([][]result, len(files))
 	l := newLinter(opts.Data)
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -103,22 +107,22 @@ func Lint(paths []string, opts LintOptions) (LintReport, error) {
 	_ = group.Wait() // what went wrong is in found
 	for i, f := range files {
 		if found[i] == nil {
-			opts.Log.Info("no case in file", "file", f.path)
+			opts.Log.Info("no case in file", "file", f.Path)
 		}
 	}
-	return report(found, opts), nil
+	return newReport(found, opts), nil
 }
 
-// linted is a result in the making.
-type linted struct {
-	LintResult
+// result is a result in the making.
+type result struct {
+	Result
 	object *pyvalue.Object // the case; nil when there is none to read
 }
 
-func report(found [][]linted, opts LintOptions) LintReport {
-	r := LintReport{Results: []LintResult{}}
+func newReport(found [][]result, opts Options) Report {
+	r := Report{Results: []Result{}}
 	docs := map[string]string{}
-	for _, rule := range LintRules() {
+	for _, rule := range Rules() {
 		docs[rule.Code] = rule.Docs
 	}
 	ids := idCheck{first: map[pyvalue.String]place{}, log: opts.Log}
@@ -131,7 +135,7 @@ func report(found [][]linted, opts LintOptions) LintReport {
 			for _, refusal := range c.Refusals {
 				opts.Log.Warn("a run would not take the case", "file", c.File, "reason", refusal)
 			}
-			r.add(c.LintResult, docs)
+			r.add(c.Result, docs)
 		}
 	}
 	return r
@@ -156,7 +160,7 @@ type place struct {
 
 // check reports an id that another case has. Files of the public benchmarks do
 // share ids, and their own linter does not mind: of those only the log speaks.
-func (ids *idCheck) check(c *linted, file int) {
+func (ids *idCheck) check(c *result, file int) {
 	id, ok := c.object.Get("id").(pyvalue.String)
 	if !ok || isBlank(string(id)) {
 		return
@@ -173,9 +177,9 @@ func (ids *idCheck) check(c *linted, file int) {
 }
 
 // add counts a result in.
-func (r *LintReport) add(result LintResult, docs map[string]string) {
+func (r *Report) add(result Result, docs map[string]string) {
 	found := result.Issues
-	result.Issues, result.Passed = []LintIssue{}, true
+	result.Issues, result.Passed = []Issue{}, true
 	r.Results = append(r.Results, result)
 	r.Summary.Checked++
 	r.Summary.Passed++
@@ -185,10 +189,10 @@ func (r *LintReport) add(result LintResult, docs map[string]string) {
 	}
 }
 
-// Add adds an issue, of one of the [LintRules], to the result with that index.
-func (r *LintReport) Add(i int, code, location, message string) {
+// Add adds an issue, of one of the [Rules], to the result with that index.
+func (r *Report) Add(i int, code, location, message string) {
 	issue := newIssue(code, location, "%s", message)
-	for _, rule := range LintRules() {
+	for _, rule := range Rules() {
 		if rule.Code == code {
 			issue.Docs = rule.Docs
 		}
@@ -196,10 +200,10 @@ func (r *LintReport) Add(i int, code, location, message string) {
 	r.count(i, issue)
 }
 
-func (r *LintReport) count(i int, issue LintIssue) {
+func (r *Report) count(i int, issue Issue) {
 	result := &r.Results[i]
 	result.Issues = append(result.Issues, issue)
-	if issue.Level == LintWarning {
+	if issue.Level == LevelWarning {
 		result.Warnings++
 		r.Summary.Warnings++
 		return

@@ -1,4 +1,4 @@
-package testcases
+package lint
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // metadata wants the four values by which the public benchmarks sort their
 // cases. Kits and horizons are those that occur in their files; a new one is
 // not wrong.
-func (c *caseLint) metadata() {
+func (c *caseCheck) metadata() {
 	metadata, ok := c.object.Get("metadata").(*pyvalue.Object)
 	if !ok || c.ours {
 		return
@@ -25,7 +25,7 @@ func (c *caseLint) metadata() {
 	c.oneOf(metadata, "eval_type", "W001", "E016", "scientific", "procedural", "observational")
 }
 
-func (c *caseLint) oneOf(metadata *pyvalue.Object, key, missing, unknown string, known ...string) {
+func (c *caseCheck) oneOf(metadata *pyvalue.Object, key, missing, unknown string, known ...string) {
 	want := "one of " + strings.Join(known, ", ")
 	v := metadata.Get(key)
 	text, isText := v.(pyvalue.String)
@@ -38,7 +38,7 @@ func (c *caseLint) oneOf(metadata *pyvalue.Object, key, missing, unknown string,
 }
 
 // dataNode wants addresses of the platform, or in a case of ours any text.
-func (c *caseLint) dataNode() {
+func (c *caseCheck) dataNode() {
 	switch v := c.object.Get("data_node").(type) {
 	case nil, pyvalue.Null:
 	case pyvalue.String:
@@ -57,7 +57,7 @@ func (c *caseLint) dataNode() {
 	}
 }
 
-func (c *caseLint) address(at, name string) {
+func (c *caseCheck) address(at, name string) {
 	if !c.ours && !c.platform.MatchString(name) {
 		c.add("E021", at, "%s is no latch://NUMBER.account/PATH and no latch://NUMBER.node; a path is for cases with fields of Assay's own, such as tags", shown(pyvalue.String(name)))
 	}

@@ -1,4 +1,4 @@
-package testcases
+package lint
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ type graderObject struct {
 	object *pyvalue.Object
 }
 
-func (c *caseLint) graderObjects() []graderObject {
+func (c *caseCheck) graderObjects() []graderObject {
 	var found []graderObject
 	if object, ok := c.object.Get("grader").(*pyvalue.Object); ok {
 		found = append(found, graderObject{"grader", object})
@@ -34,7 +34,7 @@ func (c *caseLint) graderObjects() []graderObject {
 // graders lints grader and graders. What is wrong with the choice between them
 // comes between the two, and when something is, the entries of graders are not
 // looked at.
-func (c *caseLint) graders() {
+func (c *caseCheck) graders() {
 	entries := c.graderObjects()
 	one, isObject := c.object.Get("grader").(*pyvalue.Object)
 	if isObject {
@@ -52,7 +52,7 @@ func (c *caseLint) graders() {
 
 // choiceOfGraders wants either grader or a list of at least one object. A grader
 // that is no object counts here again.
-func (c *caseLint) choiceOfGraders() (ok bool) {
+func (c *caseCheck) choiceOfGraders() (ok bool) {
 	before := len(c.issues)
 	one, several := c.object.Get("grader"), c.object.Get("graders")
 	_, isObject := one.(*pyvalue.Object)
@@ -78,16 +78,16 @@ func (c *caseLint) choiceOfGraders() (ok bool) {
 	return len(c.issues) == before
 }
 
-// graderLint lints one grader, whose type is known.
-type graderLint struct {
-	*caseLint
+// graderCheck lints one grader, whose type is known.
+type graderCheck struct {
+	*caseCheck
 	path   string
 	kind   string
 	spec   graderSpec
 	config *pyvalue.Object
 }
 
-func (c *caseLint) grader(entry graderObject) {
+func (c *caseCheck) grader(entry graderObject) {
 	kind, config := entry.object.Get("type"), entry.object.Get("config")
 	name, _ := kind.(pyvalue.String)
 	spec, known := c.specs[string(name)]
@@ -102,21 +102,21 @@ func (c *caseLint) grader(entry graderObject) {
 	case !isObject:
 		c.add("E034", entry.path+".config", "want an object, found %s", shown(config))
 	case known:
-		g := &graderLint{caseLint: c, path: entry.path, kind: string(name), spec: spec, config: object}
+		g := &graderCheck{caseCheck: c, path: entry.path, kind: string(name), spec: spec, config: object}
 		g.lint()
 	}
 }
 
 // older says whether a type is one of the older set, which grades here, in a case
 // that is ours: elsewhere nobody knows it.
-func (c *caseLint) older(kind string) bool {
+func (c *caseCheck) older(kind string) bool {
 	_, known := c.specs[kind]
 	return c.ours && !known && slices.Contains(grading.Types(), kind)
 }
 
-func (c *caseLint) types() []string { return slices.Sorted(maps.Keys(c.specs)) }
+func (c *caseCheck) types() []string { return slices.Sorted(maps.Keys(c.specs)) }
 
-func (c *caseLint) unknownType(at string, kind pyvalue.Value) {
+func (c *caseCheck) unknownType(at string, kind pyvalue.Value) {
 	name, _ := kind.(pyvalue.String)
 	if slices.Contains(grading.Types(), string(name)) {
 		c.add("E032", at, "%s is a type of the older set only: it still grades here, and nowhere else", name)
@@ -127,9 +127,9 @@ func (c *caseLint) unknownType(at string, kind pyvalue.Value) {
 }
 
 // at is the location of a key of the config.
-func (g *graderLint) at(key string) string { return g.path + ".config." + key }
+func (g *graderCheck) at(key string) string { return g.path + ".config." + key }
 
-func (g *graderLint) lint() {
+func (g *graderCheck) lint() {
 	if g.spec.ours {
 		g.unreadKeys()
 		g.refusal()
@@ -146,7 +146,7 @@ func (g *graderLint) lint() {
 	g.doubtful()
 }
 
-func (g *graderLint) requiredKeys() {
+func (g *graderCheck) requiredKeys() {
 	for _, key := range g.spec.required {
 		switch {
 		case g.config.Has(key):
@@ -167,9 +167,9 @@ func (g *graderLint) requiredKeys() {
 	}
 }
 
-func (g *graderLint) keys() []string { return slices.Concat(g.spec.required, g.spec.optional) }
+func (g *graderCheck) keys() []string { return slices.Concat(g.spec.required, g.spec.optional) }
 
-func (g *graderLint) unreadKeys() {
+func (g *graderCheck) unreadKeys() {
 	for key := range g.config.All() {
 		if !slices.Contains(g.keys(), key) {
 			g.add("W030", g.at(key), "%s does not read it: it is ignored", g.kind).rename(key, g.keys(), g.config)
@@ -178,7 +178,7 @@ func (g *graderLint) unreadKeys() {
 }
 
 // refusal reports what a grader of our own says of its config.
-func (g *graderLint) refusal() {
+func (g *graderCheck) refusal() {
 	err := grading.Check(grading.Spec{Type: g.kind, Config: g.config, Field: g.path})
 	if err == nil {
 		return
@@ -198,7 +198,7 @@ type fieldsRead struct {
 }
 
 // fieldsRead lists what each grader of a known type reads of the answer.
-func (c *caseLint) fieldsRead() []fieldsRead {
+func (c *caseCheck) fieldsRead() []fieldsRead {
 	var read []fieldsRead
 	for _, entry := range c.graderObjects() {
 		name, _ := entry.object.Get("type").(pyvalue.String)

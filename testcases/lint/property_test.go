@@ -1,4 +1,4 @@
-package testcases_test
+package lint_test
 
 import (
 	"fmt"
@@ -10,18 +10,19 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/testcases"
+	"assay/testcases/lint"
 )
 
 // checkAgainstRun wants lint and a run to agree on a file: what has no error can
 // be run, and what lint says about running, which are codes from E100 on, is so.
 func checkAgainstRun(t require.TestingT, path, text string) {
-	report := testcases.LintText(path, []byte(text))
+	report := lint.CheckText(path, []byte(text))
 	errs, aboutRunning, odd := 0, 0, false
 	for _, result := range report.Results {
 		odd = odd || len(result.Refusals) > 0
 		for _, issue := range result.Issues {
 			odd = odd || issue.Code == "W000" || issue.Code == "W100"
-			if issue.Level == testcases.LintError {
+			if issue.Level == lint.LevelError {
 				errs++
 			}
 			if issue.Code >= "E100" && issue.Code <= "E999" {
@@ -30,7 +31,7 @@ func checkAgainstRun(t require.TestingT, path, text string) {
 		}
 	}
 	require.Equal(t, report.Summary.Errors, errs)
-	cases, err := testcases.LoadText(path, []byte(text))
+	cases, err := testcases.Parse(path, []byte(text), nil)
 	if err == nil {
 		err = testcases.CheckRun(cases)
 	}
@@ -83,7 +84,7 @@ func FuzzLint(f *testing.F) {
 			f.Add("c.json", c.text)
 		}
 	}
-	f.Add("c.json", full)
+	f.Add("c.json", caseWithAllFields)
 	f.Add("c.jsonl", "{\"id\": \"a\"}\n\nx")
 	f.Add("c.yaml", "id: a\ntask: b\ngraders: [&x {type: exact}, {<<: *x}]\n---\n- 0x1f\n- .nan\n")
 	f.Add("c.txt", "[{}]")
@@ -100,8 +101,8 @@ func BenchmarkLint(b *testing.B) {
 		writeFile(b, filepath.Join(dir, fmt.Sprintf("%03d.json", i)), strings.Replace("{"+sound+"}", `"a"`, fmt.Sprintf(`"a%d"`, i), 1))
 	}
 	for b.Loop() {
-		report, err := testcases.Lint([]string{dir}, testcases.LintOptions{})
+		report, err := lint.Check([]string{dir}, lint.Options{})
 		require.NoError(b, err)
-		require.Equal(b, testcases.LintSummary{Checked: 1000, Passed: 1000}, report.Summary)
+		require.Equal(b, lint.Summary{Checked: 1000, Passed: 1000}, report.Summary)
 	}
 }

@@ -1,4 +1,4 @@
-package testcases
+package lint
 
 import (
 	"strings"
@@ -23,7 +23,7 @@ type answerField struct {
 }
 
 // graderSpecs has the types that lint knows, by name. Those of the older set
-// which grade here too are left out: see [caseLint.older].
+// which grade here too are left out: see [caseCheck.older].
 func graderSpecs() map[string]graderSpec {
 	labels := graderSpec{
 		required: []string{"ground_truth_labels"}, optional: []string{"scoring", "answer_field"},

@@ -1,4 +1,4 @@
-package testcases
+package lint
 
 import (
 	"slices"
@@ -14,14 +14,14 @@ const (
 
 // task returns the text of the task, and whether it has one or none at all; one
 // that is no text has been reported.
-func (c *caseLint) task() (text string, ok bool) {
+func (c *caseCheck) task() (text string, ok bool) {
 	task := c.object.Get("task")
 	s, isText := task.(pyvalue.String)
 	return string(s), isText || task == nil
 }
 
 // answerTemplate wants the task to show the form of the answer.
-func (c *caseLint) answerTemplate() {
+func (c *caseCheck) answerTemplate() {
 	task, ok := c.task()
 	if !ok {
 		return
@@ -37,7 +37,7 @@ func (c *caseLint) answerTemplate() {
 	c.choicePlaceholder(task)
 }
 
-func (c *caseLint) noTemplate(task string) {
+func (c *caseCheck) noTemplate(task string) {
 	switch {
 	case c.ours:
 	case !strings.Contains(task, openTag):
@@ -49,7 +49,7 @@ func (c *caseLint) noTemplate(task string) {
 
 // choicePlaceholder wants the template of a multiple choice to show a letter as
 // is usual, and not a choice.
-func (c *caseLint) choicePlaceholder(task string) {
+func (c *caseCheck) choicePlaceholder(task string) {
 	isChoice := func(g graderObject) bool { return g.object.Get("type") == pyvalue.String("multiple_choice") }
 	shows := c.choice.FindStringSubmatch(task)
 	if shows == nil || shows[1] == "<letter>" || !slices.ContainsFunc(c.graderObjects(), isChoice) {
@@ -60,7 +60,7 @@ func (c *caseLint) choicePlaceholder(task string) {
 }
 
 // answerFields compares what graders read with what the template shows.
-func (c *caseLint) answerFields() {
+func (c *caseCheck) answerFields() {
 	task, ok := c.task()
 	if !ok {
 		return
@@ -96,7 +96,7 @@ func (c *caseLint) answerFields() {
 
 // claimedTwice wants no field to be read by two graders of the public format.
 // Our own may look at one field together.
-func (c *caseLint) claimedTwice(read []fieldsRead) {
+func (c *caseCheck) claimedTwice(read []fieldsRead) {
 	owners := map[answerField]string{}
 	reported := map[answerField]bool{}
 	for _, r := range read {
@@ -116,7 +116,7 @@ func (c *caseLint) claimedTwice(read []fieldsRead) {
 
 // templateFields lists the fields of the first flat template, each once: none
 // when there is no such template.
-func (c *caseLint) templateFields(task string) []string {
+func (c *caseCheck) templateFields(task string) []string {
 	template := c.template.FindStringSubmatch(task)
 	if template == nil {
 		return nil

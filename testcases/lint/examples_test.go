@@ -1,0 +1,20 @@
+package lint_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/testcases/lint"
+)
+
+// TestExamplesLint: nothing is wrong with an example, and nothing doubtful.
+func TestExamplesLint(t *testing.T) {
+	t.Parallel()
+	report, err := lint.Check([]string{"../examples"}, lint.Options{})
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, report.Summary.Checked, 18)
+	for _, result := range report.Results {
+		require.Empty(t, result.Issues, result.File)
+	}
+}
