@@ -1,5 +1,5 @@
-// Package batch carries out a run: it takes cases, tries each as often as asked,
-// several at once, and writes every result down before anybody is told of it.
+// Package batch runs attempts at many cases: each case as often as configured, several attempts at
+// once. It writes every result to the run's folder before it reports it, and sums them up at the end.
 package batch
 
 import (
@@ -15,131 +15,135 @@ import (
 	"assay/testcases"
 )
 
-// Config says what to run.
+// Config describes a run.
 type Config struct {
-	RunWriter *runs.Writer
+	RunWriter *runs.Writer // required
 	Cases     []testcases.Case
-	Epochs    int // tries per case; 0 is 1
-	Jobs      int // attempts at once; 0 is 1
+	Epochs    int // attempts per case; 0 means 1
+	Jobs      int // attempts at the same time; 0 means 1
 
-	// Missing says why a case cannot be tried on this machine, empty when it
-	// can; nil: all can.
+	// SkipReason returns why a case cannot be tried on this machine, or "" if it can. nil means
+	// that all can.
 	SkipReason func(testcases.Case) string
 
-	// Attempt tries a case once.
+	// RunAttempt makes one attempt. Required. It is called by several goroutines.
 	RunAttempt func(context.Context, attempt.Job) runs.Attempt
 
-	// Report, if set, is told of every attempt that begins, and of every line
-	// that was written. Its methods are called by several goroutines.
+	// Observer, if set, is told of the run's progress. Its methods are called by several
+	// goroutines.
 	Observer Observer
 }
 
-// Observer watches a run.
+// Observer is told of the progress of a run.
 type Observer interface {
+	// AttemptStarted is called before an attempt starts.
 	AttemptStarted(RunningAttempt)
-	LineWritten(line any) // a runs.Attempt or a runs.Skipped
+	// LineWritten is called with each runs.Attempt and runs.Skipped after it is on disk.
+	LineWritten(line any)
 }
 
-// RunningAttempt is an attempt that goes on.
+// RunningAttempt is an attempt that is running, and its progress.
 type RunningAttempt struct {
 	*attempt.Progress
 	CaseID    string
-	Epoch     int
+	Epoch     int // from 1
 	StartedAt time.Time
 }
 
-// batch is a run while it lasts.
-type batch struct {
+// scheduler makes the attempts of one run.
+type scheduler struct {
 	cfg Config
 
-	mu    sync.Mutex
-	tally tally
+	mu      sync.Mutex
+	results summaryBuilder
 }
 
-// Run carries out the run and returns its summary, which it has also written.
-// When ctx ends, no further attempt begins, those that go on are cancelled, and
-// the summary speaks of what there is. The error says that results could not be
-// written: the run is then broken off.
+// Run makes all attempts and returns the summary, which it has also written to the run's folder.
+// When ctx ends, running attempts are cancelled, no further attempt starts, and the summary covers
+// those that were made. Run fails if a result cannot be written; it then starts no further attempt.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	cfg.Epochs, cfg.Jobs = max(cfg.Epochs, 1), max(cfg.Jobs, 1)
 	if cfg.SkipReason == nil {
 		cfg.SkipReason = func(testcases.Case) string { return "" }
 	}
 	if cfg.Observer == nil {
-		cfg.Observer = silence{}
+		cfg.Observer = discardObserver{}
 	}
-	began := time.Now()
-	b := &batch{cfg: cfg, tally: newTally()}
-	err := b.run(ctx)
-	summary := b.tally.summary(cfg.RunWriter.Name, cfg.Epochs, time.Since(began))
+	started := time.Now()
+	s := &scheduler{cfg: cfg, results: newSummaryBuilder()}
+	err := s.scheduleAttempts(ctx)
+	summary := s.results.build(cfg.RunWriter.Name, cfg.Epochs, time.Since(started))
 	if err != nil {
 		return summary, err
 	}
 	return summary, cfg.RunWriter.AppendLine(summary)
 }
 
-type silence struct{}
+// discardObserver is an Observer that does nothing.
+type discardObserver struct{}
 
-func (silence) AttemptStarted(RunningAttempt) {}
-func (silence) LineWritten(any)               {}
+func (discardObserver) AttemptStarted(RunningAttempt) {}
+func (discardObserver) LineWritten(any)               {}
 
-// run gives out the attempts, epoch by epoch, to as many workers as there are
-// jobs. A failure to write ends it.
-func (b *batch) run(ctx context.Context) error {
+// scheduleAttempts starts the attempts, all cases of the first epoch first, at most Config.Jobs at
+// a time, and waits for them. The first error cancels the rest.
+func (s *scheduler) scheduleAttempts(ctx context.Context) error {
 	workers, ctx := errgroup.WithContext(ctx)
-	workers.SetLimit(b.cfg.Jobs)
-	n := 0 // numbers the attempts' folders
-	for epoch := range b.cfg.Epochs {
-		for _, c := range b.cfg.Cases {
+	workers.SetLimit(s.cfg.Jobs)
+	lastNumber := 0 // of the attempts' folders
+	for epoch := range s.cfg.Epochs {
+		for _, c := range s.cfg.Cases {
 			if ctx.Err() != nil {
 				return workers.Wait()
 			}
-			if reason := b.cfg.SkipReason(c); reason != "" {
+			if reason := s.cfg.SkipReason(c); reason != "" {
 				if epoch == 0 {
-					workers.Go(func() error { return b.skip(c, reason) })
+					workers.Go(func() error { return s.recordSkipped(c, reason) })
 				}
 				continue
 			}
-			n++
-			number := n
-			workers.Go(func() error { return b.try(ctx, c, epoch+1, number) })
+			lastNumber++
+			number := lastNumber
+			workers.Go(func() error { return s.runAttempt(ctx, c, epoch+1, number) })
 		}
 	}
 	return workers.Wait()
 }
 
-func (b *batch) skip(c testcases.Case, reason string) error {
+// recordSkipped writes and reports that a case was skipped.
+func (s *scheduler) recordSkipped(c testcases.Case, reason string) error {
 	line := runs.Skipped{Type: runs.TypeSkipped, CaseID: c.ID, Reason: reason}
-	if err := b.cfg.RunWriter.AppendLine(line); err != nil {
+	if err := s.cfg.RunWriter.AppendLine(line); err != nil {
 		return err
 	}
-	b.mu.Lock()
-	b.tally.skip()
-	b.mu.Unlock()
-	b.cfg.Observer.LineWritten(line)
+	s.mu.Lock()
+	s.results.addSkipped()
+	s.mu.Unlock()
+	s.cfg.Observer.LineWritten(line)
 	return nil
 }
 
-// try tries a case once and writes the result down.
-func (b *batch) try(ctx context.Context, c testcases.Case, epoch, n int) error {
+// runAttempt makes attempt number of the run, and writes and reports its result. It does nothing if
+// ctx has ended.
+func (s *scheduler) runAttempt(ctx context.Context, c testcases.Case, epoch, number int) error {
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // the run ended while this waited for its turn, which is no failure of its own
+		return nil //nolint:nilerr // the run ended while this attempt waited for a worker; the cause is reported elsewhere
 	}
 	const firstTry = 1
-	dir, rel, err := b.cfg.RunWriter.MakeAttemptDir(n, c.ID, epoch, firstTry)
+	dir, relDir, err := s.cfg.RunWriter.MakeAttemptDir(number, c.ID, epoch, firstTry)
 	if err != nil {
 		return err
 	}
-	doing := &attempt.Progress{}
-	b.cfg.Observer.AttemptStarted(RunningAttempt{Progress: doing, CaseID: c.ID, Epoch: epoch, StartedAt: time.Now()})
-	result := b.cfg.RunAttempt(ctx, attempt.Job{Case: c, Epoch: epoch, Try: firstTry, Dir: dir, RelDir: rel, Progress: doing})
-	result.Run = b.cfg.RunWriter.Name
-	if err := b.cfg.RunWriter.AppendLine(result); err != nil {
-		return fmt.Errorf("the run is broken off: %w", err)
+	progress := &attempt.Progress{}
+	s.cfg.Observer.AttemptStarted(RunningAttempt{Progress: progress, CaseID: c.ID, Epoch: epoch, StartedAt: time.Now()})
+	result := s.cfg.RunAttempt(ctx, attempt.Job{Case: c, Epoch: epoch, Try: firstTry, Dir: dir, RelDir: relDir, Progress: progress})
+	result.Run = s.cfg.RunWriter.Name
+	if err := s.cfg.RunWriter.AppendLine(result); err != nil {
+		return fmt.Errorf("the run is aborted: %w", err)
 	}
-	b.mu.Lock()
-	b.tally.add(result)
-	b.mu.Unlock()
-	b.cfg.Observer.LineWritten(result)
+	s.mu.Lock()
+	s.results.addAttempt(result)
+	s.mu.Unlock()
+	s.cfg.Observer.LineWritten(result)
 	return nil
 }

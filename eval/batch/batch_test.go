@@ -21,28 +21,32 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// verdicts is a stand-in for attempts: the scheduler is what is tested here.
-type verdicts map[string]runs.Attempt
+// fakeAttempts has the result of each attempt by case id, so that only the scheduler is tested.
+type fakeAttempts map[string]runs.Attempt
 
-func (v verdicts) attempt(_ context.Context, work attempt.Job) runs.Attempt {
-	result := v[work.Case.ID]
-	result.Type, result.CaseID, result.Epoch, result.Try = runs.TypeAttempt, work.Case.ID, work.Epoch, work.Try
+// run returns the result of an attempt at once.
+func (a fakeAttempts) run(_ context.Context, job attempt.Job) runs.Attempt {
+	result := a[job.Case.ID]
+	result.Type, result.CaseID, result.Epoch, result.Try = runs.TypeAttempt, job.Case.ID, job.Epoch, job.Try
 	return result
 }
 
-func passed(yes bool) runs.Attempt {
+// gradedAttempt returns a completed attempt with this verdict.
+func gradedAttempt(passed bool) runs.Attempt {
 	score := 0.0
-	return runs.Attempt{Outcome: runs.OutcomeCompleted, Passed: &yes, Score: &score}
+	return runs.Attempt{Outcome: runs.OutcomeCompleted, Passed: &passed, Score: &score}
 }
 
-func cases(ids ...string) (list []testcases.Case) {
+// casesWithIDs returns cases that have nothing but an id.
+func casesWithIDs(ids ...string) (list []testcases.Case) {
 	for _, id := range ids {
 		list = append(list, testcases.Case{ID: id})
 	}
 	return list
 }
 
-func folder(t *testing.T) *runs.Writer {
+// newRunWriter creates a run folder; it is closed when the test ends.
+func newRunWriter(t *testing.T) *runs.Writer {
 	t.Helper()
 	f, err := runs.Create(filepath.Join(t.TempDir(), "run"), runs.Info{})
 	require.NoError(t, err)
@@ -50,7 +54,8 @@ func folder(t *testing.T) *runs.Writer {
 	return f
 }
 
-func written(t *testing.T, f *runs.Writer) (types map[string]int) {
+// countLineTypes returns how many lines of each type attempts.jsonl has.
+func countLineTypes(t *testing.T, f *runs.Writer) (types map[string]int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(f.Dir, "attempts.jsonl"))
 	require.NoError(t, err)
@@ -67,16 +72,16 @@ func written(t *testing.T, f *runs.Writer) (types map[string]int) {
 
 func TestSummary(t *testing.T) {
 	t.Parallel()
-	f := folder(t)
+	f := newRunWriter(t)
 	summary, err := batch.Run(t.Context(), batch.Config{
-		RunWriter: f, Cases: cases("pass", "fail", "broken", "ungraded", "absent"), Epochs: 2, Jobs: 3,
+		RunWriter: f, Cases: casesWithIDs("pass", "fail", "broken", "ungraded", "absent"), Epochs: 2, Jobs: 3,
 		SkipReason: func(c testcases.Case) string { return map[string]string{"absent": "no R here"}[c.ID] },
-		RunAttempt: verdicts{
-			"pass": passed(true), "fail": passed(false), "broken": {Outcome: runs.OutcomeAgentExit}, "ungraded": {Outcome: runs.OutcomeCompleted},
-		}.attempt,
+		RunAttempt: fakeAttempts{
+			"pass": gradedAttempt(true), "fail": gradedAttempt(false), "broken": {Outcome: runs.OutcomeAgentExit}, "ungraded": {Outcome: runs.OutcomeCompleted},
+		}.run,
 	})
 	require.NoError(t, err)
-	require.Equal(t, map[string]int{"attempts": 1, "attempt": 8, "skipped": 1, "summary": 1}, written(t, f))
+	require.Equal(t, map[string]int{"attempts": 1, "attempt": 8, "skipped": 1, "summary": 1}, countLineTypes(t, f))
 	require.Equal(t, 2, summary.Passed)
 	require.Equal(t, 2, summary.Failed)
 	require.Equal(t, 2, summary.Infrastructure)
@@ -93,20 +98,20 @@ func TestSummary(t *testing.T) {
 	require.Nil(t, summary.CostUSD, "no attempt's price is known")
 }
 
-// The interval is that of the published tables: seven cases, three tries each.
-// 11/21 of them passed; the values were worked out with Student's t by hand.
-func TestInterval(t *testing.T) {
+// Seven cases with three attempts each, of which 11 of 21 pass. The expected interval was computed by
+// hand, as the tables of the public benchmarks do it.
+func TestPassRateInterval(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	left := map[string]int{"a": 3, "b": 3, "c": 2, "d": 2, "e": 1, "f": 0, "g": 0}
 	summary, err := batch.Run(t.Context(), batch.Config{
-		RunWriter: folder(t), Cases: cases("a", "b", "c", "d", "e", "f", "g"), Epochs: 3, Jobs: 4,
-		RunAttempt: func(_ context.Context, work attempt.Job) runs.Attempt {
+		RunWriter: newRunWriter(t), Cases: casesWithIDs("a", "b", "c", "d", "e", "f", "g"), Epochs: 3, Jobs: 4,
+		RunAttempt: func(_ context.Context, job attempt.Job) runs.Attempt {
 			mu.Lock()
 			defer mu.Unlock()
-			left[work.Case.ID]--
-			result := passed(left[work.Case.ID] >= 0)
-			result.CaseID = work.Case.ID
+			left[job.Case.ID]--
+			result := gradedAttempt(left[job.Case.ID] >= 0)
+			result.CaseID = job.Case.ID
 			return result
 		},
 	})
@@ -120,97 +125,100 @@ func TestInterval(t *testing.T) {
 	require.InDelta(t, 2.0/7, summary.PassHatK[3], 1e-12)
 }
 
-func TestNeverMoreAtOnceThanAsked(t *testing.T) {
+func TestNeverRunsMoreThanJobs(t *testing.T) {
 	t.Parallel()
 	const jobs = 3
 	var mu sync.Mutex
-	now, most := 0, 0
+	running, maxRunning := 0, 0
 	together := make(chan struct{}, jobs)
 	all := make(chan struct{})
 	var once sync.Once
 	_, err := batch.Run(t.Context(), batch.Config{
-		RunWriter: folder(t), Cases: cases("a", "b", "c", "d", "e", "f"), Jobs: jobs,
-		RunAttempt: func(ctx context.Context, work attempt.Job) runs.Attempt {
+		RunWriter: newRunWriter(t), Cases: casesWithIDs("a", "b", "c", "d", "e", "f"), Jobs: jobs,
+		RunAttempt: func(ctx context.Context, job attempt.Job) runs.Attempt {
 			mu.Lock()
-			now++
-			most = max(most, now)
+			running++
+			maxRunning = max(maxRunning, running)
 			mu.Unlock()
 			if together <- struct{}{}; len(together) == jobs {
 				once.Do(func() { close(all) })
 			}
-			<-all // the first three meet here
+			<-all // until jobs attempts run at the same time
 			<-together
 			mu.Lock()
-			now--
+			running--
 			mu.Unlock()
-			return verdicts{work.Case.ID: passed(true)}.attempt(ctx, work)
+			return fakeAttempts{job.Case.ID: gradedAttempt(true)}.run(ctx, job)
 		},
 	})
 	require.NoError(t, err)
-	require.Equal(t, jobs, most)
+	require.Equal(t, jobs, maxRunning)
 }
 
-func TestInterruptedRunKeepsWhatItHas(t *testing.T) {
+func TestInterruptedRunWritesItsSummary(t *testing.T) {
 	t.Parallel()
-	f := folder(t)
+	f := newRunWriter(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	summary, err := batch.Run(ctx, batch.Config{
-		RunWriter: f, Cases: cases("a", "b", "c", "d"), Jobs: 1,
-		RunAttempt: func(ctx context.Context, work attempt.Job) runs.Attempt {
-			if work.Case.ID == "b" {
+		RunWriter: f, Cases: casesWithIDs("a", "b", "c", "d"), Jobs: 1,
+		RunAttempt: func(ctx context.Context, job attempt.Job) runs.Attempt {
+			if job.Case.ID == "b" {
 				cancel(errors.New("interrupted by SIGINT"))
 				<-ctx.Done()
 				return runs.Attempt{Type: runs.TypeAttempt, CaseID: "b", Outcome: runs.OutcomeCancelled, Detail: context.Cause(ctx).Error()}
 			}
-			return verdicts{"a": passed(true)}.attempt(ctx, work)
+			return fakeAttempts{"a": gradedAttempt(true)}.run(ctx, job)
 		},
 	})
 	require.NoError(t, err)
-	require.Equal(t, 2, summary.Attempts, "c and d never began")
+	require.Equal(t, 2, summary.Attempts, "c and d never started")
 	require.Equal(t, 1, summary.Passed)
 	require.Equal(t, 1, summary.ByOutcome[runs.OutcomeCancelled])
-	require.Equal(t, map[string]int{"attempts": 1, "attempt": 2, "summary": 1}, written(t, f))
+	require.Equal(t, map[string]int{"attempts": 1, "attempt": 2, "summary": 1}, countLineTypes(t, f))
 }
 
-func TestRunIsBrokenOffWhenResultsCannotBeWritten(t *testing.T) {
+func TestRunStopsWhenResultsCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	f := folder(t)
+	f := newRunWriter(t)
 	began := 0
 	_, err := batch.Run(t.Context(), batch.Config{
-		RunWriter: f, Cases: cases("a", "b", "c"), Jobs: 1,
-		RunAttempt: func(ctx context.Context, work attempt.Job) runs.Attempt {
+		RunWriter: f, Cases: casesWithIDs("a", "b", "c"), Jobs: 1,
+		RunAttempt: func(ctx context.Context, job attempt.Job) runs.Attempt {
 			began++
 			_ = f.Close()
-			return verdicts{}.attempt(ctx, work)
+			return fakeAttempts{}.run(ctx, job)
 		},
 	})
-	require.ErrorContains(t, err, "the run is broken off: write ")
+	require.ErrorContains(t, err, "the run is aborted: write ")
 	require.Equal(t, 1, began)
 }
 
-// Report is told of a result only when it is on disk.
-func TestReportComesAfterTheDisk(t *testing.T) {
+// The observer is called with a result only after it is on disk.
+func TestObserverIsCalledAfterTheLineIsOnDisk(t *testing.T) {
 	t.Parallel()
-	f := folder(t)
-	r := &reader{t: t, folder: f}
+	f := newRunWriter(t)
+	r := &recordingObserver{t: t, writer: f}
 	_, err := batch.Run(t.Context(), batch.Config{
-		RunWriter: f, Cases: cases("a", "b"), Jobs: 1, Observer: r,
-		RunAttempt: verdicts{"a": passed(true), "b": passed(false)}.attempt,
+		RunWriter: f, Cases: casesWithIDs("a", "b"), Jobs: 1, Observer: r,
+		RunAttempt: fakeAttempts{"a": gradedAttempt(true), "b": gradedAttempt(false)}.run,
 	})
 	require.NoError(t, err)
-	require.Equal(t, []int{1, 2}, r.onDisk)
-	require.Equal(t, []string{"a", "b"}, r.began)
+	require.Equal(t, []int{1, 2}, r.linesOnDisk)
+	require.Equal(t, []string{"a", "b"}, r.started)
 }
 
-type reader struct {
-	t      *testing.T
-	folder *runs.Writer
-	onDisk []int
-	began  []string
+// recordingObserver records the calls of its methods, and how many attempts are on disk at each.
+type recordingObserver struct {
+	t           *testing.T
+	writer      *runs.Writer
+	linesOnDisk []int
+	started     []string
 }
 
-func (r *reader) AttemptStarted(running batch.RunningAttempt) {
-	r.began = append(r.began, running.CaseID)
+func (r *recordingObserver) AttemptStarted(running batch.RunningAttempt) {
+	r.started = append(r.started, running.CaseID)
 }
 
-func (r *reader) LineWritten(any) { r.onDisk = append(r.onDisk, written(r.t, r.folder)["attempt"]) }
+func (r *recordingObserver) LineWritten(any) {
+	r.linesOnDisk = append(r.linesOnDisk, countLineTypes(r.t, r.writer)["attempt"])
+}

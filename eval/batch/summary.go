@@ -7,112 +7,118 @@ import (
 	"assay/internal/stats"
 )
 
-// Summary is the last line of a run.
+// Summary is the last line of a run's attempts.jsonl.
 type Summary struct {
-	Type           string               `json:"type"` // "summary"
+	Type           string               `json:"type"` // runs.TypeSummary
 	Run            string               `json:"run"`
-	Cases          int                  `json:"cases"` // those that were tried
+	Cases          int                  `json:"cases"` // that were tried
 	Attempts       int                  `json:"attempts"`
-	Passed         int                  `json:"passed"`
-	Failed         int                  `json:"failed"`
-	Ungraded       int                  `json:"ungraded"`
-	Infrastructure int                  `json:"infrastructure"`
-	Skipped        int                  `json:"skipped"`
-	ByOutcome      map[runs.Outcome]int `json:"by_outcome"`
+	Passed         int                  `json:"passed"`         // attempts
+	Failed         int                  `json:"failed"`         // attempts
+	Ungraded       int                  `json:"ungraded"`       // attempts without a verdict that are no infrastructure failures
+	Infrastructure int                  `json:"infrastructure"` // attempts; see runs.Attempt.IsInfrastructureFailure
+	Skipped        int                  `json:"skipped"`        // cases
+	ByOutcome      map[runs.Outcome]int `json:"by_outcome"`     // attempts
 	PassRate       PassRate             `json:"pass_rate"`
-	PassAtK        map[int]float64      `json:"pass_at_k"`  // one of k tries at least
-	PassHatK       map[int]float64      `json:"pass_hat_k"` // all of k tries
-	CostUSD        *float64             `json:"cost_usd"`   // null: a price is not known
+	PassAtK        map[int]float64      `json:"pass_at_k"`  // by k: the chance that one of k attempts at a case passes
+	PassHatK       map[int]float64      `json:"pass_hat_k"` // by k: the chance that all of k attempts at a case pass
+	CostUSD        *float64             `json:"cost_usd"`   // of all attempts; nil if the cost of one is unknown
 	DurationMS     int64                `json:"duration_ms"`
 }
 
-// PassRate is the share of passes, as the mean over the cases of the mean over
-// their tries. Null stands for: there is nothing to take a share of, or, of the
-// interval, fewer than two cases.
+// PassRate is the mean over the cases of the share of their attempts that passed. A field is nil if
+// there is no case to compute it from; the intervals need two cases.
 type PassRate struct {
-	Strict                  *float64    `json:"strict"` // infrastructure outcomes count as failures
-	ExcludingInfrastructure *float64    `json:"excluding_infrastructure"`
-	CI95                    *[2]float64 `json:"ci95"` // of Strict, within 0 and 1
-	CI95Raw                 *[2]float64 `json:"ci95_raw"`
+	Strict                  *float64    `json:"strict"`                   // infrastructure failures count as not passed
+	ExcludingInfrastructure *float64    `json:"excluding_infrastructure"` // infrastructure failures do not count
+	CI95                    *[2]float64 `json:"ci95"`                     // 95 % confidence interval of Strict, clamped to 0 and 1
+	CI95Raw                 *[2]float64 `json:"ci95_raw"`                 // the same, not clamped
 }
 
-// AllPassed tells whether every attempt that has a verdict to have passed.
+// AllPassed reports whether every attempt that counts has passed.
 func (s Summary) AllPassed() bool { return s.Passed == s.GradedCount() }
 
-// GradedCount is the number of attempts that count: with a verdict, or without one
-// for a reason of infrastructure.
+// GradedCount returns the number of attempts that count: those with a verdict, and infrastructure
+// failures.
 func (s Summary) GradedCount() int { return s.Passed + s.Failed + s.Infrastructure }
 
-// tally is the summary in the making.
-type tally struct {
-	sum    Summary
-	cases  map[string]*tries
-	cost   float64
-	priced bool // every attempt's cost is known
+// summaryBuilder computes a Summary attempt by attempt. It is not safe for concurrent use.
+type summaryBuilder struct {
+	summary     Summary               // the counts
+	cases       map[string]*caseTally // by case id
+	costUSD     float64
+	isCostKnown bool // for every attempt
 }
 
-// tries counts the attempts at one case that have a verdict, or should.
-type tries struct{ passed, graded, infrastructure int }
+// caseTally counts the attempts at one case.
+type caseTally struct{ passed, graded, infrastructure int }
 
-func newTally() tally {
-	return tally{
-		sum:   Summary{Type: runs.TypeSummary, ByOutcome: map[runs.Outcome]int{}},
-		cases: map[string]*tries{}, priced: true,
+// total returns the number of attempts with a verdict and of infrastructure failures.
+func (c caseTally) total() int { return c.graded + c.infrastructure }
+
+func newSummaryBuilder() summaryBuilder {
+	return summaryBuilder{
+		summary: Summary{Type: runs.TypeSummary, ByOutcome: map[runs.Outcome]int{}},
+		cases:   map[string]*caseTally{}, isCostKnown: true,
 	}
 }
 
-func (t *tally) skip() { t.sum.Skipped++ }
+// addSkipped counts a skipped case.
+func (b *summaryBuilder) addSkipped() { b.summary.Skipped++ }
 
-func (t *tally) add(a runs.Attempt) {
-	t.sum.Attempts++
-	t.sum.ByOutcome[a.Outcome]++
+// addAttempt counts an attempt.
+func (b *summaryBuilder) addAttempt(a runs.Attempt) {
+	b.summary.Attempts++
+	b.summary.ByOutcome[a.Outcome]++
 	if a.Usage.CostUSD == nil {
-		t.priced = false
+		b.isCostKnown = false
 	} else {
-		t.cost += *a.Usage.CostUSD
+		b.costUSD += *a.Usage.CostUSD
 	}
-	c := t.cases[a.CaseID]
-	if c == nil {
-		c = &tries{}
-		t.cases[a.CaseID] = c
+	tally := b.cases[a.CaseID]
+	if tally == nil {
+		tally = &caseTally{}
+		b.cases[a.CaseID] = tally
 	}
 	switch {
 	case a.IsInfrastructureFailure():
-		t.sum.Infrastructure++
-		c.infrastructure++
+		b.summary.Infrastructure++
+		tally.infrastructure++
 	case a.Passed == nil:
-		t.sum.Ungraded++
+		b.summary.Ungraded++
 	case *a.Passed:
-		t.sum.Passed++
-		c.passed++
-		c.graded++
+		b.summary.Passed++
+		tally.passed++
+		tally.graded++
 	default:
-		t.sum.Failed++
-		c.graded++
+		b.summary.Failed++
+		tally.graded++
 	}
 }
 
-func (t *tally) summary(run string, epochs int, took time.Duration) Summary {
-	s := t.sum
-	s.Run, s.Cases, s.DurationMS = run, len(t.cases), took.Milliseconds()
-	if t.priced && s.Attempts > 0 {
-		s.CostUSD = &t.cost
+// build returns the summary of all attempts that were added. epochs is the largest k of pass@k.
+func (b *summaryBuilder) build(run string, epochs int, duration time.Duration) Summary {
+	s := b.summary
+	s.Run, s.Cases, s.DurationMS = run, len(b.cases), duration.Milliseconds()
+	if b.isCostKnown && s.Attempts > 0 {
+		s.CostUSD = &b.costUSD
 	}
-	strict, lenient := t.rates()
+	strict, lenient := b.passShares()
 	s.PassRate = passRate(strict, lenient)
 	s.PassAtK, s.PassHatK = map[int]float64{}, map[int]float64{}
 	for k := 1; k <= epochs; k++ {
-		t.ofK(k, &s)
+		b.addPassAtK(k, &s)
 	}
 	return s
 }
 
-// rates are the cases' shares of passes, with and without infrastructure
-// outcomes.
-func (t *tally) rates() (strict, lenient []float64) {
-	for _, c := range t.cases {
-		if all := c.graded + c.infrastructure; all > 0 {
-			strict = append(strict, float64(c.passed)/float64(all))
+// passShares returns the share of passed attempts of each case, in no order: strict counts
+// infrastructure failures as not passed, lenient leaves them out. A case without a single attempt
+// that counts is left out.
+func (b *summaryBuilder) passShares() (strict, lenient []float64) {
+	for _, c := range b.cases {
+		if total := c.total(); total > 0 {
+			strict = append(strict, float64(c.passed)/float64(total))
 		}
 		if c.graded > 0 {
 			lenient = append(lenient, float64(c.passed)/float64(c.graded))
@@ -121,8 +127,8 @@ func (t *tally) rates() (strict, lenient []float64) {
 	return strict, lenient
 }
 
-// passRate computes the means over the cases' shares of passes, and the interval
-// of the strict mean.
+// passRate returns the means of the shares and the interval of the strict one. The benchmarks whose
+// case format this program reads publish the same interval (Student's t).
 func passRate(strict, lenient []float64) (r PassRate) {
 	if len(lenient) > 0 {
 		r.ExcludingInfrastructure = new(stats.Mean(lenient))
@@ -132,24 +138,24 @@ func passRate(strict, lenient []float64) (r PassRate) {
 	}
 	r.Strict = new(stats.Mean(strict))
 	if raw, ok := stats.MeanCI95(strict); ok {
-		within := raw.Clamp(0, 1)
+		clamped := raw.Clamp(0, 1)
 		r.CI95Raw = &[2]float64{raw.Low, raw.High}
-		r.CI95 = &[2]float64{within.Low, within.High}
+		r.CI95 = &[2]float64{clamped.Low, clamped.High}
 	}
 	return r
 }
 
-// ofK adds the chances that one, and that all, of k tries drawn from those that
-// were made pass, over the cases that were tried that often.
-func (t *tally) ofK(k int, s *Summary) {
-	var one, all []float64
-	for _, c := range t.cases {
-		if tries := c.graded + c.infrastructure; tries >= k {
-			one = append(one, stats.PassAtK(tries, c.passed, k))
-			all = append(all, stats.PassHatK(tries, c.passed, k))
+// addPassAtK sets pass@k and pass^k in s: the means over the cases that have at least k attempts that
+// count.
+func (b *summaryBuilder) addPassAtK(k int, s *Summary) {
+	var passAtK, passHatK []float64
+	for _, c := range b.cases {
+		if total := c.total(); total >= k {
+			passAtK = append(passAtK, stats.PassAtK(total, c.passed, k))
+			passHatK = append(passHatK, stats.PassHatK(total, c.passed, k))
 		}
 	}
-	if len(one) > 0 {
-		s.PassAtK[k], s.PassHatK[k] = stats.Mean(one), stats.Mean(all)
+	if len(passAtK) > 0 {
+		s.PassAtK[k], s.PassHatK[k] = stats.Mean(passAtK), stats.Mean(passHatK)
 	}
 }
