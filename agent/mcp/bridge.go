@@ -20,29 +20,33 @@ import (
 	"assay/internal/protocol"
 )
 
-// dialing is how long a connection may take to be made.
-const dialing = 10 * time.Second
+const (
+	// dialTimeout is how long a connection may take to be established.
+	dialTimeout = 10 * time.Second
 
-// parting is how long a client may take, when all is over, to read what is being
-// written.
-const parting = time.Second
+	// drainTimeout is how long a client may take, at the end, to read the message that is
+	// being written.
+	drainTimeout = time.Second
+)
 
-// Address says where tools are served: by the agent at a Unix socket, or by a
-// running server for one of its sessions.
+// errAgentGone is the error of a bridge whose agent has ended.
+var errAgentGone = errors.New("the session has ended: its agent is gone")
+
+// Address says where tools are served: on the Unix socket of an agent, or by a running server
+// for one of its sessions.
 type Address struct {
-	Socket string
+	Socket string // path of the Unix socket; ignored if URL is set
 
-	URL     string // of a server, such as http://localhost:8765; it goes before Socket
-	Session string // "" is the server's default
-	Token   string // that the server wants to be told
+	URL     string // of a server, such as http://localhost:8765
+	Session string // id of the session; "" means the server's default
+	Token   string // bearer token for the server; "" sends none
 }
 
-// Bridge joins a client, which sends a JSON message a line on in and reads the
-// answers on out, to the tools at an address: nothing in the messages is changed.
-// It returns nil when in ends. Everything else is an error: nobody there, a
-// refusal, the end of the session. The goroutine that reads in may outlive it,
-// until in has something to read, and so may the one that writes to out when the
-// client does not read.
+// Bridge joins an MCP client to the tools at an address. The client sends one JSON message per
+// line on in and reads one per line from out; messages are passed on unchanged. Bridge returns
+// nil when in ends. All else is an error: nothing listens, the server refuses, the session
+// ends, ctx ends. Its reader of in may outlive it until in has data or ends, and its writer to
+// out until the client reads.
 func Bridge(ctx context.Context, to Address, in io.Reader, out io.Writer) error {
 	conn, err := to.dial(ctx)
 	if err != nil {
@@ -50,35 +54,35 @@ func Bridge(ctx context.Context, to Address, in io.Reader, out io.Writer) error 
 	}
 	defer conn.Close(protocol.CloseNormal, "")
 	ended := make(chan error, 2)
-	go func() { ended <- upstream(conn, in) }()
-	downstream := make(chan struct{})
+	go func() { ended <- forwardInput(conn, in) }()
+	outputEnded := make(chan struct{})
 	go func() {
-		defer close(downstream)
-		ended <- down(conn, out)
+		defer close(outputEnded)
+		ended <- forwardOutput(conn, out)
 	}()
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	_ = conn.Close(protocol.CloseNormal, "") // the reason is known already
-	timer := time.NewTimer(parting)
+	_ = conn.Close(protocol.CloseNormal, "") // why it ends is known already
+	timer := time.NewTimer(drainTimeout)
 	defer timer.Stop()
 	select {
-	case <-downstream:
+	case <-outputEnded:
 	case <-timer.C:
 	}
 	return err
 }
 
-// upstream sends what a client says.
-func upstream(conn protocol.Conn, in io.Reader) error {
+// forwardInput sends the lines of the client as messages until in ends.
+func forwardInput(conn protocol.Conn, in io.Reader) error {
 	lines := bufio.NewReader(in)
 	for {
 		line, err := readLine(lines)
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			if conn.Write(line) != nil {
-				return errGone
+				return errAgentGone
 			}
 		}
 		switch {
@@ -90,6 +94,8 @@ func upstream(conn protocol.Conn, in io.Reader) error {
 	}
 }
 
+// readLine reads a line of at most protocol.DefaultMaxFrameBytes. With an error it returns what
+// came before it.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -104,15 +110,12 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// errGone says that nobody answers any more.
-var errGone = errors.New("the session has ended: its agent is gone")
-
-// down writes what the client is told.
-func down(conn protocol.Conn, out io.Writer) error {
+// forwardOutput writes the messages to the client as lines until the connection ends.
+func forwardOutput(conn protocol.Conn, out io.Writer) error {
 	for {
 		body, err := conn.Read()
 		if err != nil {
-			return errGone
+			return errAgentGone
 		}
 		if _, err := out.Write(append(body, '\n')); err != nil {
 			return fmt.Errorf("write to the client: %w", err)
@@ -120,9 +123,9 @@ func down(conn protocol.Conn, out io.Writer) error {
 	}
 }
 
-// dial connects to the WebSocket.
+// dial opens the WebSocket.
 func (a Address) dial(ctx context.Context) (protocol.Conn, error) {
-	at, transport, err := a.resolve()
+	endpoint, transport, err := a.resolve()
 	if err != nil {
 		return nil, err
 	}
@@ -130,18 +133,18 @@ func (a Address) dial(ctx context.Context) (protocol.Conn, error) {
 	if a.Token != "" {
 		header.Set("Authorization", "Bearer "+a.Token)
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, dialing, fmt.Errorf("no answer within %v", dialing))
+	dialCtx, cancel := context.WithTimeoutCause(ctx, dialTimeout, fmt.Errorf("no answer within %v", dialTimeout))
 	defer cancel()
-	ws, response, err := websocket.Dial(limited, at, &websocket.DialOptions{
-		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: header, Subprotocols: []string{subprotocol},
+	ws, response, err := websocket.Dial(dialCtx, endpoint, &websocket.DialOptions{
+		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: header, Subprotocols: []string{webSocketSubprotocol},
 	})
 	switch {
 	case err == nil:
 		return protocol.NewWebSocket(context.WithoutCancel(ctx), ws, 0), nil
 	case response != nil:
-		return nil, refusal(response)
-	case limited.Err() != nil:
-		return nil, fmt.Errorf("%s: %w", a, context.Cause(limited))
+		return nil, responseError(response)
+	case dialCtx.Err() != nil:
+		return nil, fmt.Errorf("%s: %w", a, context.Cause(dialCtx))
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
 		return nil, fmt.Errorf("%s: nobody listens there", a)
 	default:
@@ -149,13 +152,13 @@ func (a Address) dial(ctx context.Context) (protocol.Conn, error) {
 	}
 }
 
-// Check says what is wrong with an address.
+// Check returns an error if the URL is not that of a server. It does not connect.
 func (a Address) Check() error {
 	_, _, err := a.resolve()
 	return err
 }
 
-// String names the address for people.
+// String returns the URL or the path of the socket.
 func (a Address) String() string {
 	if a.URL == "" {
 		return a.Socket
@@ -163,9 +166,9 @@ func (a Address) String() string {
 	return a.URL
 }
 
-// resolve is where to connect, and how.
-func (a Address) resolve() (string, *http.Transport, error) {
-	transport := &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}
+// resolve returns the URL to connect to and the transport that reaches it.
+func (a Address) resolve() (endpoint string, transport *http.Transport, err error) {
+	transport = &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}
 	if a.URL == "" {
 		transport.Proxy = nil
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -185,14 +188,15 @@ func (a Address) resolve() (string, *http.Transport, error) {
 	return at.String(), transport, nil
 }
 
-// refusal is what a server says that makes no connection.
-func refusal(response *http.Response) error {
-	var said struct {
+// responseError returns the error that a response describes: its field text if it is JSON,
+// otherwise path and status.
+func responseError(response *http.Response) error {
+	var refusal struct {
 		Text string `json:"text"`
 	}
-	body, _ := io.ReadAll(response.Body) // as much as was kept of it
-	if json.Unmarshal(body, &said) == nil && said.Text != "" {
-		return errors.New(said.Text)
+	body, _ := io.ReadAll(response.Body) // a partial body is good enough
+	if json.Unmarshal(body, &refusal) == nil && refusal.Text != "" {
+		return errors.New(refusal.Text)
 	}
 	return errors.New(strings.TrimSpace(response.Request.URL.Path + ": " + response.Status))
 }

@@ -28,7 +28,7 @@ func TestAddressCheck(t *testing.T) {
 	require.NoError(t, mcp.Address{Socket: "/tmp/x"}.Check())
 }
 
-func TestBridgeToNobody(t *testing.T) {
+func TestBridgeWhereNothingListens(t *testing.T) {
 	t.Parallel()
 	left := filepath.Join(t.TempDir(), "left")
 	require.NoError(t, os.WriteFile(left, nil, 0o600))
@@ -42,8 +42,9 @@ func TestBridgeToNobody(t *testing.T) {
 	}
 }
 
-// echo is a server that sends back what it is sent, until it is told to end.
-func echo(t *testing.T) *httptest.Server {
+// startEchoServer starts a server whose WebSocket sends back every message. "end" closes the
+// connection, "break" aborts it.
+func startEchoServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -79,13 +80,13 @@ func echo(t *testing.T) *httptest.Server {
 
 func TestBridge(t *testing.T) {
 	t.Parallel()
-	web := echo(t)
+	web := startEchoServer(t)
 	to := mcp.Address{Socket: "/passed/over", URL: web.URL + "/below/?x#y", Session: "a b", Token: "secret"}
 	long := `"` + strings.Repeat("long ", 1<<20) + `"`
 	for name, last := range map[string]string{"ended by the server": `"end"`, "broken": `"break"`, "ended by the client": ""} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in, out, over := bridge(t, to)
+			in, out, ended := startBridge(t, to)
 			lines := bufio.NewReaderSize(out, 8<<20)
 			for _, message := range []string{`{"a":1}`, long, `"ü"`} {
 				_, err := io.WriteString(in, "\r\n"+message+"\r\n")
@@ -96,12 +97,12 @@ func TestBridge(t *testing.T) {
 			}
 			if last == "" {
 				require.NoError(t, in.Close())
-				require.NoError(t, <-over)
+				require.NoError(t, <-ended)
 				return
 			}
 			_, err := io.WriteString(in, last+"\n")
 			require.NoError(t, err)
-			require.EqualError(t, <-over, "the session has ended: its agent is gone")
+			require.EqualError(t, <-ended, "the session has ended: its agent is gone")
 			_ = in.Close()
 		})
 	}
@@ -119,11 +120,11 @@ func TestBridge(t *testing.T) {
 	})
 	t.Run("a client that does not read", func(t *testing.T) {
 		t.Parallel()
-		in, out, over := bridge(t, to)
+		in, out, ended := startBridge(t, to)
 		require.NoError(t, out.Close())
 		_, err := io.WriteString(in, "{}\n")
 		require.NoError(t, err)
-		require.ErrorContains(t, <-over, "write to the client")
+		require.ErrorContains(t, <-ended, "write to the client")
 		_ = in.Close()
 	})
 	for _, how := range []string{"leaves", "is interrupted"} {
@@ -132,27 +133,27 @@ func TestBridge(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			in, client := io.Pipe()
-			out := stuck{make(chan bool, 1), make(chan bool)}
-			defer close(out.over)
-			over := make(chan error, 1)
-			go func() { over <- mcp.Bridge(ctx, to, in, out) }()
+			out := blockingWriter{make(chan bool, 1), make(chan bool)}
+			defer close(out.release)
+			ended := make(chan error, 1)
+			go func() { ended <- mcp.Bridge(ctx, to, in, out) }()
 			_, err := io.WriteString(client, "{}\n")
 			require.NoError(t, err)
-			<-out.told
+			<-out.writing
 			if how == "leaves" {
 				require.NoError(t, client.Close())
-				require.NoError(t, <-over)
+				require.NoError(t, <-ended)
 				return
 			}
 			cancel(errors.New("SIGTERM"))
-			require.ErrorContains(t, <-over, "SIGTERM")
+			require.ErrorContains(t, <-ended, "SIGTERM")
 			require.NoError(t, client.Close())
 		})
 	}
 	t.Run("a client that breaks", func(t *testing.T) {
 		t.Parallel()
-		err := mcp.Bridge(t.Context(), to, io.MultiReader(strings.NewReader("{}\n"), failing{}), io.Discard)
-		require.EqualError(t, err, "read the client: out of tape")
+		err := mcp.Bridge(t.Context(), to, io.MultiReader(strings.NewReader("{}\n"), failingReader{}), io.Discard)
+		require.EqualError(t, err, "read the client: broken pipe")
 	})
 	t.Run("interrupted", func(t *testing.T) {
 		t.Parallel()
@@ -164,15 +165,18 @@ func TestBridge(t *testing.T) {
 	})
 }
 
-// stuck takes nothing until it is over.
-type stuck struct{ told, over chan bool }
+// blockingWriter blocks until it is released, and then fails.
+type blockingWriter struct{ writing, release chan bool }
 
-func (s stuck) Write([]byte) (int, error) {
-	s.told <- true
-	<-s.over
+// Write signals that it is called, and blocks.
+func (s blockingWriter) Write([]byte) (int, error) {
+	s.writing <- true
+	<-s.release
 	return 0, io.ErrClosedPipe
 }
 
-type failing struct{}
+// failingReader always fails.
+type failingReader struct{}
 
-func (failing) Read([]byte) (int, error) { return 0, errors.New("out of tape") }
+// Read returns an error.
+func (failingReader) Read([]byte) (int, error) { return 0, errors.New("broken pipe") }

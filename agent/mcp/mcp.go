@@ -1,13 +1,17 @@
-// Package mcp lets any program that speaks the Model Context Protocol be the
-// agent. To the server it is an agent process like any other; to such a program
-// it is a server of tools, those of a notebook, at a Unix socket: as streamable
-// HTTP, and as a WebSocket with a message a frame. [Bridge] joins the latter to
-// standard streams, which is how most clients start a server.
+// Package mcp is an agent process that an external program controls through the Model
+// Context Protocol (MCP). To the server it is an agent like any other. To MCP clients it is
+// a server of tools, those of a notebook, on a Unix socket: over streamable HTTP, and over a
+// WebSocket with one message per frame. [Bridge] joins such a WebSocket to standard streams,
+// because most clients start a server as a subprocess.
 //
-//	server ── wire ── [Run] ── Unix socket ── [Bridge] ── stdio ── client
-//	                             └── /mcp of the server ── HTTP ── client
+//	assay server ── wire protocol ── [Run] ── Unix socket ── [Bridge] ── stdio ── client
+//	                                   └── /mcp of the assay server ── HTTP ── client
 //
-// What a client calls is carried out by [tools.ExternalAgent].
+// The calls of the clients are run by a [tools.ExternalAgent].
+//
+// Run starts one goroutine for the HTTP server, which has one per connection, besides those
+// of the external agent; a command has one that waits for its exit. All have ended when Run
+// returns.
 package mcp
 
 import (
@@ -29,50 +33,49 @@ import (
 )
 
 const (
-	// forgotten is how long a client of HTTP may say nothing until its session
-	// is forgotten. It may come again.
-	forgotten = 24 * time.Hour
+	// httpSessionTimeout is how long an HTTP client may be silent until its session is
+	// dropped. The client can then start a new one.
+	httpSessionTimeout = 24 * time.Hour
 
-	// shutdown is how long answers may take to be read when the agent ends.
-	shutdown = 500 * time.Millisecond
+	// shutdownTimeout is how long clients may take to read pending responses when the agent
+	// ends.
+	shutdownTimeout = 500 * time.Millisecond
 
-	// greeting is how long a client may take to say what it wants.
-	greeting = 10 * time.Second
+	// readHeaderTimeout is how long a client may take to send the header of a request.
+	readHeaderTimeout = 10 * time.Second
 )
 
-// Config says what an agent is to do. Only the Socket is required.
+// Config configures an agent. Only Socket is required.
 type Config struct {
-	// Socket is the path at which clients are served, see [Socket].
-	Socket string
+	Socket string // path of the Unix socket for clients; see [SocketPath]
 
-	// Command is started for each query, see [Run]; none: a client that comes by
-	// itself gets the task.
+	// Command is started for each query; see [Run]. Without one, clients that connect by
+	// themselves get the task.
 	Command []string
 
-	Program string   // path of this program, for the Command's configuration
-	Dir     string   // where the Command works, and its configuration is written; "" is the current folder
-	Environ []string // of the Command
+	Program string   // path of the assay program, for the configuration of the Command
+	Dir     string   // working directory of the Command, where its configuration is written; "" means the current one
+	Environ []string // environment of the Command
 
-	// Goodbye is how long the Command may go on after it has submitted; 0 is 30 s.
+	// CloseTimeout is how long the Command may go on after it has submitted; 0 means 30 s.
 	CloseTimeout time.Duration
 
-	Version string         // of this program
-	Agent   builtin.Config // as NewHands takes it
-	Stderr  io.Writer      // gets what the Command prints, by lines; nil discards
+	Version string         // of the assay program
+	Agent   builtin.Config // see [tools.NewExternalAgent]
+	Stderr  io.Writer      // gets the output of the Command line by line; nil discards
 	Log     *slog.Logger   // nil discards
 }
 
-// Run is an agent on conn whose mind is a client of the Model Context Protocol.
-// It returns as [builtin.Run] does, and closes conn; nothing that it started is
-// left.
+// Run runs an agent on conn. It returns as [builtin.Run] does, closes conn and leaves nothing
+// running.
 //
-// With a Command, that is started for each query, in a process group of its own,
-// with a file .mcp.json in its folder that says how to reach the tools. {task} in
-// an argument is replaced by the query; where there is none, the query is its
-// standard input. It is killed, with its group, when the query is cancelled or
-// the agent ends, and some time after it has submitted. Its exit ends the query.
+// With a Command, Run starts it for each query, in a process group of its own, with a file
+// .mcp.json in its folder that says how to reach the tools. {task} in an argument is replaced
+// by the query; without {task} the query is the Command's standard input. The exit of the
+// Command ends the query. The Command and its group are killed when the query is cancelled,
+// when the agent ends, and CloseTimeout after the Command has submitted.
 //
-// Without one, the query ends with a client's submission.
+// Without a Command, the submission of a client ends the query.
 func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	if cfg.Stderr == nil {
 		cfg.Stderr = io.Discard
@@ -87,126 +90,127 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	if err != nil {
 		return errors.Join(err, conn.Close(protocol.CloseNormal, ""))
 	}
-	hands, err := tools.NewExternalAgent(conn, cfg.Agent)
+	agent, err := tools.NewExternalAgent(conn, cfg.Agent)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	desk := newDesk()
-	work := desk.work
+	task := newCurrentTask()
+	work := task.awaitSubmission
 	if len(cfg.Command) > 0 {
-		program := &program{cfg: cfg, hands: hands, desk: desk}
-		work = program.work
+		runner := &commandRunner{cfg: cfg, agent: agent, task: task}
+		work = runner.run
 	}
-	s := newService(hands, desk, cfg)
+	s := newToolServer(agent, task, cfg)
 	var serving sync.WaitGroup
 	serving.Go(func() { s.serve(listener) })
-	err = hands.Run(ctx, work)
+	err = agent.Run(ctx, work)
 	s.stop()
 	serving.Wait()
 	return err
 }
 
-// service is what clients talk to. It is safe for concurrent use.
-type service struct {
-	hands   *tools.ExternalAgent
-	desk    *desk
-	log     *slog.Logger
-	server  *mcp.Server
-	web     *http.Server
-	posts   posts
-	clients sync.WaitGroup // requests that are served
+// toolServer serves MCP clients. It is safe for concurrent use.
+type toolServer struct {
+	agent    *tools.ExternalAgent
+	task     *currentTask
+	log      *slog.Logger
+	mcp      *mcp.Server
+	http     *http.Server
+	requests requestTracker
+	clients  sync.WaitGroup // HTTP requests and WebSockets that are being served
 
-	life context.Context //nolint:containedctx // of the service: calls outlive the requests that they come in
-	end  context.CancelFunc
+	ctx    context.Context //nolint:containedctx // of the server: tool calls outlive the HTTP requests that they come in
+	cancel context.CancelFunc
 }
 
-func newService(hands *tools.ExternalAgent, desk *desk, cfg Config) *service {
-	s := &service{
-		hands: hands, desk: desk, log: cfg.Log,
-		posts: posts{open: map[string]*http.Request{}},
+func newToolServer(agent *tools.ExternalAgent, task *currentTask, cfg Config) *toolServer {
+	s := &toolServer{
+		agent: agent, task: task, log: cfg.Log,
+		requests: requestTracker{open: map[string]*http.Request{}},
 	}
-	s.life, s.end = context.WithCancel(context.Background())
-	s.server = mcp.NewServer(
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.mcp = mcp.NewServer(
 		&mcp.Implementation{Name: "assay", Title: "Assay", Version: cfg.Version},
 		&mcp.ServerOptions{
 			Logger: cfg.Log,
-			Capabilities: &mcp.ServerCapabilities{ // nothing of it ever changes
+			Capabilities: &mcp.ServerCapabilities{ // without listChanged: the lists never change
 				Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
 			},
 		},
 	)
-	s.server.AddReceivingMiddleware(s.instruct)
+	s.mcp.AddReceivingMiddleware(s.addInstructions)
 	s.addTools(len(cfg.Command) == 0)
-	s.addTask()
-	s.web = &http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: greeting,
-		BaseContext: func(net.Listener) context.Context { return s.life },
+	s.addTaskResources()
+	s.http = &http.Server{
+		Handler: s.handler(), ReadHeaderTimeout: readHeaderTimeout,
+		BaseContext: func(net.Listener) context.Context { return s.ctx },
 	}
 	return s
 }
 
-// serve serves clients until the service is stopped.
-func (s *service) serve(listener net.Listener) {
-	if err := s.web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		s.log.Error("no more clients can come", "error", err)
+// serve accepts clients until the server is stopped.
+func (s *toolServer) serve(listener net.Listener) {
+	if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		s.log.Error("no more clients can connect", "error", err)
 	}
 }
 
-// stop ends everything: calls that wait first, then their clients.
-func (s *service) stop() {
-	s.end()
-	for client := range s.server.Sessions() {
-		_ = client.Close() // it is told by the end of its connection
+// stop cancels all calls, disconnects the clients and waits until they are gone.
+func (s *toolServer) stop() {
+	s.cancel()
+	for session := range s.mcp.Sessions() {
+		_ = session.Close() // the client sees the end of its connection
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), shutdown)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	if err := s.web.Shutdown(ctx); err != nil {
-		_ = s.web.Close()
+	if err := s.http.Shutdown(ctx); err != nil {
+		_ = s.http.Close()
 	}
 	s.clients.Wait()
 }
 
-// handler takes WebSockets and streamable HTTP.
-func (s *service) handler() http.Handler {
+// handler returns the handler for WebSockets and streamable HTTP.
+func (s *toolServer) handler() http.Handler {
 	streamable := mcp.NewStreamableHTTPHandler(
-		func(*http.Request) *mcp.Server { return s.server },
+		func(*http.Request) *mcp.Server { return s.mcp },
 		&mcp.StreamableHTTPOptions{
-			Logger: s.log, SessionTimeout: forgotten, MaxRequestBodyBytes: protocol.DefaultMaxFrameBytes,
+			Logger: s.log, SessionTimeout: httpSessionTimeout, MaxRequestBodyBytes: protocol.DefaultMaxFrameBytes,
 		},
 	)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.clients.Add(1)
 		defer s.clients.Done()
 		if r.Header.Get("Upgrade") != "" {
-			s.upgrade(w, r)
+			s.serveWebSocket(w, r)
 			return
 		}
-		defer s.posts.enter(r)()
+		defer s.requests.track(r)()
 		streamable.ServeHTTP(w, r)
 	})
 }
 
-// upgrade serves a client on a WebSocket.
-func (s *service) upgrade(w http.ResponseWriter, r *http.Request) {
-	conn, err := accept(s.life, w, r)
+// serveWebSocket serves one client until it disconnects or the server is stopped.
+func (s *toolServer) serveWebSocket(w http.ResponseWriter, r *http.Request) {
+	conn, err := acceptWebSocket(s.ctx, w, r)
 	if err != nil {
-		s.log.Debug("not a client", "error", err) // it has been answered
+		s.log.Debug("not a client", "error", err) // the request has been answered
 		return
 	}
 	defer conn.Close()
-	session, err := s.server.Connect(s.life, &mcp.IOTransport{Reader: conn, Writer: conn, MaxLineLength: protocol.DefaultMaxFrameBytes}, nil)
+	session, err := s.mcp.Connect(s.ctx, &mcp.IOTransport{Reader: conn, Writer: conn, MaxLineLength: protocol.DefaultMaxFrameBytes}, nil)
 	if err != nil {
 		s.log.Warn("a client could not be served", "error", err)
 		return
 	}
-	defer context.AfterFunc(s.life, func() { _ = conn.Close() })()
-	if err := session.Wait(); err != nil && s.life.Err() == nil {
-		s.log.Warn("a client broke off", "error", err)
+	defer context.AfterFunc(s.ctx, func() { _ = conn.Close() })()
+	if err := session.Wait(); err != nil && s.ctx.Err() == nil {
+		s.log.Warn("the connection to a client was lost", "error", err)
 	}
 }
 
-// instruct tells each client at its start what is to be done.
-func (s *service) instruct(next mcp.MethodHandler) mcp.MethodHandler {
+// addInstructions is middleware that puts the current instructions into the response with
+// which a client's session starts.
+func (s *toolServer) addInstructions(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
 		switch result := result.(type) {
@@ -219,41 +223,43 @@ func (s *service) instruct(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// posts are the requests of HTTP that are served. A call is not told when the
-// client goes in whose request it came; but it is shown the request's header.
-type posts struct {
-	mu   sync.Mutex
-	made int
-	open map[string]*http.Request
+// requestTracker knows the HTTP requests that are being served. The SDK does not cancel a
+// tool call when the client of its HTTP request disconnects, but it passes the request's
+// header to the call. So each request gets a header with its id, by which the call finds the
+// request's context.
+type requestTracker struct {
+	mu     sync.Mutex
+	lastID int
+	open   map[string]*http.Request // by id
 }
 
-// postHeader has the name of a request.
-const postHeader = "Assay-Post"
+// requestIDHeader is the header with the id of a request.
+const requestIDHeader = "Assay-Post"
 
-// enter takes a request in, until leave is called.
-func (p *posts) enter(r *http.Request) (leave func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.made++
-	name := fmt.Sprint(p.made)
-	r.Header.Set(postHeader, name)
-	p.open[name] = r
+// track gives a request an id. The caller calls untrack when the request has been served.
+func (t *requestTracker) track(r *http.Request) (untrack func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lastID++
+	id := fmt.Sprint(t.lastID)
+	r.Header.Set(requestIDHeader, id)
+	t.open[id] = r
 	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.open, name)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.open, id)
 	}
 }
 
-// of is the context of the request that something came in; nil: it came on a
-// WebSocket, or the request has been answered.
-func (p *posts) of(extra *mcp.RequestExtra) context.Context {
+// contextOf returns the context of the HTTP request that a call came in, or nil if it came
+// over a WebSocket or the request has been served.
+func (t *requestTracker) contextOf(extra *mcp.RequestExtra) context.Context {
 	if extra == nil {
 		return nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if r := p.open[extra.Header.Get(postHeader)]; r != nil {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r := t.open[extra.Header.Get(requestIDHeader)]; r != nil {
 		return r.Context()
 	}
 	return nil

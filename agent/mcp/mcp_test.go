@@ -21,9 +21,9 @@ import (
 func TestTL5_ToolsAreThoseOfANotebook(t *testing.T) {
 	t.Parallel()
 	_, theirs := protocol.Pipe()
-	hands, err := tools.NewExternalAgent(theirs, builtin.Config{})
+	agent, err := tools.NewExternalAgent(theirs, builtin.Config{})
 	require.NoError(t, err)
-	both(t, func(t *testing.T, connect func(*session, *sdk.ClientOptions) *sdk.ClientSession) {
+	withBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
 		t.Helper()
 		s := start(t, mcp.Config{Command: []string{"true"}})
 		list, err := connect(s, nil).ListTools(t.Context(), nil)
@@ -33,7 +33,7 @@ func TestTL5_ToolsAreThoseOfANotebook(t *testing.T) {
 			offered[tool.Name] = tool
 		}
 		require.Len(t, offered, 13)
-		for _, want := range hands.Tools() {
+		for _, want := range agent.Tools() {
 			got := offered[want.Name]
 			require.NotNil(t, got, want.Name)
 			schema, err := json.Marshal(got.InputSchema)
@@ -50,27 +50,27 @@ func TestTL5_ToolsAreThoseOfANotebook(t *testing.T) {
 	})
 }
 
-func TestCalls(t *testing.T) {
+func TestToolCalls(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, connect func(*session, *sdk.ClientOptions) *sdk.ClientSession) {
+	withBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
 		t.Helper()
 		s := start(t, mcp.Config{})
 		client := connect(s, nil)
-		text, result := call(t, client, "create_cell", map[string]any{"position": 0, "source": "hello", "auto_run": true})
+		text, result := callTool(t, client, "create_cell", map[string]any{"position": 0, "source": "hello", "auto_run": true})
 		require.False(t, result.IsError)
 		require.Contains(t, text, "hello")
-		_, result = call(t, client, "create_cell", map[string]any{"position": 0, "source": "picture", "auto_run": true})
+		_, result = callTool(t, client, "create_cell", map[string]any{"position": 0, "source": "picture", "auto_run": true})
 		shown, ok := result.Content[1].(*sdk.ImageContent)
 		require.True(t, ok)
 		require.Equal(t, "image/png", shown.MIMEType)
 		require.Equal(t, "PNG", string(shown.Data[1:4]))
-		text, result = call(t, client, "create_cell", map[string]any{"position": -1, "source": "x"})
+		text, result = callTool(t, client, "create_cell", map[string]any{"position": -1, "source": "x"})
 		require.True(t, result.IsError)
 		require.Contains(t, text, "Bad input for create_cell: position")
-		text, result = call(t, client, "run_cell", map[string]any{"cell_id": "c9"})
+		text, result = callTool(t, client, "run_cell", map[string]any{"cell_id": "c9"})
 		require.True(t, result.IsError)
 		require.Equal(t, "there is no cell c9", text)
-		text, _ = call(t, client, "execute_code", map[string]any{"code": strings.Repeat("x", 40<<10)})
+		text, _ = callTool(t, client, "execute_code", map[string]any{"code": strings.Repeat("x", 40<<10)})
 		require.Less(t, len(text), 17<<10)
 		require.Contains(t, text, "bytes left out")
 		_, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "no_such_tool"})
@@ -78,10 +78,10 @@ func TestCalls(t *testing.T) {
 	})
 }
 
-// A task is told in every way that there is, to who came before it and after.
-func TestTask(t *testing.T) {
+// A task is available in every way that MCP has, to clients that connected before it and after.
+func TestTaskReachesClients(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, connect func(*session, *sdk.ClientOptions) *sdk.ClientSession) {
+	withBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
 		t.Helper()
 		s := start(t, mcp.Config{})
 		early := connect(s, nil)
@@ -90,9 +90,9 @@ func TestTask(t *testing.T) {
 		require.ErrorContains(t, err, "there is no task now")
 		_, err = early.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "assay://task"})
 		require.ErrorContains(t, err, "there is no task now")
-		text, _ := call(t, early, "get_task", map[string]any{"wait_s": 0})
+		text, _ := callTool(t, early, "get_task", map[string]any{"wait_s": 0})
 		require.Equal(t, "There is no task yet. Call get_task again to wait for it.", text)
-		text, result := call(t, early, "get_task", map[string]any{"wait_s": "long"})
+		text, result := callTool(t, early, "get_task", map[string]any{"wait_s": "long"})
 		require.True(t, result.IsError)
 		require.Contains(t, text, "wait_s")
 		waited := make(chan *sdk.CallToolResult, 1)
@@ -118,51 +118,51 @@ func TestTask(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, resource.Contents[0].Text, `notebook "nb", 0 cells`)
 
-		text, result = call(t, late, "submit_response", map[string]any{"summary": "[EVAL_COMPLETE]", "next_status": "done"})
+		text, result = callTool(t, late, "submit_response", map[string]any{"summary": "[EVAL_COMPLETE]", "next_status": "done"})
 		require.False(t, result.IsError, text)
 		s.await("done", isStatus("done"))
-		text, _ = call(t, early, "get_task", map[string]any{"wait_s": 0})
+		text, _ = callTool(t, early, "get_task", map[string]any{"wait_s": 0})
 		require.Contains(t, text, "There is no task yet")
 	})
 }
 
-func TestProgress(t *testing.T) {
+func TestProgressNotifications(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, connect func(*session, *sdk.ClientOptions) *sdk.ClientSession) {
+	withBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
 		t.Helper()
 		s := start(t, mcp.Config{})
-		told := make(chan *sdk.ProgressNotificationParams, 8)
+		notifications := make(chan *sdk.ProgressNotificationParams, 8)
 		client := connect(s, &sdk.ClientOptions{
-			ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { told <- r.Params },
+			ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { notifications <- r.Params },
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		params := &sdk.CallToolParams{Name: "create_cell", Arguments: map[string]any{"position": 0, "source": "hang", "auto_run": true}}
 		params.SetProgressToken("token")
-		over := make(chan error, 1)
+		ended := make(chan error, 1)
 		go func() {
 			_, err := client.CallTool(ctx, params)
-			over <- err
+			ended <- err
 		}()
-		first := <-told
+		first := <-notifications
 		require.Equal(t, "token", first.ProgressToken)
 		require.InDelta(t, 1, first.Progress, 0)
 		require.Equal(t, "the new cell runs, 1 s", first.Message)
 		cancel()
-		require.ErrorIs(t, <-over, context.Canceled)
+		require.ErrorIs(t, <-ended, context.Canceled)
 		s.await("stop_cell", isAction("stop_cell"))
-		text, _ := call(t, client, "create_cell", map[string]any{"position": 0, "source": "goes on", "auto_run": true})
+		text, _ := callTool(t, client, "create_cell", map[string]any{"position": 0, "source": "goes on", "auto_run": true})
 		require.Contains(t, text, "goes on")
 	})
 }
 
-// What a client has run is stopped when it goes without a word.
-func TestClientGoes(t *testing.T) {
+// A cell that a client runs is stopped when the client disconnects.
+func TestDisconnectStopsCells(t *testing.T) {
 	t.Parallel()
 	hang := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"create_cell","arguments":{"position":0,"source":"hang","auto_run":true}}}`
 	t.Run("http", func(t *testing.T) {
 		t.Parallel()
 		s := start(t, mcp.Config{})
-		client := s.overHTTP(nil)
+		client := s.connectHTTP(nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://assay/", strings.NewReader(hang))
@@ -173,24 +173,24 @@ func TestClientGoes(t *testing.T) {
 		} {
 			request.Header.Set(name, value)
 		}
-		over := make(chan error, 1)
+		ended := make(chan error, 1)
 		go func() {
-			response, err := s.http().Do(request)
+			response, err := s.httpClient().Do(request)
 			if err == nil {
 				_, err = fmt.Fscanln(response.Body)
 				_ = response.Body.Close()
 			}
-			over <- err
+			ended <- err
 		}()
 		s.await("the cell", isAction("create_cell"))
 		cancel()
-		require.Error(t, <-over)
+		require.Error(t, <-ended)
 		s.await("stop_cell", isAction("stop_cell"))
 	})
 	t.Run("stdio", func(t *testing.T) {
 		t.Parallel()
 		s := start(t, mcp.Config{})
-		in, out, over := bridge(t, mcp.Address{Socket: s.socket})
+		in, out, ended := startBridge(t, mcp.Address{Socket: s.socket})
 		for _, line := range []string{
 			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
 			"", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, hang,
@@ -205,21 +205,21 @@ func TestClientGoes(t *testing.T) {
 		require.Equal(t, "2025-06-18", answer.Result.ProtocolVersion)
 		s.await("the cell", isAction("create_cell"))
 		require.NoError(t, in.Close())
-		require.NoError(t, <-over)
+		require.NoError(t, <-ended)
 		s.await("stop_cell", isAction("stop_cell"))
 	})
 }
 
-// Many clients at once, on both transports, each with its own calls; all of it
-// ends with the connection to the server.
-func TestManyClients(t *testing.T) {
+// Many clients on both transports make calls at once. All end with the connection to the
+// server.
+func TestManyClientsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, mcp.Config{})
 	var clients sync.WaitGroup
 	for i := range 8 {
-		connect := s.overHTTP
+		connect := s.connectHTTP
 		if i%2 == 0 {
-			connect = s.overStdio
+			connect = s.connectStdio
 		}
 		client := connect(nil)
 		clients.Go(func() {
@@ -233,10 +233,10 @@ func TestManyClients(t *testing.T) {
 		})
 	}
 	clients.Wait()
-	client := s.overStdio(nil)
-	waiting := s.overHTTP(nil)
+	client := s.connectStdio(nil)
+	waiting := s.connectHTTP(nil)
 	failed := make(chan bool, 2)
-	go func() { // for longer than the test may take
+	go func() { // waits longer than the test may take
 		result, err := waiting.CallTool(context.Background(), &sdk.CallToolParams{Name: "get_task", Arguments: map[string]any{"wait_s": 300}})
 		failed <- err != nil || result.IsError
 	}()
@@ -246,21 +246,21 @@ func TestManyClients(t *testing.T) {
 	}()
 	s.await("the cell", isAction("create_cell"))
 	require.NoError(t, s.conn.Close(protocol.CloseNormal, ""))
-	require.NoError(t, <-s.over)
+	require.NoError(t, <-s.ended)
 	require.True(t, <-failed)
 	require.True(t, <-failed)
 	require.NoFileExists(t, s.socket)
 }
 
-func TestSocket(t *testing.T) {
+func TestSocketPath(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "/tmp/x/37a8eec1ce19687d", mcp.Socket("/tmp/x", "default"))
-	require.NotEqual(t, mcp.Socket("/tmp/x", "a"), mcp.Socket("/tmp/x", "b"))
-	require.Len(t, mcp.Socket("/t", strings.Repeat("long", 1000)), len("/t")+17)
+	require.Equal(t, "/tmp/x/37a8eec1ce19687d", mcp.SocketPath("/tmp/x", "default"))
+	require.NotEqual(t, mcp.SocketPath("/tmp/x", "a"), mcp.SocketPath("/tmp/x", "b"))
+	require.Len(t, mcp.SocketPath("/t", strings.Repeat("long", 1000)), len("/t")+17)
 	_, theirs := protocol.Pipe()
-	err := mcp.Run(t.Context(), theirs, mcp.Config{Socket: mcp.Socket("/tmp/"+strings.Repeat("d", 100), "s")})
+	err := mcp.Run(t.Context(), theirs, mcp.Config{Socket: mcp.SocketPath("/tmp/"+strings.Repeat("d", 100), "s")})
 	require.ErrorContains(t, err, "has more than 103 bytes")
 	_, theirs = protocol.Pipe()
-	err = mcp.Run(t.Context(), theirs, mcp.Config{Socket: mcp.Socket("/no/such/folder", "s")})
+	err = mcp.Run(t.Context(), theirs, mcp.Config{Socket: mcp.SocketPath("/no/such/folder", "s")})
 	require.ErrorContains(t, err, "serve clients")
 }

@@ -18,25 +18,26 @@ import (
 	"assay/internal/protocol"
 )
 
-// longestSocket is how long the path of a Unix socket may be everywhere, in
-// bytes.
-const longestSocket = 103
+// maxSocketPathBytes is the longest path of a Unix socket that all systems accept.
+const maxSocketPathBytes = 103
 
-// Socket is the path at which the agent of a session is served, in a folder that
-// only its user can look into. It is 17 bytes longer than the folder's.
-func Socket(folder, session string) string {
+// webSocketSubprotocol is the subprotocol that MCP clients ask for.
+const webSocketSubprotocol = "mcp"
+
+// SocketPath returns the path of the Unix socket for the agent of a session, in a folder that
+// only its user can read. The path is 17 bytes longer than that of the folder.
+func SocketPath(folder, session string) string {
 	sum := sha256.Sum256([]byte(session))
 	return filepath.Join(folder, hex.EncodeToString(sum[:8]))
 }
 
-// listen listens at a path. What an agent has left there that was killed makes
-// place.
+// listen listens on a Unix socket. It replaces the socket of an agent that was killed.
 func listen(ctx context.Context, path string) (net.Listener, error) {
-	if len(path) > longestSocket {
-		return nil, fmt.Errorf("the path of the socket, %s, has more than %d bytes: make the one of the temporary folder shorter", path, longestSocket)
+	if len(path) > maxSocketPathBytes {
+		return nil, fmt.Errorf("the path of the socket, %s, has more than %d bytes: make the one of the temporary folder shorter", path, maxSocketPathBytes)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("make place for the socket: %w", err)
+		return nil, fmt.Errorf("remove an old socket: %w", err)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
 	if err != nil {
@@ -45,41 +46,39 @@ func listen(ctx context.Context, path string) (net.Listener, error) {
 	return listener, nil
 }
 
-// stream is a WebSocket as a stream of lines, as the transport over streams takes
-// it.
-type stream struct {
-	conn protocol.Conn
-	rest []byte // of the message that is read
+// webSocketStream is a WebSocket as a stream of lines, which the SDK's transport over streams
+// expects: each message is a line.
+type webSocketStream struct {
+	conn    protocol.Conn
+	pending []byte // rest of the message that is being read
 }
 
-// subprotocol is what clients of WebSockets ask for.
-const subprotocol = "mcp"
-
-func accept(ctx context.Context, w http.ResponseWriter, r *http.Request) (*stream, error) {
-	// Whoever passes requests on to this socket has looked at their Origin.
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true, Subprotocols: []string{subprotocol}})
+// acceptWebSocket upgrades a request. The connection ends with ctx.
+func acceptWebSocket(ctx context.Context, w http.ResponseWriter, r *http.Request) (*webSocketStream, error) {
+	// The Origin is checked by the server that forwards requests to this socket.
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true, Subprotocols: []string{webSocketSubprotocol}})
 	if err != nil {
 		return nil, err
 	}
-	return &stream{conn: protocol.NewWebSocket(ctx, ws, 0)}, nil
+	return &webSocketStream{conn: protocol.NewWebSocket(ctx, ws, 0)}, nil
 }
 
-// Read reads of a message, and of the next when that is at its end.
-func (s *stream) Read(p []byte) (int, error) {
-	for len(s.rest) == 0 {
+// Read reads from the current message, or from the next one at its end.
+func (s *webSocketStream) Read(p []byte) (int, error) {
+	for len(s.pending) == 0 {
 		body, err := s.conn.Read()
 		if err != nil {
 			return 0, err
 		}
-		s.rest = append(body, '\n')
+		s.pending = append(body, '\n')
 	}
-	n := copy(p, s.rest)
-	s.rest = s.rest[n:]
+	n := copy(p, s.pending)
+	s.pending = s.pending[n:]
 	return n, nil
 }
 
-// Write sends a message.
-func (s *stream) Write(p []byte) (int, error) {
+// Write sends p, a line, as one message.
+func (s *webSocketStream) Write(p []byte) (int, error) {
 	if err := s.conn.Write(bytes.TrimSuffix(p, []byte("\n"))); err != nil {
 		return 0, err
 	}
@@ -87,4 +86,6 @@ func (s *stream) Write(p []byte) (int, error) {
 }
 
 // Close closes the connection.
-func (s *stream) Close() error { return s.conn.Close(protocol.CloseGoingAway, "the session has ended") }
+func (s *webSocketStream) Close() error {
+	return s.conn.Close(protocol.CloseGoingAway, "the session has ended")
+}

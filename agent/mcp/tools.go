@@ -14,85 +14,90 @@ import (
 	"assay/internal/model"
 )
 
-// hint is what a client may be told of a tool beside its schema.
-type hint struct {
-	title      string
-	reads      bool // changes nothing
-	destroys   bool // may change or delete what was there
-	idempotent bool // twice is as good as once
-	code       bool // may run code, which may do anything
+// progressInterval is how often a client that asked for progress is told what its call waits
+// for.
+const progressInterval = time.Second
+
+// toolHints is what clients are told of a tool besides its schema.
+type toolHints struct {
+	title       string
+	readOnly    bool // changes nothing
+	destructive bool // may change or delete what was there
+	idempotent  bool // a second call with the same input changes nothing more
+	runsCode    bool // may run code, which may do anything
 }
 
-// hints are those of the tools by name. What runs code is said to destroy.
-func hints() map[string]hint {
-	return map[string]hint{
-		"get_context":                {title: "Show the notebook", reads: true},
-		"request_globals_summary":    {title: "List the variables", reads: true},
-		"request_reactivity_summary": {title: "Show what runs again when", reads: true},
-		"create_cell":                {title: "Create a cell", destroys: true, code: true},
+// hintsByTool returns the hints of all tools by name. Tools that run code count as
+// destructive.
+func hintsByTool() map[string]toolHints {
+	return map[string]toolHints{
+		"get_context":                {title: "Show the notebook", readOnly: true},
+		"request_globals_summary":    {title: "List the variables", readOnly: true},
+		"request_reactivity_summary": {title: "Show what runs again when", readOnly: true},
+		"create_cell":                {title: "Create a cell", destructive: true, runsCode: true},
 		"create_markdown_cell":       {title: "Create a text cell"},
-		"edit_cell":                  {title: "Edit a cell", destroys: true, code: true},
-		"delete_cell":                {title: "Delete a cell", destroys: true},
-		"delete_all_cells":           {title: "Delete all cells", destroys: true, idempotent: true},
-		"run_cell":                   {title: "Run a cell", destroys: true, code: true},
+		"edit_cell":                  {title: "Edit a cell", destructive: true, runsCode: true},
+		"delete_cell":                {title: "Delete a cell", destructive: true},
+		"delete_all_cells":           {title: "Delete all cells", destructive: true, idempotent: true},
+		"run_cell":                   {title: "Run a cell", destructive: true, runsCode: true},
 		"stop_cell":                  {title: "Stop a cell", idempotent: true},
-		"execute_code":               {title: "Run code without a cell", destroys: true, code: true},
-		"set_widget":                 {title: "Set a widget", destroys: true, idempotent: true, code: true},
+		"execute_code":               {title: "Run code without a cell", destructive: true, runsCode: true},
+		"set_widget":                 {title: "Set a widget", destructive: true, idempotent: true, runsCode: true},
 		"submit_response":            {title: "Hand in the answer"},
-		getTask:                      {title: "Get the task", reads: true},
+		getTaskTool:                  {title: "Get the task", readOnly: true},
 	}
 }
 
-func (h hint) annotations() *mcp.ToolAnnotations {
+func (h toolHints) annotations() *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{
-		Title: h.title, ReadOnlyHint: h.reads, DestructiveHint: &h.destroys,
-		IdempotentHint: h.idempotent || h.reads, OpenWorldHint: &h.code,
+		Title: h.title, ReadOnlyHint: h.readOnly, DestructiveHint: &h.destructive,
+		IdempotentHint: h.idempotent || h.readOnly, OpenWorldHint: &h.runsCode,
 	}
 }
 
-// addTools offers the tools of the hands; and get_task, where clients come by
-// themselves.
-func (s *service) addTools(waits bool) {
-	tools, handler := s.hands.Tools(), map[string]mcp.ToolHandler{}
-	if waits {
-		tools = append(slices.Clip(tools), getTaskTool())
-		handler[getTask] = s.getTask
+// addTools offers the tools of the external agent, and get_task if withGetTask.
+func (s *toolServer) addTools(withGetTask bool) {
+	offered, handlers := s.agent.Tools(), map[string]mcp.ToolHandler{}
+	if withGetTask {
+		offered = append(slices.Clip(offered), describeGetTask())
+		handlers[getTaskTool] = s.getTask
 	}
-	hints := hints()
-	for _, t := range tools {
-		run := handler[t.Name]
-		if run == nil {
-			run = s.call
+	hints := hintsByTool()
+	for _, t := range offered {
+		handler := handlers[t.Name]
+		if handler == nil {
+			handler = s.callTool
 		}
-		hint := hints[t.Name]
-		s.server.AddTool(&mcp.Tool{
-			Name: t.Name, Title: hint.title, Description: t.Description, InputSchema: t.InputSchema, Annotations: hint.annotations(),
-		}, s.watched(run))
+		h := hints[t.Name]
+		s.mcp.AddTool(&mcp.Tool{
+			Name: t.Name, Title: h.title, Description: t.Description, InputSchema: t.InputSchema, Annotations: h.annotations(),
+		}, s.cancelledWithClient(handler))
 	}
 }
 
-// watched has a call end when the client is gone, and tells of its progress.
-func (s *service) watched(run mcp.ToolHandler) mcp.ToolHandler {
+// cancelledWithClient returns a handler that ends when the client disconnects or the server is
+// stopped, and that sends progress while it runs.
+func (s *toolServer) cancelledWithClient(handler mcp.ToolHandler) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		defer context.AfterFunc(s.life, cancel)()
-		if post := s.posts.of(req.Extra); post != nil {
-			defer context.AfterFunc(post, cancel)()
+		defer context.AfterFunc(s.ctx, cancel)()
+		if request := s.requests.contextOf(req.Extra); request != nil {
+			defer context.AfterFunc(request, cancel)()
 		}
-		defer s.progress(ctx, req)()
-		return run(ctx, req)
+		defer s.startProgress(ctx, req)()
+		return handler(ctx, req)
 	}
 }
 
-// call has the hands carry out a call.
-func (s *service) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	content, isError := s.hands.Call(ctx, req.Params.Name, req.Params.Arguments)
-	return &mcp.CallToolResult{Content: present(content), IsError: isError}, nil
+// callTool runs a tool of the external agent.
+func (s *toolServer) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	content, isError := s.agent.Call(ctx, req.Params.Name, req.Params.Arguments)
+	return &mcp.CallToolResult{Content: mcpContent(content), IsError: isError}, nil
 }
 
-// present writes content as clients take it.
-func present(content []model.Block) []mcp.Content {
+// mcpContent converts the content of a result to that of MCP.
+func mcpContent(content []model.Block) []mcp.Content {
 	out := make([]mcp.Content, 0, len(content))
 	for _, b := range content {
 		if b.Type != model.BlockImage {
@@ -109,18 +114,18 @@ func present(content []model.Block) []mcp.Content {
 	return out
 }
 
-// progress tells the client each second, if it has asked for that, what its call
-// waits for, until it is stopped.
-func (s *service) progress(ctx context.Context, req *mcp.CallToolRequest) (stop func()) {
+// startProgress sends the client a notification each second, if it asked for progress, until
+// stop is called.
+func (s *toolServer) startProgress(ctx context.Context, req *mcp.CallToolRequest) (stop func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	waits := waitsFor(req.Params)
-	var telling sync.WaitGroup
-	telling.Go(func() {
-		ticker := time.NewTicker(time.Second)
+	activity := activityText(req.Params)
+	var notifying sync.WaitGroup
+	notifying.Go(func() {
+		ticker := time.NewTicker(progressInterval)
 		defer ticker.Stop()
 		for n := 1; ; n++ {
 			select {
@@ -128,23 +133,23 @@ func (s *service) progress(ctx context.Context, req *mcp.CallToolRequest) (stop 
 			case <-ctx.Done():
 				return
 			}
-			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ // one that has gone misses nothing
-				ProgressToken: token, Progress: float64(n), Message: fmt.Sprintf("%s, %d s", waits, n),
+			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ // a client that has gone misses nothing
+				ProgressToken: token, Progress: float64(n), Message: fmt.Sprintf("%s, %d s", activity, n),
 			})
 		}
 	})
 	return func() {
 		cancel()
-		telling.Wait()
+		notifying.Wait()
 	}
 }
 
-// waitsFor says what a call waits for.
-func waitsFor(params *mcp.CallToolParamsRaw) string {
+// activityText says what a call waits for.
+func activityText(params *mcp.CallToolParamsRaw) string {
 	var input struct {
 		CellID string `json:"cell_id"`
 	}
-	_ = json.Unmarshal(params.Arguments, &input) // what is wrong with it is said by the result
+	_ = json.Unmarshal(params.Arguments, &input) // the result of the call reports invalid input
 	switch params.Name {
 	case "run_cell", "edit_cell":
 		return "cell " + input.CellID + " runs"
@@ -154,7 +159,7 @@ func waitsFor(params *mcp.CallToolParamsRaw) string {
 		return "the code runs"
 	case "submit_response":
 		return "other calls are under way"
-	case getTask:
+	case getTaskTool:
 		return "there is no task yet"
 	default:
 		return params.Name + " is under way"

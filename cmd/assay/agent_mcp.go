@@ -56,7 +56,7 @@ func (p *process) serveAgentMCP(ctx context.Context, folder string, command []st
 	defer stop()
 	session, _ := p.getenv("ASSAY_SESSION")
 	err = mcp.Run(ctx, conn, mcp.Config{
-		Socket: mcp.Socket(folder, session), Command: command, Program: p.self, Environ: p.environ,
+		Socket: mcp.SocketPath(folder, session), Command: command, Program: p.self, Environ: p.environ,
 		Version: version, Agent: builtin.Config{Stderr: p.err, Log: p.log()}, Stderr: p.err, Log: p.log(),
 	})
 	if err != nil && ctx.Err() == nil {
@@ -105,4 +105,4 @@ func (h *host) mcpAgent() []string {
 }
 
 // mcpSocket is where the tools of a session are offered.
-func (h *host) mcpSocket(session string) string { return mcp.Socket(h.mcpSockets(), session) }
+func (h *host) mcpSocket(session string) string { return mcp.SocketPath(h.mcpSockets(), session) }
