@@ -29,8 +29,8 @@ import (
 // CallLine is a line of a script that calls tools: name, input, name, input …
 func CallLine(namesAndInputs ...string) string {
 	var blocks []string
-	for i := 0; i < len(namesAndInputs); i += 2 {
-		blocks = append(blocks, fmt.Sprintf(`{"type":"tool_use","name":%q,"input":%s}`, namesAndInputs[i], namesAndInputs[i+1]))
+	for call := range slices.Chunk(namesAndInputs, 2) {
+		blocks = append(blocks, fmt.Sprintf(`{"type":"tool_use","name":%q,"input":%s}`, call[0], call[1]))
 	}
 	return `{"content":[` + strings.Join(blocks, ",") + `]}`
 }
@@ -42,15 +42,15 @@ func SubmitLine(answer string) string {
 
 // TextLine is a line of a script that is a text.
 func TextLine(text string) string {
-	line, _ := json.Marshal(map[string]string{"content": text})
+	line, _ := json.Marshal(map[string]string{"content": text}) //nolint:errchkjson // a string
 	return string(line)
 }
 
 // ParseScript parses the lines of a script.
-func ParseScript(t testing.TB, lines ...string) *script.Script {
-	t.Helper()
+func ParseScript(tb testing.TB, lines ...string) *script.Script {
+	tb.Helper()
 	parsed, err := script.Parse("script.jsonl", []byte(strings.Join(lines, "\n")))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return parsed
 }
 
@@ -194,7 +194,7 @@ func CheckRequest(req model.Request) (status int, body string) {
 	if err != nil {
 		return 0, err.Error()
 	}
-	r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(string(sent)))
+	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/v1/messages", strings.NewReader(string(sent)))
 	r.Header.Set("X-Api-Key", "k")
 	w := httptest.NewRecorder()
 	mockapi.New(parsed, nil).ServeHTTP(w, r)
@@ -210,7 +210,7 @@ func BlankImage(width, height int) image.Image {
 }
 
 // PNG returns a blank PNG in base64.
-func PNG(t testing.TB, width, height int) string {
+func PNG(t *testing.T, width, height int) string {
 	t.Helper()
 	var out bytes.Buffer
 	require.NoError(t, png.Encode(&out, BlankImage(width, height)))
