@@ -43,7 +43,7 @@ func (p *process) serveJupyter(ctx context.Context, path, number string) error {
 	err = jupyter.Serve(ctx, conn, spec, jupyter.Config{Environ: p.environ, Stderr: p.screen})
 	if died, ok := errors.AsType[*jupyter.ExitError](err); ok {
 		_, _ = fmt.Fprintf(p.screen, "assay: %v\n", died) // there is nobody to tell
-		died.ExitLikeKernel()
+		died.ReraiseSignal()
 		return &statusError{status: died.Status}
 	}
 	if err != nil {

@@ -11,45 +11,46 @@ import (
 	"assay/internal/protocol"
 )
 
-func (k *started) execute(code string) frame {
+// executeCode runs code without a cell and returns the answer.
+func (k *testKernel) executeCode(code string) frame {
 	k.t.Helper()
-	k.ask(protocol.TypeExecuteCode, fields{"agent_tx_id": "t", "code": code})
-	answer := k.await(protocol.TypeExecuteCodeResponse)
+	k.sendMessage(protocol.TypeExecuteCode, answerFields{"agent_tx_id": "t", "code": code})
+	answer := k.awaitFrame(protocol.TypeExecuteCodeResponse)
 	require.Equal(k.t, "t", answer.AgentTxID)
 	return answer
 }
 
-func TestPK14PythonExecutesCode(t *testing.T) {
+func TestPK14PythonExecuteCode(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	answer := k.execute("import sys\nx = 41\nprint('out'); print('err', file=sys.stderr)\ndisplay(1)\nx + 1")
+	answer := k.executeCode("import sys\nx = 41\nprint('out'); print('err', file=sys.stderr)\ndisplay(1)\nx + 1")
 	require.Equal(t, protocol.StatusOK, answer.Status)
 	require.Equal(t, "42", *answer.Result)
 	require.Equal(t, "out\n", answer.Stdout)
 	require.Equal(t, "err\n", answer.Stderr)
-	require.Nil(t, k.execute("None").Result)
-	failed := k.execute("print('so far')\n1/0")
+	require.Nil(t, k.executeCode("None").Result)
+	failed := k.executeCode("print('so far')\n1/0")
 	require.Equal(t, protocol.StatusError, failed.Status)
 	require.Equal(t, "ZeroDivisionError", failed.EName)
 	require.Equal(t, "division by zero", failed.Error)
 	require.True(t, strings.HasSuffix(failed.Exception, "\nZeroDivisionError: division by zero\n"))
 	require.Equal(t, "so far\n", failed.Stdout)
-	require.Equal(t, "41", outputs(k.run("x"))[0].text("text/plain"), "it has the cells' globals")
-	require.Equal(t, "1", outputs(k.run("x = 1\nx"))[0].text("text/plain"))
-	require.Equal(t, 3, outputs(k.run("x"))[0].Count, "no code of these is in the history")
+	require.Equal(t, "41", cellOutputs(k.runCell("x"))[0].textOf("text/plain"), "it shares the globals of cells")
+	require.Equal(t, "1", cellOutputs(k.runCell("x = 1\nx"))[0].textOf("text/plain"))
+	require.Equal(t, 3, cellOutputs(k.runCell("x"))[0].ExecutionCount, "execute_code is not in the history")
 }
 
-func TestExecuteCodeWaitsForTheCellsBeforeIt(t *testing.T) {
+func TestExecuteCodeIsQueuedBehindCells(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	k.send("import time; time.sleep(0.1); y = 5")
-	require.Equal(t, "5", *k.execute("y").Result)
+	k.sendCell("import time; time.sleep(0.1); y = 5")
+	require.Equal(t, "5", *k.executeCode("y").Result)
 }
 
-func TestExecuteCodeKeepsTheEndsOfLongText(t *testing.T) {
+func TestExecuteCodeCutsLongTextInTheMiddle(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	answer := k.execute("print('a' * (5 << 20)); print('b' * (5 << 20)); 'c' * (2 << 20)")
+	answer := k.executeCode("print('a' * (5 << 20)); print('b' * (5 << 20)); 'c' * (2 << 20)")
 	require.Less(t, len(answer.Stdout), 4<<20+100)
 	require.Regexp(t, `^aaa`, answer.Stdout)
 	require.Contains(t, answer.Stdout, "a\n[… 6291458 bytes …]\nb")
@@ -57,10 +58,11 @@ func TestExecuteCodeKeepsTheEndsOfLongText(t *testing.T) {
 	require.Less(t, len(*answer.Result), 1<<20+100)
 }
 
-func (k *started) summary() (map[string]map[string]any, frame) {
+// globalsSummary asks for the summary of all globals and returns it and its frame.
+func (k *testKernel) globalsSummary() (map[string]map[string]any, frame) {
 	k.t.Helper()
-	k.ask(protocol.TypeGlobalsSummary, fields{"agent_tx_id": "s"})
-	answer := k.await(protocol.TypeGlobalsSummary)
+	k.sendMessage(protocol.TypeGlobalsSummary, answerFields{"agent_tx_id": "s"})
+	answer := k.awaitFrame(protocol.TypeGlobalsSummary)
 	require.Equal(k.t, "s", answer.AgentTxID)
 	var infos map[string]map[string]any
 	require.NoError(k.t, json.Unmarshal(answer.Summary, &infos))
@@ -70,9 +72,9 @@ func (k *started) summary() (map[string]map[string]any, frame) {
 func TestPK8PythonSummary(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	infos, _ := k.summary()
-	require.Empty(t, infos, "nothing of the kernel's own")
-	k.run(`import time, numpy as np, pandas as pd
+	infos, _ := k.globalsSummary()
+	require.Empty(t, infos, "names of the kernel are hidden")
+	k.runCell(`import time, numpy as np, pandas as pd
 _hidden = 1
 x = 3
 d = {'k': [1, 2]}
@@ -86,7 +88,7 @@ class Bad:
 class Slow:
     def __repr__(self): time.sleep(3)
 bad, slow = Bad(), Slow()`)
-	infos, _ = k.summary()
+	infos, _ = k.globalsSummary()
 	require.Equal(t, map[string]any{"type": "int", "repr": "3"}, infos["x"])
 	require.Equal(t, map[string]any{"type": "dict", "repr": "{'k': [1, 2]}", "len": 1.0}, infos["d"])
 	require.Equal(t, map[string]any{
@@ -102,8 +104,8 @@ bad, slow = Bad(), Slow()`)
 	for _, name := range []string{"_hidden", "np", "time", "In", "Out", "get_ipython", "exit"} {
 		require.NotContains(t, infos, name)
 	}
-	k.run("for n in range(600): globals()[f'n{n}'] = n")
-	infos, answer := k.summary()
+	k.runCell("for n in range(600): globals()[f'n{n}'] = n")
+	infos, answer := k.globalsSummary()
 	require.Len(t, infos, 500)
 	require.True(t, answer.Truncated)
 }
@@ -111,97 +113,97 @@ bad, slow = Bad(), Slow()`)
 func TestPK8PythonGlobalInfo(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	k.run("x = [1]")
-	k.ask(protocol.TypeGetGlobalInfo, fields{"key": "x", "agent_tx_id": "i"})
-	answer := k.await("get_global_info_response")
+	k.runCell("x = [1]")
+	k.sendMessage(protocol.TypeGetGlobalInfo, answerFields{"key": "x", "agent_tx_id": "i"})
+	answer := k.awaitFrame("get_global_info_response")
 	require.Equal(t, "i", answer.AgentTxID)
 	require.JSONEq(t, `{"type": "list", "repr": "[1]", "len": 1}`, string(answer.Info))
-	k.ask(protocol.TypeGetGlobalInfo, fields{"key": `"); import os`})
-	require.Equal(t, `there is no global "\"); import os"`, k.await("get_global_info_response").Error)
-	require.Equal(t, []string{}, last(k.run("1")).Outputs, "the questions leave nothing behind")
+	k.sendMessage(protocol.TypeGetGlobalInfo, answerFields{"key": `"); import os`})
+	require.Equal(t, `there is no global "\"); import os"`, k.awaitFrame("get_global_info_response").Error)
+	require.Equal(t, []string{}, lastFrame(k.runCell("1")).Outputs, "requests leave no names behind")
 }
 
-func TestAQuestionWaitsForTheCellButNotForThoseBehindIt(t *testing.T) {
+func TestSummaryComesBeforeQueuedCells(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	running := k.busy("open(FIFO, 'w').write('x')\nx = 1\nopen(FIFO).read()")
-	behind := k.send("y = 1")
-	k.ask(protocol.TypeGlobalsSummary, fields{"agent_tx_id": "s"})
-	k.ask("ping", fields{"agent_tx_id": "p"})
-	k.ask(protocol.TypeDebugState, nil)
-	require.Equal(t, "p", k.await("pong").AgentTxID, "answered while the cell runs")
+	running := k.runBusyCell("open(FIFO, 'w').write('x')\nx = 1\nopen(FIFO).read()")
+	behind := k.sendCell("y = 1")
+	k.sendMessage(protocol.TypeGlobalsSummary, answerFields{"agent_tx_id": "s"})
+	k.sendMessage("ping", answerFields{"agent_tx_id": "p"})
+	k.sendMessage(protocol.TypeDebugState, nil)
+	require.Equal(t, "p", k.awaitFrame("pong").AgentTxID, "answered while the cell runs")
 	var state struct {
 		Queue, Running []string
 		Waiting        int
 		PID            int
 	}
-	require.NoError(t, json.Unmarshal(k.await(protocol.TypeDebugState).Data, &state))
+	require.NoError(t, json.Unmarshal(k.awaitFrame(protocol.TypeDebugState).Data, &state))
 	require.Equal(t, []string{behind}, state.Queue)
 	require.Equal(t, []string{running}, state.Running)
 	require.Equal(t, 2, state.Waiting)
 	require.Equal(t, k.ready.PID, state.PID)
-	k.release(0)
-	frames := k.until(protocol.TypeGlobalsSummary)
-	require.JSONEq(t, `{"x": {"type": "int", "repr": "1"}}`, string(last(frames).Summary))
-	require.Equal(t, behind, *k.await(protocol.TypeCellResult).CellID)
+	k.releaseCell(0)
+	frames := k.readUntil(protocol.TypeGlobalsSummary)
+	require.JSONEq(t, `{"x": {"type": "int", "repr": "1"}}`, string(lastFrame(frames).Summary))
+	require.Equal(t, behind, *k.awaitFrame(protocol.TypeCellResult).CellID)
 }
 
-func TestAQuestionThatHangsIsGivenUp(t *testing.T) {
+func TestSummaryTimesOut(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	k.run("import sys, time\ndef hang(): time.sleep(1000)\nsys.modules['_assay_jupyter'].summary = hang")
+	k.runCell("import sys, time\ndef hang(): time.sleep(1000)\nsys.modules['_assay_jupyter'].summary = hang")
 	began := time.Now()
-	infos, answer := k.summary()
+	infos, answer := k.globalsSummary()
 	require.Empty(t, infos)
-	require.Equal(t, "the kernel took too long to look at its globals", answer.Note)
+	require.Equal(t, "the kernel took too long to describe its globals", answer.Note)
 	require.Less(t, time.Since(began), 8*time.Second)
-	k.run("del sys.modules['_assay_jupyter']")
-	_, answer = k.summary()
-	require.Contains(t, answer.Note, "the kernel could not look at its globals")
-	require.Equal(t, []string{}, last(k.run("z = 1")).Outputs, "then the names are not known either")
+	k.runCell("del sys.modules['_assay_jupyter']")
+	_, answer = k.globalsSummary()
+	require.Contains(t, answer.Note, "the kernel could not describe its globals")
+	require.Equal(t, []string{}, lastFrame(k.runCell("z = 1")).Outputs, "without the helper, assigned names are unknown")
 }
 
-func TestPK14ResetStartsAnew(t *testing.T) {
+func TestPK14PythonResetRestartsTheKernel(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	k.run("x = 1\nimport os; os.chdir('/')")
-	k.ask(protocol.TypeResetGlobals, fields{"agent_tx_id": "r"})
-	waiting := k.send("print('x' in globals(), os.getcwd() if 'os' in globals() else '')")
-	k.ask("ping", nil)
-	k.await("pong")
-	k.ask(protocol.TypeStopCell, fields{"cell_id": "nothing"})
-	answer := k.await("reset_kernel_globals_complete")
+	k.runCell("x = 1\nimport os; os.chdir('/')")
+	k.sendMessage(protocol.TypeResetGlobals, answerFields{"agent_tx_id": "r"})
+	waiting := k.sendCell("print('x' in globals(), os.getcwd() if 'os' in globals() else '')")
+	k.sendMessage("ping", nil)
+	k.awaitFrame("pong")
+	k.sendMessage(protocol.TypeStopCell, answerFields{"cell_id": "nothing"})
+	answer := k.awaitFrame("reset_kernel_globals_complete")
 	require.Equal(t, "r", answer.AgentTxID)
 	require.Equal(t, []string{}, answer.Threads)
-	frames := k.until(protocol.TypeCellResult)
-	require.Equal(t, waiting, *last(frames).CellID)
-	require.Equal(t, "False \n", text(t, frames, protocol.Stdout))
-	infos, _ := k.summary()
+	frames := k.readUntil(protocol.TypeCellResult)
+	require.Equal(t, waiting, *lastFrame(frames).CellID)
+	require.Equal(t, "False \n", streamText(t, frames, protocol.Stdout))
+	infos, _ := k.globalsSummary()
 	require.Empty(t, infos)
 }
 
-func TestRequestsThatNeedNoKernel(t *testing.T) {
+func TestRequestsAnsweredByTheAdapter(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	k.ask(protocol.TypeInit, fields{"widget_states": fields{}})
-	k.ask(protocol.TypeReactivitySummary, fields{"agent_tx_id": "r"})
-	answer := k.next()
+	k.sendMessage(protocol.TypeInit, answerFields{"widget_states": answerFields{}})
+	k.sendMessage(protocol.TypeReactivitySummary, answerFields{"agent_tx_id": "r"})
+	answer := k.readFrame()
 	require.Equal(t, protocol.TypeReactivitySummary, answer.Type)
 	require.Equal(t, "r", answer.AgentTxID)
 	require.Equal(t, map[string]any{}, answer.Reactivity)
-	k.ask(protocol.TypeSetWidgetValue, fields{"data": fields{"c1/w": "1"}, "agent_tx_id": "w"})
-	answer = k.next()
+	k.sendMessage(protocol.TypeSetWidgetValue, answerFields{"data": answerFields{"c1/w": "1"}, "agent_tx_id": "w"})
+	answer = k.readFrame()
 	require.Equal(t, "set_widget_value_response", answer.Type)
 	require.Equal(t, protocol.StatusError, answer.Status)
 	require.Equal(t, map[string]string{"c1/w": "there is no such widget"}, answer.Errors)
-	k.ask(protocol.TypeAgentAction, fields{"action": "request_globals_summary", "tx_id": "a"})
-	answer = k.await(protocol.TypeActionResponse)
+	k.sendMessage(protocol.TypeAgentAction, answerFields{"action": "request_globals_summary", "tx_id": "a"})
+	answer = k.awaitFrame(protocol.TypeActionResponse)
 	require.Equal(t, "a", answer.TxID)
 	require.Equal(t, protocol.StatusSuccess, answer.Status)
 	require.JSONEq(t, "{}", string(answer.Summary))
 }
 
-func TestWhatCannotBeFollowedIsAnErrorAndNoMore(t *testing.T) {
+func TestMalformedRequestsAreErrors(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
 	for body, want := range map[string]string{
@@ -218,9 +220,9 @@ func TestWhatCannotBeFollowedIsAnErrorAndNoMore(t *testing.T) {
 		`{"type": "agent_action", "action": "x"}`: `does not know the action "x"`,
 	} {
 		require.NoError(t, k.Write([]byte(body)))
-		answer := k.next()
+		answer := k.readFrame()
 		require.Equal(t, protocol.TypeError, answer.Type, body)
 		require.Contains(t, string(answer.Data), strings.Trim(string(must(json.Marshal(want))), `"`))
 	}
-	require.Equal(t, 1, last(k.run("1")).Sequencer)
+	require.Equal(t, 1, lastFrame(k.runCell("1")).Sequencer)
 }

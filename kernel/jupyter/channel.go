@@ -3,9 +3,13 @@ package jupyter
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -14,36 +18,36 @@ import (
 )
 
 const (
-	// dialEvery is how often a kernel that starts is looked for.
-	dialEvery = 5 * time.Millisecond
+	// dialInterval is the time between two attempts to connect to a kernel that
+	// starts.
+	dialInterval = 5 * time.Millisecond
 
-	// readAhead is what a read of a channel takes at most, in bytes; frames
-	// larger than that are read past it.
-	readAhead = 64 << 10
+	// readBufferBytes is the size of a channel's read buffer. Larger frames are read
+	// past it.
+	readBufferBytes = 64 << 10
 )
 
-// channel is the connection to one socket of the kernel, over which messages
-// of several frames go. This file is all that knows ZeroMQ: of the library only
-// the connection is used, not its sockets, which dial by sleeping, log to
-// standard error, do not tell when the other side has gone, and leave
-// goroutines behind.
+// channel is the connection to one socket of the kernel, for messages of several
+// frames. Only this file uses ZeroMQ, and of the library only its connection, not its
+// sockets: these dial by sleeping, log to standard error, do not report that the other
+// side has gone, and leave goroutines behind.
 //
-// One goroutine may send while another receives; close may be called by any.
+// One goroutine may send while another receives. close may be called by any.
 type channel struct {
-	name string
-	conn *zmq4.Conn
-	wire *wire
+	name     string
+	conn     *zmq4.Conn
+	buffered *bufferedConn
 }
 
-// dial connects to the first of the addresses that is there, again and again
-// until ctx is done. identity is how the kernel knows us on all its channels.
-func dial(ctx context.Context, name string, kind zmq4.SocketType, identity string, at []address) (*channel, error) {
-	ticker := time.NewTicker(dialEvery)
+// dialChannel tries to connect to each address in turn until one accepts or ctx ends.
+// identity is the ZeroMQ identity that all our channels share.
+func dialChannel(ctx context.Context, name string, kind zmq4.SocketType, identity string, addresses []address) (*channel, error) {
+	ticker := time.NewTicker(dialInterval)
 	defer ticker.Stop()
 	for {
-		for _, a := range at {
+		for _, a := range addresses {
 			if conn, err := (&net.Dialer{}).DialContext(ctx, a.network, a.path); err == nil {
-				return greet(ctx, conn, name, kind, identity)
+				return openChannel(ctx, conn, name, kind, identity)
 			}
 		}
 		select {
@@ -54,9 +58,9 @@ func dial(ctx context.Context, name string, kind zmq4.SocketType, identity strin
 	}
 }
 
-// greet begins to speak ZeroMQ on conn, which it owns from then on.
-func greet(ctx context.Context, conn net.Conn, name string, kind zmq4.SocketType, identity string) (*channel, error) {
-	w := &wire{Conn: conn, in: bufio.NewReaderSize(conn, readAhead), out: bufio.NewWriter(conn)}
+// openChannel does the ZeroMQ handshake on conn. It closes conn if that fails.
+func openChannel(ctx context.Context, conn net.Conn, name string, kind zmq4.SocketType, identity string) (*channel, error) {
+	w := &bufferedConn{Conn: conn, in: bufio.NewReaderSize(conn, readBufferBytes), out: bufio.NewWriter(conn)}
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	opened, err := zmq4.Open(w, null.Security(), kind, zmq4.SocketIdentity(identity), false, nil)
 	if ctx.Err() != nil {
@@ -65,8 +69,8 @@ func greet(ctx context.Context, conn net.Conn, name string, kind zmq4.SocketType
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the channel %s: %w", name, err), conn.Close())
 	}
-	c := &channel{name: name, conn: opened, wire: w}
-	if kind == zmq4.Sub { // to everything
+	c := &channel{name: name, conn: opened, buffered: w}
+	if kind == zmq4.Sub { // subscribe to all messages
 		if err := c.send([][]byte{{1}}); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
@@ -74,19 +78,19 @@ func greet(ctx context.Context, conn net.Conn, name string, kind zmq4.SocketType
 	return c, nil
 }
 
-// send sends one message. It waits while the kernel does not read, which its
-// ZeroMQ does on a thread of its own.
+// send sends one message. It blocks while the kernel does not read, which its ZeroMQ
+// does on a separate thread.
 func (c *channel) send(frames [][]byte) error {
-	c.wire.held = true
+	c.buffered.isSending = true
 	err := c.conn.SendMsg(zmq4.NewMsgFrom(frames...))
-	c.wire.held = false
-	if err = errors.Join(err, c.wire.out.Flush()); err != nil {
+	c.buffered.isSending = false
+	if err = errors.Join(err, c.buffered.out.Flush()); err != nil {
 		return fmt.Errorf("send on the channel %s: %w", c.name, err)
 	}
 	return nil
 }
 
-// receive returns the next message's frames. After an error every receive fails.
+// receive returns the frames of the next message. After an error every call fails.
 func (c *channel) receive() ([][]byte, error) {
 	for {
 		m, err := c.conn.RecvMsg()
@@ -101,33 +105,143 @@ func (c *channel) receive() ([][]byte, error) {
 
 func (c *channel) close() error { return c.conn.Close() }
 
-// hears tells whether a message is on its way, or was less than d ago.
-func (c *channel) hears(d time.Duration) bool {
-	since := c.wire.waiting.Load()
+// isActiveWithin reports whether a message is being received, or one was less than d
+// ago.
+func (c *channel) isActiveWithin(d time.Duration) bool {
+	since := c.buffered.blockedSince.Load()
 	return since == 0 || time.Since(time.Unix(0, since)) < d
 }
 
-// wire gathers the small reads and writes of a [zmq4.Conn].
-type wire struct {
+// bufferedConn buffers the small reads and writes of a [zmq4.Conn].
+type bufferedConn struct {
 	net.Conn
-	in      *bufio.Reader
-	out     *bufio.Writer
-	held    bool         // while a message is sent, which is flushed at its end
-	waiting atomic.Int64 // since when a read waits, in ns since 1970; 0: none does
+	in           *bufio.Reader
+	out          *bufio.Writer
+	isSending    bool         // a message is being sent, which is flushed at its end
+	blockedSince atomic.Int64 // since when a read has been blocked, in Unix ns; 0: none is
 }
 
-func (w *wire) Read(p []byte) (int, error) {
+func (w *bufferedConn) Read(p []byte) (int, error) {
 	if w.in.Buffered() == 0 {
-		w.waiting.Store(time.Now().UnixNano())
-		defer w.waiting.Store(0)
+		w.blockedSince.Store(time.Now().UnixNano())
+		defer w.blockedSince.Store(0)
 	}
 	return w.in.Read(p)
 }
 
-func (w *wire) Write(p []byte) (int, error) {
+func (w *bufferedConn) Write(p []byte) (int, error) {
 	n, err := w.out.Write(p)
-	if err == nil && !w.held {
+	if err == nil && !w.isSending {
 		err = w.out.Flush()
 	}
 	return n, err
+}
+
+// Transports to a kernel. With Unix sockets no other program can take a port, but some
+// kernels support only TCP.
+const (
+	transportIPC = "ipc"
+	transportTCP = "tcp"
+)
+
+// maxSocketPathBytes is the longest path of a Unix socket.
+const maxSocketPathBytes = 107
+
+// connectionFile is the file that tells a kernel where to listen, in a private folder.
+// The caller of newConnectionFile must remove it.
+type connectionFile struct {
+	Transport       string `json:"transport"`
+	IP              string `json:"ip"` // with transportIPC the beginning of the sockets' paths
+	ShellPort       int    `json:"shell_port"`
+	IOPubPort       int    `json:"iopub_port"`
+	StdinPort       int    `json:"stdin_port"`
+	ControlPort     int    `json:"control_port"`
+	HeartbeatPort   int    `json:"hb_port"`
+	Key             string `json:"key"`
+	SignatureScheme string `json:"signature_scheme"`
+	KernelName      string `json:"kernel_name"`
+
+	folder string
+}
+
+// newConnectionFile makes a private folder in tempDir and writes the connection file
+// there.
+func newConnectionFile(tempDir, transport, kernelName string, key []byte) (*connectionFile, error) {
+	folder, err := os.MkdirTemp(tempDir, "jupyter-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the connection: %w", err)
+	}
+	c := &connectionFile{
+		Transport: transport, Key: string(key), SignatureScheme: "hmac-sha256", KernelName: kernelName, folder: folder,
+	}
+	if err := errors.Join(c.assignAddresses(), c.write()); err != nil {
+		return nil, errors.Join(err, c.remove())
+	}
+	return c, nil
+}
+
+// path returns the path of the connection file.
+func (c *connectionFile) path() string { return filepath.Join(c.folder, "connection.json") }
+
+func (c *connectionFile) write() error {
+	body, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.path(), body, 0o600)
+}
+
+func (c *connectionFile) remove() error { return os.RemoveAll(c.folder) }
+
+// assignAddresses sets where the kernel must listen.
+func (c *connectionFile) assignAddresses() error {
+	ports := []*int{&c.ShellPort, &c.IOPubPort, &c.StdinPort, &c.ControlPort, &c.HeartbeatPort}
+	if c.Transport == transportTCP {
+		c.IP = "127.0.0.1"
+		return pickFreePorts(ports)
+	}
+	for i, port := range ports {
+		*port = i + 1
+	}
+	c.IP = filepath.Join(c.folder, "k")
+	if len(c.IP)+len("-5") <= maxSocketPathBytes {
+		return nil
+	}
+	// The kernel has our working folder, and a relative path may be shorter.
+	workdir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if c.IP, err = filepath.Rel(workdir, c.IP); err != nil || len(c.IP)+len("-5") > maxSocketPathBytes {
+		return fmt.Errorf("the path %s is too long for a Unix socket", c.folder)
+	}
+	return nil
+}
+
+// pickFreePorts sets ports to numbers on which nothing listens at the moment.
+func pickFreePorts(ports []*int) (err error) {
+	for _, port := range ports {
+		listener, failed := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, listener.Close()) }() // after the last, so that no port comes twice
+		if at, ok := listener.Addr().(*net.TCPAddr); ok {
+			*port = at.Port
+		}
+	}
+	return nil
+}
+
+// address is an address for [net.Dialer].
+type address struct{ network, path string }
+
+// addressesOf returns where the socket with a port number may be. Kernels join the path
+// of a Unix socket and the number with "-" or ":".
+func (c *connectionFile) addressesOf(port int) []address {
+	number := strconv.Itoa(port)
+	if c.Transport == transportTCP {
+		return []address{{"tcp", net.JoinHostPort(c.IP, number)}}
+	}
+	return []address{{"unix", c.IP + "-" + number}, {"unix", c.IP + ":" + number}}
 }

@@ -17,8 +17,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// toEnd reads until the adapter has closed its end, and returns the text.
-func (k *started) toEnd() string {
+// readToEnd reads frames until the adapter closes the connection, and returns their text.
+func (k *testKernel) readToEnd() string {
 	k.t.Helper()
 	var out strings.Builder
 	for {
@@ -33,7 +33,7 @@ func (k *started) toEnd() string {
 	}
 }
 
-func TestPK6TheAdapterEndsAsTheKernelDoes(t *testing.T) {
+func TestPK6AdapterEndsLikeTheKernel(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		code   string
@@ -49,9 +49,9 @@ func TestPK6TheAdapterEndsAsTheKernelDoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := startPython(t)
-			k.send("import os, sys, time\nprint('last words')\nsys.stdout.flush(); time.sleep(0.5)\n" + c.code)
-			require.Equal(t, "last words\n", k.toEnd())
-			status := k.exit()
+			k.sendCell("import os, sys, time\nprint('last words')\nsys.stdout.flush(); time.sleep(0.5)\n" + c.code)
+			require.Equal(t, "last words\n", k.readToEnd())
+			status := k.awaitExit()
 			if c.signal != 0 {
 				require.True(t, status.Signaled(), "%v %s", status, k.printed())
 				require.Equal(t, c.signal, status.Signal())
@@ -60,133 +60,133 @@ func TestPK6TheAdapterEndsAsTheKernelDoes(t *testing.T) {
 			}
 			require.True(t, strings.HasSuffix(k.printed(), c.line), k.printed())
 			require.Contains(t, k.printed(), "last words\n")
-			require.Empty(t, must(os.ReadDir(k.temp())))
+			require.Empty(t, must(os.ReadDir(k.tempDir())))
 		})
 	}
 }
 
-func TestTheKernelEndsWithTheServer(t *testing.T) {
+func TestKernelEndsWithTheServer(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"python3", "ir"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := start(t, installed(t, name).Path)
-			k.send("Sys_sleep_or_error <- 1")
+			k := startKernel(t, installedSpec(t, name).Path)
+			k.sendCell("Sys_sleep_or_error <- 1")
 			began := time.Now()
 			require.NoError(t, k.Close(protocol.CloseGoingAway, ""))
-			require.Equal(t, 0, k.exit().ExitStatus(), k.printed())
+			require.Equal(t, 0, k.awaitExit().ExitStatus(), k.printed())
 			require.Less(t, time.Since(began), 2*time.Second)
 			require.ErrorIs(t, syscall.Kill(k.ready.PID, 0), syscall.ESRCH)
-			require.Empty(t, must(os.ReadDir(k.temp())))
+			require.Empty(t, must(os.ReadDir(k.tempDir())))
 		})
 	}
 }
 
-func TestABusyKernelEndsWithTheServer(t *testing.T) {
+func TestBusyKernelEndsWithTheServer(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	k.busy("open(FIFO, 'w').write('x')\nimport signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: pass")
+	k.runBusyCell("open(FIFO, 'w').write('x')\nimport signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: pass")
 	began := time.Now()
 	require.NoError(t, k.cmd.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, 0, k.exit().ExitStatus(), k.printed())
+	require.Equal(t, 0, k.awaitExit().ExitStatus(), k.printed())
 	require.Less(t, time.Since(began), 2*time.Second)
 	require.ErrorIs(t, syscall.Kill(k.ready.PID, 0), syscall.ESRCH)
 }
 
-func TestTheServerGoesWhileTheKernelStarts(t *testing.T) {
+func TestServerClosesDuringStart(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{
-		"kernel":  `{"argv": ["` + installed(t, "python3").Executable + `", "-m", "ipykernel_launcher", "-f", "{connection_file}"]}`,
+		"kernel":  `{"argv": ["` + installedSpec(t, "python3").Executable + `", "-m", "ipykernel_launcher", "-f", "{connection_file}"]}`,
 		"nothing": `{"argv": ["sleep", "1000"]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := spawn(t, writeSpec(t, content), t.TempDir())
+			k := spawnAdapter(t, writeSpec(t, content), t.TempDir())
 			require.NoError(t, k.Close(protocol.CloseGoingAway, ""))
-			require.Equal(t, 0, k.exit().ExitStatus(), k.printed())
-			require.Empty(t, must(os.ReadDir(k.temp())))
+			require.Equal(t, 0, k.awaitExit().ExitStatus(), k.printed())
+			require.Empty(t, must(os.ReadDir(k.tempDir())))
 		})
 	}
 }
 
-func TestTheServerGoesDuringAReset(t *testing.T) {
+func TestServerClosesDuringReset(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	k.ask(protocol.TypeResetGlobals, nil)
-	k.ask("ping", nil)
-	k.await("pong")
+	k.sendMessage(protocol.TypeResetGlobals, nil)
+	k.sendMessage("ping", nil)
+	k.awaitFrame("pong")
 	require.NoError(t, k.Close(protocol.CloseGoingAway, ""))
-	require.Equal(t, 0, k.exit().ExitStatus(), k.printed())
-	require.Empty(t, must(os.ReadDir(k.temp())))
+	require.Equal(t, 0, k.awaitExit().ExitStatus(), k.printed())
+	require.Empty(t, must(os.ReadDir(k.tempDir())))
 }
 
-func TestAKernelThatDoesNotStartAgain(t *testing.T) {
+func TestRestartFails(t *testing.T) {
 	t.Parallel()
-	script := "mkdir once || exit 4; exec " + installed(t, "python3").Executable + ` -m ipykernel_launcher -f "$0"`
+	script := "mkdir once || exit 4; exec " + installedSpec(t, "python3").Executable + ` -m ipykernel_launcher -f "$0"`
 	spec := must(json.Marshal(map[string]any{"argv": []string{"sh", "-c", script, "{connection_file}"}}))
-	k := start(t, writeSpec(t, string(spec)))
-	k.ask(protocol.TypeResetGlobals, nil)
-	k.toEnd()
-	require.Equal(t, 4, k.exit().ExitStatus(), k.printed())
-	require.Empty(t, must(os.ReadDir(k.temp())))
+	k := startKernel(t, writeSpec(t, string(spec)))
+	k.sendMessage(protocol.TypeResetGlobals, nil)
+	k.readToEnd()
+	require.Equal(t, 4, k.awaitExit().ExitStatus(), k.printed())
+	require.Empty(t, must(os.ReadDir(k.tempDir())))
 }
 
-func TestAKernelThatDoesNotStart(t *testing.T) {
+func TestStartFails(t *testing.T) {
 	t.Parallel()
-	k := spawn(t, writeSpec(t, `{"argv": ["sh", "-c", "echo what is wrong >&2; exit 4"]}`), t.TempDir())
-	require.Empty(t, k.toEnd())
-	require.Equal(t, 4, k.exit().ExitStatus())
+	k := spawnAdapter(t, writeSpec(t, `{"argv": ["sh", "-c", "echo what is wrong >&2; exit 4"]}`), t.TempDir())
+	require.Empty(t, k.readToEnd())
+	require.Equal(t, 4, k.awaitExit().ExitStatus())
 	require.Contains(t, k.printed(), "what is wrong\n")
 	require.True(t, strings.HasSuffix(k.printed(), "the Jupyter kernel made exited with status 4\n"), k.printed())
 }
 
-// A kernel that knows no Unix sockets is started again with ports.
-func TestAKernelThatKnowsOnlyTCP(t *testing.T) {
+// A kernel that exits with Unix sockets is started again with TCP ports.
+func TestKernelWithTCPOnly(t *testing.T) {
 	t.Parallel()
-	python := installed(t, "python3").Executable
+	python := installedSpec(t, "python3").Executable
 	script := `grep -q '"transport":"ipc"' "$0" && { echo no ipc here >&2; exit 1; }; exec ` + python + ` -m ipykernel_launcher -f "$0"`
 	spec := must(json.Marshal(map[string]any{"argv": []string{"sh", "-c", script, "{connection_file}"}}))
-	k := start(t, writeSpec(t, string(spec)))
+	k := startKernel(t, writeSpec(t, string(spec)))
 	require.Contains(t, k.printed(), "no ipc here\n")
 	require.Contains(t, k.printed(), "the Jupyter kernel made exited with status 1 before it could be used")
-	require.Equal(t, "2", outputs(k.run("1 + 1"))[0].text("text/plain"))
+	require.Equal(t, "2", cellOutputs(k.runCell("1 + 1"))[0].textOf("text/plain"))
 }
 
-// The path of a Unix socket has at most 107 bytes, that of a sandbox more.
-func TestADeepSandbox(t *testing.T) {
+// A kernel starts in a folder whose path is longer than the 107 bytes of a socket's path.
+func TestDeepWorkdir(t *testing.T) {
 	t.Parallel()
 	deep := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
 	for _, name := range []string{"python3", "ir"} {
-		k := spawn(t, installed(t, name).Path, filepath.Join(deep, name))
+		k := spawnAdapter(t, installedSpec(t, name).Path, filepath.Join(deep, name))
 		k.awaitReady()
-		require.Equal(t, protocol.StatusOK, last(k.run("1 + 1")).Status)
+		require.Equal(t, protocol.StatusOK, lastFrame(k.runCell("1 + 1")).Status)
 	}
 }
 
-func TestTheEnvironmentOfAKernelspec(t *testing.T) {
+func TestKernelspecEnvironment(t *testing.T) {
 	t.Parallel()
-	python := installed(t, "python3").Executable
-	k := start(t, writeSpec(t, `{"argv": ["`+python+`", "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+	python := installedSpec(t, "python3").Executable
+	k := startKernel(t, writeSpec(t, `{"argv": ["`+python+`", "-m", "ipykernel_launcher", "-f", "{connection_file}"],
 		"env": {"PLAIN": "a", "FROM": "<${TMPDIR}>", "NONE": "${no_such}", "DIR": "{resource_dir}"}}`))
-	frames := k.run("import os; print(*(os.environ[n] for n in ('PLAIN', 'FROM', 'NONE')))")
-	require.Equal(t, "a <"+k.temp()+"> ${no_such}\n", text(t, frames, protocol.Stdout))
+	frames := k.runCell("import os; print(*(os.environ[n] for n in ('PLAIN', 'FROM', 'NONE')))")
+	require.Equal(t, "a <"+k.tempDir()+"> ${no_such}\n", streamText(t, frames, protocol.Stdout))
 }
 
-func TestTextBetweenRunsGoesAside(t *testing.T) {
+func TestTextBetweenRunsGoesToStderr(t *testing.T) {
 	t.Parallel()
 	k := startR(t)
 	for _, name := range []string{"fifo", "finished"} {
-		require.NoError(t, unix.Mkfifo(filepath.Join(k.sandbox, name), 0o600))
+		require.NoError(t, unix.Mkfifo(filepath.Join(k.workdir, name), 0o600))
 	}
-	k.run("system('(read x < fifo; echo orphan; echo done > finished)', wait = FALSE)")
-	require.NoError(t, os.WriteFile(filepath.Join(k.sandbox, "fifo"), []byte("go\n"), 0o600))
-	require.Equal(t, "done\n", string(must(os.ReadFile(filepath.Join(k.sandbox, "finished")))))
+	k.runCell("system('(read x < fifo; echo orphan; echo done > finished)', wait = FALSE)")
+	require.NoError(t, os.WriteFile(filepath.Join(k.workdir, "fifo"), []byte("go\n"), 0o600))
+	require.Equal(t, "done\n", string(must(os.ReadFile(filepath.Join(k.workdir, "finished")))))
 	require.NoError(t, k.Close(protocol.CloseGoingAway, ""))
-	k.exit()
+	k.awaitExit()
 	require.Contains(t, k.printed(), "orphan\n")
 }
 
-// must is for what fails only where the machine does.
+// must returns value and panics on an error, which only a broken machine causes.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

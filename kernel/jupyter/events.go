@@ -1,100 +1,182 @@
 package jupyter
 
-import "assay/internal/protocol"
+import (
+	"sync"
 
-// lastSize is how much of a run's text is kept for a post-mortem, in bytes.
-const lastSize = 4 << 10
+	"assay/internal/protocol"
+)
 
-// event takes in one thing from the kernel.
-func (a *adapter) event(e event) {
-	switch {
-	case e.ended:
-		a.broken = e.err
-	case e.err != nil:
-		remark(a.cfg.Stderr, "%v", e.err)
-	case e.stream != "":
-		a.printed(e.stream, e.text)
+// maxQueuedBytes is how much text and output may wait in an eventQueue. More is dropped
+// and counted. The queue must not block its writers: if a channel were not read, the
+// kernel's ZeroMQ would drop messages itself without a notice, including the one that
+// says that a run is over.
+const maxQueuedBytes = 256 << 20
+
+// kernelEvent is something from the kernel: a message, text written to its stdout or
+// stderr, or the end of a channel.
+type kernelEvent struct {
+	message      message
+	stream       string // of text; empty: the event is no text
+	text         []byte
+	err          error // why a channel ended, or why a message is malformed
+	channelEnded bool  // err is the end of a channel
+}
+
+func (e kernelEvent) sizeBytes() int { return len(e.text) + len(e.message.content) }
+
+// isDroppable reports whether a run would still be seen to end without this event.
+func (e kernelEvent) isDroppable() bool {
+	switch e.message.kind {
+	case "stream", "display_data", "update_display_data", "execute_result", "":
+		return e.err == nil
 	default:
-		a.message(e.message)
+		return false
 	}
 }
 
-// message takes in a message of the kernel. Those that are of no use here, such
-// as what widgets say to each other, are ignored.
-func (a *adapter) message(m message) {
-	own := a.run.id != "" && m.parent == a.run.id
+// eventQueue is a queue of events with several writers, which never block, and one
+// reader.
+type eventQueue struct {
+	ready chan struct{} // holds an item if there are new events
+
+	mu           sync.Mutex
+	events       []kernelEvent
+	queuedBytes  int
+	droppedBytes int // since the last takeDroppedBytes
+}
+
+func newEventQueue() *eventQueue { return &eventQueue{ready: make(chan struct{}, 1)} }
+
+// add appends an event, or drops it if it is droppable and the queue is full.
+func (i *eventQueue) add(e kernelEvent) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if e.isDroppable() && i.queuedBytes+e.sizeBytes() > maxQueuedBytes {
+		i.droppedBytes += e.sizeBytes()
+		return
+	}
+	i.events = append(i.events, e)
+	i.queuedBytes += e.sizeBytes()
+	select {
+	case i.ready <- struct{}{}:
+	default: // it holds an item already
+	}
+}
+
+// takeAll removes and returns all events, without waiting.
+func (q *eventQueue) takeAll() []kernelEvent {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	events := q.events
+	q.events, q.queuedBytes = nil, 0
+	return events
+}
+
+// takeDroppedBytes returns how many bytes were dropped since its last call.
+func (q *eventQueue) takeDroppedBytes() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := q.droppedBytes
+	q.droppedBytes = 0
+	return n
+}
+
+// maxLastTextBytes is how much of a run's newest text is kept for the report of a
+// crash.
+const maxLastTextBytes = 4 << 10
+
+// handleEvent handles one event from the kernel.
+func (a *adapter) handleEvent(e kernelEvent) {
+	switch {
+	case e.channelEnded:
+		a.channelErr = e.err
+	case e.err != nil:
+		printNotice(a.cfg.Stderr, "%v", e.err)
+	case e.stream != "":
+		a.handlePrinted(e.stream, e.text)
+	default:
+		a.handleMessage(e.message)
+	}
+}
+
+// handleMessage handles a message from the kernel. It ignores kinds that have no use
+// here, such as those of widgets.
+func (a *adapter) handleMessage(m message) {
+	isOwn := a.current.requestID != "" && m.parentID == a.current.requestID
 	switch m.kind {
 	case "status":
-		a.run.idle = a.run.idle || own && saysIdle(m)
+		a.current.isIdle = a.current.isIdle || isOwn && isIdleStatus(m)
 	case "execute_reply":
-		if own {
-			r := parseReply(m.content)
-			a.run.reply = &r
+		if isOwn {
+			r := parseExecuteReply(m.content)
+			a.current.reply = &r
 		}
 	case "stream":
-		a.stream(own, parseLoose(m.content))
+		a.handleStream(isOwn, parseLooseObject(m.content))
 	case "execute_result", "display_data", "update_display_data", "clear_output", "error":
-		a.output(own, m)
+		a.addOutput(isOwn, m)
 	case "input_request":
-		// IRkernel asks although it was told that nobody answers.
-		if _, err := a.kernel.ask(a.kernel.stdin, "input_reply", map[string]string{"value": ""}); err != nil {
-			a.broken = err
+		// IRkernel asks although the request said that stdin is not available.
+		if _, err := a.kernel.sendRequest(a.kernel.stdin, "input_reply", map[string]string{"value": ""}); err != nil {
+			a.channelErr = err
 		}
 	}
 }
 
-// stream takes in what the kernel says that code has printed.
-func (a *adapter) stream(own bool, fields loose) {
+// handleStream handles text that code printed, as the kernel reports it. isOwn says
+// that it belongs to the current run.
+func (a *adapter) handleStream(isOwn bool, fields looseObject) {
 	name := protocol.Stdout
-	if fields.text("name") == protocol.Stderr {
+	if fields.stringField("name") == protocol.Stderr {
 		name = protocol.Stderr
 	}
-	if text := fields.text("text"); own || a.runsCell() {
-		a.text(name, []byte(text))
+	if text := fields.stringField("text"); isOwn || a.isCellRunning() {
+		a.addText(name, []byte(text))
 	} else if text != "" {
-		a.out.text(name, "", []byte(text)) // of a thread, after its cell has ended
+		a.server.sendText(name, "", []byte(text)) // of a thread whose cell has ended
 	}
 }
 
-// printed takes in what was written to the descriptors. Where the kernel echoes
-// there it is of use only if it is the last: the report of a crash.
-func (a *adapter) printed(stream string, text []byte) {
-	if a.run.work != nil && a.kernel.language.echoes {
-		a.keep(text)
+// handlePrinted handles what was written to the kernel's stdout and stderr. A kernel
+// that also reports it in messages has it only kept as the last text, which may be the
+// report of a crash.
+func (a *adapter) handlePrinted(stream string, text []byte) {
+	if a.current.task != nil && a.kernel.language.echoesDescriptors {
+		a.keepLastText(text)
 		return
 	}
-	a.text(stream, text)
+	a.addText(stream, text)
 }
 
-// keep keeps text for a post-mortem.
-func (a *adapter) keep(text []byte) {
-	a.last = append(a.last, text[max(0, len(text)-lastSize):]...)
-	a.last = a.last[max(0, len(a.last)-lastSize):]
+// keepLastText appends to lastText.
+func (a *adapter) keepLastText(text []byte) {
+	a.lastText = append(a.lastText, text[max(0, len(text)-maxLastTextBytes):]...)
+	a.lastText = a.lastText[max(0, len(a.lastText)-maxLastTextBytes):]
 }
 
-// text gives text to what runs: to whom it belongs is not known of the
-// descriptors, and what a thread of an earlier cell prints is shown where it
-// happens. Between runs it is nobody's.
-func (a *adapter) text(stream string, text []byte) {
-	if a.run.work == nil {
-		_, _ = a.cfg.Stderr.Write(text) // there is nobody to tell
+// addText gives text to the current run. Which run wrote text to a descriptor is not
+// known; text of an earlier cell's thread is shown with the cell that runs meanwhile.
+// Between runs it goes to Config.Stderr.
+func (a *adapter) addText(stream string, text []byte) {
+	if a.current.task == nil {
+		_, _ = a.cfg.Stderr.Write(text) // nobody is left to report an error to
 		return
 	}
-	a.keep(text)
-	a.run.work.text(stream, text)
+	a.keepLastText(text)
+	a.current.task.addText(stream, text)
 }
 
-// output gives an output to the run that it belongs to, or, as with text, to the
-// cell that runs when it comes.
-func (a *adapter) output(own bool, m message) {
-	if !own && !a.runsCell() {
-		remark(a.cfg.Stderr, "an output (%s) came after its cell had ended, and is not shown", m.kind)
+// addOutput gives an output to its run or, if that has ended, to the cell that runs
+// now. Without one it is dropped with a notice.
+func (a *adapter) addOutput(isOwn bool, m message) {
+	if !isOwn && !a.isCellRunning() {
+		printNotice(a.cfg.Stderr, "an output (%s) that came after its cell had ended is not shown", m.kind)
 		return
 	}
-	a.run.work.output(m)
+	a.current.task.addOutput(m)
 }
 
-func (a *adapter) runsCell() bool {
-	_, ok := a.run.work.(*cell)
+func (a *adapter) isCellRunning() bool {
+	_, ok := a.current.task.(*cellTask)
 	return ok
 }

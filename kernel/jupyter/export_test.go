@@ -6,78 +6,82 @@ import (
 	"github.com/go-zeromq/zmq4"
 )
 
-// What tests look at from outside.
-
-// Message is a message's kind, its parent's id and its content.
+// Message is a message.
 type Message struct {
-	Kind, Parent string
-	Content      []byte
+	Kind, ParentID string
+	Content        []byte
 }
 
-// Signer signs with a key.
+// Signer is signer.
 type Signer struct{ s signer }
 
+// NewSigner returns a signer with a key.
 func NewSigner(key string) Signer { return Signer{signer{key: []byte(key), session: "s"}} }
 
+// Decode is signer.decode.
 func (s Signer) Decode(frames [][]byte) (Message, error) {
 	m, err := s.s.decode(frames)
-	return Message{m.kind, m.parent, m.content}, err
+	return Message{m.kind, m.parentID, m.content}, err
 }
 
+// Encode is signer.encode, for a message with the id "id".
 func (s Signer) Encode(kind string, content []byte) ([][]byte, error) {
 	return s.s.encode(message{kind: kind, id: "id", content: content})
 }
 
-// Sign signs the four frames of a message as another would.
+// Sign is signer.sign.
 func (s Signer) Sign(frames [][]byte) []byte { return s.s.sign(frames) }
 
-// ParseSpec reads the content of a kernel.json and tells its argv.
+// ParseSpec is parseSpec; it returns the argv.
 func ParseSpec(body []byte) ([]string, error) {
 	spec, err := parseSpec(body)
 	return spec.argv, err
 }
 
-// Failure is the text of an error.
-func Failure(name, value string, traceback []string) string {
-	return newFailure(name, value, traceback).text()
+// ErrorText returns the text of a raisedError.
+func ErrorText(name, value string, traceback []string) string {
+	return newRaisedError(name, value, traceback).text()
 }
 
-// Shown is the output that a message's content becomes.
-func Shown(kind string, content []byte) any { return newOutput(kind, parseLoose(content)) }
+// NotebookOutput is newNotebookOutput.
+func NotebookOutput(kind string, content []byte) any {
+	return newNotebookOutput(kind, parseLooseObject(content))
+}
 
-// Reply is the status, the error and the traceback of an execute_reply.
-func Reply(content []byte) (status, ename string, traceback []string) {
-	r := parseReply(content)
+// ParseExecuteReply is parseExecuteReply; it returns three of the fields.
+func ParseExecuteReply(content []byte) (status, ename string, traceback []string) {
+	r := parseExecuteReply(content)
 	return r.Status, r.EName, r.Traceback
 }
 
-// Clip cuts the middle out of text; LastWhole is where its last character
-// begins that has no end.
-func Clip(text string, most int) string { return clip(text, most) }
-func LastWhole(text []byte) int         { return lastWhole(text) }
+// TruncateMiddle is truncateMiddle.
+func TruncateMiddle(text string, maxBytes int) string { return truncateMiddle(text, maxBytes) }
+func CompletePrefixLen(text []byte) int               { return completePrefixLen(text) }
 
-// Inbox is the queue of events.
-type Inbox struct{ i *inbox }
+// EventQueue is eventQueue.
+type EventQueue struct{ i *eventQueue }
 
-func NewInbox() Inbox { return Inbox{newInbox()} }
+// NewEventQueue is newEventQueue.
+func NewEventQueue() EventQueue { return EventQueue{newEventQueue()} }
 
-func (i Inbox) Put(kind string, content []byte) {
-	i.i.put(event{message: message{kind: kind, content: content}})
+// Add adds a message.
+func (i EventQueue) Add(kind string, content []byte) {
+	i.i.add(kernelEvent{message: message{kind: kind, content: content}})
 }
 
-// Take returns the kinds of what is there, and the bytes that were dropped.
-func (i Inbox) Take() (kinds []string, lost int) {
-	for _, e := range i.i.take() {
+// TakeAll removes all messages and returns their kinds, and how many bytes were dropped.
+func (i EventQueue) TakeAll() (kinds []string, lost int) {
+	for _, e := range i.i.takeAll() {
 		kinds = append(kinds, e.message.kind)
 	}
-	return kinds, i.i.lost()
+	return kinds, i.i.takeDroppedBytes()
 }
 
-// Dial opens a channel to the socket with a number, of a kernel whose sockets'
-// paths begin with a text, and sends and receives one message.
-func Dial(ctx context.Context, begin string, port int, frames [][]byte) ([][]byte, error) {
-	c := &connection{Transport: ipc, IP: begin}
-	ch, err := dial(ctx, "shell", zmq4.Dealer, "me", c.at(port))
+// Dial connects to the socket with a port number of a kernel whose socket paths begin with
+// pathPrefix, sends a message and returns the answer.
+func Dial(ctx context.Context, pathPrefix string, port int, frames [][]byte) ([][]byte, error) {
+	c := &connectionFile{Transport: transportIPC, IP: pathPrefix}
+	ch, err := dialChannel(ctx, "shell", zmq4.Dealer, "me", c.addressesOf(port))
 	if err != nil {
 		return nil, err
 	}

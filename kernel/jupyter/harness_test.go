@@ -23,25 +23,25 @@ import (
 	"assay/kernel/jupyter"
 )
 
-// patience is how long a kernel may take for anything, on a busy machine.
-const patience = 60 * time.Second
+// testTimeout is how long a whole test may take on a busy machine.
+const testTimeout = 60 * time.Second
 
-// started is an adapter's process with a Jupyter kernel behind it.
-type started struct {
+// testKernel is a running adapter process with a Jupyter kernel.
+type testKernel struct {
 	protocol.Conn
-	t       *testing.T
-	cmd     *exec.Cmd
-	sandbox string
-	ready   protocol.Ready
-	n       int // cells so far
+	t         *testing.T
+	cmd       *exec.Cmd
+	workdir   string
+	ready     protocol.Ready
+	cellCount int // cells sent so far
 
 	mu     sync.Mutex
 	stderr bytes.Buffer
 }
 
-// installed is the kernelspec of a name. Without it the test is skipped, but
-// where everything is to be tested it fails.
-func installed(t *testing.T, name string) jupyter.Spec {
+// installedSpec returns the kernelspec of a name. If it is not installed the test is skipped,
+// except in CI, where it fails.
+func installedSpec(t *testing.T, name string) jupyter.Spec {
 	t.Helper()
 	spec, err := jupyter.FindSpec(t.Context(), name, os.Environ())
 	if err != nil && os.Getenv("CI") != "true" {
@@ -51,29 +51,31 @@ func installed(t *testing.T, name string) jupyter.Spec {
 	return spec
 }
 
-func startPython(t *testing.T) *started {
+// startPython starts the Python kernel and waits until it is ready.
+func startPython(t *testing.T) *testKernel {
 	t.Helper()
-	return start(t, installed(t, "python3").Path)
+	return startKernel(t, installedSpec(t, "python3").Path)
 }
 
-func startR(t *testing.T) *started {
+// startR starts the R kernel and waits until it is ready.
+func startR(t *testing.T) *testKernel {
 	t.Helper()
-	return start(t, installed(t, "ir").Path)
+	return startKernel(t, installedSpec(t, "ir").Path)
 }
 
-// start starts the adapter for a kernel.json and waits until it is ready.
-func start(t *testing.T, path string) *started {
+// startKernel starts the adapter for a kernel.json in a new folder and waits until it is ready.
+func startKernel(t *testing.T, path string) *testKernel {
 	t.Helper()
-	k := spawn(t, path, t.TempDir())
+	k := spawnAdapter(t, path, t.TempDir())
 	k.awaitReady()
 	return k
 }
 
-// spawn starts the adapter's process, as the server does.
-func spawn(t *testing.T, path, sandbox string) *started {
+// spawnAdapter starts the adapter's process, as the server does, and stops it after the test.
+func spawnAdapter(t *testing.T, path, sandbox string) *testKernel {
 	t.Helper()
-	k := &started{t: t, sandbox: sandbox}
-	require.NoError(t, os.MkdirAll(k.temp(), 0o700))
+	k := &testKernel{t: t, workdir: sandbox}
+	require.NoError(t, os.MkdirAll(k.tempDir(), 0o700))
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
 	ours, theirs := os.NewFile(uintptr(fds[0]), "ours"), os.NewFile(uintptr(fds[1]), "theirs")
@@ -81,15 +83,15 @@ func spawn(t *testing.T, path, sandbox string) *started {
 	require.NoError(t, err)
 	k.cmd = exec.Command(os.Args[0], "jupyter", path, "3")
 	k.cmd.Dir, k.cmd.ExtraFiles = sandbox, []*os.File{theirs}
-	k.cmd.Env = append(os.Environ(), "TMPDIR="+k.temp(), "HOME="+sandbox, "MPLBACKEND=", "LC_ALL=C.UTF-8")
+	k.cmd.Env = append(os.Environ(), "TMPDIR="+k.tempDir(), "HOME="+sandbox, "MPLBACKEND=", "LC_ALL=C.UTF-8")
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	k.cmd.Stdout, k.cmd.Stderr = printer{k}, printer{k}
-	k.cmd.WaitDelay = patience
+	k.cmd.Stdout, k.cmd.Stderr = outputWriter{k}, outputWriter{k}
+	k.cmd.WaitDelay = testTimeout
 	require.NoError(t, k.cmd.Start())
 	require.NoError(t, ours.Close())
 	require.NoError(t, theirs.Close())
 	k.Conn = protocol.NewStream(socket, 0)
-	watchdog := time.AfterFunc(patience, k.kill)
+	watchdog := time.AfterFunc(testTimeout, k.kill)
 	t.Cleanup(func() {
 		watchdog.Stop()
 		_ = k.Close(protocol.CloseNormal, "")
@@ -102,26 +104,28 @@ func spawn(t *testing.T, path, sandbox string) *started {
 	return k
 }
 
-func (k *started) temp() string { return filepath.Join(k.sandbox, ".assay", "tmp") }
+func (k *testKernel) tempDir() string { return filepath.Join(k.workdir, ".assay", "tmp") }
 
-func (k *started) kill() { _ = syscall.Kill(-k.cmd.Process.Pid, syscall.SIGKILL) }
+func (k *testKernel) kill() { _ = syscall.Kill(-k.cmd.Process.Pid, syscall.SIGKILL) }
 
-// printer takes what the adapter prints.
-type printer struct{ *started }
+// outputWriter appends what the adapter prints to its kernel's stderr buffer.
+type outputWriter struct{ *testKernel }
 
-func (p printer) Write(text []byte) (int, error) {
+func (p outputWriter) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stderr.Write(text)
 }
 
-func (k *started) printed() string {
+// printed returns what the adapter has printed so far.
+func (k *testKernel) printed() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.stderr.String()
 }
 
-func (k *started) awaitReady() {
+// awaitReady reads the ready message.
+func (k *testKernel) awaitReady() {
 	k.t.Helper()
 	body, err := k.Read()
 	require.NoError(k.t, err, k.printed())
@@ -129,21 +133,21 @@ func (k *started) awaitReady() {
 	require.Equal(k.t, protocol.TypeReady, k.ready.Type)
 }
 
-// exit waits until the adapter has ended and returns how.
-func (k *started) exit() syscall.WaitStatus {
+// awaitExit waits until the adapter has exited and returns its status.
+func (k *testKernel) awaitExit() syscall.WaitStatus {
 	k.t.Helper()
-	_ = k.cmd.Wait() // the state says it all
+	_ = k.cmd.Wait() // ProcessState has the result
 	status, ok := k.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	require.True(k.t, ok)
 	return status
 }
 
-// frame is what tests look at in a frame.
+// frame has the fields of a frame that tests look at.
 type frame struct {
 	Type       string
 	CellID     *string `json:"cell_id"`
 	Sequencer  int     `json:"run_sequencer"`
-	Active     *string `json:"active_cell"`
+	ActiveCell *string `json:"active_cell"`
 	Stream     string
 	Data       json.RawMessage
 	Status     string
@@ -153,7 +157,7 @@ type frame struct {
 	Tables     []string `json:"dataframe_outputs"`
 	Plots      []string `json:"figure_outputs"`
 	Figures    []string `json:"static_figure_outputs"`
-	Output     shown
+	Output     cellOutput
 	Queue      []string
 	AgentTxID  string `json:"agent_tx_id"`
 	TxID       string `json:"tx_id"`
@@ -171,26 +175,28 @@ type frame struct {
 	Reactivity map[string]any `json:"cell_reactivity"`
 }
 
-// shown is an output.
-type shown struct {
-	Type      string `json:"output_type"`
-	Data      map[string]json.RawMessage
-	Metadata  map[string]any
-	Count     int `json:"execution_count"`
-	Transient map[string]string
-	Wait      *bool
-	EName     string
-	EValue    string
-	Traceback []string
+// cellOutput is the output of a cell_output frame.
+type cellOutput struct {
+	Type           string `json:"output_type"`
+	Data           map[string]json.RawMessage
+	Metadata       map[string]any
+	ExecutionCount int `json:"execution_count"`
+	Transient      map[string]string
+	Wait           *bool
+	EName          string
+	EValue         string
+	Traceback      []string
 }
 
-func (s shown) text(mime string) string {
+// textOf returns the representation of a mime type, or "" if it is no string.
+func (s cellOutput) textOf(mime string) string {
 	var text string
 	_ = json.Unmarshal(s.Data[mime], &text)
 	return text
 }
 
-func (k *started) next() frame {
+// readFrame reads the next frame, which must be valid.
+func (k *testKernel) readFrame() frame {
 	k.t.Helper()
 	body, err := k.Read()
 	require.NoError(k.t, err, k.printed())
@@ -203,61 +209,63 @@ func (k *started) next() frame {
 	return f
 }
 
-// until returns the frames up to the first of a type.
-func (k *started) until(kind string) []frame {
+// readUntil reads frames up to the first of a type and returns them.
+func (k *testKernel) readUntil(kind string) []frame {
 	k.t.Helper()
 	for frames := []frame{}; ; {
-		frames = append(frames, k.next())
+		frames = append(frames, k.readFrame())
 		if frames[len(frames)-1].Type == kind {
 			return frames
 		}
 	}
 }
 
-// await returns the first frame of a type, passing over others.
-func (k *started) await(kind string) frame {
+// awaitFrame reads frames up to the first of a type and returns that.
+func (k *testKernel) awaitFrame(kind string) frame {
 	k.t.Helper()
-	frames := k.until(kind)
+	frames := k.readUntil(kind)
 	return frames[len(frames)-1]
 }
 
-type fields map[string]any
+// answerFields are the fields of a message without its type.
+type answerFields map[string]any
 
-func (k *started) ask(kind string, with fields) {
+// sendMessage sends a message of a type.
+func (k *testKernel) sendMessage(kind string, with answerFields) {
 	k.t.Helper()
-	message := fields{"type": kind}
+	message := answerFields{"type": kind}
 	maps.Copy(message, with)
 	body, err := json.Marshal(message)
 	require.NoError(k.t, err)
 	require.NoError(k.t, k.Write(body))
 }
 
-// send runs code as a new cell and returns its id, "c1" and so on.
-func (k *started) send(code string) string {
+// sendCell sends code as a new cell and returns its id: "c1", "c2" and so on.
+func (k *testKernel) sendCell(code string) string {
 	k.t.Helper()
-	k.n++
-	id := "c" + strconv.Itoa(k.n)
-	k.ask(protocol.TypeRunCell, fields{"cell_id": id, "code": code})
+	k.cellCount++
+	id := "c" + strconv.Itoa(k.cellCount)
+	k.sendMessage(protocol.TypeRunCell, answerFields{"cell_id": id, "code": code})
 	return id
 }
 
-// run runs code as a cell to its end and returns the frames of the run, which
-// are in order and all its own.
-func (k *started) run(code string) []frame {
+// runCell runs code as a new cell and returns the frames of the run. It requires that all of
+// them belong to the cell.
+func (k *testKernel) runCell(code string) []frame {
 	k.t.Helper()
-	id := k.send(code)
+	id := k.sendCell(code)
 	var frames []frame
 	for len(frames) == 0 || frames[len(frames)-1].Type != protocol.TypeCellResult {
-		f := k.next()
+		f := k.readFrame()
 		if idle := f.Type == protocol.TypeStartCell && f.CellID == nil; idle && len(frames) == 0 {
-			continue // of the run before
+			continue // it belongs to the previous run
 		}
 		frames = append(frames, f)
 	}
 	require.Equal(k.t, protocol.TypeStartCell, frames[0].Type)
 	for _, f := range frames {
 		if f.Type == protocol.TypeKernelStdio {
-			require.Equal(k.t, id, *f.Active)
+			require.Equal(k.t, id, *f.ActiveCell)
 			continue
 		}
 		require.Equal(k.t, id, *f.CellID, f.Type)
@@ -266,36 +274,37 @@ func (k *started) run(code string) []frame {
 	return frames
 }
 
-// begun waits until a cell has begun.
-func (k *started) begun(id string) {
+// awaitStart waits until a cell has started.
+func (k *testKernel) awaitStart(id string) {
 	k.t.Helper()
 	for {
-		if f := k.await(protocol.TypeStartCell); f.CellID != nil && *f.CellID == id {
+		if f := k.awaitFrame(protocol.TypeStartCell); f.CellID != nil && *f.CellID == id {
 			return
 		}
 	}
 }
 
-// busy runs code that writes something to the file FIFO first, and waits for that.
-func (k *started) busy(code string) string {
+// runBusyCell runs code that first writes to the pipe FIFO, waits for that, and returns the
+// cell's id.
+func (k *testKernel) runBusyCell(code string) string {
 	k.t.Helper()
-	fifo := filepath.Join(k.sandbox, fmt.Sprintf("fifo%d", k.n))
+	fifo := filepath.Join(k.workdir, fmt.Sprintf("fifo%d", k.cellCount))
 	require.NoError(k.t, unix.Mkfifo(fifo, 0o600))
-	id := k.send(strings.ReplaceAll(code, "FIFO", strconv.Quote(fifo)))
+	id := k.sendCell(strings.ReplaceAll(code, "FIFO", strconv.Quote(fifo)))
 	opened, err := os.ReadFile(fifo) // waits for the writer
 	require.NoError(k.t, err)
 	require.NotEmpty(k.t, opened)
 	return id
 }
 
-// release lets cell n go on, which reads the same file.
-func (k *started) release(n int) {
+// releaseCell lets the nth cell (from 0) go on, if it reads from its FIFO.
+func (k *testKernel) releaseCell(n int) {
 	k.t.Helper()
-	require.NoError(k.t, os.WriteFile(filepath.Join(k.sandbox, fmt.Sprintf("fifo%d", n)), []byte("x"), 0o600))
+	require.NoError(k.t, os.WriteFile(filepath.Join(k.workdir, fmt.Sprintf("fifo%d", n)), []byte("x"), 0o600))
 }
 
-// text is what the frames have on a stream.
-func text(t *testing.T, frames []frame, stream string) string {
+// streamText returns the text that the frames have on a stream.
+func streamText(t *testing.T, frames []frame, stream string) string {
 	t.Helper()
 	var out strings.Builder
 	for _, f := range frames {
@@ -308,8 +317,9 @@ func text(t *testing.T, frames []frame, stream string) string {
 	return out.String()
 }
 
-func outputs(frames []frame) []shown {
-	var all []shown
+// cellOutputs returns the outputs among the frames.
+func cellOutputs(frames []frame) []cellOutput {
+	var all []cellOutput
 	for _, f := range frames {
 		if f.Type == protocol.TypeCellOutput {
 			all = append(all, f.Output)
@@ -318,4 +328,4 @@ func outputs(frames []frame) []shown {
 	return all
 }
 
-func last(frames []frame) frame { return frames[len(frames)-1] }
+func lastFrame(frames []frame) frame { return frames[len(frames)-1] }

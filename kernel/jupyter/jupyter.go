@@ -1,12 +1,17 @@
-// Package jupyter puts an installed Jupyter kernel behind Assay's kernel
-// protocol. [FindSpec] finds one, in the server; [Serve] is a process of its own
-// between the server and the kernel: to the server it is a kernel like any
-// other, to the kernel a Jupyter client.
+// Package jupyter puts an installed Jupyter kernel behind Assay's kernel protocol. The
+// server finds one with [FindSpec] and runs [Serve] in a process between itself and the
+// kernel. To the server this process is a kernel like any other; to the kernel it is a
+// Jupyter client.
 //
-//	server ── protocol ── Serve ── Jupyter's messages, over Unix sockets ── kernel
+//	server ── kernel protocol ── Serve ── Jupyter's messages, over Unix sockets ── kernel
 //
-// One goroutine does everything that has an order. Others only read: from the
-// server, from each channel of the kernel, from its output descriptors.
+// One goroutine owns all state. The others only read: from the server, from each
+// channel of the kernel, and from its stdout and stderr.
+//
+// If the kernel ends by itself, Serve returns an [*ExitError] and the process ends in
+// the same way. If the server closes its socket, Serve ends the kernel within about a
+// second. If the kernel cannot be restarted when globals are reset, Serve returns the
+// error.
 package jupyter
 
 import (
@@ -24,94 +29,95 @@ import (
 )
 
 const (
-	// protocolVersion is the one of the kernel protocol, for ready.
-	protocolVersion = 1
+	// kernelProtocolVersion is the version of the kernel protocol in the ready
+	// message.
+	kernelProtocolVersion = 1
 
-	// strikeEvery is how long a run that was interrupted has until it is
-	// interrupted again.
-	strikeEvery = time.Second
+	// interruptInterval is the time between two interrupts of a run that goes on.
+	interruptInterval = time.Second
 
-	// idlePatience is how long after its reply, and after the last that was heard,
-	// a run waits to be told that it is over: a kernel that publishes more than its
-	// ZeroMQ holds loses messages, that one included.
-	idlePatience = 10 * time.Second
+	// idleTimeout is how long a run waits for the kernel to say that it is idle,
+	// counted from the execute_reply and from the last message received. A kernel that
+	// publishes more than its ZeroMQ buffers loses messages, and that one may be among
+	// them.
+	idleTimeout = 10 * time.Second
 )
 
-// errServerGone is the end that is wanted: the server has closed its socket.
-var errServerGone = errors.New("the server has closed its socket")
+// errServerClosed is the normal end: the server has closed its socket.
+var errServerClosed = errors.New("the server has closed its socket")
 
-// Config says where a kernel runs. Its zero value is an empty environment.
+// Config configures [Serve]. The zero value means an empty environment and no output.
 type Config struct {
-	// Environ is the kernel's environment, to which its kernelspec adds. The
-	// folder of its sockets is made in its TMPDIR, default /tmp.
+	// Environ is the kernel's environment; its kernelspec may add variables. The folder
+	// of the kernel's sockets is made in TMPDIR, by default /tmp.
 	Environ []string
 
-	// Stderr gets what the kernel prints while nothing runs, and remarks for
-	// people; nil drops it. It must be safe for concurrent use.
+	// Stderr gets what the kernel prints while nothing runs, and notices for people. It
+	// must be safe for concurrent use. nil discards.
 	Stderr io.Writer
 }
 
-// Serve starts the kernel in the working folder of this process, says ready on
-// conn, and runs what it is asked there until the server closes conn or ctx is
-// done; it then returns nil, with the kernel ended, within about a second. When
-// the kernel ends by itself the error is an [*ExitError]; any other says why it
-// could not be used. It closes conn. While it runs this process takes no notice
-// of SIGINT, which is for the kernel.
+// Serve starts the kernel in the current folder, sends ready on conn and handles
+// requests until the server closes conn or ctx ends. It then ends the kernel within
+// about a second and returns nil. If the kernel ends by itself the error is an
+// [*ExitError]; any other error says why the kernel could not be used. Serve closes
+// conn. While it runs, this process ignores SIGINT, which is meant for the kernel.
 func Serve(ctx context.Context, conn protocol.Conn, spec Spec, cfg Config) error {
 	if cfg.Stderr == nil {
 		cfg.Stderr = io.Discard
 	}
-	unheard := make(chan os.Signal, 1) // nobody takes from it: overflow is dropped
-	signal.Notify(unheard, syscall.SIGINT)
-	defer signal.Stop(unheard)
+	ignored := make(chan os.Signal, 1) // never received from
+	signal.Notify(ignored, syscall.SIGINT)
+	defer signal.Stop(ignored)
 
-	life, cancel := context.WithCancelCause(ctx)
-	a := &adapter{spec: spec, cfg: cfg, requests: make(chan []byte), launched: make(chan launched, 1)}
-	a.out = &sender{conn: conn, failed: cancel}
-	a.schedule = schedule{out: a.out, idle: true}
+	serveCtx, cancel := context.WithCancelCause(ctx)
+	a := &adapter{spec: spec, cfg: cfg, requests: make(chan []byte), restarts: make(chan restartResult, 1)}
+	a.server = &serverWriter{conn: conn, onFailure: cancel}
+	a.tasks = taskQueue{server: a.server, idleAnnounced: true}
 	var reader sync.WaitGroup
-	reader.Go(func() { cancel(a.read(life, conn)) })
-	err := a.serve(life)
+	reader.Go(func() { cancel(a.readServer(serveCtx, conn)) })
+	err := a.serve(serveCtx)
 	cancel(err)
 	err = errors.Join(err, a.close(), conn.Close(protocol.CloseNormal, ""))
 	reader.Wait()
-	if ctx.Err() != nil || errors.Is(err, errServerGone) {
+	if ctx.Err() != nil || errors.Is(err, errServerClosed) {
 		return nil
 	}
 	return err
 }
 
-// adapter is one kernel's way through the protocol. All of it belongs to the
-// goroutine that is in serve.
+// adapter translates between the server and one Jupyter kernel. Only the goroutine in
+// serve uses it, except where a field says otherwise.
 type adapter struct {
-	spec     Spec
-	cfg      Config
-	out      *sender
-	schedule schedule
-	kernel   *kernel // nil while it is started anew
-	tells    bool    // of its globals
-	run      run     // what runs
-	broken   error   // with which a channel ended
-	last     []byte  // the newest text of what ran last, for a post-mortem
+	spec               Spec
+	cfg                Config
+	server             *serverWriter
+	tasks              taskQueue
+	kernel             *kernel    // nil while it is restarted
+	canDescribeGlobals bool       // whether the kernel's language has a summary of its globals
+	current            currentRun // what the kernel runs
+	channelErr         error      // why a channel of the kernel has ended; nil: none has
+	lastText           []byte     // the newest text of the current or last run, for the report of a crash
 
-	requests  chan []byte   // of the server
-	launching bool          // something is to come on launched
-	launched  chan launched // the kernel that was started anew; holds one
+	requests   chan []byte        // messages from the server
+	restarting bool               // a result will come on restarts
+	restarts   chan restartResult // holds the result of one restart
 }
 
-// launched is what came of starting the kernel anew.
-type launched struct {
+// restartResult is the new kernel, or why it could not be started.
+type restartResult struct {
 	kernel *kernel
 	err    error
 }
 
-// read hands over what the server sends, and returns why that is over.
-func (a *adapter) read(ctx context.Context, conn protocol.Conn) error {
+// readServer passes messages from the server to requests. It returns why it stopped:
+// errServerClosed, another read error, or nil if ctx ended.
+func (a *adapter) readServer(ctx context.Context, conn protocol.Conn) error {
 	for {
 		body, err := conn.Read()
 		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET): // which is an end too, with frames unread
-			return errServerGone
+		case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET): // the latter if frames of ours were unread
+			return errServerClosed
 		case err != nil:
 			return fmt.Errorf("read from the server: %w", err)
 		}
@@ -123,117 +129,124 @@ func (a *adapter) read(ctx context.Context, conn protocol.Conn) error {
 	}
 }
 
-// serve is the adapter's life.
+// serve starts the kernel and handles requests and events until ctx ends or the kernel
+// does.
 func (a *adapter) serve(ctx context.Context) (err error) {
 	if a.kernel, err = launch(ctx, a.spec, a.cfg.Environ, a.cfg.Stderr); err != nil {
 		return err
 	}
-	a.tells = a.kernel.language.about != nil
-	a.ready()
+	a.canDescribeGlobals = a.kernel.language.globalsRequest != nil
+	a.sendReady()
 	for {
-		a.advance(ctx)
+		a.startNextTask(ctx)
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case body := <-a.requests:
-			a.handle(body)
-		case <-a.bell():
-			a.takeIn()
-			if a.broken != nil {
-				return a.channelEnded()
+			a.handleRequest(body)
+		case <-a.eventsReady():
+			a.handleEvents()
+			if a.channelErr != nil {
+				return a.explainChannelEnd()
 			}
-		case <-a.exited():
-			return a.died()
-		case fresh := <-a.launched:
-			a.launching = false
-			if fresh.err != nil {
-				return fresh.err
+		case <-a.kernelExited():
+			return a.explainExit()
+		case restarted := <-a.restarts:
+			a.restarting = false
+			if restarted.err != nil {
+				return restarted.err
 			}
-			a.restarted(fresh.kernel)
-		case <-a.run.strike:
-			a.interrupt()
-		case <-a.run.overdue:
-			a.stop()
-		case <-a.run.patience:
-			a.giveUp()
+			a.finishRestart(restarted.kernel)
+		case <-a.current.interruptAgain:
+			a.interruptRun()
+		case <-a.current.timeLimitOver:
+			a.stopRun()
+		case <-a.current.idleTimeoutOver:
+			a.assumeIdle()
 		}
 	}
 }
 
-// bell rings when there is something in the kernel's inbox.
-func (a *adapter) bell() <-chan struct{} {
+// eventsReady returns a channel with an item if the kernel has new events; nil while
+// there is no kernel.
+func (a *adapter) eventsReady() <-chan struct{} {
 	if a.kernel == nil {
 		return nil
 	}
-	return a.kernel.inbox.bell
+	return a.kernel.events.ready
 }
 
-// exited is closed when the kernel has ended.
-func (a *adapter) exited() <-chan struct{} {
+// kernelExited returns a channel that is closed when the kernel has exited; nil while
+// there is no kernel.
+func (a *adapter) kernelExited() <-chan struct{} {
 	if a.kernel == nil {
 		return nil
 	}
 	return a.kernel.process.exited
 }
 
-func (a *adapter) ready() {
+// sendReady sends the ready message.
+func (a *adapter) sendReady() {
 	l := a.kernel.language
-	a.out.send(protocol.Ready{
+	a.server.send(protocol.Ready{
 		Type: protocol.TypeReady, Language: l.name, Version: l.version, PID: a.kernel.process.pid(),
-		Protocol: protocolVersion, Unsupported: l.lacks(),
+		Protocol: kernelProtocolVersion, Unsupported: l.unsupportedFeatures(),
 	})
 }
 
-// channelEnded is what ends the adapter when a channel of the kernel has: the
-// kernel's exit, or, where it lives on and can no longer be used, just that.
-func (a *adapter) channelEnded() error {
+// explainChannelEnd returns the error after a channel has ended: the exit of the kernel
+// if that follows within exitNoticeTimeout, otherwise the error of the channel.
+func (a *adapter) explainChannelEnd() error {
 	select {
-	case <-a.exited():
-		return a.died()
-	case <-time.After(endNotice):
-		return fmt.Errorf("the Jupyter kernel %s: %w", a.spec.Name, a.broken)
+	case <-a.kernelExited():
+		return a.explainExit()
+	case <-time.After(exitNoticeTimeout):
+		return fmt.Errorf("the Jupyter kernel %s: %w", a.spec.Name, a.channelErr)
 	}
 }
 
-// died passes on what the kernel has said last, and returns how it ended.
-func (a *adapter) died() error {
-	a.kernel.finish()
-	a.takeIn()
-	if len(a.last) > 0 {
-		_, _ = fmt.Fprintf(a.cfg.Stderr, "%s\n", a.last) // there is nobody to tell
+// explainExit passes on the last messages of a kernel that has exited and returns its
+// [*ExitError].
+func (a *adapter) explainExit() error {
+	a.kernel.readRest()
+	a.handleEvents()
+	if len(a.lastText) > 0 {
+		_, _ = fmt.Fprintf(a.cfg.Stderr, "%s\n", a.lastText) // nobody is left to report an error to
 	}
 	return a.kernel.process.exit
 }
 
-// restart begins to start the kernel anew.
-func (a *adapter) restart(ctx context.Context) {
+// startRestart stops the kernel and starts another in the background. The result comes
+// on restarts.
+func (a *adapter) startRestart(ctx context.Context) {
 	old := a.kernel
-	a.kernel, a.launching = nil, true
-	remark(a.cfg.Stderr, "the kernel %s is started anew, as was asked", a.spec.Name)
-	go func() { // close waits for it, or serve
+	a.kernel, a.restarting = nil, true
+	printNotice(a.cfg.Stderr, "the kernel %s is restarted to reset its globals", a.spec.Name)
+	go func() { // serve or close waits for its result
 		if err := old.stop(); err != nil {
-			remark(a.cfg.Stderr, "the old kernel: %v", err)
+			printNotice(a.cfg.Stderr, "stop the old kernel: %v", err)
 		}
 		k, err := launch(ctx, a.spec, a.cfg.Environ, a.cfg.Stderr)
-		a.launched <- launched{k, err}
+		a.restarts <- restartResult{k, err}
 	}()
 }
 
-func (a *adapter) restarted(k *kernel) {
-	a.kernel, a.broken = k, nil
-	a.tells = k.language.about != nil
-	a.finish()
+// finishRestart uses a restarted kernel and finishes the reset that asked for it.
+func (a *adapter) finishRestart(k *kernel) {
+	a.kernel, a.channelErr = k, nil
+	a.canDescribeGlobals = k.language.globalsRequest != nil
+	a.finishRun()
 }
 
-// close ends the kernel. Its context must be done.
+// close ends the kernel. The context of serve must have ended.
 func (a *adapter) close() error {
-	if a.launching {
-		a.kernel = (<-a.launched).kernel
+	if a.restarting {
+		a.kernel = (<-a.restarts).kernel
 	}
 	if a.kernel == nil {
 		return nil
 	}
 	err := a.kernel.stop()
-	a.kernel.spill()
+	a.kernel.printRest()
 	return err
 }

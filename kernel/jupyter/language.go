@@ -1,112 +1,114 @@
 package jupyter
 
 import (
-	_ "embed" // for the code below
+	_ "embed" // of helper.py and summary.R
 	"fmt"
 	"strings"
 
 	"assay/internal/protocol"
 )
 
-// helper is run in kernels of Python, as a module.
+// helperSource is run in Python kernels as a module.
 //
 //go:embed helper.py
-var helper string
+var helperSource string
 
-// summaryR is what kernels of R are asked.
+// rSummarySource is run in R kernels for each request about globals, with KEY replaced.
 //
 //go:embed summary.R
-var summaryR string
+var rSummarySource string
 
-// language is what can be asked of a kernel of one language beside running code.
-// Its zero value is one of which nothing is known.
+// language is what the adapter knows about a kernel's language besides running code.
+// The zero value is an unknown language.
 type language struct {
-	name, version string // as the kernel says
+	name, version string // from the kernel_info_reply
 
-	// prepare is run when the kernel has started; its answer, in the expression
-	// "assay", is {"echoes"}.
-	prepare *executeRequest
+	// setupRequest is run when the kernel has started. The value of its expression is
+	// {"echoes": bool}; see echoesDescriptors. nil: nothing is run.
+	setupRequest *executeRequest
 
-	// about makes the request for what is told of a global, of all with "". Its
-	// answer is a JSON object, in the expression "assay" or in a display_data:
-	// {"info"} or {"summary", "truncated"}. Nil: such things cannot be asked.
-	about func(key string) executeRequest
+	// globalsRequest returns the request to describe a global, or all globals if key is
+	// empty. The answer is a JSON object, as the value of the expression or in a
+	// display_data: {"info"} or {"summary", "truncated"}. nil: the language has none.
+	globalsRequest func(key string) executeRequest
 
-	// assigned is the expression for the names that a cell has assigned, with the
-	// fields of a cell_result; empty: there is none.
-	assigned string
+	// assignedExpression is the user_expression for the names that a cell has assigned,
+	// an object with fields of a cell_result. Empty: the language has none.
+	assignedExpression string
 
-	// echoes says that what is written to the kernel's descriptors comes as a
-	// message too.
-	echoes bool
+	// echoesDescriptors: what is written to the kernel's stdout and stderr comes as
+	// messages too.
+	echoesDescriptors bool
 
-	// dozes says that a signal alone does not wake the kernel's event loop, so that
-	// a cell that awaits would not notice it.
-	dozes bool
+	// needsWakeUp: SIGINT does not wake the kernel's event loop, so that a cell in an await
+	// would not notice it without a message.
+	needsWakeUp bool
 
-	// displays says that the value of an expression comes as display_data.
-	displays bool
+	// valueIsDisplayData: the value of code comes as display_data, not execute_result.
+	valueIsDisplayData bool
 }
 
-// languageOf finds out what can be asked of a kernel.
+// languageOf returns the language of a kernel by its kernel_info_reply.
 func languageOf(info kernelInfo) language {
 	known := language{}
 	switch {
 	case strings.EqualFold(info.Implementation, "ipython"):
-		known = python()
+		known = pythonLanguage()
 	case strings.EqualFold(info.Implementation, "irkernel"):
-		known = language{about: aboutR, displays: true}
+		known = language{globalsRequest: rGlobalsRequest, valueIsDisplayData: true}
 	}
 	known.name, known.version = strings.ToLower(info.Language.Name), info.Language.Version
 	return known
 }
 
-// lacks lists what the kernel cannot do, for its ready.
-func (l language) lacks() []string {
-	if l.about == nil {
+// unsupportedFeatures returns the features for the ready message that the kernel lacks.
+func (l language) unsupportedFeatures() []string {
+	if l.globalsRequest == nil {
 		return []string{"globals_summary", "reactivity", "widgets"}
 	}
 	return []string{"reactivity", "widgets"}
 }
 
-// The module of the helper, and how to come to it whatever the user's names are.
+// The Python module of the helper, and expressions that reach it whatever names the user
+// has assigned.
 const (
-	module   = "_assay_jupyter"
-	modules  = "__import__('sys').modules"
-	inModule = modules + "['" + module + "']"
+	helperModule    = "_assay_jupyter"
+	sysModules      = "__import__('sys').modules"
+	helperReference = sysModules + "['" + helperModule + "']"
 )
 
-// answerName is the name of the one expression of a request.
-const answerName = "assay"
+// answerExpression is the name of the one user_expression of a request.
+const answerExpression = "assay"
 
-func python() language {
-	fresh := fmt.Sprintf("type(__import__('sys'))('%s')", module)
+func pythonLanguage() language {
+	newModule := fmt.Sprintf("type(__import__('sys'))('%s')", helperModule)
 	return language{
-		prepare: &executeRequest{
-			Code:        fmt.Sprintf("exec(%s, vars(%s.setdefault('%s', %s)))", quoted(helper), modules, module, fresh),
+		setupRequest: &executeRequest{
+			Code:        fmt.Sprintf("exec(%s, vars(%s.setdefault('%s', %s)))", jsonString(helperSource), sysModules, helperModule, newModule),
 			Silent:      true,
-			Expressions: map[string]string{answerName: inModule + ".start()"},
+			Expressions: map[string]string{answerExpression: helperReference + ".start()"},
 		},
-		about:    aboutPython,
-		assigned: inModule + ".assigned()",
-		dozes:    true,
+		globalsRequest:     pythonGlobalsRequest,
+		assignedExpression: helperReference + ".assigned()",
+		needsWakeUp:        true,
 	}
 }
 
-func aboutPython(key string) executeRequest {
-	expression := inModule + ".summary()"
+func pythonGlobalsRequest(key string) executeRequest {
+	expression := helperReference + ".summary()"
 	if key != "" {
-		expression = fmt.Sprintf("%s.info(%s)", inModule, quoted(key))
+		expression = fmt.Sprintf("%s.info(%s)", helperReference, jsonString(key))
 	}
-	return executeRequest{Silent: true, Expressions: map[string]string{answerName: expression}}
+	return executeRequest{Silent: true, Expressions: map[string]string{answerExpression: expression}}
 }
 
-func aboutR(key string) executeRequest {
-	return executeRequest{Silent: true, Code: strings.Replace(summaryR, "KEY\n", quoted(key)+"\n", 1)}
+func rGlobalsRequest(key string) executeRequest {
+	return executeRequest{Silent: true, Code: strings.Replace(rSummarySource, "KEY\n", jsonString(key)+"\n", 1)}
 }
 
-// quoted writes text as a string of JSON, which is one of Python and of R too.
-func quoted(text string) string {
-	body, _ := protocol.Marshal(text) // a string can always be written
+// jsonString returns text as a JSON string, which is also a string literal in Python
+// and R.
+func jsonString(text string) string {
+	body, _ := protocol.Marshal(text) // a string can always be marshalled
 	return string(body)
 }

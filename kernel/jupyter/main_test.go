@@ -17,10 +17,10 @@ import (
 	"assay/kernel/jupyter"
 )
 
-// TestMain plays the adapter's process when it is asked to, as assay jupyter does.
+// TestMain runs playAdapter if the arguments are those of "assay jupyter".
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "jupyter" {
-		os.Exit(adapter(os.Args[2], os.Args[3]))
+		os.Exit(playAdapter(os.Args[2], os.Args[3]))
 	}
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 		panic(err)
@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func adapter(path, number string) int {
+// playAdapter is the main function of the adapter's process; it returns the exit status.
+func playAdapter(path, number string) int {
 	fd, err := strconv.Atoi(number)
 	if err != nil {
 		return 2
@@ -49,18 +50,18 @@ func adapter(path, number string) int {
 	switch {
 	case errors.As(err, &died):
 		fmt.Fprintln(os.Stderr, died)
-		died.ExitLikeKernel()
+		died.ReraiseSignal()
 		return died.Status
 	case err != nil:
 		fmt.Fprintln(os.Stderr, err)
 		return 3
 	default:
-		return goroutines()
+		return statusOfLeaks()
 	}
 }
 
-// goroutines is the status for what Serve has left running.
-func goroutines() int {
+// statusOfLeaks returns exit status 9 if Serve has left goroutines running, otherwise 0.
+func statusOfLeaks() int {
 	if err := goleak.Find(goleak.IgnoreTopFunction("os/signal.loop"), goleak.IgnoreTopFunction("os/signal.NotifyContext.func1")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 9

@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -16,27 +18,26 @@ import (
 )
 
 const (
-	// version is the one of Jupyter's messaging that our requests speak.
-	version = "5.3"
+	// messagingVersion is the version of Jupyter's messaging protocol in our requests.
+	messagingVersion = "5.3"
 
-	// parts is how many frames of a message are signed: header, parent header,
+	// signedFrames is how many frames of a message are signed: header, parent header,
 	// metadata, content.
-	parts = 4
+	signedFrames = 4
 )
 
-// delimiter stands between the routing frames and the message. A function,
-// because a package has no variables.
+// delimiter returns the frame between the routing frames and the message.
 func delimiter() []byte { return []byte("<IDS|MSG>") }
 
-// message is as much of a Jupyter message as matters here.
+// message has the parts of a Jupyter message that are used here.
 type message struct {
-	kind    string          // its msg_type
-	id      string          // its msg_id
-	parent  string          // msg_id of the request that it belongs to; empty: of none
-	content json.RawMessage // UTF-8, and from [signer.decode] a JSON object
+	kind     string          // msg_type
+	id       string          // msg_id
+	parentID string          // msg_id of the request that it answers; empty: none
+	content  json.RawMessage // valid UTF-8; from [signer.decode] a JSON object
 }
 
-// header is that of a message, and the parent header of what answers it.
+// header is the header of a message, and the parent header of its answers.
 type header struct {
 	ID       string `json:"msg_id"`
 	Type     string `json:"msg_type"`
@@ -46,8 +47,8 @@ type header struct {
 	Version  string `json:"version"`
 }
 
-// signer writes and reads the frames of messages, signed with HMAC-SHA256. It
-// does not change, and is safe for concurrent use.
+// signer encodes and decodes messages, signed with HMAC-SHA256. It is immutable and
+// safe for concurrent use.
 type signer struct {
 	key     []byte
 	session string
@@ -57,44 +58,45 @@ func newSigner() signer {
 	return signer{key: []byte(uuid.NewString()), session: uuid.NewString()}
 }
 
-// request makes a message that asks for something.
-func request(kind string, content any) (message, error) {
+// newRequest returns a message with a new id.
+func newRequest(kind string, content any) (message, error) {
 	body, err := json.Marshal(content)
 	if err != nil {
-		return message{}, fmt.Errorf("write a %s: %w", kind, err)
+		return message{}, fmt.Errorf("encode a %s: %w", kind, err)
 	}
 	return message{kind: kind, id: uuid.NewString(), content: body}, nil
 }
 
-// encode returns the frames of m.
+// encode returns the frames of a message.
 func (s signer) encode(m message) ([][]byte, error) {
 	head, err := json.Marshal(header{
 		ID: m.id, Type: m.kind, Session: s.session, Username: "assay",
-		Date: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"), Version: version,
+		Date: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"), Version: messagingVersion,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("write a %s: %w", m.kind, err)
+		return nil, fmt.Errorf("encode a %s: %w", m.kind, err)
 	}
 	signed := [][]byte{head, []byte("{}"), []byte("{}"), m.content}
 	return append([][]byte{delimiter(), s.sign(signed)}, signed...), nil
 }
 
-// decode reads the frames of a message, of which nothing is trusted: there may
-// be routing frames in front, and buffers behind, which are dropped.
+// decode checks and decodes the frames of a message. Routing frames before it and
+// buffers after it are dropped. It fails if the signature is wrong or the header or
+// content is no JSON object.
 func (s signer) decode(frames [][]byte) (message, error) {
 	at := slices.IndexFunc(frames, func(frame []byte) bool { return bytes.Equal(frame, delimiter()) })
-	if at < 0 || len(frames) < at+2+parts {
+	if at < 0 || len(frames) < at+2+signedFrames {
 		return message{}, fmt.Errorf("%d frames are no message", len(frames))
 	}
-	signed := frames[at+2 : at+2+parts]
+	signed := frames[at+2 : at+2+signedFrames]
 	if !hmac.Equal(s.sign(signed), frames[at+1]) {
 		return message{}, errors.New("the signature is wrong")
 	}
 	var head, parent header
 	if err := json.Unmarshal(signed[0], &head); err != nil {
-		return message{}, fmt.Errorf("the header: %w", err)
+		return message{}, fmt.Errorf("decode its header: %w", err)
 	}
-	// Where there is none some kernels write an empty list.
+	// Some kernels write an empty list for a missing parent.
 	_ = json.Unmarshal(signed[1], &parent)
 	content := signed[3]
 	if !utf8.Valid(content) {
@@ -103,14 +105,155 @@ func (s signer) decode(frames [][]byte) (message, error) {
 	if !json.Valid(content) || bytes.TrimLeft(content, " \t\r\n")[0] != '{' {
 		return message{}, fmt.Errorf("the content of a %q is no object", head.Type)
 	}
-	return message{kind: head.Type, id: head.ID, parent: parent.ID, content: content}, nil
+	return message{kind: head.Type, id: head.ID, parentID: parent.ID, content: content}, nil
 }
 
-// sign returns the signature of frames, in hexadecimal.
+// sign returns the signature of frames in hexadecimal.
 func (s signer) sign(frames [][]byte) []byte {
 	mac := hmac.New(sha256.New, s.key)
 	for _, frame := range frames {
-		_, _ = mac.Write(frame) // it never fails
+		_, _ = mac.Write(frame) // never fails
 	}
 	return hex.AppendEncode(nil, mac.Sum(nil))
 }
+
+// executeRequest is the content of a request to run code.
+type executeRequest struct {
+	Code         string            `json:"code"`
+	Silent       bool              `json:"silent"`
+	StoreHistory bool              `json:"store_history"`
+	AllowStdin   bool              `json:"allow_stdin"`   // always false: nothing would answer
+	StopOnError  bool              `json:"stop_on_error"` // always false: ipykernel would abort requests that follow an error closely
+	Expressions  map[string]string `json:"user_expressions,omitempty"`
+}
+
+// executeReply is the content of an execute_reply. Fields in which a kernel writes
+// another type are empty.
+type executeReply struct {
+	Status      string // ok, error or aborted
+	EName       string
+	EValue      string
+	Traceback   []string
+	Expressions map[string]mimeBundle // values of the requested user_expressions
+}
+
+// mimeBundle is a value in several representations, by mime type.
+type mimeBundle struct {
+	Data map[string]json.RawMessage `json:"data"`
+}
+
+// plainText returns the text/plain of the bundle, or "".
+func (b mimeBundle) plainText() string {
+	var text string
+	_ = json.Unmarshal(b.Data["text/plain"], &text)
+	return text
+}
+
+// looseObject is a JSON object whose fields are decoded one by one, so that a wrong
+// type in one field does not affect the others.
+type looseObject map[string]json.RawMessage
+
+func parseLooseObject(content json.RawMessage) looseObject {
+	fields := looseObject{}
+	_ = json.Unmarshal(content, &fields) // decode has checked that it is an object
+	return fields
+}
+
+// stringField returns a field, or "" if it is no string.
+func (l looseObject) stringField(name string) string {
+	var value string
+	_ = json.Unmarshal(l[name], &value)
+	return value
+}
+
+// stringsField returns a field that is a list of strings. A single string, which some
+// kernels write for a list of one, counts as a list.
+func (l looseObject) stringsField(name string) []string {
+	var list []string
+	if err := json.Unmarshal(l[name], &list); err == nil {
+		return list
+	}
+	if one := l.stringField(name); one != "" {
+		return []string{one}
+	}
+	return nil
+}
+
+// objectField returns the JSON of a field, or {} if it is no object.
+func (l looseObject) objectField(name string) json.RawMessage {
+	if value := l[name]; len(value) > 0 && value[0] == '{' {
+		return value
+	}
+	return json.RawMessage("{}")
+}
+
+func parseExecuteReply(content json.RawMessage) executeReply {
+	fields := parseLooseObject(content)
+	r := executeReply{
+		Status: fields.stringField("status"), EName: fields.stringField("ename"), EValue: fields.stringField("evalue"),
+		Traceback: fields.stringsField("traceback"),
+	}
+	_ = json.Unmarshal(fields["user_expressions"], &r.Expressions)
+	return r
+}
+
+// isIdleStatus reports whether a message says that the kernel has finished the request
+// with its parentID.
+func isIdleStatus(m message) bool {
+	return m.kind == "status" && parseLooseObject(m.content).stringField("execution_state") == "idle"
+}
+
+// colourCodes matches the escape sequences of terminals for colours and styles.
+var colourCodes = regexp.MustCompile(`\x1b\[[0-9;:]*[A-Za-z]`)
+
+// raisedError is an error that code in the kernel raised.
+type raisedError struct {
+	name, value string
+	traceback   []string
+}
+
+// newRaisedError returns an error without colour codes, because agents read it. It
+// moves the error's own line, which some languages write first, to the end of the
+// traceback.
+func newRaisedError(name, value string, traceback []string) *raisedError {
+	e := &raisedError{name: colourCodes.ReplaceAllString(name, ""), value: colourCodes.ReplaceAllString(value, "")}
+	var lines []string
+	for _, entry := range traceback {
+		lines = append(lines, strings.TrimRight(colourCodes.ReplaceAllString(entry, ""), "\n"))
+	}
+	line := e.oneLine()
+	text := strings.Trim(strings.TrimPrefix(strings.Join(lines, "\n"), line), "\n")
+	if text == "Traceback:" { // IRkernel writes it for an empty traceback
+		text = ""
+	}
+	if !strings.HasSuffix(strings.TrimRight(text, ": "), line) {
+		text = strings.TrimPrefix(text+"\n"+line, "\n")
+	}
+	e.traceback = strings.Split(text, "\n")
+	return e
+}
+
+// oneLine returns the error without its traceback. Some languages have no names for
+// errors and put everything into the value.
+func (e *raisedError) oneLine() string {
+	value := strings.TrimSpace(e.value)
+	switch {
+	case value == "":
+		return e.name
+	case e.name == "" || strings.HasPrefix(strings.ToLower(value), "error"):
+		return value
+	default:
+		return e.name + ": " + value
+	}
+}
+
+// truncate limits the value and the traceback to maxBytes each.
+func (e *raisedError) truncate(maxBytes int) {
+	e.value = truncateMiddle(e.value, maxBytes)
+	if text := strings.Join(e.traceback, "\n"); len(text) > maxBytes {
+		e.traceback = strings.Split(truncateMiddle(text, maxBytes), "\n")
+	}
+}
+
+// text returns the traceback, whose last line is the error itself.
+func (e *raisedError) text() string { return strings.Join(e.traceback, "\n") + "\n" }

@@ -18,7 +18,8 @@ import (
 	"assay/kernel/jupyter"
 )
 
-func signed(key string, front [][]byte, parts ...string) [][]byte {
+// signedMessage returns the frames of a message signed with key: routing frames, then parts.
+func signedMessage(key string, front [][]byte, parts ...string) [][]byte {
 	var frames [][]byte
 	for _, part := range parts {
 		frames = append(frames, []byte(part))
@@ -27,7 +28,7 @@ func signed(key string, front [][]byte, parts ...string) [][]byte {
 	return append(head, frames...)
 }
 
-func TestDecode(t *testing.T) {
+func TestSignerDecode(t *testing.T) {
 	t.Parallel()
 	head, parent := `{"msg_id":"m","msg_type":"stream"}`, `{"msg_id":"p"}`
 	for name, c := range map[string]struct {
@@ -35,17 +36,17 @@ func TestDecode(t *testing.T) {
 		want   string // content, or what the error contains
 		fails  bool
 	}{
-		"plain":                {frames: signed("k", nil, head, parent, "{}", `{"text":"é"}`), want: `{"text":"é"}`},
-		"topic and buffers":    {frames: signed("k", [][]byte{[]byte("stream")}, head, parent, "{}", `{}`, "buffer", ""), want: `{}`},
-		"parent is a list":     {frames: signed("k", nil, head, `[]`, "{}", ` {"a":1}`), want: ` {"a":1}`},
-		"not UTF-8":            {frames: signed("k", nil, head, parent, "{}", "{\"a\":\"\xff\"}"), want: "{\"a\":\"\uFFFD\"}"},
-		"other key":            {frames: signed("other", nil, head, parent, "{}", `{}`), want: "signature", fails: true},
+		"plain":                {frames: signedMessage("k", nil, head, parent, "{}", `{"text":"é"}`), want: `{"text":"é"}`},
+		"topic and buffers":    {frames: signedMessage("k", [][]byte{[]byte("stream")}, head, parent, "{}", `{}`, "buffer", ""), want: `{}`},
+		"parent is a list":     {frames: signedMessage("k", nil, head, `[]`, "{}", ` {"a":1}`), want: ` {"a":1}`},
+		"not UTF-8":            {frames: signedMessage("k", nil, head, parent, "{}", "{\"a\":\"\xff\"}"), want: "{\"a\":\"\uFFFD\"}"},
+		"other key":            {frames: signedMessage("other", nil, head, parent, "{}", `{}`), want: "signature", fails: true},
 		"nothing":              {want: "0 frames", fails: true},
 		"no delimiter":         {frames: [][]byte{[]byte("a"), []byte("b")}, want: "2 frames", fails: true},
-		"too short":            {frames: signed("k", nil, head, parent, "{}"), want: "5 frames", fails: true},
-		"header is no object":  {frames: signed("k", nil, `1`, parent, "{}", `{}`), want: "header", fails: true},
-		"content is no object": {frames: signed("k", nil, head, parent, "{}", `[1]`), want: `content of a "stream"`, fails: true},
-		"content is no JSON":   {frames: signed("k", nil, head, parent, "{}", `{`), want: `content of a "stream"`, fails: true},
+		"too short":            {frames: signedMessage("k", nil, head, parent, "{}"), want: "5 frames", fails: true},
+		"header is no object":  {frames: signedMessage("k", nil, `1`, parent, "{}", `{}`), want: "header", fails: true},
+		"content is no object": {frames: signedMessage("k", nil, head, parent, "{}", `[1]`), want: `content of a "stream"`, fails: true},
+		"content is no JSON":   {frames: signedMessage("k", nil, head, parent, "{}", `{`), want: `content of a "stream"`, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +62,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func TestEncodeIsReadAgain(t *testing.T) {
+func TestSignerDecodesWhatItEncodes(t *testing.T) {
 	t.Parallel()
 	s := jupyter.NewSigner("key")
 	frames, err := s.Encode("execute_request", []byte(`{"code":"1"}`))
@@ -71,7 +72,7 @@ func TestEncodeIsReadAgain(t *testing.T) {
 	require.Equal(t, jupyter.Message{Kind: "execute_request", Content: []byte(`{"code":"1"}`)}, m)
 }
 
-func FuzzDecode(f *testing.F) {
+func FuzzSignerDecode(f *testing.F) {
 	f.Add([]byte(`{"msg_type":"status"}`), []byte(`{}`), []byte(`{"execution_state":"idle"}`), []byte("x"))
 	f.Add([]byte(`{"msg_type":"error"}`), []byte(`[]`), []byte(`{"ename":1,"traceback":"x"}`), []byte("<IDS|MSG>"))
 	f.Add([]byte(`{"msg_type":"display_data"}`), []byte(`null`), []byte("{\"data\":{\"text/plain\":\"\xff\"},\"transient\":[]}"), []byte{})
@@ -79,44 +80,44 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, head, parent, content, front []byte) {
 		s := jupyter.NewSigner("k")
 		_, err := s.Decode([][]byte{front, head, parent, content})
-		require.Error(t, err, "nothing is signed")
-		m, err := s.Decode(signed("k", [][]byte{front}, string(head), string(parent), "{}", string(content)))
+		require.Error(t, err, "frames without a signature are refused")
+		m, err := s.Decode(signedMessage("k", [][]byte{front}, string(head), string(parent), "{}", string(content)))
 		if err != nil {
 			return
 		}
 		require.True(t, utf8.Valid(m.Content))
 		require.True(t, json.Valid(m.Content))
 		for _, kind := range []string{"execute_result", "display_data", "clear_output"} {
-			body, err := json.Marshal(jupyter.Shown(kind, m.Content))
+			body, err := json.Marshal(jupyter.NotebookOutput(kind, m.Content))
 			require.NoError(t, err)
 			require.Contains(t, string(body), kind)
 		}
-		jupyter.Reply(m.Content)
+		jupyter.ParseExecuteReply(m.Content)
 	})
 }
 
-func TestShown(t *testing.T) {
+func TestNotebookOutput(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
 		`{"data":{"a/b":1},"metadata":{"c":2},"transient":{"display_id":"d","x":1}}`: `{"output_type":"display_data","data":{"a/b":1},"metadata":{"c":2},"transient":{"display_id":"d"}}`,
 		`{"data":[],"metadata":null,"transient":{"display_id":1}}`:                   `{"output_type":"display_data","data":{},"metadata":{}}`,
 		`{}`: `{"output_type":"display_data","data":{},"metadata":{}}`,
 	} {
-		body, err := json.Marshal(jupyter.Shown("display_data", []byte(content)))
+		body, err := json.Marshal(jupyter.NotebookOutput("display_data", []byte(content)))
 		require.NoError(t, err)
 		require.Equal(t, want, string(body))
 	}
 }
 
-func TestReplyIsReadFieldByField(t *testing.T) {
+func TestExecuteReplyWithWrongTypes(t *testing.T) {
 	t.Parallel()
-	status, ename, traceback := jupyter.Reply([]byte(`{"status":"error","ename":7,"traceback":"one"}`))
+	status, ename, traceback := jupyter.ParseExecuteReply([]byte(`{"status":"error","ename":7,"traceback":"one"}`))
 	require.Equal(t, "error", status)
 	require.Empty(t, ename)
 	require.Equal(t, []string{"one"}, traceback)
 }
 
-func TestFailure(t *testing.T) {
+func TestErrorText(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		name, value string
@@ -130,43 +131,43 @@ func TestFailure(t *testing.T) {
 		"no value":     {"KeyboardInterrupt", "", []string{"a", "KeyboardInterrupt: "}, "a\nKeyboardInterrupt: \n"},
 		"no name":      {"", "v", []string{"a\nb"}, "a\nb\nv\n"},
 	} {
-		require.Equal(t, c.want, jupyter.Failure(c.name, c.value, c.traceback), name)
+		require.Equal(t, c.want, jupyter.ErrorText(c.name, c.value, c.traceback), name)
 	}
 }
 
-func TestClip(t *testing.T) {
+func TestTruncateMiddle(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "short", jupyter.Clip("short", 5))
-	cut := jupyter.Clip(strings.Repeat("é", 100), 11)
+	require.Equal(t, "short", jupyter.TruncateMiddle("short", 5))
+	cut := jupyter.TruncateMiddle(strings.Repeat("é", 100), 11)
 	require.Equal(t, "éé\n[… 192 bytes …]\néé", cut)
 }
 
 func TestLastWhole(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "a": 1, "é": 2, "a\xc3": 1, "€\xe2\x82": 3, "\xf0\x9f\x98": 0, "\xff": 1, "a\x80\x80\x80\x80": 5} {
-		require.Equal(t, want, jupyter.LastWhole([]byte(text)), "%q", text)
+		require.Equal(t, want, jupyter.CompletePrefixLen([]byte(text)), "%q", text)
 	}
 }
 
-// What is too much is dropped and counted, but never what ends a run.
-func TestInboxIsBounded(t *testing.T) {
+// Too much text and output is dropped and counted, but never a message that ends a run.
+func TestEventQueueIsBounded(t *testing.T) {
 	t.Parallel()
-	i := jupyter.NewInbox()
+	i := jupyter.NewEventQueue()
 	large := make([]byte, 100<<20)
 	for _, kind := range []string{"stream", "display_data", "stream", "status", "execute_reply", "error"} {
-		i.Put(kind, large)
+		i.Add(kind, large)
 	}
-	kinds, lost := i.Take()
+	kinds, lost := i.TakeAll()
 	require.Equal(t, []string{"stream", "display_data", "status", "execute_reply", "error"}, kinds)
 	require.Equal(t, 100<<20, lost)
-	i.Put("stream", large)
-	kinds, lost = i.Take()
+	i.Add("stream", large)
+	kinds, lost = i.TakeAll()
 	require.Equal(t, []string{"stream"}, kinds)
 	require.Zero(t, lost)
 }
 
-// Kernels name their sockets in two ways, and may take a while to.
-func TestDialFindsBothNamesOfASocket(t *testing.T) {
+// Kernels join a socket's path and number with "-" or ":".
+func TestDialTriesBothSocketPaths(t *testing.T) {
 	t.Parallel()
 	for _, joint := range []string{"-", ":"} {
 		begin := filepath.Join(t.TempDir(), "k")
@@ -175,7 +176,7 @@ func TestDialFindsBothNamesOfASocket(t *testing.T) {
 		echoed := make(chan error, 1)
 		listener, err := net.Listen("unix", begin+joint+"3")
 		require.NoError(t, err)
-		go func() { echoed <- echo(listener) }()
+		go func() { echoed <- echoMessage(listener) }()
 		large := bytes.Repeat([]byte("x"), 1<<20)
 		got, err := jupyter.Dial(ctx, begin, 3, [][]byte{[]byte("a"), {}, large})
 		require.NoError(t, err)
@@ -189,8 +190,8 @@ func TestDialFindsBothNamesOfASocket(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-// echo sends one message back, as a kernel's side.
-func echo(listener net.Listener) error {
+// echoMessage accepts a connection as a kernel would and sends one message back.
+func echoMessage(listener net.Listener) error {
 	socket, err := listener.Accept()
 	if err != nil {
 		return err

@@ -1,57 +1,63 @@
 package jupyter
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
+	"unicode/utf8"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"assay/internal/protocol"
 )
 
-// stopGrace is how long a kernel that was asked to shut down may take.
+// stopGrace is how long a kernel that was asked to shut down may take until it is
+// killed.
 const stopGrace = 500 * time.Millisecond
 
-// process is the kernel's process. It is in our process group, so that whoever
-// ends that ends both. Whoever started it must stop it.
+// process is the kernel's process. It is in this process's group, so that a signal to
+// the group reaches both. The caller of startProcess must stop it.
 type process struct {
-	cmd    *exec.Cmd
-	pipes  [2]*pipe
-	pumps  sync.WaitGroup
-	exited chan struct{} // closed when exit is set
-	exit   *ExitError
+	cmd     *exec.Cmd
+	pipes   [2]*outputPipe
+	readers sync.WaitGroup
+	exited  chan struct{} // closed when exit is set
+	exit    *ExitError
 }
 
-// startProcess starts the kernel that spec describes. sink gets what it writes
-// to its stdout and stderr, on any goroutine, never two chunks of a stream at once.
+// startProcess starts the kernel of a kernelspec. sink gets what it writes to stdout
+// and stderr, on any goroutine, with no two calls for a stream at once.
 func startProcess(spec Spec, environ []string, connectionFile string, sink func(string, []byte)) (*process, error) {
 	p := &process{exited: make(chan struct{})}
-	p.cmd = exec.Command(spec.Executable, spec.arguments(connectionFile)...) //nolint:noctx // it is stopped by stop
-	p.cmd.Env = append(spec.environment(environ), "JPY_PARENT_PID="+strconv.Itoa(os.Getpid()))
-	if err := p.start(sink); err != nil {
+	p.cmd = exec.Command(spec.Executable, spec.expandedArguments(connectionFile)...) //nolint:noctx // it is stopped by stop
+	p.cmd.Env = append(spec.expandedEnvironment(environ), "JPY_PARENT_PID="+strconv.Itoa(os.Getpid()))
+	if err := p.startCommand(sink); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the kernel %s: %w", spec.Name, err), p.closePipes())
 	}
 	for _, pipe := range p.pipes {
-		p.pumps.Go(pipe.pump)
+		p.readers.Go(pipe.readUntilEnd)
 	}
-	p.pumps.Go(func() {
-		_ = p.cmd.Wait() // the state says it all
+	p.readers.Go(func() {
+		_ = p.cmd.Wait() // ProcessState has the result
 		p.exit = newExitError(spec.Name, p.cmd)
 		close(p.exited)
 	})
 	return p, nil
 }
 
-func (p *process) start(sink func(string, []byte)) error {
-	var ends [2]*os.File // that the kernel gets
+// startCommand makes the pipes and starts the command.
+func (p *process) startCommand(sink func(string, []byte)) error {
+	var ends [2]*os.File // for the kernel
 	for i, stream := range []string{protocol.Stdout, protocol.Stderr} {
 		var err error
-		if p.pipes[i], ends[i], err = newPipe(stream, sink); err != nil {
+		if p.pipes[i], ends[i], err = newOutputPipe(stream, sink); err != nil {
 			return err
 		}
 		defer ends[i].Close()
@@ -62,8 +68,8 @@ func (p *process) start(sink func(string, []byte)) error {
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
 
-// interrupt sends SIGINT as a terminal would: to the whole group where it is
-// ours, so that the subprocesses of a cell get it too.
+// interrupt sends SIGINT as a terminal would: to the whole process group if this
+// process leads it, so that subprocesses of a cell get it too.
 func (p *process) interrupt() error {
 	if unix.Getpgrp() == unix.Getpid() {
 		return unix.Kill(0, unix.SIGINT)
@@ -71,25 +77,25 @@ func (p *process) interrupt() error {
 	return p.cmd.Process.Signal(unix.SIGINT)
 }
 
-// drain hands on what the kernel has written, without waiting for more.
+// drain passes on what is in the pipes, without waiting for more.
 func (p *process) drain() {
 	for _, pipe := range p.pipes {
 		pipe.drain()
 	}
 }
 
-// stop waits a little for the process, which was asked to end, kills it and
-// lets go of it. It may have ended.
+// stop waits at most stopGrace for the process, which was asked to end or has ended,
+// then kills it, and closes its pipes.
 func (p *process) stop() error {
 	select {
 	case <-p.exited:
 	case <-time.After(stopGrace):
-		_ = p.cmd.Process.Kill() // the only error is that it has ended
+		_ = p.cmd.Process.Kill() // fails only if it has ended
 		<-p.exited
 	}
 	p.drain()
 	err := p.closePipes()
-	p.pumps.Wait()
+	p.readers.Wait()
 	return err
 }
 
@@ -101,4 +107,138 @@ func (p *process) closePipes() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// maxChunkBytes is how much is read from a pipe, or sent in a text frame, at once.
+const maxChunkBytes = 64 << 10
+
+// outputPipe reads the kernel's stdout or stderr: what C code and subprocesses of a
+// cell write, unless the kernel catches it.
+type outputPipe struct {
+	stream string
+	file   *os.File
+	sink   func(stream string, text []byte) // text is valid UTF-8
+
+	mu               sync.Mutex // held while reading and in sink, which keeps text in order
+	partialCharacter []byte     // the beginning of a character
+	buffer           []byte
+}
+
+// newOutputPipe returns a pipe and its other end, for the kernel.
+func newOutputPipe(stream string, sink func(string, []byte)) (*outputPipe, *os.File, error) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	return &outputPipe{stream: stream, file: reader, sink: sink, buffer: make([]byte, maxChunkBytes)}, writer, nil
+}
+
+// readUntilEnd passes text to sink until the pipe ends or is closed.
+func (p *outputPipe) readUntilEnd() {
+	raw, err := p.file.SyscallConn()
+	if err != nil {
+		return // closed already
+	}
+	for ended := false; !ended && err == nil; {
+		err = raw.Read(func(fd uintptr) bool {
+			var wouldBlock bool
+			wouldBlock, ended = p.readOnce(fd)
+			return !wouldBlock
+		})
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.partialCharacter) > 0 {
+		p.sink(p.stream, []byte("\uFFFD"))
+	}
+}
+
+// drain passes on what is in the pipe, without waiting for more.
+func (p *outputPipe) drain() {
+	raw, err := p.file.SyscallConn()
+	if err != nil {
+		return // closed, and so drained
+	}
+	// Control, unlike Read, does not wait until readUntilEnd lets go.
+	_ = raw.Control(func(fd uintptr) {
+		for wouldBlock, ended := false, false; !wouldBlock && !ended; {
+			wouldBlock, ended = p.readOnce(fd)
+		}
+	})
+}
+
+// readOnce does one read and passes on what it returns.
+func (p *outputPipe) readOnce(fd uintptr) (wouldBlock, ended bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n, err := unix.Read(int(fd), p.buffer)
+	switch {
+	case errors.Is(err, unix.EAGAIN):
+		return true, false
+	case errors.Is(err, unix.EINTR):
+		return false, false
+	case n <= 0:
+		return false, true
+	}
+	text := append(p.partialCharacter, p.buffer[:n]...)
+	end := completePrefixLen(text)
+	p.partialCharacter = bytes.Clone(text[end:])
+	if end > 0 {
+		p.sink(p.stream, bytes.ToValidUTF8(text[:end], []byte("\uFFFD"))) // a copy, since buffer is reused
+	}
+	return false, false
+}
+
+func (p *outputPipe) close() error { return p.file.Close() }
+
+// completePrefixLen returns the length of text without an incomplete UTF-8 character at
+// its end.
+func completePrefixLen(text []byte) int {
+	for back := 1; back <= min(utf8.UTFMax-1, len(text)); back++ {
+		if at := len(text) - back; utf8.RuneStart(text[at]) {
+			if !utf8.FullRune(text[at:]) {
+				return at
+			}
+			break
+		}
+	}
+	return len(text)
+}
+
+// ExitError says that the Jupyter kernel has ended by itself.
+type ExitError struct {
+	Kernel string         // name of its kernelspec
+	Status int            // exit status; -1 if a signal ended it
+	Signal syscall.Signal // 0 if it exited
+}
+
+func (e *ExitError) Error() string {
+	if e.Signal != 0 {
+		return fmt.Sprintf("the Jupyter kernel %s was killed by %s", e.Kernel, unix.SignalName(e.Signal))
+	}
+	return fmt.Sprintf("the Jupyter kernel %s exited with status %d", e.Kernel, e.Status)
+}
+
+// ReraiseSignal ends this process by the signal that ended the kernel, so that its
+// parent sees the same end. It returns at once if no signal did.
+func (e *ExitError) ReraiseSignal() {
+	if e.Signal == 0 {
+		return
+	}
+	// Go's runtime handles all signals, and the handlers of those for crashes can only be
+	// removed by the system call. All zero is the default action.
+	var defaultAction [8]uint64
+	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(e.Signal), uintptr(unsafe.Pointer(&defaultAction)), 0, 8, 0, 0) //nolint:gosec // the call takes an address
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})                                                                      // the core would be of this process, not of the kernel
+	_ = unix.Kill(unix.Getpid(), e.Signal)
+	select {} // until it arrives
+}
+
+// newExitError returns how a command ended after its Wait.
+func newExitError(kernel string, cmd *exec.Cmd) *ExitError {
+	e := &ExitError{Kernel: kernel, Status: cmd.ProcessState.ExitCode()}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		e.Signal = status.Signal()
+	}
+	return e
 }

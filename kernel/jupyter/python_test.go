@@ -12,29 +12,29 @@ import (
 	"assay/internal/protocol"
 )
 
-func TestPythonSaysWhatItIs(t *testing.T) {
+func TestPythonReadyMessage(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
 	require.Equal(t, "python", k.ready.Language)
 	require.Regexp(t, `^3\.\d+\.\d+$`, k.ready.Version)
 	require.Equal(t, []string{"reactivity", "widgets"}, k.ready.Unsupported)
-	frames := k.run("import os; print(os.getpid(), os.getcwd())")
-	require.Equal(t, fmt.Sprintf("%d %s\n", k.ready.PID, k.sandbox), text(t, frames, protocol.Stdout))
+	frames := k.runCell("import os; print(os.getpid(), os.getcwd())")
+	require.Equal(t, fmt.Sprintf("%d %s\n", k.ready.PID, k.workdir), streamText(t, frames, protocol.Stdout))
 }
 
 func TestPythonRunsInOrder(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
 	for n := range 3 {
-		k.ask(protocol.TypeRunCell, fields{"cell_id": fmt.Sprint(n), "code": fmt.Sprintf("print(%d)\n%d", n, n*n)})
+		k.sendMessage(protocol.TypeRunCell, answerFields{"cell_id": fmt.Sprint(n), "code": fmt.Sprintf("print(%d)\n%d", n, n*n)})
 	}
 	var got []string
 	for len(got) < 9 {
-		switch f := k.next(); f.Type {
+		switch f := k.readFrame(); f.Type {
 		case protocol.TypeStartCell:
 			got = append(got, "start "+*f.CellID)
 		case protocol.TypeCellOutput:
-			got = append(got, "output "+*f.CellID+" "+f.Output.text("text/plain"))
+			got = append(got, "output "+*f.CellID+" "+f.Output.textOf("text/plain"))
 		case protocol.TypeCellResult:
 			got = append(got, fmt.Sprintf("result %s %s %d", *f.CellID, f.Status, f.Sequencer))
 		}
@@ -44,61 +44,61 @@ func TestPythonRunsInOrder(t *testing.T) {
 		"start 1", "output 1 1", "result 1 ok 2",
 		"start 2", "output 2 4", "result 2 ok 3",
 	}, got)
-	idle := k.next()
+	idle := k.readFrame()
 	require.Equal(t, protocol.TypeStartCell, idle.Type)
 	require.Nil(t, idle.CellID)
 	require.Equal(t, 3, idle.Sequencer)
 }
 
-func TestPythonTellsTheNamesThatACellAssigned(t *testing.T) {
+func TestPythonReportsAssignedNames(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	k.run("old = 1; keep = []")
+	k.runCell("old = 1; keep = []")
 	code := "import math, json as j\nfrom math import pi\nimport pandas, matplotlib.figure\nold = 1\nkeep.append(2)\n" +
 		"df = pandas.DataFrame({'a': [1]})\nfig = matplotlib.figure.Figure()\n_hidden = 3\ndef f(): inner = 4\nb, (c, *d) = 1, (2, 3)"
 	for range 2 { // the second assigns the same values again
-		result := last(k.run(code))
+		result := lastFrame(k.runCell(code))
 		require.Equal(t, []string{"b", "c", "d", "df", "f", "fig", "old", "pi"}, result.Outputs, "%+v", result)
 		require.Equal(t, []string{"df"}, result.Tables)
 		require.Equal(t, []string{"fig"}, result.Figures)
 		require.Equal(t, []string{}, result.Plots)
 	}
-	require.Equal(t, []string{}, last(k.run("")).Outputs)
-	require.Equal(t, []string{"p"}, last(k.run("%time p = 1")).Outputs)
-	require.Equal(t, []string{"g"}, last(k.run("globals()['g'] = await __import__('asyncio').sleep(0, 5)")).Outputs)
+	require.Equal(t, []string{}, lastFrame(k.runCell("")).Outputs)
+	require.Equal(t, []string{"p"}, lastFrame(k.runCell("%time p = 1")).Outputs)
+	require.Equal(t, []string{"g"}, lastFrame(k.runCell("globals()['g'] = await __import__('asyncio').sleep(0, 5)")).Outputs)
 }
 
 func TestPythonShowsRichOutputs(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	frames := k.run("print('before')\ndisplay({'text/html': '<b>', 'text/plain': 'é'}, raw=True)\nprint('after')\nh = display('one', display_id='d')\nh.update('two')\nclear = __import__('IPython').display.clear_output\nclear(wait=True)\n40 + 2")
-	all := outputs(frames)
+	frames := k.runCell("print('before')\ndisplay({'text/html': '<b>', 'text/plain': 'é'}, raw=True)\nprint('after')\nh = display('one', display_id='d')\nh.update('two')\nclear = __import__('IPython').display.clear_output\nclear(wait=True)\n40 + 2")
+	all := cellOutputs(frames)
 	require.Len(t, all, 5)
 	require.Equal(t, "display_data", all[0].Type)
-	require.Equal(t, "<b>", all[0].text("text/html"))
-	require.Equal(t, "é", all[0].text("text/plain"))
+	require.Equal(t, "<b>", all[0].textOf("text/html"))
+	require.Equal(t, "é", all[0].textOf("text/plain"))
 	require.Equal(t, map[string]string{"display_id": "d"}, all[1].Transient)
 	require.Equal(t, "update_display_data", all[2].Type)
-	require.Equal(t, "'two'", all[2].text("text/plain"))
+	require.Equal(t, "'two'", all[2].textOf("text/plain"))
 	require.Equal(t, "clear_output", all[3].Type)
 	require.True(t, *all[3].Wait)
 	require.Equal(t, "execute_result", all[4].Type)
-	require.Equal(t, "42", all[4].text("text/plain"))
-	require.Equal(t, 1, all[4].Count)
-	require.Equal(t, "before\n", text(t, frames[:2], protocol.Stdout), "text keeps its place among outputs")
+	require.Equal(t, "42", all[4].textOf("text/plain"))
+	require.Equal(t, 1, all[4].ExecutionCount)
+	require.Equal(t, "before\n", streamText(t, frames[:2], protocol.Stdout), "text keeps its place among outputs")
 }
 
 func TestPythonShowsFigures(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	all := outputs(k.run("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"))
+	all := cellOutputs(k.runCell("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"))
 	require.NotEmpty(t, all)
-	png, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(all[len(all)-1].text("image/png"), "\n", ""))
+	png, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(all[len(all)-1].textOf("image/png"), "\n", ""))
 	require.NoError(t, err)
 	require.True(t, bytes.HasPrefix(png, []byte("\x89PNG")))
 }
 
-func TestPythonErrorsEndWithTheErrorItself(t *testing.T) {
+func TestPythonTracebackEndsWithTheError(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
 	for code, want := range map[string]string{
@@ -108,37 +108,37 @@ func TestPythonErrorsEndWithTheErrorItself(t *testing.T) {
 		"raise KeyboardInterrupt": "KeyboardInterrupt",
 		"raise RuntimeError('first line\\nsecond \x1b[1m')": "RuntimeError: first line\nsecond",
 	} {
-		frames := k.run(code)
-		result := last(frames)
+		frames := k.runCell(code)
+		result := lastFrame(frames)
 		require.Equal(t, protocol.StatusError, result.Status, code)
 		require.True(t, result.HasError)
 		require.Regexp(t, want+`[^\n]*\n$`, result.Exception)
 		require.NotContains(t, result.Exception, "\x1b")
-		shown := outputs(frames)
+		shown := cellOutputs(frames)
 		require.Equal(t, "error", shown[len(shown)-1].Type)
 		require.Equal(t, result.Exception, strings.Join(shown[len(shown)-1].Traceback, "\n")+"\n")
 	}
-	require.Equal(t, "1", outputs(k.run("1"))[0].text("text/plain"), "it lives")
+	require.Equal(t, "1", cellOutputs(k.runCell("1"))[0].textOf("text/plain"), "it lives")
 }
 
-func TestPythonTextOfSubprocessesComesOnce(t *testing.T) {
+func TestPythonSubprocessTextIsNotDuplicated(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	frames := k.run("import os, sys\nprint('one', flush=True)\nos.system('echo two; echo drei ä >&2')\nprint('three')")
-	require.ElementsMatch(t, []string{"one", "two", "three", ""}, strings.Split(text(t, frames, protocol.Stdout), "\n"))
-	require.Equal(t, "drei ä\n", text(t, frames, protocol.Stderr))
+	frames := k.runCell("import os, sys\nprint('one', flush=True)\nos.system('echo two; echo drei ä >&2')\nprint('three')")
+	require.ElementsMatch(t, []string{"one", "two", "three", ""}, strings.Split(streamText(t, frames, protocol.Stdout), "\n"))
+	require.Equal(t, "drei ä\n", streamText(t, frames, protocol.Stderr))
 }
 
-func TestPythonLargeTextIsWhole(t *testing.T) {
+func TestPythonLargeTextIsComplete(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
 	const size = 20 << 20
-	frames := k.run(fmt.Sprintf("print('äx' * %d, end='')", size/3))
-	got := text(t, frames, protocol.Stdout)
+	frames := k.runCell(fmt.Sprintf("print('äx' * %d, end='')", size/3))
+	got := streamText(t, frames, protocol.Stdout)
 	require.Len(t, got, size/3*3)
 	require.Equal(t, strings.Repeat("äx", size/3), got)
-	frames = k.run("for i in range(200_000): print(i)")
-	got = text(t, frames, protocol.Stdout)
+	frames = k.runCell("for i in range(200_000): print(i)")
+	got = streamText(t, frames, protocol.Stdout)
 	require.Equal(t, 200_000, strings.Count(got, "\n"))
 	require.True(t, strings.HasSuffix(got, "\n199999\n"))
 }
@@ -146,23 +146,23 @@ func TestPythonLargeTextIsWhole(t *testing.T) {
 func TestPythonManyOutputsAllArrive(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	require.Len(t, outputs(k.run("for i in range(2000): display(i)")), 2000)
+	require.Len(t, cellOutputs(k.runCell("for i in range(2000): display(i)")), 2000)
 }
 
 func TestPythonOutputThatIsTooLargeIsReplaced(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	frames := k.run("display({'text/plain': 'x' * (65 << 20)}, raw=True)\n1")
-	all := outputs(frames)
+	frames := k.runCell("display({'text/plain': 'x' * (65 << 20)}, raw=True)\n1")
+	all := cellOutputs(frames)
 	require.Len(t, all, 2)
-	require.Regexp(t, `^<an output of \d+ bytes, more than a message may have, was not sent>$`, all[0].text("text/plain"))
-	require.Equal(t, protocol.StatusOK, last(frames).Status)
+	require.Regexp(t, `^<an output of \d+ bytes, more than a message may have, was not sent>$`, all[0].textOf("text/plain"))
+	require.Equal(t, protocol.StatusOK, lastFrame(frames).Status)
 }
 
-func TestPythonThreadsOfAnEarlierCell(t *testing.T) {
+func TestPythonTextOfEarlierThread(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	k.run("import threading\ngo, done = threading.Event(), threading.Event()\ndef f():\n    go.wait(); print('late'); display('lost'); done.set()\nthreading.Thread(target=f).start()")
-	frames := k.run("go.set(); done.wait(); import sys; sys.stdout.flush(); print('mine')")
-	require.Contains(t, text(t, frames, protocol.Stdout), "late")
+	k.runCell("import threading\ngo, done = threading.Event(), threading.Event()\ndef f():\n    go.wait(); print('late'); display('lost'); done.set()\nthreading.Thread(target=f).start()")
+	frames := k.runCell("go.set(); done.wait(); import sys; sys.stdout.flush(); print('mine')")
+	require.Contains(t, streamText(t, frames, protocol.Stdout), "late")
 }

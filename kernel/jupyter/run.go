@@ -8,113 +8,115 @@ import (
 	"assay/internal/protocol"
 )
 
-// run is what the kernel is doing. Its zero value is nothing.
-type run struct {
-	work  work
-	id    string // of its execute_request
-	reply *reply
-	idle  bool // the kernel has said that it is over
+// currentRun is what the kernel runs. The zero value is nothing.
+type currentRun struct {
+	task      task
+	requestID string // msg_id of its execute_request
+	reply     *executeReply
+	isIdle    bool // the kernel has said that it is idle again
 
-	stopping bool
-	strike   <-chan time.Time // it is interrupted again
-	overdue  <-chan time.Time // it is stopped
-	patience <-chan time.Time // it is taken to be over
+	isStopping      bool
+	interruptAgain  <-chan time.Time // then interrupt it again
+	timeLimitOver   <-chan time.Time // then stop it
+	idleTimeoutOver <-chan time.Time // then assume that it is idle
 }
 
-// advance begins the next work when nothing runs.
-func (a *adapter) advance(ctx context.Context) {
-	for a.run.work == nil {
-		next := a.schedule.take()
+// startNextTask starts tasks of the queue until one runs or the queue is empty.
+func (a *adapter) startNextTask(ctx context.Context) {
+	for a.current.task == nil {
+		next := a.tasks.startNext()
 		if next == nil {
 			return
 		}
-		a.run, a.last = run{work: next}, nil
-		if _, ok := next.(*reset); ok {
-			a.restart(ctx)
+		a.current, a.lastText = currentRun{task: next}, nil
+		if _, ok := next.(*resetTask); ok {
+			a.startRestart(ctx)
 			return
 		}
-		a.execute()
+		a.sendExecuteRequest()
 	}
 }
 
-// execute asks the kernel for what is to run.
-func (a *adapter) execute() {
-	request := a.run.work.request(a.kernel.language)
-	id, err := a.kernel.ask(a.kernel.shell, "execute_request", request)
-	a.run.id = id
+// sendExecuteRequest asks the kernel to run the current task.
+func (a *adapter) sendExecuteRequest() {
+	request := a.current.task.executeRequest(a.kernel.language)
+	id, err := a.kernel.sendRequest(a.kernel.shell, "execute_request", request)
+	a.current.requestID = id
 	if err != nil {
-		a.broken = err // as the reader of the channel will find
+		a.channelErr = err // the reader of the channel will find it too
 	}
-	if limit := a.run.work.limit(); limit > 0 {
-		a.run.overdue = time.After(limit)
+	if limit := a.current.task.timeLimit(); limit > 0 {
+		a.current.timeLimitOver = time.After(limit)
 	}
 }
 
-// takeIn takes in all that has come from the kernel.
-func (a *adapter) takeIn() {
-	for _, e := range a.kernel.inbox.take() {
-		a.event(e)
+// handleEvents handles all events that the kernel has sent so far.
+func (a *adapter) handleEvents() {
+	for _, e := range a.kernel.events.takeAll() {
+		a.handleEvent(e)
 	}
-	a.settle()
+	a.finishIfDone()
 }
 
-// settle ends what runs when it is over: its reply has come, and it is known
-// that nothing will come behind it. What was written to the descriptors is
-// fetched first.
-func (a *adapter) settle() {
-	if a.run.reply == nil {
+// finishIfDone finishes the current run if its execute_reply has come and the kernel
+// has said that it is idle. Text that the run wrote to its descriptors is read before.
+func (a *adapter) finishIfDone() {
+	if a.current.reply == nil {
 		return
 	}
-	if !a.run.idle {
-		a.run.patience = time.After(idlePatience)
+	if !a.current.isIdle {
+		a.current.idleTimeoutOver = time.After(idleTimeout)
 		return
 	}
 	a.kernel.process.drain()
-	for _, e := range a.kernel.inbox.take() {
-		a.event(e)
+	for _, e := range a.kernel.events.takeAll() {
+		a.handleEvent(e)
 	}
-	if lost := a.kernel.inbox.lost(); lost > 0 {
-		a.text(protocol.Stderr, fmt.Appendf(nil, "\n[… %d bytes of output are left out: they came faster than they could be passed on …]\n", lost))
+	if lost := a.kernel.events.takeDroppedBytes(); lost > 0 {
+		a.addText(protocol.Stderr, fmt.Appendf(nil, "\n[… %d bytes of output are left out: they came faster than they could be passed on …]\n", lost))
 	}
-	a.finish()
+	a.finishRun()
 }
 
-// giveUp takes what runs to be over when nothing is heard of it any more.
-func (a *adapter) giveUp() {
-	if a.kernel.iopub.hears(idlePatience) {
-		a.run.patience = time.After(idlePatience)
+// assumeIdle finishes a run whose idle message has not come within idleTimeout, unless
+// messages still arrive.
+func (a *adapter) assumeIdle() {
+	if a.kernel.iopub.isActiveWithin(idleTimeout) {
+		a.current.idleTimeoutOver = time.After(idleTimeout)
 		return
 	}
-	remark(a.cfg.Stderr, "the kernel %s did not say that a run was over: some of its output may be lost", a.spec.Name)
-	a.run.idle = true
-	a.settle()
+	printNotice(a.cfg.Stderr, "the kernel %s did not say that it was idle after a run: some output may be lost", a.spec.Name)
+	a.current.isIdle = true
+	a.finishIfDone()
 }
 
-// finish ends what runs.
-func (a *adapter) finish() {
-	over := a.run
-	a.run = run{}
-	if over.reply == nil {
-		over.reply = &reply{Status: "ok"}
+// finishRun ends the current run and answers the server.
+func (a *adapter) finishRun() {
+	ended := a.current
+	a.current = currentRun{}
+	if ended.reply == nil {
+		ended.reply = &executeReply{Status: "ok"}
 	}
-	over.work.end(*over.reply, over.stopping)
+	ended.task.finish(*ended.reply, ended.isStopping)
 }
 
-// stop interrupts what runs, now and each second until it is over.
-func (a *adapter) stop() {
-	if a.run.work == nil || a.run.stopping {
+// stopRun interrupts the current run, now and every interruptInterval until it ends.
+func (a *adapter) stopRun() {
+	if a.current.task == nil || a.current.isStopping {
 		return
 	}
-	a.run.stopping = true
-	a.interrupt()
+	a.current.isStopping = true
+	a.interruptRun()
 }
 
-func (a *adapter) interrupt() {
-	a.run.strike = time.After(strikeEvery)
+// interruptRun interrupts the current run once and sets the timer for the next time. A
+// restart is not interrupted.
+func (a *adapter) interruptRun() {
+	a.current.interruptAgain = time.After(interruptInterval)
 	if a.kernel == nil {
-		return // it is started anew, which nothing interrupts
+		return // a restart cannot be interrupted
 	}
 	if err := a.kernel.interrupt(); err != nil {
-		remark(a.cfg.Stderr, "interrupt the kernel %s: %v", a.spec.Name, err)
+		printNotice(a.cfg.Stderr, "interrupt the kernel %s: %v", a.spec.Name, err)
 	}
 }

@@ -1,41 +1,45 @@
 package jupyter
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// largestSpec is how large a kernel.json may be, in bytes.
-const largestSpec = 1 << 20
+// maxSpecBytes is how large a kernel.json may be.
+const maxSpecBytes = 1 << 20
 
-// Spec is an installed Jupyter kernel: what its kernel.json says.
+// Spec is the kernelspec of an installed Jupyter kernel: the content of its
+// kernel.json.
 type Spec struct {
-	Name       string // of its folder, in lower case
-	Path       string // of its kernel.json, absolute
-	Executable string // the program that argv begins with, found
+	Name       string // name of its folder, in lower case
+	Path       string // absolute path of its kernel.json
+	Executable string // path of its program
 
-	argv      []string
-	env       map[string]string
-	byMessage bool // it is interrupted by a message, not by a signal
+	argv               []string
+	env                map[string]string
+	interruptByMessage bool // it is interrupted by a message, not by a signal
 }
 
-// kernelJSON is the file.
-type kernelJSON struct {
+// kernelJSONFile is the content of a kernel.json.
+type kernelJSONFile struct {
 	Argv          []string          `json:"argv"`
 	Env           map[string]string `json:"env"`
 	InterruptMode string            `json:"interrupt_mode"`
 }
 
-// ReadSpec reads a kernel.json and looks for the program that it names, on the PATH
-// in environ. It fails, in one line, where there is no such file, it makes no
-// sense, or there is no such program.
+// ReadSpec reads a kernel.json and finds its program on the PATH of environ. The error,
+// of one line, says that the file is missing or malformed, or the program is missing.
 func ReadSpec(path string, environ []string) (Spec, error) {
 	fail := func(err error) (Spec, error) { return Spec{}, fmt.Errorf("the kernelspec %s: %w", path, err) }
 	path, err := filepath.Abs(path)
@@ -45,9 +49,9 @@ func ReadSpec(path string, environ []string) (Spec, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return fail(errors.Unwrap(err)) // without the path, which is said already
-	case !info.Mode().IsRegular() || info.Size() > largestSpec:
-		return fail(fmt.Errorf("no file of at most %d bytes", largestSpec))
+		return fail(errors.Unwrap(err)) // without the path, which fail adds
+	case !info.Mode().IsRegular() || info.Size() > maxSpecBytes:
+		return fail(fmt.Errorf("no file of at most %d bytes", maxSpecBytes))
 	}
 	body, err := os.ReadFile(path)
 	if err != nil {
@@ -64,9 +68,9 @@ func ReadSpec(path string, environ []string) (Spec, error) {
 	return spec, nil
 }
 
-// parseSpec reads the content of a kernel.json.
+// parseSpec decodes the content of a kernel.json.
 func parseSpec(body []byte) (Spec, error) {
-	var file kernelJSON
+	var file kernelJSONFile
 	if err := json.Unmarshal(body, &file); err != nil {
 		return Spec{}, fmt.Errorf("it is no kernel.json: %w", err)
 	}
@@ -76,38 +80,39 @@ func parseSpec(body []byte) (Spec, error) {
 	case !slices.Contains([]string{"", "signal", "message"}, file.InterruptMode):
 		return Spec{}, fmt.Errorf("its interrupt_mode %q is neither signal nor message", file.InterruptMode)
 	}
-	return Spec{argv: file.Argv, env: file.Env, byMessage: file.InterruptMode == "message"}, nil
+	return Spec{argv: file.Argv, env: file.Env, interruptByMessage: file.InterruptMode == "message"}, nil
 }
 
-// findProgram returns the path of the program. A bare name is first looked for
-// beside the kernelspec, which may be part of an environment that is not on PATH.
+// findProgram returns the path of the program. It first looks for a bare name beside
+// the kernelspec, which may be part of an environment that is not on PATH.
 func (s Spec) findProgram(environ []string) (string, error) {
 	name := s.argv[0]
 	if strings.Contains(name, "/") {
-		if !executable(name) {
+		if !isExecutable(name) {
 			return "", fmt.Errorf("its program %s is not there, or cannot be executed", name)
 		}
 		return filepath.Abs(name)
 	}
-	folders := filepath.SplitList(lookup(environ, "PATH"))
+	folders := filepath.SplitList(lookupVariable(environ, "PATH"))
 	if prefix, ok := strings.CutSuffix(filepath.Dir(filepath.Dir(s.Path)), "/share/jupyter/kernels"); ok {
 		folders = append([]string{filepath.Join(prefix, "bin")}, folders...)
 	}
 	for _, folder := range folders {
-		if path := filepath.Join(folder, name); filepath.IsAbs(path) && executable(path) {
+		if path := filepath.Join(folder, name); filepath.IsAbs(path) && isExecutable(path) {
 			return path, nil
 		}
 	}
 	return "", fmt.Errorf("its program %s is not on PATH", name)
 }
 
-func executable(path string) bool {
+func isExecutable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && unix.Access(path, unix.X_OK) == nil
 }
 
-// arguments are those of the program.
-func (s Spec) arguments(connectionFile string) []string {
+// expandedArguments returns the program's arguments with {connection_file} and
+// {resource_dir} replaced.
+func (s Spec) expandedArguments(connectionFile string) []string {
 	fill := strings.NewReplacer("{connection_file}", connectionFile, "{resource_dir}", filepath.Dir(s.Path))
 	var arguments []string
 	for _, argument := range s.argv[1:] {
@@ -116,13 +121,14 @@ func (s Spec) arguments(connectionFile string) []string {
 	return arguments
 }
 
-// environment is environ and what the kernelspec adds. A ${NAME} in that stands
-// for a variable of environ, or, where there is none, for itself.
-func (s Spec) environment(environ []string) []string {
+// expandedEnvironment returns environ with the variables of the kernelspec appended. In
+// these, ${NAME} is replaced by a variable of environ, and left as it is if there is
+// none.
+func (s Spec) expandedEnvironment(environ []string) []string {
 	full := slices.Clone(environ)
 	for name, value := range s.env {
 		full = append(full, name+"="+os.Expand(value, func(variable string) string {
-			if found := lookup(environ, variable); found != "" {
+			if found := lookupVariable(environ, variable); found != "" {
 				return found
 			}
 			return "${" + variable + "}"
@@ -131,14 +137,14 @@ func (s Spec) environment(environ []string) []string {
 	return full
 }
 
-// ReadPaths lists what the kernel needs to read beside the system's folders: the
-// kernelspec's own, the installation of its program, links followed, and the
-// files and folders that its arguments name. Each exists. What else a language
-// keeps elsewhere, such as Julia's depot, is not among them.
+// ReadPaths returns the existing paths that the kernel must read besides those of the
+// system: the kernelspec's folder, the installation of its program with links resolved,
+// and paths among its arguments. It does not know what else a language reads, such as
+// Julia's depot.
 func (s Spec) ReadPaths() []string {
-	paths := []string{filepath.Dir(s.Path), installation(s.Executable)}
+	paths := []string{filepath.Dir(s.Path), installFolder(s.Executable)}
 	if real, err := filepath.EvalSymlinks(s.Executable); err == nil {
-		paths = append(paths, installation(real))
+		paths = append(paths, installFolder(real))
 	}
 	for _, argument := range s.argv[1:] {
 		if _, err := os.Stat(argument); err == nil && filepath.IsAbs(argument) {
@@ -149,9 +155,9 @@ func (s Spec) ReadPaths() []string {
 	return slices.Compact(paths)
 }
 
-// installation is the folder that a program was installed in: the one above its
-// bin, and for a program that lies elsewhere its own.
-func installation(program string) string {
+// installFolder returns the folder in which a program is installed: the parent of its
+// bin folder, or the program's own folder if that is not named bin.
+func installFolder(program string) string {
 	folder := filepath.Dir(program)
 	if prefix := filepath.Dir(folder); filepath.Base(folder) == "bin" && prefix != "/" {
 		return prefix
@@ -159,13 +165,110 @@ func installation(program string) string {
 	return folder
 }
 
-// lookup returns a variable's value, the last where there are several, empty
-// where there is none.
-func lookup(environ []string, name string) string {
+// lookupVariable returns the last value of a variable in environ, or "".
+func lookupVariable(environ []string, name string) string {
 	for _, entry := range slices.Backward(environ) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value
 		}
 	}
 	return ""
+}
+
+// pythonPrefixTimeout is how long python3 may take to print its prefix.
+const pythonPrefixTimeout = 5 * time.Second
+
+// FindSpec finds an installed kernel by the name of its kernelspec, ignoring case, in
+// the folders where Jupyter looks. environ must be the user's: kernels have another
+// HOME. If there is no such kernel, the error lists those that are installed.
+func FindSpec(ctx context.Context, name string, environ []string) (Spec, error) {
+	folders := kernelspecFolders(ctx, environ)
+	known := map[string]string{} // path by name, from the first folder that has it
+	for _, folder := range folders {
+		entries, _ := os.ReadDir(folder) // most of them do not exist
+		for _, entry := range entries {
+			path := filepath.Join(folder, entry.Name(), "kernel.json")
+			if _, err := os.Stat(path); err != nil {
+				continue
+			}
+			if key := strings.ToLower(entry.Name()); known[key] == "" {
+				known[key] = path
+			}
+		}
+	}
+	if path, ok := known[strings.ToLower(name)]; ok {
+		return ReadSpec(path, environ)
+	}
+	return Spec{}, unknownKernel(name, known, folders)
+}
+
+// unknownKernel returns the error of FindSpec.
+func unknownKernel(name string, known map[string]string, folders []string) error {
+	if len(known) == 0 {
+		return fmt.Errorf("there is no Jupyter kernel %q: none is installed in %s", name, strings.Join(folders, ", "))
+	}
+	var names []string
+	for known := range known {
+		names = append(names, known)
+	}
+	slices.Sort(names)
+	return fmt.Errorf("there is no Jupyter kernel %q: installed are %s", name, strings.Join(names, ", "))
+}
+
+// kernelspecFolders returns the folders that may contain kernelspecs, by precedence:
+// those in JUPYTER_PATH, the user's, the environment's, the system's.
+func kernelspecFolders(ctx context.Context, environ []string) []string {
+	folders := filepath.SplitList(lookupVariable(environ, "JUPYTER_PATH"))
+	folders = append(folders, userDataFolder(environ))
+	for _, prefix := range []string{lookupVariable(environ, "VIRTUAL_ENV"), lookupVariable(environ, "CONDA_PREFIX"), pythonPrefix(ctx, environ)} {
+		if prefix != "" {
+			folders = append(folders, filepath.Join(prefix, "share", "jupyter"))
+		}
+	}
+	folders = append(folders, "/usr/local/share/jupyter", "/usr/share/jupyter")
+	var path []string
+	for _, folder := range folders {
+		if folder = filepath.Join(folder, "kernels"); filepath.IsAbs(folder) && !slices.Contains(path, folder) {
+			path = append(path, folder)
+		}
+	}
+	return path
+}
+
+// userDataFolder returns the folder of what a user has installed in Jupyter, or "" if
+// the user has no home.
+func userDataFolder(environ []string) string {
+	if folder := lookupVariable(environ, "JUPYTER_DATA_DIR"); folder != "" {
+		return folder
+	}
+	if folder := lookupVariable(environ, "XDG_DATA_HOME"); folder != "" {
+		return filepath.Join(folder, "jupyter")
+	}
+	if home := lookupVariable(environ, "HOME"); home != "" {
+		return filepath.Join(home, ".local", "share", "jupyter")
+	}
+	return ""
+}
+
+// pythonPrefix returns where the python3 on PATH is installed, by asking it, since it
+// may be a version manager's shim. Returns "" if none answers within
+// pythonPrefixTimeout.
+func pythonPrefix(ctx context.Context, environ []string) string {
+	program, err := Spec{argv: []string{"python3"}}.findProgram(environ)
+	if err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, pythonPrefixTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "-I", "-c", "import sys; print(sys.prefix)")
+	cmd.Env = environ
+	// A shim starts the interpreter as a subprocess, so the whole group is killed.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
 }

@@ -11,17 +11,17 @@ import (
 	"assay/kernel/jupyter"
 )
 
-// install writes a kernelspec.
-func install(t *testing.T, data, name string) {
+// writeKernelspec writes the kernelspec of a shell into a Jupyter data folder.
+func writeKernelspec(t *testing.T, data, name string) {
 	t.Helper()
 	path := filepath.Join(data, "kernels", name, "kernel.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	require.NoError(t, os.WriteFile(path, []byte(shell), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(shellSpec), 0o600))
 }
 
-const shell = `{"argv": ["/bin/sh", "{connection_file}"]}`
+const shellSpec = `{"argv": ["/bin/sh", "{connection_file}"]}`
 
-func TestFindLooksWhereJupyterDoes(t *testing.T) {
+func TestFindSpecSearchOrder(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	at := func(name string) string { return filepath.Join(root, name) }
@@ -31,30 +31,30 @@ func TestFindLooksWhereJupyterDoes(t *testing.T) {
 	}
 	places := []string{at("conda/share/jupyter"), at("venv/share/jupyter"), at("home/.local/share/jupyter"), at("second"), at("first")}
 	for n, place := range places {
-		install(t, place, "k")
-		install(t, place, "Only"+filepath.Base(place)+"N"+string(rune('a'+n)))
+		writeKernelspec(t, place, "k")
+		writeKernelspec(t, place, "Only"+filepath.Base(place)+"N"+string(rune('a'+n)))
 		spec, err := jupyter.FindSpec(t.Context(), "K", environ)
 		require.NoError(t, err)
-		require.Equal(t, filepath.Join(place, "kernels", "k", "kernel.json"), spec.Path, "each goes before those so far")
+		require.Equal(t, filepath.Join(place, "kernels", "k", "kernel.json"), spec.Path, "each folder comes before those written so far")
 		require.Equal(t, "k", spec.Name)
 	}
 	_, err := jupyter.FindSpec(t.Context(), "none", environ)
 	require.ErrorContains(t, err, `there is no Jupyter kernel "none": installed are `)
 	require.ErrorContains(t, err, "k, onlyfirstne, onlyjupyterna")
-	install(t, at("data"), "own")
+	writeKernelspec(t, at("data"), "own")
 	spec, err := jupyter.FindSpec(t.Context(), "own", append(environ, "JUPYTER_DATA_DIR="+at("data")))
 	require.NoError(t, err)
 	require.Equal(t, "own", spec.Name)
-	install(t, at("xdg/jupyter"), "own")
+	writeKernelspec(t, at("xdg/jupyter"), "own")
 	_, err = jupyter.FindSpec(t.Context(), "own", append(environ, "XDG_DATA_HOME="+at("xdg")))
 	require.NoError(t, err)
 }
 
-func TestFindAsksThePythonOnPath(t *testing.T) {
+func TestFindSpecAsksPythonForItsPrefix(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	prefix := filepath.Join(root, "real")
-	install(t, filepath.Join(prefix, "share", "jupyter"), "k")
+	writeKernelspec(t, filepath.Join(prefix, "share", "jupyter"), "k")
 	bin := filepath.Join(root, "shims")
 	require.NoError(t, os.Mkdir(bin, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "python3"), []byte("#!/bin/sh\necho "+prefix+"\n"), 0o700))
@@ -63,18 +63,18 @@ func TestFindAsksThePythonOnPath(t *testing.T) {
 	require.Equal(t, filepath.Join(prefix, "share/jupyter/kernels/k/kernel.json"), spec.Path)
 }
 
-// A name that is no name, and not even one of a folder, is none.
-func TestFindTakesNamesOnly(t *testing.T) {
+// Names that are paths are not found.
+func TestFindSpecRefusesPaths(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	install(t, filepath.Join(root, "other"), "k")
+	writeKernelspec(t, filepath.Join(root, "other"), "k")
 	for _, name := range []string{"", "..", "../../other/kernels/k", "/etc"} {
 		_, err := jupyter.FindSpec(t.Context(), name, []string{"JUPYTER_PATH=" + filepath.Join(root, "here")})
 		require.ErrorContains(t, err, "there is no Jupyter kernel")
 	}
 }
 
-func TestReadSaysInOneLineWhatIsWrong(t *testing.T) {
+func TestReadSpecErrors(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
 		"":                               "it is no kernel.json: unexpected end of JSON input",
@@ -98,8 +98,8 @@ func TestReadSaysInOneLineWhatIsWrong(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// The kernelspec of an environment means the environment's own programs.
-func TestABareProgramIsLookedForBesideTheSpecFirst(t *testing.T) {
+// A kernelspec inside an environment uses the programs of that environment.
+func TestBareProgramIsFoundBesideTheSpecFirst(t *testing.T) {
 	t.Parallel()
 	path := writeSpec(t, `{"argv": ["python"]}`)
 	prefix := strings.TrimSuffix(filepath.Dir(path), "/share/jupyter/kernels/Made")
@@ -135,7 +135,7 @@ func TestReadPaths(t *testing.T) {
 }
 
 func FuzzParseSpec(f *testing.F) {
-	for _, seed := range []string{shell, `{"argv":["R"],"env":{"A":"${B}"},"interrupt_mode":"message"}`, `{"argv":null}`, `{"env":[]}`, "\x00", `{"argv":["a"],"metadata":{"debugger":true}}`} {
+	for _, seed := range []string{shellSpec, `{"argv":["R"],"env":{"A":"${B}"},"interrupt_mode":"message"}`, `{"argv":null}`, `{"env":[]}`, "\x00", `{"argv":["a"],"metadata":{"debugger":true}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -23,7 +23,7 @@ func TestPK7PythonStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := startPython(t)
-			stops(t, k, begin+code, "1")
+			requireStops(t, k, begin+code, "1")
 		})
 	}
 }
@@ -39,59 +39,60 @@ func TestPK7RStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := startR(t)
-			stops(t, k, begin+code, "1")
+			requireStops(t, k, begin+code, "1")
 		})
 	}
 }
 
-// stops stops a cell that runs and one that waits, and runs another.
-func stops(t *testing.T, k *started, code, other string) {
+// requireStops runs a busy cell and queues two more, stops all three, and requires that
+// another cell then runs. code writes to FIFO first; other is code that succeeds.
+func requireStops(t *testing.T, k *testKernel, code, other string) {
 	t.Helper()
-	running := k.busy(code)
-	waiting := k.send("must_not_run <- 1")
-	disposed := k.send("must_not_run <- 2")
-	k.ask(protocol.TypeStopCell, fields{"cell_id": waiting})
-	k.ask(protocol.TypeDisposeCell, fields{"cell_id": disposed})
+	running := k.runBusyCell(code)
+	waiting := k.sendCell("must_not_run <- 1")
+	disposed := k.sendCell("must_not_run <- 2")
+	k.sendMessage(protocol.TypeStopCell, answerFields{"cell_id": waiting})
+	k.sendMessage(protocol.TypeDisposeCell, answerFields{"cell_id": disposed})
 	for _, id := range []string{waiting, disposed} {
-		k.begun(id)
-		dropped := k.next()
-		require.Equal(t, protocol.TypeCellResult, dropped.Type, "in a row")
+		k.awaitStart(id)
+		dropped := k.readFrame()
+		require.Equal(t, protocol.TypeCellResult, dropped.Type, "cell_result follows start_cell")
 		require.Equal(t, id, *dropped.CellID)
 		require.Equal(t, protocol.StatusInterrupted, dropped.Status)
 		require.False(t, dropped.HasError)
 	}
-	k.ask(protocol.TypeStopCell, fields{"cell_id": "none of that name"})
-	k.ask(protocol.TypeStopCell, fields{"cell_id": running})
-	k.ask(protocol.TypeStopCell, fields{"cell_id": running})
-	stopped := k.await(protocol.TypeCellResult)
+	k.sendMessage(protocol.TypeStopCell, answerFields{"cell_id": "none of that name"})
+	k.sendMessage(protocol.TypeStopCell, answerFields{"cell_id": running})
+	k.sendMessage(protocol.TypeStopCell, answerFields{"cell_id": running})
+	stopped := k.awaitFrame(protocol.TypeCellResult)
 	require.Equal(t, running, *stopped.CellID)
 	require.Equal(t, protocol.StatusInterrupted, stopped.Status)
-	require.Equal(t, protocol.StatusOK, last(k.run(other)).Status)
+	require.Equal(t, protocol.StatusOK, lastFrame(k.runCell(other)).Status)
 }
 
 func TestStopByMessage(t *testing.T) {
 	t.Parallel()
-	python := installed(t, "python3")
-	k := start(t, writeSpec(t, `{"argv": ["`+python.Executable+`", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "interrupt_mode": "message"}`))
-	stops(t, k, "open(FIFO, 'w').write('x')\nimport time\ntime.sleep(1000)", "1")
+	python := installedSpec(t, "python3")
+	k := startKernel(t, writeSpec(t, `{"argv": ["`+python.Executable+`", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "interrupt_mode": "message"}`))
+	requireStops(t, k, "open(FIFO, 'w').write('x')\nimport time\ntime.sleep(1000)", "1")
 }
 
 func TestExecuteCodeIsStoppedByItsID(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	k.ask(protocol.TypeExecuteCode, fields{"agent_tx_id": "first", "code": "print('so far')\nimport time; time.sleep(1000)"})
-	k.ask(protocol.TypeExecuteCode, fields{"agent_tx_id": "second", "code": "1"})
-	k.ask(protocol.TypeStopCell, fields{"agent_tx_id": "second"})
-	second := k.await(protocol.TypeExecuteCodeResponse)
+	k.sendMessage(protocol.TypeExecuteCode, answerFields{"agent_tx_id": "first", "code": "print('so far')\nimport time; time.sleep(1000)"})
+	k.sendMessage(protocol.TypeExecuteCode, answerFields{"agent_tx_id": "second", "code": "1"})
+	k.sendMessage(protocol.TypeStopCell, answerFields{"agent_tx_id": "second"})
+	second := k.awaitFrame(protocol.TypeExecuteCodeResponse)
 	require.Equal(t, "second", second.AgentTxID)
 	require.Equal(t, protocol.StatusInterrupted, second.Status)
-	k.ask(protocol.TypeStopCell, fields{"agent_tx_id": "first"})
-	first := k.await(protocol.TypeExecuteCodeResponse)
+	k.sendMessage(protocol.TypeStopCell, answerFields{"agent_tx_id": "first"})
+	first := k.awaitFrame(protocol.TypeExecuteCodeResponse)
 	require.Equal(t, "first", first.AgentTxID)
 	require.Equal(t, protocol.StatusInterrupted, first.Status)
 }
 
-// writeSpec makes a kernelspec named "made".
+// writeSpec writes a kernelspec named "made" and returns the path of its kernel.json.
 func writeSpec(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "share", "jupyter", "kernels", "Made", "kernel.json")
