@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"cmp"
 	"strconv"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"assay/internal/protocol"
 )
 
+// appendHeader appends the first line of a trace file.
 func appendHeader(dst []byte, j *Journal) []byte {
 	dst = append(dst, `{"type":"trace","version":`...)
 	dst = strconv.AppendInt(dst, FormatVersion, 10)
@@ -18,6 +20,7 @@ func appendHeader(dst []byte, j *Journal) []byte {
 	return append(dst, "}\n"...)
 }
 
+// appendEntry appends the line of an entry. "msg" is its last field.
 func appendEntry(dst []byte, e *Entry) []byte {
 	dst = append(dst, `{"seq":`...)
 	dst = strconv.AppendInt(dst, e.Seq, 10)
@@ -50,7 +53,8 @@ func appendEntry(dst []byte, e *Entry) []byte {
 	return append(dst, "}\n"...)
 }
 
-// appendMessage appends the body, compacted; what is no message as a string.
+// appendMessage appends the value of "msg": the body as compact JSON, a malformed body
+// as a string, and null if there is none.
 func appendMessage(dst []byte, e *Entry) []byte {
 	if len(e.Body) == 0 {
 		return append(dst, "null"...)
@@ -71,19 +75,59 @@ func appendMessage(dst []byte, e *Entry) []byte {
 	return appendQuoted(dst[:before], string(e.Body))
 }
 
+// appendInt appends a field with an integer, after a comma.
 func appendInt(dst []byte, name string, value int64) []byte {
 	dst = append(append(append(dst, `,"`...), name...), `":`...)
 	return strconv.AppendInt(dst, value, 10)
 }
 
+// appendString appends a field with a string, after a comma.
 func appendString(dst []byte, name, value string) []byte {
 	dst = append(append(append(dst, `,"`...), name...), `":`...)
 	return appendQuoted(dst, value)
 }
 
-// appendQuoted quotes any text; what is not UTF-8 in it becomes U+FFFD.
+// appendQuoted appends text as a JSON string. What is not UTF-8 in it becomes U+FFFD.
 func appendQuoted(dst []byte, text string) []byte {
-	// The only error is about invalid UTF-8, which has been replaced by then.
+	// The only error is about invalid UTF-8, which is replaced all the same.
 	dst, _ = jsontext.AppendQuote(dst, text)
 	return dst
+}
+
+// isCompact reports whether text, which is JSON, has no space between its tokens.
+// This costs a fraction of formatting it.
+func isCompact(text []byte) bool {
+	for {
+		between, rest, quoted := bytes.Cut(text, []byte{'"'})
+		if bytes.ContainsAny(between, " \t\r\n") {
+			return false
+		}
+		if !quoted {
+			return true
+		}
+		end := indexAfterString(rest)
+		if end < 0 {
+			return false
+		}
+		text = rest[end:]
+	}
+}
+
+// indexAfterString returns the index in text behind the closing quote of a JSON
+// string whose opening quote is in front of text; -1: the string does not end.
+func indexAfterString(text []byte) int {
+	for at := 0; ; {
+		quote := bytes.IndexByte(text[at:], '"')
+		if quote < 0 {
+			return -1
+		}
+		at += quote + 1
+		escapes := 0
+		for escapes < at-1 && text[at-2-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return at
+		}
+	}
 }

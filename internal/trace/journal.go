@@ -11,52 +11,55 @@ import (
 )
 
 const (
-	// MaxUnwrittenBytes is how many bytes may wait for the file, or for another follower
-	// that must miss nothing, before [Journal.Room] makes its caller wait.
+	// MaxUnwrittenBytes is how many bytes of entries may wait for the file, or for a
+	// follower made by [Journal.FollowWithBackpressure], before
+	// [Journal.WaitForRoom] blocks.
 	MaxUnwrittenBytes = 16 << 20
 
-	// RoomTimeout is how long Room waits at most.
+	// RoomTimeout is how long WaitForRoom blocks at most.
 	RoomTimeout = 5 * time.Second
 
-	// entryOverheadBytes stands for what an entry takes beside its body, in bytes.
+	// entryOverheadBytes is what an entry counts beside its body, in bytes.
 	entryOverheadBytes = 256
 )
 
-// ErrCannotWrite is what [Journal.Room] returns, with the reason: somebody cannot
-// keep up, or the file cannot be written at all.
+// ErrCannotWrite is returned by [Journal.WaitForRoom], with the reason: the file
+// cannot be written, or not fast enough.
 var ErrCannotWrite = errors.New("the trace cannot be written")
 
-// Journal gives a session its one order. It is a list that followers walk at
-// their own pace, so nobody who appends ever waits for one who reads, and what
-// everybody has read is garbage. It is safe for concurrent use.
+// Journal numbers the entries of a session and keeps them for its followers. It is
+// a linked list: each follower reads at its own pace, whoever appends never waits,
+// and entries that every follower has read are garbage. It is safe for concurrent
+// use.
 type Journal struct {
 	SessionID string
 	Started   time.Time
 
 	mu         sync.Mutex
 	newest     *node
-	totalBytes int64 // of the costs of all entries
+	totalBytes int64 // of all entries, read or not
 	closed     bool
-	appended   chan struct{} // closed when there is more to read; nil while nobody waits
+	appended   chan struct{} // closed by the next Append or Close; nil: nobody waits
 
-	backpressured []*Follower   // whose pace Room watches
-	roomFreed     chan struct{} // closed when one of them has moved on; nil while nobody waits
-	writeErr      error         // why the writer gave up
+	backpressured []*Follower   // those that WaitForRoom waits for
+	roomFreed     chan struct{} // closed when one of them has read on; nil: nobody waits
+	writeErr      error         // why the file cannot be written; nil: it can
 }
 
+// node is an element of the journal's list.
 type node struct {
 	entry      Entry
-	totalBytes int64 // of the costs up to and with this one
+	totalBytes int64 // of all entries up to and with this one
 	next       *node
 }
 
 // NewJournal returns the journal of a session that begins now.
-func NewJournal(session string) *Journal {
-	return &Journal{SessionID: session, Started: time.Now(), newest: &node{}}
+func NewJournal(sessionID string) *Journal {
+	return &Journal{SessionID: sessionID, Started: time.Now(), newest: &node{}}
 }
 
-// Append puts e at the end and returns its Seq. On a closed journal it does
-// nothing and returns 0.
+// Append appends e and returns its number. It does nothing and returns 0 if the
+// journal is closed.
 func (j *Journal) Append(e Entry) int64 {
 	if e.BodyBytes == 0 {
 		e.BodyBytes = len(e.Body)
@@ -76,8 +79,8 @@ func (j *Journal) Append(e Entry) int64 {
 	return e.Seq
 }
 
-// LastEntry returns number and time of the newest entry; 0 and the journal's
-// beginning: there is none yet.
+// LastEntry returns number and time of the newest entry. Without entries these are
+// 0 and the time at which the journal began.
 func (j *Journal) LastEntry() (seq int64, at time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -87,23 +90,26 @@ func (j *Journal) LastEntry() (seq int64, at time.Time) {
 	return j.newest.entry.Seq, j.newest.entry.WallTime
 }
 
-// waitChannel returns the channel in at, which the next wake closes, and wake wakes
-// everybody who got it. The journal's mu is held for both.
-func waitChannel(at *chan struct{}) <-chan struct{} {
-	if *at == nil {
-		*at = make(chan struct{})
+// waitChannel returns the channel in *c, which the next wakeWaiters closes, and
+// makes it if there is none. The caller holds the lock that guards *c.
+func waitChannel(c *chan struct{}) <-chan struct{} {
+	if *c == nil {
+		*c = make(chan struct{})
 	}
-	return *at
+	return *c
 }
 
-func wakeWaiters(at *chan struct{}) {
-	if *at != nil {
-		close(*at)
-		*at = nil
+// wakeWaiters wakes everybody who got the channel in *c. The caller holds the lock
+// that guards *c.
+func wakeWaiters(c *chan struct{}) {
+	if *c != nil {
+		close(*c)
+		*c = nil
 	}
 }
 
-// Close ends the journal: followers read what is there, then io.EOF.
+// Close ends the journal: followers read the entries that are there, then io.EOF.
+// It may be called more than once.
 func (j *Journal) Close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -111,40 +117,43 @@ func (j *Journal) Close() {
 	wakeWaiters(&j.appended)
 }
 
-// WaitForRoom waits while more than [MaxUnwrittenBytes] bytes wait for the file or for a
-// [Journal.FollowWithBackpressure], at most [RoomTimeout]; then, and when writing has failed, it returns [ErrCannotWrite].
-// The readers of kernel and agent, who alone can outrun a disk, call it before
-// each frame.
+// WaitForRoom blocks while more than [MaxUnwrittenBytes] wait for the file or for a
+// follower made by [Journal.FollowWithBackpressure]. It returns [ErrCannotWrite]
+// after [RoomTimeout], and at once if the file cannot be written; if ctx ends, its
+// cause. The readers of kernel and agent, which alone send faster than a disk
+// writes, call it before each frame.
 func (j *Journal) WaitForRoom(ctx context.Context) error {
-	var deadline <-chan time.Time
+	var timeout <-chan time.Time
 	for {
 		j.mu.Lock()
-		failed := j.writeErr
-		full := slices.ContainsFunc(j.backpressured, func(f *Follower) bool { return j.totalBytes-f.lastRead.totalBytes > MaxUnwrittenBytes })
-		moved := waitChannel(&j.roomFreed)
+		writeErr := j.writeErr
+		full := slices.ContainsFunc(j.backpressured, func(f *Follower) bool {
+			return j.totalBytes-f.lastRead.totalBytes > MaxUnwrittenBytes
+		})
+		freed := waitChannel(&j.roomFreed)
 		j.mu.Unlock()
 		switch {
-		case failed != nil:
-			return fmt.Errorf("%w: %w", ErrCannotWrite, failed)
+		case writeErr != nil:
+			return fmt.Errorf("%w: %w", ErrCannotWrite, writeErr)
 		case !full:
 			return nil
 		}
-		if deadline == nil {
+		if timeout == nil {
 			timer := time.NewTimer(RoomTimeout)
 			defer timer.Stop()
-			deadline = timer.C
+			timeout = timer.C
 		}
 		select {
-		case <-moved:
+		case <-freed:
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-deadline:
+		case <-timeout:
 			return fmt.Errorf("%w fast enough: %d MiB have waited for %v", ErrCannotWrite, MaxUnwrittenBytes>>20, RoomTimeout)
 		}
 	}
 }
 
-// setWriteError notes that the file cannot be written.
+// setWriteError makes every WaitForRoom return that the file cannot be written.
 func (j *Journal) setWriteError(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -152,22 +161,21 @@ func (j *Journal) setWriteError(err error) {
 	wakeWaiters(&j.roomFreed)
 }
 
-// Follower walks a journal. It is for one goroutine.
+// Follower reads the entries of a journal in order. It is for one goroutine.
 type Follower struct {
 	journal  *Journal
-	lastRead *node // the last one read; guarded by the journal's mu
+	lastRead *node // guarded by the journal's mu
 }
 
-// Follow returns a follower that sees everything appended from now on.
+// Follow returns a follower that reads every entry appended from now on.
 func (j *Journal) Follow() *Follower {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return &Follower{journal: j, lastRead: j.newest}
 }
 
-// FollowWithBackpressure returns a follower that must miss nothing and be given time: Room
-// makes the readers of kernel and agent wait for it. Whoever called it must
-// Close it.
+// FollowWithBackpressure returns a follower for which WaitForRoom makes the readers
+// of kernel and agent wait when it is too far behind. The caller must Close it.
 func (j *Journal) FollowWithBackpressure() *Follower {
 	f := j.Follow()
 	j.mu.Lock()
@@ -176,23 +184,23 @@ func (j *Journal) FollowWithBackpressure() *Follower {
 	return f
 }
 
-// Close ends the follower: nobody waits for it any more. It may be called more
-// than once.
+// Close ends the follower: it reads nothing more, and nobody waits for it. It may
+// be called more than once.
 func (f *Follower) Close() {
 	j := f.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.backpressured = slices.DeleteFunc(j.backpressured, func(p *Follower) bool { return p == f })
+	j.backpressured = slices.DeleteFunc(j.backpressured, func(other *Follower) bool { return other == f })
 	f.lastRead = j.newest
 	wakeWaiters(&j.roomFreed)
 }
 
-// Next returns the next entry, waiting for it when there is none yet. After the
-// last entry of a closed journal it returns io.EOF. The entry is shared: it may
-// be kept, but not changed.
+// Next returns the next entry, and waits for it if there is none yet. After the
+// last entry of a closed journal it returns io.EOF; if ctx ends, its cause. The
+// entry is shared: it may be kept but not changed.
 func (f *Follower) Next(ctx context.Context) (*Entry, error) {
 	for {
-		entry, more, closed := f.step()
+		entry, appended, closed := f.step()
 		switch {
 		case entry != nil:
 			return entry, nil
@@ -200,61 +208,61 @@ func (f *Follower) Next(ctx context.Context) (*Entry, error) {
 			return nil, io.EOF
 		}
 		select {
-		case <-more:
+		case <-appended:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// LastSeq is that of the entry that was read last, or that was the last when the
-// follower was made; 0: there was none.
+// LastSeq returns the number of the entry that was read last; before the first, of
+// the newest entry when the follower was made. 0: there was none.
 func (f *Follower) LastSeq() int64 {
 	f.journal.mu.Lock()
 	defer f.journal.mu.Unlock()
 	return f.lastRead.entry.Seq
 }
 
-// SessionID is the id of the session whose journal this is.
+// SessionID returns the id of the session whose journal this is.
 func (f *Follower) SessionID() string { return f.journal.SessionID }
 
-// UnreadBytes is how much of the journal the follower has not read, in bytes of
-// entries, about.
+// UnreadBytes returns about how many bytes of entries the follower has not read.
 func (f *Follower) UnreadBytes() int64 {
 	f.journal.mu.Lock()
 	defer f.journal.mu.Unlock()
 	return f.journal.totalBytes - f.lastRead.totalBytes
 }
 
-// IsJournalClosed tells whether the journal is closed: what can be read is all there is.
+// IsJournalClosed reports whether the journal is closed: no entries will be added.
 func (f *Follower) IsJournalClosed() bool {
 	f.journal.mu.Lock()
 	defer f.journal.mu.Unlock()
 	return f.journal.closed
 }
 
-// TryNext returns the next entry if it is there already, and otherwise nil.
+// TryNext returns the next entry, or nil if there is none yet.
 func (f *Follower) TryNext() *Entry {
 	entry, _, _ := f.step()
 	return entry
 }
 
-// Ready returns a channel that is closed when there is more to read, or the
-// journal is. It is for when Try has found nothing.
+// Ready returns a channel that is closed when there is an entry to read, or when
+// the journal is closed; at once if that is so already.
 func (f *Follower) Ready() <-chan struct{} {
 	j := f.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if f.lastRead.next != nil || j.closed {
-		more := make(chan struct{})
-		close(more)
-		return more
+		ready := make(chan struct{})
+		close(ready)
+		return ready
 	}
 	return waitChannel(&j.appended)
 }
 
-// step moves on by one entry. Where there is none, more tells when there is.
-func (f *Follower) step() (entry *Entry, more <-chan struct{}, closed bool) {
+// step reads the next entry. If there is none it returns whether the journal is
+// closed, and a channel that is closed when that may have changed.
+func (f *Follower) step() (entry *Entry, appended <-chan struct{}, closed bool) {
 	j := f.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()

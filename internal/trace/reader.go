@@ -11,42 +11,44 @@ import (
 	"time"
 )
 
-// ErrNotTrace says that a file, or what a server sends, is not a trace that can
-// be read.
+// ErrNotTrace is wrapped by errors about a file, or a server's response, that is not
+// a trace of this version.
 var ErrNotTrace = errors.New("not a trace")
 
 // Header is the first line of a trace file.
 type Header struct {
-	Type    string    `json:"type"`
-	Version int       `json:"version"`
-	Session string    `json:"session"`
+	Type    string    `json:"type"`    // "trace"
+	Version int       `json:"version"` // FormatVersion
+	Session string    `json:"session"` // the session's id
 	Started time.Time `json:"started"`
 }
 
-// Record is an [Entry] as a trace file has it.
+// Record is an [Entry] as a line of a trace file has it.
 type Record struct {
 	Seq       int64           `json:"seq"`
-	ElapsedNS int64           `json:"t_ns"`
+	ElapsedNS int64           `json:"t_ns"` // since the journal began, in nanoseconds
 	WallTime  time.Time       `json:"wall"`
 	Hop       Hop             `json:"hop"`
 	ConsoleID int             `json:"conn"`
 	Type      string          `json:"type"`
 	Action    string          `json:"action"`
-	TxID      string          `json:"tx_id"`
+	TxID      string          `json:"tx_id"` // or else the agent_tx_id
 	CellID    string          `json:"cell_id"`
 	BodyBytes int             `json:"bytes"`
 	Note      Note            `json:"note"`
-	Message   json.RawMessage `json:"msg"` // nil where Ref names the entry that has it
-	RefSeq    int64           `json:"ref"`
-	CauseSeq  int64           `json:"cause"` // the entry that this one was made out of
+	Message   json.RawMessage `json:"msg"`   // the frame; nil where the entry RefSeq has it
+	RefSeq    int64           `json:"ref"`   // 0: Message has the frame
+	CauseSeq  int64           `json:"cause"` // the entry that this one was made out of; 0: none
 
-	Offset int64 `json:"-"` // of its line in the file, for ReadRecordAt
+	// Offset is where the line begins in the file, in bytes, for [ReadRecordAt]. Only
+	// ReadRecords and ReadRecordAt set it.
+	Offset int64 `json:"-"`
 }
 
-// ReadRecords reads a trace file and calls each with every record in order, until it
-// returns an error, which Read then returns. It holds one line at a time. A
-// last line that was cut, by a killed server or because it is still being
-// written, is left out.
+// ReadRecords reads a trace file and calls each with every record in order. It stops
+// at the first error of each and returns it. A last line without a newline, left by
+// a killed server or still being written, is ignored. One line is held in memory at
+// a time.
 func ReadRecords(in io.Reader, each func(Record) error) (Header, error) {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	var header Header
@@ -74,14 +76,14 @@ func ReadRecords(in io.Reader, each func(Record) error) (Header, error) {
 	}
 }
 
-// ParseHeader reads the first line of a trace file. One that is something else
-// is [ErrNotTrace].
+// ParseHeader parses the first line of a trace file. It returns [ErrNotTrace] if the
+// line is something else, or of another version.
 func ParseHeader(line []byte) (header Header, err error) {
 	err = parseHeaderInto(line, &header)
 	return header, err
 }
 
-// ParseRecord reads any other line of a trace file. The record shares nothing
+// ParseRecord parses any other line of a trace file. The record shares no memory
 // with line.
 func ParseRecord(line []byte) (record Record, err error) {
 	if err := json.Unmarshal(line, &record); err != nil {
@@ -95,13 +97,14 @@ func parseHeaderInto(line []byte, header *Header) error {
 		return fmt.Errorf("%w: %w", ErrNotTrace, err)
 	}
 	if header.Type != "trace" || header.Version != FormatVersion {
-		const most = 100
+		const maxShown = 100
 		line = bytes.TrimSpace(line)
-		return fmt.Errorf("%w of version %d: %s", ErrNotTrace, FormatVersion, line[:min(len(line), most)])
+		return fmt.Errorf("%w of version %d: %s", ErrNotTrace, FormatVersion, line[:min(len(line), maxShown)])
 	}
 	return nil
 }
 
+// readRecord parses the line that begins at offset and calls each with the record.
 func readRecord(line []byte, offset int64, each func(Record) error) error {
 	record, err := ParseRecord(line)
 	if err != nil {
@@ -111,7 +114,8 @@ func readRecord(line []byte, offset int64, each func(Record) error) error {
 	return each(record)
 }
 
-// ReadRecordAt reads the record whose line begins at offset, as Read has told.
+// ReadRecordAt reads the record whose line begins at offset, which is the Offset of
+// a record that [ReadRecords] has read.
 func ReadRecordAt(in io.ReaderAt, offset int64) (Record, error) {
 	rest := io.NewSectionReader(in, offset, math.MaxInt64-offset)
 	line, err := bufio.NewReader(rest).ReadBytes('\n')
@@ -123,10 +127,35 @@ func ReadRecordAt(in io.ReaderAt, offset int64) (Record, error) {
 	return record, err
 }
 
-// unexpectedEOF keeps a line that is cut from being taken for the end of a file.
+// unexpectedEOF returns io.ErrUnexpectedEOF for io.EOF: a line that is cut is not the
+// end of a file.
 func unexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// LineWithoutMessage returns a line of a trace without its last field, "msg". A line
+// that has none, such as the header, is returned whole. The result shares no memory
+// with line.
+func LineWithoutMessage(line []byte) []byte {
+	outside, _, found := cutAtMessage(line)
+	if !found {
+		return bytes.Clone(line)
+	}
+	return append(bytes.Clone(outside), '}')
+}
+
+// LineMessage returns the value of the field "msg" of a line of a trace, as a part of
+// line; nil if the line has none.
+func LineMessage(line []byte) []byte {
+	_, message, _ := cutAtMessage(line)
+	return bytes.TrimSuffix(message, []byte("}"))
+}
+
+// cutAtMessage splits a line in front of the field "msg" and behind its name. No text
+// in a line can be taken for the name, as the quotes in it are escaped.
+func cutAtMessage(line []byte) (outside, message []byte, found bool) {
+	return bytes.Cut(line, []byte(`,"msg":`))
 }

@@ -6,19 +6,19 @@ import (
 	"os"
 )
 
-// Recording is the trace of a session while it is made: the journal, and the
-// file that follows it. It is safe for concurrent use. Whoever made it must
-// Close it.
+// Recording is a journal and the file that it is written to. It is safe for
+// concurrent use. Whoever made it must Close it.
 type Recording struct {
 	Journal *Journal
-	Path    string
+	Path    string // of the file
 
 	writer *Writer
 	closed chan struct{} // closed when the file is
-	err    error         // why it is not whole; set before ended
+	err    error         // why the file is incomplete; set before closed is closed
 }
 
-// NewRecording writes journal into a new file at path, from here on.
+// NewRecording creates the file at path and writes the journal's entries to it from
+// now on. It returns an error if the file exists or cannot be created.
 func NewRecording(journal *Journal, path string) (*Recording, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -32,11 +32,11 @@ func NewRecording(journal *Journal, path string) (*Recording, error) {
 	return r, nil
 }
 
-// OpenTail reads the file from its beginning, and on as it grows, until the
-// recording is closed. It also works after that.
+// OpenTail returns a reader of the file that starts at its beginning and waits for
+// more until the recording is closed. It also works after that.
 func (r *Recording) OpenTail() (*Tail, error) { return OpenTail(r.Path, r.writer.AwaitSize) }
 
-// IsClosed tells whether the file is closed: it is all there will be.
+// IsClosed reports whether the file is closed, so that nothing more will be written.
 func (r *Recording) IsClosed() bool {
 	select {
 	case <-r.closed:
@@ -46,8 +46,8 @@ func (r *Recording) IsClosed() bool {
 	}
 }
 
-// Close ends the journal and returns when everything is in the file, or the
-// error for which it is not. It may be called more than once.
+// Close closes the journal, waits until everything is written, and returns the
+// error because of which the file is incomplete. It may be called more than once.
 func (r *Recording) Close() error {
 	r.Journal.Close()
 	<-r.closed

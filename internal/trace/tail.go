@@ -16,48 +16,47 @@ const (
 	// PollInterval is how often [PollFileSize] looks at a file.
 	PollInterval = 200 * time.Millisecond
 
-	// maxKeptLineBytes is the largest buffer that a Tail keeps from one line to the
-	// next, in bytes.
+	// maxKeptLineBytes is the largest buffer that a Tail keeps for the next long line.
 	maxKeptLineBytes = 1 << 20
 )
 
-// Tail reads the lines of a trace file that may still grow, at its own pace and
-// with a descriptor of its own: whoever writes the file does not notice. It is
-// for one goroutine. Whoever opened it must Close it.
+// Tail reads the lines of a trace file that may still grow, at its own pace and with
+// a file descriptor of its own, so that it does not delay whoever writes the file. It
+// is for one goroutine. Whoever opened it must Close it.
 type Tail struct {
 	file        *os.File
 	reader      *bufio.Reader
 	awaitGrowth func(ctx context.Context, beyond int64) (int64, error)
-	offset      int64  // how many bytes have been read
-	partialLine []byte // the beginning of the next line
-	nextLine    []byte // a line that Skip has read and Next returns; nil: none
+	offset      int64  // bytes that were read
+	partialLine []byte // the beginning of a line whose end has not been read
+	nextLine    []byte // a line that SkipTo has read and Next returns; nil: none
 }
 
-// OpenTail opens the trace file at path. grown is asked at the end of what is
-// there: it waits until the file has more than beyond bytes and returns how
-// many, or io.EOF when there will be no more; [Writer.Await] and [PollFileSize] do.
-// Without it, nil, the file ends where it ends.
-func OpenTail(path string, grown func(ctx context.Context, beyond int64) (int64, error)) (*Tail, error) {
+// OpenTail opens the trace file at path. At the end of what is there Next calls
+// awaitGrowth, which waits until the file has more than beyond bytes and returns how
+// many, or io.EOF if there will be no more; [Writer.AwaitSize] and [PollFileSize] do
+// that. nil: the file does not grow.
+func OpenTail(path string, awaitGrowth func(ctx context.Context, beyond int64) (int64, error)) (*Tail, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return NewTail(file, grown), nil
+	return NewTail(file, awaitGrowth), nil
 }
 
-// NewTail is [OpenTail] for a trace file that is open, at its beginning. The
-// Tail closes it.
-func NewTail(file *os.File, grown func(ctx context.Context, beyond int64) (int64, error)) *Tail {
-	if grown == nil {
-		grown = func(context.Context, int64) (int64, error) { return 0, io.EOF }
+// NewTail is [OpenTail] for a trace file that is open and at its beginning. The Tail
+// closes it.
+func NewTail(file *os.File, awaitGrowth func(ctx context.Context, beyond int64) (int64, error)) *Tail {
+	if awaitGrowth == nil {
+		awaitGrowth = func(context.Context, int64) (int64, error) { return 0, io.EOF }
 	}
-	return &Tail{file: file, reader: bufio.NewReaderSize(file, 64<<10), awaitGrowth: grown}
+	return &Tail{file: file, reader: bufio.NewReaderSize(file, 64<<10), awaitGrowth: awaitGrowth}
 }
 
-// Next returns the next line without its newline, the header first, waiting for
-// it as grown does. The line may be used until the next call. After the last
-// one it returns io.EOF; a last line that was cut is left out. When it fails
-// because ctx has ended, the next call goes on where it was.
+// Next returns the next line without its newline, the header first, and waits for it
+// if the file grows. The line may be used until the next call. After the last line it
+// returns io.EOF; a last line without a newline is left out. If it fails because ctx
+// has ended, the next call goes on where this one was.
 func (t *Tail) Next(ctx context.Context) ([]byte, error) {
 	if line := t.nextLine; line != nil {
 		t.nextLine = nil
@@ -81,7 +80,8 @@ func (t *Tail) Next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// completeLine is the line that ends with last.
+// completeLine returns the line that ends with last, behind what partialLine has of
+// it.
 func (t *Tail) completeLine(last []byte) []byte {
 	if len(t.partialLine) == 0 {
 		return last
@@ -94,9 +94,8 @@ func (t *Tail) completeLine(last []byte) []byte {
 	return line
 }
 
-// SkipTo passes over what comes before the entry seq, waiting for it as Next
-// does: the next line is that entry's, or that of the first one behind it. The
-// header is passed over too unless it has been read.
+// SkipTo skips lines until the next one is that of the entry seq, or of the first
+// entry after it. It waits as Next does. With seq above 0 it skips the header too.
 func (t *Tail) SkipTo(ctx context.Context, seq int64) error {
 	for {
 		line, err := t.Next(ctx)
@@ -110,7 +109,8 @@ func (t *Tail) SkipTo(ctx context.Context, seq int64) error {
 	}
 }
 
-// lineSeq is the seq of an entry's line, its first member; 0 of any other line.
+// lineSeq returns the number of an entry from its line, in which it is the first
+// field; 0 for any other line.
 func lineSeq(line []byte) int64 {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
 	if !ok {
@@ -127,9 +127,10 @@ func lineSeq(line []byte) int64 {
 // Close closes the file.
 func (t *Tail) Close() error { return t.file.Close() }
 
-// PollFileSize returns what [OpenTail] wants for a file that another process writes: it
-// looks every [PollInterval] how large the file is, for as long as ctx lasts. That
-// it cannot be looked at, or has become shorter, is an error.
+// PollFileSize returns what [OpenTail] needs for a file that another process writes:
+// a function that looks every [PollInterval] how large the file is, until ctx ends,
+// which is an error. It is also an error if the file cannot be looked at, or has
+// become shorter.
 func PollFileSize(path string) func(ctx context.Context, beyond int64) (int64, error) {
 	return func(ctx context.Context, beyond int64) (int64, error) {
 		every := time.NewTicker(PollInterval)

@@ -18,8 +18,9 @@ import (
 	"assay/internal/trace"
 )
 
-// growing is a journal whose trace is written to a file.
-func growing(t *testing.T) (*trace.Journal, *trace.Writer, string) {
+// newFileJournal returns a journal, the writer that writes it to a file until the
+// test ends, and the file's path.
+func newFileJournal(t *testing.T) (*trace.Journal, *trace.Writer, string) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "trace.jsonl"))
 	require.NoError(t, err)
@@ -36,12 +37,12 @@ func growing(t *testing.T) (*trace.Journal, *trace.Writer, string) {
 	return journal, writer, file.Name()
 }
 
-// A tail that is there from the start, and one that comes late, see every line
-// of a trace that grows, whole, and its end.
-func TestTailFollowsTheWriter(t *testing.T) {
+// Tails from the start, and from later entries, read every whole line of a file that
+// is being written, and its end.
+func TestTailFollowsWriter(t *testing.T) {
 	t.Parallel()
 	const entries = 3000
-	journal, writer, path := growing(t)
+	journal, writer, path := newFileJournal(t)
 	var reading sync.WaitGroup
 	follow := func(from int64) {
 		src, err := trace.OpenTail(path, writer.AwaitSize)
@@ -57,13 +58,13 @@ func TestTailFollowsTheWriter(t *testing.T) {
 		})
 	}
 	follow(1)
-	large := strings.Repeat("x", 200<<10) // more than any buffer
+	large := strings.Repeat("x", 200<<10) // longer than any buffer
 	for i := range entries {
 		body := fmt.Sprintf(`{"type":"x","n":%d}`, i+1)
 		if i%500 == 499 {
 			body = fmt.Sprintf(`{"type":"x","n":%d,"text":%q}`, i+1, large)
 		}
-		journal.Append(frame(trace.HopSession, body))
+		journal.Append(entryOf(trace.HopSession, body))
 		if i == entries/2 {
 			follow(entries / 3)
 			follow(entries)
@@ -73,7 +74,8 @@ func TestTailFollowsTheWriter(t *testing.T) {
 	reading.Wait()
 }
 
-// readFrom reads the header, the entries from one on to the last, and the end.
+// readFrom reads the header, skips to the entry from, and reads the entries up to
+// last, which must be the end. It returns an error if something else comes.
 func readFrom(ctx context.Context, src *trace.Tail, from, last int64) error {
 	line, err := src.Next(ctx)
 	if err != nil {
@@ -100,16 +102,16 @@ func readFrom(ctx context.Context, src *trace.Tail, from, last int64) error {
 	return nil
 }
 
-// A reader that gives up in the middle of a line goes on where it was.
-func TestTailGoesOnWhereItWas(t *testing.T) {
+// A Tail whose wait has failed in the middle of a line goes on where it was.
+func TestTailResumesAfterFailedWait(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
-	require.NoError(t, os.WriteFile(path, []byte(header+`{"seq":1,`), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(headerLine+`{"seq":1,`), 0o600))
 	gaveUp := errors.New("gave up")
-	over := false
+	atEnd := false
 	src, err := trace.OpenTail(path, func(_ context.Context, beyond int64) (int64, error) {
-		require.EqualValues(t, len(header)+len(`{"seq":1,`), beyond)
-		if over {
+		require.EqualValues(t, len(headerLine)+len(`{"seq":1,`), beyond)
+		if atEnd {
 			return 0, io.EOF
 		}
 		return 0, gaveUp
@@ -118,12 +120,12 @@ func TestTailGoesOnWhereItWas(t *testing.T) {
 	defer src.Close()
 	line, err := src.Next(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, strings.TrimSpace(header), string(line))
+	require.Equal(t, strings.TrimSpace(headerLine), string(line))
 	_, err = src.Next(t.Context())
 	require.ErrorIs(t, err, gaveUp)
-	over = true
+	atEnd = true
 	_, err = src.Next(t.Context())
-	require.ErrorIs(t, err, io.EOF, "a line that was cut is left out")
+	require.ErrorIs(t, err, io.EOF, "an incomplete last line is left out")
 
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
@@ -134,28 +136,28 @@ func TestTailGoesOnWhereItWas(t *testing.T) {
 	require.Equal(t, `{"seq":1,"t_ns":5}`, string(line))
 }
 
-func TestSkip(t *testing.T) {
+func TestSkipTo(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
-	lines := header + `{"seq":1}` + "\n" + `{"seq":3,"t_ns":1}` + "\n" + `{"t_ns":1,"seq":9}` + "\n" + `{"seq":99999999999999999999,"t_ns":1}` + "\n" + `{"seq":4}` + "\n"
+	lines := headerLine + `{"seq":1}` + "\n" + `{"seq":3,"t_ns":1}` + "\n" + `{"t_ns":1,"seq":9}` + "\n" + `{"seq":99999999999999999999,"t_ns":1}` + "\n" + `{"seq":4}` + "\n"
 	require.NoError(t, os.WriteFile(path, []byte(lines), 0o600))
-	for seq, want := range map[int64]string{0: strings.TrimSpace(header), 1: `{"seq":1}`, 2: `{"seq":3,"t_ns":1}`, 4: `{"seq":4}`} {
-		src := tail(t, path)
+	for seq, want := range map[int64]string{0: strings.TrimSpace(headerLine), 1: `{"seq":1}`, 2: `{"seq":3,"t_ns":1}`, 4: `{"seq":4}`} {
+		src := openTail(t, path)
 		require.NoError(t, src.SkipTo(t.Context(), seq))
 		line, err := src.Next(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, want, string(line))
 	}
-	require.ErrorIs(t, tail(t, path).SkipTo(t.Context(), 5), io.EOF)
+	require.ErrorIs(t, openTail(t, path).SkipTo(t.Context(), 5), io.EOF)
 }
 
-func TestPoll(t *testing.T) {
+func TestPollFileSize(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte("12345"), 0o600))
 	synctest.Test(t, func(t *testing.T) {
-		grown := trace.PollFileSize(path)
-		size, err := grown(t.Context(), 4)
+		awaitGrowth := trace.PollFileSize(path)
+		size, err := awaitGrowth(t.Context(), 4)
 		require.NoError(t, err)
 		require.EqualValues(t, 5, size)
 
@@ -169,25 +171,25 @@ func TestPoll(t *testing.T) {
 				}
 			})
 		})
-		size, err = grown(t.Context(), 5)
+		size, err = awaitGrowth(t.Context(), 5)
 		require.NoError(t, err)
 		require.EqualValues(t, 6, size)
 		require.LessOrEqual(t, time.Since(begin), time.Minute+2*trace.PollInterval)
 
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, errors.New("enough"))
 		defer cancel()
-		_, err = grown(ctx, 6)
+		_, err = awaitGrowth(ctx, 6)
 		require.EqualError(t, err, "enough")
-		_, err = grown(t.Context(), 7)
+		_, err = awaitGrowth(t.Context(), 7)
 		require.ErrorContains(t, err, "has become shorter")
 		require.NoError(t, os.Remove(path))
-		_, err = grown(t.Context(), 7)
+		_, err = awaitGrowth(t.Context(), 7)
 		require.ErrorIs(t, err, os.ErrNotExist)
 	})
 }
 
-// Any number wait; each is woken when there is more, and by the end.
-func TestAwait(t *testing.T) {
+// Every goroutine that waits for the size is woken by a write, and by the end.
+func TestAwaitSize(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		journal := trace.NewJournal("s")
@@ -195,12 +197,12 @@ func TestAwait(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("gave up"))
 		defer cancel()
 		_, err := writer.AwaitSize(ctx, 0)
-		require.EqualError(t, err, "gave up", "before Run nothing is there")
+		require.EqualError(t, err, "gave up", "before Run nothing is written")
 
 		written := make(chan error)
 		go func() { written <- writer.Run(context.Background()) }()
 		size, err := writer.AwaitSize(t.Context(), 0)
-		require.NoError(t, err, "the header")
+		require.NoError(t, err, "the header is written")
 		sizes, ends := make(chan int64), make(chan error)
 		for range 3 {
 			go func() {
@@ -226,22 +228,23 @@ func TestAwait(t *testing.T) {
 			require.ErrorIs(t, <-ends, io.EOF)
 		}
 		size, err = writer.AwaitSize(t.Context(), more-1)
-		require.NoError(t, err, "what is there can be read after the end")
+		require.NoError(t, err, "what was written can be asked for after the end")
 		require.Equal(t, more, size)
 	})
 }
 
-func TestAwaitEndsWhenTheFileCannotBeWritten(t *testing.T) {
+func TestAwaitSizeEndsWhenWritingFailed(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
-	writer := trace.NewWriter(journal, full{})
+	writer := trace.NewWriter(journal, fullDisk{})
 	journal.Close()
 	require.Error(t, writer.Run(t.Context()))
 	_, err := writer.AwaitSize(t.Context(), 0)
 	require.ErrorIs(t, err, io.EOF)
 }
 
-func tail(t *testing.T, path string) *trace.Tail {
+// openTail opens a file that does not grow, and closes it when the test ends.
+func openTail(t *testing.T, path string) *trace.Tail {
 	t.Helper()
 	opened, err := trace.OpenTail(path, nil)
 	require.NoError(t, err)

@@ -1,10 +1,26 @@
 // Package trace is the journal of a session: every frame, in the one order in
-// which the session saw them, each with where it went and when.
+// which the session saw them, with the hop that it was seen on and the time.
 //
-// A [Journal] is that order in memory: whoever appends gets the next number,
-// whoever follows sees every entry from there on. A [Writer] follows a journal
-// into a file, and [ReadRecords] reads such a file back. The completion of a case, the
-// notebook as it was, the conversation and every view are made from it.
+// A [Journal] is this order in memory. Append gives an entry its number; a
+// [Follower] reads entries from the moment on at which it was made. A [Writer]
+// writes a journal to a file, one JSON object a line; [ReadRecords], [Tail] and
+// [ParseRecord] read such a file. Everything that is known of a session is made
+// from its trace: when a case is complete, the notebook at any moment, the
+// conversation, and every view. The package flow joins entries into requests.
+//
+// The file format is described in docs/protocol.md.
+//
+// # Goroutines
+//
+// A [Recording] has one goroutine, which writes the file. It ends when the journal
+// is closed or writing fails, and [Recording.Close] waits for it.
+//
+// # Failures
+//
+// If the file cannot be written, the writer stops and [Journal.WaitForRoom] returns
+// [ErrCannotWrite] from then on, which ends kernel and agent. If it cannot be
+// written fast enough, WaitForRoom blocks the readers of kernel and agent for up to
+// [RoomTimeout].
 package trace
 
 import (
@@ -13,14 +29,14 @@ import (
 	"assay/internal/protocol"
 )
 
-// FormatVersion is the version of the file format.
+// FormatVersion is the version of the file format, in its first line.
 const FormatVersion = 1
 
-// Hop is the stretch of the wire that an entry was seen on.
+// Hop is where an entry was seen: sender and receiver of a frame, or one of
+// HopNotebook and HopSession.
 type Hop string
 
-// The hops. Notebook is for the changes of the server's own document, Session
-// for what happens to the session itself: states, children, limits, drops.
+// The hops.
 const (
 	AgentToServer   Hop = "agent>server"
 	ServerToAgent   Hop = "server>agent"
@@ -28,56 +44,64 @@ const (
 	ServerToKernel  Hop = "server>kernel"
 	ConsoleToServer Hop = "console>server"
 	ServerToConsole Hop = "server>console"
-	HopNotebook     Hop = "notebook"
-	HopSession      Hop = "session"
+
+	// HopNotebook is for changes of the server's own document.
+	HopNotebook Hop = "notebook"
+
+	// HopSession is for what happens to the session itself: its state, its child
+	// processes, limits, and who holds the document.
+	HopSession Hop = "session"
 )
 
-// AllHops are all of them.
+// AllHops returns all hops.
 func AllHops() []Hop {
 	return []Hop{AgentToServer, ServerToAgent, KernelToServer, ServerToKernel, ConsoleToServer, ServerToConsole, HopNotebook, HopSession}
 }
 
-// Note says what became of a frame, where that is not plain.
+// Note says what became of a frame if it was not simply passed on. Most entries
+// have none.
 type Note string
 
 // The notes.
 const (
-	NoteIntercepted Note = "intercepted" // answered from the kernel, not by the console
-	NoteRelayed     Note = "relayed"     // made by the server out of the entry in Ref
-	NoteTimedOut    Note = "timed_out"   // the error that stands for an answer that did not come
-	NoteOrphaned    Note = "orphaned"    // an answer to nothing that was asked; dropped
+	NoteIntercepted Note = "intercepted" // an action that the kernel answers, not the holder of the document
+	NoteRelayed     Note = "relayed"     // the server made the frame out of the entry CauseSeq
+	NoteTimedOut    Note = "timed_out"   // the error in place of an answer that did not come in time
+	NoteOrphaned    Note = "orphaned"    // an answer to no known request; dropped
 	NoteDuplicate   Note = "duplicate"   // a second answer; dropped
-	NoteLate        Note = "late"        // an answer after its deadline; dropped
-	NoteDropped     Note = "dropped"     // not forwarded, for want of a receiver or of room
+	NoteLate        Note = "late"        // an answer after the request's deadline; dropped
+	NoteDropped     Note = "dropped"     // not passed on, as there was no receiver, no room, or no permission
 	NoteMalformed   Note = "malformed"   // not a message; Body is what came
-	NoteTamper      Note = "tamper"      // a signal that somebody tries to fool the harness
+	NoteTamper      Note = "tamper"      // a sign that somebody tries to fool the harness
 )
 
-// AllNotes are all of them, in the order in which they are shown.
+// AllNotes returns all notes, in the order in which statistics list them.
 func AllNotes() []Note {
 	return []Note{NoteIntercepted, NoteRelayed, NoteTimedOut, NoteLate, NoteDuplicate, NoteOrphaned, NoteDropped, NoteMalformed, NoteTamper}
 }
 
-// Entry is one frame on one hop. Seq, T and Wall are given by the Journal.
+// Entry is one frame on one hop. [Journal.Append] sets Seq, Elapsed and WallTime.
 type Entry struct {
-	Seq      int64         // from 1 on, without gaps
+	Seq      int64         // number of the entry: from 1 on, without gaps
 	Elapsed  time.Duration // since the journal began, monotonic
 	WallTime time.Time
 
 	Hop       Hop
-	ConsoleID int // which console; 0 where there is only one peer
+	ConsoleID int // number of the console; 0: the entry is not about one console
 	protocol.Envelope
-	BodyBytes int // of the body; 0 is filled in from Body
+	BodyBytes int // length of the frame's body; Append replaces 0 by the length of Body
 	Note      Note
 
-	// Body is the frame: JSON or a raw frame, or, noted Malformed, any bytes.
-	// Where the bytes of an earlier entry leave again, Ref is its Seq and Body
-	// is nil. Nobody may change Body after it was appended.
-	Body   []byte
+	// Body is the frame: JSON, a raw frame or, with NoteMalformed, any bytes. It is
+	// nil where an earlier entry, RefSeq, has the same bytes. Nobody may change Body
+	// after the entry was appended.
+	Body []byte
+
+	// RefSeq is the number of the entry that has the body; 0: this one has it.
 	RefSeq int64
 
-	// Cause is the Seq of the entry that this one was made out of: of the
-	// action that the kernel is asked on behalf of, of the kernel's reply that
-	// becomes an answer, of the frame that is relayed. 0: of none.
+	// CauseSeq is the number of the entry that this one was made out of: the action
+	// for which the kernel is asked, the kernel's reply that becomes an answer, or
+	// the frame that is relayed. 0: none.
 	CauseSeq int64
 }

@@ -21,9 +21,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const header = `{"type":"trace","version":1,"session":"s","started":"2026-01-02T03:04:05Z"}` + "\n"
+// headerLine is the first line of a trace file.
+const headerLine = `{"type":"trace","version":1,"session":"s","started":"2026-01-02T03:04:05Z"}` + "\n"
 
-func frame(hop trace.Hop, body string) trace.Entry {
+// entryOf returns an entry with this body; one with NoteMalformed if that is no message.
+func entryOf(hop trace.Hop, body string) trace.Entry {
 	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
 	if err != nil {
 		return trace.Entry{Hop: hop, Note: trace.NoteMalformed, Body: []byte(body)}
@@ -36,15 +38,15 @@ func TestWrittenAndReadBack(t *testing.T) {
 	journal := trace.NewJournal("s1")
 	var file bytes.Buffer
 	writer := trace.NewWriter(journal, &file)
-	journal.Append(frame(trace.AgentToServer, `{ "type" : "agent_action", "action":"get_context", "tx_id":"tx_1", "params":{} }`))
+	journal.Append(entryOf(trace.AgentToServer, `{ "type" : "agent_action", "action":"get_context", "tx_id":"tx_1", "params":{} }`))
 	journal.Append(trace.Entry{Hop: trace.ServerToConsole, ConsoleID: 2, Envelope: protocol.Envelope{Type: "agent_action"}, BodyBytes: 81, RefSeq: 1})
 	journal.Append(trace.Entry{
 		Hop: trace.KernelToServer, Envelope: protocol.Envelope{Type: "kernel_stdio", CellID: "c"},
 		Body: protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: "c", Text: []byte("a\nb")}),
 	})
-	journal.Append(frame(trace.AgentToServer, "no JSON\xff\n"))
+	journal.Append(entryOf(trace.AgentToServer, "no JSON\xff\n"))
 	journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: "state"}})
-	summary := frame(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"s":"\ud800"}}`)
+	summary := entryOf(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"s":"\ud800"}}`)
 	summary.CauseSeq = 3
 	journal.Append(summary)
 	journal.Close()
@@ -72,9 +74,9 @@ func TestWrittenAndReadBack(t *testing.T) {
 	}, got)
 }
 
-// Appenders at once, a follower from the start, one that comes late, and the
-// file all see one order without gaps.
-func TestOneOrder(t *testing.T) {
+// While eight goroutines append, a follower from the start, one that comes late, and
+// the file must all see the same order, without gaps.
+func TestFollowersAndFileSeeOneOrder(t *testing.T) {
 	t.Parallel()
 	const appenders, each = 8, 200
 	journal := trace.NewJournal("s")
@@ -100,18 +102,18 @@ func TestOneOrder(t *testing.T) {
 	all.Wait()
 	require.Zero(t, journal.Append(trace.Entry{}), "closed")
 
-	seen := walk(t, early)
+	seen := readAll(t, early)
 	require.Len(t, seen, appenders*each)
 	next := make([]int, appenders+1)
 	for i, entry := range seen {
 		require.EqualValues(t, i+1, entry.Seq)
 		next[entry.ConsoleID]++
-		require.Equal(t, next[entry.ConsoleID], entry.BodyBytes, "each appender's own order is kept")
+		require.Equal(t, next[entry.ConsoleID], entry.BodyBytes, "the order of each appender is kept")
 		if i > 0 {
 			require.GreaterOrEqual(t, entry.Elapsed, seen[i-1].Elapsed)
 		}
 	}
-	tail := walk(t, late)
+	tail := readAll(t, late)
 	require.Equal(t, seen[len(seen)-len(tail):], tail)
 	lines := 0
 	_, err := trace.ReadRecords(&file, func(r trace.Record) error {
@@ -123,7 +125,8 @@ func TestOneOrder(t *testing.T) {
 	require.Equal(t, len(seen), lines)
 }
 
-func walk(t *testing.T, f *trace.Follower) []*trace.Entry {
+// readAll reads a closed journal to its end.
+func readAll(t *testing.T, f *trace.Follower) []*trace.Entry {
 	t.Helper()
 	var seen []*trace.Entry
 	for {
@@ -160,23 +163,23 @@ func TestFollowerWaitsForTheNextEntry(t *testing.T) {
 	})
 }
 
-// stalled is a disk that takes nothing until it is told to.
-type stalled struct{ release chan struct{} }
+// stalledDisk blocks every write until release is closed.
+type stalledDisk struct{ release chan struct{} }
 
-func (s stalled) Write(p []byte) (int, error) {
+func (s stalledDisk) Write(p []byte) (int, error) {
 	<-s.release
 	return len(p), nil
 }
 
-func TestRoomWaitsForTheDisk(t *testing.T) {
+func TestWaitForRoomWaitsForDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		journal := trace.NewJournal("s")
-		disk := stalled{release: make(chan struct{})}
+		disk := stalledDisk{release: make(chan struct{})}
 		writer := trace.NewWriter(journal, disk)
 		written := make(chan error)
 		go func() { written <- writer.Run(context.Background()) }()
-		synctest.Wait() // it is stuck with its header
+		synctest.Wait() // the writer is blocked with its header
 		block := []byte(`{"type":"x","a":"` + strings.Repeat("x", 1<<20) + `"}`)
 		for range trace.MaxUnwrittenBytes >> 20 {
 			require.NoError(t, journal.WaitForRoom(t.Context()))
@@ -190,13 +193,13 @@ func TestRoomWaitsForTheDisk(t *testing.T) {
 		go func() { waiting <- journal.WaitForRoom(t.Context()) }()
 		synctest.Wait()
 		close(disk.release)
-		require.NoError(t, <-waiting, "there is room as soon as the disk moves")
+		require.NoError(t, <-waiting, "there is room as soon as the disk writes")
 		journal.Close()
 		require.NoError(t, <-written)
 	})
 }
 
-func TestRoomIsThereWithoutAWriter(t *testing.T) {
+func TestWaitForRoomReturnsWithoutWriter(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
 	for range 40 {
@@ -205,14 +208,15 @@ func TestRoomIsThereWithoutAWriter(t *testing.T) {
 	require.NoError(t, journal.WaitForRoom(t.Context()))
 }
 
-type full struct{}
+// fullDisk fails every write.
+type fullDisk struct{}
 
-func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-func TestRoomTellsThatWritingFailed(t *testing.T) {
+func TestWaitForRoomFailsWhenWritingFailed(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
-	writer := trace.NewWriter(journal, full{})
+	writer := trace.NewWriter(journal, fullDisk{})
 	journal.Append(trace.Entry{Hop: trace.HopSession})
 	require.ErrorContains(t, writer.Run(t.Context()), "no space left")
 	require.ErrorContains(t, journal.WaitForRoom(t.Context()), "no space left")
@@ -220,13 +224,13 @@ func TestRoomTellsThatWritingFailed(t *testing.T) {
 	journal.Close()
 }
 
-func TestReadFaults(t *testing.T) {
+func TestReadRecordsRefusesOtherFiles(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ in, want string }{
 		"empty":           {"", "no header line"},
 		"another file":    {"{}\n", "trace line 1: not a trace of version 1: {}"},
-		"another version": {strings.Replace(header, "1,", "2,", 1), "not a trace of version 1"},
-		"a broken line":   {header + "{\"seq\":\n", "trace line 2"},
+		"another version": {strings.Replace(headerLine, "1,", "2,", 1), "not a trace of version 1"},
+		"a broken line":   {headerLine + "{\"seq\":\n", "trace line 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -235,12 +239,32 @@ func TestReadFaults(t *testing.T) {
 		})
 	}
 	n := 0
-	_, err := trace.ReadRecords(strings.NewReader(header+`{"seq":1}`+"\n"+`{"seq":2`), func(trace.Record) error { n++; return nil })
-	require.NoError(t, err, "a cut last line is what a kill leaves")
+	_, err := trace.ReadRecords(strings.NewReader(headerLine+`{"seq":1}`+"\n"+`{"seq":2`), func(trace.Record) error { n++; return nil })
+	require.NoError(t, err, "a cut last line, which a killed server leaves, is ignored")
 	require.Equal(t, 1, n)
 }
 
-func FuzzWriteRead(f *testing.F) {
+func TestLineWithoutMessage(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		`{"seq":1,"type":"x","msg":{"a":{"msg":1}}}`:      `{"seq":1,"type":"x"}`,
+		`{"seq":1,"type":"say \",\"msg\":","msg":"text"}`: `{"seq":1,"type":"say \",\"msg\":"}`,
+		`{"seq":1,"ref":7}`:                               `{"seq":1,"ref":7}`,
+		`{"type":"trace","version":1}`:                    `{"type":"trace","version":1}`,
+		``:                                                ``,
+	} {
+		text := []byte(line)
+		outline := trace.LineWithoutMessage(text)
+		require.Equal(t, want, string(outline))
+		for i := range outline {
+			outline[i] = '!'
+		}
+		require.Equal(t, line, string(text), "the result shares no memory with the line")
+	}
+}
+
+// FuzzEntryIsOneLine: whatever an entry holds is written as one line, which can be read.
+func FuzzEntryIsOneLine(f *testing.F) {
 	f.Add([]byte(`{"type":"a","x":[1, 2]}`), "tx", true)
 	f.Add([]byte("\x00\x01\x01\x00ctext\xff"), "\xff", false)
 	f.Add([]byte(`{"type":"\ud800"}`), "", false)
@@ -256,7 +280,7 @@ func FuzzWriteRead(f *testing.F) {
 		journal.Append(entry)
 		journal.Close()
 		require.NoError(t, writer.Run(t.Context()))
-		require.Equal(t, 2, bytes.Count(file.Bytes(), []byte("\n")), "a line an entry, whatever the body holds")
+		require.Equal(t, 2, bytes.Count(file.Bytes(), []byte("\n")), "an entry is one line, whatever the body holds")
 		n := 0
 		_, err := trace.ReadRecords(&file, func(r trace.Record) error {
 			n++

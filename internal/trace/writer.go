@@ -5,35 +5,46 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"time"
 )
 
-// writeBufferBytes gathers small lines, in bytes; a larger one goes past it.
-const writeBufferBytes = 8 << 10
+const (
+	// writeBufferBytes is the size of the buffer in front of the file. A longer line
+	// is written past it.
+	writeBufferBytes = 8 << 10
+
+	// writeDelay is how long the writer, after it has waited for an entry, lets
+	// further entries come before it writes. To wake for each frame of a
+	// conversation would slow the conversation.
+	writeDelay = time.Millisecond
+)
 
 // Writer writes a journal to a file, one JSON object a line: first
 //
 //	{"type":"trace","version":1,"session":…,"started":…}
 //
-// then an entry each. It flushes whenever it has caught up, so that the file
-// can be followed, and that a killed server's trace ends with its last frames,
-// less those of its last millisecond.
+// then the entries. It flushes whenever it has written all that there is, so that
+// the file can be followed, and the trace of a killed server lacks no more than the
+// last millisecond.
 type Writer struct {
 	journal  *Journal
 	follower *Follower
 	output   *growingOutput
-	buffer   *bufio.Writer // in front of file
+	buffer   *bufio.Writer // in front of output
 }
 
-// NewWriter returns the writer of j, which misses nothing that is appended from
-// now on and whose pace [Journal.Room] watches. A journal has one.
+// NewWriter returns a writer of what is appended to j from now on. A journal has one
+// writer; [Journal.WaitForRoom] waits for it.
 func NewWriter(j *Journal, out io.Writer) *Writer {
-	file := &growingOutput{out: out}
-	return &Writer{journal: j, follower: j.FollowWithBackpressure(), output: file, buffer: bufio.NewWriterSize(file, writeBufferBytes)}
+	output := &growingOutput{out: out}
+	return &Writer{
+		journal: j, follower: j.FollowWithBackpressure(), output: output, buffer: bufio.NewWriterSize(output, writeBufferBytes),
+	}
 }
 
-// Run writes until the journal is closed and everything is flushed. When
-// writing fails it returns why, and so does Room from then on.
+// Run writes until the journal is closed and everything is flushed. If writing
+// fails it returns why, and WaitForRoom fails from then on; if ctx ends, its cause.
 func (w *Writer) Run(ctx context.Context) error {
 	defer w.follower.Close()
 	defer w.output.close()
@@ -44,14 +55,15 @@ func (w *Writer) Run(ctx context.Context) error {
 	return err
 }
 
-// AwaitSize waits until more than beyond bytes are in the file, and returns how many
-// are. It returns io.EOF when Run has returned and there are no more, and the
-// cause of ctx when that ends first. It may be called by any number of
-// goroutines, before Run and after it, and holds up neither Run nor each other.
+// AwaitSize waits until more than beyond bytes are written, and returns how many
+// are. It returns io.EOF if Run has returned and there are no more, and the cause of
+// ctx if that ends first. It may be called by any number of goroutines, before,
+// during and after Run, and delays none of them.
 func (w *Writer) AwaitSize(ctx context.Context, beyond int64) (size int64, err error) {
 	return w.output.awaitSize(ctx, beyond)
 }
 
+// write writes the header and the entries, until the journal is closed.
 func (w *Writer) write(ctx context.Context) error {
 	line := appendHeader(nil, w.journal)
 	for {
@@ -69,12 +81,8 @@ func (w *Writer) write(ctx context.Context) error {
 	}
 }
 
-// writeDelay is how long the writer, when it had nothing to do, lets entries come
-// together before it writes: it does not wake for each of a conversation's
-// frames, which would slow the conversation.
-const writeDelay = time.Millisecond
-
-// next returns the next entry, and flushes before it waits for one.
+// next returns the next entry. If there is none yet it flushes and waits for one,
+// and then for writeDelay.
 func (w *Writer) next(ctx context.Context) (*Entry, error) {
 	if entry := w.follower.TryNext(); entry != nil {
 		return entry, nil
@@ -92,4 +100,55 @@ func (w *Writer) next(ctx context.Context) (*Entry, error) {
 		}
 	}
 	return entry, err
+}
+
+// growingOutput counts the bytes that are written, for readers that wait for more.
+// It is safe for concurrent use, but for Write, which one goroutine calls.
+type growingOutput struct {
+	out io.Writer
+
+	mu      sync.Mutex
+	size    int64
+	closed  bool
+	changed chan struct{} // closed by the next Write or close; nil: nobody waits
+}
+
+// Write writes p and wakes those who wait.
+func (o *growingOutput) Write(p []byte) (int, error) {
+	n, err := o.out.Write(p)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.size += int64(n)
+	wakeWaiters(&o.changed)
+	return n, err
+}
+
+// close records that nothing more will be written, and wakes those who wait.
+func (o *growingOutput) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	wakeWaiters(&o.changed)
+}
+
+// awaitSize waits until more than beyond bytes are written and returns how many are;
+// io.EOF if there are no more and the output is closed, the cause of ctx if that
+// ends.
+func (o *growingOutput) awaitSize(ctx context.Context, beyond int64) (int64, error) {
+	for {
+		o.mu.Lock()
+		size, closed, changed := o.size, o.closed, waitChannel(&o.changed)
+		o.mu.Unlock()
+		switch {
+		case size > beyond:
+			return size, nil
+		case closed:
+			return size, io.EOF
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return size, context.Cause(ctx)
+		}
+	}
 }
