@@ -7,40 +7,42 @@ import (
 	"assay/internal/trace"
 )
 
-// joinFromAgent begins the request that an action is, if it wants an answer.
-func (f *Joiner) joinFromAgent(r trace.Record) *Request {
+// joinFromAgent ends the queries that wait for the agent, and begins a request if r
+// is an action with a tx_id, which wants an answer.
+func (j *Joiner) joinFromAgent(r trace.Record) *Request {
 	if r.Note == trace.NoteMalformed {
 		return nil
 	}
-	f.endQueries(r)
+	j.endQueries(r)
 	if r.Type != protocol.TypeAgentAction || r.TxID == "" {
 		return nil
 	}
-	q := f.openRequest(r, Request{Kind: KindAction, Answerer: f.answererOf(r)})
+	q := j.openRequest(r, Request{Kind: KindAction, Answerer: j.answererOf(r)})
 	if r.Note == trace.NoteTamper {
-		f.refusedByTxID[r.TxID] = q
+		j.refusedByTxID[r.TxID] = q
 	} else {
-		f.byTxID[r.TxID] = q
+		j.byTxID[r.TxID] = q
 	}
 	return q
 }
 
-// answererOf tells who is to answer an action of the agent. One for the kernel is the
-// server's until it is passed on.
-func (f *Joiner) answererOf(r trace.Record) string {
+// answererOf returns who answers an action of the agent. For an action that the
+// kernel answers it is the server, until the kernel is asked.
+func (j *Joiner) answererOf(r trace.Record) string {
 	known, needsCell := isHolderAction(r.Action)
 	switch {
-	case f.actionsRefused, r.Note != "", !known, needsCell && r.CellID == "":
+	case j.actionsRefused, r.Note != "", !known, needsCell && r.CellID == "":
 		return hopServer
-	case f.serverHolds:
+	case j.serverHolds:
 		return hopNotebook
 	default:
 		return hopConsole
 	}
 }
 
-// isHolderAction tells whether who holds the notebook answers an action, and
-// whether the server first looks for a cell id in it.
+// isHolderAction reports whether the holder of the document answers an action, and
+// whether the server refuses it without a cell id. It must agree with the router's
+// routeOf.
 func isHolderAction(action string) (known, needsCell bool) {
 	switch action {
 	case "get_context", "create_cell", "create_markdown_cell", "set_widget":
@@ -52,22 +54,22 @@ func isHolderAction(action string) (known, needsCell bool) {
 	}
 }
 
-// joinToAgent is an answer, a query, or what no request is about.
-func (f *Joiner) joinToAgent(r trace.Record) *Request {
+// joinToAgent returns the action that r answers, or the query that it is.
+func (j *Joiner) joinToAgent(r trace.Record) *Request {
 	switch r.Type {
 	case protocol.TypeActionResponse:
-		return f.endAction(r)
+		return j.endAction(r)
 	case protocol.TypeAgentQuery:
-		return f.sendQuery(r)
+		return j.sendQuery(r)
 	default:
 		return nil
 	}
 }
 
-// endAction ends an action.
-func (f *Joiner) endAction(r trace.Record) *Request {
-	q := f.actionAnsweredBy(r)
-	if q == nil || q.hasEnded {
+// endAction ends the action that r answers, unless r was dropped.
+func (j *Joiner) endAction(r trace.Record) *Request {
+	q := j.actionAnsweredBy(r)
+	if q == nil || q.hasEnded || r.Note == trace.NoteDropped {
 		return q
 	}
 	q.CellID = cmp.Or(q.CellID, r.CellID)
@@ -79,37 +81,44 @@ func (f *Joiner) endAction(r trace.Record) *Request {
 	case !q.Replied.IsSet() && !q.IsStale && (q.Answerer == hopKernel || q.Answerer == hopConsole):
 		state = StateFailed
 	}
-	f.endRequest(q, state, r)
+	j.endRequest(q, state, r)
 	return q
 }
 
-// actionAnsweredBy is the action that r answers. An id that is in flight may be refused
-// a second time: the refusal comes at once, is made of nothing and has no note.
-func (f *Joiner) actionAnsweredBy(r trace.Record) *Request {
-	if q := f.refusedByTxID[r.TxID]; q != nil && r.CauseSeq == 0 && r.RefSeq == 0 && r.Note == "" {
-		delete(f.refusedByTxID, r.TxID)
+// actionAnsweredBy returns the action that r answers. While an action with the same
+// id is in flight, an action that is refused because of its id is answered first:
+// its answer has no cause, no body elsewhere and no note.
+func (j *Joiner) actionAnsweredBy(r trace.Record) *Request {
+	if q := j.refusedByTxID[r.TxID]; q != nil && r.CauseSeq == 0 && r.RefSeq == 0 && r.Note == "" {
+		delete(j.refusedByTxID, r.TxID)
 		return q
 	}
-	return f.byTxID[r.TxID]
+	return j.byTxID[r.TxID]
 }
 
-// sendQuery is a prompt for the agent, the server's own or a console's.
-func (f *Joiner) sendQuery(r trace.Record) *Request {
-	q := f.openRequestAt(r.RefSeq, KindQuery)
+// sendQuery records that a query, the server's own or a console's, was sent to the
+// agent, or was dropped.
+func (j *Joiner) sendQuery(r trace.Record) *Request {
+	q := j.openRequestAt(r.RefSeq, KindQuery)
 	if q == nil {
-		q = f.openRequest(r, Request{Kind: KindQuery, Answerer: hopAgent})
+		q = j.openRequest(r, Request{Kind: KindQuery, Answerer: hopAgent})
+	}
+	if r.Note == trace.NoteDropped {
+		j.retireRequest(q, StateFailed)
+		return q
 	}
 	q.Sent = entryTime(r)
-	f.openQueries = append(f.openQueries, q)
+	j.openQueries = append(j.openQueries, q)
 	return q
 }
 
-// endQueries ends the queries that were waiting for the agent.
-func (f *Joiner) endQueries(r trace.Record) {
-	for _, q := range f.openQueries {
+// endQueries ends the queries that were sent to the agent: r is its first frame
+// after them.
+func (j *Joiner) endQueries(r trace.Record) {
+	for _, q := range j.openQueries {
 		q.Replied = entryTime(r)
-		f.endRequest(q, StateAnswered, r)
+		j.endRequest(q, StateAnswered, r)
 	}
-	f.current = append(f.current, f.openQueries...)
-	f.openQueries = nil
+	j.current = append(j.current, j.openQueries...)
+	j.openQueries = nil
 }

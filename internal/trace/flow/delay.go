@@ -6,28 +6,29 @@ import (
 	"time"
 )
 
-// Delay is what a [Request] has come to, for programs.
+// Delay is a [Request] as the API and assay trace --json give it. Times are in
+// milliseconds.
 type Delay struct {
 	Kind         RequestKind  `json:"kind"`
 	Action       string       `json:"action"`
 	TxID         string       `json:"tx_id,omitempty"`
-	KernelTxID   string       `json:"kernel_tx_id,omitempty"` // under which the kernel was asked
+	KernelTxID   string       `json:"kernel_tx_id,omitempty"` // the id under which the kernel was asked
 	State        RequestState `json:"state"`
-	TotalMS      *float64     `json:"total_ms"` // null: nobody was answered
+	TotalMS      *float64     `json:"total_ms"` // how long the asker waited; null: it was not answered
 	Hops         []DelayHop   `json:"hops"`
-	Slowest      string       `json:"slowest"`
-	Stale        bool         `json:"stale,omitempty"`
-	LateMS       *float64     `json:"late_ms,omitempty"` // how late the reply was that came too late
+	Slowest      string       `json:"slowest"`           // the hop that took longest, or at which it waits
+	Stale        bool         `json:"stale,omitempty"`   // answered with an earlier reply of the kernel
+	LateMS       *float64     `json:"late_ms,omitempty"` // how late a late reply was
 	ExtraReplies int          `json:"further_replies,omitempty"`
 }
 
-// DelayHop is a [HopTime] in a Delay.
+// DelayHop is a [HopTime] in a [Delay].
 type DelayHop struct {
 	Hop string  `json:"hop"`
 	MS  float64 `json:"ms"`
 }
 
-// Delay returns what is known of r, in milliseconds.
+// Delay returns the request as it is so far, for JSON.
 func (r *Request) Delay() Delay {
 	d := Delay{
 		Kind: r.Kind, Action: r.Action, TxID: r.TxID, KernelTxID: r.KernelTxID, State: r.State,
@@ -39,15 +40,16 @@ func (r *Request) Delay() Delay {
 	if late, ok := r.Lateness(); ok {
 		d.LateMS = new(milliseconds(late))
 	}
-	for _, leg := range r.HopTimes() {
-		d.Hops = append(d.Hops, DelayHop{Hop: leg.Hop, MS: milliseconds(leg.Took)})
+	for _, hop := range r.HopTimes() {
+		d.Hops = append(d.Hops, DelayHop{Hop: hop.Hop, MS: milliseconds(hop.Took)})
 	}
 	return d
 }
 
+// milliseconds returns d as a number of milliseconds.
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// String tells of the delay in one line, such as
+// String returns state and delay of the request in one line for people, such as
 //
 //	answered in 12.3ms: server 0.1ms, kernel 12.1ms, server 0.1ms
 //	timed out after 8.000s: kernel (its reply came 1.012s late)
@@ -79,6 +81,7 @@ func (r *Request) String() string {
 	return text.String()
 }
 
+// answeredText returns the line for a request that was answered after total.
 func (r *Request) answeredText(total time.Duration) string {
 	verb := "answered in "
 	switch {
@@ -87,14 +90,14 @@ func (r *Request) answeredText(total time.Duration) string {
 	case r.IsStale:
 		verb = "answered with an earlier reply in "
 	}
-	var legs []string
-	for _, leg := range r.HopTimes() {
-		legs = append(legs, leg.Hop+" "+FormatDelay(leg.Took))
+	var hops []string
+	for _, hop := range r.HopTimes() {
+		hops = append(hops, hop.Hop+" "+FormatDelay(hop.Took))
 	}
-	return verb + FormatDelay(total) + ": " + strings.Join(legs, ", ")
+	return verb + FormatDelay(total) + ": " + strings.Join(hops, ", ")
 }
 
-// FormatDelay is a delay as people read it, such as 12.3ms or 1.012s.
+// FormatDelay formats a duration for people: 12.3ms, or 1.012s from a second on.
 func FormatDelay(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%.1fms", milliseconds(d))

@@ -8,23 +8,25 @@ import (
 	"assay/internal/trace"
 )
 
-// direction tells who speaks to whom; empty: the entry is not logged.
-func (f *messageLogger) direction(e *trace.Entry) string {
-	switch again := e.RefSeq != 0 && e.Note != trace.NoteDropped; {
-	case again:
-		return "" // the bytes that came in leave again
+// direction returns the attribute direction of an entry: who sends the message to
+// whom. It is empty for an entry that is not logged, as the frame was logged where it
+// came in or will be where it goes out.
+func (l *messageLogger) direction(e *trace.Entry) string {
+	switch isForwarded := e.RefSeq != 0 && e.Note != trace.NoteDropped; {
+	case isForwarded:
+		return ""
 	case e.Hop == trace.HopSession, e.Type == protocol.TypeReady, e.Type == protocol.TypeInit:
 		return "session"
 	}
 	switch e.Hop {
 	case trace.AgentToServer:
-		return f.fromAgent(e)
+		return l.directionFromAgent(e)
 	case trace.ServerToAgent:
-		return f.toAgent(e)
+		return l.directionToAgent(e)
 	case trace.KernelToServer:
-		return f.fromKernel(e)
+		return l.directionFromKernel(e)
 	case trace.ServerToKernel:
-		return f.toKernel(e)
+		return l.directionToKernel(e)
 	case trace.ConsoleToServer:
 		return directionFromConsole(e)
 	case trace.ServerToConsole:
@@ -34,39 +36,42 @@ func (f *messageLogger) direction(e *trace.Entry) string {
 	}
 }
 
-// joinFromAgent remembers which actions it is the kernel that answers.
-func (f *messageLogger) fromAgent(e *trace.Entry) string {
+// directionFromAgent also notes which actions the kernel will answer.
+func (l *messageLogger) directionFromAgent(e *trace.Entry) string {
 	switch {
 	case e.Note == trace.NoteIntercepted:
 		if e.TxID != "" {
-			f.interceptedIDs[e.TxID] = true
+			l.interceptedIDs[e.TxID] = true
 		}
 		return "agent→kernel"
 	case e.Type == protocol.TypeAgentAction:
-		return "agent→" + f.holder
+		return "agent→" + l.holder
 	default:
 		return "agent→console"
 	}
 }
 
-func (f *messageLogger) toAgent(e *trace.Entry) string {
-	kernel := e.CauseSeq != 0
-	if e.Type == protocol.TypeActionResponse && f.interceptedIDs[e.TxID] {
-		delete(f.interceptedIDs, e.TxID)
-		kernel = true // or an error that stands for its answer
+// directionToAgent returns "kernel→agent" also for the error that stands in place of
+// an answer of the kernel.
+func (l *messageLogger) directionToAgent(e *trace.Entry) string {
+	fromKernel := e.CauseSeq != 0
+	if e.Type == protocol.TypeActionResponse && l.interceptedIDs[e.TxID] {
+		delete(l.interceptedIDs, e.TxID)
+		fromKernel = true
 	}
 	switch {
-	case kernel:
+	case fromKernel:
 		return "kernel→agent"
 	case e.Type == protocol.TypeActionResponse:
-		return f.holder + "→agent"
+		return l.holder + "→agent"
 	default:
 		return "notebook→agent"
 	}
 }
 
-// joinFromKernel leaves out what is logged as the answer that is made of it.
-func (f *messageLogger) fromKernel(e *trace.Entry) string {
+// directionFromKernel returns an empty string for a reply that is logged as the
+// answer which is made of it.
+func (l *messageLogger) directionFromKernel(e *trace.Entry) string {
 	id := cmp.Or(e.TxID, e.AgentTxID)
 	switch e.Type {
 	case protocol.TypeStartCell, protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeCellResult,
@@ -74,8 +79,8 @@ func (f *messageLogger) fromKernel(e *trace.Entry) string {
 		return "kernel→console"
 	}
 	switch {
-	case f.serverRequestIDs[id]:
-		delete(f.serverRequestIDs, id)
+	case l.serverRequestIDs[id]:
+		delete(l.serverRequestIDs, id)
 		return "kernel→notebook"
 	case e.Note != "":
 		return "kernel→agent"
@@ -84,18 +89,20 @@ func (f *messageLogger) fromKernel(e *trace.Entry) string {
 	}
 }
 
-// joinToKernel leaves out what is made of a request, which was logged.
-func (f *messageLogger) toKernel(e *trace.Entry) string {
+// directionToKernel returns an empty string for a request that is made of one that
+// was logged. It also notes the server's own requests.
+func (l *messageLogger) directionToKernel(e *trace.Entry) string {
 	id := cmp.Or(e.TxID, e.AgentTxID)
 	switch {
 	case e.CauseSeq != 0 && e.Note == "":
 		return ""
 	case strings.HasPrefix(id, protocol.ServerTxIDPrefix) && e.Type != protocol.TypeStopCell && e.Note == "":
-		f.serverRequestIDs[id] = true
+		l.serverRequestIDs[id] = true
 	}
 	return "notebook→kernel"
 }
 
+// directionFromConsole returns the direction of a message from a console.
 func directionFromConsole(e *trace.Entry) string {
 	switch e.Type {
 	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory, protocol.TypeKernelMessage:
@@ -112,12 +119,16 @@ func directionFromConsole(e *trace.Entry) string {
 	}
 }
 
+// directionToConsole returns the direction of a message to a console. The exit of a
+// child process is not logged here, as the entry on the hop "session" is.
 func directionToConsole(e *trace.Entry) string {
 	switch {
 	case e.Type == protocol.TypeManagedProcessExit:
-		return "" // the session has said it
+		return ""
 	case e.CauseSeq != 0:
 		return "kernel→console"
+	case e.RefSeq != 0 && strings.HasPrefix(e.Type, "agent_"): // dropped; otherwise it is not logged here
+		return "agent→console"
 	default:
 		return "notebook→console"
 	}

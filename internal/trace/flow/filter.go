@@ -7,21 +7,24 @@ import (
 	"assay/internal/trace"
 )
 
-// Filter picks frames. Its zero value picks all; of several conditions all must
-// hold. A frame is picked for what the requests are that it is part of, too: to
-// pick a request is to pick the whole way of it.
+// Filter selects frames. All conditions that are set must hold; the zero value selects
+// every frame. A frame is also selected for the requests that it is part of, so that
+// the frames of a request are selected together.
 type Filter struct {
-	TxID   string // id of a request, the asker's or the server's own; one that ends in … is the beginning of it
-	Action string
-	CellID string    // id of a cell, as Tx
-	Hop    trace.Hop // of the frame itself
+	// TxID and CellID are compared with the ids of the frame and of its requests, to
+	// which the server's own ids belong. An id that ends in … selects those that begin
+	// with it. Empty: any.
+	TxID, CellID string
 
-	// Late picks requests that took at least so long or were never answered,
-	// and what came late, twice or to nothing. 0: all.
+	Action string    // of the frame or its request; empty: any
+	Hop    trace.Hop // of the frame itself; empty: any
+
+	// MinDelay selects requests that took at least so long or were never answered,
+	// and replies that came late, twice, or to no request. 0: any.
 	MinDelay time.Duration
 }
 
-// Match tells whether f picks a frame.
+// Match reports whether f selects a frame.
 func (f Filter) Match(frame Frame) bool {
 	if f.Hop != "" && frame.Record.Hop != f.Hop {
 		return false
@@ -37,8 +40,8 @@ func (f Filter) Match(frame Frame) bool {
 	return false
 }
 
-// matchesRecord tells whether an entry is picked as part of q; the zero request stands
-// for none.
+// matchesRecord reports whether f selects a record as a part of q; the zero request
+// stands for none.
 func (f Filter) matchesRecord(r trace.Record, q *Request) bool {
 	return (f.TxID == "" || matchesID(f.TxID, r.TxID, q.TxID, q.KernelTxID)) &&
 		(f.Action == "" || f.Action == r.Action || f.Action == q.Action) &&
@@ -46,18 +49,19 @@ func (f Filter) matchesRecord(r trace.Record, q *Request) bool {
 		(f.MinDelay <= 0 || f.isLate(r, q))
 }
 
-// matchesID tells whether one of the ids is the one that is wanted, or begins with
-// it where it was cut.
+// matchesID reports whether one of ids is wanted or, if wanted ends in …, begins with
+// it.
 func matchesID(wanted string, ids ...string) bool {
-	begin, cut := strings.CutSuffix(wanted, ellipsis)
+	prefix, cut := strings.CutSuffix(wanted, ellipsis)
 	for _, id := range ids {
-		if id == wanted || cut && strings.HasPrefix(id, begin) {
+		if id == wanted || cut && strings.HasPrefix(id, prefix) {
 			return true
 		}
 	}
 	return false
 }
 
+// isLate reports whether MinDelay selects a record as a part of q.
 func (f Filter) isLate(r trace.Record, q *Request) bool {
 	switch r.Note {
 	case trace.NoteLate, trace.NoteDuplicate, trace.NoteOrphaned:
@@ -69,6 +73,6 @@ func (f Filter) isLate(r trace.Record, q *Request) bool {
 	case ended && total >= f.MinDelay, q.HasUnexpectedReply():
 		return true
 	default:
-		return !ended && (q.hasEnded || q.isSettled) // nobody will answer it
+		return !ended && (q.hasEnded || q.isSettled) // it will not be answered
 	}
 }

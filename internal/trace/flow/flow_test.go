@@ -25,16 +25,17 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestFlow tells of hand-made traces. A file of testdata/flow has
+// TestFramesOfHandMadeTraces checks what is made of the traces in testdata/*.txtar. A
+// file has some of these sections:
 //
-//	-- trace --   an entry a line: milliseconds, hop, type, key=value …; its seq is the number of its line
-//	-- text --    what Walk and Text make of it
-//	-- NAME --    the same of a part: a filter as key=value …, or follow
+//	-- trace --   an entry a line: milliseconds, hop, type, key=value …; its seq is the number of the line
+//	-- text --    the lines of a LineFormatter for WalkFinished
+//	-- NAME --    the same for some frames: NAME is a filter as key=value …, or "follow" for WalkLive
 //	-- delays --  the delays as JSON
-//	-- stats --   the summary as JSON
+//	-- stats --   the summary of Stats as JSON
 //
-// in any choice. With -update all but the trace is rewritten.
-func TestFlow(t *testing.T) {
+// With -update all sections but the trace are rewritten.
+func TestFramesOfHandMadeTraces(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
@@ -45,9 +46,9 @@ func TestFlow(t *testing.T) {
 			archive, err := txtar.ParseFile(file)
 			require.NoError(t, err)
 			require.Equal(t, "trace", archive.Files[0].Name)
-			path := handMade(t, string(archive.Files[0].Data))
+			path := writeTrace(t, string(archive.Files[0].Data))
 			for i, section := range archive.Files[1:] {
-				got := tell(t, path, section.Name)
+				got := renderSection(t, path, section.Name)
 				if flag.Lookup("update").Value.String() == "true" {
 					archive.Files[i+1].Data = []byte(got)
 					continue
@@ -61,11 +62,11 @@ func TestFlow(t *testing.T) {
 	}
 }
 
-// handMade writes a trace of a session that began at 03:04:05.
-func handMade(t *testing.T, text string) (path string) {
+// writeTrace writes the trace that a section describes to a file.
+func writeTrace(t *testing.T, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "trace.jsonl")
-	out := header
+	out := headerLine
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		fields := strings.Fields(line)
 		ms, err := strconv.ParseFloat(fields[0], 64)
@@ -93,10 +94,11 @@ func handMade(t *testing.T, text string) (path string) {
 	return path
 }
 
-const header = `{"type":"trace","version":1,"session":"s","started":"2026-01-02T03:04:05Z"}` + "\n"
+// headerLine is the first line of a trace file.
+const headerLine = `{"type":"trace","version":1,"session":"s","started":"2026-01-02T03:04:05Z"}` + "\n"
 
-// tell is what a section has of the trace at path.
-func tell(t *testing.T, path, section string) string {
+// renderSection returns what the section of this name must have for the trace at path.
+func renderSection(t *testing.T, path, section string) string {
 	t.Helper()
 	var text strings.Builder
 	var stats flow.Stats
@@ -128,34 +130,37 @@ func tell(t *testing.T, path, section string) string {
 		case section != "delays":
 			text.WriteString(show.Line(f) + "\n")
 		case f.DelayRequest != nil:
-			text.WriteString(asJSON(t, f.DelayRequest.Delay()))
+			text.WriteString(toJSONLine(t, f.DelayRequest.Delay()))
 		}
 		return nil
 	}
 	if strings.HasPrefix(section, "follow") {
-		src := tail(t, path)
+		src := openTail(t, path)
 		require.NoError(t, flow.WalkLive(t.Context(), src, each))
 		return text.String()
 	}
-	require.NoError(t, flow.WalkFinished(t.Context(), opening(path), each))
+	require.NoError(t, flow.WalkFinished(t.Context(), tailOpener(path), each))
 	if section == "stats" {
-		return asJSON(t, stats.Summary())
+		return toJSONLine(t, stats.Summary())
 	}
 	return text.String()
 }
 
-func asJSON(t *testing.T, value any) string {
+// toJSONLine returns value as JSON in one line.
+func toJSONLine(t *testing.T, value any) string {
 	t.Helper()
 	line, err := json.Marshal(value)
 	require.NoError(t, err)
 	return string(line) + "\n"
 }
 
-func opening(path string) func(context.Context) (flow.LineSource, error) {
+// tailOpener returns a function that opens the file at path, as often as it is called.
+func tailOpener(path string) func(context.Context) (flow.LineSource, error) {
 	return func(context.Context) (flow.LineSource, error) { return trace.OpenTail(path, nil) }
 }
 
-func tail(t *testing.T, path string) *trace.Tail {
+// openTail opens a file that does not grow, and closes it when the test ends.
+func openTail(t *testing.T, path string) *trace.Tail {
 	t.Helper()
 	opened, err := trace.OpenTail(path, nil)
 	require.NoError(t, err)

@@ -13,8 +13,8 @@ import (
 	"assay/internal/trace/flow"
 )
 
-// An index of a whole trace knows of each frame what a walk over the trace tells.
-func TestIndexAgreesWithWalk(t *testing.T) {
+// An index of a whole trace has the same frames and requests as WalkFinished.
+func TestIndexAgreesWithWalkFinished(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
@@ -24,10 +24,10 @@ func TestIndexAgreesWithWalk(t *testing.T) {
 			t.Parallel()
 			archive, err := txtar.ParseFile(path)
 			require.NoError(t, err)
-			file := handMade(t, string(archive.Files[0].Data))
+			file := writeTrace(t, string(archive.Files[0].Data))
 			index := flow.NewIndex()
 			var labels []string
-			src := tail(t, file)
+			src := openTail(t, file)
 			_, err = src.Next(t.Context())
 			require.NoError(t, err)
 			for line, err := src.Next(t.Context()); err == nil; line, err = src.Next(t.Context()) {
@@ -35,9 +35,9 @@ func TestIndexAgreesWithWalk(t *testing.T) {
 				labels = append(labels, index.LabelAt(index.EntryCount()))
 			}
 			index.Finish()
-			index.Finish() // which changes nothing
+			index.Finish() // a second call does nothing
 			seq := int64(0)
-			require.NoError(t, flow.WalkFinished(t.Context(), opening(file), func(walked flow.Frame) error {
+			require.NoError(t, flow.WalkFinished(t.Context(), tailOpener(file), func(walked flow.Frame) error {
 				seq++
 				frame := index.FrameAt(seq)
 				want := walked.Record
@@ -59,7 +59,7 @@ func TestIndexAgreesWithWalk(t *testing.T) {
 	}
 }
 
-// FuzzIndex adds what cannot be read, too: each line is an entry.
+// FuzzIndex adds any lines: each must become an entry, even if it cannot be parsed.
 func FuzzIndex(f *testing.F) {
 	f.Add(`{"seq":1,"t_ns":5,"hop":"agent>server","type":"agent_action","action":"a","tx_id":"t","bytes":3,"msg":{}}` + "\n" + `{"seq":2,"hop":"server>agent","type":"agent_action_response","tx_id":"t","msg":{}}`)
 	f.Add(`{"seq":1,"hop":"session","type":"state","msg":{"state":"ready"}}` + "\n{\nnull\n[]")
@@ -86,9 +86,9 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// BenchmarkIndex is a hundred thousand entries, and what they take in memory.
+// BenchmarkIndex measures the time and memory for an index of 100,000 entries.
 func BenchmarkIndex(b *testing.B) {
-	session := &synthetic{frames: 100_009}
+	session := &syntheticTrace{lastSeq: 100_009}
 	var lines [][]byte
 	for line, err := session.Next(b.Context()); err == nil; line, err = session.Next(b.Context()) {
 		lines = append(lines, []byte(string(line)))
@@ -101,11 +101,11 @@ func BenchmarkIndex(b *testing.B) {
 		}
 		b.ReportMetric(float64(index.MemoryBytes()), "B")
 	}
-	before := heap()
+	before := heapBytes()
 	index := flow.NewIndex()
 	for _, line := range lines[1:] {
 		index.AddLine(line)
 	}
-	b.Logf("%d entries: the heap grows by %d, the index says %d", index.EntryCount(), heap()-before, index.MemoryBytes())
+	b.Logf("%d entries: the heap grows by %d, the index says %d", index.EntryCount(), heapBytes()-before, index.MemoryBytes())
 	runtime.KeepAlive(lines)
 }

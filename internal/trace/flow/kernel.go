@@ -1,52 +1,53 @@
 package flow
 
 import (
-	"slices"
-
 	"assay/internal/protocol"
 	"assay/internal/trace"
 )
 
-// joinToKernel is a request on its way to the kernel, or one of the server's own.
-func (f *Joiner) joinToKernel(r trace.Record) *Request {
+// joinToKernel returns the request that r passes on to the kernel, or the server's
+// own request that it begins.
+func (j *Joiner) joinToKernel(r trace.Record) *Request {
 	switch {
 	case r.Type == protocol.TypeRunCell:
-		return f.sendRun(r)
+		return j.sendRun(r)
 	case r.Type == protocol.TypeStopCell:
-		return f.byTxID[r.TxID] // which it is to end
+		return j.byTxID[r.TxID] // which it interrupts
 	case r.TxID == "":
 		return nil
 	}
-	q := f.openRequestAt(r.CauseSeq, KindAction, KindConsoleRequest)
+	q := j.openRequestAt(r.CauseSeq, KindAction, KindConsoleRequest)
 	if q == nil {
-		q = f.openRequest(r, Request{Kind: KindServerRequest})
+		q = j.openRequest(r, Request{Kind: KindServerRequest})
 	}
 	q.Answerer, q.KernelTxID = hopKernel, r.TxID
-	f.byTxID[r.TxID] = q
+	j.byTxID[r.TxID] = q
 	switch {
 	case r.Note != trace.NoteDropped:
 		q.Sent = entryTime(r)
 	case q.Kind == KindServerRequest:
-		f.retireRequest(q, StateFailed)
+		j.retireRequest(q, StateFailed)
 	}
 	return q
 }
 
-// joinFromKernel is a step of a run, or a reply.
-func (f *Joiner) joinFromKernel(r trace.Record) *Request {
+// joinFromKernel returns the run that r starts or ends, or the request that r
+// replies to.
+func (j *Joiner) joinFromKernel(r trace.Record) *Request {
 	switch r.Type {
 	case protocol.TypeStartCell:
-		return f.startRun(r)
+		return j.startRun(r)
 	case protocol.TypeCellResult:
-		return f.endRun(r)
+		return j.endRun(r)
 	default:
-		return f.recordReply(r)
+		return j.recordReply(r)
 	}
 }
 
-// recordReply is what the one who was asked says, in time or not.
-func (f *Joiner) recordReply(r trace.Record) *Request {
-	q := f.byTxID[r.TxID]
+// recordReply records the reply of the kernel or a console to a request: its first
+// one, a late one, or a further one.
+func (j *Joiner) recordReply(r trace.Record) *Request {
+	q := j.byTxID[r.TxID]
 	if q == nil {
 		return nil
 	}
@@ -54,13 +55,13 @@ func (f *Joiner) recordReply(r trace.Record) *Request {
 	switch {
 	case r.Note == "" && first:
 		q.Replied = entryTime(r)
-		f.bySeq[r.Seq] = q
+		j.bySeq[r.Seq] = q
 		if q.Kind == KindServerRequest {
-			f.endRequest(q, StateAnswered, r)
+			j.endRequest(q, StateAnswered, r)
 		}
 	case first && q.Kind == KindServerRequest && !q.hasEnded:
-		q.LateReply = entryTime(r) // whoever wanted to know has given up
-		f.retireRequest(q, StateTimedOut)
+		q.LateReply = entryTime(r) // the server has given up; no other entry says so
+		j.retireRequest(q, StateTimedOut)
 	case r.Note == trace.NoteLate && !q.LateReply.IsSet():
 		q.LateReply = entryTime(r)
 	default:
@@ -69,73 +70,73 @@ func (f *Joiner) recordReply(r trace.Record) *Request {
 	return q
 }
 
-// directionFromConsole begins what a console asks, or is its reply.
-func (f *Joiner) joinFromConsole(r trace.Record) *Request {
-	if r.Note == trace.NoteDropped {
-		return nil
-	}
-	switch r.Type {
-	case protocol.TypeActionResponse:
-		return f.recordReply(r)
-	case protocol.TypeAgentQuery:
-		return f.openRequest(r, Request{Kind: KindQuery, ConsoleID: r.ConsoleID, Answerer: hopAgent})
-	case protocol.TypeRunCell:
-		if f.serverHolds {
-			return nil // which edits the cell, and runs it itself
-		}
-		return f.openRequest(r, Request{Kind: KindRun, ConsoleID: r.ConsoleID, Answerer: hopKernel})
-	case protocol.TypeGlobalsSummary, protocol.TypeReactivitySummary, protocol.TypeDebugState,
-		protocol.TypeExecuteCode, protocol.TypeSetWidgetValue:
-		q := f.openRequest(r, Request{Kind: KindConsoleRequest, ConsoleID: r.ConsoleID, Answerer: hopKernel})
-		f.openByConsole[r.ConsoleID] = append(f.openByConsole[r.ConsoleID], q)
-		return q
-	default:
-		return nil
-	}
+// cellRuns are the runs of one cell that have not ended.
+type cellRuns struct {
+	queue   []*Request // sent to the kernel and not started, oldest first
+	running *Request   // nil: none
 }
 
-// directionToConsole is an action for who holds the notebook, or the answer to what a
-// console has asked.
-func (f *Joiner) joinToConsole(r trace.Record) *Request {
-	switch {
-	case r.Type == protocol.TypeAgentAction:
-		return f.joinToHolder(r)
-	case r.CauseSeq != 0:
-		return f.endConsoleRequest(r)
-	default:
-		return nil
+// runsOfCell returns the runs of a cell, and makes them if there are none.
+func (j *Joiner) runsOfCell(cellID string) *cellRuns {
+	runs := j.runsByCell[cellID]
+	if runs == nil {
+		runs = &cellRuns{}
+		j.runsByCell[cellID] = runs
 	}
+	return runs
 }
 
-func (f *Joiner) joinToHolder(r trace.Record) *Request {
-	q := f.openRequestAt(r.RefSeq, KindAction)
-	if q == nil && r.TxID != "" && r.RefSeq == 0 {
-		q = f.openRequest(r, Request{Kind: KindServerRequest})
-		f.byTxID[r.TxID] = q
-	}
+// sendRun records that a run_cell, of a console or of the server's own document, was
+// sent to the kernel, or was dropped.
+func (j *Joiner) sendRun(r trace.Record) *Request {
+	q := j.openRequestAt(r.RefSeq, KindRun)
 	if q == nil {
-		return nil
+		q = j.openRequest(r, Request{Kind: KindRun, Answerer: hopKernel})
 	}
-	q.Answerer = hopConsole
-	if r.Note != trace.NoteDropped {
-		q.Sent = entryTime(r)
+	if r.Note == trace.NoteDropped {
+		j.retireRequest(q, StateFailed)
+		return q
 	}
+	q.Sent = entryTime(r)
+	runs := j.runsOfCell(r.CellID)
+	runs.queue = append(runs.queue, q)
 	return q
 }
 
-// endConsoleRequest ends what a console has asked. Where the answer is made of a reply
-// to somebody else, it is an earlier one, given to the first who asked so.
-func (f *Joiner) endConsoleRequest(r trace.Record) *Request {
-	q := f.openRequestAt(r.CauseSeq, KindConsoleRequest)
-	if q == nil {
-		of := f.openByConsole[r.ConsoleID]
-		i := slices.IndexFunc(of, func(q *Request) bool { return q.Action == r.Type && q.TxID == r.TxID })
-		if i < 0 {
-			return nil
-		}
-		q = of[i]
-		q.IsStale = true
+// startRun records the start of the cell's oldest run in the queue, or of a run that
+// the kernel begins by itself. A start_cell without a cell says that the kernel is
+// idle.
+func (j *Joiner) startRun(r trace.Record) *Request {
+	if r.CellID == "" {
+		return nil
 	}
-	f.endRequest(q, StateAnswered, r)
+	runs := j.runsOfCell(r.CellID)
+	var q *Request
+	if len(runs.queue) > 0 {
+		q, runs.queue = runs.queue[0], runs.queue[1:]
+	} else {
+		q = j.openRequest(r, Request{Kind: KindRun, Answerer: hopKernel})
+		q.Action, q.Sent = protocol.TypeRunCell, entryTime(r)
+	}
+	if lost := runs.running; lost != nil {
+		j.retireRequest(lost, StateUnanswered)
+	}
+	q.Replied = entryTime(r)
+	runs.running = q
+	return q
+}
+
+// endRun ends the cell's running run.
+func (j *Joiner) endRun(r trace.Record) *Request {
+	runs := j.runsByCell[r.CellID]
+	if runs == nil || runs.running == nil {
+		return nil
+	}
+	q := runs.running
+	runs.running = nil
+	if len(runs.queue) == 0 {
+		delete(j.runsByCell, r.CellID)
+	}
+	j.endRequest(q, StateAnswered, r)
 	return q
 }

@@ -15,40 +15,40 @@ import (
 	"assay/internal/trace"
 )
 
-// LogMessage is the message of the records of [Log]. Their attributes are
-// strings, of which those without a value are left out:
+// LogMessage is the message of the log records of [Log]. Their attributes are strings;
+// empty ones are left out:
 //
-//	direction  "agent→console"; for what happens to the session itself "session"
+//	direction  "agent→console"; "session" for what happens to the session itself
 //	type       of the message
 //	action     of an agent_action; else the status, the state or the peer it is about
 //	tx_id      of a request or its answer
 //	cell_id
-//	status     "error", of an answer or a run that is one
-//	note       what became of it, a [Note]
+//	status     "error", of an answer or a run that failed
+//	note       the entry's [trace.Note]
 //	session
-//	detail     why a peer has ended, or a state was entered
+//	detail     why a peer has ended, or a state was entered; an agent event's text
 const LogMessage = "flow"
 
-// maxLogTextBytes is how much of a text from the wire goes into a record, in bytes.
+// maxLogTextBytes is how much of a text from the wire goes into a log record.
 const maxLogTextBytes = 160
 
-// Log logs what passes in a session, each frame once, until the journal is
-// closed, and then returns nil, or until ctx ends, and then returns its cause.
-// Whoever appends to the journal does not wait for it. A nil log discards.
+// Log logs the messages of a session, each once. It returns nil when the journal is
+// closed and everything is logged, and the cause of ctx if that ends first. It does not
+// delay whoever appends to the journal. A nil log discards.
 //
-// A frame is logged where it comes in, unless it is the server that makes it or
-// has asked for it: then where it goes out. An answer of the kernel is logged
-// where it goes out too, because only there it has the id that was asked with.
-// Who holds the document is "console" or, when it is the server, "notebook",
-// which also stands for the server itself.
+// A frame is logged where it comes in. A frame that the server makes, or has asked the
+// kernel for, is logged where it goes out: only there has an answer of the kernel the
+// id of the request. The holder of the document is "console" or, if the server holds
+// it, "notebook", which also stands for the server itself.
 //
-// Warn is for what was late, dropped, malformed or forged, Debug for text, output
-// and whatever else comes in numbers, Info for the rest.
+// The level is Warn for what was late, dropped, malformed or forged; Debug for text,
+// output and other frames that come in great numbers, dropped pieces of a stream
+// among them; Info for the rest.
 func Log(ctx context.Context, f *trace.Follower, log *slog.Logger) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	flow := &messageLogger{
+	logger := &messageLogger{
 		log: log, sessionID: f.SessionID(), holder: "console",
 		interceptedIDs: map[string]bool{}, serverRequestIDs: map[string]bool{},
 	}
@@ -60,28 +60,28 @@ func Log(ctx context.Context, f *trace.Follower, log *slog.Logger) error {
 		if err != nil {
 			return err
 		}
-		flow.logEntry(ctx, entry)
+		logger.logEntry(ctx, entry)
 	}
 }
 
-// messageLogger logs the entries of one session. It knows of the session what it takes
-// to tell who speaks to whom.
+// messageLogger logs the entries of one session. It keeps what it needs to tell who
+// sends a message to whom.
 type messageLogger struct {
 	log       *slog.Logger
 	sessionID string
-	holder    string // who holds it: "console", or "notebook" for the server
+	holder    string // of the document: "console", or "notebook" for the server
 
-	interceptedIDs   map[string]bool // the agent's actions that wait for the kernel
-	serverRequestIDs map[string]bool // the server's own requests to the kernel
+	interceptedIDs   map[string]bool // tx_ids of the agent's actions that wait for the kernel
+	serverRequestIDs map[string]bool // ids of the server's own requests to the kernel
 }
 
-// logEntry logs an entry, unless it was logged where it came in.
-func (f *messageLogger) logEntry(ctx context.Context, e *trace.Entry) {
+// logEntry logs an entry, unless the frame was logged where it came in.
+func (l *messageLogger) logEntry(ctx context.Context, e *trace.Entry) {
 	if e.Hop == trace.HopSession {
-		f.trackSession(e)
+		l.trackSession(e)
 	}
-	direction, level := f.direction(e), logLevel(e)
-	if direction == "" || !f.log.Enabled(ctx, level) {
+	direction, level := l.direction(e), logLevel(e)
+	if direction == "" || !l.log.Enabled(ctx, level) {
 		return
 	}
 	record := slog.NewRecord(e.WallTime, level, LogMessage, 0)
@@ -94,41 +94,45 @@ func (f *messageLogger) logEntry(ctx context.Context, e *trace.Entry) {
 		{"cell_id", e.CellID},
 		{"status", logStatus(e)},
 		{"note", string(e.Note)},
-		{"session", f.sessionID},
+		{"session", l.sessionID},
 		{"detail", detail},
 	} {
 		if field.value != "" {
 			record.AddAttrs(slog.String(field.name, truncateLogText(field.value)))
 		}
 	}
-	_ = f.log.Handler().Handle(ctx, record) // as slog does: there is nowhere to complain
+	_ = l.log.Handler().Handle(ctx, record) // slog ignores this error too: there is nowhere to report it
 }
 
-// trackSession learns from what happens to the session.
-func (f *messageLogger) trackSession(e *trace.Entry) {
+// trackSession notes who holds the document, and forgets the requests of a peer that
+// has ended.
+func (l *messageLogger) trackSession(e *trace.Entry) {
 	switch {
 	case e.Type == "holder" && parseSessionEvent(e).By == "server":
-		f.holder = "notebook"
+		l.holder = "notebook"
 	case e.Type == "holder":
-		f.holder = "console"
+		l.holder = "console"
 	case e.Type == "peer_ended" && e.Action == "agent":
-		clear(f.interceptedIDs) // nobody is there to be answered
+		clear(l.interceptedIDs)
 	case e.Type == "peer_ended" && e.Action == "kernel":
-		clear(f.serverRequestIDs)
+		clear(l.serverRequestIDs)
 	}
 }
 
-// logLevel is how much an entry matters to somebody who reads along.
+// logLevel returns the level at which an entry is logged.
 func logLevel(e *trace.Entry) slog.Level {
 	switch e.Type {
+	case protocol.TypeAgentStreamStart, protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta,
+		protocol.TypeAgentStreamStop, protocol.TypeAgentStreamComplete:
+		if e.Note == "" || e.Note == trace.NoteDropped { // dropped for a slow console, which gets the whole reply
+			return slog.LevelDebug
+		}
 	case protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeCellWidgets, protocol.TypeRunQueue,
-		protocol.TypeAgentStreamStart, protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta,
-		protocol.TypeAgentStreamStop, protocol.TypeAgentStreamComplete,
 		protocol.TypeAgentHistoryUpdated, protocol.TypeAgentUsageUpdate:
 		if e.Note == "" {
 			return slog.LevelDebug
 		}
-	case protocol.TypeKernelMessage: // a console's own, which is dropped, is no oddity
+	case protocol.TypeKernelMessage: // a console's own is dropped as a rule
 		return slog.LevelDebug
 	}
 	switch {
@@ -141,7 +145,7 @@ func logLevel(e *trace.Entry) slog.Level {
 	}
 }
 
-// sessionEvent is what the entries of the hop "session" have in their bodies.
+// sessionEvent is what the bodies of entries on the hop "session" may have.
 type sessionEvent struct {
 	By       string `json:"by"`
 	State    string `json:"state"`
@@ -152,12 +156,13 @@ type sessionEvent struct {
 	Reason   string `json:"reason"`
 }
 
-func parseSessionEvent(e *trace.Entry) (ev sessionEvent) {
-	_ = json.Unmarshal(e.Body, &ev) // one that is not like that has nothing to tell
-	return ev
+// parseSessionEvent parses the body of an entry. Fields of a wrong type stay empty.
+func parseSessionEvent(e *trace.Entry) (event sessionEvent) {
+	_ = json.Unmarshal(e.Body, &event)
+	return event
 }
 
-// logAction is what an entry is about beside its type, and for what reason.
+// logAction returns the attributes action and detail of an entry.
 func logAction(e *trace.Entry) (action, detail string) {
 	switch {
 	case e.Type == protocol.TypeReady, e.Type == protocol.TypeInit:
@@ -165,23 +170,23 @@ func logAction(e *trace.Entry) (action, detail string) {
 	case e.Type == protocol.TypeAgentStatus:
 		return e.Status, ""
 	case e.Type == protocol.TypeAgentEvent:
-		said := parseAgentEvent(e.Body)
-		return said.Metadata.Type, said.firstLine()
+		event := parseAgentEvent(e.Body)
+		return event.Metadata.Type, event.firstLine()
 	case e.Hop != trace.HopSession:
 		return e.Action, ""
 	}
-	ev := parseSessionEvent(e)
+	event := parseSessionEvent(e)
 	switch {
 	case e.Type != protocol.TypeManagedProcessExit:
-		return cmp.Or(e.Action, ev.State, ev.By), cmp.Or(ev.Cause, ev.Reason)
-	case ev.Signal != "":
-		return ev.Name, "was killed by " + ev.Signal
+		return cmp.Or(e.Action, event.State, event.By), cmp.Or(event.Cause, event.Reason)
+	case event.Signal != "":
+		return event.Name, "was killed by " + event.Signal
 	default:
-		return ev.Name, fmt.Sprintf("exited with status %d", ev.ExitCode)
+		return event.Name, fmt.Sprintf("exited with status %d", event.ExitCode)
 	}
 }
 
-// peerOfHop is who is at the other end of a hop.
+// peerOfHop returns who is at the other end of a hop from the server.
 func peerOfHop(hop trace.Hop) string {
 	from, to, _ := strings.Cut(string(hop), ">")
 	if from == "server" {
@@ -190,6 +195,7 @@ func peerOfHop(hop trace.Hop) string {
 	return from
 }
 
+// logStatus returns the attribute status: an entry's status if it is "error".
 func logStatus(e *trace.Entry) string {
 	if e.Status == protocol.StatusError {
 		return e.Status
@@ -197,7 +203,7 @@ func logStatus(e *trace.Entry) string {
 	return ""
 }
 
-// truncateLogText cuts what somebody else has named, however long a name they gave.
+// truncateLogText cuts a text that is longer than maxLogTextBytes.
 func truncateLogText(text string) string {
 	if len(text) <= maxLogTextBytes {
 		return text

@@ -19,7 +19,8 @@ import (
 	"assay/internal/trace/flow"
 )
 
-func frame(hop trace.Hop, body string) trace.Entry {
+// entryOf returns an entry with this body; one with NoteMalformed if that is no message.
+func entryOf(hop trace.Hop, body string) trace.Entry {
 	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
 	if err != nil {
 		return trace.Entry{Hop: hop, Note: trace.NoteMalformed, Body: []byte(body)}
@@ -27,20 +28,20 @@ func frame(hop trace.Hop, body string) trace.Entry {
 	return trace.Entry{Hop: hop, Envelope: env, Body: []byte(body)}
 }
 
-// noteText is an entry that is more than a frame that comes in.
-func noteText(hop trace.Hop, body string, change func(*trace.Entry)) trace.Entry {
-	entry := frame(hop, body)
+// changedEntry returns an entry with this body, as change leaves it.
+func changedEntry(hop trace.Hop, body string, change func(*trace.Entry)) trace.Entry {
+	entry := entryOf(hop, body)
 	change(&entry)
 	return entry
 }
 
-func by(note trace.Note) func(*trace.Entry) { return func(e *trace.Entry) { e.Note = note } }
-func of(cause int64) func(*trace.Entry)     { return func(e *trace.Entry) { e.CauseSeq = cause } }
-func ref(seq int64) func(*trace.Entry)      { return func(e *trace.Entry) { e.RefSeq = seq } }
+func withNote(note trace.Note) func(*trace.Entry) { return func(e *trace.Entry) { e.Note = note } }
+func withCause(seq int64) func(*trace.Entry)      { return func(e *trace.Entry) { e.CauseSeq = seq } }
+func withRef(seq int64) func(*trace.Entry)        { return func(e *trace.Entry) { e.RefSeq = seq } }
 
-// flowOf is what is logged of entries at a level: a line each, its attributes
-// apart from direction and type as they are named.
-func flowOf(t *testing.T, level slog.Level, entries ...trace.Entry) (lines []string) {
+// logLines returns what Log logs of entries at a level, a line for each record: level,
+// direction, type, and the other attributes with their names.
+func logLines(t *testing.T, level slog.Level, entries ...trace.Entry) (lines []string) {
 	t.Helper()
 	journal := trace.NewJournal("s1")
 	follower := journal.Follow()
@@ -71,16 +72,17 @@ func flowOf(t *testing.T, level slog.Level, entries ...trace.Entry) (lines []str
 }
 
 const (
-	held    = `{"type":"holder","by":"console","conn":1}`
-	ours    = `{"type":"holder","by":"server"}`
-	created = `{"type":"agent_action","action":"create_cell","params":{},"tx_id":"tx_1a2b3c4d5e6f"}`
-	globals = `{"type":"agent_action","action":"request_globals_summary","params":{},"tx_id":"tx_2"}`
-	success = `{"type":"agent_action_response","tx_id":"tx_1a2b3c4d5e6f","status":"success"}`
-	failed  = `{"type":"agent_action_response","tx_id":"tx_2","status":"error","error":"no"}`
+	consoleHolds     = `{"type":"holder","by":"console","conn":1}`
+	serverHolds      = `{"type":"holder","by":"server"}`
+	createCell       = `{"type":"agent_action","action":"create_cell","params":{},"tx_id":"tx_1a2b3c4d5e6f"}`
+	requestGlobals   = `{"type":"agent_action","action":"request_globals_summary","params":{},"tx_id":"tx_2"}`
+	createCellAnswer = `{"type":"agent_action_response","tx_id":"tx_1a2b3c4d5e6f","status":"success"}`
+	globalsError     = `{"type":"agent_action_response","tx_id":"tx_2","status":"error","error":"no"}`
 )
 
-// The directions of EH-9, with a holder and without.
-func TestFlowDirections(t *testing.T) {
+// TestLogDirections checks the direction of each kind of message, with a console and
+// with the server as the holder of the document.
+func TestLogDirections(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		entries []trace.Entry
@@ -88,14 +90,14 @@ func TestFlowDirections(t *testing.T) {
 	}{
 		"a console holds the document": {
 			[]trace.Entry{
-				frame(trace.HopSession, held),
-				frame(trace.AgentToServer, created),
-				noteText(trace.ServerToConsole, created, ref(2)),
-				frame(trace.ConsoleToServer, success),
-				noteText(trace.ServerToAgent, success, ref(4)),
-				frame(trace.ConsoleToServer, `{"type":"agent_query","query":"q","request_id":"r"}`),
-				frame(trace.ConsoleToServer, `{"type":"run_cell","cell_id":"c1","code":"1"}`),
-				noteText(trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`, ref(7)),
+				entryOf(trace.HopSession, consoleHolds),
+				entryOf(trace.AgentToServer, createCell),
+				changedEntry(trace.ServerToConsole, createCell, withRef(2)),
+				entryOf(trace.ConsoleToServer, createCellAnswer),
+				changedEntry(trace.ServerToAgent, createCellAnswer, withRef(4)),
+				entryOf(trace.ConsoleToServer, `{"type":"agent_query","query":"q","request_id":"r"}`),
+				entryOf(trace.ConsoleToServer, `{"type":"run_cell","cell_id":"c1","code":"1"}`),
+				changedEntry(trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`, withRef(7)),
 			},
 			[]string{
 				"INFO session: holder action=console",
@@ -107,13 +109,13 @@ func TestFlowDirections(t *testing.T) {
 		},
 		"the server holds the document": {
 			[]trace.Entry{
-				frame(trace.HopSession, ours),
-				frame(trace.ServerToAgent, `{"type":"agent_query","query":"q","request_id":"r"}`),
-				frame(trace.AgentToServer, created),
-				noteText(trace.HopNotebook, `{"type":"notebook_event","event":"cell_created"}`, func(e *trace.Entry) { e.Action = "cell_created" }),
-				frame(trace.ServerToAgent, success),
-				frame(trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`),
-				frame(trace.ConsoleToServer, `{"type":"notebook_action","action":"edit_cell","params":{"cell_id":"c1"},"tx_id":"v1"}`),
+				entryOf(trace.HopSession, serverHolds),
+				entryOf(trace.ServerToAgent, `{"type":"agent_query","query":"q","request_id":"r"}`),
+				entryOf(trace.AgentToServer, createCell),
+				changedEntry(trace.HopNotebook, `{"type":"notebook_event","event":"cell_created"}`, func(e *trace.Entry) { e.Action = "cell_created" }),
+				entryOf(trace.ServerToAgent, createCellAnswer),
+				entryOf(trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`),
+				entryOf(trace.ConsoleToServer, `{"type":"notebook_action","action":"edit_cell","params":{"cell_id":"c1"},"tx_id":"v1"}`),
 			},
 			[]string{
 				"INFO session: holder action=server",
@@ -127,14 +129,14 @@ func TestFlowDirections(t *testing.T) {
 		},
 		"the kernel answers": {
 			[]trace.Entry{
-				noteText(trace.AgentToServer, globals, by(trace.NoteIntercepted)),
-				noteText(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, of(1)),
-				frame(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`),
-				noteText(trace.ServerToAgent, `{"type":"agent_action_response","tx_id":"tx_2","status":"success"}`, of(3)),
-				frame(trace.ConsoleToServer, `{"type":"globals_summary","agent_tx_id":"mine"}`),
-				noteText(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_2"}`, of(5)),
-				frame(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_2","summary":{}}`),
-				noteText(trace.ServerToConsole, `{"type":"globals_summary","agent_tx_id":"mine","summary":{}}`, of(7)),
+				changedEntry(trace.AgentToServer, requestGlobals, withNote(trace.NoteIntercepted)),
+				changedEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, withCause(1)),
+				entryOf(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`),
+				changedEntry(trace.ServerToAgent, `{"type":"agent_action_response","tx_id":"tx_2","status":"success"}`, withCause(3)),
+				entryOf(trace.ConsoleToServer, `{"type":"globals_summary","agent_tx_id":"mine"}`),
+				changedEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_2"}`, withCause(5)),
+				entryOf(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_2","summary":{}}`),
+				changedEntry(trace.ServerToConsole, `{"type":"globals_summary","agent_tx_id":"mine","summary":{}}`, withCause(7)),
 			},
 			[]string{
 				"INFO agent→kernel: agent_action action=request_globals_summary tx_id=tx_2 note=intercepted",
@@ -145,13 +147,13 @@ func TestFlowDirections(t *testing.T) {
 		},
 		"the kernel does not answer": {
 			[]trace.Entry{
-				frame(trace.HopSession, ours),
-				noteText(trace.AgentToServer, globals, by(trace.NoteIntercepted)),
-				noteText(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, of(2)),
-				noteText(trace.ServerToAgent, failed, by(trace.NoteTimedOut)),
-				noteText(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`, by(trace.NoteLate)),
-				frame(trace.AgentToServer, strings.Replace(created, "tx_1a2b3c4d5e6f", "tx_2", 1)),
-				noteText(trace.ServerToAgent, failed, by(trace.NoteTimedOut)),
+				entryOf(trace.HopSession, serverHolds),
+				changedEntry(trace.AgentToServer, requestGlobals, withNote(trace.NoteIntercepted)),
+				changedEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, withCause(2)),
+				changedEntry(trace.ServerToAgent, globalsError, withNote(trace.NoteTimedOut)),
+				changedEntry(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`, withNote(trace.NoteLate)),
+				entryOf(trace.AgentToServer, strings.Replace(createCell, "tx_1a2b3c4d5e6f", "tx_2", 1)),
+				changedEntry(trace.ServerToAgent, globalsError, withNote(trace.NoteTimedOut)),
 			},
 			[]string{
 				"INFO session: holder action=server",
@@ -164,12 +166,12 @@ func TestFlowDirections(t *testing.T) {
 		},
 		"the server asks": {
 			[]trace.Entry{
-				frame(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`),
-				frame(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`),
-				frame(trace.ServerToConsole, `{"type":"agent_action","action":"get_context","params":{},"tx_id":"eval_2"}`),
-				frame(trace.ConsoleToServer, `{"type":"agent_action_response","tx_id":"eval_2","status":"success"}`),
-				frame(trace.ServerToKernel, `{"type":"stop_cell","agent_tx_id":"eval_3"}`),
-				frame(trace.ServerToConsole, `{"type":"error","data":{"message":"there is no kernel"}}`),
+				entryOf(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`),
+				entryOf(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`),
+				entryOf(trace.ServerToConsole, `{"type":"agent_action","action":"get_context","params":{},"tx_id":"eval_2"}`),
+				entryOf(trace.ConsoleToServer, `{"type":"agent_action_response","tx_id":"eval_2","status":"success"}`),
+				entryOf(trace.ServerToKernel, `{"type":"stop_cell","agent_tx_id":"eval_3"}`),
+				entryOf(trace.ServerToConsole, `{"type":"error","data":{"message":"there is no kernel"}}`),
 			},
 			[]string{
 				"INFO notebook→kernel: globals_summary tx_id=eval_1",
@@ -182,12 +184,12 @@ func TestFlowDirections(t *testing.T) {
 		},
 		"a run": {
 			[]trace.Entry{
-				frame(trace.KernelToServer, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`),
-				noteText(trace.ServerToConsole, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`, ref(1)),
-				noteText(trace.ServerToAgent, `{"type":"kernel_message","message":{}}`, func(e *trace.Entry) { e.CellID, e.Note, e.CauseSeq = "c1", trace.NoteRelayed, 1 }),
-				frame(trace.KernelToServer, `{"type":"kernel_stdio","active_cell":"c1","stream":"stdout","data":"x"}`),
-				frame(trace.KernelToServer, `{"type":"cell_result","cell_id":"c1","run_sequencer":1,"status":"error"}`),
-				noteText(trace.ConsoleToServer, `{"type":"kernel_message","message":{}}`, by(trace.NoteDropped)),
+				entryOf(trace.KernelToServer, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`),
+				changedEntry(trace.ServerToConsole, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`, withRef(1)),
+				changedEntry(trace.ServerToAgent, `{"type":"kernel_message","message":{}}`, func(e *trace.Entry) { e.CellID, e.Note, e.CauseSeq = "c1", trace.NoteRelayed, 1 }),
+				entryOf(trace.KernelToServer, `{"type":"kernel_stdio","active_cell":"c1","stream":"stdout","data":"x"}`),
+				entryOf(trace.KernelToServer, `{"type":"cell_result","cell_id":"c1","run_sequencer":1,"status":"error"}`),
+				changedEntry(trace.ConsoleToServer, `{"type":"kernel_message","message":{}}`, withNote(trace.NoteDropped)),
 			},
 			[]string{
 				"INFO kernel→console: start_cell cell_id=c1",
@@ -199,11 +201,13 @@ func TestFlowDirections(t *testing.T) {
 		},
 		"oddities": {
 			[]trace.Entry{
-				frame(trace.AgentToServer, "no JSON"),
-				noteText(trace.AgentToServer, created, by(trace.NoteTamper)),
-				noteText(trace.ConsoleToServer, success, by(trace.NoteDuplicate)),
-				noteText(trace.KernelToServer, `{"type":"pong","agent_tx_id":"never"}`, by(trace.NoteOrphaned)),
-				noteText(trace.ServerToConsole, `{"type":"kernel_stdio","active_cell":"c1"}`, func(e *trace.Entry) { e.Note, e.RefSeq = trace.NoteDropped, 9 }),
+				entryOf(trace.AgentToServer, "no JSON"),
+				changedEntry(trace.AgentToServer, createCell, withNote(trace.NoteTamper)),
+				changedEntry(trace.ConsoleToServer, createCellAnswer, withNote(trace.NoteDuplicate)),
+				changedEntry(trace.KernelToServer, `{"type":"pong","agent_tx_id":"never"}`, withNote(trace.NoteOrphaned)),
+				changedEntry(trace.ServerToConsole, `{"type":"kernel_stdio","active_cell":"c1"}`, func(e *trace.Entry) { e.Note, e.RefSeq = trace.NoteDropped, 9 }),
+				changedEntry(trace.ServerToConsole, `{"type":"agent_status","status":"done"}`, func(e *trace.Entry) { e.Note, e.RefSeq = trace.NoteDropped, 9 }),
+				changedEntry(trace.ServerToConsole, `{"type":"agent_stream_delta","delta":"x"}`, func(e *trace.Entry) { e.Note, e.RefSeq = trace.NoteDropped, 9 }),
 			},
 			[]string{
 				"WARN agent→console:  note=malformed",
@@ -211,21 +215,23 @@ func TestFlowDirections(t *testing.T) {
 				"WARN console→agent: agent_action_response tx_id=tx_1a2b3c4d5e6f note=duplicate",
 				"WARN kernel→agent: pong tx_id=never note=orphaned",
 				"WARN notebook→console: kernel_stdio cell_id=c1 note=dropped",
+				"WARN agent→console: agent_status action=done note=dropped",
+				"DEBUG agent→console: agent_stream_delta note=dropped",
 			},
 		},
 		"the session": {
 			[]trace.Entry{
-				frame(trace.HopSession, `{"type":"state","state":"starting","cause":""}`),
-				frame(trace.AgentToServer, `{"type":"ready"}`),
-				frame(trace.ServerToKernel, `{"type":"init"}`),
-				frame(trace.ServerToConsole, `{"type":"ready"}`),
-				frame(trace.AgentToServer, `{"type":"agent_status","status":"thinking"}`),
-				frame(trace.AgentToServer, `{"type":"agent_stream_delta","block_index":0,"delta":"x"}`),
-				frame(trace.HopSession, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`),
-				frame(trace.ServerToConsole, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`),
-				frame(trace.HopSession, `{"type":"managed_process_exit","name":"agent","exit_code":3,"signal":""}`),
-				noteText(trace.HopSession, `{"type":"peer_ended","peer":"agent","reason":"EOF"}`, func(e *trace.Entry) { e.Action = "agent" }),
-				frame(trace.HopSession, `{"type":"state","state":"ended","cause":"completed"}`),
+				entryOf(trace.HopSession, `{"type":"state","state":"starting","cause":""}`),
+				entryOf(trace.AgentToServer, `{"type":"ready"}`),
+				entryOf(trace.ServerToKernel, `{"type":"init"}`),
+				entryOf(trace.ServerToConsole, `{"type":"ready"}`),
+				entryOf(trace.AgentToServer, `{"type":"agent_status","status":"thinking"}`),
+				entryOf(trace.AgentToServer, `{"type":"agent_stream_delta","block_index":0,"delta":"x"}`),
+				entryOf(trace.HopSession, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`),
+				entryOf(trace.ServerToConsole, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`),
+				entryOf(trace.HopSession, `{"type":"managed_process_exit","name":"agent","exit_code":3,"signal":""}`),
+				changedEntry(trace.HopSession, `{"type":"peer_ended","peer":"agent","reason":"EOF"}`, func(e *trace.Entry) { e.Action = "agent" }),
+				entryOf(trace.HopSession, `{"type":"state","state":"ended","cause":"completed"}`),
 			},
 			[]string{
 				"INFO session: state action=starting",
@@ -243,34 +249,34 @@ func TestFlowDirections(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, tc.want, flowOf(t, slog.LevelDebug, tc.entries...))
+			require.Equal(t, tc.want, logLines(t, slog.LevelDebug, tc.entries...))
 		})
 	}
 }
 
-func TestFlowLevels(t *testing.T) {
+func TestLogLevels(t *testing.T) {
 	t.Parallel()
 	entries := []trace.Entry{
-		frame(trace.KernelToServer, `{"type":"kernel_stdio","active_cell":"c1"}`),
-		frame(trace.HopSession, ours), // learned from, though it is not logged
-		noteText(trace.ServerToAgent, failed, by(trace.NoteTimedOut)),
+		entryOf(trace.KernelToServer, `{"type":"kernel_stdio","active_cell":"c1"}`),
+		entryOf(trace.HopSession, serverHolds), // not logged, but it says who holds the document
+		changedEntry(trace.ServerToAgent, globalsError, withNote(trace.NoteTimedOut)),
 	}
-	require.Len(t, flowOf(t, slog.LevelInfo, entries...), 2)
+	require.Len(t, logLines(t, slog.LevelInfo, entries...), 2)
 	require.Equal(t, []string{"WARN notebook→agent: agent_action_response tx_id=tx_2 status=error note=timed_out"},
-		flowOf(t, slog.LevelWarn, entries...))
-	require.Empty(t, flowOf(t, slog.LevelError, entries...))
+		logLines(t, slog.LevelWarn, entries...))
+	require.Empty(t, logLines(t, slog.LevelError, entries...))
 }
 
-// However long a name an agent gives to what it asks for, the line is short.
-func TestFlowCutsLongNames(t *testing.T) {
+// A long name, such as an agent may give to an action, is cut.
+func TestLogCutsLongNames(t *testing.T) {
 	t.Parallel()
-	lines := flowOf(t, slog.LevelInfo, frame(trace.AgentToServer, `{"type":"agent_action","action":"`+strings.Repeat("é", 1000)+`"}`))
+	lines := logLines(t, slog.LevelInfo, entryOf(trace.AgentToServer, `{"type":"agent_action","action":"`+strings.Repeat("é", 1000)+`"}`))
 	require.Len(t, lines, 1)
 	require.Less(t, len(lines[0]), 250)
 	require.True(t, strings.HasSuffix(lines[0], "é…"), lines[0])
 }
 
-func TestFlowFollowsUntilTheEnd(t *testing.T) {
+func TestLogRunsUntilJournalIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		journal := trace.NewJournal("s")
@@ -280,7 +286,7 @@ func TestFlowFollowsUntilTheEnd(t *testing.T) {
 		go func() { ended <- flow.Log(t.Context(), follower, nil) }()
 		go func() { gaveUp <- flow.Log(ctx, other, nil) }()
 		synctest.Wait()
-		journal.Append(frame(trace.AgentToServer, created))
+		journal.Append(entryOf(trace.AgentToServer, createCell))
 		cause := errors.New("enough")
 		cancel(cause)
 		require.ErrorIs(t, <-gaveUp, cause)
@@ -289,8 +295,8 @@ func TestFlowFollowsUntilTheEnd(t *testing.T) {
 	})
 }
 
-// What nobody wants to read costs next to nothing.
-func BenchmarkFlowOff(b *testing.B) {
+// BenchmarkLogToDiscardHandler measures what an entry costs that is not logged.
+func BenchmarkLogToDiscardHandler(b *testing.B) {
 	log := slog.New(slog.DiscardHandler)
 	entry := trace.Entry{Hop: trace.KernelToServer, Envelope: protocol.Envelope{Type: protocol.TypeKernelStdio, CellID: "c"}}
 	for b.Loop() {

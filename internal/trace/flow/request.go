@@ -2,108 +2,107 @@ package flow
 
 import "time"
 
-// RequestKind says what a [Request] is.
+// RequestKind says who asks whom in a [Request].
 type RequestKind string
 
-// The kinds.
+// The kinds. The values are those of JSON and of docs/trace.md.
 const (
-	KindAction         RequestKind = "action" // the agent's, answered by agent_action_response
-	KindConsoleRequest RequestKind = "ask"    // a console's to the kernel
-	KindServerRequest  RequestKind = "probe"  // the server's own, to the kernel or to the console that holds the notebook
-	KindRun            RequestKind = "run"    // of a cell: it waits, it runs
-	KindQuery          RequestKind = "query"  // to the agent, up to the agent's next frame
+	KindAction         RequestKind = "action" // an action of the agent, answered by agent_action_response
+	KindConsoleRequest RequestKind = "ask"    // a console's request to the kernel
+	KindServerRequest  RequestKind = "probe"  // the server's own request to the kernel or to the console that holds the document
+	KindRun            RequestKind = "run"    // a run of a cell, from the run_cell to its cell_result
+	KindQuery          RequestKind = "query"  // a query to the agent, up to the agent's next frame
 )
 
-// RequestState is how far a [Request] has come. What is unanswered when the trace ends
-// stays so.
+// RequestState says how a [Request] has ended, if it has.
 type RequestState string
 
-// The states.
+// The states. A request that is unanswered when the trace ends stays so.
 const (
 	StateUnanswered RequestState = "unanswered"
 	StateAnswered   RequestState = "answered"
-	StateTimedOut   RequestState = "timed_out" // the server's error, because a deadline has passed
-	StateFailed     RequestState = "failed"    // the server's error, because who was asked is gone or takes nothing
+	StateTimedOut   RequestState = "timed_out" // the server has answered with an error, as the deadline has passed
+	StateFailed     RequestState = "failed"    // the answerer is gone, or its queue was full; the server may have answered with an error
 )
 
-// Who was asked.
+// Hops of a request: who has it. These are the values of Answerer too.
 const (
-	hopServer   = "server"   // itself: it refuses, or knows the answer
-	hopNotebook = "notebook" // its own document
+	hopServer   = "server"   // the server itself, between two others, or as it refuses the request
+	hopNotebook = "notebook" // the server's own document
 	hopKernel   = "kernel"
-	hopConsole  = "console" // the one that holds the notebook
+	hopConsole  = "console" // the console that holds the document
 	hopAgent    = "agent"
+
+	hopQueue = "queue" // of a run: it waits for the kernel
+	hopRun   = "run"   // of a run: it runs
 )
 
-// Where a run is.
-const (
-	hopQueue = "queue"
-	hopRun   = "run"
-)
-
-// EntryTime is one of the entries that make a request. The zero value is none.
+// EntryTime is number and time of one of the entries that make a request. The zero
+// value means that there is no such entry.
 type EntryTime struct {
 	Seq     int64
 	Elapsed time.Duration // since the trace began
 }
 
-// IsSet tells whether there is such an entry.
-func (m EntryTime) IsSet() bool { return m.Seq != 0 }
+// IsSet reports whether there is such an entry.
+func (t EntryTime) IsSet() bool { return t.Seq != 0 }
 
-// Request is what was asked, on its way:
+// Request is a request and what has become of it so far:
 //
-//	Asked ──server──▶ Sent ──Whom──▶ Replied ──server──▶ Answered
+//	Asked ──server──▶ Sent ──Answerer──▶ Replied ──server──▶ Answered
 //
-// Between the server and its own document nothing is traced, and what the
-// server answers at once is neither sent nor replied to. Of a Run, Replied is
-// its start and Answered its end; what lies before is the queue. A Probe, and a
-// Query of the server, begin with Sent, and the answer to them is the reply.
+// Sent and Replied are not set for a request that the server's own document answers,
+// as frames between it and the server are not in the trace, and for one that the
+// server answers itself. Of a run, Replied is its start and Answered its end; between
+// Sent and Replied it waits in the queue. A server request, and a query of the server,
+// begin with Sent, and end with the reply.
 type Request struct {
 	Kind       RequestKind
 	State      RequestState
-	Action     string // in the asker's words, or the type of the message
-	TxID       string // the asker's; empty: it gave none
-	KernelTxID string // under which the server asked the kernel; empty: it did not
-	CellID     string // the cell it is about, as far as it is known
-	ConsoleID  int    // the console that asked, from 1; 0: none did
-	Answerer   string // notebook, kernel, console, agent, or server for what it answered itself
+	Action     string // the name of the action, or the type of the message
+	TxID       string // the asker's id for it; empty: it gave none
+	KernelTxID string // the id under which the server asked the kernel; empty: it did not
+	CellID     string // the cell that it is about; empty: unknown
+	ConsoleID  int    // the number of the console that asked; 0: none did
+	Answerer   string // notebook, kernel, console, agent, or server for what it answers itself
 
 	Asked, Sent, Replied, Answered EntryTime
 
-	IsStale      bool      // answered with what the kernel had said before
-	LateReply    EntryTime // a reply that came when it was too late
-	ExtraReplies int       // further ones, dropped as duplicates
+	IsStale      bool      // answered with what the kernel had replied before
+	LateReply    EntryTime // a reply after the request had ended
+	ExtraReplies int       // further replies, which were dropped as duplicates
 
-	hasEnded  bool // it has ended: only late and further replies can come
-	isSettled bool // nothing can come
+	hasEnded  bool // only late and extra replies can come
+	isSettled bool // no reply can come
 }
 
-// HopTime is a stretch of a request's way and what it took.
+// HopTime is how long a request was at one hop.
 type HopTime struct {
-	Hop  string // server, kernel, console, notebook or agent; of a run queue or run
+	Hop  string // server, kernel, console, notebook or agent; of a run also queue or run
 	Took time.Duration
 }
 
-// HopTimes is the way so far, in order.
+// HopTimes returns how long the request was at each hop so far, in order.
 func (r *Request) HopTimes() []HopTime {
-	var legs []HopTime
-	from, at := r.Asked, 0
-	for i, mark := range []EntryTime{r.Sent, r.Replied, r.Answered} {
-		if !mark.IsSet() {
+	var times []HopTime
+	from, fromIndex := r.Asked, 0
+	for i, to := range []EntryTime{r.Sent, r.Replied, r.Answered} {
+		if !to.IsSet() {
 			continue
 		}
-		if mark.Seq != from.Seq {
-			legs = append(legs, HopTime{Hop: r.hopName(at, i+1), Took: mark.Elapsed - from.Elapsed})
+		if to.Seq != from.Seq {
+			times = append(times, HopTime{Hop: r.hopName(fromIndex, i+1), Took: to.Elapsed - from.Elapsed})
 		}
-		from, at = mark, i+1
+		from, fromIndex = to, i+1
 	}
-	return legs
+	return times
 }
 
-// hopName names the way from one of the four marks to a later one.
+// hopName returns the name of the hop between two of Asked, Sent, Replied and
+// Answered, counted from 0.
 func (r *Request) hopName(from, to int) string {
 	if from == 0 && to > 1 {
-		return r.Answerer // it was never sent, as far as the trace tells
+		return r.Answerer // it was not sent, or the trace does not say so
 	}
 	names := [...]string{hopServer, r.Answerer, hopServer}
 	if r.Kind == KindRun {
@@ -112,14 +111,15 @@ func (r *Request) hopName(from, to int) string {
 	return names[from]
 }
 
-// TotalTime is how long the asker waited; false: it still does, or nothing tells.
+// TotalTime returns how long the asker waited; false if it still waits, or if no
+// entry says when it stopped.
 func (r *Request) TotalTime() (time.Duration, bool) {
 	end := r.endedAt()
 	return end.Elapsed - r.Asked.Elapsed, end.IsSet()
 }
 
-// endedAt is the entry that ended it. Of a Probe that was given up, whose asker
-// is no peer, that is the reply which came too late.
+// endedAt returns the entry that ended the request. If a server request has timed out
+// that is the late reply, as no other entry says so.
 func (r *Request) endedAt() EntryTime {
 	if !r.Answered.IsSet() && r.State == StateTimedOut {
 		return r.LateReply
@@ -127,8 +127,8 @@ func (r *Request) endedAt() EntryTime {
 	return r.Answered
 }
 
-// SlowestHop names the hop that took longest, or the one at which an answer was
-// waited for in vain.
+// SlowestHop returns the hop at which the request was longest; for one that was not
+// answered, the hop at which it waits or has waited in vain.
 func (r *Request) SlowestHop() string {
 	switch r.State {
 	case StateTimedOut, StateFailed:
@@ -138,14 +138,15 @@ func (r *Request) SlowestHop() string {
 	default:
 	}
 	slowest := HopTime{Hop: hopServer}
-	for _, leg := range r.HopTimes() {
-		if leg.Took > slowest.Took {
-			slowest = leg
+	for _, hop := range r.HopTimes() {
+		if hop.Took > slowest.Took {
+			slowest = hop
 		}
 	}
 	return slowest.Hop
 }
 
+// waitingHop returns the hop at which an unanswered request is.
 func (r *Request) waitingHop() string {
 	switch {
 	case r.Replied.IsSet():
@@ -157,9 +158,9 @@ func (r *Request) waitingHop() string {
 	}
 }
 
-// Lateness is how long after the deadline, or after an answer that was given
-// without it, the reply came; false: none came late. Of a Probe it counts from
-// its beginning.
+// Lateness returns how long after the answer, such as the error of a timeout, the
+// late reply came; for a server request, which has no such entry, how long after it
+// was asked. false: there is no late reply.
 func (r *Request) Lateness() (time.Duration, bool) {
 	since := r.Answered
 	if !since.IsSet() {
@@ -168,5 +169,5 @@ func (r *Request) Lateness() (time.Duration, bool) {
 	return r.LateReply.Elapsed - since.Elapsed, r.LateReply.IsSet()
 }
 
-// HasUnexpectedReply tells whether a reply was late or came twice.
+// HasUnexpectedReply reports whether a reply came late or more than once.
 func (r *Request) HasUnexpectedReply() bool { return r.LateReply.IsSet() || r.ExtraReplies > 0 }

@@ -9,38 +9,45 @@ import (
 	"assay/internal/trace"
 )
 
-// maxStatsRows is how many actions are counted apart. An agent can name any number:
-// what comes after that is counted as "other".
+// maxStatsRows is how many pairs of kind and action are counted separately, as an
+// agent can invent any number of actions. Further ones are counted as "other".
 const maxStatsRows = 1000
 
-// Stats is what a trace, or a part of it, comes to. It keeps 8 bytes a request.
-// The zero value is empty and ready. It is for one goroutine.
+// Stats counts the frames and requests of a trace, or of a part of it, and their
+// delays. It takes 8 bytes a request. The zero value is empty and ready to use. It is
+// for one goroutine.
 type Stats struct {
 	frameCount int
 	noteCounts map[trace.Note]int
 	rows       map[statsKey]*statsRow
 }
 
+// statsKey is a row of the statistics.
 type statsKey struct {
 	kind   RequestKind
 	action string
 }
 
+// statsRow counts the requests of one kind and action.
 type statsRow struct {
-	samples                      []sample
-	count                        int
+	samples                      []sample // of those with a total time
+	count                        int      // all of them
 	timedOut, failed, unanswered int
 }
 
-// sample is how long a request took, in nanoseconds, above the number of the hop
-// that took longest: in this order samples are sorted by time.
+// sample is how long a request took, in nanoseconds, shifted left by hopBits, and in
+// the low bits the index in hopNames of its slowest hop. Sorted samples are sorted by
+// time.
 type sample int64
 
 const (
-	hopBits       = 3
+	hopBits = 3
+
+	// maxSampleTime is the longest time that a sample holds; a longer one is cut.
 	maxSampleTime = time.Duration(1<<(63-hopBits) - 1)
 )
 
+// hopNames returns the names of all hops of requests.
 func hopNames() []string {
 	return []string{hopServer, hopNotebook, hopKernel, hopConsole, hopAgent, hopQueue, hopRun}
 }
@@ -53,7 +60,7 @@ func newSample(took time.Duration, hop string) sample {
 func (s sample) took() time.Duration { return time.Duration(s >> hopBits) }
 func (s sample) hop() string         { return hopNames()[s&(1<<hopBits-1)] }
 
-// AddFrame counts a frame, and the request whose delay is told with it.
+// AddFrame counts a frame, and the request whose delay is given with it.
 func (s *Stats) AddFrame(f Frame) {
 	if s.rows == nil {
 		s.noteCounts, s.rows = map[trace.Note]int{}, map[statsKey]*statsRow{}
@@ -67,6 +74,7 @@ func (s *Stats) AddFrame(f Frame) {
 	}
 }
 
+// row returns the row that a request is counted in.
 func (s *Stats) row(q *Request) *statsRow {
 	key := statsKey{q.Kind, printable(q.Action, maxShownNameRunes)}
 	row := s.rows[key]
@@ -81,6 +89,7 @@ func (s *Stats) row(q *Request) *statsRow {
 	return row
 }
 
+// add counts a request.
 func (r *statsRow) add(q *Request) {
 	r.count++
 	switch q.State {
@@ -97,16 +106,16 @@ func (r *statsRow) add(q *Request) {
 	}
 }
 
-// Summary is what [Stats] has counted.
+// Summary is the result of [Stats].
 type Summary struct {
 	Frames  int                `json:"frames"`
 	Actions []ActionSummary    `json:"actions"` // by kind, then by name
 	Notes   map[trace.Note]int `json:"notes"`
 }
 
-// ActionSummary sums up the requests of a kind and an action. Percentiles, by
-// nearest rank, and the most are of those that were answered, with an error
-// too, in milliseconds; without any they are null.
+// ActionSummary sums up the requests of one kind and action. Percentiles (by nearest
+// rank) and the maximum are in milliseconds, over the requests that were answered,
+// with an error too; null if there are none.
 type ActionSummary struct {
 	Kind       RequestKind `json:"kind"`
 	Action     string      `json:"action"`
@@ -114,13 +123,13 @@ type ActionSummary struct {
 	P50MS      *float64    `json:"p50_ms"`
 	P99MS      *float64    `json:"p99_ms"`
 	MaxMS      *float64    `json:"max_ms"`
-	P99Hop     string      `json:"p99_hop"` // which took longest of the one at p99
+	P99Hop     string      `json:"p99_hop"` // the slowest hop of the request at p99
 	TimedOut   int         `json:"timed_out"`
 	Failed     int         `json:"failed"`
 	Unanswered int         `json:"unanswered"`
 }
 
-// Summary sums up what was added so far.
+// Summary returns what was counted so far, by kind and then by action.
 func (s *Stats) Summary() Summary {
 	sum := Summary{Frames: s.frameCount, Actions: []ActionSummary{}, Notes: map[trace.Note]int{}}
 	maps.Copy(sum.Notes, s.noteCounts)
@@ -133,6 +142,7 @@ func (s *Stats) Summary() Summary {
 	return sum
 }
 
+// summary returns what the row has counted; key is its own.
 func (r *statsRow) summary(key statsKey) ActionSummary {
 	sum := ActionSummary{
 		Kind: key.kind, Action: key.action, Count: r.count,
@@ -149,7 +159,8 @@ func (r *statsRow) summary(key statsKey) ActionSummary {
 	return sum
 }
 
-// percentile is the smallest sample that p of a hundred are not above.
+// percentile returns the smallest sample that at least p of a hundred samples do not
+// exceed. The samples are sorted, and there is at least one.
 func (r *statsRow) percentile(p int) sample {
 	return r.samples[(len(r.samples)*p+99)/100-1]
 }

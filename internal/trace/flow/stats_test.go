@@ -11,25 +11,25 @@ import (
 	"assay/internal/trace/flow"
 )
 
-// answered is the frame of an action that took so long at a hop.
-func answered(action, whom string, took time.Duration) flow.Frame {
+// answeredFrame returns the frame of an action that answerer took so long to answer.
+func answeredFrame(action, answerer string, took time.Duration) flow.Frame {
 	return flow.Frame{DelayRequest: &flow.Request{
-		Kind: flow.KindAction, State: flow.StateAnswered, Action: action, Answerer: whom,
+		Kind: flow.KindAction, State: flow.StateAnswered, Action: action, Answerer: answerer,
 		Asked: flow.EntryTime{Seq: 1}, Answered: flow.EntryTime{Seq: 2, Elapsed: took},
 	}}
 }
 
-// Percentiles are by nearest rank, and the hop is that of the very request.
+// Percentiles are by nearest rank, and P99Hop is of the request at that rank.
 func TestStatsPercentiles(t *testing.T) {
 	t.Parallel()
 	var stats flow.Stats
 	require.Equal(t, flow.Summary{Actions: []flow.ActionSummary{}, Notes: map[trace.Note]int{}}, stats.Summary())
 	for i := 100; i > 0; i-- {
-		whom := "notebook"
+		answerer := "notebook"
 		if i == 99 {
-			whom = "console"
+			answerer = "console"
 		}
-		stats.AddFrame(answered("get_context", whom, time.Duration(i)*time.Millisecond))
+		stats.AddFrame(answeredFrame("get_context", answerer, time.Duration(i)*time.Millisecond))
 	}
 	row := stats.Summary().Actions[0]
 	require.Equal(t, 100, row.Count)
@@ -39,12 +39,13 @@ func TestStatsPercentiles(t *testing.T) {
 	require.Equal(t, "console", row.P99Hop)
 }
 
-// An agent that invents actions does not fill the memory.
-func TestStatsAreBounded(t *testing.T) {
+// Actions beyond the maximum number of rows are counted as "other", so that an agent
+// that invents actions does not fill the memory.
+func TestStatsRowsAreBounded(t *testing.T) {
 	t.Parallel()
 	var stats flow.Stats
 	for i := range 3000 {
-		stats.AddFrame(answered(fmt.Sprintf("action_%d", i), "server", 0))
+		stats.AddFrame(answeredFrame(fmt.Sprintf("action_%d", i), "server", 0))
 	}
 	sum := stats.Summary()
 	require.Len(t, sum.Actions, 1001)

@@ -11,48 +11,49 @@ import (
 	"assay/internal/trace"
 )
 
-// LineSource yields the lines of a trace, the header first, each good until the
-// next call, and after the last one io.EOF. A [Tail] is one, and so is what a
-// server sends of a live session.
+// LineSource yields the lines of a trace, the header first, and io.EOF after the last.
+// A line may be used until the next call of Next. A [trace.Tail] is a LineSource, and
+// so is what a server sends of a live session.
 type LineSource interface {
 	Next(ctx context.Context) ([]byte, error)
 	Close() error
 }
 
-// Frame is an entry and the requests that it is part of.
+// Frame is an entry of a trace and the requests that it is part of.
 type Frame struct {
-	Line     []byte       // as it stands in the trace, good while the frame is looked at
-	Record   trace.Record // without Msg, but for the hop "session" and agent_event
+	Line     []byte       // as the trace has it; may be used until the callback that got the frame returns
+	Record   trace.Record // Message is set only for the hop "session" and agent_event
 	Requests []*Request
 
-	// Delay is the request whose delay is told with this frame: of each
-	// request one frame has it. nil: there is nothing to tell here.
+	// DelayRequest is the request whose delay is shown with this frame; exactly one
+	// frame of a request has it. nil: none.
 	DelayRequest *Request
 }
 
-// WalkFinished calls each with every frame of a trace that is over, or is read as if it
-// were, until it returns an error, which Walk then returns. What a frame is part
-// of is known to its end, and the delay is told with a request's first frame:
-// for that open is called twice, and the second source is read ahead of the
-// first, as far as needed. In memory are requests only, those between the two:
-// as many as are asked while one waits, and the 4,096 that a [Joiner] remembers.
+// WalkFinished calls each with every frame of a trace that is over, or is read as if
+// it were. Requests are as they have ended, and their delay is shown with their first
+// frame. It stops at the first error, of a source or of each, and returns it.
+//
+// It calls open twice: the second source is read ahead of the first, as far as needed
+// to know how requests end. In memory are only the requests between the two: those
+// that are asked while one waits, and the 4,096 that a [Joiner] keeps.
 func WalkFinished(ctx context.Context, open func(context.Context) (LineSource, error), each func(Frame) error) error {
-	here, err := openRecords(ctx, open)
+	reader, err := openRecords(ctx, open)
 	if err != nil {
 		return err
 	}
-	defer here.source.Close()
+	defer reader.source.Close()
 	ahead, err := openRecords(ctx, open)
 	if err != nil {
 		return err
 	}
 	defer ahead.source.Close()
-	known := newLookahead(ahead)
-	flow := NewJoiner(known.forget)
-	return here.forEach(ctx, func(line []byte, r trace.Record) error {
+	lookahead := newLookahead(ahead)
+	joiner := NewJoiner(lookahead.forget)
+	return reader.forEach(ctx, func(line []byte, r trace.Record) error {
 		frame := Frame{Line: line, Record: r}
-		for _, q := range flow.Add(r) {
-			q, err := known.resultOf(ctx, q)
+		for _, q := range joiner.Add(r) {
+			q, err := lookahead.resultOf(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -65,17 +66,18 @@ func WalkFinished(ctx context.Context, open func(context.Context) (LineSource, e
 	})
 }
 
-// WalkLive calls each with every frame as it comes, until the source ends, or
-// each returns an error, which Follow then returns. Requests are known as far as
-// they have come, and the delay is told with the answer. Follow closes nothing.
-func WalkLive(ctx context.Context, src LineSource, each func(Frame) error) error {
-	from := &recordReader{source: src}
-	if err := from.readHeader(ctx); err != nil {
+// WalkLive calls each with every frame as it comes, until the source ends. Requests
+// are as they have come so far, and their delay is shown with the answer. It stops at
+// the first error, of the source or of each, and returns it. It does not close the
+// source.
+func WalkLive(ctx context.Context, source LineSource, each func(Frame) error) error {
+	reader := &recordReader{source: source}
+	if err := reader.readHeader(ctx); err != nil {
 		return err
 	}
-	flow := NewJoiner(nil)
-	return from.forEach(ctx, func(line []byte, r trace.Record) error {
-		frame := Frame{Line: line, Record: r, Requests: flow.Add(r)}
+	joiner := NewJoiner(nil)
+	return reader.forEach(ctx, func(line []byte, r trace.Record) error {
+		frame := Frame{Line: line, Record: r, Requests: joiner.Add(r)}
 		for _, q := range frame.Requests {
 			if q.endedAt().Seq == r.Seq {
 				frame.DelayRequest = q
@@ -85,86 +87,88 @@ func WalkLive(ctx context.Context, src LineSource, each func(Frame) error) error
 	})
 }
 
-// lookahead knows how requests end, by reading ahead.
+// lookahead finds out how requests end, by reading ahead.
 type lookahead struct {
 	reader          *recordReader
 	joiner          *Joiner
-	endedByFirstSeq map[int64]*Request // by the entry that began them
-	atEnd           bool
+	endedByFirstSeq map[int64]*Request // settled requests, by the number of their first entry
+	atEnd           bool               // the reader has no more
 }
 
-func newLookahead(ahead *recordReader) *lookahead {
-	f := &lookahead{reader: ahead, endedByFirstSeq: map[int64]*Request{}}
-	f.joiner = NewJoiner(func(q *Request) { f.endedByFirstSeq[q.Asked.Seq] = q })
-	return f
+func newLookahead(reader *recordReader) *lookahead {
+	l := &lookahead{reader: reader, endedByFirstSeq: map[int64]*Request{}}
+	l.joiner = NewJoiner(func(q *Request) { l.endedByFirstSeq[q.Asked.Seq] = q })
+	return l
 }
 
-// resultOf returns q as it will have ended.
-func (f *lookahead) resultOf(ctx context.Context, q *Request) (*Request, error) {
+// resultOf returns the request that begins with q's first entry, as it is when it is
+// settled.
+func (l *lookahead) resultOf(ctx context.Context, q *Request) (*Request, error) {
 	for {
-		if end := f.endedByFirstSeq[q.Asked.Seq]; end != nil {
-			return end, nil
+		if settled := l.endedByFirstSeq[q.Asked.Seq]; settled != nil {
+			return settled, nil
 		}
-		if f.atEnd {
+		if l.atEnd {
 			return q, nil
 		}
-		_, r, err := f.reader.next(ctx)
+		_, r, err := l.reader.next(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
-			f.atEnd = true
-			f.joiner.Finish()
+			l.atEnd = true
+			l.joiner.Finish()
 		case err != nil:
 			return nil, err
 		default:
-			f.joiner.Add(r)
+			l.joiner.Add(r)
 		}
 	}
 }
 
 // forget forgets a request of which no further frame will be shown.
-func (f *lookahead) forget(q *Request) { delete(f.endedByFirstSeq, q.Asked.Seq) }
+func (l *lookahead) forget(q *Request) { delete(l.endedByFirstSeq, q.Asked.Seq) }
 
-// recordReader reads entries from a source.
+// recordReader reads records from a source.
 type recordReader struct {
 	source     LineSource
-	lineNumber int // the number of the last one, from 1
+	lineNumber int // of the line that was read last, from 1
 }
 
 // openRecords opens a source and reads its header.
 func openRecords(ctx context.Context, open func(context.Context) (LineSource, error)) (*recordReader, error) {
-	src, err := open(ctx)
+	source, err := open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e := &recordReader{source: src}
-	if err := e.readHeader(ctx); err != nil {
-		return nil, errors.Join(err, src.Close())
+	reader := &recordReader{source: source}
+	if err := reader.readHeader(ctx); err != nil {
+		return nil, errors.Join(err, source.Close())
 	}
-	return e, nil
+	return reader, nil
 }
 
-func (e *recordReader) readHeader(ctx context.Context) error {
-	line, err := e.source.Next(ctx)
+// readHeader reads the first line. It returns [trace.ErrNotTrace] if that is no header.
+func (r *recordReader) readHeader(ctx context.Context) error {
+	line, err := r.source.Next(ctx)
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: it has no first line", trace.ErrNotTrace)
 	}
 	if err != nil {
 		return err
 	}
-	e.lineNumber = 1
+	r.lineNumber = 1
 	_, err = trace.ParseHeader(line)
 	return err
 }
 
-// forEach calls f with every entry.
-func (e *recordReader) forEach(ctx context.Context, f func(line []byte, r trace.Record) error) error {
+// forEach calls f with every record, until the source ends or f returns an error.
+func (r *recordReader) forEach(ctx context.Context, f func(line []byte, record trace.Record) error) error {
 	for {
-		line, r, err := e.next(ctx)
+		line, record, err := r.next(ctx)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil {
-			err = f(line, r)
+			err = f(line, record)
 		}
 		if err != nil {
 			return err
@@ -172,21 +176,23 @@ func (e *recordReader) forEach(ctx context.Context, f func(line []byte, r trace.
 	}
 }
 
-func (e *recordReader) next(ctx context.Context) (line []byte, r trace.Record, err error) {
-	line, err = e.source.Next(ctx)
+// next returns the next record and its line; [trace.ErrNotTrace] if the line cannot be
+// parsed.
+func (r *recordReader) next(ctx context.Context) (line []byte, record trace.Record, err error) {
+	line, err = r.source.Next(ctx)
 	if err != nil {
-		return nil, r, err
+		return nil, record, err
 	}
-	e.lineNumber++
-	if r, err = parseOutline(line); err != nil {
-		return nil, r, fmt.Errorf("line %d: %w: %w", e.lineNumber, trace.ErrNotTrace, err)
+	r.lineNumber++
+	if record, err = parseOutline(line); err != nil {
+		return nil, record, fmt.Errorf("line %d: %w: %w", r.lineNumber, trace.ErrNotTrace, err)
 	}
-	return line, r, nil
+	return line, record, nil
 }
 
-// parseOutline reads a line without its message, which is most of the line and
-// comes last. Only entries about the session, which are short, and agent events,
-// whose text is shown, are read with their message.
+// parseOutline parses a line without its message, which is most of the line and comes
+// last. Only entries about the session, which are short, and agent events, whose text
+// is shown, are parsed with their message.
 func parseOutline(line []byte) (r trace.Record, err error) {
 	outline := trace.LineWithoutMessage(line)
 	has := func(member string) bool { return bytes.Contains(outline, []byte(member)) }

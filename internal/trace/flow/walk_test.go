@@ -19,15 +19,17 @@ import (
 	"assay/internal/trace/flow"
 )
 
-// synthetic is a session of so many frames: actions of the notebook and of the
-// kernel, a run now and then, ids and cells that never come again; the kernel
-// leaves every hundredth request unanswered until its deadline.
-type synthetic struct{ frames, next int64 }
+// syntheticTrace makes a trace of lastSeq entries: actions on the notebook and for the
+// kernel, and runs, whose ids and cells do not repeat. Every hundredth request to the
+// kernel times out.
+type syntheticTrace struct{ lastSeq, seq int64 }
 
-func (s *synthetic) record() trace.Record {
-	s.next++
-	n, step := s.next/10, s.next%10
-	r := trace.Record{Seq: s.next, ElapsedNS: s.next * 1000, BodyBytes: 100}
+// record returns the next record.
+
+func (s *syntheticTrace) record() trace.Record {
+	s.seq++
+	n, step := s.seq/10, s.seq%10
+	r := trace.Record{Seq: s.seq, ElapsedNS: s.seq * 1000, BodyBytes: 100}
 	tx, kernel, cell := fmt.Sprintf("tx_%012x", n), fmt.Sprintf("eval_%012x", n), fmt.Sprintf("cell-%d", n)
 	set := func(hop trace.Hop, kind, action, tx, cell string, cause int64, note trace.Note) {
 		r.Hop, r.Type, r.Action, r.TxID, r.CellID, r.CauseSeq, r.Note = hop, kind, action, tx, cell, cause, note
@@ -64,13 +66,13 @@ func (s *synthetic) record() trace.Record {
 	return r
 }
 
-// Next makes a source of it.
-func (s *synthetic) Next(context.Context) ([]byte, error) {
-	if s.next == 0 {
-		s.next = 9 // so that seq and step agree
-		return bytes.TrimSpace([]byte(header)), nil
+// Next returns the next line. With it a syntheticTrace is a LineSource.
+func (s *syntheticTrace) Next(context.Context) ([]byte, error) {
+	if s.seq == 0 {
+		s.seq = 9 // entries come in groups of ten, the first of which has a number that 10 divides
+		return bytes.TrimSpace([]byte(headerLine)), nil
 	}
-	if s.next >= s.frames {
+	if s.seq >= s.lastSeq {
 		return nil, io.EOF
 	}
 	r := s.record()
@@ -78,26 +80,27 @@ func (s *synthetic) Next(context.Context) ([]byte, error) {
 		r.Seq, r.ElapsedNS, r.Hop, r.Type, r.Action, r.TxID, r.CellID, r.BodyBytes, r.Note, r.CauseSeq, r.Type), nil
 }
 
-func (s *synthetic) Close() error { return nil }
+func (s *syntheticTrace) Close() error { return nil }
 
-func heap() uint64 {
+func heapBytes() uint64 {
 	runtime.GC()
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
 }
 
-// A million frames leave no more behind than the samples of their requests.
+// A Joiner and Stats over a million frames take no more memory than the samples of
+// their requests.
 //
 //nolint:paralleltest // it measures the heap
-func TestMillionFrames(t *testing.T) {
+func TestJoinerMemoryIsBounded(t *testing.T) {
 	const frames, most = 1_000_000, 64 << 20
-	before := heap()
-	session := &synthetic{frames: frames}
+	before := heapBytes()
+	session := &syntheticTrace{lastSeq: frames}
 	var stats flow.Stats
 	settled := 0
 	joiner := flow.NewJoiner(func(*flow.Request) { settled++ })
-	for session.next < frames {
+	for session.seq < frames {
 		record := session.record()
 		frame := flow.Frame{Record: record, Requests: joiner.Add(record)}
 		for _, q := range frame.Requests {
@@ -107,7 +110,7 @@ func TestMillionFrames(t *testing.T) {
 		}
 		stats.AddFrame(frame)
 		if record.Seq%(frames/4) == 0 {
-			require.Less(t, int64(heap())-int64(before), int64(most))
+			require.Less(t, int64(heapBytes())-int64(before), int64(most))
 		}
 	}
 	joiner.Finish()
@@ -124,13 +127,13 @@ func TestMillionFrames(t *testing.T) {
 	runtime.KeepAlive(&stats)
 }
 
-// Walk holds what lies between its two readers, not the trace.
+// WalkFinished holds the requests between its two readers, not the whole trace.
 //
 //nolint:paralleltest // it measures the heap
-func TestWalkHoldsLittle(t *testing.T) {
+func TestWalkFinishedMemoryIsBounded(t *testing.T) {
 	const frames, most = 60_000, 16 << 20
-	before := heap()
-	open := func(context.Context) (flow.LineSource, error) { return &synthetic{frames: frames}, nil }
+	before := heapBytes()
+	open := func(context.Context) (flow.LineSource, error) { return &syntheticTrace{lastSeq: frames}, nil }
 	n, delays := 0, 0
 	require.NoError(t, flow.WalkFinished(t.Context(), open, func(f flow.Frame) error {
 		n++
@@ -138,7 +141,7 @@ func TestWalkHoldsLittle(t *testing.T) {
 			delays++
 		}
 		if n%20_000 == 0 {
-			require.Less(t, int64(heap())-int64(before), int64(most))
+			require.Less(t, int64(heapBytes())-int64(before), int64(most))
 		}
 		return nil
 	}))
@@ -146,16 +149,16 @@ func TestWalkHoldsLittle(t *testing.T) {
 	require.InDelta(t, 3*frames/10, delays, 3)
 }
 
-// A request that is answered at the very end is known from its first line on,
-// and an error of the one who looks ends the walk.
-func TestWalkLooksAhead(t *testing.T) {
+// WalkFinished shows with a request's first frame how the request ends, even if that is
+// the last entry. An error of the callback ends the walk.
+func TestWalkFinishedKnowsHowRequestsEnd(t *testing.T) {
 	t.Parallel()
-	path := handMade(t, `
+	path := writeTrace(t, `
 		0   session holder msg={"by":"server"}
 		1   agent>server agent_action action=get_context tx_id=tx_1
 		999 server>agent agent_action_response tx_id=tx_1`)
 	enough := errors.New("enough")
-	err := flow.WalkFinished(t.Context(), opening(path), func(f flow.Frame) error {
+	err := flow.WalkFinished(t.Context(), tailOpener(path), func(f flow.Frame) error {
 		if f.DelayRequest == nil {
 			return nil
 		}
@@ -166,39 +169,39 @@ func TestWalkLooksAhead(t *testing.T) {
 	require.ErrorIs(t, err, enough)
 }
 
-func TestWalkFaults(t *testing.T) {
+func TestWalkRefusesOtherFiles(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ in, want string }{
 		"empty":        {"", "not a trace: it has no first line"},
 		"another file": {"PK\x03\x04\n", "not a trace: invalid character 'P'"},
-		"no entry":     {header + "{\"seq\":1,\"msg\":1}\nhello\n", "line 3: not a trace"},
-		"cut entry":    {header + "{\"seq\":1,\"msg\":{\n{}\n", "line 2: not a trace: it does not end"},
+		"no entry":     {headerLine + "{\"seq\":1,\"msg\":1}\nhello\n", "line 3: not a trace"},
+		"cut entry":    {headerLine + "{\"seq\":1,\"msg\":{\n{}\n", "line 2: not a trace: it does not end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "trace.jsonl")
 			require.NoError(t, os.WriteFile(path, []byte(tc.in), 0o600))
 			nothing := func(flow.Frame) error { return nil }
-			err := flow.WalkFinished(t.Context(), opening(path), nothing)
+			err := flow.WalkFinished(t.Context(), tailOpener(path), nothing)
 			require.ErrorIs(t, err, trace.ErrNotTrace)
 			require.ErrorContains(t, err, tc.want)
-			require.ErrorContains(t, flow.WalkLive(t.Context(), tail(t, path), nothing), tc.want)
+			require.ErrorContains(t, flow.WalkLive(t.Context(), openTail(t, path), nothing), tc.want)
 		})
 	}
 	_, err := os.Stat("nowhere")
-	require.ErrorIs(t, flow.WalkFinished(t.Context(), opening("nowhere"), nil), errors.Unwrap(err))
+	require.ErrorIs(t, flow.WalkFinished(t.Context(), tailOpener("nowhere"), nil), errors.Unwrap(err))
 }
 
-// What an agent has named moves no cursor and makes no line of its own.
-func TestTextIsOneLine(t *testing.T) {
+// A name that an agent gave cannot move the cursor or begin another line.
+func TestLineFormatterReplacesControlCharacters(t *testing.T) {
 	t.Parallel()
 	record := trace.Record{Hop: trace.AgentToServer, Type: "\x1b[2J\n", Action: string(make([]rune, 100)), TxID: "a\u202eb", BodyBytes: 7}
 	line := flow.LineFormatter{FullIDs: true}.Line(flow.Frame{Record: record})
 	require.Regexp(t, `^\+0\.000 agent>server \x{FFFD}\[2J\x{FFFD} \x{FFFD}{60}… a\x{FFFD}b 7 B$`, line)
 }
 
-// Any lines at all are told of or refused, and never make it panic; what is read
-// without the message is what the whole line says.
+// FuzzWalk walks over any lines: they are shown or refused and cause no panic, and a
+// record that was parsed without its message is otherwise that of the whole line.
 func FuzzWalk(f *testing.F) {
 	f.Add([]byte(`{"seq":1,"hop":"agent>server","type":"agent_action","action":"get_context","tx_id":"a","msg":{}}`))
 	f.Add([]byte(`{"seq":1,"hop":"agent>server","type":"agent_action","tx_id":"a","note":"tamper"}
@@ -213,7 +216,7 @@ func FuzzWalk(f *testing.F) {
 {"seq":3,"hop":"server>console","type":"globals_summary","conn":3,"cause":9}`))
 	f.Fuzz(func(t *testing.T, lines []byte) {
 		path := filepath.Join(t.TempDir(), "trace.jsonl")
-		require.NoError(t, os.WriteFile(path, append([]byte(header), lines...), 0o600))
+		require.NoError(t, os.WriteFile(path, append([]byte(headerLine), lines...), 0o600))
 		var stats flow.Stats
 		frames := 0
 		each := func(f flow.Frame) error {
@@ -221,7 +224,7 @@ func FuzzWalk(f *testing.F) {
 			stats.AddFrame(f)
 			require.NotContains(t, flow.LineFormatter{ShowSlowest: true}.Line(f), "\n")
 			if f.DelayRequest != nil {
-				asJSON(t, f.DelayRequest.Delay())
+				toJSONLine(t, f.DelayRequest.Delay())
 			}
 			if whole, err := trace.ParseRecord(f.Line); err == nil && f.Record.Hop != trace.HopSession {
 				whole.Message, f.Record.Message = nil, nil
@@ -230,10 +233,10 @@ func FuzzWalk(f *testing.F) {
 			flow.Filter{TxID: "a…", MinDelay: time.Second}.Match(f)
 			return nil
 		}
-		if flow.WalkFinished(t.Context(), opening(path), each) == nil {
-			require.NoError(t, flow.WalkLive(t.Context(), tail(t, path), each))
+		if flow.WalkFinished(t.Context(), tailOpener(path), each) == nil {
+			require.NoError(t, flow.WalkLive(t.Context(), openTail(t, path), each))
 			require.Equal(t, frames, stats.Summary().Frames)
-			asJSON(t, stats.Summary())
+			toJSONLine(t, stats.Summary())
 		}
 	})
 }

@@ -1,0 +1,82 @@
+package flow
+
+import (
+	"slices"
+
+	"assay/internal/protocol"
+	"assay/internal/trace"
+)
+
+// joinFromConsole begins what a console asks for, or records its reply to an action.
+func (j *Joiner) joinFromConsole(r trace.Record) *Request {
+	if r.Note == trace.NoteDropped {
+		return nil
+	}
+	switch r.Type {
+	case protocol.TypeActionResponse:
+		return j.recordReply(r)
+	case protocol.TypeAgentQuery:
+		return j.openRequest(r, Request{Kind: KindQuery, ConsoleID: r.ConsoleID, Answerer: hopAgent})
+	case protocol.TypeRunCell:
+		if j.serverHolds {
+			return nil // the server edits the cell and sends a run_cell of its own
+		}
+		return j.openRequest(r, Request{Kind: KindRun, ConsoleID: r.ConsoleID, Answerer: hopKernel})
+	case protocol.TypeGlobalsSummary, protocol.TypeReactivitySummary, protocol.TypeDebugState,
+		protocol.TypeExecuteCode, protocol.TypeSetWidgetValue:
+		q := j.openRequest(r, Request{Kind: KindConsoleRequest, ConsoleID: r.ConsoleID, Answerer: hopKernel})
+		j.openByConsole[r.ConsoleID] = append(j.openByConsole[r.ConsoleID], q)
+		return q
+	default:
+		return nil
+	}
+}
+
+// joinToConsole returns the action that r passes on to the holder of the document, or
+// the console's request that r answers.
+func (j *Joiner) joinToConsole(r trace.Record) *Request {
+	switch {
+	case r.Type == protocol.TypeAgentAction:
+		return j.joinToHolder(r)
+	case r.CauseSeq != 0:
+		return j.endConsoleRequest(r)
+	default:
+		return nil
+	}
+}
+
+// joinToHolder records that an action, of the agent or of the server itself, was sent
+// to the console that holds the document.
+func (j *Joiner) joinToHolder(r trace.Record) *Request {
+	q := j.openRequestAt(r.RefSeq, KindAction)
+	if q == nil && r.TxID != "" && r.RefSeq == 0 {
+		q = j.openRequest(r, Request{Kind: KindServerRequest})
+		j.byTxID[r.TxID] = q
+	}
+	if q == nil {
+		return nil
+	}
+	q.Answerer = hopConsole
+	if r.Note != trace.NoteDropped {
+		q.Sent = entryTime(r)
+	}
+	return q
+}
+
+// endConsoleRequest ends the request of a console that r answers. If r was made of a
+// reply to another request, it is an earlier reply, given to the first of the
+// console's requests of that type and id.
+func (j *Joiner) endConsoleRequest(r trace.Record) *Request {
+	q := j.openRequestAt(r.CauseSeq, KindConsoleRequest)
+	if q == nil {
+		open := j.openByConsole[r.ConsoleID]
+		i := slices.IndexFunc(open, func(q *Request) bool { return q.Action == r.Type && q.TxID == r.TxID })
+		if i < 0 {
+			return nil
+		}
+		q = open[i]
+		q.IsStale = true
+	}
+	j.endRequest(q, StateAnswered, r)
+	return q
+}

@@ -1,0 +1,153 @@
+package flow
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"assay/internal/protocol"
+	"assay/internal/trace"
+)
+
+// How much of a text is shown, in characters.
+const (
+	maxShownIDRunes   = 12
+	maxShownNameRunes = 60 // of a type, an action or a note
+	maxShownTextRunes = 200
+)
+
+// ellipsis ends a text that was cut.
+const ellipsis = "…"
+
+// LineFormatter formats frames for people.
+type LineFormatter struct {
+	FullIDs     bool // ids are not cut
+	ShowSlowest bool // the line of an answered request names its slowest hop
+}
+
+// Line formats a frame as one line without a newline: seconds since the trace began,
+// hop, type, action, the id of the request or else of the cell, size, and then the
+// text of an agent's event, the note and the delay, as far as there are any.
+//
+//	+12.345 agent>server agent_action create_cell tx_1a2b3c4d5… 312 B  answered in 0.1ms: notebook 0.1ms
+//
+// Characters that are not printable are replaced, so that no frame can move the cursor
+// or begin another line.
+func (t LineFormatter) Line(f Frame) string {
+	r := f.Record
+	words := []string{fmt.Sprintf("+%.3f", entryTime(r).Elapsed.Seconds()), string(r.Hop)}
+	for _, word := range []string{printable(r.Type, maxShownNameRunes), printable(shownAction(r), maxShownNameRunes), t.formatID(cmp.Or(r.TxID, r.CellID))} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	line := fmt.Sprintf("%s %d B", strings.Join(words, " "), r.BodyBytes)
+	return strings.Join(append([]string{line}, t.remarks(f)...), "  ")
+}
+
+// shownAction returns what is shown as the action of a record: for an agent's event
+// its type, for an entry about the session the state, the holder or the child process
+// that it is about.
+func shownAction(r trace.Record) string {
+	if r.Type == protocol.TypeAgentEvent {
+		return parseAgentEvent(r.Message).Metadata.Type
+	}
+	if r.Hop != trace.HopSession || r.Action != "" {
+		return r.Action
+	}
+	var about struct {
+		State string `json:"state"`
+		By    string `json:"by"`
+		Name  string `json:"name"`
+	}
+	if json.Unmarshal(r.Message, &about) != nil {
+		return ""
+	}
+	return cmp.Or(about.State, about.By, about.Name)
+}
+
+// formatID returns an id as it is shown.
+func (t LineFormatter) formatID(id string) string {
+	if t.FullIDs {
+		return printable(id, len(id))
+	}
+	return printable(id, maxShownIDRunes)
+}
+
+// remarks returns the texts behind the size. The notes "intercepted" and "timed_out"
+// are left out where the delay says the same.
+func (t LineFormatter) remarks(f Frame) (remarks []string) {
+	note := f.Record.Note
+	if text := agentText(f.Record); text != "" {
+		remarks = append(remarks, printable(text, maxShownTextRunes))
+	}
+	if note != "" && (f.DelayRequest == nil || note != trace.NoteIntercepted && note != trace.NoteTimedOut) {
+		remarks = append(remarks, noteText(f))
+	}
+	if f.DelayRequest == nil {
+		return remarks
+	}
+	delay := f.DelayRequest.String()
+	if t.ShowSlowest && f.DelayRequest.State == StateAnswered {
+		delay += "; slowest: " + f.DelayRequest.SlowestHop()
+	}
+	return append(remarks, delay)
+}
+
+// changedEntry returns the note of a frame; for a late reply it says how late that is.
+func noteText(f Frame) string {
+	for _, q := range f.Requests {
+		if late, ok := q.Lateness(); ok && q.LateReply.Seq == f.Record.Seq && q.Answered.IsSet() {
+			return fmt.Sprintf("%s by %s", f.Record.Note, FormatDelay(late))
+		}
+	}
+	return printable(string(f.Record.Note), maxShownNameRunes)
+}
+
+// printable returns text, cut after maxRunes characters, with U+FFFD in place of
+// characters that are not printable.
+func printable(text string, maxRunes int) string {
+	if utf8.RuneCountInString(text) > maxRunes {
+		text = string([]rune(text)[:maxRunes]) + ellipsis
+	}
+	return strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return utf8.RuneError
+		}
+		return c
+	}, text)
+}
+
+// agentText returns the text of an agent_event; empty for other records.
+func agentText(r trace.Record) string {
+	if r.Type != protocol.TypeAgentEvent {
+		return ""
+	}
+	return parseAgentEvent(r.Message).firstLine()
+}
+
+// agentEvent is what is shown of an agent_event.
+type agentEvent struct {
+	Text     string `json:"text"`
+	Metadata struct {
+		Type string `json:"type"`
+	} `json:"metadata"`
+}
+
+// parseAgentEvent parses an agent_event. Fields of a wrong type stay empty.
+func parseAgentEvent(body []byte) (e agentEvent) {
+	_ = json.Unmarshal(body, &e)
+	return e
+}
+
+// firstLine returns the first line of the event's text, with … if there are more.
+func (e agentEvent) firstLine() string {
+	first, _, more := strings.Cut(strings.TrimSpace(e.Text), "\n")
+	if more {
+		first += ellipsis
+	}
+	return first
+}

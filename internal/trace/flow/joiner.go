@@ -1,0 +1,215 @@
+// Package flow joins the entries of a trace into requests, and measures what took
+// how long at which hop.
+//
+// A [Joiner] joins records as they are added. On it stand the ways to read a trace:
+// [WalkFinished] for one that is over, [WalkLive] for one that grows, and an [Index]
+// in memory, which is read at random. They yield a [Frame] for each entry; a
+// [Filter] picks frames, [Stats] counts them, and a [LineFormatter] shows them to
+// people. [Log] writes a log record for each message that passes in a session.
+package flow
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"assay/internal/trace"
+)
+
+// maxEndedRequests is how many ended requests a Joiner keeps, so that it finds the
+// request of a late or second reply. The router remembers as many.
+const maxEndedRequests = 4096
+
+// Joiner joins the entries of a trace into requests, in one pass and in order. It
+// keeps the requests in flight and the last 4,096 that ended, however long the trace
+// is. It is for one goroutine.
+//
+// A request ends with its answer or failure. It is settled when no reply to it will
+// be found any more: when 4,096 others have ended after it, or by Finish.
+type Joiner struct {
+	onSettled func(*Request)
+	current   []*Request // those that the record which was added last is part of
+
+	byTxID        map[string]*Request // by the asker's tx_id, and by the id under which the kernel was asked
+	refusedByTxID map[string]*Request // actions that the server refuses because of their tx_id
+	bySeq         map[int64]*Request  // by the number of the first entry, and of the kernel's reply
+	openByConsole map[int][]*Request  // requests of consoles to the kernel without an answer, by console
+	runsByCell    map[string]*cellRuns
+	openQueries   []*Request // sent to the agent, which has sent nothing since
+	endedRequests []*Request // oldest first; at most maxEndedRequests
+
+	serverHolds    bool // the server holds the document
+	actionsRefused bool // the session is ending: the agent's actions are refused
+}
+
+// NewJoiner returns a Joiner. It calls onSettled, which may be nil, once for each
+// request when that is settled, and does not change the request after that.
+func NewJoiner(onSettled func(*Request)) *Joiner {
+	if onSettled == nil {
+		onSettled = func(*Request) {}
+	}
+	return &Joiner{
+		onSettled: onSettled, byTxID: map[string]*Request{}, refusedByTxID: map[string]*Request{}, bySeq: map[int64]*Request{},
+		openByConsole: map[int][]*Request{}, runsByCell: map[string]*cellRuns{},
+	}
+}
+
+// Add adds the next record and returns the requests that it is part of. Most records
+// are part of none or one; the agent's first frame after queries is part of these,
+// and may be a request too. The slice may be used until the next Add. The requests
+// in it are as they have come so far and change with later records.
+func (j *Joiner) Add(r trace.Record) []*Request {
+	j.current = j.current[:0]
+	var request *Request
+	switch r.Hop {
+	case trace.AgentToServer:
+		request = j.joinFromAgent(r)
+	case trace.ServerToAgent:
+		request = j.joinToAgent(r)
+	case trace.KernelToServer:
+		request = j.joinFromKernel(r)
+	case trace.ServerToKernel:
+		request = j.joinToKernel(r)
+	case trace.ConsoleToServer:
+		request = j.joinFromConsole(r)
+	case trace.ServerToConsole:
+		request = j.joinToConsole(r)
+	case trace.HopSession:
+		j.applySessionEvent(r)
+	case trace.HopNotebook:
+	}
+	if request != nil {
+		j.current = append(j.current, request)
+	}
+	return j.current
+}
+
+// Finish settles the requests that are left, in the order in which they were asked.
+// Nothing may be added after it.
+func (j *Joiner) Finish() {
+	for _, q := range j.unsettledRequests() {
+		j.settleRequest(q)
+	}
+}
+
+// unsettledRequests returns all requests that are not settled, in the order in which
+// they were asked.
+func (j *Joiner) unsettledRequests() []*Request {
+	all := slices.SortedFunc(maps.Values(j.bySeq), compareAskedSeq)
+	return slices.Compact(all) // some are in the map twice
+}
+
+// openRequest begins a request with r. q has its kind and who answers it.
+func (j *Joiner) openRequest(r trace.Record, q Request) *Request {
+	q.State, q.Asked = StateUnanswered, entryTime(r)
+	q.Action, q.TxID, q.CellID = cmp.Or(r.Action, r.Type), r.TxID, r.CellID
+	j.bySeq[r.Seq] = &q
+	return &q
+}
+
+// openRequestAt returns the request of one of these kinds that began with the entry
+// seq and has not ended; nil: there is none.
+func (j *Joiner) openRequestAt(seq int64, kinds ...RequestKind) *Request {
+	if q := j.bySeq[seq]; q != nil && !q.hasEnded && slices.Contains(kinds, q.Kind) {
+		return q
+	}
+	return nil
+}
+
+// endRequest ends q with the answer r. It does nothing if q has ended.
+func (j *Joiner) endRequest(q *Request, state RequestState, r trace.Record) {
+	if !q.hasEnded {
+		q.Answered = entryTime(r)
+	}
+	j.retireRequest(q, state)
+}
+
+// retireRequest ends q, with an answer or without one, and settles the oldest ended
+// request if there are too many. It does nothing if q has ended.
+func (j *Joiner) retireRequest(q *Request, state RequestState) {
+	if q.hasEnded {
+		return
+	}
+	q.State, q.hasEnded = state, true
+	j.removeOpenByConsole(q)
+	j.endedRequests = append(j.endedRequests, q)
+	if len(j.endedRequests) > maxEndedRequests {
+		oldest := j.endedRequests[0]
+		j.endedRequests = j.endedRequests[1:]
+		j.settleRequest(oldest)
+	}
+}
+
+// settleRequest removes q from all maps and calls onSettled.
+func (j *Joiner) settleRequest(q *Request) {
+	for _, id := range []string{q.TxID, q.KernelTxID} {
+		if j.byTxID[id] == q { // the agent may have used its id again
+			delete(j.byTxID, id)
+		}
+	}
+	for _, at := range []EntryTime{q.Asked, q.Replied} {
+		if j.bySeq[at.Seq] == q {
+			delete(j.bySeq, at.Seq)
+		}
+	}
+	q.isSettled = true
+	j.onSettled(q)
+}
+
+// removeOpenByConsole removes q from openByConsole.
+func (j *Joiner) removeOpenByConsole(q *Request) {
+	if q.Kind != KindConsoleRequest {
+		return
+	}
+	j.openByConsole[q.ConsoleID] = slices.DeleteFunc(j.openByConsole[q.ConsoleID], func(other *Request) bool { return other == q })
+}
+
+// applySessionEvent notes who holds the document and whether actions are refused, and
+// ends the requests of a peer that has ended.
+func (j *Joiner) applySessionEvent(r trace.Record) {
+	switch r.Type {
+	case "holder":
+		j.serverHolds = r.ConsoleID == 0
+	case "state":
+		var event struct {
+			State string `json:"state"`
+		}
+		if json.Unmarshal(r.Message, &event) == nil {
+			j.actionsRefused = event.State == "collecting" || event.State == "ended"
+		}
+	case "peer_ended":
+		j.endRequestsOfPeer(r)
+	}
+}
+
+// endRequestsOfPeer ends the requests that will not be answered, or not be waited
+// for, because a peer has ended, and to which no further entry will belong. It leaves
+// the agent's requests to the kernel, as the server answers those with an error.
+func (j *Joiner) endRequestsOfPeer(r trace.Record) {
+	isLost := func(q *Request) bool { return q.Kind == KindConsoleRequest && q.ConsoleID == r.ConsoleID }
+	state := StateUnanswered
+	switch r.Action {
+	case "agent":
+		isLost = func(q *Request) bool { return q.Kind == KindAction || q.Kind == KindQuery }
+		j.openQueries = nil
+	case "kernel":
+		isLost = func(q *Request) bool { return q.Kind != KindAction && q.Answerer == hopKernel }
+		state = StateFailed
+		clear(j.runsByCell)
+	}
+	for _, q := range j.unsettledRequests() {
+		if !q.hasEnded && isLost(q) {
+			j.retireRequest(q, state)
+		}
+	}
+}
+
+// compareAskedSeq orders requests by their first entries.
+func compareAskedSeq(a, b *Request) int { return cmp.Compare(a.Asked.Seq, b.Asked.Seq) }
+
+// entryTime returns number and time of a record.
+func entryTime(r trace.Record) EntryTime {
+	return EntryTime{Seq: r.Seq, Elapsed: time.Duration(r.ElapsedNS)}
+}
