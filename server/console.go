@@ -30,8 +30,7 @@ const (
 // errDisconnected is what reading from a console fails with that has disconnected.
 var errDisconnected = io.EOF
 
-// rejection is an error that a console is told by the close code and reason of its
-// WebSocket.
+// rejection is an error with the close code and reason that the console gets.
 type rejection struct {
 	code   protocol.CloseCode
 	reason string

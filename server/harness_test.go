@@ -26,7 +26,7 @@ const token = server.EvalSandboxToken
 // generousTimeout bounds waits that end at once unless something is broken.
 const generousTimeout = 30 * time.Second
 
-// harness is a server without sessions of its own.
+// harness is a running server that cannot start sessions, but publishes those of a test.
 type harness struct {
 	*servertest.Harness
 	sharedConsoles bool // every console may do everything

@@ -68,7 +68,7 @@ func (h *sessionHost) awaitJob(ctx context.Context) (attempts AttemptRunner, err
 	}
 }
 
-// runAttempts makes attempts, each an instance of its own.
+// runAttempts makes attempts. Each becomes an instance.
 func (h *sessionHost) runAttempts(ctx context.Context, attempts AttemptRunner) {
 	publisher := &AttemptPublisher{host: h}
 	err := attempts(ctx, publisher)

@@ -21,7 +21,7 @@ const (
 		"require-trusted-types-for 'script'; trusted-types dompurify assay-inert assay-worker"
 
 	// framePolicy is the Content-Security-Policy of the frames in which outputs may
-	// run scripts. A frame has an origin of its own and reaches nothing, not even
+	// run scripts. A frame has an opaque origin and can connect to nothing, not even
 	// this server; the page sends it what it shows.
 	framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; " +
 		"img-src data: blob:; media-src data: blob:; font-src data:; connect-src 'none'; base-uri 'none'; form-action 'none'; " +

@@ -9,7 +9,7 @@ import (
 // names that an agent makes up must not create new time series.
 const labelOther = "other"
 
-// Values of the label "hop" of requests: who answers an action.
+// Values of the label "hop" of requests: the component that answers an action.
 const (
 	answeredByKernel   = "kernel"
 	answeredByConsole  = "console"

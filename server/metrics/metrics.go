@@ -63,9 +63,9 @@ func NewRegistry() *Registry {
 	m.frames.bytes = counter("assay_frame_bytes_total", "Bytes of frame bodies, before gzip.", "hop", "type")
 	m.frames.noted = counter("assay_frames_noted_total", "Frames recorded with a note.", "note")
 	m.requests.seconds = make.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "assay_request_seconds", Help: "Time from an action of the agent to its answer, by who answered.", Buckets: requestBuckets(),
+		Name: "assay_request_seconds", Help: "Time from an action of the agent to its answer, by the component that answered.", Buckets: requestBuckets(),
 	}, []string{"hop", "action"})
-	m.requests.missed = counter("assay_deadlines_missed_total", "Actions that timed out, by who should have answered.", "hop")
+	m.requests.missed = counter("assay_deadlines_missed_total", "Actions that timed out, by the component that should have answered.", "hop")
 	m.requests.unmeasured = counter("assay_requests_unmeasured_total", "Actions not measured because too many were in flight.").WithLabelValues()
 	m.children.started = counter("assay_children_started_total", "Kernels and agents that became ready.", "name")
 	m.children.died = counter("assay_children_died_total", "Kernels and agents that exited without being asked to.", "name")

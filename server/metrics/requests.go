@@ -43,12 +43,12 @@ func newActionTimer(m *Registry) *actionTimer {
 	}
 }
 
-// setHolder records who holds the notebook from this entry on.
+// setHolder records whether the server or a console holds the notebook from this entry on.
 func (a *actionTimer) setHolder(e *trace.Entry) { a.serverHolds = e.ConsoleID == 0 }
 
 // start begins to measure an action. An action without tx_id gets no answer and is
-// ignored. An action that is refused because its tx_id is in flight gets an answer
-// of its own, which stop must not take for that of the first action.
+// ignored. An action that reuses a tx_id in flight is refused with an answer, which stop
+// must not take for that of the first action.
 func (a *actionTimer) start(e *trace.Entry) {
 	if e.TxID == "" {
 		return
@@ -88,7 +88,7 @@ func (a *actionTimer) stop(e *trace.Entry) {
 	}
 }
 
-// answeredBy returns the label of who answered an action, or should have.
+// answeredBy returns the label of the component that answered an action, or should have.
 func (a *actionTimer) answeredBy(action *pendingAction) string {
 	switch {
 	case action.intercepted:
