@@ -87,10 +87,10 @@ func (k liveKernel) ask(request protocol.KernelRequest) (grading.Execution, erro
 func tricks() map[string]string {
 	const forge = `
 import assay.run.safe_repr, assay.run.snippet
-def text_of(value): return '{"type": "int", "len": 4, "value": 10}'
+def safe_repr(value): return '{"type": "int", "len": 4, "value": 10}'
 def forge():
-    assay.run.safe_repr.text_of.__code__ = text_of.__code__
-    assay.run.snippet.text_of = text_of
+    assay.run.safe_repr.safe_repr.__code__ = safe_repr.__code__
+    assay.run.snippet.safe_repr = safe_repr
 forge()
 `
 	return map[string]string{
@@ -113,16 +113,16 @@ forge()
 		"tracing that cannot be ended":  "import sys\ndef trace(frame, event, arg):\n    if frame.f_code.co_name in ('probe', 'write'):\n        frame.f_locals.update(value=10, x=10)\n        return trace\ns = sys.settrace\nsys.settrace = lambda f: None\ns(trace)",
 		"profiling":                     "import sys\ndef profile(frame, event, arg):\n    frame.f_globals['__assay_probe__'] = lambda *a: 10\nsys.setprofile(profile)",
 		"probe predefined":              `__assay_probe__ = lambda *a: type("F", (), {"__repr__": lambda s: '{"type": "int", "value": 10}'})()`,
-		"a kernel module replaced":      `import sys, types; f = types.ModuleType("f"); f.text_of = lambda v: '{"type": "int", "len": 4, "value": 10}'; sys.modules["assay.display.mime_bundle"] = sys.modules["assay.run.safe_repr"] = sys.modules["assay.run.safe_repr"] = f; f.clip = lambda t, n: t`,
-		"a kernel function patched":     `import assay.run.snippet, assay.run.safe_repr; assay.run.snippet.text_of = assay.run.safe_repr.text_of = lambda v: '{"type": "int", "len": 4, "value": 10}'`,
-		"kernel code patched":           "import assay.run.safe_repr\ndef text_of(value): return '{\"type\": \"int\", \"len\": 4, \"value\": 10}'\nassay.run.safe_repr.text_of.__code__ = text_of.__code__",
-		"a kernel class patched":        "import assay.run.snippet\ndef _answer(self, status):\n    self._kernel.channel.send({'type': 'execute_code_response', 'agent_tx_id': self.tx_id, 'status': 'ok', 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}', 'stdout': '', 'stderr': ''})\ndef run(self):\n    self._kernel.schedule.finish(self)\n    _answer(self, 'ok')\nassay.run.snippet.Snippet._answer, assay.run.snippet.Snippet.run = _answer, run",
+		"a kernel module replaced":      `import sys, types; f = types.ModuleType("f"); f.safe_repr = lambda v: '{"type": "int", "len": 4, "value": 10}'; sys.modules["assay.display.mime_bundle"] = sys.modules["assay.run.safe_repr"] = f; f.shorten = lambda t, n: t`,
+		"a kernel function patched":     `import assay.run.snippet, assay.run.safe_repr; assay.run.snippet.safe_repr = assay.run.safe_repr.safe_repr = lambda v: '{"type": "int", "len": 4, "value": 10}'`,
+		"kernel code patched":           "import assay.run.safe_repr\ndef safe_repr(value): return '{\"type\": \"int\", \"len\": 4, \"value\": 10}'\nassay.run.safe_repr.safe_repr.__code__ = safe_repr.__code__",
+		"a kernel class patched":        "import assay.run.snippet\ndef _answer(self, status):\n    self._host.channel.send({'type': 'execute_code_response', 'agent_tx_id': self.tx_id, 'status': 'ok', 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}', 'stdout': '', 'stderr': ''})\ndef run(self):\n    self._host.schedule.finish(self)\n    _answer(self, 'ok')\nassay.run.snippet.SnippetRun._answer, assay.run.snippet.SnippetRun.run = _answer, run",
 		"the channel patched":           "import assay.wire.channel\ntrue = assay.wire.channel.Channel.send\ndef send(self, m):\n    if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n    true(self, m)\nassay.wire.channel.Channel.send = send",
-		"the channel's own send":        "import assay.run.lazy_ipython\nchannel = assay.run.lazy_ipython.shell.kernel.channel\ntrue = channel.send\ndef send(m):\n    if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n    true(m)\nchannel.send = send",
-		"another kernel's channel":      "import assay.run.lazy_ipython\nkernel = assay.run.lazy_ipython.shell.kernel\ntrue = kernel.channel\nclass Channel:\n    forked = False\n    def send(self, m):\n        if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n        true.send(m)\nkernel.channel = Channel()",
-		"a kernel name hides a builtin": `import assay.run.snippet, assay.run.safe_repr, assay.run.safe_repr; assay.run.safe_repr.repr = lambda v: '{"type": "int", "len": 4, "value": 10}'`,
+		"the channel's own send":        "import assay.run.lazy_ipython\nchannel = assay.run.lazy_ipython.lazy_ipython.host.channel\ntrue = channel.send\ndef send(m):\n    if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n    true(m)\nchannel.send = send",
+		"another kernel's channel":      "import assay.run.lazy_ipython\nkernel = assay.run.lazy_ipython.lazy_ipython.host\ntrue = kernel.channel\nclass Channel:\n    is_user_fork = False\n    def send(self, m):\n        if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n        true.send(m)\nkernel.channel = Channel()",
+		"a kernel name hides a builtin": `import assay.run.snippet, assay.run.safe_repr; assay.run.safe_repr.repr = lambda v: '{"type": "int", "len": 4, "value": 10}'`,
 		"the kernel's builtins patched": `import assay.run.safe_repr; assay.run.safe_repr.__builtins__["repr"] = lambda v: '{"type": "int", "len": 4, "value": 10}'`,
-		"the kernel's memory of itself": `import assay.run.lazy_ipython; class_ = type("P", (), {"restore": lambda s: None, "unwatch": lambda s: None, "scope": lambda s, names: names}); assay.run.lazy_ipython.shell.kernel.pristine = class_(); len = lambda x: 4; isinstance = lambda *a: True; sorted = lambda x: [1, 2, 3, 4]`,
+		"the kernel's memory of itself": `import assay.run.lazy_ipython; class_ = type("P", (), {"restore": lambda s: None, "unwatch": lambda s: None, "scope": lambda s, names: names}); assay.run.lazy_ipython.lazy_ipython.host.pristine = class_(); len = lambda x: 4; isinstance = lambda *a: True; sorted = lambda x: [1, 2, 3, 4]`,
 		"what puts things back patched": `
 import assay.sealing.pristine, assay.sealing.seal, assay.introspect.pristine_snippet, types
 for module in (assay.sealing.pristine, assay.sealing.seal):
@@ -140,14 +140,14 @@ for module in (assay.sealing.pristine, assay.sealing.seal):
 ` + forge,
 		"what was kept changed": `
 import assay.run.lazy_ipython
-kept = assay.run.lazy_ipython.shell.kernel.pristine
+kept = assay.run.lazy_ipython.lazy_ipython.host.pristine
 for value in [*vars(kept).values(), *vars(getattr(kept, "_seal", kept)).values()]:
     if type(value) is dict: value.update(len=lambda x: 4, sorted=lambda x: [1, 2, 3, 4], isinstance=lambda *a: True)
     if type(value) is list: value.clear()
 ` + forge,
 		"what was kept, by any way but frames": `
 import assay.run.lazy_ipython, sys, types
-seen, todo = {}, [assay.run.lazy_ipython.shell.kernel, *sys.modules.values(), *object.__subclasses__(), *dict.__subclasses__()]
+seen, todo = {}, [assay.run.lazy_ipython.lazy_ipython.host, *sys.modules.values(), *object.__subclasses__(), *dict.__subclasses__()]
 while todo:
     value = todo.pop()
     if id(value) in seen or isinstance(value, (str, bytes, int, float, types.CodeType, types.FrameType)): continue
@@ -166,7 +166,7 @@ import assay.wire.channel
 for name in ("_take", "read"):
     if hasattr(assay.wire.channel.Channel, name):
         setattr(assay.wire.channel.Channel, name, lambda *a, true=getattr(assay.wire.channel.Channel, name): true(*a).replace(b'"pristine":true', b'"pristine":null'))
-assay.wire.channel.Channel.bodies = None
+assay.wire.channel.Channel.receive_bodies = None
 import assay.dispatcher
 assay.dispatcher._PRISTINE = b"another"
 ` + forge,
@@ -189,16 +189,16 @@ assay.wire.channel._ENCODER.item_separator = ',"status":"ok","result":"1",'
 `,
 		"another base of a kernel class": `
 import assay.introspect.pristine_snippet, assay.run.snippet
-class Forged(assay.run.snippet.Snippet):
-    def _keep(self, value): self._result = '{"type": "int", "len": 4, "value": 10}'
-assay.introspect.pristine_snippet.Examination.__bases__ = (Forged,)
+class Forged(assay.run.snippet.SnippetRun):
+    def _keep_result(self, value): self._result = '{"type": "int", "len": 4, "value": 10}'
+assay.introspect.pristine_snippet.PristineSnippetRun.__bases__ = (Forged,)
 `,
 		"a finalizer that comes again": `
 import assay.run.snippet
 class Again:
     def __call__(self, value): return '{"type": "int", "len": 4, "value": 10}'
-    def __del__(self): assay.run.snippet.text_of = Again()
-assay.run.snippet.text_of = Again()
+    def __del__(self): assay.run.snippet.safe_repr = Again()
+assay.run.snippet.safe_repr = Again()
 `,
 		"a key that is the user's": forge + `
 class Key(str):
@@ -212,7 +212,7 @@ vars(assay.run.snippet)[Key("x")] = 1
 		"printing silenced":          `import sys, io, builtins; builtins.print = print = lambda *a, **k: None; sys.stdout = io.StringIO(); sys.stdout.write = None`,
 		"the stream patched":         `import sys; type(sys.stdout).write = lambda self, text: len(text)`,
 		"a thread that goes on":      "import builtins, threading, time\ndef work():\n    while True:\n        builtins.len = lambda x: 4\n        builtins.sorted = lambda x: [1, 2, 3, 4]\n        builtins.print = lambda *a: None\n        globals()['sum'] = lambda x: 10\n        time.sleep(0)\nthreading.Thread(target=work, daemon=True).start()",
-		"callbacks of the collector": "import gc\ndef again(phase, info):\n    import assay.run.snippet\n    assay.run.snippet.text_of = lambda v: '{\"type\": \"int\", \"len\": 4, \"value\": 10}'\ngc.callbacks.append(again); gc.set_threshold(1)",
+		"callbacks of the collector": "import gc\ndef again(phase, info):\n    import assay.run.snippet\n    assay.run.snippet.safe_repr = lambda v: '{\"type\": \"int\", \"len\": 4, \"value\": 10}'\ngc.callbacks.append(again); gc.set_threshold(1)",
 		"watching by sys.monitoring": "import sys\nm = getattr(sys, 'monitoring', None)\ndef see(code, offset):\n    if code.co_name in ('probe', 'write'): raise SystemExit\nif m:\n    m.use_tool_id(3, 'x')\n    m.register_callback(3, m.events.PY_START, see)\n    m.set_events(3, m.events.PY_START)",
 		"a signal that comes again":  "import signal\ndef handler(*a):\n    globals()['len'] = lambda x: 4\nsignal.signal(signal.SIGALRM, handler); signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)",
 	}

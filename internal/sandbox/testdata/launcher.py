@@ -10,9 +10,9 @@ import sys
 
 folder, plan, *argv = sys.argv[1:]
 sys.path.insert(0, folder)
-from assay.sandbox.steps import apply  # noqa: E402
+from assay.sandbox.steps import apply_plan  # noqa: E402
 
-apply(json.loads(plan))
+apply_plan(json.loads(plan))
 if argv[0] == sys.executable and argv[1].endswith(".py"):
     sys.argv = argv[1:]
     runpy.run_path(argv[1], run_name="__main__")

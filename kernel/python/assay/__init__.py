@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 install()
 
-# What `from assay import *` brings. Names are looked up when they are asked for.
+# What `from assay import *` imports. Names are looked up when they are used.
 __all__ = [
     "Signal",
     "submit_widget_state",

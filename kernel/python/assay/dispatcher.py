@@ -1,16 +1,16 @@
-"""The thread that receives requests."""
+"""The thread that receives the server's requests and dispatches them."""
 
 from __future__ import annotations
 
 import os
 
-from assay.introspect.pristine_snippet import Examination
-from assay.introspect.queries import Answers
-from assay.run.cell import Cell
-from assay.run.globals_reset import Reset
-from assay.run.snippet import Snippet
-from assay.wire.channel import BrokenChannel
-from assay.wire.messages import Malformed, Request
+from assay.introspect.pristine_snippet import PristineSnippetRun
+from assay.introspect.queries import QueryHandlers
+from assay.run.cell import CellRun
+from assay.run.globals_reset import GlobalsReset
+from assay.run.snippet import SnippetRun
+from assay.wire.channel import FramingError
+from assay.wire.messages import MalformedRequest, Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,34 +21,37 @@ if TYPE_CHECKING:
     from assay.sealing.pristine import Renew
 
 
-class Reader:
-    """Schedules what the main thread has to run, stops it, and answers the rest.
+class Dispatcher:
+    """Schedules what the main thread has to run, stops it, and answers the other requests.
 
-    It never runs the user's code, and never waits for it.
+    It never runs the user's code and never waits for it.
     """
 
-    def __init__(self, kernel: Host) -> None:
-        self._kernel = kernel
+    def __init__(self, host: Host) -> None:
+        self._host = host
         self._handlers: dict[str, Callable[[Request], None]] = {
             "init": self._init,
             "run_cell": self._run_cell,
             "stop_cell": self._stop_cell,
             "dispose_cell": self._dispose_cell,
             "reset_kernel_globals": self._reset,
-            **Answers(kernel).handlers(),
+            **QueryHandlers(host).by_type(),
         }
 
     def run(self) -> None:
-        """Handles requests until the server closes the socket, and ends the process then."""
+        """Handles requests until the server closes the socket, then ends the process.
+
+        Its exit status is 1 after a framing error, which is printed to stderr.
+        """
         status = 1
-        renew = self._kernel.pristine.take()
+        renew = self._host.pristine.take()
         try:
-            for body in self._kernel.channel.bodies():
-                if b'"pristine"' in body:  # an execute_code may have it
-                    renew()  # before what it calls here is looked up
+            for body in self._host.channel.receive_bodies():
+                if b'"pristine"' in body:  # an execute_code may have the flag
+                    renew()  # before the functions that handle it are looked up
                 self._handle(body, renew)
             status = 0
-        except BrokenChannel as error:
+        except FramingError as error:
             os.write(2, f"kernel: {error}\n".encode())
         finally:
             os._exit(status)
@@ -61,52 +64,58 @@ class Reader:
                 self._execute_code(request, renew)
                 return
             if handler is None:
-                raise Malformed(f"unknown message type {request.type!r}")
+                raise MalformedRequest(f"unknown message type {request.type!r}")
             handler(request)
-        except Malformed as error:
-            self._refuse(str(error))
-        except Exception as error:  # no memory or no descriptor is left, for example
-            self._refuse(f"a message could not be handled: {type(error).__name__}: {error}")
+        except MalformedRequest as error:
+            self._send_error(str(error))
+        except Exception as error:  # for example because no memory or no descriptor is left
+            self._send_error(f"a message could not be handled: {type(error).__name__}: {error}")
 
-    def _refuse(self, text: str) -> None:
-        self._kernel.channel.send({"type": "error", "data": {"message": text}})
+    def _send_error(self, text: str) -> None:
+        self._host.channel.send({"type": "error", "data": {"message": text}})
 
     def _init(self, request: Request) -> None:
-        """Keeps the values of widgets: their states by key, as cell_widgets has them."""
-        for key, state in request.object("widget_states", {}).items():
+        """Keeps the initial values of widgets; widget_states has the form of cell_widgets, by key."""
+        for key, state in request.get_object("widget_states", {}).items():
             if isinstance(state, dict) and "value" in state:
-                self._kernel.widget_values[key] = state["value"]
+                self._host.initial_widget_values[key] = state["value"]
 
     def _run_cell(self, request: Request) -> None:
-        self._add(Cell(self._kernel, request.text("cell_id"), request.text("code")))
+        self._schedule(
+            CellRun(self._host, request.get_string("cell_id"), request.get_string("code"))
+        )
 
     def _execute_code(self, request: Request, renew: Renew) -> None:
-        session: str = request.text("session", "")
-        asked = (self._kernel, request.text("code"), session, request.tx_id)
-        self._add(Examination(*asked, renew) if request.flag("pristine") else Snippet(*asked))
+        session: str = request.get_string("session", "")
+        arguments = (self._host, request.get_string("code"), session, request.tx_id)
+        if request.get_bool("pristine"):
+            self._schedule(PristineSnippetRun(*arguments, renew))
+        else:
+            self._schedule(SnippetRun(*arguments))
 
     def _reset(self, request: Request) -> None:
-        self._add(Reset(self._kernel, request.tx_id))
+        self._schedule(GlobalsReset(self._host, request.tx_id))
 
-    def _add(self, work: Work) -> None:
-        self._kernel.schedule.add(work)
-        self._kernel.wake()
+    def _schedule(self, work: Work) -> None:
+        self._host.schedule.add(work)
+        self._host.wake()
 
     def _stop_cell(self, request: Request) -> None:
-        cell_id: str | None = request.text("cell_id", None)
+        """Stops a cell by its cell_id or, if there is none, other work by its agent_tx_id."""
+        cell_id: str | None = request.get_string("cell_id", None)
         if cell_id is not None:
             self._stop(lambda work: work.cell_id == cell_id)
         else:
-            tx_id: str = request.text("agent_tx_id")
+            tx_id: str = request.get_string("agent_tx_id")
             self._stop(lambda work: work.cell_id is None and work.tx_id == tx_id)
 
     def _dispose_cell(self, request: Request) -> None:
-        cell_id: str = request.text("cell_id")
-        if self._kernel.reactions is not None:
-            self._kernel.reactions.dispose(cell_id)
+        cell_id: str = request.get_string("cell_id")
+        if self._host.reactivity is not None:
+            self._host.reactivity.dispose(cell_id)
         self._stop(lambda work: work.cell_id == cell_id)
 
     def _stop(self, matches: Callable[[Work], bool]) -> None:
-        for work in self._kernel.schedule.stop(matches):
-            self._kernel.interrupter.interrupt(work)
-        self._kernel.wake()
+        for work in self._host.schedule.stop(matches):
+            self._host.interrupter.interrupt(work)
+        self._host.wake()

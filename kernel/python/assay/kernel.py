@@ -1,4 +1,4 @@
-"""The kernel: what the main thread does."""
+"""The kernel process: the main thread, and how the parts of the package are joined."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import sys
 import threading
 from _thread import start_new_thread
 
-from assay.dispatcher import Reader
+from assay.dispatcher import Dispatcher
 from assay.display.display import clear_output, display, update_display
 from assay.display.renderer import Renderer
 from assay.run import signal_handlers
-from assay.run.event_loop import Loop
+from assay.run.event_loop import EventLoop
 from assay.run.failure import Failure
-from assay.run.import_hooks import PackageFinder, after_import
+from assay.run.import_hooks import VirtualPackageFinder, run_after_import
 from assay.run.interrupter import Interrupter
-from assay.run.lazy_ipython import shell
+from assay.run.lazy_ipython import lazy_ipython
 from assay.run.namespace import Namespace
 from assay.run.schedule import Schedule
-from assay.run.source_cache import Sources
-from assay.run.user_code import catch_up, rest
-from assay.run.work import WORK, Work, current, current_sink, foreground
+from assay.run.source_cache import SourceCache
+from assay.run.user_code import run_deferred_actions, wait_idle
+from assay.run.work import CURRENT_WORK, Work, current_sink, current_work, foreground
 from assay.sealing.pristine import Pristine
 from assay.wire.channel import Channel
-from assay.wire.memory_reserve import reserve
-from assay.wire.sinks import Descriptors
-from assay.wire.stdio import Stdio
-from assay.wire.text_batcher import Pacer, Text
+from assay.wire.memory_reserve import memory_reserve
+from assay.wire.sinks import DescriptorSink
+from assay.wire.stdio import StandardStreams
+from assay.wire.text_batcher import FlushTimer, TextBatcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,102 +37,104 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, NoReturn
 
-    from assay.reactive.reactivity import Reactions
+    from assay.reactive.reactivity import Reactivity
 
-_PROTOCOL = 1
-_SWITCH_INTERVAL = 0.0005  # seconds that a busy cell keeps a summary waiting
+_PROTOCOL_VERSION = 1
+_SWITCH_INTERVAL = 0.0005  # seconds for which a busy cell may delay the thread that answers requests
 
 
 class Kernel:
-    """A kernel over a socket. Made and served by the main thread, once in a process."""
+    """A kernel that serves one socket. Made and served by the main thread, once in a process."""
 
     def __init__(self, descriptor: int) -> None:
-        """Takes over the socket; the process itself is only changed by serve."""
+        """Takes over the socket. The process itself is changed only by serve."""
         self.channel = Channel(descriptor)
-        self.pacer = Pacer()
-        self.names = Namespace()
-        self.sources = Sources()
-        self.stdio = Stdio(current_sink, catch_up)
+        self.flush_timer = FlushTimer()
+        self.namespace = Namespace()
+        self.source_cache = SourceCache()
+        self.streams = StandardStreams(current_sink, run_deferred_actions)
         self.renderer = Renderer()
-        self.loop = Loop()
+        self.event_loop = EventLoop()
         self.schedule = Schedule(self.channel)
-        self.interrupter = Interrupter(self.loop.cancel)
-        self.folder = os.getcwd()
-        self.reactions: Reactions | None = None  # from when the user imports signals
-        self.widget_values: dict[str, Any] = {}  # by key, that widgets begin with
-        self._idle = Work(Text(self.channel, self.pacer))
-        self._bell = threading.Lock()  # released when there may be something to do
+        self.interrupter = Interrupter(self.event_loop.cancel_task)
+        self.start_folder = os.getcwd()
+        self.reactivity: Reactivity | None = None  # set when the user's code imports signals
+        self.initial_widget_values: dict[str, Any] = {}  # by widget key, from the message init
+        self._idle_work = Work(TextBatcher(self.channel, self.flush_timer))  # owns text between runs
+        self._wakeup = threading.Lock()  # released when the schedule may have work
 
-    def serve(self, more: dict[str, object] | None = None) -> NoReturn:
-        """Says that it is ready, and runs what is asked for until the socket closes.
+    def serve(self, ready_fields: dict[str, object] | None = None) -> NoReturn:
+        """Sends ready and runs what is requested until the socket closes. The process ends then.
 
-        The process then ends at once, whatever runs. more is said in ready, too.
+        ready_fields are added to the message ready.
         """
-        self._take_over()
+        self._set_up_process()
         self.channel.send(
             {
                 "type": "ready",
                 "language": "python",
                 "version": sys.version.split()[0],
                 "pid": os.getpid(),
-                "protocol": _PROTOCOL,
+                "protocol": _PROTOCOL_VERSION,
                 "actions": True,
-                **(more or {}),
+                **(ready_fields or {}),
             }
         )
-        self.pacer.start()
-        start_new_thread(bool, ())  # the end of a first thread loads what later ones have no memory for
-        start_new_thread(Reader(self).run, ())
+        self.flush_timer.start()
+        # The end of the process's first thread loads libraries. Once the user's
+        # code has used up all memory it would be too late for that.
+        start_new_thread(bool, ())
+        start_new_thread(Dispatcher(self).run, ())
         while True:
             try:
-                self._step()
-            except BaseException as error:  # of a signal handler of the user's, for example
-                self._tell(error)
+                self._run_next()
+            except BaseException as error:  # for example one that a signal handler of the user's raised
+                self._print_error(error)
 
-    def _step(self) -> None:
-        work = self.schedule.take()
+    def _run_next(self) -> None:
+        work = self.schedule.start_next()
         if work is None:
-            self._wait()
+            self._wait_for_work()
         else:
             self._run(work)
 
-    def _tell(self, error: BaseException) -> None:
-        self._idle.sink.write(2, Failure.of(error, "", False).text)
+    def _print_error(self, error: BaseException) -> None:
+        self._idle_work.sink.write(2, Failure.describe(error, "", False).traceback)
 
     def _run(self, work: Work) -> None:
-        reserve.renew()
+        memory_reserve.refill()
         self.interrupter.install()
-        self.loop.restore()
+        self.event_loop.make_current()
         foreground.work = work
-        token = WORK.set(work)
+        token = CURRENT_WORK.set(work)
         try:
             work.run()
         except BaseException as error:
-            reserve.ensure()
-            if not work.over:
-                work.fail(error)
+            memory_reserve.release_if_low()
+            if not work.is_over:
+                work.finish_with_error(error)
         finally:
-            WORK.reset(token)
-            foreground.work = self._idle
+            CURRENT_WORK.reset(token)
+            foreground.work = self._idle_work
 
-    def _wait(self) -> None:
-        if self.loop.exists:
-            self.loop.wait()
+    def _wait_for_work(self) -> None:
+        if self.event_loop.exists:
+            self.event_loop.run_until_woken()
         else:
-            rest(self._bell.acquire)
+            wait_idle(self._wakeup.acquire)
 
     def wake(self) -> None:
         """Makes the main thread look at the schedule. Safe on any thread."""
         try:
-            self._bell.release()
-        except RuntimeError:  # it was rung already
+            self._wakeup.release()
+        except RuntimeError:  # it was released already
             pass
-        self.loop.wake()
+        self.event_loop.wake()
 
-    def _take_over(self) -> None:
-        foreground.work = self._idle
-        self.names.install()
-        self.stdio.install()
+    def _set_up_process(self) -> None:
+        foreground.work = self._idle_work
+        self.namespace.install()
+        self.streams.install()
         self.interrupter.install()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal_handlers.install()
@@ -140,79 +142,81 @@ class Kernel:
         faulthandler.enable(file=2)
         os.environ.setdefault("MPLBACKEND", "Agg")
         os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")
-        shell.kernel, shell.make = self, self._make_ipython
-        os.register_at_fork(after_in_child=self._after_fork)
-        for function in (display, update_display, clear_output, shell.get_ipython):
+        lazy_ipython.host, lazy_ipython.make_shell = self, self._make_ipython_shell
+        os.register_at_fork(after_in_child=self._after_user_fork)
+        for function in (display, update_display, clear_output, lazy_ipython.get_ipython):
             setattr(builtins, function.__name__, function)
         self.pristine = Pristine()
         self.pristine.seal(self)
-        sys.meta_path.insert(0, PackageFinder("lplots", _find_lplots))
-        after_import(
+        sys.meta_path.insert(0, VirtualPackageFinder("lplots", _find_lplots_module))
+        run_after_import(
             {
-                "linecache": self.sources.publish,
-                "asyncio": self.loop.attach,
-                "assay.reactive.signals": self._attach_signals,
-                "matplotlib.pyplot": _attach_figures,
-                "pandas": _attach_tables,
-                "plotly.io._renderers": _attach_plots,
-                "IPython.core.getipython": shell.attach,
-                "IPython.core.display_functions": _attach_display,
-                "IPython.display": _attach_display,
+                "linecache": self.source_cache.fill_linecache,
+                "asyncio": self.event_loop.on_asyncio_imported,
+                "assay.reactive.signals": self._connect_signals,
+                "matplotlib.pyplot": _adapt_pyplot,
+                "pandas": _adapt_pandas,
+                "plotly.io._renderers": _adapt_plotly,
+                "IPython.core.getipython": lazy_ipython.replace_get_ipython,
+                "IPython.core.display_functions": _adapt_ipython_display,
+                "IPython.display": _adapt_ipython_display,
             }
         )
 
-    def _attach_signals(self, signals: ModuleType) -> None:
-        from assay.reactive.reactivity import Reactions
-        from assay.widgets.widget_registry import Board, home
+    def _connect_signals(self, signals: Any) -> None:
+        """Makes what signals and widgets report to, when the user's code first imports signals."""
+        from assay.reactive.reactivity import Reactivity
+        from assay.widgets import widget_registry
 
-        home.board = Board(self.channel.send, self.widget_values)
-        self.reactions = signals.home.reactions = Reactions(self, home.board)
+        registry = widget_registry.WidgetRegistry(self.channel.send, self.initial_widget_values)
+        widget_registry.registry = registry
+        self.reactivity = signals.tracker = Reactivity(self, registry)
 
-    def _make_ipython(self) -> Any:
+    def _make_ipython_shell(self) -> Any:
         try:
-            from assay.run.ipython_shell import make
+            from assay.run.ipython_shell import make_shell
         except ImportError:
             return None
-        return make(self)
+        return make_shell(self)
 
     def is_drawn_by(self, cell_id: str, value: object) -> bool:
-        """Returns whether value is a widget that the cell has made, which its output shows."""
-        widget = sys.modules.get("assay.widgets.widget")
+        """Returns whether value is a widget that the cell has made, which its output shows anyway."""
+        widget = sys.modules.get("assay.widgets.widget")  # not loaded: there are no widgets
         return widget is not None and widget.is_drawn_by(cell_id, value)
 
-    def _after_fork(self) -> None:
-        """Makes a fork of the user's an ordinary process: it prints to the descriptors."""
-        self.channel.leave()
-        for work in (self._idle, foreground.work, current()):
-            work.sink = Descriptors()
+    def _after_user_fork(self) -> None:
+        """Makes a fork that the user's code has made an ordinary process, which prints to its descriptors."""
+        self.channel.detach_fork()
+        for work in (self._idle_work, foreground.work, current_work()):
+            work.sink = DescriptorSink()
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _find_lplots(name: str) -> ModuleSpec | None:
-    from assay.widgets.lplots import find
+def _find_lplots_module(name: str) -> ModuleSpec | None:
+    from assay.widgets.lplots import find_module
 
-    return find(name)
-
-
-def _attach_figures(pyplot: ModuleType) -> None:
-    from assay.display.libraries import attach_figures
-
-    attach_figures(pyplot)
+    return find_module(name)
 
 
-def _attach_tables(pandas: ModuleType) -> None:
-    from assay.display.libraries import attach_tables
+def _adapt_pyplot(pyplot: ModuleType) -> None:
+    from assay.display.libraries import adapt_pyplot
 
-    attach_tables(pandas)
-
-
-def _attach_plots(renderers: ModuleType) -> None:
-    from assay.display.libraries import attach_plots
-
-    attach_plots(renderers)
+    adapt_pyplot(pyplot)
 
 
-def _attach_display(module: ModuleType) -> None:
-    from assay.display.display import attach
+def _adapt_pandas(pandas: ModuleType) -> None:
+    from assay.display.libraries import adapt_pandas
 
-    attach(module)
+    adapt_pandas(pandas)
+
+
+def _adapt_plotly(renderers: ModuleType) -> None:
+    from assay.display.libraries import adapt_plotly
+
+    adapt_plotly(renderers)
+
+
+def _adapt_ipython_display(module: ModuleType) -> None:
+    from assay.display.display import adapt_ipython_display
+
+    adapt_ipython_display(module)

@@ -235,9 +235,9 @@ class TestFailure(KernelTest):
     def test_a_run_that_the_kernel_itself_fails_has_its_answer(self):
         spoil = (
             "from assay.run.namespace import Namespace as N\n"
-            "from assay.run.snippet import Snippet as S\n"
+            "from assay.run.snippet import SnippetRun as S\n"
             "def raises(*_): raise OSError('spoiled')\n"
-            "N.bindings = S._compiled = raises"
+            "N.snapshot = S._compile = raises"
         )
         self.run_ok(spoil)
         run = self.kernel.run("1")

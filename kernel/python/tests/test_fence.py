@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 sys.path.insert(0, PROGRAM)
-from assay.sandbox.steps import _libc, apply  # noqa: E402
+from assay.sandbox.steps import _libc, apply_plan  # noqa: E402
 
 NOTHING: dict[str, Any] = {
     "namespaces": 0,
@@ -48,7 +48,7 @@ def fenced(action: Callable[[], Any], **steps: Any) -> Any:
     pid = os.fork()
     if pid == 0:
         try:
-            apply({**NOTHING, **steps})
+            apply_plan({**NOTHING, **steps})
             said = action()
         except BaseException as error:
             said = f"{type(error).__name__}: {error}"
@@ -170,10 +170,10 @@ class FenceTest(unittest.TestCase):
     def test_a_process_with_threads_is_not_fenced(self) -> None:
         def start() -> None:
             threading.Thread(target=threading.Event().wait, daemon=True).start()
-            apply(NOTHING)
+            apply_plan(NOTHING)
 
         said = fenced(start)
-        self.assertEqual(said, "RuntimeError: a process with threads cannot be fenced")
+        self.assertEqual(said, "RuntimeError: a process with several threads cannot be sandboxed")
 
 
 if __name__ == "__main__":

@@ -46,9 +46,8 @@ values = [
 COMPARE = '''
 import random
 from IPython.lib.pretty import pretty as expected
-from assay.display.mime_bundle import text_of
 from assay.display.pretty import pretty
-def told(value): return pretty(value, 1 << 20, text_of)
+def told(value): return pretty(value, 1 << 20)
 for value in values:
     assert told(value) == expected(value), told(value) + ' is not ' + expected(value)
 leaves = [value for value in values if len(expected(value)) < 200 and '\\\\n' not in expected(value)]

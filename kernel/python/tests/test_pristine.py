@@ -32,9 +32,9 @@ class TestPristine(KernelTest):
     def test_the_kernel_s_code_is_put_back(self) -> None:
         self.kernel.run(
             "import assay.run.snippet, assay.run.safe_repr, assay.run.failure, sys\n"
-            "assay.run.snippet.text_of = lambda v: 'forged'\n"
-            "assay.run.safe_repr.text_of.__code__ = (lambda value: 'forged').__code__\n"
-            "assay.run.snippet.Snippet._keep = lambda self, value: setattr(self, '_result', 'forged')\n"
+            "assay.run.snippet.safe_repr = lambda v: 'forged'\n"
+            "assay.run.safe_repr.safe_repr.__code__ = (lambda value: 'forged').__code__\n"
+            "assay.run.snippet.SnippetRun._keep_result = lambda self, value: setattr(self, '_result', 'forged')\n"
             "assay.run.failure.Failure.forged = 1\n"
             "sys.modules['assay.run.safe_repr'] = None"
         )
@@ -54,9 +54,9 @@ class TestPristine(KernelTest):
     def test_what_puts_it_back_is_not_found(self) -> None:
         self.kernel.run(
             "import assay.run.lazy_ipython, assay.sealing.pristine\n"
-            "kept = assay.run.lazy_ipython.shell.kernel.pristine\n"
+            "kept = assay.run.lazy_ipython.lazy_ipython.host.pristine\n"
             "assay.sealing.pristine.Pristine.take = assay.sealing.pristine.Pristine.seal = lambda *a: None\n"
-            "import assay.run.snippet\nassay.run.snippet.text_of = lambda v: 'forged'"
+            "import assay.run.snippet\nassay.run.snippet.safe_repr = lambda v: 'forged'"
         )
         self.assertEqual(self.kernel.run("vars(kept)").shown, "{}")
         self.assertEqual(self.examine("1 + 1")["result"], "2")

@@ -39,7 +39,7 @@ class TestProcesses(KernelTest):
         while left := _others(self.kernel.process.pid):
             if time.monotonic() > ended:
                 for pid in left:
-                    process_tree._signal(pid, signal.SIGKILL)
+                    process_tree._send_signal(pid, signal.SIGKILL)
                 self.fail(left)
         return run.error["ename"] if run.outputs else ""
 
@@ -108,7 +108,7 @@ class TestFamily(unittest.TestCase):
 
     def end(self) -> None:
         for pid in [self.shell.pid, *self.started]:
-            process_tree._signal(pid, signal.SIGKILL)
+            process_tree._send_signal(pid, signal.SIGKILL)
         self.shell.communicate()
 
     def start(self) -> None:
@@ -118,7 +118,7 @@ class TestFamily(unittest.TestCase):
     def test_pk7_a_process_that_is_forked_between_two_looks_is_found(self):
         """The shell is told to stop, is listed, comes back from a fork, and stops."""
         told: list[int] = []
-        listed, signalled = process_tree._family, process_tree._signal
+        listed, signalled = process_tree._with_descendants, process_tree._send_signal
 
         def tell(pid: int, number: int) -> bool:
             if pid == self.shell.pid and number == signal.SIGSTOP and not self.started:
@@ -134,8 +134,8 @@ class TestFamily(unittest.TestCase):
                 os.waitid(os.P_PID, self.shell.pid, os.WSTOPPED)
             return found
 
-        with mock.patch.multiple(process_tree, _family=look, _signal=tell):
-            process_tree.end(self.shell.pid)
+        with mock.patch.multiple(process_tree, _with_descendants=look, _send_signal=tell):
+            process_tree.end_process_tree(self.shell.pid)
         self.assertEqual(len(self.started), 1, "the fork was not tried")
         ended = time.monotonic() + 5
         while _runs(self.started[0]):
@@ -145,19 +145,19 @@ class TestFamily(unittest.TestCase):
         self.start()
         self.shell.kill()
         os.waitid(os.P_PID, self.shell.pid, os.WEXITED | os.WNOWAIT)
-        with mock.patch.object(process_tree, "_signal") as tell:
-            process_tree.end(self.shell.pid)
+        with mock.patch.object(process_tree, "_send_signal") as tell:
+            process_tree.end_process_tree(self.shell.pid)
         tell.assert_not_called()
 
     def test_what_is_no_child_is_let_be(self):
         self.start()
-        with mock.patch.object(process_tree, "_signal") as tell:
-            process_tree.end(self.started[0])
+        with mock.patch.object(process_tree, "_send_signal") as tell:
+            process_tree.end_process_tree(self.started[0])
         tell.assert_not_called()
 
 
 def _runs(pid: int) -> bool:
-    stat = process_tree._stat(str(pid))
+    stat = process_tree._read_stat(str(pid))
     return bool(stat) and stat[0] not in (b"Z", b"X")
 
 
@@ -165,7 +165,7 @@ def _others(session: int) -> dict[int, bytes]:
     """Returns the command lines of a session's processes, but for its leader's."""
     lines = {}
     for entry in os.listdir("/proc"):
-        stat = process_tree._stat(entry) if entry.isdigit() and int(entry) != session else []
+        stat = process_tree._read_stat(entry) if entry.isdigit() and int(entry) != session else []
         if stat and int(stat[3]) == session and stat[0] not in (b"Z", b"X"):
             with contextlib.suppress(OSError), open(f"/proc/{entry}/cmdline", "rb") as line:
                 lines[int(entry)] = line.read()

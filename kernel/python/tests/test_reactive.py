@@ -635,11 +635,11 @@ class TestGraph(ReactiveTest):
     def relate(self, *relations):
         nodes = {}
         for cell, reads, writes in relations:
-            self.graph.begin(cell)
+            self.graph.begin_run(cell)
             for name in reads:
-                self.graph.read(nodes.setdefault(name, self.module.Node(name)), cell)
+                self.graph.add_reader(nodes.setdefault(name, self.module.Node(name)), cell)
             for name in writes:
-                self.graph.wrote(nodes.setdefault(name, self.module.Node(name)), cell)
+                self.graph.add_writer(nodes.setdefault(name, self.module.Node(name)), cell)
         return nodes
 
     def test_order(self):
@@ -656,30 +656,30 @@ class TestGraph(ReactiveTest):
                 kept = self.relate(*relations)
                 cells = [cell for cell, _, _ in relations]
                 for given in (cells, cells[::-1]):
-                    self.assertEqual("".join(self.graph.ordered(given)), order)
+                    self.assertEqual("".join(self.graph.run_order(given)), order)
                 del kept
 
     def test_a_loop_is_the_shortest(self):
         nodes = self.relate(("a", "z", "s"), ("b", "s", "t"), ("c", "s", "u"), ("d", "tu", "z"))
-        steps = [(writer, node.value, reader) for writer, node, reader in self.graph.loop("a")]
+        steps = [(writer, node.value, reader) for writer, node, reader in self.graph.shortest_loop("a")]
         self.assertEqual(steps, [("a", "s", "b"), ("b", "t", "d"), ("d", "z", "a")])
         self.graph.dispose("d")
-        self.assertEqual(self.graph.loop("a"), [])
+        self.assertEqual(self.graph.shortest_loop("a"), [])
         self.assertEqual(len(nodes), 4)
 
     def test_a_node_that_is_gone_relates_nothing(self):
         nodes = self.relate(("a", "s", ""), ("b", "", "s"))
-        self.assertEqual(len(self.graph.reads("a")), 1)
+        self.assertEqual(len(self.graph.nodes_read_by("a")), 1)
         nodes.clear()
         self.assertEqual(self.graph.relations(), {"a": ([], []), "b": ([], [])})
 
     def test_a_thousand_readers_and_a_long_chain(self):
         kept = self.relate(*((f"r{i}", "s", "") for i in range(1000)))
-        self.assertEqual(len(self.graph.ordered(f"r{i}" for i in range(1000))), 1000)
+        self.assertEqual(len(self.graph.run_order(f"r{i}" for i in range(1000))), 1000)
         nodes = [self.module.Node(i) for i in range(301)]
         for i in reversed(range(300)):
-            self.graph.read(nodes[i], f"c{i:03}")
-            self.graph.wrote(nodes[i + 1], f"c{i:03}")
+            self.graph.add_reader(nodes[i], f"c{i:03}")
+            self.graph.add_writer(nodes[i + 1], f"c{i:03}")
         chain = [f"c{i:03}" for i in range(300)]
-        self.assertEqual(self.graph.ordered(reversed(chain)), chain)
+        self.assertEqual(self.graph.run_order(reversed(chain)), chain)
         self.assertEqual(len(kept), 1)

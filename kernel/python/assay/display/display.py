@@ -1,15 +1,15 @@
-"""What the user calls to show something: display, update_display, clear_output.
+"""The functions with which the user shows something: display, update_display, clear_output.
 
-They are builtins, and take the place of IPython's where that is installed.
+They are builtins, and replace IPython's functions of the same names.
 """
 
 from __future__ import annotations
 
 import os
 
-from assay.run.lazy_ipython import shell
+from assay.run.lazy_ipython import lazy_ipython
 from assay.run.type_checks import is_figure
-from assay.run.work import current
+from assay.run.work import current_work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ def display(
 ) -> DisplayHandle | None:
     """Shows values in the output of the running cell.
 
-    With a display_id (True: a new one) they can be changed later, through the
-    handle that is returned or by update_display. With raw they are mime bundles.
+    With a display_id (True makes a new one) the output can be changed later,
+    through the returned handle or by update_display. With raw, values are MIME
+    bundles: dictionaries of data by MIME type.
     """
     if clear:
         clear_output(wait=True)
@@ -48,44 +49,44 @@ def update_display(
     metadata: dict[str, Any] | None = None,
     **_: Any,
 ) -> None:
-    """Shows value in the place of what was displayed with display_id."""
+    """Replaces what was displayed with display_id by value."""
     _show("update_display_data", value, DisplayHandle(display_id), raw, metadata)
 
 
 def clear_output(wait: bool = False) -> None:
     """Clears the output of the running cell; with wait, when the next output comes."""
-    capture = shell.capture()
-    if capture is not None:
-        capture.clear_output(wait)
+    capturing = lazy_ipython.capturing_publisher()
+    if capturing is not None:
+        capturing.clear_output(wait)
     else:
-        current().emit({"output_type": "clear_output", "wait": bool(wait)})
+        current_work().emit_output({"output_type": "clear_output", "wait": bool(wait)})
 
 
 class DisplayHandle:
-    """Something displayed that can be changed."""
+    """The id of an output that can be changed."""
 
     def __init__(self, display_id: str | None = None) -> None:
         self.display_id = display_id or os.urandom(16).hex()
 
     def display(self, value: Any, **options: Any) -> None:
-        """Displays value anew, with this id."""
+        """Shows value as a further output with this id."""
         display(value, display_id=self.display_id, **options)
 
     def update(self, value: Any, **options: Any) -> None:
-        """Shows value in the place of what was displayed with this id."""
+        """Replaces what was displayed with this id by value."""
         update_display(value, display_id=self.display_id, **options)
 
     def __repr__(self) -> str:
         return f"<DisplayHandle display_id={self.display_id}>"
 
 
-def attach(module: ModuleType) -> None:
-    """Takes the place of IPython's functions in module, which has just been imported."""
+def adapt_ipython_display(module: ModuleType) -> None:
+    """Replaces IPython's display functions in module, which has just been imported."""
 
     def publish_display_data(
         data: dict[str, Any], metadata: dict[str, Any] | None = None, *_: Any, **options: Any
     ) -> None:
-        """Shows a mime bundle in the output of the running cell."""
+        """Shows a MIME bundle in the output of the running cell."""
         publish(data, metadata, **options)
 
     for function in (display, update_display, clear_output, publish_display_data):
@@ -100,49 +101,57 @@ def publish(
     update: bool = False,
     **_: Any,
 ) -> None:
-    """Shows a mime bundle, or shows it in the place of what has the display_id in transient."""
+    """Shows a MIME bundle. With update, it replaces the output whose display_id is in transient."""
     display_id = (transient or {}).get("display_id")
     handle = DisplayHandle(display_id) if display_id else None
     _show("update_display_data" if update else "display_data", data, handle, True, metadata)
 
 
-def show_result(value: Any, count: int) -> None:
-    """Shows the last value of the running cell, which is the run number count."""
-    output = _output("execute_result", value, False, None)
+def show_result(value: Any, execution_count: int) -> None:
+    """Shows the value of the running cell's last expression as an execute_result."""
+    output = _make_output("execute_result", value, False, None)
     if output is not None:
-        current().emit({**output, "execution_count": count})
+        current_work().emit_output({**output, "execution_count": execution_count})
 
 
 def _show(
-    kind: str, value: Any, handle: DisplayHandle | None, raw: bool, metadata: dict[str, Any] | None
+    output_type: str,
+    value: Any,
+    handle: DisplayHandle | None,
+    raw: bool,
+    metadata: dict[str, Any] | None,
 ) -> None:
-    output = _output(kind, value, raw, metadata)
+    output = _make_output(output_type, value, raw, metadata)
     if output is None:
         return
     if handle is not None:
         output["transient"] = {"display_id": handle.display_id}
-    capture = shell.capture()
-    if capture is not None:
-        more = {"transient": output.get("transient"), "update": kind == "update_display_data"}
-        capture.publish(output["data"], output["metadata"], **more)
+    capturing = lazy_ipython.capturing_publisher()
+    if capturing is not None:
+        is_update = output_type == "update_display_data"
+        transient = output.get("transient")
+        capturing.publish(
+            output["data"], output["metadata"], transient=transient, update=is_update
+        )
     else:
-        current().emit(output)
+        current_work().emit_output(output)
 
 
-def _output(
-    kind: str, value: Any, raw: bool, metadata: dict[str, Any] | None
+def _make_output(
+    output_type: str, value: Any, raw: bool, metadata: dict[str, Any] | None
 ) -> dict[str, Any] | None:
-    """Returns value as an nbformat output, None where it has shown itself."""
-    from assay.display.mime_bundle import Bundle, plain
+    """Returns value as an nbformat output; None if it has shown itself, by _ipython_display_."""
+    from assay.display.mime_bundle import MimeBundle, json_safe
 
     if raw:
-        data, told = plain(dict(value)), {}
+        data, own_metadata = json_safe(dict(value)), {}
     else:
-        bundle = Bundle(value)
-        data, told = bundle.data, bundle.metadata
+        bundle = MimeBundle(value)
+        data, own_metadata = bundle.data, bundle.metadata
     if is_figure(value):
         from weakref import ref
 
-        current().shown.add(ref(value))
-    output = {"output_type": kind, "data": data, "metadata": {**told, **plain(metadata or {})}}
+        current_work().shown_figures.add(ref(value))
+    all_metadata = {**own_metadata, **json_safe(metadata or {})}
+    output = {"output_type": output_type, "data": data, "metadata": all_metadata}
     return output if data else None

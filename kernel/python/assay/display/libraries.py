@@ -1,4 +1,4 @@
-"""matplotlib, plotly and pandas as they are in a notebook. Nothing here imports them."""
+"""Adapts matplotlib, plotly and pandas to the notebook after the user's code has imported them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from weakref import ref
 
 from assay.display.display import display
 from assay.run.type_checks import is_plot
-from assay.run.work import current
+from assay.run.work import current_work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def attach_figures(pyplot: ModuleType) -> None:
-    """Makes show() of pyplot, which has just been imported, show figures here."""
+def adapt_pyplot(pyplot: ModuleType) -> None:
+    """Makes pyplot.show() show figures in the notebook."""
 
     def show(*args: object, **kwargs: object) -> None:
         """Shows all open figures in the notebook, and closes them."""
-        show_all()
+        show_open_figures()
 
     pyplot.show = show  # type: ignore[attr-defined]
 
 
-def show_all() -> None:
-    """Shows all open figures, but for those that were shown already, and closes them."""
-    pyplot = _pyplot()
+def show_open_figures() -> None:
+    """Shows the open figures that the running cell has not shown yet, and closes all of them."""
+    pyplot = _loaded_pyplot()
     if pyplot is None:
         return
-    shown = current().shown
+    shown = current_work().shown_figures
     try:
         for number in pyplot.get_fignums():
             figure = pyplot.figure(number)
@@ -41,40 +41,41 @@ def show_all() -> None:
         pyplot.close("all")
 
 
-def close_all() -> None:
-    """Closes all open figures."""
-    pyplot = _pyplot()
+def close_figures() -> None:
+    """Closes all figures without showing them."""
+    pyplot = _loaded_pyplot()
     if pyplot is not None:
         pyplot.close("all")
 
 
-def _pyplot() -> Any:
-    """Returns pyplot where it is imported, and not just being so by another thread."""
+def _loaded_pyplot() -> Any:
+    """Returns pyplot; None if it is not imported, or if another thread is still importing it."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     return pyplot if hasattr(pyplot, "get_fignums") and hasattr(pyplot, "close") else None
 
 
-def attach_plots(renderers: ModuleType) -> None:
-    """Makes show() of plotly, just imported, show figures here, also without IPython.
+def adapt_plotly(renderers: ModuleType) -> None:
+    """Makes the show() of plotly's figures show them in the notebook, also without IPython.
 
-    Another renderer that the user has chosen is plotly's to call.
+    renderers is plotly.io._renderers. If the user chooses another renderer,
+    plotly's own show is called.
     """
-    theirs, chosen = renderers.show, renderers.renderers
-    ours = chosen.default = os.environ["PLOTLY_RENDERER"]
+    plotly_show, settings = renderers.show, renderers.renderers
+    notebook_renderer = settings.default = os.environ["PLOTLY_RENDERER"]
 
     def show(fig: object, *args: object, **options: object) -> None:
         """Shows a figure in the notebook."""
-        if is_plot(fig) and not args and not options and chosen.default == ours:
+        if is_plot(fig) and not args and not options and settings.default == notebook_renderer:
             display(fig)
         else:
-            theirs(fig, *args, **options)
+            plotly_show(fig, *args, **options)
 
     renderers.show = show  # type: ignore[attr-defined]
 
 
-def attach_tables(pandas: ModuleType) -> None:
-    """Has pandas, just imported, print up to 20 columns, as it does in notebooks.
+def adapt_pandas(pandas: ModuleType) -> None:
+    """Makes pandas print up to 20 columns, as it does in notebooks.
 
-    It takes what has no get_ipython() for a terminal, to whose width it fits tables.
+    Without a global get_ipython() it assumes a terminal and fits tables to its width.
     """
     pandas.set_option("display.max_columns", 20)

@@ -1,4 +1,4 @@
-"""Breaking a text into lines of a width, at the places where it may be broken."""
+"""Breaks a text into lines of limited width, at marked places."""
 
 from __future__ import annotations
 
@@ -10,97 +10,98 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Union
 
-    Item = Union[str, "_Break"]
+    Item = Union[str, "_BreakPoint"]
 
-_WIDTH = 79  # characters of a line
-
-
-class Full(Exception):
-    """The text has come to the most characters that it may have."""
+_LINE_WIDTH = 79  # characters
 
 
-class Layout:
-    """Text in nested groups, whose breaks are either all blanks or all new lines.
+class TextLimitReached(Exception):
+    """The text has reached the number of characters that it may have."""
 
-    The text of a line that has breaks is held back until the line is complete
-    or too long. Then the outermost group that can be broken is broken, and so
-    on inwards until the rest fits. That is how Oppen's printer and its many
-    descendants break lines. Its methods are also what a `_repr_pretty_` calls.
+
+class LineBreaker:
+    """Text in nested groups. The break points of a group are either all blanks or all line breaks.
+
+    From the first break point of a line on, text is held back until the line is
+    complete or too long. Then the outermost group that can be broken is broken,
+    and so on inwards until the rest fits. This is how Oppen's printer and its many
+    descendants break lines. A value's `_repr_pretty_` calls these methods, so most
+    of their names are IPython's.
     """
 
-    def __init__(self, most: int) -> None:
-        """most is the number of characters after which Full is raised."""
-        self._room = most
+    def __init__(self, max_length: int) -> None:
+        """TextLimitReached is raised after max_length characters."""
+        self._room = max_length  # characters
         self._written: list[str] = []
         self._column = 0  # where the written text ends
-        self._held: deque[Item] = deque()  # begins with a break
-        self._width = 0  # of what is held
-        self._open = [_Group(0)]
-        self._levels: list[list[_Group]] = [[self._open[0]]]  # groups not broken, by depth
+        self._held: deque[Item] = deque()  # begins with a break point
+        self._held_width = 0
+        self._open_groups = [_Group(0)]
+        self._unbroken: list[list[_Group]] = [[self._open_groups[0]]]  # groups by depth
         self.indentation = 0
 
-    def value(self) -> str:
-        """Returns the text. Nothing can be added after it."""
-        self._flush()
+    def finish(self) -> str:
+        """Returns the text. Nothing can be added after this."""
+        self._write_held()
         return "".join(self._written)
 
     def text(self, text: str) -> None:
-        """Adds text without a line break in it."""
+        """Adds text that contains no line break."""
         self._room -= len(text)
         if self._room < 0:
-            raise Full
+            raise TextLimitReached
         if self._held:
             self._held.append(text)
-            self._width += len(text)
-            self._fit()
+            self._held_width += len(text)
+            self._break_until_fits()
         else:
             self._write(text)
 
     def breakable(self, blank: str = " ") -> None:
-        """Adds a place that is blank, or a new line where its group is broken."""
-        group = self._open[-1]
-        if group.broken:
-            self._flush()
-            self._new_line(self.indentation)
+        """Adds a break point: blank, or a line break if its group is broken."""
+        group = self._open_groups[-1]
+        if group.is_broken:
+            self._write_held()
+            self._start_line(self.indentation)
         else:
-            place = _Break(blank, self.indentation, group)
-            group.pending += 1
-            self._held.append(place)
-            self._width += len(blank)
-            self._fit()
+            point = _BreakPoint(blank, self.indentation, group)
+            group.held_points += 1
+            self._held.append(point)
+            self._held_width += len(blank)
+            self._break_until_fits()
 
     def break_(self) -> None:
-        """Adds a new line, which also breaks a group around it."""
-        group = self._outermost()
+        """Adds a line break, which also breaks the group around it."""
+        group = self._break_outermost()
         if group is not None:
             self._release(group)
-        self._flush()
-        self._new_line(self.indentation)
+        self._write_held()
+        self._start_line(self.indentation)
 
     def begin_group(self, indent: int = 0, opening: str = "") -> None:
-        """Opens a group, whose lines are indented by indent more."""
+        """Opens a group, whose lines are indented by indent more characters."""
         if opening:
             self.text(opening)
-        group = _Group(len(self._open))
-        self._open.append(group)
-        while len(self._levels) <= group.depth:
-            self._levels.append([])
-        self._levels[group.depth].append(group)
+        group = _Group(len(self._open_groups))
+        self._open_groups.append(group)
+        while len(self._unbroken) <= group.depth:
+            self._unbroken.append([])
+        self._unbroken[group.depth].append(group)
         self.indentation += indent
 
     def end_group(self, dedent: int = 0, closing: str = "") -> None:
         """Closes the group that was opened last."""
         self.indentation -= dedent
-        group = self._open.pop()
-        if not group.pending:
-            self._settle(group)
+        group = self._open_groups.pop()
+        if not group.held_points:
+            self._forget_group(group)
         if closing:
             self.text(closing)
 
     def group(
         self, indent: int = 0, opening: str = "", closing: str = ""
     ) -> AbstractContextManager[None]:
-        """Returns the context that is a group."""
+        """Returns a context manager that opens a group and closes it."""
         from contextlib import contextmanager
 
         @contextmanager
@@ -113,62 +114,62 @@ class Layout:
 
         return opened()
 
-    def _fit(self) -> None:
-        while self._column + self._width > _WIDTH:
-            group = self._outermost()
+    def _break_until_fits(self) -> None:
+        while self._column + self._held_width > _LINE_WIDTH:
+            group = self._break_outermost()
             if group is None:
                 return
             self._release(group)
 
-    def _outermost(self) -> _Group | None:
-        """Breaks the outermost groups up to one that has a break held, and returns that."""
-        for level in self._levels:
+    def _break_outermost(self) -> _Group | None:
+        """Breaks the outermost groups up to one that has a break point held, and returns that group."""
+        for level in self._unbroken:
             for group in reversed(level):
-                if group.pending:
+                if group.held_points:
                     level.remove(group)
-                    group.broken = True
+                    group.is_broken = True
                     return group
             for group in level:
-                group.broken = True
+                group.is_broken = True
             level.clear()
         return None
 
     def _release(self, group: _Group) -> None:
-        """Writes what is held, up to the text behind the group's last break."""
-        while group.pending:
-            self._write_next()
+        """Writes what is held up to the text behind the group's last break point."""
+        while group.held_points:
+            self._write_next_held()
         while self._held and isinstance(self._held[0], str):
-            self._write_next()
+            self._write_next_held()
 
-    def _flush(self) -> None:
+    def _write_held(self) -> None:
         while self._held:
-            self._write_next()
+            self._write_next_held()
 
-    def _write_next(self) -> None:
+    def _write_next_held(self) -> None:
         item = self._held.popleft()
         if isinstance(item, str):
-            self._width -= len(item)
+            self._held_width -= len(item)
             self._write(item)
             return
-        self._width -= len(item.blank)
-        item.group.pending -= 1
-        if item.group.broken:
-            self._new_line(item.indentation)
+        self._held_width -= len(item.blank)
+        item.group.held_points -= 1
+        if item.group.is_broken:
+            self._start_line(item.indentation)
         else:
-            if not item.group.pending:
-                self._settle(item.group)
+            if not item.group.held_points:
+                self._forget_group(item.group)
             self._write(item.blank)
 
-    def _settle(self, group: _Group) -> None:
-        """Takes group off those that may still be broken."""
-        if group in self._levels[group.depth]:
-            self._levels[group.depth].remove(group)
+    def _forget_group(self, group: _Group) -> None:
+        """Removes group from those that may still be broken."""
+        if group in self._unbroken[group.depth]:
+            self._unbroken[group.depth].remove(group)
 
     def _write(self, text: str) -> None:
         self._written.append(text)
         self._column += len(text)
 
-    def _new_line(self, indentation: int) -> None:
+    def _start_line(self, indentation: int) -> None:
         self._written.append("\n" + " " * indentation)
         self._column = indentation
 
@@ -176,11 +177,11 @@ class Layout:
 class _Group:
     def __init__(self, depth: int) -> None:
         self.depth = depth
-        self.pending = 0  # breaks of it that are held
-        self.broken = False
+        self.held_points = 0  # its break points that are held
+        self.is_broken = False
 
 
-class _Break:
+class _BreakPoint:
     def __init__(self, blank: str, indentation: int, group: _Group) -> None:
         self.blank = blank
         self.indentation = indentation

@@ -1,28 +1,28 @@
-"""A value as a mime bundle: the forms in which it can be shown."""
+"""Turns a value into a MIME bundle: all the formats in which it can be shown."""
 
 from __future__ import annotations
 
 import io
 from contextlib import nullcontext
 
-from assay.run.lazy_ipython import shell
-from assay.run.safe_repr import clip, text_of, told
+from assay.run.lazy_ipython import lazy_ipython
+from assay.run.safe_repr import describe_error, safe_repr, shorten
 from assay.run.type_checks import is_figure, is_plot, is_table
-from assay.run.user_code import enter
+from assay.run.user_code import call_user_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
-_MOST = 1 << 20  # characters of text/plain
-_MOST_OF_PLOT = 2000  # of a plot's, which is its data once more
-_BITS = 10_000  # of an integer; Python writes no longer ones
-_SIMPLE = (int, float, complex, bool, str, bytes)  # whose text is their repr
+_MAX_TEXT_LENGTH = 1 << 20  # characters of text/plain
+_MAX_PLOT_TEXT_LENGTH = 2000  # characters of a plotly figure's text/plain, which repeats its data
+_MAX_INT_BITS = 10_000  # of an integer in JSON; Python refuses to write much longer ones
+_TEXT_ONLY_CLASSES = (int, float, complex, bool, str, bytes)  # whose only format is their repr
 
-_PLOT = "application/vnd.plotly.v1+json"  # beside which plotly's page is not asked for
+_PLOTLY_TYPE = "application/vnd.plotly.v1+json"  # with it, plotly's HTML page is not asked for
 
-_METHODS = (
+_REPR_METHODS = (
     ("text/html", "_repr_html_"),
     ("text/markdown", "_repr_markdown_"),
     ("image/svg+xml", "_repr_svg_"),
@@ -35,147 +35,152 @@ _METHODS = (
 )
 
 
-class Bundle:
-    """The data and the metadata of an nbformat output, each by mime type.
+class MimeBundle:
+    """The data and the metadata of an nbformat output, both by MIME type.
 
-    Both are empty where the value has shown itself: by _ipython_display_.
+    Both are empty if the value has shown itself, by _ipython_display_.
     """
 
     def __init__(self, value: object) -> None:
-        """Asks value for all its forms. One that raises is told of in text/plain."""
+        """Asks value for all its formats. An error of one of them is described in text/plain."""
         self.data: dict[str, Any] = {}
         self.metadata: dict[str, Any] = {}
         self._value = value
-        self._problems: list[str] = []
-        if type(value) in _SIMPLE and shell.made is None:
-            self.data["text/plain"] = clip(text_of(value), _MOST)
-            return  # these have no other form, and are the most by far
+        self._errors: list[str] = []
+        if type(value) in _TEXT_ONLY_CLASSES and lazy_ipython.shell is None:
+            self.data["text/plain"] = shorten(safe_repr(value), _MAX_TEXT_LENGTH)
+            return  # most values are of these classes
         if self._shows_itself():
             return
-        if is_table(value):
-            limits = _table_limits
-        else:
-            limits = nullcontext
-        with limits():
-            self._collect()
+        with _table_limits() if is_table(value) else nullcontext():
+            self._collect_formats()
 
     def _shows_itself(self) -> bool:
         name = "_ipython_display_"
-        if is_plot(self._value) or self._method(name) is None:
+        if is_plot(self._value) or self._find_method(name) is None:
             return False
-        self._ask(name)
-        return not self._problems
+        self._call_method(name)
+        return not self._errors
 
-    def _collect(self) -> None:
-        asked = self._ask_registered()
-        self._add_all(self._ask("_repr_mimebundle_", include=None, exclude=None))
-        for mime, method in () if _PLOT in self.data else _METHODS:
-            if mime not in self.data and mime not in asked:
-                self._add(mime, self._ask(method))
+    def _collect_formats(self) -> None:
+        registered = self._add_registered_formats()
+        self._add_bundle(self._call_method("_repr_mimebundle_", include=None, exclude=None))
+        for mime_type, method in () if _PLOTLY_TYPE in self.data else _REPR_METHODS:
+            if mime_type not in self.data and mime_type not in registered:
+                self._add_format(mime_type, self._call_method(method))
         if is_figure(self._value):
-            self._add("image/png", self._try("savefig", _png, self._value))
+            self._add_format("image/png", self._try_call("savefig", _figure_png, self._value))
         if not isinstance(self.data.get("text/plain"), str):
-            self.data["text/plain"] = self._text()
-        plain = "\n".join((self.data["text/plain"], *self._problems))
-        self.data["text/plain"] = clip(plain, _MOST_OF_PLOT if is_plot(self._value) else _MOST)
+            self.data["text/plain"] = self._plain_text()
+        text = "\n".join((self.data["text/plain"], *self._errors))
+        max_length = _MAX_PLOT_TEXT_LENGTH if is_plot(self._value) else _MAX_TEXT_LENGTH
+        self.data["text/plain"] = shorten(text, max_length)
 
-    def _ask_registered(self) -> list[str]:
-        """Adds what functions registered with IPython make, and returns their mime types."""
-        asked = []
-        for mime, call in shell.made.registered(self._value) if shell.made else ():
-            form = self._try(f"the formatter of {mime}", call, self._value)
-            if mime:
-                asked.append(mime)
-                self._add(mime, form)
+    def _add_registered_formats(self) -> list[str]:
+        """Adds what functions registered with IPython return. Returns their MIME types."""
+        registered = []
+        shell = lazy_ipython.shell
+        for mime_type, function in shell.registered_formatters(self._value) if shell else ():
+            result = self._try_call(f"the formatter of {mime_type}", function, self._value)
+            if mime_type:
+                registered.append(mime_type)
+                self._add_format(mime_type, result)
             else:
-                self._add_all(form)
-        return asked
+                self._add_bundle(result)
+        return registered
 
-    def _text(self) -> str:
-        if shell.made is not None:
-            text = self._try("__repr__", shell.made.plain, self._value)
-            return text_of(self._value) if text is None else str(text)
-        if type(self._value) in _SIMPLE:
-            return text_of(self._value)
+    def _plain_text(self) -> str:
+        if lazy_ipython.shell is not None:
+            text = self._try_call("__repr__", lazy_ipython.shell.plain_text, self._value)
+            return safe_repr(self._value) if text is None else str(text)
+        if type(self._value) in _TEXT_ONLY_CLASSES:
+            return safe_repr(self._value)
         from assay.display.pretty import pretty
 
         try:
-            return pretty(self._value, _MOST, text_of)
-        except Exception:  # of a _repr_pretty_, or nested too deep
-            return text_of(self._value)
+            return pretty(self._value, _MAX_TEXT_LENGTH)
+        except Exception:  # a _repr_pretty_ raised, or the value is nested too deep
+            return safe_repr(self._value)
 
-    def _method(self, name: str) -> Any:
-        # Looked up on the class: a class is not asked for its instances' forms,
-        # nor an object that invents attributes.
-        return self._try(name, getattr, type(self._value), name, None)
+    def _find_method(self, name: str) -> Any:
+        # Looked up on the class: a class is not asked for the formats of its
+        # instances, nor is an object that invents attributes.
+        return self._try_call(name, getattr, type(self._value), name, None)
 
-    def _ask(self, method: str, **arguments: object) -> Any:
-        call = self._method(method)
-        return None if call is None else self._try(method, call, self._value, **arguments)
+    def _call_method(self, name: str, **arguments: object) -> Any:
+        """Returns the result of a method of the value; None if it has none or the method raised."""
+        method = self._find_method(name)
+        return None if method is None else self._try_call(name, method, self._value, **arguments)
 
-    def _try(self, name: str, call: Any, *args: object, **arguments: object) -> Any:
+    def _try_call(self, name: str, function: Any, *args: object, **arguments: object) -> Any:
+        """Returns the result of function. If it raises, keeps a note with name and returns None."""
         try:
-            return enter(call, *args, **arguments)
+            return call_user_code(function, *args, **arguments)
         except Exception as error:
-            self._problems.append(f"<{name} raised {told(error)}>")
+            self._errors.append(f"<{name} raised {describe_error(error)}>")
             return None
 
-    def _add_all(self, answer: Any) -> None:
-        forms, metadata = answer if isinstance(answer, tuple) else (answer, None)
-        if isinstance(forms, dict):
-            for mime, form in forms.items():
-                self._add(str(mime), form)
+    def _add_bundle(self, result: Any) -> None:
+        """Adds a result of _repr_mimebundle_: data by MIME type, or that and metadata."""
+        formats, metadata = result if isinstance(result, tuple) else (result, None)
+        if isinstance(formats, dict):
+            for mime_type, data in formats.items():
+                self._add_format(str(mime_type), data)
         if isinstance(metadata, dict):
-            self.metadata.update(plain(metadata))
+            self.metadata.update(json_safe(metadata))
 
-    def _add(self, mime: str, form: Any) -> None:
-        if isinstance(form, tuple) and len(form) == 2:
-            form, metadata = form
+    def _add_format(self, mime_type: str, result: Any) -> None:
+        """Adds a result of a method like _repr_html_: data, data and metadata, or None for nothing."""
+        if isinstance(result, tuple) and len(result) == 2:
+            result, metadata = result
             if metadata:
-                self.metadata[mime] = plain(metadata)
-        if form is None:
+                self.metadata[mime_type] = json_safe(metadata)
+        if result is None:
             return
-        if isinstance(form, (bytes, bytearray, memoryview)):
+        if isinstance(result, (bytes, bytearray, memoryview)):
             from binascii import b2a_base64
 
-            form = b2a_base64(form, newline=False).decode("ascii")
-        elif mime.startswith(("text/", "image/")) and not isinstance(form, str):
-            form = text_of(form)
-        self.data[mime] = plain(form)
+            result = b2a_base64(result, newline=False).decode("ascii")
+        elif mime_type.startswith(("text/", "image/")) and not isinstance(result, str):
+            result = safe_repr(result)
+        self.data[mime_type] = json_safe(result)
 
 
-def plain(value: Any, depth: int = 100) -> Any:
-    """Returns value as strict JSON can say it: no NaN, text for what JSON does not know."""
+def json_safe(value: Any, max_depth: int = 100) -> Any:
+    """Returns value as strict JSON can hold it: None for NaN and infinities, the repr of unknown objects.
+
+    Values nested deeper than max_depth become "...".
+    """
     if value is None or type(value) in (str, bool):
         return value
-    if depth == 0:
+    if max_depth == 0:
         return "..."
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, int) and value.bit_length() <= _BITS:
+    if isinstance(value, int) and value.bit_length() <= _MAX_INT_BITS:
         return int(value)
     if isinstance(value, float):
         return float(value) if value - value == 0 else None
     if isinstance(value, dict):
-        return {_key(key): plain(item, depth - 1) for key, item in value.items()}
+        return {_json_key(key): json_safe(item, max_depth - 1) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item, depth - 1) for item in value]
-    return text_of(value)
+        return [json_safe(item, max_depth - 1) for item in value]
+    return safe_repr(value)
 
 
-def _key(key: object) -> str:
-    return str(key) if isinstance(key, str) else text_of(key)
+def _json_key(key: object) -> str:
+    return str(key) if isinstance(key, str) else safe_repr(key)
 
 
-def _png(figure: Any) -> bytes:
-    """Returns figure as a PNG file."""
+def _figure_png(figure: Any) -> bytes:
+    """Returns a matplotlib figure as a PNG file."""
     buffer = io.BytesIO()
-    enter(figure.savefig, buffer, format="png", bbox_inches="tight")
+    call_user_code(figure.savefig, buffer, format="png", bbox_inches="tight")
     return buffer.getvalue()
 
 
 def _table_limits() -> AbstractContextManager[Any]:
-    """Returns the context in which a frame is shown at most 100 x 50, and its shape."""
+    """Returns a context in which pandas shows at most 100 rows and 50 columns, and always the shape."""
     import pandas  # type: ignore[import]
 
     context: AbstractContextManager[Any] = pandas.option_context(

@@ -1,129 +1,137 @@
-"""The text of a value as notebooks show it: long containers over several lines.
+"""The text of a value as notebooks show it, with long containers over several lines.
 
-It is what IPython makes of the value, so that a notebook has the same text with
-IPython and without.
+It is the text that IPython makes of the value, so that a notebook looks the same
+with IPython and without it.
 """
 
 from __future__ import annotations
 
 from itertools import islice
 
-from assay.display.line_breaker import Full, Layout
-from assay.run.type_checks import class_name, mro
-from assay.run.user_code import enter
+from assay.display.line_breaker import LineBreaker, TextLimitReached
+from assay.run.safe_repr import safe_repr
+from assay.run.type_checks import class_mro, module_and_name
+from assay.run.user_code import call_user_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    Show = Callable[[Any, "Printer"], None]
+    ClassPrinter = Callable[[Any, "PrettyPrinter"], None]
 
-_MOST_SORTED = 1000  # items of a set
-_PLAIN_MODULES = ("builtins", None)  # a name of theirs needs no module before it
-_ITEMS = 1000  # of one container; of a longer one the rest is dots
+_MAX_SORTED = 1000  # items of a set that is shown sorted
+_MAX_ITEMS = 1000  # of one container; dots stand for the others
+_UNNAMED_MODULES = ("builtins", None)  # which are not put before the names of their classes
 
 
-def pretty(value: object, most: int, text_of: Callable[[object], str]) -> str:
-    """Returns the text of value, in little more than most characters.
+def pretty(value: object, max_length: int) -> str:
+    """Returns the text of value, cut after about max_length characters.
 
-    text_of gives the repr of what has one of its own, and does not raise. Only
-    a RecursionError comes out of a value that is nested too deep.
+    Raises RecursionError for a value that is nested too deep, and what the
+    value's own `_repr_pretty_` raises.
     """
-    printer = Printer(most, text_of)
+    printer = PrettyPrinter(max_length)
     try:
         printer.pretty(value)
-    except Full:
-        return printer.value() + "..."
-    return printer.value()
+    except TextLimitReached:
+        return printer.finish() + "..."
+    return printer.finish()
 
 
-class Printer(Layout):
-    """Adds values to a layout."""
+class PrettyPrinter(LineBreaker):
+    """Writes values, broken into lines."""
 
-    def __init__(self, most: int, text_of: Callable[[object], str]) -> None:
-        super().__init__(most)
-        self._text_of = text_of
-        self._inside: list[int] = []  # the ids of what is being added
-        self._shows = shows()
+    def __init__(self, max_length: int) -> None:
+        super().__init__(max_length)
+        self._being_printed: list[int] = []  # ids of the values, outermost first
+        self._class_printers = _class_printers()
 
     def pretty(self, value: object) -> None:
         """Adds value in a group of its own."""
-        self._inside.append(id(value))
+        self._being_printed.append(id(value))
         self.begin_group()
         self._add(value)
         self.end_group()
-        self._inside.pop()
+        self._being_printed.pop()
 
     def _add(self, value: object) -> None:
-        for base in mro(type(value)):
-            show = self._shows.get(class_name(base))
-            if show is not None:
-                return show(value, self)
+        for base in class_mro(type(value)):
+            print_value = self._class_printers.get(module_and_name(base))
+            if print_value is not None:
+                return print_value(value, self)
             if callable(vars(base).get("_repr_pretty_")):
-                call: Any = getattr(type(value), "_repr_pretty_")
-                enter(call, value, self, self._again(value))
+                method: Any = getattr(type(value), "_repr_pretty_")
+                call_user_code(method, value, self, self._contains_itself(value))
                 return None
             if base is not object and "__repr__" in vars(base):
-                return self.own(value)
-        return self._anonymous(value)
+                return self.add_repr(value)
+        return self._add_anonymous(value)
 
-    def _again(self, value: object) -> bool:
-        """Tells whether value, which is being added, contains itself."""
-        return self._inside.count(id(value)) > 1
+    def _contains_itself(self, value: object) -> bool:
+        """Returns whether value, which is being printed, is part of itself."""
+        return self._being_printed.count(id(value)) > 1
 
-    def own(self, value: object) -> None:
-        """Adds the repr of value."""
-        for number, line in enumerate(self._text_of(value).splitlines()):
+    def add_repr(self, value: object) -> None:
+        """Adds the repr of value, line by line."""
+        for number, line in enumerate(safe_repr(value).splitlines()):
             if number:
                 self.break_()
             self.text(line)
 
-    def _anonymous(self, value: object) -> None:
+    def _add_anonymous(self, value: object) -> None:
         self.begin_group(1, "<")
         self.pretty(type(value))
         self.text(f" at {id(value):#x}")
         self.end_group(1, ">")
 
-    def items(
-        self, value: object, opening: str, items: Iterable[Any], closing: str, pairs: bool = False
+    def add_items(
+        self,
+        value: object,
+        opening: str,
+        items: Iterable[Any],
+        closing: str,
+        are_pairs: bool = False,
     ) -> None:
-        """Adds a container's items, or where it contains itself, dots."""
-        if self._again(value):
+        """Adds the items of a container between its brackets; dots if it contains itself.
+
+        With are_pairs, items are keys with their values.
+        """
+        if self._contains_itself(value):
             self.text(f"{opening}...{closing}")
             return
         self.begin_group(len(opening), opening)
-        for number, item in enumerate(islice(items, _ITEMS + 1)):
+        for number, item in enumerate(islice(items, _MAX_ITEMS + 1)):
             if number:
                 self.text(",")
                 self.breakable()
-            if number == _ITEMS:
+            if number == _MAX_ITEMS:
                 self.text("...")
                 break
-            self._item(item, pairs)
+            self._add_item(item, are_pairs)
         if type(value) is tuple and len(value) == 1:
             self.text(",")
         self.end_group(len(opening), closing)
 
-    def _item(self, item: Any, pair: bool) -> None:
-        if pair:
+    def _add_item(self, item: Any, is_pair: bool) -> None:
+        if is_pair:
             key, item = item
             self.pretty(key)
             self.text(": ")
         self.pretty(item)
 
-    def call(self, value: object, name: str, *args: object, **named: object) -> None:
-        """Adds value as the call that makes it."""
+    def add_call(self, value: object, name: str, *args: object, **named: object) -> None:
+        """Adds value in the form of a call: name(args, named)."""
         self.begin_group()
         self.begin_group(len(name) + 1, name + "(")
-        if self._again(value):
+        if self._contains_itself(value):
             self.text("...")
         else:
-            self._arguments(args, named)
+            self._add_arguments(args, named)
         self.end_group(len(name) + 1, ")")
         self.end_group()
 
-    def _arguments(self, args: tuple[object, ...], named: dict[str, object]) -> None:
+    def _add_arguments(self, args: tuple[object, ...], named: dict[str, object]) -> None:
         pairs = [("", arg) for arg in args] + [(f"{name}=", arg) for name, arg in named.items()]
         for number, (prefix, arg) in enumerate(pairs):
             if number:
@@ -134,90 +142,94 @@ class Printer(Layout):
             self.end_group(len(prefix))
 
 
-def shows() -> dict[tuple[str, str], Show]:
-    """Returns what adds a value to a printer, by module and name of the value's class.
+def _class_printers() -> dict[tuple[str, str], ClassPrinter]:
+    """Returns the functions that print values whose repr is not what notebooks show, by module and class name.
 
-    The methods of the language's own containers are called on their classes:
-    those of a subclass may be the user's, and never end.
+    Methods of built-in containers are called on the built-in class: those of a
+    subclass may be the user's, and never end.
     """
-    table: dict[tuple[str, str], Show] = {
-        ("builtins", "list"): lambda v, p: p.items(v, "[", list.__iter__(v), "]"),
-        ("builtins", "tuple"): lambda v, p: p.items(v, "(", tuple.__iter__(v), ")"),
-        ("builtins", "dict"): lambda v, p: p.items(v, "{", dict.items(v), "}", True),
-        ("builtins", "set"): lambda v, p: _set(v, p, "{", "}"),
-        ("builtins", "frozenset"): lambda v, p: _set(v, p, "frozenset({", "})"),
-        ("builtins", "mappingproxy"): lambda v, p: p.items(v, "mappingproxy({", v.items(), "})", True),
-        ("builtins", "type"): _class,
-        ("builtins", "function"): _function,
-        ("builtins", "builtin_function_or_method"): _function,
-        ("builtins", "BaseException"): _exception,
-        ("builtins", "super"): _super,
-        ("os", "_Environ"): lambda v, p: p.items(v, "environ{", v.items(), "}", True),
-        ("re", "Pattern"): _pattern,
-        ("types", "SimpleNamespace"): lambda v, p: p.call(v, "namespace", **vars(v)),
-        ("collections", "defaultdict"): _defaultdict,
-        ("collections", "OrderedDict"): _ordered,
-        ("collections", "Counter"): lambda v, p: p.call(v, type(v).__name__, *_some(dict(v))),
-        ("collections", "UserList"): lambda v, p: p.call(v, type(v).__name__, v.data),
-        ("collections", "deque"): _deque,
+    table: dict[tuple[str, str], ClassPrinter] = {
+        ("builtins", "list"): lambda v, p: p.add_items(v, "[", list.__iter__(v), "]"),
+        ("builtins", "tuple"): lambda v, p: p.add_items(v, "(", tuple.__iter__(v), ")"),
+        ("builtins", "dict"): lambda v, p: p.add_items(v, "{", dict.items(v), "}", True),
+        ("builtins", "set"): lambda v, p: _print_set(v, p, "{", "}"),
+        ("builtins", "frozenset"): lambda v, p: _print_set(v, p, "frozenset({", "})"),
+        ("builtins", "mappingproxy"): _print_mappingproxy,
+        ("builtins", "type"): _print_class,
+        ("builtins", "function"): _print_function,
+        ("builtins", "builtin_function_or_method"): _print_function,
+        ("builtins", "BaseException"): _print_exception,
+        ("builtins", "super"): _print_super,
+        ("os", "_Environ"): lambda v, p: p.add_items(v, "environ{", v.items(), "}", True),
+        ("re", "Pattern"): _print_pattern,
+        ("types", "SimpleNamespace"): lambda v, p: p.add_call(v, "namespace", **vars(v)),
+        ("collections", "defaultdict"): _print_defaultdict,
+        ("collections", "OrderedDict"): _print_ordered_dict,
+        ("collections", "Counter"): _print_counter,
+        ("collections", "UserList"): lambda v, p: p.add_call(v, type(v).__name__, v.data),
+        ("collections", "deque"): _print_deque,
     }
     return table
 
 
-def _some(value: Any) -> tuple[Any, ...]:
+def _unless_empty(value: Any) -> tuple[Any, ...]:
     return (value,) if value else ()
 
 
-def _set(value: Any, printer: Printer, opening: str, closing: str) -> None:
+def _print_set(value: Any, printer: PrettyPrinter, opening: str, closing: str) -> None:
     base: Any = set if isinstance(value, set) else frozenset
     if not base.__len__(value):
         printer.text(f"{type(value).__name__}()")
         return
     items = base.__iter__(value)
-    if base.__len__(value) < _MOST_SORTED:
-        items = iter(_sorted(list(items)))
-    printer.items(value, opening, items, closing)
+    if base.__len__(value) < _MAX_SORTED:
+        items = iter(_sorted_if_possible(list(items)))
+    printer.add_items(value, opening, items, closing)
 
 
-def _sorted(items: list[Any]) -> list[Any]:
+def _sorted_if_possible(items: list[Any]) -> list[Any]:
     for key in (None, str):
         try:
-            return list(enter(sorted, items, key=key))
-        except Exception:  # of different classes, for example
+            return list(call_user_code(sorted, items, key=key))
+        except Exception:  # for example because they are of different classes
             pass
     return items
 
 
-def _class(value: Any, printer: Printer) -> None:
-    if "__repr__" in (name for base in mro(type(value))[:-2] for name in vars(base)):
-        printer.own(value)  # a metaclass has its say
+def _print_mappingproxy(value: Any, printer: PrettyPrinter) -> None:
+    printer.add_items(value, "mappingproxy({", value.items(), "})", True)
+
+
+def _print_class(value: Any, printer: PrettyPrinter) -> None:
+    if "__repr__" in (name for base in class_mro(type(value))[:-2] for name in vars(base)):
+        printer.add_repr(value)  # its metaclass has a repr
         return
     module, name = value.__module__, value.__qualname__
-    printer.text(name if module in _PLAIN_MODULES else f"{module}.{name}")
+    printer.text(name if module in _UNNAMED_MODULES else f"{module}.{name}")
 
 
-def _function(value: Any, printer: Printer) -> None:
+def _print_function(value: Any, printer: PrettyPrinter) -> None:
     from inspect import signature
 
     name = value.__qualname__
-    if value.__module__ not in _PLAIN_MODULES:
+    if value.__module__ not in _UNNAMED_MODULES:
         name = f"{value.__module__}.{name}"
     try:
-        name += str(enter(signature, value))
-    except ValueError:  # it does not say
+        name += str(call_user_code(signature, value))
+    except ValueError:  # it has none
         pass
     printer.text(f"<function {name}>")
 
 
-def _exception(value: Any, printer: Printer) -> None:
-    kind = type(value)
-    name = kind.__qualname__
-    if kind.__module__ not in _PLAIN_MODULES:
-        name = f"{kind.__module__}.{name}"
-    printer.call(value, name, *value.args)
+def _print_exception(value: Any, printer: PrettyPrinter) -> None:
+    cls = type(value)
+    name = cls.__qualname__
+    if cls.__module__ not in _UNNAMED_MODULES:
+        name = f"{cls.__module__}.{name}"
+    printer.add_call(value, name, *value.args)
 
 
-def _super(value: Any, printer: Printer) -> None:
+def _print_super(value: Any, printer: PrettyPrinter) -> None:
     printer.begin_group(8, "<super: ")
     printer.pretty(value.__thisclass__)
     printer.text(",")
@@ -226,7 +238,7 @@ def _super(value: Any, printer: Printer) -> None:
     printer.end_group(8, ">")
 
 
-def _pattern(value: Any, printer: Printer) -> None:
+def _print_pattern(value: Any, printer: PrettyPrinter) -> None:
     import re
 
     names = ("TEMPLATE", "IGNORECASE", "LOCALE", "MULTILINE", "DOTALL", "UNICODE", "VERBOSE", "DEBUG")
@@ -240,16 +252,20 @@ def _pattern(value: Any, printer: Printer) -> None:
     printer.end_group(11, ")")
 
 
-def _defaultdict(value: Any, printer: Printer) -> None:
-    printer.call(value, type(value).__name__, value.default_factory, dict(value))
+def _print_defaultdict(value: Any, printer: PrettyPrinter) -> None:
+    printer.add_call(value, type(value).__name__, value.default_factory, dict(value))
 
 
-def _ordered(value: Any, printer: Printer) -> None:
-    items = enter(list, islice(value.items(), _MOST_SORTED + 1))
-    printer.call(value, type(value).__name__, *_some(items))
+def _print_ordered_dict(value: Any, printer: PrettyPrinter) -> None:
+    items = call_user_code(list, islice(value.items(), _MAX_ITEMS + 1))
+    printer.add_call(value, type(value).__name__, *_unless_empty(items))
 
 
-def _deque(value: Any, printer: Printer) -> None:
-    items = enter(list, islice(value, _MOST_SORTED + 1))
+def _print_counter(value: Any, printer: PrettyPrinter) -> None:
+    printer.add_call(value, type(value).__name__, *_unless_empty(dict(value)))
+
+
+def _print_deque(value: Any, printer: PrettyPrinter) -> None:
+    items = call_user_code(list, islice(value, _MAX_ITEMS + 1))
     named = {} if value.maxlen is None else {"maxlen": value.maxlen}
-    printer.call(value, type(value).__name__, items, **named)
+    printer.add_call(value, type(value).__name__, items, **named)

@@ -1,4 +1,4 @@
-"""What the runs of the user's code need to show values."""
+"""Shows values for the runs of the user's code: what assay.run.host.RendererProtocol describes."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Renderer:
         clear_output(wait)
 
     def show_figures(self) -> None:
-        """Shows the open matplotlib figures that were not shown yet, and closes all."""
+        """Shows the open matplotlib figures that were not shown yet, and closes all of them."""
         if "matplotlib.pyplot" in sys.modules:
-            from assay.display.libraries import show_all
+            from assay.display.libraries import show_open_figures
 
-            show_all()
+            show_open_figures()
 
     def close_figures(self) -> None:
         """Closes all matplotlib figures without showing them."""
         if "matplotlib.pyplot" in sys.modules:
-            from assay.display.libraries import close_all
+            from assay.display.libraries import close_figures
 
-            close_all()
+            close_figures()

@@ -1,9 +1,9 @@
-"""Inspecting globals while a cell runs, on helper threads that may hang.
+"""Inspects variables while a cell runs, on threads that may hang.
 
-An inspection can run the user's code, a __repr__ or a property. So each request
-has a thread that waits and a helper that inspects one value after the other.
-One that needs more than 100 ms for a value is abandoned with it, and a new
-helper goes on with the next value.
+An inspection can run the user's code, for example a __repr__ or a property. So
+each request has a thread that waits, and a worker thread that inspects one value
+after the other. A worker that needs more than 100 ms for a value is abandoned with
+that value, and a new worker continues with the next one.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from _thread import start_new_thread
 from collections import deque
 from time import monotonic
 
-from assay.introspect.summary import describe, failed
-from assay.run.work import WORK, Work
-from assay.wire.sinks import Quiet
+from assay.introspect.summary import summarize, summarize_failure
+from assay.run.work import CURRENT_WORK, Work
+from assay.wire.sinks import NullSink
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,118 +24,123 @@ if TYPE_CHECKING:
 
     from assay.introspect.summary import Info
 
-    Item = tuple[str, Any]
+    Item = tuple[str, Any]  # a variable's name and value
 
-_PATIENCE = 0.100  # seconds for a value
-_GRACE = 0.005  # seconds more, for a helper that C code kept from running
-_BUDGET = 1.0  # seconds for all values; those that come later are not inspected
+_VALUE_TIMEOUT = 0.100  # seconds for one value
+_SCHEDULING_GRACE = 0.005  # seconds more, for a worker that C code kept from running
+_TOTAL_TIMEOUT = 1.0  # seconds for all values of a request; later ones are not inspected
 
 
-class Inspections:
+class Inspector:
     """All inspections of a kernel. Safe for use by several threads."""
 
     def __init__(self) -> None:
-        self._stuck: list[_Helper] = []
+        self._abandoned: list[_Worker] = []
 
     @property
-    def abandoned(self) -> int:
-        """How many helpers were abandoned and have not ended since."""
-        return len(self._hanging())
+    def abandoned_count(self) -> int:
+        """How many workers were abandoned and have not ended since."""
+        return len(self._hanging_workers())
 
-    def start(self, items: Iterable[Item], answer: Callable[[dict[str, Info]], None]) -> None:
-        """Calls answer, on another thread, with what is told of each item, by name."""
+    def inspect_async(
+        self, items: Iterable[Item], answer: Callable[[dict[str, Info]], None]
+    ) -> None:
+        """Inspects items on another thread, and there calls answer with their summaries by name."""
         start_new_thread(lambda: answer(self._inspect(items)), ())
 
     def _inspect(self, items: Iterable[Item]) -> dict[str, Info]:
-        deadline = monotonic() + _BUDGET
+        deadline = monotonic() + _TOTAL_TIMEOUT
         infos: dict[str, Info] = {}
-        in_time = False
-        while not in_time:
-            helper = _Helper(items, deadline, self._hanging())
-            start_new_thread(helper.run, ())
-            in_time = helper.wait()
-            items = helper.drop()
-            infos.update(helper.infos)
-            if not in_time:
-                name, value = helper.item
-                infos.setdefault(name, failed(value, f"its inspection takes over {_PATIENCE:g} s"))
-                self._stuck.append(helper)
+        has_ended = False
+        while not has_ended:
+            worker = _Worker(items, deadline, self._hanging_workers())
+            start_new_thread(worker.run, ())
+            has_ended = worker.wait()
+            items = worker.abandon()
+            infos.update(worker.infos)
+            if not has_ended:
+                name, value = worker.item
+                reason = f"its inspection takes over {_VALUE_TIMEOUT:g} s"
+                infos.setdefault(name, summarize_failure(value, reason))
+                self._abandoned.append(worker)
         for name, value in items:
-            infos[name] = failed(value, f"not inspected: the others took {_BUDGET:g} s")
+            reason = f"not inspected: the others took {_TOTAL_TIMEOUT:g} s"
+            infos[name] = summarize_failure(value, reason)
         return infos
 
-    def _hanging(self) -> list[_Helper]:
-        self._stuck = [helper for helper in self._stuck if not helper.ended]
-        return self._stuck
+    def _hanging_workers(self) -> list[_Worker]:
+        self._abandoned = [worker for worker in self._abandoned if not worker.has_ended]
+        return self._abandoned
 
 
-class _Helper:
-    """A thread that inspects items until it is done, out of time, or dropped."""
+class _Worker:
+    """A thread that inspects items until it has done all, is out of time, or is abandoned."""
 
-    def __init__(self, items: Iterable[Item], deadline: float, hanging: list[_Helper]) -> None:
+    def __init__(self, items: Iterable[Item], deadline: float, hanging: list[_Worker]) -> None:
+        """No item is begun after deadline, by monotonic(). Values that hanging workers inspect are left out."""
         self.infos: dict[str, Info] = {}
-        self.item: Item = ("", None)  # being inspected
-        self.ended = False
+        self.item: Item = ("", None)  # that is being inspected
+        self.has_ended = False
         self._deadline = deadline
         self._hanging = hanging
-        self._done = threading.Lock()
+        self._done = threading.Lock()  # released at the end
         self._done.acquire()
-        self._lock = threading.Lock()  # guards what follows, and recording
+        self._lock = threading.Lock()  # guards what follows, and adding to infos
         self._items = deque(items)
-        self._since = monotonic()  # when the inspection of item began
-        self._dropped = False
+        self._item_started = monotonic()
+        self._is_abandoned = False
 
     def run(self) -> None:
-        """Inspects. Whatever the user's code prints meanwhile is dropped."""
-        WORK.set(Work(Quiet()))
+        """Inspects the items. What the user's code prints meanwhile is dropped."""
+        CURRENT_WORK.set(Work(NullSink()))
         try:
-            while self._next():
-                self._record(self._describe(self.item[1]))
+            while self._take_next():
+                self._add_info(self._summarize(self.item[1]))
         finally:
-            self.ended = True
+            self.has_ended = True
             self._done.release()
 
-    def _next(self) -> bool:
+    def _take_next(self) -> bool:
         with self._lock:
-            if self._dropped or not self._items or monotonic() >= self._deadline:
+            if self._is_abandoned or not self._items or monotonic() >= self._deadline:
                 return False
             self.item = self._items.popleft()
-            self._since = monotonic()
+            self._item_started = monotonic()
             return True
 
-    def _record(self, info: Info) -> None:
+    def _add_info(self, info: Info) -> None:
         with self._lock:
-            if not self._dropped:
+            if not self._is_abandoned:
                 self.infos[self.item[0]] = info
 
-    def _describe(self, value: Any) -> Info:
-        if any(value is helper.item[1] for helper in self._hanging):
-            return failed(value, "an earlier inspection of it has not ended")
+    def _summarize(self, value: Any) -> Info:
+        if any(value is worker.item[1] for worker in self._hanging):
+            return summarize_failure(value, "an earlier inspection of it has not ended")
         try:
-            return describe(value)
-        except BaseException as error:  # also a SystemExit of a __repr__
-            return failed(value, _told(error))
+            return summarize(value)
+        except BaseException as error:  # also a SystemExit that a __repr__ raises
+            return summarize_failure(value, _short_error(error))
 
     def wait(self) -> bool:
-        """Returns True when the helper has ended, False when a value takes too long."""
+        """Returns True when the worker has ended, False when a value takes over 100 ms."""
         while True:
             item = self.item
-            left = self._since + _PATIENCE - monotonic()
-            if self._done.acquire(timeout=max(left, _GRACE)):
+            remaining = self._item_started + _VALUE_TIMEOUT - monotonic()
+            if self._done.acquire(timeout=max(remaining, _SCHEDULING_GRACE)):
                 return True
-            if left <= 0 and self.item is item:
+            if remaining <= 0 and self.item is item:
                 return False
 
-    def drop(self) -> list[Item]:
-        """Lets go of the helper and returns the items that it has not begun."""
+    def abandon(self) -> list[Item]:
+        """Makes the worker end after its current item, and returns the items that it has not begun."""
         with self._lock:
-            self._dropped = True
+            self._is_abandoned = True
             rest = list(self._items)
             self._items.clear()
             return rest
 
 
-def _told(error: BaseException) -> str:
+def _short_error(error: BaseException) -> str:
     try:
         return f"{type(error).__name__}: {error}"[:200]
     except Exception:

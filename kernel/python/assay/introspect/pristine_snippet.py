@@ -1,9 +1,12 @@
-"""The run of an execute_code that looks at what the user's code has left, and is not misled by it."""
+"""The run of an execute_code with the flag pristine: a grader's check of what the user's code has left.
+
+It is not misled by what that code has replaced.
+"""
 
 from __future__ import annotations
 
-from assay.run.snippet import Snippet
-from assay.run.user_code import catch_up
+from assay.run.snippet import SnippetRun
+from assay.run.user_code import run_deferred_actions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,29 +16,33 @@ if TYPE_CHECKING:
     from assay.sealing.pristine import Renew
 
 
-class Examination(Snippet):
-    """Code with pristine builtins, whose names are its own and whose text is heard."""
+class PristineSnippetRun(SnippetRun):
+    """A snippet with the original builtins, its own globals, and working standard streams.
+
+    It can read the user's globals but not assign to them.
+    """
 
     def __init__(
-        self, kernel: Host, code: str, session: str, tx_id: str | None, renew: Renew
+        self, host: Host, code: str, session: str, tx_id: str | None, renew: Renew
     ) -> None:
-        super().__init__(kernel, code, session, tx_id)
+        """renew puts back what the user's code has replaced, see assay.sealing.renewal."""
+        super().__init__(host, code, session, tx_id)
         self._renew = renew
 
     def run(self) -> None:
-        """Runs it and answers."""
+        """Puts back what was replaced, then runs the code and answers."""
         renew = self._renew
-        del self._renew  # else what runs could find it
-        catch_up()  # of the user's code, which else would run later
-        self._scope = renew()
-        self._kernel.names.install()
-        self._kernel.stdio.install()
+        del self._renew  # so that the code that runs cannot find it
+        run_deferred_actions()  # the user's signal handlers, which would otherwise run during the check
+        self._make_globals = renew()
+        self._host.namespace.install()
+        self._host.streams.install()
         super().run()
 
-    def _file(self) -> str:
-        """Returns the same name each time: nobody comes back to what it defines."""
-        self._kernel.sources.remember("<code>", self._code)
+    def _store_source(self) -> str:
+        """Returns the same file name each time: nothing that the code defines is kept."""
+        self._host.source_cache.store("<code>", self._code)
         return "<code>"
 
-    def _names(self) -> dict[str, Any]:
-        return self._scope(super()._names())
+    def _globals(self) -> dict[str, Any]:
+        return self._make_globals(super()._globals())

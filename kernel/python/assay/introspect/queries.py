@@ -1,35 +1,35 @@
-"""Answers to questions about the kernel, given while the user's code runs."""
+"""Answers questions about the kernel while the user's code runs."""
 
 from __future__ import annotations
 
 import os
 
-from assay.wire.messages import Malformed
+from assay.wire.messages import MalformedRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from assay.introspect.inspection import Inspections
+    from assay.introspect.inspection import Inspector
     from assay.introspect.summary import Info
     from assay.run.host import Host
     from assay.wire.messages import Request
 
-_MOST_NAMES = 500  # in a summary
-_NO_SIGNALS = "## Reactive Dependencies\n\n### Signals\n\n### Code Cell Dependencies\n"
+_MAX_NAMES = 500  # in a globals summary
+_EMPTY_REACTIVITY = "## Reactive Dependencies\n\n### Signals\n\n### Code Cell Dependencies\n"
 
 
-class Answers:
-    """Answers requests on the reader's thread, which inspects nothing itself."""
+class QueryHandlers:
+    """Handles requests on the dispatcher's thread. Values are inspected on other threads."""
 
-    def __init__(self, kernel: Host) -> None:
-        self._kernel = kernel
-        self._send = kernel.channel.send
-        self._made: Inspections | None = None
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._send = host.channel.send
+        self._inspector: Inspector | None = None  # made with the first inspection
 
-    def handlers(self) -> dict[str, Callable[[Request], None]]:
-        """Returns what handles each type of request."""
+    def by_type(self) -> dict[str, Callable[[Request], None]]:
+        """Returns the handler of each type of request."""
         return {
             "ping": self._ping,
             "debug_state": self._debug_state,
@@ -41,83 +41,84 @@ class Answers:
         }
 
     def _ping(self, request: Request) -> None:
-        self._send(request.answer("pong"))
+        self._send(request.make_answer("pong"))
 
     def _debug_state(self, request: Request) -> None:
         state: dict[str, Any] = {
             "pid": os.getpid(),
-            "names": len(self._kernel.names.items()),
-            "abandoned_inspections": self._inspections.abandoned if self._made else 0,
-            **self._kernel.schedule.state(),
+            "names": len(self._host.namespace.variables()),
+            "abandoned_inspections": self._inspector.abandoned_count if self._inspector else 0,
+            **self._host.schedule.debug_state(),
         }
-        self._send(request.answer("debug_state", data=state))
+        self._send(request.make_answer("debug_state", data=state))
 
     def _globals_summary(self, request: Request) -> None:
-        self._summarise(lambda fields: request.answer("globals_summary", **fields))
+        self._summarize_globals(lambda fields: request.make_answer("globals_summary", **fields))
 
     def _reactivity_summary(self, request: Request) -> None:
-        self._send(request.answer("reactivity_summary", **self._reactivity()))
+        self._send(request.make_answer("reactivity_summary", **self._reactivity_fields()))
 
     def _get_global_info(self, request: Request) -> None:
-        key = request.text("key")
-        items = [item for item in self._kernel.names.items() if item[0] == key]
+        key = request.get_string("key")
+        items = [item for item in self._host.namespace.variables() if item[0] == key]
 
         def answer(infos: dict[str, Info]) -> None:
             found = {"status": "success", "info": infos[key]}
-            self._send(request.answer("get_global_info_response", **found))
+            self._send(request.make_answer("get_global_info_response", **found))
 
         if items:
-            self._inspections.start(items, answer)
+            self._get_inspector().inspect_async(items, answer)
         else:
             missing = {"status": "error", "error": f"there is no global {key!r}"}
-            self._send(request.answer("get_global_info_response", **missing))
+            self._send(request.make_answer("get_global_info_response", **missing))
 
     def _set_widget_value(self, request: Request) -> None:
-        """Answers for each key, and then has the good ones applied, all at once."""
-        data: dict[str, Any] = request.object("data")
-        reactions = self._kernel.reactions
+        """Answers with an error for each key that cannot be set, and schedules the others, all at once."""
+        data: dict[str, Any] = request.get_object("data")
+        reactivity = self._host.reactivity
         values: dict[str, Any] = {}
         errors = dict.fromkeys(data, "there is no such widget")
-        if reactions is not None:
-            values, errors = reactions.check_values(data)
+        if reactivity is not None:
+            values, errors = reactivity.check_widget_values(data)
         answer = {"status": "error" if errors else "success", "errors": errors}
-        self._send(request.answer("set_widget_value_response", **answer))
-        if reactions is not None and values:
-            reactions.choose(values)
+        self._send(request.make_answer("set_widget_value_response", **answer))
+        if reactivity is not None and values:
+            reactivity.set_widget_values(values)
 
     def _agent_action(self, request: Request) -> None:
         """Answers the older form of the two summary requests."""
-        action, tx_id = request.text("action"), request.text("tx_id")
+        action, tx_id = request.get_string("action"), request.get_string("tx_id")
 
-        def answer(fields: dict[str, Any]) -> dict[str, Any]:
-            said = {"tx_id": tx_id, "status": "success"}
-            return request.answer("agent_action_response", **said, **fields)
+        def make_answer(fields: dict[str, Any]) -> dict[str, Any]:
+            return request.make_answer(
+                "agent_action_response", tx_id=tx_id, status="success", **fields
+            )
 
         if action == "request_globals_summary":
-            self._summarise(answer)
+            self._summarize_globals(make_answer)
         elif action == "request_reactivity_summary":
-            self._send(answer(self._reactivity()))
+            self._send(make_answer(self._reactivity_fields()))
         else:
-            raise Malformed(f"agent_action: a kernel does not know the action {action!r}")
+            raise MalformedRequest(f"agent_action: a kernel does not know the action {action!r}")
 
-    def _summarise(self, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        items = self._kernel.names.items()
-        truncated = len(items) > _MOST_NAMES
-        self._inspections.start(
-            items[:_MOST_NAMES],
-            lambda infos: self._send(answer({"summary": infos, "truncated": truncated})),
+    def _summarize_globals(self, make_answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Inspects the first 500 variables and then sends what make_answer makes of the fields."""
+        items = self._host.namespace.variables()
+        truncated = len(items) > _MAX_NAMES
+        self._get_inspector().inspect_async(
+            items[:_MAX_NAMES],
+            lambda infos: self._send(make_answer({"summary": infos, "truncated": truncated})),
         )
 
-    @property
-    def _inspections(self) -> Inspections:
-        if self._made is None:
-            from assay.introspect.inspection import Inspections
+    def _get_inspector(self) -> Inspector:
+        if self._inspector is None:
+            from assay.introspect.inspection import Inspector
 
-            self._made = Inspections()
-        return self._made
+            self._inspector = Inspector()
+        return self._inspector
 
-    def _reactivity(self) -> dict[str, Any]:
-        reactions = self._kernel.reactions
-        if reactions is None:
-            return {"summary": _NO_SIGNALS, "cell_reactivity": {}}
-        return reactions.report()
+    def _reactivity_fields(self) -> dict[str, Any]:
+        reactivity = self._host.reactivity
+        if reactivity is None:
+            return {"summary": _EMPTY_REACTIVITY, "cell_reactivity": {}}
+        return reactivity.summary()

@@ -1,11 +1,11 @@
-"""What is told of a global: its type and shape, or its repr."""
+"""Summaries of variables: type and shape, or a short repr."""
 
 from __future__ import annotations
 
 from itertools import islice
 
 from assay.introspect.bounded_repr import bounded_repr
-from assay.run.type_checks import is_a, is_table
+from assay.run.type_checks import is_instance_by_name, is_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
     Info = dict[str, Any]
 
-_COLUMNS = 50  # told of a table
-_NAME = 200  # characters of a column's name
+_MAX_COLUMNS = 50  # of a table
+_MAX_NAME_LENGTH = 200  # characters of a column's name
 
 
-def describe(value: Any) -> Info:
-    """Returns what is told of value, of a signal that of its value, and that it is one.
+def summarize(value: Any) -> Info:
+    """Returns the summary of value; of a signal that of its value, with signal True.
 
-    It may run the user's code, take long, and raise.
+    It may run the user's code, take long, and raise any exception.
     """
-    if is_a(value, "assay", "Signal"):
-        return {**describe(value.sample()), "signal": True}
+    if is_instance_by_name(value, "assay", "Signal"):
+        return {**summarize(value.sample()), "signal": True}
     info: Info = {"type": type(value).__name__}
     if is_table(value):
-        info.update(_table(value))
-    elif is_a(value, "pandas", "Series"):
+        info.update(_summarize_table(value))
+    elif is_instance_by_name(value, "pandas", "Series"):
         info.update(dtype=str(value.dtype), shape=list(value.shape))
-    elif is_a(value, "numpy", "ndarray"):
+    elif is_instance_by_name(value, "numpy", "ndarray"):
         info.update(dtype=str(value.dtype), shape=list(value.shape))
-    elif is_a(value, "anndata", "AnnData"):
-        info.update(_annotated(value))
+    elif is_instance_by_name(value, "anndata", "AnnData"):
+        info.update(_summarize_anndata(value))
     else:
         info["repr"] = bounded_repr(value)
         if isinstance(value, (list, dict, set)):
@@ -41,35 +41,35 @@ def describe(value: Any) -> Info:
     return info
 
 
-def failed(value: object, reason: str) -> Info:
-    """Returns what is told of a value that could not be inspected, for reason."""
+def summarize_failure(value: object, reason: str) -> Info:
+    """Returns the summary of a value that could not be inspected for this reason."""
     return {"type": type(value).__name__, "error": reason}
 
 
-def _table(value: Any) -> Info:
+def _summarize_table(table: Any) -> Info:
     return {
-        "columns": [_name(column) for column in islice(value.columns, _COLUMNS)],
-        "dtypes": _dtypes(value.dtypes.items()),
-        "column_preview_truncated": len(value.columns) > _COLUMNS,
-        "shape": list(value.shape),
+        "columns": [_short_name(column) for column in islice(table.columns, _MAX_COLUMNS)],
+        "dtypes": _dtypes_by_name(table.dtypes.items()),
+        "column_preview_truncated": len(table.columns) > _MAX_COLUMNS,
+        "shape": list(table.shape),
     }
 
 
-def _annotated(value: Any) -> Info:
+def _summarize_anndata(value: Any) -> Info:
     return {
         "n_obs": int(value.n_obs),
         "n_vars": int(value.n_vars),
-        "obs_dtypes": _dtypes(value.obs.dtypes.items()),
-        "obs_dtypes_truncated": len(value.obs.columns) > _COLUMNS,
-        "var_dtypes": _dtypes(value.var.dtypes.items()),
-        "var_dtypes_truncated": len(value.var.columns) > _COLUMNS,
-        "obsm_keys": [_name(key) for key in value.obsm.keys()],
+        "obs_dtypes": _dtypes_by_name(value.obs.dtypes.items()),
+        "obs_dtypes_truncated": len(value.obs.columns) > _MAX_COLUMNS,
+        "var_dtypes": _dtypes_by_name(value.var.dtypes.items()),
+        "var_dtypes_truncated": len(value.var.columns) > _MAX_COLUMNS,
+        "obsm_keys": [_short_name(key) for key in value.obsm.keys()],
     }
 
 
-def _dtypes(items: Iterable[tuple[Any, Any]]) -> dict[str, str]:
-    return {_name(column): str(dtype) for column, dtype in islice(items, _COLUMNS)}
+def _dtypes_by_name(items: Iterable[tuple[Any, Any]]) -> dict[str, str]:
+    return {_short_name(column): str(dtype) for column, dtype in islice(items, _MAX_COLUMNS)}
 
 
-def _name(label: object) -> str:
-    return str(label)[:_NAME]
+def _short_name(label: object) -> str:
+    return str(label)[:_MAX_NAME_LENGTH]

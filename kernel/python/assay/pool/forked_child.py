@@ -1,4 +1,4 @@
-"""A fork of the pool's on its way to being a kernel like any other."""
+"""A fork of the warm parent that becomes a kernel like any other."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ import ctypes
 import os
 import sys
 
-from assay.sandbox.steps import apply
+from assay.sandbox.steps import apply_plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    Hygiene = dict[str, Any]
-
-# Functions that give a linear algebra library its threads back. The parent loads
-# it with one, since a fork has no other threads.
+# Functions that set the number of threads of a linear algebra library. The parent
+# loads the libraries with one thread, since a fork has no other threads.
 _THREAD_SETTERS = (
     "scipy_openblas_set_num_threads64_",
     "scipy_openblas_set_num_threads",
@@ -28,33 +26,35 @@ _THREAD_SETTERS = (
 _THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
 
 
-class Birth:
-    """What a kernel is to be: its files, folder, environment and fence."""
+class ForkedChild:
+    """A kernel to be: its files, folder, environment and the plan of its sandbox."""
 
     def __init__(self, request: dict[str, Any], files: list[int]) -> None:
+        """request is a fork request; files are the descriptors of its socket, stdout and stderr."""
         self._folder: str = request["folder"]
         self._environ: dict[str, str] = request["environ"]
-        self._fence: dict[str, Any] | None = request.get("fence")
+        self._sandbox_plan: dict[str, Any] | None = request.get("fence")
         self._socket, self._out, self._err = files
 
-    def live(self) -> None:
-        """Makes this process that kernel, and serves. It never returns."""
+    def become_kernel(self) -> None:
+        """Makes this process the kernel and serves. Never returns."""
         from assay.kernel import Kernel
 
-        self._adopt()
+        self._take_over_process()
         kernel = Kernel(self._socket)
         origin = {
             "parent": os.getppid(),
-            "seed": _reseed(),
-            "globals": [name for name, _ in kernel.names.items()],
-            **_hygiene(self._socket, self._environ),
+            "seed": _reseed_numpy(),
+            "globals": [name for name, _ in kernel.namespace.variables()],
+            **_inherited_state(self._socket, self._environ),
         }
-        if self._fence is not None:
-            apply(self._fence)  # before there are other threads, which it would not hold
-        _raise_threads(self._environ)
+        if self._sandbox_plan is not None:
+            apply_plan(self._sandbox_plan)  # before there are other threads, which it would not confine
+        _restore_thread_counts(self._environ)
         kernel.serve({"pool": origin})
 
-    def _adopt(self) -> None:
+    def _take_over_process(self) -> None:
+        """Gives the process its files, folder and environment, and corrects what modules remember of them."""
         os.dup2(self._out, 1)
         os.dup2(self._err, 2)
         os.close(self._out)
@@ -65,7 +65,7 @@ class Birth:
         if "multiprocessing.process" in sys.modules:
             sys.modules["multiprocessing.process"].ORIGINAL_DIR = self._folder  # type: ignore[attr-defined]
         if "matplotlib.font_manager" in sys.modules:
-            self._environ["MPLCONFIGDIR"] = os.environ["MPLCONFIGDIR"]  # with its list of fonts
+            self._environ["MPLCONFIGDIR"] = os.environ["MPLCONFIGDIR"]  # where its list of fonts is
         for name in set(os.environ) - set(self._environ):
             del os.environ[name]
         for name, value in self._environ.items():
@@ -73,10 +73,10 @@ class Birth:
                 os.environ[name] = value
 
 
-def _reseed() -> int | None:
-    """Makes numpy's global generator this process's own, and returns its seed.
+def _reseed_numpy() -> int | None:
+    """Gives numpy's global generator a random seed and returns it; None if numpy is not loaded.
 
-    The standard library's reseeds itself in every fork.
+    The generator of the standard library reseeds itself in every fork.
     """
     numpy_random: Any = sys.modules.get("numpy.random")
     if numpy_random is None:
@@ -86,26 +86,27 @@ def _reseed() -> int | None:
     return seed
 
 
-def _raise_threads(environ: dict[str, str]) -> None:
+def _restore_thread_counts(environ: dict[str, str]) -> None:
+    """Gives the linear algebra libraries as many threads as environ says, else one per processor."""
     wanted = [environ[name] for name in _THREAD_VARIABLES if environ.get(name, "").isdigit()]
     threads = int(wanted[0]) if wanted else len(os.sched_getaffinity(0))
-    for setter in thread_setters():
-        setter(threads)
+    for set_thread_count in thread_setters():
+        set_thread_count(threads)
 
 
 def thread_setters() -> list[Callable[[int], None]]:
-    """Returns what sets the number of threads of each library that is loaded."""
+    """Returns the function that sets the number of threads, of each linear algebra library that is loaded."""
     if "numpy" not in sys.modules:
         return []
-    if not _setters:
-        _setters.append(list(_find_setters()))
-    return _setters[0]
+    if not _found_setters:
+        _found_setters.append(list(_find_thread_setters()))
+    return _found_setters[0]
 
 
-_setters: list[list[Callable[[int], None]]] = []  # found once, by the parent
+_found_setters: list[list[Callable[[int], None]]] = []  # filled once, by the parent
 
 
-def _find_setters() -> Any:
+def _find_thread_setters() -> Any:
     with open("/proc/self/maps") as maps:
         paths = {line.split(maxsplit=5)[5].strip() for line in maps if "/" in line}
     for path in sorted(paths):
@@ -114,35 +115,41 @@ def _find_setters() -> Any:
             yield from (getattr(library, name) for name in _THREAD_SETTERS if hasattr(library, name))
 
 
-def _hygiene(socket: int, expected: dict[str, str]) -> Hygiene:
-    """Returns what this process has that a fresh one would not."""
+def _inherited_state(socket: int, expected_environ: dict[str, str]) -> dict[str, Any]:
+    """Returns what this process has that a freshly started kernel would not have.
+
+    The server uses the kernel only if it has inherited nothing that matters.
+    """
     own = {0, 1, 2, socket}
-    actual = dict(os.environ)
+    environ = dict(os.environ)
     return {
         "folder": os.getcwd(),
-        "descriptors": sorted(_descriptors() - own),
+        "descriptors": sorted(_open_descriptors() - own),
         "threads": len(os.listdir("/proc/self/task")),
-        "children": _children(),
+        "children": _child_count(),
         "environ": sorted(
-            name for name in {*actual, *expected} if actual.get(name) != expected.get(name)
+            name
+            for name in {*environ, *expected_environ}
+            if environ.get(name) != expected_environ.get(name)
         ),
     }
 
 
-def _descriptors() -> set[int]:
+def _open_descriptors() -> set[int]:
     found = set()
     for name in os.listdir("/proc/self/fd"):
         try:
             os.fstat(int(name))
         except OSError:
-            continue  # the listing's own
+            continue  # the descriptor of the listing itself
         found.add(int(name))
     return found
 
 
-def _children() -> int:
+def _child_count() -> int:
+    """Returns the number of child processes, 0 if the system does not list them."""
     try:
         with open(f"/proc/self/task/{os.getpid()}/children") as children:
             return len(children.read().split())
     except FileNotFoundError:
-        return 0  # the system does not tell
+        return 0

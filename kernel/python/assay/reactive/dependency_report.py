@@ -1,8 +1,8 @@
-"""What is told of signals: who reads them, and which cell depends on which."""
+"""The reactivity summary: which cells read which signals, and which cell depends on which."""
 
 from __future__ import annotations
 
-from assay.reactive.graph import makers
+from assay.reactive.graph import producing_cells
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,61 +11,63 @@ if TYPE_CHECKING:
 
     from assay.reactive.graph import Node, Relations
 
-_SECTIONS = "## Reactive Dependencies\n\n### Signals\n{}\n### Code Cell Dependencies\n{}"
+_TEMPLATE = "## Reactive Dependencies\n\n### Signals\n{}\n### Code Cell Dependencies\n{}"
 
 
-class Names:
-    """What nodes are called, and why.
+class SignalNames:
+    """The names of nodes in the summary, and the kind of each name.
 
-    A widget's is called by its key, "<cell id>/<key>". A signal in a global is
-    called as that, the first by name of several. Any other is
-    "<cell id>/local-<n>", numbered by age among those of the cell that made it.
+    A widget's node is named by its key, "<cell id>/<key>". A signal in a global is
+    named like that global, the first in alphabetical order of several. Any other
+    is "<cell id>/local-<n>", numbered by age within the cell that made it.
     """
 
-    def __init__(self, variables: Mapping[Node, str], others: Iterable[Node]) -> None:
+    def __init__(self, global_names: Mapping[Node, str], others: Iterable[Node]) -> None:
+        """global_names has the nodes of signals in globals; others are nodes to be named too."""
         self._names: dict[Node, tuple[str, str]] = {
-            node: (name, "global variable") for node, name in variables.items()
+            node: (name, "global variable") for node, name in global_names.items()
         }
-        ages: dict[str, int] = {}
+        local_counts: dict[str, int] = {}
         for node in sorted(others, key=lambda node: node.serial):
-            if node.key is not None:
-                self._names[node] = (node.key, "widget")
+            if node.widget_key is not None:
+                self._names[node] = (node.widget_key, "widget")
             elif node not in self._names:
-                of = f"{node.definer}/" if node.definer is not None else ""
-                ages[of] = ages.get(of, 0) + 1
-                self._names[node] = (f"{of}local-{ages[of]}", "local")
+                prefix = f"{node.definer}/" if node.definer is not None else ""
+                local_counts[prefix] = local_counts.get(prefix, 0) + 1
+                self._names[node] = (f"{prefix}local-{local_counts[prefix]}", "local")
 
     def of(self, nodes: Iterable[Node]) -> list[str]:
-        """Returns, sorted, the names of those nodes that have one."""
+        """Returns the names of nodes, sorted. Nodes without a name are left out."""
         return sorted(self._names[node][0] for node in nodes if node in self._names)
 
-    def lines(self) -> list[str]:
-        """Returns a line of Markdown for each signal, sorted."""
+    def markdown_lines(self) -> list[str]:
+        """Returns a line of Markdown for each signal: its name, its kind and its readers, sorted."""
         return sorted(
-            f"- **{_flat(name)}** ({kind}) - used by cells: {_listed(sorted(node.readers))}\n"
+            f"- **{_one_line(name)}** ({kind}) - used by cells: {_join(sorted(node.readers))}\n"
             for node, (name, kind) in self._names.items()
         )
 
 
-def report(relations: Relations, variables: Mapping[Node, str]) -> dict[str, Any]:
-    """Returns the reactivity summary, without the envelope.
+def dependency_report(relations: Relations, global_names: Mapping[Node, str]) -> dict[str, Any]:
+    """Returns the fields of the reactivity summary.
 
-    Signals that are local and that no cell reads are left out.
+    Local signals that no cell reads are left out.
     """
     nodes = {node for pair in relations.values() for part in pair for node in part}
-    names = Names(variables, (node for node in nodes if node.readers or node.key is not None))
+    named = (node for node in nodes if node.readers or node.widget_key is not None)
+    names = SignalNames(global_names, named)
     cells = {}
     for cell in sorted(relations):
         defined, read = relations[cell]
-        told = {
+        fields = {
             "signals_defined": names.of(defined),
             "depends_on_signals": names.of(read),
-            "depends_on_cells": sorted(set().union(*map(makers, read)) - {cell}),
+            "depends_on_cells": sorted(set().union(*map(producing_cells, read)) - {cell}),
         }
-        if any(told.values()):
-            cells[cell] = told
-    lines = [_line(cell, told) for cell, told in cells.items()]
-    summary = _SECTIONS.format(_section(names.lines()), _section(lines))
+        if any(fields.values()):
+            cells[cell] = fields
+    lines = [_cell_line(cell, fields) for cell, fields in cells.items()]
+    summary = _TEMPLATE.format(_section(names.markdown_lines()), _section(lines))
     return {"summary": summary, "cell_reactivity": cells}
 
 
@@ -73,21 +75,21 @@ def _section(lines: list[str]) -> str:
     return "".join(("\n", *lines)) if lines else ""
 
 
-def _line(cell: str, told: dict[str, list[str]]) -> str:
-    parts = [f"- **{_flat(cell)}**"]
-    for field, what in (
+def _cell_line(cell: str, fields: dict[str, list[str]]) -> str:
+    parts = [f"- **{_one_line(cell)}**"]
+    for field, label in (
         ("signals_defined", "defines"),
         ("depends_on_signals", "depends on signals"),
         ("depends_on_cells", "depends on cells"),
     ):
-        if told[field]:
-            parts.append(f"{what}: {_listed(told[field])}")
+        if fields[field]:
+            parts.append(f"{label}: {_join(fields[field])}")
     return " - ".join(parts) + "\n"
 
 
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(_flat, names)) or "none"
+def _join(names: list[str]) -> str:
+    return ", ".join(map(_one_line, names)) or "none"
 
 
-def _flat(name: str) -> str:
+def _one_line(name: str) -> str:
     return " ".join(name.split())

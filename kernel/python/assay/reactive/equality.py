@@ -1,11 +1,11 @@
-"""Whether a signal's value is a new one."""
+"""Decides whether a signal's new value differs from its old one."""
 
 from __future__ import annotations
 
 from operator import eq
 
-from assay.run.type_checks import is_a, is_table
-from assay.run.user_code import enter
+from assay.run.type_checks import is_instance_by_name, is_table
+from assay.run.user_code import call_user_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,27 +14,34 @@ if TYPE_CHECKING:
     from assay.run.work import Work
 
 
-def same(old: Any, new: Any, work: Work) -> bool:
-    """Tells whether new is old, or equal to it by an == that says so with a bool.
+def is_unchanged(old: Any, new: Any, work: Work) -> bool:
+    """Returns whether new is the same object as old, or old == new is True.
 
-    A == that raises, or answers with a table or an array, does not say so; those
-    that would are not asked, it costs them much. It is the user's code, part of
-    work: from when that is stopped, nothing is compared.
+    If == raises or returns something other than a bool, the value counts as
+    changed. Tables and arrays are not compared at all: that takes long and gives
+    no bool. == is the user's code, and part of work: once work is stopping,
+    nothing is compared and every new object counts as changed.
     """
     if old is new:
         return True
-    if work.stopping or _compares_items(old) or _compares_items(new):
+    if work.is_stopping or _compares_by_item(old) or _compares_by_item(new):
         return False
     try:
-        answer = enter(eq, old, new)
+        result = call_user_code(eq, old, new)
     except BaseException:
         return False
-    return answer is True or (_is_numpy_bool(answer) and bool(answer))
+    return result is True or (_is_numpy_bool(result) and bool(result))
 
 
-def _compares_items(value: object) -> bool:
-    return is_table(value) or is_a(value, "pandas", "Series") or is_a(value, "numpy", "ndarray")
+def _compares_by_item(value: object) -> bool:
+    """Returns whether == of value gives a result for each item: of a table, series or array."""
+    return (
+        is_table(value)
+        or is_instance_by_name(value, "pandas", "Series")
+        or is_instance_by_name(value, "numpy", "ndarray")
+    )
 
 
-def _is_numpy_bool(answer: object) -> bool:
-    return is_a(answer, "numpy", "bool_") or is_a(answer, "numpy", "bool")
+def _is_numpy_bool(value: object) -> bool:
+    # numpy 2 has renamed bool_ to bool
+    return is_instance_by_name(value, "numpy", "bool_") or is_instance_by_name(value, "numpy", "bool")

@@ -1,9 +1,9 @@
-"""Changes of signals and widgets that come while no run is on, or from outside."""
+"""Changes of signals and widgets that come between runs, or from outside the kernel."""
 
 from __future__ import annotations
 
 from assay.run.work import Work
-from assay.wire.sinks import Quiet
+from assay.wire.sinks import NullSink
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,49 +11,49 @@ if TYPE_CHECKING:
     from typing import Any
 
     from assay.reactive.graph import Node
-    from assay.run.host import Host, Transaction
+    from assay.run.host import Host, TransactionProtocol
 
 
 class InvalidValue(ValueError):
-    """A value that a widget cannot have; its text says why."""
+    """A value that a widget cannot have; the text says why."""
 
 
-class Settle(Work):
-    """Puts into force what was changed while no run was on, or from outside.
+class ExternalWrites(Work):
+    """Applies signal writes made between runs, and widget values set from outside.
 
-    It is no run of a cell: nothing is said of it but what it changes.
+    It is not a run of a cell: the server hears only of what it changes.
     """
 
     def __init__(
-        self, kernel: Host, apply: Callable[[Settle, dict[str, Any]], Transaction]
+        self, host: Host, apply: Callable[[ExternalWrites, dict[str, Any]], TransactionProtocol]
     ) -> None:
-        """apply puts the writes and the values of widgets, by key, into force."""
-        super().__init__(Quiet())
-        self.writes = {}
-        self._kernel = kernel
+        """apply applies the collected signal writes, and the given widget values, by key."""
+        super().__init__(NullSink())
+        self.signal_writes = {}
+        self._host = host
         self._apply = apply
-        self._values: dict[str, Any] = {}
+        self._widget_values: dict[str, Any] = {}
 
-    def gather(self, writes: dict[Node, Any], values: dict[str, Any]) -> None:
-        """Adds writes of signals, and JSON values of widgets by key; before it runs."""
-        assert self.writes is not None
-        self.writes.update(writes)
-        self._values.update(values)
+    def add(self, signal_writes: dict[Node, Any], widget_values: dict[str, Any]) -> None:
+        """Adds writes of signals, and JSON values of widgets by key. Call it before run."""
+        assert self.signal_writes is not None
+        self.signal_writes.update(signal_writes)
+        self._widget_values.update(widget_values)
 
     def run(self) -> None:
         """Applies all of it at once."""
-        wave = self._apply(self, self._values)
-        self._kernel.schedule.finish(self)
-        wave.publish(False)
+        transaction = self._apply(self, self._widget_values)
+        self._host.schedule.finish(self)
+        transaction.publish(False)
 
-    def fail(self, error: BaseException) -> None:
-        """Ends it, where run itself raised."""
-        self._kernel.schedule.finish(self)
-        self.report(f"what was set could not be applied: {type(error).__name__}: {error}")
+    def finish_with_error(self, error: BaseException) -> None:
+        """Ends it and reports error, which run itself raised."""
+        self._host.schedule.finish(self)
+        self.report_error(f"what was set could not be applied: {type(error).__name__}: {error}")
 
-    def refuse(self) -> None:
-        """Does nothing: no request names it."""
+    def answer_not_run(self) -> None:
+        """Does nothing: no request waits for an answer."""
 
-    def report(self, text: str) -> None:
-        """Tells the server what could not be applied."""
-        self._kernel.channel.send({"type": "error", "data": {"message": text}})
+    def report_error(self, text: str) -> None:
+        """Sends the server a frame of type error."""
+        self._host.channel.send({"type": "error", "data": {"message": text}})

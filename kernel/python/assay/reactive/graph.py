@@ -1,7 +1,7 @@
-"""Which cells read, write and define which signals, and what follows from that.
+"""The graph of cells and signals: which cells read, write and define which signals.
 
-Nothing here knows of a kernel: cells are ids, in the order in which they first
-took part.
+The graph knows nothing of a kernel: cells are ids, kept in the order in which
+they were first added.
 """
 
 from __future__ import annotations
@@ -16,49 +16,59 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    Step = tuple[str, "Node", str]  # who writes, what, who reads it
-    Relations = dict[str, tuple[list["Node"], list["Node"]]]  # what a cell defines, what it reads
+    Step = tuple[str, "Node", str]  # the cell that writes, the node, the cell that reads it
+    Relations = dict[str, tuple[list["Node"], list["Node"]]]  # by cell: nodes defined, nodes read
 
-serial = count(1).__next__  # numbers that only grow, by which a node is older or newer
+next_serial = count(1).__next__  # returns growing numbers: the older of two nodes has the smaller one
 
 
 class Node:
-    """The value of a signal, and the cells that have to do with it.
+    """The value of a signal, and the cells that define, read and write it.
 
-    Any number of Signal objects may stand for it; it goes when the last does.
+    Any number of Signal objects may stand for a node; it goes away with the last.
     """
 
-    __slots__ = ("__weakref__", "definer", "heir", "key", "readers", "serial", "value", "writers")
+    __slots__ = (
+        "__weakref__",
+        "definer",
+        "merged_into",
+        "readers",
+        "serial",
+        "value",
+        "widget_key",
+        "writers",
+    )
 
-    def __init__(self, value: Any, key: str | None = None) -> None:
+    def __init__(self, value: Any, widget_key: str | None = None) -> None:
+        """widget_key is set if the value is a widget's: "<cell id>/<key>"."""
         self.value = value
-        self.key = key  # of the widget whose value it is, "<cell id>/<key>"
-        self.serial = serial()
-        self.heir: Node | None = None  # what took its place
-        self.definer: str | None = None
+        self.widget_key = widget_key
+        self.serial = next_serial()
+        self.merged_into: Node | None = None  # the node that is used instead
+        self.definer: str | None = None  # the cell that made it in its last run
         self.readers: set[str] = set()
         self.writers: set[str] = set()
 
-    def true(self) -> Node:
-        """Returns the node to be used: this one, or the one it was merged into."""
+    def resolved(self) -> Node:
+        """Returns the node to be used: this one, or the one that it was merged into."""
         node = self
-        while node.heir is not None:
-            node = node.heir
+        while node.merged_into is not None:
+            node = node.merged_into
         return node
 
 
 class Graph:
     """The relations between cells and signals. Safe for use by several threads.
 
-    Those of a cell are of its last run, or of the one that is on.
+    The relations of a cell are those of its last run, or of its present one.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # a finalizer may come back in
-        self._cells: dict[str, WeakSet[Node]] = {}  # what each has to do with
+        self._lock = threading.RLock()  # re-entrant, as a finalizer may call back in
+        self._cells: dict[str, WeakSet[Node]] = {}  # by cell: the nodes related to it
 
-    def begin(self, cell: str) -> None:
-        """Forgets what a cell did, because it runs again, but not its place."""
+    def begin_run(self, cell: str) -> None:
+        """Forgets the relations of a cell, because it runs again, but not its place in the order."""
         with self._lock:
             for node in self._cells.get(cell, ()):
                 node.readers.discard(cell)
@@ -70,7 +80,7 @@ class Graph:
     def dispose(self, cell: str) -> None:
         """Forgets a cell."""
         with self._lock:
-            self.begin(cell)
+            self.begin_run(cell)
             del self._cells[cell]
 
     def clear(self) -> None:
@@ -79,103 +89,103 @@ class Graph:
             for cell in list(self._cells):
                 self.dispose(cell)
 
-    def _of(self, cell: str) -> WeakSet[Node]:
+    def _nodes_of(self, cell: str) -> WeakSet[Node]:
         return self._cells.setdefault(cell, WeakSet())
 
-    def define(self, node: Node, cell: str) -> None:
-        """Notes that a cell made node."""
+    def add_definition(self, node: Node, cell: str) -> None:
+        """Notes that a cell has made node."""
         with self._lock:
             node.definer = cell
-            self._of(cell).add(node)
+            self._nodes_of(cell).add(node)
 
-    def read(self, node: Node, cell: str) -> None:
+    def add_reader(self, node: Node, cell: str) -> None:
         """Subscribes a cell to node."""
         with self._lock:
             node.readers.add(cell)
-            self._of(cell).add(node)
+            self._nodes_of(cell).add(node)
 
-    def wrote(self, node: Node, cell: str) -> None:
-        """Notes that a cell wrote node."""
+    def add_writer(self, node: Node, cell: str) -> None:
+        """Notes that a cell has written node."""
         with self._lock:
             node.writers.add(cell)
-            self._of(cell).add(node)
+            self._nodes_of(cell).add(node)
 
     def merge(self, node: Node, into: Node) -> None:
         """Makes node, which a run has just made, another name for into."""
         with self._lock:
-            node.heir, into.definer = into, node.definer
+            node.merged_into, into.definer = into, node.definer
             for cell in node.readers | node.writers | {node.definer}:
                 if cell is not None:
-                    self._of(cell).add(into)
+                    self._nodes_of(cell).add(into)
             into.readers |= node.readers
             into.writers |= node.writers
 
-    def reads(self, cell: str) -> list[Node]:
-        """Returns what a cell subscribes to."""
+    def nodes_read_by(self, cell: str) -> list[Node]:
+        """Returns the nodes that a cell subscribes to."""
         with self._lock:
             return [node for node in self._cells.get(cell, ()) if cell in node.readers]
 
     def relations(self) -> Relations:
-        """Returns what each cell defines, and what it reads."""
+        """Returns for each cell the nodes that it defines and the nodes that it reads."""
         with self._lock:
             return {
-                cell: ([node for node in nodes if node.definer == cell], self.reads(cell))
+                cell: ([node for node in nodes if node.definer == cell], self.nodes_read_by(cell))
                 for cell, nodes in self._cells.items()
             }
 
-    def ordered(self, cells: Iterable[str]) -> list[str]:
-        """Returns cells, producers before consumers, of any others between them too.
+    def run_order(self, cells: Iterable[str]) -> list[str]:
+        """Returns cells sorted so that producers come before consumers, also across cells not given.
 
-        Where that leaves a choice, as within a cycle, the order of their first
-        appearance decides.
+        Where that leaves a choice, for example in a cycle, the order in which the
+        cells were first added decides.
         """
         with self._lock:
             place = {cell: number for number, cell in enumerate(self._cells)}
             rest = sorted(cells, key=lambda cell: (place.get(cell, len(place)), cell))
-            before = {cell: self._producers(cell) & set(rest) for cell in rest}
+            producers = {cell: self._all_producers(cell) & set(rest) for cell in rest}
         result: list[str] = []
         while rest:
-            first = next(c for c in rest if _none_before(c, before, rest))
+            first = next(cell for cell in rest if _can_run_first(cell, producers, rest))
             rest.remove(first)
             result.append(first)
         return result
 
-    def _producers(self, cell: str) -> set[str]:
-        """Returns the cells whose signals a cell reads, and theirs, and so on."""
+    def _all_producers(self, cell: str) -> set[str]:
+        """Returns the cells whose signals a cell reads, the cells whose signals those read, and so on."""
         found: set[str] = set()
         todo = [cell]
         while todo:
-            for node in self.reads(todo.pop()):
-                new = makers(node) - found
+            for node in self.nodes_read_by(todo.pop()):
+                new = producing_cells(node) - found
                 found |= new
                 todo.extend(new)
         return found
 
-    def loop(self, cell: str) -> list[Step]:
-        """Returns a shortest way from a cell over what is written and read back to it."""
+    def shortest_loop(self, cell: str) -> list[Step]:
+        """Returns the shortest chain of writes and reads from a cell back to itself; [] if there is none."""
         with self._lock:
-            came: dict[str, Step] = {}
+            step_to: dict[str, Step] = {}  # by cell: the step that reached it first
             todo = deque((cell,))
-            while todo and cell not in came:
+            while todo and cell not in step_to:
                 writer = todo.popleft()
                 for node in sorted(self._cells.get(writer, ()), key=lambda node: node.serial):
-                    for reader in sorted(node.readers if writer in makers(node) else ()):
-                        if reader not in came:
-                            came[reader] = (writer, node, reader)
+                    for reader in sorted(node.readers if writer in producing_cells(node) else ()):
+                        if reader not in step_to:
+                            step_to[reader] = (writer, node, reader)
                             todo.append(reader)
         steps: list[Step] = []
         at = cell
-        while at in came and (not steps or at != cell):
-            steps.append(came[at])
-            at = came[at][0]
+        while at in step_to and (not steps or at != cell):
+            steps.append(step_to[at])
+            at = step_to[at][0]
         return steps[::-1]
 
 
-def makers(node: Node) -> set[str]:
-    """Returns the cells that a value of node can come from."""
+def producing_cells(node: Node) -> set[str]:
+    """Returns the cells that the value of node can come from: its definer and its writers."""
     return node.writers | ({node.definer} if node.definer is not None else set())
 
 
-def _none_before(cell: str, before: dict[str, set[str]], rest: list[str]) -> bool:
-    """Tells whether no cell of the rest comes before cell, but for those in a cycle with it."""
-    return all(cell in before[other] for other in before[cell] if other in rest)
+def _can_run_first(cell: str, producers: dict[str, set[str]], rest: list[str]) -> bool:
+    """Returns whether no cell of rest must run before cell. Cells in a cycle with it do not count."""
+    return all(cell in producers[other] for other in producers[cell] if other in rest)

@@ -1,16 +1,16 @@
-"""What joins signals and widgets with the runs of cells."""
+"""Connects signals and widgets with the runs of cells."""
 
 from __future__ import annotations
 
 import threading
 
-from assay.reactive.dependency_report import Names, report
-from assay.reactive.external_writes import InvalidValue, Settle
+from assay.reactive.dependency_report import SignalNames, dependency_report
+from assay.reactive.external_writes import ExternalWrites, InvalidValue
 from assay.reactive.graph import Graph
-from assay.reactive.rerun_limit import ReactiveLoop, told_loop
+from assay.reactive.rerun_limit import ReactiveLoop, loop_message
 from assay.reactive.signals import Signal
-from assay.reactive.transaction import Wave
-from assay.run.work import WORK, current, foreground
+from assay.reactive.transaction import Transaction
+from assay.run.work import CURRENT_WORK, current_work, foreground
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,156 +23,165 @@ if TYPE_CHECKING:
     from assay.run.work import Work
 
 
-class Reactions:
-    """The signals and widgets of a kernel, from when the user's code first imports them.
+class Reactivity:
+    """The signals and widgets of a kernel. Made when the user's code first imports them.
 
-    A run takes part from begin on, until it is settled and its wave published.
-    What changes signals while nothing runs, or from outside, is gathered by a
-    Settle, a work of its own.
+    Each run has a transaction from begin_run to end_run, which the run then
+    publishes. Writes between runs, and values set from outside, are collected by
+    an ExternalWrites, which is a work of its own.
     """
 
-    def __init__(self, kernel: Host, board: Widgets) -> None:
-        self.kernel: Host = kernel
+    def __init__(self, host: Host, widgets: Widgets) -> None:
+        self.host: Host = host
         self.graph: Graph = Graph()
-        self.board: Widgets = board
-        self.sources: dict[str, str] = {}  # by cell, as it ran last
-        self._waves: dict[Work, Wave] = {}  # of the runs that are on
-        self._disposed: set[str] = set()  # cells, until they run again
-        self._lock = threading.RLock()  # guards what follows, and every work's writes
-        self._late: Settle | None = None  # waiting for its turn
-        if current().writes is not None:
-            self.begin(current())
+        self.widgets: Widgets = widgets
+        self.sources: dict[str, str] = {}  # by cell: the source of its last run
+        self._transactions: dict[Work, Transaction] = {}  # of the present runs
+        self._disposed: set[str] = set()  # cells that were disposed of and did not run since
+        self._lock = threading.RLock()  # guards what follows, and the signal_writes of all works
+        self._external: ExternalWrites | None = None  # that waits for its turn
+        if current_work().signal_writes is not None:
+            self.begin_run(current_work())
 
     def running_cell(self) -> str | None:
-        """Returns the cell whose run the calling code is part of: no thread, nothing it left."""
-        work = WORK.get()
-        return None if work is None or work.over or work.writes is None else work.cell_id
+        """Returns the cell whose run the calling code is part of. None in a thread, and after the run."""
+        work = CURRENT_WORK.get()
+        return None if work is None or work.is_over or work.signal_writes is None else work.cell_id
 
     def define(self, node: Node) -> None:
-        """Notes that the calling code made node. Safe on any thread, as are read and write."""
+        """Notes that the calling code has made node. Safe on any thread."""
         cell = self.running_cell()
         if cell is not None:
-            self.graph.define(node, cell)
+            self.graph.add_definition(node, cell)
 
     def read(self, node: Node) -> None:
-        """Subscribes the cell whose code is calling, if any."""
+        """Subscribes the running cell to node, if there is one. Safe on any thread."""
         cell = self.running_cell()
         if cell is not None:
-            self.graph.read(node, cell)
+            self.graph.add_reader(node, cell)
 
     def write(self, node: Node, value: Any) -> None:
-        """Makes value that of node when the run is over that the calling code belongs to.
+        """Gives node a value at the end of the run that the calling code belongs to. Safe on any thread.
 
-        A thread's belongs to the run that is on; between runs it counts at
-        once. A write by an inspection, in a __repr__, counts never.
+        What a thread writes belongs to the present run; between runs it is applied
+        at once. What an inspection writes, in a __repr__, is ignored.
         """
-        work = current()
+        work = current_work()
         cell = self.running_cell()
         if cell is not None:
-            self.graph.wrote(node, cell)
+            self.graph.add_writer(node, cell)
         with self._lock:
-            if work.writes is not None:
-                work.writes[node] = value
+            if work.signal_writes is not None:
+                work.signal_writes[node] = value
                 return
         if work is foreground.work:
-            self._later({node: value}, {})
+            self._add_external({node: value}, {})
 
-    def choose(self, values: dict[str, Any]) -> None:
-        """Gives widgets, by key, the values that were set from outside and checked."""
-        self._later({}, values)
+    def set_widget_values(self, values: dict[str, Any]) -> None:
+        """Schedules the assignment of values, which were checked, to widgets by key."""
+        self._add_external({}, values)
 
-    def check_values(self, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Returns the values of a set_widget_value, decoded, and what is wrong with the others."""
-        return self.board.check(data)
+    def check_widget_values(self, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        """Returns the values of a set_widget_value that can be set, and the errors of the others, by key."""
+        return self.widgets.check_values(data)
 
-    def _later(self, writes: dict[Node, Any], values: dict[str, Any]) -> None:
+    def _add_external(self, signal_writes: dict[Node, Any], widget_values: dict[str, Any]) -> None:
         with self._lock:
-            fresh = self._late is None
-            settle = self._late = self._late or Settle(self.kernel, self._apply)
-            settle.gather(writes, values)
-        if fresh:
-            self.kernel.schedule.add(settle)
-            self.kernel.wake()
+            is_new = self._external is None
+            work = self._external = self._external or ExternalWrites(
+                self.host, self._apply_external
+            )
+            work.add(signal_writes, widget_values)
+        if is_new:
+            self.host.schedule.add(work)
+            self.host.wake()
 
-    def _apply(self, work: Settle, values: dict[str, Any]) -> Wave:
-        """Puts into force what was gathered, on the main thread, and returns what follows from it."""
-        self.begin(work)
-        assert work.writes is not None
+    def _apply_external(self, work: ExternalWrites, values: dict[str, Any]) -> Transaction:
+        """Applies what work has collected, on the main thread; values are those of widgets, by key."""
+        self.begin_run(work)
+        assert work.signal_writes is not None
         for key, value in values.items():
             try:
-                node, chosen = self.board.choose(key, value)
-                work.writes[node] = chosen
-            except InvalidValue as error:  # the widget has changed since it was checked
-                work.report(f"set_widget_value: {key}: {error}")
-        return self.settle(work, None)
+                node, new_value = self.widgets.set_value(key, value)
+                work.signal_writes[node] = new_value
+            except InvalidValue as error:  # the widget has changed since the value was checked
+                work.report_error(f"set_widget_value: {key}: {error}")
+        return self.end_run(work, None)
 
-    def begin(self, work: Work) -> None:
-        """Begins a run, on the main thread. Raises ReactiveLoop where it is not to be."""
+    def begin_run(self, work: Work) -> None:
+        """Begins the transaction of a run, on the main thread.
+
+        Raises ReactiveLoop if its cell was run again too often by the same cause.
+        """
         cell = work.cell_id
         if cell is not None:
-            if work.cause is not None and not work.cause.allows(cell):
-                raise ReactiveLoop(told_loop(cell, self.graph.loop(cell), self.names()))
+            if work.rerun_cause is not None and not work.rerun_cause.allows_rerun(cell):
+                loop = self.graph.shortest_loop(cell)
+                raise ReactiveLoop(loop_message(cell, loop, self.signal_names()))
             self.sources[cell] = work.source
-            self.graph.begin(cell)
-            self.board.begin(cell)
+            self.graph.begin_run(cell)
+            self.widgets.begin_run(cell)
             self._disposed.discard(cell)
         with self._lock:
-            if work is self._late:
-                self._late = None
-        self._waves = {other: wave for other, wave in self._waves.items() if not other.over}
-        self._waves[work] = Wave(self, work)
+            if work is self._external:
+                self._external = None
+        present = self._transactions.items()
+        self._transactions = {other: trans for other, trans in present if not other.is_over}
+        self._transactions[work] = Transaction(self, work)
 
-    def settle(self, work: Work, failure: Failure | None) -> Wave:
-        """Puts into force what a run changed, and returns what follows from it.
+    def end_run(self, work: Work, failure: Failure | None) -> Transaction:
+        """Applies what a run has written, on the main thread, and returns its transaction to be published.
 
-        On the main thread, as part of the user's code: it compares values. A run
-        that failed, or was stopped, has written nothing; one that left by
-        exit() has. What it defined stands in any case.
+        It runs the user's code, because it compares values. The writes of a run
+        that failed or was stopped do not count; those of a run that ended by exit()
+        do. The signals that a run has defined count in any case.
         """
-        wave = self._waves.pop(work, None)
-        if wave is None:
-            return Wave(self, work)
+        transaction = self._transactions.pop(work, None)
+        if transaction is None:
+            return Transaction(self, work)
         with self._lock:
-            writes, work.writes = work.writes or {}, None
-        wave.settle(writes, failure is None or failure.name == "SystemExit")
+            writes, work.signal_writes = work.signal_writes or {}, None
+        transaction.apply(writes, failure is None or failure.class_name == "SystemExit")
         cell = work.cell_id
         if cell is not None:
-            self.board.end(cell)
+            self.widgets.end_run(cell)
             if cell in self._disposed:
                 self.dispose(cell)
-        return wave
+        return transaction
 
-    def skip(self, cell: str) -> None:
-        """Notes a run that was stopped before it did anything. Safe on any thread."""
-        self.board.skip(cell)
+    def skip_run(self, cell: str) -> None:
+        """Notes that a run of a cell was stopped before it began. Safe on any thread."""
+        self.widgets.publish_unchanged(cell)
 
     def dispose(self, cell: str) -> None:
-        """Forgets a cell and its widgets; one that runs, again at its end. Safe on any thread."""
+        """Forgets a cell and its widgets. If the cell runs, forgets them again at its end. Safe on any thread."""
         self._disposed.add(cell)
         self.sources.pop(cell, None)
         self.graph.dispose(cell)
-        self.board.dispose(cell)
+        self.widgets.dispose(cell)
 
     def clear(self) -> None:
-        """Forgets all cells, signals and widgets, and says so of the widgets."""
+        """Forgets all cells, signals and widgets, and tells the server that the widgets are gone."""
         self.graph.clear()
-        self.board.clear()
+        self.widgets.clear()
         self.sources.clear()
 
-    def report(self) -> dict[str, Any]:
-        """Returns the reactivity summary, without the envelope. Safe on any thread."""
-        return report(self.graph.relations(), self._names_by_node())
+    def summary(self) -> dict[str, Any]:
+        """Returns the fields of the reactivity summary. Safe on any thread."""
+        return dependency_report(self.graph.relations(), self._names_by_node())
 
-    def names(self) -> Names:
-        """Returns what the signals are called."""
+    def signal_names(self) -> SignalNames:
+        """Returns the names of all signals that cells define or read."""
         relations = self.graph.relations().values()
         nodes = {node for relation in relations for part in relation for node in part}
-        return Names(self._names_by_node(), nodes)
+        return SignalNames(self._names_by_node(), nodes)
 
-    def variables(self) -> dict[str, Node]:
-        """Returns the signals in globals, by name."""
-        items = list(self.kernel.names.names.items())
+    def global_signals(self) -> dict[str, Node]:
+        """Returns the nodes of the signals in globals, by name."""
+        items = list(self.host.namespace.globals.items())
         return {name: value.node for name, value in items if issubclass(type(value), Signal)}
 
     def _names_by_node(self) -> dict[Node, str]:
-        return {node: name for name, node in sorted(self.variables().items(), reverse=True)}
+        """Returns the first name, in alphabetical order, of each node in globals."""
+        items = sorted(self.global_signals().items(), reverse=True)
+        return {node: name for name, node in items}

@@ -1,82 +1,77 @@
-"""Signals: values that cells depend on. A cell that reads one runs again when it changes."""
+"""Signals: values that cells depend on. A cell that reads a signal runs again when it changes."""
 
 from __future__ import annotations
 
 from assay.reactive.graph import Node
-from assay.run.user_code import enter
+from assay.run.user_code import call_user_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Tracker(Protocol):
-        """What the signals of a process report to."""
+        """What signals report to. All methods are safe on any thread."""
 
         def running_cell(self) -> str | None:
-            """Returns the cell whose run the calling code is part of, if any."""
+            """Returns the cell whose run the calling code is part of, None if there is none."""
             ...
 
         def define(self, node: Node) -> None:
-            """Notes that the calling code made node."""
+            """Notes that the calling code has made node."""
             ...
 
         def read(self, node: Node) -> None:
-            """Subscribes the cell whose code is calling, if any."""
+            """Subscribes the running cell to node, if there is one."""
             ...
 
         def write(self, node: Node, value: Any) -> None:
-            """Gives node a value when the run is over."""
+            """Gives node a value at the end of the run that the calling code belongs to."""
             ...
 
 
-class _Home:
-    """Where the signals of this process report to; set when this module is imported."""
+tracker: Tracker  # of this process; the kernel sets it right after this module is imported
 
-    reactions: Tracker
-
-
-home = _Home()
-_nothing = object()
+_NO_VALUE = object()
 
 
 class Signal:
-    """A value. Safe for use by several threads.
+    """A value that cells can depend on. Safe for use by several threads.
 
         s = Signal(1)
         s()          reads it, and subscribes the running cell; so does s.value
-        s.sample()   reads it
-        s(2)         writes it when the run is over; so does s.value = 2
+        s.sample()   reads it, and subscribes nothing
+        s(2)         writes it at the end of the run; so does s.value = 2
 
-    What was written counts from the end of the run on, all of a run at once: the
-    cells that read what has changed then run again. Only what a cell reads
-    itself subscribes it, in functions and tasks too, but not in a thread.
+    All writes of a run take effect together at its end. The cells that read what
+    has changed then run again. Only what a cell reads itself subscribes it, in
+    functions and tasks too, but not in a thread.
 
-    A Signal assigned to a global that held one before takes its place: the cells
-    that read that one now read this one, and run again where the value differs.
+    A Signal assigned to a global that held another Signal takes its place: cells
+    that read the old one now read the new one, and run again if the value differs.
     """
 
     def __init__(self, value: Any = None) -> None:
-        self._own = Node(value)
-        home.reactions.define(self._own)
+        self._node = Node(value)
+        tracker.define(self._node)
 
     @classmethod
-    def of(cls, node: Node) -> Signal:
-        """Returns a signal that stands for node."""
+    def for_node(cls, node: Node) -> Signal:
+        """Returns a signal for an existing node."""
         signal = cls.__new__(cls)
-        signal._own = node
+        signal._node = node
         return signal
 
     @property
     def node(self) -> Node:
-        """The node that it stands for."""
-        return self._own.true()
+        """The node that holds the value."""
+        return self._node.resolved()
 
-    def __call__(self, value: Any = _nothing) -> Any:
-        """Reads the value and subscribes the running cell; with a value, writes that."""
-        if value is not _nothing:
-            home.reactions.write(self.node, value)
+    def __call__(self, value: Any = _NO_VALUE) -> Any:
+        """Returns the value and subscribes the running cell. With a value, writes that and returns None."""
+        if value is not _NO_VALUE:
+            tracker.write(self.node, value)
             return None
-        home.reactions.read(self.node)
+        tracker.read(self.node)
         return self.node.value
 
     @property
@@ -89,10 +84,10 @@ class Signal:
         self(value)
 
     def sample(self) -> Any:
-        """Returns the value, and subscribes nothing."""
+        """Returns the value without subscribing the running cell."""
         return self.node.value
 
     def __repr__(self) -> str:
-        return f"Signal({enter(repr, self.sample())})"
+        return f"Signal({call_user_code(repr, self.sample())})"
 
     __class_getitem__ = classmethod(type(list[int]))  # Signal[int], in annotations

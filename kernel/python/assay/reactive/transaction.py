@@ -1,147 +1,153 @@
-"""What a run changes of the signals, and what follows from that."""
+"""The signal writes of one run: applied together at its end, then published."""
 
 from __future__ import annotations
 
-from assay.reactive.equality import same
-from assay.reactive.graph import serial
-from assay.reactive.rerun_limit import Cause
-from assay.run.cell import Cell
+from assay.reactive.equality import is_unchanged
+from assay.reactive.graph import next_serial
+from assay.reactive.rerun_limit import RerunCause
+from assay.run.cell import CellRun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any, Protocol
 
-    from assay.reactive.dependency_report import Names
+    from assay.reactive.dependency_report import SignalNames
     from assay.reactive.graph import Graph, Node
     from assay.run.host import Host
     from assay.run.work import Work
 
     class Widgets(Protocol):
-        """The widgets of all cells."""
+        """The widgets of all cells, as signals need them."""
 
-        def begin(self, cell: str) -> None:
-            """Takes the widgets of a cell away, because it runs again."""
+        def begin_run(self, cell: str) -> None:
+            """Removes the widgets of a cell, because it runs again."""
             ...
 
-        def end(self, cell: str) -> None:
-            """Loses those that the run which ends has not made again."""
+        def end_run(self, cell: str) -> None:
+            """Drops the widgets that the run which ends has not made again."""
             ...
 
-        def skip(self, cell: str) -> None:
-            """Tells again of a cell's widgets, which a run that did nothing has left as they were."""
+        def publish_unchanged(self, cell: str) -> None:
+            """Sends a cell's widgets again after a run that was stopped before it began."""
             ...
 
         def dispose(self, cell: str) -> None:
-            """Forgets all of a cell."""
+            """Forgets the widgets of a cell."""
             ...
 
         def clear(self) -> None:
-            """Forgets all, and says so."""
+            """Forgets all widgets, and tells the server."""
             ...
 
-        def successors(self, cell: str | None) -> dict[Node, Node]:
-            """Returns the nodes that a run of a cell made for widgets, by those before them."""
+        def replaced_nodes(self, cell: str | None) -> dict[Node, Node]:
+            """Returns the nodes that a run of a cell has made for widgets, with those that they replace."""
             ...
 
-        def send(self, changed: Collection[Node], cell: str | None) -> None:
-            """Tells of a cell's widgets, and of those whose value has changed."""
+        def publish(self, changed: Collection[Node], cell: str | None) -> None:
+            """Sends the widgets of a cell, and of the cells whose widgets have changed."""
             ...
 
-        def check(self, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-            """Returns the values of a request, decoded, and what is wrong with the others."""
+        def check_values(self, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+            """Returns the decoded values that can be set, and the errors of the others, by key."""
             ...
 
-        def choose(self, key: str, value: Any) -> tuple[Node, Any]:
-            """Keeps what was chosen, and returns the node to be written, and its value."""
+        def set_value(self, key: str, value: Any) -> tuple[Node, Any]:
+            """Keeps the value of a widget. Returns the node to be written, and its value."""
             ...
 
-    class Reactions(Protocol):
-        """The signals and widgets of a kernel."""
+    class ReactiveState(Protocol):
+        """The signals and widgets of a kernel, as a transaction needs them."""
 
-        kernel: Host
+        host: Host
         graph: Graph
         sources: dict[str, str]
 
         @property
-        def board(self) -> Widgets:
-            """The widgets."""
+        def widgets(self) -> Widgets:
+            """The widgets of all cells."""
             ...
 
-        def names(self) -> Names:
-            """Returns what the signals are called."""
+        def signal_names(self) -> SignalNames:
+            """Returns the names of all signals."""
             ...
 
-        def variables(self) -> dict[str, Node]:
-            """Returns the signals in globals, by name."""
+        def global_signals(self) -> dict[str, Node]:
+            """Returns the nodes of the signals in globals, by name."""
             ...
 
 
-class Wave:
-    """The part of one run: made at its begin, settled, then published. Main thread only."""
+class Transaction:
+    """What one run changes. Made when the run begins, applied when it ends, then published.
 
-    def __init__(self, reactions: Reactions, work: Work) -> None:
-        self._reactions = reactions
+    Used by the main thread only.
+    """
+
+    def __init__(self, state: ReactiveState, work: Work) -> None:
+        self._state = state
         self._work = work
-        self._before = reactions.variables()
-        self._since = serial()  # nodes above it were made by the run, or during it
+        self._signals_before = state.global_signals()
+        self._first_serial = next_serial()  # nodes with a larger one were made since the run began
         self._changed: set[Node] = set()
-        self._cells: set[str] = set()  # that are to run again
-        self._dropped: set[Node] = set()  # what it wrote for nothing
+        self._cells_to_rerun: set[str] = set()
+        self._dropped: set[Node] = set()  # nodes whose writes did not count
 
-    def settle(self, writes: dict[Node, Any], done: bool) -> None:
-        """Gives signals their new values: what the run defined and, if it is done, its writes."""
-        merges = self._merges()
-        replaced = set(merges.values())  # what was written to these before, does not count
+    def apply(self, writes: dict[Node, Any], is_successful: bool) -> None:
+        """Gives signals their new values: what the run has defined and, if it is successful, its writes."""
+        merges = self._find_merges()
+        replaced = set(merges.values())  # writes to these came before their redefinition and do not count
         written = {merges.get(node, node): v for node, v in writes.items() if node not in replaced}
         values = {old: new.value for new, old in merges.items() if old.readers}
-        if done:
+        if is_successful:
             values.update(written)
-        changed = {node for node, v in values.items() if not same(node.value, v, self._work)}
-        if self._work.stopping and done:
-            self.settle(writes, False)
+        changed = {node for node, v in values.items() if not is_unchanged(node.value, v, self._work)}
+        if self._work.is_stopping and is_successful:  # stopped while values were compared
+            self.apply(writes, False)
             return
         self._changed = changed
-        self._dropped = set() if done else set(written)
+        self._dropped = set() if is_successful else set(written)
         for node in changed:
-            self._cells |= node.readers
+            self._cells_to_rerun |= node.readers
             node.value = values[node]
         for new, old in merges.items():
             if old not in values:
                 old.value = new.value
             elif old in changed and old in written:
-                self._cells |= new.readers  # the run itself, which has read another value
-            self._reactions.graph.merge(new, old)
+                self._cells_to_rerun |= new.readers  # the run itself, which has read the value before the write
+            self._state.graph.merge(new, old)
 
-    def _merges(self) -> dict[Node, Node]:
-        """Returns what the run made, by what it takes the place of: in globals, as widgets."""
-        after = self._reactions.variables()
-        kept = set(after.values())
-        merges = self._reactions.board.successors(self._work.cell_id)
-        for name, old in self._before.items():
+    def _find_merges(self) -> dict[Node, Node]:
+        """Returns the nodes that the run has made in the place of others, in globals or as widgets."""
+        after = self._state.global_signals()
+        still_used = set(after.values())
+        merges = self._state.widgets.replaced_nodes(self._work.cell_id)
+        for name, old in self._signals_before.items():
             new = after.get(name)
-            if new is not None and new.serial > self._since and old not in kept:
+            if new is not None and new.serial > self._first_serial and old not in still_used:
                 merges.setdefault(new, old)
         return merges
 
     def publish(self, stopped: bool) -> None:
-        """Tells of it, and has the readers run again unless the run was stopped."""
-        work, reactions = self._work, self._reactions
+        """Sends changed widgets and, unless the run was stopped, schedules the cells that read what changed.
+
+        What was dropped, and what does not run again, is printed to the run's stderr.
+        """
+        work, state = self._work, self._state
         if self._dropped:
-            names = ", ".join(reactions.names().of(self._dropped)) or "signals"
+            names = ", ".join(state.signal_names().of(self._dropped)) or "signals"
             work.sink.write(2, f"The run did not end well: what it wrote to {names} is dropped.\n")
-        reactions.board.send(self._changed, work.cell_id)
-        again = sorted(self._cells & set(reactions.sources))
-        if again and stopped:
-            work.sink.write(2, f"Stopped: {', '.join(again)} will not run again.\n")
-        elif again:
-            self._run(again)
+        state.widgets.publish(self._changed, work.cell_id)
+        cells = sorted(self._cells_to_rerun & set(state.sources))
+        if cells and stopped:
+            work.sink.write(2, f"Stopped: {', '.join(cells)} will not run again.\n")
+        elif cells:
+            self._schedule_reruns(cells)
 
-    def _run(self, cells: list[str]) -> None:
-        reactions, cause = self._reactions, self._work.cause or Cause()
-        runs = [Cell(reactions.kernel, c, reactions.sources.get(c, ""), cause) for c in cells]
-        reactions.kernel.schedule.rerun(runs, self._sorted)
+    def _schedule_reruns(self, cells: list[str]) -> None:
+        state, cause = self._state, self._work.rerun_cause or RerunCause()
+        runs = [CellRun(state.host, cell, state.sources.get(cell, ""), cause) for cell in cells]
+        state.host.schedule.add_reruns(runs, self._in_run_order)
 
-    def _sorted(self, works: list[Work]) -> list[Work]:
+    def _in_run_order(self, works: list[Work]) -> list[Work]:
         by_cell = {work.cell_id: work for work in works if work.cell_id is not None}
-        return [by_cell[cell] for cell in self._reactions.graph.ordered(by_cell)]
+        return [by_cell[cell] for cell in self._state.graph.run_order(by_cell)]

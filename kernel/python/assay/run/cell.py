@@ -1,170 +1,173 @@
-"""The run of a cell."""
+"""One run of a cell."""
 
 from __future__ import annotations
 
 import os
 from time import monotonic
 
-from assay.run.compiled_code import Program
+from assay.run.compiled_code import CompiledCode
 from assay.run.failure import Failure
-from assay.run.lazy_ipython import shell
-from assay.run.schedule import start_cell
+from assay.run.lazy_ipython import lazy_ipython
+from assay.run.schedule import start_cell_frame
 from assay.run.type_checks import is_figure, is_plot, is_table
 from assay.run.work import Work
 from assay.wire.channel import FrameTooLarge
-from assay.wire.memory_reserve import reserve
-from assay.wire.text_batcher import Text
+from assay.wire.memory_reserve import memory_reserve
+from assay.wire.text_batcher import TextBatcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from assay.run.host import Host, Transaction
-    from assay.run.work import Cause
+    from assay.run.host import Host, TransactionProtocol
+    from assay.run.work import RerunCause
 
 
-class Cell(Work):
-    """One run of a cell: start_cell, its text and outputs, cell_result."""
+class CellRun(Work):
+    """One run of a cell. Sends start_cell, then its text and outputs, then cell_result."""
 
     cell_id: str
-    sink: Text
+    sink: TextBatcher
 
     def __init__(
-        self, kernel: Host, cell_id: str, source: str, cause: Cause | None = None
+        self, host: Host, cell_id: str, source: str, rerun_cause: RerunCause | None = None
     ) -> None:
-        """cause is why it runs again, where that is so."""
-        super().__init__(Text(kernel.channel, kernel.pacer, cell_id))
+        """rerun_cause is set if the cell runs again because a signal changed."""
+        super().__init__(TextBatcher(host.channel, host.flush_timer, cell_id))
         self.cell_id = cell_id
         self.source = source
-        self.cause = cause
-        self.writes = {}
-        self._kernel = kernel
-        self._sequencer = 0
-        self._program: Program | None = None
-        self._wave: Transaction | None = None
+        self.rerun_cause = rerun_cause
+        self.signal_writes = {}
+        self._host = host
+        self._run_number = 0
+        self._compiled: CompiledCode | None = None
+        self._transaction: TransactionProtocol | None = None
 
-    def begin(self, sequencer: int) -> None:
+    def announce_start(self, run_number: int) -> None:
         """Sends start_cell."""
-        self._sequencer = sequencer
-        self._kernel.channel.send(start_cell(self.cell_id, sequencer))
+        self._run_number = run_number
+        self._host.channel.send(start_cell_frame(self.cell_id, run_number))
 
     def run(self) -> None:
-        """Runs it to its end and sends cell_result."""
+        """Runs the cell to its end and sends cell_result."""
         started = monotonic()
-        before = self._kernel.names.bindings()
+        before = self._host.namespace.snapshot()
         failures = (self._attempt(self._execute), self._attempt(self._show_figures))
         failure = failures[0] or failures[1]
-        if self._kernel.channel.forked:
-            self._leave(failure)
-        if self._kernel.reactions is not None:
-            self._wave = self._kernel.reactions.settle(self, failure)
+        if self._host.channel.is_user_fork:
+            self._exit_fork(failure)
+        if self._host.reactivity is not None:
+            self._transaction = self._host.reactivity.end_run(self, failure)
         if failure is not None:
-            self.emit(failure.output())
-        assigned = self._program.assigned if self._program and failure is None else set()
-        items = self._kernel.names.changed(before, assigned)
+            self.emit_output(failure.as_output())
+        assigned = self._compiled.assigned_names if self._compiled and failure is None else set()
+        items = self._host.namespace.changed_since(before, assigned)
         self._finish(failure, items, (monotonic() - started) * 1000)
 
-    def fail(self, error: BaseException) -> None:
-        """Ends it and sends cell_result, where run itself raised."""
-        self._finish(Failure.of(error, self.source, self.stopping), [], 0)
+    def finish_with_error(self, error: BaseException) -> None:
+        """Ends the run and sends cell_result with error, which run itself raised."""
+        self._finish(Failure.describe(error, self.source, self.is_stopping), [], 0)
 
     def _finish(
-        self, failure: Failure | None, items: list[tuple[str, Any]], duration: float
+        self, failure: Failure | None, items: list[tuple[str, Any]], duration_ms: float
     ) -> None:
-        stopped = self._kernel.schedule.finish(self)
-        if self._wave is not None:
-            self._wave.publish(stopped)
+        stopped = self._host.schedule.finish(self)
+        if self._transaction is not None:
+            self._transaction.publish(stopped)
         self.sink.close()
         status = "ok" if failure is None else "error"
-        self._answer("interrupted" if stopped else status, failure, items, duration)
+        self._send_result("interrupted" if stopped else status, failure, items, duration_ms)
 
     def _attempt(self, step: Callable[[], None]) -> Failure | None:
+        """Calls step and returns what it raised, None if nothing."""
         try:
             step()
         except BaseException as error:
-            reserve.ensure()
-            return Failure.of(error, self.source, self.stopping)
+            memory_reserve.release_if_low()
+            return Failure.describe(error, self.source, self.is_stopping)
         return None
 
     def _execute(self) -> None:
-        if self._kernel.reactions is not None:
-            self._kernel.reactions.begin(self)
+        if self._host.reactivity is not None:
+            self._host.reactivity.begin_run(self)
         filename = f"<cell {self.cell_id}>"
-        self._kernel.sources.remember(filename, self.source)
-        program = self._program = Program(self.source, filename)
-        if self.stopping:
+        self._host.source_cache.store(filename, self.source)
+        compiled = self._compiled = CompiledCode(self.source, filename)
+        if self.is_stopping:
             raise KeyboardInterrupt
-        ipython = shell.made
+        ipython = lazy_ipython.shell
         if ipython is not None:
-            ipython.begin_cell(self.source)
-        value = self._value(program)
+            ipython.trigger_cell_start(self.source)
+        value = self._run_compiled(compiled)
         if ipython is not None:
-            ipython.end_cell()
+            ipython.trigger_cell_end()
         if value is not None:
-            self._kernel.names.names["_"] = value
-            if not self._kernel.is_drawn_by(self.cell_id, value):
-                self._kernel.renderer.show_result(value, self._sequencer)
+            self._host.namespace.globals["_"] = value
+            if not self._host.is_drawn_by(self.cell_id, value):
+                self._host.renderer.show_result(value, self._run_number)
 
-    def _value(self, program: Program) -> Any:
-        names = self._kernel.names.names
-        if program.needs_loop:
-            return self._kernel.loop.complete(self, program.run_awaiting(names))
-        return program.run(names)
+    def _run_compiled(self, compiled: CompiledCode) -> Any:
+        """Returns the value of the last expression, or None."""
+        namespace = self._host.namespace.globals
+        if compiled.needs_event_loop:
+            return self._host.event_loop.run_to_end(self, compiled.run_async(namespace))
+        return compiled.run(namespace)
 
     def _show_figures(self) -> None:
-        if self.stopping:
-            self._kernel.renderer.close_figures()
+        if self.is_stopping:
+            self._host.renderer.close_figures()
         else:
-            self._kernel.renderer.show_figures()
+            self._host.renderer.show_figures()
 
-    def emit(self, output: dict[str, Any]) -> None:
-        """Sends an output, behind the text printed before it."""
+    def emit_output(self, output: dict[str, Any]) -> None:
+        """Sends an output, after the text printed before it. One that is too large is replaced by a note."""
         self.sink.flush()
         try:
             self._send_output(output)
         except FrameTooLarge as error:
-            told = {"text/plain": f"<an output of {error}, was not sent>"}
-            self._send_output({"output_type": "display_data", "data": told, "metadata": {}})
+            note = {"text/plain": f"<an output of {error}, was not sent>"}
+            self._send_output({"output_type": "display_data", "data": note, "metadata": {}})
 
     def _send_output(self, output: dict[str, Any]) -> None:
-        self._kernel.channel.send(
+        self._host.channel.send(
             {
                 "type": "cell_output",
                 "cell_id": self.cell_id,
-                "run_sequencer": self._sequencer,
+                "run_sequencer": self._run_number,
                 "output": output,
             }
         )
 
-    def refuse(self) -> None:
-        """Sends the cell_result of a run that was stopped before it did anything."""
-        if self._kernel.reactions is not None:
-            self._kernel.reactions.skip(self.cell_id)
-        self._answer("interrupted", None, [], 0)
+    def answer_not_run(self) -> None:
+        """Sends the cell_result of a run that was stopped before it began."""
+        if self._host.reactivity is not None:
+            self._host.reactivity.skip_run(self.cell_id)
+        self._send_result("interrupted", None, [], 0)
 
-    def _answer(
-        self, status: str, failure: Failure | None, items: list[tuple[str, Any]], duration: float
+    def _send_result(
+        self, status: str, failure: Failure | None, items: list[tuple[str, Any]], duration_ms: float
     ) -> None:
-        self._kernel.channel.send(
+        """Sends cell_result. items are the names and values that the run has bound."""
+        self._host.channel.send(
             {
                 "type": "cell_result",
                 "cell_id": self.cell_id,
-                "run_sequencer": self._sequencer,
+                "run_sequencer": self._run_number,
                 "status": status,
                 "has_exception": failure is not None,
-                "exception": failure and failure.text,
+                "exception": failure and failure.traceback,
                 "outputs": [name for name, _ in items],
                 "dataframe_outputs": [name for name, value in items if is_table(value)],
                 "figure_outputs": [name for name, value in items if is_plot(value)],
                 "static_figure_outputs": [name for name, value in items if is_figure(value)],
-                "duration_ms": round(duration, 3),
+                "duration_ms": round(duration_ms, 3),
             }
         )
 
-    def _leave(self, failure: Failure | None) -> None:
-        """Ends this process, a fork made by the cell that came to the cell's end."""
+    def _exit_fork(self, failure: Failure | None) -> None:
+        """Ends this process, a fork that the cell has made and that came to the cell's end."""
         if failure is not None:
-            self.sink.write(2, failure.text)
+            self.sink.write(2, failure.traceback)
         self.sink.flush()
         os._exit(0 if failure is None else 1)

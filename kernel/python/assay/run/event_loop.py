@@ -1,11 +1,11 @@
-"""The main thread's event loop, which exists from when asyncio is first needed."""
+"""The main thread's asyncio event loop, which exists once asyncio is needed."""
 
 from __future__ import annotations
 
 import threading
 from contextvars import Context, copy_context
 
-from assay.run.user_code import enter_loop
+from assay.run.user_code import run_event_loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,39 +16,36 @@ if TYPE_CHECKING:
 
     from assay.run.work import Work
 
-_PATIENCE = 1.0  # seconds for cancelled tasks to end
+_CANCEL_TIMEOUT = 1.0  # seconds that cancelled tasks have to end
 
 
-class Loop:
-    """An asyncio event loop that runs while the main thread has nothing else to do.
+class EventLoop:
+    """An event loop that runs while the main thread has nothing else to do, so that background tasks go on.
 
-    Only wake and cancel may be called by other threads.
+    Other threads may call only wake and cancel_task.
     """
 
     def __init__(self) -> None:
-        self._main = threading.get_ident()
+        self._main_thread = threading.get_ident()
         self._loop: AbstractEventLoop | None = None
-        self._waiting = False  # in wait; else the loop may be run by the user's code
+        self._is_waiting = False  # in run_until_woken; otherwise the user's code may be running the loop
 
     @property
     def exists(self) -> bool:
         """Whether there is a loop to wait on."""
         return self._loop is not None
 
-    def attach(self, _: ModuleType) -> None:
-        """Makes the loop, when the user's code has just imported asyncio.
+    def on_asyncio_imported(self, _: ModuleType) -> None:
+        """Makes the loop, so that asyncio.get_event_loop() returns it even while no loop is running."""
+        if threading.get_ident() == self._main_thread:
+            self._get_or_make()
 
-        So asyncio.get_event_loop() returns it also where no loop is running.
-        """
-        if threading.get_ident() == self._main:
-            self._ready()
-
-    def restore(self) -> None:
-        """Makes it the current loop again, which asyncio.run undoes."""
+    def make_current(self) -> None:
+        """Makes the loop, if it exists, the thread's current one again: asyncio.run unsets it."""
         if self.exists:
-            self._ready()
+            self._get_or_make()
 
-    def _ready(self) -> AbstractEventLoop:
+    def _get_or_make(self) -> AbstractEventLoop:
         import asyncio
 
         if self._loop is None:
@@ -57,55 +54,55 @@ class Loop:
         asyncio.set_event_loop(self._loop)
         return self._loop
 
-    def start(
-        self, work: Work, coroutine: Coroutine[Any, Any, Any], done: Callable[[], None] | None
+    def start_task(
+        self, work: Work, coroutine: Coroutine[Any, Any, Any], on_done: Callable[[], None] | None
     ) -> None:
-        """Starts the coroutine as the task of work, and calls done when it has ended.
+        """Starts the coroutine as the task of work, and calls on_done when it has ended.
 
-        The task runs in a copy of the calling context, which names the work.
-        The loop around it runs in an empty one: it is not the user's code.
+        The task runs in a copy of the calling context, which holds the work. The
+        callback runs in an empty context: it is not the user's code.
         """
 
-        def on_done(_: object) -> None:
-            if done is not None:
-                done()
-            self._stop()
+        def finish(_: object) -> None:
+            if on_done is not None:
+                on_done()
+            self._stop_waiting()
 
-        work.task = copy_context().run(self._ready().create_task, coroutine)
-        work.task.add_done_callback(on_done, context=Context())
+        work.task = copy_context().run(self._get_or_make().create_task, coroutine)
+        work.task.add_done_callback(finish, context=Context())
 
-    def complete(self, work: Work, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Runs the coroutine as the task of work, and returns its value or raises."""
-        self.start(work, coroutine, None)
+    def run_to_end(self, work: Work, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Runs the coroutine as the task of work until it has ended. Returns its value or raises its exception."""
+        self.start_task(work, coroutine, None)
         assert work.task is not None
         while not work.task.done():
-            self.wait()
+            self.run_until_woken()
         return work.task.result()
 
-    def wait(self) -> None:
-        """Runs the loop until wake is called or a work's task has ended."""
+    def run_until_woken(self) -> None:
+        """Runs the loop until wake is called or the task of a work has ended."""
         assert self._loop is not None
-        self._waiting = True
+        self._is_waiting = True
         try:
-            Context().run(enter_loop, self._loop)
+            Context().run(run_event_loop, self._loop)
         finally:
-            self._waiting = False
+            self._is_waiting = False
 
     def wake(self) -> None:
-        """Makes wait return. Safe on any thread."""
-        self._call(self._stop)
+        """Makes run_until_woken return. Safe on any thread."""
+        self._call_on_loop(self._stop_waiting)
 
-    def cancel(self, work: Work) -> None:
-        """Cancels the task of work, when it may be interrupted. Safe on any thread."""
+    def cancel_task(self, work: Work) -> None:
+        """Cancels the task of work if the work may be interrupted now. Safe on any thread."""
 
         def cancel() -> None:
-            if work.task is not None and not work.task.done() and work.strike():
+            if work.task is not None and not work.task.done() and work.claim_interrupt():
                 work.task.cancel()
 
-        self._call(cancel)
+        self._call_on_loop(cancel)
 
-    def clear(self, work: Work) -> None:
-        """Cancels all tasks, and waits up to 1 s for them, on behalf of work."""
+    def cancel_all(self, work: Work) -> None:
+        """Cancels all tasks and waits up to 1 s for them to end, as part of work."""
         if not self.exists:
             return
         import asyncio
@@ -114,16 +111,16 @@ class Loop:
         for task in tasks:
             task.cancel()
         if tasks:
-            self.complete(work, asyncio.wait(tasks, timeout=_PATIENCE))
+            self.run_to_end(work, asyncio.wait(tasks, timeout=_CANCEL_TIMEOUT))
 
-    def _stop(self) -> None:
-        if self._waiting and self._loop is not None:
+    def _stop_waiting(self) -> None:
+        if self._is_waiting and self._loop is not None:
             self._loop.stop()
 
-    def _call(self, callback: Callable[[], None]) -> None:
+    def _call_on_loop(self, callback: Callable[[], None]) -> None:
         if self._loop is not None:
             self._loop.call_soon_threadsafe(callback)
 
 
 def _keep_open() -> None:
-    """Takes the place of the loop's close, which scripts call when they are done."""
+    """Replaces the close method of the loop, which scripts call when they are done."""

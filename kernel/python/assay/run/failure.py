@@ -1,119 +1,131 @@
-"""An exception as it is shown: the user's frames, never the kernel's."""
+"""An exception as the user sees it: with the frames of the user's code only."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from assay.run.safe_repr import clip
-from assay.run.user_code import KERNEL, enter
-from assay.wire.memory_reserve import reserve
+from assay.run.safe_repr import shorten
+from assay.run.user_code import KERNEL_PATH, call_user_code
+from assay.wire.memory_reserve import memory_reserve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from traceback import TracebackException
 
-_MOST = 256 << 10  # characters of a traceback or of an error's text
+_MAX_LENGTH = 256 << 10  # characters of a traceback or of an error's message
 
-_NO_LINE = "EOF when reading a line"  # what input() says where there is none
+_NO_INPUT = "EOF when reading a line"  # the message of input() at end of file
 
 
 class Failure:
-    """What is told of an exception."""
+    """The class name, the message and the traceback of an exception, as texts."""
 
-    def __init__(self, name: str, value: str, text: str) -> None:
-        self.name = name  # of the exception's class
-        self.value = clip(value, _MOST)
-        self.text = clip(text, _MOST)  # the traceback, as Python prints it
+    def __init__(self, class_name: str, message: str, traceback: str) -> None:
+        self.class_name = class_name
+        self.message = shorten(message, _MAX_LENGTH)
+        self.traceback = shorten(traceback, _MAX_LENGTH)  # as Python prints it
 
     @classmethod
-    def of(cls, error: BaseException, source: str, stopped: bool) -> Failure:
-        """Describes error, which the user's code raised, and never raises itself.
+    def describe(cls, error: BaseException, source: str, stopped: bool) -> Failure:
+        """Returns the description of error, which the user's code raised. Never raises.
 
         source is what was compiled: Python leaves its line out of some syntax
-        errors. Where the work was stopped, its cancellation is an interrupt.
+        errors. With stopped, a CancelledError is described as KeyboardInterrupt.
         """
         if stopped and type(error).__name__ == "CancelledError":
             error = KeyboardInterrupt().with_traceback(error.__traceback__)
         if isinstance(error, MemoryError):
-            reserve.release()  # an import may be needed, which some versions die of
-        name = type(error).__name__
+            memory_reserve.release()  # describing may import, and some versions crash if that fails
+        class_name = type(error).__name__
         try:
-            _add_line(error, source)
-            _add_reason(error)
-            value = str(enter(str, error))
-        except BaseException as failed:  # of its own __str__, or an interrupt of that
-            last = f"{name}: <its text failed with {type(failed).__name__}>"
-            return cls(name, "", _in_short(error, last))
+            _add_source_line(error, source)
+            _explain_missing_input(error)
+            message = str(call_user_code(str, error))
+        except BaseException as str_error:  # its own __str__ raised, or was interrupted
+            last_line = f"{class_name}: <its text failed with {type(str_error).__name__}>"
+            return cls(class_name, "", _brief_traceback(error, last_line))
         try:
-            text = _traceback(error)
-        except BaseException:  # no memory or no descriptor is left, for example
-            reserve.release()
-            text = _in_short(error, f"{name}: {value}" if value else name)
-        return cls(name, value, text)
+            traceback = _full_traceback(error)
+        except BaseException:  # for example because no memory or no descriptor is left
+            memory_reserve.release()
+            last_line = f"{class_name}: {message}" if message else class_name
+            traceback = _brief_traceback(error, last_line)
+        return cls(class_name, message, traceback)
 
-    def output(self) -> dict[str, object]:
-        """Returns it as an nbformat output."""
+    def as_output(self) -> dict[str, object]:
+        """Returns the failure as an nbformat output."""
         return {
             "output_type": "error",
-            "ename": self.name,
-            "evalue": self.value,
-            "traceback": self.text.splitlines(),
+            "ename": self.class_name,
+            "evalue": self.message,
+            "traceback": self.traceback.splitlines(),
         }
 
 
-def _add_line(error: BaseException, source: str) -> None:
+def _add_source_line(error: BaseException, source: str) -> None:
     if isinstance(error, SyntaxError) and error.text is None and error.lineno:
         lines = source.splitlines()
         if error.lineno <= len(lines):
             error.text = lines[error.lineno - 1]
 
 
-def _add_reason(error: BaseException) -> None:
-    if type(error) is EOFError and error.args == (_NO_LINE,):
-        error.args = (f"{_NO_LINE}: input() is not offered in this notebook",)
+def _explain_missing_input(error: BaseException) -> None:
+    if type(error) is EOFError and error.args == (_NO_INPUT,):
+        error.args = (f"{_NO_INPUT}: input() is not offered in this notebook",)
 
 
-def _traceback(error: BaseException) -> str:
-    """Returns the traceback of error, whose last line names its class as notebooks do."""
+def _full_traceback(error: BaseException) -> str:
+    """Returns the traceback of error. Its last line has the class without its module, as in notebooks."""
     import traceback
 
-    told = enter(traceback.TracebackException, type(error), error, error.__traceback__)
-    _prune(told, set(), _hidden())
-    text = "".join(told.format() if told.stack else told.format_exception_only())
-    kind = type(error)
-    for long_name in (f"{kind.__module__}.{kind.__qualname__}", kind.__qualname__):
+    report = call_user_code(traceback.TracebackException, type(error), error, error.__traceback__)
+    _remove_hidden_frames(report, set(), _hidden_paths())
+    text = "".join(report.format() if report.stack else report.format_exception_only())
+    error_class = type(error)
+    for long_name in (
+        f"{error_class.__module__}.{error_class.__qualname__}",
+        error_class.__qualname__,
+    ):
         before, found, after = f"\n{text}".rpartition(f"\n{long_name}")
         if found:
-            return f"{before}\n{kind.__name__}{after}"[1:]
+            return f"{before}\n{error_class.__name__}{after}"[1:]
     return text
 
 
-def _hidden() -> tuple[str, ...]:
-    """Returns how names of files begin whose frames are not shown: the kernel's and IPython's."""
+def _hidden_paths() -> tuple[str, ...]:
+    """Returns the path prefixes of files whose frames are not shown: the kernel's and IPython's."""
     ipython = getattr(sys.modules.get("IPython"), "__file__", None)
-    return (KERNEL, os.path.dirname(ipython) + os.sep) if ipython else (KERNEL,)
+    return (KERNEL_PATH, os.path.dirname(ipython) + os.sep) if ipython else (KERNEL_PATH,)
 
 
-def _prune(told: TracebackException | None, seen: set[int], hidden: tuple[str, ...]) -> None:
-    """Takes the frames that are not shown out of told and of what it is chained to."""
-    if told is None or id(told) in seen:
+def _remove_hidden_frames(
+    report: TracebackException | None, seen: set[int], hidden_paths: tuple[str, ...]
+) -> None:
+    """Removes the hidden frames from a report and from the exceptions that it is chained to."""
+    if report is None or id(report) in seen:
         return
-    seen.add(id(told))
-    told.stack[:] = [frame for frame in told.stack if not frame.filename.startswith(hidden)]
-    for link in (told.__cause__, told.__context__, *(getattr(told, "exceptions", None) or ())):
-        _prune(link, seen, hidden)
+    seen.add(id(report))
+    report.stack[:] = [
+        frame for frame in report.stack if not frame.filename.startswith(hidden_paths)
+    ]
+    for linked in (
+        report.__cause__,
+        report.__context__,
+        *(getattr(report, "exceptions", None) or ()),
+    ):
+        _remove_hidden_frames(linked, seen, hidden_paths)
 
 
-def _in_short(error: BaseException, last: str) -> str:
-    """Returns where error was raised and the last line, with what is loaded already."""
+def _brief_traceback(error: BaseException, last_line: str) -> str:
+    """Returns the user's frames without source lines, and last_line. Needs no import and little memory."""
     lines = []
     link = error.__traceback__
     while link is not None:
         code = link.tb_frame.f_code
-        if not code.co_filename.startswith(KERNEL):
+        if not code.co_filename.startswith(KERNEL_PATH):
             lines.append(f'  File "{code.co_filename}", line {link.tb_lineno}, in {code.co_name}\n')
         link = link.tb_next
     if lines:
         lines.insert(0, "Traceback (most recent call last):\n")
-    return f"{''.join(lines)}{last}\n"
+    return f"{''.join(lines)}{last_line}\n"

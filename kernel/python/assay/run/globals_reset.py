@@ -1,4 +1,4 @@
-"""reset_kernel_globals: the kernel as it was at the start, as far as that can be."""
+"""reset_kernel_globals: puts the kernel back to how it was at the start, as well as possible."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import threading
 
 from assay.run.work import Work
-from assay.wire.sinks import Quiet
+from assay.wire.sinks import NullSink
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,60 +15,63 @@ if TYPE_CHECKING:
     from assay.run.host import Host
 
 
-class Reset(Work):
-    """Removes what is the user's. What cannot be removed, threads, it names."""
+class GlobalsReset(Work):
+    """Removes the user's tasks, figures, signals, widgets and globals, and goes back to the start folder.
 
-    def __init__(self, kernel: Host, tx_id: str | None) -> None:
-        super().__init__(Quiet())
+    Threads cannot be removed: the answer names them.
+    """
+
+    def __init__(self, host: Host, tx_id: str | None) -> None:
+        super().__init__(NullSink())
         self.tx_id = tx_id
-        self._kernel = kernel
+        self._host = host
 
     def run(self) -> None:
-        """Resets and answers, also with what went wrong."""
-        problems: list[str] = []
-        for step in (self._cancel_tasks, self._close_figures, self._clear, self._go_home):
+        """Takes all steps, even after one has failed, and answers with the errors."""
+        errors: list[str] = []
+        steps = (self._cancel_tasks, self._close_figures, self._clear_globals, self._restore_folder)
+        for step in steps:
             try:
                 step()
             except Exception as error:
-                problems.append(f"{type(error).__name__}: {error}")
-        self._finish(problems)
+                errors.append(f"{type(error).__name__}: {error}")
+        self._finish(errors)
 
-    def fail(self, error: BaseException) -> None:
-        """Ends it and answers, where run itself raised."""
+    def finish_with_error(self, error: BaseException) -> None:
+        """Ends the reset and answers with error, which run itself raised."""
         self._finish([f"{type(error).__name__}: {error}"])
 
-    def _finish(self, problems: list[str]) -> None:
-        self._kernel.schedule.finish(self)
-        more = {"error": "; ".join(problems)} if problems else {}
-        self._answer(_threads(), **more)
+    def _finish(self, errors: list[str]) -> None:
+        self._host.schedule.finish(self)
+        more = {"error": "; ".join(errors)} if errors else {}
+        self._answer(_user_thread_names(), **more)
 
     def _cancel_tasks(self) -> None:
-        self._kernel.loop.clear(self)
+        self._host.event_loop.cancel_all(self)
 
     def _close_figures(self) -> None:
-        self._kernel.renderer.close_figures()
+        self._host.renderer.close_figures()
 
-    def _clear(self) -> None:
-        if self._kernel.reactions is not None:
-            self._kernel.reactions.clear()
-        self._kernel.names.clear()
-        self._kernel.stdio.install()
+    def _clear_globals(self) -> None:
+        if self._host.reactivity is not None:
+            self._host.reactivity.clear()
+        self._host.namespace.clear()
+        self._host.streams.install()
 
-    def _go_home(self) -> None:
-        os.chdir(self._kernel.folder)
+    def _restore_folder(self) -> None:
+        os.chdir(self._host.start_folder)
 
-    def refuse(self) -> None:
-        """Answers that it was stopped before it ran."""
+    def answer_not_run(self) -> None:
+        """Answers that the reset was stopped before it ran."""
         self._answer([], error="stopped before it ran")
 
     def _answer(self, threads: list[str], **more: Any) -> None:
         answer = {"type": "reset_kernel_globals_complete", "threads": threads, **more}
         if self.tx_id is not None:
             answer["agent_tx_id"] = self.tx_id
-        self._kernel.channel.send(answer)
+        self._host.channel.send(answer)
 
 
-def _threads() -> list[str]:
-    """Returns the names of the user's threads."""
+def _user_thread_names() -> list[str]:
     main = threading.main_thread()
     return sorted(thread.name for thread in threading.enumerate() if thread is not main)

@@ -1,45 +1,45 @@
-"""What a run needs of the kernel that it runs in. For type checkers only: never imported."""
+"""What a run needs of the kernel that it runs in. Imported by type checkers only, never at run time."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
-from assay.run.event_loop import Loop
+from assay.run.event_loop import EventLoop
 from assay.run.failure import Failure
 from assay.run.interrupter import Interrupter
 from assay.run.namespace import Namespace
 from assay.run.schedule import Schedule
-from assay.run.source_cache import Sources
+from assay.run.source_cache import SourceCache
 from assay.run.work import Work
 from assay.sealing.pristine import Pristine
 from assay.wire.channel import Channel
-from assay.wire.stdio import Stdio
-from assay.wire.text_batcher import Pacer
+from assay.wire.stdio import StandardStreams
+from assay.wire.text_batcher import FlushTimer
 
 
 class Host(Protocol):
-    """The kernel as its runs see it; assay.kernel.Kernel is the only one."""
+    """The kernel as its runs see it. assay.kernel.Kernel is the only implementation."""
 
     channel: Channel
-    pacer: Pacer
-    names: Namespace
-    sources: Sources
-    stdio: Stdio
-    loop: Loop
+    flush_timer: FlushTimer
+    namespace: Namespace
+    source_cache: SourceCache
+    streams: StandardStreams
+    event_loop: EventLoop
     schedule: Schedule
     interrupter: Interrupter
     pristine: Pristine
-    folder: str
-    widget_values: dict[str, Any]
+    start_folder: str
+    initial_widget_values: dict[str, Any]
 
     @property
-    def renderer(self) -> Renderer:
+    def renderer(self) -> RendererProtocol:
         """Shows values in the output of the running cell."""
         ...
 
     @property
-    def reactions(self) -> Reactivity | None:
-        """The signals and widgets, None before the user's code imports them."""
+    def reactivity(self) -> ReactivityProtocol | None:
+        """The signals and widgets; None until the user's code imports them."""
         ...
 
     def wake(self) -> None:
@@ -47,12 +47,12 @@ class Host(Protocol):
         ...
 
     def is_drawn_by(self, cell_id: str, value: object) -> bool:
-        """Returns whether value is a widget that the cell shows already."""
+        """Returns whether value is a widget that the cell's output shows anyway."""
         ...
 
 
-class Renderer(Protocol):
-    """How values are shown; assay.display has the only one."""
+class RendererProtocol(Protocol):
+    """Shows values. assay.display.renderer.Renderer is the only implementation."""
 
     def show(self, value: object) -> None:
         """Shows a value in the output of the running cell."""
@@ -71,7 +71,7 @@ class Renderer(Protocol):
         ...
 
     def show_figures(self) -> None:
-        """Shows the open matplotlib figures that were not shown yet, and closes them all."""
+        """Shows the open matplotlib figures that were not shown yet, and closes all of them."""
         ...
 
     def close_figures(self) -> None:
@@ -79,27 +79,27 @@ class Renderer(Protocol):
         ...
 
 
-class Transaction(Protocol):
-    """The signal writes of one run, applied but not yet announced."""
+class TransactionProtocol(Protocol):
+    """The signal writes of one run: applied, and not yet announced."""
 
     def publish(self, stopped: bool) -> None:
-        """Announces changed widgets and schedules the cells that read what changed."""
+        """Announces changed widgets and, unless stopped, schedules the cells that read what changed."""
         ...
 
 
-class Reactivity(Protocol):
-    """What signals and widgets need to hear of runs; assay.reactive has the only one."""
+class ReactivityProtocol(Protocol):
+    """The signals and widgets. assay.reactive.reactivity.Reactivity is the only implementation."""
 
-    def begin(self, work: Work) -> None:
-        """Starts collecting the writes of a run. Raises ReactiveLoop."""
+    def begin_run(self, work: Work) -> None:
+        """Starts to collect what a run reads and writes. Raises ReactiveLoop."""
         ...
 
-    def settle(self, work: Work, failure: Failure | None) -> Transaction:
-        """Applies the writes of a run that has ended."""
+    def end_run(self, work: Work, failure: Failure | None) -> TransactionProtocol:
+        """Applies the signal writes of a run that has ended."""
         ...
 
-    def skip(self, cell: str) -> None:
-        """Notes that a run was stopped before it began."""
+    def skip_run(self, cell: str) -> None:
+        """Notes that a run of a cell was stopped before it began."""
         ...
 
     def dispose(self, cell: str) -> None:
@@ -110,14 +110,14 @@ class Reactivity(Protocol):
         """Forgets all cells, signals and widgets."""
         ...
 
-    def report(self) -> dict[str, Any]:
-        """Returns the reactivity summary."""
+    def summary(self) -> dict[str, Any]:
+        """Returns the fields of the reactivity summary."""
         ...
 
-    def check_values(self, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Returns the decoded values of a set_widget_value, and the errors, both by key."""
+    def check_widget_values(self, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        """Returns the values of a set_widget_value that can be set, and the errors of the others, by key."""
         ...
 
-    def choose(self, values: dict[str, Any]) -> None:
+    def set_widget_values(self, values: dict[str, Any]) -> None:
         """Schedules the assignment of checked values to widgets."""
         ...

@@ -1,4 +1,4 @@
-"""Something to do when the user imports a certain module."""
+"""Hooks into imports: runs an action after a module is imported, and provides modules that are no files."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     Action = Callable[[ModuleType], None]
 
 
-def after_import(actions: dict[str, Action]) -> None:
-    """Calls each action with the module of its name right after that is imported.
+def run_after_import(actions: dict[str, Action]) -> None:
+    """Calls each action, by the name of a module, with the module right after it is imported.
 
-    Where the module is loaded already, at once.
+    Calls it at once if the module is loaded already.
     """
     for name, action in actions.items():
         if name in sys.modules:
             action(sys.modules[name])
-    sys.meta_path.insert(0, _Finder(actions))
+    sys.meta_path.insert(0, _HookFinder(actions))
 
 
-class _Finder:
-    """A meta path finder that finds what the others find, with the action behind it."""
+class _HookFinder:
+    """A meta path finder that finds what the other finders find, and adds the action to its loader."""
 
     def __init__(self, actions: dict[str, Action]) -> None:
         self._actions = actions
-        self._searching: set[str] = set()
+        self._searching: set[str] = set()  # modules that the other finders are asked for now
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -45,12 +45,12 @@ class _Finder:
         finally:
             self._searching.discard(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self._actions[name])  # type: ignore[assignment]
+            spec.loader = _HookLoader(spec.loader, self._actions[name])  # type: ignore[assignment]
         return spec
 
 
-class _Loader:
-    """Loads a module with its true loader, which it then leaves in its own place."""
+class _HookLoader:
+    """Loads a module with its real loader, puts that one back into the module, and runs the action."""
 
     def __init__(self, loader: Any, action: Action) -> None:
         self._loader = loader
@@ -68,8 +68,8 @@ class _Loader:
         self._action(module)
 
 
-class PackageFinder:
-    """A meta path finder for one package, which hides an installed one of that name."""
+class VirtualPackageFinder:
+    """A meta path finder for one package that is no files. It hides an installed package of that name."""
 
     def __init__(self, package: str, find: Callable[[str], ModuleSpec | None]) -> None:
         """find returns the spec of a module of the package by its full name, None if there is none."""

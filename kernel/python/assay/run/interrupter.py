@@ -1,4 +1,4 @@
-"""Interrupting the user's code, and only that."""
+"""Interrupts the user's code, and never the kernel's."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from _thread import start_new_thread
 from sys import _getframe
 from time import monotonic, sleep
 
-from assay.run.awaited_process import end_awaited, is_starting
-from assay.run.user_code import in_user_code, late
-from assay.run.work import WORK
+from assay.run.awaited_process import end_awaited_process, is_starting_process
+from assay.run.user_code import deferred_actions, is_in_user_code
+from assay.run.work import CURRENT_WORK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,80 +19,85 @@ if TYPE_CHECKING:
 
     from assay.run.work import Work
 
-_FIRST_PAUSE = 0.001  # seconds until the signal is sent again, doubled each time
-_LONGEST_PAUSE = 0.050
-_PATIENCE = 0.100  # seconds in which the user's code should be met between two calls of the kernel
-_SPARED = 2.0  # seconds that an import has to end, and a process to start
-_IMPORTLIB = "<frozen importlib."  # the file names of what imports begin with it
+_FIRST_RETRY_INTERVAL = 0.001  # seconds until the signal is sent again; doubles each time
+_MAX_RETRY_INTERVAL = 0.050  # seconds
+_DEFER_DELAY = 0.100  # seconds without meeting the user's code after which an interrupt is deferred
+_SPARE_TIMEOUT = 2.0  # seconds that an import has to end, or a process to start
+_IMPORTLIB_PREFIX = "<frozen importlib."  # of the file names of import machinery
 
 
 class Interrupter:
-    """Makes a stopped work end: SIGINT to the main thread, and again until it is over.
+    """Makes a stopped work end: sends SIGINT to the main thread, again and again until the work is over.
 
-    The signal's handler raises KeyboardInterrupt where the main thread is in
-    the user's code, and that code belongs to a stopped work. Anywhere else it
-    does nothing, and the next signal comes soon; so a stop is neither lost nor
-    hits another run. Where the user's code is nothing but calls of the kernel
-    (C code that prints in a loop), the interrupt waits for the end of a call. A
-    SIGINT that nobody asked for has no effect. Work.strike sees to it that code
-    which swallows the interrupt is hit once a second.
+    The handler of the signal raises KeyboardInterrupt if the main thread is in
+    the user's code and that code belongs to a stopped work. Anywhere else it does
+    nothing and waits for the next signal, so that a stop is neither lost nor hits
+    another run. If the user's code does nothing but call the kernel (C code that
+    prints in a loop), the interrupt is raised at the end of such a call. A SIGINT
+    that the kernel did not send has no effect. Work.claim_interrupt limits
+    interrupts to one a second, for code that swallows them.
 
-    An import is interrupted only when it goes on for 2 s: Python forgets the
-    package but not what it had loaded of it, and many packages, asyncio among
-    them, can then not be imported again in this process.
+    An import is only interrupted if it takes over 2 s: Python forgets the package
+    but not the modules that it had loaded, and many packages, for example asyncio,
+    cannot be imported again in this process after that.
 
-    A process that only the library knows (subprocess.run, %%bash) is ended before
-    the code that waits for it is interrupted, with all that it has started. While
-    it is being started, for at most 2 s, the interrupt waits: nobody knows it yet.
+    A process that only a library function knows (subprocess.run, %%bash) is ended,
+    with all that it has started, before the code that waits for it is interrupted.
+    While such a process is being started, for at most 2 s, the interrupt waits:
+    nobody knows the process yet.
     """
 
-    def __init__(self, cancel: Callable[[Work], None]) -> None:
-        """cancel, called on any thread, cancels what a stopped work awaits."""
-        self._cancel = cancel
-        self._main = threading.get_ident()
-        self._since = 0.0  # when the last stop came, by monotonic()
+    def __init__(self, cancel_task: Callable[[Work], None]) -> None:
+        """cancel_task, called on any thread, cancels the asyncio task of a stopped work."""
+        self._cancel_task = cancel_task
+        self._main_thread = threading.get_ident()
+        self._last_stop = 0.0  # by monotonic()
 
     def install(self) -> None:
-        """Takes over SIGINT, on the main thread; also from a handler of the user's."""
-        if getsignal(SIGINT) != self._on_signal:
-            signal(SIGINT, self._on_signal)
+        """Takes over SIGINT, on the main thread, also after the user's code has set a handler."""
+        if getsignal(SIGINT) != self._on_sigint:
+            signal(SIGINT, self._on_sigint)
 
-    def _on_signal(self, _: int, frame: FrameType | None) -> None:
-        if in_user_code(frame):
-            self._strike()
-        elif monotonic() - self._since > _PATIENCE and self._strike not in late:
-            late.append(self._strike)
+    def _on_sigint(self, _: int, frame: FrameType | None) -> None:
+        if is_in_user_code(frame):
+            self._raise_if_stopped()
+        elif monotonic() - self._last_stop > _DEFER_DELAY:
+            if self._raise_if_stopped not in deferred_actions:
+                deferred_actions.append(self._raise_if_stopped)
 
-    def _strike(self) -> None:
-        work = WORK.get()
-        if work is not None and not self._spares(_getframe()) and work.strike():
-            end_awaited(_getframe())
+    def _raise_if_stopped(self) -> None:
+        work = CURRENT_WORK.get()
+        if work is not None and not self._must_wait(_getframe()) and work.claim_interrupt():
+            end_awaited_process(_getframe())
             raise KeyboardInterrupt
 
-    def _spares(self, frame: FrameType) -> bool:
-        return monotonic() - self._since < _SPARED and (_imports(frame) or is_starting(frame))
+    def _must_wait(self, frame: FrameType) -> bool:
+        """Returns whether an import or the start of a process has to end first."""
+        return monotonic() - self._last_stop < _SPARE_TIMEOUT and (
+            _is_importing(frame) or is_starting_process(frame)
+        )
 
     def interrupt(self, work: Work) -> None:
-        """Begins to interrupt work, which is stopping."""
-        self._since = monotonic()
-        self._hit(work)
-        start_new_thread(self._pursue, (work,))
+        """Interrupts a stopping work, and keeps interrupting it from a thread until it is over."""
+        self._last_stop = monotonic()
+        self._send_interrupt(work)
+        start_new_thread(self._interrupt_until_over, (work,))
 
-    def _pursue(self, work: Work) -> None:
-        pause = _FIRST_PAUSE
-        while not work.over:
-            sleep(pause)
-            self._hit(work)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+    def _interrupt_until_over(self, work: Work) -> None:
+        interval = _FIRST_RETRY_INTERVAL
+        while not work.is_over:
+            sleep(interval)
+            self._send_interrupt(work)
+            interval = min(2 * interval, _MAX_RETRY_INTERVAL)
 
-    def _hit(self, work: Work) -> None:
-        if not work.over:
-            pthread_kill(self._main, SIGINT)
-            self._cancel(work)
+    def _send_interrupt(self, work: Work) -> None:
+        if not work.is_over:
+            pthread_kill(self._main_thread, SIGINT)
+            self._cancel_task(work)
 
 
-def _imports(frame: FrameType | None) -> bool:
-    """Tells whether frame, the top of a stack, is part of an import."""
-    while frame is not None and not frame.f_code.co_filename.startswith(_IMPORTLIB):
+def _is_importing(frame: FrameType | None) -> bool:
+    """Returns whether frame, the top of a stack, is part of an import."""
+    while frame is not None and not frame.f_code.co_filename.startswith(_IMPORTLIB_PREFIX):
         frame = frame.f_back
     return frame is not None

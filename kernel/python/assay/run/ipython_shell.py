@@ -1,4 +1,4 @@
-"""IPython's shell as this kernel has it. Imported when something asks for it."""
+"""IPython's shell, adapted to this kernel. Imported only when something needs it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from traitlets import Any as Anything
 from traitlets.config.configurable import Configurable
 
 from assay.run import shell_command
-from assay.run.compiled_code import Program
+from assay.run.compiled_code import CompiledCode
 from assay.run.failure import Failure
-from assay.run.user_code import enter
-from assay.run.work import current
+from assay.run.user_code import call_user_code
+from assay.run.work import current_work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,39 +28,39 @@ if TYPE_CHECKING:
     from assay.run.host import Host
 
 
-def make(kernel: Host) -> InteractiveShell:
-    """Makes the shell of the process, whose namespace is the user's globals."""
-    kernel.names.install()
-    made: ZMQInteractiveShell = ZMQInteractiveShell.instance(
-        user_module=sys.modules["__main__"], user_ns=kernel.names.names
+def make_shell(host: Host) -> InteractiveShell:
+    """Makes the shell of the process. Its namespace is the user's globals."""
+    host.namespace.install()
+    shell: ZMQInteractiveShell = ZMQInteractiveShell.instance(
+        user_module=sys.modules["__main__"], user_ns=host.namespace.globals
     )
-    made.colors = "NoColor"
-    made.cells = kernel
-    made.publisher.cells = kernel
-    made.configurables.append(InlineBackend())  # type: ignore[no-untyped-call]
-    made.extension_manager.load_extension("storemagic")
-    return made
+    shell.colors = "NoColor"
+    shell.host = host
+    shell.publisher.host = host
+    shell.configurables.append(InlineBackend())  # type: ignore[no-untyped-call]
+    shell.extension_manager.load_extension("storemagic")
+    return shell
 
 
-class Publisher(DisplayPublisher):  # type: ignore[misc]
-    """What IPython displays, it displays in the output of the running cell."""
+class CellPublisher(DisplayPublisher):  # type: ignore[misc]
+    """Shows what IPython displays in the output of the running cell."""
 
-    cells: Host
+    host: Host
 
     def publish(self, data: Any, metadata: Any = None, *args: Any, **options: Any) -> None:
-        """Shows a mime bundle."""
-        self.cells.renderer.publish(data, metadata, **options)
+        """Shows a MIME bundle."""
+        self.host.renderer.publish(data, metadata, **options)
 
     def clear_output(self, wait: bool = False) -> None:
         """Clears the output of the running cell."""
-        self.cells.renderer.clear_output(wait)
+        self.host.renderer.clear_output(wait)
 
 
 _setting: Any = Anything
 
 
 class InlineBackend(Configurable):
-    """What notebooks set of their figures by %config. It has no effect: they are PNG."""
+    """The settings of figures that notebooks change by %config. They have no effect: figures are PNG."""
 
     figure_format: Any = _setting().tag(config=True)
     figure_formats: Any = _setting().tag(config=True)
@@ -71,11 +71,11 @@ class InlineBackend(Configurable):
 class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
     """A shell without history, prompts, colours and event loop integration.
 
-    Cells do not run in it: it has the magics and the formatters. Its name and
-    its attribute kernel are how libraries tell a notebook from a terminal.
+    It provides the magics and the formatters; cells do not run in it. Libraries
+    tell a notebook from a terminal by its class name and its attribute kernel.
     """
 
-    cells: Host
+    host: Host
     kernel = None
 
     def init_history(self) -> None:
@@ -84,7 +84,7 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
         super().init_history()
 
     def init_display_pub(self) -> None:
-        self.display_pub = self.publisher = Publisher(parent=self)
+        self.display_pub = self.publisher = CellPublisher(parent=self)
 
     def init_virtualenv(self) -> None:
         """Leaves sys.path alone."""
@@ -94,7 +94,7 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
         self.set_hook("show_in_pager", _print_page, 99)
 
     def init_user_ns(self) -> None:
-        """Puts in place what magics look for, under names that are no user's."""
+        """Sets the variables that magics look for, and hides them from lists of the user's variables."""
         history = self.history_manager
         hidden = {
             "_ih": history.input_hist_parsed,
@@ -105,54 +105,54 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
         self.user_ns.update(hidden)
 
     def system(self, cmd: str) -> None:
-        """Runs a command in a shell; its exit status becomes _exit_code."""
-        self.user_ns["_exit_code"] = shell_command.run(self.var_expand(cmd, depth=1))
+        """Runs a command in a shell and stores its exit status in _exit_code."""
+        self.user_ns["_exit_code"] = shell_command.run_command(self.var_expand(cmd, depth=1))
 
     system_piped = system_raw = system
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
-        """Runs a command in a shell and returns what it prints."""
-        text, status = shell_command.output(self.var_expand(cmd, depth=depth + 1))
+        """Runs a command in a shell, stores its exit status, and returns what it prints."""
+        text, status = shell_command.capture_command(self.var_expand(cmd, depth=depth + 1))
         self.user_ns["_exit_code"] = status
         return SList(text.splitlines()) if split else LSString(text)
 
-    def begin_cell(self, source: str) -> None:
-        """Has those do their part who wait for a cell to begin: %autoreload, for one."""
-        enter(self.events.trigger, "pre_execute")
-        enter(self.events.trigger, "pre_run_cell", _asked(source))
+    def trigger_cell_start(self, source: str) -> None:
+        """Calls what was registered to run before a cell, by %autoreload for example."""
+        call_user_code(self.events.trigger, "pre_execute")
+        call_user_code(self.events.trigger, "pre_run_cell", _execution_info(source))
 
-    def end_cell(self) -> None:
-        """Has those do their part who wait for a cell to end without an error."""
-        enter(self.events.trigger, "post_execute")
-        enter(self.events.trigger, "post_run_cell", ExecutionResult(None))
+    def trigger_cell_end(self) -> None:
+        """Calls what was registered to run after a cell that ended without an error."""
+        call_user_code(self.events.trigger, "post_execute")
+        call_user_code(self.events.trigger, "post_run_cell", ExecutionResult(None))
 
     def run_cell(self, raw_cell: str, *args: Any, silent: bool = False, **_: Any) -> Any:
-        """Runs source for a magic, shows its value, and raises what it raises."""
+        """Runs source for a magic and shows its value unless silent. Raises what source raises."""
         result = ExecutionResult(None)
         result.result = self._evaluate(raw_cell)
         if result.result is not None and not silent:
-            self.cells.renderer.show(result.result)
-        self.cells.renderer.show_figures()
+            self.host.renderer.show(result.result)
+        self.host.renderer.show_figures()
         return result
 
     def _evaluate(self, source: str) -> Any:
-        filename = f"<magic in {current().cell_id or 'code'}>"
-        self.cells.sources.remember(filename, source)
-        program = Program(source, filename)
-        if program.needs_loop:
-            return self.cells.loop.complete(current(), program.run_awaiting(self.user_ns))
-        return program.run(self.user_ns)
+        filename = f"<magic in {current_work().cell_id or 'code'}>"
+        self.host.source_cache.store(filename, source)
+        compiled = CompiledCode(source, filename)
+        if compiled.needs_event_loop:
+            return self.host.event_loop.run_to_end(current_work(), compiled.run_async(self.user_ns))
+        return compiled.run(self.user_ns)
 
     def showtraceback(self, exc_tuple: Any = None, *_: Any, **__: Any) -> None:
-        """Raises the exception that a magic has caught; it is the cell's.
+        """Raises the exception that a magic has caught, so that the cell fails with it.
 
-        One that is handed over, a formatter's for example, is printed.
+        An exception passed as exc_tuple, a formatter's for example, is printed instead.
         """
         error = sys.exc_info()[1]
         if exc_tuple is None and error is not None:
             raise error
         if exc_tuple is not None:
-            print(Failure.of(exc_tuple[1], "", False).text, end="", file=sys.stderr)
+            print(Failure.describe(exc_tuple[1], "", False).traceback, end="", file=sys.stderr)
 
     showsyntaxerror = show_usage_error = showtraceback
 
@@ -160,15 +160,15 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
         """Has no effect: there is no display for windows."""
 
     def enable_matplotlib(self, gui: str | None = None) -> tuple[str, str]:
-        """Leaves matplotlib as it is: figures are shown in the notebook."""
+        """Leaves matplotlib as it is, since figures are always shown in the notebook; prints so for other backends."""
         if gui not in (None, "inline", "agg"):
             print(f"figures are shown in the notebook, not by {gui!r}", file=sys.stderr)
         return "inline", "agg"
 
-    def registered(self, value: object) -> Iterator[tuple[str, Any]]:
-        """Yields the functions that the user registered to show value, by mime type.
+    def registered_formatters(self, value: object) -> Iterator[tuple[str, Any]]:
+        """Yields the functions that the user has registered to show value, by MIME type.
 
-        The type of one that gives a whole bundle is empty.
+        The type is empty for a function that returns a whole MIME bundle.
         """
         formatters = dict(self.display_formatter.formatters)
         formatters[""] = self.display_formatter.mimebundle_formatter
@@ -179,22 +179,22 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
             except KeyError:
                 pass
 
-    def plain(self, value: object) -> str:
-        """Returns the text of value as %precision, %pprint and registered printers have it."""
+    def plain_text(self, value: object) -> str:
+        """Returns the text of value, following %precision, %pprint and registered printers."""
         formatter = self.display_formatter.formatters["text/plain"]
         call = type(formatter).__call__
-        text = enter(getattr(call, "__wrapped__", call), formatter, value)
+        text = call_user_code(getattr(call, "__wrapped__", call), formatter, value)
         return str(text)
 
 
-def _asked(source: str) -> ExecutionInfo:
-    """Returns what listeners are told of a cell; what this has depends on the version."""
+def _execution_info(source: str) -> ExecutionInfo:
+    """Returns what listeners get to know of a cell."""
     try:
         return ExecutionInfo(source, False, False, True, None)
-    except TypeError:
+    except TypeError:  # older versions have no cell_id
         return ExecutionInfo(source, False, False, True)
 
 
 def _print_page(_: Any, data: Any, *args: Any, **options: Any) -> None:
-    """Shows the text that a pager would show."""
+    """Prints the text that IPython would show in a pager."""
     print(data["text/plain"] if isinstance(data, dict) else data)

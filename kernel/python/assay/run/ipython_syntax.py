@@ -1,13 +1,13 @@
-"""IPython's syntax in a source: %magic, %%magic, !command, x = !command, help?.
+"""Translates IPython's syntax to Python: %magic, %%magic, !command, x = !command, help?.
 
-A source is looked at only where Python refuses it: none of these is Python.
+Used only for a source that Python refuses, since none of these is Python.
 """
 
 from __future__ import annotations
 
 import re
 
-from assay.run.lazy_ipython import shell
+from assay.run.lazy_ipython import lazy_ipython
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,19 +15,20 @@ if TYPE_CHECKING:
 
     Match = re.Match[str]
 
-_CELL = re.compile(r"(?:[ \t]*\n)*%%(?P<name>[\w.]+)[ \t]*(?P<line>[^\n]*)\n?(?P<body>.*)", re.S)
-_LINE = re.compile(r"[ \t]*(?=[%!?])")
-_HELP = re.compile(r"[ \t]*(?=%{0,2}[\w.*]+\?\??[ \t]*(?:\n|\Z))")
-_ASSIGNED = re.compile(r"(?<![=!<>:+*/%&|^@-])=[ \t]*(?=[!%][^=])")
-_REST = re.compile(r"(?:[^\\\n]|\\.|\\\Z)*", re.S)  # of a line, with those it is joined to
+# Whole cells and beginnings of lines that are IPython's.
+_CELL_MAGIC = re.compile(r"(?:[ \t]*\n)*%%(?P<name>[\w.]+)[ \t]*(?P<line>[^\n]*)\n?(?P<body>.*)", re.S)
+_LINE_ESCAPE = re.compile(r"[ \t]*(?=[%!?])")
+_HELP_ESCAPE = re.compile(r"[ \t]*(?=%{0,2}[\w.*]+\?\??[ \t]*(?:\n|\Z))")
+_ASSIGNED_ESCAPE = re.compile(r"(?<![=!<>:+*/%&|^@-])=[ \t]*(?=[!%][^=])")
+_REST_OF_LINE = re.compile(r"(?:[^\\\n]|\\.|\\\Z)*", re.S)  # with the lines that backslashes join to it
 
-# A magic without its sign, which IPython understands where it is alone.
-_BARE = re.compile(
+# A magic without its percent sign, which IPython accepts if it is alone in a cell.
+_BARE_MAGIC = re.compile(
     r"\s*(?:cat|cd|conda|cp|env|ls|man|mkdir|mv|pip|rm|rmdir|run|time|timeit|who|whos)"
     r"[ \t]+[^\s=(,\[:][^\n]*\s*\Z"
 )
 
-# What any source is made of, piece by piece.
+# Splits any source into pieces: strings, comments, brackets, line ends and the rest.
 _PIECE = re.compile(
     r"""
     (?P<text> \"{3} (?:[^\\]|\\.)*? (?:\"{3}|\Z)
@@ -45,52 +46,56 @@ _PIECE = re.compile(
 
 
 def translate(source: str) -> str | None:
-    """Returns source as Python, with calls of get_ipython() in the place of IPython's syntax.
+    """Returns source as Python, with IPython's syntax replaced by calls of get_ipython().
 
-    None where it has no such syntax. Where the interpreter has IPython, that
-    does it. A cell that is indented as a whole is moved to the left.
+    Returns None if source has no such syntax. IPython translates it if it is
+    installed. A cell that is indented as a whole is dedented.
     """
-    source, before = _outdented(source), source
-    if not _is_special(source):
+    source, before = _dedented(source), source
+    if not _has_ipython_syntax(source):
         return source if source != before else None
-    ipython = shell.load()
+    ipython = lazy_ipython.load()
     if ipython is not None:
-        rest = source.lstrip("\n")  # which it would do without a trace
+        rest = source.lstrip("\n")  # IPython would drop the empty lines
         return "\n" * (len(source) - len(rest)) + str(ipython.transform_cell(rest))
-    return _translated("%" + source.lstrip() if _BARE.match(source) else source)
+    return _translate_escapes("%" + source.lstrip() if _BARE_MAGIC.match(source) else source)
 
 
-def _outdented(source: str) -> str:
+def _dedented(source: str) -> str:
     first = re.match(r"(?:[ \t]*\n)*([ \t]+)\S", source)
     return source if first is None else re.sub(f"(?m)^{first[1]}", "", source)
 
 
-def _is_special(source: str) -> bool:
-    whole = _CELL.match(source) or _BARE.match(source)
-    return whole is not None or next(_escapes(source), None) is not None
+def _has_ipython_syntax(source: str) -> bool:
+    whole = _CELL_MAGIC.match(source) or _BARE_MAGIC.match(source)
+    return whole is not None or next(_find_escapes(source), None) is not None
 
 
-def _escapes(source: str) -> Iterator[tuple[int, int]]:
-    """Yields the begin and the end of each escape, outside of strings and brackets."""
+def _find_escapes(source: str) -> Iterator[tuple[int, int]]:
+    """Yields start and end of each magic, command or help, outside of strings and brackets."""
     at = 0
     while at < len(source):
-        found = _LINE.match(source, at) or _HELP.match(source, at)
+        found = _LINE_ESCAPE.match(source, at) or _HELP_ESCAPE.match(source, at)
         if found is None:
-            found, at = _assigned(source, at)
-        rest = found and _REST.match(source, found.end())
+            found, at = _find_assigned_escape(source, at)
+        rest = found and _REST_OF_LINE.match(source, found.end())
         if rest is not None:
             at = rest.end()
             yield rest.start(), at
 
 
-def _assigned(source: str, at: int) -> tuple[Match | None, int]:
-    """Returns what precedes an escape in the statement at `at`, if there is one, and its end."""
+def _find_assigned_escape(source: str, at: int) -> tuple[Match | None, int]:
+    """Looks for `name = %magic` or `name = !command` in the statement at position at.
+
+    Returns the match of the equals sign and its end; None and the end of the
+    statement if there is no such assignment.
+    """
     depth = 0
     while at < len(source):
         piece = _PIECE.match(source, at)
         assert piece is not None
         if piece.lastgroup == "code" and not depth:
-            found = _ASSIGNED.search(source, at, piece.end() + 1)
+            found = _ASSIGNED_ESCAPE.search(source, at, piece.end() + 1)
             if found is not None:
                 return found, found.end()
         at = piece.end()
@@ -100,33 +105,35 @@ def _assigned(source: str, at: int) -> tuple[Match | None, int]:
     return None, at
 
 
-def _translated(source: str) -> str:
-    cell = _CELL.match(source)
+def _translate_escapes(source: str) -> str:
+    """Returns source with calls in the place of its escapes. Lines keep their numbers, for tracebacks."""
+    cell = _CELL_MAGIC.match(source)
     if cell is not None:
         before = source[: cell.start("name")].count("\n")
-        return "\n" * before + _call("run_cell_magic", *cell.group("name", "line", "body"))
+        return "\n" * before + _method_call("run_cell_magic", *cell.group("name", "line", "body"))
     pieces: list[str] = []
     done = 0
-    for start, end in _escapes(source):
+    for start, end in _find_escapes(source):
         pieces.append(source[done:start])
-        assigned = source[:start].rstrip(" \t").endswith("=")
-        pieces.append(_called(source[start:end], assigned))
-        pieces.append("\n" * source.count("\n", start, end))  # lines keep their numbers
+        is_assigned = source[:start].rstrip(" \t").endswith("=")
+        pieces.append(_escape_to_call(source[start:end], is_assigned))
+        pieces.append("\n" * source.count("\n", start, end))
         done = end
     return "".join((*pieces, source[done:]))
 
 
-def _called(escape: str, assigned: bool) -> str:
+def _escape_to_call(escape: str, is_assigned: bool) -> str:
+    """Returns the call that one escape stands for."""
     sign, rest = escape[0], escape[1:].strip()
     if sign == "!":
-        output = assigned or rest.startswith("!")
-        return _call("getoutput" if output else "system", rest.lstrip("!"))
+        wants_output = is_assigned or rest.startswith("!")
+        return _method_call("getoutput" if wants_output else "system", rest.lstrip("!"))
     rest = rest.replace("\\\n", " ")
     if sign == "%" and not rest.endswith("?"):
         name, _, line = rest.partition(" ")
-        return _call("run_line_magic", name, line.strip())
-    return _call("run_line_magic", "pinfo", escape.strip(" \t%?"))
+        return _method_call("run_line_magic", name, line.strip())
+    return _method_call("run_line_magic", "pinfo", escape.strip(" \t%?"))
 
 
-def _call(method: str, *arguments: str) -> str:
+def _method_call(method: str, *arguments: str) -> str:
     return f"get_ipython().{method}({', '.join(map(repr, arguments))})"

@@ -1,4 +1,4 @@
-"""The way to IPython's shell: get_ipython()."""
+"""IPython's shell, imported only when it is needed, and the builtin get_ipython()."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ if TYPE_CHECKING:
     from assay.run.host import Host
 
 
-class Shell:
-    """IPython's shell, made when something first needs it: IPython takes 0.2 s to import."""
+class LazyIPython:
+    """Makes IPython's shell when something first needs it: importing IPython takes 0.2 s."""
 
-    kernel: Host
-    make: Callable[[], Any]  # returns a new InteractiveShell, None if there is no IPython
-    made: Any = None  # the InteractiveShell, when there is one
+    host: Host
+    make_shell: Callable[[], Any]  # returns a new InteractiveShell, None if IPython is not installed
+    shell: Any = None  # the InteractiveShell, once it is made
 
     def get_ipython(self) -> Any:
-        """Is the builtin get_ipython().
+        """Implements the builtin get_ipython(): returns IPython's shell.
 
-        Without IPython the user's cells get a small shell, for %pip and
-        !command. A library that only asks whether it is in a notebook gets a
-        NameError, as long as nothing else has needed IPython.
+        If IPython is not installed, the user's cells get a small replacement, for
+        %pip and !command. A library that calls it to find out whether it is in a
+        notebook gets a NameError until something else has imported IPython.
         """
-        asked_by_user = sys._getframe(1).f_globals is self.kernel.names.names
-        ipython = self.load() if asked_by_user or sys.modules.get("IPython") else None
-        if ipython is None and asked_by_user:
-            from assay.run.magics import Magics
+        is_called_by_cell = sys._getframe(1).f_globals is self.host.namespace.globals
+        shell = self.load() if is_called_by_cell or sys.modules.get("IPython") else None
+        if shell is None and is_called_by_cell:
+            from assay.run.magics import BasicMagics
 
-            return Magics(self.kernel.names.names)
-        if ipython is None:
+            return BasicMagics(self.host.namespace.globals)
+        if shell is None:
             raise NameError("name 'get_ipython' is not defined")
-        return ipython
+        return shell
 
     def load(self) -> Any:
-        """Returns IPython's shell, None where the interpreter has no IPython."""
-        if self.made is None:
-            self.made = self.make()
-        elif "_dh" not in self.kernel.names.names:
-            self.made.init_user_ns()  # the user's globals were cleared
-        return self.made
+        """Returns IPython's shell, made if necessary; None if IPython is not installed."""
+        if self.shell is None:
+            self.shell = self.make_shell()
+        elif "_dh" not in self.host.namespace.globals:
+            self.shell.init_user_ns()  # the user's globals were cleared
+        return self.shell
 
-    def capture(self) -> Any:
-        """Returns what IPython has display in its place, as %%capture does; else None."""
-        if self.made is None or self.made.display_pub is self.made.publisher:
+    def capturing_publisher(self) -> Any:
+        """Returns the publisher that %%capture has put in the place of the shell's own, else None."""
+        if self.shell is None or self.shell.display_pub is self.shell.publisher:
             return None
-        return self.made.display_pub
+        return self.shell.display_pub
 
-    def attach(self, getipython: ModuleType) -> None:
-        """Makes this the shell that IPython's own get_ipython, just imported, returns."""
+    def replace_get_ipython(self, getipython: ModuleType) -> None:
+        """Makes the get_ipython of IPython's own module, just imported, return this shell."""
 
         def get_ipython() -> Any:
             """Returns IPython's shell."""
@@ -61,4 +61,4 @@ class Shell:
         getipython.get_ipython = get_ipython  # type: ignore[attr-defined]
 
 
-shell = Shell()
+lazy_ipython = LazyIPython()

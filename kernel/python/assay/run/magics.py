@@ -1,4 +1,4 @@
-"""The few magics that need no IPython."""
+"""The magics that work without IPython: %pip, %cd, %pwd, %matplotlib inline and !command."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 class UsageError(Exception):
-    """A magic that is not here."""
+    """A magic was used that only IPython has."""
 
-    __module__ = "builtins"  # which is not said before the name
+    __module__ = "builtins"  # so that no module is shown before the name
 
 
-class Magics:
-    """What get_ipython() returns to the user's cells where there is no IPython."""
+class BasicMagics:
+    """What get_ipython() returns to the user's cells if IPython is not installed."""
 
     def __init__(self, user_ns: dict[str, Any]) -> None:
         """user_ns holds the user's globals."""
         self.user_ns = user_ns
 
     def run_line_magic(self, name: str, line: str) -> Any:
-        """Runs %name line. Raises UsageError for those that only IPython has."""
-        line = self._expanded(line)
+        """Runs %name line. Raises UsageError for a magic that only IPython has."""
+        line = self._expand(line)
         if name == "pip":
             self._run(f"{shlex.quote(sys.executable)} -m pip {line}")
             importlib.invalidate_caches()
@@ -38,32 +38,32 @@ class Magics:
             print(os.getcwd())
         elif name == "pwd":
             return os.getcwd()
-        elif (name, line) != ("matplotlib", "inline"):  # which is how figures are shown
-            raise _missing("help" if name == "pinfo" else f"%{name}")
+        elif (name, line) != ("matplotlib", "inline"):  # figures are inline anyway
+            raise _needs_ipython("help" if name == "pinfo" else f"%{name}")
         return None
 
     def run_cell_magic(self, name: str, line: str, cell: str) -> Any:
         """Raises UsageError: only IPython has cell magics."""
-        raise _missing(f"%%{name}")
+        raise _needs_ipython(f"%%{name}")
 
     def system(self, line: str) -> None:
-        """Runs a command in a shell; its exit status becomes _exit_code."""
-        self._run(self._expanded(line))
+        """Runs a command in a shell and stores its exit status in the user's _exit_code."""
+        self._run(self._expand(line))
 
     def _run(self, line: str) -> None:
-        self.user_ns["_exit_code"] = shell_command.run(line)
+        self.user_ns["_exit_code"] = shell_command.run_command(line)
 
     def getoutput(self, line: str) -> list[str]:
-        """Runs a command in a shell and returns the lines that it prints."""
-        text, self.user_ns["_exit_code"] = shell_command.output(self._expanded(line))
+        """Runs a command in a shell, stores its exit status, and returns the lines that it prints."""
+        text, self.user_ns["_exit_code"] = shell_command.capture_command(self._expand(line))
         return text.splitlines()
 
-    def _expanded(self, line: str) -> str:
-        # The caller of the method that calls this is the user's code.
-        return shell_command.expand(line, self.user_ns, sys._getframe(2).f_locals)
+    def _expand(self, line: str) -> str:
+        # Frame 2 is the user's code, which called the method that called this.
+        return shell_command.expand_variables(line, self.user_ns, sys._getframe(2).f_locals)
 
 
-def _missing(what: str) -> UsageError:
+def _needs_ipython(what: str) -> UsageError:
     return UsageError(
         f"{what} needs IPython, which {sys.executable} does not have;"
         " '%pip install ipython' gives it"

@@ -13,52 +13,52 @@ _Module = type(sys)
 
 
 class Namespace:
-    """A module of the user's own, named __main__, so that pickle and the like find it."""
+    """A module for the user's globals, installed as __main__ so that pickle and the like find it."""
 
     def __init__(self) -> None:
         self._module = _Module("__main__")
-        self.names: dict[str, Any] = vars(self._module)
-        self.names["__builtins__"] = builtins
+        self.globals: dict[str, Any] = vars(self._module)
+        self.globals["__builtins__"] = builtins
 
     def install(self) -> None:
         """Makes the module the interpreter's __main__."""
         sys.modules["__main__"] = self._module
 
-    def items(self) -> list[tuple[str, Any]]:
-        """Returns the user's names and values: none with an underscore, and no modules.
+    def variables(self) -> list[tuple[str, Any]]:
+        """Returns the user's names and values, without modules and names that begin with an underscore.
 
         Safe on any thread while the user's code runs.
         """
         return [
             (name, value)
-            for name, value in list(self.names.items())
+            for name, value in list(self.globals.items())
             if isinstance(name, str)
             and not name.startswith("_")
             and not issubclass(type(value), _Module)
         ]
 
-    def bindings(self) -> dict[str, int]:
-        """Returns what the names are bound to, by id, which keeps no value alive."""
-        return {name: id(value) for name, value in list(self.names.items())}
+    def snapshot(self) -> dict[str, int]:
+        """Returns the id of each name's value. An id does not keep its value alive."""
+        return {name: id(value) for name, value in list(self.globals.items())}
 
-    def changed(self, before: dict[str, int], assigned: set[str]) -> list[tuple[str, Any]]:
-        """Returns, sorted by name, the items that a run has bound.
+    def changed_since(self, snapshot: dict[str, int], assigned: set[str]) -> list[tuple[str, Any]]:
+        """Returns the variables that a run has bound, sorted by name.
 
-        Those are the ones bound to something else than before, and those that
-        it assigned by its source: a value may be the same, or have its id.
+        They are those whose value's id differs from the snapshot, and those that
+        the run's source assigns: their value may be the same, or have got the same id.
         """
         return sorted(
             (
                 (name, value)
-                for name, value in self.items()
-                if name in assigned or before.get(name) != id(value)
+                for name, value in self.variables()
+                if name in assigned or snapshot.get(name) != id(value)
             ),
             key=lambda item: item[0],
         )
 
     def clear(self) -> None:
-        """Removes everything of the user's."""
+        """Removes all the user's globals and installs the module again."""
         fresh = Namespace()
-        self.names.clear()
-        self.names.update(fresh.names)
+        self.globals.clear()
+        self.globals.update(fresh.globals)
         self.install()

@@ -1,4 +1,4 @@
-"""A process and all that it has started, as Linux tells of them."""
+"""Ends a process and its descendants, which are found in /proc."""
 
 from __future__ import annotations
 
@@ -6,84 +6,84 @@ import os
 import signal
 from time import monotonic, sleep
 
-_GRACE = 0.5  # seconds that an interrupted process has to end
-_PATIENCE = 2.0  # seconds that processes have to stand still
-_TICK = 0.001  # seconds between two looks
+_INTERRUPT_GRACE = 0.5  # seconds that an interrupted process has to end by itself
+_STOP_TIMEOUT = 2.0  # seconds that processes have to come to a stop
+_POLL_INTERVAL = 0.001  # seconds
 
-# States of a thread that starts no process: stopped, over, or waiting in the
-# system for something on the way out of which it meets the order to stop.
-_STILL = (b"T", b"t", b"Z", b"X", b"D")
+# States in which a thread cannot fork: stopped, over, or in an uninterruptible
+# wait, after which it obeys the order to stop first.
+_STATES_THAT_CANNOT_FORK = (b"T", b"t", b"Z", b"X", b"D")
 
 
-def end(pid: int) -> None:
-    """Interrupts a child of this process and all that it has started, and kills what is left.
+def end_process_tree(pid: int) -> None:
+    """Sends SIGINT to a child of this process and its descendants, and kills after 0.5 s what is left.
 
-    It has 0.5 s to end by itself, and is still to be waited for. What it has left
-    behind is let be where it has ended before; so is what is no child.
+    The child must still be waited for. Does nothing if pid is not a child, or has
+    ended already: what it has left behind goes on.
     """
-    if not _runs(pid):
+    if not _is_running_child(pid):
         return
-    family = _held_still([pid])
+    tree = _stop_tree([pid])
     for number in (signal.SIGINT, signal.SIGCONT):
-        for member in family:
-            _signal(member, number)
-    deadline = monotonic() + _GRACE
-    while _runs(pid) and monotonic() < deadline:
-        sleep(_TICK)
-    for member in _held_still(family):  # which may have started more, to clean up
-        _signal(member, signal.SIGKILL)
+        for member in tree:
+            _send_signal(member, number)
+    deadline = monotonic() + _INTERRUPT_GRACE
+    while _is_running_child(pid) and monotonic() < deadline:
+        sleep(_POLL_INTERVAL)
+    for member in _stop_tree(tree):  # looked up again: a handler may have started more processes
+        _send_signal(member, signal.SIGKILL)
 
 
-def _runs(pid: int) -> bool:
-    """Tells whether pid is a child that has not ended, and leaves it to be waited for."""
+def _is_running_child(pid: int) -> bool:
+    """Returns whether pid is a child that has not ended. Does not reap it."""
     try:
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
     except ChildProcessError:
         return False
 
 
-def _held_still(roots: list[int]) -> list[int]:
-    """Stops processes and their descendants, which can start no more then, and returns them.
+def _stop_tree(roots: list[int]) -> list[int]:
+    """Sends SIGSTOP to processes and their descendants, so that they start no more, and returns them all.
 
-    A process stops some time after it was told to, and until then it may come
-    back from a fork. So these are all of them only when nobody else is found
-    after all that were known have been seen to stand still.
+    A process stops some time after the signal, and may come back from a fork
+    until then. So the list is complete only when no new process is found after
+    all known ones have been seen unable to fork. Gives up after 2 s.
     """
-    held: dict[int, bool] = {}  # by process, whether it could be told
-    deadline = monotonic() + _PATIENCE
+    signalled: dict[int, bool] = {}  # by process: whether the signal could be sent
+    deadline = monotonic() + _STOP_TIMEOUT
     while True:
-        still = all(_is_still(pid) for pid, told in held.items() if told)
-        more = [pid for pid in _family(roots) if pid not in held]
-        held.update({pid: _signal(pid, signal.SIGSTOP) for pid in more})
-        if still and not more or monotonic() > deadline:
-            return list(held)
-        sleep(_TICK)
+        stopped = all(_cannot_fork(pid) for pid, sent in signalled.items() if sent)
+        new = [pid for pid in _with_descendants(roots) if pid not in signalled]
+        signalled.update({pid: _send_signal(pid, signal.SIGSTOP) for pid in new})
+        if stopped and not new or monotonic() > deadline:
+            return list(signalled)
+        sleep(_POLL_INTERVAL)
 
 
-def _family(roots: list[int]) -> list[int]:
-    """Returns processes and, where /proc tells of them, their descendants."""
+def _with_descendants(roots: list[int]) -> list[int]:
+    """Returns processes and their descendants, if there is a /proc."""
     children: dict[int, list[int]] = {}
-    for entry in _entries("/proc"):
+    for entry in _list_folder("/proc"):
         if entry.isdigit():
-            parent = int((_stat(entry) or (b"", b"0"))[1])
+            parent = int((_read_stat(entry) or (b"", b"0"))[1])
             children.setdefault(parent, []).append(int(entry))
-    family = list(roots)
-    for member in family:
-        family += (child for child in children.get(member, ()) if child not in family)
-    return family
+    tree = list(roots)
+    for member in tree:
+        tree += (child for child in children.get(member, ()) if child not in tree)
+    return tree
 
 
-def _is_still(pid: int) -> bool:
-    """Tells whether no thread of a process can start another process, or there is none."""
-    for thread in _entries(f"/proc/{pid}/task"):
-        stat = _stat(f"{pid}/task/{thread}")
-        if stat and stat[0] not in _STILL:
+def _cannot_fork(pid: int) -> bool:
+    """Returns whether each thread of a process is in a state in which it cannot fork."""
+    for thread in _list_folder(f"/proc/{pid}/task"):
+        stat = _read_stat(f"{pid}/task/{thread}")
+        if stat and stat[0] not in _STATES_THAT_CANNOT_FORK:
             return False
     return True
 
 
-def _stat(entry: str) -> list[bytes]:
-    """Returns what is said of a process or thread, its state first and its parent second."""
+def _read_stat(entry: str) -> list[bytes]:
+    """Returns the fields of /proc/<entry>/stat behind the name: the state first, the parent second."""
     try:
         with open(f"/proc/{entry}/stat", "rb") as stat:
             return stat.read().rpartition(b")")[2].split()
@@ -91,15 +91,15 @@ def _stat(entry: str) -> list[bytes]:
         return []
 
 
-def _entries(folder: str) -> list[str]:
+def _list_folder(folder: str) -> list[str]:
     try:
         return os.listdir(folder)
     except OSError:
         return []
 
 
-def _signal(pid: int, number: int) -> bool:
-    """Sends a signal, and tells whether that was possible: a process may be gone, or another user's."""
+def _send_signal(pid: int, number: int) -> bool:
+    """Sends a signal. Returns False if it cannot be sent: the process is gone, or another user's."""
     try:
         os.kill(pid, number)
     except OSError:

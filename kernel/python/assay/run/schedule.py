@@ -1,10 +1,10 @@
-"""What waits for the main thread, what runs on it, and what was stopped."""
+"""Which work waits for the main thread, which runs on it, and which was stopped."""
 
 from __future__ import annotations
 
 import threading
 
-from assay.wire.memory_reserve import reserve
+from assay.wire.memory_reserve import memory_reserve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,70 +15,74 @@ if TYPE_CHECKING:
 
 
 class Schedule:
-    """Works in the order in which they came. Safe for use by several threads.
+    """The queue of works, in the order of their requests. Safe for use by several threads.
 
-    A work without a session runs alone. Those of different sessions run
-    interleaved, at awaits, as long as nothing that runs alone waits before them.
+    A work without a session runs alone. Works of different sessions run
+    interleaved, switching where they await, until one that runs alone is next.
     """
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        # It guards the rest, and frames about that are sent under it. A finalizer may come back in.
+        # Guards all below; frames about the queue are sent while it is held. It is
+        # re-entrant because a finalizer may call back in.
         self._lock = threading.RLock()
         self._waiting: list[Work] = []
         self._running: list[Work] = []
-        self._sequencer = 0  # of the run of a cell that began last
-        self._announced: list[str] = []  # the queue as the server knows it
-        self._idle = True  # as the server knows it
+        self._run_number = 0  # of the run of a cell that began last: run_sequencer in frames
+        self._announced: list[str] = []  # the queue that the server was told last
+        self._is_idle = True  # as the server was told last
 
     def add(self, work: Work) -> None:
-        """Lets work wait for its turn. What runs at once is never announced as waiting.
+        """Queues a work. The queue is not announced if the work can run at once.
 
-        A cell that waits to run again runs once, as it is asked for now.
+        If a re-run of the same cell waits, work takes its place: the cell runs once.
         """
         with self._lock:
             at_once = not self._waiting and not self._running
-            if not self._replace(work):
+            if not self._replace_rerun(work):
                 self._waiting.append(work)
             if not at_once:
-                self._announce()
+                self._announce_queue()
 
-    def _replace(self, work: Work) -> bool:
+    def _replace_rerun(self, work: Work) -> bool:
         for place, other in enumerate(self._waiting):
-            if other.again and other.cell_id == work.cell_id:
-                work.ahead = True
+            if other.is_rerun and other.cell_id == work.cell_id:
+                work.is_prioritized = True
                 self._waiting[place] = work
                 return True
         return False
 
-    def rerun(self, cells: Sequence[Work], order: Callable[[list[Work]], list[Work]]) -> None:
-        """Lets cells run again, each unless it waits already, and announces them.
+    def add_reruns(self, cells: Sequence[Work], order: Callable[[list[Work]], list[Work]]) -> None:
+        """Queues cells to run again, except those that wait already, and announces the queue.
 
-        They wait in order, with those that do already, before all else.
+        They wait before all other works, together with earlier re-runs, as sorted by order.
         """
         with self._lock:
             waiting = {work.cell_id for work in self._waiting}
-            ahead = [work for work in self._waiting if work.ahead]
-            rest = [work for work in self._waiting if not work.ahead]
+            prioritized = [work for work in self._waiting if work.is_prioritized]
+            others = [work for work in self._waiting if not work.is_prioritized]
             for cell in cells:
                 if cell.cell_id not in waiting:
-                    cell.again = cell.ahead = True
-                    ahead.append(cell)
-            self._waiting = order(ahead) + rest
-            self._announce()
+                    cell.is_rerun = cell.is_prioritized = True
+                    prioritized.append(cell)
+            self._waiting = order(prioritized) + others
+            self._announce_queue()
 
-    def take(self) -> Work | None:
-        """Begins the next work, to be run by the caller; None when all have to wait."""
+    def start_next(self) -> Work | None:
+        """Moves the next work to the running ones and returns it; None if all have to wait.
+
+        Works that were stopped while they waited are answered here.
+        """
         with self._lock:
             while work := self._next():
                 self._waiting.remove(work)
-                if not work.stopping:
+                if not work.is_stopping:
                     self._running.append(work)
-                    self._announce()
-                    self._begin(work)
+                    self._announce_queue()
+                    self._announce_start(work)
                     return work
-                self._announce()
-                self._refuse(work)
+                self._announce_queue()
+                self._answer_not_run(work)
             self._announce_idle()
             return None
 
@@ -92,69 +96,69 @@ class Schedule:
         return None
 
     def finish(self, work: Work) -> bool:
-        """Ends work, and tells whether it was stopped. From then on it cannot be."""
-        reserve.ensure()  # for the answer
+        """Ends a running work and returns whether it was stopped. It cannot be stopped any more."""
+        memory_reserve.release_if_low()  # for the answer
         with self._lock:
-            work.over = True
+            work.is_over = True
             self._running.remove(work)
-            return work.stopping
+            return work.is_stopping
 
     def stop(self, matches: Callable[[Work], bool]) -> list[Work]:
-        """Stops what matches.
+        """Stops the works that match, and returns the running ones, for the caller to interrupt.
 
-        What waits is answered as interrupted, here and now; only the next run of a
-        cell that runs is when this one has ended, as a cell has one run at a time.
-        What runs is returned, for the caller to interrupt.
+        A waiting work is answered as interrupted at once. One that waits to run a
+        cell which is running is answered when that run has ended, because a cell
+        has one run at a time.
         """
         with self._lock:
-            cells = {work.cell_id for work in self._running} - {None}
+            running_cells = {work.cell_id for work in self._running} - {None}
             stopped = [work for work in self._waiting if matches(work)]
-            refused = [work for work in stopped if work.cell_id not in cells]
-            self._waiting = [work for work in self._waiting if work not in refused]
-            self._announce()
-            for work in refused:
-                self._refuse(work)
-            running = [work for work in self._running if matches(work) and not work.stopping]
+            answered = [work for work in stopped if work.cell_id not in running_cells]
+            self._waiting = [work for work in self._waiting if work not in answered]
+            self._announce_queue()
+            for work in answered:
+                self._answer_not_run(work)
+            running = [work for work in self._running if matches(work) and not work.is_stopping]
             for work in (*running, *stopped):
-                work.stopping = True
+                work.is_stopping = True
             return running
 
-    def _refuse(self, work: Work) -> None:
-        work.over = True
-        self._begin(work)
-        work.refuse()
+    def _answer_not_run(self, work: Work) -> None:
+        work.is_over = True
+        self._announce_start(work)
+        work.answer_not_run()
 
-    def state(self) -> dict[str, object]:
-        """Returns what debug_state tells of it."""
+    def debug_state(self) -> dict[str, object]:
+        """Returns the fields of debug_state about the queue."""
         with self._lock:
             return {
-                "queue": self._queue(),
+                "queue": self._queued_cells(),
                 "running": [work.cell_id or work.tx_id for work in self._running],
                 "waiting": len(self._waiting),
-                "run_sequencer": self._sequencer,
+                "run_sequencer": self._run_number,
             }
 
-    def _begin(self, work: Work) -> None:
+    def _announce_start(self, work: Work) -> None:
         if work.cell_id is not None:
-            self._sequencer += 1
-            self._idle = False
-            work.begin(self._sequencer)
+            self._run_number += 1
+            self._is_idle = False
+            work.announce_start(self._run_number)
 
-    def _queue(self) -> list[str]:
+    def _queued_cells(self) -> list[str]:
         return [work.cell_id for work in self._waiting if work.cell_id is not None]
 
-    def _announce(self) -> None:
-        queue = self._queue()
+    def _announce_queue(self) -> None:
+        queue = self._queued_cells()
         if queue != self._announced:
             self._announced = queue
             self._channel.send({"type": "run_queue", "queue": queue})
 
     def _announce_idle(self) -> None:
-        if not self._idle and not self._waiting and not self._running:
-            self._idle = True
-            self._channel.send(start_cell(None, self._sequencer))
+        if not self._is_idle and not self._waiting and not self._running:
+            self._is_idle = True
+            self._channel.send(start_cell_frame(None, self._run_number))
 
 
-def start_cell(cell_id: str | None, sequencer: int) -> dict[str, object]:
-    """Returns the frame that says a run began; without a cell, that all is idle."""
-    return {"type": "start_cell", "cell_id": cell_id, "run_sequencer": sequencer}
+def start_cell_frame(cell_id: str | None, run_number: int) -> dict[str, object]:
+    """Returns the frame that says that a run of a cell began; with None, that no cell runs or waits."""
+    return {"type": "start_cell", "cell_id": cell_id, "run_sequencer": run_number}

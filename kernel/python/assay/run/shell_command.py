@@ -1,4 +1,4 @@
-"""Running a command in a shell: !command."""
+"""Runs commands in a shell: !command."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import subprocess
 import sys
 from _thread import start_new_thread
 
-from assay.run.process_tree import end
-from assay.run.user_code import enter
+from assay.run.process_tree import end_process_tree
+from assay.run.user_code import call_user_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,114 +19,118 @@ if TYPE_CHECKING:
 
     Process = subprocess.Popen[bytes]
 
-_READ = 64 << 10  # bytes asked of the pipe at once
-_TICK = 0.05  # seconds of silence after which the end of the command is looked for
+_READ_SIZE = 64 << 10  # bytes asked of the pipe at once
+_POLL_INTERVAL = 0.05  # seconds without output after which the end of the command is checked
 
 
-def run(command: str) -> int:
-    """Runs command, prints what it writes as it comes, and returns the exit status.
+def run_command(command: str) -> int:
+    """Runs command, prints its output as it comes, and returns its exit status.
 
-    That is negative where a signal ended it. What it leaves in the background
-    goes on, and prints on. When the caller is interrupted, all that it started is.
+    The status is negative if a signal ended the command: -9 for SIGKILL. Processes
+    that it leaves in the background go on, and their output is still printed. When
+    the caller is interrupted, the command and all that it has started are ended.
     """
-    return _run(command, _print)
+    return _run_command(command, _print)
 
 
-def output(command: str) -> tuple[str, int]:
-    """Runs command and returns what it wrote to stdout and stderr, and the exit status."""
+def capture_command(command: str) -> tuple[str, int]:
+    """Runs command and returns what it wrote to stdout and stderr, and its exit status, see run_command."""
     pieces: list[str] = []
-    status = _run(command, pieces.append)
+    status = _run_command(command, pieces.append)
     return "".join(pieces), status
 
 
 def _print(text: str) -> None:
     stream = sys.stdout
     if stream is not None:
-        enter(stream.write, text)
-        enter(stream.flush)
+        call_user_code(stream.write, text)
+        call_user_code(stream.flush)
 
 
-def _run(command: str, write: Callable[[str], Any]) -> int:
+def _run_command(command: str, write: Callable[[str], Any]) -> int:
     process = subprocess.Popen(
-        [_interpreter(), "-c", command],
+        [_find_shell(), "-c", command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
     try:
-        _follow(process, write)
-        return int(enter(process.wait))
+        _forward_output(process, write)
+        return int(call_user_code(process.wait))
     except BaseException as error:
-        end(process.pid)
+        end_process_tree(process.pid)
         process.wait()
         if isinstance(error, KeyboardInterrupt):
-            raise KeyboardInterrupt from None  # without the frames of the waiting
+            raise KeyboardInterrupt from None  # without the frames that wait for the process
         raise
 
 
-def _interpreter() -> str:
-    """Returns the user's shell, else the best there is."""
+def _find_shell() -> str:
+    """Returns $SHELL if it is set, else the path of bash, else /bin/sh."""
     from shutil import which
 
     return os.environ.get("SHELL") or which("bash") or "/bin/sh"
 
 
-def _follow(process: Process, write: Callable[[str], Any]) -> None:
-    """Passes on what process writes until it has ended, or closed its end of the pipe."""
+def _forward_output(process: Process, write: Callable[[str], Any]) -> None:
+    """Calls write with the output of process until it has ended or closed its end of the pipe.
+
+    If the pipe stays open then, a thread forwards what comes later.
+    """
     assert process.stdout is not None
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     pipe = process.stdout.fileno()
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
         while True:
-            if not enter(selector.select, _TICK):
+            if not call_user_code(selector.select, _POLL_INTERVAL):
                 if process.poll() is None:
                     continue
-                start_new_thread(_follow_rest, (process, decoder, write))
+                start_new_thread(_forward_late_output, (process, decoder, write))
                 return
-            data = os.read(pipe, _READ)
+            data = os.read(pipe, _READ_SIZE)
             write(decoder.decode(data, not data))
             if not data:
                 return
 
 
-def _follow_rest(process: Process, decoder: Any, write: Callable[[str], Any]) -> None:
-    """Passes on what is written by what the command left in the background."""
+def _forward_late_output(process: Process, decoder: Any, write: Callable[[str], Any]) -> None:
+    """Calls write with the output of what the command has left in the background."""
     assert process.stdout is not None
     with process.stdout as pipe:
-        while data := os.read(pipe.fileno(), _READ):
+        while data := os.read(pipe.fileno(), _READ_SIZE):
             write(decoder.decode(data))
 
 
-def expand(line: str, names: dict[str, Any], local: dict[str, Any]) -> str:
-    """Returns line with {expression} and $name replaced by what they are in the user's code.
+def expand_variables(line: str, global_ns: dict[str, Any], local_ns: dict[str, Any]) -> str:
+    """Returns line with {expression} and $name replaced by their values in the user's code.
 
-    $$name and {{ stand for $name and {. What has no value is left to the shell; so is the
-    line as a whole, where an {expression} has none.
+    $$name and {{ stand for $name and {. A $name without a value is left to the
+    shell. If an {expression} fails, the whole line is left as it is.
     """
     from string import Formatter
 
     pieces: list[str] = []
     try:
-        for text, expression, form, conversion in Formatter().parse(line):
-            pieces.append(_with_names(text, {**names, **local}))
+        for text, expression, format_spec, conversion in Formatter().parse(line):
+            pieces.append(_expand_names(text, {**global_ns, **local_ns}))
             if expression is not None:
-                value = enter(eval, expression, names, local)
+                value = call_user_code(eval, expression, global_ns, local_ns)
                 if conversion:
                     value = Formatter().convert_field(value, conversion)
-                pieces.append(enter(format, value, form or ""))
+                pieces.append(call_user_code(format, value, format_spec or ""))
     except Exception:  # awk '{print $1}', for example
         return line
     return "".join(pieces)
 
 
-def _with_names(text: str, names: dict[str, Any]) -> str:
+def _expand_names(text: str, names: dict[str, Any]) -> str:
     import re
 
     def value(found: re.Match[str]) -> str:
         name = found[1]
         if name.startswith("$"):
             return str(name)
-        return str(enter(str, names[name])) if name in names else found[0]
+        return str(call_user_code(str, names[name])) if name in names else found[0]
 
     return re.sub(r"\$(\$?\w+)", value, text)

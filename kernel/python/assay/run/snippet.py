@@ -1,132 +1,134 @@
-"""The run of an execute_code: code in the user's globals that is no cell."""
+"""One run of an execute_code: code in the user's globals that is not a cell."""
 
 from __future__ import annotations
 
 import os
 
-from assay.run.compiled_code import Program
+from assay.run.compiled_code import CompiledCode
 from assay.run.failure import Failure
-from assay.run.safe_repr import clip, text_of
+from assay.run.safe_repr import safe_repr, shorten
 from assay.run.type_checks import is_awaitable
-from assay.run.user_code import enter_awaiting
+from assay.run.user_code import await_user_code
 from assay.run.work import Work
-from assay.wire.memory_reserve import reserve
-from assay.wire.sinks import Capture
+from assay.wire.memory_reserve import memory_reserve
+from assay.wire.sinks import CaptureSink
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable
     from typing import Any
 
-    from assay.run.host import Host, Transaction
+    from assay.run.host import Host, TransactionProtocol
 
-_MOST = 1 << 20  # characters of the result
+_MAX_RESULT_LENGTH = 1 << 20  # characters
 
 
-class Snippet(Work):
-    """One execute_code. Where it awaits, those of other sessions go on meanwhile.
+class SnippetRun(Work):
+    """One execute_code. While it awaits, snippets of other sessions run.
 
-    A value that can be awaited is: what it comes to is the result.
+    If the value of the last expression can be awaited, it is awaited, and what
+    that gives is the result.
     """
 
-    sink: Capture
+    sink: CaptureSink
 
-    def __init__(self, kernel: Host, code: str, session: str, tx_id: str | None) -> None:
-        super().__init__(Capture())
+    def __init__(self, host: Host, code: str, session: str, tx_id: str | None) -> None:
+        super().__init__(CaptureSink())
         self.session = session
         self.tx_id = tx_id
-        self._kernel = kernel
+        self._host = host
         self._code = code
-        self._forms = 0
+        self._statement_count = 0
         self._result: str | None = None
         self._failure: Failure | None = None
-        self._wave: Transaction | None = None
-        self.writes = {}
+        self._transaction: TransactionProtocol | None = None
+        self.signal_writes = {}
 
     def run(self) -> None:
-        """Runs it and answers, at once or when its task has ended."""
-        program = self._compiled()
-        if program is None:
+        """Runs the code and answers, at once or when its task has ended."""
+        compiled = self._compile()
+        if compiled is None:
             self._finish()
             return
-        if self._kernel.reactions is not None:
-            self._kernel.reactions.begin(self)
-        if program.needs_loop:
-            self._run_on(self._value_of(program))
+        if self._host.reactivity is not None:
+            self._host.reactivity.begin_run(self)
+        if compiled.needs_event_loop:
+            self._start_task(self._run_async(compiled))
         else:
-            self._run_plain(program)
+            self._run_sync(compiled)
 
-    def _compiled(self) -> Program | None:
+    def _compile(self) -> CompiledCode | None:
+        """Returns the compiled code; None, with the error kept, if it cannot be compiled."""
         try:
-            program = Program(self._code, self._file())
+            compiled = CompiledCode(self._code, self._store_source())
         except Exception as error:
             self._keep_error(error)
             return None
-        self._forms = program.forms
-        return program
+        self._statement_count = compiled.statement_count
+        return compiled
 
-    def _run_plain(self, program: Program) -> None:
+    def _run_sync(self, compiled: CompiledCode) -> None:
         try:
-            value = program.run(self._names())
+            value = compiled.run(self._globals())
             if is_awaitable(value):
-                self._run_on(value)
+                self._start_task(value)
                 return
-            self._keep(value)
+            self._keep_result(value)
         except BaseException as error:
             self._keep_error(error)
-        self._settle()
+        self._apply_signal_writes()
         self._finish()
 
-    def _run_on(self, awaitable: Awaitable[Any]) -> None:
-        self._kernel.loop.start(self, self._await(awaitable), self._finish)
+    def _start_task(self, awaitable: Awaitable[Any]) -> None:
+        self._host.event_loop.start_task(self, self._await_result(awaitable), self._finish)
 
-    async def _await(self, awaitable: Awaitable[Any]) -> None:
+    async def _await_result(self, awaitable: Awaitable[Any]) -> None:
         try:
-            self._keep(await enter_awaiting(awaitable))
+            self._keep_result(await await_user_code(awaitable))
         except BaseException as error:
             self._keep_error(error)
-        self._settle()
+        self._apply_signal_writes()
 
-    async def _value_of(self, program: Program) -> Any:
-        value = await program.run_awaiting(self._names())
-        return await enter_awaiting(value) if is_awaitable(value) else value
+    async def _run_async(self, compiled: CompiledCode) -> Any:
+        value = await compiled.run_async(self._globals())
+        return await await_user_code(value) if is_awaitable(value) else value
 
-    def _file(self) -> str:
-        """Returns the name of the file that it stands in, as tracebacks tell it."""
-        return self._kernel.sources.remember_code(self._code)
+    def _store_source(self) -> str:
+        """Stores the source for tracebacks and returns the file name that they show."""
+        return self._host.source_cache.store_snippet(self._code)
 
-    def _names(self) -> dict[str, Any]:
-        """Returns the globals that it runs among."""
-        return self._kernel.names.names
+    def _globals(self) -> dict[str, Any]:
+        """Returns the globals in which the code runs."""
+        return self._host.namespace.globals
 
-    def _settle(self) -> None:
-        if self._kernel.reactions is not None and not self._kernel.channel.forked:
-            self._wave = self._kernel.reactions.settle(self, self._failure)
+    def _apply_signal_writes(self) -> None:
+        if self._host.reactivity is not None and not self._host.channel.is_user_fork:
+            self._transaction = self._host.reactivity.end_run(self, self._failure)
 
-    def _keep(self, value: object) -> None:
+    def _keep_result(self, value: object) -> None:
         if value is not None:
-            self._result = clip(text_of(value), _MOST)
+            self._result = shorten(safe_repr(value), _MAX_RESULT_LENGTH)
 
     def _keep_error(self, error: BaseException) -> None:
-        reserve.ensure()
-        self._failure = Failure.of(error, self._code, self.stopping)
+        memory_reserve.release_if_low()
+        self._failure = Failure.describe(error, self._code, self.is_stopping)
 
-    def fail(self, error: BaseException) -> None:
-        """Ends it and answers, where run itself raised."""
+    def finish_with_error(self, error: BaseException) -> None:
+        """Ends the run and answers with error, which run itself raised."""
         self._keep_error(error)
         self._finish()
 
     def _finish(self) -> None:
-        if self._kernel.channel.forked:
-            os._exit(0 if self._failure is None else 1)  # made by the code, and at its end
-        stopped = self._kernel.schedule.finish(self)
-        if self._wave is not None:
-            self._wave.publish(stopped)
-        failed = "ok" if self._failure is None else "error"
-        self._answer("interrupted" if stopped else failed)
+        if self._host.channel.is_user_fork:
+            os._exit(0 if self._failure is None else 1)  # the code has forked this process
+        stopped = self._host.schedule.finish(self)
+        if self._transaction is not None:
+            self._transaction.publish(stopped)
+        status = "ok" if self._failure is None else "error"
+        self._answer("interrupted" if stopped else status)
 
-    def refuse(self) -> None:
-        """Answers that it was stopped before it ran."""
+    def answer_not_run(self) -> None:
+        """Answers that the code was stopped before it ran."""
         self._answer("interrupted")
 
     def _answer(self, status: str) -> None:
@@ -137,11 +139,11 @@ class Snippet(Work):
             "result": self._result,
             "stdout": self.sink.text(1),
             "stderr": self.sink.text(2),
-            "exception": failure and failure.text,
-            "ename": failure and failure.name,
-            "error": failure and failure.value,
-            "forms": self._forms,
+            "exception": failure and failure.traceback,
+            "ename": failure and failure.class_name,
+            "error": failure and failure.message,
+            "forms": self._statement_count,
         }
         if self.tx_id is not None:
             answer["agent_tx_id"] = self.tx_id
-        self._kernel.channel.send(answer)
+        self._host.channel.send(answer)

@@ -1,4 +1,4 @@
-"""The source of what was run, for tracebacks and inspect.getsource."""
+"""The sources of what was run, for tracebacks and inspect.getsource."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-_CODES = 100  # of how many runs of code that was no cell's the source is kept
+_MAX_SNIPPETS = 100  # whose source is kept
 
 
-class Sources:
-    """Sources by file name; what linecache knows of cells.
+class SourceCache:
+    """Sources by file name, in the form that linecache has them.
 
-    A cell that runs again replaces its source. Of code that is no cell's the last
-    hundred are kept. linecache is told without being imported: it is dear, and
-    most runs never need it.
+    A cell that runs again replaces its source. The sources of the last 100
+    snippets are kept. linecache is filled when it is first imported, and not
+    imported here: it takes long to import, and most runs never need it.
     """
 
     def __init__(self) -> None:
         self._entries: dict[str, tuple[int, None, list[str], str]] = {}
-        self._codes = 0
+        self._snippet_count = 0
 
-    def remember(self, filename: str, source: str) -> None:
-        """Makes source what filename holds."""
+    def store(self, filename: str, source: str) -> None:
+        """Makes source the content of filename."""
         entry = (len(source), None, source.splitlines(keepends=True), filename)
         self._entries[filename] = entry
         linecache = sys.modules.get("linecache")
         if linecache is not None:
             linecache.cache[filename] = entry
 
-    def remember_code(self, source: str) -> str:
-        """Remembers source that is no cell's, and returns its file name: "<code 3>".
+    def store_snippet(self, source: str) -> str:
+        """Stores the source of a snippet and returns its file name: "<code 3>" for the third.
 
-        What runs again in the same order has the same names in its tracebacks.
+        Snippets that run again in the same order get the same names in tracebacks.
         """
-        self._codes += 1
-        self._forget(f"<code {self._codes - _CODES}>")
-        filename = f"<code {self._codes}>"
-        self.remember(filename, source)
+        self._snippet_count += 1
+        self._remove(f"<code {self._snippet_count - _MAX_SNIPPETS}>")
+        filename = f"<code {self._snippet_count}>"
+        self.store(filename, source)
         return filename
 
-    def _forget(self, filename: str) -> None:
+    def _remove(self, filename: str) -> None:
         self._entries.pop(filename, None)
         linecache = sys.modules.get("linecache")
         if linecache is not None:
             linecache.cache.pop(filename, None)
 
-    def publish(self, linecache: ModuleType) -> None:
-        """Tells linecache, which has just been imported."""
+    def fill_linecache(self, linecache: ModuleType) -> None:
+        """Gives linecache, which has just been imported, the sources stored so far."""
         linecache.cache.update(self._entries)

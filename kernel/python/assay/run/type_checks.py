@@ -1,6 +1,6 @@
-"""What a value is, told by names, so that no library is imported to know it.
+"""What kind of value something is, found out by the names of its classes, so that no library is imported.
 
-A class is looked at past its metaclass, which may be the user's and do anything.
+The attributes of a class are read past its metaclass, which may be the user's and do anything.
 """
 
 from __future__ import annotations
@@ -9,48 +9,51 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_mro = type.__dict__["__mro__"].__get__
-_name = type.__dict__["__name__"].__get__
-_module = type.__dict__["__module__"].__get__
-_own = type.__dict__["__dict__"].__get__
+_read_mro = type.__dict__["__mro__"].__get__
+_read_name = type.__dict__["__name__"].__get__
+_read_module = type.__dict__["__module__"].__get__
+_read_dict = type.__dict__["__dict__"].__get__
 
 
-def mro(kind: type) -> tuple[type, ...]:
-    """Returns the class and its bases, in the order in which they are looked at."""
-    bases: tuple[type, ...] = _mro(kind)
+def class_mro(cls: type) -> tuple[type, ...]:
+    """Returns the class and its bases, in method resolution order."""
+    bases: tuple[type, ...] = _read_mro(cls)
     return bases
 
 
-def class_name(kind: type) -> tuple[Any, str]:
-    """Returns the module of a class, a str if all is well, and its name."""
-    return _module(kind), _name(kind)
+def module_and_name(cls: type) -> tuple[Any, str]:
+    """Returns the module of a class, which is a str unless somebody has changed it, and its name."""
+    return _read_module(cls), _read_name(cls)
 
 
-def is_a(value: object, package: str, name: str) -> bool:
-    """Tells whether value is an instance of a class `name` of `package`, or of a subclass."""
-    return any(_name(base) == name and _package(base) == package for base in _mro(type(value)))
+def is_instance_by_name(value: object, package: str, class_name: str) -> bool:
+    """Returns whether value is an instance of a class of that name in package, or of a subclass."""
+    return any(
+        _read_name(base) == class_name and _top_package(base) == package
+        for base in _read_mro(type(value))
+    )
 
 
-def _package(kind: type) -> str:
-    module = _module(kind)
+def _top_package(cls: type) -> str:
+    module = _read_module(cls)
     return module.partition(".")[0] if isinstance(module, str) else ""
 
 
 def is_table(value: object) -> bool:
-    """Tells whether value is a pandas DataFrame."""
-    return is_a(value, "pandas", "DataFrame")
+    """Returns whether value is a pandas DataFrame."""
+    return is_instance_by_name(value, "pandas", "DataFrame")
 
 
 def is_plot(value: object) -> bool:
-    """Tells whether value is a figure in the manner of plotly."""
-    return _package(type(value)).startswith("plotly")
+    """Returns whether value is of a class of plotly, or of a package whose name begins with plotly."""
+    return _top_package(type(value)).startswith("plotly")
 
 
 def is_figure(value: object) -> bool:
-    """Tells whether value is a matplotlib figure."""
-    return is_a(value, "matplotlib", "Figure")
+    """Returns whether value is a matplotlib figure."""
+    return is_instance_by_name(value, "matplotlib", "Figure")
 
 
 def is_awaitable(value: object) -> bool:
-    """Tells whether value can be awaited: a coroutine, a task, a future."""
-    return any("__await__" in _own(base) for base in _mro(type(value)))
+    """Returns whether value can be awaited: a coroutine, a task or a future, for example."""
+    return any("__await__" in _read_dict(base) for base in _read_mro(type(value)))

@@ -1,11 +1,12 @@
-"""The doors between the kernel and the user's code.
+"""Calls from the kernel into the user's code, and where interrupts may strike.
 
-The user's code may be interrupted, the kernel's never: a frame half written or
-a lock left held would be the end of it. So the kernel calls the user's code
-only through the functions here, and in_user_code tells on which side of them
-the main thread is: the kernel's frame that is nearest to the top of the stack
-is a door, and not itself the top. What a signal cannot do elsewhere is done at
-the next door, or where the kernel returns to the user's code that called it.
+The user's code may be interrupted, the kernel's code never: a frame half written
+or a lock left held would end the kernel. So the kernel calls the user's code only
+through the functions of this module. is_in_user_code looks at the stack: the main
+thread is in the user's code if the kernel's frame nearest to the top belongs to
+this module and is not the top itself. What a signal must not do elsewhere is
+deferred to the next call of the user's code, or to where the kernel returns to
+user code that called it.
 """
 
 from __future__ import annotations
@@ -21,41 +22,41 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-_MAIN = get_ident()
+_MAIN_THREAD = get_ident()
 
-# What signals have put off, to be done by the main thread. It may raise.
-late: deque[Callable[[], None]] = deque()
-
-
-def catch_up() -> None:
-    """Does what signals have put off, where the caller is the main thread and holds nothing."""
-    while late and get_ident() == _MAIN:
-        late.popleft()()
+# What signal handlers have put off, for the main thread. An action may raise.
+deferred_actions: deque[Callable[[], None]] = deque()
 
 
-def enter(code: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Calls code, which is the user's or may run the user's."""
-    if late:
-        catch_up()
+def run_deferred_actions() -> None:
+    """Runs what signal handlers have put off, if the caller is the main thread. It must hold no lock."""
+    while deferred_actions and get_ident() == _MAIN_THREAD:
+        deferred_actions.popleft()()
+
+
+def call_user_code(code: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Calls code, which is the user's or may run the user's, and returns what it returns."""
+    if deferred_actions:
+        run_deferred_actions()
     return code(*args, **kwargs)
 
 
-def rest(wait: Callable[[], Any]) -> None:
-    """Calls wait, in C, while the kernel has nothing to do and signals are welcome."""
-    catch_up()
+def wait_idle(wait: Callable[[], Any]) -> None:
+    """Calls wait, a function in C, while the kernel has nothing to do and any signal may be handled."""
+    run_deferred_actions()
     wait()
 
 
-async def enter_awaiting(awaitable: Awaitable[Any]) -> Any:
-    """Awaits the user's awaitable."""
+async def await_user_code(awaitable: Awaitable[Any]) -> Any:
+    """Awaits an awaitable of the user's and returns its value."""
     return await awaitable
 
 
-def enter_loop(loop: AbstractEventLoop) -> None:
-    """Runs the event loop, and with it tasks of the user, until it is stopped.
+def run_event_loop(loop: AbstractEventLoop) -> None:
+    """Runs the event loop, and with it tasks of the user's, until the loop is stopped.
 
-    KeyboardInterrupt and SystemExit of a task also leave the loop. The task
-    keeps them for whoever awaits it, so nothing is lost here.
+    KeyboardInterrupt and SystemExit of a task also end the loop. The task keeps
+    them for the code that awaits it, so they are dropped here.
     """
     try:
         loop.run_forever()
@@ -63,20 +64,22 @@ def enter_loop(loop: AbstractEventLoop) -> None:
         pass
 
 
-_HERE = enter.__code__.co_filename
-KERNEL = os.path.dirname(os.path.dirname(_HERE)) + os.sep  # file names of the kernel's code begin with it
-_IMPORTS = os.path.join(KERNEL, "run", "import_hooks.py")  # on whose side depends on who imports: it is looked through
+_THIS_FILE = call_user_code.__code__.co_filename
+KERNEL_PATH = os.path.dirname(os.path.dirname(_THIS_FILE)) + os.sep  # files of the kernel begin with it
+
+# Frames of this module are ignored: they are on the side of the code that imports.
+_IMPORT_HOOKS_FILE = os.path.join(KERNEL_PATH, "run", "import_hooks.py")
 
 
-def in_user_code(frame: FrameType | None) -> bool:
-    """Tells whether frame, the top of a stack, is beyond a door, or the kernel rests."""
+def is_in_user_code(frame: FrameType | None) -> bool:
+    """Returns whether frame, the top of a stack, is in code that the kernel called here, or in wait_idle."""
     top = frame
-    if top is not None and top.f_code is rest.__code__:
+    if top is not None and top.f_code is wait_idle.__code__:
         return True
-    while frame is not None and not _is_kernel(frame.f_code.co_filename):
+    while frame is not None and not _is_kernel_file(frame.f_code.co_filename):
         frame = frame.f_back
-    return frame is not None and frame is not top and frame.f_code.co_filename == _HERE
+    return frame is not None and frame is not top and frame.f_code.co_filename == _THIS_FILE
 
 
-def _is_kernel(filename: str) -> bool:
-    return filename.startswith(KERNEL) and filename != _IMPORTS
+def _is_kernel_file(filename: str) -> bool:
+    return filename.startswith(KERNEL_PATH) and filename != _IMPORT_HOOKS_FILE

@@ -1,4 +1,4 @@
-"""Work, a piece of user code on its way through the kernel, and whose code is running now."""
+"""Work: a piece of user code on its way through the kernel. Also tells which work the calling code belongs to."""
 
 from __future__ import annotations
 
@@ -13,87 +13,91 @@ if TYPE_CHECKING:
 
     from assay.wire.sinks import Sink
 
-    class Cause(Protocol):
-        """What makes cells run again."""
+    class RerunCause(Protocol):
+        """Why cells run again; counts how often."""
 
-        def allows(self, cell: str) -> bool:
-            """Counts a further run of a cell, and returns whether it may be made."""
+        def allows_rerun(self, cell: str) -> bool:
+            """Counts a further run of a cell and returns whether it may be made."""
             ...
 
 
-_STRIKE_INTERVAL = 1.0  # seconds in which a work is interrupted at most once
+_INTERRUPT_INTERVAL = 1.0  # seconds between two interrupts of the same work
 
 
 class Work:
     """A piece of user code: waiting, then running, then over.
 
-    The reader's thread makes it, the main thread runs it. `stopping` and `over`
-    change from False to True under the schedule's lock.
+    Any thread may make it; the main thread runs it. is_stopping and
+    is_over change from False to True while the schedule's lock is held.
     """
 
     cell_id: str | None = None
     tx_id: str | None = None  # the agent_tx_id of the request
     session: str | None = None  # works of different sessions interleave; None: runs alone
-    stopping = False  # a stop was asked for
-    over = False
-    task: Task[Any] | None = None  # what runs it, where it awaits
-    again = False  # runs a cell because a signal changed
-    ahead = False  # waits among such runs, before what was asked for
-    cause: Cause | None = None  # why it runs again
+    is_stopping = False  # a stop was requested
+    is_over = False
+    task: Task[Any] | None = None  # the asyncio task that runs it, if it awaits
+    is_rerun = False  # runs a cell because a signal changed
+    is_prioritized = False  # waits among the re-runs, before what was requested
+    rerun_cause: RerunCause | None = None
     source = ""  # of a cell
-    writes: dict[Any, Any] | None = None  # of signals, for its end; None where it takes none
-    _next_strike = 0.0
+    signal_writes: dict[Any, Any] | None = None  # value by node, applied at its end; None: it collects none
+    _next_interrupt = 0.0  # by monotonic()
 
     def __init__(self, sink: Sink) -> None:
+        """sink takes the text that it prints."""
         self.sink = sink
-        self.shown: set[ref[Any]] = set()  # matplotlib figures that need not be shown again
+        self.shown_figures: set[ref[Any]] = set()  # matplotlib figures not to be shown again
 
-    def begin(self, sequencer: int) -> None:
-        """Says that a cell begins, as its run number sequencer."""
+    def announce_start(self, run_number: int) -> None:
+        """Tells the server that a cell begins its run of this number; does nothing for other work."""
 
     def run(self) -> None:
-        """Runs it, on the main thread, and answers; it may still be awaiting at return."""
+        """Runs it, on the main thread, and answers. When run returns it may still be awaiting."""
         raise NotImplementedError
 
-    def fail(self, error: BaseException) -> None:
-        """Ends it and answers, where run itself raised."""
+    def finish_with_error(self, error: BaseException) -> None:
+        """Ends it and answers with error, which run itself raised."""
         raise NotImplementedError
 
-    def refuse(self) -> None:
+    def answer_not_run(self) -> None:
         """Answers, on any thread, that it was stopped before it ran."""
         raise NotImplementedError
 
-    def emit(self, output: dict[str, Any]) -> None:
-        """Shows an nbformat output; as text where there is no cell to show it in."""
+    def emit_output(self, output: dict[str, Any]) -> None:
+        """Shows an nbformat output. Work that is not a cell prints the output's text/plain."""
         text = output.get("data", {}).get("text/plain")
         if text is not None:
             self.sink.write(1, text + "\n")
 
-    def strike(self) -> bool:
-        """Tells whether to interrupt it now; so often that a finally block has its time."""
+    def claim_interrupt(self) -> bool:
+        """Returns whether to interrupt it now: if it is stopping, and at most once a second.
+
+        A finally block thus has a second before it is interrupted again.
+        """
         now = monotonic()
-        if self.over or not self.stopping or now < self._next_strike:
+        if self.is_over or not self.is_stopping or now < self._next_interrupt:
             return False
-        self._next_strike = now + _STRIKE_INTERVAL
+        self._next_interrupt = now + _INTERRUPT_INTERVAL
         return True
 
 
 class _Foreground:
-    """The work that code belongs to which carries none itself, such as a thread's."""
+    """The work that code without a work of its own belongs to, for example a thread's."""
 
     work: Work
 
 
-WORK: ContextVar[Work | None] = ContextVar("assay_work", default=None)
+CURRENT_WORK: ContextVar[Work | None] = ContextVar("assay_work", default=None)
 foreground = _Foreground()
 
 
-def current() -> Work:
+def current_work() -> Work:
     """Returns the work that the calling code belongs to. Safe on any thread."""
-    work = WORK.get()
-    return foreground.work if work is None or work.over else work
+    work = CURRENT_WORK.get()
+    return foreground.work if work is None or work.is_over else work
 
 
 def current_sink() -> Sink:
     """Returns where the text of the calling code goes. Safe on any thread."""
-    return current().sink
+    return current_work().sink

@@ -1,8 +1,7 @@
-"""Puts a process that was forked, not executed, behind the server's fence.
+"""Applies the server's sandbox plan to this process, which was forked and not executed.
 
-The server has decided everything: a plan says what to do, in the kernel's own
-numbers, and this only does it. Importing this is the parent's business, who has
-the time.
+The server decides everything: the plan lists the steps with the numbers that Linux
+uses for them. The warm parent imports this module, so that its forks need not.
 """
 
 from __future__ import annotations
@@ -43,35 +42,35 @@ _libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_void_p] * 4]
 _libc.mount.argtypes = [*[ctypes.c_char_p] * 3, ctypes.c_ulong, ctypes.c_char_p]
 
 
-def apply(plan: Plan) -> None:
-    """Carries out a plan of the server's, for good, on this process.
+def apply_plan(plan: Plan) -> None:
+    """Applies all steps of a plan to this process; they cannot be undone.
 
-    OSError says which step failed; the process may then be behind half a fence,
-    and must end. It must have one thread: another would stay outside, and that is
-    a RuntimeError.
+    Raises OSError, with the step that failed: the process is then only partly
+    confined and must end. Raises RuntimeError if the process has more than one
+    thread, because the others would not be confined.
     """
     if len(os.listdir("/proc/self/task")) > 1:
-        raise RuntimeError("a process with threads cannot be fenced")
-    _separate(plan["namespaces"], plan["mounts"] or [])
+        raise RuntimeError("a process with several threads cannot be sandboxed")
+    _enter_namespaces(plan["namespaces"], plan["mounts"] or [])
     if plan["loopback"]:
-        _raise_loopback()
+        _bring_up_loopback()
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     if plan["landlock"]:
-        _restrict(plan["landlock"])
+        _apply_landlock(plan["landlock"])
     _drop_capabilities(plan["bounding"])
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     if plan["filter"]:
-        _install(a2b_base64(plan["filter"]))
+        _install_filter(a2b_base64(plan["filter"]))
     for limit in plan["limits"] or []:
-        _limit(limit["resource"], limit["value"])
+        _lower_limit(limit["resource"], limit["value"])
 
 
-def _separate(namespaces: int, mounts: list[dict[str, str]]) -> None:
-    users = namespaces & _CLONE_NEWUSER
+def _enter_namespaces(namespaces: int, mounts: list[dict[str, str]]) -> None:
+    has_user_namespace = namespaces & _CLONE_NEWUSER
     uid, gid = os.geteuid(), os.getegid()
     if namespaces:
         _check("make namespaces", _libc.unshare(namespaces))
-    if users:
+    if has_user_namespace:
         _write("/proc/self/setgroups", "deny")
         _write("/proc/self/uid_map", f"{uid} {uid} 1")
         _write("/proc/self/gid_map", f"{gid} {gid} 1")
@@ -81,12 +80,12 @@ def _separate(namespaces: int, mounts: list[dict[str, str]]) -> None:
         _mount(mount["type"], mount["target"], mount["type"], _MS_NOSUID, mount["data"])
 
 
-def _mount(source: str, target: str, kind: str, flags: int, data: str) -> None:
-    arguments = source.encode(), os.fsencode(target), kind.encode(), flags, data.encode()
+def _mount(source: str, target: str, file_system: str, flags: int, data: str) -> None:
+    arguments = source.encode(), os.fsencode(target), file_system.encode(), flags, data.encode()
     _check(f"mount {target}", _libc.mount(*arguments))
 
 
-def _raise_loopback() -> None:
+def _bring_up_loopback() -> None:
     sock = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
     try:
         fcntl.ioctl(sock, _SIOCSIFFLAGS, struct.pack("16sH22x", b"lo", _IFF_UP_RUNNING))
@@ -94,18 +93,18 @@ def _raise_loopback() -> None:
         sock.close()
 
 
-def _restrict(rules: Ruleset) -> None:
+def _apply_landlock(rules: Ruleset) -> None:
     attributes = struct.pack("QQQ", rules["files"], rules["ports"], rules["scoped"])
     ruleset = _syscall("make a landlock ruleset", _CREATE_RULESET, attributes, len(attributes), 0)
     try:
         for path in rules["paths"]:
-            _allow(ruleset, path["path"], path["access"])
+            _allow_path(ruleset, path["path"], path["access"])
         _syscall("restrict by landlock", _RESTRICT_SELF, ruleset, rules["flags"])
     finally:
         os.close(ruleset)
 
 
-def _allow(ruleset: int, path: str, access: int) -> None:
+def _allow_path(ruleset: int, path: str, access: int) -> None:
     try:
         beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except (FileNotFoundError, PermissionError):
@@ -124,17 +123,18 @@ def _drop_capabilities(bounding: int) -> None:
     _check("drop capabilities", _libc.capset(header, bytes(24)))
 
 
-def _install(program: bytes) -> None:
+def _install_filter(program: bytes) -> None:
     code = ctypes.create_string_buffer(program, len(program))
-    described = struct.pack("HP", len(program) // 8, ctypes.addressof(code))
-    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, described)
+    filter_program = struct.pack("HP", len(program) // 8, ctypes.addressof(code))
+    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, filter_program)
 
 
-def _limit(which: int, value: int) -> None:
-    _, most = resource.getrlimit(which)
-    if most == resource.RLIM_INFINITY or value < most:
-        most = value
-    resource.setrlimit(which, (most, most))
+def _lower_limit(which: int, value: int) -> None:
+    """Sets a resource limit to value, unless it is lower already."""
+    _, maximum = resource.getrlimit(which)
+    if maximum == resource.RLIM_INFINITY or value < maximum:
+        maximum = value
+    resource.setrlimit(which, (maximum, maximum))
 
 
 def _prctl(option: int, *arguments: int | bytes) -> None:

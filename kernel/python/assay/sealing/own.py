@@ -1,8 +1,8 @@
-"""Builtins of the kernel's own.
+"""Private copies of builtins and of library modules, for the kernel's own code.
 
-The user's code may replace what is in the module builtins; that is not to reach
-the kernel. So its modules, and those of the library that it cannot do without,
-are loaded with a copy.
+The user's code may replace what is in the module builtins. That must not affect
+the kernel, so its modules, and those of the library that it depends on most, are
+loaded with a copy of the builtins.
 """
 
 from __future__ import annotations
@@ -18,32 +18,33 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-_PACKAGES = frozenset(("assay", "linecache", "traceback"))
+_PACKAGES_WITH_PRIVATE_BUILTINS = frozenset(("assay", "linecache", "traceback"))
 
 
 def install() -> None:
-    """Loads the modules that are imported from now on with the builtins as they are now."""
-    sys.meta_path.insert(0, _Finder(dict(builtins.__dict__)))
+    """Makes the modules of these packages, imported from now on, use a copy of the present builtins."""
+    sys.meta_path.insert(0, _PrivateBuiltinsFinder(dict(builtins.__dict__)))
 
 
 def private(package: str) -> ModuleType:
-    """Imports a package of the library, with those builtins, as a copy that nobody else finds."""
-    shared = _taken(package)
-    finder = _Finder(dict(builtins.__dict__), package)
+    """Imports a copy of a library package, with private builtins, that is not in sys.modules."""
+    shared = _remove_from_modules(package)
+    finder = _PrivateBuiltinsFinder(dict(builtins.__dict__), package)
     sys.meta_path.insert(0, finder)
     try:
         return __import__(package)
     finally:
         sys.meta_path.remove(finder)
-        _taken(package)
+        _remove_from_modules(package)
         sys.modules.update(shared)
 
 
 def hidden(name: str) -> dict[str, Any]:
-    """Loads a module of the kernel's that no name leads to, and returns its names.
+    """Runs a module of the kernel without putting it into sys.modules, and returns its names.
 
-    It has builtins of its own. Whoever calls keeps what it takes of them in the frame of a function that
-    runs. The module may make no class: object.__subclasses__() would lead to it.
+    It has its own builtins. The caller must keep what it takes of the names only in
+    the frame of a running function. The module must not define a class, because
+    object.__subclasses__() would lead to it.
     """
     package = sys.modules[name.rpartition(".")[0]]
     spec: Any = PathFinder.find_spec(name, package.__path__)
@@ -52,18 +53,18 @@ def hidden(name: str) -> dict[str, Any]:
     return names
 
 
-def _taken(package: str) -> dict[str, ModuleType]:
-    """Takes a package and what is in it out of sys.modules, and returns it."""
+def _remove_from_modules(package: str) -> dict[str, ModuleType]:
+    """Removes a package and its modules from sys.modules, and returns them by name."""
     names = [name for name in sys.modules if name.partition(".")[0] == package]
     return {name: sys.modules.pop(name) for name in names}
 
 
-class _Finder:
+class _PrivateBuiltinsFinder:
     """A meta path finder. It uses no builtin itself."""
 
-    def __init__(self, own: dict[str, Any], *packages: str) -> None:
-        self._own = own
-        self._packages = frozenset(packages) or _PACKAGES
+    def __init__(self, private_builtins: dict[str, Any], *packages: str) -> None:
+        self._private_builtins = private_builtins
+        self._packages = frozenset(packages) or _PACKAGES_WITH_PRIVATE_BUILTINS
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -73,15 +74,19 @@ class _Finder:
             return None
         spec: ModuleSpec | None = PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader.__class__ is SourceFileLoader:
-            spec.loader = _Loader(spec.loader.name, spec.loader.path)  # type: ignore[union-attr]
-            # From a module that the user's code uses, none of the kernel's are reached.
-            spec.loader.own = self._own if package == "assay" else {**self._own}
+            spec.loader = _PrivateBuiltinsLoader(spec.loader.name, spec.loader.path)  # type: ignore[union-attr]
+            # A library module that the user's code uses gets a further copy, so that
+            # it does not lead to the builtins of the kernel's modules.
+            is_kernel = package == "assay"
+            spec.loader.private_builtins = (
+                self._private_builtins if is_kernel else {**self._private_builtins}
+            )
         return spec
 
 
-class _Loader(SourceFileLoader):  # type: ignore[misc]
-    own: dict[str, Any]
+class _PrivateBuiltinsLoader(SourceFileLoader):  # type: ignore[misc]
+    private_builtins: dict[str, Any]
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__dict__["__builtins__"] = self.own
+        module.__dict__["__builtins__"] = self.private_builtins
         SourceFileLoader.exec_module(self, module)

@@ -1,4 +1,4 @@
-"""What was there before any of the user's code ran: kept here until it is taken away, at the start."""
+"""Keeps what restores the state from before the user's code, until the dispatcher takes it at the start."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
     from typing import Any
 
     Names = dict[str, Any]
-    Renew = Callable[[], Callable[[Names], Names]]
+    Renew = Callable[[], Callable[[Names], Names]]  # see assay.sealing.renewal.keep
 
 
 class Pristine:
-    """The builtins, the modules that were loaded and the kernel's code."""
+    """The original builtins, loaded modules and code of the kernel."""
 
     def seal(self, kernel: object) -> None:
-        """Keeps them, and what the kernel's objects are to each other."""
+        """Records them, and which of the kernel's objects refer to which."""
         self._renew: Renew = hidden("assay.sealing.renewal")["keep"](kernel)
 
     def take(self) -> Renew:
-        """Returns what puts them back, see assay.sealing.renewal. It is here no longer then.
+        """Returns the function that restores them, and forgets it. Call it before the first request.
 
-        Whoever takes it keeps it in the frame of a function, where no name of the
-        user's leads. Safe before the first request only.
+        The caller must keep it in the frame of a function, where no name of the
+        user's leads.
         """
         renew = self._renew
         del self._renew

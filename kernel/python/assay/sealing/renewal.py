@@ -1,4 +1,4 @@
-"""What was there before any of the user's code ran, for code that must not be misled by it.
+"""Restores what was there before the user's code ran, for a grader's code that must not be misled by it.
 
 The module is loaded hidden, see assay.sealing.own.
 """
@@ -21,73 +21,74 @@ if TYPE_CHECKING:
 
 _seal = hidden("assay.sealing.seal")
 
-# The user's code may put others in their place.
+# Kept here because the user's code may replace them in the module sys.
 _settrace, _setprofile = sys.settrace, sys.setprofile
-_ENDS = ("_settraceallthreads", "_setprofileallthreads")  # from 3.12
-_ends = [getattr(sys, name, None) for name in _ENDS]
+_ALL_THREADS_SETTERS = ("_settraceallthreads", "_setprofileallthreads")  # from Python 3.12
+_all_threads_setters = [getattr(sys, name, None) for name in _ALL_THREADS_SETTERS]
 _monitoring: Any = getattr(sys, "monitoring", None)
-_events = [
+_monitoring_events = [
     event
     for event in (vars(_monitoring.events).values() if _monitoring is not None else ())
     if isinstance(event, int) and event.bit_count() == 1
 ]
-_callbacks = gc.callbacks
-_TOOLS = 6  # that can watch the interpreter by sys.monitoring
+_gc_callbacks = gc.callbacks
+_MAX_MONITORING_TOOLS = 6  # of sys.monitoring
 
 
 def keep(kernel: Any) -> Callable[[], Callable[[Names], Names]]:
-    """Keeps builtins, the modules that are loaded and the kernel's code as they are.
+    """Records the builtins, the loaded modules and the kernel's code.
 
-    Returns a function that puts back what the user's code has replaced, and ends
-    what that has called beside the code that runs. It is safe on any thread, and
-    returns one that makes globals, see _scope.
+    Returns a function that restores what the user's code has replaced, and ends
+    tracing, profiling and the like. That function is safe on any thread, and
+    returns one that makes globals for code, see _make_globals.
     """
-    true, modules = dict(vars(builtins)), sys.modules
+    true_builtins, modules = dict(vars(builtins)), sys.modules
     loaded, restore = dict(modules), _seal["seal"](kernel, *vars(kernel).values())
 
     def renew() -> Callable[[Names], Names]:
-        _unwatch()
+        _end_watching()
         restore()
         sys.modules = modules
-        for space, kept in ((modules, loaded), (vars(builtins), true)):
+        for space, kept in ((modules, loaded), (vars(builtins), true_builtins)):
             _seal["purge"](space)
             _seal["put"](space, kept)
-        return lambda names: _scope(true, names)
+        return lambda names: _make_globals(true_builtins, names)
 
     return renew
 
 
-def _unwatch() -> None:
+def _end_watching() -> None:
+    """Ends tracing, profiling, the callbacks of the garbage collector, and monitoring."""
     _settrace(None)
     _setprofile(None)
-    for end in _ends:
-        if end is not None:
-            end(None)
-    _callbacks.clear()
-    for tool in range(_TOOLS) if _monitoring is not None else ():
+    for set_all_threads in _all_threads_setters:
+        if set_all_threads is not None:
+            set_all_threads(None)
+    _gc_callbacks.clear()
+    for tool in range(_MAX_MONITORING_TOOLS) if _monitoring is not None else ():
         if _monitoring.get_tool(tool) is not None:
             _monitoring.set_events(tool, 0)
-            for event in _events:  # those of single functions
+            for event in _monitoring_events:  # those set for single functions
                 _monitoring.register_callback(tool, event, None)
 
 
-def _scope(true: Names, names: Names) -> Names:
-    """Returns globals for code that reads names, and writes none.
+def _make_globals(true_builtins: Names, names: Names) -> Names:
+    """Returns globals for code that can read the user's names and writes none of them.
 
-    A builtin is the builtin, as true has it, whatever names say; globals(), vars()
-    and dir() tell of names. Python looks at nothing behind builtins, so that is
-    where the names are found.
+    A builtin is the true one even if names has another of that name; globals(),
+    vars() and dir() show names. Python looks up nothing after builtins, so the
+    user's names are found by __missing__ of the builtins.
     """
 
-    class Layers(dict[str, "Any"]):  # anew each time: object.__subclasses__() leads to the last
+    class Layers(dict[str, "Any"]):  # a new class each time: object.__subclasses__() leads to the last
         def __missing__(self, name: str) -> Any:
             return names[name]
 
     module = ModuleType("builtins")
-    vars(module).update(true)
-    layers = Layers(true)
+    vars(module).update(true_builtins)
+    layers = Layers(true_builtins)
     layers.update(
-        __import__=_import_with(true["__import__"], module),
+        __import__=_import_with(true_builtins["__import__"], module),
         globals=lambda: names,
         vars=lambda *of: vars(*of) if of else names,
         dir=lambda *of: dir(*of) if of else sorted(names),
@@ -96,8 +97,10 @@ def _scope(true: Names, names: Names) -> Names:
     return {"__name__": "__main__", "__builtins__": layers}
 
 
-def _import_with(true_import: Any, module: ModuleType) -> Any:
+def _import_with(true_import: Any, builtins_module: ModuleType) -> Any:
+    """Returns an __import__ that returns builtins_module for "builtins"."""
+
     def __import__(name: str, *more: Any, **named: Any) -> Any:
-        return module if name == "builtins" else true_import(name, *more, **named)
+        return builtins_module if name == "builtins" else true_import(name, *more, **named)
 
     return __import__

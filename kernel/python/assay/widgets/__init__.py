@@ -1,19 +1,20 @@
-"""The widgets that a cell can make.
+"""The widgets that a cell can make: w_select, w_slider and so on.
 
-label is shown beside them. key names one within its cell; without it they are
-counted, "select_1". value is what it has at first, else default. readonly ones
-cannot be set from outside. appearance goes to whoever shows it, as it is.
+Common arguments: label is shown beside the widget. key names it within its cell;
+without a key it is counted: "select_1". value is its first value, else default.
+A readonly widget cannot be set from outside. appearance is passed to the console
+as it is.
 
 `.value` reads the value and subscribes the running cell, `.sample()` only reads
-it. A value set from outside stays when the cell that made the widget runs
-again, as long as the widget can have it.
+it. A value set from outside stays when the cell that made the widget runs again,
+if it is still valid.
 """
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# What `from assay.widgets import *` brings. Names are looked up when they are asked for.
+# What `from assay.widgets import *` imports. Names are looked up when they are used.
 __all__ = [
     "submit_widget_state",
     "w_button",

@@ -1,8 +1,9 @@
-"""The widgets by the names that the user's code has for them; see assay.widgets."""
+"""All widgets under the names that the user's code imports; see assay.widgets."""
 
 from __future__ import annotations
 
-from assay.reactive.signals import home as signals
+from assay.reactive import signals
+from assay.widgets import widget_registry
 from assay.widgets.choices import MultiSelect as w_multi_select
 from assay.widgets.choices import Radio as w_radio
 from assay.widgets.choices import Select as w_select
@@ -17,11 +18,10 @@ from assay.widgets.outputs import Table as w_table
 from assay.widgets.outputs import TextOutput as w_text_output
 from assay.widgets.sliders import RangeSlider as w_range_slider
 from assay.widgets.sliders import Slider as w_slider
-from assay.widgets.widget_registry import home as widgets
 
 
 def submit_widget_state() -> None:
     """Shows the widgets that the running cell has made so far, before it ends."""
-    cell = signals.reactions.running_cell()
+    cell = signals.tracker.running_cell()
     if cell is not None:
-        widgets.board.send((), cell)
+        widget_registry.registry.publish((), cell)

@@ -1,9 +1,9 @@
-"""The widgets of which one chooses among options."""
+"""The widgets for choosing among options."""
 
 from __future__ import annotations
 
 from assay.reactive.external_writes import InvalidValue
-from assay.widgets.widget import Widget, form, short
+from assay.widgets.widget import Widget, short_repr, to_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Select(Widget):
-    """One of its options, or None."""
+    """A list to choose from. Its value is one of the options, or None unless it is required."""
 
-    kind = "select"
+    widget_type = "select"
 
     def __init__(
         self,
@@ -24,32 +24,33 @@ class Select(Widget):
         options: Iterable[Any] = (),
         *,
         required: bool = False,
-        more: State | None = None,
+        extra_state: State | None = None,
         **common: Any,
     ) -> None:
         self._options = list(options)
-        self._forms = [form(option) for option in self._options]
+        self._json_options = [to_json(option) for option in self._options]
         self._required = bool(required)
-        told = {"options": self._forms, "required": self._required, **(more or {})}
-        super().__init__(label, told, **common)
+        own_state = {"options": self._json_options, "required": self._required}
+        super().__init__(label, {**own_state, **(extra_state or {})}, **common)
 
     def parse(self, value: Any) -> Any:
         if value is None and not self._required:
             return None
-        return self.option(value)
+        return self._find_option(value)
 
-    def option(self, value: Any) -> Any:
-        """Returns the option that value, of JSON, stands for. Raises InvalidValue."""
-        for option, known in zip(self._options, self._forms):
-            if known == value and isinstance(known, bool) == isinstance(value, bool):
+    def _find_option(self, value: Any) -> Any:
+        """Returns the option whose JSON is value. Raises InvalidValue."""
+        for option, json_option in zip(self._options, self._json_options):
+            if json_option == value and isinstance(json_option, bool) == isinstance(value, bool):
                 return option
-        raise InvalidValue(f"{short(value)} is not an option; they are {short(self._forms)}")
+        options = short_repr(self._json_options)
+        raise InvalidValue(f"{short_repr(value)} is not an option; they are {options}")
 
 
 class Radio(Select):
-    """The same, shown as buttons, in a direction ("horizontal", "vertical")."""
+    """A Select shown as radio buttons, in a direction: "horizontal" or "vertical"."""
 
-    kind = "radio"
+    widget_type = "radio"
 
     def __init__(
         self,
@@ -59,13 +60,13 @@ class Radio(Select):
         direction: str = "horizontal",
         **common: Any,
     ) -> None:
-        super().__init__(label, options, more={"direction": form(direction)}, **common)
+        super().__init__(label, options, extra_state={"direction": to_json(direction)}, **common)
 
 
 class MultiSelect(Select):
-    """A list of some of its options."""
+    """A list to choose several options from. Its value is a list of them."""
 
-    kind = "multi_select"
+    widget_type = "multi_select"
 
     def __init__(
         self,
@@ -78,12 +79,12 @@ class MultiSelect(Select):
         default = None if default is None else list(default)
         super().__init__(label, options, default=default, **common)
 
-    def natural(self) -> Any:
+    def empty_value(self) -> Any:
         return []
 
     def parse(self, value: Any) -> Any:
         if not isinstance(value, list):
-            raise InvalidValue(f"{short(value)} is not a list of options")
+            raise InvalidValue(f"{short_repr(value)} is not a list of options")
         if self._required and not value:
             raise InvalidValue("at least one option is required")
-        return [self.option(item) for item in value]
+        return [self._find_option(item) for item in value]

@@ -1,68 +1,68 @@
-"""The widgets for a text, for yes or no, and to press."""
+"""The widgets for text, for yes or no, and the button."""
 
 from __future__ import annotations
 
+from assay.reactive import signals
 from assay.reactive.external_writes import InvalidValue
 from assay.reactive.graph import Node
-from assay.reactive.signals import home as signals
-from assay.widgets.widget import Widget, short
-from assay.widgets.widget_registry import home as widgets
+from assay.widgets import widget_registry
+from assay.widgets.widget import Widget, short_repr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-class Plain(Widget):
-    """A widget that needs no more than a label."""
+class _LabelledWidget(Widget):
+    """A widget that has no arguments beyond the common ones."""
 
     def __init__(self, label: str = "", **common: Any) -> None:
         super().__init__(label, {}, **common)
 
 
-class TextInput(Plain):
-    """A text."""
+class TextInput(_LabelledWidget):
+    """A text field. Its value is a str."""
 
-    kind = "text_input"
+    widget_type = "text_input"
 
-    def natural(self) -> Any:
+    def empty_value(self) -> Any:
         return ""
 
     def parse(self, value: Any) -> Any:
         if not isinstance(value, str):
-            raise InvalidValue(f"{short(value)} is not a string")
+            raise InvalidValue(f"{short_repr(value)} is not a string")
         return value
 
 
-class Checkbox(Plain):
-    """True or False."""
+class Checkbox(_LabelledWidget):
+    """A box to tick. Its value is True or False."""
 
-    kind = "checkbox"
+    widget_type = "checkbox"
 
-    def natural(self) -> Any:
+    def empty_value(self) -> Any:
         return False
 
     def parse(self, value: Any) -> Any:
         if not isinstance(value, bool):
-            raise InvalidValue(f"{short(value)} is neither true nor false")
+            raise InvalidValue(f"{short_repr(value)} is neither true nor false")
         return value
 
 
-class Presses(Node):
-    """How often a button was pressed, and which cells are being run because of it."""
+class PressCount(Node):
+    """How often a button was pressed, and which cells are going to run because of a press."""
 
-    __slots__ = ("due",)
+    __slots__ = ("cells_to_run",)
 
-    def __init__(self, key: str) -> None:
-        super().__init__(0, key)
-        self.due: set[str] = set()
+    def __init__(self, widget_key: str) -> None:
+        super().__init__(0, widget_key)
+        self.cells_to_run: set[str] = set()
 
 
-class Button(Plain):
-    """True in the runs that a press causes, False in all others."""
+class Button(_LabelledWidget):
+    """A button. Its value is True in the runs that a press causes, False in all others."""
 
-    kind = "button"
-    keeps = False
+    widget_type = "button"
+    keeps_value = False
 
     def __init__(
         self,
@@ -74,30 +74,31 @@ class Button(Plain):
     ) -> None:
         super().__init__(label, readonly=readonly, appearance=appearance, key=key)
 
-    def _node(self, first: Any) -> Node:
-        former = widgets.board.former(self.key)
-        return former.node if isinstance(former, Button) else Presses(self.key)
+    def _make_node(self, first: Any) -> Node:
+        previous = widget_registry.registry.previous_widget(self.key)
+        return previous.node if isinstance(previous, Button) else PressCount(self.key)
 
     @property
     def value(self) -> Any:
-        signals.reactions.read(self.node)
+        """Whether the cell runs because of a press. Reading it subscribes the running cell."""
+        signals.tracker.read(self.node)
         return self.sample()
 
     def sample(self) -> Any:
         node = self.node
-        return isinstance(node, Presses) and signals.reactions.running_cell() in node.due
+        return isinstance(node, PressCount) and signals.tracker.running_cell() in node.cells_to_run
 
     def parse(self, value: Any) -> Any:
         if value is not True:
-            raise InvalidValue(f"{short(value)} is not true, which presses the button")
+            raise InvalidValue(f"{short_repr(value)} is not true, which presses the button")
         return self.node.value + 1
 
-    def chose(self) -> None:
+    def on_value_set(self) -> None:
         node = self.node
-        if isinstance(node, Presses):
-            node.due |= node.readers
+        if isinstance(node, PressCount):
+            node.cells_to_run |= node.readers
 
-    def ran(self, cell: str) -> None:
+    def on_run_end(self, cell: str) -> None:
         node = self.node
-        if isinstance(node, Presses):
-            node.due.discard(cell)
+        if isinstance(node, PressCount):
+            node.cells_to_run.discard(cell)

@@ -1,8 +1,8 @@
 """The modules of lplots, for notebooks that were written for it.
 
-They hold what assay.signals and assay.widgets do, each module of widgets all of
-them. What only the product behind lplots can do is there by name, and says so
-when it is called.
+They hold the names of assay.reactive.signals and assay.widgets; each module of
+widgets has all widgets. What only the product behind lplots can do exists too, and
+raises NotImplementedError when it is called.
 """
 
 from __future__ import annotations
@@ -15,50 +15,51 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, NoReturn
 
-_CORE = frozenset((
+_WIDGET_MODULES = frozenset((
     "button", "checkbox", "column", "grid", "multi_select", "multiselect", "number_slider", "plot",
     "radio", "radio_group", "range_slider", "range_sliders", "row", "select", "slider", "table",
     "text", "text_input", "text_output",
 ))  # fmt: skip
-_PRODUCT = frozenset((
+_PRODUCT_MODULES = frozenset((
     "ann_data", "dataframe", "datasource", "h5", "igv", "ldata", "logs", "molstar", "registry",
     "workflow",
 ))  # fmt: skip
-_ALSO = {
+_OTHER_NAMES = {  # of lplots, for widgets here
     "w_number_slider_input": "w_slider",
     "w_radio_group": "w_radio",
     "w_range_slider_input": "w_range_slider",
 }
 
 
-def find(name: str) -> ModuleSpec | None:
-    """Returns the spec of a module of lplots by its whole name, None where there is none."""
-    fill = _fill_of(name)
+def find_module(name: str) -> ModuleSpec | None:
+    """Returns the spec of a module of lplots by its full name, None if lplots has no such module."""
+    fill = _find_fill_function(name)
     if fill is None:
         return None
     package = name in ("lplots", "lplots.widgets")
-    return ModuleSpec(name, _Loader(fill), is_package=package)  # type: ignore[arg-type]
+    return ModuleSpec(name, _FillLoader(fill), is_package=package)  # type: ignore[arg-type]
 
 
-def _fill_of(name: str) -> Callable[[ModuleType], None] | None:
+def _find_fill_function(name: str) -> Callable[[ModuleType], None] | None:
+    """Returns the function that fills a module of lplots, by its full name; None if there is no such module."""
     parent, _, last = name.rpartition(".")
     if name == "lplots":
         return _fill_package
     if name == "lplots.reactive":
         return _fill_reactive
-    if name == "lplots.widgets" or (parent == "lplots.widgets" and last in _CORE):
+    if name == "lplots.widgets" or (parent == "lplots.widgets" and last in _WIDGET_MODULES):
         return _fill_widgets
-    return _fill_product if parent == "lplots.widgets" and last in _PRODUCT else None
+    return _fill_with_refusals if parent == "lplots.widgets" and last in _PRODUCT_MODULES else None
 
 
-class _Loader:
-    """Makes a module by filling an empty one."""
+class _FillLoader:
+    """Loads a module by filling an empty one."""
 
     def __init__(self, fill: Callable[[ModuleType], None]) -> None:
         self._fill = fill
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Leaves it to Python."""
+        """Returns None: Python makes the empty module."""
 
     def exec_module(self, module: ModuleType) -> None:
         self._fill(module)
@@ -72,7 +73,7 @@ def _fill_package(module: ModuleType) -> None:
         submit()
 
     vars(module).update(submit_widget_state=submit_widget_state)
-    _fill_product(module)
+    _fill_with_refusals(module)
 
 
 def _fill_reactive(module: ModuleType) -> None:
@@ -86,10 +87,12 @@ def _fill_widgets(module: ModuleType) -> None:
 
     names = vars(module)
     names.update((name, getattr(widgets, name)) for name in widgets.__all__)
-    names.update((name, names[same]) for name, same in _ALSO.items())
+    names.update((name, names[widget]) for name, widget in _OTHER_NAMES.items())
 
 
-def _fill_product(module: ModuleType) -> None:
+def _fill_with_refusals(module: ModuleType) -> None:
+    """Gives the module any name that is asked of it: a function that raises NotImplementedError."""
+
     def missing(name: str) -> Callable[..., NoReturn]:
         if name.startswith("__"):
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")

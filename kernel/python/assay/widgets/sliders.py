@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.reactive.external_writes import InvalidValue
-from assay.widgets.widget import Widget, form, short
+from assay.widgets.widget import Widget, short_repr, to_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class Slider(Widget):
-    """A number between two others, of which each may be missing."""
+    """A number between min and max, either of which may be missing."""
 
-    kind = "slider"
+    widget_type = "slider"
 
     def __init__(
         self,
@@ -31,23 +31,25 @@ class Slider(Widget):
         marks: dict[Number, str] | None = None,
         **common: Any,
     ) -> None:
-        """step and what follows it are for whoever shows it, and bind no value."""
-        self._min, self._max = _number("min", min), _number("max", max)
+        """step, scale_type, tooltip_formatter and marks only affect how it is drawn; values are not checked against them."""
+        self._min, self._max = _parse_bound("min", min), _parse_bound("max", max)
         if self._min is not None and self._max is not None and self._min > self._max:
             raise ValueError(f"min {self._min} is above max {self._max}")
-        told: State = {"min": self._min, "max": self._max, "step": form(step)}
-        told.update(scale_type=scale_type, tooltip_formatter=tooltip_formatter, marks=form(marks))
-        super().__init__(label, told, **common)
+        extra_state: State = {"min": self._min, "max": self._max, "step": to_json(step)}
+        extra_state.update(
+            scale_type=scale_type, tooltip_formatter=tooltip_formatter, marks=to_json(marks)
+        )
+        super().__init__(label, extra_state, **common)
 
-    def natural(self) -> Any:
-        """Returns min, or 0 as far as max allows it."""
+    def empty_value(self) -> Any:
+        """Returns min; without min, 0 or max if that is below 0."""
         if self._min is not None:
             return self._min
         return 0 if self._max is None else min(0, self._max)
 
     def parse(self, value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise InvalidValue(f"{short(value)} is not a number")
+            raise InvalidValue(f"{short_repr(value)} is not a number")
         if self._min is not None and value < self._min:
             raise InvalidValue(f"{value} is below min, {self._min}")
         if self._max is not None and value > self._max:
@@ -56,25 +58,27 @@ class Slider(Widget):
 
 
 class RangeSlider(Slider):
-    """Two such numbers, as a tuple, the smaller one first."""
+    """A range of numbers. Its value is a tuple of two, the smaller one first."""
 
-    kind = "range_slider"
+    widget_type = "range_slider"
 
-    def natural(self) -> Any:
-        low = super().natural()
+    def empty_value(self) -> Any:
+        """Returns the range from the slider's empty value to max; without max, to 0 or that value."""
+        low = super().empty_value()
         return (low, max(low, 0) if self._max is None else self._max)
 
     def parse(self, value: Any) -> Any:
         if not isinstance(value, list) or len(value) != 2:
-            raise InvalidValue(f"{short(value)} is not a list of two numbers")
+            raise InvalidValue(f"{short_repr(value)} is not a list of two numbers")
         low, high = (super(RangeSlider, self).parse(item) for item in value)
         if low > high:
             raise InvalidValue(f"{low} is above {high}")
         return (low, high)
 
 
-def _number(name: str, value: Any) -> Any:
-    number = form(value)
+def _parse_bound(name: str, value: Any) -> Any:
+    """Returns the number for min or max, None if it is missing. Raises TypeError."""
+    number = to_json(value)
     if number is not None and (isinstance(number, bool) or not isinstance(number, (int, float))):
-        raise TypeError(f"{name}: expected a number, found {short(value)}")
+        raise TypeError(f"{name}: expected a number, found {short_repr(value)}")
     return number

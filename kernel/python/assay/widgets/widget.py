@@ -1,15 +1,14 @@
-"""What all widgets have in common."""
+"""The base class of all widgets."""
 
 from __future__ import annotations
 
-from assay.display.mime_bundle import plain
+from assay.display.mime_bundle import json_safe
 from assay.introspect.bounded_repr import bounded_repr
+from assay.reactive import signals
 from assay.reactive.external_writes import InvalidValue
 from assay.reactive.graph import Node
-from assay.reactive.signals import home as signals
-from assay.reactive.signals import Signal
-from assay.run.type_checks import is_a
-from assay.widgets.widget_registry import home as widgets
+from assay.run.type_checks import is_instance_by_name
+from assay.widgets import widget_registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,17 +20,17 @@ if TYPE_CHECKING:
 class Widget:
     """Something in a cell's output whose value can be set from outside.
 
-    It is part of the cell that made it, until that runs again. A value that was
-    chosen for its key in an earlier run stays, where the widget can have it.
+    It belongs to the cell that made it until that cell runs again. A value that was
+    set for its key in an earlier run stays if it is still valid.
     """
 
-    kind = ""  # the type in its state
-    keeps = True  # what was chosen, for the widget that takes its place
+    widget_type = ""  # "type" in its state
+    keeps_value = True  # a value set from outside is kept for the widget that replaces this one
 
     def __init__(
         self,
         label: str,
-        more: State,
+        extra_state: State,
         *,
         default: Any = None,
         value: Any = None,
@@ -39,51 +38,55 @@ class Widget:
         appearance: dict[str, Any] | None = None,
         key: str | None = None,
     ) -> None:
-        """Makes it part of the running cell. more is what its state has beside the rest.
+        """Adds the widget to the running cell. extra_state are the fields that only this type has.
 
-        Raises ValueError and TypeError for what cannot be, and RuntimeError
-        where no cell runs.
+        Raises ValueError and TypeError for wrong arguments, and RuntimeError if no
+        cell is running.
         """
         if not isinstance(label, str):
             raise TypeError(f"label: expected a string, found {type(label).__name__}")
         if key is not None and (not isinstance(key, str) or not key):
             raise TypeError(f"key: expected a string with text in it, found {key!r}")
-        reactions = signals.reactions
-        cell = reactions.running_cell()
+        cell = signals.tracker.running_cell()
         if cell is None:
-            raise RuntimeError(f"w_{self.kind}: only the code of a running cell can make a widget")
+            raise RuntimeError(
+                f"w_{self.widget_type}: only the code of a running cell can make a widget"
+            )
         self.readonly = bool(readonly)
-        self.default = self._given("default", default)
-        self._fixed = {
-            "type": self.kind,
+        self.default = self._parse_argument("default", default)
+        self._constant_state = {
+            "type": self.widget_type,
             "label": label,
-            "appearance": form(appearance),
+            "appearance": to_json(appearance),
             "readonly": self.readonly,
-            "default": form(self.default),
-            **more,
+            "default": to_json(self.default),
+            **extra_state,
         }
-        first = self._given("value", value)
-        self.key = widgets.board.key(cell, self.kind, key)
-        self._signal = Signal.of(self._node(self.default if first is None else first))
-        widgets.board.add(cell, self)
-        reactions.define(self.node)
+        first = self._parse_argument("value", value)
+        registry = widget_registry.registry
+        self.key = registry.make_key(cell, self.widget_type, key)
+        self._signal = signals.Signal.for_node(
+            self._make_node(self.default if first is None else first)
+        )
+        registry.add(cell, self)
+        signals.tracker.define(self.node)
 
-    def _given(self, name: str, value: Any) -> Any:
+    def _parse_argument(self, name: str, value: Any) -> Any:
         if value is None:
             return None
         try:
-            return self.parse(form(value))
+            return self.parse(to_json(value))
         except InvalidValue as error:
             raise ValueError(f"{name}: {error}") from None
 
-    def _node(self, first: Any) -> Node:
-        """Returns the node for the value, which is first unless another was chosen."""
-        first = self.natural() if first is None else first
-        return Node(widgets.board.chosen(self, first), self.key)
+    def _make_node(self, first: Any) -> Node:
+        """Returns a node with the value that was set from outside, else first, else empty_value."""
+        first = self.empty_value() if first is None else first
+        return Node(widget_registry.registry.restored_value(self, first), self.key)
 
     @property
     def node(self) -> Node:
-        """The node of its value."""
+        """The node that holds its value."""
         return self._signal.node
 
     @property
@@ -92,62 +95,64 @@ class Widget:
         return self._signal()
 
     def sample(self) -> Any:
-        """Returns the value, and subscribes nothing."""
+        """Returns the value without subscribing the running cell."""
         return self._signal.sample()
 
-    def natural(self) -> Any:
-        """Returns the value where none is given."""
+    def empty_value(self) -> Any:
+        """Returns the value of a widget made without value and default."""
         return None
 
     def parse(self, value: Any) -> Any:
-        """Returns the value that value, of JSON, stands for. Raises InvalidValue; runs no user code."""
-        raise InvalidValue(f"a {self.kind} takes no value")
+        """Returns the widget's value for a JSON value. Raises InvalidValue. Runs none of the user's code."""
+        raise InvalidValue(f"a {self.widget_type} takes no value")
 
-    def accept(self, value: Any) -> Any:
-        """Returns what parse does; raises InvalidValue too where nothing may be set from outside."""
+    def parse_from_outside(self, value: Any) -> Any:
+        """Does what parse does. Raises InvalidValue too if the widget is read-only."""
         if self.readonly:
             raise InvalidValue("the widget is read-only")
         return self.parse(value)
 
-    def chose(self) -> None:
-        """Notes that a value was chosen, which the readers are about to be told of."""
+    def on_value_set(self) -> None:
+        """Called when a value was set from outside, before the cells that read it run again."""
 
-    def ran(self, cell: str) -> None:
-        """Notes that a run of a cell has ended."""
+    def on_run_end(self, cell: str) -> None:
+        """Called when a run of any cell has ended."""
 
     def state(self) -> State:
-        """Returns what is told of it, as JSON. It may run the user's code, and never raises."""
+        """Returns the state that is sent to the server, as JSON. May run the user's code; never raises."""
         try:
-            value = form(self.node.value)
-        except BaseException as error:  # of an option that became the value
+            value = to_json(self.node.value)
+        except BaseException as error:  # raised by an object that is an option and became the value
             value = f"<{type(self.node.value).__name__}: {type(error).__name__}>"
-        return {**self._fixed, "value": value}
+        return {**self._constant_state, "value": value}
 
     def __repr__(self) -> str:
-        return f"<w_{self.kind} {self.key}>"
+        return f"<w_{self.widget_type} {self.key}>"
 
 
-def short(value: Any) -> str:
-    """Returns the repr of value in at most 200 characters, for the text of an error."""
+def short_repr(value: Any) -> str:
+    """Returns the repr of value in at most 200 characters, for error messages."""
     text = bounded_repr(value)
     return text if len(text) <= 200 else text[:197] + "..."
 
 
-def form(value: Any) -> Any:
-    """Returns the JSON that stands for value; text where there is none."""
+def to_json(value: Any) -> Any:
+    """Returns the JSON for value: numpy's numbers as numbers, dates in ISO form, a repr for unknown objects."""
     if isinstance(value, dict):
-        return {str(key): form(item) for key, item in value.items()}
+        return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [form(item) for item in value]
-    if is_a(value, "numpy", "generic"):
+        return [to_json(item) for item in value]
+    if is_instance_by_name(value, "numpy", "generic"):
         value = value.item()
-    if is_a(value, "datetime", "date") or is_a(value, "datetime", "time"):
+    if is_instance_by_name(value, "datetime", "date") or is_instance_by_name(
+        value, "datetime", "time"
+    ):
         return value.isoformat()
-    return plain(value)
+    return json_safe(value)
 
 
 def is_drawn_by(cell: str, value: object) -> bool:
-    """Returns whether value is a widget that the cell has made, which its output shows."""
+    """Returns whether value is a widget that the cell has made, which its output shows anyway."""
     if not issubclass(type(value), Widget):
         return False
     key = vars(value).get("key")

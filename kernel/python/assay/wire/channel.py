@@ -1,7 +1,7 @@
-"""The socket to the server: frames in, frames out.
+"""The socket to the server: reads and writes frames.
 
 A frame is the length of its body, eight bytes little-endian, and the body: one
-JSON object, or raw text of a stream (see raw_frame).
+JSON object, or raw text of a stream (see stream_frame).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from _thread import get_ident
 from collections import deque
 
 from assay.sealing.own import hidden
-from assay.wire.memory_reserve import reserve
+from assay.wire.memory_reserve import memory_reserve
 from assay.wire.messages import Encoder
 
 TYPE_CHECKING = False
@@ -20,16 +20,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Protocol
 
-    class Source(Protocol):
-        """What is asked for its frames when its turn to be written comes."""
+    class FrameSource(Protocol):
+        """Makes its frames at the moment when they are written."""
 
-        def frames(self) -> Iterator[bytes]: ...
+        def frames(self) -> Iterator[bytes]:
+            """Yields whole frames: header and body."""
+            ...
 
 
-LIMIT = 64 << 20  # bytes of a body
-_HEADER = 8
+MAX_BODY_SIZE = 64 << 20  # bytes
+_HEADER_SIZE = 8  # bytes
 
-# The user's code may put others in their place.
+# Kept here because the user's code may replace them in the module os.
 _write, _exit = os.write, os._exit
 
 _ENCODER = Encoder(
@@ -40,80 +42,84 @@ _ENCODER = Encoder(
 )
 
 
-class BrokenChannel(Exception):
-    """The server did not keep to the framing; nothing more can be read."""
+class FramingError(Exception):
+    """The server sent a frame of an impossible length; nothing more can be read."""
 
 
 class FrameTooLarge(ValueError):
-    """A body over LIMIT. It was not sent, and the channel stays good."""
+    """A body over MAX_BODY_SIZE. It was not sent, and the channel can still be used."""
 
     def __init__(self, size: int) -> None:
-        super().__init__(f"{size:,} bytes, over the limit of {LIMIT:,} bytes of a message")
+        super().__init__(f"{size:,} bytes, over the limit of {MAX_BODY_SIZE:,} bytes of a message")
 
 
-def raw_frame(stream: int, cell_id: bytes, text: str) -> bytes:
-    """Returns a whole frame with text of a stream (1 stdout, 2 stderr)."""
-    data = text.encode("utf-8", "backslashreplace")  # lone surrogates
+def stream_frame(stream: int, cell_id: bytes, text: str) -> bytes:
+    """Returns a frame, header included, with text that a cell printed to a stream (1 stdout, 2 stderr).
+
+    An empty cell_id means that the text belongs to no cell. Lone surrogates are
+    written as backslash escapes.
+    """
+    data = text.encode("utf-8", "backslashreplace")
     size = 4 + len(cell_id) + len(data)
-    mark = b"\0" + bytes((stream,)) + len(cell_id).to_bytes(2, "little")
-    return size.to_bytes(_HEADER, "little") + mark + cell_id + data
+    prefix = b"\0" + bytes((stream,)) + len(cell_id).to_bytes(2, "little")
+    return size.to_bytes(_HEADER_SIZE, "little") + prefix + cell_id + data
 
 
 class Channel:
-    """Reads and writes frames. One thread reads; any number may write."""
+    """Reads and writes frames. One thread reads; any number of threads may write."""
 
     def __init__(self, descriptor: int) -> None:
-        """Takes over the descriptor, which children of this process do not inherit."""
+        """Takes over the descriptor, and keeps children of this process from inheriting it."""
         os.set_inheritable(descriptor, False)
         os.set_blocking(descriptor, True)
         self._descriptor = descriptor
-        self._outbox: deque[bytes | Source] = deque()
-        self._writer = 0  # the thread that is writing
-        self._lock = threading.Lock()  # held to write
+        self._outbox: deque[bytes | FrameSource] = deque()
+        self._writing_thread = 0  # the thread that holds _write_lock, by its ident
+        self._write_lock = threading.Lock()
 
-    def bodies(self) -> Iterator[bytes]:
-        """Returns what yields the bodies of frames until the socket closes. It raises BrokenChannel."""
+    def receive_bodies(self) -> Iterator[bytes]:
+        """Yields the bodies of frames until the socket closes. Raises FramingError."""
 
-        def save(short: bool) -> None:
-            reserve.release() if short else reserve.ensure()
+        def on_memory(ran_out: bool) -> None:
+            memory_reserve.release() if ran_out else memory_reserve.release_if_low()
 
-        received = hidden("assay.wire.receiver")["bodies"]
-        bodies: Iterator[bytes] = received(self._descriptor, LIMIT, save, BrokenChannel)
+        receive = hidden("assay.wire.receiver")["receive_bodies"]
+        bodies: Iterator[bytes] = receive(self._descriptor, MAX_BODY_SIZE, on_memory, FramingError)
         return bodies
 
     def send(self, message: dict[str, Any]) -> None:
         """Sends one JSON object. Raises FrameTooLarge."""
         body = _ENCODER.encode(message).encode("utf-8", "replace")
-        if len(body) > LIMIT:
+        if len(body) > MAX_BODY_SIZE:
             raise FrameTooLarge(len(body))
-        self._outbox.append(len(body).to_bytes(_HEADER, "little") + body)
-        self._drain()
+        self._outbox.append(len(body).to_bytes(_HEADER_SIZE, "little") + body)
+        self._drain_outbox()
 
-    def send_from(self, source: Source) -> None:
-        """Sends the frames that source has when everything before them is written."""
+    def send_frames_of(self, source: FrameSource) -> None:
+        """Sends the frames that source yields once everything sent before is written."""
         self._outbox.append(source)
-        self._drain()
+        self._drain_outbox()
 
-    def _drain(self) -> None:
-        me = get_ident()
-        if self._writer == me:
-            return  # a finalizer ran while this thread wrote, which goes on to its frame
+    def _drain_outbox(self) -> None:
+        this_thread = get_ident()
+        if self._writing_thread == this_thread:
+            return  # a finalizer ran inside _write_outbox, which goes on to this frame
         while self._outbox:
-            with self._lock:
-                self._writer = me
+            with self._write_lock:
+                self._writing_thread = this_thread
                 try:
-                    self._write_all()
+                    self._write_outbox()
                 finally:
-                    self._writer = 0
+                    self._writing_thread = 0
 
-    def _write_all(self) -> None:
+    def _write_outbox(self) -> None:
         while self._outbox:
             item = self._outbox.popleft()
             for frame in (item,) if isinstance(item, bytes) else item.frames():
-                self._write(frame)
+                self._write_frame(frame)
 
-    def _write(self, frame: bytes) -> None:
-        if self.forked:
+    def _write_frame(self, frame: bytes) -> None:
+        if self.is_user_fork:
             return
         rest = memoryview(frame)
         while rest:
@@ -121,19 +127,19 @@ class Channel:
                 rest = rest[_write(self._descriptor, rest) :]
             except OSError as error:
                 if error.errno is None:
-                    raise  # not the system's: TimeoutError of a signal handler, for example
+                    raise  # a signal handler raised it, for example TimeoutError
                 _exit(1)  # the server is gone, or the user's code closed the socket
 
     @property
-    def forked(self) -> bool:
-        """Whether this process is a fork of the kernel's, made by the user's code."""
+    def is_user_fork(self) -> bool:
+        """Whether this process is a copy of the kernel that the user's code has forked."""
         return self._descriptor < 0
 
-    def leave(self) -> None:
-        """Leaves the socket to the parent: in a fork, and in its forks, nothing more is sent."""
-        if not self.forked:
+    def detach_fork(self) -> None:
+        """Leaves the socket to the parent: this process, a fork of the kernel, and its forks send nothing."""
+        if not self.is_user_fork:
             os.close(self._descriptor)
             self._descriptor = -1
-        self._writer = 0
-        self._lock = threading.Lock()
+        self._writing_thread = 0
+        self._write_lock = threading.Lock()
         self._outbox.clear()

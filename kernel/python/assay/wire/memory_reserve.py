@@ -1,36 +1,36 @@
-"""Memory that is held back, to be given up when there is no other."""
+"""Memory that is held back, and released when the user's code has used up all other memory."""
 
 from __future__ import annotations
 
-_SIZE = 4 << 20  # bytes; they are never written, so the system gives no page for them
-_LITTLE = 64 << 10  # bytes that telling something may take
+_RESERVE_SIZE = 4 << 20  # bytes; they are never written, so the system gives no page for them
+_WORKING_SIZE = 64 << 10  # bytes that reporting something may need
 
 
-class Reserve:
-    """What lets the kernel tell of a cell that took all memory, and run the next one."""
+class MemoryReserve:
+    """4 MiB that let the kernel report a cell which took all memory, and run the next cell."""
 
     def __init__(self) -> None:
-        self._held = bytes(_SIZE)
+        self._held = bytes(_RESERVE_SIZE)
 
     def release(self) -> None:
-        """Gives the memory up."""
+        """Gives the memory back to the allocator."""
         self._held = b""
 
-    def ensure(self) -> None:
-        """Gives the memory up if not even little is left."""
+    def release_if_low(self) -> None:
+        """Gives the memory back if 64 KiB can no longer be allocated."""
         try:
-            bytes(_LITTLE)
+            bytes(_WORKING_SIZE)
         except MemoryError:
             self.release()
 
-    def renew(self) -> None:
-        """Holds memory back again, if it was given up and there is twice as much."""
+    def refill(self) -> None:
+        """Holds memory back again if it was released and 8 MiB can be allocated."""
         if not self._held:
             try:
-                bytes(2 * _SIZE)
-                self._held = bytes(_SIZE)
+                bytes(2 * _RESERVE_SIZE)
+                self._held = bytes(_RESERVE_SIZE)
             except MemoryError:
                 pass
 
 
-reserve = Reserve()
+memory_reserve = MemoryReserve()

@@ -1,6 +1,7 @@
 """JSON messages, and the requests among them.
 
-They are read and written by a copy of the json module that the user's code does not find.
+JSON is read and written by a private copy of the json module: user code that
+replaces something in its own json module does not change how messages are read.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ dumps = json.dumps
 
 
 def loads(text: str, **settings: Any) -> Any:
-    """Returns what text says. Raises ValueError and RecursionError."""
+    """Returns the value of a JSON text. Raises ValueError, and RecursionError if it is nested too deep."""
     try:
         return json.loads(text, **settings)
-    except SystemError:  # the module's part in C looks for its error by name, and in vain
-        return _Plain(**settings).decode(text)
+    except SystemError:  # the decoder in C looks up its error class in sys.modules, where the copy is not
+        return _PurePythonDecoder(**settings).decode(text)
 
 
-class _Plain(json.JSONDecoder):
-    """A decoder without C."""
+class _PurePythonDecoder(json.JSONDecoder):
+    """A JSON decoder without the part that is written in C."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -36,58 +37,62 @@ class _Plain(json.JSONDecoder):
         self.scan_once = scanner.py_make_scanner(self)
 
 
-class Malformed(Exception):
-    """A request that cannot be followed; its text says why."""
+class MalformedRequest(Exception):
+    """A request that cannot be handled; its text says why."""
 
 
 class Request:
-    """A JSON object with a type, and with fields that are checked when they are read."""
+    """A JSON object with a type, whose fields are checked when they are read."""
 
     def __init__(self, body: bytes) -> None:
-        """Raises Malformed for what is no JSON object with a type."""
+        """Raises MalformedRequest if body is not a JSON object with a type."""
         try:
             fields = loads(body.decode("utf-8"))
         except (ValueError, RecursionError) as error:
-            raise Malformed(f"message is not JSON: {error}") from None
+            raise MalformedRequest(f"message is not JSON: {error}") from None
         if not isinstance(fields, dict) or not isinstance(fields.get("type"), str):
-            raise Malformed("message is not a JSON object with a type")
+            raise MalformedRequest("message is not a JSON object with a type")
         self._fields: dict[str, Any] = fields
         self.type: str = fields["type"]
-        self.tx_id: str | None = self.text("agent_tx_id", None)
+        self.tx_id: str | None = self.get_string("agent_tx_id", None)
 
-    def text(self, field: str, *default: Any) -> Any:
-        """Returns a string field; a default, if given, where it is missing or null.
+    def get_string(self, field: str, *default: Any) -> Any:
+        """Returns a string field; the default, if one is given and the field is missing or null.
 
-        Without a default it must be there, and only code may be empty.
+        Raises MalformedRequest if the field is not a string. Without a default it
+        must be there and, except for "code", must not be empty.
         """
         value = self._fields.get(field)
         if value is None and default:
             return default[0]
         if not isinstance(value, str):
-            raise Malformed(f"{self.type}: {field} is not a string")
+            raise MalformedRequest(f"{self.type}: {field} is not a string")
         if not value and not default and field != "code":
-            raise Malformed(f"{self.type}: {field} is empty")
+            raise MalformedRequest(f"{self.type}: {field} is empty")
         return value
 
-    def flag(self, field: str) -> bool:
-        """Returns a field that is true or false, and false where it is missing or null."""
+    def get_bool(self, field: str) -> bool:
+        """Returns a boolean field, False if it is missing or null. Raises MalformedRequest."""
         value = self._fields.get(field)
         if value is None:
             return False
         if not isinstance(value, bool):
-            raise Malformed(f"{self.type}: {field} is not true or false")
+            raise MalformedRequest(f"{self.type}: {field} is not true or false")
         return value
 
-    def object(self, field: str, *default: Any) -> Any:
-        """Returns a field that is an object; a default, if given, where it is missing or null."""
+    def get_object(self, field: str, *default: Any) -> Any:
+        """Returns an object field; the default, if one is given and the field is missing or null.
+
+        Raises MalformedRequest if the field is not an object.
+        """
         value = self._fields.get(field)
         if value is None and default:
             return default[0]
         if not isinstance(value, dict):
-            raise Malformed(f"{self.type}: {field} is not an object")
+            raise MalformedRequest(f"{self.type}: {field} is not an object")
         return value
 
-    def answer(self, kind: str, **fields: Any) -> dict[str, Any]:
-        """Returns the answer of type kind, which echoes the request's id."""
+    def make_answer(self, answer_type: str, **fields: Any) -> dict[str, Any]:
+        """Returns an answer of this type, with the request's agent_tx_id if it has one."""
         echo = {} if self.tx_id is None else {"agent_tx_id": self.tx_id}
-        return {"type": kind, **fields, **echo}
+        return {"type": answer_type, **fields, **echo}

@@ -1,7 +1,7 @@
-"""What the server sends, as it comes.
+"""Reads what the server sends.
 
-The module is loaded hidden, see assay.sealing.own: no request is misread because the
-user's code has changed how requests are read.
+The module is loaded hidden, see assay.sealing.own: user code that changes the
+kernel's modules does not change how requests are read.
 """
 
 from __future__ import annotations
@@ -13,32 +13,34 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_HEADER = 8
-_READ = 64 << 10  # bytes asked of the socket at once
-_SHORTAGE = 0.010  # seconds until memory is asked for again
+_HEADER_SIZE = 8  # bytes
+_READ_SIZE = 64 << 10  # bytes asked of the socket at once
+_MEMORY_RETRY_INTERVAL = 0.010  # seconds
 
 
-def bodies(
-    descriptor: int, limit: int, reserve: Callable[[bool], None], broken: type[Exception]
+def receive_bodies(
+    descriptor: int, limit: int, on_memory: Callable[[bool], None], framing_error: type[Exception]
 ) -> Iterator[bytes]:
     """Yields the bodies of frames until the socket closes.
 
-    Calls reserve with true when there is no memory, and with false when there may
-    be none for what was read. Raises broken where a length is not within limit.
+    Calls on_memory(True) when memory ran out, and on_memory(False) after each
+    read, when there may be too little left to handle what was read. Raises
+    framing_error if the length of a body is not between 1 and limit bytes.
     """
     data = bytearray()
 
     def fill(size: int) -> bool:
+        """Reads until data has size bytes; returns False if the socket closed before."""
         while len(data) < size:
             try:
-                chunk = read(descriptor, _READ)
+                chunk = read(descriptor, _READ_SIZE)
             except ConnectionError:
                 chunk = b""
             except MemoryError:
-                reserve(True)
-                sleep(_SHORTAGE)
+                on_memory(True)
+                sleep(_MEMORY_RETRY_INTERVAL)
                 continue
-            reserve(False)
+            on_memory(False)
             if not chunk:
                 return False
             data.extend(chunk)
@@ -49,10 +51,10 @@ def bodies(
         del data[:size]
         return taken
 
-    while fill(_HEADER):
-        size = int.from_bytes(take(_HEADER), "little", signed=True)
+    while fill(_HEADER_SIZE):
+        size = int.from_bytes(take(_HEADER_SIZE), "little", signed=True)
         if not 0 < size <= limit:
-            raise broken(f"frame length {size}, not between 1 and {limit}")
+            raise framing_error(f"frame length {size}, not between 1 and {limit}")
         if not fill(size):
             return
         yield take(size)

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from assay.wire.sinks import Sink
 
 
-class Stream(io.TextIOBase):
-    """Standard output or error: text goes to the work that the writer belongs to.
+class OutputStream(io.TextIOBase):
+    """Standard output or error: text goes to the sink of the run that the writing code belongs to.
 
-    fileno() is the true descriptor, 1 or 2; what C code and child processes
-    write there is read by the server. Closing has no effect.
+    fileno() is the real descriptor, 1 or 2; the server reads what C code and
+    child processes write there. Closing has no effect.
     """
 
     encoding = "utf-8"
@@ -34,14 +34,15 @@ class Stream(io.TextIOBase):
         current_sink: Callable[[], Sink],
         after_write: Callable[[], None],
     ) -> None:
+        """number is the descriptor, 1 or 2; for the callbacks see StandardStreams."""
         self._number = number
         self.name = name
         self._current_sink = current_sink
         self._after_write = after_write
-        self.buffer = ByteStream(self)
+        self.buffer = OutputByteStream(self)
 
     def write(self, text: str) -> int:
-        """Writes text and returns its length."""
+        """Writes text and returns its length in characters."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         self._current_sink().write(self._number, text)
@@ -61,17 +62,17 @@ class Stream(io.TextIOBase):
         return True
 
     def reconfigure(self, **_: Any) -> None:
-        """Accepts the settings of a text file; none applies."""
+        """Accepts the settings of a text file and ignores them."""
 
     def close(self) -> None:
         """Has no effect."""
 
 
-class ByteStream(io.BufferedIOBase):
-    """The bytes below a Stream, in UTF-8; what is not becomes U+FFFD."""
+class OutputByteStream(io.BufferedIOBase):
+    """The buffer of an OutputStream: takes bytes of UTF-8; invalid ones become U+FFFD."""
 
-    def __init__(self, text: Stream) -> None:
-        self._text = text
+    def __init__(self, stream: OutputStream) -> None:
+        self._stream = stream
         self._decoder: IncrementalDecoder | None = None
 
     def write(self, data: Any) -> int:
@@ -85,16 +86,16 @@ class ByteStream(io.BufferedIOBase):
         view = memoryview(data)
         text = self._decoder.decode(view.tobytes())
         if text:
-            self._text.write(text)
+            self._stream.write(text)
         return view.nbytes
 
     def flush(self) -> None:
         """Sends what was written so far."""
-        self._text.flush()
+        self._stream.flush()
 
     def fileno(self) -> int:
         """Returns 1 or 2."""
-        return self._text.fileno()
+        return self._stream.fileno()
 
     def writable(self) -> bool:
         """Returns True."""
@@ -105,7 +106,7 @@ class ByteStream(io.BufferedIOBase):
 
 
 class EmptyInput(io.TextIOBase):
-    """Standard input, of which there is none: input() is an EOFError at once."""
+    """Standard input without any data: input() raises EOFError at once."""
 
     encoding = "utf-8"
     errors = "strict"
@@ -117,11 +118,11 @@ class EmptyInput(io.TextIOBase):
         return True
 
     def read(self, size: int | None = -1) -> str:
-        """Returns the empty string: the end."""
+        """Returns the empty string: end of file."""
         return ""
 
     def readline(self, size: int = -1) -> str:  # type: ignore[override]
-        """Returns the empty string: the end."""
+        """Returns the empty string: end of file."""
         return ""
 
     def fileno(self) -> int:
@@ -129,24 +130,24 @@ class EmptyInput(io.TextIOBase):
         return 0
 
     def close(self) -> None:
-        """Has no effect; exit() calls it."""
+        """Has no effect. exit() calls it."""
 
 
-class Stdio:
-    """The three streams, put in place by install, and again after a reset."""
+class StandardStreams:
+    """The user's sys.stdin, sys.stdout and sys.stderr."""
 
     def __init__(self, current_sink: Callable[[], Sink], after_write: Callable[[], None]) -> None:
-        """current_sink returns where the calling code's text goes.
+        """current_sink returns where the text of the calling code goes.
 
-        after_write is called after each write: the caller may be C code that
-        never lets a signal in.
+        after_write is called after each write and may raise. It runs signal
+        handlers that were put off: C code that prints in a loop lets none in.
         """
         self._streams: Any = (
             EmptyInput(),
-            Stream(1, "<stdout>", current_sink, after_write),
-            Stream(2, "<stderr>", current_sink, after_write),
+            OutputStream(1, "<stdout>", current_sink, after_write),
+            OutputStream(2, "<stderr>", current_sink, after_write),
         )
 
     def install(self) -> None:
-        """Makes the streams the interpreter's."""
+        """Puts the streams in place, also after the user's code has replaced them."""
         sys.stdin, sys.stdout, sys.stderr = self._streams

@@ -1,4 +1,4 @@
-"""Printed text on its way to the server, coalesced into few frames."""
+"""Batches the text that the user's code prints, so that it reaches the server in few frames."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import deque
 from queue import SimpleQueue
 from time import monotonic, sleep
 
-from assay.wire.channel import raw_frame
-from assay.wire.memory_reserve import reserve
+from assay.wire.channel import stream_frame
+from assay.wire.memory_reserve import memory_reserve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,82 +16,84 @@ if TYPE_CHECKING:
 
     from assay.wire.channel import Channel
 
-_PERIOD = 0.010  # seconds between two frames of a stream that is not flushed
-_SOON = 0.001  # seconds that text after a quiet time waits for more
-_MOST_ID = 0xFFFF  # bytes of a cell id, as a frame can say it
-_CHUNK = 64 << 10  # characters after which text does not wait, and the most in a frame
+_FRAME_INTERVAL = 0.010  # seconds between two frames of a batcher that is not flushed
+_MIN_FLUSH_DELAY = 0.001  # seconds that the first text after a pause waits for more
+_MAX_CELL_ID_SIZE = 0xFFFF  # bytes, as a frame can hold
+_BATCH_SIZE = 64 << 10  # characters after which text is sent at once, and the most in a frame
 
 
-class Text:
-    """The text of one run, or of none. Safe for use by several threads.
+class TextBatcher:
+    """Sends the printed text of one run, or of none. A sink; safe for use by several threads.
 
-    A line after a quiet time is sent at once, so that the last words before a
-    crash are heard; what follows is gathered for 10 ms or 64 Ki characters.
+    A line that comes 10 ms or more after the last frame is sent at once, so that
+    the last words before a crash arrive. Text that follows it is collected for
+    10 ms or up to 64 Ki characters.
     """
 
-    def __init__(self, channel: Channel, pacer: Pacer, cell_id: str = "") -> None:
+    def __init__(self, channel: Channel, flush_timer: FlushTimer, cell_id: str = "") -> None:
+        """cell_id is the cell that the text belongs to, empty for none."""
         self._channel = channel
-        self._pacer = pacer
-        self._cell_id = cell_id.encode("utf-8", "replace")[:_MOST_ID]
+        self._flush_timer = flush_timer
+        self._cell_id = cell_id.encode("utf-8", "replace")[:_MAX_CELL_ID_SIZE]
         self._pieces: deque[tuple[int, str]] = deque()
-        self._size = 0
-        self._waiting = False  # the pacer will flush
-        self.sent = 0.0  # when text was last sent, by monotonic()
+        self._size = 0  # characters in _pieces
+        self._is_flush_pending = False  # the timer will flush
+        self.last_sent = 0.0  # when text was last sent, by monotonic()
 
     def write(self, stream: int, text: str) -> None:
         """Adds text of a stream (1 stdout, 2 stderr)."""
         self._pieces.append((stream, text))
         self._size += len(text)
-        if self._size >= _CHUNK:
+        if self._size >= _BATCH_SIZE:
             self.flush()
-        elif text.endswith("\n") and monotonic() - self.sent >= _PERIOD:
+        elif text.endswith("\n") and monotonic() - self.last_sent >= _FRAME_INTERVAL:
             self.flush()
-        elif not self._waiting:
-            self._waiting = True
-            self._pacer.remind(self)
+        elif not self._is_flush_pending:
+            self._is_flush_pending = True
+            self._flush_timer.flush_later(self)
 
     def flush(self) -> None:
         """Sends what was written so far."""
         if self._pieces:
-            self._channel.send_from(self)
+            self._channel.send_frames_of(self)
 
     def close(self) -> None:
-        """Sends the rest. What a thread still writes belongs to no cell."""
+        """Sends the rest. What a thread of the run still writes then belongs to no cell."""
         self.flush()
         self._cell_id = b""
 
     def frames(self) -> Iterator[bytes]:
         """Takes what was written and yields it as frames. Called by the channel only."""
-        self._waiting = False
+        self._is_flush_pending = False
         self._size = 0
-        self.sent = monotonic()
+        self.last_sent = monotonic()
         streams: dict[int, list[str]] = {}
         while self._pieces:
             stream, piece = self._pieces.popleft()
             streams.setdefault(stream, []).append(piece)
         for stream, pieces in streams.items():
             text = "".join(pieces)
-            for start in range(0, len(text), _CHUNK):
-                yield raw_frame(stream, self._cell_id, text[start : start + _CHUNK])
+            for start in range(0, len(text), _BATCH_SIZE):
+                yield stream_frame(stream, self._cell_id, text[start : start + _BATCH_SIZE])
 
 
-class Pacer:
-    """The thread that sends text which nothing else has sent in time."""
+class FlushTimer:
+    """The thread that flushes batchers 10 ms after their last frame, if nothing else has."""
 
     def __init__(self) -> None:
-        self._due: SimpleQueue[Text] = SimpleQueue()
+        self._pending: SimpleQueue[TextBatcher] = SimpleQueue()
 
     def start(self) -> None:
         """Starts the thread, which runs until the process ends."""
         start_new_thread(self._run, ())
 
-    def remind(self, text: Text) -> None:
-        """Flushes text when its time has come."""
-        self._due.put(text)
+    def flush_later(self, batcher: TextBatcher) -> None:
+        """Flushes batcher 10 ms after its last frame, or in 1 ms if that is longer ago."""
+        self._pending.put(batcher)
 
     def _run(self) -> None:
         while True:
-            text = self._due.get()
-            sleep(max(_SOON, text.sent + _PERIOD - monotonic()))
-            reserve.ensure()
-            text.flush()
+            batcher = self._pending.get()
+            sleep(max(_MIN_FLUSH_DELAY, batcher.last_sent + _FRAME_INTERVAL - monotonic()))
+            memory_reserve.release_if_low()
+            batcher.flush()
