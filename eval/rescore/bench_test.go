@@ -14,10 +14,10 @@ import (
 	"assay/testcases/grading"
 )
 
-// BenchmarkLines grades 10,000 lines of all types that read the answer, and of
+// BenchmarkGradeLines grades 10,000 lines of all types that read the answer, and of
 // extractions.
-func BenchmarkLines(b *testing.B) {
-	lines := mixedLines(b, 10_000)
+func BenchmarkGradeLines(b *testing.B) {
+	lines := benchmarkLines(b, 10_000)
 	b.SetBytes(int64(len(lines)))
 	for b.Loop() {
 		_, err := rescore.GradeLines(b.Context(), bytes.NewReader(lines), io.Discard, grading.Input{})
@@ -25,8 +25,8 @@ func BenchmarkLines(b *testing.B) {
 	}
 }
 
-// mixedLines makes n lines of the rows with which the graders are tested.
-func mixedLines(tb testing.TB, n int) []byte {
+// benchmarkLines makes n lines of the rows with which the graders are tested.
+func benchmarkLines(tb testing.TB, n int) []byte {
 	tb.Helper()
 	file, err := os.ReadFile("../../testcases/grading/testdata/reference.jsonl")
 	require.NoError(tb, err)
@@ -40,13 +40,13 @@ func mixedLines(tb testing.TB, n int) []byte {
 		if row.Grader == "eval_lint" {
 			continue
 		}
-		rows = append(rows, asked(tb, strings.TrimPrefix(row.Grader, "legacy_"), row.Config, row.Answer))
+		rows = append(rows, benchmarkLine(tb, strings.TrimPrefix(row.Grader, "legacy_"), row.Config, row.Answer))
 	}
 	return bytes.Join(bytes.SplitN(bytes.Repeat(append(bytes.Join(rows, []byte("\n")), '\n'), n/len(rows)+1), []byte("\n"), n+1)[:n], []byte("\n"))
 }
 
-// asked is the line that a row of the tests is.
-func asked(tb testing.TB, grader string, config, answer json.RawMessage) []byte {
+// benchmarkLine is the line that a row of the tests is.
+func benchmarkLine(tb testing.TB, grader string, config, answer json.RawMessage) []byte {
 	tb.Helper()
 	line := map[string]any{"id": grader, "answer": answer}
 	switch grader {

@@ -11,19 +11,19 @@ import (
 	"assay/internal/model/replay"
 )
 
-// longestFile bounds what is read of a file of an attempt, in bytes.
-const longestFile = 1 << 30
+// maxFileBytes bounds what is read of a file of an attempt, in bytes.
+const maxFileBytes = 1 << 30
 
-// evidence reads what is stored of an attempt. What is not there is nil. The
+// storedEvidence reads what is stored of an attempt. What is not there is nil. The
 // first failure is kept, and all is nil after it.
-type evidence struct {
+type storedEvidence struct {
 	run     *runs.Run
 	attempt string // the name of its folder
 	err     error
 }
 
-// file reads a file whole, nil if it is not there.
-func (e *evidence) file(name string) []byte {
+// readFile reads a file whole, nil if it is not there.
+func (e *storedEvidence) readFile(name string) []byte {
 	if e.err != nil || e.attempt == "" {
 		return nil
 	}
@@ -36,24 +36,24 @@ func (e *evidence) file(name string) []byte {
 		return nil
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, longestFile+1))
-	if err == nil && len(text) > longestFile {
-		err = fmt.Errorf("longer than %d MiB", longestFile>>20)
+	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	if err == nil && len(text) > maxFileBytes {
+		err = fmt.Errorf("longer than %d MiB", maxFileBytes>>20)
 	}
-	e.fail(name, err)
+	e.keepError(name, err)
 	return text
 }
 
-func (e *evidence) fail(name string, err error) {
+func (e *storedEvidence) keepError(name string, err error) {
 	if err != nil && e.err == nil {
 		e.err = fmt.Errorf("%s: %w", name, err)
 	}
 }
 
 // conversation is the agent's messages.
-func (e *evidence) conversation() []json.RawMessage {
+func (e *storedEvidence) conversation() []json.RawMessage {
 	var entries []json.RawMessage
-	for line := range bytes.Lines(e.file("conversation.jsonl")) {
+	for line := range bytes.Lines(e.readFile("conversation.jsonl")) {
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			entries = append(entries, line)
 		}
@@ -61,9 +61,9 @@ func (e *evidence) conversation() []json.RawMessage {
 	return entries
 }
 
-// recording is what judges were asked and what they said.
-func (e *evidence) recording() *replay.Recording {
-	text := e.file("judge.jsonl")
+// judgeRecording is what judges were asked and what they said.
+func (e *storedEvidence) judgeRecording() *replay.Recording {
+	text := e.readFile("judge.jsonl")
 	if text == nil {
 		return nil
 	}

@@ -7,11 +7,11 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// extractLine finds the answer in what a line says was submitted.
-func extractLine(id pyvalue.Value, line *pyvalue.Object) (answer *pyvalue.Object, faulty bool) {
+// extractAnswer finds the answer in what a line says was submitted.
+func extractAnswer(id pyvalue.Value, line *pyvalue.Object) (answer *pyvalue.Object, faulty bool) {
 	how, given := line.Get("extract"), line.Get("answer")
-	if !absent(line.Get("grader")) || !absent(line.Get("graders")) {
-		return extractionOf(id, grading.Extraction{}, wrong("want one of grader, graders and extract")), true
+	if !isAbsent(line.Get("grader")) || !isAbsent(line.Get("graders")) {
+		return extractionReply(id, grading.Extraction{}, inputErrorf("want one of grader, graders and extract")), true
 	}
 	var found grading.Extraction
 	var err error
@@ -23,9 +23,9 @@ func extractLine(id pyvalue.Value, line *pyvalue.Object) (answer *pyvalue.Object
 	case pyvalue.String("conversation"):
 		found, err = extractMessages(given)
 	default:
-		return extractionOf(id, grading.Extraction{}, wrong("extract: want summary, conversation or eval_answer_file, found %s", pyvalue.Text(how))), true
+		return extractionReply(id, grading.Extraction{}, inputErrorf("extract: want summary, conversation or eval_answer_file, found %s", pyvalue.Text(how))), true
 	}
-	return extractionOf(id, found, err), isKind(err, kindInput)
+	return extractionReply(id, found, err), isErrorKind(err, errorKindInput)
 }
 
 // extractText finds the answer in a text, which want describes.
@@ -36,7 +36,7 @@ func extractText(given pyvalue.Value, want string, extract func(string) (grading
 	case pyvalue.String:
 		return extract(string(text))
 	default:
-		return grading.Extraction{}, wrong("answer: want %s, found %s", want, pyvalue.KindOf(given))
+		return grading.Extraction{}, inputErrorf("answer: want %s, found %s", want, pyvalue.KindOf(given))
 	}
 }
 
@@ -47,25 +47,25 @@ func extractMessages(given pyvalue.Value) (grading.Extraction, error) {
 	case pyvalue.List:
 		return grading.ExtractMessages(messages)
 	default:
-		return grading.Extraction{}, wrong("answer: want a list of messages, found %s", pyvalue.KindOf(given))
+		return grading.Extraction{}, inputErrorf("answer: want a list of messages, found %s", pyvalue.KindOf(given))
 	}
 }
 
-// extractionOf is the answer to a line that wants an extraction. The error, nil
+// extractionReply is the answer to a line that wants an extraction. The error, nil
 // if there is none, is an [*pyvalue.Error].
-func extractionOf(id pyvalue.Value, found grading.Extraction, err error) *pyvalue.Object {
+func extractionReply(id pyvalue.Value, found grading.Extraction, err error) *pyvalue.Object {
 	o := pyvalue.NewObject("id", orNull(id))
 	o.Set("found", pyvalue.Bool(found.Answer != nil))
 	o.Set("extracted", orNull(found.Answer))
 	fault, _ := errors.AsType[*pyvalue.Error](err)
-	o.Set("error", errorOf(fault))
+	o.Set("error", errorValue(fault))
 	if found.Reason != "" {
 		o.Set("reason", pyvalue.String(found.Reason))
 	}
 	return o
 }
 
-func isKind(err error, kind string) bool {
+func isErrorKind(err error, kind string) bool {
 	fault, ok := errors.AsType[*pyvalue.Error](err)
 	return ok && fault.Kind == kind
 }

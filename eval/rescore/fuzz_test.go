@@ -12,12 +12,12 @@ import (
 	"assay/testcases/grading"
 )
 
-// FuzzGradeLine: whatever the input is, each line that is not blank is answered
+// FuzzGradeLines: whatever the input is, each line that is not blank is answered
 // with exactly one line of JSON, of one of the two forms.
-func FuzzGradeLine(f *testing.F) {
+func FuzzGradeLines(f *testing.F) {
 	for _, seed := range []string{
-		"{" + choice + `,"answer":{"answer":"b"}}`,
-		`{"id":1,` + numeric + `,"answer":{"n":{"$float":"NaN"}}}` + "\r\n\n" + `{"id":[],` + numeric + `}`,
+		"{" + choiceGrader + `,"answer":{"answer":"b"}}`,
+		`{"id":1,` + numericGrader + `,"answer":{"n":{"$float":"NaN"}}}` + "\r\n\n" + `{"id":[],` + numericGrader + `}`,
 		`{"graders":[{"type":"exact","config":{"ground_truth":[1]}},3,{"type":"kernel_check"}],"answer":[true]}`,
 		`{"extract":"summary","answer":"<EVAL_ANSWER>{}</EVAL_ANSWER>"}`,
 		`{"extract":"conversation","answer":[{"type":"anthropic_message","role":"assistant","content":[{"type":"tool_use","name":"submit_response","input":{}}]}]}`,

@@ -9,9 +9,9 @@ import (
 	"assay/internal/model/replay"
 )
 
-// judge opens models for the judges of one attempt: recorded, which may be nil,
+// judgeOpener opens models for the judges of one attempt: recorded, which may be nil,
 // answers what it can, a live model the rest.
-func (s *stored) judge(recorded *replay.Recording) func(name string) (model.Client, error) {
+func (s *regrader) judgeOpener(recorded *replay.Recording) func(name string) (model.Client, error) {
 	live := func(name string) (model.Client, error) {
 		if s.cfg.OpenJudge == nil {
 			return nil, errors.New("no model can be asked here")
@@ -20,7 +20,7 @@ func (s *stored) judge(recorded *replay.Recording) func(name string) (model.Clie
 		if err != nil {
 			return nil, err
 		}
-		return replay.Record(name, client, s.calls), nil
+		return replay.Record(name, client, s.judgeCalls), nil
 	}
 	if recorded == nil {
 		return live
@@ -30,19 +30,19 @@ func (s *stored) judge(recorded *replay.Recording) func(name string) (model.Clie
 		if played[name] == nil {
 			played[name] = recorded.OfModel(name).NewReplayer()
 		}
-		return replayed{played: played[name], live: sync.OnceValues(func() (model.Client, error) { return live(name) })}, nil
+		return replayingModel{recorded: played[name], live: sync.OnceValues(func() (model.Client, error) { return live(name) })}, nil
 	}
 }
 
-// replayed is a model that is asked only what it was not asked before.
-type replayed struct {
-	played model.Client
-	live   func() (model.Client, error)
+// replayingModel is a model that is asked only what it was not asked before.
+type replayingModel struct {
+	recorded model.Client
+	live     func() (model.Client, error)
 }
 
 // Complete plays the recorded call, or else makes one.
-func (r replayed) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
-	reply, err := r.played.Complete(ctx, req, onDelta)
+func (r replayingModel) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
+	reply, err := r.recorded.Complete(ctx, req, onDelta)
 	if !errors.Is(err, replay.ErrNotRecorded) {
 		return reply, err
 	}

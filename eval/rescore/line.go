@@ -12,37 +12,37 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// kindInput is the kind of the error of a line that is not as it must be.
-const kindInput = "input"
+// errorKindInput is the kind of the error of a line that is not as it must be.
+const errorKindInput = "input"
 
-func wrong(format string, args ...any) *pyvalue.Error {
-	return &pyvalue.Error{Kind: kindInput, Text: fmt.Sprintf(format, args...)}
+func inputErrorf(format string, args ...any) *pyvalue.Error {
+	return &pyvalue.Error{Kind: errorKindInput, Text: fmt.Sprintf(format, args...)}
 }
 
-// object reads the line.
-func (l line) object() (*pyvalue.Object, *pyvalue.Error) {
-	if l.tooLong {
-		return nil, wrong("line %d is longer than %d MiB", l.n, MaxLineBytes>>20)
+// parse reads the line.
+func (l inputLine) parse() (*pyvalue.Object, *pyvalue.Error) {
+	if l.isTooLong {
+		return nil, inputErrorf("line %d is longer than %d MiB", l.number, MaxLineBytes>>20)
 	}
 	v, err := pyvalue.Decode(strings.TrimRight(l.text, " \t\r\n"))
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
-		return nil, wrong("line %d column %d: %s", l.n, bad.Column, bad.Text)
+		return nil, inputErrorf("line %d column %d: %s", l.number, bad.Column, bad.Text)
 	}
 	if err != nil {
-		return nil, wrong("line %d: %v", l.n, err)
+		return nil, inputErrorf("line %d: %v", l.number, err)
 	}
 	if !utf8.ValidString(l.text) { // a surrogate in bytes, which Decode takes
-		return nil, wrong("line %d is not UTF-8", l.n)
+		return nil, inputErrorf("line %d is not UTF-8", l.number)
 	}
 	object, ok := pyvalue.RestoreFloats(v).(*pyvalue.Object)
 	if !ok {
-		return nil, wrong("line %d: want an object, found %s", l.n, pyvalue.KindOf(v))
+		return nil, inputErrorf("line %d: want an object, found %s", l.number, pyvalue.KindOf(v))
 	}
 	return object, nil
 }
 
-// absent says whether a member is not there, or null.
-func absent(v pyvalue.Value) bool { return v == nil || v == (pyvalue.Null{}) }
+// isAbsent says whether a member is not there, or null.
+func isAbsent(v pyvalue.Value) bool { return v == nil || v == (pyvalue.Null{}) }
 
 // gradeLine grades a line's answer by its grader or graders.
 func gradeLine(ctx context.Context, id pyvalue.Value, line *pyvalue.Object, have grading.Input) (answer *pyvalue.Object, faulty bool) {
@@ -51,33 +51,33 @@ func gradeLine(ctx context.Context, id pyvalue.Value, line *pyvalue.Object, have
 	}
 	one, several := line.Get("grader"), line.Get("graders")
 	switch {
-	case absent(one) == absent(several):
-		return verdictOf(id, refused(wrong("want one of grader, graders and extract"))), true
-	case absent(several):
-		result, faulty := gradeEntry(ctx, one, "grader", have)
-		return verdictOf(id, result), faulty
+	case isAbsent(one) == isAbsent(several):
+		return verdictReply(id, inputErrorResult(inputErrorf("want one of grader, graders and extract"))), true
+	case isAbsent(several):
+		result, faulty := gradeByEntry(ctx, one, "grader", have)
+		return verdictReply(id, result), faulty
 	}
 	list, ok := several.(pyvalue.List)
 	if !ok || len(list) == 0 {
-		answer := verdictOf(id, refused(wrong("graders: want a list of at least one, found %s", pyvalue.KindOf(several))))
+		answer := verdictReply(id, inputErrorResult(inputErrorf("graders: want a list of at least one, found %s", pyvalue.KindOf(several))))
 		answer.Set("graders", pyvalue.List{})
 		return answer, true
 	}
 	var results []grading.Result
 	for i, entry := range list {
-		result, unusable := gradeEntry(ctx, entry, fmt.Sprintf("graders[%d]", i), have)
+		result, unusable := gradeByEntry(ctx, entry, fmt.Sprintf("graders[%d]", i), have)
 		results = append(results, result)
 		faulty = faulty || unusable
 	}
-	return severalOf(id, results), faulty
+	return combinedReply(id, results), faulty
 }
 
-// gradeEntry grades by one entry; unusable says that no grader could be made of
+// gradeByEntry grades by one entry; unusable says that no grader could be made of
 // it.
-func gradeEntry(ctx context.Context, entry pyvalue.Value, field string, in grading.Input) (result grading.Result, unusable bool) {
+func gradeByEntry(ctx context.Context, entry pyvalue.Value, field string, in grading.Input) (result grading.Result, unusable bool) {
 	object, ok := entry.(*pyvalue.Object)
 	if !ok {
-		return refused(wrong("%s: want an object {type, config}, found %s", field, pyvalue.KindOf(entry))), true
+		return inputErrorResult(inputErrorf("%s: want an object {type, config}, found %s", field, pyvalue.KindOf(entry))), true
 	}
 	kind, _ := object.Get("type").(pyvalue.String)
 	spec := grading.Spec{Type: string(kind), Config: object.Get("config"), Field: field}
@@ -87,21 +87,21 @@ func gradeEntry(ctx context.Context, entry pyvalue.Value, field string, in gradi
 	return result, unknown || spec.Config != nil && !isObject
 }
 
-// refused is the result of what could not be read.
-func refused(fault *pyvalue.Error) grading.Result {
+// inputErrorResult is the result of what could not be read.
+func inputErrorResult(fault *pyvalue.Error) grading.Result {
 	return grading.Result{Reasoning: "could not be graded: " + fault.Text, Metrics: &pyvalue.Object{}, Error: fault}
 }
 
-// verdictOf is the answer to a line with one grader.
-func verdictOf(id pyvalue.Value, result grading.Result) *pyvalue.Object {
+// verdictReply is the answer to a line with one grader.
+func verdictReply(id pyvalue.Value, result grading.Result) *pyvalue.Object {
 	o := pyvalue.NewObject("id", orNull(id))
-	addResult(o, result)
+	setResultMembers(o, result)
 	return o
 }
 
-// severalOf is the answer to a line with several graders: it passed when all did,
+// combinedReply is the answer to a line with several graders: it passed when all did,
 // the score is their mean, and the error is the first of theirs.
-func severalOf(id pyvalue.Value, results []grading.Result) *pyvalue.Object {
+func combinedReply(id pyvalue.Value, results []grading.Result) *pyvalue.Object {
 	all := grading.Result{Passed: true, Metrics: &pyvalue.Object{}}
 	var texts []string
 	var scores []float64
@@ -114,29 +114,29 @@ func severalOf(id pyvalue.Value, results []grading.Result) *pyvalue.Object {
 		}
 		texts = append(texts, result.Reasoning)
 		entry := pyvalue.NewObject("type", pyvalue.String(result.Type))
-		addResult(entry, result)
+		setResultMembers(entry, result)
 		entries = append(entries, entry)
 	}
 	all.Score = stats.Mean(scores)
 	all.Reasoning = strings.Join(texts, "\n\n")
-	o := verdictOf(id, all)
+	o := verdictReply(id, all)
 	o.Set("graders", entries)
 	return o
 }
 
-// addResult adds the members of a result.
-func addResult(o *pyvalue.Object, r grading.Result) {
+// setResultMembers adds the members of a result.
+func setResultMembers(o *pyvalue.Object, r grading.Result) {
 	o.Set("passed", pyvalue.Bool(r.Passed))
 	o.Set("score", pyvalue.Float(r.Score))
 	o.Set("metrics", r.Metrics)
 	o.Set("reasoning", pyvalue.String(r.Reasoning))
-	o.Set("error", errorOf(r.Error))
+	o.Set("error", errorValue(r.Error))
 	if r.FieldScores != nil {
 		o.Set("field_scores", r.FieldScores)
 	}
 }
 
-func errorOf(err *pyvalue.Error) pyvalue.Value {
+func errorValue(err *pyvalue.Error) pyvalue.Value {
 	if err == nil {
 		return pyvalue.Null{}
 	}

@@ -10,47 +10,47 @@ import (
 // MaxLineBytes bounds a line of [GradeLines], in bytes. A longer one is read past.
 const MaxLineBytes = 64 << 20
 
-// line is a line of the input.
-type line struct {
-	n       int64  // from 1
-	text    string // without its end
-	tooLong bool   // there is no text, as it would have passed MaxLineBytes
+// inputLine is a line of the input.
+type inputLine struct {
+	number    int64  // from 1
+	text      string // without its end
+	isTooLong bool   // there is no text, as it would have passed MaxLineBytes
 }
 
 // lineReader cuts the input into lines, which end with \n or the input. It is
 // not safe for concurrent use.
 type lineReader struct {
-	in      *bufio.Reader
-	longest int
-	n       int64
+	in         *bufio.Reader
+	maxBytes   int
+	lineNumber int64
 }
 
 func newLineReader(in io.Reader) *lineReader {
-	return &lineReader{in: bufio.NewReaderSize(in, 64<<10), longest: MaxLineBytes}
+	return &lineReader{in: bufio.NewReaderSize(in, 64<<10), maxBytes: MaxLineBytes}
 }
 
-// next returns the next line that is not blank, io.EOF after the last.
-func (r *lineReader) next() (line, error) {
+// nextLine returns the next line that is not blank, io.EOF after the last.
+func (r *lineReader) nextLine() (inputLine, error) {
 	for {
-		r.n++
-		text, size, err := r.read()
+		r.lineNumber++
+		text, size, err := r.readLine()
 		if err != nil && (size == 0 || !errors.Is(err, io.EOF)) {
-			return line{}, err
+			return inputLine{}, err
 		}
-		l := line{n: r.n, text: text, tooLong: size > r.longest}
-		if l.tooLong || !isBlank(text) {
+		l := inputLine{number: r.lineNumber, text: text, isTooLong: size > r.maxBytes}
+		if l.isTooLong || !isBlank(text) {
 			return l, nil
 		}
 	}
 }
 
-// read reads up to the end of a line and tells how many bytes that were. Of a
+// readLine reads up to the end of a line and tells how many bytes that were. Of a
 // line that is too long it keeps nothing.
-func (r *lineReader) read() (text string, size int, err error) {
+func (r *lineReader) readLine() (text string, size int, err error) {
 	var kept strings.Builder
 	for {
 		part, err := r.in.ReadSlice('\n')
-		if size += len(part); size > r.longest {
+		if size += len(part); size > r.maxBytes {
 			kept.Reset()
 		} else {
 			_, _ = kept.Write(part)

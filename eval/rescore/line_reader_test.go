@@ -10,9 +10,9 @@ import (
 	"assay/eval/rescore"
 )
 
-// TestReadLines: a line of any length up to the bound, its end included, comes
+// TestLineReader: a line of any length up to the bound, its end included, comes
 // whole; a longer one is read past. Blank ones are passed over, and counted.
-func TestReadLines(t *testing.T) {
+func TestLineReader(t *testing.T) {
 	t.Parallel()
 	const longest = 300_000
 	in := strings.Join([]string{
@@ -20,13 +20,13 @@ func TestReadLines(t *testing.T) {
 		strings.Repeat("x", longest), strings.Repeat(" ", longest), strings.Repeat("x", 3*longest), "z\r", strings.Repeat("y", longest),
 	}, "\n")
 	want := []string{"1: 2", "4: 65536", "5: 65537", "6: 300000", "7: too long", "8: too long", "9: too long", "10: 3", "11: 300000"}
-	got, err := rescore.ReadLines(strings.NewReader(in), longest)
+	got, err := rescore.DescribeLines(strings.NewReader(in), longest)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	got, err = rescore.ReadLines(iotest.HalfReader(strings.NewReader(in+"y")), longest)
+	got, err = rescore.DescribeLines(iotest.HalfReader(strings.NewReader(in+"y")), longest)
 	require.NoError(t, err)
 	require.Equal(t, append(want[:8:8], "11: too long"), got)
-	got, err = rescore.ReadLines(iotest.TimeoutReader(strings.NewReader(in)), longest)
+	got, err = rescore.DescribeLines(iotest.TimeoutReader(strings.NewReader(in)), longest)
 	require.ErrorIs(t, err, iotest.ErrTimeout)
 	require.Equal(t, want[:1], got)
 }

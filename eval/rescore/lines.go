@@ -12,8 +12,8 @@ import (
 // A line costs so many bytes, and for each byte of its text so many more: the
 // values that it is made into take up to forty times its length.
 const (
-	lineCost = 4 << 10
-	byteCost = 40
+	lineMemoryBytes         = 4 << 10
+	memoryBytesPerInputByte = 40
 )
 
 // GradeLines grades the lines of in, several at once, and writes to out a line for
@@ -41,51 +41,51 @@ const (
 func GradeLines(ctx context.Context, in io.Reader, out io.Writer, have grading.Input) (faulty int, err error) {
 	lines := newLineReader(in)
 	buffered := bufio.NewWriterSize(out, 64<<10)
-	next := func() (task[reply], error) {
-		l, err := lines.next()
-		return task[reply]{
-			cost: byteCost*int64(len(l.text)) + lineCost,
-			do:   func(ctx context.Context) reply { return answerLine(ctx, l, have) },
+	next := func() (task[outputLine], error) {
+		l, err := lines.nextLine()
+		return task[outputLine]{
+			memoryBytes: memoryBytesPerInputByte*int64(len(l.text)) + lineMemoryBytes,
+			run:         func(ctx context.Context) outputLine { return processLine(ctx, l, have) },
 		}, err
 	}
-	take := func(r reply) error {
-		if r.faulty {
+	take := func(r outputLine) error {
+		if r.isFaulty {
 			faulty++
 		}
 		_, err := buffered.Write(append(r.text, '\n'))
 		return err
 	}
-	if err := inOrder(ctx, next, taker[reply]{take: take, idle: buffered.Flush}); err != nil {
+	if err := processInOrder(ctx, next, consumer[outputLine]{consume: take, onIdle: buffered.Flush}); err != nil {
 		_ = buffered.Flush() // what was graded is worth having; err came first
 		return faulty, err
 	}
 	return faulty, buffered.Flush()
 }
 
-// reply is a line of the output.
-type reply struct {
-	text   []byte // without its end
-	faulty bool
+// outputLine is a line of the output.
+type outputLine struct {
+	text     []byte // without its end
+	isFaulty bool
 }
 
-func answerLine(ctx context.Context, l line, have grading.Input) reply {
-	o, faulty := respond(ctx, l, have)
+func processLine(ctx context.Context, l inputLine, have grading.Input) outputLine {
+	o, faulty := gradeOrExtract(ctx, l, have)
 	text, err := o.MarshalJSON()
 	if err != nil { // no Value has one
 		panic(err)
 	}
-	return reply{text: text, faulty: faulty}
+	return outputLine{text: text, isFaulty: faulty}
 }
 
-// respond makes the answer to a line.
-func respond(ctx context.Context, l line, have grading.Input) (answer *pyvalue.Object, faulty bool) {
-	object, fault := l.object()
+// gradeOrExtract makes the answer to a line.
+func gradeOrExtract(ctx context.Context, l inputLine, have grading.Input) (answer *pyvalue.Object, faulty bool) {
+	object, fault := l.parse()
 	if fault != nil {
-		return verdictOf(nil, refused(fault)), true
+		return verdictReply(nil, inputErrorResult(fault)), true
 	}
 	id := object.Get("id")
-	if absent(object.Get("extract")) {
+	if isAbsent(object.Get("extract")) {
 		return gradeLine(ctx, id, object, have)
 	}
-	return extractLine(id, object)
+	return extractAnswer(id, object)
 }

@@ -16,49 +16,49 @@ import (
 )
 
 const (
-	choice  = `"grader":{"type":"multiple_choice","config":{"correct_answer":"B"}}`
-	numeric = `"grader":{"type":"numeric_tolerance","config":{"ground_truth":{"n":10},"tolerances":{"n":{"value":1}}}}`
+	choiceGrader  = `"grader":{"type":"multiple_choice","config":{"correct_answer":"B"}}`
+	numericGrader = `"grader":{"type":"numeric_tolerance","config":{"ground_truth":{"n":10},"tolerances":{"n":{"value":1}}}}`
 )
 
 func TestGradeLine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ line, want string }{
 		{
-			`{"id":"a",` + choice + `,"answer":{"answer":"b"}}`,
+			`{"id":"a",` + choiceGrader + `,"answer":{"answer":"b"}}`,
 			`{"id":"a","passed":true,"score":1.0,"metrics":{"correct_answers":["B"],"agent_answer":"B"},"reasoning":"Multiple choice: PASS\n\n+ answered 'b'","error":null}`,
 		},
 		{
-			`{"id":{"x":[1,1.0]},` + numeric + `,"answer":{"n":12}}`,
+			`{"id":{"x":[1,1.0]},` + numericGrader + `,"answer":{"n":12}}`,
 			`{"id":{"x":[1,1.0]},"passed":false,"score":0.0,"metrics":{"n_actual":12,"n_expected":10,"n_error":2,"n_pass":false}`,
 		},
 		{
-			`{` + numeric + `,"answer":{"n":{"$float":"NaN"}}}`,
+			`{` + numericGrader + `,"answer":{"n":{"$float":"NaN"}}}`,
 			`{"id":null,"passed":false,"score":0.0,"metrics":{"n_actual":{"$float":"NaN"},`,
 		},
-		{`{"id":1,` + choice + `}`, `{"id":1,"passed":false,"score":0.0,"metrics":{},"reasoning":"Answer: FAIL`},
-		{`{"id":2,` + choice + `,"answer":null}`, `{"id":2,"passed":false,"score":0.0,"metrics":{},"reasoning":"Answer: FAIL`},
-		{`{"id":3,` + choice + `,"answer":7}`, `"error":{"kind":"type_error","text":"the answer: want an object, found integer"}}`},
-		{`{"id":4,"graders":null,"extract":null,` + choice + `,"answer":{"answer":"C"}}`, `{"id":4,"passed":false,"score":0.0,"metrics":{"correct_answers":["B"],"agent_answer":"C"}`},
+		{`{"id":1,` + choiceGrader + `}`, `{"id":1,"passed":false,"score":0.0,"metrics":{},"reasoning":"Answer: FAIL`},
+		{`{"id":2,` + choiceGrader + `,"answer":null}`, `{"id":2,"passed":false,"score":0.0,"metrics":{},"reasoning":"Answer: FAIL`},
+		{`{"id":3,` + choiceGrader + `,"answer":7}`, `"error":{"kind":"type_error","text":"the answer: want an object, found integer"}}`},
+		{`{"id":4,"graders":null,"extract":null,` + choiceGrader + `,"answer":{"answer":"C"}}`, `{"id":4,"passed":false,"score":0.0,"metrics":{"correct_answers":["B"],"agent_answer":"C"}`},
 		{`{"id":5,"grader":{"type":"kernel_check","config":{"code":"1"}},"answer":1}`, `"error":{"kind":"kernel",`},
 	} {
-		out, faulty := graded(t, c.line)
+		out, faulty := gradeLines(t, c.line)
 		require.Len(t, out, 1)
 		require.Contains(t, out[0], c.want)
 		require.Zero(t, faulty)
 	}
 }
 
-func TestGradeLineOfSeveral(t *testing.T) {
+func TestGradeLineWithSeveralGraders(t *testing.T) {
 	t.Parallel()
 	entries := `{"type":"multiple_choice","config":{"correct_answer":"C"}},{"type":"numeric_tolerance","config":{"ground_truth":{"n":1,"m":2}}}`
-	out, faulty := graded(t, `{"id":"x","graders":[`+entries+`],"answer":{"answer":"c","n":1,"m":5}}`)
+	out, faulty := gradeLines(t, `{"id":"x","graders":[`+entries+`],"answer":{"answer":"c","n":1,"m":5}}`)
 	require.Zero(t, faulty)
 	require.Contains(t, out[0], `{"id":"x","passed":false,"score":0.75,"metrics":{},"reasoning":"Multiple choice: PASS`)
 	require.Contains(t, out[0], `"error":null,"graders":[{"type":"multiple_choice","passed":true,"score":1.0,`)
 	require.Contains(t, out[0], `"field_scores":{"n":1.0,"m":0.0}}]}`)
 
 	// Entries that cannot be used do not keep the others from grading.
-	out, faulty = graded(t, `{"graders":[7,{"config":{}},{"type":"multiple_choice","config":null},`+entries+`],"answer":{"answer":"C","n":1,"m":2}}`)
+	out, faulty = gradeLines(t, `{"graders":[7,{"config":{}},{"type":"multiple_choice","config":null},`+entries+`],"answer":{"answer":"C","n":1,"m":2}}`)
 	require.Equal(t, 1, faulty)
 	require.Contains(t, out[0], `{"id":null,"passed":false,"score":0.4,`)
 	require.Contains(t, out[0], `"error":{"kind":"input","text":"graders[0]: want an object`)
@@ -94,14 +94,14 @@ func TestFaultyLine(t *testing.T) {
 		strings.Repeat("[", 100_000):                                      `"error":{"kind":"input","text":"line 1: recursion_error: JSON nested deeper than 990 levels"}}`,
 		strings.Repeat("9", 5000):                                         `"text":"line 1: value_error: an integer of 5000 digits, more than 4300"}}`,
 	} {
-		out, faulty := graded(t, line)
+		out, faulty := gradeLines(t, line)
 		require.Len(t, out, 1, line)
 		require.Contains(t, out[0], want)
 		require.Equal(t, 1, faulty, line)
 	}
 }
 
-func TestExtractLine(t *testing.T) {
+func TestExtractAnswer(t *testing.T) {
 	t.Parallel()
 	message := func(input string) string {
 		return `{"type":"anthropic_message","role":"assistant","content":[{"type":"tool_use","name":"submit_response","input":` + input + `}]}`
@@ -120,21 +120,21 @@ func TestExtractLine(t *testing.T) {
 		{`{"id":11,"extract":"eval_answer_file","answer":"oops"}`, `{"id":11,"found":false,"extracted":null,"error":null,"reason":"the file is not JSON: line 1 column 1: expected a value, found 'o'; it begins:\noops"}`},
 		{`{"id":12,"extract":"eval_answer_file"}`, `"reason":"nothing was submitted"}`},
 	} {
-		out, faulty := graded(t, c.line)
+		out, faulty := gradeLines(t, c.line)
 		require.Len(t, out, 1)
 		require.Contains(t, out[0], c.want)
 		require.Zero(t, faulty)
 	}
 }
 
-// TestLinesKeepOrder: answers come in the order of the lines, blank ones are
+// TestGradeLinesKeepsOrder: answers come in the order of the lines, blank ones are
 // passed over, and the last needs no end.
-func TestLinesKeepOrder(t *testing.T) {
+func TestGradeLinesKeepsOrder(t *testing.T) {
 	t.Parallel()
 	var in, want strings.Builder
 	for i := range 5000 {
 		end := []string{"\n", "\r\n", "\n \t\r\n\n"}[i%3]
-		fmt.Fprintf(&in, `{"id":%d,%s,"answer":{"answer":"B","pad":"%s"}}%s`, i, choice, strings.Repeat("x", i*37%3000), end)
+		fmt.Fprintf(&in, `{"id":%d,%s,"answer":{"answer":"B","pad":"%s"}}%s`, i, choiceGrader, strings.Repeat("x", i*37%3000), end)
 		fmt.Fprintf(&want, "%d\n", i)
 	}
 	in.WriteString(`{"id":5000,"extract":"summary","answer":""}`)
@@ -151,15 +151,15 @@ func TestLinesKeepOrder(t *testing.T) {
 	require.Equal(t, want.String(), ids.String())
 }
 
-func TestLinesOfNothing(t *testing.T) {
+func TestGradeLinesOfBlankInput(t *testing.T) {
 	t.Parallel()
-	out, faulty := graded(t, "", " ", "\t\r")
+	out, faulty := gradeLines(t, "", " ", "\t\r")
 	require.Empty(t, out)
 	require.Zero(t, faulty)
 }
 
-// TestLinesAnswerAtOnce: whoever waits for an answer before the next line gets it.
-func TestLinesAnswerAtOnce(t *testing.T) {
+// TestGradeLinesFlushesWhileWaiting: whoever waits for an answer before the next line gets it.
+func TestGradeLinesFlushesWhileWaiting(t *testing.T) {
 	t.Parallel()
 	in, writer := io.Pipe()
 	reader, out := io.Pipe()
@@ -169,7 +169,7 @@ func TestLinesAnswerAtOnce(t *testing.T) {
 		done <- errors.Join(err, out.Close())
 	}()
 	for i := range 3 {
-		_, err := fmt.Fprintf(writer, `{"id":%d,%s,"answer":{"answer":"B"}}`+"\n", i, choice)
+		_, err := fmt.Fprintf(writer, `{"id":%d,%s,"answer":{"answer":"B"}}`+"\n", i, choiceGrader)
 		require.NoError(t, err)
 		answer := make([]byte, 4096)
 		n, err := reader.Read(answer)
@@ -182,22 +182,22 @@ func TestLinesAnswerAtOnce(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// endless is the same line again and again.
-type endless struct{ line []byte }
+// endlessReader is the same line again and again.
+type endlessReader struct{ line []byte }
 
-func (e endless) Read(p []byte) (int, error) { return copy(p, e.line), nil }
+func (e endlessReader) Read(p []byte) (int, error) { return copy(p, e.line), nil }
 
-var errFull = errors.New("no space left")
+var errDiskFull = errors.New("no space left")
 
-type full struct{}
+type failingWriter struct{}
 
-func (full) Write([]byte) (int, error) { return 0, errFull }
+func (failingWriter) Write([]byte) (int, error) { return 0, errDiskFull }
 
-func TestLinesEnd(t *testing.T) {
+func TestGradeLinesFails(t *testing.T) {
 	t.Parallel()
-	lines := endless{[]byte(`{"extract":"summary","answer":""}` + "\n")}
-	_, err := rescore.GradeLines(t.Context(), lines, full{}, grading.Input{})
-	require.ErrorIs(t, err, errFull)
+	lines := endlessReader{[]byte(`{"extract":"summary","answer":""}` + "\n")}
+	_, err := rescore.GradeLines(t.Context(), lines, failingWriter{}, grading.Input{})
+	require.ErrorIs(t, err, errDiskFull)
 
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -206,15 +206,15 @@ func TestLinesEnd(t *testing.T) {
 
 	// A broken input costs nothing of what came before it.
 	var out bytes.Buffer
-	broken := io.MultiReader(strings.NewReader(`{"extract":"summary"}`+"\n"), io.LimitReader(lines, 10), brokenReader{})
+	broken := io.MultiReader(strings.NewReader(`{"extract":"summary"}`+"\n"), io.LimitReader(lines, 10), failingReader{})
 	_, err = rescore.GradeLines(t.Context(), broken, &out, grading.Input{})
-	require.ErrorIs(t, err, errFull)
+	require.ErrorIs(t, err, errDiskFull)
 	require.Equal(t, 1, strings.Count(out.String(), "\n"))
 }
 
-type brokenReader struct{}
+type failingReader struct{}
 
-func (brokenReader) Read([]byte) (int, error) { return 0, errFull }
+func (failingReader) Read([]byte) (int, error) { return 0, errDiskFull }
 
 type writerFunc func([]byte) (int, error)
 

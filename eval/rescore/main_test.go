@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// graded grades lines and returns the lines of the output.
-func graded(t *testing.T, lines ...string) (out []string, faulty int) {
+// gradeLines grades lines and returns the lines of the output.
+func gradeLines(t *testing.T, lines ...string) (out []string, faulty int) {
 	t.Helper()
 	var text bytes.Buffer
 	faulty, err := rescore.GradeLines(t.Context(), strings.NewReader(strings.Join(lines, "\n")), &text, grading.Input{})

@@ -7,8 +7,8 @@ import (
 	"assay/testcases/grading"
 )
 
-// ipynb is what is read of notebook.ipynb.
-type ipynb struct {
+// ipynbFile is what is read of notebook.ipynb.
+type ipynbFile struct {
 	Cells    []ipynbCell `json:"cells"`
 	Metadata struct {
 		Language struct {
@@ -19,19 +19,19 @@ type ipynb struct {
 
 type ipynbCell struct {
 	Type    string        `json:"cell_type"`
-	Source  text          `json:"source"`
+	Source  multilineText `json:"source"`
 	Count   *int          `json:"execution_count"` // null: it did not run
 	Outputs []ipynbOutput `json:"outputs"`
 }
 
 type ipynbOutput struct {
-	Text      text                       `json:"text"` // of a stream
+	Text      multilineText              `json:"text"` // of a stream
 	Data      map[string]json.RawMessage `json:"data"`
 	Traceback []string                   `json:"traceback"` // of an error; else nil
 }
 
-// state is what is read of state.json: the statuses, which a notebook file lacks.
-type state struct {
+// stateFile is what is read of state.json: the statuses, which a notebook file lacks.
+type stateFile struct {
 	Context struct {
 		Cells []struct {
 			Status string `json:"status"`
@@ -39,31 +39,31 @@ type state struct {
 	} `json:"context"`
 }
 
-// text is a string, which nbformat also writes as the list of its lines.
-type text string
+// multilineText is a string, which nbformat also writes as the list of its lines.
+type multilineText string
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (t *text) UnmarshalJSON(data []byte) error {
+func (t *multilineText) UnmarshalJSON(data []byte) error {
 	var lines []string
 	if len(data) > 0 && data[0] == '[' {
 		err := json.Unmarshal(data, &lines)
-		*t = text(strings.Join(lines, ""))
+		*t = multilineText(strings.Join(lines, ""))
 		return err
 	}
 	return json.Unmarshal(data, (*string)(t))
 }
 
 // notebook is the notebook as it was left behind.
-func (e *evidence) notebook() *grading.Notebook {
-	file := e.file("notebook.ipynb")
+func (e *storedEvidence) notebook() *grading.Notebook {
+	file := e.readFile("notebook.ipynb")
 	if file == nil {
 		return nil
 	}
-	var nb ipynb
-	e.fail("notebook.ipynb", json.Unmarshal(file, &nb))
-	var last state
-	if file := e.file("state.json"); file != nil {
-		e.fail("state.json", json.Unmarshal(file, &last))
+	var nb ipynbFile
+	e.keepError("notebook.ipynb", json.Unmarshal(file, &nb))
+	var last stateFile
+	if file := e.readFile("state.json"); file != nil {
+		e.keepError("state.json", json.Unmarshal(file, &last))
 	}
 	out := &grading.Notebook{Language: nb.Metadata.Language.Name}
 	for i, cell := range nb.Cells {
@@ -71,14 +71,14 @@ func (e *evidence) notebook() *grading.Notebook {
 		if len(last.Context.Cells) == len(nb.Cells) {
 			status = last.Context.Cells[i].Status
 		}
-		out.Cells = append(out.Cells, cell.graded(status))
+		out.Cells = append(out.Cells, cell.gradingCell(status))
 	}
 	return out
 }
 
-// graded is the cell as graders see it; status is that of the notebook's state,
+// gradingCell is the cell as graders see it; status is that of the notebook's state,
 // empty where it is not known.
-func (c ipynbCell) graded(status string) grading.Cell {
+func (c ipynbCell) gradingCell(status string) grading.Cell {
 	cell := grading.Cell{Code: c.Type == "code", Source: string(c.Source)}
 	if !cell.Code {
 		return cell
@@ -87,7 +87,7 @@ func (c ipynbCell) graded(status string) grading.Cell {
 	var shown strings.Builder
 	for _, o := range c.Outputs {
 		raised = raised || o.Traceback != nil
-		shown.WriteString(o.text())
+		shown.WriteString(o.plainText())
 	}
 	cell.Text = shown.String()
 	switch {
@@ -101,12 +101,12 @@ func (c ipynbCell) graded(status string) grading.Cell {
 	return cell
 }
 
-// text is an output as text, which ends a line unless a stream has written it.
-func (o ipynbOutput) text() string {
+// plainText is an output as text, which ends a line unless a stream has written it.
+func (o ipynbOutput) plainText() string {
 	if o.Traceback != nil {
 		return strings.Join(o.Traceback, "\n") + "\n"
 	}
-	var plain text
+	var plain multilineText
 	if json.Unmarshal(o.Data["text/plain"], &plain) == nil {
 		return string(plain) + "\n"
 	}

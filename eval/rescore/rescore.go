@@ -33,7 +33,7 @@ type RegradedAttempt struct {
 	Changed bool    `json:"changed"`
 	Reason  string  `json:"reason,omitempty"`
 
-	gone bool // the case is, or what one of its graders reads
+	lacksVerdict bool // the case is, or what one of its graders reads
 }
 
 // Verdict is what graders made of an attempt.
@@ -73,8 +73,8 @@ func (t VerdictCounts) GradedCount() int { return t.Passed + t.Failed + t.Infras
 // GradedCount is the number of attempts that should have a verdict, now.
 func (s Summary) GradedCount() int { return s.VerdictCounts.GradedCount() + s.NotRegraded }
 
-// add counts an attempt that ended with outcome.
-func (t *VerdictCounts) add(outcome runs.Outcome, passed *bool) {
+// addVerdict counts an attempt that ended with outcome.
+func (t *VerdictCounts) addVerdict(outcome runs.Outcome, passed *bool) {
 	a := runs.Attempt{Outcome: outcome, Passed: passed}
 	switch {
 	case a.IsInfrastructureFailure():
@@ -88,27 +88,27 @@ func (t *VerdictCounts) add(outcome runs.Outcome, passed *bool) {
 	}
 }
 
-// add counts an attempt, of which so many results were kept.
-func (s *Summary) add(r RegradedAttempt, kept int) {
+// addAttempt counts an attempt, of which so many results were kept.
+func (s *Summary) addAttempt(r RegradedAttempt, kept int) {
 	s.Attempts++
 	s.KeptResults += kept
-	s.OldCounts.add(r.Outcome, r.Old.Passed)
+	s.OldCounts.addVerdict(r.Outcome, r.Old.Passed)
 	if r.Changed {
 		s.Changed++
 	}
-	if r.gone {
+	if r.lacksVerdict {
 		s.NotRegraded++
 		return
 	}
-	s.VerdictCounts.add(r.Outcome, r.New.Passed)
+	s.VerdictCounts.addVerdict(r.Outcome, r.New.Passed)
 }
 
-// compare settles whether the verdict has changed.
-func (r *RegradedAttempt) compare() {
-	r.Changed = !equalOrNil(r.Old.Passed, r.New.Passed) || !equalOrNil(r.Old.Score, r.New.Score)
+// setChanged settles whether the verdict has changed.
+func (r *RegradedAttempt) setChanged() {
+	r.Changed = !equalPointees(r.Old.Passed, r.New.Passed) || !equalPointees(r.Old.Score, r.New.Score)
 }
 
-func equalOrNil[T comparable](a, b *T) bool {
+func equalPointees[T comparable](a, b *T) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

@@ -29,7 +29,7 @@ type RegradeConfig struct {
 // [testcases.CheckRun] does.
 func TriedCases(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]testcases.Case, error) {
 	tried := map[string]bool{}
-	for a, err := range attempts(ctx, run) {
+	for a, err := range storedAttempts(ctx, run) {
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func TriedCases(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]t
 // ctx; what was graded until then is in the file.
 func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcases.Case, cfg RegradeConfig) (summary Summary, err error) {
 	summary = Summary{Type: TypeRescoreSummary, Run: run.Name}
-	out, err := newRescores(dir)
+	out, err := createVerdictsFile(dir)
 	if err != nil {
 		return summary, err
 	}
@@ -67,18 +67,18 @@ func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcase
 	if summary.VerdictsFile, err = filepath.Rel(dir, out.path); err != nil {
 		return summary, err
 	}
-	s := &stored{run: run, dir: dir, cases: map[string]testcases.Case{}, cfg: cfg, calls: out.calls}
+	s := &regrader{run: run, dir: dir, cases: map[string]testcases.Case{}, cfg: cfg, judgeCalls: out.judgeCalls}
 	for _, c := range cases {
 		s.cases[c.ID] = c
 	}
-	next, stop := iter.Pull2(attempts(ctx, run))
+	next, stop := iter.Pull2(storedAttempts(ctx, run))
 	defer stop()
-	take := func(r regraded) error {
+	take := func(r regradeResult) error {
 		if r.err != nil {
 			return r.err
 		}
-		summary.add(r.RegradedAttempt, r.kept)
-		if err := out.write(r.RegradedAttempt); err != nil {
+		summary.addAttempt(r.RegradedAttempt, r.keptResults)
+		if err := out.writeLine(r.RegradedAttempt); err != nil {
 			return err
 		}
 		if cfg.OnRegraded != nil {
@@ -86,51 +86,51 @@ func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcase
 		}
 		return nil
 	}
-	if err := inOrder(ctx, s.tasks(next), taker[regraded]{take: take}); err != nil {
+	if err := processInOrder(ctx, s.taskSource(next), consumer[regradeResult]{consume: take}); err != nil {
 		return summary, err
 	}
-	return summary, out.write(summary)
+	return summary, out.writeLine(summary)
 }
 
-// stored is a run while it is graded again.
-type stored struct {
-	run   *runs.Run
-	dir   string                    // its folder
-	cases map[string]testcases.Case // by id
-	cfg   RegradeConfig
-	calls io.Writer // of judges that were asked anew
+// regrader is a run while it is graded again.
+type regrader struct {
+	run        *runs.Run
+	dir        string                    // its folder
+	cases      map[string]testcases.Case // by id
+	cfg        RegradeConfig
+	judgeCalls io.Writer // of judges that were asked anew
 }
 
-// attemptCost is what an attempt takes beside its line while it is graded, in
+// attemptMemoryBytes is what an attempt takes beside its line while it is graded, in
 // bytes, as a rule.
-const attemptCost = 1 << 20
+const attemptMemoryBytes = 1 << 20
 
-func (s *stored) tasks(next func() (attempt, error, bool)) func() (task[regraded], error) {
-	return func() (task[regraded], error) {
+func (s *regrader) taskSource(next func() (storedAttempt, error, bool)) func() (task[regradeResult], error) {
+	return func() (task[regradeResult], error) {
 		a, err, ok := next()
 		if err == nil && !ok {
 			err = io.EOF
 		}
-		return task[regraded]{
-			cost: a.size + attemptCost,
-			do:   func(ctx context.Context) regraded { return s.regrade(ctx, a) },
+		return task[regradeResult]{
+			memoryBytes: a.lineBytes + attemptMemoryBytes,
+			run:         func(ctx context.Context) regradeResult { return s.regrade(ctx, a) },
 		}, err
 	}
 }
 
-// attempt is a line of attempts.jsonl.
-type attempt struct {
+// storedAttempt is a line of attempts.jsonl.
+type storedAttempt struct {
 	runs.Attempt
-	name string // of its folder
-	size int64  // of the line, in bytes
+	folderName string // of its folder
+	lineBytes  int64  // of the line, in bytes
 }
 
-// attempts reads the attempts of a run, in the order in which they ended.
-func attempts(ctx context.Context, run *runs.Run) iter.Seq2[attempt, error] {
-	return func(yield func(attempt, error) bool) {
+// storedAttempts reads the attempts of a run, in the order in which they ended.
+func storedAttempts(ctx context.Context, run *runs.Run) iter.Seq2[storedAttempt, error] {
+	return func(yield func(storedAttempt, error) bool) {
 		lines, err := run.AttemptLines()
 		if err != nil {
-			yield(attempt{}, err)
+			yield(storedAttempt{}, err)
 			return
 		}
 		defer lines.Close()
@@ -138,7 +138,7 @@ func attempts(ctx context.Context, run *runs.Run) iter.Seq2[attempt, error] {
 			if err == nil && gjson.GetBytes(line.Text, "type").String() != runs.TypeAttempt {
 				continue
 			}
-			a := attempt{name: runs.AttemptFolderName(line.Text), size: int64(len(line.Text))}
+			a := storedAttempt{folderName: runs.AttemptFolderName(line.Text), lineBytes: int64(len(line.Text))}
 			if err == nil {
 				err = json.Unmarshal(line.Text, &a.Attempt)
 			}

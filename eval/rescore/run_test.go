@@ -20,8 +20,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// tried is an attempt of a stored run.
-type tried struct {
+// attemptFixture is an attempt of a stored run.
+type attemptFixture struct {
 	caseID  string
 	outcome runs.Outcome
 	answer  string // JSON; empty: none
@@ -32,8 +32,8 @@ type tried struct {
 	files   map[string]string // of its folder
 }
 
-// store makes the folder of a run, and returns its path.
-func store(t *testing.T, attempts ...tried) string {
+// createRun makes the folder of a run, and returns its path.
+func createRun(t *testing.T, attempts ...attemptFixture) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
 	folder, err := runs.Create(dir, runs.Info{})
@@ -64,14 +64,14 @@ func store(t *testing.T, attempts ...tried) string {
 	return dir
 }
 
-// again grades a stored run again, by the cases of a JSON text.
-func again(t *testing.T, dir, cases string, cfg rescore.RegradeConfig) (map[string]rescore.RegradedAttempt, rescore.Summary) {
+// regrade grades a stored run again, by the cases of a JSON text.
+func regrade(t *testing.T, dir, cases string, cfg rescore.RegradeConfig) (map[string]rescore.RegradedAttempt, rescore.Summary) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "cases.json")
 	require.NoError(t, os.WriteFile(file, []byte(cases), 0o600))
 	loaded, err := testcases.Load([]string{file}, testcases.Options{})
 	require.NoError(t, err)
-	run := open(t, dir)
+	run := openRun(t, dir)
 	loaded, err = rescore.TriedCases(t.Context(), run, loaded)
 	require.NoError(t, err)
 	told := map[string]rescore.RegradedAttempt{}
@@ -86,13 +86,13 @@ func again(t *testing.T, dir, cases string, cfg rescore.RegradeConfig) (map[stri
 	for _, line := range lines[:summary.Attempts] {
 		var written rescore.RegradedAttempt
 		require.NoError(t, json.Unmarshal([]byte(line), &written))
-		require.Equal(t, asJSON(t, told[written.CaseID]), asJSON(t, written))
+		require.Equal(t, marshalJSON(t, told[written.CaseID]), marshalJSON(t, written))
 	}
-	require.JSONEq(t, asJSON(t, summary), lines[summary.Attempts])
+	require.JSONEq(t, marshalJSON(t, summary), lines[summary.Attempts])
 	return told, summary
 }
 
-func open(t *testing.T, dir string) *runs.Run {
+func openRun(t *testing.T, dir string) *runs.Run {
 	t.Helper()
 	run, err := runs.NewStore(filepath.Dir(dir)).Open(filepath.Base(dir))
 	require.NoError(t, err)
@@ -100,53 +100,53 @@ func open(t *testing.T, dir string) *runs.Run {
 	return run
 }
 
-func asJSON(t *testing.T, v any) string {
+func marshalJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
 	require.NoError(t, err)
 	return string(text)
 }
 
-// caseOf is a case with these fields besides.
-func caseOf(id, fields string) string { return fmt.Sprintf(`{"id":%q,"task":"t",%s}`, id, fields) }
+// caseJSON is a case with these fields besides.
+func caseJSON(id, fields string) string { return fmt.Sprintf(`{"id":%q,"task":"t",%s}`, id, fields) }
 
-func exact(truth string) string {
+func exactGrader(truth string) string {
 	return fmt.Sprintf(`"grader":{"type":"exact","config":{"ground_truth":%s}}`, truth)
 }
 
-func TestStored(t *testing.T) {
+func TestRegradeRun(t *testing.T) {
 	t.Parallel()
-	answered := func(id, answer string, passed bool) tried {
+	answered := func(id, answer string, passed bool) attemptFixture {
 		score := 0.0
 		if passed {
 			score = 1
 		}
-		return tried{caseID: id, outcome: runs.OutcomeCompleted, answer: answer, passed: &passed, score: score}
+		return attemptFixture{caseID: id, outcome: runs.OutcomeCompleted, answer: answer, passed: &passed, score: score}
 	}
 	stopped := answered("stopped", `42`, false)
 	stopped.outcome = runs.OutcomeStopped
 	limit := answered("limit", `42`, false)
 	limit.outcome = runs.OutcomeLimit
-	dir := store(t,
+	dir := createRun(t,
 		answered("same", `42`, true),
 		answered("worse", `42`, true),
 		answered("better", `{"x":{"$float":"NaN"},"y":1.0}`, false),
 		answered("ungraded now", `1`, true),
 		answered("gone", `1`, true),
-		tried{caseID: "graded now", outcome: runs.OutcomeCompleted, answer: `1`},
-		tried{caseID: "broken", outcome: runs.OutcomeAgentExit, answer: `42`},
+		attemptFixture{caseID: "graded now", outcome: runs.OutcomeCompleted, answer: `1`},
+		attemptFixture{caseID: "broken", outcome: runs.OutcomeAgentExit, answer: `42`},
 		stopped, limit,
-		tried{caseID: "nothing", outcome: runs.OutcomeCompleted, summary: "<EVAL_ANSWER>{oops</EVAL_ANSWER>", passed: new(false)},
+		attemptFixture{caseID: "nothing", outcome: runs.OutcomeCompleted, summary: "<EVAL_ANSWER>{oops</EVAL_ANSWER>", passed: new(false)},
 	)
 	before, err := os.ReadFile(filepath.Join(dir, "attempts.jsonl"))
 	require.NoError(t, err)
 	cases := "[" + strings.Join([]string{
-		caseOf("same", exact("42")), caseOf("worse", exact("43")),
-		caseOf("better", `"grader":{"type":"numeric_tolerance","config":{"ground_truth":{"y":1}}}`),
-		caseOf("ungraded now", `"tags":[]`), caseOf("graded now", exact("1")), caseOf("broken", exact("42")),
-		caseOf("stopped", exact("42")), caseOf("limit", exact("42")), caseOf("nothing", exact("42")), caseOf("not tried", exact("42")),
+		caseJSON("same", exactGrader("42")), caseJSON("worse", exactGrader("43")),
+		caseJSON("better", `"grader":{"type":"numeric_tolerance","config":{"ground_truth":{"y":1}}}`),
+		caseJSON("ungraded now", `"tags":[]`), caseJSON("graded now", exactGrader("1")), caseJSON("broken", exactGrader("42")),
+		caseJSON("stopped", exactGrader("42")), caseJSON("limit", exactGrader("42")), caseJSON("nothing", exactGrader("42")), caseJSON("not tried", exactGrader("42")),
 	}, ",") + "]"
-	got, summary := again(t, dir, cases, rescore.RegradeConfig{})
+	got, summary := regrade(t, dir, cases, rescore.RegradeConfig{})
 
 	require.Equal(t, rescore.VerdictCounts{Passed: 4, Failed: 3, Ungraded: 1, Infrastructure: 1}, summary.VerdictCounts)
 	require.Equal(t, rescore.VerdictCounts{Passed: 4, Failed: 4, Ungraded: 1, Infrastructure: 1}, summary.OldCounts)
@@ -175,15 +175,15 @@ func TestStored(t *testing.T) {
 	after, err := os.ReadFile(filepath.Join(dir, "attempts.jsonl"))
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after))
-	_, second := again(t, dir, cases, rescore.RegradeConfig{})
+	_, second := regrade(t, dir, cases, rescore.RegradeConfig{})
 	require.NotEqual(t, summary.VerdictsFile, second.VerdictsFile)
 	require.FileExists(t, filepath.Join(dir, summary.VerdictsFile))
 }
 
-// TestStoredKeeps: what only a kernel could tell keeps the old result of the same
+// TestRegradeRunKeepsResultsOfLiveGraders: what only a kernel could tell keeps the old result of the same
 // grader, wherever that stood. A grader that is new, or whose config has changed,
 // leaves the attempt without a verdict.
-func TestStoredKeeps(t *testing.T) {
+func TestRegradeRunKeepsResultsOfLiveGraders(t *testing.T) {
 	t.Parallel()
 	spec := func(code string) string {
 		return fmt.Sprintf(`{"type":"kernel_check","config":{"code":%q}}`, code)
@@ -194,15 +194,15 @@ func TestStoredKeeps(t *testing.T) {
 	}
 	half := `"passed":false,"score":0.5,"reasoning":"half","metrics":{"probes":2},"error":null`
 	graders := []string{result("one", half), result("two", `"passed":true,"score":1,"reasoning":"whole","metrics":{},"error":null`)}
-	a := tried{outcome: runs.OutcomeCompleted, answer: "1", passed: new(false), score: 0.75, graders: graders}
+	a := attemptFixture{outcome: runs.OutcomeCompleted, answer: "1", passed: new(false), score: 0.75, graders: graders}
 	same, other, fewer := a, a, a
 	same.caseID, other.caseID, fewer.caseID = "same", "other", "fewer"
-	dir := store(t, same, other, fewer)
+	dir := createRun(t, same, other, fewer)
 	exact := `{"type":"exact","config":{"ground_truth":1}}`
-	got, summary := again(t, dir, "["+
-		caseOf("same", `"graders":[`+spec("two")+`,`+exact+`,`+spec("one")+`]`)+","+
-		caseOf("other", `"graders":[`+spec("one")+`,`+spec("changed")+`]`)+","+
-		caseOf("fewer", `"grader":`+spec("two"))+"]", rescore.RegradeConfig{})
+	got, summary := regrade(t, dir, "["+
+		caseJSON("same", `"graders":[`+spec("two")+`,`+exact+`,`+spec("one")+`]`)+","+
+		caseJSON("other", `"graders":[`+spec("one")+`,`+spec("changed")+`]`)+","+
+		caseJSON("fewer", `"grader":`+spec("two"))+"]", rescore.RegradeConfig{})
 	require.Equal(t, 4, summary.KeptResults)
 	require.InDelta(t, 2.5/3, *got["same"].New.Score, 1e-12)
 	require.False(t, *got["same"].New.Passed)
@@ -213,9 +213,9 @@ func TestStoredKeeps(t *testing.T) {
 	require.True(t, *got["fewer"].New.Passed, "the result of the grader that is left counts, not that of the first")
 }
 
-// TestStoredNotebook: the notebook is read from the files, with the statuses that
+// TestRegradeRunReadsStoredNotebook: the notebook is read from the files, with the statuses that
 // only the state has.
-func TestStoredNotebook(t *testing.T) {
+func TestRegradeRunReadsStoredNotebook(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
 		"notebook.ipynb": `{"cells":[
@@ -226,20 +226,20 @@ func TestStoredNotebook(t *testing.T) {
 		],"metadata":{"language_info":{"name":"python"}}}`,
 		"state.json": `{"context":{"cells":[{"status":"idle"},{"status":"ran"},{"status":"error"},{"status":"error"}]}}`,
 	}
-	dir := store(t,
-		tried{caseID: "a", outcome: runs.OutcomeCompleted, files: files},
-		tried{caseID: "b", outcome: runs.OutcomeCompleted},
+	dir := createRun(t,
+		attemptFixture{caseID: "a", outcome: runs.OutcomeCompleted, files: files},
+		attemptFixture{caseID: "b", outcome: runs.OutcomeCompleted},
 	)
 	entries := `"graders":[{"type":"notebook_check","config":{"min_cells":3,"must_use":["json"]}},{"type":"notebook_check","config":{"no_errors":true}}]`
-	got, _ := again(t, dir, "["+caseOf("a", entries)+","+caseOf("b", entries)+"]", rescore.RegradeConfig{})
+	got, _ := regrade(t, dir, "["+caseJSON("a", entries)+","+caseJSON("b", entries)+"]", rescore.RegradeConfig{})
 	require.Contains(t, string(got["a"].New.Graders[0]), `"passed":true`)
 	require.Contains(t, string(got["a"].New.Graders[1]), `"errors":[3,4]`)
 	require.Contains(t, string(got["b"].New.Graders[0]), `"error":{"kind":"notebook",`)
 }
 
-// TestStoredCommand: a command is told what it was told when the attempt ended,
+// TestRegradeRunGivesCommandsTheRecord: a command is told what it was told when the attempt ended,
 // less the sandbox.
-func TestStoredCommand(t *testing.T) {
+func TestRegradeRunGivesCommandsTheRecord(t *testing.T) {
 	t.Parallel()
 	program := `import json, os, sys
 line = json.load(sys.stdin)
@@ -248,38 +248,38 @@ print(json.dumps({"passed": there and os.environ["COLOUR"] == "blue", "reasoning
 `
 	config, err := json.Marshal(map[string]any{"argv": []string{"python3", "-c", program}})
 	require.NoError(t, err)
-	attempt := tried{caseID: "a", outcome: runs.OutcomeCompleted, answer: "[1.0]", passed: new(false), graders: []string{`{}`}, files: map[string]string{"notes.txt": ""}}
+	attempt := attemptFixture{caseID: "a", outcome: runs.OutcomeCompleted, answer: "[1.0]", passed: new(false), graders: []string{`{}`}, files: map[string]string{"notes.txt": ""}}
 	stopped := attempt
 	stopped.caseID, stopped.outcome = "b", runs.OutcomeStopped
 	entry := `"grader":{"type":"command","config":` + string(config) + `}`
 	cfg := rescore.RegradeConfig{Environ: append(os.Environ(), "COLOUR=blue")}
-	got, summary := again(t, store(t, attempt, stopped), "["+caseOf("a", entry)+","+caseOf("b", entry)+"]", cfg)
+	got, summary := regrade(t, createRun(t, attempt, stopped), "["+caseJSON("a", entry)+","+caseJSON("b", entry)+"]", cfg)
 	require.Equal(t, 2, summary.Passed, string(got["a"].New.Graders[0]))
 	require.Contains(t, string(got["a"].New.Graders[0]), `"reasoning":"[[1.0], \"t\", null, null]"`)
 	require.Contains(t, string(got["b"].New.Graders[0]), `"reasoning":"[null, \"t\", null, null]"`)
 }
 
-// judging is a model that gives every work the same score.
-type judging struct{ asked *int }
+// fakeJudge is a model that gives every work the same score.
+type fakeJudge struct{ calls *int }
 
-func (j judging) Complete(context.Context, model.Request, func(model.Delta)) (*model.Response, error) {
-	*j.asked++
+func (j fakeJudge) Complete(context.Context, model.Request, func(model.Delta)) (*model.Response, error) {
+	*j.calls++
 	text := `{"score":0.9,"passed":true,"reasoning":"good","successes":[],"failures":[]}`
 	return &model.Response{Content: []model.Block{{Type: "text", Text: text}}, StopReason: model.StopEndTurn}, nil
 }
 
-// TestStoredJudge: what a judge was asked is not asked again, and what it was not
+// TestRegradeRunReplaysJudges: what a judge was asked is not asked again, and what it was not
 // is recorded.
-func TestStoredJudge(t *testing.T) {
+func TestRegradeRunReplaysJudges(t *testing.T) {
 	t.Parallel()
-	cases := "[" + caseOf("a", `"grader":{"type":"llm_judge","config":{"prompt":"Is it good?","model":"anthropic/judge"}}`) + "]"
-	attempt := tried{caseID: "a", outcome: runs.OutcomeCompleted, answer: "1", files: map[string]string{
+	cases := "[" + caseJSON("a", `"grader":{"type":"llm_judge","config":{"prompt":"Is it good?","model":"anthropic/judge"}}`) + "]"
+	attempt := attemptFixture{caseID: "a", outcome: runs.OutcomeCompleted, answer: "1", files: map[string]string{
 		"conversation.jsonl": `{"type":"user","content":"hello"}` + "\n",
 	}}
 	asked := 0
-	cfg := rescore.RegradeConfig{OpenJudge: func(string) (model.Client, error) { return judging{&asked}, nil }}
-	dir := store(t, attempt)
-	got, summary := again(t, dir, cases, cfg)
+	cfg := rescore.RegradeConfig{OpenJudge: func(string) (model.Client, error) { return fakeJudge{&asked}, nil }}
+	dir := createRun(t, attempt)
+	got, summary := regrade(t, dir, cases, cfg)
 	require.Equal(t, 1, asked)
 	require.Equal(t, 1, summary.Passed, string(got["a"].New.Graders[0]))
 	calls, err := os.ReadFile(strings.TrimSuffix(filepath.Join(dir, summary.VerdictsFile), ".jsonl") + "-judge.jsonl")
@@ -288,47 +288,47 @@ func TestStoredJudge(t *testing.T) {
 
 	// The call is recorded: nobody is asked.
 	attempt.files["judge.jsonl"] = string(calls)
-	dir = store(t, attempt)
-	_, summary = again(t, dir, cases, rescore.RegradeConfig{})
+	dir = createRun(t, attempt)
+	_, summary = regrade(t, dir, cases, rescore.RegradeConfig{})
 	require.Equal(t, 1, summary.Passed)
 	_, err = os.Stat(strings.TrimSuffix(filepath.Join(dir, summary.VerdictsFile), ".jsonl") + "-judge.jsonl")
 	require.ErrorIs(t, err, os.ErrNotExist)
 
 	// Another answer is another question.
 	attempt.answer = "2"
-	_, summary = again(t, store(t, attempt), cases, cfg)
+	_, summary = regrade(t, createRun(t, attempt), cases, cfg)
 	require.Equal(t, 2, asked)
 	require.Equal(t, 1, summary.Passed)
-	got, _ = again(t, store(t, attempt), cases, rescore.RegradeConfig{})
+	got, _ = regrade(t, createRun(t, attempt), cases, rescore.RegradeConfig{})
 	require.Contains(t, string(got["a"].New.Graders[0]), "no model can be asked here")
 	refused := rescore.RegradeConfig{OpenJudge: func(string) (model.Client, error) { return nil, errors.New("no key") }}
-	got, _ = again(t, store(t, attempt), cases, refused)
+	got, _ = regrade(t, createRun(t, attempt), cases, refused)
 	require.Contains(t, string(got["a"].New.Graders[0]), `"error":{"kind":"model",`)
 }
 
-func TestStoredIsBroken(t *testing.T) {
+func TestRegradeRunFails(t *testing.T) {
 	t.Parallel()
 	loaded := []testcases.Case{{ID: "a", Graders: []grading.Spec{{Type: "multiple_choice", Field: "grader"}}}}
-	for name, attempt := range map[string]tried{
+	for name, attempt := range map[string]attemptFixture{
 		"notebook.ipynb": {caseID: "a", outcome: runs.OutcomeCompleted, files: map[string]string{"notebook.ipynb": "{"}},
 		"state.json":     {caseID: "a", outcome: runs.OutcomeCompleted, files: map[string]string{"notebook.ipynb": "{}", "state.json": "7"}},
 		"judge.jsonl":    {caseID: "a", outcome: runs.OutcomeCompleted, files: map[string]string{"judge.jsonl": "what"}},
 	} {
-		dir := store(t, attempt)
-		_, err := rescore.RegradeRun(t.Context(), open(t, dir), dir, loaded, rescore.RegradeConfig{})
+		dir := createRun(t, attempt)
+		_, err := rescore.RegradeRun(t.Context(), openRun(t, dir), dir, loaded, rescore.RegradeConfig{})
 		require.ErrorContains(t, err, "attempt 0001-a-e1-t1: "+name)
 	}
 
-	dir := store(t, tried{caseID: "a", outcome: runs.OutcomeCompleted})
+	dir := createRun(t, attemptFixture{caseID: "a", outcome: runs.OutcomeCompleted})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("enough")
 	cancel(cause)
-	_, err := rescore.RegradeRun(ctx, open(t, dir), dir, loaded, rescore.RegradeConfig{})
+	_, err := rescore.RegradeRun(ctx, openRun(t, dir), dir, loaded, rescore.RegradeConfig{})
 	require.ErrorIs(t, err, cause)
 
-	_, err = rescore.TriedCases(t.Context(), open(t, dir), []testcases.Case{{ID: "a"}, {ID: "a"}})
+	_, err = rescore.TriedCases(t.Context(), openRun(t, dir), []testcases.Case{{ID: "a"}, {ID: "a"}})
 	require.ErrorContains(t, err, `id "a" is already taken`)
-	chosen, err := rescore.TriedCases(t.Context(), open(t, dir), []testcases.Case{{ID: "a"}, {ID: "b"}, {ID: "b"}})
+	chosen, err := rescore.TriedCases(t.Context(), openRun(t, dir), []testcases.Case{{ID: "a"}, {ID: "b"}, {ID: "b"}})
 	require.NoError(t, err)
 	require.Len(t, chosen, 1)
 }

@@ -12,16 +12,16 @@ import (
 	"assay/eval/runs"
 )
 
-// rescores is the file that verdicts are written to.
-type rescores struct {
-	path  string
-	file  *os.File
-	calls *calls
+// verdictsFile is the file that verdicts are written to.
+type verdictsFile struct {
+	path       string
+	file       *os.File
+	judgeCalls *judgeCallsFile
 }
 
-// newRescores makes a new file in the folder rescores of a run, named for the
+// createVerdictsFile makes a new file in the folder rescores of a run, named for the
 // time.
-func newRescores(dir string) (*rescores, error) {
+func createVerdictsFile(dir string) (*verdictsFile, error) {
 	folder := filepath.Join(dir, "rescores")
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return nil, fmt.Errorf("rescores: %w", err)
@@ -40,11 +40,11 @@ func newRescores(dir string) (*rescores, error) {
 		if err != nil {
 			return nil, fmt.Errorf("rescores: %w", err)
 		}
-		return &rescores{path: path, file: file, calls: &calls{path: filepath.Join(folder, name+"-judge.jsonl")}}, nil
+		return &verdictsFile{path: path, file: file, judgeCalls: &judgeCallsFile{path: filepath.Join(folder, name+"-judge.jsonl")}}, nil
 	}
 }
 
-func (r *rescores) write(line any) error {
+func (r *verdictsFile) writeLine(line any) error {
 	if err := runs.EncodeLine(r.file, line); err != nil {
 		return fmt.Errorf("rescores: %w", err)
 	}
@@ -52,13 +52,13 @@ func (r *rescores) write(line any) error {
 }
 
 // close closes the files when they are on disk.
-func (r *rescores) close() error {
-	return errors.Join(r.file.Sync(), r.file.Close(), r.calls.close())
+func (r *verdictsFile) close() error {
+	return errors.Join(r.file.Sync(), r.file.Close(), r.judgeCalls.close())
 }
 
-// calls is the file of the model calls that judges made, which is there once they
+// judgeCallsFile is the file of the model calls that judges made, which is there once they
 // have made one. It is safe for concurrent use.
-type calls struct {
+type judgeCallsFile struct {
 	path string
 
 	mu   sync.Mutex
@@ -66,7 +66,7 @@ type calls struct {
 }
 
 // Write writes a line.
-func (c *calls) Write(line []byte) (int, error) {
+func (c *judgeCallsFile) Write(line []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.file == nil {
@@ -79,7 +79,7 @@ func (c *calls) Write(line []byte) (int, error) {
 	return c.file.Write(line)
 }
 
-func (c *calls) close() error {
+func (c *judgeCallsFile) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.file == nil {
