@@ -14,53 +14,54 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// regradeResult is an attempt that was graded again.
+// regradeResult is the result of grading one attempt again.
 type regradeResult struct {
 	RegradedAttempt
-	keptResults int   // results
-	err         error // what is stored of it cannot be read
+	keptResults int   // results of graders that are copies of old ones
+	err         error // a file of the attempt could not be read; the rest is unset then
 }
 
+// regrade grades an attempt again.
 func (s *regrader) regrade(ctx context.Context, a storedAttempt) regradeResult {
 	r := regradeResult{RegradedAttempt: RegradedAttempt{
 		Type: TypeRescore, Run: s.run.Name, CaseID: a.CaseID, Epoch: a.Epoch, Try: a.Try, Attempt: a.folderName, Outcome: a.Outcome,
 		Old: Verdict{Passed: a.Passed, Score: a.Score, Graders: a.Graders},
 	}}
-	c, there := s.cases[a.CaseID]
-	graded, withAnswer := gradability(a.Attempt)
+	c, isGiven := s.cases[a.CaseID]
+	isGraded, isAnswerGraded := gradability(a.Attempt)
 	switch {
-	case !there:
-		r.lacksVerdict, r.Reason = true, "the case is not among those of today"
+	case !isGiven:
+		r.isNotRegraded, r.Reason = true, "the case is not among those given"
 		return r
-	case !graded:
+	case !isGraded:
 		r.Reason = fmt.Sprintf("an attempt that ended as %s is not graded", a.Outcome)
 	case len(c.Graders) == 0:
-		r.Reason = "the case has no grader today"
+		r.Reason = "the case has no graders now"
 	default:
-		in, err := s.gradingInput(a, c, withAnswer)
+		in, err := s.gradingInput(a, c, isAnswerGraded)
 		if err != nil {
 			r.err = fmt.Errorf("attempt %s: %w", a.folderName, err)
 			return r
 		}
 		r.grade(ctx, c.Graders, in)
 	}
-	if !r.lacksVerdict {
+	if !r.isNotRegraded {
 		r.setChanged()
 	}
 	return r
 }
 
-// gradability says whether an attempt has a verdict, and whether its answer counts,
-// by how it ended.
-func gradability(a runs.Attempt) (graded, withAnswer bool) {
+// gradability returns whether an attempt that ended like this is graded, and whether its answer is given
+// to the graders.
+func gradability(a runs.Attempt) (isGraded, isAnswerGraded bool) {
 	if a.IsInfrastructureFailure() {
 		return false, false
 	}
 	return true, a.Outcome == runs.OutcomeCompleted || a.Outcome == runs.OutcomeLimit
 }
 
-// gradingInput is what there is of an attempt to grade.
-func (s *regrader) gradingInput(a storedAttempt, c testcases.Case, withAnswer bool) (grading.Input, error) {
+// gradingInput returns what graders may look at, from the files of the attempt.
+func (s *regrader) gradingInput(a storedAttempt, c testcases.Case, isAnswerGraded bool) (grading.Input, error) {
 	e := storedEvidence{run: s.run, attempt: a.folderName}
 	in := grading.Input{
 		Task: c.Task, Notebook: e.notebook(), Conversation: e.conversation(), Dir: c.Source.Dir(),
@@ -70,23 +71,24 @@ func (s *regrader) gradingInput(a storedAttempt, c testcases.Case, withAnswer bo
 		return in, e.err
 	}
 	var err error
-	if withAnswer {
+	if isAnswerGraded {
 		in.Answer, in.NoAnswer, err = storedAnswer(a.Attempt)
 	} else {
 		in.NoAnswer = "the attempt ended as " + string(a.Outcome)
 	}
 	if err == nil {
-		in.Record, err = s.commandRecord(a, c, withAnswer)
+		in.Record, err = s.commandRecord(a, c, isAnswerGraded)
 	}
 	return in, err
 }
 
-// commandRecord is what a command is told, as when the attempt ended: its line without
-// the verdict, the task, and its folder; the sandbox is gone.
-func (s *regrader) commandRecord(a storedAttempt, c testcases.Case, withAnswer bool) (json.RawMessage, error) {
+// commandRecord returns the JSON that a command grader reads on stdin. It is the same as at the end of the
+// attempt (its line without the verdict, the task, and its folder), except for the path of the working
+// folder, which no longer exists.
+func (s *regrader) commandRecord(a storedAttempt, c testcases.Case, isAnswerGraded bool) (json.RawMessage, error) {
 	line := a.Attempt
 	line.Passed, line.Score, line.Graders = nil, nil, nil
-	if !withAnswer {
+	if !isAnswerGraded {
 		line.Answer = nil
 	}
 	return marshalLine(struct {
@@ -96,9 +98,9 @@ func (s *regrader) commandRecord(a storedAttempt, c testcases.Case, withAnswer b
 	}{line, c.Task, filepath.Join(s.dir, "attempts", a.folderName)})
 }
 
-// storedAnswer returns the answer that was taken down, and why there is none. Only
-// what the attempt's end left of a submission is asked, not the conversation:
-// that goes on behind the submission that counted.
+// storedAnswer returns the answer of an attempt, or the reason why it has none. It takes the answer and the
+// summary from the attempt's line, not from the conversation, which may have later submissions that did
+// not count.
 func storedAnswer(a runs.Attempt) (answer pyvalue.Value, noAnswer string, err error) {
 	if len(a.Answer) > 0 && string(a.Answer) != "null" {
 		answer, err = pyvalue.Decode(string(a.Answer))
@@ -107,13 +109,12 @@ func storedAnswer(a runs.Attempt) (answer pyvalue.Value, noAnswer string, err er
 		}
 		return pyvalue.RestoreFloats(answer), "", nil
 	}
-	found, _ := grading.ExtractSummary(a.Summary) // where there is an error, it is the reason
+	found, _ := grading.ExtractSummary(a.Summary) // an error of the extraction is also its Reason
 	return found.Answer, found.Reason, nil
 }
 
-// grade grades by each spec. A grader that could not come to a verdict because
-// what it reads is gone keeps its old result; without one there is no verdict of
-// the attempt.
+// grade sets the new verdict by all graders. If a grader fails because what it reads no longer exists, the
+// old result of the same grader is kept; if there is none, the attempt gets no new verdict.
 func (r *regradeResult) grade(ctx context.Context, specs []grading.Spec, in grading.Input) {
 	passed := true
 	var scores []float64
@@ -126,7 +127,7 @@ func (r *regradeResult) grade(ctx context.Context, specs []grading.Spec, in grad
 			text, err = old.MarshalJSON()
 			r.keptResults++
 		} else if needsLiveSession(result) {
-			r.lacksVerdict, r.Reason = true, fmt.Sprintf("%s is new or has changed, and what it reads is gone: %s", spec.Type, result.Error.Text)
+			r.isNotRegraded, r.Reason = true, fmt.Sprintf("%s is new or has changed, and what it reads is gone: %s", spec.Type, result.Error.Text)
 		}
 		if err != nil {
 			r.err = fmt.Errorf("attempt %s: result of %s: %w", r.Attempt, spec.Type, err)
@@ -136,30 +137,30 @@ func (r *regradeResult) grade(ctx context.Context, specs []grading.Spec, in grad
 		passed = passed && result.Passed
 		scores = append(scores, result.Score)
 	}
-	if score := stats.Mean(scores); !r.lacksVerdict {
+	if score := stats.Mean(scores); !r.isNotRegraded {
 		r.New.Passed, r.New.Score = &passed, &score
 	}
 }
 
-// marshalLine is the JSON of v as the lines of a run folder have it.
+// marshalLine returns the JSON of v in the form of [runs.EncodeLine], without the newline.
 func marshalLine(v any) (json.RawMessage, error) {
 	var text bytes.Buffer
 	err := runs.EncodeLine(&text, v)
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
 
-// needsLiveSession says whether a grader found no kernel or no notebook to look at.
+// needsLiveSession reports whether a grader failed because there is no kernel or no notebook.
 func needsLiveSession(result grading.Result) bool {
 	return result.Error != nil && (result.Error.Kind == "kernel" || result.Error.Kind == "notebook")
 }
 
-// mayNeedLiveSession says whether a grader may have failed for want of what is gone: the
-// kernel, a notebook to run again, or the sandbox that a command looks into.
+// mayNeedLiveSession reports whether a grader may have failed because the session has ended: there is no
+// kernel, the notebook cannot be run again, or a command misses the working folder.
 func mayNeedLiveSession(result grading.Result) bool {
 	return needsLiveSession(result) || result.Error != nil && result.Error.Kind == "command"
 }
 
-// oldResult returns the result of the grader with that digest, nil if there was none.
+// oldResult returns the old result of the grader whose spec has this digest, or nil if there is none.
 func (r *regradeResult) oldResult(digest string) *pyvalue.Object {
 	for _, text := range r.Old.Graders {
 		v, _ := pyvalue.Decode(string(text))
@@ -171,8 +172,10 @@ func (r *regradeResult) oldResult(digest string) *pyvalue.Object {
 	return nil
 }
 
+// isTrueValue reports whether v is the value True.
 func isTrueValue(v pyvalue.Value) bool { return v == pyvalue.Value(pyvalue.Bool(true)) }
 
+// floatValue returns a number as a float, and 0 for other values.
 func floatValue(v pyvalue.Value) float64 {
 	switch v := v.(type) {
 	case pyvalue.Int:

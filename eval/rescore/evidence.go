@@ -11,18 +11,18 @@ import (
 	"assay/internal/model/replay"
 )
 
-// maxFileBytes bounds what is read of a file of an attempt, in bytes.
+// maxFileBytes is how large a file of an attempt may be to be read.
 const maxFileBytes = 1 << 30
 
-// storedEvidence reads what is stored of an attempt. What is not there is nil. The
-// first failure is kept, and all is nil after it.
+// storedEvidence reads the files of an attempt for graders. Its methods return nil if a file does not exist,
+// and after the first error, which is kept in err.
 type storedEvidence struct {
 	run     *runs.Run
-	attempt string // the name of its folder
+	attempt string // name of the attempt's folder
 	err     error
 }
 
-// readFile reads a file whole, nil if it is not there.
+// readFile returns the content of a file of the attempt.
 func (e *storedEvidence) readFile(name string) []byte {
 	if e.err != nil || e.attempt == "" {
 		return nil
@@ -44,13 +44,14 @@ func (e *storedEvidence) readFile(name string) []byte {
 	return text
 }
 
+// keepError keeps an error about the file name, unless it is nil or there is one already.
 func (e *storedEvidence) keepError(name string, err error) {
 	if err != nil && e.err == nil {
 		e.err = fmt.Errorf("%s: %w", name, err)
 	}
 }
 
-// conversation is the agent's messages.
+// conversation returns the agent's messages, from conversation.jsonl.
 func (e *storedEvidence) conversation() []json.RawMessage {
 	var entries []json.RawMessage
 	for line := range bytes.Lines(e.readFile("conversation.jsonl")) {
@@ -61,7 +62,7 @@ func (e *storedEvidence) conversation() []json.RawMessage {
 	return entries
 }
 
-// judgeRecording is what judges were asked and what they said.
+// judgeRecording returns the recorded model calls of judges, from judge.jsonl.
 func (e *storedEvidence) judgeRecording() *replay.Recording {
 	text := e.readFile("judge.jsonl")
 	if text == nil {

@@ -6,22 +6,22 @@ import (
 	"io"
 )
 
-// DescribeLines cuts in into lines of at most longest bytes, and tells of each its
-// number and its length, or that it is too long.
-func DescribeLines(in io.Reader, longest int) (told []string, err error) {
-	lines := newLineReader(in)
-	lines.maxBytes = longest
+// DescribeLines splits in into lines as GradeLines does, with maxBytes instead of MaxLineBytes. It returns
+// "number: length" for each line that is not blank, or "number: too long".
+func DescribeLines(in io.Reader, maxBytes int) (lines []string, err error) {
+	reader := newLineReader(in)
+	reader.maxBytes = maxBytes
 	for {
-		l, err := lines.nextLine()
+		l, err := reader.nextLine()
 		switch {
 		case errors.Is(err, io.EOF):
-			return told, nil
+			return lines, nil
 		case err != nil:
-			return told, err
+			return lines, err
 		case l.isTooLong:
-			told = append(told, fmt.Sprintf("%d: too long", l.number))
+			lines = append(lines, fmt.Sprintf("%d: too long", l.number))
 		default:
-			told = append(told, fmt.Sprintf("%d: %d", l.number, len(l.text)))
+			lines = append(lines, fmt.Sprintf("%d: %d", l.number, len(l.text)))
 		}
 	}
 }

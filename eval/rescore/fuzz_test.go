@@ -12,8 +12,8 @@ import (
 	"assay/testcases/grading"
 )
 
-// FuzzGradeLines: whatever the input is, each line that is not blank is answered
-// with exactly one line of JSON, of one of the two forms.
+// FuzzGradeLines grades arbitrary input: each line that is not blank gets exactly one line of JSON in one of the
+// two output forms.
 func FuzzGradeLines(f *testing.F) {
 	for _, seed := range []string{
 		"{" + choiceGrader + `,"answer":{"answer":"b"}}`,
@@ -32,28 +32,28 @@ func FuzzGradeLines(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if bytes.Contains(input, []byte("argv")) || bytes.Contains(input, []byte(`\u00`)) {
-			return // it may run programs
+			return // it could run programs
 		}
-		asked := 0
+		inputLines := 0
 		for line := range bytes.Lines(input) {
 			if len(bytes.Trim(line, " \t\r\n")) > 0 {
-				asked++
+				inputLines++
 			}
 		}
 		var out bytes.Buffer
 		faulty, err := rescore.GradeLines(t.Context(), bytes.NewReader(input), &out, grading.Input{})
 		require.NoError(t, err)
-		require.LessOrEqual(t, faulty, asked)
-		answered := 0
+		require.LessOrEqual(t, faulty, inputLines)
+		outputLines := 0
 		for line := range strings.Lines(out.String()) {
-			answered++
+			outputLines++
 			checkAnswer(t, line)
 		}
-		require.Equal(t, asked, answered)
+		require.Equal(t, inputLines, outputLines)
 	})
 }
 
-// checkAnswer checks that a line of the output has one of the two forms.
+// checkAnswer requires that an output line has one of the two forms.
 func checkAnswer(t *testing.T, line string) {
 	t.Helper()
 	var members map[string]json.RawMessage

@@ -9,12 +9,12 @@ import (
 	"assay/internal/model/replay"
 )
 
-// judgeOpener opens models for the judges of one attempt: recorded, which may be nil,
-// answers what it can, a live model the rest.
-func (s *regrader) judgeOpener(recorded *replay.Recording) func(name string) (model.Client, error) {
+// judgeOpener returns the function that opens models for the judges of one attempt. Calls that are in the
+// recording, which may be nil, are replayed; others go to the model of RegradeConfig.OpenJudge.
+func (s *regrader) judgeOpener(recording *replay.Recording) func(name string) (model.Client, error) {
 	live := func(name string) (model.Client, error) {
 		if s.cfg.OpenJudge == nil {
-			return nil, errors.New("no model can be asked here")
+			return nil, errors.New("no model is available for judges")
 		}
 		client, err := s.cfg.OpenJudge(name)
 		if err != nil {
@@ -22,25 +22,25 @@ func (s *regrader) judgeOpener(recorded *replay.Recording) func(name string) (mo
 		}
 		return replay.Record(name, client, s.judgeCalls), nil
 	}
-	if recorded == nil {
+	if recording == nil {
 		return live
 	}
-	played := map[string]model.Client{} // one for all judges by that model, which were asked one after the other
+	replays := map[string]model.Client{} // by model name: one client for all judges, because a recording is replayed in order
 	return func(name string) (model.Client, error) {
-		if played[name] == nil {
-			played[name] = recorded.OfModel(name).NewReplayer()
+		if replays[name] == nil {
+			replays[name] = recording.OfModel(name).NewReplayer()
 		}
-		return replayingModel{recorded: played[name], live: sync.OnceValues(func() (model.Client, error) { return live(name) })}, nil
+		return replayingModel{recorded: replays[name], live: sync.OnceValues(func() (model.Client, error) { return live(name) })}, nil
 	}
 }
 
-// replayingModel is a model that is asked only what it was not asked before.
+// replayingModel answers calls from a recording and makes those that are not in it.
 type replayingModel struct {
 	recorded model.Client
-	live     func() (model.Client, error)
+	live     func() (model.Client, error) // opens the model for the other calls
 }
 
-// Complete plays the recorded call, or else makes one.
+// Complete implements [model.Client].
 func (r replayingModel) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
 	reply, err := r.recorded.Complete(ctx, req, onDelta)
 	if !errors.Is(err, replay.ErrNotRecorded) {

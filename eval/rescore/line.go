@@ -12,26 +12,27 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// errorKindInput is the kind of the error of a line that is not as it must be.
+// errorKindInput is the kind of the error about an input line that cannot be used.
 const errorKindInput = "input"
 
+// inputErrorf returns an error of kind errorKindInput.
 func inputErrorf(format string, args ...any) *pyvalue.Error {
 	return &pyvalue.Error{Kind: errorKindInput, Text: fmt.Sprintf(format, args...)}
 }
 
-// parse reads the line.
+// parse returns the object in the line.
 func (l inputLine) parse() (*pyvalue.Object, *pyvalue.Error) {
 	if l.isTooLong {
 		return nil, inputErrorf("line %d is longer than %d MiB", l.number, MaxLineBytes>>20)
 	}
 	v, err := pyvalue.Decode(strings.TrimRight(l.text, " \t\r\n"))
-	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
-		return nil, inputErrorf("line %d column %d: %s", l.number, bad.Column, bad.Text)
+	if syntaxErr, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
+		return nil, inputErrorf("line %d column %d: %s", l.number, syntaxErr.Column, syntaxErr.Text)
 	}
 	if err != nil {
 		return nil, inputErrorf("line %d: %v", l.number, err)
 	}
-	if !utf8.ValidString(l.text) { // a surrogate in bytes, which Decode takes
+	if !utf8.ValidString(l.text) { // Decode accepts surrogates that are encoded as bytes
 		return nil, inputErrorf("line %d is not UTF-8", l.number)
 	}
 	object, ok := pyvalue.RestoreFloats(v).(*pyvalue.Object)
@@ -41,40 +42,42 @@ func (l inputLine) parse() (*pyvalue.Object, *pyvalue.Error) {
 	return object, nil
 }
 
-// isAbsent says whether a member is not there, or null.
+// isAbsent reports whether the value of a member is null, or nil because there is no such member.
 func isAbsent(v pyvalue.Value) bool { return v == nil || v == (pyvalue.Null{}) }
 
-// gradeLine grades a line's answer by its grader or graders.
-func gradeLine(ctx context.Context, id pyvalue.Value, line *pyvalue.Object, have grading.Input) (answer *pyvalue.Object, faulty bool) {
-	if have.Answer = line.Get("answer"); have.Answer == nil {
-		have.NoAnswer = `the line has no "answer"`
+// gradeLine grades the answer in a line by the line's grader or graders, with the rest of the input from
+// base. isFaulty is true if the line could not be used.
+func gradeLine(ctx context.Context, id pyvalue.Value, line *pyvalue.Object, base grading.Input) (reply *pyvalue.Object, isFaulty bool) {
+	in := base
+	if in.Answer = line.Get("answer"); in.Answer == nil {
+		in.NoAnswer = `the line has no "answer"`
 	}
 	one, several := line.Get("grader"), line.Get("graders")
 	switch {
 	case isAbsent(one) == isAbsent(several):
 		return verdictReply(id, inputErrorResult(inputErrorf("want one of grader, graders and extract"))), true
 	case isAbsent(several):
-		result, faulty := gradeByEntry(ctx, one, "grader", have)
-		return verdictReply(id, result), faulty
+		result, isUnusable := gradeByEntry(ctx, one, "grader", in)
+		return verdictReply(id, result), isUnusable
 	}
 	list, ok := several.(pyvalue.List)
 	if !ok || len(list) == 0 {
-		answer := verdictReply(id, inputErrorResult(inputErrorf("graders: want a list of at least one, found %s", pyvalue.KindOf(several))))
-		answer.Set("graders", pyvalue.List{})
-		return answer, true
+		reply := verdictReply(id, inputErrorResult(inputErrorf("graders: want a list of at least one, found %s", pyvalue.KindOf(several))))
+		reply.Set("graders", pyvalue.List{})
+		return reply, true
 	}
 	var results []grading.Result
 	for i, entry := range list {
-		result, unusable := gradeByEntry(ctx, entry, fmt.Sprintf("graders[%d]", i), have)
+		result, isUnusable := gradeByEntry(ctx, entry, fmt.Sprintf("graders[%d]", i), in)
 		results = append(results, result)
-		faulty = faulty || unusable
+		isFaulty = isFaulty || isUnusable
 	}
-	return combinedReply(id, results), faulty
+	return combinedReply(id, results), isFaulty
 }
 
-// gradeByEntry grades by one entry; unusable says that no grader could be made of
-// it.
-func gradeByEntry(ctx context.Context, entry pyvalue.Value, field string, in grading.Input) (result grading.Result, unusable bool) {
+// gradeByEntry grades by the grader that entry, an object {type, config}, describes. field is the entry's name in
+// errors. isUnusable is true if entry describes no grader.
+func gradeByEntry(ctx context.Context, entry pyvalue.Value, field string, in grading.Input) (result grading.Result, isUnusable bool) {
 	object, ok := entry.(*pyvalue.Object)
 	if !ok {
 		return inputErrorResult(inputErrorf("%s: want an object {type, config}, found %s", field, pyvalue.KindOf(entry))), true
@@ -83,24 +86,24 @@ func gradeByEntry(ctx context.Context, entry pyvalue.Value, field string, in gra
 	spec := grading.Spec{Type: string(kind), Config: object.Get("config"), Field: field}
 	result = grading.Grade(ctx, spec, in)
 	_, isObject := spec.Config.(*pyvalue.Object)
-	unknown := result.Error != nil && result.Error.Kind == "unknown_grader"
-	return result, unknown || spec.Config != nil && !isObject
+	isUnknown := result.Error != nil && result.Error.Kind == "unknown_grader"
+	return result, isUnknown || spec.Config != nil && !isObject
 }
 
-// inputErrorResult is the result of what could not be read.
+// inputErrorResult returns the result for input that could not be used.
 func inputErrorResult(fault *pyvalue.Error) grading.Result {
 	return grading.Result{Reasoning: "could not be graded: " + fault.Text, Metrics: &pyvalue.Object{}, Error: fault}
 }
 
-// verdictReply is the answer to a line with one grader.
+// verdictReply returns the output line for a line with one grader.
 func verdictReply(id pyvalue.Value, result grading.Result) *pyvalue.Object {
 	o := pyvalue.NewObject("id", orNull(id))
 	setResultMembers(o, result)
 	return o
 }
 
-// combinedReply is the answer to a line with several graders: it passed when all did,
-// the score is their mean, and the error is the first of theirs.
+// combinedReply returns the output line for a line with several graders: it has passed if all have, its
+// score is their mean and its error the first of theirs.
 func combinedReply(id pyvalue.Value, results []grading.Result) *pyvalue.Object {
 	all := grading.Result{Passed: true, Metrics: &pyvalue.Object{}}
 	var texts []string
@@ -124,7 +127,8 @@ func combinedReply(id pyvalue.Value, results []grading.Result) *pyvalue.Object {
 	return o
 }
 
-// setResultMembers adds the members of a result.
+// setResultMembers sets the members passed, score, metrics, reasoning, error and, if there are any,
+// field_scores.
 func setResultMembers(o *pyvalue.Object, r grading.Result) {
 	o.Set("passed", pyvalue.Bool(r.Passed))
 	o.Set("score", pyvalue.Float(r.Score))
@@ -136,6 +140,7 @@ func setResultMembers(o *pyvalue.Object, r grading.Result) {
 	}
 }
 
+// errorValue returns an error as {kind, text}, and null for nil.
 func errorValue(err *pyvalue.Error) pyvalue.Value {
 	if err == nil {
 		return pyvalue.Null{}
@@ -145,6 +150,7 @@ func errorValue(err *pyvalue.Error) pyvalue.Value {
 	return o
 }
 
+// orNull returns v, or null if v is nil.
 func orNull(v pyvalue.Value) pyvalue.Value {
 	if v == nil {
 		return pyvalue.Null{}

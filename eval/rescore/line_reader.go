@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// MaxLineBytes bounds a line of [GradeLines], in bytes. A longer one is read past.
+// MaxLineBytes is how long a line may be that [GradeLines] grades, with its newline. A longer one is skipped and
+// answered with an error.
 const MaxLineBytes = 64 << 20
 
-// inputLine is a line of the input.
+// inputLine is a line of GradeLines' input.
 type inputLine struct {
 	number    int64  // from 1
 	text      string // without its end
 	isTooLong bool   // there is no text, as it would have passed MaxLineBytes
 }
 
-// lineReader cuts the input into lines, which end with \n or the input. It is
-// not safe for concurrent use.
+// lineReader splits a text into lines. The last one may lack its newline. It is not safe for concurrent use.
 type lineReader struct {
 	in         *bufio.Reader
 	maxBytes   int
@@ -29,7 +29,7 @@ func newLineReader(in io.Reader) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(in, 64<<10), maxBytes: MaxLineBytes}
 }
 
-// nextLine returns the next line that is not blank, io.EOF after the last.
+// nextLine returns the next line that is not blank, and io.EOF after the last.
 func (r *lineReader) nextLine() (inputLine, error) {
 	for {
 		r.lineNumber++
@@ -44,8 +44,8 @@ func (r *lineReader) nextLine() (inputLine, error) {
 	}
 }
 
-// readLine reads up to the end of a line and tells how many bytes that were. Of a
-// line that is too long it keeps nothing.
+// readLine reads one line and returns its text with the newline and its length in bytes. The text of a line
+// longer than maxBytes is empty.
 func (r *lineReader) readLine() (text string, size int, err error) {
 	var kept strings.Builder
 	for {
@@ -61,5 +61,5 @@ func (r *lineReader) readLine() (text string, size int, err error) {
 	}
 }
 
-// isBlank says whether nothing is there but the white space of JSON.
+// isBlank reports whether text has only the white space of JSON.
 func isBlank(text string) bool { return strings.Trim(text, " \t\r\n") == "" }

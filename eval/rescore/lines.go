@@ -9,83 +9,81 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// A line costs so many bytes, and for each byte of its text so many more: the
-// values that it is made into take up to forty times its length.
+// The memory that a line takes while it is graded: the parsed values take up to forty times the length of
+// the text.
 const (
 	lineMemoryBytes         = 4 << 10
 	memoryBytesPerInputByte = 40
 )
 
-// GradeLines grades the lines of in, several at once, and writes to out a line for
-// each that is not blank, in their order and as soon as it is known. A line of in
-// is one of
+// GradeLines grades the lines of in, several at once, and writes a line to out for each that is not blank, in
+// the same order and without waiting for more input. A line of in has one of these forms:
 //
 //	{"id", "grader": {"type", "config"}, "answer"}
 //	{"id", "graders": [{"type", "config"}, …], "answer"}
 //	{"id", "extract": "summary" | "conversation" | "eval_answer_file", "answer"}
 //
-// in the dialect of [pyvalue.Decode], with [pyvalue.RestoreFloats]; other members
-// are ignored, and null is as good as none, except as an answer to extract from.
-// The lines of out are
+// in the dialect of [pyvalue.Decode], with [pyvalue.RestoreFloats]. Other members are ignored, and null counts
+// as absent, except as an answer to extract from. The lines of out have these forms:
 //
 //	{"id", "passed", "score", "metrics", "reasoning", "error", "field_scores"?, "graders"?}
 //	{"id", "found", "extracted", "error", "reason"?}
 //
-// have is what all lines have in common; the answer in it is not used.
+// base has the input of the graders that is the same for all lines; its answer is not used.
 //
-// Whatever a line holds, it is answered: one that cannot be read with an error of
-// kind "input", one that names a grader that does not exist, or gives it a config
-// that is no object, with that of the result; such lines are counted. The error
-// says that in or out failed, or is the cause of ctx. A Read of in that
-// lasts is waited for when ctx ends.
-func GradeLines(ctx context.Context, in io.Reader, out io.Writer, have grading.Input) (faulty int, err error) {
+// Every line gets an answer: one that cannot be parsed an error of kind "input", and one that names an
+// unknown grader, or gives it a config that is no object, the error of that result. faulty is the number
+// of such lines. GradeLines fails if in or out fails, and with the cause of ctx. When ctx ends, a Read of
+// in that has begun is still waited for.
+func GradeLines(ctx context.Context, in io.Reader, out io.Writer, base grading.Input) (faulty int, err error) {
 	lines := newLineReader(in)
 	buffered := bufio.NewWriterSize(out, 64<<10)
 	next := func() (task[outputLine], error) {
 		l, err := lines.nextLine()
 		return task[outputLine]{
 			memoryBytes: memoryBytesPerInputByte*int64(len(l.text)) + lineMemoryBytes,
-			run:         func(ctx context.Context) outputLine { return processLine(ctx, l, have) },
+			run:         func(ctx context.Context) outputLine { return processLine(ctx, l, base) },
 		}, err
 	}
-	take := func(r outputLine) error {
+	consume := func(r outputLine) error {
 		if r.isFaulty {
 			faulty++
 		}
 		_, err := buffered.Write(append(r.text, '\n'))
 		return err
 	}
-	if err := processInOrder(ctx, next, consumer[outputLine]{consume: take, onIdle: buffered.Flush}); err != nil {
-		_ = buffered.Flush() // what was graded is worth having; err came first
+	if err := processInOrder(ctx, next, consumer[outputLine]{consume: consume, onIdle: buffered.Flush}); err != nil {
+		_ = buffered.Flush() // err came first and is returned; the lines graded so far are still written
 		return faulty, err
 	}
 	return faulty, buffered.Flush()
 }
 
-// outputLine is a line of the output.
+// outputLine is a line of GradeLines' output.
 type outputLine struct {
-	text     []byte // without its end
-	isFaulty bool
+	text     []byte // without newline
+	isFaulty bool   // the input line could not be used
 }
 
-func processLine(ctx context.Context, l inputLine, have grading.Input) outputLine {
-	o, faulty := gradeOrExtract(ctx, l, have)
+// processLine returns the output line for an input line.
+func processLine(ctx context.Context, l inputLine, base grading.Input) outputLine {
+	o, isFaulty := gradeOrExtract(ctx, l, base)
 	text, err := o.MarshalJSON()
-	if err != nil { // no Value has one
+	if err != nil { // cannot happen: every Value has JSON
 		panic(err)
 	}
-	return outputLine{text: text, isFaulty: faulty}
+	return outputLine{text: text, isFaulty: isFaulty}
 }
 
-// gradeOrExtract makes the answer to a line.
-func gradeOrExtract(ctx context.Context, l inputLine, have grading.Input) (answer *pyvalue.Object, faulty bool) {
+// gradeOrExtract returns the answer to an input line. isFaulty is true if the line could not be used.
+func gradeOrExtract(ctx context.Context, l inputLine, base grading.Input) (answer *pyvalue.Object, isFaulty bool) {
 	object, fault := l.parse()
 	if fault != nil {
 		return verdictReply(nil, inputErrorResult(fault)), true
 	}
 	id := object.Get("id")
 	if isAbsent(object.Get("extract")) {
-		return gradeLine(ctx, id, object, have)
+		return gradeLine(ctx, id, object, base)
 	}
 	return extractAnswer(id, object)
 }

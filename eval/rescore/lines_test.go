@@ -15,6 +15,7 @@ import (
 	"assay/testcases/grading"
 )
 
+// Members of input lines that name a grader.
 const (
 	choiceGrader  = `"grader":{"type":"multiple_choice","config":{"correct_answer":"B"}}`
 	numericGrader = `"grader":{"type":"numeric_tolerance","config":{"ground_truth":{"n":10},"tolerances":{"n":{"value":1}}}}`
@@ -57,7 +58,7 @@ func TestGradeLineWithSeveralGraders(t *testing.T) {
 	require.Contains(t, out[0], `"error":null,"graders":[{"type":"multiple_choice","passed":true,"score":1.0,`)
 	require.Contains(t, out[0], `"field_scores":{"n":1.0,"m":0.0}}]}`)
 
-	// Entries that cannot be used do not keep the others from grading.
+	// Unusable entries do not prevent the others from grading.
 	out, faulty = gradeLines(t, `{"graders":[7,{"config":{}},{"type":"multiple_choice","config":null},`+entries+`],"answer":{"answer":"C","n":1,"m":2}}`)
 	require.Equal(t, 1, faulty)
 	require.Contains(t, out[0], `{"id":null,"passed":false,"score":0.4,`)
@@ -66,7 +67,7 @@ func TestGradeLineWithSeveralGraders(t *testing.T) {
 	require.Contains(t, out[0], `"error":{"kind":"type_error","text":"field graders[2].config: want an object, found null"}`)
 }
 
-// TestFaultyLine: what cannot be graded is told so and counted.
+// A line that cannot be graded gets an error and is counted.
 func TestFaultyLine(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
@@ -127,8 +128,7 @@ func TestExtractAnswer(t *testing.T) {
 	}
 }
 
-// TestGradeLinesKeepsOrder: answers come in the order of the lines, blank ones are
-// passed over, and the last needs no end.
+// Answers come in the order of the lines; blank lines are skipped, and the last line needs no newline.
 func TestGradeLinesKeepsOrder(t *testing.T) {
 	t.Parallel()
 	var in, want strings.Builder
@@ -158,7 +158,7 @@ func TestGradeLinesOfBlankInput(t *testing.T) {
 	require.Zero(t, faulty)
 }
 
-// TestGradeLinesFlushesWhileWaiting: whoever waits for an answer before the next line gets it.
+// The answer to a line is written before the next line is sent.
 func TestGradeLinesFlushesWhileWaiting(t *testing.T) {
 	t.Parallel()
 	in, writer := io.Pipe()
@@ -182,13 +182,15 @@ func TestGradeLinesFlushesWhileWaiting(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// endlessReader is the same line again and again.
+// endlessReader reads as the same line repeated without end.
 type endlessReader struct{ line []byte }
 
 func (e endlessReader) Read(p []byte) (int, error) { return copy(p, e.line), nil }
 
+// errDiskFull is the error of failingWriter and failingReader.
 var errDiskFull = errors.New("no space left")
 
+// failingWriter is a writer that always fails.
 type failingWriter struct{}
 
 func (failingWriter) Write([]byte) (int, error) { return 0, errDiskFull }
@@ -204,7 +206,7 @@ func TestGradeLinesFails(t *testing.T) {
 	_, err = rescore.GradeLines(ctx, lines, writerFunc(func(p []byte) (int, error) { cancel(cause); return len(p), nil }), grading.Input{})
 	require.ErrorIs(t, err, cause)
 
-	// A broken input costs nothing of what came before it.
+	// An error of the input comes after the answers to the lines before it.
 	var out bytes.Buffer
 	broken := io.MultiReader(strings.NewReader(`{"extract":"summary"}`+"\n"), io.LimitReader(lines, 10), failingReader{})
 	_, err = rescore.GradeLines(t.Context(), broken, &out, grading.Input{})
@@ -212,10 +214,12 @@ func TestGradeLinesFails(t *testing.T) {
 	require.Equal(t, 1, strings.Count(out.String(), "\n"))
 }
 
+// failingReader is a reader that always fails.
 type failingReader struct{}
 
 func (failingReader) Read([]byte) (int, error) { return 0, errDiskFull }
 
+// writerFunc is a function as an io.Writer.
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

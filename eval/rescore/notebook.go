@@ -7,7 +7,7 @@ import (
 	"assay/testcases/grading"
 )
 
-// ipynbFile is what is read of notebook.ipynb.
+// ipynbFile is the part of notebook.ipynb that graders see.
 type ipynbFile struct {
 	Cells    []ipynbCell `json:"cells"`
 	Metadata struct {
@@ -20,17 +20,17 @@ type ipynbFile struct {
 type ipynbCell struct {
 	Type    string        `json:"cell_type"`
 	Source  multilineText `json:"source"`
-	Count   *int          `json:"execution_count"` // null: it did not run
+	Count   *int          `json:"execution_count"` // nil: the cell did not run
 	Outputs []ipynbOutput `json:"outputs"`
 }
 
 type ipynbOutput struct {
-	Text      multilineText              `json:"text"` // of a stream
+	Text      multilineText              `json:"text"` // of output from a stream
 	Data      map[string]json.RawMessage `json:"data"`
-	Traceback []string                   `json:"traceback"` // of an error; else nil
+	Traceback []string                   `json:"traceback"` // of an error; nil for other outputs
 }
 
-// stateFile is what is read of state.json: the statuses, which a notebook file lacks.
+// stateFile is the part of state.json that notebook.ipynb lacks: the status of each cell.
 type stateFile struct {
 	Context struct {
 		Cells []struct {
@@ -39,7 +39,7 @@ type stateFile struct {
 	} `json:"context"`
 }
 
-// multilineText is a string, which nbformat also writes as the list of its lines.
+// multilineText is a string that nbformat writes as a string or as a list of lines.
 type multilineText string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -53,7 +53,7 @@ func (t *multilineText) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(t))
 }
 
-// notebook is the notebook as it was left behind.
+// notebook returns the stored notebook, or nil if there is none.
 func (e *storedEvidence) notebook() *grading.Notebook {
 	file := e.readFile("notebook.ipynb")
 	if file == nil {
@@ -76,22 +76,22 @@ func (e *storedEvidence) notebook() *grading.Notebook {
 	return out
 }
 
-// gradingCell is the cell as graders see it; status is that of the notebook's state,
-// empty where it is not known.
+// gradingCell returns the cell as graders see it. status is the cell's status in state.json, or "" if that is
+// unknown.
 func (c ipynbCell) gradingCell(status string) grading.Cell {
 	cell := grading.Cell{Code: c.Type == "code", Source: string(c.Source)}
 	if !cell.Code {
 		return cell
 	}
-	raised := false
+	hasRaised := false
 	var shown strings.Builder
 	for _, o := range c.Outputs {
-		raised = raised || o.Traceback != nil
+		hasRaised = hasRaised || o.Traceback != nil
 		shown.WriteString(o.plainText())
 	}
 	cell.Text = shown.String()
 	switch {
-	case raised || status == "error": // without having raised: its kernel died
+	case hasRaised || status == "error": // an error without a traceback: the kernel died
 		cell.Status = "error"
 	case status == "running":
 		cell.Status = "interrupted"
@@ -101,7 +101,7 @@ func (c ipynbCell) gradingCell(status string) grading.Cell {
 	return cell
 }
 
-// plainText is an output as text, which ends a line unless a stream has written it.
+// plainText returns an output as text. Except for that of a stream it ends with a newline.
 func (o ipynbOutput) plainText() string {
 	if o.Traceback != nil {
 		return strings.Join(o.Traceback, "\n") + "\n"

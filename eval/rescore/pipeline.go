@@ -10,61 +10,67 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// maxPendingBytes is how much work may have been taken and not handed over yet: the sum of
-// the costs, in bytes. So slow work holds up what is behind it only when much has
-// come meanwhile, and memory has a bound.
-const maxPendingBytes = 512 << 20
+const (
+	// maxPendingBytes bounds the memory of the tasks that have been started and whose results have
+	// not been consumed yet, by their own estimates. A slow task delays later ones only when they
+	// have reached this bound.
+	maxPendingBytes = 512 << 20
 
-// task is a piece of work that can be done beside others.
+	// maxPendingTasks bounds the number of these tasks. When it is reached, no further task is started.
+	maxPendingTasks = 1024
+)
+
+// task is work that can run at the same time as other tasks and has a result of type R.
 type task[R any] struct {
-	memoryBytes int64 // roughly what it holds in memory, in bytes; more than all the room takes all of it
+	memoryBytes int64 // estimate of the memory that it takes; more than maxPendingBytes counts as that
 	run         func(context.Context) R
 }
 
-// startedTask is a task that has begun, or soon will.
+// startedTask is a task that runs or waits for a processor.
 type startedTask[R any] struct {
 	memoryBytes int64
-	result      chan R // gets the one result
+	result      chan R // gets the result once; buffered
 }
 
-// consumer gets the results of tasks in the order in which these were given.
+// consumer takes the results of tasks in the order of the tasks.
 type consumer[R any] struct {
 	consume func(R) error
-	onIdle  func() error // called before it is waited for a result or a task; nil: nothing is to be done then
+	onIdle  func() error // called before waiting for the next result; nil: nothing is called
 }
 
-// processInOrder does the tasks that next returns until its error, as many at once as
-// there are processors. An io.EOF is the end, any other error is returned after
-// all that came before it was handed over. An error of the taker, and the end of
-// ctx, end it at once, except that a call of next is waited for.
+// processInOrder runs the tasks that next returns, as many at once as there are processors, and gives
+// their results to the consumer in order. It ends after the last result when next returns io.EOF; any
+// other error of next is returned after the results of the earlier tasks were consumed. An error of the
+// consumer, and the end of ctx, end it at once, but it still waits for a call of next that has begun.
 func processInOrder[R any](ctx context.Context, next func() (task[R], error), to consumer[R]) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	q := &orderedQueue[R]{tasks: make(chan startedTask[R], 1024), memory: semaphore.NewWeighted(maxPendingBytes)}
-	var feeding errgroup.Group
-	feeding.Go(func() error { return q.startTasks(ctx, next) })
+	q := &orderedQueue[R]{tasks: make(chan startedTask[R], maxPendingTasks), memory: semaphore.NewWeighted(maxPendingBytes)}
+	var starter errgroup.Group
+	starter.Go(func() error { return q.startTasks(ctx, next) })
 	err := q.deliverResults(ctx, to)
 	if err != nil {
 		stop()
 	}
-	fed := feeding.Wait()
+	startErr := starter.Wait()
 	if err != nil {
 		return err
 	}
-	return fed
+	return startErr
 }
 
-// orderedQueue is the tasks between being taken and being handed over.
+// orderedQueue has the tasks that were started and whose results were not consumed yet.
 type orderedQueue[R any] struct {
 	tasks  chan startedTask[R] // in order; closed after the last
-	memory *semaphore.Weighted
+	memory *semaphore.Weighted // maxPendingBytes
 }
 
+// startTasks starts the tasks that next returns and waits for them. It closes q.tasks at the end.
 func (q *orderedQueue[R]) startTasks(ctx context.Context, next func() (task[R], error)) error {
 	defer close(q.tasks)
 	var workers errgroup.Group
 	workers.SetLimit(runtime.GOMAXPROCS(0))
-	defer func() { _ = workers.Wait() }() // none of them fails
+	defer func() { _ = workers.Wait() }() // the workers return no errors
 	for {
 		t, err := next()
 		if errors.Is(err, io.EOF) {
@@ -73,58 +79,59 @@ func (q *orderedQueue[R]) startTasks(ctx context.Context, next func() (task[R], 
 		if err != nil {
 			return err
 		}
-		begun := startedTask[R]{memoryBytes: min(t.memoryBytes, maxPendingBytes), result: make(chan R, 1)}
-		if err := q.memory.Acquire(ctx, begun.memoryBytes); err != nil {
+		started := startedTask[R]{memoryBytes: min(t.memoryBytes, maxPendingBytes), result: make(chan R, 1)}
+		if err := q.memory.Acquire(ctx, started.memoryBytes); err != nil {
 			return context.Cause(ctx)
 		}
 		select {
-		case q.tasks <- begun:
+		case q.tasks <- started:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 		workers.Go(func() error {
-			begun.result <- t.run(ctx)
+			started.result <- t.run(ctx)
 			return nil
 		})
 	}
 }
 
+// deliverResults gives the results to the consumer until q.tasks is closed.
 func (q *orderedQueue[R]) deliverResults(ctx context.Context, to consumer[R]) error {
 	for {
-		begun, ok, err := receiveOrIdle(ctx, q.tasks, to.onIdle)
-		if err != nil || !ok {
+		started, isOpen, err := receiveOrIdle(ctx, q.tasks, to.onIdle)
+		if err != nil || !isOpen {
 			return err
 		}
-		result, _, err := receiveOrIdle(ctx, begun.result, to.onIdle)
+		result, _, err := receiveOrIdle(ctx, started.result, to.onIdle)
 		if err != nil {
 			return err
 		}
-		if ctx.Err() != nil { // it may be the result of having been stopped
+		if ctx.Err() != nil { // the task may have been cancelled
 			return context.Cause(ctx)
 		}
 		if err := to.consume(result); err != nil {
 			return err
 		}
-		q.memory.Release(begun.memoryBytes)
+		q.memory.Release(started.memoryBytes)
 	}
 }
 
-// receiveOrIdle receives from a channel; ok is false when it is closed. It calls idle
-// if it has to wait.
-func receiveOrIdle[T any](ctx context.Context, from <-chan T, idle func() error) (v T, ok bool, err error) {
+// receiveOrIdle receives from a channel; isOpen is false if it is closed. If it has to wait, it calls
+// onIdle first, unless that is nil.
+func receiveOrIdle[T any](ctx context.Context, from <-chan T, onIdle func() error) (v T, isOpen bool, err error) {
 	select {
-	case v, ok = <-from:
-		return v, ok, nil
+	case v, isOpen = <-from:
+		return v, isOpen, nil
 	default:
 	}
-	if idle != nil {
-		if err := idle(); err != nil {
+	if onIdle != nil {
+		if err := onIdle(); err != nil {
 			return v, false, err
 		}
 	}
 	select {
-	case v, ok = <-from:
-		return v, ok, nil
+	case v, isOpen = <-from:
+		return v, isOpen, nil
 	case <-ctx.Done():
 		return v, false, context.Cause(ctx)
 	}

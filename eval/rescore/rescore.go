@@ -1,6 +1,9 @@
-// Package grade grades without running anything: [GradeLines] what stands in lines,
-// each with its own graders, and [RegradeRun] the attempts of a run that is over,
-// with the cases as they are today.
+// Package rescore grades without running an agent or a kernel. [GradeLines] grades answers from lines
+// of JSON that name their own graders. [RegradeRun] grades the attempts of a finished run again, by
+// the current graders of their cases.
+//
+// Both work on several items at once and deliver the results in order. GradeLines and RegradeRun
+// start one goroutine that reads and one per processor that grades; they wait for all of them.
 package rescore
 
 import (
@@ -11,52 +14,52 @@ import (
 
 // The types of the lines that [RegradeRun] writes.
 const (
-	TypeRescore        = "rescore"
-	TypeRescoreSummary = "rescore_summary"
+	TypeRescore        = "rescore"         // a [RegradedAttempt]
+	TypeRescoreSummary = "rescore_summary" // the [Summary], last
 )
 
-// RegradedAttempt is an attempt graded again.
+// RegradedAttempt is the line that [RegradeRun] writes for an attempt.
 type RegradedAttempt struct {
-	Type    string       `json:"type"` // "rescore"
+	Type    string       `json:"type"` // TypeRescore
 	Run     string       `json:"run"`
 	CaseID  string       `json:"case_id"`
 	Epoch   int          `json:"epoch"`
 	Try     int          `json:"try"`
-	Attempt string       `json:"attempt"` // the name of its folder
+	Attempt string       `json:"attempt"` // name of its folder
 	Outcome runs.Outcome `json:"outcome"`
 
-	// Old is the verdict in attempts.jsonl. New is null in all but its graders
-	// where there is no verdict, for the Reason. Changed says that they differ in
-	// passed or score; an attempt that was not graded again has not changed.
-	Old     Verdict `json:"old"`
-	New     Verdict `json:"new"`
-	Changed bool    `json:"changed"`
-	Reason  string  `json:"reason,omitempty"`
+	Old     Verdict `json:"old"`              // the verdict in attempts.jsonl
+	New     Verdict `json:"new"`              // without Passed and Score if there is no new verdict
+	Changed bool    `json:"changed"`          // Passed or Score differ; false if the attempt could not be graded again
+	Reason  string  `json:"reason,omitempty"` // why there is no new verdict
 
-	lacksVerdict bool // the case is, or what one of its graders reads
+	// isNotRegraded is true if the attempt could not be graded again: its case is not given, or a new
+	// grader needs the kernel, which is gone. Other attempts without a verdict have none on purpose.
+	isNotRegraded bool
 }
 
-// Verdict is what graders made of an attempt.
+// Verdict is a verdict on an attempt.
 type Verdict struct {
-	Passed *bool    `json:"passed"` // null: no verdict
-	Score  *float64 `json:"score"`
+	Passed *bool    `json:"passed"` // nil: no verdict
+	Score  *float64 `json:"score"`  // from 0 to 1; nil: no verdict
 
-	// Graders are their results. A new one with the member "kept", which is
-	// true, is the old one: what its grader reads is gone.
+	// Graders are the results of the graders. A new result that has "kept": true is a copy of the old
+	// one, because what its grader reads no longer exists.
 	Graders []json.RawMessage `json:"graders"`
 }
 
-// Summary is what a run has come to with the new verdicts.
+// Summary is the last line that [RegradeRun] writes. The embedded counts are those of the new
+// verdicts.
 type Summary struct {
-	Type     string `json:"type"` // "rescore_summary"
+	Type     string `json:"type"` // TypeRescoreSummary
 	Run      string `json:"run"`
 	Attempts int    `json:"attempts"`
 	VerdictCounts
-	NotRegraded  int           `json:"not_graded_again"` // the case is gone, or what a new grader reads
-	Changed      int           `json:"changed"`
-	KeptResults  int           `json:"kept"` // results of graders
+	NotRegraded  int           `json:"not_graded_again"` // attempts that are in none of the new counts
+	Changed      int           `json:"changed"`          // attempts
+	KeptResults  int           `json:"kept"`             // results of graders that were copied
 	OldCounts    VerdictCounts `json:"was"`
-	VerdictsFile string        `json:"file"` // with the new verdicts, below the run's folder
+	VerdictsFile string        `json:"file"` // path of the file of these lines, relative to the run's folder
 }
 
 // VerdictCounts counts attempts by their verdicts.
@@ -67,47 +70,50 @@ type VerdictCounts struct {
 	Infrastructure int `json:"infrastructure"`
 }
 
-// GradedCount is the number of attempts that should have a verdict.
-func (t VerdictCounts) GradedCount() int { return t.Passed + t.Failed + t.Infrastructure }
+// GradedCount returns the number of attempts that count: those with a verdict, and infrastructure
+// failures.
+func (c VerdictCounts) GradedCount() int { return c.Passed + c.Failed + c.Infrastructure }
 
-// GradedCount is the number of attempts that should have a verdict, now.
+// GradedCount returns the number of attempts that count or would count if they could have been graded
+// again.
 func (s Summary) GradedCount() int { return s.VerdictCounts.GradedCount() + s.NotRegraded }
 
-// addVerdict counts an attempt that ended with outcome.
-func (t *VerdictCounts) addVerdict(outcome runs.Outcome, passed *bool) {
+// addVerdict counts an attempt by its outcome and verdict; passed is nil if there is no verdict.
+func (c *VerdictCounts) addVerdict(outcome runs.Outcome, passed *bool) {
 	a := runs.Attempt{Outcome: outcome, Passed: passed}
 	switch {
 	case a.IsInfrastructureFailure():
-		t.Infrastructure++
+		c.Infrastructure++
 	case passed == nil:
-		t.Ungraded++
+		c.Ungraded++
 	case *passed:
-		t.Passed++
+		c.Passed++
 	default:
-		t.Failed++
+		c.Failed++
 	}
 }
 
-// addAttempt counts an attempt, of which so many results were kept.
-func (s *Summary) addAttempt(r RegradedAttempt, kept int) {
+// addAttempt counts an attempt; keptResults of its results are copies of old ones.
+func (s *Summary) addAttempt(r RegradedAttempt, keptResults int) {
 	s.Attempts++
-	s.KeptResults += kept
+	s.KeptResults += keptResults
 	s.OldCounts.addVerdict(r.Outcome, r.Old.Passed)
 	if r.Changed {
 		s.Changed++
 	}
-	if r.lacksVerdict {
+	if r.isNotRegraded {
 		s.NotRegraded++
 		return
 	}
 	s.VerdictCounts.addVerdict(r.Outcome, r.New.Passed)
 }
 
-// setChanged settles whether the verdict has changed.
+// setChanged sets Changed by comparing the verdicts.
 func (r *RegradedAttempt) setChanged() {
 	r.Changed = !equalPointees(r.Old.Passed, r.New.Passed) || !equalPointees(r.Old.Score, r.New.Score)
 }
 
+// equalPointees reports whether both pointers are nil, or point to equal values.
 func equalPointees[T comparable](a, b *T) bool {
 	if a == nil || b == nil {
 		return a == b

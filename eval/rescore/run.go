@@ -16,17 +16,16 @@ import (
 	"assay/testcases"
 )
 
-// RegradeConfig is what grading a run again may be told. The zero value gives
-// commands no environment and asks no model.
+// RegradeConfig configures [RegradeRun]. With the zero value commands have an empty environment, and a judge
+// fails if the run has not recorded its call.
 type RegradeConfig struct {
-	Environ    []string                                // of command graders
-	OpenJudge  func(name string) (model.Client, error) // opens a model, for what the run has not recorded
-	OnRegraded func(RegradedAttempt)                   // told of each attempt, once it is written down
+	Environ    []string                                // environment of command graders
+	OpenJudge  func(name string) (model.Client, error) // opens the model of this name for calls that are not recorded; may be nil
+	OnRegraded func(RegradedAttempt)                   // called with each attempt after its line is written; may be nil
 }
 
-// TriedCases returns those of cases that the run has attempts at. The error says that
-// the run cannot be read, or what keeps them from being graded, as
-// [testcases.CheckRun] does.
+// TriedCases returns those of cases that the run has attempts at. It fails if the run cannot be read, or
+// if [testcases.CheckRun] refuses the cases.
 func TriedCases(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]testcases.Case, error) {
 	tried := map[string]bool{}
 	for a, err := range storedAttempts(ctx, run) {
@@ -44,19 +43,18 @@ func TriedCases(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]t
 	return chosen, testcases.CheckRun(chosen)
 }
 
-// RegradeRun grades the attempts of the run in dir, an absolute path, again, by the cases of the same
-// ids, and writes a [RegradedAttempt] for each and last the [Summary] into a new file in
-// rescores there. Nothing that was there is changed. Several attempts are graded
-// at once; they are written and reported in the order in which they ended.
+// RegradeRun grades the attempts of a run again, by the graders of the cases with the same ids. dir is the
+// absolute path of the run's folder. It writes a [RegradedAttempt] for each attempt and a final [Summary]
+// into a new file in the folder's subfolder rescores, and changes no other file. Attempts are graded
+// concurrently, and written and reported in the order of their lines in attempts.jsonl.
 //
-// An attempt is graded as it was when it ended, from what is stored: its answer,
-// if its outcome lets it count, its notebook and its conversation. What is in the
-// sandbox and in the kernel no more, the results tell that graders of the same
-// type at the same place had. A judge's calls are answered by those that were
-// recorded, and others recorded beside the file.
+// Graders see what is stored: the answer, if the outcome lets it count, the notebook and the conversation.
+// The kernel and the working folder no longer exist: a grader that needs them keeps its old result, if
+// the run has one of the same grader. Calls of judges are replayed from the run's recording; other calls
+// are made and recorded in a file beside the new one.
 //
-// The error says that something could not be read or written, or is the cause of
-// ctx; what was graded until then is in the file.
+// It fails if a file cannot be read or written, and with the cause of ctx. Attempts that were graded
+// before that are in the file.
 func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcases.Case, cfg RegradeConfig) (summary Summary, err error) {
 	summary = Summary{Type: TypeRescoreSummary, Run: run.Name}
 	out, err := createVerdictsFile(dir)
@@ -73,7 +71,7 @@ func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcase
 	}
 	next, stop := iter.Pull2(storedAttempts(ctx, run))
 	defer stop()
-	take := func(r regradeResult) error {
+	consume := func(r regradeResult) error {
 		if r.err != nil {
 			return r.err
 		}
@@ -86,29 +84,30 @@ func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcase
 		}
 		return nil
 	}
-	if err := processInOrder(ctx, s.taskSource(next), consumer[regradeResult]{consume: take}); err != nil {
+	if err := processInOrder(ctx, s.taskSource(next), consumer[regradeResult]{consume: consume}); err != nil {
 		return summary, err
 	}
 	return summary, out.writeLine(summary)
 }
 
-// regrader is a run while it is graded again.
+// regrader grades the attempts of one run.
 type regrader struct {
 	run        *runs.Run
-	dir        string                    // its folder
+	dir        string                    // path of the run's folder
 	cases      map[string]testcases.Case // by id
 	cfg        RegradeConfig
-	judgeCalls io.Writer // of judges that were asked anew
+	judgeCalls io.Writer // records the calls of judges that are not replayed
 }
 
-// attemptMemoryBytes is what an attempt takes beside its line while it is graded, in
-// bytes, as a rule.
+// attemptMemoryBytes is roughly how much memory an attempt takes while it is graded, beside its line.
 const attemptMemoryBytes = 1 << 20
 
+// taskSource returns a function that returns the task of grading the next attempt, and io.EOF after the
+// last.
 func (s *regrader) taskSource(next func() (storedAttempt, error, bool)) func() (task[regradeResult], error) {
 	return func() (task[regradeResult], error) {
-		a, err, ok := next()
-		if err == nil && !ok {
+		a, err, hasNext := next()
+		if err == nil && !hasNext {
 			err = io.EOF
 		}
 		return task[regradeResult]{
@@ -118,14 +117,14 @@ func (s *regrader) taskSource(next func() (storedAttempt, error, bool)) func() (
 	}
 }
 
-// storedAttempt is a line of attempts.jsonl.
+// storedAttempt is the line of an attempt in attempts.jsonl.
 type storedAttempt struct {
 	runs.Attempt
-	folderName string // of its folder
-	lineBytes  int64  // of the line, in bytes
+	folderName string // base name of the attempt's folder
+	lineBytes  int64  // length of the line
 }
 
-// storedAttempts reads the attempts of a run, in the order in which they ended.
+// storedAttempts yields the attempts of a run in the order of their lines. An error is yielded last.
 func storedAttempts(ctx context.Context, run *runs.Run) iter.Seq2[storedAttempt, error] {
 	return func(yield func(storedAttempt, error) bool) {
 		lines, err := run.AttemptLines()

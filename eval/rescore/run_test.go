@@ -20,19 +20,19 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// attemptFixture is an attempt of a stored run.
+// attemptFixture describes an attempt of a stored run.
 type attemptFixture struct {
 	caseID  string
 	outcome runs.Outcome
-	answer  string // JSON; empty: none
+	answer  string // JSON; empty: no answer
 	summary string
 	passed  *bool
 	score   float64
 	graders []string          // results
-	files   map[string]string // of its folder
+	files   map[string]string // content of the files in its folder, by name
 }
 
-// createRun makes the folder of a run, and returns its path.
+// createRun writes the folder of a finished run with these attempts, and returns its path.
 func createRun(t *testing.T, attempts ...attemptFixture) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -64,7 +64,8 @@ func createRun(t *testing.T, attempts ...attemptFixture) string {
 	return dir
 }
 
-// regrade grades a stored run again, by the cases of a JSON text.
+// regrade grades a run again, by the cases in a JSON text. It checks the file that RegradeRun writes, and returns
+// the attempts by case id, and the summary.
 func regrade(t *testing.T, dir, cases string, cfg rescore.RegradeConfig) (map[string]rescore.RegradedAttempt, rescore.Summary) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "cases.json")
@@ -74,8 +75,8 @@ func regrade(t *testing.T, dir, cases string, cfg rescore.RegradeConfig) (map[st
 	run := openRun(t, dir)
 	loaded, err = rescore.TriedCases(t.Context(), run, loaded)
 	require.NoError(t, err)
-	told := map[string]rescore.RegradedAttempt{}
-	cfg.OnRegraded = func(r rescore.RegradedAttempt) { told[r.CaseID] = r }
+	reported := map[string]rescore.RegradedAttempt{}
+	cfg.OnRegraded = func(r rescore.RegradedAttempt) { reported[r.CaseID] = r }
 	summary, err := rescore.RegradeRun(t.Context(), run, dir, loaded, cfg)
 	require.NoError(t, err)
 
@@ -86,12 +87,13 @@ func regrade(t *testing.T, dir, cases string, cfg rescore.RegradeConfig) (map[st
 	for _, line := range lines[:summary.Attempts] {
 		var written rescore.RegradedAttempt
 		require.NoError(t, json.Unmarshal([]byte(line), &written))
-		require.Equal(t, marshalJSON(t, told[written.CaseID]), marshalJSON(t, written))
+		require.Equal(t, marshalJSON(t, reported[written.CaseID]), marshalJSON(t, written))
 	}
 	require.JSONEq(t, marshalJSON(t, summary), lines[summary.Attempts])
-	return told, summary
+	return reported, summary
 }
 
+// openRun opens the run in the folder dir until the test ends.
 func openRun(t *testing.T, dir string) *runs.Run {
 	t.Helper()
 	run, err := runs.NewStore(filepath.Dir(dir)).Open(filepath.Base(dir))
@@ -100,6 +102,7 @@ func openRun(t *testing.T, dir string) *runs.Run {
 	return run
 }
 
+// marshalJSON returns v as JSON text.
 func marshalJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -107,9 +110,10 @@ func marshalJSON(t *testing.T, v any) string {
 	return string(text)
 }
 
-// caseJSON is a case with these fields besides.
+// caseJSON returns the JSON of a case with this id and more fields.
 func caseJSON(id, fields string) string { return fmt.Sprintf(`{"id":%q,"task":"t",%s}`, id, fields) }
 
+// exactGrader returns the field of a case with an exact grader for the truth, a JSON text.
 func exactGrader(truth string) string {
 	return fmt.Sprintf(`"grader":{"type":"exact","config":{"ground_truth":%s}}`, truth)
 }
@@ -158,7 +162,7 @@ func TestRegradeRun(t *testing.T) {
 		reason  string
 	}{
 		"same": {false, ""}, "worse": {true, ""}, "better": {true, ""}, "stopped": {false, ""}, "limit": {true, ""}, "graded now": {true, ""}, "nothing": {false, ""},
-		"ungraded now": {true, "the case has no grader today"}, "gone": {false, "the case is not among those of today"},
+		"ungraded now": {true, "the case has no graders now"}, "gone": {false, "the case is not among those given"},
 		"broken": {false, "an attempt that ended as agent_exit is not graded"},
 	} {
 		require.Equal(t, want.changed, got[id].Changed, id)
@@ -180,9 +184,8 @@ func TestRegradeRun(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, summary.VerdictsFile))
 }
 
-// TestRegradeRunKeepsResultsOfLiveGraders: what only a kernel could tell keeps the old result of the same
-// grader, wherever that stood. A grader that is new, or whose config has changed,
-// leaves the attempt without a verdict.
+// A grader that needs the kernel keeps the old result of the same grader, at whatever position that was. If such a
+// grader is new or its config has changed, the attempt gets no new verdict.
 func TestRegradeRunKeepsResultsOfLiveGraders(t *testing.T) {
 	t.Parallel()
 	spec := func(code string) string {
@@ -210,11 +213,10 @@ func TestRegradeRunKeepsResultsOfLiveGraders(t *testing.T) {
 	require.Nil(t, got["other"].New.Passed)
 	require.Contains(t, got["other"].Reason, "kernel_check is new or has changed, and what it reads is gone: ")
 	require.Equal(t, 1, summary.NotRegraded)
-	require.True(t, *got["fewer"].New.Passed, "the result of the grader that is left counts, not that of the first")
+	require.True(t, *got["fewer"].New.Passed, "the kept result is that of the same grader, not of the first")
 }
 
-// TestRegradeRunReadsStoredNotebook: the notebook is read from the files, with the statuses that
-// only the state has.
+// The notebook is read from notebook.ipynb, and the status of its cells from state.json.
 func TestRegradeRunReadsStoredNotebook(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -237,8 +239,7 @@ func TestRegradeRunReadsStoredNotebook(t *testing.T) {
 	require.Contains(t, string(got["b"].New.Graders[0]), `"error":{"kind":"notebook",`)
 }
 
-// TestRegradeRunGivesCommandsTheRecord: a command is told what it was told when the attempt ended,
-// less the sandbox.
+// A command grader gets the same record as when the attempt ended, except for the working folder.
 func TestRegradeRunGivesCommandsTheRecord(t *testing.T) {
 	t.Parallel()
 	program := `import json, os, sys
@@ -259,7 +260,7 @@ print(json.dumps({"passed": there and os.environ["COLOUR"] == "blue", "reasoning
 	require.Contains(t, string(got["b"].New.Graders[0]), `"reasoning":"[null, \"t\", null, null]"`)
 }
 
-// fakeJudge is a model that gives every work the same score.
+// fakeJudge is a judge's model that always gives the score 0.9. It counts its calls.
 type fakeJudge struct{ calls *int }
 
 func (j fakeJudge) Complete(context.Context, model.Request, func(model.Delta)) (*model.Response, error) {
@@ -268,8 +269,7 @@ func (j fakeJudge) Complete(context.Context, model.Request, func(model.Delta)) (
 	return &model.Response{Content: []model.Block{{Type: "text", Text: text}}, StopReason: model.StopEndTurn}, nil
 }
 
-// TestRegradeRunReplaysJudges: what a judge was asked is not asked again, and what it was not
-// is recorded.
+// A judge's call that is in the recording is replayed; another one is made and recorded.
 func TestRegradeRunReplaysJudges(t *testing.T) {
 	t.Parallel()
 	cases := "[" + caseJSON("a", `"grader":{"type":"llm_judge","config":{"prompt":"Is it good?","model":"anthropic/judge"}}`) + "]"
@@ -286,7 +286,7 @@ func TestRegradeRunReplaysJudges(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(calls), "hello")
 
-	// The call is recorded: nobody is asked.
+	// The call is in the recording: no model is opened.
 	attempt.files["judge.jsonl"] = string(calls)
 	dir = createRun(t, attempt)
 	_, summary = regrade(t, dir, cases, rescore.RegradeConfig{})
@@ -294,13 +294,13 @@ func TestRegradeRunReplaysJudges(t *testing.T) {
 	_, err = os.Stat(strings.TrimSuffix(filepath.Join(dir, summary.VerdictsFile), ".jsonl") + "-judge.jsonl")
 	require.ErrorIs(t, err, os.ErrNotExist)
 
-	// Another answer is another question.
+	// Another answer leads to another call.
 	attempt.answer = "2"
 	_, summary = regrade(t, createRun(t, attempt), cases, cfg)
 	require.Equal(t, 2, asked)
 	require.Equal(t, 1, summary.Passed)
 	got, _ = regrade(t, createRun(t, attempt), cases, rescore.RegradeConfig{})
-	require.Contains(t, string(got["a"].New.Graders[0]), "no model can be asked here")
+	require.Contains(t, string(got["a"].New.Graders[0]), "no model is available for judges")
 	refused := rescore.RegradeConfig{OpenJudge: func(string) (model.Client, error) { return nil, errors.New("no key") }}
 	got, _ = regrade(t, createRun(t, attempt), cases, refused)
 	require.Contains(t, string(got["a"].New.Graders[0]), `"error":{"kind":"model",`)

@@ -12,22 +12,22 @@ import (
 	"assay/eval/runs"
 )
 
-// verdictsFile is the file that verdicts are written to.
+// verdictsFile is the file in a run's subfolder rescores that [RegradeRun] writes its lines to.
 type verdictsFile struct {
 	path       string
 	file       *os.File
 	judgeCalls *judgeCallsFile
 }
 
-// createVerdictsFile makes a new file in the folder rescores of a run, named for the
-// time.
+// createVerdictsFile creates a new file in the subfolder rescores of the run folder dir, with the current time
+// as its name.
 func createVerdictsFile(dir string) (*verdictsFile, error) {
 	folder := filepath.Join(dir, "rescores")
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return nil, fmt.Errorf("rescores: %w", err)
 	}
 	now := time.Now().UTC().Format("20060102T150405Z")
-	for n := 1; ; n++ { // several may be made in one second
+	for n := 1; ; n++ { // several may be created in one second
 		name := now
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d", now, n)
@@ -44,20 +44,21 @@ func createVerdictsFile(dir string) (*verdictsFile, error) {
 	}
 }
 
-func (r *verdictsFile) writeLine(line any) error {
-	if err := runs.EncodeLine(r.file, line); err != nil {
+// writeLine appends a line of JSON.
+func (f *verdictsFile) writeLine(line any) error {
+	if err := runs.EncodeLine(f.file, line); err != nil {
 		return fmt.Errorf("rescores: %w", err)
 	}
 	return nil
 }
 
-// close closes the files when they are on disk.
-func (r *verdictsFile) close() error {
-	return errors.Join(r.file.Sync(), r.file.Close(), r.judgeCalls.close())
+// close syncs and closes the file and that of the judges' calls.
+func (f *verdictsFile) close() error {
+	return errors.Join(f.file.Sync(), f.file.Close(), f.judgeCalls.close())
 }
 
-// judgeCallsFile is the file of the model calls that judges made, which is there once they
-// have made one. It is safe for concurrent use.
+// judgeCallsFile is the file that records the model calls of judges. It is created with the first call. It is
+// safe for concurrent use.
 type judgeCallsFile struct {
 	path string
 
@@ -65,7 +66,7 @@ type judgeCallsFile struct {
 	file *os.File
 }
 
-// Write writes a line.
+// Write appends a line. It implements [io.Writer].
 func (c *judgeCallsFile) Write(line []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

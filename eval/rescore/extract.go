@@ -7,8 +7,9 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// extractAnswer finds the answer in what a line says was submitted.
-func extractAnswer(id pyvalue.Value, line *pyvalue.Object) (answer *pyvalue.Object, faulty bool) {
+// extractAnswer returns the output line for a line with "extract", which says where in "answer" the answer is.
+// isFaulty is true if the line could not be used.
+func extractAnswer(id pyvalue.Value, line *pyvalue.Object) (reply *pyvalue.Object, isFaulty bool) {
 	how, given := line.Get("extract"), line.Get("answer")
 	if !isAbsent(line.Get("grader")) || !isAbsent(line.Get("graders")) {
 		return extractionReply(id, grading.Extraction{}, inputErrorf("want one of grader, graders and extract")), true
@@ -28,7 +29,8 @@ func extractAnswer(id pyvalue.Value, line *pyvalue.Object) (answer *pyvalue.Obje
 	return extractionReply(id, found, err), isErrorKind(err, errorKindInput)
 }
 
-// extractText finds the answer in a text, which want describes.
+// extractText extracts the answer from a text by extract. want describes the text in the error for a value
+// of another type.
 func extractText(given pyvalue.Value, want string, extract func(string) (grading.Extraction, error)) (grading.Extraction, error) {
 	switch text := given.(type) {
 	case nil:
@@ -40,6 +42,7 @@ func extractText(given pyvalue.Value, want string, extract func(string) (grading
 	}
 }
 
+// extractMessages extracts the answer from a list of messages.
 func extractMessages(given pyvalue.Value) (grading.Extraction, error) {
 	switch messages := given.(type) {
 	case nil:
@@ -51,8 +54,7 @@ func extractMessages(given pyvalue.Value) (grading.Extraction, error) {
 	}
 }
 
-// extractionReply is the answer to a line that wants an extraction. The error, nil
-// if there is none, is an [*pyvalue.Error].
+// extractionReply returns the output line for an extraction. err is nil or a [*pyvalue.Error].
 func extractionReply(id pyvalue.Value, found grading.Extraction, err error) *pyvalue.Object {
 	o := pyvalue.NewObject("id", orNull(id))
 	o.Set("found", pyvalue.Bool(found.Answer != nil))
@@ -65,6 +67,7 @@ func extractionReply(id pyvalue.Value, found grading.Extraction, err error) *pyv
 	return o
 }
 
+// isErrorKind reports whether err is a [*pyvalue.Error] of this kind.
 func isErrorKind(err error, kind string) bool {
 	fault, ok := errors.AsType[*pyvalue.Error](err)
 	return ok && fault.Kind == kind
