@@ -1,8 +1,8 @@
-;;; assay-answers.el --- Answers to questions about the kernel  -*- lexical-binding: t -*-
+;;; assay-answers.el --- Requests that are answered at once  -*- lexical-binding: t -*-
 
 ;;; Commentary:
 
-;; None of this runs code of the user's, and none has to wait for its turn.
+;; These requests run no code of the user, so they need not be queued.
 
 ;;; Code:
 
@@ -19,7 +19,7 @@
     ("reactivity_summary" . assay-answers--reactivity-summary)
     ("set_widget_value" . assay-answers--set-widget-value)
     ("agent_action" . assay-answers--agent-action))
-  "Type of a request to the function that answers it.")
+  "Alist from the type of a request to the function that answers it.")
 
 (defconst assay-answers--reactivity
   '( :summary "## Reactive Dependencies\n\n### Signals\n\n### Code Cell Dependencies\n"
@@ -27,7 +27,7 @@
   "The reactivity summary of a language without reactivity.")
 
 (defun assay-answers--answer (request type &rest fields)
-  "Answer REQUEST with a message of TYPE that has FIELDS, a plist."
+  "Answer REQUEST with a message of TYPE with FIELDS, a plist."
   (apply #'assay-channel-answer (assay-request-tx request) :type type fields))
 
 (defun assay-answers--ping (request)
@@ -35,7 +35,7 @@
   (assay-answers--answer request "pong"))
 
 (defun assay-answers--debug-state (request)
-  "Answer REQUEST for the state of the kernel."
+  "Answer REQUEST for the kernel's state."
   (assay-answers--answer
    request "debug_state"
    :data `(:pid ,(emacs-pid) :names ,(length (assay-names)) ,@(assay-schedule-state))))
@@ -45,7 +45,7 @@
   (apply #'assay-answers--answer request "globals_summary" (assay-summary)))
 
 (defun assay-answers--reactivity-summary (request)
-  "Answer REQUEST for what depends on what."
+  "Answer REQUEST for the reactivity summary."
   (apply #'assay-answers--answer request "reactivity_summary" assay-answers--reactivity))
 
 (defun assay-answers--get-global-info (request)
@@ -58,7 +58,7 @@
     (apply #'assay-answers--answer request "get_global_info_response" found)))
 
 (defun assay-answers--set-widget-value (request)
-  "Answer REQUEST to set widgets, of which there are none."
+  "Answer REQUEST to set widgets with errors, since there are none."
   (let ((errors (make-hash-table :test #'equal)))
     (maphash (lambda (key _) (puthash key "there is no such widget" errors))
              (assay-request-object request "data"))
@@ -72,7 +72,7 @@
          (summary (pcase action
                     ("request_globals_summary" (assay-summary))
                     ("request_reactivity_summary" assay-answers--reactivity)
-                    (_ (assay-request-refuse
+                    (_ (assay-request-fail
                         "agent_action: a kernel does not know the action '%s'" action)))))
     (apply #'assay-answers--answer request "agent_action_response"
            :tx_id (assay-request-text request "tx_id") :status "success" summary)))

@@ -1,32 +1,32 @@
-;;; assay-eval.el --- The evaluator  -*- lexical-binding: t -*-
+;;; assay-eval.el --- Evaluate a string of Lisp  -*- lexical-binding: t -*-
 
 ;;; Commentary:
 
-;; `agent-eval' is for whoever has a string of Lisp and wants to know what comes
-;; of it.  Cells and execute_code go through it too.
+;; `agent-eval' evaluates a string and returns its result or error.  Cells and
+;; execute_code use it, and their code may call it.
 
 ;;; Code:
 
 (require 'assay-guard)
 (require 'assay-print)
 
-(defconst assay-eval--most (ash 1 20) "Characters of a result.")
+(defconst assay-eval--max-result (ash 1 20) "Longest printed result in characters.")
 
 (defvar assay-eval-before-function #'ignore
   "Called with the list of forms that are about to be evaluated.")
 
 (defun agent-eval (string)
   "Read all forms of STRING, then evaluate them in order, with lexical binding.
-Return a plist, whatever they do:
+Return a plist, even if they fail, throw or are interrupted:
 
-:success  t, or nil where reading or a form failed or was interrupted
-:result   the last value, printed; nil where there is none
-:error    the text of what failed, nil where nothing did
-:skipped  t where there is no form to evaluate; after a failure the number of
-          forms behind the one that failed, nil where it is 0
-:forms    the number of forms, 0 where reading failed
-:name     the name of the condition that failed
-:place    where: \"in line 2: (car 1)\"
+:success  t, or nil if reading or a form failed or was interrupted
+:result   the last value, printed, or nil if there is none
+:error    the text of the error, or nil
+:skipped  t if there is no form to evaluate; after a failure the number of
+          forms behind the one that failed, or nil if there are none
+:forms    the number of forms, 0 if reading failed
+:name     the name of the error's condition
+:place    the location of the error, such as \"in line 2: (car 1)\"
 
 A blank STRING, or nil, is a success without a result."
   (let* ((run (list :forms nil :left nil :at nil))
@@ -38,11 +38,12 @@ A blank STRING, or nil, is a success without a result."
       (assay-eval--failure string run (cdr outcome)))))
 
 (defun assay-eval--run (string run)
-  "Evaluate STRING and return its printed value.  RUN, a plist, says how far it is."
+  "Evaluate STRING and return its printed value.
+Keep the progress in RUN, a plist."
   (unless (stringp string)
     (signal 'wrong-type-argument (list 'stringp string)))
   (let ((forms (assay-eval--read string run))
-        (lexical-binding t) ; some macros look
+        (lexical-binding t) ; some macros look at it
         (value nil))
     (plist-put run :forms forms)
     (funcall assay-eval-before-function (mapcar #'cdr forms))
@@ -50,23 +51,23 @@ A blank STRING, or nil, is a success without a result."
     (while (plist-get run :left)
       (let ((form (car (plist-get run :left))))
         (plist-put run :at (car form))
-        (setq value (assay-eval--form (cdr form)))
+        (setq value (assay-eval--evaluate-form (cdr form)))
         (plist-put run :left (cdr (plist-get run :left)))))
-    (and forms (assay-print value assay-eval--most))))
+    (and forms (assay-print value assay-eval--max-result))))
 
 (defun assay-eval--failure (string run condition)
-  "Return what `agent-eval' does where the RUN of STRING ended with CONDITION."
+  "Return the plist of `agent-eval' for a RUN of STRING that failed with CONDITION."
   (list :success nil :result nil
         :error (assay-describe condition)
         :skipped (let ((behind (length (cdr (plist-get run :left)))))
                    (and (> behind 0) behind))
         :forms (length (plist-get run :forms))
-        :name (assay-sound (format "%s" (car condition)))
-        :place (and (plist-get run :at) (assay-eval--place string (plist-get run :at)))))
+        :name (assay-valid-unicode (format "%s" (car condition)))
+        :place (and (plist-get run :at) (assay-eval--location string (plist-get run :at)))))
 
 (defun assay-eval--read (string run)
-  "Return the forms of STRING, each with its position before it: (POSITION . FORM).
-RUN is told where a form begins, in case it cannot be read."
+  "Return the forms of STRING as a list of (POSITION . FORM).
+Keep the position of the present form in RUN, in case it cannot be read."
   (with-temp-buffer
     (set-syntax-table emacs-lisp-mode-syntax-table)
     (insert string)
@@ -78,28 +79,28 @@ RUN is told where a form begins, in case it cannot be read."
       (nreverse forms))))
 
 (defun assay-eval--more-p ()
-  "Move over white space and comments, and tell whether something is behind them."
+  "Skip white space and comments, and return whether something follows."
   (while (progn (skip-chars-forward "\0- \u00A0")
                 (eq (following-char) ?\;))
     (forward-line 1))
   (not (eobp)))
 
-(defun assay-eval--form (form)
+(defun assay-eval--evaluate-form (form)
   "Evaluate FORM.
-Its macros are expanded first, once and not each time a loop comes by; those
-that cannot be, because FORM itself defines what they need, when they are met."
+Expand its macros first, once and not in each pass of a loop.  Those that fail
+to expand, because FORM itself defines what they need, are expanded later."
   (let ((form (macroexpand form)))
     (if (eq (car-safe form) 'progn)
         (let ((value nil))
           (dolist (part (cdr form) value)
-            (setq value (assay-eval--form part))))
+            (setq value (assay-eval--evaluate-form part))))
       (eval (condition-case nil
                 (macroexpand-all form)
               (error form))
             t))))
 
-(defun assay-eval--place (string position)
-  "Return the line of STRING at POSITION, counted from 1, for people."
+(defun assay-eval--location (string position)
+  "Return the number and text of the line of STRING at POSITION, from 1."
   (let* ((start (1- position))
          (end (or (string-match-p "\n" string start) (length string)))
          (line 1)
@@ -107,7 +108,7 @@ that cannot be, because FORM itself defines what they need, when they are met."
     (while (and (setq at (string-match-p "\n" string (1+ at)))
                 (< at start))
       (setq line (1+ line)))
-    (format "in line %d: %s" line (assay-clip (assay-sound (substring string start end)) 200))))
+    (format "in line %d: %s" line (assay-truncate-middle (assay-valid-unicode (substring string start end)) 200))))
 
 (provide 'assay-eval)
 ;;; assay-eval.el ends here

@@ -1,79 +1,82 @@
-;;; assay-guard.el --- Running code that fails, quits, throws or never ends  -*- lexical-binding: t -*-
+;;; assay-guard.el --- Run code that may fail, throw or never end  -*- lexical-binding: t -*-
 
 ;;; Commentary:
 
-;; The server interrupts with SIGUSR2, at which Emacs, where `debug-on-event'
-;; says so, raises a quit wherever it is and calls the debugger on it.  Here:
+;; The server interrupts with SIGUSR2.  If `debug-on-event' says so, Emacs then
+;; quits wherever it is, and calls the debugger for that quit.  Here:
 ;;
-;; - the signal counts only while code of the user's runs; `debug-on-event' is
-;;   nil everywhere else, and there it does nothing;
-;; - the debugger is a function that looks whether the server has really asked
-;;   to stop what runs.  If not, because the signal was meant for what ran
-;;   before, it returns and the code goes on as if nothing had been;
-;; - the first time the code gets a quit, which it may handle to clean up.  The
-;;   next time it is left by a throw that it cannot catch.
+;; - the signal has an effect only while code of the user runs; elsewhere
+;;   `debug-on-event' is nil;
+;; - the debugger is a function that looks whether the server has really stopped
+;;   the running task.  If not, because the signal was meant for an earlier one,
+;;   it returns and the code continues as if nothing had happened;
+;; - the first time, the code gets a quit, which it may handle to clean up.  The
+;;   next time it is ended by a throw that it cannot catch.
 ;;
-;; The order in which the variables are bound matters: the signal's handler sets
-;; `inhibit-quit' to nil, so it must be off before and on after that is bound.
+;; The order in which variables are bound matters: the signal's handler sets
+;; `inhibit-quit' to nil, so the signal must be disabled before `inhibit-quit' is
+;; bound, and enabled after.
 
 ;;; Code:
 
 (defvar assay-guard-stopped-function #'ignore
-  "Tells whether what runs was stopped.  It must not be interrupted.")
+  "Function that returns whether the running task was stopped.
+It must not be interrupted.")
 
-(defvar assay-guard--tag nil "Where the run is left to; nil: nothing runs.")
-(defvar assay-guard--struck nil "When what runs was first interrupted, or nil.")
+(defvar assay-guard--tag nil "Catch tag that ends the guarded code; nil: none runs.")
+(defvar assay-guard--interrupted-at nil "Time of the first interrupt of the guarded code, or nil.")
 
-(defconst assay-guard--patience 0.2
-  "Seconds that code has to clean up before it can be left by a throw.")
+(defconst assay-guard--cleanup-grace 0.2
+  "Seconds that code has to clean up before it is ended by a throw.")
 
-(defmacro assay-shielded (&rest body)
+(defmacro assay-guard-without-interrupts (&rest body)
   "Evaluate BODY, which no signal can interrupt.
-A stop that came meanwhile is for `assay-guard-look' to find."
+Call `assay-guard-check-stopped' afterwards to notice a stop."
   (declare (indent 0) (debug t))
   `(let* ((debug-on-event nil)
           (inhibit-quit t))
      ,@body))
 
 (defun assay-guard-install ()
-  "Make the whole process one where signals do nothing but where code is guarded."
+  "Make signals have no effect except on guarded code."
   (setq debug-on-event nil
         inhibit-quit t
         debugger #'assay-guard--debugger
         backtrace-on-error-noninteractive nil)
-  ;; The signal's handler has the debugger called at the next function call too.
-  ;; Where that comes before the quit, the quit would meet the call itself, and
-  ;; nobody would have looked into it.  Emacs binds the variable of this name, as
-  ;; it finds it, to t for the call; so quits wait for what the debugger decides.
+  ;; The signal's handler also makes Emacs call the debugger at the next function
+  ;; call.  If that happens before the quit, the quit would interrupt the debugger
+  ;; before it has looked for a stop.  Emacs binds the variable of this name to t
+  ;; during that call.  As an alias it inhibits quits until the debugger has
+  ;; decided.
   (unintern "debugger-may-continue" obarray)
   (defvaralias (intern "debugger-may-continue") 'inhibit-quit))
 
 (defun assay-guard (function)
-  "Call FUNCTION, without arguments, so that it comes back whatever it does.
-Return (t . VALUE), or (nil . CONDITION) where it failed or was interrupted.
-Within a guard a second one adds nothing but that."
+  "Call FUNCTION without arguments, and return even if it never would.
+The value is (t . VALUE), or (nil . CONDITION) if it failed or was interrupted.
+A guard inside a guard only catches errors."
   (if assay-guard--tag
       (assay-guard-catch function)
     (when (input-pending-p)
-      (discard-input)) ; signals that came while they did not count
+      (discard-input)) ; signals that came while they had no effect
     (let ((assay-guard--tag (list 'stopped))
-          (assay-guard--struck nil)
+          (assay-guard--interrupted-at nil)
           (outcome (list nil 'quit))
           (signalled nil))
       (catch assay-guard--tag
         (setq outcome (assay-guard-catch
-                       (lambda () (assay-guard--exposed function)))))
-      ;; No function may be called before the variables are set: it would quit.
+                       (lambda () (assay-guard--call-interruptible function)))))
+      ;; Calling a function before these variables are set would quit.
       (setq signalled debug-on-quit
             debug-on-quit nil
             debug-on-next-call nil
             quit-flag nil)
-      (when signalled ; and perhaps not noticed
+      (when signalled ; perhaps the stop was not read yet
         (funcall assay-guard-stopped-function))
       outcome)))
 
 (defun assay-guard-catch (function)
-  "Call FUNCTION and return the outcome, as `assay-guard' does, signals left aside."
+  "Call FUNCTION and return like `assay-guard', but do not enable signals."
   (let ((outcome (list nil 'no-catch 'top-level nil)))
     (catch 'top-level
       (setq outcome (condition-case condition
@@ -81,49 +84,49 @@ Within a guard a second one adds nothing but that."
                       (t (cons nil condition)))))
     outcome))
 
-(defun assay-guard--exposed (function)
-  "Call FUNCTION while the signal counts.
-One that came before has brought a stop with it, which is looked for."
-  (let* ((debug-on-signal t) ; the debugger first, even where quits are handled
+(defun assay-guard--call-interruptible (function)
+  "Call FUNCTION with the signal enabled.
+First look for a stop whose signal came before."
+  (let* ((debug-on-signal t) ; call the debugger even for quits that are handled
          (debugger #'assay-guard--debugger)
          (inhibit-quit nil)
          (debug-on-event 'sigusr2))
-    (assay-guard-look)
+    (assay-guard-check-stopped)
     (funcall function)))
 
 (defun assay-guard--debugger (reason &optional value &rest _)
-  "Look into a signal, if one is the REASON to call this.
-VALUE is that of a frame which was marked by the signal, and must be returned."
-  ;; Emacs hands a quit to the debugger once only between two events of input.
+  "Interrupt the guarded code if a signal is why Emacs calls this function.
+REASON and VALUE are as for any `debugger'; VALUE must be returned on exit."
+  ;; Between two input events Emacs calls the debugger for only one quit.
   (setq num-nonmacro-input-events (1+ num-nonmacro-input-events))
-  (when debug-on-quit ; set by the signal's handler only
+  (when debug-on-quit ; only the signal's handler sets it
     (setq debug-on-quit nil
           debug-on-next-call nil
           quit-flag nil)
-    (assay-guard--strike))
+    (assay-guard--interrupt-if-stopped))
   (and (eq reason 'exit) value))
 
-(defun assay-guard-look ()
-  "Interrupt what runs if it was stopped and does not know yet.
-For where a signal may have come and not counted."
-  (unless assay-guard--struck
-    (assay-guard--strike)))
+(defun assay-guard-check-stopped ()
+  "Interrupt the guarded code if it was stopped and was not interrupted yet.
+For places where a signal may have come while it had no effect."
+  (unless assay-guard--interrupted-at
+    (assay-guard--interrupt-if-stopped)))
 
-(defun assay-guard--strike ()
-  "End what runs if it was stopped.
-Where a stop is both found and signalled that is one strike, not two."
+(defun assay-guard--interrupt-if-stopped ()
+  "Interrupt the guarded code if it was stopped.
+A stop that is both noticed here and signalled counts as one interrupt."
   (when (and assay-guard--tag (assay-guard--stopped-p))
     (let ((now (float-time)))
       (cond
-       ((null assay-guard--struck)
-        (setq assay-guard--struck now)
+       ((null assay-guard--interrupted-at)
+        (setq assay-guard--interrupted-at now)
         (signal 'quit nil))
-       ((> (- now assay-guard--struck) assay-guard--patience)
+       ((> (- now assay-guard--interrupted-at) assay-guard--cleanup-grace)
         (throw assay-guard--tag nil))))))
 
 (defun assay-guard--stopped-p ()
-  "Whether what runs was stopped.  It may be at any point of C code."
-  (assay-shielded
+  "Return whether the guarded code was stopped, at any point of C code."
+  (assay-guard-without-interrupts
     (let ((gc-cons-threshold most-positive-fixnum))
       (save-match-data (funcall assay-guard-stopped-function)))))
 

@@ -1,45 +1,45 @@
-;;; assay-print.el --- Values and texts as the server can take them  -*- lexical-binding: t -*-
+;;; assay-print.el --- Print values and texts for the server  -*- lexical-binding: t -*-
 
 ;;; Commentary:
 
-;; Printing in a way that neither a cycle, nor depth, nor size can turn into a
-;; hang, a crash or a broken message.  Nothing here runs code of the user's.
+;; Print in a way that cycles, depth or size of a value can cause neither a hang
+;; nor a crash nor an invalid message.  Nothing here runs code of the user.
 
 ;;; Code:
 
-(defconst assay-print--deepest 200
-  "Nesting that `prin1' is trusted with: it recurs in C, without a bound.")
+(defconst assay-print--max-depth 200
+  "Deepest nesting that is printed with `prin1', which recurs in C without limit.")
 
-(defconst assay-print--largest 100000
-  "Conses, slots and 16 characters of strings that `prin1' is trusted with.")
+(defconst assay-print--max-weight 100000
+  "Largest value printed with `prin1', in conses, slots and 16 characters.")
 
-(defconst assay-print--unsound
+(defconst assay-print--invalid-regexp
   (format "[%c-%c%c-%c%c-%c]" #xD800 #xDFFF #x110000 #x3FFF7F #x3FFF80 #x3FFFFF)
-  "Matches what Emacs has among its characters and Unicode has not.
-The last range is raw bytes, which a longer one would not match.")
+  "Matches characters of Emacs that are not in Unicode.
+The last range is raw bytes, which a longer range would not match.")
 
-(defun assay-sound (text)
-  "Return TEXT as a string of characters that UTF-8 has.
-Raw bytes that are UTF-8 together become what they stand for, others U+FFFD."
+(defun assay-valid-unicode (text)
+  "Return TEXT as a string of Unicode characters.
+Raw bytes that together are UTF-8 are decoded; others become U+FFFD."
   (let ((text (string-to-multibyte text)))
     (if (or (= (length text) (string-bytes text))
-            (not (string-match-p assay-print--unsound text)))
+            (not (string-match-p assay-print--invalid-regexp text)))
         text
       (replace-regexp-in-string
-       assay-print--unsound "\uFFFD"
+       assay-print--invalid-regexp "\uFFFD"
        (decode-coding-string (encode-coding-string text 'utf-8-unix) 'utf-8-unix)
        t t))))
 
-(defun assay-clip (text most)
-  "Return TEXT, its middle left out where it is longer than MOST characters."
-  (if (<= (length text) most)
+(defun assay-truncate-middle (text max)
+  "Return TEXT without its middle if it is longer than MAX characters."
+  (if (<= (length text) max)
       text
-    (let ((half (/ most 2)))
+    (let ((half (/ max 2)))
       (format "%s\n... %d characters ...\n%s"
               (substring text 0 half) (- (length text) (* 2 half)) (substring text (- half))))))
 
-(defmacro assay-print--plainly (&rest body)
-  "Evaluate BODY with the settings of printing at their defaults."
+(defmacro assay-print--with-default-settings (&rest body)
+  "Evaluate BODY with default settings for printing."
   `(let ((print-length nil) (print-level nil) (print-circle t) (print-gensym nil)
          (print-quoted t) (print-escape-newlines nil) (print-escape-nonascii nil)
          (print-escape-multibyte nil) (print-integers-as-characters nil)
@@ -47,22 +47,22 @@ Raw bytes that are UTF-8 together become what they stand for, others U+FFFD."
          (print-charset-text-property 'default) (float-output-format nil))
      ,@body))
 
-(defun assay-print (value most)
-  "Return VALUE as `prin1' shows it, with `print-circle', in MOST characters.
-Of a longer text the middle is left out; of a value that is very large or very
-deep only the beginning is shown.  It can be interrupted."
-  (if (assay-print--modest-p value)
-      (assay-clip (assay-sound (assay-print--plainly (prin1-to-string value))) most)
-    (assay-print-head value most)))
+(defun assay-print (value max)
+  "Return VALUE as `prin1' prints it, with `print-circle', in MAX characters.
+Leave out the middle of a longer text.  Print only the beginning of a value that
+is very large or very deep.  This can be interrupted."
+  (if (assay-print--safe-p value)
+      (assay-truncate-middle (assay-valid-unicode (assay-print--with-default-settings (prin1-to-string value))) max)
+    (assay-print-head value max)))
 
-(defun assay-print-head (value most)
-  "Return the beginning of VALUE as `prin1' shows it, in MOST characters.
-The time it takes does not depend on the value's size."
+(defun assay-print-head (value max)
+  "Return the beginning of VALUE as `prin1' prints it, in MAX characters.
+The time this takes does not depend on the size of VALUE."
   (let ((chars nil)
-        (left most)
+        (left max)
         (end (list nil)))
     (catch end
-      (assay-print--plainly
+      (assay-print--with-default-settings
        (let ((print-circle nil)
              (print-level 20))
          (prin1 value (lambda (char)
@@ -73,52 +73,52 @@ The time it takes does not depend on the value's size."
                           (throw end nil))
                         (push char chars)
                         (setq left (1- left)))))))
-    (assay-sound (concat (nreverse chars)))))
+    (assay-valid-unicode (concat (nreverse chars)))))
 
 (defun assay-describe (condition)
-  "Return the text of CONDITION, whatever it is made of, at most 256 Ki characters."
-  (assay-clip
-   (assay-sound
+  "Return the text of CONDITION, even a malformed one, in 256 Ki characters."
+  (assay-truncate-middle
+   (assay-valid-unicode
     (condition-case nil
-        (if (assay-print--modest-p condition)
+        (if (assay-print--safe-p condition)
             (let ((print-circle t)) (error-message-string condition))
           (format "%s: %s" (car condition) (assay-print-head (cdr condition) 1000)))
       (error (assay-print-head condition 1000))))
    (ash 256 10)))
 
-(defun assay-print--modest-p (value)
-  "Whether `prin1' can be trusted with VALUE: each part is looked at once."
+(defun assay-print--safe-p (value)
+  "Return whether VALUE is small and shallow enough for `prin1'."
   (let ((seen (make-hash-table :test #'eq))
         (items (list (cons value 0)))
-        (left assay-print--largest))
+        (left assay-print--max-weight))
     (while (and items (> left 0))
       (let* ((item (pop items))
              (part (car item))
              (depth (cdr item)))
         (setq left (- left (assay-print--weight part)))
         (cond
-         ((or (<= left 0) (assay-print--single-p part) (gethash part seen)))
-         ((> depth assay-print--deepest) (setq left 0))
+         ((or (<= left 0) (assay-print--atomic-p part) (gethash part seen)))
+         ((> depth assay-print--max-depth) (setq left 0))
          (t (puthash part t seen)
-            (setq items (assay-print--parts part depth items))))))
+            (setq items (assay-print--push-parts part depth items))))))
     (> left 0)))
 
-(defun assay-print--single-p (part)
-  "Whether PART has no parts that are printed."
+(defun assay-print--atomic-p (part)
+  "Return whether PART has no parts that are printed."
   (not (or (consp part) (vectorp part) (recordp part) (hash-table-p part)
            (byte-code-function-p part))))
 
 (defun assay-print--weight (part)
-  "What PART costs of `assay-print--largest', its own parts left aside."
+  "Return the weight of PART for `assay-print--max-weight', without its parts."
   (cond ((or (stringp part) (bool-vector-p part)) (1+ (/ (length part) 16)))
         ((or (vectorp part) (recordp part)) (1+ (length part)))
         ((hash-table-p part) (1+ (hash-table-count part)))
-        ((char-table-p part) assay-print--largest)
+        ((char-table-p part) assay-print--max-weight)
         (t 1)))
 
-(defun assay-print--parts (part depth items)
-  "Return ITEMS with the parts of PART, which is at DEPTH, before them.
-A list goes on in its cdr, which is no deeper."
+(defun assay-print--push-parts (part depth items)
+  "Return ITEMS with the parts of PART, which is at DEPTH, in front.
+The cdr of a cons has the same depth."
   (cond
    ((consp part)
     (cons (cons (car part) (1+ depth)) (cons (cons (cdr part) depth) items)))

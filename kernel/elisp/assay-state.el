@@ -1,48 +1,49 @@
-;;; assay-state.el --- What of the process is the user's, beside names  -*- lexical-binding: t -*-
+;;; assay-state.el --- State of the process that a reset restores  -*- lexical-binding: t -*-
 
 ;;; Commentary:
 
-;; Files visited, timers, processes, folder, environment: they last from one cell
-;; to the next, and a reset ends them.
+;; Buffers, timers, processes, folder and environment last from one cell to the
+;; next.  A reset restores them.  Variables and functions are in assay-names.el.
 
 ;;; Code:
 
 (require 'assay-names)
 (require 'assay-text)
 
-(defvar assay-state--buffer nil "The buffer that the last code left current.")
+(defvar assay-state--buffer nil "The current buffer at the end of the last code.")
 (defvar assay-state--folder nil "The working folder at the start.")
 (defvar assay-state--environment nil "`process-environment' at the start.")
 (defvar assay-state--buffers nil "The buffers at the start.")
 (defvar assay-state--processes nil "The processes at the start.")
 
-(defun assay-state-settle ()
-  "Take the process as it is now for the state without anything of the user's."
+(defun assay-state-record-initial ()
+  "Record the present state as the one that a reset restores."
   (setq assay-state--folder default-directory
         assay-state--environment (copy-sequence process-environment)
         assay-state--buffers (buffer-list)
         assay-state--processes (process-list))
-  (assay-names-settle))
+  (assay-names-record-initial))
 
 (defun assay-state-buffer ()
-  "Return the buffer to run code in: the one that the last code left, or *scratch*."
+  "Return the buffer to run code in.
+It is the one that was current when the last code ended, or *scratch*."
   (if (buffer-live-p assay-state--buffer)
       assay-state--buffer
     (get-buffer-create "*scratch*")))
 
 (defun assay-state-keep-buffer ()
-  "Have the next code run in the current buffer."
+  "Make the current buffer the one in which the next code runs."
   (setq assay-state--buffer (current-buffer)))
 
 (defun assay-state-reset ()
-  "Put the process back to where it was settled, as far as that can be.
-Packages stay loaded.  Return what went wrong, as a list of texts."
-  (delq nil (mapcar #'assay-state--attempt
+  "Restore the recorded state as far as possible.
+Packages stay loaded.  Return the errors as a list of strings."
+  (delq nil (mapcar #'assay-state--run-step
                     '(assay-state--end-processes assay-state--kill-buffers
-                      assay-names-clear assay-state--go-back))))
+                      assay-names-clear assay-state--restore-surroundings))))
 
-(defun assay-state--attempt (step)
-  "Call STEP and return the text of its error, nil where there was none."
+(defun assay-state--run-step (step)
+  "Call STEP and return the text of its error, or nil."
   (condition-case condition
       (progn (funcall step) nil)
     (t (assay-describe condition))))
@@ -73,19 +74,19 @@ Packages stay loaded.  Return what went wrong, as a list of texts."
     (let ((inhibit-read-only t))
       (erase-buffer))))
 
-(defun assay-state--go-back ()
-  "Go back to the folder and the environment."
+(defun assay-state--restore-surroundings ()
+  "Restore the working folder and the environment."
   (setq process-environment (copy-sequence assay-state--environment))
   (setq-default default-directory assay-state--folder)
   (with-current-buffer (assay-state-buffer)
     (setq default-directory assay-state--folder)))
 
 (defun assay-state-threads ()
-  "Return the names of the user's threads, which nothing can end."
+  "Return the names of the user's threads, which cannot be ended."
   (let ((names nil))
     (dolist (thread (all-threads) (nreverse names))
       (unless (eq thread main-thread)
-        (push (assay-sound (or (thread-name thread) "")) names)))))
+        (push (assay-valid-unicode (or (thread-name thread) "")) names)))))
 
 (provide 'assay-state)
 ;;; assay-state.el ends here

@@ -279,14 +279,14 @@ func TestPristineCodeCannotBeSabotaged(t *testing.T) {
 	t.Parallel()
 	for name, trick := range map[string]string{
 		"no attack":              `nil`,
-		"restore replaced":       `(defalias 'assay-names-restore-functions #'ignore) (defalias 'assay-names-keeper (lambda () #'ignore))`,
+		"restore replaced":       `(defalias 'assay-names-restore-functions #'ignore) (defalias 'assay-names-function-restorer (lambda () #'ignore))`,
 		"all functions replaced": `(mapatoms (lambda (s) (when (and (fboundp s) (string-match-p "^assay-names" (symbol-name s))) (fset s #'ignore))))`,
 		"tables cleared":         `(mapatoms (lambda (s) (when (and (boundp s) (string-match-p "^assay-names" (symbol-name s)) (hash-table-p (symbol-value s))) (clrhash (symbol-value s)))))`,
 		"caller replaced":        `(fset 'assay-run-code (let ((old (symbol-function 'assay-run-code))) (lambda (code tx _) (funcall old code tx nil))))`,
 		"iteration replaced":     `(defalias 'maphash #'ignore) (defalias 'autoloadp (lambda (_) t)) (defalias 'funcall #'ignore)`,
 		"handlers":               `(setq assay-kernel--handlers (mapcar (lambda (h) (cons (car h) (if (equal (car h) "execute_code") (lambda (r) (remhash "pristine" r) (assay-kernel--execute-code r)) (cdr h)))) assay-kernel--handlers))`,
 		"stop check replaced":    `(setq assay-guard-stopped-function (lambda () (fset 'equal (lambda (&rest _) t)) nil))`,
-		"printer replaced":       `(defalias 'assay-names-settle #'ignore) (defalias 'assay-print (lambda (&rest _) "t"))`,
+		"printer replaced":       `(defalias 'assay-names-record-initial #'ignore) (defalias 'assay-print (lambda (&rest _) "t"))`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
