@@ -29,7 +29,7 @@ type actionClient struct {
 	sent      int
 }
 
-// abandonedAction is an action whose caller gave up before the response came.
+// abandonedAction is an action that its caller gave up before the response came.
 type abandonedAction struct {
 	txID           string
 	onLateResponse func(actionResult) // gets the response if it comes after all; must not block
@@ -71,13 +71,14 @@ func (c *actionClient) doWithLateHandler(ctx context.Context, action string, par
 	case r := <-response:
 		return r
 	case <-timer.C:
-		return failedAction(txID, "OPERATION FAILED: '%s' timed out after %s seconds. No answer came: the operation did not complete.", action, render.Seconds(timeout))
+		return failedAction(txID, "OPERATION FAILED: '%s' timed out after %s seconds. No answer came: the operation did not complete.", action, render.FormatSeconds(timeout))
 	case <-ctx.Done():
 		c.abandon(abandonedAction{txID, onLateResponse}, response)
 		return failedAction(txID, "OPERATION FAILED: '%s' was given up: %v. The operation did not complete.", action, context.Cause(ctx))
 	}
 }
 
+// failedAction returns the result of an action that got no response.
 func failedAction(txID, format string, args ...any) actionResult {
 	return actionResult{txID: txID, failure: fmt.Sprintf(format, args...)}
 }
@@ -91,7 +92,7 @@ func (c *actionClient) send(action string, params any, txID string) error {
 	c.mu.Lock()
 	c.sent++
 	c.mu.Unlock()
-	c.server.printLine("[agent] -> " + action + " " + txID)
+	c.server.printToStderr("[agent] -> " + action + " " + txID)
 	return c.server.send(protocol.AgentAction{Type: protocol.TypeAgentAction, Action: action, Params: raw, TxID: txID})
 }
 
@@ -137,12 +138,14 @@ func (c *actionClient) abandon(a abandonedAction, response chan actionResult) {
 	c.abandoned = c.abandoned[max(0, len(c.abandoned)-maxAbandonedActions):]
 }
 
+// register makes handleResponse send the response with that tx_id to a channel.
 func (c *actionClient) register(txID string, response chan actionResult) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pending[txID] = response
 }
 
+// unregister makes handleResponse ignore the response with that tx_id.
 func (c *actionClient) unregister(txID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

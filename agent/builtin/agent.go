@@ -24,7 +24,7 @@ var (
 // the server has ended.
 var ErrConnectionEnded = errors.New("the connection to the server ended")
 
-// Agent is one agent on one connection.
+// Agent is one agent on one connection to a server. NewAgent makes one, Run runs it.
 type Agent struct {
 	*AgentCore
 	conn         protocol.Conn

@@ -178,11 +178,11 @@ func TestCO11_CancelDuringModelCall(t *testing.T) {
 		synctest.Wait()
 		p.Send(frame{"type": "agent_cancel", "request_id": "another"})
 		synctest.Wait()
-		require.Empty(t, p.Events("cancelled"))
+		require.Empty(t, p.EventsOf("cancelled"))
 		p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
 		require.Equal(t, "ready", p.AwaitEnd(from))
-		require.Len(t, p.Events("cancelled"), 1)
-		require.Equal(t, "the query was cancelled", p.Events("cancelled")[0].Text("text"))
+		require.Len(t, p.EventsOf("cancelled"), 1)
+		require.Equal(t, "the query was cancelled", p.EventsOf("cancelled")[0].Text("text"))
 
 		from = len(p.Frames())
 		p.Query("again")
@@ -190,7 +190,7 @@ func TestCO11_CancelDuringModelCall(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(2 * time.Hour) //nolint:forbidigo // of the bubble's clock
 		require.Equal(t, "done", p.AwaitEnd(from))
-		require.Len(t, p.Events("cancelled"), 1)
+		require.Len(t, p.EventsOf("cancelled"), 1)
 	})
 }
 
@@ -207,7 +207,7 @@ func TestCO11_CancelWhileCellRuns(t *testing.T) {
 	p.Await(from, "the cell", func(f frame) bool { return f.Text("action") == "create_cell" })
 	p.Send(frame{"type": "agent_cancel"})
 	require.Equal(t, "ready", p.AwaitEnd(from))
-	require.Len(t, p.Events("cancelled"), 1)
+	require.Len(t, p.EventsOf("cancelled"), 1)
 
 	results := p.ToolResults()
 	require.Len(t, results, 3)
@@ -265,7 +265,7 @@ func TestCO11_WaitingQueryCanBeCancelled(t *testing.T) {
 			return f.Text("type") == "agent_history_updated" && f.Text("request_id") == "third" && f.Object("entry").Text("role") == "assistant"
 		})
 		synctest.Wait()
-		require.Len(t, p.Events("cancelled"), 1)
+		require.Len(t, p.EventsOf("cancelled"), 1)
 	})
 }
 
@@ -278,7 +278,7 @@ func TestCO2_SecondInitAbandonsPendingActions(t *testing.T) {
 	p.Query("go")
 	tx := <-txIDs
 	p.Send(frame{"type": "init", "session_id": 8, "eval_mode": false})
-	p.Await(0, "the responses to two inits and the end of the query", func(frame) bool { return p.Count("status", "ready") == 3 })
+	p.Await(0, "the responses to two inits and the end of the query", func(frame) bool { return p.CountFrames("status", "ready") == 3 })
 	text, isError := p.ToolResult(0)
 	require.True(t, isError)
 	require.Equal(t, "OPERATION FAILED: 'get_context' was given up: the session was initialised again. The operation did not complete.", text)

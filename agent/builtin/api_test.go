@@ -57,7 +57,7 @@ func playScript(t *testing.T, modelName string) playedScript {
 	client, err := open.Open(modelName, open.Options{APIKey: "key", BaseURL: server.URL})
 	require.NoError(t, err)
 	p := start(t, builtin.Config{
-		Model: client, ModelName: modelName, Unpriced: true, Sleep: func(context.Context, time.Duration) error { return nil },
+		Model: client, ModelName: modelName, PriceUnknown: true, Sleep: func(context.Context, time.Duration) error { return nil },
 		Clock: func() time.Time { return time.Unix(0, 0) },
 	})
 	p.OnAction(func(action string, params frame, tx string) bool {
@@ -118,7 +118,7 @@ func toJSON(t *testing.T, v any) string {
 func TestCO8_ModelOfOtherProviderHasNoPrice(t *testing.T) {
 	t.Parallel()
 	for _, unpriced := range []bool{false, true} {
-		p := startTools(t, builtin.Config{ModelName: "openai/gpt-5", Unpriced: unpriced, Limits: builtin.Limits{MaxCostUSD: 1}},
+		p := startTools(t, builtin.Config{ModelName: "openai/gpt-5", PriceUnknown: unpriced, Limits: builtin.Limits{MaxCostUSD: 1}},
 			`{"content":"a","usage":{"input_tokens":1000000,"output_tokens":100000}}`)
 		p.Init(nil)
 		require.Equal(t, "done", p.Ask("go"))

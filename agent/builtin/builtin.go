@@ -55,12 +55,12 @@ import (
 
 // Config configures an agent. The zero value works for agents that call no model.
 type Config struct {
-	Model     model.Client // required by [Run]
-	ModelName string       // such as anthropic/claude-opus-4-5; selects price and context size
-	Unpriced  bool         // the price of ModelName does not apply, because another provider serves it
-	Params    model.Params // settings of every call; MaxTokens 0 means model.DefaultMaxTokens
-	Name      string       // name of the agent in its system prompt; "" means Eva
-	Limits    Limits
+	Model        model.Client // required by [Run]
+	ModelName    string       // such as anthropic/claude-opus-4-5; selects price and context size
+	PriceUnknown bool         // the price of ModelName does not apply, because another provider serves it
+	Params       model.Params // settings of every call; MaxTokens 0 means model.DefaultMaxTokens
+	Name         string       // name of the agent in its system prompt; "" means Eva
+	Limits       Limits
 
 	Stderr  io.Writer        // gets a line "[agent] -> ACTION TX_ID" per action; nil discards
 	Log     *slog.Logger     // nil discards

@@ -68,7 +68,7 @@ func TestCO11_CancelAfterAnyFrame(t *testing.T) {
 func requireIntact(t *testing.T, p *agenttest.Server, at int) {
 	t.Helper()
 	require.Equal(t, "done", p.Ask("again"), "cancelled after %d frames", at)
-	require.LessOrEqual(t, len(p.Events("cancelled")), 1)
+	require.LessOrEqual(t, len(p.EventsOf("cancelled")), 1)
 	require.Empty(t, p.FramesOf("agent_error"), "cancelled after %d frames", at)
 	status, text := agenttest.CheckTranscript(append(p.History(), builtin.UserMessage(model.Text("go on"))))
 	require.Equal(t, http.StatusOK, status, text)
@@ -158,7 +158,7 @@ func (w *stallingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter 
 func TestCO11_ReplyAfterCancelIsIgnored(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]any{
-		"reply":   agenttest.Reply(hangingCellCall()),
+		"reply":   agenttest.NewReply(hangingCellCall()),
 		"failure": fmt.Errorf("%w: late", model.ErrCutStream),
 		"refusal": &model.APIError{Status: 429},
 		"other":   errors.New("late"),
@@ -167,7 +167,7 @@ func TestCO11_ReplyAfterCancelIsIgnored(t *testing.T) {
 			t.Parallel()
 			var once sync.Once
 			wait := func(ctx context.Context) { once.Do(func() { <-ctx.Done() }) }
-			p, _ := startReplies(t, builtin.Config{}, wait, late, agenttest.Reply(model.Text("fine")))
+			p, _ := startReplies(t, builtin.Config{}, wait, late, agenttest.NewReply(model.Text("fine")))
 			p.Init(nil)
 			from := len(p.Frames())
 			p.Query("go")
@@ -175,8 +175,8 @@ func TestCO11_ReplyAfterCancelIsIgnored(t *testing.T) {
 			p.Cancel()
 			require.Equal(t, "ready", p.AwaitEnd(from))
 			require.Empty(t, p.FramesOf("agent_action"))
-			require.Empty(t, p.Events("retry"))
-			require.Len(t, p.Events("cancelled"), 1)
+			require.Empty(t, p.EventsOf("retry"))
+			require.Len(t, p.EventsOf("cancelled"), 1)
 			requireIntact(t, p, 0)
 		})
 	}
@@ -191,7 +191,7 @@ func TestCO11_CellPastItsLimitIsStopped(t *testing.T) {
 	p.Init(nil)
 	p.Query("go")
 	p.Await(0, "the look", func(f frame) bool { return f.Text("action") == "get_context" })
-	require.Zero(t, p.Count("action", "stop_cell"))
+	require.Zero(t, p.CountFrames("action", "stop_cell"))
 	seen := len(p.Frames())
 	p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
 	require.Equal(t, "ready", p.AwaitEnd(seen))

@@ -53,7 +53,7 @@ func (t *cellRunTracker) expectRun(cellID string) *expectedRun {
 	return run
 }
 
-// assignCell tells which cell was created for an expected run.
+// assignCell sets the cell id of a run that was expected for a new cell.
 func (t *cellRunTracker) assignCell(run *expectedRun, cellID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +65,7 @@ func (t *cellRunTracker) assignCell(run *expectedRun, cellID string) {
 	t.endUnnamedLocked()
 }
 
-// abandon forgets an expected run. The id is the one that was given to expectRun.
+// abandon forgets a run that was expected. The cell id must be the one given to expectRun.
 func (t *cellRunTracker) abandon(run *expectedRun, cellID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,7 +78,8 @@ func (t *cellRunTracker) abandon(run *expectedRun, cellID string) {
 	}
 }
 
-// endUnnamedLocked is called when a request for a new cell has its response.
+// endUnnamedLocked is called when the response to a request for a new cell has come. After the
+// last one it drops the results that were kept for such requests.
 func (t *cellRunTracker) endUnnamedLocked() {
 	t.unnamedRuns--
 	if t.unnamedRuns == 0 {

@@ -62,7 +62,7 @@ type Conversation struct {
 	submissions int
 }
 
-// NewConversation returns an empty conversation of an agent.
+// NewConversation returns an agent's new conversation, which has no messages.
 func NewConversation(core *AgentCore) *Conversation { return &Conversation{AgentCore: core} }
 
 // UserMessage returns a message of the user.
@@ -75,13 +75,14 @@ func AssistantMessage(content ...model.Block) model.Message {
 	return model.Message{Role: model.RoleAssistant, Content: content}
 }
 
-// Messages returns the transcript. The caller must not change it.
+// Messages returns the messages of the conversation. The caller must not change them.
 func (c *Conversation) Messages() []model.Message { return c.messages }
 
-// Clear empties the transcript. Numbered requests start again from 1.
+// Clear removes all messages from the conversation. If its requests are numbered, the next one
+// has the number 1.
 func (c *Conversation) Clear() { c.messages, c.RequestNumber = nil, min(c.RequestNumber, 1) }
 
-// DropMessages empties the transcript; numbered requests go on counting.
+// DropMessages removes all messages from the conversation. Numbered requests continue counting.
 func (c *Conversation) DropMessages() { c.messages = nil }
 
 // SendEvent sends an agent_event about the current query. Channel and mode default to
@@ -116,31 +117,34 @@ func (c *Conversation) repairTranscript() {
 	}
 }
 
-// Add adds a message that did not come from the model.
-func (c *Conversation) Add(m model.Message) { c.add(m, nil) }
+// AddMessage adds a message that no model call returned, and sends it to the server.
+func (c *Conversation) AddMessage(m model.Message) { c.addWithUsage(m, nil) }
 
-// AddUnsent adds messages without sending them to the server.
-func (c *Conversation) AddUnsent(messages ...model.Message) {
+// AddUnsentMessages adds messages to the conversation without sending them to the server.
+func (c *Conversation) AddUnsentMessages(messages ...model.Message) {
 	c.messages = append(c.messages, messages...)
 }
 
-// AddUserText adds a text for the model.
-func (c *Conversation) AddUserText(text string) { c.add(UserMessage(model.Text(text)), nil) }
+// AddUserText adds a text to the conversation as a message of the user, and sends it to the
+// server.
+func (c *Conversation) AddUserText(text string) { c.addWithUsage(UserMessage(model.Text(text)), nil) }
 
-// AddToolResults adds the results of tool calls. It replaces images for which the
-// conversation has no room by a text, in place.
+// AddToolResults adds the results of tool calls to the conversation and sends them to the
+// server. In results it replaces images for which the conversation has no room by a text.
 func (c *Conversation) AddToolResults(results []model.Block) {
 	c.limitImages(results)
-	c.add(UserMessage(results...), nil)
+	c.addWithUsage(UserMessage(results...), nil)
 }
 
-// AddReply adds a reply of the model, with content that the API takes back.
+// AddReply adds a reply of the model to the conversation and sends it to the server. Content
+// that the API would reject later is removed or replaced.
 func (c *Conversation) AddReply(reply *model.Response) {
-	c.add(AssistantMessage(sanitizeReply(reply.Content)...), &reply.Usage)
+	c.addWithUsage(AssistantMessage(sanitizeReply(reply.Content)...), &reply.Usage)
 }
 
-// add adds a message and sends it. usage is nil unless a model call returned it.
-func (c *Conversation) add(m model.Message, usage *model.Usage) {
+// addWithUsage adds a message to the conversation and sends it to the server. usage is nil
+// unless a model call returned the message.
+func (c *Conversation) addWithUsage(m model.Message, usage *model.Usage) {
 	c.messages = append(c.messages, m)
 	c.SendMessage(c.requestID, m, usage)
 }
@@ -156,7 +160,7 @@ func (c *Conversation) Submit(summary string, usage *model.Usage, otherBlocks ..
 	}
 	c.submissions++
 	call := model.ToolUse(fmt.Sprintf("toolu_submit_%d", c.submissions), SubmitTool, input)
-	c.AddUnsent(AssistantMessage(slices.Concat(otherBlocks, []model.Block{model.Text(cmp.Or(summary, EmptyReplyText))})...))
+	c.AddUnsentMessages(AssistantMessage(slices.Concat(otherBlocks, []model.Block{model.Text(cmp.Or(summary, EmptyReplyText))})...))
 	c.SendMessage(c.requestID, AssistantMessage(append(otherBlocks, call)...), usage)
 	return nil
 }
@@ -167,7 +171,7 @@ func (c *Conversation) Submit(summary string, usage *model.Usage, otherBlocks ..
 func (c *Conversation) callModel(ctx context.Context, req model.Request) (*model.Response, error) {
 	c.repairTranscript()
 	req.Turn, req.Messages = c.RequestNumber, markUserTurns(c.messages)
-	retries := retrier{Conversation: c}
+	retries := retryState{Conversation: c}
 	for {
 		if err := c.usage.checkLimits(); err != nil {
 			return nil, err
@@ -211,8 +215,8 @@ func WithoutBlocks(blockType string, blocks []model.Block) []model.Block {
 	return slices.DeleteFunc(slices.Clone(blocks), func(b model.Block) bool { return b.Type == blockType })
 }
 
-// Introduction returns the first sentence of the system prompt of an agent with that
+// SystemPromptIntro returns the first sentence of the system prompt of an agent with that
 // name.
-func Introduction(name string) string {
+func SystemPromptIntro(name string) string {
 	return "You are " + name + ", an agent that works in a live notebook to solve the task that the user gives you."
 }

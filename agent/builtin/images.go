@@ -20,14 +20,14 @@ func (c *Conversation) countImages() *imageCount {
 	for _, m := range c.messages {
 		for _, result := range m.Content {
 			for _, b := range result.Content {
-				images.add(b)
+				images.addIfImage(b)
 			}
 		}
 	}
 	return images
 }
 
-func (n *imageCount) add(b model.Block) {
+func (n *imageCount) addIfImage(b model.Block) {
 	if b.Type == model.BlockImage {
 		n.count++
 		n.hasLarge = n.hasLarge || isLargeImage(b)
@@ -50,7 +50,7 @@ func (n *imageCount) admitImage(b model.Block) model.Block {
 		return model.Text(fmt.Sprintf("[%s, not shown: among more than %d images none may have a side of more than %d pixels]",
 			b.Source.MediaType, model.MaxFullSizeImages, model.MaxManyImagesSidePixels))
 	}
-	n.add(b)
+	n.addIfImage(b)
 	return b
 }
 

@@ -22,7 +22,8 @@ type jobQueue struct {
 	jobs []*job // waiting and running
 }
 
-// job is a query, a command, or a call of a tool by another program.
+// job is something that an agent has to do: a query, a command (such as applying an init), or
+// a tool call of an external program.
 type job struct {
 	run          func()
 	conversation *Conversation // nil for a command; a new one for each tool call
@@ -35,7 +36,7 @@ type job struct {
 func newJobQueue() *jobQueue { return &jobQueue{wake: make(chan struct{}, 1)} }
 
 // addCommand queues a job that runs alone and cannot be cancelled.
-func (q *jobQueue) addCommand(run func()) { q.add(&job{run: run}) }
+func (q *jobQueue) addCommand(run func()) { q.addJob(&job{run: run}) }
 
 // addQuery queues a query. The context that run gets ends with ctx, or when the query
 // is cancelled.
@@ -56,17 +57,18 @@ func (q *jobQueue) addCancellable(ctx context.Context, j *job, run func(context.
 		defer j.cancel(nil)
 		run(ctx)
 	}
-	q.add(j)
+	q.addJob(j)
 }
 
-func (q *jobQueue) add(j *job) {
+func (q *jobQueue) addJob(j *job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.jobs = append(q.jobs, j)
 	q.wakeWorker()
 }
 
-// wakeWorker makes run look for startable jobs.
+// wakeWorker tells the goroutine that runs the jobs to look for startable ones. It never
+// blocks.
 func (q *jobQueue) wakeWorker() {
 	select {
 	case q.wake <- struct{}{}:
@@ -112,7 +114,7 @@ func (q *jobQueue) run(ctx context.Context) error {
 		for _, j := range q.takeStartable() {
 			running.Go(func() {
 				j.run()
-				q.remove(j)
+				q.removeJob(j)
 			})
 		}
 	}
@@ -140,7 +142,7 @@ func (q *jobQueue) takeStartable() []*job {
 	return ready
 }
 
-func (q *jobQueue) remove(j *job) {
+func (q *jobQueue) removeJob(j *job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.jobs = slices.DeleteFunc(q.jobs, func(other *job) bool { return other == j })

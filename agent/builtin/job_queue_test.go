@@ -20,19 +20,19 @@ func TestCO11_QueryCancelledWhileWaitingIsNotStarted(t *testing.T) {
 	for _, evalMode := range []bool{false, true} {
 		t.Run(fmt.Sprint(evalMode), func(t *testing.T) {
 			t.Parallel()
-			p, m := startReplies(t, builtin.Config{}, nil, agenttest.Reply(agenttest.ContextCall("x")), submittingReply(), submittingReply())
+			p, m := startReplies(t, builtin.Config{}, nil, agenttest.NewReply(agenttest.ContextCall("x")), submittingReply(), submittingReply())
 			held := p.Hold("get_context")
 			p.Init(frame{"eval_mode": evalMode})
 			p.QueryAll("first", "second", "third")
 			tx := <-held
 			p.Send(frame{"type": "agent_cancel", "request_id": "1"})
 			p.Respond(tx, frame{"context": p.Overview()})
-			p.Await(0, "the end of the third", func(frame) bool { return p.Count("status", "done") == 2 })
+			p.Await(0, "the end of the third", func(frame) bool { return p.CountFrames("status", "done") == 2 })
 
-			require.Len(t, p.Events("cancelled"), 1)
-			require.Equal(t, frame{"type": "cancelled", "request_id": "1"}, p.Events("cancelled")[0].Object("metadata"))
+			require.Len(t, p.EventsOf("cancelled"), 1)
+			require.Equal(t, frame{"type": "cancelled", "request_id": "1"}, p.EventsOf("cancelled")[0].Object("metadata"))
 			var ended []string
-			for _, f := range p.Events("ended") {
+			for _, f := range p.EventsOf("ended") {
 				ended = append(ended, f.Object("metadata").Text("request_id"))
 			}
 			if evalMode {
@@ -58,7 +58,7 @@ func TestCO11_QueryCancelledWhileWaitingIsNotStarted(t *testing.T) {
 
 // submittingReply returns a reply that submits.
 func submittingReply() *model.Response {
-	return agenttest.Reply(model.ToolUse("s", "submit_response", json.RawMessage(`{"summary":"s","next_status":"done"}`)))
+	return agenttest.NewReply(model.ToolUse("s", "submit_response", json.RawMessage(`{"summary":"s","next_status":"done"}`)))
 }
 
 // A cancel stops only the cells that the cancelled query has started.
@@ -90,7 +90,7 @@ func TestCO6_ReadyAfterFailure(t *testing.T) {
 		from := len(p.Frames())
 		p.Query("again")
 		p.Await(from, "done", func(f frame) bool { return f.Text("status") == "done" })
-		require.Equal(t, want, p.Count("status", "ready"), "one of them answers the init")
+		require.Equal(t, want, p.CountFrames("status", "ready"), "one of them answers the init")
 	}
 }
 
@@ -103,7 +103,7 @@ func TestCO14_EndOfQueryIsAnEvent(t *testing.T) {
 			p.Init(frame{"eval_mode": evalMode})
 			p.Ask("go")
 			if evalMode {
-				require.Empty(t, p.Events("ended"))
+				require.Empty(t, p.EventsOf("ended"))
 				continue
 			}
 			ended := p.Await(0, "the end", func(f frame) bool { return f.Object("metadata").Text("type") == "ended" })

@@ -93,9 +93,9 @@ func TestCO11_FewAbandonedActionsAreRemembered(t *testing.T) {
 	const rounds = 20
 	var replies []any
 	for range rounds {
-		replies = append(replies, agenttest.Reply(hangingCellCall()))
+		replies = append(replies, agenttest.NewReply(hangingCellCall()))
 	}
-	p, _ := startReplies(t, builtin.Config{}, nil, append(replies, agenttest.Reply())...)
+	p, _ := startReplies(t, builtin.Config{}, nil, append(replies, agenttest.NewReply())...)
 	held := p.Hold("create_cell")
 	p.Init(nil)
 	var txIDs []string

@@ -8,7 +8,7 @@ import (
 
 // Limits bound what an agent may use. In an evaluation they count from the first query
 // on; otherwise they start anew with each query that arrives while no other is being
-// worked on. The server enforces limits of its own.
+// worked on. The server enforces its own limits as well.
 type Limits struct {
 	// Checked before each call of the model. 0 means no limit.
 	MaxTurns    int           // calls of the model that returned a reply
@@ -65,6 +65,7 @@ func positiveOr[T int | int64 | float64 | time.Duration](value, fallback T) T {
 	return fallback
 }
 
+// secondsToDuration converts a number of seconds.
 func secondsToDuration(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
 // limitUse is what has been used since the limits began to count.
@@ -108,6 +109,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("limit reached: %s %v of %v", e.Limit, e.Measured, e.Configured)
 }
 
+// eventMetadata returns the metadata of the event of type limit.
 func (e *LimitError) eventMetadata() map[string]any {
 	return map[string]any{"limit": e.Limit, "configured": e.Configured, "measured": e.Measured}
 }

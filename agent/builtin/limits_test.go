@@ -36,11 +36,11 @@ func TestCO8_LimitsAreCheckedBeforeEachCall(t *testing.T) {
 			p.Init(frame{"eval_mode": true, "limits": c.init})
 			require.Equal(t, "done", p.Ask("go"))
 			require.Equal(t, 2, p.ModelCalls())
-			limit := p.Events("limit")[0].Object("metadata")
+			limit := p.EventsOf("limit")[0].Object("metadata")
 			require.Equal(t, strings.Replace(name, "from init", "turns", 1), limit.Text("limit"))
 			require.InDelta(t, c.configured, limit["configured"], 1e-9)
 			require.InDelta(t, c.measured, limit["measured"], 1e-9)
-			require.Contains(t, p.Events("limit")[0].Text("text"), "limit reached: ")
+			require.Contains(t, p.EventsOf("limit")[0].Text("text"), "limit reached: ")
 		})
 	}
 }
@@ -52,7 +52,7 @@ func TestCO8_LimitsStartAnewWithEachQuery(t *testing.T) {
 	p.Init(nil)
 	require.Equal(t, "done", p.Ask("go"))
 	require.Equal(t, "done", p.Ask("go"))
-	require.Empty(t, p.Events("limit"))
+	require.Empty(t, p.EventsOf("limit"))
 	require.Equal(t, 2, p.ModelCalls())
 }
 

@@ -62,7 +62,7 @@ func (m *ModelCall) Reply(ctx context.Context) (*model.Response, error) {
 	}
 }
 
-// request returns a request with everything but the messages.
+// request returns a model request with settings, system prompt and tools, but no messages.
 func (m *ModelCall) request() model.Request {
 	return model.Request{
 		Params: m.params(),
@@ -109,7 +109,7 @@ func (m *ModelCall) handleStopReason(reply *model.Response) (complete bool, err 
 	}
 }
 
-// declined reports the reason to the server and returns it as an error.
+// declined reports to the server why the model does not continue, and returns a DeclinedError.
 func (m *ModelCall) declined(reason string) error {
 	m.SendError(reason)
 	return &DeclinedError{reason}
@@ -122,7 +122,7 @@ func (m *ModelCall) addPausedReply(reply *model.Response) error {
 	if last := &content[len(content)-1]; last.Type == model.BlockText {
 		last.Text = strings.TrimRightFunc(last.Text, unicode.IsSpace)
 	}
-	m.add(AssistantMessage(content...), &reply.Usage)
+	m.addWithUsage(AssistantMessage(content...), &reply.Usage)
 	if m.pausedReplies++; m.pausedReplies < maxPausedReplies {
 		return nil
 	}
@@ -151,7 +151,7 @@ func (m *ModelCall) addTextOf(reply *model.Response, note string) {
 	if text == "" {
 		text = truncatedReplyText
 	}
-	m.add(AssistantMessage(model.Text(text)), &reply.Usage)
+	m.addWithUsage(AssistantMessage(model.Text(text)), &reply.Usage)
 	if note != "" {
 		m.AddUserText(note)
 	}

@@ -29,7 +29,7 @@ func TestCO5_TruncatedReplyIsRetriedOnce(t *testing.T) {
 	require.Equal(t, "done", p.Ask("go"))
 	require.Equal(t, 2, p.ModelCalls())
 	require.Empty(t, p.FramesOf("agent_action"))
-	limit := p.Events("limit")[0].Object("metadata")
+	limit := p.EventsOf("limit")[0].Object("metadata")
 	require.Equal(t, "max_tokens", limit.Text("limit"))
 	require.InDelta(t, 100, limit["configured"], 0)
 	require.InDelta(t, 99, limit["measured"], 0)
@@ -43,7 +43,7 @@ func TestCO5_APIRejectsTwiceTheTokens(t *testing.T) {
 	p := startTools(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, cut, rejection, `{"content":"again"}`)
 	p.Init(frame{"eval_mode": true})
 	require.Equal(t, "done", p.Ask("go"))
-	require.Equal(t, "limit reached: max_tokens 50 of 50", p.Events("limit")[0].Text("text"))
+	require.Equal(t, "limit reached: max_tokens 50 of 50", p.EventsOf("limit")[0].Text("text"))
 	require.Len(t, p.FramesOf("agent_error"), 1)
 	require.Equal(t, false, p.FramesOf("agent_error")[0]["fatal"])
 	require.Equal(t, "a reply of up to 100 tokens, as the last was cut off at 50, was refused: script: 400 invalid_request_error: max_tokens: 100 > 64",
@@ -53,7 +53,7 @@ func TestCO5_APIRejectsTwiceTheTokens(t *testing.T) {
 		p = startTools(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, lines...)
 		p.Init(frame{"eval_mode": true})
 		require.Contains(t, p.Ask("go"), "script: "+want, "the tokens are not the reason")
-		require.Empty(t, p.Events("limit"))
+		require.Empty(t, p.EventsOf("limit"))
 	}
 }
 
@@ -93,7 +93,7 @@ func TestCO5_OtherStopReasons(t *testing.T) {
 func TestCO5_MissingStopReason(t *testing.T) {
 	t.Parallel()
 	p, m := startReplies(t, builtin.Config{}, nil, &model.Response{Content: []model.Block{model.Text("a"), agenttest.ContextCall("x")}})
-	m.LastReply = agenttest.Reply(model.Text("fine"))
+	m.LastReply = agenttest.NewReply(model.Text("fine"))
 	p.Init(nil)
 	require.Equal(t, "done", p.Ask("go"))
 	require.Equal(t, `the model stopped for the unknown reason ""`, p.FramesOf("agent_error")[0].Text("error"))
@@ -119,10 +119,10 @@ func TestCO5_LongConversationIsCompacted(t *testing.T) {
 			p := startTools(t, builtin.Config{}, look, look, look, look, look, line, `{"content":"done"}`, `{"content":"never"}`)
 			p.Init(nil)
 			require.Equal(t, "done", p.Ask("go"))
-			require.Empty(t, p.Events("limit"))
-			require.Len(t, p.Events("compacted"), 1)
-			require.Equal(t, "The conversation was too long: its 2 oldest rounds were dropped.", p.Events("compacted")[0].Text("text"))
-			require.Empty(t, p.Events("response"), "the event is no reply of the agent")
+			require.Empty(t, p.EventsOf("limit"))
+			require.Len(t, p.EventsOf("compacted"), 1)
+			require.Equal(t, "The conversation was too long: its 2 oldest rounds were dropped.", p.EventsOf("compacted")[0].Text("text"))
+			require.Empty(t, p.EventsOf("response"), "the event is no reply of the agent")
 		})
 	}
 }
@@ -133,9 +133,9 @@ func TestCO5_ConversationTooLongAfterCompaction(t *testing.T) {
 	p := startTools(t, builtin.Config{}, look, look, look, look, full, full, `{"content":"never"}`)
 	p.Init(nil)
 	require.Equal(t, "done", p.Ask("go"))
-	require.Len(t, p.Events("compacted"), 1)
-	require.Equal(t, "context", p.Events("limit")[0].Object("metadata").Text("limit"))
-	require.Equal(t, "limit reached: context (the conversation is longer than the model reads)", p.Events("limit")[0].Text("text"))
+	require.Len(t, p.EventsOf("compacted"), 1)
+	require.Equal(t, "context", p.EventsOf("limit")[0].Object("metadata").Text("limit"))
+	require.Equal(t, "limit reached: context (the conversation is longer than the model reads)", p.EventsOf("limit")[0].Text("text"))
 	require.Equal(t, 6, p.ModelCalls())
 }
 
@@ -144,7 +144,7 @@ func TestCO5_LongConversationWithNothingToDrop(t *testing.T) {
 	p := startTools(t, builtin.Config{ModelName: "anthropic/claude-opus-4-5"}, `{"content":"part","stop_reason":"model_context_window_exceeded"}`)
 	p.Init(nil)
 	require.Equal(t, "done", p.Ask("go"))
-	limit := p.Events("limit")[0]
+	limit := p.EventsOf("limit")[0]
 	require.Equal(t, "limit reached: context (the conversation is longer than the 200000 tokens that the model reads)", limit.Text("text"))
 	require.InDelta(t, 200_000, limit.Object("metadata")["configured"], 0)
 }

@@ -13,9 +13,9 @@ import (
 	"assay/internal/protocol"
 )
 
-// executeGrace is how much longer than the server the agent waits for the end of an
+// executeCodeGrace is how much longer than the server the agent waits for the end of an
 // execute_code, which the server ends itself.
-const executeGrace = 2 * time.Second
+const executeCodeGrace = 2 * time.Second
 
 // Notebook sends actions to the session's notebook and waits for the cells and the code
 // that they run. It is safe for concurrent use.
@@ -36,10 +36,10 @@ func newNotebook(server *serverConn, cfg Config) *Notebook {
 // CellTimeout returns how long to wait for the end of a cell or of code.
 func (n *Notebook) CellTimeout() time.Duration { return n.limits.CellTimeout }
 
-// Act sends an action, waits for its response and decodes it into out, unless out is
+// DoAction sends an action, waits for its response and decodes it into out, unless out is
 // nil. params are written as JSON. The error is what the notebook answered, or says that
 // no response came within the action limit or before ctx ended.
-func (n *Notebook) Act(ctx context.Context, action string, params, out any) error {
+func (n *Notebook) DoAction(ctx context.Context, action string, params, out any) error {
 	return n.actions.do(ctx, action, params, n.limits.ActionTimeout).decode(out)
 }
 
@@ -55,7 +55,7 @@ func (n *Notebook) Overview(ctx context.Context) (Overview, error) {
 	var answer struct {
 		Context Overview `json:"context"`
 	}
-	err := n.Act(ctx, "get_context", struct{}{}, &answer)
+	err := n.DoAction(ctx, "get_context", struct{}{}, &answer)
 	return answer.Context, err
 }
 
@@ -68,7 +68,7 @@ func (n *Notebook) CellIDs(ctx context.Context) ([]string, error) {
 			} `json:"cells"`
 		} `json:"context"`
 	}
-	if err := n.Act(ctx, "get_context", struct{}{}, &answer); err != nil {
+	if err := n.DoAction(ctx, "get_context", struct{}{}, &answer); err != nil {
 		return nil, err
 	}
 	ids := make([]string, len(answer.Context.Cells))
@@ -117,7 +117,8 @@ func (n *Notebook) CreateAndRunCell(ctx context.Context, params any) (CellRun, e
 	return n.awaitRun(ctx, run, cellID)
 }
 
-// queueLateCell handles the late response to an abandoned creation.
+// queueLateCell handles the late response to an abandoned create_cell: it queues the created
+// cell for stopLateCells. It never blocks.
 func (n *Notebook) queueLateCell(r actionResult) {
 	cellID, err := createdCellID(r)
 	if err != nil {
@@ -129,8 +130,8 @@ func (n *Notebook) queueLateCell(r actionResult) {
 	}
 }
 
-// stopLateCells stops the cells whose creation was abandoned before its response came. It
-// returns when ctx ends.
+// stopLateCells stops cells that were created after the agent had abandoned their creation.
+// It runs until ctx ends and then returns nil.
 func (n *Notebook) stopLateCells(ctx context.Context) error {
 	for {
 		select {
@@ -179,17 +180,17 @@ func (n *Notebook) awaitRun(ctx context.Context, run *expectedRun, cellID string
 	}
 }
 
-// stopRun stops a cell for whose run the agent no longer waits.
+// stopRun stops a cell when the agent no longer waits for the end of its run.
 func (n *Notebook) stopRun(run *expectedRun, cellID string) {
 	n.runs.abandon(run, cellID)
 	n.sendStop("cell_id", cellID)
 }
 
-// Execute runs code in the kernel without a cell and waits for its end, at most for
+// ExecuteCode runs code in the kernel without a cell and waits for its end, at most for
 // timeout, which params should name as timeout_s too. Code that raises an exception is no
 // error. The code is stopped if ctx ends first.
-func (n *Notebook) Execute(ctx context.Context, params any, timeout time.Duration) (protocol.ExecuteCodeResponse, error) {
-	r := n.actions.do(ctx, "execute_code", params, timeout+executeGrace)
+func (n *Notebook) ExecuteCode(ctx context.Context, params any, timeout time.Duration) (protocol.ExecuteCodeResponse, error) {
+	r := n.actions.do(ctx, "execute_code", params, timeout+executeCodeGrace)
 	if ctx.Err() != nil {
 		n.sendStop("agent_tx_id", r.txID)
 	}
@@ -201,7 +202,7 @@ func (n *Notebook) Execute(ctx context.Context, params any, timeout time.Duratio
 	return end, err
 }
 
-// stopStartedCells stops every cell whose run this agent asked for and that still runs,
+// stopStartedCells stops every cell that this agent has run and that is still running,
 // except the runs in others.
 func (n *Notebook) stopStartedCells(others map[string]*expectedRun) {
 	open := n.runs.openRuns()

@@ -34,7 +34,7 @@ func (s *replyStreamer) tryStart() *replyStream {
 	return &replyStream{replyStreamer: s}
 }
 
-// sendDelta sends one piece of the reply.
+// sendDelta sends one piece of a reply: the start, a part of the text, or the end of a block.
 func (s *replyStream) sendDelta(d model.Delta) {
 	if s == nil {
 		return

@@ -27,9 +27,9 @@ const (
 	maxRetryReasonBytes = 500
 )
 
-// retrier decides, after each failed try of one model call, whether and when the call
+// retryState decides, after each failed try of one model call, whether and when the call
 // is tried again.
-type retrier struct {
+type retryState struct {
 	*Conversation
 	failures int // tries that have failed so far
 }
@@ -38,7 +38,7 @@ type retrier struct {
 // returns an error if there is no next try: err if a retry cannot help, err wrapped
 // if all tries are used up or the next one would come after the wall-clock limit,
 // the cause of ctx if that has ended.
-func (r *retrier) waitAfter(ctx context.Context, err error) error {
+func (r *retryState) waitAfter(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -58,7 +58,7 @@ func (r *retrier) waitAfter(ctx context.Context, err error) error {
 
 // nextDelay returns the delay before the next try: what the API asked for, plus a
 // random part of the current bound.
-func (r *retrier) nextDelay(err error) time.Duration {
+func (r *retryState) nextDelay(err error) time.Duration {
 	delay := time.Duration(r.Config.Jitter() * float64(min(maxBackoffDelay, firstBackoffDelay<<(r.failures-1))))
 	if api, ok := errors.AsType[*model.APIError](err); ok {
 		delay += min(max(0, api.RetryAfter), maxRetryAfterDelay)
@@ -69,7 +69,7 @@ func (r *retrier) nextDelay(err error) time.Duration {
 // sendRetryEvent sends an event of type retry {status, attempt, error, wait_ms,
 // waited_ms}. status is the HTTP status of the refusal, 0 if there was none; waited_ms
 // is the sum of all earlier delays of the agent.
-func (r *retrier) sendRetryEvent(err error, delay time.Duration) {
+func (r *retryState) sendRetryEvent(err error, delay time.Duration) {
 	status := 0
 	if api, ok := errors.AsType[*model.APIError](err); ok {
 		status = api.Status
@@ -84,7 +84,7 @@ func (r *retrier) sendRetryEvent(err error, delay time.Duration) {
 
 // wait blocks for the delay and adds it to the usage, or the part of it that passed
 // before ctx ended. It sends the status thinking every minute as a sign of life.
-func (r *retrier) wait(ctx context.Context, delay time.Duration) error {
+func (r *retryState) wait(ctx context.Context, delay time.Duration) error {
 	for left := delay; left > 0; left -= maxBackoffDelay {
 		part, began := min(left, maxBackoffDelay), r.Config.Clock()
 		if err := r.Config.Sleep(ctx, part); err != nil {
@@ -98,7 +98,9 @@ func (r *retrier) wait(ctx context.Context, delay time.Duration) error {
 }
 
 // formatRounded writes a duration in seconds with at most two decimals.
-func formatRounded(d time.Duration) string { return render.Seconds(d.Round(10 * time.Millisecond)) }
+func formatRounded(d time.Duration) string {
+	return render.FormatSeconds(d.Round(10 * time.Millisecond))
+}
 
 // sleepContext waits for d, or until ctx ends, whose cause it then returns.
 func sleepContext(ctx context.Context, d time.Duration) error {

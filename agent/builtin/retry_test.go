@@ -71,11 +71,11 @@ func TestCO6_TemporaryRefusalsAreRetried(t *testing.T) {
 			require.Equal(t, []time.Duration{500 * time.Millisecond, 8 * time.Second}, recorder.delays)
 
 			require.Empty(t, p.FramesOf("agent_error"))
-			require.Empty(t, p.Events("limit"))
+			require.Empty(t, p.EventsOf("limit"))
 			require.Equal(t, 1, p.ModelCalls())
 			require.InDelta(t, 3, p.FramesOf("agent_usage_update")[0]["input_tokens"], 0)
 			require.Equal(t, []model.Message{builtin.UserMessage(model.Text("go")), builtin.AssistantMessage(model.Text("fine"))}, p.History())
-			events := p.Events("retry")
+			events := p.EventsOf("retry")
 			require.Len(t, events, 2)
 			reason := fmt.Sprintf("script: %d some_error: Not now", status)
 			require.Equal(t, reason+": trying again in 0.5 s (retry 1 of 9)", events[0].Text("text"))
@@ -99,7 +99,7 @@ func TestCO6_OtherRefusalsAreNotRetried(t *testing.T) {
 			p.Init(nil)
 			require.Equal(t, fmt.Sprintf("script: %d some_error: Not now", status), p.Ask("go"))
 			require.Empty(t, recorder.delays)
-			require.Empty(t, p.Events("retry"))
+			require.Empty(t, p.EventsOf("retry"))
 		})
 	}
 }
@@ -110,17 +110,17 @@ func TestCO6_TenTriesPerCall(t *testing.T) {
 	t.Parallel()
 	var recorder delayRecorder
 	refused := &model.APIError{Provider: "script", Status: 529, Type: "some_error", Message: "Not now"}
-	replies := []any{refused, refused, refused, agenttest.Reply(agenttest.ContextCall("a"))}
+	replies := []any{refused, refused, refused, agenttest.NewReply(agenttest.ContextCall("a"))}
 	for range 10 {
 		replies = append(replies, refused)
 	}
-	p, _ := startReplies(t, recorder.config(), nil, append(replies, agenttest.Reply(model.Text("later")))...)
+	p, _ := startReplies(t, recorder.config(), nil, append(replies, agenttest.NewReply(model.Text("later")))...)
 	p.Init(nil)
 	require.Equal(t, "given up after 10 tries: script: 529 some_error: Not now", p.Ask("go"))
 	require.Equal(t, true, p.FramesOf("agent_error")[0]["fatal"])
 	want := []float64{0.5, 1, 2, 0.5, 1, 2, 4, 8, 16, 32, 60, 60}
 	sum := 0.0
-	events := p.Events("retry")
+	events := p.EventsOf("retry")
 	require.Len(t, events, len(want))
 	for i, seconds := range want {
 		require.Equal(t, time.Duration(seconds*float64(time.Second)), recorder.delays[i])
@@ -145,12 +145,12 @@ func TestCO6_RetryAfterIsRespected(t *testing.T) {
 			var recorder delayRecorder
 			cfg := recorder.config()
 			cfg.Jitter = func() float64 { return 0 }
-			p, _ := startReplies(t, cfg, nil, &model.APIError{Provider: "x", Status: 429, RetryAfter: c.asked}, agenttest.Reply(model.Text("fine")))
+			p, _ := startReplies(t, cfg, nil, &model.APIError{Provider: "x", Status: 429, RetryAfter: c.asked}, agenttest.NewReply(model.Text("fine")))
 			p.Init(nil)
 			require.Equal(t, "done", p.Ask("go"))
-			require.InDelta(t, c.want.Milliseconds(), p.Events("retry")[0].Object("metadata")["wait_ms"], 0)
+			require.InDelta(t, c.want.Milliseconds(), p.EventsOf("retry")[0].Object("metadata")["wait_ms"], 0)
 			require.Equal(t, c.want, recorder.sum())
-			require.Equal(t, 1+len(recorder.delays), p.Count("status", "thinking"), "a status as a sign of life each minute")
+			require.Equal(t, 1+len(recorder.delays), p.CountFrames("status", "thinking"), "a status as a sign of life each minute")
 		})
 	}
 }
@@ -169,8 +169,8 @@ func TestCO6_NoDelayPastWallTimeout(t *testing.T) {
 	require.Equal(t, "not retried: the next try would be in 10.5 s, but the attempt has only 10.4 s left: script: 529 some_error: Not now", p.Ask("go"))
 	require.Equal(t, true, p.FramesOf("agent_error")[0]["fatal"])
 	require.Empty(t, recorder.delays)
-	require.Empty(t, p.Events("retry"))
-	require.Empty(t, p.Events("limit"))
+	require.Empty(t, p.EventsOf("retry"))
+	require.Empty(t, p.EventsOf("limit"))
 }
 
 // A cancel ends a delay at once, and the time waited so far counts.
@@ -178,7 +178,7 @@ func TestCO6_CancelEndsDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		refused := func(retryAfter time.Duration) error { return &model.APIError{Status: 529, RetryAfter: retryAfter} }
-		p, _ := startReplies(t, builtin.Config{}, nil, refused(time.Hour), refused(time.Second), agenttest.Reply(model.Text("fine")))
+		p, _ := startReplies(t, builtin.Config{}, nil, refused(time.Hour), refused(time.Second), agenttest.NewReply(model.Text("fine")))
 		p.Init(nil)
 		from := len(p.Frames())
 		began := time.Now()
@@ -188,11 +188,11 @@ func TestCO6_CancelEndsDelay(t *testing.T) {
 		p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
 		require.Equal(t, "ready", p.AwaitEnd(from))
 		require.Equal(t, 90*time.Second, time.Since(began))
-		require.Len(t, p.Events("cancelled"), 1)
+		require.Len(t, p.EventsOf("cancelled"), 1)
 		require.Empty(t, p.FramesOf("agent_error"))
 
 		require.Equal(t, "done", p.Ask("again"))
-		second := p.Events("retry")[1].Object("metadata")
+		second := p.EventsOf("retry")[1].Object("metadata")
 		require.InDelta(t, 90_000, second["waited_ms"], 0)
 		waited := time.Since(began) - 90*time.Second
 		require.GreaterOrEqual(t, waited, time.Second)
@@ -274,7 +274,7 @@ func TestCO6_UnreachableAPIIsRetried(t *testing.T) {
 	p.Init(nil)
 	require.Contains(t, p.Ask("go"), model.ErrUnreachable.Error())
 	require.Len(t, recorder.delays, 9)
-	require.InDelta(t, 0, p.Events("retry")[0].Object("metadata")["status"], 0)
+	require.InDelta(t, 0, p.EventsOf("retry")[0].Object("metadata")["status"], 0)
 }
 
 // A retry event shows a long error as one short line.
@@ -282,10 +282,10 @@ func TestCO6_LongErrorIsShortened(t *testing.T) {
 	t.Parallel()
 	var recorder delayRecorder
 	long := fmt.Errorf("%w: %s", model.ErrCutStream, strings.Repeat("very\nlong \xff", 9999))
-	p, _ := startReplies(t, recorder.config(), nil, long, agenttest.Reply(model.Text("fine")))
+	p, _ := startReplies(t, recorder.config(), nil, long, agenttest.NewReply(model.Text("fine")))
 	p.Init(nil)
 	require.Equal(t, "done", p.Ask("go"))
-	event := p.Events("retry")[0]
+	event := p.EventsOf("retry")[0]
 	require.Less(t, len(event.Text("text")), 800)
 	require.NotContains(t, event.Text("text"), "\n")
 	require.LessOrEqual(t, len(event.Object("metadata").Text("error")), 800)
@@ -294,7 +294,7 @@ func TestCO6_LongErrorIsShortened(t *testing.T) {
 func TestCO6_OtherErrorsEndTheQuery(t *testing.T) {
 	t.Parallel()
 	var recorder delayRecorder
-	p, _ := startReplies(t, recorder.config(), nil, errors.New("no idea"), agenttest.Reply(model.Text("fine")))
+	p, _ := startReplies(t, recorder.config(), nil, errors.New("no idea"), agenttest.NewReply(model.Text("fine")))
 	p.Init(nil)
 	require.Equal(t, "no idea", p.Ask("go"))
 	require.Empty(t, recorder.delays)

@@ -36,29 +36,29 @@ func TestCO4_OddRepliesAreSanitized(t *testing.T) {
 	marked := model.Text("marked")
 	marked.Cache = true
 	called := func(id, name, input string) *model.Response {
-		return agenttest.Reply(model.ToolUse(id, name, json.RawMessage(input)))
+		return agenttest.NewReply(model.ToolUse(id, name, json.RawMessage(input)))
 	}
 	empty := model.Text("[The reply was empty.]")
 	for name, c := range map[string]struct {
 		reply *model.Response
 		kept  []model.Block
 	}{
-		"nothing":                  {agenttest.Reply(), []model.Block{empty}},
-		"empty text":               {agenttest.Reply(model.Text("")), []model.Block{empty}},
-		"blank text":               {agenttest.Reply(model.Text(" \n\t")), []model.Block{empty}},
-		"thinking only":            {agenttest.Reply(thinkingBlock("s")), []model.Block{thinkingBlock("s"), empty}},
-		"unsigned thinking only":   {agenttest.Reply(thinkingBlock("")), []model.Block{empty}},
-		"redacted thinking only":   {agenttest.Reply(redacted), []model.Block{redacted, empty}},
-		"thinking at the end":      {agenttest.Reply(thinkingBlock("s"), model.Text("a"), thinkingBlock("t")), []model.Block{thinkingBlock("s"), model.Text("a")}},
-		"an image":                 {agenttest.Reply(model.Image("image/png", "eA=="), model.Text("a")), []model.Block{model.Text("a")}},
-		"a result":                 {agenttest.Reply(model.ToolResult("x", false), model.Text("a")), []model.Block{model.Text("a")}},
-		"a marker":                 {agenttest.Reply(marked), []model.Block{model.Text("marked")}},
+		"nothing":                  {agenttest.NewReply(), []model.Block{empty}},
+		"empty text":               {agenttest.NewReply(model.Text("")), []model.Block{empty}},
+		"blank text":               {agenttest.NewReply(model.Text(" \n\t")), []model.Block{empty}},
+		"thinking only":            {agenttest.NewReply(thinkingBlock("s")), []model.Block{thinkingBlock("s"), empty}},
+		"unsigned thinking only":   {agenttest.NewReply(thinkingBlock("")), []model.Block{empty}},
+		"redacted thinking only":   {agenttest.NewReply(redacted), []model.Block{redacted, empty}},
+		"thinking at the end":      {agenttest.NewReply(thinkingBlock("s"), model.Text("a"), thinkingBlock("t")), []model.Block{thinkingBlock("s"), model.Text("a")}},
+		"an image":                 {agenttest.NewReply(model.Image("image/png", "eA=="), model.Text("a")), []model.Block{model.Text("a")}},
+		"a result":                 {agenttest.NewReply(model.ToolResult("x", false), model.Text("a")), []model.Block{model.Text("a")}},
+		"a marker":                 {agenttest.NewReply(marked), []model.Block{model.Text("marked")}},
 		"a call at the end":        {&model.Response{Content: []model.Block{agenttest.ContextCall("x")}, StopReason: model.StopEndTurn}, []model.Block{agenttest.ContextCall("x")}},
 		"a call without id":        {called("", "get_context", `{}`), []model.Block{agenttest.ContextCall("toolu")}},
 		"a call with an odd id":    {called("fn.a:0 é", "get_context", `{}`), []model.Block{agenttest.ContextCall("fn_a_0__")}},
 		"a call with a long id":    {called(strings.Repeat("x", 999), "get_context", `{}`), []model.Block{agenttest.ContextCall(strings.Repeat("x", 64))}},
-		"the same id twice":        {agenttest.Reply(agenttest.ContextCall("x"), agenttest.ContextCall("x"), agenttest.ContextCall("x_2")), []model.Block{agenttest.ContextCall("x"), agenttest.ContextCall("x_2"), agenttest.ContextCall("x_2_2")}},
-		"an id of an earlier turn": {agenttest.Reply(agenttest.ContextCall("first")), []model.Block{agenttest.ContextCall("first_2")}},
+		"the same id twice":        {agenttest.NewReply(agenttest.ContextCall("x"), agenttest.ContextCall("x"), agenttest.ContextCall("x_2")), []model.Block{agenttest.ContextCall("x"), agenttest.ContextCall("x_2"), agenttest.ContextCall("x_2_2")}},
+		"an id of an earlier turn": {agenttest.NewReply(agenttest.ContextCall("first")), []model.Block{agenttest.ContextCall("first_2")}},
 		"a call without name":      {called("x", "", `{}`), []model.Block{model.ToolUse("x", "unnamed", []byte(`{}`))}},
 		"a call with an odd name":  {called("x", "get context()", `{}`), []model.Block{model.ToolUse("x", "get_context__", []byte(`{}`))}},
 		"no input":                 {called("x", "get_context", ``), []model.Block{agenttest.ContextCall("x")}},
@@ -79,12 +79,12 @@ func TestCO4_OddRepliesAreSanitized(t *testing.T) {
 			called("x", "get_context", "{\"b\":1.50,\"a\":\"\xff\"}"),
 			[]model.Block{model.ToolUse("x", "get_context", []byte("{\"a\":\"\ufffd\",\"b\":1.50}"))},
 		},
-		"an unknown block": {agenttest.Reply(unknownBlock(), model.Text("a")), []model.Block{unknownBlock(), model.Text("a")}},
+		"an unknown block": {agenttest.NewReply(unknownBlock(), model.Text("a")), []model.Block{unknownBlock(), model.Text("a")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, m := startReplies(t, builtin.Config{}, nil, agenttest.Reply(agenttest.ContextCall("first")), agenttest.Reply(model.Text("ready")), c.reply)
-			m.LastReply = agenttest.Reply(model.Text("done"))
+			p, m := startReplies(t, builtin.Config{}, nil, agenttest.NewReply(agenttest.ContextCall("first")), agenttest.NewReply(model.Text("ready")), c.reply)
+			m.LastReply = agenttest.NewReply(model.Text("done"))
 			p.Init(nil)
 			require.Equal(t, "done", p.Ask("go"))
 			require.Equal(t, "done", p.Ask("and"))
@@ -123,7 +123,7 @@ func TestCO4_ConversationInterruptedAnywhere(t *testing.T) {
 			replies[i] = drawn[i]
 		}
 		m := agenttest.NewReplyModel(t, replies...)
-		m.LastReply = agenttest.Reply(model.Text("done"))
+		m.LastReply = agenttest.NewReply(model.Text("done"))
 		p := start(t, builtin.Config{Model: m})
 		p.OnAction(func(action string, params frame, tx string) bool {
 			if action == "run_cell" {
@@ -189,7 +189,7 @@ func drawReply(t *rapid.T) *model.Response {
 			return model.ToolUse(id.Draw(t, "id"), c[0], json.RawMessage(c[1]))
 		}
 	})
-	reply := agenttest.Reply(rapid.SliceOfN(block, 0, 4).Draw(t, "content")...)
+	reply := agenttest.NewReply(rapid.SliceOfN(block, 0, 4).Draw(t, "content")...)
 	stops := []model.StopReason{reply.StopReason, reply.StopReason, reply.StopReason, "", "bored"}
 	stops = append(stops, model.StopToolUse, model.StopEndTurn, model.StopMaxTokens, model.StopPauseTurn, model.StopRefusal, model.StopContextExceeded)
 	reply.StopReason = rapid.SampledFrom(stops).Draw(t, "stop")

@@ -41,19 +41,19 @@ func (s *serverConn) sendOrLog(message any) {
 	}
 }
 
-// sendStatus sends agent_status.
+// sendStatus sends an agent_status frame.
 func (s *serverConn) sendStatus(status string) {
 	s.sendOrLog(protocol.AgentStatus{Type: protocol.TypeAgentStatus, Status: status})
 }
 
-// sendEvent sends agent_event. Its channel and mode are "ai" and "NL" unless set.
+// sendEvent sends an agent_event frame. Its channel and mode are "ai" and "NL" unless set.
 func (s *serverConn) sendEvent(event protocol.AgentEvent) {
 	event.Type, event.Channel, event.Mode = protocol.TypeAgentEvent, cmp.Or(event.Channel, "ai"), cmp.Or(event.Mode, "NL")
 	s.sendOrLog(event)
 }
 
-// sendError sends agent_error. A fatal error ends the work on its query, and with it
-// an evaluation; a live session goes on with the next query.
+// sendError sends an agent_error frame. A fatal error ends the work on its query, and with it
+// an evaluation; a live session continues with the next query.
 func (s *serverConn) sendError(text string, fatal bool) {
 	s.sendOrLog(protocol.AgentError{Type: protocol.TypeAgentError, Error: text, Fatal: fatal})
 }
@@ -81,8 +81,8 @@ func (s *serverConn) sendMessage(sessionID, requestID string, at time.Time, m mo
 // formatTimestamp writes a time as RFC 3339 in UTC with milliseconds.
 func formatTimestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// printLine writes a line to stderr for people who debug the agent.
-func (s *serverConn) printLine(line string) {
+// printToStderr writes a line to stderr for people who debug the agent.
+func (s *serverConn) printToStderr(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, _ = io.WriteString(s.stderr, line+"\n") // only for debugging: an error changes nothing

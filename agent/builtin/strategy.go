@@ -38,8 +38,8 @@ type singleConversation struct {
 	answer       func(ctx context.Context, query protocol.AgentQuery) (status string, err error)
 }
 
-// NewSingleConversation returns a strategy with one conversation, whose queries are
-// worked on by answer. See [Task] for what answer returns.
+// NewSingleConversation returns a strategy with one conversation. It calls answer for each
+// query; [Task] says what answer returns.
 func NewSingleConversation(conversation *Conversation, answer func(ctx context.Context, query protocol.AgentQuery) (status string, err error)) Strategy {
 	return &singleConversation{conversation, answer}
 }

@@ -21,9 +21,9 @@ func repairMessages(messages []model.Message) []model.Message {
 	for _, m := range messages {
 		var results []model.Block
 		if m.Role == model.RoleUser {
-			results, open = resultsOf(open, m.Content), nil
+			results, open = resultsForCalls(open, m.Content), nil
 		} else if len(open) > 0 {
-			out, open = append(out, UserMessage(resultsOf(open, nil)...)), nil
+			out, open = append(out, UserMessage(resultsForCalls(open, nil)...)), nil
 		}
 		content := slices.Concat(results, sendableBlocks(m, used))
 		if len(content) == 0 || len(out) == 0 && m.Role != model.RoleUser {
@@ -33,14 +33,14 @@ func repairMessages(messages []model.Message) []model.Message {
 		open = callIDs(content)
 	}
 	if len(open) > 0 {
-		out = append(out, UserMessage(resultsOf(open, nil)...))
+		out = append(out, UserMessage(resultsForCalls(open, nil)...))
 	}
 	return out
 }
 
-// resultsOf returns one result per open call: first those that content has, in their
+// resultsForCalls returns one result per open call: first those that content has, in their
 // order, then an error result for each of the others.
-func resultsOf(open []string, content []model.Block) []model.Block {
+func resultsForCalls(open []string, content []model.Block) []model.Block {
 	var results []model.Block
 	waiting := slices.Clone(open)
 	for _, b := range content {

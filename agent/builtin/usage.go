@@ -28,7 +28,7 @@ type usageTracker struct {
 	period      limitPeriod
 }
 
-// callTotals is a sum over model calls.
+// callTotals is the number of some model calls and the sums of their tokens and cost.
 type callTotals struct {
 	calls   int
 	usage   model.Usage
@@ -42,14 +42,14 @@ type limitPeriod struct {
 	totals        callTotals
 }
 
-// newUsageTracker returns a tracker whose first period starts now: that is the one of
-// an agent which never gets an init.
+// newUsageTracker returns a tracker with a limit period that starts now. An agent that never
+// gets an init stays in this period.
 func newUsageTracker(cfg Config, server *serverConn, notebook *Notebook) *usageTracker {
 	t := &usageTracker{
 		clock: cfg.Clock, server: server, notebook: notebook, modelName: cfg.ModelName,
 		period: limitPeriod{since: cfg.Clock()},
 	}
-	if !cfg.Unpriced {
+	if !cfg.PriceUnknown {
 		t.modelCard = model.FindCard(cfg.ModelName)
 	}
 	return t
@@ -91,16 +91,16 @@ func (t *usageTracker) endQuery() (last bool) {
 func (t *usageTracker) recordCall(u model.Usage) {
 	t.sendMu.Lock()
 	defer t.sendMu.Unlock()
-	t.server.sendOrLog(t.addCall(u))
+	t.server.sendOrLog(t.addToTotals(u))
 }
 
-// addCall adds the usage of a model call and returns the sum over all calls.
-func (t *usageTracker) addCall(u model.Usage) protocol.UsageUpdate {
+// addToTotals adds the usage of a model call and returns the sum over all calls.
+func (t *usageTracker) addToTotals(u model.Usage) protocol.UsageUpdate {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	usd := t.modelCard.CostUSD(u)
-	t.total.add(u, usd)
-	t.period.totals.add(u, usd)
+	t.total.addCall(u, usd)
+	t.period.totals.addCall(u, usd)
 	sum := t.total.usage
 	update := protocol.UsageUpdate{
 		Type: protocol.TypeAgentUsageUpdate, InputTokens: sum.InputTokens, OutputTokens: sum.OutputTokens,
@@ -113,8 +113,8 @@ func (t *usageTracker) addCall(u model.Usage) protocol.UsageUpdate {
 	return update
 }
 
-// add adds one call. usd is nil if the price is not known.
-func (c *callTotals) add(u model.Usage, usd *float64) {
+// addCall adds one model call. usd is its cost in US dollars, nil if the price is not known.
+func (c *callTotals) addCall(u model.Usage, usd *float64) {
 	c.calls++
 	c.usage = c.usage.Add(u)
 	if usd != nil {
@@ -130,22 +130,22 @@ func (t *usageTracker) costUSD(c callTotals) *float64 {
 	return &c.costUSD
 }
 
-// addRetryWait adds a delay before a retry.
+// addRetryWait adds the length of a delay before a retry of a model call.
 func (t *usageTracker) addRetryWait(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.retryWait += d
 }
 
-// totalRetryWait returns the sum of all delays before retries.
+// totalRetryWait returns the sum of all delays before retries of model calls.
 func (t *usageTracker) totalRetryWait() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.retryWait
 }
 
-// timeLeft returns how much is left of the wall-clock limit. limited is false if there
-// is no such limit.
+// timeLeft returns how much of the wall-clock limit is left; it is negative after the limit.
+// limited is false if there is no such limit.
 func (t *usageTracker) timeLeft() (left time.Duration, limited bool) {
 	timeout := t.notebook.limits.WallTimeout
 	return timeout - t.limitUse().wall, timeout > 0
@@ -154,7 +154,7 @@ func (t *usageTracker) timeLeft() (left time.Duration, limited bool) {
 // checkLimits returns a [LimitError] for the first limit that has been reached, or nil.
 func (t *usageTracker) checkLimits() error { return t.notebook.limits.check(t.limitUse()) }
 
-// limitUse returns what has been used in the current period.
+// limitUse returns the turns, tokens, cost, actions and time used in the current limit period.
 func (t *usageTracker) limitUse() limitUse {
 	t.mu.Lock()
 	defer t.mu.Unlock()

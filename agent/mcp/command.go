@@ -43,7 +43,7 @@ func (r *commandRunner) run(ctx context.Context, task tools.ExternalTask) error 
 	text := task.EarlierTasks + task.Text
 	r.task.set(text)
 	defer r.task.set("")
-	if err := writeClientConfig(r.cfg.Dir, r.cfg.Program, r.cfg.Socket); err != nil {
+	if err := writeClientConfig(r.cfg.WorkDir, r.cfg.Program, r.cfg.Socket); err != nil {
 		return err
 	}
 	// Pdeathsig kills the command when the thread that started it ends, which must be only
@@ -80,7 +80,7 @@ func (r *commandRunner) start(text string) (*runningCommand, error) {
 	if !hasTask {
 		cmd.Stdin = strings.NewReader(text)
 	}
-	cmd.Dir = r.cfg.Dir
+	cmd.Dir = r.cfg.WorkDir
 	cmd.Env = append(append([]string{}, r.cfg.Environ...), "ASSAY_SOCKET="+r.cfg.Socket)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.WaitDelay = outputGrace

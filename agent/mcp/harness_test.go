@@ -61,7 +61,7 @@ func start(t *testing.T, cfg mcp.Config) *serverHarness {
 		frameArrived: make(chan struct{}), hanging: map[string]bool{},
 	}
 	s.socket = mcp.SocketPath(s.dir, "s")
-	cfg.Socket, cfg.Dir, cfg.Program, cfg.Stderr = s.socket, s.dir, "/bin/assay", s
+	cfg.Socket, cfg.WorkDir, cfg.Program, cfg.Stderr = s.socket, s.dir, "/bin/assay", s
 	cfg.Environ = append(cfg.Environ, os.Environ()...)
 	var group sync.WaitGroup
 	group.Go(func() { s.ended <- mcp.Run(context.Background(), theirs, cfg) })

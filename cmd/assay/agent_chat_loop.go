@@ -174,7 +174,7 @@ func (c *chat) take(line input) error {
 func (c *chat) prompt(line string) error {
 	c.asked++
 	t := &turn{request: fmt.Sprintf("chat-%d", c.asked)}
-	t.label, t.name = blocks.NameTask(line, c.label, c.strategy == blocks.Name)
+	t.label, t.name = blocks.NameTask(line, c.label, c.strategy == blocks.StrategyName)
 	c.label = t.label
 	c.turns = append(c.turns, t)
 	if err := c.own.session.SendQuery(protocol.AgentQuery{Query: line, RequestID: t.request}); err != nil {

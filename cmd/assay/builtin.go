@@ -80,14 +80,14 @@ func (f *builtinFlags) paths() []pathFlag {
 }
 
 // strategies returns the values of --strategy.
-func strategies() []string { return []string{tools.Name, blocks.Name, ticks.Name} }
+func strategies() []string { return []string{tools.StrategyName, blocks.StrategyName, ticks.StrategyName} }
 
 // runStrategy runs the built-in agent with the strategy of the flags on conn.
 func (f *builtinFlags) runStrategy(ctx context.Context, conn protocol.Conn, cfg builtin.Config) error {
 	switch f.strategy {
-	case blocks.Name:
+	case blocks.StrategyName:
 		return blocks.Run(ctx, conn, blocks.Config{Agent: cfg, MaxRounds: f.maxEvalIters})
-	case ticks.Name:
+	case ticks.StrategyName:
 		return ticks.Run(ctx, conn, ticks.Config{Agent: cfg, SkillsDir: f.skillsDir, StateDir: f.stateDir})
 	default:
 		return tools.Run(ctx, conn, tools.Config{Agent: cfg, MemoryDir: f.memoryDir})
@@ -104,7 +104,7 @@ func (f *builtinFlags) config(p *process) (builtin.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	cfg.Params, cfg.Unpriced = params, openai.IsThirdParty(f.model, options.BaseURL)
+	cfg.Params, cfg.PriceUnknown = params, openai.IsThirdParty(f.model, options.BaseURL)
 	if cfg.Model, err = modelopen.Open(f.model, options); err != nil {
 		return cfg, err
 	}

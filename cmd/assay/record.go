@@ -74,7 +74,7 @@ func (f *builtinFlags) recording(p *process, cfg *builtin.Config) (stop func() e
 		occasion.Clock = time.Now
 	}
 	name := f.model
-	if cfg.Unpriced {
+	if cfg.PriceUnknown {
 		name += " elsewhere" // so that a replay has no price for it either
 	}
 	cfg.Model = occasion.Record(name, cfg.Model, file)

@@ -108,8 +108,8 @@ func (w *statusRecorder) WriteHeader(status int) {
 // Unwrap is for http.ResponseController.
 func (w *statusRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Reply returns a reply of these blocks with the stop reason that fits them.
-func Reply(content ...model.Block) *model.Response {
+// NewReply returns a reply of these blocks with the stop reason that fits them.
+func NewReply(content ...model.Block) *model.Response {
 	stop := model.StopEndTurn
 	if len(model.ToolUses(content)) > 0 {
 		stop = model.StopToolUse

@@ -338,13 +338,13 @@ func (s *Server) FramesOf(frameType string) []Frame {
 	return slices.DeleteFunc(s.Frames(), func(f Frame) bool { return f.Text("type") != frameType })
 }
 
-// Events returns the events whose metadata have a type.
-func (s *Server) Events(eventType string) []Frame {
+// EventsOf returns the events whose metadata have a type.
+func (s *Server) EventsOf(eventType string) []Frame {
 	return slices.DeleteFunc(s.FramesOf("agent_event"), func(f Frame) bool { return f.Object("metadata").Text("type") != eventType })
 }
 
-// Count returns how many frames have a text in a field.
-func (s *Server) Count(field, text string) int {
+// CountFrames returns how many frames have a text in a field.
+func (s *Server) CountFrames(field, text string) int {
 	n := 0
 	for _, f := range s.Frames() {
 		if f.Text(field) == text {

@@ -1,6 +1,6 @@
 // Package blocks is the strategy of an agent whose model writes code: the fenced code
 // blocks of a reply are run in the kernel, their outputs are the next message, and so on
-// until a reply has no code. Each label has a conversation of its own; several labels can
+// until a reply has no code. Each label has its own conversation; several labels can
 // be at work at once and share the kernel.
 package blocks
 
@@ -16,8 +16,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// Name is the name of the strategy.
-const Name = "blocks"
+// StrategyName is the name of the strategy.
+const StrategyName = "blocks"
 
 // defaultMaxRounds is the default of Config.MaxRounds.
 const defaultMaxRounds = 5
@@ -28,7 +28,7 @@ const markerReminder = "Nothing has been submitted yet: your reply does not cont
 	"If your work is finished, say your whole answer again with the marker, as the task asks for it; otherwise go on with code blocks."
 
 //go:embed rules.md
-var rules string
+var rulesMarkdown string
 
 // Config configures an agent of this strategy.
 type Config struct {
@@ -41,17 +41,17 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	if cfg.MaxRounds == 0 {
 		cfg.MaxRounds = defaultMaxRounds
 	}
-	return builtin.Run(ctx, conn, cfg.Agent, Name, func(core *builtin.AgentCore) (builtin.Strategy, error) {
+	return builtin.Run(ctx, conn, cfg.Agent, StrategyName, func(core *builtin.AgentCore) (builtin.Strategy, error) {
 		return &strategy{core: core, maxRounds: cfg.MaxRounds, labels: newLabels(core)}, nil
 	})
 }
 
 // strategy works on queries with code blocks.
 type strategy struct {
-	core        *builtin.AgentCore
-	maxRounds   int
-	labels      *labels
-	otherLabels otherLabels
+	core          *builtin.AgentCore
+	maxRounds     int
+	labels        *labelledConversations
+	crossLabelLog crossLabelLog
 }
 
 // Conversations implements [builtin.Strategy].
@@ -62,7 +62,7 @@ func (s *strategy) ClearHistory() {
 	for _, c := range s.labels.all() {
 		c.Clear()
 	}
-	s.otherLabels.clear()
+	s.crossLabelLog.clear()
 }
 
 // Dispatch implements [builtin.Strategy]. In an evaluation a query cannot choose a label.
@@ -70,11 +70,11 @@ func (s *strategy) Dispatch(query protocol.AgentQuery, evalMode bool) builtin.Ta
 	conversation, text := s.labels.conversationFor(query.Query, !evalMode)
 	query.Query = text
 	return builtin.Task{Conversation: conversation, Run: func(ctx context.Context) (string, error) {
-		t := &turn{
+		t := &queryTurn{
 			ModelCall: &builtin.ModelCall{
 				Conversation: conversation, System: []model.Block{model.Text(s.systemPrompt())}, Compaction: codeCompaction(s.core.Language),
 			},
-			maxRounds: s.maxRounds, otherLabels: &s.otherLabels, taskName: taskName(conversation.Label, query.Query),
+			maxRounds: s.maxRounds, crossLabelLog: &s.crossLabelLog, taskName: taskName(conversation.Label, query.Query),
 		}
 		return t.run(ctx, builtin.QueryText(query))
 	}}
@@ -88,22 +88,22 @@ func (s *strategy) systemPrompt() string {
 	}
 	text := strings.NewReplacer(
 		"{language}", s.core.Language, "{tags}", strings.Join(tags, ", "), "{rounds}", fmt.Sprint(s.maxRounds),
-	).Replace(strings.TrimSpace(rules))
-	return builtin.Introduction(s.core.Config.Name) + "\n\n" + text
+	).Replace(strings.TrimSpace(rulesMarkdown))
+	return builtin.SystemPromptIntro(s.core.Config.Name) + "\n\n" + text
 }
 
-// turn is the work on one query.
-type turn struct {
+// queryTurn is the work on one query.
+type queryTurn struct {
 	*builtin.ModelCall
-	maxRounds   int
-	otherLabels *otherLabels
-	taskName    string // shown to users
-	reminded    bool
+	maxRounds     int
+	crossLabelLog *crossLabelLog
+	taskName      string // shown to users
+	reminded      bool
 }
 
 // run calls the model and runs its blocks until a reply has no code. It returns the status
 // with which the turn ends.
-func (t *turn) run(ctx context.Context, prompt string) (status string, err error) {
+func (t *queryTurn) run(ctx context.Context, prompt string) (status string, err error) {
 	t.addFirstMessage(ctx, prompt)
 	for round := 0; ; round++ {
 		reply, code, err := t.nextReply(ctx)
@@ -111,7 +111,7 @@ func (t *turn) run(ctx context.Context, prompt string) (status string, err error
 			return "", err
 		}
 		if len(code) == 0 {
-			return protocol.AgentDone, t.submit(reply)
+			return protocol.AgentDone, t.addFinalReply(reply)
 		}
 		t.AddReply(reply)
 		if round >= t.maxRounds {
@@ -125,21 +125,21 @@ func (t *turn) run(ctx context.Context, prompt string) (status string, err error
 			return protocol.AgentDone, nil
 		}
 		t.AddUserText(feedback)
-		t.otherLabels.add(t.Label, speakerOutput, feedback)
+		t.crossLabelLog.add(t.Label, speakerOutput, feedback)
 	}
 }
 
 // addFirstMessage adds the first message of a query: what other labels have said, the
 // names that are defined in the kernel, and the prompt.
-func (t *turn) addFirstMessage(ctx context.Context, prompt string) {
-	sections := []string{t.otherLabels.section(t.Label), namespaceSection(ctx, t.Notebook), prompt}
+func (t *queryTurn) addFirstMessage(ctx context.Context, prompt string) {
+	sections := []string{t.crossLabelLog.sectionFor(t.Label), namespaceSection(ctx, t.Notebook), prompt}
 	t.AddUserText(strings.Join(slices.DeleteFunc(sections, func(s string) bool { return s == "" }), "\n\n"))
-	t.otherLabels.add(t.Label, speakerUser, prompt)
+	t.crossLabelLog.add(t.Label, speakerUser, prompt)
 }
 
 // nextReply returns the model's next reply and the code in it, none if the reply is final.
 // In an evaluation it reminds the model once if a final reply lacks the marker.
-func (t *turn) nextReply(ctx context.Context) (*model.Response, []string, error) {
+func (t *queryTurn) nextReply(ctx context.Context) (*model.Response, []string, error) {
 	for {
 		reply, err := t.Reply(ctx)
 		if err != nil {
@@ -149,7 +149,7 @@ func (t *turn) nextReply(ctx context.Context) (*model.Response, []string, error)
 		reply.Content = builtin.WithoutBlocks(model.BlockToolUse, reply.Content)
 		text := model.PlainText(reply.Content)
 		t.sendEvent("response", text, 0)
-		t.otherLabels.add(t.Label, speakerAssistant, text)
+		t.crossLabelLog.add(t.Label, speakerAssistant, text)
 		code := runnableCode(text, t.Language)
 		if len(code) > 0 || !t.EvalMode || t.reminded || strings.Contains(text, builtin.CompleteMarker) {
 			return reply, code, nil
@@ -160,8 +160,8 @@ func (t *turn) nextReply(ctx context.Context) (*model.Response, []string, error)
 	}
 }
 
-// submit adds the final reply, in an evaluation as the submission.
-func (t *turn) submit(reply *model.Response) error {
+// addFinalReply adds the final reply, in an evaluation as the submission.
+func (t *queryTurn) addFinalReply(reply *model.Response) error {
 	if !t.EvalMode {
 		t.AddReply(reply)
 		return nil
@@ -171,7 +171,7 @@ func (t *turn) submit(reply *model.Response) error {
 
 // sendEvent sends a reply or, with a number from 1, a block or its output as an event of
 // that type.
-func (t *turn) sendEvent(eventType, text string, block int) {
+func (t *queryTurn) sendEvent(eventType, text string, block int) {
 	event := protocol.AgentEvent{Text: text, Metadata: map[string]any{"type": eventType, "task": t.taskName}}
 	if block > 0 {
 		event.Channel, event.Mode, event.Metadata["block"] = "py", "PY", block

@@ -12,8 +12,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// noOutput replaces the output of a block that has none.
-const noOutput = "(no output)"
+// noOutputText replaces the output of a block that has none.
+const noOutputText = "(no output)"
 
 // outputHeading stands above the output of a block. Blocks are counted from 1.
 const outputHeading = "[Block %d output]\n"
@@ -48,7 +48,7 @@ func languageTags(language string) []string {
 // runBlocks runs blocks one after the other and returns their outputs as a message for the
 // model. ended is true if a block, or somebody outside, has ended the work; the remaining
 // blocks are then not run.
-func (t *turn) runBlocks(ctx context.Context, code []string) (feedback string, ended bool) {
+func (t *queryTurn) runBlocks(ctx context.Context, code []string) (feedback string, ended bool) {
 	t.SendStatus(protocol.AgentExecuting)
 	outputs := make([]string, len(code))
 	for i, source := range code {
@@ -59,7 +59,7 @@ func (t *turn) runBlocks(ctx context.Context, code []string) (feedback string, e
 		}
 		output := blockOutput(response, err)
 		t.sendEvent("ai_exec_result", output, i+1)
-		if endsWork(response) {
+		if endsTurn(response) {
 			return "", true
 		}
 		outputs[i] = fmt.Sprintf(outputHeading, i+1) + output
@@ -69,9 +69,9 @@ func (t *turn) runBlocks(ctx context.Context, code []string) (feedback string, e
 
 // runBlock runs code in the kernel, side by side with the code of other labels. Its error
 // says why the code could not be run, or that it took longer than the cell limit.
-func (t *turn) runBlock(ctx context.Context, code string) (protocol.ExecuteCodeResponse, error) {
+func (t *queryTurn) runBlock(ctx context.Context, code string) (protocol.ExecuteCodeResponse, error) {
 	timeout := t.Notebook.CellTimeout()
-	return t.Notebook.Execute(ctx, map[string]any{"code": code, "session": t.Label, "timeout_s": timeout.Seconds()}, timeout)
+	return t.Notebook.ExecuteCode(ctx, map[string]any{"code": code, "session": t.Label, "timeout_s": timeout.Seconds()}, timeout)
 }
 
 // blockOutput returns what the model sees of a block: stdout, stderr and the value or the
@@ -91,12 +91,12 @@ func blockOutput(response protocol.ExecuteCodeResponse, err error) string {
 			lines = append(lines, part)
 		}
 	}
-	return render.Clip(cmp.Or(strings.Join(lines, "\n"), noOutput), render.MaxTextBytes)
+	return render.Clip(cmp.Or(strings.Join(lines, "\n"), noOutputText), render.MaxTextBytes)
 }
 
-// endsWork reports whether a block was interrupted from outside, or raised an exception
+// endsTurn reports whether a block was interrupted from outside, or raised an exception
 // that is meant to end more than the block.
-func endsWork(response protocol.ExecuteCodeResponse) bool {
+func endsTurn(response protocol.ExecuteCodeResponse) bool {
 	switch response.EName {
 	case "SystemExit", "KeyboardInterrupt", "CancelledError":
 		return true

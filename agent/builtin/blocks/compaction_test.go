@@ -21,13 +21,13 @@ func tooLongError() error {
 
 func TestCO5_OldestRoundsAreDropped(t *testing.T) {
 	t.Parallel()
-	code := agenttest.Reply(model.Text("```\n1\n```"))
+	code := agenttest.NewReply(model.Text("```\n1\n```"))
 	p, m := startReplies(t, blocks.Config{MaxRounds: 9},
-		code, code, code, code, code, tooLongError(), agenttest.Reply(model.Text("done")))
+		code, code, code, code, code, tooLongError(), agenttest.NewReply(model.Text("done")))
 	p.Init(nil)
 	require.Equal(t, "done", p.Ask("@lab go"))
-	require.Len(t, p.Events("compacted"), 1)
-	event := p.Events("compacted")[0]
+	require.Len(t, p.EventsOf("compacted"), 1)
+	event := p.EventsOf("compacted")[0]
 	require.Equal(t, "The conversation was too long: its 2 oldest rounds were dropped.", event.Text("text"))
 	require.Equal(t, frame{"type": "compacted", "request_id": "q1", "label": "lab"}, event.Object("metadata"))
 	require.Len(t, m.Requests(), 7)
@@ -51,13 +51,13 @@ func TestCO5_ConversationTooLongAfterCompaction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			code := []any{agenttest.Reply(model.Text("```\n1\n```"))}
+			code := []any{agenttest.NewReply(model.Text("```\n1\n```"))}
 			replies := append(slices.Repeat(code, c.rounds), c.errors...)
 			p, _ := startReplies(t, blocks.Config{MaxRounds: 9}, replies...)
 			p.Init(frame{"eval_mode": true})
 			require.Equal(t, "done", p.Ask("go"))
-			require.Len(t, p.Events("limit"), 1)
-			require.Equal(t, "limit reached: context (the conversation is longer than the model reads)", p.Events("limit")[0].Text("text"))
+			require.Len(t, p.EventsOf("limit"), 1)
+			require.Equal(t, "limit reached: context (the conversation is longer than the model reads)", p.EventsOf("limit")[0].Text("text"))
 		})
 	}
 }
@@ -84,9 +84,9 @@ func TestCO5_PromptsAreNotDropped(t *testing.T) {
 // Other errors of the model drop nothing.
 func TestCO5_OtherErrorsDropNothing(t *testing.T) {
 	t.Parallel()
-	code := agenttest.Reply(model.Text("```\n1\n```"))
+	code := agenttest.NewReply(model.Text("```\n1\n```"))
 	p, _ := startReplies(t, blocks.Config{MaxRounds: 9}, code, code, code, code, errors.New("no idea"))
 	p.Init(frame{"eval_mode": true})
 	require.Equal(t, "no idea", p.Ask("go"))
-	require.Empty(t, p.Events("compacted"))
+	require.Empty(t, p.EventsOf("compacted"))
 }

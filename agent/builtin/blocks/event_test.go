@@ -31,8 +31,8 @@ func TestBL7_EventsNameQueryAndLabel(t *testing.T) {
 		p.Cancel()
 		require.Equal(t, "ready", p.AwaitEnd(from))
 		for _, kind := range []string{"waiting", "retry", "response", "ai_exec", "ai_exec_result", "limit", "cancelled", "ended"} {
-			require.NotEmpty(t, p.Events(kind), kind)
-			for _, f := range p.Events(kind) {
+			require.NotEmpty(t, p.EventsOf(kind), kind)
+			for _, f := range p.EventsOf(kind) {
 				require.Equal(t, "q1", f.Object("metadata").Text("request_id"), kind)
 				require.Equal(t, "lab", f.Object("metadata").Text("label"), kind)
 			}

@@ -20,11 +20,11 @@ func BlockOutput(response protocol.ExecuteCodeResponse) string { return blockOut
 // CodeCompaction exports codeCompaction.
 func CodeCompaction(language string) builtin.Compaction { return codeCompaction(language) }
 
-// OtherLabels exports otherLabels.
-type OtherLabels struct{ otherLabels }
+// CrossLabelLog exports crossLabelLog.
+type CrossLabelLog struct{ crossLabelLog }
 
 // Add exports add.
-func (o *OtherLabels) Add(label, speaker, text string) { o.add(label, speaker, text) }
+func (o *CrossLabelLog) Add(label, speaker, text string) { o.add(label, speaker, text) }
 
-// Section exports section.
-func (o *OtherLabels) Section(label string) string { return o.section(label) }
+// SectionFor exports section.
+func (o *CrossLabelLog) SectionFor(label string) string { return o.sectionFor(label) }

@@ -49,8 +49,8 @@ again`, texts[8])
 
 func TestBL1_TwentyEntriesOfOtherLabels(t *testing.T) {
 	t.Parallel()
-	var j blocks.OtherLabels
-	require.Empty(t, j.Section("1"))
+	var j blocks.CrossLabelLog
+	require.Empty(t, j.SectionFor("1"))
 	for i := range 50 {
 		j.Add("2", "user", fmt.Sprintf("two %d", i))
 		j.Add("1", "user", fmt.Sprintf("one %d", i))
@@ -59,29 +59,29 @@ func TestBL1_TwentyEntriesOfOtherLabels(t *testing.T) {
 	for i := 30; i < 50; i++ {
 		want = append(want, fmt.Sprintf("[2] user: two %d", i))
 	}
-	require.Equal(t, "## Other Sessions\n\n"+strings.Join(want, "\n"), j.Section("1"))
-	require.Equal(t, 22, strings.Count(j.Section("3"), "\n")+1)
-	require.True(t, strings.HasSuffix(j.Section("3"), "[2] user: two 49\n[1] user: one 49"))
+	require.Equal(t, "## Other Sessions\n\n"+strings.Join(want, "\n"), j.SectionFor("1"))
+	require.Equal(t, 22, strings.Count(j.SectionFor("3"), "\n")+1)
+	require.True(t, strings.HasSuffix(j.SectionFor("3"), "[2] user: two 49\n[1] user: one 49"))
 }
 
 func TestBL1_EntriesAreCut(t *testing.T) {
 	t.Parallel()
-	var j blocks.OtherLabels
+	var j blocks.CrossLabelLog
 	j.Add("2", "assistant", strings.Repeat("é", 200))
 	j.Add("3", "assistant", strings.Repeat("é", 201))
-	require.Equal(t, "## Other Sessions\n\n[2] assistant: "+strings.Repeat("é", 200)+"\n[3] assistant: "+strings.Repeat("é", 197)+"...", j.Section("1"))
+	require.Equal(t, "## Other Sessions\n\n[2] assistant: "+strings.Repeat("é", 200)+"\n[3] assistant: "+strings.Repeat("é", 197)+"...", j.SectionFor("1"))
 }
 
 // The section about other labels is bounded and has the newest entries.
 func TestBL1_OtherLabelsAreBounded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var j blocks.OtherLabels
+		var j blocks.CrossLabelLog
 		for _, text := range rapid.SliceOfN(rapid.String(), 1, 60).Draw(t, "texts") {
 			j.Add(rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "label"), "user", strings.Repeat(text, 40))
 		}
 		j.Add("2", "output", "the last")
-		section := j.Section("1")
+		section := j.SectionFor("1")
 		require.LessOrEqual(t, utf8.RuneCountInString(section), 2000)
 		require.LessOrEqual(t, strings.Count(section, "\n"), 21)
 		require.NotContains(t, section, "\n[1]")

@@ -41,7 +41,7 @@ func labelled(p *agenttest.Server) []frame {
 // taskNames returns the names of the tasks that the replies belong to, in order.
 func taskNames(p *agenttest.Server) []string {
 	var names []string
-	for _, f := range p.Events("response") {
+	for _, f := range p.EventsOf("response") {
 		names = append(names, f.Object("metadata").Text("task"))
 	}
 	return names

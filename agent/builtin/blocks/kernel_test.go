@@ -97,9 +97,9 @@ func TestBL6_ExitInRealKernel(t *testing.T) {
 		"exit()", "raise SystemExit(3)", "raise KeyboardInterrupt", "import asyncio\nraise asyncio.CancelledError",
 		"import asyncio\nawait asyncio.sleep(0)\nraise SystemExit", "async def f():\n    raise asyncio.CancelledError\nf()",
 	} {
-		runs := p.Count("action", "execute_code")
+		runs := p.CountFrames("action", "execute_code")
 		require.Equal(t, "done", p.Ask(sayBlocks(code, "never = 1")))
-		require.Equal(t, runs+1, p.Count("action", "execute_code"), code)
+		require.Equal(t, runs+1, p.CountFrames("action", "execute_code"), code)
 		said := p.Texts()
 		require.Contains(t, said[len(said)-1], "assistant: ```python\n", code)
 	}

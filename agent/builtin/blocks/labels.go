@@ -17,9 +17,9 @@ const (
 	maxTaskNameChars = 30 // of the query in the name of a task
 )
 
-// labels holds the conversations, one per label. A conversation is created by the first
+// labelledConversations holds the conversations, one per label. A conversation is created by the first
 // query to its label. It is safe for concurrent use.
-type labels struct {
+type labelledConversations struct {
 	core *builtin.AgentCore
 
 	mu            sync.Mutex
@@ -27,14 +27,14 @@ type labels struct {
 	conversations map[string]*builtin.Conversation
 }
 
-func newLabels(core *builtin.AgentCore) *labels {
-	return &labels{core: core, current: firstLabel, conversations: map[string]*builtin.Conversation{}}
+func newLabels(core *builtin.AgentCore) *labelledConversations {
+	return &labelledConversations{core: core, current: firstLabel, conversations: map[string]*builtin.Conversation{}}
 }
 
 // conversationFor returns the conversation of a query, and the query's text. If canSwitch,
 // a query "@label text" switches to the label, and its text is what follows. Any other
 // query goes to the label of the query before, unchanged.
-func (l *labels) conversationFor(query string, canSwitch bool) (c *builtin.Conversation, text string) {
+func (l *labelledConversations) conversationFor(query string, canSwitch bool) (c *builtin.Conversation, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if label, rest, ok := cutLabel(query); ok && canSwitch {
@@ -49,7 +49,7 @@ func (l *labels) conversationFor(query string, canSwitch bool) (c *builtin.Conve
 }
 
 // all returns the conversations in the order of their labels.
-func (l *labels) all() []*builtin.Conversation {
+func (l *labelledConversations) all() []*builtin.Conversation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var all []*builtin.Conversation
@@ -64,14 +64,14 @@ func (l *labels) all() []*builtin.Conversation {
 func cutLabel(query string) (label, text string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(query), "@")
 	end := strings.IndexFunc(rest, unicode.IsSpace)
-	if !ok || end < 1 || end > maxLabelBytes || strings.ContainsFunc(rest[:end], isNoLabelRune) {
+	if !ok || end < 1 || end > maxLabelBytes || strings.ContainsFunc(rest[:end], isInvalidLabelRune) {
 		return "", "", false
 	}
 	return rest[:end], strings.TrimSpace(rest[end:]), true
 }
 
-// isNoLabelRune reports whether a character may not stand in a label.
-func isNoLabelRune(r rune) bool {
+// isInvalidLabelRune reports whether a character may not stand in a label.
+func isInvalidLabelRune(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
 }
 

@@ -58,7 +58,7 @@ func TestBL8_QueriesKeepTheLastLabel(t *testing.T) {
 	}
 	require.Equal(t, []string{"ai:1:a", "ai:2:b", "ai:2:c", "ai:2:@2", "ai:2:@ x", "ai:2:hello @3 x", "ai:1:d"}, taskNames(p))
 	var texts []string
-	for _, f := range p.Events("response") {
+	for _, f := range p.EventsOf("response") {
 		texts = append(texts, f.Text("text"))
 	}
 	require.Equal(t, []string{"one", "one", "two", "three", "four", "five", "two"}, texts) // each label has its own conversation, and so its own place in the script
@@ -105,7 +105,7 @@ func TestBL8_LabelsRunSideBySide(t *testing.T) {
 	for _, label := range []string{"2", "3"} {
 		p.Respond(p.Await(0, "a block of "+label, runs(label)).Text("tx_id"), nil)
 	}
-	require.Equal(t, 3, p.Count("action", "execute_code"))
+	require.Equal(t, 3, p.CountFrames("action", "execute_code"))
 	seen := len(p.Frames())
 	p.Respond(first.Text("tx_id"), nil)
 	second := p.Await(seen, "another block of 1", runs("1"))
@@ -138,7 +138,7 @@ print('%[1]d ends')
 	p.QueryAll(queries...)
 	p.AwaitEnds(labels)
 	outputs := map[string]string{}
-	for _, f := range p.Events("ai_exec_result") {
+	for _, f := range p.EventsOf("ai_exec_result") {
 		outputs[f.Object("metadata").Text("label")] = f.Text("text")
 	}
 	for i := 1; i <= labels; i++ {
@@ -154,7 +154,7 @@ func TestBL8_OneLabelNeverOverlapsItself(t *testing.T) {
 	code := "import asyncio\nrunning = globals().get('running', 0) + 1\nprint(running)\nfor _ in range(100): await asyncio.sleep(0)\nrunning -= 1"
 	p.QueryAll(slices.Repeat([]string{"@x " + sayBlocks(code, code)}, 5)...)
 	p.AwaitEnds(5)
-	outputs := p.Events("ai_exec_result")
+	outputs := p.EventsOf("ai_exec_result")
 	require.Len(t, outputs, 10)
 	for _, f := range outputs {
 		require.Equal(t, "1", f.Text("text"))
@@ -172,7 +172,7 @@ func TestBL5_OutputBelongsToItsBlock(t *testing.T) {
 	)
 	p.AwaitEnds(2)
 	outputs := map[string]string{}
-	for _, f := range p.Events("ai_exec_result") {
+	for _, f := range p.EventsOf("ai_exec_result") {
 		outputs[f.Object("metadata").Text("label")] = f.Text("text")
 	}
 	require.Equal(t, "a1\na2", outputs["a"])
@@ -191,7 +191,7 @@ func TestBL8_TaskNames(t *testing.T) {
 		{"blocks", "@a 123456789 123456789 123456789 x", "", "a", "ai:a:123456789 123456789 123456789 "},
 		{"tools", "@2 go", "", "1", "ai:1:@2 go"},
 	} {
-		label, name := blocks.NameTask(test.query, test.current, test.strategy == blocks.Name)
+		label, name := blocks.NameTask(test.query, test.current, test.strategy == blocks.StrategyName)
 		require.Equal(t, []string{test.label, test.name}, []string{label, name}, test.query)
 	}
 }
@@ -199,8 +199,8 @@ func TestBL8_TaskNames(t *testing.T) {
 // An agent is not ready while another label is still at work.
 func TestCO6_NotReadyWhileAnotherLabelWorks(t *testing.T) {
 	t.Parallel()
-	p, m := startReplies(t, blocks.Config{}, agenttest.Reply(model.Text("```\n1\n```")), errors.New("no idea"))
-	m.LastReply = agenttest.Reply(model.Text("fine"))
+	p, m := startReplies(t, blocks.Config{}, agenttest.NewReply(model.Text("```\n1\n```")), errors.New("no idea"))
+	m.LastReply = agenttest.NewReply(model.Text("fine"))
 	held := p.Hold("execute_code")
 	p.Init(nil)
 	p.Send(frame{"type": "agent_query", "query": "@1 a", "request_id": "0"})
@@ -209,5 +209,5 @@ func TestCO6_NotReadyWhileAnotherLabelWorks(t *testing.T) {
 	p.Await(0, "the end of the second", func(f frame) bool { return f.Object("metadata").Text("request_id") == "1" && agenttest.IsEndedEvent(f) })
 	p.Respond(tx, nil)
 	p.Await(0, "done", func(f frame) bool { return f.Text("status") == "done" })
-	require.Equal(t, 1, p.Count("status", "ready"), "it answers the init")
+	require.Equal(t, 1, p.CountFrames("status", "ready"), "it answers the init")
 }

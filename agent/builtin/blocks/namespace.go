@@ -33,8 +33,8 @@ func namespaceSection(ctx context.Context, notebook *builtin.Notebook) string {
 	var answer struct {
 		Summary map[string]json.RawMessage `json:"summary"`
 	}
-	if err := notebook.Act(ctx, "request_globals_summary", struct{}{}, &answer); err != nil {
-		return namespaceHeading + "\n\nThe names of the kernel could not be listed: " + shorten(err.Error(), maxEntryChars)
+	if err := notebook.DoAction(ctx, "request_globals_summary", struct{}{}, &answer); err != nil {
+		return namespaceHeading + "\n\nThe names of the kernel could not be listed: " + shortenToOneLine(err.Error(), maxLogEntryChars)
 	}
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(answer.Summary)) {
@@ -47,7 +47,7 @@ func namespaceSection(ctx context.Context, notebook *builtin.Notebook) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return namespaceHeading + "\n\n" + joinFitting(lines)
+	return namespaceHeading + "\n\n" + joinFittingLines(lines)
 }
 
 // isHiddenType reports whether values of a type are left out: modules, functions, macros.
@@ -57,33 +57,33 @@ func isHiddenType(name string) bool {
 
 // line returns one line such as "x: int = 3", "table: DataFrame, shape [3, 2]" or "x: T".
 func (v variableInfo) line(name string) string {
-	line := shorten(name, maxReprChars) + ": " + cmp.Or(shorten(v.Type, maxReprChars), "unknown")
+	line := shortenToOneLine(name, maxReprChars) + ": " + cmp.Or(shortenToOneLine(v.Type, maxReprChars), "unknown")
 	switch {
 	case v.Repr != nil:
-		return line + " = " + shorten(*v.Repr, maxReprChars)
+		return line + " = " + shortenToOneLine(*v.Repr, maxReprChars)
 	case len(v.Shape) > 0:
-		return line + ", shape " + shorten(string(v.Shape), maxReprChars)
+		return line + ", shape " + shortenToOneLine(string(v.Shape), maxReprChars)
 	case v.Error != "":
-		return line + " (" + shorten(v.Error, maxReprChars) + ")"
+		return line + " (" + shortenToOneLine(v.Error, maxReprChars) + ")"
 	}
 	return line
 }
 
-// joinFitting joins as many of the first lines as fit into the section below its heading,
+// joinFittingLines joins as many of the first lines as fit into the section below its heading,
 // and says how many more there are.
-func joinFitting(lines []string) string {
+func joinFittingLines(lines []string) string {
 	room := maxSectionChars - len(namespaceHeading) - 1
-	if countFitting(lines, room) < len(lines) {
+	if countFittingLines(lines, room) < len(lines) {
 		left := fmt.Sprintf("... and %d more", len(lines))
-		shown := countFitting(lines, room-len(left)-1)
+		shown := countFittingLines(lines, room-len(left)-1)
 		lines = append(lines[:shown:shown], fmt.Sprintf("... and %d more", len(lines)-shown))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// countFitting returns how many of the first lines have at most room characters together,
+// countFittingLines returns how many of the first lines have at most room characters together,
 // each with a newline before it.
-func countFitting(lines []string, room int) int {
+func countFittingLines(lines []string, room int) int {
 	for i, line := range lines {
 		if room -= utf8.RuneCountInString(line) + 1; room < 0 {
 			return i
@@ -92,9 +92,9 @@ func countFitting(lines []string, room int) int {
 	return len(lines)
 }
 
-// shorten returns a text on one line of at most limit characters. A text that is cut ends
+// shortenToOneLine returns a text on one line of at most limit characters. A text that is cut ends
 // in "...", which counts.
-func shorten(text string, limit int) string {
+func shortenToOneLine(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) <= limit {
 		return text

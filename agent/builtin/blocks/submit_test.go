@@ -26,7 +26,7 @@ func TestBL10_FinalReplyIsTheSubmission(t *testing.T) {
 	require.Len(t, p.Submissions(), 1)
 	require.Equal(t, submission(final), p.Submissions()[0])
 	require.Equal(t, "assistant: "+early, p.Texts()[1])
-	require.Equal(t, final+"\n", p.Events("response")[1].Text("text"))
+	require.Equal(t, final+"\n", p.EventsOf("response")[1].Text("text"))
 }
 
 func TestBL10_OneReminderWithoutTheMarker(t *testing.T) {
@@ -73,7 +73,7 @@ func TestBL10_NothingIsSubmittedAtTheLimit(t *testing.T) {
 	p.Init(frame{"eval_mode": true})
 	require.Equal(t, "done", p.Ask("go"))
 	require.Empty(t, p.Submissions())
-	require.Len(t, p.Events("limit"), 1)
+	require.Len(t, p.EventsOf("limit"), 1)
 }
 
 // The conversation can go on after a submission: it has no call without a result.

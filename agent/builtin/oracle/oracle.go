@@ -95,17 +95,17 @@ func Run(ctx context.Context, conn protocol.Conn, solution Solution, cfg builtin
 		cfg.Model, cfg.ModelName = solution.Turns.Client(), ""
 		return tools.Run(ctx, conn, tools.Config{Agent: cfg})
 	}
-	return runSingle(ctx, conn, cfg, func(conversation *builtin.Conversation) answerFunc {
-		return (&player{solution: solution, conversation: conversation}).answer
+	return runSingleConversation(ctx, conn, cfg, func(conversation *builtin.Conversation) answerFunc {
+		return (&solutionPlayer{solution: solution, conversation: conversation}).answer
 	})
 }
 
 // RunNoop runs the agent that does nothing, until conn or ctx ends; see [builtin.Run]. It
 // answers every query with one sentence and submits nothing.
 func RunNoop(ctx context.Context, conn protocol.Conn, cfg builtin.Config) error {
-	return runSingle(ctx, conn, cfg, func(conversation *builtin.Conversation) answerFunc {
+	return runSingleConversation(ctx, conn, cfg, func(conversation *builtin.Conversation) answerFunc {
 		return func(context.Context, protocol.AgentQuery) (string, error) {
-			conversation.Add(builtin.AssistantMessage(model.Text("I do nothing.")))
+			conversation.AddMessage(builtin.AssistantMessage(model.Text("I do nothing.")))
 			return protocol.AgentDone, nil
 		}
 	})
@@ -114,10 +114,10 @@ func RunNoop(ctx context.Context, conn protocol.Conn, cfg builtin.Config) error 
 // answerFunc works on a query; see [builtin.Task].
 type answerFunc = func(context.Context, protocol.AgentQuery) (status string, err error)
 
-// runSingle runs an agent with one conversation. It passes for an agent with tools when a
+// runSingleConversation runs an agent with one conversation. It passes for an agent with tools when a
 // session asks for a strategy.
-func runSingle(ctx context.Context, conn protocol.Conn, cfg builtin.Config, newAnswer func(*builtin.Conversation) answerFunc) error {
-	a, err := builtin.NewAgent(conn, cfg, tools.Name, func(core *builtin.AgentCore) (builtin.Strategy, error) {
+func runSingleConversation(ctx context.Context, conn protocol.Conn, cfg builtin.Config, newAnswer func(*builtin.Conversation) answerFunc) error {
+	a, err := builtin.NewAgent(conn, cfg, tools.StrategyName, func(core *builtin.AgentCore) (builtin.Strategy, error) {
 		conversation := builtin.NewConversation(core)
 		return builtin.NewSingleConversation(conversation, newAnswer(conversation)), nil
 	})
@@ -127,14 +127,14 @@ func runSingle(ctx context.Context, conn protocol.Conn, cfg builtin.Config, newA
 	return a.Run(ctx)
 }
 
-// player plays the cells of a solution.
-type player struct {
+// solutionPlayer plays the cells of a solution.
+type solutionPlayer struct {
 	solution     Solution
 	conversation *builtin.Conversation
 }
 
 // answer plays the solution for one query and submits its answer.
-func (p *player) answer(ctx context.Context, _ protocol.AgentQuery) (status string, err error) {
+func (p *solutionPlayer) answer(ctx context.Context, _ protocol.AgentQuery) (status string, err error) {
 	p.conversation.SendStatus(protocol.AgentExecuting)
 	printed, failure, err := p.runCells(ctx)
 	if err != nil {
@@ -153,7 +153,7 @@ func (p *player) answer(ctx context.Context, _ protocol.AgentQuery) (status stri
 // runCells creates and runs the cells. It returns what the last cell printed, and a
 // sentence about the first cell that failed, "" if none did. A cell that cannot be created
 // or does not end in time is reported as an error, and the next one is tried.
-func (p *player) runCells(ctx context.Context) (printed, failure string, err error) {
+func (p *solutionPlayer) runCells(ctx context.Context) (printed, failure string, err error) {
 	existing, err := p.conversation.Notebook.CellIDs(ctx)
 	if err != nil {
 		return "", "", err
@@ -169,7 +169,7 @@ func (p *player) runCells(ctx context.Context) (printed, failure string, err err
 			p.conversation.SendError(fmt.Sprintf("cell %d of the solution: %v", i+1, err))
 			continue
 		case run.Result == nil:
-			p.conversation.SendError(fmt.Sprintf("cell %d of the solution still runs after %s seconds", i+1, render.Seconds(run.Waited)))
+			p.conversation.SendError(fmt.Sprintf("cell %d of the solution still runs after %s seconds", i+1, render.FormatSeconds(run.Waited)))
 		default:
 			printed = run.Result.Logs
 			if exception := strings.TrimSpace(run.Result.Exception); failure == "" && exception != "" {

@@ -34,7 +34,7 @@ func OneLine(text string, limit int) string {
 	return strings.Join(strings.Fields(Clip(text, limit)), " ")
 }
 
-// Seconds writes a duration as a number of seconds without trailing zeros: 10, 0.5.
-func Seconds(d time.Duration) string {
+// FormatSeconds writes a duration as a number of seconds without trailing zeros: 10, 0.5.
+func FormatSeconds(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
 }

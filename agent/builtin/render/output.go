@@ -9,8 +9,8 @@ import (
 	"assay/internal/model"
 )
 
-// output is an output of a cell as nbformat 4 has it.
-type output struct {
+// cellOutput is an output of a cell as nbformat 4 has it.
+type cellOutput struct {
 	Type      string                     `json:"output_type"`
 	Name      string                     `json:"name"` // of a stream
 	Text      json.RawMessage            `json:"text"` // of a stream
@@ -21,17 +21,17 @@ type output struct {
 }
 
 // parseOutput reads an output. JSON that is none becomes one that shows the JSON.
-func parseOutput(raw json.RawMessage) output {
-	var o output
+func parseOutput(raw json.RawMessage) cellOutput {
+	var o cellOutput
 	if err := json.Unmarshal(raw, &o); err != nil {
-		return output{Type: "output that cannot be read", Data: map[string]json.RawMessage{"application/json": raw}}
+		return cellOutput{Type: "output that cannot be read", Data: map[string]json.RawMessage{"application/json": raw}}
 	}
 	return o
 }
 
 // text returns an output as text. If it is an image, text appends that to images and
 // returns a note; a nil images leaves images out.
-func (o output) text(images *[]model.Block) string {
+func (o cellOutput) text(images *[]model.Block) string {
 	switch o.Type {
 	case "stream":
 		return plainText(o.Text)
@@ -46,12 +46,12 @@ func (o output) text(images *[]model.Block) string {
 			return addImage(mime, value, images)
 		}
 	}
-	return o.mostReadable()
+	return o.mostReadableText()
 }
 
-// mostReadable returns the representation of the data that is easiest to read, or a list
+// mostReadableText returns the representation of the data that is easiest to read, or a list
 // of the MIME types if none is text.
-func (o output) mostReadable() string {
+func (o cellOutput) mostReadableText() string {
 	for _, mime := range []string{"text/plain", "text/markdown", "text/latex", "application/json", "text/html"} {
 		if value, ok := o.Data[mime]; ok {
 			return plainText(value)

@@ -13,47 +13,47 @@ import (
 	"assay/internal/protocol"
 )
 
-// CellResult returns what a model sees of a finished run of a cell: the status first and
+// CellResultBlocks returns what a model sees of a finished run of a cell: the status first and
 // the traceback last, so that both survive when the middle is clipped, then the images.
 // The duration is left out, because it differs from run to run and a replay must not.
-func CellResult(cellID string, result *protocol.KernelMessageResult) []model.Block {
-	var p page
-	p.line("cell_id: " + cellID)
-	p.line("status: " + result.Status)
-	p.section("printed", result.Logs)
+func CellResultBlocks(cellID string, result *protocol.KernelMessageResult) []model.Block {
+	var p contentBuilder
+	p.addLine("cell_id: " + cellID)
+	p.addLine("status: " + result.Status)
+	p.addSection("printed", result.Logs)
 	for _, raw := range result.CellOutputs {
 		o := parseOutput(raw)
 		// The logs have the streams already, and the exception is the error.
 		if o.Type == "stream" && result.Logs != "" || o.Type == "error" && result.Exception != "" {
 			continue
 		}
-		p.section(o.Type, o.text(&p.images))
+		p.addSection(o.Type, o.text(&p.images))
 	}
-	p.section("exception", result.Exception)
+	p.addSection("exception", result.Exception)
 	return p.blocks()
 }
 
-// StillRunning returns what a model sees of a cell that still runs after the time that
+// StillRunningBlocks returns what a model sees of a cell that still runs after the time that
 // was waited for it.
-func StillRunning(cellID string, waited time.Duration) []model.Block {
+func StillRunningBlocks(cellID string, waited time.Duration) []model.Block {
 	return []model.Block{model.Text(fmt.Sprintf("cell_id: %s\nstatus: running\n\nThe cell still runs after %s seconds. "+
-		"It goes on in the kernel: look at it with get_context, or end it with stop_cell.", cellID, Seconds(waited)))}
+		"It goes on in the kernel: look at it with get_context, or end it with stop_cell.", cellID, FormatSeconds(waited)))}
 }
 
-// ExecuteResponse returns what a model sees of code that was run without a cell.
-func ExecuteResponse(response protocol.ExecuteCodeResponse) []model.Block {
-	var p page
+// ExecuteCodeBlocks returns what a model sees of code that was run without a cell.
+func ExecuteCodeBlocks(response protocol.ExecuteCodeResponse) []model.Block {
+	var p contentBuilder
 	status := response.Status
 	if status == protocol.StatusSuccess {
 		status = protocol.StatusOK // the word that cells have for it
 	}
-	p.line("status: " + status)
-	p.section("printed", response.Stdout)
-	p.section("stderr", response.Stderr)
+	p.addLine("status: " + status)
+	p.addSection("printed", response.Stdout)
+	p.addSection("stderr", response.Stderr)
 	if response.Result != nil {
-		p.section("result", *response.Result)
+		p.addSection("result", *response.Result)
 	}
-	p.section("exception", cmp.Or(response.Exception, response.Error))
+	p.addSection("exception", cmp.Or(response.Exception, response.Error))
 	return p.blocks()
 }
 
@@ -77,36 +77,36 @@ type Cell struct {
 // Text returns a cell as text: a line about it, its source, its outputs without images,
 // and its widgets.
 func (c Cell) Text() string {
-	var p page
-	p.line(fmt.Sprintf("\n[%d] cell_id: %s, %s, %s %s", c.Index, c.CellID, c.CellType, c.Status, c.Name))
-	p.line(c.Source)
+	var p contentBuilder
+	p.addLine(fmt.Sprintf("\n[%d] cell_id: %s, %s, %s %s", c.Index, c.CellID, c.CellType, c.Status, c.Name))
+	p.addLine(c.Source)
 	for _, raw := range c.Outputs {
 		o := parseOutput(raw)
-		p.section(o.Type, o.text(nil))
+		p.addSection(o.Type, o.text(nil))
 	}
 	for _, w := range c.Widgets {
-		p.line(fmt.Sprintf("widget %s (%s %s): %s", w.Key, w.Type, w.Label, w.Value))
+		p.addLine(fmt.Sprintf("widget %s (%s %s): %s", w.Key, w.Type, w.Label, w.Value))
 	}
-	return p.content.String()
+	return p.text.String()
 }
 
-// page collects the text and the images of one result.
-type page struct {
-	content strings.Builder
-	images  []model.Block
+// contentBuilder collects the text and the images of one result.
+type contentBuilder struct {
+	text   strings.Builder
+	images []model.Block
 }
 
-func (p *page) line(text string) { p.content.WriteString(text + "\n") }
+func (p *contentBuilder) addLine(text string) { p.text.WriteString(text + "\n") }
 
-// section adds a heading and a text. A blank text adds nothing.
-func (p *page) section(name, text string) {
+// addSection adds a heading and a text. A blank text adds nothing.
+func (p *contentBuilder) addSection(name, text string) {
 	if strings.TrimSpace(text) != "" {
-		p.line("\n--- " + name)
-		p.line(strings.TrimRight(text, "\n"))
+		p.addLine("\n--- " + name)
+		p.addLine(strings.TrimRight(text, "\n"))
 	}
 }
 
 // blocks returns the text as one block, followed by the images.
-func (p *page) blocks() []model.Block {
-	return append([]model.Block{model.Text(p.content.String())}, p.images...)
+func (p *contentBuilder) blocks() []model.Block {
+	return append([]model.Block{model.Text(p.text.String())}, p.images...)
 }

@@ -13,35 +13,35 @@ import (
 // queryBuffer is the name of the buffer that holds the text of the query.
 const queryBuffer = "chat-pending"
 
-// maxCells is how many cells of the notebook are shown.
-const maxCells = 100
+// maxShownCells is how many cells of the notebook are shown.
+const maxShownCells = 100
 
 // buffers returns what the model sees of the query and the notebook: the cells of the active
 // thread, and as global buffers the query and the cells that belong to no open thread. The
 // cells of other open threads are not shown.
 func (s *strategy) buffers(ctx context.Context) (threadBuffers, globalBuffers []string) {
 	if s.pendingQuery != "" {
-		globalBuffers = append(globalBuffers, buffer(queryBuffer, s.pendingQuery))
+		globalBuffers = append(globalBuffers, fencedBuffer(queryBuffer, s.pendingQuery))
 	}
 	overview, err := s.conversation.Notebook.Overview(ctx)
 	if err != nil {
-		return nil, append(globalBuffers, buffer("notebook", err.Error()))
+		return nil, append(globalBuffers, fencedBuffer("notebook", err.Error()))
 	}
 	all := overview.Cells
 	cells := map[string]string{}
 	for _, cell := range all {
-		cells[cell.CellID] = buffer(cell.CellID, render.Clip(strings.TrimSpace(cell.Text()), render.MaxTextBytes/min(len(all), maxCells)))
+		cells[cell.CellID] = fencedBuffer(cell.CellID, render.Clip(strings.TrimSpace(cell.Text()), render.MaxTextBytes/min(len(all), maxShownCells)))
 	}
 	if active := s.state.activeThread(); active != nil {
 		for _, id := range active.Buffers {
-			threadBuffers = append(threadBuffers, cmp.Or(cells[id], buffer(id, "(There is no such cell.)")))
+			threadBuffers = append(threadBuffers, cmp.Or(cells[id], fencedBuffer(id, "(There is no such cell.)")))
 		}
 	}
 	all = slices.DeleteFunc(all, func(cell render.Cell) bool { return s.state.isInOpenThread(cell.CellID) })
-	for _, cell := range all[:min(len(all), maxCells)] {
+	for _, cell := range all[:min(len(all), maxShownCells)] {
 		globalBuffers = append(globalBuffers, cells[cell.CellID])
 	}
-	if more := len(all) - maxCells; more > 0 {
+	if more := len(all) - maxShownCells; more > 0 {
 		globalBuffers = append(globalBuffers, fmt.Sprintf("(There are %d more cells.)", more))
 	}
 	return threadBuffers, globalBuffers
@@ -53,9 +53,9 @@ func (s *tickState) isInOpenThread(cellID string) bool {
 	return s.findThread(func(t thread) bool { return t.Status != threadCompleted && slices.Contains(t.Buffers, cellID) }) != nil
 }
 
-// buffer returns a named text in a fence that is longer than any in the text, so that
+// fencedBuffer returns a named text in a fence that is longer than any in the text, so that
 // nothing in it passes for a part of the prompt.
-func buffer(name, text string) string {
+func fencedBuffer(name, text string) string {
 	longest, run := 2, 0
 	for _, r := range text {
 		if run++; r != '`' {
@@ -64,5 +64,5 @@ func buffer(name, text string) string {
 		longest = max(longest, run)
 	}
 	fence := strings.Repeat("`", longest+1)
-	return "### " + cutColumns(singleLine(name), maxIDColumns) + "\n\n" + fence + "\n" + text + "\n" + fence
+	return "### " + cutColumns(escapeLine(name), maxIDColumns) + "\n\n" + fence + "\n" + text + "\n" + fence
 }

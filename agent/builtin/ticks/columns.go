@@ -10,19 +10,19 @@ import (
 	"golang.org/x/text/width"
 )
 
-// columns returns how many columns a text takes in a terminal: two for a wide character,
+// terminalColumns returns how many columns a text takes in a terminal: two for a wide character,
 // none for a mark that is part of another.
-func columns(text string) int {
+func terminalColumns(text string) int {
 	sum := 0
 	for _, r := range text {
-		sum += runeColumns(r)
+		sum += runeTerminalColumns(r)
 	}
 	return sum
 }
 
-func runeColumns(r rune) int {
+func runeTerminalColumns(r rune) int {
 	switch {
-	case isJoining(r):
+	case isCombining(r):
 		return 0
 	case width.LookupRune(r).Kind() == width.EastAsianWide, width.LookupRune(r).Kind() == width.EastAsianFullwidth:
 		return 2
@@ -31,9 +31,9 @@ func runeColumns(r rune) int {
 	}
 }
 
-// isJoining reports whether a rune is shown as part of the one before it, or not at all:
+// isCombining reports whether a rune is shown as part of the one before it, or not at all:
 // marks, the later letters of a Korean syllable, invisible signs.
-func isJoining(r rune) bool {
+func isCombining(r rune) bool {
 	korean := 0x1160 <= r && r <= 0x11FF
 	softHyphen := r == 0xAD
 	return korean || unicode.In(r, unicode.Mn, unicode.Me) ||
@@ -44,12 +44,12 @@ func isJoining(r rune) bool {
 // is cut ends in "...", which counts, and is cut between characters as people see them.
 func cutColumns(text string, limit int) string {
 	const dots = "..."
-	if columns(text) <= limit {
+	if terminalColumns(text) <= limit {
 		return text
 	}
 	room, end := limit-len(dots), 0
-	for character := range characters(text) {
-		if room -= columns(character); room < 0 {
+	for character := range graphemes(text) {
+		if room -= terminalColumns(character); room < 0 {
 			break
 		}
 		end += len(character)
@@ -57,12 +57,12 @@ func cutColumns(text string, limit int) string {
 	return text[:end] + dots
 }
 
-// characters yields the characters of a text as people see them: a letter with its marks, an
+// graphemes yields the characters of a text as people see them: a letter with its marks, an
 // emoji with its skin tone and what is joined to it, a flag.
-func characters(text string) iter.Seq[string] {
+func graphemes(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for text != "" {
-			end := firstCharacterBytes(text)
+			end := firstGraphemeBytes(text)
 			if !yield(text[:end]) {
 				return
 			}
@@ -71,8 +71,8 @@ func characters(text string) iter.Seq[string] {
 	}
 }
 
-// firstCharacterBytes returns the length in bytes of the first character of a text.
-func firstCharacterBytes(text string) int {
+// firstGraphemeBytes returns the length in bytes of the first character of a text.
+func firstGraphemeBytes(text string) int {
 	const joiner = '\u200D'
 	first, end := utf8.DecodeRuneInString(text)
 	last, isHalfFlag := first, unicode.Is(unicode.Regional_Indicator, first)
@@ -80,7 +80,7 @@ func firstCharacterBytes(text string) int {
 		r, size := utf8.DecodeRuneInString(text[end:])
 		isSkinTone := 0x1F3FB <= r && r <= 0x1F3FF
 		completesFlag := isHalfFlag && unicode.Is(unicode.Regional_Indicator, r)
-		if !isJoining(r) && !isSkinTone && !completesFlag && last != joiner {
+		if !isCombining(r) && !isSkinTone && !completesFlag && last != joiner {
 			break
 		}
 		last, isHalfFlag, end = r, isHalfFlag && !completesFlag, end+size
@@ -88,9 +88,9 @@ func firstCharacterBytes(text string) int {
 	return end
 }
 
-// singleLine puts a text on one line: line breaks and control characters are escaped as Lisp
+// escapeLine puts a text on one line: line breaks and control characters are escaped as Lisp
 // and Python write them, invalid UTF-8 becomes U+FFFD.
-func singleLine(text string) string {
+func escapeLine(text string) string {
 	var out strings.Builder
 	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
 		switch {

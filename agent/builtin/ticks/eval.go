@@ -15,30 +15,30 @@ const (
 	maxResultColumns = 30 // of its result in that line
 )
 
-// evalRecord is the outcome of the eval of a tick: a result or a failure, unless it was
+// toEvalRecord is the outcome of the eval of a tick: a result or a failure, unless it was
 // skipped because there was no code.
 type evalRecord struct {
-	language string
-	source   string // clipped
-	result   string // the printed value, clipped
-	failure  string
-	skipped  bool
-	tick     int
-	forms    int // number of forms or statements in the source; 0 if it could not be parsed
+	language  string
+	source    string // clipped
+	result    string // the printed value, clipped
+	failure   string
+	skipped   bool
+	tick      int
+	formCount int // number of forms or statements in the source; 0 if it could not be parsed
 }
 
 // promptObject returns the record, which was not skipped, as a prompt shows it.
 func (r *evalRecord) promptObject() lispObject {
-	return append(r.outcome(), lispField{"tick", r.tick})
+	return append(r.outcomeFields(), lispField{"tick", r.tick})
 }
 
 // savedObject returns the record as it is saved.
 func (r *evalRecord) savedObject() lispObject {
-	return append(r.outcome(), lispField{"skipped", r.skipped}, lispField{"tick", r.tick}, lispField{"forms", r.forms})
+	return append(r.outcomeFields(), lispField{"skipped", r.skipped}, lispField{"tick", r.tick}, lispField{"forms", r.formCount})
 }
 
-// outcome returns the fields that prompt and saved state have in common.
-func (r *evalRecord) outcome() lispObject {
+// outcomeFields returns the fields that prompt and saved state have in common.
+func (r *evalRecord) outcomeFields() lispObject {
 	textOrNull := func(s string, present bool) any {
 		if !present {
 			return nil
@@ -64,14 +64,14 @@ func sourceField(language string) string {
 
 // monologueLine returns the record as a line of the monologue, "" if it was skipped.
 func (r *evalRecord) monologueLine() string {
-	source := cutColumns(singleLine(r.source), maxSourceColumns)
+	source := cutColumns(escapeLine(r.source), maxSourceColumns)
 	switch {
 	case r.skipped:
 		return ""
 	case r.failure != "":
-		return "EVAL ERROR: " + source + " => " + singleLine(r.failure)
+		return "EVAL ERROR: " + source + " => " + escapeLine(r.failure)
 	default:
-		return "EVAL: " + source + " => " + cutColumns(singleLine(r.result), maxResultColumns)
+		return "EVAL: " + source + " => " + cutColumns(escapeLine(r.result), maxResultColumns)
 	}
 }
 
@@ -95,7 +95,7 @@ func (s *strategy) runEval(ctx context.Context, eval json.RawMessage) (*evalReco
 // string it returns the JSON and a fault.
 func evalSource(eval json.RawMessage) (source, fault string) {
 	switch {
-	case isAbsent(eval):
+	case isAbsentField(eval):
 		return "", ""
 	case json.Unmarshal(eval, &source) == nil:
 		return source, ""
@@ -110,8 +110,8 @@ func (s *strategy) runCode(ctx context.Context, source string, r *evalRecord) {
 	notebook := s.conversation.Notebook
 	timeout := notebook.CellTimeout()
 	s.conversation.SendStatus(protocol.AgentExecuting)
-	response, err := notebook.Execute(ctx, map[string]any{"code": source, "timeout_s": timeout.Seconds()}, timeout)
-	r.forms = response.Forms
+	response, err := notebook.ExecuteCode(ctx, map[string]any{"code": source, "timeout_s": timeout.Seconds()}, timeout)
+	r.formCount = response.Forms
 	switch {
 	case err != nil:
 		r.failure = err.Error()
@@ -120,12 +120,12 @@ func (s *strategy) runCode(ctx context.Context, source string, r *evalRecord) {
 	case response.Result != nil:
 		r.result = clipText(*response.Result)
 	default:
-		r.result = printedNothing(r.language)
+		r.result = printedNoValue(r.language)
 	}
 }
 
-// printedNothing returns how a language prints the value of code that has none.
-func printedNothing(language string) string {
+// printedNoValue returns how a language prints the value of code that has none.
+func printedNoValue(language string) string {
 	switch language {
 	case "python":
 		return "None"

@@ -22,7 +22,7 @@ func TestEV1_NothingToRun(t *testing.T) {
 		p := startTicks(t, ticks.Config{StateDir: dir}, objectLine(fields), objectLine(frame{}))
 		p.Init(nil)
 		require.Equal(t, "done", p.Ask("go"))
-		require.Zero(t, p.Count("action", "execute_code"), eval)
+		require.Zero(t, p.CountFrames("action", "execute_code"), eval)
 		require.Equal(t, `{"code":null,"success":true,"result":null,"error":null,"skipped":true,"tick":2,"forms":0}`, lastRecord(t, dir))
 		require.Equal(t, "[2026-11-20 12:03][TICK 1] m\n", readStateFile(t, dir, "monologue.md"))
 		require.NotContains(t, prompts(p)[1], "Last Eval Result")

@@ -8,22 +8,22 @@ import (
 // CamelCase exports camelCase.
 func CamelCase(name string) string { return camelCase(name) }
 
-// Columns exports columns.
-func Columns(text string) int { return columns(text) }
+// TerminalColumns exports columns.
+func TerminalColumns(text string) int { return terminalColumns(text) }
 
 // CutColumns exports cutColumns.
 func CutColumns(text string, limit int) string { return cutColumns(text, limit) }
 
-// Characters collects what characters yields.
-func Characters(text string) (all []string) {
-	for c := range characters(text) {
+// Graphemes collects what characters yields.
+func Graphemes(text string) (all []string) {
+	for c := range graphemes(text) {
 		all = append(all, c)
 	}
 	return all
 }
 
-// SingleLine exports singleLine.
-func SingleLine(text string) string { return singleLine(text) }
+// EscapeLine exports escapeLine.
+func EscapeLine(text string) string { return escapeLine(text) }
 
 // EvalLine returns the line of the monologue for an eval with that result, or with that
 // failure unless it is "".
@@ -38,7 +38,7 @@ func ParseReply(text string) (thought, mood, reply string, ok bool) {
 }
 
 // Store exports store.
-type Store struct{ *store }
+type Store struct{ *stateStore }
 
 // OpenStore exports openStore.
 func OpenStore(dir string) (Store, error) {

@@ -21,9 +21,9 @@ const (
 	maxGitOutputBytes = 2 << 10                // of the output in an error
 )
 
-// repository commits the files of a store with git. It ignores the user's settings for
+// gitRepository commits the files of a store with git. It ignores the user's settings for
 // git: no hooks, no signatures, a fixed author.
-type repository struct {
+type gitRepository struct {
 	git string // path of the program
 	dir string
 }
@@ -32,12 +32,12 @@ type repository struct {
 // empty or has only files of a store, also if the folder lies in another repository. A
 // folder with other files and without a repository of its own is an error. It returns nil
 // and no error if git is not installed.
-func openRepository(dir string) (*repository, error) {
+func openRepository(dir string) (*gitRepository, error) {
 	git, err := exec.LookPath("git")
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // without git nothing is committed
 	}
-	r := &repository{git: git, dir: dir}
+	r := &gitRepository{git: git, dir: dir}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func openRepository(dir string) (*repository, error) {
 
 // commit commits the files of the store as changed at that time. It is no error if nothing
 // has changed. If another process holds git's lock, commit tries once more.
-func (r *repository) commit(ctx context.Context, message string, at time.Time) error {
+func (r *gitRepository) commit(ctx context.Context, message string, at time.Time) error {
 	ctx = context.WithoutCancel(ctx) // a commit is short, and a half finished one would block the next
 	err := r.commitOnce(ctx, message, at)
 	if err == nil || !strings.Contains(err.Error(), "lock") {
@@ -70,7 +70,7 @@ func (r *repository) commit(ctx context.Context, message string, at time.Time) e
 }
 
 // commitOnce tries to commit the files of the store that exist.
-func (r *repository) commitOnce(ctx context.Context, message string, at time.Time) error {
+func (r *gitRepository) commitOnce(ctx context.Context, message string, at time.Time) error {
 	files := slices.DeleteFunc([]string{stateFile, monologueFile}, func(name string) bool {
 		_, err := os.Lstat(filepath.Join(r.dir, name))
 		return err != nil
@@ -97,7 +97,7 @@ func isNothingToCommit(text string) bool {
 }
 
 // run runs a git command with that commit time. The error has git's output in one line.
-func (r *repository) run(ctx context.Context, at time.Time, args ...string) error {
+func (r *gitRepository) run(ctx context.Context, at time.Time, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	settings := []string{

@@ -59,7 +59,7 @@ func prompts(p *agenttest.Server) []string {
 // tickEvents returns the metadata of the event of each tick.
 func tickEvents(p *agenttest.Server) []frame {
 	var all []frame
-	for _, f := range p.Events("tick") {
+	for _, f := range p.EventsOf("tick") {
 		all = append(all, f.Object("metadata"))
 	}
 	return all
@@ -95,7 +95,7 @@ func (s *requestSpy) Complete(_ context.Context, req model.Request, _ func(model
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, req)
-	return agenttest.Reply(model.Text(s.replies[len(s.requests)-1])), nil
+	return agenttest.NewReply(model.Text(s.replies[len(s.requests)-1])), nil
 }
 
 // findEmacs returns the path of Emacs. Without Emacs it skips the test, except in CI.

@@ -72,15 +72,15 @@ func checkEvals(t *testing.T, language string, kernel protocol.Conn, cases ...ev
 		commit := strings.Fields(gitOutput(t, dir, "log", "--reverse", "--format=%H"))[i]
 		require.NoError(t, json.Unmarshal([]byte(gitOutput(t, dir, "show", commit+":consciousness.json")), &state))
 		got := state.LastEvalResult
-		outcome := evalCase{c.code, textOf(got.Result), textOf(got.Error), got.Forms}
+		outcome := evalCase{c.code, fieldText(got.Result), fieldText(got.Error), got.Forms}
 		require.Equal(t, c, outcome, c.code)
 		require.Equal(t, c.failure == "", got.Success, c.code)
 		require.False(t, got.Skipped, c.code)
 	}
 }
 
-// textOf returns a string, or "" for nil.
-func textOf(s *string) string {
+// fieldText returns a string, or "" for nil.
+func fieldText(s *string) string {
 	if s == nil {
 		return ""
 	}

@@ -15,16 +15,16 @@ import (
 )
 
 //go:embed rules.md
-var rules string
+var rulesMarkdown string
 
 // stableSystem returns the part of the system prompt that stays the same: the agent's name,
 // the rules of working in ticks and the names of the skills.
 func (s *strategy) stableSystem() []model.Block {
 	language := s.conversation.Language
 	text := strings.NewReplacer(
-		"{language}", language, "{nothing}", printedNothing(language), "{ticks}", fmt.Sprint(maxTicks),
-	).Replace(strings.TrimSpace(rules))
-	text = builtin.Introduction(s.conversation.Config.Name) + "\n\n" + text
+		"{language}", language, "{nothing}", printedNoValue(language), "{ticks}", fmt.Sprint(maxTicksPerQuery),
+	).Replace(strings.TrimSpace(rulesMarkdown))
+	text = builtin.SystemPromptIntro(s.conversation.Config.Name) + "\n\n" + text
 	if len(s.skills.names) > 0 {
 		text += "\n\n## Skills\n\nA thread can be given these: " + strings.Join(s.skills.names, ", ") + "."
 	}
@@ -45,30 +45,30 @@ func (s *strategy) prompt(ctx context.Context) string {
 	threadBuffers, globalBuffers := s.buffers(ctx)
 	sections := []string{
 		s.state.lastEvalSection(),
-		section("Thread Skills", s.threadSkills()...),
-		section("Active Thread Buffers", threadBuffers...),
-		section("Global Buffers", globalBuffers...),
-		listSection("Pending Threads", s.state.pendingThreadLines()),
-		listSection("Recent Monologue", newestFirst(s.state.monologue)),
-		listSection("Recent Actions", s.state.actionLines()),
+		promptSection("Thread Skills", s.threadSkills()...),
+		promptSection("Active Thread Buffers", threadBuffers...),
+		promptSection("Global Buffers", globalBuffers...),
+		promptListSection("Pending Threads", s.state.pendingThreadLines()),
+		promptListSection("Recent Monologue", newestFirst(s.state.monologue)),
+		promptListSection("Recent Actions", s.state.actionLines()),
 	}
 	return strings.Join(slices.DeleteFunc(sections, func(s string) bool { return s == "" }), "\n\n")
 }
 
-// section returns a heading with parts below it, or "" without parts.
-func section(title string, parts ...string) string {
+// promptSection returns a heading with parts below it, or "" without parts.
+func promptSection(title string, parts ...string) string {
 	if len(parts) == 0 {
 		return ""
 	}
 	return "## " + title + "\n\n" + strings.Join(parts, "\n\n")
 }
 
-// listSection returns a heading with a list below it, or "" without lines.
-func listSection(title string, lines []string) string {
+// promptListSection returns a heading with a list below it, or "" without lines.
+func promptListSection(title string, lines []string) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return section(title, "- "+strings.Join(lines, "\n- "))
+	return promptSection(title, "- "+strings.Join(lines, "\n- "))
 }
 
 // lastEvalSection shows the record of the latest eval, unless that was skipped.
@@ -80,7 +80,7 @@ func (s *tickState) lastEvalSection() string {
 	if err != nil {
 		return ""
 	}
-	return section(fmt.Sprintf("Last Eval Result (tick %d)", s.lastEval.tick), "```json\n"+string(indentJSON(text))+"\n```")
+	return promptSection(fmt.Sprintf("Last Eval Result (tick %d)", s.lastEval.tick), "```json\n"+string(indentJSON(text))+"\n```")
 }
 
 // indentJSON returns JSON over several lines, or unchanged if it is invalid.
@@ -97,7 +97,7 @@ func (s *strategy) threadSkills() []string {
 	var parts []string
 	if active := s.state.activeThread(); active != nil {
 		for _, name := range active.Skills {
-			parts = append(parts, "### "+cutColumns(singleLine(name), maxIDColumns)+"\n\n"+s.skills.text(name))
+			parts = append(parts, "### "+cutColumns(escapeLine(name), maxIDColumns)+"\n\n"+s.skills.promptText(name))
 		}
 	}
 	return parts

@@ -25,11 +25,11 @@ func (s *strategy) addMonologueLine(line string) {
 	s.reportOnce("the monologue is not kept", s.store.appendMonologue(line))
 }
 
-// save saves the state and commits it with a summary of the tick.
-func (s *strategy) save(ctx context.Context, summary string) {
+// saveState saves the state and commits it with a summary of the tick.
+func (s *strategy) saveState(ctx context.Context, summary string) {
 	s.reportOnce("the state is not kept", s.store.save(s.state))
 	message := fmt.Sprintf("[TICK %d][%s][%s] %s", s.state.tick, s.state.activeID(), s.state.mood, strings.TrimSpace(summary))
-	message = cutColumns(strings.TrimSpace(singleLine(clipText(message))), maxCommitColumns)
+	message = cutColumns(strings.TrimSpace(escapeLine(clipText(message))), maxCommitColumns)
 	s.reportOnce("the state is not committed", s.store.commit(ctx, message, s.conversation.Config.Clock()))
 }
 
@@ -48,10 +48,10 @@ func (s *strategy) recordFailedCall(ctx context.Context, err error) {
 	if endsQuery(ctx, err) {
 		return
 	}
-	line := "[ERROR] Inference failed: " + singleLine(err.Error())
+	line := "[ERROR] Inference failed: " + escapeLine(err.Error())
 	s.state.addAction("inference failed")
 	s.addMonologueLine(line)
-	s.save(ctx, line)
+	s.saveState(ctx, line)
 	s.conversation.SendError(line)
 }
 
@@ -65,7 +65,7 @@ func (s *strategy) sendTickEvent(r tickReply, result *evalRecord) {
 
 // actionText returns what a tick did, on one short line.
 func (r tickReply) actionText(result *evalRecord) string {
-	short := func(text string) string { return cutColumns(singleLine(clipText(text)), maxActionColumns) }
+	short := func(text string) string { return cutColumns(escapeLine(clipText(text)), maxActionColumns) }
 	var parts []string
 	switch {
 	case result.failure != "":

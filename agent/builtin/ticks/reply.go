@@ -52,7 +52,7 @@ func parseReply(text string) (reply tickReply, ok bool) {
 func parseFields(fields map[string]json.RawMessage) tickReply {
 	r := tickReply{
 		fields: fields, eval: fields["eval"], thread: fields["thread"],
-		thought: textOf(fields["thought"]), monologue: textOf(fields["monologue"]), reply: textOf(fields["reply"]),
+		thought: fieldText(fields["thought"]), monologue: fieldText(fields["monologue"]), reply: fieldText(fields["reply"]),
 		continues: string(bytes.TrimSpace(fields["continue"])) == "true",
 	}
 	_ = json.Unmarshal(fields["mood"], &r.mood) // a value of another type is ignored
@@ -63,21 +63,21 @@ func parseFields(fields map[string]json.RawMessage) tickReply {
 	return r
 }
 
-// textOf returns a value as text: the content of a string, "" for a missing value, null and
+// fieldText returns a value as text: the content of a string, "" for a missing value, null and
 // false, otherwise the JSON.
-func textOf(value json.RawMessage) string {
+func fieldText(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
 		return strings.TrimSpace(text)
 	}
-	if isAbsent(value) {
+	if isAbsentField(value) {
 		return ""
 	}
 	return string(value)
 }
 
-// isAbsent reports whether a field is missing, null or false.
-func isAbsent(value json.RawMessage) bool {
+// isAbsentField reports whether a field is missing, null or false.
+func isAbsentField(value json.RawMessage) bool {
 	switch string(bytes.TrimSpace(value)) {
 	case "", "null", "false":
 		return true
@@ -115,7 +115,7 @@ func objectCandidates(text string) iter.Seq[string] {
 				return
 			}
 			text = text[start:]
-			end := balancedEnd(text)
+			end := balancedBracesEnd(text)
 			switch {
 			case end == 0:
 				unclosed, end = unclosed+1, 1
@@ -127,9 +127,9 @@ func objectCandidates(text string) iter.Seq[string] {
 	}
 }
 
-// balancedEnd returns the length of the text up to and including the brace that closes its
+// balancedBracesEnd returns the length of the text up to and including the brace that closes its
 // first one, or 0 if no brace does. Braces in strings do not count.
-func balancedEnd(text string) int {
+func balancedBracesEnd(text string) int {
 	depth, inString := 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {

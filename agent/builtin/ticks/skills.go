@@ -34,16 +34,16 @@ func openSkills(dir string) (skills, error) {
 		return s, fmt.Errorf("open the skills: %w", err)
 	}
 	for _, entry := range entries {
-		if _, err := s.read(entry.Name()); err == nil {
+		if _, err := s.readSkill(entry.Name()); err == nil {
 			s.names = append(s.names, entry.Name())
 		}
 	}
 	return s, nil
 }
 
-// text returns the text of a skill, clipped, or a note why it is not available.
-func (s skills) text(name string) string {
-	text, err := s.read(name)
+// promptText returns the text of a skill, clipped, or a note why it is not available.
+func (s skills) promptText(name string) string {
+	text, err := s.readSkill(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "(There is no such skill.)"
@@ -53,8 +53,8 @@ func (s skills) text(name string) string {
 	return clipText(strings.TrimSpace(text))
 }
 
-// read reads the current text of a skill. Neither names nor links lead out of the folder.
-func (s skills) read(name string) (string, error) {
+// readSkill reads the current text of a skill. Neither names nor links lead out of the folder.
+func (s skills) readSkill(name string) (string, error) {
 	if s.dir == "" || !skillName.MatchString(name) {
 		return "", fs.ErrNotExist
 	}

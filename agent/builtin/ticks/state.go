@@ -14,7 +14,7 @@ const (
 	maxMoodColumns    = 40
 	maxLineColumns    = 500 // of a line of the monologue, or of a thread's concern
 	maxMonologueLines = 20  // in the state; the monologue file has all
-	maxActions        = 5
+	maxRecentActions  = 5
 )
 
 // tickState is what lasts from tick to tick. It is used by one goroutine at a time.
@@ -23,13 +23,13 @@ type tickState struct {
 	mood       string
 	confidence float64 // 0 to 1
 	threads    []thread
-	lastEval   *evalRecord // nil before the first eval
-	monologue  []string    // oldest first
-	actions    []action    // oldest first
+	lastEval   *evalRecord    // nil before the first eval
+	monologue  []string       // oldest first
+	actions    []recentAction // oldest first
 }
 
-// action is what a tick did, in short.
-type action struct {
+// recentAction is what a tick did, in short.
+type recentAction struct {
 	Tick       int     `json:"tick"`
 	Action     string  `json:"action"`
 	Confidence float64 `json:"confidence"` // 0 to 1
@@ -39,7 +39,7 @@ func newTickState() *tickState { return &tickState{mood: firstMood, confidence: 
 
 // setMood takes over mood and confidence of a reply.
 func (s *tickState) setMood(r tickReply) {
-	s.mood = cmp.Or(cutColumns(singleLine(r.mood), maxMoodColumns), s.mood)
+	s.mood = cmp.Or(cutColumns(escapeLine(r.mood), maxMoodColumns), s.mood)
 	if r.confidence != nil {
 		s.confidence = min(max(*r.confidence, 0), 1)
 	}
@@ -47,17 +47,17 @@ func (s *tickState) setMood(r tickReply) {
 
 // addMonologue adds a line to the monologue and drops the oldest one if there are too many.
 func (s *tickState) addMonologue(line string) {
-	s.monologue = lastOf(append(s.monologue, cutColumns(line, maxLineColumns)), maxMonologueLines)
+	s.monologue = lastItems(append(s.monologue, cutColumns(line, maxLineColumns)), maxMonologueLines)
 }
 
 // addAction adds what the current tick did and drops the oldest action if there are too
 // many.
 func (s *tickState) addAction(text string) {
-	s.actions = lastOf(append(s.actions, action{s.tick, text, s.confidence}), maxActions)
+	s.actions = lastItems(append(s.actions, recentAction{s.tick, text, s.confidence}), maxRecentActions)
 }
 
-// lastOf returns the last n items of a list, or all if it has fewer.
-func lastOf[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
+// lastItems returns the last n items of a list, or all if it has fewer.
+func lastItems[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
 
 // MarshalJSON returns the state as it is saved.
 func (s *tickState) MarshalJSON() ([]byte, error) {
@@ -74,15 +74,15 @@ func (s *tickState) MarshalJSON() ([]byte, error) {
 		{"mood", s.mood},
 		{"confidence", s.confidence},
 		{"active-thread", activeID},
-		{"threads", notNil(s.threads)},
+		{"threads", emptyIfNil(s.threads)},
 		{"last-eval-result", lastEval},
-		{"recent-monologue", notNil(s.monologue)},
-		{"recent-actions", notNil(s.actions)},
+		{"recent-monologue", emptyIfNil(s.monologue)},
+		{"recent-actions", emptyIfNil(s.actions)},
 	}.MarshalJSON()
 }
 
-// notNil returns list, or an empty list instead of nil, which JSON would write as null.
-func notNil[T any](list []T) []T {
+// emptyIfNil returns list, or an empty list instead of nil, which JSON would write as null.
+func emptyIfNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}
@@ -97,9 +97,9 @@ func (s *tickState) UnmarshalJSON(data []byte) error {
 		Mood            string
 		Confidence      float64
 		Threads         []thread
-		LastEvalResult  *savedRecord
+		LastEvalResult  *savedEvalRecord
 		RecentMonologue []string
-		RecentActions   []action
+		RecentActions   []recentAction
 	}{Mood: firstMood, Confidence: firstConfidence}
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
@@ -108,8 +108,8 @@ func (s *tickState) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("tick is %d", in.Tick)
 	}
 	*s = tickState{
-		tick: in.Tick, mood: in.Mood, confidence: min(max(in.Confidence, 0), 1), lastEval: in.LastEvalResult.evalRecord(),
-		threads: in.Threads, monologue: lastOf(in.RecentMonologue, maxMonologueLines), actions: lastOf(in.RecentActions, maxActions),
+		tick: in.Tick, mood: in.Mood, confidence: min(max(in.Confidence, 0), 1), lastEval: in.LastEvalResult.toEvalRecord(),
+		threads: in.Threads, monologue: lastItems(in.RecentMonologue, maxMonologueLines), actions: lastItems(in.RecentActions, maxRecentActions),
 	}
 	return s.validateThreads()
 }
@@ -134,20 +134,20 @@ func (s *tickState) validateThreads() error {
 	return nil
 }
 
-// savedRecord is an evalRecord as it is saved. The name of the source field depends on the
+// savedEvalRecord is an toEvalRecord as it is saved. The name of the source field depends on the
 // language.
-type savedRecord struct {
+type savedEvalRecord struct {
 	Elisp, Code, Result, Error *string
 	Skipped                    bool
 	Tick, Forms                int
 }
 
-// evalRecord returns the record, or nil for a nil savedRecord.
-func (r *savedRecord) evalRecord() *evalRecord {
+// toEvalRecord returns the record, or nil for a nil savedEvalRecord.
+func (r *savedEvalRecord) toEvalRecord() *evalRecord {
 	if r == nil {
 		return nil
 	}
-	record := &evalRecord{skipped: r.Skipped, tick: r.Tick, forms: r.Forms}
+	record := &evalRecord{skipped: r.Skipped, tick: r.Tick, formCount: r.Forms}
 	for into, from := range map[*string]*string{&record.source: r.Code, &record.result: r.Result, &record.failure: r.Error} {
 		if from != nil {
 			*into = *from

@@ -19,19 +19,19 @@ const (
 	monologueFile = "monologue.md"
 )
 
-// store is the folder in which an agent of ticks keeps its state. A nil store keeps nothing.
+// stateStore is the folder in which an agent of ticks keeps its state. A nil store keeps nothing.
 // Several processes may share a folder: no file is ever half written, and the state is that
 // of the last process that saved one.
-type store struct {
+type stateStore struct {
 	dir           string
-	repository    *repository // nil: nothing is committed
-	repositoryErr error       // why not; nil if git is not installed
+	repository    *gitRepository // nil: nothing is committed
+	repositoryErr error          // why not; nil if git is not installed
 }
 
 // openStore opens the store in dir, which it creates if it is missing, and reads the state.
 // A state that cannot be read is an error. For an empty dir it returns a nil store and a
 // new state.
-func openStore(dir string) (*store, *tickState, error) {
+func openStore(dir string) (*stateStore, *tickState, error) {
 	state := newTickState()
 	if dir == "" {
 		return nil, state, nil
@@ -39,7 +39,7 @@ func openStore(dir string) (*store, *tickState, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("open the state: %w", err)
 	}
-	s := &store{dir: dir}
+	s := &stateStore{dir: dir}
 	text, err := os.ReadFile(s.path(stateFile))
 	if err == nil {
 		err = json.Unmarshal(text, state)
@@ -51,10 +51,10 @@ func openStore(dir string) (*store, *tickState, error) {
 	return s, state, nil
 }
 
-func (s *store) path(name string) string { return filepath.Join(s.dir, name) }
+func (s *stateStore) path(name string) string { return filepath.Join(s.dir, name) }
 
 // appendMonologue appends a line to the monologue file in one write.
-func (s *store) appendMonologue(line string) error {
+func (s *stateStore) appendMonologue(line string) error {
 	if s == nil {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (s *store) appendMonologue(line string) error {
 }
 
 // save replaces the state file atomically: a reader sees the old state or the new one.
-func (s *store) save(state *tickState) error {
+func (s *stateStore) save(state *tickState) error {
 	if s == nil {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (s *store) save(state *tickState) error {
 
 // commit commits the files of the store, if git is installed. It returns an error if the
 // folder cannot be a repository.
-func (s *store) commit(ctx context.Context, message string, at time.Time) error {
+func (s *stateStore) commit(ctx context.Context, message string, at time.Time) error {
 	switch {
 	case s == nil:
 		return nil

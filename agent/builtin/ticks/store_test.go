@@ -174,7 +174,7 @@ func TestTK2_OneLineAndOneCommit(t *testing.T) {
 		require.True(t, strings.HasPrefix(log[i], author), log[i])
 		_, message, _ := strings.Cut(strings.TrimPrefix(log[i], author), " ")
 		require.Equal(t, want, message)
-		require.LessOrEqual(t, ticks.Columns(message), 80)
+		require.LessOrEqual(t, ticks.TerminalColumns(message), 80)
 	}
 	require.Empty(t, p.FramesOf("agent_error"))
 }

@@ -68,12 +68,12 @@ func TestEV6_Columns(t *testing.T) {
 		"": 0, "abc": 3, "字": 2, "ｆ": 2, "ｶ": 1, "한": 2, "\u1112\u1161\u11ab": 2, "é": 1, "e\u0301": 1, "😀": 2, "👍🏽": 4, "👩\u200d👧": 4,
 		"🇩🇪": 2, "\u200b": 0, "\u00ad": 1, "א\u05b0": 1, "↑": 1,
 	} {
-		require.Equal(t, want, ticks.Columns(text), "%q", text)
+		require.Equal(t, want, ticks.TerminalColumns(text), "%q", text)
 	}
 	for text, want := range map[string][]string{
 		"ae\u0301b": {"a", "e\u0301", "b"}, "👩\u200d👧x": {"👩\u200d👧", "x"}, "🇩🇪🇫🇷": {"🇩🇪", "🇫🇷"}, "👍🏽!": {"👍🏽", "!"}, "\u0301a": {"\u0301", "a"}, "": nil,
 	} {
-		require.Equal(t, want, ticks.Characters(text), "%q", text)
+		require.Equal(t, want, ticks.Graphemes(text), "%q", text)
 	}
 	require.Equal(t, "👩\u200d👧...", ticks.CutColumns("👩\u200d👧👩\u200d👧", 7))
 	require.Equal(t, "...", ticks.CutColumns("👩\u200d👧👩\u200d👧", 6))
@@ -88,10 +88,10 @@ func TestEV6_CutColumnsOfAnyText(t *testing.T) {
 		text := strings.Join(rapid.SliceOfN(piece, 0, 60).Draw(t, "text"), "")
 		limit := rapid.IntRange(3, 60).Draw(t, "limit")
 		cut := ticks.CutColumns(text, limit)
-		require.LessOrEqual(t, ticks.Columns(cut), limit)
-		all := ticks.Characters(text)
+		require.LessOrEqual(t, ticks.TerminalColumns(cut), limit)
+		all := ticks.Graphemes(text)
 		require.Equal(t, text, strings.Join(all, ""))
-		if ticks.Columns(text) <= limit {
+		if ticks.TerminalColumns(text) <= limit {
 			require.Equal(t, text, cut)
 			return
 		}
@@ -100,7 +100,7 @@ func TestEV6_CutColumnsOfAnyText(t *testing.T) {
 		for _, character := range all {
 			rest, ok := strings.CutPrefix(kept, character)
 			if !ok {
-				require.Greater(t, ticks.Columns(cut)+ticks.Columns(character), limit)
+				require.Greater(t, ticks.TerminalColumns(cut)+ticks.TerminalColumns(character), limit)
 				break
 			}
 			kept = rest
@@ -109,13 +109,13 @@ func TestEV6_CutColumnsOfAnyText(t *testing.T) {
 	})
 }
 
-func FuzzSingleLine(f *testing.F) {
+func FuzzEscapeLine(f *testing.F) {
 	f.Add("a\nb\t\r\x00\u2028\xff")
 	f.Fuzz(func(t *testing.T, text string) {
-		line := ticks.SingleLine(text)
+		line := ticks.EscapeLine(text)
 		require.True(t, utf8.ValidString(line))
 		require.NotContains(t, line, "\n")
-		require.LessOrEqual(t, ticks.Columns(ticks.CutColumns(line, 50)), 50)
+		require.LessOrEqual(t, ticks.TerminalColumns(ticks.CutColumns(line, 50)), 50)
 	})
 }
 

@@ -45,14 +45,14 @@ type threadChange struct {
 // null or false changes nothing. The error is for the model.
 func (s *tickState) changeThreads(raw json.RawMessage) error {
 	var change threadChange
-	if isAbsent(raw) {
+	if isAbsentField(raw) {
 		return nil
 	}
 	if err := json.Unmarshal(raw, &change); err != nil {
 		return errors.New("thread must be an object of op, id, concern (strings), buffers and skills (lists of strings)")
 	}
-	change.ID = cutColumns(singleLine(strings.TrimSpace(change.ID)), maxIDColumns)
-	change.Concern = cutColumns(singleLine(strings.TrimSpace(change.Concern)), maxLineColumns)
+	change.ID = cutColumns(escapeLine(strings.TrimSpace(change.ID)), maxIDColumns)
+	change.Concern = cutColumns(escapeLine(strings.TrimSpace(change.Concern)), maxLineColumns)
 	change.Buffers, change.Skills = uniqueNames(change.Buffers), uniqueNames(change.Skills)
 	switch change.Op {
 	case "create":
@@ -62,7 +62,7 @@ func (s *tickState) changeThreads(raw json.RawMessage) error {
 	case "complete":
 		return s.completeThread(change)
 	}
-	return fmt.Errorf("op must be create, switch or complete, not %q", cutColumns(singleLine(change.Op), maxIDColumns))
+	return fmt.Errorf("op must be create, switch or complete, not %q", cutColumns(escapeLine(change.Op), maxIDColumns))
 }
 
 // uniqueNames returns the first 50 different names; nil for nil.
@@ -93,7 +93,7 @@ func (s *tickState) createThread(c threadChange) error {
 	}
 	s.suspendActiveThread()
 	s.threads = append(s.threads, thread{ID: c.ID, Status: threadActive, Buffers: []string{}, Skills: []string{}})
-	s.threads[len(s.threads)-1].apply(c)
+	s.threads[len(s.threads)-1].applyChange(c)
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (s *tickState) switchThread(c threadChange) error {
 	}
 	s.suspendActiveThread()
 	target.Status = threadActive
-	target.apply(c)
+	target.applyChange(c)
 	return nil
 }
 
@@ -131,12 +131,12 @@ func (s *tickState) completeThread(c threadChange) error {
 		return fmt.Errorf("complete: there is no thread %q", c.ID)
 	}
 	target.Status = threadCompleted
-	target.apply(c)
+	target.applyChange(c)
 	return nil
 }
 
-// apply takes over the concern and the lists of a change.
-func (t *thread) apply(c threadChange) {
+// applyChange takes over the concern and the lists of a change.
+func (t *thread) applyChange(c threadChange) {
 	t.Concern = cmp.Or(c.Concern, t.Concern)
 	if c.Buffers != nil {
 		t.Buffers = c.Buffers

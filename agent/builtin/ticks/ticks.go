@@ -17,11 +17,11 @@ import (
 	"assay/internal/protocol"
 )
 
-// Name is the name of the strategy.
-const Name = "ticks"
+// StrategyName is the name of the strategy.
+const StrategyName = "ticks"
 
-// maxTicks is how many ticks may follow each other for one query.
-const maxTicks = 10
+// maxTicksPerQuery is how many ticks may follow each other for one query.
+const maxTicksPerQuery = 10
 
 // maxRepliesPerTick is how often per tick the model is asked for a JSON object.
 const maxRepliesPerTick = 3
@@ -31,8 +31,8 @@ const maxRepliesPerTick = 3
 const submitReminder = "Nothing has been submitted yet. If your work is finished, say your whole answer in reply, with the marker " +
 	builtin.CompleteMarker + ", as the task asks for it; otherwise go on with continue."
 
-// noObjectNote tells the model that its reply had no JSON object.
-const noObjectNote = "Your last reply holds no JSON object, so nothing of it was done. Answer with one JSON object and nothing else: " +
+// noObjectNoteText tells the model that its reply had no JSON object.
+const noObjectNoteText = "Your last reply holds no JSON object, so nothing of it was done. Answer with one JSON object and nothing else: " +
 	`{"eval": "code or null", "thought": "…", "mood": "…", "confidence": 0.5, "monologue": "…", "reply": "text or null", "continue": false}`
 
 // Config configures an agent of this strategy.
@@ -45,7 +45,7 @@ type Config struct {
 // Run runs an agent of this strategy on conn; see [builtin.Run]. Skills or a state that
 // cannot be read are an error before the first frame.
 func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
-	return builtin.Run(ctx, conn, cfg.Agent, Name, func(core *builtin.AgentCore) (builtin.Strategy, error) {
+	return builtin.Run(ctx, conn, cfg.Agent, StrategyName, func(core *builtin.AgentCore) (builtin.Strategy, error) {
 		return newStrategy(core, cfg)
 	})
 }
@@ -54,7 +54,7 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 type strategy struct {
 	conversation *builtin.Conversation // messages of the current tick
 	state        *tickState
-	store        *store
+	store        *stateStore
 	skills       skills
 
 	pendingQuery  string          // text of the query that is being worked on; "" between queries
@@ -81,7 +81,7 @@ func (s *strategy) answer(ctx context.Context, query protocol.AgentQuery) (statu
 	s.pendingQuery, s.reminded = builtin.QueryText(query), false
 	defer func() { s.pendingQuery = "" }()
 	var failure error
-	for range maxTicks {
+	for range maxTicksPerQuery {
 		var rests bool
 		rests, failure = s.tick(ctx)
 		if rests || endsQuery(ctx, failure) {
@@ -91,7 +91,7 @@ func (s *strategy) answer(ctx context.Context, query protocol.AgentQuery) (statu
 	if failure != nil {
 		return "", failure
 	}
-	return "", &builtin.LimitError{Limit: "ticks", Configured: maxTicks, Measured: maxTicks}
+	return "", &builtin.LimitError{Limit: "ticks", Configured: maxTicksPerQuery, Measured: maxTicksPerQuery}
 }
 
 // endsQuery reports whether the error of a tick ends the query at once: because ctx has
@@ -123,8 +123,8 @@ func (s *strategy) tick(ctx context.Context) (rests bool, err error) {
 	if threadErr != nil {
 		s.addMonologueLine("THREAD ERROR: " + threadErr.Error())
 	}
-	s.addMonologueLine(singleLine(clipText(reply.monologue)))
-	s.save(ctx, cmp.Or(reply.monologue, reply.thought))
+	s.addMonologueLine(escapeLine(clipText(reply.monologue)))
+	s.saveState(ctx, cmp.Or(reply.monologue, reply.thought))
 	s.sendTickEvent(reply.tickReply, result)
 	return s.finishTick(reply)
 }
@@ -173,7 +173,7 @@ func (s *strategy) callModel(ctx context.Context) (modelReply, error) {
 		if ok || replies == maxRepliesPerTick {
 			return reply, nil
 		}
-		s.conversation.AddUserText(noObjectNote)
+		s.conversation.AddUserText(noObjectNoteText)
 	}
 }
 

@@ -76,7 +76,7 @@ func TestEV7_StepsOfATickInOrder(t *testing.T) {
 	}, seen)
 	require.Equal(t, "[1970-01-01 00:00][TICK 1] EVAL: x => 42\n[1970-01-01 00:00][TICK 1] so\n", readStateFile(t, dir, "monologue.md"))
 
-	events := p.Events("tick")
+	events := p.EventsOf("tick")
 	require.Equal(t, "hm", events[0].Text("text"))
 	require.Equal(t, "42", events[1].Text("text"))
 	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 1.0, "mood": "eager", "confidence": 1.0, "thread": "none", "skipped": false, "success": true}, tickEvents(p)[0])
@@ -120,7 +120,7 @@ func TestEV8_ReplyIsSubmitted(t *testing.T) {
 	require.Equal(t, "toolu_submit_1 submit_response", content[1].ID+" "+content[1].Name)
 	require.JSONEq(t, `{"summary":"`+answer+`","next_status":"done"}`, string(content[1].Input))
 	require.Len(t, p.History(), 2)
-	require.Equal(t, 1, p.Count("action", "execute_code"))
+	require.Equal(t, 1, p.CountFrames("action", "execute_code"))
 	frames := p.Frames()
 	at := func(match func(frame) bool) int { return slices.IndexFunc(frames, match) }
 	require.Greater(t, at(func(f frame) bool { return len(f.Object("entry")) > 0 && f.Object("entry").Text("role") == "assistant" }),
@@ -189,8 +189,8 @@ func TestEV8_CallsAreIgnored(t *testing.T) {
 	require.Len(t, model.ToolUses(p.History()[3].Content), 1)
 }
 
-// noObjectNote is what the model is told about a reply without an object.
-const noObjectNote = "Your last reply holds no JSON object, so nothing of it was done. Answer with one JSON object and nothing else: " +
+// noObjectNoteText is what the model is told about a reply without an object.
+const noObjectNoteText = "Your last reply holds no JSON object, so nothing of it was done. Answer with one JSON object and nothing else: " +
 	`{"eval": "code or null", "thought": "…", "mood": "…", "confidence": 0.5, "monologue": "…", "reply": "text or null", "continue": false}`
 
 func TestTK1_ModelIsAskedAgainForAnObject(t *testing.T) {
@@ -199,7 +199,7 @@ func TestTK1_ModelIsAskedAgainForAnObject(t *testing.T) {
 	p.Init(nil)
 	require.Equal(t, "done", p.Ask("go"))
 	require.Equal(t, 3, p.ModelCalls())
-	require.Equal(t, []string{noObjectNote, noObjectNote}, prompts(p)[1:])
+	require.Equal(t, []string{noObjectNoteText, noObjectNoteText}, prompts(p)[1:])
 	require.Equal(t, "sure", tickEvents(p)[0]["mood"])
 	require.Len(t, tickEvents(p), 1)
 }
@@ -211,7 +211,7 @@ func TestTK1_ThirdReplyWithoutObjectIsAThought(t *testing.T) {
 	p.Init(nil)
 	require.Equal(t, "done", p.Ask("go"))
 	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 1.0, "mood": "uncertain", "confidence": 0.5, "thread": "none", "skipped": true, "success": true}, tickEvents(p)[0])
-	require.Equal(t, "what\nis this?", p.Events("tick")[0].Text("text"))
+	require.Equal(t, "what\nis this?", p.EventsOf("tick")[0].Text("text"))
 	require.Equal(t, `[TICK 1][none][uncertain] what\nis this?`, gitOutput(t, dir, "log", "-1", "--format=%s"))
 	require.Equal(t, "done", p.Ask("again"))
 	require.Equal(t, "sure", tickEvents(p)[1]["mood"])
@@ -252,7 +252,7 @@ func TestTK3_TenTicksPerQuery(t *testing.T) {
 		p.Init(frame{"eval_mode": evalMode})
 		require.Equal(t, "done", p.Ask("go"))
 		require.Equal(t, 10, p.ModelCalls())
-		require.Equal(t, "limit reached: ticks 10 of 10", p.Events("limit")[0].Text("text"))
+		require.Equal(t, "limit reached: ticks 10 of 10", p.EventsOf("limit")[0].Text("text"))
 		require.Equal(t, "done", p.Ask("go on")) // the next query has ten ticks again
 		require.Equal(t, 11, p.ModelCalls())
 		require.EqualValues(t, 11, tickEvents(p)[10]["tick"])
@@ -266,7 +266,7 @@ func TestTK3_TenFailedTicks(t *testing.T) {
 	p.Init(frame{"eval_mode": true})
 	require.Equal(t, "script: 401 authentication_error: refused by the script", p.Ask("go"))
 	require.Len(t, p.FramesOf("agent_error"), 11) // one per tick, and the fatal one
-	require.Empty(t, p.Events("limit"))
+	require.Empty(t, p.EventsOf("limit"))
 }
 
 // A limit and a refusal of the model end the query at once.
@@ -276,7 +276,7 @@ func TestTK3_LimitAndRefusalEndTheQuery(t *testing.T) {
 	p := startTicks(t, ticks.Config{Agent: builtin.Config{Limits: builtin.Limits{MaxTurns: 2}}}, on, on, on)
 	p.Init(frame{"eval_mode": true})
 	require.Equal(t, "done", p.Ask("go"))
-	require.Equal(t, "limit reached: turns 2 of 2", p.Events("limit")[0].Text("text"))
+	require.Equal(t, "limit reached: turns 2 of 2", p.EventsOf("limit")[0].Text("text"))
 
 	p = startTicks(t, ticks.Config{}, on, `{"content":"no","stop_reason":"refusal"}`, on)
 	p.Init(frame{"eval_mode": true})
@@ -317,7 +317,7 @@ func TestTK1_RequestsHaveOnlyTheirTick(t *testing.T) {
 	p.Init(nil)
 	require.Equal(t, "done", p.Ask("go"))
 	require.Equal(t, []string{"first", "second", "third"}, []string{
-		p.Events("tick")[0].Text("text"), p.Events("tick")[1].Text("text"), p.Events("tick")[2].Text("text"),
+		p.EventsOf("tick")[0].Text("text"), p.EventsOf("tick")[1].Text("text"), p.EventsOf("tick")[2].Text("text"),
 	})
 }
 
@@ -325,11 +325,11 @@ func TestTK1_RequestsHaveOnlyTheirTick(t *testing.T) {
 func TestCO5_NothingIsDroppedInTicks(t *testing.T) {
 	t.Parallel()
 	m := agenttest.NewReplyModel(t, &model.APIError{Provider: "anthropic", Status: http.StatusBadRequest, Message: "prompt is too long: 5 > 4"})
-	m.LastReply = agenttest.Reply(model.Text("never"))
+	m.LastReply = agenttest.NewReply(model.Text("never"))
 	p := start(t, ticks.Config{Agent: builtin.Config{Model: m, ModelName: "anthropic/claude-opus-4-5"}})
 	p.Init(nil)
 	require.Equal(t, "done", p.Ask("go"))
-	require.Equal(t, "limit reached: context (the conversation is longer than the 200000 tokens that the model reads)", p.Events("limit")[0].Text("text"))
-	require.Empty(t, p.Events("compacted"))
+	require.Equal(t, "limit reached: context (the conversation is longer than the 200000 tokens that the model reads)", p.EventsOf("limit")[0].Text("text"))
+	require.Empty(t, p.EventsOf("compacted"))
 	require.Empty(t, tickEvents(p))
 }

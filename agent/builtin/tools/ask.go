@@ -26,7 +26,7 @@ func Ask(ctx context.Context, cfg Config, prompt string) (string, error) {
 	if cfg.Agent.Params.MaxTokens == 0 {
 		cfg.Agent.Params.MaxTokens = AskMaxTokens
 	}
-	conn := &retryPrinter{}
+	conn := &retryPrintingConn{}
 	core := builtin.NewAgentCore(conn, cfg.Agent)
 	conn.stderr = core.Config.Stderr
 	s, err := newMemoryStrategy(core, cfg.MemoryDir)
@@ -34,8 +34,8 @@ func Ask(ctx context.Context, cfg Config, prompt string) (string, error) {
 		return "", err
 	}
 	s.conversation.AddUserText(strings.TrimSpace(prompt))
-	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.system, Tools: s.executor.offered}
-	_, err = (&turn{strategy: s, modelCall: modelCall}).run(ctx)
+	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.system, Tools: s.executor.offeredTools}
+	_, err = (&queryTurn{strategy: s, modelCall: modelCall}).run(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
@@ -52,7 +52,7 @@ func Ask(ctx context.Context, cfg Config, prompt string) (string, error) {
 // CheckMemory returns an error that names the first memory file that is missing in dir or
 // cannot be read.
 func CheckMemory(dir string) error {
-	_, err := (&memory{dir: dir}).load()
+	_, err := (&memoryFolder{dir: dir}).load()
 	return err
 }
 
@@ -61,12 +61,12 @@ func newMemoryStrategy(core *builtin.AgentCore, memoryDir string) (*strategy, er
 	if core.Config.Model == nil {
 		return nil, builtin.ErrNoModel
 	}
-	memory := &memory{dir: memoryDir, clock: core.Config.Clock}
+	memory := &memoryFolder{dir: memoryDir, clock: core.Config.Clock}
 	sections, err := memory.load()
 	if err != nil {
 		return nil, err
 	}
-	executor, err := newExecutor(memory.tools())
+	executor, err := newExecutor(memory.memoryTools())
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +76,12 @@ func newMemoryStrategy(core *builtin.AgentCore, memoryDir string) (*strategy, er
 	}, nil
 }
 
-// retryPrinter is the connection of an agent without a server. It prints retry events on
+// retryPrintingConn is the connection of an agent without a server. It prints retry events on
 // stderr and discards all other frames.
-type retryPrinter struct{ stderr io.Writer }
+type retryPrintingConn struct{ stderr io.Writer }
 
 // Write handles one frame.
-func (p *retryPrinter) Write(body []byte) error {
+func (p *retryPrintingConn) Write(body []byte) error {
 	var frame struct {
 		Type     string `json:"type"`
 		Text     string `json:"text"`
@@ -99,7 +99,7 @@ func (p *retryPrinter) Write(body []byte) error {
 }
 
 // Read returns io.EOF: there is nothing to read.
-func (p *retryPrinter) Read() ([]byte, error) { return nil, io.EOF }
+func (p *retryPrintingConn) Read() ([]byte, error) { return nil, io.EOF }
 
 // Close does nothing.
-func (p *retryPrinter) Close(protocol.CloseCode, string) error { return nil }
+func (p *retryPrintingConn) Close(protocol.CloseCode, string) error { return nil }

@@ -20,7 +20,7 @@ const (
 )
 
 // cellTools returns the tools that change or run cells.
-func (n notebook) cellTools() []tool {
+func (n notebookToolset) cellTools() []tool {
 	return []tool{
 		{
 			name: "create_cell",
@@ -28,49 +28,49 @@ func (n notebook) cellTools() []tool {
 				"and the traceback if it failed.",
 			schema: objectSchema(positionProperty+`,"cell_type":{"type":"string","enum":["code","markdown"],"description":"Default code."},`+
 				sourceProperty+`,"title":{"type":"string"},`+autoRunProperty, "position", "source"),
-			run: decodingInput(n.createCell),
+			run: withDecodedInput(n.createCell),
 		},
 		{
 			name:        "create_markdown_cell",
 			description: "Create a cell of Markdown text.",
 			schema:      objectSchema(positionProperty+","+sourceProperty, "position", "source"),
-			run:         decodingInput(n.createMarkdownCell),
+			run:         withDecodedInput(n.createMarkdownCell),
 		},
 		{
 			name:        "edit_cell",
 			description: "Replace the source of a cell. With auto_run it is run as by run_cell.",
 			schema:      objectSchema(cellIDProperty+","+sourceProperty+","+autoRunProperty, "cell_id", "source"),
-			run:         decodingInput(n.editCell),
+			run:         withDecodedInput(n.editCell),
 		},
 		{
 			name:        "delete_cell",
 			description: "Delete a cell. What it defined in the kernel stays.",
 			schema:      objectSchema(cellIDProperty, "cell_id"),
-			run:         decodingInput(n.deleteCell),
+			run:         withDecodedInput(n.deleteCell),
 		},
 		{
 			name:        "delete_all_cells",
 			description: "Delete every cell of the notebook.",
 			schema:      objectSchema(""),
-			run:         decodingInput(n.deleteAllCells),
+			run:         withDecodedInput(n.deleteAllCells),
 		},
 		{
 			name:        "run_cell",
 			description: "Run a code cell and wait for its end: the result is its state, what it printed and showed, and the traceback if it failed.",
 			schema:      objectSchema(cellIDProperty, "cell_id"),
-			run:         decodingInput(n.runCell),
+			run:         withDecodedInput(n.runCell),
 		},
 		{
 			name:        "stop_cell",
 			description: "Interrupt a cell that runs, or take one that waits out of the queue.",
 			schema:      objectSchema(cellIDProperty, "cell_id"),
-			run:         decodingInput(n.stopCell),
+			run:         withDecodedInput(n.stopCell),
 		},
 	}
 }
 
-// cellInput is the input of the cell tools; each uses some of the fields.
-type cellInput struct {
+// cellToolInput is the input of the cell tools; each uses some of the fields.
+type cellToolInput struct {
 	CellID   string `json:"cell_id"`
 	Position int    `json:"position"`
 	CellType string `json:"cell_type"` // code or markdown; "" means code
@@ -79,11 +79,11 @@ type cellInput struct {
 	AutoRun  bool   `json:"auto_run"`
 }
 
-func (n notebook) createCell(ctx context.Context, in cellInput) ([]model.Block, error) {
+func (n notebookToolset) createCell(ctx context.Context, in cellToolInput) ([]model.Block, error) {
 	if in.CellType == "" {
 		in.CellType = "code"
 	}
-	p := params{"position": in.Position, "cell_type": in.CellType, "source": in.Source, "auto_run": in.AutoRun}
+	p := actionParams{"position": in.Position, "cell_type": in.CellType, "source": in.Source, "auto_run": in.AutoRun}
 	if in.Title != "" {
 		p["title"] = in.Title
 	}
@@ -94,8 +94,8 @@ func (n notebook) createCell(ctx context.Context, in cellInput) ([]model.Block, 
 	return createdContent(n.CreateCell(ctx, "create_cell", p))
 }
 
-func (n notebook) createMarkdownCell(ctx context.Context, in cellInput) ([]model.Block, error) {
-	return createdContent(n.CreateCell(ctx, "create_markdown_cell", params{"position": in.Position, "source": in.Source}))
+func (n notebookToolset) createMarkdownCell(ctx context.Context, in cellToolInput) ([]model.Block, error) {
+	return createdContent(n.CreateCell(ctx, "create_markdown_cell", actionParams{"position": in.Position, "source": in.Source}))
 }
 
 // createdContent returns the result of a tool that created a cell.
@@ -103,7 +103,7 @@ func createdContent(cellID string, err error) ([]model.Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	return textBlocks("cell_id: %s\ncreated", cellID), nil
+	return textResult("cell_id: %s\ncreated", cellID), nil
 }
 
 // runContent returns the result of a tool that ran a cell.
@@ -112,50 +112,50 @@ func runContent(run builtin.CellRun, err error) ([]model.Block, error) {
 		return nil, err
 	}
 	if run.Result == nil {
-		return render.StillRunning(run.CellID, run.Waited), nil
+		return render.StillRunningBlocks(run.CellID, run.Waited), nil
 	}
-	return render.CellResult(run.CellID, run.Result), nil
+	return render.CellResultBlocks(run.CellID, run.Result), nil
 }
 
-func (n notebook) editCell(ctx context.Context, in cellInput) ([]model.Block, error) {
-	p := params{"cell_id": in.CellID, "source": in.Source, "auto_run": in.AutoRun}
+func (n notebookToolset) editCell(ctx context.Context, in cellToolInput) ([]model.Block, error) {
+	p := actionParams{"cell_id": in.CellID, "source": in.Source, "auto_run": in.AutoRun}
 	if in.AutoRun {
 		return runContent(n.RunCell(ctx, "edit_cell", in.CellID, p))
 	}
-	return n.act(ctx, "edit_cell", in.CellID, p, "edited")
+	return n.runAction(ctx, "edit_cell", in.CellID, p, "edited")
 }
 
-func (n notebook) runCell(ctx context.Context, in cellInput) ([]model.Block, error) {
-	return runContent(n.RunCell(ctx, "run_cell", in.CellID, params{"cell_id": in.CellID}))
+func (n notebookToolset) runCell(ctx context.Context, in cellToolInput) ([]model.Block, error) {
+	return runContent(n.RunCell(ctx, "run_cell", in.CellID, actionParams{"cell_id": in.CellID}))
 }
 
-func (n notebook) stopCell(ctx context.Context, in cellInput) ([]model.Block, error) {
-	return n.act(ctx, "stop_cell", in.CellID, params{"cell_id": in.CellID}, "asked to stop")
+func (n notebookToolset) stopCell(ctx context.Context, in cellToolInput) ([]model.Block, error) {
+	return n.runAction(ctx, "stop_cell", in.CellID, actionParams{"cell_id": in.CellID}, "asked to stop")
 }
 
-func (n notebook) deleteCell(ctx context.Context, in cellInput) ([]model.Block, error) {
-	return n.act(ctx, "delete_cell", in.CellID, params{"cell_id": in.CellID}, "deleted")
+func (n notebookToolset) deleteCell(ctx context.Context, in cellToolInput) ([]model.Block, error) {
+	return n.runAction(ctx, "delete_cell", in.CellID, actionParams{"cell_id": in.CellID}, "deleted")
 }
 
-// act sends an action whose response has nothing new for the model. The result is the
+// runAction sends an action whose response has nothing new for the model. The result is the
 // cell's id and what was done.
-func (n notebook) act(ctx context.Context, action, cellID string, p params, done string) ([]model.Block, error) {
-	if err := n.Act(ctx, action, p, nil); err != nil {
+func (n notebookToolset) runAction(ctx context.Context, action, cellID string, p actionParams, done string) ([]model.Block, error) {
+	if err := n.DoAction(ctx, action, p, nil); err != nil {
 		return nil, err
 	}
-	return textBlocks("cell_id: %s\n%s", cellID, done), nil
+	return textResult("cell_id: %s\n%s", cellID, done), nil
 }
 
 // deleteAllCells deletes the cells from the last to the first. It goes on after failures;
 // its error then lists them.
-func (n notebook) deleteAllCells(ctx context.Context, _ noInput) ([]model.Block, error) {
+func (n notebookToolset) deleteAllCells(ctx context.Context, _ noInput) ([]model.Block, error) {
 	cells, err := n.CellIDs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var failures []string
 	for _, cellID := range slices.Backward(cells) {
-		if err := n.Act(ctx, "delete_cell", params{"cell_id": cellID}, nil); err != nil {
+		if err := n.DoAction(ctx, "delete_cell", actionParams{"cell_id": cellID}, nil); err != nil {
 			failures = append(failures, fmt.Sprintf("cell %s: %v", cellID, err))
 		}
 	}
@@ -163,5 +163,5 @@ func (n notebook) deleteAllCells(ctx context.Context, _ noInput) ([]model.Block,
 	if len(failures) > 0 {
 		return nil, fmt.Errorf("%s; not deleted:\n%s", text, strings.Join(failures, "\n"))
 	}
-	return textBlocks("%s", text), nil
+	return textResult("%s", text), nil
 }

@@ -12,30 +12,30 @@ import (
 	"assay/internal/model"
 )
 
-// executor checks and runs tool calls. It is safe for concurrent use.
-type executor struct {
-	tools   map[string]tool
-	schemas map[string]*inputSchema
-	offered []model.Tool // the tools as the model is told of them, in order
+// toolExecutor checks and runs tool calls. It is safe for concurrent use.
+type toolExecutor struct {
+	tools        map[string]tool
+	schemas      map[string]*inputSchema
+	offeredTools []model.Tool // the tools as the model is told of them, in order
 }
 
 // newExecutor returns an executor of these tools, or an error if a schema is invalid.
-func newExecutor(tools []tool) (*executor, error) {
-	e := &executor{tools: map[string]tool{}, schemas: map[string]*inputSchema{}}
+func newExecutor(tools []tool) (*toolExecutor, error) {
+	e := &toolExecutor{tools: map[string]tool{}, schemas: map[string]*inputSchema{}}
 	for _, t := range tools {
 		schema, err := parseInputSchema(t.schema)
 		if err != nil {
 			return nil, fmt.Errorf("schema of %s: %w", t.name, err)
 		}
 		e.tools[t.name], e.schemas[t.name] = t, schema
-		e.offered = append(e.offered, model.Tool{Name: t.name, Description: t.description, InputSchema: json.RawMessage(t.schema)})
+		e.offeredTools = append(e.offeredTools, model.Tool{Name: t.name, Description: t.description, InputSchema: json.RawMessage(t.schema)})
 	}
 	return e, nil
 }
 
 // run runs one call and returns the content of its result. Its error is always a
 // toolError.
-func (e *executor) run(ctx context.Context, call model.Block) ([]model.Block, error) {
+func (e *toolExecutor) run(ctx context.Context, call model.Block) ([]model.Block, error) {
 	t, ok := e.tools[call.Name]
 	if !ok {
 		return nil, &toolError{text: "Unknown tool: " + call.Name, malformed: true}
@@ -53,7 +53,7 @@ func (e *executor) run(ctx context.Context, call model.Block) ([]model.Block, er
 // runAll runs calls and returns their results in the same order, and how many calls were
 // malformed. Consecutive read-only calls run side by side; every other call runs alone,
 // after those before it.
-func (e *executor) runAll(ctx context.Context, calls []model.Block) (results []model.Block, malformedCount int) {
+func (e *toolExecutor) runAll(ctx context.Context, calls []model.Block) (results []model.Block, malformedCount int) {
 	results = make([]model.Block, len(calls))
 	malformed := make([]bool, len(calls))
 	var reading sync.WaitGroup
@@ -76,20 +76,20 @@ func (e *executor) runAll(ctx context.Context, calls []model.Block) (results []m
 }
 
 // result runs one call, unless ctx has ended, and returns its tool_result block.
-func (e *executor) result(ctx context.Context, call model.Block) (block model.Block, malformed bool) {
+func (e *toolExecutor) result(ctx context.Context, call model.Block) (block model.Block, malformed bool) {
 	if ctx.Err() != nil {
-		return model.ToolResult(call.ID, true, textBlocks("%s was not run: the query was cancelled.", call.Name)...), false
+		return model.ToolResult(call.ID, true, textResult("%s was not run: the query was cancelled.", call.Name)...), false
 	}
 	content, err := e.run(ctx, call)
 	if failure, ok := errors.AsType[*toolError](err); ok {
-		return model.ToolResult(call.ID, true, limitText(textBlocks("%s", failure.text))...), failure.malformed
+		return model.ToolResult(call.ID, true, clipResultTexts(textResult("%s", failure.text))...), failure.malformed
 	}
-	return model.ToolResult(call.ID, false, limitText(content)...), false
+	return model.ToolResult(call.ID, false, clipResultTexts(content)...), false
 }
 
-// limitText returns the content of a result without blank texts and with long ones
+// clipResultTexts returns the content of a result without blank texts and with long ones
 // clipped. Content that is empty becomes a text that says so.
-func limitText(content []model.Block) []model.Block {
+func clipResultTexts(content []model.Block) []model.Block {
 	var out []model.Block
 	for _, b := range content {
 		if b.Type == model.BlockText {
@@ -101,7 +101,7 @@ func limitText(content []model.Block) []model.Block {
 		out = append(out, b)
 	}
 	if len(out) == 0 {
-		return textBlocks("(no output)")
+		return textResult("(no output)")
 	}
 	return out
 }

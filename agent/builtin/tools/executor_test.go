@@ -57,7 +57,7 @@ func TestCO10_FailuresAreResults(t *testing.T) {
 	text, isError := p.ToolResult(len(cases))
 	require.False(t, isError)
 	require.Contains(t, text, "0 cells")
-	require.Equal(t, 1, p.Count("action", "delete_cell"))
+	require.Equal(t, 1, p.CountFrames("action", "delete_cell"))
 	require.Len(t, p.FramesOf("agent_action"), 2)
 }
 
@@ -68,7 +68,7 @@ func TestCO10_ThreeMalformedRoundsInARow(t *testing.T) {
 	p.Init(nil)
 	require.Equal(t, "done", p.Ask("go"))
 	require.Equal(t, 6, p.ModelCalls())
-	limit := p.Events("limit")[0].Object("metadata")
+	limit := p.EventsOf("limit")[0].Object("metadata")
 	require.Equal(t, "malformed_turns", limit.Text("limit"))
 }
 

@@ -27,5 +27,5 @@ func (a *ExternalAgent) RegisterCall(name string, input []byte) (run func() (tex
 		a.runCall(ctx, c)
 		result := <-c.result
 		return model.PlainText(result.Content), result.IsError
-	}, a.register(c, name, input)
+	}, a.registerCall(c, name, input)
 }

@@ -22,7 +22,7 @@ var errQueryEnded = errors.New("the work on the query has ended")
 // safe for concurrent use.
 type ExternalAgent struct {
 	agent     *builtin.Agent
-	executor  *executor
+	executor  *toolExecutor
 	history   *builtin.Conversation // queries and their submissions; not sent to the server
 	cellLocks cellLocks
 	work      func(context.Context, ExternalTask) error // set by Run
@@ -58,9 +58,9 @@ type openQuery struct {
 func NewExternalAgent(conn protocol.Conn, cfg builtin.Config) (*ExternalAgent, error) {
 	a := &ExternalAgent{calls: map[*externalCall]bool{}, changed: make(chan struct{}), cellLocks: cellLocks{locked: map[string]chan struct{}{}}}
 	var err error
-	a.agent, err = builtin.NewAgent(readEndConn{conn, a.close}, cfg, Name, func(core *builtin.AgentCore) (builtin.Strategy, error) {
+	a.agent, err = builtin.NewAgent(readEndConn{conn, a.failAllCalls}, cfg, StrategyName, func(core *builtin.AgentCore) (builtin.Strategy, error) {
 		var err error
-		a.executor, err = newExecutor(append(notebookTools(core.Notebook), submissionTool(a.submit)))
+		a.executor, err = newExecutor(append(notebookTools(core.Notebook), submissionTool(a.acceptSubmission)))
 		a.history = builtin.NewConversation(core)
 		return builtin.NewSingleConversation(a.history, a.answer), err
 	})
@@ -80,7 +80,7 @@ func (a *ExternalAgent) Run(ctx context.Context, work func(context.Context, Exte
 }
 
 // Tools returns the tools that can be called: those of a notebook and submit_response.
-func (a *ExternalAgent) Tools() []model.Tool { return a.executor.offered }
+func (a *ExternalAgent) Tools() []model.Tool { return a.executor.offeredTools }
 
 // ReportError sends an error of the program to the server. It ends nothing.
 func (a *ExternalAgent) ReportError(text string) { a.agent.SendError(text) }
@@ -92,8 +92,8 @@ func (a *ExternalAgent) Call(ctx context.Context, name string, input json.RawMes
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c := &externalCall{cancel: cancel, result: make(chan model.Block, 1)}
-	if err := a.register(c, name, input); err != nil {
-		return textBlocks("%s was not run: %v.", name, err), true
+	if err := a.registerCall(c, name, input); err != nil {
+		return textResult("%s was not run: %v.", name, err), true
 	}
 	a.agent.QueueToolCall(ctx, func(ctx context.Context) { a.runCall(ctx, c) })
 	select {
@@ -101,8 +101,8 @@ func (a *ExternalAgent) Call(ctx context.Context, name string, input json.RawMes
 		return result.Content, result.IsError
 	case <-ctx.Done():
 	}
-	if a.withdraw(c) {
-		return textBlocks("%s was not run: %v.", name, context.Cause(ctx)), true
+	if a.withdrawCall(c) {
+		return textResult("%s was not run: %v.", name, context.Cause(ctx)), true
 	}
 	result := <-c.result // it has started, and ends soon
 	return result.Content, result.IsError
@@ -121,7 +121,7 @@ func (a *ExternalAgent) answer(ctx context.Context, query protocol.AgentQuery) (
 	}
 	a.setQuery(nil)
 	submission := a.submissionOf(q)
-	a.remember(text, submission)
+	a.addToHistory(text, submission)
 	if submission != nil {
 		return submission.EndStatus(), nil
 	}
@@ -141,14 +141,14 @@ func (a *ExternalAgent) submissionOf(q *openQuery) *builtin.Submission {
 	return q.submission
 }
 
-// remember adds a query and its submission to the history, which agent_clear_history
+// addToHistory adds a query and its submission to the history, which agent_clear_history
 // empties.
-func (a *ExternalAgent) remember(text string, submission *builtin.Submission) {
+func (a *ExternalAgent) addToHistory(text string, submission *builtin.Submission) {
 	answer := "(Nothing.)"
 	if submission != nil {
 		answer = submission.Summary
 	}
-	a.history.AddUnsent(builtin.UserMessage(model.Text(text)), builtin.AssistantMessage(model.Text(answer)))
+	a.history.AddUnsentMessages(builtin.UserMessage(model.Text(text)), builtin.AssistantMessage(model.Text(answer)))
 }
 
 // earlierTasks returns the history as a text that can stand before a query.
@@ -191,9 +191,9 @@ func (a *ExternalAgent) cancelCalls(q *openQuery, cause error) {
 	}
 }
 
-// close cancels all calls and makes later ones fail: the connection to the server has
+// failAllCalls cancels all calls and makes later ones fail: the connection to the server has
 // ended.
-func (a *ExternalAgent) close() {
+func (a *ExternalAgent) failAllCalls() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closedErr = builtin.ErrConnectionEnded
@@ -202,8 +202,8 @@ func (a *ExternalAgent) close() {
 	}
 }
 
-// submit remembers a valid submission. It is called with mu locked, by runSubmission.
-func (a *ExternalAgent) submit(s builtin.Submission) error {
+// acceptSubmission remembers a valid submission. It is called with mu locked, by runSubmission.
+func (a *ExternalAgent) acceptSubmission(s builtin.Submission) error {
 	q := a.query
 	if q == nil {
 		return errors.New("nothing was asked, so there is nothing to hand in")

@@ -126,7 +126,7 @@ func TestTL5_ExternalCallsAreSent(t *testing.T) {
 	for _, f := range h.FramesOf("agent_history_updated") {
 		require.Equal(t, "q1", f.Text("request_id"))
 	}
-	require.Positive(t, h.Count("status", "executing"))
+	require.Positive(t, h.CountFrames("status", "executing"))
 }
 
 // A submission that is refused is not sent to the server.
@@ -239,7 +239,7 @@ func TestCO11_CancelledExternalCallStopsItsCell(t *testing.T) {
 	require.Equal(t, "c1", stop.Object("params").Text("cell_id"))
 	h.call("stop_cell", `{"cell_id":"c2"}`)
 	require.Contains(t, <-second, "status: interrupted")
-	require.Equal(t, 2, h.Count("action", "stop_cell"))
+	require.Equal(t, 2, h.CountFrames("action", "stop_cell"))
 }
 
 func TestCO11_CancelledQueryEndsExternalCalls(t *testing.T) {
@@ -255,7 +255,7 @@ func TestCO11_CancelledQueryEndsExternalCalls(t *testing.T) {
 	h.Send(frame{"type": "agent_cancel", "request_id": "q1"})
 	require.Contains(t, <-running, "the query was cancelled")
 	require.Equal(t, "ready", h.AwaitEnd(from))
-	require.Len(t, h.Events("cancelled"), 1)
+	require.Len(t, h.EventsOf("cancelled"), 1)
 	h.Await(from, "stop_cell", isAction("stop_cell"))
 	text, isError := h.call("create_cell", `{"position":0,"source":"print on","auto_run":true}`)
 	require.False(t, isError)
@@ -282,7 +282,7 @@ func TestCO11_CancelEndsOnlyExternalCallsOfItsQuery(t *testing.T) {
 	require.Equal(t, []frame{{"cell_id": "c2"}}, slices.CompactFunc(h.StopRequests(), sameCell))
 	h.call("stop_cell", `{"cell_id":"c1"}`)
 	require.Contains(t, <-before, "status: interrupted")
-	require.Len(t, h.Events("cancelled"), 1)
+	require.Len(t, h.EventsOf("cancelled"), 1)
 }
 
 // A query that is cancelled while it waits is no task for the program.
@@ -297,7 +297,7 @@ func TestCO11_QueryCancelledWhileWaitingIsNoTask(t *testing.T) {
 	require.Equal(t, "third", (<-h.tasks).Text)
 	h.results <- nil
 	h.AwaitEnds(3)
-	require.Len(t, h.Events("cancelled"), 1)
+	require.Len(t, h.EventsOf("cancelled"), 1)
 	require.EqualValues(t, 2, h.taskCount.Load())
 }
 
@@ -314,7 +314,7 @@ func TestCO3_ExternalCallsRunACellOneAtATime(t *testing.T) {
 	h.call("get_context", "")
 	cancel()
 	require.Contains(t, <-waiting, "true ")
-	require.Zero(t, h.Count("action", "edit_cell"))
+	require.Zero(t, h.CountFrames("action", "edit_cell"))
 	h.call("stop_cell", `{"cell_id":"c1"}`)
 	require.Contains(t, <-running, "interrupted")
 	require.Contains(t, <-editing, "new")

@@ -22,8 +22,8 @@ type externalCall struct {
 	result  chan model.Block // buffer of 1
 }
 
-// register accepts a call, or returns an error if the connection to the server has ended.
-func (a *ExternalAgent) register(c *externalCall, name string, input json.RawMessage) error {
+// registerCall accepts a call, or returns an error if the connection to the server has ended.
+func (a *ExternalAgent) registerCall(c *externalCall, name string, input json.RawMessage) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closedErr != nil {
@@ -52,25 +52,25 @@ func objectInput(input json.RawMessage) json.RawMessage {
 	}
 }
 
-// withdraw removes a call that has not started. It reports false if the call has started.
-func (a *ExternalAgent) withdraw(c *externalCall) bool {
+// withdrawCall removes a call that has not started. It reports false if the call has started.
+func (a *ExternalAgent) withdrawCall(c *externalCall) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if c.started {
 		return false
 	}
-	a.removeLocked(c)
+	a.removeCallLocked(c)
 	return true
 }
 
-func (a *ExternalAgent) removeLocked(c *externalCall) {
+func (a *ExternalAgent) removeCallLocked(c *externalCall) {
 	delete(a.calls, c)
 	close(a.changed)
 	a.changed = make(chan struct{})
 }
 
-// start marks a call as started. It reports false if the call has been withdrawn.
-func (a *ExternalAgent) start(c *externalCall) bool {
+// startCall marks a call as started. It reports false if the call has been withdrawn.
+func (a *ExternalAgent) startCall(c *externalCall) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c.started = a.calls[c]
@@ -85,27 +85,27 @@ func (a *ExternalAgent) start(c *externalCall) bool {
 
 // runCall runs a call as a job of the agent's queue, so that no init is applied meanwhile.
 func (a *ExternalAgent) runCall(ctx context.Context, c *externalCall) {
-	if !a.start(c) {
+	if !a.startCall(c) {
 		return
 	}
 	switch {
 	case !a.agent.IsInitialised():
-		a.finish(c, model.ToolResult(c.block.ID, true, textBlocks("%s was not run: the session has not begun.", c.block.Name)...), false)
+		a.finishCall(c, model.ToolResult(c.block.ID, true, textResult("%s was not run: the session has not begun.", c.block.Name)...), false)
 	case isSubmission(c.block.Name):
 		a.runSubmission(ctx, c)
 	default:
-		a.finish(c, a.runTool(ctx, c.block), true)
+		a.finishCall(c, a.runTool(ctx, c.block), true)
 	}
 }
 
 // runTool runs a tool. Only one call at a time may run the same cell.
 func (a *ExternalAgent) runTool(ctx context.Context, use model.Block) model.Block {
-	var input cellInput
+	var input cellToolInput
 	runsCell := use.Name == "run_cell" || use.Name == "edit_cell"
 	if runsCell && json.Unmarshal(use.Input, &input) == nil && input.CellID != "" {
 		unlock, err := a.cellLocks.lock(ctx, input.CellID)
 		if err != nil {
-			return model.ToolResult(use.ID, true, textBlocks("%v", err)...)
+			return model.ToolResult(use.ID, true, textResult("%v", err)...)
 		}
 		defer unlock()
 	}
@@ -113,8 +113,8 @@ func (a *ExternalAgent) runTool(ctx context.Context, use model.Block) model.Bloc
 	return result
 }
 
-// finish ends a call with its result. If send is true it sends the call to the server.
-func (a *ExternalAgent) finish(c *externalCall, result model.Block, send bool) {
+// finishCall ends a call with its result. If send is true it sends the call to the server.
+func (a *ExternalAgent) finishCall(c *externalCall, result model.Block, send bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if send {
@@ -125,7 +125,7 @@ func (a *ExternalAgent) finish(c *externalCall, result model.Block, send bool) {
 			a.sendIdleStatusLocked()
 		}
 	}
-	a.removeLocked(c)
+	a.removeCallLocked(c)
 	c.result <- result
 }
 
@@ -160,7 +160,7 @@ func (a *ExternalAgent) runSubmission(ctx context.Context, c *externalCall) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			a.rejectSubmission(c, model.ToolResult(c.block.ID, true, textBlocks("Nothing was submitted: %v.", context.Cause(ctx))...))
+			a.rejectSubmission(c, model.ToolResult(c.block.ID, true, textResult("Nothing was submitted: %v.", context.Cause(ctx))...))
 			return
 		}
 	}
@@ -174,13 +174,13 @@ func (a *ExternalAgent) runSubmission(ctx context.Context, c *externalCall) {
 		a.rejectSubmission(c, result)
 		return
 	}
-	a.finish(c, result, false)
+	a.finishCall(c, result, false)
 }
 
 // submissionResultLocked runs submit_response if the call's query is still open.
 func (a *ExternalAgent) submissionResultLocked(ctx context.Context, c *externalCall) model.Block {
 	if a.query != nil && a.query != c.query {
-		return model.ToolResult(c.block.ID, true, textBlocks("Nothing was submitted: something else is asked for now.")...)
+		return model.ToolResult(c.block.ID, true, textResult("Nothing was submitted: something else is asked for now.")...)
 	}
 	result, _ := a.executor.result(ctx, c.block)
 	return result
@@ -189,7 +189,7 @@ func (a *ExternalAgent) submissionResultLocked(ctx context.Context, c *externalC
 // rejectSubmission ends a submission with an error and reports that to the server.
 func (a *ExternalAgent) rejectSubmission(c *externalCall, result model.Block) {
 	a.ReportError(c.block.Name + " was refused: " + model.PlainText(result.Content))
-	a.finish(c, result, false)
+	a.finishCall(c, result, false)
 }
 
 // cellLocks lets one call at a time run a cell: the ends of two runs of the same cell could

@@ -14,8 +14,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// maxFaultBytes bounds how much of an invalid value an error quotes.
-const maxFaultBytes = 400
+// maxQuotedValueBytes bounds how much of an invalid value an error quotes.
+const maxQuotedValueBytes = 400
 
 // inputSchema is the parsed schema of a tool's input, an object as objectSchema describes
 // it. It is safe for concurrent use.
@@ -59,7 +59,7 @@ func parseProperty(schema *jsonschema.Schema) (propertySchema, error) {
 // and its property; the same input always gives the same error.
 func (s *inputSchema) validate(input json.RawMessage) error {
 	if protocol.IsDeeperThan(input, builtin.MaxInputDepth) {
-		return faultf("it is nested more than %d levels deep", builtin.MaxInputDepth)
+		return invalidInputf("it is nested more than %d levels deep", builtin.MaxInputDepth)
 	}
 	var object map[string]any
 	if err := json.Unmarshal(input, &object); err != nil || object == nil {
@@ -68,22 +68,22 @@ func (s *inputSchema) validate(input json.RawMessage) error {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		p, ok := s.properties[name]
 		if !ok {
-			return faultf("there is no property %q", name)
+			return invalidInputf("there is no property %q", name)
 		}
 		if p.resolved.Validate(object[name]) != nil {
 			value, _ := protocol.Marshal(object[name]) // it was decoded from JSON
-			return faultf("%s: %s does not fit %s", name, render.Clip(string(value), maxFaultBytes), p.text)
+			return invalidInputf("%s: %s does not fit %s", name, render.Clip(string(value), maxQuotedValueBytes), p.text)
 		}
 	}
 	for _, name := range s.required {
 		if _, ok := object[name]; !ok {
-			return faultf("%s: missing", name)
+			return invalidInputf("%s: missing", name)
 		}
 	}
 	return nil
 }
 
-// faultf returns an error of one short line. Its arguments may be text of the model.
-func faultf(format string, args ...any) error {
-	return errors.New(render.OneLine(fmt.Sprintf(format, args...), 2*maxFaultBytes))
+// invalidInputf returns an error of one short line. Its arguments may be text of the model.
+func invalidInputf(format string, args ...any) error {
+	return errors.New(render.OneLine(fmt.Sprintf(format, args...), 2*maxQuotedValueBytes))
 }

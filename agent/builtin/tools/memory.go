@@ -18,9 +18,9 @@ import (
 // contextFile is the name of the memory file that the agent can add to.
 const contextFile = "context"
 
-// memory is a folder of five Markdown files that last from session to session. It is safe
+// memoryFolder is a folder of five Markdown files that last from session to session. It is safe
 // for concurrent use.
-type memory struct {
+type memoryFolder struct {
 	dir   string
 	clock func() time.Time
 	mu    sync.Mutex // serialises appended entries
@@ -42,10 +42,10 @@ func memoryFiles() []struct{ name, title string } {
 	}
 }
 
-func (m *memory) path(name string) string { return filepath.Join(m.dir, name+".md") }
+func (m *memoryFolder) path(name string) string { return filepath.Join(m.dir, name+".md") }
 
 // load reads all five files. A missing file is an error that names it.
-func (m *memory) load() (memorySections, error) {
+func (m *memoryFolder) load() (memorySections, error) {
 	var sections memorySections
 	for _, file := range memoryFiles() {
 		text, err := os.ReadFile(m.path(file.name))
@@ -57,15 +57,15 @@ func (m *memory) load() (memorySections, error) {
 	return sections, nil
 }
 
-// tools returns the two tools of an agent with a memory.
-func (m *memory) tools() []tool {
+// memoryTools returns the two tools of an agent with a memory.
+func (m *memoryFolder) memoryTools() []tool {
 	return []tool{
 		{
 			name:        "read_memory",
 			description: "Read one of your memory files as it is now.",
 			schema:      objectSchema(`"name":{"type":"string","enum":["soul","user","telos","context","harness"]}`, "name"),
 			readOnly:    true,
-			run:         decodingInput(m.readFile),
+			run:         withDecodedInput(m.readFile),
 		},
 		{
 			name: "update_context",
@@ -75,21 +75,21 @@ func (m *memory) tools() []tool {
 				"summary":{"type":"string","description":"One sentence."},
 				"details":{"type":"string"},
 				"followup":{"type":"string","description":"What is to be done later."}`, "category", "summary", "details"),
-			run: decodingInput(m.addEntry),
+			run: withDecodedInput(m.addEntry),
 		},
 	}
 }
 
 // readFile is read_memory. A missing file is no failure: the result says so.
-func (m *memory) readFile(_ context.Context, input struct{ Name string }) ([]model.Block, error) {
+func (m *memoryFolder) readFile(_ context.Context, input struct{ Name string }) ([]model.Block, error) {
 	text, err := os.ReadFile(m.path(input.Name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return textBlocks("Error: the memory has no file %s.md", input.Name), nil
+		return textResult("Error: the memory has no file %s.md", input.Name), nil
 	case err != nil:
 		return nil, err
 	case len(strings.TrimSpace(string(text))) == 0:
-		return textBlocks("(the file is empty)"), nil
+		return textResult("(the file is empty)"), nil
 	}
 	return []model.Block{model.Text(string(text))}, nil
 }
@@ -99,7 +99,7 @@ type contextEntry struct{ Category, Summary, Details, Followup string }
 
 // addEntry is update_context. It appends the entry in one write, so that other processes
 // never read half of it.
-func (m *memory) addEntry(_ context.Context, e contextEntry) ([]model.Block, error) {
+func (m *memoryFolder) addEntry(_ context.Context, e contextEntry) ([]model.Block, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	file, err := os.OpenFile(m.path(contextFile), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
@@ -114,7 +114,7 @@ func (m *memory) addEntry(_ context.Context, e contextEntry) ([]model.Block, err
 	if err := errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
-	return textBlocks("The entry was added with success."), nil
+	return textResult("The entry was added with success."), nil
 }
 
 // markdown returns the entry as it stands in the file.

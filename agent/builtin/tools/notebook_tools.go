@@ -12,48 +12,48 @@ import (
 	"assay/internal/model"
 )
 
-// notebook has the functions of the tools that work on a notebook.
-type notebook struct{ *builtin.Notebook }
+// notebookToolset has the functions of the tools that work on a notebook.
+type notebookToolset struct{ *builtin.Notebook }
 
-// params are the parameters of an action.
-type params = map[string]any
+// actionParams are the parameters of an action.
+type actionParams = map[string]any
 
 // notebookTools returns the tools with which a model works on a notebook: all but
 // submit_response.
 func notebookTools(n *builtin.Notebook) []tool {
-	return slices.Concat(notebook{n}.viewTools(), notebook{n}.cellTools(), notebook{n}.kernelTools())
+	return slices.Concat(notebookToolset{n}.viewTools(), notebookToolset{n}.cellTools(), notebookToolset{n}.kernelTools())
 }
 
 // viewTools returns the tools that change nothing.
-func (n notebook) viewTools() []tool {
+func (n notebookToolset) viewTools() []tool {
 	return []tool{
 		{
 			name:        "get_context",
 			description: "Show the notebook: every cell with its position, cell_id, state, source, outputs and widgets.",
 			schema:      objectSchema(""),
 			readOnly:    true,
-			run:         decodingInput(n.showContext),
+			run:         withDecodedInput(n.showContext),
 		},
 		{
 			name:        "request_globals_summary",
 			description: "List the variables of the kernel with their types, shapes and columns.",
 			schema:      objectSchema(""),
 			readOnly:    true,
-			run:         decodingInput(n.showGlobals),
+			run:         withDecodedInput(n.showGlobals),
 		},
 		{
 			name:        "request_reactivity_summary",
 			description: "Show which cells run again when a signal or a widget changes.",
 			schema:      objectSchema(""),
 			readOnly:    true,
-			run:         decodingInput(n.showReactivity),
+			run:         withDecodedInput(n.showReactivity),
 		},
 	}
 }
 
 // showContext is get_context. In a long notebook every cell is clipped to its share, so
 // that the model sees something of each.
-func (n notebook) showContext(ctx context.Context, _ noInput) ([]model.Block, error) {
+func (n notebookToolset) showContext(ctx context.Context, _ noInput) ([]model.Block, error) {
 	overview, err := n.Overview(ctx)
 	if err != nil {
 		return nil, err
@@ -70,18 +70,18 @@ func (n notebook) showContext(ctx context.Context, _ noInput) ([]model.Block, er
 			cells[i] = render.Clip(cells[i], room/len(cells)-1)
 		}
 	}
-	return textBlocks("%s\n%s", head, strings.Join(cells, "\n")), nil
+	return textResult("%s\n%s", head, strings.Join(cells, "\n")), nil
 }
 
 // showGlobals is request_globals_summary. It says if the list is incomplete or out of date.
-func (n notebook) showGlobals(ctx context.Context, _ noInput) ([]model.Block, error) {
+func (n notebookToolset) showGlobals(ctx context.Context, _ noInput) ([]model.Block, error) {
 	var answer struct {
 		Summary   json.RawMessage `json:"summary"`
 		Truncated bool            `json:"truncated"`
 		Stale     bool            `json:"stale"`
 		AgeMS     int64           `json:"age_ms"`
 	}
-	if err := n.Act(ctx, "request_globals_summary", params{}, &answer); err != nil {
+	if err := n.DoAction(ctx, "request_globals_summary", actionParams{}, &answer); err != nil {
 		return nil, err
 	}
 	text := string(answer.Summary)
@@ -91,16 +91,16 @@ func (n notebook) showGlobals(ctx context.Context, _ noInput) ([]model.Block, er
 	if answer.Stale {
 		text = fmt.Sprintf("(the kernel is busy: this is what it said %d ms ago)\n%s", answer.AgeMS, text)
 	}
-	return textBlocks("%s", text), nil
+	return textResult("%s", text), nil
 }
 
 // showReactivity is request_reactivity_summary.
-func (n notebook) showReactivity(ctx context.Context, _ noInput) ([]model.Block, error) {
+func (n notebookToolset) showReactivity(ctx context.Context, _ noInput) ([]model.Block, error) {
 	var answer struct {
 		Summary string `json:"summary"`
 	}
-	if err := n.Act(ctx, "request_reactivity_summary", params{}, &answer); err != nil {
+	if err := n.DoAction(ctx, "request_reactivity_summary", actionParams{}, &answer); err != nil {
 		return nil, err
 	}
-	return textBlocks("%s", answer.Summary), nil
+	return textResult("%s", answer.Summary), nil
 }

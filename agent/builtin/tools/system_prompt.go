@@ -8,15 +8,15 @@ import (
 )
 
 //go:embed rules.md
-var notebookRules string
+var rulesMarkdown string
 
 // NotebookRules returns the part of the system prompt that says how to work in a notebook
 // with these tools, for a program that instructs a model of its own.
-func NotebookRules() string { return strings.TrimSpace(notebookRules) }
+func NotebookRules() string { return strings.TrimSpace(rulesMarkdown) }
 
 // systemPrompt returns the system prompt: the agent's name, its memory, the rules.
 func systemPrompt(name string, memory memorySections) string {
-	parts := append([]string{builtin.Introduction(name)}, memory.promptParts()...)
+	parts := append([]string{builtin.SystemPromptIntro(name)}, memory.promptParts()...)
 	return strings.Join(append(parts, NotebookRules()), "\n\n")
 }
 

@@ -34,8 +34,8 @@ func objectSchema(properties string, required ...string) string {
 	return fmt.Sprintf(`{"type":"object","properties":{%s},"required":%s,"additionalProperties":false}`, properties, names)
 }
 
-// decodingInput turns a function of a decoded input into one of the raw JSON.
-func decodingInput[T any](run func(context.Context, T) ([]model.Block, error)) func(context.Context, json.RawMessage) ([]model.Block, error) {
+// withDecodedInput turns a function of a decoded input into one of the raw JSON.
+func withDecodedInput[T any](run func(context.Context, T) ([]model.Block, error)) func(context.Context, json.RawMessage) ([]model.Block, error) {
 	return func(ctx context.Context, raw json.RawMessage) ([]model.Block, error) {
 		var input T
 		if err := json.Unmarshal(raw, &input); err != nil {
@@ -45,8 +45,8 @@ func decodingInput[T any](run func(context.Context, T) ([]model.Block, error)) f
 	}
 }
 
-// textBlocks returns a formatted text as the content of a tool result.
-func textBlocks(format string, args ...any) []model.Block {
+// textResult returns a formatted text as the content of a tool result.
+func textResult(format string, args ...any) []model.Block {
 	return []model.Block{model.Text(fmt.Sprintf(format, args...))}
 }
 

@@ -18,8 +18,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// Name is the name of the strategy.
-const Name = "tools"
+// StrategyName is the name of the strategy.
+const StrategyName = "tools"
 
 // Config configures an agent of this strategy.
 type Config struct {
@@ -30,7 +30,7 @@ type Config struct {
 // Run runs an agent of this strategy on conn; see [builtin.Run]. A memory that cannot be
 // read is an error before the first frame.
 func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
-	return builtin.Run(ctx, conn, cfg.Agent, Name, func(core *builtin.AgentCore) (builtin.Strategy, error) {
+	return builtin.Run(ctx, conn, cfg.Agent, StrategyName, func(core *builtin.AgentCore) (builtin.Strategy, error) {
 		return newStrategy(core, cfg.MemoryDir)
 	})
 }
@@ -38,7 +38,7 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 // strategy works on queries with tools.
 type strategy struct {
 	conversation *builtin.Conversation
-	executor     *executor
+	executor     *toolExecutor
 	system       []model.Block
 
 	submitted *builtin.Submission // by a call of the current round; nil if there was none
@@ -49,12 +49,12 @@ func newStrategy(core *builtin.AgentCore, memoryDir string) (builtin.Strategy, e
 	list := slices.Concat(notebookTools(core.Notebook), []tool{submissionTool(s.submit)})
 	var sections memorySections
 	if memoryDir != "" {
-		memory := &memory{dir: memoryDir, clock: core.Config.Clock}
+		memory := &memoryFolder{dir: memoryDir, clock: core.Config.Clock}
 		var err error
 		if sections, err = memory.load(); err != nil {
 			return nil, err
 		}
-		list = append(list, memory.tools()...)
+		list = append(list, memory.memoryTools()...)
 	}
 	var err error
 	s.system = []model.Block{model.Text(systemPrompt(core.Config.Name, sections))}
@@ -65,8 +65,8 @@ func newStrategy(core *builtin.AgentCore, memoryDir string) (builtin.Strategy, e
 // answer works on one query.
 func (s *strategy) answer(ctx context.Context, query protocol.AgentQuery) (status string, err error) {
 	s.conversation.AddUserText(builtin.QueryText(query))
-	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.system, Tools: s.executor.offered, Compaction: toolCompaction()}
-	return (&turn{strategy: s, modelCall: modelCall}).run(ctx)
+	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.system, Tools: s.executor.offeredTools, Compaction: toolCompaction()}
+	return (&queryTurn{strategy: s, modelCall: modelCall}).run(ctx)
 }
 
 // submit remembers a valid submission.
@@ -91,11 +91,11 @@ func submissionTool(accept func(builtin.Submission) error) tool {
 			"plan":{"description":"Steps that are done and that are left."},
 			"questions":{"description":"What the user has to answer."},
 			"continue":{"type":"boolean","description":"With next_status executing, fixing or thinking: go on at once."}`, statuses), "summary", "next_status"),
-		run: decodingInput(func(_ context.Context, submission builtin.Submission) ([]model.Block, error) {
+		run: withDecodedInput(func(_ context.Context, submission builtin.Submission) ([]model.Block, error) {
 			if err := accept(submission); err != nil {
 				return nil, err
 			}
-			return textBlocks("Submitted."), nil
+			return textResult("Submitted."), nil
 		}),
 	}
 }

@@ -16,8 +16,8 @@ const maxMalformedRounds = 3
 // text and has not submitted.
 const submitReminder = "Nothing has been submitted yet. If your work is finished, call submit_response now; otherwise go on with your tools."
 
-// turn is the work on one query.
-type turn struct {
+// queryTurn is the work on one query.
+type queryTurn struct {
 	*strategy
 	modelCall       *builtin.ModelCall
 	reminded        bool
@@ -26,7 +26,7 @@ type turn struct {
 
 // run calls the model and runs its tools until the turn ends. It returns the status with
 // which the turn ends.
-func (t *turn) run(ctx context.Context) (string, error) {
+func (t *queryTurn) run(ctx context.Context) (string, error) {
 	for {
 		reply, err := t.modelCall.Reply(ctx)
 		if err != nil {
@@ -37,7 +37,7 @@ func (t *turn) run(ctx context.Context) (string, error) {
 			status, err = t.runCalls(ctx, reply, calls)
 		} else {
 			t.conversation.AddReply(reply)
-			status = t.finish()
+			status = t.finishTurn()
 		}
 		if status != "" || err != nil {
 			return status, err
@@ -45,9 +45,9 @@ func (t *turn) run(ctx context.Context) (string, error) {
 	}
 }
 
-// finish returns the status after a reply without calls. In an evaluation it first reminds
+// finishTurn returns the status after a reply without calls. In an evaluation it first reminds
 // the model once to submit, and returns "".
-func (t *turn) finish() (status string) {
+func (t *queryTurn) finishTurn() (status string) {
 	if !t.conversation.EvalMode || t.reminded {
 		return protocol.AgentDone
 	}
@@ -59,8 +59,8 @@ func (t *turn) finish() (status string) {
 // runCalls runs the calls of a reply, adds their results and returns the status with which
 // the turn ends, or "". A submission runs last, and a reply with a submission is sent to the
 // server only after its other calls: whoever sees it may take the work for finished.
-func (t *turn) runCalls(ctx context.Context, reply *model.Response, calls []model.Block) (status string, err error) {
-	work, submissions := splitCalls(calls)
+func (t *queryTurn) runCalls(ctx context.Context, reply *model.Response, calls []model.Block) (status string, err error) {
+	work, submissions := separateSubmissions(calls)
 	if len(submissions) == 0 {
 		t.conversation.AddReply(reply)
 	}
@@ -72,7 +72,7 @@ func (t *turn) runCalls(ctx context.Context, reply *model.Response, calls []mode
 		more, moreMalformed := t.executor.runAll(ctx, submissions)
 		results, malformed = append(results, more...), malformed+moreMalformed
 	}
-	t.conversation.AddToolResults(inCallOrder(calls, results))
+	t.conversation.AddToolResults(sortByCalls(calls, results))
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
@@ -84,7 +84,7 @@ func (t *turn) runCalls(ctx context.Context, reply *model.Response, calls []mode
 
 // countMalformed returns a limit error after too many rounds in a row of which no call
 // could be run.
-func (t *turn) countMalformed(malformed bool) error {
+func (t *queryTurn) countMalformed(malformed bool) error {
 	if !malformed {
 		t.malformedRounds = 0
 		return nil
@@ -95,8 +95,8 @@ func (t *turn) countMalformed(malformed bool) error {
 	return &builtin.LimitError{Limit: "malformed_turns", Configured: maxMalformedRounds, Measured: t.malformedRounds}
 }
 
-// splitCalls separates the submissions from the other calls.
-func splitCalls(calls []model.Block) (work, submissions []model.Block) {
+// separateSubmissions separates the submissions from the other calls.
+func separateSubmissions(calls []model.Block) (work, submissions []model.Block) {
 	for _, call := range calls {
 		if isSubmission(call.Name) {
 			submissions = append(submissions, call)
@@ -107,8 +107,8 @@ func splitCalls(calls []model.Block) (work, submissions []model.Block) {
 	return work, submissions
 }
 
-// inCallOrder returns the results in the order of their calls.
-func inCallOrder(calls, results []model.Block) []model.Block {
+// sortByCalls returns the results in the order of their calls.
+func sortByCalls(calls, results []model.Block) []model.Block {
 	ordered := make([]model.Block, 0, len(calls))
 	for _, call := range calls {
 		for _, r := range results {

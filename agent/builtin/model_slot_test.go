@@ -35,7 +35,7 @@ func TestCO8_LongWaitForModelSlotIsReported(t *testing.T) {
 		p.Init(nil)
 		require.Equal(t, "done", p.Ask("go"))
 		var reports []any
-		for _, e := range p.Events("waiting") {
+		for _, e := range p.EventsOf("waiting") {
 			m := e.Object("metadata")
 			require.Equal(t, "a model call's turn", m["for"])
 			reports = append(reports, m["waited_ms"], m["over"])
@@ -88,7 +88,7 @@ func TestCO11_CancelEndsWaitForModelSlot(t *testing.T) {
 	<-waiting
 	p.Send(frame{"type": "agent_cancel"})
 	require.Equal(t, "ready", p.AwaitEnd(from))
-	require.Len(t, p.Events("cancelled"), 1)
+	require.Len(t, p.EventsOf("cancelled"), 1)
 	require.Equal(t, "done", p.Ask("two"))
 }
 

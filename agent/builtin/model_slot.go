@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// A wait for a model slot is reported after slotWaitReportDelay and then every
-// slotWaitReportInterval, so that users see that the agent is not stuck.
+// A wait for a model slot is reported after modelSlotReportDelay and then every
+// modelSlotReportInterval, so that users see that the agent is not stuck.
 const (
-	slotWaitReportDelay    = time.Second
-	slotWaitReportInterval = 10 * time.Second
+	modelSlotReportDelay    = time.Second
+	modelSlotReportInterval = 10 * time.Second
 )
 
 // acquireModelSlot blocks until a call of the model may be made; see
@@ -21,15 +21,15 @@ func (c *Conversation) acquireModelSlot(ctx context.Context) (release func(), er
 	if c.Config.AcquireModelSlot == nil {
 		return func() {}, nil
 	}
-	w := &slotWait{conversation: c, since: c.Config.Clock()}
+	w := &modelSlotWait{conversation: c, since: c.Config.Clock()}
 	w.start()
 	release, err = c.Config.AcquireModelSlot(ctx)
 	w.stop()
 	return release, err
 }
 
-// slotWait reports one wait for a model slot while it lasts.
-type slotWait struct {
+// modelSlotWait reports one wait for a model slot while it lasts.
+type modelSlotWait struct {
 	conversation *Conversation
 	since        time.Time
 
@@ -39,13 +39,15 @@ type slotWait struct {
 	over     bool
 }
 
-func (w *slotWait) start() {
+// start schedules the first report of a wait.
+func (w *modelSlotWait) start() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(slotWaitReportDelay, w.report)
+	w.timer = time.AfterFunc(modelSlotReportDelay, w.report)
 }
 
-func (w *slotWait) report() {
+// report sends an event about a wait that goes on, and schedules the next report.
+func (w *modelSlotWait) report() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over {
@@ -53,11 +55,11 @@ func (w *slotWait) report() {
 	}
 	w.reported = true
 	w.sendWaitingEvent("waiting for its turn to call the model, for %s s now")
-	w.timer.Reset(slotWaitReportInterval)
+	w.timer.Reset(modelSlotReportInterval)
 }
 
-// stop ends the reports, with a last one if there was any.
-func (w *slotWait) stop() {
+// stop ends the reports of a wait. It sends a last one if the wait was reported before.
+func (w *modelSlotWait) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = true
@@ -67,8 +69,9 @@ func (w *slotWait) stop() {
 	}
 }
 
-// sendWaitingEvent sends an event whose text is format with the seconds waited so far.
-func (w *slotWait) sendWaitingEvent(format string) {
+// sendWaitingEvent sends an event of type waiting. Its text is format with the seconds waited
+// so far.
+func (w *modelSlotWait) sendWaitingEvent(format string) {
 	waited := w.conversation.Config.Clock().Sub(w.since)
 	w.conversation.sendEvent("waiting", fmt.Sprintf(format, formatRounded(waited)), map[string]any{
 		"for": "a model call's turn", "waited_ms": waited.Milliseconds(), "over": w.over,
