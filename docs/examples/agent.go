@@ -3,8 +3,8 @@
 // An agent in Go, with the standard library: go build -o agent agent.go, then
 // assay run CASES --agent ./agent
 //
-// It runs one cell and submits what the cell printed. A real agent would ask a
-// model what to do; the messages would be the same.
+// It runs one cell and submits what the cell printed. A real agent would call a
+// model to decide what to do; the messages would be the same.
 package main
 
 import (
@@ -19,41 +19,42 @@ import (
 	"strings"
 )
 
+// object is a JSON object.
 type object = map[string]any
 
-// wire is our end of the socket, whose number is the last argument.
-type wire struct {
+// serverConn is our end of the socket. Its number is the last argument.
+type serverConn struct {
 	in  *bufio.Reader
 	out *os.File
 }
 
 // send writes one frame: the body's length, eight bytes little-endian, and the body.
-func (w wire) send(message object) {
+func (c serverConn) send(message object) {
 	body, err := json.Marshal(message)
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := w.out.Write(append(binary.LittleEndian.AppendUint64(nil, uint64(len(body))), body...)); err != nil {
+	if _, err := c.out.Write(append(binary.LittleEndian.AppendUint64(nil, uint64(len(body))), body...)); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// message is what this agent looks at in what the server sends.
+// message has the fields of frames from the server that this agent uses.
 type message struct {
 	Type, Status, Error string
 	Message             struct{ Type, Logs string } // of a kernel_message
 }
 
-// receive reads one frame; the end of the socket is the end of the agent.
-func (w wire) receive() (m message) {
+// receive reads one frame. It exits when the server closes the socket.
+func (c serverConn) receive() (m message) {
 	var length int64
-	err := binary.Read(w.in, binary.LittleEndian, &length)
+	err := binary.Read(c.in, binary.LittleEndian, &length)
 	if errors.Is(err, io.EOF) {
 		os.Exit(0)
 	}
 	if err == nil {
 		body := make([]byte, length)
-		if _, err = io.ReadFull(w.in, body); err == nil {
+		if _, err = io.ReadFull(c.in, body); err == nil {
 			err = json.Unmarshal(body, &m)
 		}
 	}
@@ -63,30 +64,31 @@ func (w wire) receive() (m message) {
 	return m
 }
 
-// work creates a cell, runs it, and submits the last line that it printed.
-func (w wire) work() {
+// answerQuery creates a cell, runs it, and submits what it printed.
+func (c serverConn) answerQuery() {
 	source := "import json, os\nprint(json.dumps(sorted(os.listdir('data')) if os.path.isdir('data') else []))"
 	params := object{"position": 0, "cell_type": "code", "source": source, "auto_run": true}
-	w.send(object{"type": "agent_action", "action": "create_cell", "params": params, "tx_id": "tx_1"})
+	c.send(object{"type": "agent_action", "action": "create_cell", "params": params, "tx_id": "tx_1"})
 	for {
-		m := w.receive()
+		m := c.receive()
 		if m.Type == "agent_action_response" && m.Status != "success" {
-			w.send(object{"type": "agent_error", "error": m.Error, "fatal": true})
+			c.send(object{"type": "agent_error", "error": m.Error, "fatal": true})
 			return
 		}
 		if m.Message.Type == "cell_result" {
-			w.submit(strings.TrimSpace(m.Message.Logs))
+			c.submit(strings.TrimSpace(m.Message.Logs))
 			return
 		}
 	}
 }
 
-func (w wire) submit(answer string) {
+// submit sends a call of submit_response and ends the turn.
+func (c serverConn) submit(answer string) {
 	input := object{"summary": "<EVAL_ANSWER>" + answer + "</EVAL_ANSWER> [EVAL_COMPLETE]", "next_status": "done"}
 	call := object{"type": "tool_use", "id": "t1", "name": "submit_response", "input": input}
 	entry := object{"type": "anthropic_message", "role": "assistant", "content": []any{call}}
-	w.send(object{"type": "agent_history_updated", "entry": entry})
-	w.send(object{"type": "agent_status", "status": "done"})
+	c.send(object{"type": "agent_history_updated", "entry": entry})
+	c.send(object{"type": "agent_status", "status": "done"})
 }
 
 func main() {
@@ -95,14 +97,14 @@ func main() {
 		log.Fatal("the last argument must be the number of a socket: start this with assay run --agent")
 	}
 	socket := os.NewFile(uintptr(fd), "server")
-	w := wire{bufio.NewReader(socket), socket}
-	w.send(object{"type": "ready"})
+	c := serverConn{bufio.NewReader(socket), socket}
+	c.send(object{"type": "ready"})
 	for {
-		switch w.receive().Type {
+		switch c.receive().Type {
 		case "init":
-			w.send(object{"type": "agent_status", "status": "ready"})
+			c.send(object{"type": "agent_status", "status": "ready"})
 		case "agent_query":
-			w.work()
+			c.answerQuery()
 		}
 	}
 }

@@ -1,36 +1,37 @@
 // An agent in Node, without a package: assay run CASES --agent 'node agent.mjs'
 //
-// It runs one cell and submits what the cell printed. A real agent would ask a
-// model what to do; the messages would be the same.
+// It runs one cell and submits what the cell printed. A real agent would call a
+// model to decide what to do; the messages would be the same.
 
 import net from "node:net";
 
-const wire = new net.Socket({ fd: Number(process.argv.at(-1)) }); // the last argument is our socket
-const answers = new Map(); // tx_id: who waits for the answer
-let ran; // who waits for the end of the run
-let sent = 0;
+const server = new net.Socket({ fd: Number(process.argv.at(-1)) }); // the last argument is the number of our socket
+const pendingAnswers = new Map(); // tx_id: resolves the promise of the action
+let resolveRun; // resolves the promise of the run with its cell_result
+let actionCount = 0;
 
 // send writes one frame: the body's length, eight bytes little-endian, and the body.
 function send(message) {
   const body = Buffer.from(JSON.stringify(message));
   const head = Buffer.alloc(8);
   head.writeBigInt64LE(BigInt(body.length));
-  wire.write(Buffer.concat([head, body]));
+  server.write(Buffer.concat([head, body]));
 }
 
-// operate carries out an action and resolves with its answer.
-function operate(action, params) {
-  const tx_id = `tx_${++sent}`;
+// sendAction sends an action and resolves with its answer.
+function sendAction(action, params) {
+  const tx_id = `tx_${++actionCount}`;
   return new Promise((resolve) => {
-    answers.set(tx_id, resolve);
+    pendingAnswers.set(tx_id, resolve);
     send({ type: "agent_action", action, params, tx_id });
   });
 }
 
-async function work() {
+// answerQuery creates a cell, runs it, and submits what it printed.
+async function answerQuery() {
   const source = "import json, os\nprint(json.dumps(sorted(os.listdir('data')) if os.path.isdir('data') else []))";
-  const ended = new Promise((resolve) => (ran = resolve)); // its result may come before the answer
-  const cell = await operate("create_cell", { position: 0, cell_type: "code", source, auto_run: true });
+  const ended = new Promise((resolve) => (resolveRun = resolve)); // the result may come before the answer to the action
+  const cell = await sendAction("create_cell", { position: 0, cell_type: "code", source, auto_run: true });
   if (cell.status !== "success") throw new Error(cell.error);
   const answer = (await ended).logs.trim();
   const input = { summary: `<EVAL_ANSWER>${answer}</EVAL_ANSWER> [EVAL_COMPLETE]`, next_status: "done" };
@@ -39,22 +40,22 @@ async function work() {
   send({ type: "agent_status", status: "done" });
 }
 
-// take follows one message of the server. It never waits.
-function take(message) {
+// handleMessage handles one message of the server. It never waits.
+function handleMessage(message) {
   if (message.type === "init") send({ type: "agent_status", status: "ready" });
-  if (message.type === "agent_query") work().catch((e) => send({ type: "agent_error", error: String(e), fatal: true }));
-  if (message.type === "agent_action_response") answers.get(message.tx_id)?.(message);
-  if (message.type === "kernel_message" && message.message.type === "cell_result") ran?.(message.message);
+  if (message.type === "agent_query") answerQuery().catch((e) => send({ type: "agent_error", error: String(e), fatal: true }));
+  if (message.type === "agent_action_response") pendingAnswers.get(message.tx_id)?.(message);
+  if (message.type === "kernel_message" && message.message.type === "cell_result") resolveRun?.(message.message);
 }
 
-let read = Buffer.alloc(0);
-wire.on("data", (chunk) => {
-  read = Buffer.concat([read, chunk]);
-  while (read.length >= 8 && read.length >= 8 + Number(read.readBigInt64LE())) {
-    const end = 8 + Number(read.readBigInt64LE());
-    take(JSON.parse(read.subarray(8, end).toString()));
-    read = read.subarray(end);
+let received = Buffer.alloc(0);
+server.on("data", (chunk) => {
+  received = Buffer.concat([received, chunk]);
+  while (received.length >= 8 && received.length >= 8 + Number(received.readBigInt64LE())) {
+    const end = 8 + Number(received.readBigInt64LE());
+    handleMessage(JSON.parse(received.subarray(8, end).toString()));
+    received = received.subarray(end);
   }
 });
-wire.on("close", () => process.exit()); // the end of the socket is the end of the agent
+server.on("close", () => process.exit()); // the agent ends with its connection
 send({ type: "ready" });

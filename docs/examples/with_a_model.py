@@ -1,7 +1,7 @@
-"""An agent that asks a model: ANTHROPIC_API_KEY=… assay run CASES --agent 'python3 with_a_model.py'
+"""An agent that calls a model: ANTHROPIC_API_KEY=… assay run CASES --agent 'python3 with_a_model.py'
 
 It offers the model one tool that runs code in a cell, and one that submits.
-MODEL and ANTHROPIC_BASE_URL may name others than the usual.
+MODEL and ANTHROPIC_BASE_URL choose another model and another server.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ TOOLS = [
 ]
 
 
-def ask(messages):
-    """Call the Messages API and return its reply."""
+def call_model(messages):
+    """Call the Messages API and return its reply; raises if it refuses."""
     body = {"model": os.environ.get("MODEL", "claude-sonnet-4-5"), "max_tokens": 4096, "tools": TOOLS, "messages": messages}
     url = os.environ.get("ANTHROPIC_BASE_URL", "https://api.anthropic.com") + "/v1/messages"
     headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01", "content-type": "application/json"}
@@ -35,15 +35,15 @@ def ask(messages):
         return json.load(reply)
 
 
-async def work(agent, query):
+async def answer_query(agent, query):
     """Let the model run code until it submits or has nothing more to run."""
     messages = [{"role": "user", "content": query.prompt()}]
-    taken = {"input_tokens": 0, "output_tokens": 0}
+    usage = {"input_tokens": 0, "output_tokens": 0}
     while True:
-        reply = await asyncio.to_thread(ask, messages)
-        taken = {name: count + reply["usage"][name] for name, count in taken.items()}
-        agent.usage(**taken)
-        agent.entry("assistant", reply["content"], reply["usage"])  # submit_response in it hands in the answer
+        reply = await asyncio.to_thread(call_model, messages)
+        usage = {name: count + reply["usage"][name] for name, count in usage.items()}
+        agent.usage(**usage)
+        agent.entry("assistant", reply["content"], reply["usage"])  # a call of submit_response in it submits the answer
         calls = [block for block in reply["content"] if block["type"] == "tool_use"]
         if not calls or any(call["name"] == "submit_response" for call in calls):
             return
@@ -58,7 +58,7 @@ async def work(agent, query):
 
 async def main():
     async with connect() as agent:
-        await agent.serve(work)
+        await agent.serve(answer_query)
 
 
 asyncio.run(main())
