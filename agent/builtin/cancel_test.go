@@ -151,7 +151,7 @@ func (w *stallingWriter) Write(data []byte) (int, error) {
 	return w.ResponseWriter.Write(data)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (w *stallingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // A reply or an error that comes after a cancel is ignored.

@@ -10,25 +10,26 @@ import (
 	"assay/internal/protocol"
 )
 
-// RepairMessages exports repairMessages.
+// RepairMessages calls repairMessages, which makes any messages a transcript that the API
+// accepts.
 func RepairMessages(messages []model.Message) []model.Message { return repairMessages(messages) }
 
-// MarkUserTurns exports markUserTurns.
+// MarkUserTurns calls markUserTurns, which puts cache markers on the last turns of the user.
 func MarkUserTurns(messages []model.Message) []model.Message { return markUserTurns(messages) }
 
-// Request exports request.
+// Request returns the model request of a call, without messages.
 func (m *ModelCall) Request() model.Request { return m.request() }
 
-// ActionClient exports actionClient, with a reader of its own.
+// ActionClient is an actionClient without an agent. Read must run to receive the responses.
 type ActionClient struct{ *actionClient }
 
-// NewActionClient returns a client with random ids.
+// NewActionClient returns a client that sends actions with random ids on conn.
 func NewActionClient(conn protocol.Conn) ActionClient {
 	server := &serverConn{conn: conn, stderr: io.Discard, log: slog.New(slog.DiscardHandler)}
 	return ActionClient{newActionClient(server, protocol.NewTxID)}
 }
 
-// Read handles responses until the connection ends.
+// Read handles action responses until the connection ends.
 func (c ActionClient) Read() {
 	decoder := protocol.NewEnvelopeDecoder()
 	for {
@@ -42,7 +43,8 @@ func (c ActionClient) Read() {
 	}
 }
 
-// Do exports do. It returns the body of the response and the failure.
+// Do sends an action and waits for its response, at most for timeout. It returns the body of
+// the response, and what went wrong, "" for success.
 func (c ActionClient) Do(ctx context.Context, action string, params any, timeout time.Duration) (body []byte, failure string) {
 	r := c.do(ctx, action, params, timeout)
 	return r.body, r.failure

@@ -258,7 +258,7 @@ func (w *breakingWriter) Write(data []byte) (int, error) {
 	return w.ResponseWriter.Write(data)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (w *breakingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func TestCO6_UnreachableAPIIsRetried(t *testing.T) {

@@ -54,7 +54,7 @@ type Config struct {
 	Command []string
 
 	Program string   // path of the assay program, for the configuration of the Command
-	WorkDir     string   // working directory of the Command, where its configuration is written; "" means the current one
+	WorkDir string   // working directory of the Command, where its configuration is written; "" means the current one
 	Environ []string // environment of the Command
 
 	// CloseTimeout is how long the Command may go on after it has submitted; 0 means 30 s.

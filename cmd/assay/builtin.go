@@ -80,7 +80,9 @@ func (f *builtinFlags) paths() []pathFlag {
 }
 
 // strategies returns the values of --strategy.
-func strategies() []string { return []string{tools.StrategyName, blocks.StrategyName, ticks.StrategyName} }
+func strategies() []string {
+	return []string{tools.StrategyName, blocks.StrategyName, ticks.StrategyName}
+}
 
 // runStrategy runs the built-in agent with the strategy of the flags on conn.
 func (f *builtinFlags) runStrategy(ctx context.Context, conn protocol.Conn, cfg builtin.Config) error {

@@ -14,7 +14,7 @@ import (
 	"assay/internal/model"
 )
 
-// contextLimit is what an API says to a conversation that it does not read.
+// tooLongError returns the error of an API for a conversation that is longer than the context.
 func tooLongError() error {
 	return &model.APIError{Provider: "anthropic", Status: http.StatusBadRequest, Message: "prompt is too long: 5 > 4"}
 }

@@ -5,26 +5,27 @@ import (
 	"assay/internal/protocol"
 )
 
-// RunnableCode exports runnableCode.
+// RunnableCode calls runnableCode, which returns the code of the blocks of a reply that are run.
 func RunnableCode(reply, language string) []string { return runnableCode(reply, language) }
 
-// CutLabel exports cutLabel.
+// CutLabel calls cutLabel, which splits a query "@label text".
 func CutLabel(query string) (label, text string, ok bool) { return cutLabel(query) }
 
-// TaskName exports taskName.
+// TaskName calls taskName, which returns the name of the work on a query.
 func TaskName(label, query string) string { return taskName(label, query) }
 
-// BlockOutput exports blockOutput for code that could be run.
+// BlockOutput calls blockOutput, which returns what the model sees of a block that was run.
 func BlockOutput(response protocol.ExecuteCodeResponse) string { return blockOutput(response, nil) }
 
-// CodeCompaction exports codeCompaction.
+// CodeCompaction calls codeCompaction, which lets replies with code be dropped with their
+// outputs.
 func CodeCompaction(language string) builtin.Compaction { return codeCompaction(language) }
 
-// CrossLabelLog exports crossLabelLog.
+// CrossLabelLog is a crossLabelLog, the record of what was said in all labels.
 type CrossLabelLog struct{ crossLabelLog }
 
-// Add exports add.
+// Add records what a speaker said in a label.
 func (o *CrossLabelLog) Add(label, speaker, text string) { o.add(label, speaker, text) }
 
-// SectionFor exports section.
+// SectionFor returns the section that shows a label what was said in the others.
 func (o *CrossLabelLog) SectionFor(label string) string { return o.sectionFor(label) }

@@ -69,8 +69,7 @@ func TestBL2_FencedBlocks(t *testing.T) {
 	}
 }
 
-// A text that is put together from prose and blocks is taken apart into the
-// same blocks.
+// The blocks of a generated text are found as they were written.
 func TestBL2_FencedBlocksAreFoundAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

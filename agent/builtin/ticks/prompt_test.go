@@ -56,7 +56,7 @@ func TestCX1_CodeFieldOfOtherLanguages(t *testing.T) {
 	}
 }
 
-// A whole prompt, section by section.
+// A prompt has all sections in order.
 func TestCX3_Sections(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
