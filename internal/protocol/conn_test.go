@@ -14,25 +14,30 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"assay/internal/protocol"
 )
 
-// makes are the three kinds of Conn, each as a connected pair.
-func makes() map[string]func(*testing.T) (protocol.Conn, protocol.Conn) {
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// connPairs returns, for each kind of Conn, a function that makes a connected pair.
+func connPairs() map[string]func(*testing.T) (protocol.Conn, protocol.Conn) {
 	return map[string]func(*testing.T) (protocol.Conn, protocol.Conn){
-		"unix socket": unixPair,
+		"unix socket": unixSocketPair,
 		"websocket":   webSocketPair,
 		"pipe":        func(*testing.T) (protocol.Conn, protocol.Conn) { return protocol.Pipe() },
 	}
 }
 
-func unixPair(t *testing.T) (a, b protocol.Conn) {
+// unixSocketPair returns a pair of streams over Unix sockets.
+func unixSocketPair(t *testing.T) (a, b protocol.Conn) {
 	t.Helper()
 	left, right := socketpair(t)
 	return protocol.NewStream(left, 0), protocol.NewStream(right, 0)
 }
 
+// socketpair returns a pair of connected Unix sockets.
 func socketpair(t *testing.T) (a, b net.Conn) {
 	t.Helper()
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
@@ -48,6 +53,7 @@ func socketpair(t *testing.T) (a, b net.Conn) {
 	return ends[0], ends[1]
 }
 
+// webSocketPair returns the two ends of a WebSocket.
 func webSocketPair(t *testing.T) (client, server protocol.Conn) {
 	t.Helper()
 	accepted := make(chan protocol.Conn, 1)
@@ -64,9 +70,9 @@ func webSocketPair(t *testing.T) (client, server protocol.Conn) {
 	return protocol.NewWebSocket(context.Background(), ws, 1<<20), <-accepted
 }
 
-func TestConnCarriesMessages(t *testing.T) {
+func TestConnDeliversMessages(t *testing.T) {
 	t.Parallel()
-	for name, pair := range makes() {
+	for name, pair := range connPairs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, b := pair(t)
@@ -74,7 +80,7 @@ func TestConnCarriesMessages(t *testing.T) {
 			sent := make(chan error, 1)
 			go func() {
 				for _, n := range sizes {
-					if err := a.Write(text(n)); err != nil {
+					if err := a.Write(jsonOfSize(n)); err != nil {
 						sent <- err
 						return
 					}
@@ -84,7 +90,7 @@ func TestConnCarriesMessages(t *testing.T) {
 			for _, n := range sizes {
 				got, err := b.Read()
 				require.NoError(t, err)
-				require.True(t, bytes.Equal(text(n), got), "a body of %d bytes", n)
+				require.True(t, bytes.Equal(jsonOfSize(n), got), "a body of %d bytes", n)
 			}
 			require.NoError(t, <-sent)
 			closeBoth(t, a, b)
@@ -92,16 +98,16 @@ func TestConnCarriesMessages(t *testing.T) {
 	}
 }
 
-func TestConnTellsACloseFromAFault(t *testing.T) {
+func TestCloseIsNotAChannelError(t *testing.T) {
 	t.Parallel()
-	for name, pair := range makes() {
+	for name, pair := range connPairs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, b := pair(t)
 			closing := make(chan error, 1)
 			go func() { closing <- a.Close(protocol.CloseNormal, "done") }()
 			_, err := b.Read()
-			require.ErrorIs(t, err, io.EOF, "the peer's close is the end of the messages")
+			require.ErrorIs(t, err, io.EOF, "the peer's close is an end, no fault")
 			require.NoError(t, <-closing)
 			_, err = a.Read()
 			require.ErrorIs(t, err, protocol.ErrClosed)
@@ -113,7 +119,7 @@ func TestConnTellsACloseFromAFault(t *testing.T) {
 
 func TestCloseUnblocksReadAndWrite(t *testing.T) {
 	t.Parallel()
-	for name, pair := range makes() {
+	for name, pair := range connPairs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, b := pair(t)
@@ -122,10 +128,10 @@ func TestCloseUnblocksReadAndWrite(t *testing.T) {
 				_, err := a.Read()
 				reading <- err
 			}()
-			go func() { // nobody reads b, so this blocks sooner or later
+			go func() { // nobody reads b, so Write blocks at some point
 				var err error
 				for err == nil {
-					err = a.Write(text(200_000))
+					err = a.Write(jsonOfSize(200_000))
 				}
 				writing <- err
 			}()
@@ -175,15 +181,16 @@ func TestWebSocketWritesRawFramesAsJSON(t *testing.T) {
 	closeBoth(t, a, b)
 }
 
-// text is a ToJSON object of n bytes, or n braces where that is too short for one.
-func text(n int) []byte {
+// jsonOfSize returns a JSON object of n bytes; n braces if that is too short for one.
+func jsonOfSize(n int) []byte {
 	if n < 8 {
 		return bytes.Repeat([]byte("{"), n)
 	}
 	return append(append([]byte(`{"a":"`), bytes.Repeat([]byte("x"), n-8)...), `"}`...)
 }
 
-// closeBoth closes from both sides at once, as a WebSocket's goodbye wants.
+// closeBoth closes both ends at the same time, as each end of a WebSocket waits for the
+// other one.
 func closeBoth(t *testing.T, a, b protocol.Conn) {
 	t.Helper()
 	done := make(chan error, 1)

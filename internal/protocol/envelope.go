@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Envelope is what the router reads of a message. A field that is absent, or
-// is not a string, is empty.
+// Envelope has the fields of a message that the router reads. A field that the
+// message does not have, or that is not a string, is empty.
 type Envelope struct {
 	Type      string
 	Action    string
@@ -21,29 +21,28 @@ type Envelope struct {
 	Status    string
 }
 
-// ErrMalformed says that a body is neither one UTF-8 ToJSON object nor a raw
-// frame. Errors of [Decoder.Envelope] and [ParseRawFrame] wrap it.
+// ErrMalformed is wrapped by errors about a body that is neither one JSON object in
+// UTF-8 nor a raw frame.
 var ErrMalformed = errors.New("malformed message")
 
-// EnvelopeDecoder reads envelopes. It keeps its buffers from one message to the next,
-// so each reading goroutine has its own; it is not safe for concurrent use.
+// EnvelopeDecoder reads the envelopes of messages. It reuses its buffers, so that each
+// goroutine that reads messages has one. It is not safe for concurrent use.
 type EnvelopeDecoder struct {
 	tokens *jsontext.Decoder
 	source bytes.Buffer
 }
 
-// NewEnvelopeDecoder returns a Decoder.
+// NewEnvelopeDecoder returns an EnvelopeDecoder.
 func NewEnvelopeDecoder() *EnvelopeDecoder {
 	d := &EnvelopeDecoder{}
 	d.tokens = jsontext.NewDecoder(&d.source)
 	return d
 }
 
-// Decode reads the envelope of body and checks that the whole of body is
-// well formed, so that what is forwarded later can be trusted to be ToJSON. Where
-// a name occurs twice the last one counts, as it does in Python.
-//
-// A raw frame yields the envelope of the kernel_stdio that it stands for.
+// Decode returns the envelope of body, and checks that all of body is well formed, so
+// that it can be forwarded as it is. It returns [ErrMalformed] if it is not. If a field
+// occurs twice the last one counts, as in Python. The envelope of a raw frame is that
+// of the kernel_stdio message that it stands for.
 func (d *EnvelopeDecoder) Decode(body []byte) (Envelope, error) {
 	if IsRawFrame(body) {
 		raw, err := ParseRawFrame(body)
@@ -52,26 +51,27 @@ func (d *EnvelopeDecoder) Decode(body []byte) (Envelope, error) {
 		}
 		return Envelope{Type: TypeKernelStdio, CellID: raw.CellID}, nil
 	}
-	env, err := d.object(body)
+	env, err := d.decodeObject(body)
 	if err != nil {
 		return Envelope{}, fmt.Errorf("%w: %v", ErrMalformed, err)
 	}
 	return env, nil
 }
 
-func (d *EnvelopeDecoder) object(body []byte) (Envelope, error) {
+// decodeObject reads the envelope of a JSON object.
+func (d *EnvelopeDecoder) decodeObject(body []byte) (Envelope, error) {
 	var env Envelope
 	if !utf8.Valid(body) {
 		return env, errors.New("not UTF-8")
 	}
-	d.source = *bytes.NewBuffer(body) // read in place, never written to
-	// Lone surrogate escapes are what Python's json writes for undecodable
-	// text: they are legal ToJSON and must pass.
+	d.source = *bytes.NewBuffer(body) // it is read in place and never written to
+	// AllowInvalidUTF8 lets lone surrogate escapes pass: Python's json writes them for
+	// text that cannot be decoded, and they are legal JSON.
 	d.tokens.Reset(&d.source, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if d.tokens.PeekKind() != '{' {
 		return env, errors.New("not an object")
 	}
-	if err := d.fields(env.field); err != nil {
+	if err := d.readFields(env.fieldNamed); err != nil {
 		return env, err
 	}
 	if _, err := d.tokens.ReadToken(); !errors.Is(err, io.EOF) {
@@ -80,46 +80,49 @@ func (d *EnvelopeDecoder) object(body []byte) (Envelope, error) {
 	return env, nil
 }
 
-// fields reads an object and puts its string fields where field says, nil
-// standing for nowhere; in "params" it looks for a "cell_id" only.
-func (d *EnvelopeDecoder) fields(field func(name string) *string) error {
+// readFields reads an object. Each field that is a string is stored where
+// destination returns a pointer for its name; nil: it is skipped. In the outer
+// "params" only "cell_id" is looked for.
+func (d *EnvelopeDecoder) readFields(destination func(name string) *string) error {
 	if _, err := d.tokens.ReadToken(); err != nil {
-		return noEOF(err)
+		return unexpectedEOF(err)
 	}
 	for d.tokens.PeekKind() != '}' {
 		name, err := d.tokens.ReadToken()
 		if err != nil {
-			return noEOF(err)
+			return unexpectedEOF(err)
 		}
-		if err := d.value(field, name.String()); err != nil {
-			return noEOF(err)
+		if err := d.readValue(destination, name.String()); err != nil {
+			return unexpectedEOF(err)
 		}
 	}
 	_, err := d.tokens.ReadToken()
-	return noEOF(err)
+	return unexpectedEOF(err)
 }
 
-func (d *EnvelopeDecoder) value(field func(name string) *string, name string) error {
-	at, kind := field(name), d.tokens.PeekKind()
+// readValue reads the value of the field of this name.
+func (d *EnvelopeDecoder) readValue(destination func(name string) *string, name string) error {
+	dst, kind := destination(name), d.tokens.PeekKind()
 	if name == "params" && kind == '{' && d.tokens.StackDepth() == 1 {
-		return d.fields(func(name string) *string {
+		return d.readFields(func(name string) *string {
 			if name == "cell_id" {
-				return field(name)
+				return destination(name)
 			}
 			return nil
 		})
 	}
-	if at == nil || kind != '"' {
+	if dst == nil || kind != '"' {
 		return d.tokens.SkipValue()
 	}
 	value, err := d.tokens.ReadToken()
 	if err == nil {
-		*at = value.String()
+		*dst = value.String()
 	}
 	return err
 }
 
-func (e *Envelope) field(name string) *string {
+// fieldNamed returns the field for a member of a message; nil: there is none.
+func (e *Envelope) fieldNamed(name string) *string {
 	switch name {
 	case "type":
 		return &e.Type
@@ -138,11 +141,32 @@ func (e *Envelope) field(name string) *string {
 	}
 }
 
-// noEOF keeps the end of a cut message from being taken for the end of a
-// connection.
-func noEOF(err error) error {
+// unexpectedEOF returns io.ErrUnexpectedEOF for io.EOF: a message that is cut is not
+// the end of a connection.
+func unexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// IsDeeperThan reports whether well-formed JSON is nested more than maxDepth levels deep.
+func IsDeeperThan(text []byte, maxDepth int) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++ // skip the escaped character
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[', c == '{':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == ']', c == '}':
+			depth--
+		}
+	}
+	return false
 }

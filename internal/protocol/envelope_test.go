@@ -10,7 +10,7 @@ import (
 	"assay/internal/protocol"
 )
 
-func TestEnvelope(t *testing.T) {
+func TestDecodeEnvelope(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		body string
@@ -33,7 +33,7 @@ func TestEnvelope(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dec := protocol.NewEnvelopeDecoder()
-			for range 2 { // a Decoder is used again
+			for range 2 { // a decoder can be used again
 				got, err := dec.Decode([]byte(tc.body))
 				require.NoError(t, err)
 				require.Equal(t, tc.want, got)
@@ -42,7 +42,7 @@ func TestEnvelope(t *testing.T) {
 	}
 }
 
-func TestEnvelopeRefusesWhatIsNotOneObject(t *testing.T) {
+func TestDecodeRefusesMalformedMessages(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"empty":            "",
@@ -70,7 +70,7 @@ func TestEnvelopeRefusesWhatIsNotOneObject(t *testing.T) {
 	}
 }
 
-func TestRawRoundTrip(t *testing.T) {
+func TestRawFrameRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, want := range []protocol.RawFrame{
 		{Stream: protocol.Stdout, CellID: "cell-1", Text: []byte("héllo\n")},
@@ -89,7 +89,9 @@ func TestRawRoundTrip(t *testing.T) {
 	require.JSONEq(t, `{"type":"kernel_stdio","active_cell":null,"stream":"stdout","data":"x"}`, string(text))
 }
 
-func FuzzEnvelope(f *testing.F) {
+// FuzzDecodeEnvelope decodes any bytes: an accepted message must be JSON, and a raw
+// frame must have the envelope of the JSON message that it stands for.
+func FuzzDecodeEnvelope(f *testing.F) {
 	f.Add([]byte(`{"type":"agent_action","action":"run_cell","params":{"cell_id":"c"},"tx_id":"t"}`))
 	f.Add([]byte("\x00\x01\x02\x00c1text"))
 	f.Add([]byte(`{"type":"\ud800","a":[{}]}`))
@@ -102,14 +104,14 @@ func FuzzEnvelope(f *testing.F) {
 		}
 		text, err := protocol.ToJSON(body)
 		require.NoError(t, err)
-		require.True(t, json.Valid(text), "what passes is JSON")
+		require.True(t, json.Valid(text), "a message that is accepted is JSON")
 		again, err := dec.Decode(text)
 		require.NoError(t, err)
 		require.Equal(t, env, again)
 	})
 }
 
-func TestIDsHaveTheirForm(t *testing.T) {
+func TestTxIDFormat(t *testing.T) {
 	t.Parallel()
 	require.Regexp(t, `^tx_[0-9a-f]{12}$`, protocol.NewTxID())
 	require.Regexp(t, `^eval_[0-9a-f]{12}$`, protocol.NewServerTxID())
@@ -117,7 +119,7 @@ func TestIDsHaveTheirForm(t *testing.T) {
 	require.NotEqual(t, first, protocol.NewTxID())
 }
 
-func TestRewrite(t *testing.T) {
+func TestReplaceFields(t *testing.T) {
 	t.Parallel()
 	got, err := protocol.ReplaceFields([]byte(`{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"x":{"repr":"\ud800 1.0"}},"big":12345678901234567890}`),
 		protocol.Field{Name: "type", Value: "agent_action_response"},

@@ -2,43 +2,44 @@ package protocol
 
 import "encoding/json"
 
-// Ready is the first frame of a kernel or an agent. An agent, and a kernel made
-// for another harness, may send the bare type.
+// Ready is the first message of a kernel or an agent. An agent, and a kernel made for
+// another harness, may send the type alone.
 type Ready struct {
 	Type     string `json:"type"`
-	Language string `json:"language,omitempty"`
-	Version  string `json:"version,omitempty"`
-	PID      int    `json:"pid,omitempty"`
-	Protocol int    `json:"protocol,omitempty"`
-	Actions  bool   `json:"actions,omitempty"` // summaries may be asked for as agent_action
+	Language string `json:"language,omitempty"` // that the kernel runs, such as "python"
+	Version  string `json:"version,omitempty"`  // of the language
+	PID      int    `json:"pid,omitempty"`      // of the kernel's process
+	Protocol int    `json:"protocol,omitempty"` // the kernel's version of the protocol
+	Actions  bool   `json:"actions,omitempty"`  // the kernel takes requests for summaries as agent_action
 
-	// Lacks names what the kernel or its language cannot do: globals_summary,
+	// Unsupported names what the kernel or its language cannot do: globals_summary,
 	// reactivity, widgets, rich_outputs.
 	Unsupported []string `json:"lacks,omitempty"`
 
-	// Pool is where a kernel comes from that was not started but forked.
+	// Pool describes the state of a kernel that was forked from the warm pool; nil: the
+	// kernel was started as a new process.
 	Pool *PoolOrigin `json:"pool,omitempty"`
 }
 
-// PoolOrigin is what a kernel from the warm pool had of its parent's when it was
-// handed out. All but Parent, Seed and Folder is empty in a clean one, which has
-// one thread.
+// PoolOrigin is what a kernel from the warm pool had inherited from its parent when it
+// was handed out. If the parent was clean, Threads is 1 and all but ParentPID, Seed and
+// WorkingDir is empty.
 type PoolOrigin struct {
-	ParentPID       int      `json:"parent"` // its process id
-	Seed            *uint32  `json:"seed"`   // of numpy's global generator; nil: numpy is not loaded
-	Globals         []string `json:"globals"`
-	WorkingDir      string   `json:"folder"`
-	OpenDescriptors []int    `json:"descriptors"` // open files that a library of the parent's holds
-	Threads         int      `json:"threads"`
-	Children        int      `json:"children"`
-	Environ         []string `json:"environ"` // variables that are not as they were asked for
+	ParentPID       int      `json:"parent"`
+	Seed            *uint32  `json:"seed"`        // of numpy's global generator; nil: numpy is not loaded
+	Globals         []string `json:"globals"`     // names of global variables
+	WorkingDir      string   `json:"folder"`      // the current folder
+	OpenDescriptors []int    `json:"descriptors"` // of files that a library of the parent holds open
+	Threads         int      `json:"threads"`     // how many there were
+	Children        int      `json:"children"`    // how many child processes there were
+	Environ         []string `json:"environ"`     // names of environment variables that differ from what was asked for
 }
 
-// KernelInit is sent to a kernel once, after its ready. The objects are state
-// of a console that no headless run has; they are never null.
+// KernelInit is sent to a kernel once, after its ready. The objects are a console's
+// state; this server sends them empty, never null.
 type KernelInit struct {
 	Type                 string         `json:"type"`
-	WidgetStates         map[string]any `json:"widget_states"`
+	WidgetStates         map[string]any `json:"widget_states"` // values of widgets by absolute key
 	CellOutputSelections map[string]any `json:"cell_output_selections"`
 	PlotDataSelections   map[string]any `json:"plot_data_selections"`
 	ViewerCellData       map[string]any `json:"viewer_cell_data"`
@@ -47,7 +48,7 @@ type KernelInit struct {
 	KernelPID            int            `json:"kernel_pid"`
 }
 
-// NewKernelInit returns the init of a kernel that starts with nothing.
+// NewKernelInit returns the init message of a kernel that starts with nothing.
 func NewKernelInit(pid int) KernelInit {
 	return KernelInit{
 		Type: TypeInit, WidgetStates: map[string]any{}, CellOutputSelections: map[string]any{},
@@ -56,41 +57,40 @@ func NewKernelInit(pid int) KernelInit {
 	}
 }
 
-// CellCommand is run_cell (with Code), stop_cell or dispose_cell.
+// CellCommand is a run_cell (with Code), stop_cell or dispose_cell to the kernel.
 type CellCommand struct {
 	Type      string  `json:"type"`
 	CellID    string  `json:"cell_id,omitempty"`
-	AgentTxID string  `json:"agent_tx_id,omitempty"` // stop_cell of an execute_code
-	Code      *string `json:"code,omitempty"`
+	AgentTxID string  `json:"agent_tx_id,omitempty"` // of stop_cell: the execute_code to interrupt, in place of a cell
+	Code      *string `json:"code,omitempty"`        // of run_cell; may be the empty string
 }
 
-// KernelRequest is a request to the kernel that is answered by a frame with the
-// same AgentTxID. Which fields count depends on Type.
+// KernelRequest is a request to the kernel, which answers it with a message that has
+// the same AgentTxID. Which fields are used depends on Type.
 type KernelRequest struct {
 	Type      string                     `json:"type"`
 	AgentTxID string                     `json:"agent_tx_id,omitempty"`
-	Key       string                     `json:"key,omitempty"`       // get_global_info
-	Code      *string                    `json:"code,omitempty"`      // execute_code: may be empty
-	Session   string                     `json:"session,omitempty"`   // execute_code
-	TimeoutS  float64                    `json:"timeout_s,omitempty"` // execute_code: seconds from its start
-	Pristine  bool                       `json:"pristine,omitempty"`  // execute_code: not to be misled by what ran before
-	Data      map[string]json.RawMessage `json:"data,omitempty"`      // set_widget_value: strings of ToJSON
+	Key       string                     `json:"key,omitempty"`       // get_global_info: the variable
+	Code      *string                    `json:"code,omitempty"`      // execute_code; may be the empty string
+	Session   string                     `json:"session,omitempty"`   // execute_code: requests of different sessions interleave where they await
+	TimeoutS  float64                    `json:"timeout_s,omitempty"` // execute_code: seconds from its start; 0: none
+	Pristine  bool                       `json:"pristine,omitempty"`  // execute_code: run with modules as before any other code ran
+	Data      map[string]json.RawMessage `json:"data,omitempty"`      // set_widget_value: strings of JSON by absolute key
 }
 
-// StartCell says that the run RunSequencer of a cell has begun. Without a cell
-// everything is idle.
+// StartCell says that a run of a cell has started.
 type StartCell struct {
 	Type         string  `json:"type"`
-	CellID       *string `json:"cell_id"`
-	RunSequencer int     `json:"run_sequencer"`
+	CellID       *string `json:"cell_id"`       // nil: the kernel is idle
+	RunSequencer int     `json:"run_sequencer"` // number of the run, rising
 }
 
-// KernelStdio is text that a run wrote. ActiveCell is null outside of runs.
+// KernelStdio is text that a run has written.
 type KernelStdio struct {
 	Type       string  `json:"type"`
-	ActiveCell *string `json:"active_cell"`
-	Stream     string  `json:"stream"`
-	Data       string  `json:"data"`
+	ActiveCell *string `json:"active_cell"` // nil: it was written outside of runs
+	Stream     string  `json:"stream"`      // Stdout or Stderr
+	Data       string  `json:"data"`        // the text
 }
 
 // CellOutput is one output of a run: an nbformat 4 output, or clear_output.
@@ -101,51 +101,51 @@ type CellOutput struct {
 	Output       json.RawMessage `json:"output"`
 }
 
-// CellResult ends a run. The output fields are sorted names that it assigned.
+// CellResult ends a run. The lists are the sorted names of variables that the run has
+// assigned.
 type CellResult struct {
 	Type                string   `json:"type"`
 	CellID              string   `json:"cell_id"`
-	RunSequencer        int      `json:"run_sequencer"`
-	Status              string   `json:"status"`
+	RunSequencer        int      `json:"run_sequencer"` // 0: the server ended the run, for want of a kernel
+	Status              string   `json:"status"`        // StatusOK, StatusError or StatusInterrupted
 	HasException        bool     `json:"has_exception"`
-	Exception           string   `json:"exception,omitempty"`
-	Outputs             []string `json:"outputs"`
+	Exception           string   `json:"exception,omitempty"` // traceback
+	Outputs             []string `json:"outputs"`             // all of them
 	DataframeOutputs    []string `json:"dataframe_outputs"`
 	FigureOutputs       []string `json:"figure_outputs"`
 	StaticFigureOutputs []string `json:"static_figure_outputs"`
 	DurationMS          float64  `json:"duration_ms"`
 }
 
-// RunQueue names the cells that wait for the kernel.
+// RunQueue names the cells that wait for the kernel, in order.
 type RunQueue struct {
 	Type  string   `json:"type"`
-	Queue []string `json:"queue"`
+	Queue []string `json:"queue"` // cell ids
 }
 
-// ExecuteCodeResponse is the answer to execute_code. Result is the repr of the
-// last value, null where that is None.
+// ExecuteCodeResponse is the kernel's answer to execute_code.
 type ExecuteCodeResponse struct {
 	Type      string  `json:"type"`
 	AgentTxID string  `json:"agent_tx_id,omitempty"`
-	Status    string  `json:"status"`
-	Result    *string `json:"result"`
+	Status    string  `json:"status"` // StatusOK, StatusError or StatusInterrupted
+	Result    *string `json:"result"` // repr of the last expression's value; nil: that is None
 	Stdout    string  `json:"stdout"`
 	Stderr    string  `json:"stderr"`
 	Exception string  `json:"exception,omitempty"` // traceback
-	EName     string  `json:"ename,omitempty"`
-	Error     string  `json:"error,omitempty"`
-	Forms     int     `json:"forms,omitempty"`
+	EName     string  `json:"ename,omitempty"`     // the exception's type
+	Error     string  `json:"error,omitempty"`     // the exception's text
+	Forms     int     `json:"forms,omitempty"`     // how many statements the code has at the top level
 }
 
-// Error is what a kernel, or the server, says to a message it cannot follow.
+// Error is a kernel's, or the server's, response to a message that it cannot carry out.
 type Error struct {
 	Type      string    `json:"type"`
-	TxID      string    `json:"tx_id,omitempty"`       // of the request that it refuses, at /agent
-	AgentTxID string    `json:"agent_tx_id,omitempty"` // likewise, at /run
+	TxID      string    `json:"tx_id,omitempty"`       // of the request, at /agent
+	AgentTxID string    `json:"agent_tx_id,omitempty"` // of the request, at /run
 	Data      ErrorData `json:"data"`
 }
 
-// ErrorData is the content of [Error].
+// ErrorData is the content of an [Error].
 type ErrorData struct {
 	Message string `json:"message"`
 }
@@ -154,16 +154,16 @@ type ErrorData struct {
 type AgentInit struct {
 	Type      string          `json:"type"`
 	SessionID int             `json:"session_id"`
-	EvalMode  bool            `json:"eval_mode"`
+	EvalMode  bool            `json:"eval_mode"` // the agent works on a case
 	Strategy  string          `json:"strategy,omitempty"`
-	Language  string          `json:"language,omitempty"` // of the kernel, as its ready names it
-	Limits    json.RawMessage `json:"limits,omitempty"`
+	Language  string          `json:"language,omitempty"` // of the kernel, from its ready
+	Limits    json.RawMessage `json:"limits,omitempty"`   // of the attempt, an object; nil: none
 }
 
-// AgentStatus is what an agent is doing. Its values are the Agent constants.
+// AgentStatus says what an agent is doing.
 type AgentStatus struct {
 	Type   string `json:"type"`
-	Status string `json:"status"`
+	Status string `json:"status"` // one of the constants AgentReady to AgentDone
 }
 
 // Values of AgentStatus.Status.
@@ -177,36 +177,36 @@ const (
 	AgentDone           = "done"
 )
 
-// AgentQuery is a prompt. ContextualNodeData is a list of files, shown to the
-// model behind the prompt.
+// AgentQuery is a prompt for the agent.
 type AgentQuery struct {
-	Type               string          `json:"type"`
-	Query              string          `json:"query"`
-	RequestID          string          `json:"request_id"`
+	Type      string `json:"type"`
+	Query     string `json:"query"`
+	RequestID string `json:"request_id"`
+
+	// ContextualNodeData is a list of files, which the model is shown behind the prompt.
 	ContextualNodeData json.RawMessage `json:"contextual_node_data,omitempty"`
 }
 
-// AgentCommand is agent_cancel (with RequestID) or agent_clear_history.
+// AgentCommand is an agent_cancel (with RequestID) or agent_clear_history.
 type AgentCommand struct {
 	Type      string `json:"type"`
-	RequestID string `json:"request_id,omitempty"`
+	RequestID string `json:"request_id,omitempty"` // of the query to cancel
 }
 
-// AgentAction is a request of the agent to the notebook. Without a TxID no
-// answer is wanted.
+// AgentAction is a request of the agent to the notebook or the kernel.
 type AgentAction struct {
 	Type   string          `json:"type"`
 	Action string          `json:"action"`
 	Params json.RawMessage `json:"params"`
-	TxID   string          `json:"tx_id,omitempty"`
+	TxID   string          `json:"tx_id,omitempty"` // empty: no answer is wanted
 }
 
-// ActionResponse is the part that every answer to an [AgentAction] has in
-// common; the fields of the action follow beside it.
+// ActionResponse is what all answers to an [AgentAction] have in common. The fields of
+// the action stand beside these.
 type ActionResponse struct {
 	Type   string `json:"type"`
 	TxID   string `json:"tx_id"`
-	Status string `json:"status"`
+	Status string `json:"status"` // StatusSuccess or StatusError
 	Error  string `json:"error,omitempty"`
 }
 
@@ -215,93 +215,88 @@ func ActionError(txID, text string) ActionResponse {
 	return ActionResponse{Type: TypeActionResponse, TxID: txID, Status: StatusError, Error: text}
 }
 
-// KernelMessage relays a start_cell or a cell_result to the agent.
+// KernelMessage tells the agent about the start or the end of a run.
 type KernelMessage struct {
 	Type    string          `json:"type"`
-	Message json.RawMessage `json:"message"`
+	Message json.RawMessage `json:"message"` // a [StartCell] or [KernelMessageResult]
 }
 
-// KernelMessageResult is the message of a [KernelMessage] for a cell_result:
-// the kernel's own frame and what the run left behind.
+// KernelMessageResult is the content of a [KernelMessage] about the end of a run: the
+// kernel's cell_result and what the run has shown.
 type KernelMessageResult struct {
 	CellResult
-	Logs        string            `json:"logs"` // its stdio, the middle cut when long
-	DisplayName string            `json:"display_name"`
+	Logs        string            `json:"logs"`         // its stdio; the middle is left out if it is long
+	DisplayName string            `json:"display_name"` // the cell's title
 	CellOutputs []json.RawMessage `json:"cell_outputs"` // nbformat outputs in order
 }
 
-// HistoryUpdated tells of a committed message in the agent's conversation.
+// HistoryUpdated says that the agent has added a message to its conversation.
 type HistoryUpdated struct {
 	Type      string          `json:"type"`
 	SessionID string          `json:"session_id,omitempty"`
-	RequestID string          `json:"request_id,omitempty"`
-	Entry     json.RawMessage `json:"entry,omitempty"` // [HistoryEntry]
+	RequestID string          `json:"request_id,omitempty"` // of the query that it belongs to
+	Entry     json.RawMessage `json:"entry,omitempty"`      // a [HistoryEntry]
 }
 
-// HistoryEntry is one message of the conversation. Content is text or
-// Anthropic content blocks.
+// HistoryEntry is one message of an agent's conversation.
 type HistoryEntry struct {
-	Type      string          `json:"type"` // anthropic_message
-	Role      string          `json:"role"`
-	Content   json.RawMessage `json:"content"`
+	Type      string          `json:"type"`                 // EntryAnthropicMessage
+	Role      string          `json:"role"`                 // user or assistant
+	Content   json.RawMessage `json:"content"`              // a text, or content blocks of Anthropic's Messages API
 	Timestamp string          `json:"timestamp"`            // RFC 3339
-	RequestID string          `json:"request_id,omitempty"` // of the query it belongs to
-	Usage     json.RawMessage `json:"usage,omitempty"`      // of the call that an assistant's message came from, as Anthropic counts
+	RequestID string          `json:"request_id,omitempty"` // of the query that it belongs to
+	Usage     json.RawMessage `json:"usage,omitempty"`      // of the model call that an assistant's message came from, with Anthropic's fields
 }
 
 // EntryAnthropicMessage is the Type of a [HistoryEntry].
 const EntryAnthropicMessage = "anthropic_message"
 
-// StreamFrame is any of the agent_stream_* messages, by which a reply is shown
-// while it arrives: start (with Timestamp), block_start, delta, block_stop and
-// complete. Which fields count depends on Type; BlockIndex is given for the
-// three that are about a block.
+// StreamFrame is any of the agent_stream_* messages, which show a reply while it
+// arrives: start (with Timestamp), block_start, delta, block_stop and complete.
+// BlockIndex is set for the three that are about a block.
 type StreamFrame struct {
 	Type       string `json:"type"`
-	Timestamp  string `json:"timestamp,omitempty"` // RFC 3339
-	BlockIndex *int   `json:"block_index,omitempty"`
-	BlockType  string `json:"block_type,omitempty"` // text, thinking or tool_use
-	BlockID    string `json:"block_id,omitempty"`
-	BlockName  string `json:"block_name,omitempty"`
-	Delta      string `json:"delta,omitempty"`
-	Error      string `json:"error,omitempty"` // of a reply that broke off
+	Timestamp  string `json:"timestamp,omitempty"`   // RFC 3339
+	BlockIndex *int   `json:"block_index,omitempty"` // from 0
+	BlockType  string `json:"block_type,omitempty"`  // text, thinking or tool_use
+	BlockID    string `json:"block_id,omitempty"`    // of a tool_use
+	BlockName  string `json:"block_name,omitempty"`  // the tool's name
+	Delta      string `json:"delta,omitempty"`       // the next piece of the block
+	Error      string `json:"error,omitempty"`       // of complete: why the reply broke off
 }
 
-// UsageUpdate is the tokens of a conversation so far. CostUSD is null when the
-// model's price is not known.
+// UsageUpdate is how many tokens a conversation has used so far.
 type UsageUpdate struct {
 	Type                     string   `json:"type"`
 	InputTokens              int64    `json:"input_tokens"`
 	OutputTokens             int64    `json:"output_tokens"`
 	CacheReadInputTokens     int64    `json:"cache_read_input_tokens"`
 	CacheCreationInputTokens int64    `json:"cache_creation_input_tokens"`
-	ContextLimit             int64    `json:"context_limit"`
-	CostUSD                  *float64 `json:"cost_usd,omitempty"`
+	ContextLimit             int64    `json:"context_limit"`      // how many tokens the model takes
+	CostUSD                  *float64 `json:"cost_usd,omitempty"` // nil: the model's price is unknown
 }
 
-// AgentEvent is something an agent wants shown.
+// AgentEvent is something that an agent wants a person to see.
 type AgentEvent struct {
 	Type     string         `json:"type"`
-	Channel  string         `json:"channel"` // "ai" or "py"
-	Mode     string         `json:"mode"`    // "NL" or "PY"
-	Text     string         `json:"text"`
-	Metadata map[string]any `json:"metadata"` // "type": response, ai_exec, ai_exec_result, tick, retry, waiting, compacted, limit, cancelled, ended
+	Channel  string         `json:"channel"`  // "ai" or "py"
+	Mode     string         `json:"mode"`     // "NL" or "PY"
+	Text     string         `json:"text"`     // for people
+	Metadata map[string]any `json:"metadata"` // "type": response, ai_exec, ai_exec_result, tick, retry, waiting, compacted, limit, cancelled or ended
 }
 
-// AgentError is a failure of the agent. A fatal one ends the work on the query that
-// it came of, and with it an evaluation; in a live session the agent goes on with
-// the next query.
+// AgentError is a failure of the agent. A fatal one ends the work on the query, and
+// with it an attempt; in a live session the agent goes on with the next query.
 type AgentError struct {
 	Type  string `json:"type"`
 	Error string `json:"error"`
 	Fatal bool   `json:"fatal"`
 }
 
-// ManagedProcessExit tells the consoles that a child has died. Signal is empty
-// when it exited by itself.
+// ManagedProcessExit tells the consoles that a child process has exited.
 type ManagedProcessExit struct {
 	Type     string `json:"type"`
 	Name     string `json:"name"` // "kernel" or "agent"
 	ExitCode int    `json:"exit_code"`
-	Signal   string `json:"signal"`
+	Signal   string `json:"signal"` // that killed it; empty: it exited by itself
 }

@@ -7,53 +7,57 @@ import (
 
 // pipe is one end of an in-memory connection.
 type pipe struct {
-	in, out chan []byte
-	own     *ending // this end has closed
-	peer    *ending // the other end has closed
+	in, out   chan []byte
+	ownClose  *closeSignal // of this end
+	peerClose *closeSignal // of the other end
 }
 
-type ending struct {
+// closeSignal is closed once, when one end of a pipe is closed.
+type closeSignal struct {
 	once sync.Once
 	done chan struct{}
 }
 
-// Pipe returns the two ends of an in-memory connection. A Write waits until
-// its body is read, and hands over the slice itself. When one end closes, the
-// other reads io.EOF.
+// Pipe returns the two ends of an in-memory connection. Write waits until the other
+// end has read the body, and passes on the slice itself. When one end closes, the other
+// one's Read returns io.EOF.
 func Pipe() (Conn, Conn) {
 	ab, ba := make(chan []byte), make(chan []byte)
-	a, b := &ending{done: make(chan struct{})}, &ending{done: make(chan struct{})}
-	return &pipe{in: ba, out: ab, own: a, peer: b}, &pipe{in: ab, out: ba, own: b, peer: a}
+	a, b := &closeSignal{done: make(chan struct{})}, &closeSignal{done: make(chan struct{})}
+	return &pipe{in: ba, out: ab, ownClose: a, peerClose: b}, &pipe{in: ab, out: ba, ownClose: b, peerClose: a}
 }
 
+// Read implements [Conn].
 func (p *pipe) Read() ([]byte, error) {
 	select {
-	case <-p.own.done:
+	case <-p.ownClose.done:
 		return nil, ErrClosed
 	default:
 	}
 	select {
 	case body := <-p.in:
 		return body, nil
-	case <-p.own.done:
+	case <-p.ownClose.done:
 		return nil, ErrClosed
-	case <-p.peer.done:
+	case <-p.peerClose.done:
 		return nil, io.EOF
 	}
 }
 
+// Write implements [Conn].
 func (p *pipe) Write(body []byte) error {
 	select {
 	case p.out <- body:
 		return nil
-	case <-p.own.done:
+	case <-p.ownClose.done:
 		return ErrClosed
-	case <-p.peer.done:
+	case <-p.peerClose.done:
 		return &ChannelError{Operation: "write", Err: io.ErrClosedPipe}
 	}
 }
 
+// Close implements [Conn].
 func (p *pipe) Close(CloseCode, string) error {
-	p.own.once.Do(func() { close(p.own.done) })
+	p.ownClose.once.Do(func() { close(p.ownClose.done) })
 	return nil
 }

@@ -1,11 +1,10 @@
-// Package protocol is the wire: the messages that cross Assay's sockets, the
-// framing they travel in, and [Conn], the one interface behind which a Unix
-// socket, a WebSocket and an in-memory pipe look the same.
+// Package protocol defines the wire: the messages on Assay's sockets, their framing, and
+// [Conn], the interface that a Unix socket, a WebSocket and an in-memory pipe share.
 //
-// A message is one ToJSON object with a "type". The router forwards bodies as the
-// bytes that came in and reads no more of them than an [Decode]; everybody
-// else decodes the bodies they are interested in with encoding/json and the
-// structs in message.go.
+// A message is one JSON object with a "type"; its bytes are a body, and on the wire a
+// frame. The router forwards the bytes of a body as they came in, and reads only the
+// body's [Envelope]. Other packages decode bodies with encoding/json and the structs in
+// message.go. docs/protocol.md describes the messages.
 package protocol
 
 import (
@@ -14,12 +13,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// DefaultMaxFrameBytes is the largest body, in bytes, that a connection accepts
-// unless it is told otherwise. The same limit holds after gunzip.
+// DefaultMaxFrameBytes is the largest body that a connection accepts by default, before
+// and after gunzip.
 const DefaultMaxFrameBytes = 64 << 20
 
-// Types of messages. The directions are those of the router: a console is
-// whoever sits at /run and /agent, the server's own document included.
+// Types of messages. "Console" is a client at /run or /agent, and also the server's own
+// document.
 const (
 	// Server to kernel, most of them first sent by a console.
 	TypeInit              = "init" // also server to agent, and console to server
@@ -86,16 +85,18 @@ const (
 	StatusInterrupted = "interrupted"
 )
 
-// NewTxID makes the id of a request: "tx_" and twelve hexadecimal digits.
-func NewTxID() string { return "tx_" + shortID() }
+// NewTxID returns a random id for an agent's request: "tx_" and twelve hexadecimal
+// digits.
+func NewTxID() string { return "tx_" + randomHexID() }
 
-// NewServerTxID makes the id of a request of the server's own. Agents are
-// refused ids of this form, so it can never meet one of theirs.
-func NewServerTxID() string { return ServerTxIDPrefix + shortID() }
+// NewServerTxID returns a random id for one of the server's own requests. An agent's
+// request with an id of this form is refused, so that the two cannot be confused.
+func NewServerTxID() string { return ServerTxIDPrefix + randomHexID() }
 
-// ServerTxIDPrefix begins the ids of the server's own requests.
+// ServerTxIDPrefix is the prefix of the ids of the server's own requests.
 const ServerTxIDPrefix = "eval_"
 
-func shortID() string {
+// randomHexID returns twelve random hexadecimal digits.
+func randomHexID() string {
 	return strings.ReplaceAll(uuid.NewString(), "-", "")[:12]
 }

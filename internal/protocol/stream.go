@@ -14,25 +14,27 @@ import (
 )
 
 const (
-	headerSize = 8
+	// headerBytes is the size of the length in front of each body.
+	headerBytes = 8
 
-	// A frame up to this size is copied behind its header and sent by one
-	// write; a larger one is sent as two buffers.
-	smallFrame = 16 << 10
+	// maxSmallFrameBytes is the largest body that is copied behind its header and sent
+	// with one write. A larger one is sent as two buffers.
+	maxSmallFrameBytes = 16 << 10
 
-	// readBuffer holds headers and small bodies; larger ones are read past it.
-	readBuffer = 4 << 10
+	// readBufferBytes is the size of the buffer for headers and small bodies. Larger
+	// bodies are read past it.
+	readBufferBytes = 4 << 10
 
-	// Memory for a body is taken in steps, so that a header alone costs little:
-	// the first is at most this large, or twice the largest body that the peer
-	// has sent.
-	firstStep = 256 << 10
+	// maxFirstReadBytes is how much memory is allocated for a body at first, unless the
+	// peer has sent large bodies before; the rest follows as bytes arrive, so that a
+	// header alone costs little.
+	maxFirstReadBytes = 256 << 10
 )
 
-// FrameLengthError is a frame header that cannot be followed.
+// FrameLengthError is returned for a frame that is empty or larger than the limit.
 type FrameLengthError struct {
-	Length int64 // as announced, or, for a gzip body, the size it grew past
-	Limit  int64
+	Length int64 // from the header, in bytes; for a gzip body that is too large, how much was unpacked
+	Limit  int64 // in bytes
 }
 
 func (e *FrameLengthError) Error() string {
@@ -42,34 +44,35 @@ func (e *FrameLengthError) Error() string {
 	return fmt.Sprintf("frame length %d: over the limit of %d bytes", e.Length, e.Limit)
 }
 
-// stream is the Conn of the Unix sockets: each body behind its length, eight
-// bytes signed little-endian.
+// stream is the [Conn] over a Unix socket: in front of each body is its length, as eight
+// bytes, signed and little-endian.
 type stream struct {
 	conn   io.ReadWriteCloser
-	in     *bufio.Reader
-	limit  int64
+	reader *bufio.Reader
+	limit  int64 // of a body, in bytes
 	closed atomic.Bool
 
-	largest int         // body read so far
-	first   bool        // no frame was read yet
-	gzipped atomic.Bool // the peer's first frame was gzip, and so is everything
-	packer  *gzip.Writer
-	packed  bytes.Buffer
-	frame   []byte // a small frame being written, header and body
+	largestBody int         // bytes of the largest body that was read
+	firstFrame  bool        // no frame was read yet
+	gzipped     atomic.Bool // the first body that was read is gzip: all that are written must be
+	gzipWriter  *gzip.Writer
+	gzipBuffer  bytes.Buffer // what gzipWriter writes
+	frameBuffer []byte       // header and body of a small frame, to write both at once
 }
 
-// NewStream returns a Conn over conn, which it owns from then on. limit is the
-// largest body in bytes, before and after gunzip; 0 is [DefaultMaxFrameBytes].
-// When the first body that is read is gzip, every body written from then on is.
+// NewStream returns a Conn over conn, and owns conn from then on. limit is the largest
+// body in bytes, before and after gunzip; 0 means [DefaultMaxFrameBytes]. If the first
+// body that is read is gzip, every body that is written after it is gzip too.
 func NewStream(conn io.ReadWriteCloser, limit int64) Conn {
 	if limit <= 0 {
 		limit = DefaultMaxFrameBytes
 	}
-	return &stream{conn: conn, in: bufio.NewReaderSize(conn, readBuffer), limit: limit, first: true}
+	return &stream{conn: conn, reader: bufio.NewReaderSize(conn, readBufferBytes), limit: limit, firstFrame: true}
 }
 
+// Read implements [Conn].
 func (s *stream) Read() ([]byte, error) {
-	body, err := s.read()
+	body, err := s.readFrame()
 	switch {
 	case err == nil:
 		return body, nil
@@ -82,23 +85,24 @@ func (s *stream) Read() ([]byte, error) {
 	}
 }
 
-func (s *stream) read() ([]byte, error) {
-	var header [headerSize]byte
-	// A cut header yields ErrUnexpectedEOF, a clean end io.EOF.
-	if _, err := io.ReadFull(s.in, header[:]); err != nil {
+// readFrame reads one frame and returns its body, unpacked. A clean end of the
+// connection is io.EOF, a header that is cut io.ErrUnexpectedEOF.
+func (s *stream) readFrame() ([]byte, error) {
+	var header [headerBytes]byte
+	if _, err := io.ReadFull(s.reader, header[:]); err != nil {
 		return nil, err
 	}
-	length := int64(binary.LittleEndian.Uint64(header[:])) //nolint:gosec // the wire's length is signed
+	length := int64(binary.LittleEndian.Uint64(header[:])) //nolint:gosec // the length on the wire is signed
 	if length <= 0 || length > s.limit {
 		return nil, &FrameLengthError{Length: length, Limit: s.limit}
 	}
-	body, err := readBody(s.in, int(length), max(firstStep, 2*s.largest))
+	body, err := readBody(s.reader, int(length), max(maxFirstReadBytes, 2*s.largestBody))
 	if err != nil {
 		return nil, err
 	}
-	s.largest = max(s.largest, len(body))
-	if s.first {
-		s.first = false
+	s.largestBody = max(s.largestBody, len(body))
+	if s.firstFrame {
+		s.firstFrame = false
 		s.gzipped.Store(isGzip(body))
 	}
 	if !isGzip(body) {
@@ -107,14 +111,14 @@ func (s *stream) read() ([]byte, error) {
 	return gunzip(body, s.limit)
 }
 
-// readBody reads n bytes. It takes memory for so many first, and then never
-// holds more than twice what arrived.
-func readBody(in io.Reader, n, first int) ([]byte, error) {
-	body := make([]byte, min(n, first))
+// readBody reads n bytes. It allocates at most firstBytes at first, and after that never
+// more than twice as much as has arrived.
+func readBody(in io.Reader, n, firstBytes int) ([]byte, error) {
+	body := make([]byte, min(n, firstBytes))
 	for read := 0; ; {
 		m, err := io.ReadFull(in, body[read:])
 		if err != nil {
-			return nil, fmt.Errorf("%d of %d bytes of a frame: %w", read+m, n, noEOF(err))
+			return nil, fmt.Errorf("%d of %d bytes of a frame: %w", read+m, n, unexpectedEOF(err))
 		}
 		if read = len(body); read == n {
 			return body, nil
@@ -125,18 +129,21 @@ func readBody(in io.Reader, n, first int) ([]byte, error) {
 	}
 }
 
+// isGzip reports whether a body is gzip, by its first two bytes.
 func isGzip(body []byte) bool {
 	return len(body) >= 2 && body[0] == 0x1f && body[1] == 0x8b
 }
 
+// gunzip unpacks a body. It returns [*FrameLengthError] if that has more than limit
+// bytes.
 func gunzip(body []byte, limit int64) ([]byte, error) {
 	unpacker, err := gzip.NewReader(bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("gzip frame: %w", noEOF(err))
+		return nil, fmt.Errorf("gzip frame: %w", unexpectedEOF(err))
 	}
 	plain, err := io.ReadAll(io.LimitReader(unpacker, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("gzip frame: %w", noEOF(err))
+		return nil, fmt.Errorf("gzip frame: %w", unexpectedEOF(err))
 	}
 	if int64(len(plain)) > limit {
 		return nil, &FrameLengthError{Length: int64(len(plain)), Limit: limit}
@@ -144,19 +151,20 @@ func gunzip(body []byte, limit int64) ([]byte, error) {
 	return plain, nil
 }
 
+// Write implements [Conn].
 func (s *stream) Write(body []byte) error {
 	if s.gzipped.Load() {
-		packed, err := s.pack(body)
+		packed, err := s.compress(body)
 		if err != nil {
 			return &ChannelError{Operation: "write", Err: err}
 		}
 		body = packed
 	}
 	if len(body) == 0 || int64(len(body)) > s.limit {
-		// Refused whole, so the channel stays good.
+		// Nothing was written, so the connection can still be used.
 		return &FrameLengthError{Length: int64(len(body)), Limit: s.limit}
 	}
-	if err := s.write(body); err != nil {
+	if err := s.writeFrame(body); err != nil {
 		if s.closed.Load() {
 			return ErrClosed
 		}
@@ -165,34 +173,37 @@ func (s *stream) Write(body []byte) error {
 	return nil
 }
 
-func (s *stream) write(body []byte) error {
-	var header [headerSize]byte
+// writeFrame writes a body behind its length.
+func (s *stream) writeFrame(body []byte) error {
+	var header [headerBytes]byte
 	binary.LittleEndian.PutUint64(header[:], uint64(len(body)))
-	if len(body) > smallFrame {
+	if len(body) > maxSmallFrameBytes {
 		_, err := (&net.Buffers{header[:], body}).WriteTo(s.conn)
 		return err
 	}
-	s.frame = append(append(s.frame[:0], header[:]...), body...)
-	_, err := s.conn.Write(s.frame)
+	s.frameBuffer = append(append(s.frameBuffer[:0], header[:]...), body...)
+	_, err := s.conn.Write(s.frameBuffer)
 	return err
 }
 
-func (s *stream) pack(body []byte) ([]byte, error) {
-	s.packed.Reset()
-	if s.packer == nil {
-		s.packer = gzip.NewWriter(&s.packed)
+// compress returns body as gzip, in memory that is used again by the next call.
+func (s *stream) compress(body []byte) ([]byte, error) {
+	s.gzipBuffer.Reset()
+	if s.gzipWriter == nil {
+		s.gzipWriter = gzip.NewWriter(&s.gzipBuffer)
 	} else {
-		s.packer.Reset(&s.packed)
+		s.gzipWriter.Reset(&s.gzipBuffer)
 	}
-	if _, err := s.packer.Write(body); err != nil {
+	if _, err := s.gzipWriter.Write(body); err != nil {
 		return nil, err
 	}
-	if err := s.packer.Close(); err != nil {
+	if err := s.gzipWriter.Close(); err != nil {
 		return nil, err
 	}
-	return s.packed.Bytes(), nil
+	return s.gzipBuffer.Bytes(), nil
 }
 
+// Close implements [Conn].
 func (s *stream) Close(CloseCode, string) error {
 	if s.closed.Swap(true) {
 		return nil

@@ -12,26 +12,25 @@ import (
 	"github.com/coder/websocket"
 )
 
-// goodbye is how long a peer whose messages are being read may take to agree to
-// a close.
-const goodbye = time.Second
+// closeTimeout is how long the peer may take to answer the closing handshake.
+const closeTimeout = time.Second
 
-// mostAhead is how much memory is taken for a message before any of it has come, in
-// bytes.
-const mostAhead = 256 << 10
+// maxPreallocatedBytes is how much memory is allocated for a message before any of it
+// has arrived.
+const maxPreallocatedBytes = 256 << 10
 
-// webSocket is the Conn of consoles: one text frame per body.
+// webSocket is the [Conn] of consoles: a body is one text frame.
 type webSocket struct {
-	ws     *websocket.Conn
-	ctx    context.Context //nolint:containedctx // the connection's life: Conn has no other way to end a blocked Read
-	cancel context.CancelFunc
-	last   int // bytes of the last message that was read
+	ws            *websocket.Conn
+	ctx           context.Context //nolint:containedctx // the connection's lifetime: there is no other way to end a blocked Read
+	cancel        context.CancelFunc
+	lastBodyBytes int // bytes of the last message that was read
 }
 
-// NewWebSocket returns a Conn over ws, which it owns from then on. It lives no
-// longer than ctx, which must not be that of the upgraded request. limit is the
-// largest body in bytes; 0 is [DefaultMaxFrameBytes]. A binary frame is a fatal
-// error.
+// NewWebSocket returns a Conn over ws, and owns ws from then on. The connection ends
+// when ctx ends, which must not be the context of the upgraded request. limit is the
+// largest body in bytes; 0 means [DefaultMaxFrameBytes]. A binary frame ends the
+// connection.
 func NewWebSocket(ctx context.Context, ws *websocket.Conn, limit int64) Conn {
 	if limit <= 0 {
 		limit = DefaultMaxFrameBytes
@@ -41,15 +40,16 @@ func NewWebSocket(ctx context.Context, ws *websocket.Conn, limit int64) Conn {
 	return &webSocket{ws: ws, ctx: ctx, cancel: cancel}
 }
 
+// Read implements [Conn].
 func (w *webSocket) Read() ([]byte, error) {
 	kind, in, err := w.ws.Reader(w.ctx)
 	var body []byte
 	if err == nil {
-		body, err = w.whole(in)
+		body, err = w.readMessage(in)
 	}
 	switch {
 	case err != nil:
-		return nil, w.fault("read", err)
+		return nil, w.wrapError("read", err)
 	case kind != websocket.MessageText:
 		_ = w.ws.Close(websocket.StatusUnsupportedData, "text frames only")
 		return nil, &ChannelError{Operation: "read", Err: errors.New("a binary frame: text frames only")}
@@ -58,43 +58,45 @@ func (w *webSocket) Read() ([]byte, error) {
 	}
 }
 
-// whole reads a message into memory for one like the last, which most are.
-func (w *webSocket) whole(in io.Reader) ([]byte, error) {
-	body := bytes.NewBuffer(make([]byte, 0, min(w.last, mostAhead)+bytes.MinRead))
+// readMessage reads a message. It allocates as much as the last message took, as most
+// messages are like the one before.
+func (w *webSocket) readMessage(in io.Reader) ([]byte, error) {
+	body := bytes.NewBuffer(make([]byte, 0, min(w.lastBodyBytes, maxPreallocatedBytes)+bytes.MinRead))
 	_, err := body.ReadFrom(in)
-	w.last = body.Len()
+	w.lastBodyBytes = body.Len()
 	return body.Bytes(), err
 }
 
-// Write sends body as one text frame, a raw frame as the ToJSON it stands for.
+// Write implements [Conn]. It sends a raw frame as the JSON that it stands for.
 func (w *webSocket) Write(body []byte) error {
 	text, err := ToJSON(body)
 	if err != nil {
 		return fmt.Errorf("raw frame for a WebSocket: %w", err)
 	}
 	if err := w.ws.Write(w.ctx, websocket.MessageText, text); err != nil {
-		return w.fault("write", err)
+		return w.wrapError("write", err)
 	}
 	return nil
 }
 
-func (w *webSocket) fault(doing string, err error) error {
+// wrapError returns what Read or Write returns for an error of the WebSocket.
+func (w *webSocket) wrapError(operation string, err error) error {
 	switch {
 	case w.ctx.Err() != nil:
 		return ErrClosed
-	case doing == "read" && websocket.CloseStatus(err) != -1, errors.Is(err, io.EOF):
-		return io.EOF // the browser said goodbye, or its machine went away
+	case operation == "read" && websocket.CloseStatus(err) != -1, errors.Is(err, io.EOF):
+		return io.EOF // the browser has closed the connection, or its machine is gone
 	default:
-		return &ChannelError{Operation: doing, Err: err}
+		return &ChannelError{Operation: operation, Err: err}
 	}
 }
 
+// Close implements [Conn]. It waits for the peer's answer for at most closeTimeout.
 func (w *webSocket) Close(code CloseCode, reason string) error {
 	defer w.cancel()
-	defer time.AfterFunc(goodbye, w.cancel).Stop()
-	// A peer that does not say goodbye in turn is no fault of this end, and one
-	// that has gone is closed already. Control frames carry 125 bytes, two of
-	// which are the code, and the rest must be UTF-8.
+	defer time.AfterFunc(closeTimeout, w.cancel).Stop()
+	// It is no error if the peer does not answer or has gone. A close frame carries at
+	// most 125 bytes: two of the code, and a reason in UTF-8.
 	_ = w.ws.Close(websocket.StatusCode(code), strings.ToValidUTF8(reason[:min(len(reason), 123)], ""))
 	_ = w.ws.CloseNow()
 	return nil

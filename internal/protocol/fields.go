@@ -9,14 +9,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Field is a name and a value for [ReplaceFields].
+// Field is a member of a JSON object, for [ReplaceFields].
 type Field struct {
 	Name  string
-	Value any // anything that encoding/json can write; nil removes the field
+	Value any // anything that encoding/json can encode; nil removes the field
 }
 
-// ReplaceFields returns the ToJSON object body with fields in place of its own of the
-// same names, in front of the others, whose bytes stay as they are.
+// ReplaceFields returns the JSON object body without its own fields of the given names
+// and with the given ones in front of the others. The bytes of the other values do not
+// change. It returns [ErrMalformed] if body is not a JSON object.
 func ReplaceFields(body []byte, fields ...Field) ([]byte, error) {
 	out := make([]byte, 0, len(body)+64)
 	out = append(out, '{')
@@ -51,17 +52,18 @@ func ReplaceFields(body []byte, fields ...Field) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
+// appendField appends a member of an object, after a comma if it is not the first.
 func appendField(out []byte, name string, value []byte) []byte {
 	if len(out) > 1 {
 		out = append(out, ',')
 	}
-	// The only error is about invalid UTF-8, which is replaced.
+	// The only error is about invalid UTF-8, which is replaced all the same.
 	out, _ = jsontext.AppendQuote(out, name)
 	return append(append(out, ':'), value...)
 }
 
-// Marshal is json.Marshal without the escapes that only a web page needs, so
-// that what was said can be read in a trace.
+// Marshal is json.Marshal without escaping <, > and &, which only a web page needs, so
+// that texts are readable in a trace.
 func Marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

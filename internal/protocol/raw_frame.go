@@ -12,29 +12,31 @@ const (
 	Stderr = "stderr"
 )
 
-// RawFrame is a raw frame: stream text of a kernel without the cost of ToJSON. On the
-// wire it is a zero byte, the stream (1 stdout, 2 stderr), the length of the
-// cell id as two bytes little-endian, the cell id, and the text up to the end
-// of the frame.
+// RawFrame is text that a kernel's run has written, without the cost of JSON. On the
+// wire it is a zero byte, the stream (1 stdout, 2 stderr), the length of the cell id as
+// two bytes little-endian, the cell id, and the text up to the end of the frame.
 type RawFrame struct {
-	Stream string
-	CellID string // empty: no cell
+	Stream string // Stdout or Stderr
+	CellID string // empty: the text is of no cell
 	Text   []byte // UTF-8; shares memory with the body it was parsed from
 }
 
+// Bytes of a raw frame.
 const (
-	rawMark   = 0
-	rawHeader = 4 // mark, stream, length of the cell id
-	rawStdout = 1
-	rawStderr = 2
+	rawMark        = 0 // the first byte
+	rawHeaderBytes = 4 // rawMark, stream, length of the cell id
+	rawStdout      = 1 // the stream
+	rawStderr      = 2
 )
 
-// IsRawFrame tells whether body is a raw frame; a ToJSON body begins with a brace.
+// IsRawFrame reports whether body is a raw frame, by its first byte; a JSON body does
+// not begin with a zero.
 func IsRawFrame(body []byte) bool { return len(body) > 0 && body[0] == rawMark }
 
-// ParseRawFrame reads a raw frame.
+// ParseRawFrame parses a raw frame. It returns [ErrMalformed] if the frame is cut, names
+// an unknown stream, or is not UTF-8.
 func ParseRawFrame(body []byte) (RawFrame, error) {
-	if !IsRawFrame(body) || len(body) < rawHeader {
+	if !IsRawFrame(body) || len(body) < rawHeaderBytes {
 		return RawFrame{}, fmt.Errorf("%w: raw frame of %d bytes", ErrMalformed, len(body))
 	}
 	var stream string
@@ -46,18 +48,19 @@ func ParseRawFrame(body []byte) (RawFrame, error) {
 	default:
 		return RawFrame{}, fmt.Errorf("%w: raw frame for stream %d", ErrMalformed, body[1])
 	}
-	id := int(binary.LittleEndian.Uint16(body[2:rawHeader]))
-	rest := body[rawHeader:]
-	if id > len(rest) {
-		return RawFrame{}, fmt.Errorf("%w: raw frame with a cell id of %d bytes in %d", ErrMalformed, id, len(rest))
+	idBytes := int(binary.LittleEndian.Uint16(body[2:rawHeaderBytes]))
+	rest := body[rawHeaderBytes:]
+	if idBytes > len(rest) {
+		return RawFrame{}, fmt.Errorf("%w: raw frame with a cell id of %d bytes in %d", ErrMalformed, idBytes, len(rest))
 	}
 	if !utf8.Valid(rest) {
 		return RawFrame{}, fmt.Errorf("%w: raw frame is not UTF-8", ErrMalformed)
 	}
-	return RawFrame{Stream: stream, CellID: string(rest[:id]), Text: rest[id:]}, nil
+	return RawFrame{Stream: stream, CellID: string(rest[:idBytes]), Text: rest[idBytes:]}, nil
 }
 
-// AppendRawFrame appends r as a raw frame. A cell id longer than 65,535 bytes is cut.
+// AppendRawFrame appends r, as it is on the wire, to dst. A cell id longer than 65,535
+// bytes is cut.
 func AppendRawFrame(dst []byte, r RawFrame) []byte {
 	stream := byte(rawStdout)
 	if r.Stream == Stderr {
@@ -70,7 +73,7 @@ func AppendRawFrame(dst []byte, r RawFrame) []byte {
 	return append(dst, r.Text...)
 }
 
-// KernelStdio returns the message that r stands for.
+// KernelStdio returns r as the JSON message that it stands for.
 func (r RawFrame) KernelStdio() KernelStdio {
 	m := KernelStdio{Type: TypeKernelStdio, Stream: r.Stream, Data: string(r.Text)}
 	if r.CellID != "" {
@@ -79,8 +82,8 @@ func (r RawFrame) KernelStdio() KernelStdio {
 	return m
 }
 
-// ToJSON returns body as ToJSON: itself, or, where it is a raw frame, the
-// kernel_stdio message that it stands for.
+// ToJSON returns body if that is JSON, and the kernel_stdio message as JSON if body is a
+// raw frame. It returns [ErrMalformed] for a malformed raw frame.
 func ToJSON(body []byte) ([]byte, error) {
 	if !IsRawFrame(body) {
 		return body, nil
