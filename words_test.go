@@ -1,0 +1,176 @@
+package assay_test
+
+import (
+	_ "embed"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// retiredNames has one line for each declared name that must not come back: a folder,
+// the name, and the name that replaced it.
+//
+//go:embed testdata/retired_names.txt
+var retiredNames string
+
+// retiredPhrases has one line for each phrase that must not come back in comments, docs
+// and help texts: a regular expression, a tab, and what to write instead.
+//
+//go:embed testdata/retired_phrases.txt
+var retiredPhrases string
+
+// declaration finds names that Python and TypeScript sources declare. Go is parsed.
+var declaration = map[string]*regexp.Regexp{
+	".py":  regexp.MustCompile(`(?m)^\s*(?:async )?(?:def|class) (\w+)|^(\w+)(?:: [^=\n]+)? = |^\s+self\.(\w+)(?:: [^=\n]+)? = `),
+	".ts":  regexp.MustCompile(`\b(?:function|class|interface|type|const|let|enum) (\w+)`),
+	".tsx": regexp.MustCompile(`\b(?:function|class|interface|type|const|let|enum) (\w+)`),
+}
+
+func TestNoRetiredNames(t *testing.T) {
+	t.Parallel()
+	type retired struct{ folder, name, now string }
+	var list []retired
+	for line := range strings.Lines(retiredNames) {
+		if fields := strings.Fields(line); len(fields) > 0 && !strings.HasPrefix(line, "#") {
+			require.GreaterOrEqual(t, len(fields), 3, "want FOLDER NAME REPLACEMENT: %s", line)
+			list = append(list, retired{fields[0], fields[1], strings.Join(fields[2:], " ")})
+		}
+	}
+	for _, file := range sources(t) {
+		var names map[string]bool
+		for _, r := range list {
+			if path.Dir(file) != r.folder && !strings.HasPrefix(file, r.folder+"/") {
+				continue
+			}
+			if names == nil {
+				names = declaredIn(t, file)
+			}
+			if names[r.name] {
+				t.Errorf("%s declares %s, a retired name: use %s", file, r.name, r.now)
+			}
+		}
+	}
+}
+
+func TestNoRetiredPhrases(t *testing.T) {
+	t.Parallel()
+	instead := map[*regexp.Regexp]string{}
+	for line := range strings.Lines(retiredPhrases) {
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		pattern, now, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		require.True(t, ok, "want PATTERN<tab>REPLACEMENT: %s", line)
+		instead[regexp.MustCompile(`(?i)\b(?:`+pattern+`)\b`)] = now
+	}
+	for _, file := range sources(t) {
+		for number, text := range proseOf(t, file) {
+			for pattern, now := range instead {
+				if found := pattern.FindString(text); found != "" {
+					t.Errorf("%s:%d: %q: write %s", file, number, found, now)
+				}
+			}
+		}
+	}
+}
+
+// sources returns the tracked source files and Markdown files of the repository, without
+// builds, test data and this test's own tables.
+func sources(t *testing.T) (files []string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
+	require.NoError(t, err)
+	for file := range strings.Lines(string(out)) {
+		file = strings.TrimSpace(file)
+		skip := strings.HasPrefix(file, "web/dist/") || strings.Contains(file, "testdata/") || file == "CONTRIBUTING.md" || file == "words_test.go"
+		if _, err := os.Stat(file); err == nil && !skip && slices.Contains([]string{".go", ".py", ".ts", ".tsx", ".md", ".el"}, path.Ext(file)) {
+			files = append(files, file)
+		}
+	}
+	require.NotEmpty(t, files)
+	return files
+}
+
+// declaredIn returns the names that a source file declares: packages' and types' members,
+// functions, parameters and variables in Go; definitions and assignments in Python;
+// declarations in TypeScript.
+func declaredIn(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	text, err := fs.ReadFile(os.DirFS("."), file)
+	require.NoError(t, err)
+	if pattern := declaration[path.Ext(file)]; pattern != nil {
+		for _, groups := range pattern.FindAllStringSubmatch(string(text), -1) {
+			names[strings.Join(groups[1:], "")] = true
+		}
+		return names
+	}
+	if path.Ext(file) != ".go" {
+		return names
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			names[n.Name.Name] = true
+		case *ast.TypeSpec:
+			names[n.Name.Name] = true
+		case *ast.ValueSpec:
+			maps.Insert(names, namesOf(n.Names))
+		case *ast.Field:
+			maps.Insert(names, namesOf(n.Names))
+		}
+		return true
+	})
+	return names
+}
+
+func namesOf(idents []*ast.Ident) func(yield func(string, bool) bool) {
+	return func(yield func(string, bool) bool) {
+		for _, ident := range idents {
+			if !yield(ident.Name, true) {
+				return
+			}
+		}
+	}
+}
+
+// comment finds the comments of a line: // and # to the end of the line, and lines inside
+// of block comments that begin with an asterisk.
+var comment = map[string]*regexp.Regexp{
+	".go":  regexp.MustCompile(`//(.*)$`),
+	".ts":  regexp.MustCompile(`//(.*)$|^\s*/?\*+(.*)$`),
+	".tsx": regexp.MustCompile(`//(.*)$|^\s*/?\*+(.*)$`),
+	".py":  regexp.MustCompile(`#(.*)$|^\s*(?:"""|''')(.*)$`),
+	".el":  regexp.MustCompile(`;(.*)$`),
+}
+
+// proseOf returns the prose of a file by line number: comments of a source file, every
+// line of a Markdown file.
+func proseOf(t *testing.T, file string) map[int]string {
+	t.Helper()
+	text, err := fs.ReadFile(os.DirFS("."), file)
+	require.NoError(t, err)
+	prose := map[int]string{}
+	for i, line := range strings.Split(string(text), "\n") {
+		pattern := comment[path.Ext(file)]
+		if pattern == nil {
+			prose[i+1] = line
+		} else if groups := pattern.FindStringSubmatch(line); groups != nil {
+			prose[i+1] = strings.Join(groups[1:], "")
+		}
+	}
+	return prose
+}
