@@ -20,7 +20,7 @@ func (p *process) agentCommand() *cobra.Command {
 	solution := ""
 	cmd := &cobra.Command{
 		Use:   "agent FD",
-		Short: "Is the built-in agent, on the socket whose number is FD",
+		Short: "Run the built-in agent on the socket with file descriptor FD",
 		Long: `The built-in agent: an agent process like any other, which the server starts
 with the number of an inherited socket as its last argument.
 
@@ -32,7 +32,7 @@ Exit status: 0 the socket was closed, 2 bad usage, 3 the agent broke.`,
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.Flags().StringVar(&solution, "solution", "", "`file` with what the oracle plays")
+	cmd.Flags().StringVar(&solution, "solution", "", "`file` with the solution that the oracle plays")
 	cmd.AddCommand(p.askCommand(), p.chatCommand(), p.agentMCPCommand())
 	return cmd
 }

@@ -27,7 +27,7 @@ func (f *askFlags) add(flags *pflag.FlagSet) {
 	f.builtin.memoryDir, f.builtin.model = "memory", askModel
 	folder, model := all.Lookup("memory-dir"), all.Lookup("model")
 	folder.DefValue, folder.Usage = f.builtin.memoryDir, "`folder` with the five memory files"
-	model.DefValue, model.Usage = f.builtin.model, "anthropic/ID, openai/ID, script:FILE, or replay:FILE of recorded calls"
+	model.DefValue, model.Usage = f.builtin.model, "`model`: anthropic/ID, openai/ID, script:FILE, or replay:FILE (recorded calls)"
 	for _, flag := range []*pflag.Flag{folder, model, all.Lookup("name"), all.Lookup("model-arg"), all.Lookup("record")} {
 		flags.AddFlag(flag)
 	}
@@ -37,7 +37,7 @@ func (p *process) askCommand() *cobra.Command {
 	f := &askFlags{}
 	cmd := &cobra.Command{
 		Use:   "ask ['PROMPT']",
-		Short: "Answers one prompt, with a memory and without a notebook",
+		Short: "Answer one prompt, with a memory and without a notebook",
 		Long: fmt.Sprintf(`Answers one prompt on stdout. The model knows what stands in the five memory
 files, soul.md, user.md, telos.md, context.md and harness.md, and may read them
 and add to context.md; it has no other tools. A reply has at most %d tokens,

@@ -15,7 +15,7 @@ func (p *process) chatCommand() *cobra.Command {
 	f := &ownFlags{}
 	cmd := &cobra.Command{
 		Use:   "chat",
-		Short: "Talks to the built-in agent in a session of its own",
+		Short: "Chat with the built-in agent in a separate session",
 		Long: `Starts a kernel and the built-in agent and reads prompts from stdin, a line
 each. A prompt is given to the agent at once, also while others are worked on:
 with --strategy blocks, which is the default, @LABEL PROMPT speaks to the
@@ -37,11 +37,11 @@ or the agent broke, 130 or 143 interrupted.`,
 	}
 	f.add(cmd, append(builtinNames(), "wall", "turns", "actions", "tokens", "cost", "max-model-calls")...)
 	for _, limit := range [][2]string{
-		{"wall", "`time` that the work on a prompt may take"},
-		{"turns", "`number` of replies to a prompt"},
-		{"actions", "`number` of actions for a prompt"},
-		{"tokens", "`number` of tokens in and out for a prompt"},
-		{"cost", "cost of a prompt in `USD`"},
+		{"wall", "`duration` that the work on one prompt may take"},
+		{"turns", "maximum `number` of model replies to one prompt"},
+		{"actions", "maximum `number` of notebook actions for one prompt"},
+		{"tokens", "maximum `number` of tokens for one prompt, input and output together"},
+		{"cost", "most cost of one prompt in `USD`"},
 	} {
 		cmd.Flags().Lookup(limit[0]).Usage = limit[1] + "; 0 is no limit"
 	}

@@ -20,7 +20,7 @@ func (p *process) agentMCPCommand() *cobra.Command {
 	folder := ""
 	cmd := &cobra.Command{
 		Use:   "mcp [COMMAND [ARGUMENT...]] FD",
-		Short: "Is an agent that a client of the Model Context Protocol works as",
+		Short: "Run an agent that is controlled by an MCP client",
 		Long: `An agent process like any other, which the server starts for --agent mcp and
 --agent 'mcp: COMMAND', with the number of an inherited socket as its last
 argument. It offers the tools of a notebook at a Unix socket, which assay mcp
@@ -39,7 +39,7 @@ Exit status: 0 the socket was closed, 2 bad usage, 3 the agent broke.`,
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // the command has flags of its own
-	cmd.Flags().StringVar(&folder, "sockets", "", "`folder` for the Unix socket, which nobody else may look into")
+	cmd.Flags().StringVar(&folder, "sockets", "", "`folder` for the Unix socket; only your user may have access to it")
 	return cmd
 }
 

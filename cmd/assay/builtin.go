@@ -37,16 +37,16 @@ type builtinFlags struct {
 }
 
 func (f *builtinFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.model, "model", "", "model of the built-in agent: anthropic/ID, openai/ID, script:FILE, or replay:FILE of recorded calls")
-	flags.StringArrayVar(&f.modelArgs, "model-arg", nil, "setting of the model, as `KEY=VALUE`: max_tokens, temperature, thinking, reasoning_effort, base_url, idle_s, and match (strict or order) of replay: (repeatable)")
-	flags.StringVar(&f.strategy, "strategy", "tools", "how the built-in agent works: "+strings.Join(strategies(), ", "))
-	flags.StringVar(&f.name, "name", "Eva", "what the built-in agent is called")
-	flags.StringVar(&f.memoryDir, "memory-dir", "", "tools: `folder` with the five memory files (default: no memory)")
-	flags.IntVar(&f.maxEvalIters, "max-eval-iters", 5, "blocks: `number` of feedback rounds")
-	flags.StringVar(&f.skillsDir, "skills-dir", "", "ticks: `folder` with a folder for each skill (default: no skills)")
-	flags.StringVar(&f.stateDir, "state-dir", "", "ticks: `folder` in which its state is kept, never the sandbox (default: none is kept)")
-	flags.StringVar(&f.record, "record", "", "`file` to which each call of the model is written as a line of JSON, for replay:FILE (default: none are)")
-	flags.StringVar(&f.turnstile, "turnstile", "", "`socket` at which each call of the model waits for its turn")
+	flags.StringVar(&f.model, "model", "", "`model` of the built-in agent: anthropic/ID, openai/ID, script:FILE, or replay:FILE (recorded calls)")
+	flags.StringArrayVar(&f.modelArgs, "model-arg", nil, "model setting `KEY=VALUE`: max_tokens, temperature, thinking, reasoning_effort, base_url, idle_s, and for replay: match=strict or match=order (repeatable)")
+	flags.StringVar(&f.strategy, "strategy", "tools", "`strategy` of the built-in agent: "+strings.Join(strategies(), ", "))
+	flags.StringVar(&f.name, "name", "Eva", "`name` of the built-in agent")
+	flags.StringVar(&f.memoryDir, "memory-dir", "", "with --strategy tools: `folder` with the five memory files (default: no memory)")
+	flags.IntVar(&f.maxEvalIters, "max-eval-iters", 5, "with --strategy blocks: maximum `number` of feedback rounds")
+	flags.StringVar(&f.skillsDir, "skills-dir", "", "with --strategy ticks: `folder` with one folder for each skill (default: no skills)")
+	flags.StringVar(&f.stateDir, "state-dir", "", "with --strategy ticks: `folder` for the agent's state, outside the sandbox (default: state is not kept)")
+	flags.StringVar(&f.record, "record", "", "`file` to record model calls in, one JSON line each, for --model replay:FILE (default: calls are not recorded)")
+	flags.StringVar(&f.turnstile, "turnstile", "", "Unix `socket` of the limiter that admits model calls")
 	_ = flags.MarkHidden("turnstile") // it is there: --max-model-calls makes it
 }
 

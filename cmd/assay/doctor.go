@@ -73,7 +73,7 @@ func (p *process) doctorCommand() *cobra.Command {
 	var machine bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Says what is here and what is missing",
+		Short: "Check this machine and report what is missing",
 		Long: `Looks for what Assay works with, and starts a kernel. There is a line for each
 thing: ok, missing with what to do about it, or note; its name; what was found.
 Most of what may be missing is needed for one feature only. Nothing takes longer
@@ -86,8 +86,8 @@ Exit status: 0 cases can be run, 1 they cannot, 2 bad usage.`,
 			return p.doctor(cmd.Context(), python, machine)
 		},
 	}
-	cmd.Flags().StringVar(&python, "python", "python3", "interpreter of the python kernel")
-	cmd.Flags().BoolVar(&machine, "json", false, "machine output: one object")
+	cmd.Flags().StringVar(&python, "python", "python3", "Python `interpreter` of the kernel")
+	cmd.Flags().BoolVar(&machine, "json", false, "print one JSON object")
 	return cmd
 }
 

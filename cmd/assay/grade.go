@@ -25,7 +25,7 @@ func (p *process) gradeCommand() *cobra.Command {
 	f := &gradeFlags{}
 	cmd := &cobra.Command{
 		Use:   "grade [FILE or -]",
-		Short: "Grades answers without running anything",
+		Short: "Grade answers without running anything",
 		Long: fmt.Sprintf(`Grades the lines of a file, or of stdin. Each is an object, and each is answered
 with one, in order and as soon as it is known:
 
@@ -62,8 +62,8 @@ it is, 1 some line could not be read or names no grader there is, 2 bad usage,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.run, "run", "", "`folder` of a run whose attempts are graded again")
-	flags.BoolVar(&f.json, "json", false, "machine output on stdout, with --run: an object per attempt and last the summary")
+	flags.StringVar(&f.run, "run", "", "run `folder` whose attempts to grade again")
+	flags.BoolVar(&f.json, "json", false, "with --run: print one JSON object per attempt, then the summary")
 	return cmd
 }
 

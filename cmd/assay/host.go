@@ -43,20 +43,20 @@ type hostFlags struct {
 
 func (f *hostFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.agent, "agent", "builtin", "builtin, oracle, noop, mcp, a command line in quotes, or one of an MCP client as in 'mcp: COMMAND'")
+	flags.StringVar(&f.agent, "agent", "builtin", "`agent`: builtin, oracle, noop, mcp, 'COMMAND ARGS…', or 'mcp: COMMAND ARGS…' for an MCP client")
 	f.builtin.add(flags)
-	flags.StringArrayVar(&f.agentEnv, "agent-env", nil, "`name` of an ASSAY_ variable that the agent gets too (repeatable)")
-	flags.StringVar(&f.kernel, "kernel", "python", "python, elisp, jupyter:NAME of an installed kernel, or a command line in quotes")
-	flags.StringVar(&f.python, "python", "python3", "interpreter of the python kernel")
-	flags.DurationVar(&f.ready, "ready", kernel.DefaultReadyTimeout, "`time` that kernel and agent each have to say ready")
-	flags.Int64Var(&f.frameLimit, "frame-limit", protocol.DefaultMaxFrameBytes, "largest message of kernel, agent or console, in `bytes`")
-	flags.IntVar(&f.stdioLimit, "stdio-limit", kernel.DefaultMaxStdioBytes, "what a run may print, in `bytes`, the middle being left out; -1 is no limit")
-	flags.StringVar(&f.sandboxRoot, "sandbox-root", "", "`folder` in which sandboxes are made (default LATCH_SANDBOX_ROOT, else a temporary one)")
-	flags.StringArrayVar(&f.data, "data", nil, "where addresses of data are found, as `PREFIX=DIR` (repeatable)")
+	flags.StringArrayVar(&f.agentEnv, "agent-env", nil, "`name` of an ASSAY_ variable to pass to the agent (repeatable)")
+	flags.StringVar(&f.kernel, "kernel", "python", "`kernel`: python, elisp, jupyter:NAME (an installed Jupyter kernel), or 'COMMAND ARGS…'")
+	flags.StringVar(&f.python, "python", "python3", "Python `interpreter` of the kernel")
+	flags.DurationVar(&f.ready, "ready", kernel.DefaultReadyTimeout, "`duration` that kernel and agent each have to become ready")
+	flags.Int64Var(&f.frameLimit, "frame-limit", protocol.DefaultMaxFrameBytes, "largest message of a kernel, agent or console, in `bytes`")
+	flags.IntVar(&f.stdioLimit, "stdio-limit", kernel.DefaultMaxStdioBytes, "most text that one run of a cell may print, in `bytes`; the middle is cut; -1 is no limit")
+	flags.StringVar(&f.sandboxRoot, "sandbox-root", "", "`folder` to create working folders in (default $LATCH_SANDBOX_ROOT, else a temporary folder)")
+	flags.StringArrayVar(&f.data, "data", nil, "folder in which data addresses with a prefix are found, as `PREFIX=DIR` (repeatable)")
 	f.limits.add(flags)
 	f.sandbox.add(flags)
 	f.pool.add(flags)
-	flags.IntVar(&f.modelCalls, "max-model-calls", 0, "`number` of calls that all built-in agents together may have in flight to the model; 0 is no limit")
+	flags.IntVar(&f.modelCalls, "max-model-calls", 0, "maximum `number` of model calls in flight over all built-in agents; 0 is no limit")
 }
 
 // addSome adds only the flags of these names. The others have their defaults.

@@ -30,13 +30,13 @@ func (l *limitFlags) add(flags *pflag.FlagSet) {
 		return fmt.Sprintf("%s; 0 is no limit (default: the case's, else %v)", what, byDefault)
 	}
 	in := func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
-	flags.DurationVar(&l.wall, "wall", 0, text("`time` from the task on", in(def.WallS)))
-	flags.DurationVar(&l.idle, "idle", 0, text("`time` without a sign of the agent and without a running cell", in(def.IdleS)))
-	flags.DurationVar(&l.cell, "cell", 0, fmt.Sprintf("`time` that a tool waits for a cell or for code (default: the case's, else %v)", in(def.CellS)))
-	flags.IntVar(&l.turns, "turns", 0, text("`number` of messages of the model", def.Turns))
-	flags.IntVar(&l.actions, "actions", 0, text("`number` of actions in the notebook", def.Actions))
-	flags.Int64Var(&l.tokens, "tokens", 0, text("`number` of tokens in and out", "none"))
-	flags.Float64Var(&l.cost, "cost", 0, text("cost in `USD`", "none"))
+	flags.DurationVar(&l.wall, "wall", 0, text("wall clock limit: `duration` since the task was sent", in(def.WallS)))
+	flags.DurationVar(&l.idle, "idle", 0, text("idle limit: `duration` without a message from the agent while no cell runs", in(def.IdleS)))
+	flags.DurationVar(&l.cell, "cell", 0, fmt.Sprintf("`duration` that one cell or piece of code may run (default: the case's, else %v)", in(def.CellS)))
+	flags.IntVar(&l.turns, "turns", 0, text("maximum `number` of model messages", def.Turns))
+	flags.IntVar(&l.actions, "actions", 0, text("maximum `number` of notebook actions", def.Actions))
+	flags.Int64Var(&l.tokens, "tokens", 0, text("maximum `number` of tokens, input and output together", "none"))
+	flags.Float64Var(&l.cost, "cost", 0, text("most cost in `USD`", "none"))
 	l.flags = flags
 }
 

@@ -27,7 +27,7 @@ func (p *process) lintCommand() *cobra.Command {
 	f := &lintFlags{format: "console"}
 	cmd := &cobra.Command{
 		Use:   "lint PATH...",
-		Short: "Checks case files",
+		Short: "Check case files",
 		Long: `Checks the cases of files, folders and glob patterns, and runs nothing. What is
 wrong is printed file by file: an error (the case cannot be run, or can never be
 passed) or a warning, a code, the field, and what to do. A folder is searched to
@@ -53,10 +53,10 @@ Exit status: 0 no case has an error, 1 some has, or there is none, 2 bad usage,
 
 func (f *lintFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.category, "category", "c", "all", "only cases with this `task` in their metadata, and files that cannot be read")
-	flags.VarP(choice{&f.format, []string{"console", "json"}}, "format", "f", "`console|json`")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "only the summary")
-	flags.StringVar(&f.pattern, "pattern", "", "the files of a folder, as a `glob` in which ** is any number of folders, such as **/*.json (default: every file that may hold a case)")
+	flags.StringVarP(&f.category, "category", "c", "all", "only cases with this `task` in their metadata; unreadable files are always reported")
+	flags.VarP(choice{&f.format, []string{"console", "json"}}, "format", "f", "output format: `console|json`")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only the summary")
+	flags.StringVar(&f.pattern, "pattern", "", "only files of a folder that match the `glob`; ** is any number of folders, as in **/*.json (default: every file that may hold a case)")
 }
 
 func (p *process) lint(ctx context.Context, paths []string, f *lintFlags) error {

@@ -26,8 +26,8 @@ type oracleFlags struct {
 
 func (f *oracleFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.on, "oracle", false, "also play each case by its own solution, which must pass, and by doing nothing, which must not")
-	flags.IntVarP(&f.jobs, "jobs", "j", runtime.NumCPU(), "attempts at once, with --oracle")
+	flags.BoolVar(&f.on, "oracle", false, "also run each case with its own solution, which must pass, and with an agent that does nothing, which must fail")
+	flags.IntVarP(&f.jobs, "jobs", "j", runtime.NumCPU(), "with --oracle: `number` of attempts at once")
 	f.host.addSome(cmd, "kernel", "python", "data", "sandbox")
 }
 

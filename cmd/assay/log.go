@@ -20,8 +20,8 @@ import (
 func (p *process) addLogFlags(flags *pflag.FlagSet) {
 	p.level.Set(slog.LevelWarn)
 	p.logFormat = "text"
-	flags.Var(levelFlag{p}, "log", "what is logged on stderr: debug, info, warn or error; from info on also what agent, notebook and kernel say to each other")
-	flags.Var(choice{&p.logFormat, []string{"text", "json"}}, "log-format", "how it is logged: `text|json`")
+	flags.Var(levelFlag{p}, "log", "log `level` on stderr: debug, info, warn or error; info and debug include the messages between agent, notebook and kernel")
+	flags.Var(choice{&p.logFormat, []string{"text", "json"}}, "log-format", "log format: `text|json`")
 }
 
 // log returns a logger to stderr, as the flags say.

@@ -38,6 +38,7 @@ type process struct {
 	screen  *screen
 
 	level     slog.LevelVar
+	helpAll   bool   // --help-all was given
 	logGiven  bool   // the level was set by --log
 	logFormat string // text or json
 }
@@ -67,7 +68,9 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	defer stderr.close()
 	p := &process{self: ownPath(args[0]), environ: os.Environ(), in: in, out: out, err: stderr, screen: screen}
 	root := p.command()
-	root.SetArgs(args[1:])
+	words, all := takeHelpAll(args[1:])
+	p.helpAll = all
+	root.SetArgs(words)
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(stderr)
@@ -102,7 +105,7 @@ func ownPath(name string) string {
 func (p *process) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "assay",
-		Short: "Runs and watches evaluations of notebook agents",
+		Short: "Run and watch evaluations of notebook agents",
 		Long: `Assay puts an agent in front of a live notebook, lets it work, decides whether
 it is done, grades what it left behind, and records every message that passed.
 
@@ -118,8 +121,10 @@ Every flag can be given in the environment too: --out as ASSAY_OUT.`,
 		},
 	}
 	p.addLogFlags(root.PersistentFlags())
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetHelpCommand(&cobra.Command{Hidden: true})
+	root.Version = version
+	root.SetVersionTemplate(versionLine())
+	root.SetHelpFunc(p.help)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlagError(err) })
 	root.AddCommand(p.runCommand(), p.serveCommand(), p.lintCommand(), p.gradeCommand(), p.agentCommand(), p.mcpCommand(), p.mockmodelCommand(), p.traceCommand(), p.doctorCommand(), p.versionCommand(), p.reapCommand(), p.fenceCommand(), p.jupyterCommand())
 	return root
 }
@@ -134,7 +139,7 @@ func (p *process) fromEnvironment(flags *pflag.FlagSet) error {
 			return
 		}
 		if problem := flags.Set(flag.Name, value); problem != nil {
-			err = usage(fmt.Errorf("%s=%s: %w", name, value, problem))
+			err = usage(fmt.Errorf("%s: %w", name, explainFlagError(problem)))
 		}
 	})
 	return err

@@ -18,7 +18,7 @@ func (p *process) mcpCommand() *cobra.Command {
 	f := &mcpFlags{}
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Offers a notebook's tools to a client of the Model Context Protocol",
+		Short: "Serve a notebook's tools to an MCP client",
 		Long: `Speaks the Model Context Protocol on stdin and stdout, as a client expects of a
 server that it starts. What it offers are the tools by which an agent works in a
 notebook: of a session of its own, which ends with it; with --url, of a session
@@ -33,9 +33,9 @@ or has ended, 130 or 143 interrupted.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.address.Socket, "socket", "", "`path` of an agent's Unix socket")
-	flags.StringVar(&f.address.URL, "url", "", "`address` of a running server, as http://localhost:8765")
+	flags.StringVar(&f.address.URL, "url", "", "`address` of a running server, such as http://localhost:8765")
 	flags.StringVar(&f.address.Session, "session", "", "with --url: `id` of the session (default: the server's default session)")
-	flags.StringVar(&f.address.Token, "token", "", "with --url: what the server wants to be told")
+	flags.StringVar(&f.address.Token, "token", "", "with --url: access `token` of the server")
 	f.own.add(cmd)
 	return cmd
 }

@@ -16,7 +16,7 @@ func (p *process) mockmodelCommand() *cobra.Command {
 	var file, addr string
 	cmd := &cobra.Command{
 		Use:   "mockmodel --script FILE",
-		Short: "Serves a scripted model on loopback",
+		Short: "Serve a scripted model on loopback",
 		Long: `Serves the replies of a script, plain and streamed, as the Messages API does
 (POST /v1/messages) and as Chat Completions (POST /v1/chat/completions), and
 answers 400 where the real API would. Its first line on stdout is its address.
@@ -36,8 +36,8 @@ Exit status: 0 ended by a signal, 2 bad usage or script, 3 it could not serve.`,
 			return p.serveMock(cmd.Context(), turns, addr)
 		},
 	}
-	cmd.Flags().StringVar(&file, "script", "", "`file` with a reply a line")
-	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "`address` to listen at; port 0 is a free one")
+	cmd.Flags().StringVar(&file, "script", "", "`file` with one reply per line")
+	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "`address` to listen on; port 0 picks a free port")
 	return cmd
 }
 

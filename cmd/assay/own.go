@@ -31,8 +31,8 @@ type ownFlags struct {
 func (f *ownFlags) add(cmd *cobra.Command, more ...string) {
 	f.host.addSome(cmd, append(more, "kernel", "python", "cell", "ready", "frame-limit", "stdio-limit", "sandbox-root",
 		"sandbox", "sandbox-read", "network", "memory", "processes", "open-files", "disk")...)
-	cmd.Flags().Lookup("cell").Usage = "`time` that a tool waits for a cell or for code (default 5m)"
-	cmd.Flags().StringVar(&f.out, "out", "", "`folder` for trace.jsonl, and stderr.txt with what kernel and agent print (default a temporary one)")
+	cmd.Flags().Lookup("cell").Usage = "`duration` that one cell or piece of code may run (default 5m)"
+	cmd.Flags().StringVar(&f.out, "out", "", "`folder` for trace.jsonl and stderr.txt, the output of kernel and agent (default: a temporary folder)")
 }
 
 // own is a session that belongs to this process alone. The server's document is

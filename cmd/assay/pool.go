@@ -17,8 +17,8 @@ type poolFlags struct {
 }
 
 func (f *poolFlags) add(flags *pflag.FlagSet) {
-	flags.IntVar(&f.size, "pool", 0, "`number` of Python kernels at a time that are forked from a process which has made its imports; 0: every kernel starts cold")
-	flags.StringSliceVar(&f.preload, "preload", nil, "`modules` that this process imports, as numpy,pandas")
+	flags.IntVar(&f.size, "pool", 0, "maximum `number` of Python kernels at a time that are forked from a warm process; 0 starts every kernel cold")
+	flags.StringSliceVar(&f.preload, "preload", nil, "with --pool: `modules` that the warm process imports, such as numpy,pandas")
 }
 
 func (f *poolFlags) check(language string) error {

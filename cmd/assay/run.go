@@ -38,7 +38,7 @@ func (p *process) runCommand() *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   "run PATH…",
-		Short: "Runs cases and reports",
+		Short: "Run cases and report",
 		Long: `Runs the cases of files, folders and globs: each with a kernel, an agent and a
 sandbox of its own. The last line on stdout is
 
@@ -59,13 +59,13 @@ at once).`,
 	}
 	flags := cmd.Flags()
 	f.host.add(cmd)
-	flags.IntVarP(&f.jobs, "jobs", "j", runtime.NumCPU(), "attempts at once")
-	flags.IntVar(&f.epochs, "epochs", 1, "tries per case")
-	flags.StringVar(&f.out, "out", "", "run `folder`, which must not exist (default runs/<time>-<name>)")
-	flags.BoolVar(&f.json, "json", false, "machine output on stdout")
+	flags.IntVarP(&f.jobs, "jobs", "j", runtime.NumCPU(), "`number` of attempts at once")
+	flags.IntVar(&f.epochs, "epochs", 1, "`number` of attempts per case")
+	flags.StringVar(&f.out, "out", "", "run `folder` to create; it must not exist (default runs/<time>-<name>)")
+	flags.BoolVar(&f.json, "json", false, "print JSON on stdout: one object per attempt, then the summary")
 	f.progress = "auto"
-	flags.Var(choice{&f.progress, []string{"auto", "plain", "none"}}, "progress", "progress on stderr: `auto|plain|none`; auto is live on a terminal, elsewhere lines")
-	flags.BoolVar(&f.quiet, "quiet", false, "no progress on stderr, as --progress none")
+	flags.Var(choice{&f.progress, []string{"auto", "plain", "none"}}, "progress", "progress on stderr: `auto|plain|none`; auto is a live display on a terminal, else lines")
+	flags.BoolVar(&f.quiet, "quiet", false, "same as --progress none")
 	f.ui.add(flags)
 	s := &f.selection
 	flags.StringVar(&s.ID, "id", "", "only cases whose id matches the `glob`")

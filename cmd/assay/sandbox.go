@@ -30,14 +30,14 @@ type sandboxFlags struct {
 
 func (f *sandboxFlags) add(flags *pflag.FlagSet) {
 	f.network, f.memory, f.disk = string(sandbox.NetworkOn), usualMemory(), size(2<<30)
-	flags.BoolVar(&f.on, "sandbox", true, "confine kernels to their sandbox, as far as this machine can")
-	flags.BoolVar(&f.agent, "sandbox-agent", false, "confine a foreign agent, too, by the same rules")
-	flags.StringArrayVar(&f.read, "sandbox-read", nil, "`path` outside that may be read from the sandbox (repeatable)")
-	flags.Var(choice{&f.network, []string{"on", "loopback", "off"}}, "network", "whom code in the sandbox may talk to: `on|loopback|off`, everybody, what runs in the same sandbox, nobody")
-	flags.Var(&f.memory, "memory", "`size` that each process in the sandbox may allocate, as 8GiB; 0 is no limit")
-	flags.IntVar(&f.processes, "processes", 4096, "`number` of processes and threads in a sandbox; 0 is no limit")
-	flags.IntVar(&f.openFiles, "open-files", 4096, "`number` of open files of each process in the sandbox; 0 is no limit")
-	flags.Var(&f.disk, "disk", "`size` that may be added to a sandbox, measured each second, and of each file; 0 is no limit")
+	flags.BoolVar(&f.on, "sandbox", true, "confine kernels to their working folder with what this machine offers")
+	flags.BoolVar(&f.agent, "sandbox-agent", false, "confine a foreign agent by the same rules")
+	flags.StringArrayVar(&f.read, "sandbox-read", nil, "`path` outside the working folder that may be read (repeatable)")
+	flags.Var(choice{&f.network, []string{"on", "loopback", "off"}}, "network", "network of sandboxed code: `on|loopback|off`; loopback reaches only processes of the same sandbox")
+	flags.Var(&f.memory, "memory", "most memory that each sandboxed process may allocate, a `size` such as 8GiB; 0 is no limit")
+	flags.IntVar(&f.processes, "processes", 4096, "maximum `number` of processes and threads in a sandbox; 0 is no limit")
+	flags.IntVar(&f.openFiles, "open-files", 4096, "maximum `number` of open files of each sandboxed process; 0 is no limit")
+	flags.Var(&f.disk, "disk", "most data added to a working folder, measured each second, and the largest file: a `size` such as 2GiB; 0 is no limit")
 }
 
 // usualMemory is three quarters of the machine's, so that a kernel that wants

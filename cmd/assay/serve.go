@@ -41,7 +41,7 @@ func (p *process) serveCommand() *cobra.Command {
 	f := &serveFlags{}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serves live sessions to consoles",
+		Short: "Serve live sessions to consoles",
 		Long: `Starts a kernel and an agent and serves them at /run and /agent to consoles: any
 number that show the server's notebook, or one that holds it. ?session=ID asks
 for another session than "default", which is started when it is first asked for.
@@ -67,17 +67,17 @@ Exit status: 0 ended by a signal, 2 bad usage or input, 3 it could not serve.`,
 	}
 	f.host.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.addr, "addr", "localhost:8765", "`address` to listen at")
-	flags.BoolVar(&f.remote, "allow-remote", false, "listen beyond loopback, as a container does whose port is published on loopback")
-	flags.StringArrayVar(&f.origins, "origin", nil, "`origin` of pages that may connect, as http://localhost:5173, beside the server's own (repeatable)")
-	flags.StringVar(&f.token, "token", "", "what a console must say to be let in")
-	flags.StringArrayVar(&f.cases, "case", nil, "cases to attach, as `PATH[#id]` (repeatable)")
-	flags.StringVar(&f.role, "console-role", server.RoleView, "`role` of the page: view shows the server's notebook, holder keeps it and answers the agent itself")
-	flags.BoolVar(&f.headless, "headless", false, "wait for no console: the server holds the notebook")
-	flags.StringVar(&f.runs, "runs", "runs", "`folder` in which the runs of cases are made, and whose runs are shown")
-	flags.StringVar(&f.out, "out", "", "`folder` for the traces of sessions, from which their notebooks are restored (default a temporary one)")
-	flags.DurationVar(&f.idle, "session-idle", 8*time.Hour, "`time` after which a session ends that nobody and nothing needs; 0 is never")
-	flags.DurationVar(&f.grace, "grace", attempt.DefaultHolderGrace, "`time` that a console which holds the notebook of a case may be away")
+	flags.StringVar(&f.addr, "addr", "localhost:8765", "`address` to listen on")
+	flags.BoolVar(&f.remote, "allow-remote", false, "allow an --addr beyond loopback, for a container whose port is published on loopback")
+	flags.StringArrayVar(&f.origins, "origin", nil, "`origin` of other pages that may connect, such as http://localhost:5173 (repeatable)")
+	flags.StringVar(&f.token, "token", "", "access `token` that consoles must send")
+	flags.StringArrayVar(&f.cases, "case", nil, "cases to run in the default session, as `PATH[#id]` (repeatable)")
+	flags.StringVar(&f.role, "console-role", server.RoleView, "`role` of the page: view shows the server's notebook, holder keeps the notebook in the page")
+	flags.BoolVar(&f.headless, "headless", false, "do not wait for a console; the server holds the notebook")
+	flags.StringVar(&f.runs, "runs", "runs", "`folder` to create runs in and to show runs from")
+	flags.StringVar(&f.out, "out", "", "`folder` for session traces, from which notebooks are restored (default: a temporary folder)")
+	flags.DurationVar(&f.idle, "session-idle", 8*time.Hour, "`duration` after which an unused session ends; 0 is never")
+	flags.DurationVar(&f.grace, "grace", attempt.DefaultHolderGrace, "`duration` that the console holding a case's notebook may be disconnected")
 	return cmd
 }
 

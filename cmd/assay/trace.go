@@ -35,7 +35,7 @@ func (p *process) traceCommand() *cobra.Command {
 	f := &traceFlags{}
 	cmd := &cobra.Command{
 		Use:   "trace TARGET",
-		Short: "Shows the messages of a session and where their time went",
+		Short: "Show the messages of a session and where their time went",
 		Long: `Shows a trace, a line for each message: seconds since the session began, hop, type,
 action, id, size. With a request stands how long its answer took and at which
 hop, or that none came; with --follow that stands with the answer.
@@ -52,15 +52,15 @@ or the connection is lost.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.trace(cmd.Context(), f, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.follow, "follow", false, "go on as the trace grows, until SIGINT or the session's end")
-	flags.StringVar(&f.filter.TxID, "tx", "", "only the way of the request with this `id`, the agent's or the server's (eval_…)")
+	flags.BoolVar(&f.follow, "follow", false, "continue as the trace grows, until SIGINT or the end of the session")
+	flags.StringVar(&f.filter.TxID, "tx", "", "only messages of the request with this `id`, the agent's or the server's (eval_…)")
 	flags.StringVar(&f.filter.Action, "action", "", "only requests for this `action`")
 	flags.StringVar(&f.hop, "hop", "", "only this `hop`, such as 'agent>server'")
-	flags.StringVar(&f.filter.CellID, "cell", "", "only what is about the cell with this `id`")
-	flags.Int64Var(&f.late, "late", 0, "only what took at least so many `milliseconds` or was never answered, and late, second and unasked replies; 0 is all")
-	flags.BoolVar(&f.stats, "stats", false, "a table of how long actions took, and how often what was noted")
-	flags.StringVar(&f.format, "format", "text", "text or json: an object for each message, with its delay; for --stats one object")
-	flags.StringVar(&f.token, "token", server.EvalSandboxToken, "what the server of a live session wants to be told")
+	flags.StringVar(&f.filter.CellID, "cell", "", "only messages about the cell with this `id`")
+	flags.Int64Var(&f.late, "late", 0, "only requests that took at least so many `milliseconds` or were never answered, and late, duplicate and unexpected replies; 0 shows all")
+	flags.BoolVar(&f.stats, "stats", false, "print a table of durations per action, and counts of notes")
+	flags.StringVar(&f.format, "format", "text", "output `format`: text, or json with one object per message and its delay (with --stats one object)")
+	flags.StringVar(&f.token, "token", server.EvalSandboxToken, "access `token` of a live session's server")
 	return cmd
 }
 

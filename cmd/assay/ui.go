@@ -22,9 +22,9 @@ type uiFlags struct {
 }
 
 func (f *uiFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.addr, "ui", "", "`address` on loopback at which the run is shown while it goes on; alone it is localhost:8765")
+	flags.StringVar(&f.addr, "ui", "", "show the run while it goes on at this loopback `address`; --ui alone is localhost:8765")
 	flags.Lookup("ui").NoOptDefVal = "localhost:8765"
-	flags.StringVar(&f.token, "token", "", "what whoever looks at --ui must say; not with EVAL_SANDBOX=1")
+	flags.StringVar(&f.token, "token", "", "access `token` for --ui; not used with EVAL_SANDBOX=1")
 }
 
 // config is the server's, which can be asked what is wrong with it.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -14,17 +15,22 @@ const version = "0.1.0"
 func (p *process) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Prints version, commit and Go version",
-		Long: `Prints version, commit and Go version on one line.
+		Short: "Print version, commit and Go version",
+		Long: `Print version, commit and Go version on one line.
 
 Exit status: 0.`,
 		Example: "  assay version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(p.out, "assay %s (commit %s, %s)\n", version, commit(), runtime.Version())
+			_, err := io.WriteString(p.out, versionLine())
 			return err
 		},
 	}
+}
+
+// versionLine is what assay version and assay --version print.
+func versionLine() string {
+	return fmt.Sprintf("assay %s (commit %s, %s)\n", version, commit(), runtime.Version())
 }
 
 // commit is what the program was built from, as far as the build recorded it.
