@@ -218,7 +218,7 @@ func TestMCP_Refused(t *testing.T) {
 	}{
 		{s, "/mcp", nil, http.StatusUnauthorized, "the token is wrong or missing"},
 		{s, "/mcp?token=x", nil, http.StatusUnauthorized, "the token is wrong or missing"},
-		{s, "/mcp?token=secret", []string{"Origin", "http://evil.example"}, http.StatusForbidden, "not let in"},
+		{s, "/mcp?token=secret", []string{"Origin", "http://evil.example"}, http.StatusForbidden, "pages of http://evil.example may not use this server"},
 		{s, "/mcp?token=secret", []string{"Host", "evil.example"}, http.StatusForbidden, "this server is for localhost"},
 		{s, "/mcp?session=x&token=secret", nil, http.StatusNotFound, `there is no session \"x\"`},
 		{other, "/mcp", nil, http.StatusConflict, `the agent of session \"default\" does not speak MCP`},

@@ -87,7 +87,7 @@ run("print('on my way', flush=True)\nimport time\ntime.sleep(600)")
 	shown := c.shown(t)
 
 	c.run.say(fields{"type": "run_cell", "cell_id": shown[0].ID, "code": "1"})
-	require.Contains(t, c.run.await(t, "a refusal", saying("error", "run_cell")).body, "managed_process_restart begins another")
+	require.Contains(t, c.run.await(t, "a refusal", saying("error", "run_cell")).body, "managed_process_restart starts another")
 	c.run.say(fields{"type": "managed_process_restart", "name": "kernel"})
 	require.Equal(t, "running", c.run.awaitNth(t, 2, "ready again", ofType("ready")).Kernel)
 	c.agent.awaitNth(t, 2, "the notebook", ofType("notebook_state"))
