@@ -46,7 +46,7 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	})
 }
 
-// strategy works on queries with code blocks.
+// strategy is the builtin.Strategy of an agent with code blocks.
 type strategy struct {
 	core          *builtin.AgentCore
 	maxRounds     int

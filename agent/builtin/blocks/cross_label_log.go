@@ -31,7 +31,7 @@ type crossLabelLog struct {
 
 type labelLogEntry struct{ label, line string }
 
-// add records what was said in a label. The label's oldest entry is dropped if there are
+// add records what a speaker said in a label. The label's oldest entry is dropped if there are
 // too many.
 func (o *crossLabelLog) add(label, speaker, text string) {
 	o.mu.Lock()
@@ -45,7 +45,7 @@ func (o *crossLabelLog) add(label, speaker, text string) {
 	}
 }
 
-// clear drops all entries.
+// clear removes all entries of the log.
 func (o *crossLabelLog) clear() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -48,7 +48,7 @@ func (l *labelledConversations) conversationFor(query string, canSwitch bool) (c
 	return l.conversations[l.current], query
 }
 
-// all returns the conversations in the order of their labels.
+// all returns all conversations in the order of their labels.
 func (l *labelledConversations) all() []*builtin.Conversation {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	maxSourceColumns = 50 // of the code in a line of the monologue
-	maxResultColumns = 30 // of its result in that line
+	// A line of the monologue shows at most this many columns of the code and of its result.
+	maxSourceColumns = 50
+	maxResultColumns = 30
 )
 
-// toEvalRecord is the outcome of the eval of a tick: a result or a failure, unless it was
+// evalRecord is the outcome of the eval of a tick: a result or a failure, unless it was
 // skipped because there was no code.
 type evalRecord struct {
 	language  string
@@ -27,12 +28,13 @@ type evalRecord struct {
 	formCount int // number of forms or statements in the source; 0 if it could not be parsed
 }
 
-// promptObject returns the record, which was not skipped, as a prompt shows it.
+// promptObject returns the record of an eval as a prompt shows it. The eval must not have been
+// skipped.
 func (r *evalRecord) promptObject() lispObject {
 	return append(r.outcomeFields(), lispField{"tick", r.tick})
 }
 
-// savedObject returns the record as it is saved.
+// savedObject returns the record of an eval as it is saved in the state file.
 func (r *evalRecord) savedObject() lispObject {
 	return append(r.outcomeFields(), lispField{"skipped", r.skipped}, lispField{"tick", r.tick}, lispField{"forms", r.formCount})
 }
@@ -54,7 +56,7 @@ func (r *evalRecord) outcomeFields() lispObject {
 	}
 }
 
-// sourceField returns the name of the field with the source.
+// sourceField returns the name of the JSON field that has the source of an eval.
 func sourceField(language string) string {
 	if language == "elisp" {
 		return "elisp"
@@ -62,7 +64,8 @@ func sourceField(language string) string {
 	return "code"
 }
 
-// monologueLine returns the record as a line of the monologue, "" if it was skipped.
+// monologueLine returns the record of an eval as a line of the monologue, "" if the eval was
+// skipped.
 func (r *evalRecord) monologueLine() string {
 	source := cutColumns(escapeLine(r.source), maxSourceColumns)
 	switch {
@@ -75,8 +78,8 @@ func (r *evalRecord) monologueLine() string {
 	}
 }
 
-// runEval runs the eval of a reply. Failures of the code are in the record; the only error
-// is the cause of ctx.
+// runEval runs the code in a reply and returns the record of its outcome. A failure of the code
+// is in the record; the only error is the cause of ctx.
 func (s *strategy) runEval(ctx context.Context, eval json.RawMessage) (*evalRecord, error) {
 	source, fault := evalSource(eval)
 	r := &evalRecord{language: s.conversation.Language, source: clipText(source), tick: s.state.tick, failure: fault}

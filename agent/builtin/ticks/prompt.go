@@ -31,7 +31,7 @@ func (s *strategy) stableSystem() []model.Block {
 	return []model.Block{model.Text(text)}
 }
 
-// systemBlocks returns the state as the last block of the system prompt.
+// systemBlocks returns the last block of the system prompt: tick, mood, confidence and thread.
 func (s *tickState) systemBlocks() []model.Block {
 	thread := s.activeID()
 	if active := s.activeThread(); active != nil && active.Concern != "" {
@@ -40,7 +40,7 @@ func (s *tickState) systemBlocks() []model.Block {
 	return []model.Block{model.Text(fmt.Sprintf("## State\n\ntick: %d\nmood: %s\nconfidence: %.2f\nthread: %s", s.tick, s.mood, s.confidence, thread))}
 }
 
-// prompt returns the message of a tick: all sections that are not empty.
+// prompt returns the message that the model is sent in a tick: all sections that are not empty.
 func (s *strategy) prompt(ctx context.Context) string {
 	threadBuffers, globalBuffers := s.buffers(ctx)
 	sections := []string{
@@ -103,6 +103,7 @@ func (s *strategy) threadSkills() []string {
 	return parts
 }
 
+// pendingThreadLines returns a line "ID: CONCERN" per pending thread.
 func (s *tickState) pendingThreadLines() []string {
 	var lines []string
 	for _, t := range s.threads {
@@ -113,6 +114,7 @@ func (s *tickState) pendingThreadLines() []string {
 	return lines
 }
 
+// actionLines returns a line per recent action, newest first.
 func (s *tickState) actionLines() []string {
 	var lines []string
 	for _, a := range s.actions {
@@ -121,7 +123,7 @@ func (s *tickState) actionLines() []string {
 	return newestFirst(lines)
 }
 
-// newestFirst returns a reversed copy.
+// newestFirst returns a copy of the lines in reverse order.
 func newestFirst(lines []string) []string {
 	lines = slices.Clone(lines)
 	slices.Reverse(lines)

@@ -63,7 +63,7 @@ func (s *strategy) sendTickEvent(r tickReply, result *evalRecord) {
 	}})
 }
 
-// actionText returns what a tick did, on one short line.
+// actionText says on one short line what a tick did: its eval, its reply or its thought.
 func (r tickReply) actionText(result *evalRecord) string {
 	short := func(text string) string { return cutColumns(escapeLine(clipText(text)), maxActionColumns) }
 	var parts []string
@@ -82,5 +82,5 @@ func (r tickReply) actionText(result *evalRecord) string {
 	return strings.Join(parts, "; ")
 }
 
-// clipText clips a text to the length of one output.
+// clipText clips a text to 16 KiB, the longest output that a model sees.
 func clipText(text string) string { return render.Clip(text, render.MaxTextBytes) }

@@ -28,7 +28,7 @@ type tickState struct {
 	actions    []recentAction // oldest first
 }
 
-// recentAction is what a tick did, in short.
+// recentAction says in short what a tick did.
 type recentAction struct {
 	Tick       int     `json:"tick"`
 	Action     string  `json:"action"`
@@ -37,7 +37,7 @@ type recentAction struct {
 
 func newTickState() *tickState { return &tickState{mood: firstMood, confidence: firstConfidence} }
 
-// setMood takes over mood and confidence of a reply.
+// setMood takes over mood and confidence of a reply. The confidence is clamped to 0 to 1.
 func (s *tickState) setMood(r tickReply) {
 	s.mood = cmp.Or(cutColumns(escapeLine(r.mood), maxMoodColumns), s.mood)
 	if r.confidence != nil {
@@ -59,7 +59,7 @@ func (s *tickState) addAction(text string) {
 // lastItems returns the last n items of a list, or all if it has fewer.
 func lastItems[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
 
-// MarshalJSON returns the state as it is saved.
+// MarshalJSON returns the state of an agent in ticks as JSON for the state file.
 func (s *tickState) MarshalJSON() ([]byte, error) {
 	var activeID any
 	if t := s.activeThread(); t != nil {
@@ -89,7 +89,7 @@ func emptyIfNil[T any](list []T) []T {
 	return list
 }
 
-// UnmarshalJSON reads a saved state. Missing fields have the values of a new state. The
+// UnmarshalJSON reads the state of an agent in ticks from the state file. Missing fields have the values of a new state. The
 // error names what this program would not have saved.
 func (s *tickState) UnmarshalJSON(data []byte) error {
 	in := struct {
@@ -134,7 +134,7 @@ func (s *tickState) validateThreads() error {
 	return nil
 }
 
-// savedEvalRecord is an toEvalRecord as it is saved. The name of the source field depends on the
+// savedEvalRecord is an evalRecord as it is saved. The name of the source field depends on the
 // language.
 type savedEvalRecord struct {
 	Elisp, Code, Result, Error *string
@@ -142,7 +142,7 @@ type savedEvalRecord struct {
 	Tick, Forms                int
 }
 
-// toEvalRecord returns the record, or nil for a nil savedEvalRecord.
+// toEvalRecord converts a saved record; nil becomes nil.
 func (r *savedEvalRecord) toEvalRecord() *evalRecord {
 	if r == nil {
 		return nil

@@ -19,7 +19,7 @@ const (
 	monologueFile = "monologue.md"
 )
 
-// stateStore is the folder in which an agent of ticks keeps its state. A nil store keeps nothing.
+// stateStore is the folder in which an agent in ticks keeps its state. A nil store keeps nothing.
 // Several processes may share a folder: no file is ever half written, and the state is that
 // of the last process that saved one.
 type stateStore struct {
@@ -89,7 +89,7 @@ func (s *stateStore) save(state *tickState) error {
 	return nil
 }
 
-// commit commits the files of the store, if git is installed. It returns an error if the
+// commit commits the state file and the monologue with git, if git is installed. It returns an error if the
 // folder cannot be a repository.
 func (s *stateStore) commit(ctx context.Context, message string, at time.Time) error {
 	switch {

@@ -22,7 +22,8 @@ const (
 	maxIDColumns   = 40
 )
 
-// thread is one concern of the agent. Only one at a time is active.
+// thread is one concern of an agent in ticks, with the cells and skills that belong to it. At
+// most one thread is active.
 type thread struct {
 	ID      string   `json:"id"`
 	Concern string   `json:"concern"`
@@ -76,7 +77,8 @@ func uniqueNames(names []string) []string {
 	return unique
 }
 
-// createThread adds a thread and makes it the active one.
+// createThread adds a thread and makes it the active one. It returns an error if the id is used,
+// or if there are 100 threads of which none is completed.
 func (s *tickState) createThread(c threadChange) error {
 	if c.ID == "" {
 		c.ID = s.unusedThreadID()
@@ -106,7 +108,8 @@ func (s *tickState) unusedThreadID() string {
 	}
 }
 
-// switchThread makes another thread the active one, even if it was completed.
+// switchThread makes another thread the active one, even if it was completed. It returns an error
+// if there is no such thread.
 func (s *tickState) switchThread(c threadChange) error {
 	target := s.threadByID(c.ID)
 	if target == nil {
@@ -118,7 +121,8 @@ func (s *tickState) switchThread(c threadChange) error {
 	return nil
 }
 
-// completeThread completes the named thread, or the active one if none is named.
+// completeThread completes the named thread, or the active one if no thread is named. It returns
+// an error if there is no such thread.
 func (s *tickState) completeThread(c threadChange) error {
 	target := s.activeThread()
 	if c.ID != "" {
@@ -135,7 +139,7 @@ func (s *tickState) completeThread(c threadChange) error {
 	return nil
 }
 
-// applyChange takes over the concern and the lists of a change.
+// applyChange sets the concern, buffers and skills of a thread that a change names.
 func (t *thread) applyChange(c threadChange) {
 	t.Concern = cmp.Or(c.Concern, t.Concern)
 	if c.Buffers != nil {
@@ -159,6 +163,7 @@ func (s *tickState) activeThread() *thread {
 	return s.findThread(func(t thread) bool { return t.Status == threadActive })
 }
 
+// threadByID returns the thread with that id, or nil.
 func (s *tickState) threadByID(id string) *thread {
 	return s.findThread(func(t thread) bool { return t.ID == id })
 }

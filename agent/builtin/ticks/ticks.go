@@ -50,7 +50,7 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	})
 }
 
-// strategy works on queries in ticks.
+// strategy is the builtin.Strategy of an agent in ticks.
 type strategy struct {
 	conversation *builtin.Conversation // messages of the current tick
 	state        *tickState
@@ -75,7 +75,7 @@ func newStrategy(core *builtin.AgentCore, cfg Config) (builtin.Strategy, error) 
 	return builtin.NewSingleConversation(s.conversation, s.answer), nil
 }
 
-// answer works on one query: one tick after the other until the agent rests. A failed model
+// answer works on one query: it runs one tick after the other, at most ten, until the agent rests. A failed model
 // call costs only its tick; if the last tick fails, so does the query.
 func (s *strategy) answer(ctx context.Context, query protocol.AgentQuery) (status string, err error) {
 	s.pendingQuery, s.reminded = builtin.QueryText(query), false

@@ -19,7 +19,8 @@ type toolExecutor struct {
 	offeredTools []model.Tool // the tools as the model is told of them, in order
 }
 
-// newExecutor returns an executor of these tools, or an error if a schema is invalid.
+// newExecutor returns an executor that runs these tools, or an error if the schema of one is
+// invalid.
 func newExecutor(tools []tool) (*toolExecutor, error) {
 	e := &toolExecutor{tools: map[string]tool{}, schemas: map[string]*inputSchema{}}
 	for _, t := range tools {
@@ -33,7 +34,7 @@ func newExecutor(tools []tool) (*toolExecutor, error) {
 	return e, nil
 }
 
-// run runs one call and returns the content of its result. Its error is always a
+// run runs one tool call and returns the content of its result. Its error is always a
 // toolError.
 func (e *toolExecutor) run(ctx context.Context, call model.Block) ([]model.Block, error) {
 	t, ok := e.tools[call.Name]
@@ -75,7 +76,7 @@ func (e *toolExecutor) runAll(ctx context.Context, calls []model.Block) (results
 	return results, malformedCount
 }
 
-// result runs one call, unless ctx has ended, and returns its tool_result block.
+// result runs one tool call, unless ctx has ended, and returns its tool_result block.
 func (e *toolExecutor) result(ctx context.Context, call model.Block) (block model.Block, malformed bool) {
 	if ctx.Err() != nil {
 		return model.ToolResult(call.ID, true, textResult("%s was not run: the query was cancelled.", call.Name)...), false

@@ -108,7 +108,8 @@ func (a *ExternalAgent) Call(ctx context.Context, name string, input json.RawMes
 	return result.Content, result.IsError
 }
 
-// answer works on one query.
+// answer hands a query to the program, waits for its end and returns the status of its
+// submission.
 func (a *ExternalAgent) answer(ctx context.Context, query protocol.AgentQuery) (status string, err error) {
 	q := &openQuery{requestID: query.RequestID, submitted: make(chan struct{})}
 	a.setQuery(q)
@@ -128,13 +129,14 @@ func (a *ExternalAgent) answer(ctx context.Context, query protocol.AgentQuery) (
 	return protocol.AgentDone, err
 }
 
-// setQuery sets the query that is being worked on; nil means none.
+// setQuery sets the query for which the program works now; nil means none.
 func (a *ExternalAgent) setQuery(q *openQuery) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.query = q
 }
 
+// submissionOf returns the latest valid submission for a query, or nil.
 func (a *ExternalAgent) submissionOf(q *openQuery) *builtin.Submission {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -202,7 +204,8 @@ func (a *ExternalAgent) failAllCalls() {
 	}
 }
 
-// acceptSubmission remembers a valid submission. It is called with mu locked, by runSubmission.
+// acceptSubmission sets the submission of the open query, or returns an error if no query is
+// open. It is called with mu locked.
 func (a *ExternalAgent) acceptSubmission(s builtin.Submission) error {
 	q := a.query
 	if q == nil {
@@ -233,7 +236,7 @@ type readEndConn struct {
 	onReadEnd func()
 }
 
-// Read reads the next frame.
+// Read reads the next frame of the connection.
 func (c readEndConn) Read() ([]byte, error) {
 	body, err := c.Conn.Read()
 	if err != nil {

@@ -63,6 +63,7 @@ func (a *ExternalAgent) withdrawCall(c *externalCall) bool {
 	return true
 }
 
+// removeCallLocked forgets a call and wakes those who wait for the end of calls.
 func (a *ExternalAgent) removeCallLocked(c *externalCall) {
 	delete(a.calls, c)
 	close(a.changed)
@@ -219,6 +220,7 @@ func (l *cellLocks) lock(ctx context.Context, cellID string) (unlock func(), err
 	}
 }
 
+// unlock lets the next call run the cell.
 func (l *cellLocks) unlock(cellID string, mine chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -35,7 +35,7 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	})
 }
 
-// strategy works on queries with tools.
+// strategy is the builtin.Strategy of an agent with tools.
 type strategy struct {
 	conversation *builtin.Conversation
 	executor     *toolExecutor
@@ -62,7 +62,7 @@ func newStrategy(core *builtin.AgentCore, memoryDir string) (builtin.Strategy, e
 	return builtin.NewSingleConversation(s.conversation, s.answer), err
 }
 
-// answer works on one query.
+// answer works on one query and returns the status with which it ends.
 func (s *strategy) answer(ctx context.Context, query protocol.AgentQuery) (status string, err error) {
 	s.conversation.AddUserText(builtin.QueryText(query))
 	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.system, Tools: s.executor.offeredTools, Compaction: toolCompaction()}
