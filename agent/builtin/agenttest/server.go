@@ -11,29 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/stretchr/testify/require"
-
-	"assay/agent/builtin"
-	"assay/internal/model"
 	"assay/internal/protocol"
 )
-
-// Frame is a decoded frame.
-type Frame map[string]any
-
-// Text returns a field that is a string, otherwise "".
-func (f Frame) Text(name string) string {
-	text, _ := f[name].(string)
-	return text
-}
-
-// Object returns a field that is an object, otherwise nil.
-func (f Frame) Object(name string) Frame {
-	object, _ := f[name].(map[string]any)
-	return object
-}
 
 // ActionHook sees an action before the server's own notebook does, and returns true if it
 // has answered the action itself, or leaves it unanswered on purpose.
@@ -273,163 +253,6 @@ func (s *Server) QueryAll(queries ...string) {
 // Cancel cancels the first open query.
 func (s *Server) Cancel() { s.Send(Frame{"type": "agent_cancel"}) }
 
-// Frames returns all frames that the agent has sent so far.
-func (s *Server) Frames() []Frame {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.frames)
-}
-
-// Await waits for a frame after the first from ones and returns it. what names it in the
-// failure if the agent ends first.
-func (s *Server) Await(from int, what string, match func(Frame) bool) Frame {
-	s.T.Helper()
-	deadline := time.NewTimer(time.Hour) // of a synctest clock, or longer than the test may take
-	defer deadline.Stop()
-	for {
-		s.mu.Lock()
-		frames, arrived := s.frames, s.frameArrived
-		s.mu.Unlock()
-		if i := slices.IndexFunc(frames[from:], match); i >= 0 {
-			return frames[from+i]
-		}
-		select {
-		case <-arrived:
-		case err := <-s.Ended:
-			require.FailNow(s.T, "the agent ended", "while waiting for %s: %v", what, err)
-		case <-deadline.C:
-			require.FailNow(s.T, "nothing came", "while waiting for %s", what)
-		}
-	}
-}
-
-// AwaitEnd waits until a query has ended and returns its status or fatal error. Outside of an
-// evaluation it also waits until the agent is ready again after a fatal error.
-func (s *Server) AwaitEnd(from int) string {
-	s.T.Helper()
-	isIdle := func(f Frame) bool { return !slices.Contains([]string{"", "thinking", "executing"}, f.Text("status")) }
-	f := s.Await(from, "the end of the query", func(f Frame) bool { return isIdle(f) || f["fatal"] == true })
-	if f["fatal"] == true && !s.evalMode {
-		require.Equal(s.T, "ready", s.Await(from, "the status after the error", isIdle).Text("status"))
-	}
-	return f.Text("status") + f.Text("error")
-}
-
-// AwaitEnds waits for the end of the first n queries of QueryAll.
-func (s *Server) AwaitEnds(n int) {
-	s.T.Helper()
-	for i := range n {
-		s.Await(0, "the end of a query", func(f Frame) bool {
-			return IsEndedEvent(f) && f.Object("metadata").Text("request_id") == fmt.Sprint(i)
-		})
-	}
-}
-
-// Ask sends a query and waits for its end; see AwaitEnd.
-func (s *Server) Ask(text string) string {
-	s.T.Helper()
-	from := len(s.Frames())
-	s.Query(text)
-	return s.AwaitEnd(from)
-}
-
-// FramesOf returns the frames of a type.
-func (s *Server) FramesOf(frameType string) []Frame {
-	return slices.DeleteFunc(s.Frames(), func(f Frame) bool { return f.Text("type") != frameType })
-}
-
-// EventsOf returns the events whose metadata have a type.
-func (s *Server) EventsOf(eventType string) []Frame {
-	return slices.DeleteFunc(s.FramesOf("agent_event"), func(f Frame) bool { return f.Object("metadata").Text("type") != eventType })
-}
-
-// CountFrames returns how many frames have a text in a field.
-func (s *Server) CountFrames(field, text string) int {
-	n := 0
-	for _, f := range s.Frames() {
-		if f.Text(field) == text {
-			n++
-		}
-	}
-	return n
-}
-
-// ModelCalls returns how many replies the agent got from its model.
-func (s *Server) ModelCalls() int { return len(s.FramesOf("agent_usage_update")) }
-
-// StopRequests returns the parameters of every stop_cell.
-func (s *Server) StopRequests() []Frame {
-	var all []Frame
-	for _, f := range s.Frames() {
-		if IsStopRequest(f) {
-			all = append(all, f.Object("params"))
-		}
-	}
-	return all
-}
-
-// History returns the conversation as the agent has sent it.
-func (s *Server) History() []model.Message {
-	s.T.Helper()
-	var out []model.Message
-	for _, f := range s.FramesOf("agent_history_updated") {
-		raw, err := json.Marshal(f["entry"])
-		require.NoError(s.T, err)
-		var m model.Message
-		require.NoError(s.T, json.Unmarshal(raw, &m))
-		out = append(out, m)
-	}
-	return out
-}
-
-// Texts returns the texts of the conversation, each as "ROLE: TEXT".
-func (s *Server) Texts() []string {
-	s.T.Helper()
-	var texts []string
-	for _, m := range s.History() {
-		texts = append(texts, m.Role+": "+model.PlainText(m.Content))
-	}
-	return texts
-}
-
-// ToolResults returns every tool result of the conversation.
-func (s *Server) ToolResults() []model.Block {
-	s.T.Helper()
-	var out []model.Block
-	for _, m := range s.History() {
-		for _, b := range m.Content {
-			if b.Type == model.BlockToolResult {
-				out = append(out, b)
-			}
-		}
-	}
-	return out
-}
-
-// ToolResult returns the text of tool result number i, from 0, and whether it is an error.
-func (s *Server) ToolResult(i int) (text string, isError bool) {
-	s.T.Helper()
-	all := s.ToolResults()
-	require.Greater(s.T, len(all), i)
-	return model.PlainText(all[i].Content), all[i].IsError
-}
-
-// Submissions returns the input of every call of submit_response.
-func (s *Server) Submissions() []builtin.Submission {
-	s.T.Helper()
-	var all []builtin.Submission
-	for _, m := range s.History() {
-		for _, call := range model.ToolUses(m.Content) {
-			if call.Name == builtin.SubmitTool {
-				var submission builtin.Submission
-				require.NoError(s.T, json.Unmarshal(call.Input, &submission))
-				all = append(all, submission)
-			}
-		}
-	}
-	return all
-}
-
 // Hold leaves all actions of a name unanswered and returns their tx_ids as they come. All
 // other actions are answered as usual.
 func (s *Server) Hold(name string) (txIDs <-chan string) {
@@ -443,9 +266,3 @@ func (s *Server) Hold(name string) (txIDs <-chan string) {
 	})
 	return held
 }
-
-// IsStopRequest reports whether a frame is a stop_cell.
-func IsStopRequest(f Frame) bool { return f.Text("action") == "stop_cell" }
-
-// IsEndedEvent reports whether a frame is the event that a query has ended.
-func IsEndedEvent(f Frame) bool { return f.Object("metadata").Text("type") == "ended" }
