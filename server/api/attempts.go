@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tidwall/gjson"
 
 	"assay/eval/runs"
+	"assay/internal/protocol"
 	"assay/server/endpoint"
 )
 
@@ -114,7 +114,7 @@ func isBriefField(name string) bool {
 func writeNumbered(out *bytes.Buffer, line runs.Line, object []byte) {
 	fmt.Fprintf(out, `{"n":%d`, line.Number)
 	if name := runs.AttemptFolderName(line.Text); name != "" {
-		quoted, _ := jsontext.AppendQuote(nil, name) // the error is of invalid UTF-8, which it replaces
+		quoted, _ := protocol.Marshal(name) // a string can always be marshalled
 		fmt.Fprintf(out, `,"name":%s`, quoted)
 	}
 	if rest := bytes.TrimSpace(object[1:]); len(rest) > 1 {
