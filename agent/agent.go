@@ -1,6 +1,10 @@
-// Package agent starts agents: any program that speaks the wire protocol on the
-// socket whose number is its last argument. The built-in agent, in
-// agent/builtin, is started like any other.
+// Package agent starts agents: programs that speak the wire protocol on the socket
+// whose descriptor number is their last argument. The built-in agent, in agent/builtin,
+// is started like any other; agent/python is an SDK for agents in Python.
+//
+// An agent that exits, breaks the framing, or sends no ready message in time is
+// reported as an error by [Start] or Read. Its goroutines are those of package
+// subprocess.
 package agent
 
 import (
@@ -14,42 +18,43 @@ import (
 	"assay/internal/subprocess"
 )
 
-// DefaultReadyTimeout is how long an agent may take until it says ready.
+// DefaultReadyTimeout is how long an agent may take until it sends its ready message.
 const DefaultReadyTimeout = 30 * time.Second
 
-// Config says what agent to start and where.
+// Config says which agent to start and where.
 type Config struct {
-	Command []string // required; the number of the socket's fd is appended
-	Workdir string   // its working folder
+	Command []string // required; the number of the socket's descriptor is appended
+	Workdir string   // working folder
 	Session string   // id of the session
 	Environ []string // the server's environment
 
-	// Fence, if set, confines the agent to the sandbox and what the rules name.
+	// Sandbox, if set, confines the agent to its Workdir and the paths of its rules.
 	Sandbox *sandbox.Template
 
-	// Pass names variables that it gets although they begin with ASSAY_.
+	// PassVariables names variables that the agent gets although they begin with ASSAY_.
 	PassVariables []string
 
-	// MaxFrameBytes is the largest frame in bytes; 0 is the protocol's default.
+	// MaxFrameBytes is the largest frame that may be read. 0: the protocol's default.
 	MaxFrameBytes int64
 
-	// Ready is how long it may take to say ready; 0 is DefaultReadyTimeout.
+	// ReadyTimeout bounds the wait for the ready message. 0: DefaultReadyTimeout.
 	ReadyTimeout time.Duration
 
-	// Output, if set, gets what it prints.
+	// Output, if set, gets what the agent prints; see [subprocess.Spec].
 	Output func(stream string, chunk []byte)
 }
 
-// Agent is a running agent and the protocol.Conn to it. Whoever started it must
-// Stop it.
+// Agent is a running agent and the [protocol.Conn] to it. The caller must Stop it. Its
+// methods are those of [subprocess.Process].
 type Agent struct {
 	*subprocess.Process
 
-	// ReadyFrame is its first frame.
+	// ReadyFrame is the ready message as it was received.
 	ReadyFrame []byte
 }
 
-// Start starts an agent and waits until it is ready.
+// Start starts an agent and waits for its ready message. If that fails it stops the
+// agent.
 func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Agent, error) {
 	plan, err := cfg.Sandbox.PlanFor(cfg.Workdir)
 	if err != nil {
@@ -62,18 +67,19 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Agent,
 	if err != nil {
 		return nil, err
 	}
-	within := cfg.ReadyTimeout
-	if within <= 0 {
-		within = DefaultReadyTimeout
+	timeout := cfg.ReadyTimeout
+	if timeout <= 0 {
+		timeout = DefaultReadyTimeout
 	}
-	frame, err := proc.AwaitReady(ctx, within)
+	frame, err := proc.AwaitReady(ctx, timeout)
 	if err != nil {
 		return nil, errors.Join(err, proc.Stop(ctx))
 	}
 	return &Agent{Process: proc, ReadyFrame: frame}, nil
 }
 
-// environment is the server's own, less what configures the server.
+// environment returns the agent's environment: the server's without the variables that
+// configure the server, and the variables of the session.
 func environment(cfg Config) []string {
 	env := subprocess.FilterEnv(cfg.Environ, func(name string) bool {
 		return !strings.HasPrefix(name, "ASSAY_") || slices.Contains(cfg.PassVariables, name)

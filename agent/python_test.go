@@ -11,8 +11,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestPythonFile runs the tests of python/assay_agent.py, which are Python's.
-func TestPythonFile(t *testing.T) {
+// TestPythonSDK runs the Python tests of python/assay_agent.py.
+func TestPythonSDK(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "python3", "-W", "error", "-m", "unittest", "--verbose", "test_assay_agent")
 	cmd.Dir, cmd.Env = "python", append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")

@@ -1,6 +1,6 @@
-"""The agent's end of Assay's wire, in one file of the standard library.
+"""Connects an agent to Assay, using only the standard library.
 
-Copy it beside your agent, or put its folder on PYTHONPATH. An agent is then
+Copy this file beside your agent, or put its folder on PYTHONPATH. An agent is then
 
     import asyncio
     from assay_agent import connect
@@ -17,9 +17,9 @@ Copy it beside your agent, or put its folder on PYTHONPATH. An agent is then
 
 and is started by ``assay run cases.json --agent 'python3 my_agent.py'``.
 
-Everything here belongs to one event loop and is not safe to use from another
-thread. What blocks, such as a call of a model by urllib, goes into
-``asyncio.to_thread``. Python 3.9 and up.
+Everything here must be used in one event loop and one thread. Put blocking calls,
+such as a request to a model with urllib, into ``asyncio.to_thread``. Needs Python
+3.9 or newer.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ from typing import Any, Optional, Union
 __all__ = ["Agent", "Query", "connect"]
 
 Json = dict[str, Any]
-Content = Union[str, list[Json]]  # a text, or content blocks of the Messages API
+Content = Union[str, list[Json]]  # text, or content blocks of the Messages API
 
-OPERATION_S = 10.0  # how long an operation may take
-CELL_S = 300.0  # how long a run is waited for, unless the session has a limit for cells
-GRACE_S = 2.0  # how much longer than the server an execute_code is waited for
+OPERATION_TIMEOUT_S = 10.0  # for the answer to an operation
+DEFAULT_CELL_TIMEOUT_S = 300.0  # for a run, if the session has no limit for cells
+ANSWER_GRACE_S = 2.0  # how much longer than the server to wait for an execute_code
 
-_UNWRITABLE = (TypeError, ValueError, RecursionError)  # what json.dumps raises
+_JSON_ERRORS = (TypeError, ValueError, RecursionError)  # raised by json.dumps
 
 
 @dataclass(frozen=True)
 class Query:
-    """What the agent is asked to do."""
+    """A task or message for the agent."""
 
     text: str
     request_id: str
     files: list[Json] = field(default_factory=list)  # {type, path, id, local_path} each
 
     def prompt(self) -> str:
-        """The text with the files behind it, as a model may be told."""
+        """Return the text followed by the list of files, as a prompt for a model."""
         if not self.files:
             return self.text
         return f"{self.text}\n\n<ContextualNodeData>{json.dumps(self.files)}</ContextualNodeData>"
@@ -69,10 +69,11 @@ Work = Callable[["Agent", Query], Awaitable[None]]
 
 @contextlib.asynccontextmanager
 async def connect(fd: Optional[int] = None) -> AsyncIterator[Agent]:
-    """Connect to the server and say ready.
+    """Connect to the server and send ready.
 
-    fd is the number of the inherited socket; None is the last argument of the
-    program. The socket is closed at the end.
+    fd is the descriptor of the inherited socket. None means the last argument of
+    the program; if that is no number the program exits with a hint. The socket is
+    closed at the end of the block.
     """
     if fd is None:
         try:
@@ -82,137 +83,139 @@ async def connect(fd: Optional[int] = None) -> AsyncIterator[Agent]:
     reader, writer = await asyncio.open_unix_connection(sock=socket.socket(fileno=fd))
     agent = Agent(reader, writer)
     agent._send(type="ready")
-    listening = asyncio.create_task(agent._listen())
+    reading = asyncio.create_task(agent._read_messages())
     try:
         yield agent
     finally:
-        listening.cancel()
-        await asyncio.gather(listening, return_exceptions=True)
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
         writer.close()
         with contextlib.suppress(OSError):
             await writer.wait_closed()
 
 
 class Agent:
-    """A connection to the server. Make one by connect()."""
+    """A connection to the server, made by connect()."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.session_id = 0
-        self.evaluation = False  # there is a case, and nobody to ask
-        self.limits: Json = {}  # wall_s, cell_s, turns, actions, tokens, cost_usd, as far as there are any
-        self.language = "python"  # of the kernel
+        self.is_evaluation = False  # whether a case is graded, and no user can answer questions
+        self.limits: Json = {}  # those that the session has of wall_s, cell_s, turns, actions, tokens, cost_usd
+        self.language = "python"  # the kernel's
         self._reader, self._writer = reader, writer
-        self._pending: dict[str, asyncio.Future[Json]] = {}
-        self._runs = _Runs()
-        self._queries: asyncio.Queue[Optional[Query]] = asyncio.Queue()  # None: the connection has ended
-        self._regrets: dict[str, Callable[[Json], None]] = {}  # what is done with answers that come too late
-        self._working: Optional[tuple[str, asyncio.Task[None]]] = None  # request_id of the query, and the work on it
-        self._waiting: dict[str, bool] = {}  # request_ids of queries that wait for their turn: whether they were cancelled
-        self._ends_as = "done"
-        self._submitted = 0
+        self._pending: dict[str, asyncio.Future[Json]] = {}  # awaited answers by tx_id
+        self._runs = _RunTracker()
+        self._queries: asyncio.Queue[Optional[Query]] = asyncio.Queue()  # None means that the connection has ended
+        self._late_answers: dict[str, Callable[[Json], None]] = {}  # handlers of answers after a cancel, by tx_id
+        self._current_query: Optional[tuple[str, asyncio.Task[None]]] = None  # request_id and task of the current query
+        self._queued: dict[str, bool] = {}  # whether a queued query was cancelled, by request_id
+        self._final_status = "done"  # sent when the current query ends
+        self._submit_count = 0
 
-    # What an agent does.
+    # For agents.
 
     async def serve(self, work: Work) -> None:
-        """Call work with each query, one after the other, until the server closes the connection.
+        """Call work with each query in order, until the server closes the connection.
 
-        When work returns the turn is over; when it raises, the query ends with
-        the exception as a fatal error. A cancel raises CancelledError in it, and
-        stops the cells and the code that it started. Queries are worked on in
-        their order.
+        When work returns, the query has ended. When it raises, the exception is
+        reported as a fatal error. When the server cancels a query, work gets a
+        CancelledError, and the cells and code that it has started are stopped.
         """
         while (query := await self._queries.get()) is not None:
-            task = asyncio.create_task(self._one(work, query))
-            self._working = (query.request_id, task)
-            if self._waiting.pop(query.request_id, False):
+            task = asyncio.create_task(self._work_on(work, query))
+            self._current_query = (query.request_id, task)
+            if self._queued.pop(query.request_id, False):
                 task.cancel()
             await asyncio.wait([task])
-            self._working = None
+            self._current_query = None
             if task.cancelled():
-                self._tidy_up()
+                self._stop_leftovers()
 
-    async def atomic_operation(self, action: str, params: Optional[Json] = None, timeout: float = OPERATION_S) -> Json:
-        """Carry out an action in the notebook and return the answer.
+    async def atomic_operation(self, action: str, params: Optional[Json] = None, timeout: float = OPERATION_TIMEOUT_S) -> Json:
+        """Send an action to the server and return the answer.
 
-        The answer has status, "success" or "error"; with "error" also error, the
-        reason. An operation without an answer within timeout seconds, and params
-        that are no JSON, give the status "error" as well: only a cancel raises.
+        The answer has status, "success" or "error", and error, the reason, if it is
+        "error". Without an answer within timeout seconds, or if params are no JSON,
+        the status is "error" too. Only a cancel raises.
         """
-        return await self._operate(action, params or {}, timeout)
+        return await self._request(action, params or {}, timeout)
 
     async def create_and_run(self, source: str, position: Optional[int] = None) -> Json:
-        """Create a code cell, at the end unless position says where, and run it; see run_cell."""
+        """Create a code cell at position, by default at the end, and run it; see run_cell."""
         if position is None:
             context = await self.atomic_operation("get_context")
             if context["status"] != "success":
                 return context
             position = context["context"]["cell_count"]
         params = {"position": position, "cell_type": "code", "source": source, "auto_run": True}
-        return await self._run("create_cell", params, None)
+        return await self._run_and_wait("create_cell", params, None)
 
     async def edit_and_run(self, cell_id: str, source: str) -> Json:
         """Replace the source of a cell and run it; see run_cell."""
-        return await self._run("edit_cell", {"cell_id": cell_id, "source": source, "auto_run": True}, cell_id)
+        return await self._run_and_wait("edit_cell", {"cell_id": cell_id, "source": source, "auto_run": True}, cell_id)
 
     async def run_cell(self, cell_id: str) -> Json:
-        """Run a cell and wait for its end.
+        """Run a cell and wait until it has ended.
 
-        The result has cell_id; status "ok", "error" or "interrupted"; logs, what
-        it printed; exception, the traceback of one that failed; cell_outputs,
-        nbformat outputs. After the session's limit for cells (300 s if it has
-        none) the status is "running", and the cell goes on. An operation that
-        failed gives its answer, with an error; then the cell did not run.
+        The result has cell_id; status: "ok", "error" or "interrupted"; logs: what the
+        cell printed; exception: the traceback of an error; cell_outputs: its outputs in
+        the notebook format. After the session's limit for cells (300 s if it has none)
+        the status is "running", and the cell continues to run. If the operation itself
+        fails, the result is its answer with status "error" and error, and the cell did
+        not run.
         """
-        return await self._run("run_cell", {"cell_id": cell_id}, cell_id)
+        return await self._run_and_wait("run_cell", {"cell_id": cell_id}, cell_id)
 
     async def move_cell(self, cell_id: str, position: int) -> Json:
-        """Move a cell to position, its place afterwards: 0 to the number of cells - 1. The answer has status."""
+        """Move a cell so that its position is then position, counted from 0. The answer has status."""
         return await self.atomic_operation("move_cell", {"cell_id": cell_id, "position": position})
 
-    async def execute(self, code: str, timeout_s: Optional[float] = None) -> Json:
+    async def execute_code(self, code: str, timeout_s: Optional[float] = None) -> Json:
         """Run code in the kernel without a cell.
 
-        The answer has status, result (the repr of the last value, or None),
-        stdout, stderr, and exception, the traceback of code that failed. Code that
-        nobody waits for any longer, because of a cancel, is interrupted.
+        The answer has status; result: the repr of the last value, or None; stdout;
+        stderr; and exception: the traceback of an error. timeout_s limits the run in
+        seconds; None means the session's limit for cells. If this call is cancelled,
+        the code is interrupted.
         """
         params: Json = {"code": code}
         if timeout_s is not None:
             params["timeout_s"] = timeout_s
         tx_id = _new_tx_id()
         try:
-            return await self._operate("execute_code", params, (timeout_s or self._cell_limit()) + GRACE_S, tx_id=tx_id)
+            return await self._request("execute_code", params, (timeout_s or self._cell_timeout()) + ANSWER_GRACE_S, tx_id=tx_id)
         except asyncio.CancelledError:
             self._stop(agent_tx_id=tx_id)
             raise
 
     def submit(self, summary: str, next_status: str = "done", **more: Any) -> None:
-        """Hand in the answer.
+        """Submit the answer to the query.
 
-        In an evaluation the task says what form the summary must have. With
-        next_status awaiting_user_response it is a question.
+        In an evaluation the task says what the summary must contain. With next_status
+        "awaiting_user_response" the summary is a question to the user. more are
+        further fields of the submission.
         """
-        self._submitted += 1
-        call = {"type": "tool_use", "id": f"toolu_submit_{self._submitted}", "name": "submit_response"}
-        self._ends_as = next_status
-        self.entry("assistant", [{**call, "input": {"summary": summary, "next_status": next_status, **more}}])
+        self._submit_count += 1
+        call = {"type": "tool_use", "id": f"toolu_submit_{self._submit_count}", "name": "submit_response"}
+        self._final_status = next_status
+        self.add_history_entry("assistant", [{**call, "input": {"summary": summary, "next_status": next_status, **more}}])
 
-    def entry(self, role: str, content: Content, usage: Optional[Json] = None) -> None:
-        """Add a message to the conversation that is kept.
+    def add_history_entry(self, role: str, content: Content, usage: Optional[Json] = None) -> None:
+        """Add a message to the recorded conversation.
 
-        role is "user" or "assistant". usage is what the call of a model took, with
-        the names of the Messages API: input_tokens, output_tokens,
-        cache_read_input_tokens, cache_creation_input_tokens.
+        role is "user" or "assistant". usage has the token counts of the model call, as
+        in the Messages API: input_tokens, output_tokens, cache_read_input_tokens,
+        cache_creation_input_tokens.
         """
         entry: Json = {"type": "anthropic_message", "role": role, "content": content, "timestamp": _now()}
         if usage is not None:
             entry["usage"] = usage
         self._send(type="agent_history_updated", session_id=str(self.session_id), entry=entry)
 
-    def usage(self, input_tokens: int, output_tokens: int, cost_usd: Optional[float] = None, **more: int) -> None:
-        """Tell what the model has taken so far, all calls added up.
+    def report_usage(self, input_tokens: int, output_tokens: int, cost_usd: Optional[float] = None, **more: int) -> None:
+        """Report the total usage of the model so far.
 
-        cost_usd is None when the price is not known. more may name
+        cost_usd is None if the price is unknown. more may contain
         cache_read_input_tokens, cache_creation_input_tokens and context_limit.
         """
         counts: Json = {"input_tokens": input_tokens, "output_tokens": output_tokens, **more}
@@ -222,88 +225,88 @@ class Agent:
             counts.setdefault(name, 0)
         self._send(type="agent_usage_update", **counts)
 
-    def status(self, status: str) -> None:
-        """Tell what the agent is doing: thinking, executing, …"""
+    def report_status(self, status: str) -> None:
+        """Report what the agent is doing, such as "thinking" or "executing"."""
         self._send(type="agent_status", status=status)
 
-    def error(self, text: str, fatal: bool = False) -> None:
-        """Tell of a failure. After a fatal one the query is not worked on further."""
+    def report_error(self, text: str, fatal: bool = False) -> None:
+        """Report an error. A fatal one ends the query."""
         self._send(type="agent_error", error=text, fatal=fatal)
 
-    # How it does it.
+    # Implementation.
 
-    async def _one(self, work: Work, query: Query) -> None:
-        self._ends_as = "done"
-        self.status("thinking")
+    async def _work_on(self, work: Work, query: Query) -> None:
+        self._final_status = "done"
+        self.report_status("thinking")
         try:
             await work(self, query)
-            self.status(self._ends_as)
-        except Exception as problem:  # whatever the agent's own code does wrong
+            self.report_status(self._final_status)
+        except Exception as problem:  # any error of the agent's code
             traceback.print_exc()
-            self.error(f"{type(problem).__name__}: {problem}", fatal=True)
-            if not self.evaluation:
-                self.status("ready")
+            self.report_error(f"{type(problem).__name__}: {problem}", fatal=True)
+            if not self.is_evaluation:
+                self.report_status("ready")
 
-    def _tidy_up(self) -> None:
-        """End a query that was cancelled: stop what it left running."""
-        for cell_id in self._runs.open():
+    def _stop_leftovers(self) -> None:
+        """Stop the cells that a cancelled query has left running, and report the cancel."""
+        for cell_id in self._runs.awaited_cells():
             self._stop(cell_id=cell_id)
         self._send(type="agent_event", channel="ai", mode="NL", text="the query was cancelled", metadata={"type": "cancelled"})
-        self.status("ready")
+        self.report_status("ready")
 
-    async def _operate(
-        self, action: str, params: Json, timeout: float, regret: Optional[Callable[[Json], None]] = None, tx_id: Optional[str] = None
+    async def _request(
+        self, action: str, params: Json, timeout: float, on_late: Optional[Callable[[Json], None]] = None, tx_id: Optional[str] = None
     ) -> Json:
-        """Carry out an action. When this is cancelled, an answer that comes later goes to regret."""
+        """Send an action and return its answer. If this is cancelled, on_late gets a later answer."""
         tx_id = tx_id or _new_tx_id()
         answer = self._pending[tx_id] = asyncio.get_running_loop().create_future()
         try:
-            self._tell(action, params, tx_id)
-            return await _within(timeout, answer)
+            self._send_action(action, params, tx_id)
+            return await _await_answer(timeout, answer)
         except asyncio.TimeoutError:
-            return _failed(action, f"timed out after {timeout:g} seconds. No answer came: the operation did not complete.")
-        except _UNWRITABLE as problem:
-            return _failed(action, f"was not sent: its params are no JSON: {problem}")
+            return _failure(action, f"timed out after {timeout:g} seconds. No answer came: the operation did not complete.")
+        except _JSON_ERRORS as problem:
+            return _failure(action, f"was not sent: its params are no JSON: {problem}")
         except asyncio.CancelledError:
-            if regret is not None and answer.done():
-                regret(answer.result())
-            elif regret is not None:
-                self._regrets[tx_id] = regret
+            if on_late is not None and answer.done():
+                on_late(answer.result())
+            elif on_late is not None:
+                self._late_answers[tx_id] = on_late
             raise
         finally:
             self._pending.pop(tx_id, None)
 
-    def _tell(self, action: str, params: Json, tx_id: str) -> None:
+    def _send_action(self, action: str, params: Json, tx_id: str) -> None:
         self._send(type="agent_action", action=action, params=params, tx_id=tx_id)
         print(f"[agent] -> {action} {tx_id}", file=sys.stderr, flush=True)
 
-    def _stop(self, **what: str) -> None:
-        """Ask for an interrupt, of a cell_id or of the agent_tx_id of an execute_code, without waiting for it."""
-        self._tell("stop_cell", what, _new_tx_id())
+    def _stop(self, **target: str) -> None:
+        """Send a stop for a cell_id or for the agent_tx_id of an execute_code, without waiting."""
+        self._send_action("stop_cell", target, _new_tx_id())
 
-    async def _run(self, action: str, params: Json, cell_id: Optional[str]) -> Json:
+    async def _run_and_wait(self, action: str, params: Json, cell_id: Optional[str]) -> Json:
         expected = self._runs.expect(cell_id)
         answer = None
         try:
-            answer = await self._operate(action, params, OPERATION_S, self._stop_late)
+            answer = await self._request(action, params, OPERATION_TIMEOUT_S, self._stop_cell_of)
         finally:
             if answer is None or answer["status"] != "success":
-                self._runs.abandon(expected)
+                self._runs.cancel(expected)
         if answer["status"] != "success":
             return answer
-        self._runs.name(expected, answer["cell_id"])
+        self._runs.assign_cell(expected, answer["cell_id"])
         try:
-            return await _within(self._cell_limit(), expected.ended)
+            return await _await_answer(self._cell_timeout(), expected.result)
         except asyncio.TimeoutError:
             return {"cell_id": answer["cell_id"], "status": "running", "logs": "", "exception": "", "cell_outputs": []}
 
-    def _stop_late(self, answer: Json) -> None:
-        """Stop the cell of a run that nobody waits for any longer."""
+    def _stop_cell_of(self, answer: Json) -> None:
+        """Stop the cell that an action has run, if its answer comes after a cancel."""
         if answer["status"] == "success":
             self._stop(cell_id=answer["cell_id"])
 
-    def _cell_limit(self) -> float:
-        return float(self.limits.get("cell_s") or CELL_S)
+    def _cell_timeout(self) -> float:
+        return float(self.limits.get("cell_s") or DEFAULT_CELL_TIMEOUT_S)
 
     def _send(self, **message: Any) -> None:
         body = json.dumps(message, allow_nan=False).encode()
@@ -314,13 +317,13 @@ class Agent:
         message: Json = json.loads(await self._reader.readexactly(length))
         return message
 
-    async def _listen(self) -> None:
-        """Read for ever and never wait for who works."""
+    async def _read_messages(self) -> None:
+        """Read and handle messages until the connection ends. It never waits for work."""
         try:
             while True:
-                self._take(await self._receive())
+                self._handle(await self._receive())
         except (asyncio.IncompleteReadError, OSError):
-            pass  # nobody is there any more to work for
+            pass  # the server has closed the connection
         except Exception:
             traceback.print_exc()
         finally:
@@ -328,122 +331,127 @@ class Agent:
                 if not answer.done():
                     answer.set_result({"status": "error", "error": "OPERATION FAILED: the connection to the server has ended"})
             self._queries.put_nowait(None)
-            if self._working is not None:
-                self._working[1].cancel()
+            if self._current_query is not None:
+                self._current_query[1].cancel()
 
-    def _take(self, message: Json) -> None:
+    def _handle(self, message: Json) -> None:
         kind = message.get("type")
         if kind == "agent_action_response":
-            self._answered(message)
+            self._deliver_answer(message)
         elif kind == "kernel_message":
             self._runs.observe(message["message"])
         elif kind == "init":
-            self.session_id, self.evaluation = message.get("session_id", 0), bool(message.get("eval_mode"))
+            self.session_id, self.is_evaluation = message.get("session_id", 0), bool(message.get("eval_mode"))
             self.limits, self.language = message.get("limits") or {}, message.get("language") or "python"
-            self.status("ready")
+            self.report_status("ready")
         elif kind == "agent_query":
             query = Query(message["query"], message.get("request_id", ""), message.get("contextual_node_data") or [])
-            self._waiting[query.request_id] = False
+            self._queued[query.request_id] = False
             self._queries.put_nowait(query)
         elif kind == "agent_cancel":
             self._cancel(message.get("request_id", ""))
 
-    def _answered(self, message: Json) -> None:
-        """Take an answer to whoever waits. One that is late, or a second one, changes nothing."""
+    def _deliver_answer(self, message: Json) -> None:
+        """Give an answer to the call that awaits it. Ignore late and duplicate answers."""
         tx_id = message.get("tx_id", "")
         answer = self._pending.get(tx_id)
         if answer is not None and not answer.done():
             answer.set_result(message)
-        elif regret := self._regrets.pop(tx_id, None):
-            regret(message)
+        elif on_late := self._late_answers.pop(tx_id, None):
+            on_late(message)
 
     def _cancel(self, request_id: str) -> None:
-        """End a query: the one of that id, or, without one, the one that is worked on."""
-        if self._working is not None and request_id in ("", self._working[0]):
-            self._working[1].cancel()
-        elif request_id in self._waiting:
-            self._waiting[request_id] = True
+        """Cancel the query with this id or, if it is empty, the current one."""
+        if self._current_query is not None and request_id in ("", self._current_query[0]):
+            self._current_query[1].cancel()
+        elif request_id in self._queued:
+            self._queued[request_id] = True
 
 
-class _Expected:
-    """A run that was asked for."""
+class _ExpectedRun:
+    """A run that the agent has requested."""
 
-    def __init__(self, cell_id: Optional[str], foreign: Optional[int]) -> None:
-        self.cell_id = cell_id  # None: of a cell that is being created
-        self.foreign = foreign  # the run that was under way when this one was asked for
-        self.ended: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+    def __init__(self, cell_id: Optional[str], earlier_run: Optional[int]) -> None:
+        self.cell_id = cell_id  # None: the cell is being created
+        self.earlier_run = earlier_run  # number of the run that was on when this one was requested
+        self.result: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
 
 
-class _Runs:
-    """Which results of the kernel belong to which requests.
+class _RunTracker:
+    """Matches results of the kernel with the requests that caused them.
 
-    A result is of a request when its run began after the request. It may come
+    A result belongs to a request if its run began after the request. It may come
     before the answer to the request, and so before the id of a new cell is known.
     """
 
     def __init__(self) -> None:
-        self._begun: dict[str, int] = {}  # cell: the run that is under way
-        self._expected: list[_Expected] = []
-        self._early: dict[str, Json] = {}  # results of unknown cells, while a cell is being created
+        self._current: dict[str, int] = {}  # number of the run that is on, by cell
+        self._expected: list[_ExpectedRun] = []
+        self._early_results: dict[str, Json] = {}  # by cell; results of unknown cells while a cell is being created
 
-    def expect(self, cell_id: Optional[str]) -> _Expected:
-        expected = _Expected(cell_id, self._begun.get(cell_id) if cell_id else None)
+    def expect(self, cell_id: Optional[str]) -> _ExpectedRun:
+        """Expect a run of a cell, or of a new cell if cell_id is None."""
+        expected = _ExpectedRun(cell_id, self._current.get(cell_id) if cell_id else None)
         self._expected.append(expected)
         return expected
 
-    def name(self, expected: _Expected, cell_id: str) -> None:
+    def assign_cell(self, expected: _ExpectedRun, cell_id: str) -> None:
+        """Set the cell of an expected run, whose result may have come already."""
         expected.cell_id = cell_id
-        if cell_id in self._early and not expected.ended.done():
-            self._finish(expected, self._early[cell_id])
-        self._forget_early()
+        if cell_id in self._early_results and not expected.result.done():
+            self._finish(expected, self._early_results[cell_id])
+        self._clear_early_results()
 
-    def abandon(self, expected: _Expected) -> None:
+    def cancel(self, expected: _ExpectedRun) -> None:
+        """Stop expecting a run."""
         if expected in self._expected:
             self._expected.remove(expected)
-        self._forget_early()
+        self._clear_early_results()
 
-    def open(self) -> list[str]:
+    def awaited_cells(self) -> list[str]:
+        """Return the cells of expected runs that have not ended."""
         return [e.cell_id for e in self._expected if e.cell_id]
 
     def observe(self, message: Json) -> None:
+        """Follow a message of the kernel: the start or the result of a run."""
         cell_id = message.get("cell_id")
         if not cell_id:
             return
         if message.get("type") == "start_cell":
-            self._begun[cell_id] = message["run_sequencer"]
+            self._current[cell_id] = message["run_sequencer"]
         elif message.get("type") == "cell_result":
-            self._begun.pop(cell_id, None)
-            self._settle(cell_id, message)
+            self._current.pop(cell_id, None)
+            self._match(cell_id, message)
 
-    def _settle(self, cell_id: str, result: Json) -> None:
+    def _match(self, cell_id: str, result: Json) -> None:
         for expected in list(self._expected):
-            if expected.cell_id == cell_id and expected.foreign != result["run_sequencer"]:
+            if expected.cell_id == cell_id and expected.earlier_run != result["run_sequencer"]:
                 self._finish(expected, result)
                 return
         if any(e.cell_id is None for e in self._expected):
-            self._early[cell_id] = result
+            self._early_results[cell_id] = result
 
-    def _finish(self, expected: _Expected, result: Json) -> None:
+    def _finish(self, expected: _ExpectedRun, result: Json) -> None:
         if expected in self._expected:
             self._expected.remove(expected)
-        if not expected.ended.done():
-            expected.ended.set_result(result)
+        if not expected.result.done():
+            expected.result.set_result(result)
 
-    def _forget_early(self) -> None:
+    def _clear_early_results(self) -> None:
         if not any(e.cell_id is None for e in self._expected):
-            self._early.clear()
+            self._early_results.clear()
 
 
-def _failed(action: str, how: str) -> Json:
-    return {"status": "error", "error": f"OPERATION FAILED: '{action}' {how}"}
+def _failure(action: str, reason: str) -> Json:
+    return {"status": "error", "error": f"OPERATION FAILED: '{action}' {reason}"}
 
 
 def _new_tx_id() -> str:
     return "tx_" + uuid.uuid4().hex[:12]
 
 
-async def _within(timeout: float, answer: asyncio.Future[Json]) -> Json:
-    """Wait for an answer. Unlike asyncio.wait_for it never loses a cancel that comes together with the answer."""
+async def _await_answer(timeout: float, answer: asyncio.Future[Json]) -> Json:
+    """Wait for an answer. Unlike asyncio.wait_for this never loses a cancel that comes with the answer."""
     done, _ = await asyncio.wait([answer], timeout=timeout)
     if not done:
         raise asyncio.TimeoutError

@@ -1,6 +1,6 @@
-"""Tests of assay_agent: python3 -m unittest test_assay_agent.
+"""Tests of assay_agent. Run: python3 -m unittest test_assay_agent.
 
-The server at the other end of the socket is the test itself.
+The test plays the server at the other end of the socket.
 """
 
 from __future__ import annotations
@@ -23,46 +23,50 @@ from assay_agent import Agent, Query, connect
 
 Json = dict[str, Any]
 Work = Callable[[Agent, Query], Awaitable[None]]
-PATIENCE_S = 30.0  # for what must come
+MESSAGE_TIMEOUT_S = 30.0  # for a message that must come
 
 
-class Server:
-    """The server's end: it sends frames, and collects what the agent sends."""
+class FakeServer:
+    """Sends messages to the agent, and collects what the agent sends."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
-        self.seen: list[Json] = []
+        self.received: list[Json] = []
 
     def send(self, **message: Any) -> None:
         body = json.dumps(message).encode()
         self._writer.write(struct.pack("<q", len(body)) + body)
 
     async def receive(self, kind: Optional[str] = None) -> Json:
-        """The next frame, of that type if one is named; those before it are kept in seen."""
+        """Return the next message, of a type if kind is set. Messages before it are kept in received."""
         while True:
-            (length,) = struct.unpack("<q", await asyncio.wait_for(self._reader.readexactly(8), PATIENCE_S))
+            (length,) = struct.unpack("<q", await asyncio.wait_for(self._reader.readexactly(8), MESSAGE_TIMEOUT_S))
             message: Json = json.loads(await self._reader.readexactly(length))
-            self.seen.append(message)
+            self.received.append(message)
             if kind in (None, message["type"]):
                 return message
 
-    async def action(self, name: str) -> Json:
+    async def receive_action(self, name: str) -> Json:
+        """Return the next agent_action with this name."""
         while True:
             message = await self.receive("agent_action")
             if message["action"] == name:
                 return message
 
-    async def status(self, status: str) -> None:
+    async def await_status(self, status: str) -> None:
+        """Wait until the agent reports a status."""
         while (await self.receive("agent_status"))["status"] != status:
             pass
 
     def answer(self, action: Json, **fields: Any) -> None:
         self.send(type="agent_action_response", tx_id=action["tx_id"], **{"status": "success", **fields})
 
-    def start(self, cell_id: str, run: int) -> None:
+    def start_cell(self, cell_id: str, run: int) -> None:
+        """Say that run number run of a cell has started."""
         self.send(type="kernel_message", message={"type": "start_cell", "cell_id": cell_id, "run_sequencer": run})
 
-    def result(self, cell_id: str, run: int, logs: str = "") -> None:
+    def end_cell(self, cell_id: str, run: int, logs: str = "") -> None:
+        """Say that run number run of a cell has ended."""
         result = {"type": "cell_result", "cell_id": cell_id, "run_sequencer": run, "status": "ok", "logs": logs, "cell_outputs": []}
         self.send(type="kernel_message", message=result)
 
@@ -71,205 +75,205 @@ class Server:
 
 
 @contextlib.asynccontextmanager
-async def agent_at_work(work: Work, limits: Optional[Json] = None) -> AsyncIterator[Server]:
-    """An agent that has been initialised, and its server."""
+async def run_agent(work: Work, limits: Optional[Json] = None) -> AsyncIterator[FakeServer]:
+    """Run an agent that has got its init message, and yield its server."""
     ours, theirs = socket.socketpair()
     reader, writer = await asyncio.open_unix_connection(sock=ours)
-    server = Server(reader, writer)
+    server = FakeServer(reader, writer)
 
-    async def live() -> None:
+    async def serve() -> None:
         async with connect(theirs.detach()) as agent:
             await agent.serve(work)
 
-    living = asyncio.create_task(live())
+    serving = asyncio.create_task(serve())
     with contextlib.redirect_stderr(io.StringIO()):
-        assert (await server.receive())["type"] == "ready", server.seen
+        assert (await server.receive())["type"] == "ready", server.received
         server.send(type="init", session_id=3, eval_mode=True, limits=limits or {}, language="python")
-        await server.status("ready")
+        await server.await_status("ready")
         yield server
         server.close()
-        await asyncio.wait_for(living, PATIENCE_S)
+        await asyncio.wait_for(serving, MESSAGE_TIMEOUT_S)
 
 
 class AgentTest(unittest.IsolatedAsyncioTestCase):
-    async def test_a_turn(self) -> None:
+    async def test_query_with_a_cell_and_an_answer(self) -> None:
         async def work(agent: Agent, query: Query) -> None:
-            self.assertTrue(agent.evaluation)
+            self.assertTrue(agent.is_evaluation)
             self.assertEqual(agent.session_id, 3)
             run = await agent.create_and_run("6 * 7")
             agent.submit("it is " + run["logs"], plan="none")
 
-        async with agent_at_work(work) as server:
+        async with run_agent(work) as server:
             server.send(type="agent_query", query="what is it?", request_id="q1", contextual_node_data=[{"path": "a.csv"}])
-            server.answer(await server.action("get_context"), context={"cell_count": 2, "cells": []})
-            create = await server.action("create_cell")
+            server.answer(await server.receive_action("get_context"), context={"cell_count": 2, "cells": []})
+            create = await server.receive_action("create_cell")
             self.assertEqual(create["params"], {"position": 2, "cell_type": "code", "source": "6 * 7", "auto_run": True})
-            server.start("c1", 1)
-            server.result("c1", 1, "42")  # before the answer
+            server.start_cell("c1", 1)
+            server.end_cell("c1", 1, "42")  # before the answer
             server.answer(create, cell_id="c1")
             entry = (await server.receive("agent_history_updated"))["entry"]
             self.assertEqual((entry["type"], entry["role"]), ("anthropic_message", "assistant"))
             call = entry["content"][0]
             self.assertEqual((call["type"], call["name"]), ("tool_use", "submit_response"))
             self.assertEqual(call["input"], {"summary": "it is 42", "next_status": "done", "plan": "none"})
-            await server.status("done")
+            await server.await_status("done")
 
-    async def test_files_come_behind_the_text(self) -> None:
+    async def test_prompt_lists_files(self) -> None:
         self.assertEqual(Query("do it", "q").prompt(), "do it")
         prompt = Query("do it", "q", [{"path": "a.csv"}]).prompt()
         self.assertEqual(prompt, 'do it\n\n<ContextualNodeData>[{"path": "a.csv"}]</ContextualNodeData>')
 
-    async def test_many_operations_at_once(self) -> None:
-        """Answered in any order, late, twice, with ids of nobody: each gets its own."""
+    async def test_concurrent_operations(self) -> None:
+        """Each gets its own answer, if answers come in any order, twice, or with unknown ids."""
         got: list[str] = []
 
         async def work(agent: Agent, _: Query) -> None:
             answers = await asyncio.gather(*(agent.atomic_operation("get_global_info", {"key": str(n)}) for n in range(200)))
             got.extend(answer["info"] for answer in answers)
 
-        async with agent_at_work(work) as server:
+        async with run_agent(work) as server:
             server.send(type="agent_query", query="go", request_id="q")
-            asked = [await server.action("get_global_info") for _ in range(200)]
+            asked = [await server.receive_action("get_global_info") for _ in range(200)]
             self.assertEqual(len({action["tx_id"] for action in asked}), 200)
             random.Random(1).shuffle(asked)
             for action in asked:
                 server.send(type="agent_action_response", tx_id="tx_nobody", status="success", info="foreign")
                 server.answer(action, info=action["params"]["key"])
                 server.answer(action, info="twice")
-            await server.status("done")
+            await server.await_status("done")
         self.assertEqual(got, [str(n) for n in range(200)])
 
-    async def test_no_answer_is_a_result(self) -> None:
+    async def test_operation_times_out(self) -> None:
         got: list[Json] = []
 
         async def work(agent: Agent, _: Query) -> None:
             got.append(await agent.atomic_operation("get_context", timeout=0.01))
             got.append(await agent.atomic_operation("get_context"))
 
-        async with agent_at_work(work) as server:
+        async with run_agent(work) as server:
             server.send(type="agent_query", query="go", request_id="q")
-            late = await server.action("get_context")
-            second = await server.action("get_context")
+            late = await server.receive_action("get_context")
+            second = await server.receive_action("get_context")
             server.answer(late, context="late")
             server.answer(second, context="second")
-            await server.status("done")
+            await server.await_status("done")
         self.assertEqual(got[0]["status"], "error")
         self.assertTrue(got[0]["error"].startswith("OPERATION FAILED: 'get_context' timed out after 0.01 seconds"), got[0])
         self.assertEqual(got[1]["context"], "second")
 
-    async def test_a_cell_is_moved(self) -> None:
+    async def test_move_cell(self) -> None:
         got: list[Json] = []
 
         async def work(agent: Agent, _: Query) -> None:
             got.append(await agent.move_cell("c1", 2))
             got.append(await agent.move_cell("c1", 9))
 
-        async with agent_at_work(work) as server:
+        async with run_agent(work) as server:
             server.send(type="agent_query", query="go", request_id="q")
-            move = await server.action("move_cell")
+            move = await server.receive_action("move_cell")
             self.assertEqual(move["params"], {"cell_id": "c1", "position": 2})
             server.answer(move, cell_id="c1")
-            server.answer(await server.action("move_cell"), status="error", error="position: found 9")
-            await server.status("done")
+            server.answer(await server.receive_action("move_cell"), status="error", error="position: found 9")
+            await server.await_status("done")
         self.assertEqual([answer["status"] for answer in got], ["success", "error"])
 
-    async def test_refused_runs_do_not_wait(self) -> None:
+    async def test_failed_run_does_not_wait(self) -> None:
         got: list[Json] = []
 
         async def work(agent: Agent, _: Query) -> None:
             got.append(await agent.run_cell("c9"))
 
-        async with agent_at_work(work) as server:
+        async with run_agent(work) as server:
             server.send(type="agent_query", query="go", request_id="q")
-            server.answer(await server.action("run_cell"), status="error", error="there is no cell c9")
-            await server.status("done")
+            server.answer(await server.receive_action("run_cell"), status="error", error="there is no cell c9")
+            await server.await_status("done")
         self.assertEqual((got[0]["status"], got[0]["error"]), ("error", "there is no cell c9"))
 
-    async def test_the_run_of_somebody_else_is_not_ours(self) -> None:
+    async def test_earlier_run_is_not_ours(self) -> None:
         got: list[Json] = []
 
         async def work(agent: Agent, _: Query) -> None:
             await agent.atomic_operation("get_context")
             got.append(await agent.edit_and_run("c1", "2"))
 
-        async with agent_at_work(work) as server:
-            server.start("c1", 1)
+        async with run_agent(work) as server:
+            server.start_cell("c1", 1)
             server.send(type="agent_query", query="go", request_id="q")
-            server.answer(await server.action("get_context"), context={})
-            edit = await server.action("edit_cell")
+            server.answer(await server.receive_action("get_context"), context={})
+            edit = await server.receive_action("edit_cell")
             server.answer(edit, cell_id="c1")
-            server.result("c1", 1, "theirs")
-            server.start("c1", 2)
-            server.result("c1", 2, "ours")
-            await server.status("done")
+            server.end_cell("c1", 1, "theirs")
+            server.start_cell("c1", 2)
+            server.end_cell("c1", 2, "ours")
+            await server.await_status("done")
         self.assertEqual(got[0]["logs"], "ours")
 
-    async def test_a_run_past_its_limit(self) -> None:
+    async def test_run_past_the_cell_limit(self) -> None:
         got: list[Json] = []
 
         async def work(agent: Agent, _: Query) -> None:
             got.append(await agent.run_cell("c1"))
 
-        async with agent_at_work(work, {"cell_s": 0.01}) as server:
+        async with run_agent(work, {"cell_s": 0.01}) as server:
             server.send(type="agent_query", query="go", request_id="q")
-            server.answer(await server.action("run_cell"), cell_id="c1")
-            await server.status("done")
+            server.answer(await server.receive_action("run_cell"), cell_id="c1")
+            await server.await_status("done")
         self.assertEqual((got[0]["cell_id"], got[0]["status"]), ("c1", "running"))
 
     async def test_cancel(self) -> None:
-        """It ends the work, stops what runs, and the next query is worked on."""
-        told: list[str] = []
+        """A cancel ends the work, stops its cell, and the next query is handled."""
+        queries: list[str] = []
 
         async def work(agent: Agent, query: Query) -> None:
-            told.append(query.text)
+            queries.append(query.text)
             if query.text == "first":
                 await agent.run_cell("c1")
 
-        async with agent_at_work(work) as server:
+        async with run_agent(work) as server:
             server.send(type="agent_query", query="first", request_id="q1")
             server.send(type="agent_query", query="second", request_id="q2")
             server.send(type="agent_query", query="third", request_id="q3")
-            server.answer(await server.action("run_cell"), cell_id="c1")
-            server.send(type="agent_cancel", request_id="q2")  # which still waits
+            server.answer(await server.receive_action("run_cell"), cell_id="c1")
+            server.send(type="agent_cancel", request_id="q2")  # which is still queued
             server.send(type="agent_cancel", request_id="q1")
-            self.assertEqual((await server.action("stop_cell"))["params"], {"cell_id": "c1"})
+            self.assertEqual((await server.receive_action("stop_cell"))["params"], {"cell_id": "c1"})
             event = await server.receive("agent_event")
             self.assertEqual(event["metadata"], {"type": "cancelled"})
-            await server.status("done")
-        self.assertEqual([text for text in told if text != "second"], ["first", "third"])
-        self.assertEqual(sum(m["type"] == "agent_event" for m in server.seen), 2)
+            await server.await_status("done")
+        self.assertEqual([text for text in queries if text != "second"], ["first", "third"])
+        self.assertEqual(sum(m["type"] == "agent_event" for m in server.received), 2)
 
-    async def test_a_cancel_interrupts_code_in_the_kernel(self) -> None:
+    async def test_cancel_interrupts_execute_code(self) -> None:
         async def work(agent: Agent, query: Query) -> None:
             if query.text == "first":
-                await agent.execute("while True: pass")
+                await agent.execute_code("while True: pass")
 
-        async with agent_at_work(work) as server:
+        async with run_agent(work) as server:
             server.send(type="agent_query", query="first", request_id="q1")
-            code = await server.action("execute_code")
+            code = await server.receive_action("execute_code")
             server.send(type="agent_cancel", request_id="q1")
-            self.assertEqual((await server.action("stop_cell"))["params"], {"agent_tx_id": code["tx_id"]})
-            await server.status("ready")
-            server.answer(code, status="error", error="interrupted")  # nobody waits for it
+            self.assertEqual((await server.receive_action("stop_cell"))["params"], {"agent_tx_id": code["tx_id"]})
+            await server.await_status("ready")
+            server.answer(code, status="error", error="interrupted")  # no call awaits it
             server.send(type="agent_query", query="second", request_id="q2")
-            await server.status("done")
+            await server.await_status("done")
 
-    async def test_a_cancel_of_a_query_that_is_over(self) -> None:
-        """It changes nothing, and nothing of it is kept."""
-        told: list[str] = []
+    async def test_cancel_of_an_ended_query(self) -> None:
+        """It changes nothing and is not remembered."""
+        queries: list[str] = []
         kept: list[int] = []
 
         async def work(agent: Agent, query: Query) -> None:
-            told.append(query.text)
+            queries.append(query.text)
             kept.append(sum(len(value) for value in vars(agent).values() if isinstance(value, (dict, set)) and value is not agent.limits))
 
-        async with agent_at_work(work) as server:
+        async with run_agent(work) as server:
             for text in ("first", "second", "third"):
                 server.send(type="agent_query", query=text, request_id="q1")
-                await server.status("done")
+                await server.await_status("done")
                 server.send(type="agent_cancel", request_id="q1")
                 server.send(type="agent_cancel", request_id="unknown")
-        self.assertEqual((told, kept), (["first", "second", "third"], [0, 0, 0]))
+        self.assertEqual((queries, kept), (["first", "second", "third"], [0, 0, 0]))
 
     async def test_params_that_are_no_json(self) -> None:
         got: list[Json] = []
@@ -281,70 +285,70 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
                 got.append(await agent.atomic_operation("get_global_info", {"key": value}))
             got.append(await agent.atomic_operation("get_context"))
 
-        async with agent_at_work(work) as server:
+        async with run_agent(work) as server:
             server.send(type="agent_query", query="go", request_id="q")
-            server.answer(await server.action("get_context"), context="fine")
-            await server.status("done")
-            self.assertEqual(sum(m["type"] == "agent_action" for m in server.seen), 1)
+            server.answer(await server.receive_action("get_context"), context="fine")
+            await server.await_status("done")
+            self.assertEqual(sum(m["type"] == "agent_action" for m in server.received), 1)
         for answer in got[:3]:
             self.assertEqual(answer["status"], "error")
             self.assertTrue(answer["error"].startswith("OPERATION FAILED: 'get_global_info' was not sent: its params are no JSON: "), answer)
         self.assertEqual(got[3]["context"], "fine")
 
-    async def test_a_cell_that_was_created_too_late_is_stopped(self) -> None:
+    async def test_cell_created_after_a_cancel_is_stopped(self) -> None:
         async def work(agent: Agent, _: Query) -> None:
             await agent.create_and_run("while True: pass", position=0)
 
-        async with agent_at_work(work) as server:
+        async with run_agent(work) as server:
             server.send(type="agent_query", query="go", request_id="q")
-            create = await server.action("create_cell")
+            create = await server.receive_action("create_cell")
             server.send(type="agent_cancel", request_id="")
-            await server.status("ready")
+            await server.await_status("ready")
             server.answer(create, cell_id="c7")
-            self.assertEqual((await server.action("stop_cell"))["params"], {"cell_id": "c7"})
+            self.assertEqual((await server.receive_action("stop_cell"))["params"], {"cell_id": "c7"})
 
     async def test_work_that_raises(self) -> None:
         async def work(_: Agent, query: Query) -> None:
             if query.text == "first":
                 raise ValueError("no such thing")
 
-        async with agent_at_work(work) as server:
+        async with run_agent(work) as server:
             server.send(type="agent_query", query="first", request_id="q1")
             failure = await server.receive("agent_error")
             self.assertEqual((failure["error"], failure["fatal"]), ("ValueError: no such thing", True))
             server.send(type="agent_query", query="second", request_id="q2")
-            await server.status("done")
+            await server.await_status("done")
 
-    async def test_the_server_goes_while_work_is_under_way(self) -> None:
+    async def test_server_closes_during_work(self) -> None:
         ended: list[str] = []
 
         async def work(agent: Agent, _: Query) -> None:
             try:
-                await agent.execute("1")
+                await agent.execute_code("1")
             finally:
                 ended.append("work")
 
-        async with agent_at_work(work) as server:
+        async with run_agent(work) as server:
             server.send(type="agent_query", query="go", request_id="q")
-            await server.action("execute_code")
+            await server.receive_action("execute_code")
         self.assertEqual(ended, ["work"])
 
     async def test_large_frames(self) -> None:
         got: list[int] = []
 
         async def work(agent: Agent, _: Query) -> None:
-            answer = await agent.execute("x" * (5 << 20))
+            answer = await agent.execute_code("x" * (5 << 20))
             got.append(len(answer["stdout"]))
 
-        async with agent_at_work(work) as server:
+        async with run_agent(work) as server:
             server.send(type="agent_query", query="go", request_id="q")
-            action = await server.action("execute_code")
+            action = await server.receive_action("execute_code")
             self.assertEqual(len(action["params"]["code"]), 5 << 20)
             server.answer(action, stdout="é" * (5 << 20))
-            await server.status("done")
+            await server.await_status("done")
         self.assertEqual(got, [5 << 20])
 
-    def test_started_by_hand(self) -> None:
+    def test_started_without_a_socket(self) -> None:
         program = "import asyncio, assay_agent\nasync def main():\n    async with assay_agent.connect(): pass\nasyncio.run(main())"
         done = subprocess.run([sys.executable, "-c", program, "no number"], cwd=Path(__file__).parent, capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)

@@ -42,8 +42,8 @@ async def answer_query(agent, query):
     while True:
         reply = await asyncio.to_thread(call_model, messages)
         usage = {name: count + reply["usage"][name] for name, count in usage.items()}
-        agent.usage(**usage)
-        agent.entry("assistant", reply["content"], reply["usage"])  # a call of submit_response in it submits the answer
+        agent.report_usage(**usage)
+        agent.add_history_entry("assistant", reply["content"], reply["usage"])  # a call of submit_response in it submits the answer
         calls = [block for block in reply["content"] if block["type"] == "tool_use"]
         if not calls or any(call["name"] == "submit_response" for call in calls):
             return
@@ -52,7 +52,7 @@ async def answer_query(agent, query):
             run = await agent.create_and_run(call["input"]["code"])
             text = (run.get("logs") or "") + (run.get("exception") or run.get("error") or "")
             results.append({"type": "tool_result", "tool_use_id": call["id"], "content": text or "(no output)"})
-        agent.entry("user", results)
+        agent.add_history_entry("user", results)
         messages += [{"role": "assistant", "content": reply["content"]}, {"role": "user", "content": results}]
 
 

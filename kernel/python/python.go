@@ -1,7 +1,6 @@
-// Package python holds the Python kernel: a program of standard-library modules,
-// Python 3.9 and up, that runs cells for whoever is at the other end of its
-// socket. It is embedded here and unpacked to run; assay/__init__.py says where
-// its reader begins.
+// Package python contains the Python kernel: a program for Python 3.9 and newer that
+// runs cells for the server at the other end of its socket. It uses only the standard
+// library. It is embedded and unpacked to run. Start reading in assay/__init__.py.
 package python
 
 import (
@@ -14,12 +13,11 @@ import (
 //go:embed assay/*.py assay/*/*.py
 var program embed.FS
 
-// Unpack writes the kernel into dir, which it makes where it is missing, and
-// returns the path of the file to run: <python> -u <start> <fd>, with fd the
-// number of an inherited socketpair end. Many kernels may run from one dir; the
-// first leaves its compiled modules beside the sources, unless it cannot write
-// there, and halves the start of the next ones. A kernel in dir already is an
-// error, [io/fs.ErrExist]. The caller removes dir.
+// Unpack writes the kernel into dir, which it makes if it is missing, and returns the
+// path of the file that starts it: <python> -u <start> <fd>, where fd is the descriptor
+// of an inherited socket. Many kernels may run from one dir. The first writes compiled
+// modules beside the sources, if it can, which halves the start of later ones. If dir
+// already contains a kernel, the error is [io/fs.ErrExist]. The caller removes dir.
 func Unpack(dir string) (start string, err error) {
 	if err := os.CopyFS(dir, program); err != nil {
 		return "", fmt.Errorf("unpack the python kernel: %w", err)
@@ -27,8 +25,8 @@ func Unpack(dir string) (start string, err error) {
 	return filepath.Join(dir, "assay", "__main__.py"), nil
 }
 
-// PoolStart returns the path of the file that starts the parent of warm kernels,
-// in a dir that Unpack has filled: <python> -u <file> <module>... <fd>.
+// PoolStart returns the path of the file that starts the parent process of a kernel
+// pool, in a dir filled by Unpack: <python> -u <file> <module>... <fd>.
 func PoolStart(dir string) string {
 	return filepath.Join(dir, "assay", "pool", "__main__.py")
 }

@@ -37,12 +37,11 @@ func TestUnpack(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrExist)
 }
 
-// TestSuite runs the kernel's own tests, which are Python's, against the kernel
-// as it is unpacked: with python3 from PATH, and with the system's python3 where
-// that has the scientific stack and is another one. What all of them skip is
-// skipped here too, by name and with the reason; in CI a module that all of them
-// lack is a failure.
-func TestSuite(t *testing.T) {
+// TestPythonUnitTests runs the kernel's Python tests against the unpacked kernel: with
+// python3 from PATH, and with the system's python3 if that is another one and has the
+// scientific libraries. A test that all interpreters skip is skipped here by name, with the
+// reason; in CI it fails if the reason is a module that all of them lack.
+func TestPythonUnitTests(t *testing.T) {
 	t.Parallel()
 	start, err := python.Unpack(t.TempDir())
 	require.NoError(t, err)
@@ -70,6 +69,7 @@ func TestSuite(t *testing.T) {
 	}
 }
 
+// interpreters returns the one or two interpreters to test with.
 func interpreters(t *testing.T) []string {
 	t.Helper()
 	found := []string{executable(t.Context(), "python3", "pass")}
@@ -81,7 +81,7 @@ func interpreters(t *testing.T) []string {
 	return found
 }
 
-// executable returns the true path of an interpreter that can run code, else "".
+// executable returns the resolved path of an interpreter, or "" if it cannot run code.
 func executable(ctx context.Context, interpreter, code string) string {
 	code += "\nimport os, sys; print(os.path.realpath(sys.executable))"
 	out, err := exec.CommandContext(ctx, interpreter, "-c", code).Output()
@@ -91,6 +91,7 @@ func executable(ctx context.Context, interpreter, code string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// skips returns the reasons of skipped tests by name, from the report of unittest.
 func skips(report string) map[string]string {
 	found := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^(\S+) .*\.\.\. skipped ['"](.*)['"]$`).FindAllStringSubmatch(report, -1) {
@@ -99,8 +100,8 @@ func skips(report string) map[string]string {
 	return found
 }
 
-// TestWire has a conversation by the structs and the framing of the protocol.
-func TestWire(t *testing.T) {
+// TestConversation exchanges messages with the kernel, using the types of package protocol.
+func TestConversation(t *testing.T) {
 	t.Parallel()
 	conn := startKernel(t)
 
@@ -143,7 +144,7 @@ func TestWire(t *testing.T) {
 	require.Equal(t, "ZeroDivisionError", response.EName)
 }
 
-// startKernel starts a kernel that ends with the test.
+// startKernel starts a kernel and ends it after the test.
 func startKernel(t *testing.T) protocol.Conn {
 	t.Helper()
 	start, err := python.Unpack(t.TempDir())
@@ -168,6 +169,7 @@ func startKernel(t *testing.T) protocol.Conn {
 	return conn
 }
 
+// send sends a message to the kernel.
 func send(t *testing.T, conn protocol.Conn, message any) {
 	t.Helper()
 	body, err := json.Marshal(message)
@@ -175,7 +177,8 @@ func send(t *testing.T, conn protocol.Conn, message any) {
 	require.NoError(t, conn.Write(body))
 }
 
-// receiveText receives what a cell prints on stdout, in however many frames.
+// receiveText receives frames until they contain as much text as want, and requires that
+// it is equal and stdout of the cell.
 func receiveText(t *testing.T, conn protocol.Conn, cellID, want string) {
 	t.Helper()
 	got := ""
@@ -191,6 +194,7 @@ func receiveText(t *testing.T, conn protocol.Conn, cellID, want string) {
 	require.Equal(t, want, got)
 }
 
+// receive receives a message, which must be of type kind, and decodes it.
 func receive(t *testing.T, conn protocol.Conn, kind string, into any) {
 	t.Helper()
 	body, err := conn.Read()
