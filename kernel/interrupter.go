@@ -24,7 +24,7 @@ const (
 )
 
 // interrupter interrupts a kernel that cannot read messages while it runs code. If the
-// run that is on was told to stop, it sends SIGUSR2 at once and then every second until
+// server has stopped the run that is on, it sends SIGUSR2 at once and then every second until
 // the run ends. From the third time on it also kills all descendants of the kernel,
 // because Emacs waits for a program that it has called, whatever the signals.
 //

@@ -88,7 +88,7 @@ func narrowRules(t *testing.T, mode launchMode) sandbox.Rules {
 	return rules
 }
 
-// Scientific libraries work, as far as the interpreter has them.
+// Scientific libraries that the interpreter has work.
 func TestScientificLibrariesWork(t *testing.T) {
 	t.Parallel()
 	for name, mode := range launchModes() {
@@ -126,7 +126,7 @@ with contextlib.redirect_stdout(io.StringIO()): IPython.core.interactiveshell.In
 	}
 }
 
-// Programs that code calls work, as far as they are installed.
+// Programs that code calls work, if they are installed.
 func TestOrdinaryProgramsWork(t *testing.T) {
 	t.Parallel()
 	programs := map[string]struct {

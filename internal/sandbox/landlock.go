@@ -55,8 +55,8 @@ func (m Machine) landlockConfig() landlock.Config {
 	return versions[min(m.LandlockVersion, len(versions)-1)]
 }
 
-// landlockRules returns the ruleset that enforces the rules as far as this machine's
-// Landlock can. It fails if the Workdir does not exist.
+// landlockRules returns the ruleset that enforces what this machine's Landlock can enforce
+// of the rules. It fails if the Workdir does not exist.
 func (m Machine) landlockRules(r Rules) (*LandlockRules, error) {
 	config := m.landlockConfig()
 	rules := &LandlockRules{HandledFileAccess: uint64(config.HandledAccessFS), ScopedAccess: uint64(config.Scoped)}

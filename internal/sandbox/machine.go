@@ -20,7 +20,7 @@ type Machine struct {
 	MountNamespaces   bool // a process can have its own mounts
 	NetworkNamespaces bool // a process can have its own network
 	PidsCgroups       bool // [NewPidsLimit] works
-	IsRoot            bool // this user is root, whom RLIMIT_NPROC does not bind
+	IsRoot            bool // this user is root; RLIMIT_NPROC does not apply to root
 
 	needsUserNamespace bool // the other namespaces can only be made in a user namespace
 	capabilityCount    int  // how many capabilities this Linux has

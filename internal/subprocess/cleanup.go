@@ -90,8 +90,8 @@ func (t *tracked) applyLine(line string) error {
 	return nil
 }
 
-// destroy kills and removes everything tracked, as far as that is possible; there is
-// nobody left to report an error to.
+// destroy kills and removes everything tracked. It ignores errors, since the server that
+// could log them has ended.
 func (t *tracked) destroy() {
 	for group := range t.processGroups {
 		// ESRCH: it has ended already, as most do when their socket closes.

@@ -75,8 +75,7 @@ func TestBusyCgroupsShareOneDeadline(t *testing.T) {
 	require.Less(t, time.Since(began), 4*time.Second, "two seconds for all five, not for each")
 }
 
-// The helper removes the folders and cgroups that it was told of, unless it was also told
-// that they are gone.
+// The helper removes the folders and cgroups that the server has made and not removed.
 func TestCleanupHelperRemovesWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"dir", "pids"} {

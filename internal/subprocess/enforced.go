@@ -18,9 +18,9 @@ const (
 	EnforcesCgroupKill = "cgroup_kill"
 )
 
-// Enforceable returns what this machine can enforce for subprocesses as far as is known
-// before one has started, with the keys EnforcesProcessGroup and EnforcesCgroupKill.
-// What one subprocess has got is said by [Process.Enforced].
+// Enforceable returns what this machine can probably enforce for subprocesses, with the keys
+// EnforcesProcessGroup and EnforcesCgroupKill. It does not need a running subprocess; what
+// was in fact enforced for one is returned by [Process.Enforced].
 func (s *Supervisor) Enforceable() map[string]bool {
 	return map[string]bool{EnforcesProcessGroup: true, EnforcesCgroupKill: s.cgroups.isWritable()}
 }
@@ -44,7 +44,7 @@ func (p *Process) setEnforced(key string, enforced bool) {
 
 // limitProcesses puts the process under a cgroup's limit of processes. The programs
 // that it has started in the milliseconds since its own start do not count. Where no
-// cgroup can do this, RLIMIT_NPROC of its sandbox may, which does not bind root.
+// cgroup can do this, RLIMIT_NPROC of its sandbox may, except for root.
 func (p *Process) limitProcesses(maxProcesses int) {
 	if maxProcesses <= 0 {
 		return

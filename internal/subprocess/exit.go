@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// exitPollInterval is the time between two looks at a process whose end can be
-	// noticed neither by a pidfd nor by waitid.
+	// exitPollInterval is the time between two checks of a process whose end can be
+	// noticed neither with a pidfd nor with waitid.
 	exitPollInterval = 50 * time.Millisecond
 
-	// killedGrace is how long after its SIGKILL such a process is taken to be dead
-	// although that cannot be seen, as when no file of /proc can be opened.
+	// killedGrace is how long after its SIGKILL such a process is assumed to be dead if
+	// that cannot be checked, because no file of /proc can be opened.
 	killedGrace = time.Second
 )
 
@@ -26,7 +26,7 @@ const (
 type Exit struct {
 	Code          int    // exit status; -1 if a signal ended it or StatusUnknown
 	Signal        string // such as "SIGKILL"; empty if it exited by itself
-	StatusUnknown bool   // the status is unknown, because the process that had forked it is gone
+	StatusUnknown bool   // the status is unknown, because the process that forked it has died
 	LastOutput    string // the last lines that it printed, at most 4 KiB
 }
 
@@ -186,8 +186,8 @@ func awaitPidfd(pid int) error {
 	return errors.Join(err, pollErr)
 }
 
-// pollUntilEnded looks at the process at intervals until it has ended. At each it tries for a
-// pidfd again, because descriptors may have become free.
+// pollUntilEnded checks every exitPollInterval whether the process has ended. Each time it
+// first tries to open a pidfd again, because descriptors may have become free.
 func (p *Process) pollUntilEnded() {
 	tick := time.NewTicker(exitPollInterval)
 	defer tick.Stop()

@@ -38,8 +38,8 @@ func specOf(role string) subprocess.Spec {
 	return subprocess.Spec{Name: "agent", Argv: []string{os.Args[0]}, Env: append(os.Environ(), roleVariable+"="+role)}
 }
 
-// startProcess starts a subprocess that is stopped after the test, and then checks that
-// its group is gone.
+// startProcess starts a subprocess. After the test it stops it and checks that no process
+// of its group is left.
 func startProcess(t *testing.T, sup *subprocess.Supervisor, spec subprocess.Spec) *subprocess.Process {
 	t.Helper()
 	p, err := sup.Start(spec)

@@ -22,8 +22,7 @@
 //
 //   - The subprocess dies: [Process.Read] and [Process.Write] return an [*ExitError]
 //     with the exit status or signal and the last lines that it printed.
-//   - It does not read: [Process.Write] blocks; whoever writes needs a queue and a
-//     deadline.
+//   - It does not read: [Process.Write] blocks; the caller needs a queue and a deadline.
 //   - It floods stdout or stderr: the pipes are always drained, and [Spec.Output] gets
 //     chunks. Only while Output blocks do the pipes fill up.
 //   - Another process keeps its pipes open after its death: they are abandoned after

@@ -36,7 +36,7 @@ It is the one that was current when the last code ended, or *scratch*."
   (setq assay-state--buffer (current-buffer)))
 
 (defun assay-state-reset ()
-  "Restore the recorded state as far as possible.
+  "Restore the recorded state, except what fails.
 Packages stay loaded.  Return the errors as a list of strings."
   (delq nil (mapcar #'assay-state--run-step
                     '(assay-state--end-processes assay-state--kill-buffers

@@ -159,7 +159,7 @@ func (a *adapter) keepLastText(text []byte) {
 // Between runs it goes to Config.Stderr.
 func (a *adapter) addText(stream string, text []byte) {
 	if a.current.task == nil {
-		_, _ = a.cfg.Stderr.Write(text) // nobody is left to report an error to
+		_, _ = a.cfg.Stderr.Write(text) // there is no other place for an error
 		return
 	}
 	a.keepLastText(text)

@@ -49,7 +49,7 @@ func (q *globalsTask) executeRequest(l language) executeRequest {
 func (*globalsTask) timeLimit() time.Duration { return globalsTimeout }
 
 func (q *globalsTask) addText(_ string, text []byte) {
-	_, _ = q.stderr.Write(text) // nobody is left to report an error to
+	_, _ = q.stderr.Write(text) // there is no other place for an error
 }
 
 func (q *globalsTask) addOutput(m message) {

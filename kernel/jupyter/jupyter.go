@@ -211,7 +211,7 @@ func (a *adapter) explainExit() error {
 	a.kernel.readRest()
 	a.handleEvents()
 	if len(a.lastText) > 0 {
-		_, _ = fmt.Fprintf(a.cfg.Stderr, "%s\n", a.lastText) // nobody is left to report an error to
+		_, _ = fmt.Fprintf(a.cfg.Stderr, "%s\n", a.lastText) // there is no other place for an error
 	}
 	return a.kernel.process.exit
 }

@@ -140,7 +140,7 @@ func (k *kernel) readRest() {
 func (k *kernel) printRest() {
 	for _, e := range k.events.takeAll() {
 		if e.stream != "" {
-			_, _ = k.console.Write(e.text) // nobody is left to report an error to
+			_, _ = k.console.Write(e.text) // there is no other place for an error
 		}
 	}
 }
@@ -176,5 +176,5 @@ func tempDir(environ []string) string {
 // printNotice writes a line for people to the output that also gets what the kernel
 // prints.
 func printNotice(to io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(to, "assay jupyter: "+format+"\n", args...) // nobody is left to report an error to
+	_, _ = fmt.Fprintf(to, "assay jupyter: "+format+"\n", args...) // there is no other place for an error
 }

@@ -174,7 +174,7 @@ func (k *kernel) handleCallEvent(c *pendingCall, e kernelEvent) {
 	case e.err != nil:
 		printNotice(k.console, "%v", e.err)
 	case e.stream != "":
-		_, _ = k.console.Write(e.text) // nobody is left to report an error to
+		_, _ = k.console.Write(e.text) // there is no other place for an error
 	case !c.requestIDs[e.message.parentID]:
 	case strings.HasSuffix(e.message.kind, "_reply"):
 		c.reply = e.message
