@@ -61,7 +61,7 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Agent,
 		return nil, err
 	}
 	proc, err := sup.Start(subprocess.Spec{
-		Name: "agent", Argv: cfg.Command, Dir: cfg.Workdir, Env: environment(cfg),
+		Name: "agent", Argv: cfg.Command, Dir: cfg.Workdir, Env: agentEnvironment(cfg),
 		MaxFrameBytes: cfg.MaxFrameBytes, Output: cfg.Output, Sandbox: plan, MaxProcesses: cfg.Sandbox.MaxProcesses(),
 	})
 	if err != nil {
@@ -78,9 +78,9 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Agent,
 	return &Agent{Process: proc, ReadyFrame: frame}, nil
 }
 
-// environment returns the agent's environment: the server's without the variables that
+// agentEnvironment returns the agent's environment: the server's without the variables that
 // configure the server, and the variables of the session.
-func environment(cfg Config) []string {
+func agentEnvironment(cfg Config) []string {
 	env := subprocess.FilterEnv(cfg.Environ, func(name string) bool {
 		return !strings.HasPrefix(name, "ASSAY_") || slices.Contains(cfg.PassVariables, name)
 	})

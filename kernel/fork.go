@@ -27,21 +27,21 @@ type poolParent struct {
 	requestMu sync.Mutex // held from a request to its answer
 }
 
-// parentReady is the ready message of the parent. Each map has the reason for a module.
-type parentReady struct {
+// poolParentReady is the ready message of the parent. Each map has the reason for a module.
+type poolParentReady struct {
 	Failed  map[string]string `json:"failed"`  // it cannot be imported
 	Refused map[string]string `json:"refused"` // it must not be preloaded
 }
 
 // launchParent starts one parent process and waits until it has imported all preloadable
 // modules.
-func (p *Pool) launchParent(ctx context.Context) (*poolParent, parentReady, error) {
-	var ready parentReady
+func (p *Pool) launchParent(ctx context.Context) (*poolParent, poolParentReady, error) {
+	var ready poolParentReady
 	p.mu.Lock()
 	modules := p.preloadable
 	p.mu.Unlock()
 	argv := append([]string{p.cfg.Python.Executable, "-u", p.cfg.Python.poolProgram}, modules...)
-	env := environment(Config{Workdir: p.folder, Session: "pool", Environ: p.cfg.Environ})
+	env := kernelEnvironment(Config{Workdir: p.folder, Session: "pool", Environ: p.cfg.Environ})
 	// Threads do not survive a fork. Kernels raise the number of threads of linear algebra
 	// themselves.
 	for _, name := range []string{"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS"} {
@@ -63,8 +63,8 @@ func (p *Pool) launchParent(ctx context.Context) (*poolParent, parentReady, erro
 
 func (p *poolParent) stop(ctx context.Context) error { return p.proc.Stop(ctx) }
 
-// parentAnswer is the parent's answer to a request.
-type parentAnswer struct {
+// poolParentAnswer is the parent's answer to a request.
+type poolParentAnswer struct {
 	Type   string             `json:"type"`
 	PID    int                `json:"pid"`
 	Status syscall.WaitStatus `json:"status"` // as waitpid returns it
@@ -74,8 +74,8 @@ type parentAnswer struct {
 // request sends a request with open files and returns its answer, which must be of type
 // wantType. A parent that does not answer in time is killed: if only its socket were
 // closed, it would kill its kernels.
-func (p *poolParent) request(wantType string, request map[string]any, files ...*os.File) (parentAnswer, error) {
-	var answer parentAnswer
+func (p *poolParent) request(wantType string, request map[string]any, files ...*os.File) (poolParentAnswer, error) {
+	var answer poolParentAnswer
 	body, err := protocol.Marshal(request)
 	if err != nil {
 		return answer, err
@@ -129,10 +129,10 @@ func (f *poolFork) Reap(pid int) (syscall.WaitStatus, error) {
 	return answer.Status, err
 }
 
-// checkClean returns an error if a forked kernel reports that it shares something with
+// checkForkIsClean returns an error if a forked kernel reports that it shares something with
 // its parent that a cold start would not have: variables, threads, children or
 // environment.
-func checkClean(origin *protocol.PoolOrigin) error {
+func checkForkIsClean(origin *protocol.PoolOrigin) error {
 	switch {
 	case origin == nil:
 		return errors.New("the forked kernel does not report what it inherited")

@@ -37,13 +37,13 @@ type interrupter struct {
 	pid    int
 	signal func(syscall.Signal) error // to the kernel alone; its error is ignored
 
-	mu             sync.Mutex
-	closed         bool
-	runningCell    string       // empty: no cell runs
-	unfinished     []stopTarget // sent and not ended, in this order
-	ordered        []stopTarget // of these, the ones with an order to stop
-	interruptCount int          // of the run that is on
-	timer          *time.Timer  // of the next interrupt; nil: none is due
+	mu                sync.Mutex
+	closed            bool
+	runningCell       string       // empty: no cell runs
+	unfinishedTargets []stopTarget // sent and not ended, in this order
+	stopOrdered       []stopTarget // of these, the ones with an order to stop
+	interruptCount    int          // of the run that is on
+	timer             *time.Timer  // of the next interrupt; nil: none is due
 }
 
 func newInterrupter(pid int, signal func(syscall.Signal) error) *interrupter {
@@ -54,11 +54,11 @@ func newInterrupter(pid int, signal func(syscall.Signal) error) *interrupter {
 func (i *interrupter) messageSent(body []byte) {
 	switch kind := frameType(body); kind {
 	case protocol.TypeRunCell, protocol.TypeExecuteCode:
-		i.update(body, func(t stopTarget) { i.unfinished = append(i.unfinished, t) })
+		i.updateState(body, func(t stopTarget) { i.unfinishedTargets = append(i.unfinishedTargets, t) })
 	case protocol.TypeStopCell, protocol.TypeDisposeCell:
-		i.update(body, func(t stopTarget) {
-			if slices.Contains(i.unfinished, t) && !slices.Contains(i.ordered, t) {
-				i.ordered = append(i.ordered, t)
+		i.updateState(body, func(t stopTarget) {
+			if slices.Contains(i.unfinishedTargets, t) && !slices.Contains(i.stopOrdered, t) {
+				i.stopOrdered = append(i.stopOrdered, t)
 			}
 		})
 	}
@@ -68,14 +68,14 @@ func (i *interrupter) messageSent(body []byte) {
 func (i *interrupter) messageReceived(body []byte) {
 	switch frameType(body) {
 	case protocol.TypeStartCell:
-		i.update(body, func(t stopTarget) { i.runningCell = t.cellID })
+		i.updateState(body, func(t stopTarget) { i.runningCell = t.cellID })
 	case protocol.TypeCellResult:
-		i.update(body, func(t stopTarget) {
+		i.updateState(body, func(t stopTarget) {
 			i.forget(t)
 			i.runningCell = ""
 		})
 	case protocol.TypeExecuteCodeResponse:
-		i.update(body, i.forget)
+		i.updateState(body, i.forget)
 	}
 }
 
@@ -87,45 +87,45 @@ func (i *interrupter) close() {
 	i.cancelInterrupts()
 }
 
-// update changes the state for the target of a message, and then starts or cancels
+// updateState changes the state for the target of a message, and then starts or cancels
 // interrupts. It ignores a malformed message.
-func (i *interrupter) update(body []byte, change func(stopTarget)) {
+func (i *interrupter) updateState(body []byte, change func(stopTarget)) {
 	env, err := protocol.NewEnvelopeDecoder().Decode(body)
 	if err != nil {
 		return
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	before := i.running()
+	before := i.currentTarget()
 	change(stopTargetOf(env))
-	running := i.running()
+	running := i.currentTarget()
 	if running != before || running == (stopTarget{}) {
 		i.cancelInterrupts()
 	}
-	if i.interruptCount == 0 && slices.Contains(i.ordered, running) {
+	if i.interruptCount == 0 && slices.Contains(i.stopOrdered, running) {
 		i.interrupt()
 	}
 }
 
 // forget removes one run of t, and the order to stop it.
 func (i *interrupter) forget(t stopTarget) {
-	if at := slices.Index(i.unfinished, t); at >= 0 {
-		i.unfinished = slices.Delete(i.unfinished, at, at+1)
+	if at := slices.Index(i.unfinishedTargets, t); at >= 0 {
+		i.unfinishedTargets = slices.Delete(i.unfinishedTargets, at, at+1)
 	}
-	if at := slices.Index(i.ordered, t); at >= 0 {
-		i.ordered = slices.Delete(i.ordered, at, at+1)
+	if at := slices.Index(i.stopOrdered, t); at >= 0 {
+		i.stopOrdered = slices.Delete(i.stopOrdered, at, at+1)
 	}
 }
 
-// running returns what the kernel runs: the cell whose start it announced, or an
+// currentTarget returns what the kernel runs: the cell whose start it announced, or an
 // execute_code, which has no such message, if that is first in the queue. Returns the
 // zero value if nothing runs, or if that is not known yet.
-func (i *interrupter) running() stopTarget {
+func (i *interrupter) currentTarget() stopTarget {
 	switch {
 	case i.runningCell != "":
 		return stopTarget{cellID: i.runningCell}
-	case len(i.unfinished) > 0 && i.unfinished[0].agentTxID != "":
-		return i.unfinished[0]
+	case len(i.unfinishedTargets) > 0 && i.unfinishedTargets[0].agentTxID != "":
+		return i.unfinishedTargets[0]
 	default:
 		return stopTarget{}
 	}

@@ -120,9 +120,9 @@ type Kernel struct {
 func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Kernel, error) {
 	fork := cfg.Pool.reserveFork(cfg)
 	if fork == nil {
-		return start(ctx, sup, cfg, nil)
+		return startWith(ctx, sup, cfg, nil)
 	}
-	k, err := start(ctx, sup, cfg, fork)
+	k, err := startWith(ctx, sup, cfg, fork)
 	if err == nil {
 		return k, nil
 	}
@@ -130,16 +130,16 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Kernel
 	if ctx.Err() != nil {
 		return nil, err
 	}
-	return start(ctx, sup, cfg, nil)
+	return startWith(ctx, sup, cfg, nil)
 }
 
-// start starts a kernel with the fork or, if that is nil, with a command.
-func start(ctx context.Context, sup *subprocess.Supervisor, cfg Config, fork *poolFork) (*Kernel, error) {
+// startWith starts a kernel with the fork or, if that is nil, with a command.
+func startWith(ctx context.Context, sup *subprocess.Supervisor, cfg Config, fork *poolFork) (*Kernel, error) {
 	k := &Kernel{
 		frames: make(chan []byte), readEnded: make(chan struct{}), closed: make(chan struct{}),
 		onStuck: cfg.OnStuck,
 	}
-	k.merger = newOutputMerger(cfg, k.emit)
+	k.merger = newOutputMerger(cfg, k.emitFrame)
 	k.stops = newStopTracker(k.repeatStop, k.killStuck)
 	spec, err := k.processSpec(cfg, fork)
 	if err != nil {
@@ -155,7 +155,7 @@ func start(ctx context.Context, sup *subprocess.Supervisor, cfg Config, fork *po
 	}
 	err = k.awaitReady(ctx, cfg.ReadyTimeout)
 	if err == nil && fork != nil {
-		err = checkClean(k.ReadyMessage.Pool)
+		err = checkForkIsClean(k.ReadyMessage.Pool)
 	}
 	if err != nil {
 		return nil, errors.Join(err, proc.Stop(ctx))
@@ -267,14 +267,14 @@ func (k *Kernel) handleFrame(frame []byte) {
 	}
 	switch frameType(frame) {
 	case protocol.TypeExecuteCodeResponse:
-		k.stops.ended(stopTarget{agentTxID: agentTxIDOf(frame)})
-		k.merger.pass(frame)
+		k.stops.targetEnded(stopTarget{agentTxID: agentTxIDOf(frame)})
+		k.merger.passFrame(frame)
 	case protocol.TypeCellResult:
 		cell := cellIDOf(frame)
 		if k.merger.isRunOf(cell) {
 			k.proc.DrainOutput() // hands the rest to the merger
 		}
-		k.stops.ended(stopTarget{cellID: cell})
+		k.stops.targetEnded(stopTarget{cellID: cell})
 		k.merger.endRun(cell, frame)
 	case protocol.TypeKernelStdio:
 		k.merger.addText(frame)
@@ -285,13 +285,13 @@ func (k *Kernel) handleFrame(frame []byte) {
 		}
 		k.merger.startRun(cell, frame)
 	default:
-		k.merger.pass(frame)
+		k.merger.passFrame(frame)
 	}
 }
 
-// emit hands a frame to Read. It gives up when the kernel is closed or its socket has
+// emitFrame hands a frame to Read. It gives up when the kernel is closed or its socket has
 // ended, because a process that outlives the kernel may still print.
-func (k *Kernel) emit(frame []byte) {
+func (k *Kernel) emitFrame(frame []byte) {
 	select {
 	case k.frames <- frame:
 	case <-k.closed:

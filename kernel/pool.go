@@ -49,7 +49,7 @@ type Pool struct {
 	mu          sync.Mutex
 	preloadable []string    // those of cfg.PreloadModules that may be preloaded
 	parent      *poolParent // nil: kernels start cold
-	inUse       int         // kernels of the pool that run
+	placesInUse int         // kernels of the pool that run
 	stats       PoolStats
 }
 
@@ -192,17 +192,17 @@ func (p *Pool) reserveFork(cfg Config) *poolFork {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.parent == nil || p.inUse >= p.cfg.MaxKernels {
+	if p.parent == nil || p.placesInUse >= p.cfg.MaxKernels {
 		p.stats.ColdKernels++
 		return nil
 	}
-	p.inUse++
+	p.placesInUse++
 	p.stats.ForkedKernels++
-	f := &poolFork{parent: p.parent, workdir: cfg.Workdir, environ: environment(cfg), poolFolder: p.folder}
+	f := &poolFork{parent: p.parent, workdir: cfg.Workdir, environ: kernelEnvironment(cfg), poolFolder: p.folder}
 	f.releasePlace = sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.inUse--
+		p.placesInUse--
 	})
 	return f
 }

@@ -26,8 +26,8 @@ const (
 // outputMerger puts text from the process's pipes into the run during which it was
 // written, among the frames from the socket, and limits how much text a run has.
 type outputMerger struct {
-	emit     func(frame []byte)                // passes a frame on; called with mu held
-	onOutput func(stream string, chunk []byte) // gets text of no run
+	emitFrame func(frame []byte)                // passes a frame on; called with mu held
+	onOutput  func(stream string, chunk []byte) // gets text of no run
 
 	mu         sync.Mutex // held while frames are emitted, which keeps their order
 	run        runOutput
@@ -35,7 +35,7 @@ type outputMerger struct {
 }
 
 func newOutputMerger(cfg Config, emit func([]byte)) *outputMerger {
-	m := &outputMerger{emit: emit, onOutput: cfg.Output, run: newRunOutput(cfg.MaxStdioBytes)}
+	m := &outputMerger{emitFrame: emit, onOutput: cfg.Output, run: newRunOutput(cfg.MaxStdioBytes)}
 	if m.onOutput == nil {
 		m.onOutput = func(string, []byte) {}
 	}
@@ -47,11 +47,11 @@ func newOutputMerger(cfg Config, emit func([]byte)) *outputMerger {
 func (m *outputMerger) isRunOn() bool              { return m.run.isOn }
 func (m *outputMerger) isRunOf(cellID string) bool { return m.run.isRunOf(cellID) }
 
-// pass emits a frame unchanged.
-func (m *outputMerger) pass(frame []byte) {
+// passFrame emits a frame unchanged.
+func (m *outputMerger) passFrame(frame []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.emit(frame)
+	m.emitFrame(frame)
 }
 
 // startRun emits a start_cell frame and starts a run of the cell, unless cellID is empty
@@ -59,9 +59,9 @@ func (m *outputMerger) pass(frame []byte) {
 func (m *outputMerger) startRun(cellID string, frame []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.emit(frame)
+	m.emitFrame(frame)
 	if cellID != "" && !m.run.isOn {
-		m.run.start(cellID, m.emit)
+		m.run.start(cellID, m.emitFrame)
 	}
 }
 
@@ -70,16 +70,16 @@ func (m *outputMerger) endRun(cellID string, frame []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.run.isRunOf(cellID) {
-		m.run.end(m.emit)
+		m.run.end(m.emitFrame)
 	}
-	m.emit(frame)
+	m.emitFrame(frame)
 }
 
 // addText adds a kernel_stdio frame from the socket to the run.
 func (m *outputMerger) addText(frame []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.run.addFrame(frame, m.emit)
+	m.run.addFrame(frame, m.emitFrame)
 }
 
 // addLine adds a line to the text of the cell's run, if that is on.
@@ -87,7 +87,7 @@ func (m *outputMerger) addLine(cellID, line string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.run.isRunOf(cellID) {
-		m.run.addBytes(protocol.Stderr, []byte(line), m.emit)
+		m.run.addBytes(protocol.Stderr, []byte(line), m.emitFrame)
 	}
 }
 
@@ -97,23 +97,23 @@ func (m *outputMerger) addOutput(stream string, chunk []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.run.isOn {
-		m.run.addBytes(stream, chunk, m.emit)
+		m.run.addBytes(stream, chunk, m.emitFrame)
 		return
 	}
-	if len(m.run.early) == 0 {
+	if len(m.run.earlyText) == 0 {
 		m.earlyTimer = time.AfterFunc(earlyTextTimeout, m.releaseEarly)
 	}
-	m.run.early = append(m.run.early, pipeChunk{stream, bytes.Clone(chunk)})
+	m.run.earlyText = append(m.run.earlyText, pipeChunk{stream, bytes.Clone(chunk)})
 }
 
 // releaseEarly passes early text to onOutput, since no run has started.
 func (m *outputMerger) releaseEarly() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, c := range m.run.early {
+	for _, c := range m.run.earlyText {
 		m.onOutput(c.stream, c.bytes)
 	}
-	m.run.early = nil
+	m.run.earlyText = nil
 }
 
 // lastText returns the newest text of the run that is on.
@@ -137,13 +137,13 @@ func (m *outputMerger) close() {
 type runOutput struct {
 	maxBytes int // negative: no limit
 
-	isOn    bool
-	cellID  string
-	early   []pipeChunk       // while no run is on: text that may belong to the next run
-	partial map[string][]byte // by stream: a UTF-8 character whose end is still to come
+	isOn              bool
+	cellID            string
+	earlyText         []pipeChunk       // while no run is on: text that may belong to the next run
+	partialCharacters map[string][]byte // by stream: a UTF-8 character whose end is still to come
 
 	emittedBytes int
-	held         [][]byte // raw frames
+	heldFrames   [][]byte // raw frames
 	heldBytes    int      // bytes of text in held
 	droppedBytes int
 	lastText     []byte // the newest text, at most maxLastTextBytes
@@ -168,8 +168,8 @@ func (r *runOutput) isRunOf(cellID string) bool { return r.isOn && r.cellID == c
 
 // start begins a run, to which early text belongs.
 func (r *runOutput) start(cellID string, emit func([]byte)) {
-	early := r.early
-	*r = runOutput{maxBytes: r.maxBytes, isOn: true, cellID: cellID, partial: map[string][]byte{}}
+	early := r.earlyText
+	*r = runOutput{maxBytes: r.maxBytes, isOn: true, cellID: cellID, partialCharacters: map[string][]byte{}}
 	for _, c := range early {
 		r.addBytes(c.stream, c.bytes, emit)
 	}
@@ -186,7 +186,7 @@ func (r *runOutput) addBytes(stream string, chunk []byte, emit func([]byte)) {
 // the stream's previous chunk, and keeps the start of one that this chunk does not
 // complete for the next.
 func (r *runOutput) completeText(stream string, chunk []byte) []byte {
-	text := append(r.partial[stream], chunk...)
+	text := append(r.partialCharacters[stream], chunk...)
 	end := len(text)
 	for back := 1; back <= min(utf8.UTFMax-1, len(text)); back++ {
 		if at := len(text) - back; utf8.RuneStart(text[at]) {
@@ -196,7 +196,7 @@ func (r *runOutput) completeText(stream string, chunk []byte) []byte {
 			break
 		}
 	}
-	r.partial[stream] = bytes.Clone(text[end:])
+	r.partialCharacters[stream] = bytes.Clone(text[end:])
 	return bytes.ToValidUTF8(text[:end], []byte("\uFFFD"))
 }
 
@@ -217,12 +217,12 @@ func (r *runOutput) addFrame(frame []byte, emit func([]byte)) {
 		return
 	}
 	r.emittedBytes = half // so that no smaller frame overtakes this one
-	r.held = append(r.held, frame)
+	r.heldFrames = append(r.heldFrames, frame)
 	r.heldBytes += len(raw.Text)
-	for r.heldBytes > half && len(r.held) > 1 {
-		first, _ := protocol.ParseRawFrame(r.held[0]) // it was parsed before it was held
-		r.held[0] = nil
-		r.held = r.held[1:]
+	for r.heldBytes > half && len(r.heldFrames) > 1 {
+		first, _ := protocol.ParseRawFrame(r.heldFrames[0]) // it was parsed before it was held
+		r.heldFrames[0] = nil
+		r.heldFrames = r.heldFrames[1:]
 		r.heldBytes -= len(first.Text)
 		r.droppedBytes += len(first.Text)
 	}
@@ -232,7 +232,7 @@ func (r *runOutput) addFrame(frame []byte, emit func([]byte)) {
 // the run.
 func (r *runOutput) end(emit func([]byte)) {
 	for _, stream := range []string{protocol.Stdout, protocol.Stderr} {
-		if rest := r.partial[stream]; len(rest) > 0 {
+		if rest := r.partialCharacters[stream]; len(rest) > 0 {
 			text := bytes.ToValidUTF8(rest, []byte("\uFFFD"))
 			r.addFrame(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: r.cellID, Text: text}), emit)
 		}
@@ -241,7 +241,7 @@ func (r *runOutput) end(emit func([]byte)) {
 		text := fmt.Appendf(nil, "\n[… %d bytes of output are left out here …]\n", r.droppedBytes)
 		emit(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: r.cellID, Text: text}))
 	}
-	for _, frame := range r.held {
+	for _, frame := range r.heldFrames {
 		emit(frame)
 	}
 	*r = runOutput{maxBytes: r.maxBytes}

@@ -12,7 +12,7 @@ import (
 // nil.
 func (k *Kernel) processSpec(cfg Config, fork *poolFork) (subprocess.Spec, error) {
 	spec := subprocess.Spec{
-		Name: "kernel", Argv: cfg.Command, Dir: cfg.Workdir, Env: environment(cfg),
+		Name: "kernel", Argv: cfg.Command, Dir: cfg.Workdir, Env: kernelEnvironment(cfg),
 		MaxFrameBytes: cfg.MaxFrameBytes, Output: cfg.Output, MaxProcesses: cfg.Sandbox.MaxProcesses(),
 	}
 	readPaths := cfg.ReadPaths
@@ -40,10 +40,10 @@ func (k *Kernel) processSpec(cfg Config, fork *poolFork) (subprocess.Spec, error
 	return spec, nil
 }
 
-// environment returns the whole environment of a kernel. From the server's it takes only
+// kernelEnvironment returns the whole environment of a kernel. From the server's it takes only
 // what an interpreter needs to find the user's language, time zone and packages. Keys of
 // models are not among it.
-func environment(cfg Config) []string {
+func kernelEnvironment(cfg Config) []string {
 	env := subprocess.FilterEnv(cfg.Environ, func(name string) bool {
 		switch name {
 		case "PATH", "LANG", "TZ", "VIRTUAL_ENV":

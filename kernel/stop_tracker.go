@@ -46,13 +46,13 @@ func (t stopTarget) String() string {
 //
 // It is safe for concurrent use.
 type stopTracker struct {
-	repeat func(stopOrder) // sends the order again
-	stuck  func(stopOrder) // is called when the run counts as stuck
+	repeatOrder func(stopOrder) // sends the order again
+	reportStuck func(stopOrder) // is called when the run counts as stuck
 
-	mu          sync.Mutex
-	runningCell string                    // empty: no cell runs
-	unfinished  map[stopTarget]bool       // cells and execute_code requests sent, started or both
-	orders      map[stopTarget]*stopOrder // of the unfinished ones, those with an order to stop
+	mu                sync.Mutex
+	runningCell       string                    // empty: no cell runs
+	unfinishedTargets map[stopTarget]bool       // cells and execute_code requests sent, started or both
+	orders            map[stopTarget]*stopOrder // of the unfinished ones, those with an order to stop
 }
 
 // stopOrder is an order to stop.
@@ -68,7 +68,7 @@ type stopOrder struct {
 }
 
 func newStopTracker(repeat, stuck func(stopOrder)) *stopTracker {
-	return &stopTracker{repeat: repeat, stuck: stuck, unfinished: map[stopTarget]bool{}, orders: map[stopTarget]*stopOrder{}}
+	return &stopTracker{repeatOrder: repeat, reportStuck: stuck, unfinishedTargets: map[stopTarget]bool{}, orders: map[stopTarget]*stopOrder{}}
 }
 
 // messageSent follows a message to the kernel. It ignores a malformed one.
@@ -82,11 +82,11 @@ func (s *stopTracker) messageSent(body []byte) {
 	defer s.mu.Unlock()
 	switch {
 	case kind != protocol.TypeStopCell:
-		s.unfinished[target] = true
+		s.unfinishedTargets[target] = true
 		if order := s.orders[target]; order != nil {
 			order.rerunRequested = true
 		}
-	case s.unfinished[target] && s.orders[target] == nil:
+	case s.unfinishedTargets[target] && s.orders[target] == nil:
 		order := &stopOrder{target: target, message: body}
 		s.orders[target] = order
 		order.timer = time.AfterFunc(RepeatStopDelay, func() { s.escalate(order) })
@@ -98,14 +98,14 @@ func (s *stopTracker) cellStarted(cellID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runningCell = cellID
-	s.unfinished[stopTarget{cellID: cellID}] = true
+	s.unfinishedTargets[stopTarget{cellID: cellID}] = true
 }
 
-// ended notes the end of a run and forgets the order to stop it.
-func (s *stopTracker) ended(target stopTarget) {
+// targetEnded notes the end of a run and forgets the order to stop it.
+func (s *stopTracker) targetEnded(target stopTarget) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.unfinished, target)
+	delete(s.unfinishedTargets, target)
 	if order := s.orders[target]; order != nil {
 		order.timer.Stop()
 		delete(s.orders, target)
@@ -123,11 +123,11 @@ func (s *stopTracker) escalate(order *stopOrder) {
 		s.mu.Unlock()
 		return
 	}
-	next := s.stuck
+	next := s.reportStuck
 	if !order.repeatDue {
 		order.repeatDue = true
 		order.timer = time.AfterFunc(StuckTimeout-RepeatStopDelay, func() { s.escalate(order) })
-		next = s.repeat
+		next = s.repeatOrder
 		if order.rerunRequested {
 			next = func(stopOrder) {}
 		}

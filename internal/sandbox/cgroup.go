@@ -19,8 +19,8 @@ const removeTimeout = 2 * time.Second
 // PidsLimit is a cgroup that limits how many processes and threads there may be in it.
 // It is not safe for concurrent use.
 type PidsLimit struct {
-	dir  string
-	made bool // by NewPidsLimit, so that Remove removes it
+	dir     string
+	ownsDir bool // by NewPidsLimit, so that Remove removes it
 }
 
 // NewPidsLimit makes a limit of maxProcesses, at least 1. Put a process under it with
@@ -78,7 +78,7 @@ func makePidsCgroup(parent string) (*PidsLimit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("limit processes: %w", err)
 	}
-	return &PidsLimit{dir: dir, made: true}, nil
+	return &PidsLimit{dir: dir, ownsDir: true}, nil
 }
 
 // enablePidsController enables pids.max in the cgroups below dir, and before that in its
@@ -119,7 +119,7 @@ func (p *PidsLimit) writeFile(name string, value int) error {
 // Remove removes the cgroup, if NewPidsLimit made it. Its processes must have been
 // killed; Remove waits at most 2 s until the last one is gone.
 func (p *PidsLimit) Remove() error {
-	if !p.made {
+	if !p.ownsDir {
 		return nil
 	}
 	return RemoveCgroup(p.dir, time.Now().Add(removeTimeout))

@@ -18,9 +18,9 @@ import (
 // cgroups there are, may take to disappear.
 const cgroupRemoveTimeout = 2 * time.Second
 
-// cgroups makes a cgroup (version 2) for each subprocess below one cgroup of the
+// cgroupTree makes a cgroup (version 2) for each subprocess below one cgroup of the
 // server's, which is made when it is first needed and can be made.
-type cgroups struct {
+type cgroupTree struct {
 	onRootMade func(root string) // called once, when the server's cgroup has been made
 
 	mu   sync.Mutex
@@ -30,7 +30,7 @@ type cgroups struct {
 }
 
 // isWritable reports whether the server's cgroup could be made.
-func (c *cgroups) isWritable() bool {
+func (c *cgroupTree) isWritable() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.root != ""
@@ -38,7 +38,7 @@ func (c *cgroups) isWritable() bool {
 
 // makeRoot returns the folder of the server's cgroup, which it makes unless it is
 // there. The error says why cgroup v2 cannot be used; a later call tries again.
-func (c *cgroups) makeRoot() (string, error) {
+func (c *cgroupTree) makeRoot() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.root != "" {
@@ -61,7 +61,7 @@ func (c *cgroups) makeRoot() (string, error) {
 }
 
 // newCgroup makes a cgroup and opens its folder, for [syscall.SysProcAttr.CgroupFD].
-func (c *cgroups) newCgroup() (*os.File, error) {
+func (c *cgroupTree) newCgroup() (*os.File, error) {
 	root, err := c.makeRoot()
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (c *cgroups) newCgroup() (*os.File, error) {
 }
 
 // remove kills everything in the server's cgroup and removes it, if there is one.
-func (c *cgroups) remove() error {
+func (c *cgroupTree) remove() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.root == "" {

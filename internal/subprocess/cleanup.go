@@ -42,7 +42,7 @@ const (
 // at once. A line that is not of this form is an error, and nothing is cleaned up.
 func RunCleanupHelper(in io.Reader) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	left := tracked{processGroups: map[int]bool{}, tempFolders: map[string]bool{}, limitCgroups: map[string]bool{}}
+	left := trackedResources{processGroups: map[int]bool{}, tempFolders: map[string]bool{}, limitCgroups: map[string]bool{}}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		if err := left.applyLine(lines.Text()); err != nil {
@@ -53,8 +53,8 @@ func RunCleanupHelper(in io.Reader) error {
 	return lines.Err()
 }
 
-// tracked is everything of the server's that exists outside of its process.
-type tracked struct {
+// trackedResources is everything of the server's that exists outside of its process.
+type trackedResources struct {
 	processGroups map[int]bool
 	tempFolders   map[string]bool
 	limitCgroups  map[string]bool
@@ -62,7 +62,7 @@ type tracked struct {
 }
 
 // applyLine applies one line from the server.
-func (t *tracked) applyLine(line string) error {
+func (t *trackedResources) applyLine(line string) error {
 	word, value, _ := strings.Cut(line, " ")
 	switch word {
 	case noteCgroupRoot:
@@ -92,7 +92,7 @@ func (t *tracked) applyLine(line string) error {
 
 // destroy kills and removes everything tracked. It ignores errors, since the server that
 // could log them has ended.
-func (t *tracked) destroy() {
+func (t *trackedResources) destroy() {
 	for group := range t.processGroups {
 		// ESRCH: it has ended already, as most do when their socket closes.
 		_ = syscall.Kill(-group, syscall.SIGKILL)

@@ -30,9 +30,9 @@ const (
 	pipeCloseGrace = 100 * time.Millisecond
 )
 
-// output reads a subprocess's stdout and stderr until they end, in chunks of bytes, not
+// outputReader reads a subprocess's stdout and stderr until they end, in chunks of bytes, not
 // lines, and passes the chunks to sink.
-type output struct {
+type outputReader struct {
 	streams [2]*outputStream
 	drained chan struct{} // closed when both pipes have ended
 
@@ -49,32 +49,32 @@ type outputStream struct {
 	lastFlush time.Time
 }
 
-// pipes are the ends that the subprocess writes to.
-type pipes struct{ stdout, stderr *os.File }
+// outputPipes are the ends that the subprocess writes to.
+type outputPipes struct{ stdout, stderr *os.File }
 
-func (p pipes) Close() { _, _ = p.stdout.Close(), p.stderr.Close() }
+func (p outputPipes) Close() { _, _ = p.stdout.Close(), p.stderr.Close() }
 
-func newOutput(sink func(string, []byte)) (*output, pipes, error) {
+func newOutputReader(sink func(string, []byte)) (*outputReader, outputPipes, error) {
 	outR, outW, err := os.Pipe()
 	if err != nil {
-		return nil, pipes{}, err
+		return nil, outputPipes{}, err
 	}
 	errR, errW, err := os.Pipe()
 	if err != nil {
-		return nil, pipes{}, errors.Join(err, outR.Close(), outW.Close())
+		return nil, outputPipes{}, errors.Join(err, outR.Close(), outW.Close())
 	}
 	if sink == nil {
 		sink = func(string, []byte) {}
 	}
-	o := &output{sink: sink, drained: make(chan struct{}), streams: [2]*outputStream{
+	o := &outputReader{sink: sink, drained: make(chan struct{}), streams: [2]*outputStream{
 		{name: protocol.Stdout, file: outR},
 		{name: protocol.Stderr, file: errR},
 	}}
-	return o, pipes{stdout: outW, stderr: errW}, nil
+	return o, outputPipes{stdout: outW, stderr: errW}, nil
 }
 
 // run reads both pipes until they end or are closed.
-func (o *output) run() {
+func (o *outputReader) run() {
 	defer close(o.drained)
 	var readers sync.WaitGroup
 	for _, s := range o.streams {
@@ -83,7 +83,7 @@ func (o *output) run() {
 	readers.Wait()
 }
 
-func (o *output) readUntilEnd(s *outputStream) {
+func (o *outputReader) readUntilEnd(s *outputStream) {
 	raw, err := s.file.SyscallConn()
 	if err != nil {
 		return // closed already
@@ -109,7 +109,7 @@ func (o *output) readUntilEnd(s *outputStream) {
 }
 
 // readOnce does one read of the pipe. The caller holds mu.
-func (o *output) readOnce(s *outputStream, fd uintptr) (wouldBlock, ended bool) {
+func (o *outputReader) readOnce(s *outputStream, fd uintptr) (wouldBlock, ended bool) {
 	if len(s.buffer) == maxChunkBytes {
 		o.flush(s) // a read into no room would look like the end of the pipe
 	}
@@ -131,7 +131,7 @@ func (o *output) readOnce(s *outputStream, fd uintptr) (wouldBlock, ended bool) 
 // flushIfDue passes the buffer to sink if it is full, chunkInterval has passed since the
 // last chunk, or the pipe has ended. Otherwise it returns when that will be; zero means
 // that nothing is buffered.
-func (o *output) flushIfDue(s *outputStream, ended bool) (due time.Time) {
+func (o *outputReader) flushIfDue(s *outputStream, ended bool) (due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(s.buffer) == 0 {
@@ -146,7 +146,7 @@ func (o *output) flushIfDue(s *outputStream, ended bool) (due time.Time) {
 }
 
 // flush passes the buffer to sink. The caller holds mu.
-func (o *output) flush(s *outputStream) {
+func (o *outputReader) flush(s *outputStream) {
 	if len(s.buffer) == 0 {
 		return
 	}
@@ -162,7 +162,7 @@ func (o *output) flush(s *outputStream) {
 }
 
 // drain passes everything that is in both pipes to sink, without waiting for more.
-func (o *output) drain() {
+func (o *outputReader) drain() {
 	for _, s := range o.streams {
 		raw, err := s.file.SyscallConn()
 		if err != nil {
@@ -182,7 +182,7 @@ func (o *output) drain() {
 
 // finish waits until a dead process's pipes have ended, but no longer than
 // pipeCloseGrace, and then drains them.
-func (o *output) finish() {
+func (o *outputReader) finish() {
 	select {
 	case <-o.drained:
 	case <-time.After(pipeCloseGrace):
@@ -191,13 +191,13 @@ func (o *output) finish() {
 }
 
 // close closes both pipes, which ends run.
-func (o *output) close() error {
+func (o *outputReader) close() error {
 	return errors.Join(o.streams[0].file.Close(), o.streams[1].file.Close())
 }
 
 // tail returns the last whole lines of both streams together, at most maxTailBytes, as
 // valid UTF-8.
-func (o *output) tail() string {
+func (o *outputReader) tail() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	recent := o.recent[max(0, len(o.recent)-maxTailBytes):]

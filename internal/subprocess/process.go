@@ -36,7 +36,7 @@ type Process struct {
 	supervisor *Supervisor
 	handle     handle
 	socket     io.ReadWriteCloser // what Conn reads and writes
-	output     *output
+	output     *outputReader
 
 	cgroupDir string             // its cgroup (version 2); empty: none
 	pidsLimit *sandbox.PidsLimit // nil: no cgroup limits its number of processes

@@ -94,7 +94,7 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, pipes, err := newOutput(spec.Output)
+	out, pipes, err := newOutputReader(spec.Output)
 	if err != nil {
 		return nil, errors.Join(err, transport.Close())
 	}
@@ -124,7 +124,7 @@ func initiallyEnforced(spec Spec) map[string]bool {
 }
 
 // spawn starts the process, in a new cgroup if one can be had.
-func (p *Process) spawn(spec Spec, transport transport, pipes pipes) error {
+func (p *Process) spawn(spec Spec, transport transport, pipes outputPipes) error {
 	folder, err := p.supervisor.cgroups.newCgroup()
 	if err != nil {
 		p.supervisor.reportUnenforced(slog.LevelWarn, p.name, EnforcesCgroupKill, err)
@@ -138,7 +138,7 @@ func (p *Process) spawn(spec Spec, transport transport, pipes pipes) error {
 }
 
 // startForked has the Forker start the process, and moves it into the cgroup, if there is one.
-func (p *Process) startForked(forker Forker, transport transport, pipes pipes, cgroup *os.File) error {
+func (p *Process) startForked(forker Forker, transport transport, pipes outputPipes, cgroup *os.File) error {
 	pid, err := forker.Spawn(transport.subprocessEnd, pipes.stdout, pipes.stderr)
 	if err != nil {
 		p.abandonCgroup(cgroup)
@@ -160,7 +160,7 @@ func (p *Process) startForked(forker Forker, transport transport, pipes pipes, c
 // startExecuted executes the command, in the cgroup if there is one. If that fails it tries once
 // more without: a container may forbid clone3, or the cgroup take no processes. If the
 // second try fails too, the command itself cannot be executed.
-func (p *Process) startExecuted(spec Spec, transport transport, pipes pipes, cgroup *os.File) error {
+func (p *Process) startExecuted(spec Spec, transport transport, pipes outputPipes, cgroup *os.File) error {
 	if cgroup == nil {
 		return p.startCommand(spec, transport, pipes, nil)
 	}
@@ -177,7 +177,7 @@ func (p *Process) startExecuted(spec Spec, transport transport, pipes pipes, cgr
 	return nil
 }
 
-func (p *Process) startCommand(spec Spec, transport transport, pipes pipes, cgroup *os.File) error {
+func (p *Process) startCommand(spec Spec, transport transport, pipes outputPipes, cgroup *os.File) error {
 	argv := slices.Clone(spec.Argv)
 	if transport.subprocessEnd == nil {
 		argv = append(argv, transport.path)

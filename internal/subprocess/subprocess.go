@@ -76,7 +76,7 @@ type Config struct {
 type Supervisor struct {
 	log      *slog.Logger
 	launcher []string
-	cgroups  *cgroups
+	cgroups  *cgroupTree
 	tempDir  string
 
 	helper *exec.Cmd
@@ -115,7 +115,7 @@ func NewSupervisor(cfg Config) (*Supervisor, error) {
 	if err := s.startHelper(cfg.CleanupHelper); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	s.cgroups = &cgroups{onRootMade: func(root string) { s.notifyHelper(noteCgroupRoot, root) }}
+	s.cgroups = &cgroupTree{onRootMade: func(root string) { s.notifyHelper(noteCgroupRoot, root) }}
 	if _, err := s.cgroups.makeRoot(); err != nil {
 		s.reportUnenforced(slog.LevelInfo, "every subprocess", EnforcesCgroupKill, err)
 	}

@@ -41,7 +41,7 @@ type channel struct {
 
 // dialChannel tries to connect to each address in turn until one accepts or ctx ends.
 // identity is the ZeroMQ identity that all our channels share.
-func dialChannel(ctx context.Context, name string, kind zmq4.SocketType, identity string, addresses []address) (*channel, error) {
+func dialChannel(ctx context.Context, name string, kind zmq4.SocketType, identity string, addresses []socketAddress) (*channel, error) {
 	ticker := time.NewTicker(dialInterval)
 	defer ticker.Stop()
 	for {
@@ -233,15 +233,15 @@ func pickFreePorts(ports []*int) (err error) {
 	return nil
 }
 
-// address is an address for [net.Dialer].
-type address struct{ network, path string }
+// socketAddress is an address for [net.Dialer].
+type socketAddress struct{ network, path string }
 
 // addressesOf returns where the socket with a port number may be. Kernels join the path
 // of a Unix socket and the number with "-" or ":".
-func (c *connectionFile) addressesOf(port int) []address {
+func (c *connectionFile) addressesOf(port int) []socketAddress {
 	number := strconv.Itoa(port)
 	if c.Transport == transportTCP {
-		return []address{{"tcp", net.JoinHostPort(c.IP, number)}}
+		return []socketAddress{{"tcp", net.JoinHostPort(c.IP, number)}}
 	}
-	return []address{{"unix", c.IP + "-" + number}, {"unix", c.IP + ":" + number}}
+	return []socketAddress{{"unix", c.IP + "-" + number}, {"unix", c.IP + ":" + number}}
 }

@@ -132,7 +132,7 @@ func (a *adapter) readServer(ctx context.Context, conn protocol.Conn) error {
 // serve starts the kernel and handles requests and events until ctx ends or the kernel
 // does.
 func (a *adapter) serve(ctx context.Context) (err error) {
-	if a.kernel, err = launch(ctx, a.spec, a.cfg.Environ, a.cfg.Stderr); err != nil {
+	if a.kernel, err = launchKernel(ctx, a.spec, a.cfg.Environ, a.cfg.Stderr); err != nil {
 		return err
 	}
 	a.canDescribeGlobals = a.kernel.language.globalsRequest != nil
@@ -226,7 +226,7 @@ func (a *adapter) startRestart(ctx context.Context) {
 		if err := old.stop(); err != nil {
 			printNotice(a.cfg.Stderr, "stop the old kernel: %v", err)
 		}
-		k, err := launch(ctx, a.spec, a.cfg.Environ, a.cfg.Stderr)
+		k, err := launchKernel(ctx, a.spec, a.cfg.Environ, a.cfg.Stderr)
 		a.restarts <- restartResult{k, err}
 	}()
 }

@@ -41,11 +41,11 @@ type kernel struct {
 	console io.Writer // gets what it prints while it starts
 }
 
-// launch starts a kernel and waits until it can be used. It connects by Unix sockets
+// launchKernel starts a kernel and waits until it can be used. It connects by Unix sockets
 // or, if the kernel exits at that, by TCP ports. The error is an [*ExitError] if the
 // kernel exited, and the cause of ctx if that ended first. console gets what the kernel
 // prints meanwhile, and a notice if the start is slow.
-func launch(ctx context.Context, spec Spec, environ []string, console io.Writer) (*kernel, error) {
+func launchKernel(ctx context.Context, spec Spec, environ []string, console io.Writer) (*kernel, error) {
 	k, err := launchWith(ctx, transportIPC, spec, environ, console)
 	var exited *ExitError
 	if !errors.As(err, &exited) || exited.Signal != 0 {
@@ -167,7 +167,7 @@ func (k *kernel) stop() error {
 
 // tempDir returns the TMPDIR of environ, or /tmp.
 func tempDir(environ []string) string {
-	if folder := lookupVariable(environ, "TMPDIR"); folder != "" {
+	if folder := lookupEnv(environ, "TMPDIR"); folder != "" {
 		return folder
 	}
 	return "/tmp"

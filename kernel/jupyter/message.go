@@ -26,8 +26,8 @@ const (
 	signedFrames = 4
 )
 
-// delimiter returns the frame between the routing frames and the message.
-func delimiter() []byte { return []byte("<IDS|MSG>") }
+// messageDelimiter returns the frame between the routing frames and the message.
+func messageDelimiter() []byte { return []byte("<IDS|MSG>") }
 
 // message has the parts of a Jupyter message that are used here.
 type message struct {
@@ -37,8 +37,8 @@ type message struct {
 	content  json.RawMessage // valid UTF-8; from [signer.decode] a JSON object
 }
 
-// header is the header of a message, and the parent header of its answers.
-type header struct {
+// messageHeader is the header of a message, and the parent header of its answers.
+type messageHeader struct {
 	ID       string `json:"msg_id"`
 	Type     string `json:"msg_type"`
 	Session  string `json:"session"`
@@ -69,7 +69,7 @@ func newRequest(kind string, content any) (message, error) {
 
 // encode returns the frames of a message.
 func (s signer) encode(m message) ([][]byte, error) {
-	head, err := json.Marshal(header{
+	head, err := json.Marshal(messageHeader{
 		ID: m.id, Type: m.kind, Session: s.session, Username: "assay",
 		Date: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"), Version: messagingVersion,
 	})
@@ -77,14 +77,14 @@ func (s signer) encode(m message) ([][]byte, error) {
 		return nil, fmt.Errorf("encode a %s: %w", m.kind, err)
 	}
 	signed := [][]byte{head, []byte("{}"), []byte("{}"), m.content}
-	return append([][]byte{delimiter(), s.sign(signed)}, signed...), nil
+	return append([][]byte{messageDelimiter(), s.sign(signed)}, signed...), nil
 }
 
 // decode checks and decodes the frames of a message. Routing frames before it and
 // buffers after it are dropped. It fails if the signature is wrong or the header or
 // content is no JSON object.
 func (s signer) decode(frames [][]byte) (message, error) {
-	at := slices.IndexFunc(frames, func(frame []byte) bool { return bytes.Equal(frame, delimiter()) })
+	at := slices.IndexFunc(frames, func(frame []byte) bool { return bytes.Equal(frame, messageDelimiter()) })
 	if at < 0 || len(frames) < at+2+signedFrames {
 		return message{}, fmt.Errorf("%d frames are no message", len(frames))
 	}
@@ -92,7 +92,7 @@ func (s signer) decode(frames [][]byte) (message, error) {
 	if !hmac.Equal(s.sign(signed), frames[at+1]) {
 		return message{}, errors.New("the signature is wrong")
 	}
-	var head, parent header
+	var head, parent messageHeader
 	if err := json.Unmarshal(signed[0], &head); err != nil {
 		return message{}, fmt.Errorf("decode its header: %w", err)
 	}

@@ -93,7 +93,7 @@ func (s Spec) findProgram(environ []string) (string, error) {
 		}
 		return filepath.Abs(name)
 	}
-	folders := filepath.SplitList(lookupVariable(environ, "PATH"))
+	folders := filepath.SplitList(lookupEnv(environ, "PATH"))
 	if prefix, ok := strings.CutSuffix(filepath.Dir(filepath.Dir(s.Path)), "/share/jupyter/kernels"); ok {
 		folders = append([]string{filepath.Join(prefix, "bin")}, folders...)
 	}
@@ -128,7 +128,7 @@ func (s Spec) expandedEnvironment(environ []string) []string {
 	full := slices.Clone(environ)
 	for name, value := range s.env {
 		full = append(full, name+"="+os.Expand(value, func(variable string) string {
-			if found := lookupVariable(environ, variable); found != "" {
+			if found := lookupEnv(environ, variable); found != "" {
 				return found
 			}
 			return "${" + variable + "}"
@@ -165,8 +165,8 @@ func installFolder(program string) string {
 	return folder
 }
 
-// lookupVariable returns the last value of a variable in environ, or "".
-func lookupVariable(environ []string, name string) string {
+// lookupEnv returns the last value of a variable in environ, or "".
+func lookupEnv(environ []string, name string) string {
 	for _, entry := range slices.Backward(environ) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value
@@ -218,9 +218,9 @@ func unknownKernel(name string, known map[string]string, folders []string) error
 // kernelspecFolders returns the folders that may contain kernelspecs, by precedence:
 // those in JUPYTER_PATH, the user's, the environment's, the system's.
 func kernelspecFolders(ctx context.Context, environ []string) []string {
-	folders := filepath.SplitList(lookupVariable(environ, "JUPYTER_PATH"))
+	folders := filepath.SplitList(lookupEnv(environ, "JUPYTER_PATH"))
 	folders = append(folders, userDataFolder(environ))
-	for _, prefix := range []string{lookupVariable(environ, "VIRTUAL_ENV"), lookupVariable(environ, "CONDA_PREFIX"), pythonPrefix(ctx, environ)} {
+	for _, prefix := range []string{lookupEnv(environ, "VIRTUAL_ENV"), lookupEnv(environ, "CONDA_PREFIX"), pythonPrefix(ctx, environ)} {
 		if prefix != "" {
 			folders = append(folders, filepath.Join(prefix, "share", "jupyter"))
 		}
@@ -238,13 +238,13 @@ func kernelspecFolders(ctx context.Context, environ []string) []string {
 // userDataFolder returns the folder of what a user has installed in Jupyter, or "" if
 // the user has no home.
 func userDataFolder(environ []string) string {
-	if folder := lookupVariable(environ, "JUPYTER_DATA_DIR"); folder != "" {
+	if folder := lookupEnv(environ, "JUPYTER_DATA_DIR"); folder != "" {
 		return folder
 	}
-	if folder := lookupVariable(environ, "XDG_DATA_HOME"); folder != "" {
+	if folder := lookupEnv(environ, "XDG_DATA_HOME"); folder != "" {
 		return filepath.Join(folder, "jupyter")
 	}
-	if home := lookupVariable(environ, "HOME"); home != "" {
+	if home := lookupEnv(environ, "HOME"); home != "" {
 		return filepath.Join(home, ".local", "share", "jupyter")
 	}
 	return ""
