@@ -8,9 +8,9 @@ import { expect, test } from "vitest";
 const mayImport: Readonly<Record<string, string>> = {
   // Values and texts. Nothing here knows the page.
   styles: "",
-  protocol: "", // types of what the server sends
+  json: "", // JSON of unknown shape, and schemas to check it
+  protocol: "json", // messages and API responses: types and schemas
   format: "", // numbers as people read them
-  json: "", // reading JSON of unknown shape
   text: "json", // making any text safe and readable
 
   // The browser, controls, the server's API, the addresses of the pages.

@@ -2,9 +2,9 @@ import "./styles/base.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app/App";
-import { followTheme } from "./browser/theme";
+import { initTheme } from "./browser/theme";
 
-followTheme();
+initTheme();
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no #root");
 createRoot(root).render(

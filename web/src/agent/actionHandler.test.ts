@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Entry, Message } from "../protocol/messages";
+import { entryOf } from "../protocol/fakeMessages";
+import type { OutgoingMessage } from "../protocol/messages";
 import { initial, reduce, reduceAll } from "../store/reducer";
 import type { State } from "../store/state";
 import { handleAgentAction } from "./actionHandler";
 
-// What the server's own notebook answers, this one does.
+// The page must answer actions exactly as the server's own notebook does: both are tested with the
+// same transcripts.
 const folder = join(import.meta.dirname, "../../../internal/notebook/testdata/transcripts");
 const files = readdirSync(folder).filter((name) => name.endsWith(".txt"));
 
@@ -14,64 +16,73 @@ function read(name: string): string {
   return readFileSync(join(folder, name), "utf8");
 }
 
-/** What JavaScript writes otherwise than it was written. */
-const written: Record<string, string> = { "99999999999999999999": "100000000000000000000" };
+/** Numbers in the transcripts that JSON.parse and JSON.stringify write differently. */
+const rewrittenNumbers: Record<string, string> = { "99999999999999999999": "100000000000000000000" };
 
-function expectedOf(text: string): Message {
-  return JSON.parse(Object.entries(written).reduce((out, [from, to]) => out.replaceAll(from, to), text)) as Message;
+function expectedOf(text: string): OutgoingMessage {
+  return JSON.parse(
+    Object.entries(rewrittenNumbers).reduce((out, [from, to]) => out.replaceAll(from, to), text),
+  ) as OutgoingMessage;
 }
 
-function desk() {
+function notebookContext() {
   let cells = 0;
-  return { language: "python", newId: () => `c${++cells}` };
+  return { language: "python", createId: () => `c${++cells}` };
 }
 
-interface Line {
-  word: string;
+interface TranscriptLine {
+  keyword: string;
   text: string;
 }
 
-function linesOf(text: string): Line[] {
+function linesOf(text: string): TranscriptLine[] {
   return text.split("\n").flatMap((line) => {
     const [, word = "", rest = ""] = /^(action|event|answer|kernel|ended)\s*(\{.*)?$/.exec(line) ?? [];
-    return word === "" || (rest === "" && word !== "ended") ? [] : [{ word, text: rest }];
+    return word === "" || (rest === "" && word !== "ended") ? [] : [{ keyword: word, text: rest }];
   });
 }
 
-function parse(text: string): Message | null {
+function parse(text: string): OutgoingMessage | null {
   try {
-    return JSON.parse(text) as Message;
+    return JSON.parse(text) as OutgoingMessage;
   } catch {
     return null;
   }
 }
 
-/** The state after an action, and what came of it, in the server's words. */
-function act(state: State, message: Message, at: ReturnType<typeof desk>): { state: State; said: Message[] } {
+/** Applies an action and returns the new state and the messages that result, in the server's order. */
+function applyAction(
+  state: State,
+  message: OutgoingMessage,
+  context: ReturnType<typeof notebookContext>,
+): { state: State; said: OutgoingMessage[] } {
   if (message.type !== "agent_action") return { state, said: [] };
-  const { events, response, run } = handleAgentAction(state, message, at);
-  const entries: Entry[] = [
-    ...events.map((msg) => ({ seq: 0, hop: "notebook" as const, msg })),
-    ...run.map((msg) => ({ seq: 0, hop: "server>kernel" as const, msg })),
+  const { events, response, kernelMessages } = handleAgentAction(state, message, context);
+  const entries = [
+    ...events.map((msg) => entryOf(0, "notebook", msg)),
+    ...kernelMessages.map((msg) => entryOf(0, "server>kernel", msg)),
   ];
-  return { state: reduceAll(state, entries), said: [...events, ...(response === null ? [] : [response]), ...run] };
+  return {
+    state: reduceAll(state, entries),
+    said: [...events, ...(response === null ? [] : [response]), ...kernelMessages],
+  };
 }
 
 describe.each(files)("%s", (name) => {
-  it("is answered as the server answers it", () => {
-    const at = desk();
+  it("answers actions as the server does", () => {
+    const context = notebookContext();
     let state = initial;
-    let said: Message[] = [];
+    let said: OutgoingMessage[] = [];
     let count = 0;
-    for (const { word, text } of linesOf(read(name))) {
-      if (word === "kernel") {
+    for (const { keyword, text } of linesOf(read(name))) {
+      if (keyword === "kernel") {
         const msg = parse(text);
-        if (msg !== null) state = reduce(state, { seq: 0, hop: "kernel>server", msg });
-      } else if (word === "ended") {
-        state = reduce(state, { seq: 0, hop: "server>console", msg: { type: "managed_process_exit", name: "kernel" } });
-      } else if (word === "action") {
+        if (msg !== null) state = reduce(state, entryOf(0, "kernel>server", msg));
+      } else if (keyword === "ended") {
+        state = reduce(state, entryOf(0, "server>console", { type: "managed_process_exit", name: "kernel" }));
+      } else if (keyword === "action") {
         expect(said).toEqual([]);
-        ({ state, said } = act(state, parse(text) ?? { type: "" }, at));
+        ({ state, said } = applyAction(state, parse(text) ?? { type: "" }, context));
       } else {
         count++;
         const { by: _, agent_tx_id: tx, ...expected } = expectedOf(text);
@@ -87,45 +98,45 @@ describe.each(files)("%s", (name) => {
   });
 });
 
-it("has transcripts to be held against", () => {
+it("there are transcripts to test with", () => {
   expect(files.length).toBeGreaterThan(5);
 });
 
-describe("limits of a context", () => {
-  const run = (entries: Message[]) =>
+describe("limits of get_context", () => {
+  const run = (entries: OutgoingMessage[]) =>
     reduceAll(initial, [
-      {
-        seq: 0,
-        hop: "notebook",
-        msg: {
-          type: "notebook_event",
-          event: "cell_created",
-          position: 0,
-          cell: { cell_id: "a", cell_type: "code", source: "", display_name: "", rev: 1 },
-        },
-      },
-      ...entries.map((msg): Entry => ({ seq: 0, hop: "kernel>server", msg })),
+      entryOf(0, "notebook", {
+        type: "notebook_event",
+        event: "cell_created",
+        position: 0,
+        cell: { cell_id: "a", cell_type: "code", source: "", display_name: "", rev: 1 },
+      }),
+      ...entries.map((msg) => entryOf(0, "kernel>server", msg)),
     ]);
   const outputsOf = (state: State) => {
-    const { response } = handleAgentAction(state, { type: "agent_action", action: "get_context", tx_id: "t" }, desk());
+    const { response } = handleAgentAction(
+      state,
+      { type: "agent_action", action: "get_context", tx_id: "t" },
+      notebookContext(),
+    );
     const context = response?.context as { cells: { outputs: Record<string, unknown>[] }[] };
     return context.cells[0]?.outputs ?? [];
   };
-  const stdio = (data: string): Message => ({ type: "kernel_stdio", active_cell: "a", stream: "stdout", data });
-  const shows = (data: Record<string, unknown>): Message => ({
+  const stdio = (data: string): OutgoingMessage => ({ type: "kernel_stdio", active_cell: "a", stream: "stdout", data });
+  const shows = (data: Record<string, unknown>): OutgoingMessage => ({
     type: "cell_output",
     cell_id: "a",
     output: { output_type: "display_data", data, metadata: {} },
   });
 
-  it("cut a long text in the middle, also one of which some is gone already", () => {
+  it("cuts a long text in the middle, also one that is cut already", () => {
     const [long] = outputsOf(run([stdio("a".repeat(5000))]));
     expect(long?.text).toBe(`${"a".repeat(2048)}\n[... 904 bytes left out ...]\n${"a".repeat(2048)}`);
     const [longer] = outputsOf(run([stdio("a".repeat(3 << 20))]));
     expect(longer?.text).toBe(`${"a".repeat(2048)}\n[... ${(3 << 20) - 4096} bytes left out ...]\n${"a".repeat(2048)}`);
   });
 
-  it("say the size of what is binary, and cut the rest", () => {
+  it("reports the size of binary values and cuts other values", () => {
     const data = {
       "image/png": "A".repeat(400),
       "text/html": "h".repeat(5000),
@@ -145,7 +156,7 @@ it("refuses sources that are too large together", () => {
   const { response, events } = handleAgentAction(
     initial,
     { type: "agent_action", action: "create_cell", tx_id: "t", params },
-    desk(),
+    notebookContext(),
   );
   expect(events).toEqual([]);
   expect(response?.error).toBe(

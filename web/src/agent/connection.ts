@@ -1,56 +1,56 @@
 import { withQuery } from "../api/client";
-import { socketURL } from "../api/socketURL";
+import { socketURL } from "../api/sockets";
 import type { Message } from "../protocol/messages";
-import { tokenFor } from "./address";
-import type { Console } from "./run";
+import type { ConsoleIdentity } from "./kernelConnection";
+import { tokenFor } from "./kernelConnection";
 import { Socket, type SocketEvents } from "./socket";
 
-export interface AgentEvents extends Omit<SocketEvents, "opened"> {
-  /** The server has let the console in, as far as can be told. */
+export interface AgentConnectionEvents extends Omit<SocketEvents, "opened"> {
+  /** The server has accepted the console, as far as the page can tell. */
   connected(): void;
 }
 
-/** The connection to /agent: the notebook, and what the agent says. */
+/** The connection to /agent, for the notebook and the agent's messages. */
 export class AgentConnection {
   private readonly socket: Socket;
-  private up = false;
+  private isConnected = false;
 
-  /** index is the number of the console's connection to /run; slack as of Socket. */
-  constructor(console: Console, index: number, events: AgentEvents, slack: number) {
-    const { session, sandbox, token, role, id } = console;
+  /** index is the number that /run has given the console. patience is that of Socket. */
+  constructor(identity: ConsoleIdentity, index: number, events: AgentConnectionEvents, patience: number) {
+    const { session, sandbox, token, role, id } = identity;
     const connected = () => {
-      if (this.up) return;
-      this.up = true;
+      if (this.isConnected) return;
+      this.isConnected = true;
       log("Connected");
       events.connected();
     };
-    const given = tokenFor(sandbox, token);
-    const heard: SocketEvents = {
+    const sentToken = tokenFor(sandbox, token);
+    const socketEvents: SocketEvents = {
       opened: () => {
-        this.send({ type: "init", session_id: id, connection_idx: index, role, token: given, alive: true });
-        if (role === "holder") connected(); // a holder is told nothing; who may not be one is sent away
+        this.send({ type: "init", session_id: id, connection_idx: index, role, token: sentToken, alive: true });
+        if (role === "holder") connected(); // the server sends a holder nothing at first, and disconnects one that it does not accept
       },
       received: (message: Message) => {
         if (message.type === "notebook_state") connected();
         events.received(message);
       },
       closed: (code, reason) => {
-        this.up = false;
+        this.isConnected = false;
         log(`Disconnected (${code}${reason === "" ? "" : `: ${reason}`})`);
         events.closed(code, reason);
       },
     };
-    this.socket = new Socket(socketURL(withQuery("/agent", { session })), heard, slack);
+    this.socket = new Socket(socketURL(withQuery("/agent", { session })), socketEvents, patience);
   }
 
-  /** false: it is not open. */
+  /** Returns false if the connection is not open. */
   send(message: unknown): boolean {
     return this.socket.send(message);
   }
 
-  /** Closes it for a reason of ours. */
+  /** Closes the connection. why is logged. */
   close(why: string): void {
-    if (this.up) log(`Disconnected (1000: ${why})`);
+    if (this.isConnected) log(`Disconnected (1000: ${why})`);
     this.socket.close();
   }
 }

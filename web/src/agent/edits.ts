@@ -1,218 +1,233 @@
 import type { Conflict } from "../commands/conflicts";
-import { numberOrZero, textOf } from "../json/read";
 import type { Store } from "../store/store";
 import { RequestError } from "./requests";
 
-/** How long typing must pause for an edit to be sent, in milliseconds. */
-const pause = 400;
-/** After so many milliseconds it is sent though typing goes on: others see it, and a conflict shows before much is typed. */
-const longest = 2000;
+/** How long typing must pause before an edit is sent. */
+const typingPauseMs = 400;
+/**
+ * // When an edit is sent though typing goes on: others see it, and a conflict shows before much is
+ * typed.
+ */
+const maxUnsentMs = 2000;
 
-/** What a person has typed into a cell, as long as the server does not have it. */
+/** What the user has typed into a cell and the server does not have yet. */
 interface Edit {
   text: string;
-  /** What it was typed over: the source of that rev. */
+  /** The version of the cell that the text is based on. */
   base: { source: string; rev: number };
-  /** The texts that were sent since, and are not known to have come. */
-  sent: readonly string[];
-  sending: boolean;
-  /** Somebody else has changed the cell since base. */
-  conflict: boolean;
-  /** The server will not have it as it is. */
-  refused: boolean;
-  /** It was typed before the page was loaded again: no editor has it. */
-  restored: boolean;
-  /** Why it could not be stored, in words that end a sentence. */
+  /** Texts that were sent and are not known to have arrived. */
+  unconfirmed: readonly string[];
+  isSending: boolean;
+  /** Somebody else has changed the cell since `base`. */
+  isConflict: boolean;
+  /** The server has refused the text. */
+  isRefused: boolean;
+  /** The text was typed before the page was reloaded: no editor shows it. */
+  isRestored: boolean;
+  /** Why the text could not be stored, as the end of a sentence. */
   problem: string;
   timer: ReturnType<typeof setTimeout> | undefined;
-  /** When it is sent though typing goes on, as of performance.now(); null: nothing waits. */
-  due: number | null;
+  /** When to send the text though typing goes on, as of performance.now(); null: nothing is unsent. */
+  sendBy: number | null;
 }
 
 export interface EditsConfig {
   store: Store;
-  /** Asks the server for an edit_cell; rejected with its refusal, or without an answer. */
-  ask(cellId: string, source: string, rev: number): Promise<unknown>;
-  /** Conflicts have come or gone. */
-  changed(): void;
-  /** Tells of an edit that cannot be stored: its text, and why. */
-  refused(cellId: string, text: string, why: string): void;
-  /** Shows a text that no editor has, before it comes back from the server. */
-  show(cellId: string, text: string): void;
-  /** A text has not come to the server, as far as is known, and is kept. */
-  kept(): void;
+  /** Sends an edit_cell. Rejects with the server's refusal, or without an answer. */
+  sendEdit(cellId: string, source: string, rev: number): Promise<unknown>;
+  /** The conflicts have changed. */
+  onConflicts(): void;
+  /** A text cannot be stored. why is a text for the user. */
+  onRefused(cellId: string, text: string, why: string): void;
+  /** Shows a text that no editor has, before the server sends it. */
+  showText(cellId: string, text: string): void;
+  /** A text may not have arrived at the server, and stays unsent. */
+  onUnsent(): void;
 }
 
 /**
- * What a person types, on its way to the server: sent when typing pauses, one edit
- * of a cell at a time, with the rev that it was typed over. What cannot be sent is
- * kept. If the cell has another rev by then, nothing is overwritten: there is a
- * conflict, which the person settles.
+ * The user's edits on their way to the server. They are sent when typing pauses, one at a time per
+ * cell, with the rev that they are based on. What cannot be sent is kept. If the cell has another
+ * rev by then, the text is not overwritten: the user resolves the conflict.
  */
 export class Edits {
   private readonly edits = new Map<string, Edit>();
-  private readonly held = new Map<string, number>();
-  private readonly ways = new WeakMap<Edit, Promise<boolean>>();
+  private readonly paused = new Map<string, number>();
+  private readonly sends = new WeakMap<Edit, Promise<boolean>>();
 
   constructor(private readonly config: EditsConfig) {}
 
-  /** Takes in what a cell's source is now on the screen. */
-  typed(id: string, text: string): void {
+  /** Sets the text of a cell on the screen. */
+  setText(id: string, text: string): void {
     const edit = this.edits.get(id) ?? this.begin(id);
     if (edit === null) return;
     edit.text = text;
-    edit.refused = false;
-    edit.restored = false;
-    this.later(id, edit);
+    edit.isRefused = false;
+    edit.isRestored = false;
+    this.scheduleSend(id, edit);
   }
 
-  /** Keeps what is typed into a cell from being sent when typing pauses, until what it returns is called. */
-  hold(id: string): () => void {
-    this.held.set(id, (this.held.get(id) ?? 0) + 1);
+  /** Stops sending the edits of a cell when typing pauses, until the returned function is called. */
+  pauseSending(id: string): () => void {
+    this.paused.set(id, (this.paused.get(id) ?? 0) + 1);
     return () => {
-      const left = (this.held.get(id) ?? 1) - 1;
-      if (left > 0) this.held.set(id, left);
-      else this.held.delete(id);
+      const left = (this.paused.get(id) ?? 1) - 1;
+      if (left > 0) this.paused.set(id, left);
+      else this.paused.delete(id);
       const edit = this.edits.get(id);
-      if (edit !== undefined && !edit.sending && edit.text === edit.base.source) this.drop(id);
+      if (edit !== undefined && !edit.isSending && edit.text === edit.base.source) this.discard(id);
     };
   }
 
-  /** What was typed into a cell and is not stored; null: nothing is. */
-  text(id: string): string | null {
+  /** Returns what was typed into a cell and is not stored; null if nothing is. */
+  unsentText(id: string): string | null {
     return this.edits.get(id)?.text ?? null;
   }
 
   /**
-   * Stores what was typed into a cell until now, and nothing that is typed later before
-   * `until` is fulfilled too. Resolves to that text, null: nothing was typed; it is
-   * rejected when it could not be stored.
+   * Stores what was typed into a cell until now. Later text is not sent before `until` is fulfilled
+   * too. Resolves to the stored text, null if nothing was typed; rejects if it could not be stored.
    */
   async flush(id: string, until?: Promise<void>): Promise<string | null> {
-    const release = this.hold(id);
+    const resumeSending = this.pauseSending(id);
     try {
       const edit = this.edits.get(id);
       const text = edit?.text ?? null;
-      if (edit !== undefined && text !== null) await this.store(id, edit, text);
+      if (edit !== undefined && text !== null) await this.storeText(id, edit, text);
       await until;
       return text;
     } finally {
-      release();
+      resumeSending();
     }
   }
 
-  /** Stores a text behind those that are under way. */
-  private async store(id: string, edit: Edit, text: string): Promise<void> {
+  /** Stores a text after those that are being sent. */
+  private async storeText(id: string, edit: Edit, text: string): Promise<void> {
     clearTimeout(edit.timer);
     let stored = true;
-    while (stored && edit.sending) stored = await this.underWay(edit);
+    while (stored && edit.isSending) stored = await this.sendInProgress(edit);
     stored &&= this.edits.get(id) !== edit || (await this.send(id, edit, text));
     if (!stored) throw new Error(edit.problem);
   }
 
-  /** The notebook is known again: what was typed before the page was loaded is shown, and all that is not stored is sent. */
+  /**
+   * Called when the notebook is known again: shows text that was typed before a reload and sends
+   * all that is not stored.
+   */
   resume(): void {
     for (const [id, edit] of this.edits) {
       const cell = this.config.store.get().notebook.cells[id];
-      if (edit.restored && !edit.conflict && cell !== undefined) this.compare(id, edit, cell);
+      if (edit.isRestored && !edit.isConflict && cell !== undefined) this.compareWithCell(id, edit, cell);
     }
-    this.flushAll();
+    this.sendAll();
   }
 
-  /** Sends all that was typed and not stored: there is a connection again, or the page goes away. */
-  flushAll(): void {
+  /** Sends all text that is not stored: there is a connection again, or the user leaves the page. */
+  sendAll(): void {
     for (const [id, edit] of this.edits) {
-      edit.refused = false;
-      if (!edit.conflict) void this.send(id, edit);
+      edit.isRefused = false;
+      if (!edit.isConflict) void this.send(id, edit);
     }
   }
 
-  /** Forgets what was typed into a cell. */
-  drop(id: string): void {
+  /** Discards what was typed into a cell. */
+  discard(id: string): void {
     const edit = this.edits.get(id);
     if (edit === undefined) return;
     clearTimeout(edit.timer);
     this.edits.delete(id);
-    if (edit.conflict) this.config.changed();
+    if (edit.isConflict) this.config.onConflicts();
   }
 
-  /** Whether theirs and ours of a cell differ, and a person has to choose. */
-  inConflict(id: string): boolean {
-    return this.edits.get(id)?.conflict === true;
+  /** Reports whether the user has to choose between two texts of a cell. */
+  isInConflict(id: string): boolean {
+    return this.edits.get(id)?.isConflict === true;
   }
 
-  /** By cell id. */
+  /** Returns the conflicts by cell id. */
   conflicts(): Record<string, Conflict> {
     const out: [string, Conflict][] = [];
     for (const [id, edit] of this.edits) {
-      if (!edit.conflict) continue;
-      const keepMine = () => this.keepMine(id);
-      out.push([id, { mine: edit.text, theirs: edit.base.source, keepMine, takeTheirs: () => this.drop(id) }]);
+      if (!edit.isConflict) continue;
+      const keepMine = () => this.overwrite(id);
+      out.push([id, { mine: edit.text, theirs: edit.base.source, keepMine, takeTheirs: () => this.discard(id) }]);
     }
     return Object.fromEntries(out);
   }
 
-  /** Looks at what the cells have become: in a conflict the newest of theirs is shown. */
-  follow(): void {
+  /** Updates conflicts after the cells have changed. */
+  updateConflicts(): void {
     for (const [id, edit] of this.edits) {
       const cell = this.config.store.get().notebook.cells[id];
-      if (!edit.conflict) continue;
-      if (cell === undefined) queueMicrotask(() => this.deleted(id, edit)); // who shows the cell may tell of it first
+      if (!edit.isConflict) continue;
+      if (cell === undefined) queueMicrotask(() => this.cellDeleted(id, edit)); // a component that shows the cell may offer the text first
       if (cell === undefined || cell.rev <= edit.base.rev) continue;
       const base = { source: cell.source, rev: cell.rev };
-      edit.conflict = cell.source !== edit.text;
-      if (edit.conflict) edit.base = base;
-      else this.settled(id, edit, base);
-      this.config.changed();
+      edit.isConflict = cell.source !== edit.text;
+      if (edit.isConflict) edit.base = base;
+      else this.setBase(id, edit, base);
+      this.config.onConflicts();
     }
   }
 
-  /** A cell has another text: one of ours, perhaps, of which no answer came in time. What was typed since follows. */
-  heard(id: string, source: string, rev: number): void {
+  /**
+   * Called when a cell has a new source. It may be one of ours whose answer did not come in time;
+   * what was typed since is then sent.
+   */
+  cellEdited(id: string, source: string, rev: number): void {
     const edit = this.edits.get(id);
-    if (edit === undefined || edit.sending || edit.conflict || rev <= edit.base.rev) return;
-    if (edit.sent.includes(source)) this.settled(id, edit, { source, rev });
+    if (edit === undefined || edit.isSending || edit.isConflict || rev <= edit.base.rev) return;
+    if (edit.unconfirmed.includes(source)) this.setBase(id, edit, { source, rev });
   }
 
-  /** What is not stored, to be kept while the page is reloaded. */
+  /** Returns all unsent edits, to be saved while the page is reloaded. */
   save(): SavedEdit[] {
-    return [...this.edits].map(([id, { text, base, conflict, sent }]) => ({ id, text, base, conflict, sent }));
+    return [...this.edits].map(([id, { text, base, isConflict, unconfirmed }]) => ({
+      id,
+      text,
+      base,
+      conflict: isConflict,
+      sent: unconfirmed,
+    }));
   }
 
-  /** Takes back what was saved. */
+  /** Restores edits that were saved. */
   load(saved: readonly SavedEdit[]): void {
     for (const { id, text, base, conflict = false, sent = [] } of saved) {
-      const edit = { ...fresh, text, base, conflict: conflict === true, sent, restored: true };
+      const edit: Edit = { ...newEdit, text, base, isConflict: conflict, unconfirmed: sent, isRestored: true };
       if (!this.edits.has(id)) this.edits.set(id, edit);
     }
-    if (saved.length > 0) this.config.changed();
+    if (saved.length > 0) this.config.onConflicts();
   }
 
-  /** Looks at what became of a cell while the page was loaded. Ours is shown, unless both have changed. */
-  private compare(id: string, edit: Edit, { source, rev }: Edit["base"]): void {
-    if (source === edit.text || edit.sent.includes(source)) this.settled(id, edit, { source, rev });
-    else if (source !== edit.base.source) this.stale(id, edit, { source, rev });
+  /**
+   * Compares an edit with what became of its cell while the page was reloaded. Shows the edit
+   * unless there is a conflict.
+   */
+  private compareWithCell(id: string, edit: Edit, { source, rev }: Edit["base"]): void {
+    if (source === edit.text || edit.unconfirmed.includes(source)) this.setBase(id, edit, { source, rev });
+    else if (source !== edit.base.source) this.handleStale(id, edit, { source, rev });
     else edit.base = { source, rev };
-    if (this.edits.get(id) === edit && !edit.conflict) this.config.show(id, edit.text);
+    if (this.edits.get(id) === edit && !edit.isConflict) this.config.showText(id, edit.text);
   }
 
-  /** Somebody has deleted a cell in conflict: ours is told of, that it is not lost. */
-  private deleted(id: string, edit: Edit): void {
+  /** Offers the text of a conflict whose cell was deleted. */
+  private cellDeleted(id: string, edit: Edit): void {
     const { seq, order, cells } = this.config.store.get().notebook;
     if (this.edits.get(id) !== edit || cells[id] !== undefined) return;
-    if (this.held.has(id) || (seq === 0 && order.length === 0)) return; // the person's own doing, or not known yet
-    this.drop(id);
-    this.config.refused(id, edit.text, edit.problem);
+    if (this.paused.has(id) || (seq === 0 && order.length === 0)) return; // deleted by this page, or the notebook is not known yet
+    this.discard(id);
+    this.config.onRefused(id, edit.text, edit.problem);
   }
 
   /** Sends an edit when typing pauses. */
-  private later(id: string, edit: Edit): void {
+  private scheduleSend(id: string, edit: Edit): void {
     clearTimeout(edit.timer);
-    edit.due ??= performance.now() + longest;
-    const wait = Math.min(pause, Math.max(0, edit.due - performance.now()));
+    edit.sendBy ??= performance.now() + maxUnsentMs;
+    const wait = Math.min(typingPauseMs, Math.max(0, edit.sendBy - performance.now()));
     edit.timer = setTimeout(() => {
-      edit.due = null;
-      if (this.held.has(id)) this.later(id, edit);
+      edit.sendBy = null;
+      if (this.paused.has(id)) this.scheduleSend(id, edit);
       else if (this.edits.get(id) === edit) void this.send(id, edit);
     }, wait);
   }
@@ -220,93 +235,99 @@ export class Edits {
   private begin(id: string): Edit | null {
     const cell = this.config.store.get().notebook.cells[id];
     if (cell === undefined) return null;
-    const edit = { ...fresh, text: cell.source, base: { source: cell.source, rev: cell.rev } };
+    const edit: Edit = { ...newEdit, text: cell.source, base: { source: cell.source, rev: cell.rev } };
     this.edits.set(id, edit);
     return edit;
   }
 
-  /** Sends one edit, or a text that it was, unless one is under way; resolves to whether it was stored. */
+  /**
+   * Sends the text of an edit, by default its newest one. Resolves to whether it was stored. If a
+   * send is in progress, returns that one.
+   */
   private async send(id: string, edit: Edit, text = edit.text): Promise<boolean> {
-    if (edit.sending) return this.underWay(edit);
-    if (edit.conflict || edit.refused) return false;
-    if (text === edit.base.source && edit.sent.length === 0) {
+    if (edit.isSending) return this.sendInProgress(edit);
+    if (edit.isConflict || edit.isRefused) return false;
+    if (text === edit.base.source && edit.unconfirmed.length === 0) {
       if (edit.text === text) this.edits.delete(id);
       return true;
     }
-    edit.sent = [...edit.sent, text];
-    edit.sending = true;
-    const sending = this.config.ask(id, text, edit.base.rev).then(
-      () => this.stored(id, edit, text),
-      (error) => this.failed(id, edit, error, text),
+    edit.unconfirmed = [...edit.unconfirmed, text];
+    edit.isSending = true;
+    const sending = this.config.sendEdit(id, text, edit.base.rev).then(
+      () => this.handleStored(id, edit, text),
+      (error) => this.handleFailure(id, edit, error, text),
     );
-    this.ways.set(edit, sending);
+    this.sends.set(edit, sending);
     return sending;
   }
 
-  private underWay(edit: Edit): Promise<boolean> {
-    return this.ways.get(edit) ?? Promise.resolve(false);
+  private sendInProgress(edit: Edit): Promise<boolean> {
+    return this.sends.get(edit) ?? Promise.resolve(false);
   }
 
-  private stored(id: string, edit: Edit, text: string): boolean {
+  private handleStored(id: string, edit: Edit, text: string): boolean {
     const { base } = edit;
-    return this.settled(id, edit, { source: text, rev: text === base.source ? base.rev : base.rev + 1 });
+    return this.setBase(id, edit, { source: text, rev: text === base.source ? base.rev : base.rev + 1 });
   }
 
-  /** Notes what the server has; what was typed meanwhile follows. */
-  private settled(id: string, edit: Edit, base: Edit["base"]): boolean {
-    edit.sending = false;
-    edit.sent = [];
+  /** Sets the version that the server has. What was typed meanwhile is sent next. */
+  private setBase(id: string, edit: Edit, base: Edit["base"]): boolean {
+    edit.isSending = false;
+    edit.unconfirmed = [];
     edit.base = base;
     if (this.edits.get(id) !== edit) return true;
     clearTimeout(edit.timer);
-    if (edit.text !== base.source) this.later(id, edit);
-    else if (!this.held.has(id)) this.edits.delete(id);
+    if (edit.text !== base.source) this.scheduleSend(id, edit);
+    else if (!this.paused.has(id)) this.edits.delete(id);
     return true;
   }
 
-  private failed(id: string, edit: Edit, error: unknown, text: string): boolean | Promise<boolean> {
-    edit.sending = false;
+  private handleFailure(id: string, edit: Edit, error: unknown, text: string): boolean | Promise<boolean> {
+    edit.isSending = false;
     edit.problem = error instanceof Error ? error.message : String(error);
     if (this.edits.get(id) !== edit) return false;
     if (!(error instanceof RequestError)) {
-      this.config.kept();
+      this.config.onUnsent();
       return false;
     }
     const { answer } = error;
-    if (typeof answer.source === "string") {
-      const base = { source: answer.source, rev: numberOrZero(answer.rev) };
-      return base.source === edit.base.source ? this.again(id, edit, base, text) : this.stale(id, edit, base);
+    if (answer.source !== undefined) {
+      const base = { source: answer.source, rev: answer.rev ?? 0 };
+      return base.source === edit.base.source ? this.resend(id, edit, base, text) : this.handleStale(id, edit, base);
     }
-    edit.refused = true;
+    edit.isRefused = true;
     const gone = this.config.store.get().notebook.cells[id] === undefined;
     if (gone) this.edits.delete(id);
-    this.config.refused(id, edit.text, textOf(answer.error) || error.message);
+    this.config.onRefused(id, edit.text, answer.error || error.message);
     return false;
   }
 
-  /** The cell has another rev, and the text that ours was typed over: nobody is overwritten. */
-  private again(id: string, edit: Edit, base: Edit["base"], text: string): Promise<boolean> {
-    edit.sent = [];
+  /** Sends a text again: the rev is another one, but the source is the one that the text is based on. */
+  private resend(id: string, edit: Edit, base: Edit["base"], text: string): Promise<boolean> {
+    edit.unconfirmed = [];
     edit.base = base;
     return this.send(id, edit, text);
   }
 
-  /** The cell has another rev. It may be that of what was sent before a connection broke, or the same text. */
-  private stale(id: string, edit: Edit, base: Edit["base"]): boolean {
-    if (edit.sent.includes(base.source) || base.source === edit.text) return this.settled(id, edit, base);
-    edit.sent = [];
+  /**
+   * Starts a conflict, unless the cell's new source is a text of ours that was sent before the
+   * connection broke, or the same text.
+   */
+  private handleStale(id: string, edit: Edit, base: Edit["base"]): boolean {
+    if (edit.unconfirmed.includes(base.source) || base.source === edit.text) return this.setBase(id, edit, base);
+    edit.unconfirmed = [];
     edit.base = base;
-    edit.conflict = true;
+    edit.isConflict = true;
     edit.problem = "somebody else has changed it meanwhile";
-    this.config.changed();
+    this.config.onConflicts();
     return false;
   }
 
-  private keepMine(id: string): void {
+  private overwrite(id: string): void {
     const edit = this.edits.get(id);
     if (edit === undefined) return;
-    edit.conflict = false;
-    this.config.changed();
+    edit.isConflict = false;
+    this.config.onConflicts();
     void this.send(id, edit);
   }
 }
@@ -319,13 +340,13 @@ export interface SavedEdit {
   sent?: readonly string[];
 }
 
-const fresh = {
-  sent: [] as readonly string[],
-  sending: false,
-  due: null,
-  conflict: false,
-  refused: false,
-  restored: false,
+const newEdit = {
+  unconfirmed: [] as readonly string[],
+  isSending: false,
+  sendBy: null,
+  isConflict: false,
+  isRefused: false,
+  isRestored: false,
   problem: "",
   timer: undefined,
 };

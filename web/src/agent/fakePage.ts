@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, vi } from "vitest";
 import { setToken } from "../api/client";
-import type { Message, NotebookStateMessage, WireCell } from "../protocol/messages";
+import type { OutgoingMessage as Message, NotebookStateMessage } from "../protocol/messages";
+import type { WireCell } from "../protocol/wire.gen";
 import { type Answers, fakeServer, socketAt } from "./fakeServer";
-import type { Live, Role } from "./live";
 import { LiveSession } from "./liveSession";
+import type { Role, SessionSnapshot } from "./sessionSnapshot";
 
 const config = {
   eval_sandbox: true,
@@ -13,7 +14,7 @@ const config = {
   console_role: "view",
   cases: false,
 } as const;
-/** What /run says first. */
+/** The first message at /run. */
 export const ready = {
   type: "ready",
   connection_idx: 7,
@@ -22,7 +23,7 @@ export const ready = {
   kernel_pid: 99,
   language: "python",
 };
-/** A cell on the wire. */
+/** Returns a cell as messages have it. */
 export const cell = (id: string, source = id, rev = 1): WireCell => ({
   cell_id: id,
   cell_type: "code",
@@ -31,7 +32,7 @@ export const cell = (id: string, source = id, rev = 1): WireCell => ({
   rev,
 });
 
-/** What a view is told first. */
+/** Returns the first message to a view. */
 export function stateOf(seq: number, cells: WireCell[], runs: Partial<NotebookStateMessage["runs"]> = {}): Message {
   const none = { cell_status: {}, cell_sequencers: {}, cell_outputs: {}, run_queue: [], cell_widgets: {} };
   return { type: "notebook_state", seq, cells, runs: { ...none, ...runs } };
@@ -39,87 +40,87 @@ export function stateOf(seq: number, cells: WireCell[], runs: Partial<NotebookSt
 
 let session: LiveSession | null = null;
 
-/** Lets promises and everything that is due within ms happen. */
-export async function pass(ms = 300): Promise<void> {
+/** Advances time by ms and lets promises settle. */
+export async function advance(ms = 300): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
-/** Loads the page where the API answers like this. */
-export async function begin(role: Role = "view", answers: Answers = {}, sandbox = true): Promise<URL[]> {
-  const asked = fakeServer(answers);
-  await load(role, sandbox);
-  return asked;
+/** Opens the page. The API answers with these answers. Returns the requests to the API. */
+export async function openPage(role: Role = "view", answers: Answers = {}, sandbox = true): Promise<URL[]> {
+  const requests = fakeServer(answers);
+  await loadPage(role, sandbox);
+  return requests;
 }
 
-/** Loads the page; again, when it is there. */
-export async function load(role: Role = "view", sandbox = true): Promise<void> {
+/** Opens the page, or reloads it. */
+export async function loadPage(role: Role = "view", sandbox = true): Promise<void> {
   session?.stop();
   session = new LiveSession({ ...config, eval_sandbox: sandbox }, "s1", role);
   session.start();
-  if (role === "holder") await import("./holder"); // as the session does: timers are not for it to wait for
-  await pass();
+  if (role === "holder") await import("./holder"); // LiveSession imports it too; fake timers do not wait for imports
+  await advance();
 }
 
-/** Loads the page again, and leaves it before it has begun. */
-export function glance(): void {
+/** Reloads the page and leaves it before it has started. */
+export function loadAndLeave(): void {
   session = new LiveSession(config, "s1", "view");
   session.start();
   session.stop();
 }
 
 /** Leaves the page. */
-export function leave(): void {
+export function leavePage(): void {
   session?.stop();
 }
 
-/** Lets the page in. */
+/** Lets the server accept both connections. */
 export async function connect(state = stateOf(10, [cell("a"), cell("b")])): Promise<void> {
   socketAt("/run").open();
-  socketAt("/run").says(ready);
+  socketAt("/run").receive(ready);
   socketAt("/agent").open();
-  socketAt("/agent").says(state);
-  await pass();
+  socketAt("/agent").receive(state);
+  await advance();
 }
 
-export function live(): Live {
+export function live(): SessionSnapshot {
   if (session === null) throw new Error("the page was not loaded");
   return session.snapshot();
 }
 
-/** What a person may do. */
+/** Returns the user's commands. */
 export const commands = () => {
   const found = live().commands;
   if (found === null) throw new Error("there are no commands");
   return found;
 };
-/** The cells by id, as the page has them. */
+/** Returns the cells of the page's state, by id. */
 export const cells = () => live().store.get().notebook.cells;
-/** Their runs. */
-export const runs = () => live().store.get().notebook.runs;
-/** The texts of the notices. */
-export const texts = () => live().notices.map(({ text }) => text);
-/** The notebook_actions that were sent since the last connection. */
+/** Returns the executions of the page's state, by cell id. */
+export const executions = () => live().store.get().notebook.executions;
+/** Returns the texts of the notices. */
+export const noticeTexts = () => live().notices.map(({ text }) => text);
+/** Returns the notebook_actions that were sent since the last connection. */
 export const actions = () => socketAt("/agent").sentOf("notebook_action");
 
-/** The server's answer to the newest action. */
-export async function answer(fields: Record<string, unknown>, events: Message[] = []): Promise<void> {
+/** Answers the newest action. */
+export async function answerAction(fields: Record<string, unknown>, events: Message[] = []): Promise<void> {
   const action = actions().at(-1);
-  socketAt("/agent").says(...events, {
+  socketAt("/agent").receive(...events, {
     type: "notebook_action_response",
-    tx_id: action?.tx_id,
+    tx_id: action?.tx_id ?? "",
     status: "success",
     ...fields,
   });
-  await pass();
+  await advance();
 }
 
-/** The event of an edit. */
+/** Returns a cell_edited event. */
 export function edited(id: string, source: string, rev: number, seq: number, by = "console"): Message {
   return { type: "notebook_event", event: "cell_edited", cell_id: id, source, rev, by, seq };
 }
 
-/** To be called once by each file of tests: before each test nothing is there. */
-export function eachTestOnAnEmptyPage(): void {
+/** Makes each test of a file start with an empty page. Call once per file. */
+export function startEachTestEmpty(): void {
   beforeEach(() => {
     vi.useFakeTimers();
     sessionStorage.clear();
@@ -127,7 +128,7 @@ export function eachTestOnAnEmptyPage(): void {
   });
 
   afterEach(() => {
-    leave();
+    leavePage();
     session = null;
     setToken(null);
     vi.useRealTimers();

@@ -1,7 +1,7 @@
 import { vi } from "vitest";
-import type { Message } from "../protocol/messages";
+import type { OutgoingMessage as Message } from "../protocol/messages";
 
-/** A WebSocket whose other end is the test. */
+/** A WebSocket whose server is the test. */
 export class FakeSocket {
   static readonly OPEN = 1;
   static all: FakeSocket[] = [];
@@ -23,31 +23,33 @@ export class FakeSocket {
     this.readyState = 3;
   }
 
-  /** The server accepts the connection. */
+  /** Accepts the connection. */
   open(): void {
     this.readyState = 1;
     this.onopen?.();
   }
 
-  says(...messages: unknown[]): void {
+  receive(...messages: unknown[]): void {
+    // Sends messages to the page.
     for (const message of messages) this.onmessage?.({ data: JSON.stringify(message) });
   }
 
   drop(code: number, reason = ""): void {
+    // Closes the connection from the server's side.
     this.readyState = 3;
     this.onclose?.({ code, reason });
   }
 
-  /** The messages of a type that were sent. */
+  /** Returns the messages of a type that the page has sent. */
   sentOf(type: string): Message[] {
     return this.sent.filter((message) => message.type === type);
   }
 }
 
-/** The newest socket at a path. */
+/** Returns the newest socket at a path. */
 export function socketAt(path: "/run" | "/agent"): FakeSocket {
   const socket = FakeSocket.all.findLast(({ url }) => new URL(url).pathname === path);
-  if (socket === undefined) throw new Error(`nobody has connected to ${path}`);
+  if (socket === undefined) throw new Error(`no socket at ${path}`);
   return socket;
 }
 
@@ -55,21 +57,21 @@ export function socketsAt(path: "/run" | "/agent"): FakeSocket[] {
   return FakeSocket.all.filter(({ url }) => new URL(url).pathname === path);
 }
 
-/** What the API answers, by path; anything else is not found. */
+/** Answers of the API by path. A function gets the URL. Other paths are not found. */
 export type Answers = Record<string, unknown>;
 
-/** Puts the test in the place of the server; returns what was asked of the API. */
+/** Replaces fetch and WebSocket by a fake server. Returns the requests to the API. */
 export function fakeServer(answers: Answers = {}): URL[] {
   FakeSocket.all = [];
-  const asked: URL[] = [];
+  const requests: URL[] = [];
   vi.stubGlobal("WebSocket", FakeSocket);
   vi.stubGlobal("fetch", async (path: string) => {
     const url = new URL(path, "http://localhost");
-    asked.push(url);
+    requests.push(url);
     const answer = answers[url.pathname];
     if (answer instanceof Response) return answer.clone();
     if (answer === undefined) return Response.json({ code: "not_found", text: "not found" }, { status: 404 });
     return Response.json(typeof answer === "function" ? answer(url) : answer);
   });
-  return asked;
+  return requests;
 }

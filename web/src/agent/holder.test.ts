@@ -1,116 +1,132 @@
 import { describe, expect, it } from "vitest";
-import { begin, cells, commands, eachTestOnAnEmptyPage, live, load, pass, ready, runs, texts } from "./fakePage";
+import {
+  advance,
+  cells,
+  commands,
+  executions,
+  live,
+  loadPage,
+  noticeTexts,
+  openPage,
+  ready,
+  startEachTestEmpty,
+} from "./fakePage";
 import { socketAt } from "./fakeServer";
 
-eachTestOnAnEmptyPage();
+startEachTestEmpty();
 
 describe("a holder", () => {
-  const act = (action: string, params: unknown, tx_id = "tx_1") =>
-    socketAt("/agent").says({ type: "agent_action", action, params, tx_id });
-  const said = () => socketAt("/agent").sentOf("agent_action_response");
+  const sendAction = (action: string, params: unknown, tx_id = "tx_1") =>
+    socketAt("/agent").receive({ type: "agent_action", action, params, tx_id });
+  const responses = () => socketAt("/agent").sentOf("agent_action_response");
 
-  async function hold(): Promise<void> {
+  async function connectHolder(): Promise<void> {
     socketAt("/run").open();
-    socketAt("/run").says(ready);
+    socketAt("/run").receive(ready);
     socketAt("/agent").open();
-    await pass();
+    await advance();
   }
 
-  it("answers the agent at once, before it tells the kernel, and says who did it", async () => {
-    await begin("holder");
-    await hold();
+  it("answers the agent before it sends to the kernel, and records who made the change", async () => {
+    await openPage("holder");
+    await connectHolder();
     expect(live().connection.state).toBe("connected");
-    act("create_cell", { position: 0, cell_type: "code", source: "1", auto_run: true });
-    const id = said()[0]?.cell_id;
-    expect(said()).toEqual([
+    sendAction("create_cell", { position: 0, cell_type: "code", source: "1", auto_run: true });
+    const id = responses()[0]?.cell_id;
+    expect(responses()).toEqual([
       { type: "agent_action_response", tx_id: "tx_1", status: "success", cell_id: id, tf_id: id },
     ]);
     expect(socketAt("/run").sentOf("run_cell")).toEqual([{ type: "run_cell", cell_id: id, code: "1" }]);
     expect(cells()[String(id)]).toMatchObject({ source: "1", touched: { by: "agent" } });
-    expect(runs()[String(id)]?.pending).toBe(true);
+    expect(executions()[String(id)]?.pending).toBe(true);
   });
 
-  it("lets a person do the same, and shows what the kernel says at /run", async () => {
-    await begin("holder");
-    await hold();
+  it("carries out the user's commands and shows the kernel's messages of /run", async () => {
+    await openPage("holder");
+    await connectHolder();
     const id = await commands().createCell(0, "code", "x");
     commands().runCell(id);
-    socketAt("/run").says(
+    socketAt("/run").receive(
       { type: "start_cell", cell_id: id, run_sequencer: 1 },
       { type: "kernel_stdio", active_cell: id, stream: "stdout", data: "hi" },
     );
-    await pass();
+    await advance();
     expect(socketAt("/run").sentOf("run_cell")).toEqual([{ type: "run_cell", cell_id: id, code: "x" }]);
-    expect(runs()[id]?.outputs).toEqual([{ output_type: "stream", name: "stdout", text: "hi" }]);
+    expect(executions()[id]?.outputs).toEqual([{ output_type: "stream", name: "stdout", text: "hi" }]);
     await expect(commands().moveCell(id, 4)).rejects.toThrow("position: expected an integer from 0 to 0");
     await commands().deleteCell(id);
     expect(socketAt("/run").sentOf("dispose_cell")).toEqual([{ type: "dispose_cell", cell_id: id }]);
     expect(live().store.get().notebook.order).toEqual([]);
   });
 
-  it("lets agent and person not overwrite each other", async () => {
-    await begin("holder");
-    await hold();
+  it("reports a conflict between an edit of the agent and the user's text", async () => {
+    await openPage("holder");
+    await connectHolder();
     const id = await commands().createCell(0, "code", "x");
     commands().editCell(id, "mine");
-    act("edit_cell", { cell_id: id, source: "theirs" });
-    await pass(500);
+    sendAction("edit_cell", { cell_id: id, source: "theirs" });
+    await advance(500);
     expect(cells()[id]?.source).toBe("theirs");
     live().conflicts[id]?.keepMine();
-    await pass();
+    await advance();
     expect(cells()[id]).toMatchObject({ source: "mine", rev: 3 });
   });
 
-  it("has its notebook again when the page is loaded again, with what the cells have shown", async () => {
-    await begin("holder");
-    await hold();
+  it("restores its notebook and the status of the cells when the page is reloaded", async () => {
+    await openPage("holder");
+    await connectHolder();
     const id = await commands().createCell(0, "markdown", "kept");
-    await pass(500);
-    await load("holder");
+    await advance(500);
+    await loadPage("holder");
     socketAt("/run").open();
-    socketAt("/run").says({ ...ready, cell_status: { [id]: "ran" }, cell_sequencers: { [id]: 5 } });
-    await pass();
+    socketAt("/run").receive({ ...ready, cell_status: { [id]: "ran" }, cell_sequencers: { [id]: 5 } });
+    await advance();
     expect(cells()[id]).toMatchObject({ source: "kept", type: "markdown" });
-    expect(runs()[id]).toMatchObject({ status: "ran", sequencer: 5 });
+    expect(executions()[id]).toMatchObject({ status: "ran", sequencer: 5 });
   });
 
-  it("begins the next attempt with an empty notebook, and what a person begins with this one", async () => {
-    await begin("holder");
-    await hold();
+  it("starts the next attempt with an empty notebook, but keeps it when the user restarts the kernel", async () => {
+    await openPage("holder");
+    await connectHolder();
     const id = await commands().createCell(0, "code", "of the first");
-    socketAt("/agent").says({ type: "eval_result", case_id: "one" });
-    await pass();
+    socketAt("/agent").receive({ type: "eval_result", case_id: "one" });
+    await advance();
     commands().restart("kernel");
-    socketAt("/run").says({ ...ready, kernel_pid: 100 });
-    await pass();
+    socketAt("/run").receive({ ...ready, kernel_pid: 100 });
+    await advance();
     expect(cells()[id]).toBeDefined();
-    socketAt("/agent").says({ type: "eval_result", case_id: "two" });
-    socketAt("/run").says({ ...ready, kernel_pid: 101 });
-    await pass();
+    socketAt("/agent").receive({ type: "eval_result", case_id: "two" });
+    socketAt("/run").receive({ ...ready, kernel_pid: 101 });
+    await advance();
     expect(live().store.get().notebook.order).toEqual([]);
     live().notices[0]?.action?.run();
     expect(Object.values(cells()).map(({ source }) => source)).toEqual(["of the first"]);
   });
 
-  it("keeps its notebook when the connection breaks after a verdict, and when another owner goes", async () => {
-    await begin("holder");
-    await hold();
+  it("keeps its notebook when the connection breaks after a verdict, and when the owner changes", async () => {
+    await openPage("holder");
+    await connectHolder();
     const id = await commands().createCell(0, "code", "kept");
-    socketAt("/agent").says({ type: "eval_result", case_id: "one" });
-    await pass();
+    socketAt("/agent").receive({ type: "eval_result", case_id: "one" });
+    await advance();
     socketAt("/run").drop(1006);
-    await pass(300);
-    await hold();
+    await advance(300);
+    await connectHolder();
     expect(live().store.get().verdict).toMatchObject({ case_id: "one" });
-    socketAt("/run").says(ready);
-    await pass(500);
+    socketAt("/run").receive(ready);
+    await advance(500);
     expect(cells()[id]?.source).toBe("kept");
-    await load("holder");
+    await loadPage("holder");
     expect(cells()[id]?.source).toBe("kept");
   });
 
-  describe("that comes back to another attempt", () => {
-    const of = (case_id: string, kernel_pid: number) => ({ ...ready, case_id, kernel_pid, trace: `${case_id}.jsonl` });
+  describe("that reconnects to another attempt", () => {
+    const readyOf = (case_id: string, kernel_pid: number) => ({
+      ...ready,
+      case_id,
+      kernel_pid,
+      trace: `${case_id}.jsonl`,
+    });
     const previous = {
       type: "eval_result",
       case_id: "one",
@@ -118,98 +134,98 @@ describe("a holder", () => {
       outcome_detail: "away for 31s",
       passed: null,
     };
-    const come = async (greeting: object) => {
+    const reconnect = async (readyMessage: object) => {
       socketAt("/run").open();
-      socketAt("/run").says(greeting);
+      socketAt("/run").receive(readyMessage);
       socketAt("/agent").open();
-      await pass();
+      await advance();
     };
     const sources = () => Object.values(cells()).map(({ source }) => source);
-    const offer = "Another attempt has begun, with an empty notebook. The one before is not lost.";
+    const offer = "Another attempt has begun with an empty notebook. The previous notebook is saved.";
 
     async function typeWhileAway(): Promise<void> {
-      await begin("holder", { "/api/sessions/s1": { trace: "two.jsonl", previous } });
-      await come(of("one", 99));
+      await openPage("holder", { "/api/sessions/s1": { trace: "two.jsonl", previous } });
+      await reconnect(readyOf("one", 99));
       const id = await commands().createCell(0, "code", "before");
       socketAt("/run").drop(1006);
       commands().editCell(id, "typed while away");
     }
 
-    it("begins with an empty notebook, is offered what was typed, and told how the one before ended", async () => {
+    it("starts empty, offers the previous cells, and reports how the previous attempt ended", async () => {
       await typeWhileAway();
-      await pass(500);
-      await come(of("two", 100));
+      await advance(500);
+      await reconnect(readyOf("two", 100));
       expect(sources()).toEqual([]);
-      expect(texts()).toEqual([
-        "While this page was away the attempt at one ended: console lost (away for 31s)",
+      expect(noticeTexts()).toEqual([
+        "While this page was disconnected, the attempt at one ended: console lost (away for 31s)",
         offer,
       ]);
       live().notices[1]?.action?.run();
       expect(sources()).toEqual(["typed while away"]);
     });
 
-    it("is offered it again when the page is loaded again, until it was taken or dismissed", async () => {
+    it("offers them again after a reload, until they are restored or dismissed", async () => {
       await typeWhileAway();
-      await load("holder");
-      await come(of("two", 100));
-      await load("holder");
-      await come(of("two", 100));
-      expect(texts()).toEqual([offer]);
+      await loadPage("holder");
+      await reconnect(readyOf("two", 100));
+      await loadPage("holder");
+      await reconnect(readyOf("two", 100));
+      expect(noticeTexts()).toEqual([offer]);
       expect(sources()).toEqual([]);
       const [notice] = live().notices;
       notice?.action?.run();
       live().dismiss(notice?.id ?? 0);
       expect(sources()).toEqual(["typed while away"]);
-      await load("holder");
-      expect(texts()).toEqual([]);
+      await loadPage("holder");
+      expect(noticeTexts()).toEqual([]);
     });
 
-    it("keeps its notebook in the same one", async () => {
+    it("keeps its notebook in the same attempt", async () => {
       await typeWhileAway();
-      await pass(500);
-      await come(of("one", 101));
+      await advance(500);
+      await reconnect(readyOf("one", 101));
       expect(sources()).toEqual(["typed while away"]);
-      expect(texts()).toEqual([]);
+      expect(noticeTexts()).toEqual([]);
     });
 
-    it("is told nothing of a verdict that it has seen", async () => {
-      await begin("holder", { "/api/sessions/s1": { trace: "two.jsonl", previous } });
-      await come(of("one", 99));
-      socketAt("/agent").says(previous);
+    it("does not report a verdict that it has received", async () => {
+      await openPage("holder", { "/api/sessions/s1": { trace: "two.jsonl", previous } });
+      await reconnect(readyOf("one", 99));
+      socketAt("/agent").receive(previous);
       socketAt("/run").drop(1006);
-      await pass(500);
-      await come(of("two", 100));
-      expect(texts()).toEqual([]);
+      await advance(500);
+      await reconnect(readyOf("two", 100));
+      expect(noticeTexts()).toEqual([]);
     });
 
-    it("does not fall over what was kept beside it", async () => {
+    it("ignores malformed saved cells", async () => {
       await typeWhileAway();
-      await load("holder");
+      await loadPage("holder");
       const key = Object.keys(sessionStorage).find((name) => name.startsWith("assay.notebook.")) ?? "";
-      sessionStorage.setItem(`${key.split(".attempt")[0]}.before`, '[7,null,{"source":{},"cell_type":"code"}]');
-      await load("holder");
+      sessionStorage.setItem(`${key.split(".attempt")[0]}.before`, '[7,null,{"source":{},"cell_type":"code"},{"cell_id":"r","source":"1","cell_type":"raw"}]');
+      await loadPage("holder");
       live().notices[0]?.action?.run();
-      await pass();
-      expect(texts().at(-1)).toContain("Not all of its cells could be brought back");
+      await advance();
+      expect(noticeTexts().at(-1)).toContain("Not all cells could be restored");
     });
   });
 
-  it("says which cells were not run when the connection broke", async () => {
-    await begin("holder");
-    await hold();
+  it("reports cells that did not run when the connection broke", async () => {
+    await openPage("holder");
+    await connectHolder();
     const id = await commands().createCell(0, "code", "x");
     commands().runCell(id);
-    await pass();
+    await advance();
     socketAt("/run").drop(1006);
-    await pass(300);
-    await hold();
-    expect(texts()).toEqual(["A cell was not run: the connection was lost."]);
-    expect(runs()[id]?.pending ?? false).toBe(false);
+    await advance(300);
+    await connectHolder();
+    expect(noticeTexts()).toEqual(["A cell was not run: the connection was lost."]);
+    expect(executions()[id]?.pending ?? false).toBe(false);
   });
 
-  it("is told when it may not hold", async () => {
-    await begin("holder");
-    await hold();
+  it("reports that another console holds the notebook", async () => {
+    await openPage("holder");
+    await connectHolder();
     socketAt("/agent").drop(4009, "another console holds this notebook");
     expect(live().connection).toMatchObject({
       code: 4009,

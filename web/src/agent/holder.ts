@@ -1,193 +1,210 @@
-import { type Fields, isObject, numberOrZero, textOf } from "../json/read";
-import type { By, Message, NotebookStateMessage, WireCell } from "../protocol/messages";
-import { type Answered, type Desk, handleAgentAction, type Outcome, perform } from "./actionHandler";
-import { Aside } from "./aside";
-import type { Core } from "./core";
-import { cellsToKeep, keepAttempt, keepDocument, keptAttempt, keptDocument } from "./documentStore";
-import type { Keeper } from "./keeper";
-import { ActionError } from "./reader";
+import { list, read, string } from "../json/schema";
+import type { Fields } from "../json/values";
+import {
+  type By,
+  type Message,
+  type MessageOf,
+  type NotebookStateMessage,
+  type OutgoingMessage,
+  readMessage,
+} from "../protocol/messages";
+import { executionsSnapshotSchema, type WireCell, wireCellSchema } from "../protocol/wire.gen";
+import {
+  type ActionResult,
+  type HandledAction,
+  handleAgentAction,
+  type NotebookContext,
+  perform,
+} from "./actionHandler";
+import { ActionError } from "./actionParams";
+import type { DocumentOwner } from "./documentOwner";
+import { loadAttempt, loadNotebook, saveAttempt, saveNotebook, wireCellsOf } from "./notebookStorage";
+import { PreviousNotebook } from "./previousNotebook";
 import { RequestError } from "./requests";
+import type { SessionServices } from "./sessionServices";
 
-/** How long changes must pause for the notebook to be kept, in milliseconds. */
-const pause = 300;
+/** How long changes must pause before the notebook is saved. */
+const savePauseMs = 300;
 
 export interface HolderConfig {
-  core: Core;
-  console: number;
+  services: SessionServices;
+  consoleId: number;
   session: string;
   language(): string;
-  sendRun(message: unknown): boolean;
-  sendAgent(message: unknown): boolean;
-  resumed(): void;
-  /** Both connections are up. */
-  connected(): boolean;
+  sendToRun(message: unknown): boolean;
+  sendToAgent(message: unknown): boolean;
+  onResumed(): void; // The notebook is known again after connecting.
+  /** Reports whether both connections are open. */
+  isConnected(): boolean;
 }
 
-/** Holds the notebook: what agent and person want of it is done here, and the server is told what is to run. */
-export class Holder implements Keeper {
+/**
+ * Holds the notebook in this page: carries out the actions of the agent and the user, and tells the
+ * server what to run.
+ */
+export class Holder implements DocumentOwner {
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private restarted = false;
-  /** The notebook is another than what was kept. */
-  private changed = false;
-  private pid = 0;
-  /** The attempt that the notebook is of, by the name of its trace; "": it is of none. */
+  private restartedAfterVerdict = false;
+  /** The notebook differs from what was saved. */
+  private isUnsaved = false;
+  private kernelPid = 0;
+  /** Trace of the attempt that the notebook belongs to; "": none. */
   private attempt: string;
-  private readonly aside: Aside;
+  private readonly previous: PreviousNotebook;
 
   constructor(private readonly config: HolderConfig) {
-    const { core, console, session } = config;
-    const make = (params: Fields) => this.act("create_cell", params);
-    this.aside = new Aside({ core, console, session, make });
-    this.attempt = keptAttempt(console, session);
+    const { services, consoleId, session } = config;
+    const createCell = (params: Fields) => this.act("create_cell", params);
+    this.previous = new PreviousNotebook({ services, consoleId, session, createCell });
+    this.attempt = loadAttempt(consoleId, session);
   }
 
   async load(): Promise<void> {
-    const { core, console, session } = this.config;
-    const kept = await keptDocument(console, session);
-    void this.aside.load();
-    if (kept !== null && core.store.get().notebook.order.length === 0) core.store.restore(stateOf(kept, {}));
+    const { services, consoleId, session } = this.config;
+    const saved = await loadNotebook(consoleId, session);
+    void this.previous.load();
+    if (saved !== null && services.store.get().notebook.order.length === 0)
+      services.store.restore(snapshotOf(read(list(wireCellSchema), saved), {}));
   }
 
   connected(): void {
-    void this.config.core.conversation.load(true);
-    this.config.core.inbox.add({ act: this.config.resumed }); // behind the ready that tells what has run
+    void this.config.services.conversation.load(true);
+    this.config.services.inbox.add({ run: this.config.onResumed }); // applied after the ready message, which tells what has run
   }
 
-  fromRun(message: Message): void {
-    const { core } = this.config;
+  receiveFromRun(message: Message): void {
+    const { services } = this.config;
     if (message.type === "ready") {
-      const first = !this.config.connected();
-      core.inbox.add({ act: () => this.greeted(message, first) });
+      const isFirst = !this.config.isConnected();
+      services.inbox.add({ run: () => this.handleReady(message, isFirst) });
     }
-    core.take(message);
+    services.receive(message);
   }
 
   /**
-   * Takes over what the cells have shown. A new attempt begins with an empty notebook;
-   * what a person begins, and what was there before a connection broke, with this one.
+   * Takes over the outputs of the cells. A new attempt starts with an empty notebook; a session
+   * that the user restarts, and one before a broken connection, go on with this one.
    */
-  private greeted(ready: Message, first: boolean): void {
-    const { store } = this.config.core;
+  private handleReady(ready: MessageOf<"ready">, isFirst: boolean): void {
+    const { store } = this.config.services;
     const state = store.get();
-    const other = this.isOther(ready);
-    const ended = state.verdict !== null && !this.restarted && !first && other;
-    const next = this.isNextAttempt(ready) || ended;
-    this.restarted = false;
-    const cells = cellsToKeep(state);
-    store.restore(stateOf(next ? [] : cells, ready));
-    if (state.verdict !== null && !other) store.update((now) => ({ ...now, verdict: state.verdict }));
-    if (next) this.putAside(cells);
+    const isOther = this.isOtherSession(ready);
+    const attemptEnded = state.verdict !== null && !this.restartedAfterVerdict && !isFirst && isOther;
+    const isNext = this.belongsToNextAttempt(ready) || attemptEnded;
+    this.restartedAfterVerdict = false;
+    const cells = wireCellsOf(state);
+    store.restore(snapshotOf(isNext ? [] : cells, ready));
+    if (state.verdict !== null && !isOther) store.update((now) => ({ ...now, verdict: state.verdict }));
+    if (isNext) this.offerPrevious(cells);
   }
 
-  /** Whether the notebook is of one attempt, and this is another. */
-  private isNextAttempt(ready: Message): boolean {
-    const { console, session } = this.config;
+  /** Reports whether the notebook belongs to an attempt and the ready message to another one. */
+  private belongsToNextAttempt(ready: MessageOf<"ready">): boolean {
+    const { consoleId, session } = this.config;
     const before = this.attempt;
-    this.attempt = textOf(ready.case_id) === "" ? "" : textOf(ready.trace);
-    keepAttempt(console, session, this.attempt);
+    this.attempt = ready.case_id ? (ready.trace ?? "") : "";
+    saveAttempt(consoleId, session, this.attempt);
     return before !== "" && this.attempt !== "" && this.attempt !== before;
   }
 
-  /** Whether a ready is of another session than the one before: of another kernel, or of one that has run nothing. */
-  private isOther(ready: Message): boolean {
-    const before = this.pid;
-    this.pid = numberOrZero(ready.kernel_pid);
-    if (before !== 0 && this.pid !== 0) return this.pid !== before;
+  /**
+   * Reports whether a ready message is of another session than the one before: its kernel is
+   * another one, or has run nothing.
+   */
+  private isOtherSession(ready: MessageOf<"ready">): boolean {
+    const before = this.kernelPid;
+    this.kernelPid = ready.kernel_pid;
+    if (before !== 0 && this.kernelPid !== 0) return this.kernelPid !== before;
     return [ready.cell_status, ready.cell_sequencers, ready.cell_outputs].every(isEmpty);
   }
 
-  private putAside(cells: readonly WireCell[]): void {
-    this.changed = true;
-    this.keep();
-    this.aside.put(cells);
+  private offerPrevious(cells: readonly WireCell[]): void {
+    this.isUnsaved = true;
+    this.save();
+    this.previous.saveAndOffer(cells);
   }
 
-  fromAgent(message: Message): void {
-    const { core } = this.config;
+  receiveFromAgent(message: Message): void {
+    const { services } = this.config;
     if (message.type === "agent_action") {
-      core.inbox.drain(); // it is answered at once, whether the page is drawn or not
-      this.answer(message);
-    } else core.take(message);
+      services.inbox.drain(); // answered at once, even if the page is hidden
+      this.answerAction(message);
+    } else services.receive(message);
   }
 
-  /** Answers an action of the agent's, and then tells the kernel. */
-  private answer(message: Message): void {
-    const { core, sendAgent } = this.config;
-    const answered = handleAgentAction(core.store.get(), message, this.desk());
-    this.change(answered.events, textOf(message.tx_id).startsWith("eval_") ? "server" : "agent");
-    if (answered.response !== null) sendAgent(answered.response);
-    this.tell(answered.run);
+  /** Answers an action of the agent, and then sends to the kernel. */
+  private answerAction(message: MessageOf<"agent_action">): void {
+    const { services, sendToAgent } = this.config;
+    const handled = handleAgentAction(services.store.get(), message, this.context());
+    this.applyEvents(handled.events, read(string, message.tx_id).startsWith("eval_") ? "server" : "agent");
+    if (handled.response !== null) sendToAgent(handled.response);
+    this.sendToKernel(handled.kernelMessages);
   }
 
-  async act(action: string, params: Fields): Promise<Fields> {
-    this.config.core.inbox.drain();
-    const { events, fields, run } = this.perform({ type: "agent_action", action, params });
-    this.change(events, "console");
-    this.tell(run);
-    return fields;
+  async act(action: string, params: Fields): Promise<{ cell_id?: string }> {
+    this.config.services.inbox.drain();
+    const { events, fields, kernelMessages } = this.performAction({ type: "agent_action", action, params });
+    this.applyEvents(events, "console");
+    this.sendToKernel(kernelMessages);
+    return typeof fields.cell_id === "string" ? { cell_id: fields.cell_id } : {};
   }
 
-  /** What an action does. It is refused in the same way as the server refuses a view's. */
-  private perform(message: Message): Outcome {
+  /** Carries out an action and fails in the way in which the server refuses a view's action. */
+  private performAction(message: Fields): ActionResult {
     try {
-      return perform(this.config.core.store.get(), message, this.desk());
+      return perform(this.config.services.store.get(), message, this.context());
     } catch (error) {
       if (!(error instanceof ActionError)) throw error;
-      throw new RequestError(error.message, { type: "agent_action_response", ...error.more });
+      throw new RequestError(error.message, error.fields);
     }
   }
 
-  runOf(id: string, typed: string | null): Message {
-    const code = typed ?? this.config.core.store.get().notebook.cells[id]?.source ?? "";
+  runCellMessage(id: string, typed: string | null): OutgoingMessage {
+    const code = typed ?? this.config.services.store.get().notebook.cells[id]?.source ?? "";
     return { type: "run_cell", cell_id: id, code };
   }
 
-  /** A person has asked for another kernel or agent. */
-  restarts(): void {
-    this.restarted = this.config.core.store.get().verdict !== null;
+  /** The user has restarted the kernel or the agent. */
+  noteRestart(): void {
+    this.restartedAfterVerdict = this.config.services.store.get().verdict !== null;
   }
 
-  private change(events: Answered["events"], by: By): void {
+  private applyEvents(events: HandledAction["events"], by: By): void {
     if (events.length === 0) return;
-    this.config.core.store.apply(events.map((event) => ({ seq: 0, hop: "notebook", msg: { ...event, by } })));
-    this.changed = true;
+    this.config.services.store.apply(events.map((event) => ({ seq: 0, hop: "notebook", msg: { ...event, by } })));
+    this.isUnsaved = true;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.keep(), pause);
+    this.timer = setTimeout(() => this.save(), savePauseMs);
   }
 
-  private tell(run: Answered["run"]): void {
-    const { core, sendRun } = this.config;
+  private sendToKernel(run: HandledAction["kernelMessages"]): void {
+    const { services, sendToRun } = this.config;
     for (const msg of run) {
-      if (sendRun(msg)) core.store.apply([{ seq: 0, hop: "server>kernel", msg }]);
+      if (sendToRun(msg)) services.store.apply([{ seq: 0, hop: "server>kernel", msg: readMessage(msg) }]);
     }
   }
 
-  /** Keeps the notebook while the page is loaded again. What was kept stays where nothing has changed. */
-  keep(): void {
-    const { core, console, session } = this.config;
+  /** Saves the notebook if it has changed. */
+  save(): void {
+    const { services, consoleId, session } = this.config;
     clearTimeout(this.timer);
-    if (!this.changed) return;
-    this.changed = false;
-    keepDocument(console, session, cellsToKeep(core.store.get())).catch(() => {
-      core.notices.add("error", "There is no room to keep this notebook: it is lost when the page is closed.");
+    if (!this.isUnsaved) return;
+    this.isUnsaved = false;
+    saveNotebook(consoleId, session, wireCellsOf(services.store.get())).catch(() => {
+      services.notices.add("error", "There is no room to save this notebook: it is lost when the page is closed.");
     });
   }
 
-  private desk(): Desk {
-    return { language: this.config.language(), newId: () => crypto.randomUUID() };
+  private context(): NotebookContext {
+    return { language: this.config.language(), createId: () => crypto.randomUUID() };
   }
 }
 
-function isEmpty(part: unknown): boolean {
-  return !isObject(part) || Object.keys(part).length === 0;
+function isEmpty(part: object | undefined): boolean {
+  return part === undefined || Object.keys(part).length === 0;
 }
 
-/** A state of cells and runs as a view would get it; whatever cannot be read of it is left out. */
-function stateOf(cells: unknown, runs: Fields): NotebookStateMessage {
-  return {
-    type: "notebook_state",
-    seq: 0,
-    cells: cells as WireCell[],
-    runs: runs as unknown as NotebookStateMessage["runs"],
-  };
+/** Returns cells and executions as a snapshot that a view would receive. */
+function snapshotOf(cells: readonly WireCell[], executions: Partial<MessageOf<"ready">>): NotebookStateMessage {
+  return { seq: 0, cells, runs: read(executionsSnapshotSchema, executions) };
 }

@@ -29,11 +29,11 @@ const stdio = (seq: number, data: string, stream = "stdout", active_cell = "a"):
   msg: { type: "kernel_stdio", active_cell, stream, data },
 });
 const textOf = (id: string) => {
-  const output = store.get().notebook.runs[id]?.outputs[0];
+  const output = store.get().notebook.executions[id]?.outputs[0];
   return output !== undefined && "text" in output ? output.text : "";
 };
 
-it("takes in what came since the last frame as one change, text put together", async () => {
+it("applies the messages since the last frame as one change, with text joined", async () => {
   for (let i = 1; i <= 1000; i++) inbox.add({ entry: stdio(i, `${i} `) });
   expect(applied).toEqual([]);
   await vi.advanceTimersByTimeAsync(20);
@@ -42,7 +42,7 @@ it("takes in what came since the last frame as one change, text put together", a
   expect(store.get().notebook.seq).toBe(1000);
 });
 
-it("does not put together what is of another cell or stream", async () => {
+it("does not join text of different cells or streams", async () => {
   inbox.add({ entry: stdio(1, "1") });
   inbox.add({ entry: stdio(2, "2", "stderr") });
   inbox.add({ entry: stdio(3, "3", "stderr", "b") });
@@ -50,7 +50,7 @@ it("does not put together what is of another cell or stream", async () => {
   expect(applied).toEqual([3]);
 });
 
-it("keeps a turn short and goes on in the next", async () => {
+it("limits the time of a turn and goes on in the next one", async () => {
   let now = 0;
   vi.spyOn(performance, "now").mockImplementation(() => {
     now += 3; // each look at the clock, once per change, takes 3 ms
@@ -65,27 +65,35 @@ it("keeps a turn short and goes on in the next", async () => {
   expect(applied.length).toBeGreaterThan(first);
 });
 
-it("lets no more wait than has room, whether the page is drawn or not", () => {
+it("limits how much waits, even if the page is not rendered", () => {
   vi.stubGlobal("requestAnimationFrame", () => 1);
   for (let i = 1; i <= 40; i++) inbox.add({ entry: stdio(i, "x".repeat(1 << 18)) });
   expect(applied.length).toBeGreaterThan(0);
   vi.unstubAllGlobals();
 });
 
-it("does things between entries in their order", async () => {
+it("runs callbacks between entries in order", async () => {
   const seen: unknown[] = [];
   inbox.add({ entry: stdio(1, "a") });
-  inbox.add({ act: () => seen.push(textOf("a")) });
+  inbox.add({ run: () => seen.push(textOf("a")) });
   inbox.add({ entry: stdio(2, "b") });
-  inbox.add({ act: () => seen.push(textOf("a")) });
+  inbox.add({ run: () => seen.push(textOf("a")) });
   await vi.advanceTimersByTimeAsync(20);
   expect(seen).toEqual(["a", "ab"]);
 });
 
-it("begins to count anew with another notebook", async () => {
+it("counts from the start again with another notebook", async () => {
   inbox.add({ entry: stdio(9, "old") });
-  const runs = { cell_status: {}, cell_sequencers: {}, cell_outputs: {}, run_queue: [], cell_widgets: {} };
-  inbox.add({ state: { type: "notebook_state", seq: 1, cells: [], runs } });
+  const runs = {
+    cell_status: {},
+    cell_sequencers: {},
+    cell_outputs: {},
+    run_queue: [],
+    cell_widgets: {},
+    cell_counts: {},
+    cell_durations: {},
+  };
+  inbox.add({ state: { seq: 1, cells: [], runs } });
   inbox.add({ entry: stdio(2, "new ") });
   inbox.add({ entry: stdio(3, "text") });
   await vi.advanceTimersByTimeAsync(20);

@@ -1,101 +1,104 @@
-import type { Entry, NotebookStateMessage } from "../protocol/messages";
+import type { Entry, MessageOf, NotebookStateMessage } from "../protocol/messages";
 import type { Store } from "../store/store";
 
-/** What has come and is to be taken in, in order: an entry, another notebook, or something to be done between them. */
-export type Piece = { entry: Entry } | { state: NotebookStateMessage } | { act: () => void };
+/** Something that waits in the inbox: an entry, another notebook, or a callback to run between them. */
+export type InboxItem = { entry: Entry } | { state: NotebookStateMessage } | { run: () => void };
 
-/** How long one turn may take, in milliseconds, and how many pieces, with how much text, are taken in together. */
-const turnMs = 8;
-const together = 500;
-const textTogether = 256 << 10;
-
-/** How much may wait, in UTF-16 units of text and in pieces; more is taken in at once. */
-const mostText = 8 << 20;
-const mostPieces = 20_000;
-
-/** When a turn is taken at the latest, in milliseconds: a page that is not drawn gets no animation frames. */
-const latest = 200;
+/** How long one turn may take. */
+const maxTurnMs = 8;
+const maxBatch = 500; // How many items are applied together at most.
+const maxBatchText = 256 << 10; // Characters of text that are applied, or joined, together.
 
 /**
- * Takes what comes into the store, once per animation frame and a bounded time
- * each, so that typing is not held up. What comes is read at once all the same,
- * and text of one cell and stream is put together before it is taken in.
+ * // How much may wait, in UTF-16 units of text and in items. If there is more, all of it is
+ * applied at once.
+ */
+const maxWaitingText = 8 << 20;
+const maxWaitingItems = 20_000;
+
+/** The longest delay before a turn: a hidden page gets no animation frames. */
+const maxDelayMs = 200;
+
+/**
+ * Applies incoming messages to the store, once per animation frame and for a limited time, so that
+ * typing stays responsive. Text of one cell and stream is joined first.
  */
 export class Inbox {
-  private waiting: Piece[] = [];
-  private text = 0;
-  /** The newest seq of what waits or was taken in, of the notebook that there is. */
+  private waiting: InboxItem[] = [];
+  private textLength = 0;
+  /** The newest seq that waits or was applied since the notebook was replaced. */
   private newest = 0;
   private frame = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly store: Store) {}
 
-  add(piece: Piece): void {
-    if ("entry" in piece) this.text += textIn(piece.entry);
+  add(piece: InboxItem): void {
+    if ("entry" in piece) this.textLength += textLengthOf(piece.entry);
     if ("state" in piece) this.newest = 0;
-    if (!("entry" in piece) || !this.merge(piece.entry)) this.waiting.push(piece);
+    if (!("entry" in piece) || !this.joinText(piece.entry)) this.waiting.push(piece);
     if ("entry" in piece) this.newest = Math.max(this.newest, piece.entry.seq);
-    if (this.text > mostText || this.waiting.length > mostPieces) this.drain();
+    if (this.textLength > maxWaitingText || this.waiting.length > maxWaitingItems) this.drain();
     else this.schedule();
   }
 
-  /** Takes in all that waits, now. */
+  /** Applies all that waits, now. */
   drain(): void {
-    while (this.waiting.length > 0) this.take();
+    while (this.waiting.length > 0) this.applyNext();
     this.unschedule();
   }
 
-  /** Forgets what waits. */
+  /** Discards all that waits. */
   clear(): void {
     this.waiting = [];
-    this.text = 0;
+    this.textLength = 0;
     this.unschedule();
   }
 
-  /** Puts text behind that of the same cell and stream, where that came last. */
-  private merge(entry: Entry): boolean {
-    const place = this.waiting.length - 1;
-    const last = this.waiting[place];
-    if (last === undefined || !("entry" in last) || !continues(last.entry, entry)) return false;
-    const inOrder = entry.seq === 0 ? last.entry.seq === 0 : last.entry.seq === this.newest && entry.seq > this.newest;
-    if (!inOrder || textIn(last.entry) > textTogether) return false;
-    const data = `${last.entry.msg.data}${entry.msg.data}`;
-    this.waiting[place] = { entry: { ...entry, msg: { ...entry.msg, data } } };
+  /** Appends text to the last waiting item if that is text of the same cell and stream. */
+  private joinText(entry: Entry): boolean {
+    const last = this.waiting.at(-1);
+    if (last === undefined || !("entry" in last)) return false;
+    const [before, next] = [stdioOf(last.entry), stdioOf(entry)];
+    if (before === null || before.active_cell !== next?.active_cell || before.stream !== next.stream) return false;
+    const { seq } = last.entry;
+    const isInOrder = entry.seq === 0 ? seq === 0 : seq === this.newest && entry.seq > this.newest;
+    if (!isInOrder || before.data.length > maxBatchText) return false;
+    this.waiting[this.waiting.length - 1] = { entry: { ...entry, msg: { ...next, data: before.data + next.data } } };
     return true;
   }
 
-  private readonly turn = () => {
+  private readonly takeTurn = () => {
     this.unschedule();
-    const end = performance.now() + turnMs;
-    while (this.waiting.length > 0 && performance.now() < end) this.take();
+    const end = performance.now() + maxTurnMs;
+    while (this.waiting.length > 0 && performance.now() < end) this.applyNext();
     if (this.waiting.length > 0) this.schedule();
   };
 
-  /** Takes in the pieces at the front that go together. */
-  private take(): void {
+  /** Applies the first items that can be applied together. */
+  private applyNext(): void {
     const entries: Entry[] = [];
     let text = 0;
-    for (const piece of this.waiting.slice(0, together)) {
-      if (!("entry" in piece) || text > textTogether) break;
-      text += textIn(piece.entry);
+    for (const piece of this.waiting.slice(0, maxBatch)) {
+      if (!("entry" in piece) || text > maxBatchText) break;
+      text += textLengthOf(piece.entry);
       entries.push(piece.entry);
     }
     if (entries.length > 0) {
       this.waiting.splice(0, entries.length);
-      for (const entry of entries) this.text -= textIn(entry);
+      for (const entry of entries) this.textLength -= textLengthOf(entry);
       this.store.apply(entries);
       return;
     }
     const piece = this.waiting.shift();
     if (piece !== undefined && "state" in piece) this.store.restore(piece.state);
-    if (piece !== undefined && "act" in piece) piece.act();
+    if (piece !== undefined && "run" in piece) piece.run();
   }
 
   private schedule(): void {
     if (this.timer !== undefined) return;
-    this.timer = setTimeout(this.turn, latest);
-    this.frame = requestAnimationFrame(this.turn);
+    this.timer = setTimeout(this.takeTurn, maxDelayMs);
+    this.frame = requestAnimationFrame(this.takeTurn);
   }
 
   private unschedule(): void {
@@ -105,18 +108,10 @@ export class Inbox {
   }
 }
 
-function textIn({ msg }: Entry): number {
-  return typeof msg.data === "string" ? msg.data.length : 0;
+function stdioOf({ msg }: Entry): MessageOf<"kernel_stdio"> | null {
+  return msg?.type === "kernel_stdio" ? msg : null;
 }
 
-function continues(last: Entry, next: Entry): boolean {
-  const [a, b] = [last.msg, next.msg];
-  return (
-    a.type === "kernel_stdio" &&
-    b.type === "kernel_stdio" &&
-    a.active_cell === b.active_cell &&
-    a.stream === b.stream &&
-    typeof a.data === "string" &&
-    typeof b.data === "string"
-  );
+function textLengthOf(entry: Entry): number {
+  return stdioOf(entry)?.data.length ?? 0;
 }

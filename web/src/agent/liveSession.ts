@@ -1,79 +1,88 @@
-import { type Config, getToken } from "../api/client";
+import { getToken } from "../api/client";
+import type { Config } from "../api/config";
+import { runProblem, type SessionAccess } from "../commands/access";
 import type { Commands } from "../commands/commands";
-import { type Standing, whyNotRun } from "../commands/whyNot";
-import { numberOrZero, textOf } from "../json/read";
-import type { Message } from "../protocol/messages";
-import { Admission } from "./admission";
-import { commandsOf, type Hands } from "./commandsOf";
-import { Core } from "./core";
+import type { Message, OutgoingMessage } from "../protocol/messages";
+import { createCommandBackend, showUnsentText } from "./commandBackend";
+import { ConsoleConnection } from "./consoleConnection";
+import { getConsoleId, loadConnectionNumber, saveConnectionNumber } from "./consoleIdentity";
+import type { DocumentOwner } from "./documentOwner";
 import { Edits } from "./edits";
-import { handsOf, showText } from "./handsOf";
-import { consoleId, keepGiven, lastGiven } from "./identity";
-import type { Keeper } from "./keeper";
-import { KernelFacts } from "./kernelFacts";
-import { Leftovers } from "./leftovers";
-import { Link } from "./link";
-import type { Live, Role } from "./live";
-import { tellDeleted, tellLost, tellRefused, tellUnsent } from "./losses";
+import type { ConsoleIdentity } from "./kernelConnection";
+import { KernelStatus } from "./kernelStatus";
+import { offerDeletedText, reportNotRun, reportRefusedEdit, reportUnsent } from "./lossNotices";
 import { MissedVerdict } from "./missedVerdict";
-import type { Console } from "./run";
+import { SessionAuth } from "./sessionAuth";
+import { type CommandBackend, createCommands } from "./sessionCommands";
+import { SessionServices } from "./sessionServices";
+import type { Role, SessionSnapshot } from "./sessionSnapshot";
+import { UnsentDrafts } from "./unsentDrafts";
 import { View } from "./view";
 
-/** A session that is live on this page, from start to stop; it may be started again. It tells of itself by snapshots. */
+/**
+ * A live session of this page, from start to stop; it can be started again. Components read it as
+ * snapshots.
+ */
 export class LiveSession {
-  readonly core: Core;
+  readonly services: SessionServices;
   private readonly edits: Edits;
-  private readonly left: Leftovers;
-  private readonly link: Link;
-  private readonly admission: Admission;
-  private readonly hands: Hands;
-  private keeper: Keeper | null = null;
+  private readonly unsentDrafts: UnsentDrafts;
+  private readonly connection: ConsoleConnection;
+  private readonly auth: SessionAuth;
+  private readonly backend: CommandBackend;
+  private owner: DocumentOwner | null = null;
   private readonly listeners = new Set<() => void>();
-  private readonly stops: (() => void)[] = [];
-  private live: Live | null = null;
+  private readonly cleanups: (() => void)[] = [];
+  private lastSnapshot: SessionSnapshot | null = null;
   private commands: Commands | null = null;
-  /** An attempt has ended, and nothing has begun since. */
-  private over = false;
-  private notRun: (() => string[]) | null = null;
-  private console = 0;
-  private missed: MissedVerdict | null = null;
-  /** Counts begins and ends: a begin that has been overtaken goes no further. */
-  private turn = 0;
-  private readonly kernel = new KernelFacts();
+  /** The attempt has ended, and nothing has started since. */
+  private attemptOver = false;
+  private findNotRun: (() => string[]) | null = null; // Returns the cells that did not run when the connection broke; null: the connection did not break.
+  private consoleId = 0;
+  private missedVerdict: MissedVerdict | null = null;
+  /** Counts calls of start and stop: an overtaken start goes no further. */
+  private generation = 0;
+  private readonly kernel = new KernelStatus();
 
   constructor(
     private readonly config: Config,
     readonly session: string,
     readonly role: Role,
   ) {
-    const changed = () => this.changed();
-    const ask = (message: Message) => this.hands.sendAgent(message);
-    this.core = new Core(session, changed, () => tellUnsent(this.core, ask));
-    const { store, notices } = this.core;
-    this.admission = new Admission({
+    const onChange = () => this.handleChange();
+    const sendQuery = (message: OutgoingMessage) => this.backend.sendToAgent(message);
+    this.services = new SessionServices(session, onChange, () => reportUnsent(this.services, sendQuery));
+    const { store, notices } = this.services;
+    this.auth = new SessionAuth({
       session,
       sandbox: config.eval_sandbox,
-      changed,
-      problem: (text) => notices.add("error", `The session could not start: ${text}`),
+      onChange,
+      onProblem: (text) => notices.add("error", `The session could not start: ${text}`),
     });
     this.edits = new Edits({
       store,
-      ask: (cell_id, source, rev) => this.hands.act("edit_cell", { cell_id, source, rev }),
-      changed,
-      refused: (id, text, why) => tellRefused(this.core, this.commands, { id, text, why }),
-      show: (id, text) => this.show(id, text),
-      kept: () => this.left.keepEdits(),
+      sendEdit: (cell_id, source, rev) => this.backend.act("edit_cell", { cell_id, source, rev }),
+      onConflicts: onChange,
+      onRefused: (id, text, why) => reportRefusedEdit(this.services, this.commands, { id, text, why }),
+      showText: (id, text) => this.showText(id, text),
+      onUnsent: () => this.unsentDrafts.saveUnsentEdits(),
     });
-    this.left = new Leftovers(session, this.core, this.edits);
-    this.link = new Link({
-      console: () => this.whoAmI(),
-      fromRun: (message) => this.fromRun(message),
-      fromAgent: (message) => this.fromAgent(message),
-      changed: () => this.linkChanged(),
+    this.unsentDrafts = new UnsentDrafts(session, this.services, this.edits);
+    this.connection = new ConsoleConnection({
+      identity: () => this.identity(),
+      receivedFromRun: (message) => this.handleRunMessage(message),
+      receivedFromAgent: (message) => this.handleAgentMessage(message),
+      changed: () => this.handleConnectionChange(),
     });
     const deleted = "The cell was deleted in a conflict. Your text is not lost.";
-    const lost = (text: string) => tellDeleted(this.core, this.commands, text, deleted);
-    this.hands = handsOf({ core: this.core, link: this.link, edits: this.edits, keeper: () => this.keeper, lost });
+    const offerLostText = (text: string) => offerDeletedText(this.services, this.commands, text, deleted);
+    this.backend = createCommandBackend({
+      services: this.services,
+      connection: this.connection,
+      edits: this.edits,
+      owner: () => this.owner,
+      offerLostText,
+    });
   }
 
   readonly subscribe = (f: () => void): (() => void) => {
@@ -81,194 +90,205 @@ export class LiveSession {
     return () => this.listeners.delete(f);
   };
 
-  /** What there is to know, as the same object until something of it changes. */
-  readonly snapshot = (): Live => {
-    this.live ??= this.makeLive();
-    return this.live;
+  /** Returns the session's data: the same object until something of it changes. */
+  readonly snapshot = (): SessionSnapshot => {
+    this.lastSnapshot ??= this.makeSnapshot();
+    return this.lastSnapshot;
   };
 
   start(): void {
-    const leave = () => this.leave();
-    window.addEventListener("pagehide", leave);
-    this.stops.push(
-      () => window.removeEventListener("pagehide", leave),
-      this.core.store.subscribe(() => this.storeChanged()),
+    const onLeave = () => this.saveAll();
+    window.addEventListener("pagehide", onLeave);
+    this.cleanups.push(
+      () => window.removeEventListener("pagehide", onLeave),
+      this.services.store.subscribe(() => this.handleStoreChange()),
     );
     void this.begin();
   }
 
-  private storeChanged(): void {
-    this.edits.follow();
-    const over = this.core.store.get().verdict !== null;
-    if (over === this.over) return;
-    this.over = over;
-    this.changed();
+  private handleStoreChange(): void {
+    this.edits.updateConflicts();
+    const over = this.services.store.get().verdict !== null;
+    if (over === this.attemptOver) return;
+    this.attemptOver = over;
+    this.handleChange();
   }
 
   stop(): void {
-    this.turn++;
-    this.leave();
-    this.admission.stop();
-    this.core.conversation.stop();
-    this.link.stop();
-    this.core.inbox.clear();
-    this.core.requests.failAll("the page was left");
-    for (const f of this.stops.splice(0)) f();
+    this.generation++;
+    this.saveAll();
+    this.auth.stop();
+    this.services.conversation.stop();
+    this.connection.stop();
+    this.services.inbox.clear();
+    this.services.requests.failAll("the page was left");
+    for (const f of this.cleanups.splice(0)) f();
   }
 
   private async begin(): Promise<void> {
-    const turn = ++this.turn;
+    const generation = ++this.generation;
     try {
-      await this.enter(turn);
+      await this.connect(generation);
     } catch (error) {
-      if (turn !== this.turn) return;
+      if (generation !== this.generation) return;
       const why = error instanceof Error ? error.message : String(error);
       const action = { label: "Try again", run: () => void this.begin() };
-      this.core.notices.add("error", `The page could not begin: ${why}`, action);
+      this.services.notices.add("error", `The page could not begin: ${why}`, action);
     }
   }
 
-  private async enter(turn: number): Promise<void> {
-    const entering = this.admission.enter();
-    this.console = await consoleId();
-    this.keeper ??= await this.makeKeeper();
-    await this.keeper.load();
-    if (turn !== this.turn) return;
-    this.left.load();
-    this.missed ??= new MissedVerdict(this.core, this.session, lastGiven(this.session).trace);
+  private async connect(turn: number): Promise<void> {
+    const ready = this.auth.waitUntilReady();
+    this.consoleId = await getConsoleId();
+    this.owner ??= await this.createOwner();
+    await this.owner.load();
+    if (turn !== this.generation) return;
+    this.unsentDrafts.load();
+    this.missedVerdict ??= new MissedVerdict(this.services, this.session, loadConnectionNumber(this.session).trace);
     if (this.role === "holder") this.edits.resume();
-    if ((await entering) && turn === this.turn) this.link.start();
+    if ((await ready) && turn === this.generation) this.connection.start();
   }
 
-  /** What was typed is sent, and kept if it cannot be. */
-  private leave(): void {
-    this.edits.flushAll();
-    this.left.keep();
-    this.keeper?.keep();
+  /** Sends all edits, and saves what cannot be sent. */
+  private saveAll(): void {
+    this.edits.sendAll();
+    this.unsentDrafts.save();
+    this.owner?.save();
   }
 
-  private async makeKeeper(): Promise<Keeper> {
-    const { core, link } = this;
-    const sendAgent = (message: unknown) => link.sendAgent(message);
-    const resumed = () => this.resumed();
-    if (this.role === "view") return new View(core, sendAgent, resumed);
-    const { Holder } = await import("./holder"); // most pages are views
-    const sendRun = (message: unknown) => link.sendRun(message);
+  private async createOwner(): Promise<DocumentOwner> {
+    const { services, connection } = this;
+    const sendToAgent = (message: unknown) => connection.sendToAgent(message);
+    const onResumed = () => this.handleResumed();
+    if (this.role === "view") return new View(services, sendToAgent, onResumed);
+    const { Holder } = await import("./holder"); // loaded on demand: most pages are views
+    const sendToRun = (message: unknown) => connection.sendToRun(message);
     const language = () => this.kernel.language || "python";
-    const connected = () => link.state === "connected";
+    const isConnected = () => connection.state === "connected";
     return new Holder({
-      core,
-      console: this.console,
+      services,
+      consoleId: this.consoleId,
       session: this.session,
       language,
-      sendRun,
-      sendAgent,
-      resumed,
-      connected,
+      sendToRun,
+      sendToAgent,
+      onResumed,
+      isConnected,
     });
   }
 
   /**
-   * The console comes under the number that it had, and so in the place of a
-   * connection that is dead: what is still on its way on that is not done.
+   * Returns the identity for the next connection. With the number that it had before, the console
+   * replaces a dead connection, and messages still under way on that one are not handled.
    */
-  private whoAmI(): Console {
-    const { session, role, console: id, config } = this;
-    return { session, role, id, given: lastGiven(session), sandbox: config.eval_sandbox, token: getToken() };
-  }
-
-  private fromRun(message: Message): void {
-    if (message.type === "ready") {
-      this.missed?.heard(message, this.link.state !== "connected");
-      keepGiven(this.session, { index: numberOrZero(message.connection_idx), trace: textOf(message.trace) });
-    }
-    const ofKernel = this.kernel.heard(message);
-    this.keeper?.fromRun(message);
-    if (ofKernel) this.changed();
-  }
-
-  private fromAgent(message: Message): void {
-    this.missed?.heard(message, false);
-    this.keeper?.fromAgent(message);
-    if (message.event === "cell_edited" && message.type === "notebook_event")
-      this.edits.heard(textOf(message.cell_id), textOf(message.source), numberOrZero(message.rev));
-  }
-
-  private linkChanged(): void {
-    const { link, admission } = this;
-    if (link.state === "connected") {
-      admission.entered();
-      this.keeper?.connected();
-    } else admission.follow();
-    if (link.state === "disconnected") this.lost();
-    this.changed();
-  }
-
-  private lost(): void {
-    const { core, link } = this;
-    core.requests.failAll("the connection was lost before the answer came");
-    core.words.lost();
-    const notRun = core.sent.lost();
-    this.notRun ??= notRun;
-    this.admission.sentAway(link.code, link.reason);
-  }
-
-  /** The notebook is known again: what was kept is sent, and what was not run is told. */
-  private resumed(): void {
-    this.edits.resume();
-    this.left.sent();
-    tellLost(this.core, this.notRun?.() ?? []);
-    this.notRun = null;
-  }
-
-  /** Shows a text of which the server does not know yet. A holder's notebook changes by actions alone. */
-  private show(id: string, source: string): void {
-    if (this.role === "view") showText(this.core.store, id, source);
-  }
-
-  private makeLive(): Live {
-    const { link, core, role, kernel } = this;
-    const { state, code, reason, retryAt } = link;
-    const { phase, needToken, tokenRefused } = this.admission;
-    const sessionOwner = this.config.eval_sandbox || kernel.owner;
+  private identity(): ConsoleIdentity {
+    const { session, role, consoleId: id, config } = this;
     return {
-      store: core.store,
-      commands: this.commandsAs({ connected: state === "connected", owner: sessionOwner, over: this.over }),
+      session,
+      role,
+      id,
+      number: loadConnectionNumber(session),
+      sandbox: config.eval_sandbox,
+      token: getToken(),
+    };
+  }
+
+  private handleRunMessage(message: Message): void {
+    if (message.type === "ready") {
+      this.missedVerdict?.receive(message, this.connection.state !== "connected");
+      saveConnectionNumber(this.session, { index: message.connection_idx, trace: message.trace ?? "" });
+    }
+    const isAboutKernel = this.kernel.receive(message);
+    this.owner?.receiveFromRun(message);
+    if (isAboutKernel) this.handleChange();
+  }
+
+  private handleAgentMessage(message: Message): void {
+    this.missedVerdict?.receive(message, false);
+    this.owner?.receiveFromAgent(message);
+    if (message.type !== "notebook_event" || message.event !== "cell_edited") return;
+    this.edits.cellEdited(message.cell_id ?? "", message.source ?? "", message.rev ?? 0);
+  }
+
+  private handleConnectionChange(): void {
+    const { connection, auth } = this;
+    if (connection.state === "connected") {
+      auth.connected();
+      this.owner?.connected();
+    } else auth.followPhase_();
+    if (connection.state === "disconnected") this.handleDisconnect();
+    this.handleChange();
+  }
+
+  private handleDisconnect(): void {
+    const { services, connection } = this;
+    services.requests.failAll("the connection was lost before the answer came");
+    services.unconfirmed.handleDisconnect();
+    const notRun = services.sentCells.handleDisconnect();
+    this.findNotRun ??= notRun;
+    this.auth.disconnected(connection.code, connection.reason);
+  }
+
+  /** Called when the notebook is known again: sends what was kept and reports what did not run. */
+  private handleResumed(): void {
+    this.edits.resume();
+    this.unsentDrafts.clearEdits();
+    reportNotRun(this.services, this.findNotRun?.() ?? []);
+    this.findNotRun = null;
+  }
+
+  /** Shows a text that the server does not have. The notebook of a holder changes only by actions. */
+  private showText(id: string, source: string): void {
+    if (this.role === "view") showUnsentText(this.services.store, id, source);
+  }
+
+  private makeSnapshot(): SessionSnapshot {
+    const { connection, services, role, kernel } = this;
+    const { state, code, reason, retryAt } = connection;
+    const { phase, needsToken, tokenRefusal } = this.auth;
+    const isOwner = this.config.eval_sandbox || kernel.isOwner;
+    return {
+      store: services.store,
+      commands: this.commandsFor({
+        isConnected: state === "connected",
+        isOwner: isOwner,
+        isAttemptOver: this.attemptOver,
+      }),
       connection: { state, code, reason, retryAt, retry: this.retry },
       phase,
-      needToken,
-      tokenRefused,
+      needsToken,
+      tokenRefusal,
       submitToken: this.submitToken,
       role,
-      sessionOwner,
+      isOwner,
       language: kernel.language,
       kernelPid: kernel.pid,
       conflicts: this.edits.conflicts(),
-      notices: core.notices.list,
+      notices: services.notices.list,
       dismiss: this.dismiss,
     };
   }
 
-  /** The commands, as the same object while they can do the same. */
-  private commandsAs(standing: Standing): Commands {
-    if (this.commands === null || this.commands.whyNot !== whyNotRun(standing)) {
-      this.commands = commandsOf(this.hands, standing);
+  /** Returns the commands: the same object while the permissions are the same. */
+  private commandsFor(access: SessionAccess): Commands {
+    if (this.commands === null || this.commands.runProblem !== runProblem(access)) {
+      this.commands = createCommands(this.backend, access);
     }
     return this.commands;
   }
 
   private readonly submitToken = (token: string): void => {
-    this.admission.submit(token);
-    this.link.stop();
-    this.changed();
+    this.auth.submitToken_(token);
+    this.connection.stop();
+    this.handleChange();
     void this.begin();
   };
 
-  private readonly retry = () => this.link.retry();
-  private readonly dismiss = (notice: number) => this.core.notices.dismiss(notice);
+  private readonly retry = () => this.connection.retry();
+  private readonly dismiss = (notice: number) => this.services.notices.dismiss(notice);
 
-  private changed(): void {
-    this.live = null;
+  private handleChange(): void {
+    this.lastSnapshot = null;
     for (const f of [...this.listeners]) f();
   }
 }

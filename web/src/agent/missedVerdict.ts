@@ -1,41 +1,43 @@
-import { textOf } from "../json/read";
 import type { Message } from "../protocol/messages";
-import type { Core } from "./core";
-import { getSession } from "./history";
-import { tellMissed } from "./losses";
+import { reportMissedVerdict } from "./lossNotices";
+import { getSession } from "./sessionApi";
+import type { SessionServices } from "./sessionServices";
 
 /**
- * Tells how an attempt has ended when the page comes back and another session has
- * taken its place: the server tells each verdict once, to who is there.
+ * Reports how an attempt ended while the page was disconnected and another session has replaced it.
+ * The server sends each verdict once, to the consoles that are connected.
  */
 export class MissedVerdict {
-  private told = false;
+  private wasReceived = false;
 
-  /** trace names the session that the page came to last; "": it came to none. */
+  /** trace is the trace of the session that the page was connected to last; "": none. */
   constructor(
-    private readonly core: Core,
+    private readonly services: SessionServices,
     private readonly session: string,
     private trace: string,
   ) {}
 
-  /** Takes in a message of either connection; away says that the page is only coming back. */
-  heard(message: Message, away: boolean): void {
-    if (message.type === "eval_result") this.told = true;
-    const trace = message.type === "ready" ? textOf(message.trace) : "";
+  /**
+   * Handles a message of either connection. isReconnecting means that the page was disconnected
+   * before.
+   */
+  receive(message: Message, isReconnecting: boolean): void {
+    if (message.type === "eval_result") this.wasReceived = true;
+    const trace = message.type === "ready" ? (message.trace ?? "") : "";
     if (trace === "" || trace === this.trace) return;
-    const missed = this.trace !== "" && away && !this.told;
+    const isMissed = this.trace !== "" && isReconnecting && !this.wasReceived;
     this.trace = trace;
-    this.told = false;
-    if (missed) void this.ask();
+    this.wasReceived = false;
+    if (isMissed) void this.load();
   }
 
-  private async ask(): Promise<void> {
+  private async load(): Promise<void> {
     try {
       const { previous } = await getSession(this.session, AbortSignal.timeout(10_000));
-      tellMissed(this.core, previous);
+      if (previous !== undefined) reportMissedVerdict(this.services, previous);
     } catch {
-      const text = "While this page was away another session has begun. How the one before ended could not be asked.";
-      this.core.notices.add("info", text);
+      const text = "While this page was disconnected, another session has started. Its result could not be loaded.";
+      this.services.notices.add("info", text);
     }
   }
 }

@@ -1,27 +1,26 @@
-import type { Notice } from "./live";
+import type { Notice } from "./sessionSnapshot";
 
-/** How many are kept. */
-const most = 5;
+const maxNotices = 5;
 
-/** What a person should know, newest last. The same text is not told twice while it is there. */
+/** The notices for the user, newest last. A text that is shown is not repeated. */
 export class Notices {
   list: readonly Notice[] = [];
   private next = 1;
 
-  constructor(private readonly changed: () => void) {}
+  constructor(private readonly onChange: () => void) {}
 
-  add(kind: Notice["kind"], text: string, action?: Notice["action"], dismissed?: () => void): void {
+  add(kind: Notice["kind"], text: string, action?: Notice["action"], onDismiss?: () => void): void {
     const others = this.list.filter((notice) => notice.text !== text);
-    const more = { ...(action && { action }), ...(dismissed && { dismissed }) };
+    const more = { ...(action && { action }), ...(onDismiss && { onDismiss }) };
     const notice = { id: this.next++, kind, text, ...more };
-    this.list = [...others, notice].slice(-most);
-    this.changed();
+    this.list = [...others, notice].slice(-maxNotices);
+    this.onChange();
   }
 
   dismiss(id: number): void {
     const gone = this.list.find((notice) => notice.id === id);
     this.list = this.list.filter((notice) => notice !== gone);
-    gone?.dismissed?.();
-    this.changed();
+    gone?.onDismiss?.();
+    this.onChange();
   }
 }

@@ -1,92 +1,119 @@
-import { isObject, textOf } from "../json/read";
-import type { Message } from "../protocol/messages";
-import { plainWords } from "./plainWords";
+import { attemptOverText, notOwnerText } from "../commands/access";
+import type { Message, MessageOf, NotebookActionResponse } from "../protocol/messages";
 
-/** How long an answer may take, in milliseconds: longer than the server's own deadlines. */
-const within = 15_000;
+/** How long an answer may take, in milliseconds: longer than the server's own timeouts. */
+const requestTimeoutMs = 15_000;
+
+type AnswerType = "notebook_action_response" | "set_widget_value_response" | "globals_summary" | "reactivity_summary";
+
+type ErrorType = "error" | "not_session_owner_error";
 
 interface Pending {
+  answerType: AnswerType;
   resolve(answer: Message): void;
   reject(error: Error): void;
   timer: ReturnType<typeof setTimeout>;
 }
 
-/** Questions to the server whose answers have not come yet, by the id that comes back with them. */
+/** Requests to the server that wait for their answers, by the id that the answer repeats. */
 export class Requests {
   private readonly pending = new Map<string, Pending>();
 
-  /** Asks, by sending a message with a new id. The promise is rejected with an error that says why there is no answer. */
-  ask(send: (tx: string) => boolean): Promise<Message> {
-    const tx = crypto.randomUUID();
+  /**
+   * Sends a request with a new id and resolves to its answer, a message of type answerType.
+   * Rejects with an error that says why there is no answer.
+   */
+  request<K extends AnswerType>(answerType: K, send: (txId: string) => boolean): Promise<MessageOf<K>> {
+    const txId = crypto.randomUUID();
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.fail(tx, "the server did not answer"), within);
-      this.pending.set(tx, { resolve, reject, timer });
-      if (!send(tx)) this.fail(tx, "there is no connection");
+      const timer = setTimeout(() => this.fail(txId, "the server did not answer"), requestTimeoutMs);
+      this.pending.set(txId, { answerType, resolve: (answer) => resolve(answer as MessageOf<K>), reject, timer });
+      if (!send(txId)) this.fail(txId, "there is no connection");
     });
   }
 
-  /** Takes a message for the answer that it is; false: it is none. */
-  settle(message: Message): boolean {
-    const tx = textOf(message.tx_id) || textOf(message.agent_tx_id);
-    const asked = this.take(tx);
-    if (asked === undefined) return false;
-    const problem = problemOf(message);
-    if (problem === null) asked.resolve(message);
-    else asked.reject(new RequestError(problem, message));
+  /** Settles the request that a message answers. Returns false if it answers none. */
+  settle(message: MessageOf<AnswerType | ErrorType>): boolean {
+    const agentTxId = "agent_tx_id" in message ? message.agent_tx_id : undefined;
+    const request = this.take(message.tx_id || agentTxId || "");
+    if (request === undefined) return false;
+    const failure = failureOf(message);
+    if (failure !== null) request.reject(new RequestError(failure, "source" in message ? message : {}));
+    else if (message.type !== request.answerType) request.reject(new Error("the server sent another answer"));
+    else request.resolve(message);
     return true;
   }
 
-  /** Ends all that wait: the connection is gone. */
+  /** Rejects all requests: the connection is gone. */
   failAll(why: string): void {
-    for (const tx of [...this.pending.keys()]) this.fail(tx, why);
+    for (const txId of [...this.pending.keys()]) this.fail(txId, why);
   }
 
-  private fail(tx: string, why: string): void {
-    this.take(tx)?.reject(new Error(why));
+  private fail(txId: string, why: string): void {
+    this.take(txId)?.reject(new Error(why));
   }
 
-  private take(tx: string): Pending | undefined {
-    const asked = this.pending.get(tx);
-    this.pending.delete(tx);
-    clearTimeout(asked?.timer);
-    return asked;
+  private take(txId: string): Pending | undefined {
+    const request = this.pending.get(txId);
+    this.pending.delete(txId);
+    clearTimeout(request?.timer);
+    return request;
   }
 }
 
-/** The server's refusal, with all of its answer. */
+/** A refusal by the server, with the fields of its answer to an action. */
 export class RequestError extends Error {
   constructor(
     text: string,
-    readonly answer: Message,
+    readonly answer: Pick<NotebookActionResponse, "error" | "source" | "rev">,
   ) {
     super(text);
     this.name = "RequestError";
   }
 }
 
-function problemOf(message: Message): string | null {
-  const refused = message.type === "error" || message.type === "not_session_owner_error";
-  if (refused) return errorText(message);
-  return message.status === "error"
-    ? plainWords(textOf(message.error)) || widgetErrors(message) || "the server refused"
-    : null;
+function failureOf(message: MessageOf<AnswerType | ErrorType>): string | null {
+  if (message.type === "error" || message.type === "not_session_owner_error") return errorText(message);
+  if (message.status !== "error") return null;
+  const widgetErrors = "errors" in message ? Object.values(message.errors).join("; ") : "";
+  return userText(message.error ?? "") || widgetErrors || "the server refused";
 }
 
-function widgetErrors(message: Message): string {
-  return isObject(message.errors) ? Object.values(message.errors).map(textOf).join("; ") : "";
+type ErrorMessage = Pick<MessageOf<ErrorType>, "error"> & { data?: { message: string } };
+
+/** Reports whether an error says why an agent could not be restarted. */
+export function isRestartError(message: ErrorMessage): boolean {
+  return /^managed_process_restart: .*\bagent\b/s.test(serverText(message));
 }
 
-/** Whether an error says why an agent could not be restarted. */
-export function isRestartError(message: Message): boolean {
-  return /^managed_process_restart: .*\bagent\b/s.test(wireText(message));
+function serverText({ data, error = "" }: ErrorMessage): string {
+  return data?.message || error;
 }
 
-function wireText(message: Message): string {
-  const data = isObject(message.data) ? textOf(message.data.message) : "";
-  return data || textOf(message.error);
+/** Returns the text of a server's error, for the user. */
+export function errorText(message: ErrorMessage): string {
+  return userText(serverText(message)) || "The server has reported an error without a text.";
 }
 
-/** The text of an error of the server's, in plain words. */
-export function errorText(message: Message): string {
-  return plainWords(wireText(message)) || "The server has reported an error, and does not say which.";
+/** Texts of the server that name messages of the protocol, and the texts for the user. */
+const userTexts: readonly (readonly [RegExp, string])[] = [
+  [/\bthe session has ended\b/, attemptOverText],
+  [/\banother console owns this session\b/, notOwnerText],
+  [/\bthis session is only shown\b/, "This session is read-only."],
+  [/^there is no kernel to \w+/, "There is no kernel. Restart it to go on."],
+  [/^the kernel is ending\b/, "The kernel is ending. Restart it to go on."],
+  [/^the kernel does not read\b/, "The kernel has too much to do: wait, or restart it."],
+  [/\ba case is attached: the end of\b/, "Kernel and agent cannot be restarted during an attempt."],
+];
+
+/** The name of a message or an action before an error text. */
+const messageName = /^[a-z]+(?:_[a-z]+)+: /;
+
+/**
+ * Returns a server's text for the user. Of an unknown text only the name of the message in front is
+ * removed.
+ */
+export function userText(text: string): string {
+  const known = userTexts.find(([pattern]) => pattern.test(text));
+  return known === undefined ? text.replace(messageName, "") : known[1];
 }

@@ -1,74 +1,75 @@
-import { isObject, numberOrZero } from "../json/read";
-import type { Message } from "../protocol/messages";
-import { LifeSigns } from "./lifeSigns";
+import { type Message, readMessage } from "../protocol/messages";
+import { Heartbeat } from "./heartbeat";
 
 export interface SocketEvents {
   opened(): void;
   received(message: Message): void;
-  /** Called once, unless the socket was closed by us. code and reason as in docs/consoles.md. */
+  /**
+   * Called once, unless the page has closed the socket. code and reason are those of
+   * docs/consoles.md.
+   */
   closed(code: number, reason: string): void;
 }
 
-/** How long the server may take to accept a connection, in milliseconds. */
-const openWithin = 10_000;
+const openTimeoutMs = 10_000;
 
-/** Why a connection is given up by the page itself. */
-export const silence = "the server does not answer";
+/** Reason of a connection that the page has closed because it was silent. */
+export const noAnswer = "the server does not answer";
 
 /**
- * A WebSocket of JSON messages. What cannot be read is logged and passed over. It ends
- * as one that was lost when the server does not accept it, or gives no sign of life
- * any more; slack is how many times as patient as usual it is.
+ * A WebSocket of JSON messages. A message that cannot be read is logged and ignored. If the server
+ * does not accept the connection, or sends nothing for too long, it ends like a lost one. patience
+ * multiplies that time.
  */
 export class Socket {
   private readonly ws: WebSocket;
-  private readonly late: ReturnType<typeof setTimeout>;
-  private readonly life: LifeSigns;
-  private over = false;
+  private readonly openTimer: ReturnType<typeof setTimeout>;
+  private readonly heartbeat: Heartbeat;
+  private isClosed = false;
 
   constructor(
     url: string,
     private readonly events: SocketEvents,
-    slack = 1,
+    patience = 1,
   ) {
-    const silent = () => this.end(1006, silence);
+    const onSilent = () => this.endWith(1006, noAnswer);
     this.ws = new WebSocket(url);
-    this.late = setTimeout(silent, openWithin);
-    this.life = new LifeSigns(silent, slack);
+    this.openTimer = setTimeout(onSilent, openTimeoutMs);
+    this.heartbeat = new Heartbeat(onSilent, patience);
     this.ws.onopen = () => {
-      clearTimeout(this.late);
-      if (!this.over) events.opened();
+      clearTimeout(this.openTimer);
+      if (!this.isClosed) events.opened();
     };
-    this.ws.onmessage = (event) => this.read(event.data);
-    this.ws.onclose = (event) => this.end(event.code, event.reason);
+    this.ws.onmessage = (event) => this.receive(event.data);
+    this.ws.onclose = (event) => this.endWith(event.code, event.reason);
   }
 
-  /** false: it is not open, and nothing was sent. */
+  /** Returns false if the socket is not open. */
   send(message: unknown): boolean {
-    if (this.over || this.ws.readyState !== WebSocket.OPEN) return false;
+    if (this.isClosed || this.ws.readyState !== WebSocket.OPEN) return false;
     this.ws.send(JSON.stringify(message));
     return true;
   }
 
-  /** Closes it. No event follows. */
+  /** Closes the socket. No event follows. */
   close(): void {
-    this.over = true;
-    clearTimeout(this.late);
-    this.life.stop();
+    this.isClosed = true;
+    clearTimeout(this.openTimer);
+    this.heartbeat.stop();
     this.ws.close();
   }
 
-  private read(data: unknown): void {
-    if (this.over) return;
-    this.life.heard();
+  private receive(data: unknown): void {
+    if (this.isClosed) return;
+    this.heartbeat.received();
     const message = parse(data);
-    if (message?.type === "alive") this.life.promised(numberOrZero(message.every_ms));
-    else if (message === null) console.warn("[AgentConnection] A message of the server cannot be read.");
+    if (message?.type === "alive") this.heartbeat.expectEvery(message.every_ms);
+    else if (message === null) console.warn("[AgentConnection] Ignored a message of the server that cannot be read.");
     else this.events.received(message);
   }
 
-  private end(code: number, reason: string): void {
-    if (this.over) return;
+  private endWith(code: number, reason: string): void {
+    if (this.isClosed) return;
     this.close();
     this.events.closed(code, reason);
   }
@@ -77,8 +78,7 @@ export class Socket {
 function parse(data: unknown): Message | null {
   if (typeof data !== "string") return null;
   try {
-    const message: unknown = JSON.parse(data);
-    return isObject(message) && typeof message.type === "string" ? (message as Message) : null;
+    return readMessage(JSON.parse(data));
   } catch {
     return null;
   }

@@ -22,7 +22,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-it("connects while the component is there, and once", async () => {
+it("connects once while the component is mounted", async () => {
   fakeServer();
   vi.spyOn(console, "info").mockImplementation(() => undefined);
   const { unmount } = render(
@@ -34,9 +34,9 @@ it("connects while the component is there, and once", async () => {
   expect(screen.getByRole("status").textContent).toBe("wsConnecting false");
   act(() => {
     socketAt("/run").open();
-    socketAt("/run").says({ type: "ready", connection_idx: 1, kernel_status: "running" });
+    socketAt("/run").receive({ type: "ready", connection_idx: 1, kernel_status: "running" });
     socketAt("/agent").open();
-    socketAt("/agent").says({ type: "notebook_state", seq: 1, cells: [], runs: {} });
+    socketAt("/agent").receive({ type: "notebook_state", seq: 1, cells: [], runs: {} });
   });
   expect(screen.getByRole("status").textContent).toBe("connected true");
   unmount();

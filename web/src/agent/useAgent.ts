@@ -1,12 +1,12 @@
 import { useEffect, useMemo, useSyncExternalStore } from "react";
-import type { Config } from "../api/client";
-import type { Live, Role } from "./live";
+import type { Config } from "../api/config";
 import { LiveSession } from "./liveSession";
+import type { Role, SessionSnapshot } from "./sessionSnapshot";
 
-export type { Connection, ConnectionState, Live, Notice, Phase, Role } from "./live";
+export type { Connection, ConnectionState, Notice, Phase, Role, SessionSnapshot } from "./sessionSnapshot";
 
-/** The live session of that id, for as long as the component is there. */
-export function useAgent(config: Config, session: string, role: Role): Live {
+/** Returns the live session with this id, which is connected as long as the component is mounted. */
+export function useAgent(config: Config, session: string, role: Role): SessionSnapshot {
   const live = useMemo(() => new LiveSession(config, session, role), [config, session, role]);
   useEffect(() => {
     live.start();

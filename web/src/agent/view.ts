@@ -1,75 +1,79 @@
-import { type Fields, numberOrZero } from "../json/read";
-import type { Message, NotebookStateMessage } from "../protocol/messages";
-import type { Core } from "./core";
-import { isOfRuns } from "./frames";
-import type { Keeper } from "./keeper";
+import type { Fields } from "../json/values";
+import type { Message, NotebookStateMessage, OutgoingMessage } from "../protocol/messages";
+import type { DocumentOwner } from "./documentOwner";
+import { isExecutionMessage } from "./entries";
 import { errorText } from "./requests";
+import type { SessionServices } from "./sessionServices";
 
-/** Shows the server's notebook, which comes at /agent, in one order with all that happens to it. */
-export class View implements Keeper {
-  private states = 0;
-  private pid = 0;
+/** Shows the notebook that the server holds. It comes at /agent, in one order with all changes to it. */
+export class View implements DocumentOwner {
+  private snapshotCount = 0;
+  private kernelPid = 0;
 
-  /** resumed is called when the notebook is known again. */
+  /** onResumed is called when the notebook is known again. */
   constructor(
-    private readonly core: Core,
+    private readonly services: SessionServices,
     private readonly send: (message: unknown) => boolean,
-    private readonly resumed: () => void,
+    private readonly onResumed: () => void,
   ) {}
 
   async load(): Promise<void> {}
 
   connected(): void {
-    this.states = 0;
+    this.snapshotCount = 0;
   }
 
-  restarts(): void {}
+  noteRestart(): void {}
 
-  keep(): void {}
+  save(): void {}
 
-  fromAgent(message: Message): void {
-    const { core } = this;
-    if (message.type === "notebook_state") this.restore(message as unknown as NotebookStateMessage);
-    else if (message.type === "agent_error" && numberOrZero(message.seq) === 0)
-      core.notices.add("error", errorText(message));
-    else core.take(message);
+  receiveFromAgent(message: Message): void {
+    const { services } = this;
+    if (message.type === "notebook_state") this.restoreSnapshot(message);
+    else if (message.type === "agent_error" && (message.seq ?? 0) === 0)
+      services.notices.add("error", errorText(message));
+    else services.receive(message);
   }
 
-  /** The second state of a connection is that of another session. */
-  private restore(state: NotebookStateMessage): void {
-    const { inbox, conversation } = this.core;
-    if (this.states++ > 0) conversation.forget();
+  /** Replaces the notebook. The second snapshot of a connection belongs to another session. */
+  private restoreSnapshot(state: NotebookStateMessage): void {
+    const { inbox, conversation } = this.services;
+    if (this.snapshotCount++ > 0) conversation.clear();
     inbox.add({ state });
-    inbox.add({ act: this.resumed });
+    inbox.add({ run: this.onResumed });
     void conversation.load(false);
   }
 
-  fromRun(message: Message): void {
-    if (isOfRuns(message)) return; // of the time before /agent was there; the state has them
-    if (message.type === "ready") this.greeted(numberOrZero(message.kernel_pid));
-    this.core.take(message);
+  receiveFromRun(message: Message): void {
+    if (isExecutionMessage(message)) return; // older than the snapshot at /agent, which includes it
+    if (message.type === "ready") this.handleReady(message.kernel_pid);
+    this.services.receive(message);
   }
 
-  /** Another kernel that has come without a word of the end of the one before. */
-  private greeted(pid: number): void {
-    const { inbox, store } = this.core;
-    const before = this.pid;
-    this.pid = pid;
+  /** Reports the end of the previous kernel if the server has not. */
+  private handleReady(pid: number): void {
+    const { inbox, store } = this.services;
+    const before = this.kernelPid;
+    this.kernelPid = pid;
     if (before === 0 || pid === before) return;
-    const msg = { type: "managed_process_exit", name: "kernel" };
+    const msg = { type: "managed_process_exit", name: "kernel", exit_code: 0, signal: "" } as const;
     inbox.add({
-      act: () => {
+      run: () => {
         if (store.get().notebook.kernel === "running") store.apply([{ seq: 0, hop: "server>console", msg }]);
       },
     });
   }
 
-  act(action: string, params: Fields): Promise<Fields> {
-    return this.core.requests.ask((tx_id) => this.send({ type: "notebook_action", action, params, tx_id }));
+  act(action: string, params: Fields): Promise<{ cell_id?: string }> {
+    const send = (tx_id: string) => this.send({ type: "notebook_action", action, params, tx_id });
+    return this.services.requests.request("notebook_action_response", send);
   }
 
-  /** Without code the server runs what is there, and no edit that is on its way to us is undone. */
-  runOf(id: string, typed: string | null): Message {
+  /**
+   * Returns a run_cell without code if nothing was typed: the server then runs its own source, and
+   * an edit that is on its way to this page is not undone.
+   */
+  runCellMessage(id: string, typed: string | null): OutgoingMessage {
     return { type: "run_cell", cell_id: id, ...(typed === null ? {} : { code: typed }) };
   }
 }

@@ -2,7 +2,8 @@ import { act, cleanup, fireEvent, render, screen, waitFor } from "@testing-libra
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { CommandsProvider } from "../commands/commands";
 import { createNavigation, NavigationProvider } from "../commands/navigation";
-import type { Hop, Message } from "../protocol/messages";
+import { messageOf } from "../protocol/fakeMessages";
+import type { Hop, OutgoingMessage } from "../protocol/messages";
 import { createStore, StoreProvider } from "../store/store";
 import { AgentPanel } from "./AgentPanel";
 import { fakeCommands } from "./fakeCommands";
@@ -42,8 +43,10 @@ async function draw({ refusal = null as string | null, withCases = false } = {})
   const commands = fakeCommands();
   const navigation = createNavigation();
   let seq = 0;
-  const tell = (...messages: Message[]) =>
-    act(async () => store.apply(messages.map((msg) => ({ seq: ++seq, hop: hops[msg.type] ?? "agent>server", msg }))));
+  const tell = (...messages: OutgoingMessage[]) =>
+    act(async () =>
+      store.apply(messages.map((msg) => ({ seq: ++seq, hop: hops[msg.type] ?? "agent>server", msg: messageOf(msg) }))),
+    );
   await act(async () => {
     render(
       <StoreProvider value={store}>
@@ -58,7 +61,7 @@ async function draw({ refusal = null as string | null, withCases = false } = {})
   return { store, commands, navigation, tell };
 }
 
-const status = (word: string): Message => ({ type: "agent_status", status: word });
+const status = (word: string): OutgoingMessage => ({ type: "agent_status", status: word });
 const verdict = {
   type: "eval_result",
   case_id: "sum",
@@ -121,7 +124,7 @@ test("the history is cleared only when one is sure", async () => {
 test("a cell that a tool is about is a link that jumps to it; one that is gone is none", async () => {
   const { tell, navigation } = await draw();
   const jumped = vi.fn();
-  navigation.onWish(jumped);
+  navigation.onRequest(jumped);
   const cell = { cell_id: "abc", cell_type: "code", source: "", display_name: "", rev: 1 };
   const content = ["abc", "gone"].map((id) => ({ type: "tool_use", id, name: "run_cell", input: { cell_id: id } }));
   await tell(

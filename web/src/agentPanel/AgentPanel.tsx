@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { attemptOver } from "../commands/whyNot";
+import { attemptOverText } from "../commands/access";
 import { useSelect } from "../store/store";
 import styles from "./AgentPanel.module.css";
 import { AskBox } from "./AskBox";
@@ -31,7 +31,7 @@ export function AgentPanel({ session, connected, refused = "", refusal, cases }:
   const verdict = useSelect((state) => state.verdict);
   const attempt = useAttempt(session, connected);
   const [attaching, setAttaching] = useState(false);
-  const ended = verdict === null ? null : attemptOver;
+  const ended = verdict === null ? null : attemptOverText;
   return (
     <CellNameProvider value={NotebookCellName}>
       <section className={styles.panel} aria-label="Agent">

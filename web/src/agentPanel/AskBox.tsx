@@ -44,7 +44,7 @@ export function AskBox({ refusal, note }: Props) {
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKeyDown}
         />
-        <IconButton label="Send" look="accent" disabled={off || text.trim() === ""} onClick={send}>
+        <IconButton label="Send" variant="accent" disabled={off || text.trim() === ""} onClick={send}>
           <SendHorizontal />
         </IconButton>
       </div>

@@ -1,9 +1,10 @@
 import { useEffect, useState } from "react";
+import type { Case } from "../protocol/api.gen";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
 import styles from "./AttachCase.module.css";
 import { CaseChoice } from "./CaseChoice";
-import { attachCase, type ListedCase, listCases, matching } from "./cases";
+import { attachCase, listCases, matching } from "./cases";
 
 /** How many cases are offered at once: the filter finds the others. */
 const shown = 100;
@@ -12,7 +13,7 @@ const shown = 100;
 export function AttachCase({ session, onClose }: { session: string; onClose: () => void }) {
   const { cases, error, setError } = useCases();
   const [filter, setFilter] = useState("");
-  const [chosen, setChosen] = useState<ListedCase | null>(null);
+  const [chosen, setChosen] = useState<Case | null>(null);
   const [busy, setBusy] = useState(false);
   const found = matching(cases ?? [], filter);
   const attach = async () => {
@@ -58,7 +59,7 @@ export function AttachCase({ session, onClose }: { session: string; onClose: () 
       )}
       <div className={styles.actions}>
         <Button onClick={onClose}>Cancel</Button>
-        <Button look="accent" disabled={chosen === null || busy} onClick={attach}>
+        <Button variant="accent" disabled={chosen === null || busy} onClick={attach}>
           Attach
         </Button>
       </div>
@@ -67,7 +68,7 @@ export function AttachCase({ session, onClose }: { session: string; onClose: () 
 }
 
 function useCases() {
-  const [cases, setCases] = useState<readonly ListedCase[] | null>(null);
+  const [cases, setCases] = useState<readonly Case[] | null>(null);
   const [error, setError] = useState("");
   useEffect(() => {
     const gone = new AbortController();

@@ -1,12 +1,12 @@
-import { oneLine } from "../text/visible";
+import type { Case } from "../protocol/api.gen";
+import { oneLine } from "../text/displayText";
 import { Badge } from "../ui/Badge";
 import styles from "./AttachCase.module.css";
-import type { ListedCase } from "./cases";
 
 interface Props {
-  listed: ListedCase;
+  listed: Case;
   chosen: boolean;
-  onChoose: (listed: ListedCase) => void;
+  onChoose: (listed: Case) => void;
 }
 
 const mostTags = 6;

@@ -1,5 +1,8 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { read } from "../json/schema";
+import { sessionDetailSchema } from "../protocol/api.gen";
+import { entryOf } from "../protocol/fakeMessages";
 import { createStore, StoreProvider } from "../store/store";
 import { attemptOf } from "./attempt";
 import { CaseView } from "./CaseView";
@@ -17,7 +20,11 @@ afterEach(() => {
 
 function draw(attempt: Record<string, unknown>) {
   const store = createStore();
-  const found = attemptOf({ attempt: { case_id: "sum", task: "Add.", started: "2026-11-20T14:00:00Z", ...attempt } });
+  const found = attemptOf(
+    read(sessionDetailSchema, {
+      attempt: { case_id: "sum", task: "Add.", started: "2026-11-20T14:00:00Z", ...attempt },
+    }),
+  );
   if (found === null) throw new Error("no attempt");
   render(
     <StoreProvider value={store}>
@@ -56,19 +63,15 @@ test("each limit stands beside what has been taken of it", () => {
   const entry = { type: "anthropic_message", role: "assistant", content: "a" };
   act(() =>
     store.apply([
-      { seq: 1, hop: "agent>server", msg: { type: "agent_history_updated", entry } },
-      { seq: 2, hop: "agent>server", msg: { type: "agent_history_updated", entry } },
-      {
-        seq: 3,
-        hop: "agent>server",
-        msg: {
-          type: "agent_usage_update",
-          input_tokens: 900,
-          output_tokens: 50,
-          cache_read_input_tokens: 50,
-          cost_usd: 0.25,
-        },
-      },
+      entryOf(1, "agent>server", { type: "agent_history_updated", entry }),
+      entryOf(2, "agent>server", { type: "agent_history_updated", entry }),
+      entryOf(3, "agent>server", {
+        type: "agent_usage_update",
+        input_tokens: 900,
+        output_tokens: 50,
+        cache_read_input_tokens: 50,
+        cost_usd: 0.25,
+      }),
     ]),
   );
   fireEvent.click(screen.getByRole("button", { name: /Case sum/ }));
@@ -85,8 +88,8 @@ test("each limit stands beside what has been taken of it", () => {
 test.each([7, null, "x", [], { case_id: 7, task: null, limits: "x", started: {} }])(
   "an attempt made of %j is drawn or none",
   (wrong) => {
-    const attempt = attemptOf({ attempt: wrong });
-    if (attempt === null) return expect(wrong === null || typeof wrong !== "object").toBe(true);
+    const attempt = attemptOf(read(sessionDetailSchema, { attempt: wrong }));
+    if (attempt === null) return expect(wrong === null || typeof wrong !== "object" || Array.isArray(wrong)).toBe(true);
     draw(wrong as Record<string, unknown>);
     expect(screen.getByRole("region", { name: "Case" })).toBeTruthy();
   },

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { oneLine } from "../text/visible";
+import { oneLine } from "../text/displayText";
 import { clockText, secondsUntil, useNow } from "../ui/useNow";
 import { type Attempt, limitOf } from "./attempt";
 import styles from "./CaseView.module.css";

@@ -1,6 +1,6 @@
 import { TriangleAlert } from "lucide-react";
-import { textOrJSON } from "../json/read";
-import { visible } from "../text/visible";
+import { textOrJSON } from "../json/values";
+import { showInvisible } from "../text/displayText";
 import styles from "./EventLine.module.css";
 
 /** How much of an error is shown, in characters. */
@@ -13,7 +13,7 @@ export function ErrorLine({ text, fatal }: { text: string; fatal: boolean }) {
       <TriangleAlert aria-hidden="true" />
       <div className={styles.errorText}>
         <strong>{fatal ? "The agent stopped" : "The agent had an error"}</strong>
-        <pre>{visible(textOrJSON(text).slice(0, longest)) || "It did not say why."}</pre>
+        <pre>{showInvisible(textOrJSON(text).slice(0, longest)) || "It did not say why."}</pre>
       </div>
     </div>
   );

@@ -1,5 +1,5 @@
 import { Dot, TriangleAlert } from "lucide-react";
-import { fieldsOf, numberOf } from "../json/read";
+import { anyObject, number, read } from "../json/schema";
 import styles from "./EventLine.module.css";
 import { eventWords } from "./eventWords";
 import { RetryCountdown } from "./RetryCountdown";
@@ -15,7 +15,7 @@ interface Props {
 /** Something that happened to the agent, in a quiet line. */
 export function EventLine({ event, text, metadata, pending }: Props) {
   const { what, more, warn } = eventWords(event, text, metadata);
-  const wait = event === "retry" ? numberOf(fieldsOf(metadata).wait_ms) : null;
+  const wait = event === "retry" ? (number.parse(read(anyObject, metadata).wait_ms) ?? null) : null;
   return (
     <p className={styles.line}>
       {warn ? <TriangleAlert className={styles.warn} aria-hidden="true" /> : <Dot aria-hidden="true" />}

@@ -1,19 +1,20 @@
 import { Check, CircleAlert, X } from "lucide-react";
 import { score as written } from "../format/format";
-import { fieldsOf, numberOf, textOrJSON } from "../json/read";
+import { anyObject, number, read } from "../json/schema";
+import { textOrJSON } from "../json/values";
 import { JsonTree } from "../outputs/JsonTree";
 import type { GraderResult } from "../protocol/messages";
-import { oneLine, visible } from "../text/visible";
+import { oneLine, showInvisible } from "../text/displayText";
 import styles from "./Verdict.module.css";
 
 const longestReasoning = 20_000;
 
 /** What one grader said. */
 export function GraderRow({ grader }: { grader: GraderResult }) {
-  const { type, passed, score, reasoning, metrics, error } = fieldsOf(grader) as Partial<GraderResult>;
-  const measured = fieldsOf(metrics);
+  const { type, passed, score, reasoning, metrics, error } = read(anyObject, grader) as Partial<GraderResult>;
+  const measured = read(anyObject, metrics);
   const failure = errorText(error);
-  const points = numberOf(score);
+  const points = number.parse(score) ?? null;
   const said = textOrJSON(reasoning);
   return (
     <li className={styles.grader}>
@@ -29,7 +30,7 @@ export function GraderRow({ grader }: { grader: GraderResult }) {
         {points !== null && <span className={styles.points}>score {written(points)}</span>}
       </div>
       {failure !== "" && <p className={styles.error}>No verdict: {failure}</p>}
-      {said !== "" && <pre className={styles.reasoning}>{visible(said.slice(0, longestReasoning))}</pre>}
+      {said !== "" && <pre className={styles.reasoning}>{showInvisible(said.slice(0, longestReasoning))}</pre>}
       {Object.keys(measured).length > 0 && (
         <details className={styles.metrics}>
           <summary>Metrics</summary>
@@ -43,7 +44,7 @@ export function GraderRow({ grader }: { grader: GraderResult }) {
 /** An error is {kind, text}, or a text. */
 function errorText(error: unknown): string {
   if (error === null || error === undefined) return "";
-  const { kind, text } = fieldsOf(error);
+  const { kind, text } = read(anyObject, error);
   if (text === undefined && kind === undefined) return oneLine(textOrJSON(error), 600);
   return oneLine([textOrJSON(kind), textOrJSON(text)].filter((part) => part !== "").join(": "), 600);
 }

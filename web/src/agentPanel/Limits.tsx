@@ -1,4 +1,5 @@
 import { cost, count, size } from "../format/format";
+import type { RunLimits } from "../protocol/api.gen";
 import { useSelect } from "../store/store";
 import { clockText, useNow } from "../ui/useNow";
 import { type Attempt, limitOf } from "./attempt";
@@ -7,7 +8,7 @@ import { allTokens, turnsOf } from "./usage";
 
 interface Limit {
   name: string;
-  field: string;
+  field: keyof RunLimits;
   /** What has been taken; null: that is not known here. */
   used: number | null;
   write: (n: number) => string;

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { visible } from "../text/visible";
+import { showInvisible } from "../text/displayText";
 import { Button } from "../ui/Button";
 import styles from "./LongText.module.css";
 
@@ -14,7 +14,7 @@ export function LongText({ text }: { text: string }) {
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
       <pre className={styles.text} tabIndex={0}>
-        {visible(text.slice(0, shown))}
+        {showInvisible(text.slice(0, shown))}
       </pre>
       {left > 0 && (
         <Button className={styles.more ?? ""} onClick={() => setShown(shown + slice * 5)}>

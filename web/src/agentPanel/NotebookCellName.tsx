@@ -1,6 +1,6 @@
 import { useNotebookNavigation } from "../commands/navigation";
 import { useSelect } from "../store/store";
-import { oneLine } from "../text/visible";
+import { oneLine } from "../text/displayText";
 import styles from "./ToolCall.module.css";
 
 /** A link to a cell of the notebook beside; of one that is there no more, its id. */

@@ -1,6 +1,6 @@
-import { textOrJSON } from "../json/read";
+import { textOrJSON } from "../json/values";
 import { Markdown } from "../outputs/Markdown";
-import { oneLine, visible } from "../text/visible";
+import { oneLine, showInvisible } from "../text/displayText";
 import { LongText } from "./LongText";
 import styles from "./Said.module.css";
 
@@ -20,7 +20,7 @@ const mostLinesAsked = 6;
 
 /** A message of the person or of the agent. What was asked is data, in which nothing is markup. */
 export function Said({ role, text, label, open, onToggle }: Props) {
-  const said = visible(textOrJSON(text));
+  const said = showInvisible(textOrJSON(text));
   const asked = role === "user";
   const long = asked && (said.length > longestAsked || said.split("\n", mostLinesAsked + 1).length > mostLinesAsked);
   const named = oneLine(textOrJSON(label), 60);

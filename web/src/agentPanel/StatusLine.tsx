@@ -86,5 +86,5 @@ function Waiting() {
 }
 
 function runningCell({ notebook }: State): string | null {
-  return notebook.order.find((id) => notebook.runs[id]?.started === true) ?? notebook.queue[0] ?? null;
+  return notebook.order.find((id) => notebook.executions[id]?.started === true) ?? notebook.queue[0] ?? null;
 }

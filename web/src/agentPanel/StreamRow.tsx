@@ -1,6 +1,6 @@
-import { textOrJSON } from "../json/read";
+import { textOrJSON } from "../json/values";
 import type { StreamBlock } from "../store/state";
-import { visible } from "../text/visible";
+import { showInvisible } from "../text/displayText";
 import { toolName } from "./gist";
 import { partialCode } from "./partialCode";
 import styles from "./StreamRow.module.css";
@@ -37,5 +37,5 @@ export function StreamRow({ block, last }: { block: StreamBlock; last: boolean }
 }
 
 function ending(text: string, limit: number): string {
-  return visible(text.length > limit ? `…${text.slice(-limit)}` : text);
+  return showInvisible(text.length > limit ? `…${text.slice(-limit)}` : text);
 }

@@ -1,5 +1,5 @@
-import { textOrJSON } from "../json/read";
-import { oneLine } from "../text/visible";
+import { textOrJSON } from "../json/values";
+import { oneLine } from "../text/displayText";
 import { Fold } from "./Fold";
 import { LongText } from "./LongText";
 

@@ -1,5 +1,5 @@
 import { Check, CircleDashed, X } from "lucide-react";
-import { textOrJSON } from "../json/read";
+import { textOrJSON } from "../json/values";
 import type { Item, ToolResult } from "../store/state";
 import { useCellName } from "./cellName";
 import { Fold } from "./Fold";

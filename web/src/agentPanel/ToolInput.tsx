@@ -1,4 +1,4 @@
-import { fieldsOf } from "../json/read";
+import { anyObject, read } from "../json/schema";
 import { codeOf } from "./gist";
 import { JsonText } from "./JsonText";
 import { LongText } from "./LongText";
@@ -13,7 +13,7 @@ export function ToolInput({ input }: { input: unknown }) {
         <JsonText value={input} />
       </Part>
     );
-  const rest = Object.fromEntries(Object.entries(fieldsOf(input)).filter(([name]) => name !== found.field));
+  const rest = Object.fromEntries(Object.entries(read(anyObject, input)).filter(([name]) => name !== found.field));
   return (
     <Part title="Input">
       <LongText text={found.code} />

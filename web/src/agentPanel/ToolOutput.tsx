@@ -1,4 +1,4 @@
-import { textOrJSON } from "../json/read";
+import { textOrJSON } from "../json/values";
 import type { ToolResult } from "../store/state";
 import { parsed } from "./gist";
 import { JsonText } from "./JsonText";

@@ -1,5 +1,4 @@
 import { cost, count, percent } from "../format/format";
-import { numberOf } from "../json/read";
 import { useSelect } from "../store/store";
 import styles from "./UsageMeter.module.css";
 import { promptTokens } from "./usage";
@@ -10,9 +9,9 @@ export function UsageMeter() {
   const context = useSelect((state) => state.agent.context ?? 0);
   if (usage === null) return null;
   const prompts = promptTokens(usage);
-  const cached = numberOf(usage.cache_read_input_tokens) ?? 0;
-  const dollars = numberOf(usage.cost_usd);
-  const limit = numberOf(usage.context_limit) ?? 0;
+  const cached = usage.cache_read_input_tokens;
+  const dollars = usage.cost_usd ?? null;
+  const limit = usage.context_limit;
   return (
     <div className={styles.meter}>
       <dl className={styles.usage} aria-label="Usage">
@@ -20,7 +19,7 @@ export function UsageMeter() {
         {cached > 0 && prompts > 0 && (
           <Figure name="cached" title="Of these, read from the provider's cache" value={percent(cached / prompts)} />
         )}
-        <Figure name="out" title="Tokens of all replies so far" value={count(numberOf(usage.output_tokens))} />
+        <Figure name="out" title="Tokens of all replies so far" value={count(usage.output_tokens)} />
         <Figure name="cost" title={dollars === null ? "The price is not known" : "So far"} value={cost(dollars)} />
       </dl>
       {limit > 0 && context > 0 && (

@@ -6,7 +6,6 @@ import { Verdict } from "./Verdict";
 afterEach(cleanup);
 
 const result: EvalResult = {
-  type: "eval_result",
   case_id: "sum",
   outcome: "completed",
   outcome_detail: "",
@@ -14,8 +13,8 @@ const result: EvalResult = {
   score: 0.5,
   graders: [
     { type: "numeric", passed: true, score: 1, reasoning: "found 42", metrics: { delta: 0 }, error: null },
-    { type: "exact", passed: false, score: 0, reasoning: "found <b>43</b>", error: null },
-    { type: "judge", passed: false, error: "timeout: no answer" },
+    { type: "exact", passed: false, score: 0, reasoning: "found <b>43</b>", metrics: {}, error: null },
+    { type: "judge", passed: false, score: null, reasoning: "", metrics: {}, error: "timeout: no answer" },
   ],
   answer: { n: 42 },
   duration_ms: 8123,

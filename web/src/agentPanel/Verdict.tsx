@@ -1,8 +1,9 @@
 import { duration, score as written } from "../format/format";
-import { numberOf, textOrJSON } from "../json/read";
+import { number } from "../json/schema";
+import { textOrJSON } from "../json/values";
 import { JsonTree } from "../outputs/JsonTree";
 import type { EvalResult } from "../protocol/messages";
-import { oneLine } from "../text/visible";
+import { oneLine } from "../text/displayText";
 import { Badge } from "../ui/Badge";
 import { GraderRow } from "./GraderRow";
 import { outcomeWords, ruling } from "./outcome";
@@ -12,8 +13,8 @@ import styles from "./Verdict.module.css";
 export function Verdict({ result }: { result: EvalResult }) {
   const graders = Array.isArray(result.graders) ? result.graders : [];
   const { word, tone } = ruling(result);
-  const score = numberOf(result.score);
-  const took = numberOf(result.duration_ms);
+  const score = number.parse(result.score) ?? null;
+  const took = number.parse(result.duration_ms) ?? null;
   const detail = textOrJSON(result.outcome_detail);
   return (
     <section className={styles.verdict} aria-label="Verdict">

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import type { EvalResult } from "../protocol/messages";
-import { oneLine } from "../text/visible";
+import { oneLine } from "../text/displayText";
 import { Badge } from "../ui/Badge";
 import styles from "./AgentPanel.module.css";
 import { Fold } from "./Fold";

@@ -1,30 +1,25 @@
-import { fieldsOf, numberOf, textOrJSON } from "../json/read";
+import { timeOf } from "../json/values";
+import type { RunLimits, SessionDetail } from "../protocol/api.gen";
 
-/** The attempt that goes on in a session. */
+/** The attempt that is going on in a session. */
 export interface Attempt {
   caseId: string;
   task: string;
-  /** By name as the API has them, 0 is none. */
-  limits: Readonly<Record<string, unknown>>;
+  /** 0 means no limit. */
+  limits: RunLimits;
   /** When the agent was given the task, in milliseconds as of Date.now(); null: not yet. */
   started: number | null;
 }
 
-/** What the API says of a session's attempt; null: none goes on. */
-export function attemptOf(answer: unknown): Attempt | null {
-  const { attempt } = fieldsOf(answer);
-  if (typeof attempt !== "object" || attempt === null) return null;
-  const fields = fieldsOf(attempt);
-  return {
-    caseId: textOrJSON(fields.case_id),
-    task: textOrJSON(fields.task),
-    limits: fieldsOf(fields.limits),
-    started: numberOf(Date.parse(textOrJSON(fields.started))),
-  };
+/** Returns the attempt of a session; null: none is going on. */
+export function attemptOf({ attempt }: SessionDetail): Attempt | null {
+  if (attempt === null) return null;
+  const { case_id: caseId, task, limits, started } = attempt;
+  return { caseId, task, limits, started: timeOf(started) };
 }
 
-/** A limit of the attempt that is more than none; null: there is none. */
-export function limitOf(attempt: Attempt, name: string): number | null {
-  const limit = numberOf(attempt.limits[name]);
-  return limit !== null && limit > 0 ? limit : null;
+/** Returns a limit of the attempt; null: there is none. */
+export function limitOf(attempt: Attempt, name: keyof RunLimits): number | null {
+  const limit = attempt.limits[name] ?? 0;
+  return limit > 0 ? limit : null;
 }

@@ -1,40 +1,22 @@
-import { getJSON, postJSON, sessionBase } from "../api/client";
-import { fieldsOf, textOrJSON } from "../json/read";
+import { getJSON, postJSON, sessionPath } from "../api/client";
+import { type Case, casePageSchema } from "../protocol/api.gen";
 
-/** A case that may be attached. */
-export interface ListedCase {
-  path: string;
-  id: string;
-  /** Its beginning. */
-  task: string;
-  tags: readonly string[];
-}
+/** How many cases are offered at most. */
+const maxCases = 5000;
 
-const most = 5000;
-
-/** The cases that may be attached, at most 5000. */
-export async function listCases(signal: AbortSignal): Promise<ListedCase[]> {
-  const { cases } = fieldsOf(await getJSON("/api/cases", { limit: most }, signal));
-  return (Array.isArray(cases) ? cases : []).map(caseOf).filter(({ path }) => path !== "");
-}
-
-function caseOf(value: unknown): ListedCase {
-  const { path, id, task, tags } = fieldsOf(value);
-  return {
-    path: textOrJSON(path),
-    id: textOrJSON(id),
-    task: textOrJSON(task),
-    tags: Array.isArray(tags) ? tags.map(textOrJSON) : [],
-  };
+/** Loads the cases that can be attached. */
+export async function listCases(signal: AbortSignal): Promise<readonly Case[]> {
+  const { cases } = await getJSON("/api/cases", casePageSchema, { limit: maxCases }, signal);
+  return cases.filter(({ path }) => path !== "");
 }
 
 /** Attaches a case to a session, behind those that wait for their turn. */
-export async function attachCase(session: string, { path, id }: ListedCase): Promise<void> {
-  await postJSON(`${sessionBase(session)}/case`, { path, id });
+export async function attachCase(session: string, { path, id }: Case): Promise<void> {
+  await postJSON(`${sessionPath(session)}/case`, { path, id });
 }
 
 /** The cases that have each of the words of text in their id, path, task or tags. */
-export function matching(cases: readonly ListedCase[], text: string): readonly ListedCase[] {
+export function matching(cases: readonly Case[], text: string): readonly Case[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return cases;
   return cases.filter(({ path, id, task, tags }) => {

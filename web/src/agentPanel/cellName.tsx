@@ -1,5 +1,5 @@
 import { type ComponentType, createContext, useContext } from "react";
-import { oneLine } from "../text/visible";
+import { oneLine } from "../text/displayText";
 import styles from "./ToolCall.module.css";
 
 /** How a cell is named in the conversation: where there is a notebook, by a link to it. */

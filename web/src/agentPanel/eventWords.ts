@@ -1,6 +1,7 @@
 import { duration, percent } from "../format/format";
-import { fieldsOf, numberOf, textOrJSON } from "../json/read";
-import { oneLine } from "../text/visible";
+import { anyObject, number, read } from "../json/schema";
+import { textOrJSON } from "../json/values";
+import { oneLine } from "../text/displayText";
 
 /** An event of the agent in words. */
 export interface EventWords {
@@ -18,7 +19,7 @@ const longest = 400;
 
 /** What an event says, by its type; one that is not known says its own type and text. */
 export function eventWords(event: string, text: string, metadata: unknown): EventWords {
-  const fields = fieldsOf(metadata);
+  const fields = read(anyObject, metadata);
   const said = oneLine(textOrJSON(text), longest);
   switch (event) {
     case "retry":
@@ -40,7 +41,7 @@ export function eventWords(event: string, text: string, metadata: unknown): Even
     case "ended":
       return { what: "Ended", more: said, warn: false };
     case "tick":
-      return { what: tickWords(fields), more: said, warn: fieldsOf(fields.ticks ?? fields).success === false };
+      return { what: tickWords(fields), more: said, warn: read(anyObject, fields.ticks ?? fields).success === false };
     default:
       return { what: oneLine(textOrJSON(event), 60) || "Event", more: said, warn: false };
   }
@@ -50,12 +51,12 @@ export function eventWords(event: string, text: string, metadata: unknown): Even
 export function endedBadly(fields: Metadata): boolean {
   const signal = textOrJSON(fields.signal);
   if (signal === "SIGTERM") return false;
-  return signal !== "" || (numberOf(fields.exit_code) ?? 0) !== 0;
+  return signal !== "" || (number.parse(fields.exit_code) ?? 0) !== 0;
 }
 
 function retryWords(fields: Metadata, said: string): string {
-  const attempt = numberOf(fields.attempt);
-  const status = numberOf(fields.status);
+  const attempt = number.parse(fields.attempt) ?? null;
+  const status = number.parse(fields.status) ?? null;
   const parts = [oneLine(textOrJSON(fields.error), longest) || said];
   if (status !== null && status > 0) parts.push(`status ${status}`);
   if (attempt !== null) parts.push(`try ${attempt}`);
@@ -63,7 +64,7 @@ function retryWords(fields: Metadata, said: string): string {
 }
 
 function waitingWords(fields: Metadata): EventWords {
-  const waited = numberOf(fields.waited_ms);
+  const waited = number.parse(fields.waited_ms) ?? null;
   const reason = oneLine(textOrJSON(fields.for), 120) || "its turn";
   const time = waited === null ? "" : duration(waited);
   if (fields.over === true) return { what: `Waited for ${reason}`, more: time, warn: false };
@@ -72,8 +73,8 @@ function waitingWords(fields: Metadata): EventWords {
 
 /** The fields of a tick stand in `ticks`, or beside it. */
 function tickWords(fields: Metadata): string {
-  const tick = fieldsOf(fields.ticks ?? fields);
-  const confidence = numberOf(tick.confidence);
+  const tick = read(anyObject, fields.ticks ?? fields);
+  const confidence = number.parse(tick.confidence) ?? null;
   const parts = [
     `Tick ${oneLine(textOrJSON(tick.tick), 20)}`.trim(),
     oneLine(textOrJSON(tick.mood), 40),

@@ -1,5 +1,6 @@
-import { fieldsOf, textOrJSON } from "../json/read";
-import { oneLine } from "../text/visible";
+import { anyObject, read } from "../json/schema";
+import { textOrJSON } from "../json/values";
+import { oneLine } from "../text/displayText";
 
 /** What a tool is called, without the server's prefix that MCP puts before it. */
 export function toolName(name: unknown): string {
@@ -17,7 +18,7 @@ const codeFields = ["source", "code", "new_source", "content"];
 
 /** The code that an input holds, null: it holds none. */
 export function codeOf(input: unknown): { field: string; code: string } | null {
-  const fields = fieldsOf(input);
+  const fields = read(anyObject, input);
   for (const field of codeFields) {
     const code = fields[field];
     if (typeof code === "string" && code.trim() !== "") return { field, code };
@@ -32,7 +33,7 @@ const saying = ["summary", "query", "message", "text"];
 export function gistOf(input: unknown): string {
   const found = codeOf(input);
   if (found !== null) return oneLine(firstLine(found.code));
-  const fields = Object.entries(fieldsOf(input)).filter(([name]) => name !== "cell_id");
+  const fields = Object.entries(read(anyObject, input)).filter(([name]) => name !== "cell_id");
   const said = fields.find(([name, value]) => saying.includes(name) && typeof value === "string");
   if (said !== undefined) return oneLine(textOrJSON(said[1]));
   if (fields.length === 1) return oneLine(textOrJSON(fields[0]?.[1]));
@@ -53,7 +54,7 @@ const head = 2000;
 
 /** The cells that a call is about: that of its input, and the one that its result names. */
 export function cellsOf(input: unknown, result: string): string[] {
-  const named = fieldsOf(input).cell_id;
+  const named = read(anyObject, input).cell_id;
   const made = /\bcell_id"?: *"?([^\s",}]+)/.exec(result.slice(0, head))?.[1];
   const ids = [named, made].filter((id): id is string => typeof id === "string" && id !== "");
   return [...new Set(ids)];

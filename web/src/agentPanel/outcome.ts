@@ -1,4 +1,4 @@
-import { oneLine } from "../text/visible";
+import { oneLine } from "../text/displayText";
 import type { Tone } from "../ui/Badge";
 
 /** The outcomes of an attempt, in words. */

@@ -1,16 +1,13 @@
-import { numberOf } from "../json/read";
-import type { Usage } from "../protocol/messages";
-import type { Item } from "../store/state";
+import type { Item, Usage } from "../store/state";
 
-/** Tokens of all prompts, cached or not. */
+/** Returns the tokens of all prompts, cached or not. */
 export function promptTokens(usage: Usage): number {
-  const parts = [usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens];
-  return parts.reduce<number>((sum, part) => sum + (numberOf(part) ?? 0), 0);
+  return usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
 }
 
-/** Tokens of all prompts and replies: what a limit of tokens counts. */
+/** Returns the tokens of all prompts and replies, which a token limit counts. */
 export function allTokens(usage: Usage): number {
-  return promptTokens(usage) + (numberOf(usage.output_tokens) ?? 0);
+  return promptTokens(usage) + usage.output_tokens;
 }
 
 /** Messages of the assistant: what a limit of turns counts. */

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
-import { getJSON, sessionBase } from "../api/client";
+import { getJSON, sessionPath } from "../api/client";
+import { sessionDetailSchema } from "../protocol/api.gen";
 import { useSelect } from "../store/store";
 import { type Attempt, attemptOf } from "./attempt";
 
@@ -18,7 +19,7 @@ export function useAttempt(session: string, connected: boolean): Attempt | null 
   useEffect(() => {
     if (!connected) return;
     const gone = new AbortController();
-    getJSON(sessionBase(session), {}, gone.signal)
+    getJSON(sessionPath(session), sessionDetailSchema, {}, gone.signal)
       .then((answer) => setAttempt(attemptOf(answer)))
       .catch(() => undefined); // the connection tells when the server is away
     return () => gone.abort();

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
-import { attemptBase, getJSON, sessionBase } from "../api/client";
-import { fieldsOf, textOrJSON } from "../json/read";
+import { attemptApiPath, getFile, getJSON, sessionPath } from "../api/client";
+import { sessionDetailSchema } from "../protocol/api.gen";
 import { attemptPath } from "../routes/paths";
 
 /** Where the trace of an attempt stands below the folder of its run. */
@@ -22,9 +22,9 @@ export function useAttemptPage(session: string, ended: boolean): string | null {
 }
 
 async function find(session: string, signal: AbortSignal): Promise<string | null> {
-  const { trace } = fieldsOf(await getJSON(sessionBase(session), {}, signal));
-  const [, run, attempt] = ofAttempt.exec(textOrJSON(trace)) ?? [];
+  const { trace = "" } = await getJSON(sessionPath(session), sessionDetailSchema, {}, signal);
+  const [, run, attempt] = ofAttempt.exec(trace) ?? [];
   if (run === undefined || attempt === undefined) return null;
-  await getJSON(attemptBase(run, attempt), {}, signal);
+  await getFile(attemptApiPath(run, attempt), { signal });
   return attemptPath(run, attempt);
 }

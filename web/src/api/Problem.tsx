@@ -1,16 +1,16 @@
-import { plainName } from "../text/visible";
+import { plainName } from "../text/displayText";
 import { Button } from "../ui/Button";
 import { ApiError } from "./client";
 import styles from "./Problem.module.css";
 
 interface Props {
-  /** What could not be done, as "The runs could not be loaded". */
+  /** What could not be done, such as "The runs could not be loaded". */
   what: string;
   error: Error;
   onRetry?: () => void;
 }
 
-/** Says what went wrong, why, and lets one try again. */
+/** Shows what went wrong and why, and offers to try again. */
 export function Problem({ what, error, onRetry }: Props) {
   const missing = error instanceof ApiError && error.status === 404;
   return (

@@ -2,18 +2,18 @@ import { createContext, type ReactNode, useCallback, useContext, useState } from
 import { getToken, setToken } from "./client";
 import { TokenPrompt } from "./TokenPrompt";
 
-const RefusedContext = createContext<() => void>(() => undefined);
+const TokenNeededContext = createContext<() => void>(() => undefined);
 
-/** To be called when the server has answered 401: it wants a token, or another one. */
-export function useRefused(): () => void {
-  return useContext(RefusedContext);
+/** Returns a function to call when the server has answered 401: it needs a token, or another one. */
+export function useTokenNeeded(): () => void {
+  return useContext(TokenNeededContext);
 }
 
-/** Draws what is below, or, once the server has refused to answer it, asks for the token first. */
+/** Renders the children. After the server has answered 401 it renders a form for the token instead. */
 export function TokenGate({ children }: { children: ReactNode }) {
-  const [wanted, setWanted] = useState(false);
-  const refused = useCallback(() => setWanted(true), []);
-  if (!wanted) return <RefusedContext.Provider value={refused}>{children}</RefusedContext.Provider>;
+  const [isNeeded, setWanted] = useState(false);
+  const onNeeded = useCallback(() => setWanted(true), []);
+  if (!isNeeded) return <TokenNeededContext.Provider value={onNeeded}>{children}</TokenNeededContext.Provider>;
   return (
     <TokenPrompt
       refused={getToken() === null ? null : ""}

@@ -4,7 +4,7 @@ import { TokenPrompt } from "./TokenPrompt";
 
 afterEach(cleanup);
 
-test("gives what was typed, and nothing when nothing was", () => {
+test("submits the token that was typed, and nothing if the field is empty", () => {
   const onToken = vi.fn();
   render(<TokenPrompt refused={null} onToken={onToken} />);
   const field = screen.getByLabelText<HTMLInputElement>("Token");
@@ -17,10 +17,10 @@ test("gives what was typed, and nothing when nothing was", () => {
   expect(screen.queryByRole("alert")).toBeNull();
 });
 
-test("a refusal is said, and belongs to the field", () => {
+test("shows a refusal and associates it with the field", () => {
   render(<TokenPrompt refused="" onToken={() => undefined} />);
   const alert = screen.getByRole("alert");
-  expect(alert.textContent).toBe("The server has refused that token.");
+  expect(alert.textContent).toBe("The server has refused this token.");
   const field = screen.getByLabelText("Token");
   expect(field.getAttribute("aria-invalid")).toBe("true");
   expect(field.getAttribute("aria-describedby")).toBe(alert.id);

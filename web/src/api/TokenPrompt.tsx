@@ -3,12 +3,12 @@ import { Button } from "../ui/Button";
 import styles from "./TokenPrompt.module.css";
 
 interface Props {
-  /** Why the last token would not do; null: none was given. */
+  /** Why the last token was refused, "" for a standard text; null: no token was submitted. */
   refused: string | null;
   onToken: (token: string) => void;
 }
 
-/** Asks for the server's token. It is kept in memory only. */
+/** A form for the server's token, which is kept in memory only. */
 export function TokenPrompt({ refused, onToken }: Props) {
   const [value, setValue] = useState("");
   const field = useId();
@@ -21,7 +21,7 @@ export function TokenPrompt({ refused, onToken }: Props) {
     <main className={styles.prompt}>
       <form onSubmit={onSubmit}>
         <h1>Assay</h1>
-        <p>This server wants the token that it was started with, as --token.</p>
+        <p>Enter the token that this server was started with (--token).</p>
         <label htmlFor={field}>Token</label>
         <input
           id={field}
@@ -34,10 +34,10 @@ export function TokenPrompt({ refused, onToken }: Props) {
         />
         {refused !== null && (
           <p id={problem} role="alert" className={styles.refused}>
-            {refused || "The server has refused that token."}
+            {refused || "The server has refused this token."}
           </p>
         )}
-        <Button type="submit" look="accent" disabled={value === ""}>
+        <Button type="submit" variant="accent" disabled={value === ""}>
           Continue
         </Button>
       </form>

@@ -1,6 +1,9 @@
-// Questions to the server's API; docs/api.md says what it answers.
+// Requests to the server's API, which docs/api.md describes.
 
-/** A problem the server has told of, or that it could not be reached (status 0). */
+import { read, type SchemaWithFallback } from "../json/schema";
+import { problemSchema } from "../protocol/api.gen";
+
+/** An error response of the server's API, or status 0 if the server cannot be reached. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -14,7 +17,7 @@ export class ApiError extends Error {
 
 let token: string | null = null;
 
-/** The token that all requests carry; null: none is needed. It is kept in memory only. */
+/** Sets the token that all requests carry; null: none. It is kept in memory only. */
 export function setToken(value: string | null): void {
   token = value;
 }
@@ -25,7 +28,7 @@ export function getToken(): string | null {
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
-/** The path with its parameters; those that are null, undefined or "" are left out. */
+/** Appends parameters to a path. Those that are null, undefined or "" are left out. */
 export function withQuery(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -34,12 +37,23 @@ export function withQuery(path: string, query: Query = {}): string {
   return parameters.size > 0 ? `${path}?${parameters}` : path;
 }
 
-/** GETs JSON. Rejects with ApiError, or with AbortError when signal says so. */
-export async function getJSON<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
-  return (await (await request(withQuery(path, query), signal ? { signal } : {})).json()) as T;
+/**
+ * Sends a GET request and resolves to its JSON, checked with the schema. Rejects with ApiError, or
+ * with AbortError if signal is aborted.
+ */
+export async function getJSON<T>(
+  path: string,
+  schema: SchemaWithFallback<T>,
+  query: Query = {},
+  signal?: AbortSignal,
+): Promise<T> {
+  return read(schema, await (await request(withQuery(path, query), signal ? { signal } : {})).json());
 }
 
-/** The answer of a GET or HEAD itself, for its headers or its bytes. range: only these bytes, from and to, as far as there are. */
+/**
+ * Sends a GET or HEAD request and resolves to the response, for its headers or its bytes. range is
+ * the first and the last byte to get.
+ */
 export function getFile(
   path: string,
   {
@@ -52,86 +66,69 @@ export function getFile(
   return request(path, { method, headers, ...(signal ? { signal } : {}) });
 }
 
-/** POSTs JSON and resolves to the JSON of the answer. */
-export async function postJSON<T>(path: string, body: unknown): Promise<T> {
-  const answer = await request(path, {
+/** Sends a POST request with a JSON body. */
+export async function postJSON(path: string, body: unknown): Promise<void> {
+  await request(path, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
   });
-  return (await answer.json()) as T;
 }
 
 async function request(path: string, init: RequestInit): Promise<Response> {
   const headers = new Headers(init.headers);
   if (token !== null) headers.set("Authorization", `Bearer ${token}`);
-  let answer: Response;
+  let response: Response;
   try {
-    answer = await fetch(path, { ...init, headers });
+    response = await fetch(path, { ...init, headers });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError(0, "unreachable", "the server cannot be reached");
   }
-  if (!answer.ok) throw await problemOf(answer);
-  return answer;
+  if (!response.ok) throw await errorOf(response);
+  return response;
 }
 
-async function problemOf(answer: Response): Promise<ApiError> {
+async function errorOf(response: Response): Promise<ApiError> {
   try {
-    const { code, text } = (await answer.json()) as { code?: string; text?: string };
-    return new ApiError(answer.status, code ?? "", text ?? answer.statusText);
+    const { code, text } = read(problemSchema, await response.json());
+    return new ApiError(response.status, code, text || response.statusText);
   } catch {
-    return new ApiError(answer.status, "", answer.statusText);
+    return new ApiError(response.status, "", response.statusText);
   }
 }
 
-/** What a page must know first. */
-export interface Config {
-  eval_sandbox: boolean;
-  default_session: string;
-  version: string;
-  /** Sessions can be worked in; false: there is only something to look at. */
-  console: boolean;
-  console_role: "view" | "holder";
-  /** Cases may be attached. */
-  cases: boolean;
-}
-
-export function getConfig(signal?: AbortSignal): Promise<Config> {
-  return getJSON<Config>("/api/config", {}, signal);
-}
-
-/** The path of a session in the API. */
-export function sessionBase(id: string): string {
+/** Returns the path of a session in the API. */
+export function sessionPath(id: string): string {
   return `/api/sessions/${encodeURIComponent(id)}`;
 }
 
-/** The path of a run in the API. */
-export function runBase(run: string): string {
+/** Returns the path of a run in the API. */
+export function runApiPath(run: string): string {
   return `/api/runs/${encodeURIComponent(run)}`;
 }
 
-/** The path of an attempt in the API. */
-export function attemptBase(run: string, attempt: string): string {
-  return `${runBase(run)}/attempts/${encodeURIComponent(attempt)}`;
+/** Returns the path of an attempt in the API. */
+export function attemptApiPath(run: string, attempt: string): string {
+  return `${runApiPath(run)}/attempts/${encodeURIComponent(attempt)}`;
 }
 
-/** Where the trace of a session, or of an attempt, is to be had. */
+/** Where to read the trace of a session or an attempt. */
 export interface TraceSource {
-  /** Path of the session or attempt in the API; below it are /trace, /flow and /at. */
+  /** Path of the session or attempt in the API. /trace, /flow and /at are below it. */
   base: string;
-  /** Path of its /watch with the parameters that name it; null: it has ended. */
+  /** Path and parameters of the /watch WebSocket; null: the trace is complete. */
   watch: string | null;
 }
 
 export function sessionSource(id: string): TraceSource {
-  return { base: sessionBase(id), watch: withQuery("/watch", { session: id }) };
+  return { base: sessionPath(id), watch: withQuery("/watch", { session: id }) };
 }
 
-/** running: it still goes on, and can be watched. */
+/** running means that the attempt is still going on and can be watched. */
 export function attemptSource(run: string, attempt: string, running: boolean): TraceSource {
   return {
-    base: attemptBase(run, attempt),
+    base: attemptApiPath(run, attempt),
     watch: running ? withQuery("/watch", { run, attempt }) : null,
   };
 }

@@ -1,12 +1,20 @@
 import { createContext, useContext } from "react";
-import type { Config } from "./client";
+import { type PublicConfig, publicConfigSchema } from "../protocol/api.gen";
+import { getJSON } from "./client";
 
-/** What the server has said of itself; null: it has not yet. */
+/** The server's configuration. */
+export type Config = PublicConfig;
+
+export function getConfig(signal?: AbortSignal): Promise<Config> {
+  return getJSON("/api/config", publicConfigSchema, {}, signal);
+}
+
+/** The server's configuration; null: not loaded yet. */
 export const ConfigContext = createContext<Config | null>(null);
 
-/** What the server has said of itself. */
+/** Returns the server's configuration. Must be used below ConfigGate. */
 export function useConfig(): Config {
   const config = useContext(ConfigContext);
-  if (config === null) throw new Error("no ConfigGate above");
+  if (config === null) throw new Error("useConfig is used outside of ConfigGate");
   return config;
 }

@@ -1,35 +1,39 @@
 import { vi } from "vitest";
 
-/** What is answered: JSON, an answer as it is, or a promise of either. */
-type Answer = unknown;
+/** A response: JSON, a Response, or a promise of either. */
+type FakeResponse = unknown;
 
-/** A server that the tests are instead of. It answers by path, and keeps what it was asked. */
+/** A fake of the server's API, which answers by path and records the requests. */
 export interface FakeServer {
-  /** Path and parameters of each request, in order. */
-  asked: URL[];
+  /** URL of each request, in order. */
+  requests: URL[];
   headers: Headers[];
-  /** What is answered, by the beginnings of paths; may be changed. */
-  routes: Record<string, (url: URL) => Answer>;
+  /** Functions that answer, by the beginnings of paths. Tests may change them. */
+  routes: Record<string, (url: URL) => FakeResponse>;
 }
 
-/** Answers fetch by the longest of these beginnings of paths; 404 to all else. */
-export function fakeServer(routes: Record<string, (url: URL) => Answer>): FakeServer {
-  const server: FakeServer = { asked: [], headers: [], routes };
+/**
+ * Replaces fetch: the longest matching beginning of the path answers, and 404 is the response to
+ * all else.
+ */
+export function fakeServer(routes: Record<string, (url: URL) => FakeResponse>): FakeServer {
+  const server: FakeServer = { requests: [], headers: [], routes };
   vi.stubGlobal("fetch", async (path: string, init: RequestInit = {}) => {
     const url = new URL(path, "http://server");
-    server.asked.push(url);
+    server.requests.push(url);
     server.headers.push(new Headers(init.headers));
     const route = Object.keys(routes)
       .filter((beginning) => url.pathname.startsWith(beginning))
       .sort((a, b) => b.length - a.length)[0];
-    const answer: Answer = route === undefined ? problem(404, "not_found", "not found") : await routes[route]?.(url);
+    const response: FakeResponse =
+      route === undefined ? problem(404, "not_found", "not found") : await routes[route]?.(url);
     init.signal?.throwIfAborted();
-    return answer instanceof Response ? answer : Response.json(answer);
+    return response instanceof Response ? response : Response.json(response);
   });
   return server;
 }
 
-/** A problem as the API tells it. */
+/** Returns an error response of the API. */
 export function problem(status: number, code: string, text: string): Response {
   return Response.json({ code, text }, { status });
 }

@@ -2,16 +2,16 @@ import { vi } from "vitest";
 
 /** A WebSocket whose server is the test. */
 export class FakeSocket {
-  static #made: FakeSocket[] = [];
+  static sockets: FakeSocket[] = [];
 
   static install(): void {
-    FakeSocket.#made = [];
+    FakeSocket.sockets = [];
     vi.stubGlobal("WebSocket", FakeSocket);
   }
 
   static newest(): FakeSocket {
-    const newest = FakeSocket.#made.at(-1);
-    if (newest === undefined) throw new Error("nobody has connected");
+    const newest = FakeSocket.sockets.at(-1);
+    if (newest === undefined) throw new Error("no socket was opened");
     return newest;
   }
 
@@ -21,7 +21,7 @@ export class FakeSocket {
   closed = false;
 
   constructor(readonly url: string) {
-    FakeSocket.#made.push(this);
+    FakeSocket.sockets.push(this);
   }
 
   open(): void {

@@ -1,54 +1,54 @@
 import { useCallback, useEffect, useEffectEvent, useState } from "react";
 import { ApiError } from "./client";
-import { useRefused } from "./TokenGate";
+import { useTokenNeeded } from "./TokenGate";
 
-export interface Loaded<T> {
-  /** What came last; null: nothing has yet. */
+export interface LoadState<T> {
+  /** The newest data; null: not loaded yet. */
   data: T | null;
-  /** Why the last question had no answer. */
+  /** Why the last request failed; null: it did not. */
   error: Error | null;
   loading: boolean;
-  /** Asks again; what there is stays until the answer comes. */
+  /** Loads again. The data stays until the answer comes. */
   reload: () => void;
 }
 
-interface Answer<T> {
+interface LoadResult<T> {
   key: string;
   data: T | null;
   error: Error | null;
 }
 
-/** Loads what key names, again when key is another; null loads nothing. */
-export function useLoad<T>(key: string | null, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
-  const [answer, setAnswer] = useState<Answer<T> | null>(null);
-  const [round, setRound] = useState(0);
-  const [answered, setAnswered] = useState("");
-  const refused = useRefused();
-  const ask = useEffectEvent(load);
-  const question = `${round} ${key}`;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: question is key and round, which ask again
+/** Loads what key names, and again when the key changes; null loads nothing. */
+export function useLoad<T>(key: string | null, load: (signal: AbortSignal) => Promise<T>): LoadState<T> {
+  const [answer, setAnswer] = useState<LoadResult<T> | null>(null);
+  const [reloads, setRound] = useState(0);
+  const [finished, setAnswered] = useState("");
+  const onTokenNeeded = useTokenNeeded();
+  const loadNow = useEffectEvent(load);
+  const request = `${reloads} ${key}`;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: request is made of key and reloads
   useEffect(() => {
     if (key === null) return;
-    const gone = new AbortController();
-    const settle = (next: (old: Answer<T> | null) => Answer<T>) => {
-      if (gone.signal.aborted) return;
+    const controller = new AbortController();
+    const finish = (next: (old: LoadResult<T> | null) => LoadResult<T>) => {
+      if (controller.signal.aborted) return;
       setAnswer(next);
-      setAnswered(question);
+      setAnswered(request);
     };
-    ask(gone.signal)
-      .then((data) => settle(() => ({ key, data, error: null })))
+    loadNow(controller.signal)
+      .then((data) => finish(() => ({ key, data, error: null })))
       .catch((error: Error) => {
-        if (error instanceof ApiError && error.status === 401 && !gone.signal.aborted) refused();
-        settle((old) => ({ key, data: old?.key === key ? old.data : null, error }));
+        if (error instanceof ApiError && error.status === 401 && !controller.signal.aborted) onTokenNeeded();
+        finish((old) => ({ key, data: old?.key === key ? old.data : null, error }));
       });
-    return () => gone.abort();
-  }, [question, refused]);
+    return () => controller.abort();
+  }, [request, onTokenNeeded]);
   const reload = useCallback(() => setRound((n) => n + 1), []);
-  const mine = answer?.key === key ? answer : null;
+  const current = answer?.key === key ? answer : null;
   return {
-    data: mine?.data ?? null,
-    error: mine?.error ?? null,
-    loading: key !== null && answered !== question,
+    data: current?.data ?? null,
+    error: current?.error ?? null,
+    loading: key !== null && finished !== request,
     reload,
   };
 }

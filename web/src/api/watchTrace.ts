@@ -1,28 +1,29 @@
-import type { Entry } from "../protocol/messages";
+import { type Entry, readEntry } from "../protocol/messages";
 import { getToken } from "./client";
-import { followSocket } from "./followSocket";
-import { isEntry } from "./readTrace";
-import { socketURL } from "./socketURL";
+import { openReconnectingSocket, socketURL } from "./sockets";
 
-/** What is to be done with what a watcher hears. */
-export interface Heard {
-  /** Entries, in order, each once. */
+/** Events of a watched trace. */
+export interface TraceEvents {
+  /** Receives new entries, in order, each once. */
   onEntries: (entries: readonly Entry[]) => void;
-  /** There is no more to come. */
+  /** Called when the trace is complete. */
   onEnd: () => void;
-  /** It was cut off, and tries again; null: it is connected. */
-  onLost: (why: string | null) => void;
+  /** Called when the connection is lost and retried, with the reason; null: it is open again. */
+  onConnectionLost: (why: string | null) => void;
 }
 
-/** Follows a trace from the entry `from` on, over broken connections, until it ends or what is returned is called. */
-export function watchTrace(path: string, from: number, heard: Heard): () => void {
+/**
+ * Watches a trace from entry `from` on and reconnects when the connection breaks. Returns a
+ * function that stops it.
+ */
+export function watchTrace(path: string, from: number, events: TraceEvents): () => void {
   let next = from;
-  const batch = new Batch(heard.onEntries);
-  const stop = followSocket({
-    url: () => socketURL(path) + parameters(next),
-    onOpen: () => heard.onLost(null),
+  const batch = new Batch(events.onEntries);
+  const stop = openReconnectingSocket({
+    url: () => socketURL(path) + watchParameters(next),
+    onOpen: () => events.onConnectionLost(null),
     onMessage(data) {
-      const entry = parsed(data);
+      const entry = parseEntry(data);
       if (entry === null || entry.seq < next) return;
       next = entry.seq + 1;
       batch.add(entry);
@@ -30,8 +31,11 @@ export function watchTrace(path: string, from: number, heard: Heard): () => void
     onClose(code, reason) {
       batch.flush();
       const over = code === 1000 || code === 1001;
-      if (over) heard.onEnd();
-      else heard.onLost(`${reason === "" ? "the connection to the server was lost" : reason}; it is tried again`);
+      if (over) events.onEnd();
+      else
+        events.onConnectionLost(
+          `${reason === "" ? "the connection to the server was lost" : reason}; it is tried again`,
+        );
       return over;
     },
   });
@@ -41,22 +45,21 @@ export function watchTrace(path: string, from: number, heard: Heard): () => void
   };
 }
 
-function parameters(from: number): string {
+function watchParameters(from: number): string {
   const token = getToken();
   return `&from=${from}${token === null ? "" : `&token=${encodeURIComponent(token)}`}`;
 }
 
-/** The entry of a line; null for the header, and for what is none. */
-function parsed(data: unknown): Entry | null {
+/** Parses a line of a trace; null for its header and for what is not an entry. */
+function parseEntry(data: unknown): Entry | null {
   try {
-    const value: unknown = JSON.parse(String(data));
-    return isEntry(value) ? value : null;
+    return readEntry(JSON.parse(String(data)));
   } catch {
     return null;
   }
 }
 
-/** Gathers what comes between two frames of the screen. */
+/** Collects entries until the next animation frame. */
 class Batch {
   #entries: Entry[] = [];
   #cancel: (() => void) | null = null;
@@ -65,7 +68,7 @@ class Batch {
 
   add(entry: Entry): void {
     this.#entries.push(entry);
-    this.#cancel ??= onFrame(() => this.flush());
+    this.#cancel ??= onNextFrame(() => this.flush());
   }
 
   flush(): void {
@@ -81,8 +84,11 @@ class Batch {
   }
 }
 
-/** Calls f before the page is drawn next, or soon where it is not seen; what it returns takes that back. */
-export function onFrame(f: () => void): () => void {
+/**
+ * Calls f before the next animation frame, or after 250 ms in a hidden page. Returns a function
+ * that cancels the call.
+ */
+export function onNextFrame(f: () => void): () => void {
   if (document.visibilityState === "hidden") {
     const timer = setTimeout(f, 250);
     return () => clearTimeout(timer);

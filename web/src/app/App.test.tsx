@@ -1,7 +1,7 @@
 import { act, cleanup, render, screen } from "@testing-library/react";
 import { Suspense } from "react";
 import { afterEach, expect, it, vi } from "vitest";
-import { lazily } from "../ui/lazily";
+import { lazyPart } from "../ui/lazyPart";
 import { PageBoundary } from "../ui/PageBoundary";
 import { ConfigGate } from "./ConfigGate";
 
@@ -12,9 +12,9 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it("says so when a page cannot be loaded", async () => {
+it("reports a page that cannot be loaded", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
-  const Page = lazily(() => Promise.reject<() => null>(new Error("no such file")));
+  const Page = lazyPart(() => Promise.reject<() => null>(new Error("no such file")));
   render(
     <PageBoundary>
       <Suspense>
@@ -26,7 +26,7 @@ it("says so when a page cannot be loaded", async () => {
   expect(screen.getByRole("button", { name: "Reload the page" })).toBeDefined();
 });
 
-it("does not wait forever for a server that does not say what it is", async () => {
+it("gives up waiting for a server that does not answer", async () => {
   vi.useFakeTimers();
   vi.stubGlobal("fetch", () => new Promise(() => undefined));
   render(<ConfigGate>there</ConfigGate>);

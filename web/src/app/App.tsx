@@ -1,18 +1,18 @@
 import { Suspense } from "react";
 import { Redirect, Route, Switch } from "wouter";
 import { useConfig } from "../api/config";
-import { lazily } from "../ui/lazily";
+import { lazyPart } from "../ui/lazyPart";
 import { PageBoundary } from "../ui/PageBoundary";
 import styles from "./App.module.css";
 import { ConfigGate } from "./ConfigGate";
 
-const ConsolePage = lazily(async () => (await import("../console/ConsolePage")).default);
-const RunsPage = lazily(async () => (await import("../runs/RunsPage")).default);
-const RunPage = lazily(async () => (await import("../runs/RunPage")).default);
-const AttemptPage = lazily(async () => (await import("../runs/AttemptPage")).default);
-const ComparePage = lazily(async () => (await import("../runs/ComparePage")).default);
+const ConsolePage = lazyPart(async () => (await import("../console/ConsolePage")).default);
+const RunsPage = lazyPart(async () => (await import("../runs/RunsPage")).default);
+const RunPage = lazyPart(async () => (await import("../runs/RunPage")).default);
+const AttemptPage = lazyPart(async () => (await import("../runs/AttemptPage")).default);
+const ComparePage = lazyPart(async () => (await import("../runs/ComparePage")).default);
 
-/** Which page is shown at which path. Each is loaded when it is first needed. */
+/** The pages by path. Each is loaded when it is first opened. */
 export function App() {
   return (
     <ConfigGate>
@@ -27,7 +27,7 @@ export function App() {
             </Route>
             <Route path="/compare" component={ComparePage} />
             <Route>
-              <p className={styles.loading}>There is nothing here.</p>
+              <p className={styles.loading}>Page not found.</p>
             </Route>
           </Switch>
         </Suspense>
@@ -36,7 +36,7 @@ export function App() {
   );
 }
 
-/** The console, where sessions can be worked in; else what there is to look at. */
+/** The start page: the console if sessions can be started, else the runs. */
 function Home() {
   return useConfig().console ? <ConsolePage /> : <Redirect to="/runs" replace />;
 }

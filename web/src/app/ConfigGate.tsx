@@ -1,49 +1,47 @@
 import { type ReactNode, useEffect, useState } from "react";
-import { type Config, getConfig } from "../api/client";
-import { ConfigContext } from "../api/config";
+import { type Config, ConfigContext, getConfig } from "../api/config";
 import { Button } from "../ui/Button";
 import styles from "./App.module.css";
 
-/** Under `vite dev` the mode is that of the environment; the committed build asks the server. */
-const developing = process.env.EVAL_SANDBOX === "1";
+/** Under `vite dev` sandbox mode is set by the environment; the committed build asks the server. */
+const isSandboxDev = process.env.EVAL_SANDBOX === "1";
 
-/** How long the server may take to say what it is, in milliseconds. */
-const within = 10_000;
+const configTimeoutMs = 10_000;
 
-function askInTime(): Promise<Config> {
-  const asking = new AbortController();
+function loadConfig(): Promise<Config> {
+  const controller = new AbortController();
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       reject(new Error("The server does not answer."));
-      asking.abort();
-    }, within);
-    getConfig(asking.signal)
+      controller.abort();
+    }, configTimeoutMs);
+    getConfig(controller.signal)
       .then(resolve, reject)
       .finally(() => clearTimeout(timer));
   });
 }
 
-/** Draws what is below when the server has said what it is. */
+/** Renders the children after the server's configuration is loaded. */
 export function ConfigGate({ children }: { children: ReactNode }) {
   const [config, setConfig] = useState<Config | Error | null>(null);
-  const [round, setRound] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: round asks again
+  const [attempt, setRound] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: attempt retries
   useEffect(() => {
-    let gone = false;
-    askInTime()
-      .then((found) => (developing ? { ...found, eval_sandbox: true } : found))
+    let isUnmounted = false;
+    loadConfig()
+      .then((found) => (isSandboxDev ? { ...found, eval_sandbox: true } : found))
       .catch((error: Error) => error)
-      .then((found) => !gone && setConfig(found));
+      .then((found) => !isUnmounted && setConfig(found));
     return () => {
-      gone = true;
+      isUnmounted = true;
     };
-  }, [round]);
+  }, [attempt]);
   if (config === null) return null;
   if (config instanceof Error) {
     return (
       <div className={styles.loading} role="alert">
         <p>{config.message}</p>
-        <Button onClick={() => setRound(round + 1)}>Try again</Button>
+        <Button onClick={() => setRound(attempt + 1)}>Try again</Button>
       </div>
     );
   }

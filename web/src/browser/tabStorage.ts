@@ -1,6 +1,7 @@
-// The session storage, where a browser may forbid it: then nothing is kept.
+// The session storage, which is that of one browser tab. A browser may forbid it; then nothing is
+// stored.
 
-/** null: there is nothing, or it cannot be read. */
+/** Returns null if nothing is stored, or it cannot be read. */
 export function readTab(key: string): string | null {
   try {
     return sessionStorage.getItem(key);
@@ -9,7 +10,7 @@ export function readTab(key: string): string | null {
   }
 }
 
-/** false: it was not kept. */
+/** Returns false if the value could not be stored. */
 export function writeTab(key: string, value: string): boolean {
   try {
     sessionStorage.setItem(key, value);
@@ -23,11 +24,11 @@ export function removeTab(key: string): void {
   try {
     sessionStorage.removeItem(key);
   } catch {
-    // What cannot be written is not there.
+    // What cannot be written is not there either.
   }
 }
 
-/** The keys of what is kept. */
+/** Returns the keys of all stored values. */
 export function tabKeys(): string[] {
   try {
     return Object.keys(sessionStorage);

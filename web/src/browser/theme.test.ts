@@ -3,7 +3,7 @@ import { setTheme } from "./theme";
 
 afterEach(() => vi.unstubAllGlobals());
 
-it("changes the theme where nothing can be stored", () => {
+it("changes the theme where storage is forbidden", () => {
   const forbidden = () => {
     throw new DOMException("no", "SecurityError");
   };

@@ -2,41 +2,41 @@ import { useSyncExternalStore } from "react";
 
 export type Theme = "system" | "light" | "dark";
 
-const key = "assay.theme";
-/** The theme of this page, where nothing can be stored. */
-let chosen: Theme = "system";
+const storageKey = "assay.theme";
+/** The theme of this page, used where storage is forbidden. */
+let unstoredTheme: Theme = "system";
 const listeners = new Set<() => void>();
 
-function read(): Theme {
+function readTheme(): Theme {
   try {
-    const stored = localStorage.getItem(key);
+    const stored = localStorage.getItem(storageKey);
     return stored === "light" || stored === "dark" ? stored : "system";
   } catch {
-    return chosen;
+    return unstoredTheme;
   }
 }
 
-function show(theme: Theme): void {
+function applyTheme(theme: Theme): void {
   if (theme === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
 }
 
-/** Draws the page in the theme that was chosen last, in any tab. Called once. */
-export function followTheme(): void {
-  show(read());
+/** Applies the stored theme, also when another tab changes it. Call once. */
+export function initTheme(): void {
+  applyTheme(readTheme());
   window.addEventListener("storage", (event) => {
-    if (event.key === key) setTheme(read());
+    if (event.key === storageKey) setTheme(readTheme());
   });
 }
 
 export function setTheme(theme: Theme): void {
-  chosen = theme;
+  unstoredTheme = theme;
   try {
-    localStorage.setItem(key, theme);
+    localStorage.setItem(storageKey, theme);
   } catch {
     // Storage is forbidden: the theme lasts as long as the page.
   }
-  show(theme);
+  applyTheme(theme);
   for (const f of listeners) f();
 }
 
@@ -44,5 +44,5 @@ export function useTheme(): Theme {
   return useSyncExternalStore((f) => {
     listeners.add(f);
     return () => listeners.delete(f);
-  }, read);
+  }, readTheme);
 }

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** Whether the window is as a media query wants it. */
+/** Reports whether a media query matches, and re-renders when that changes. */
 export function useMedia(query: string): boolean {
   return useSyncExternalStore(
     (f) => {
@@ -12,5 +12,5 @@ export function useMedia(query: string): boolean {
   );
 }
 
-/** Below this the panel lies over the notebook. */
-export const narrow = "(max-width: 799px)";
+/** Windows in which the side panel covers the notebook. */
+export const narrowWindow = "(max-width: 799px)";

@@ -1,15 +1,18 @@
 import { useState } from "react";
 
-/** Where what was chosen here last is kept, in this browser. */
-const prefix = "assay.console.";
+/** Prefix of the keys in the browser's local storage. */
+const keyPrefix = "assay.console.";
 
-/** State that outlives the page. What is stored and not valid counts as first; where nothing can be stored it is kept in memory. */
-export function useStored<T>(name: string, first: T, valid: (value: unknown) => value is T): [T, (value: T) => void] {
-  const [value, setValue] = useState(() => read(name, first, valid));
+/**
+ * State that is kept in the local storage. `first` is used if nothing valid is stored. Where
+ * storage is forbidden, the state is kept in memory.
+ */
+export function useStored<T>(name: string, first: T, isValid: (value: unknown) => value is T): [T, (value: T) => void] {
+  const [value, setValue] = useState(() => readStored(name, first, isValid));
   const store = (next: T) => {
     setValue(next);
     try {
-      localStorage.setItem(prefix + name, JSON.stringify(next));
+      localStorage.setItem(keyPrefix + name, JSON.stringify(next));
     } catch {
       // Storage is full or forbidden: the page does without.
     }
@@ -17,17 +20,17 @@ export function useStored<T>(name: string, first: T, valid: (value: unknown) => 
   return [value, store];
 }
 
-function read<T>(name: string, first: T, valid: (value: unknown) => value is T): T {
+function readStored<T>(name: string, first: T, isValid: (value: unknown) => value is T): T {
   try {
-    const value: unknown = JSON.parse(localStorage.getItem(prefix + name) ?? "null");
-    return valid(value) ? value : first;
+    const value: unknown = JSON.parse(localStorage.getItem(keyPrefix + name) ?? "null");
+    return isValid(value) ? value : first;
   } catch {
     return first;
   }
 }
 
-export const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
+export const isBoolean = (value: unknown): value is boolean => typeof value === "boolean";
 
-/** A size in pixels. */
-export const isSize = (value: unknown): value is number =>
+/** Reports whether a value is a size in pixels. */
+export const isPixelSize = (value: unknown): value is number =>
   typeof value === "number" && Number.isFinite(value) && value > 0;

@@ -1,14 +1,14 @@
 import { createContext, useContext } from "react";
 
-/** A person's text of a cell that could not be stored, for somebody else has changed the cell meanwhile. */
+/** The user's text of a cell that could not be stored because somebody else has changed the cell. */
 export interface Conflict {
-  /** What the cell's source is now. */
+  /** The cell's current source. */
   theirs: string;
-  /** The person's text; absent: what the editor has. It is needed where the page was loaded anew since. */
+  /** The user's text; absent: the editor shows it. Set if the page was reloaded since. */
   mine?: string;
-  /** Stores the person's text over it. */
+  /** Stores the user's text over the current source. */
   keepMine(): void;
-  /** Gives the person's text up. */
+  /** Discards the user's text. */
   takeTheirs(): void;
 }
 
@@ -19,7 +19,7 @@ const ConflictsContext = createContext<Conflicts>({});
 
 export const ConflictsProvider = ConflictsContext.Provider;
 
-/** null: there is none. */
+/** Returns the conflict of a cell; null: none. */
 export function useConflict(cellId: string): Conflict | null {
   const conflicts = useContext(ConflictsContext);
   return Object.hasOwn(conflicts, cellId) ? (conflicts[cellId] ?? null) : null;

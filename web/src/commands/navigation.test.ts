@@ -1,12 +1,12 @@
 import { expect, test, vi } from "vitest";
 import { createNavigation } from "./navigation";
 
-test("a jump is followed, also by a notebook that is drawn later, and once", () => {
+test("delivers a request once, also to a notebook that is mounted later", () => {
   const navigation = createNavigation();
   navigation.jumpTo("early");
   const [first, second] = [vi.fn(), vi.fn()];
-  const stop = navigation.onWish(first);
-  navigation.onWish(second);
+  const stop = navigation.onRequest(first);
+  navigation.onRequest(second);
   expect(first.mock.calls).toEqual([[{ jump: "early" }]]);
   expect(second).not.toHaveBeenCalled();
   stop();

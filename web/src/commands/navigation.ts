@@ -1,43 +1,49 @@
 import { createContext, useContext } from "react";
 import type { CellType } from "../protocol/messages";
 
-/** Leads from other parts of the page to the notebook, and what they want there. */
+/** Leads from other parts of the page to the notebook. */
 export interface NotebookNavigation {
-  /** Selects the cell, scrolls to it and lets it flash. */
+  /** Selects a cell, scrolls to it and highlights it briefly. */
   jumpTo(cellId: string): void;
-  /** Makes a cell at the end and opens its text: what is typed from now on goes there. */
+  /** Appends a cell and opens its editor. */
   addCell(type: CellType): void;
-  /** Calls f at each wish, until what it returns is called. Only the notebook itself listens. */
-  onWish(f: (wish: Wish) => void): () => void;
+  /**
+   * Calls listener for each request until the returned function is called. Only the notebook uses
+   * it.
+   */
+  onRequest(listener: (request: NavigationRequest) => void): () => void;
 }
 
-/** What a part of the page wants of the notebook. */
-export type Wish = { jump: string } | { add: CellType };
+/** What another part of the page asks the notebook to do: go to a cell, or add one. */
+export type NavigationRequest = { jump: string } | { add: CellType };
 
-/** A notebook that is drawn later still does what was wanted last. */
+/**
+ * Returns a navigation. A request without a listener waits for the next one; only the last such
+ * request is kept.
+ */
 export function createNavigation(): NotebookNavigation {
-  const listeners = new Set<(wish: Wish) => void>();
-  let missed: Wish | null = null;
-  const tell = (wish: Wish) => {
-    if (listeners.size === 0) missed = wish;
-    for (const f of [...listeners]) f(wish);
+  const listeners = new Set<(request: NavigationRequest) => void>();
+  let pending: NavigationRequest | null = null;
+  const send = (request: NavigationRequest) => {
+    if (listeners.size === 0) pending = request;
+    for (const f of [...listeners]) f(request);
   };
   return {
-    jumpTo: (cellId) => tell({ jump: cellId }),
-    addCell: (type) => tell({ add: type }),
-    onWish(f) {
+    jumpTo: (cellId) => send({ jump: cellId }),
+    addCell: (type) => send({ add: type }),
+    onRequest(f) {
       listeners.add(f);
-      if (missed !== null) f(missed);
-      missed = null;
+      if (pending !== null) f(pending);
+      pending = null;
       return () => listeners.delete(f);
     },
   };
 }
 
-// A page with one notebook needs no provider.
+// The default serves pages with one notebook, which need no provider.
 const NavigationContext = createContext<NotebookNavigation>(createNavigation());
 
-/** Where a page shows more than one notebook, each and its links need a navigation of their own. */
+/** A page with several notebooks needs one navigation for each of them. */
 export const NavigationProvider = NavigationContext.Provider;
 
 export function useNotebookNavigation(): NotebookNavigation {

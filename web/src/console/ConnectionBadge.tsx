@@ -1,5 +1,5 @@
 import { LoaderCircle, Plug, Unplug } from "lucide-react";
-import type { ConnectionState } from "../agent/live";
+import type { ConnectionState } from "../agent/sessionSnapshot";
 import { Badge, type Tone } from "../ui/Badge";
 import styles from "./TopBar.module.css";
 

@@ -1,6 +1,6 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Connection, Role } from "../agent/live";
+import type { Connection, Role } from "../agent/sessionSnapshot";
 import { ConnectionBar, viewAddress } from "./ConnectionBar";
 
 beforeEach(() => vi.useFakeTimers());

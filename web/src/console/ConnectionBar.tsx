@@ -1,5 +1,5 @@
 import { Unplug } from "lucide-react";
-import type { Connection, Role } from "../agent/live";
+import type { Connection, Role } from "../agent/sessionSnapshot";
 import { Button } from "../ui/Button";
 import { secondsUntil, useNow } from "../ui/useNow";
 import styles from "./Bar.module.css";

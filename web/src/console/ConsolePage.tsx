@@ -3,7 +3,7 @@ import { useAgent } from "../agent/useAgent";
 import { useConfig } from "../api/config";
 import { TokenPrompt } from "../api/TokenPrompt";
 import { ConflictsProvider } from "../commands/conflicts";
-import { keepConsoleAddress } from "../routes/consoleAddress";
+import { storeConsoleAddress } from "../routes/paths";
 import { StoreProvider } from "../store/store";
 import { sessionOf } from "./session";
 import { Workbench } from "./Workbench";
@@ -12,9 +12,9 @@ import { Workbench } from "./Workbench";
 export default function ConsolePage() {
   const config = useConfig();
   const [{ id, role }] = useState(() => sessionOf(location.search, config));
-  useEffect(() => keepConsoleAddress(location), []);
+  useEffect(() => storeConsoleAddress(location), []);
   const live = useAgent(config, id, role);
-  if (live.needToken) return <TokenPrompt refused={live.tokenRefused} onToken={live.submitToken} />;
+  if (live.needsToken) return <TokenPrompt refused={live.tokenRefusal} onToken={live.submitToken} />;
   return (
     <StoreProvider value={live.store}>
       <ConflictsProvider value={live.conflicts}>

@@ -1,4 +1,4 @@
-import type { Live } from "../agent/live";
+import type { SessionSnapshot } from "../agent/sessionSnapshot";
 import { Notebook } from "../notebook/Notebook";
 import { useSelect } from "../store/store";
 import { PhaseView } from "./PhaseView";
@@ -6,7 +6,7 @@ import styles from "./PhaseView.module.css";
 import { isRefused } from "./refusal";
 
 /** The notebook, or why it is not there yet. One that is known stays, whatever becomes of the connection. */
-export function Document({ live, session }: { live: Live; session: string }) {
+export function Document({ live, session }: { live: SessionSnapshot; session: string }) {
   const known = useSelect((state) => state.notebook.seq > 0 || state.notebook.order.length > 0);
   const empty = useSelect((state) => state.notebook.order.length === 0);
   const { connection, phase, language } = live;

@@ -1,8 +1,8 @@
 import { CirclePlus, FileText, Play, RotateCcw, Square } from "lucide-react";
 import { useState } from "react";
+import { attemptOverText } from "../commands/access";
 import { useCommands } from "../commands/commands";
 import { useNotebookNavigation } from "../commands/navigation";
-import { attemptOver } from "../commands/whyNot";
 import { useSelect, useStore } from "../store/store";
 import { Button } from "../ui/Button";
 import { Confirm } from "../ui/Confirm";
@@ -29,7 +29,7 @@ export function NotebookActions({ refusal, adding, onError }: Props) {
   const [asking, setAsking] = useState(false);
   const over = useSelect((state) => state.verdict !== null);
   const off = refusal !== null || commands === null;
-  const running = refusal ?? (over ? attemptOver : null);
+  const running = refusal ?? (over ? attemptOverText : null);
   const all = useRunAll(running, onError);
   const stopAll = () => {
     all.stop();
@@ -40,7 +40,7 @@ export function NotebookActions({ refusal, adding, onError }: Props) {
   return (
     <div className={styles.actions} role="toolbar" aria-label="Notebook">
       <Button
-        look="quiet"
+        variant="quiet"
         disabled={off || over || empty || all.progress !== null}
         title={all.progress === null ? title("Run all cells, up to the first error", running) : progressTitle}
         onClick={all.start}
@@ -49,7 +49,7 @@ export function NotebookActions({ refusal, adding, onError }: Props) {
         <span className={styles.word}>{all.progress === null ? "Run all" : progressWords(all.progress)}</span>
       </Button>
       <Button
-        look="quiet"
+        variant="quiet"
         disabled={off || over || (kernel !== "running" && all.progress === null)}
         title={title("Stop what runs", running)}
         onClick={stopAll}
@@ -57,7 +57,7 @@ export function NotebookActions({ refusal, adding, onError }: Props) {
         <Square className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Stop</span>
       </Button>
       <Button
-        look={kernel === "dead" ? "accent" : "quiet"}
+        variant={kernel === "dead" ? "accent" : "quiet"}
         disabled={off}
         title={title("Restart the kernel", refusal)}
         onClick={restart}
@@ -67,7 +67,7 @@ export function NotebookActions({ refusal, adding, onError }: Props) {
       </Button>
       <span className={styles.gap} />
       <Button
-        look="quiet"
+        variant="quiet"
         disabled={adding !== null}
         title={title("Add a code cell at the end", adding)}
         onClick={() => addCell("code")}
@@ -75,7 +75,7 @@ export function NotebookActions({ refusal, adding, onError }: Props) {
         <CirclePlus className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Code</span>
       </Button>
       <Button
-        look="quiet"
+        variant="quiet"
         disabled={adding !== null}
         title={title("Add a Markdown cell at the end", adding)}
         onClick={() => addCell("markdown")}

@@ -1,5 +1,5 @@
 import { Info, TriangleAlert, X } from "lucide-react";
-import type { Notice } from "../agent/live";
+import type { Notice } from "../agent/sessionSnapshot";
 import { Button, IconButton } from "../ui/Button";
 import styles from "./Notices.module.css";
 

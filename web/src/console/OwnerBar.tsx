@@ -1,13 +1,13 @@
 import { Eye } from "lucide-react";
 import { useState } from "react";
-import type { Live } from "../agent/live";
+import type { SessionSnapshot } from "../agent/sessionSnapshot";
 import { Button } from "../ui/Button";
 import styles from "./Bar.module.css";
 
 /** Says, until it has been read, that another console owns the session. */
-export function OwnerBar({ live: { sessionOwner, connection } }: { live: Live }) {
+export function OwnerBar({ live: { isOwner, connection } }: { live: SessionSnapshot }) {
   const [read, setRead] = useState(false);
-  if (sessionOwner || read || connection.state !== "connected") return null;
+  if (isOwner || read || connection.state !== "connected") return null;
   return (
     <div className={styles.bar} role="status">
       <Eye aria-hidden="true" />

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type ReactNode, useId } from "react";
-import { isSize, useStored } from "../browser/useStored";
+import { isPixelSize, useStored } from "../browser/useStored";
 import { Splitter } from "../ui/Splitter";
 import styles from "./PanelFrame.module.css";
 import { useSheetFocus } from "./useSheetFocus";
@@ -21,7 +21,7 @@ const firstOfWindow = 0.4;
 
 /** Where the panel is: beside the notebook, as wide as one likes, or over it. Closed, it is still there and not seen. */
 export function PanelFrame({ sheet, open, onClose, children }: Props) {
-  const [width, setWidth] = useStored("panel.width", firstWidth(), isSize);
+  const [width, setWidth] = useStored("panel.width", firstWidth(), isPixelSize);
   const frame = useSheetFocus(sheet && open);
   const id = useId();
   const most = Math.max(least, Math.round(window.innerWidth * mostOfWindow));

@@ -1,5 +1,5 @@
 import { Component, type ReactNode } from "react";
-import { TryAgain } from "../ui/TryAgain";
+import { RetryButtons } from "../ui/RetryButtons";
 import styles from "./PartBoundary.module.css";
 
 interface Props {
@@ -23,7 +23,7 @@ export class PartBoundary extends Component<Props, { error: Error | null }> {
       <div className={styles.failed} role="alert">
         <p>{this.props.name} could not be shown. The rest of the page goes on.</p>
         <pre>{error.message.slice(0, 1000)}</pre>
-        <TryAgain onTry={() => this.setState({ error: null })} />
+        <RetryButtons onTry={() => this.setState({ error: null })} />
       </div>
     );
   }

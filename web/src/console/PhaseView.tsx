@@ -1,4 +1,4 @@
-import type { Phase } from "../agent/live";
+import type { Phase } from "../agent/sessionSnapshot";
 import styles from "./PhaseView.module.css";
 import { phaseWords } from "./phaseWords";
 

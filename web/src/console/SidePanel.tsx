@@ -1,17 +1,17 @@
 import { X } from "lucide-react";
 import { type ReactNode, Suspense, useState } from "react";
-import type { Config } from "../api/client";
+import type { Config } from "../api/config";
 import { useStored } from "../browser/useStored";
 import { IconButton } from "../ui/Button";
-import { lazily } from "../ui/lazily";
+import { lazyPart } from "../ui/lazyPart";
 import { Tabs } from "../ui/Tabs";
 import { PartBoundary } from "./PartBoundary";
 import styles from "./SidePanel.module.css";
 
 // Each comes when it is first shown: the notebook is drawn before them.
-const AgentPanel = lazily(async () => (await import("../agentPanel/AgentPanel")).AgentPanel);
-const Variables = lazily(async () => (await import("../variables/Variables")).Variables);
-const ReactiveGraph = lazily(async () => (await import("../variables/ReactiveGraph")).default);
+const AgentPanel = lazyPart(async () => (await import("../agentPanel/AgentPanel")).AgentPanel);
+const Variables = lazyPart(async () => (await import("../variables/Variables")).Variables);
+const ReactiveGraph = lazyPart(async () => (await import("../variables/ReactiveGraph")).default);
 
 type TabId = "agent" | "variables" | "graph";
 

@@ -1,7 +1,7 @@
 import { ArrowLeftRight, Keyboard, PanelRight } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
-import type { Live } from "../agent/live";
+import type { SessionSnapshot } from "../agent/sessionSnapshot";
 import { KeysHelp } from "../notebook/KeysHelp";
 import { useSelect } from "../store/store";
 import { Badge } from "../ui/Badge";
@@ -16,7 +16,7 @@ import { addingRefusal, holds, isRefused } from "./refusal";
 import styles from "./TopBar.module.css";
 
 interface Props {
-  live: Live;
+  live: SessionSnapshot;
   session: string;
   refusal: string | null;
   /** The kernel does not answer. */

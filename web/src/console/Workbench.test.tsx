@@ -1,11 +1,12 @@
 import { act, cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Live } from "../agent/live";
+import type { SessionSnapshot } from "../agent/sessionSnapshot";
 import { fakeCommands } from "../agentPanel/fakeCommands";
-import type { Config } from "../api/client";
+import type { Config } from "../api/config";
 import type { Commands } from "../commands/commands";
-import type { Wish } from "../commands/navigation";
-import type { Hop, Message } from "../protocol/messages";
+import type { NavigationRequest } from "../commands/navigation";
+import { messageOf } from "../protocol/fakeMessages";
+import type { Hop, OutgoingMessage } from "../protocol/messages";
 import { createStore, StoreProvider } from "../store/store";
 import { Workbench } from "./Workbench";
 
@@ -24,12 +25,12 @@ vi.mock("../notebook/Notebook", async () => {
   const { useNotebookNavigation } = await import("../commands/navigation");
   return {
     Notebook() {
-      const { onWish } = useNotebookNavigation();
-      useEffect(() => onWish((wish) => wishes.push(wish)), [onWish]);
+      const { onRequest } = useNotebookNavigation();
+      useEffect(() => onRequest((request) => requests.push(request)), [onRequest]);
       return (
         <>
           <p>the notebook</p>
-          <p>{useCommands()?.whyNotAdd ?? "cells can be added"}</p>
+          <p>{useCommands()?.addProblem ?? "cells can be added"}</p>
         </>
       );
     },
@@ -45,11 +46,11 @@ vi.mock("../variables/ReactiveGraph", () => ({
 }));
 
 let wide = true;
-const wishes: Wish[] = [];
+const requests: NavigationRequest[] = [];
 
 beforeEach(() => {
   wide = true;
-  wishes.length = 0;
+  requests.length = 0;
   localStorage.clear();
   vi.stubGlobal("innerWidth", 1280);
   vi.stubGlobal("matchMedia", () => ({
@@ -65,18 +66,18 @@ afterEach(() => {
 
 const connection = { state: "connected" as const, code: null, reason: "", retryAt: null, retry: () => undefined };
 
-function draw(more: Partial<Live> = {}, commands = fakeCommands()) {
+function draw(more: Partial<SessionSnapshot> = {}, commands = fakeCommands()) {
   const store = createStore();
-  const live: Live = {
+  const live: SessionSnapshot = {
     store,
     commands,
     connection,
     phase: null,
-    needToken: false,
-    tokenRefused: null,
+    needsToken: false,
+    tokenRefusal: null,
     submitToken: vi.fn(),
     role: "view",
-    sessionOwner: true,
+    isOwner: true,
     language: "python",
     kernelPid: 7,
     conflicts: {},
@@ -84,19 +85,25 @@ function draw(more: Partial<Live> = {}, commands = fakeCommands()) {
     dismiss: vi.fn(),
     ...more,
   };
-  const page = (state: Live) => (
+  const page = (state: SessionSnapshot) => (
     <StoreProvider value={store}>
       <Workbench live={state} session="default" />
     </StoreProvider>
   );
   const { rerender } = render(page(live));
   let seq = 0;
-  const tell = (hop: Hop, ...messages: Message[]) =>
-    act(async () => store.apply(messages.map((msg) => ({ seq: ++seq, hop, msg }))));
-  return { store, commands, live, tell, change: (next: Partial<Live>) => rerender(page({ ...live, ...next })) };
+  const tell = (hop: Hop, ...messages: OutgoingMessage[]) =>
+    act(async () => store.apply(messages.map((msg) => ({ seq: ++seq, hop, msg: messageOf(msg) }))));
+  return {
+    store,
+    commands,
+    live,
+    tell,
+    change: (next: Partial<SessionSnapshot>) => rerender(page({ ...live, ...next })),
+  };
 }
 
-const created = (id: string, type: string, position: number, source = "x"): Message => ({
+const created = (id: string, type: string, position: number, source = "x"): OutgoingMessage => ({
   type: "notebook_event",
   event: "cell_created",
   cell: { cell_id: id, cell_type: type, source, display_name: "", rev: 1 },
@@ -112,7 +119,7 @@ const fourCells = [
 ];
 const runs = (commands: Commands) => vi.mocked(commands.runCell).mock.calls.map(([id]) => id);
 /** A run of a cell, from its start to its end. */
-const ran = (cell_id: string, run_sequencer: number, status = "ok"): Message[] => [
+const ran = (cell_id: string, run_sequencer: number, status = "ok"): OutgoingMessage[] => [
   { type: "start_cell", cell_id, run_sequencer },
   { type: "cell_result", cell_id, run_sequencer, status },
 ];
@@ -273,7 +280,7 @@ test("a cell is added by the notebook, which opens it", () => {
   draw();
   fireEvent.click(button("Markdown"));
   fireEvent.click(button("Code"));
-  expect(wishes).toEqual([{ add: "markdown" }, { add: "code" }]);
+  expect(requests).toEqual([{ add: "markdown" }, { add: "code" }]);
 });
 
 test("the notices of the session are dismissed there", () => {
@@ -288,7 +295,7 @@ test("the notices of the session are dismissed there", () => {
 });
 
 test("who does not own the session is told once, and what cannot be done says why", async () => {
-  const { tell } = draw({ sessionOwner: false });
+  const { tell } = draw({ isOwner: false });
   await tell("notebook", created("a", "code", 0));
   expect(screen.getByText(/It alone runs cells/)).toBeTruthy();
   expect(button("Run all").disabled).toBe(true);

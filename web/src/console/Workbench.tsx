@@ -1,11 +1,11 @@
 import { Suspense, useMemo, useState } from "react";
-import type { Live } from "../agent/live";
+import type { SessionSnapshot } from "../agent/sessionSnapshot";
 import { sessionSource } from "../api/client";
 import { useConfig } from "../api/config";
-import { narrow, useMedia } from "../browser/useMedia";
-import { isFlag, useStored } from "../browser/useStored";
+import { narrowWindow, useMedia } from "../browser/useMedia";
+import { isBoolean, useStored } from "../browser/useStored";
 import { CommandsProvider } from "../commands/commands";
-import { lazily } from "../ui/lazily";
+import { lazyPart } from "../ui/lazyPart";
 import { ConnectionBar } from "./ConnectionBar";
 import { Document } from "./Document";
 import { NewKernelBar } from "./NewKernelBar";
@@ -23,15 +23,15 @@ import { useSilence } from "./useSilence";
 import { useTitle } from "./useTitle";
 import styles from "./Workbench.module.css";
 
-const FlowDrawer = lazily(async () => (await import("../messages/FlowDrawer")).default);
+const FlowDrawer = lazyPart(async () => (await import("../messages/FlowDrawer")).default);
 
 /** The notebook with all that stands around it. */
-export function Workbench({ live, session }: { live: Live; session: string }) {
+export function Workbench({ live, session }: { live: SessionSnapshot; session: string }) {
   const config = useConfig();
-  const sheet = useMedia(narrow);
-  const [beside, setBeside] = useStored("panel", true, isFlag);
+  const sheet = useMedia(narrowWindow);
+  const [beside, setBeside] = useStored("panel", true, isBoolean);
   const [over, setOver] = useState(false);
-  const [flow, setFlow] = useStored("flow", false, isFlag);
+  const [flow, setFlow] = useStored("flow", false, isBoolean);
   const source = useMemo(() => sessionSource(session), [session]);
   const own = useOwnNotices(live);
   const refusal = refusalOf(live);

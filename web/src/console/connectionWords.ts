@@ -1,4 +1,4 @@
-import type { Connection, Role } from "../agent/live";
+import type { Connection, Role } from "../agent/sessionSnapshot";
 import { startFault } from "../agentPanel/log/startFault";
 
 /** What a person may do about a connection that is not there: try it, take it over, or open the notebook as a view. */

@@ -1,24 +1,31 @@
 import { expect, test } from "vitest";
-import type { Entry, Message } from "../protocol/messages";
+import { messageOf } from "../protocol/fakeMessages";
+import type { Entry, OutgoingMessage } from "../protocol/messages";
 import { initial, reduceAll } from "../store/reducer";
 import { ipynbOf } from "./ipynb";
 
-const created = (cell_id: string, cell_type: string, source: string, position: number, title = ""): Message => ({
+const created = (
+  cell_id: string,
+  cell_type: string,
+  source: string,
+  position: number,
+  title = "",
+): OutgoingMessage => ({
   type: "notebook_event",
   event: "cell_created",
   cell: { cell_id, cell_type, source, display_name: title, rev: 1 },
   position,
 });
 
-function notebook(cells: readonly Message[], frames: readonly Message[] = []) {
+function notebook(cells: readonly OutgoingMessage[], frames: readonly OutgoingMessage[] = []) {
   const entries: Entry[] = [
-    ...cells.map((msg, at) => ({ seq: at + 1, hop: "notebook" as const, msg })),
-    ...frames.map((msg, at) => ({ seq: 100 + at, hop: "kernel>server" as const, msg })),
+    ...cells.map((msg, at) => ({ seq: at + 1, hop: "notebook" as const, msg: messageOf(msg) })),
+    ...frames.map((msg, at) => ({ seq: 100 + at, hop: "kernel>server" as const, msg: messageOf(msg) })),
   ];
   return reduceAll(initial, entries).notebook;
 }
 
-const output = (shown: Record<string, unknown>): Message => ({
+const output = (shown: Record<string, unknown>): OutgoingMessage => ({
   type: "cell_output",
   cell_id: "a",
   run_sequencer: 7,

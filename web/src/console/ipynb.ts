@@ -1,15 +1,15 @@
-import { isObject, linesOf } from "../json/read";
+import { isObject, linesOf } from "../json/values";
 import type { Output, RichOutput } from "../protocol/messages";
 import { isJSONType } from "../store/size";
-import type { Cell, Run, State } from "../store/state";
+import type { Cell, Execution, State } from "../store/state";
 
 /** The notebook as the text of a Jupyter notebook, nbformat 4.5, with what its cells show. language: of its code cells. */
-export function ipynbOf({ order, cells, runs }: State["notebook"], language: string): string {
+export function ipynbOf({ order, cells, executions }: State["notebook"], language: string): string {
   const ids = new Set<string>();
   const file = {
     cells: order.flatMap((id) => {
       const cell = cells[id];
-      return cell === undefined ? [] : [cellOf(cell, runs[id], idOf(id, ids))];
+      return cell === undefined ? [] : [cellOf(cell, executions[id], idOf(id, ids))];
     }),
     metadata: {
       kernelspec: { name: kernelOf(language), display_name: kernelOf(language), language },
@@ -34,7 +34,7 @@ function idOf(id: string, taken: Set<string>): string {
   return own;
 }
 
-function cellOf({ id: known, type, source, title }: Cell, run: Run | undefined, id: string) {
+function cellOf({ id: known, type, source, title }: Cell, run: Execution | undefined, id: string) {
   const own = { ...(id === known ? {} : { cell_id: known }), ...(title === "" ? {} : { title }) };
   const common = { id, metadata: Object.keys(own).length > 0 ? { assay: own } : {}, source: linesIn(source) };
   if (type === "markdown") return { cell_type: "markdown", ...common };

@@ -1,6 +1,6 @@
 import type { State } from "../store/state";
 
-/** What the kernel does: it starts, has nothing to do, runs a cell, is gone, or has ended with the attempt. */
+/** What the kernel does: it starts, has nothing to do, executions a cell, is gone, or has ended with the attempt. */
 export type KernelState = "starting" | "idle" | "running" | "dead" | "ended";
 
 export function kernelState({ notebook, verdict }: State): KernelState {
@@ -11,7 +11,7 @@ export function kernelState({ notebook, verdict }: State): KernelState {
 
 /** Ids of the cells that run or wait to. */
 export function busyCells(notebook: State["notebook"]): string[] {
-  return notebook.order.filter((id) => notebook.runs[id]?.status === "running");
+  return notebook.order.filter((id) => notebook.executions[id]?.status === "running");
 }
 
 /** Ids of the cells that can be run, in order. */
@@ -23,7 +23,7 @@ export function codeCells(notebook: State["notebook"]): string[] {
 export function showsOlder({ notebook }: State): boolean {
   if (notebook.kernel !== "running") return false;
   return codeCells(notebook).some((id) => {
-    const run = notebook.runs[id];
+    const run = notebook.executions[id];
     return run !== undefined && run.outputs.length > 0 && run.count > 0 && run.sequencer === 0 && !run.pending;
   });
 }

@@ -1,4 +1,4 @@
-import type { Phase } from "../agent/live";
+import type { Phase } from "../agent/sessionSnapshot";
 
 const words: Readonly<Record<Phase, string>> = {
   creating: "The session is being made",

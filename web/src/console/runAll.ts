@@ -1,4 +1,4 @@
-import type { Run, State } from "../store/state";
+import type { Execution, State } from "../store/state";
 import type { Store } from "../store/store";
 import { codeCells } from "./kernel";
 
@@ -23,12 +23,12 @@ const patience = 20_000;
 /**
  * Runs all code cells in order, each when the one before has run, and stops at the
  * first that fails: what comes behind it is not begun at all. Cells that are deleted
- * meanwhile are passed over. What it returns ends it, and leaves what runs alone.
+ * meanwhile are passed over. What it returns ends it, and leaves what executions alone.
  */
 export function runAll({ store, run, onProgress, onStopped }: RunAllConfig): () => void {
   const ids = codeCells(store.get().notebook);
   let place = -1;
-  let before: Run | undefined;
+  let before: Execution | undefined;
   let begun = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -46,11 +46,11 @@ export function runAll({ store, run, onProgress, onStopped }: RunAllConfig): () 
   };
   const next = () => {
     clearTimeout(timer);
-    const { cells, runs } = store.get().notebook;
+    const { cells, executions } = store.get().notebook;
     place = ids.findIndex((id, at) => at > place && Object.hasOwn(cells, id));
     const id = ids[place];
     if (id === undefined) return end();
-    before = runs[id];
+    before = executions[id];
     begun = false;
     timer = setTimeout(() => stop(id, "which has not begun to run"), patience);
     onProgress({ at: place + 1, of: ids.length });
@@ -59,15 +59,15 @@ export function runAll({ store, run, onProgress, onStopped }: RunAllConfig): () 
   const look = () => {
     const id = ids[place];
     if (id === undefined) return;
-    const { cells, runs, kernel } = store.get().notebook;
+    const { cells, executions, kernel } = store.get().notebook;
     if (!Object.hasOwn(cells, id)) return next();
-    const now = runs[id];
+    const now = executions[id];
     if (now?.status === "running") {
       begun = true;
       clearTimeout(timer);
     } else if (begun || hasRunAgain(now, before)) {
       if (now?.status === "ran" && hasRunAgain(now, before)) next();
-      else stop(id, whyNot(now, kernel));
+      else stop(id, problemOf(now, kernel));
     }
   };
   const unsubscribe = store.subscribe(look);
@@ -75,11 +75,11 @@ export function runAll({ store, run, onProgress, onStopped }: RunAllConfig): () 
   return end;
 }
 
-function hasRunAgain(now: Run | undefined, before: Run | undefined): boolean {
+function hasRunAgain(now: Execution | undefined, before: Execution | undefined): boolean {
   return now?.count !== before?.count || now?.sequencer !== before?.sequencer;
 }
 
-function whyNot(run: Run | undefined, kernel: State["notebook"]["kernel"]): string {
+function problemOf(run: Execution | undefined, kernel: State["notebook"]["kernel"]): string {
   if (kernel === "dead") return "where the kernel has died";
   if (run?.interrupted === true) return "which was interrupted";
   return run?.status === "error" ? "which has raised an error" : "which could not be run";

@@ -1,5 +1,5 @@
-import type { Role } from "../agent/live";
-import type { Config } from "../api/client";
+import type { Role } from "../agent/sessionSnapshot";
+import type { Config } from "../api/config";
 
 /** Which session the page's address names, and in which role: `?session=` and `?role=`. */
 export function sessionOf(search: string, config: Config): { id: string; role: Role } {
@@ -7,6 +7,6 @@ export function sessionOf(search: string, config: Config): { id: string; role: R
   const role = query.get("role");
   return {
     id: query.get("session") || config.default_session,
-    role: role === "holder" || role === "view" ? role : config.console_role,
+    role: role === "holder" || role === "view" ? role : config.console_role === "holder" ? "holder" : "view",
   };
 }

@@ -1,14 +1,14 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { Run, State } from "../store/state";
+import type { Execution, State } from "../store/state";
 import { useSelect, useStore } from "../store/store";
 
 /** A run that was told to stop, as it was then. */
 interface Told {
   id: string;
-  run: Run;
+  run: Execution;
 }
 
-/** How long the kernel has to stop a run, in milliseconds: the server kills one whose cell runs on after 5 s. */
+/** How long the kernel has to stop a run, in milliseconds: the server kills one whose cell executions on after 5 s. */
 const patience = 7000;
 
 /**
@@ -25,7 +25,7 @@ export function useSilence(): { silent: boolean; told: (id: string) => void } {
   }, []);
   const told = useCallback(
     (id: string) => {
-      const run = store.get().notebook.runs[id];
+      const run = store.get().notebook.executions[id];
       if (run?.status !== "running") return;
       const timer = setTimeout(() => {
         timers.current.delete(timer);
@@ -40,8 +40,8 @@ export function useSilence(): { silent: boolean; told: (id: string) => void } {
 
 /** The run goes on as it was. One that waits behind another cannot be expected to stop. */
 function isUnheard({ notebook }: State, { id, run }: Told): boolean {
-  const now = notebook.runs[id];
+  const now = notebook.executions[id];
   if (notebook.kernel !== "running" || now?.status !== "running") return false;
   if (now.started !== run.started || now.sequencer !== run.sequencer) return false;
-  return now.started || !notebook.order.some((other) => notebook.runs[other]?.started === true);
+  return now.started || !notebook.order.some((other) => notebook.executions[other]?.started === true);
 }

@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import type { ConnectionState } from "../agent/live";
+import type { ConnectionState } from "../agent/sessionSnapshot";
 import { ruling } from "../agentPanel/outcome";
 import { statusWords } from "../agentPanel/statusWords";
 import type { State } from "../store/state";

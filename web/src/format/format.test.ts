@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { cost, count, counted, duration, percent, score, size, when } from "./format";
+import { cost, count, countOf, dateTime, duration, percent, score, size } from "./format";
 
-test("numbers are short, and nothing is a dash", () => {
+test("formats numbers briefly, and null as a dash", () => {
   expect([null, 0, 12.4, 999.4, 999.6, 1234, 59_949, 59_960, 125_000, 3_780_000].map(duration)).toEqual([
     "–",
     "0 ms",
@@ -27,11 +27,13 @@ test("numbers are short, and nothing is a dash", () => {
   expect([percent(null), percent(0.964), percent(0.964, 1)]).toEqual(["–", "96 %", "96.4 %"]);
 });
 
-test("numbers that cannot be are not made up", () => {
+test("formats impossible numbers as a question mark", () => {
   expect([Number.NaN, -1, Number.POSITIVE_INFINITY].map(duration)).toEqual(["?", "?", "?"]);
-  expect([cost(-1), count(Number.NaN), size(-1), percent(1e9), score(1e300), when(1e300)]).toEqual(Array(6).fill("?"));
+  expect([cost(-1), count(Number.NaN), size(-1), percent(1e9), score(1e300), dateTime(1e300)]).toEqual(
+    Array(6).fill("?"),
+  );
 });
 
-test("a number goes with its noun", () => {
-  expect([0, 1, 12_345].map((n) => counted(n, "line"))).toEqual(["0 lines", "1 line", "12,345 lines"]);
+test("adds the noun in singular or plural", () => {
+  expect([0, 1, 12_345].map((n) => countOf(n, "line"))).toEqual(["0 lines", "1 line", "12,345 lines"]);
 });

@@ -1,6 +1,6 @@
 import { Hourglass } from "lucide-react";
 import { useContext } from "react";
-import { plainName } from "../text/visible";
+import { plainName } from "../text/displayText";
 import { useNow } from "../ui/useNow";
 import { BeginningContext } from "./clock";
 import styles from "./Delay.module.css";

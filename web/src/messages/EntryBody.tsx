@@ -3,9 +3,10 @@ import { getJSON } from "../api/client";
 import { Problem } from "../api/Problem";
 import { useLoad } from "../api/useLoad";
 import { size } from "../format/format";
-import { fieldsOf, listOf, numberOf } from "../json/read";
+import { anyObject, read } from "../json/schema";
 import { CopyButton } from "../outputs/CopyButton";
 import { JsonTree } from "../outputs/JsonTree";
+import { tracePageSchema } from "../protocol/api.gen";
 import { Button } from "../ui/Button";
 import styles from "./EntryPanel.module.css";
 import type { FlowEntry } from "./entry";
@@ -53,10 +54,11 @@ export function EntryBody({ base, entry, onSeq }: Props) {
   );
 }
 
+/** Loads the message of an entry as it is in the trace, without checks. */
 async function readBody(base: string, seq: number, signal: AbortSignal): Promise<{ msg: unknown }> {
-  const page = fieldsOf(await getJSON(`${base}/trace`, { from: seq, limit: 1 }, signal));
-  const entry = fieldsOf(listOf(page.entries)[0]);
-  if (numberOf(entry.seq) !== seq) throw new Error(`entry ${seq} is not in the trace`);
+  const { entries } = await getJSON(`${base}/trace`, tracePageSchema, { from: seq, limit: 1 }, signal);
+  const entry = read(anyObject, entries[0]);
+  if (entry.seq !== seq) throw new Error(`entry ${seq} is not in the trace`);
   return { msg: entry.msg };
 }
 

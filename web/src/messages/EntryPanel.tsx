@@ -1,7 +1,7 @@
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
 import { size } from "../format/format";
-import { plainName } from "../text/visible";
+import { plainName } from "../text/displayText";
 import { IconButton } from "../ui/Button";
 import { EntryBody } from "./EntryBody";
 import styles from "./EntryPanel.module.css";

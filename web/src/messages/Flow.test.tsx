@@ -28,7 +28,7 @@ const list = () => screen.getByRole("listbox", { name: "Messages" });
 const rows = () => screen.getAllByRole("option");
 const row = (seq: number) => screen.getByRole("option", { name: new RegExp(`^entry ${seq}\\b`) });
 const selected = () => rows().filter((one) => one.getAttribute("aria-selected") === "true");
-const lastQuery = () => server.asked.findLast((url) => url.pathname.endsWith("/flow"))?.searchParams;
+const lastQuery = () => server.requests.findLast((url) => url.pathname.endsWith("/flow"))?.searchParams;
 
 async function shown(source = ended) {
   render(<Flow source={source} />);
@@ -98,13 +98,13 @@ test("a request is asked for what it came from, and a large one only when it is 
   trace.special.set(6, { bytes: 50 * 1024 * 1024 });
   await shown();
   fireEvent.click(row(5));
-  await waitFor(() => expect(server.asked.at(-1)?.search).toBe("?from=3&limit=1"));
+  await waitFor(() => expect(server.requests.at(-1)?.search).toBe("?from=3&limit=1"));
   await screen.findByText(/the same as/);
-  const before = server.asked.length;
+  const before = server.requests.length;
   fireEvent.click(row(6));
   fireEvent.click(await screen.findByRole("button", { name: "Show all" }));
-  expect(server.asked.length).toBe(before + 1);
-  expect(server.asked.at(-1)?.search).toBe("?from=6&limit=1");
+  expect(server.requests.length).toBe(before + 1);
+  expect(server.requests.at(-1)?.search).toBe("?from=6&limit=1");
 });
 
 test("a filter is asked of the server, shown as a chip, and taken out by it", async () => {
@@ -248,12 +248,12 @@ test("a live trace whose pieces are hidden grows by the others, which are asked 
     await screen.findByText(text);
   };
   await screen.findByText("28 of 100 messages");
-  const before = server.asked.length;
+  const before = server.requests.length;
   await grow(129, "30 of 129 messages");
   expect(row(120)).toBeDefined();
   await grow(139, "31 of 139 messages");
   expect(row(130)).toBeDefined();
-  const asked = server.asked.slice(before).filter(({ pathname }) => pathname.endsWith("/flow"));
+  const asked = server.requests.slice(before).filter(({ pathname }) => pathname.endsWith("/flow"));
   expect(asked.map(({ search }) => search)).toEqual([
     "?streams=false&from=101&limit=5000",
     "?streams=false&from=130&limit=5000",

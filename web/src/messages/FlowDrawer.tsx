@@ -1,7 +1,7 @@
 import { X } from "lucide-react";
 import { useId } from "react";
 import type { TraceSource } from "../api/client";
-import { isSize, useStored } from "../browser/useStored";
+import { isPixelSize, useStored } from "../browser/useStored";
 import { IconButton } from "../ui/Button";
 import { Splitter } from "../ui/Splitter";
 import Flow from "./Flow";
@@ -19,7 +19,7 @@ interface Props {
 /** The flow of messages at the bottom of the console, as high as it was made last. */
 export default function FlowDrawer({ source, renew = 0, onClose }: Props) {
   const id = useId();
-  const [height, setHeight] = useStored("flow.height", 360, isSize);
+  const [height, setHeight] = useStored("flow.height", 360, isPixelSize);
   const most = Math.max(smallest, Math.round(window.innerHeight * 0.8));
   const now = Math.min(height, most);
   return (

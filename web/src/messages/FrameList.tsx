@@ -115,7 +115,7 @@ export function FrameList({ model, view, live, active, moves, selected, onMove, 
         </div>
       </div>
       {live && left !== null && count > left && (
-        <Button look="accent" className={styles.fresh ?? ""} onClick={toEnd}>
+        <Button variant="accent" className={styles.fresh ?? ""} onClick={toEnd}>
           <ArrowDown size={14} aria-hidden="true" />
           {(count - left).toLocaleString("en")} new
         </Button>

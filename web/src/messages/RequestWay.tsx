@@ -1,4 +1,4 @@
-import { plainName } from "../text/visible";
+import { plainName } from "../text/displayText";
 import styles from "./EntryPanel.module.css";
 import type { FlowRequest } from "./entry";
 import { Mark } from "./Mark";

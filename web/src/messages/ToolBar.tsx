@@ -1,5 +1,5 @@
 import { ChartNoAxesColumn, ChevronDown, ChevronUp } from "lucide-react";
-import { counted } from "../format/format";
+import { countOf } from "../format/format";
 import { Button, IconButton } from "../ui/Button";
 import { isPicked } from "./filters";
 import { GoTo } from "./GoTo";
@@ -42,7 +42,7 @@ export function ToolBar({ view, live, said, onStreams, onGo, onOdd, statistics, 
       {live.state === "ended" && live.again !== null && (
         <span className={styles.said} role="status">
           {"The trace has ended. "}
-          <Button look="quiet" onClick={live.again}>
+          <Button variant="quiet" onClick={live.again}>
             Look again
           </Button>
         </span>
@@ -68,7 +68,7 @@ export function ToolBar({ view, live, said, onStreams, onGo, onOdd, statistics, 
 
 function countText({ count, end, hidden, filters }: FlowView): string {
   if (count === null) return "…";
-  const all = counted(end, "message");
+  const all = countOf(end, "message");
   const some = isPicked(filters) || (hidden !== null && hidden > 0);
   return some ? `${count.toLocaleString("en")} of ${all}` : all;
 }

@@ -1,5 +1,6 @@
 import { getJSON, type Query } from "../api/client";
-import { type FlowPage, readPage } from "./entry";
+import { flowPageSchema } from "../protocol/api.gen";
+import { type FlowPage, pageOf } from "./entry";
 import { type Filters, queryOf } from "./filters";
 
 /** A page of the flow below base, from the row skip on; from: entries from this seq on instead. */
@@ -9,7 +10,7 @@ export async function askFlow(
   query: Query & { limit: number },
   signal: AbortSignal,
 ): Promise<FlowPage> {
-  return readPage(await getJSON(`${base}/flow`, { ...queryOf(filters), ...query }, signal));
+  return pageOf(await getJSON(`${base}/flow`, flowPageSchema, { ...queryOf(filters), ...query }, signal));
 }
 
 /** How many rows there are, as an answer tells. */

@@ -1,13 +1,12 @@
 import { createContext } from "react";
-import { fieldsOf, listOf, numberOf, timeOf } from "../json/read";
+import { timeOf } from "../json/values";
+import type { Entry } from "../protocol/messages";
 
-/** When the trace that is shown began, in milliseconds as of Date.now(); null: not known. */
+/** When the trace on screen began, in milliseconds as of Date.now(); null: unknown. */
 export const BeginningContext = createContext<number | null>(null);
 
-/** When a trace began, as its first entry tells. */
-export function beginningOf(page: unknown): number | null {
-  const { wall, t_ns } = fieldsOf(listOf(fieldsOf(page).entries)[0]);
-  const at = timeOf(wall);
-  const since = numberOf(t_ns);
-  return at === null || since === null ? null : at - since / 1e6;
+/** Returns when a trace began, in milliseconds as of Date.now(), from one of its entries; null: unknown. */
+export function beginningOf(entry: Entry | undefined): number | null {
+  const at = timeOf(entry?.wall);
+  return at === null || entry?.t_ns === undefined ? null : at - entry.t_ns / 1e6;
 }

@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { readPage } from "./entry";
+import { read } from "../json/schema";
+import { flowPageSchema } from "../protocol/api.gen";
+import { pageOf } from "./entry";
+
+const readPage = (answer: unknown) => pageOf(read(flowPageSchema, answer));
+
 import { arrowOf } from "./lanes";
 import { faultOf, isOdd, noteOf } from "./oddity";
 import { aboutText, idText, nameText, silenceMs, waitText } from "./words";
@@ -25,7 +30,7 @@ test("what is no entry is left out, and what is one has every field", () => {
   };
   const page = readPage({
     entries: [...hostile, odd],
-    requests: { "1": null, x: { seqs: "no", hops: [null, { hop: 1, ms: "2" }] } },
+    requests: { "1": { seqs: 7, hops: [null] }, "2": null, x: { seqs: "no", hops: [null, { hop: 1, ms: "2" }] } },
   });
   expect(page.entries).toEqual([
     {

@@ -1,4 +1,5 @@
-import { fieldsOf, listOf, numberOf, textOf } from "../json/read";
+import type { FlowEntry as WireEntry, FlowPage as WirePage, FlowRequest as WireRequest } from "../protocol/api.gen";
+
 // What /flow answers, read with care: an agent's names and ids are in it.
 
 /** An entry of the trace without what it carries. Texts are "" where it has none. */
@@ -63,70 +64,52 @@ export interface FlowPage {
   complete: boolean;
 }
 
-/** Reads an answer; what is no entry in it is left out. */
-export function readPage(value: unknown): FlowPage {
-  const { entries, requests, count, hidden, next, end, complete } = fieldsOf(value);
+/** Returns a response of the API as the list uses it. Entries without a seq are left out. */
+export function pageOf(page: WirePage): FlowPage {
+  const requests = Object.entries(page.requests);
   return {
-    entries: listOf(entries).flatMap((entry) => readEntry(entry) ?? []),
-    requests: new Map(
-      Object.entries(fieldsOf(requests)).map(([first, one]) => [Number(first), readRequest(first, one)]),
-    ),
-    count: wholeOf(count),
-    hidden: wholeOf(hidden),
-    next: wholeOf(next),
-    end: wholeOf(end) ?? 0,
-    complete: complete === true,
+    entries: page.entries.filter(({ seq }) => seq > 0).map(entryOf),
+    requests: new Map(requests.map(([first, request]) => [Number(first), requestOf(Number(first), request)])),
+    count: page.count ?? null,
+    hidden: page.hidden ?? null,
+    next: page.next,
+    end: page.end,
+    complete: page.complete,
   };
 }
 
-function readEntry(value: unknown): FlowEntry | null {
-  const entry = fieldsOf(value);
-  const seq = wholeOf(entry.seq);
-  if (seq === null) return null;
+function entryOf(entry: WireEntry): FlowEntry {
   return {
-    seq,
-    ms: (numberOf(entry.t_ns) ?? 0) / 1e6,
-    hop: textOf(entry.hop),
-    conn: wholeOf(entry.conn),
-    type: textOf(entry.type),
-    action: textOf(entry.action),
-    txId: textOf(entry.tx_id),
-    cellId: textOf(entry.cell_id),
-    bytes: numberOf(entry.bytes) ?? 0,
-    note: textOf(entry.note),
-    ref: seqOf(entry.ref),
-    cause: seqOf(entry.cause),
-    label: textOf(entry.label),
-    requests: [...new Set(listOf(entry.requests).flatMap((first) => seqOf(first) ?? []))],
+    seq: entry.seq,
+    ms: entry.t_ns / 1e6,
+    hop: entry.hop,
+    conn: entry.conn ?? null,
+    type: entry.type,
+    action: entry.action ?? "",
+    txId: entry.tx_id ?? "",
+    cellId: entry.cell_id ?? "",
+    bytes: entry.bytes,
+    note: entry.note ?? "",
+    ref: entry.ref || null,
+    cause: entry.cause || null,
+    label: entry.label ?? "",
+    requests: [...new Set((entry.requests ?? []).filter((first) => first > 0))],
   };
 }
 
-function readRequest(first: string, value: unknown): FlowRequest {
-  const request = fieldsOf(value);
+function requestOf(first: number, request: WireRequest): FlowRequest {
   return {
-    first: Number(first),
-    kind: textOf(request.kind),
-    action: textOf(request.action),
-    txId: textOf(request.tx_id),
-    kernelTxId: textOf(request.kernel_tx_id),
-    state: textOf(request.state),
-    totalMs: numberOf(request.total_ms),
-    hops: listOf(request.hops)
-      .map(fieldsOf)
-      .map(({ hop, ms }) => ({ hop: textOf(hop), ms: numberOf(ms) ?? 0 })),
-    slowest: textOf(request.slowest),
-    lateMs: numberOf(request.late_ms),
-    text: textOf(request.text),
-    seqs: listOf(request.seqs).map((seq) => seqOf(seq) ?? 0),
+    first,
+    kind: request.kind,
+    action: request.action,
+    txId: request.tx_id ?? "",
+    kernelTxId: request.kernel_tx_id ?? "",
+    state: request.state,
+    totalMs: request.total_ms,
+    hops: request.hops,
+    slowest: request.slowest,
+    lateMs: request.late_ms ?? null,
+    text: request.text,
+    seqs: request.seqs,
   };
-}
-
-function wholeOf(value: unknown): number | null {
-  const n = numberOf(value);
-  return n !== null && Number.isSafeInteger(n) && n >= 0 ? n : null;
-}
-
-/** A number that names an entry. */
-function seqOf(value: unknown): number | null {
-  return wholeOf(value) || null;
 }

@@ -36,7 +36,7 @@ export function followTrace(path: string, next: () => number, heard: Heard): () 
         heard.onGrowth();
         heard.onEnd();
       },
-      onLost: heard.onLost,
+      onConnectionLost: heard.onLost,
     });
   };
   const pause = () => {

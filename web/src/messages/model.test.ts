@@ -17,7 +17,7 @@ function serve(length: number): void {
 }
 
 const settle = () => vi.advanceTimersByTimeAsync(200);
-const skips = () => server.asked.map((url) => url.searchParams.get("skip"));
+const skips = () => server.requests.map((url) => url.searchParams.get("skip"));
 const filtered = { ...noFilters, hop: "session" };
 
 beforeEach(() => vi.useFakeTimers());
@@ -68,12 +68,12 @@ test("while one drags, no more is asked than 25 times a second", async () => {
   serve(100_000);
   model.want(0, 30);
   await settle();
-  server.asked.length = 0;
+  server.requests.length = 0;
   for (let i = 0; i < 100; i++) {
     model.want(i * 1000, i * 1000 + 30);
     await vi.advanceTimersByTimeAsync(10);
   }
-  expect(server.asked.length).toBeLessThanOrEqual(52); // two pages at most each time
+  expect(server.requests.length).toBeLessThanOrEqual(52); // two pages at most each time
   await settle();
   expect(model.entryAt(99_010)?.seq).toBe(99_011);
 });
@@ -100,8 +100,8 @@ test("what is added is asked for alone, and requests become what they are now", 
   trace.length = 25;
   trace.requests = { "20": { state: "answered", seqs: [20, 0, 0, 24, 0] }, "9999": { state: "answered" } };
   await model.grow();
-  expect(server.asked.at(-1)?.searchParams.get("from")).toBe("21");
-  expect(server.asked).toHaveLength(2);
+  expect(server.requests.at(-1)?.searchParams.get("from")).toBe("21");
+  expect(server.requests).toHaveLength(2);
   expect(model.get().count).toBe(25);
   expect(model.entryAt(24)?.seq).toBe(25);
   expect(model.requestAt(19, 20)?.state).toBe("answered");
@@ -117,7 +117,7 @@ test("what is added is there at once, over the ends of pages too", async () => {
   expect([499, 500, 1234, 1704].map((row) => model.entryAt(row)?.seq)).toEqual([500, 501, 1235, 1705]);
   model.want(1690, 1704);
   await settle();
-  expect(server.asked).toHaveLength(2);
+  expect(server.requests).toHaveLength(2);
 });
 
 test("what is added far from what is known leaves no page that begins in its middle", async () => {
@@ -156,12 +156,12 @@ test("questions for what is added go one after the other, and two that wait are 
   serve(20);
   model.want(0, 20);
   await settle();
-  server.asked.length = 0;
+  server.requests.length = 0;
   trace.length = 21;
   const all = [model.grow(), model.grow(), model.grow(), model.grow()];
   await Promise.all(all);
   await settle();
-  expect(server.asked).toHaveLength(2);
+  expect(server.requests).toHaveLength(2);
 });
 
 test("a shorter trace is another one", async () => {
@@ -181,7 +181,7 @@ test("with filters rows are those that are picked, and all of them may have chan
   serve(6000);
   model.setFilters(filtered);
   await settle();
-  expect(server.asked.at(-1)?.searchParams.get("hop")).toBe("session");
+  expect(server.requests.at(-1)?.searchParams.get("hop")).toBe("session");
   expect(model.get()).toMatchObject({ count: 600, end: 6000 });
   expect(model.entryAt(4)?.seq).toBe(50);
   trace.length = 6020;
@@ -200,7 +200,7 @@ test("a problem is told and not asked about again until somebody wants it", asyn
   expect(model.get().problem?.message).toBe("the trace is damaged");
   model.want(0, 31);
   await settle();
-  expect(server.asked).toHaveLength(1);
+  expect(server.requests).toHaveLength(1);
   trace.broken = false;
   model.retry();
   await settle();
@@ -214,7 +214,7 @@ test("an answer with fewer rows than it counts is not asked for for ever", async
     model.want(0, 30);
     await settle();
   }
-  expect(server.asked).toHaveLength(1);
+  expect(server.requests).toHaveLength(1);
 });
 
 test("the next odd entry is found however far it is, both ways", async () => {
@@ -235,7 +235,7 @@ test("a time is found by halves", async () => {
   const { signal } = new AbortController();
   const at = await findRow(base, noFilters, ({ ms }) => ms >= 70_000.5, signal);
   expect(at?.entry.seq).toBe(70_001);
-  expect(server.asked.length).toBeLessThan(20);
+  expect(server.requests.length).toBeLessThan(20);
   expect((await findRow(base, noFilters, ({ ms }) => ms > 1e12, signal))?.row).toBe(99_999);
   serve(0);
   expect(await findRow(base, noFilters, () => true, signal)).toBeNull();

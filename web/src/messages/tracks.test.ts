@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { readPage } from "./entry";
+import { read } from "../json/schema";
+import { flowPageSchema } from "../protocol/api.gen";
+import { pageOf } from "./entry";
+
+const readPage = (answer: unknown) => pageOf(read(flowPageSchema, answer));
+
 import { statisticsOf } from "./stats";
 import { mostTracks, spansOf, strokesOf } from "./tracks";
 

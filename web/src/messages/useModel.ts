@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent, useState, useSyncExternalStore } from "react";
 import { ApiError } from "../api/client";
-import { useRefused } from "../api/TokenGate";
+import { useTokenNeeded } from "../api/TokenGate";
 import type { Filters } from "./filters";
 import { FlowModel, type FlowView } from "./model";
 
@@ -19,7 +19,7 @@ export function useModel(base: string, first: Filters): FlowModel | null {
 
 export function useView(model: FlowModel): FlowView {
   const view = useSyncExternalStore(model.subscribe, model.get);
-  const refused = useRefused();
+  const refused = useTokenNeeded();
   const unauthorized = view.problem instanceof ApiError && view.problem.status === 401;
   useEffect(() => {
     if (unauthorized) refused();

@@ -1,7 +1,7 @@
 // An entry in words, as `assay trace` has them.
 
 import { duration } from "../format/format";
-import { plainName } from "../text/visible";
+import { plainName } from "../text/displayText";
 import type { FlowEntry, FlowRequest } from "./entry";
 
 const longestName = 60;

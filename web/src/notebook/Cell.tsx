@@ -2,7 +2,7 @@ import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from 
 import { useCommands } from "../commands/commands";
 import { useSelect } from "../store/store";
 import { Button } from "../ui/Button";
-import { lazily } from "../ui/lazily";
+import { lazyPart } from "../ui/lazyPart";
 import { AgentMark } from "./AgentMark";
 import styles from "./Cell.module.css";
 import { CodeBody } from "./CodeBody";
@@ -16,9 +16,9 @@ import { Toolbar } from "./Toolbar";
 import { cellOf, isMarkdown, runOf, titleOf } from "./text";
 
 // What can wait until there is some of it: the notebook is on the screen before.
-const Outputs = lazily(async () => (await import("../widgets/CellOutputs")).CellOutputs);
-const Widgets = lazily(async () => (await import("../widgets/Widgets")).Widgets);
-const MarkdownBody = lazily(async () => (await import("./MarkdownBody")).MarkdownBody);
+const Outputs = lazyPart(async () => (await import("../widgets/CellOutputs")).CellOutputs);
+const Widgets = lazyPart(async () => (await import("../widgets/Widgets")).Widgets);
+const MarkdownBody = lazyPart(async () => (await import("./MarkdownBody")).MarkdownBody);
 
 interface Props {
   cellId: string;
@@ -126,7 +126,7 @@ function Results({ cellId }: { cellId: string }) {
   if (some && !seen) setSeen(true);
   if (folded && some) {
     return (
-      <Button look="quiet" className={styles.folded ?? ""} onClick={() => toggleOutputs(desk, cellId)}>
+      <Button variant="quiet" className={styles.folded ?? ""} onClick={() => toggleOutputs(desk, cellId)}>
         Outputs are hidden. Show
       </Button>
     );

@@ -121,11 +121,11 @@ test("text that is not stored yet stays when others write too", async () => {
 
 test("a cell that others delete while one writes in it can be brought back", async () => {
   const { view, store, commands } = await editing("one");
-  const rescued = vi.fn<(id: string) => void>();
-  Object.assign(commands, { rescued });
+  const keptInNotebook = vi.fn<(id: string) => void>();
+  Object.assign(commands, { keptInNotebook });
   type(view, "mine ");
   await act(async () => dropCell(store, "a"));
-  expect(rescued.mock.calls).toEqual([["a"]]); // and the session does not tell of it again
+  expect(keptInNotebook.mock.calls).toEqual([["a"]]); // and the session does not tell of it again
   expect(screen.getByText("The cell that you were writing in was deleted.")).toBeTruthy();
   expect(document.activeElement).toBe(element("b"));
   await act(async () => fireEvent.click(screen.getByRole("button", { name: "Undo" })));
@@ -138,7 +138,9 @@ test("what another cell prints does not touch the editor", async () => {
   const frame = view.dom.parentElement;
   for (let i = 0; i < 50; i++) {
     const output = { output_type: "stream" as const, name: "stdout" as const, text: "line\n".repeat(i) };
-    act(() => changeNotebook(store, ({ runs }) => ({ runs: { ...runs, b: run({ outputs: [output] }) } })));
+    act(() =>
+      changeNotebook(store, ({ executions }) => ({ executions: { ...executions, b: run({ outputs: [output] }) } })),
+    );
   }
   expect(update).not.toHaveBeenCalled();
   expect(view.dom.parentElement).toBe(frame);

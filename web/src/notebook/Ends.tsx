@@ -12,7 +12,7 @@ export function Ends() {
   const commands = useCommands();
   const count = useSelect((state) => state.notebook.order.length);
   if (commands === null) return count === 0 ? <p className={styles.empty}>There are no cells.</p> : null;
-  const why = commands.whyNotAdd ?? null;
+  const why = commands.addProblem ?? null;
   const reason = why === null ? {} : { disabled: true, title: why };
   return (
     <>
@@ -23,7 +23,11 @@ export function Ends() {
         </p>
       )}
       <div className={styles.add}>
-        <Button look={count === 0 ? "accent" : "plain"} onClick={() => create(desk, count, "code", true)} {...reason}>
+        <Button
+          variant={count === 0 ? "accent" : "plain"}
+          onClick={() => create(desk, count, "code", true)}
+          {...reason}
+        >
           <Plus size={14} aria-hidden /> Code
         </Button>
         <Button onClick={() => create(desk, count, "markdown", true)} {...reason}>

@@ -16,12 +16,12 @@ export function FindBar() {
   const current = useView((state) => state.hit);
   const cells = useSelect((state) => state.notebook.cells);
   const order = useSelect((state) => state.notebook.order);
-  const runs = useDeferredValue(useSelect((state) => state.notebook.runs));
+  const executions = useDeferredValue(useSelect((state) => state.notebook.executions));
   const [wanted, setWanted] = useState("");
   const slow = useDeferredValue(wanted);
   const input = useRef<HTMLInputElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other cells or runs mean other texts
-  const hits = useMemo(() => findAll(order, textsOf(desk), slow), [order, cells, runs, slow, desk]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other cells or executions mean other texts
+  const hits = useMemo(() => findAll(order, textsOf(desk), slow), [order, cells, executions, slow, desk]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: each time that it is asked for
   useEffect(() => {

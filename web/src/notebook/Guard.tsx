@@ -1,5 +1,5 @@
 import { Component, type ReactNode, Suspense } from "react";
-import { TryAgain } from "../ui/TryAgain";
+import { RetryButtons } from "../ui/RetryButtons";
 import styles from "./Cell.module.css";
 
 interface Props {
@@ -20,7 +20,7 @@ export class Guard extends Component<Props, { failed: boolean }> {
     if (!this.state.failed) return <Suspense fallback={null}>{this.props.children}</Suspense>;
     return (
       <p className={styles.failed} role="alert">
-        {this.props.what} could not be drawn. <TryAgain onTry={() => this.setState({ failed: false })} />
+        {this.props.what} could not be drawn. <RetryButtons onTry={() => this.setState({ failed: false })} />
       </p>
     );
   }

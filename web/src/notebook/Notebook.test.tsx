@@ -77,7 +77,7 @@ test("one cell is in the order of Tab, and the arrows go from cell to cell", asy
 
 test("keys do nothing in a widget, and with one pressed first that is not theirs", async () => {
   const shown = run({ widgets: { "b/w": { type: "button" } } });
-  const { commands } = await draw(stateOf([cell("a"), cell("b"), cell("c")], { runs: { b: shown } }));
+  const { commands } = await draw(stateOf([cell("a"), cell("b"), cell("c")], { executions: { b: shown } }));
   const widget = await screen.findByLabelText("a widget");
   await act(async () => widget.focus());
   await press("d", "d", "b", "j", "m");
@@ -191,7 +191,9 @@ test("the running cell is interrupted, and the kernel restarted when that was me
   await focusCell("a");
   await press("i", "i");
   expect(screen.getByText("No cell runs.")).toBeTruthy();
-  await act(async () => changeNotebook(store, () => ({ runs: { c: run({ status: "running", started: true }) } })));
+  await act(async () =>
+    changeNotebook(store, () => ({ executions: { c: run({ status: "running", started: true }) } })),
+  );
   await press("i", "i");
   expect(commands.stopCell.mock.calls).toEqual([["c"]]);
   await press("0", "0");
@@ -216,7 +218,7 @@ test("where cells cannot be run the buttons and the keys say why", async () => {
 });
 
 test("where no cell can be made the buttons and the keys say why", async () => {
-  const { commands } = await draw(three(), { whyNotAdd: "The attempt has ended." });
+  const { commands } = await draw(three(), { addProblem: "The attempt has ended." });
   await focusCell("b");
   for (const name of ["Insert a cell above", "Insert a cell below", "Code", "Markdown"]) {
     const button = screen.getByRole<HTMLButtonElement>("button", { name });
@@ -273,7 +275,7 @@ test("a cell that cannot be made is told of", async () => {
 
 test("outputs are folded away and shown again", async () => {
   const output = { output_type: "stream" as const, name: "stdout" as const, text: "hi" };
-  await draw(stateOf([cell("a")], { runs: { a: run({ outputs: [output] }) } }));
+  await draw(stateOf([cell("a")], { executions: { a: run({ outputs: [output] }) } }));
   await focusCell("a");
   await press("o");
   expect(screen.queryByText("outputs of a")).toBeNull();
@@ -324,7 +326,7 @@ test("a cell says who changed it, how it stands and how long it took", async () 
   const touched = { by: "agent" as const, seq: 41 };
   await draw(
     stateOf([cell("a", "x", { title: "Sum the rows", touched }), cell("b")], {
-      runs: { a: run({ status: "error", count: 3, durationMs: 1234 }) },
+      executions: { a: run({ status: "error", count: 3, durationMs: 1234 }) },
     }),
   );
   const [a, b] = cells();
@@ -340,7 +342,7 @@ test("the time of a run goes on while it runs", async () => {
   vi.useFakeTimers();
   try {
     const startedAt = performance.now();
-    await draw(stateOf([cell("a")], { runs: { a: run({ status: "running", started: true, startedAt }) } }));
+    await draw(stateOf([cell("a")], { executions: { a: run({ status: "running", started: true, startedAt }) } }));
     await act(async () => vi.advanceTimersByTimeAsync(2500));
     expect(cells()[0]?.textContent).toContain("2.5 s");
   } finally {
@@ -508,7 +510,7 @@ test("only the cell that is pointed at shows its controls", async () => {
 
 test("a cell that comes back without its outputs says so", async () => {
   const output = { output_type: "stream" as const, name: "stdout" as const, text: "hi" };
-  await draw(stateOf([cell("a"), cell("b")], { runs: { a: run({ outputs: [output] }) } }));
+  await draw(stateOf([cell("a"), cell("b")], { executions: { a: run({ outputs: [output] }) } }));
   await focusCell("a");
   await press("d", "d", "z");
   expect(screen.getByText("Cell brought back. Run it again for its outputs.")).toBeTruthy();

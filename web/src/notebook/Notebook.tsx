@@ -2,7 +2,7 @@ import { type FocusEvent, useEffect, useLayoutEffect, useMemo, useRef, useState 
 import { useCommands } from "../commands/commands";
 import { useNotebookNavigation } from "../commands/navigation";
 import { useSelect, useStore } from "../store/store";
-import { lazily } from "../ui/lazily";
+import { lazyPart } from "../ui/lazyPart";
 import { Announce } from "./Announce";
 import { CellList } from "./CellList";
 import { create } from "./change";
@@ -21,8 +21,8 @@ import { withId } from "./view";
 /** After so many milliseconds the search is loaded: what is drawn at first comes before it. */
 const searchSoon = 500;
 const loadFindBar = async () => (await import("./FindBar")).FindBar;
-const FindBar = lazily(loadFindBar);
-const RestartDialog = lazily(async () => (await import("./RestartDialog")).RestartDialog);
+const FindBar = lazyPart(loadFindBar);
+const RestartDialog = lazyPart(async () => (await import("./RestartDialog")).RestartDialog);
 
 interface Props {
   /** The kernel's language, as "python": what code is highlighted as. */
@@ -108,13 +108,13 @@ function Wishes({ focus, scroller }: { focus: string | null; scroller: HTMLEleme
   const there = useSelect((state) => focus !== null && cellOf(state, focus) !== null);
   useEffect(() => {
     if (scroller === null) return;
-    return navigation.onWish((wish) => {
-      if ("jump" in wish) {
-        jump(desk, wish.jump);
+    return navigation.onRequest((request) => {
+      if ("jump" in request) {
+        jump(desk, request.jump);
         return;
       }
       scroller.focus({ preventScroll: true }); // what is typed from now on is for the cell
-      create(desk, desk.store.get().notebook.order.length, wish.add, true);
+      create(desk, desk.store.get().notebook.order.length, request.add, true);
     });
   }, [desk, navigation, scroller]);
   useEffect(() => {

@@ -19,7 +19,7 @@ export function RestartDialog() {
     <Dialog title="Restart the kernel" onClose={close}>
       <p className={styles.question}>All variables are lost, and what runs is stopped. The cells stay.</p>
       <div ref={buttons} className={styles.add}>
-        <Button look="accent" onClick={restart}>
+        <Button variant="accent" onClick={restart}>
           Restart
         </Button>
         <Button onClick={close}>Cancel</Button>

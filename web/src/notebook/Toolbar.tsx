@@ -35,8 +35,8 @@ export function Toolbar({ cellId, code, aside }: Props) {
   if (commands === null) return null;
   const why = whyNotRun(commands);
   const reason = why === null ? {} : { disabled: true, title: why };
-  const whyNotAdd = commands.whyNotAdd ?? null;
-  const noMore = whyNotAdd === null ? {} : { disabled: true, title: whyNotAdd };
+  const addProblem = commands.addProblem ?? null;
+  const noMore = addProblem === null ? {} : { disabled: true, title: addProblem };
   const busy = status === "running" || status === "waiting";
   return (
     <div

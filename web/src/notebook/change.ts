@@ -36,7 +36,7 @@ function goOnWith(desk: Desk, held: Held | null): void {
 export function create(desk: Desk, position: number, type: CellType, editing = false): void {
   const commands = desk.commands();
   if (commands === null) return;
-  const why = commands.whyNotAdd ?? null;
+  const why = commands.addProblem ?? null;
   if (why !== null) {
     desk.view.set({ note: { tone: "neutral", text: why } });
     return;

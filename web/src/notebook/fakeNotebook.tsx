@@ -8,7 +8,7 @@ import { type Conflicts, ConflictsProvider } from "../commands/conflicts";
 import { createNavigation, NavigationProvider, type NotebookNavigation } from "../commands/navigation";
 import type { CellType } from "../protocol/messages";
 import { initial } from "../store/reducer";
-import type { Cell, Notebook as NotebookState, Run, State } from "../store/state";
+import type { Cell, Execution, Notebook as NotebookState, State } from "../store/state";
 import { createStore, type Store, StoreProvider } from "../store/store";
 import { Notebook } from "./Notebook";
 
@@ -16,7 +16,7 @@ export function cell(id: string, source = `# ${id}`, more: Partial<Cell> = {}): 
   return { id, type: "code", source, title: "", rev: 1, ...more };
 }
 
-export function run(more: Partial<Run> = {}): Run {
+export function run(more: Partial<Execution> = {}): Execution {
   return { status: "ran", pending: false, started: false, sequencer: 1, count: 1, outputs: [], widgets: {}, ...more };
 }
 
@@ -108,21 +108,21 @@ export interface Drawn {
 interface Options {
   readOnly?: boolean;
   canRun?: boolean;
-  whyNotAdd?: string;
+  addProblem?: string;
   conflicts?: Conflicts;
 }
 
 export async function draw(
   state: State,
-  { readOnly = false, canRun = true, whyNotAdd, conflicts = {} }: Options = {},
+  { readOnly = false, canRun = true, addProblem, conflicts = {} }: Options = {},
 ): Promise<Drawn> {
   layOut();
   const store = createStore(state);
   const commands = {
     ...fakeCommands(store),
     canRun,
-    whyNot: canRun ? null : "Another console owns this session.",
-    whyNotAdd: whyNotAdd ?? null,
+    runProblem: canRun ? null : "Another console owns this session.",
+    addProblem: addProblem ?? null,
   };
   const navigation = createNavigation();
   await act(async () => {

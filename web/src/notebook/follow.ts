@@ -33,7 +33,7 @@ function settle(desk: Desk, before: State, now: State): void {
   if (removed === undefined) return;
   for (const each of lost) {
     desk.bin.put(each);
-    desk.commands()?.rescued?.(each.id);
+    desk.commands()?.keptInNotebook?.(each.id);
   }
   desk.view.set({ note: { tone: "neutral", text: "The cell that you were writing in was deleted.", removed } });
 }

@@ -35,7 +35,7 @@ test("the kept place is drawn in order, and known to stand apart", () => {
 
 test("more lines and outputs are likely to be higher", () => {
   const state = stateOf([cell("a", "x"), cell("b", "x\ny\nz"), cell("c", "x")], {
-    runs: { c: run({ outputs: [{ output_type: "stream", name: "stdout", text: "hi" }] }) },
+    executions: { c: run({ outputs: [{ output_type: "stream", name: "stdout", text: "hi" }] }) },
   });
   expect(likelyHeight(state, "b") - likelyHeight(state, "a")).toBe(40);
   expect(likelyHeight(state, "c")).toBeGreaterThan(likelyHeight(state, "a"));

@@ -9,7 +9,7 @@ import { isMarkdown, runOf } from "./text";
 /** Why cells cannot be run here; null: they can. */
 export function whyNotRun(commands: Commands | null): string | null {
   if (commands === null) return "This notebook is only looked at.";
-  return commands.canRun ? null : (commands.whyNot ?? "Cells cannot be run here.");
+  return commands.canRun ? null : (commands.runProblem ?? "Cells cannot be run here.");
 }
 
 /** Runs the cell, or the selected one; a Markdown cell is drawn. False: it cannot be run. */

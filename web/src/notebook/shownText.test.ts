@@ -4,7 +4,7 @@ import { cell, run, stateOf } from "./fakeNotebook";
 import { shownText } from "./shownText";
 
 function shown(...outputs: unknown[]): string {
-  return shownText(stateOf([cell("a")], { runs: { a: run({ outputs: outputs as Output[] }) } }), "a");
+  return shownText(stateOf([cell("a")], { executions: { a: run({ outputs: outputs as Output[] }) } }), "a");
 }
 
 test("takes what was printed, what a value looks like and why it failed, without colours", () => {

@@ -1,4 +1,4 @@
-import { fieldsOf } from "../json/read";
+import { anyObject, read } from "../json/schema";
 import type { Output } from "../protocol/messages";
 import type { State } from "../store/state";
 import { runOf } from "./text";
@@ -21,9 +21,9 @@ export function shownText(state: State, id: string): string {
 const colours = /\x1b\[[0-?]*[ -/]*[@-~]/g;
 
 function plain(output: unknown): string {
-  const { text, data, traceback, evalue } = fieldsOf(output);
+  const { text, data, traceback, evalue } = read(anyObject, output);
   const shown =
-    lines(text, "") || lines(fieldsOf(data)["text/plain"], "") || lines(traceback, "\n") || lines(evalue, "");
+    lines(text, "") || lines(read(anyObject, data)["text/plain"], "") || lines(traceback, "\n") || lines(evalue, "");
   return shown.slice(0, maxOutput).replace(colours, "");
 }
 

@@ -6,7 +6,7 @@ test("a cell says how it stands, in brackets and in words", () => {
   const cells = ["fresh", "running", "waiting", "sent", "ran", "failed", "stopped"].map((id) => cell(id));
   const state = stateOf(cells, {
     queue: ["other", "waiting"],
-    runs: {
+    executions: {
       running: run({ status: "running", started: true, count: 4 }),
       waiting: run({ status: "running", pending: true, count: 4 }),
       sent: run({ status: "running", pending: true, count: 0 }),
@@ -22,7 +22,7 @@ test("a cell says how it stands, in brackets and in words", () => {
 test("an interrupted run is told from a failed one", () => {
   const error = (ename: string) => ({ output_type: "error" as const, ename, evalue: "", traceback: [] });
   const state = stateOf([cell("a"), cell("b"), cell("c")], {
-    runs: {
+    executions: {
       a: run({ status: "error", outputs: [error("KeyboardInterrupt")] }),
       b: run({ status: "error", outputs: [error("ValueError")] }),
       c: run({ status: "error", interrupted: true }),

@@ -1,4 +1,4 @@
-import type { Run, State } from "../store/state";
+import type { Execution, State } from "../store/state";
 import { runOf } from "./text";
 
 /** How a cell stands: fresh: it has not run on this kernel. */
@@ -25,7 +25,7 @@ export function statusOf(state: State, id: string): CellStatus {
 /** What kernels call the exception by which a run was interrupted. */
 const interrupts: readonly unknown[] = ["KeyboardInterrupt", "InterruptException"];
 
-function wasInterrupted(run: Run): boolean {
+function wasInterrupted(run: Execution): boolean {
   if (run.interrupted === true) return true;
   const error = run.outputs.findLast((output) => output.output_type === "error");
   return error?.output_type === "error" && interrupts.includes(error.ename);

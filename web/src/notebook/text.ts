@@ -1,4 +1,4 @@
-import type { Cell, Run, State } from "../store/state";
+import type { Cell, Execution, State } from "../store/state";
 
 /** The cell, null when there is none of that id. */
 export function cellOf(state: State, id: string): Cell | null {
@@ -6,8 +6,8 @@ export function cellOf(state: State, id: string): Cell | null {
 }
 
 /** The cell's runs, null when it has never run. */
-export function runOf(state: State, id: string): Run | null {
-  return Object.hasOwn(state.notebook.runs, id) ? (state.notebook.runs[id] ?? null) : null;
+export function runOf(state: State, id: string): Execution | null {
+  return Object.hasOwn(state.notebook.executions, id) ? (state.notebook.executions[id] ?? null) : null;
 }
 
 /** The cell's source with line ends as an editor has them, "" when there is none. */

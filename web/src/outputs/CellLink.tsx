@@ -1,6 +1,6 @@
 import { useNotebookNavigation } from "../commands/navigation";
 import { useSelect } from "../store/store";
-import { plainName } from "../text/visible";
+import { plainName } from "../text/displayText";
 import styles from "./Outputs.module.css";
 
 /** "cell 5", which leads there; of a cell that is not in the notebook, the beginning of its id. */

@@ -14,7 +14,7 @@ export function CopyButton({ text }: { text: () => string }) {
     }
   };
   return (
-    <Button look="quiet" onClick={copy} onBlur={() => setSaid("Copy")}>
+    <Button variant="quiet" onClick={copy} onBlur={() => setSaid("Copy")}>
       <Copy size={14} aria-hidden />
       <span aria-live="polite">{said}</span>
     </Button>

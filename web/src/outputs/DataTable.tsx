@@ -1,6 +1,6 @@
-import { counted } from "../format/format";
-import { recordOf } from "../json/read";
-import { plainName } from "../text/visible";
+import { countOf } from "../format/format";
+import { anyObject } from "../json/schema";
+import { plainName } from "../text/displayText";
 import styles from "./SafeHtml.module.css";
 
 const mostRows = 200;
@@ -8,7 +8,7 @@ const mostColumns = 100;
 
 /** A table as application/vnd.dataresource+json has it: fields with names, rows by these names. */
 export function DataTable({ schema, rows }: { schema: readonly unknown[]; rows: readonly unknown[] }) {
-  const names = schema.slice(0, mostColumns).map((field) => String(recordOf(field)?.name ?? ""));
+  const names = schema.slice(0, mostColumns).map((field) => String(anyObject.parse(field)?.name ?? ""));
   return (
     <div className={styles.html}>
       <table className="dataframe">
@@ -28,7 +28,7 @@ export function DataTable({ schema, rows }: { schema: readonly unknown[]; rows: 
             <tr key={index}>
               {names.map((name, column) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: names may be the same
-                <td key={column}>{cellText(recordOf(row)?.[name])}</td>
+                <td key={column}>{cellText(anyObject.parse(row)?.[name])}</td>
               ))}
             </tr>
           ))}
@@ -36,7 +36,7 @@ export function DataTable({ schema, rows }: { schema: readonly unknown[]; rows: 
       </table>
       {(rows.length > mostRows || schema.length > mostColumns) && (
         <p>
-          {counted(rows.length, "row")}, {counted(schema.length, "column")}; the first {mostRows} and {mostColumns} are
+          {countOf(rows.length, "row")}, {countOf(schema.length, "column")}; the first {mostRows} and {mostColumns} are
           shown.
         </p>
       )}

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { plainName } from "../text/visible";
+import { plainName } from "../text/displayText";
 import { formNames } from "./formNames";
 import type { Form } from "./mime";
 import styles from "./Outputs.module.css";

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { counted } from "../format/format";
-import { plainName } from "../text/visible";
+import { countOf } from "../format/format";
+import { plainName } from "../text/displayText";
 import styles from "./JsonTree.module.css";
 
 /** Members that are drawn together; more are offered in slices. */
@@ -113,6 +113,6 @@ function Leaf({ value }: { value: unknown }) {
 }
 
 function summary(list: boolean, size: number): string {
-  const count = counted(size, list ? "item" : "key");
+  const count = countOf(size, list ? "item" : "key");
   return list ? `[ ${count} ]` : `{ ${count} }`;
 }

@@ -1,6 +1,7 @@
 import { memo } from "react";
-import { linesOf, recordOf } from "../json/read";
-import { plainName } from "../text/visible";
+import { anyObject } from "../json/schema";
+import { linesOf } from "../json/values";
+import { plainName } from "../text/displayText";
 import { OutputBoundary } from "./OutputBoundary";
 import styles from "./Outputs.module.css";
 import { RichOutputView } from "./RichOutputView";
@@ -24,7 +25,7 @@ export const OutputView = memo(function OutputView({ output, number }: Props) {
 });
 
 function Kind({ output, number }: Props) {
-  const fields = recordOf(output);
+  const fields = anyObject.parse(output);
   switch (fields?.output_type) {
     case "stream":
       return <StreamOutput name={String(fields.name)} text={linesOf(fields.text) ?? ""} />;
@@ -54,8 +55,8 @@ function tracebackText(traceback: unknown): string {
 }
 
 function plainText(output: unknown): string {
-  const fields = recordOf(output);
+  const fields = anyObject.parse(output);
   const text =
-    linesOf(fields?.text) ?? linesOf(recordOf(fields?.data)?.["text/plain"]) ?? tracebackText(fields?.traceback);
+    linesOf(fields?.text) ?? linesOf(anyObject.parse(fields?.data)?.["text/plain"]) ?? tracebackText(fields?.traceback);
   return text.slice(0, 100_000);
 }

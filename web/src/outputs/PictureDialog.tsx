@@ -24,7 +24,7 @@ export function PictureDialog({ src, alt, onClose }: { src: string; alt: string;
       }}
     >
       <img src={src} alt={alt} />
-      <IconButton label="Close" look="plain" className={styles.close ?? ""} onClick={onClose}>
+      <IconButton label="Close" variant="plain" className={styles.close ?? ""} onClick={onClose}>
         <X />
       </IconButton>
     </dialog>

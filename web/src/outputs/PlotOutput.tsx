@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "react";
-import { recordOf } from "../json/read";
+import { anyObject } from "../json/schema";
 import { Frame } from "./Frame";
 import { drawable } from "./figure";
 import styles from "./Outputs.module.css";
@@ -31,12 +31,12 @@ export function PlotOutput({ figure, of }: { figure: Readonly<Record<string, unk
 }
 
 function heightOf(figure: Readonly<Record<string, unknown>>): number {
-  const height = recordOf(figure.layout)?.height;
+  const height = anyObject.parse(figure.layout)?.height;
   return typeof height === "number" && height >= 50 && height <= 2000 ? height : 450;
 }
 
 function titleOf(figure: Readonly<Record<string, unknown>>): string {
-  const title = recordOf(figure.layout)?.title;
-  const text = typeof title === "string" ? title : recordOf(title)?.text;
+  const title = anyObject.parse(figure.layout)?.title;
+  const text = typeof title === "string" ? title : anyObject.parse(title)?.text;
   return typeof text === "string" ? `Figure: ${text.slice(0, 200)}` : "Figure";
 }

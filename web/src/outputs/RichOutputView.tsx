@@ -1,6 +1,7 @@
 import { useMemo, useState } from "react";
-import { linesOf, recordOf } from "../json/read";
-import { plainName } from "../text/visible";
+import { anyObject } from "../json/schema";
+import { linesOf } from "../json/values";
+import { plainName } from "../text/displayText";
 import { FormChooser } from "./FormChooser";
 import { FormView } from "./FormView";
 import { type Forms, formsOf } from "./mime";
@@ -44,13 +45,13 @@ export function RichOutputView({ data, metadata, number }: Props) {
 }
 
 function altOf(data: unknown, mime: string): string {
-  const text = linesOf(recordOf(data)?.["text/plain"]);
+  const text = linesOf(anyObject.parse(data)?.["text/plain"]);
   return text === null || text.trim() === "" ? `Picture, ${plainName(mime, 60)}` : plainName(text.trim(), 300);
 }
 
 /** nbformat has it as metadata["image/png"].width, or beside the types. */
 function widthOf(metadata: unknown, mime: string): number | null {
-  const all = recordOf(metadata);
-  const width = recordOf(all?.[mime])?.width ?? all?.width;
+  const all = anyObject.parse(metadata);
+  const width = anyObject.parse(all?.[mime])?.width ?? all?.width;
   return typeof width === "number" && width >= 1 && width <= 10_000 ? width : null;
 }

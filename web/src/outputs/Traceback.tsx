@@ -1,7 +1,7 @@
 import { CircleAlert } from "lucide-react";
 import { useMemo, useState } from "react";
-import { counted } from "../format/format";
-import { plainName } from "../text/visible";
+import { countOf } from "../format/format";
+import { plainName } from "../text/displayText";
 import { Button } from "../ui/Button";
 import { CellNames } from "./CellNames";
 import { CopyButton } from "./CopyButton";
@@ -36,8 +36,8 @@ export function Traceback({ ename, evalue, traceback }: Props) {
         <CopyButton text={() => (traceback === "" ? `${ename}: ${evalue}` : traceback.replace(colors, ""))} />
       </div>
       {count > 0 && (
-        <Button look="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? "Fold" : "Show"} {counted(count, "earlier frame")}
+        <Button variant="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "Fold" : "Show"} {countOf(count, "earlier frame")}
         </Button>
       )}
       <WordsProvider value={CellNames}>

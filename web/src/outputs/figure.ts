@@ -1,7 +1,7 @@
 // Figures of plotly, made ready for the bundle of it that we have.
 
-import { recordOf } from "../json/read";
-import { plainName } from "../text/visible";
+import { anyObject } from "../json/schema";
+import { plainName } from "../text/displayText";
 
 /** What plotly.js-cartesian-dist-min can draw. */
 const drawn = new Set(
@@ -23,7 +23,7 @@ export function traceTypes(traces: readonly unknown[]): { missing: readonly stri
 
 /** A trace without a type is a scatter, and one that WebGL would draw can be drawn without it. */
 function typeOf(trace: unknown): string {
-  const type = recordOf(trace)?.type ?? "scatter";
+  const type = anyObject.parse(trace)?.type ?? "scatter";
   return type === "scattergl" ? "scatter" : String(type);
 }
 
@@ -31,8 +31,8 @@ function typeOf(trace: unknown): string {
 export function drawable(figure: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const data = Array.isArray(figure.data) ? figure.data : [];
   return {
-    data: data.map((trace) => ({ ...recordOf(trace), type: typeOf(trace) })),
-    layout: recordOf(figure.layout) ?? {},
+    data: data.map((trace) => ({ ...anyObject.parse(trace), type: typeOf(trace) })),
+    layout: anyObject.parse(figure.layout) ?? {},
     frames: Array.isArray(figure.frames) ? figure.frames : [],
   };
 }

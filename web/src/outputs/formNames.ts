@@ -1,4 +1,4 @@
-import { plainName } from "../text/visible";
+import { plainName } from "../text/displayText";
 import type { Form } from "./mime";
 
 const names: Readonly<Record<Form["kind"], string>> = {

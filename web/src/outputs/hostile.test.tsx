@@ -9,7 +9,7 @@
 
 import { cleanup, render } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { plainName } from "../text/visible";
+import { plainName } from "../text/displayText";
 import { drawable } from "./figure";
 import inputs from "./hostile.json";
 import { Markdown } from "./Markdown";

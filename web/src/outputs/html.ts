@@ -1,7 +1,7 @@
 // Looks at HTML before it is shown: can it be shown as it is in the page, or does
 // it need scripts or styles, and with them a frame of its own?
 
-import { plainName } from "../text/visible";
+import { plainName } from "../text/displayText";
 import { hushed, hushedName, unhushed, unhushedTag } from "./hush";
 import { parseInert } from "./inert";
 

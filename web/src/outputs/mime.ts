@@ -1,7 +1,8 @@
 // Which forms of an output can be shown, and which of them first.
 
 import { size } from "../format/format";
-import { linesOf, recordOf } from "../json/read";
+import { anyObject } from "../json/schema";
+import { linesOf } from "../json/values";
 import { drawnNames, traceTypes } from "./figure";
 
 /** One way to show an output. */
@@ -37,8 +38,8 @@ const silent = /^application\/(?:vnd\.jupyter\.|vnd\.holoviews|vnd\.vega|vnd\.bo
 
 /** Goes through a MIME bundle, whatever is in it. */
 export function formsOf(data: unknown): Forms {
-  const bundle = recordOf(data);
-  if (bundle === null) return { forms: [], notes: ["This output has no data that could be shown."] };
+  const bundle = anyObject.parse(data);
+  if (bundle === undefined) return { forms: [], notes: ["This output has no data that could be shown."] };
   const forms: Form[] = [];
   const notes: string[] = [];
   const odd: string[] = [];
@@ -83,14 +84,14 @@ function formOf(mime: string, value: unknown): Form | string {
 
 /** A value that the server has left out is {mime, bytes}. */
 function leftOut(mime: string, value: unknown): string | null {
-  const left = recordOf(value);
-  if (left === null || left.mime !== mime || typeof left.bytes !== "number") return null;
+  const left = anyObject.parse(value);
+  if (left === undefined || left.mime !== mime || typeof left.bytes !== "number") return null;
   return `${mime} (${size(left.bytes)}) was left out, because it is large: the trace has it.`;
 }
 
 function plotOf(mime: string, value: unknown): Form | string {
-  const figure = recordOf(value);
-  if (figure === null || !Array.isArray(figure.data))
+  const figure = anyObject.parse(value);
+  if (figure === undefined || !Array.isArray(figure.data))
     return `${mime}: expected a figure with data, found ${typeName(value)}.`;
   const missing = traceTypes(figure.data).missing;
   if (missing.length === 0) return { kind: "plot", mime, figure };
@@ -98,8 +99,8 @@ function plotOf(mime: string, value: unknown): Form | string {
 }
 
 function tableOf(mime: string, value: unknown): Form {
-  const table = recordOf(value);
-  const fields = recordOf(table?.schema)?.fields;
+  const table = anyObject.parse(value);
+  const fields = anyObject.parse(table?.schema)?.fields;
   if (!Array.isArray(fields) || !Array.isArray(table?.data)) return { kind: "json", mime, value };
   return { kind: "table", mime, schema: fields, rows: table.data };
 }

@@ -3,7 +3,7 @@
 // such HTML comes through here.
 
 import createPurifier, { type Config } from "dompurify";
-import { plainName } from "../text/visible";
+import { plainName } from "../text/displayText";
 import { hushed } from "./hush";
 import { outside } from "./links";
 

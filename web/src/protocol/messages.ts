@@ -1,9 +1,30 @@
-// What crosses the sockets, as far as the page reads it. docs/protocol.md and
-// docs/consoles.md say what each field means; fields that are not here are passed
-// over, and any field of an agent's or a kernel's making may be of another type
-// than it should be: whoever folds a message checks what it uses.
+// Messages of a session and entries of a trace, as the page reads and sends them. docs/protocol.md
+// and docs/consoles.md say what each field means. readMessage and readEntry check what comes in,
+// once: an agent or a kernel may send anything.
 
-/** Where an entry of the trace was seen. */
+import {
+  anyObject,
+  boolean,
+  extend,
+  integer,
+  list,
+  nonEmpty,
+  nullable,
+  number,
+  object,
+  optional,
+  record,
+  required,
+  type Schema,
+  strict,
+  string,
+  unknown,
+  withOtherFields,
+} from "../json/schema";
+import { type Fields, isObject } from "../json/values";
+import * as wire from "./wire.gen";
+
+/** Where an entry of the trace was recorded. */
 export type Hop =
   | "agent>server"
   | "server>agent"
@@ -14,79 +35,434 @@ export type Hop =
   | "notebook"
   | "session";
 
-export interface Message {
+export type CellType = "code" | "markdown";
+
+/** Who changed a cell. "console" means a person at a console. */
+export type By = "agent" | "console" | "server";
+
+/** What a cell is doing, or how its last execution ended. */
+export type ExecutionStatus = "idle" | "running" | "ran" | "error";
+
+/**
+ * The end of an execution. Read leniently, as the server reads it: a cell whose result were
+ * refused would run forever.
+ */
+export interface CellResult {
+  cell_id: string;
+  status: string;
+  has_exception: boolean;
+  /** A traceback, usually; some kernels send false, a list of lines or an object. */
+  exception: unknown;
+  /** Milliseconds; absent: the kernel did not say. */
+  duration_ms?: number;
+}
+
+/** All widgets of a cell, by their keys. */
+export interface CellWidgets {
+  cell_id: string;
+  widget_state: Readonly<Record<string, unknown>>;
+}
+
+/** A content block of the Messages API. Which fields it has depends on its type; unknown fields are as they came. */
+export type ContentBlock = Fields & KnownContent;
+
+interface KnownContent {
+  type: string;
+  text?: string;
+  thinking?: string;
+  id?: string;
+  name?: string;
+  input?: unknown;
+  tool_use_id?: string;
+  is_error?: boolean;
+  content?: unknown;
+}
+
+/** A message of the agent's conversation. */
+export interface HistoryMessage extends Omit<wire.HistoryEntry, "content" | "usage"> {
+  /** A plain text is one text block. */
+  content: readonly ContentBlock[];
+  /** Tokens of the model call that the message came from. */
+  usage?: TokenCounts;
+  /** Name of the conversation, if the agent has several. */
+  label?: string;
+}
+
+/** Tokens of one model call, as the Messages API counts them. */
+export interface TokenCounts {
+  input_tokens: number;
+  output_tokens: number;
+  cache_read_input_tokens: number;
+  cache_creation_input_tokens: number;
+}
+
+/** What one grader found. */
+export interface GraderResult {
+  type: string;
+  /** null: it came to no verdict. */
+  passed: boolean | null;
+  /** 0 to 1; null: none. */
+  score: number | null;
+  /** For people; "" for none. */
+  reasoning: string;
+  metrics: Fields;
+  /** Why it came to no verdict; null: it did. */
+  error: string | null;
+}
+
+/** How an attempt ended. */
+export interface EvalResult extends Omit<wire.EvalResultMessage, "type" | "graders" | "duration_ms"> {
+  graders: readonly GraderResult[];
+  /** null: unknown. */
+  duration_ms: number | null;
+}
+
+/** The agent's submission without a tool call. */
+export interface AgentResult {
+  structured_output: unknown;
+}
+
+/** A message about the process, or the connection, of the kernel or the agent. */
+export interface ProcessMessage {
+  /** "kernel" or "agent". */
+  name: string;
+}
+
+/** The end of the connection to the kernel or the agent. */
+export interface PeerEnded {
+  /** "kernel" or "agent". */
+  peer: string;
+  reason: string;
+}
+
+/** A change of the session's state. */
+export interface SessionState {
+  state: string;
+}
+
+/** Who holds the notebook from now on: "server" or "console". */
+export interface HolderMessage {
+  by: string;
+}
+
+/** The notebook at one moment, as a view receives it first and the API answers it. */
+export interface NotebookStateMessage extends wire.NotebookSnapshot {
+  seq: number;
+}
+
+/** The answer to notebook_action. */
+export interface NotebookActionResponse extends wire.ActionResponse {
+  /** Of the cell that was made or changed. */
+  cell_id?: string;
+  /** Source and rev of the cell, if the action named another rev. */
+  source?: string;
+  rev?: number;
+}
+
+/** The fields of an answer to a request at /run. */
+interface Answer {
+  /** The id of the request, in one of the two. */
+  tx_id?: string;
+  agent_tx_id?: string;
+  status: string;
+  error?: string;
+}
+
+/** The answer to set_widget_value. */
+export interface SetWidgetResponse extends Answer {
+  /** By widget key: why the kernel refused the value. */
+  errors: Readonly<Record<string, string>>;
+}
+
+/** The answer to globals_summary: the kernel's variables. */
+export interface GlobalsSummary extends Answer {
+  /** By variable name. docs/kernel.md describes the fields. */
+  summary: Readonly<Record<string, Fields>>;
+  /** Not all variables are listed. */
+  truncated: boolean;
+  /** The kernel was too busy: the summary is age_ms old. */
+  stale: boolean;
+  age_ms: number;
+}
+
+/** The answer to reactivity_summary: which cells define and use which signals. */
+export interface ReactivitySummary extends Answer {
+  /** For people. */
+  summary: string;
+  /** By cell id. */
+  cell_reactivity: Readonly<Record<string, CellReactivity>>;
+}
+
+/** The signals and cells that one cell is connected with. */
+export interface CellReactivity {
+  signals_defined: readonly string[];
+  depends_on_signals: readonly string[];
+  depends_on_cells: readonly string[];
+}
+
+/** An error of a grader is {kind, text} or a string. */
+const graderError: Schema<string> = {
+  parse(value) {
+    if (!isObject(value)) return string.parse(value);
+    const parts = [value.kind, value.text].filter((part) => typeof part === "string" && part !== "");
+    return parts.join(": ") || "of no kind";
+  },
+};
+
+export const graderResultSchema = object<GraderResult>({
+  type: string,
+  passed: nullable(boolean),
+  score: nullable(number),
+  reasoning: string,
+  metrics: record(unknown),
+  error: nullable(graderError),
+});
+
+const contentBlockSchema: Schema<ContentBlock> = withOtherFields(
+  object<KnownContent>({
+    type: string,
+    text: optional(string),
+    thinking: optional(string),
+    id: optional(string),
+    name: optional(string),
+    input: optional(unknown),
+    tool_use_id: optional(string),
+    is_error: optional(boolean),
+    content: optional(unknown),
+  }),
+);
+
+const contentBlocks = list(contentBlockSchema);
+
+const historyMessageSchema = extend<wire.HistoryEntry, Pick<HistoryMessage, "content" | "label" | "usage">>(
+  wire.historyEntrySchema,
+  {
+    content: {
+      parse(value) {
+        if (typeof value !== "string") return contentBlocks.parse(value);
+        return value === "" ? [] : [{ type: "text", text: value }];
+      },
+      fallback: [],
+    },
+    label: optional(string),
+    usage: optional(
+      object<TokenCounts>({
+        input_tokens: integer,
+        output_tokens: integer,
+        cache_read_input_tokens: integer,
+        cache_creation_input_tokens: integer,
+      }),
+    ),
+  },
+);
+
+const cellReactivitySchema = object<CellReactivity>({
+  signals_defined: list(string),
+  depends_on_signals: list(string),
+  depends_on_cells: list(string),
+});
+
+/** The text of an error is in data.message or, from the agent, in error. */
+const errorMessageSchema = extend<wire.ErrorMessage, { error?: string }>(wire.errorMessageSchema, {
+  error: optional(string),
+});
+
+const processSchema = object<ProcessMessage>({ name: string });
+
+const answerFields = {
+  tx_id: optional(string),
+  agent_tx_id: optional(string),
+  status: string,
+  error: optional(string),
+};
+
+const messageSchemas = {
+  // The kernel and the commands to it.
+  start_cell: wire.startCellSchema,
+  kernel_stdio: wire.kernelStdioSchema,
+  cell_output: wire.cellOutputSchema,
+  cell_result: object<CellResult>({
+    cell_id: required(nonEmpty),
+    status: string,
+    has_exception: boolean,
+    exception: unknown,
+    duration_ms: optional(number),
+  }),
+  run_queue: wire.runQueueSchema,
+  cell_widgets: strict<CellWidgets>({ cell_id: required(nonEmpty), widget_state: required(record(unknown)) }),
+  run_cell: wire.cellCommandSchema,
+  dispose_cell: wire.cellCommandSchema,
+  stop_cell: wire.cellCommandSchema,
+
+  // The notebook.
+  notebook_event: wire.notebookEventSchema,
+  notebook_state: object<NotebookStateMessage>({
+    seq: integer,
+    cells: list(wire.wireCellSchema),
+    runs: wire.executionsSnapshotSchema,
+  }),
+
+  // The agent.
+  init: wire.agentInitSchema,
+  agent_query: wire.agentQuerySchema,
+  agent_cancel: wire.agentCommandSchema,
+  agent_clear_history: wire.agentCommandSchema,
+  agent_action: anyObject, // checked by ActionParams, which tells the agent what is wrong
+  agent_action_response: wire.actionResponseSchema,
+  agent_status: wire.agentStatusSchema,
+  agent_event: wire.agentEventSchema,
+  agent_error: wire.agentErrorSchema,
+  agent_history_updated: extend<wire.HistoryUpdated, { entry?: HistoryMessage }>(wire.historyUpdatedSchema, {
+    entry: optional(historyMessageSchema),
+  }),
+  agent_result: object<AgentResult>({ structured_output: unknown }),
+  agent_usage_update: wire.usageUpdateSchema,
+  agent_stream_start: wire.streamFrameSchema,
+  agent_stream_block_start: wire.streamFrameSchema,
+  agent_stream_delta: wire.streamFrameSchema,
+  agent_stream_complete: wire.streamFrameSchema,
+
+  // The session.
+  ready: wire.readyMessageSchema,
+  managed_process_exit: wire.managedProcessExitSchema,
+  managed_process_restart: processSchema,
+  peer_ended: object<PeerEnded>({ peer: string, reason: string }),
+  state: object<SessionState>({ state: string }),
+  holder: object<HolderMessage>({ by: string }),
+  eval_result: extend<wire.EvalResultMessage, Pick<EvalResult, "graders" | "duration_ms">>(
+    wire.evalResultMessageSchema,
+    {
+      graders: list(graderResultSchema),
+      duration_ms: nullable(integer),
+    },
+  ),
+
+  // Answers to a console.
+  alive: wire.aliveMessageSchema,
+  error: errorMessageSchema,
+  not_session_owner_error: errorMessageSchema,
+  notebook_action_response: object<NotebookActionResponse>({
+    type: string,
+    tx_id: string,
+    status: string,
+    error: optional(string),
+    cell_id: optional(string),
+    source: optional(string),
+    rev: optional(integer),
+  }),
+  set_widget_value_response: object<SetWidgetResponse>({ ...answerFields, errors: record(string) }),
+  globals_summary: object<GlobalsSummary>({
+    ...answerFields,
+    summary: record(anyObject),
+    truncated: boolean,
+    stale: boolean,
+    age_ms: number,
+  }),
+  reactivity_summary: object<ReactivitySummary>({
+    ...answerFields,
+    summary: string,
+    cell_reactivity: record(cellReactivitySchema),
+  }),
+};
+
+export type MessageType = keyof typeof messageSchemas;
+
+/** The checked message of one type. seq is its entry in the trace; absent: the message does not say. */
+export type MessageOf<K extends MessageType> = K extends MessageType
+  ? Omit<(typeof messageSchemas)[K] extends Schema<infer T> ? T : never, "type"> & { type: K; seq?: number }
+  : never;
+
+/** A message that the page does not read: its type is unknown, or its fields are not what the type requires. */
+export interface OtherMessage {
+  type: "other";
+  /** The type that the message names. */
+  name: string;
+  seq?: number;
+}
+
+/** A checked message. */
+export type Message = MessageOf<MessageType> | OtherMessage;
+
+/** A message that the page sends. */
+export interface OutgoingMessage {
   type: string;
   [field: string]: unknown;
 }
 
-/** An entry of the trace, or a frame of a live session with the hop it came by. */
+/** Checks a message; null if the value is not an object with a type. */
+export function readMessage(value: unknown): Message | null {
+  if (!isObject(value) || typeof value.type !== "string") return null;
+  const name = value.type;
+  const seq = integer.parse(value.seq);
+  const numbered = seq === undefined ? {} : { seq };
+  const schema: Schema<object> | undefined = Object.hasOwn(messageSchemas, name)
+    ? messageSchemas[name as MessageType]
+    : undefined;
+  const parsed = schema?.parse(value);
+  if (parsed === undefined) return { type: "other", name, ...numbered };
+  return { ...parsed, ...numbered, type: name as MessageType } as Message;
+}
+
+/** Returns the type that a message names. */
+export function typeOf(message: Message): string {
+  return message.type === "other" ? message.name : message.type;
+}
+
+/** An entry of the trace, or a message of a live session with the hop that it came by. */
 export interface Entry {
+  /** Number of the entry, from 1; 0 for a live message that does not say. */
   seq: number;
   hop: Hop;
-  msg: Message;
-  /** Nanoseconds since the trace began; absent in frames of a live session. */
+  /** null: the entry has none, because the entry `ref` has the same. */
+  msg: Message | null;
+  /** Type of the message, and the cell that it is about; absent in live messages. */
+  type?: string;
+  cell_id?: string;
+  /** Nanoseconds since the trace began; absent in live messages. */
   t_ns?: number;
-  /** Time of day, RFC 3339; absent in frames of a live session. */
+  /** Time of day, RFC 3339; absent in live messages. */
   wall?: string;
+  /** What is unusual about it, such as "dropped" or "late". */
   note?: string;
+  /** The entry with the same message. */
   ref?: number;
+  /** The entry that this one was made out of. */
   cause?: number;
-  /** When a live frame came, in milliseconds as of performance.now(). */
+  /** Time at which a live message came, in milliseconds as of performance.now(). */
   at?: number;
 }
 
-export type CellType = "code" | "markdown";
-export type By = "agent" | "console" | "server";
+const entrySchema = object<Entry>({
+  seq: required(integer),
+  hop: required(nonEmpty as Schema<Hop>),
+  msg: nullable({ parse: (value: unknown) => readMessage(value) ?? undefined }),
+  type: optional(string),
+  cell_id: optional(string),
+  t_ns: optional(number),
+  wall: optional(string),
+  note: optional(string),
+  ref: optional(integer),
+  cause: optional(integer),
+  at: optional(number),
+});
 
-/** A cell as notebook_state and cell_created have it. */
-export interface WireCell {
-  cell_id: string;
-  cell_type: CellType;
-  source: string;
-  display_name: string;
-  rev: number;
-  /** Who changed it last; absent: that is not known. */
-  by?: By;
+/** Checks an entry of a trace; null if the value is not an object with a seq and a hop. */
+export function readEntry(value: unknown): Entry | null {
+  return entrySchema.parse(value) ?? null;
 }
 
-/** The kinds of notebook_event, and what each has beside `type`, `event` and `by`. */
-export type NotebookEvent = { type: "notebook_event"; by?: By; seq?: number } & (
-  | { event: "cell_created"; cell: WireCell; position: number }
-  | { event: "cell_edited"; cell_id: string; source: string; rev: number }
-  | { event: "cell_deleted"; cell_id: string }
-  | { event: "cell_moved"; cell_id: string; position: number }
-  | { event: "notebook_restored"; state: { cells: WireCell[]; runs: WireRuns } }
-);
-
-export type RunStatus = "idle" | "running" | "ran" | "error";
-
-/** The state of all runs, by cell id, as `ready` and `notebook_state` have it. */
-export interface WireRuns {
-  cell_status: Record<string, RunStatus>;
-  cell_sequencers: Record<string, number>;
-  /** Numbers of the last runs, of whatever kernel; absent: nothing but the sequencers is known. */
-  cell_counts?: Record<string, number>;
-  /** What the last run took, in milliseconds; of some kernels there is none. */
-  cell_durations?: Record<string, number>;
-  cell_outputs: Record<string, Output[]>;
-  run_queue: string[];
-  cell_widgets: Record<string, Record<string, Widget>>;
+/** Checks some entries and leaves out what is not one. */
+export function readEntries(values: readonly unknown[]): Entry[] {
+  return values.flatMap((value) => readEntry(value) ?? []);
 }
 
-/** What a view is told first, and what the API answers for a moment of a trace. */
-export interface NotebookStateMessage {
-  type: "notebook_state";
-  seq: number;
-  cells: WireCell[];
-  runs: WireRuns;
-}
-
-/** An nbformat 4 output. A multi-line text may be a list of lines. */
+/** An nbformat 4 output. A text of several lines may be a list of them. */
 export type Output =
   | { output_type: "stream"; name: "stdout" | "stderr"; text: string | string[] }
   | RichOutput
   | { output_type: "error"; ename: string; evalue: string; traceback: string[] };
 
+/** An output with values in one or more MIME types. */
 export interface RichOutput {
   output_type: "display_data" | "execute_result";
   data: MimeBundle;
@@ -95,11 +471,12 @@ export interface RichOutput {
   transient?: { display_id?: string };
 }
 
-/** Values by MIME type: texts, base64 of what is binary, or JSON. A value that was left out is {mime, bytes}. */
+/** Values by MIME type: text, base64 of binary data, or JSON. {mime, bytes} stands for a value that was left out. */
 export type MimeBundle = Record<string, unknown>;
 
-/** The state of a widget; `type` is the Python name without w_, as "slider". */
+/** The state of a widget. */
 export interface Widget {
+  /** The Python name without "w_", such as "slider"; "" if the kernel sent none. */
   type: string;
   label?: string;
   readonly?: boolean;
@@ -107,34 +484,4 @@ export interface Widget {
   value?: unknown;
   appearance?: Record<string, unknown>;
   [field: string]: unknown;
-}
-
-export interface EvalResult {
-  type: "eval_result";
-  case_id: string;
-  outcome: string;
-  outcome_detail: string;
-  passed: boolean | null;
-  score: number | null;
-  graders: GraderResult[];
-  answer: unknown;
-  duration_ms: number;
-}
-
-export interface GraderResult {
-  type: string;
-  passed: boolean | null;
-  score?: number | null;
-  reasoning?: string;
-  metrics?: Record<string, unknown>;
-  error?: string | null;
-}
-
-export interface Usage {
-  input_tokens: number;
-  output_tokens: number;
-  cache_read_input_tokens?: number;
-  cache_creation_input_tokens?: number;
-  context_limit?: number;
-  cost_usd?: number | null;
 }

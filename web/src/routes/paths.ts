@@ -1,60 +1,75 @@
 import { usePathname } from "wouter/use-browser-location";
 import { withQuery } from "../api/client";
+import { readTab, writeTab } from "../browser/tabStorage";
 
-/** The page of a run. */
+/** Returns the path of a run's page. */
 export function runPath(run: string): string {
   return `/runs/${encodeURIComponent(run)}`;
 }
 
-/** The page of an attempt. */
+/** Returns the path of an attempt's page. */
 export function attemptPath(run: string, attempt: string): string {
   return `${runPath(run)}/${encodeURIComponent(attempt)}`;
 }
 
-/** An attempt as the page of two names it: its run and itself, each encoded, with a slash between. */
+/** An attempt and its run. The comparison page names an attempt as "run/attempt", both encoded. */
 export interface AttemptName {
   run: string;
   attempt: string;
 }
 
 export function comparePath(a: AttemptName | null, b: AttemptName | null): string {
-  return withQuery("/compare", { a: a && written(a), b: b && written(b) });
+  return withQuery("/compare", { a: a && encodeName(a), b: b && encodeName(b) });
 }
 
-function written({ run, attempt }: AttemptName): string {
+function encodeName({ run, attempt }: AttemptName): string {
   return `${encodeURIComponent(run)}/${encodeURIComponent(attempt)}`;
 }
 
-/** Reads what comparePath has written; null: it names no attempt. */
-export function readName(text: string | null): AttemptName | null {
-  const [run = "", attempt = "", ...rest] = (text ?? "").split("/").map(decoded);
+/** Parses an attempt that comparePath has written; null if the text names no attempt. */
+export function parseAttemptName(text: string | null): AttemptName | null {
+  const [run = "", attempt = "", ...rest] = (text ?? "").split("/").map(decode);
   return run !== "" && attempt !== "" && rest.length === 0 ? { run, attempt } : null;
 }
 
-/** The page of two runs, case by case. */
+/** Returns the path of the page that compares two runs. */
 export function runsComparePath(a: string, b: string): string {
   return withQuery("/compare", { runs: `${encodeURIComponent(a)},${encodeURIComponent(b)}` });
 }
 
-/** Reads what runsComparePath has written; null: it does not name two runs. */
-export function readRuns(text: string | null): readonly [string, string] | null {
-  const [a = "", b = "", ...rest] = (text ?? "").split(",").map(decoded);
+/** Parses two runs that runsComparePath has written; null if the text does not name two. */
+export function parseRunNames(text: string | null): readonly [string, string] | null {
+  const [a = "", b = "", ...rest] = (text ?? "").split(",").map(decode);
   return a !== "" && b !== "" && rest.length === 0 ? [a, b] : null;
 }
 
 /**
- * The part of the page's path at this place, from 0, decoded. The router's own
- * parameters are decoded by half, so that a name with a percent sign in it is another.
+ * Returns segment n of the page's path, counted from 0 and decoded. The router's own parameters are
+ * decoded only partially, which changes names that contain a percent sign.
  */
-export function useSegment(place: number, fallback: string): string {
-  const segment = usePathname().split("/")[place + 1];
-  return segment === undefined || segment === "" ? fallback : decoded(segment);
+export function usePathSegment(index: number, fallback: string): string {
+  const segment = usePathname().split("/")[index + 1];
+  return segment === undefined || segment === "" ? fallback : decode(segment);
 }
 
-function decoded(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
     return text;
   }
+}
+
+/** Session storage key of the address of the console that this tab has shown last. */
+const storageKey = "assay.console.address";
+
+/** Stores the address of the console: its session and role. */
+export function storeConsoleAddress({ pathname, search }: Pick<Location, "pathname" | "search">): void {
+  writeTab(storageKey, pathname + search); // if storage is forbidden, consoleAddress returns that of the default session
+}
+
+/** Returns the address of the console that this tab has shown last; "/" if there was none. */
+export function consoleAddress(): string {
+  const stored = readTab(storageKey) ?? "/";
+  return /^\/(?:\?|$)/.test(stored) ? stored : "/";
 }

@@ -63,10 +63,12 @@ test("the overview needs the line, those around it and the beginning of the trac
   expect(screen.getByRole("row", { name: /Turns 3 3/ })).toBeDefined();
   expect(screen.getByRole("row", { name: /Tokens 1,000 no limit/ })).toBeDefined();
   expect(screen.getByText("Held: read.")).toBeDefined();
-  const paths = new Set(server.asked.map((url) => url.pathname));
+  const paths = new Set(server.requests.map((url) => url.pathname));
   expect([...paths].sort()).toEqual(["/api/runs/r/attempts", base, `${base}/trace`]);
-  expect(server.asked.find((url) => url.pathname === "/api/runs/r/attempts")?.searchParams.get("brief")).toBe("true");
-  expect(server.asked.find((url) => url.pathname === `${base}/trace`)?.searchParams.get("limit")).toBe("2");
+  expect(server.requests.find((url) => url.pathname === "/api/runs/r/attempts")?.searchParams.get("brief")).toBe(
+    "true",
+  );
+  expect(server.requests.find((url) => url.pathname === `${base}/trace`)?.searchParams.get("limit")).toBe("2");
 });
 
 test("the notebook can be kept under the attempt's name, once it is there", async () => {
@@ -88,7 +90,7 @@ test("the notebook is loaded when its tab is opened, and the address says so", a
   fireEvent.click(await screen.findByRole("tab", { name: "Notebook" }));
   expect(await screen.findByText("the notebook")).toBeDefined();
   expect(window.location.search).toBe("?tab=notebook");
-  await waitFor(() => expect(server.asked.some((url) => url.pathname === `${base}/at`)).toBe(true));
+  await waitFor(() => expect(server.requests.some((url) => url.pathname === `${base}/at`)).toBe(true));
   const slider = await screen.findByRole("slider", { name: "Moment of the attempt" });
   await waitFor(() => expect(slider.getAttribute("max")).toBe("1"));
 });
@@ -105,7 +107,7 @@ test("the address names the moment, and follows the slider", async () => {
   });
   render(<AttemptPage run="r" attempt="a" />);
   expect(await screen.findByText("entry 5 of 9")).toBeDefined();
-  expect(server.asked.find((url) => url.pathname === `${base}/at`)?.searchParams.get("seq")).toBe("5");
+  expect(server.requests.find((url) => url.pathname === `${base}/at`)?.searchParams.get("seq")).toBe("5");
   fireEvent.change(screen.getByRole("slider"), { target: { value: "7" } });
   await waitFor(() => expect(window.location.search).toBe("?tab=notebook&seq=7"));
   fireEvent.keyDown(screen.getByRole("slider"), { key: "End" });
@@ -117,7 +119,7 @@ test.each(["x", "-3", "1.5", "1e99", ""])("a moment that makes no sense is the e
   const server = serve();
   render(<AttemptPage run="r" attempt="a" />);
   expect(await screen.findByText("entry 1 of 1")).toBeDefined();
-  expect(server.asked.find((url) => url.pathname === `${base}/at`)?.searchParams.has("seq")).toBe(false);
+  expect(server.requests.find((url) => url.pathname === `${base}/at`)?.searchParams.has("seq")).toBe(false);
 });
 
 test("the file of the notebook leads to the notebook at the end", async () => {
@@ -158,7 +160,7 @@ test("files are shown as text, never as a page, and by names that can be asked f
   fireEvent.click(await screen.findByRole("button", { name: "<b>.html" }));
   expect(await screen.findByText("<script>alert(1)</script>")).toBeDefined();
   expect(document.querySelector("script, iframe, object, embed")).toBeNull();
-  expect(server.asked.some((url) => url.pathname === `${base}/files/%3Cb%3E.html`)).toBe(true);
+  expect(server.requests.some((url) => url.pathname === `${base}/files/%3Cb%3E.html`)).toBe(true);
   expect(screen.queryByRole("button", { name: "blob.bin" })).toBeNull();
   const download = screen.getByRole("link", { name: "Download blob.bin" });
   expect(download.getAttribute("href")).toBe(`${base}/files/blob.bin`);

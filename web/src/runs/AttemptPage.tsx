@@ -1,11 +1,11 @@
-import { runPath, useSegment } from "../routes/paths";
+import { runPath, usePathSegment } from "../routes/paths";
 import { AttemptView } from "./attempt/AttemptView";
 import { Page } from "./parts/Page";
 
 /** One attempt at a case. */
 export default function AttemptPage({ run, attempt }: { run: string; attempt: string }) {
-  const runName = useSegment(1, run);
-  const name = useSegment(2, attempt);
+  const runName = usePathSegment(1, run);
+  const name = usePathSegment(2, attempt);
   const crumbs = [
     { label: "Runs", href: "/runs" },
     { label: runName, href: runPath(runName) },

@@ -71,7 +71,7 @@ test("B is chosen among the attempts at the case of A", async () => {
   const server = serve();
   render(<ComparePage />);
   await screen.findAllByRole("option", { name: /two/ });
-  await waitFor(() => expect(server.asked.some((url) => url.pathname === "/api/runs/one/attempts/a")).toBe(true));
+  await waitFor(() => expect(server.requests.some((url) => url.pathname === "/api/runs/one/attempts/a")).toBe(true));
   fireEvent.change(screen.getByLabelText("Run of B"), { target: { value: "two" } });
   await waitFor(() => expect(screen.getByLabelText("Attempt of B").querySelectorAll("option")).toHaveLength(2));
   fireEvent.change(screen.getByLabelText("Attempt of B"), { target: { value: "a" } });
@@ -120,7 +120,7 @@ test("one slider takes both back", async () => {
   await waitFor(() => expect(document.querySelector("del")).not.toBeNull());
   fireEvent.change(screen.getByRole("slider"), { target: { value: "0" } });
   expect(await screen.findByText("Both notebooks are empty here.")).toBeDefined();
-  const asked = server.asked.filter((url) => url.pathname.endsWith("/at") && url.searchParams.has("seq"));
+  const asked = server.requests.filter((url) => url.pathname.endsWith("/at") && url.searchParams.has("seq"));
   expect(asked.map((url) => `${url.pathname} ${url.searchParams.get("seq")}`).sort()).toEqual([
     "/api/runs/one/attempts/a/at 1",
     "/api/runs/two/attempts/a/at 1",

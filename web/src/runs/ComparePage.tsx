@@ -1,7 +1,6 @@
 import { useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
-import { textOf } from "../json/read";
-import { type AttemptName, comparePath, readName, readRuns } from "../routes/paths";
+import { type AttemptName, comparePath, parseAttemptName, parseRunNames } from "../routes/paths";
 import styles from "./compare/Compare.module.css";
 import { CompareView } from "./compare/CompareView";
 import { Picker } from "./compare/Picker";
@@ -23,9 +22,9 @@ export default function ComparePage() {
 
 function Chosen() {
   const parameters = new URLSearchParams(useSearch());
-  const runs = readRuns(parameters.get("runs"));
-  const a = readName(parameters.get("a"));
-  const b = readName(parameters.get("b"));
+  const runs = parseRunNames(parameters.get("runs"));
+  const a = parseAttemptName(parameters.get("a"));
+  const b = parseAttemptName(parameters.get("b"));
   if (runs !== null) return <RunsCompare key={runs.join("/")} a={runs[0]} b={runs[1]} />;
   return (
     <>
@@ -48,7 +47,7 @@ interface Sides {
 /** B is chosen among attempts at the case of A. */
 function PickersOfCase({ a, b }: Sides & { a: AttemptName }) {
   const { data } = useAttempt(a.run, a.attempt);
-  return <Pickers a={a} b={b} caseId={textOf(data?.case_id)} />;
+  return <Pickers a={a} b={b} caseId={data?.case_id ?? ""} />;
 }
 
 function Pickers({ a, b, caseId }: Sides & { caseId: string }) {

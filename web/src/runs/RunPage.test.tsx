@@ -120,9 +120,9 @@ test("a run that was interrupted is not taken to run: its attempts ran until the
   expect(await screen.findByText("1 min 00 s")).toBeDefined();
   expect(screen.queryByText("running")).toBeNull();
   expect(screen.getByText("A line of attempts.jsonl cannot be read and is left out: line 2.")).toBeDefined();
-  const asked = server.asked.length;
+  const asked = server.requests.length;
   await vi.advanceTimersByTimeAsync(30_000);
-  expect(server.asked).toHaveLength(asked);
+  expect(server.requests).toHaveLength(asked);
 });
 
 test("of numbers that cannot be, none is shown", async () => {
@@ -249,12 +249,12 @@ test("a run that goes on shows what runs first, and asks only for what is new", 
   await vi.advanceTimersByTimeAsync(2500);
   await waitFor(() => expect(screen.queryAllByText("running")).toEqual([]));
   expect(caseIds()).toEqual(["c2", "c1"]);
-  const asked = server.asked
+  const asked = server.requests
     .filter((url) => url.pathname.endsWith("/attempts"))
     .map((url) => url.searchParams.get("after"));
   expect(asked).toEqual(["0", "1"]);
   await vi.advanceTimersByTimeAsync(10_000);
-  expect(server.asked.filter((url) => url.pathname.endsWith("/attempts"))).toHaveLength(2);
+  expect(server.requests.filter((url) => url.pathname.endsWith("/attempts"))).toHaveLength(2);
 });
 
 test("hostile lines and names are text", async () => {
@@ -284,5 +284,5 @@ test("a name with a percent sign is asked for as it is", async () => {
   const server = fakeServer({});
   render(<RunPage run="whatever the router has made of it" />);
   expect((await screen.findByRole("alert")).textContent).toContain("not found");
-  expect(server.asked[0]?.pathname).toBe(`/api/runs/${encodeURIComponent("50%25 #a")}`);
+  expect(server.requests[0]?.pathname).toBe(`/api/runs/${encodeURIComponent("50%25 #a")}`);
 });

@@ -1,4 +1,4 @@
-import { useSegment } from "../routes/paths";
+import { usePathSegment } from "../routes/paths";
 import { Page } from "./parts/Page";
 import { RunView } from "./run/RunView";
 
@@ -6,7 +6,7 @@ const crumbs = [{ label: "Runs", href: "/runs" }];
 
 /** One run. */
 export default function RunPage({ run }: { run: string }) {
-  const name = useSegment(1, run);
+  const name = usePathSegment(1, run);
   return (
     <Page title={name} crumbs={crumbs}>
       <RunView key={name} name={name} />

@@ -48,7 +48,7 @@ test("runs are listed with what came of them, in one request; the broken one say
   expect(row("old").getByText(/^2 lines of attempts.jsonl cannot be read .* line 5/)).toBeDefined();
   expect(screen.getByText("It cannot be read: run.json: unexpected end")).toBeDefined();
   expect(screen.queryByRole("link", { name: "bad" })).toBeNull();
-  expect(server.asked).toHaveLength(1);
+  expect(server.requests).toHaveLength(1);
 });
 
 test("numbers that cannot be are shown as such", async () => {
@@ -98,7 +98,7 @@ test("more are loaded behind the last", async () => {
   expect(await screen.findByRole("link", { name: "zero" })).toBeDefined();
   expect(screen.getByRole("link", { name: "one" })).toBeDefined();
   expect(screen.queryByRole("button", { name: "Load more" })).toBeNull();
-  expect(server.asked.filter((url) => url.pathname === "/api/runs")).toHaveLength(2);
+  expect(server.requests.filter((url) => url.pathname === "/api/runs")).toHaveLength(2);
 });
 
 test("a run that goes on is seen to, and one that begins; more seldom when none does", async () => {
@@ -110,9 +110,9 @@ test("a run that goes on is seen to, and one that begins; more seldom when none 
   runs = [run("one", {}, { state: "finished", passed: 2 })];
   await vi.advanceTimersByTimeAsync(2500);
   expect(await screen.findByText("finished")).toBeDefined();
-  const before = server.asked.length;
+  const before = server.requests.length;
   await vi.advanceTimersByTimeAsync(9000);
-  expect(server.asked).toHaveLength(before);
+  expect(server.requests).toHaveLength(before);
   runs = [run("two", {}, { state: "running" }), ...runs];
   await vi.advanceTimersByTimeAsync(2000);
   expect(await screen.findByRole("link", { name: "two" })).toBeDefined();

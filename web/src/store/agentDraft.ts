@@ -1,13 +1,13 @@
-import { boundConversation } from "./boundConversation";
 import { ConversationDraft } from "./conversationDraft";
+import { limitConversation } from "./limitConversation";
 import type { Agent } from "./state";
 
-/** The agent's part of a state while it is changed. */
+/** The agent's part of a state while it is changed. The fields are those of Agent. */
 export class AgentDraft {
   status: Agent["status"];
   stream: Agent["stream"];
   usage: Agent["usage"];
-  /** 0: not known. */
+  /** 0: unknown. */
   context: number;
   request: Agent["request"];
   restarting: boolean;
@@ -30,8 +30,8 @@ export class AgentDraft {
   finish(): Agent {
     const { base, status, stream, usage, context, request, restarting, seq, cleared } = this;
     const { items } = this.conversation;
-    const conversation = items === base.conversation ? items : boundConversation(items);
-    const same =
+    const conversation = items === base.conversation ? items : limitConversation(items);
+    const isSame =
       base.status === status &&
       base.stream === stream &&
       base.usage === usage &&
@@ -41,7 +41,7 @@ export class AgentDraft {
       (base.seq ?? 0) === seq &&
       (base.cleared ?? 0) === cleared &&
       base.conversation === conversation;
-    if (same) return base;
+    if (isSame) return base;
     return {
       status,
       conversation,

@@ -1,7 +1,7 @@
-import { copyOf } from "../json/record";
+import { copyOf } from "../json/values";
 import type { Cell, Notebook } from "./state";
 
-/** The cells of a notebook while they are changed: copied when that is first done. */
+/** The cells of a notebook while they are changed. They are copied at the first change. */
 export class CellsDraft {
   order: readonly string[];
   private cells: Notebook["cells"];
@@ -11,44 +11,44 @@ export class CellsDraft {
     this.cells = base.cells;
   }
 
-  /** undefined: there is no such cell. */
+  /** Returns a cell; undefined if there is none with this id. */
   get(id: string): Cell | undefined {
     return Object.hasOwn(this.cells, id) ? this.cells[id] : undefined;
   }
 
   set(cell: Cell): void {
-    this.own()[cell.id] = cell;
+    this.writable()[cell.id] = cell;
   }
 
-  /** Puts a cell in at a place from 0 to the number of cells. */
+  /** Inserts a cell at a position from 0 to the number of cells. */
   insert(cell: Cell, position: number): void {
     this.set(cell);
     this.order = this.order.toSpliced(position, 0, cell.id);
   }
 
   remove(id: string): void {
-    delete this.own()[id];
+    delete this.writable()[id];
     this.order = this.order.filter((other) => other !== id);
   }
 
-  /** Puts a cell where it is to be when it has been taken out. */
+  /** Moves a cell to a position, counted without the cell itself. */
   move(id: string, position: number): void {
     this.order = this.order.filter((other) => other !== id).toSpliced(position, 0, id);
   }
 
-  /** Makes these the cells, in this order. */
-  replace(cells: readonly Cell[]): void {
+  /** Replaces all cells. */
+  replaceAll(cells: readonly Cell[]): void {
     this.cells = copyOf(Object.fromEntries(cells.map((cell) => [cell.id, cell])));
     const order = cells.map((cell) => cell.id);
-    const same = order.length === this.order.length && order.every((id, i) => id === this.order[i]);
-    if (!same) this.order = order;
+    const isSameOrder = order.length === this.order.length && order.every((id, i) => id === this.order[i]);
+    if (!isSameOrder) this.order = order;
   }
 
   finish(): Pick<Notebook, "order" | "cells"> {
     return { order: this.order, cells: this.cells };
   }
 
-  private own(): Record<string, Cell> {
+  private writable(): Record<string, Cell> {
     if (this.cells === this.base.cells) this.cells = copyOf(this.cells);
     return this.cells as Record<string, Cell>;
   }

@@ -1,10 +1,10 @@
 import type { Item, ToolResult } from "./state";
 
-type Tool = Extract<Item, { kind: "tool" }>;
-type Happening = Extract<Item, { kind: "event" }>;
-type Text = Extract<Item, { kind: "text" }>;
+type ToolItem = Extract<Item, { kind: "tool" }>;
+type EventItem = Extract<Item, { kind: "event" }>;
+type TextItem = Extract<Item, { kind: "text" }>;
 
-/** A conversation while it is changed: copied when that is first done. */
+/** A conversation while it is changed. The list is copied at the first change. */
 export class ConversationDraft {
   items: readonly Item[];
 
@@ -12,55 +12,55 @@ export class ConversationDraft {
     this.items = base;
   }
 
-  /** Puts in the items of one entry, where its seq belongs, unless they are there already. */
+  /** Inserts the items of entry seq in the order of entries, unless they are there already. seq 0 appends. */
   insert(seq: number, items: readonly Item[]): void {
     if (items.length === 0) return;
-    let place = this.items.length;
-    while (seq > 0 && place > 0) {
-      const before = this.items[place - 1]?.seq ?? 0;
+    let index = this.items.length;
+    while (seq > 0 && index > 0) {
+      const before = this.items[index - 1]?.seq ?? 0;
       if (before === seq) return;
       if (before < seq) break;
-      place--;
+      index--;
     }
-    this.own().splice(place, 0, ...items);
+    this.writable().splice(index, 0, ...items);
   }
 
-  /** Gives the newest call with that id its result; false: there is none. */
-  answer(id: string, result: ToolResult): boolean {
-    const found = this.newest((item): item is Tool => item.kind === "tool" && item.id === id);
-    if (found !== null) this.own()[found.place] = { ...found.item, result };
+  /** Sets the result of the newest tool call with this id; returns false if there is no such call. */
+  setResult(id: string, result: ToolResult): boolean {
+    const found = this.newest((item): item is ToolItem => item.kind === "tool" && item.id === id);
+    if (found !== null) this.writable()[found.index] = { ...found.item, result };
     return found !== null;
   }
 
-  /** Puts an item in the place of another. */
-  replace(place: number, item: Item): void {
-    this.own()[place] = item;
+  /** Replaces the item at an index. */
+  replace(index: number, item: Item): void {
+    this.writable()[index] = item;
   }
 
-  /** The newest text that f picks. */
-  newestText(f: (item: Text) => boolean): { item: Text; place: number } | null {
-    return this.newest((item): item is Text => item.kind === "text" && f(item));
+  /** Returns the newest text for which `matches` returns true; null if there is none. */
+  newestText(matches: (item: TextItem) => boolean): { item: TextItem; index: number } | null {
+    return this.newest((item): item is TextItem => item.kind === "text" && matches(item));
   }
 
-  /** Makes another event of the newest one of that type. */
-  rename(event: string, other: Pick<Happening, "event" | "text">): void {
-    const found = this.newest((item): item is Happening => item.kind === "event" && item.event === event);
-    if (found !== null) this.own()[found.place] = { ...found.item, ...other };
+  /** Changes type and text of the newest event of a type. */
+  changeNewestEvent(event: string, other: Pick<EventItem, "event" | "text">): void {
+    const found = this.newest((item): item is EventItem => item.kind === "event" && item.event === event);
+    if (found !== null) this.writable()[found.index] = { ...found.item, ...other };
   }
 
   clear(): void {
     if (this.items.length > 0) this.items = [];
   }
 
-  private newest<T extends Item>(is: (item: Item) => item is T): { item: T; place: number } | null {
-    for (let place = this.items.length - 1; place >= 0; place--) {
-      const item = this.items[place];
-      if (item !== undefined && is(item)) return { item, place };
+  private newest<T extends Item>(matches: (item: Item) => item is T): { item: T; index: number } | null {
+    for (let index = this.items.length - 1; index >= 0; index--) {
+      const item = this.items[index];
+      if (item !== undefined && matches(item)) return { item, index };
     }
     return null;
   }
 
-  private own(): Item[] {
+  private writable(): Item[] {
     if (this.items === this.base) this.items = [...this.items];
     return this.items as Item[];
   }

@@ -1,12 +1,11 @@
 import { AgentDraft } from "./agentDraft";
 import { CellsDraft } from "./cellsDraft";
-import { RunsDraft } from "./runsDraft";
+import { ExecutionsDraft } from "./executionsDraft";
 import type { Notebook, State } from "./state";
 
 /**
- * A state that is being changed. What it shares with the state that it was begun
- * with is copied when it is first changed, once for all entries that are taken in
- * together; what is not changed stays the same object.
+ * A state while it is changed. Parts are copied when they are first changed, once for all
+ * entries that are applied together; what does not change stays the same object.
  */
 export class Draft {
   seq: number;
@@ -14,31 +13,31 @@ export class Draft {
   verdict: State["verdict"];
   readonly agent: AgentDraft;
   readonly cells: CellsDraft;
-  readonly runs: RunsDraft;
+  readonly executions: ExecutionsDraft;
 
-  /** textLimit is how many bytes of the outputs of one cell are kept. */
+  /** outputLimit is how many bytes of outputs are kept of one cell. */
   constructor(
     private readonly base: State,
-    textLimit?: number,
+    outputLimit?: number,
   ) {
     this.seq = base.notebook.seq;
     this.kernel = base.notebook.kernel;
     this.agent = new AgentDraft(base.agent);
     this.verdict = base.verdict;
     this.cells = new CellsDraft(base.notebook);
-    this.runs = new RunsDraft(base.notebook, textLimit);
+    this.executions = new ExecutionsDraft(base.notebook, outputLimit);
   }
 
-  /** The state that it has become. The draft must not be used any more. */
+  /** Returns the new state. The draft must not be used any more. */
   finish(): State {
-    const next = { seq: this.seq, kernel: this.kernel, ...this.cells.finish(), ...this.runs.finish() };
-    const notebook = isSame(this.base.notebook, next) ? this.base.notebook : next;
+    const next = { seq: this.seq, kernel: this.kernel, ...this.cells.finish(), ...this.executions.finish() };
+    const notebook = hasSameFields(this.base.notebook, next) ? this.base.notebook : next;
     const state = { notebook, agent: this.agent.finish(), verdict: this.verdict };
-    return isSame(this.base, state) ? this.base : state;
+    return hasSameFields(this.base, state) ? this.base : state;
   }
 }
 
-function isSame<T extends object>(a: T, b: T): boolean {
+function hasSameFields<T extends object>(a: T, b: T): boolean {
   const names = new Set([...Object.keys(a), ...Object.keys(b)]) as Set<keyof T>;
   return [...names].every((name) => a[name] === b[name]);
 }

@@ -1,108 +1,118 @@
-import { type Fields, isObject, jsonOf, numberOrZero, textOf } from "../json/read";
+import { object, read, string } from "../json/schema";
+import { jsonOf } from "../json/values";
+import type { ContentBlock, HistoryMessage, MessageOf, TokenCounts } from "../protocol/messages";
 import type { AgentDraft } from "./agentDraft";
 import type { Item, ToolResult } from "./state";
-import { foldCommitted } from "./stream";
+import { endStreamedReply } from "./streamedReply";
 
-/** Takes in a message of the conversation, in the blocks of the Messages API. */
-export function foldHistory(agent: AgentDraft, seq: number, entry: Fields, request: string): void {
-  const by = textOf(entry.request_id) || request;
-  const assistant = entry.role === "assistant";
-  const blocks = blocksOf(entry.content);
+/** Applies a message of the conversation, which is entry seq. request is the query that it belongs to unless it names one. */
+export function applyHistoryMessage(agent: AgentDraft, seq: number, message: HistoryMessage, request: string): void {
+  const query = message.request_id || request;
+  const isAssistant = message.role === "assistant";
+  const role = isAssistant ? "assistant" : "user";
   const items: Item[] = [];
-  for (const block of blocks) {
-    if (block.type === "tool_result") answer(agent, seq, block, items);
-    else items.push(itemOf(seq, block, assistant ? "assistant" : "user", by, textOf(entry.label)));
+  for (const block of message.content) {
+    if (block.type === "tool_result") addResult(agent, seq, block, items);
+    else items.push(itemOf(seq, block, role, query, message.label ?? ""));
   }
-  if (!assistant && repeat(agent, items)) items.shift();
+  if (!isAssistant && replaceQuery(agent, items)) items.shift();
   agent.conversation.insert(seq, items);
-  if (assistant && (seq === 0 || seq > agent.seq)) {
-    foldCommitted(agent, blocks);
-    agent.context = contextOf(entry.usage) || agent.context;
+  const isNew = seq === 0 || seq > agent.seq;
+  if (isAssistant && isNew) {
+    endStreamedReply(agent, message.content);
+    agent.context = contextTokens(message.usage) || agent.context;
   }
-  if (by !== "" && (seq === 0 || seq > agent.seq)) agent.request = by;
+  if (query !== "" && isNew) agent.request = query;
 }
 
-/** Tokens of a prompt, cached or not, and of the reply; 0: that is not told. */
-function contextOf(usage: unknown): number {
-  if (!isObject(usage)) return 0;
-  const cached = numberOrZero(usage.cache_read_input_tokens) + numberOrZero(usage.cache_creation_input_tokens);
-  return numberOrZero(usage.input_tokens) + cached + numberOrZero(usage.output_tokens);
+/** Returns the tokens of a prompt, cached or not, and of the reply; 0: unknown. */
+function contextTokens(usage: TokenCounts | undefined): number {
+  if (usage === undefined) return 0;
+  const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens } = usage;
+  return input_tokens + cache_read_input_tokens + cache_creation_input_tokens + output_tokens;
 }
 
-function blocksOf(content: unknown): Fields[] {
-  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  return Array.isArray(content) ? content.filter(isObject) : [];
-}
-
-function itemOf(seq: number, block: Fields, role: "user" | "assistant", request: string, label: string): Item {
-  const more = { ...(label === "" ? {} : { label }) };
+function itemOf(seq: number, block: ContentBlock, role: "user" | "assistant", request: string, label: string): Item {
+  const labelled = label === "" ? {} : { label };
+  const { text = "", thinking = "", id = "", name = "", input } = block;
   switch (block.type) {
     case "text":
-      return { kind: "text", seq, role, text: textOf(block.text), ...(request === "" ? {} : { request }), ...more };
+      return { kind: "text", seq, role, text, ...(request === "" ? {} : { request }), ...labelled };
     case "thinking":
-      return { kind: "thinking", seq, text: textOf(block.thinking) };
+      return { kind: "thinking", seq, text: thinking };
     case "redacted_thinking":
       return { kind: "thinking", seq, text: "[This thought is encrypted.]" };
     case "tool_use":
-      return { kind: "tool", seq, id: textOf(block.id), name: textOf(block.name), input: block.input, ...more };
+      return { kind: "tool", seq, id, name, input, ...labelled };
     case "image":
-      return { kind: "text", seq, role, text: "[An image.]", ...more };
+      return { kind: "text", seq, role, text: "[An image.]", ...labelled };
     default:
-      return { kind: "event", seq, event: textOf(block.type), text: "", metadata: block };
+      return { kind: "event", seq, event: block.type, text: "", metadata: block };
   }
 }
 
-/** Joins a result to its call. One without a call stands for itself. */
-function answer(agent: AgentDraft, seq: number, block: Fields, items: Item[]): void {
-  const id = textOf(block.tool_use_id);
+/** Adds a result to its tool call. A result without a call becomes an item of its own. */
+function addResult(agent: AgentDraft, seq: number, block: ContentBlock, items: Item[]): void {
+  const { tool_use_id: id = "" } = block;
   const result = resultOf(block);
-  const here = items.findIndex((item) => item.kind === "tool" && item.id === id);
-  const call = items[here];
-  if (call?.kind === "tool") items[here] = { ...call, result };
-  else if (!agent.conversation.answer(id, result)) items.push({ kind: "tool", seq, id, name: "", input: null, result });
+  const index = items.findIndex((item) => item.kind === "tool" && item.id === id);
+  const call = items[index];
+  if (call?.kind === "tool") items[index] = { ...call, result };
+  else if (!agent.conversation.setResult(id, result)) {
+    items.push({ kind: "tool", seq, id, name: "", input: null, result });
+  }
 }
 
-function resultOf(block: Fields): ToolResult {
-  const isError = block.is_error === true;
-  const { content } = block;
+function resultOf({ is_error: isError = false, content }: ContentBlock): ToolResult {
   if (typeof content === "string") return { isError, content: [{ type: "text", text: content }] };
   if (!Array.isArray(content)) return { isError, content: [] };
   return { isError, content: content.map(partOf) };
 }
 
-function partOf(part: unknown): ToolResult["content"][number] {
-  if (!isObject(part)) return { type: "text", text: jsonOf(part) };
-  if (part.type === "text") return { type: "text", text: textOf(part.text) };
-  const source = isObject(part.source) ? part.source : {};
-  if (part.type !== "image" || source.type !== "base64") return { type: "text", text: jsonOf(part) };
-  return { type: "image", mime: textOf(source.media_type), data: textOf(source.data) };
+interface ResultPart {
+  type: string;
+  text: string;
+  source: { type: string; media_type: string; data: string };
+}
+
+const resultPartSchema = object<ResultPart>({
+  type: string,
+  text: string,
+  source: object<ResultPart["source"]>({ type: string, media_type: string, data: string }),
+});
+
+/** Returns a part of a tool's result. One that is neither text nor an image becomes a text, its JSON. */
+function partOf(value: unknown): ToolResult["content"][number] {
+  const { type, text, source } = read(resultPartSchema, value);
+  if (type === "text") return { type: "text", text };
+  if (type !== "image" || source.type !== "base64") return { type: "text", text: jsonOf(value) };
+  return { type: "image", mime: source.media_type, data: source.data };
 }
 
 /**
- * Takes in a query. Most agents repeat it as the first message of a person's: then
- * it is shown once. No message may have come yet, or it may have been heard of first.
+ * Adds a query to the conversation. Most agents repeat the query as the first message of the
+ * user; the query is then shown once, whichever of the two comes first.
  */
-export function foldQuery(agent: AgentDraft, seq: number, frame: Fields): void {
-  const text = textOf(frame.query);
-  const request = textOf(frame.request_id);
+export function applyQuery(agent: AgentDraft, seq: number, query: MessageOf<"agent_query">): void {
+  const { query: text, request_id: request } = query;
   if (request !== "" && (seq === 0 || seq > agent.seq)) agent.request = request;
-  const there = agent.conversation.newestText((item) => {
+  const repetition = agent.conversation.newestText((item) => {
     if (item.role !== "user" || !item.text.startsWith(text)) return false;
     return item.request === undefined ? seq > 0 && item.seq > seq : item.request === request;
   });
-  if (text === "" || there !== null) return;
-  const of = request === "" ? {} : { request };
-  agent.conversation.insert(seq, [{ kind: "text", seq, role: "user", text, query: true, ...of }]);
+  if (text === "" || repetition !== null) return;
+  const requestField = request === "" ? {} : { request };
+  agent.conversation.insert(seq, [{ kind: "text", seq, role: "user", text, query: true, ...requestField }]);
 }
 
-/** Whether the first of a person's items repeats a query that is shown; then it takes its place. */
-function repeat(agent: AgentDraft, items: readonly Item[]): boolean {
+/** Replaces a query in the conversation by the first of a user's items if that repeats it; returns false if it does not. */
+function replaceQuery(agent: AgentDraft, items: readonly Item[]): boolean {
   const first = items[0];
   if (first?.kind !== "text") return false;
   const query = agent.conversation.newestText((item) => {
     if (item.query !== true || !first.text.startsWith(item.text)) return false;
     return first.request === undefined || item.request === undefined || first.request === item.request;
   });
-  if (query !== null) agent.conversation.replace(query.place, first);
+  if (query !== null) agent.conversation.replace(query.index, first);
   return query !== null;
 }

@@ -1,21 +1,19 @@
-import { isObject, numberOrZero } from "../json/read";
-import { emptyRecord } from "../json/record";
-import type { Entry, NotebookStateMessage } from "../protocol/messages";
-import { foldAgent, foldAgentEnd, foldToAgent } from "./agent";
-import { cellsOf, foldEvent } from "./document";
+import { emptyRecord } from "../json/values";
+import type { Entry, Message, NotebookStateMessage } from "../protocol/messages";
+import { applyAgentExit, applyAgentMessage, applyMessageToAgent } from "./agentMessages";
 import { Draft } from "./draft";
-import { resumeRuns } from "./restore";
-import { foldCommand, foldEnd, foldFrame } from "./runs";
-import type { Cell, Run, State } from "./state";
-import { verdictOf } from "./verdict";
+import { applyKernelCommand, applyKernelEnd, applyKernelMessage } from "./kernelMessages";
+import { applyNotebookEvent, cellsOf } from "./notebookEvents";
+import { resumeExecutions } from "./restore";
+import type { Cell, Execution, State } from "./state";
 
-/** What is known before anything was said. */
+/** The state before the first entry. */
 export const initial: State = {
   notebook: {
     seq: 0,
     order: [],
     cells: emptyRecord<Cell>(),
-    runs: emptyRecord<Run>(),
+    executions: emptyRecord<Execution>(),
     queue: [],
     kernel: "unknown",
   },
@@ -23,81 +21,83 @@ export const initial: State = {
   verdict: null,
 };
 
-/** The state after one more entry. */
+/** Returns the state after one more entry. */
 export function reduce(state: State, entry: Entry): State {
   return reduceAll(state, [entry]);
 }
 
-/** The state after more entries, in their order; it costs less than one after the other. textLimit: bytes of outputs of a cell. */
-export function reduceAll(state: State, entries: readonly Entry[], textLimit?: number): State {
-  const draft = new Draft(state, textLimit);
-  for (const entry of entries) fold(draft, entry);
+/**
+ * Returns the state after more entries, in order. Costs less than one call per entry.
+ * outputLimit is how many bytes of outputs are kept of a cell.
+ */
+export function reduceAll(state: State, entries: readonly Entry[], outputLimit?: number): State {
+  const draft = new Draft(state, outputLimit);
+  for (const entry of entries) applyEntry(draft, entry);
   return draft.finish();
 }
 
 /**
- * The state when another notebook has taken the place of the one there was. The
- * agent's part stays; a verdict, which is of an attempt at a notebook, does not.
+ * Replaces the notebook. The agent's part of the state stays; the verdict does not, because it
+ * belongs to an attempt at the notebook before.
  */
 export function restore(state: State, message: NotebookStateMessage): State {
   const draft = new Draft(state);
-  draft.seq = numberOrZero(message.seq);
+  draft.seq = message.seq;
   draft.verdict = null;
-  draft.cells.replace(cellsOf(message.cells).map((cell) => keep(state.notebook.cells[cell.id], cell)));
-  resumeRuns(draft.runs, isObject(message.runs) ? message.runs : {});
+  draft.cells.replaceAll(cellsOf(message.cells).map((cell) => oldIfSame(state.notebook.cells[cell.id], cell)));
+  resumeExecutions(draft.executions, message.runs);
   return draft.finish();
 }
 
-/** The cell that was there, where the other one is the same. */
-function keep(old: Cell | undefined, cell: Cell): Cell {
+/** Returns the old cell if the new one is the same, so that it stays the same object. */
+function oldIfSame(old: Cell | undefined, cell: Cell): Cell {
   if (old === undefined || old.type !== cell.type || old.title !== cell.title) return cell;
   return old.rev === cell.rev && old.source === cell.source ? old : cell;
 }
 
-function fold(draft: Draft, entry: Entry): void {
-  const { hop, msg, note } = entry;
-  if (!isObject(msg) || note === "dropped" || note === "malformed") return;
-  const seq = numberOrZero(entry.seq);
+function applyEntry(draft: Draft, entry: Entry): void {
+  const { seq, hop, msg, note } = entry;
+  if (msg === null || note === "dropped" || note === "malformed") return;
   switch (hop) {
     case "agent>server":
-      foldAgent(draft.agent, seq, msg);
+      applyAgentMessage(draft.agent, seq, msg);
       return;
     case "server>agent":
     case "console>server":
-      foldToAgent(draft.agent, seq, msg);
+      applyMessageToAgent(draft.agent, seq, msg);
       return;
     case "server>console":
     case "session":
-      if (msg.type === "eval_result") draft.verdict = verdictOf(msg);
-      if (endOf(msg) === "agent") foldAgentEnd(draft.agent, seq, msg);
+      if (msg.type === "eval_result") draft.verdict = msg;
+      if (endedProcess(msg) === "agent") applyAgentExit(draft.agent, seq, msg);
   }
   if (seq !== 0 && seq <= draft.seq) return;
-  foldNotebook(draft, seq, entry);
+  applyToNotebook(draft, entry, msg);
   draft.seq = Math.max(draft.seq, seq);
 }
 
-function foldNotebook(draft: Draft, seq: number, { hop, msg, at, wall }: Entry): void {
+function applyToNotebook(draft: Draft, { seq, hop, at, wall }: Entry, msg: Message): void {
   switch (hop) {
     case "notebook":
-      foldEvent(draft, seq, msg, wall);
+      if (msg.type === "notebook_event") applyNotebookEvent(draft, seq, msg, wall);
       return;
     case "kernel>server":
-      foldFrame(draft, seq, msg, at);
+      applyKernelMessage(draft, seq, msg, at);
       return;
     case "server>kernel":
-      foldCommand(draft.runs, msg);
+      applyKernelCommand(draft.executions, msg);
       return;
     case "server>console":
     case "session":
-      if (endOf(msg) === "kernel") foldEnd(draft);
+      if (endedProcess(msg) === "kernel") applyKernelEnd(draft);
       if (msg.type === "ready" && (msg.kernel_status === "running" || msg.kernel_status === "dead")) {
         draft.kernel = msg.kernel_status;
       }
   }
 }
 
-/** What has ended by a message; null: nothing. */
-function endOf(msg: Entry["msg"]): "kernel" | "agent" | null {
-  const who = msg.type === "managed_process_exit" ? msg.name : msg.type === "peer_ended" ? msg.peer : null;
-  return who === "kernel" || who === "agent" ? who : null;
+/** Returns the process whose end a message reports; null: none. */
+function endedProcess(msg: Message): "kernel" | "agent" | null {
+  const name = msg.type === "managed_process_exit" ? msg.name : msg.type === "peer_ended" ? msg.peer : null;
+  return name === "kernel" || name === "agent" ? name : null;
 }

@@ -1,76 +1,60 @@
-import { type Fields, isObject, isTexts, numberOrZero } from "../json/read";
-import { copyOf, emptyRecord } from "../json/record";
-import type { RunStatus, Widget } from "../protocol/messages";
-import type { RunsDraft } from "./runsDraft";
+import { copyOf, emptyRecord, isObject } from "../json/values";
+import type { ExecutionStatus, Widget } from "../protocol/messages";
+import type { ExecutionsSnapshot } from "../protocol/wire.gen";
+import type { ExecutionsDraft } from "./executionsDraft";
 
 /**
- * Takes over what the cells of a snapshot showed, of a kernel that is gone: what ran
- * then has failed, nothing waits, there are no widgets.
+ * Restores the executions of a snapshot whose kernel is gone: what was running has failed,
+ * nothing waits, and there are no widgets.
  */
-export function restoreRuns(runs: RunsDraft, snapshot: Fields): void {
-  const { statuses, sequencers, counts, durations, outputs } = partsOf(snapshot);
-  for (const id of Object.keys(statuses).sort()) {
-    if (runs.live(id) === null) continue;
-    const run = runs.begin(id);
-    run.count = numberOrZero(counts[id]) || numberOrZero(sequencers[id]);
-    run.durationMs = numberOrZero(durations[id]) || undefined;
-    const status = statusOf(statuses[id]);
-    run.last = status === "running" ? "error" : status;
-    run.reshow(outputs[id]);
+export function restoreExecutions(executions: ExecutionsDraft, snapshot: ExecutionsSnapshot): void {
+  for (const id of Object.keys(snapshot.cell_status).sort()) {
+    if (executions.getOrCreate(id) === null) continue;
+    const draft = executions.begin(id);
+    draft.count = snapshot.cell_counts[id] || snapshot.cell_sequencers[id] || 0;
+    draft.durationMs = snapshot.cell_durations[id] || undefined;
+    const status = statusOf(snapshot.cell_status[id]);
+    draft.lastStatus = status === "running" ? "error" : status;
+    draft.addSnapshotOutputs(snapshot.cell_outputs[id] ?? []);
   }
 }
 
-/** Takes over the state of all runs at one moment, of a kernel that goes on. */
-export function resumeRuns(runs: RunsDraft, snapshot: Fields): void {
-  const { statuses, sequencers, counts, durations, outputs, widgets } = partsOf(snapshot);
-  const before = new Map(runs.ids().map((id) => [id, runs.known(id)?.count ?? 0]));
-  runs.clear();
-  const queue = isTexts(snapshot.run_queue) ? snapshot.run_queue : [];
-  for (const id of Object.keys({ ...statuses, ...outputs, ...widgets })) {
-    const run = runs.live(id);
-    if (run === null) continue;
-    run.sequencer = numberOrZero(sequencers[id]);
-    run.count = numberOrZero(counts[id]) || run.sequencer || (before.get(id) ?? 0);
-    run.durationMs = numberOrZero(durations[id]) || undefined;
-    const status = statusOf(statuses[id]);
-    run.pending = status === "running" && queue.includes(id);
-    run.started = status === "running" && !run.pending;
-    run.last = status === "running" ? "idle" : status;
-    run.reshow(outputs[id]);
-    run.widgets = widgetsOf(id, widgets[id]);
+/** Replaces all executions by those of a snapshot whose kernel is still running. */
+export function resumeExecutions(executions: ExecutionsDraft, snapshot: ExecutionsSnapshot): void {
+  const { cell_status, cell_sequencers, cell_counts, cell_durations, cell_outputs, cell_widgets } = snapshot;
+  const countBefore = new Map(executions.ids().map((id) => [id, executions.get(id)?.count ?? 0]));
+  executions.clear();
+  const queue = snapshot.run_queue;
+  const ids = Object.keys(Object.assign(copyOf<unknown>(cell_status), cell_outputs, cell_widgets));
+  for (const id of ids) {
+    const draft = executions.getOrCreate(id);
+    if (draft === null) continue;
+    draft.sequencer = cell_sequencers[id] ?? 0;
+    draft.count = cell_counts[id] || draft.sequencer || (countBefore.get(id) ?? 0);
+    draft.durationMs = cell_durations[id] || undefined;
+    const status = statusOf(cell_status[id]);
+    draft.pending = status === "running" && queue.includes(id);
+    draft.started = status === "running" && !draft.pending;
+    draft.lastStatus = status === "running" ? "idle" : status;
+    draft.addSnapshotOutputs(cell_outputs[id] ?? []);
+    draft.widgets = widgetsOf(id, cell_widgets[id] ?? {});
   }
-  runs.queue = queue.filter((id) => runs.known(id) !== null);
+  executions.queue = queue.filter((id) => executions.get(id) !== null);
 }
 
-function partsOf(snapshot: Fields) {
-  const part = (name: string): Fields => {
-    const value = snapshot[name];
-    return copyOf(isObject(value) ? value : {});
-  };
-  return {
-    statuses: part("cell_status"),
-    sequencers: part("cell_sequencers"),
-    counts: part("cell_counts"),
-    durations: part("cell_durations"),
-    outputs: part("cell_outputs"),
-    widgets: part("cell_widgets"),
-  };
-}
-
-function statusOf(status: unknown): RunStatus {
+function statusOf(status: string | undefined): ExecutionStatus {
   return status === "running" || status === "ran" || status === "error" ? status : "idle";
 }
 
-/** The widgets of a cell by absolute key. Kernels may name them within their cell. */
-export function widgetsOf(cellId: string, states: unknown): Record<string, Widget> {
+/** Returns the widgets of a cell by absolute key. Kernels may send keys that are relative to the cell. */
+export function widgetsOf(cellId: string, states: Readonly<Record<string, unknown>>): Record<string, Widget> {
   const widgets = emptyRecord<Widget>();
-  for (const [key, state] of Object.entries(isObject(states) ? states : {})) {
-    widgets[widgetKey(cellId, key)] = widgetOf(state);
-  }
+  for (const [key, state] of Object.entries(states)) widgets[absoluteWidgetKey(cellId, key)] = widgetOf(state);
   return widgets;
 }
 
-export function widgetKey(cellId: string, key: string): string {
+/** Returns "<cell id>/<key>" for a key that is relative to its cell, and an absolute key as it is. */
+export function absoluteWidgetKey(cellId: string, key: string): string {
   return key.startsWith(`${cellId}/`) ? key : `${cellId}/${key}`;
 }
 

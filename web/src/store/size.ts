@@ -1,27 +1,27 @@
-import { jsonOf, linesOf } from "../json/read";
+import { jsonOf, linesOf } from "../json/values";
 import { byteLength } from "./utf8";
 
-/** What JSON has as it is, a byte each. */
+/** Characters that JSON writes as they are, one byte each. */
 const plain = /^[ !#-[\]-~]*$/;
 
-/** Bytes of a text as JSON, with its quotes. */
+/** Returns the bytes of a text as JSON, with its quotes. */
 function quotedBytes(text: string): number {
   if (plain.test(text)) return text.length + 2;
   let bytes = byteLength(text) + 2;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
     if (unit === 0x22 || unit === 0x5c) bytes++;
-    else if (unit < 0x20) bytes += isShort(unit) ? 1 : 5;
+    else if (unit < 0x20) bytes += hasShortEscape(unit) ? 1 : 5;
   }
   return bytes;
 }
 
-/** Whether a control character has an escape of two characters: \b \t \n \f \r. */
-function isShort(unit: number): boolean {
+/** Reports whether JSON escapes a control character with two characters: \b \t \n \f \r. */
+function hasShortEscape(unit: number): boolean {
   return unit >= 8 && unit <= 13 && unit !== 11;
 }
 
-/** Bytes of a value as compact JSON. It may be nested as deep as it likes. */
+/** Returns the bytes of a value as compact JSON. The value may be nested to any depth. */
 export function jsonBytes(value: unknown): number {
   let bytes = 0;
   const waiting: unknown[] = [value];
@@ -43,20 +43,20 @@ export function jsonBytes(value: unknown): number {
   return bytes;
 }
 
-/** Whether a value is base64, or an image in text, which is of no more use when cut. */
+/** Reports whether a value of a MIME type is base64, or an image as text: a part of it is of no use. */
 export function isBinary(mime: string, value: unknown): boolean {
-  const [top, sub = ""] = split(mime);
+  const [top, sub = ""] = splitMime(mime);
   if (["image", "audio", "video", "font"].includes(top) || mime === "application/pdf") return true;
   if (top === "text" || isJSONType(mime) || sub.endsWith("xml") || sub.endsWith("javascript")) return false;
   return isBase64(value);
 }
 
-function split(mime: string): [string, string] {
+function splitMime(mime: string): [string, string] {
   const slash = mime.indexOf("/");
   return slash < 0 ? [mime, ""] : [mime.slice(0, slash), mime.slice(slash + 1)];
 }
 
-/** Whether nbformat lets the values of a MIME type be any JSON. */
+/** Reports whether nbformat allows any JSON as a value of the MIME type. */
 export function isJSONType(mime: string): boolean {
   return mime === "application/json" || (mime.startsWith("application/") && mime.endsWith("+json"));
 }
@@ -67,23 +67,23 @@ function isBase64(value: unknown): boolean {
   return digits.length % 4 === 0 && /^[A-Za-z0-9+/]*=*$/.test(digits);
 }
 
-/** How many bytes a value of so many bytes of JSON stands for: decoded where it is base64, else as its JSON has them. */
-export function valueBytes(mime: string, value: unknown, json: number): number {
+/** Returns the bytes of a value's content: decoded if it is base64, else as in its JSON, which has `json` bytes. */
+export function contentBytes(mime: string, value: unknown, json: number): number {
   const size = json - (typeof value === "string" ? 2 : 0);
   if (!isBinary(mime, value) || mime === "image/svg+xml") return size;
   const text = typeof value === "string" ? value : jsonOf(value);
-  const breaks = count(text, "\\n") + (text === value ? count(text, "\n") : 0);
+  const breaks = occurrences(text, "\\n") + (text === value ? occurrences(text, "\n") : 0);
   const end = text === value ? jsonOf(text.slice(-5)) : text;
-  return Math.floor((size - 2 * breaks) / 4) * 3 - count(end.slice(-5), "=");
+  return Math.floor((size - 2 * breaks) / 4) * 3 - occurrences(end.slice(-5), "=");
 }
 
-function count(text: string, part: string): number {
+function occurrences(text: string, part: string): number {
   let found = 0;
   for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) found++;
   return found;
 }
 
-/** A value as text: a string, strings joined, else its JSON. */
+/** Returns a value as text: a string as it is, lines joined, anything else as JSON; "" for null and undefined. */
 export function valueText(value: unknown): string {
   if (value === null || value === undefined) return "";
   return linesOf(value) ?? jsonOf(value);

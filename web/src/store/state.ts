@@ -1,38 +1,38 @@
-// What the page knows of a session. It is made by the reducer alone, out of
-// entries of the trace or the frames of a live session, which are the same.
+// What the page knows of a session. Only the reducer makes it, out of entries of a trace or the
+// messages of a live session, which are alike.
 
-import type { By, CellType, EvalResult, Output, RunStatus, Usage, Widget } from "../protocol/messages";
-import type { Showing } from "./shown";
-import type { Tape } from "./tape";
+import type { By, CellType, EvalResult, ExecutionStatus, MessageOf, Output, Widget } from "../protocol/messages";
+import type { OutputBuffer } from "./outputBuffer";
+import type { RenderedOutputs } from "./renderedOutputs";
 
 export interface State {
   notebook: Notebook;
   agent: Agent;
-  /** The newest verdict; null: no attempt has ended since the notebook was begun. */
+  /** The newest verdict; null: no attempt has ended since this notebook began. */
   verdict: EvalResult | null;
 }
 
 export interface Notebook {
-  /** The entry of the trace that this is the state after; 0: nothing is known yet. */
+  /** Number of the newest entry of the trace that is applied; 0: none. */
   seq: number;
   /** Ids of the cells, in order. */
   order: readonly string[];
   cells: Readonly<Record<string, Cell>>;
   /** By cell id; a cell that never ran has none. */
-  runs: Readonly<Record<string, Run>>;
-  /** Ids of cells that wait to run, next first. */
+  executions: Readonly<Record<string, Execution>>;
+  /** Ids of the cells that wait to run, next first. */
   queue: readonly string[];
-  /** running: the kernel is there; dead: it is gone, and a restart brings another. */
+  /** "dead" means that the kernel has ended and must be restarted. */
   kernel: "unknown" | "running" | "dead";
-  /** What only the reducer needs; absent: nothing. */
-  memory?: NotebookMemory;
+  /** Data for the reducer only; absent: none is needed. */
+  internals?: NotebookInternals;
 }
 
-export interface NotebookMemory {
-  /** Cells of which nothing more is to be heard, until they are run again. */
+export interface NotebookInternals {
+  /** Deleted cells, whose late messages are ignored until they run again. */
   disposed: ReadonlySet<string>;
-  /** Bytes of large values that are held, by cell id, what has been held longest first. */
-  held: ReadonlyMap<string, number>;
+  /** Bytes of retained large values by cell id, the oldest first; see RetainedValues. */
+  retained: ReadonlyMap<string, number>;
 }
 
 export interface Cell {
@@ -40,45 +40,47 @@ export interface Cell {
   type: CellType;
   source: string;
   title: string;
+  /** Number of the version: 1 for a new cell, one more with each edit. */
   rev: number;
   /**
-   * Who changed it last, and with which entry, 0: that is not known; absent: nobody, as
-   * far as is known. `at`: when, in milliseconds since 1970; absent: the entry does not tell.
+   * The last change: who made it, in which entry (0: unknown), and when in milliseconds since
+   * 1970 (absent: unknown). Absent if nobody is known to have changed the cell.
    */
   touched?: { by: By; seq: number; at?: number };
 }
 
-export interface Run {
-  /** running also while it waits. */
-  status: RunStatus;
-  /** It waits for its turn, or is about to be sent. */
+/** What the kernel did with one cell. */
+export interface Execution {
+  /** "running" also while the cell waits for its turn. */
+  status: ExecutionStatus;
+  /** The cell waits for its turn, or is about to be sent to the kernel. */
   pending: boolean;
-  /** It has begun and not ended. */
+  /** The kernel has started the cell and not finished it. */
   started: boolean;
-  /** Number of the last run that this kernel started, 0: none. */
+  /** Number of the last execution by the current kernel; 0: none. */
   sequencer: number;
-  /** Number of the last run that any kernel started: what a cell shows as [n]. */
+  /** Number of the last execution by any kernel, which the cell shows as [n]. */
   count: number;
-  /** Of the last run, in order; text of one stream is merged, and bounded. */
+  /** Outputs of the last execution, in order. Text of one stream is joined and limited in size. */
   outputs: readonly Output[];
-  /** By absolute key, "<cell id>/<key>", in the order in which they were made. */
+  /** By absolute key, "<cell id>/<key>", in the order in which the kernel made them. */
   widgets: Readonly<Record<string, Widget>>;
-  /** Of the last run, in milliseconds, as the kernel measured it. */
+  /** Duration of the last execution in milliseconds, measured by the kernel; absent: unknown. */
   durationMs?: number;
-  /** The last run was stopped before it ended; absent: it was not, or that is not known. */
+  /** The last execution was interrupted; absent: it was not, or that is unknown. */
   interrupted?: true;
-  /** When the run that goes on began, in milliseconds as of performance.now(); only of one seen live. */
+  /** Start of the current execution in milliseconds as of performance.now(); absent unless seen live. */
   startedAt?: number;
-  /** What only the reducer needs; absent: what outputs tell. */
-  memory?: RunMemory;
+  /** Data for the reducer only; absent: it is derived from outputs when needed. */
+  internals?: ExecutionInternals;
 }
 
-export interface RunMemory {
-  /** What outputs was made of. */
-  tape: Tape;
-  shown: Showing;
-  /** The next output takes the place of all before it. */
-  clearing: boolean;
+export interface ExecutionInternals {
+  /** The outputs as they were received. */
+  buffer: OutputBuffer;
+  rendered: RenderedOutputs;
+  /** The next output replaces all before it. */
+  clearPending: boolean;
 }
 
 export type AgentStatus =
@@ -92,29 +94,32 @@ export type AgentStatus =
   | "done"
   | "gone";
 
+/** Tokens and cost of an agent's conversation so far. */
+export type Usage = Omit<MessageOf<"agent_usage_update">, "type" | "seq">;
+
 export interface Agent {
   status: AgentStatus;
-  /** What was said and done, oldest first. */
+  /** Messages, tool calls and events, oldest first. */
   conversation: readonly Item[];
-  /** The reply that is arriving, block by block; null: none is. */
+  /** The reply that is being streamed, block by block; null: none. */
   stream: readonly StreamBlock[] | null;
   usage: Usage | null;
-  /** Tokens of the newest prompt and its reply: what the conversation takes of the context; absent: not known. */
+  /** Tokens of the newest prompt and its reply, the used part of the context window; absent: unknown. */
   context?: number;
-  /** Id of the query it works on; null: none is known. */
+  /** Id of the query that the agent works on; null: unknown. */
   request: string | null;
-  /** Somebody has asked for another agent in its place; absent: nobody has, or it is there. */
+  /** A restart was requested, and the new agent is not there yet. */
   restarting?: boolean;
-  /** The newest entry that it is made of; absent or 0: none is. */
+  /** Number of the newest entry of the trace that is applied; absent or 0: none. */
   seq?: number;
-  /** The entry before which all was forgotten. */
+  /** Number of the entry that cleared the history: what came before is ignored. */
   cleared?: number;
 }
 
 /**
- * One thing in the conversation. `seq` is its entry of the trace, 0 for what is not
- * in one yet. `request` is the query's id; `query`: only the query tells of it, the
- * agent has not repeated it.
+ * An item of the conversation. `seq` is its entry in the trace, 0 for what is not in the trace
+ * yet. `request` is the id of the query. `query` means that the text is known only from the
+ * query: the agent has not repeated it.
  */
 export type Item =
   | {
@@ -131,7 +136,7 @@ export type Item =
   | { kind: "event"; seq: number; event: string; text: string; metadata: Readonly<Record<string, unknown>> }
   | { kind: "error"; seq: number; text: string; fatal: boolean };
 
-/** What a tool gave: the texts and images of its content, in order. */
+/** The result of a tool call: its texts and images, in order. */
 export interface ToolResult {
   isError: boolean;
   content: readonly ({ type: "text"; text: string } | { type: "image"; mime: string; data: string })[];
@@ -139,6 +144,7 @@ export interface ToolResult {
 
 export interface StreamBlock {
   type: "text" | "thinking" | "tool_use";
+  /** Of the tool. */
   name?: string;
   text: string;
 }

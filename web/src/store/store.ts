@@ -3,17 +3,17 @@ import type { Entry, NotebookStateMessage } from "../protocol/messages";
 import { initial, reduceAll, restore } from "./reducer";
 import type { State } from "./state";
 
-/** Holds the state of one session: the live one, one that is watched, or one moment of a trace. */
+/** Holds the state of one session: a live one, a watched one, or one moment of a stored trace. */
 export interface Store {
   get(): State;
-  /** Calls f after each change, until what it returns is called. */
-  subscribe(f: () => void): () => void;
-  /** Takes entries in, in order, as one change. */
+  /** Calls listener after each change, until the returned function is called. */
+  subscribe(listener: () => void): () => void;
+  /** Applies entries, in order, as one change. */
   apply(entries: readonly Entry[]): void;
-  /** Puts another notebook in the place of the one there is. The agent's part stays. */
+  /** Replaces the notebook. The agent's part of the state stays. */
   restore(state: NotebookStateMessage): void;
-  /** Changes what no entry tells, such as that the connection to the kernel was lost. */
-  update(f: (state: State) => State): void;
+  /** Changes something that no entry reports, such as that the connection to the kernel is lost. */
+  update(change: (state: State) => State): void;
 }
 
 export function createStore(first: State = initial): Store {
@@ -22,23 +22,23 @@ export function createStore(first: State = initial): Store {
   const set = (next: State) => {
     if (next === state) return;
     state = next;
-    for (const f of [...listeners]) f();
+    for (const listener of [...listeners]) listener();
   };
   return {
     get: () => state,
-    subscribe(f) {
-      listeners.add(f);
-      return () => listeners.delete(f);
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
     apply: (entries) => set(reduceAll(state, entries)),
     restore: (message) => set(restore(state, message)),
-    update: (f) => set(f(state)),
+    update: (change) => set(change(state)),
   };
 }
 
 const StoreContext = createContext<Store | null>(null);
 
-/** Says which session the components below show. */
+/** Sets the store that the components below read. */
 export const StoreProvider = StoreContext.Provider;
 
 export function useStore(): Store {
@@ -47,7 +47,7 @@ export function useStore(): Store {
   return store;
 }
 
-/** What select picks of the state; the component is drawn again when that is another (by Object.is). */
+/** Returns what select picks of the state. The component is rendered again when that changes (by Object.is). */
 export function useSelect<T>(select: (state: State) => T): T {
   const store = useStore();
   return useSyncExternalStore(store.subscribe, () => select(store.get()));

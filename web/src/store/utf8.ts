@@ -1,7 +1,7 @@
-// Sizes are those of the server: bytes of UTF-8.
+// Sizes of text in bytes of UTF-8, as the server counts them, and cutting text at such sizes.
 
-/** Bytes of one code unit at i, with those of the pair that it may begin. */
-function unitBytes(text: string, i: number): number {
+/** Returns the bytes of the character at index i: 4 for a surrogate pair, which has two code units. */
+function bytesAt(text: string, i: number): number {
   const unit = text.charCodeAt(i);
   if (unit < 0x80) return 1;
   if (unit < 0x800) return 2;
@@ -18,50 +18,74 @@ function isPair(text: string, i: number): boolean {
 const ascii = /^\p{ASCII}*$/u;
 const encoder = new TextEncoder();
 
-/** Bytes of a text. */
+/** Returns the bytes of a text. */
 export function byteLength(text: string): number {
   return ascii.test(text) ? text.length : encoder.encode(text).length;
 }
 
-/** The text with U+FFFD for each surrogate without its other half. */
+/** Returns the text with U+FFFD for each unpaired surrogate. */
 export function wellFormed(text: string): string {
   return /[\ud800-\udfff]/.test(text) ? text.replace(/\p{Surrogate}/gu, "\ufffd") : text;
 }
 
-/** A place in a text: an index, and how many bytes there are from where it was counted. */
-export interface Place {
+/** A position in a text: its index, and the bytes between it and where counting started. */
+export interface TextPosition {
   index: number;
   bytes: number;
 }
 
-/** The last place between two characters that is at most n bytes behind from. bytes: those of the text behind from. */
-export function placeWithin(text: string, from: number, bytes: number, n: number): Place {
+/**
+ * Returns the last position between two characters that is at most n bytes after index `from`.
+ * bytes is the size of the text after `from`.
+ */
+export function lastPositionWithin(text: string, from: number, bytes: number, n: number): TextPosition {
   if (bytes <= n) return { index: text.length, bytes };
   if (bytes === text.length - from) return { index: from + Math.max(n, 0), bytes: Math.max(n, 0) };
-  const place = { index: from, bytes: 0 };
-  while (place.index < text.length) {
-    const size = unitBytes(text, place.index);
-    if (place.bytes + size > n) break;
-    place.bytes += size;
-    place.index += size === 4 ? 2 : 1;
+  const position = { index: from, bytes: 0 };
+  while (position.index < text.length) {
+    const size = bytesAt(text, position.index);
+    if (position.bytes + size > n) break;
+    position.bytes += size;
+    position.index += size === 4 ? 2 : 1;
   }
-  return place;
+  return position;
 }
 
-/** The first place between two characters that is at least n bytes behind from. */
-export function placeBehind(text: string, from: number, bytes: number, n: number): Place {
+/**
+ * Returns the first position between two characters that is at least n bytes after index `from`.
+ * bytes is the size of the text after `from`.
+ */
+export function firstPositionAfter(text: string, from: number, bytes: number, n: number): TextPosition {
   if (n >= bytes) return { index: text.length, bytes };
   if (bytes === text.length - from) return { index: from + Math.max(n, 0), bytes: Math.max(n, 0) };
-  const place = { index: from, bytes: 0 };
-  while (place.index < text.length && place.bytes < n) {
-    const size = unitBytes(text, place.index);
-    place.bytes += size;
-    place.index += size === 4 ? 2 : 1;
+  const position = { index: from, bytes: 0 };
+  while (position.index < text.length && position.bytes < n) {
+    const size = bytesAt(text, position.index);
+    position.bytes += size;
+    position.index += size === 4 ? 2 : 1;
   }
-  return place;
+  return position;
 }
 
-/** A text of its own: a piece of a large text would else keep all of it in memory. */
+/** Copies a text: a slice of a long text would keep all of it in memory. */
 export function detached(text: string): string {
   return text.length < 1024 ? text : ` ${text}`.slice(1);
+}
+
+/** Returns the note that stands for so many bytes of text that were left out; "" for 0. */
+export function omissionNote(bytes: number): string {
+  return bytes === 0 ? "" : `\n[... ${bytes} bytes left out ...]\n`;
+}
+
+/**
+ * Returns the text, or, if it is longer than limit bytes, its beginning and its end, half of
+ * limit each, with a note between them that says how much is left out.
+ */
+export function shortenMiddle(text: string, limit: number): string {
+  const bytes = byteLength(text);
+  if (bytes <= limit) return text;
+  const half = Math.floor(limit / 2);
+  const first = lastPositionWithin(text, 0, bytes, half);
+  const last = firstPositionAfter(text, 0, bytes, bytes - half);
+  return text.slice(0, first.index) + omissionNote(last.bytes - first.bytes) + text.slice(last.index);
 }

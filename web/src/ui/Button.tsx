@@ -2,24 +2,24 @@ import type { ButtonHTMLAttributes, ReactNode } from "react";
 import styles from "./Button.module.css";
 
 interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
-  /** plain by default; quiet has no border until it is pointed at. */
-  look?: "plain" | "accent" | "danger" | "quiet";
+  /** "plain" by default; "quiet" has no border until the pointer is over it. */
+  variant?: "plain" | "accent" | "danger" | "quiet";
   children: ReactNode;
 }
 
-export function Button({ look = "plain", className, ...rest }: Props) {
+export function Button({ variant: look = "plain", className, ...rest }: Props) {
   return <button type="button" className={`${styles.button} ${styles[look]} ${className ?? ""}`} {...rest} />;
 }
 
 interface IconProps extends Omit<Props, "children"> {
-  /** What it does: its name for screen readers, and its tooltip. */
+  /** What the button does: its accessible name and its tooltip. */
   label: string;
   children: ReactNode;
 }
 
 /** A button that shows only an icon. */
-export function IconButton({ label, look = "quiet", className, ...rest }: IconProps) {
+export function IconButton({ label, variant: look = "quiet", className, ...rest }: IconProps) {
   return (
-    <Button look={look} aria-label={label} title={label} className={`${styles.icon} ${className ?? ""}`} {...rest} />
+    <Button variant={look} aria-label={label} title={label} className={`${styles.icon} ${className ?? ""}`} {...rest} />
   );
 }

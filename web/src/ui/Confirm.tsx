@@ -6,13 +6,13 @@ interface Props {
   title: string;
   /** What happens, and what is lost. */
   text: string;
-  /** What is done, as the button says it. */
+  /** Text of the confirming button. */
   action: string;
   onConfirm: () => void;
   onClose: () => void;
 }
 
-/** Asks before something is done that cannot be undone. */
+/** Asks for confirmation before something that cannot be undone. */
 export function Confirm({ title, text, action, onConfirm, onClose }: Props) {
   const confirm = () => {
     onClose();
@@ -23,7 +23,7 @@ export function Confirm({ title, text, action, onConfirm, onClose }: Props) {
       <p className={styles.text}>{text}</p>
       <div className={styles.answers}>
         <Button onClick={onClose}>Cancel</Button>
-        <Button look="accent" onClick={confirm}>
+        <Button variant="accent" onClick={confirm}>
           {action}
         </Button>
       </div>

@@ -9,11 +9,11 @@ interface Props {
   children: ReactNode;
 }
 
-/** A modal dialog, open as long as it is drawn. Esc and the cross close it. */
+/** A modal dialog, which is open while it is mounted. Esc and the close button call onClose. */
 export function Dialog({ title, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  // Before the element is taken away: only then does closing give the focus back.
+  // A layout effect runs before the element is removed: only then does close return the focus.
   useLayoutEffect(() => {
     const element = dialog.current;
     if (element?.isConnected && !element.open) element.showModal();

@@ -1,8 +1,8 @@
 import { Component, type ReactNode } from "react";
 import styles from "./PageBoundary.module.css";
-import { TryAgain } from "./TryAgain";
+import { RetryButtons } from "./RetryButtons";
 
-/** Says so when the page, or a part of it, cannot be loaded or drawn, in its place. */
+/** Shows a message instead of its children if these cannot be loaded or rendered. */
 export class PageBoundary extends Component<{ children: ReactNode }, { failed: boolean }> {
   override state = { failed: false };
 
@@ -15,7 +15,7 @@ export class PageBoundary extends Component<{ children: ReactNode }, { failed: b
     return (
       <div className={styles.loading} role="alert">
         <p>This part of the page could not be loaded.</p>
-        <TryAgain onTry={() => this.setState({ failed: false })} />
+        <RetryButtons onTry={() => this.setState({ failed: false })} />
       </div>
     );
   }

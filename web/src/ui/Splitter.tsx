@@ -2,35 +2,38 @@ import { type KeyboardEvent, type PointerEvent, useRef } from "react";
 import styles from "./Splitter.module.css";
 
 interface Props {
-  /** What is made larger and smaller. */
+  /** What is resized, for screen readers. */
   label: string;
-  /** vertical: a line between left and right; what is to its right has the size. horizontal: what is below. */
+  /**
+   * vertical: between left and right, the size is that of the right part. horizontal: between top
+   * and bottom, the size is that of the bottom part.
+   */
   orientation: "vertical" | "horizontal";
-  /** Id of what is made larger and smaller. */
+  /** Id of the element that is resized. */
   controls: string;
-  /** In pixels, as are the bounds. */
+  /** In pixels, like min and max. */
   size: number;
   min: number;
   max: number;
   onSize: (size: number) => void;
 }
 
-const step = 24;
+const keyStepPx = 24;
 
-/** A line that is dragged, or moved with the arrow keys, to give what is behind it another size. */
+/** A line that is dragged, or moved with the arrow keys, to resize the part after it. */
 export function Splitter({ label, orientation, controls, size, min, max, onSize }: Props) {
-  const start = useRef<{ at: number; size: number } | null>(null);
+  const dragStart = useRef<{ at: number; size: number } | null>(null);
   const set = (wanted: number) => onSize(Math.round(Math.min(Math.max(wanted, min), max)));
-  const at = (event: PointerEvent) => (orientation === "vertical" ? event.clientX : event.clientY);
+  const positionOf = (event: PointerEvent) => (orientation === "vertical" ? event.clientX : event.clientY);
   const onKeyDown = (event: KeyboardEvent) => {
     const [more, less] = orientation === "vertical" ? ["ArrowLeft", "ArrowRight"] : ["ArrowUp", "ArrowDown"];
-    const to = { [more]: size + step, [less]: size - step, Home: min, End: max }[event.key];
+    const to = { [more]: size + keyStepPx, [less]: size - keyStepPx, Home: min, End: max }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     set(to);
   };
   return (
-    // biome-ignore lint/a11y/useSemanticElements: an hr cannot be moved
+    // biome-ignore lint/a11y/useSemanticElements: an hr is not movable
     <div
       role="separator"
       aria-label={label}
@@ -45,16 +48,16 @@ export function Splitter({ label, orientation, controls, size, min, max, onSize 
       onPointerDown={(event) => {
         event.preventDefault();
         event.currentTarget.setPointerCapture(event.pointerId);
-        start.current = { at: at(event), size };
+        dragStart.current = { at: positionOf(event), size };
       }}
       onPointerMove={(event) => {
-        if (start.current !== null) set(start.current.size + start.current.at - at(event));
+        if (dragStart.current !== null) set(dragStart.current.size + dragStart.current.at - positionOf(event));
       }}
       onPointerUp={() => {
-        start.current = null;
+        dragStart.current = null;
       }}
       onPointerCancel={() => {
-        start.current = null;
+        dragStart.current = null;
       }}
     />
   );

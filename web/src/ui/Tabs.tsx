@@ -12,11 +12,11 @@ interface Props {
   tabs: readonly Tab[];
   current: string;
   onChange: (id: string) => void;
-  /** What the current tab shows. */
+  /** Content of the current tab. */
   children: ReactNode;
 }
 
-/** Tabs with a panel. The arrow keys go from tab to tab. */
+/** Tabs with a panel. The left and right arrow keys change the tab. */
 export function Tabs({ label, tabs, current, onChange, children }: Props) {
   const prefix = useId();
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {

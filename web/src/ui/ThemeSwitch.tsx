@@ -4,9 +4,9 @@ import { IconButton } from "./Button";
 
 const next: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
 const icons = { system: SunMoon, light: Sun, dark: Moon };
-const names: Readonly<Record<Theme, string>> = { system: "as the system", light: "light", dark: "dark" };
+const names: Readonly<Record<Theme, string>> = { system: "system", light: "light", dark: "dark" };
 
-/** Goes from the system's theme to light, to dark, and back. */
+/** Switches from the system's theme to light, dark, and back. */
 export function ThemeSwitch() {
   const theme = useTheme();
   const Icon = icons[theme];

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** The time in milliseconds as of Date.now(), renewed each second while active; for what counts up or down. */
+/** Returns Date.now(), updated each second while active. */
 export function useNow(active = true): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
@@ -12,12 +12,12 @@ export function useNow(active = true): number {
   return now;
 }
 
-/** Whole seconds from now until a time, both in milliseconds; 0 when it is past. */
+/** Returns the whole seconds from now until a time, both in milliseconds; 0 if it is past. */
 export function secondsUntil(time: number, now: number): number {
   return Math.max(0, Math.ceil((time - now) / 1000));
 }
 
-/** Seconds as a clock has them: "0:09", "12:34", "1:02:03". */
+/** Formats seconds like a clock: "0:09", "12:34", "1:02:03". */
 export function clockText(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   const two = (n: number) => String(n).padStart(2, "0");

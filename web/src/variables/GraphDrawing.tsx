@@ -49,7 +49,7 @@ function Drawing({ drawn: { graph, layout }, reruns }: { drawn: Drawn; reruns: P
         <IconButton label="Larger" onClick={() => scale(zoom * 1.25)}>
           <ZoomIn />
         </IconButton>
-        <Button look="quiet" onClick={() => setChosen(null)}>
+        <Button variant="quiet" onClick={() => setChosen(null)}>
           Fit
         </Button>
       </div>

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { useNotebookNavigation } from "../commands/navigation";
 import { useSelect } from "../store/store";
-import { oneLine } from "../text/visible";
+import { oneLine } from "../text/displayText";
 import type { CellNode, Graph } from "./graph";
 import styles from "./ReactiveGraph.module.css";
 import { useCellNames, useCellText } from "./useCellNames";

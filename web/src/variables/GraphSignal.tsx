@@ -1,6 +1,6 @@
 import { memo } from "react";
 import { useNotebookNavigation } from "../commands/navigation";
-import { oneLine } from "../text/visible";
+import { oneLine } from "../text/displayText";
 import { type SignalNode, signalLabel } from "./graph";
 import type { Box } from "./layout";
 import styles from "./ReactiveGraph.module.css";

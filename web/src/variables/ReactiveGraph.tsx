@@ -1,6 +1,6 @@
 import { RefreshCw } from "lucide-react";
 import { useMemo, useRef } from "react";
-import { type ReactivitySummary, useCommands } from "../commands/commands";
+import { type Reactivity, useCommands } from "../commands/commands";
 import { useSelect } from "../store/store";
 import { Button, IconButton } from "../ui/Button";
 import { GraphDrawing } from "./GraphDrawing";
@@ -16,7 +16,7 @@ export default function ReactiveGraph() {
   const commands = useCommands();
   const gone = useSelect((state) => state.notebook.kernel === "dead");
   const can = commands !== null && !gone;
-  const { answer, error, asking, again } = useAsked<ReactivitySummary>(can ? commands.reactivity : null, place);
+  const { answer, error, asking, again } = useAsked<Reactivity>(can ? commands.reactivity : null, place);
   const told = JSON.stringify(answer?.cell_reactivity ?? null); // what has not changed is not laid out anew
   const graph = useMemo(() => graphOf(JSON.parse(told)), [told]);
   const drawn = useMemo(() => whatIsRead(graph), [graph]);

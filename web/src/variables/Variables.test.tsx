@@ -1,9 +1,9 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Commands, CommandsProvider, type GlobalsSummary } from "../commands/commands";
+import { type Commands, CommandsProvider, type Globals } from "../commands/commands";
 import { NavigationProvider } from "../commands/navigation";
 import { initial } from "../store/reducer";
-import type { Run } from "../store/state";
+import type { Execution } from "../store/state";
 import { createStore, StoreProvider } from "../store/store";
 import "./layout"; // loaded before it is asked for, so that no test waits for it
 import ReactiveGraph from "./ReactiveGraph";
@@ -25,7 +25,7 @@ class Observer {
 }
 
 interface Question {
-  answer: (summary: Partial<GlobalsSummary>) => Promise<void>;
+  answer: (summary: Partial<Globals>) => Promise<void>;
   fail: (text: string) => Promise<void>;
 }
 
@@ -52,15 +52,15 @@ function setUp(page: React.ReactNode, looking = false) {
   const jumpTo = vi.fn();
   render(
     <StoreProvider value={store}>
-      <NavigationProvider value={{ jumpTo, addCell: () => {}, onWish: () => () => {} }}>
+      <NavigationProvider value={{ jumpTo, addCell: () => {}, onRequest: () => () => {} }}>
         <CommandsProvider value={looking ? null : commands}>{page}</CommandsProvider>
       </NavigationProvider>
     </StoreProvider>,
   );
-  const run = (fields: Partial<Run>, id = "c") =>
+  const run = (fields: Partial<Execution>, id = "c") =>
     act(() =>
       store.update((state) => {
-        const idle: Run = {
+        const idle: Execution = {
           status: "ran",
           pending: false,
           started: false,
@@ -69,8 +69,8 @@ function setUp(page: React.ReactNode, looking = false) {
           outputs: [],
           widgets: {},
         };
-        const run = { ...idle, ...state.notebook.runs[id], ...fields };
-        return { ...state, notebook: { ...state.notebook, runs: { ...state.notebook.runs, [id]: run } } };
+        const run = { ...idle, ...state.notebook.executions[id], ...fields };
+        return { ...state, notebook: { ...state.notebook, executions: { ...state.notebook.executions, [id]: run } } };
       }),
     );
   const kernel = (kernel: "running" | "dead") =>

@@ -1,8 +1,7 @@
 import { RefreshCw } from "lucide-react";
 import { useDeferredValue, useMemo, useRef, useState } from "react";
-import { type GlobalsSummary, useCommands } from "../commands/commands";
-import { counted, duration } from "../format/format";
-import { numberOf } from "../json/read";
+import { type Globals, useCommands } from "../commands/commands";
+import { countOf, duration } from "../format/format";
 import { useSelect } from "../store/store";
 import { Button, IconButton } from "../ui/Button";
 import { type Asked, useAsked } from "./useAsked";
@@ -15,7 +14,7 @@ export function Variables() {
   const place = useRef<HTMLElement>(null);
   const commands = useCommands();
   const gone = useSelect((state) => state.notebook.kernel === "dead");
-  const asked = useAsked<GlobalsSummary>(commands === null || gone ? null : commands.globals, place);
+  const asked = useAsked<Globals>(commands === null || gone ? null : commands.globals, place);
   const [text, setText] = useState("");
   const [[order, down], setOrder] = useState<[Order, boolean]>(["name", false]);
   const wanted = useDeferredValue(text);
@@ -49,7 +48,7 @@ export function Variables() {
 }
 
 /** The variables of an answer. Those that have not changed stay the same, so that their rows are not drawn again. */
-function useVariables(answer: GlobalsSummary | null): readonly Variable[] {
+function useVariables(answer: Globals | null): readonly Variable[] {
   const before = useRef<readonly Variable[]>([]);
   return useMemo(() => {
     before.current = keptSame(before.current, variablesOf(answer?.summary));
@@ -58,7 +57,7 @@ function useVariables(answer: GlobalsSummary | null): readonly Variable[] {
 }
 
 /** What is to be known of the answer. */
-function Notes({ asked: { answer, error, again } }: { asked: Asked<GlobalsSummary> }) {
+function Notes({ asked: { answer, error, again } }: { asked: Asked<Globals> }) {
   return (
     <>
       {error !== "" && (
@@ -69,7 +68,7 @@ function Notes({ asked: { answer, error, again } }: { asked: Asked<GlobalsSummar
       )}
       {answer?.stale === true && (
         <p className={styles.warn}>
-          The kernel was too busy to answer: this is how it was {duration(numberOf(answer.age_ms))} before.
+          The kernel was too busy to answer: this is how it was {duration(answer.age_ms ?? null)} before.
         </p>
       )}
       {answer?.truncated === true && (
@@ -86,6 +85,6 @@ function goneText(known: number): string {
 
 function countText(shown: number, all: number): string {
   if (all === 0) return "The kernel holds no names yet.";
-  const names = counted(all, "name");
+  const names = countOf(all, "name");
   return shown === all ? names : `${shown.toLocaleString("en")} of ${names}`;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { initial } from "../store/reducer";
-import type { Run, State } from "../store/state";
+import type { Execution, State } from "../store/state";
 import { graphOf, whatIsRead } from "./graph";
 import { layoutOf } from "./layout";
 import { Reruns } from "./reruns";
@@ -78,7 +78,7 @@ describe("Reruns", () => {
   function state(sequencers: Record<string, number>, least = 0): State {
     const runs = Object.entries(sequencers).map(([id, sequencer]) => {
       const widgets = id === "a" ? { "a/least": { type: "slider", value: least } } : {};
-      const run: Run = {
+      const run: Execution = {
         status: "ran",
         pending: false,
         started: false,
@@ -89,7 +89,7 @@ describe("Reruns", () => {
       };
       return [id, run];
     });
-    return { ...initial, notebook: { ...initial.notebook, runs: Object.fromEntries(runs) } };
+    return { ...initial, notebook: { ...initial.notebook, executions: Object.fromEntries(runs) } };
   }
 
   function taken(...states: State[]): string[] {

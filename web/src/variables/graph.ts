@@ -1,4 +1,5 @@
-import { isObject, listOf } from "../json/read";
+import { anyList, read } from "../json/schema";
+import { isObject } from "../json/values";
 
 /** Cells and signals, and what leads from one to the other. */
 export interface Graph {
@@ -64,7 +65,7 @@ function cellOf(id: string, told: unknown): CellNode {
 }
 
 function texts(value: unknown): string[] {
-  return [...new Set(listOf(value).filter((item) => typeof item === "string"))];
+  return [...new Set(read(anyList, value).filter((item) => typeof item === "string"))];
 }
 
 /** Cells that others depend on and that are not told of themselves. */

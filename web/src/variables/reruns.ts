@@ -6,7 +6,7 @@ import type { Graph } from "./graph";
 /**
  * Follows which cells ran because of what they read: those whose run began after a
  * cell they depend on had run, or a widget they read had changed, since their run
- * before. Nobody asked for these runs, or need have.
+ * before. Nobody asked for these executions, or need have.
  */
 export class Reruns {
   #tick = 0;
@@ -42,7 +42,7 @@ export class Reruns {
   #takeWidgets(state: State, { signals }: Graph): void {
     for (const { name } of signals) {
       const owner = ownerOf(state, name);
-      const widget = owner === null ? undefined : state.notebook.runs[owner]?.widgets[name];
+      const widget = owner === null ? undefined : state.notebook.executions[owner]?.widgets[name];
       if (widget === undefined) continue;
       const value = jsonText(widget.value);
       const before = this.#values.get(name);
@@ -52,6 +52,6 @@ export class Reruns {
   }
 }
 
-function sequencerOf({ notebook: { runs } }: State, id: string): number {
-  return runs[id]?.sequencer ?? 0;
+function sequencerOf({ notebook: { executions } }: State, id: string): number {
+  return executions[id]?.sequencer ?? 0;
 }

@@ -3,7 +3,7 @@ import type { State } from "../store/state";
 import { useStore } from "../store/store";
 import { useVisible } from "./useVisible";
 
-type Runs = State["notebook"]["runs"];
+type Executions = State["notebook"]["executions"];
 
 export interface Asked<T> {
   /** The newest answer; null: there is none yet. */
@@ -96,14 +96,14 @@ function onFinished(get: () => State, subscribe: (f: () => void) => () => void, 
   return subscribe(() => {
     const now = get().notebook;
     const another = now.kernel === "running" && before.kernel !== "running";
-    const changed = another || hasFinished(before.runs, now.runs);
+    const changed = another || hasFinished(before.executions, now.executions);
     before = now;
     if (changed && now.kernel !== "dead") f();
   });
 }
 
 /** Whether a run has ended between two states; it may have begun between them too. */
-function hasFinished(before: Runs, now: Runs): boolean {
+function hasFinished(before: Executions, now: Executions): boolean {
   if (before === now) return false;
   return Object.entries(now).some(([id, run]) => {
     const old = before[id];

@@ -1,6 +1,6 @@
 import { useCallback, useMemo } from "react";
 import { useSelect } from "../store/store";
-import { oneLine } from "../text/visible";
+import { oneLine } from "../text/displayText";
 
 /** Says what a cell is called: by its place in the notebook, from 1, or by its id where it has none. */
 export function useCellNames(): (id: string) => string {

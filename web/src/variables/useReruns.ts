@@ -11,12 +11,12 @@ export function useReruns(graph: Graph): ReadonlySet<string> {
   const [reruns] = useState(() => new Reruns());
   const [fresh, setFresh] = useState<ReadonlyMap<string, number>>(new Map());
   useEffect(() => {
-    let { runs } = store.get().notebook;
+    let { executions } = store.get().notebook;
     reruns.take(store.get(), graph);
     return store.subscribe(() => {
       const state = store.get();
-      if (state.notebook.runs === runs) return;
-      runs = state.notebook.runs;
+      if (state.notebook.executions === executions) return;
+      executions = state.notebook.executions;
       const again = reruns.take(state, graph);
       if (again.length === 0) return;
       const now = performance.now();

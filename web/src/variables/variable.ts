@@ -1,8 +1,7 @@
-import type { GlobalInfo } from "../commands/commands";
-import { counted } from "../format/format";
-import { isObject, listOf, numberOf, textOf } from "../json/read";
-import { collator } from "../text/collator";
-import { oneLine, visible } from "../text/visible";
+import { countOf } from "../format/format";
+import { anyList, number, read, string } from "../json/schema";
+import { type Fields, isObject } from "../json/values";
+import { collator, oneLine, showInvisible } from "../text/displayText";
 
 /** A name that the kernel holds, as it is shown. */
 export interface Variable {
@@ -55,48 +54,50 @@ export function keptSame(before: readonly Variable[], now: readonly Variable[]):
   });
 }
 
-function variableOf(name: string, info: GlobalInfo): Variable {
+function variableOf(name: string, info: Fields): Variable {
   const failed = typeof info.error === "string";
-  const text = failed ? textOf(info.error) : textOf(info.repr) || about(info);
+  const text = failed ? read(string, info.error) : read(string, info.repr) || about(info);
   const preview = oneLine(text, line);
   const tables = tablesOf(info);
   const long = text.length > narrow || text.includes("\n");
   return {
     id: name,
     name: oneLine(name, 200),
-    type: oneLine(textOf(info.type), 80) || "unknown",
+    type: oneLine(read(string, info.type), 80) || "unknown",
     ...sizeOf(info),
     preview,
     failed,
     signal: info.signal === true,
-    details: long || tables.length > 0 ? { text: long ? visible(text.slice(0, longest)) : "", tables } : null,
+    details: long || tables.length > 0 ? { text: long ? showInvisible(text.slice(0, longest)) : "", tables } : null,
   };
 }
 
 /** What stands in for a repr where there is none: the dtype of an array, or the columns of a frame. */
-function about(info: GlobalInfo): string {
+function about(info: Fields): string {
   if (typeof info.dtype === "string") return info.dtype;
-  return listOf(info.columns).map(textOf).join(", ");
+  return read(anyList, info.columns)
+    .map((value) => read(string, value))
+    .join(", ");
 }
 
-function sizeOf(info: GlobalInfo): { size: string; count: number } {
+function sizeOf(info: Fields): { size: string; count: number } {
   const shape = shapeOf(info);
   if (shape.length > 0) {
     const count = shape.reduce((product, length) => product * length, 1);
-    return { size: shape.length > 1 ? shape.join(" × ") : counted(count, "item"), count };
+    return { size: shape.length > 1 ? shape.join(" × ") : countOf(count, "item"), count };
   }
-  const length = numberOf(info.len);
-  return length === null ? { size: "", count: -1 } : { size: counted(length, "item"), count: length };
+  const length = number.parse(info.len) ?? null;
+  return length === null ? { size: "", count: -1 } : { size: countOf(length, "item"), count: length };
 }
 
-function shapeOf(info: GlobalInfo): number[] {
+function shapeOf(info: Fields): number[] {
   const shape = Array.isArray(info.shape) ? info.shape : [info.n_obs, info.n_vars];
-  const numbers = shape.map(numberOf).filter((length) => length !== null);
+  const numbers = shape.map((value) => number.parse(value) ?? null).filter((length) => length !== null);
   return numbers.length === shape.length ? numbers.slice(0, 8) : [];
 }
 
 /** The columns of a frame, and what is by row and by column of annotated data. */
-function tablesOf(info: GlobalInfo): Details["tables"] {
+function tablesOf(info: Fields): Details["tables"] {
   const parts = [
     table("Columns", info.dtypes, info.columns, info.column_preview_truncated),
     table("By observation", info.obs_dtypes, undefined, info.obs_dtypes_truncated),
@@ -115,8 +116,8 @@ function table(what: string, dtypes: unknown, names: unknown, truncated: unknown
 }
 
 function column(name: unknown, types: Record<string, unknown>): Column {
-  const key = textOf(name);
-  return { name: oneLine(key, 200), dtype: Object.hasOwn(types, key) ? oneLine(textOf(types[key]), 80) : "" };
+  const key = read(string, name);
+  return { name: oneLine(key, 200), dtype: Object.hasOwn(types, key) ? oneLine(read(string, types[key]), 80) : "" };
 }
 
 export type Order = "name" | "type" | "size";

@@ -1,13 +1,13 @@
 import { act, render } from "@testing-library/react";
 import { expect, test } from "vitest";
 import type { Output } from "../protocol/messages";
-import type { Run } from "../store/state";
+import type { Execution } from "../store/state";
 import { createStore, StoreProvider } from "../store/store";
 import { CellOutputs } from "./CellOutputs";
 
 const stream = (text: string): Output => ({ output_type: "stream", name: "stdout", text });
 
-function run(outputs: readonly Output[]): Run {
+function run(outputs: readonly Output[]): Execution {
   return { status: "ran", pending: false, started: false, sequencer: 1, count: 1, outputs, widgets: {} };
 }
 
@@ -17,7 +17,7 @@ test("a cell shows what its own run has printed, and follows it", () => {
     act(() =>
       store.update((s) => ({
         ...s,
-        notebook: { ...s.notebook, runs: { ...s.notebook.runs, [id]: run([stream(text)]) } },
+        notebook: { ...s.notebook, executions: { ...s.notebook.executions, [id]: run([stream(text)]) } },
       })),
     );
   const { container } = render(

@@ -1,5 +1,5 @@
 import { useDeferredValue, useMemo, useState } from "react";
-import { listOf } from "../json/read";
+import { anyList, read } from "../json/schema";
 import { Button } from "../ui/Button";
 import { Field } from "./Field";
 import fieldStyles from "./Field.module.css";
@@ -75,7 +75,7 @@ export function MultiSelect({ cellId, widgetKey, widget }: WidgetProps) {
 function useChosen(value: unknown, options: readonly Option[]) {
   return useMemo(() => {
     const known = new Set(options.map((option) => option.json));
-    const values = listOf(value);
+    const values = read(anyList, value);
     const chosen = new Set(values.map((item) => jsonText(item)).filter((json) => known.has(json)));
     const stranger = values.find((item) => !known.has(jsonText(item)));
     const wrong = value !== null && value !== undefined && !Array.isArray(value);

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { numberOf } from "../json/read";
+import { number } from "../json/schema";
 import styles from "./Field.module.css";
 
 interface Props {
@@ -17,7 +17,7 @@ interface Props {
 /** A number in a box, for sliders that have no two ends. It is sent with Enter and when the box is left. */
 export function NumberBox({ id, describedBy, label, value, why, placeholder, onChange }: Props) {
   const [draft, setDraft] = useState<string | null>(null);
-  const known = numberOf(value);
+  const known = number.parse(value) ?? null;
   const done = () => {
     const number = draft === null || draft.trim() === "" ? Number.NaN : Number(draft);
     if (Number.isFinite(number) && number !== known) onChange(number);

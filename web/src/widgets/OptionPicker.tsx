@@ -47,7 +47,7 @@ export function OptionPicker({ id, describedBy, options, control, required, plac
       {open && <OptionSearch options={options} chosen={chosen?.json} onChoose={choose} />}
       {open && !required && !empty && (
         <Button
-          look="quiet"
+          variant="quiet"
           onClick={() => {
             control.set(null);
             close();

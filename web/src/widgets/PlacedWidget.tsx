@@ -1,8 +1,8 @@
 import { type CSSProperties, memo } from "react";
-import { isObject } from "../json/read";
+import { isObject } from "../json/values";
 import type { Widget } from "../protocol/messages";
 import { useSelect } from "../store/store";
-import { oneLine } from "../text/visible";
+import { oneLine } from "../text/displayText";
 import { columnsOf, isLayout, type Place, type Widgets } from "./arrange";
 import { Note } from "./Note";
 import { ownerOf } from "./useWidgets";
@@ -53,7 +53,7 @@ function span({ across, down }: Place, columns: number): CSSProperties {
 /** What a layout names and its cell does not have: another cell's widget, or none. */
 function Elsewhere({ name }: { name: string }) {
   const owner = useSelect((state) => ownerOf(state, name));
-  const widget = useSelect((state) => (owner === null ? undefined : state.notebook.runs[owner]?.widgets[name]));
+  const widget = useSelect((state) => (owner === null ? undefined : state.notebook.executions[owner]?.widgets[name]));
   if (owner === null || widget === undefined) return <Note>There is no widget {oneLine(name)}.</Note>;
   if (isObject(widget) && isLayout(widget))
     return <Note>{oneLine(name)} is a layout of another cell, and shown there.</Note>;

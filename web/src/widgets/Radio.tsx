@@ -42,7 +42,7 @@ export function Radio({ cellId, widgetKey, widget }: WidgetProps) {
               </label>
             ))}
             {!required && chosen && control.why === "" && !optionOf(options, null) && (
-              <Button look="quiet" onClick={() => control.set(null)}>
+              <Button variant="quiet" onClick={() => control.set(null)}>
                 Choose none
               </Button>
             )}

@@ -1,4 +1,4 @@
-import { listOf, numberOf } from "../json/read";
+import { anyList, number, read } from "../json/schema";
 import type { Widget } from "../protocol/messages";
 import { Field } from "./Field";
 import { nameOf } from "./fields";
@@ -17,7 +17,7 @@ import type { WidgetProps } from "./WidgetView";
 export function RangeSlider({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useSetting(cellId, widgetKey, widget);
   const scale = scaleOf(widget);
-  const [low = null, high = null] = listOf(control.value).map(numberOf);
+  const [low = null, high = null] = read(anyList, control.value).map((value) => number.parse(value) ?? null);
   const known = low !== null && high !== null;
   const props = { widget, control, name: nameOf(widget, widgetKey) };
   return (
@@ -46,7 +46,12 @@ interface Props {
 /** Each thumb stops at the other. */
 function Thumbs({ widget, control, name, scale, low, high }: Props & { scale: Scale; low: number; high: number }) {
   const [from, to] = [shareOf(scale, low), shareOf(scale, high)];
-  const shared = { scale, why: control.why, stepped: numberOf(widget.step) !== null, onDone: control.flush };
+  const shared = {
+    scale,
+    why: control.why,
+    stepped: (number.parse(widget.step) ?? null) !== null,
+    onDone: control.flush,
+  };
   const text = (value: number) => formatted(value, widget.tooltip_formatter);
   const set = (next: [number, number]) => control.set(next, { pace });
   return (

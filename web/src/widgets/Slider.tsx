@@ -1,4 +1,4 @@
-import { numberOf } from "../json/read";
+import { number } from "../json/schema";
 import { Field } from "./Field";
 import { appearanceOf } from "./fields";
 import { Note } from "./Note";
@@ -32,7 +32,7 @@ export function Slider({ cellId, widgetKey, widget }: WidgetProps) {
             </>
           );
         }
-        const value = numberOf(control.value) ?? scale.min;
+        const value = number.parse(control.value) ?? scale.min;
         return (
           <div className={styles.row}>
             <Track from={0} to={shareOf(scale, value)} marks={marksOf(widget, scale)}>
@@ -41,7 +41,7 @@ export function Slider({ cellId, widgetKey, widget }: WidgetProps) {
                 id={id}
                 describedBy={describedBy}
                 scale={scale}
-                stepped={numberOf(widget.step) !== null}
+                stepped={(number.parse(widget.step) ?? null) !== null}
                 value={value}
                 onChange={(next) => control.set(next, { pace })}
                 onDone={control.flush}

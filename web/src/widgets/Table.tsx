@@ -1,7 +1,7 @@
 import { useMemo } from "react";
-import { counted } from "../format/format";
-import { fieldsOf, listOf, numberOf } from "../json/read";
-import { oneLine } from "../text/visible";
+import { countOf } from "../format/format";
+import { anyList, anyObject, number, read } from "../json/schema";
+import { oneLine } from "../text/displayText";
 import styles from "./Field.module.css";
 import { appearanceOf, labelOf, nameOf } from "./fields";
 import { Note } from "./Note";
@@ -16,14 +16,16 @@ const mostColumns = 100;
 export function Table({ widgetKey, widget }: WidgetProps) {
   const columns = useMemo(
     () =>
-      listOf(widget.columns)
+      read(anyList, widget.columns)
         .slice(0, mostColumns)
         .map((name) => valueText(name)),
     [widget],
   );
-  const rows = listOf(widget.rows).slice(0, mostRows).map(listOf);
-  const dtypes = fieldsOf(widget.dtypes);
-  const names = listOf(widget.columns);
+  const rows = read(anyList, widget.rows)
+    .slice(0, mostRows)
+    .map((row) => read(anyList, row));
+  const dtypes = read(anyObject, widget.dtypes);
+  const names = read(anyList, widget.columns);
   const { description, help, placeholder } = appearanceOf(widget);
   return (
     <div className={styles.figure}>
@@ -53,7 +55,7 @@ export function Table({ widgetKey, widget }: WidgetProps) {
                 <tr key={index}>
                   {row.slice(0, mostColumns).map((value, column) => (
                     // biome-ignore lint/suspicious/noArrayIndexKey: as above
-                    <td key={column} className={numberOf(value) === null ? "" : tableStyles.number}>
+                    <td key={column} className={(number.parse(value) ?? null) === null ? "" : tableStyles.number}>
                       {value === null ? <span className={tableStyles.none}>none</span> : valueText(value, 200)}
                     </td>
                   ))}
@@ -76,11 +78,11 @@ function dtypeOf(dtypes: Readonly<Record<string, unknown>>, name: unknown): stri
 
 /** Says how much of the frame is shown. */
 function told(shape: unknown, rows: number, columns: number): string {
-  const [allRows, allColumns] = listOf(shape).map(numberOf);
+  const [allRows, allColumns] = read(anyList, shape).map((value) => number.parse(value) ?? null);
   return [part(rows, allRows ?? null, "row"), part(columns, allColumns ?? null, "column")].join(", ");
 }
 
 function part(shown: number, all: number | null, noun: string): string {
-  const text = (n: number) => counted(n, noun);
+  const text = (n: number) => countOf(n, noun);
   return all === null || all <= shown ? text(shown) : `the first ${shown} of ${text(all)}`;
 }

@@ -1,4 +1,4 @@
-import { textOf } from "../json/read";
+import { read, string } from "../json/schema";
 import { Markdown } from "../outputs/Markdown";
 import { valueText } from "./text";
 import type { WidgetProps } from "./WidgetView";
@@ -6,5 +6,5 @@ import type { WidgetProps } from "./WidgetView";
 /** A text that a cell shows, as Markdown. */
 export function TextOutput({ widget }: WidgetProps) {
   const content = widget.content ?? widget.value;
-  return <Markdown source={typeof content === "string" ? textOf(content) : valueText(content)} />;
+  return <Markdown source={typeof content === "string" ? read(string, content) : valueText(content)} />;
 }

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { visible } from "../text/visible";
+import { showInvisible } from "../text/displayText";
 import { Note } from "./Note";
 import { jsonText } from "./text";
 import styles from "./UnknownWidget.module.css";
@@ -12,7 +12,7 @@ export function UnknownWidget({ widget, why }: { widget: unknown; why: string })
   return (
     <div>
       <Note>{why}</Note>
-      <pre className={styles.json}>{visible(json.slice(0, most))}</pre>
+      <pre className={styles.json}>{showInvisible(json.slice(0, most))}</pre>
       {json.length > most && <Note>{(json.length - most).toLocaleString("en")} more characters are not shown.</Note>}
     </div>
   );

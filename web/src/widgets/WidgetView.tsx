@@ -1,7 +1,7 @@
 import type { ComponentType } from "react";
-import { isObject } from "../json/read";
+import { isObject } from "../json/values";
 import type { Widget } from "../protocol/messages";
-import { oneLine } from "../text/visible";
+import { oneLine } from "../text/displayText";
 import { Checkbox } from "./Checkbox";
 import { nameOf } from "./fields";
 import { MultiSelect } from "./MultiSelect";

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Commands, CommandsProvider } from "../commands/commands";
 import type { Output, Widget } from "../protocol/messages";
 import { initial } from "../store/reducer";
-import type { Run } from "../store/state";
+import type { Execution } from "../store/state";
 import { createStore, type Store, StoreProvider } from "../store/store";
 import { useFreeOutputs } from "./useWidgets";
 import { Widgets } from "./Widgets";
@@ -15,7 +15,7 @@ vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string 
 
 type States = Record<string, unknown>;
 
-const idle: Run = {
+const idle: Execution = {
   status: "ran",
   pending: false,
   started: false,
@@ -26,21 +26,25 @@ const idle: Run = {
 };
 
 /** Gives a cell's run other fields; widgets by their key within the cell. */
-function change(store: Store, { widgets, ...fields }: Partial<Omit<Run, "widgets">> & { widgets?: States }, id = "c") {
+function change(
+  store: Store,
+  { widgets, ...fields }: Partial<Omit<Execution, "widgets">> & { widgets?: States },
+  id = "c",
+) {
   store.update((state) => {
-    const before = state.notebook.runs[id] ?? idle;
+    const before = state.notebook.executions[id] ?? idle;
     const states =
       widgets && Object.fromEntries(Object.entries(widgets).map(([key, w]) => [`${id}/${key}`, w as Widget]));
     const run = { ...before, ...fields, ...(states && { widgets: states }) };
-    return { ...state, notebook: { ...state.notebook, runs: { ...state.notebook.runs, [id]: run } } };
+    return { ...state, notebook: { ...state.notebook, executions: { ...state.notebook.executions, [id]: run } } };
   });
 }
 
-function show(widgets: States, { commands = true, canRun = true, whyNot = "" } = {}) {
+function show(widgets: States, { commands = true, canRun = true, runProblem = "" } = {}) {
   const store = createStore(initial);
   change(store, { widgets });
   const setWidget = vi.fn((_key: string, _value: unknown) => Promise.resolve());
-  const offered = { canRun, whyNot, setWidget } as Partial<Commands> as Commands;
+  const offered = { canRun, runProblem, setWidget } as Partial<Commands> as Commands;
   render(
     <StoreProvider value={store}>
       <CommandsProvider value={commands ? offered : null}>
@@ -225,7 +229,7 @@ describe("a control that cannot be used", () => {
   });
 
   it("says why nothing can be set here", () => {
-    show({ w }, { canRun: false, whyNot: "There is no connection to the server." });
+    show({ w }, { canRun: false, runProblem: "There is no connection to the server." });
     expect(why()).toEqual([true, "There is no connection to the server."]);
   });
 });

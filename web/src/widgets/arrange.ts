@@ -1,4 +1,5 @@
-import { isObject, listOf, numberOf } from "../json/read";
+import { anyList, number, read } from "../json/schema";
+import { isObject } from "../json/values";
 import type { Widget } from "../protocol/messages";
 
 /** A place for a widget, in the order of the page. */
@@ -68,7 +69,7 @@ function known(cellId: string, widgets: Widgets, key: string): string {
 
 function itemsOf(widget: Widget | undefined): Item[] {
   if (!isLayout(widget)) return [];
-  return listOf(widget?.items)
+  return read(anyList, widget?.items)
     .slice(0, mostItems)
     .flatMap((item) => {
       if (!isObject(item) || typeof item.key !== "string") return [];
@@ -77,7 +78,7 @@ function itemsOf(widget: Widget | undefined): Item[] {
 }
 
 function span(value: unknown): number {
-  return Math.min(widest, Math.max(1, Math.floor(numberOf(value) ?? 1)));
+  return Math.min(widest, Math.max(1, Math.floor(number.parse(value) ?? 1)));
 }
 
 /** How many columns a grid has, from 1. */

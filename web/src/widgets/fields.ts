@@ -1,10 +1,10 @@
-import { fieldsOf, textOf } from "../json/read";
+import { anyObject, read, string } from "../json/schema";
 import type { Widget } from "../protocol/messages";
-import { oneLine } from "../text/visible";
+import { oneLine } from "../text/displayText";
 
 /** What is shown beside a widget; "" where it has no label. */
 export function labelOf(widget: Widget): string {
-  return oneLine(textOf(widget.label));
+  return oneLine(read(string, widget.label));
 }
 
 /** What a widget is called where its name has to be said: its label, else its key within its cell. */
@@ -28,8 +28,8 @@ export interface Appearance {
 const longest = 2000; // characters of one of them
 
 export function appearanceOf(widget: Widget): Appearance {
-  const fields = fieldsOf(widget.appearance);
-  const text = (name: string) => oneLine(textOf(fields[name]), longest);
+  const fields = read(anyObject, widget.appearance);
+  const text = (name: string) => oneLine(read(string, fields[name]), longest);
   return {
     detail: text("detail"),
     description: text("description") || text("outline_label"),

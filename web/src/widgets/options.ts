@@ -1,6 +1,6 @@
-import { listOf } from "../json/read";
+import { anyList, read } from "../json/schema";
 import type { Widget } from "../protocol/messages";
-import { oneLine } from "../text/visible";
+import { oneLine } from "../text/displayText";
 import { jsonText, valueText } from "./text";
 
 /** An option of a widget: any JSON, which is sent as it is. */
@@ -16,7 +16,7 @@ export interface Option {
 
 /** The options of a widget. Those that would look the same, as 1 and "1" do, are shown as JSON. */
 export function optionsOf(widget: Widget): Option[] {
-  const options = listOf(widget.options).map((value, index) => ({
+  const options = read(anyList, widget.options).map((value, index) => ({
     index,
     value,
     text: valueText(value),

@@ -1,6 +1,6 @@
-import { fieldsOf, numberOf, textOf } from "../json/read";
+import { anyObject, number, read, string } from "../json/schema";
 import type { Widget } from "../protocol/messages";
-import { oneLine } from "../text/visible";
+import { oneLine } from "../text/displayText";
 import { valueText } from "./text";
 
 /** Where the values of a slider lie on its track. */
@@ -16,19 +16,19 @@ export const logSteps = 1000;
 
 /** The scale of a slider's state; a text that says why it has none. */
 export function scaleOf(widget: Widget): Scale | string {
-  const min = numberOf(widget.min);
-  const max = numberOf(widget.max);
+  const min = number.parse(widget.min) ?? null;
+  const max = number.parse(widget.max) ?? null;
   if (min === null && max === null) return "";
   if (min === null) return `At most ${numberText(max)}.`;
   if (max === null) return `At least ${numberText(min)}.`;
   if (min > max) return `The least value, ${numberText(min)}, is above the greatest, ${numberText(max)}.`;
-  const log = /^log/i.test(textOf(widget.scale_type)) && min > 0;
+  const log = /^log/i.test(read(string, widget.scale_type)) && min > 0;
   return { min, max, step: stepOf(widget, max - min), log };
 }
 
 /** The step of the state; without one whole numbers, or a hundredth of a span that is too short for those. */
 function stepOf(widget: Widget, span: number): number {
-  const step = numberOf(widget.step);
+  const step = number.parse(widget.step) ?? null;
   if (step !== null && step > 0 && step <= span) return step;
   const whole = [widget.min, widget.max, widget.value].every(
     (value) => !Number.isFinite(value) || Number.isInteger(value),
@@ -59,16 +59,16 @@ function tidy(value: number): number {
 
 /** A value as its slider shows it: formatter is the state's tooltip_formatter, a name or a text with {value} in it. */
 export function formatted(value: unknown, formatter: unknown): string {
-  const number = numberOf(value);
-  if (number === null) return valueText(value, 40);
-  const how = textOf(formatter);
-  if (/^percent(age)?$/.test(how)) return `${tidy(number * 100)}%`;
+  const parsed = number.parse(value);
+  if (parsed === undefined) return valueText(value, 40);
+  const how = read(string, formatter);
+  if (/^percent(age)?$/.test(how)) return `${tidy(parsed * 100)}%`;
   if (/\{(value)?\}/.test(how))
     return oneLine(
-      how.replace(/\{(value)?\}/g, () => String(tidy(number))),
+      how.replace(/\{(value)?\}/g, () => String(tidy(parsed))),
       80,
     );
-  return String(tidy(number));
+  return String(tidy(parsed));
 }
 
 function numberText(value: unknown): string {
@@ -86,7 +86,7 @@ const mostMarks = 50;
 /** The marks of a slider that lie on its scale, from left to right. */
 export function marksOf(widget: Widget, scale: Scale): Mark[] {
   const marks: Mark[] = [];
-  for (const [key, text] of Object.entries(fieldsOf(widget.marks))) {
+  for (const [key, text] of Object.entries(read(anyObject, widget.marks))) {
     const value = key.trim() === "" ? Number.NaN : Number(key);
     if (!(value >= scale.min && value <= scale.max)) continue;
     marks.push({ value, share: shareOf(scale, value), text: valueText(text, 40) });

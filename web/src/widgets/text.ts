@@ -1,4 +1,4 @@
-import { oneLine } from "../text/visible";
+import { oneLine } from "../text/displayText";
 
 /** The most characters of a label, an option or a cell of a table that are shown. */
 const most = 300;

@@ -57,7 +57,7 @@ export function useWhyNone(): string {
   const commands = useCommands();
   const kernel = useSelect((state) => state.notebook.kernel);
   if (commands === null) return "The notebook is only looked at.";
-  if (!commands.canRun) return commands.whyNot ?? "Widgets cannot be set here.";
+  if (!commands.canRun) return commands.runProblem ?? "Widgets cannot be set here.";
   return kernel === "dead" ? "The kernel is gone." : "";
 }
 
@@ -96,10 +96,10 @@ function settingOf(store: Store, cellId: string, key: string): Setting {
 }
 
 function toldOf(state: State, cellId: string, key: string): { value: unknown } | null {
-  const widget = state.notebook.runs[cellId]?.widgets[key];
+  const widget = state.notebook.executions[cellId]?.widgets[key];
   return widget === undefined ? null : { value: widget.value };
 }
 
-function isIdle({ notebook: { runs, queue } }: State): boolean {
-  return queue.length === 0 && !Object.values(runs).some((run) => run.started || run.pending);
+function isIdle({ notebook: { executions, queue } }: State): boolean {
+  return queue.length === 0 && !Object.values(executions).some((run) => run.started || run.pending);
 }

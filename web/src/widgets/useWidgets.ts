@@ -1,5 +1,6 @@
 import { useMemo, useRef } from "react";
-import { isObject, textOf } from "../json/read";
+import { read, string } from "../json/schema";
+import { isObject } from "../json/values";
 import type { Output, Widget } from "../protocol/messages";
 import type { State } from "../store/state";
 import { useSelect } from "../store/store";
@@ -13,8 +14,8 @@ const none: Widgets = {};
  * hand that drags it.
  */
 export function useWidgets(cellId: string): Widgets {
-  const told = useSelect((state) => state.notebook.runs[cellId]?.widgets ?? none);
-  const running = useSelect((state) => state.notebook.runs[cellId]?.started ?? false);
+  const told = useSelect((state) => state.notebook.executions[cellId]?.widgets ?? none);
+  const running = useSelect((state) => state.notebook.executions[cellId]?.started ?? false);
   const held = useRef<{ cellId: string; widgets: Widgets }>({ cellId, widgets: told });
   const keep = running && held.current.cellId === cellId && isEmpty(told);
   if (!keep) held.current = { cellId, widgets: told };
@@ -28,7 +29,7 @@ function isEmpty(widgets: Widgets): boolean {
 
 /** The outputs of a cell that no plot widget of it shows; undefined: it has not run. */
 export function useFreeOutputs(cellId: string): readonly Output[] | undefined {
-  const outputs = useSelect((state) => state.notebook.runs[cellId]?.outputs);
+  const outputs = useSelect((state) => state.notebook.executions[cellId]?.outputs);
   const widgets = useWidgets(cellId);
   return useMemo(() => {
     const taken = new Set(Object.entries(widgets).flatMap(([key, widget]) => plotIds(key, widget)));
@@ -38,12 +39,12 @@ export function useFreeOutputs(cellId: string): readonly Output[] | undefined {
 
 /** The display ids that a widget shows: its key, or what it says. */
 function plotIds(key: string, widget: Widget | undefined): string[] {
-  return widget?.type === "plot" ? [textOf(widget.display_id) || key] : [];
+  return widget?.type === "plot" ? [read(string, widget.display_id) || key] : [];
 }
 
 /** The outputs of a cell that a plot widget shows. */
 export function usePlot(cellId: string, key: string, widget: Widget): Output[] {
-  const outputs = useSelect((state) => state.notebook.runs[cellId]?.outputs);
+  const outputs = useSelect((state) => state.notebook.executions[cellId]?.outputs);
   return useMemo(() => {
     const ids = plotIds(key, widget);
     return (outputs ?? []).filter((output) => ids.includes(displayId(output)));
@@ -53,14 +54,14 @@ export function usePlot(cellId: string, key: string, widget: Widget): Output[] {
 /** The display id of an output; "" for one that has none. */
 function displayId(output: Output): string {
   if (!isObject(output) || !("transient" in output) || !isObject(output.transient)) return "";
-  return textOf(output.transient.display_id);
+  return read(string, output.transient.display_id);
 }
 
 /** The id of the cell that has the widget of an absolute key; null: none has. */
-export function ownerOf({ notebook: { runs } }: State, key: string): string | null {
+export function ownerOf({ notebook: { executions } }: State, key: string): string | null {
   for (let at = key.indexOf("/"); at >= 0; at = key.indexOf("/", at + 1)) {
     const id = key.slice(0, at);
-    if (Object.hasOwn(runs, id) && Object.hasOwn(runs[id]?.widgets ?? none, key)) return id;
+    if (Object.hasOwn(executions, id) && Object.hasOwn(executions[id]?.widgets ?? none, key)) return id;
   }
   return null;
 }

@@ -1,7 +1,8 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FakeSocket } from "../../api/fakeSocket";
-import type { Hop, Message } from "../../protocol/messages";
+import { messageOf } from "../../protocol/fakeMessages";
+import type { Hop, OutgoingMessage } from "../../protocol/messages";
 import { createStore, StoreProvider } from "../../store/store";
 import { LogFold } from "./LogFold";
 
@@ -25,7 +26,8 @@ afterEach(() => {
 function draw({ attempt = false, refused = "" } = {}) {
   const store = createStore();
   let seq = 0;
-  const tell = (msg: Message, hop: Hop = "agent>server") => act(() => store.apply([{ seq: ++seq, hop, msg }]));
+  const tell = (msg: OutgoingMessage, hop: Hop = "agent>server") =>
+    act(() => store.apply([{ seq: ++seq, hop, msg: messageOf(msg) }]));
   const ui = (more = refused) => (
     <StoreProvider value={store}>
       <LogFold session="a b" attempt={attempt} refused={more} />
@@ -47,7 +49,7 @@ const send = (...lines: unknown[]) => act(() => FakeSocket.newest().send({ lines
 const toggle = () => screen.getByRole("button", { expanded: isOpen() });
 const isOpen = () => screen.getAllByRole("button")[0]?.getAttribute("aria-expanded") === "true";
 const log = () => screen.queryByRole("region", { name: /printed/ })?.textContent ?? "";
-const exit = (code: number, signal = ""): [Message, Hop] => [
+const exit = (code: number, signal = ""): [OutgoingMessage, Hop] => [
   { type: "managed_process_exit", name: "agent", exit_code: code, signal },
   "session",
 ];

@@ -1,6 +1,5 @@
 import { getToken, withQuery } from "../../api/client";
-import { followSocket } from "../../api/followSocket";
-import { socketURL } from "../../api/socketURL";
+import { openReconnectingSocket, socketURL } from "../../api/sockets";
 import { linesOf, type Printed } from "./printed";
 
 /** What is heard of it. */
@@ -15,7 +14,7 @@ export interface Heard {
 /** Follows what agent and kernel of a session print, over broken connections and sessions, until what is returned is called. */
 export function followPrinted(session: string, heard: Heard): () => void {
   let first = true;
-  return followSocket({
+  return openReconnectingSocket({
     url: () => socketURL(withQuery("/printed", { session, token: getToken() })),
     onOpen() {
       first = true;

@@ -1,4 +1,7 @@
-import { fieldsOf, listOf, numberOf, textOf, timeOf } from "../../json/read";
+import { read } from "../../json/schema";
+import { timeOf } from "../../json/values";
+import { processOutputSchema } from "../../protocol/api.gen";
+
 // What agent and kernel have printed, as docs/api.md says the server tells it.
 
 export type Child = "agent" | "kernel";
@@ -22,19 +25,12 @@ export const nothing: Printed = { agent: [], kernel: [] };
 /** How many lines of each are kept. */
 const most = 1000;
 
-/** The lines of a message of /printed; what is none is left out. */
+/** Parses a message of /printed. Malformed lines are left out. */
 export function linesOf(data: unknown): Printed {
   const found: Record<Child, PrintedLine[]> = { agent: [], kernel: [] };
-  for (const line of listOf(fieldsOf(parsed(data)).lines)) {
-    const { n, at, name, process, text } = fieldsOf(line);
+  for (const { n, at, name, process, text } of read(processOutputSchema, parsed(data)).lines) {
     const child = children.find((one) => one === name);
-    if (child === undefined || typeof text !== "string") continue;
-    found[child].push({
-      n: numberOf(n) ?? 0,
-      at: timeOf(textOf(at)),
-      process: numberOf(process) ?? 0,
-      text,
-    });
+    if (child !== undefined) found[child].push({ n, at: timeOf(at), process, text });
   }
   return found;
 }

@@ -1,4 +1,4 @@
-import { textOrJSON } from "../../json/read";
+import { textOrJSON } from "../../json/values";
 import type { State } from "../../store/state";
 import { endedBadly } from "../eventWords";
 import type { Child } from "./printed";

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { counted } from "../../format/format";
+import { countOf } from "../../format/format";
 import { Button } from "../../ui/Button";
 import { CopyButton } from "../CopyButton";
 import { LineWindow } from "./LineWindow";
@@ -36,8 +36,8 @@ export function TerminalText({ text, label }: Props) {
   }
   const toggle = (
     <div className={styles.fold}>
-      <Button look="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
-        {open ? "Fold" : `Show all ${counted(lines.length, "line")}`}
+      <Button variant="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {open ? "Fold" : `Show all ${countOf(lines.length, "line")}`}
       </Button>
       <CopyButton text={() => linesText(lines)} />
     </div>

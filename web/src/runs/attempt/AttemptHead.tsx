@@ -1,9 +1,10 @@
 import { Link } from "wouter";
-import { runBase } from "../../api/client";
-import { cost, count, duration, when } from "../../format/format";
-import { type Fields, textOf, timeOf } from "../../json/read";
+import { runApiPath } from "../../api/client";
+import { cost, count, dateTime, duration } from "../../format/format";
+import { timeOf } from "../../json/values";
+import type { AttemptLine } from "../../protocol/api.gen";
 import { comparePath } from "../../routes/paths";
-import { plainName } from "../../text/visible";
+import { plainName } from "../../text/displayText";
 import { useNow } from "../../ui/useNow";
 import { filesOf } from "../data/file";
 import { openMs } from "../data/lastSign";
@@ -16,18 +17,18 @@ import styles from "./AttemptHead.module.css";
 import { Neighbours } from "./Neighbours";
 
 /** What there is to say of an attempt in a line or two. */
-export function AttemptHead({ run, name, line }: { run: string; name: string; line: Fields }) {
+export function AttemptHead({ run, name, line }: { run: string; name: string; line: AttemptLine }) {
   const attempt = attemptOf(line);
   const running = attempt?.verdict === "running";
   const now = useNow(running);
-  const base = `${runBase(run)}/attempts/${encodeURIComponent(name)}`;
+  const base = `${runApiPath(run)}/attempts/${encodeURIComponent(name)}`;
   const file = filesOf(base, line).find((one) => one.name === "notebook.ipynb");
   if (attempt === null) return <h1 className={styles.title}>{plainName(name)}</h1>;
   const facts: [string, string][] = isOpen(attempt.verdict)
     ? [
         [running ? "Running for" : "Ran for", duration(openMs(line, now))],
-        ["Began", when(timeOf(line.started))],
-        ["Last sign of life", when(timeOf(line.changed))],
+        ["Began", dateTime(timeOf(line.started))],
+        ["Last sign of life", dateTime(timeOf(line.changed))],
       ]
     : [
         ["Outcome", plainName(outcomeWords(attempt.outcome))],
@@ -41,7 +42,7 @@ export function AttemptHead({ run, name, line }: { run: string; name: string; li
   return (
     <div className={styles.head}>
       <h1 className={styles.title}>
-        <Name text={attempt.caseId || textOf(line.slug) || name} />
+        <Name text={attempt.caseId || line.slug || name} />
       </h1>
       <VerdictMark verdict={attempt.verdict} />
       <span className={styles.tries}>{tries}</span>

@@ -1,6 +1,6 @@
 import { Suspense } from "react";
-import type { Fields } from "../../json/read";
-import { lazily } from "../../ui/lazily";
+import type { AttemptLine } from "../../protocol/api.gen";
+import { lazyPart } from "../../ui/lazyPart";
 import { PageBoundary } from "../../ui/PageBoundary";
 import { Tabs } from "../../ui/Tabs";
 import { useBeginning } from "../data/useBeginning";
@@ -12,9 +12,9 @@ import { Files } from "./Files";
 import { Overview } from "./Overview";
 import { Stderr } from "./Stderr";
 
-const TimeTravel = lazily(async () => (await import("../TimeTravel")).TimeTravel);
-const Flow = lazily(async () => (await import("../../messages/Flow")).default);
-const WholeConversation = lazily(async () => (await import("./WholeConversation")).default);
+const TimeTravel = lazyPart(async () => (await import("../TimeTravel")).TimeTravel);
+const Flow = lazyPart(async () => (await import("../../messages/Flow")).default);
+const WholeConversation = lazyPart(async () => (await import("./WholeConversation")).default);
 
 const tabs = [
   { id: "overview", label: "Overview" },
@@ -26,7 +26,7 @@ const tabs = [
 ];
 
 interface Props {
-  line: Fields;
+  line: AttemptLine;
   /** A trace that went on has ended. */
   onEnd: () => void;
 }

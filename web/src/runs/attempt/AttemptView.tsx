@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { attemptSource } from "../../api/client";
 import { Problem } from "../../api/Problem";
-import type { Fields } from "../../json/read";
+import type { AttemptLine } from "../../protocol/api.gen";
 import { useAttempt } from "../data/useAttempt";
 import { Quiet } from "../parts/Quiet";
 import { TravelProvider, useNewTravel } from "../timeline/useTravel";
@@ -24,7 +24,7 @@ export function AttemptView({ run, name }: { run: string; name: string }) {
 interface Props {
   run: string;
   name: string;
-  line: Fields;
+  line: AttemptLine;
   /** A trace that went on has ended. */
   onEnd: () => void;
 }

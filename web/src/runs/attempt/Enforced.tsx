@@ -1,9 +1,8 @@
-import type { Fields } from "../../json/read";
-import { plainName } from "../../text/visible";
+import { plainName } from "../../text/displayText";
 import styles from "./Overview.module.css";
 
 /** Which rules of the sandbox were held, and which this machine could not hold. */
-export function Enforced({ enforced }: { enforced: Fields }) {
+export function Enforced({ enforced }: { enforced: Readonly<Record<string, boolean>> }) {
   const names = Object.keys(enforced).sort();
   if (names.length === 0) return null;
   const held = names.filter((name) => enforced[name] === true);

@@ -4,7 +4,7 @@ import { Problem } from "../../api/Problem";
 import { useLoad } from "../../api/useLoad";
 import { size } from "../../format/format";
 import { JsonTree } from "../../outputs/JsonTree";
-import { plainName } from "../../text/visible";
+import { plainName } from "../../text/displayText";
 import { type File, readText, sizeOf } from "../data/file";
 import { Quiet } from "../parts/Quiet";
 import styles from "./Files.module.css";

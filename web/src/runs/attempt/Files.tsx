@@ -1,8 +1,8 @@
 import { useMemo, useState } from "react";
 import { useLoad } from "../../api/useLoad";
 import { size } from "../../format/format";
-import type { Fields } from "../../json/read";
-import { plainName } from "../../text/visible";
+import type { AttemptLine } from "../../protocol/api.gen";
+import { plainName } from "../../text/displayText";
 import { Button } from "../../ui/Button";
 import { type File, filesOf, sizeOf } from "../data/file";
 import { DownloadLink } from "../parts/DownloadLink";
@@ -14,7 +14,7 @@ import { FileView } from "./FileView";
 interface Props {
   /** The attempt's path in the API. */
   base: string;
-  line: Fields;
+  line: AttemptLine;
   /** Shows the notebook as it was at the end. */
   onNotebook: () => void;
 }
@@ -70,13 +70,13 @@ function FileName({ file, open, onOpen, onNotebook }: RowProps) {
   if (file.kind === "other") return name;
   if (file.name === "notebook.ipynb") {
     return (
-      <Button look="quiet" title="Show the notebook as it was at the end" onClick={onNotebook}>
+      <Button variant="quiet" title="Show the notebook as it was at the end" onClick={onNotebook}>
         {name}
       </Button>
     );
   }
   return (
-    <Button look="quiet" aria-expanded={open} onClick={onOpen}>
+    <Button variant="quiet" aria-expanded={open} onClick={onOpen}>
       {name}
     </Button>
   );

@@ -1,5 +1,5 @@
-import { absurd, cost, count, duration, size } from "../../format/format";
-import { type Fields, fieldsOf, numberOf } from "../../json/read";
+import { cost, count, duration, impossibleText, size } from "../../format/format";
+import type { AttemptLine, RunLimits } from "../../protocol/api.gen";
 import { tokensOf } from "../data/line";
 import styles from "./Overview.module.css";
 
@@ -12,7 +12,7 @@ interface Limit {
 }
 
 /** The limits of an attempt beside what it has used. */
-export function LimitsUsed({ line }: { line: Fields }) {
+export function LimitsUsed({ line }: { line: AttemptLine }) {
   const limits = limitsOf(line);
   if (limits.length === 0) return null;
   return (
@@ -40,7 +40,7 @@ export function LimitsUsed({ line }: { line: Fields }) {
               <td className={styles.number}>{words(used)}</td>
               <td className={styles.number}>{limit === 0 ? "no limit" : words(limit)}</td>
               <td>
-                {used !== null && limit > 0 && words(used) !== absurd && (
+                {used !== null && limit > 0 && words(used) !== impossibleText && (
                   <meter aria-label={`Share of ${name}`} value={Math.min(used, limit)} max={limit} />
                 )}
               </td>
@@ -53,23 +53,22 @@ export function LimitsUsed({ line }: { line: Fields }) {
 }
 
 /** Those that the line names, in the order of the documentation. */
-function limitsOf(line: Fields): Limit[] {
-  const limits = fieldsOf(line.limits);
-  const usage = fieldsOf(line.usage);
+function limitsOf(line: AttemptLine): Limit[] {
+  const { limits = {}, usage = {} } = line;
   const seconds = (s: number | null) => duration(s === null ? null : s * 1000);
-  const work = numberOf(fieldsOf(line.phases).work_ms);
-  const all: [string, string, number | null, Limit["words"]][] = [
-    ["wall_s", "Wall time", work === null ? null : work / 1000, seconds],
+  const work = line.phases?.work_ms;
+  const all: [keyof RunLimits, string, number | null, Limit["words"]][] = [
+    ["wall_s", "Wall time", work === undefined ? null : work / 1000, seconds],
     ["idle_s", "Idle time", null, seconds],
     ["cell_s", "Time of a cell", null, seconds],
-    ["turns", "Turns", numberOf(usage.model_calls), count],
-    ["actions", "Actions", numberOf(usage.actions), count],
+    ["turns", "Turns", usage.model_calls ?? null, count],
+    ["actions", "Actions", usage.actions ?? null, count],
     ["tokens", "Tokens", tokensOf(usage), count],
-    ["cost_usd", "Cost", numberOf(usage.cost_usd), cost],
+    ["cost_usd", "Cost", usage.cost_usd ?? null, cost],
     ["disk_bytes", "Disk", null, size],
   ];
   return all.flatMap(([id, name, used, words]) => {
-    const limit = numberOf(limits[id]);
-    return limit === null ? [] : [{ name, limit, used, words }];
+    const limit = limits[id];
+    return limit === undefined ? [] : [{ name, limit, used, words }];
   });
 }

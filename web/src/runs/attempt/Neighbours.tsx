@@ -2,11 +2,11 @@ import { ChevronLeft, ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
-import { getJSON, runBase, withQuery } from "../../api/client";
+import { getJSON, runApiPath, withQuery } from "../../api/client";
 import { useLoad } from "../../api/useLoad";
-import { fieldsOf, listOf } from "../../json/read";
+import { attemptPageSchema } from "../../protocol/api.gen";
 import { attemptPath } from "../../routes/paths";
-import { plainName } from "../../text/visible";
+import { plainName } from "../../text/displayText";
 import { type Attempt, attemptsOf } from "../data/line";
 import styles from "./AttemptHead.module.css";
 
@@ -16,10 +16,10 @@ const reach = 50;
 /** The ways to the attempts of the run that ended before and after the one with line number n. */
 export function Neighbours({ run, n }: { run: string; n: number }) {
   const tab = new URLSearchParams(useSearch()).get("tab");
-  const path = `${runBase(run)}/attempts`;
+  const path = `${runApiPath(run)}/attempts`;
   const { data } = useLoad(`${path} ${n}`, async (signal) => {
     const query = { brief: true, after: Math.max(0, n - 1 - reach), limit: 2 * reach + 1 };
-    const found = attemptsOf(listOf(fieldsOf(await getJSON(path, query, signal)).attempts));
+    const found = attemptsOf((await getJSON(path, attemptPageSchema, query, signal)).attempts);
     return found.filter((attempt) => attempt.name !== "");
   });
   const way = (attempt: Attempt) => withQuery(attemptPath(run, attempt.name), { tab });

@@ -1,8 +1,9 @@
 import { Verdict } from "../../agentPanel/Verdict";
 import { Problem } from "../../api/Problem";
-import type { Loaded } from "../../api/useLoad";
-import { type Fields, fieldsOf, textOf } from "../../json/read";
-import type { EvalResult } from "../../protocol/messages";
+import type { LoadState } from "../../api/useLoad";
+import { list, read } from "../../json/schema";
+import type { AttemptLine } from "../../protocol/api.gen";
+import { type EvalResult, graderResultSchema } from "../../protocol/messages";
 import type { Beginning } from "../data/useBeginning";
 import { Quiet } from "../parts/Quiet";
 import { Enforced } from "./Enforced";
@@ -12,8 +13,8 @@ import { Phases } from "./Phases";
 import { Usage } from "./Usage";
 
 /** An attempt at a glance: what was to be done, what came of it, what it took. */
-export function Overview({ line, beginning }: { line: Fields; beginning: Loaded<Beginning> }) {
-  const open = textOf(line.state);
+export function Overview({ line, beginning }: { line: AttemptLine; beginning: LoadState<Beginning> }) {
+  const { state: open = "", phases = {}, enforced = {} } = line;
   return (
     <div className={styles.overview}>
       <div className={styles.column}>
@@ -28,10 +29,10 @@ export function Overview({ line, beginning }: { line: Fields; beginning: Loaded<
       </div>
       {open === "" && (
         <div className={styles.column}>
-          <Phases phases={fieldsOf(line.phases)} />
+          <Phases phases={phases} />
           <LimitsUsed line={line} />
           <Usage line={line} />
-          <Enforced enforced={fieldsOf(line.enforced)} />
+          <Enforced enforced={enforced} />
         </div>
       )}
     </div>
@@ -43,7 +44,7 @@ function openWords(state: string): string {
   return state === "running" ? "It has not ended yet." : "There is none: its run was interrupted.";
 }
 
-function Task({ beginning }: { beginning: Loaded<Beginning> }) {
+function Task({ beginning }: { beginning: LoadState<Beginning> }) {
   const { data, error, reload } = beginning;
   if (error) return <Problem what="The task could not be loaded" error={error} onRetry={reload} />;
   if (data === null) return <Quiet>Loading…</Quiet>;
@@ -56,7 +57,15 @@ function Task({ beginning }: { beginning: Loaded<Beginning> }) {
   );
 }
 
-/** The line as a verdict: it has the same fields, and Verdict checks what it uses. */
-function resultOf(line: Fields): EvalResult {
-  return { ...line, type: "eval_result" } as unknown as EvalResult;
+function resultOf(line: AttemptLine): EvalResult {
+  return {
+    case_id: line.case_id ?? "",
+    outcome: line.outcome ?? "",
+    outcome_detail: line.outcome_detail ?? "",
+    passed: line.passed ?? null,
+    score: line.score ?? null,
+    graders: read(list(graderResultSchema), line.graders),
+    answer: line.answer,
+    duration_ms: line.duration_ms ?? null,
+  };
 }

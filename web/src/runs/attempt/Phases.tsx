@@ -1,9 +1,9 @@
-import { absurd, duration } from "../../format/format";
-import { type Fields, numberOf } from "../../json/read";
+import { duration, impossibleText } from "../../format/format";
+import type { RunPhaseTimes } from "../../protocol/api.gen";
 import styles from "./Overview.module.css";
 
 /** Where an attempt's time went. */
-export function Phases({ phases }: { phases: Fields }) {
+export function Phases({ phases }: { phases: RunPhaseTimes }) {
   const parts = partsOf(phases);
   if (parts.length === 0) return null;
   return (
@@ -11,7 +11,7 @@ export function Phases({ phases }: { phases: Fields }) {
       <h2 id="phases">Phases</h2>
       <div className={styles.bar} aria-hidden="true">
         {parts.map(({ id, ms }) => (
-          <span key={id} className={styles[id]} style={{ flexGrow: duration(ms) === absurd ? 0 : ms }} />
+          <span key={id} className={styles[id]} style={{ flexGrow: duration(ms) === impossibleText ? 0 : ms }} />
         ))}
       </div>
       <ul className={styles.words}>
@@ -33,8 +33,8 @@ interface Part {
 }
 
 /** The phases that took any time. Waiting for the model is a part of the work. */
-function partsOf(phases: Fields): Part[] {
-  const ms = (name: string) => numberOf(phases[name]) ?? 0;
+function partsOf(phases: RunPhaseTimes): Part[] {
+  const ms = (name: keyof RunPhaseTimes) => phases[name] ?? 0;
   const wait = Math.max(0, Math.min(ms("wait_ms"), ms("work_ms")));
   return [
     { id: "start", label: "start", ms: ms("start_ms") },

@@ -1,11 +1,10 @@
 import { cost, count } from "../../format/format";
-import { type Fields, fieldsOf, numberOf } from "../../json/read";
+import type { AttemptLine, RunUsage } from "../../protocol/api.gen";
 import styles from "./Overview.module.css";
 
 /** What an attempt has used, and what is odd about it. */
-export function Usage({ line }: { line: Fields }) {
-  const usage = fieldsOf(line.usage);
-  const n = (name: string) => numberOf(usage[name]);
+export function Usage({ line }: { line: AttemptLine }) {
+  const n = (name: keyof RunUsage) => line.usage?.[name] ?? null;
   const facts: [string, string][] = [
     ["Tokens in", count(n("input_tokens"))],
     ["Of these from the cache", count(n("cache_read_input_tokens"))],
@@ -13,7 +12,7 @@ export function Usage({ line }: { line: Fields }) {
     ["Tokens out", count(n("output_tokens"))],
     ["Cost", cost(n("cost_usd"))],
     ["Model calls", count(n("model_calls"))],
-    ["Calls made again", count(n("retries"))],
+    ["Retries", count(n("retries"))],
     ["Actions", count(n("actions"))],
     ["Cells run", count(n("cells_run"))],
   ];
@@ -27,8 +26,8 @@ export function Usage({ line }: { line: Fields }) {
             <dd>{value}</dd>
           </div>
         ))}
-        <Odd name="Tamper signals" n={numberOf(line.tamper) ?? 0} />
-        <Odd name="Interventions" n={numberOf(line.interventions) ?? 0} />
+        <Odd name="Tamper signals" n={line.tamper ?? 0} />
+        <Odd name="Interventions" n={line.interventions ?? 0} />
       </dl>
     </section>
   );

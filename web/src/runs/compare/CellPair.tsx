@@ -60,7 +60,7 @@ function Side({ cell, place, store, note, children }: SideProps) {
 /** The outputs of a cell, drawn when they are asked for. */
 function FoldedOutputs({ id, store }: { id: string; store: Store }) {
   const [open, setOpen] = useState(false);
-  const run = store.get().notebook.runs[id];
+  const run = store.get().notebook.executions[id];
   if (run === undefined) return null;
   const count = run.outputs.length;
   const words = `${run.status}, ${count === 0 ? "no" : count} ${count === 1 ? "output" : "outputs"}`;

@@ -2,9 +2,9 @@ import { Suspense, useMemo } from "react";
 import { Link } from "wouter";
 import { attemptSource } from "../../api/client";
 import { Problem } from "../../api/Problem";
-import { type Fields, textOf } from "../../json/read";
+import type { AttemptLine } from "../../protocol/api.gen";
 import { type AttemptName, attemptPath } from "../../routes/paths";
-import { lazily } from "../../ui/lazily";
+import { lazyPart } from "../../ui/lazyPart";
 import { PageBoundary } from "../../ui/PageBoundary";
 import { useAttempt } from "../data/useAttempt";
 import { Name } from "../parts/Name";
@@ -13,7 +13,7 @@ import { useNewTravel } from "../timeline/useTravel";
 import styles from "./Compare.module.css";
 import { FigureTable } from "./FigureTable";
 
-const Traces = lazily(async () => (await import("./Traces")).default);
+const Traces = lazyPart(async () => (await import("./Traces")).default);
 
 /** Two attempts against each other. */
 export function CompareView({ a, b }: { a: AttemptName; b: AttemptName }) {
@@ -50,12 +50,12 @@ function useTravels(a: AttemptName, b: AttemptName) {
   return useMemo(() => (left && right ? ([left, right] as const) : null), [left, right]);
 }
 
-function Title({ side, name, line }: { side: string; name: AttemptName; line: Fields | null }) {
+function Title({ side, name, line }: { side: string; name: AttemptName; line: AttemptLine | null }) {
   return (
     <p className={styles.name}>
       <strong>{side}</strong>{" "}
       <Link href={attemptPath(name.run, name.attempt)}>
-        <Name text={textOf(line?.case_id) || name.attempt} />
+        <Name text={line?.case_id || name.attempt} />
       </Link>{" "}
       <span>
         in <Name text={name.run} />

@@ -1,10 +1,10 @@
 import { useMemo } from "react";
-import type { Fields } from "../../json/read";
+import type { AttemptLine } from "../../protocol/api.gen";
 import styles from "./Compare.module.css";
 import { figuresOf } from "./figures";
 
 /** What two attempts have come to and used, line by line. */
-export function FigureTable({ a, b }: { a: Fields; b: Fields }) {
+export function FigureTable({ a, b }: { a: AttemptLine; b: AttemptLine }) {
   const figures = useMemo(() => figuresOf(a, b), [a, b]);
   return (
     <div className={styles.scroller}>

@@ -1,11 +1,11 @@
 import { useState } from "react";
-import { getJSON, runBase } from "../../api/client";
+import { getJSON, runApiPath } from "../../api/client";
 import { Problem } from "../../api/Problem";
 import { useLoad } from "../../api/useLoad";
-import { when } from "../../format/format";
-import { fieldsOf, listOf } from "../../json/read";
+import { dateTime } from "../../format/format";
+import { attemptPageSchema, runPageSchema } from "../../protocol/api.gen";
 import type { AttemptName } from "../../routes/paths";
-import { plainName } from "../../text/visible";
+import { plainName } from "../../text/displayText";
 import { type Attempt, attemptsOf } from "../data/line";
 import { runOf } from "../data/run";
 import styles from "./Compare.module.css";
@@ -25,7 +25,7 @@ export function Picker({ side, name, caseId, onPick }: Props) {
   const [picked, setPicked] = useState<string | null>(null);
   const run = picked ?? name?.run ?? "";
   const runs = useLoad("runs", async (signal) =>
-    listOf(fieldsOf(await getJSON("/api/runs", { limit: 500 }, signal)).runs).map(runOf),
+    (await getJSON("/api/runs", runPageSchema, { limit: 500 }, signal)).runs.map(runOf),
   );
   const attempts = useLoad(run === "" ? null : `${run} ${caseId}`, (signal) => readAttempts(run, caseId, signal));
   const error = runs.error ?? attempts.error;
@@ -40,7 +40,7 @@ export function Picker({ side, name, caseId, onPick }: Props) {
           {run !== "" && !runs.data?.some((one) => one.name === run) && <option value={run}>{plainName(run)}</option>}
           {runs.data?.map((one) => (
             <option key={one.name} value={one.name} disabled={one.problem !== ""}>
-              {`${plainName(one.name)}, ${when(one.started)}`}
+              {`${plainName(one.name)}, ${dateTime(one.started)}`}
             </option>
           ))}
         </select>
@@ -69,6 +69,8 @@ export function Picker({ side, name, caseId, onPick }: Props) {
 /** The attempts of a run that have ended, at one case or at all. */
 async function readAttempts(run: string, caseId: string, signal: AbortSignal): Promise<readonly Attempt[]> {
   const query = { brief: true, limit: 10_000, case: caseId };
-  const lines = listOf(fieldsOf(await getJSON(`${runBase(run)}/attempts`, query, signal)).attempts);
-  return attemptsOf(lines).filter((attempt) => attempt.name !== "" && (caseId === "" || attempt.caseId === caseId));
+  const page = await getJSON(`${runApiPath(run)}/attempts`, attemptPageSchema, query, signal);
+  return attemptsOf(page.attempts).filter(
+    (attempt) => attempt.name !== "" && (caseId === "" || attempt.caseId === caseId),
+  );
 }

@@ -1,4 +1,4 @@
-import { collator } from "../../text/collator";
+import { collator } from "../../text/displayText";
 import type { Attempt } from "../data/line";
 
 /** What a run has come to at one case. */

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { read } from "../../json/schema";
+import { attemptLineSchema } from "../../protocol/api.gen";
 import type { Cell, Notebook } from "../../store/state";
 import { alignCells } from "./alignCells";
 import { figuresOf } from "./figures";
@@ -37,7 +39,7 @@ function notebook(...sources: string[]): Notebook {
     seq: 1,
     order: cells.map((cell) => cell.id),
     cells: Object.fromEntries(cells.map((cell) => [cell.id, cell])),
-    runs: {},
+    executions: {},
     queue: [],
     kernel: "dead",
   };
@@ -92,6 +94,6 @@ test("differences are said with sign and share", () => {
 test.each([{}, { type: "attempt", graders: "x", usage: 3 }, { type: "attempt", graders: [null, 4] }])(
   "any line has figures: %j",
   (line) => {
-    expect(() => figuresOf(line, {})).not.toThrow();
+    expect(() => figuresOf(read(attemptLineSchema, line), {})).not.toThrow();
   },
 );

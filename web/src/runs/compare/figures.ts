@@ -1,6 +1,8 @@
 import { cost, count, duration, percent, score } from "../../format/format";
-import { type Fields, fieldsOf, listOf, numberOf, textOf } from "../../json/read";
-import { plainName } from "../../text/visible";
+import { list, read } from "../../json/schema";
+import type { AttemptLine, RunUsage } from "../../protocol/api.gen";
+import { type GraderResult, graderResultSchema } from "../../protocol/messages";
+import { plainName } from "../../text/displayText";
 import { attemptOf } from "../data/line";
 import { outcomeWords } from "../data/outcome";
 
@@ -16,7 +18,7 @@ export interface Figure {
 }
 
 /** What two attempts have come to and used, from their lines. */
-export function figuresOf(a: Fields, b: Fields): readonly Figure[] {
+export function figuresOf(a: AttemptLine, b: AttemptLine): readonly Figure[] {
   const [first, second] = [attemptOf(a), attemptOf(b)];
   const words = (name: string, x: string | undefined, y: string | undefined): Figure => ({
     name,
@@ -25,9 +27,12 @@ export function figuresOf(a: Fields, b: Fields): readonly Figure[] {
     difference: "",
     differs: x !== y,
   });
-  const number = (name: string, of: (line: Fields) => number | null, say: (value: number | null) => string): Figure =>
-    numbers(name, of(a), of(b), say);
-  const usage = (field: string) => (line: Fields) => numberOf(fieldsOf(line.usage)[field]);
+  const number = (
+    name: string,
+    of: (line: AttemptLine) => number | null,
+    say: (value: number | null) => string,
+  ): Figure => numbers(name, of(a), of(b), say);
+  const usage = (field: keyof RunUsage) => (line: AttemptLine) => line.usage?.[field] ?? null;
   return [
     words("Case", first?.caseId, second?.caseId),
     words("Verdict", first?.verdict, second?.verdict),
@@ -36,17 +41,17 @@ export function figuresOf(a: Fields, b: Fields): readonly Figure[] {
       first ? outcomeWords(first.outcome) : undefined,
       second ? outcomeWords(second.outcome) : undefined,
     ),
-    number("Score", (line) => numberOf(line.score), score),
+    number("Score", (line) => line.score ?? null, score),
     ...graders(a, b),
-    number("Duration", (line) => numberOf(line.duration_ms), duration),
-    number("Work", (line) => numberOf(fieldsOf(line.phases).work_ms), duration),
+    number("Duration", (line) => line.duration_ms ?? null, duration),
+    number("Work", (line) => line.phases?.work_ms ?? null, duration),
     number("Model calls", usage("model_calls"), count),
     number("Actions", usage("actions"), count),
     number("Cells run", usage("cells_run"), count),
     number("Tokens in", usage("input_tokens"), count),
     number("Tokens out", usage("output_tokens"), count),
     number("Cost", usage("cost_usd"), cost),
-    number("Tamper signals", (line) => numberOf(line.tamper), count),
+    number("Tamper signals", (line) => line.tamper ?? null, count),
   ];
 }
 
@@ -63,17 +68,17 @@ function differenceWords(a: number | null, b: number | null, say: (value: number
 }
 
 /** What each grader said, by its place. */
-function graders(a: Fields, b: Fields): Figure[] {
-  const [first, second] = [listOf(a.graders).map(fieldsOf), listOf(b.graders).map(fieldsOf)];
-  return Array.from({ length: Math.max(first.length, second.length) }, (_, place) => {
-    const [x, y] = [first[place], second[place]];
-    const type = plainName(textOf(x?.type) || textOf(y?.type) || "unknown");
+function graders(a: AttemptLine, b: AttemptLine): Figure[] {
+  const [first, second] = [a, b].map(({ graders }) => read(list(graderResultSchema), graders));
+  return Array.from({ length: Math.max(first?.length ?? 0, second?.length ?? 0) }, (_, place) => {
+    const [x, y] = [first?.[place], second?.[place]];
+    const type = plainName(x?.type || y?.type || "unknown");
     const [said, other] = [ruling(x), ruling(y)];
     return { name: `Grader ${place + 1}, ${type}`, a: said, b: other, difference: "", differs: said !== other };
   });
 }
 
-function ruling(grader: Fields | undefined): string {
+function ruling(grader: GraderResult | undefined): string {
   if (grader === undefined) return "–";
   if (grader.passed === true) return "passed";
   return grader.passed === false ? "failed" : "no verdict";

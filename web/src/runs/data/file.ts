@@ -1,5 +1,5 @@
 import { getFile } from "../../api/client";
-import { type Fields, numberOf, textsOf } from "../../json/read";
+import type { AttemptLine } from "../../protocol/api.gen";
 
 /** How a file can be shown. other: not at all. */
 export type Kind = "text" | "json" | "image" | "other";
@@ -20,8 +20,8 @@ const kinds: readonly (readonly [RegExp, Kind])[] = [
 ];
 
 /** The files that a line names, by name. base is the attempt's path in the API. */
-export function filesOf(base: string, line: Fields): readonly File[] {
-  const names = textsOf(line.files).map((path) => path.slice(path.lastIndexOf("/") + 1));
+export function filesOf(base: string, line: AttemptLine): readonly File[] {
+  const names = (line.files ?? []).map((path) => path.slice(path.lastIndexOf("/") + 1));
   return [...new Set(names)]
     .filter((name) => name !== "")
     .sort()
@@ -35,7 +35,7 @@ function kindOf(name: string): Kind {
 /** How large a file is, in bytes; null: the server does not say. */
 export async function sizeOf(path: string, signal: AbortSignal): Promise<number | null> {
   const length = (await getFile(path, { method: "HEAD", signal })).headers.get("Content-Length");
-  return length === null ? null : numberOf(Number(length));
+  return length === null || Number.isNaN(Number(length)) ? null : Number(length);
 }
 
 /** The beginning of a file. */

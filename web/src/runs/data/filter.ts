@@ -1,4 +1,4 @@
-import { collator } from "../../text/collator";
+import { collator } from "../../text/displayText";
 import type { Attempt } from "./line";
 import { type Verdict, verdicts } from "./outcome";
 

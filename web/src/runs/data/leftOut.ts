@@ -1,4 +1,4 @@
-import { fieldsOf, numberOf } from "../../json/read";
+import type { RunUnreadableLines } from "../../protocol/api.gen";
 
 /** Lines of a run's attempts.jsonl that cannot be read, and are passed over. */
 export interface LeftOut {
@@ -8,11 +8,10 @@ export interface LeftOut {
   first: number;
 }
 
-/** Reads what the server tells, which counts from the header on as 0; null: nothing was left out. */
-export function leftOutOf(value: unknown): LeftOut | null {
-  const { lines, first } = fieldsOf(value);
-  const n = numberOf(lines) ?? 0;
-  return n > 0 ? { lines: n, first: (numberOf(first) ?? 0) + 1 } : null;
+/** Returns the server's count, whose line numbers do not count the header; null: all lines can be read. */
+export function leftOutOf(value: RunUnreadableLines | undefined): LeftOut | null {
+  const { lines = 0, first = 0 } = value ?? {};
+  return lines > 0 ? { lines, first: first + 1 } : null;
 }
 
 /** Both together; the one that was found earlier comes first. */

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { read } from "../../json/schema";
+import { attemptLineSchema, attemptPageSchema } from "../../protocol/api.gen";
 import { attemptOf, attemptsOf, openOf } from "./line";
 
 test("an attempt without a line is known by its folder", () => {
@@ -46,7 +48,7 @@ const hostile: unknown[] = [
 ];
 
 test.each(hostile)("a line with anything in it is read: %j", (line) => {
-  const attempt = attemptOf(line);
+  const attempt = attemptOf(read(attemptLineSchema, line));
   expect(attempt).not.toBeNull();
   expect(typeof attempt?.name).toBe("string");
   expect(typeof attempt?.caseId).toBe("string");
@@ -57,5 +59,6 @@ test.each(hostile)("a line with anything in it is read: %j", (line) => {
 });
 
 test("what is no line is no attempt", () => {
-  expect(attemptsOf([null, 1, "x", [], {}, { type: "summary" }, { type: ["attempt"] }])).toEqual([]);
+  const attempts = [null, 1, "x", [], {}, { type: "summary" }, { type: ["attempt"] }];
+  expect(attemptsOf(read(attemptPageSchema, { attempts }).attempts)).toEqual([]);
 });

@@ -1,4 +1,5 @@
-import { type Fields, fieldsOf, numberOf, textOf, textsOf, timeOf } from "../../json/read";
+import { timeOf } from "../../json/values";
+import type { AttemptLine, RunUsage } from "../../protocol/api.gen";
 import { type Verdict, verdictOf } from "./outcome";
 
 /** A line of a run's attempts as its table shows it, or an attempt that has none. */
@@ -29,42 +30,37 @@ export interface Attempt {
   tags: readonly string[];
 }
 
-/** Reads a line; null: it is of no type that belongs into a table. */
-export function attemptOf(value: unknown): Attempt | null {
-  const line = fieldsOf(value);
+/** Returns what the table shows of a line; null if its type does not belong into the table. */
+export function attemptOf(line: AttemptLine): Attempt | null {
   if (line.type === "skipped") return skippedOf(line);
   if (line.type !== "attempt") return null;
-  if (line.state === "running" || line.state === "interrupted") return openOf(textOf(line.name), line.state);
-  const usage = fieldsOf(line.usage);
-  const outcome = textOf(line.outcome);
-  const passed = typeof line.passed === "boolean" ? line.passed : null;
+  if (line.state === "running" || line.state === "interrupted") return openOf(line.name ?? "", line.state);
+  const { usage = {}, outcome = "", passed = null } = line;
   return {
-    n: numberOf(line.n) ?? 0,
-    name: textOf(line.name),
-    caseId: textOf(line.case_id),
-    epoch: numberOf(line.epoch),
-    try: numberOf(line.try),
+    n: line.n ?? 0,
+    name: line.name ?? "",
+    caseId: line.case_id ?? "",
+    epoch: line.epoch ?? null,
+    try: line.try ?? null,
     verdict: verdictOf(outcome, passed),
     outcome,
-    detail: textOf(line.outcome_detail),
+    detail: line.outcome_detail ?? "",
     passed,
-    score: numberOf(line.score),
+    score: line.score ?? null,
     started: timeOf(line.started),
-    durationMs: numberOf(line.duration_ms),
-    turns: numberOf(usage.model_calls),
-    actions: numberOf(usage.actions),
+    durationMs: line.duration_ms ?? null,
+    turns: usage.model_calls ?? null,
+    actions: usage.actions ?? null,
     tokens: tokensOf(usage),
-    costUsd: numberOf(usage.cost_usd),
-    tamper: numberOf(line.tamper) ?? 0,
-    tags: textsOf(line.tags),
+    costUsd: usage.cost_usd ?? null,
+    tamper: line.tamper ?? 0,
+    tags: line.tags ?? [],
   };
 }
 
-/** Tokens in and out; null: neither is known. */
-export function tokensOf(usage: Fields): number | null {
-  const input = numberOf(usage.input_tokens);
-  const output = numberOf(usage.output_tokens);
-  return input === null && output === null ? null : (input ?? 0) + (output ?? 0);
+/** Returns the tokens in and out; null: neither is known. */
+export function tokensOf({ input_tokens: input, output_tokens: output }: RunUsage): number | null {
+  return input === undefined && output === undefined ? null : (input ?? 0) + (output ?? 0);
 }
 
 const nothing: Attempt = {
@@ -88,14 +84,8 @@ const nothing: Attempt = {
   tags: [],
 };
 
-function skippedOf(line: Fields): Attempt {
-  return {
-    ...nothing,
-    n: numberOf(line.n) ?? 0,
-    caseId: textOf(line.case_id),
-    outcome: "skipped",
-    detail: textOf(line.reason),
-  };
+function skippedOf({ n = 0, case_id: caseId = "", reason: detail = "" }: AttemptLine): Attempt {
+  return { ...nothing, n, caseId, outcome: "skipped", detail };
 }
 
 const folder = /^\d+-(.*)-e(\d+)-t(\d+)$/s;
@@ -115,6 +105,6 @@ export function openOf(name: string, verdict: "running" | "interrupted"): Attemp
 }
 
 /** The attempts and skipped cases among lines, in their order. */
-export function attemptsOf(lines: readonly unknown[]): Attempt[] {
+export function attemptsOf(lines: readonly AttemptLine[]): Attempt[] {
   return lines.map(attemptOf).filter((attempt) => attempt !== null);
 }

@@ -14,8 +14,8 @@ test("pages are read to the end, and last says where to go on", async () => {
         : { attempts: [{ n: 3 }], next: null, last: 4 },
   });
   expect(await readLines("r", 0, signal)).toEqual({ lines: [{ n: 1 }, { n: 2 }, { n: 3 }], last: 4, leftOut: null });
-  expect(server.asked.map((url) => url.searchParams.get("after"))).toEqual(["0", "2"]);
-  expect(server.asked[0]?.searchParams.get("brief")).toBe("true");
+  expect(server.requests.map((url) => url.searchParams.get("after"))).toEqual(["0", "2"]);
+  expect(server.requests[0]?.searchParams.get("brief")).toBe("true");
 });
 
 test("lines that the server has left out are counted over all pages, as an editor numbers them", async () => {
@@ -32,13 +32,13 @@ test("lines that the server has left out are counted over all pages, as an edito
 test("a server that leads nowhere is no loop", async () => {
   const server = fakeServer({ "/api/runs/r/attempts": () => ({ attempts: [], next: 0, last: 0 }) });
   await readLines("r", 0, signal);
-  expect(server.asked).toHaveLength(1);
+  expect(server.requests).toHaveLength(1);
 });
 
 test("a file that cannot be read is an error", async () => {
   const server = fakeServer({ "/api/runs/r/attempts": () => problem(500, "unreadable", "permission denied") });
   await expect(readLines("r", 0, signal)).rejects.toThrow("permission denied");
-  expect(server.asked).toHaveLength(1);
+  expect(server.requests).toHaveLength(1);
 });
 
 test.each([null, [[]], "x", { attempts: 7, next: "x", last: {}, left_out: [9] }])(

@@ -1,4 +1,6 @@
-import { type Fields, fieldsOf, listOf, numberOf, textOf, textsOf, timeOf } from "../../json/read";
+import { integer, list, object, optional, read, string, unknown } from "../../json/schema";
+import { textOrJSON, timeOf } from "../../json/values";
+import type { RunHost, RunItem } from "../../protocol/api.gen";
 import { type LeftOut, leftOutOf } from "./leftOut";
 import type { Counts } from "./tally";
 
@@ -10,8 +12,8 @@ export interface Run {
   name: string;
   /** Milliseconds since 1970. */
   started: number | null;
-  config: Fields;
-  host: Fields;
+  config: RunConfig;
+  host: RunHost;
   counts: Counts;
   state: RunState;
   /** The strict pass rate, as far as the run has come; null: nothing is graded. */
@@ -28,37 +30,62 @@ export interface Run {
   problem: string;
 }
 
-/** Reads an item of the list of runs, or the answer to a question for one run. */
-export function runOf(value: unknown): Run {
-  const run = fieldsOf(value);
-  const summary = fieldsOf(run.summary);
-  const running = textsOf(run.running);
+/** What a run was started with, from its run.json. All fields may be missing. */
+export interface RunConfig {
+  agent: string;
+  model: string;
+  strategy: string;
+  /** "" means python. */
+  kernel: string;
+  /** Paths of the cases. */
+  paths: readonly unknown[];
+  /** Attempts per case. */
+  epochs?: number;
+  /** Attempts at the same time. */
+  jobs?: number;
+  /** All fields, as they are in run.json. */
+  all: unknown;
+}
+
+const configSchema = object<Omit<RunConfig, "all">>({
+  agent: string,
+  model: string,
+  strategy: string,
+  kernel: string,
+  paths: list(unknown),
+  epochs: optional(integer),
+  jobs: optional(integer),
+});
+
+/** Returns an item of the list of runs, or the answer about one run, as the pages show it. */
+export function runOf(run: RunItem): Run {
+  const { summary = {} } = run;
   return {
-    name: textOf(run.name),
+    name: run.name ?? "",
     started: timeOf(run.started),
-    config: fieldsOf(run.config),
-    host: fieldsOf(run.host),
+    config: { ...read(configSchema, run.config), all: run.config },
+    host: run.host ?? {},
     counts: {
-      passed: numberOf(summary.passed) ?? 0,
-      failed: numberOf(summary.failed) ?? 0,
-      ungraded: numberOf(summary.ungraded) ?? 0,
-      infrastructure: numberOf(summary.infrastructure) ?? 0,
-      skipped: numberOf(summary.skipped) ?? 0,
-      running: 0, // that is known by name, where it is
+      passed: summary.passed ?? 0,
+      failed: summary.failed ?? 0,
+      ungraded: summary.ungraded ?? 0,
+      infrastructure: summary.infrastructure ?? 0,
+      skipped: summary.skipped ?? 0,
+      running: 0, // known by name, where it is
       interrupted: 0,
     },
     state: stateOf(summary.state),
-    passRate: numberOf(summary.pass_rate),
-    costUsd: numberOf(summary.cost_usd),
-    durationMs: numberOf(summary.duration_ms),
+    passRate: summary.pass_rate ?? null,
+    costUsd: summary.cost_usd ?? null,
+    durationMs: summary.duration_ms ?? null,
     leftOut: leftOutOf(summary.left_out),
-    running,
-    problem: textOf(run.problem),
+    running: run.running ?? [],
+    problem: run.problem ?? "",
   };
 }
 
 /** A word that is none is that of a run of which nothing more is to be expected. */
-function stateOf(value: unknown): RunState {
+function stateOf(value: string | undefined): RunState {
   return value === "running" || value === "finished" ? value : "interrupted";
 }
 
@@ -68,15 +95,12 @@ export function endedOf(counts: Counts): number {
 }
 
 /** Who was tried: agent, model and strategy, as far as they say something. */
-export function whoOf(config: Fields): string {
-  const agent = textOf(config.agent) || "unknown agent";
-  const builtin = agent === "builtin";
-  return [agent, textOf(config.model), builtin ? textOf(config.strategy) : ""]
-    .filter((part) => part !== "")
-    .join(" · ");
+export function whoOf({ agent, model, strategy }: RunConfig): string {
+  const parts = [agent || "unknown agent", model, agent === "builtin" ? strategy : ""];
+  return parts.filter((part) => part !== "").join(" · ");
 }
 
 /** What was tried: the paths of its cases. */
-export function pathsOf(config: Fields): readonly string[] {
-  return listOf(config.paths).map((path) => (typeof path === "string" ? path : String(JSON.stringify(path))));
+export function pathsOf({ paths }: RunConfig): readonly string[] {
+  return paths.map(textOrJSON);
 }

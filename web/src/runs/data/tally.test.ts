@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { read } from "../../json/schema";
+import { type AttemptLine, attemptLineSchema } from "../../protocol/api.gen";
 import { type Attempt, attemptOf } from "./line";
 import { costOf, countsOf, passRatesOf, tagRatesOf, toldRates } from "./tally";
 
@@ -41,7 +43,9 @@ test("the mean over a case's attempts is one observation", () => {
 
 test("a run's own summary goes before what is computed", () => {
   const told = toldRates(
-    { pass_rate: { strict: 0.3, excluding_infrastructure: null, ci95: [0.1, 0.5] } },
+    [
+      { type: "summary", ...{ pass_rate: { strict: 0.3, excluding_infrastructure: null, ci95: [0.1, 0.5] } } },
+    ] as unknown as AttemptLine[],
     passRatesOf(attempts),
   );
   expect(told.strict).toEqual({ mean: 0.3, interval: [0.1, 0.5], n: 4 });
@@ -50,13 +54,26 @@ test("a run's own summary goes before what is computed", () => {
 
 test("a rate that cannot be is told by no summary", () => {
   const computed = passRatesOf(attempts);
-  expect(toldRates({ pass_rate: { strict: 1e308, excluding_infrastructure: -0.1 } }, computed)).toEqual(computed);
-  const told = toldRates({ pass_rate: { strict: 0.5, ci95: [-1e308, 1e308] } }, computed);
+  expect(
+    toldRates(
+      [
+        { type: "summary", ...{ pass_rate: { strict: 1e308, excluding_infrastructure: -0.1 } } },
+      ] as unknown as AttemptLine[],
+      computed,
+    ),
+  ).toEqual(computed);
+  const told = toldRates(
+    [{ type: "summary", ...{ pass_rate: { strict: 0.5, ci95: [-1e308, 1e308] } } }] as unknown as AttemptLine[],
+    computed,
+  );
   expect(told.strict?.interval).toBeNull();
 });
 
 test("an interval without width is told by no summary", () => {
-  const told = toldRates({ pass_rate: { strict: 1, ci95: [1, 1] } }, passRatesOf([attempt("a", "completed", true)]));
+  const told = toldRates(
+    [{ type: "summary", ...{ pass_rate: { strict: 1, ci95: [1, 1] } } }] as unknown as AttemptLine[],
+    passRatesOf([attempt("a", "completed", true)]),
+  );
   expect(told.strict?.interval).toBeNull();
 });
 
@@ -64,7 +81,7 @@ test.each([null, 3, { pass_rate: 7 }, { pass_rate: { strict: "1", ci95: 4 } }])(
   "of a strange summary nothing is taken: %j",
   (summary) => {
     const computed = passRatesOf(attempts);
-    expect(toldRates(summary, computed)).toEqual(computed);
+    expect(toldRates([read(attemptLineSchema, { type: "summary", ...Object(summary) })], computed)).toEqual(computed);
   },
 );
 

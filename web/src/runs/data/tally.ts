@@ -1,14 +1,9 @@
-import { type Fields, fieldsOf, listOf, numberOf } from "../../json/read";
+import type { AttemptLine } from "../../protocol/api.gen";
 import { type Rate, rateOf } from "./interval";
 import type { Attempt } from "./line";
 import { hasEnded, type Verdict, verdicts } from "./outcome";
 
 export type Counts = Readonly<Record<Verdict, number>>;
-
-/** The summary that a run has written as its last line; null: it has none yet. */
-export function summaryOf(lines: readonly unknown[]): Fields | null {
-  return lines.map(fieldsOf).findLast((line) => line.type === "summary") ?? null;
-}
 
 /** How many attempts there are of each verdict. */
 export function countsOf(attempts: readonly Attempt[]): Counts {
@@ -42,18 +37,17 @@ export function passRatesOf(attempts: readonly Attempt[]): PassRates {
   };
 }
 
-/** A number from 0 to 1, or null. */
-function shareOf(value: unknown): number | null {
-  const share = numberOf(value);
-  return share !== null && share >= 0 && share <= 1 ? share : null;
+/** Returns a number from 0 to 1; null for anything else. */
+function shareOf(value: number | null | undefined): number | null {
+  return typeof value === "number" && value >= 0 && value <= 1 ? value : null;
 }
 
-/** The rates that a run's summary tells; what it does not tell is as it was computed. */
-export function toldRates(summary: unknown, computed: PassRates): PassRates {
-  const told = fieldsOf(fieldsOf(summary).pass_rate);
-  const strict = shareOf(told.strict);
-  const lenient = shareOf(told.excluding_infrastructure);
-  const [low, high] = listOf(told.ci95).map(shareOf);
+/** The rates that a run's summary line tells; what it does not tell is as it was computed. */
+export function toldRates(lines: readonly AttemptLine[], computed: PassRates): PassRates {
+  const summary = lines.findLast((line) => line.type === "summary");
+  const written = summary?.pass_rate;
+  const [strict, lenient] = [shareOf(written?.strict), shareOf(written?.excluding_infrastructure)];
+  const [low, high] = (written?.ci95 ?? []).map(shareOf);
   const interval = typeof low === "number" && typeof high === "number" && low < high ? ([low, high] as const) : null;
   return {
     strict: strict === null ? computed.strict : { mean: strict, interval, n: computed.strict?.n ?? 0 },

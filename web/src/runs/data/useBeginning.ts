@@ -1,6 +1,5 @@
 import { readTracePage } from "../../api/readTrace";
-import { type Loaded, useLoad } from "../../api/useLoad";
-import { fieldsOf, textOf } from "../../json/read";
+import { type LoadState, useLoad } from "../../api/useLoad";
 
 /** What a trace says at its beginning. */
 export interface Beginning {
@@ -13,13 +12,14 @@ export interface Beginning {
 const first = { hop: "server>agent", type: "init,agent_query", limit: 2 };
 
 /** Task and language of an attempt. base is its path in the API. */
-export function useBeginning(base: string): Loaded<Beginning> {
+export function useBeginning(base: string): LoadState<Beginning> {
   return useLoad(base, async (signal) => {
     const { entries } = await readTracePage(base, first, signal);
-    const messages = entries.map((entry) => fieldsOf(entry.msg));
-    return {
-      task: textOf(messages.find((msg) => msg.type === "agent_query")?.query),
-      language: textOf(messages.find((msg) => msg.type === "init")?.language) || "python",
-    };
+    const beginning = { task: "", language: "python" };
+    for (const { msg } of entries) {
+      if (msg?.type === "agent_query") beginning.task ||= msg.query;
+      if (msg?.type === "init") beginning.language = msg.language || beginning.language;
+    }
+    return beginning;
   });
 }

@@ -1,11 +1,10 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
-import { ApiError, getJSON, runBase } from "../../api/client";
-import { useRefused } from "../../api/TokenGate";
-import type { Fields } from "../../json/read";
+import { ApiError, getJSON, runApiPath } from "../../api/client";
+import { useTokenNeeded } from "../../api/TokenGate";
+import { type AttemptLine, runItemSchema } from "../../protocol/api.gen";
 import { type Attempt, attemptsOf, openOf } from "./line";
 import { type Lines, readLines } from "./readLines";
 import { type Run, runOf } from "./run";
-import { summaryOf } from "./tally";
 import { useVisibleInterval } from "./useVisibleInterval";
 
 const pollMs = 2000;
@@ -15,8 +14,8 @@ export interface WholeRun {
   run: Run | null;
   /** Those without a line first, then those that have ended and cases that were skipped, the newest line first. */
   attempts: readonly Attempt[];
-  /** Its last line, when it is over. */
-  summary: Fields | null;
+  /** All lines of attempts.jsonl. */
+  lines: readonly AttemptLine[];
   error: Error | null;
   loading: boolean;
   reload: () => void;
@@ -31,13 +30,13 @@ export function useRun(name: string): WholeRun {
   const [error, setError] = useState<Error | null>(null);
   const [loading, setLoading] = useState(true);
   const [round, setRound] = useState(0);
-  const refused = useRefused();
+  const refused = useTokenNeeded();
   const reload = useCallback(() => setRound((n) => n + 1), []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: round asks again; read grows by what the answer brings
   useEffect(() => {
     const gone = new AbortController();
     setLoading(true);
-    const told = getJSON(runBase(name), {}, gone.signal).then(runOf);
+    const told = getJSON(runApiPath(name), runItemSchema, {}, gone.signal).then(runOf);
     Promise.all([told, readLines(name, read.last, gone.signal)])
       .then(([found, added]) => {
         setRun(found);
@@ -57,7 +56,7 @@ export function useRun(name: string): WholeRun {
   const open = run?.running.join("/") ?? ""; // no folder's name has a slash: the same names are the same rows
   const verdict = run?.state === "running" ? "running" : "interrupted";
   const attempts = useMemo(() => withOpen(open, verdict, ended), [open, verdict, ended]);
-  return { run, attempts, summary: summaryOf(read.lines), error, loading, reload };
+  return { run, attempts, lines: read.lines, error, loading, reload };
 }
 
 function grown(old: Lines, added: Lines): Lines {

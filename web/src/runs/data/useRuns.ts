@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from "react";
 import { ApiError, getJSON } from "../../api/client";
-import { useRefused } from "../../api/TokenGate";
-import { fieldsOf, listOf, textOf } from "../../json/read";
+import { useTokenNeeded } from "../../api/TokenGate";
+import { type RunPage, runPageSchema } from "../../protocol/api.gen";
 import { type Run, runOf } from "./run";
 import { useVisibleInterval } from "./useVisibleInterval";
 
@@ -31,13 +31,13 @@ export function useRuns(): Runs {
   const [listed, setListed] = useState<Listed | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [asking, setAsking] = useState(0);
-  const refused = useRefused();
+  const refused = useTokenNeeded();
   const ask = useCallback(
     (after: string | null) => {
       setAsking((n) => n + 1);
-      getJSON("/api/runs", { limit: page, after })
+      getJSON("/api/runs", runPageSchema, { limit: page, after })
         .then((answer) => {
-          const found = readPage(answer);
+          const found = listedOf(answer);
           setListed((old) => (old === null ? found : joined(old, found, after)));
           setError(null);
         })
@@ -64,12 +64,8 @@ export function useRuns(): Runs {
   };
 }
 
-function readPage(answer: unknown): Listed {
-  const { runs, next } = fieldsOf(answer);
-  const named = listOf(runs)
-    .map(runOf)
-    .filter((run) => run.name !== "");
-  return { runs: named, next: textOf(next) || null };
+function listedOf({ runs, next }: RunPage): Listed {
+  return { runs: runs.map(runOf).filter((run) => run.name !== ""), next: next || null };
 }
 
 /** The list with a page put into it: one behind `after`, or the first one again. */

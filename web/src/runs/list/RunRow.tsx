@@ -1,8 +1,8 @@
 import { memo } from "react";
 import { Link } from "wouter";
-import { cost, duration, percent, when } from "../../format/format";
+import { cost, dateTime, duration, percent } from "../../format/format";
 import { runPath } from "../../routes/paths";
-import { plainName } from "../../text/visible";
+import { plainName } from "../../text/displayText";
 import { Badge } from "../../ui/Badge";
 import { leftOutWords } from "../data/leftOut";
 import { pathsOf, type Run, whoOf } from "../data/run";
@@ -37,7 +37,7 @@ function SoundRow({ run, chosen, onChoose }: Props) {
         <Link href={runPath(run.name)}>
           <Name text={run.name} />
         </Link>
-        <span className={styles.under}>{when(run.started)}</span>
+        <span className={styles.under}>{dateTime(run.started)}</span>
       </th>
       <td>
         <Name text={whoOf(run.config)} />

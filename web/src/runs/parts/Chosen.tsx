@@ -23,7 +23,7 @@ export function Chosen({ chosen, what, path, onClear }: Props) {
       ) : (
         <Link href={path(a, b)}>{`Compare the two chosen ${what}s`}</Link>
       )}
-      <Button look="quiet" onClick={onClear}>
+      <Button variant="quiet" onClick={onClear}>
         Choose none
       </Button>
     </div>

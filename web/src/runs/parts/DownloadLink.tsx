@@ -1,7 +1,7 @@
 import { Download } from "lucide-react";
 import { useState } from "react";
 import { getToken } from "../../api/client";
-import { plainName } from "../../text/visible";
+import { plainName } from "../../text/displayText";
 import { Button } from "../../ui/Button";
 import { download } from "../data/download";
 import styles from "./parts.module.css";
@@ -20,7 +20,7 @@ export function DownloadLink({ path, name }: { path: string; name: string }) {
   const onClick = () => download(path, name).catch((error: Error) => setProblem(error.message));
   return (
     <>
-      <Button look="quiet" aria-label={label} title={label} onClick={onClick}>
+      <Button variant="quiet" aria-label={label} title={label} onClick={onClick}>
         <Download aria-hidden="true" size={16} />
       </Button>
       {problem !== null && <span role="alert">{plainName(problem)}</span>}

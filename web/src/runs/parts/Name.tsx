@@ -1,4 +1,4 @@
-import { plainName } from "../../text/visible";
+import { plainName } from "../../text/displayText";
 
 /** A name of somebody else's making, between words of ours. */
 export function Name({ text }: { text: string }) {

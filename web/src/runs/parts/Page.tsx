@@ -2,8 +2,8 @@ import { type ReactNode, useEffect } from "react";
 import { Link } from "wouter";
 import { useConfig } from "../../api/config";
 import { TokenGate } from "../../api/TokenGate";
-import { consoleAddress } from "../../routes/consoleAddress";
-import { plainName } from "../../text/visible";
+import { consoleAddress } from "../../routes/paths";
+import { plainName } from "../../text/displayText";
 import { ThemeSwitch } from "../../ui/ThemeSwitch";
 import styles from "./Page.module.css";
 

@@ -1,4 +1,4 @@
-import { plainName } from "../../text/visible";
+import { plainName } from "../../text/displayText";
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";

@@ -3,7 +3,7 @@ import { memo } from "react";
 import { Link } from "wouter";
 import { cost, count, duration, score } from "../../format/format";
 import { attemptPath } from "../../routes/paths";
-import { plainName } from "../../text/visible";
+import { plainName } from "../../text/displayText";
 import type { Attempt } from "../data/line";
 import { isOpen, outcomeWords } from "../data/outcome";
 import { Name } from "../parts/Name";

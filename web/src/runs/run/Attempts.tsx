@@ -1,7 +1,7 @@
 import { Suspense, useCallback, useMemo } from "react";
 import { navigate, usePathname, useSearch } from "wouter/use-browser-location";
 import { comparePath } from "../../routes/paths";
-import { lazily } from "../../ui/lazily";
+import { lazyPart } from "../../ui/lazyPart";
 import { PageBoundary } from "../../ui/PageBoundary";
 import { readShown, type Shown, shownOf, writeShown } from "../data/filter";
 import type { Attempt } from "../data/line";
@@ -13,7 +13,7 @@ import { AttemptTable } from "./AttemptTable";
 import { FilterBar } from "./FilterBar";
 import { TagRates } from "./TagRates";
 
-const AttemptChart = lazily(async () => (await import("./AttemptChart")).default);
+const AttemptChart = lazyPart(async () => (await import("./AttemptChart")).default);
 
 interface Props {
   run: string;

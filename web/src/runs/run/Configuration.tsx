@@ -1,9 +1,10 @@
-import type { Fields } from "../../json/read";
-import { plainName } from "../../text/visible";
+import { isObject } from "../../json/values";
+import type { RunHost } from "../../protocol/api.gen";
+import { plainName } from "../../text/displayText";
 import styles from "./Configuration.module.css";
 
 /** What a run was made with: its configuration and the machine, folded. */
-export function Configuration({ config, host }: { config: Fields; host: Fields }) {
+export function Configuration({ config, host }: { config: unknown; host: RunHost }) {
   return (
     <details className={styles.configuration}>
       <summary>Configuration and machine</summary>
@@ -16,9 +17,8 @@ export function Configuration({ config, host }: { config: Fields; host: Fields }
   );
 }
 
-function limitsOf(config: Fields): Fields {
-  const { limits } = config;
-  if (typeof limits !== "object" || limits === null) return {};
+function limitsOf(config: unknown): object {
+  const limits = isObject(config) && isObject(config.limits) ? config.limits : {};
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== 0));
 }
 
@@ -40,8 +40,8 @@ function Values({ heading, values }: { heading: string; values: readonly (readon
 }
 
 /** Names and values as texts; those that say nothing are left out, and limits, which stand by themselves. */
-function rows(fields: Fields): (readonly [string, string])[] {
-  return Object.entries(fields)
+function rows(fields: unknown): (readonly [string, string])[] {
+  return Object.entries(isObject(fields) ? fields : {})
     .filter(([name, value]) => name !== "limits" && !saysNothing(value))
     .map(
       ([name, value]) => [name, plainName(typeof value === "string" ? value : (JSON.stringify(value) ?? ""))] as const,

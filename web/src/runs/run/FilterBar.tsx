@@ -1,6 +1,6 @@
 import { useMemo } from "react";
-import { counted } from "../../format/format";
-import { plainName } from "../../text/visible";
+import { countOf } from "../../format/format";
+import { plainName } from "../../text/displayText";
 import { Button } from "../../ui/Button";
 import type { Filter } from "../data/filter";
 import type { Attempt } from "../data/line";
@@ -41,7 +41,7 @@ export function FilterBar({ attempts, filter, shown, onChange }: Props) {
       <Choice label="Outcome" value={filter.outcome} values={outcomes} onChange={(outcome) => set({ outcome })} />
       {tags.length > 0 && <Choice label="Tag" value={filter.tag} values={tags} onChange={(tag) => set({ tag })} />}
       <span role="status" className={styles.count}>
-        {filtered ? `${shown} of ${attempts.length} shown` : counted(attempts.length, "line")}
+        {filtered ? `${shown} of ${attempts.length} shown` : countOf(attempts.length, "line")}
       </span>
       {filtered && <Button onClick={() => onChange(all)}>Show all</Button>}
     </search>

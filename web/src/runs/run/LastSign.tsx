@@ -1,8 +1,9 @@
 import { duration } from "../../format/format";
-import { type Fields, timeOf } from "../../json/read";
+import { timeOf } from "../../json/values";
+import type { AttemptLine } from "../../protocol/api.gen";
 
 /** When an attempt that has no line has last written into its trace. */
-export function LastSign({ line, now }: { line: Fields | null; now: number }) {
+export function LastSign({ line, now }: { line: AttemptLine | null; now: number }) {
   const changed = timeOf(line?.changed);
   if (changed === null) return null;
   const ago = Math.max(0, now - changed);

@@ -1,6 +1,5 @@
-import { cost, count, duration, when } from "../../format/format";
-import { numberOf, textOf } from "../../json/read";
-import { plainName } from "../../text/visible";
+import { cost, count, dateTime, duration } from "../../format/format";
+import { plainName } from "../../text/displayText";
 import type { Attempt } from "../data/line";
 import { pathsOf, type Run, whoOf } from "../data/run";
 import { costOf } from "../data/tally";
@@ -16,11 +15,11 @@ interface Props {
 export function RunFacts({ run, attempts }: Props) {
   const { config } = run;
   const facts: [string, string][] = [
-    ["Started", when(run.started)],
+    ["Started", dateTime(run.started)],
     ["Agent", plainName(whoOf(config))],
-    ["Kernel", plainName(textOf(config.kernel) || "python")],
+    ["Kernel", plainName(config.kernel || "python")],
     ["Cases", plainName(pathsOf(config).join(", "))],
-    ["Epochs", `${count(numberOf(config.epochs) ?? 1)} per case, ${count(numberOf(config.jobs) ?? 1)} at once`],
+    ["Epochs", `${count(config.epochs ?? 1)} per case, ${count(config.jobs ?? 1)} at once`],
     [run.state === "running" ? "For" : "Took", duration(run.durationMs)],
     ["Cost", cost(costOf(attempts))],
   ];

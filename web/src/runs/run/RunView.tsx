@@ -29,9 +29,9 @@ export function RunView({ name }: { name: string }) {
 }
 
 function Loaded({ name, whole }: { name: string; whole: WholeRun }) {
-  const { run, attempts, summary } = whole;
+  const { run, attempts, lines } = whole;
   const counts = useMemo(() => countsOf(attempts), [attempts]);
-  const rates = useMemo(() => toldRates(summary, passRatesOf(attempts)), [summary, attempts]);
+  const rates = useMemo(() => toldRates(lines, passRatesOf(attempts)), [lines, attempts]);
   if (run === null) return null;
   return (
     <>
@@ -40,7 +40,7 @@ function Loaded({ name, whole }: { name: string; whole: WholeRun }) {
       <OutcomeBar counts={counts} />
       <PassRates rates={rates} />
       <Attempts run={name} attempts={attempts} going={run.state === "running"} />
-      <Configuration config={run.config} host={run.host} />
+      <Configuration config={run.config.all} host={run.host} />
     </>
   );
 }

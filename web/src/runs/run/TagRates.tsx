@@ -50,7 +50,7 @@ export function TagRates({ attempts, onTag }: { attempts: readonly Attempt[]; on
         </tbody>
       </table>
       {(all || shown.length < rates.length) && (
-        <Button look="quiet" aria-expanded={all} onClick={() => setAll(!all)}>
+        <Button variant="quiet" aria-expanded={all} onClick={() => setAll(!all)}>
           {all ? "Show fewer" : `Show all ${rates.length} tags`}
         </Button>
       )}

@@ -1,4 +1,4 @@
-import { absurd, cost, count, duration } from "../../format/format";
+import { cost, count, duration, impossibleText } from "../../format/format";
 import type { Attempt } from "../data/line";
 
 /** What a chart can show of each attempt. */
@@ -19,7 +19,7 @@ export const measures: readonly Measure[] = [
 /** The value that a chart can show; null: there is none, or one that cannot be. */
 function shown(measure: Measure, attempt: Attempt): number | null {
   const value = measure.of(attempt);
-  return measure.words(value) === absurd ? null : value;
+  return measure.words(value) === impossibleText ? null : value;
 }
 
 /** Those that at least one attempt has a value of other than 0. */

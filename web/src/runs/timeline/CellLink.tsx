@@ -1,6 +1,6 @@
 import { useNotebookNavigation } from "../../commands/navigation";
 import { useSelect } from "../../store/store";
-import { plainName } from "../../text/visible";
+import { plainName } from "../../text/displayText";
 import styles from "./CellLink.module.css";
 
 /** Leads to a cell of the notebook beside it; one that is not there now is only named. */

@@ -1,4 +1,4 @@
-import { fieldsOf, numberOf, textOf } from "../../json/read";
+import { type Entry, typeOf } from "../../protocol/messages";
 
 export type Lane = "notebook" | "runs" | "agent";
 
@@ -29,15 +29,14 @@ const lanesOfTypes: Readonly<Record<string, Lane>> = {
   agent_error: "agent",
 };
 
-/** What is to be marked of an entry, with or without its msg; null: nothing. */
-export function markOf(value: unknown): Mark | null {
-  const entry = fieldsOf(value);
-  const seq = numberOf(entry.seq);
-  const type = textOf(entry.type) || textOf(fieldsOf(entry.msg).type);
+/** Returns the mark of an entry, with or without its msg; null: it has none. */
+export function markOf(entry: Entry): Mark | null {
+  const { seq, hop, msg, cell_id = "", t_ns = 0 } = entry;
+  const type = entry.type ?? (msg === null ? "" : typeOf(msg));
   const lane = Object.hasOwn(lanesOfTypes, type) ? lanesOfTypes[type] : undefined;
-  if (seq === null || lane === undefined || !hopFits(lane, textOf(entry.hop))) return null;
-  if (type === "start_cell" && textOf(entry.cell_id) === "") return null; // all is idle
-  return { seq, ms: (numberOf(entry.t_ns) ?? 0) / 1e6, lane };
+  if (lane === undefined || !hopFits(lane, hop)) return null;
+  if (type === "start_cell" && cell_id === "") return null; // all is idle
+  return { seq, ms: t_ns / 1e6, lane };
 }
 
 function hopFits(lane: Lane, hop: string): boolean {

@@ -1,5 +1,5 @@
 import { readTracePage, type TracePage } from "../../api/readTrace";
-import { onFrame } from "../../api/watchTrace";
+import { onNextFrame } from "../../api/watchTrace";
 import type { Entry } from "../../protocol/messages";
 
 const perPage = 500;
@@ -53,7 +53,7 @@ export class Player {
     if (this.#waiting.length < lowWater) void this.#ask();
     const over = this.#waiting.length === 0 && this.#next === null && !this.#asking;
     if (over) this.played.onEnd();
-    else this.#cancel = onFrame(() => this.#tick());
+    else this.#cancel = onNextFrame(() => this.#tick());
   }
 
   /** Takes off what waits as far as its time has come. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { Entry } from "../../protocol/messages";
+import { entryOf } from "../../protocol/fakeMessages";
+import type { Hop } from "../../protocol/messages";
 import { initial, restore } from "../../store/reducer";
 import { stepWords } from "./stepWords";
 
@@ -10,11 +11,19 @@ const cells = ["x", "y"].map((id) => ({
   display_name: "",
   rev: 1,
 }));
-const runs = { cell_status: {}, cell_sequencers: {}, cell_outputs: {}, run_queue: [], cell_widgets: {} };
-const state = restore(initial, { type: "notebook_state", seq: 1, cells, runs });
+const runs = {
+  cell_status: {},
+  cell_sequencers: {},
+  cell_outputs: {},
+  run_queue: [],
+  cell_widgets: {},
+  cell_counts: {},
+  cell_durations: {},
+};
+const state = restore(initial, { seq: 1, cells, runs });
 
 function words(hop: string, msg: unknown): string {
-  return stepWords({ seq: 1, hop, msg } as unknown as Entry, state);
+  return stepWords(entryOf(1, hop as Hop, msg), state);
 }
 
 test("what happened is said in words", () => {

@@ -1,24 +1,28 @@
 import { duration } from "../../format/format";
-import { type Fields, fieldsOf, listOf, numberOf, textOf } from "../../json/read";
-import type { Entry } from "../../protocol/messages";
+import { type Entry, type HistoryMessage, type Message, type MessageOf, typeOf } from "../../protocol/messages";
+import { valueText } from "../../store/size";
 import type { State } from "../../store/state";
-import { plainName } from "../../text/visible";
+import { plainName } from "../../text/displayText";
 
-/** What happened with an entry, in words; state is the one after it. */
+/** Describes what happened in an entry. state is the state after it. */
 export function stepWords(entry: Entry, state: State): string {
-  const msg = fieldsOf(entry.msg);
-  const type = textOf(msg.type) || textOf(fieldsOf(entry).type);
-  const cell = cellName(state, textOf(msg.cell_id) || textOf(msg.active_cell) || textOf(fieldsOf(msg.cell).cell_id));
-  if (entry.hop === "notebook") return noteWords(msg, cell);
-  if (entry.hop === "kernel>server") return kernelWords(type, msg, cell, state);
-  if (entry.hop === "session") return sessionWords(type, msg);
-  return agentWords(type, msg) ?? `${plainName(type) || "something"} went ${plainName(entry.hop).replace(">", " to ")}`;
+  const { hop, msg } = entry;
+  const words = msg === null ? null : messageWords(hop, msg, state);
+  const type = msg === null ? entry.type : typeOf(msg);
+  return words ?? `${plainName(type || "something")} went ${plainName(hop).replace(">", " to ")}`;
 }
 
-/** "cell 3", by its place; "a cell" where it has none. */
-function cellName(state: State, id: string): string {
-  const at = state.notebook.order.indexOf(id);
-  return at < 0 ? "a cell" : `cell ${at + 1}`;
+function messageWords(hop: string, msg: Message, state: State): string | null {
+  if (hop === "notebook") return notebookWords(msg, state);
+  if (hop === "kernel>server") return kernelWords(msg, state);
+  if (hop === "session") return sessionWords(msg);
+  return agentWords(msg);
+}
+
+/** Returns "cell 3" by the cell's position; "a cell" if it has none. */
+function cellName(state: State, id: string | null | undefined): string {
+  const index = state.notebook.order.indexOf(id ?? "");
+  return index < 0 ? "a cell" : `cell ${index + 1}`;
 }
 
 const verbs: Readonly<Record<string, string>> = {
@@ -28,82 +32,93 @@ const verbs: Readonly<Record<string, string>> = {
   cell_moved: "moved",
 };
 
-function noteWords(msg: Fields, cell: string): string {
-  const event = textOf(msg.event);
-  if (event === "notebook_restored") return "the notebook of an earlier session was taken over";
-  const verb = Object.hasOwn(verbs, event) ? verbs[event] : "changed";
-  const by = { agent: "agent", console: "a person", server: "the server" }[textOf(msg.by)];
+const authors: Readonly<Record<string, string>> = { agent: "agent", console: "a person", server: "the server" };
+
+function notebookWords(msg: Message, state: State): string {
+  if (msg.type !== "notebook_event") return "a cell was changed";
+  if (msg.event === "notebook_restored") return "the notebook of an earlier session was restored";
+  const cell = cellName(state, msg.cell_id ?? msg.cell?.cell_id);
+  const verb = Object.hasOwn(verbs, msg.event) ? verbs[msg.event] : "changed";
+  const by = Object.hasOwn(authors, msg.by ?? "") ? authors[msg.by ?? ""] : undefined;
   return by === undefined ? `${cell} was ${verb}` : `${by} ${verb} ${cell}`;
 }
 
-function kernelWords(type: string, msg: Fields, cell: string, state: State): string {
-  switch (type) {
+function kernelWords(msg: Message, state: State): string {
+  switch (msg.type) {
     case "start_cell":
-      return msg.cell_id === null ? "the kernel is idle" : `${cell} began to run`;
+      return msg.cell_id === null ? "the kernel is idle" : `${cellName(state, msg.cell_id)} started`;
     case "cell_result":
-      return resultWords(msg, cell, state);
+      return resultWords(msg, state);
     case "kernel_stdio":
-      return `${cell} printed to ${plainName(textOf(msg.stream)) || "stdout"}`;
+      return `${cellName(state, msg.active_cell)} printed to ${plainName(msg.stream) || "stdout"}`;
     case "cell_output":
-      return `${cell} showed an output`;
+      return `${cellName(state, msg.cell_id)} showed an output`;
     case "cell_widgets":
-      return `widgets of ${cell} changed`;
+      return `widgets of ${cellName(state, msg.cell_id)} changed`;
     case "ready":
       return "the kernel is ready";
     default:
-      return `the kernel sent ${plainName(type)}`;
+      return `the kernel sent ${plainName(typeOf(msg))}`;
   }
 }
 
-function resultWords(msg: Fields, cell: string, state: State): string {
-  const ms = numberOf(msg.duration_ms) ?? state.notebook.runs[textOf(msg.cell_id)]?.durationMs ?? null;
-  const took = ms === null ? "" : ` after ${duration(ms)}`;
-  if (msg.status === "interrupted") return `${cell} was interrupted${took}`;
-  const failed = msg.status === "error" || msg.has_exception === true || textOf(msg.exception) !== "";
-  return `${cell} ${failed ? "failed" : "ended"}${took}`;
+function resultWords(msg: MessageOf<"cell_result">, state: State): string {
+  const cell = cellName(state, msg.cell_id);
+  const ms = msg.duration_ms ?? state.notebook.executions[msg.cell_id]?.durationMs ?? null;
+  const after = ms === null ? "" : ` after ${duration(ms)}`;
+  if (msg.status === "interrupted") return `${cell} was interrupted${after}`;
+  const exception = msg.exception === false ? "" : valueText(msg.exception);
+  const hasFailed = msg.status === "error" || msg.has_exception || exception !== "";
+  return `${cell} ${hasFailed ? "failed" : "ended"}${after}`;
 }
 
-function sessionWords(type: string, msg: Fields): string {
-  if (type === "managed_process_exit") return `the ${plainName(textOf(msg.name)) || "process"} ended`;
-  if (type === "peer_ended") return `the connection to the ${plainName(textOf(msg.peer)) || "process"} ended`;
-  if (type === "state") return `the session is ${plainName(textOf(msg.state))}`;
-  if (type === "holder") return `the ${plainName(textOf(msg.by))} holds the notebook`;
-  return `the session noted ${plainName(type)}`;
+function sessionWords(msg: Message): string {
+  switch (msg.type) {
+    case "managed_process_exit":
+      return `the ${plainName(msg.name) || "process"} ended`;
+    case "peer_ended":
+      return `the connection to the ${plainName(msg.peer) || "process"} ended`;
+    case "state":
+      return `the session is ${plainName(msg.state)}`;
+    case "holder":
+      return `the ${plainName(msg.by)} holds the notebook`;
+    default:
+      return `the session recorded ${plainName(typeOf(msg))}`;
+  }
 }
 
-function agentWords(type: string, msg: Fields): string | null {
-  switch (type) {
+function agentWords(msg: Message): string | null {
+  switch (msg.type) {
     case "agent_query":
-      return "the agent got something to do";
+      return "the agent received a prompt";
     case "agent_history_updated":
-      return messageWords(fieldsOf(msg.entry));
+      return historyWords(msg.entry);
     case "agent_action":
-      return `agent asked for ${plainName(textOf(msg.action))}`;
+      return `agent requested ${plainName(msg.action ?? "")}`;
     case "agent_action_response":
-      return msg.status === "error" ? "an action of the agent failed" : "an action of the agent was answered";
+      return msg.status === "error" ? "an action of the agent failed" : "an action of the agent succeeded";
     case "agent_status":
-      return `agent is ${plainName(textOf(msg.status).replaceAll("_", " "))}`;
+      return `agent is ${plainName(msg.status.replaceAll("_", " "))}`;
     case "agent_error":
-      return `agent failed: ${plainName(textOf(msg.error))}`;
+      return `agent failed: ${plainName(msg.error)}`;
     case "agent_result":
-      return "agent handed in its answer";
+      return "agent submitted its answer";
     case "agent_event":
-      return `agent told of ${plainName(textOf(fieldsOf(msg.metadata).type)) || "something"}`;
+      return `agent reported ${plainName(msg.metadata.type ?? "something")}`;
     case "agent_usage_update":
-      return "agent told what it has used";
-    case "kernel_message":
-      return "the agent was told of a run";
+      return "agent reported its usage";
+    case "other":
+      return msg.name === "kernel_message" ? "the agent was notified of a cell" : null;
     default:
       return null;
   }
 }
 
-/** A message of the conversation: who spoke, and what tools were called. */
-function messageWords(message: Fields): string {
-  if (message.role === "user") return "the agent was told something";
-  const tools = listOf(message.content)
-    .map(fieldsOf)
+/** Describes a message of the conversation: its author, and the tools that it calls. */
+function historyWords(message: HistoryMessage | undefined): string {
+  if (message?.role === "user") return "the agent received a message";
+  const tools = (message?.content ?? [])
     .filter((block) => block.type === "tool_use")
-    .map((block) => plainName(textOf(block.name)));
-  return tools.length > 0 ? `agent called ${tools.join(", ")}` : "agent said something";
+    .map((block) => plainName(block.name ?? ""));
+  return tools.length > 0 ? `agent called ${tools.join(", ")}` : "agent sent a message";
 }

@@ -62,8 +62,8 @@ function traceServer(end: number, said: readonly { seq: number; hop: string; typ
   });
 }
 
-function askedStates(server: { asked: URL[] }): (string | null)[] {
-  return server.asked.filter((url) => url.pathname === `${base}/at`).map((url) => url.searchParams.get("seq"));
+function askedStates(server: { requests: URL[] }): (string | null)[] {
+  return server.requests.filter((url) => url.pathname === `${base}/at`).map((url) => url.searchParams.get("seq"));
 }
 
 const settle = () => vi.advanceTimersByTimeAsync(20);
@@ -84,7 +84,7 @@ test("dragging asks for one state at a time, and the last wins", async () => {
   const travel = new Travel(over, createStore());
   travel.begin(() => undefined);
   await settle();
-  server.asked.length = 0;
+  server.requests.length = 0;
   for (const seq of [10, 20, 30, 40]) travel.goTo(seq);
   expect(travel.get()).toMatchObject({ seq: 40, busy: true });
   await settle();

@@ -1,8 +1,9 @@
 import { getJSON, type TraceSource } from "../../api/client";
 import { readTrace, readTracePage } from "../../api/readTrace";
 import { watchTrace } from "../../api/watchTrace";
-import { fieldsOf, numberOf } from "../../json/read";
-import type { Entry, NotebookStateMessage } from "../../protocol/messages";
+import { read } from "../../json/schema";
+import { notebookAtSchema } from "../../protocol/api.gen";
+import { type Entry, typeOf } from "../../protocol/messages";
 import type { Store } from "../../store/store";
 import { type Mark, markFrom, markOf, markQuery } from "./mark";
 import { type Moment, nowhere, type Speed } from "./moment";
@@ -110,7 +111,7 @@ export class Travel {
 
   /** Goes to where nothing has happened yet. */
   #rewind(): void {
-    this.store.restore({ type: "notebook_state", seq: 0, cells: [], runs: nothingRan });
+    this.store.restore(read(notebookAtSchema, {}));
     this.#hear(0);
     this.#tell({ seq: 0, ms: 0, entry: null });
   }
@@ -146,21 +147,20 @@ export class Travel {
   async #show(seq: number | "end"): Promise<void> {
     const query = seq === "end" ? {} : { seq };
     const [state, found] = await Promise.all([
-      getJSON<NotebookStateMessage>(`${this.source.base}/at`, query, this.#gone.signal),
+      getJSON(`${this.source.base}/at`, notebookAtSchema, query, this.#gone.signal),
       seq === "end" ? null : this.#entry(seq),
     ]);
-    const told = fieldsOf(state);
-    const at = numberOf(told.seq) ?? 0;
+    const at = state.seq;
     const entry = at > 0 && at !== seq ? await this.#entry(at) : found;
     const passed = this.#wanted !== null; // somebody has gone on meanwhile
     this.store.restore(state);
     this.#hear(at);
     this.#tell({
       ...(passed ? {} : { seq: at, entry }),
-      end: Math.max(numberOf(told.end) ?? at, this.#moment.end),
-      complete: told.complete === true,
-      ms: (numberOf(told.t_ns) ?? 0) / 1e6,
-      heldByConsole: told.held === "console",
+      end: Math.max(state.end || at, this.#moment.end),
+      complete: state.complete,
+      ms: state.t_ns / 1e6,
+      heldByConsole: state.held === "console",
       problem: null,
     });
     if (!passed && this.#moment.mode === "live") this.#watch(at + 1);
@@ -181,7 +181,7 @@ export class Travel {
     this.#stopMoving = watchTrace(this.source.watch, from, {
       onEntries: (entries) => this.#pass(entries),
       onEnd: () => this.#ended(),
-      onLost: (problem) => this.#tell({ problem }),
+      onConnectionLost: (problem) => this.#tell({ problem }),
     });
   }
 
@@ -252,13 +252,11 @@ export class Travel {
   }
 }
 
-const nothingRan = { cell_status: {}, cell_sequencers: {}, cell_outputs: {}, run_queue: [], cell_widgets: {} };
-
 const onTape = new Set(streamQuery.type.split(","));
 const tapeHops = new Set(tapeQuery.hop.split(","));
 
 function isOnTape(entry: Entry): boolean {
-  return tapeHops.has(entry.hop) && onTape.has(String(entry.msg?.type));
+  return tapeHops.has(entry.hop) && onTape.has(entry.msg === null ? "" : typeOf(entry.msg));
 }
 
 /** The marks with more, in order and each once. */

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+// Each page imports the module anew; the channel connects them as the browser's does.
+class FakeChannel {
+  static all: FakeChannel[] = [];
+  onmessage: ((event: { data: unknown }) => void) | null = null;
+
+  constructor() {
+    FakeChannel.all.push(this);
+  }
+
+  postMessage(data: unknown): void {
+    for (const other of FakeChannel.all) if (other !== this) other.onmessage?.({ data });
+  }
+}
+
+/** What a console that has not connected is given. */
+const noConnection = { index: 0, trace: "" };
+
+let navigation = "navigate";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  sessionStorage.clear();
+  FakeChannel.all = [];
+  navigation = "navigate";
+  vi.stubGlobal("BroadcastChannel", FakeChannel);
+  vi.spyOn(performance, "getEntriesByType").mockImplementation(() => [
+    { type: navigation } as unknown as PerformanceEntry,
+  ]);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+async function openPage() {
+  vi.resetModules();
+  const identity = await import("./consoleIdentity");
+  const id = identity.getConsoleId();
+  await vi.advanceTimersByTimeAsync(1000);
+  return { ...identity, id: await id };
+}
+
+it("stays the same when the page is reloaded, and keeps its connection number", async () => {
+  const first = await openPage();
+  first.saveConnectionNumber("s", { index: 4, trace: "t" });
+  navigation = "reload";
+  const second = await openPage();
+  expect(second.id).toBe(first.id);
+  expect(second.loadConnectionNumber("s")).toEqual({ index: 4, trace: "t" });
+});
+
+it("stays the same when no other page has the id", async () => {
+  const first = await openPage();
+  FakeChannel.all = [];
+  expect((await openPage()).id).toBe(first.id);
+});
+
+it("is another one in a duplicated tab, which has no connection number", async () => {
+  const first = await openPage();
+  first.saveConnectionNumber("s", { index: 4, trace: "t" });
+  const second = await openPage();
+  expect(second.id).not.toBe(first.id);
+  expect(second.loadConnectionNumber("s")).toEqual(noConnection);
+});
+
+it("is created anew if the stored value is no id", async () => {
+  sessionStorage.setItem("assay.console", "x");
+  expect((await openPage()).id).toBeGreaterThan(0);
+});
+
+it("is created where the browser forbids storage and channels", async () => {
+  const forbidden = () => {
+    throw new DOMException("no", "SecurityError");
+  };
+  vi.stubGlobal("sessionStorage", { getItem: forbidden, setItem: forbidden });
+  vi.stubGlobal("BroadcastChannel", forbidden);
+  const first = await openPage();
+  expect(first.id).toBeGreaterThan(0);
+  first.saveConnectionNumber("s", { index: 4, trace: "t" });
+  expect(first.loadConnectionNumber("s")).toEqual(noConnection);
+});

@@ -1,0 +1,38 @@
+import { type Entry, type Hop, type Message, type OutgoingMessage, readMessage, typeOf } from "../protocol/messages";
+
+const executionTypes = new Set([
+  "start_cell",
+  "kernel_stdio",
+  "cell_output",
+  "cell_result",
+  "run_queue",
+  "cell_widgets",
+]);
+const serverTypes = new Set(["eval_result", "managed_process_exit", "ready"]);
+
+/** Reports whether a message is about the execution of cells. */
+export function isExecutionMessage(message: Message): boolean {
+  return executionTypes.has(typeOf(message));
+}
+
+/** Returns a message to a console as the entry of the trace that it is; null if it is none. */
+export function entryOf(message: Message): Entry | null {
+  const hop = hopOf(message);
+  return hop && { seq: message.seq ?? 0, hop, msg: message, at: performance.now() };
+}
+
+function hopOf(message: Message): Hop | null {
+  const type = typeOf(message);
+  if (type === "notebook_event") return "notebook";
+  if (executionTypes.has(type)) return "kernel>server";
+  if (serverTypes.has(type)) return "server>console";
+  if (type === "agent_error") return (message.seq ?? 0) > 0 ? "agent>server" : null;
+  return type.startsWith("agent_") && type !== "agent_action" && type !== "agent_action_response"
+    ? "agent>server"
+    : null;
+}
+
+/** Returns a message of this page as an entry. The server does not send it back. */
+export function outgoingEntry(hop: "server>kernel" | "console>server", message: OutgoingMessage): Entry {
+  return { seq: 0, hop, msg: readMessage(message), at: performance.now() };
+}

@@ -1,0 +1,35 @@
+import { getJSON, sessionPath } from "../api/client";
+import { readTrace } from "../api/readTrace";
+import { type SessionDetail, sessionDetailSchema } from "../protocol/api.gen";
+import type { Entry } from "../protocol/messages";
+
+/** Types of the entries that make up a conversation. */
+const conversationTypes = [
+  "agent_status",
+  "agent_history_updated",
+  "agent_event",
+  "agent_error",
+  "agent_result",
+  "agent_usage_update",
+  "agent_query",
+  "agent_clear_history",
+  "managed_process_exit",
+  "managed_process_restart",
+].join(",");
+const conversationHops = "agent>server,server>agent,console>server,session";
+
+/** Loads what the API knows about a session. */
+export function getSession(id: string, signal: AbortSignal): Promise<SessionDetail> {
+  return getJSON(sessionPath(id), sessionDetailSchema, {}, signal);
+}
+
+/** Yields the entries of a session's conversation from entry `from` on, page by page. */
+export async function* readConversation(id: string, from: number, signal: AbortSignal): AsyncGenerator<Entry[]> {
+  for await (const page of readTrace(
+    sessionPath(id),
+    { hop: conversationHops, type: conversationTypes, from },
+    signal,
+  )) {
+    yield page.filter(({ msg }) => msg !== null); // an entry without a message refers to one that is here too
+  }
+}

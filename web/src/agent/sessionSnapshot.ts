@@ -1,0 +1,58 @@
+import type { Commands } from "../commands/commands";
+import type { Conflict } from "../commands/conflicts";
+import type { Store } from "../store/store";
+
+/** view: the server holds the notebook; holder: this page does. */
+export type Role = "view" | "holder";
+
+/** A live session as components see it. */
+export interface SessionSnapshot {
+  store: Store;
+  /** null: there is nothing to act on yet. */
+  commands: Commands | null;
+  connection: Connection;
+  /** Phase of the session on the server; null: unknown, or not asked for. */
+  phase: Phase | null;
+  /** A token must be submitted before anything else. */
+  needsToken: boolean;
+  tokenRefusal: string | null; // Why the last token was refused; null: none was given.
+  submitToken(token: string): void;
+  role: Role;
+  /** This console may run and stop cells, set widgets, restart, and talk to the agent. */
+  isOwner: boolean;
+  /** Language of code cells; "": unknown. */
+  language: string;
+  /** Process id; 0: there is no kernel, or it is unknown. */
+  kernelPid: number;
+  /** By cell id. */
+  conflicts: Readonly<Record<string, Conflict>>;
+  notices: readonly Notice[];
+  dismiss(notice: number): void;
+}
+
+export type Phase = "creating" | "starting" | "running" | "stopping" | "stopped";
+
+export type ConnectionState = "disconnected" | "wsConnecting" | "connected";
+
+export interface Connection {
+  state: ConnectionState;
+  /** Close code of the last connection, as in docs/consoles.md; null: none has ended. */
+  code: number | null;
+  /** Why it ended, for the user; "" if no reason was given. */
+  reason: string;
+  /** Time of the next try in milliseconds as of Date.now(); null: no try without the user. */
+  retryAt: number | null;
+  /** Connects now. */
+  retry(): void;
+}
+
+/** A message for the user. */
+export interface Notice {
+  id: number;
+  kind: "info" | "error";
+  text: string;
+  /** What the user can do about it, once. */
+  action?: { label: string; run(): void };
+  /** Called when the notice is dismissed. */
+  onDismiss?: () => void;
+}

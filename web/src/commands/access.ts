@@ -1,0 +1,24 @@
+// Why commands are not available, as sentences for the user.
+
+export const noConnectionText = "There is no connection to the server.";
+export const notOwnerText = "Another console owns this session.";
+export const attemptOverText = "The attempt has ended. Restart the kernel or the agent to continue with its notebook.";
+
+/** What this page may do in a session. */
+export interface SessionAccess {
+  isConnected: boolean;
+  isOwner: boolean;
+  /** The attempt has ended, and nothing has started since. */
+  isAttemptOver: boolean;
+}
+
+/** Returns why the kernel and the agent cannot be restarted; null: they can. */
+export function restartProblem({ isConnected: connected, isOwner: owner }: SessionAccess): string | null {
+  if (!connected) return noConnectionText;
+  return owner ? null : notOwnerText;
+}
+
+/** Returns why cells cannot run and widgets cannot be set; null: they can. */
+export function runProblem(access: SessionAccess): string | null {
+  return restartProblem(access) ?? (access.isAttemptOver ? attemptOverText : null);
+}

@@ -1,0 +1,727 @@
+// Code generated from Go structs by `go test ./web -update`. DO NOT EDIT.
+
+import { boolean, integer, list, nullable, number, object, optional, record, string, unknown } from "../json/schema";
+import {
+  type EvalResultMessage,
+  type ExecutionsSnapshot,
+  evalResultMessageSchema,
+  executionsSnapshotSchema,
+  type WireCell,
+  wireCellSchema,
+} from "./wire.gen";
+
+/** Problem is the JSON body of every error response. */
+export interface Problem {
+  /**
+   * Code is for programs: "bad_parameter" (400), "too_long" (422),
+   * "unreadable" (500), "gone" (502), "not_ready" (503), "no_such_endpoint" (404
+   * for a path that does not exist), and otherwise the status text in lower
+   * case with underscores, such as "not_found".
+   */
+  code: string;
+  /** for people; never empty */
+  text: string;
+}
+
+export const problemSchema = /* @__PURE__ */ object<Problem>({
+  code: string,
+  text: string,
+});
+
+/**
+ * PublicConfig is the response of GET /api/config, which needs no token: what the
+ * page must know before it connects.
+ */
+export interface PublicConfig {
+  /** cases can be attached to sessions */
+  cases: boolean;
+  /** sessions can be started; false: there are only attempts to watch */
+  console: boolean;
+  /** RoleView or RoleHolder: the page's role unless it is opened with another ?role= */
+  console_role: string;
+  /** id of the session of a console that names none */
+  default_session: string;
+  /** no token is needed */
+  eval_sandbox: boolean;
+  /** of this program */
+  version: string;
+}
+
+export const publicConfigSchema = /* @__PURE__ */ object<PublicConfig>({
+  cases: boolean,
+  console: boolean,
+  console_role: string,
+  default_session: string,
+  eval_sandbox: boolean,
+  version: string,
+});
+
+/** KernelInfo describes the kernel process of a session. */
+export interface KernelInfo {
+  pid: number;
+  /** running or dead */
+  status: string;
+  language: string;
+}
+
+export const kernelInfoSchema = /* @__PURE__ */ object<KernelInfo>({
+  pid: integer,
+  status: string,
+  language: string,
+});
+
+/** Limits are those of an attempt, as they held. Zero is no limit. */
+export interface RunLimits {
+  /** from the query on */
+  wall_s?: number;
+  /** without a frame of the agent and without a running cell */
+  idle_s?: number;
+  /** an execute_code, and how long a tool waits for a cell */
+  cell_s?: number;
+  /** messages of the assistant */
+  turns?: number;
+  actions?: number;
+  tokens?: number;
+  cost_usd?: number;
+  /** added to the sandbox, measured each second */
+  disk_bytes?: number;
+}
+
+export const runLimitsSchema = /* @__PURE__ */ object<RunLimits>({
+  wall_s: optional(number),
+  idle_s: optional(number),
+  cell_s: optional(number),
+  turns: optional(integer),
+  actions: optional(integer),
+  tokens: optional(integer),
+  cost_usd: optional(number),
+  disk_bytes: optional(integer),
+});
+
+/** AttemptInfo is what consoles may know of an attempt that goes on. */
+export interface AttemptInfo {
+  case_id: string;
+  task: string;
+  /** from 1 */
+  epoch: number;
+  limits: RunLimits;
+  /** when the agent was given its task; zero: it was not yet */
+  started?: string;
+}
+
+export const attemptInfoSchema = /* @__PURE__ */ object<AttemptInfo>({
+  case_id: string,
+  task: string,
+  epoch: integer,
+  limits: runLimitsSchema,
+  started: optional(string),
+});
+
+/** SessionDetail is the response of GET /api/sessions/{id}. */
+export interface SessionDetail {
+  id: string;
+  state: string;
+  /** why the last session could not start; absent: it could */
+  problem?: string;
+  /** a session.State; absent: there is no session yet */
+  working?: string;
+  /** when the session started; null: it has not */
+  started: string | null;
+  /** of the newest entry of its trace */
+  seq: number;
+  /** path of its trace */
+  trace?: string;
+  /** null: no kernel was started */
+  kernel: KernelInfo | null;
+  /** connections at /run and /agent */
+  consoles: number;
+  /** who holds the notebook: server or console; absent: undecided */
+  holder?: string;
+  /** the session was that of an attempt, which has ended */
+  verdict: boolean;
+  /** attached cases that wait for their turn */
+  cases: number;
+  /** the attempt in progress; null: none */
+  attempt: AttemptInfo | null;
+  /** EvalResultMessage of the attempt that has ended here; absent: none */
+  result?: EvalResultMessage;
+  /**
+   * Previous is the EvalResultMessage of the attempt before the newest session,
+   * for consoles that were not connected when it was sent; absent: none.
+   */
+  previous?: EvalResultMessage;
+}
+
+export const sessionDetailSchema = /* @__PURE__ */ object<SessionDetail>({
+  id: string,
+  state: string,
+  problem: optional(string),
+  working: optional(string),
+  started: nullable(string),
+  seq: integer,
+  trace: optional(string),
+  kernel: nullable(kernelInfoSchema),
+  consoles: integer,
+  holder: optional(string),
+  verdict: boolean,
+  cases: integer,
+  attempt: nullable(attemptInfoSchema),
+  result: optional(evalResultMessageSchema),
+  previous: optional(evalResultMessageSchema),
+});
+
+/** OutputLine is a line that a kernel or agent process wrote to stdout or stderr. */
+export interface OutputLine {
+  /** from 1; lines that are missing between two were dropped */
+  n: number;
+  at: string;
+  /** kernel or agent */
+  name: string;
+  /** number of the process, from 1, counted over all sessions of the id */
+  process: number;
+  /** without the line end */
+  text: string;
+}
+
+export const outputLineSchema = /* @__PURE__ */ object<OutputLine>({
+  n: integer,
+  at: string,
+  name: string,
+  process: integer,
+  text: string,
+});
+
+/**
+ * ProcessOutput is the response of GET /api/sessions/{id}/printed, and each message
+ * of the WebSocket /printed.
+ */
+export interface ProcessOutput {
+  /** ascending by N; never null */
+  lines: readonly OutputLine[];
+}
+
+export const processOutputSchema = /* @__PURE__ */ object<ProcessOutput>({
+  lines: list(outputLineSchema),
+});
+
+/** Host is the machine and the programs of a run. */
+export interface RunHost {
+  /** version of this program */
+  assay?: string;
+  go?: string;
+  os?: string;
+  arch?: string;
+  cpus?: number;
+  /** version of the interpreter */
+  python?: string;
+  name?: string;
+}
+
+export const runHostSchema = /* @__PURE__ */ object<RunHost>({
+  assay: optional(string),
+  go: optional(string),
+  os: optional(string),
+  arch: optional(string),
+  cpus: optional(integer),
+  python: optional(string),
+  name: optional(string),
+});
+
+/** UnreadableLines is lines that cannot be read, and are passed over. */
+export interface RunUnreadableLines {
+  /** how many */
+  lines?: number;
+  /** number of the first of them */
+  first?: number;
+}
+
+export const runUnreadableLinesSchema = /* @__PURE__ */ object<RunUnreadableLines>({
+  lines: optional(integer),
+  first: optional(integer),
+});
+
+/** Counts is what a run's attempts have come to so far. */
+export interface RunCounts {
+  state?: string;
+  attempts?: number;
+  passed?: number;
+  failed?: number;
+  ungraded?: number;
+  infrastructure?: number;
+  skipped?: number;
+  /** Finished says that the run has written its summary, with no attempt after it. */
+  finished?: boolean;
+  /** outcomes that are not known are "other" */
+  by_outcome?: Readonly<Record<string, number>>;
+  /**
+   * PassRate is the mean over the cases of the mean over their attempts, where
+   * infrastructure outcomes are failures; null: none has a verdict yet.
+   */
+  pass_rate?: number | null;
+  /** null: there is no attempt, or the price of one is not known */
+  cost_usd?: number | null;
+  /**
+   * DurationMS is how long the run took, or has been going on; of one that was
+   * interrupted, until its last attempt had ended. Null: that is not known.
+   */
+  duration_ms?: number | null;
+  /** nil: nothing */
+  left_out?: RunUnreadableLines;
+}
+
+export const runCountsSchema = /* @__PURE__ */ object<RunCounts>({
+  state: optional(string),
+  attempts: optional(integer),
+  passed: optional(integer),
+  failed: optional(integer),
+  ungraded: optional(integer),
+  infrastructure: optional(integer),
+  skipped: optional(integer),
+  finished: optional(boolean),
+  by_outcome: optional(record(integer)),
+  pass_rate: optional(nullable(number)),
+  cost_usd: optional(nullable(number)),
+  duration_ms: optional(nullable(integer)),
+  left_out: optional(runUnreadableLinesSchema),
+});
+
+/** Has the fields of runs.Info, runs.ListedRun, api.RunDetail. */
+export interface RunItem {
+  /** "run" */
+  type?: string;
+  version?: number;
+  /** the folder's name */
+  run?: string;
+  started?: string;
+  /** Config is what was asked for, and Host where it ran. */
+  config?: unknown;
+  host?: RunHost;
+  /** of its folder */
+  name?: string;
+  summary?: RunCounts;
+  problem?: string;
+  /** folders of the attempts without a line in attempts.jsonl; never null */
+  running?: readonly string[];
+}
+
+export const runItemSchema = /* @__PURE__ */ object<RunItem>({
+  type: optional(string),
+  version: optional(integer),
+  run: optional(string),
+  started: optional(string),
+  config: optional(unknown),
+  host: optional(runHostSchema),
+  name: optional(string),
+  summary: optional(runCountsSchema),
+  problem: optional(string),
+  running: optional(list(string)),
+});
+
+/** RunPage is the response of GET /api/runs: runs, the newest first. */
+export interface RunPage {
+  /** never null */
+  runs: readonly RunItem[];
+  /** the "after" of the next page; null: this is the last page */
+  next: string | null;
+}
+
+export const runPageSchema = /* @__PURE__ */ object<RunPage>({
+  runs: list(runItemSchema),
+  next: nullable(string),
+});
+
+/** PhaseTimes is where an attempt's time went, in milliseconds. */
+export interface RunPhaseTimes {
+  start_ms?: number;
+  work_ms?: number;
+  /** of WorkMS: until the model could be called, as the agent says */
+  wait_ms?: number;
+  collect_ms?: number;
+  grade_ms?: number;
+}
+
+export const runPhaseTimesSchema = /* @__PURE__ */ object<RunPhaseTimes>({
+  start_ms: optional(integer),
+  work_ms: optional(integer),
+  wait_ms: optional(integer),
+  collect_ms: optional(integer),
+  grade_ms: optional(integer),
+});
+
+/** Usage is what an attempt took, as far as its agent tells. */
+export interface RunUsage {
+  /** of all prompts, cached or not */
+  input_tokens?: number;
+  output_tokens?: number;
+  /** null: the price is not known */
+  cost_usd?: number | null;
+  /** that were answered: messages of the assistant */
+  model_calls?: number;
+  actions?: number;
+  cells_run?: number;
+  /** calls of the model that failed and were made again */
+  retries?: number;
+  /** Of InputTokens: read from the provider's cache, and written to it. */
+  cache_read_input_tokens?: number;
+  cache_creation_input_tokens?: number;
+}
+
+export const runUsageSchema = /* @__PURE__ */ object<RunUsage>({
+  input_tokens: optional(integer),
+  output_tokens: optional(integer),
+  cost_usd: optional(nullable(number)),
+  model_calls: optional(integer),
+  actions: optional(integer),
+  cells_run: optional(integer),
+  retries: optional(integer),
+  cache_read_input_tokens: optional(integer),
+  cache_creation_input_tokens: optional(integer),
+});
+
+/**
+ * PassRate is the share of passes, as the mean over the cases of the mean over
+ * their tries. Null stands for: there is nothing to take a share of, or, of the
+ * interval, fewer than two cases.
+ */
+export interface PassRate {
+  /** infrastructure outcomes count as failures */
+  strict?: number | null;
+  excluding_infrastructure?: number | null;
+  /** of Strict, within 0 and 1 */
+  ci95?: readonly number[] | null;
+  ci95_raw?: readonly number[] | null;
+}
+
+export const passRateSchema = /* @__PURE__ */ object<PassRate>({
+  strict: optional(nullable(number)),
+  excluding_infrastructure: optional(nullable(number)),
+  ci95: optional(nullable(list(number))),
+  ci95_raw: optional(nullable(list(number))),
+});
+
+/** Has the fields of web_test.numbered, runs.Attempt, runs.Skipped, runs.UnfinishedAttempt, web_test.summary. */
+export interface AttemptLine {
+  /** number of the line */
+  n?: number;
+  /** of the attempt's folder */
+  name?: string;
+  /** "attempt" */
+  type?: string;
+  run?: string;
+  case_id?: string;
+  /** of the case */
+  tags?: readonly string[];
+  /** from 1 */
+  epoch?: number;
+  /** from 1 */
+  try?: number;
+  outcome?: string;
+  outcome_detail?: string;
+  /**
+   * Passed is null where there is no verdict: the outcome is one that is not
+   * graded, or the case has no grader. Score is null with it.
+   */
+  passed?: boolean | null;
+  score?: number | null;
+  /** results: type, passed, score, reasoning, metrics, error */
+  graders?: readonly unknown[];
+  /** null: none */
+  answer?: unknown;
+  /** of the submission */
+  summary?: string;
+  started?: string;
+  ended?: string;
+  duration_ms?: number;
+  phases?: RunPhaseTimes;
+  usage?: RunUsage;
+  limits?: RunLimits;
+  /** NotebookState, Trace and Files are paths below the run folder. */
+  notebook_state?: string;
+  trace?: string;
+  files?: readonly string[];
+  tamper?: number;
+  interventions?: number;
+  enforced?: Readonly<Record<string, boolean>>;
+  reason?: string;
+  /** StateRunning or StateInterrupted */
+  state?: string;
+  /** the case's id as far as a folder's name holds it */
+  slug?: string;
+  /** when its trace, or else its folder, was last written */
+  changed?: string;
+  /** of the whole run */
+  pass_rate?: PassRate;
+}
+
+export const attemptLineSchema = /* @__PURE__ */ object<AttemptLine>({
+  n: optional(integer),
+  name: optional(string),
+  type: optional(string),
+  run: optional(string),
+  case_id: optional(string),
+  tags: optional(list(string)),
+  epoch: optional(integer),
+  try: optional(integer),
+  outcome: optional(string),
+  outcome_detail: optional(string),
+  passed: optional(nullable(boolean)),
+  score: optional(nullable(number)),
+  graders: optional(list(unknown)),
+  answer: optional(unknown),
+  summary: optional(string),
+  started: optional(string),
+  ended: optional(string),
+  duration_ms: optional(integer),
+  phases: optional(runPhaseTimesSchema),
+  usage: optional(runUsageSchema),
+  limits: optional(runLimitsSchema),
+  notebook_state: optional(string),
+  trace: optional(string),
+  files: optional(list(string)),
+  tamper: optional(integer),
+  interventions: optional(integer),
+  enforced: optional(record(boolean)),
+  reason: optional(string),
+  state: optional(string),
+  slug: optional(string),
+  changed: optional(string),
+  pass_rate: optional(passRateSchema),
+});
+
+/**
+ * AttemptPage is the response of GET /api/runs/{run}/attempts, which is written
+ * without decoding the lines.
+ */
+export interface AttemptPage {
+  /**
+   * Attempts are lines of attempts.jsonl as they are in the file, with "n" (the
+   * line's number) and, if the line is of an attempt, "name" (its folder) in
+   * front.
+   */
+  attempts: readonly AttemptLine[];
+  /** the parameter for the next page; null: there are no more lines yet */
+  next: number | null;
+  /** number of the last line that was read, selected or not */
+  last: number;
+  /** damaged lines that were skipped; absent: none */
+  left_out?: RunUnreadableLines;
+}
+
+export const attemptPageSchema = /* @__PURE__ */ object<AttemptPage>({
+  attempts: list(attemptLineSchema),
+  next: nullable(integer),
+  last: integer,
+  left_out: optional(runUnreadableLinesSchema),
+});
+
+/** Case is a case that can be attached to a session. */
+export interface Case {
+  /** of the file that has the case */
+  path: string;
+  id: string;
+  task: string;
+  /** never null in a response */
+  tags: readonly string[];
+}
+
+export const caseSchema = /* @__PURE__ */ object<Case>({
+  path: string,
+  id: string,
+  task: string,
+  tags: list(string),
+});
+
+/** CasePage is the response of GET /api/cases. Tasks are cut to 300 runes. */
+export interface CasePage {
+  /** never null */
+  cases: readonly Case[];
+  /** the "after" of the next page; null: this is the last page */
+  next: number | null;
+}
+
+export const casePageSchema = /* @__PURE__ */ object<CasePage>({
+  cases: list(caseSchema),
+  next: nullable(integer),
+});
+
+/**
+ * TracePage is the response of GET {base}/trace, which is written without decoding
+ * the entries.
+ */
+export interface TracePage {
+  /** lines of the trace (see [trace.Record]) as they are in the file */
+  entries: readonly unknown[];
+  /** the parameter for the next page; null: there are no more lines yet */
+  next: number | null;
+  /** number of the last line that was read, selected or not */
+  last: number;
+  /** damaged lines that were skipped; absent: none */
+  left_out?: RunUnreadableLines;
+}
+
+export const tracePageSchema = /* @__PURE__ */ object<TracePage>({
+  entries: list(unknown),
+  next: nullable(integer),
+  last: integer,
+  left_out: optional(runUnreadableLinesSchema),
+});
+
+/**
+ * FlowEntry is an entry of a trace without its message and time of day; see
+ * [trace.Record] for the fields that both have.
+ */
+export interface FlowEntry {
+  seq: number;
+  /** since the trace began, in ns */
+  t_ns: number;
+  hop: string;
+  conn?: number;
+  type: string;
+  action?: string;
+  tx_id?: string;
+  cell_id?: string;
+  bytes: number;
+  note?: string;
+  ref?: number;
+  cause?: number;
+  /** what an entry without an action is about, such as the state of the session */
+  label?: string;
+  /** keys of FlowPage.Requests */
+  requests?: readonly number[];
+}
+
+export const flowEntrySchema = /* @__PURE__ */ object<FlowEntry>({
+  seq: integer,
+  t_ns: integer,
+  hop: string,
+  conn: optional(integer),
+  type: string,
+  action: optional(string),
+  tx_id: optional(string),
+  cell_id: optional(string),
+  bytes: integer,
+  note: optional(string),
+  ref: optional(integer),
+  cause: optional(integer),
+  label: optional(string),
+  requests: optional(list(integer)),
+});
+
+/** DelayHop is a [Leg] in a Delay. */
+export interface DelayHop {
+  hop: string;
+  ms: number;
+}
+
+export const delayHopSchema = /* @__PURE__ */ object<DelayHop>({
+  hop: string,
+  ms: number,
+});
+
+/** FlowRequest is a request and its answer, or what there is of them so far. */
+export interface FlowRequest {
+  kind: string;
+  action: string;
+  tx_id?: string;
+  /** under which the kernel was asked */
+  kernel_tx_id?: string;
+  state: string;
+  /** null: nobody was answered */
+  total_ms: number | null;
+  hops: readonly DelayHop[];
+  slowest: string;
+  stale?: boolean;
+  /** how late the reply was that came too late */
+  late_ms?: number;
+  further_replies?: number;
+  /** the delay, for people */
+  text: string;
+  /** of the entries asked, sent, replied, answered, late; 0: it did not happen, or not yet */
+  seqs: readonly number[];
+}
+
+export const flowRequestSchema = /* @__PURE__ */ object<FlowRequest>({
+  kind: string,
+  action: string,
+  tx_id: optional(string),
+  kernel_tx_id: optional(string),
+  state: string,
+  total_ms: nullable(number),
+  hops: list(delayHopSchema),
+  slowest: string,
+  stale: optional(boolean),
+  late_ms: optional(number),
+  further_replies: optional(integer),
+  text: string,
+  seqs: list(integer),
+});
+
+/**
+ * FlowPage is the response of GET {base}/flow: entries of a trace without their
+ * messages, and the requests that they belong to.
+ */
+export interface FlowPage {
+  /** never null */
+  entries: readonly FlowEntry[];
+  /** by the seq of their first entry */
+  requests: Readonly<Record<string, FlowRequest>>;
+  /** entries of the whole trace that the filter selects; absent: no filter */
+  count?: number;
+  /** further entries that only streams=false leaves out; absent: streams are included */
+  hidden?: number;
+  /** the "from" of the next page; null: there are no more entries yet */
+  next: number | null;
+  /** seq of the last entry that was looked at */
+  last: number;
+  /** seq of the newest entry of the trace */
+  end: number;
+  /** the trace has ended */
+  complete: boolean;
+}
+
+export const flowPageSchema = /* @__PURE__ */ object<FlowPage>({
+  entries: list(flowEntrySchema),
+  requests: record(flowRequestSchema),
+  count: optional(integer),
+  hidden: optional(integer),
+  next: nullable(integer),
+  last: integer,
+  end: integer,
+  complete: boolean,
+});
+
+/**
+ * NotebookAt is the response of GET {base}/at: the notebook_state message that a
+ * view would have received after the entry Seq, and when that was.
+ */
+export interface NotebookAt {
+  /** notebook_state */
+  type: string;
+  /** of the entry; 0: before the first */
+  seq: number;
+  /** time of the entry since the trace began, in ns */
+  t_ns: number;
+  /** time of the entry */
+  wall: string;
+  /** seq of the newest entry of the trace */
+  end: number;
+  /** the trace has ended */
+  complete: boolean;
+  /** "console": a console held the notebook, and the cells are pieced together from its answers */
+  held?: string;
+  /** in order, never nil */
+  cells: readonly WireCell[];
+  runs: ExecutionsSnapshot;
+}
+
+export const notebookAtSchema = /* @__PURE__ */ object<NotebookAt>({
+  type: string,
+  seq: integer,
+  t_ns: integer,
+  wall: string,
+  end: integer,
+  complete: boolean,
+  held: optional(string),
+  cells: list(wireCellSchema),
+  runs: executionsSnapshotSchema,
+});

@@ -1,0 +1,567 @@
+// Code generated from Go structs by `go test ./web -update`. DO NOT EDIT.
+
+import {
+  boolean,
+  integer,
+  list,
+  listOfAll,
+  nullable,
+  number,
+  object,
+  optional,
+  record,
+  strict,
+  string,
+  unknown,
+} from "../json/schema";
+
+/**
+ * StartCell says that the run RunSequencer of a cell has begun. Without a cell
+ * everything is idle.
+ */
+export interface StartCell {
+  type: string;
+  cell_id: string | null;
+  run_sequencer: number;
+}
+
+export const startCellSchema = /* @__PURE__ */ strict<StartCell>({
+  type: string,
+  cell_id: nullable(string),
+  run_sequencer: integer,
+});
+
+/** KernelStdio is text that a run wrote. ActiveCell is null outside of runs. */
+export interface KernelStdio {
+  type: string;
+  active_cell: string | null;
+  stream: string;
+  data: string;
+}
+
+export const kernelStdioSchema = /* @__PURE__ */ object<KernelStdio>({
+  type: string,
+  active_cell: nullable(string),
+  stream: string,
+  data: string,
+});
+
+/** CellOutput is one output of a run: an nbformat 4 output, or clear_output. */
+export interface CellOutput {
+  type: string;
+  cell_id: string;
+  run_sequencer: number;
+  output: unknown;
+}
+
+export const cellOutputSchema = /* @__PURE__ */ object<CellOutput>({
+  type: string,
+  cell_id: string,
+  run_sequencer: integer,
+  output: unknown,
+});
+
+/** RunQueue names the cells that wait for the kernel. */
+export interface RunQueue {
+  type: string;
+  queue: readonly string[];
+}
+
+export const runQueueSchema = /* @__PURE__ */ strict<RunQueue>({
+  type: string,
+  queue: listOfAll(string),
+});
+
+/** CellCommand is run_cell (with Code), stop_cell or dispose_cell. */
+export interface CellCommand {
+  type: string;
+  cell_id?: string;
+  /** stop_cell of an execute_code */
+  agent_tx_id?: string;
+  code?: string;
+}
+
+export const cellCommandSchema = /* @__PURE__ */ object<CellCommand>({
+  type: string,
+  cell_id: optional(string),
+  agent_tx_id: optional(string),
+  code: optional(string),
+});
+
+/** AgentInit is sent to an agent once, after its ready. */
+export interface AgentInit {
+  type: string;
+  session_id: number;
+  eval_mode: boolean;
+  strategy?: string;
+  /** of the kernel, as its ready names it */
+  language?: string;
+  limits?: unknown;
+}
+
+export const agentInitSchema = /* @__PURE__ */ object<AgentInit>({
+  type: string,
+  session_id: integer,
+  eval_mode: boolean,
+  strategy: optional(string),
+  language: optional(string),
+  limits: optional(unknown),
+});
+
+/**
+ * AgentQuery is a prompt. ContextualNodeData is a list of files, shown to the
+ * model behind the prompt.
+ */
+export interface AgentQuery {
+  type: string;
+  query: string;
+  request_id: string;
+  contextual_node_data?: unknown;
+}
+
+export const agentQuerySchema = /* @__PURE__ */ object<AgentQuery>({
+  type: string,
+  query: string,
+  request_id: string,
+  contextual_node_data: optional(unknown),
+});
+
+/** AgentCommand is agent_cancel (with RequestID) or agent_clear_history. */
+export interface AgentCommand {
+  type: string;
+  request_id?: string;
+}
+
+export const agentCommandSchema = /* @__PURE__ */ object<AgentCommand>({
+  type: string,
+  request_id: optional(string),
+});
+
+/**
+ * AgentAction is a request of the agent to the notebook. Without a TxID no
+ * answer is wanted.
+ */
+export interface AgentAction {
+  type: string;
+  action: string;
+  params: unknown;
+  tx_id?: string;
+}
+
+export const agentActionSchema = /* @__PURE__ */ object<AgentAction>({
+  type: string,
+  action: string,
+  params: unknown,
+  tx_id: optional(string),
+});
+
+/**
+ * ActionResponse is the part that every answer to an [AgentAction] has in
+ * common; the fields of the action follow beside it.
+ */
+export interface ActionResponse {
+  type: string;
+  tx_id: string;
+  status: string;
+  error?: string;
+}
+
+export const actionResponseSchema = /* @__PURE__ */ object<ActionResponse>({
+  type: string,
+  tx_id: string,
+  status: string,
+  error: optional(string),
+});
+
+/** AgentStatus is what an agent is doing. Its values are the Agent constants. */
+export interface AgentStatus {
+  type: string;
+  status: string;
+}
+
+export const agentStatusSchema = /* @__PURE__ */ object<AgentStatus>({
+  type: string,
+  status: string,
+});
+
+/** AgentEvent is something an agent wants shown. */
+export interface AgentEvent {
+  type: string;
+  /** "ai" or "py" */
+  channel: string;
+  /** "NL" or "PY" */
+  mode: string;
+  text: string;
+  /** "type": response, ai_exec, ai_exec_result, tick, retry, waiting, compacted, limit, cancelled, ended */
+  metadata: Readonly<Record<string, unknown>>;
+}
+
+export const agentEventSchema = /* @__PURE__ */ object<AgentEvent>({
+  type: string,
+  channel: string,
+  mode: string,
+  text: string,
+  metadata: record(unknown),
+});
+
+/**
+ * AgentError is a failure of the agent. A fatal one ends the work on the query that
+ * it came of, and with it an evaluation; in a live session the agent goes on with
+ * the next query.
+ */
+export interface AgentError {
+  type: string;
+  error: string;
+  fatal: boolean;
+}
+
+export const agentErrorSchema = /* @__PURE__ */ object<AgentError>({
+  type: string,
+  error: string,
+  fatal: boolean,
+});
+
+/**
+ * HistoryEntry is one message of the conversation. Content is text or
+ * Anthropic content blocks.
+ */
+export interface HistoryEntry {
+  /** anthropic_message */
+  type: string;
+  role: string;
+  content: unknown;
+  /** RFC 3339 */
+  timestamp: string;
+  /** of the query it belongs to */
+  request_id?: string;
+  /** of the call that an assistant's message came from, as Anthropic counts */
+  usage?: unknown;
+}
+
+export const historyEntrySchema = /* @__PURE__ */ object<HistoryEntry>({
+  type: string,
+  role: string,
+  content: unknown,
+  timestamp: string,
+  request_id: optional(string),
+  usage: optional(unknown),
+});
+
+/** HistoryUpdated tells of a committed message in the agent's conversation. */
+export interface HistoryUpdated {
+  type: string;
+  session_id?: string;
+  request_id?: string;
+  /** [HistoryEntry] */
+  entry?: HistoryEntry;
+}
+
+export const historyUpdatedSchema = /* @__PURE__ */ object<HistoryUpdated>({
+  type: string,
+  session_id: optional(string),
+  request_id: optional(string),
+  entry: optional(historyEntrySchema),
+});
+
+/**
+ * StreamFrame is any of the agent_stream_* messages, by which a reply is shown
+ * while it arrives: start (with Timestamp), block_start, delta, block_stop and
+ * complete. Which fields count depends on Type; BlockIndex is given for the
+ * three that are about a block.
+ */
+export interface StreamFrame {
+  type: string;
+  /** RFC 3339 */
+  timestamp?: string;
+  block_index?: number;
+  /** text, thinking or tool_use */
+  block_type?: string;
+  block_id?: string;
+  block_name?: string;
+  delta?: string;
+  /** of a reply that broke off */
+  error?: string;
+}
+
+export const streamFrameSchema = /* @__PURE__ */ object<StreamFrame>({
+  type: string,
+  timestamp: optional(string),
+  block_index: optional(integer),
+  block_type: optional(string),
+  block_id: optional(string),
+  block_name: optional(string),
+  delta: optional(string),
+  error: optional(string),
+});
+
+/**
+ * UsageUpdate is the tokens of a conversation so far. CostUSD is null when the
+ * model's price is not known.
+ */
+export interface UsageUpdate {
+  type: string;
+  input_tokens: number;
+  output_tokens: number;
+  cache_read_input_tokens: number;
+  cache_creation_input_tokens: number;
+  context_limit: number;
+  cost_usd?: number;
+}
+
+export const usageUpdateSchema = /* @__PURE__ */ object<UsageUpdate>({
+  type: string,
+  input_tokens: integer,
+  output_tokens: integer,
+  cache_read_input_tokens: integer,
+  cache_creation_input_tokens: integer,
+  context_limit: integer,
+  cost_usd: optional(number),
+});
+
+/** ErrorData is the content of [Error]. */
+export interface ErrorData {
+  message: string;
+}
+
+export const errorDataSchema = /* @__PURE__ */ object<ErrorData>({
+  message: string,
+});
+
+/** Error is what a kernel, or the server, says to a message it cannot follow. */
+export interface ErrorMessage {
+  type: string;
+  /** of the request that it refuses, at /agent */
+  tx_id?: string;
+  /** likewise, at /run */
+  agent_tx_id?: string;
+  data: ErrorData;
+}
+
+export const errorMessageSchema = /* @__PURE__ */ object<ErrorMessage>({
+  type: string,
+  tx_id: optional(string),
+  agent_tx_id: optional(string),
+  data: errorDataSchema,
+});
+
+/**
+ * ManagedProcessExit tells the consoles that a child has died. Signal is empty
+ * when it exited by itself.
+ */
+export interface ManagedProcessExit {
+  type: string;
+  /** "kernel" or "agent" */
+  name: string;
+  exit_code: number;
+  signal: string;
+}
+
+export const managedProcessExitSchema = /* @__PURE__ */ object<ManagedProcessExit>({
+  type: string,
+  name: string,
+  exit_code: integer,
+  signal: string,
+});
+
+/** Cell is one cell of a notebook. Its outputs are not here but in [Executions]. */
+export interface WireCell {
+  cell_id: string;
+  /** Code or Markdown */
+  cell_type: string;
+  source: string;
+  /** may be empty */
+  display_name: string;
+  /** 1 when created, one more with each edit */
+  rev: number;
+  /** who changed it last, as in [Event]; empty: nobody knows */
+  by?: string;
+}
+
+export const wireCellSchema = /* @__PURE__ */ strict<WireCell>({
+  cell_id: string,
+  cell_type: string,
+  source: string,
+  display_name: string,
+  rev: integer,
+  by: optional(string),
+});
+
+/**
+ * Snapshot is the state of all runs at one moment, for a console that has just
+ * come. It shares no memory with the Runs it was taken of that would change.
+ */
+export interface ExecutionsSnapshot {
+  /** a Status constant */
+  cell_status: Readonly<Record<string, string>>;
+  cell_sequencers: Readonly<Record<string, number>>;
+  /** nbformat outputs */
+  cell_outputs: Readonly<Record<string, readonly unknown[]>>;
+  /** cells that wait */
+  run_queue: readonly string[];
+  cell_widgets: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /**
+   * Counts has the number of the last run that any kernel started, which a
+   * cell goes on to show when its kernel is gone.
+   */
+  cell_counts: Readonly<Record<string, number>>;
+  /**
+   * Durations has what the last run took, in milliseconds, where the kernel
+   * has said so.
+   */
+  cell_durations: Readonly<Record<string, number>>;
+}
+
+export const executionsSnapshotSchema = /* @__PURE__ */ object<ExecutionsSnapshot>({
+  cell_status: record(string),
+  cell_sequencers: record(integer),
+  cell_outputs: record(list(unknown)),
+  run_queue: list(string),
+  cell_widgets: record(record(unknown)),
+  cell_counts: record(integer),
+  cell_durations: record(number),
+});
+
+/**
+ * State is a notebook at one moment: what a console needs that has just come,
+ * and what a session is restored from.
+ */
+export interface NotebookSnapshot {
+  /** in order, never nil */
+  cells: readonly WireCell[];
+  runs: ExecutionsSnapshot;
+}
+
+export const notebookSnapshotSchema = /* @__PURE__ */ object<NotebookSnapshot>({
+  cells: list(wireCellSchema),
+  runs: executionsSnapshotSchema,
+});
+
+/** Event is one change of a document. Which fields it has depends on its Kind. */
+export interface NotebookEvent {
+  /** EventType */
+  type: string;
+  event: string;
+  /** one of the By constants; old traces have none */
+  by?: string;
+  cell?: WireCell;
+  /** from 0 */
+  position?: number;
+  cell_id?: string;
+  source?: string;
+  /** of the cell after the change */
+  rev?: number;
+  state?: NotebookSnapshot;
+}
+
+export const notebookEventSchema = /* @__PURE__ */ strict<NotebookEvent>({
+  type: string,
+  event: string,
+  by: optional(string),
+  cell: optional(wireCellSchema),
+  position: optional(integer),
+  cell_id: optional(string),
+  source: optional(string),
+  rev: optional(integer),
+  state: optional(notebookSnapshotSchema),
+});
+
+/** AliveMessage tells a console that asked for it that its connection is alive. */
+export interface AliveMessage {
+  /** alive */
+  type: string;
+  /** interval until the next one, in ms */
+  every_ms: number;
+}
+
+export const aliveMessageSchema = /* @__PURE__ */ object<AliveMessage>({
+  type: string,
+  every_ms: integer,
+});
+
+/**
+ * ReadyMessage is the first message that the server sends at /run, for each session
+ * that the console is connected to: the session's state so far.
+ */
+export interface ReadyMessage {
+  /** ready */
+  type: string;
+  /** the console's number, from 1 */
+  connection_idx: number;
+  /** running or dead */
+  kernel_status: string;
+  /** 0: no kernel was started */
+  kernel_pid: number;
+  /** the console may restart the kernel and write to it */
+  session_owner: boolean;
+  /** of the kernel */
+  language: string;
+  /** path of the trace, which identifies the session */
+  trace?: string;
+  /** of the attempt that the session belongs to; absent: none */
+  case_id?: string;
+  /** a Status constant */
+  cell_status?: Readonly<Record<string, string>>;
+  cell_sequencers?: Readonly<Record<string, number>>;
+  /** nbformat outputs */
+  cell_outputs?: Readonly<Record<string, readonly unknown[]>>;
+  /** cells that wait */
+  run_queue?: readonly string[];
+  cell_widgets?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /**
+   * Counts has the number of the last run that any kernel started, which a
+   * cell goes on to show when its kernel is gone.
+   */
+  cell_counts?: Readonly<Record<string, number>>;
+  /**
+   * Durations has what the last run took, in milliseconds, where the kernel
+   * has said so.
+   */
+  cell_durations?: Readonly<Record<string, number>>;
+}
+
+export const readyMessageSchema = /* @__PURE__ */ object<ReadyMessage>({
+  type: string,
+  connection_idx: integer,
+  kernel_status: string,
+  kernel_pid: integer,
+  session_owner: boolean,
+  language: string,
+  trace: optional(string),
+  case_id: optional(string),
+  cell_status: optional(record(string)),
+  cell_sequencers: optional(record(integer)),
+  cell_outputs: optional(record(list(unknown))),
+  run_queue: optional(list(string)),
+  cell_widgets: optional(record(record(unknown))),
+  cell_counts: optional(record(integer)),
+  cell_durations: optional(record(number)),
+});
+
+/**
+ * EvalResultMessage tells consoles at /agent how an attempt has ended. Its fields are
+ * those of [runs.Attempt].
+ */
+export interface EvalResultMessage {
+  /** eval_result */
+  type: string;
+  case_id: string;
+  outcome: string;
+  outcome_detail: string;
+  passed: boolean | null;
+  score: number | null;
+  graders: readonly unknown[];
+  answer: unknown;
+  duration_ms: number;
+}
+
+export const evalResultMessageSchema = /* @__PURE__ */ object<EvalResultMessage>({
+  type: string,
+  case_id: string,
+  outcome: string,
+  outcome_detail: string,
+  passed: nullable(boolean),
+  score: nullable(number),
+  graders: list(unknown),
+  answer: unknown,
+  duration_ms: integer,
+});

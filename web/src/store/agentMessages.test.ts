@@ -1,0 +1,227 @@
+import { describe, expect, it } from "vitest";
+import { entryOf } from "../protocol/fakeMessages";
+import type { Entry, Hop } from "../protocol/messages";
+import { initial, reduceAll } from "./reducer";
+import type { Item, State } from "./state";
+
+function at(seq: number, msg: object, hop: Hop = "agent>server"): Entry {
+  return entryOf(seq, hop, msg);
+}
+
+function says(seq: number, role: string, content: unknown, request?: string): Entry {
+  const entry = { type: "anthropic_message", role, content, ...(request === undefined ? {} : { request_id: request }) };
+  return at(seq, { type: "agent_history_updated", entry });
+}
+
+function asks(seq: number, query: string, request = "", hop: Hop = "server>agent"): Entry {
+  return at(seq, { type: "agent_query", query, request_id: request }, hop);
+}
+
+const talk = (entries: Entry[], state: State = initial) => reduceAll(state, entries).agent;
+const texts = (items: readonly Item[]) =>
+  items.map((item) => ("text" in item ? item.text : `${item.kind} ${item.name}`));
+
+describe("the conversation", () => {
+  it("has texts, thoughts and calls in order, and each call its result", () => {
+    const { conversation } = talk([
+      says(1, "user", "do it"),
+      says(2, "assistant", [
+        { type: "thinking", thinking: "hm" },
+        { type: "text", text: "I look." },
+        { type: "tool_use", id: "t1", name: "run_cell", input: { cell_id: "a" } },
+        { type: "tool_use", id: "t2", name: "get_context", input: {} },
+      ]),
+      says(3, "user", [
+        { type: "tool_result", tool_use_id: "t2", content: "two", is_error: true },
+        {
+          type: "tool_result",
+          tool_use_id: "t1",
+          content: [
+            { type: "text", text: "one" },
+            { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } },
+          ],
+        },
+      ]),
+    ]);
+    expect(conversation).toMatchObject([
+      { kind: "text", role: "user", text: "do it", seq: 1 },
+      { kind: "thinking", text: "hm", seq: 2 },
+      { kind: "text", role: "assistant", text: "I look." },
+      {
+        kind: "tool",
+        id: "t1",
+        name: "run_cell",
+        result: { isError: false, content: [{ text: "one" }, { type: "image", mime: "image/png", data: "AAAA" }] },
+      },
+      { kind: "tool", id: "t2", result: { isError: true, content: [{ type: "text", text: "two" }] } },
+    ]);
+    expect(conversation).toHaveLength(5);
+  });
+
+  it("gives a result to the newest call where ids come again", () => {
+    const call = (seq: number) =>
+      says(seq, "assistant", [{ type: "tool_use", id: "t", name: `call${seq}`, input: {} }]);
+    const result = (seq: number, text: string) =>
+      says(seq, "user", [{ type: "tool_result", tool_use_id: "t", content: text }]);
+    const { conversation } = talk([call(1), result(2, "first"), call(3), result(4, "second")]);
+    expect(conversation).toMatchObject([
+      { result: { content: [{ text: "first" }] } },
+      { result: { content: [{ text: "second" }] } },
+    ]);
+  });
+
+  it("loses no result that has no call", () => {
+    const { conversation } = talk([says(1, "user", [{ type: "tool_result", tool_use_id: "x", content: "odd" }])]);
+    expect(conversation).toMatchObject([{ kind: "tool", id: "x", result: { content: [{ text: "odd" }] } }]);
+  });
+
+  it("has events, errors and submissions", () => {
+    const { conversation } = talk([
+      at(1, { type: "agent_event", text: "again in 1 s", metadata: { type: "retry", wait_ms: 1000 } }),
+      at(2, { type: "agent_error", error: "no", fatal: true }),
+      at(3, { type: "agent_result", structured_output: { summary: "done" } }),
+    ]);
+    expect(conversation).toMatchObject([
+      { kind: "event", event: "retry", text: "again in 1 s", metadata: { wait_ms: 1000 } },
+      { kind: "error", text: "no", fatal: true },
+      { kind: "tool", name: "submit_response", input: { summary: "done" } },
+    ]);
+  });
+});
+
+describe("a query", () => {
+  it("is shown once, whether the agent repeats it or not", () => {
+    expect(texts(talk([asks(1, "sum", "r1")]).conversation)).toEqual(["sum"]);
+    const repeated = talk([
+      asks(1, "sum", "r1"),
+      asks(1, "sum", "r1", "console>server"),
+      says(2, "user", "sum\n<files>", "r1"),
+    ]);
+    expect(texts(repeated.conversation)).toEqual(["sum\n<files>"]);
+    expect(texts(talk([asks(1, "sum"), says(2, "user", "sum")]).conversation)).toEqual(["sum"]);
+  });
+
+  it("is shown once when the repetition was heard of first", () => {
+    const { conversation } = talk([
+      says(2, "user", "sum", "r1"),
+      says(3, "assistant", "yes", "r1"),
+      asks(1, "sum", "r1"),
+    ]);
+    expect(texts(conversation)).toEqual(["sum", "yes"]);
+  });
+
+  it("is shown again when it is asked again", () => {
+    const { conversation } = talk([
+      asks(1, "go on", "r1"),
+      says(2, "user", "go on", "r1"),
+      asks(3, "go on", "r2"),
+      says(4, "user", "go on", "r2"),
+    ]);
+    expect(texts(conversation)).toEqual(["go on", "go on"]);
+  });
+
+  it("of this page is shown before it is in the trace, and then once", () => {
+    const sent = talk([asks(0, "sum", "r1", "console>server")]);
+    expect(sent).toMatchObject({ request: "r1", conversation: [{ text: "sum", seq: 0 }] });
+    const state = { ...initial, agent: sent };
+    expect(texts(talk([asks(5, "sum", "r1"), says(6, "user", "sum", "r1")], state).conversation)).toEqual(["sum"]);
+  });
+
+  it("is worked on until the agent says that it has ended", () => {
+    const working = talk([asks(1, "a", "r1"), says(2, "user", "a", "r1")]);
+    expect(working.request).toBe("r1");
+    const ended = at(3, { type: "agent_event", text: "", metadata: { type: "ended", request_id: "r1" } });
+    expect(talk([ended], { ...initial, agent: working }).request).toBeNull();
+  });
+});
+
+describe("what is heard of twice, or late", () => {
+  const all = [
+    asks(1, "sum", "r"),
+    says(2, "user", "sum", "r"),
+    at(3, { type: "agent_status", status: "thinking" }),
+    says(4, "assistant", [{ type: "tool_use", id: "t", name: "x", input: {} }], "r"),
+    says(5, "user", [{ type: "tool_result", tool_use_id: "t", content: "y" }], "r"),
+    at(6, { type: "agent_event", text: "e", metadata: { type: "tick" } }),
+    says(7, "assistant", "done", "r"),
+    at(8, { type: "agent_status", status: "done" }),
+  ];
+  const whole = talk(all);
+
+  it.each([
+    ["twice", [...all, ...all]],
+    ["with an overlap", [...all.slice(0, 5), ...all.slice(2)]],
+    ["the newest first", [...all.slice(5), ...all.slice(0, 5)]],
+  ])("is the same: %s", (_, entries) => {
+    const agent = talk(entries);
+    expect(texts(agent.conversation)).toEqual(texts(whole.conversation));
+    expect(agent.status).toBe("done");
+  });
+});
+
+describe("a reply that is arriving", () => {
+  const start = at(1, { type: "agent_stream_start" });
+  const block = (seq: number, index: number, type: string, name?: string) =>
+    at(seq, { type: "agent_stream_block_start", block_index: index, block_type: type, block_name: name });
+  const delta = (seq: number, index: number, text: string) =>
+    at(seq, { type: "agent_stream_delta", block_index: index, block_type: "text", delta: text });
+
+  it("grows block by block, and is replaced by the message", () => {
+    const entries = [
+      start,
+      block(2, 0, "text"),
+      delta(3, 0, "I "),
+      delta(4, 0, "look"),
+      block(5, 1, "tool_use", "run_cell"),
+    ];
+    const state = reduceAll(initial, entries);
+    expect(state.agent.stream).toEqual([
+      { type: "text", text: "I look" },
+      { type: "tool_use", name: "run_cell", text: "" },
+    ]);
+    expect(talk([says(6, "assistant", "I look")], state)).toMatchObject({
+      stream: null,
+      conversation: [{ text: "I look" }],
+    });
+  });
+
+  it("stays when the message is another conversation's", () => {
+    const state = reduceAll(initial, [start, block(2, 0, "text"), delta(3, 0, "mine")]);
+    expect(talk([says(4, "assistant", "theirs")], state).stream).toEqual([{ type: "text", text: "mine" }]);
+  });
+
+  it("is gone when it broke off, and when the agent is ready", () => {
+    const state = reduceAll(initial, [start, delta(3, 0, "x")]);
+    expect(talk([at(4, { type: "agent_stream_complete", error: "cut" })], state).stream).toBeNull();
+    expect(talk([at(4, { type: "agent_status", status: "ready" })], state).stream).toBeNull();
+  });
+
+  it("may lack its beginning, and have an index that is out of all bounds", () => {
+    expect(talk([delta(3, 2, "x")]).stream).toHaveLength(3);
+    expect(talk([delta(3, 1e9, "x"), delta(4, -1, "x")]).stream).toBeNull();
+  });
+});
+
+it("is gone with its process, and back with the next", () => {
+  const exit = at(5, { type: "managed_process_exit", name: "agent", exit_code: 1, signal: "" }, "session");
+  const gone = talk([at(1, { type: "agent_status", status: "thinking" }), exit]);
+  expect(gone.status).toBe("gone");
+  expect(texts(gone.conversation)).toEqual(["The agent has ended: exit code 1."]);
+  expect(talk([at(6, { type: "agent_status", status: "ready" })], { ...initial, agent: gone }).status).toBe("ready");
+});
+
+it("forgets all before its history was cleared", () => {
+  const before = [says(1, "user", "old"), says(2, "assistant", "older")];
+  const cleared = at(3, { type: "agent_clear_history" }, "console>server");
+  const { conversation } = talk([...before, cleared, says(4, "user", "new"), ...before]);
+  expect(texts(conversation)).toEqual(["new"]);
+});
+
+it("has usage and status as they are, and keeps the last good ones", () => {
+  const agent = talk([
+    at(1, { type: "agent_usage_update", input_tokens: 9, output_tokens: 2, cost_usd: 0.5, context_limit: 100 }),
+    at(2, { type: "agent_status", status: "executing" }),
+    at(3, { type: "agent_status", status: "flying" }),
+  ]);
+  expect(agent).toMatchObject({ status: "executing", usage: { input_tokens: 9, cost_usd: 0.5, context_limit: 100 } });
+});

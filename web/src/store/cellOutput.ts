@@ -1,0 +1,64 @@
+import { boolean, nullable } from "../json/schema";
+import { type Fields, linesOf } from "../json/values";
+import { type ExecutionDraft, streamName } from "./executionDraft";
+import type { ExecutionsDraft } from "./executionsDraft";
+import { maxRetainedPerCell } from "./retainedValues";
+import { fitted, readOutput, type StoredOutput, withoutRetained } from "./storedOutput";
+
+/** Applies an nbformat output of a cell, which came in entry seq. A malformed one changes nothing. */
+export function applyOutput(executions: ExecutionsDraft, seq: number, id: string, output: Fields): void {
+  const kind = output.output_type;
+  switch (kind) {
+    case "clear_output": {
+      const wait = nullable(boolean).parse(output.wait ?? null);
+      if (wait !== undefined) executions.getOrCreate(id)?.clearOutputs(wait === true);
+      return;
+    }
+    case "stream": {
+      const name = streamName.parse(output.name);
+      const text = linesOf(output.text);
+      if (name !== undefined && text !== null) executions.getOrCreate(id)?.writeText(name, text);
+      return;
+    }
+    case "update_display_data":
+    case "display_data":
+    case "execute_result":
+    case "error": {
+      const content = readOutput(seq, kind, output);
+      const execution = content && executions.getOrCreate(id);
+      if (content === null || execution === null) return;
+      if (kind === "update_display_data") updateDisplay(executions, id, execution, content);
+      else addOutput(executions, id, execution, content);
+    }
+  }
+}
+
+function addOutput(executions: ExecutionsDraft, id: string, execution: ExecutionDraft, content: StoredOutput): void {
+  execution.addOutput(fitTo(execution, content));
+  executions.noteDisplay(content.displayId, id);
+  executions.retained.set(id, execution.retainedBytes());
+}
+
+/** Makes an output small enough for an execution, which may retain large values besides. */
+function fitTo(execution: ExecutionDraft, content: StoredOutput): StoredOutput {
+  const retainRoom = Math.max(0, maxRetainedPerCell - execution.retainedBytes());
+  return fitted(content, execution.outputRoom(), retainRoom);
+}
+
+/** Replaces the content of a display in all cells that show it. Only the sending cell retains large values. */
+function updateDisplay(
+  executions: ExecutionsDraft,
+  sender: string,
+  execution: ExecutionDraft,
+  content: StoredOutput,
+): void {
+  if (content.displayId === "") return;
+  const own = fitTo(execution, content);
+  const elsewhere = withoutRetained(own);
+  for (const id of executions.cellsWithDisplay(content.displayId)) {
+    const shown = executions.get(id);
+    if (shown === null) continue;
+    shown.buffer.updateDisplay(id === sender ? own : elsewhere);
+    executions.retained.set(id, shown.retainedBytes());
+  }
+}

@@ -1,0 +1,294 @@
+import { describe, expect, it, vi } from "vitest";
+import { entryOf } from "../protocol/fakeMessages";
+import type { Entry, Output } from "../protocol/messages";
+import { OutputBuffer } from "./outputBuffer";
+import { initial, reduce, reduceAll, restore } from "./reducer";
+import type { State } from "./state";
+
+let next = 1;
+
+function frame(msg: object, seq = next++): Entry {
+  return entryOf(seq, "kernel>server", msg);
+}
+
+function stdio(id: string, data: string): Entry {
+  return frame({ type: "kernel_stdio", active_cell: id, stream: "stdout", data });
+}
+
+function created(id: string, position: number): Entry {
+  const cell = { cell_id: id, cell_type: "code", source: id, display_name: "", rev: 1 };
+  return entryOf(next++, "notebook", { type: "notebook_event", event: "cell_created", cell, position, by: "agent" });
+}
+
+function notebookOf(count: number): State {
+  next = 1;
+  const cells = Array.from({ length: count }, (_, i) => created(`c${i}`, i));
+  return reduceAll(initial, [...cells, ...cells.map((_, i) => stdio(`c${i}`, "begun\n"))]);
+}
+
+function textOf(output: Output | undefined): string {
+  return output !== undefined && "text" in output ? String(output.text) : "";
+}
+
+const png = (bytes: number) => "A".repeat(bytes);
+
+describe("what is not touched", () => {
+  it("stays the same object, and so do outputs that have not changed", () => {
+    const before = notebookOf(3);
+    const after = reduceAll(before, [
+      stdio("c1", "more\n"),
+      frame({ type: "cell_widgets", cell_id: "c1", widget_state: {} }),
+    ]);
+    expect(after.notebook.cells).toBe(before.notebook.cells);
+    expect(after.notebook.order).toBe(before.notebook.order);
+    expect(after.agent).toBe(before.agent);
+    expect(after.notebook.executions.c0).toBe(before.notebook.executions.c0);
+    expect(after.notebook.executions.c1).not.toBe(before.notebook.executions.c1);
+    const ended = reduce(after, frame({ type: "cell_result", cell_id: "c1", status: "ok" }));
+    expect(ended.notebook.executions.c1?.outputs).toBe(after.notebook.executions.c1?.outputs);
+  });
+
+  it("keeps a plot the same object while text is printed behind it", () => {
+    const output = { output_type: "display_data", data: { "image/png": png(40) }, metadata: {} };
+    const before = reduceAll(notebookOf(1), [frame({ type: "cell_output", cell_id: "c0", output })]);
+    const after = reduceAll(before, [stdio("c0", "x"), stdio("c0", "y")]);
+    expect(after.notebook.executions.c0?.outputs[1]).toBe(before.notebook.executions.c0?.outputs[1]);
+    expect(after.notebook.executions.c0?.outputs).toHaveLength(3);
+  });
+
+  it("is the very same state when an entry changes nothing", () => {
+    const before = notebookOf(1);
+    expect(reduceAll(before, [entryOf(0, "session", { type: "state" })])).toBe(before);
+  });
+});
+
+it("copies once for a great many frames that are taken in together", () => {
+  const before = notebookOf(2000);
+  const many = Array.from({ length: 10_000 }, (_, i) => stdio("c7", `line ${i}\n`));
+  const copies = vi.spyOn(Object, "assign");
+  const clones = vi.spyOn(OutputBuffer.prototype, "clone");
+  const after = reduceAll(before, many);
+  expect(copies.mock.calls.length).toBeLessThan(5);
+  expect(clones).toHaveBeenCalledTimes(1);
+  expect(textOf(after.notebook.executions.c7?.outputs[0]).endsWith("line 9999\n")).toBe(true);
+});
+
+it("keeps a mebibyte of a cell's text, both ends of it, and says what is missing", () => {
+  let state = notebookOf(1);
+  for (let i = 0; i < 50; i++) state = reduceAll(state, [stdio("c0", `${i} `.repeat(1 << 18))]);
+  const text = textOf(state.notebook.executions.c0?.outputs[0]);
+  expect(text.startsWith("begun\n0 0 ")).toBe(true);
+  expect(text.endsWith("49 49 ")).toBe(true);
+  expect(text).toMatch(/\n\[\.\.\. \d+ bytes left out \.\.\.\]\n/);
+  expect(text.length).toBeLessThan((1 << 20) + 100);
+});
+
+it("passes over entries that it has had, and takes those without a seq always", () => {
+  const before = notebookOf(1);
+  const { seq } = before.notebook;
+  const old = { ...stdio("c0", "again\n"), seq };
+  expect(reduceAll(before, [old, { ...created("x", 0), seq: 1 }])).toBe(before);
+  const after = reduceAll(before, [{ ...old, seq: 0 }]);
+  expect(textOf(after.notebook.executions.c0?.outputs[0])).toBe("begun\nagain\n");
+  expect(after.notebook.seq).toBe(seq);
+});
+
+it("says who changed a cell last, and with which entry", () => {
+  const state = reduce(
+    notebookOf(1),
+    entryOf(70, "notebook", {
+      type: "notebook_event",
+      event: "cell_edited",
+      cell_id: "c0",
+      source: "new",
+      rev: 2,
+      by: "console",
+    }),
+  );
+  expect(state.notebook.cells.c0).toMatchObject({ source: "new", rev: 2, touched: { by: "console", seq: 70 } });
+});
+
+it("knows when a run that is seen live began, and how long it took", () => {
+  const begun = reduce(notebookOf(1), { ...frame({ type: "start_cell", cell_id: "c0", run_sequencer: 4 }), at: 1234 });
+  expect(begun.notebook.executions.c0).toMatchObject({
+    started: true,
+    startedAt: 1234,
+    sequencer: 4,
+    count: 4,
+    outputs: [],
+  });
+  const ended = reduce(begun, frame({ type: "cell_result", cell_id: "c0", status: "ok", duration_ms: 5.5 }));
+  expect(ended.notebook.executions.c0).toMatchObject({ status: "ran", durationMs: 5.5 });
+  expect(ended.notebook.executions.c0).not.toHaveProperty("startedAt");
+});
+
+describe("a large value", () => {
+  const show = (id: string, bytes: number) =>
+    frame({
+      type: "cell_output",
+      cell_id: id,
+      output: { output_type: "display_data", data: { "image/png": png(bytes) }, metadata: {} },
+    });
+  const shown = (state: State, id: string) => {
+    const output = state.notebook.executions[id]?.outputs.at(-1);
+    return output !== undefined && "data" in output ? output.data : {};
+  };
+
+  it("is shown as it came, though the server keeps only a reference to it", () => {
+    const state = reduceAll(notebookOf(1), [show("c0", 900_000)]);
+    expect(shown(state, "c0")).toEqual({ "image/png": png(900_000) });
+  });
+
+  it("goes, oldest first, when all of them together are too large", () => {
+    const state = reduceAll(
+      notebookOf(6),
+      Array.from({ length: 6 }, (_, i) => show(`c${i}`, 12 << 20)),
+    );
+    expect(Object.keys(shown(state, "c0"))).toEqual(["text/plain"]);
+    expect(String(shown(state, "c0")["text/plain"])).toMatch(/^\[image\/png, \d+ bytes: in the trace, entry \d+\]$/);
+    expect(Object.keys(shown(state, "c5"))).toEqual(["image/png"]);
+  });
+});
+
+it("fails what ran when the kernel is gone, and knows when another one is there", () => {
+  const running = reduceAll(notebookOf(2), [frame({ type: "start_cell", cell_id: "c0", run_sequencer: 1 })]);
+  const dead = reduce(running, entryOf(0, "server>console", { type: "managed_process_exit", name: "kernel" }));
+  expect(dead.notebook).toMatchObject({
+    kernel: "dead",
+    executions: { c0: { status: "error", started: false, count: 1 } },
+  });
+  const back = reduce(dead, entryOf(0, "server>console", { type: "ready", kernel_status: "running" }));
+  expect(back.notebook.kernel).toBe("running");
+});
+
+describe("restore", () => {
+  const runs = (status: "running" | "ran") => ({
+    cell_status: { c0: status },
+    cell_sequencers: { c0: 3 },
+    cell_outputs: { c0: [{ output_type: "stream" as const, name: "stdout" as const, text: "so far\n" }] },
+    run_queue: [],
+    cell_widgets: { c0: { "c0/w": { type: "slider", value: 1 } } },
+    cell_counts: {},
+    cell_durations: {},
+  });
+  const cell = { cell_id: "c0", cell_type: "code" as const, source: "c0", display_name: "", rev: 1 };
+
+  it("goes on where the state was", () => {
+    const state = restore(notebookOf(2), { seq: 900, cells: [cell], runs: runs("running") });
+    const after = reduceAll(state, [
+      { ...stdio("c0", "and more\n"), seq: 901 },
+      entryOf(902, "kernel>server", { type: "start_cell", cell_id: null }),
+    ]);
+    expect(after.notebook).toMatchObject({ seq: 902, order: ["c0"] });
+    expect(after.notebook.executions.c1).toBeUndefined();
+    expect(after.notebook.executions.c0).toMatchObject({
+      status: "ran",
+      sequencer: 3,
+      widgets: { "c0/w": { value: 1 } },
+    });
+    expect(textOf(after.notebook.executions.c0?.outputs[0])).toBe("so far\nand more\n");
+  });
+
+  it("keeps cells that are the same, and who touched them, and the agent's part; a verdict goes", () => {
+    const before = reduce(notebookOf(1), entryOf(0, "server>console", { type: "eval_result", case_id: "x" }));
+    expect(before.verdict?.case_id).toBe("x");
+    const after = restore(before, { seq: 900, cells: [cell], runs: runs("ran") });
+    expect(after.notebook.cells.c0).toBe(before.notebook.cells.c0);
+    expect(after.agent).toBe(before.agent);
+    expect(after.verdict).toBeNull();
+  });
+});
+
+describe("hostile entries", () => {
+  const junk = [
+    undefined,
+    null,
+    0,
+    -1,
+    1.5,
+    Number.NaN,
+    true,
+    "",
+    "x",
+    "__proto__",
+    [],
+    [null],
+    [[1]],
+    {},
+    { a: { b: 1 } },
+    "\ud800",
+  ];
+  const names = [
+    ["kernel>server", "start_cell", ["cell_id", "run_sequencer"]],
+    ["kernel>server", "kernel_stdio", ["active_cell", "stream", "data"]],
+    ["kernel>server", "cell_output", ["cell_id", "output"]],
+    ["kernel>server", "cell_result", ["cell_id", "status", "exception", "duration_ms"]],
+    ["kernel>server", "run_queue", ["queue"]],
+    ["kernel>server", "cell_widgets", ["cell_id", "widget_state"]],
+    ["server>kernel", "run_cell", ["cell_id"]],
+    ["server>kernel", "dispose_cell", ["cell_id"]],
+    ["notebook", "notebook_event", ["event", "cell", "position", "cell_id", "source", "rev", "state", "by"]],
+    ["server>console", "eval_result", ["case_id", "passed", "score", "graders", "answer"]],
+    ["agent>server", "agent_history_updated", ["entry", "request_id"]],
+    ["agent>server", "agent_event", ["text", "metadata"]],
+    ["agent>server", "agent_status", ["status"]],
+    ["agent>server", "agent_usage_update", ["input_tokens", "cost_usd"]],
+    ["agent>server", "agent_stream_delta", ["block_index", "block_type", "delta"]],
+    ["server>agent", "agent_query", ["query", "request_id"]],
+    ["session", "peer_ended", ["peer", "reason"]],
+  ] as const;
+
+  it.each(names)("%s %s", (hop, type, fields) => {
+    for (const field of fields) {
+      for (const value of junk) {
+        const good = { cell_id: "c0", output: { output_type: "display_data", data: {} }, data: "x", stream: "stdout" };
+        const entry = entryOf(0, hop, { ...good, type, [field]: value });
+        expect(() => reduce(notebookOf(1), entry)).not.toThrow();
+      }
+    }
+  });
+
+  it.each(["data", "metadata", "transient", "traceback", "ename", "text", "name", "execution_count", "wait"])(
+    "an output whose %s is something else",
+    (field) => {
+      for (const output_type of [
+        "stream",
+        "error",
+        "display_data",
+        "execute_result",
+        "update_display_data",
+        "clear_output",
+      ]) {
+        for (const value of junk) {
+          const output = { output_type, data: {}, name: "stdout", text: "x", [field]: value };
+          expect(() => reduce(notebookOf(1), frame({ type: "cell_output", cell_id: "c0", output }))).not.toThrow();
+        }
+      }
+    },
+  );
+
+  it("entries that are none", () => {
+    const before = notebookOf(1);
+    for (const msg of junk) expect(reduce(before, entryOf(0, "kernel>server", msg))).toBe(before);
+  });
+
+  it("cells named after what every object has", () => {
+    const ids = ["__proto__", "constructor", "toString"];
+    const state = reduceAll(initial, [...ids.map((id, i) => created(id, i)), ...ids.map((id) => stdio(id, id))]);
+    for (const id of ids) expect(textOf(state.notebook.executions[id]?.outputs[0])).toBe(id);
+    expect(Object.keys(state.notebook.cells)).toEqual(ids);
+    expect(({} as Record<string, unknown>).outputs).toBeUndefined();
+  });
+
+  it("values nested too deep to be written out", () => {
+    let deep: unknown = 1;
+    for (let i = 0; i < 20_000; i++) deep = [deep];
+    const output = { output_type: "display_data", data: { "application/json": deep, "image/png": deep }, metadata: {} };
+    expect(() => reduce(initial, frame({ type: "cell_output", cell_id: "a", output }))).not.toThrow();
+  });
+
+  it("more cells than can be kept", () => {
+    const many = Array.from({ length: 10_050 }, (_, i) => frame({ type: "start_cell", cell_id: `c${i}` }, i + 1));
+    expect(Object.keys(reduceAll(initial, many).notebook.executions)).toHaveLength(10_000);
+  });
+});

@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+import { limitConversation } from "./limitConversation";
+import { jsonBytes } from "./size";
+import type { Item } from "./state";
+
+const said = (seq: number, text: string): Item => ({ kind: "text", seq, role: "assistant", text });
+
+it("leaves a conversation alone that is not long", () => {
+  const items = [said(1, "x".repeat(100_000))];
+  expect(limitConversation(items)).toBe(items);
+});
+
+it("cuts the long texts of what is older than the newest 2,000", () => {
+  const items = Array.from({ length: 2001 }, (_, i) => said(i + 1, "x".repeat(10_000)));
+  const [first, second] = limitConversation(items);
+  expect(first).toMatchObject({ text: expect.stringMatching(/^x{4096}\n.... 5904 characters left out/) });
+  expect(second).toBe(items[1]);
+  const again = [...limitConversation(items), said(3000, "y")];
+  expect(limitConversation(again)[0]).toBe(again[0]);
+});
+
+it("cuts the oldest where all are too much together, of whatever kind they are", () => {
+  const big = "x".repeat(12 << 20);
+  const input = { source: big, deep: [[big]] };
+  const items: Item[] = [
+    {
+      kind: "tool",
+      seq: 1,
+      id: "a",
+      name: "f",
+      input,
+      result: { isError: false, content: [{ type: "text", text: big }] },
+    },
+    { kind: "event", seq: 2, event: "e", text: big, metadata: { big } },
+    { kind: "thinking", seq: 3, text: "z" },
+  ];
+  const limited = limitConversation(items);
+  expect(jsonBytes(limited[0])).toBeLessThan(20_000);
+  expect(limited[1]).toBe(items[1]);
+  expect(limited).toHaveLength(3);
+});

@@ -1,0 +1,88 @@
+import { type Fields, isObject, jsonOf } from "../json/values";
+import { jsonBytes } from "./size";
+import type { Item, ToolResult } from "./state";
+
+/** How many of the newest items are kept whole. */
+const maxWholeItems = 2_000;
+/** Bytes of all items that are kept whole. */
+const maxBytes = 32 << 20;
+/** Bytes that are kept of a shortened text. */
+const maxHeadBytes = 4 << 10;
+
+const sizes = new WeakMap<Item, number>();
+const shortItems = new WeakSet<Item>();
+
+/** Limits the size of a conversation: shortens the long texts of old items, and of the oldest ones if all are too large together. */
+export function limitConversation(items: readonly Item[]): readonly Item[] {
+  let total = 0;
+  for (const item of items) total += sizeOf(item);
+  if (total <= maxBytes && items.length <= maxWholeItems) return items;
+  let limited: Item[] | null = null;
+  for (const [index, item] of items.entries()) {
+    const isOld = index < items.length - maxWholeItems;
+    if (!isOld && total <= maxBytes) break;
+    const short = shortened(item);
+    if (short === item) continue;
+    total -= sizeOf(item) - sizeOf(short);
+    limited ??= [...items];
+    limited[index] = short;
+  }
+  return limited ?? items;
+}
+
+function sizeOf(item: Item): number {
+  const known = sizes.get(item);
+  if (known !== undefined) return known;
+  const size = jsonBytes(item);
+  sizes.set(item, size);
+  return size;
+}
+
+/** Returns the item with only the beginnings of its texts; the same object if all are short. */
+function shortened(item: Item): Item {
+  if (shortItems.has(item)) return item;
+  const short = sizeOf(item) <= maxHeadBytes ? item : cutTexts(item);
+  shortItems.add(short);
+  return short;
+}
+
+function cutTexts(item: Item): Item {
+  switch (item.kind) {
+    case "event":
+      return { ...item, text: head(item.text), metadata: cutFields(item.metadata) };
+    case "tool": {
+      const { result } = item;
+      const input = isObject(item.input) ? cutFields(item.input) : cutValue(item.input);
+      return { ...item, input, ...(result === undefined ? {} : { result: cutResult(result) }) };
+    }
+    default:
+      return { ...item, text: head(item.text) };
+  }
+}
+
+function cutResult({ isError, content }: ToolResult): ToolResult {
+  const room = Math.max(256, Math.floor(maxHeadBytes / Math.max(1, content.length)));
+  const cutPart = (part: ToolResult["content"][number]): ToolResult["content"][number] => {
+    if (part.type === "text") return { type: "text", text: head(part.text, room) };
+    return { type: "text", text: `[An image of ${part.data.length} characters was left out.]` };
+  };
+  return { isError, content: content.slice(0, 16).map(cutPart) };
+}
+
+function cutFields(fields: Fields): Fields {
+  if (jsonBytes(fields) <= maxHeadBytes) return fields;
+  const all = Object.entries(fields).slice(0, 16);
+  return Object.fromEntries(all.map(([name, value]) => [head(name, 100), cutValue(value)]));
+}
+
+function cutValue(value: unknown): unknown {
+  if (jsonBytes(value) <= maxHeadBytes) return value;
+  return head(typeof value === "string" ? value : jsonOf(value));
+}
+
+/** Returns the beginning of a text, with a note about the rest; the whole text if it is short. */
+function head(text: string, bytes = maxHeadBytes): string {
+  if (text.length <= bytes) return text;
+  const kept = text.slice(0, bytes).replace(/[\uD800-\uDBFF]$/, "");
+  return `${kept}\n[... ${text.length - kept.length} characters left out ...]`;
+}

@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type NotebookStateMessage, readEntries } from "../protocol/messages";
+import type { ExecutionsSnapshot, WireCell } from "../protocol/wire.gen";
+import { initial, reduceAll, restore } from "./reducer";
+import { renderOutputs } from "./renderedOutputs";
+import type { Execution, State } from "./state";
+import { withoutRetained } from "./storedOutput";
+
+// The server's folds and the page's are held against the same files.
+const folder = join(import.meta.dirname, "../../../internal/notebook/testdata/folds");
+
+interface Fold {
+  about: string;
+  text_limit?: number;
+  steps: unknown[];
+  cells: WireCell[];
+  runs: ExecutionsSnapshot;
+}
+
+const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
+
+function read(name: string): Fold {
+  return JSON.parse(readFileSync(join(folder, name), "utf8")) as Fold;
+}
+
+function cellsOf({ notebook }: State): WireCell[] {
+  return notebook.order.flatMap((id) => {
+    const cell = notebook.cells[id];
+    if (cell === undefined) return [];
+    const by = cell.touched === undefined ? {} : { by: cell.touched.by };
+    return { cell_id: id, cell_type: cell.type, source: cell.source, display_name: cell.title, rev: cell.rev, ...by };
+  });
+}
+
+/** Returns the executions as a console receives them when it connects: without retained values. */
+function snapshotOf({ notebook }: State): ExecutionsSnapshot {
+  const executions = Object.entries(notebook.executions);
+  const pick = <T>(value: (execution: Execution) => T | undefined) =>
+    Object.fromEntries(
+      executions.flatMap(([id, execution]) => {
+        const found = value(execution);
+        return found === undefined ? [] : [[id, found] as const];
+      }),
+    );
+  return {
+    cell_status: pick(({ status }) => status),
+    cell_sequencers: pick(({ sequencer }) => sequencer || undefined),
+    cell_counts: pick(({ count }) => count || undefined),
+    cell_durations: pick(({ durationMs }) => durationMs || undefined),
+    cell_outputs: pick(outputsOf),
+    run_queue: [...notebook.queue],
+    cell_widgets: pick(({ widgets }) => (Object.keys(widgets).length > 0 ? { ...widgets } : undefined)),
+  };
+}
+
+function outputsOf({ internals }: Execution): unknown[] | undefined {
+  const buffer = internals?.buffer.clone();
+  buffer?.changeOutputs(withoutRetained);
+  const outputs = buffer === undefined ? [] : renderOutputs(buffer).outputs;
+  return outputs.length > 0 ? [...outputs] : undefined;
+}
+
+describe.each(names)("%s", (name) => {
+  const fold = read(name);
+
+  it("is folded as the server folds it, all at once", () => {
+    const state = reduceAll(initial, readEntries(fold.steps), fold.text_limit);
+    expect(cellsOf(state)).toEqual(fold.cells);
+    expect(snapshotOf(state)).toEqual(fold.runs);
+    for (const [id, widgets] of Object.entries(fold.runs.cell_widgets)) {
+      expect(Object.keys(state.notebook.executions[id]?.widgets ?? {})).toEqual(Object.keys(widgets));
+    }
+  });
+
+  it("is folded likewise one entry after the other", () => {
+    const state = readEntries(fold.steps).reduce((before, step) => reduceAll(before, [step], fold.text_limit), initial);
+    expect(cellsOf(state)).toEqual(fold.cells);
+    expect(snapshotOf(state)).toEqual(fold.runs);
+  });
+
+  it("is the same when the state is restored from it", () => {
+    const message: NotebookStateMessage = { seq: 9, cells: fold.cells, runs: fold.runs };
+    const state = restore(initial, message);
+    expect(cellsOf(state)).toEqual(fold.cells);
+    expect(snapshotOf(state)).toEqual(fold.runs);
+  });
+});
+
+it("has files to be held against", () => {
+  expect(names.length).toBeGreaterThan(3);
+});

@@ -1,0 +1,25 @@
+import { useState } from "react";
+import { Button } from "./Button";
+import { forgetLoadFailures, hasLoadFailures } from "./lazyPart";
+import styles from "./RetryButtons.module.css";
+
+/**
+ * Buttons for a part of the page that failed: to render it again and, if it could not be loaded, to
+ * reload the page, because the server may have a newer build.
+ */
+export function RetryButtons({ onTry: onRetry }: { onTry: () => void }) {
+  const [couldNotLoad] = useState(hasLoadFailures);
+  return (
+    <span className={styles.ways}>
+      <Button
+        onClick={() => {
+          forgetLoadFailures();
+          onRetry();
+        }}
+      >
+        Try again
+      </Button>
+      {couldNotLoad && <Button onClick={() => location.reload()}>Reload the page</Button>}
+    </span>
+  );
+}
