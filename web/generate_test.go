@@ -142,7 +142,8 @@ func (g *generator) declare(name string, structs []any, strict bool) {
 }
 
 // typeOfField returns the TypeScript type and the schema of a field. In a strict
-// struct a list is not valid if one of its items is not.
+// struct a list is not valid if one of its items is not, and an integer is not valid
+// if it has a fraction.
 func (g *generator) typeOfField(field jsonField, strict bool) (tsType, schema string) {
 	name, isKnown := rawFields[field.owner.Name()+"."+field.Name]
 	switch {
@@ -152,8 +153,11 @@ func (g *generator) typeOfField(field jsonField, strict bool) (tsType, schema st
 		return g.need(name), schemaName(name)
 	}
 	tsType, schema = g.typeOf(field.Type, field.optional)
-	if strict && strings.HasPrefix(schema, "list(") {
+	switch {
+	case strict && strings.HasPrefix(schema, "list("):
 		schema = g.use("listOfAll") + strings.TrimPrefix(schema, "list")
+	case strict && isInteger(field.Type):
+		schema = g.use("integer")
 	}
 	return tsType, schema
 }
@@ -180,9 +184,7 @@ func (g *generator) typeOf(typ reflect.Type, omitEmpty bool) (tsType, schema str
 		return "boolean", g.use("boolean")
 	case reflect.String:
 		return "string", g.use("string")
-	case reflect.Int, reflect.Int64, reflect.Uint32:
-		return "number", g.use("integer")
-	case reflect.Float64:
+	case reflect.Int, reflect.Int64, reflect.Uint32, reflect.Float64:
 		return "number", g.use("number")
 	case reflect.Slice, reflect.Array:
 		tsType, schema = g.typeOf(typ.Elem(), false)
@@ -197,6 +199,13 @@ func (g *generator) typeOf(typ reflect.Type, omitEmpty bool) (tsType, schema str
 		require.Fail(g.t, "no TypeScript type for "+typ.String())
 		return "", ""
 	}
+}
+
+func isInteger(typ reflect.Type) bool {
+	if typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	return typ.Kind() == reflect.Int || typ.Kind() == reflect.Int64
 }
 
 // reference returns the name of a struct's interface, which it writes first if

@@ -202,7 +202,10 @@ describe("a holder", () => {
       await typeWhileAway();
       await loadPage("holder");
       const key = Object.keys(sessionStorage).find((name) => name.startsWith("assay.notebook.")) ?? "";
-      sessionStorage.setItem(`${key.split(".attempt")[0]}.before`, '[7,null,{"source":{},"cell_type":"code"},{"cell_id":"r","source":"1","cell_type":"raw"}]');
+      sessionStorage.setItem(
+        `${key.split(".attempt")[0]}.before`,
+        '[7,null,{"source":{},"cell_type":"code"},{"cell_id":"r","source":"1","cell_type":"raw"}]',
+      );
       await loadPage("holder");
       live().notices[0]?.action?.run();
       await advance();

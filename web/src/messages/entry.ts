@@ -68,7 +68,7 @@ export interface FlowPage {
 export function pageOf(page: WirePage): FlowPage {
   const requests = Object.entries(page.requests);
   return {
-    entries: page.entries.filter(({ seq }) => seq > 0).map(entryOf),
+    entries: page.entries.filter(({ seq }) => isSeq(seq)).map(entryOf),
     requests: new Map(requests.map(([first, request]) => [Number(first), requestOf(Number(first), request)])),
     count: page.count ?? null,
     hidden: page.hidden ?? null,
@@ -76,6 +76,11 @@ export function pageOf(page: WirePage): FlowPage {
     end: page.end,
     complete: page.complete,
   };
+}
+
+/** Reports whether a number is that of an entry. */
+function isSeq(n: number | undefined): n is number {
+  return Number.isSafeInteger(n) && Number(n) > 0;
 }
 
 function entryOf(entry: WireEntry): FlowEntry {
@@ -90,10 +95,10 @@ function entryOf(entry: WireEntry): FlowEntry {
     cellId: entry.cell_id ?? "",
     bytes: entry.bytes,
     note: entry.note ?? "",
-    ref: entry.ref || null,
-    cause: entry.cause || null,
+    ref: isSeq(entry.ref) ? entry.ref : null,
+    cause: isSeq(entry.cause) ? entry.cause : null,
     label: entry.label ?? "",
-    requests: [...new Set((entry.requests ?? []).filter((first) => first > 0))],
+    requests: [...new Set((entry.requests ?? []).filter(isSeq))],
   };
 }
 

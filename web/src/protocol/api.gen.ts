@@ -1,6 +1,6 @@
 // Code generated from Go structs by `go test ./web -update`. DO NOT EDIT.
 
-import { boolean, integer, list, nullable, number, object, optional, record, string, unknown } from "../json/schema";
+import { boolean, list, nullable, number, object, optional, record, string, unknown } from "../json/schema";
 import {
   type EvalResultMessage,
   type ExecutionsSnapshot,
@@ -65,7 +65,7 @@ export interface KernelInfo {
 }
 
 export const kernelInfoSchema = /* @__PURE__ */ object<KernelInfo>({
-  pid: integer,
+  pid: number,
   status: string,
   language: string,
 });
@@ -91,11 +91,11 @@ export const runLimitsSchema = /* @__PURE__ */ object<RunLimits>({
   wall_s: optional(number),
   idle_s: optional(number),
   cell_s: optional(number),
-  turns: optional(integer),
-  actions: optional(integer),
-  tokens: optional(integer),
+  turns: optional(number),
+  actions: optional(number),
+  tokens: optional(number),
   cost_usd: optional(number),
-  disk_bytes: optional(integer),
+  disk_bytes: optional(number),
 });
 
 /** AttemptInfo is what consoles may know of an attempt that goes on. */
@@ -112,7 +112,7 @@ export interface AttemptInfo {
 export const attemptInfoSchema = /* @__PURE__ */ object<AttemptInfo>({
   case_id: string,
   task: string,
-  epoch: integer,
+  epoch: number,
   limits: runLimitsSchema,
   started: optional(string),
 });
@@ -158,13 +158,13 @@ export const sessionDetailSchema = /* @__PURE__ */ object<SessionDetail>({
   problem: optional(string),
   working: optional(string),
   started: nullable(string),
-  seq: integer,
+  seq: number,
   trace: optional(string),
   kernel: nullable(kernelInfoSchema),
-  consoles: integer,
+  consoles: number,
   holder: optional(string),
   verdict: boolean,
-  cases: integer,
+  cases: number,
   attempt: nullable(attemptInfoSchema),
   result: optional(evalResultMessageSchema),
   previous: optional(evalResultMessageSchema),
@@ -184,10 +184,10 @@ export interface OutputLine {
 }
 
 export const outputLineSchema = /* @__PURE__ */ object<OutputLine>({
-  n: integer,
+  n: number,
   at: string,
   name: string,
-  process: integer,
+  process: number,
   text: string,
 });
 
@@ -222,7 +222,7 @@ export const runHostSchema = /* @__PURE__ */ object<RunHost>({
   go: optional(string),
   os: optional(string),
   arch: optional(string),
-  cpus: optional(integer),
+  cpus: optional(number),
   python: optional(string),
   name: optional(string),
 });
@@ -236,8 +236,8 @@ export interface RunUnreadableLines {
 }
 
 export const runUnreadableLinesSchema = /* @__PURE__ */ object<RunUnreadableLines>({
-  lines: optional(integer),
-  first: optional(integer),
+  lines: optional(number),
+  first: optional(number),
 });
 
 /** Counts is what a run's attempts have come to so far. */
@@ -271,17 +271,17 @@ export interface RunCounts {
 
 export const runCountsSchema = /* @__PURE__ */ object<RunCounts>({
   state: optional(string),
-  attempts: optional(integer),
-  passed: optional(integer),
-  failed: optional(integer),
-  ungraded: optional(integer),
-  infrastructure: optional(integer),
-  skipped: optional(integer),
+  attempts: optional(number),
+  passed: optional(number),
+  failed: optional(number),
+  ungraded: optional(number),
+  infrastructure: optional(number),
+  skipped: optional(number),
   finished: optional(boolean),
-  by_outcome: optional(record(integer)),
+  by_outcome: optional(record(number)),
   pass_rate: optional(nullable(number)),
   cost_usd: optional(nullable(number)),
-  duration_ms: optional(nullable(integer)),
+  duration_ms: optional(nullable(number)),
   left_out: optional(runUnreadableLinesSchema),
 });
 
@@ -306,7 +306,7 @@ export interface RunItem {
 
 export const runItemSchema = /* @__PURE__ */ object<RunItem>({
   type: optional(string),
-  version: optional(integer),
+  version: optional(number),
   run: optional(string),
   started: optional(string),
   config: optional(unknown),
@@ -341,11 +341,11 @@ export interface RunPhaseTimes {
 }
 
 export const runPhaseTimesSchema = /* @__PURE__ */ object<RunPhaseTimes>({
-  start_ms: optional(integer),
-  work_ms: optional(integer),
-  wait_ms: optional(integer),
-  collect_ms: optional(integer),
-  grade_ms: optional(integer),
+  start_ms: optional(number),
+  work_ms: optional(number),
+  wait_ms: optional(number),
+  collect_ms: optional(number),
+  grade_ms: optional(number),
 });
 
 /** Usage is what an attempt took, as far as its agent tells. */
@@ -367,15 +367,15 @@ export interface RunUsage {
 }
 
 export const runUsageSchema = /* @__PURE__ */ object<RunUsage>({
-  input_tokens: optional(integer),
-  output_tokens: optional(integer),
+  input_tokens: optional(number),
+  output_tokens: optional(number),
   cost_usd: optional(nullable(number)),
-  model_calls: optional(integer),
-  actions: optional(integer),
-  cells_run: optional(integer),
-  retries: optional(integer),
-  cache_read_input_tokens: optional(integer),
-  cache_creation_input_tokens: optional(integer),
+  model_calls: optional(number),
+  actions: optional(number),
+  cells_run: optional(number),
+  retries: optional(number),
+  cache_read_input_tokens: optional(number),
+  cache_creation_input_tokens: optional(number),
 });
 
 /**
@@ -454,14 +454,14 @@ export interface AttemptLine {
 }
 
 export const attemptLineSchema = /* @__PURE__ */ object<AttemptLine>({
-  n: optional(integer),
+  n: optional(number),
   name: optional(string),
   type: optional(string),
   run: optional(string),
   case_id: optional(string),
   tags: optional(list(string)),
-  epoch: optional(integer),
-  try: optional(integer),
+  epoch: optional(number),
+  try: optional(number),
   outcome: optional(string),
   outcome_detail: optional(string),
   passed: optional(nullable(boolean)),
@@ -471,15 +471,15 @@ export const attemptLineSchema = /* @__PURE__ */ object<AttemptLine>({
   summary: optional(string),
   started: optional(string),
   ended: optional(string),
-  duration_ms: optional(integer),
+  duration_ms: optional(number),
   phases: optional(runPhaseTimesSchema),
   usage: optional(runUsageSchema),
   limits: optional(runLimitsSchema),
   notebook_state: optional(string),
   trace: optional(string),
   files: optional(list(string)),
-  tamper: optional(integer),
-  interventions: optional(integer),
+  tamper: optional(number),
+  interventions: optional(number),
   enforced: optional(record(boolean)),
   reason: optional(string),
   state: optional(string),
@@ -509,8 +509,8 @@ export interface AttemptPage {
 
 export const attemptPageSchema = /* @__PURE__ */ object<AttemptPage>({
   attempts: list(attemptLineSchema),
-  next: nullable(integer),
-  last: integer,
+  next: nullable(number),
+  last: number,
   left_out: optional(runUnreadableLinesSchema),
 });
 
@@ -541,7 +541,7 @@ export interface CasePage {
 
 export const casePageSchema = /* @__PURE__ */ object<CasePage>({
   cases: list(caseSchema),
-  next: nullable(integer),
+  next: nullable(number),
 });
 
 /**
@@ -561,8 +561,8 @@ export interface TracePage {
 
 export const tracePageSchema = /* @__PURE__ */ object<TracePage>({
   entries: list(unknown),
-  next: nullable(integer),
-  last: integer,
+  next: nullable(number),
+  last: number,
   left_out: optional(runUnreadableLinesSchema),
 });
 
@@ -591,20 +591,20 @@ export interface FlowEntry {
 }
 
 export const flowEntrySchema = /* @__PURE__ */ object<FlowEntry>({
-  seq: integer,
-  t_ns: integer,
+  seq: number,
+  t_ns: number,
   hop: string,
-  conn: optional(integer),
+  conn: optional(number),
   type: string,
   action: optional(string),
   tx_id: optional(string),
   cell_id: optional(string),
-  bytes: integer,
+  bytes: number,
   note: optional(string),
-  ref: optional(integer),
-  cause: optional(integer),
+  ref: optional(number),
+  cause: optional(number),
   label: optional(string),
-  requests: optional(list(integer)),
+  requests: optional(list(number)),
 });
 
 /** DelayHop is a [Leg] in a Delay. */
@@ -651,9 +651,9 @@ export const flowRequestSchema = /* @__PURE__ */ object<FlowRequest>({
   slowest: string,
   stale: optional(boolean),
   late_ms: optional(number),
-  further_replies: optional(integer),
+  further_replies: optional(number),
   text: string,
-  seqs: list(integer),
+  seqs: list(number),
 });
 
 /**
@@ -682,11 +682,11 @@ export interface FlowPage {
 export const flowPageSchema = /* @__PURE__ */ object<FlowPage>({
   entries: list(flowEntrySchema),
   requests: record(flowRequestSchema),
-  count: optional(integer),
-  hidden: optional(integer),
-  next: nullable(integer),
-  last: integer,
-  end: integer,
+  count: optional(number),
+  hidden: optional(number),
+  next: nullable(number),
+  last: number,
+  end: number,
   complete: boolean,
 });
 
@@ -716,10 +716,10 @@ export interface NotebookAt {
 
 export const notebookAtSchema = /* @__PURE__ */ object<NotebookAt>({
   type: string,
-  seq: integer,
-  t_ns: integer,
+  seq: number,
+  t_ns: number,
   wall: string,
-  end: integer,
+  end: number,
   complete: boolean,
   held: optional(string),
   cells: list(wireCellSchema),

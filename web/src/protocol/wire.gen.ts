@@ -57,7 +57,7 @@ export interface CellOutput {
 export const cellOutputSchema = /* @__PURE__ */ object<CellOutput>({
   type: string,
   cell_id: string,
-  run_sequencer: integer,
+  run_sequencer: number,
   output: unknown,
 });
 
@@ -101,7 +101,7 @@ export interface AgentInit {
 
 export const agentInitSchema = /* @__PURE__ */ object<AgentInit>({
   type: string,
-  session_id: integer,
+  session_id: number,
   eval_mode: boolean,
   strategy: optional(string),
   language: optional(string),
@@ -286,7 +286,7 @@ export interface StreamFrame {
 export const streamFrameSchema = /* @__PURE__ */ object<StreamFrame>({
   type: string,
   timestamp: optional(string),
-  block_index: optional(integer),
+  block_index: optional(number),
   block_type: optional(string),
   block_id: optional(string),
   block_name: optional(string),
@@ -310,11 +310,11 @@ export interface UsageUpdate {
 
 export const usageUpdateSchema = /* @__PURE__ */ object<UsageUpdate>({
   type: string,
-  input_tokens: integer,
-  output_tokens: integer,
-  cache_read_input_tokens: integer,
-  cache_creation_input_tokens: integer,
-  context_limit: integer,
+  input_tokens: number,
+  output_tokens: number,
+  cache_read_input_tokens: number,
+  cache_creation_input_tokens: number,
+  context_limit: number,
   cost_usd: optional(number),
 });
 
@@ -359,7 +359,7 @@ export interface ManagedProcessExit {
 export const managedProcessExitSchema = /* @__PURE__ */ object<ManagedProcessExit>({
   type: string,
   name: string,
-  exit_code: integer,
+  exit_code: number,
   signal: string,
 });
 
@@ -413,11 +413,11 @@ export interface ExecutionsSnapshot {
 
 export const executionsSnapshotSchema = /* @__PURE__ */ object<ExecutionsSnapshot>({
   cell_status: record(string),
-  cell_sequencers: record(integer),
+  cell_sequencers: record(number),
   cell_outputs: record(list(unknown)),
   run_queue: list(string),
   cell_widgets: record(record(unknown)),
-  cell_counts: record(integer),
+  cell_counts: record(number),
   cell_durations: record(number),
 });
 
@@ -475,7 +475,7 @@ export interface AliveMessage {
 
 export const aliveMessageSchema = /* @__PURE__ */ object<AliveMessage>({
   type: string,
-  every_ms: integer,
+  every_ms: number,
 });
 
 /**
@@ -521,19 +521,19 @@ export interface ReadyMessage {
 
 export const readyMessageSchema = /* @__PURE__ */ object<ReadyMessage>({
   type: string,
-  connection_idx: integer,
+  connection_idx: number,
   kernel_status: string,
-  kernel_pid: integer,
+  kernel_pid: number,
   session_owner: boolean,
   language: string,
   trace: optional(string),
   case_id: optional(string),
   cell_status: optional(record(string)),
-  cell_sequencers: optional(record(integer)),
+  cell_sequencers: optional(record(number)),
   cell_outputs: optional(record(list(unknown))),
   run_queue: optional(list(string)),
   cell_widgets: optional(record(record(unknown))),
-  cell_counts: optional(record(integer)),
+  cell_counts: optional(record(number)),
   cell_durations: optional(record(number)),
 });
 
@@ -563,5 +563,5 @@ export const evalResultMessageSchema = /* @__PURE__ */ object<EvalResultMessage>
   score: nullable(number),
   graders: list(unknown),
   answer: unknown,
-  duration_ms: integer,
+  duration_ms: number,
 });
