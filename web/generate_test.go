@@ -33,6 +33,7 @@ type generator struct {
 	current string            // the file that is being written
 	imports map[string]string // interfaces that it needs of other files: name to file
 	schemas map[string]bool   // functions of schema.ts that it needs
+	raw     map[string]bool   // the rawFields that were found
 	out     strings.Builder
 }
 
@@ -40,7 +41,7 @@ func newGenerator(t *testing.T) *generator {
 	t.Helper()
 	return &generator{
 		t: t, docs: map[string]map[string]string{}, partial: map[reflect.Type]bool{},
-		names: map[reflect.Type]string{}, files: map[string]string{},
+		names: map[reflect.Type]string{}, files: map[string]string{}, raw: map[string]bool{},
 	}
 }
 
@@ -145,7 +146,11 @@ func (g *generator) declare(name string, structs []any, strict bool) {
 // struct a list is not valid if one of its items is not, and an integer is not valid
 // if it has a fraction.
 func (g *generator) typeOfField(field jsonField, strict bool) (tsType, schema string) {
-	name, isKnown := rawFields[field.owner.Name()+"."+field.Name]
+	key := field.owner.Name() + "." + field.Name
+	name, isKnown := rawFields[key]
+	if isKnown {
+		g.raw[key] = true
+	}
 	switch {
 	case isKnown && field.Type.Kind() == reflect.Slice && field.Type.Elem().Kind() == reflect.Slice:
 		return "readonly " + g.need(name) + "[]", g.use("list") + "(" + schemaName(name) + ")"

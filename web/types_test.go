@@ -50,7 +50,7 @@ var wireTypes = []source{
 	{structs: []any{protocol.Error{}}, name: "ErrorMessage"},
 	{structs: []any{protocol.ManagedProcessExit{}}},
 	{structs: []any{notebook.Cell{}}, name: "WireCell", strict: true},
-	{structs: []any{notebook.Snapshot{}}, name: "ExecutionsSnapshot"},
+	{structs: []any{notebook.ExecutionsSnapshot{}}},
 	{structs: []any{notebook.State{}}, name: "NotebookSnapshot"},
 	{structs: []any{notebook.Event{}}, name: "NotebookEvent", strict: true},
 	{structs: []any{server.AliveMessage{}}},
@@ -77,10 +77,10 @@ var apiTypes = []source{
 // rawFields are the fields of type json.RawMessage whose content is a generated
 // type. The content of any other one is unknown.
 var rawFields = map[string]string{
-	"AttemptPage.Attempts":   "AttemptLine",
-	"HistoryUpdated.Entry":   "HistoryEntry",
-	"SessionDetail.Result":   "EvalResultMessage",
-	"SessionDetail.Previous": "EvalResultMessage",
+	"AttemptPage.Attempts":         "AttemptLine",
+	"HistoryUpdated.Entry":         "HistoryEntry",
+	"SessionDetail.Result":         "EvalResultMessage",
+	"SessionDetail.PreviousResult": "EvalResultMessage",
 }
 
 // numbered is what the API puts in front of a line of attempts.jsonl.
@@ -113,4 +113,5 @@ func TestGeneratedTypes(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, string(got), "%s is out of date: run go test ./web -update, then .ci/node .ci/web build", path)
 	}
+	require.Len(t, g.raw, len(rawFields), "rawFields names fields that do not exist")
 }

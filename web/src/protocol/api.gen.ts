@@ -39,7 +39,7 @@ export interface PublicConfig {
   console: boolean;
   /** RoleView or RoleHolder: the page's role unless it is opened with another ?role= */
   console_role: string;
-  /** id of the session of a console that names none */
+  /** id of the session of a client that names none */
   default_session: string;
   /** no token is needed */
   eval_sandbox: boolean;
@@ -70,20 +70,23 @@ export const kernelInfoSchema = /* @__PURE__ */ object<KernelInfo>({
   language: string,
 });
 
-/** Limits are those of an attempt, as they held. Zero is no limit. */
+/** Limits are the limits of an attempt. 0 means no limit. */
 export interface RunLimits {
-  /** from the query on */
+  /** seconds since the agent got its task */
   wall_s?: number;
-  /** without a frame of the agent and without a running cell */
+  /** seconds without a frame of the agent while no cell runs */
   idle_s?: number;
-  /** an execute_code, and how long a tool waits for a cell */
+  /** seconds that an execute_code may run, and that the built-in agent's tools wait for a cell */
   cell_s?: number;
-  /** messages of the assistant */
+  /** assistant messages */
   turns?: number;
+  /** of the agent */
   actions?: number;
+  /** input and output, by the agent's account */
   tokens?: number;
+  /** by the agent's account */
   cost_usd?: number;
-  /** added to the sandbox, measured each second */
+  /** added to the working folder, measured each second */
   disk_bytes?: number;
 }
 
@@ -98,14 +101,14 @@ export const runLimitsSchema = /* @__PURE__ */ object<RunLimits>({
   disk_bytes: optional(number),
 });
 
-/** AttemptInfo is what consoles may know of an attempt that goes on. */
+/** AttemptInfo describes an attempt in progress. */
 export interface AttemptInfo {
   case_id: string;
   task: string;
   /** from 1 */
   epoch: number;
   limits: RunLimits;
-  /** when the agent was given its task; zero: it was not yet */
+  /** when the agent got its task; absent: it has not yet */
   started?: string;
 }
 
@@ -133,7 +136,7 @@ export interface SessionDetail {
   trace?: string;
   /** null: no kernel was started */
   kernel: KernelInfo | null;
-  /** connections at /run and /agent */
+  /** connected at /run and /agent */
   consoles: number;
   /** who holds the notebook: server or console; absent: undecided */
   holder?: string;
@@ -204,7 +207,7 @@ export const processOutputSchema = /* @__PURE__ */ object<ProcessOutput>({
   lines: list(outputLineSchema),
 });
 
-/** Host is the machine and the programs of a run. */
+/** Host describes the machine that a run ran on, and the versions of its programs. */
 export interface RunHost {
   /** version of this program */
   assay?: string;
@@ -214,6 +217,7 @@ export interface RunHost {
   cpus?: number;
   /** version of the interpreter */
   python?: string;
+  /** host name */
   name?: string;
 }
 
@@ -227,11 +231,10 @@ export const runHostSchema = /* @__PURE__ */ object<RunHost>({
   name: optional(string),
 });
 
-/** UnreadableLines is lines that cannot be read, and are passed over. */
+/** UnreadableLines counts lines that were ignored because they are damaged. */
 export interface RunUnreadableLines {
-  /** how many */
   lines?: number;
-  /** number of the first of them */
+  /** number of the first of them, from 0 */
   first?: number;
 }
 
@@ -240,32 +243,37 @@ export const runUnreadableLinesSchema = /* @__PURE__ */ object<RunUnreadableLine
   first: optional(number),
 });
 
-/** Counts is what a run's attempts have come to so far. */
+/** Counts are the results of a run so far. */
 export interface RunCounts {
   state?: string;
   attempts?: number;
+  /** attempts */
   passed?: number;
+  /** attempts */
   failed?: number;
+  /** attempts without a verdict that are no infrastructure failures */
   ungraded?: number;
+  /** attempts; see [Attempt.IsInfrastructureFailure] */
   infrastructure?: number;
+  /** cases */
   skipped?: number;
-  /** Finished says that the run has written its summary, with no attempt after it. */
+  /** Finished is true if the last line is a summary. */
   finished?: boolean;
-  /** outcomes that are not known are "other" */
+  /** attempts; unknown outcomes count as OutcomeOther */
   by_outcome?: Readonly<Record<string, number>>;
   /**
-   * PassRate is the mean over the cases of the mean over their attempts, where
-   * infrastructure outcomes are failures; null: none has a verdict yet.
+   * PassRate is the mean over the cases of the share of their attempts that passed, where
+   * infrastructure failures count as not passed. nil: no attempt counts yet.
    */
   pass_rate?: number | null;
-  /** null: there is no attempt, or the price of one is not known */
+  /** of all attempts; nil if there is none or the cost of one is unknown */
   cost_usd?: number | null;
   /**
-   * DurationMS is how long the run took, or has been going on; of one that was
-   * interrupted, until its last attempt had ended. Null: that is not known.
+   * DurationMS is how long the run took, or has taken so far. For an interrupted run it ends with
+   * the last attempt. nil: unknown.
    */
   duration_ms?: number | null;
-  /** nil: nothing */
+  /** nil: every line could be read */
   left_out?: RunUnreadableLines;
 }
 
@@ -293,12 +301,13 @@ export interface RunItem {
   /** the folder's name */
   run?: string;
   started?: string;
-  /** Config is what was asked for, and Host where it ran. */
+  /** the flags of the run */
   config?: unknown;
   host?: RunHost;
-  /** of its folder */
+  /** of the folder */
   name?: string;
   summary?: RunCounts;
+  /** why it cannot be read */
   problem?: string;
   /** folders of the attempts without a line in attempts.jsonl; never null */
   running?: readonly string[];
@@ -330,12 +339,15 @@ export const runPageSchema = /* @__PURE__ */ object<RunPage>({
   next: nullable(string),
 });
 
-/** PhaseTimes is where an attempt's time went, in milliseconds. */
+/** PhaseTimes is how long each phase of an attempt took, in milliseconds. */
 export interface RunPhaseTimes {
+  /** starting kernel and agent, and the case's setup */
   start_ms?: number;
+  /** from the task to the end of the agent's work */
   work_ms?: number;
-  /** of WorkMS: until the model could be called, as the agent says */
+  /** the part of WorkMS in which the agent waited to call its model, by its own account */
   wait_ms?: number;
+  /** collecting the notebook's state and stopping the agent */
   collect_ms?: number;
   grade_ms?: number;
 }
@@ -348,20 +360,22 @@ export const runPhaseTimesSchema = /* @__PURE__ */ object<RunPhaseTimes>({
   grade_ms: optional(number),
 });
 
-/** Usage is what an attempt took, as far as its agent tells. */
+/** Usage is what an attempt has used. Tokens, cost and retries are what its agent reports. */
 export interface RunUsage {
   /** of all prompts, cached or not */
   input_tokens?: number;
   output_tokens?: number;
-  /** null: the price is not known */
+  /** nil: the price is unknown */
   cost_usd?: number | null;
-  /** that were answered: messages of the assistant */
+  /** assistant messages */
   model_calls?: number;
+  /** of the agent */
   actions?: number;
+  /** executions of cells that have ended */
   cells_run?: number;
-  /** calls of the model that failed and were made again */
+  /** failed model calls that were repeated */
   retries?: number;
-  /** Of InputTokens: read from the provider's cache, and written to it. */
+  /** Parts of InputTokens: read from the provider's cache, and written to it. */
   cache_read_input_tokens?: number;
   cache_creation_input_tokens?: number;
 }
@@ -379,16 +393,17 @@ export const runUsageSchema = /* @__PURE__ */ object<RunUsage>({
 });
 
 /**
- * PassRate is the share of passes, as the mean over the cases of the mean over
- * their tries. Null stands for: there is nothing to take a share of, or, of the
- * interval, fewer than two cases.
+ * PassRate is the mean over the cases of the share of their attempts that passed. A field is nil if
+ * there is no case to compute it from; the intervals need two cases.
  */
 export interface PassRate {
-  /** infrastructure outcomes count as failures */
+  /** infrastructure failures count as not passed */
   strict?: number | null;
+  /** infrastructure failures do not count */
   excluding_infrastructure?: number | null;
-  /** of Strict, within 0 and 1 */
+  /** 95 % confidence interval of Strict, clamped to 0 and 1 */
   ci95?: readonly number[] | null;
+  /** the same, not clamped */
   ci95_raw?: readonly number[] | null;
 }
 
@@ -416,18 +431,19 @@ export interface AttemptLine {
   /** from 1 */
   try?: number;
   outcome?: string;
+  /** for people: why it ended so */
   outcome_detail?: string;
   /**
-   * Passed is null where there is no verdict: the outcome is one that is not
-   * graded, or the case has no grader. Score is null with it.
+   * Passed and Score (0 to 1) are nil if there is no verdict: attempts with this outcome are
+   * not graded, or the case has no grader.
    */
   passed?: boolean | null;
   score?: number | null;
-  /** results: type, passed, score, reasoning, metrics, error */
+  /** a result per grader: type, passed, score, reasoning, metrics, error */
   graders?: readonly unknown[];
-  /** null: none */
+  /** the JSON that the agent submitted; null: none */
   answer?: unknown;
-  /** of the submission */
+  /** text of the last submission */
   summary?: string;
   started?: string;
   ended?: string;
@@ -435,19 +451,32 @@ export interface AttemptLine {
   phases?: RunPhaseTimes;
   usage?: RunUsage;
   limits?: RunLimits;
-  /** NotebookState, Trace and Files are paths below the run folder. */
+  /**
+   * Paths relative to the run's folder.
+   * state.json; empty: it was not collected
+   */
   notebook_state?: string;
+  /** trace.jsonl */
   trace?: string;
+  /** all files of the attempt */
   files?: readonly string[];
+  /** completion markers in places where they mean nothing, and misused ids */
   tamper?: number;
+  /** changes and messages by people at consoles */
   interventions?: number;
+  /**
+   * Enforced says what was enforced for the attempt's processes. A key is true if it held for every
+   * process in whose record it is; keys that no process has are absent. The keys are those of
+   * subprocess.Process.Enforced, and "disk".
+   */
   enforced?: Readonly<Record<string, boolean>>;
+  /** what is missing */
   reason?: string;
   /** StateRunning or StateInterrupted */
   state?: string;
-  /** the case's id as far as a folder's name holds it */
+  /** the part of the folder's name that stands for the case's id */
   slug?: string;
-  /** when its trace, or else its folder, was last written */
+  /** when its trace was last written; without a trace, its folder */
   changed?: string;
   /** of the whole run */
   pass_rate?: PassRate;
@@ -607,7 +636,7 @@ export const flowEntrySchema = /* @__PURE__ */ object<FlowEntry>({
   requests: optional(list(number)),
 });
 
-/** DelayHop is a [Leg] in a Delay. */
+/** DelayHop is a [HopTime] in a [Delay]. */
 export interface DelayHop {
   hop: string;
   ms: number;
@@ -623,15 +652,17 @@ export interface FlowRequest {
   kind: string;
   action: string;
   tx_id?: string;
-  /** under which the kernel was asked */
+  /** the id under which the kernel was asked */
   kernel_tx_id?: string;
   state: string;
-  /** null: nobody was answered */
+  /** how long the asker waited; null: it was not answered */
   total_ms: number | null;
   hops: readonly DelayHop[];
+  /** the hop that took longest, or at which it waits */
   slowest: string;
+  /** answered with an earlier reply of the kernel */
   stale?: boolean;
-  /** how late the reply was that came too late */
+  /** how late a late reply was */
   late_ms?: number;
   further_replies?: number;
   /** the delay, for people */

@@ -15,13 +15,12 @@ import {
   unknown,
 } from "../json/schema";
 
-/**
- * StartCell says that the run RunSequencer of a cell has begun. Without a cell
- * everything is idle.
- */
+/** StartCell says that a run of a cell has started. */
 export interface StartCell {
   type: string;
+  /** nil: the kernel is idle */
   cell_id: string | null;
+  /** number of the run, rising */
   run_sequencer: number;
 }
 
@@ -31,11 +30,14 @@ export const startCellSchema = /* @__PURE__ */ strict<StartCell>({
   run_sequencer: integer,
 });
 
-/** KernelStdio is text that a run wrote. ActiveCell is null outside of runs. */
+/** KernelStdio is text that a run has written. */
 export interface KernelStdio {
   type: string;
+  /** nil: it was written outside of runs */
   active_cell: string | null;
+  /** Stdout or Stderr */
   stream: string;
+  /** the text */
   data: string;
 }
 
@@ -61,9 +63,10 @@ export const cellOutputSchema = /* @__PURE__ */ object<CellOutput>({
   output: unknown,
 });
 
-/** RunQueue names the cells that wait for the kernel. */
+/** RunQueue names the cells that wait for the kernel, in order. */
 export interface RunQueue {
   type: string;
+  /** cell ids */
   queue: readonly string[];
 }
 
@@ -72,12 +75,13 @@ export const runQueueSchema = /* @__PURE__ */ strict<RunQueue>({
   queue: listOfAll(string),
 });
 
-/** CellCommand is run_cell (with Code), stop_cell or dispose_cell. */
+/** CellCommand is a run_cell (with Code), stop_cell or dispose_cell to the kernel. */
 export interface CellCommand {
   type: string;
   cell_id?: string;
-  /** stop_cell of an execute_code */
+  /** of stop_cell: the execute_code to interrupt, in place of a cell */
   agent_tx_id?: string;
+  /** of run_cell; may be the empty string */
   code?: string;
 }
 
@@ -92,10 +96,12 @@ export const cellCommandSchema = /* @__PURE__ */ object<CellCommand>({
 export interface AgentInit {
   type: string;
   session_id: number;
+  /** the agent works on a case */
   eval_mode: boolean;
   strategy?: string;
-  /** of the kernel, as its ready names it */
+  /** of the kernel, from its ready */
   language?: string;
+  /** of the attempt, an object; nil: none */
   limits?: unknown;
 }
 
@@ -108,14 +114,12 @@ export const agentInitSchema = /* @__PURE__ */ object<AgentInit>({
   limits: optional(unknown),
 });
 
-/**
- * AgentQuery is a prompt. ContextualNodeData is a list of files, shown to the
- * model behind the prompt.
- */
+/** AgentQuery is a prompt for the agent. */
 export interface AgentQuery {
   type: string;
   query: string;
   request_id: string;
+  /** ContextualNodeData is a list of files, which the model is shown behind the prompt. */
   contextual_node_data?: unknown;
 }
 
@@ -126,9 +130,10 @@ export const agentQuerySchema = /* @__PURE__ */ object<AgentQuery>({
   contextual_node_data: optional(unknown),
 });
 
-/** AgentCommand is agent_cancel (with RequestID) or agent_clear_history. */
+/** AgentCommand is an agent_cancel (with RequestID) or agent_clear_history. */
 export interface AgentCommand {
   type: string;
+  /** of the query to cancel */
   request_id?: string;
 }
 
@@ -137,14 +142,12 @@ export const agentCommandSchema = /* @__PURE__ */ object<AgentCommand>({
   request_id: optional(string),
 });
 
-/**
- * AgentAction is a request of the agent to the notebook. Without a TxID no
- * answer is wanted.
- */
+/** AgentAction is a request of the agent to the notebook or the kernel. */
 export interface AgentAction {
   type: string;
   action: string;
   params: unknown;
+  /** empty: no answer is wanted */
   tx_id?: string;
 }
 
@@ -156,12 +159,13 @@ export const agentActionSchema = /* @__PURE__ */ object<AgentAction>({
 });
 
 /**
- * ActionResponse is the part that every answer to an [AgentAction] has in
- * common; the fields of the action follow beside it.
+ * ActionResponse is what all answers to an [AgentAction] have in common. The fields of
+ * the action stand beside these.
  */
 export interface ActionResponse {
   type: string;
   tx_id: string;
+  /** StatusSuccess or StatusError */
   status: string;
   error?: string;
 }
@@ -173,9 +177,10 @@ export const actionResponseSchema = /* @__PURE__ */ object<ActionResponse>({
   error: optional(string),
 });
 
-/** AgentStatus is what an agent is doing. Its values are the Agent constants. */
+/** AgentStatus says what an agent is doing. */
 export interface AgentStatus {
   type: string;
+  /** one of the constants AgentReady to AgentDone */
   status: string;
 }
 
@@ -184,15 +189,16 @@ export const agentStatusSchema = /* @__PURE__ */ object<AgentStatus>({
   status: string,
 });
 
-/** AgentEvent is something an agent wants shown. */
+/** AgentEvent is something that an agent wants a person to see. */
 export interface AgentEvent {
   type: string;
   /** "ai" or "py" */
   channel: string;
   /** "NL" or "PY" */
   mode: string;
+  /** for people */
   text: string;
-  /** "type": response, ai_exec, ai_exec_result, tick, retry, waiting, compacted, limit, cancelled, ended */
+  /** "type": response, ai_exec, ai_exec_result, tick, retry, waiting, compacted, limit, cancelled or ended */
   metadata: Readonly<Record<string, unknown>>;
 }
 
@@ -205,9 +211,8 @@ export const agentEventSchema = /* @__PURE__ */ object<AgentEvent>({
 });
 
 /**
- * AgentError is a failure of the agent. A fatal one ends the work on the query that
- * it came of, and with it an evaluation; in a live session the agent goes on with
- * the next query.
+ * AgentError is a failure of the agent. A fatal one ends the work on the query, and
+ * with it an attempt; in a live session the agent goes on with the next query.
  */
 export interface AgentError {
   type: string;
@@ -221,20 +226,19 @@ export const agentErrorSchema = /* @__PURE__ */ object<AgentError>({
   fatal: boolean,
 });
 
-/**
- * HistoryEntry is one message of the conversation. Content is text or
- * Anthropic content blocks.
- */
+/** HistoryEntry is one message of an agent's conversation. */
 export interface HistoryEntry {
-  /** anthropic_message */
+  /** EntryAnthropicMessage */
   type: string;
+  /** user or assistant */
   role: string;
+  /** a text, or content blocks of Anthropic's Messages API */
   content: unknown;
   /** RFC 3339 */
   timestamp: string;
-  /** of the query it belongs to */
+  /** of the query that it belongs to */
   request_id?: string;
-  /** of the call that an assistant's message came from, as Anthropic counts */
+  /** of the model call that an assistant's message came from, with Anthropic's fields */
   usage?: unknown;
 }
 
@@ -247,12 +251,13 @@ export const historyEntrySchema = /* @__PURE__ */ object<HistoryEntry>({
   usage: optional(unknown),
 });
 
-/** HistoryUpdated tells of a committed message in the agent's conversation. */
+/** HistoryUpdated says that the agent has added a message to its conversation. */
 export interface HistoryUpdated {
   type: string;
   session_id?: string;
+  /** of the query that it belongs to */
   request_id?: string;
-  /** [HistoryEntry] */
+  /** a [HistoryEntry] */
   entry?: HistoryEntry;
 }
 
@@ -264,22 +269,25 @@ export const historyUpdatedSchema = /* @__PURE__ */ object<HistoryUpdated>({
 });
 
 /**
- * StreamFrame is any of the agent_stream_* messages, by which a reply is shown
- * while it arrives: start (with Timestamp), block_start, delta, block_stop and
- * complete. Which fields count depends on Type; BlockIndex is given for the
- * three that are about a block.
+ * StreamFrame is any of the agent_stream_* messages, which show a reply while it
+ * arrives: start (with Timestamp), block_start, delta, block_stop and complete.
+ * BlockIndex is set for the three that are about a block.
  */
 export interface StreamFrame {
   type: string;
   /** RFC 3339 */
   timestamp?: string;
+  /** from 0 */
   block_index?: number;
   /** text, thinking or tool_use */
   block_type?: string;
+  /** of a tool_use */
   block_id?: string;
+  /** the tool's name */
   block_name?: string;
+  /** the next piece of the block */
   delta?: string;
-  /** of a reply that broke off */
+  /** of complete: why the reply broke off */
   error?: string;
 }
 
@@ -294,17 +302,16 @@ export const streamFrameSchema = /* @__PURE__ */ object<StreamFrame>({
   error: optional(string),
 });
 
-/**
- * UsageUpdate is the tokens of a conversation so far. CostUSD is null when the
- * model's price is not known.
- */
+/** UsageUpdate is how many tokens a conversation has used so far. */
 export interface UsageUpdate {
   type: string;
   input_tokens: number;
   output_tokens: number;
   cache_read_input_tokens: number;
   cache_creation_input_tokens: number;
+  /** how many tokens the model takes */
   context_limit: number;
+  /** nil: the model's price is unknown */
   cost_usd?: number;
 }
 
@@ -318,7 +325,7 @@ export const usageUpdateSchema = /* @__PURE__ */ object<UsageUpdate>({
   cost_usd: optional(number),
 });
 
-/** ErrorData is the content of [Error]. */
+/** ErrorData is the content of an [Error]. */
 export interface ErrorData {
   message: string;
 }
@@ -327,12 +334,12 @@ export const errorDataSchema = /* @__PURE__ */ object<ErrorData>({
   message: string,
 });
 
-/** Error is what a kernel, or the server, says to a message it cannot follow. */
+/** Error is a kernel's, or the server's, response to a message that it cannot carry out. */
 export interface ErrorMessage {
   type: string;
-  /** of the request that it refuses, at /agent */
+  /** of the request, at /agent */
   tx_id?: string;
-  /** likewise, at /run */
+  /** of the request, at /run */
   agent_tx_id?: string;
   data: ErrorData;
 }
@@ -344,15 +351,13 @@ export const errorMessageSchema = /* @__PURE__ */ object<ErrorMessage>({
   data: errorDataSchema,
 });
 
-/**
- * ManagedProcessExit tells the consoles that a child has died. Signal is empty
- * when it exited by itself.
- */
+/** ManagedProcessExit tells the consoles that a child process has exited. */
 export interface ManagedProcessExit {
   type: string;
   /** "kernel" or "agent" */
   name: string;
   exit_code: number;
+  /** that killed it; empty: it exited by itself */
   signal: string;
 }
 
@@ -373,7 +378,7 @@ export interface WireCell {
   display_name: string;
   /** 1 when created, one more with each edit */
   rev: number;
-  /** who changed it last, as in [Event]; empty: nobody knows */
+  /** who changed it last, as in [OnEvent]; empty: nobody knows */
   by?: string;
 }
 
@@ -387,7 +392,7 @@ export const wireCellSchema = /* @__PURE__ */ strict<WireCell>({
 });
 
 /**
- * Snapshot is the state of all runs at one moment, for a console that has just
+ * ExecutionsSnapshot is the state of all runs at one moment, for a console that has just
  * come. It shares no memory with the Runs it was taken of that would change.
  */
 export interface ExecutionsSnapshot {
@@ -465,7 +470,10 @@ export const notebookEventSchema = /* @__PURE__ */ strict<NotebookEvent>({
   state: optional(notebookSnapshotSchema),
 });
 
-/** AliveMessage tells a console that asked for it that its connection is alive. */
+/**
+ * AliveMessage tells a console that asked for it (HelloMessage.WantsAlive) that its
+ * connection is alive. It is not recorded in the trace.
+ */
 export interface AliveMessage {
   /** alive */
   type: string;
@@ -479,7 +487,7 @@ export const aliveMessageSchema = /* @__PURE__ */ object<AliveMessage>({
 });
 
 /**
- * ReadyMessage is the first message that the server sends at /run, for each session
+ * ReadyMessage is the first message that the server sends at /run for each session
  * that the console is connected to: the session's state so far.
  */
 export interface ReadyMessage {

@@ -1,1 +1,0 @@
-var e=new Intl.Collator(`en`,{numeric:!0});export{e as t};
