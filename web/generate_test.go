@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/notebook"
+	"assay/server/api"
 )
 
 // generator writes Go structs as TypeScript: for each an interface, with the doc
@@ -45,18 +46,16 @@ func newGenerator(t *testing.T) *generator {
 	}
 }
 
-// special are the types that encoding/json does not write by their structure, as
-// TypeScript type and schema.
-var special = map[reflect.Type][2]string{
-	reflect.TypeFor[time.Time]():        {"string", "string"},
-	reflect.TypeFor[json.RawMessage]():  {"unknown", "unknown"},
-	reflect.TypeFor[any]():              {"unknown", "unknown"},
-	reflect.TypeFor[notebook.Widgets](): {"Readonly<Record<string, unknown>>", "record(unknown)"},
+// specialTypes returns the types that encoding/json does not write by their
+// structure, as TypeScript type and schema.
+func specialTypes() map[reflect.Type][2]string {
+	return map[reflect.Type][2]string{
+		reflect.TypeFor[time.Time]():        {"string", "string"},
+		reflect.TypeFor[json.RawMessage]():  {"unknown", "unknown"},
+		reflect.TypeFor[any]():              {"unknown", "unknown"},
+		reflect.TypeFor[notebook.Widgets](): {"Readonly<Record<string, unknown>>", "record(unknown)"},
+	}
 }
-
-// merged are the structs with a MarshalJSON that writes the fields of the struct
-// and others.
-var merged = []string{"RunDetail"}
 
 // file returns the text of a generated file. Interfaces of files generated before
 // are imported, not repeated.
@@ -91,7 +90,7 @@ func (g *generator) markPartial(typ reflect.Type) {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
 		typ = typ.Elem()
 	}
-	if _, isSpecial := special[typ]; isSpecial || typ.Kind() != reflect.Struct || g.partial[typ] {
+	if _, isSpecial := specialTypes()[typ]; isSpecial || typ.Kind() != reflect.Struct || g.partial[typ] {
 		return
 	}
 	g.partial[typ] = true
@@ -147,7 +146,7 @@ func (g *generator) declare(name string, structs []any, strict bool) {
 // if it has a fraction.
 func (g *generator) typeOfField(field jsonField, strict bool) (tsType, schema string) {
 	key := field.owner.Name() + "." + field.Name
-	name, isKnown := rawFields[key]
+	name, isKnown := rawFields()[key]
 	if isKnown {
 		g.raw[key] = true
 	}
@@ -170,7 +169,7 @@ func (g *generator) typeOfField(field jsonField, strict bool) (tsType, schema st
 // typeOf returns the TypeScript type and the schema of a Go type. A pointer may be
 // null, unless omitempty leaves it out then.
 func (g *generator) typeOf(typ reflect.Type, omitEmpty bool) (tsType, schema string) {
-	if found, ok := special[typ]; ok {
+	if found, ok := specialTypes()[typ]; ok {
 		for _, name := range []string{"record", "unknown", "string"} {
 			if strings.Contains(found[1], name) {
 				g.use(name)
@@ -259,15 +258,15 @@ type jsonField struct {
 // jsonFields returns the fields of a struct in order, those of embedded structs in
 // the place of these.
 func jsonFields(typ reflect.Type) []jsonField {
-	if _, isMarshaler := reflect.New(typ).Interface().(json.Marshaler); isMarshaler && !slices.Contains(merged, typ.Name()) {
-		panic(typ.String() + " has a MarshalJSON: add it to special")
+	addsFields := typ == reflect.TypeFor[api.RunDetail]() // its MarshalJSON writes its fields and others
+	if reflect.PointerTo(typ).Implements(reflect.TypeFor[json.Marshaler]()) && !addsFields {
+		panic(typ.String() + " has a MarshalJSON: add it to specialTypes")
 	}
-	if _, isMarshaler := reflect.New(typ).Interface().(encoding.TextMarshaler); isMarshaler {
-		panic(typ.String() + " has a MarshalText: add it to special")
+	if reflect.PointerTo(typ).Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+		panic(typ.String() + " has a MarshalText: add it to specialTypes")
 	}
 	var fields []jsonField
-	for i := range typ.NumField() {
-		field := typ.Field(i)
+	for field := range typ.Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
 		case field.Anonymous && name == "" && field.Type.Kind() == reflect.Pointer:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"assay/eval/batch"
 	"assay/eval/runs"
@@ -17,7 +18,10 @@ import (
 	"assay/server/endpoint"
 )
 
-var update = flag.Bool("update", false, "rewrite the generated TypeScript files")
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "rewrite the generated TypeScript files")
+	goleak.VerifyTestMain(m)
+}
 
 // source says which Go structs a TypeScript interface and its schema are generated
 // from. Structs that their fields refer to are generated too.
@@ -28,59 +32,65 @@ type source struct {
 	strict  bool   // a field of a wrong type makes the whole value invalid
 }
 
-// wireTypes are messages and parts of messages on the WebSockets.
-var wireTypes = []source{
-	{structs: []any{protocol.StartCell{}}, strict: true},
-	{structs: []any{protocol.KernelStdio{}}},
-	{structs: []any{protocol.CellOutput{}}},
-	{structs: []any{protocol.RunQueue{}}, strict: true},
-	{structs: []any{protocol.CellCommand{}}},
-	{structs: []any{protocol.AgentInit{}}},
-	{structs: []any{protocol.AgentQuery{}}},
-	{structs: []any{protocol.AgentCommand{}}},
-	{structs: []any{protocol.AgentAction{}}},
-	{structs: []any{protocol.ActionResponse{}}},
-	{structs: []any{protocol.AgentStatus{}}},
-	{structs: []any{protocol.AgentEvent{}}},
-	{structs: []any{protocol.AgentError{}}},
-	{structs: []any{protocol.HistoryEntry{}}},
-	{structs: []any{protocol.HistoryUpdated{}}},
-	{structs: []any{protocol.StreamFrame{}}},
-	{structs: []any{protocol.UsageUpdate{}}},
-	{structs: []any{protocol.Error{}}, name: "ErrorMessage"},
-	{structs: []any{protocol.ManagedProcessExit{}}},
-	{structs: []any{notebook.Cell{}}, name: "WireCell", strict: true},
-	{structs: []any{notebook.ExecutionsSnapshot{}}},
-	{structs: []any{notebook.State{}}, name: "NotebookSnapshot"},
-	{structs: []any{notebook.Event{}}, name: "NotebookEvent", strict: true},
-	{structs: []any{server.AliveMessage{}}},
-	{structs: []any{server.ReadyMessage{}}},
-	{structs: []any{server.EvalResultMessage{}}},
+// wireTypes returns the messages and parts of messages on the WebSockets.
+func wireTypes() []source {
+	return []source{
+		{structs: []any{protocol.StartCell{}}, strict: true},
+		{structs: []any{protocol.KernelStdio{}}},
+		{structs: []any{protocol.CellOutput{}}},
+		{structs: []any{protocol.RunQueue{}}, strict: true},
+		{structs: []any{protocol.CellCommand{}}},
+		{structs: []any{protocol.AgentInit{}}},
+		{structs: []any{protocol.AgentQuery{}}},
+		{structs: []any{protocol.AgentCommand{}}},
+		{structs: []any{protocol.AgentAction{}}},
+		{structs: []any{protocol.ActionResponse{}}},
+		{structs: []any{protocol.AgentStatus{}}},
+		{structs: []any{protocol.AgentEvent{}}},
+		{structs: []any{protocol.AgentError{}}},
+		{structs: []any{protocol.HistoryEntry{}}},
+		{structs: []any{protocol.HistoryUpdated{}}},
+		{structs: []any{protocol.StreamFrame{}}},
+		{structs: []any{protocol.UsageUpdate{}}},
+		{structs: []any{protocol.Error{}}, name: "ErrorMessage"},
+		{structs: []any{protocol.ManagedProcessExit{}}},
+		{structs: []any{notebook.Cell{}}, name: "WireCell", strict: true},
+		{structs: []any{notebook.ExecutionsSnapshot{}}},
+		{structs: []any{notebook.State{}}, name: "NotebookSnapshot"},
+		{structs: []any{notebook.Event{}}, name: "NotebookEvent", strict: true},
+		{structs: []any{server.AliveMessage{}}},
+		{structs: []any{server.ReadyMessage{}}},
+		{structs: []any{server.EvalResultMessage{}}},
+	}
 }
 
-// apiTypes are responses of the HTTP API.
-var apiTypes = []source{
-	{structs: []any{endpoint.Problem{}}},
-	{structs: []any{server.PublicConfig{}}},
-	{structs: []any{server.SessionDetail{}}},
-	{structs: []any{server.ProcessOutput{}}},
-	{structs: []any{runs.Info{}, runs.ListedRun{}, api.RunDetail{}}, name: "RunItem", partial: true},
-	{structs: []any{api.RunPage{}}},
-	{structs: []any{numbered{}, runs.Attempt{}, runs.Skipped{}, runs.UnfinishedAttempt{}, summary{}}, name: "AttemptLine", partial: true},
-	{structs: []any{api.AttemptPage{}}},
-	{structs: []any{api.CasePage{}}},
-	{structs: []any{api.TracePage{}}},
-	{structs: []any{api.FlowPage{}}},
-	{structs: []any{api.NotebookAt{}}},
+// apiTypes returns the responses of the HTTP API.
+func apiTypes() []source {
+	return []source{
+		{structs: []any{endpoint.Problem{}}},
+		{structs: []any{server.PublicConfig{}}},
+		{structs: []any{server.SessionDetail{}}},
+		{structs: []any{server.ProcessOutput{}}},
+		{structs: []any{runs.Info{}, runs.ListedRun{}, api.RunDetail{}}, name: "RunItem", partial: true},
+		{structs: []any{api.RunPage{}}},
+		{structs: []any{numbered{}, runs.Attempt{}, runs.Skipped{}, runs.UnfinishedAttempt{}, summary{}}, name: "AttemptLine", partial: true},
+		{structs: []any{api.AttemptPage{}}},
+		{structs: []any{api.CasePage{}}},
+		{structs: []any{api.TracePage{}}},
+		{structs: []any{api.FlowPage{}}},
+		{structs: []any{api.NotebookAt{}}},
+	}
 }
 
-// rawFields are the fields of type json.RawMessage whose content is a generated
-// type. The content of any other one is unknown.
-var rawFields = map[string]string{
-	"AttemptPage.Attempts":         "AttemptLine",
-	"HistoryUpdated.Entry":         "HistoryEntry",
-	"SessionDetail.Result":         "EvalResultMessage",
-	"SessionDetail.PreviousResult": "EvalResultMessage",
+// rawFields returns the fields of type json.RawMessage whose content is a generated
+// type, by "Struct.Field". The content of any other one is unknown.
+func rawFields() map[string]string {
+	return map[string]string{
+		"AttemptPage.Attempts":         "AttemptLine",
+		"HistoryUpdated.Entry":         "HistoryEntry",
+		"SessionDetail.Result":         "EvalResultMessage",
+		"SessionDetail.PreviousResult": "EvalResultMessage",
+	}
 }
 
 // numbered is what the API puts in front of a line of attempts.jsonl.
@@ -102,16 +112,16 @@ func TestGeneratedTypes(t *testing.T) {
 	for _, file := range []struct {
 		name  string
 		types []source
-	}{{"wire.gen.ts", wireTypes}, {"api.gen.ts", apiTypes}} {
+	}{{"wire.gen.ts", wireTypes()}, {"api.gen.ts", apiTypes()}} {
 		path := filepath.Join("src", "protocol", file.name)
 		want := g.file(file.name, file.types)
-		if *update {
-			require.NoError(t, os.WriteFile(path, []byte(want), 0o644)) //nolint:gosec // a source file
+		if flag.Lookup("update").Value.String() == "true" {
+			require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
 			continue
 		}
 		got, err := os.ReadFile(path)
 		require.NoError(t, err)
-		require.Equal(t, want, string(got), "%s is out of date: run go test ./web -update, then .ci/node .ci/web build", path)
+		require.True(t, want == string(got), "%s is out of date: run go test ./web -update, then .ci/node .ci/web build", path)
 	}
-	require.Len(t, g.raw, len(rawFields), "rawFields names fields that do not exist")
+	require.Len(t, g.raw, len(rawFields()), "rawFields names fields that do not exist")
 }

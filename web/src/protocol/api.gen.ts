@@ -1,14 +1,9 @@
 // Code generated from Go structs by `go test ./web -update`. DO NOT EDIT.
 
 import { boolean, list, nullable, number, object, optional, record, string, unknown } from "../json/schema";
-import {
-  type EvalResultMessage,
-  type ExecutionsSnapshot,
-  evalResultMessageSchema,
-  executionsSnapshotSchema,
-  type WireCell,
-  wireCellSchema,
-} from "./wire.gen";
+import { type EvalResultMessage, evalResultMessageSchema } from "./wire.gen";
+import { type ExecutionsSnapshot, executionsSnapshotSchema } from "./wire.gen";
+import { type WireCell, wireCellSchema } from "./wire.gen";
 
 /** Problem is the JSON body of every error response. */
 export interface Problem {

@@ -1,19 +1,6 @@
 // Code generated from Go structs by `go test ./web -update`. DO NOT EDIT.
 
-import {
-  boolean,
-  integer,
-  list,
-  listOfAll,
-  nullable,
-  number,
-  object,
-  optional,
-  record,
-  strict,
-  string,
-  unknown,
-} from "../json/schema";
+import { boolean, integer, list, listOfAll, nullable, number, object, optional, record, strict, string, unknown } from "../json/schema";
 
 /** StartCell says that a run of a cell has started. */
 export interface StartCell {
