@@ -16,56 +16,56 @@ import (
 // completes nothing and is counted as a tamper signal.
 const CompletionMarker = "[EVAL_COMPLETE]"
 
-// action is an action of the agent's in flight.
-type action struct {
-	name    string
-	runs    bool // its success runs a cell
-	refused int  // others with its id, whose refusals are still to come
+// agentAction is an action of the agent's in flight.
+type agentAction struct {
+	name            string
+	isRun           bool // its success runs a cell
+	pendingRefusals int  // others with its id, whose refusals are still to come
 }
 
-// fromAgent takes in a frame of the agent, behind what the frame shows to have
+// readAgentFrame takes in a frame of the agent, behind what the frame shows to have
 // been said before it.
-func (w *watch) fromAgent(e *trace.Entry) *verdict {
-	w.listen(e)
-	w.fromReply(e)
-	said := w.fromStream(e)
-	if beginsTurn(e) {
-		w.lastWord = time.Time{}
+func (w *watch) readAgentFrame(e *trace.Entry) *verdict {
+	w.noteAlive(e)
+	w.trackModelActivity(e)
+	said := w.readStreamFrame(e)
+	if isTurnContinued(e) {
+		w.finalMessageAt = time.Time{}
 	}
-	v := w.fromAgentFrame(e)
+	v := w.dispatchAgentFrame(e)
 	switch {
 	case said == nil, said.outcome == "" && v != nil: // an end goes before a question
 		return v
 	case said.outcome == runs.OutcomeCompleted:
-		return cmp.Or(w.settle(), v) // the frame may be an action, which is waited for
+		return cmp.Or(w.completionVerdict(), v) // the frame may be an action, which is waited for
 	default:
 		return said
 	}
 }
 
-func (w *watch) fromAgentFrame(e *trace.Entry) *verdict {
+func (w *watch) dispatchAgentFrame(e *trace.Entry) *verdict {
 	switch e.Type {
 	case protocol.TypeAgentAction:
-		return w.fromAgentAction(e)
+		return w.readAgentAction(e)
 	case protocol.TypeAgentHistoryUpdated:
-		return w.fromHistory(e)
+		return w.readHistoryUpdate(e)
 	case protocol.TypeAgentResult:
-		return w.fromResult(e)
+		return w.readAgentResult(e)
 	case protocol.TypeAgentStatus:
-		return w.fromStatus(e)
+		return w.readAgentStatus(e)
 	case protocol.TypeAgentUsageUpdate:
-		return w.fromUsage(e)
+		return w.readUsageUpdate(e)
 	case protocol.TypeAgentEvent:
-		w.fromEvent(e)
+		w.readAgentEvent(e)
 	case protocol.TypeAgentError:
-		return w.fromError(e)
+		return w.readAgentError(e)
 	}
 	return nil
 }
 
-// beginsTurn tells whether a frame shows that the agent goes on: then what it
+// isTurnContinued tells whether a frame shows that the agent goes on: then what it
 // said last was not its last word. Of an update its entry tells.
-func beginsTurn(e *trace.Entry) bool {
+func isTurnContinued(e *trace.Entry) bool {
 	switch e.Type {
 	case protocol.TypeAgentAction, protocol.TypeAgentStreamStart:
 		return true
@@ -76,37 +76,37 @@ func beginsTurn(e *trace.Entry) bool {
 	}
 }
 
-// suspect counts a frame that has the marker where it completes nothing.
-func (w *watch) suspect(e *trace.Entry) {
+// countMarkerIn counts a frame that has the marker where it completes nothing.
+func (w *watch) countMarkerIn(e *trace.Entry) {
 	if bytes.Contains(e.Body, []byte(CompletionMarker)) {
-		w.tamper++
+		w.tamperSignals++
 	}
 }
 
-func (w *watch) fromAgentAction(e *trace.Entry) *verdict {
-	w.suspect(e)
-	w.counts.Actions++
-	if runsCell(e) {
-		w.ran = e.Action
+func (w *watch) readAgentAction(e *trace.Entry) *verdict {
+	w.countMarkerIn(e)
+	w.usage.Actions++
+	if isRunAction(e) {
+		w.lastRunAction = e.Action
 	}
 	switch asked, inFlight := w.actions[e.TxID]; {
-	case e.TxID == "" && runsCell(e):
-		w.promise(e.CellID, e.WallTime) // no answer will say so
+	case e.TxID == "" && isRunAction(e):
+		w.expectRun(e.CellID, e.WallTime) // no answer will say so
 	case e.TxID == "":
 	case inFlight:
-		asked.refused++ // it will be answered at once, and the first one still
+		asked.pendingRefusals++ // it will be answered at once, and the first one still
 		w.actions[e.TxID] = asked
 	default:
-		w.actions[e.TxID] = action{name: e.Action, runs: runsCell(e)}
+		w.actions[e.TxID] = agentAction{name: e.Action, isRun: isRunAction(e)}
 	}
-	if most := w.limits.Actions; most > 0 && w.counts.Actions > most {
-		return limitReached("actions", most, w.counts.Actions)
+	if most := w.limits.Actions; most > 0 && w.usage.Actions > most {
+		return limitVerdict("actions", most, w.usage.Actions)
 	}
 	return nil
 }
 
-// runsCell tells whether the action, when it succeeds, runs a cell.
-func runsCell(e *trace.Entry) bool {
+// isRunAction tells whether the action, when it succeeds, runs a cell.
+func isRunAction(e *trace.Entry) bool {
 	switch e.Action {
 	case "run_cell":
 		return true
@@ -123,70 +123,70 @@ func runsCell(e *trace.Entry) bool {
 	}
 }
 
-// toAgent follows the answers to the agent's actions.
-func (w *watch) toAgent(e *trace.Entry) *verdict {
+// readAnswerToAgent follows the answers to the agent's actions.
+func (w *watch) readAnswerToAgent(e *trace.Entry) *verdict {
 	asked, ok := w.actions[e.TxID]
 	if e.Type != protocol.TypeActionResponse || !ok || e.Note == trace.NoteDropped {
 		return nil
 	}
-	if asked.refused > 0 && e.Status == protocol.StatusError {
-		asked.refused--
+	if asked.pendingRefusals > 0 && e.Status == protocol.StatusError {
+		asked.pendingRefusals--
 		w.actions[e.TxID] = asked
 		return nil
 	}
 	delete(w.actions, e.TxID)
-	if asked.runs && e.Status == protocol.StatusSuccess {
-		w.promise(e.CellID, e.WallTime)
+	if asked.isRun && e.Status == protocol.StatusSuccess {
+		w.expectRun(e.CellID, e.WallTime)
 	}
-	return w.settle()
+	return w.completionVerdict()
 }
 
-// promise opens a run of a cell that is still to be told to run.
-func (w *watch) promise(id string, at time.Time) {
+// expectRun opens a run of a cell that is still to be told to run.
+func (w *watch) expectRun(id string, at time.Time) {
 	if id != "" {
-		w.change(id, func(c *cell) { c.promised = at })
+		w.updateCell(id, func(c *cellRuns) { c.promisedAt = at })
 	}
 }
 
-func (w *watch) fromStatus(e *trace.Entry) *verdict {
-	w.saying = e.Status
+func (w *watch) readAgentStatus(e *trace.Entry) *verdict {
+	w.agentStatus = e.Status
 	if e.Status == protocol.AgentDone {
-		return w.over("the agent said that it is done and has not submitted an answer with " + CompletionMarker)
+		return w.turnEndVerdict("the agent said that it is done and has not submitted an answer with " + CompletionMarker)
 	}
 	return nil
 }
 
-func (w *watch) fromUsage(e *trace.Entry) *verdict {
+func (w *watch) readUsageUpdate(e *trace.Entry) *verdict {
 	var usage protocol.UsageUpdate
 	if err := json.Unmarshal(e.Body, &usage); err != nil {
 		return nil // what an agent says of its cost is no reason to end it
 	}
-	w.counts.InputTokens = usage.InputTokens + usage.CacheReadInputTokens + usage.CacheCreationInputTokens
-	w.counts.CacheReadInputTokens, w.counts.CacheCreationInputTokens = usage.CacheReadInputTokens, usage.CacheCreationInputTokens
-	w.counts.OutputTokens = usage.OutputTokens
-	w.counts.CostUSD = usage.CostUSD
-	if most, spent := w.limits.Tokens, w.counts.InputTokens+w.counts.OutputTokens; most > 0 && spent > most {
-		return limitReached("tokens", most, spent)
+	w.usage.InputTokens = usage.InputTokens + usage.CacheReadInputTokens + usage.CacheCreationInputTokens
+	w.usage.CacheReadInputTokens, w.usage.CacheCreationInputTokens = usage.CacheReadInputTokens, usage.CacheCreationInputTokens
+	w.usage.OutputTokens = usage.OutputTokens
+	w.usage.CostUSD = usage.CostUSD
+	if most, spent := w.limits.Tokens, w.usage.InputTokens+w.usage.OutputTokens; most > 0 && spent > most {
+		return limitVerdict("tokens", most, spent)
 	}
 	if most := w.limits.CostUSD; most > 0 && usage.CostUSD != nil && *usage.CostUSD > most {
-		return limitReached("cost_usd", most, *usage.CostUSD)
+		return limitVerdict("cost_usd", most, *usage.CostUSD)
 	}
 	return nil
 }
 
-func (w *watch) fromError(e *trace.Entry) *verdict {
+func (w *watch) readAgentError(e *trace.Entry) *verdict {
 	var failure protocol.AgentError
 	if err := json.Unmarshal(e.Body, &failure); err != nil {
 		failure = protocol.AgentError{Error: fmt.Sprintf("an agent_error that cannot be read: %v", err), Fatal: true}
 	}
-	if !failure.Fatal || w.marked {
-		w.complaint = failure.Error
+	if !failure.Fatal || w.isMarked {
+		w.agentComplaint = failure.Error
 		return nil
 	}
 	return &verdict{outcome: runs.OutcomeAgentError, detail: failure.Error}
 }
 
-func queueOf(body []byte) []string {
+func queuedCells(body []byte) []string {
 	var queue protocol.RunQueue
 	if json.Unmarshal(body, &queue) != nil {
 		return nil

@@ -99,26 +99,26 @@ type Job struct {
 
 // attempt is one try while it lasts.
 type attempt struct {
-	cfg    Config
-	work   Job
-	log    *slog.Logger
-	began  time.Time
-	limits runs.Limits
-	result runs.Attempt
+	cfg       Config
+	job       Job
+	log       *slog.Logger
+	startedAt time.Time
+	limits    runs.Limits
+	result    runs.Attempt
 
-	journal   *trace.Journal
-	recording *trace.Recording
-	logging   sync.WaitGroup // the log of what passes
-	printed   *os.File       // what the children print; nil: not opened yet
-	judged    *os.File       // the calls of a judge; nil: there was none
-	session   *session.Session
-	watch     *watch
-	state     session.CollectedState
+	journal     *trace.Journal
+	recording   *trace.Recording
+	flowLog     sync.WaitGroup // the log of what passes
+	childOutput *os.File       // what the children print; nil: not opened yet
+	judgeCalls  *os.File       // the calls of a judge; nil: there was none
+	session     *session.Session
+	watch       *watch
+	collected   session.CollectedState
 
-	solution string                   // the file with the case's oracle; empty: none
-	tamper   int                      // files of the case that hold the marker
-	reran    []func() map[string]bool // Enforced of each kernel that ran the notebook again
-	ranCode  bool                     // the kernel died running the agent's code
+	solutionPath      string                   // the file with the case's oracle; empty: none
+	markedFiles       int                      // files of the case that hold the marker
+	rerunEnforced     []func() map[string]bool // Enforced of each kernel that ran the notebook again
+	agentKilledKernel bool                     // the kernel died running the agent's code
 }
 
 // Run tries a case once. The returned attempt lacks only the run's name. When
@@ -128,11 +128,11 @@ func Run(ctx context.Context, cfg Config, work Job) (result runs.Attempt) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			a.log.Error("an attempt broke", "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
-			a.broke(fmt.Sprintf("a fault of the harness: %v", fault))
+			a.setHarnessError(fmt.Sprintf("a fault of the harness: %v", fault))
 		}
-		result = a.finish()
+		result = a.completeResult()
 	}()
-	a.run(ctx)
+	a.runPhases(ctx)
 	return a.result
 }
 
@@ -143,7 +143,7 @@ func newAttempt(cfg Config, work Job) *attempt {
 	if work.Progress == nil {
 		work.Progress = &Progress{}
 	}
-	a := &attempt{cfg: cfg, work: work, began: time.Now(), limits: EffectiveLimits(cfg.LimitOverrides, work.Case)}
+	a := &attempt{cfg: cfg, job: work, startedAt: time.Now(), limits: EffectiveLimits(cfg.LimitOverrides, work.Case)}
 	a.log = cfg.Log.With("case", work.Case.ID)
 	a.result = runs.Attempt{
 		Type: runs.TypeAttempt, CaseID: work.Case.ID, Tags: work.Case.Tags, Epoch: work.Epoch, Try: work.Try, Limits: a.limits,
@@ -158,10 +158,10 @@ func newAttempt(cfg Config, work Job) *attempt {
 	return a
 }
 
-// run goes through the phases; each that fails ends the attempt.
-func (a *attempt) run(ctx context.Context) {
+// runPhases goes through the phases; each that fails ends the attempt.
+func (a *attempt) runPhases(ctx context.Context) {
 	if err := a.openTrace(); err != nil {
-		a.end(runs.OutcomeHarnessError, err.Error())
+		a.setOutcome(runs.OutcomeHarnessError, err.Error())
 		return
 	}
 	defer a.closeTrace()
@@ -173,65 +173,65 @@ func (a *attempt) run(ctx context.Context) {
 		phase = time.Now()
 	}
 	phases := &a.result.Phases
-	a.work.Progress.set("starting kernel and agent")
+	a.job.Progress.setActivity("starting kernel and agent")
 	var err error
-	a.watch.drainDuring(func() { err = a.start(ctx) }, a.watch.readEarly)
+	a.watch.drainDuring(func() { err = a.startSession(ctx) }, a.watch.readBeforeTask)
 	next(&phases.StartMS)
 	if err != nil {
-		a.endUnstarted(ctx, err)
+		a.setStartFailure(ctx, err)
 		return
 	}
 	defer a.endSession(ctx)
-	a.live(ctx)
-	phases.WaitMS = a.watch.waits.by(time.Now()).Milliseconds()
+	a.runAgent(ctx)
+	phases.WaitMS = a.watch.modelWaits.totalAt(time.Now()).Milliseconds()
 	next(&phases.WorkMS)
-	a.collect(ctx)
+	a.collectState(ctx)
 	next(&phases.CollectMS)
 	a.grade(ctx)
 	next(&phases.GradeMS)
 }
 
-// end settles the outcome; the first one stands.
-func (a *attempt) end(outcome runs.Outcome, detail string) {
+// setOutcome settles the outcome; the first one stands.
+func (a *attempt) setOutcome(outcome runs.Outcome, detail string) {
 	if a.result.Outcome == "" {
 		a.result.Outcome, a.result.Detail = outcome, strings.TrimSpace(detail)
 	}
 }
 
-func (a *attempt) endUnstarted(ctx context.Context, err error) {
+func (a *attempt) setStartFailure(ctx context.Context, err error) {
 	var start *session.StartError
 	switch {
 	case ctx.Err() != nil:
-		a.end(runs.OutcomeCancelled, context.Cause(ctx).Error())
+		a.setOutcome(runs.OutcomeCancelled, context.Cause(ctx).Error())
 	case errors.As(err, &start):
-		a.end(runs.OutcomeSetupError, err.Error())
+		a.setOutcome(runs.OutcomeSetupError, err.Error())
 	default:
-		a.end(runs.OutcomeHarnessError, err.Error())
+		a.setOutcome(runs.OutcomeHarnessError, err.Error())
 	}
 }
 
-// start makes the session and runs the case's setup in its kernel.
-func (a *attempt) start(ctx context.Context) error {
+// startSession makes the session and runs the case's setup in its kernel.
+func (a *attempt) startSession(ctx context.Context) error {
 	if err := a.writeSolution(); err != nil {
 		return err
 	}
-	agentConfig, err := a.cfg.AgentConfig(a.solution)
+	agentConfig, err := a.cfg.AgentConfig(a.solutionPath)
 	if err != nil {
 		return &session.StartError{Component: "agent", Err: err}
 	}
-	printed, err := os.OpenFile(filepath.Join(a.work.Dir, "stderr.txt"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	printed, err := os.OpenFile(filepath.Join(a.job.Dir, "stderr.txt"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	a.cfg.Kernel.ReadPaths = a.linked()
+	a.cfg.Kernel.ReadPaths = a.linkedPaths()
 	cfg := session.Config{
 		ID: a.journal.SessionID, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
-		WorkdirRoot: a.cfg.WorkdirRoot, PrepareWorkdir: a.place, AwaitConsole: a.cfg.AwaitConsole, IsEvaluation: true,
-		AgentInit: agentInit(a.limits), MaxDiskBytes: a.limits.DiskBytes, NewCellID: a.cellIDs(),
-		Router:      router.Config{CellTimeout: seconds(a.limits.CellS), MaxFrameBytes: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
+		WorkdirRoot: a.cfg.WorkdirRoot, PrepareWorkdir: a.stageFiles, AwaitConsole: a.cfg.AwaitConsole, IsEvaluation: true,
+		AgentInit: newAgentInit(a.limits), MaxDiskBytes: a.limits.DiskBytes, NewCellID: a.cellIDGenerator(),
+		Router:      router.Config{CellTimeout: secondsToDuration(a.limits.CellS), MaxFrameBytes: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
 		ChildOutput: printed, ChildLineSink: a.cfg.ChildLineSink, Log: a.log,
 	}
-	a.printed = printed
+	a.childOutput = printed
 	a.session, err = session.Start(ctx, a.cfg.Supervisor, cfg)
 	if err != nil {
 		return err
@@ -239,32 +239,32 @@ func (a *attempt) start(ctx context.Context) error {
 	if a.cfg.OnSession != nil {
 		a.cfg.OnSession(a.session)
 	}
-	if err := a.setup(ctx); err != nil {
-		a.endUnstarted(ctx, err)
+	if err := a.runSetup(ctx); err != nil {
+		a.setStartFailure(ctx, err)
 		a.endSession(ctx)
 		return err
 	}
 	return nil
 }
 
-// cellIDs makes the ids of an attempt's cells: the same attempt in another run
+// cellIDGenerator makes the ids of an attempt's cells: the same attempt in another run
 // has the same, so that what was recorded of the one fits the other.
-func (a *attempt) cellIDs() func() string {
+func (a *attempt) cellIDGenerator() func() string {
 	var made atomic.Int64
 	return func() string {
-		name := fmt.Sprintf("%s/%d/%d/%d", a.work.Case.ID, a.work.Epoch, a.work.Try, made.Add(1))
+		name := fmt.Sprintf("%s/%d/%d/%d", a.job.Case.ID, a.job.Epoch, a.job.Try, made.Add(1))
 		return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)).String()
 	}
 }
 
-func (a *attempt) setup(ctx context.Context) error {
-	if a.work.Case.Setup == "" {
+func (a *attempt) runSetup(ctx context.Context) error {
+	if a.job.Case.Setup == "" {
 		return nil
 	}
-	a.work.Progress.set("running the case's setup")
-	done, err := a.session.Execute(ctx, a.work.Case.Setup, seconds(a.limits.CellS))
+	a.job.Progress.setActivity("running the case's setup")
+	done, err := a.session.Execute(ctx, a.job.Case.Setup, secondsToDuration(a.limits.CellS))
 	if err == nil {
-		err = setupError(done)
+		err = executionError(done)
 	}
 	if err != nil {
 		return &session.StartError{Component: "setup", Err: fmt.Errorf("the case's setup failed: %w", err)}
@@ -272,8 +272,8 @@ func (a *attempt) setup(ctx context.Context) error {
 	return nil
 }
 
-// setupError says that the case's setup has raised.
-func setupError(done protocol.ExecuteCodeResponse) error {
+// executionError says that the case's setup has raised.
+func executionError(done protocol.ExecuteCodeResponse) error {
 	if done.Status != protocol.StatusError {
 		return nil
 	}
@@ -289,13 +289,13 @@ func (a *attempt) endSession(ctx context.Context) {
 }
 
 func (a *attempt) openTrace() error {
-	recording, err := trace.NewRecording(a.journal, a.path("trace.jsonl"))
+	recording, err := trace.NewRecording(a.journal, a.filePath("trace.jsonl"))
 	if err != nil {
 		return err
 	}
 	a.recording = recording
 	follower := a.journal.Follow()
-	a.logging.Go(func() { _ = flow.Log(context.Background(), follower, a.log) }) // until the journal is closed
+	a.flowLog.Go(func() { _ = flow.Log(context.Background(), follower, a.log) }) // until the journal is closed
 	if a.cfg.OnTrace != nil {
 		a.cfg.OnTrace(recording)
 	}
@@ -305,10 +305,10 @@ func (a *attempt) openTrace() error {
 // closeTrace ends the journal, waits for the file, and writes what is made of
 // it.
 func (a *attempt) closeTrace() {
-	a.work.Progress.set("writing down what happened")
+	a.job.Progress.setActivity("writing down what happened")
 	err := a.recording.Close()
-	a.logging.Wait()
-	for _, file := range []*os.File{a.printed, a.judged} {
+	a.flowLog.Wait()
+	for _, file := range []*os.File{a.childOutput, a.judgeCalls} {
 		if file != nil {
 			err = errors.Join(err, file.Close())
 		}
@@ -318,36 +318,36 @@ func (a *attempt) closeTrace() {
 	}
 	if err != nil {
 		// What was recorded is not whole, and so the verdict cannot be checked.
-		a.broke(fmt.Sprintf("the attempt could not be recorded: %v", err))
+		a.setHarnessError(fmt.Sprintf("the attempt could not be recorded: %v", err))
 	}
 }
 
-// broke makes the attempt one that the harness has spoilt, whatever it was.
-func (a *attempt) broke(detail string) {
+// setHarnessError makes the attempt one that the harness has spoilt, whatever it was.
+func (a *attempt) setHarnessError(detail string) {
 	a.result.Outcome, a.result.Detail = runs.OutcomeHarnessError, detail
 	a.result.Passed, a.result.Score, a.result.Graders = nil, nil, nil
 }
 
-func (a *attempt) path(name string) string { return filepath.Join(a.work.Dir, name) }
+func (a *attempt) filePath(name string) string { return filepath.Join(a.job.Dir, name) }
 
-// finish fills in what every result has.
-func (a *attempt) finish() runs.Attempt {
+// completeResult fills in what every result has.
+func (a *attempt) completeResult() runs.Attempt {
 	r := &a.result
-	r.Started, r.Ended = a.began.UTC(), time.Now().UTC()
+	r.Started, r.Ended = a.startedAt.UTC(), time.Now().UTC()
 	r.DurationMS = r.Ended.Sub(r.Started).Milliseconds()
-	r.Usage = a.watch.counts
-	r.TamperSignals = a.tamper + a.watch.tamper
+	r.Usage = a.watch.usage
+	r.TamperSignals = a.markedFiles + a.watch.tamperSignals
 	r.Interventions = a.watch.interventions
 	r.Enforced = a.enforced()
-	r.Trace = filepath.Join(a.work.RelDir, "trace.jsonl")
-	entries, err := os.ReadDir(a.work.Dir)
+	r.Trace = filepath.Join(a.job.RelDir, "trace.jsonl")
+	entries, err := os.ReadDir(a.job.Dir)
 	if err != nil {
 		a.log.Warn("the attempt's folder cannot be read", "error", err)
 	}
 	for _, entry := range entries {
-		r.Files = append(r.Files, filepath.Join(a.work.RelDir, entry.Name()))
+		r.Files = append(r.Files, filepath.Join(a.job.RelDir, entry.Name()))
 		if entry.Name() == "state.json" {
-			r.NotebookState = filepath.Join(a.work.RelDir, entry.Name())
+			r.NotebookState = filepath.Join(a.job.RelDir, entry.Name())
 		}
 	}
 	return *r
@@ -361,7 +361,7 @@ func (a *attempt) enforced() map[string]bool {
 	if a.session != nil {
 		session.AddEnforced(combined, a.session.Enforced())
 	}
-	for _, record := range a.reran {
+	for _, record := range a.rerunEnforced {
 		session.AddEnforced(combined, record())
 	}
 	return combined

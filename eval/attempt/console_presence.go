@@ -13,36 +13,36 @@ import (
 // the attempt is lost with it, unless the [Config] says another time.
 const DefaultHolderGrace = 30 * time.Second
 
-// presence is what is known of the console that holds the notebook.
-type presence struct {
-	conn int       // its number; 0: none, or the server, holds
-	away time.Time // since when it is away; zero: it is there
+// consolePresence is what is known of the console that holds the notebook.
+type consolePresence struct {
+	connID    int       // its number; 0: none, or the server, holds
+	awaySince time.Time // since when it is away; zero: it is there
 }
 
-// holds notes who holds the notebook from here on.
-func (w *watch) holds(e *trace.Entry) { w.holder = presence{conn: e.ConsoleID} }
+// setHolder notes who holds the notebook from here on.
+func (w *watch) setHolder(e *trace.Entry) { w.holder = consolePresence{connID: e.ConsoleID} }
 
-// left notes that the console that holds the notebook has gone.
-func (w *watch) left(e *trace.Entry) {
-	if e.ConsoleID != 0 && e.ConsoleID == w.holder.conn {
-		w.holder.away = e.WallTime
+// markHolderAway notes that the console that holds the notebook has gone.
+func (w *watch) markHolderAway(e *trace.Entry) {
+	if e.ConsoleID != 0 && e.ConsoleID == w.holder.connID {
+		w.holder.awaySince = e.WallTime
 	}
 }
 
-func (w *watch) onAway(now time.Time) (v *verdict, due time.Time) {
-	if w.holder.away.IsZero() {
+func (w *watch) checkHolderAway(now time.Time) (v *verdict, due time.Time) {
+	if w.holder.awaySince.IsZero() {
 		return nil, due
 	}
-	if away := now.Sub(w.holder.away); away >= w.grace {
-		detail := fmt.Sprintf("the console that holds the notebook was away for %v: configured %v", away.Round(time.Millisecond), w.grace)
+	if away := now.Sub(w.holder.awaySince); away >= w.holderGrace {
+		detail := fmt.Sprintf("the console that holds the notebook was away for %v: configured %v", away.Round(time.Millisecond), w.holderGrace)
 		return &verdict{outcome: runs.OutcomeConsoleLost, detail: detail}, due
 	}
-	return nil, w.holder.away.Add(w.grace)
+	return nil, w.holder.awaySince.Add(w.holderGrace)
 }
 
-// fromConsole counts what a person has changed in the agent's work. What a
+// countIntervention counts what a person has changed in the agent's work. What a
 // console runs whose notebook it is may be what the agent has asked it for.
-func (w *watch) fromConsole(e *trace.Entry) {
+func (w *watch) countIntervention(e *trace.Entry) {
 	if e.Note == trace.NoteDropped {
 		return
 	}
@@ -56,7 +56,7 @@ func (w *watch) fromConsole(e *trace.Entry) {
 			w.interventions++
 		}
 	case protocol.TypeRunCell, protocol.TypeStopCell, protocol.TypeDisposeCell, protocol.TypeSetWidgetValue, protocol.TypeExecuteCode:
-		if w.holder.conn == 0 {
+		if w.holder.connID == 0 {
 			w.interventions++
 		}
 	}

@@ -16,16 +16,16 @@ import (
 	"assay/testcases/grading"
 )
 
-// cells are the notebook's, as it was collected.
-func (a *attempt) cells() ([]notebook.Cell, error) {
-	if a.state.Context == nil {
-		return nil, errors.New("it could not be collected: " + a.state.Errors["context"])
+// collectedCells are the notebook's, as it was collected.
+func (a *attempt) collectedCells() ([]notebook.Cell, error) {
+	if a.collected.Context == nil {
+		return nil, errors.New("it could not be collected: " + a.collected.Errors["context"])
 	}
-	return notebook.CellsFromContext(a.state.Context)
+	return notebook.CellsFromContext(a.collected.Context)
 }
 
-// shownNotebook is a notebook as graders see it.
-func shownNotebook(language string, cells []notebook.Cell, fold *notebook.Executions) *grading.Notebook {
+// gradingNotebook is a notebook as graders see it.
+func gradingNotebook(language string, cells []notebook.Cell, fold *notebook.Executions) *grading.Notebook {
 	if language == "" {
 		language = "python" // of a kernel that does not say
 	}
@@ -33,15 +33,15 @@ func shownNotebook(language string, cells []notebook.Cell, fold *notebook.Execut
 	for i, cell := range cells {
 		shown := grading.Cell{Code: cell.Type == notebook.CodeCell, Source: cell.Source}
 		if shown.Code {
-			shown.Status, shown.Text = status(fold.CellStatus(cell.ID)), fold.TextOutput(cell.ID)
+			shown.Status, shown.Text = gradingStatus(fold.CellStatus(cell.ID)), fold.TextOutput(cell.ID)
 		}
 		out.Cells[i] = shown
 	}
 	return out
 }
 
-// status is how a run ended as graders call it.
-func status(folded string) string {
+// gradingStatus is how a run ended as graders call it.
+func gradingStatus(folded string) string {
 	switch folded {
 	case notebook.StatusRan:
 		return "ok"
@@ -54,9 +54,9 @@ func status(folded string) string {
 	}
 }
 
-// filesSoFar makes of the trace, as far as it has come, the files that are made
+// writeFilesSoFar makes of the trace, as far as it has come, the files that are made
 // of the whole one when the attempt is over.
-func (a *attempt) filesSoFar(ctx context.Context) error {
+func (a *attempt) writeFilesSoFar(ctx context.Context) error {
 	tail, err := a.recording.OpenTail()
 	if err != nil {
 		return err
@@ -69,9 +69,9 @@ func (a *attempt) filesSoFar(ctx context.Context) error {
 	return a.writeFiles()
 }
 
-// conversation is the file of it, by lines.
-func (a *attempt) conversation() ([]json.RawMessage, error) {
-	text, err := os.ReadFile(a.path("conversation.jsonl"))
+// readConversation is the file of it, by lines.
+func (a *attempt) readConversation() ([]json.RawMessage, error) {
+	text, err := os.ReadFile(a.filePath("conversation.jsonl"))
 	if err != nil {
 		return nil, err
 	}
@@ -82,32 +82,32 @@ func (a *attempt) conversation() ([]json.RawMessage, error) {
 	return entries, nil
 }
 
-// judge opens a model whose calls are written to the attempt's judge.jsonl.
-func (a *attempt) judge(name string) (model.Client, error) {
+// openJudge opens a model whose calls are written to the attempt's judge.jsonl.
+func (a *attempt) openJudge(name string) (model.Client, error) {
 	client, err := a.cfg.OpenJudge(name)
 	if err != nil {
 		return nil, err
 	}
-	if a.judged == nil {
-		file, err := os.OpenFile(a.path("judge.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if a.judgeCalls == nil {
+		file, err := os.OpenFile(a.filePath("judge.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 		if err != nil {
 			return nil, err
 		}
-		a.judged = file
+		a.judgeCalls = file
 	}
-	return replay.Record(name, client, a.judged), nil
+	return replay.Record(name, client, a.judgeCalls), nil
 }
 
 // WithoutSecrets returns environ less what looks like a secret, by its name or as a
 // URL with a password in it: it is what a command grader gets.
 func WithoutSecrets(environ []string) []string {
 	login := regexp.MustCompile(`://[^\s/@]*:[^\s@]+@`)
-	return slices.DeleteFunc(subprocess.FilterEnv(environ, isPublic), login.MatchString)
+	return slices.DeleteFunc(subprocess.FilterEnv(environ, isPublicVariable), login.MatchString)
 }
 
-// isPublic says whether no word of a variable's name, in any case and number and
+// isPublicVariable says whether no word of a variable's name, in any case and number and
 // with or without digits behind it, is or ends with one for a secret.
-func isPublic(name string) bool {
+func isPublicVariable(name string) bool {
 	secret := regexp.MustCompile(`(?i)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|PAT|CREDENTIAL|AUTH)S?[0-9]*(_|$)`)
 	return !secret.MatchString(name)
 }

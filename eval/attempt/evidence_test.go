@@ -8,7 +8,7 @@ import (
 	"assay/eval/attempt"
 )
 
-func TestWithoutKeys(t *testing.T) {
+func TestWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	for entry, kept := range map[string]bool{
 		"ANTHROPIC_API_KEY=x":     false,

@@ -15,71 +15,71 @@ type Watch struct{ *watch }
 // NewWatch returns a watch whose query was sent now.
 func NewWatch(journal *trace.Journal, limits runs.Limits) Watch {
 	w := Watch{newWatch(journal, limits, DefaultHolderGrace, &Progress{})}
-	w.begin(time.Now())
+	w.startTask(time.Now())
 	return w
 }
 
-// NewWaitingWatch returns a watch of an agent that has no task yet.
-func NewWaitingWatch(journal *trace.Journal, limits runs.Limits) Watch {
+// NewWatchBeforeTask returns a watch of an agent that has no task yet.
+func NewWatchBeforeTask(journal *trace.Journal, limits runs.Limits) Watch {
 	return Watch{newWatch(journal, limits, DefaultHolderGrace, &Progress{})}
 }
 
-// Begin gives the agent its task now.
-func (w Watch) Begin() { w.begin(time.Now()) }
+// StartTask gives the agent its task now.
+func (w Watch) StartTask() { w.startTask(time.Now()) }
 
 // Close lets go of the trace.
 func (w Watch) Close() { w.close() }
 
-// Next returns the next verdict.
-func (w Watch) Next(ctx context.Context) (outcome runs.Outcome, detail, question string) {
-	v := w.next(ctx)
+// NextVerdict returns the next verdict.
+func (w Watch) NextVerdict(ctx context.Context) (outcome runs.Outcome, detail, question string) {
+	v := w.nextVerdict(ctx)
 	return v.outcome, v.detail, v.question
 }
 
-// Tamper is the number of tamper signals so far.
-func (w Watch) Tamper() int { return w.tamper }
+// TamperSignals is the number of tamper signals so far.
+func (w Watch) TamperSignals() int { return w.tamperSignals }
 
 // Interventions is how often a person has intervened so far.
 func (w Watch) Interventions() int { return w.interventions }
 
 // Usage is what was counted so far.
-func (w Watch) Usage() runs.Usage { return w.counts }
+func (w Watch) Usage() runs.Usage { return w.usage }
 
-// Waited is how long the agent has waited so far until its model could be called.
-func (w Watch) Waited() time.Duration { return w.waits.by(time.Now()) }
+// WaitedSoFar is how long the agent has waited so far until its model could be called.
+func (w Watch) WaitedSoFar() time.Duration { return w.modelWaits.totalAt(time.Now()) }
 
 // DrainDuring calls work and counts, without a verdict, what comes meanwhile.
-func (w Watch) DrainDuring(work func()) { w.drainDuring(work, w.count) }
+func (w Watch) DrainDuring(work func()) { w.drainDuring(work, w.countEntry) }
 
-// Rest counts what is there, and ends the watch.
-func (w Watch) Rest() { w.rest() }
+// Finish counts what is there, and ends the watch.
+func (w Watch) Finish() { w.finish() }
 
-// HearOut waits for the end of the turn in which the agent has submitted.
-func (w Watch) HearOut(ctx context.Context) { w.hearOut(ctx) }
+// DrainTurn waits for the end of the turn in which the agent has submitted.
+func (w Watch) DrainTurn(ctx context.Context) { w.drainTurn(ctx) }
 
-// Doing is what the attempt is doing.
-func (w Watch) Doing() *Progress { return w.doing }
+// Progress is what the attempt is doing.
+func (w Watch) Progress() *Progress { return w.progress }
 
-// Contains looks for text in a stream.
-var Contains = contains //nolint:gochecknoglobals // an export for tests
+// StreamContains looks for text in a stream.
+var StreamContains = streamContains //nolint:gochecknoglobals // an export for tests
 
 // NodeID is the id of a file in a query.
 var NodeID = nodeID //nolint:gochecknoglobals // an export for tests
 
-// StopLate calls stop when limit has passed, unless what it returns is called
+// StopAfterTimeout calls stop when limit has passed, unless what it returns is called
 // before.
-func StopLate(limit time.Duration, stop func()) (ended func()) {
-	return (&again{limit: limit}).stopLate(stop)
+func StopAfterTimeout(limit time.Duration, stop func()) (ended func()) {
+	return (&rerunner{cellTimeout: limit}).stopAfterTimeout(stop)
 }
 
-// Rebuild puts a message together from the parts that come between its
+// AssembleStream puts a message together from the parts that come between its
 // agent_stream_start and its end; fault is why it is given up.
-func Rebuild(parts ...[]byte) (entry protocol.HistoryEntry, fault string) {
-	m := newStreamed()
+func AssembleStream(parts ...[]byte) (entry protocol.HistoryEntry, fault string) {
+	m := newStreamedMessage()
 	for _, part := range parts {
 		if m.fault == "" {
-			m.add(part)
+			m.addFrame(part)
 		}
 	}
-	return m.entry(), m.fault
+	return m.historyEntry(), m.fault
 }

@@ -15,7 +15,7 @@ import (
 // writeFiles makes the conversation and the notebook out of the finished trace.
 func (a *attempt) writeFiles() error {
 	offsets, err := a.writeConversation()
-	if err != nil || a.state.Context == nil { // it was never collected, or the state says why it is not there
+	if err != nil || a.collected.Context == nil { // it was never collected, or the state says why it is not there
 		return err
 	}
 	return a.writeNotebook(offsets)
@@ -24,12 +24,12 @@ func (a *attempt) writeFiles() error {
 // writeConversation writes the agent's messages, a line each, and notes on the
 // way where in the trace the outputs of cells are.
 func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
-	in, err := os.Open(a.path("trace.jsonl"))
+	in, err := os.Open(a.filePath("trace.jsonl"))
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	file, err := os.OpenFile(a.path("conversation.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	file, err := os.OpenFile(a.filePath("conversation.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -53,17 +53,17 @@ func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 
 // writeNotebook writes the notebook as it was when it was collected.
 func (a *attempt) writeNotebook(offsets map[int64]int64) (err error) {
-	cells, err := notebook.CellsFromContext(a.state.Context)
+	cells, err := notebook.CellsFromContext(a.collected.Context)
 	if err != nil {
 		a.log.Warn("no notebook.ipynb", "error", err)
 		return nil
 	}
-	in, err := os.Open(a.path("trace.jsonl"))
+	in, err := os.Open(a.filePath("trace.jsonl"))
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	file, err := os.OpenFile(a.path("notebook.ipynb"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	file, err := os.OpenFile(a.filePath("notebook.ipynb"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}

@@ -29,18 +29,18 @@ func FuzzWatch(f *testing.F) {
 		journal := trace.NewJournal("s")
 		w := attempt.NewWatch(journal, runs.Limits{WallS: 0.003, IdleS: 0.002, Turns: 3, Actions: 5, Tokens: 100, CostUSD: 1})
 		defer w.Close()
-		frames := appendAll(journal, input)
-		journal.Append(entry(t, "session", `{"type":"peer_ended","action":"agent"}`))
+		frames := appendFuzzEntries(journal, input)
+		journal.Append(parseEntry(t, "session", `{"type":"peer_ended","action":"agent"}`))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		for range frames + 2 { // also behind a verdict: what is left is read for the counts
-			outcome, detail, _ := w.Next(ctx)
+			outcome, detail, _ := w.NextVerdict(ctx)
 			require.NotEqual(t, runs.OutcomeCancelled, outcome, "there is no verdict: a limit is missed")
 			require.Contains(t, []runs.Outcome{
 				"", runs.OutcomeCompleted, runs.OutcomeStopped, runs.OutcomeLimit, runs.OutcomeAskedQuestion, runs.OutcomeKernelExit, runs.OutcomeAgentExit, runs.OutcomeAgentError, runs.OutcomeConsoleLost,
 			}, outcome)
 			if outcome == runs.OutcomeCompleted {
-				require.True(t, mayComplete(input), "%s", detail)
+				require.True(t, canComplete(input), "%s", detail)
 			}
 			if outcome == runs.OutcomeLimit && strings.HasPrefix(detail, "wall") {
 				break // and so it will be from now on
@@ -49,9 +49,9 @@ func FuzzWatch(f *testing.F) {
 	})
 }
 
-// appendAll enters the frames of a fuzz input, as the router does, and returns
+// appendFuzzEntries enters the frames of a fuzz input, as the router does, and returns
 // how many there are.
-func appendAll(journal *trace.Journal, input []byte) (frames int) {
+func appendFuzzEntries(journal *trace.Journal, input []byte) (frames int) {
 	hops := map[byte]trace.Hop{
 		'a': trace.AgentToServer, 'A': trace.ServerToAgent, 'k': trace.KernelToServer, 'K': trace.ServerToKernel,
 		'c': trace.ConsoleToServer, 's': trace.HopSession,
@@ -73,9 +73,9 @@ func appendAll(journal *trace.Journal, input []byte) (frames int) {
 	return frames
 }
 
-// mayComplete tells whether an agent's frame may have the marker, which may be
+// canComplete tells whether an agent's frame may have the marker, which may be
 // escaped, or come in pieces.
-func mayComplete(input []byte) bool {
+func canComplete(input []byte) bool {
 	for line := range bytes.SplitSeq(input, []byte("\n")) {
 		if bytes.HasPrefix(line, []byte("a")) && (bytes.ContainsAny(line, `\`) || bytes.Contains(line, []byte("[EVAL")) || bytes.Contains(line, []byte("agent_stream_delta"))) {
 			return true
@@ -88,23 +88,23 @@ func mayComplete(input []byte) bool {
 func watchSeeds() (seeds [][]string) {
 	letters := strings.NewReplacer(
 		"agent>server ", "a", "server>agent ", "A", "kernel>server ", "k", "server>kernel ", "K", "console>server#1 ", "c", "session#1 ", "s", "session ", "s")
-	submitted := submits(`{"summary":"x ` + done + `","next_status":"done"}`)
-	asks := submits(`{"summary":"x","questions":["which?"]}`)
+	submitted := submissionFrame(`{"summary":"x ` + marker + `","next_status":"done"}`)
+	asks := submissionFrame(`{"summary":"x","questions":["which?"]}`)
 	for _, frames := range [][]string{
 		{submitted},
 		{asks, asks},
-		{submits(`{"summary":["` + done + `"],"questions":7,"next_status":{}}`)},
-		{runsA, startsA, asksRun, asksRun, runOK, runBad, submitted, endsA, endsA, saysDone},
-		{untold, runsA, `server>kernel {"type":"dispose_cell","cell_id":"a"}`, `kernel>server {"type":"start_cell","cell_id":null}`, submitted},
-		{`kernel>server {"type":"run_queue","queue":["a",7]}`, `kernel>server {"type":"run_queue","queue":"a"}`, `kernel>server {"type":"run_queue","queue":["a"]}`, saysDone},
-		{"kernel>server \x00\x01\x01\x00a" + done, `kernel>server {"type":"cell_output","output":"` + done + `"}`, submitted},
-		{held, `session#1 {"type":"peer_ended","action":"console"}`, `console>server#1 {"type":"run_cell"}`, `session {"type":"peer_ended","action":"kernel"}`},
-		append(streamsInput(`{"summary":"`+done+`"}`), closes, updates, submitted),
-		append(streamsInput(`{"summary":"`+done+`"`), `agent>server {"type":"agent_stream_delta","block_index":-1,"delta":[]}`, opens, breaks),
-		{says("assistant", `[null,7,{"type":"tool_use","name":null,"input":[]}]`), says("assistant", `"bye"`), says("user", `"`+done+`"`)},
+		{submissionFrame(`{"summary":["` + marker + `"],"questions":7,"next_status":{}}`)},
+		{frameRunA, frameStartA, frameRunAction, frameRunAction, frameRunAccepted, frameRunRefused, submitted, frameResultA, frameResultA, frameAgentDone},
+		{frameRunActionWithoutID, frameRunA, `server>kernel {"type":"dispose_cell","cell_id":"a"}`, `kernel>server {"type":"start_cell","cell_id":null}`, submitted},
+		{`kernel>server {"type":"run_queue","queue":["a",7]}`, `kernel>server {"type":"run_queue","queue":"a"}`, `kernel>server {"type":"run_queue","queue":["a"]}`, frameAgentDone},
+		{"kernel>server \x00\x01\x01\x00a" + marker, `kernel>server {"type":"cell_output","output":"` + marker + `"}`, submitted},
+		{entryConsoleHolds, `session#1 {"type":"peer_ended","action":"console"}`, `console>server#1 {"type":"run_cell"}`, `session {"type":"peer_ended","action":"kernel"}`},
+		append(submissionStreamFrames(`{"summary":"`+marker+`"}`), frameStreamComplete, frameUpdateWithoutEntry, submitted),
+		append(submissionStreamFrames(`{"summary":"`+marker+`"`), `agent>server {"type":"agent_stream_delta","block_index":-1,"delta":[]}`, frameStreamStart, frameStreamError),
+		{messageFrame("assistant", `[null,7,{"type":"tool_use","name":null,"input":[]}]`), messageFrame("assistant", `"bye"`), messageFrame("user", `"`+marker+`"`)},
 		{`agent>server {"type":"agent_usage_update","input_tokens":9223372036854775807,"output_tokens":1,"cost_usd":1e308}`},
-		{`agent>server {"type":"agent_usage_update","input_tokens":1.5}`, `agent>server {"type":"agent_event","metadata":{"type":"limit"},"text":"turns"}`, saysDone},
-		{`agent>server {"type":"agent_result","structured_output":{"summary":"` + done + `"}}`, `agent>server {"type":"agent_error","error":7}`},
+		{`agent>server {"type":"agent_usage_update","input_tokens":1.5}`, `agent>server {"type":"agent_event","metadata":{"type":"limit"},"text":"turns"}`, frameAgentDone},
+		{`agent>server {"type":"agent_result","structured_output":{"summary":"` + marker + `"}}`, `agent>server {"type":"agent_error","error":7}`},
 		{`agent>server {"type":"agent_error","error":"bye","fatal":true}`, `agent>server []`, `agent>server {"type":"agent_history_updated","entry":[]}`},
 	} {
 		for i, frame := range frames {

@@ -13,15 +13,15 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// graded says whether an outcome is graded, and whether the answer counts.
-func (a *attempt) graded() (graded, withAnswer bool) {
+// gradability says whether an outcome is graded, and whether the answer counts.
+func (a *attempt) gradability() (graded, withAnswer bool) {
 	switch a.result.Outcome {
 	case runs.OutcomeCompleted, runs.OutcomeLimit:
 		return true, true
 	case runs.OutcomeStopped, runs.OutcomeAskedQuestion:
 		return true, false
 	case runs.OutcomeKernelExit:
-		return a.ranCode, false
+		return a.agentKilledKernel, false
 	default:
 		return false, false
 	}
@@ -30,18 +30,18 @@ func (a *attempt) graded() (graded, withAnswer bool) {
 // grade finds the answer and grades it, while the kernel still lives. Each
 // grader has a deadline of its own.
 func (a *attempt) grade(ctx context.Context) {
-	found, err := grading.Extract(a.watch.handedIn)
+	found, err := grading.Extract(a.watch.submissions)
 	a.result.Summary = a.watch.summary
 	if found.Answer != nil {
 		if text, merr := protocol.Marshal(found.Answer); merr == nil {
 			a.result.Answer = text
 		}
 	}
-	graded, withAnswer := a.graded()
-	if !graded || len(a.work.Case.Graders) == 0 {
+	graded, withAnswer := a.gradability()
+	if !graded || len(a.job.Case.Graders) == 0 {
 		return
 	}
-	a.work.Progress.set("grading")
+	a.job.Progress.setActivity("grading")
 	in := grading.Input{Answer: found.Answer, NoAnswer: found.Reason}
 	if err != nil {
 		in.NoAnswer = err.Error()
@@ -50,7 +50,7 @@ func (a *attempt) grade(ctx context.Context) {
 		in.Answer, in.NoAnswer = nil, "the attempt ended as "+string(a.result.Outcome)
 	}
 	if ctx.Err() == nil {
-		a.gradeBy(ctx, in)
+		a.runGraders(ctx, in)
 	}
 	if ctx.Err() != nil { // in the middle of it: no verdict is better than half of one
 		a.result.Outcome, a.result.Detail = runs.OutcomeCancelled, context.Cause(ctx).Error()
@@ -58,85 +58,85 @@ func (a *attempt) grade(ctx context.Context) {
 	}
 }
 
-// gradeBy grades in and what else there is. A verdict on less than that would be
+// runGraders grades in and what else there is. A verdict on less than that would be
 // none, and it is not the agent's fault.
-func (a *attempt) gradeBy(ctx context.Context, in grading.Input) {
-	if err := a.show(ctx, &in); err != nil {
-		a.broke("graders cannot be shown what there is: " + err.Error())
+func (a *attempt) runGraders(ctx context.Context, in grading.Input) {
+	if err := a.addEvidence(ctx, &in); err != nil {
+		a.setHarnessError("graders cannot be shown what there is: " + err.Error())
 		return
 	}
-	a.note(grading.GradeAll(ctx, a.work.Case.Graders, in))
+	a.setVerdict(grading.GradeAll(ctx, a.job.Case.Graders, in))
 }
 
-func (a *attempt) note(results []grading.Result, passed bool, score float64) {
+func (a *attempt) setVerdict(results []grading.Result, passed bool, score float64) {
 	a.result.Passed, a.result.Score = &passed, &score
 	for _, result := range results {
 		text, err := protocol.Marshal(result)
 		if err != nil {
-			a.broke("a grader's result cannot be written: " + err.Error())
+			a.setHarnessError("a grader's result cannot be written: " + err.Error())
 			return
 		}
 		a.result.Graders = append(a.result.Graders, text)
 	}
 }
 
-// show fills in what graders may look at beside the answer. It is no error that a
+// addEvidence fills in what graders may look at beside the answer. It is no error that a
 // notebook could not be collected: in has none then, which graders can tell.
-func (a *attempt) show(ctx context.Context, in *grading.Input) error {
-	in.Task, in.Dir, in.Environ = a.work.Case.Task, a.work.Case.Source.Dir(), WithoutSecrets(a.cfg.Environ)
-	in.Kernel = executor{a}
-	if cells, err := a.cells(); err != nil {
+func (a *attempt) addEvidence(ctx context.Context, in *grading.Input) error {
+	in.Task, in.Dir, in.Environ = a.job.Case.Task, a.job.Case.Source.Dir(), WithoutSecrets(a.cfg.Environ)
+	in.Kernel = kernelExecutor{a}
+	if cells, err := a.collectedCells(); err != nil {
 		a.log.Warn("graders do not see the notebook", "error", err)
 	} else {
-		in.Notebook = shownNotebook(a.session.KernelReady().Language, cells, a.session.Executions())
-		in.Rerun = func(ctx context.Context) (*grading.Notebook, error) { return a.rerun(ctx, cells) }
+		in.Notebook = gradingNotebook(a.session.KernelReady().Language, cells, a.session.Executions())
+		in.Rerun = func(ctx context.Context) (*grading.Notebook, error) { return a.rerunNotebook(ctx, cells) }
 	}
 	if a.cfg.OpenJudge != nil {
-		in.Judge = a.judge
+		in.Judge = a.openJudge
 	}
-	if !slices.ContainsFunc(a.work.Case.Graders, grading.Spec.ReadsRecord) {
+	if !slices.ContainsFunc(a.job.Case.Graders, grading.Spec.ReadsRecord) {
 		return nil
 	}
-	err := a.filesSoFar(ctx)
+	err := a.writeFilesSoFar(ctx)
 	if err != nil {
 		return err
 	}
-	if in.Conversation, err = a.conversation(); err != nil {
+	if in.Conversation, err = a.readConversation(); err != nil {
 		return err
 	}
-	in.Record, err = a.record(in.Answer)
+	in.Record, err = a.commandRecord(in.Answer)
 	return err
 }
 
-// record is what a command is told: the attempt's line as far as it is known,
+// commandRecord is what a command is told: the attempt's line as far as it is known,
 // with the answer as it counts, the task, and where its files are: the sandbox,
 // which goes with the attempt, and the attempt's folder, both absolute.
-func (a *attempt) record(answer pyvalue.Value) (json.RawMessage, error) {
+func (a *attempt) commandRecord(answer pyvalue.Value) (json.RawMessage, error) {
 	line := a.result
-	line.Usage, line.TamperSignals, line.Interventions = a.watch.counts, a.tamper+a.watch.tamper, a.watch.interventions
-	line.Started, line.Ended = a.began.UTC(), time.Now().UTC()
+	line.Usage, line.TamperSignals, line.Interventions = a.watch.usage, a.markedFiles+a.watch.tamperSignals, a.watch.interventions
+	line.Started, line.Ended = a.startedAt.UTC(), time.Now().UTC()
 	line.DurationMS = line.Ended.Sub(line.Started).Milliseconds()
 	if answer == nil {
 		line.Answer = nil
 	}
-	folder, err := filepath.Abs(a.work.Dir)
+	folder, err := filepath.Abs(a.job.Dir)
 	if err != nil {
-		folder = a.work.Dir // there is no current folder
+		folder = a.job.Dir // there is no current folder
 	}
 	return protocol.Marshal(struct {
 		runs.Attempt
 		Task    string `json:"task"`
 		Sandbox string `json:"sandbox"`
 		Folder  string `json:"folder"`
-	}{line, a.work.Case.Task, a.session.Workdir(), folder})
+	}{line, a.job.Case.Task, a.session.Workdir(), folder})
 }
 
-// executor is the kernel as graders may use it.
-type executor struct{ *attempt }
+// kernelExecutor is the kernel as graders may use it.
+type kernelExecutor struct{ *attempt }
 
 // Execute runs code until ctx ends.
-func (x executor) Execute(ctx context.Context, code string) (grading.Execution, error) {
-	within := seconds(x.limits.CellS)
+func (x kernelExecutor) Execute(ctx context.Context, code string) (grading.Execution, error) {
+	within := secondsToDuration(x.limits.CellS)
 	if deadline, ok := ctx.Deadline(); ok {
 		within = time.Until(deadline)
 	}

@@ -12,94 +12,94 @@ import (
 	"assay/router"
 )
 
-// toKernel opens a run when the kernel is told to run a cell.
-func (w *watch) toKernel(e *trace.Entry) *verdict {
+// readKernelCommand opens a run when the kernel is told to run a cell.
+func (w *watch) readKernelCommand(e *trace.Entry) *verdict {
 	if e.Note == trace.NoteDropped {
 		return nil
 	}
 	switch e.Type {
 	case protocol.TypeRunCell:
-		w.change(e.CellID, func(c *cell) {
+		w.updateCell(e.CellID, func(c *cellRuns) {
 			c.Queue()
-			c.promised = time.Time{}
+			c.promisedAt = time.Time{}
 		})
 	case protocol.TypeDisposeCell:
-		return w.closed(e, e.CellID, func(c *cell) { *c = cell{} })
+		return w.closeRun(e, e.CellID, func(c *cellRuns) { *c = cellRuns{} })
 	case protocol.TypeSetWidgetValue:
-		w.promise(reruns, e.WallTime)
+		w.expectRun(widgetRerunsID, e.WallTime)
 	case protocol.TypeInit:
-		w.replaced = false
-		return w.settle()
+		w.isKernelReplaced = false
+		return w.completionVerdict()
 	}
 	return nil
 }
 
-// fromKernel follows the runs.
-func (w *watch) fromKernel(e *trace.Entry) *verdict {
+// readKernelFrame follows the runs.
+func (w *watch) readKernelFrame(e *trace.Entry) *verdict {
 	switch e.Type {
 	case protocol.TypeStartCell:
-		delete(w.cells, reruns)
+		delete(w.cells, widgetRerunsID)
 		if e.CellID == "" {
-			return w.allIdle(e)
+			return w.closeStartedRuns(e)
 		}
-		w.change(e.CellID, func(c *cell) { c.Start() })
+		w.updateCell(e.CellID, func(c *cellRuns) { c.Start() })
 	case protocol.TypeRunQueue:
-		delete(w.cells, reruns)
-		for _, id := range queueOf(e.Body) {
-			w.change(id, func(c *cell) { c.Queue() })
+		delete(w.cells, widgetRerunsID)
+		for _, id := range queuedCells(e.Body) {
+			w.updateCell(id, func(c *cellRuns) { c.Queue() })
 		}
 	case protocol.TypeCellResult:
-		w.counts.CellsRun++
-		w.suspect(e)
-		return w.closed(e, e.CellID, func(c *cell) { c.End() })
+		w.usage.CellsRun++
+		w.countMarkerIn(e)
+		return w.closeRun(e, e.CellID, func(c *cellRuns) { c.End() })
 	case protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeExecuteCodeResponse:
-		w.suspect(e)
+		w.countMarkerIn(e)
 	}
 	return nil
 }
 
-// allIdle closes the runs that had started: a kernel that sends no cell_result
+// closeStartedRuns closes the runs that had started: a kernel that sends no cell_result
 // says no more than this.
-func (w *watch) allIdle(e *trace.Entry) *verdict {
+func (w *watch) closeStartedRuns(e *trace.Entry) *verdict {
 	var v *verdict
 	for id, c := range w.cells {
 		if c.IsStarted() {
-			w.counts.CellsRun++
-			v = w.closed(e, id, func(c *cell) { c.End() })
+			w.usage.CellsRun++
+			v = w.closeRun(e, id, func(c *cellRuns) { c.End() })
 		}
 	}
 	return v
 }
 
-func (w *watch) closed(e *trace.Entry, id string, f func(*cell)) *verdict {
-	w.change(id, f)
-	w.listen(e)
-	if _, set := w.cells[reruns]; set {
-		w.promise(reruns, e.WallTime) // its turn has come
+func (w *watch) closeRun(e *trace.Entry, id string, f func(*cellRuns)) *verdict {
+	w.updateCell(id, f)
+	w.noteAlive(e)
+	if _, set := w.cells[widgetRerunsID]; set {
+		w.expectRun(widgetRerunsID, e.WallTime) // its turn has come
 	}
-	return w.settle()
+	return w.completionVerdict()
 }
 
-// listen notes a sign of life.
-func (w *watch) listen(e *trace.Entry) { w.hear(e.WallTime) }
+// noteAlive notes a sign of life.
+func (w *watch) noteAlive(e *trace.Entry) { w.noteAliveAt(e.WallTime) }
 
-// hear notes that the agent is at work until then.
-func (w *watch) hear(at time.Time) {
-	if at.After(w.heard) {
-		w.heard = at
+// noteAliveAt notes that the agent is at work until then.
+func (w *watch) noteAliveAt(at time.Time) {
+	if at.After(w.aliveAt) {
+		w.aliveAt = at
 	}
 }
 
-// fromSession notices the ends of the peers.
-func (w *watch) fromSession(e *trace.Entry) *verdict {
+// readSessionEntry notices the ends of the peers.
+func (w *watch) readSessionEntry(e *trace.Entry) *verdict {
 	switch e.Type {
 	case router.TypeHolder:
-		w.holds(e)
+		w.setHolder(e)
 		return nil
 	case router.TypePeerEnded:
-		return w.peerEnded(e)
+		return w.readPeerEnded(e)
 	case session.TypeKernelStuck:
-		w.replaced = true
+		w.isKernelReplaced = true
 		return nil
 	case session.TypeKernelLost:
 		return &verdict{outcome: runs.OutcomeHarnessError, detail: "another kernel could not be started in the place of one that was stuck"}
@@ -114,24 +114,24 @@ func (w *watch) fromSession(e *trace.Entry) *verdict {
 	}
 }
 
-func (w *watch) peerEnded(e *trace.Entry) *verdict {
+func (w *watch) readPeerEnded(e *trace.Entry) *verdict {
 	switch e.Action {
 	case "console":
-		w.left(e)
+		w.markHolderAway(e)
 		return nil
 	case "kernel":
-		if w.replaced {
-			w.cells = map[string]cell{}
+		if w.isKernelReplaced {
+			w.cells = map[string]cellRuns{}
 			return nil
 		}
-		return w.kernelEnded()
+		return w.kernelEndVerdict()
 	case "agent":
-		w.actions = map[string]action{} // nobody is there to be answered
-		if v := w.useStream(); v != nil && v.outcome != "" {
+		w.actions = map[string]agentAction{} // nobody is there to be answered
+		if v := w.useStreamedMessage(); v != nil && v.outcome != "" {
 			return v
 		}
-		if w.marked {
-			return w.settle()
+		if w.isMarked {
+			return w.completionVerdict()
 		}
 		return &verdict{outcome: runs.OutcomeAgentExit}
 	default:
@@ -139,18 +139,18 @@ func (w *watch) peerEnded(e *trace.Entry) *verdict {
 	}
 }
 
-// kernelEnded blames the agent's code when it was running.
-func (w *watch) kernelEnded() *verdict {
+// kernelEndVerdict blames the agent's code when it was running.
+func (w *watch) kernelEndVerdict() *verdict {
 	ran := len(w.cells) > 0
 	for _, action := range w.actions {
 		ran = ran || action.name == protocol.TypeExecuteCode
 	}
-	w.cells = map[string]cell{}
+	w.cells = map[string]cellRuns{}
 	if ran {
-		return &verdict{outcome: runs.OutcomeKernelExit, detail: ranCode}
+		return &verdict{outcome: runs.OutcomeKernelExit, detail: detailRanAgentCode}
 	}
 	return &verdict{outcome: runs.OutcomeKernelExit}
 }
 
-// ranCode is the detail of a kernel's exit that counts as the agent's.
-const ranCode = "while it ran the agent's code"
+// detailRanAgentCode is the detail of a kernel's exit that counts as the agent's.
+const detailRanAgentCode = "while it ran the agent's code"

@@ -19,19 +19,19 @@ func DefaultLimits() runs.Limits {
 func EffectiveLimits(asked runs.Limits, c testcases.Case) runs.Limits {
 	def := DefaultLimits()
 	return runs.Limits{
-		WallS:     first(asked.WallS, c.WallLimit().Seconds(), def.WallS),
-		IdleS:     first(asked.IdleS, c.Limits.Idle.Seconds(), def.IdleS),
-		CellS:     first(asked.CellS, c.Limits.Cell.Seconds(), def.CellS),
-		Turns:     first(asked.Turns, c.Limits.Turns, def.Turns),
-		Actions:   first(asked.Actions, c.Limits.Actions, def.Actions),
-		Tokens:    first(asked.Tokens, c.Limits.Tokens, def.Tokens),
-		CostUSD:   first(asked.CostUSD, c.Limits.CostUSD, def.CostUSD),
-		DiskBytes: first(asked.DiskBytes, def.DiskBytes),
+		WallS:     firstNonZero(asked.WallS, c.WallLimit().Seconds(), def.WallS),
+		IdleS:     firstNonZero(asked.IdleS, c.Limits.Idle.Seconds(), def.IdleS),
+		CellS:     firstNonZero(asked.CellS, c.Limits.Cell.Seconds(), def.CellS),
+		Turns:     firstNonZero(asked.Turns, c.Limits.Turns, def.Turns),
+		Actions:   firstNonZero(asked.Actions, c.Limits.Actions, def.Actions),
+		Tokens:    firstNonZero(asked.Tokens, c.Limits.Tokens, def.Tokens),
+		CostUSD:   firstNonZero(asked.CostUSD, c.Limits.CostUSD, def.CostUSD),
+		DiskBytes: firstNonZero(asked.DiskBytes, def.DiskBytes),
 	}
 }
 
-// first returns the first value that is not 0, and 0 for a negative one.
-func first[T int | int64 | float64](values ...T) T {
+// firstNonZero returns the first value that is not 0, and 0 for a negative one.
+func firstNonZero[T int | int64 | float64](values ...T) T {
 	for _, v := range values {
 		if v != 0 {
 			return max(v, 0)
@@ -40,10 +40,10 @@ func first[T int | int64 | float64](values ...T) T {
 	return 0
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+func secondsToDuration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// agentInit tells the agent that it is in an evaluation, and its limits.
-func agentInit(limits runs.Limits) protocol.AgentInit {
+// newAgentInit tells the agent that it is in an evaluation, and its limits.
+func newAgentInit(limits runs.Limits) protocol.AgentInit {
 	raw, err := json.Marshal(limits)
 	if err != nil {
 		raw = nil // numbers can always be written

@@ -86,7 +86,7 @@ func playAgent(role, fd string) int {
 	awaitMessage(conn, protocol.TypeInit)
 	write(`{"type":"agent_status","status":"ready"}`)
 	if role == floodsBeforeTask {
-		write(flood()...)
+		write(floodMessages()...)
 	}
 	query := awaitMessage(conn, protocol.TypeAgentQuery)
 	if role == floodsAfterSubmission {
@@ -99,9 +99,9 @@ func playAgent(role, fd string) int {
 		for !strings.Contains(string(awaitMessage(conn, protocol.TypeKernelMessage)), protocol.TypeCellResult) {
 		}
 	}
-	write(submission(`<EVAL_ANSWER>{\"n\": 1}</EVAL_ANSWER> `+done), `{"type":"agent_status","status":"done"}`)
+	write(submissionMessage(`<EVAL_ANSWER>{\"n\": 1}</EVAL_ANSWER> `+marker), `{"type":"agent_status","status":"done"}`)
 	if role == floodsAfterSubmission {
-		write(flood()...)
+		write(floodMessages()...)
 	}
 	select {} // until it is killed
 }
@@ -120,16 +120,16 @@ func awaitMessage(conn protocol.Conn, kind string) []byte {
 	}
 }
 
-// submission is the message by which an agent hands in summary, JSON text without
+// submissionMessage is the message by which an agent hands in summary, JSON text without
 // its quotes.
-func submission(summary string) string {
-	return strings.TrimPrefix(submits(`{"summary":"`+summary+`","next_status":"done"}`), "agent>server ")
+func submissionMessage(summary string) string {
+	return strings.TrimPrefix(submissionFrame(`{"summary":"`+summary+`","next_status":"done"}`), "agent>server ")
 }
 
-// flood is floodBytes of messages that mean nothing.
-func flood() []string {
+// floodMessages is floodBytes of messages that mean nothing.
+func floodMessages() []string {
 	const size = 256 << 10
-	message := strings.TrimPrefix(says("user", `"`+strings.Repeat("x", size)+`"`), "agent>server ")
+	message := strings.TrimPrefix(messageFrame("user", `"`+strings.Repeat("x", size)+`"`), "agent>server ")
 	messages := make([]string, floodBytes/size)
 	for i := range messages {
 		messages[i] = message

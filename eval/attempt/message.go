@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// streamLimit is the most that a streamed message may take, in bytes; a
+	// maxStreamBytes is the most that a streamed message may take, in bytes; a
 	// larger one is given up.
-	streamLimit = 16 << 20
+	maxStreamBytes = 16 << 20
 
-	// blockCost stands for what a block takes beside its text, in bytes.
-	blockCost = 256
+	// blockOverheadBytes stands for what a block takes beside its text, in bytes.
+	blockOverheadBytes = 256
 )
 
-// streamed is a message that is put together. Blocks stand in the order in
+// streamedMessage is a message that is put together. Blocks stand in the order in
 // which they began; their parts may come in any, and nobody waits for a
 // block_stop.
-type streamed struct {
-	blocks   []*streamedBlock
-	at       map[int]*streamedBlock // by block_index, the newest
-	size     int                    // bytes
-	fault    string                 // why it was given up; empty: it was not
-	finished time.Time              // zero: it is open
+type streamedMessage struct {
+	blocks        []*streamedBlock
+	newestByIndex map[int]*streamedBlock // by block_index, the newest
+	sizeBytes     int                    // bytes
+	fault         string                 // why it was given up; empty: it was not
+	finishedAt    time.Time              // zero: it is open
 }
 
 type streamedBlock struct {
@@ -34,39 +34,41 @@ type streamedBlock struct {
 	text           bytes.Buffer
 }
 
-func newStreamed() *streamed { return &streamed{at: map[int]*streamedBlock{}} }
+func newStreamedMessage() *streamedMessage {
+	return &streamedMessage{newestByIndex: map[int]*streamedBlock{}}
+}
 
-// add takes in a block_start or a delta.
-func (m *streamed) add(body []byte) {
+// addFrame takes in a block_start or a delta.
+func (m *streamedMessage) addFrame(body []byte) {
 	var frame protocol.StreamFrame
 	if err := json.Unmarshal(body, &frame); err != nil {
-		m.giveUp(fmt.Sprintf("a frame of it cannot be read: %v", err))
+		m.discard(fmt.Sprintf("a frame of it cannot be read: %v", err))
 		return
 	}
 	index := 0
 	if frame.BlockIndex != nil {
 		index = *frame.BlockIndex
 	}
-	block := m.at[index]
+	block := m.newestByIndex[index]
 	if block == nil || frame.Type == protocol.TypeAgentStreamBlock {
 		block = &streamedBlock{kind: frame.BlockType, id: frame.BlockID, name: frame.BlockName}
-		m.at[index] = block
+		m.newestByIndex[index] = block
 		m.blocks = append(m.blocks, block)
-		m.size += blockCost + len(block.kind) + len(block.id) + len(block.name)
+		m.sizeBytes += blockOverheadBytes + len(block.kind) + len(block.id) + len(block.name)
 	}
 	block.text.WriteString(frame.Delta)
-	if m.size += len(frame.Delta); m.size > streamLimit {
-		m.giveUp(fmt.Sprintf("it has more than %d MiB", streamLimit>>20))
+	if m.sizeBytes += len(frame.Delta); m.sizeBytes > maxStreamBytes {
+		m.discard(fmt.Sprintf("it has more than %d MiB", maxStreamBytes>>20))
 	}
 }
 
-func (m *streamed) giveUp(why string) { m.fault, m.blocks, m.at = why, nil, nil }
+func (m *streamedMessage) discard(why string) { m.fault, m.blocks, m.newestByIndex = why, nil, nil }
 
-// entry is the message as an agent would send it whole.
-func (m *streamed) entry() protocol.HistoryEntry {
+// historyEntry is the message as an agent would send it whole.
+func (m *streamedMessage) historyEntry() protocol.HistoryEntry {
 	blocks := make([]map[string]any, len(m.blocks))
 	for i, block := range m.blocks {
-		blocks[i] = block.content()
+		blocks[i] = block.apiBlock()
 	}
 	content, err := protocol.Marshal(blocks)
 	if err != nil {
@@ -74,13 +76,13 @@ func (m *streamed) entry() protocol.HistoryEntry {
 	}
 	return protocol.HistoryEntry{
 		Type: protocol.EntryAnthropicMessage, Role: "assistant", Content: content,
-		Timestamp: m.finished.UTC().Format(time.RFC3339Nano),
+		Timestamp: m.finishedAt.UTC().Format(time.RFC3339Nano),
 	}
 }
 
-// content is the block of the Messages API. A tool's input that is not JSON is
+// apiBlock is the block of the Messages API. A tool's input that is not JSON is
 // left out, and so submits nothing.
-func (b *streamedBlock) content() map[string]any {
+func (b *streamedBlock) apiBlock() map[string]any {
 	switch b.kind {
 	case "tool_use":
 		use := map[string]any{"type": b.kind, "id": b.id, "name": b.name}

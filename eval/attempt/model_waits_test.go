@@ -13,18 +13,18 @@ import (
 	"assay/internal/trace"
 )
 
-func retries(waitMS float64, attempt int) string {
+func retryEvent(waitMS float64, attempt int) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_event","channel":"ai","mode":"NL","text":"t","metadata":{"type":"retry","status":529,"wait_ms":%g,"attempt":%d,"error":"anthropic: 529 overloaded_error: Overloaded","waited_ms":0}}`, waitMS, attempt)
 }
 
-func waitsForTurn(waitedMS float64, over bool) string {
+func turnWaitEvent(waitedMS float64, over bool) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_event","channel":"ai","mode":"NL","text":"t","metadata":{"type":"waiting","for":"a model call's turn","waited_ms":%g,"over":%t}}`, waitedMS, over)
 }
 
-// TestCO6_WaitingIsCountedApart: what an agent waits until its model can be called
+// TestCO6WaitTimeIsSummed: what an agent waits until its model can be called
 // is summed, what it waits for at once only once, and of a wait that is cut short
 // what there was of it.
-func TestCO6_WaitingIsCountedApart(t *testing.T) {
+func TestCO6WaitTimeIsSummed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		frames  []string // a second apart
@@ -32,16 +32,16 @@ func TestCO6_WaitingIsCountedApart(t *testing.T) {
 		want    time.Duration
 		retries int
 	}{
-		"none":            {[]string{says("user", `"a"`)}, time.Second, 0, 0},
-		"one":             {[]string{retries(1500, 1)}, 10 * time.Second, 1500 * time.Millisecond, 1},
-		"several":         {[]string{retries(500, 1), retries(700, 2)}, 10 * time.Second, 1200 * time.Millisecond, 2},
-		"side by side":    {[]string{retries(5000, 1), retries(5000, 1)}, 10 * time.Second, 6 * time.Second, 2},
-		"cut short":       {[]string{retries(60_000, 1)}, 10 * time.Second, 10 * time.Second, 1},
-		"not waited out":  {[]string{retries(60_000, 1), `agent>server {"type":"agent_stream_start"}`}, 10 * time.Second, time.Second, 1},
-		"for a turn":      {[]string{waitsForTurn(1000, false), waitsForTurn(2000, true)}, 10 * time.Second, 2 * time.Second, 0},
-		"still for one":   {[]string{waitsForTurn(1000, false)}, 10 * time.Second, time.Second, 0},
-		"never":           {[]string{retries(-5, 1), waitsForTurn(-5, true)}, 10 * time.Second, 0, 1},
-		"incredibly long": {[]string{retries(1e300, 1)}, 2 * time.Hour, time.Hour, 1},
+		"none":            {[]string{messageFrame("user", `"a"`)}, time.Second, 0, 0},
+		"one":             {[]string{retryEvent(1500, 1)}, 10 * time.Second, 1500 * time.Millisecond, 1},
+		"several":         {[]string{retryEvent(500, 1), retryEvent(700, 2)}, 10 * time.Second, 1200 * time.Millisecond, 2},
+		"side by side":    {[]string{retryEvent(5000, 1), retryEvent(5000, 1)}, 10 * time.Second, 6 * time.Second, 2},
+		"cut short":       {[]string{retryEvent(60_000, 1)}, 10 * time.Second, 10 * time.Second, 1},
+		"not waited out":  {[]string{retryEvent(60_000, 1), `agent>server {"type":"agent_stream_start"}`}, 10 * time.Second, time.Second, 1},
+		"for a turn":      {[]string{turnWaitEvent(1000, false), turnWaitEvent(2000, true)}, 10 * time.Second, 2 * time.Second, 0},
+		"still for one":   {[]string{turnWaitEvent(1000, false)}, 10 * time.Second, time.Second, 0},
+		"never":           {[]string{retryEvent(-5, 1), turnWaitEvent(-5, true)}, 10 * time.Second, 0, 1},
+		"incredibly long": {[]string{retryEvent(1e300, 1)}, 2 * time.Hour, time.Hour, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,13 +50,13 @@ func TestCO6_WaitingIsCountedApart(t *testing.T) {
 				w := attempt.NewWatch(journal, runs.Limits{WallS: 24 * 3600})
 				<-time.After(time.Minute) // nobody has waited before the agent began
 				for _, frame := range c.frames {
-					play(t, journal, frame)
+					playLine(t, journal, frame)
 					<-time.After(time.Second)
 				}
 				<-time.After(c.after - time.Second)
-				play(t, journal, saysDone)
-				_, _, _ = w.Next(t.Context())
-				require.Equal(t, c.want, w.Waited())
+				playLine(t, journal, frameAgentDone)
+				_, _, _ = w.NextVerdict(t.Context())
+				require.Equal(t, c.want, w.WaitedSoFar())
 				require.Equal(t, c.retries, w.Usage().Retries)
 				w.Close()
 			})
@@ -65,14 +65,14 @@ func TestCO6_WaitingIsCountedApart(t *testing.T) {
 }
 
 // A pause that was announced is no silence, however long it is.
-func TestAnAnnouncedPauseIsNotIdle(t *testing.T) {
+func TestReportedPauseIsNotIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		journal := trace.NewJournal("s")
 		w := attempt.NewWatch(journal, runs.Limits{IdleS: 30})
 		began := time.Now()
-		play(t, journal, retries(100_000, 1))
-		got, detail, _ := w.Next(t.Context())
+		playLine(t, journal, retryEvent(100_000, 1))
+		got, detail, _ := w.NextVerdict(t.Context())
 		require.Equal(t, runs.OutcomeLimit, got)
 		require.Contains(t, detail, "idle: configured 30s")
 		require.Equal(t, 130*time.Second, time.Since(began))

@@ -18,85 +18,85 @@ import (
 // has used so far. It is safe for concurrent use; the zero value is an attempt
 // that has not begun.
 type Progress struct {
-	mu    sync.Mutex
-	text  string
-	since time.Time
-	used  runs.Usage
+	mu            sync.Mutex
+	activity      string
+	activitySince time.Time
+	usage         runs.Usage
 }
 
-func (d *Progress) set(text string) {
+func (d *Progress) setActivity(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.text != text {
-		d.text, d.since = text, time.Now()
+	if d.activity != text {
+		d.activity, d.activitySince = text, time.Now()
 	}
 }
 
-func (d *Progress) use(used runs.Usage) {
+func (d *Progress) setUsage(used runs.Usage) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.used = used
+	d.usage = used
 }
 
 // Activity returns it in a few words for people, and for how long it has been so.
 func (d *Progress) Activity() (text string, lasting time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.text == "" {
+	if d.activity == "" {
 		return "beginning", 0
 	}
-	return d.text, time.Since(d.since)
+	return d.activity, time.Since(d.activitySince)
 }
 
 // Usage returns what has been used so far.
 func (d *Progress) Usage() runs.Usage {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.used
+	return d.usage
 }
 
-// tell says what the attempt does or waits for, and what it has used, as of now.
-func (w *watch) tell(now time.Time) {
-	w.doing.set(w.activity(now))
-	w.doing.use(w.counts)
+// updateProgress says what the attempt does or waits for, and what it has used, as of now.
+func (w *watch) updateProgress(now time.Time) {
+	w.progress.setActivity(w.describeActivity(now))
+	w.progress.setUsage(w.usage)
 }
 
-// activity is what goes on, the innermost thing first: what keeps the agent from
+// describeActivity is what goes on, the innermost thing first: what keeps the agent from
 // going on is not the agent.
-func (w *watch) activity(now time.Time) string {
-	waits, waiting := w.waits.doing(now)
+func (w *watch) describeActivity(now time.Time) string {
+	waits, waiting := w.modelWaits.descriptionAt(now)
 	switch {
-	case !w.holder.away.IsZero():
+	case !w.holder.awaySince.IsZero():
 		return "waiting for the console to come back"
 	case len(w.cells) > 0:
-		return w.running()
+		return w.describeRunningCells()
 	case len(w.actions) > 0:
-		return strings.Join(w.inFlight(), ", ")
+		return strings.Join(w.actionNames(), ", ")
 	case waiting:
 		return waits
-	case w.writing != "":
-		return w.writing
-	case w.saying != "":
-		return "the agent is " + w.saying
+	case w.modelActivity != "":
+		return w.modelActivity
+	case w.agentStatus != "":
+		return "the agent is " + w.agentStatus
 	default:
 		return "waiting for the agent"
 	}
 }
 
-// running says what runs, and which action has run it.
-func (w *watch) running() string {
+// describeRunningCells says what runs, and which action has run it.
+func (w *watch) describeRunningCells() string {
 	what := fmt.Sprintf("%d cells", len(w.cells))
 	if len(w.cells) == 1 {
 		what = "a cell"
 	}
-	if w.ran == "" {
+	if w.lastRunAction == "" {
 		return "running " + what // which a person has begun
 	}
-	return w.ran + " runs " + what
+	return w.lastRunAction + " runs " + what
 }
 
-// inFlight names the agent's actions that have no answer yet, each name once.
-func (w *watch) inFlight() []string {
+// actionNames names the agent's actions that have no answer yet, each name once.
+func (w *watch) actionNames() []string {
 	names := map[string]bool{}
 	for _, a := range w.actions {
 		names[a.name] = true
@@ -104,25 +104,25 @@ func (w *watch) inFlight() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// fromReply follows a reply that arrives, and what the agent does with it.
-func (w *watch) fromReply(e *trace.Entry) {
+// trackModelActivity follows a reply that arrives, and what the agent does with it.
+func (w *watch) trackModelActivity(e *trace.Entry) {
 	switch e.Type {
 	case protocol.TypeAgentStreamStart, protocol.TypeAgentUsageUpdate, protocol.TypeAgentAction, protocol.TypeAgentHistoryUpdated:
-		w.waits.worked(e.WallTime)
+		w.modelWaits.endWaitAt(e.WallTime)
 	}
 	switch e.Type {
 	case protocol.TypeAgentStreamBlock:
 		var frame protocol.StreamFrame
 		if json.Unmarshal(e.Body, &frame) == nil {
-			w.writing = writing(frame)
+			w.modelActivity = modelActivityOf(frame)
 		}
 	case protocol.TypeAgentStreamComplete, protocol.TypeAgentHistoryUpdated, protocol.TypeAgentStatus, protocol.TypeAgentEvent:
-		w.writing = ""
+		w.modelActivity = ""
 	}
 }
 
-// writing is what a model does that has begun a block.
-func writing(frame protocol.StreamFrame) string {
+// modelActivityOf is what a model does that has begun a block.
+func modelActivityOf(frame protocol.StreamFrame) string {
 	switch frame.BlockType {
 	case "thinking":
 		return "the model thinks"

@@ -14,7 +14,7 @@ import (
 
 // What an attempt does is said as it changes: what the model is at, tools by
 // their names, waits and what for, and what was used.
-func TestDoing(t *testing.T) {
+func TestProgressActivity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		journal := trace.NewJournal("s")
@@ -22,15 +22,15 @@ func TestDoing(t *testing.T) {
 		over := make(chan struct{})
 		go func() {
 			defer close(over)
-			_, _, _ = w.Next(t.Context())
+			_, _, _ = w.NextVerdict(t.Context())
 		}()
 		for _, step := range []struct{ frame, want string }{
 			{"", "waiting for the agent"},
 			{`agent>server {"type":"agent_status","status":"thinking"}`, "the agent is thinking"},
-			{retries(12_000, 2), "waits 12s, try 3: 529 overloaded_error: Overloaded"},
+			{retryEvent(12_000, 2), "waits 12s, try 3: 529 overloaded_error: Overloaded"},
 			{"12s", "the agent is thinking"},
-			{waitsForTurn(1000, false), "waits for its turn"},
-			{waitsForTurn(2000, true), "the agent is thinking"},
+			{turnWaitEvent(1000, false), "waits for its turn"},
+			{turnWaitEvent(2000, true), "the agent is thinking"},
 			{`agent>server {"type":"agent_stream_start"}`, "the agent is thinking"},
 			{`agent>server {"type":"agent_stream_block_start","block_index":0,"block_type":"thinking"}`, "the model thinks"},
 			{`agent>server {"type":"agent_stream_block_start","block_index":1,"block_type":"text"}`, "the model writes"},
@@ -40,21 +40,21 @@ func TestDoing(t *testing.T) {
 			{`agent>server {"type":"agent_action","action":"create_cell","params":{"auto_run":true},"tx_id":"t2"}`, "create_cell, get_context"},
 			{`server>agent {"type":"agent_action_response","tx_id":"t1","status":"success"}`, "create_cell"},
 			{`server>agent {"type":"agent_action_response","tx_id":"t2","status":"success","cell_id":"a"}`, "create_cell runs a cell"},
-			{runsA, "create_cell runs a cell"},
+			{frameRunA, "create_cell runs a cell"},
 		} {
 			if pause, err := time.ParseDuration(step.frame); err == nil {
 				<-time.After(pause)
 			} else if step.frame != "" {
-				play(t, journal, step.frame)
+				playLine(t, journal, step.frame)
 			}
 			synctest.Wait()
-			text, _ := w.Doing().Activity()
+			text, _ := w.Progress().Activity()
 			require.Equal(t, step.want, text, step.frame)
 		}
-		play(t, journal, `agent>server {"type":"agent_usage_update","input_tokens":10,"output_tokens":5}`)
+		playLine(t, journal, `agent>server {"type":"agent_usage_update","input_tokens":10,"output_tokens":5}`)
 		synctest.Wait()
-		require.Equal(t, int64(15), w.Doing().Usage().InputTokens+w.Doing().Usage().OutputTokens)
-		play(t, journal, `session {"type":"peer_ended","action":"agent"}`)
+		require.Equal(t, int64(15), w.Progress().Usage().InputTokens+w.Progress().Usage().OutputTokens)
+		playLine(t, journal, `session {"type":"peer_ended","action":"agent"}`)
 		<-over
 		w.Close()
 	})

@@ -9,42 +9,42 @@ import (
 	"assay/testcases"
 )
 
-// instructions follow the task of every case.
-const instructions = `
+// taskInstructions follow the task of every case.
+const taskInstructions = `
 
 Work in the live notebook that your tools give you. Start from an empty notebook: delete cells that are there already. Your working folder holds the files listed below, if there are any.
 
 When you have finished, call submit_response with next_status "done". Its summary must contain your answer as one JSON object between <EVAL_ANSWER> and </EVAL_ANSWER>, raw, without a code fence, and must end with ` + CompletionMarker + `. Write that marker nowhere else, and do not submit while a cell is still running.`
 
-// answerToQuestion is what an agent is told that asks: nobody is there.
-const answerToQuestion = `There is nobody to answer questions during this evaluation. Continue by your own best judgement, finish the task, and submit your answer as the task says. A second question ends the evaluation.`
+// replyToQuestion is what an agent is told that asks: nobody is there.
+const replyToQuestion = `There is nobody to answer questions during this evaluation. Continue by your own best judgement, finish the task, and submit your answer as the task says. A second question ends the evaluation.`
 
-// query is the task as the agent gets it.
-func (a *attempt) query() (protocol.AgentQuery, error) {
-	files, err := contextualData(a.work.Case, a.session)
+// taskQuery is the task as the agent gets it.
+func (a *attempt) taskQuery() (protocol.AgentQuery, error) {
+	files, err := contextualNodes(a.job.Case, a.session)
 	return protocol.AgentQuery{
-		Query:              a.work.Case.Task + instructions,
+		Query:              a.job.Case.Task + taskInstructions,
 		RequestID:          "eval-init-" + a.journal.SessionID,
 		ContextualNodeData: files,
 	}, err
 }
 
-// node is one file that the agent is told of.
-type node struct {
+// contextualNode is one file that the agent is told of.
+type contextualNode struct {
 	Type      string `json:"type"` // "File"
 	Path      string `json:"path"` // as the case has it
 	ID        string `json:"id"`
 	LocalPath string `json:"local_path"`
 }
 
-// contextualData lists what was placed in the sandbox; nil when nothing was.
-func contextualData(c testcases.Case, s *session.Session) (json.RawMessage, error) {
-	var nodes []node
+// contextualNodes lists what was placed in the sandbox; nil when nothing was.
+func contextualNodes(c testcases.Case, s *session.Session) (json.RawMessage, error) {
+	var nodes []contextualNode
 	for _, data := range c.Data {
-		nodes = append(nodes, node{Type: "File", Path: data.Name, ID: nodeID(data.Name), LocalPath: localPath(s.Workdir(), data)})
+		nodes = append(nodes, contextualNode{Type: "File", Path: data.Name, ID: nodeID(data.Name), LocalPath: dataFilePath(s.Workdir(), data)})
 	}
 	for _, file := range c.Files {
-		nodes = append(nodes, node{Type: "File", Path: file.Name, ID: nodeID(file.Name), LocalPath: s.Workdir() + "/" + file.Name})
+		nodes = append(nodes, contextualNode{Type: "File", Path: file.Name, ID: nodeID(file.Name), LocalPath: s.Workdir() + "/" + file.Name})
 	}
 	if nodes == nil {
 		return nil, nil

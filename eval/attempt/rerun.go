@@ -19,25 +19,25 @@ import (
 	"assay/testcases/grading"
 )
 
-// setupID is the id under which a second kernel is asked to run a case's setup.
-const setupID = "setup"
+// setupTxID is the id under which a second kernel is asked to run a case's setup.
+const setupTxID = "setup"
 
-// rerunFile is, in the attempt's folder, the notebook as it is when it was run
+// rerunFileName is, in the attempt's folder, the notebook as it is when it was run
 // again, by the last grader that asked for it.
-const rerunFile = "rerun.ipynb"
+const rerunFileName = "rerun.ipynb"
 
-// rerun runs the code cells of a notebook from top to bottom in a fresh kernel,
+// rerunNotebook runs the code cells of a notebook from top to bottom in a fresh kernel,
 // as the first one was told to run them, and returns the notebook as it is then;
-// it is also written to [rerunFile]. The kernel has a sandbox and a fence like
+// it is also written to [rerunFileName]. The kernel has a sandbox and a fence like
 // the first one's, to begin with. A cell has the cell limit; all of it has the
 // wall limit and the disk limit, past which the kernel is killed. Widgets have
 // their first values. Paths into the sandbox are told as if they were into the
 // first one. Nothing else is left of it.
-func (a *attempt) rerun(ctx context.Context, cells []notebook.Cell) (shown *grading.Notebook, err error) {
-	wall := seconds(cmp.Or(a.limits.WallS, DefaultLimits().WallS))
+func (a *attempt) rerunNotebook(ctx context.Context, cells []notebook.Cell) (shown *grading.Notebook, err error) {
+	wall := secondsToDuration(cmp.Or(a.limits.WallS, DefaultLimits().WallS))
 	ctx, cancel := context.WithTimeoutCause(ctx, wall, fmt.Errorf("the cells had %v together", wall))
 	defer cancel()
-	sandbox, err := session.NewWorkdir(a.cfg.Supervisor, a.cfg.WorkdirRoot, a.placeAgain)
+	sandbox, err := session.NewWorkdir(a.cfg.Supervisor, a.cfg.WorkdirRoot, a.stageFilesForRerun)
 	if err != nil {
 		return nil, err
 	}
@@ -50,12 +50,12 @@ func (a *attempt) rerun(ctx context.Context, cells []notebook.Cell) (shown *grad
 	var guarding sync.WaitGroup
 	defer guarding.Wait()
 	defer kill(nil)
-	guarding.Go(func() { disk.Monitor(ctx, func(passed session.LimitExceeded) { kill(diskError(passed)) }) })
-	return a.rerunIn(ctx, sandbox, disk, cells)
+	guarding.Go(func() { disk.Monitor(ctx, func(passed session.LimitExceeded) { kill(diskLimitError(passed)) }) })
+	return a.rerunInWorkdir(ctx, sandbox, disk, cells)
 }
 
-// rerunIn is rerun in a sandbox that is there; the end of ctx kills the kernel.
-func (a *attempt) rerunIn(ctx context.Context, sandbox string, disk session.DiskQuota, cells []notebook.Cell) (shown *grading.Notebook, err error) {
+// rerunInWorkdir is rerun in a sandbox that is there; the end of ctx kills the kernel.
+func (a *attempt) rerunInWorkdir(ctx context.Context, sandbox string, disk session.DiskQuota, cells []notebook.Cell) (shown *grading.Notebook, err error) {
 	cfg := a.cfg.Kernel
 	cfg.Workdir, cfg.Session, cfg.Environ = sandbox, a.journal.SessionID, a.cfg.Environ
 	cfg.OnStuck = func(string) bool { return true }
@@ -63,42 +63,42 @@ func (a *attempt) rerunIn(ctx context.Context, sandbox string, disk session.Disk
 	if err != nil {
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
-	a.reran = append(a.reran, k.Enforced)
-	defer func() { err = errors.Join(err, stopKernel(ctx, k)) }()
+	a.rerunEnforced = append(a.rerunEnforced, k.Enforced)
+	defer func() { err = errors.Join(err, stopRerunKernel(ctx, k)) }()
 	defer context.AfterFunc(ctx, k.Kill)()
 
-	again := &again{kernel: k, fold: notebook.NewExecutions(notebook.ExecutionsConfig{}), decoder: protocol.NewEnvelopeDecoder(), limit: seconds(a.limits.CellS)}
-	again.full = func() error {
+	again := &rerunner{kernel: k, executions: notebook.NewExecutions(notebook.ExecutionsConfig{}), decoder: protocol.NewEnvelopeDecoder(), cellTimeout: secondsToDuration(a.limits.CellS)}
+	again.checkLimits = func() error {
 		if passed, full := disk.Measure(ctx); full {
-			return diskError(passed)
+			return diskLimitError(passed)
 		}
 		return context.Cause(ctx) // it ends the measuring, too
 	}
-	if err := again.begin(a.work.Case.Setup); err != nil {
+	if err := again.initKernel(a.job.Case.Setup); err != nil {
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
-	why := again.all(cells)
-	shown = shownNotebook(k.ReadyMessage.Language, cells, again.fold)
+	why := again.runCells(cells)
+	shown = gradingNotebook(k.ReadyMessage.Language, cells, again.executions)
 	for i := range shown.Cells {
 		cell := &shown.Cells[i]
 		cell.Text = strings.ReplaceAll(cell.Text, sandbox, a.session.Workdir())
-		if cells[i].ID == again.broken {
+		if cells[i].ID == again.failedCell {
 			cell.Status = "error"
 			cell.Text += "\n" + cmp.Or(context.Cause(ctx), why).Error() + "\n"
 		}
 	}
-	return shown, a.writeRerun(k.ReadyMessage, cells, again.fold)
+	return shown, a.writeRerunFile(k.ReadyMessage, cells, again.executions)
 }
 
-// diskError says that a sandbox has passed the limit that the first one has, too.
-func diskError(passed session.LimitExceeded) error {
+// diskLimitError says that a sandbox has passed the limit that the first one has, too.
+func diskLimitError(passed session.LimitExceeded) error {
 	return fmt.Errorf("the new sandbox has passed a limit: %v", passed)
 }
 
-// writeRerun writes [rerunFile]. Its frames are in no trace: a note stands for
+// writeRerunFile writes [rerunFileName]. Its frames are in no trace: a note stands for
 // what of an output is too large to be kept in memory.
-func (a *attempt) writeRerun(ready protocol.Ready, cells []notebook.Cell, fold *notebook.Executions) error {
-	file, err := os.OpenFile(a.path(rerunFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+func (a *attempt) writeRerunFile(ready protocol.Ready, cells []notebook.Cell, fold *notebook.Executions) error {
+	file, err := os.OpenFile(a.filePath(rerunFileName), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -107,56 +107,56 @@ func (a *attempt) writeRerun(ready protocol.Ready, cells []notebook.Cell, fold *
 	return errors.Join(err, file.Close())
 }
 
-// placeAgain is place, for a second sandbox: its files have been counted.
-func (a *attempt) placeAgain(sandbox string) error {
-	counted := a.tamper
-	defer func() { a.tamper = counted }()
-	return a.place(sandbox)
+// stageFilesForRerun is place, for a second sandbox: its files have been counted.
+func (a *attempt) stageFilesForRerun(sandbox string) error {
+	counted := a.markedFiles
+	defer func() { a.markedFiles = counted }()
+	return a.stageFiles(sandbox)
 }
 
-func stopKernel(ctx context.Context, k *kernel.Kernel) error {
+func stopRerunKernel(ctx context.Context, k *kernel.Kernel) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), subprocess.StopGrace+time.Second)
 	defer cancel()
 	return k.Stop(ctx)
 }
 
-// again is a notebook that is run again. It is for one goroutine, beside which
-// only what [again.stopLate] calls uses it: kernel and fold, which allow that.
-type again struct {
-	kernel  *kernel.Kernel
-	fold    *notebook.Executions
-	decoder *protocol.EnvelopeDecoder
-	limit   time.Duration // of a cell; 0: none
-	full    func() error  // says that the sandbox has passed its limit, or why all of it must end
-	frames  int64
-	broken  string // the cell that was the last to run, as nothing could after it
+// rerunner is a notebook that is run again. It is for one goroutine, beside which
+// only what [again.stopAfterTimeout] calls uses it: kernel and fold, which allow that.
+type rerunner struct {
+	kernel      *kernel.Kernel
+	executions  *notebook.Executions
+	decoder     *protocol.EnvelopeDecoder
+	cellTimeout time.Duration // of a cell; 0: none
+	checkLimits func() error  // says that the sandbox has passed its limit, or why all of it must end
+	frameCount  int64
+	failedCell  string // the cell that was the last to run, as nothing could after it
 }
 
-// begin tells the kernel that it begins, and has it run the case's setup.
-func (r *again) begin(setup string) error {
-	if err := r.write(protocol.NewKernelInit(r.kernel.PID())); err != nil || setup == "" {
+// initKernel tells the kernel that it begins, and has it run the case's setup.
+func (r *rerunner) initKernel(setup string) error {
+	if err := r.writeMessage(protocol.NewKernelInit(r.kernel.PID())); err != nil || setup == "" {
 		return err
 	}
-	request := protocol.KernelRequest{Type: protocol.TypeExecuteCode, AgentTxID: setupID, Code: &setup}
-	if err := r.write(request); err != nil {
+	request := protocol.KernelRequest{Type: protocol.TypeExecuteCode, AgentTxID: setupTxID, Code: &setup}
+	if err := r.writeMessage(request); err != nil {
 		return err
 	}
-	defer r.stopLate(func() {
-		_ = r.write(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: setupID}) // a dead kernel runs nothing
+	defer r.stopAfterTimeout(func() {
+		_ = r.writeMessage(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: setupTxID}) // a dead kernel runs nothing
 	})()
 	for {
-		kind, body, err := r.read()
+		kind, body, err := r.readFrame()
 		if err != nil {
 			return err
 		}
 		if kind == protocol.TypeExecuteCodeResponse {
-			return setupFailure(body)
+			return checkSetupAnswer(body)
 		}
 	}
 }
 
-// setupFailure says that the setup, which has run, did not end well.
-func setupFailure(answer []byte) error {
+// checkSetupAnswer says that the setup, which has run, did not end well.
+func checkSetupAnswer(answer []byte) error {
 	var done protocol.ExecuteCodeResponse
 	err := json.Unmarshal(answer, &done)
 	switch {
@@ -164,7 +164,7 @@ func setupFailure(answer []byte) error {
 	case done.Status == protocol.StatusInterrupted:
 		err = errors.New("it was stopped at the cell limit")
 	default:
-		err = setupError(done)
+		err = executionError(done)
 	}
 	if err != nil {
 		return fmt.Errorf("the case's setup failed: %w", err)
@@ -172,55 +172,55 @@ func setupFailure(answer []byte) error {
 	return nil
 }
 
-// all runs the cells, until the kernel has ended or the sandbox is full; then it
+// runCells runs the cells, until the kernel has ended or the sandbox is full; then it
 // says why.
-func (r *again) all(cells []notebook.Cell) error {
+func (r *rerunner) runCells(cells []notebook.Cell) error {
 	for _, cell := range cells {
 		if cell.Type != notebook.CodeCell {
 			continue
 		}
-		err := r.run(cell)
+		err := r.runCell(cell)
 		if err == nil {
-			err = r.full()
+			err = r.checkLimits()
 		}
 		if err != nil {
-			r.broken = cell.ID
-			r.fold.MarkKernelEnded()
+			r.failedCell = cell.ID
+			r.executions.MarkKernelEnded()
 			return err
 		}
 	}
 	return nil
 }
 
-// run runs a cell, and what it causes to run, to the end.
-func (r *again) run(cell notebook.Cell) error {
-	r.fold.MarkSent(cell.ID)
-	if err := r.write(protocol.CellCommand{Type: protocol.TypeRunCell, CellID: cell.ID, Code: &cell.Source}); err != nil {
+// runCell runs a cell, and what it causes to run, to the end.
+func (r *rerunner) runCell(cell notebook.Cell) error {
+	r.executions.MarkSent(cell.ID)
+	if err := r.writeMessage(protocol.CellCommand{Type: protocol.TypeRunCell, CellID: cell.ID, Code: &cell.Source}); err != nil {
 		return err
 	}
-	defer r.stopLate(func() {
-		for _, id := range r.fold.OpenCells() {
-			_ = r.write(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: id}) // a dead kernel runs nothing
+	defer r.stopAfterTimeout(func() {
+		for _, id := range r.executions.OpenCells() {
+			_ = r.writeMessage(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: id}) // a dead kernel runs nothing
 		}
 	})()
-	for len(r.fold.OpenCells()) > 0 {
-		if _, _, err := r.read(); err != nil {
+	for len(r.executions.OpenCells()) > 0 {
+		if _, _, err := r.readFrame(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stopLate calls stop when the cell limit has passed, unless what it returns is
+// stopAfterTimeout calls stop when the cell limit has passed, unless what it returns is
 // called before; that waits for a stop that is being made, so that it meets
 // nothing which comes after. What the kernel then does not stop costs it its
 // life.
-func (r *again) stopLate(stop func()) (ended func()) {
-	if r.limit <= 0 {
+func (r *rerunner) stopAfterTimeout(stop func()) (ended func()) {
+	if r.cellTimeout <= 0 {
 		return func() {}
 	}
 	stopped := make(chan struct{})
-	late := time.AfterFunc(r.limit, func() {
+	late := time.AfterFunc(r.cellTimeout, func() {
 		defer close(stopped)
 		stop()
 	})
@@ -231,8 +231,8 @@ func (r *again) stopLate(stop func()) (ended func()) {
 	}
 }
 
-// read takes in a frame of the kernel's.
-func (r *again) read() (kind string, body []byte, err error) {
+// readFrame takes in a frame of the kernel's.
+func (r *rerunner) readFrame() (kind string, body []byte, err error) {
 	body, err = r.kernel.Read()
 	if err != nil {
 		return "", nil, err
@@ -241,12 +241,12 @@ func (r *again) read() (kind string, body []byte, err error) {
 	if err != nil {
 		return "", nil, nil //nolint:nilerr // a frame that says nothing is passed over, as the session does
 	}
-	r.frames++
-	_ = r.fold.ApplyFrame(r.frames, env, body) // likewise
+	r.frameCount++
+	_ = r.executions.ApplyFrame(r.frameCount, env, body) // likewise
 	return env.Type, body, nil
 }
 
-func (r *again) write(message any) error {
+func (r *rerunner) writeMessage(message any) error {
 	body, err := protocol.Marshal(message)
 	if err != nil {
 		return err

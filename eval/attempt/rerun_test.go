@@ -15,7 +15,7 @@ func TestStopLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stopping, release, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
-		ended := attempt.StopLate(time.Second, func() {
+		ended := attempt.StopAfterTimeout(time.Second, func() {
 			close(stopping)
 			<-release
 		})
@@ -35,8 +35,8 @@ func TestStopLate(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		stops := 0
-		attempt.StopLate(time.Second, func() { stops++ })()
-		attempt.StopLate(0, func() { stops++ })()
+		attempt.StopAfterTimeout(time.Second, func() { stops++ })()
+		attempt.StopAfterTimeout(0, func() { stops++ })()
 		<-time.After(time.Minute)
 		require.Zero(t, stops)
 	})

@@ -8,11 +8,11 @@ import (
 	"assay/internal/trace"
 )
 
-// entryGrace is how long a finished message waits for an entry that is the same
+// historyEntryGrace is how long a finished message waits for an entry that is the same
 // message, when nothing else follows.
-const entryGrace = time.Second
+const historyEntryGrace = time.Second
 
-// streams makes whole messages of the frames by which an agent shows a reply
+// streamFrames makes whole messages of the frames by which an agent shows a reply
 // while it arrives. They count only with an agent that sends no entries of its
 // history. Most that do send one right behind the stream, and so a finished
 // message waits for what follows it.
@@ -22,122 +22,122 @@ const entryGrace = time.Second
 //	none ───────▶ open ─────────────────────▶ finished ─────────────────────▶ used
 //	                │ complete with an error      │ an entry, now or ever before
 //	                └─────────────────────────────┴──────────────────────▶ dropped
-type streams struct {
-	off     bool      // the agent sends entries
-	message *streamed // open or finished; nil: none
-	last    used
+type messageStream struct {
+	isOff    bool             // the agent sends entries
+	current  *streamedMessage // open or finished; nil: none
+	lastUsed usedMessage
 }
 
-// used is what the last message that was used has already counted for.
-type used struct {
-	uncommitted bool // no update has come behind it
-	submits     bool
-	tamper      int
+// usedMessage is what the last message that was used has already counted for.
+type usedMessage struct {
+	awaitsUpdate  bool // no update has come behind it
+	hasSubmission bool
+	tamperSignals int
 }
 
-// fromStream takes in what a frame means to the message that is streamed.
-func (w *watch) fromStream(e *trace.Entry) *verdict {
-	s := &w.streams
-	if s.off {
+// readStreamFrame takes in what a frame means to the message that is streamed.
+func (w *watch) readStreamFrame(e *trace.Entry) *verdict {
+	s := &w.stream
+	if s.isOff {
 		return nil
 	}
 	switch e.Type {
 	case protocol.TypeAgentStreamStart:
-		s.finish(e.WallTime)
-		v := w.useStream()
-		s.message, s.last = newStreamed(), used{}
+		s.finishCurrent(e.WallTime)
+		v := w.useStreamedMessage()
+		s.current, s.lastUsed = newStreamedMessage(), usedMessage{}
 		return v
 	case protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta:
-		s.add(e.Body)
+		s.addToCurrent(e.Body)
 	case protocol.TypeAgentStreamComplete:
-		s.complete(e)
+		s.completeCurrent(e)
 	case protocol.TypeAgentStatus:
 		if e.Status == protocol.AgentDone {
-			s.finish(e.WallTime)
+			s.finishCurrent(e.WallTime)
 		}
-		return w.useStream()
+		return w.useStreamedMessage()
 	case protocol.TypeAgentAction, protocol.TypeAgentResult, protocol.TypeAgentError:
-		return w.useStream()
+		return w.useStreamedMessage()
 	}
 	return nil
 }
 
-// useStream takes the streamed message, when it is finished, for one that the
+// useStreamedMessage takes the streamed message, when it is finished, for one that the
 // agent has sent whole.
-func (w *watch) useStream() *verdict {
-	m := w.streams.message
-	if m == nil || m.finished.IsZero() {
+func (w *watch) useStreamedMessage() *verdict {
+	m := w.stream.current
+	if m == nil || m.finishedAt.IsZero() {
 		return nil
 	}
-	w.streams.message = nil
+	w.stream.current = nil
 	if m.fault != "" {
-		w.complaint = "a streamed message was given up: " + m.fault
+		w.agentComplaint = "a streamed message was given up: " + m.fault
 		return nil
 	}
-	entry, before := m.entry(), w.tamper
-	v := w.said(entry, m.finished)
-	w.streams.last = used{uncommitted: true, submits: len(submissionsOf(blocksOf(entry))) > 0, tamper: w.tamper - before}
+	entry, before := m.historyEntry(), w.tamperSignals
+	v := w.readAssistantMessage(entry, m.finishedAt)
+	w.stream.lastUsed = usedMessage{awaitsUpdate: true, hasSubmission: len(submissionsIn(contentBlocks(entry))) > 0, tamperSignals: w.tamperSignals - before}
 	return v
 }
 
-// committed takes in an update without an entry: it ends the message that is
+// readUpdateWithoutEntry takes in an update without an entry: it ends the message that is
 // streamed, or is behind one that was used; else the agent goes on.
-func (w *watch) committed(at time.Time) *verdict {
-	s := &w.streams
-	if s.last.uncommitted {
-		s.last.uncommitted = false
+func (w *watch) readUpdateWithoutEntry(at time.Time) *verdict {
+	s := &w.stream
+	if s.lastUsed.awaitsUpdate {
+		s.lastUsed.awaitsUpdate = false
 		return nil
 	}
-	w.lastWord = time.Time{}
-	s.finish(at)
-	v := w.useStream()
-	s.last.uncommitted = false
+	w.finalMessageAt = time.Time{}
+	s.finishCurrent(at)
+	v := w.useStreamedMessage()
+	s.lastUsed.awaitsUpdate = false
 	return v
 }
 
-// sendsEntries notes that an entry has come: what is streamed is for show from
+// turnOff notes that an entry has come: what is streamed is for show from
 // now on. It returns what the same message may have counted for as a stream.
-func (s *streams) sendsEntries() used {
-	last := s.last
-	*s = streams{off: true}
-	if !last.uncommitted {
-		return used{}
+func (s *messageStream) turnOff() usedMessage {
+	last := s.lastUsed
+	*s = messageStream{isOff: true}
+	if !last.awaitsUpdate {
+		return usedMessage{}
 	}
 	return last
 }
 
-// onStream uses a finished message behind which nothing comes.
-func (w *watch) onStream(now time.Time) (v *verdict, due time.Time) {
-	m := w.streams.message
-	if m == nil || m.finished.IsZero() {
+// checkStreamedMessage uses a finished message behind which nothing comes.
+func (w *watch) checkStreamedMessage(now time.Time) (v *verdict, due time.Time) {
+	m := w.stream.current
+	if m == nil || m.finishedAt.IsZero() {
 		return nil, due
 	}
-	if until := m.finished.Add(entryGrace); now.Before(until) {
+	if until := m.finishedAt.Add(historyEntryGrace); now.Before(until) {
 		return nil, until
 	}
-	return w.useStream(), due
+	return w.useStreamedMessage(), due
 }
 
-// finish ends the message that is open, if one is.
-func (s *streams) finish(at time.Time) {
-	if s.message != nil && s.message.finished.IsZero() {
-		s.message.finished = at
+// finishCurrent ends the message that is open, if one is.
+func (s *messageStream) finishCurrent(at time.Time) {
+	if s.current != nil && s.current.finishedAt.IsZero() {
+		s.current.finishedAt = at
 	}
 }
 
-// complete ends the message as its agent says: one that broke off is no message.
-func (s *streams) complete(e *trace.Entry) {
+// completeCurrent ends the message as its agent says: one that broke off is no message.
+func (s *messageStream) completeCurrent(e *trace.Entry) {
 	var frame protocol.StreamFrame
 	if json.Unmarshal(e.Body, &frame) != nil || frame.Error != "" {
-		s.message = nil
+		s.current = nil
 		return
 	}
-	s.finish(e.WallTime)
+	s.finishCurrent(e.WallTime)
 }
 
-// add takes in a part of the message that is open; others are passed over.
-func (s *streams) add(body []byte) {
-	if s.message != nil && s.message.finished.IsZero() && s.message.fault == "" {
-		s.message.add(body)
+// addToCurrent takes in a part of the message that is open; others are passed over.
+func (s *messageStream) addToCurrent(body []byte) {
+	if s.current != nil && s.current.finishedAt.IsZero() && s.current.fault == "" {
+		s.current.addFrame(body)
 	}
 }

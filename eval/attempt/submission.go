@@ -27,43 +27,43 @@ type block struct {
 	Input json.RawMessage `json:"input"`
 }
 
-func (w *watch) fromHistory(e *trace.Entry) *verdict {
+func (w *watch) readHistoryUpdate(e *trace.Entry) *verdict {
 	var update struct {
 		Entry protocol.HistoryEntry `json:"entry"`
 	}
 	if err := json.Unmarshal(e.Body, &update); err != nil || update.Entry.Type != protocol.EntryAnthropicMessage {
-		return w.committed(e.WallTime)
+		return w.readUpdateWithoutEntry(e.WallTime)
 	}
-	w.lastWord = time.Time{}
-	again := w.streams.sendsEntries()
-	if update.Entry.Role != "assistant" || again.submits {
+	w.finalMessageAt = time.Time{}
+	again := w.stream.turnOff()
+	if update.Entry.Role != "assistant" || again.hasSubmission {
 		return nil
 	}
-	if again.uncommitted { // it was counted as a stream, which may have shown less
-		w.counts.ModelCalls--
-		w.tamper -= again.tamper
+	if again.awaitsUpdate { // it was counted as a stream, which may have shown less
+		w.usage.ModelCalls--
+		w.tamperSignals -= again.tamperSignals
 	}
-	return w.said(update.Entry, e.WallTime)
+	return w.readAssistantMessage(update.Entry, e.WallTime)
 }
 
-// said takes in a message of the assistant.
-func (w *watch) said(entry protocol.HistoryEntry, at time.Time) *verdict {
-	w.counts.ModelCalls++
-	blocks := blocksOf(entry)
-	w.suspectMessage(entry.Content, blocks)
-	if v := w.submitted(entry, submissionsOf(blocks)); v != nil {
+// readAssistantMessage takes in a message of the assistant.
+func (w *watch) readAssistantMessage(entry protocol.HistoryEntry, at time.Time) *verdict {
+	w.usage.ModelCalls++
+	blocks := contentBlocks(entry)
+	w.countMarkerOutsideSubmissions(entry.Content, blocks)
+	if v := w.readSubmissions(entry, submissionsIn(blocks)); v != nil {
 		return v
 	}
-	if !usesTools(blocks) {
-		w.lastWord = at
+	if !hasToolUse(blocks) {
+		w.finalMessageAt = at
 	}
-	if most := w.limits.Turns; most > 0 && w.counts.ModelCalls > most {
-		return limitReached("turns", most, w.counts.ModelCalls)
+	if most := w.limits.Turns; most > 0 && w.usage.ModelCalls > most {
+		return limitVerdict("turns", most, w.usage.ModelCalls)
 	}
 	return nil
 }
 
-func (w *watch) fromResult(e *trace.Entry) *verdict {
+func (w *watch) readAgentResult(e *trace.Entry) *verdict {
 	var result struct {
 		Type   string      `json:"type"`
 		Output *submission `json:"structured_output"`
@@ -71,43 +71,43 @@ func (w *watch) fromResult(e *trace.Entry) *verdict {
 	if json.Unmarshal(e.Body, &result) != nil || result.Output == nil || result.Output.Summary == "" {
 		return nil
 	}
-	if w.streams.last.submits && result.Output.Summary == w.summary {
+	if w.stream.lastUsed.hasSubmission && result.Output.Summary == w.summary {
 		return nil // what it has just streamed
 	}
-	return w.submitted(result, []submission{*result.Output})
+	return w.readSubmissions(result, []submission{*result.Output})
 }
 
-// submitted takes in the submissions of one message. Behind the one with the
+// readSubmissions takes in the submissions of one message. Behind the one with the
 // marker no other counts.
-func (w *watch) submitted(message any, all []submission) *verdict {
-	if len(all) == 0 || w.ended || w.marked {
+func (w *watch) readSubmissions(message any, all []submission) *verdict {
+	if len(all) == 0 || w.isOver || w.isMarked {
 		return nil
 	}
 	raw, err := protocol.Marshal(message)
 	if err != nil {
 		return nil // it came as JSON
 	}
-	w.handedIn = append(w.handedIn, raw)
+	w.submissions = append(w.submissions, raw)
 	for _, s := range all {
 		w.summary = s.Summary
 		if strings.Contains(s.Summary, CompletionMarker) {
-			w.marked = true
-			return w.settle()
+			w.isMarked = true
+			return w.completionVerdict()
 		}
 	}
 	last := all[len(all)-1]
 	switch {
-	case last.asks():
-		return w.question(last)
+	case last.isQuestion():
+		return w.questionVerdict(last)
 	case last.NextStatus == protocol.AgentDone:
-		return w.over("the agent has submitted without " + CompletionMarker)
+		return w.turnEndVerdict("the agent has submitted without " + CompletionMarker)
 	default:
 		return nil
 	}
 }
 
-// asks tells whether the agent wants something from a person.
-func (s submission) asks() bool {
+// isQuestion tells whether the agent wants something from a person.
+func (s submission) isQuestion() bool {
 	switch string(bytes.TrimSpace(s.Questions)) {
 	case "", "null", `""`, "[]":
 		return s.NextStatus == protocol.AgentAwaitingUser
@@ -116,21 +116,21 @@ func (s submission) asks() bool {
 	}
 }
 
-// question is the first time a matter of one answer, and then the end.
-func (w *watch) question(s submission) *verdict {
-	w.questions++
+// questionVerdict is the first time a matter of one answer, and then the end.
+func (w *watch) questionVerdict(s submission) *verdict {
+	w.questionCount++
 	text := string(s.Questions)
 	if text == "" || text == "null" {
 		text = s.Summary
 	}
-	if w.questions > 1 {
+	if w.questionCount > 1 {
 		return &verdict{outcome: runs.OutcomeAskedQuestion, detail: "asked again: " + text}
 	}
 	return &verdict{question: text}
 }
 
-// blocksOf are the blocks of a message; one of plain text has none.
-func blocksOf(entry protocol.HistoryEntry) []block {
+// contentBlocks are the blocks of a message; one of plain text has none.
+func contentBlocks(entry protocol.HistoryEntry) []block {
 	var blocks []block
 	if json.Unmarshal(entry.Content, &blocks) != nil {
 		return nil
@@ -138,7 +138,7 @@ func blocksOf(entry protocol.HistoryEntry) []block {
 	return blocks
 }
 
-func submissionsOf(blocks []block) []submission {
+func submissionsIn(blocks []block) []submission {
 	var all []submission
 	for _, b := range blocks {
 		var s submission
@@ -149,7 +149,7 @@ func submissionsOf(blocks []block) []submission {
 	return all
 }
 
-func usesTools(blocks []block) bool {
+func hasToolUse(blocks []block) bool {
 	for _, b := range blocks {
 		if b.Type == "tool_use" {
 			return true
@@ -158,9 +158,9 @@ func usesTools(blocks []block) bool {
 	return false
 }
 
-// suspectMessage counts an assistant message that has the marker outside of a
+// countMarkerOutsideSubmissions counts an assistant message that has the marker outside of a
 // submission's input.
-func (w *watch) suspectMessage(content json.RawMessage, blocks []block) {
+func (w *watch) countMarkerOutsideSubmissions(content json.RawMessage, blocks []block) {
 	inside := 0
 	for _, b := range blocks {
 		if b.Type == "tool_use" && grading.IsSubmission(b.Name) {
@@ -168,6 +168,6 @@ func (w *watch) suspectMessage(content json.RawMessage, blocks []block) {
 		}
 	}
 	if bytes.Count(content, []byte(CompletionMarker)) > inside {
-		w.tamper++
+		w.tamperSignals++
 	}
 }

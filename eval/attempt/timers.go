@@ -7,90 +7,90 @@ import (
 	"assay/eval/runs"
 )
 
-// onTime says what the time alone decides, while there is nothing to read, and
+// checkTimers says what the time alone decides, while there is nothing to read, and
 // when it decides something next; zero: never.
-func (w *watch) onTime(now time.Time) (v *verdict, due time.Time) {
-	if w.began.IsZero() {
+func (w *watch) checkTimers(now time.Time) (v *verdict, due time.Time) {
+	if w.taskSentAt.IsZero() {
 		return nil, due
 	}
-	for _, clock := range []func(time.Time) (*verdict, time.Time){w.onWall, w.onPromises, w.onStream, w.onAway, w.onIdle, w.onLastWord, w.onWaits} {
+	for _, clock := range []func(time.Time) (*verdict, time.Time){w.checkWallLimit, w.checkRunPromises, w.checkStreamedMessage, w.checkHolderAway, w.checkIdleLimit, w.checkFinalMessage, w.checkModelWaits} {
 		v, at := clock(now)
 		if v != nil {
 			return v, due
 		}
-		due = sooner(due, at)
+		due = earlierOf(due, at)
 	}
 	return nil, due
 }
 
-func (w *watch) onWall(now time.Time) (v *verdict, due time.Time) {
-	wall := seconds(w.limits.WallS)
-	if wall <= 0 || w.began.IsZero() {
+func (w *watch) checkWallLimit(now time.Time) (v *verdict, due time.Time) {
+	wall := secondsToDuration(w.limits.WallS)
+	if wall <= 0 || w.taskSentAt.IsZero() {
 		return nil, due
 	}
-	if took := now.Sub(w.began); took >= wall {
-		return limitReached("wall", wall, took), due
+	if took := now.Sub(w.taskSentAt); took >= wall {
+		return limitVerdict("wall", wall, took), due
 	}
-	return nil, w.began.Add(wall)
+	return nil, w.taskSentAt.Add(wall)
 }
 
-// onPromises gives up on runs that were promised and did not come. Those that a
+// checkRunPromises gives up on runs that were promised and did not come. Those that a
 // widget may cause come after the run that is on, however long it takes.
-func (w *watch) onPromises(now time.Time) (v *verdict, due time.Time) {
+func (w *watch) checkRunPromises(now time.Time) (v *verdict, due time.Time) {
 	for id := range w.cells {
-		if id != reruns {
-			due = sooner(due, w.onPromise(id, now))
+		if id != widgetRerunsID {
+			due = earlierOf(due, w.checkRunPromise(id, now))
 		}
 	}
 	if len(w.cells) == 1 {
-		due = sooner(due, w.onPromise(reruns, now))
+		due = earlierOf(due, w.checkRunPromise(widgetRerunsID, now))
 	}
-	return w.settle(), due
+	return w.completionVerdict(), due
 }
 
-// onPromise gives up on the promised run of a cell, or says when to.
-func (w *watch) onPromise(id string, now time.Time) (due time.Time) {
-	promised := w.cells[id].promised
+// checkRunPromise gives up on the promised run of a cell, or says when to.
+func (w *watch) checkRunPromise(id string, now time.Time) (due time.Time) {
+	promised := w.cells[id].promisedAt
 	if promised.IsZero() {
 		return due
 	}
-	if until := promised.Add(promise); now.Before(until) {
+	if until := promised.Add(runPromiseTimeout); now.Before(until) {
 		return until
 	}
-	w.change(id, func(c *cell) { c.promised = time.Time{} })
+	w.updateCell(id, func(c *cellRuns) { c.promisedAt = time.Time{} })
 	return due
 }
 
-func (w *watch) onIdle(now time.Time) (v *verdict, due time.Time) {
-	idle := seconds(w.limits.IdleS)
+func (w *watch) checkIdleLimit(now time.Time) (v *verdict, due time.Time) {
+	idle := secondsToDuration(w.limits.IdleS)
 	if idle <= 0 || len(w.cells) > 0 {
 		return nil, due
 	}
-	if took := now.Sub(w.heard); took >= idle {
-		return limitReached("idle", idle, took), due
+	if took := now.Sub(w.aliveAt); took >= idle {
+		return limitVerdict("idle", idle, took), due
 	}
-	return nil, w.heard.Add(idle)
+	return nil, w.aliveAt.Add(idle)
 }
 
-func (w *watch) onLastWord(now time.Time) (v *verdict, due time.Time) {
-	if w.lastWord.IsZero() || !w.idle() {
+func (w *watch) checkFinalMessage(now time.Time) (v *verdict, due time.Time) {
+	if w.finalMessageAt.IsZero() || !w.isIdle() {
 		return nil, due
 	}
-	if now.Sub(w.lastWord) >= quiet {
-		return w.over("the agent ended with a message and no submission"), due
+	if now.Sub(w.finalMessageAt) >= finalMessageGrace {
+		return w.turnEndVerdict("the agent ended with a message and no submission"), due
 	}
-	return nil, w.lastWord.Add(quiet)
+	return nil, w.finalMessageAt.Add(finalMessageGrace)
 }
 
-// sooner is the earlier of two times, of which zero is never.
-func sooner(a, b time.Time) time.Time {
+// earlierOf is the earlier of two times, of which zero is never.
+func earlierOf(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a
 }
 
-func limitReached(which string, configured, measured any) *verdict {
+func limitVerdict(which string, configured, measured any) *verdict {
 	if d, ok := measured.(time.Duration); ok {
 		measured = d.Round(time.Millisecond)
 	}

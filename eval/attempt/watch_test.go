@@ -18,40 +18,40 @@ import (
 	"assay/internal/trace"
 )
 
-const done = `[EVAL_COMPLETE]`
+const marker = `[EVAL_COMPLETE]`
 
-func submits(input string) string {
+func submissionFrame(input string) string {
 	return `agent>server {"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"assistant","content":[{"type":"tool_use","id":"t","name":"submit_response","input":` + input + `}]}}`
 }
 
-func says(role, content string) string {
+func messageFrame(role, content string) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_history_updated","entry":{"type":"anthropic_message","role":%q,"content":%s}}`, role, content)
 }
 
 const (
-	runsA       = `server>kernel {"type":"run_cell","cell_id":"a","code":"1"}`
-	startsA     = `kernel>server {"type":"start_cell","cell_id":"a","run_sequencer":1}`
-	endsA       = `kernel>server {"type":"cell_result","cell_id":"a","run_sequencer":1,"status":"ok"}`
-	setsW       = `server>kernel {"type":"set_widget_value","data":{"a/w":"1"},"agent_tx_id":"eval_1"}`
-	queuesA     = `kernel>server {"type":"run_queue","queue":["a"]}`
-	kernelStuck = `session {"type":"kernel_stuck"}`
-	kernelEnds  = `session {"type":"peer_ended","action":"kernel"}`
-	kernelInit  = `server>kernel {"type":"init"}`
+	frameRunA        = `server>kernel {"type":"run_cell","cell_id":"a","code":"1"}`
+	frameStartA      = `kernel>server {"type":"start_cell","cell_id":"a","run_sequencer":1}`
+	frameResultA     = `kernel>server {"type":"cell_result","cell_id":"a","run_sequencer":1,"status":"ok"}`
+	frameSetWidget   = `server>kernel {"type":"set_widget_value","data":{"a/w":"1"},"agent_tx_id":"eval_1"}`
+	frameQueueA      = `kernel>server {"type":"run_queue","queue":["a"]}`
+	entryKernelStuck = `session {"type":"kernel_stuck"}`
+	entryKernelEnded = `session {"type":"peer_ended","action":"kernel"}`
+	frameKernelInit  = `server>kernel {"type":"init"}`
 
-	asksRun   = `agent>server {"type":"agent_action","action":"run_cell","params":{"cell_id":"a"},"tx_id":"t1"}`
-	runOK     = `server>agent {"type":"agent_action_response","tx_id":"t1","status":"success","cell_id":"a"}`
-	runBad    = `server>agent {"type":"agent_action_response","tx_id":"t1","status":"error","error":"no"}`
-	untold    = `agent>server {"type":"agent_action","action":"run_cell","params":{"cell_id":"a"}}`
-	held      = `session#1 {"type":"holder","by":"console","conn":1}`
-	heldAgain = `session#2 {"type":"holder","by":"console","conn":2}`
-	saysDone  = `agent>server {"type":"agent_status","status":"done"}`
+	frameRunAction          = `agent>server {"type":"agent_action","action":"run_cell","params":{"cell_id":"a"},"tx_id":"t1"}`
+	frameRunAccepted        = `server>agent {"type":"agent_action_response","tx_id":"t1","status":"success","cell_id":"a"}`
+	frameRunRefused         = `server>agent {"type":"agent_action_response","tx_id":"t1","status":"error","error":"no"}`
+	frameRunActionWithoutID = `agent>server {"type":"agent_action","action":"run_cell","params":{"cell_id":"a"}}`
+	entryConsoleHolds       = `session#1 {"type":"holder","by":"console","conn":1}`
+	entryConsole2Holds      = `session#2 {"type":"holder","by":"console","conn":2}`
+	frameAgentDone          = `agent>server {"type":"agent_status","status":"done"}`
 )
 
 // Each case is a sequence of frames and waits, and what they come to. A verdict
 // that is wanted must come with the last frame or wait, not earlier.
-func TestVerdicts(t *testing.T) {
+func TestWatchVerdicts(t *testing.T) {
 	t.Parallel()
-	submitted := submits(`{"summary":"x ` + done + `","next_status":"done"}`)
+	submitted := submissionFrame(`{"summary":"x ` + marker + `","next_status":"done"}`)
 	for name, tc := range map[string]struct {
 		frames []string
 		want   runs.Outcome // empty: none yet
@@ -60,114 +60,114 @@ func TestVerdicts(t *testing.T) {
 	}{
 		"submitted":             {[]string{submitted}, runs.OutcomeCompleted, "", 0},
 		"submitted over mcp":    {[]string{strings.Replace(submitted, "submit_response", "mcp__assay__submit_response", 1)}, runs.OutcomeCompleted, "", 0},
-		"older agent":           {[]string{`agent>server {"type":"agent_result","structured_output":{"summary":"` + done + `"}}`}, runs.OutcomeCompleted, "", 0},
-		"without the marker":    {[]string{submits(`{"summary":"x","next_status":"done"}`)}, runs.OutcomeStopped, "without " + done, 0},
-		"not yet done":          {[]string{submits(`{"summary":"x","next_status":"thinking"}`)}, "", "", 0},
-		"summary is no text":    {[]string{submits(`{"summary":["` + done + `"],"next_status":"done"}`)}, "", "", 0},
-		"done without anything": {[]string{saysDone}, runs.OutcomeStopped, "said that it is done", 0},
+		"older agent":           {[]string{`agent>server {"type":"agent_result","structured_output":{"summary":"` + marker + `"}}`}, runs.OutcomeCompleted, "", 0},
+		"without the marker":    {[]string{submissionFrame(`{"summary":"x","next_status":"done"}`)}, runs.OutcomeStopped, "without " + marker, 0},
+		"not yet done":          {[]string{submissionFrame(`{"summary":"x","next_status":"thinking"}`)}, "", "", 0},
+		"summary is no text":    {[]string{submissionFrame(`{"summary":["` + marker + `"],"next_status":"done"}`)}, "", "", 0},
+		"done without anything": {[]string{frameAgentDone}, runs.OutcomeStopped, "said that it is done", 0},
 
-		"a cell runs":               {[]string{runsA, startsA, submitted}, "", "", 0},
-		"a cell has run":            {[]string{runsA, startsA, submitted, saysDone, endsA}, runs.OutcomeCompleted, "", 0},
+		"a cell runs":               {[]string{frameRunA, frameStartA, submitted}, "", "", 0},
+		"a cell has run":            {[]string{frameRunA, frameStartA, submitted, frameAgentDone, frameResultA}, runs.OutcomeCompleted, "", 0},
 		"a cell waits in the queue": {[]string{`kernel>server {"type":"run_queue","queue":["a"]}`, submitted}, "", "", 0},
-		"all cells of it have run":  {[]string{`kernel>server {"type":"run_queue","queue":["a"]}`, submitted, startsA, endsA}, runs.OutcomeCompleted, "", 0},
-		"a cell is disposed of":     {[]string{runsA, submitted, `server>kernel {"type":"dispose_cell","cell_id":"a"}`}, runs.OutcomeCompleted, "", 0},
-		"idle closes what started":  {[]string{runsA, startsA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, runs.OutcomeCompleted, "", 0},
-		"idle leaves what waits":    {[]string{runsA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, "", "", 0},
+		"all cells of it have run":  {[]string{`kernel>server {"type":"run_queue","queue":["a"]}`, submitted, frameStartA, frameResultA}, runs.OutcomeCompleted, "", 0},
+		"a cell is disposed of":     {[]string{frameRunA, submitted, `server>kernel {"type":"dispose_cell","cell_id":"a"}`}, runs.OutcomeCompleted, "", 0},
+		"idle closes what started":  {[]string{frameRunA, frameStartA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, runs.OutcomeCompleted, "", 0},
+		"idle leaves what waits":    {[]string{frameRunA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, "", "", 0},
 
-		"a widget is set":             {[]string{setsW, submitted, `wait 900ms`}, "", "", 0},
-		"a widget that runs nothing":  {[]string{setsW, submitted, `wait 1s`}, runs.OutcomeCompleted, "", 0},
-		"a widget that runs a cell":   {[]string{setsW, submitted, queuesA, startsA, `wait 9s`, endsA}, runs.OutcomeCompleted, "", 0},
-		"a widget behind a run":       {[]string{runsA, startsA, setsW, submitted, `wait 9s`, endsA, `wait 500ms`, queuesA, startsA, endsA}, runs.OutcomeCompleted, "", 0},
-		"a widget and another's word": {[]string{setsW, asksRun, runOK, submitted, `wait 1s`}, runs.OutcomeCompleted, "", 0},
+		"a widget is set":             {[]string{frameSetWidget, submitted, `wait 900ms`}, "", "", 0},
+		"a widget that runs nothing":  {[]string{frameSetWidget, submitted, `wait 1s`}, runs.OutcomeCompleted, "", 0},
+		"a widget that runs a cell":   {[]string{frameSetWidget, submitted, frameQueueA, frameStartA, `wait 9s`, frameResultA}, runs.OutcomeCompleted, "", 0},
+		"a widget behind a run":       {[]string{frameRunA, frameStartA, frameSetWidget, submitted, `wait 9s`, frameResultA, `wait 500ms`, frameQueueA, frameStartA, frameResultA}, runs.OutcomeCompleted, "", 0},
+		"a widget and another's word": {[]string{frameSetWidget, frameRunAction, frameRunAccepted, submitted, `wait 1s`}, runs.OutcomeCompleted, "", 0},
 
-		"run again while it runs": {[]string{runsA, startsA, runsA, submitted, endsA}, "", "", 0},
+		"run again while it runs": {[]string{frameRunA, frameStartA, frameRunA, submitted, frameResultA}, "", "", 0},
 		"both its runs have ended": {[]string{
-			runsA, startsA, runsA, `kernel>server {"type":"run_queue","queue":["a"]}`, submitted, endsA, startsA, endsA,
+			frameRunA, frameStartA, frameRunA, `kernel>server {"type":"run_queue","queue":["a"]}`, submitted, frameResultA, frameStartA, frameResultA,
 		}, runs.OutcomeCompleted, "", 0},
-		"promised again while it runs": {[]string{runsA, startsA, asksRun, runOK, submitted, endsA}, "", "", 0},
-		"a run that was dropped":       {[]string{strings.Replace(runsA, "server>kernel", "server>kernel!", 1), submitted}, runs.OutcomeCompleted, "", 0},
-		"an empty result behind it":    {[]string{runsA, startsA, submitted, `agent>server {"type":"agent_result","structured_output":null}`, endsA}, runs.OutcomeCompleted, "", 0},
+		"promised again while it runs": {[]string{frameRunA, frameStartA, frameRunAction, frameRunAccepted, submitted, frameResultA}, "", "", 0},
+		"a run that was dropped":       {[]string{strings.Replace(frameRunA, "server>kernel", "server>kernel!", 1), submitted}, runs.OutcomeCompleted, "", 0},
+		"an empty result behind it":    {[]string{frameRunA, frameStartA, submitted, `agent>server {"type":"agent_result","structured_output":null}`, frameResultA}, runs.OutcomeCompleted, "", 0},
 		"an action of a dead agent": {[]string{
 			`agent>server {"type":"agent_action","action":"execute_code","params":{},"tx_id":"t1"}`, submitted, `session {"type":"peer_ended","action":"agent"}`,
 		}, runs.OutcomeCompleted, "", 0},
 
-		"an action in flight": {[]string{asksRun, submitted}, "", "", 0},
+		"an action in flight": {[]string{frameRunAction, submitted}, "", "", 0},
 		"a tx_id used twice": {[]string{
-			asksRun, asksRun, strings.Replace(runBad, "no", "tx_id in flight", 1), submitted,
+			frameRunAction, frameRunAction, strings.Replace(frameRunRefused, "no", "tx_id in flight", 1), submitted,
 		}, "", "", 0},
 		"a tx_id used twice, then answered": {[]string{
-			asksRun, asksRun, runBad, submitted, runBad,
+			frameRunAction, frameRunAction, frameRunRefused, submitted, frameRunRefused,
 		}, runs.OutcomeCompleted, "", 0},
-		"an action that failed":       {[]string{asksRun, submitted, runBad}, runs.OutcomeCompleted, "", 0},
-		"a run that is promised":      {[]string{asksRun, submitted, runOK}, "", "", 0},
-		"a promise that was kept":     {[]string{asksRun, submitted, runOK, runsA, "wait 2s", startsA, endsA}, runs.OutcomeCompleted, "", 0},
-		"a run without tx_id":         {[]string{untold, submitted}, "", "", 0},
-		"a run without tx_id, kept":   {[]string{untold, submitted, runsA, startsA, endsA}, runs.OutcomeCompleted, "", 0},
-		"a run without tx_id, broken": {[]string{untold, submitted, "wait 1s"}, runs.OutcomeCompleted, "", 0},
-		"a promise that was not kept": {[]string{asksRun, submitted, runOK, "wait 1s"}, runs.OutcomeCompleted, "", 0},
+		"an action that failed":       {[]string{frameRunAction, submitted, frameRunRefused}, runs.OutcomeCompleted, "", 0},
+		"a run that is promised":      {[]string{frameRunAction, submitted, frameRunAccepted}, "", "", 0},
+		"a promise that was kept":     {[]string{frameRunAction, submitted, frameRunAccepted, frameRunA, "wait 2s", frameStartA, frameResultA}, runs.OutcomeCompleted, "", 0},
+		"a run without tx_id":         {[]string{frameRunActionWithoutID, submitted}, "", "", 0},
+		"a run without tx_id, kept":   {[]string{frameRunActionWithoutID, submitted, frameRunA, frameStartA, frameResultA}, runs.OutcomeCompleted, "", 0},
+		"a run without tx_id, broken": {[]string{frameRunActionWithoutID, submitted, "wait 1s"}, runs.OutcomeCompleted, "", 0},
+		"a promise that was not kept": {[]string{frameRunAction, submitted, frameRunAccepted, "wait 1s"}, runs.OutcomeCompleted, "", 0},
 		"create without auto_run": {[]string{
-			`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"1"},"tx_id":"t1"}`, submitted, runOK,
+			`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"1"},"tx_id":"t1"}`, submitted, frameRunAccepted,
 		}, runs.OutcomeCompleted, "", 0},
 		"create with auto_run": {[]string{
-			`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"1","auto_run":true},"tx_id":"t1"}`, submitted, runOK,
+			`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"1","auto_run":true},"tx_id":"t1"}`, submitted, frameRunAccepted,
 		}, "", "", 0},
 
-		"a last word and quiet":    {[]string{says("assistant", `"I give up."`), "wait 5s"}, runs.OutcomeStopped, "message and no submission", 0},
-		"blocks of text and quiet": {[]string{says("assistant", `[{"type":"text","text":"x"}]`), "wait 5s"}, runs.OutcomeStopped, "", 0},
-		"usage behind it":          {[]string{says("assistant", `"x"`), `agent>server {"type":"agent_usage_update"}`, "wait 5s"}, runs.OutcomeStopped, "", 0},
-		"a last word, not quiet":   {[]string{says("assistant", `"x"`), "wait 4s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 10s"}, "", "", 0},
-		"a status behind it":       {[]string{says("assistant", `"x"`), `agent>server {"type":"agent_status","status":"ready"}`, "wait 5s"}, runs.OutcomeStopped, "", 0},
-		"nudged":                   {[]string{says("assistant", `"x"`), says("user", `"go on"`), "wait 10s"}, "", "", 0},
-		"tool use is no last word": {[]string{says("assistant", `[{"type":"tool_use","name":"run_cell","input":{}}]`), "wait 10s"}, "", "", 0},
-		"not while a cell runs":    {[]string{runsA, says("assistant", `"x"`), "wait 10s"}, "", "", 0},
+		"a last word and quiet":    {[]string{messageFrame("assistant", `"I give up."`), "wait 5s"}, runs.OutcomeStopped, "message and no submission", 0},
+		"blocks of text and quiet": {[]string{messageFrame("assistant", `[{"type":"text","text":"x"}]`), "wait 5s"}, runs.OutcomeStopped, "", 0},
+		"usage behind it":          {[]string{messageFrame("assistant", `"x"`), `agent>server {"type":"agent_usage_update"}`, "wait 5s"}, runs.OutcomeStopped, "", 0},
+		"a last word, not quiet":   {[]string{messageFrame("assistant", `"x"`), "wait 4s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 10s"}, "", "", 0},
+		"a status behind it":       {[]string{messageFrame("assistant", `"x"`), `agent>server {"type":"agent_status","status":"ready"}`, "wait 5s"}, runs.OutcomeStopped, "", 0},
+		"nudged":                   {[]string{messageFrame("assistant", `"x"`), messageFrame("user", `"go on"`), "wait 10s"}, "", "", 0},
+		"tool use is no last word": {[]string{messageFrame("assistant", `[{"type":"tool_use","name":"run_cell","input":{}}]`), "wait 10s"}, "", "", 0},
+		"not while a cell runs":    {[]string{frameRunA, messageFrame("assistant", `"x"`), "wait 10s"}, "", "", 0},
 
-		"asks twice": {[]string{submits(`{"summary":"?","next_status":"awaiting_user_response"}`), submits(`{"summary":"?","questions":["which?"]}`)}, runs.OutcomeAskedQuestion, "which?", 0},
+		"asks twice": {[]string{submissionFrame(`{"summary":"?","next_status":"awaiting_user_response"}`), submissionFrame(`{"summary":"?","questions":["which?"]}`)}, runs.OutcomeAskedQuestion, "which?", 0},
 
 		"wall":                      {[]string{"wait 60s"}, runs.OutcomeLimit, "wall: configured 1m0s, measured 1m0s", 0},
 		"idle":                      {[]string{"wait 5s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 30s"}, runs.OutcomeLimit, "idle: configured 30s, measured 30s", 0},
-		"not idle":                  {[]string{runsA, "wait 40s"}, "", "", 0},
-		"turns":                     {[]string{says("assistant", `[{"type":"tool_use"}]`), says("assistant", `[{"type":"tool_use"}]`), says("assistant", `[{"type":"tool_use"}]`)}, runs.OutcomeLimit, "turns: configured 2, measured 3", 0},
-		"actions":                   {[]string{asksRun, asksRun, asksRun, asksRun}, runs.OutcomeLimit, "actions: configured 3, measured 4", 0},
+		"not idle":                  {[]string{frameRunA, "wait 40s"}, "", "", 0},
+		"turns":                     {[]string{messageFrame("assistant", `[{"type":"tool_use"}]`), messageFrame("assistant", `[{"type":"tool_use"}]`), messageFrame("assistant", `[{"type":"tool_use"}]`)}, runs.OutcomeLimit, "turns: configured 2, measured 3", 0},
+		"actions":                   {[]string{frameRunAction, frameRunAction, frameRunAction, frameRunAction}, runs.OutcomeLimit, "actions: configured 3, measured 4", 0},
 		"tokens":                    {[]string{`agent>server {"type":"agent_usage_update","input_tokens":60,"output_tokens":20,"cache_read_input_tokens":21}`}, runs.OutcomeLimit, "tokens: configured 100, measured 101", 0},
 		"cost":                      {[]string{`agent>server {"type":"agent_usage_update","cost_usd":1.5}`}, runs.OutcomeLimit, "cost_usd: configured 1, measured 1.5", 0},
-		"agent's own":               {[]string{`agent>server {"type":"agent_event","text":"limit reached: turns 2 of 2","metadata":{"type":"limit"}}`, saysDone}, runs.OutcomeLimit, "turns 2 of 2", 0},
+		"agent's own":               {[]string{`agent>server {"type":"agent_event","text":"limit reached: turns 2 of 2","metadata":{"type":"limit"}}`, frameAgentDone}, runs.OutcomeLimit, "turns 2 of 2", 0},
 		"agent fails":               {[]string{`agent>server {"type":"agent_error","error":"401","fatal":true}`}, runs.OutcomeAgentError, "401", 0},
 		"agent errs":                {[]string{`agent>server {"type":"agent_error","error":"slow","fatal":false}`}, "", "", 0},
-		"agent stops with an error": {[]string{`agent>server {"type":"agent_error","error":"refused","fatal":false}`, saysDone}, runs.OutcomeStopped, "it has reported: refused", 0},
+		"agent stops with an error": {[]string{`agent>server {"type":"agent_error","error":"refused","fatal":false}`, frameAgentDone}, runs.OutcomeStopped, "it has reported: refused", 0},
 		"agent ends":                {[]string{`session {"type":"peer_ended","action":"agent"}`}, runs.OutcomeAgentExit, "", 0},
 		"kernel ends":               {[]string{`session {"type":"peer_ended","action":"kernel"}`}, runs.OutcomeKernelExit, "", 0},
-		"kernel is stuck":           {[]string{runsA, startsA, submitted, kernelStuck, kernelEnds}, "", "", 0},
-		"another takes its place":   {[]string{runsA, startsA, submitted, kernelStuck, kernelEnds, kernelInit}, runs.OutcomeCompleted, "", 0},
-		"that one ends":             {[]string{kernelStuck, kernelEnds, kernelInit, kernelEnds}, runs.OutcomeKernelExit, "", 0},
-		"none takes its place":      {[]string{kernelStuck, kernelEnds, `session {"type":"kernel_lost"}`}, runs.OutcomeHarnessError, "could not be started", 0},
-		"cell kills":                {[]string{runsA, startsA, `session {"type":"peer_ended","action":"kernel"}`}, runs.OutcomeKernelExit, "while it ran the agent's code", 0},
+		"kernel is stuck":           {[]string{frameRunA, frameStartA, submitted, entryKernelStuck, entryKernelEnded}, "", "", 0},
+		"another takes its place":   {[]string{frameRunA, frameStartA, submitted, entryKernelStuck, entryKernelEnded, frameKernelInit}, runs.OutcomeCompleted, "", 0},
+		"that one ends":             {[]string{entryKernelStuck, entryKernelEnded, frameKernelInit, entryKernelEnded}, runs.OutcomeKernelExit, "", 0},
+		"none takes its place":      {[]string{entryKernelStuck, entryKernelEnded, `session {"type":"kernel_lost"}`}, runs.OutcomeHarnessError, "could not be started", 0},
+		"cell kills":                {[]string{frameRunA, frameStartA, `session {"type":"peer_ended","action":"kernel"}`}, runs.OutcomeKernelExit, "while it ran the agent's code", 0},
 		"code kills":                {[]string{`agent>server {"type":"agent_action","action":"execute_code","tx_id":"t"}`, `session {"type":"peer_ended","action":"kernel"}`}, runs.OutcomeKernelExit, "while it ran the agent's code", 0},
-		"console goes":              {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s"}, "", "", 0},
-		"console is lost":           {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.OutcomeConsoleLost, "was away for 30s: configured 30s", 0},
-		"lost while a cell runs":    {[]string{held, runsA, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.OutcomeConsoleLost, "", 0},
-		"console comes back":        {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s", heldAgain, "wait 25s"}, "", "", 0},
-		"and goes again":            {[]string{held, `session#1 {"type":"peer_ended","action":"console"}`, "wait 20s", heldAgain, `session#2 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.OutcomeConsoleLost, "30s", 0},
-		"console is replaced":       {[]string{held, heldAgain, `session#1 {"type":"peer_ended","action":"console"}`, "wait 50s"}, "", "", 0},
-		"another console goes":      {[]string{held, `session#3 {"type":"peer_ended","action":"run"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
+		"console goes":              {[]string{entryConsoleHolds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s"}, "", "", 0},
+		"console is lost":           {[]string{entryConsoleHolds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.OutcomeConsoleLost, "was away for 30s: configured 30s", 0},
+		"lost while a cell runs":    {[]string{entryConsoleHolds, frameRunA, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.OutcomeConsoleLost, "", 0},
+		"console comes back":        {[]string{entryConsoleHolds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s", entryConsole2Holds, "wait 25s"}, "", "", 0},
+		"and goes again":            {[]string{entryConsoleHolds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 20s", entryConsole2Holds, `session#2 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.OutcomeConsoleLost, "30s", 0},
+		"console is replaced":       {[]string{entryConsoleHolds, entryConsole2Holds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 50s"}, "", "", 0},
+		"another console goes":      {[]string{entryConsoleHolds, `session#3 {"type":"peer_ended","action":"run"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
 		"a view goes":               {[]string{`session {"type":"holder","by":"server"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
 
-		"marker printed":         {[]string{runsA, startsA, `kernel>server {"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"` + done + `"}`, endsA}, "", "", 1},
-		"marker raised":          {[]string{`kernel>server {"type":"cell_result","cell_id":"a","status":"error","exception":"` + done + `"}`}, "", "", 1},
-		"marker from code":       {[]string{`kernel>server {"type":"execute_code_response","stdout":"` + done + `"}`}, "", "", 1},
-		"marker in an output":    {[]string{`kernel>server {"type":"cell_output","cell_id":"a","output":"` + done + `"}`}, "", "", 1},
-		"marker in a source":     {[]string{`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"` + done + done + `"},"tx_id":"t"}`}, "", "", 1},
-		"marker in text":         {[]string{says("assistant", `"`+done+`"`)}, "", "", 1},
-		"marker in another tool": {[]string{says("assistant", `[{"type":"tool_use","name":"execute_code","input":{"code":"`+done+`"}}]`)}, "", "", 1},
-		"marker from the user":   {[]string{says("user", `"end with `+done+`"`)}, "", "", 0},
-		"marker to the agent":    {[]string{`server>agent {"type":"kernel_message","message":"` + done + `"}`}, "", "", 0},
-		"marker in a stream":     {[]string{`agent>server {"type":"agent_stream_delta","delta":"` + done + `"}`}, "", "", 0},
+		"marker printed":         {[]string{frameRunA, frameStartA, `kernel>server {"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"` + marker + `"}`, frameResultA}, "", "", 1},
+		"marker raised":          {[]string{`kernel>server {"type":"cell_result","cell_id":"a","status":"error","exception":"` + marker + `"}`}, "", "", 1},
+		"marker from code":       {[]string{`kernel>server {"type":"execute_code_response","stdout":"` + marker + `"}`}, "", "", 1},
+		"marker in an output":    {[]string{`kernel>server {"type":"cell_output","cell_id":"a","output":"` + marker + `"}`}, "", "", 1},
+		"marker in a source":     {[]string{`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"` + marker + marker + `"},"tx_id":"t"}`}, "", "", 1},
+		"marker in text":         {[]string{messageFrame("assistant", `"`+marker+`"`)}, "", "", 1},
+		"marker in another tool": {[]string{messageFrame("assistant", `[{"type":"tool_use","name":"execute_code","input":{"code":"`+marker+`"}}]`)}, "", "", 1},
+		"marker from the user":   {[]string{messageFrame("user", `"end with `+marker+`"`)}, "", "", 0},
+		"marker to the agent":    {[]string{`server>agent {"type":"kernel_message","message":"` + marker + `"}`}, "", "", 0},
+		"marker in a stream":     {[]string{`agent>server {"type":"agent_stream_delta","delta":"` + marker + `"}`}, "", "", 0},
 		"marker beside its place": {[]string{
-			says("assistant", `[{"type":"text","text":"now `+done+`"},{"type":"tool_use","name":"submit_response","input":{"summary":"`+done+`"}}]`),
+			messageFrame("assistant", `[{"type":"text","text":"now `+marker+`"},{"type":"tool_use","name":"submit_response","input":{"summary":"`+marker+`"}}]`),
 		}, runs.OutcomeCompleted, "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { judge(t, tc.frames, tc.want, tc.detail, tc.tamper) })
+			synctest.Test(t, func(t *testing.T) { requireVerdict(t, tc.frames, tc.want, tc.detail, tc.tamper) })
 		})
 	}
 }
@@ -177,12 +177,12 @@ func testLimits() runs.Limits {
 	return runs.Limits{WallS: 60, IdleS: 30, Turns: 2, Actions: 3, Tokens: 100, CostUSD: 1}
 }
 
-type outcome struct {
+type testVerdict struct {
 	outcome          runs.Outcome
 	detail, question string
 }
 
-func judge(t *testing.T, frames []string, want runs.Outcome, detail string, tamper int) {
+func requireVerdict(t *testing.T, frames []string, want runs.Outcome, detail string, tamper int) {
 	t.Helper()
 	journal := trace.NewJournal("s")
 	limits := testLimits()
@@ -191,12 +191,12 @@ func judge(t *testing.T, frames []string, want runs.Outcome, detail string, tamp
 	}
 	w := attempt.NewWatch(journal, limits)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	verdicts := make(chan outcome, 10)
+	verdicts := make(chan testVerdict, 10)
 	go func() {
 		defer close(verdicts)
 		for {
-			var v outcome
-			v.outcome, v.detail, v.question = w.Next(ctx)
+			var v testVerdict
+			v.outcome, v.detail, v.question = w.NextVerdict(ctx)
 			verdicts <- v
 			if v.outcome != "" {
 				return
@@ -205,11 +205,11 @@ func judge(t *testing.T, frames []string, want runs.Outcome, detail string, tamp
 	}()
 	for i, frame := range frames {
 		synctest.Wait()
-		require.Empty(t, ended(verdicts), "a verdict before frame %d", i)
-		play(t, journal, frame)
+		require.Empty(t, finalVerdicts(verdicts), "a verdict before frame %d", i)
+		playLine(t, journal, frame)
 	}
 	synctest.Wait()
-	got := ended(verdicts)
+	got := finalVerdicts(verdicts)
 	cancel(errors.New("the test is over"))
 	for range verdicts { //nolint:revive // until it has ended
 	}
@@ -220,11 +220,11 @@ func judge(t *testing.T, frames []string, want runs.Outcome, detail string, tamp
 		require.Equal(t, want, got[0].outcome, got[0].detail)
 		require.Contains(t, got[0].detail, detail)
 	}
-	require.Equal(t, tamper, w.Tamper())
+	require.Equal(t, tamper, w.TamperSignals())
 }
 
-// ended are the verdicts that end an attempt, of those there are.
-func ended(verdicts <-chan outcome) (got []outcome) {
+// finalVerdicts are the verdicts that end an attempt, of those there are.
+func finalVerdicts(verdicts <-chan testVerdict) (got []testVerdict) {
 	for {
 		select {
 		case v, ok := <-verdicts:
@@ -240,7 +240,7 @@ func ended(verdicts <-chan outcome) (got []outcome) {
 	}
 }
 
-func play(t *testing.T, journal *trace.Journal, line string) {
+func playLine(t *testing.T, journal *trace.Journal, line string) {
 	t.Helper()
 	what, rest, _ := strings.Cut(line, " ")
 	if what == "wait" {
@@ -249,12 +249,12 @@ func play(t *testing.T, journal *trace.Journal, line string) {
 		<-time.After(d)
 		return
 	}
-	journal.Append(entry(t, what, rest))
+	journal.Append(parseEntry(t, what, rest))
 }
 
-// entry is a frame on a hop, "hop#3" of console 3; with a "!" behind it the
+// parseEntry is a frame on a hop, "hop#3" of console 3; with a "!" behind it the
 // frame was dropped.
-func entry(t *testing.T, hop, body string) trace.Entry {
+func parseEntry(t *testing.T, hop, body string) trace.Entry {
 	t.Helper()
 	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
 	require.NoError(t, err, body)
@@ -270,7 +270,7 @@ func entry(t *testing.T, hop, body string) trace.Entry {
 
 // What a person does is counted, when it is the person's own doing: what a
 // console runs that holds the notebook may be what the agent has asked it for.
-func TestInterventionsAreCounted(t *testing.T) {
+func TestInterventionsOfPeopleAreCounted(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
 	w := attempt.NewWatch(journal, testLimits())
@@ -285,37 +285,37 @@ func TestInterventionsAreCounted(t *testing.T) {
 		`session#3 {"type":"holder","by":"console","conn":3}`,
 		`console>server#1 {"type":"run_cell","cell_id":"a","code":"1"}`,
 		`console>server#3 {"type":"agent_cancel"}`,
-		saysDone,
+		frameAgentDone,
 	} {
-		play(t, journal, frame)
+		playLine(t, journal, frame)
 	}
-	got, _, _ := w.Next(t.Context())
+	got, _, _ := w.NextVerdict(t.Context())
 	require.Equal(t, runs.OutcomeStopped, got)
 	require.Equal(t, 4, w.Interventions())
 }
 
-func TestCancelledWithItsCause(t *testing.T) {
+func TestCancelledWatchHasTheCause(t *testing.T) {
 	t.Parallel()
 	w := attempt.NewWatch(trace.NewJournal("s"), testLimits())
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupted by SIGINT"))
-	got, detail, _ := w.Next(ctx)
+	got, detail, _ := w.NextVerdict(ctx)
 	require.Equal(t, runs.OutcomeCancelled, got)
 	require.Equal(t, "interrupted by SIGINT", detail)
 }
 
-func TestUsageIsCounted(t *testing.T) {
+func TestUsageCounts(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
 	w := attempt.NewWatch(journal, runs.Limits{})
 	for _, line := range []string{
-		asksRun, runOK, runsA, startsA, endsA, says("assistant", `"a"`), says("user", `"b"`),
+		frameRunAction, frameRunAccepted, frameRunA, frameStartA, frameResultA, messageFrame("assistant", `"a"`), messageFrame("user", `"b"`),
 		`agent>server {"type":"agent_usage_update","input_tokens":10,"output_tokens":5,"cache_read_input_tokens":3,"cache_creation_input_tokens":2,"cost_usd":0.25}`,
-		saysDone,
+		frameAgentDone,
 	} {
-		play(t, journal, line)
+		playLine(t, journal, line)
 	}
-	got, _, _ := w.Next(t.Context())
+	got, _, _ := w.NextVerdict(t.Context())
 	require.Equal(t, runs.OutcomeStopped, got)
 	cost := 0.25
 	require.Equal(t, runs.Usage{InputTokens: 15, OutputTokens: 5, CostUSD: &cost, ModelCalls: 1, Actions: 1, CellsRun: 1, CacheReadInputTokens: 3, CacheCreationInputTokens: 2}, w.Usage())
@@ -323,20 +323,20 @@ func TestUsageIsCounted(t *testing.T) {
 
 // What the agent says before it has its task is no part of its work, and does
 // not set its clocks back.
-func TestBeforeTheTask(t *testing.T) {
+func TestFramesBeforeTheTaskDoNotCount(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
-		saysDone, submits(`{"summary":"` + done + `","next_status":"done"}`), says("assistant", `"hello"`),
+		frameAgentDone, submissionFrame(`{"summary":"` + marker + `","next_status":"done"}`), messageFrame("assistant", `"hello"`),
 		`agent>server {"type":"agent_error","error":"warming up","fatal":true}`,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			journal := trace.NewJournal("s")
-			w := attempt.NewWaitingWatch(journal, runs.Limits{WallS: 600, IdleS: 300})
-			play(t, journal, line)
+			w := attempt.NewWatchBeforeTask(journal, runs.Limits{WallS: 600, IdleS: 300})
+			playLine(t, journal, line)
 			<-time.After(10 * time.Minute) // the console is opened late
-			w.Begin()
+			w.StartTask()
 			began := time.Now()
-			got, detail, _ := w.Next(t.Context())
+			got, detail, _ := w.NextVerdict(t.Context())
 			require.Equal(t, runs.OutcomeLimit, got)
 			require.Contains(t, detail, "idle")
 			require.Equal(t, 5*time.Minute, time.Since(began))
@@ -345,13 +345,13 @@ func TestBeforeTheTask(t *testing.T) {
 	}
 }
 
-func TestChildThatEndsBeforeTheTask(t *testing.T) {
+func TestKernelExitBeforeTheTask(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
-	w := attempt.NewWaitingWatch(journal, runs.Limits{})
-	play(t, journal, `session {"type":"peer_ended","action":"kernel"}`)
-	w.Begin()
-	got, _, _ := w.Next(t.Context())
+	w := attempt.NewWatchBeforeTask(journal, runs.Limits{})
+	playLine(t, journal, `session {"type":"peer_ended","action":"kernel"}`)
+	w.StartTask()
+	got, _, _ := w.NextVerdict(t.Context())
 	require.Equal(t, runs.OutcomeKernelExit, got)
 }
 
@@ -363,12 +363,12 @@ func TestDrainDuring(t *testing.T) {
 		journal := trace.NewJournal("s")
 		w := attempt.NewWatch(journal, runs.Limits{})
 		w.DrainDuring(func() {
-			play(t, journal, asksRun)
+			playLine(t, journal, frameRunAction)
 			synctest.Wait()
 			require.Equal(t, 1, w.Usage().Actions)
-			play(t, journal, asksRun)
+			playLine(t, journal, frameRunAction)
 		})
-		w.Rest()
+		w.Finish()
 		require.Equal(t, 2, w.Usage().Actions)
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -377,7 +377,7 @@ func TestDrainDuring(t *testing.T) {
 		defer w.Close()
 		require.Panics(t, func() {
 			w.DrainDuring(func() {
-				play(t, journal, `session {"type":"limit","configured":"not a number"}`)
+				playLine(t, journal, `session {"type":"limit","configured":"not a number"}`)
 				synctest.Wait()
 			})
 		})
@@ -386,7 +386,7 @@ func TestDrainDuring(t *testing.T) {
 
 // An agent that says more than can be read is ended by the wall clock and by an
 // interruption all the same, and does not fill the memory.
-func TestChatterStopsNoClock(t *testing.T) {
+func TestFloodDoesNotDelayWallLimit(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		wall float64
@@ -396,7 +396,7 @@ func TestChatterStopsNoClock(t *testing.T) {
 			t.Parallel()
 			journal := trace.NewJournal("s")
 			w := attempt.NewWatch(journal, runs.Limits{WallS: tc.wall})
-			chatter := entry(t, "agent>server", `{"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"user","content":"`+strings.Repeat("x", 256<<10)+`"}}`)
+			chatter := parseEntry(t, "agent>server", `{"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"user","content":"`+strings.Repeat("x", 256<<10)+`"}}`)
 			talking, shutUp := context.WithCancel(t.Context())
 			silent := make(chan struct{})
 			go func() {
@@ -407,7 +407,7 @@ func TestChatterStopsNoClock(t *testing.T) {
 			}()
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
-			got, detail, _ := w.Next(ctx)
+			got, detail, _ := w.NextVerdict(ctx)
 			require.Equal(t, tc.want, got, detail)
 			shutUp()
 			<-silent
@@ -417,16 +417,16 @@ func TestChatterStopsNoClock(t *testing.T) {
 
 // An agent that tells what it does is heard out when it has handed in its answer;
 // another, or one that says no more, does not hold up the attempt.
-func TestItsLastTurnIsRecordedWhole(t *testing.T) {
+func TestDrainTurn(t *testing.T) {
 	t.Parallel()
 	const executing = `agent>server {"type":"agent_status","status":"executing"}`
 	for name, c := range map[string]struct {
 		before, after []string // after the submission a frame every 100 ms
 		want          time.Duration
 	}{
-		"says done":      {[]string{executing}, []string{says("user", `"Submitted."`), saysDone, says("user", `"more"`)}, 200 * time.Millisecond},
+		"says done":      {[]string{executing}, []string{messageFrame("user", `"Submitted."`), frameAgentDone, messageFrame("user", `"more"`)}, 200 * time.Millisecond},
 		"says nothing":   {[]string{executing}, nil, time.Second},
-		"never did":      {nil, []string{says("user", `"Submitted."`)}, 0},
+		"never did":      {nil, []string{messageFrame("user", `"Submitted."`)}, 0},
 		"was only ready": {[]string{`agent>server {"type":"agent_status","status":"ready"}`}, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -434,15 +434,15 @@ func TestItsLastTurnIsRecordedWhole(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				journal := trace.NewJournal("s")
 				w := attempt.NewWatch(journal, runs.Limits{})
-				for _, frame := range append(c.before, submits(`{"summary":"`+done+`","next_status":"done"}`)) {
-					play(t, journal, frame)
+				for _, frame := range append(c.before, submissionFrame(`{"summary":"`+marker+`","next_status":"done"}`)) {
+					playLine(t, journal, frame)
 				}
-				got, _, _ := w.Next(t.Context())
+				got, _, _ := w.NextVerdict(t.Context())
 				require.Equal(t, runs.OutcomeCompleted, got)
 				var entries []trace.Entry
 				for _, frame := range c.after {
 					hop, body, _ := strings.Cut(frame, " ")
-					entries = append(entries, entry(t, hop, body))
+					entries = append(entries, parseEntry(t, hop, body))
 				}
 				began, over := time.Now(), make(chan struct{})
 				go func() {
@@ -453,7 +453,7 @@ func TestItsLastTurnIsRecordedWhole(t *testing.T) {
 						journal.Append(e)
 					}
 				}()
-				w.HearOut(t.Context())
+				w.DrainTurn(t.Context())
 				require.Equal(t, c.want, time.Since(began))
 				<-over
 				w.Close()

@@ -15,20 +15,20 @@ import (
 	"assay/internal/trace"
 )
 
-// live gives the agent its task and sees it to its end.
-func (a *attempt) live(ctx context.Context) {
-	query, err := a.query()
+// runAgent gives the agent its task and sees it to its end.
+func (a *attempt) runAgent(ctx context.Context) {
+	query, err := a.taskQuery()
 	if err != nil {
-		a.end(runs.OutcomeHarnessError, err.Error())
+		a.setOutcome(runs.OutcomeHarnessError, err.Error())
 		return
 	}
-	a.work.Progress.set("waiting for a console")
+	a.job.Progress.setActivity("waiting for a console")
 	if a.awaitHolder(ctx); ctx.Err() != nil {
-		a.end(runs.OutcomeCancelled, context.Cause(ctx).Error())
+		a.setOutcome(runs.OutcomeCancelled, context.Cause(ctx).Error())
 		return
 	}
 	asked := time.Now()
-	a.watch.begin(asked)
+	a.watch.startTask(asked)
 	if a.cfg.OnTaskSent != nil {
 		a.cfg.OnTaskSent(asked)
 	}
@@ -37,13 +37,13 @@ func (a *attempt) live(ctx context.Context) {
 		a.log.Debug("the query was not sent", "error", err)
 	}
 	for {
-		v := a.watch.next(ctx)
+		v := a.watch.nextVerdict(ctx)
 		if v.outcome != "" {
-			a.conclude(v)
+			a.applyVerdict(v)
 			return
 		}
 		a.log.Info("the agent asks", "question", v.question)
-		answer := protocol.AgentQuery{Query: answerToQuestion, RequestID: "eval-answer-" + a.journal.SessionID}
+		answer := protocol.AgentQuery{Query: replyToQuestion, RequestID: "eval-answer-" + a.journal.SessionID}
 		if err := a.session.SendQuery(answer); err != nil {
 			a.log.Debug("the answer was not sent", "error", err)
 		}
@@ -57,28 +57,28 @@ func (a *attempt) awaitHolder(ctx context.Context) {
 		if err := a.session.AwaitHolder(ctx); err != nil {
 			a.log.Debug("no holder", "error", err)
 		}
-	}, a.watch.readEarly)
+	}, a.watch.readBeforeTask)
 }
 
-// conclude settles the outcome; the end of a child gets its cause.
-func (a *attempt) conclude(v verdict) {
+// applyVerdict settles the outcome; the end of a child gets its cause.
+func (a *attempt) applyVerdict(v verdict) {
 	switch v.outcome {
 	case runs.OutcomeAgentExit:
-		v = agentExit(a.session.AgentError())
+		v = agentExitVerdict(a.session.AgentError())
 	case runs.OutcomeKernelExit:
-		a.ranCode = v.detail == ranCode
-		v = kernelExit(a.session.KernelError())
-		if a.ranCode {
-			v.detail += " (" + ranCode + ")"
+		a.agentKilledKernel = v.detail == detailRanAgentCode
+		v = kernelExitVerdict(a.session.KernelError())
+		if a.agentKilledKernel {
+			v.detail += " (" + detailRanAgentCode + ")"
 		}
 	default:
 	}
-	a.end(v.outcome, v.detail)
+	a.setOutcome(v.outcome, v.detail)
 }
 
-// agentExit tells an agent that has died from one that is alive and cannot be
+// agentExitVerdict tells an agent that has died from one that is alive and cannot be
 // talked to, and from a trace that cannot be written.
-func agentExit(err error) verdict {
+func agentExitVerdict(err error) verdict {
 	_, died := errors.AsType[*subprocess.ExitError](err)
 	switch {
 	case errors.Is(err, trace.ErrCannotWrite):
@@ -90,30 +90,30 @@ func agentExit(err error) verdict {
 	}
 }
 
-// kernelExit tells the end of a kernel from a trace that cannot be written.
-func kernelExit(err error) verdict {
+// kernelExitVerdict tells the end of a kernel from a trace that cannot be written.
+func kernelExitVerdict(err error) verdict {
 	if errors.Is(err, trace.ErrCannotWrite) {
 		return verdict{outcome: runs.OutcomeHarnessError, detail: err.Error()}
 	}
 	return verdict{outcome: runs.OutcomeKernelExit, detail: err.Error()}
 }
 
-// collect reads what the notebook has become and then stops the agent.
-func (a *attempt) collect(ctx context.Context) {
-	a.work.Progress.set("collecting the notebook")
+// collectState reads what the notebook has become and then stops the agent.
+func (a *attempt) collectState(ctx context.Context) {
+	a.job.Progress.setActivity("collecting the notebook")
 	ctx = context.WithoutCancel(ctx) // each step has its own deadline
-	a.watch.drainDuring(func() { a.state = a.session.CollectState(ctx) }, a.watch.count)
+	a.watch.drainDuring(func() { a.collected = a.session.CollectState(ctx) }, a.watch.countEntry)
 	if a.result.Outcome == runs.OutcomeCompleted {
-		a.watch.hearOut(ctx)
+		a.watch.drainTurn(ctx)
 	}
 	a.watch.drainDuring(func() {
 		if err := a.session.StopAgent(ctx); err != nil {
 			a.log.Warn("the agent did not stop well", "error", err)
 		}
-	}, a.watch.count)
-	a.watch.rest()
+	}, a.watch.countEntry)
+	a.watch.finish()
 	if err := a.writeState(); err != nil {
-		a.broke(fmt.Sprintf("the notebook's state could not be written: %v", err))
+		a.setHarnessError(fmt.Sprintf("the notebook's state could not be written: %v", err))
 	}
 }
 
@@ -122,8 +122,8 @@ func (a *attempt) writeState() error {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", " ")
-	if err := encoder.Encode(a.state); err != nil {
+	if err := encoder.Encode(a.collected); err != nil {
 		return err
 	}
-	return os.WriteFile(a.path("state.json"), text.Bytes(), 0o600)
+	return os.WriteFile(a.filePath("state.json"), text.Bytes(), 0o600)
 }
