@@ -30,13 +30,6 @@ nightly: ## run the tests that are too long for CI and write docs/NIGHTLY.md
 	.ci/packages gcc libc6-dev python3-numpy python3-pandas emacs-nox
 	.ci/nightly
 
-lint: ## check the page's sources, and that web/dist is what they give
-	.ci/packages node=nodejs npm=npm
-	.ci/node .ci/web lint
-
-chaos: ## make trouble for a minute, and look whether anything is left
-	go test -race ./server/chaos -run '^TestChaos$$' -v -chaos.for 60s
-
 lint: ## run the linters, look for dead code, misspelled words and what the formatters would change
 	.ci/packages codespell
 	$(GOLANGCI) run ./...

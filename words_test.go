@@ -30,11 +30,35 @@ var retiredNames string
 //go:embed testdata/retired_phrases.txt
 var retiredPhrases string
 
-// declaration finds names that Python and TypeScript sources declare. Go is parsed.
-var declaration = map[string]*regexp.Regexp{
-	".py":  regexp.MustCompile(`(?m)^\s*(?:async )?(?:def|class) (\w+)|^(\w+)(?:: [^=\n]+)? = |^\s+self\.(\w+)(?:: [^=\n]+)? = `),
-	".ts":  regexp.MustCompile(`\b(?:function|class|interface|type|const|let|enum) (\w+)`),
-	".tsx": regexp.MustCompile(`\b(?:function|class|interface|type|const|let|enum) (\w+)`),
+// Declarations of names in Python and TypeScript sources. Go is parsed.
+var (
+	pythonDeclaration     = regexp.MustCompile(`(?m)^\s*(?:async )?(?:def|class) (\w+)|^(\w+)(?:: [^=\n]+)? = |^\s+self\.(\w+)(?:: [^=\n]+)? = `)
+	typeScriptDeclaration = regexp.MustCompile(`\b(?:function|class|interface|type|const|let|enum) (\w+)`)
+)
+
+// Comments on a line: to the end of the line, or a line of a block comment.
+var (
+	goComment         = regexp.MustCompile(`//(.*)$`)
+	typeScriptComment = regexp.MustCompile(`//(.*)$|^\s*/?\*+(.*)$`)
+	pythonComment     = regexp.MustCompile(`#(.*)$|^\s*(?:"""|''')(.*)$`)
+	lispComment       = regexp.MustCompile(`;(.*)$`)
+)
+
+// patternsOf returns the patterns for declarations and comments of a source file; nil:
+// declarations are parsed, or every line is prose.
+func patternsOf(file string) (declaration, comment *regexp.Regexp) {
+	switch path.Ext(file) {
+	case ".go":
+		return nil, goComment
+	case ".py":
+		return pythonDeclaration, pythonComment
+	case ".ts", ".tsx":
+		return typeScriptDeclaration, typeScriptComment
+	case ".el":
+		return nil, lispComment
+	default:
+		return nil, nil
+	}
 }
 
 func TestNoRetiredNames(t *testing.T) {
@@ -110,7 +134,7 @@ func declaredIn(t *testing.T, file string) map[string]bool {
 	names := map[string]bool{}
 	text, err := fs.ReadFile(os.DirFS("."), file)
 	require.NoError(t, err)
-	if pattern := declaration[path.Ext(file)]; pattern != nil {
+	if pattern, _ := patternsOf(file); pattern != nil {
 		for _, groups := range pattern.FindAllStringSubmatch(string(text), -1) {
 			names[strings.Join(groups[1:], "")] = true
 		}
@@ -147,16 +171,6 @@ func namesOf(idents []*ast.Ident) func(yield func(string, bool) bool) {
 	}
 }
 
-// comment finds the comments of a line: // and # to the end of the line, and lines inside
-// of block comments that begin with an asterisk.
-var comment = map[string]*regexp.Regexp{
-	".go":  regexp.MustCompile(`//(.*)$`),
-	".ts":  regexp.MustCompile(`//(.*)$|^\s*/?\*+(.*)$`),
-	".tsx": regexp.MustCompile(`//(.*)$|^\s*/?\*+(.*)$`),
-	".py":  regexp.MustCompile(`#(.*)$|^\s*(?:"""|''')(.*)$`),
-	".el":  regexp.MustCompile(`;(.*)$`),
-}
-
 // proseOf returns the prose of a file by line number: comments of a source file, every
 // line of a Markdown file.
 func proseOf(t *testing.T, file string) map[int]string {
@@ -164,8 +178,8 @@ func proseOf(t *testing.T, file string) map[int]string {
 	text, err := fs.ReadFile(os.DirFS("."), file)
 	require.NoError(t, err)
 	prose := map[int]string{}
+	_, pattern := patternsOf(file)
 	for i, line := range strings.Split(string(text), "\n") {
-		pattern := comment[path.Ext(file)]
 		if pattern == nil {
 			prose[i+1] = line
 		} else if groups := pattern.FindStringSubmatch(line); groups != nil {

@@ -15,21 +15,21 @@ import (
 type fields struct {
 	object *pyvalue.Object
 	prefix string // of the names in messages
-	faults []Fault
+	faults []FieldError
 	owners map[string]string // names in the sandbox to the fields they come from
 }
 
-// Fault is what is wrong with one field of a case.
-type Fault struct {
+// FieldError is what is wrong with one field of a case.
+type FieldError struct {
 	Field, Text string
 	WrongKind   bool // a member is of another kind than wanted
 	Late        bool // the case loads all the same, as it does elsewhere, but cannot be run
 }
 
-func (f Fault) Error() string { return "field " + f.Field + ": " + f.Text }
+func (f FieldError) Error() string { return "field " + f.Field + ": " + f.Text }
 
 func (f *fields) fail(name, format string, args ...any) {
-	f.faults = append(f.faults, Fault{Field: f.prefix + name, Text: fmt.Sprintf(format, args...)})
+	f.faults = append(f.faults, FieldError{Field: f.prefix + name, Text: fmt.Sprintf(format, args...)})
 }
 
 func (f *fields) failLate(name, format string, args ...any) {

@@ -28,7 +28,7 @@ func readCase(v pyvalue.Value, source Source, data map[string]string) (Case, err
 	return c, errors.Join(errs...)
 }
 
-func ReadFields(object *pyvalue.Object, source Source, data map[string]string) (Case, []Fault) {
+func ReadFields(object *pyvalue.Object, source Source, data map[string]string) (Case, []FieldError) {
 	f := &fields{object: object}
 	c := Case{
 		ID:     f.required("id"),

@@ -87,7 +87,7 @@ func (p *process) helpFlags(out io.Writer, cmd *cobra.Command) {
 			heading, names, _ := strings.Cut(line, ":")
 			group := pflag.NewFlagSet("", pflag.ContinueOnError)
 			group.SortFlags = false
-			for _, name := range strings.Fields(names) {
+			for name := range strings.FieldsSeq(names) {
 				name, rare := strings.CutSuffix(name, "*")
 				flag := left.Lookup(name)
 				if flag == nil || flag.Hidden {

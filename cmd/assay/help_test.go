@@ -18,7 +18,7 @@ func TestEveryFlagHasAGroup(t *testing.T) {
 	grouped := map[string]bool{}
 	for line := range strings.Lines(strings.TrimSpace(flagGroups)) {
 		_, names, _ := strings.Cut(line, ":")
-		for _, name := range strings.Fields(names) {
+		for name := range strings.FieldsSeq(names) {
 			name = strings.TrimSuffix(name, "*")
 			require.NotContains(t, grouped, name, "listed twice")
 			grouped[name] = false

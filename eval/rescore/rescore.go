@@ -105,7 +105,7 @@ func (s *Summary) addAttempt(r RegradedAttempt, keptResults int) {
 		s.NotRegraded++
 		return
 	}
-	s.VerdictCounts.addVerdict(r.Outcome, r.New.Passed)
+	s.addVerdict(r.Outcome, r.New.Passed)
 }
 
 // setChanged sets Changed by comparing the verdicts.

@@ -126,7 +126,7 @@ func (c *caseCheck) missingData(read testcases.Case) {
 }
 
 // codeOf returns the code of a fault, empty for one that has been reported.
-func (c *caseCheck) codeOf(f testcases.Fault) string {
+func (c *caseCheck) codeOf(f testcases.FieldError) string {
 	field, _, _ := strings.Cut(strings.ReplaceAll(f.Field, "[", "."), ".")
 	if field == "metadata" && !c.ours || field == "data_node" && f.WrongKind {
 		return ""
