@@ -121,7 +121,7 @@ func TestGeneratedTypes(t *testing.T) {
 		}
 		got, err := os.ReadFile(path)
 		require.NoError(t, err)
-		require.True(t, want == string(got), "%s is out of date: run go test ./web -update, then .ci/node .ci/web build", path)
+		require.Equal(t, want, string(got), "%s is out of date: run go test ./web -update, then .ci/node .ci/web build", path)
 	}
 	require.Len(t, g.raw, len(rawFields()), "rawFields names fields that do not exist")
 }
