@@ -108,7 +108,7 @@ func TestEH8_Sandbox(t *testing.T) {
 	// Pages of other sites, and names that somebody has made to lead here, are
 	// refused.
 	for header, problem := range map[string]string{
-		"Origin http://evil.example":    "pages of http://evil.example may not use this server; --origin lists those that are",
+		"Origin http://evil.example":    "pages of http://evil.example may not use this server; --origin lists those that may",
 		"Host evil.example":             "this server is for localhost, not for evil.example",
 		"Origin http://localhost:65535": "pages of http://localhost:65535 may not use this server",
 	} {
