@@ -8,33 +8,40 @@ import (
 	"assay/internal/protocol"
 )
 
-// reply is the answer to an action and what it causes in the kernel. Which of
-// the fields are set depends on the action.
-type reply struct {
-	protocol.ActionResponse
-	CellID    string       `json:"cell_id,omitempty"`
-	TfID      string       `json:"tf_id,omitempty"` // the cell's id once more
-	Key       string       `json:"key,omitempty"`
-	Context   *overview    `json:"context,omitempty"`
-	CellCount *int         `json:"cell_count,omitempty"`
-	Remaining []placedCell `json:"remaining_cells,omitzero"`
-	Source    *string      `json:"source,omitempty"` // beside the error of a stale rev
-	Rev       int          `json:"rev,omitempty"`    // likewise
-	kernel    []any        // messages for the kernel
-	deferred  bool         // the kernel's answer to them is the answer
+// actionParams are the parameters of an action.
+type actionParams struct {
+	*objectReader
+	txID     string // of the action
+	causedBy string // who has asked for it: one of the constants ByAgent to ByServer
 }
 
-// placedCell is what is said of a cell that another one's removal may have moved.
-type placedCell struct {
-	Index  int    `json:"index"`
+// actionReply is the answer to an action, and the messages that the action sends to the
+// kernel. Which fields are set depends on the action.
+type actionReply struct {
+	protocol.ActionResponse
+	CellID           string           `json:"cell_id,omitempty"`
+	TfID             string           `json:"tf_id,omitempty"` // the cell id once more
+	Key              string           `json:"key,omitempty"`
+	Context          *notebookContext `json:"context,omitempty"`
+	CellCount        *int             `json:"cell_count,omitempty"`
+	Remaining        []remainingCell  `json:"remaining_cells,omitzero"`
+	Source           *string          `json:"source,omitempty"` // the present one, beside the error about a stale rev
+	Revision         int              `json:"rev,omitempty"`    // likewise
+	kernelMessages   []any            // sent to the kernel behind the answer
+	answeredByKernel bool             // no answer is sent: the kernel's becomes the answer
+}
+
+// remainingCell is a cell in the answer to delete_cell: its position may have changed.
+type remainingCell struct {
+	Index  int    `json:"index"` // from 0
 	Type   string `json:"cell_type"`
 	CellID string `json:"cell_id"`
 }
 
-// act carries out an action. An error leaves the notebook unchanged.
-func (d *Document) act(action string, params *reader) (reply, error) {
+// performAction carries out an action. If it returns an error the notebook is unchanged.
+func (d *Document) performAction(action string, params actionParams) (actionReply, error) {
 	if action == "get_context" {
-		return reply{Context: d.overview()}, nil
+		return actionReply{Context: d.context()}, nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -56,182 +63,195 @@ func (d *Document) act(action string, params *reader) (reply, error) {
 	case "set_widget":
 		return d.setWidget(params)
 	default:
-		return reply{}, errors.New("unknown action")
+		return actionReply{}, errors.New("unknown action")
 	}
 }
 
-func (d *Document) createCell(params *reader) (reply, error) {
+// createCell carries out create_cell. The caller holds mu, as for all of these.
+func (d *Document) createCell(params actionParams) (actionReply, error) {
 	position := params.integer("position")
 	cell := Cell{
 		Type:   params.oneOf("cell_type", CodeCell, MarkdownCell),
 		Source: params.text("source"),
 		Title:  params.optionalText("title"),
 	}
-	run := params.flag("auto_run")
+	run := params.boolean("auto_run")
 	if err := params.err(); err != nil {
-		return reply{}, err
+		return actionReply{}, err
 	}
 	if run && cell.Type == MarkdownCell {
-		return reply{}, errAutoRun
+		return actionReply{}, errAutoRun
 	}
-	created, err := d.create(params, position, cell)
+	created, err := d.createCellOf(params, position, cell)
 	if err != nil {
-		return reply{}, err
+		return actionReply{}, err
 	}
-	out := reply{CellID: created.ID, TfID: created.ID}
+	out := actionReply{CellID: created.ID, TfID: created.ID}
 	if run {
-		out.kernel = runOf(created)
+		out.kernelMessages = runCommand(created)
 	}
 	return out, nil
 }
 
-func (d *Document) createMarkdownCell(params *reader) (reply, error) {
+// createMarkdownCell carries out create_markdown_cell.
+func (d *Document) createMarkdownCell(params actionParams) (actionReply, error) {
 	position, source := params.integer("position"), params.text("source")
 	if err := params.err(); err != nil {
-		return reply{}, err
+		return actionReply{}, err
 	}
-	created, err := d.create(params, position, Cell{Type: MarkdownCell, Source: source})
-	return reply{CellID: created.ID}, err
+	created, err := d.createCellOf(params, position, Cell{Type: MarkdownCell, Source: source})
+	return actionReply{CellID: created.ID}, err
 }
 
-func (d *Document) create(params *reader, position int, cell Cell) (Cell, error) {
-	if err := d.admit(cell.Source, 0); err != nil {
+// createCellOf gives cell an id and inserts it at position.
+func (d *Document) createCellOf(params actionParams, position int, cell Cell) (Cell, error) {
+	if err := d.checkSourceSize(cell.Source, 0); err != nil {
 		return Cell{}, err
 	}
 	cell.ID, cell.Revision = d.cfg.NewCellID(), 1
-	created := Event{Kind: CellCreated, CausedBy: params.by, Cell: &cell, Position: &position, literal: params.members["source"]}
-	if err := d.change(created); err != nil {
+	created := Event{Kind: CellCreated, CausedBy: params.causedBy, Cell: &cell, Position: &position, sourceLiteral: params.members["source"]}
+	if err := d.applyAndPublish(created); err != nil {
 		return Cell{}, err
 	}
 	return cell, nil
 }
 
-func (d *Document) editCell(params *reader) (reply, error) {
-	id, source := params.id("cell_id"), params.text("source")
-	run, rev := params.flag("auto_run"), params.optionalInteger("rev")
+// editCell carries out edit_cell. An edit that does not change the source gives out no
+// event.
+func (d *Document) editCell(params actionParams) (actionReply, error) {
+	id, source := params.nonEmptyText("cell_id"), params.text("source")
+	run, rev := params.boolean("auto_run"), params.optionalInteger("rev")
 	if err := params.err(); err != nil {
-		return reply{}, err
+		return actionReply{}, err
 	}
-	cell, err := d.find(id)
+	cell, err := d.findCell(id)
 	if err != nil {
-		return reply{}, err
+		return actionReply{}, err
 	}
 	if params.has("rev") && rev != cell.Revision {
 		current := cell.Source
-		return reply{Source: &current, Rev: cell.Revision},
+		return actionReply{Source: &current, Revision: cell.Revision},
 			fmt.Errorf("rev: expected %d, found %d: this answer has the source of rev %d", cell.Revision, rev, cell.Revision)
 	}
 	if run && cell.Type == MarkdownCell {
-		return reply{}, errAutoRun
+		return actionReply{}, errAutoRun
 	}
-	if err := d.admit(source, len(cell.Source)); err != nil {
-		return reply{}, err
+	if err := d.checkSourceSize(source, len(cell.Source)); err != nil {
+		return actionReply{}, err
 	}
 	if source != cell.Source {
 		edit := Event{
-			Kind: CellEdited, CausedBy: params.by, CellID: id, Source: &source, Revision: cell.Revision + 1, literal: params.members["source"],
+			Kind: CellEdited, CausedBy: params.causedBy, CellID: id, Source: &source, Revision: cell.Revision + 1, sourceLiteral: params.members["source"],
 		}
-		if err := d.change(edit); err != nil {
-			return reply{}, err
+		if err := d.applyAndPublish(edit); err != nil {
+			return actionReply{}, err
 		}
 	}
-	out := reply{CellID: id}
+	out := actionReply{CellID: id}
 	if run {
-		out.kernel = runOf(*cell)
+		out.kernelMessages = runCommand(*cell)
 	}
 	return out, nil
 }
 
-func (d *Document) deleteCell(params *reader) (reply, error) {
-	cell, err := d.named(params)
+// deleteCell carries out delete_cell. The kernel is told to dispose of a code cell.
+func (d *Document) deleteCell(params actionParams) (actionReply, error) {
+	cell, err := d.cellNamedBy(params)
 	if err != nil {
-		return reply{}, err
+		return actionReply{}, err
 	}
-	gone := *cell
-	if err := d.change(Event{Kind: CellDeleted, CausedBy: params.by, CellID: gone.ID}); err != nil {
-		return reply{}, err
+	deleted := *cell
+	if err := d.applyAndPublish(Event{Kind: CellDeleted, CausedBy: params.causedBy, CellID: deleted.ID}); err != nil {
+		return actionReply{}, err
 	}
 	count := len(d.cells)
-	out := reply{CellCount: &count, Remaining: make([]placedCell, count)}
+	out := actionReply{CellCount: &count, Remaining: make([]remainingCell, count)}
 	for i, c := range d.cells {
-		out.Remaining[i] = placedCell{Index: i, Type: c.Type, CellID: c.ID}
+		out.Remaining[i] = remainingCell{Index: i, Type: c.Type, CellID: c.ID}
 	}
-	if gone.Type == CodeCell {
-		out.kernel = []any{protocol.CellCommand{Type: protocol.TypeDisposeCell, CellID: gone.ID}}
+	if deleted.Type == CodeCell {
+		out.kernelMessages = []any{protocol.CellCommand{Type: protocol.TypeDisposeCell, CellID: deleted.ID}}
 	}
 	return out, nil
 }
 
-// moveCell gives a cell its place, counted when it has been taken out. To move it
-// to where it is changes nothing.
-func (d *Document) moveCell(params *reader) (reply, error) {
-	id, position := params.id("cell_id"), params.integer("position")
+// moveCell carries out move_cell. The position is counted without the cell. A move to
+// where the cell is changes nothing.
+func (d *Document) moveCell(params actionParams) (actionReply, error) {
+	id, position := params.nonEmptyText("cell_id"), params.integer("position")
 	if err := params.err(); err != nil {
-		return reply{}, err
+		return actionReply{}, err
 	}
 	if i := d.index(id); i < 0 || i != position {
-		if err := d.change(Event{Kind: CellMoved, CausedBy: params.by, CellID: id, Position: &position}); err != nil {
-			return reply{}, err
+		if err := d.applyAndPublish(Event{Kind: CellMoved, CausedBy: params.causedBy, CellID: id, Position: &position}); err != nil {
+			return actionReply{}, err
 		}
 	}
-	return reply{CellID: id}, nil
+	return actionReply{CellID: id}, nil
 }
 
-func (d *Document) runCell(params *reader) (reply, error) {
-	cell, err := d.runnable(params)
+// runCell carries out run_cell.
+func (d *Document) runCell(params actionParams) (actionReply, error) {
+	cell, err := d.codeCellNamedBy(params)
 	if err != nil {
-		return reply{}, err
+		return actionReply{}, err
 	}
-	return reply{CellID: cell.ID, kernel: runOf(*cell)}, nil
+	return actionReply{CellID: cell.ID, kernelMessages: runCommand(*cell)}, nil
 }
 
-func (d *Document) stopCell(params *reader) (reply, error) {
-	cell, err := d.runnable(params)
+// stopCell carries out stop_cell.
+func (d *Document) stopCell(params actionParams) (actionReply, error) {
+	cell, err := d.codeCellNamedBy(params)
 	if err != nil {
-		return reply{}, err
+		return actionReply{}, err
 	}
 	stop := protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell.ID}
-	return reply{CellID: cell.ID, kernel: []any{stop}}, nil
+	return actionReply{CellID: cell.ID, kernelMessages: []any{stop}}, nil
 }
 
-func (d *Document) setWidget(params *reader) (reply, error) {
-	key, value := params.id("key"), params.text("value")
-	if params.err() == nil && !isJSON(value) {
-		params.complain("value", "a string of JSON")
+// setWidget carries out set_widget: it sends the value to the kernel, whose answer becomes
+// the answer.
+func (d *Document) setWidget(params actionParams) (actionReply, error) {
+	key, value := params.nonEmptyText("key"), params.text("value")
+	if params.err() == nil && !isValidJSON(value) {
+		params.failExpected("value", "a string of JSON")
 	}
 	if params.err() == nil && !d.cfg.Executions.hasWidget(key) {
-		params.complain("key", "the key of a widget")
+		params.failExpected("key", "the key of a widget")
 	}
 	if err := params.err(); err != nil {
-		return reply{}, err
+		return actionReply{}, err
 	}
-	return reply{Key: key, deferred: true, kernel: []any{protocol.KernelRequest{
-		Type: protocol.TypeSetWidgetValue, AgentTxID: params.tx,
+	return actionReply{Key: key, answeredByKernel: true, kernelMessages: []any{protocol.KernelRequest{
+		Type: protocol.TypeSetWidgetValue, AgentTxID: params.txID,
 		Data: map[string]json.RawMessage{key: appendQuoted(nil, value)},
 	}}}, nil
 }
 
-// named returns the cell that the parameter cell_id names.
-func (d *Document) named(params *reader) (*Cell, error) {
-	id := params.id("cell_id")
+// cellNamedBy returns the cell that the parameter cell_id names.
+func (d *Document) cellNamedBy(params actionParams) (*Cell, error) {
+	id := params.nonEmptyText("cell_id")
 	if err := params.err(); err != nil {
 		return nil, err
 	}
-	return d.find(id)
+	return d.findCell(id)
 }
 
-// runnable returns the code cell that the parameter cell_id names.
-func (d *Document) runnable(params *reader) (*Cell, error) {
-	cell, err := d.named(params)
+// codeCellNamedBy returns the cell that the parameter cell_id names, or an error if that
+// is a markdown cell.
+func (d *Document) codeCellNamedBy(params actionParams) (*Cell, error) {
+	cell, err := d.cellNamedBy(params)
 	if err == nil && cell.Type == MarkdownCell {
 		return nil, fmt.Errorf("cell_id: expected a code cell, found %q, a markdown cell, which does not run", cell.ID)
 	}
 	return cell, err
 }
 
-// errAutoRun is better than silence: whoever asks for a run waits for its end.
+// errAutoRun is the error for a request to run a markdown cell. To ignore the request
+// would leave the asker waiting for the end of the run.
 var errAutoRun = errors.New("auto_run: expected false for a markdown cell, which does not run, found true")
 
-func runOf(cell Cell) []any {
+// runCommand returns the message that makes the kernel run a cell.
+func runCommand(cell Cell) []any {
 	return []any{protocol.CellCommand{Type: protocol.TypeRunCell, CellID: cell.ID, Code: &cell.Source}}
 }

@@ -2,68 +2,68 @@ package notebook
 
 import "slices"
 
-// runCost stands for what a cell takes in memory beside its outputs, in bytes.
-const runCost = 1 << 10
+// cellOverheadBytes is about what a cell takes in memory beside its outputs.
+const cellOverheadBytes = 1 << 10
 
-// Clone returns a Runs that goes on from here by itself. It shares memory with
-// this one, but nothing that either changes, and so costs much less than what
-// is in it.
-func (r *Executions) Clone() *Executions {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out := &Executions{cfg: r.cfg, cells: make(map[string]*run, len(r.cells)), queue: slices.Clone(r.queue)}
-	for id, c := range r.cells {
+// Clone returns a copy that further frames change independently. The copy shares all
+// memory that does not change, and so costs much less than its content.
+func (e *Executions) Clone() *Executions {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := &Executions{cfg: e.cfg, cells: make(map[string]*cellExecution, len(e.cells)), queue: slices.Clone(e.queue)}
+	for id, c := range e.cells {
 		own := c.clone()
 		out.cells[id] = own
-		if c == r.fresh {
-			out.fresh = own
+		if c == e.freshOwner {
+			out.freshOwner = own
 		}
 	}
 	return out
 }
 
-// MemoryBytes is what is kept of all cells in memory, in bytes, about.
-func (r *Executions) MemoryBytes() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// MemoryBytes returns about how many bytes of memory the cells take.
+func (e *Executions) MemoryBytes() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	size := 0
-	for id, c := range r.cells {
-		size += runCost + len(id) + c.outputs.held() + c.logs.held()
+	for id, c := range e.cells {
+		size += cellOverheadBytes + len(id) + c.outputs.memoryBytes() + c.logs.memoryBytes()
 		for _, w := range c.widgets {
 			size += len(w.Key) + len(w.State)
 		}
 	}
-	if r.fresh != nil {
-		size += r.fresh.outputs.freshSize()
+	if e.freshOwner != nil {
+		size += e.freshOwner.outputs.freshBytes()
 	}
 	return size
 }
 
-// held is what a tape keeps, in bytes, about.
-func (t *tape) held() int {
-	if t == nil {
-		return 0 // of a cell that is disposed of
+// memoryBytes returns about how many bytes the buffer keeps. b may be nil.
+func (b *outputBuffer) memoryBytes() int {
+	if b == nil {
+		return 0
 	}
-	return t.half - t.room + t.size + len(t.middle)*richCost
+	return b.halfBytes - b.headRoom + b.tailBytes + len(b.middle)*outputOverheadBytes
 }
 
-// clone copies a run. Its widgets are replaced as a whole, never changed.
-func (c *run) clone() *run {
+// clone copies a cell. It shares the widgets, which are only replaced as a whole.
+func (c *cellExecution) clone() *cellExecution {
 	out := *c
 	out.outputs, out.logs = c.outputs.clone(), c.logs.clone()
 	return &out
 }
 
-func (t *tape) clone() *tape {
-	if t == nil {
-		return nil // of a cell that is disposed of
+// clone copies a buffer, which may be nil. Both share the text that they have now.
+func (b *outputBuffer) clone() *outputBuffer {
+	if b == nil {
+		return nil
 	}
-	out := *t
-	for _, pieces := range []*[]piece{&out.head, &out.middle, &out.tail} {
+	out := *b
+	for _, pieces := range []*[]bufferPiece{&out.head, &out.middle, &out.tail} {
 		*pieces = slices.Clone(*pieces)
 		for i := range *pieces {
 			p := &(*pieces)[i]
-			p.text = slices.Clip(p.text) // appending to it takes other memory; only the first tape goes on in this
+			p.text = slices.Clip(p.text) // so that appending to the copy takes new memory; only the original goes on in this
 		}
 	}
 	return &out

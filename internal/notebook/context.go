@@ -1,60 +1,106 @@
 package notebook
 
-import "encoding/json"
-
-// Limits of a context, in bytes.
-const (
-	contextText   = 4 << 10 // of a text, beginning and end kept
-	contextLimit  = 8 << 20 // of all outputs; each cell has an equal share
-	contextWidget = 4 << 10 // of a widget's value, which is else not shown
+import (
+	"encoding/json"
+	"fmt"
 )
 
-// overview is the notebook as an agent sees it.
-type overview struct {
+// Limits of a context.
+const (
+	maxContextTextBytes   = 4 << 10 // of each text in an output; the middle of a longer one is left out
+	maxContextOutputBytes = 8 << 20 // of the outputs of all cells, which have equal shares of it
+	maxContextWidgetBytes = 4 << 10 // of a widget's value; a larger one is left out
+)
+
+// notebookContext is the answer to get_context: the notebook as an agent sees it.
+type notebookContext struct {
 	CellCount int           `json:"cell_count"`
 	Name      string        `json:"notebook_name"`
 	Cells     []contextCell `json:"cells"`
 }
 
+// contextCell is a cell of a [notebookContext].
 type contextCell struct {
-	Index    int               `json:"index"`
+	Index    int               `json:"index"` // from 0
 	CellID   string            `json:"cell_id"`
-	TfID     string            `json:"tf_id"`
-	Type     string            `json:"cell_type"`
+	TfID     string            `json:"tf_id"`     // the cell id once more
+	Type     string            `json:"cell_type"` // CodeCell or MarkdownCell
 	Source   string            `json:"source"`
 	Metadata struct{}          `json:"metadata"`
 	Language string            `json:"language"`
-	Status   string            `json:"status"`
+	Status   string            `json:"status"` // one of the Status constants
 	Title    string            `json:"display_name"`
-	Rev      int               `json:"rev"`
-	Outputs  []json.RawMessage `json:"outputs"`
-	Widgets  []widget          `json:"widgets"`
+	Revision int               `json:"rev"`
+	Outputs  []json.RawMessage `json:"outputs"` // nbformat outputs
+	Widgets  []contextWidget   `json:"widgets"`
 }
 
-// overview takes the cells at one moment; what they show is read after it, so
-// that edits need not wait.
-func (d *Document) overview() *overview {
+// context returns the notebook as an agent sees it. The cells are of one moment; their
+// outputs are read after it, so that edits need not wait.
+func (d *Document) context() *notebookContext {
 	cells := d.Cells()
-	out := &overview{CellCount: len(cells), Name: d.cfg.NotebookName, Cells: make([]contextCell, len(cells))}
+	out := &notebookContext{CellCount: len(cells), Name: d.cfg.NotebookName, Cells: make([]contextCell, len(cells))}
 	for i, cell := range cells {
-		out.Cells[i] = d.inContext(cell, contextLimit/len(cells))
+		out.Cells[i] = d.contextCell(cell, maxContextOutputBytes/len(cells))
 		out.Cells[i].Index = i
 	}
 	return out
 }
 
-func (d *Document) inContext(cell Cell, share int) contextCell {
+// contextCell returns a cell with at most maxOutputBytes of outputs.
+func (d *Document) contextCell(cell Cell, maxOutputBytes int) contextCell {
 	out := contextCell{
 		CellID: cell.ID, TfID: cell.ID, Type: cell.Type, Source: cell.Source,
-		Title: cell.Title, Rev: cell.Revision, Language: MarkdownCell, Status: StatusIdle,
-		Outputs: []json.RawMessage{}, Widgets: []widget{},
+		Title: cell.Title, Revision: cell.Revision, Language: MarkdownCell, Status: StatusIdle,
+		Outputs: []json.RawMessage{}, Widgets: []contextWidget{},
 	}
 	if cell.Type == MarkdownCell {
 		return out
 	}
-	status, shown, widgets := d.cfg.Executions.look(cell.ID)
+	status, outputs, widgets := d.cfg.Executions.cellForContext(cell.ID)
 	out.Language, out.Status = d.language(), status
-	out.Outputs = within(share, view{text: contextText}.all(shown))
-	out.Widgets = inContext(widgets)
+	out.Outputs = limitOutputs(maxOutputBytes, outputShortener{maxTextBytes: maxContextTextBytes}.encodeAll(outputs))
+	out.Widgets = contextWidgets(widgets)
 	return out
+}
+
+// CellsFromContext reads the cells of a console's answer to get_context; context is the
+// value of its field "context". It returns an error that names the cell's index if a
+// cell has no cell_id or a field of the wrong type. A cell whose cell_type is not
+// "markdown" counts as code.
+func CellsFromContext(context json.RawMessage) ([]Cell, error) {
+	members, err := readMembers(context)
+	if err != nil {
+		return nil, fmt.Errorf("context: %w", err)
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(members["cells"], &list); err != nil {
+		return nil, fmt.Errorf("context: cells: expected an array, found %s", describeJSON(members["cells"]))
+	}
+	cells := make([]Cell, len(list))
+	for i, text := range list {
+		if cells[i], err = cellFromContext(text); err != nil {
+			return nil, fmt.Errorf("context: cell %d: %w", i, err)
+		}
+	}
+	return cells, nil
+}
+
+// cellFromContext reads one cell of a context.
+func cellFromContext(text json.RawMessage) (Cell, error) {
+	fields, err := newObjectReader(text)
+	if err != nil {
+		return Cell{}, err
+	}
+	cell := Cell{
+		ID:       fields.nonEmptyText("cell_id"),
+		Type:     fields.optionalText("cell_type"),
+		Source:   fields.optionalText("source"),
+		Title:    fields.optionalText("display_name"),
+		Revision: fields.optionalInteger("rev"),
+	}
+	if cell.Type != MarkdownCell {
+		cell.Type = CodeCell
+	}
+	return cell, fields.err()
 }

@@ -8,14 +8,15 @@ import (
 	"github.com/google/uuid"
 )
 
+// defaultLanguage is the language of code cells and of notebook files by default.
 const defaultLanguage = "python"
 
-// sourcesLimit is how many bytes the sources of a document may have together,
-// so that a context fits into a frame even when each byte of them is escaped.
-const sourcesLimit = 8 << 20
+// maxSourceBytes is how much all sources of a document may have together. A context then
+// fits into a frame even if each of their bytes is escaped.
+const maxSourceBytes = 8 << 20
 
-// Document is a notebook that the server holds: cells and their order. It is
-// safe for concurrent use.
+// Document is the cells, and their order, of a notebook that the server holds. It is safe
+// for concurrent use.
 type Document struct {
 	cfg DocumentConfig
 
@@ -23,24 +24,24 @@ type Document struct {
 	cells []Cell // in order
 }
 
-// DocumentConfig is what a Document may be told.
+// DocumentConfig configures a [Document]. The zero value works.
 type DocumentConfig struct {
-	// Name is the notebook's name in a context; default "notebook".
+	// NotebookName is the notebook's name in a context; empty means "notebook".
 	NotebookName string
 
-	// Language is what code cells are written in; default "python".
+	// Language is the language of code cells; empty means "python".
 	Language string
 
-	// Runs has status, outputs and widgets of the cells for a context; default
-	// one that never saw a frame.
+	// Executions has status, outputs and widgets of the cells for a context. nil: no
+	// cell has run.
 	Executions *Executions
 
-	// Event is called for every change that an action makes, in order and under
-	// the document's lock: it must be quick and must not call the document.
-	// Default: nobody is told.
+	// OnEvent is called for every change that an action makes, in order and with the
+	// document's lock held: it must return fast and must not call the document. nil: it
+	// is not called.
 	OnEvent func(Event)
 
-	// NewCellID makes the ids of cells; default a random UUID.
+	// NewCellID returns the id of a new cell; nil means a random UUID.
 	NewCellID func() string
 }
 
@@ -64,28 +65,29 @@ func NewDocument(cfg DocumentConfig) *Document {
 	return &Document{cfg: cfg}
 }
 
-// SetLanguage says what code cells are written in from now on.
+// SetLanguage sets the language of code cells.
 func (d *Document) SetLanguage(language string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.cfg.Language = language
 }
 
+// language returns the language of code cells.
 func (d *Document) language() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.cfg.Language
 }
 
-// Cells returns the cells in order, as a copy that is never nil.
+// Cells returns a copy of the cells in order; it is never nil.
 func (d *Document) Cells() []Cell {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return append([]Cell{}, d.cells...)
 }
 
-// CellTitle returns the title of a cell, "" for one that has none or is not there.
-// It serves as [ExecutionsConfig.CellTitle].
+// CellTitle returns the title of a cell; empty if it has none or there is no such cell.
+// It can be used as [ExecutionsConfig.CellTitle].
 func (d *Document) CellTitle(cellID string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -95,33 +97,35 @@ func (d *Document) CellTitle(cellID string) string {
 	return ""
 }
 
-// index returns the place of a cell, -1 for none. The lock is held.
+// index returns the position of a cell; -1: there is none. The caller holds mu.
 func (d *Document) index(id string) int {
 	return slices.IndexFunc(d.cells, func(c Cell) bool { return c.ID == id })
 }
 
-// find returns a cell, good until the cells change. The lock is held.
-func (d *Document) find(id string) (*Cell, error) {
+// findCell returns a cell, which may be used until the cells change, or an error if there
+// is none. The caller holds mu.
+func (d *Document) findCell(id string) (*Cell, error) {
 	i := d.index(id)
 	if i < 0 {
-		return nil, unknownCell(id)
+		return nil, unknownCellError(id)
 	}
 	return &d.cells[i], nil
 }
 
-func unknownCell(id string) error {
+// unknownCellError says that there is no cell with this id.
+func unknownCellError(id string) error {
 	return fmt.Errorf("cell_id: expected the id of a cell, found %q", id)
 }
 
-// admit tells whether source may take the place of one of replaced bytes. The
-// lock is held.
-func (d *Document) admit(source string, replaced int) error {
-	size := len(source) - replaced
+// checkSourceSize returns an error if all sources together become too large when source
+// replaces one of replacedBytes. The caller holds mu.
+func (d *Document) checkSourceSize(source string, replacedBytes int) error {
+	size := len(source) - replacedBytes
 	for _, cell := range d.cells {
 		size += len(cell.Source)
 	}
-	if size > sourcesLimit {
-		return fmt.Errorf("source: expected at most %d bytes of sources in the notebook, found %d", sourcesLimit, size)
+	if size > maxSourceBytes {
+		return fmt.Errorf("source: expected at most %d bytes of sources in the notebook, found %d", maxSourceBytes, size)
 	}
 	return nil
 }

@@ -4,35 +4,37 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"assay/internal/protocol"
 )
 
-// EventType is the Type of every [OnEvent].
+// EventType is the Type of every [Event].
 const EventType = "notebook_event"
 
 // Kinds of events.
 const (
-	CellCreated = "cell_created" // Cell, Position
-	CellEdited  = "cell_edited"  // CellID, Source, Rev
-	CellDeleted = "cell_deleted" // CellID
-	CellMoved   = "cell_moved"   // CellID, Position: where it is afterwards
+	CellCreated = "cell_created" // has Cell and Position
+	CellEdited  = "cell_edited"  // has CellID, Source and Revision
+	CellDeleted = "cell_deleted" // has CellID
+	CellMoved   = "cell_moved"   // has CellID and Position, where the cell is afterwards
 
-	// NotebookRestored begins the notebook of a session that goes on from an
-	// earlier one: State takes the place of all there was.
+	// NotebookRestored is the first event of a session that goes on from an earlier
+	// one. It has State, which replaces all cells.
 	NotebookRestored = "notebook_restored"
 )
 
-// Who has caused a change.
+// Values of Event.CausedBy and Cell.ChangedBy: who has caused a change.
 const (
 	ByAgent   = "agent"
-	ByConsole = "console" // a person at a view
-	ByServer  = "server"
+	ByConsole = "console" // a person at a console
+	ByServer  = "server"  // the server itself
 )
 
-// Event is one change of a document. Which fields it has depends on its Kind.
+// Event is one change of a document. Which fields are set depends on Kind.
 type Event struct {
-	Type     string  `json:"type"` // EventType
-	Kind     string  `json:"event"`
-	CausedBy string  `json:"by,omitempty"` // one of the By constants; old traces have none
+	Type     string  `json:"type"`         // EventType
+	Kind     string  `json:"event"`        // one of the constants CellCreated to NotebookRestored
+	CausedBy string  `json:"by,omitempty"` // ByAgent, ByConsole or ByServer; empty in old traces
 	Cell     *Cell   `json:"cell,omitempty"`
 	Position *int    `json:"position,omitempty"` // from 0
 	CellID   string  `json:"cell_id,omitempty"`
@@ -41,61 +43,63 @@ type Event struct {
 
 	State *State `json:"state,omitempty"`
 
-	literal []byte // the source as JSON, as it came; nil: it is quoted anew
+	sourceLiteral []byte // the source as the JSON string that came in; nil: it must be quoted
 }
 
-// JSON returns the event as a message. It costs less than json.Marshal, which
-// gives the same: a source that has come as JSON is not quoted again.
+// JSON returns the event as a message. The result is that of json.Marshal, but costs less:
+// a source that came in as JSON is not quoted again.
 func (e Event) JSON() []byte {
-	var out builder
-	out.string("type", EventType)
-	out.string("event", e.Kind)
+	var out objectBuilder
+	out.stringField("type", EventType)
+	out.stringField("event", e.Kind)
 	if e.CausedBy != "" {
-		out.string("by", e.CausedBy)
+		out.stringField("by", e.CausedBy)
 	}
 	if e.Cell != nil {
-		out.raw("cell", e.Cell.json(e.literal))
+		out.rawField("cell", e.Cell.encodeJSON(e.sourceLiteral))
 	}
 	if e.Position != nil {
-		out.integer("position", int64(*e.Position))
+		out.integerField("position", int64(*e.Position))
 	}
 	if e.CellID != "" {
-		out.string("cell_id", e.CellID)
+		out.stringField("cell_id", e.CellID)
 	}
 	if e.Source != nil {
-		out.raw("source", quotedOr(e.literal, *e.Source))
+		out.rawField("source", literalOrQuoted(e.sourceLiteral, *e.Source))
 	}
 	if e.Revision != 0 {
-		out.integer("rev", int64(e.Revision))
+		out.integerField("rev", int64(e.Revision))
 	}
 	if e.State != nil {
-		if text, err := encode(e.State); err == nil { // of strings and JSON that was read: it can be written
-			out.raw("state", text)
+		if text, err := protocol.Marshal(e.State); err == nil { // it cannot fail: it has strings, and JSON that was parsed
+			out.rawField("state", text)
 		}
 	}
-	return out.done()
+	return out.finish()
 }
 
-// json returns the cell as JSON, its source as the literal, if there is one.
-func (c *Cell) json(literal []byte) []byte {
-	var out builder
-	out.string("cell_id", c.ID)
-	out.string("cell_type", c.Type)
-	out.raw("source", quotedOr(literal, c.Source))
-	out.string("display_name", c.Title)
-	out.integer("rev", int64(c.Revision))
-	return out.done()
+// encodeJSON returns the cell as JSON. literal is its source as a JSON string; nil: the
+// source is quoted.
+func (c *Cell) encodeJSON(literal []byte) []byte {
+	var out objectBuilder
+	out.stringField("cell_id", c.ID)
+	out.stringField("cell_type", c.Type)
+	out.rawField("source", literalOrQuoted(literal, c.Source))
+	out.stringField("display_name", c.Title)
+	out.integerField("rev", int64(c.Revision))
+	return out.finish()
 }
 
-func quotedOr(literal []byte, text string) []byte {
+// literalOrQuoted returns literal, or text as a JSON string if literal is nil.
+func literalOrQuoted(literal []byte, text string) []byte {
 	if literal != nil {
 		return literal
 	}
 	return appendQuoted(nil, text)
 }
 
-// ApplyEvent changes the document as e says, and calls nobody. An event that does
-// not fit, as of a cell that is not there, is an error and changes nothing.
+// ApplyEvent changes the document as e says, without calling OnEvent. It returns an error,
+// and changes nothing, if e does not fit, such as an edit of a cell that is not there.
 func (d *Document) ApplyEvent(e Event) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,7 +109,8 @@ func (d *Document) ApplyEvent(e Event) error {
 	return nil
 }
 
-// ReplayEvents makes the document that gave out events. They are not given out again.
+// ReplayEvents returns the document that has given out these events. OnEvent is not
+// called for them. It returns an error if one does not fit.
 func ReplayEvents(cfg DocumentConfig, events []Event) (*Document, error) {
 	d := NewDocument(cfg)
 	for i, e := range events {
@@ -116,8 +121,8 @@ func ReplayEvents(cfg DocumentConfig, events []Event) (*Document, error) {
 	return d, nil
 }
 
-// change applies e and gives it out. The lock is held.
-func (d *Document) change(e Event) error {
+// applyAndPublish applies e and calls OnEvent with it. The caller holds mu.
+func (d *Document) applyAndPublish(e Event) error {
 	if err := d.apply(e); err != nil {
 		return err
 	}
@@ -126,25 +131,26 @@ func (d *Document) change(e Event) error {
 	return nil
 }
 
-// apply is the only place where cells change.
+// apply applies e. Cells change nowhere else. The caller holds mu.
 func (d *Document) apply(e Event) error {
 	switch e.Kind {
 	case CellCreated:
-		return d.insert(e)
+		return d.insertCell(e)
 	case CellEdited:
-		return d.edit(e)
+		return d.changeSource(e)
 	case CellDeleted:
-		return d.remove(e.CellID)
+		return d.removeCell(e.CellID)
 	case CellMoved:
-		return d.move(e)
+		return d.changePosition(e)
 	case NotebookRestored:
-		return d.restore(e.State)
+		return d.replaceCells(e.State)
 	default:
 		return fmt.Errorf("event: unknown kind %q", e.Kind)
 	}
 }
 
-func (d *Document) restore(s *State) error {
+// replaceCells applies a NotebookRestored event.
+func (d *Document) replaceCells(s *State) error {
 	if s == nil {
 		return errors.New("state is missing")
 	}
@@ -152,7 +158,8 @@ func (d *Document) restore(s *State) error {
 	return nil
 }
 
-func (d *Document) insert(e Event) error {
+// insertCell applies a CellCreated event.
+func (d *Document) insertCell(e Event) error {
 	switch {
 	case e.Cell == nil || e.Position == nil:
 		return errors.New("cell or position is missing")
@@ -171,8 +178,9 @@ func (d *Document) insert(e Event) error {
 	return nil
 }
 
-func (d *Document) edit(e Event) error {
-	cell, err := d.find(e.CellID)
+// changeSource applies a CellEdited event.
+func (d *Document) changeSource(e Event) error {
+	cell, err := d.findCell(e.CellID)
 	if err != nil {
 		return err
 	}
@@ -183,20 +191,22 @@ func (d *Document) edit(e Event) error {
 	return nil
 }
 
-func (d *Document) remove(id string) error {
+// removeCell applies a CellDeleted event.
+func (d *Document) removeCell(id string) error {
 	i := d.index(id)
 	if i < 0 {
-		return unknownCell(id)
+		return unknownCellError(id)
 	}
 	d.cells = slices.Delete(d.cells, i, i+1)
 	return nil
 }
 
-func (d *Document) move(e Event) error {
+// changePosition applies a CellMoved event.
+func (d *Document) changePosition(e Event) error {
 	from := d.index(e.CellID)
 	switch {
 	case from < 0:
-		return unknownCell(e.CellID)
+		return unknownCellError(e.CellID)
 	case e.Position == nil:
 		return errors.New("position is missing")
 	case *e.Position < 0 || *e.Position >= len(d.cells):

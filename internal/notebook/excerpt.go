@@ -6,51 +6,52 @@ import (
 	"unicode/utf8"
 )
 
-// excerpt is UTF-8 text in parts, of which the middle may be missing. Its parts
-// are never changed, so it can be read while more is written behind them.
+// excerpt is UTF-8 text in parts, of which some in the middle may be missing. The parts
+// do not change, so that an excerpt can be read while text is appended behind them.
 type excerpt struct {
-	head    [][]byte
-	tail    [][]byte // empty when nothing is missing
-	missing int64    // bytes between head and tail
+	head         [][]byte
+	tail         [][]byte // empty if nothing is missing
+	missingBytes int64    // between head and tail
 }
 
-// cut returns the text, or, where it is longer than limit bytes, its beginning
-// and its end, half of limit each. Between them it says how much is left out.
-func (e excerpt) cut(limit int) string {
-	size := length(e.head) + length(e.tail)
-	if size <= limit {
+// truncate returns the text. If it is longer than maxBytes, that is its beginning and its
+// end, half of maxBytes each, and between them a line that says how much is left out.
+func (e excerpt) truncate(maxBytes int) string {
+	size := totalLength(e.head) + totalLength(e.tail)
+	if size <= maxBytes {
 		return e.all()
 	}
 	end := e.tail
-	if e.missing == 0 {
-		end = e.head // all of the text
+	if e.missingBytes == 0 {
+		end = e.head // which is all of the text
 	}
-	first, last := firstBytes(e.head, limit/2), lastBytes(end, limit/2)
-	return string(first) + leftOut(e.missing+int64(size-len(first)-len(last))) + string(last)
+	first, last := firstBytes(e.head, maxBytes/2), lastBytes(end, maxBytes/2)
+	return string(first) + omissionText(e.missingBytes+int64(size-len(first)-len(last))) + string(last)
 }
 
-// all returns all there is of the text.
+// all returns the whole text, with a line that says how much is missing.
 func (e excerpt) all() string {
-	return string(join(e.head)) + leftOut(e.missing) + string(join(e.tail))
+	return string(joinParts(e.head)) + omissionText(e.missingBytes) + string(joinParts(e.tail))
 }
 
-// cut returns text as [excerpt.cut] does.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
+// truncateMiddle is [excerpt.truncate] for a string.
+func truncateMiddle(text string, maxBytes int) string {
+	if len(text) <= maxBytes {
 		return text
 	}
-	return excerpt{head: [][]byte{[]byte(text)}}.cut(limit)
+	return excerpt{head: [][]byte{[]byte(text)}}.truncate(maxBytes)
 }
 
-// leftOut is what stands in the place of n bytes of text.
-func leftOut(n int64) string {
+// omissionText returns the line that stands in place of n bytes of text; empty for 0.
+func omissionText(n int64) string {
 	if n == 0 {
 		return ""
 	}
 	return fmt.Sprintf("\n[... %d bytes left out ...]\n", n)
 }
 
-func length(parts [][]byte) int {
+// totalLength returns the length of all parts in bytes.
+func totalLength(parts [][]byte) int {
 	n := 0
 	for _, part := range parts {
 		n += len(part)
@@ -58,34 +59,34 @@ func length(parts [][]byte) int {
 	return n
 }
 
-func join(parts [][]byte) []byte { return bytes.Join(parts, nil) }
+func joinParts(parts [][]byte) []byte { return bytes.Join(parts, nil) }
 
-// firstBytes returns at most n bytes, in whole runes.
+// firstBytes returns at most n bytes from the beginning, in whole runes.
 func firstBytes(parts [][]byte, n int) []byte {
 	text := make([]byte, 0, n)
 	for _, part := range parts {
-		most := wholeRunes(part, n-len(text))
-		text = append(text, part[:most]...)
-		if most < len(part) {
+		end := runeStartUpTo(part, n-len(text))
+		text = append(text, part[:end]...)
+		if end < len(part) {
 			break
 		}
 	}
 	return text
 }
 
-// lastBytes returns at most n bytes, in whole runes.
+// lastBytes returns at most n bytes from the end, in whole runes.
 func lastBytes(parts [][]byte, n int) []byte {
 	from := len(parts)
 	for size := 0; from > 0 && size < n; size += len(parts[from]) {
 		from--
 	}
-	text := join(parts[from:])
-	return text[skipRunes(text, len(text)-n):]
+	text := joinParts(parts[from:])
+	return text[runeStartFrom(text, len(text)-n):]
 }
 
-// wholeRunes returns the largest number of bytes up to n with which p can be
-// cut between two runes.
-func wholeRunes(p []byte, n int) int {
+// runeStartUpTo returns the largest index up to n at which p can be cut between two
+// runes.
+func runeStartUpTo(p []byte, n int) int {
 	if n >= len(p) {
 		return len(p)
 	}
@@ -95,9 +96,9 @@ func wholeRunes(p []byte, n int) int {
 	return max(n, 0)
 }
 
-// skipRunes returns the smallest number of bytes from n with which p can be cut
-// between two runes.
-func skipRunes(p []byte, n int) int {
+// runeStartFrom returns the smallest index from n on at which p can be cut between two
+// runes.
+func runeStartFrom(p []byte, n int) int {
 	n = max(n, 0)
 	for n < len(p) && !utf8.RuneStart(p[n]) {
 		n++

@@ -108,7 +108,7 @@ func FuzzRunsApply(f *testing.F) {
 		require.NoError(t, err)
 		requireJSON(t, snapshot)
 		cells := []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}
-		_ = ipynb(t, cells, runs, func(int64) ([]byte, error) { return body, nil })
+		_ = ipynbWriter(t, cells, runs, func(int64) ([]byte, error) { return body, nil })
 	})
 }
 
@@ -130,6 +130,6 @@ func FuzzCellsFromContext(f *testing.F) {
 		for _, cell := range cells {
 			require.NotEmpty(t, cell.ID)
 		}
-		_ = ipynb(t, cells, nil, nil)
+		_ = ipynbWriter(t, cells, nil, nil)
 	})
 }

@@ -9,28 +9,28 @@ import (
 	"strings"
 )
 
-// FileMetadata is what a notebook file says of itself.
+// FileMetadata is the metadata of a notebook file.
 type FileMetadata struct {
-	Language        string // of the code cells; default "python"
-	LanguageVersion string // as in "3.11.2"; may be empty
+	Language        string // of the code cells; empty means "python"
+	LanguageVersion string // such as "3.11.2"; empty: it is left out
 }
 
-// WriteIPYNB writes cells, with the outputs that runs has of them, as a Jupyter
-// notebook of nbformat 4.5. runs may be nil: no cell has run. Cell ids that
-// nbformat does not allow are replaced; the original is then in the cell's
-// metadata, as is its title, under "assay".
+// WriteIPYNB writes cells, with their outputs in executions, as a Jupyter notebook of
+// nbformat 4.5. executions may be nil: no cell has run. A cell id that nbformat does not
+// allow is replaced; the original, and the cell's title, are in the cell's metadata under
+// "assay".
 //
-// load returns the body of an entry of the trace and is called for outputs of
-// which runs has only a reference; what it cannot load, or, when it is nil, all
-// of these, are replaced by a line of plain text that says what is missing.
+// loadEntry returns the body of an entry of the trace. It is called for outputs of which
+// executions has only a reference. If it fails, or is nil, a line of plain text says what
+// is missing.
 //
-// Errors are those of w. Memory follows the largest cell.
-func WriteIPYNB(w io.Writer, cells []Cell, runs *Executions, meta FileMetadata, load func(seq int64) ([]byte, error)) error {
-	out := bufio.NewWriter(w) // its first error stays and comes from Flush
-	file := ipynb{runs: runs, load: load, ids: fileIDs(cells)}
+// WriteIPYNB returns the errors of w. It needs memory for the largest cell.
+func WriteIPYNB(w io.Writer, cells []Cell, executions *Executions, meta FileMetadata, loadEntry func(seq int64) ([]byte, error)) error {
+	out := bufio.NewWriter(w) // it keeps its first error, which Flush returns
+	file := ipynbWriter{executions: executions, loadEntry: loadEntry, cellIDs: nbformatCellIDs(cells)}
 	_, _ = out.WriteString("{\n \"cells\": [")
 	for i, cell := range cells {
-		text, err := indented("  ", file.cell(i, cell))
+		text, err := indentedJSON("  ", file.cell(i, cell))
 		if err != nil {
 			return fmt.Errorf("encode cell %q: %w", cell.ID, err)
 		}
@@ -40,7 +40,7 @@ func WriteIPYNB(w io.Writer, cells []Cell, runs *Executions, meta FileMetadata, 
 		_, _ = out.WriteString("\n  ")
 		_, _ = out.Write(text)
 	}
-	head, err := indented(" ", meta.json())
+	head, err := indentedJSON(" ", meta.json())
 	if err != nil {
 		return fmt.Errorf("encode metadata: %w", err)
 	}
@@ -51,9 +51,9 @@ func WriteIPYNB(w io.Writer, cells []Cell, runs *Executions, meta FileMetadata, 
 	return nil
 }
 
-// indented returns v as JSON in Jupyter's indentation, whose lines but the first
-// begin with prefix.
-func indented(prefix string, v any) ([]byte, error) {
+// indentedJSON returns v as JSON, indented as Jupyter does. Every line but the first begins
+// with prefix.
+func indentedJSON(prefix string, v any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
@@ -64,6 +64,7 @@ func indented(prefix string, v any) ([]byte, error) {
 	return bytes.TrimRight(text.Bytes(), "\n"), nil
 }
 
+// json returns the metadata as nbformat has it.
 func (m FileMetadata) json() map[string]any {
 	language := m.Language
 	if language == "" {
@@ -71,7 +72,7 @@ func (m FileMetadata) json() map[string]any {
 	}
 	kernel := language
 	if language == "python" {
-		kernel = "python3" // the name under which Jupyter knows it
+		kernel = "python3" // Jupyter's name for it
 	}
 	info := map[string]any{"name": language}
 	if m.LanguageVersion != "" {
@@ -83,16 +84,17 @@ func (m FileMetadata) json() map[string]any {
 	}
 }
 
-// ipynb makes the cells of a notebook file.
-type ipynb struct {
-	runs *Executions
-	load func(seq int64) ([]byte, error)
-	ids  []string // of the cells, as the file has them
+// ipynbWriter converts the cells of a notebook file.
+type ipynbWriter struct {
+	executions *Executions
+	loadEntry  func(seq int64) ([]byte, error) // nil: outputs that are not kept cannot be loaded
+	cellIDs    []string                        // by index, as the file has them
 }
 
-func (f ipynb) cell(i int, cell Cell) map[string]any {
+// cell returns the cell with index i as nbformat has it.
+func (f ipynbWriter) cell(i int, cell Cell) map[string]any {
 	own := map[string]any{}
-	if f.ids[i] != cell.ID {
+	if f.cellIDs[i] != cell.ID {
 		own["cell_id"] = cell.ID
 	}
 	if cell.Title != "" {
@@ -102,11 +104,11 @@ func (f ipynb) cell(i int, cell Cell) map[string]any {
 	if len(own) > 0 {
 		metadata["assay"] = own
 	}
-	out := map[string]any{"cell_type": MarkdownCell, "id": f.ids[i], "metadata": metadata, "source": lines(cell.Source)}
+	out := map[string]any{"cell_type": MarkdownCell, "id": f.cellIDs[i], "metadata": metadata, "source": splitLines(cell.Source)}
 	if cell.Type == MarkdownCell {
 		return out
 	}
-	outputs, count := f.runs.ran(cell.ID)
+	outputs, count := f.executions.cellForFile(cell.ID)
 	out["cell_type"] = CodeCell
 	out["outputs"] = f.outputs(outputs)
 	out["execution_count"] = nil
@@ -116,7 +118,8 @@ func (f ipynb) cell(i int, cell Cell) map[string]any {
 	return out
 }
 
-func (f ipynb) outputs(list []shown) []any {
+// outputs returns outputs as nbformat has them.
+func (f ipynbWriter) outputs(list []renderedOutput) []any {
 	out := make([]any, len(list))
 	for i, s := range list {
 		out[i] = f.output(s)
@@ -124,77 +127,78 @@ func (f ipynb) outputs(list []shown) []any {
 	return out
 }
 
-func (f ipynb) output(s shown) map[string]any {
-	if s.rich == nil {
-		return map[string]any{"output_type": streamOutput, "name": s.stream, "text": lines(s.text.all())}
+// output returns one output as nbformat has it.
+func (f ipynbWriter) output(s renderedOutput) map[string]any {
+	if s.output == nil {
+		return map[string]any{"output_type": streamOutput, "name": s.stream, "text": splitLines(s.text.all())}
 	}
-	r := f.complete(s.rich)
-	if r.fault != nil {
+	r := f.withAllValues(s.output)
+	if r.failure != nil {
 		return map[string]any{
-			"output_type": errorOutput, "ename": r.fault.name, "evalue": r.fault.value,
-			"traceback": append([]string{}, r.fault.traceback...),
+			"output_type": errorOutput, "ename": r.failure.name, "evalue": r.failure.value,
+			"traceback": append([]string{}, r.failure.traceback...),
 		}
 	}
 	data := map[string]any{}
-	for mime, value := range r.data {
-		data[mime] = fileValue(mime, value)
+	for mime, value := range r.values {
+		data[mime] = nbformatValue(mime, value)
 	}
 	out := map[string]any{"output_type": r.kind, "data": data, "metadata": r.metadata}
 	if r.kind == executeResult {
-		out["execution_count"] = r.count
+		out["execution_count"] = r.executionCount
 	}
 	return out
 }
 
-// complete returns an output with all of its values, or a note of those that
+// withAllValues returns an output with all of its values, or with a note that says which
 // are missing.
-func (f ipynb) complete(r *rich) *rich {
-	if !r.partial() {
+func (f ipynbWriter) withAllValues(r *richOutput) *richOutput {
+	if !r.isIncomplete() {
 		return r
 	}
-	if f.load == nil {
-		return r.noted(r.absence())
+	if f.loadEntry == nil {
+		return r.withNote(r.absenceNote())
 	}
-	loaded, err := f.fetch(r)
+	loaded, err := f.loadFromTrace(r)
 	if err != nil {
-		return r.noted(r.absence() + "\n[" + err.Error() + "]")
+		return r.withNote(r.absenceNote() + "\n[" + err.Error() + "]")
 	}
 	return loaded
 }
 
-// fetch reads an output from the trace.
-func (f ipynb) fetch(r *rich) (*rich, error) {
-	body, err := f.load(r.seq)
+// loadFromTrace reads all values of an output from the trace.
+func (f ipynbWriter) loadFromTrace(r *richOutput) (*richOutput, error) {
+	body, err := f.loadEntry(r.entrySeq)
 	if err != nil {
-		return nil, fmt.Errorf("load entry %d of the trace: %w", r.seq, err)
+		return nil, fmt.Errorf("load entry %d of the trace: %w", r.entrySeq, err)
 	}
-	frame, err := read(body)
+	frame, err := newObjectReader(body)
 	if err != nil {
-		return nil, fmt.Errorf("read entry %d of the trace: %w", r.seq, err)
+		return nil, fmt.Errorf("read entry %d of the trace: %w", r.entrySeq, err)
 	}
 	output := frame.object("output")
-	content := readRich(r.seq, output.text("output_type"), output)
+	content := readOutput(r.entrySeq, output.text("output_type"), output)
 	if err := frame.err(); err != nil {
-		return nil, fmt.Errorf("read entry %d of the trace: %w", r.seq, err)
+		return nil, fmt.Errorf("read entry %d of the trace: %w", r.entrySeq, err)
 	}
-	return r.updated(content), nil
+	return r.withContent(content), nil
 }
 
-// fileValue returns a value of a mime bundle as nbformat wants it: any JSON for
-// JSON types, else text, by lines unless it is binary.
-func fileValue(mime string, value json.RawMessage) any {
+// nbformatValue returns a value as nbformat has it: any JSON for JSON types, one text for
+// binary types, and otherwise a text in lines.
+func nbformatValue(mime string, value json.RawMessage) any {
 	switch {
 	case isJSONType(mime):
 		return value
 	case isBinary(mime, value):
 		return valueText(value)
 	default:
-		return lines(valueText(value))
+		return splitLines(valueText(value))
 	}
 }
 
-// lines returns text cut behind each line feed.
-func lines(text string) []string {
+// splitLines cuts text behind each line feed.
+func splitLines(text string) []string {
 	list := strings.SplitAfter(text, "\n")
 	if last := len(list) - 1; list[last] == "" {
 		list = list[:last]

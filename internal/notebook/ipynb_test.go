@@ -45,7 +45,7 @@ func everything(t *testing.T) ([]notebook.Cell, *notebook.Executions) {
 	}, runs
 }
 
-func ipynb(t *testing.T, cells []notebook.Cell, runs *notebook.Executions, load func(int64) ([]byte, error)) string {
+func ipynbWriter(t *testing.T, cells []notebook.Cell, runs *notebook.Executions, load func(int64) ([]byte, error)) string {
 	t.Helper()
 	var out bytes.Buffer
 	require.NoError(t, notebook.WriteIPYNB(&out, cells, runs, notebook.FileMetadata{LanguageVersion: "3.11.2"}, load))
@@ -56,7 +56,7 @@ func ipynb(t *testing.T, cells []notebook.Cell, runs *notebook.Executions, load 
 func TestIPYNB(t *testing.T) {
 	t.Parallel()
 	cells, runs := everything(t)
-	golden(t, "testdata/everything.ipynb", ipynb(t, cells, runs, nil))
+	golden(t, "testdata/everything.ipynb", ipynbWriter(t, cells, runs, nil))
 }
 
 func TestIPYNBIsValidForNbformat(t *testing.T) {
@@ -67,12 +67,12 @@ func TestIPYNBIsValidForNbformat(t *testing.T) {
 	applyAt(t, large, 7, display(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
 	only := []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}
 	for name, text := range map[string]string{
-		"everything":     ipynb(t, cells, runs, nil),
-		"nothing":        ipynb(t, nil, nil, nil),
-		"never run":      ipynb(t, cells, nil, nil),
-		"odd ids":        ipynb(t, odd, nil, nil),
-		"reference":      ipynb(t, only, large, nil),
-		"cannot be read": ipynb(t, only, large, func(int64) ([]byte, error) { return nil, errors.New("disk on fire") }),
+		"everything":     ipynbWriter(t, cells, runs, nil),
+		"nothing":        ipynbWriter(t, nil, nil, nil),
+		"never run":      ipynbWriter(t, cells, nil, nil),
+		"odd ids":        ipynbWriter(t, odd, nil, nil),
+		"reference":      ipynbWriter(t, only, large, nil),
+		"cannot be read": ipynbWriter(t, only, large, func(int64) ([]byte, error) { return nil, errors.New("disk on fire") }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,7 +140,7 @@ func TestIPYNBLoadsReferences(t *testing.T) {
 	}
 	cells := []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}
 	load := func(seq int64) ([]byte, error) { return []byte(frames[seq]), nil }
-	out := readFile(t, ipynb(t, cells, runs, load)).Cells[0].Outputs
+	out := readFile(t, ipynbWriter(t, cells, runs, load)).Cells[0].Outputs
 	require.Len(t, out, 2)
 	require.Equal(t, "display_data", out[0].Type)
 	require.Equal(t, `"`+strings.Repeat("RUZH", 1<<18)+`"`, string(out[0].Data["image/png"]))
@@ -157,7 +157,7 @@ func TestIPYNBLoadsReferences(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := readFile(t, ipynb(t, cells, runs, c.load)).Cells[0].Outputs
+			out := readFile(t, ipynbWriter(t, cells, runs, c.load)).Cells[0].Outputs
 			require.NotContains(t, out[0].Data, "image/png")
 			require.Contains(t, string(out[0].Data["text/plain"]), c.says)
 			require.Contains(t, out[1].Traceback[0], "bytes left out")
@@ -174,7 +174,7 @@ func TestIPYNBCellIDs(t *testing.T) {
 		cells[i] = notebook.Cell{ID: id, Type: notebook.CodeCell}
 	}
 	var found []string
-	f := readFile(t, ipynb(t, cells, nil, nil))
+	f := readFile(t, ipynbWriter(t, cells, nil, nil))
 	for _, cell := range f.Cells {
 		found = append(found, cell.ID)
 	}
@@ -189,7 +189,7 @@ func TestIPYNBKeepsCountsOfADeadKernel(t *testing.T) {
 	t.Parallel()
 	cells, runs := everything(t)
 	runs.MarkKernelEnded()
-	f := readFile(t, ipynb(t, cells, runs, nil))
+	f := readFile(t, ipynbWriter(t, cells, runs, nil))
 	require.Equal(t, 3, *f.Cells[0].Count)
 	require.Nil(t, f.Cells[2].Count)
 }
@@ -216,7 +216,7 @@ func TestCellsFromContext(t *testing.T) {
 		{ID: "x/2", Type: "markdown", Source: "two"},
 		{ID: "x/3", Type: "code"},
 	}, cells)
-	validate(t, ipynb(t, cells, nil, nil))
+	validate(t, ipynbWriter(t, cells, nil, nil))
 }
 
 func TestCellsFromContextRefuses(t *testing.T) {
@@ -246,5 +246,5 @@ func TestIPYNBOfSmallRunsNeverCallsLoad(t *testing.T) {
 	cells, runs := everything(t)
 	write(t, runs, protocol.Stdout, strings.Repeat("much text\n", 1<<18))
 	load := func(seq int64) ([]byte, error) { t.Errorf("entry %d was loaded", seq); return nil, nil }
-	require.Contains(t, ipynb(t, cells, runs, load), "bytes left out")
+	require.Contains(t, ipynbWriter(t, cells, runs, load), "bytes left out")
 }

@@ -185,14 +185,14 @@ func TestBinarySizesInContext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.JSONEq(t, c.want, inContext(t, c.mime, c.value))
+			require.JSONEq(t, c.want, contextWidgets(t, c.mime, c.value))
 		})
 	}
-	require.JSONEq(t, `"too short for base64"`, inContext(t, "application/x-thing", "too short for base64"))
+	require.JSONEq(t, `"too short for base64"`, contextWidgets(t, "application/x-thing", "too short for base64"))
 }
 
-// inContext returns a value displayed by a cell as get_context shows it.
-func inContext(t *testing.T, mime, value string) string {
+// contextWidgets returns a value displayed by a cell as get_context shows it.
+func contextWidgets(t *testing.T, mime, value string) string {
 	t.Helper()
 	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs, NewCellID: func() string { return "a" }})

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// isBinary tells whether a value is base64, or an image in text, which is of no
-// more use when cut.
+// isBinary reports whether a value is base64, or an image as text: it is of no use when it
+// is cut.
 func isBinary(mime string, value json.RawMessage) bool {
 	top, sub, _ := strings.Cut(mime, "/")
 	switch {
@@ -20,14 +20,14 @@ func isBinary(mime string, value json.RawMessage) bool {
 	}
 }
 
-// isJSONType tells whether nbformat lets the values of a mime type be any JSON.
+// isJSONType reports whether nbformat allows any JSON as the value of a MIME type.
 func isJSONType(mime string) bool {
 	sub, ok := strings.CutPrefix(mime, "application/")
 	return ok && (sub == "json" || strings.HasSuffix(sub, "+json"))
 }
 
-// isBase64 tells whether value is a string that is long and regular enough to be
-// taken for base64.
+// isBase64 reports whether value is a string that looks like base64: it has at least 64
+// bytes, a length that 4 divides, and only base64 digits and line feeds.
 func isBase64(value json.RawMessage) bool {
 	const shortest = 64
 	if len(value) < shortest || value[0] != '"' {
@@ -41,13 +41,14 @@ func isBase64(value json.RawMessage) bool {
 	return bytes.IndexFunc(digits, notBase64) < 0
 }
 
+// notBase64 reports whether r is no base64 digit.
 func notBase64(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '+' && r != '/'
 }
 
-// valueSize returns how many bytes a value stands for: decoded where it is
-// base64, else as its JSON has them.
-func valueSize(mime string, value json.RawMessage) int {
+// decodedSize returns how many bytes a value stands for: those of the decoded value if it
+// is base64, and otherwise those of its JSON without quotes.
+func decodedSize(mime string, value json.RawMessage) int {
 	size := len(value)
 	if size >= 2 && value[0] == '"' {
 		size -= 2
@@ -59,12 +60,13 @@ func valueSize(mime string, value json.RawMessage) int {
 	return size/4*3 - bytes.Count(value[max(0, len(value)-5):], []byte("="))
 }
 
-// valueText returns a value as text: a string, strings joined, else its JSON.
+// valueText returns a value as text: a string, an array of strings joined, or otherwise
+// its JSON.
 func valueText(value json.RawMessage) string {
-	if text, ok := unquote(value); ok {
+	if text, ok := unquoteString(value); ok {
 		return text
 	}
-	if texts, err := unquoteAll(value); err == nil {
+	if texts, err := unquoteStrings(value); err == nil {
 		return strings.Join(texts, "")
 	}
 	return string(value)

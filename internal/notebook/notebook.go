@@ -1,32 +1,37 @@
-// Package notebook is a notebook as two folds. [Document] is the cells and
-// their order: it answers the actions of an agent, and can be built again from
-// the events it gave out. [Executions] is what running the cells brought: status,
-// queue, outputs and logs, folded from the frames of the kernel. Together they
-// are written as a Jupyter notebook by [WriteIPYNB].
+// Package notebook is a notebook, folded from events and frames. A [Document] has the
+// cells and their order: it answers the actions of an agent, and can be built again
+// from the events that it gave out. [Executions] has what running the cells has brought:
+// status, queue, outputs, logs and widgets, folded from the frames of the kernel.
+// [WriteIPYNB] writes both as a Jupyter notebook.
 //
-// A session whose notebook is held by somebody else has Runs and no Document.
+// A session whose notebook a console holds has Executions and no Document.
+//
+// # Goroutines
+//
+// The package starts none. [Document.Serve] runs on a goroutine of the caller, one per
+// session, until its connection ends.
 package notebook
 
-// The two kinds of cells.
+// Types of cells.
 const (
 	CodeCell     = "code"
 	MarkdownCell = "markdown"
 )
 
-// Cell is one cell of a notebook. Its outputs are not here but in [Executions].
+// Cell is one cell of a notebook. Its outputs are in [Executions].
 type Cell struct {
 	ID        string `json:"cell_id"`
-	Type      string `json:"cell_type"` // Code or Markdown
+	Type      string `json:"cell_type"` // CodeCell or MarkdownCell
 	Source    string `json:"source"`
 	Title     string `json:"display_name"` // may be empty
 	Revision  int    `json:"rev"`          // 1 when created, one more with each edit
-	ChangedBy string `json:"by,omitempty"` // who changed it last, as in [OnEvent]; empty: nobody knows
+	ChangedBy string `json:"by,omitempty"` // who changed it last: one of the constants ByAgent to ByServer; empty: unknown
 }
 
-// What a cell is doing, as its last run left it.
+// Values of a cell's status.
 const (
-	StatusIdle    = "idle"    // it never ran
+	StatusIdle    = "idle"    // it has not run
 	StatusRunning = "running" // it runs or waits for the kernel
-	StatusRan     = "ran"
-	StatusError   = "error" // it raised, was interrupted, or the kernel died
+	StatusRan     = "ran"     // its last run has ended well
+	StatusError   = "error"   // its last run raised, was interrupted, or ended with the kernel
 )

@@ -11,71 +11,75 @@ import (
 	"assay/internal/protocol"
 )
 
-// Serve answers the agent_actions that come in on conn, one after the other,
-// until conn ends, which is no error. Each is answered first; what it causes in
-// the kernel (run_cell, stop_cell, dispose_cell, set_widget_value) is sent
-// right behind the answer. Only a set_widget is not answered here: what is sent
-// to the kernel carries its tx_id as agent_tx_id, and whoever gets the kernel's
-// answer makes of it that of the action. An action without tx_id is carried out
-// and not answered. Any other message is passed over.
+// Serve answers the agent_actions that come in on conn, one after the other, until conn
+// ends. It returns nil if conn was closed, and otherwise why it failed. Other messages
+// are ignored.
 //
-// A change is by the agent, unless the action's tx_id is one of the server's
-// own: then by a console where the action's "by" is ByConsole, else by the
-// server. The caller lets no agent use such an id.
+// An action is carried out and answered, without a tx_id only carried out. The messages
+// that it causes for the kernel (run_cell, stop_cell, dispose_cell, set_widget_value)
+// are written to conn right after the answer. A set_widget is not answered: its
+// set_widget_value has the action's tx_id as agent_tx_id, and whoever gets the kernel's
+// answer to it must answer the action.
 //
-// Several Serves on one document may run at the same time. The caller closes
-// conn.
+// A change is caused by the agent, unless the action's tx_id is one of the server's: then
+// by a console if the action's "by" is ByConsole, and otherwise by the server. The caller
+// must not let an agent use such an id.
+//
+// Serve may run several times at once on one document. The caller closes conn.
 func (d *Document) Serve(conn protocol.Conn) error {
 	for {
 		body, err := conn.Read()
 		if err != nil {
-			return ended(err)
+			return ignoreClosed(err)
 		}
-		message, err := read(body)
-		if err != nil || message.loose("type") != protocol.TypeAgentAction {
+		message, err := newObjectReader(body)
+		if err != nil || message.textOrEmpty("type") != protocol.TypeAgentAction {
 			continue
 		}
-		if err := d.serve(conn, message); err != nil {
-			return ended(err)
+		if err := d.serveMessage(conn, message); err != nil {
+			return ignoreClosed(err)
 		}
 	}
 }
 
-func (d *Document) serve(conn protocol.Conn, message *reader) error {
+// serveMessage carries out an action, and writes the answer and the messages for the
+// kernel.
+func (d *Document) serveMessage(conn protocol.Conn, message *objectReader) error {
 	reply := d.answer(message)
-	if reply.TxID != "" && !reply.deferred {
-		if err := send(conn, reply); err != nil {
+	if reply.TxID != "" && !reply.answeredByKernel {
+		if err := sendMessage(conn, reply); err != nil {
 			return err
 		}
 	}
-	for _, message := range reply.kernel {
-		if err := send(conn, message); err != nil {
+	for _, message := range reply.kernelMessages {
+		if err := sendMessage(conn, message); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func send(conn protocol.Conn, message any) error {
-	body, err := encode(message)
+// sendMessage writes a message as JSON.
+func sendMessage(conn protocol.Conn, message any) error {
+	body, err := protocol.Marshal(message)
 	if err != nil {
 		return fmt.Errorf("encode a message of the notebook: %w", err)
 	}
 	return conn.Write(body)
 }
 
-// ended returns nil for the errors by which a connection says that it is over.
-func ended(err error) error {
+// ignoreClosed returns nil if err says that the connection was closed.
+func ignoreClosed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, protocol.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
 		return nil
 	}
 	return fmt.Errorf("serve the notebook: %w", err)
 }
 
-// answer carries out the action in message and fills in what all answers share.
-func (d *Document) answer(message *reader) reply {
-	action, tx := message.loose("action"), message.loose("tx_id")
-	out, err := d.perform(message)
+// answer carries out the action in message and returns its answer.
+func (d *Document) answer(message *objectReader) actionReply {
+	action, tx := message.textOrEmpty("action"), message.textOrEmpty("tx_id")
+	out, err := d.performMessage(message)
 	out.ActionResponse = protocol.ActionResponse{
 		Type: protocol.TypeActionResponse, TxID: tx, Status: protocol.StatusSuccess,
 	}
@@ -88,30 +92,33 @@ func (d *Document) answer(message *reader) reply {
 	return out
 }
 
-func (d *Document) perform(message *reader) (reply, error) {
-	action, params := message.id("action"), message.optionalObject("params")
+// performMessage carries out the action in message.
+func (d *Document) performMessage(message *objectReader) (actionReply, error) {
+	action, params := message.nonEmptyText("action"), message.optionalObject("params")
 	if err := message.err(); err != nil {
-		return reply{}, err
+		return actionReply{}, err
 	}
-	params.path = "" // complaints name the bare parameter
-	params.tx, params.by = message.loose("tx_id"), asker(message)
-	return d.act(action, params)
+	params.path = "" // errors name the parameter without "params."
+	return d.performAction(action, actionParams{
+		objectReader: params, txID: message.textOrEmpty("tx_id"), causedBy: causeOf(message),
+	})
 }
 
-// asker tells who has asked for an action. Only the server has ids of its own
-// for its requests; those that it makes for a console say so.
-func asker(message *reader) string {
+// causeOf returns who has asked for an action: ByAgent, ByConsole or ByServer. The
+// server's requests have ids of their own form; those that it makes for a console say
+// so.
+func causeOf(message *objectReader) string {
 	switch {
-	case !strings.HasPrefix(message.loose("tx_id"), protocol.ServerTxIDPrefix):
+	case !strings.HasPrefix(message.textOrEmpty("tx_id"), protocol.ServerTxIDPrefix):
 		return ByAgent
-	case message.loose("by") == ByConsole:
+	case message.textOrEmpty("by") == ByConsole:
 		return ByConsole
 	default:
 		return ByServer
 	}
 }
 
-// isJSON tells whether text is one JSON value.
-func isJSON(text string) bool {
+// isValidJSON reports whether text is one JSON value.
+func isValidJSON(text string) bool {
 	return jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }

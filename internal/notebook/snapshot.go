@@ -1,49 +1,57 @@
 package notebook
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+)
 
-// snapshotLimit is how many bytes of outputs a snapshot has; each cell has an
-// equal share.
-const snapshotLimit = 32 << 20
+// maxSnapshotOutputBytes is how much of the outputs of all cells a snapshot has. Each
+// cell has an equal share of it.
+const maxSnapshotOutputBytes = 32 << 20
 
-// ExecutionsSnapshot is the state of all runs at one moment, for a console that has just
-// come. It shares no memory with the Runs it was taken of that would change.
+// ExecutionsSnapshot is the state of [Executions] at one moment, for a console that was
+// just attached. The maps are by cell id. It shares no memory that changes.
 type ExecutionsSnapshot struct {
-	CellStatus map[string]string            `json:"cell_status"` // a Status constant
-	Sequencers map[string]int               `json:"cell_sequencers"`
-	Outputs    map[string][]json.RawMessage `json:"cell_outputs"` // nbformat outputs
-	RunQueue   []string                     `json:"run_queue"`    // cells that wait
+	CellStatus map[string]string            `json:"cell_status"`     // one of the Status constants
+	Sequencers map[string]int               `json:"cell_sequencers"` // number of the last run that the present kernel started
+	Outputs    map[string][]json.RawMessage `json:"cell_outputs"`    // nbformat outputs of the last run
+	RunQueue   []string                     `json:"run_queue"`       // ids of the cells that wait for the kernel
 	Widgets    map[string]Widgets           `json:"cell_widgets"`
-	// Counts has the number of the last run that any kernel started, which a
-	// cell goes on to show when its kernel is gone.
+
+	// ExecutionCounts has the number of the last run that any kernel started: a cell
+	// goes on showing it when the kernel is gone.
 	ExecutionCounts map[string]int `json:"cell_counts"`
-	// Durations has what the last run took, in milliseconds, where the kernel
-	// has said so.
+
+	// DurationsMS has how long the last run took, in milliseconds, if the kernel has
+	// said so.
 	DurationsMS map[string]float64 `json:"cell_durations"`
 }
 
-// Snapshot returns the state of all cells seen so far, less those disposed of.
-// A value that is only a reference is replaced by a line of plain text.
-func (r *Executions) Snapshot() ExecutionsSnapshot {
+// Snapshot returns the state of all cells that were seen and not disposed of. A line of
+// plain text stands for a value that is not kept.
+func (e *Executions) Snapshot() ExecutionsSnapshot {
 	s := ExecutionsSnapshot{
 		CellStatus: map[string]string{}, Sequencers: map[string]int{},
 		Outputs: map[string][]json.RawMessage{}, Widgets: map[string]Widgets{}, ExecutionCounts: map[string]int{}, DurationsMS: map[string]float64{},
 	}
-	outputs := r.collect(&s)
+	outputs := e.snapshotWithoutOutputs(&s)
 	for id, list := range outputs {
-		share := snapshotLimit / len(outputs)
-		s.Outputs[id] = within(share, wholes(list, share/2))
+		share := maxSnapshotOutputBytes / len(outputs)
+		s.Outputs[id] = limitOutputs(share, fullOutputs(list, share/2))
 	}
 	return s
 }
 
-// collect fills in all but the outputs, which can be encoded without the lock.
-func (r *Executions) collect(s *ExecutionsSnapshot) map[string][]shown {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s.RunQueue = append([]string{}, r.queue...)
-	outputs := map[string][]shown{}
-	for id, c := range r.cells {
+// snapshotWithoutOutputs fills in everything but the outputs, and returns these: they can
+// be encoded without the lock.
+func (e *Executions) snapshotWithoutOutputs(s *ExecutionsSnapshot) map[string][]renderedOutput {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s.RunQueue = append([]string{}, e.queue...)
+	outputs := map[string][]renderedOutput{}
+	for id, c := range e.cells {
 		if c.disposed {
 			continue
 		}
@@ -51,44 +59,100 @@ func (r *Executions) collect(s *ExecutionsSnapshot) map[string][]shown {
 		if c.sequencer > 0 {
 			s.Sequencers[id] = c.sequencer
 		}
-		if c.count > 0 {
-			s.ExecutionCounts[id] = c.count
+		if c.executionCount > 0 {
+			s.ExecutionCounts[id] = c.executionCount
 		}
-		if c.took > 0 {
-			s.DurationsMS[id] = c.took
+		if c.durationMS > 0 {
+			s.DurationsMS[id] = c.durationMS
 		}
 		if len(c.widgets) > 0 {
 			s.Widgets[id] = c.widgets
 		}
-		if list := c.outputs.shown(); len(list) > 0 {
+		if list := c.outputs.rendered(); len(list) > 0 {
 			outputs[id] = list
 		}
 	}
 	return outputs
 }
 
-// look returns what a context shows of a cell.
-func (r *Executions) look(cellID string) (status string, outputs []shown, widgets Widgets) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c := r.known(cellID)
+// cellForContext returns what the context for the agent has of a cell.
+func (e *Executions) cellForContext(cellID string) (status string, outputs []renderedOutput, widgets Widgets) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.cellSeen(cellID)
 	if c == nil {
 		return StatusIdle, nil, nil
 	}
-	return c.status(), c.outputs.shown(), c.widgets
+	return c.status(), c.outputs.rendered(), c.widgets
 }
 
-// ran returns what a notebook file has of a cell: the outputs of its last run
-// and that run's number.
-func (r *Executions) ran(cellID string) (outputs []shown, count int) {
-	if r == nil {
+// cellForFile returns what a notebook file has of a cell: the outputs of its last run,
+// and that run's number; 0: it has not run. e may be nil: no cell has run.
+func (e *Executions) cellForFile(cellID string) (outputs []renderedOutput, count int) {
+	if e == nil {
 		return nil, 0
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c := r.known(cellID)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.cellSeen(cellID)
 	if c == nil {
 		return nil, 0
 	}
-	return c.outputs.shown(), c.count
+	return c.outputs.rendered(), c.executionCount
+}
+
+// State is a notebook at one moment. A console gets it when it is attached, and a session
+// is restored from it.
+type State struct {
+	Cells      []Cell             `json:"cells"` // in order, never nil
+	Executions ExecutionsSnapshot `json:"runs"`
+}
+
+// WithFrozenCells calls f with a copy of the cells in order. Until f returns no cell
+// changes and no event is given out. f must not call the document.
+func (d *Document) WithFrozenCells(f func(cells []Cell)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f(append([]Cell{}, d.cells...))
+}
+
+// RestoreState gives the document, which must have no cells, those of s, and gives out
+// one event.
+func (d *Document) RestoreState(s State) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.applyAndPublish(Event{Kind: NotebookRestored, CausedBy: ByServer, State: &s})
+}
+
+// RestoreSnapshot takes over the cells of a snapshot whose kernel is gone: runs that were
+// open have failed, the queue is empty, and there are no widgets.
+func (e *Executions) RestoreSnapshot(s ExecutionsSnapshot) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(s.CellStatus)) {
+		c, err := e.cellOrNew(id)
+		if c == nil || err != nil {
+			continue // there are more than maxCells
+		}
+		*c = *newCellExecution(e.cfg.MaxOutputBytes)
+		c.executionCount, c.lastStatus, c.durationMS = cmp.Or(s.ExecutionCounts[id], s.Sequencers[id]), s.CellStatus[id], s.DurationsMS[id]
+		if c.lastStatus == StatusRunning {
+			c.lastStatus = StatusError
+		}
+		for _, output := range s.Outputs[id] {
+			e.restoreOutput(c, output)
+		}
+	}
+}
+
+// restoreOutput appends an output of a snapshot to a cell. It ignores one that cannot be
+// read. The caller holds mu.
+func (e *Executions) restoreOutput(c *cellExecution, text json.RawMessage) {
+	output, err := newObjectReader(text)
+	if err != nil {
+		return
+	}
+	if change, err := e.outputChange(0, output); err == nil && output.err() == nil {
+		change(c)
+	}
 }

@@ -8,85 +8,86 @@ import (
 	"strings"
 )
 
-// widget is a widget as a context shows it.
-type widget struct {
+// contextWidget is a widget in a context for the agent.
+type contextWidget struct {
 	Key   string          `json:"key"` // "<cell id>/<key>", as set_widget takes it
 	Type  string          `json:"type"`
 	Label string          `json:"label,omitempty"`
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// Widgets are the widgets of a cell, in the order in which they were made. As
-// JSON they are an object, key to state.
+// Widgets are the widgets of a cell in the order in which they were made. As JSON they are
+// an object: the state by key.
 type Widgets []Widget
 
-// Widget is a widget as the kernel tells of it.
+// Widget is a widget as the kernel describes it.
 type Widget struct {
-	Key   string          // absolute, "<cell id>/<key>"
-	State json.RawMessage // an object, but for what a kernel of others may send
+	Key   string          // absolute: "<cell id>/<key>"
+	State json.RawMessage // an object; a foreign kernel may send anything
 }
 
-// MarshalJSON keeps the order, as a map would not.
+// MarshalJSON encodes the widgets as an object, in order.
 func (w Widgets) MarshalJSON() ([]byte, error) {
-	var out builder
+	var out objectBuilder
 	for _, widget := range w {
-		out.raw(widget.Key, widget.State)
+		out.rawField(widget.Key, widget.State)
 	}
-	return out.done(), nil
+	return out.finish(), nil
 }
 
-// UnmarshalJSON is its reverse.
+// UnmarshalJSON reads what MarshalJSON writes.
 func (w *Widgets) UnmarshalJSON(text []byte) error {
 	*w = nil
-	return inOrder(text, func(key string, state json.RawMessage) {
+	return forEachLastMember(text, func(key string, state json.RawMessage) {
 		*w = append(*w, Widget{Key: key, State: slices.Clone(state)})
 	})
 }
 
+// index returns the index of the widget with this key; -1: there is none.
 func (w Widgets) index(key string) int {
 	return slices.IndexFunc(w, func(widget Widget) bool { return widget.Key == key })
 }
 
-// cellWidgets replaces the widgets of a cell, of whose states MaxOutputBytes bytes
-// are kept.
-func (r *Executions) cellWidgets(_ int64, frame *reader) error {
-	id, states := frame.id("cell_id"), frame.object("widget_state")
+// applyCellWidgets replaces the widgets of a cell. It keeps MaxOutputBytes of their states
+// and returns an error that says how many it does not keep.
+func (e *Executions) applyCellWidgets(_ int64, frame *objectReader) error {
+	id, states := frame.nonEmptyText("cell_id"), frame.object("widget_state")
 	if err := frame.err(); err != nil {
 		return err
 	}
 	var kept Widgets
-	room := r.cfg.MaxOutputBytes
-	err := inOrder(frame.members["widget_state"], func(key string, state json.RawMessage) {
+	room := e.cfg.MaxOutputBytes
+	err := forEachLastMember(frame.members["widget_state"], func(key string, state json.RawMessage) {
 		if room -= len(key) + len(state); room >= 0 {
-			kept = append(kept, Widget{Key: widgetKey(id, key), State: slices.Clone(state)})
+			kept = append(kept, Widget{Key: absoluteWidgetKey(id, key), State: slices.Clone(state)})
 		}
 	})
 	if err != nil {
 		return err
 	}
-	if err := r.change(id, func(c *run) { c.widgets = kept }); err != nil {
+	if err := e.changeCell(id, func(c *cellExecution) { c.widgets = kept }); err != nil {
 		return err
 	}
 	if lost := len(states.members) - len(kept); lost > 0 {
-		return fmt.Errorf("widget_state: %d of %d widgets are not kept, they have more than %d bytes", lost, len(states.members), r.cfg.MaxOutputBytes)
+		return fmt.Errorf("widget_state: %d of %d widgets are not kept, they have more than %d bytes", lost, len(states.members), e.cfg.MaxOutputBytes)
 	}
 	return nil
 }
 
-// widgetKey returns the absolute key of a widget: kernels may name it within
-// its cell.
-func widgetKey(cellID, key string) string {
+// absoluteWidgetKey returns the absolute key of a widget; key may be that, or the widget's
+// name within its cell.
+func absoluteWidgetKey(cellID, key string) string {
 	if strings.HasPrefix(key, cellID+"/") {
 		return key
 	}
 	return cellID + "/" + key
 }
 
-// hasWidget tells whether a cell has the widget with an absolute key.
-func (r *Executions) hasWidget(key string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, c := range r.cells {
+// hasWidget reports whether a cell has a widget with this absolute key.
+func (e *Executions) hasWidget(key string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, c := range e.cells {
 		if c.widgets.index(key) >= 0 {
 			return true
 		}
@@ -94,16 +95,16 @@ func (r *Executions) hasWidget(key string) bool {
 	return false
 }
 
-// inContext returns widgets as a context shows them, sorted by key. What their
-// states have beside it, or of another type, is left out.
-func inContext(widgets Widgets) []widget {
-	out := make([]widget, 0, len(widgets))
+// contextWidgets returns widgets as a context has them, sorted by key. Of their states it
+// takes type, label and value, if those have the right types.
+func contextWidgets(widgets Widgets) []contextWidget {
+	out := make([]contextWidget, 0, len(widgets))
 	for _, known := range slices.SortedFunc(slices.Values(widgets), func(a, b Widget) int { return cmp.Compare(a.Key, b.Key) }) {
-		w := widget{Key: known.Key}
+		w := contextWidget{Key: known.Key}
 		if state, err := readMembers(known.State); err == nil {
-			w.Type, _ = unquote(state["type"])
-			w.Label, _ = unquote(state["label"])
-			if len(state["value"]) <= contextWidget {
+			w.Type, _ = unquoteString(state["type"])
+			w.Label, _ = unquoteString(state["label"])
+			if len(state["value"]) <= maxContextWidgetBytes {
 				w.Value = state["value"]
 			}
 		}

@@ -73,7 +73,7 @@ func TestTextIsKeptHeadAndTailWhateverItsPortions(t *testing.T) {
 		parts := printed(t, limit, text, rapid.IntRange(utf8.UTFMax, 8<<10).Draw(t, "portion"))
 		require.Equal(t, whole, parts)
 		require.True(t, utf8.ValidString(whole))
-		if len(text) < limit/2-(pieceCost+pieceCost*len(text)/pieceSize) {
+		if len(text) < limit/2-(pieceOverheadBytes+pieceOverheadBytes*len(text)/maxPieceBytes) {
 			require.Equal(t, text, whole)
 			return
 		}
@@ -89,14 +89,14 @@ func TestTextIsKeptHeadAndTailWhateverItsPortions(t *testing.T) {
 		require.Equal(t, fmt.Sprint(len(text)-len(head)-len(tail)), number)
 		require.LessOrEqual(t, len(head), limit/2)
 		require.LessOrEqual(t, len(tail), limit/2)
-		require.Greater(t, len(head)+len(tail), limit-4*pieceCost-2*utf8.UTFMax-limit/pieceSize*pieceCost)
+		require.Greater(t, len(head)+len(tail), limit-4*pieceOverheadBytes-2*utf8.UTFMax-limit/maxPieceBytes*pieceOverheadBytes)
 	})
 }
 
 // What a tape counts for each piece of text, and the size of a piece.
 const (
-	pieceCost = 128
-	pieceSize = 32 << 10
+	pieceOverheadBytes = 128
+	maxPieceBytes      = 32 << 10
 )
 
 // printed returns text as it is kept when it was printed in portions.

@@ -1,0 +1,69 @@
+package notebook
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"assay/internal/protocol"
+)
+
+// Limits of what the agent is sent about a run.
+const (
+	maxMessageLogBytes    = 16 << 10 // of all stdio; the middle of a longer one is left out
+	maxMessageTextBytes   = 16 << 10 // of each text in an output, likewise
+	maxMessageBinaryBytes = 4 << 20  // of an image; for a larger one only type and size are sent
+	maxMessageOutputBytes = 32 << 20 // of all outputs; beyond it those in the middle are left out
+)
+
+// KernelMessage returns the content of the [protocol.KernelMessage] about a frame: for a
+// start_cell the frame itself, for a cell_result its fields and "logs" (the run's stdio),
+// "display_name" and "cell_outputs". It returns false for other frames, of which the
+// agent is not told.
+//
+// It must be called after the frame was applied and before the next one is. The content
+// for a start_cell shares memory with body.
+func (e *Executions) KernelMessage(env protocol.Envelope, body []byte) (json.RawMessage, bool) {
+	switch env.Type {
+	case protocol.TypeStartCell:
+		return body, true
+	case protocol.TypeCellResult:
+		result, err := readMembers(body)
+		return e.resultWithOutputs(env.CellID, result), err == nil
+	default:
+		return nil, false
+	}
+}
+
+// resultWithOutputs returns a cell_result with the fields that KernelMessage adds.
+func (e *Executions) resultWithOutputs(cellID string, result map[string]json.RawMessage) json.RawMessage {
+	name := e.cfg.CellTitle(cellID)
+	logs, outputs := e.logsAndOutputs(cellID)
+	var b objectBuilder
+	for _, field := range slices.Sorted(maps.Keys(result)) {
+		switch field {
+		case "logs", "display_name", "cell_outputs":
+		default:
+			b.rawField(field, result[field])
+		}
+	}
+	b.stringField("logs", logs.truncate(maxMessageLogBytes))
+	b.stringField("display_name", name)
+	shortener := outputShortener{maxTextBytes: maxMessageTextBytes, maxBinaryBytes: maxMessageBinaryBytes, showFresh: true}
+	b.arrayField("cell_outputs", limitOutputs(maxMessageOutputBytes, shortener.encodeAll(outputs)))
+	return b.finish()
+}
+
+// logsAndOutputs returns the stdio and the outputs of a cell's last run.
+func (e *Executions) logsAndOutputs(cellID string) (logs excerpt, outputs []renderedOutput) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.cellSeen(cellID)
+	if c == nil {
+		return excerpt{}, nil
+	}
+	if texts := c.logs.rendered(); len(texts) > 0 {
+		logs = texts[0].text // all of them are in one stream
+	}
+	return logs, c.outputs.rendered()
+}

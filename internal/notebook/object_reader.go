@@ -1,0 +1,273 @@
+package notebook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// objectReader reads the members of a JSON object by their exact names. A member that is
+// missing or of a wrong type yields a zero value. err returns the first such error, which
+// names the member, what was expected and what was found.
+type objectReader struct {
+	path     string                     // in front of the member's name in errors
+	members  map[string]json.RawMessage // slices of the text that was read
+	firstErr *error                     // shared with the readers of inner objects
+}
+
+// newObjectReader returns the reader of a JSON object, or an error if text is none. Of two
+// members with the same name the last one counts.
+func newObjectReader(text []byte) (*objectReader, error) {
+	members, err := readMembers(text)
+	if err != nil {
+		return nil, err
+	}
+	return &objectReader{members: members, firstErr: new(error)}, nil
+}
+
+// readMembers returns the members of a JSON object by name.
+func readMembers(text []byte) (map[string]json.RawMessage, error) {
+	members := map[string]json.RawMessage{}
+	err := forEachMember(text, func(key string, value json.RawMessage) { members[key] = value })
+	if err != nil {
+		return nil, err
+	}
+	return members, nil
+}
+
+// forEachMember calls f with the members of a JSON object in order. The values are slices
+// of text. It returns an error if text is not one JSON object.
+func forEachMember(text []byte, f func(key string, value json.RawMessage)) error {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if dec.PeekKind() != '{' {
+		return fmt.Errorf("expected an object, found %s", describeJSON(text))
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		key := name.String()
+		value, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		end := int(dec.InputOffset())
+		f(key, text[end-len(value):end:end])
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return errors.New("expected nothing after the object")
+	}
+	return nil
+}
+
+// forEachLastMember calls f once for each name in a JSON object, in the order in which the
+// names first occur, with the last value of that name.
+func forEachLastMember(text []byte, f func(key string, value json.RawMessage)) error {
+	last, err := readMembers(text)
+	if err != nil {
+		return err
+	}
+	return forEachMember(text, func(key string, _ json.RawMessage) {
+		if value, ok := last[key]; ok {
+			delete(last, key)
+			f(key, value)
+		}
+	})
+}
+
+// describeJSON describes a JSON value for an error: a short one is shown as it is.
+func describeJSON(value []byte) string {
+	const maxShown = 60
+	value = bytes.TrimSpace(value)
+	switch {
+	case len(value) == 0:
+		return "nothing"
+	case len(value) <= maxShown:
+		return strings.ToValidUTF8(string(value), "\uFFFD")
+	case value[0] == '{':
+		return "an object"
+	case value[0] == '[':
+		return "an array"
+	default:
+		return strings.ToValidUTF8(string(value[:maxShown]), "") + "..."
+	}
+}
+
+// err returns the first error of the object and its inner objects; nil: there was none.
+func (r *objectReader) err() error { return *r.firstErr }
+
+// fail sets the error that err returns, unless there is one.
+func (r *objectReader) fail(err error) {
+	if *r.firstErr == nil {
+		*r.firstErr = err
+	}
+}
+
+// failExpected fails with an error about a member that is not what was expected.
+func (r *objectReader) failExpected(name, expected string) {
+	r.fail(fmt.Errorf("%s%s: expected %s, found %s", r.path, name, expected, describeJSON(r.members[name])))
+}
+
+// has reports whether a member is there and not null.
+func (r *objectReader) has(name string) bool {
+	value, ok := r.members[name]
+	return ok && string(value) != "null"
+}
+
+// text reads a string.
+func (r *objectReader) text(name string) string {
+	text, ok := unquoteString(r.members[name])
+	if !ok {
+		r.failExpected(name, "a string")
+	}
+	return text
+}
+
+// textOrEmpty reads a string. It returns "", and does not fail, for any other value.
+func (r *objectReader) textOrEmpty(name string) string {
+	text, _ := unquoteString(r.members[name])
+	return text
+}
+
+// optionalText reads a string; "" if the member is missing or null.
+func (r *objectReader) optionalText(name string) string {
+	if !r.has(name) {
+		return ""
+	}
+	return r.text(name)
+}
+
+// nonEmptyText reads a string, which must not be empty.
+func (r *objectReader) nonEmptyText(name string) string {
+	text, ok := unquoteString(r.members[name])
+	if !ok || text == "" {
+		r.failExpected(name, "a string that is not empty")
+	}
+	return text
+}
+
+// oneOf reads a string, which must be one of two options.
+func (r *objectReader) oneOf(name string, options ...string) string {
+	text, ok := unquoteString(r.members[name])
+	if !ok || !slices.Contains(options, text) {
+		r.failExpected(name, strconv.Quote(options[0])+" or "+strconv.Quote(options[1]))
+	}
+	return text
+}
+
+// integer reads an integer.
+func (r *objectReader) integer(name string) int {
+	n, err := strconv.Atoi(string(r.members[name]))
+	if err != nil {
+		r.failExpected(name, "an integer")
+	}
+	return n
+}
+
+// optionalInteger reads an integer; 0 if the member is missing or null.
+func (r *objectReader) optionalInteger(name string) int {
+	if !r.has(name) {
+		return 0
+	}
+	return r.integer(name)
+}
+
+// boolean reads true or false; false if the member is missing or null.
+func (r *objectReader) boolean(name string) bool {
+	if !r.has(name) {
+		return false
+	}
+	switch string(r.members[name]) {
+	case "true":
+		return true
+	case "false":
+		return false
+	default:
+		r.failExpected(name, "true or false")
+		return false
+	}
+}
+
+// object reads an inner object. Its errors are errors of r.
+func (r *objectReader) object(name string) *objectReader {
+	inner := &objectReader{path: r.path + name + ".", firstErr: r.firstErr}
+	var err error
+	if inner.members, err = readMembers(r.members[name]); err != nil {
+		r.failExpected(name, "an object")
+	}
+	return inner
+}
+
+// optionalObject reads an inner object; an empty one if the member is missing or null.
+func (r *objectReader) optionalObject(name string) *objectReader {
+	if !r.has(name) {
+		return &objectReader{path: r.path + name + ".", firstErr: r.firstErr}
+	}
+	return r.object(name)
+}
+
+// strings reads an array of strings; an empty one if the member is missing or null.
+func (r *objectReader) strings(name string) []string {
+	if !r.has(name) {
+		return nil
+	}
+	list, err := unquoteStrings(r.members[name])
+	if err != nil {
+		r.failExpected(name, "an array of strings")
+	}
+	return list
+}
+
+// joinedText reads a text of nbformat: a string, or an array of strings, which it joins.
+func (r *objectReader) joinedText(name string) string {
+	if text, ok := unquoteString(r.members[name]); ok {
+		return text
+	}
+	list, err := unquoteStrings(r.members[name])
+	if err != nil {
+		r.failExpected(name, "a string or an array of strings")
+	}
+	return strings.Join(list, "")
+}
+
+// unquoteString returns the text of a JSON string; false: value is none. A surrogate
+// without its other half becomes U+FFFD.
+func unquoteString(value json.RawMessage) (string, bool) {
+	if len(value) == 0 || value[0] != '"' {
+		return "", false
+	}
+	text, _ := jsontext.AppendUnquote(nil, value) // value was parsed, so it is well formed
+	return string(text), true
+}
+
+// unquoteStrings returns the texts of a JSON array of strings.
+func unquoteStrings(value json.RawMessage) ([]string, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(value, &list); err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(list))
+	for i, item := range list {
+		text, ok := unquoteString(item)
+		if !ok {
+			return nil, fmt.Errorf("item %d: expected a string, found %s", i, describeJSON(item))
+		}
+		texts[i] = text
+	}
+	return texts, nil
+}

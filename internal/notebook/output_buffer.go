@@ -1,0 +1,209 @@
+package notebook
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	// maxPieceBytes is how much text one piece holds. Old text is removed by whole
+	// pieces, so that none has to be moved.
+	maxPieceBytes = 32 << 10
+
+	// What a piece of text and any other output count beside their content, in bytes:
+	// about the memory that they take. With it many tiny outputs are bounded too.
+	pieceOverheadBytes  = 128
+	outputOverheadBytes = 640
+
+	// maxReferences is how many outputs between head and tail an outputBuffer refers to.
+	maxReferences = 256
+)
+
+// outputBuffer keeps the outputs of a run in order, within a limit: as many as fit into
+// one half of it from the beginning, and into the other half from the end. Of what lies
+// between, text is only counted; other outputs are kept as references into the trace,
+// [maxReferences] of them.
+//
+//	head (sealed once something did not fit) | middle | missing bytes | tail
+//
+// The content depends on what was written, not on the portions in which text came. It
+// is not safe for concurrent use.
+type outputBuffer struct {
+	halfBytes        int // limit of head, and of tail
+	pieceBytes       int // limit of the text of a piece
+	head             []bufferPiece
+	headRoom         int           // bytes left in head
+	sealed           bool          // nothing more goes into head
+	middle           []bufferPiece // references
+	tailMissingBytes int64         // missing between middle and tail
+	tail             []bufferPiece
+	tailBytes        int // that tail counts
+}
+
+// bufferPiece is text of one stream, or another output.
+type bufferPiece struct {
+	missingBytes int64       // left out in front of it; of pieces in middle only
+	stream       string      // of the text
+	text         []byte      // is only appended to
+	droppedBytes int         // from the beginning of text
+	output       *richOutput // nil: the piece is text
+}
+
+// newOutputBuffer returns a buffer for maxBytes of outputs.
+func newOutputBuffer(maxBytes int) *outputBuffer {
+	half := maxBytes / 2
+	return &outputBuffer{halfBytes: half, pieceBytes: min(maxPieceBytes, half), headRoom: half}
+}
+
+// write appends UTF-8 text of a stream.
+func (b *outputBuffer) write(stream string, text []byte) {
+	for len(text) > 0 && !b.sealed {
+		n, cost := b.appendText(&b.head, stream, text, b.headRoom)
+		b.sealed = n == 0
+		b.headRoom -= cost
+		text = text[n:]
+	}
+	for len(text) > 0 {
+		n, cost := b.appendText(&b.tail, stream, text, math.MaxInt)
+		b.tailBytes += cost
+		text = text[n:]
+		b.trimTail()
+	}
+}
+
+// appendText appends the beginning of text to pieces, as much as one piece and room
+// take. It returns how many bytes that is and what they count; 0 if room is too small.
+func (b *outputBuffer) appendText(pieces *[]bufferPiece, stream string, text []byte, room int) (n, cost int) {
+	if last := len(*pieces) - 1; last >= 0 && (*pieces)[last].stream == stream {
+		p := &(*pieces)[last]
+		if n = runeStartUpTo(text, min(b.pieceBytes-len(p.text), room)); n > 0 {
+			if len(p.text)+n > cap(p.text) { // double it; append would grow it by less
+				p.text = slices.Grow(p.text, max(n, min(len(p.text), b.pieceBytes-len(p.text))))
+			}
+			p.text = append(p.text, text[:n]...)
+			return n, n
+		}
+	}
+	if n = runeStartUpTo(text, min(b.pieceBytes, room-pieceOverheadBytes)); n == 0 {
+		return 0, 0
+	}
+	*pieces = append(*pieces, bufferPiece{stream: stream, text: append([]byte(nil), text[:n]...)})
+	return n, n + pieceOverheadBytes
+}
+
+// add appends an output that is not text.
+func (b *outputBuffer) add(output *richOutput) {
+	p := bufferPiece{output: output}
+	if cost := p.memoryBytes(); !b.sealed && cost <= b.headRoom {
+		b.head = append(b.head, p)
+		b.headRoom -= cost
+		return
+	}
+	b.sealed = true
+	b.tail = append(b.tail, p)
+	b.tailBytes += p.memoryBytes()
+	b.trimTail()
+}
+
+// memoryBytes returns what the piece counts.
+func (p *bufferPiece) memoryBytes() int {
+	if p.output != nil {
+		return outputOverheadBytes + p.output.memoryBytes()
+	}
+	return pieceOverheadBytes + len(p.text) - p.droppedBytes
+}
+
+// trimTail removes the oldest pieces of the tail until the rest is within the limit.
+func (b *outputBuffer) trimTail() {
+	for b.tailBytes > b.halfBytes {
+		front := &b.tail[0]
+		if front.output != nil {
+			b.tailBytes -= front.memoryBytes()
+			b.appendReference(front.output)
+			b.popTail()
+			continue
+		}
+		n := runeStartFrom(front.text[front.droppedBytes:], b.tailBytes-b.halfBytes)
+		front.droppedBytes += n
+		b.tailBytes -= n
+		b.tailMissingBytes += int64(n)
+		if front.droppedBytes == len(front.text) {
+			b.tailBytes -= pieceOverheadBytes
+			b.popTail()
+		}
+	}
+}
+
+// popTail removes the first piece of the tail.
+func (b *outputBuffer) popTail() {
+	b.tail[0] = bufferPiece{} // so that its memory can be freed
+	b.tail = b.tail[1:]
+}
+
+// appendReference appends a reference to an output to the middle, or counts the output
+// as missing if there are too many.
+func (b *outputBuffer) appendReference(output *richOutput) {
+	if len(b.middle) == maxReferences {
+		b.tailMissingBytes += int64(output.memoryBytes())
+		return
+	}
+	b.middle = append(b.middle, bufferPiece{missingBytes: b.tailMissingBytes, output: output.asReference()})
+	b.tailMissingBytes = 0
+}
+
+// updateDisplay replaces every output that has the display id of content.
+func (b *outputBuffer) updateDisplay(content *richOutput) {
+	found := false
+	b.forEachOutput(func(p *bufferPiece) {
+		if p.output.displayID != content.displayID {
+			return
+		}
+		found = true
+		p.output = p.output.withContent(content)
+	})
+	if found {
+		b.enforceLimits()
+	}
+}
+
+// enforceLimits brings the buffer back into its limits after outputs have changed.
+func (b *outputBuffer) enforceLimits() {
+	b.headRoom, b.tailBytes = b.halfBytes, 0
+	for i := range b.head {
+		p := &b.head[i]
+		if p.output != nil && p.memoryBytes() > b.headRoom {
+			p.output = p.output.asReference()
+		}
+		b.headRoom -= p.memoryBytes()
+	}
+	for i := range b.middle {
+		b.middle[i].output = b.middle[i].output.asReference()
+	}
+	for i := range b.tail {
+		b.tailBytes += b.tail[i].memoryBytes()
+	}
+	b.trimTail()
+}
+
+// forEachOutput calls f for every piece that is not text.
+func (b *outputBuffer) forEachOutput(f func(*bufferPiece)) {
+	for _, pieces := range [][]bufferPiece{b.head, b.middle, b.tail} {
+		for i := range pieces {
+			if pieces[i].output != nil {
+				f(&pieces[i])
+			}
+		}
+	}
+}
+
+// freshBytes returns how many bytes of fresh values the buffer holds.
+func (b *outputBuffer) freshBytes() int {
+	n := 0
+	b.forEachOutput(func(p *bufferPiece) { n += totalValueBytes(p.output.freshValues) })
+	return n
+}
+
+// releaseFresh drops all fresh values.
+func (b *outputBuffer) releaseFresh() {
+	b.forEachOutput(func(p *bufferPiece) { p.output = p.output.withoutFresh() })
+}

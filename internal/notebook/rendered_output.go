@@ -1,0 +1,176 @@
+package notebook
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"assay/internal/protocol"
+)
+
+// plainTextType is the MIME type of plain text.
+const plainTextType = "text/plain"
+
+// renderedOutput is one output as it is shown: text of a stream, joined with all text of
+// the same stream right before and after it, or another output. It does not change when
+// more outputs come.
+type renderedOutput struct {
+	stream string // of the text
+	text   excerpt
+	output *richOutput // nil: this is text
+}
+
+// rendered returns the outputs in order.
+func (b *outputBuffer) rendered() []renderedOutput {
+	var out outputRenderer
+	for _, p := range b.head {
+		out.add(p)
+	}
+	for _, p := range b.middle {
+		out.add(p)
+	}
+	for i, p := range b.tail {
+		if i == 0 {
+			p.missingBytes += b.tailMissingBytes
+		}
+		out.add(p)
+	}
+	if len(b.tail) == 0 {
+		out.addMissing(b.tailMissingBytes, protocol.Stdout)
+	}
+	return out.outputs
+}
+
+// outputRenderer joins the pieces of a buffer into outputs.
+type outputRenderer struct{ outputs []renderedOutput }
+
+// add adds the next piece.
+func (r *outputRenderer) add(p bufferPiece) {
+	if p.output != nil {
+		r.addMissing(p.missingBytes, protocol.Stdout)
+		r.outputs = append(r.outputs, renderedOutput{output: p.output})
+		return
+	}
+	r.addMissing(p.missingBytes, p.stream)
+	text := p.text[p.droppedBytes:len(p.text):len(p.text)]
+	last := r.last()
+	switch {
+	case last == nil || last.stream != p.stream:
+		r.outputs = append(r.outputs, renderedOutput{stream: p.stream, text: excerpt{head: [][]byte{text}}})
+	case last.text.missingBytes > 0:
+		last.text.tail = append(last.text.tail, text)
+	default:
+		last.text.head = append(last.text.head, text)
+	}
+}
+
+// addMissing adds that n bytes are missing: to the text before them, or else as a text
+// of the given stream.
+func (r *outputRenderer) addMissing(n int64, stream string) {
+	if n == 0 {
+		return
+	}
+	if last := r.last(); last != nil && last.output == nil {
+		last.text.missingBytes += n
+		return
+	}
+	r.outputs = append(r.outputs, renderedOutput{stream: stream, text: excerpt{missingBytes: n}})
+}
+
+// last returns the last output; nil: there is none.
+func (r *outputRenderer) last() *renderedOutput {
+	if len(r.outputs) == 0 {
+		return nil
+	}
+	return &r.outputs[len(r.outputs)-1]
+}
+
+// fullOutputs encodes outputs with everything that is kept of them, as a kernel sends
+// nbformat outputs, with the display id in "transient". Each text is cut to maxTextBytes.
+func fullOutputs(outputs []renderedOutput, maxTextBytes int) []json.RawMessage {
+	encoded := make([]json.RawMessage, len(outputs))
+	for i, o := range outputs {
+		encoded[i] = fullOutput(o, maxTextBytes)
+	}
+	return encoded
+}
+
+// fullOutput is fullOutputs for one output.
+func fullOutput(o renderedOutput, maxTextBytes int) json.RawMessage {
+	switch {
+	case o.output == nil:
+		return streamOutputJSON(o.stream, o.text.truncate(maxTextBytes))
+	case o.output.failure != nil:
+		return o.output.failure.encode()
+	}
+	output := o.output.withNote(o.output.absenceNote())
+	var data objectBuilder
+	for _, mime := range output.mimeTypes() {
+		data.rawField(mime, output.values[mime])
+	}
+	encoded := output.encodeWith(data.finish())
+	if output.displayID != "" {
+		var transient objectBuilder
+		transient.stringField("display_id", output.displayID)
+		encoded.rawField("transient", transient.finish())
+	}
+	return encoded.finish()
+}
+
+// absenceNote returns a line for each value that is not kept, which says where it is;
+// empty: all are kept.
+func (o *richOutput) absenceNote() string {
+	var lines []string
+	for _, mime := range o.mimeTypes() {
+		if size, ok := o.missingSizes[mime]; ok {
+			lines = append(lines, fmt.Sprintf("[%s, %d bytes: in the trace, entry %d]", mime, size, o.entrySeq))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// withNote returns the output with note behind its plain text, in place of the values
+// that are not kept. An empty note changes nothing.
+func (o *richOutput) withNote(note string) *richOutput {
+	if note == "" {
+		return o
+	}
+	out := *o
+	out.missingSizes = nil
+	out.values = map[string]json.RawMessage{}
+	maps.Copy(out.values, o.values)
+	if text, ok := o.values[plainTextType]; ok {
+		note = valueText(text) + "\n" + note
+	}
+	out.values[plainTextType] = appendQuoted(nil, note)
+	return &out
+}
+
+// TextOutput returns the text that the last run of a cell has printed and shown, in
+// order: its stdio, the text/plain of its outputs, its tracebacks. Each output ends with
+// a newline. If the run has written more than is kept, the middle is left out.
+func (e *Executions) TextOutput(cellID string) string {
+	outputs, _ := e.cellForFile(cellID)
+	var text strings.Builder
+	for _, o := range outputs {
+		text.WriteString(o.plainText())
+	}
+	return text.String()
+}
+
+// plainText returns the output as text; empty if it has no text.
+func (o renderedOutput) plainText() string {
+	switch {
+	case o.output == nil:
+		return o.text.all()
+	case o.output.failure != nil:
+		return strings.Join(o.output.failure.traceback, "\n") + "\n"
+	case o.output.values[plainTextType] != nil:
+		return valueText(o.output.values[plainTextType]) + "\n"
+	case o.output.missingSizes[plainTextType] > 0:
+		return fmt.Sprintf("[%s, %d bytes]\n", plainTextType, o.output.missingSizes[plainTextType])
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,145 @@
+package notebook
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"assay/internal/protocol"
+)
+
+// outputShortener encodes outputs for an agent, without what is too large.
+type outputShortener struct {
+	maxTextBytes   int  // a longer text is cut in the middle; a longer JSON value becomes a size note
+	maxBinaryBytes int  // a larger binary value becomes a size note
+	showFresh      bool // fresh values are shown too
+}
+
+// encodeAll encodes outputs as nbformat outputs.
+func (s outputShortener) encodeAll(outputs []renderedOutput) []json.RawMessage {
+	encoded := make([]json.RawMessage, len(outputs))
+	for i, o := range outputs {
+		encoded[i] = s.encode(o)
+	}
+	return encoded
+}
+
+// encode is encodeAll for one output.
+func (s outputShortener) encode(o renderedOutput) json.RawMessage {
+	switch {
+	case o.output == nil:
+		return streamOutputJSON(o.stream, o.text.truncate(s.maxTextBytes))
+	case o.output.failure != nil:
+		return o.output.failure.cutTo(s.maxTextBytes).encode()
+	default:
+		return o.output.encodeWith(s.encodeValues(o.output)).finish()
+	}
+}
+
+// encodeValues encodes the values of an output as a JSON object.
+func (s outputShortener) encodeValues(o *richOutput) json.RawMessage {
+	var data objectBuilder
+	for _, mime := range o.mimeTypes() {
+		value, ok := o.values[mime]
+		if !ok && s.showFresh {
+			value, ok = o.freshValues[mime]
+		}
+		if ok {
+			data.rawField(mime, s.encodeValue(mime, value))
+		} else {
+			data.rawField(mime, sizeNote(mime, o.missingSizes[mime]))
+		}
+	}
+	return data.finish()
+}
+
+// encodeValue returns a value, cut, or a size note in its place.
+func (s outputShortener) encodeValue(mime string, value json.RawMessage) json.RawMessage {
+	if isBinary(mime, value) {
+		if size := decodedSize(mime, value); size > s.maxBinaryBytes {
+			return sizeNote(mime, size)
+		}
+		return value
+	}
+	if len(value) <= s.maxTextBytes {
+		return value
+	}
+	if value[0] == '{' || isJSONType(mime) {
+		return sizeNote(mime, len(value))
+	}
+	return appendQuoted(nil, truncateMiddle(valueText(value), s.maxTextBytes))
+}
+
+// sizeNote returns the JSON object {mime, bytes}, which stands for a value that is not
+// shown.
+func sizeNote(mime string, bytes int) json.RawMessage {
+	var b objectBuilder
+	b.stringField("mime", mime)
+	b.integerField("bytes", int64(bytes))
+	return b.finish()
+}
+
+// encodeWith returns the output as an nbformat output with data, encoded already, as its
+// values. The caller may add fields.
+func (o *richOutput) encodeWith(data json.RawMessage) *objectBuilder {
+	b := &objectBuilder{}
+	b.stringField("output_type", o.kind)
+	b.rawField("data", data)
+	b.rawField("metadata", o.metadata)
+	if o.kind == executeResult {
+		b.rawField("execution_count", o.executionCount)
+	}
+	return b
+}
+
+// cutTo returns the error with each of its texts cut to maxBytes. A traceback that is cut
+// becomes one text.
+func (f *errorContent) cutTo(maxBytes int) *errorContent {
+	out := &errorContent{name: truncateMiddle(f.name, maxBytes), value: truncateMiddle(f.value, maxBytes), traceback: f.traceback}
+	if trace := strings.Join(f.traceback, "\n"); len(trace) > maxBytes {
+		out.traceback = []string{truncateMiddle(trace, maxBytes)}
+	}
+	return out
+}
+
+// encode returns the error as an nbformat output.
+func (f *errorContent) encode() json.RawMessage {
+	var b objectBuilder
+	b.stringField("output_type", errorOutput)
+	b.stringField("ename", f.name)
+	b.stringField("evalue", f.value)
+	b.rawField("traceback", quotedArray(f.traceback))
+	return b.finish()
+}
+
+// streamOutputJSON returns text of a stream as an nbformat output.
+func streamOutputJSON(name, text string) json.RawMessage {
+	var b objectBuilder
+	b.stringField("output_type", streamOutput)
+	b.stringField("name", name)
+	b.stringField("text", text)
+	return b.finish()
+}
+
+// limitOutputs returns outputs, without some in the middle if they have more than
+// maxBytes together. An output in their place says how many were left out.
+func limitOutputs(maxBytes int, outputs []json.RawMessage) []json.RawMessage {
+	size := 0
+	for _, output := range outputs {
+		size += len(output)
+	}
+	if size <= maxBytes {
+		return outputs
+	}
+	first, last := 0, len(outputs)
+	for room := maxBytes / 2; first < last && len(outputs[first]) <= room; first++ {
+		room -= len(outputs[first])
+	}
+	for room := maxBytes / 2; last > first && len(outputs[last-1]) <= room; last-- {
+		room -= len(outputs[last-1])
+	}
+	note := fmt.Sprintf("\n[... %d outputs left out ...]\n", last-first)
+	kept := append([]json.RawMessage{}, outputs[:first]...)
+	kept = append(kept, streamOutputJSON(protocol.Stdout, note))
+	return append(kept, outputs[last:]...)
+}
